@@ -1,0 +1,96 @@
+// Package rng is counter-based randomness: every number drawn is a pure
+// function of a seed, a purpose and a place (epoch, step, item …), so that a
+// result never depends on the order in which goroutines run and a checkpoint
+// holds no generator state.
+//
+// The generator is Philox 4×32-10 (Salmon, Moraes, Dror and Shaw, "Parallel
+// random numbers: as easy as 1, 2, 3", 2011). A [Stream] is a
+// math/rand/v2.Source, so all of that package's variates are at hand:
+//
+//	r := rand.New(rng.New(seed, "dropout", epoch, step, item))
+//	x := r.NormFloat64()
+package rng
+
+import "math/bits"
+
+// Stream is one sequence of random numbers. Streams made from different
+// arguments of [New] are independent for all practical purposes.
+type Stream struct {
+	key  [2]uint32
+	ctr  [4]uint32
+	buf  [2]uint64
+	have int // numbers left in buf
+}
+
+// New returns the stream of the given seed, purpose and place. The same
+// arguments always give the same stream, on every machine.
+func New(seed uint64, purpose string, place ...uint64) *Stream {
+	s := &Stream{}
+	s.Reset(seed, purpose, place...)
+	return s
+}
+
+// Reset makes s the stream that New would return, without allocating.
+func (s *Stream) Reset(seed uint64, purpose string, place ...uint64) {
+	// The purpose and place are hashed into a key and a counter offset of 64
+	// bits each; the low 64 bits of the counter run along the stream.
+	h := mix(seed ^ 0x9e3779b97f4a7c15)
+	for i := 0; i < len(purpose); i++ {
+		h = mix(h ^ uint64(purpose[i]))
+	}
+	h = mix(h ^ uint64(len(purpose))<<32)
+	for _, p := range place {
+		h = mix(h ^ mix(p+0x632be59bd9b4e019))
+	}
+	g := mix(h ^ 0xd1b54a32d192ed03 ^ uint64(len(place)))
+	*s = Stream{
+		key: [2]uint32{uint32(h), uint32(h >> 32)},
+		ctr: [4]uint32{0, 0, uint32(g), uint32(g >> 32)},
+	}
+}
+
+// Uint64 returns the next 64 random bits.
+func (s *Stream) Uint64() uint64 {
+	if s.have == 0 {
+		b := Philox(s.key, s.ctr)
+		s.buf[1] = uint64(b[1])<<32 | uint64(b[0])
+		s.buf[0] = uint64(b[3])<<32 | uint64(b[2])
+		s.have = 2
+		if s.ctr[0]++; s.ctr[0] == 0 {
+			s.ctr[1]++
+		}
+	}
+	s.have--
+	return s.buf[s.have]
+}
+
+// Float64 returns a uniform number in [0, 1) with 53 random bits.
+func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
+
+// Philox is the Philox 4×32-10 block function: 128 random bits that depend on
+// nothing but key and counter.
+func Philox(key [2]uint32, ctr [4]uint32) [4]uint32 {
+	const (
+		m0, m1 = 0xD2511F53, 0xCD9E8D57
+		w0, w1 = 0x9E3779B9, 0xBB67AE85
+	)
+	k0, k1 := key[0], key[1]
+	for range 10 {
+		h0, l0 := bits.Mul32(m0, ctr[0])
+		h1, l1 := bits.Mul32(m1, ctr[2])
+		ctr = [4]uint32{h1 ^ ctr[1] ^ k0, l1, h0 ^ ctr[3] ^ k1, l0}
+		k0 += w0
+		k1 += w1
+	}
+	return ctr
+}
+
+// mix is the finaliser of SplitMix64: a bijection in which every input bit
+// reaches every output bit.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
