@@ -1,0 +1,61 @@
+package special
+
+import "math"
+
+// Point is a place in [0, 1] known from both ends, so that neither x nor 1−x
+// loses digits, and by its logarithms, so that it may lie closer to an end
+// than the smallest float64.
+type Point struct {
+	X, Y       float64 // x and 1−x, each correctly rounded or nearly so
+	LogX, LogY float64 // ln x and ln(1−x)
+}
+
+// At returns the point x of [0, 1].
+func At(x float64) Point {
+	y := 1 - x
+	if x < 0.5 {
+		return Point{x, y, math.Log(x), math.Log1p(-x)}
+	}
+	return Point{x, y, math.Log1p(-y), math.Log(y)}
+}
+
+// Ratio returns the point u/(u+v), u, v > 0.
+func Ratio(u, v float64) Point {
+	s := u + v
+	x, y := u/s, v/s
+	if x < 0.5 {
+		return Point{x, y, math.Log(x), math.Log1p(-x)}
+	}
+	return Point{x, y, math.Log1p(-y), math.Log(y)}
+}
+
+// AtLogit returns the point whose logit, ln(x/(1−x)), is z. Far out in the
+// tails x or y underflows to zero while its logarithm stays right.
+func AtLogit(z float64) Point {
+	if z <= 0 {
+		e := math.Exp(z)
+		y := 1 / (1 + e)
+		l := log1pSmall(e)
+		return Point{e * y, y, z - l, -l}
+	}
+	e := math.Exp(-z)
+	x := 1 / (1 + e)
+	l := log1pSmall(e)
+	return Point{x, e * x, -l, -z - l}
+}
+
+// log1pSmall is ln(1+e) for e in [0, 1]. It corrects the rounding of 1+e as
+// Kahan's log1p does, with the faster math.Log.
+func log1pSmall(e float64) float64 {
+	u := 1 + e
+	if u == 1 {
+		return e
+	}
+	return math.Log(u) + (e-(u-1))/u
+}
+
+// Reflect returns the point 1−x.
+func (p Point) Reflect() Point { return Point{p.Y, p.X, p.LogY, p.LogX} }
+
+// Logit returns ln(x/(1−x)).
+func (p Point) Logit() float64 { return p.LogX - p.LogY }
