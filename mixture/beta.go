@@ -1,0 +1,223 @@
+package mixture
+
+import (
+	"math"
+
+	"credence/internal/special"
+)
+
+// Beta is a mixture of Beta distributions on [0, 1],
+//
+//	f(p) = Σ_k w_k Beta(p; a_k, b_k).
+//
+// It is immutable once made and safe for use by several goroutines. The zero
+// value holds no distribution; use [NewBeta] or [Dirichlet.Marginal].
+type Beta struct {
+	components []component
+}
+
+// component is one Beta distribution with its weight.
+type component struct {
+	weight, logWeight float64
+	special.Beta
+}
+
+// NewBeta returns the mixture with the given weights and parameters, slices of
+// one length K ≥ 1. Weights are non-negative and sum to one within 1e-9, in
+// which case they are rescaled to sum to one exactly; a and b are positive and
+// finite.
+func NewBeta(weights, a, b []float64) (*Beta, error) {
+	m := &Beta{}
+	if err := m.set(weights, a, b); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// set makes m the given mixture, reusing its memory.
+func (m *Beta) set(weights, a, b []float64) error {
+	sum, err := checkWeights(weights)
+	if err != nil {
+		return err
+	}
+	if len(a) != len(weights) || len(b) != len(weights) {
+		return invalid("%d weights but %d values of a and %d of b", len(weights), len(a), len(b))
+	}
+	m.components = m.components[:0]
+	for k, w := range weights {
+		if err := checkParameter("a", k, a[k]); err != nil {
+			return err
+		}
+		if err := checkParameter("b", k, b[k]); err != nil {
+			return err
+		}
+		m.add(w/sum, a[k], b[k])
+	}
+	return nil
+}
+
+// add appends the component w Beta(a, b); one without weight is left out.
+func (m *Beta) add(w, a, b float64) {
+	if w == 0 {
+		return
+	}
+	m.components = append(m.components, component{weight: w, logWeight: math.Log(w)})
+	m.components[len(m.components)-1].Init(a, b)
+}
+
+// K returns the number of components that carry weight.
+func (m *Beta) K() int { return len(m.components) }
+
+// Component returns the weight and parameters of component k, 0 ≤ k < K.
+// Components without weight are not counted.
+func (m *Beta) Component(k int) (weight, a, b float64) {
+	c := &m.components[k]
+	return c.weight, c.A, c.B
+}
+
+// Reflect returns the distribution of 1 − p. Its CDF at y is the survival
+// function of m at 1 − y, for y too small to be written as 1 − x.
+func (m *Beta) Reflect() *Beta {
+	r := &Beta{components: make([]component, 0, len(m.components))}
+	for _, c := range m.components {
+		r.add(c.weight, c.B, c.A)
+	}
+	return r
+}
+
+// PDF returns the density at x: 0 outside [0, 1], +Inf at an end that carries a
+// pole (a < 1 at 0, b < 1 at 1).
+func (m *Beta) PDF(x float64) float64 { return math.Exp(m.LogPDF(x)) }
+
+// LogPDF returns the logarithm of the density at x, −Inf where it is zero.
+func (m *Beta) LogPDF(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.NaN()
+	}
+	if x < 0 || x > 1 {
+		return math.Inf(-1)
+	}
+	p := special.At(x)
+	return m.logPDF(&p)
+}
+
+func (m *Beta) logPDF(p *special.Point) float64 {
+	var l logSum
+	for i := range m.components {
+		c := &m.components[i]
+		l.add(c.logWeight + c.logPDF(p))
+	}
+	return l.value()
+}
+
+// logPDF is the log-density of one component. The ends are taken apart because
+// there the powers of 0 meet exponents that may be 0 or negative.
+func (c *component) logPDF(p *special.Point) float64 {
+	if p.LogX == math.Inf(-1) {
+		return endLogPDF(c.A, c.B)
+	}
+	if p.LogY == math.Inf(-1) {
+		return endLogPDF(c.B, c.A)
+	}
+	return c.LogFactor(p) - p.LogX - p.LogY
+}
+
+// endLogPDF is the log-density of Beta(a, b) at 0.
+func endLogPDF(a, b float64) float64 {
+	switch {
+	case a < 1:
+		return math.Inf(1)
+	case a > 1:
+		return math.Inf(-1)
+	}
+	return math.Log(b)
+}
+
+// CDF returns P(p ≤ x), accurate to a relative 1e-12 however small it is.
+func (m *Beta) CDF(x float64) float64 {
+	lower, _ := m.tails(x)
+	return lower
+}
+
+// Survival returns P(p > x), accurate to a relative 1e-12 however small it is.
+func (m *Beta) Survival(x float64) float64 {
+	_, upper := m.tails(x)
+	return upper
+}
+
+func (m *Beta) tails(x float64) (lower, upper float64) {
+	switch {
+	case math.IsNaN(x):
+		return math.NaN(), math.NaN()
+	case x <= 0:
+		return 0, 1
+	case x >= 1:
+		return 1, 0
+	}
+	p := special.At(x)
+	return m.tailsAt(&p)
+}
+
+func (m *Beta) tailsAt(p *special.Point) (lower, upper float64) {
+	for i := range m.components {
+		c := &m.components[i]
+		l, u, _ := c.Tails(p)
+		lower += c.weight * l
+		upper += c.weight * u
+	}
+	return min(lower, 1), min(upper, 1)
+}
+
+// Mean returns E p.
+func (m *Beta) Mean() float64 {
+	mean, _ := m.Moments()
+	return mean
+}
+
+// Variance returns Var p.
+func (m *Beta) Variance() float64 {
+	_, v := m.Moments()
+	return v
+}
+
+// Moments returns the mean and the variance, by the laws of total expectation
+// and total variance; every term is non-negative, so the variance is too.
+func (m *Beta) Moments() (mean, variance float64) {
+	for i := range m.components {
+		c := &m.components[i]
+		mean += c.weight * (c.A / (c.A + c.B))
+	}
+	for i := range m.components {
+		c := &m.components[i]
+		s := c.A + c.B
+		mu := c.A / s
+		d := mu - mean
+		variance += c.weight * (mu*(c.B/s)/(s+1) + d*d)
+	}
+	return mean, variance
+}
+
+// logSum adds numbers given by their logarithms.
+type logSum struct{ max, sum float64 }
+
+func (l *logSum) add(x float64) {
+	switch {
+	case math.IsInf(x, -1):
+	case l.sum == 0:
+		l.max, l.sum = x, 1
+	case x <= l.max:
+		l.sum += math.Exp(x - l.max)
+	case math.IsInf(x, 1):
+		l.max, l.sum = x, 1
+	default:
+		l.sum = l.sum*math.Exp(l.max-x) + 1
+		l.max = x
+	}
+}
+
+func (l *logSum) value() float64 {
+	if l.sum == 0 {
+		return math.Inf(-1)
+	}
+	return l.max + math.Log(l.sum)
+}

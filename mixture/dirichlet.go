@@ -1,0 +1,203 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"credence/internal/special"
+)
+
+// Dirichlet is a mixture of Dirichlet distributions on the probabilities
+// p = (p₁, …, p_d) of d ≥ 2 classes,
+//
+//	f(p) = Σ_k w_k Dirichlet(p; α_k1, …, α_kd).
+//
+// It is immutable once made and safe for use by several goroutines. The zero
+// value holds no distribution; use [NewDirichlet].
+type Dirichlet struct {
+	weights []float64
+	alpha   [][]float64 // K × d
+}
+
+// NewDirichlet returns the mixture with K ≥ 1 weights and K rows of d ≥ 2
+// parameters. Weights are non-negative and sum to one within 1e-9, in which
+// case they are rescaled to sum to one exactly; parameters are positive and
+// finite. The slices are copied.
+func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
+	sum, err := checkWeights(weights)
+	if err != nil {
+		return nil, err
+	}
+	if len(alpha) != len(weights) {
+		return nil, invalid("%d weights but %d rows of alpha", len(weights), len(alpha))
+	}
+	d := len(alpha[0])
+	if d < 2 {
+		return nil, invalid("alpha of component 0 has length %d: there are at least two classes", d)
+	}
+	m := &Dirichlet{}
+	for k, w := range weights {
+		if len(alpha[k]) != d {
+			return nil, invalid("alpha of component %d has length %d, that of component 0 has %d", k, len(alpha[k]), d)
+		}
+		for i, a := range alpha[k] {
+			if !(a > 0) || math.IsInf(a, 1) {
+				return nil, invalid("alpha of component %d, class %d is %v: parameters are positive and finite", k, i, a)
+			}
+		}
+		if w > 0 {
+			m.weights = append(m.weights, w/sum)
+			m.alpha = append(m.alpha, slices.Clone(alpha[k]))
+		}
+	}
+	return m, nil
+}
+
+// K returns the number of components that carry weight.
+func (m *Dirichlet) K() int { return len(m.weights) }
+
+// Classes returns the number of classes, d.
+func (m *Dirichlet) Classes() int { return len(m.alpha[0]) }
+
+// Component returns the weight of component k, 0 ≤ k < K, and a copy of its
+// parameters. Components without weight are not counted.
+func (m *Dirichlet) Component(k int) (weight float64, alpha []float64) {
+	return m.weights[k], slices.Clone(m.alpha[k])
+}
+
+// Marginal returns the distribution of the probability of class i, 0 ≤ i < d:
+// the one-versus-all Beta mixture
+//
+//	Σ_k w_k Beta(α_ki, Σ_{j≠i} α_kj).
+func (m *Dirichlet) Marginal(i int) *Beta {
+	b := &Beta{components: make([]component, 0, len(m.weights))}
+	for k, w := range m.weights {
+		b.add(w, m.alpha[k][i], sumExcept(m.alpha[k], i))
+	}
+	return b
+}
+
+// sumExcept returns the sum of all a[j], j ≠ i. The total less a[i] would lose
+// nine digits at α = (1e7, 1e-3).
+func sumExcept(a []float64, i int) float64 {
+	s := 0.0
+	for j, v := range a {
+		if j != i {
+			s += v
+		}
+	}
+	return s
+}
+
+func sum(a []float64) float64 {
+	s := 0.0
+	for _, v := range a {
+		s += v
+	}
+	return s
+}
+
+// onSimplex is how far from one the coordinates of a point may sum.
+const onSimplex = 1e-9
+
+// LogPDF returns the log-density at p, a point of the simplex: d non-negative
+// numbers that sum to one within 1e-9. The density is with respect to
+// dp₁ … dp_{d−1}; it is −Inf or +Inf on the boundary where some α_ki ≠ 1 makes
+// it so.
+func (m *Dirichlet) LogPDF(p []float64) (float64, error) {
+	if len(p) != m.Classes() {
+		return 0, fmt.Errorf("point has %d coordinates, the mixture %d classes", len(p), m.Classes())
+	}
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return 0, fmt.Errorf("coordinate %d of the point is %v: it lies between 0 and 1", i, v)
+		}
+	}
+	if s := sum(p); math.Abs(s-1) > onSimplex {
+		return 0, fmt.Errorf("coordinates of the point sum to %v: they sum to one (within %g)", s, onSimplex)
+	}
+	return m.logPDF(p), nil
+}
+
+func (m *Dirichlet) logPDF(p []float64) float64 {
+	var l logSum
+	for k, w := range m.weights {
+		l.add(math.Log(w) + dirichletLogPDF(m.alpha[k], p))
+	}
+	return l.value()
+}
+
+// dirichletLogPDF returns the log-density of Dirichlet(a) at p,
+//
+//	ln Γ(Σa) − Σ ln Γ(a_i) + Σ (a_i − 1) ln p_i,
+//
+// as a product of Beta densities: breaking class after class off the stick, the
+// share t = p_i / (1 − Σ_{j<i} p_j) is Beta(a_i, Σ_{j>i} a_j). Each is taken
+// relative to its peak, so that the large logarithms of α = 1e7 never meet.
+func dirichletLogPDF(a, p []float64) float64 {
+	pole, flat := false, 0
+	for i, v := range p {
+		if v > 0 {
+			continue
+		}
+		switch {
+		case a[i] > 1:
+			return math.Inf(-1)
+		case a[i] < 1:
+			pole = true
+		default:
+			flat++
+		}
+	}
+	if pole {
+		return math.Inf(1)
+	}
+	l := 0.0
+	restA, restP := sum(a)-float64(flat), 1.0
+	for ; flat > 0; flat-- { // Beta(0; 1, b) = b
+		l += math.Log(restA + float64(flat-1))
+	}
+	for i, ai := range a {
+		if p[i] == 0 {
+			continue
+		}
+		restA, restP = 0, 0
+		for j := i + 1; j < len(a); j++ {
+			if p[j] > 0 {
+				restA += a[j]
+				restP += p[j]
+			}
+		}
+		if restP == 0 {
+			break
+		}
+		b := special.NewBeta(ai, restA)
+		whole := p[i] + restP
+		pt := special.Ratio(p[i], restP)
+		l += b.LogFactor(&pt) - math.Log(p[i]) - math.Log(restP) + math.Log(whole)
+	}
+	return l
+}
+
+// Mean appends the d class means to dst and returns it.
+func (m *Dirichlet) Mean(dst []float64) []float64 {
+	for i := range m.Classes() {
+		s := 0.0
+		for k, w := range m.weights {
+			a := m.alpha[k]
+			s += w * (a[i] / (a[i] + sumExcept(a, i)))
+		}
+		dst = append(dst, s)
+	}
+	return dst
+}
+
+// Variance appends the d class variances to dst and returns it.
+func (m *Dirichlet) Variance(dst []float64) []float64 {
+	for i := range m.Classes() {
+		_, v := m.Marginal(i).Moments()
+		dst = append(dst, v)
+	}
+	return dst
+}
