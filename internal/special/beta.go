@@ -24,9 +24,11 @@
 // The factor xᵃyᵇ/B(a, b) in front of them all is taken relative to its peak
 // when a + b is large, so that no large logarithms cancel.
 //
-// gonum's mathext.RegIncBeta was measured against the same oracle: it holds to
-// 1e-10 for a, b up to about 1e3, has no upper tail, and is wrong by 7e-7 at
-// I_½(1e6, 1e6) and by 2% at I_½(1e7, 1e7), so none of it is used here.
+// gonum's mathext.RegIncBeta was measured before this was written. On random
+// points around the centre of the distribution, with a and b log-uniform from
+// 1e-3, it is off by more than 1e-10 at 0.01% of them for a, b up to 10, at 0.2%
+// up to 1e3 (by as much as 0.3%) and at 26% up to 1e7 (I_½(1e7, 1e7) comes out
+// as 0.509), and it has no upper tail; so none of it is used here.
 package special
 
 import "math"

@@ -1,0 +1,46 @@
+// Package mixture is about one object: the distribution of the probabilities of
+// an item's classes, as a mixture of Beta distributions (two classes) or of
+// Dirichlet distributions (any number).
+//
+// A [Dirichlet] describes all classes jointly; [Dirichlet.Marginal] is the
+// one-versus-all distribution of a single class, a [Beta]. From them come
+//
+//   - densities, distribution and survival functions, quantiles:
+//     [Beta.LogPDF], [Beta.CDF], [Beta.Survival], [Beta.QuantileBoth],
+//     [Dirichlet.LogPDF];
+//   - credible intervals, two-sided and one-sided, and highest-density sets:
+//     [Beta.Interval], [Beta.HighestDensity], [IntervalsInto] for many items,
+//     [Dirichlet.Region] for all classes at once;
+//   - moments and entropies: [Beta.Moments], [Dirichlet.Covariance],
+//     [Dirichlet.Entropy];
+//   - decisions: P(p > t) is [Beta.Survival], [Dirichlet.TopClass] says how
+//     likely each class is to be the most probable;
+//   - the effect of further votes: [Dirichlet.Update] conditions on them,
+//     [Dirichlet.LogVotes], [Dirichlet.LogCounts] and [Beta.VoteCounts] predict
+//     them.
+//
+// The package knows nothing of networks. Everything is float64.
+//
+// # Accuracy
+//
+// For parameters from 1e-3 to 1e7, weights down to 1e-12 and tails down to
+// 1e-300, distribution and survival functions have a relative error below 1e-12,
+// and so have x and 1 − x of a quantile, except where rounding x to a float64
+// alone moves the distribution function by more, and on the plateau between
+// separated modes, where a quantile is only as well determined as the
+// distribution function it inverts. The tests compare with sums of 256 bits.
+//
+// A probability that is too close to 0 to be a float64 is returned as 0;
+// [Beta.QuantileLogit] still tells it apart. One close to 1 loses its digits as
+// 1 − x would, so [Beta.QuantileBoth] returns both.
+//
+// # Votes
+//
+// Votes are counts, one a class, and need not be whole numbers. Likelihoods are
+// those of votes in a given order; only [Dirichlet.LogCounts] and
+// [Beta.VoteCounts] count the orders.
+//
+// # Concurrency
+//
+// Mixtures are immutable. All methods may be called from several goroutines.
+package mixture
