@@ -24,8 +24,8 @@ type component struct {
 
 // NewBeta returns the mixture with the given weights and parameters, slices of
 // one length K ≥ 1. Weights are non-negative and sum to one within 1e-9, in
-// which case they are rescaled to sum to one exactly; a and b are positive and
-// finite.
+// which case they are rescaled to sum to one exactly; a and b lie between 1e-100
+// and 1e15.
 func NewBeta(weights, a, b []float64) (*Beta, error) {
 	m := &Beta{}
 	if err := m.set(weights, a, b); err != nil {
@@ -45,10 +45,10 @@ func (m *Beta) set(weights, a, b []float64) error {
 	}
 	m.components = m.components[:0]
 	for k, w := range weights {
-		if err := checkParameter("a", k, a[k]); err != nil {
+		if err := checkParameter(a[k], "a of component %d", k); err != nil {
 			return err
 		}
-		if err := checkParameter("b", k, b[k]); err != nil {
+		if err := checkParameter(b[k], "b of component %d", k); err != nil {
 			return err
 		}
 		m.add(w/sum, a[k], b[k])

@@ -22,8 +22,8 @@ type Dirichlet struct {
 
 // NewDirichlet returns the mixture with K ≥ 1 weights and K rows of d ≥ 2
 // parameters. Weights are non-negative and sum to one within 1e-9, in which
-// case they are rescaled to sum to one exactly; parameters are positive and
-// finite. The slices are copied.
+// case they are rescaled to sum to one exactly; parameters lie between 1e-100
+// and 1e15. The slices are copied.
 func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 	sum, err := checkWeights(weights)
 	if err != nil {
@@ -42,8 +42,8 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 			return nil, invalid("alpha of component %d has length %d, that of component 0 has %d", k, len(alpha[k]), d)
 		}
 		for i, a := range alpha[k] {
-			if !(a > 0) || math.IsInf(a, 1) {
-				return nil, invalid("alpha of component %d, class %d is %v: parameters are positive and finite", k, i, a)
+			if err := checkParameter(a, "alpha of component %d, class %d", k, i); err != nil {
+				return nil, err
 			}
 		}
 		if w > 0 {

@@ -36,9 +36,19 @@ func checkWeights(weights []float64) (float64, error) {
 	return sum, nil
 }
 
-func checkParameter(name string, k int, v float64) error {
-	if !(v > 0) || math.IsInf(v, 1) {
-		return invalid("%s of component %d is %v: parameters are positive and finite", name, k, v)
+// Parameters beyond these bounds have no meaning that float64 could carry: the
+// distribution is a point, or sits at the ends alone.
+const minParameter, maxParameter = 1e-100, 1e15
+
+func checkParameter(v float64, format string, args ...any) error {
+	want := ""
+	switch {
+	case !(v > 0) || math.IsInf(v, 1):
+		want = "parameters are positive and finite"
+	case v < minParameter || v > maxParameter:
+		want = fmt.Sprintf("parameters lie between %g and %g", minParameter, maxParameter)
+	default:
+		return nil
 	}
-	return nil
+	return invalid("%s is %v: %s", fmt.Sprintf(format, args...), v, want)
 }

@@ -10,7 +10,7 @@ import (
 // density exceeds a threshold, a union of disjoint intervals in increasing
 // order, more than one if the density has several modes. A flat density has no
 // unique such set; the two-sided interval is returned. Pieces that hold less
-// than 1e-12 of the mass, as around a pole of minute weight, are left out. The
+// than 1e-12 of it, as around a pole of minute weight, are left out. The
 // result is nil unless 0 < level < 1.
 func (m *Beta) HighestDensity(level float64) []Interval {
 	if !(level > 0 && level < 1) || len(m.components) == 0 {
@@ -21,8 +21,8 @@ func (m *Beta) HighestDensity(level float64) []Interval {
 		return []Interval{m.Interval(TwoSided, level)}
 	}
 	s := newLevelSet(m, sh)
-	s.solve(1 - level)
-	return s.intervals()
+	s.solve(level)
+	return s.intervals(level)
 }
 
 // A branch is a stretch between two turns, where the density is monotone.
@@ -49,11 +49,12 @@ func newLevelSet(m *Beta, sh shape) *levelSet {
 	return s
 }
 
-// solve moves the threshold to where the mass outside the set is gamma, by
-// Newton's method on ln(outside) within a bracket. If the threshold moves by δ,
-// an end of the set moves by δ/slope and the mass outside by that times the
-// density.
-func (s *levelSet) solve(gamma float64) {
+// solve moves the threshold to where the set has the given mass, by Newton's
+// method within a bracket on the logarithm of the mass outside or inside,
+// whichever is to be smaller. If the threshold moves by δ, an end of the set
+// moves by δ/slope and the mass outside by that times the density.
+func (s *levelSet) solve(level float64) {
+	gamma := 1 - level
 	// The threshold lies between the densities at the ends of the two-sided
 	// interval if both ends see the same one, and near them otherwise.
 	a, _ := s.m.logPDFSlope(s.m.solve(gamma/2, 1-gamma/2))
@@ -62,8 +63,11 @@ func (s *levelSet) solve(gamma float64) {
 	lo, hi := math.Inf(-1), math.Inf(1)
 	reach, last := 1.0, math.Inf(1)
 	for range 200 {
-		out, rate := s.outside(t)
-		h := math.Log(out / gamma)
+		out, in, rate := s.masses(t)
+		h, slope := math.Log(out/gamma), rate/out
+		if level < 0.5 {
+			h, slope = math.Log(level/in), rate/in
+		}
 		if math.Abs(h) < 1e-15 {
 			return
 		}
@@ -75,7 +79,7 @@ func (s *levelSet) solve(gamma float64) {
 		if hi-lo <= 1e-15*max(1, math.Abs(t)) {
 			return
 		}
-		next := t - h*out/rate
+		next := t - h/slope
 		switch {
 		case next > lo && next < hi && math.Abs(next-t) <= reach && math.Abs(h) < 0.7*last:
 			if math.Abs(next-t) < 1e-15*max(1, math.Abs(t)) {
@@ -94,23 +98,25 @@ func (s *levelSet) solve(gamma float64) {
 	}
 }
 
-// outside sets the crossings for the threshold t and returns the mass where the
-// density is below it, and its derivative with respect to t.
-func (s *levelSet) outside(t float64) (mass, rate float64) {
+// masses sets the crossings for the threshold t and returns the mass where the
+// density is below it and where it is above, and the derivative of the former
+// with respect to t.
+func (s *levelSet) masses(t float64) (outside, inside, rate float64) {
 	for i := range s.branches {
 		b := &s.branches[i]
 		s.cross(b, t)
-		from, to := b.at, b.hi
+		left, right := s.m.between(b.lo, b.at), s.m.between(b.at, b.hi)
 		if b.rises {
-			from, to = b.lo, b.at
+			outside, inside = outside+left, inside+right
+		} else {
+			outside, inside = outside+right, inside+left
 		}
-		mass += s.m.between(from, to)
 		if b.slope != 0 {
 			p := special.AtLogit(b.at)
 			rate += math.Exp(t+p.LogX+p.LogY) / math.Abs(b.slope)
 		}
 	}
-	return mass, rate
+	return outside, inside, rate
 }
 
 // cross finds where the log-density crosses t on the branch, by Newton's method
@@ -211,10 +217,10 @@ func (m *Beta) tailsAtLogit(z float64) (lower, upper float64) {
 }
 
 // intervals returns the set as intervals of x.
-func (s *levelSet) intervals() []Interval {
+func (s *levelSet) intervals(level float64) []Interval {
 	var set []Interval
 	add := func(from, to float64) {
-		if s.m.between(from, to) > 1e-12 {
+		if s.m.between(from, to) > 1e-12*level {
 			set = append(set, Interval{special.AtLogit(from).X, special.AtLogit(to).X})
 		}
 	}

@@ -55,6 +55,13 @@ type shape struct {
 	flat   bool      // whether it is constant
 }
 
+// gridOffsets are the distances from a component's centre, in its widths, at
+// which the slope is looked at: close together where the component makes the
+// density's shape, and out to where it is lost under any other.
+var gridOffsets = []float64{
+	0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3, 3.5, 4, 4.5, 5, 6, 7, 8.5, 10, 12,
+}
+
 // shape finds the turns by scanning the slope on a grid that is fine compared
 // with every component's width. Beyond the components the density is a sum of
 // powers of x (or 1−x), which can turn at most once more, towards a pole at the
@@ -67,12 +74,12 @@ func (m *Beta) shape() (sh shape) {
 		// √(1/a + 1/b); the density of x itself where a−1, b−1 replace a, b.
 		width := min(math.Sqrt(1/c.A+1/c.B), 1.5)
 		centre := math.Log(c.A / c.B)
-		for j := -36; j <= 36; j++ {
-			grid = append(grid, centre+width*float64(j)/4)
+		for _, d := range gridOffsets {
+			grid = append(grid, centre-width*d, centre+width*d)
 		}
 		if c.A > 1 && c.B > 1 {
 			mode := math.Log((c.A - 1) / (c.B - 1))
-			for j := -8; j <= 8; j++ {
+			for j := -4; j <= 4; j++ {
 				grid = append(grid, mode+width*float64(j)/4)
 			}
 		}

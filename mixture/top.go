@@ -47,6 +47,7 @@ type topIntegral struct {
 	left          []float64 // products of cdf before each class
 	result        []float64
 	whole, halves []float64
+	panels        int // how many may still be tried; rounding can keep the rules apart
 }
 
 func newTopIntegral(alpha []float64) *topIntegral {
@@ -76,7 +77,8 @@ func (t *topIntegral) run() []float64 {
 	for step := 1 / math.Sqrt(1+largest); t.product(lo) > negligible; step *= 2 {
 		lo -= step
 	}
-	t.integrate(lo, hi, 40)
+	t.panels = 1000
+	t.integrate(lo, hi)
 	return t.result
 }
 
@@ -92,7 +94,7 @@ func (t *topIntegral) product(u float64) float64 {
 
 // integrate adds the integrals from lo to hi to the result: the rule over two
 // halves if it agrees with the rule over the whole, otherwise half by half.
-func (t *topIntegral) integrate(lo, hi float64, depth int) {
+func (t *topIntegral) integrate(lo, hi float64) {
 	mid := (lo + hi) / 2
 	clear(t.whole)
 	clear(t.halves)
@@ -103,14 +105,14 @@ func (t *topIntegral) integrate(lo, hi float64, depth int) {
 	for i := range t.whole {
 		worst = max(worst, math.Abs(t.whole[i]-t.halves[i]))
 	}
-	if worst < 1e-11 || depth == 0 {
+	if t.panels--; worst < 1e-11 || t.panels <= 0 {
 		for i, v := range t.halves {
 			t.result[i] += v
 		}
 		return
 	}
-	t.integrate(lo, mid, depth-1)
-	t.integrate(mid, hi, depth-1)
+	t.integrate(lo, mid)
+	t.integrate(mid, hi)
 }
 
 // rule adds the Gauss–Legendre approximations from lo to hi to dst.

@@ -8,7 +8,7 @@ import (
 )
 
 // Update returns the distribution of p after further votes were seen:
-// votes[i] ≥ 0 of them for class i. A mixture of Dirichlets is conjugate, so the
+// votes[i] of them for class i, between 0 and 1e12. A mixture of Dirichlets is conjugate, so the
 // result is one too, with parameters α_k + S and weights
 //
 //	w_k B(α_k + S)/B(α_k), rescaled.
@@ -44,6 +44,9 @@ func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
 	return u, nil
 }
 
+// maxVotes keeps updated parameters within bounds.
+const maxVotes = 1e12
+
 // checkVotes returns an error unless votes holds a count for each class.
 func (m *Dirichlet) checkVotes(votes []float64) error {
 	if len(votes) != m.Classes() {
@@ -52,6 +55,9 @@ func (m *Dirichlet) checkVotes(votes []float64) error {
 	for i, v := range votes {
 		if !(v >= 0) || math.IsInf(v, 1) {
 			return fmt.Errorf("vote count of class %d is %v: counts are finite and not negative", i, v)
+		}
+		if v > maxVotes {
+			return fmt.Errorf("vote count of class %d is %v: counts are at most %g", i, v, maxVotes)
 		}
 	}
 	return nil
