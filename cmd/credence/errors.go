@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// usageError marks a command line that cannot be understood, as opposed to
+// work that failed: it ends with exit code 2.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usagef formats a usageError.
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// asUsage marks err as a usageError unless it is one.
+func asUsage(err error) error {
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return err
+	}
+	return &usageError{err}
+}
+
+// hintedError carries a sentence on how to mend the error.
+type hintedError struct {
+	err  error
+	hint string
+}
+
+func (e *hintedError) Error() string { return e.err.Error() }
+func (e *hintedError) Unwrap() error { return e.err }
+
+// withHint attaches a hint, which is printed on the line below the error. Of
+// several in a chain of wrapped errors the outermost is printed.
+func withHint(err error, hint string) error {
+	return &hintedError{err, hint}
+}
+
+// report prints err and its hint, and returns the exit code it calls for. A
+// usage error without a hint of its own points to the help of cmd.
+func report(stderr io.Writer, cmd *cobra.Command, err error) int {
+	code, hint := exitError, ""
+	if _, ok := errors.AsType[*usageError](err); ok {
+		code = exitUsage
+		hint = fmt.Sprintf("run %q to see what it takes", cmd.CommandPath()+" --help")
+	}
+	if h, ok := errors.AsType[*hintedError](err); ok {
+		hint = h.hint
+	}
+	fmt.Fprintf(stderr, "credence: error: %v\n", err)
+	if hint != "" {
+		fmt.Fprintf(stderr, "credence: hint: %s\n", hint)
+	}
+	return code
+}

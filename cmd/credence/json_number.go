@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"credence/mixture"
+)
+
+// jsonNumber is a float64 whose infinities are strings in JSON.
+type jsonNumber float64
+
+func (x jsonNumber) MarshalJSON() ([]byte, error) {
+	v := float64(x)
+	switch {
+	case math.IsNaN(v):
+		return nil, errors.New("a result is not a number: parameters from 1e-3 to 1e7 always have one")
+	case math.IsInf(v, 1):
+		return []byte(`"Infinity"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Infinity"`), nil
+	}
+	return json.Marshal(v)
+}
+
+func (x *jsonNumber) UnmarshalJSON(raw []byte) error {
+	if kind := jsonKind(raw); kind != "a number" {
+		return fmt.Errorf("found %s, expected a number", kind)
+	}
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil { // the syntax has been checked, so it is the range
+		return fmt.Errorf("%.40s is beyond the range of float64", raw)
+	}
+	*x = jsonNumber(v)
+	return nil
+}
+
+// jsonKind names the kind of a JSON value, which its first byte tells.
+func jsonKind(raw []byte) string {
+	if len(raw) == 0 {
+		return "nothing"
+	}
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+func jsonNumbers(values []float64) []jsonNumber {
+	numbers := make([]jsonNumber, len(values))
+	for i, v := range values {
+		numbers[i] = jsonNumber(v)
+	}
+	return numbers
+}
+
+func jsonInterval(i mixture.Interval) [2]jsonNumber {
+	return [2]jsonNumber{jsonNumber(i.Lo), jsonNumber(i.Hi)}
+}

@@ -1,0 +1,83 @@
+// Command credence trains neural classifiers on items with several labels each
+// and answers with a distribution of every class probability.
+//
+// Each verb is a file of its own; root.go assembles them. A verb parses its
+// flags into the options of a library package, calls it, and prints.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes that the help of the root command documents.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns its exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return execute(newRoot(), args, stdin, stdout, stderr)
+}
+
+// execute runs args on the command tree under root.
+func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
+	root.SetIn(stdin)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	addDefaults(root)
+	// cobra falls back on os.Args for nil, so an empty line must not be nil.
+	root.SetArgs(slices.Concat([]string{}, args))
+
+	// cobra has no type for a misused command line; whatever fails before
+	// the verb itself begins is one.
+	began := false
+	eachCommand(root, func(c *cobra.Command) {
+		if runE := c.RunE; runE != nil {
+			c.RunE = func(c *cobra.Command, args []string) error {
+				began = true
+				return runE(c, args)
+			}
+		}
+	})
+
+	cmd, err := root.ExecuteC()
+	switch {
+	case err == nil && out.err == nil:
+		return exitOK
+	case err == nil:
+		err = fmt.Errorf("writing results: %w", out.err)
+	case !began && out.err == nil:
+		err = asUsage(err)
+	}
+	return report(stderr, cmd, err)
+}
+
+// output is the standard output of a verb. It keeps the first write error, so
+// that help, tables and other prints that nobody checks still end in a failure
+// on a full disk. A reader that goes away, such as head, needs no care: Go ends
+// a program that writes to a closed standard output, without a message.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	o.err = err
+	return n, err
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestExitCodes runs a tree of made-up verbs, because every kind of failure
+// has to end the same way whichever verb meets it.
+func TestExitCodes(t *testing.T) {
+	tree := func() *cobra.Command {
+		root := &cobra.Command{Use: "credence", SilenceErrors: true, SilenceUsage: true}
+		fail := func(err error) func(*cobra.Command, []string) error {
+			return func(*cobra.Command, []string) error { return err }
+		}
+		needs := &cobra.Command{Use: "needs", RunE: fail(nil)}
+		needs.Flags().String("out", "", "")
+		needs.MarkFlagRequired("out")
+		root.AddCommand(needs,
+			&cobra.Command{Use: "good", Args: noArgs, RunE: fail(nil)},
+			&cobra.Command{Use: "bad", RunE: fail(errors.New("it broke"))},
+			&cobra.Command{Use: "hinted", RunE: fail(withHint(errors.New("it broke"), "mend it"))},
+			&cobra.Command{Use: "misused", RunE: fail(usagef("--level %v is not in (0, 1)", 7))},
+			&cobra.Command{Use: "misusedHinted", RunE: fail(withHint(usagef("no --alpha"), "give --alpha 1,2"))},
+		)
+		return root
+	}
+	for _, c := range []struct {
+		args   string
+		code   int
+		stderr string
+	}{
+		{"good", 0, ""},
+		{"bad", 1, "credence: error: it broke\n"},
+		{"hinted", 1, "credence: error: it broke\ncredence: hint: mend it\n"},
+		{"misused", 2, "credence: error: --level 7 is not in (0, 1)\n" +
+			"credence: hint: run \"credence misused --help\" to see what it takes\n"},
+		{"misusedHinted", 2, "credence: error: no --alpha\ncredence: hint: give --alpha 1,2\n"},
+		{"needs", 2, "credence: error: required flag(s) \"out\" not set\n" +
+			"credence: hint: run \"credence needs --help\" to see what it takes\n"},
+		{"needs --out", 2, "credence: error: flag needs an argument: --out\n" +
+			"credence: hint: run \"credence needs --help\" to see what it takes\n"},
+		{"good morning", 2, "credence: error: credence good takes no arguments, found \"morning\"\n" +
+			"credence: hint: run \"credence good --help\" to see what it takes\n"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := execute(tree(), strings.Fields(c.args), nil, &stdout, &stderr)
+		if code != c.code || stdout.String() != "" || stderr.String() != c.stderr {
+			t.Errorf("%s: exit code %d, stdout %q, stderr\n%swant exit code %d, no stdout, stderr\n%s",
+				c.args, code, &stdout, &stderr, c.code, c.stderr)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// Help and --version are printed by cobra, which drops write errors or would
+// have them look like a misused command line.
+func TestWriteErrors(t *testing.T) {
+	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"--version"}, {"version"}, {"completion", "bash"}} {
+		var stderr bytes.Buffer
+		code := run(args, nil, fullDisk{}, &stderr)
+		if code != exitError || !strings.Contains(stderr.String(), "no space left\n") {
+			t.Errorf("%q: exit code %d, stderr %q", args, code, &stderr)
+		}
+	}
+}
+
+// Every command must say what it does and show how, on lines that fit a terminal.
+func TestHelpTexts(t *testing.T) {
+	eachCommand(newRoot(), func(c *cobra.Command) {
+		path := c.CommandPath()
+		if c.Short == "" || c.Long == "" || c.Example == "" {
+			t.Errorf("%s: short help, long help or example missing", path)
+		}
+		for line := range strings.Lines(c.Long + "\n" + c.Example) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+				t.Errorf("%s: line of %d characters: %s", path, n, line)
+			}
+		}
+	})
+}
+
+// build compiles the binary the way it is released.
+func build(tb testing.TB) string {
+	tb.Helper()
+	bin := filepath.Join(tb.TempDir(), "credence")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func TestBinary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the binary")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("reads ELF and relies on SIGPIPE")
+	}
+	bin := build(t)
+
+	t.Run("static", func(t *testing.T) {
+		f, err := elf.Open(bin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_DYNAMIC || p.Type == elf.PT_INTERP {
+				t.Errorf("the binary is not static: it has a %v segment", p.Type)
+			}
+		}
+	})
+
+	t.Run("closed pipe", func(t *testing.T) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		defer w.Close()
+		var stderr bytes.Buffer
+		cmd := exec.Command(bin, "help")
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		err = cmd.Run()
+		if err == nil || err.Error() != "signal: broken pipe" || stderr.Len() > 0 {
+			t.Errorf("ended with %v, stderr %q; want the signal for a broken pipe and silence", err, &stderr)
+		}
+	})
+}
+
+// BenchmarkStart measures the least that any call of the command line costs.
+func BenchmarkStart(b *testing.B) {
+	bin := build(b)
+	for b.Loop() {
+		if err := exec.Command(bin, "version").Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

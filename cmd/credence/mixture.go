@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"credence/mixture"
+)
+
+// mixtureOptions is the command line of credence mixture.
+type mixtureOptions struct {
+	weights, levels, quantiles, votes numbers
+	alpha                             numberRows
+	classes                           []string
+	width                             int
+	json                              bool
+}
+
+func newMixture() *cobra.Command {
+	o := mixtureOptions{levels: numbers{values: []float64{0.95}}}
+	cmd := &cobra.Command{
+		Use:   "mixture",
+		Short: "Describe a Beta or Dirichlet mixture: moments, intervals, density",
+		Long: `Describe the distribution of an item's class probabilities, a mixture of
+Dirichlet distributions (of Beta distributions, if there are two classes).
+
+Each component is one --alpha, with a parameter for each class; --weights gives
+the components' weights, which sum to one, and may be left out for a single
+component. The table shows, for every class, mean, standard deviation, median,
+the probability that it is the most probable class, and at each --level the
+two-sided interval, the upper and the lower bound and the highest-density set,
+which has several pieces if the density has several modes. Below it stand the
+entropies of the next label and a sketch of the density. With --votes, further
+votes for each class are taken into account, and everything is shown before and
+after. Numbers may be written as fractions: --weights 1/3,2/3.
+
+JSON:
+  --json reads one object a line from standard input,
+    {"weights":[0.5,0.5],"alpha":[[30,4],[3,25]],"levels":[0.95],
+     "quantiles":[0.025],"cdf":[0.3],"logpdf":[[0.2,0.8]],"votes":[2,0]}
+  (on a single line; all but weights and alpha may be left out), and writes one
+  object a line,
+    {"mean":[…],"variance":[…],"logpdf":[…],"classes":[{"mean":…,"variance":…,
+     "quantiles":[{"q":…,"x":…,"complement":…}],
+     "cdf":[{"x":…,"cdf":…,"survival":…}],
+     "intervals":[{"level":…,"two_sided":[lo,hi],"upper":[0,hi],
+     "lower":[lo,1],"hpd":[[lo,hi],…]}]}],"top_class":[…]}
+  that describes the mixture, after the votes if there are any. What was not
+  asked for is an empty array. A complement is 1 - x to full accuracy; numbers
+  read back exactly; infinities are the strings "Infinity" and "-Infinity".
+  A line that cannot be answered yields {"line":N,"error":"…"} in its place,
+  the rest is still answered, and the exit code is 1. Blank lines are counted
+  and skipped. With --alpha, the mixture of the flags is described instead.`,
+		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25 --level 0.95
+  credence mixture --alpha 2,5 --votes 2,0
+  credence mixture --alpha 8,3,1 --classes cat,dog,other --level 0.5,0.95
+  echo '{"weights":[1],"alpha":[[2,5]],"cdf":[0.3]}' | credence mixture --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(&o.weights, "weights", "weights of the components, summing to one")
+	f.Var(&o.alpha, "alpha", "parameters of a component; repeat it for each")
+	f.Var(&o.levels, "level", "levels of the intervals")
+	f.Var(&o.quantiles, "quantile", "probabilities whose quantiles to show")
+	f.Var(&o.votes, "votes", "further votes for each class")
+	f.StringSliceVar(&o.classes, "classes", nil, "`names` of the classes")
+	f.IntVar(&o.width, "width", 0, "`columns` of the sketch (default $COLUMNS, else 72)")
+	f.BoolVar(&o.json, "json", false, "answer JSON lines from standard input")
+	return cmd
+}
+
+func (o *mixtureOptions) run(cmd *cobra.Command) error {
+	if o.json {
+		if err := o.onlyJSON(cmd); err != nil {
+			return err
+		}
+		if len(o.alpha) == 0 {
+			return answerInput(cmd.InOrStdin(), cmd.OutOrStdout())
+		}
+	}
+	before, after, err := o.mixtures()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.printJSON(cmd, before, after)
+	}
+	r := &mixtureReport{
+		options: o,
+		classes: o.classes,
+		width:   o.width,
+		states:  []*mixtureState{newMixtureState("before", before)},
+	}
+	if r.classes == nil {
+		for i := range before.Classes() {
+			r.classes = append(r.classes, strconv.Itoa(i))
+		}
+	}
+	if r.width == 0 {
+		r.width = terminalWidth()
+	}
+	if after != nil {
+		r.states = append(r.states, newMixtureState("after", after))
+	}
+	var out bytes.Buffer
+	r.print(&out)
+	_, err = cmd.OutOrStdout().Write(out.Bytes())
+	return err
+}
+
+// onlyJSON refuses flags that --json would silently ignore.
+func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
+	for _, name := range []string{"classes", "width"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s is for the table: it has no place beside --json", name)
+		}
+	}
+	if len(o.alpha) > 0 {
+		return nil
+	}
+	for _, name := range []string{"weights", "level", "quantile", "votes"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
+		}
+	}
+	return nil
+}
+
+// mixtures returns the mixture of the flags, and what --votes makes of it, nil
+// without votes.
+func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error) {
+	if len(o.alpha) == 0 {
+		return nil, nil, withHint(usagef("no --alpha: expected the parameters of a component, one for each class"),
+			"for example, credence mixture --alpha 2,5")
+	}
+	if !o.weights.changed && len(o.alpha) == 1 {
+		o.weights.values = []float64{1}
+	}
+	weights := o.weights.values
+	if len(weights) != len(o.alpha) {
+		return nil, nil, usagef("--weights gives %s but --alpha %s: expected one weight for each --alpha",
+			plural(len(weights), "weight"), plural(len(o.alpha), "component"))
+	}
+	// Two uniform classes tell whether the weights alone are at fault.
+	flat := make([][]float64, len(weights))
+	for k := range flat {
+		flat[k] = []float64{1, 1}
+	}
+	if _, err := mixture.NewDirichlet(weights, flat); err != nil {
+		return nil, nil, usagef("--weights: %w", plainError{err})
+	}
+	before, err = mixture.NewDirichlet(weights, o.alpha)
+	if err != nil {
+		return nil, nil, usagef("--alpha: %w", plainError{err})
+	}
+	if o.votes.changed {
+		if after, err = before.Update(o.votes.values); err != nil {
+			return nil, nil, usagef("--votes: %w", err)
+		}
+	}
+	for _, l := range o.levels.values {
+		if err := checkLevel(l); err != nil {
+			return nil, nil, usagef("--level %v: %w", l, err)
+		}
+	}
+	for _, q := range o.quantiles.values {
+		if err := checkQuantile(q); err != nil {
+			return nil, nil, usagef("--quantile %v: %w", q, err)
+		}
+	}
+	if n := len(o.classes); n > 0 && n != before.Classes() {
+		return nil, nil, usagef("--classes gives %s but --alpha %d: expected a name for each class",
+			plural(n, "name"), before.Classes())
+	}
+	if o.width != 0 && (o.width < minWidth || o.width > maxWidth) {
+		return nil, nil, usagef("--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth)
+	}
+	return before, after, nil
+}
+
+// printJSON answers the flags as if they had been a line of input.
+func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Dirichlet) error {
+	if after == nil {
+		after = before
+	}
+	q := mixtureQuery{levels: o.levels.values, quantiles: o.quantiles.values}
+	line, err := q.describe(after)
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(append(line, '\n'))
+	return err
+}
+
+// plainError is an error of package mixture where a flag has already said what
+// is invalid.
+type plainError struct{ err error }
+
+func (e plainError) Error() string {
+	return strings.TrimPrefix(e.err.Error(), mixture.ErrInvalid.Error()+": ")
+}
+func (e plainError) Unwrap() error { return e.err }
+
+func checkLevel(level float64) error {
+	if !(level > 0 && level < 1) {
+		return fmt.Errorf("a level lies between 0 and 1")
+	}
+	return nil
+}
+
+func checkQuantile(q float64) error {
+	if !(q >= 0 && q <= 1) {
+		return fmt.Errorf("a quantile's probability lies between 0 and 1")
+	}
+	return nil
+}
+
+// The widths that a sketch can have.
+const (
+	defaultWidth = 72
+	minWidth     = 40
+	maxWidth     = 500
+)
+
+// terminalWidth returns the number of columns that the shell announces.
+func terminalWidth() int {
+	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil {
+		return defaultWidth
+	}
+	return min(max(n, minWidth), maxWidth)
+}
+
+// plural returns "1 weight", "2 weights".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newRoot assembles the command tree.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "credence",
+		Short: "Classifiers that say how sure they are of each probability",
+		Long: `Credence trains neural classifiers on items that carry several labels each
+(votes by doctors, raters, instruments) and answers, for every new item, with a
+distribution of each class probability: a Beta or Dirichlet mixture, with its
+mean, its variance and credible intervals.
+
+Results go to standard output, messages to standard error.
+
+Exit codes:
+  0  success
+  1  the work failed, or part of it did
+  2  the command line was not understood
+
+Shell completion:
+  "credence completion SHELL" prints a script for bash, zsh, fish or powershell;
+  "credence completion SHELL --help" tells how to load it.`,
+		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25
+  credence bench intervals     how fast this machine computes intervals
+  credence version             what this binary is and what it runs on
+  credence help version        how to use a command
+  source <(credence completion bash)`,
+		Version:       buildVersion(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetVersionTemplate("credence {{.Version}}\n")
+	// Declared here, because cobra's own flag would also take -v.
+	root.Flags().Bool("version", false, "print the version")
+
+	root.AddCommand(
+		newBench(),
+		newMixture(),
+		newVersion(),
+	)
+	return root
+}
+
+// addDefaults adds cobra's help and completion verbs, which cobra itself would
+// add too late for them to be treated like every other verb, and gives each
+// command that only groups verbs something to run: a check that the verb
+// exists, then help. The output of root must be set, for completion keeps it.
+func addDefaults(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	eachCommand(root, func(c *cobra.Command) {
+		switch {
+		case c.Name() == "help":
+			c.Run, c.RunE = nil, help
+		case c.HasSubCommands() && !c.Runnable():
+			c.Args, c.RunE = noUnknownVerb, help
+		}
+	})
+}
+
+// eachCommand calls f on c and on every command below it.
+func eachCommand(c *cobra.Command, f func(*cobra.Command)) {
+	f(c)
+	for _, sub := range c.Commands() {
+		eachCommand(sub, f)
+	}
+}
+
+// help prints the help of a command that was called without a verb, or of the
+// command that the arguments of "credence help" name.
+func help(cmd *cobra.Command, args []string) error {
+	if cmd.Name() != "help" {
+		return cmd.Help()
+	}
+	topic, rest, err := cmd.Root().Find(args)
+	if err != nil {
+		return asUsage(err)
+	}
+	if err := noUnknownVerb(topic, rest); err != nil {
+		return err
+	}
+	topic.InitDefaultHelpFlag()
+	return topic.Help()
+}
+
+// noUnknownVerb is the check on what is left of the command line where a verb
+// of cmd was expected. cobra checks this at the root only; elsewhere it would
+// print help and report success.
+func noUnknownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := usagef("unknown command %q", cmd.CommandPath()+" "+args[0])
+	cmd.SuggestionsMinimumDistance = 2 // letters to change
+	var near []string
+	for _, s := range cmd.SuggestionsFor(args[0]) {
+		near = append(near, fmt.Sprintf("%q", cmd.CommandPath()+" "+s))
+	}
+	if len(near) == 0 {
+		return err
+	}
+	return withHint(err, "did you mean "+strings.Join(near, " or ")+"?")
+}
+
+// noArgs is the Args of a verb that takes flags only.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, found %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
