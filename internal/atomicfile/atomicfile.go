@@ -1,0 +1,64 @@
+// Package atomicfile writes files that appear whole or not at all: to a
+// temporary name in the same folder, synced, then renamed, and the folder
+// synced. A crash, a full disk or a signal never leaves half a file under a
+// final name, and what was there before stays until the new file is complete.
+package atomicfile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Write makes write's output the content of the file at path.
+func Write(path string, write func(w io.Writer) error) (err error) {
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	f, err := os.CreateTemp(dir, "."+name+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+			err = fmt.Errorf("writing %s: %w", path, err)
+		}
+	}()
+	// CreateTemp makes the file private; a result is as readable as any other.
+	mode := os.FileMode(0o644)
+	if old, err := os.Stat(path); err == nil {
+		mode = old.Mode().Perm()
+	}
+	b := bufio.NewWriter(f)
+	for _, step := range []func() error{
+		func() error { return write(b) },
+		b.Flush,
+		func() error { return f.Chmod(mode) },
+		f.Sync,
+		f.Close,
+		func() error { return os.Rename(f.Name(), path) },
+		func() error { return syncDir(dir) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir makes the renaming durable. Systems on which a folder cannot be
+// synced have their own guarantees.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	_ = d.Sync()
+	return nil
+}

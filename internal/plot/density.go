@@ -1,0 +1,290 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"credence/mixture"
+)
+
+// Density is a figure of one or more distributions of a probability: their
+// densities over [0, 1], with highest-density sets shaded under the curves and,
+// in rows below them, two-sided credible intervals as whiskers around the mean.
+//
+// Poles, and spikes beside which all else would be too flat to see, are cut off
+// at the top of the figure and marked. If the mass of all curves lies within a
+// tenth of [0, 1], only that part is shown.
+type Density struct {
+	Title  string
+	XLabel string // "probability" if empty
+	Curves []Curve
+	// Levels are those of the shaded sets and of the intervals, between 0 and 1.
+	// Nil stands for 0.95; an empty slice for no sets and no intervals.
+	Levels []float64
+	Centre Centre
+}
+
+// Curve is one distribution in a [Density] figure.
+type Curve struct {
+	Label   string // the entry in the legend; none if empty
+	Mixture *mixture.Beta
+}
+
+// Centre says which point estimate a [Density] figure marks.
+type Centre int
+
+const (
+	Mean Centre = iota
+	Median
+	NoCentre
+)
+
+// Sizes of the parts of the figure, in pixels.
+const (
+	panelHeight = 190.0
+	rowHeight   = 19.0
+	halfCap     = 4.5 // half of the stroke that ends a whisker
+	dotRadius   = 4.5
+)
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide and high
+// enough for its title, legend and rows: 364 pixels for a title and two curves.
+func (d Density) WriteSVG(w io.Writer) error {
+	levels, err := d.sortedLevels()
+	if err != nil {
+		return fmt.Errorf("density figure: %w", err)
+	}
+	f := &densityFigure{Density: d, levels: levels}
+	f.layOut()
+	var c canvas
+	height := f.draw(&c)
+	if err := c.write(w, figureWidth, height, f.name(), f.description()); err != nil {
+		return fmt.Errorf("density figure: %w", err)
+	}
+	return nil
+}
+
+// sortedLevels returns the levels in decreasing order, if the figure can be drawn.
+func (d Density) sortedLevels() ([]float64, error) {
+	if len(d.Curves) == 0 {
+		return nil, errors.New("no curves")
+	}
+	for i, c := range d.Curves {
+		if c.Mixture == nil || c.Mixture.K() == 0 {
+			return nil, fmt.Errorf("curve %d (%q) has no mixture", i, c.Label)
+		}
+	}
+	levels := slices.Clone(d.Levels)
+	if levels == nil {
+		levels = []float64{0.95}
+	}
+	for _, level := range levels {
+		if !(level > 0 && level < 1) {
+			return nil, fmt.Errorf("level is %v: it lies between 0 and 1", level)
+		}
+	}
+	slices.Sort(levels)
+	levels = slices.Compact(levels)
+	slices.Reverse(levels)
+	return levels, nil
+}
+
+// densityFigure is a Density with its layout, in which y counts from the top of
+// the panel with the curves.
+type densityFigure struct {
+	Density
+	levels []float64 // decreasing
+	x, y   axis
+	lines  [][]point // one a curve
+	pieces [][][]point
+	gaps   [][]float64 // where a curve is higher than the panel
+}
+
+const yLabel = "density"
+
+// layOut finds the axes and traces the curves.
+func (f *densityFigure) layOut() {
+	tail := 0.001
+	if len(f.levels) > 0 {
+		tail = min(tail, (1-f.levels[0])/2)
+	}
+	lo, hi := probabilities(f.Curves, tail)
+	const headroom = 1.04 // so that the stroke of the highest peak is not cut
+	f.y = vertical(0, headroom*densities(f.Curves, lo, hi), panelHeight, 0)
+
+	left, right := f.y.roomY(yLabel), margin
+	for range 3 { // the labels of x need room, which moves x
+		f.x = horizontal(lo, hi, left, figureWidth-right)
+		needLeft, needRight := f.sideRoom()
+		left, right = max(left, needLeft), max(right, needRight)
+	}
+	f.x = horizontal(lo, hi, left, figureWidth-right)
+
+	for _, c := range f.Curves {
+		line := trace(c.Mixture.PDF, f.x, f.y, features(c.Mixture))
+		pieces, gaps := below(line, f.y.end)
+		f.lines = append(f.lines, line)
+		f.pieces = append(f.pieces, pieces)
+		f.gaps = append(f.gaps, gaps)
+	}
+}
+
+// sideRoom returns how far from the edges of the card x must begin and end for
+// its labels, and the numbers beside whiskers, to stay on it.
+func (f *densityFigure) sideRoom() (left, right float64) {
+	left = margin + f.x.labelWidth()/2
+	right = left
+	if len(f.levels) == 0 {
+		return left, right
+	}
+	for _, c := range f.Curves {
+		i := interval(c.Mixture, f.levels[0])
+		room := func(end float64) float64 {
+			return margin + labelOffset + textWidth(f.x.probability(end), tickSize)
+		}
+		left = max(left, room(i.Lo)-(f.x.at(i.Lo)-f.x.start))
+		right = max(right, room(i.Hi)-(f.x.end-f.x.at(i.Hi)))
+	}
+	return left, right
+}
+
+// draw returns the height of the figure.
+func (f *densityFigure) draw(c *canvas) float64 {
+	top := drawHeader(c, f.Title, f.legend()) + 14
+	if f.cut() {
+		top += 6 // for the arrows
+	}
+	c.openAt(top)
+	bottom := f.y.start
+	if f.hasRows() {
+		bottom += float64(len(f.Curves))*rowHeight + 8
+	}
+	end := f.x.drawX(c, f.xLabel(), f.y.end, bottom)
+	f.y.drawY(c, yLabel, f.x.start, f.x.end)
+	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
+	for i := range f.Curves { // below all curves
+		c.open(series(i))
+		f.drawShades(c, i)
+		c.close()
+	}
+	for i := range f.Curves {
+		c.open(series(i))
+		c.curve("curve", f.pieces[i]...)
+		if f.hasRows() {
+			f.drawRow(c, i, f.y.start+4+rowHeight*(float64(i)+0.5))
+		}
+		c.close()
+	}
+	f.drawArrows(c)
+	c.close()
+	return top + end + margin
+}
+
+func (f *densityFigure) xLabel() string {
+	if f.XLabel == "" {
+		return "probability"
+	}
+	return f.XLabel
+}
+
+// cut reports whether some curve is higher than the panel.
+func (f *densityFigure) cut() bool {
+	return slices.ContainsFunc(f.gaps, func(g []float64) bool { return len(g) > 0 })
+}
+
+func (f *densityFigure) hasRows() bool { return len(f.levels) > 0 || f.Centre != NoCentre }
+
+// drawShades shades the highest-density sets of curve i. The sets of lower
+// levels lie within those of higher ones, and so become darker.
+func (f *densityFigure) drawShades(c *canvas, i int) {
+	for _, level := range f.levels {
+		for _, set := range f.Curves[i].Mixture.HighestDensity(level) {
+			area := between(f.lines[i], f.x.at(set.Lo), f.x.at(set.Hi))
+			if len(area) < 2 {
+				continue
+			}
+			for j := range area {
+				area[j].y = max(area[j].y, f.y.end)
+			}
+			area = simplify(area, traceError)
+			area = append(area, point{area[len(area)-1].x, f.y.start}, point{area[0].x, f.y.start})
+			c.polygon("shade", area)
+		}
+	}
+}
+
+// drawArrows marks where curves leave the panel, side by side if several leave
+// at one place.
+func (f *densityFigure) drawArrows(c *canvas) {
+	const width = 11
+	var taken []float64
+	for i, gaps := range f.gaps {
+		c.open(series(i))
+		for _, x := range gaps {
+			step := float64(width)
+			if x > (f.x.start+f.x.end)/2 {
+				step = -width
+			}
+			near := func(t float64) bool { return math.Abs(t-x) < width }
+			for i := slices.IndexFunc(taken, near); i >= 0; i = slices.IndexFunc(taken, near) {
+				x = taken[i] + step
+			}
+			if x >= f.x.start && x <= f.x.end {
+				taken = append(taken, x)
+				drawArrow(c, point{x, f.y.end - 8})
+			}
+		}
+		c.close()
+	}
+}
+
+// drawArrow draws a triangle that points upwards.
+func drawArrow(c *canvas, at point) {
+	c.polygon("solid", []point{{at.x, at.y - 4}, {at.x + 4.5, at.y + 4}, {at.x - 4.5, at.y + 4}})
+}
+
+// drawRow draws the intervals and the centre of curve i at the height y, and
+// the ends of the widest interval in numbers.
+func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
+	m := f.Curves[i].Mixture
+	spans := make([][2]float64, len(f.levels))
+	for j, level := range f.levels {
+		in := interval(m, level)
+		spans[j] = [2]float64{f.x.at(in.Lo), f.x.at(in.Hi)}
+		if j == 0 {
+			c.text("tick end halo", point{spans[0][0] - labelOffset, y + 0.36*tickSize}, f.x.probability(in.Lo))
+			c.text("tick halo", point{spans[0][1] + labelOffset, y + 0.36*tickSize}, f.x.probability(in.Hi))
+		}
+	}
+	drawWhiskers(c, spans, y)
+	switch f.Centre {
+	case Mean:
+		c.dot("dot", point{f.x.at(m.Mean()), y}, dotRadius)
+	case Median:
+		c.dot("dot", point{f.x.at(m.Quantile(0.5)), y}, dotRadius)
+	}
+}
+
+// interval returns the two-sided credible interval. Its ends lie between 0 and
+// 1, and are written as bounds if they round to them.
+func interval(m *mixture.Beta, level float64) mixture.Interval {
+	inside := func(x float64) float64 { return min(max(x, math.SmallestNonzeroFloat64), 1-0x1p-53) }
+	i := m.Interval(mixture.TwoSided, level)
+	return mixture.Interval{Lo: inside(i.Lo), Hi: inside(i.Hi)}
+}
+
+// drawWhiskers draws intervals, the widest first, as lines of which each is
+// thicker than the one before; the first has its ends marked.
+func drawWhiskers(c *canvas, spans [][2]float64, y float64) {
+	for j, s := range spans {
+		half := 0.75 + 1.5*float64(j)
+		c.rect("solid", s[0], y-half, s[1]-s[0], 2*half)
+		if j == 0 {
+			c.rect("solid", s[0]-half, y-halfCap, 2*half, 2*halfCap)
+			c.rect("solid", s[1]-half, y-halfCap, 2*half, 2*halfCap)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/mixture"
+)
+
+// legend returns an entry for each curve, then for what is drawn of all.
+func (f *densityFigure) legend() []key {
+	var keys []key
+	for i, curve := range f.Curves {
+		if curve.Label == "" {
+			continue
+		}
+		keys = append(keys, key{curve.Label, func(c *canvas, at point) {
+			c.open(series(i))
+			c.curve("curve", []point{at, {at.x + symbolWidth, at.y}})
+			c.close()
+		}})
+	}
+	if len(f.levels) > 0 {
+		keys = append(keys, key{f.each("highest-density set"), func(c *canvas, at point) {
+			c.open("muted")
+			for j := range f.levels {
+				inset := 5 * float64(j)
+				c.rect("shade", at.x+inset, at.y-6, max(0, symbolWidth-2*inset), 12)
+			}
+			c.close()
+		}})
+	}
+	if text := f.rowNames(); text != "" {
+		keys = append(keys, key{text, func(c *canvas, at point) {
+			var spans [][2]float64
+			for j := range f.levels {
+				inset := 1 + 5*float64(j)
+				spans = append(spans, [2]float64{at.x + inset, max(at.x+inset, at.x+symbolWidth-inset)})
+			}
+			c.open("muted")
+			drawWhiskers(c, spans, at.y)
+			if f.Centre != NoCentre {
+				c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
+			}
+			c.close()
+		}})
+	}
+	if f.cut() {
+		keys = append(keys, key{"higher than shown", func(c *canvas, at point) {
+			c.open("muted")
+			drawArrow(c, point{at.x + symbolWidth/2, at.y})
+			c.close()
+		}})
+	}
+	return keys
+}
+
+// each names a thing that is drawn at each level: "95% interval", or "50% and
+// 95% intervals".
+func (f *densityFigure) each(thing string) string {
+	text := ""
+	for i, level := range slices.Backward(f.levels) {
+		text += percent(level)
+		switch {
+		case i > 1:
+			text += ", "
+		case i == 1:
+			text += " and "
+		}
+	}
+	if len(f.levels) > 1 {
+		thing += "s"
+	}
+	return text + " " + thing
+}
+
+// percent writes a level with as many digits as keep it below 100%.
+func percent(level float64) string {
+	s := strconv.FormatFloat(100*level, 'g', 6, 64)
+	if s == "100" {
+		s = strconv.FormatFloat(100*level, 'g', -1, 64)
+	}
+	return s + "%"
+}
+
+// rowNames says what the rows show.
+func (f *densityFigure) rowNames() string {
+	centre := map[Centre]string{Mean: "mean", Median: "median"}[f.Centre]
+	if len(f.levels) == 0 {
+		return centre
+	}
+	text := f.each("two-sided interval")
+	if centre != "" {
+		text += ", " + centre
+	}
+	return text
+}
+
+// name returns the title or, without one, what the figure is.
+func (f *densityFigure) name() string {
+	if f.Title == "" {
+		return "Density of the " + f.xLabel()
+	}
+	return f.Title
+}
+
+// description puts the figure into words.
+func (f *densityFigure) description() string {
+	var sentences []string
+	for i, c := range f.Curves {
+		label := c.Label
+		if label == "" {
+			label = fmt.Sprintf("curve %d", i+1)
+		}
+		parts := []string{"mean " + f.x.probability(c.Mixture.Mean()),
+			"median " + f.x.probability(c.Mixture.Quantile(0.5))}
+		for _, level := range f.levels {
+			parts = append(parts, percent(level)+" two-sided interval "+f.span(interval(c.Mixture, level)))
+			var pieces []string
+			for _, piece := range c.Mixture.HighestDensity(level) {
+				pieces = append(pieces, f.span(piece))
+			}
+			parts = append(parts, percent(level)+" highest-density set "+strings.Join(pieces, " and "))
+		}
+		sentences = append(sentences, label+": "+strings.Join(parts, ", ")+".")
+	}
+	return strings.Join(sentences, " ")
+}
+
+func (f *densityFigure) span(i mixture.Interval) string {
+	return f.x.probability(i.Lo) + " to " + f.x.probability(i.Hi)
+}

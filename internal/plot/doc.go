@@ -1,0 +1,21 @@
+// Package plot draws the figures of the project as SVG.
+//
+// A figure is a struct: fill in what is to be shown, leave the rest at its zero
+// value, and call WriteSVG. [Density] shows distributions of a probability.
+//
+// All figures have one look. It lives in style.go, as a style sheet that every
+// file carries: a light card with dark text, or the reverse where the reader
+// prefers dark pages, and colours that remain distinct to the colour-blind. A
+// file refers to nothing outside itself, neither fonts nor scripts, and holds no
+// ids, so several figures can stand in one HTML page.
+//
+// Figures are deterministic: the same figure gives the same bytes on the same
+// architecture, whatever the machine. There is no clock in them.
+//
+// # Drawing a further figure
+//
+// A figure lays itself out from top to bottom on a canvas, whose height is known
+// only at the end: header (title and legend), then one or more panels between
+// two axes. An SVG cannot ask how wide its text will be, so margins and line
+// breaks come from textWidth, an estimate on the safe side.
+package plot

@@ -1,0 +1,47 @@
+package plot
+
+// key is an entry of a legend: a symbol and what it stands for. The symbol is
+// drawn into a box symbolWidth wide, given the middle of its left side.
+type key struct {
+	text   string
+	symbol func(c *canvas, at point)
+}
+
+const (
+	symbolWidth = 28.0
+	symbolGap   = 7.0  // between a symbol and its text
+	keyGap      = 24.0 // between one entry and the next
+	lineHeight  = 20.0
+)
+
+// drawHeader writes the title and the legend at the top of the card, in as many
+// lines as they need, and returns the y at which they end.
+func drawHeader(c *canvas, title string, legend []key) float64 {
+	const width = figureWidth - 2*margin
+	y := margin
+	for _, line := range wrap(title, titleSize, width) {
+		c.text("title", point{margin, y + 0.85*titleSize}, line)
+		y += lineHeight
+	}
+	if len(legend) == 0 {
+		return y
+	}
+	if y > margin {
+		y += 6
+	}
+	x := margin
+	for _, k := range legend {
+		text := fit(k.text, textSize, width-symbolWidth-symbolGap)
+		wide := textWidth(text, textSize)
+		if x > margin && x+symbolWidth+symbolGap+wide > margin+width {
+			x = margin
+			y += lineHeight
+		}
+		k.symbol(c, point{x, y + lineHeight/2})
+		x += symbolWidth + symbolGap
+		c.text("key", point{x, y + lineHeight/2 + 0.36*textSize}, text)
+		// Even gaps in Helvetica, and still some gap in a wider font.
+		x += max(wide/wider+keyGap, wide+keyGap/3)
+	}
+	return y + lineHeight
+}
