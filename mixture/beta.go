@@ -203,12 +203,10 @@ type logSum struct{ max, sum float64 }
 func (l *logSum) add(x float64) {
 	switch {
 	case math.IsInf(x, -1):
-	case l.sum == 0:
+	case l.sum == 0 || math.IsInf(x, 1):
 		l.max, l.sum = x, 1
 	case x <= l.max:
 		l.sum += math.Exp(x - l.max)
-	case math.IsInf(x, 1):
-		l.max, l.sum = x, 1
 	default:
 		l.sum = l.sum*math.Exp(l.max-x) + 1
 		l.max = x

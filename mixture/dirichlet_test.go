@@ -239,6 +239,13 @@ func TestBoundaryDensity(t *testing.T) {
 			t.Errorf("Dirichlet(%v) at %v: %v, %v, want %v", c.alpha, c.p, got, err, c.want)
 		}
 	}
+	poles, err := NewBeta([]float64{0.3, 0.4, 0.3}, []float64{0.5, 0.3, 2}, []float64{0.5, 0.2, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if poles.PDF(0) != inf || poles.PDF(1) != inf {
+		t.Errorf("two poles at an end: %v, %v", poles.PDF(0), poles.PDF(1))
+	}
 	b, err := NewBeta([]float64{1}, []float64{1}, []float64{3})
 	if err != nil {
 		t.Fatal(err)

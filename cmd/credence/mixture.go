@@ -18,6 +18,7 @@ type mixtureOptions struct {
 	alpha                             numberRows
 	classes                           []string
 	width                             int
+	plot                              string
 	json                              bool
 }
 
@@ -37,7 +38,9 @@ two-sided interval, the upper and the lower bound and the highest-density set,
 which has several pieces if the density has several modes. Below it stand the
 entropies of the next label and a sketch of the density. With --votes, further
 votes for each class are taken into account, and everything is shown before and
-after. Numbers may be written as fractions: --weights 1/3,2/3.
+after. Numbers may be written as fractions: --weights 1/3,2/3. --plot draws the
+densities as a figure: of two classes the first, before and after the votes; of
+more than two, all of them.
 
 JSON:
   --json reads one object a line from standard input,
@@ -59,6 +62,7 @@ JSON:
 		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25 --level 0.95
   credence mixture --alpha 2,5 --votes 2,0
   credence mixture --alpha 8,3,1 --classes cat,dog,other --level 0.5,0.95
+  credence mixture --alpha 2,5 --votes 2,0 --plot density.svg
   echo '{"weights":[1],"alpha":[[2,5]],"cdf":[0.3]}' | credence mixture --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -72,6 +76,7 @@ JSON:
 	f.Var(&o.votes, "votes", "further votes for each class")
 	f.StringSliceVar(&o.classes, "classes", nil, "`names` of the classes")
 	f.IntVar(&o.width, "width", 0, "`columns` of the sketch (default $COLUMNS, else 72)")
+	f.StringVar(&o.plot, "plot", "", "also draw the densities to a `file`, .svg")
 	f.BoolVar(&o.json, "json", false, "answer JSON lines from standard input")
 	return cmd
 }
@@ -109,6 +114,11 @@ func (o *mixtureOptions) run(cmd *cobra.Command) error {
 	if after != nil {
 		r.states = append(r.states, newMixtureState("after", after))
 	}
+	if o.plot != "" {
+		if err := o.writePlot(r.classes, before, after); err != nil {
+			return err
+		}
+	}
 	var out bytes.Buffer
 	r.print(&out)
 	_, err = cmd.OutOrStdout().Write(out.Bytes())
@@ -117,7 +127,7 @@ func (o *mixtureOptions) run(cmd *cobra.Command) error {
 
 // onlyJSON refuses flags that --json would silently ignore.
 func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
-	for _, name := range []string{"classes", "width"} {
+	for _, name := range []string{"classes", "width", "plot"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is for the table: it has no place beside --json", name)
 		}
