@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 			check := func(what string, at float64, got *big.Float, want float64) {
 				t.Helper()
 				g, _ := got.Float64()
-				if g != want && !(math.Abs(g-want) <= 1e-14*want) {
+				if g != want && !(math.Abs(g-want) <= 1e-13*want) {
 					t.Errorf("%s, class %d: %s(%v) = %v, want %v", c.Name, i, what, at, g, want)
 				}
 			}
