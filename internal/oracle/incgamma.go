@@ -17,7 +17,7 @@ func (p Precision) IncGamma(a float64, x *big.Float) (lower, upper *big.Float) {
 	if x.Sign() == 0 {
 		return p.zero(), p.int(1)
 	}
-	if x.IsInf() || exponent(x) > 64 { // Q < exp(−2^63) underflows
+	if x.IsInf() || exponent(x) > 64 && a < 0x1p32 { // Q < exp(−2^62) underflows
 		return p.int(1), p.zero()
 	}
 	lower, upper, _ = p.tails(gammaAt{exactly(a), x})

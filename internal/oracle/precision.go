@@ -21,6 +21,9 @@
 // cheapest of several methods, never in a result.
 //
 // Arguments outside a function's domain panic, as they are mistakes in a test.
+//
+// To print numbers with exponents beyond those of float64 use the verb %x or
+// Text('p', 0): math/big takes minutes to write 2^−10⁸ in decimal.
 package oracle
 
 import (

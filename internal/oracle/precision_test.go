@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math"
 	"math/big"
 	"testing"
 )
@@ -18,6 +19,9 @@ func parse(t *testing.T, p Precision, s string) *big.Float {
 // agreement returns the number of leading bits that x and y have in common: −log₂
 // of their relative difference, or a very large number if they are equal.
 func agreement(x, y *big.Float) int {
+	if x.Cmp(y) == 0 {
+		return math.MaxInt
+	}
 	w := Precision(max(x.Prec(), y.Prec()) + guard)
 	return max(exponent(x), exponent(y)) - exponent(w.sub(x, y))
 }
