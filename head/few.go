@@ -1,0 +1,125 @@
+package head
+
+import "math"
+
+// fewVotes is up to how many votes an item's likelihood is multiplied out. The
+// products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
+const fewVotes = 16
+
+// few is the loss of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
+// product of rising factorials: one logarithm an item and no other special
+// function. With u_t = 1/(α₀+t), the likelihood of a component and the
+// derivative of its logarithm are
+//
+//	p = ∏_i ∏_{t<S_i} (α_i+t) · ∏_{t<m} u_t
+//	∂ log p/∂ log α_i = Σ_{t<S_i} α_i/(α_i+t)·(α₀−α_i)·u_t − α_i Σ_{t=S_i}^{m−1} u_t
+//
+// where α₀ − α_i is summed from the other α, so that neither a large α_i nor
+// a small one cancels. e holds exp(logit − max) [K] and α [K,d] of the item.
+func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
+	k, d := h.components, h.classes
+	w, alpha := e[:k], e[k:]
+	if d == 2 && m == 2 {
+		h.two(alpha, s)
+	} else {
+		h.products(alpha, s, int(m))
+	}
+	like := h.like[:k]
+	weight, total := 0.0, 0.0 // Σ e^logit, Σ e^logit·p
+	for c, x := range w {
+		weight += float64(x)
+		total += float64(x) * like[c]
+	}
+	if g == nil {
+		return math.Log(weight / total)
+	}
+	a, b := scale/weight, scale/total
+	ga, rising := g[k:], h.rising
+	for c, x := range w {
+		r := float64(x) * like[c] * b // responsibility
+		g[c] = float32(float64(x)*a - r)
+		row := rising[c*d:][:d]
+		for i, q := range row {
+			ga[c*d+i] = float32(-r * q)
+		}
+	}
+	return math.Log(weight / total)
+}
+
+// products fills h.like with the likelihood of each component and h.rising
+// with the gradient of its logarithm.
+func (h *Mixture) products(alpha, s []float32, m int) {
+	d := h.classes
+	var u, tail [fewVotes + 1]float64
+	for c := range h.like {
+		al, q := alpha[c*d:][:d], h.rising[c*d:][:d]
+		a0 := 0.0
+		for _, x := range al {
+			a0 += float64(x)
+		}
+		p := 1.0
+		tail[m] = 0
+		for t := m - 1; t >= 0; t-- {
+			u[t] = 1 / (a0 + float64(t))
+			tail[t] = tail[t+1] + u[t]
+			p *= u[t]
+		}
+		for i, x := range al {
+			a, si := float64(x), int(s[i])
+			if si == 0 {
+				q[i] = -a * tail[0]
+				continue
+			}
+			rest := 0.0
+			for j, y := range al {
+				if j != i {
+					rest += float64(y)
+				}
+			}
+			p *= a
+			up := u[0]
+			for t := 1; t < si; t++ {
+				at := a + float64(t)
+				p *= at
+				up += a / at * u[t]
+			}
+			q[i] = rest*up - a*tail[si]
+		}
+		h.like[c] = p
+	}
+}
+
+// two is products for two classes and two votes, the smallest case of
+// interest and the one timed most.
+func (h *Mixture) two(alpha, s []float32) {
+	like := h.like
+	alpha = alpha[:2*len(like)]
+	rising := h.rising[:2*len(like)]
+	if s[0] == 1 {
+		for c := range like {
+			a, b := float64(alpha[2*c]), float64(alpha[2*c+1])
+			a0 := a + b
+			a1 := a0 + 1
+			inv := 1 / (a0 * a1)
+			u, v := a1*inv, a0*inv
+			like[c] = a * b * inv
+			rising[2*c] = b*u - a*v
+			rising[2*c+1] = a*u - b*v
+		}
+		return
+	}
+	won := 0 // the class with both votes
+	if s[0] == 0 {
+		won = 1
+	}
+	for c := range like {
+		a, b := float64(alpha[2*c+won]), float64(alpha[2*c+1-won])
+		a0 := a + b
+		a1 := a0 + 1
+		inv := 1 / (a0 * a1)
+		u, v := a1*inv, a0*inv
+		like[c] = a * (a + 1) * inv
+		rising[2*c+won] = b * (u + a/(a+1)*v)
+		rising[2*c+1-won] = -b * (u + v)
+	}
+}

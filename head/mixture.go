@@ -1,0 +1,207 @@
+package head
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxLogAlpha is the bound |log α| ≤ 20 inside which the loss is accurate.
+const MaxLogAlpha = 20
+
+// MixtureOptions configures a [Mixture].
+type MixtureOptions struct {
+	Components int // K ≥ 1
+	Classes    int // d ≥ 2
+
+	// Limit caps log α at ±Limit; zero means MaxLogAlpha, which is also the
+	// largest value allowed.
+	Limit float64
+}
+
+// Mixture is the head of a deep Dirichlet mixture network (Wu et al. 2019). The
+// raw outputs of an item are K logits of the component weights, then K·d values
+// of log α, component after component:
+//
+//	w = softmax(out[:K]),    α_ki = exp(out[K + k·d + i])
+//
+// Its loss is the negative logarithm of the exact likelihood of the votes,
+//
+//	NLL = −log Σ_k w_k B(α_k + S)/B(α_k),
+//
+// averaged over the items with votes. Votes are ordered: there is no
+// multinomial coefficient. A log α outside ±Limit counts as the limit; its
+// gradient passes if a descent step along it leads back into the range, and
+// is zero otherwise.
+type Mixture struct {
+	components, classes int
+	limit               float32
+	clamped, seen       int64
+
+	// Scratch of a batch and of an item.
+	exps         []float32 // [N, K·(d+1)]: unnormalised weights and α
+	item         []float64 // raw outputs, then gradient, of one item
+	counts       []float64 // [d]
+	like, rising []float64 // few votes: likelihood [K] and gradient of its log [K·d]
+	work         work
+}
+
+// NewMixture returns a mixture head, or an error that says which option is
+// out of range.
+func NewMixture(o MixtureOptions) (*Mixture, error) {
+	switch {
+	case o.Components < 1:
+		return nil, fmt.Errorf("mixture head: %d components, want at least 1", o.Components)
+	case o.Classes < 2:
+		return nil, fmt.Errorf("mixture head: %d classes, want at least 2", o.Classes)
+	case !(o.Limit >= 0 && o.Limit <= MaxLogAlpha):
+		return nil, fmt.Errorf("mixture head: limit of log α %v, want between 0 and %v", o.Limit, MaxLogAlpha)
+	case o.Limit == 0:
+		o.Limit = MaxLogAlpha
+	}
+	k, d := o.Components, o.Classes
+	h := &Mixture{
+		components: k, classes: d, limit: float32(o.Limit),
+		item: make([]float64, 2*k*(d+1)), counts: make([]float64, d),
+		like: make([]float64, k), rising: make([]float64, k*d),
+	}
+	h.work.grow(k, d)
+	return h, nil
+}
+
+// Components returns K.
+func (h *Mixture) Components() int { return h.components }
+
+// Classes returns d.
+func (h *Mixture) Classes() int { return h.classes }
+
+// Outputs returns K(d+1).
+func (h *Mixture) Outputs() int { return h.components * (h.classes + 1) }
+
+// Clamped returns how many values of log α were outside the limits, and how
+// many there were at all, since the last call of ResetClamped.
+func (h *Mixture) Clamped() (outside, seen int64) { return h.clamped, h.seen }
+
+// ResetClamped sets the counts that Clamped returns to zero.
+func (h *Mixture) ResetClamped() { h.clamped, h.seen = 0, 0 }
+
+// Loss implements [Head].
+func (h *Mixture) Loss(grad, out []float32, votes Counts, _ Step) float64 {
+	n, width := votes.Items(), h.Outputs()
+	if votes.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
+		panic(fmt.Sprintf("mixture head: %d outputs, %d gradients for %d items of %d classes, want %d outputs an item of %d classes",
+			len(out), len(grad), n, votes.Classes, width, h.classes))
+	}
+	voted := 0
+	for j := range n {
+		if m, _ := total(votes.Item(j)); m != 0 {
+			voted++
+		}
+	}
+	if voted == 0 {
+		clear(grad)
+		return 0
+	}
+	if cap(h.exps) < len(out) {
+		h.exps = make([]float32, len(out))
+	}
+	exps := h.exps[:len(out)]
+	h.exponentials(exps, out)
+	sum, scale := 0.0, 1/float64(voted)
+	for j := range n {
+		s, o, e := votes.Item(j), out[j*width:][:width], exps[j*width:][:width]
+		var g []float32
+		if grad != nil {
+			g = grad[j*width:][:width]
+		}
+		switch m, whole := total(s); {
+		case m == 0:
+			clear(g)
+		case whole && m <= fewVotes:
+			sum += h.few(g, e, s, m, scale)
+			h.turn(g, o)
+		default:
+			sum += h.many(g, o, s, scale)
+		}
+	}
+	return sum * scale
+}
+
+// exponentials fills exps with exp(logit − largest logit) and with α, and
+// counts the values of log α outside the limits.
+func (h *Mixture) exponentials(exps, out []float32) {
+	k, width, limit := h.components, h.Outputs(), h.limit
+	outside := 0
+	for j := 0; j < len(out); j += width {
+		o, e := out[j:j+width], exps[j:j+width]
+		top := o[0]
+		for _, x := range o[1:k] {
+			top = max(top, x)
+		}
+		for i, x := range o[:k] {
+			e[i] = x - top
+		}
+		e = e[k:]
+		for i, x := range o[k:] {
+			if x > limit || x < -limit {
+				outside++
+				x = min(max(x, -limit), limit)
+			}
+			e[i] = x
+		}
+	}
+	h.clamped += int64(outside)
+	h.seen += int64(len(out) / width * (width - k))
+	exp(exps)
+}
+
+// turn zeroes the gradients of those log α outside the limits whose descent
+// step would lead further out.
+func (h *Mixture) turn(g, out []float32) {
+	limit := h.limit
+	if g == nil {
+		return
+	}
+	g = g[h.components:]
+	for i, x := range out[h.components:] {
+		if x > limit && g[i] < 0 || x < -limit && g[i] > 0 {
+			g[i] = 0
+		}
+	}
+}
+
+// many is the loss of an item with many votes or fractional ones, in float64
+// throughout: there the logarithms cost more than the exponentials.
+func (h *Mixture) many(g, out, s []float32, scale float64) float64 {
+	width := h.Outputs()
+	o, og := h.item[:width], h.item[width:]
+	for i, x := range out {
+		o[i] = float64(x)
+	}
+	for i, x := range s {
+		h.counts[i] = float64(x)
+	}
+	if g == nil {
+		og = nil
+	}
+	nll := h.work.nll(og, o, h.counts, h.components, float64(h.limit))
+	for i, x := range og {
+		g[i] = float32(x * scale)
+	}
+	return nll
+}
+
+// total returns the number of votes and whether all counts are whole. NaN
+// and negative counts give NaN.
+func total(s []float32) (m float64, whole bool) {
+	whole = true
+	for _, x := range s {
+		if x != float32(int32(x)) {
+			whole = false
+		}
+		if !(x >= 0) {
+			return math.NaN(), false
+		}
+		m += float64(x)
+	}
+	return m, whole
+}
