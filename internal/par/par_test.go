@@ -1,8 +1,11 @@
 package par
 
 import (
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestForVisitsEachOnce(t *testing.T) {
@@ -38,5 +41,75 @@ func TestForPassesPanicOn(t *testing.T) {
 			})
 			t.Errorf("threads %d: For returned", th)
 		}()
+	}
+}
+
+func TestForNested(t *testing.T) {
+	defer SetThreads(0)
+	SetThreads(4)
+	var sum atomic.Int64
+	For(10, func(i int) {
+		For(10, func(j int) { sum.Add(int64(10*i + j)) })
+	})
+	if s := sum.Load(); s != 4950 {
+		t.Errorf("sum %d, want 4950", s)
+	}
+}
+
+// TestForManyCallers runs loops from several goroutines at once, with pauses
+// of all lengths in between, so that helpers are met awake and asleep.
+func TestForManyCallers(t *testing.T) {
+	defer SetThreads(0)
+	SetThreads(3)
+	var wg sync.WaitGroup
+	for g := range 3 {
+		wg.Go(func() {
+			out := make([]int, 64)
+			for round := range 300 {
+				For(len(out), func(i int) { out[i] = round * i })
+				for i, x := range out {
+					if x != round*i {
+						t.Errorf("caller %d round %d: piece %d is %d", g, round, i, x)
+						return
+					}
+				}
+				time.Sleep(time.Duration(round%7) * 20 * time.Microsecond)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestForDoesNotAllocate(t *testing.T) {
+	defer SetThreads(0)
+	SetThreads(2)
+	var sum atomic.Int64
+	body := func(i int) { sum.Add(1) }
+	For(8, body)
+	if n := testing.AllocsPerRun(100, func() { For(8, body) }); n != 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+func BenchmarkFor(b *testing.B) {
+	defer SetThreads(0)
+	for _, th := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", th), func(b *testing.B) {
+			SetThreads(th)
+			var sink [64]struct {
+				x float64
+				_ [56]byte
+			}
+			body := func(i int) {
+				x := sink[i].x
+				for range 1000 {
+					x = x*0.5 + 1
+				}
+				sink[i].x = x
+			}
+			for b.Loop() {
+				For(8, body)
+			}
+		})
 	}
 }

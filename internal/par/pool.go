@@ -1,0 +1,147 @@
+package par
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxHelpers bounds the goroutines that help a caller.
+const maxHelpers = 1<<16 - 1
+
+// lookout is how long an idle helper watches for the next loop before it
+// sleeps: longer than the serial stretches within a training step.
+const lookout = 50 * time.Microsecond
+
+// A pool is one loop at a time and the goroutines that help with it.
+//
+// The protocol hangs on one word, state. The caller writes the loop's fields,
+// then opens it; a helper joins by raising the number of active helpers in the
+// same compare-and-swap that sees the loop open, and lowers it when no pieces
+// are left. The caller works too, closes the loop, and waits for the active
+// helpers: one that never woke up is not waited for.
+type pool struct {
+	mu    sync.Mutex // held by the caller whose loop this is
+	state atomic.Uint64
+
+	n        int
+	body     func(i int)
+	next     atomic.Int64
+	panicked atomic.Pointer[any]
+
+	helpers []*helper // only the holder of mu adds to it
+}
+
+var shared pool
+
+// Layout of pool.state: the number of active helpers, how many may join
+// (helpers are numbered; those below it may), whether the loop is open, and a
+// count of loops, by which a helper knows one it has already finished.
+const (
+	activeMask = 1<<16 - 1
+	allowShift = 16
+	openBit    = 1 << 32
+	loopShift  = 33
+)
+
+type helper struct {
+	pool   *pool
+	number uint64
+	asleep atomic.Bool
+	wake   chan struct{}
+}
+
+// run is For with the lock held and at least one helper.
+func (p *pool) run(n, helpers int, body func(i int)) {
+	for len(p.helpers) < helpers {
+		h := &helper{pool: p, number: uint64(len(p.helpers)), wake: make(chan struct{}, 1)}
+		p.helpers = append(p.helpers, h)
+		go h.serve()
+	}
+	p.n, p.body = n, body
+	p.next.Store(0)
+	loop := p.state.Load()>>loopShift + 1
+	p.state.Store(loop<<loopShift | openBit | uint64(helpers)<<allowShift)
+	for _, h := range p.helpers[:helpers] {
+		if h.asleep.Load() && h.asleep.CompareAndSwap(true, false) {
+			h.wake <- struct{}{}
+		}
+	}
+	p.work()
+	// Close the loop, then wait for those still in it.
+	for s := p.state.And(^uint64(openBit)); s&activeMask != 0; s = p.state.Load() {
+		relax()
+	}
+	p.body = nil
+	failed := p.panicked.Swap(nil)
+	p.mu.Unlock()
+	if failed != nil {
+		panic(*failed)
+	}
+}
+
+// work takes pieces until none are left.
+func (p *pool) work() {
+	defer func() {
+		if r := recover(); r != nil {
+			v := r // a copy, so that only a panic allocates
+			p.panicked.CompareAndSwap(nil, &v)
+			p.next.Store(int64(p.n))
+		}
+	}()
+	for n := int64(p.n); ; {
+		i := p.next.Add(1) - 1
+		if i >= n {
+			return
+		}
+		p.body(int(i))
+	}
+}
+
+// serve joins loops for ever.
+func (h *helper) serve() {
+	p := h.pool
+	var done uint64 // the loop this helper has finished
+	since := time.Now()
+	for turn := 0; ; turn++ {
+		if s := p.state.Load(); h.wanted(s, done) {
+			if !p.state.CompareAndSwap(s, s+1) {
+				continue
+			}
+			done = s >> loopShift
+			p.work()
+			p.state.Add(^uint64(0))
+			since, turn = time.Now(), 0
+			continue
+		}
+		relax()
+		if turn%16 == 15 && time.Since(since) > lookout {
+			h.sleep(done)
+			since = time.Now()
+		}
+	}
+}
+
+// wanted tells whether state s is an open loop that h may join.
+func (h *helper) wanted(s, done uint64) bool {
+	return s&openBit != 0 && s>>loopShift != done && h.number < s>>allowShift&(1<<16-1)
+}
+
+// sleep blocks until a caller wakes h. The state is looked at once more after
+// asleep is set: a loop opened before that may not have seen it.
+func (h *helper) sleep(done uint64) {
+	h.asleep.Store(true)
+	if h.wanted(h.pool.state.Load(), done) && h.asleep.CompareAndSwap(true, false) {
+		return
+	}
+	<-h.wake
+}
+
+// relax passes a moment while waiting for another core. It yields to other
+// goroutines, which may be the very ones that are waited for when there are
+// more of them than processors.
+func relax() {
+	pause()
+	runtime.Gosched()
+}
