@@ -1,0 +1,128 @@
+package kernel
+
+import "math"
+
+// Activation names an elementwise function.
+type Activation uint8
+
+// The activations. All but GELU are non-decreasing.
+const (
+	Identity Activation = iota
+	ReLU                // max(x, 0)
+	Tanh                // tanh x
+	Sigmoid             // 1/(1 + e⁻ˣ)
+	GELU                // x·Φ(x) = ½x(1 + erf(x/√2)), the exact form
+)
+
+// Forward computes y[i] = a(x[i]). y may be x.
+func (a Activation) Forward(y, x []float32) {
+	sameLen(len(y), len(x), len(x))
+	switch a {
+	case Identity:
+		copy(y, x)
+	case ReLU:
+		active.relu(y, x)
+	case Tanh:
+		active.tanh(y, x)
+	case Sigmoid:
+		active.sigmoid(y, x)
+	case GELU:
+		active.gelu(y, x)
+	default:
+		panic("kernel: unknown activation")
+	}
+}
+
+// Backward computes dx[i] = dy[i]·a′(x[i]). ref is the output y = a(x) for
+// every activation but GELU, for which it is the input x (see NeedsInput).
+// dx may be dy.
+//
+//	ReLU     dy if y > 0, else 0
+//	Tanh     dy·(1 − y²)
+//	Sigmoid  dy·y(1 − y)
+//	GELU     dy·(Φ(x) + x·φ(x))
+func (a Activation) Backward(dx, dy, ref []float32) {
+	sameLen(len(dx), len(dy), len(ref))
+	switch a {
+	case Identity:
+		copy(dx, dy)
+	case ReLU:
+		active.reluGrad(dx, dy, ref)
+	case Tanh:
+		active.tanhGrad(dx, dy, ref)
+	case Sigmoid:
+		active.sigmoidGrad(dx, dy, ref)
+	case GELU:
+		active.geluGrad(dx, dy, ref)
+	default:
+		panic("kernel: unknown activation")
+	}
+}
+
+// NeedsInput reports whether Backward takes the input of the activation
+// rather than its output.
+func (a Activation) NeedsInput() bool { return a == GELU }
+
+// Monotone reports whether the activation is non-decreasing, which is what the
+// fused convolution and max-pool needs.
+func (a Activation) Monotone() bool { return a <= Sigmoid }
+
+// reluGeneric keeps -0 and NaN, as the assembly's max(0, x) does.
+func reluGeneric(dst, x []float32) {
+	for i, v := range x {
+		if v < 0 {
+			v = 0
+		}
+		dst[i] = v
+	}
+}
+
+func reluGradGeneric(dx, dy, y []float32) {
+	for i, g := range dy {
+		if !(y[i] > 0) {
+			g = 0
+		}
+		dx[i] = g
+	}
+}
+
+func tanhGeneric(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(math.Tanh(float64(v)))
+	}
+}
+
+func tanhGradGeneric(dx, dy, y []float32) {
+	for i, g := range dy {
+		dx[i] = g * (1 - float32(y[i]*y[i]))
+	}
+}
+
+func sigmoidGeneric(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(1 / (1 + math.Exp(-float64(v))))
+	}
+}
+
+func sigmoidGradGeneric(dx, dy, y []float32) {
+	for i, g := range dy {
+		dx[i] = g * float32(y[i]*(1-y[i]))
+	}
+}
+
+func geluGeneric(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(float64(v) * normCDF(float64(v)))
+	}
+}
+
+func geluGradGeneric(dx, dy, x []float32) {
+	const invSqrt2Pi = 0.3989422804014327
+	for i, g := range dy {
+		v := float64(x[i])
+		dx[i] = g * float32(normCDF(v)+v*invSqrt2Pi*math.Exp(-v*v/2))
+	}
+}
+
+// normCDF is Φ(x), the standard normal distribution function.
+func normCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }

@@ -1,0 +1,221 @@
+package kernel
+
+import "fmt"
+
+// ConvShape is the geometry of a convolution. Dimensions are D, H, W; a missing
+// dimension has size, kernel, stride and dilation 1 and no padding.
+type ConvShape struct {
+	In, Out  int    // channels
+	Size     [3]int // input D, H, W
+	Kernel   [3]int
+	Stride   [3]int
+	Pad      [3]int // zeros on both sides
+	Dilation [3]int
+}
+
+// OutSize returns the output D, H, W:
+//
+//	⌊(size + 2·pad − dilation·(kernel − 1) − 1)/stride⌋ + 1
+func (s ConvShape) OutSize() [3]int {
+	var o [3]int
+	for i := range o {
+		o[i] = (s.Size[i]+2*s.Pad[i]-s.Dilation[i]*(s.Kernel[i]-1)-1)/s.Stride[i] + 1
+	}
+	return o
+}
+
+// Check reports what is wrong with the shape.
+func (s ConvShape) Check() error {
+	if s.In < 1 || s.Out < 1 {
+		return fmt.Errorf("convolution: %d input and %d output channels", s.In, s.Out)
+	}
+	for i, name := range [...]string{"depth", "height", "width"} {
+		if s.Size[i] < 1 || s.Kernel[i] < 1 || s.Stride[i] < 1 || s.Pad[i] < 0 || s.Dilation[i] < 1 {
+			return fmt.Errorf("convolution: %s: size %d, kernel %d, stride %d, padding %d, dilation %d",
+				name, s.Size[i], s.Kernel[i], s.Stride[i], s.Pad[i], s.Dilation[i])
+		}
+		if extent := s.Dilation[i]*(s.Kernel[i]-1) + 1; extent > s.Size[i]+2*s.Pad[i] {
+			return fmt.Errorf("convolution: %s: kernel extends over %d, padded input only over %d", name, extent, s.Size[i]+2*s.Pad[i])
+		}
+	}
+	return nil
+}
+
+// A convolution is computed in blocks of 16 or 8 output channels held in the
+// lanes of vector registers. For one block of cb channels the weights lie as
+// [T][cb], T = In·KD·KH·KW taps, and
+//
+//	y[p][c] = bias[c] + Σ_t w[t][c] · x[pos[p] + off[t]]
+//
+// where pos[p] is where the window of output position p begins in the (padded)
+// input and off[t] is the place of tap t in the window. Stride, dilation and
+// the number of dimensions live in these two tables only. The same primitive
+// (impl.indexed) computes the weight gradient, with the tables exchanged,
+//
+//	dw[t][c] += Σ_p dy[p][c] · x[off[t] + pos[p]]
+//
+// and the input gradient, a convolution of dy with the mirrored kernel.
+//
+// Conv is the plan of a convolution: tables that depend on the shape alone. It
+// is read-only after NewConv; several goroutines may use it, each with a
+// scratch of its own.
+type Conv struct {
+	shape  ConvShape
+	out    [3]int  // output D, H, W
+	pool   [3]int  // max-pool window, zeros if there is none
+	pooled [3]int  // pooled D, H, W
+	padded [3]int  // input D, H, W with padding
+	taps   int     // T = In·KD·KH·KW
+	off    []int32 // [T], padded to a multiple of maxTile
+	rows   []int32 // [In·KD·KH] off of the first tap in each kernel row
+	rowPos []int32 // [out D · out H] pos of the first position in each output row
+	div    uint64  // ⌈2⁶⁴/out W⌉, see rowOf
+	phases []phase // of the input gradient
+	dyPad  dyPadding
+}
+
+// NewConv makes the plan of a convolution. pool is the window of the max-pool
+// fused with it (ForwardPool, GradSparse): not overlapping, not padded, output
+// size rounded down; the zero value means no pool.
+func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	c := &Conv{shape: s, out: s.OutSize(), pool: pool, taps: s.In * volume(s.Kernel)}
+	for i := range c.padded {
+		c.padded[i] = s.Size[i] + 2*s.Pad[i]
+	}
+	if pool != [3]int{} {
+		for i := range pool {
+			if pool[i] < 1 || pool[i] > c.out[i] {
+				return nil, fmt.Errorf("convolution: max-pool window %v does not fit the output %v", pool, c.out)
+			}
+			c.pooled[i] = c.out[i] / pool[i]
+		}
+	}
+	if max(s.In*volume(c.padded), volume(c.out)) > 1<<30 {
+		return nil, fmt.Errorf("convolution: an item of %d×%v values is too large", s.In, c.padded)
+	}
+	for ci := range s.In {
+		for kd := range s.Kernel[0] {
+			for kh := range s.Kernel[1] {
+				row := ((ci*c.padded[0]+kd*s.Dilation[0])*c.padded[1] + kh*s.Dilation[1]) * c.padded[2]
+				c.rows = append(c.rows, int32(row))
+				for kw := range s.Kernel[2] {
+					c.off = append(c.off, int32(row+kw*s.Dilation[2]))
+				}
+			}
+		}
+	}
+	c.off = padTable(c.off)
+	for d := range c.out[0] {
+		for h := range c.out[1] {
+			c.rowPos = append(c.rowPos, int32((d*s.Stride[0]*c.padded[1]+h*s.Stride[1])*c.padded[2]))
+		}
+	}
+	c.div = ^uint64(0)/uint64(c.out[2]) + 1
+	c.planInput()
+	return c, nil
+}
+
+// padTable repeats the last entry up to a multiple of maxTile.
+func padTable(t []int32) []int32 {
+	for len(t) > 0 && len(t)%maxTile != 0 {
+		t = append(t, t[len(t)-1])
+	}
+	return t
+}
+
+// Shape returns the geometry the plan was made for.
+func (c *Conv) Shape() ConvShape { return c.shape }
+
+// OutSize returns the output D, H, W before pooling.
+func (c *Conv) OutSize() [3]int { return c.out }
+
+// PooledSize returns the D, H, W after the fused max-pool.
+func (c *Conv) PooledSize() [3]int { return c.pooled }
+
+// maxStrip is the number of positions worked on at a time: their block of
+// outputs fits the first-level cache.
+const maxStrip = 240
+
+// ConvScratch is the working memory of one worker.
+type ConvScratch struct {
+	x     []float32 // padded input, or its gradient; the border stays zero
+	dx    []float32 // padded input gradient of the sparse pass
+	dy    []float32 // padded output gradient; the border stays zero
+	pos   []int32   // [strip] positions
+	strip []float32 // [strip][16]
+	dw    []float32 // [T][16]
+	best  []float32 // [pooled positions][16]
+	arg   []int32   // [pooled positions][16]
+	bias  [lanes]float32
+	db    [lanes]float32
+
+	count  []int32   // [output rows + 1] of the counting sort
+	winPos []int32   // [pooled positions] where the winners' windows begin
+	winG   []float32 // [pooled positions] their gradients
+}
+
+// NewScratch returns working memory for one worker. Memory for the backward
+// pass is taken when it is first used.
+func (c *Conv) NewScratch() *ConvScratch {
+	strip := c.stripLen() + maxTile
+	s := &ConvScratch{
+		pos:   make([]int32, strip),
+		strip: make([]float32, strip*lanes),
+	}
+	if c.shape.Pad != [3]int{} {
+		s.x = make([]float32, c.shape.In*volume(c.padded))
+	}
+	if n := volume(c.pooled); n > 0 {
+		s.best = make([]float32, n*lanes)
+		s.arg = make([]int32, n*lanes)
+	}
+	return s
+}
+
+// stripLen is maxStrip, or one window of the pool if that is longer.
+func (c *Conv) stripLen() int { return max(maxStrip, c.pool[2]) }
+
+// blockWidth is the number of lanes of the block that begins at channel c0 of n.
+func blockWidth(c0, n int) int {
+	if n-c0 > 8 {
+		return 16
+	}
+	return 8
+}
+
+// tile is the number of rows that the active indexed primitive works on.
+func tile(cb int) int {
+	if cb == 16 {
+		return active.tile16
+	}
+	return active.tile8
+}
+
+// roundUp returns the smallest multiple of m that is at least n.
+func roundUp(n, m int) int { return (n + m - 1) / m * m }
+
+// padInput returns the input with its border of zeros: x itself if there is no
+// padding.
+func (c *Conv) padInput(x []float32, s *ConvScratch) []float32 {
+	if c.shape.Pad == [3]int{} {
+		return x
+	}
+	copyInterior(s.x, c.padded, c.shape.Pad, x, c.shape.Size, c.shape.In)
+	return s.x
+}
+
+// copyInterior copies src [ch, size] into dst [ch, dstSize] at offset lo.
+func copyInterior(dst []float32, dstSize, lo [3]int, src []float32, size [3]int, ch int) {
+	for ci := range ch {
+		for d := range size[0] {
+			for h := range size[1] {
+				at := ((ci*dstSize[0]+d+lo[0])*dstSize[1]+h+lo[1])*dstSize[2] + lo[2]
+				from := ((ci*size[0]+d)*size[1] + h) * size[2]
+				copy(dst[at:at+size[2]], src[from:from+size[2]])
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package kernel
+
+// PackedLen is the number of values of the packed weights.
+func (c *Conv) PackedLen() int { return packedLen(c.shape.Out, c.taps) }
+
+func packedLen(channels, taps int) int { return roundUp(channels, 8) * taps }
+
+// Pack lays the weights w [Out, In, KD, KH, KW] out as the forward pass reads
+// them: blocks of cb = 16 (at the end 8) channels, each [T][cb], absent
+// channels zero. Call it once after each change of the weights; dst
+// [PackedLen] may be shared by all workers.
+func (c *Conv) Pack(dst, w []float32) {
+	checkLen("Conv.Pack", len(dst), c.PackedLen())
+	checkLen("Conv.Pack", len(w), c.shape.Out*c.taps)
+	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
+		cb := blockWidth(c0, c.shape.Out)
+		active.block(dst[c0*c.taps:], w[c0*c.taps:], c.taps, c.taps, cb, min(cb, c.shape.Out-c0))
+	}
+}
+
+// Forward computes the convolution of one item,
+//
+//	y[o, p] = bias[o] + Σ_{i,k} w[o, i, k] · x[i, p·stride + k·dilation − pad]
+//
+// with x [In, Size], y [Out, OutSize], packed from Pack and bias [Out] or nil.
+// Each output is one chain of multiply-adds that begins with the bias and runs
+// over (i, kd, kh, kw) in order.
+func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
+	plane := volume(c.out)
+	c.checkForward(x, packed, bias)
+	checkLen("Conv.Forward", len(y), c.shape.Out*plane)
+	x = c.padInput(x, s)
+	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
+		cb := blockWidth(c0, c.shape.Out)
+		used := min(cb, c.shape.Out-c0)
+		b := c.blockBias(bias, c0, s)
+		w := packed[c0*c.taps : c0*c.taps+c.taps*cb]
+		for p := 0; p < plane; p += maxStrip {
+			n := min(maxStrip, plane-p)
+			pos := c.positions(s.pos, p, n, tile(cb))
+			active.indexed(s.strip, b, x, pos, c.off[:c.taps], w, cb)
+			active.unblock(y[c0*plane+p:], plane, s.strip, n, cb, used)
+		}
+	}
+}
+
+// ForwardPool computes the convolution of one item, the activation and the
+// max-pool of the plan without storing the full-resolution output:
+//
+//	y[o, z] = max over p in window(z) of act(conv(x)[o, p]),   arg[o, z] = the p it took
+//
+// with y and arg [Out, PooledSize]. arg is the flat index in [OutSize] of the
+// first maximum in scan order (for ReLU and a window without positive values:
+// the first maximum before the activation; no gradient passes there). Outputs
+// and gradients equal those of Forward, Activation.Forward and MaxPool one
+// after the other, bit for bit. For the order convolution, pool, activation
+// pass Identity and apply the activation to y.
+//
+// act must be non-decreasing. ReLU is applied after the pool, with which it
+// commutes exactly; rounding makes Tanh and Sigmoid tie where their arguments
+// do not, so they are applied before.
+func (c *Conv) ForwardPool(y []float32, arg []int32, x, packed, bias []float32, act Activation, s *ConvScratch) {
+	plane := volume(c.pooled)
+	c.checkForward(x, packed, bias)
+	checkLen("Conv.ForwardPool", len(y), c.shape.Out*plane)
+	checkLen("Conv.ForwardPool", len(arg), c.shape.Out*plane)
+	if plane == 0 || !act.Monotone() {
+		panic("kernel: Conv.ForwardPool: no pool in the plan, or the activation is not monotone")
+	}
+	x = c.padInput(x, s)
+	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
+		cb := blockWidth(c0, c.shape.Out)
+		used := min(cb, c.shape.Out-c0)
+		b := c.blockBias(bias, c0, s)
+		c.poolBlock(x, packed[c0*c.taps:c0*c.taps+c.taps*cb], b, cb, act, s)
+		if act == ReLU {
+			active.relu(s.best[:plane*cb], s.best[:plane*cb])
+		}
+		active.unblock(y[c0*plane:], plane, s.best, plane, cb, used)
+		active.unblock(int32AsFloat(arg[c0*plane:]), plane, int32AsFloat(s.arg), plane, cb, used)
+	}
+}
+
+// poolBlock leaves the pooled outputs of one channel block in s.best and s.arg
+// [pooled positions][cb]. Output rows are visited window row after window row,
+// within it in scan order: so one pooled row at a time is being folded, and
+// its window positions come in increasing order.
+func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, s *ConvScratch) {
+	pd, ph, pw := c.pool[0], c.pool[1], c.pool[2]
+	wide := c.pooled[2] * pw // positions of a row that windows cover
+	perRow := min(wide, c.stripLen()/pw*pw)
+	perStrip := max(1, c.stripLen()/wide)
+	rows := volume(c.pooled) / c.pooled[2] * pd * ph
+	for r0 := 0; r0 < rows; r0 += perStrip {
+		nr := min(perStrip, rows-r0)
+		for w0 := 0; w0 < wide; w0 += perRow {
+			nw := min(perRow, wide-w0)
+			n := 0
+			for r := r0; r < r0+nr; r++ {
+				_, _, row := c.poolRow(r)
+				at := c.rowPos[row] + int32(w0*c.shape.Stride[2])
+				for j := range nw {
+					s.pos[n+j] = at + int32(j*c.shape.Stride[2])
+				}
+				n += nw
+			}
+			pos := padPositions(s.pos, n, tile(cb))
+			active.indexed(s.strip, bias, x, pos, c.off[:c.taps], w, cb)
+			if act > ReLU {
+				act.Forward(s.strip[:n*cb], s.strip[:n*cb])
+			}
+			for r := r0; r < r0+nr; r++ {
+				z, first, row := c.poolRow(r)
+				at := (z*c.pooled[2] + w0/pw) * cb
+				active.foldMax(s.best[at:], s.arg[at:], s.strip[(r-r0)*nw*cb:], nw/pw, pw, cb, int32(row*c.out[2]+w0), first)
+			}
+		}
+	}
+}
+
+// poolRow describes the r-th output row in window order: the pooled row it is
+// folded into, whether it is the first of that one, and its index among the
+// output rows.
+func (c *Conv) poolRow(r int) (z int, first bool, row int) {
+	pd, ph := c.pool[0], c.pool[1]
+	z, in := r/(pd*ph), r%(pd*ph)
+	d := z/c.pooled[1]*pd + in/ph
+	h := z%c.pooled[1]*ph + in%ph
+	return z, in == 0, d*c.out[1] + h
+}
+
+// positions fills dst with the window origins of the n output positions from
+// p0 on in scan order, and returns them padded to a multiple of tile.
+func (c *Conv) positions(dst []int32, p0, n, tile int) []int32 {
+	row, w := p0/c.out[2], p0%c.out[2]
+	stride := int32(c.shape.Stride[2])
+	for j := 0; j < n; row, w = row+1, 0 {
+		at := c.rowPos[row] + int32(w)*stride
+		for ; w < c.out[2] && j < n; w++ {
+			dst[j] = at
+			at += stride
+			j++
+		}
+	}
+	return padPositions(dst, n, tile)
+}
+
+// padPositions repeats the last of n positions up to a multiple of tile.
+func padPositions(pos []int32, n, tile int) []int32 {
+	m := roundUp(n, tile)
+	for j := n; j < m; j++ {
+		pos[j] = pos[n-1]
+	}
+	return pos[:m]
+}
+
+// blockBias returns the biases of the block that begins at channel c0, zeros
+// where there are none.
+func (c *Conv) blockBias(bias []float32, c0 int, s *ConvScratch) []float32 {
+	s.bias = [lanes]float32{}
+	if bias != nil {
+		copy(s.bias[:], bias[c0:])
+	}
+	return s.bias[:]
+}
+
+func (c *Conv) checkForward(x, packed, bias []float32) {
+	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
+	checkLen("Conv: packed weights", len(packed), c.PackedLen())
+	if bias != nil {
+		checkLen("Conv: bias", len(bias), c.shape.Out)
+	}
+}

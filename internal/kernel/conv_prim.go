@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// indexedGeneric computes, for r < len(a) and c < cb (8 or 16),
+//
+//	out[r·cb + c] = o₀ + Σ_{t<len(b)} v[t·cb + c] · x[a[r] + b[t]]
+//
+// where o₀ is bias[c], or the present out if bias is nil. len(a) is a multiple
+// of the implementation's tile.
+func indexedGeneric(out, bias, x []float32, a, b []int32, v []float32, cb int) {
+	for r, base := range a {
+		var acc [lanes]float32
+		o := out[r*cb : (r+1)*cb]
+		if bias != nil {
+			copy(acc[:cb], bias)
+		} else {
+			copy(acc[:], o)
+		}
+		sum := acc[:cb]
+		for t, off := range b {
+			xv := x[base+off]
+			for c, w := range v[t*cb : t*cb+cb] {
+				sum[c] += float32(w * xv)
+			}
+		}
+		copy(o, sum)
+	}
+}
+
+// unblockGeneric computes dst[c·ld + p] = src[p·cb + c],   c < lanes ≤ cb, p < n.
+func unblockGeneric(dst []float32, ld int, src []float32, n, cb, lanes int) {
+	for c := range lanes {
+		d := dst[c*ld : c*ld+n]
+		for p := range d {
+			d[p] = src[p*cb+c]
+		}
+	}
+}
+
+// blockGeneric computes dst[p·cb + c] = src[c·ld + p] for c < lanes, 0 for
+// lanes ≤ c < cb,   p < n.
+func blockGeneric(dst []float32, src []float32, ld int, n, cb, lanes int) {
+	for c := range lanes {
+		for p, v := range src[c*ld : c*ld+n] {
+			dst[p*cb+c] = v
+		}
+	}
+	for c := lanes; c < cb; c++ {
+		for p := range n {
+			dst[p*cb+c] = 0
+		}
+	}
+}
+
+// blockSumGeneric computes sum[c] += v[p·cb + c] for p = 0 … n−1 in order.
+func blockSumGeneric(sum, v []float32, n, cb int) {
+	for p := range n {
+		for c, u := range v[p*cb : (p+1)*cb] {
+			sum[c] += u
+		}
+	}
+}
+
+// foldMaxGeneric folds one output row into the running maxima of a row of nz
+// windows, for z < nz, i < pw and c < cb in order:
+//
+//	v = row[(z·pw + i)·cb + c]
+//	if v > best[z·cb + c] or v is NaN:  best[z·cb + c], arg[z·cb + c] = v, pos + z·pw + i
+//
+// If first is set, best and arg begin as -Inf and the first position of each
+// window. Positions must come in increasing order for each window.
+func foldMaxGeneric(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool) {
+	for z := range nz {
+		b, a := best[z*cb:(z+1)*cb], arg[z*cb:(z+1)*cb]
+		if first {
+			for c := range b {
+				b[c], a[c] = float32(math.Inf(-1)), pos+int32(z*pw)
+			}
+		}
+		for i := range pw {
+			at := z*pw + i
+			for c, v := range row[at*cb : (at+1)*cb] {
+				if v > b[c] || v != v {
+					b[c], a[c] = v, pos+int32(at)
+				}
+			}
+		}
+	}
+}
+
+// sparseDotGeneric computes, for r < len(rows), l < kw and j = 0 … len(pos)−1 in
+// order,
+//
+//	dw[r·kw + l] += g[j] · x[pos[j] + rows[r] + l]
+func sparseDotGeneric(dw, x []float32, rows []int32, kw int, pos []int32, g []float32) {
+	for r, row := range rows {
+		d := dw[r*kw : (r+1)*kw]
+		for j, p := range pos {
+			for l, v := range x[p+row : int(p+row)+kw] {
+				d[l] += float32(g[j] * v)
+			}
+		}
+	}
+}
+
+// sparseAddGeneric computes, for j = 0 … len(pos)−1 in order, r < len(rows), l < kw,
+//
+//	dx[pos[j] + rows[r] + l] += g[j] · w[r·kw + l]
+//
+// It may add g[j]·0 to up to 15 elements after these.
+func sparseAddGeneric(dx, w []float32, rows []int32, kw int, pos []int32, g []float32) {
+	for j, p := range pos {
+		for r, row := range rows {
+			d := dx[p+row : int(p+row)+kw]
+			for l, v := range w[r*kw : (r+1)*kw] {
+				d[l] += float32(g[j] * v)
+			}
+		}
+	}
+}
+
+// int32AsFloat views int32 values as float32 bit patterns, to be moved only.
+func int32AsFloat(x []int32) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}

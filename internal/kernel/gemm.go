@@ -1,0 +1,201 @@
+package kernel
+
+// Blocking of the matrix product. A panel of B, gemmK × lanes, stays in the
+// first-level cache while gemmM rows of A, from the second level, pass over it.
+const (
+	lanes = 16 // columns of a panel of B
+	gemmM = 96
+	gemmN = 512
+	gemmK = 256
+)
+
+// Matrix is a row-major matrix inside a slice: element (i, j) is
+// Data[i*Stride+j], or Data[j*Stride+i] if Trans is set.
+type Matrix struct {
+	Data   []float32
+	Stride int
+	Trans  bool
+}
+
+// at is the index of element (i, j).
+func (a Matrix) at(i, j int) int {
+	if a.Trans {
+		return j*a.Stride + i
+	}
+	return i*a.Stride + j
+}
+
+// check panics if the matrix does not hold rows × cols elements.
+func (a Matrix) check(rows, cols int) {
+	if rows > 0 && cols > 0 && a.at(rows-1, cols-1) >= len(a.Data) {
+		panic("kernel: Gemm: matrix exceeds its slice")
+	}
+}
+
+// Epilogue says what Gemm does besides the product. The zero value overwrites
+// C with the product.
+type Epilogue struct {
+	Accumulate bool      // start from the present C instead of zero
+	Bias       []float32 // [n], start from the bias; not with Accumulate
+	ReLU       bool      // apply max(·, 0) to the result
+}
+
+// GemmScratch is the packing memory of Gemm, one for each worker.
+type GemmScratch struct {
+	a [gemmM * gemmK]float32
+	b [gemmK * gemmN]float32
+	z [lanes]float32 // the bias of one panel, or zeros
+}
+
+// Gemm computes the matrix product
+//
+//	C[i,j] = f(c₀ + Σ_p A[i,p]·B[p,j]),   i < m, j < n, p < k
+//
+// where c₀ and f are given by the epilogue. C must not be transposed and must
+// not overlap A or B.
+//
+// Each element is one chain of multiply-adds over p = 0 … k−1 that begins with
+// c₀. So any split of the rows or columns of C over several calls, each with
+// the matching rows of A or columns of B, gives the same bits.
+func Gemm(m, n, k int, c, a, b Matrix, e Epilogue, s *GemmScratch) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	if c.Trans || e.Accumulate && e.Bias != nil {
+		panic("kernel: Gemm: transposed C, or both Accumulate and Bias")
+	}
+	c.check(m, n)
+	a.check(m, k)
+	b.check(k, n)
+	if e.Bias != nil {
+		e.Bias = e.Bias[:n]
+	}
+	for j := 0; j < n; j += gemmN {
+		nj := min(gemmN, n-j)
+		for p := 0; p == 0 || p < k; p += gemmK {
+			np := min(gemmK, k-p)
+			packB(s.b[:], b, p, j, np, nj)
+			first := p == 0 && !e.Accumulate
+			last := p+np >= k
+			for i := 0; i < m; i += gemmM {
+				ni := min(gemmM, m-i)
+				gemmBlock(c, a, e, s, i, j, p, ni, nj, np, first, last)
+			}
+		}
+	}
+}
+
+// gemmBlock adds the product of A[i:i+m, p:p+k] and the packed B of columns
+// j … j+n−1 to C.
+func gemmBlock(c, a Matrix, e Epilogue, s *GemmScratch, i, j, p, m, n, k int, first, last bool) {
+	var ad []float32
+	rs, ks := a.Stride, 1
+	if a.Trans {
+		rs, ks = 1, a.Stride
+	}
+	if k > 0 {
+		ad = a.Data[a.at(i, p):]
+		// Columns of A that lie a multiple of a page apart compete for the
+		// same cache lines, and wide products read them many times.
+		if a.Trans && (n > 128 || a.Stride%128 == 0) {
+			active.packTrans(s.a[:], ad, a.Stride, m, k)
+			ad, rs, ks = s.a[:], k, 1
+		}
+	}
+	for q := 0; q < n; q += lanes {
+		nq := min(lanes, n-q)
+		cd := c.Data[c.at(i, j+q):]
+		var bias []float32
+		if first {
+			bias = s.z[:]
+			clear(bias)
+			if e.Bias != nil {
+				copy(bias, e.Bias[j+q:j+q+nq])
+			}
+		}
+		active.gemmPanel(cd, c.Stride, ad, rs, ks, s.b[q*k:], bias, m, nq, k)
+		if last && e.ReLU {
+			for r := range m {
+				active.relu(cd[r*c.Stride:r*c.Stride+nq], cd[r*c.Stride:r*c.Stride+nq])
+			}
+		}
+	}
+}
+
+// packB copies B[p:p+k, j:j+n] into panels of 16 columns, each [k][16], the
+// last one filled up with zeros.
+func packB(dst []float32, b Matrix, p, j, k, n int) {
+	if k == 0 {
+		return
+	}
+	src := b.Data[b.at(p, j):]
+	if b.Trans {
+		active.packCols(dst, src, b.Stride, k, n)
+	} else {
+		active.packRows(dst, src, b.Stride, k, n)
+	}
+}
+
+// packRowsGeneric computes, with zeros where j ≥ n,
+//
+//	dst[(j/16)·16k + p·16 + j mod 16] = b[p·ldb + j],   p < k, j < n rounded up to 16
+func packRowsGeneric(dst, b []float32, ldb, k, n int) {
+	for j := 0; j < n; j += lanes {
+		nj := min(lanes, n-j)
+		for p := range k {
+			d := dst[j*k+p*lanes : j*k+(p+1)*lanes]
+			clear(d[copy(d, b[p*ldb+j:p*ldb+j+nj]):])
+		}
+	}
+}
+
+// packColsGeneric is packRowsGeneric for a transposed B, b[j·ldb + p].
+func packColsGeneric(dst, b []float32, ldb, k, n int) {
+	for j := 0; j < n; j += lanes {
+		nj := min(lanes, n-j)
+		d := dst[j*k : j*k+k*lanes]
+		for q := range nj {
+			for p, v := range b[(j+q)*ldb : (j+q)*ldb+k] {
+				d[p*lanes+q] = v
+			}
+		}
+		for q := nj; q < lanes; q++ {
+			for p := range k {
+				d[p*lanes+q] = 0
+			}
+		}
+	}
+}
+
+// packTransGeneric computes dst[i·k + p] = a[p·lda + i],   i < m, p < k.
+func packTransGeneric(dst, a []float32, lda, m, k int) {
+	for p := range k {
+		for i, v := range a[p*lda : p*lda+m] {
+			dst[i*k+p] = v
+		}
+	}
+}
+
+// gemmPanelGeneric computes, for i < m and j < n ≤ 16,
+//
+//	c[i·ldc + j] = c₀ + Σ_{p<k} a[i·rs + p·ks]·b[p·16 + j]
+//
+// where c₀ is bias[j], or the present c if bias is nil.
+func gemmPanelGeneric(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
+	for i := range m {
+		var acc [lanes]float32
+		row := c[i*ldc : i*ldc+n]
+		if bias != nil {
+			copy(acc[:], bias[:lanes])
+		} else {
+			copy(acc[:], row)
+		}
+		for p := range k {
+			v := a[i*rs+p*ks]
+			for j, w := range b[p*lanes : (p+1)*lanes] {
+				acc[j] += float32(v * w)
+			}
+		}
+		copy(row, acc[:n])
+	}
+}

@@ -1,0 +1,151 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Env is the environment variable that forces an implementation.
+const Env = "CREDENCE_KERNEL"
+
+// maxTile bounds the padding of offset tables and of what indexed writes.
+const maxTile = 16
+
+// impl is one implementation of the primitives. The reference of each is the
+// function named …Generic, whose comment states what it computes.
+type impl struct {
+	name string
+
+	// tile16 and tile8 are the number of rows that indexed computes at a
+	// time for blocks of 16 and of 8 lanes, at most maxTile; tables are padded
+	// to multiples.
+	tile16, tile8 int
+	indexed       func(out, bias, x []float32, a, b []int32, v []float32, cb int)
+	unblock       func(dst []float32, ld int, src []float32, n, cb, lanes int)
+	block         func(dst []float32, src []float32, ld int, n, cb, lanes int)
+	blockSum      func(sum, v []float32, n, cb int)
+	foldMax       func(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool)
+	sparseDot     func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
+	sparseAdd     func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
+
+	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int)
+	packRows  func(dst, b []float32, ldb, k, n int)
+	packCols  func(dst, b []float32, ldb, k, n int)
+	packTrans func(dst, a []float32, lda, m, k int)
+
+	add     func(dst, a, b []float32)
+	mul     func(dst, a, b []float32)
+	scale   func(dst, x []float32, a float32)
+	axpy    func(y []float32, a float32, x []float32)
+	sum     func(x []float32) float64
+	sumSq   func(x []float32) float64
+	max     func(x []float32) float32
+	colSums func(dst, x []float32, rows, cols int)
+
+	exp         func(dst, x []float32)
+	log         func(dst, x []float32)
+	relu        func(dst, x []float32)
+	reluGrad    func(dx, dy, y []float32)
+	tanh        func(dst, x []float32)
+	tanhGrad    func(dx, dy, y []float32)
+	sigmoid     func(dst, x []float32)
+	sigmoidGrad func(dx, dy, y []float32)
+	gelu        func(dst, x []float32)
+	geluGrad    func(dx, dy, x []float32)
+	softmaxRow  func(dst, x []float32)
+	logSumExp   func(x []float32) float32
+
+	sgd  func(w, v, g []float32, p *SGD)
+	adam func(w, m, v, g []float32, p *Adam)
+}
+
+var generic = impl{
+	name:   "generic",
+	tile16: 1, tile8: 1,
+	indexed:   indexedGeneric,
+	unblock:   unblockGeneric,
+	block:     blockGeneric,
+	blockSum:  blockSumGeneric,
+	foldMax:   foldMaxGeneric,
+	sparseDot: sparseDotGeneric,
+	sparseAdd: sparseAddGeneric,
+
+	gemmPanel: gemmPanelGeneric,
+	packRows:  packRowsGeneric,
+	packCols:  packColsGeneric,
+	packTrans: packTransGeneric,
+
+	add:     addGeneric,
+	mul:     mulGeneric,
+	scale:   scaleGeneric,
+	axpy:    axpyGeneric,
+	sum:     sumGeneric,
+	sumSq:   sumSqGeneric,
+	max:     maxGeneric,
+	colSums: colSumsGeneric,
+
+	exp:         expGeneric,
+	log:         logGeneric,
+	relu:        reluGeneric,
+	reluGrad:    reluGradGeneric,
+	tanh:        tanhGeneric,
+	tanhGrad:    tanhGradGeneric,
+	sigmoid:     sigmoidGeneric,
+	sigmoidGrad: sigmoidGradGeneric,
+	gelu:        geluGeneric,
+	geluGrad:    geluGradGeneric,
+	softmaxRow:  softmaxRowGeneric,
+	logSumExp:   logSumExpGeneric,
+
+	sgd:  sgdGeneric,
+	adam: adamGeneric,
+}
+
+// impls lists what this processor runs, slowest first; active is the choice.
+var (
+	impls  = append([]*impl{&generic}, archImpls()...)
+	active = impls[len(impls)-1]
+	envErr error
+)
+
+func init() {
+	if name := os.Getenv(Env); name != "" {
+		if err := Use(name); err != nil {
+			envErr = fmt.Errorf("%s: %w", Env, err)
+		}
+	}
+}
+
+// Name returns the implementation in use: "generic", "avx2" or "avx512".
+func Name() string { return active.name }
+
+// Available returns the implementations that run on this processor, slowest
+// first.
+func Available() []string {
+	names := make([]string, len(impls))
+	for i, im := range impls {
+		names[i] = im.name
+	}
+	return names
+}
+
+// Use selects an implementation for the whole program. Call it before any
+// other function of the package; it is not safe beside running kernels.
+func Use(name string) error {
+	for _, im := range impls {
+		if im.name == name {
+			active = im
+			return nil
+		}
+	}
+	switch name {
+	case "generic", "avx2", "avx512":
+		return fmt.Errorf("kernel %q does not run on this processor or in this build; available: %s", name, strings.Join(Available(), ", "))
+	}
+	return fmt.Errorf("kernel %q is not one of generic, avx2, avx512", name)
+}
+
+// Err reports what is wrong with the value of CREDENCE_KERNEL, or nil. After
+// an error the fastest implementation is in use.
+func Err() error { return envErr }

@@ -1,0 +1,5 @@
+//go:build !purego
+
+package kernel
+
+func archImpls() []*impl { return nil }
