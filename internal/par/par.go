@@ -38,5 +38,19 @@ func For(n int, body func(i int)) {
 		}
 		return
 	}
-	shared.run(n, helpers, body)
+	shared.run(n, helpers, body, nil)
+}
+
+// ForWorker is [For] for bodies that need working memory of their own: worker
+// is less than [Threads], and calls that run at the same time have different
+// ones. What body computes must not depend on it.
+func ForWorker(n int, body func(worker, i int)) {
+	helpers := min(Threads(), n, maxHelpers+1) - 1
+	if helpers <= 0 || !shared.mu.TryLock() {
+		for i := range n {
+			body(0, i)
+		}
+		return
+	}
+	shared.run(n, helpers, nil, body)
 }

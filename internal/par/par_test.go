@@ -113,3 +113,22 @@ func BenchmarkFor(b *testing.B) {
 		})
 	}
 }
+
+func TestForWorker(t *testing.T) {
+	defer SetThreads(0)
+	for _, th := range []int{1, 3} {
+		SetThreads(th)
+		busy := make([]atomic.Bool, th)
+		var done atomic.Int64
+		ForWorker(500, func(w, i int) {
+			if !busy[w].CompareAndSwap(false, true) {
+				t.Errorf("worker %d is two at once", w)
+			}
+			done.Add(1)
+			busy[w].Store(false)
+		})
+		if done.Load() != 500 {
+			t.Errorf("%d pieces ran, want 500", done.Load())
+		}
+	}
+}

@@ -26,7 +26,8 @@ type pool struct {
 	state atomic.Uint64
 
 	n        int
-	body     func(i int)
+	body     func(i int)         // either this
+	worker   func(worker, i int) // or this
 	next     atomic.Int64
 	panicked atomic.Pointer[any]
 
@@ -53,13 +54,13 @@ type helper struct {
 }
 
 // run is For with the lock held and at least one helper.
-func (p *pool) run(n, helpers int, body func(i int)) {
+func (p *pool) run(n, helpers int, body func(i int), worker func(worker, i int)) {
 	for len(p.helpers) < helpers {
 		h := &helper{pool: p, number: uint64(len(p.helpers)), wake: make(chan struct{}, 1)}
 		p.helpers = append(p.helpers, h)
 		go h.serve()
 	}
-	p.n, p.body = n, body
+	p.n, p.body, p.worker = n, body, worker
 	p.next.Store(0)
 	loop := p.state.Load()>>loopShift + 1
 	p.state.Store(loop<<loopShift | openBit | uint64(helpers)<<allowShift)
@@ -68,12 +69,12 @@ func (p *pool) run(n, helpers int, body func(i int)) {
 			h.wake <- struct{}{}
 		}
 	}
-	p.work()
+	p.work(0)
 	// Close the loop, then wait for those still in it.
 	for s := p.state.And(^uint64(openBit)); s&activeMask != 0; s = p.state.Load() {
 		relax()
 	}
-	p.body = nil
+	p.body, p.worker = nil, nil
 	failed := p.panicked.Swap(nil)
 	p.mu.Unlock()
 	if failed != nil {
@@ -82,7 +83,7 @@ func (p *pool) run(n, helpers int, body func(i int)) {
 }
 
 // work takes pieces until none are left.
-func (p *pool) work() {
+func (p *pool) work(me int) {
 	defer func() {
 		if r := recover(); r != nil {
 			v := r // a copy, so that only a panic allocates
@@ -95,7 +96,11 @@ func (p *pool) work() {
 		if i >= n {
 			return
 		}
-		p.body(int(i))
+		if p.body != nil {
+			p.body(int(i))
+		} else {
+			p.worker(me, int(i))
+		}
 	}
 }
 
@@ -110,7 +115,7 @@ func (h *helper) serve() {
 				continue
 			}
 			done = s >> loopShift
-			p.work()
+			p.work(int(h.number) + 1)
 			p.state.Add(^uint64(0))
 			since, turn = time.Now(), 0
 			continue
