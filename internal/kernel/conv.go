@@ -66,7 +66,7 @@ type Conv struct {
 	pooled [3]int  // pooled D, H, W
 	padded [3]int  // input D, H, W with padding
 	taps   int     // T = In·KD·KH·KW
-	off    []int32 // [T], padded to a multiple of maxTile
+	off    []int32 // [T + maxTile], see padTable
 	rows   []int32 // [In·KD·KH] off of the first tap in each kernel row
 	rowPos []int32 // [out D · out H] pos of the first position in each output row
 	div    uint64  // ⌈2⁶⁴/out W⌉, see rowOf
@@ -118,9 +118,10 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 	return c, nil
 }
 
-// padTable repeats the last entry up to a multiple of maxTile.
+// padTable appends maxTile copies of the last entry, so that the table can be
+// cut to a multiple of any tile.
 func padTable(t []int32) []int32 {
-	for len(t) > 0 && len(t)%maxTile != 0 {
+	for range maxTile {
 		t = append(t, t[len(t)-1])
 	}
 	return t

@@ -37,6 +37,10 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 		clear(s.dx)
 	}
 	x = c.padInput(x, s)
+	rows, kw := c.rows, c.shape.Kernel[2]
+	if c.shape.Dilation[2] > 1 {
+		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbours
+	}
 	for o := range c.shape.Out {
 		pos, gs := c.winners(g[o*plane:(o+1)*plane], arg[o*plane:(o+1)*plane], s)
 		if db != nil {
@@ -46,20 +50,9 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 			}
 			db[o] = sum
 		}
-		taps := dw[o*c.taps : (o+1)*c.taps]
-		if c.shape.Dilation[2] == 1 {
-			active.sparseDot(taps, x, c.rows, c.shape.Kernel[2], pos, gs)
-		} else {
-			sparseDotGeneric(taps, x, c.off[:c.taps], 1, pos, gs)
-		}
-		if dx == nil {
-			continue
-		}
-		taps = w[o*c.taps : (o+1)*c.taps]
-		if c.shape.Dilation[2] == 1 {
-			active.sparseAdd(s.dx, taps, c.rows, c.shape.Kernel[2], pos, gs)
-		} else {
-			sparseAddGeneric(s.dx, taps, c.off[:c.taps], 1, pos, gs)
+		active.sparseDot(dw[o*c.taps:(o+1)*c.taps], x, rows, kw, pos, gs)
+		if dx != nil {
+			active.sparseAdd(s.dx, w[o*c.taps:(o+1)*c.taps], rows, kw, pos, gs)
 		}
 	}
 	if dx != nil {

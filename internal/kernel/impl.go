@@ -16,6 +16,7 @@ const maxTile = 16
 // function named …Generic, whose comment states what it computes.
 type impl struct {
 	name string
+	peak func(n int) int
 
 	// tile16 and tile8 are the number of rows that indexed computes at a
 	// time for blocks of 16 and of 8 lanes, at most maxTile; tables are padded
@@ -62,6 +63,7 @@ type impl struct {
 
 var generic = impl{
 	name:   "generic",
+	peak:   peakGeneric,
 	tile16: 1, tile8: 1,
 	indexed:   indexedGeneric,
 	unblock:   unblockGeneric,

@@ -2,4 +2,59 @@
 
 package kernel
 
-func archImpls() []*impl { return nil }
+import "golang.org/x/sys/cpu"
+
+//go:generate go -C _asm run . -group conv -out ../conv_amd64.s -stubs ../conv_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
+
+// archImpls returns the assembly implementations that this processor runs,
+// slowest first.
+func archImpls() []*impl {
+	var list []*impl
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		list = append(list, newAVX2())
+		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL {
+			list = append(list, newAVX512())
+		}
+	}
+	return list
+}
+
+// newAVX2 is the reference with what AVX2 and FMA compute faster.
+func newAVX2() *impl {
+	im := generic
+	im.name = "avx2"
+	im.peak = func(n int) int { peakAVX2(n); return n * 12 * 8 * 2 }
+	im.tile16, im.tile8 = 6, 10
+	im.indexed = indexedAVX2
+	im.unblock = unblock8
+	im.block = block8
+	im.blockSum = blockSum8
+	im.foldMax = foldMax8
+	im.sparseDot = sparseDot8
+	im.sparseAdd = sparseAdd8
+	im.gemmPanel = gemmPanelAVX2
+	im.packCols = packCols8
+	im.packTrans = packTrans8
+	return &im
+}
+
+// newAVX512 is the AVX2 implementation with what AVX-512 computes faster.
+func newAVX512() *impl {
+	im := *newAVX2()
+	im.name = "avx512"
+	im.peak = func(n int) int { peakAVX512(n); return n * 16 * 16 * 2 }
+	im.tile16 = 10
+	im.indexed = indexedAVX512
+	im.gemmPanel = gemmPanelAVX512
+	return &im
+}
+
+// first returns the address of the first element, nil for a nil slice.
+func first[T any](x []T) *T {
+	if len(x) == 0 {
+		return nil
+	}
+	return &x[0]
+}

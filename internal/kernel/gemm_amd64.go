@@ -1,0 +1,86 @@
+//go:build !purego
+
+package kernel
+
+// gemmFunc computes full panels of 16 columns for a multiple of its rows.
+type gemmFunc = func(c *float32, ldc int, a *float32, rs, ks int, b, bias *float32, m, k int)
+
+// gemmAVX2 and gemmAVX512 are the variants for 1, 2, … rows at a time.
+var (
+	gemmAVX2 = [...]gemmFunc{gemm1AVX2, gemm2AVX2, gemm3AVX2, gemm4AVX2, gemm5AVX2, gemm6AVX2}
+
+	gemmAVX512 = [...]gemmFunc{gemm1AVX512, gemm2AVX512, gemm3AVX512, gemm4AVX512, gemm5AVX512, gemm6AVX512,
+		gemm7AVX512, gemm8AVX512, gemm9AVX512, gemm10AVX512, gemm11AVX512, gemm12AVX512}
+)
+
+func gemmPanelAVX2(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
+	gemmPanelRows(gemmAVX2[:], c, ldc, a, rs, ks, b, bias, m, n, k)
+}
+
+func gemmPanelAVX512(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
+	gemmPanelRows(gemmAVX512[:], c, ldc, a, rs, ks, b, bias, m, n, k)
+}
+
+// gemmPanelRows is gemmPanelGeneric: as many rows as possible with the last of
+// the variants, the rest with the one that fits. A panel of less than 16
+// columns is computed beside C and copied.
+func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
+	if n < lanes {
+		gemmNarrow(by, c, ldc, a, rs, ks, b, bias, m, n, k)
+		return
+	}
+	full := m / len(by) * len(by)
+	if full > 0 {
+		by[len(by)-1](&c[0], ldc, first(a), rs, ks, first(b), first(bias), full, k)
+	}
+	if rest := m - full; rest > 0 {
+		var ap *float32
+		if k > 0 {
+			ap = &a[full*rs]
+		}
+		by[rest-1](&c[full*ldc], ldc, ap, rs, ks, first(b), first(bias), rest, k)
+	}
+}
+
+func gemmNarrow(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
+	const rows = 12
+	var t [rows * lanes]float32
+	for i := 0; i < m; i += rows {
+		ni := min(rows, m-i)
+		if bias == nil {
+			for r := range ni {
+				copy(t[r*lanes:r*lanes+n], c[(i+r)*ldc:])
+			}
+		}
+		var ai []float32
+		if k > 0 {
+			ai = a[i*rs:]
+		}
+		gemmPanelRows(by, t[:], lanes, ai, rs, ks, b, bias, ni, lanes, k)
+		for r := range ni {
+			copy(c[(i+r)*ldc:(i+r)*ldc+n], t[r*lanes:])
+		}
+	}
+}
+
+// packCols8 is packColsGeneric by transposed blocks.
+func packCols8(dst, b []float32, ldb, k, n int) {
+	for j := 0; j < n; j += lanes {
+		block8(dst[j*k:], b[j*ldb:], ldb, k, lanes, min(lanes, n-j))
+	}
+}
+
+// packTrans8 is packTransGeneric by transposed blocks of 8 columns; the last
+// columns overlap the ones before.
+func packTrans8(dst, a []float32, lda, m, k int) {
+	if m < 8 || k < 8 {
+		packTransGeneric(dst, a, lda, m, k)
+		return
+	}
+	for i := 0; ; i = min(i+8, m-8) {
+		unblockAVX2(&dst[i*k], k, &a[i], lda, k, 8)
+		if i == m-8 {
+			return
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package kernel
+
+import (
+	"fmt"
+	"testing"
+)
+
+// gemmCase is one product: sizes, transposes, strides larger than needed.
+type gemmCase struct {
+	m, n, k        int
+	transA, transB bool
+	extra          int
+	accumulate     bool
+	bias, relu     bool
+}
+
+func gemmCases() []gemmCase {
+	var cases []gemmCase
+	sizes := [][3]int{{1, 1, 0}, {3, 17, 0}, {96, 16, 256}, {97, 33, 257}, {64, 120, 400}, {5, 520, 9}, {130, 7, 600}, {2, 600, 300}}
+	for m := 1; m <= 14; m++ {
+		sizes = append(sizes, [3]int{m, 1 + m*5%37, m*7%19 + 1})
+	}
+	for n := 1; n <= 33; n++ {
+		sizes = append(sizes, [3]int{1 + n%8, n, 1 + n*3%11})
+	}
+	for i, s := range sizes {
+		for tr := range 4 {
+			cases = append(cases, gemmCase{s[0], s[1], s[2], tr&1 != 0, tr&2 != 0, i % 3, (i+tr)%3 == 0, (i+tr)%3 == 1, (i+tr)%2 == 0})
+		}
+	}
+	return cases
+}
+
+// matrix returns a random rows × cols matrix in guarded memory and its elements.
+func matrix(fill func(int) []float32, rows, cols int, trans bool, extra int) (guarded, Matrix) {
+	r, c := rows, cols
+	if trans {
+		r, c = c, r
+	}
+	n := 0
+	if r > 0 && c > 0 {
+		n = (r-1)*(c+extra) + c
+	}
+	g := newGuarded(fill(n), extra)
+	return g, Matrix{g.x, c + extra, trans}
+}
+
+func TestGemm(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(2)
+		s := new(GemmScratch)
+		fill := func(n int) []float32 { return normals(r, n) }
+		for _, g := range gemmCases() {
+			ga, a := matrix(fill, g.m, g.k, g.transA, g.extra)
+			gb, b := matrix(fill, g.k, g.n, g.transB, g.extra)
+			gc, c := matrix(fill, g.m, g.n, false, g.extra)
+			e := Epilogue{Accumulate: g.accumulate, ReLU: g.relu}
+			if g.bias {
+				e.Bias = fill(g.n)
+			}
+			want := make([]float64, len(c.Data))
+			for i := range want {
+				want[i] = float64(c.Data[i]) // gaps between rows stay
+			}
+			for i := range g.m {
+				for j := range g.n {
+					var v float64
+					if g.accumulate {
+						v = float64(c.Data[c.at(i, j)])
+					}
+					if g.bias {
+						v = float64(e.Bias[j])
+					}
+					for p := range g.k {
+						v += float64(a.Data[a.at(i, p)]) * float64(b.Data[b.at(p, j)])
+					}
+					if g.relu && v < 0 {
+						v = 0
+					}
+					want[c.at(i, j)] = v
+				}
+			}
+			before := append([]float32(nil), c.Data...)
+			Gemm(g.m, g.n, g.k, c, a, b, e, s)
+			what := fmt.Sprintf("%+v", g)
+			near(t, what, c.Data, want, 1e-5, 10)
+			for _, x := range []guarded{ga, gb, gc} {
+				x.check(t, what)
+			}
+			got := append([]float32(nil), c.Data...)
+			copy(c.Data, before)
+			gemmSplit(g, c, a, b, e, s)
+			sameBits(t, what+", split", c.Data, got)
+		}
+	})
+}
+
+// gemmSplit computes the product in four unequal tiles.
+func gemmSplit(g gemmCase, c, a, b Matrix, e Epilogue, s *GemmScratch) {
+	mi, nj := g.m/3, g.n/3+1
+	if nj > g.n {
+		nj = g.n
+	}
+	for _, i := range [][2]int{{0, mi}, {mi, g.m}} {
+		for _, j := range [][2]int{{0, nj}, {nj, g.n}} {
+			if i[0] == i[1] || j[0] == j[1] {
+				continue
+			}
+			ct, at, bt, et := c, a, b, e
+			ct.Data = c.Data[c.at(i[0], j[0]):]
+			if g.k > 0 {
+				at.Data = a.Data[a.at(i[0], 0):]
+				bt.Data = b.Data[b.at(0, j[0]):]
+			}
+			if e.Bias != nil {
+				et.Bias = e.Bias[j[0]:j[1]]
+			}
+			Gemm(i[1]-i[0], j[1]-j[0], g.k, ct, at, bt, et, s)
+		}
+	}
+}
