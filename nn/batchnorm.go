@@ -1,0 +1,143 @@
+package nn
+
+import (
+	"math"
+
+	"credence/internal/par"
+)
+
+// BatchNorm normalises each channel to mean 0 and variance 1 over the whole
+// batch, then scales and shifts it (Ioffe and Szegedy 2015):
+//
+//	x̂ = (x − μ)/√(σ² + ε),    y = γ·x̂ + β
+//
+// While training it keeps running statistics, with Bessel's correction in the
+// variance; otherwise it uses them.
+//
+//	C channels, s values a channel
+//	x, y, dx, dy        [N, C, s]
+//	γ, β, mean, inv     [C]    mean and inv are μ and 1/√(σ² + ε) as used
+type BatchNorm struct {
+	Epsilon  float64 // zero means 1e-5
+	Momentum float64 // weight of a new batch in the running statistics; zero means 0.1
+
+	channels, size       int
+	gamma, beta          *Param
+	runMean, runVariance *Param
+	mean, inv            []float32
+	fwd, bwd             func(c int)
+	pass                 *Pass
+	y, x, dx, dy         []float32
+}
+
+// Build implements [Layer].
+func (l *BatchNorm) Build(b *Builder, in Shape) (Shape, error) {
+	c := in[0]
+	l.channels, l.size = c, in.Size()/c
+	l.gamma = b.Const("weight", Shape{c}, 1)
+	l.beta = b.Const("bias", Shape{c}, 0)
+	l.runMean = b.State("running_mean", Shape{c}, 0)
+	l.runVariance = b.State("running_var", Shape{c}, 1)
+	l.mean, l.inv = make([]float32, c), make([]float32, c)
+	l.fwd, l.bwd = l.forward, l.backward
+	return in, nil
+}
+
+// Forward implements [Layer].
+func (l *BatchNorm) Forward(p *Pass, y, x []float32) {
+	l.pass, l.y, l.x = p, y, x
+	par.For(l.channels, l.fwd)
+}
+
+// row is where item j's channel c starts.
+func (l *BatchNorm) row(j, c int) int { return (j*l.channels + c) * l.size }
+
+func (l *BatchNorm) forward(c int) {
+	l.statistics(c)
+	a := l.inv[c] * l.gamma.Value[c]
+	b := l.beta.Value[c]
+	mean := l.mean[c]
+	for j := range l.pass.Items {
+		at := l.row(j, c)
+		y := l.y[at:][:l.size]
+		for i, v := range l.x[at:][:l.size] {
+			y[i] = (v-mean)*a + b
+		}
+	}
+}
+
+// statistics sets mean and inv of channel c, and the running ones in training.
+func (l *BatchNorm) statistics(c int) {
+	eps := epsilon(l.Epsilon)
+	if !l.pass.Train {
+		l.mean[c] = l.runMean.Value[c]
+		l.inv[c] = float32(1 / math.Sqrt(float64(l.runVariance.Value[c])+eps))
+		return
+	}
+	n := float64(l.pass.Items * l.size)
+	sum := 0.0
+	for j := range l.pass.Items {
+		for _, v := range l.x[l.row(j, c):][:l.size] {
+			sum += float64(v)
+		}
+	}
+	mean := sum / n
+	sq := 0.0
+	for j := range l.pass.Items {
+		for _, v := range l.x[l.row(j, c):][:l.size] {
+			d := float64(v) - mean
+			sq += d * d
+		}
+	}
+	l.mean[c], l.inv[c] = float32(mean), float32(1/math.Sqrt(sq/n+eps))
+	momentum := l.Momentum
+	if momentum == 0 {
+		momentum = 0.1
+	}
+	run(&l.runMean.Value[c], momentum, mean)
+	run(&l.runVariance.Value[c], momentum, sq/math.Max(n-1, 1))
+}
+
+// run moves a running statistic towards x.
+func run(r *float32, momentum, x float64) {
+	*r = float32((1-momentum)*float64(*r) + momentum*x)
+}
+
+// Backward implements [Layer]. In training, with means over the batch,
+//
+//	dx = γ/√(σ² + ε) · (dy − mean dy − x̂·mean(dy·x̂))
+//
+// otherwise the statistics are constants and dx = γ/√(σ² + ε) · dy.
+func (l *BatchNorm) Backward(p *Pass, dx, dy, _, x []float32) {
+	l.pass, l.dx, l.dy, l.x = p, dx, dy, x
+	par.For(l.channels, l.bwd)
+}
+
+func (l *BatchNorm) backward(c int) {
+	mean, inv := l.mean[c], l.inv[c]
+	var sum, dot float64
+	for j := range l.pass.Items {
+		at := l.row(j, c)
+		x := l.x[at:][:l.size]
+		for i, g := range l.dy[at:][:l.size] {
+			sum += float64(g)
+			dot += float64(g) * float64((x[i]-mean)*inv)
+		}
+	}
+	l.gamma.Grad[c], l.beta.Grad[c] = float32(dot), float32(sum)
+	if l.dx == nil {
+		return
+	}
+	var a, b float32
+	if n := float64(l.pass.Items * l.size); l.pass.Train {
+		a, b = float32(sum/n), float32(dot/n)
+	}
+	scale := inv * l.gamma.Value[c]
+	for j := range l.pass.Items {
+		at := l.row(j, c)
+		x, dx := l.x[at:][:l.size], l.dx[at:][:l.size]
+		for i, g := range l.dy[at:][:l.size] {
+			dx[i] = scale * (g - a - (x[i]-mean)*inv*b)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Concat runs branches side by side and joins their outputs. With Inputs, the
+// values of an item are cut into consecutive parts of these shapes, an image
+// and a table say, and branch i gets part i; without, each branch gets all.
+// Outputs that agree in space are joined along channels, others are flattened.
+//
+//	x, dx       [N, Σ in_i] or [N, in]
+//	y, dy       [N, Σ out_i]
+//	xi, dxi     [N, in_i]     of branch i
+//	yi, dyi     [N, out_i]
+type Concat struct {
+	Inputs   []Shape
+	Branches []Layer
+
+	in, out  int
+	branches []branch
+}
+
+type branch struct {
+	layer   Layer
+	at, in  int // where its inputs start in an item, and how many they are
+	to, out int // the same of its outputs
+	x, y    []float32
+	dx, dy  []float32
+	cut     bool
+}
+
+// Build implements [Layer].
+func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
+	if len(l.Branches) == 0 {
+		return nil, fmt.Errorf("no branches")
+	}
+	if len(l.Inputs) > 0 {
+		total := 0
+		for _, s := range l.Inputs {
+			total += s.Size()
+		}
+		if len(l.Inputs) != len(l.Branches) {
+			return nil, fmt.Errorf("%d inputs for %d branches", len(l.Inputs), len(l.Branches))
+		}
+		if total != in.Size() {
+			return nil, fmt.Errorf("expected inputs %v of %d values in all, got %v", l.Inputs, total, in)
+		}
+	}
+	l.in = in.Size()
+	var outs []Shape
+	at, to := 0, 0
+	for i, layer := range l.Branches {
+		part := in
+		if len(l.Inputs) > 0 {
+			part = l.Inputs[i]
+		}
+		out, err := b.Child(strconv.Itoa(i), layer, part)
+		if err != nil {
+			return nil, err
+		}
+		outs = append(outs, out)
+		l.branches = append(l.branches, branch{layer: layer, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0})
+		if len(l.Inputs) > 0 {
+			at += part.Size()
+		}
+		to += out.Size()
+	}
+	l.out = to
+	b.OnBind(l.bind)
+	return join(outs), nil
+}
+
+// join is the shape of outputs laid one behind the other.
+func join(outs []Shape) Shape {
+	sum := append(Shape(nil), outs[0]...)
+	for _, s := range outs[1:] {
+		if len(s) < 2 || !slices.Equal(s[1:], outs[0][1:]) {
+			sum = nil
+			break
+		}
+		sum[0] += s[0]
+	}
+	if len(sum) > 1 || len(outs) == 1 {
+		return sum
+	}
+	total := 0
+	for _, s := range outs {
+		total += s.Size()
+	}
+	return Shape{total}
+}
+
+func (l *Concat) bind(batch int) {
+	for i := range l.branches {
+		b := &l.branches[i]
+		if b.cut {
+			b.x = make([]float32, batch*b.in)
+		}
+		b.dx = nil
+		b.y, b.dy = make([]float32, batch*b.out), make([]float32, batch*b.out)
+	}
+}
+
+// Forward implements [Layer].
+func (l *Concat) Forward(p *Pass, y, x []float32) {
+	for i := range l.branches {
+		b := &l.branches[i]
+		bx, by := x, b.y[:p.Items*b.out]
+		if b.cut {
+			bx = b.x[:p.Items*b.in]
+			for j := range p.Items {
+				copy(bx[j*b.in:][:b.in], x[j*l.in+b.at:])
+			}
+		}
+		b.layer.Forward(p, by, bx)
+		for j := range p.Items {
+			copy(y[j*l.out+b.to:], by[j*b.out:][:b.out])
+		}
+	}
+}
+
+// Backward implements [Layer].
+func (l *Concat) Backward(p *Pass, dx, dy, _, x []float32) {
+	if dx != nil {
+		clear(dx)
+	}
+	for i := range l.branches {
+		b := &l.branches[i]
+		bx, bdy := x, b.dy[:p.Items*b.out]
+		if b.cut {
+			bx = b.x[:p.Items*b.in]
+		}
+		for j := range p.Items {
+			copy(bdy[j*b.out:][:b.out], dy[j*l.out+b.to:])
+		}
+		var bdx []float32
+		if dx != nil {
+			if b.dx == nil {
+				b.dx = make([]float32, cap(b.dy)/b.out*b.in)
+			}
+			bdx = b.dx[:p.Items*b.in]
+		}
+		b.layer.Backward(p, bdx, bdy, b.y[:p.Items*b.out], bx)
+		for j := 0; dx != nil && j < p.Items; j++ {
+			to := dx[j*l.in+b.at:][:b.in]
+			for k, g := range bdx[j*b.in:][:b.in] {
+				to[k] += g
+			}
+		}
+	}
+}

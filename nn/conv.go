@@ -1,0 +1,145 @@
+package nn
+
+import (
+	"fmt"
+
+	"credence/internal/kernel"
+	"credence/internal/par"
+)
+
+// Conv is a convolution (a cross-correlation, as everywhere in the field) in
+// 1, 2 or 3 dimensions, as many as the input has.
+//
+//	C input, O output channels, s input, p output positions, k kernel positions
+//	x, dx    [N, C, s]
+//	y, dy    [N, O, p]
+//	weight   [O, C, k]
+//	bias     [O]
+//
+// Items are split into fixed groups; each group sums its weight gradients, and
+// the groups' sums are added in order.
+type Conv struct {
+	Out      int
+	Kernel   Ints
+	Stride   Ints // empty means 1
+	Pad      Ints // zeros on both sides
+	Dilation Ints // empty means 1
+	In       int  // channels expected; zero means any
+	Dims     int  // spatial dimensions expected; zero means any
+	NoBias   bool
+
+	shape        kernel.ConvShape
+	plan         *kernel.Conv
+	weight, bias *Param
+	in, out      int // values of an item
+	groups       groups
+	packed       []float32 // weights for the forward pass
+	packedInput  []float32 // weights for the input gradient
+	scratch      []*kernel.ConvScratch
+	fwd, bwd     func(worker, g int)
+	y, x, dx, dy []float32
+}
+
+// Build implements [Layer].
+func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
+	c, dims, size, err := space(in)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Out < 1:
+		return nil, fmt.Errorf("out %d, want at least 1", l.Out)
+	case l.Dims != 0 && l.Dims != dims:
+		return nil, fmt.Errorf("expected channels and %d spatial sizes, got %v", l.Dims, in)
+	case l.In != 0 && l.In != c:
+		return nil, fmt.Errorf("expected %d channels, got %d (%v)", l.In, c, in)
+	}
+	s := kernel.ConvShape{In: c, Out: l.Out, Size: size}
+	if s.Kernel, err = l.Kernel.each("kernel", dims, 0, 1, 1); err != nil {
+		return nil, err
+	}
+	if s.Stride, err = l.Stride.each("stride", dims, 1, 1, 1); err != nil {
+		return nil, err
+	}
+	if s.Pad, err = l.Pad.each("pad", dims, 0, 0, 0); err != nil {
+		return nil, err
+	}
+	if s.Dilation, err = l.Dilation.each("dilation", dims, 1, 1, 1); err != nil {
+		return nil, err
+	}
+	if l.plan, err = kernel.NewConv(s, [3]int{}); err != nil {
+		return nil, err
+	}
+	l.shape = s
+	out := unspace(l.Out, dims, l.plan.OutSize())
+	l.in, l.out = in.Size(), out.Size()
+	shape := append(Shape{l.Out, c}, s.Kernel[3-dims:]...)
+	taps := shape.Size() / l.Out
+	l.weight = b.Weight("weight", shape, taps, taps/c*l.Out)
+	if !l.NoBias {
+		l.bias = b.Const("bias", Shape{l.Out}, 0)
+	}
+	l.packed = make([]float32, l.plan.PackedLen())
+	l.groups.work = l.out * taps
+	b.OnBind(func(batch int) { l.groups.bind(batch, l.weight, l.bias) })
+	l.fwd, l.bwd = l.forward, l.backward
+	return out, nil
+}
+
+// Forward implements [Layer].
+func (l *Conv) Forward(p *Pass, y, x []float32) {
+	l.ready(p)
+	l.y, l.x = y, x
+	par.ForWorker(l.groups.count, l.fwd)
+}
+
+// ready packs the weights and makes room for all workers that may run.
+func (l *Conv) ready(p *Pass) {
+	l.groups.split(p.Items)
+	for len(l.scratch) < par.Threads() {
+		l.scratch = append(l.scratch, l.plan.NewScratch())
+	}
+	l.plan.Pack(l.packed, l.weight.Value)
+}
+
+// biases returns the values of the bias, nil if there is none.
+func (l *Conv) biases() []float32 {
+	if l.bias == nil {
+		return nil
+	}
+	return l.bias.Value
+}
+
+func (l *Conv) forward(worker, g int) {
+	lo, hi := l.groups.at(g)
+	for j := lo; j < hi; j++ {
+		l.plan.Forward(l.y[j*l.out:][:l.out], l.x[j*l.in:][:l.in], l.packed, l.biases(), l.scratch[worker])
+	}
+}
+
+// Backward implements [Layer].
+func (l *Conv) Backward(_ *Pass, dx, dy, _, x []float32) {
+	if dx != nil {
+		if l.packedInput == nil {
+			l.packedInput = make([]float32, l.plan.PackedInputLen())
+		}
+		l.plan.PackInput(l.packedInput, l.weight.Value)
+	}
+	l.dx, l.dy, l.x = dx, dy, x
+	par.ForWorker(l.groups.count, l.bwd)
+	l.groups.sum(l.weight, l.bias)
+}
+
+func (l *Conv) backward(worker, g int) {
+	lo, hi := l.groups.at(g)
+	dw, db := l.groups.partial(g)
+	clear(dw)
+	clear(db)
+	for j := lo; j < hi; j++ {
+		dy := l.dy[j*l.out:][:l.out]
+		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.scratch[worker])
+		if l.dx != nil {
+			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.scratch[worker])
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package nn
+
+import (
+	"credence/internal/kernel"
+	"credence/internal/par"
+)
+
+// convPool is a convolution, a non-decreasing activation and a max-pool of
+// windows that neither overlap nor are padded, computed together: the output at
+// full resolution is never stored, and the backward pass visits only the
+// positions that won their window. It gives the same bits as the layers apart.
+// [Sequential] makes it.
+//
+//	o output channels, z pooled positions
+//	x, dx         [N, C, s]
+//	y, dy, arg    [N, o, z]
+type convPool struct {
+	conv *Conv
+	pool *MaxPool
+	act  kernel.Activation // Identity if there is none
+	last bool              // whether the activation comes after the pool
+
+	fwd, bwd     func(worker, g int)
+	y, x, dx, dy []float32
+}
+
+// fuse returns the fused layer of a convolution and a pool that fits it, both
+// built. act may be nil.
+func fuse(conv *Conv, pool *MaxPool, act Activation, last bool) (*convPool, error) {
+	l := &convPool{conv: conv, pool: pool, last: last}
+	if act != nil {
+		l.act = act.function()
+	}
+	plan, err := kernel.NewConv(conv.shape, pool.shape.Window)
+	if err != nil {
+		return nil, err
+	}
+	conv.plan = plan
+	l.fwd, l.bwd = l.forward, l.backward
+	return l, nil
+}
+
+// Build implements [Layer]; the parts have been built before.
+func (l *convPool) Build(_ *Builder, in Shape) (Shape, error) { return in, nil }
+
+// Forward implements [Layer].
+func (l *convPool) Forward(p *Pass, y, x []float32) {
+	l.conv.ready(p)
+	l.y, l.x = y, x
+	par.ForWorker(l.conv.groups.count, l.fwd)
+}
+
+func (l *convPool) forward(worker, g int) {
+	c, z := l.conv, l.pool.out
+	lo, hi := c.groups.at(g)
+	act := l.act
+	if l.last {
+		act = kernel.Identity
+	}
+	for j := lo; j < hi; j++ {
+		y := l.y[j*z:][:z]
+		c.plan.ForwardPool(y, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.packed, c.biases(), act, c.scratch[worker])
+		if l.last && l.act != kernel.Identity {
+			l.act.Forward(y, y)
+		}
+	}
+}
+
+// Backward implements [Layer].
+func (l *convPool) Backward(_ *Pass, dx, dy, y, x []float32) {
+	l.dx, l.dy, l.y, l.x = dx, dy, y, x
+	par.ForWorker(l.conv.groups.count, l.bwd)
+	l.conv.groups.sum(l.conv.weight, l.conv.bias)
+}
+
+func (l *convPool) backward(worker, g int) {
+	c, z := l.conv, l.pool.out
+	lo, hi := c.groups.at(g)
+	dw, db := c.groups.partial(g)
+	clear(dw)
+	clear(db)
+	for j := lo; j < hi; j++ {
+		dy := l.dy[j*z:][:z]
+		if l.act != kernel.Identity {
+			l.act.Backward(dy, dy, l.y[j*z:][:z])
+		}
+		var dx []float32
+		if l.dx != nil {
+			dx = l.dx[j*c.in:][:c.in]
+		}
+		c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.weight.Value, c.scratch[worker])
+	}
+}

@@ -1,0 +1,153 @@
+package nn
+
+import (
+	"fmt"
+
+	"credence/internal/kernel"
+	"credence/internal/par"
+)
+
+// Dense is a fully connected layer, y = W·x + b.
+//
+//	I inputs, O outputs
+//	x, dx       [N, I]
+//	y, dy       [N, O]
+//	weight      [O, I]
+//	bias        [O]
+type Dense struct {
+	Out    int
+	In     int  // inputs expected; zero means any
+	NoBias bool // leave b out
+
+	in           int
+	weight, bias *Param
+	relu         bool // fused into the product by Sequential
+	work         *workspace
+	fwd, bwd     func(worker, i int)
+	n            int
+	yTiles       tiles // y, split for the forward pass
+	wTiles       tiles // dW
+	xTiles       tiles // dx
+	thin         bool
+	dwt          []float32 // [I, O], when I is small
+	y, x, dx, dy []float32
+}
+
+// Build implements [Layer].
+func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
+	switch {
+	case l.Out < 1:
+		return nil, fmt.Errorf("out %d, want at least 1", l.Out)
+	case len(in) != 1:
+		return nil, fmt.Errorf("expected a flat input, got %v: put a flatten before it", in)
+	case l.In != 0 && l.In != in[0]:
+		return nil, fmt.Errorf("expected %d inputs, got %v", l.In, in)
+	}
+	l.in = in[0]
+	l.weight = b.Weight("weight", Shape{l.Out, l.in}, l.in, l.Out)
+	if !l.NoBias {
+		l.bias = b.Const("bias", Shape{l.Out}, 0)
+	}
+	l.work = b.workspace()
+	l.thin = l.in < 8
+	if l.thin {
+		l.dwt = make([]float32, l.in*l.Out)
+	}
+	l.fwd, l.bwd = l.forward, l.backward
+	return Shape{l.Out}, nil
+}
+
+// Forward implements [Layer].
+func (l *Dense) Forward(p *Pass, y, x []float32) {
+	l.split(p.Items)
+	l.y, l.x = y, x
+	par.ForWorker(l.yTiles.count, l.fwd)
+}
+
+// split lays the three products out in tiles for n items.
+func (l *Dense) split(n int) {
+	if l.n == n {
+		return
+	}
+	l.n = n
+	l.yTiles = tile(n, l.Out, l.in)
+	l.wTiles = tile(l.Out, l.in, n)
+	if l.thin {
+		l.wTiles = tile(l.in, l.Out, n)
+	}
+	l.xTiles = tile(n, l.in, l.Out)
+}
+
+func (l *Dense) forward(worker, i int) {
+	r0, rows, c0, cols := l.yTiles.at(i)
+	e := kernel.Epilogue{ReLU: l.relu}
+	if l.bias != nil {
+		e.Bias = l.bias.Value[c0:]
+	}
+	kernel.Gemm(rows, cols, l.in,
+		kernel.Matrix{Data: l.y[r0*l.Out+c0:], Stride: l.Out},
+		kernel.Matrix{Data: l.x[r0*l.in:], Stride: l.in},
+		kernel.Matrix{Data: l.weight.Value[c0*l.in:], Stride: l.in, Trans: true},
+		e, l.work.gemm[worker])
+}
+
+// Backward implements [Layer]. dW = dyᵀ·x, db = Σ dy, dx = dy·W, all tiles of
+// the three in one loop.
+func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
+	l.split(p.Items)
+	if l.relu {
+		kernel.ReLU.Backward(dy, dy, y)
+	}
+	l.dx, l.dy, l.x = dx, dy, x
+	n := l.wTiles.count
+	if dx != nil {
+		n += l.xTiles.count
+	}
+	if l.bias != nil {
+		n++
+	}
+	par.ForWorker(n, l.bwd)
+	if l.thin {
+		for o := range l.Out {
+			for i := range l.in {
+				l.weight.Grad[o*l.in+i] = l.dwt[i*l.Out+o]
+			}
+		}
+	}
+}
+
+func (l *Dense) backward(worker, i int) {
+	s := l.work.gemm[worker]
+	dy := kernel.Matrix{Data: l.dy, Stride: l.Out}
+	if i < l.wTiles.count {
+		r0, rows, c0, cols := l.wTiles.at(i)
+		// A narrow dW would leave most lanes of the kernel empty: its
+		// transpose xᵀ·dy is computed instead.
+		if l.thin {
+			kernel.Gemm(rows, cols, l.n,
+				kernel.Matrix{Data: l.dwt[r0*l.Out+c0:], Stride: l.Out},
+				kernel.Matrix{Data: l.x[r0:], Stride: l.in, Trans: true},
+				kernel.Matrix{Data: l.dy[c0:], Stride: l.Out}, kernel.Epilogue{}, s)
+			return
+		}
+		kernel.Gemm(rows, cols, l.n,
+			kernel.Matrix{Data: l.weight.Grad[r0*l.in+c0:], Stride: l.in},
+			kernel.Matrix{Data: l.dy[r0:], Stride: l.Out, Trans: true},
+			kernel.Matrix{Data: l.x[c0:], Stride: l.in}, kernel.Epilogue{}, s)
+		return
+	}
+	i -= l.wTiles.count
+	if l.dx != nil {
+		if i < l.xTiles.count {
+			r0, rows, c0, cols := l.xTiles.at(i)
+			dy.Data = l.dy[r0*l.Out:]
+			kernel.Gemm(rows, cols, l.Out,
+				kernel.Matrix{Data: l.dx[r0*l.in+c0:], Stride: l.in},
+				dy,
+				kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, kernel.Epilogue{}, s)
+			return
+		}
+	}
+	clear(l.bias.Grad)
+	kernel.ColSums(l.bias.Grad, l.dy, l.n, l.Out)
+}

@@ -1,0 +1,80 @@
+package nn
+
+import (
+	"fmt"
+
+	"credence/internal/par"
+	"credence/internal/rng"
+)
+
+// Dropout sets each value to zero with probability Rate while training, and
+// divides the others by 1−Rate; otherwise it changes nothing. What is dropped
+// is a pure function of (seed, member, step, layer, item in the batch).
+type Dropout struct {
+	Rate float64 // in [0, 1)
+
+	size   int
+	number uint64
+	keep   []float32 // [N, size]: 0 or 1/(1−Rate)
+	limit  uint64
+	draw   func(j int)
+	at     Step
+}
+
+// Build implements [Layer].
+func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
+	if !(l.Rate >= 0 && l.Rate < 1) {
+		return nil, fmt.Errorf("rate %v, want at least 0 and less than 1", l.Rate)
+	}
+	l.size, l.number = in.Size(), b.Number()
+	l.limit = uint64(l.Rate * (1 << 32))
+	b.OnBind(func(batch int) { l.keep = make([]float32, batch*l.size) })
+	l.draw = l.drawItem
+	return in, nil
+}
+
+// drawItem fills the mask of item j.
+func (l *Dropout) drawItem(j int) {
+	var s rng.Stream
+	s.Reset(l.at.Seed, "dropout", l.at.Member, l.at.Epoch, l.at.Step, l.number, uint64(j))
+	keep, scale := l.keep[j*l.size:][:l.size], float32(1/(1-l.Rate))
+	for i := 0; i < len(keep); i += 2 {
+		u := s.Uint64()
+		keep[i] = 0
+		if u>>32 >= l.limit {
+			keep[i] = scale
+		}
+		if i+1 < len(keep) {
+			keep[i+1] = 0
+			if u&(1<<32-1) >= l.limit {
+				keep[i+1] = scale
+			}
+		}
+	}
+}
+
+// Forward implements [Layer].
+func (l *Dropout) Forward(p *Pass, y, x []float32) {
+	if !p.Train || l.Rate == 0 {
+		copy(y, x)
+		return
+	}
+	l.at = p.At
+	par.For(p.Items, l.draw)
+	for i, k := range l.keep[:len(x)] {
+		y[i] = k * x[i]
+	}
+}
+
+// Backward implements [Layer].
+func (l *Dropout) Backward(p *Pass, dx, dy, _, _ []float32) {
+	switch {
+	case dx == nil:
+	case !p.Train || l.Rate == 0:
+		copy(dx, dy)
+	default:
+		for i, k := range l.keep[:len(dx)] {
+			dx[i] = k * dy[i]
+		}
+	}
+}

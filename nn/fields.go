@@ -1,0 +1,74 @@
+package nn
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// fields sets the exported fields of a layer from the keys of a mapping; a key
+// is the name of a field in lower case. Dims is given by the layer's name.
+func fields(l Layer, kind string, keys []*ast.MappingValueNode) error {
+	v := reflect.ValueOf(l).Elem()
+	for _, k := range keys {
+		name := key(k)
+		f := field(v, name)
+		if !f.IsValid() {
+			return at(k.Key, "%s has no key %q; it has [%s]", kind, name, strings.Join(keysOf(v.Type()), " "))
+		}
+		if err := yaml.NodeToValue(k.Value, f.Addr().Interface(), yaml.Strict()); err != nil {
+			return at(k.Value, "%s.%s: expected %s, found %s", kind, name, describe(f.Type()), strings.TrimSpace(k.Value.String()))
+		}
+	}
+	return nil
+}
+
+// field returns the exported field that a key stands for.
+func field(v reflect.Value, key string) reflect.Value {
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() && f.Name != "Dims" && strings.ToLower(f.Name) == key {
+			return v.Field(i)
+		}
+	}
+	return reflect.Value{}
+}
+
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && f.Name != "Dims" {
+			keys = append(keys, strings.ToLower(f.Name))
+		}
+	}
+	return keys
+}
+
+func describe(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a whole number or a list of them"
+	}
+	return "a number"
+}
+
+// UnmarshalYAML reads a list of numbers, or a single one.
+func (v *Ints) UnmarshalYAML(read func(any) error) error {
+	var one int
+	if err := read(&one); err == nil {
+		*v = Ints{one}
+		return nil
+	}
+	var list []int
+	if err := read(&list); err != nil {
+		return fmt.Errorf("expected a whole number or a list of them: %w", err)
+	}
+	*v = list
+	return nil
+}

@@ -1,0 +1,75 @@
+package nn
+
+import "credence/internal/kernel"
+
+// groups splits the items of a batch into runs that are worked on apart, each
+// with sums of the parameters' gradients of its own. The division depends on
+// shapes alone.
+type groups struct {
+	work    int // multiply-adds of an item
+	count   int
+	each    int
+	items   int
+	weights int       // values of the weight
+	biases  int       // values of the bias
+	sums    []float32 // [groups, weights + biases]
+}
+
+// maxGroups bounds the number of partial sums.
+const maxGroups = 16
+
+// bind allocates the sums for up to batch items.
+func (g *groups) bind(batch int, weight, bias *Param) {
+	g.weights, g.biases = weight.Size(), 0
+	if bias != nil {
+		g.biases = bias.Size()
+	}
+	g.sums = make([]float32, min(batch, maxGroups)*(g.weights+g.biases))
+	g.items = 0
+}
+
+// split divides n items.
+func (g *groups) split(n int) {
+	if g.items == n {
+		return
+	}
+	g.items = n
+	want := min(n, maxGroups)
+	if g.work < tileWork {
+		want = min(want, max(1, n*g.work/tileWork))
+	}
+	g.each = pieces(n, want)
+	g.count = pieces(n, g.each)
+}
+
+// at returns the items of group i.
+func (g *groups) at(i int) (lo, hi int) { return i * g.each, min((i+1)*g.each, g.items) }
+
+// partial returns group i's sums of weight and bias gradients; the latter is
+// nil if there is no bias.
+func (g *groups) partial(i int) (dw, db []float32) {
+	p := g.sums[i*(g.weights+g.biases):][:g.weights+g.biases]
+	if g.biases > 0 {
+		db = p[g.weights:]
+	}
+	return p[:g.weights], db
+}
+
+// sum sets the gradients to the sums of all groups, added in order.
+func (g *groups) sum(weight, bias *Param) {
+	for i := range g.count {
+		dw, db := g.partial(i)
+		if i == 0 {
+			copy(weight.Grad, dw)
+		} else {
+			kernel.Add(weight.Grad, weight.Grad, dw)
+		}
+		switch {
+		case bias == nil:
+		case i == 0:
+			copy(bias.Grad, db)
+		default:
+			kernel.Add(bias.Grad, bias.Grad, db)
+		}
+	}
+}

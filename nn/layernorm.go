@@ -1,0 +1,108 @@
+package nn
+
+import (
+	"math"
+
+	"credence/internal/par"
+)
+
+// LayerNorm normalises each item to mean 0 and variance 1 over all its values,
+// then scales and shifts each value (Ba, Kiros and Hinton 2016):
+//
+//	x̂ = (x − μ)/√(σ² + ε),    y = γ·x̂ + β
+//
+//	L values of an item
+//	x, y, dx, dy    [N, L]
+//	γ, β            [L]
+//	mean, inv       [N]    μ and 1/√(σ² + ε)
+type LayerNorm struct {
+	Epsilon float64 // zero means 1e-5
+
+	size         int
+	gamma, beta  *Param
+	mean, inv    []float32
+	fwd, bwd     func(j int)
+	y, x, dx, dy []float32
+}
+
+// Build implements [Layer].
+func (l *LayerNorm) Build(b *Builder, in Shape) (Shape, error) {
+	l.size = in.Size()
+	l.gamma = b.Const("weight", Shape{l.size}, 1)
+	l.beta = b.Const("bias", Shape{l.size}, 0)
+	b.OnBind(func(batch int) { l.mean, l.inv = make([]float32, batch), make([]float32, batch) })
+	l.fwd, l.bwd = l.forward, l.backward
+	return in, nil
+}
+
+// Forward implements [Layer].
+func (l *LayerNorm) Forward(p *Pass, y, x []float32) {
+	l.y, l.x = y, x
+	par.For(p.Items, l.fwd)
+}
+
+func (l *LayerNorm) forward(j int) {
+	x, y := l.x[j*l.size:][:l.size], l.y[j*l.size:][:l.size]
+	mean, inv := moments(x, epsilon(l.Epsilon))
+	l.mean[j], l.inv[j] = mean, inv
+	for i, v := range x {
+		y[i] = (v-mean)*inv*l.gamma.Value[i] + l.beta.Value[i]
+	}
+}
+
+// Backward implements [Layer]. With g = dy·γ,
+//
+//	dx = (g − mean g − x̂·mean(g·x̂))/√(σ² + ε)
+func (l *LayerNorm) Backward(p *Pass, dx, dy, _, x []float32) {
+	dgamma, dbeta := l.gamma.Grad, l.beta.Grad
+	clear(dgamma)
+	clear(dbeta)
+	for j := range p.Items {
+		x, dy := x[j*l.size:][:l.size], dy[j*l.size:][:l.size]
+		for i, g := range dy {
+			dgamma[i] += g * (x[i] - l.mean[j]) * l.inv[j]
+			dbeta[i] += g
+		}
+	}
+	if dx != nil {
+		l.dx, l.dy, l.x = dx, dy, x
+		par.For(p.Items, l.bwd)
+	}
+}
+
+func (l *LayerNorm) backward(j int) {
+	x, dx, dy := l.x[j*l.size:][:l.size], l.dx[j*l.size:][:l.size], l.dy[j*l.size:][:l.size]
+	mean, inv := l.mean[j], l.inv[j]
+	var sum, dot float64
+	for i, v := range dy {
+		g := float64(v * l.gamma.Value[i])
+		sum += g
+		dot += g * float64((x[i]-mean)*inv)
+	}
+	a, b := float32(sum/float64(l.size)), float32(dot/float64(l.size))
+	for i, v := range dy {
+		dx[i] = inv * (v*l.gamma.Value[i] - a - (x[i]-mean)*inv*b)
+	}
+}
+
+// moments returns the mean of x and 1/√(variance + eps).
+func moments(x []float32, eps float64) (mean, inv float32) {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v)
+	}
+	m := sum / float64(len(x))
+	sq := 0.0
+	for _, v := range x {
+		d := float64(v) - m
+		sq += d * d
+	}
+	return float32(m), float32(1 / math.Sqrt(sq/float64(len(x))+eps))
+}
+
+func epsilon(e float64) float64 {
+	if e == 0 {
+		return 1e-5
+	}
+	return e
+}

@@ -1,0 +1,97 @@
+package nn
+
+import (
+	"credence/internal/kernel"
+	"credence/internal/par"
+)
+
+// MaxPool takes the largest value of each window, in 1 to 3 dimensions. Of
+// equal values the first in scan order receives the gradient. Windows that do
+// not fit entirely are left out; padding is never taken.
+//
+//	C channels, D·H·W input size, o output positions
+//	x, dx    [N, C, D, H, W]
+//	y, dy    [N, C, o]
+//	arg      [N, C, o]
+type MaxPool struct {
+	Size   Ints
+	Stride Ints // empty means Size
+	Pad    Ints // at most half the size
+
+	pool
+	arg []int32
+}
+
+// pool is what MaxPool and AvgPool share.
+type pool struct {
+	shape        kernel.PoolShape
+	in, out      int // values of an item
+	fwd, bwd     func(j int)
+	y, x, dx, dy []float32
+}
+
+func (l *pool) build(size, stride, pad Ints, in Shape) (Shape, error) {
+	c, dims, from, err := space(in)
+	if err != nil {
+		return nil, err
+	}
+	if len(stride) == 0 {
+		stride = size
+	}
+	s := kernel.PoolShape{Channels: c, Size: from}
+	if s.Window, err = size.each("size", dims, 0, 1, 1); err != nil {
+		return nil, err
+	}
+	if s.Stride, err = stride.each("stride", dims, 0, 1, 1); err != nil {
+		return nil, err
+	}
+	if s.Pad, err = pad.each("pad", dims, 0, 0, 0); err != nil {
+		return nil, err
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	l.shape = s
+	out := unspace(c, dims, s.OutSize())
+	l.in, l.out = in.Size(), out.Size()
+	return out, nil
+}
+
+// Build implements [Layer].
+func (l *MaxPool) Build(b *Builder, in Shape) (Shape, error) {
+	out, err := l.build(l.Size, l.Stride, l.Pad, in)
+	if err != nil {
+		return nil, err
+	}
+	b.OnBind(func(batch int) { l.arg = make([]int32, batch*l.out) })
+	l.fwd = func(j int) {
+		kernel.MaxPool(l.y[j*l.out:][:l.out], l.arg[j*l.out:][:l.out], l.x[j*l.in:][:l.in], l.shape)
+	}
+	l.bwd = func(j int) {
+		kernel.MaxPoolGrad(l.dx[j*l.in:][:l.in], l.dy[j*l.out:][:l.out], l.arg[j*l.out:][:l.out], l.shape)
+	}
+	return out, nil
+}
+
+// Forward implements [Layer].
+func (l *pool) Forward(p *Pass, y, x []float32) {
+	l.y, l.x = y, x
+	par.For(p.Items, l.fwd)
+}
+
+// Backward implements [Layer].
+func (l *pool) Backward(p *Pass, dx, dy, _, _ []float32) {
+	if dx == nil {
+		return
+	}
+	l.dx, l.dy = dx, dy
+	par.For(p.Items, l.bwd)
+}
+
+// fits tells whether the layer can be fused after a convolution with output
+// out: its windows neither overlap nor are padded, and at least one fits.
+func (l *MaxPool) fits(out Shape) bool {
+	var probe pool
+	_, err := probe.build(l.Size, l.Stride, l.Pad, out)
+	return err == nil && probe.shape.Stride == probe.shape.Window && probe.shape.Pad == [3]int{}
+}

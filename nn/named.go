@@ -1,0 +1,90 @@
+package nn
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Names are the networks that [ByName] knows.
+var Names = []string{"cnn3d", "lenet5", "mlp", "resnet"}
+
+// ByName returns a network for items of shape in with out outputs.
+//
+//	mlp     dense layers of the given widths (none means 64, 64), each with ReLU
+//	lenet5  LeCun et al. 1998 with ReLU and max-pools, on 2-D images
+//	cnn3d   Wu et al. 2019: conv 5³ 16, pool 5, conv 3³ 32, pool 2, on volumes
+//	resnet  a small residual network (He et al. 2015), on 2-D images: stages of
+//	        the given widths (none means 16, 32, 64), one block each
+func ByName(name string, in Shape, out int, widths ...int) (Layer, error) {
+	if out < 1 {
+		return nil, fmt.Errorf("network %s: %d outputs, want at least 1", name, out)
+	}
+	for _, w := range widths {
+		if w < 1 {
+			return nil, fmt.Errorf("network %s: width %d, want at least 1", name, w)
+		}
+	}
+	dims, known := map[string]int{"mlp": 0, "lenet5": 2, "cnn3d": 3, "resnet": 2}[name]
+	switch {
+	case !known:
+		return nil, fmt.Errorf("network %q is not one of [%s]", name, strings.Join(Names, " "))
+	case dims > 0 && len(in) != dims+1:
+		return nil, fmt.Errorf("network %s: expected channels and %d spatial sizes, got %v", name, dims, in)
+	case len(widths) > 0 && (name == "lenet5" || name == "cnn3d"):
+		return nil, fmt.Errorf("network %s has no widths to choose", name)
+	}
+	switch name {
+	case "mlp":
+		return mlp(in, out, widths), nil
+	case "lenet5":
+		return Seq(
+			&Conv{Out: 6, Kernel: Ints{5}, Pad: Ints{2}}, &ReLU{}, &MaxPool{Size: Ints{2}},
+			&Conv{Out: 16, Kernel: Ints{5}}, &ReLU{}, &MaxPool{Size: Ints{2}}, &Flatten{},
+			&Dense{Out: 120}, &ReLU{}, &Dense{Out: 84}, &ReLU{}, &Dense{Out: out}), nil
+	case "cnn3d":
+		return Seq(
+			&Conv{Out: 16, Kernel: Ints{5}}, &ReLU{}, &MaxPool{Size: Ints{5}},
+			&Conv{Out: 32, Kernel: Ints{3}}, &ReLU{}, &MaxPool{Size: Ints{2}}, &Flatten{},
+			&Dense{Out: out}), nil
+	}
+	return resnet(out, widths), nil
+}
+
+func mlp(in Shape, out int, widths []int) Layer {
+	var l []Layer
+	if len(in) > 1 {
+		l = append(l, &Flatten{})
+	}
+	if len(widths) == 0 {
+		widths = []int{64, 64}
+	}
+	for _, w := range widths {
+		l = append(l, &Dense{Out: w}, &ReLU{})
+	}
+	return Seq(append(l, &Dense{Out: out})...)
+}
+
+func resnet(out int, widths []int) Layer {
+	if len(widths) == 0 {
+		widths = []int{16, 32, 64}
+	}
+	l := []Layer{convNorm(widths[0], 3, 1), &ReLU{}}
+	for i, w := range widths {
+		stride := 2
+		if i == 0 {
+			stride = 1
+		}
+		block := &Residual{Body: Seq(convNorm(w, 3, stride), &ReLU{}, convNorm(w, 3, 1))}
+		if stride > 1 || i > 0 && w != widths[i-1] {
+			block.Shortcut = convNorm(w, 1, stride)
+		}
+		l = append(l, block, &ReLU{})
+	}
+	return Seq(append(l, &GlobalPool{}, &Dense{Out: out})...)
+}
+
+// convNorm is a convolution that keeps the size up to its stride, and a batch
+// norm, which makes a bias idle.
+func convNorm(out, kernel, stride int) Layer {
+	return Seq(&Conv{Out: out, Kernel: Ints{kernel}, Stride: Ints{stride}, Pad: Ints{kernel / 2}, NoBias: true}, &BatchNorm{})
+}

@@ -1,0 +1,175 @@
+package nn
+
+import "strconv"
+
+// Sequential runs layers one after the other. Where a convolution, a
+// non-decreasing activation and a max-pool follow each other it runs them as
+// one, and a ReLU after a dense layer inside it; see [Options].Apart.
+type Sequential struct {
+	Layers []Layer
+
+	stages []stage
+	first  int // first stage with parameters: none before it need a gradient
+	grad   [2][]float32
+}
+
+// stage is a layer as it is run: one of Layers, or several fused.
+//
+//	y [N, out]
+type stage struct {
+	layer   Layer
+	in, out int // values of an item
+	y       []float32
+}
+
+// Seq returns a Sequential of the given layers.
+func Seq(layers ...Layer) *Sequential { return &Sequential{Layers: layers} }
+
+// Build implements [Layer].
+func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
+	shape := in
+	l.first = -1
+	for i := 0; i < len(l.Layers); {
+		params := len(b.params)
+		s, out, n, err := l.stage(b, i, shape)
+		if err != nil {
+			return nil, err
+		}
+		// A flatten moves nothing.
+		if _, ok := s.(*Flatten); !ok {
+			l.stages = append(l.stages, stage{layer: s, in: shape.Size(), out: out.Size()})
+			if l.first < 0 && len(b.params) > params {
+				l.first = len(l.stages) - 1
+			}
+		}
+		shape = out
+		i += n
+	}
+	if l.first < 0 {
+		l.first = len(l.stages)
+	}
+	b.OnBind(l.bind)
+	return shape, nil
+}
+
+// stage builds layer i and those fused with it; n says how many they are.
+func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n int, err error) {
+	build := func(i int, in Shape) (Shape, error) { return b.Child(strconv.Itoa(i), l.Layers[i], in) }
+	s = l.Layers[i]
+	if out, err = build(i, in); err != nil || b.apart {
+		return s, out, 1, err
+	}
+	switch s := s.(type) {
+	case *Dense:
+		if i+1 < len(l.Layers) {
+			if _, ok := l.Layers[i+1].(*ReLU); ok {
+				s.relu = true
+				out, err = build(i+1, out)
+				return s, out, 2, err
+			}
+		}
+	case *Conv:
+		act, pool, last, n := l.pattern(i + 1)
+		if n == 0 || !pool.fits(out) {
+			break
+		}
+		for k := range n {
+			if out, err = build(i+1+k, out); err != nil {
+				return s, out, 1, err
+			}
+		}
+		f, err := fuse(s, pool, act, last)
+		return f, out, 1 + n, err
+	}
+	return s, out, 1, nil
+}
+
+// pattern looks for an activation and a max-pool in either order, or a
+// max-pool alone, from layer i on. n is how many layers that are, 0 if none.
+func (l *Sequential) pattern(i int) (act Activation, pool *MaxPool, last bool, n int) {
+	if i >= len(l.Layers) {
+		return nil, nil, false, 0
+	}
+	var next Layer
+	if i+1 < len(l.Layers) {
+		next = l.Layers[i+1]
+	}
+	switch s := l.Layers[i].(type) {
+	case *MaxPool:
+		if act, ok := next.(Activation); ok && act.function().Monotone() {
+			return act, s, true, 2
+		}
+		return nil, s, false, 1
+	case Activation:
+		if pool, ok := next.(*MaxPool); ok && s.function().Monotone() {
+			return s, pool, false, 2
+		}
+	}
+	return nil, nil, false, 0
+}
+
+// bind allocates the activations between stages, and two buffers for gradients
+// that take turns on the way back.
+func (l *Sequential) bind(batch int) {
+	widest := 0
+	for i := range l.stages {
+		if i > 0 {
+			widest = max(widest, l.stages[i].in)
+		}
+		if i < len(l.stages)-1 {
+			l.stages[i].y = make([]float32, batch*l.stages[i].out)
+		}
+	}
+	for i := range l.grad {
+		l.grad[i] = make([]float32, batch*widest)
+	}
+}
+
+// Forward implements [Layer].
+func (l *Sequential) Forward(p *Pass, y, x []float32) {
+	if len(l.stages) == 0 {
+		copy(y, x)
+		return
+	}
+	for i := range l.stages {
+		to := l.output(i, p, y)
+		l.stages[i].layer.Forward(p, to, x)
+		x = to
+	}
+}
+
+// output returns where stage i writes: its own buffer, or y for the last one.
+func (l *Sequential) output(i int, p *Pass, y []float32) []float32 {
+	if i == len(l.stages)-1 {
+		return y
+	}
+	s := &l.stages[i]
+	return s.y[:p.Items*s.out]
+}
+
+// Backward implements [Layer].
+func (l *Sequential) Backward(p *Pass, dx, dy, y, x []float32) {
+	if len(l.stages) == 0 {
+		if dx != nil {
+			copy(dx, dy)
+		}
+		return
+	}
+	for i := len(l.stages) - 1; i >= 0; i-- {
+		s := &l.stages[i]
+		var from, to []float32
+		switch {
+		case i == 0:
+			from, to = x, dx
+		case i > l.first || dx != nil:
+			from, to = l.output(i-1, p, y), l.grad[i%2][:p.Items*s.in]
+		default:
+			from = l.output(i-1, p, y)
+		}
+		s.layer.Backward(p, to, dy, l.output(i, p, y), from)
+		if to == nil {
+			return
+		}
+		dy = to
+	}
+}
