@@ -7,6 +7,8 @@
 // likelihood of the votes. [Softmax] is the plain classifier.
 package head
 
+import "credence/nn"
+
 // Head maps raw outputs and votes to a loss and its gradient. A head may keep
 // scratch memory, so one value serves one goroutine at a time.
 type Head interface {
@@ -23,12 +25,7 @@ type Head interface {
 
 // Step says where in a training run a loss is evaluated, for heads that draw
 // random numbers or change over time.
-type Step struct {
-	Seed   uint64 // of the run
-	Member uint64 // which network of an ensemble
-	Epoch  uint64 // from 0
-	Step   uint64 // batches trained on so far, over all epochs
-}
+type Step = nn.Step
 
 // Counts holds the votes of N items on d classes, row by row:
 // Values[j*Classes+i] is the number of votes of item j for class i. It is a
