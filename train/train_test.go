@@ -1,0 +1,87 @@
+package train
+
+import (
+	"fmt"
+	"testing"
+
+	"credence/head"
+	"credence/internal/par"
+	"credence/nn"
+)
+
+func workload(t testing.TB, name string) *Workload {
+	t.Helper()
+	w, err := NewWorkload(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestStepTrains: the loss on one fixed batch falls.
+func TestStepTrains(t *testing.T) {
+	for _, name := range []string{"mlp", "lenet5"} {
+		w := workload(t, name)
+		first := w.Step()
+		last := first
+		for range 60 {
+			last = w.Step()
+		}
+		if !(last < 0.9*first) {
+			t.Errorf("%s: loss %v after 60 steps, %v before", name, last, first)
+		}
+	}
+}
+
+// TestStepThreads: a run gives the same bits on one thread and on several.
+func TestStepThreads(t *testing.T) {
+	defer par.SetThreads(0)
+	for _, name := range []string{"mlp", "lenet5"} {
+		var want []float32
+		for _, threads := range []int{1, 2, 3} {
+			par.SetThreads(threads)
+			w := workload(t, name)
+			for range 5 {
+				w.Step()
+			}
+			if threads == 1 {
+				want = w.Stepper.Net.Values
+				continue
+			}
+			for i, v := range w.Stepper.Net.Values {
+				if v != want[i] {
+					t.Fatalf("%s: parameter %d is %v on %d threads, %v on one", name, i, v, threads, want[i])
+				}
+			}
+		}
+	}
+}
+
+func TestNewStepperRefuses(t *testing.T) {
+	net, err := nn.New(&nn.Dense{Out: 3}, nn.Shape{2}, nn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewStepper(net, &head.Softmax{Classes: 2}, nn.OptimizerOptions{}, 4); err == nil {
+		t.Error("3 outputs for 2 classes: no error")
+	}
+	if _, err := NewWorkload("none"); err == nil {
+		t.Error("unknown workload: no error")
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	defer par.SetThreads(0)
+	for _, name := range Workloads {
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/threads=%d", name, threads), func(b *testing.B) {
+				par.SetThreads(threads)
+				w := workload(b, name)
+				w.Step()
+				for b.Loop() {
+					w.Step()
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package train
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"credence/head"
+	"credence/internal/rng"
+	"credence/nn"
+)
+
+// Workloads are the names that [NewWorkload] knows, in order of size.
+var Workloads = []string{"mlp", "lenet5", "cnn3d"}
+
+// Workload is a benchmark: one network and one fixed batch.
+type Workload struct {
+	Name    string
+	Batch   int
+	Stepper *Stepper
+
+	x     []float32
+	votes head.Counts
+	at    nn.Step
+}
+
+// NewWorkload sets up a benchmark with random inputs and votes, two classes:
+//
+//	mlp     2-64-64-30, 10 components, 2 votes, 64 items
+//	lenet5  28×28 images, 3 components, 2 votes, 64 items
+//	cnn3d   96×96×80 volumes, 3 components, 3 votes, 16 items
+func NewWorkload(name string) (*Workload, error) {
+	var (
+		in                       nn.Shape
+		components, votes, batch int
+	)
+	switch name {
+	case "mlp":
+		in, components, votes, batch = nn.Shape{2}, 10, 2, 64
+	case "lenet5":
+		in, components, votes, batch = nn.Shape{1, 28, 28}, 3, 2, 64
+	case "cnn3d":
+		in, components, votes, batch = nn.Shape{1, 96, 96, 80}, 3, 3, 16
+	default:
+		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
+	}
+	const classes = 2
+	h, err := head.NewMixture(head.MixtureOptions{Components: components, Classes: classes})
+	if err != nil {
+		return nil, err
+	}
+	root, err := nn.ByName(name, in, h.Outputs())
+	if err != nil {
+		return nil, err
+	}
+	net, err := nn.New(root, in, nn.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewStepper(net, h, nn.OptimizerOptions{}, batch)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workload{Name: name, Batch: batch, Stepper: s}
+	r := rand.New(rng.New(0, "workload"))
+	w.x = make([]float32, batch*in.Size())
+	for i := range w.x {
+		w.x[i] = float32(r.NormFloat64())
+	}
+	w.votes = head.Counts{Classes: classes, Values: make([]float32, batch*classes)}
+	for j := range batch {
+		for range votes {
+			w.votes.Values[j*classes+r.IntN(classes)]++
+		}
+	}
+	return w, nil
+}
+
+// Step trains once on the batch and returns the loss.
+func (w *Workload) Step() float64 {
+	loss := w.Stepper.Step(w.x, w.votes, w.at)
+	w.at.Step++
+	return loss
+}
+
+// Timing is what [Workload.Time] measured.
+type Timing struct {
+	PerStep       time.Duration // in the best of five windows
+	AllocsPerStep float64       // over all windows
+	Steps         int
+	Loss          float64 // after the last step
+}
+
+// Time repeats steps for about the given time, in five windows of at least one
+// step each, after three steps that do not count.
+func (w *Workload) Time(total time.Duration) Timing {
+	for range 3 {
+		w.Step()
+	}
+	const windows = 5
+	var before, after runtime.MemStats
+	t := Timing{PerStep: 1<<63 - 1}
+	runtime.ReadMemStats(&before)
+	for range windows {
+		n, start := 0, time.Now()
+		var d time.Duration
+		for d < total/windows {
+			t.Loss = w.Step()
+			n++
+			d = time.Since(start)
+		}
+		t.PerStep = min(t.PerStep, d/time.Duration(n))
+		t.Steps += n
+	}
+	runtime.ReadMemStats(&after)
+	t.AllocsPerStep = float64(after.Mallocs-before.Mallocs) / float64(t.Steps)
+	return t
+}
