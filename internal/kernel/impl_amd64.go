@@ -5,8 +5,11 @@ package kernel
 import "golang.org/x/sys/cpu"
 
 //go:generate go -C _asm run . -group conv -out ../conv_amd64.s -stubs ../conv_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group exp -out ../exp_amd64.s -stubs ../exp_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
 
 // archImpls returns the assembly implementations that this processor runs,
 // slowest first.
@@ -37,6 +40,14 @@ func newAVX2() *impl {
 	im.gemmPanel = gemmPanelAVX2
 	im.packCols = packCols8
 	im.packTrans = packTrans8
+	im.add, im.mul, im.scale, im.axpy = add8, mul8, scale8, axpy8
+	im.sum, im.sumSq, im.max, im.colSums = sum8, sumSq8, max8, colSums8
+	im.exp, im.log = exp8, log8
+	im.relu, im.reluGrad = relu8, reluGrad8
+	im.tanh, im.tanhGrad = tanh8, tanhGrad8
+	im.sigmoid, im.sigmoidGrad = sigmoid8, sigmoidGrad8
+	im.softmaxRow, im.logSumExp = softmaxRow8, logSumExp8
+	im.sgd, im.adam = sgd8, adam8
 	return &im
 }
 

@@ -50,15 +50,29 @@ func (p *Adam) Update(w, m, v, d []float32) {
 	active.adam(w, m, v, d, p)
 }
 
+// sgdFactors are the constants of the inner loop of SGD:
+//
+//	g = s·d + λ·w
+//	v = μ·v + g
+//	w = w − (a·v + b·g)
+//
+// with a = η, b = 0, or for Nesterov a = ημ, b = η.
+type sgdFactors struct{ scale, decay, momentum, fromV, fromG float32 }
+
+func (p *SGD) factors() sgdFactors {
+	f := sgdFactors{p.GradScale, p.WeightDecay, p.Momentum, p.Rate, 0}
+	if p.Nesterov {
+		f.fromV, f.fromG = p.Rate*p.Momentum, p.Rate
+	}
+	return f
+}
+
 func sgdGeneric(w, v, d []float32, p *SGD) {
+	f := p.factors()
 	for i, g := range d {
-		g = float32(p.GradScale*g) + float32(p.WeightDecay*w[i])
-		u := float32(p.Momentum*v[i]) + g
-		v[i] = u
-		if p.Nesterov {
-			u = g + float32(p.Momentum*u)
-		}
-		w[i] -= float32(p.Rate * u)
+		g = float32(f.scale*g) + float32(f.decay*w[i])
+		v[i] = float32(f.momentum*v[i]) + g
+		w[i] -= float32(f.fromV*v[i]) + float32(f.fromG*g)
 	}
 }
 

@@ -17,9 +17,12 @@ import (
 )
 
 var groups = map[string]func(){
-	"conv": convGroup,
-	"gemm": gemmGroup,
-	"peak": peakGroup,
+	"conv":  convGroup,
+	"exp":   expGroup,
+	"gemm":  gemmGroup,
+	"optim": optimGroup,
+	"peak":  peakGroup,
+	"vec":   vecGroup,
 }
 
 func main() {

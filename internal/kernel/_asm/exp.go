@@ -1,0 +1,143 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+func expGroup() {
+	masks = maskTable()
+
+	function("expAVX2", "func(dst, x *float32, m float32, n int)", "expAVX2 computes dst[i] = exp(x[i] - m) for i < n.")
+	m := broadcast("m")
+	elementwise(2, []string{"dst", "x"}, func(l lane) {
+		v := l.load("x")
+		VSUBPS(m, v, v)
+		l.store(exp(v), "dst")
+	})
+
+	function("logAVX2", "func(dst, x *float32, n int)", "logAVX2 computes dst[i] = log(x[i]) for i < n.")
+	elementwise(2, []string{"dst", "x"}, func(l lane) { l.store(log(l.load("x")), "dst") })
+
+	function("tanhAVX2", "func(dst, x *float32, n int)", "tanhAVX2 computes dst[i] = tanh(x[i]) for i < n.")
+	elementwise(1, []string{"dst", "x"}, func(l lane) { l.store(tanh(l.load("x")), "dst") })
+
+	function("sigmoidAVX2", "func(dst, x *float32, n int)", "sigmoidAVX2 computes dst[i] = 1/(1 + exp(-x[i])) for i < n.")
+	elementwise(2, []string{"dst", "x"}, func(l lane) {
+		v := l.load("x")
+		VXORPS(bits32(0x80000000), v, v)
+		e := exp(v)
+		one := constant(float(1))
+		VADDPS(one, e, e)
+		VDIVPS(e, one, e)
+		l.store(e, "dst")
+	})
+}
+
+// exp returns eˣ, x destroyed. With n = round(x/ln 2) and r = x − n·ln 2 in two
+// pieces, eʳ = 1 + r + r²·P(r) on |r| ≤ ½ln 2 (coefficients of Cephes expf), and
+// eˣ = eʳ·2ⁿ, multiplied in two halves so that neither factor leaves the range.
+// Beyond ±104 the result no longer changes; NaN passes min and max.
+func exp(x VecVirtual) VecVirtual {
+	VMINPS(x, constant(float(89)), x)
+	VMAXPS(x, constant(float(-104)), x)
+	n := YMM()
+	VMULPS(float(1.44269504088896341), x, n)
+	VROUNDPS(Imm(0), n, n)
+	VFNMADD231PS(float(0.693359375), n, x)
+	VFNMADD231PS(float(-2.12194440e-4), n, x)
+	p := horner(x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+	q := YMM()
+	VMULPS(x, x, q)
+	VFMADD213PS(x, q, p)
+	VADDPS(float(1), p, p)
+	half, rest := YMM(), YMM()
+	VCVTPS2DQ(n, rest)
+	VPSRAD(Imm(1), rest, half)
+	VPSUBD(half, rest, rest)
+	for _, e := range []VecVirtual{half, rest} {
+		VPADDD(bits32(127), e, e)
+		VPSLLD(Imm(23), e, e)
+		VMULPS(e, p, p)
+	}
+	return p
+}
+
+// log returns the natural logarithm of x, x destroyed. With x = m·2ᵉ,
+// √½ ≤ m < √2 and f = m − 1,
+//
+//	log x = f − f²/2 + f³·P(f) + e·ln 2
+//
+// (coefficients of Cephes logf, ln 2 in two pieces). Subnormal numbers are
+// scaled by 2²³ first.
+func log(x VecVirtual) VecVirtual {
+	tiny, bad, edge := YMM(), YMM(), YMM()
+	// Numbers below 0 and NaN give NaN; 0 and Inf are put in at the end.
+	zero := YMM()
+	VXORPS(zero, zero, zero)
+	VCMPPS(Imm(9), zero, x, bad) // not x ≥ 0
+	inf := constant(bits32(0x7f800000))
+	isInf, isZero := YMM(), YMM()
+	VCMPPS(Imm(0), inf, x, isInf)
+	VCMPPS(Imm(0), zero, x, isZero)
+	VCMPPS(Imm(17), bits32(0x00800000), x, tiny) // x < smallest normal
+	scaled := YMM()
+	VMULPS(float(8388608), x, scaled)
+	VBLENDVPS(tiny, scaled, x, x)
+	e := YMM()
+	VPSRLD(Imm(23), x, e)
+	VPSUBD(bits32(126), e, e)
+	VCVTDQ2PS(e, e)
+	VANDPS(float(23), tiny, tiny)
+	VSUBPS(tiny, e, e)
+	VANDPS(bits32(0x007fffff), x, x)
+	VORPS(float(0.5), x, x) // m in [½, 1)
+	low := YMM()
+	VCMPPS(Imm(17), float(0.707106781186547524), x, low)
+	VANDPS(low, x, edge)
+	VANDPS(float(1), low, low)
+	VSUBPS(low, e, e)
+	VSUBPS(float(1), x, x)
+	VADDPS(edge, x, x) // 2m − 1 or m − 1
+	p := horner(x, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+		-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+	q := YMM()
+	VMULPS(x, x, q)
+	VMULPS(x, p, p)
+	VMULPS(q, p, p)
+	VFMADD231PS(float(-2.12194440e-4), e, p)
+	VFNMADD231PS(float(0.5), q, p)
+	VADDPS(p, x, x)
+	VFMADD231PS(float(0.693359375), e, x)
+	VBLENDVPS(isInf, inf, x, x)
+	VBLENDVPS(isZero, bits32(0xff800000), x, x)
+	VORPS(bad, x, x)
+	return x
+}
+
+// tanh returns tanh x, x destroyed: x + x³·P(x²) below 0.625 (Cephes tanhf),
+// else 1 − 2/(e²ˣ + 1) with the sign of x.
+func tanh(x VecVirtual) VecVirtual {
+	sign, a := YMM(), YMM()
+	VANDPS(bits32(0x80000000), x, sign)
+	VANDNPS(x, constant(bits32(0x80000000)), a)
+	big := YMM()
+	VADDPS(a, a, big)
+	big = exp(big)
+	one := constant(float(1))
+	VADDPS(one, big, big)
+	two := constant(float(2))
+	VDIVPS(big, two, big)
+	VSUBPS(big, one, big)
+	VORPS(sign, big, big)
+	s := YMM()
+	VMULPS(x, x, s)
+	p := horner(s, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+	VMULPS(s, p, p)
+	VFMADD213PS(x, x, p)
+	small := YMM()
+	VCMPPS(Imm(17), float(0.625), a, small)
+	VBLENDVPS(small, p, big, big)
+	return big
+}
