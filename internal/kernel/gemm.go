@@ -44,7 +44,8 @@ type Epilogue struct {
 type GemmScratch struct {
 	a [gemmM * gemmK]float32
 	b [gemmK * gemmN]float32
-	z [lanes]float32 // the bias of one panel, or zeros
+	c [gemmM * lanes]float32 // a panel of C of less than 16 columns
+	z [lanes]float32         // the bias of one panel, or zeros
 }
 
 // Gemm computes the matrix product
@@ -113,12 +114,28 @@ func gemmBlock(c, a Matrix, e Epilogue, s *GemmScratch, i, j, p, m, n, k int, fi
 				copy(bias, e.Bias[j+q:j+q+nq])
 			}
 		}
-		active.gemmPanel(cd, c.Stride, ad, rs, ks, s.b[q*k:], bias, m, nq, k)
+		if nq == lanes {
+			active.gemmPanel(cd, c.Stride, ad, rs, ks, s.b[q*k:], bias, m, k)
+		} else {
+			t := s.c[:m*lanes]
+			if bias == nil {
+				copyRows(t, lanes, cd, c.Stride, m, nq)
+			}
+			active.gemmPanel(t, lanes, ad, rs, ks, s.b[q*k:], bias, m, k)
+			copyRows(cd, c.Stride, t, lanes, m, nq)
+		}
 		if last && e.ReLU {
 			for r := range m {
 				active.relu(cd[r*c.Stride:r*c.Stride+nq], cd[r*c.Stride:r*c.Stride+nq])
 			}
 		}
+	}
+}
+
+// copyRows copies m rows of n elements.
+func copyRows(dst []float32, ldd int, src []float32, lds, m, n int) {
+	for i := range m {
+		copy(dst[i*ldd:i*ldd+n], src[i*lds:i*lds+n])
 	}
 }
 
@@ -176,15 +193,15 @@ func packTransGeneric(dst, a []float32, lda, m, k int) {
 	}
 }
 
-// gemmPanelGeneric computes, for i < m and j < n ≤ 16,
+// gemmPanelGeneric computes, for i < m and j < 16,
 //
 //	c[i·ldc + j] = c₀ + Σ_{p<k} a[i·rs + p·ks]·b[p·16 + j]
 //
 // where c₀ is bias[j], or the present c if bias is nil.
-func gemmPanelGeneric(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
+func gemmPanelGeneric(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
 	for i := range m {
 		var acc [lanes]float32
-		row := c[i*ldc : i*ldc+n]
+		row := c[i*ldc : i*ldc+lanes]
 		if bias != nil {
 			copy(acc[:], bias[:lanes])
 		} else {
@@ -196,6 +213,6 @@ func gemmPanelGeneric(c []float32, ldc int, a []float32, rs, ks int, b, bias []f
 				acc[j] += float32(v * w)
 			}
 		}
-		copy(row, acc[:n])
+		copy(row, acc[:])
 	}
 }

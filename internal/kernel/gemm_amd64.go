@@ -13,22 +13,17 @@ var (
 		gemm7AVX512, gemm8AVX512, gemm9AVX512, gemm10AVX512, gemm11AVX512, gemm12AVX512}
 )
 
-func gemmPanelAVX2(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
-	gemmPanelRows(gemmAVX2[:], c, ldc, a, rs, ks, b, bias, m, n, k)
+func gemmPanelAVX2(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
+	gemmPanelRows(gemmAVX2[:], c, ldc, a, rs, ks, b, bias, m, k)
 }
 
-func gemmPanelAVX512(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
-	gemmPanelRows(gemmAVX512[:], c, ldc, a, rs, ks, b, bias, m, n, k)
+func gemmPanelAVX512(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
+	gemmPanelRows(gemmAVX512[:], c, ldc, a, rs, ks, b, bias, m, k)
 }
 
 // gemmPanelRows is gemmPanelGeneric: as many rows as possible with the last of
-// the variants, the rest with the one that fits. A panel of less than 16
-// columns is computed beside C and copied.
-func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
-	if n < lanes {
-		gemmNarrow(by, c, ldc, a, rs, ks, b, bias, m, n, k)
-		return
-	}
+// the variants, the rest with the one that fits.
+func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int) {
 	full := m / len(by) * len(by)
 	if full > 0 {
 		by[len(by)-1](&c[0], ldc, first(a), rs, ks, first(b), first(bias), full, k)
@@ -39,27 +34,6 @@ func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int,
 			ap = &a[full*rs]
 		}
 		by[rest-1](&c[full*ldc], ldc, ap, rs, ks, first(b), first(bias), rest, k)
-	}
-}
-
-func gemmNarrow(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int) {
-	const rows = 12
-	var t [rows * lanes]float32
-	for i := 0; i < m; i += rows {
-		ni := min(rows, m-i)
-		if bias == nil {
-			for r := range ni {
-				copy(t[r*lanes:r*lanes+n], c[(i+r)*ldc:])
-			}
-		}
-		var ai []float32
-		if k > 0 {
-			ai = a[i*rs:]
-		}
-		gemmPanelRows(by, t[:], lanes, ai, rs, ks, b, bias, ni, lanes, k)
-		for r := range ni {
-			copy(c[(i+r)*ldc:(i+r)*ldc+n], t[r*lanes:])
-		}
 	}
 }
 

@@ -30,7 +30,7 @@ type impl struct {
 	sparseDot     func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
 	sparseAdd     func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
 
-	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, n, k int)
+	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
 	packRows  func(dst, b []float32, ldb, k, n int)
 	packCols  func(dst, b []float32, ldb, k, n int)
 	packTrans func(dst, a []float32, lda, m, k int)
