@@ -1,0 +1,22 @@
+package train
+
+import (
+	"testing"
+
+	"credence/internal/par"
+)
+
+func TestStepDoesNotAllocate(t *testing.T) {
+	defer par.SetThreads(0)
+	for _, threads := range []int{1, 2} {
+		par.SetThreads(threads)
+		for _, name := range []string{"mlp", "lenet5"} {
+			w := workload(t, name)
+			w.Step()
+			w.Step()
+			if n := testing.AllocsPerRun(5, func() { w.Step() }); n != 0 {
+				t.Errorf("%s on %d threads: %v allocations a step", name, threads, n)
+			}
+		}
+	}
+}
