@@ -612,7 +612,7 @@ done:
 	RET
 
 // func foldMax8AVX2(best *float32, arg *int32, row *float32, nz int, pw int, pos int, first int)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2
 TEXT ·foldMax8AVX2(SB), NOSPLIT, $0-56
 	MOVQ         best+0(FP), AX
 	MOVQ         arg+8(FP), CX
@@ -621,13 +621,13 @@ TEXT ·foldMax8AVX2(SB), NOSPLIT, $0-56
 	MOVQ         pw+32(FP), SI
 	MOVQ         first+48(FP), DI
 	MOVQ         pos+40(FP), R8
-	MOVD         R8, X0
+	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
 	MOVL         $0x00000001, R8
-	MOVD         R8, X1
+	VMOVD        R8, X1
 	VPBROADCASTD X1, Y1
 	MOVL         $0xff800000, R8
-	MOVD         R8, X2
+	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
 	TESTQ        BX, BX
 	JZ           done
@@ -671,7 +671,7 @@ done:
 	RET
 
 // func foldMax16AVX2(best *float32, arg *int32, row *float32, nz int, pw int, pos int, first int)
-// Requires: AVX, AVX2, SSE2
+// Requires: AVX, AVX2
 TEXT ·foldMax16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         best+0(FP), AX
 	MOVQ         arg+8(FP), CX
@@ -680,13 +680,13 @@ TEXT ·foldMax16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         pw+32(FP), SI
 	MOVQ         first+48(FP), DI
 	MOVQ         pos+40(FP), R8
-	MOVD         R8, X0
+	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
 	MOVL         $0x00000001, R8
-	MOVD         R8, X1
+	VMOVD        R8, X1
 	VPBROADCASTD X1, Y1
 	MOVL         $0xff800000, R8
-	MOVD         R8, X2
+	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
 	TESTQ        BX, BX
 	JZ           done

@@ -25,14 +25,14 @@ func fold(vecs int) {
 	at, one, inf := YMM(), YMM(), YMM()
 	{
 		p := loadGP("pos").As32()
-		MOVD(p, at.AsX())
+		VMOVD(p, at.AsX())
 		VPBROADCASTD(at.AsX(), at)
 		t := GP32()
 		MOVL(U32(1), t)
-		MOVD(t, one.AsX())
+		VMOVD(t, one.AsX())
 		VPBROADCASTD(one.AsX(), one)
 		MOVL(U32(0xff800000), t)
-		MOVD(t, inf.AsX())
+		VMOVD(t, inf.AsX())
 		VPBROADCASTD(inf.AsX(), inf)
 	}
 	m, a := ymms(vecs), ymms(vecs)
