@@ -2,5 +2,5 @@ package head
 
 import "credence/internal/kernel"
 
-// exp replaces each x by exp(x).
-func exp(x []float32) { kernel.Exp(x, x) }
+// exp sets each y to exp(x); y may be x.
+func exp(y, x []float32) { kernel.Exp(y, x) }

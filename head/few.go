@@ -15,7 +15,7 @@ const fewVotes = 16
 //	∂ log p/∂ log α_i = Σ_{t<S_i} α_i/(α_i+t)·(α₀−α_i)·u_t − α_i Σ_{t=S_i}^{m−1} u_t
 //
 // where α₀ − α_i is summed from the other α, so that neither a large α_i nor
-// a small one cancels. e holds exp(logit − max) [K] and α [K,d] of the item.
+// a small one cancels. e holds the unnormalised weights [K] and α [K,d].
 func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 	k, d := h.components, h.classes
 	w, alpha := e[:k], e[k:]
@@ -35,6 +35,16 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 	}
 	a, b := scale/weight, scale/total
 	ga, rising := g[k:], h.rising
+	if d == 2 {
+		ga, rising = ga[:2*len(w)], rising[:2*len(w)]
+		for c, x := range w {
+			r := float64(x) * like[c] * b
+			g[c] = float32(float64(x)*a - r)
+			ga[2*c] = float32(-r * rising[2*c])
+			ga[2*c+1] = float32(-r * rising[2*c+1])
+		}
+		return math.Log(weight / total)
+	}
 	for c, x := range w {
 		r := float64(x) * like[c] * b // responsibility
 		g[c] = float32(float64(x)*a - r)

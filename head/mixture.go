@@ -36,6 +36,7 @@ type Mixture struct {
 	components, classes int
 	limit               float32
 	clamped, seen       int64
+	inside              bool // whether all raw outputs of the batch are within the limit
 
 	// Scratch of a batch and of an item.
 	exps         []float32 // [N, K·(d+1)]: unnormalised weights and α
@@ -126,11 +127,17 @@ func (h *Mixture) Loss(grad, out []float32, votes Counts, _ Step) float64 {
 	return sum * scale
 }
 
-// exponentials fills exps with exp(logit − largest logit) and with α, and
-// counts the values of log α outside the limits.
+// exponentials fills exps with the weights, unnormalised, and with α, and
+// counts the values of log α outside the limits. Nearly always all raw outputs
+// are inside, where neither can overflow.
 func (h *Mixture) exponentials(exps, out []float32) {
+	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
+	h.inside = !(largest(out) > h.limit)
+	if h.inside {
+		exp(exps, out)
+		return
+	}
 	k, width, limit := h.components, h.Outputs(), h.limit
-	outside := 0
 	for j := 0; j < len(out); j += width {
 		o, e := out[j:j+width], exps[j:j+width]
 		top := o[0]
@@ -143,22 +150,41 @@ func (h *Mixture) exponentials(exps, out []float32) {
 		e = e[k:]
 		for i, x := range o[k:] {
 			if x > limit || x < -limit {
-				outside++
+				h.clamped++
 				x = min(max(x, -limit), limit)
 			}
 			e[i] = x
 		}
 	}
-	h.clamped += int64(outside)
-	h.seen += int64(len(out) / width * (width - k))
-	exp(exps)
+	exp(exps, exps)
+}
+
+// largest returns the largest |x|. NaN counts as larger than any number.
+func largest(x []float32) float32 {
+	// Without their sign, floats are ordered as the integers of their bits.
+	var a, b, c, d uint32
+	for len(x) >= 4 {
+		a = max(a, math.Float32bits(x[0])<<1)
+		b = max(b, math.Float32bits(x[1])<<1)
+		c = max(c, math.Float32bits(x[2])<<1)
+		d = max(d, math.Float32bits(x[3])<<1)
+		x = x[4:]
+	}
+	for _, v := range x {
+		a = max(a, math.Float32bits(v)<<1)
+	}
+	top := max(a, b, c, d) >> 1
+	if top > math.Float32bits(float32(math.Inf(1))) {
+		return float32(math.Inf(1))
+	}
+	return math.Float32frombits(top)
 }
 
 // turn zeroes the gradients of those log α outside the limits whose descent
 // step would lead further out.
 func (h *Mixture) turn(g, out []float32) {
 	limit := h.limit
-	if g == nil {
+	if g == nil || h.inside {
 		return
 	}
 	g = g[h.components:]

@@ -61,7 +61,7 @@ func (h *Softmax) Loss(grad, out []float32, votes Counts, _ Step) float64 {
 			}
 		}
 	}
-	exp(exps)
+	exp(exps, exps)
 	for j := range n {
 		s, e := votes.Item(j), exps[j*d:][:d]
 		m, _ := total(s)

@@ -21,7 +21,7 @@ type Dense struct {
 
 	in           int
 	weight, bias *Param
-	relu         bool // fused into the product by Sequential
+	relu         *ReLU // run here, in place, if Sequential says so
 	work         *workspace
 	fwd, bwd     func(worker, i int)
 	n            int
@@ -62,6 +62,9 @@ func (l *Dense) Forward(p *Pass, y, x []float32) {
 	l.split(p.Items)
 	l.y, l.x = y, x
 	par.ForWorker(l.yTiles.count, l.fwd)
+	if l.relu != nil {
+		l.relu.Forward(p, y, y)
+	}
 }
 
 // split lays the three products out in tiles for n items.
@@ -80,7 +83,7 @@ func (l *Dense) split(n int) {
 
 func (l *Dense) forward(worker, i int) {
 	r0, rows, c0, cols := l.yTiles.at(i)
-	e := kernel.Epilogue{ReLU: l.relu}
+	var e kernel.Epilogue
 	if l.bias != nil {
 		e.Bias = l.bias.Value[c0:]
 	}
@@ -95,18 +98,25 @@ func (l *Dense) forward(worker, i int) {
 // the three in one loop.
 func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 	l.split(p.Items)
-	if l.relu {
-		kernel.ReLU.Backward(dy, dy, y)
+	if l.relu != nil {
+		l.relu.Backward(p, dy, dy, y, y)
 	}
 	l.dx, l.dy, l.x = dx, dy, x
-	n := l.wTiles.count
+	n, work := l.wTiles.count, l.wTiles.work(l.n)
 	if dx != nil {
 		n += l.xTiles.count
+		work *= 2
 	}
 	if l.bias != nil {
 		n++
 	}
-	par.ForWorker(n, l.bwd)
+	if work < tileWork {
+		for i := range n {
+			l.backward(0, i)
+		}
+	} else {
+		par.ForWorker(n, l.bwd)
+	}
 	if l.thin {
 		for o := range l.Out {
 			for i := range l.in {

@@ -4,7 +4,7 @@ import "strconv"
 
 // Sequential runs layers one after the other. Where a convolution, a
 // non-decreasing activation and a max-pool follow each other it runs them as
-// one, and a ReLU after a dense layer inside it; see [Options].Apart.
+// one, and a ReLU after a dense layer in place; see [Options].Apart.
 type Sequential struct {
 	Layers []Layer
 
@@ -62,8 +62,8 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 	switch s := s.(type) {
 	case *Dense:
 		if i+1 < len(l.Layers) {
-			if _, ok := l.Layers[i+1].(*ReLU); ok {
-				s.relu = true
+			if relu, ok := l.Layers[i+1].(*ReLU); ok {
+				s.relu = relu
 				out, err = build(i+1, out)
 				return s, out, 2, err
 			}

@@ -11,7 +11,7 @@ type tiles struct {
 
 const (
 	panel    = 16      // columns the kernel computes together
-	tileWork = 1 << 16 // multiply-adds that make a piece worth handing over
+	tileWork = 1 << 17 // multiply-adds that make a piece worth handing over
 	maxTiles = 64
 )
 
@@ -28,6 +28,9 @@ func tile(m, n, k int) tiles {
 	t.count = t.across * pieces(m, t.rows)
 	return t
 }
+
+// work is the multiply-adds of the whole product over k.
+func (t *tiles) work(k int) int { return t.m * t.n * k }
 
 // at returns first row, rows, first column and columns of piece i.
 func (t *tiles) at(i int) (r0, rows, c0, cols int) {
