@@ -143,7 +143,6 @@ const maxStrip = 240
 // ConvScratch is the working memory of one worker.
 type ConvScratch struct {
 	x     []float32 // padded input, or its gradient; the border stays zero
-	dx    []float32 // padded input gradient of the sparse pass
 	dy    []float32 // padded output gradient; the border stays zero
 	pos   []int32   // [strip] positions
 	strip []float32 // [strip][16]
@@ -153,9 +152,7 @@ type ConvScratch struct {
 	bias  [lanes]float32
 	db    [lanes]float32
 
-	count  []int32   // [output rows + 1] of the counting sort
-	winPos []int32   // [pooled positions] where the winners' windows begin
-	winG   []float32 // [pooled positions] their gradients
+	sparse *sparseScratch
 }
 
 // NewScratch returns working memory for one worker. Memory for the backward

@@ -1418,3 +1418,1494 @@ row:
 done:
 	VZEROUPPER
 	RET
+
+// func sparseDotBlock8x1AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x1AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), DX
+	MOVQ    n+40(FP), BX
+	TESTQ   BX, BX
+	JZ      done
+	LEAQ    (AX)(BX*4), BX
+
+loop:
+	MOVLQSX      (AX), SI
+	SHLQ         $0x05, SI
+	VBROADCASTSS (DX), Y1
+	VFMADD231PS  (CX)(SI*1), Y1, Y0
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DX
+	CMPQ         AX, BX
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x2AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x2AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), BX
+	MOVQ    n+40(FP), SI
+	TESTQ   SI, SI
+	JZ      done
+	LEAQ    (AX)(SI*4), SI
+
+loop:
+	MOVLQSX      (AX), DI
+	SHLQ         $0x05, DI
+	VBROADCASTSS (BX), Y2
+	VFMADD231PS  (DX)(DI*1), Y2, Y0
+	VFMADD231PS  (CX)(DI*1), Y2, Y1
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, BX
+	CMPQ         AX, SI
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x3AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x3AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), SI
+	MOVQ    n+40(FP), DI
+	TESTQ   DI, DI
+	JZ      done
+	LEAQ    (AX)(DI*4), DI
+
+loop:
+	MOVLQSX      (AX), R8
+	SHLQ         $0x05, R8
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  (DX)(R8*1), Y3, Y0
+	VFMADD231PS  (BX)(R8*1), Y3, Y1
+	VFMADD231PS  (CX)(R8*1), Y3, Y2
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	CMPQ         AX, DI
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x4AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x4AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x05, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), DI
+	MOVQ    n+40(FP), R8
+	TESTQ   R8, R8
+	JZ      done
+	LEAQ    (AX)(R8*4), R8
+
+loop:
+	MOVLQSX      (AX), R9
+	SHLQ         $0x05, R9
+	VBROADCASTSS (DI), Y4
+	VFMADD231PS  (DX)(R9*1), Y4, Y0
+	VFMADD231PS  (BX)(R9*1), Y4, Y1
+	VFMADD231PS  (SI)(R9*1), Y4, Y2
+	VFMADD231PS  (CX)(R9*1), Y4, Y3
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DI
+	CMPQ         AX, R8
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x5AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x5AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x05, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x05, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R8
+	MOVQ    n+40(FP), R9
+	TESTQ   R9, R9
+	JZ      done
+	LEAQ    (AX)(R9*4), R9
+
+loop:
+	MOVLQSX      (AX), R10
+	SHLQ         $0x05, R10
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  (DX)(R10*1), Y5, Y0
+	VFMADD231PS  (BX)(R10*1), Y5, Y1
+	VFMADD231PS  (SI)(R10*1), Y5, Y2
+	VFMADD231PS  (DI)(R10*1), Y5, Y3
+	VFMADD231PS  (CX)(R10*1), Y5, Y4
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R8
+	CMPQ         AX, R9
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x6AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x6AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x05, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x05, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x05, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R9
+	MOVQ    n+40(FP), R10
+	TESTQ   R10, R10
+	JZ      done
+	LEAQ    (AX)(R10*4), R10
+
+loop:
+	MOVLQSX      (AX), R11
+	SHLQ         $0x05, R11
+	VBROADCASTSS (R9), Y6
+	VFMADD231PS  (DX)(R11*1), Y6, Y0
+	VFMADD231PS  (BX)(R11*1), Y6, Y1
+	VFMADD231PS  (SI)(R11*1), Y6, Y2
+	VFMADD231PS  (DI)(R11*1), Y6, Y3
+	VFMADD231PS  (R8)(R11*1), Y6, Y4
+	VFMADD231PS  (CX)(R11*1), Y6, Y5
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R9
+	CMPQ         AX, R10
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x7AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x7AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x05, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x05, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x05, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), R9
+	SHLQ    $0x05, R9
+	ADDQ    AX, R9
+	MOVLQSX 24(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R10
+	MOVQ    n+40(FP), R11
+	TESTQ   R11, R11
+	JZ      done
+	LEAQ    (AX)(R11*4), R11
+
+loop:
+	MOVLQSX      (AX), R12
+	SHLQ         $0x05, R12
+	VBROADCASTSS (R10), Y7
+	VFMADD231PS  (DX)(R12*1), Y7, Y0
+	VFMADD231PS  (BX)(R12*1), Y7, Y1
+	VFMADD231PS  (SI)(R12*1), Y7, Y2
+	VFMADD231PS  (DI)(R12*1), Y7, Y3
+	VFMADD231PS  (R8)(R12*1), Y7, Y4
+	VFMADD231PS  (R9)(R12*1), Y7, Y5
+	VFMADD231PS  (CX)(R12*1), Y7, Y6
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R10
+	CMPQ         AX, R11
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x8AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x8AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x05, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x05, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x05, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), R9
+	SHLQ    $0x05, R9
+	ADDQ    AX, R9
+	MOVLQSX 24(CX), R10
+	SHLQ    $0x05, R10
+	ADDQ    AX, R10
+	MOVLQSX 28(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R11
+	MOVQ    n+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+	LEAQ    (AX)(R12*4), R12
+
+loop:
+	MOVLQSX      (AX), R13
+	SHLQ         $0x05, R13
+	VBROADCASTSS (R11), Y8
+	VFMADD231PS  (DX)(R13*1), Y8, Y0
+	VFMADD231PS  (BX)(R13*1), Y8, Y1
+	VFMADD231PS  (SI)(R13*1), Y8, Y2
+	VFMADD231PS  (DI)(R13*1), Y8, Y3
+	VFMADD231PS  (R8)(R13*1), Y8, Y4
+	VFMADD231PS  (R9)(R13*1), Y8, Y5
+	VFMADD231PS  (R10)(R13*1), Y8, Y6
+	VFMADD231PS  (CX)(R13*1), Y8, Y7
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R11
+	CMPQ         AX, R12
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock8x9AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock8x9AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x05, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x05, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x05, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x05, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x05, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), R9
+	SHLQ    $0x05, R9
+	ADDQ    AX, R9
+	MOVLQSX 24(CX), R10
+	SHLQ    $0x05, R10
+	ADDQ    AX, R10
+	MOVLQSX 28(CX), R11
+	SHLQ    $0x05, R11
+	ADDQ    AX, R11
+	MOVLQSX 32(CX), CX
+	SHLQ    $0x05, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	VMOVUPS 256(AX), Y8
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R12
+	MOVQ    n+40(FP), R13
+	TESTQ   R13, R13
+	JZ      done
+	LEAQ    (AX)(R13*4), R13
+
+loop:
+	MOVLQSX      (AX), R14
+	SHLQ         $0x05, R14
+	VBROADCASTSS (R12), Y9
+	VFMADD231PS  (DX)(R14*1), Y9, Y0
+	VFMADD231PS  (BX)(R14*1), Y9, Y1
+	VFMADD231PS  (SI)(R14*1), Y9, Y2
+	VFMADD231PS  (DI)(R14*1), Y9, Y3
+	VFMADD231PS  (R8)(R14*1), Y9, Y4
+	VFMADD231PS  (R9)(R14*1), Y9, Y5
+	VFMADD231PS  (R10)(R14*1), Y9, Y6
+	VFMADD231PS  (R11)(R14*1), Y9, Y7
+	VFMADD231PS  (CX)(R14*1), Y9, Y8
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R12
+	CMPQ         AX, R13
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VMOVUPS Y8, 256(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x1AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock16x1AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), DX
+	MOVQ    n+40(FP), BX
+	TESTQ   BX, BX
+	JZ      done
+	LEAQ    (AX)(BX*4), BX
+
+loop:
+	MOVLQSX      (AX), SI
+	SHLQ         $0x06, SI
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  (CX)(SI*1), Y2, Y0
+	VFMADD231PS  32(CX)(SI*1), Y2, Y1
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DX
+	CMPQ         AX, BX
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x2AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock16x2AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), BX
+	MOVQ    n+40(FP), SI
+	TESTQ   SI, SI
+	JZ      done
+	LEAQ    (AX)(SI*4), SI
+
+loop:
+	MOVLQSX      (AX), DI
+	SHLQ         $0x06, DI
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  (DX)(DI*1), Y4, Y0
+	VFMADD231PS  32(DX)(DI*1), Y4, Y1
+	VFMADD231PS  (CX)(DI*1), Y4, Y2
+	VFMADD231PS  32(CX)(DI*1), Y4, Y3
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, BX
+	CMPQ         AX, SI
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x3AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock16x3AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), SI
+	MOVQ    n+40(FP), DI
+	TESTQ   DI, DI
+	JZ      done
+	LEAQ    (AX)(DI*4), DI
+
+loop:
+	MOVLQSX      (AX), R8
+	SHLQ         $0x06, R8
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  (DX)(R8*1), Y6, Y0
+	VFMADD231PS  32(DX)(R8*1), Y6, Y1
+	VFMADD231PS  (BX)(R8*1), Y6, Y2
+	VFMADD231PS  32(BX)(R8*1), Y6, Y3
+	VFMADD231PS  (CX)(R8*1), Y6, Y4
+	VFMADD231PS  32(CX)(R8*1), Y6, Y5
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	CMPQ         AX, DI
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x4AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock16x4AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), DI
+	MOVQ    n+40(FP), R8
+	TESTQ   R8, R8
+	JZ      done
+	LEAQ    (AX)(R8*4), R8
+
+loop:
+	MOVLQSX      (AX), R9
+	SHLQ         $0x06, R9
+	VBROADCASTSS (DI), Y8
+	VFMADD231PS  (DX)(R9*1), Y8, Y0
+	VFMADD231PS  32(DX)(R9*1), Y8, Y1
+	VFMADD231PS  (BX)(R9*1), Y8, Y2
+	VFMADD231PS  32(BX)(R9*1), Y8, Y3
+	VFMADD231PS  (SI)(R9*1), Y8, Y4
+	VFMADD231PS  32(SI)(R9*1), Y8, Y5
+	VFMADD231PS  (CX)(R9*1), Y8, Y6
+	VFMADD231PS  32(CX)(R9*1), Y8, Y7
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DI
+	CMPQ         AX, R8
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x5AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock16x5AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	VMOVUPS 256(AX), Y8
+	VMOVUPS 288(AX), Y9
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R8
+	MOVQ    n+40(FP), R9
+	TESTQ   R9, R9
+	JZ      done
+	LEAQ    (AX)(R9*4), R9
+
+loop:
+	MOVLQSX      (AX), R10
+	SHLQ         $0x06, R10
+	VBROADCASTSS (R8), Y10
+	VFMADD231PS  (DX)(R10*1), Y10, Y0
+	VFMADD231PS  32(DX)(R10*1), Y10, Y1
+	VFMADD231PS  (BX)(R10*1), Y10, Y2
+	VFMADD231PS  32(BX)(R10*1), Y10, Y3
+	VFMADD231PS  (SI)(R10*1), Y10, Y4
+	VFMADD231PS  32(SI)(R10*1), Y10, Y5
+	VFMADD231PS  (DI)(R10*1), Y10, Y6
+	VFMADD231PS  32(DI)(R10*1), Y10, Y7
+	VFMADD231PS  (CX)(R10*1), Y10, Y8
+	VFMADD231PS  32(CX)(R10*1), Y10, Y9
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R8
+	CMPQ         AX, R9
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VMOVUPS Y8, 256(AX)
+	VMOVUPS Y9, 288(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x6AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseDotBlock16x6AVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x06, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	VMOVUPS 256(AX), Y8
+	VMOVUPS 288(AX), Y9
+	VMOVUPS 320(AX), Y10
+	VMOVUPS 352(AX), Y11
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R9
+	MOVQ    n+40(FP), R10
+	TESTQ   R10, R10
+	JZ      done
+	LEAQ    (AX)(R10*4), R10
+
+loop:
+	MOVLQSX      (AX), R11
+	SHLQ         $0x06, R11
+	VBROADCASTSS (R9), Y12
+	VFMADD231PS  (DX)(R11*1), Y12, Y0
+	VFMADD231PS  32(DX)(R11*1), Y12, Y1
+	VFMADD231PS  (BX)(R11*1), Y12, Y2
+	VFMADD231PS  32(BX)(R11*1), Y12, Y3
+	VFMADD231PS  (SI)(R11*1), Y12, Y4
+	VFMADD231PS  32(SI)(R11*1), Y12, Y5
+	VFMADD231PS  (DI)(R11*1), Y12, Y6
+	VFMADD231PS  32(DI)(R11*1), Y12, Y7
+	VFMADD231PS  (R8)(R11*1), Y12, Y8
+	VFMADD231PS  32(R8)(R11*1), Y12, Y9
+	VFMADD231PS  (CX)(R11*1), Y12, Y10
+	VFMADD231PS  32(CX)(R11*1), Y12, Y11
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R9
+	CMPQ         AX, R10
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VMOVUPS Y8, 256(AX)
+	VMOVUPS Y9, 288(AX)
+	VMOVUPS Y10, 320(AX)
+	VMOVUPS Y11, 352(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x1AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x1AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), DX
+	MOVQ    n+40(FP), BX
+	TESTQ   BX, BX
+	JZ      done
+	LEAQ    (AX)(BX*4), BX
+
+loop:
+	MOVLQSX      (AX), SI
+	SHLQ         $0x06, SI
+	VBROADCASTSS (DX), Z1
+	VFMADD231PS  (CX)(SI*1), Z1, Z0
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DX
+	CMPQ         AX, BX
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x2AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x2AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), BX
+	MOVQ    n+40(FP), SI
+	TESTQ   SI, SI
+	JZ      done
+	LEAQ    (AX)(SI*4), SI
+
+loop:
+	MOVLQSX      (AX), DI
+	SHLQ         $0x06, DI
+	VBROADCASTSS (BX), Z2
+	VFMADD231PS  (DX)(DI*1), Z2, Z0
+	VFMADD231PS  (CX)(DI*1), Z2, Z1
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, BX
+	CMPQ         AX, SI
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x3AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x3AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), SI
+	MOVQ    n+40(FP), DI
+	TESTQ   DI, DI
+	JZ      done
+	LEAQ    (AX)(DI*4), DI
+
+loop:
+	MOVLQSX      (AX), R8
+	SHLQ         $0x06, R8
+	VBROADCASTSS (SI), Z3
+	VFMADD231PS  (DX)(R8*1), Z3, Z0
+	VFMADD231PS  (BX)(R8*1), Z3, Z1
+	VFMADD231PS  (CX)(R8*1), Z3, Z2
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	CMPQ         AX, DI
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x4AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x4AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), DI
+	MOVQ    n+40(FP), R8
+	TESTQ   R8, R8
+	JZ      done
+	LEAQ    (AX)(R8*4), R8
+
+loop:
+	MOVLQSX      (AX), R9
+	SHLQ         $0x06, R9
+	VBROADCASTSS (DI), Z4
+	VFMADD231PS  (DX)(R9*1), Z4, Z0
+	VFMADD231PS  (BX)(R9*1), Z4, Z1
+	VFMADD231PS  (SI)(R9*1), Z4, Z2
+	VFMADD231PS  (CX)(R9*1), Z4, Z3
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, DI
+	CMPQ         AX, R8
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x5AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x5AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R8
+	MOVQ    n+40(FP), R9
+	TESTQ   R9, R9
+	JZ      done
+	LEAQ    (AX)(R9*4), R9
+
+loop:
+	MOVLQSX      (AX), R10
+	SHLQ         $0x06, R10
+	VBROADCASTSS (R8), Z5
+	VFMADD231PS  (DX)(R10*1), Z5, Z0
+	VFMADD231PS  (BX)(R10*1), Z5, Z1
+	VFMADD231PS  (SI)(R10*1), Z5, Z2
+	VFMADD231PS  (DI)(R10*1), Z5, Z3
+	VFMADD231PS  (CX)(R10*1), Z5, Z4
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R8
+	CMPQ         AX, R9
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x6AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x6AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x06, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R9
+	MOVQ    n+40(FP), R10
+	TESTQ   R10, R10
+	JZ      done
+	LEAQ    (AX)(R10*4), R10
+
+loop:
+	MOVLQSX      (AX), R11
+	SHLQ         $0x06, R11
+	VBROADCASTSS (R9), Z6
+	VFMADD231PS  (DX)(R11*1), Z6, Z0
+	VFMADD231PS  (BX)(R11*1), Z6, Z1
+	VFMADD231PS  (SI)(R11*1), Z6, Z2
+	VFMADD231PS  (DI)(R11*1), Z6, Z3
+	VFMADD231PS  (R8)(R11*1), Z6, Z4
+	VFMADD231PS  (CX)(R11*1), Z6, Z5
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R9
+	CMPQ         AX, R10
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x7AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x7AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x06, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), R9
+	SHLQ    $0x06, R9
+	ADDQ    AX, R9
+	MOVLQSX 24(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R10
+	MOVQ    n+40(FP), R11
+	TESTQ   R11, R11
+	JZ      done
+	LEAQ    (AX)(R11*4), R11
+
+loop:
+	MOVLQSX      (AX), R12
+	SHLQ         $0x06, R12
+	VBROADCASTSS (R10), Z7
+	VFMADD231PS  (DX)(R12*1), Z7, Z0
+	VFMADD231PS  (BX)(R12*1), Z7, Z1
+	VFMADD231PS  (SI)(R12*1), Z7, Z2
+	VFMADD231PS  (DI)(R12*1), Z7, Z3
+	VFMADD231PS  (R8)(R12*1), Z7, Z4
+	VFMADD231PS  (R9)(R12*1), Z7, Z5
+	VFMADD231PS  (CX)(R12*1), Z7, Z6
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R10
+	CMPQ         AX, R11
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x8AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x8AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x06, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), R9
+	SHLQ    $0x06, R9
+	ADDQ    AX, R9
+	MOVLQSX 24(CX), R10
+	SHLQ    $0x06, R10
+	ADDQ    AX, R10
+	MOVLQSX 28(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R11
+	MOVQ    n+40(FP), R12
+	TESTQ   R12, R12
+	JZ      done
+	LEAQ    (AX)(R12*4), R12
+
+loop:
+	MOVLQSX      (AX), R13
+	SHLQ         $0x06, R13
+	VBROADCASTSS (R11), Z8
+	VFMADD231PS  (DX)(R13*1), Z8, Z0
+	VFMADD231PS  (BX)(R13*1), Z8, Z1
+	VFMADD231PS  (SI)(R13*1), Z8, Z2
+	VFMADD231PS  (DI)(R13*1), Z8, Z3
+	VFMADD231PS  (R8)(R13*1), Z8, Z4
+	VFMADD231PS  (R9)(R13*1), Z8, Z5
+	VFMADD231PS  (R10)(R13*1), Z8, Z6
+	VFMADD231PS  (CX)(R13*1), Z8, Z7
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R11
+	CMPQ         AX, R12
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func sparseDotBlock16x9AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseDotBlock16x9AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+8(FP), AX
+	MOVQ    off+16(FP), CX
+	MOVLQSX (CX), DX
+	SHLQ    $0x06, DX
+	ADDQ    AX, DX
+	MOVLQSX 4(CX), BX
+	SHLQ    $0x06, BX
+	ADDQ    AX, BX
+	MOVLQSX 8(CX), SI
+	SHLQ    $0x06, SI
+	ADDQ    AX, SI
+	MOVLQSX 12(CX), DI
+	SHLQ    $0x06, DI
+	ADDQ    AX, DI
+	MOVLQSX 16(CX), R8
+	SHLQ    $0x06, R8
+	ADDQ    AX, R8
+	MOVLQSX 20(CX), R9
+	SHLQ    $0x06, R9
+	ADDQ    AX, R9
+	MOVLQSX 24(CX), R10
+	SHLQ    $0x06, R10
+	ADDQ    AX, R10
+	MOVLQSX 28(CX), R11
+	SHLQ    $0x06, R11
+	ADDQ    AX, R11
+	MOVLQSX 32(CX), CX
+	SHLQ    $0x06, CX
+	ADDQ    AX, CX
+	MOVQ    dw+0(FP), AX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	VMOVUPS 512(AX), Z8
+	MOVQ    pos+24(FP), AX
+	MOVQ    grad+32(FP), R12
+	MOVQ    n+40(FP), R13
+	TESTQ   R13, R13
+	JZ      done
+	LEAQ    (AX)(R13*4), R13
+
+loop:
+	MOVLQSX      (AX), R14
+	SHLQ         $0x06, R14
+	VBROADCASTSS (R12), Z9
+	VFMADD231PS  (DX)(R14*1), Z9, Z0
+	VFMADD231PS  (BX)(R14*1), Z9, Z1
+	VFMADD231PS  (SI)(R14*1), Z9, Z2
+	VFMADD231PS  (DI)(R14*1), Z9, Z3
+	VFMADD231PS  (R8)(R14*1), Z9, Z4
+	VFMADD231PS  (R9)(R14*1), Z9, Z5
+	VFMADD231PS  (R10)(R14*1), Z9, Z6
+	VFMADD231PS  (R11)(R14*1), Z9, Z7
+	VFMADD231PS  (CX)(R14*1), Z9, Z8
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, R12
+	CMPQ         AX, R13
+	JNE          loop
+
+done:
+	MOVQ    dw+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VMOVUPS Z8, 512(AX)
+	VZEROUPPER
+	RET
+
+// func sparseAddBlock8AVX2(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseAddBlock8AVX2(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ taps+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+	LEAQ (DX)(BX*4), BX
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x05, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Y0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+
+tap:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	ADDQ        $0x20, R10
+	ADDQ        $0x04, R11
+	CMPQ        R11, BX
+	JNE         tap
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddBlock16AVX2(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseAddBlock16AVX2(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ taps+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+	LEAQ (DX)(BX*4), BX
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x06, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Y0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+
+tap:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	ADDQ        $0x40, R10
+	ADDQ        $0x04, R11
+	CMPQ        R11, BX
+	JNE         tap
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddBlock16AVX512(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseAddBlock16AVX512(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ taps+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+	LEAQ (DX)(BX*4), BX
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x06, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Z0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+
+tap:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	ADDQ        $0x40, R10
+	ADDQ        $0x04, R11
+	CMPQ        R11, BX
+	JNE         tap
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET

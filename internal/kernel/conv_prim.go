@@ -123,6 +123,38 @@ func sparseAddGeneric(dx, w []float32, rows []int32, kw int, pos []int32, g []fl
 	}
 }
 
+// sparseDotBlockGeneric computes, for t < len(off), c < cb (8 or 16) and
+// j = 0 … len(pos)−1 in order,
+//
+//	dw[t·cb + c] += g[j] · x[(pos[j] + off[t])·cb + c]
+func sparseDotBlockGeneric(dw, x []float32, off, pos []int32, g []float32, cb int) {
+	for t, o := range off {
+		d := dw[t*cb : (t+1)*cb]
+		for j, p := range pos {
+			at := int(p+o) * cb
+			for c, v := range x[at : at+cb] {
+				d[c] += float32(g[j] * v)
+			}
+		}
+	}
+}
+
+// sparseAddBlockGeneric computes, for j = 0 … len(pos)−1 in order, t < len(off)
+// and c < cb (8 or 16),
+//
+//	dx[(pos[j] + off[t])·cb + c] += g[j] · w[t·cb + c]
+func sparseAddBlockGeneric(dx, w []float32, off, pos []int32, g []float32, cb int) {
+	for j, p := range pos {
+		for t, o := range off {
+			at := int(p+o) * cb
+			d := dx[at : at+cb]
+			for c, v := range w[t*cb : (t+1)*cb] {
+				d[c] += float32(g[j] * v)
+			}
+		}
+	}
+}
+
 // int32AsFloat views int32 values as float32 bit patterns, to be moved only.
 func int32AsFloat(x []int32) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))

@@ -140,3 +140,192 @@ func sparseDot9AVX2(dw *float32, ldw int, x *float32, rows *int32, kw int, pos *
 //
 //go:noescape
 func sparseAddAVX2(dx *float32, w *float32, ldw int, rows *int32, nr int, kw int, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x1AVX2 computes, for t < 1, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x1AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x2AVX2 computes, for t < 2, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x2AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x3AVX2 computes, for t < 3, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x3AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x4AVX2 computes, for t < 4, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x4AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x5AVX2 computes, for t < 5, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x5AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x6AVX2 computes, for t < 6, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x6AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x7AVX2 computes, for t < 7, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x7AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x8AVX2 computes, for t < 8, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x8AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock8x9AVX2 computes, for t < 9, c < 8 and j = 0 … n-1 in order,
+//
+//	dw[t*8+c] += grad[j] * x[(pos[j]+off[t])*8+c]
+//
+//go:noescape
+func sparseDotBlock8x9AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x1AVX2 computes, for t < 1, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x1AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x2AVX2 computes, for t < 2, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x2AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x3AVX2 computes, for t < 3, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x3AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x4AVX2 computes, for t < 4, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x4AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x5AVX2 computes, for t < 5, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x5AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x6AVX2 computes, for t < 6, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x6AVX2(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x1AVX512 computes, for t < 1, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x1AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x2AVX512 computes, for t < 2, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x2AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x3AVX512 computes, for t < 3, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x3AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x4AVX512 computes, for t < 4, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x4AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x5AVX512 computes, for t < 5, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x5AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x6AVX512 computes, for t < 6, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x6AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x7AVX512 computes, for t < 7, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x7AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x8AVX512 computes, for t < 8, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x8AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseDotBlock16x9AVX512 computes, for t < 9, c < 16 and j = 0 … n-1 in order,
+//
+//	dw[t*16+c] += grad[j] * x[(pos[j]+off[t])*16+c]
+//
+//go:noescape
+func sparseDotBlock16x9AVX512(dw *float32, x *float32, off *int32, pos *int32, grad *float32, n int)
+
+// sparseAddBlock8AVX2 computes, for j = 0 … n-1 in order (n ≥ 1), t < taps (taps ≥ 1) and c < 8,
+//
+//	dx[(pos[j]+off[t])*8+c] += grad[j] * w[t*8+c]
+//
+//go:noescape
+func sparseAddBlock8AVX2(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+
+// sparseAddBlock16AVX2 computes, for j = 0 … n-1 in order (n ≥ 1), t < taps (taps ≥ 1) and c < 16,
+//
+//	dx[(pos[j]+off[t])*16+c] += grad[j] * w[t*16+c]
+//
+//go:noescape
+func sparseAddBlock16AVX2(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+
+// sparseAddBlock16AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), t < taps (taps ≥ 1) and c < 16,
+//
+//	dx[(pos[j]+off[t])*16+c] += grad[j] * w[t*16+c]
+//
+//go:noescape
+func sparseAddBlock16AVX512(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)

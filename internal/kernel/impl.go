@@ -30,6 +30,9 @@ type impl struct {
 	sparseDot     func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
 	sparseAdd     func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
 
+	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
+	sparseAddBlock func(dx, w []float32, off, pos []int32, g []float32, cb int)
+
 	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
 	packRows  func(dst, b []float32, ldb, k, n int)
 	packCols  func(dst, b []float32, ldb, k, n int)
@@ -72,6 +75,9 @@ var generic = impl{
 	foldMax:   foldMaxGeneric,
 	sparseDot: sparseDotGeneric,
 	sparseAdd: sparseAddGeneric,
+
+	sparseDotBlock: sparseDotBlockGeneric,
+	sparseAddBlock: sparseAddBlockGeneric,
 
 	gemmPanel: gemmPanelGeneric,
 	packRows:  packRowsGeneric,

@@ -37,6 +37,8 @@ func newAVX2() *impl {
 	im.foldMax = foldMax8
 	im.sparseDot = sparseDot8
 	im.sparseAdd = sparseAdd8
+	im.sparseDotBlock = sparseDotBlockAVX2
+	im.sparseAddBlock = sparseAddBlockAVX2
 	im.gemmPanel = gemmPanelAVX2
 	im.packCols = packCols8
 	im.packTrans = packTrans8
@@ -58,6 +60,8 @@ func newAVX512() *impl {
 	im.peak = func(n int) int { peakAVX512(n); return n * 16 * 16 * 2 }
 	im.tile16 = 10
 	im.indexed = indexedAVX512
+	im.sparseDotBlock = sparseDotBlockAVX512
+	im.sparseAddBlock = sparseAddBlockAVX512
 	im.gemmPanel = gemmPanelAVX512
 	return &im
 }

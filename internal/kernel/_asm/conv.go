@@ -12,4 +12,5 @@ func convGroup() {
 		sparseDot(rows, table)
 	}
 	sparseAdd(table)
+	sparseBlocks()
 }

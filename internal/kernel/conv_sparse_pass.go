@@ -1,0 +1,131 @@
+package kernel
+
+// byChannels reports whether input channels fill vectors of 8 better than the
+// taps of a kernel row do.
+func (c *Conv) byChannels() bool {
+	kw := c.shape.Kernel[2]
+	if c.shape.Dilation[2] > 1 {
+		kw = 1
+	}
+	in := c.shape.In
+	return in*roundUp(kw, 8) > kw*roundUp(in, 8)
+}
+
+// sparseByRows holds the taps of a kernel row in a vector. For the weight
+// gradient, slabs come before channels: a slab of the input stays in the
+// second-level cache.
+func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
+	rows, kw := c.rows, c.shape.Kernel[2]
+	if c.shape.Dilation[2] > 1 {
+		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbours
+	}
+	x = c.padInput(x, s)
+	for z := range c.pooled[0] {
+		for o := range c.shape.Out {
+			pos, g := c.slab(s.sparse, o, z)
+			active.sparseDot(dw[o*c.taps:(o+1)*c.taps], x, rows, kw, pos, g)
+		}
+	}
+	if dx == nil {
+		return
+	}
+	if s.sparse.dx == nil {
+		s.sparse.dx = make([]float32, c.shape.In*volume(c.padded)+sparseSlack)
+	}
+	clear(s.sparse.dx)
+	for o := range c.shape.Out {
+		pos, g := c.all(s.sparse, o)
+		active.sparseAdd(s.sparse.dx, w[o*c.taps:(o+1)*c.taps], rows, kw, pos, g)
+	}
+	copyOut(dx, c.shape.Size, s.sparse.dx, c.padded, c.shape.Pad, c.shape.In)
+}
+
+// sparseByChannels holds input channels in a vector: input and gradients are
+// laid out with channels last for it, in blocks of 16 or 8.
+func (c *Conv) sparseByChannels(dw, dx, x, w []float32, s *ConvScratch) {
+	p, k := s.sparse, volume(c.shape.Kernel)
+	if p.xc == nil {
+		p.xc = make([]float32, roundUp(c.shape.In, 8)*volume(c.padded))
+		p.dwc = make([]float32, lanes*c.shape.Out*k)
+	}
+	if dx != nil && p.dxc == nil {
+		p.dxc = make([]float32, lanes*volume(c.padded))
+		p.wc = make([]float32, lanes*k)
+	}
+	for c0 := 0; c0 < c.shape.In; c0 += lanes {
+		c.weightSparse(dw, x, c0, p)
+		if dx != nil {
+			c.inputSparse(dx, w, c0, p)
+		}
+	}
+}
+
+// weightSparse adds the weight gradients of the input channels from c0 on.
+func (c *Conv) weightSparse(dw, x []float32, c0 int, p *sparseScratch) {
+	k := volume(c.shape.Kernel)
+	cb := blockWidth(c0, c.shape.In)
+	used := min(cb, c.shape.In-c0)
+	xc := p.xc[c0*volume(c.padded):]
+	c.eachRun(func(at, from, n int) {
+		active.block(xc[at*cb:], x[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), n, cb, used)
+	})
+	for o := range c.shape.Out {
+		active.block(p.dwc[o*k*cb:], dw[o*c.taps+c0*k:], k, k, cb, used)
+	}
+	for z := range c.pooled[0] {
+		for o := range c.shape.Out {
+			pos, g := c.slab(p, o, z)
+			active.sparseDotBlock(p.dwc[o*k*cb:(o+1)*k*cb], xc, c.off[:k], pos, g, cb)
+		}
+	}
+	for o := range c.shape.Out {
+		active.unblock(dw[o*c.taps+c0*k:], k, p.dwc[o*k*cb:], k, cb, used)
+	}
+}
+
+// inputSparse sets the input gradients of the input channels from c0 on.
+func (c *Conv) inputSparse(dx, w []float32, c0 int, p *sparseScratch) {
+	k := volume(c.shape.Kernel)
+	cb := blockWidth(c0, c.shape.In)
+	used := min(cb, c.shape.In-c0)
+	dxc := p.dxc[:volume(c.padded)*cb]
+	clear(dxc)
+	for o := range c.shape.Out {
+		pos, g := c.all(p, o)
+		active.block(p.wc, w[o*c.taps+c0*k:], k, k, cb, used)
+		active.sparseAddBlock(dxc, p.wc[:k*cb], c.off[:k], pos, g, cb)
+	}
+	c.eachRun(func(at, from, n int) {
+		active.unblock(dx[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), dxc[at*cb:], n, cb, used)
+	})
+}
+
+// eachRun calls f for every run of positions that lie together both in the
+// padded and in the plain input of a channel.
+func (c *Conv) eachRun(f func(at, from, n int)) {
+	if c.shape.Pad == [3]int{} {
+		f(0, 0, volume(c.shape.Size))
+		return
+	}
+	size, pad := c.shape.Size, c.shape.Pad
+	for d := range size[0] {
+		for h := range size[1] {
+			at := ((d+pad[0])*c.padded[1]+h+pad[1])*c.padded[2] + pad[2]
+			f(at, (d*size[1]+h)*size[2], size[2])
+		}
+	}
+}
+
+// copyOut copies the interior of src [ch, srcSize], at offset lo, to dst
+// [ch, size].
+func copyOut(dst []float32, size [3]int, src []float32, srcSize, lo [3]int, ch int) {
+	for ci := range ch {
+		for d := range size[0] {
+			for h := range size[1] {
+				from := ((ci*srcSize[0]+d+lo[0])*srcSize[1]+h+lo[1])*srcSize[2] + lo[2]
+				at := ((ci*size[0]+d)*size[1] + h) * size[2]
+				copy(dst[at:at+size[2]], src[from:from+size[2]])
+			}
+		}
+	}
+}

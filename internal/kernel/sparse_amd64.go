@@ -1,0 +1,102 @@
+//go:build !purego
+
+package kernel
+
+// sparseDots are the variants for 1 … 9 kernel rows at a time.
+var sparseDots = [...]func(dw *float32, ldw int, x *float32, rows *int32, kw int, pos *int32, grad *float32, n int){
+	sparseDot1AVX2, sparseDot2AVX2, sparseDot3AVX2, sparseDot4AVX2, sparseDot5AVX2,
+	sparseDot6AVX2, sparseDot7AVX2, sparseDot8AVX2, sparseDot9AVX2,
+}
+
+// sparseDot8 is sparseDotGeneric in chunks of 8 taps and groups of up to 9
+// kernel rows of about equal size.
+func sparseDot8(dw, x []float32, rows []int32, kw int, pos []int32, g []float32) {
+	if len(pos) == 0 {
+		return
+	}
+	groups := (len(rows) + len(sparseDots) - 1) / len(sparseDots)
+	for l := 0; l < kw; l += 8 {
+		for i := range groups {
+			r, next := i*len(rows)/groups, (i+1)*len(rows)/groups
+			sparseDots[next-r-1](&dw[r*kw+l], kw, &x[l], &rows[r], min(8, kw-l), &pos[0], &g[0], len(pos))
+		}
+	}
+}
+
+// sparseAdd8 is sparseAddGeneric. Rows of more than 8 taps are done in chunks,
+// winner by winner to keep the order.
+func sparseAdd8(dx, w []float32, rows []int32, kw int, pos []int32, g []float32) {
+	if len(pos) == 0 {
+		return
+	}
+	if kw <= 8 {
+		sparseAddAVX2(&dx[0], &w[0], kw, &rows[0], len(rows), kw, &pos[0], &g[0], len(pos))
+		return
+	}
+	for j := range pos {
+		for l := 0; l < kw; l += 8 {
+			sparseAddAVX2(&dx[l], &w[l], kw, &rows[0], len(rows), min(8, kw-l), &pos[j], &g[j], 1)
+		}
+	}
+}
+
+// sparseBlockFunc is a variant of sparseDotBlock for a fixed number of taps.
+type sparseBlockFunc = func(dw, x *float32, off, pos *int32, grad *float32, n int)
+
+// The variants for 1, 2, … taps at a time.
+var (
+	sparseDots8AVX2 = [...]sparseBlockFunc{sparseDotBlock8x1AVX2, sparseDotBlock8x2AVX2, sparseDotBlock8x3AVX2,
+		sparseDotBlock8x4AVX2, sparseDotBlock8x5AVX2, sparseDotBlock8x6AVX2, sparseDotBlock8x7AVX2, sparseDotBlock8x8AVX2, sparseDotBlock8x9AVX2}
+
+	sparseDots16AVX2 = [...]sparseBlockFunc{sparseDotBlock16x1AVX2, sparseDotBlock16x2AVX2, sparseDotBlock16x3AVX2,
+		sparseDotBlock16x4AVX2, sparseDotBlock16x5AVX2, sparseDotBlock16x6AVX2}
+
+	sparseDots16AVX512 = [...]sparseBlockFunc{sparseDotBlock16x1AVX512, sparseDotBlock16x2AVX512, sparseDotBlock16x3AVX512,
+		sparseDotBlock16x4AVX512, sparseDotBlock16x5AVX512, sparseDotBlock16x6AVX512, sparseDotBlock16x7AVX512, sparseDotBlock16x8AVX512, sparseDotBlock16x9AVX512}
+)
+
+func sparseDotBlockAVX2(dw, x []float32, off, pos []int32, g []float32, cb int) {
+	by := sparseDots8AVX2[:]
+	if cb == 16 {
+		by = sparseDots16AVX2[:]
+	}
+	sparseDotTaps(by, dw, x, off, pos, g, cb)
+}
+
+func sparseDotBlockAVX512(dw, x []float32, off, pos []int32, g []float32, cb int) {
+	by := sparseDots8AVX2[:]
+	if cb == 16 {
+		by = sparseDots16AVX512[:]
+	}
+	sparseDotTaps(by, dw, x, off, pos, g, cb)
+}
+
+// sparseDotTaps is sparseDotBlockGeneric in groups of taps of about equal size.
+func sparseDotTaps(by []sparseBlockFunc, dw, x []float32, off, pos []int32, g []float32, cb int) {
+	if len(pos) == 0 {
+		return
+	}
+	groups := (len(off) + len(by) - 1) / len(by)
+	for i := range groups {
+		t, next := i*len(off)/groups, (i+1)*len(off)/groups
+		by[next-t-1](&dw[t*cb], &x[0], &off[t], &pos[0], &g[0], len(pos))
+	}
+}
+
+func sparseAddBlockAVX2(dx, w []float32, off, pos []int32, g []float32, cb int) {
+	switch {
+	case len(pos) == 0:
+	case cb == 16:
+		sparseAddBlock16AVX2(&dx[0], &w[0], &off[0], len(off), &pos[0], &g[0], len(pos))
+	default:
+		sparseAddBlock8AVX2(&dx[0], &w[0], &off[0], len(off), &pos[0], &g[0], len(pos))
+	}
+}
+
+func sparseAddBlockAVX512(dx, w []float32, off, pos []int32, g []float32, cb int) {
+	if cb == 16 && len(pos) > 0 {
+		sparseAddBlock16AVX512(&dx[0], &w[0], &off[0], len(off), &pos[0], &g[0], len(pos))
+		return
+	}
+	sparseAddBlockAVX2(dx, w, off, pos, g, cb)
+}
