@@ -1,14 +1,12 @@
 package head
 
-import "math"
-
 // fewVotes is up to how many votes an item's likelihood is multiplied out. The
 // products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
 const fewVotes = 16
 
-// few is the loss of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
-// product of rising factorials: one logarithm an item and no other special
-// function. With u_t = 1/(α₀+t), the likelihood of a component and the
+// few returns exp(NLL) of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
+// product of rising factorials, without any special function, and fills g with
+// the gradient of the NLL times scale. With u_t = 1/(α₀+t), the likelihood of a component and the
 // derivative of its logarithm are
 //
 //	p = ∏_i ∏_{t<S_i} (α_i+t) · ∏_{t<m} u_t
@@ -31,7 +29,7 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 		total += float64(x) * like[c]
 	}
 	if g == nil {
-		return math.Log(weight / total)
+		return weight / total
 	}
 	a, b := scale/weight, scale/total
 	ga, rising := g[k:], h.rising
@@ -43,7 +41,7 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 			ga[2*c] = float32(-r * rising[2*c])
 			ga[2*c+1] = float32(-r * rising[2*c+1])
 		}
-		return math.Log(weight / total)
+		return weight / total
 	}
 	for c, x := range w {
 		r := float64(x) * like[c] * b // responsibility
@@ -53,7 +51,7 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 			ga[c*d+i] = float32(-r * q)
 		}
 	}
-	return math.Log(weight / total)
+	return weight / total
 }
 
 // products fills h.like with the likelihood of each component and h.rising

@@ -3,6 +3,8 @@ package head
 import (
 	"fmt"
 	"math"
+
+	"credence/internal/par"
 )
 
 // MaxLogAlpha is the bound |log α| ≤ 20 inside which the loss is accurate.
@@ -40,10 +42,15 @@ type Mixture struct {
 
 	// Scratch of a batch and of an item.
 	exps         []float32 // [N, K·(d+1)]: unnormalised weights and α
-	item         []float64 // raw outputs, then gradient, of one item
-	counts       []float64 // [d]
 	like, rising []float64 // few votes: likelihood [K] and gradient of its log [K·d]
-	work         work
+	long         []longItem
+	works        []*work // one for each worker
+	many         func(worker, p int)
+
+	// The batch in hand, for many.
+	out, grad []float32
+	votes     Counts
+	scale     float64
 }
 
 // NewMixture returns a mixture head, or an error that says which option is
@@ -62,10 +69,9 @@ func NewMixture(o MixtureOptions) (*Mixture, error) {
 	k, d := o.Components, o.Classes
 	h := &Mixture{
 		components: k, classes: d, limit: float32(o.Limit),
-		item: make([]float64, 2*k*(d+1)), counts: make([]float64, d),
 		like: make([]float64, k), rising: make([]float64, k*d),
 	}
-	h.work.grow(k, d)
+	h.many = h.longLoss
 	return h, nil
 }
 
@@ -108,23 +114,45 @@ func (h *Mixture) Loss(grad, out []float32, votes Counts, _ Step) float64 {
 	exps := h.exps[:len(out)]
 	h.exponentials(exps, out)
 	sum, scale := 0.0, 1/float64(voted)
+	product := 1.0 // of inverse likelihoods whose logarithm is not in sum yet
+	long := h.long[:0]
 	for j := range n {
-		s, o, e := votes.Item(j), out[j*width:][:width], exps[j*width:][:width]
-		var g []float32
-		if grad != nil {
-			g = grad[j*width:][:width]
-		}
+		s := votes.Item(j)
+		g := row(grad, j, width)
 		switch m, whole := total(s); {
 		case m == 0:
 			clear(g)
 		case whole && m <= fewVotes:
-			sum += h.few(g, e, s, m, scale)
-			h.turn(g, o)
+			product *= h.few(g, exps[j*width:][:width], s, m, scale)
+			h.turn(g, out[j*width:][:width])
+			if !(product < 1e100) {
+				sum += math.Log(product)
+				product = 1
+			}
 		default:
-			sum += h.many(g, o, s, scale)
+			long = append(long, longItem{at: j})
 		}
 	}
-	return sum * scale
+	h.long = long
+	if len(long) > 0 {
+		h.out, h.grad, h.votes, h.scale = out, grad, votes, scale
+		for len(h.works) < par.Threads() {
+			h.works = append(h.works, newWork(h.components, h.classes))
+		}
+		par.ForWorker((len(long)+longItems-1)/longItems, h.many)
+		for i := range long {
+			sum += long[i].nll
+		}
+	}
+	return (sum + math.Log(product)) * scale
+}
+
+// row returns row j of a matrix of the given width, nil of a nil matrix.
+func row(x []float32, j, width int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[j*width:][:width]
 }
 
 // exponentials fills exps with the weights, unnormalised, and with α, and
@@ -195,25 +223,38 @@ func (h *Mixture) turn(g, out []float32) {
 	}
 }
 
-// many is the loss of an item with many votes or fractional ones, in float64
-// throughout: there the logarithms cost more than the exponentials.
-func (h *Mixture) many(g, out, s []float32, scale float64) float64 {
-	width := h.Outputs()
-	o, og := h.item[:width], h.item[width:]
-	for i, x := range out {
-		o[i] = float64(x)
+// longItem is an item with many votes or fractional ones, and its loss.
+type longItem struct {
+	at  int
+	nll float64
+}
+
+// longItems is how many of them make a piece of work.
+const longItems = 4
+
+// longLoss computes the losses of piece p of the long items, in float64 throughout:
+// there the logarithms cost more than the exponentials.
+func (h *Mixture) longLoss(worker, p int) {
+	width, w := h.Outputs(), h.works[worker]
+	items := h.long[p*longItems : min((p+1)*longItems, len(h.long))]
+	for i := range items {
+		j := items[i].at
+		for i, x := range row(h.out, j, width) {
+			w.out[i] = float64(x)
+		}
+		for i, x := range h.votes.Item(j) {
+			w.counts[i] = float64(x)
+		}
+		og := w.grad
+		g := row(h.grad, j, width)
+		if g == nil {
+			og = nil
+		}
+		items[i].nll = w.nll(og, w.out, w.counts, h.components, float64(h.limit))
+		for i, x := range og {
+			g[i] = float32(x * h.scale)
+		}
 	}
-	for i, x := range s {
-		h.counts[i] = float64(x)
-	}
-	if g == nil {
-		og = nil
-	}
-	nll := h.work.nll(og, o, h.counts, h.components, float64(h.limit))
-	for i, x := range og {
-		g[i] = float32(x * scale)
-	}
-	return nll
 }
 
 // total returns the number of votes and whether all counts are whole. NaN

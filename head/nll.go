@@ -17,20 +17,23 @@ func NLL(grad, outputs, counts []float64) float64 {
 	if k < 1 || k*(d+1) != len(outputs) || grad != nil && len(grad) != len(outputs) {
 		panic("head: NLL: lengths of outputs, counts and grad do not fit")
 	}
-	var w work
-	w.grow(k, d)
-	return w.nll(grad, outputs, counts, k, MaxLogAlpha)
+	return newWork(k, d).nll(grad, outputs, counts, k, MaxLogAlpha)
 }
 
-// work is the scratch of [NLL].
+// work is the scratch of one item in float64.
 type work struct {
-	logp  []float64 // [K] log w_k p_k, up to a constant
-	alpha []float64 // [d]
-	dlogp []float64 // [K, d] ∂ log p_k/∂ log α
+	logp      []float64 // [K] log w_k p_k, up to a constant
+	alpha     []float64 // [d]
+	dlogp     []float64 // [K, d] ∂ log p_k/∂ log α
+	out, grad []float64 // [K·(d+1)]
+	counts    []float64 // [d]
 }
 
-func (w *work) grow(k, d int) {
-	w.logp, w.alpha, w.dlogp = make([]float64, k), make([]float64, d), make([]float64, k*d)
+func newWork(k, d int) *work {
+	return &work{
+		logp: make([]float64, k), alpha: make([]float64, d), dlogp: make([]float64, k*d),
+		out: make([]float64, k*(d+1)), grad: make([]float64, k*(d+1)), counts: make([]float64, d),
+	}
 }
 
 func (w *work) nll(grad, out, s []float64, k int, limit float64) float64 {
@@ -89,7 +92,15 @@ func component(q, alpha, s []float64, m float64) float64 {
 		logp += special.LogRising(a, s[i])
 	}
 	logp -= special.LogRising(a0, m)
+	h0 := 0.0
+	if q != nil {
+		h0 = special.DigammaDiff(a0, m)
+	}
 	for i := range q {
+		if s[i] == 0 {
+			q[i] = -alpha[i] * h0
+			continue
+		}
 		rest := 0.0
 		for j, a := range alpha {
 			if j != i {
