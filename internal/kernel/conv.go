@@ -69,7 +69,6 @@ type Conv struct {
 	off    []int32 // [T + maxTile], see padTable
 	rows   []int32 // [In·KD·KH] off of the first tap in each kernel row
 	rowPos []int32 // [out D · out H] pos of the first position in each output row
-	div    uint64  // ⌈2⁶⁴/out W⌉, see rowOf
 	phases []phase // of the input gradient
 	dyPad  dyPadding
 }
@@ -113,7 +112,6 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 			c.rowPos = append(c.rowPos, int32((d*s.Stride[0]*c.padded[1]+h*s.Stride[1])*c.padded[2]))
 		}
 	}
-	c.div = ^uint64(0)/uint64(c.out[2]) + 1
 	c.planInput()
 	return c, nil
 }

@@ -2909,3 +2909,95 @@ tap:
 	JNZ         winner
 	VZEROUPPER
 	RET
+
+// func winnersAVX2(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, ph int, rowPos *int32, lo int, width int, stride int, compress *uint64) int
+// Requires: AVX, AVX2, POPCNT
+TEXT ·winnersAVX2(SB), NOSPLIT, $0-104
+	MOVQ         pos+0(FP), AX
+	MOVQ         sel+8(FP), CX
+	VPBROADCASTD lo+64(FP), Y0
+	VPBROADCASTD width+72(FP), Y1
+	VPBROADCASTD stride+80(FP), Y2
+	VPCMPEQD     Y3, Y3, Y3
+	MOVQ         grad+16(FP), DX
+	MOVQ         arg+24(FP), BX
+	MOVQ         rowPos+56(FP), SI
+	MOVQ         compress+88(FP), DI
+	XORQ         R8, R8
+
+windows:
+	MOVQ ph+48(FP), R9
+
+row:
+	VPBROADCASTD (SI), Y4
+	MOVQ         n+32(FP), R11
+	XORQ         R10, R10
+	CMPQ         R11, $0x08
+	JL           rest
+
+eight:
+	VMOVDQU   (BX)(R10*4), Y5
+	VMOVUPS   (DX)(R10*4), Y6
+	VPSUBD    Y0, Y5, Y5
+	VPCMPGTD  Y5, Y1, Y7
+	VPCMPGTD  Y3, Y5, Y8
+	VPAND     Y8, Y7, Y7
+	VXORPS    Y8, Y8, Y8
+	VCMPPS    $0x04, Y8, Y6, Y8
+	VANDPS    Y8, Y7, Y7
+	VMOVMSKPS Y7, R12
+	VPMOVZXBD (DI)(R12*8), Y7
+	VPMULLD   Y2, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPERMD    Y5, Y7, Y5
+	VPERMPS   Y6, Y7, Y6
+	VMOVDQU   Y5, (AX)(R8*4)
+	VMOVUPS   Y6, (CX)(R8*4)
+	POPCNTQ   R12, R12
+	ADDQ      R12, R8
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R11
+	CMPQ      R11, $0x08
+	JGE       eight
+
+rest:
+	TESTQ      R11, R11
+	JZ         next
+	LEAQ       tailMasks<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y6
+	VPMASKMOVD (BX)(R10*4), Y6, Y5
+	VMASKMOVPS (DX)(R10*4), Y6, Y6
+	VPSUBD     Y0, Y5, Y5
+	VPCMPGTD   Y5, Y1, Y7
+	VPCMPGTD   Y3, Y5, Y8
+	VPAND      Y8, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VCMPPS     $0x04, Y8, Y6, Y8
+	VANDPS     Y8, Y7, Y7
+	VMOVMSKPS  Y7, R10
+	VPMOVZXBD  (DI)(R10*8), Y7
+	VPMULLD    Y2, Y5, Y5
+	VPADDD     Y4, Y5, Y5
+	VPERMD     Y5, Y7, Y5
+	VPERMPS    Y6, Y7, Y6
+	VMOVDQU    Y5, (AX)(R8*4)
+	VMOVUPS    Y6, (CX)(R8*4)
+	POPCNTQ    R10, R10
+	ADDQ       R10, R8
+
+next:
+	ADDQ   $0x04, SI
+	VPADDD Y1, Y0, Y0
+	DECQ   R9
+	JNZ    row
+	MOVQ   n+32(FP), R9
+	LEAQ   (BX)(R9*4), BX
+	LEAQ   (DX)(R9*4), DX
+	MOVQ   nz+40(FP), R9
+	DECQ   R9
+	MOVQ   R9, nz+40(FP)
+	JNZ    windows
+	MOVQ   R8, ret+96(FP)
+	VZEROUPPER
+	RET

@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // sparseSlack is how far sparseAdd may write behind a kernel row.
 const sparseSlack = 16
@@ -11,13 +8,9 @@ const sparseSlack = 16
 // sparseScratch is the working memory of GradSparse. n is the number of pooled
 // positions of a channel, slabs the pooled depth.
 type sparseScratch struct {
-	pos []int32   // [Out, n] where the winners' windows begin, in scan order
-	g   []float32 // [Out, n] their gradients
+	pos []int32   // [Out, n] where the winners' windows begin, in scan order; 8 more
+	g   []float32 // [Out, n] their gradients; 8 more
 	end []int32   // [Out, slabs] end of each slab in the lists
-
-	rowPos []int32   // [output rows of a slab, pooled W] winners by row
-	rowG   []float32 // the same
-	count  []int32   // [output rows of a slab]
 
 	dx []float32 // padded input gradient
 
@@ -27,14 +20,11 @@ type sparseScratch struct {
 }
 
 func (c *Conv) newSparseScratch() *sparseScratch {
-	n, rows := volume(c.pooled), c.pool[0]*c.out[1]
+	n := c.shape.Out*volume(c.pooled) + 8
 	return &sparseScratch{
-		pos:    make([]int32, c.shape.Out*n),
-		g:      make([]float32, c.shape.Out*n),
-		end:    make([]int32, c.shape.Out*c.pooled[0]),
-		rowPos: make([]int32, rows*c.pooled[2]),
-		rowG:   make([]float32, rows*c.pooled[2]),
-		count:  make([]int32, rows),
+		pos: make([]int32, n),
+		g:   make([]float32, n),
+		end: make([]int32, c.shape.Out*c.pooled[0]),
 	}
 }
 
@@ -85,38 +75,56 @@ func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, 
 }
 
 // winners lists the positions of channel o through which a gradient passes, in
-// scan order. The windows of one pooled row are met in the order of their
-// positions, so it is enough to collect the winners of a slab of windows by
-// output row and to join the rows. Zeros are stored and overwritten: whether a
-// gradient is zero cannot be predicted.
+// scan order: for each output row in order it looks through the windows that
+// cover it. The windows of a pooled row come in the order of their positions.
 func (c *Conv) winners(o int, g []float32, arg []int32, s *sparseScratch) {
 	n, slab := len(g), len(g)/c.pooled[0]
-	pos, gs := s.pos[o*n:(o+1)*n], s.g[o*n:(o+1)*n]
-	width, pitch, stride := int32(c.out[2]), c.pooled[2], int32(c.shape.Stride[2])
-	count := s.count
+	pos, gs := s.pos[o*n:], s.g[o*n:]
 	m := 0
 	for z := range c.pooled[0] {
-		clear(count)
-		row0 := z * len(count)
-		at := arg[z*slab : (z+1)*slab]
-		for j, v := range g[z*slab : (z+1)*slab] {
-			row := c.rowOf(at[j])
-			r := row - row0
-			k := count[r]
-			s.rowPos[r*pitch+int(k)] = c.rowPos[row] + (at[j]-int32(row)*width)*stride
-			s.rowG[r*pitch+int(k)] = v
-			u := math.Float32bits(v) << 1 // zero for both zeros
-			count[r] = k + int32((u|-u)>>31)
-		}
-		for r, k := range count {
-			for j := r * pitch; j < r*pitch+int(k); j++ {
-				pos[m], gs[m] = s.rowPos[j], s.rowG[j]
-				m++
-			}
+		gz, az := g[z*slab:(z+1)*slab], arg[z*slab:(z+1)*slab]
+		for d := z * c.pool[0]; d < (z+1)*c.pool[0]; d++ {
+			row := d * c.out[1]
+			m += active.winners(pos[m:], gs[m:], gz, az, c.pooled[2], c.pooled[1], c.pool[1],
+				c.rowPos[row:], row*c.out[2], c.out[2], c.shape.Stride[2])
 		}
 		s.end[o*c.pooled[0]+z] = int32(m)
 	}
 }
+
+// winnersGeneric computes, for z < nz and h < ph with r = z·ph + h, and j < n, in
+// order,
+//
+//	l = arg[z·n + j] − (lo + r·width)
+//	if 0 ≤ l < width and g[z·n + j] ≠ 0:  pos[m], sel[m] = rowPos[r] + l·stride, g[z·n + j];  m++
+//
+// and returns m. It may write up to 8 elements beyond. Whether an element counts
+// cannot be predicted: it is stored, and overwritten by the next if not.
+func winnersGeneric(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
+	m := 0
+	for z := range nz {
+		gz, az := g[z*n:(z+1)*n], arg[z*n:(z+1)*n]
+		for h := range ph {
+			r := z*ph + h
+			first, base := int32(lo+r*width), rowPos[r]
+			for j, v := range gz {
+				l := az[j] - first
+				pos[m], sel[m] = base+l*int32(stride), v
+				m += int(inRange(l, int32(width)) & nonZero(v))
+			}
+		}
+	}
+	return m
+}
+
+// nonZero returns 1 if v is not zero, without a branch.
+func nonZero(v float32) int32 {
+	u := math.Float32bits(v) << 1
+	return int32((u | -u) >> 31)
+}
+
+// inRange returns 1 if 0 ≤ l < n, without a branch.
+func inRange(l, n int32) int32 { return int32(uint32(^l&(l-n)) >> 31) }
 
 // slab returns the winners of channel o in slab z.
 func (c *Conv) slab(s *sparseScratch, o, z int) (pos []int32, g []float32) {
@@ -133,15 +141,4 @@ func (c *Conv) all(s *sparseScratch, o int) (pos []int32, g []float32) {
 	n := volume(c.pooled)
 	m := int(s.end[(o+1)*c.pooled[0]-1])
 	return s.pos[o*n : o*n+m], s.g[o*n : o*n+m]
-}
-
-// rowOf returns p / out W. Multiplying by ⌈2⁶⁴/d⌉ and keeping the upper half
-// divides any 32-bit number exactly (Lemire, Kaser & Kurz 2019); d = 1 does not
-// fit 64 bits.
-func (c *Conv) rowOf(p int32) int {
-	if c.div == 0 {
-		return int(p)
-	}
-	hi, _ := bits.Mul64(uint64(uint32(p)), c.div)
-	return int(hi)
 }

@@ -329,3 +329,13 @@ func sparseAddBlock16AVX2(dx *float32, w *float32, off *int32, taps int, pos *in
 //
 //go:noescape
 func sparseAddBlock16AVX512(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
+
+// winnersAVX2 computes, for z < nz and h < ph with r = z*ph+h, and j < n, in order (none of them 0),
+//
+//	l = arg[z*n+j] - (lo + r*width)
+//	if 0 <= l && l < width && grad[z*n+j] != 0 { pos[m], sel[m] = rowPos[r]+l*stride, grad[z*n+j]; m++ }
+//
+// and returns m. It writes up to 8 elements beyond. Row k of compress has the places of the ones of k as bytes.
+//
+//go:noescape
+func winnersAVX2(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, ph int, rowPos *int32, lo int, width int, stride int, compress *uint64) int

@@ -30,6 +30,7 @@ type impl struct {
 	sparseDot     func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
 	sparseAdd     func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
 
+	winners        func(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
 	sparseAddBlock func(dx, w []float32, off, pos []int32, g []float32, cb int)
 
@@ -76,6 +77,7 @@ var generic = impl{
 	sparseDot: sparseDotGeneric,
 	sparseAdd: sparseAddGeneric,
 
+	winners:        winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric,
 	sparseAddBlock: sparseAddBlockGeneric,
 

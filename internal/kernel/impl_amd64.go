@@ -37,6 +37,7 @@ func newAVX2() *impl {
 	im.foldMax = foldMax8
 	im.sparseDot = sparseDot8
 	im.sparseAdd = sparseAdd8
+	im.winners = winners8
 	im.sparseDotBlock = sparseDotBlockAVX2
 	im.sparseAddBlock = sparseAddBlockAVX2
 	im.gemmPanel = gemmPanelAVX2

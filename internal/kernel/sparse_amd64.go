@@ -2,6 +2,24 @@
 
 package kernel
 
+// compress holds, for each 8-bit mask, the places of its ones as bytes.
+var compress = func() (t [256]uint64) {
+	for k := range t {
+		n := 0
+		for i := range 8 {
+			if k>>i&1 != 0 {
+				t[k] |= uint64(i) << n
+				n += 8
+			}
+		}
+	}
+	return t
+}()
+
+func winners8(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int {
+	return winnersAVX2(&pos[0], &sel[0], &g[0], &arg[0], n, nz, ph, &rowPos[0], lo, width, stride, &compress[0])
+}
+
 // sparseDots are the variants for 1 … 9 kernel rows at a time.
 var sparseDots = [...]func(dw *float32, ldw int, x *float32, rows *int32, kw int, pos *int32, grad *float32, n int){
 	sparseDot1AVX2, sparseDot2AVX2, sparseDot3AVX2, sparseDot4AVX2, sparseDot5AVX2,

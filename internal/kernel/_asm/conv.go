@@ -13,4 +13,5 @@ func convGroup() {
 	}
 	sparseAdd(table)
 	sparseBlocks()
+	winners(table)
 }
