@@ -37,6 +37,16 @@ func gemmPanelRows(by []gemmFunc, c []float32, ldc int, a []float32, rs, ks int,
 	}
 }
 
+// packRows8 is packRowsGeneric panel by panel.
+func packRows8(dst, b []float32, ldb, k, n int) {
+	if k == 0 {
+		return
+	}
+	for j := 0; j < n; j += lanes {
+		packPanelAVX2(&dst[j*k], &b[j], ldb, k, min(lanes, n-j))
+	}
+}
+
 // packCols8 is packColsGeneric by transposed blocks.
 func packCols8(dst, b []float32, ldb, k, n int) {
 	for j := 0; j < n; j += lanes {

@@ -4,6 +4,75 @@
 
 #include "textflag.h"
 
+DATA tailMasks<>+0(SB)/4, $0xffffffff
+DATA tailMasks<>+4(SB)/4, $0xffffffff
+DATA tailMasks<>+8(SB)/4, $0xffffffff
+DATA tailMasks<>+12(SB)/4, $0xffffffff
+DATA tailMasks<>+16(SB)/4, $0xffffffff
+DATA tailMasks<>+20(SB)/4, $0xffffffff
+DATA tailMasks<>+24(SB)/4, $0xffffffff
+DATA tailMasks<>+28(SB)/4, $0xffffffff
+DATA tailMasks<>+32(SB)/4, $0x00000000
+DATA tailMasks<>+36(SB)/4, $0x00000000
+DATA tailMasks<>+40(SB)/4, $0x00000000
+DATA tailMasks<>+44(SB)/4, $0x00000000
+DATA tailMasks<>+48(SB)/4, $0x00000000
+DATA tailMasks<>+52(SB)/4, $0x00000000
+DATA tailMasks<>+56(SB)/4, $0x00000000
+DATA tailMasks<>+60(SB)/4, $0x00000000
+GLOBL tailMasks<>(SB), RODATA|NOPTR, $64
+
+// func packPanelAVX2(dst *float32, src *float32, lds int, k int, n int)
+// Requires: AVX, CMOV
+TEXT ·packPanelAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lds+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ n+32(FP), SI
+	SHLQ $0x02, DX
+	CMPQ SI, $0x10
+	JNE  narrow
+
+wide:
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x40, AX
+	DECQ    BX
+	JNZ     wide
+	VZEROUPPER
+	RET
+
+narrow:
+	MOVQ    $0x00000008, DI
+	CMPQ    SI, DI
+	CMOVQLT SI, DI
+	XORQ    R8, R8
+	LEAQ    -8(SI), SI
+	TESTQ   SI, SI
+	CMOVQLT R8, SI
+	LEAQ    tailMasks<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 32(R8)(DI*4), Y2
+	LEAQ    tailMasks<>+0(SB), DI
+	NEGQ    SI
+	VMOVUPS 32(DI)(SI*4), Y3
+
+masked:
+	VMASKMOVPS (CX), Y2, Y0
+	VMASKMOVPS 32(CX), Y3, Y1
+	VMOVUPS    Y0, (AX)
+	VMOVUPS    Y1, 32(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x40, AX
+	DECQ       BX
+	JNZ        masked
+	VZEROUPPER
+	RET
+
 // func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
 TEXT ·gemm1AVX2(SB), NOSPLIT, $0-72

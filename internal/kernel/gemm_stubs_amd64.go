@@ -4,6 +4,13 @@
 
 package kernel
 
+// packPanelAVX2 computes, for p < k (k ≥ 1) and j < 16, with n from 1 to 16,
+//
+//	dst[p*16+j] = j < n ? src[p*lds+j] : 0
+//
+//go:noescape
+func packPanelAVX2(dst *float32, src *float32, lds int, k int, n int)
+
 // gemm1AVX2 computes, for i < m (a multiple of 1) and j < 16,
 //
 //	c[i*ldc+j] = (bias ? bias[j] : c[i*ldc+j]) + Σ_{p<k} a[i*rs+p*ks] * b[p*16+j]

@@ -41,6 +41,7 @@ func newAVX2() *impl {
 	im.sparseDotBlock = sparseDotBlockAVX2
 	im.sparseAddBlock = sparseAddBlockAVX2
 	im.gemmPanel = gemmPanelAVX2
+	im.packRows = packRows8
 	im.packCols = packCols8
 	im.packTrans = packTrans8
 	im.add, im.mul, im.scale, im.axpy = add8, mul8, scale8, axpy8

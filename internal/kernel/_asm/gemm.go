@@ -9,6 +9,7 @@ import (
 )
 
 func gemmGroup() {
+	packPanel(maskTable())
 	for rows := 1; rows <= 6; rows++ {
 		gemmAVX2(rows)
 	}
