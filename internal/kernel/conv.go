@@ -143,6 +143,7 @@ type ConvScratch struct {
 	x     []float32 // padded input, or its gradient; the border stays zero
 	dy    []float32 // padded output gradient; the border stays zero
 	pos   []int32   // [strip] positions
+	at    []int32   // [strip] where their results go
 	strip []float32 // [strip][16]
 	dw    []float32 // [T][16]
 	best  []float32 // [pooled positions][16]
@@ -159,6 +160,7 @@ func (c *Conv) NewScratch() *ConvScratch {
 	strip := c.stripLen() + maxTile
 	s := &ConvScratch{
 		pos:   make([]int32, strip),
+		at:    make([]int32, strip),
 		strip: make([]float32, strip*lanes),
 	}
 	if c.shape.Pad != [3]int{} {

@@ -18,6 +18,41 @@ func indexedAVX512(out, bias, x []float32, a, b []int32, v []float32, cb int) {
 	}
 }
 
+// indexedRowsFunc is a variant of indexedRows for a number of channels.
+type indexedRowsFunc = func(out *float32, ldo int, bias, x *float32, a, o *int32, na int, b *int32, nb int, w *float32)
+
+// The variants for 1 … 6 channels.
+var (
+	rowsAVX2 = [maxRowChannels]indexedRowsFunc{indexedRows1AVX2, indexedRows2AVX2, indexedRows3AVX2,
+		indexedRows4AVX2, indexedRows5AVX2, indexedRows6AVX2}
+
+	rowsAVX512 = [maxRowChannels]indexedRowsFunc{indexedRows1AVX512, indexedRows2AVX512, indexedRows3AVX512,
+		indexedRows4AVX512, indexedRows5AVX512, indexedRows6AVX512}
+)
+
+func rowTileAVX2(channels, _ int) int {
+	return [maxRowChannels]int{10, 6, 4, 3, 2, 2}[channels-1]
+}
+
+func rowTileAVX512(channels, run int) int {
+	if run == 8 {
+		return rowTileAVX2(channels, run)
+	}
+	return [maxRowChannels]int{10, 10, 8, 6, 4, 4}[channels-1]
+}
+
+func indexedRowsAVX2(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, _ int) {
+	rowsAVX2[channels-1](&out[0], ldo, &bias[0], &x[0], &a[0], &o[0], len(a), first(b), len(b), first(w))
+}
+
+func indexedRowsAVX512(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, run int) {
+	rows := &rowsAVX512
+	if run == 8 {
+		rows = &rowsAVX2
+	}
+	rows[channels-1](&out[0], ldo, &bias[0], &x[0], &a[0], &o[0], len(a), first(b), len(b), first(w))
+}
+
 // unblock8 is unblockGeneric in groups of 8 channels.
 func unblock8(dst []float32, ld int, src []float32, n, cb, lanes int) {
 	if n < 8 {

@@ -357,6 +357,1493 @@ done:
 	VZEROUPPER
 	RET
 
+// func indexedRows1AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, FMA3
+TEXT ·indexedRows1AVX2(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x0a, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), R12
+	MOVQ         a+32(FP), R13
+	MOVLQSX      (R13), AX
+	LEAQ         (R12)(AX*4), AX
+	MOVLQSX      4(R13), CX
+	LEAQ         (R12)(CX*4), CX
+	MOVLQSX      8(R13), DX
+	LEAQ         (R12)(DX*4), DX
+	MOVLQSX      12(R13), BX
+	LEAQ         (R12)(BX*4), BX
+	MOVLQSX      16(R13), SI
+	LEAQ         (R12)(SI*4), SI
+	MOVLQSX      20(R13), DI
+	LEAQ         (R12)(DI*4), DI
+	MOVLQSX      24(R13), R8
+	LEAQ         (R12)(R8*4), R8
+	MOVLQSX      28(R13), R9
+	LEAQ         (R12)(R9*4), R9
+	MOVLQSX      32(R13), R10
+	LEAQ         (R12)(R10*4), R10
+	MOVLQSX      36(R13), R11
+	LEAQ         (R12)(R11*4), R11
+	ADDQ         $0x28, R13
+	MOVQ         R13, a+32(FP)
+	MOVQ         bias+16(FP), R12
+	VBROADCASTSS (R12), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y3
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y5
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y0, Y7
+	VMOVAPS      Y0, Y8
+	VMOVAPS      Y0, Y9
+	MOVQ         b+56(FP), R12
+	MOVQ         w+72(FP), R13
+	MOVQ         nb+64(FP), R14
+	TESTQ        R14, R14
+	JZ           store
+	LEAQ         (R12)(R14*4), R14
+
+loop:
+	MOVLQSX      (R12), R15
+	VBROADCASTSS (R13), Y10
+	VFMADD231PS  (AX)(R15*4), Y10, Y0
+	VFMADD231PS  (CX)(R15*4), Y10, Y1
+	VFMADD231PS  (DX)(R15*4), Y10, Y2
+	VFMADD231PS  (BX)(R15*4), Y10, Y3
+	VFMADD231PS  (SI)(R15*4), Y10, Y4
+	VFMADD231PS  (DI)(R15*4), Y10, Y5
+	VFMADD231PS  (R8)(R15*4), Y10, Y6
+	VFMADD231PS  (R9)(R15*4), Y10, Y7
+	VFMADD231PS  (R10)(R15*4), Y10, Y8
+	VFMADD231PS  (R11)(R15*4), Y10, Y9
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R12
+	CMPQ         R12, R14
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), CX
+	MOVLQSX (CX), DX
+	VMOVUPS Y0, (AX)(DX*4)
+	MOVLQSX 4(CX), DX
+	VMOVUPS Y1, (AX)(DX*4)
+	MOVLQSX 8(CX), DX
+	VMOVUPS Y2, (AX)(DX*4)
+	MOVLQSX 12(CX), DX
+	VMOVUPS Y3, (AX)(DX*4)
+	MOVLQSX 16(CX), DX
+	VMOVUPS Y4, (AX)(DX*4)
+	MOVLQSX 20(CX), DX
+	VMOVUPS Y5, (AX)(DX*4)
+	MOVLQSX 24(CX), DX
+	VMOVUPS Y6, (AX)(DX*4)
+	MOVLQSX 28(CX), DX
+	VMOVUPS Y7, (AX)(DX*4)
+	MOVLQSX 32(CX), DX
+	VMOVUPS Y8, (AX)(DX*4)
+	MOVLQSX 36(CX), DX
+	VMOVUPS Y9, (AX)(DX*4)
+	ADDQ    $0x28, CX
+	MOVQ    CX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows2AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, FMA3
+TEXT ·indexedRows2AVX2(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x06, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), R8
+	MOVQ         a+32(FP), R9
+	MOVLQSX      (R9), AX
+	LEAQ         (R8)(AX*4), AX
+	MOVLQSX      4(R9), CX
+	LEAQ         (R8)(CX*4), CX
+	MOVLQSX      8(R9), DX
+	LEAQ         (R8)(DX*4), DX
+	MOVLQSX      12(R9), BX
+	LEAQ         (R8)(BX*4), BX
+	MOVLQSX      16(R9), SI
+	LEAQ         (R8)(SI*4), SI
+	MOVLQSX      20(R9), DI
+	LEAQ         (R8)(DI*4), DI
+	ADDQ         $0x18, R9
+	MOVQ         R9, a+32(FP)
+	MOVQ         bias+16(FP), R8
+	VBROADCASTSS (R8), Y0
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y0, Y8
+	VMOVAPS      Y0, Y10
+	VBROADCASTSS 4(R8), Y1
+	VMOVAPS      Y1, Y3
+	VMOVAPS      Y1, Y5
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y1, Y9
+	VMOVAPS      Y1, Y11
+	MOVQ         b+56(FP), R8
+	MOVQ         w+72(FP), R9
+	MOVQ         nb+64(FP), R10
+	TESTQ        R10, R10
+	JZ           store
+	LEAQ         (R8)(R10*4), R10
+
+loop:
+	MOVLQSX      (R8), R11
+	VBROADCASTSS (R9), Y12
+	VBROADCASTSS 4(R9), Y13
+	VMOVUPS      (AX)(R11*4), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VMOVUPS      (CX)(R11*4), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VMOVUPS      (DX)(R11*4), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VMOVUPS      (BX)(R11*4), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VMOVUPS      (SI)(R11*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VMOVUPS      (DI)(R11*4), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $0x08, R9
+	ADDQ         $0x04, R8
+	CMPQ         R8, R10
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Y0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y2, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y4, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Y6, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Y8, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Y10, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y3, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y5, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Y7, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Y9, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Y11, (AX)(BX*4)
+	ADDQ    $0x18, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows3AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, FMA3
+TEXT ·indexedRows3AVX2(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x04, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), SI
+	MOVQ         a+32(FP), DI
+	MOVLQSX      (DI), AX
+	LEAQ         (SI)(AX*4), AX
+	MOVLQSX      4(DI), CX
+	LEAQ         (SI)(CX*4), CX
+	MOVLQSX      8(DI), DX
+	LEAQ         (SI)(DX*4), DX
+	MOVLQSX      12(DI), BX
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         $0x10, DI
+	MOVQ         DI, a+32(FP)
+	MOVQ         bias+16(FP), SI
+	VBROADCASTSS (SI), Y0
+	VMOVAPS      Y0, Y3
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y0, Y9
+	VBROADCASTSS 4(SI), Y1
+	VMOVAPS      Y1, Y4
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y1, Y10
+	VBROADCASTSS 8(SI), Y2
+	VMOVAPS      Y2, Y5
+	VMOVAPS      Y2, Y8
+	VMOVAPS      Y2, Y11
+	MOVQ         b+56(FP), SI
+	MOVQ         w+72(FP), DI
+	MOVQ         nb+64(FP), R8
+	TESTQ        R8, R8
+	JZ           store
+	LEAQ         (SI)(R8*4), R8
+
+loop:
+	MOVLQSX      (SI), R9
+	VBROADCASTSS (DI), Y12
+	VBROADCASTSS 4(DI), Y13
+	VBROADCASTSS 8(DI), Y14
+	VMOVUPS      (AX)(R9*4), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VMOVUPS      (CX)(R9*4), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VMOVUPS      (DX)(R9*4), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VMOVUPS      (BX)(R9*4), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         $0x0c, DI
+	ADDQ         $0x04, SI
+	CMPQ         SI, R8
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Y0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y3, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y6, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Y9, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y4, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y7, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Y10, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y5, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y8, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Y11, (AX)(BX*4)
+	ADDQ    $0x10, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows4AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, FMA3
+TEXT ·indexedRows4AVX2(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x03, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVLQSX      (SI), AX
+	LEAQ         (BX)(AX*4), AX
+	MOVLQSX      4(SI), CX
+	LEAQ         (BX)(CX*4), CX
+	MOVLQSX      8(SI), DX
+	LEAQ         (BX)(DX*4), DX
+	ADDQ         $0x0c, SI
+	MOVQ         SI, a+32(FP)
+	MOVQ         bias+16(FP), BX
+	VBROADCASTSS (BX), Y0
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y8
+	VBROADCASTSS 4(BX), Y1
+	VMOVAPS      Y1, Y5
+	VMOVAPS      Y1, Y9
+	VBROADCASTSS 8(BX), Y2
+	VMOVAPS      Y2, Y6
+	VMOVAPS      Y2, Y10
+	VBROADCASTSS 12(BX), Y3
+	VMOVAPS      Y3, Y7
+	VMOVAPS      Y3, Y11
+	MOVQ         b+56(FP), BX
+	MOVQ         w+72(FP), SI
+	MOVQ         nb+64(FP), DI
+	TESTQ        DI, DI
+	JZ           store
+	LEAQ         (BX)(DI*4), DI
+
+loop:
+	MOVLQSX      (BX), R8
+	VMOVUPS      (AX)(R8*4), Y12
+	VMOVUPS      (CX)(R8*4), Y13
+	VMOVUPS      (DX)(R8*4), Y14
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 4(SI), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	VFMADD231PS  Y15, Y13, Y5
+	VFMADD231PS  Y15, Y14, Y9
+	VBROADCASTSS 8(SI), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y10
+	VBROADCASTSS 12(SI), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         $0x10, SI
+	ADDQ         $0x04, BX
+	CMPQ         BX, DI
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Y0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y4, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y8, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y5, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y9, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y6, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y10, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y3, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y7, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Y11, (AX)(BX*4)
+	ADDQ    $0x0c, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows5AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, FMA3
+TEXT ·indexedRows5AVX2(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x02, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), DX
+	MOVQ         a+32(FP), BX
+	MOVLQSX      (BX), AX
+	LEAQ         (DX)(AX*4), AX
+	MOVLQSX      4(BX), CX
+	LEAQ         (DX)(CX*4), CX
+	ADDQ         $0x08, BX
+	MOVQ         BX, a+32(FP)
+	MOVQ         bias+16(FP), DX
+	VBROADCASTSS (DX), Y0
+	VMOVAPS      Y0, Y5
+	VBROADCASTSS 4(DX), Y1
+	VMOVAPS      Y1, Y6
+	VBROADCASTSS 8(DX), Y2
+	VMOVAPS      Y2, Y7
+	VBROADCASTSS 12(DX), Y3
+	VMOVAPS      Y3, Y8
+	VBROADCASTSS 16(DX), Y4
+	VMOVAPS      Y4, Y9
+	MOVQ         b+56(FP), DX
+	MOVQ         w+72(FP), BX
+	MOVQ         nb+64(FP), SI
+	TESTQ        SI, SI
+	JZ           store
+	LEAQ         (DX)(SI*4), SI
+
+loop:
+	MOVLQSX      (DX), DI
+	VMOVUPS      (AX)(DI*4), Y10
+	VMOVUPS      (CX)(DI*4), Y11
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 4(BX), Y12
+	VFMADD231PS  Y12, Y10, Y1
+	VFMADD231PS  Y12, Y11, Y6
+	VBROADCASTSS 8(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 12(BX), Y12
+	VFMADD231PS  Y12, Y10, Y3
+	VFMADD231PS  Y12, Y11, Y8
+	VBROADCASTSS 16(BX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x14, BX
+	ADDQ         $0x04, DX
+	CMPQ         DX, SI
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Y0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y5, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y6, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y7, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y3, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y8, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y4, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y9, (AX)(BX*4)
+	ADDQ    $0x08, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows6AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, FMA3
+TEXT ·indexedRows6AVX2(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x02, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), DX
+	MOVQ         a+32(FP), BX
+	MOVLQSX      (BX), AX
+	LEAQ         (DX)(AX*4), AX
+	MOVLQSX      4(BX), CX
+	LEAQ         (DX)(CX*4), CX
+	ADDQ         $0x08, BX
+	MOVQ         BX, a+32(FP)
+	MOVQ         bias+16(FP), DX
+	VBROADCASTSS (DX), Y0
+	VMOVAPS      Y0, Y6
+	VBROADCASTSS 4(DX), Y1
+	VMOVAPS      Y1, Y7
+	VBROADCASTSS 8(DX), Y2
+	VMOVAPS      Y2, Y8
+	VBROADCASTSS 12(DX), Y3
+	VMOVAPS      Y3, Y9
+	VBROADCASTSS 16(DX), Y4
+	VMOVAPS      Y4, Y10
+	VBROADCASTSS 20(DX), Y5
+	VMOVAPS      Y5, Y11
+	MOVQ         b+56(FP), DX
+	MOVQ         w+72(FP), BX
+	MOVQ         nb+64(FP), SI
+	TESTQ        SI, SI
+	JZ           store
+	LEAQ         (DX)(SI*4), SI
+
+loop:
+	MOVLQSX      (DX), DI
+	VMOVUPS      (AX)(DI*4), Y12
+	VMOVUPS      (CX)(DI*4), Y13
+	VBROADCASTSS (BX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y6
+	VBROADCASTSS 4(BX), Y14
+	VFMADD231PS  Y14, Y12, Y1
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 8(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y8
+	VBROADCASTSS 12(BX), Y14
+	VFMADD231PS  Y14, Y12, Y3
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 16(BX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y10
+	VBROADCASTSS 20(BX), Y14
+	VFMADD231PS  Y14, Y12, Y5
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         $0x18, BX
+	ADDQ         $0x04, DX
+	CMPQ         DX, SI
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Y0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y6, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y7, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y8, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y3, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y9, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y4, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y10, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Y5, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Y11, (AX)(BX*4)
+	ADDQ    $0x08, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows1AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, AVX512F
+TEXT ·indexedRows1AVX512(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x0a, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), R12
+	MOVQ         a+32(FP), R13
+	MOVLQSX      (R13), AX
+	LEAQ         (R12)(AX*4), AX
+	MOVLQSX      4(R13), CX
+	LEAQ         (R12)(CX*4), CX
+	MOVLQSX      8(R13), DX
+	LEAQ         (R12)(DX*4), DX
+	MOVLQSX      12(R13), BX
+	LEAQ         (R12)(BX*4), BX
+	MOVLQSX      16(R13), SI
+	LEAQ         (R12)(SI*4), SI
+	MOVLQSX      20(R13), DI
+	LEAQ         (R12)(DI*4), DI
+	MOVLQSX      24(R13), R8
+	LEAQ         (R12)(R8*4), R8
+	MOVLQSX      28(R13), R9
+	LEAQ         (R12)(R9*4), R9
+	MOVLQSX      32(R13), R10
+	LEAQ         (R12)(R10*4), R10
+	MOVLQSX      36(R13), R11
+	LEAQ         (R12)(R11*4), R11
+	ADDQ         $0x28, R13
+	MOVQ         R13, a+32(FP)
+	MOVQ         bias+16(FP), R12
+	VBROADCASTSS (R12), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z5
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z7
+	VMOVAPS      Z0, Z8
+	VMOVAPS      Z0, Z9
+	MOVQ         b+56(FP), R12
+	MOVQ         w+72(FP), R13
+	MOVQ         nb+64(FP), R14
+	TESTQ        R14, R14
+	JZ           store
+	LEAQ         (R12)(R14*4), R14
+
+loop:
+	MOVLQSX      (R12), R15
+	VBROADCASTSS (R13), Z10
+	VFMADD231PS  (AX)(R15*4), Z10, Z0
+	VFMADD231PS  (CX)(R15*4), Z10, Z1
+	VFMADD231PS  (DX)(R15*4), Z10, Z2
+	VFMADD231PS  (BX)(R15*4), Z10, Z3
+	VFMADD231PS  (SI)(R15*4), Z10, Z4
+	VFMADD231PS  (DI)(R15*4), Z10, Z5
+	VFMADD231PS  (R8)(R15*4), Z10, Z6
+	VFMADD231PS  (R9)(R15*4), Z10, Z7
+	VFMADD231PS  (R10)(R15*4), Z10, Z8
+	VFMADD231PS  (R11)(R15*4), Z10, Z9
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R12
+	CMPQ         R12, R14
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), CX
+	MOVLQSX (CX), DX
+	VMOVUPS Z0, (AX)(DX*4)
+	MOVLQSX 4(CX), DX
+	VMOVUPS Z1, (AX)(DX*4)
+	MOVLQSX 8(CX), DX
+	VMOVUPS Z2, (AX)(DX*4)
+	MOVLQSX 12(CX), DX
+	VMOVUPS Z3, (AX)(DX*4)
+	MOVLQSX 16(CX), DX
+	VMOVUPS Z4, (AX)(DX*4)
+	MOVLQSX 20(CX), DX
+	VMOVUPS Z5, (AX)(DX*4)
+	MOVLQSX 24(CX), DX
+	VMOVUPS Z6, (AX)(DX*4)
+	MOVLQSX 28(CX), DX
+	VMOVUPS Z7, (AX)(DX*4)
+	MOVLQSX 32(CX), DX
+	VMOVUPS Z8, (AX)(DX*4)
+	MOVLQSX 36(CX), DX
+	VMOVUPS Z9, (AX)(DX*4)
+	ADDQ    $0x28, CX
+	MOVQ    CX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows2AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, AVX512F
+TEXT ·indexedRows2AVX512(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x0a, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), R12
+	MOVQ         a+32(FP), R13
+	MOVLQSX      (R13), AX
+	LEAQ         (R12)(AX*4), AX
+	MOVLQSX      4(R13), CX
+	LEAQ         (R12)(CX*4), CX
+	MOVLQSX      8(R13), DX
+	LEAQ         (R12)(DX*4), DX
+	MOVLQSX      12(R13), BX
+	LEAQ         (R12)(BX*4), BX
+	MOVLQSX      16(R13), SI
+	LEAQ         (R12)(SI*4), SI
+	MOVLQSX      20(R13), DI
+	LEAQ         (R12)(DI*4), DI
+	MOVLQSX      24(R13), R8
+	LEAQ         (R12)(R8*4), R8
+	MOVLQSX      28(R13), R9
+	LEAQ         (R12)(R9*4), R9
+	MOVLQSX      32(R13), R10
+	LEAQ         (R12)(R10*4), R10
+	MOVLQSX      36(R13), R11
+	LEAQ         (R12)(R11*4), R11
+	ADDQ         $0x28, R13
+	MOVQ         R13, a+32(FP)
+	MOVQ         bias+16(FP), R12
+	VBROADCASTSS (R12), Z0
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z8
+	VMOVAPS      Z0, Z10
+	VMOVAPS      Z0, Z12
+	VMOVAPS      Z0, Z14
+	VMOVAPS      Z0, Z16
+	VMOVAPS      Z0, Z18
+	VBROADCASTSS 4(R12), Z1
+	VMOVAPS      Z1, Z3
+	VMOVAPS      Z1, Z5
+	VMOVAPS      Z1, Z7
+	VMOVAPS      Z1, Z9
+	VMOVAPS      Z1, Z11
+	VMOVAPS      Z1, Z13
+	VMOVAPS      Z1, Z15
+	VMOVAPS      Z1, Z17
+	VMOVAPS      Z1, Z19
+	MOVQ         b+56(FP), R12
+	MOVQ         w+72(FP), R13
+	MOVQ         nb+64(FP), R14
+	TESTQ        R14, R14
+	JZ           store
+	LEAQ         (R12)(R14*4), R14
+
+loop:
+	MOVLQSX      (R12), R15
+	VBROADCASTSS (R13), Z20
+	VBROADCASTSS 4(R13), Z21
+	VMOVUPS      (AX)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z0
+	VFMADD231PS  Z21, Z22, Z1
+	VMOVUPS      (CX)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z2
+	VFMADD231PS  Z21, Z22, Z3
+	VMOVUPS      (DX)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z4
+	VFMADD231PS  Z21, Z22, Z5
+	VMOVUPS      (BX)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z6
+	VFMADD231PS  Z21, Z22, Z7
+	VMOVUPS      (SI)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z8
+	VFMADD231PS  Z21, Z22, Z9
+	VMOVUPS      (DI)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z10
+	VFMADD231PS  Z21, Z22, Z11
+	VMOVUPS      (R8)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z12
+	VFMADD231PS  Z21, Z22, Z13
+	VMOVUPS      (R9)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z14
+	VFMADD231PS  Z21, Z22, Z15
+	VMOVUPS      (R10)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z16
+	VFMADD231PS  Z21, Z22, Z17
+	VMOVUPS      (R11)(R15*4), Z22
+	VFMADD231PS  Z20, Z22, Z18
+	VFMADD231PS  Z21, Z22, Z19
+	ADDQ         $0x08, R13
+	ADDQ         $0x04, R12
+	CMPQ         R12, R14
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z2, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z4, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z6, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z8, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z10, (AX)(BX*4)
+	MOVLQSX 24(DX), BX
+	VMOVUPS Z12, (AX)(BX*4)
+	MOVLQSX 28(DX), BX
+	VMOVUPS Z14, (AX)(BX*4)
+	MOVLQSX 32(DX), BX
+	VMOVUPS Z16, (AX)(BX*4)
+	MOVLQSX 36(DX), BX
+	VMOVUPS Z18, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z3, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z5, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z7, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z9, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z11, (AX)(BX*4)
+	MOVLQSX 24(DX), BX
+	VMOVUPS Z13, (AX)(BX*4)
+	MOVLQSX 28(DX), BX
+	VMOVUPS Z15, (AX)(BX*4)
+	MOVLQSX 32(DX), BX
+	VMOVUPS Z17, (AX)(BX*4)
+	MOVLQSX 36(DX), BX
+	VMOVUPS Z19, (AX)(BX*4)
+	ADDQ    $0x28, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows3AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, AVX512F
+TEXT ·indexedRows3AVX512(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x08, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), R10
+	MOVQ         a+32(FP), R11
+	MOVLQSX      (R11), AX
+	LEAQ         (R10)(AX*4), AX
+	MOVLQSX      4(R11), CX
+	LEAQ         (R10)(CX*4), CX
+	MOVLQSX      8(R11), DX
+	LEAQ         (R10)(DX*4), DX
+	MOVLQSX      12(R11), BX
+	LEAQ         (R10)(BX*4), BX
+	MOVLQSX      16(R11), SI
+	LEAQ         (R10)(SI*4), SI
+	MOVLQSX      20(R11), DI
+	LEAQ         (R10)(DI*4), DI
+	MOVLQSX      24(R11), R8
+	LEAQ         (R10)(R8*4), R8
+	MOVLQSX      28(R11), R9
+	LEAQ         (R10)(R9*4), R9
+	ADDQ         $0x20, R11
+	MOVQ         R11, a+32(FP)
+	MOVQ         bias+16(FP), R10
+	VBROADCASTSS (R10), Z0
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z9
+	VMOVAPS      Z0, Z12
+	VMOVAPS      Z0, Z15
+	VMOVAPS      Z0, Z18
+	VMOVAPS      Z0, Z21
+	VBROADCASTSS 4(R10), Z1
+	VMOVAPS      Z1, Z4
+	VMOVAPS      Z1, Z7
+	VMOVAPS      Z1, Z10
+	VMOVAPS      Z1, Z13
+	VMOVAPS      Z1, Z16
+	VMOVAPS      Z1, Z19
+	VMOVAPS      Z1, Z22
+	VBROADCASTSS 8(R10), Z2
+	VMOVAPS      Z2, Z5
+	VMOVAPS      Z2, Z8
+	VMOVAPS      Z2, Z11
+	VMOVAPS      Z2, Z14
+	VMOVAPS      Z2, Z17
+	VMOVAPS      Z2, Z20
+	VMOVAPS      Z2, Z23
+	MOVQ         b+56(FP), R10
+	MOVQ         w+72(FP), R11
+	MOVQ         nb+64(FP), R12
+	TESTQ        R12, R12
+	JZ           store
+	LEAQ         (R10)(R12*4), R12
+
+loop:
+	MOVLQSX      (R10), R13
+	VBROADCASTSS (R11), Z24
+	VBROADCASTSS 4(R11), Z25
+	VBROADCASTSS 8(R11), Z26
+	VMOVUPS      (AX)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z0
+	VFMADD231PS  Z25, Z27, Z1
+	VFMADD231PS  Z26, Z27, Z2
+	VMOVUPS      (CX)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z3
+	VFMADD231PS  Z25, Z27, Z4
+	VFMADD231PS  Z26, Z27, Z5
+	VMOVUPS      (DX)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z6
+	VFMADD231PS  Z25, Z27, Z7
+	VFMADD231PS  Z26, Z27, Z8
+	VMOVUPS      (BX)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z9
+	VFMADD231PS  Z25, Z27, Z10
+	VFMADD231PS  Z26, Z27, Z11
+	VMOVUPS      (SI)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z12
+	VFMADD231PS  Z25, Z27, Z13
+	VFMADD231PS  Z26, Z27, Z14
+	VMOVUPS      (DI)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z15
+	VFMADD231PS  Z25, Z27, Z16
+	VFMADD231PS  Z26, Z27, Z17
+	VMOVUPS      (R8)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z18
+	VFMADD231PS  Z25, Z27, Z19
+	VFMADD231PS  Z26, Z27, Z20
+	VMOVUPS      (R9)(R13*4), Z27
+	VFMADD231PS  Z24, Z27, Z21
+	VFMADD231PS  Z25, Z27, Z22
+	VFMADD231PS  Z26, Z27, Z23
+	ADDQ         $0x0c, R11
+	ADDQ         $0x04, R10
+	CMPQ         R10, R12
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z3, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z6, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z9, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z12, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z15, (AX)(BX*4)
+	MOVLQSX 24(DX), BX
+	VMOVUPS Z18, (AX)(BX*4)
+	MOVLQSX 28(DX), BX
+	VMOVUPS Z21, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z4, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z7, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z10, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z13, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z16, (AX)(BX*4)
+	MOVLQSX 24(DX), BX
+	VMOVUPS Z19, (AX)(BX*4)
+	MOVLQSX 28(DX), BX
+	VMOVUPS Z22, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z5, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z8, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z11, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z14, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z17, (AX)(BX*4)
+	MOVLQSX 24(DX), BX
+	VMOVUPS Z20, (AX)(BX*4)
+	MOVLQSX 28(DX), BX
+	VMOVUPS Z23, (AX)(BX*4)
+	ADDQ    $0x20, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows4AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, AVX512F
+TEXT ·indexedRows4AVX512(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x06, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), R8
+	MOVQ         a+32(FP), R9
+	MOVLQSX      (R9), AX
+	LEAQ         (R8)(AX*4), AX
+	MOVLQSX      4(R9), CX
+	LEAQ         (R8)(CX*4), CX
+	MOVLQSX      8(R9), DX
+	LEAQ         (R8)(DX*4), DX
+	MOVLQSX      12(R9), BX
+	LEAQ         (R8)(BX*4), BX
+	MOVLQSX      16(R9), SI
+	LEAQ         (R8)(SI*4), SI
+	MOVLQSX      20(R9), DI
+	LEAQ         (R8)(DI*4), DI
+	ADDQ         $0x18, R9
+	MOVQ         R9, a+32(FP)
+	MOVQ         bias+16(FP), R8
+	VBROADCASTSS (R8), Z0
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z8
+	VMOVAPS      Z0, Z12
+	VMOVAPS      Z0, Z16
+	VMOVAPS      Z0, Z20
+	VBROADCASTSS 4(R8), Z1
+	VMOVAPS      Z1, Z5
+	VMOVAPS      Z1, Z9
+	VMOVAPS      Z1, Z13
+	VMOVAPS      Z1, Z17
+	VMOVAPS      Z1, Z21
+	VBROADCASTSS 8(R8), Z2
+	VMOVAPS      Z2, Z6
+	VMOVAPS      Z2, Z10
+	VMOVAPS      Z2, Z14
+	VMOVAPS      Z2, Z18
+	VMOVAPS      Z2, Z22
+	VBROADCASTSS 12(R8), Z3
+	VMOVAPS      Z3, Z7
+	VMOVAPS      Z3, Z11
+	VMOVAPS      Z3, Z15
+	VMOVAPS      Z3, Z19
+	VMOVAPS      Z3, Z23
+	MOVQ         b+56(FP), R8
+	MOVQ         w+72(FP), R9
+	MOVQ         nb+64(FP), R10
+	TESTQ        R10, R10
+	JZ           store
+	LEAQ         (R8)(R10*4), R10
+
+loop:
+	MOVLQSX      (R8), R11
+	VBROADCASTSS (R9), Z24
+	VBROADCASTSS 4(R9), Z25
+	VBROADCASTSS 8(R9), Z26
+	VBROADCASTSS 12(R9), Z27
+	VMOVUPS      (AX)(R11*4), Z28
+	VFMADD231PS  Z24, Z28, Z0
+	VFMADD231PS  Z25, Z28, Z1
+	VFMADD231PS  Z26, Z28, Z2
+	VFMADD231PS  Z27, Z28, Z3
+	VMOVUPS      (CX)(R11*4), Z28
+	VFMADD231PS  Z24, Z28, Z4
+	VFMADD231PS  Z25, Z28, Z5
+	VFMADD231PS  Z26, Z28, Z6
+	VFMADD231PS  Z27, Z28, Z7
+	VMOVUPS      (DX)(R11*4), Z28
+	VFMADD231PS  Z24, Z28, Z8
+	VFMADD231PS  Z25, Z28, Z9
+	VFMADD231PS  Z26, Z28, Z10
+	VFMADD231PS  Z27, Z28, Z11
+	VMOVUPS      (BX)(R11*4), Z28
+	VFMADD231PS  Z24, Z28, Z12
+	VFMADD231PS  Z25, Z28, Z13
+	VFMADD231PS  Z26, Z28, Z14
+	VFMADD231PS  Z27, Z28, Z15
+	VMOVUPS      (SI)(R11*4), Z28
+	VFMADD231PS  Z24, Z28, Z16
+	VFMADD231PS  Z25, Z28, Z17
+	VFMADD231PS  Z26, Z28, Z18
+	VFMADD231PS  Z27, Z28, Z19
+	VMOVUPS      (DI)(R11*4), Z28
+	VFMADD231PS  Z24, Z28, Z20
+	VFMADD231PS  Z25, Z28, Z21
+	VFMADD231PS  Z26, Z28, Z22
+	VFMADD231PS  Z27, Z28, Z23
+	ADDQ         $0x10, R9
+	ADDQ         $0x04, R8
+	CMPQ         R8, R10
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z4, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z8, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z12, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z16, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z20, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z5, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z9, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z13, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z17, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z21, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z6, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z10, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z14, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z18, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z22, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z3, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z7, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z11, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z15, (AX)(BX*4)
+	MOVLQSX 16(DX), BX
+	VMOVUPS Z19, (AX)(BX*4)
+	MOVLQSX 20(DX), BX
+	VMOVUPS Z23, (AX)(BX*4)
+	ADDQ    $0x18, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows5AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, AVX512F
+TEXT ·indexedRows5AVX512(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x04, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), SI
+	MOVQ         a+32(FP), DI
+	MOVLQSX      (DI), AX
+	LEAQ         (SI)(AX*4), AX
+	MOVLQSX      4(DI), CX
+	LEAQ         (SI)(CX*4), CX
+	MOVLQSX      8(DI), DX
+	LEAQ         (SI)(DX*4), DX
+	MOVLQSX      12(DI), BX
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         $0x10, DI
+	MOVQ         DI, a+32(FP)
+	MOVQ         bias+16(FP), SI
+	VBROADCASTSS (SI), Z0
+	VMOVAPS      Z0, Z5
+	VMOVAPS      Z0, Z10
+	VMOVAPS      Z0, Z15
+	VBROADCASTSS 4(SI), Z1
+	VMOVAPS      Z1, Z6
+	VMOVAPS      Z1, Z11
+	VMOVAPS      Z1, Z16
+	VBROADCASTSS 8(SI), Z2
+	VMOVAPS      Z2, Z7
+	VMOVAPS      Z2, Z12
+	VMOVAPS      Z2, Z17
+	VBROADCASTSS 12(SI), Z3
+	VMOVAPS      Z3, Z8
+	VMOVAPS      Z3, Z13
+	VMOVAPS      Z3, Z18
+	VBROADCASTSS 16(SI), Z4
+	VMOVAPS      Z4, Z9
+	VMOVAPS      Z4, Z14
+	VMOVAPS      Z4, Z19
+	MOVQ         b+56(FP), SI
+	MOVQ         w+72(FP), DI
+	MOVQ         nb+64(FP), R8
+	TESTQ        R8, R8
+	JZ           store
+	LEAQ         (SI)(R8*4), R8
+
+loop:
+	MOVLQSX      (SI), R9
+	VMOVUPS      (AX)(R9*4), Z20
+	VMOVUPS      (CX)(R9*4), Z21
+	VMOVUPS      (DX)(R9*4), Z22
+	VMOVUPS      (BX)(R9*4), Z23
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z24, Z20, Z0
+	VFMADD231PS  Z24, Z21, Z5
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS 4(DI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VFMADD231PS  Z24, Z21, Z6
+	VFMADD231PS  Z24, Z22, Z11
+	VFMADD231PS  Z24, Z23, Z16
+	VBROADCASTSS 8(DI), Z24
+	VFMADD231PS  Z24, Z20, Z2
+	VFMADD231PS  Z24, Z21, Z7
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS 12(DI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VFMADD231PS  Z24, Z21, Z8
+	VFMADD231PS  Z24, Z22, Z13
+	VFMADD231PS  Z24, Z23, Z18
+	VBROADCASTSS 16(DI), Z24
+	VFMADD231PS  Z24, Z20, Z4
+	VFMADD231PS  Z24, Z21, Z9
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z19
+	ADDQ         $0x14, DI
+	ADDQ         $0x04, SI
+	CMPQ         SI, R8
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z5, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z10, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z15, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z6, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z11, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z16, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z7, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z12, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z17, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z3, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z8, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z13, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z18, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z4, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z9, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z14, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z19, (AX)(BX*4)
+	ADDQ    $0x10, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func indexedRows6AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// Requires: AVX, AVX512F
+TEXT ·indexedRows6AVX512(SB), NOSPLIT, $0-80
+tile:
+	MOVQ         na+48(FP), AX
+	SUBQ         $0x04, AX
+	JL           done
+	MOVQ         AX, na+48(FP)
+	MOVQ         x+24(FP), SI
+	MOVQ         a+32(FP), DI
+	MOVLQSX      (DI), AX
+	LEAQ         (SI)(AX*4), AX
+	MOVLQSX      4(DI), CX
+	LEAQ         (SI)(CX*4), CX
+	MOVLQSX      8(DI), DX
+	LEAQ         (SI)(DX*4), DX
+	MOVLQSX      12(DI), BX
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         $0x10, DI
+	MOVQ         DI, a+32(FP)
+	MOVQ         bias+16(FP), SI
+	VBROADCASTSS (SI), Z0
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z12
+	VMOVAPS      Z0, Z18
+	VBROADCASTSS 4(SI), Z1
+	VMOVAPS      Z1, Z7
+	VMOVAPS      Z1, Z13
+	VMOVAPS      Z1, Z19
+	VBROADCASTSS 8(SI), Z2
+	VMOVAPS      Z2, Z8
+	VMOVAPS      Z2, Z14
+	VMOVAPS      Z2, Z20
+	VBROADCASTSS 12(SI), Z3
+	VMOVAPS      Z3, Z9
+	VMOVAPS      Z3, Z15
+	VMOVAPS      Z3, Z21
+	VBROADCASTSS 16(SI), Z4
+	VMOVAPS      Z4, Z10
+	VMOVAPS      Z4, Z16
+	VMOVAPS      Z4, Z22
+	VBROADCASTSS 20(SI), Z5
+	VMOVAPS      Z5, Z11
+	VMOVAPS      Z5, Z17
+	VMOVAPS      Z5, Z23
+	MOVQ         b+56(FP), SI
+	MOVQ         w+72(FP), DI
+	MOVQ         nb+64(FP), R8
+	TESTQ        R8, R8
+	JZ           store
+	LEAQ         (SI)(R8*4), R8
+
+loop:
+	MOVLQSX      (SI), R9
+	VMOVUPS      (AX)(R9*4), Z24
+	VMOVUPS      (CX)(R9*4), Z25
+	VMOVUPS      (DX)(R9*4), Z26
+	VMOVUPS      (BX)(R9*4), Z27
+	VBROADCASTSS (DI), Z28
+	VFMADD231PS  Z28, Z24, Z0
+	VFMADD231PS  Z28, Z25, Z6
+	VFMADD231PS  Z28, Z26, Z12
+	VFMADD231PS  Z28, Z27, Z18
+	VBROADCASTSS 4(DI), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VFMADD231PS  Z28, Z25, Z7
+	VFMADD231PS  Z28, Z26, Z13
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS 8(DI), Z28
+	VFMADD231PS  Z28, Z24, Z2
+	VFMADD231PS  Z28, Z25, Z8
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z20
+	VBROADCASTSS 12(DI), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VFMADD231PS  Z28, Z25, Z9
+	VFMADD231PS  Z28, Z26, Z15
+	VFMADD231PS  Z28, Z27, Z21
+	VBROADCASTSS 16(DI), Z28
+	VFMADD231PS  Z28, Z24, Z4
+	VFMADD231PS  Z28, Z25, Z10
+	VFMADD231PS  Z28, Z26, Z16
+	VFMADD231PS  Z28, Z27, Z22
+	VBROADCASTSS 20(DI), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VFMADD231PS  Z28, Z25, Z11
+	VFMADD231PS  Z28, Z26, Z17
+	VFMADD231PS  Z28, Z27, Z23
+	ADDQ         $0x18, DI
+	ADDQ         $0x04, SI
+	CMPQ         SI, R8
+	JNE          loop
+
+store:
+	MOVQ    out+0(FP), AX
+	MOVQ    ldo+8(FP), CX
+	MOVQ    o+40(FP), DX
+	MOVLQSX (DX), BX
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z6, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z12, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z18, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z7, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z13, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z19, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z2, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z8, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z14, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z20, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z3, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z9, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z15, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z21, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z4, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z10, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z16, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z22, (AX)(BX*4)
+	LEAQ    (AX)(CX*4), AX
+	MOVLQSX (DX), BX
+	VMOVUPS Z5, (AX)(BX*4)
+	MOVLQSX 4(DX), BX
+	VMOVUPS Z11, (AX)(BX*4)
+	MOVLQSX 8(DX), BX
+	VMOVUPS Z17, (AX)(BX*4)
+	MOVLQSX 12(DX), BX
+	VMOVUPS Z23, (AX)(BX*4)
+	ADDQ    $0x10, DX
+	MOVQ    DX, o+40(FP)
+	JMP     tile
+
+done:
+	VZEROUPPER
+	RET
+
 // func unblockAVX2(dst *float32, ldd int, src *float32, lds int, n int, lanes int)
 // Requires: AVX, CMOV
 TEXT ·unblockAVX2(SB), NOSPLIT, $0-48

@@ -68,7 +68,7 @@ func (c *Conv) planInput() {
 				f.off = append(f.off, int32(((o*c.dyPad.size[0]+e[0])*c.dyPad.size[1]+e[1])*c.dyPad.size[2]+e[2]))
 			})
 		}
-		base += packedLen(s.In, len(f.taps))
+		base += c.phaseLen(&f)
 		c.phases = append(c.phases, f)
 	})
 }
@@ -98,18 +98,32 @@ func each3(n [3]int, f func([3]int)) {
 	}
 }
 
+// inputByRows reports whether GradInput holds positions rather than input
+// channels in vectors: for few channels and rows that are not strided.
+func (c *Conv) inputByRows() bool {
+	return c.shape.In <= maxRowChannels && c.shape.Stride == [3]int{1, 1, 1} && c.shape.Size[2] >= 8
+}
+
+// phaseLen is the number of values of the packed weights of a phase.
+func (c *Conv) phaseLen(f *phase) int {
+	if c.inputByRows() {
+		return c.shape.In * len(f.taps)
+	}
+	return packedLen(c.shape.In, len(f.taps))
+}
+
 // PackedInputLen is the number of values of the weights packed for GradInput.
 func (c *Conv) PackedInputLen() int {
 	n := 0
 	for i := range c.phases {
-		n += packedLen(c.shape.In, len(c.phases[i].taps))
+		n += c.phaseLen(&c.phases[i])
 	}
 	return n
 }
 
 // PackInput lays the weights w [Out, In, KD, KH, KW] out as GradInput reads
 // them: for each phase, blocks of cb = 16 (at the end 8) input channels, each
-// [T′][cb].
+// [T′][cb], or one block with cb = In if vectors hold positions.
 func (c *Conv) PackInput(dst, w []float32) {
 	checkLen("Conv.PackInput", len(dst), c.PackedInputLen())
 	checkLen("Conv.PackInput", len(w), c.shape.Out*c.taps)
@@ -118,6 +132,9 @@ func (c *Conv) PackInput(dst, w []float32) {
 		f := &c.phases[i]
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
 			cb := blockWidth(c0, c.shape.In)
+			if c.inputByRows() {
+				cb = c.shape.In
+			}
 			used := min(cb, c.shape.In-c0)
 			d := dst[f.base+c0*len(f.taps):]
 			for t, tap := range f.taps {
@@ -146,6 +163,10 @@ func (c *Conv) GradInput(dx, dy, packed []float32, s *ConvScratch) {
 		dy = s.dy
 	}
 	s.bias = [lanes]float32{}
+	if c.inputByRows() {
+		c.rowsInput(dx, dy, packed, s)
+		return
+	}
 	for i := range c.phases {
 		f := &c.phases[i]
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
@@ -178,6 +199,43 @@ func (c *Conv) phaseInput(dx, dy, w []float32, f *phase, c0, cb int, s *ConvScra
 			c.scatterPhase(dx[c0*plane:], f, p, n, cb, used, s.strip)
 		}
 	}
+}
+
+// rowsInput computes the only phase of an unstrided convolution with few input
+// channels. A row is cut into runs of as many positions as a vector holds, the
+// last one shifted to end with the row.
+func (c *Conv) rowsInput(dx, dy, w []float32, s *ConvScratch) {
+	f := &c.phases[0]
+	in, size := c.shape.In, c.shape.Size
+	run := active.rowLanes
+	if size[2] < run {
+		run = 8
+	}
+	tile := active.rowTile(in, run)
+	n := 0
+	flush := func() {
+		for ; n%tile != 0; n++ {
+			s.pos[n], s.at[n] = s.pos[n-1], s.at[n-1]
+		}
+		if n > 0 {
+			active.indexedRows(dx, volume(size), s.bias[:], dy, s.pos[:n], s.at[:n], f.off, w, in, run)
+		}
+		n = 0
+	}
+	for row := range size[0] * size[1] {
+		from := (row/size[1]*c.dyPad.size[1] + row%size[1]) * c.dyPad.size[2]
+		for u := 0; ; u = min(u+run, size[2]-run) {
+			if n == maxStrip {
+				flush()
+			}
+			s.pos[n], s.at[n] = int32(from+u), int32(row*size[2]+u)
+			n++
+			if u == size[2]-run {
+				break
+			}
+		}
+	}
+	flush()
 }
 
 // scatterPhase writes positions p … p+n−1 of a phase to their places in dx.

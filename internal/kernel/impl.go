@@ -12,6 +12,10 @@ const Env = "CREDENCE_KERNEL"
 // maxTile bounds the padding of offset tables and of what indexed writes.
 const maxTile = 16
 
+// maxRowChannels is the number of channels up to which positions fill vectors
+// better than channels do.
+const maxRowChannels = 6
+
 // impl is one implementation of the primitives. The reference of each is the
 // function named …Generic, whose comment states what it computes.
 type impl struct {
@@ -23,12 +27,19 @@ type impl struct {
 	// to multiples.
 	tile16, tile8 int
 	indexed       func(out, bias, x []float32, a, b []int32, v []float32, cb int)
-	unblock       func(dst []float32, ld int, src []float32, n, cb, lanes int)
-	block         func(dst []float32, src []float32, ld int, n, cb, lanes int)
-	blockSum      func(sum, v []float32, n, cb int)
-	foldMax       func(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool)
-	sparseDot     func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
-	sparseAdd     func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
+
+	// indexedRows is indexed with positions, not channels, in the lanes:
+	// runs of 8 to rowLanes positions, rowTile of them at a time.
+	rowLanes    int
+	rowTile     func(channels, run int) int
+	indexedRows func(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, run int)
+
+	unblock   func(dst []float32, ld int, src []float32, n, cb, lanes int)
+	block     func(dst []float32, src []float32, ld int, n, cb, lanes int)
+	blockSum  func(sum, v []float32, n, cb int)
+	foldMax   func(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool)
+	sparseDot func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
+	sparseAdd func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
 
 	winners        func(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
@@ -69,13 +80,16 @@ var generic = impl{
 	name:   "generic",
 	peak:   peakGeneric,
 	tile16: 1, tile8: 1,
-	indexed:   indexedGeneric,
-	unblock:   unblockGeneric,
-	block:     blockGeneric,
-	blockSum:  blockSumGeneric,
-	foldMax:   foldMaxGeneric,
-	sparseDot: sparseDotGeneric,
-	sparseAdd: sparseAddGeneric,
+	indexed:     indexedGeneric,
+	rowLanes:    8,
+	rowTile:     func(int, int) int { return 1 },
+	indexedRows: indexedRowsGeneric,
+	unblock:     unblockGeneric,
+	block:       blockGeneric,
+	blockSum:    blockSumGeneric,
+	foldMax:     foldMaxGeneric,
+	sparseDot:   sparseDotGeneric,
+	sparseAdd:   sparseAddGeneric,
 
 	winners:        winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric,

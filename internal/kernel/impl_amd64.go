@@ -31,6 +31,8 @@ func newAVX2() *impl {
 	im.peak = func(n int) int { peakAVX2(n); return n * 12 * 8 * 2 }
 	im.tile16, im.tile8 = 6, 10
 	im.indexed = indexedAVX2
+	im.rowTile = rowTileAVX2
+	im.indexedRows = indexedRowsAVX2
 	im.unblock = unblock8
 	im.block = block8
 	im.blockSum = blockSum8
@@ -62,6 +64,8 @@ func newAVX512() *impl {
 	im.peak = func(n int) int { peakAVX512(n); return n * 16 * 16 * 2 }
 	im.tile16 = 10
 	im.indexed = indexedAVX512
+	im.rowLanes, im.rowTile = 16, rowTileAVX512
+	im.indexedRows = indexedRowsAVX512
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.gemmPanel = gemmPanelAVX512
