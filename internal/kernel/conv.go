@@ -61,16 +61,17 @@ func (s ConvShape) Check() error {
 // scratch of its own.
 type Conv struct {
 	shape  ConvShape
-	out    [3]int  // output D, H, W
-	pool   [3]int  // max-pool window, zeros if there is none
-	pooled [3]int  // pooled D, H, W
-	padded [3]int  // input D, H, W with padding
-	taps   int     // T = In·KD·KH·KW
-	off    []int32 // [T + maxTile], see padTable
-	rows   []int32 // [In·KD·KH] off of the first tap in each kernel row
-	rowPos []int32 // [out D · out H] pos of the first position in each output row
-	phases []phase // of the input gradient
-	dyPad  dyPadding
+	out    [3]int     // output D, H, W
+	pool   [3]int     // max-pool window, zeros if there is none
+	pooled [3]int     // pooled D, H, W
+	padded [3]int     // input D, H, W with padding
+	taps   int        // T = In·KD·KH·KW
+	off    []int32    // [T + maxTile], see padTable
+	rows   []int32    // [In·KD·KH] off of the first tap in each kernel row
+	rowPos []int32    // [out D · out H] pos of the first position in each output row
+	boxes  []inputBox // of the input gradient
+	dySize [3]int     // output D, H, W with the padding that GradInput needs
+	dyLo   int        // zeros before a row of it
 }
 
 // NewConv makes the plan of a convolution. pool is the window of the max-pool

@@ -1,90 +1,113 @@
 package kernel
 
+import "slices"
+
 // The input gradient,
 //
 //	dx[i, q] = Σ_{o,k} w[o, i, k] · dy[o, p],   p·stride + k·dilation − pad = q,
 //
-// is a convolution of dy for each residue of q modulo the stride: a phase.
-// With q = stride·u + r, the taps k that reach the phase are those for which
+// is a convolution of dy for each residue r of q modulo the stride. With
+// q = stride·u + r, the taps k that reach the residue are those for which
 // r + pad − k·dilation is a multiple of the stride, and p = u + e(k) with
 //
 //	e(k) = (r + pad − k·dilation)/stride
 //
+// Taps with p outside of dy contribute nothing. So the positions are cut into
+// boxes, over which the set of taps with a valid depth and height of p does not
+// change; only in width, dy is padded with zeros.
+//
 // Taps run over o, then over k from the last to the first, that is over p in
 // scan order: the order in which the sparse pass adds its contributions.
-type phase struct {
-	start [3]int  // r
+type inputBox struct {
+	from  [3]int  // first u
+	start [3]int  // first q
 	count [3]int  // number of u in each dimension
 	taps  []int32 // [T′] index of w[o, 0, k] as o·In·KD·KH·KW + k
 	off   []int32 // [T′] place of the tap in the padded dy
-	base  int     // of the phase in the packed weights
+	base  int     // of the box in the packed weights
 }
 
-// dyPadding says how dy lies in its padded copy.
-type dyPadding struct {
-	size [3]int // D, H, W of the copy
-	lo   [3]int // zeros before
-}
-
-// planInput lists the phases.
-func (c *Conv) planInput() {
-	s := c.shape
-	var hi [3]int
-	each3(s.Stride, func(r [3]int) {
-		for i := range r {
-			last := (s.Size[i] - 1 - r[i]) / s.Stride[i]
-			for k := range s.Kernel[i] {
-				if e, ok := s.reach(i, r[i], k); ok && r[i] < s.Size[i] {
-					c.dyPad.lo[i] = max(c.dyPad.lo[i], -e)
-					hi[i] = max(hi[i], last+e+1-c.out[i])
-				}
-			}
-		}
-	})
-	for i := range hi {
-		c.dyPad.size[i] = c.dyPad.lo[i] + c.out[i] + hi[i]
-	}
-	base := 0
-	each3(s.Stride, func(r [3]int) {
-		f := phase{start: r, base: base}
-		for i := range r {
-			f.count[i] = (s.Size[i] - r[i] + s.Stride[i] - 1) / s.Stride[i]
-		}
-		if volume(f.count) == 0 {
-			return
-		}
-		for o := range s.Out {
-			each3(s.Kernel, func(k [3]int) {
-				var e [3]int
-				for i := range k {
-					k[i] = s.Kernel[i] - 1 - k[i]
-					v, ok := s.reach(i, r[i], k[i])
-					if !ok {
-						return
-					}
-					e[i] = v + c.dyPad.lo[i]
-				}
-				f.taps = append(f.taps, int32(o*c.taps+(k[0]*s.Kernel[1]+k[1])*s.Kernel[2]+k[2]))
-				f.off = append(f.off, int32(((o*c.dyPad.size[0]+e[0])*c.dyPad.size[1]+e[1])*c.dyPad.size[2]+e[2]))
-			})
-		}
-		base += c.phaseLen(&f)
-		c.phases = append(c.phases, f)
-	})
+// span is a range of u with the taps that reach it, last one first.
+type span struct {
+	lo, hi int
+	taps   []int
 }
 
 // reach returns e(k) of dimension i for residue r, and whether tap k reaches it.
 func (s *ConvShape) reach(i, r, k int) (e int, ok bool) {
 	v := r + s.Pad[i] - k*s.Dilation[i]
-	return floorDiv(v, s.Stride[i]), v%s.Stride[i] == 0
+	e = v / s.Stride[i]
+	return e, v == e*s.Stride[i]
 }
 
-func floorDiv(a, b int) int {
-	q := a / b
-	if a%b < 0 {
-		q--
+// spans cuts the u of residue r in dimension i into ranges with the same taps,
+// or makes one range with every tap that reaches it if clip is not set.
+func (s *ConvShape) spans(i, r, out int, clip bool) []span {
+	var list []span
+	for u := range max(0, (s.Size[i]-r+s.Stride[i]-1)/s.Stride[i]) {
+		var taps []int
+		for k := s.Kernel[i] - 1; k >= 0; k-- {
+			if e, ok := s.reach(i, r, k); ok && (!clip || u+e >= 0 && u+e < out) {
+				taps = append(taps, k)
+			}
+		}
+		if n := len(list); n > 0 && slices.Equal(list[n-1].taps, taps) {
+			list[n-1].hi = u + 1
+		} else {
+			list = append(list, span{u, u + 1, taps})
+		}
 	}
-	return q
+	return list
+}
+
+// planInput lists the boxes and how far dy is padded in width.
+func (c *Conv) planInput() {
+	s := &c.shape
+	lo, hi := 0, 0
+	for r := range s.Stride[2] {
+		for _, w := range s.spans(2, r, c.out[2], false) {
+			for _, k := range w.taps {
+				e, _ := s.reach(2, r, k)
+				lo, hi = max(lo, -e), max(hi, w.hi+e-c.out[2])
+			}
+		}
+	}
+	c.dyLo = lo
+	c.dySize = [3]int{c.out[0], c.out[1], lo + c.out[2] + hi}
+	each3(s.Stride, func(r [3]int) {
+		for _, d := range s.spans(0, r[0], c.out[0], true) {
+			for _, h := range s.spans(1, r[1], c.out[1], true) {
+				for _, w := range s.spans(2, r[2], c.out[2], false) {
+					c.addBox(r, [3]span{d, h, w})
+				}
+			}
+		}
+	})
+}
+
+// addBox appends the box of residue r and the given spans.
+func (c *Conv) addBox(r [3]int, sp [3]span) {
+	s := &c.shape
+	b := inputBox{base: c.PackedInputLen()}
+	for i := range sp {
+		b.from[i] = sp[i].lo
+		b.start[i] = sp[i].lo*s.Stride[i] + r[i]
+		b.count[i] = sp[i].hi - sp[i].lo
+	}
+	for o := range s.Out {
+		for _, kd := range sp[0].taps {
+			ed, _ := s.reach(0, r[0], kd)
+			for _, kh := range sp[1].taps {
+				eh, _ := s.reach(1, r[1], kh)
+				for _, kw := range sp[2].taps {
+					ew, _ := s.reach(2, r[2], kw)
+					b.taps = append(b.taps, int32(o*c.taps+(kd*s.Kernel[1]+kh)*s.Kernel[2]+kw))
+					b.off = append(b.off, int32(((o*c.dySize[0]+ed)*c.dySize[1]+eh)*c.dySize[2]+ew+c.dyLo))
+				}
+			}
+		}
+	}
+	c.boxes = append(c.boxes, b)
 }
 
 // each3 calls f for every index of a box in scan order.
@@ -101,45 +124,47 @@ func each3(n [3]int, f func([3]int)) {
 // inputByRows reports whether GradInput holds positions rather than input
 // channels in vectors: for few channels and rows that are not strided.
 func (c *Conv) inputByRows() bool {
-	return c.shape.In <= maxRowChannels && c.shape.Stride == [3]int{1, 1, 1} && c.shape.Size[2] >= 8
+	return c.shape.In <= maxRowChannels && c.shape.Stride[2] == 1 && c.shape.Size[2] >= 8
 }
 
-// phaseLen is the number of values of the packed weights of a phase.
-func (c *Conv) phaseLen(f *phase) int {
+// inputBlock is the number of channels in the block that begins at channel c0
+// of the packed weights.
+func (c *Conv) inputBlock(c0 int) int {
 	if c.inputByRows() {
-		return c.shape.In * len(f.taps)
+		return c.shape.In
 	}
-	return packedLen(c.shape.In, len(f.taps))
+	return blockWidth(c0, c.shape.In)
 }
 
 // PackedInputLen is the number of values of the weights packed for GradInput.
 func (c *Conv) PackedInputLen() int {
 	n := 0
-	for i := range c.phases {
-		n += c.phaseLen(&c.phases[i])
+	for i := range c.boxes {
+		if c.inputByRows() {
+			n += c.shape.In * len(c.boxes[i].taps)
+		} else {
+			n += packedLen(c.shape.In, len(c.boxes[i].taps))
+		}
 	}
 	return n
 }
 
 // PackInput lays the weights w [Out, In, KD, KH, KW] out as GradInput reads
-// them: for each phase, blocks of cb = 16 (at the end 8) input channels, each
-// [T′][cb], or one block with cb = In if vectors hold positions.
+// them: for each box of positions, blocks of cb = 16 (at the end 8) input
+// channels, each [T′][cb], or one block with cb = In if vectors hold positions.
 func (c *Conv) PackInput(dst, w []float32) {
 	checkLen("Conv.PackInput", len(dst), c.PackedInputLen())
 	checkLen("Conv.PackInput", len(w), c.shape.Out*c.taps)
 	k := volume(c.shape.Kernel)
-	for i := range c.phases {
-		f := &c.phases[i]
+	for i := range c.boxes {
+		b := &c.boxes[i]
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
-			cb := blockWidth(c0, c.shape.In)
-			if c.inputByRows() {
-				cb = c.shape.In
-			}
+			cb := c.inputBlock(c0)
 			used := min(cb, c.shape.In-c0)
-			d := dst[f.base+c0*len(f.taps):]
-			for t, tap := range f.taps {
+			d := dst[b.base+c0*len(b.taps):]
+			for t, tap := range b.taps {
 				row := d[t*cb : (t+1)*cb]
-				clear(row)
+				clear(row[used:])
 				for l := range used {
 					row[l] = w[int(tap)+(c0+l)*k]
 				}
@@ -155,100 +180,103 @@ func (c *Conv) GradInput(dx, dy, packed []float32, s *ConvScratch) {
 	checkLen("Conv.GradInput", len(dx), c.shape.In*volume(c.shape.Size))
 	checkLen("Conv.GradInput", len(dy), c.shape.Out*volume(c.out))
 	checkLen("Conv.GradInput", len(packed), c.PackedInputLen())
-	if c.dyPad.size != c.out {
+	if c.dySize != c.out {
 		if s.dy == nil {
-			s.dy = make([]float32, c.shape.Out*volume(c.dyPad.size))
+			s.dy = make([]float32, c.shape.Out*volume(c.dySize))
 		}
-		copyInterior(s.dy, c.dyPad.size, c.dyPad.lo, dy, c.out, c.shape.Out)
+		copyInterior(s.dy, c.dySize, [3]int{0, 0, c.dyLo}, dy, c.out, c.shape.Out)
 		dy = s.dy
 	}
 	s.bias = [lanes]float32{}
-	if c.inputByRows() {
-		c.rowsInput(dx, dy, packed, s)
-		return
-	}
-	for i := range c.phases {
-		f := &c.phases[i]
+	for i := range c.boxes {
+		b := &c.boxes[i]
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
-			cb := blockWidth(c0, c.shape.In)
-			w := packed[f.base+c0*len(f.taps):]
-			c.phaseInput(dx, dy, w, f, c0, cb, s)
-		}
-	}
-}
-
-// phaseInput computes one phase of one block of input channels.
-func (c *Conv) phaseInput(dx, dy, w []float32, f *phase, c0, cb int, s *ConvScratch) {
-	plane := volume(c.shape.Size)
-	used := min(cb, c.shape.In-c0)
-	total := volume(f.count)
-	for p := 0; p < total; p += maxStrip {
-		n := min(maxStrip, total-p)
-		row, u := p/f.count[2], p%f.count[2]
-		for j := 0; j < n; row, u = row+1, 0 {
-			at := (row/f.count[1]*c.dyPad.size[1] + row%f.count[1]) * c.dyPad.size[2]
-			for ; u < f.count[2] && j < n; u++ {
-				s.pos[j] = int32(at + u)
-				j++
+			w := packed[b.base+c0*len(b.taps):]
+			if c.inputByRows() {
+				c.inputRows(dx, dy, w, b, s)
+			} else {
+				c.inputLanes(dx, dy, w, b, c0, s)
 			}
 		}
-		active.indexed(s.strip, s.bias[:], dy, padPositions(s.pos, n, tile(cb)), f.off, w[:len(f.off)*cb], cb)
-		if len(c.phases) == 1 {
-			active.unblock(dx[c0*plane+p:], plane, s.strip, n, cb, used)
-		} else {
-			c.scatterPhase(dx[c0*plane:], f, p, n, cb, used, s.strip)
+	}
+}
+
+// at returns the place in dy of the window of the first position in the given
+// row of a box, and the place of that position in a channel of dx.
+func (c *Conv) at(b *inputBox, row int) (from, to int) {
+	d, h := row/b.count[1], row%b.count[1]
+	from = ((b.from[0]+d)*c.dySize[1]+b.from[1]+h)*c.dySize[2] + b.from[2]
+	d, h = b.start[0]+d*c.shape.Stride[0], b.start[1]+h*c.shape.Stride[1]
+	return from, (d*c.shape.Size[1]+h)*c.shape.Size[2] + b.start[2]
+}
+
+// inputLanes computes one box of one block of input channels with the channels
+// in lanes, as many rows at a time as a strip holds, or a part of a row.
+func (c *Conv) inputLanes(dx, dy, w []float32, b *inputBox, c0 int, s *ConvScratch) {
+	cb := blockWidth(c0, c.shape.In)
+	used := min(cb, c.shape.In-c0)
+	plane, wide := volume(c.shape.Size), b.count[2]
+	dx = dx[c0*plane:]
+	perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
+	for row := 0; row < b.count[0]*b.count[1]; row += perStrip {
+		rows := min(perStrip, b.count[0]*b.count[1]-row)
+		for u := 0; u < wide; u += perRow {
+			nu := min(perRow, wide-u)
+			for r := range rows {
+				from, _ := c.at(b, row+r)
+				for j := range nu {
+					s.pos[r*nu+j] = int32(from + u + j)
+				}
+			}
+			active.indexed(s.strip, s.bias[:], dy, padPositions(s.pos, rows*nu, tile(cb)), b.off, w[:len(b.off)*cb], cb)
+			for r := range rows {
+				_, to := c.at(b, row+r)
+				c.storeRow(dx[to+u*c.shape.Stride[2]:], s.strip[r*nu*cb:], nu, cb, used)
+			}
 		}
 	}
 }
 
-// rowsInput computes the only phase of an unstrided convolution with few input
-// channels. A row is cut into runs of as many positions as a vector holds, the
-// last one shifted to end with the row.
-func (c *Conv) rowsInput(dx, dy, w []float32, s *ConvScratch) {
-	f := &c.phases[0]
-	in, size := c.shape.In, c.shape.Size
+// storeRow writes n positions [n][cb] of a row to their places in dx.
+func (c *Conv) storeRow(dx, src []float32, n, cb, used int) {
+	plane, stride := volume(c.shape.Size), c.shape.Stride[2]
+	if stride == 1 {
+		active.unblock(dx, plane, src, n, cb, used)
+		return
+	}
+	for j := range n {
+		for l, v := range src[j*cb : j*cb+used] {
+			dx[l*plane+j*stride] = v
+		}
+	}
+}
+
+// inputRows computes one box with positions in lanes. A row is cut into runs of
+// as many positions as a vector holds, the last one shifted to end with the row.
+func (c *Conv) inputRows(dx, dy, w []float32, b *inputBox, s *ConvScratch) {
+	in, wide := c.shape.In, c.shape.Size[2]
 	run := active.rowLanes
-	if size[2] < run {
+	if wide < run {
 		run = 8
 	}
 	tile := active.rowTile(in, run)
 	n := 0
-	flush := func() {
-		for ; n%tile != 0; n++ {
-			s.pos[n], s.at[n] = s.pos[n-1], s.at[n-1]
-		}
-		if n > 0 {
-			active.indexedRows(dx, volume(size), s.bias[:], dy, s.pos[:n], s.at[:n], f.off, w, in, run)
-		}
-		n = 0
-	}
-	for row := range size[0] * size[1] {
-		from := (row/size[1]*c.dyPad.size[1] + row%size[1]) * c.dyPad.size[2]
-		for u := 0; ; u = min(u+run, size[2]-run) {
-			if n == maxStrip {
-				flush()
-			}
-			s.pos[n], s.at[n] = int32(from+u), int32(row*size[2]+u)
+	for row := range b.count[0] * b.count[1] {
+		from, to := c.at(b, row)
+		for u := 0; ; u = min(u+run, wide-run) {
+			s.pos[n], s.at[n] = int32(from+u), int32(to+u)
 			n++
-			if u == size[2]-run {
+			last := u == wide-run
+			if n == maxStrip || last && row == b.count[0]*b.count[1]-1 {
+				for ; n%tile != 0; n++ {
+					s.pos[n], s.at[n] = s.pos[n-1], s.at[n-1]
+				}
+				active.indexedRows(dx, volume(c.shape.Size), s.bias[:], dy, s.pos[:n], s.at[:n], b.off, w, in, run)
+				n = 0
+			}
+			if last {
 				break
 			}
-		}
-	}
-	flush()
-}
-
-// scatterPhase writes positions p … p+n−1 of a phase to their places in dx.
-func (c *Conv) scatterPhase(dx []float32, f *phase, p, n, cb, used int, strip []float32) {
-	size, stride := c.shape.Size, c.shape.Stride
-	plane := volume(size)
-	for j := range n {
-		row, u := (p+j)/f.count[2], (p+j)%f.count[2]
-		d := row/f.count[1]*stride[0] + f.start[0]
-		h := row%f.count[1]*stride[1] + f.start[1]
-		at := (d*size[1]+h)*size[2] + u*stride[2] + f.start[2]
-		for l, v := range strip[j*cb : j*cb+used] {
-			dx[l*plane+at] = v
 		}
 	}
 }
