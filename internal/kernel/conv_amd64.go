@@ -19,7 +19,7 @@ func indexedAVX512(out, bias, x []float32, a, b []int32, v []float32, cb int) {
 }
 
 // indexedRowsFunc is a variant of indexedRows for a number of channels.
-type indexedRowsFunc = func(out *float32, ldo int, bias, x *float32, a, o *int32, na int, b *int32, nb int, w *float32)
+type indexedRowsFunc = func(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // The variants for 1 … 6 channels.
 var (
@@ -41,16 +41,16 @@ func rowTileAVX512(channels, run int) int {
 	return [maxRowChannels]int{10, 10, 8, 6, 4, 4}[channels-1]
 }
 
-func indexedRowsAVX2(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, _ int) {
-	rowsAVX2[channels-1](&out[0], ldo, &bias[0], &x[0], &a[0], &o[0], len(a), first(b), len(b), first(w))
+func indexedRowsAVX2(out, x []float32, a, b []int32, w []float32, channels, run int) {
+	rowsAVX2[channels-1](&out[0], len(a)*run, &x[0], &a[0], len(a), first(b), len(b), first(w))
 }
 
-func indexedRowsAVX512(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, run int) {
+func indexedRowsAVX512(out, x []float32, a, b []int32, w []float32, channels, run int) {
 	rows := &rowsAVX512
 	if run == 8 {
 		rows = &rowsAVX2
 	}
-	rows[channels-1](&out[0], ldo, &bias[0], &x[0], &a[0], &o[0], len(a), first(b), len(b), first(w))
+	rows[channels-1](&out[0], len(a)*run, &x[0], &a[0], len(a), first(b), len(b), first(w))
 }
 
 // unblock8 is unblockGeneric in groups of 8 channels.

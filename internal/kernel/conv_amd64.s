@@ -357,55 +357,58 @@ done:
 	VZEROUPPER
 	RET
 
-// func indexedRows1AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows1AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, FMA3
-TEXT ·indexedRows1AVX2(SB), NOSPLIT, $0-80
+TEXT ·indexedRows1AVX2(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x0a, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), R12
-	MOVQ         a+32(FP), R13
-	MOVLQSX      (R13), AX
-	LEAQ         (R12)(AX*4), AX
-	MOVLQSX      4(R13), CX
-	LEAQ         (R12)(CX*4), CX
-	MOVLQSX      8(R13), DX
-	LEAQ         (R12)(DX*4), DX
-	MOVLQSX      12(R13), BX
-	LEAQ         (R12)(BX*4), BX
-	MOVLQSX      16(R13), SI
-	LEAQ         (R12)(SI*4), SI
-	MOVLQSX      20(R13), DI
-	LEAQ         (R12)(DI*4), DI
-	MOVLQSX      24(R13), R8
-	LEAQ         (R12)(R8*4), R8
-	MOVLQSX      28(R13), R9
-	LEAQ         (R12)(R9*4), R9
-	MOVLQSX      32(R13), R10
-	LEAQ         (R12)(R10*4), R10
-	MOVLQSX      36(R13), R11
-	LEAQ         (R12)(R11*4), R11
-	ADDQ         $0x28, R13
-	MOVQ         R13, a+32(FP)
-	MOVQ         bias+16(FP), R12
-	VBROADCASTSS (R12), Y0
-	VMOVAPS      Y0, Y1
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y3
-	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y5
-	VMOVAPS      Y0, Y6
-	VMOVAPS      Y0, Y7
-	VMOVAPS      Y0, Y8
-	VMOVAPS      Y0, Y9
-	MOVQ         b+56(FP), R12
-	MOVQ         w+72(FP), R13
-	MOVQ         nb+64(FP), R14
-	TESTQ        R14, R14
-	JZ           store
-	LEAQ         (R12)(R14*4), R14
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x0a, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), R12
+	MOVQ    a+24(FP), R13
+	MOVLQSX (R13), AX
+	LEAQ    (R12)(AX*4), AX
+	MOVLQSX 4(R13), CX
+	LEAQ    (R12)(CX*4), CX
+	MOVLQSX 8(R13), DX
+	LEAQ    (R12)(DX*4), DX
+	MOVLQSX 12(R13), BX
+	LEAQ    (R12)(BX*4), BX
+	MOVLQSX 16(R13), SI
+	LEAQ    (R12)(SI*4), SI
+	MOVLQSX 20(R13), DI
+	LEAQ    (R12)(DI*4), DI
+	MOVLQSX 24(R13), R8
+	LEAQ    (R12)(R8*4), R8
+	MOVLQSX 28(R13), R9
+	LEAQ    (R12)(R9*4), R9
+	MOVLQSX 32(R13), R10
+	LEAQ    (R12)(R10*4), R10
+	MOVLQSX 36(R13), R11
+	LEAQ    (R12)(R11*4), R11
+	ADDQ    $0x28, R13
+	MOVQ    R13, a+24(FP)
+	MOVQ    out+0(FP), R12
+	MOVQ    ldo+8(FP), R13
+	MOVQ    R12, R14
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 64(R12), Y2
+	VMOVUPS 96(R12), Y3
+	VMOVUPS 128(R12), Y4
+	VMOVUPS 160(R12), Y5
+	VMOVUPS 192(R12), Y6
+	VMOVUPS 224(R12), Y7
+	VMOVUPS 256(R12), Y8
+	VMOVUPS 288(R12), Y9
+	LEAQ    (R12)(R13*4), R12
+	MOVQ    b+40(FP), R12
+	MOVQ    w+56(FP), R13
+	MOVQ    nb+48(FP), R14
+	TESTQ   R14, R14
+	JZ      store
+	LEAQ    (R12)(R14*4), R14
 
 loop:
 	MOVLQSX      (R12), R15
@@ -428,78 +431,73 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), CX
-	MOVLQSX (CX), DX
-	VMOVUPS Y0, (AX)(DX*4)
-	MOVLQSX 4(CX), DX
-	VMOVUPS Y1, (AX)(DX*4)
-	MOVLQSX 8(CX), DX
-	VMOVUPS Y2, (AX)(DX*4)
-	MOVLQSX 12(CX), DX
-	VMOVUPS Y3, (AX)(DX*4)
-	MOVLQSX 16(CX), DX
-	VMOVUPS Y4, (AX)(DX*4)
-	MOVLQSX 20(CX), DX
-	VMOVUPS Y5, (AX)(DX*4)
-	MOVLQSX 24(CX), DX
-	VMOVUPS Y6, (AX)(DX*4)
-	MOVLQSX 28(CX), DX
-	VMOVUPS Y7, (AX)(DX*4)
-	MOVLQSX 32(CX), DX
-	VMOVUPS Y8, (AX)(DX*4)
-	MOVLQSX 36(CX), DX
-	VMOVUPS Y9, (AX)(DX*4)
-	ADDQ    $0x28, CX
-	MOVQ    CX, o+40(FP)
+	MOVQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VMOVUPS Y8, 256(AX)
+	VMOVUPS Y9, 288(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000140, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows2AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows2AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, FMA3
-TEXT ·indexedRows2AVX2(SB), NOSPLIT, $0-80
+TEXT ·indexedRows2AVX2(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x06, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), R8
-	MOVQ         a+32(FP), R9
-	MOVLQSX      (R9), AX
-	LEAQ         (R8)(AX*4), AX
-	MOVLQSX      4(R9), CX
-	LEAQ         (R8)(CX*4), CX
-	MOVLQSX      8(R9), DX
-	LEAQ         (R8)(DX*4), DX
-	MOVLQSX      12(R9), BX
-	LEAQ         (R8)(BX*4), BX
-	MOVLQSX      16(R9), SI
-	LEAQ         (R8)(SI*4), SI
-	MOVLQSX      20(R9), DI
-	LEAQ         (R8)(DI*4), DI
-	ADDQ         $0x18, R9
-	MOVQ         R9, a+32(FP)
-	MOVQ         bias+16(FP), R8
-	VBROADCASTSS (R8), Y0
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y6
-	VMOVAPS      Y0, Y8
-	VMOVAPS      Y0, Y10
-	VBROADCASTSS 4(R8), Y1
-	VMOVAPS      Y1, Y3
-	VMOVAPS      Y1, Y5
-	VMOVAPS      Y1, Y7
-	VMOVAPS      Y1, Y9
-	VMOVAPS      Y1, Y11
-	MOVQ         b+56(FP), R8
-	MOVQ         w+72(FP), R9
-	MOVQ         nb+64(FP), R10
-	TESTQ        R10, R10
-	JZ           store
-	LEAQ         (R8)(R10*4), R10
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x06, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), R8
+	MOVQ    a+24(FP), R9
+	MOVLQSX (R9), AX
+	LEAQ    (R8)(AX*4), AX
+	MOVLQSX 4(R9), CX
+	LEAQ    (R8)(CX*4), CX
+	MOVLQSX 8(R9), DX
+	LEAQ    (R8)(DX*4), DX
+	MOVLQSX 12(R9), BX
+	LEAQ    (R8)(BX*4), BX
+	MOVLQSX 16(R9), SI
+	LEAQ    (R8)(SI*4), SI
+	MOVLQSX 20(R9), DI
+	LEAQ    (R8)(DI*4), DI
+	ADDQ    $0x18, R9
+	MOVQ    R9, a+24(FP)
+	MOVQ    out+0(FP), R8
+	MOVQ    ldo+8(FP), R9
+	MOVQ    R8, R10
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y2
+	VMOVUPS 64(R8), Y4
+	VMOVUPS 96(R8), Y6
+	VMOVUPS 128(R8), Y8
+	VMOVUPS 160(R8), Y10
+	LEAQ    (R8)(R9*4), R8
+	VMOVUPS (R8), Y1
+	VMOVUPS 32(R8), Y3
+	VMOVUPS 64(R8), Y5
+	VMOVUPS 96(R8), Y7
+	VMOVUPS 128(R8), Y9
+	VMOVUPS 160(R8), Y11
+	LEAQ    (R8)(R9*4), R8
+	MOVQ    b+40(FP), R8
+	MOVQ    w+56(FP), R9
+	MOVQ    nb+48(FP), R10
+	TESTQ   R10, R10
+	JZ      store
+	LEAQ    (R8)(R10*4), R10
 
 loop:
 	MOVLQSX      (R8), R11
@@ -531,79 +529,73 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Y0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y2, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y4, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Y6, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Y8, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Y10, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y4, 64(AX)
+	VMOVUPS Y6, 96(AX)
+	VMOVUPS Y8, 128(AX)
+	VMOVUPS Y10, 160(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y3, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y5, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Y7, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Y9, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Y11, (AX)(BX*4)
-	ADDQ    $0x18, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y3, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	VMOVUPS Y7, 96(AX)
+	VMOVUPS Y9, 128(AX)
+	VMOVUPS Y11, 160(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x000000c0, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows3AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows3AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, FMA3
-TEXT ·indexedRows3AVX2(SB), NOSPLIT, $0-80
+TEXT ·indexedRows3AVX2(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x04, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), SI
-	MOVQ         a+32(FP), DI
-	MOVLQSX      (DI), AX
-	LEAQ         (SI)(AX*4), AX
-	MOVLQSX      4(DI), CX
-	LEAQ         (SI)(CX*4), CX
-	MOVLQSX      8(DI), DX
-	LEAQ         (SI)(DX*4), DX
-	MOVLQSX      12(DI), BX
-	LEAQ         (SI)(BX*4), BX
-	ADDQ         $0x10, DI
-	MOVQ         DI, a+32(FP)
-	MOVQ         bias+16(FP), SI
-	VBROADCASTSS (SI), Y0
-	VMOVAPS      Y0, Y3
-	VMOVAPS      Y0, Y6
-	VMOVAPS      Y0, Y9
-	VBROADCASTSS 4(SI), Y1
-	VMOVAPS      Y1, Y4
-	VMOVAPS      Y1, Y7
-	VMOVAPS      Y1, Y10
-	VBROADCASTSS 8(SI), Y2
-	VMOVAPS      Y2, Y5
-	VMOVAPS      Y2, Y8
-	VMOVAPS      Y2, Y11
-	MOVQ         b+56(FP), SI
-	MOVQ         w+72(FP), DI
-	MOVQ         nb+64(FP), R8
-	TESTQ        R8, R8
-	JZ           store
-	LEAQ         (SI)(R8*4), R8
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x04, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), SI
+	MOVQ    a+24(FP), DI
+	MOVLQSX (DI), AX
+	LEAQ    (SI)(AX*4), AX
+	MOVLQSX 4(DI), CX
+	LEAQ    (SI)(CX*4), CX
+	MOVLQSX 8(DI), DX
+	LEAQ    (SI)(DX*4), DX
+	MOVLQSX 12(DI), BX
+	LEAQ    (SI)(BX*4), BX
+	ADDQ    $0x10, DI
+	MOVQ    DI, a+24(FP)
+	MOVQ    out+0(FP), SI
+	MOVQ    ldo+8(FP), DI
+	MOVQ    SI, R8
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y3
+	VMOVUPS 64(SI), Y6
+	VMOVUPS 96(SI), Y9
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Y1
+	VMOVUPS 32(SI), Y4
+	VMOVUPS 64(SI), Y7
+	VMOVUPS 96(SI), Y10
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y5
+	VMOVUPS 64(SI), Y8
+	VMOVUPS 96(SI), Y11
+	LEAQ    (SI)(DI*4), SI
+	MOVQ    b+40(FP), SI
+	MOVQ    w+56(FP), DI
+	MOVQ    nb+48(FP), R8
+	TESTQ   R8, R8
+	JZ      store
+	LEAQ    (SI)(R8*4), R8
 
 loop:
 	MOVLQSX      (SI), R9
@@ -634,78 +626,73 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Y0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y3, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y6, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Y9, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y3, 32(AX)
+	VMOVUPS Y6, 64(AX)
+	VMOVUPS Y9, 96(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y4, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y7, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Y10, (AX)(BX*4)
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y7, 64(AX)
+	VMOVUPS Y10, 96(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y5, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y8, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Y11, (AX)(BX*4)
-	ADDQ    $0x10, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y8, 64(AX)
+	VMOVUPS Y11, 96(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000080, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows4AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows4AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, FMA3
-TEXT ·indexedRows4AVX2(SB), NOSPLIT, $0-80
+TEXT ·indexedRows4AVX2(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x03, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), BX
-	MOVQ         a+32(FP), SI
-	MOVLQSX      (SI), AX
-	LEAQ         (BX)(AX*4), AX
-	MOVLQSX      4(SI), CX
-	LEAQ         (BX)(CX*4), CX
-	MOVLQSX      8(SI), DX
-	LEAQ         (BX)(DX*4), DX
-	ADDQ         $0x0c, SI
-	MOVQ         SI, a+32(FP)
-	MOVQ         bias+16(FP), BX
-	VBROADCASTSS (BX), Y0
-	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y8
-	VBROADCASTSS 4(BX), Y1
-	VMOVAPS      Y1, Y5
-	VMOVAPS      Y1, Y9
-	VBROADCASTSS 8(BX), Y2
-	VMOVAPS      Y2, Y6
-	VMOVAPS      Y2, Y10
-	VBROADCASTSS 12(BX), Y3
-	VMOVAPS      Y3, Y7
-	VMOVAPS      Y3, Y11
-	MOVQ         b+56(FP), BX
-	MOVQ         w+72(FP), SI
-	MOVQ         nb+64(FP), DI
-	TESTQ        DI, DI
-	JZ           store
-	LEAQ         (BX)(DI*4), DI
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x03, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), BX
+	MOVQ    a+24(FP), SI
+	MOVLQSX (SI), AX
+	LEAQ    (BX)(AX*4), AX
+	MOVLQSX 4(SI), CX
+	LEAQ    (BX)(CX*4), CX
+	MOVLQSX 8(SI), DX
+	LEAQ    (BX)(DX*4), DX
+	ADDQ    $0x0c, SI
+	MOVQ    SI, a+24(FP)
+	MOVQ    out+0(FP), BX
+	MOVQ    ldo+8(FP), SI
+	MOVQ    BX, DI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y4
+	VMOVUPS 64(BX), Y8
+	LEAQ    (BX)(SI*4), BX
+	VMOVUPS (BX), Y1
+	VMOVUPS 32(BX), Y5
+	VMOVUPS 64(BX), Y9
+	LEAQ    (BX)(SI*4), BX
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y6
+	VMOVUPS 64(BX), Y10
+	LEAQ    (BX)(SI*4), BX
+	VMOVUPS (BX), Y3
+	VMOVUPS 32(BX), Y7
+	VMOVUPS 64(BX), Y11
+	LEAQ    (BX)(SI*4), BX
+	MOVQ    b+40(FP), BX
+	MOVQ    w+56(FP), SI
+	MOVQ    nb+48(FP), DI
+	TESTQ   DI, DI
+	JZ      store
+	LEAQ    (BX)(DI*4), DI
 
 loop:
 	MOVLQSX      (BX), R8
@@ -736,75 +723,71 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Y0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y4, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y8, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y8, 64(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y5, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y9, (AX)(BX*4)
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y9, 64(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y6, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y10, (AX)(BX*4)
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y6, 32(AX)
+	VMOVUPS Y10, 64(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y3, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y7, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Y11, (AX)(BX*4)
-	ADDQ    $0x0c, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y7, 32(AX)
+	VMOVUPS Y11, 64(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000060, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows5AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows5AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, FMA3
-TEXT ·indexedRows5AVX2(SB), NOSPLIT, $0-80
+TEXT ·indexedRows5AVX2(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x02, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), DX
-	MOVQ         a+32(FP), BX
-	MOVLQSX      (BX), AX
-	LEAQ         (DX)(AX*4), AX
-	MOVLQSX      4(BX), CX
-	LEAQ         (DX)(CX*4), CX
-	ADDQ         $0x08, BX
-	MOVQ         BX, a+32(FP)
-	MOVQ         bias+16(FP), DX
-	VBROADCASTSS (DX), Y0
-	VMOVAPS      Y0, Y5
-	VBROADCASTSS 4(DX), Y1
-	VMOVAPS      Y1, Y6
-	VBROADCASTSS 8(DX), Y2
-	VMOVAPS      Y2, Y7
-	VBROADCASTSS 12(DX), Y3
-	VMOVAPS      Y3, Y8
-	VBROADCASTSS 16(DX), Y4
-	VMOVAPS      Y4, Y9
-	MOVQ         b+56(FP), DX
-	MOVQ         w+72(FP), BX
-	MOVQ         nb+64(FP), SI
-	TESTQ        SI, SI
-	JZ           store
-	LEAQ         (DX)(SI*4), SI
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x02, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), DX
+	MOVQ    a+24(FP), BX
+	MOVLQSX (BX), AX
+	LEAQ    (DX)(AX*4), AX
+	MOVLQSX 4(BX), CX
+	LEAQ    (DX)(CX*4), CX
+	ADDQ    $0x08, BX
+	MOVQ    BX, a+24(FP)
+	MOVQ    out+0(FP), DX
+	MOVQ    ldo+8(FP), BX
+	MOVQ    DX, SI
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y5
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y1
+	VMOVUPS 32(DX), Y6
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y7
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y3
+	VMOVUPS 32(DX), Y8
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y9
+	LEAQ    (DX)(BX*4), DX
+	MOVQ    b+40(FP), DX
+	MOVQ    w+56(FP), BX
+	MOVQ    nb+48(FP), SI
+	TESTQ   SI, SI
+	JZ      store
+	LEAQ    (DX)(SI*4), SI
 
 loop:
 	MOVLQSX      (DX), DI
@@ -833,74 +816,73 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Y0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y5, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y5, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y6, (AX)(BX*4)
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y6, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y7, (AX)(BX*4)
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y7, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y3, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y8, (AX)(BX*4)
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y8, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y4, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y9, (AX)(BX*4)
-	ADDQ    $0x08, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y9, 32(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000040, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows6AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows6AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, FMA3
-TEXT ·indexedRows6AVX2(SB), NOSPLIT, $0-80
+TEXT ·indexedRows6AVX2(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x02, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), DX
-	MOVQ         a+32(FP), BX
-	MOVLQSX      (BX), AX
-	LEAQ         (DX)(AX*4), AX
-	MOVLQSX      4(BX), CX
-	LEAQ         (DX)(CX*4), CX
-	ADDQ         $0x08, BX
-	MOVQ         BX, a+32(FP)
-	MOVQ         bias+16(FP), DX
-	VBROADCASTSS (DX), Y0
-	VMOVAPS      Y0, Y6
-	VBROADCASTSS 4(DX), Y1
-	VMOVAPS      Y1, Y7
-	VBROADCASTSS 8(DX), Y2
-	VMOVAPS      Y2, Y8
-	VBROADCASTSS 12(DX), Y3
-	VMOVAPS      Y3, Y9
-	VBROADCASTSS 16(DX), Y4
-	VMOVAPS      Y4, Y10
-	VBROADCASTSS 20(DX), Y5
-	VMOVAPS      Y5, Y11
-	MOVQ         b+56(FP), DX
-	MOVQ         w+72(FP), BX
-	MOVQ         nb+64(FP), SI
-	TESTQ        SI, SI
-	JZ           store
-	LEAQ         (DX)(SI*4), SI
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x02, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), DX
+	MOVQ    a+24(FP), BX
+	MOVLQSX (BX), AX
+	LEAQ    (DX)(AX*4), AX
+	MOVLQSX 4(BX), CX
+	LEAQ    (DX)(CX*4), CX
+	ADDQ    $0x08, BX
+	MOVQ    BX, a+24(FP)
+	MOVQ    out+0(FP), DX
+	MOVQ    ldo+8(FP), BX
+	MOVQ    DX, SI
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y6
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y1
+	VMOVUPS 32(DX), Y7
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y8
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y3
+	VMOVUPS 32(DX), Y9
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y10
+	LEAQ    (DX)(BX*4), DX
+	VMOVUPS (DX), Y5
+	VMOVUPS 32(DX), Y11
+	LEAQ    (DX)(BX*4), DX
+	MOVQ    b+40(FP), DX
+	MOVQ    w+56(FP), BX
+	MOVQ    nb+48(FP), SI
+	TESTQ   SI, SI
+	JZ      store
+	LEAQ    (DX)(SI*4), SI
 
 loop:
 	MOVLQSX      (DX), DI
@@ -932,93 +914,85 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Y0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y6, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y6, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y7, (AX)(BX*4)
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y7, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y8, (AX)(BX*4)
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y8, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y3, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y9, (AX)(BX*4)
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y9, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y4, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y10, (AX)(BX*4)
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y10, 32(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Y5, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Y11, (AX)(BX*4)
-	ADDQ    $0x08, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Y5, (AX)
+	VMOVUPS Y11, 32(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000040, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows1AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows1AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, AVX512F
-TEXT ·indexedRows1AVX512(SB), NOSPLIT, $0-80
+TEXT ·indexedRows1AVX512(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x0a, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), R12
-	MOVQ         a+32(FP), R13
-	MOVLQSX      (R13), AX
-	LEAQ         (R12)(AX*4), AX
-	MOVLQSX      4(R13), CX
-	LEAQ         (R12)(CX*4), CX
-	MOVLQSX      8(R13), DX
-	LEAQ         (R12)(DX*4), DX
-	MOVLQSX      12(R13), BX
-	LEAQ         (R12)(BX*4), BX
-	MOVLQSX      16(R13), SI
-	LEAQ         (R12)(SI*4), SI
-	MOVLQSX      20(R13), DI
-	LEAQ         (R12)(DI*4), DI
-	MOVLQSX      24(R13), R8
-	LEAQ         (R12)(R8*4), R8
-	MOVLQSX      28(R13), R9
-	LEAQ         (R12)(R9*4), R9
-	MOVLQSX      32(R13), R10
-	LEAQ         (R12)(R10*4), R10
-	MOVLQSX      36(R13), R11
-	LEAQ         (R12)(R11*4), R11
-	ADDQ         $0x28, R13
-	MOVQ         R13, a+32(FP)
-	MOVQ         bias+16(FP), R12
-	VBROADCASTSS (R12), Z0
-	VMOVAPS      Z0, Z1
-	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
-	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z5
-	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z7
-	VMOVAPS      Z0, Z8
-	VMOVAPS      Z0, Z9
-	MOVQ         b+56(FP), R12
-	MOVQ         w+72(FP), R13
-	MOVQ         nb+64(FP), R14
-	TESTQ        R14, R14
-	JZ           store
-	LEAQ         (R12)(R14*4), R14
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x0a, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), R12
+	MOVQ    a+24(FP), R13
+	MOVLQSX (R13), AX
+	LEAQ    (R12)(AX*4), AX
+	MOVLQSX 4(R13), CX
+	LEAQ    (R12)(CX*4), CX
+	MOVLQSX 8(R13), DX
+	LEAQ    (R12)(DX*4), DX
+	MOVLQSX 12(R13), BX
+	LEAQ    (R12)(BX*4), BX
+	MOVLQSX 16(R13), SI
+	LEAQ    (R12)(SI*4), SI
+	MOVLQSX 20(R13), DI
+	LEAQ    (R12)(DI*4), DI
+	MOVLQSX 24(R13), R8
+	LEAQ    (R12)(R8*4), R8
+	MOVLQSX 28(R13), R9
+	LEAQ    (R12)(R9*4), R9
+	MOVLQSX 32(R13), R10
+	LEAQ    (R12)(R10*4), R10
+	MOVLQSX 36(R13), R11
+	LEAQ    (R12)(R11*4), R11
+	ADDQ    $0x28, R13
+	MOVQ    R13, a+24(FP)
+	MOVQ    out+0(FP), R12
+	MOVQ    ldo+8(FP), R13
+	MOVQ    R12, R14
+	VMOVUPS (R12), Z0
+	VMOVUPS 64(R12), Z1
+	VMOVUPS 128(R12), Z2
+	VMOVUPS 192(R12), Z3
+	VMOVUPS 256(R12), Z4
+	VMOVUPS 320(R12), Z5
+	VMOVUPS 384(R12), Z6
+	VMOVUPS 448(R12), Z7
+	VMOVUPS 512(R12), Z8
+	VMOVUPS 576(R12), Z9
+	LEAQ    (R12)(R13*4), R12
+	MOVQ    b+40(FP), R12
+	MOVQ    w+56(FP), R13
+	MOVQ    nb+48(FP), R14
+	TESTQ   R14, R14
+	JZ      store
+	LEAQ    (R12)(R14*4), R14
 
 loop:
 	MOVLQSX      (R12), R15
@@ -1041,94 +1015,89 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), CX
-	MOVLQSX (CX), DX
-	VMOVUPS Z0, (AX)(DX*4)
-	MOVLQSX 4(CX), DX
-	VMOVUPS Z1, (AX)(DX*4)
-	MOVLQSX 8(CX), DX
-	VMOVUPS Z2, (AX)(DX*4)
-	MOVLQSX 12(CX), DX
-	VMOVUPS Z3, (AX)(DX*4)
-	MOVLQSX 16(CX), DX
-	VMOVUPS Z4, (AX)(DX*4)
-	MOVLQSX 20(CX), DX
-	VMOVUPS Z5, (AX)(DX*4)
-	MOVLQSX 24(CX), DX
-	VMOVUPS Z6, (AX)(DX*4)
-	MOVLQSX 28(CX), DX
-	VMOVUPS Z7, (AX)(DX*4)
-	MOVLQSX 32(CX), DX
-	VMOVUPS Z8, (AX)(DX*4)
-	MOVLQSX 36(CX), DX
-	VMOVUPS Z9, (AX)(DX*4)
-	ADDQ    $0x28, CX
-	MOVQ    CX, o+40(FP)
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VMOVUPS Z8, 512(AX)
+	VMOVUPS Z9, 576(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000280, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows2AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows2AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, AVX512F
-TEXT ·indexedRows2AVX512(SB), NOSPLIT, $0-80
+TEXT ·indexedRows2AVX512(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x0a, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), R12
-	MOVQ         a+32(FP), R13
-	MOVLQSX      (R13), AX
-	LEAQ         (R12)(AX*4), AX
-	MOVLQSX      4(R13), CX
-	LEAQ         (R12)(CX*4), CX
-	MOVLQSX      8(R13), DX
-	LEAQ         (R12)(DX*4), DX
-	MOVLQSX      12(R13), BX
-	LEAQ         (R12)(BX*4), BX
-	MOVLQSX      16(R13), SI
-	LEAQ         (R12)(SI*4), SI
-	MOVLQSX      20(R13), DI
-	LEAQ         (R12)(DI*4), DI
-	MOVLQSX      24(R13), R8
-	LEAQ         (R12)(R8*4), R8
-	MOVLQSX      28(R13), R9
-	LEAQ         (R12)(R9*4), R9
-	MOVLQSX      32(R13), R10
-	LEAQ         (R12)(R10*4), R10
-	MOVLQSX      36(R13), R11
-	LEAQ         (R12)(R11*4), R11
-	ADDQ         $0x28, R13
-	MOVQ         R13, a+32(FP)
-	MOVQ         bias+16(FP), R12
-	VBROADCASTSS (R12), Z0
-	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z8
-	VMOVAPS      Z0, Z10
-	VMOVAPS      Z0, Z12
-	VMOVAPS      Z0, Z14
-	VMOVAPS      Z0, Z16
-	VMOVAPS      Z0, Z18
-	VBROADCASTSS 4(R12), Z1
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z5
-	VMOVAPS      Z1, Z7
-	VMOVAPS      Z1, Z9
-	VMOVAPS      Z1, Z11
-	VMOVAPS      Z1, Z13
-	VMOVAPS      Z1, Z15
-	VMOVAPS      Z1, Z17
-	VMOVAPS      Z1, Z19
-	MOVQ         b+56(FP), R12
-	MOVQ         w+72(FP), R13
-	MOVQ         nb+64(FP), R14
-	TESTQ        R14, R14
-	JZ           store
-	LEAQ         (R12)(R14*4), R14
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x0a, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), R12
+	MOVQ    a+24(FP), R13
+	MOVLQSX (R13), AX
+	LEAQ    (R12)(AX*4), AX
+	MOVLQSX 4(R13), CX
+	LEAQ    (R12)(CX*4), CX
+	MOVLQSX 8(R13), DX
+	LEAQ    (R12)(DX*4), DX
+	MOVLQSX 12(R13), BX
+	LEAQ    (R12)(BX*4), BX
+	MOVLQSX 16(R13), SI
+	LEAQ    (R12)(SI*4), SI
+	MOVLQSX 20(R13), DI
+	LEAQ    (R12)(DI*4), DI
+	MOVLQSX 24(R13), R8
+	LEAQ    (R12)(R8*4), R8
+	MOVLQSX 28(R13), R9
+	LEAQ    (R12)(R9*4), R9
+	MOVLQSX 32(R13), R10
+	LEAQ    (R12)(R10*4), R10
+	MOVLQSX 36(R13), R11
+	LEAQ    (R12)(R11*4), R11
+	ADDQ    $0x28, R13
+	MOVQ    R13, a+24(FP)
+	MOVQ    out+0(FP), R12
+	MOVQ    ldo+8(FP), R13
+	MOVQ    R12, R14
+	VMOVUPS (R12), Z0
+	VMOVUPS 64(R12), Z2
+	VMOVUPS 128(R12), Z4
+	VMOVUPS 192(R12), Z6
+	VMOVUPS 256(R12), Z8
+	VMOVUPS 320(R12), Z10
+	VMOVUPS 384(R12), Z12
+	VMOVUPS 448(R12), Z14
+	VMOVUPS 512(R12), Z16
+	VMOVUPS 576(R12), Z18
+	LEAQ    (R12)(R13*4), R12
+	VMOVUPS (R12), Z1
+	VMOVUPS 64(R12), Z3
+	VMOVUPS 128(R12), Z5
+	VMOVUPS 192(R12), Z7
+	VMOVUPS 256(R12), Z9
+	VMOVUPS 320(R12), Z11
+	VMOVUPS 384(R12), Z13
+	VMOVUPS 448(R12), Z15
+	VMOVUPS 512(R12), Z17
+	VMOVUPS 576(R12), Z19
+	LEAQ    (R12)(R13*4), R12
+	MOVQ    b+40(FP), R12
+	MOVQ    w+56(FP), R13
+	MOVQ    nb+48(FP), R14
+	TESTQ   R14, R14
+	JZ      store
+	LEAQ    (R12)(R14*4), R14
 
 loop:
 	MOVLQSX      (R12), R15
@@ -1172,115 +1141,101 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Z0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z2, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z4, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z6, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z8, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z10, (AX)(BX*4)
-	MOVLQSX 24(DX), BX
-	VMOVUPS Z12, (AX)(BX*4)
-	MOVLQSX 28(DX), BX
-	VMOVUPS Z14, (AX)(BX*4)
-	MOVLQSX 32(DX), BX
-	VMOVUPS Z16, (AX)(BX*4)
-	MOVLQSX 36(DX), BX
-	VMOVUPS Z18, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z2, 64(AX)
+	VMOVUPS Z4, 128(AX)
+	VMOVUPS Z6, 192(AX)
+	VMOVUPS Z8, 256(AX)
+	VMOVUPS Z10, 320(AX)
+	VMOVUPS Z12, 384(AX)
+	VMOVUPS Z14, 448(AX)
+	VMOVUPS Z16, 512(AX)
+	VMOVUPS Z18, 576(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z3, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z5, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z7, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z9, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z11, (AX)(BX*4)
-	MOVLQSX 24(DX), BX
-	VMOVUPS Z13, (AX)(BX*4)
-	MOVLQSX 28(DX), BX
-	VMOVUPS Z15, (AX)(BX*4)
-	MOVLQSX 32(DX), BX
-	VMOVUPS Z17, (AX)(BX*4)
-	MOVLQSX 36(DX), BX
-	VMOVUPS Z19, (AX)(BX*4)
-	ADDQ    $0x28, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z3, 64(AX)
+	VMOVUPS Z5, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	VMOVUPS Z9, 256(AX)
+	VMOVUPS Z11, 320(AX)
+	VMOVUPS Z13, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	VMOVUPS Z17, 512(AX)
+	VMOVUPS Z19, 576(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000280, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows3AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows3AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, AVX512F
-TEXT ·indexedRows3AVX512(SB), NOSPLIT, $0-80
+TEXT ·indexedRows3AVX512(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x08, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), R10
-	MOVQ         a+32(FP), R11
-	MOVLQSX      (R11), AX
-	LEAQ         (R10)(AX*4), AX
-	MOVLQSX      4(R11), CX
-	LEAQ         (R10)(CX*4), CX
-	MOVLQSX      8(R11), DX
-	LEAQ         (R10)(DX*4), DX
-	MOVLQSX      12(R11), BX
-	LEAQ         (R10)(BX*4), BX
-	MOVLQSX      16(R11), SI
-	LEAQ         (R10)(SI*4), SI
-	MOVLQSX      20(R11), DI
-	LEAQ         (R10)(DI*4), DI
-	MOVLQSX      24(R11), R8
-	LEAQ         (R10)(R8*4), R8
-	MOVLQSX      28(R11), R9
-	LEAQ         (R10)(R9*4), R9
-	ADDQ         $0x20, R11
-	MOVQ         R11, a+32(FP)
-	MOVQ         bias+16(FP), R10
-	VBROADCASTSS (R10), Z0
-	VMOVAPS      Z0, Z3
-	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z9
-	VMOVAPS      Z0, Z12
-	VMOVAPS      Z0, Z15
-	VMOVAPS      Z0, Z18
-	VMOVAPS      Z0, Z21
-	VBROADCASTSS 4(R10), Z1
-	VMOVAPS      Z1, Z4
-	VMOVAPS      Z1, Z7
-	VMOVAPS      Z1, Z10
-	VMOVAPS      Z1, Z13
-	VMOVAPS      Z1, Z16
-	VMOVAPS      Z1, Z19
-	VMOVAPS      Z1, Z22
-	VBROADCASTSS 8(R10), Z2
-	VMOVAPS      Z2, Z5
-	VMOVAPS      Z2, Z8
-	VMOVAPS      Z2, Z11
-	VMOVAPS      Z2, Z14
-	VMOVAPS      Z2, Z17
-	VMOVAPS      Z2, Z20
-	VMOVAPS      Z2, Z23
-	MOVQ         b+56(FP), R10
-	MOVQ         w+72(FP), R11
-	MOVQ         nb+64(FP), R12
-	TESTQ        R12, R12
-	JZ           store
-	LEAQ         (R10)(R12*4), R12
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x08, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), R10
+	MOVQ    a+24(FP), R11
+	MOVLQSX (R11), AX
+	LEAQ    (R10)(AX*4), AX
+	MOVLQSX 4(R11), CX
+	LEAQ    (R10)(CX*4), CX
+	MOVLQSX 8(R11), DX
+	LEAQ    (R10)(DX*4), DX
+	MOVLQSX 12(R11), BX
+	LEAQ    (R10)(BX*4), BX
+	MOVLQSX 16(R11), SI
+	LEAQ    (R10)(SI*4), SI
+	MOVLQSX 20(R11), DI
+	LEAQ    (R10)(DI*4), DI
+	MOVLQSX 24(R11), R8
+	LEAQ    (R10)(R8*4), R8
+	MOVLQSX 28(R11), R9
+	LEAQ    (R10)(R9*4), R9
+	ADDQ    $0x20, R11
+	MOVQ    R11, a+24(FP)
+	MOVQ    out+0(FP), R10
+	MOVQ    ldo+8(FP), R11
+	MOVQ    R10, R12
+	VMOVUPS (R10), Z0
+	VMOVUPS 64(R10), Z3
+	VMOVUPS 128(R10), Z6
+	VMOVUPS 192(R10), Z9
+	VMOVUPS 256(R10), Z12
+	VMOVUPS 320(R10), Z15
+	VMOVUPS 384(R10), Z18
+	VMOVUPS 448(R10), Z21
+	LEAQ    (R10)(R11*4), R10
+	VMOVUPS (R10), Z1
+	VMOVUPS 64(R10), Z4
+	VMOVUPS 128(R10), Z7
+	VMOVUPS 192(R10), Z10
+	VMOVUPS 256(R10), Z13
+	VMOVUPS 320(R10), Z16
+	VMOVUPS 384(R10), Z19
+	VMOVUPS 448(R10), Z22
+	LEAQ    (R10)(R11*4), R10
+	VMOVUPS (R10), Z2
+	VMOVUPS 64(R10), Z5
+	VMOVUPS 128(R10), Z8
+	VMOVUPS 192(R10), Z11
+	VMOVUPS 256(R10), Z14
+	VMOVUPS 320(R10), Z17
+	VMOVUPS 384(R10), Z20
+	VMOVUPS 448(R10), Z23
+	LEAQ    (R10)(R11*4), R10
+	MOVQ    b+40(FP), R10
+	MOVQ    w+56(FP), R11
+	MOVQ    nb+48(FP), R12
+	TESTQ   R12, R12
+	JZ      store
+	LEAQ    (R10)(R12*4), R12
 
 loop:
 	MOVLQSX      (R10), R13
@@ -1327,120 +1282,103 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Z0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z3, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z6, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z9, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z12, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z15, (AX)(BX*4)
-	MOVLQSX 24(DX), BX
-	VMOVUPS Z18, (AX)(BX*4)
-	MOVLQSX 28(DX), BX
-	VMOVUPS Z21, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z3, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z9, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z15, 320(AX)
+	VMOVUPS Z18, 384(AX)
+	VMOVUPS Z21, 448(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z4, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z7, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z10, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z13, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z16, (AX)(BX*4)
-	MOVLQSX 24(DX), BX
-	VMOVUPS Z19, (AX)(BX*4)
-	MOVLQSX 28(DX), BX
-	VMOVUPS Z22, (AX)(BX*4)
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z7, 128(AX)
+	VMOVUPS Z10, 192(AX)
+	VMOVUPS Z13, 256(AX)
+	VMOVUPS Z16, 320(AX)
+	VMOVUPS Z19, 384(AX)
+	VMOVUPS Z22, 448(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z5, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z8, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z11, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z14, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z17, (AX)(BX*4)
-	MOVLQSX 24(DX), BX
-	VMOVUPS Z20, (AX)(BX*4)
-	MOVLQSX 28(DX), BX
-	VMOVUPS Z23, (AX)(BX*4)
-	ADDQ    $0x20, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z8, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z14, 256(AX)
+	VMOVUPS Z17, 320(AX)
+	VMOVUPS Z20, 384(AX)
+	VMOVUPS Z23, 448(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000200, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows4AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows4AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, AVX512F
-TEXT ·indexedRows4AVX512(SB), NOSPLIT, $0-80
+TEXT ·indexedRows4AVX512(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x06, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), R8
-	MOVQ         a+32(FP), R9
-	MOVLQSX      (R9), AX
-	LEAQ         (R8)(AX*4), AX
-	MOVLQSX      4(R9), CX
-	LEAQ         (R8)(CX*4), CX
-	MOVLQSX      8(R9), DX
-	LEAQ         (R8)(DX*4), DX
-	MOVLQSX      12(R9), BX
-	LEAQ         (R8)(BX*4), BX
-	MOVLQSX      16(R9), SI
-	LEAQ         (R8)(SI*4), SI
-	MOVLQSX      20(R9), DI
-	LEAQ         (R8)(DI*4), DI
-	ADDQ         $0x18, R9
-	MOVQ         R9, a+32(FP)
-	MOVQ         bias+16(FP), R8
-	VBROADCASTSS (R8), Z0
-	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z8
-	VMOVAPS      Z0, Z12
-	VMOVAPS      Z0, Z16
-	VMOVAPS      Z0, Z20
-	VBROADCASTSS 4(R8), Z1
-	VMOVAPS      Z1, Z5
-	VMOVAPS      Z1, Z9
-	VMOVAPS      Z1, Z13
-	VMOVAPS      Z1, Z17
-	VMOVAPS      Z1, Z21
-	VBROADCASTSS 8(R8), Z2
-	VMOVAPS      Z2, Z6
-	VMOVAPS      Z2, Z10
-	VMOVAPS      Z2, Z14
-	VMOVAPS      Z2, Z18
-	VMOVAPS      Z2, Z22
-	VBROADCASTSS 12(R8), Z3
-	VMOVAPS      Z3, Z7
-	VMOVAPS      Z3, Z11
-	VMOVAPS      Z3, Z15
-	VMOVAPS      Z3, Z19
-	VMOVAPS      Z3, Z23
-	MOVQ         b+56(FP), R8
-	MOVQ         w+72(FP), R9
-	MOVQ         nb+64(FP), R10
-	TESTQ        R10, R10
-	JZ           store
-	LEAQ         (R8)(R10*4), R10
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x06, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), R8
+	MOVQ    a+24(FP), R9
+	MOVLQSX (R9), AX
+	LEAQ    (R8)(AX*4), AX
+	MOVLQSX 4(R9), CX
+	LEAQ    (R8)(CX*4), CX
+	MOVLQSX 8(R9), DX
+	LEAQ    (R8)(DX*4), DX
+	MOVLQSX 12(R9), BX
+	LEAQ    (R8)(BX*4), BX
+	MOVLQSX 16(R9), SI
+	LEAQ    (R8)(SI*4), SI
+	MOVLQSX 20(R9), DI
+	LEAQ    (R8)(DI*4), DI
+	ADDQ    $0x18, R9
+	MOVQ    R9, a+24(FP)
+	MOVQ    out+0(FP), R8
+	MOVQ    ldo+8(FP), R9
+	MOVQ    R8, R10
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z4
+	VMOVUPS 128(R8), Z8
+	VMOVUPS 192(R8), Z12
+	VMOVUPS 256(R8), Z16
+	VMOVUPS 320(R8), Z20
+	LEAQ    (R8)(R9*4), R8
+	VMOVUPS (R8), Z1
+	VMOVUPS 64(R8), Z5
+	VMOVUPS 128(R8), Z9
+	VMOVUPS 192(R8), Z13
+	VMOVUPS 256(R8), Z17
+	VMOVUPS 320(R8), Z21
+	LEAQ    (R8)(R9*4), R8
+	VMOVUPS (R8), Z2
+	VMOVUPS 64(R8), Z6
+	VMOVUPS 128(R8), Z10
+	VMOVUPS 192(R8), Z14
+	VMOVUPS 256(R8), Z18
+	VMOVUPS 320(R8), Z22
+	LEAQ    (R8)(R9*4), R8
+	VMOVUPS (R8), Z3
+	VMOVUPS 64(R8), Z7
+	VMOVUPS 128(R8), Z11
+	VMOVUPS 192(R8), Z15
+	VMOVUPS 256(R8), Z19
+	VMOVUPS 320(R8), Z23
+	LEAQ    (R8)(R9*4), R8
+	MOVQ    b+40(FP), R8
+	MOVQ    w+56(FP), R9
+	MOVQ    nb+48(FP), R10
+	TESTQ   R10, R10
+	JZ      store
+	LEAQ    (R8)(R10*4), R10
 
 loop:
 	MOVLQSX      (R8), R11
@@ -1486,113 +1424,97 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Z0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z4, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z8, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z12, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z16, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z20, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z8, 128(AX)
+	VMOVUPS Z12, 192(AX)
+	VMOVUPS Z16, 256(AX)
+	VMOVUPS Z20, 320(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z5, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z9, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z13, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z17, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z21, (AX)(BX*4)
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z9, 128(AX)
+	VMOVUPS Z13, 192(AX)
+	VMOVUPS Z17, 256(AX)
+	VMOVUPS Z21, 320(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z6, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z10, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z14, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z18, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z22, (AX)(BX*4)
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z6, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z14, 192(AX)
+	VMOVUPS Z18, 256(AX)
+	VMOVUPS Z22, 320(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z3, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z7, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z11, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z15, (AX)(BX*4)
-	MOVLQSX 16(DX), BX
-	VMOVUPS Z19, (AX)(BX*4)
-	MOVLQSX 20(DX), BX
-	VMOVUPS Z23, (AX)(BX*4)
-	ADDQ    $0x18, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z11, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	VMOVUPS Z19, 256(AX)
+	VMOVUPS Z23, 320(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000180, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows5AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows5AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, AVX512F
-TEXT ·indexedRows5AVX512(SB), NOSPLIT, $0-80
+TEXT ·indexedRows5AVX512(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x04, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), SI
-	MOVQ         a+32(FP), DI
-	MOVLQSX      (DI), AX
-	LEAQ         (SI)(AX*4), AX
-	MOVLQSX      4(DI), CX
-	LEAQ         (SI)(CX*4), CX
-	MOVLQSX      8(DI), DX
-	LEAQ         (SI)(DX*4), DX
-	MOVLQSX      12(DI), BX
-	LEAQ         (SI)(BX*4), BX
-	ADDQ         $0x10, DI
-	MOVQ         DI, a+32(FP)
-	MOVQ         bias+16(FP), SI
-	VBROADCASTSS (SI), Z0
-	VMOVAPS      Z0, Z5
-	VMOVAPS      Z0, Z10
-	VMOVAPS      Z0, Z15
-	VBROADCASTSS 4(SI), Z1
-	VMOVAPS      Z1, Z6
-	VMOVAPS      Z1, Z11
-	VMOVAPS      Z1, Z16
-	VBROADCASTSS 8(SI), Z2
-	VMOVAPS      Z2, Z7
-	VMOVAPS      Z2, Z12
-	VMOVAPS      Z2, Z17
-	VBROADCASTSS 12(SI), Z3
-	VMOVAPS      Z3, Z8
-	VMOVAPS      Z3, Z13
-	VMOVAPS      Z3, Z18
-	VBROADCASTSS 16(SI), Z4
-	VMOVAPS      Z4, Z9
-	VMOVAPS      Z4, Z14
-	VMOVAPS      Z4, Z19
-	MOVQ         b+56(FP), SI
-	MOVQ         w+72(FP), DI
-	MOVQ         nb+64(FP), R8
-	TESTQ        R8, R8
-	JZ           store
-	LEAQ         (SI)(R8*4), R8
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x04, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), SI
+	MOVQ    a+24(FP), DI
+	MOVLQSX (DI), AX
+	LEAQ    (SI)(AX*4), AX
+	MOVLQSX 4(DI), CX
+	LEAQ    (SI)(CX*4), CX
+	MOVLQSX 8(DI), DX
+	LEAQ    (SI)(DX*4), DX
+	MOVLQSX 12(DI), BX
+	LEAQ    (SI)(BX*4), BX
+	ADDQ    $0x10, DI
+	MOVQ    DI, a+24(FP)
+	MOVQ    out+0(FP), SI
+	MOVQ    ldo+8(FP), DI
+	MOVQ    SI, R8
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z5
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z15
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z1
+	VMOVUPS 64(SI), Z6
+	VMOVUPS 128(SI), Z11
+	VMOVUPS 192(SI), Z16
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z2
+	VMOVUPS 64(SI), Z7
+	VMOVUPS 128(SI), Z12
+	VMOVUPS 192(SI), Z17
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z3
+	VMOVUPS 64(SI), Z8
+	VMOVUPS 128(SI), Z13
+	VMOVUPS 192(SI), Z18
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z14
+	VMOVUPS 192(SI), Z19
+	LEAQ    (SI)(DI*4), SI
+	MOVQ    b+40(FP), SI
+	MOVQ    w+56(FP), DI
+	MOVQ    nb+48(FP), R8
+	TESTQ   R8, R8
+	JZ      store
+	LEAQ    (SI)(R8*4), R8
 
 loop:
 	MOVLQSX      (SI), R9
@@ -1633,110 +1555,99 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Z0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z5, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z10, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z15, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z15, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z6, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z11, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z16, (AX)(BX*4)
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z6, 64(AX)
+	VMOVUPS Z11, 128(AX)
+	VMOVUPS Z16, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z7, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z12, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z17, (AX)(BX*4)
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z17, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z3, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z8, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z13, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z18, (AX)(BX*4)
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z8, 64(AX)
+	VMOVUPS Z13, 128(AX)
+	VMOVUPS Z18, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z4, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z9, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z14, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z19, (AX)(BX*4)
-	ADDQ    $0x10, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z19, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000100, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:
 	VZEROUPPER
 	RET
 
-// func indexedRows6AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+// func indexedRows6AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 // Requires: AVX, AVX512F
-TEXT ·indexedRows6AVX512(SB), NOSPLIT, $0-80
+TEXT ·indexedRows6AVX512(SB), NOSPLIT, $0-64
 tile:
-	MOVQ         na+48(FP), AX
-	SUBQ         $0x04, AX
-	JL           done
-	MOVQ         AX, na+48(FP)
-	MOVQ         x+24(FP), SI
-	MOVQ         a+32(FP), DI
-	MOVLQSX      (DI), AX
-	LEAQ         (SI)(AX*4), AX
-	MOVLQSX      4(DI), CX
-	LEAQ         (SI)(CX*4), CX
-	MOVLQSX      8(DI), DX
-	LEAQ         (SI)(DX*4), DX
-	MOVLQSX      12(DI), BX
-	LEAQ         (SI)(BX*4), BX
-	ADDQ         $0x10, DI
-	MOVQ         DI, a+32(FP)
-	MOVQ         bias+16(FP), SI
-	VBROADCASTSS (SI), Z0
-	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z12
-	VMOVAPS      Z0, Z18
-	VBROADCASTSS 4(SI), Z1
-	VMOVAPS      Z1, Z7
-	VMOVAPS      Z1, Z13
-	VMOVAPS      Z1, Z19
-	VBROADCASTSS 8(SI), Z2
-	VMOVAPS      Z2, Z8
-	VMOVAPS      Z2, Z14
-	VMOVAPS      Z2, Z20
-	VBROADCASTSS 12(SI), Z3
-	VMOVAPS      Z3, Z9
-	VMOVAPS      Z3, Z15
-	VMOVAPS      Z3, Z21
-	VBROADCASTSS 16(SI), Z4
-	VMOVAPS      Z4, Z10
-	VMOVAPS      Z4, Z16
-	VMOVAPS      Z4, Z22
-	VBROADCASTSS 20(SI), Z5
-	VMOVAPS      Z5, Z11
-	VMOVAPS      Z5, Z17
-	VMOVAPS      Z5, Z23
-	MOVQ         b+56(FP), SI
-	MOVQ         w+72(FP), DI
-	MOVQ         nb+64(FP), R8
-	TESTQ        R8, R8
-	JZ           store
-	LEAQ         (SI)(R8*4), R8
+	MOVQ    na+32(FP), AX
+	SUBQ    $0x04, AX
+	JL      done
+	MOVQ    AX, na+32(FP)
+	MOVQ    x+16(FP), SI
+	MOVQ    a+24(FP), DI
+	MOVLQSX (DI), AX
+	LEAQ    (SI)(AX*4), AX
+	MOVLQSX 4(DI), CX
+	LEAQ    (SI)(CX*4), CX
+	MOVLQSX 8(DI), DX
+	LEAQ    (SI)(DX*4), DX
+	MOVLQSX 12(DI), BX
+	LEAQ    (SI)(BX*4), BX
+	ADDQ    $0x10, DI
+	MOVQ    DI, a+24(FP)
+	MOVQ    out+0(FP), SI
+	MOVQ    ldo+8(FP), DI
+	MOVQ    SI, R8
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z6
+	VMOVUPS 128(SI), Z12
+	VMOVUPS 192(SI), Z18
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z1
+	VMOVUPS 64(SI), Z7
+	VMOVUPS 128(SI), Z13
+	VMOVUPS 192(SI), Z19
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z2
+	VMOVUPS 64(SI), Z8
+	VMOVUPS 128(SI), Z14
+	VMOVUPS 192(SI), Z20
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z3
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z15
+	VMOVUPS 192(SI), Z21
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z4
+	VMOVUPS 64(SI), Z10
+	VMOVUPS 128(SI), Z16
+	VMOVUPS 192(SI), Z22
+	LEAQ    (SI)(DI*4), SI
+	VMOVUPS (SI), Z5
+	VMOVUPS 64(SI), Z11
+	VMOVUPS 128(SI), Z17
+	VMOVUPS 192(SI), Z23
+	LEAQ    (SI)(DI*4), SI
+	MOVQ    b+40(FP), SI
+	MOVQ    w+56(FP), DI
+	MOVQ    nb+48(FP), R8
+	TESTQ   R8, R8
+	JZ      store
+	LEAQ    (SI)(R8*4), R8
 
 loop:
 	MOVLQSX      (SI), R9
@@ -1782,62 +1693,39 @@ loop:
 store:
 	MOVQ    out+0(FP), AX
 	MOVQ    ldo+8(FP), CX
-	MOVQ    o+40(FP), DX
-	MOVLQSX (DX), BX
-	VMOVUPS Z0, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z6, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z12, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z18, (AX)(BX*4)
+	MOVQ    AX, DX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z6, 64(AX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z18, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z1, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z7, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z13, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z19, (AX)(BX*4)
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z13, 128(AX)
+	VMOVUPS Z19, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z2, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z8, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z14, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z20, (AX)(BX*4)
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z8, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z20, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z3, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z9, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z15, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z21, (AX)(BX*4)
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z15, 128(AX)
+	VMOVUPS Z21, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z4, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z10, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z16, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z22, (AX)(BX*4)
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z16, 128(AX)
+	VMOVUPS Z22, 192(AX)
 	LEAQ    (AX)(CX*4), AX
-	MOVLQSX (DX), BX
-	VMOVUPS Z5, (AX)(BX*4)
-	MOVLQSX 4(DX), BX
-	VMOVUPS Z11, (AX)(BX*4)
-	MOVLQSX 8(DX), BX
-	VMOVUPS Z17, (AX)(BX*4)
-	MOVLQSX 12(DX), BX
-	VMOVUPS Z23, (AX)(BX*4)
-	ADDQ    $0x10, DX
-	MOVQ    DX, o+40(FP)
+	VMOVUPS Z5, (AX)
+	VMOVUPS Z11, 64(AX)
+	VMOVUPS Z17, 128(AX)
+	VMOVUPS Z23, 192(AX)
+	LEAQ    (AX)(CX*4), AX
+	ADDQ    $0x00000100, DX
+	MOVQ    DX, out+0(FP)
 	JMP     tile
 
 done:

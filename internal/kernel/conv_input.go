@@ -21,8 +21,9 @@ import "slices"
 type inputBox struct {
 	from  [3]int  // first u
 	start [3]int  // first q
-	count [3]int  // number of u in each dimension
-	taps  []int32 // [T′] index of w[o, 0, k] as o·In·KD·KH·KW + k
+	count [3]int  // number of u in each dimension, in height of groups of rows
+	rows  int     // rows in a group, see addPairs
+	taps  []int32 // [T′, rows] index of w[o, 0, k] as o·In·KD·KH·KW + k, or -1
 	off   []int32 // [T′] place of the tap in the padded dy
 	base  int     // of the box in the packed weights
 }
@@ -78,30 +79,59 @@ func (c *Conv) planInput() {
 		for _, d := range s.spans(0, r[0], c.out[0], true) {
 			for _, h := range s.spans(1, r[1], c.out[1], true) {
 				for _, w := range s.spans(2, r[2], c.out[2], false) {
-					c.addBox(r, [3]span{d, h, w})
+					c.addPairs(r, [3]span{d, h, w})
 				}
 			}
 		}
 	})
 }
 
-// addBox appends the box of residue r and the given spans.
-func (c *Conv) addBox(r [3]int, sp [3]span) {
+// addPairs appends the boxes of residue r and the given spans. With very few
+// channels in rows, two neighbouring rows of dx are computed together, as if
+// they were channels: each row of dy that is read serves both, with kernel rows
+// one apart. A last row without a neighbour is a box of its own.
+func (c *Conv) addPairs(r [3]int, sp [3]span) {
 	s := &c.shape
-	b := inputBox{base: c.PackedInputLen()}
+	n := sp[1].hi - sp[1].lo
+	if !c.inputByRows() || 2*s.In > maxRowChannels || s.Stride[1] > 1 || s.Dilation[1] > 1 || n < 2 {
+		c.addBox(r, sp, 1)
+		return
+	}
+	even := sp
+	even[1].hi = sp[1].lo + n/2*2
+	c.addBox(r, even, 2)
+	if n%2 != 0 {
+		sp[1].lo = sp[1].hi - 1
+		c.addBox(r, sp, 1)
+	}
+}
+
+// addBox appends the box of residue r and the given spans, in groups of rows.
+func (c *Conv) addBox(r [3]int, sp [3]span, rows int) {
+	s := &c.shape
+	b := inputBox{base: c.PackedInputLen(), rows: rows}
 	for i := range sp {
 		b.from[i] = sp[i].lo
 		b.start[i] = sp[i].lo*s.Stride[i] + r[i]
 		b.count[i] = sp[i].hi - sp[i].lo
 	}
+	b.count[1] /= rows
+	heights := len(sp[1].taps)
 	for o := range s.Out {
 		for _, kd := range sp[0].taps {
 			ed, _ := s.reach(0, r[0], kd)
-			for _, kh := range sp[1].taps {
-				eh, _ := s.reach(1, r[1], kh)
+			for i := range heights + rows - 1 {
+				eh, _ := s.reach(1, r[1], sp[1].taps[min(i, heights-1)])
+				eh += max(0, i-heights+1)
 				for _, kw := range sp[2].taps {
 					ew, _ := s.reach(2, r[2], kw)
-					b.taps = append(b.taps, int32(o*c.taps+(kd*s.Kernel[1]+kh)*s.Kernel[2]+kw))
+					for j := range rows {
+						tap := -1
+						if i-j >= 0 && i-j < heights {
+							tap = o*c.taps + (kd*s.Kernel[1]+sp[1].taps[i-j])*s.Kernel[2] + kw
+						}
+						b.taps = append(b.taps, int32(tap))
+					}
 					b.off = append(b.off, int32(((o*c.dySize[0]+ed)*c.dySize[1]+eh)*c.dySize[2]+ew+c.dyLo))
 				}
 			}
@@ -127,15 +157,6 @@ func (c *Conv) inputByRows() bool {
 	return c.shape.In <= maxRowChannels && c.shape.Stride[2] == 1 && c.shape.Size[2] >= 8
 }
 
-// inputBlock is the number of channels in the block that begins at channel c0
-// of the packed weights.
-func (c *Conv) inputBlock(c0 int) int {
-	if c.inputByRows() {
-		return c.shape.In
-	}
-	return blockWidth(c0, c.shape.In)
-}
-
 // PackedInputLen is the number of values of the weights packed for GradInput.
 func (c *Conv) PackedInputLen() int {
 	n := 0
@@ -143,7 +164,7 @@ func (c *Conv) PackedInputLen() int {
 		if c.inputByRows() {
 			n += c.shape.In * len(c.boxes[i].taps)
 		} else {
-			n += packedLen(c.shape.In, len(c.boxes[i].taps))
+			n += packedLen(c.shape.In, len(c.boxes[i].off))
 		}
 	}
 	return n
@@ -151,19 +172,33 @@ func (c *Conv) PackedInputLen() int {
 
 // PackInput lays the weights w [Out, In, KD, KH, KW] out as GradInput reads
 // them: for each box of positions, blocks of cb = 16 (at the end 8) input
-// channels, each [T′][cb], or one block with cb = In if vectors hold positions.
+// channels, each [T′][cb], or, if vectors hold positions, [T′][In, rows].
 func (c *Conv) PackInput(dst, w []float32) {
 	checkLen("Conv.PackInput", len(dst), c.PackedInputLen())
 	checkLen("Conv.PackInput", len(w), c.shape.Out*c.taps)
 	k := volume(c.shape.Kernel)
 	for i := range c.boxes {
 		b := &c.boxes[i]
+		d := dst[b.base:]
+		if c.inputByRows() {
+			for t := range b.off {
+				for l := range c.shape.In {
+					for j, tap := range b.taps[t*b.rows : (t+1)*b.rows] {
+						v := float32(0)
+						if tap >= 0 {
+							v = w[int(tap)+l*k]
+						}
+						d[(t*c.shape.In+l)*b.rows+j] = v
+					}
+				}
+			}
+			continue
+		}
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
-			cb := c.inputBlock(c0)
+			cb := blockWidth(c0, c.shape.In)
 			used := min(cb, c.shape.In-c0)
-			d := dst[b.base+c0*len(b.taps):]
 			for t, tap := range b.taps {
-				row := d[t*cb : (t+1)*cb]
+				row := d[c0*len(b.taps)+t*cb:][:cb]
 				clear(row[used:])
 				for l := range used {
 					row[l] = w[int(tap)+(c0+l)*k]
@@ -190,21 +225,20 @@ func (c *Conv) GradInput(dx, dy, packed []float32, s *ConvScratch) {
 	s.bias = [lanes]float32{}
 	for i := range c.boxes {
 		b := &c.boxes[i]
+		if c.inputByRows() {
+			c.inputRows(dx, dy, packed[b.base:], b, s)
+			continue
+		}
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
-			w := packed[b.base+c0*len(b.taps):]
-			if c.inputByRows() {
-				c.inputRows(dx, dy, w, b, s)
-			} else {
-				c.inputLanes(dx, dy, w, b, c0, s)
-			}
+			c.inputLanes(dx, dy, packed[b.base+c0*len(b.taps):], b, c0, s)
 		}
 	}
 }
 
 // at returns the place in dy of the window of the first position in the given
-// row of a box, and the place of that position in a channel of dx.
+// group of rows of a box, and the place of that position in a channel of dx.
 func (c *Conv) at(b *inputBox, row int) (from, to int) {
-	d, h := row/b.count[1], row%b.count[1]
+	d, h := row/b.count[1], row%b.count[1]*b.rows
 	from = ((b.from[0]+d)*c.dySize[1]+b.from[1]+h)*c.dySize[2] + b.from[2]
 	d, h = b.start[0]+d*c.shape.Stride[0], b.start[1]+h*c.shape.Stride[1]
 	return from, (d*c.shape.Size[1]+h)*c.shape.Size[2] + b.start[2]
@@ -253,13 +287,16 @@ func (c *Conv) storeRow(dx, src []float32, n, cb, used int) {
 
 // inputRows computes one box with positions in lanes. A row is cut into runs of
 // as many positions as a vector holds, the last one shifted to end with the row.
+// A few output channels are added at a time, over many runs, so that what is
+// read of dy stays in the first-level cache.
 func (c *Conv) inputRows(dx, dy, w []float32, b *inputBox, s *ConvScratch) {
-	in, wide := c.shape.In, c.shape.Size[2]
+	channels, wide := c.shape.In*b.rows, c.shape.Size[2]
 	run := active.rowLanes
 	if wide < run {
 		run = 8
 	}
-	tile := active.rowTile(in, run)
+	tile := active.rowTile(channels, run)
+	limit := min(maxStrip, len(s.strip)/(channels*run)) / tile * tile
 	n := 0
 	for row := range b.count[0] * b.count[1] {
 		from, to := c.at(b, row)
@@ -267,15 +304,40 @@ func (c *Conv) inputRows(dx, dy, w []float32, b *inputBox, s *ConvScratch) {
 			s.pos[n], s.at[n] = int32(from+u), int32(to+u)
 			n++
 			last := u == wide-run
-			if n == maxStrip || last && row == b.count[0]*b.count[1]-1 {
-				for ; n%tile != 0; n++ {
-					s.pos[n], s.at[n] = s.pos[n-1], s.at[n-1]
-				}
-				active.indexedRows(dx, volume(c.shape.Size), s.bias[:], dy, s.pos[:n], s.at[:n], b.off, w, in, run)
+			if n == limit || last && row == b.count[0]*b.count[1]-1 {
+				c.inputRuns(dx, dy, w, b, n, run, tile, s)
 				n = 0
 			}
 			if last {
 				break
+			}
+		}
+	}
+}
+
+// inputRuns computes the n runs whose places are in s.pos and s.at.
+func (c *Conv) inputRuns(dx, dy, w []float32, b *inputBox, n, run, tile int, s *ConvScratch) {
+	const enough = 100 // taps, beside which loading and storing sums is cheap
+	channels := c.shape.In * b.rows
+	m := roundUp(n, tile)
+	for j := n; j < m; j++ {
+		s.pos[j] = s.pos[n-1]
+	}
+	clear(s.strip[:channels*m*run])
+	group := max(1, len(b.off))
+	if per := group / c.shape.Out; per > 0 && len(dy) > 8<<10 {
+		group = roundUp(enough, per)
+	}
+	for t := 0; t < len(b.off); t += group {
+		end := min(t+group, len(b.off))
+		active.indexedRows(s.strip, dy, s.pos[:m], b.off[t:end], w[t*channels:], channels, run)
+	}
+	for l := range channels {
+		to := dx[l/b.rows*volume(c.shape.Size)+l%b.rows*c.shape.Size[2]:]
+		from := s.strip[l*m*run:]
+		for j, at := range s.at[:n] {
+			for i := 0; i < run; i += 8 { // arrays are copied without a call
+				*(*[8]float32)(to[int(at)+i:]) = *(*[8]float32)(from[j*run+i:])
 			}
 		}
 	}

@@ -31,18 +31,15 @@ func indexedGeneric(out, bias, x []float32, a, b []int32, v []float32, cb int) {
 	}
 }
 
-// indexedRowsGeneric computes, for r < len(a), l < run and c < channels ≤ 6,
+// indexedRowsGeneric computes, for r < n = len(a), l < run and c < channels ≤ 6,
 //
-//	out[c·ldo + o[r] + l] = bias[c] + Σ_{t<len(b)} w[t·channels + c] · x[a[r] + l + b[t]]
+//	out[(c·n + r)·run + l] += Σ_{t<len(b)} w[t·channels + c] · x[a[r] + l + b[t]]
 //
-// len(a) is a multiple of the implementation's tile for these channels.
-func indexedRowsGeneric(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, run int) {
+// n is a multiple of the implementation's tile for these channels.
+func indexedRowsGeneric(out, x []float32, a, b []int32, w []float32, channels, run int) {
 	for c := range channels {
 		for r, base := range a {
-			y := out[c*ldo+int(o[r]) : c*ldo+int(o[r])+run]
-			for l := range y {
-				y[l] = bias[c]
-			}
+			y := out[(c*len(a)+r)*run:][:run]
 			for t, off := range b {
 				v := w[t*channels+c]
 				for l, xv := range x[base+off : int(base+off)+run] {

@@ -27,87 +27,87 @@ func indexed16AVX512(out *float32, bias *float32, x *float32, a *int32, na int, 
 
 // indexedRows1AVX2 computes, for r < na (a multiple of 10), l < 8 and c < 1,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*1+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*8+l] += Σ_{t<nb} w[t*1+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows1AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows1AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows2AVX2 computes, for r < na (a multiple of 6), l < 8 and c < 2,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*2+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*8+l] += Σ_{t<nb} w[t*2+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows2AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows2AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows3AVX2 computes, for r < na (a multiple of 4), l < 8 and c < 3,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*3+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*8+l] += Σ_{t<nb} w[t*3+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows3AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows3AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows4AVX2 computes, for r < na (a multiple of 3), l < 8 and c < 4,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*4+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*8+l] += Σ_{t<nb} w[t*4+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows4AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows4AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows5AVX2 computes, for r < na (a multiple of 2), l < 8 and c < 5,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*5+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*8+l] += Σ_{t<nb} w[t*5+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows5AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows5AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows6AVX2 computes, for r < na (a multiple of 2), l < 8 and c < 6,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*6+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*8+l] += Σ_{t<nb} w[t*6+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows6AVX2(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows6AVX2(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows1AVX512 computes, for r < na (a multiple of 10), l < 16 and c < 1,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*1+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*16+l] += Σ_{t<nb} w[t*1+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows1AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows1AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows2AVX512 computes, for r < na (a multiple of 10), l < 16 and c < 2,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*2+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*16+l] += Σ_{t<nb} w[t*2+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows2AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows2AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows3AVX512 computes, for r < na (a multiple of 8), l < 16 and c < 3,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*3+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*16+l] += Σ_{t<nb} w[t*3+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows3AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows3AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows4AVX512 computes, for r < na (a multiple of 6), l < 16 and c < 4,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*4+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*16+l] += Σ_{t<nb} w[t*4+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows4AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows4AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows5AVX512 computes, for r < na (a multiple of 4), l < 16 and c < 5,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*5+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*16+l] += Σ_{t<nb} w[t*5+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows5AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows5AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // indexedRows6AVX512 computes, for r < na (a multiple of 4), l < 16 and c < 6,
 //
-//	out[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*6+c] * x[a[r]+l+b[t]]
+//	out[c*ldo+r*16+l] += Σ_{t<nb} w[t*6+c] * x[a[r]+l+b[t]]
 //
 //go:noescape
-func indexedRows6AVX512(out *float32, ldo int, bias *float32, x *float32, a *int32, o *int32, na int, b *int32, nb int, w *float32)
+func indexedRows6AVX512(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)
 
 // unblockAVX2 computes, for p < n (n ≥ 8) and c < lanes (1 … 8),
 //

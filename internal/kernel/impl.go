@@ -32,7 +32,7 @@ type impl struct {
 	// runs of 8 to rowLanes positions, rowTile of them at a time.
 	rowLanes    int
 	rowTile     func(channels, run int) int
-	indexedRows func(out []float32, ldo int, bias, x []float32, a, o, b []int32, w []float32, channels, run int)
+	indexedRows func(out, x []float32, a, b []int32, w []float32, channels, run int)
 
 	unblock   func(dst []float32, ld int, src []float32, n, cb, lanes int)
 	block     func(dst []float32, src []float32, ld int, n, cb, lanes int)

@@ -20,10 +20,10 @@ var rowTiles = map[int][]int{
 func indexedRows(channels, lanes int, isa string) {
 	runs := rowTiles[lanes][channels-1]
 	name := fmt.Sprintf("indexedRows%d%s", channels, isa)
-	function(name, "func(out *float32, ldo int, bias, x *float32, a, o *int32, na int, b *int32, nb int, w *float32)",
+	function(name, "func(out *float32, ldo int, x *float32, a *int32, na int, b *int32, nb int, w *float32)",
 		fmt.Sprintf("%s computes, for r < na (a multiple of %d), l < %d and c < %d,", name, runs, lanes, channels),
 		"",
-		fmt.Sprintf("\tout[c*ldo+o[r]+l] = bias[c] + Σ_{t<nb} w[t*%d+c] * x[a[r]+l+b[t]]", channels))
+		fmt.Sprintf("\tout[c*ldo+r*%d+l] += Σ_{t<nb} w[t*%d+c] * x[a[r]+l+b[t]]", lanes, channels))
 	acc, held := vectors(runs*channels, lanes), vectors(min(runs, channels), lanes)
 	stream := vectors(1, lanes)[0]
 	ptr := make([]GPVirtual, runs)
@@ -45,13 +45,19 @@ func indexedRows(channels, lanes int, isa string) {
 		ADDQ(Imm(uint64(4*runs)), a)
 		Store(a, Param("a"))
 	}
-	bias := loadGP("bias")
-	for c := range channels {
-		VBROADCASTSS(Mem{Base: bias, Disp: 4 * c}, acc[c])
-		for i := 1; i < runs; i++ {
-			VMOVAPS(acc[c], acc[i*channels+c])
+	sums := func(move func(m Mem, v VecVirtual)) GPVirtual {
+		out, ldo := loadGP("out"), loadGP("ldo")
+		first := GP64()
+		MOVQ(out, first)
+		for c := range channels {
+			for i := range runs {
+				move(Mem{Base: out, Disp: 4 * lanes * i}, acc[i*channels+c])
+			}
+			LEAQ(Mem{Base: out, Index: ldo, Scale: 4}, out)
 		}
+		return first
 	}
+	sums(func(m Mem, v VecVirtual) { VMOVUPS(m, v) })
 	b, wp, nb := loadGP("b"), loadGP("w"), loadGP("nb")
 	TESTQ(nb, nb)
 	JZ(LabelRef("store"))
@@ -91,19 +97,9 @@ func indexedRows(channels, lanes int, isa string) {
 	CMPQ(b, nb)
 	JNE(LabelRef("loop"))
 	Label("store")
-	out, ldo, o := loadGP("out"), loadGP("ldo"), loadGP("o")
-	at := GP64()
-	for c := range channels {
-		for i := range runs {
-			MOVLQSX(Mem{Base: o, Disp: 4 * i}, at)
-			VMOVUPS(acc[i*channels+c], Mem{Base: out, Index: at, Scale: 4})
-		}
-		if c < channels-1 {
-			LEAQ(Mem{Base: out, Index: ldo, Scale: 4}, out)
-		}
-	}
-	ADDQ(Imm(uint64(4*runs)), o)
-	Store(o, Param("o"))
+	out := sums(func(m Mem, v VecVirtual) { VMOVUPS(v, m) })
+	ADDQ(U32(4*lanes*runs), out)
+	Store(out, Param("out"))
 	JMP(LabelRef("tile"))
 	Label("done")
 	VZEROUPPER()
