@@ -252,7 +252,7 @@ func (h *Mixture) longLoss(worker, p int) {
 		}
 		items[i].nll = w.nll(og, w.out, w.counts, h.components, float64(h.limit))
 		for i, x := range og {
-			g[i] = float32(x * h.scale)
+			g[i] = float32(math.Copysign(flush(math.Abs(x*h.scale)), x))
 		}
 	}
 }
