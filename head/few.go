@@ -1,8 +1,13 @@
 package head
 
+import "math"
+
 // fewVotes is up to how many votes an item's likelihood is multiplied out. The
 // products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
 const fewVotes = 16
+
+// faintest is the least weight taken from exponentials in float32.
+const faintest = 1e-34
 
 // few returns exp(NLL) of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
 // product of rising factorials, without any special function, and fills g with
@@ -13,10 +18,27 @@ const fewVotes = 16
 //	∂ log p/∂ log α_i = Σ_{t<S_i} α_i/(α_i+t)·(α₀−α_i)·u_t − α_i Σ_{t=S_i}^{m−1} u_t
 //
 // where α₀ − α_i is summed from the other α, so that neither a large α_i nor
-// a small one cancels. e holds the unnormalised weights [K] and α [K,d].
-func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
+// a small one cancels. e holds the unnormalised weights [K] and α [K,d] of the
+// item, out its raw outputs.
+func (h *Mixture) few(g, e, out, s []float32, m, scale float64) float64 {
 	k, d := h.components, h.classes
-	w, alpha := e[:k], e[k:]
+	w, alpha := h.weights, e[k:]
+	faint := false
+	for c, x := range e[:k] {
+		w[c] = float64(x)
+		faint = faint || x < faintest
+	}
+	if faint {
+		// Beyond the range of float32: a component of tiny weight may yet be
+		// the only one that explains the votes.
+		top := float64(out[0])
+		for _, x := range out[1:k] {
+			top = max(top, float64(x))
+		}
+		for c, x := range out[:k] {
+			w[c] = math.Exp(float64(x) - top)
+		}
+	}
 	if d == 2 && m == 2 {
 		h.two(alpha, s)
 	} else {
@@ -25,8 +47,8 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 	like := h.like[:k]
 	weight, total := 0.0, 0.0 // Σ e^logit, Σ e^logit·p
 	for c, x := range w {
-		weight += float64(x)
-		total += float64(x) * like[c]
+		weight += x
+		total += x * like[c]
 	}
 	if g == nil {
 		return weight / total
@@ -36,7 +58,7 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 	if d == 2 {
 		ga, rising = ga[:2*len(w)], rising[:2*len(w)]
 		for c, x := range w {
-			p, r := flush(float64(x)*a), flush(float64(x)*like[c]*b)
+			p, r := flush(x*a), flush(x*like[c]*b)
 			g[c] = float32(p - r)
 			ga[2*c] = float32(-r * rising[2*c])
 			ga[2*c+1] = float32(-r * rising[2*c+1])
@@ -44,7 +66,7 @@ func (h *Mixture) few(g, e, s []float32, m, scale float64) float64 {
 		return weight / total
 	}
 	for c, x := range w {
-		p, r := flush(float64(x)*a), flush(float64(x)*like[c]*b) // weight, responsibility
+		p, r := flush(x*a), flush(x*like[c]*b) // weight, responsibility
 		g[c] = float32(p - r)
 		row := rising[c*d:][:d]
 		for i, q := range row {

@@ -42,6 +42,7 @@ type Mixture struct {
 
 	// Scratch of a batch and of an item.
 	exps         []float32 // [N, K·(d+1)]: unnormalised weights and α
+	weights      []float64 // [K]
 	like, rising []float64 // few votes: likelihood [K] and gradient of its log [K·d]
 	long         []longItem
 	works        []*work // one for each worker
@@ -69,7 +70,7 @@ func NewMixture(o MixtureOptions) (*Mixture, error) {
 	k, d := o.Components, o.Classes
 	h := &Mixture{
 		components: k, classes: d, limit: float32(o.Limit),
-		like: make([]float64, k), rising: make([]float64, k*d),
+		weights: make([]float64, k), like: make([]float64, k), rising: make([]float64, k*d),
 	}
 	h.many = h.longLoss
 	return h, nil
@@ -123,7 +124,7 @@ func (h *Mixture) Loss(grad, out []float32, votes Counts, _ Step) float64 {
 		case m == 0:
 			clear(g)
 		case whole && m <= fewVotes:
-			product *= h.few(g, exps[j*width:][:width], s, m, scale)
+			product *= h.few(g, exps[j*width:][:width], out[j*width:][:width], s, m, scale)
 			h.turn(g, out[j*width:][:width])
 			if !(product < 1e100) {
 				sum += math.Log(product)
@@ -173,7 +174,7 @@ func (h *Mixture) exponentials(exps, out []float32) {
 			top = max(top, x)
 		}
 		for i, x := range o[:k] {
-			e[i] = x - top
+			e[i] = max(x-top, -80) // below faintest, but not subnormal
 		}
 		e = e[k:]
 		for i, x := range o[k:] {

@@ -139,6 +139,28 @@ func TestDominantClass(t *testing.T) {
 	}
 }
 
+// TestFaintComponent: a component whose weight float32 cannot hold explains the
+// votes, and gets the gradient.
+func TestFaintComponent(t *testing.T) {
+	h := newMixture(t, 2, 2)
+	out := []float32{0, -100, -19, 19, 19, -19}
+	s := []float32{5, 0}
+	grad := make([]float32, len(out))
+	loss := h.Loss(grad, out, Counts{2, s}, Step{})
+	o, want := make([]float64, len(out)), make([]float64, len(out))
+	for i, x := range out {
+		o[i] = float64(x)
+	}
+	nll := NLL(want, o, []float64{5, 0})
+	got := make([]float64, len(out))
+	for i, g := range grad {
+		got[i] = float64(g)
+	}
+	if !(math.Abs(loss-nll) <= 1e-6*nll) || !(off(got, want) <= 1e-5) {
+		t.Errorf("loss %v, want %v\ngradient %v, want %v", loss, nll, got, want)
+	}
+}
+
 func TestClamp(t *testing.T) {
 	h := newMixture(t, 1, 2)
 	at := func(a, b float32, s ...float32) []float32 {
