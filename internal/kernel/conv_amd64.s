@@ -4181,7 +4181,6 @@ TEXT ·sparseAddBlock8AVX2(SB), NOSPLIT, $0-56
 	MOVQ pos+32(FP), SI
 	MOVQ grad+40(FP), DI
 	MOVQ n+48(FP), R8
-	LEAQ (DX)(BX*4), BX
 
 winner:
 	MOVLQSX      (SI), R9
@@ -4190,6 +4189,39 @@ winner:
 	VBROADCASTSS (DI), Y0
 	MOVQ         CX, R10
 	MOVQ         DX, R11
+	MOVQ         BX, R13
+	SUBQ         $0x04, R13
+	JL           few
+
+four:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	MOVLQSX     4(R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	MOVLQSX     8(R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS 64(R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	MOVLQSX     12(R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS 96(R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	ADDQ        $0x00000080, R10
+	ADDQ        $0x10, R11
+	SUBQ        $0x04, R13
+	JGE         four
+
+few:
+	ADDQ $0x04, R13
+	JZ   next
 
 tap:
 	MOVLQSX     (R11), R12
@@ -4197,14 +4229,16 @@ tap:
 	VMOVUPS     (R9)(R12*1), Y1
 	VFMADD231PS (R10), Y0, Y1
 	VMOVUPS     Y1, (R9)(R12*1)
-	ADDQ        $0x20, R10
+	ADDQ        $0x00000020, R10
 	ADDQ        $0x04, R11
-	CMPQ        R11, BX
-	JNE         tap
-	ADDQ        $0x04, SI
-	ADDQ        $0x04, DI
-	DECQ        R8
-	JNZ         winner
+	DECQ        R13
+	JNZ         tap
+
+next:
+	ADDQ $0x04, SI
+	ADDQ $0x04, DI
+	DECQ R8
+	JNZ  winner
 	VZEROUPPER
 	RET
 
@@ -4218,7 +4252,6 @@ TEXT ·sparseAddBlock16AVX2(SB), NOSPLIT, $0-56
 	MOVQ pos+32(FP), SI
 	MOVQ grad+40(FP), DI
 	MOVQ n+48(FP), R8
-	LEAQ (DX)(BX*4), BX
 
 winner:
 	MOVLQSX      (SI), R9
@@ -4227,6 +4260,51 @@ winner:
 	VBROADCASTSS (DI), Y0
 	MOVQ         CX, R10
 	MOVQ         DX, R11
+	MOVQ         BX, R13
+	SUBQ         $0x04, R13
+	JL           few
+
+four:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	MOVLQSX     4(R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS 64(R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 96(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	MOVLQSX     8(R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS 128(R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 160(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	MOVLQSX     12(R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS 192(R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 224(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	ADDQ        $0x00000100, R10
+	ADDQ        $0x10, R11
+	SUBQ        $0x04, R13
+	JGE         four
+
+few:
+	ADDQ $0x04, R13
+	JZ   next
 
 tap:
 	MOVLQSX     (R11), R12
@@ -4237,14 +4315,16 @@ tap:
 	VMOVUPS     32(R9)(R12*1), Y1
 	VFMADD231PS 32(R10), Y0, Y1
 	VMOVUPS     Y1, 32(R9)(R12*1)
-	ADDQ        $0x40, R10
+	ADDQ        $0x00000040, R10
 	ADDQ        $0x04, R11
-	CMPQ        R11, BX
-	JNE         tap
-	ADDQ        $0x04, SI
-	ADDQ        $0x04, DI
-	DECQ        R8
-	JNZ         winner
+	DECQ        R13
+	JNZ         tap
+
+next:
+	ADDQ $0x04, SI
+	ADDQ $0x04, DI
+	DECQ R8
+	JNZ  winner
 	VZEROUPPER
 	RET
 
@@ -4258,7 +4338,6 @@ TEXT ·sparseAddBlock16AVX512(SB), NOSPLIT, $0-56
 	MOVQ pos+32(FP), SI
 	MOVQ grad+40(FP), DI
 	MOVQ n+48(FP), R8
-	LEAQ (DX)(BX*4), BX
 
 winner:
 	MOVLQSX      (SI), R9
@@ -4267,6 +4346,39 @@ winner:
 	VBROADCASTSS (DI), Z0
 	MOVQ         CX, R10
 	MOVQ         DX, R11
+	MOVQ         BX, R13
+	SUBQ         $0x04, R13
+	JL           few
+
+four:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	MOVLQSX     4(R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS 64(R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	MOVLQSX     8(R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS 128(R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	MOVLQSX     12(R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS 192(R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	ADDQ        $0x00000100, R10
+	ADDQ        $0x10, R11
+	SUBQ        $0x04, R13
+	JGE         four
+
+few:
+	ADDQ $0x04, R13
+	JZ   next
 
 tap:
 	MOVLQSX     (R11), R12
@@ -4274,14 +4386,16 @@ tap:
 	VMOVUPS     (R9)(R12*1), Z1
 	VFMADD231PS (R10), Z0, Z1
 	VMOVUPS     Z1, (R9)(R12*1)
-	ADDQ        $0x40, R10
+	ADDQ        $0x00000040, R10
 	ADDQ        $0x04, R11
-	CMPQ        R11, BX
-	JNE         tap
-	ADDQ        $0x04, SI
-	ADDQ        $0x04, DI
-	DECQ        R8
-	JNZ         winner
+	DECQ        R13
+	JNZ         tap
+
+next:
+	ADDQ $0x04, SI
+	ADDQ $0x04, DI
+	DECQ R8
+	JNZ  winner
 	VZEROUPPER
 	RET
 

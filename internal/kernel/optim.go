@@ -44,6 +44,8 @@ type Adam struct {
 //	v = β₂·v + (1 − β₂)·g²
 //	w = w − η·λ·w               (Decoupled only)
 //	w = w − η/c₁ · m / (√(v/c₂) + ε)
+//
+// Implementations may take subnormal numbers as zero.
 func (p *Adam) Update(w, m, v, d []float32) {
 	sameLen(len(w), len(m), len(v))
 	sameLen(len(w), len(d), len(d))

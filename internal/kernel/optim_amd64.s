@@ -24,7 +24,12 @@ GLOBL tailMasks<>(SB), RODATA|NOPTR, $64
 
 // func adamAVX2(w *float32, m *float32, v *float32, d *float32, f *float32, n int)
 // Requires: AVX, FMA3
-TEXT ·adamAVX2(SB), NOSPLIT, $0-48
+TEXT ·adamAVX2(SB), NOSPLIT, $8-48
+	VSTMXCSR     (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	VLDMXCSR     4(SP)
 	MOVQ         f+32(FP), AX
 	VBROADCASTSS (AX), Y0
 	VBROADCASTSS 4(AX), Y1
@@ -99,12 +104,18 @@ aftereight:
 	VMASKMOVPS  Y12, Y10, (AX)
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func sgdAVX2(w *float32, v *float32, d *float32, f *float32, n int)
 // Requires: AVX, FMA3
-TEXT ·sgdAVX2(SB), NOSPLIT, $0-40
+TEXT ·sgdAVX2(SB), NOSPLIT, $8-40
+	VSTMXCSR     (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	VLDMXCSR     4(SP)
 	MOVQ         f+24(FP), AX
 	VBROADCASTSS (AX), Y0
 	VBROADCASTSS 4(AX), Y1
@@ -154,5 +165,6 @@ aftereight:
 	VMASKMOVPS   Y7, Y5, (AX)
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET

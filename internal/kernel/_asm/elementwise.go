@@ -74,8 +74,30 @@ func elementwise(unroll int, slices []string, body func(l lane)) {
 	tailMask(masks, n, l.mask)
 	body(l)
 	Label("done")
+	if savedMode.Base != nil {
+		VLDMXCSR(savedMode)
+		savedMode = Mem{}
+	}
 	VZEROUPPER()
 	RET()
+}
+
+// savedMode is where flushSubnormals of the current function keeps the mode.
+var savedMode Mem
+
+// flushSubnormals makes the rest of an elementwise function take subnormal
+// numbers as zero and give zero for them: a processor is a hundred times slower
+// on them, and moments of gradients that vanish decay into them.
+func flushSubnormals() {
+	const flushToZero, subnormalsAreZero = 1 << 15, 1 << 6
+	local := AllocLocal(8)
+	VSTMXCSR(local)
+	mode := GP32()
+	MOVL(local, mode)
+	ORL(U32(flushToZero|subnormalsAreZero), mode)
+	MOVL(mode, local.Offset(4))
+	VLDMXCSR(local.Offset(4))
+	savedMode = local
 }
 
 // masks is the table of tailMask in the file being generated.

@@ -15,6 +15,7 @@ func optimGroup() {
 		"\tm[i] = beta1*m[i] + gain1*g",
 		"\tv[i] = beta2*v[i] + gain2*g*g",
 		"\tw[i] = keep*w[i] - rate*m[i]/(sqrt(v[i])*root + ep)")
+	flushSubnormals()
 	f := loadGP("f")
 	c := ymms(10)
 	for i := range c {
@@ -48,6 +49,7 @@ func optimGroup() {
 		"\tg = scale*d[i] + decay*w[i]",
 		"\tv[i] = momentum*v[i] + g",
 		"\tw[i] -= fromV*v[i] + fromG*g")
+	flushSubnormals()
 	f = loadGP("f")
 	c = ymms(5)
 	for i := range c {

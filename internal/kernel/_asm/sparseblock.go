@@ -80,7 +80,6 @@ func sparseAddBlock(vecs, lanes int, isa string) {
 	}
 	dx, w, off, taps := loadGP("dx"), loadGP("w"), loadGP("off"), loadGP("taps")
 	pos, g, n := loadGP("pos"), loadGP("grad"), loadGP("n")
-	LEAQ(Mem{Base: off, Index: taps, Scale: 4}, taps)
 	at, wp, op, o := GP64(), GP64(), GP64(), GP64()
 	gv := vectors(1, lanes)[0]
 	Label("winner")
@@ -90,20 +89,37 @@ func sparseAddBlock(vecs, lanes int, isa string) {
 	VBROADCASTSS(Mem{Base: g}, gv)
 	MOVQ(w, wp)
 	MOVQ(off, op)
-	Label("tap")
-	MOVLQSX(Mem{Base: op}, o)
-	SHLQ(shift, o)
-	for i := range vecs {
-		d := vectors(1, lanes)[0]
-		m := Mem{Base: at, Index: o, Scale: 1, Disp: 4 * lanes * i}
-		VMOVUPS(m, d)
-		VFMADD231PS(Mem{Base: wp, Disp: 4 * lanes * i}, gv, d)
-		VMOVUPS(d, m)
+	left := GP64()
+	MOVQ(taps, left)
+	steps := func(n int) {
+		for t := range n {
+			MOVLQSX(Mem{Base: op, Disp: 4 * t}, o)
+			SHLQ(shift, o)
+			for i := range vecs {
+				d := vectors(1, lanes)[0]
+				m := Mem{Base: at, Index: o, Scale: 1, Disp: 4 * lanes * i}
+				VMOVUPS(m, d)
+				VFMADD231PS(Mem{Base: wp, Disp: 4*cb*t + 4*lanes*i}, gv, d)
+				VMOVUPS(d, m)
+			}
+		}
+		ADDQ(U32(4*cb*n), wp)
+		ADDQ(Imm(uint64(4*n)), op)
 	}
-	ADDQ(Imm(uint64(4*cb)), wp)
-	ADDQ(Imm(4), op)
-	CMPQ(op, taps)
-	JNE(LabelRef("tap"))
+	SUBQ(Imm(4), left)
+	JL(LabelRef("few"))
+	Label("four")
+	steps(4)
+	SUBQ(Imm(4), left)
+	JGE(LabelRef("four"))
+	Label("few")
+	ADDQ(Imm(4), left)
+	JZ(LabelRef("next"))
+	Label("tap")
+	steps(1)
+	DECQ(left)
+	JNZ(LabelRef("tap"))
+	Label("next")
 	ADDQ(Imm(4), pos)
 	ADDQ(Imm(4), g)
 	DECQ(n)
