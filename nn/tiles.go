@@ -1,5 +1,7 @@
 package nn
 
+import "math"
+
 // tiles is a division of an [m, n] matrix product into pieces of rows and
 // columns: a constant of the shapes, whatever the number of cores.
 type tiles struct {
@@ -10,20 +12,24 @@ type tiles struct {
 }
 
 const (
-	panel    = 16      // columns the kernel computes together
-	tileWork = 1 << 17 // multiply-adds that make a piece worth handing over
-	maxTiles = 64
+	panelCols = 16      // columns the kernel computes together
+	panelRows = 12      // rows the kernel computes together
+	tileWork  = 1 << 17 // multiply-adds that make a piece worth handing over
+	maxTiles  = 64
 )
 
-// tile divides an m×n product over k. Columns are split first: a piece then
-// packs only its own part of the right-hand matrix.
+// tile divides an m×n product over k. Each tile reads all of its rows of the
+// left and packs all of its columns of the right matrix; of t tiles, a across,
+// that is a·m + (t/a)·n in all, which is least for a² = t·n/m.
 func tile(m, n, k int) tiles {
-	want := min(max(m*n/tileWork*k+m*n%tileWork*k/tileWork, 1), maxTiles)
-	panels := pieces(n, panel)
-	t := tiles{m: m, n: n, rows: max(m, 1), cols: pieces(panels, min(want, panels)) * panel}
+	want := float64(min(max(m*n/tileWork*k+m*n%tileWork*k/tileWork, 1), maxTiles))
+	t := tiles{m: m, n: n, rows: max(m, 1)}
+	panels := pieces(n, panelCols)
+	across := max(1, int(math.Round(math.Sqrt(want*float64(n)/float64(t.rows)))))
+	t.cols = pieces(panels, min(across, panels, int(want))) * panelCols
 	t.across = pieces(n, t.cols)
-	if down := want / t.across; down > 1 {
-		t.rows = max(pieces(m, down), 8)
+	if down := int(want) / t.across; down > 1 {
+		t.rows = pieces(pieces(m, down), panelRows) * panelRows
 	}
 	t.count = t.across * pieces(m, t.rows)
 	return t
