@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -239,5 +241,30 @@ func BenchmarkMixture(b *testing.B) {
 				h.Loss(grad, out, votes, Step{})
 			}
 		})
+	}
+}
+
+// TestLossThreads: items with many votes give the same bits on any number of
+// threads.
+func TestLossThreads(t *testing.T) {
+	defer par.SetThreads(0)
+	votes := randomVotes(rand.New(rng.New(5, "test")), 50, 4, 30)
+	out, first := make([]float32, 50*15), make([]float32, 50*15)
+	for i := range out {
+		out[i] = float32(i%13)/4 - 1
+	}
+	want := 0.0
+	for _, threads := range []int{1, 2, 5} {
+		par.SetThreads(threads)
+		grad := make([]float32, len(out))
+		loss := newMixture(t, 3, 4).Loss(grad, out, votes, Step{})
+		if threads == 1 {
+			want = loss
+			copy(first, grad)
+			continue
+		}
+		if loss != want || !slices.Equal(grad, first) {
+			t.Errorf("%d threads: loss %v, want %v, or another gradient", threads, loss, want)
+		}
 	}
 }
