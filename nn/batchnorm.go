@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -75,20 +76,14 @@ func (l *BatchNorm) statistics(c int) {
 		return
 	}
 	n := float64(l.pass.Items * l.size)
-	sum := 0.0
+	var sum, sq float64
 	for j := range l.pass.Items {
-		for _, v := range l.x[l.row(j, c):][:l.size] {
-			sum += float64(v)
-		}
+		x := l.x[l.row(j, c):][:l.size]
+		sum += kernel.Sum(x)
+		sq += kernel.SumSq(x)
 	}
 	mean := sum / n
-	sq := 0.0
-	for j := range l.pass.Items {
-		for _, v := range l.x[l.row(j, c):][:l.size] {
-			d := float64(v) - mean
-			sq += d * d
-		}
-	}
+	sq = squares(sum, sq, n)
 	l.mean[c], l.inv[c] = float32(mean), float32(1/math.Sqrt(sq/n+eps))
 	momentum := l.Momentum
 	if momentum == 0 {
@@ -118,12 +113,10 @@ func (l *BatchNorm) backward(c int) {
 	var sum, dot float64
 	for j := range l.pass.Items {
 		at := l.row(j, c)
-		x := l.x[at:][:l.size]
-		for i, g := range l.dy[at:][:l.size] {
-			sum += float64(g)
-			dot += float64(g) * float64((x[i]-mean)*inv)
-		}
+		sum += kernel.Sum(l.dy[at:][:l.size])
+		dot += centredDot(l.dy[at:][:l.size], l.x[at:][:l.size], mean)
 	}
+	dot *= float64(inv)
 	l.gamma.Grad[c], l.beta.Grad[c] = float32(dot), float32(sum)
 	if l.dx == nil {
 		return

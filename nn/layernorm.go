@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -87,17 +88,31 @@ func (l *LayerNorm) backward(j int) {
 
 // moments returns the mean of x and 1/√(variance + eps).
 func moments(x []float32, eps float64) (mean, inv float32) {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v)
+	n := float64(len(x))
+	sum := kernel.Sum(x)
+	return float32(sum / n), float32(1 / math.Sqrt(squares(sum, kernel.SumSq(x), n)/n+eps))
+}
+
+// squares returns Σ(x − mean)² from Σx and Σx² over n values: in float64, as
+// float32 values square exactly there, which is enough unless the mean is 1e6
+// standard deviations from zero.
+func squares(sum, sumSq, n float64) float64 { return max(sumSq-sum*sum/n, 0) }
+
+// centredDot returns Σ g·(x − mean) in float64. Four sums run side by side,
+// since each addition waits for the one before.
+func centredDot(g, x []float32, mean float32) float64 {
+	var s [4]float64
+	for len(g) >= 4 && len(x) >= 4 {
+		s[0] += float64(g[0]) * float64(x[0]-mean)
+		s[1] += float64(g[1]) * float64(x[1]-mean)
+		s[2] += float64(g[2]) * float64(x[2]-mean)
+		s[3] += float64(g[3]) * float64(x[3]-mean)
+		g, x = g[4:], x[4:]
 	}
-	m := sum / float64(len(x))
-	sq := 0.0
-	for _, v := range x {
-		d := float64(v) - m
-		sq += d * d
+	for i, v := range g {
+		s[0] += float64(v) * float64(x[i]-mean)
 	}
-	return float32(m), float32(1 / math.Sqrt(sq/float64(len(x))+eps))
+	return s[0] + s[1] + s[2] + s[3]
 }
 
 func epsilon(e float64) float64 {
