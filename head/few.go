@@ -36,7 +36,9 @@ func (h *Mixture) few(g, e, out, s []float32, m, scale float64) float64 {
 			top = max(top, float64(x))
 		}
 		for c, x := range out[:k] {
-			w[c] = math.Exp(float64(x) - top)
+			if w[c] < faintest {
+				w[c] = math.Exp(float64(x) - top)
+			}
 		}
 	}
 	if d == 2 && m == 2 {

@@ -171,10 +171,16 @@ func (h *Mixture) exponentials(exps, out []float32) {
 		o, e := out[j:j+width], exps[j:j+width]
 		top := o[0]
 		for _, x := range o[1:k] {
-			top = max(top, x)
+			if x > top {
+				top = x
+			}
 		}
 		for i, x := range o[:k] {
-			e[i] = max(x-top, -80) // below faintest, but not subnormal
+			x -= top
+			if x < -80 {
+				x = -80 // below faintest, but not subnormal
+			}
+			e[i] = x
 		}
 		e = e[k:]
 		for i, x := range o[k:] {
