@@ -68,6 +68,7 @@ type Conv struct {
 	taps   int        // T = In·KD·KH·KW
 	off    []int32    // [T + maxTile], see padTable
 	rows   []int32    // [In·KD·KH] off of the first tap in each kernel row
+	tap    tapTable   // off and rows as the forward pass reads them
 	rowPos []int32    // [out D · out H] pos of the first position in each output row
 	boxes  []inputBox // of the input gradient
 	dySize [3]int     // output D, H, W with the padding that GradInput needs
@@ -108,6 +109,7 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 		}
 	}
 	c.off = padTable(c.off)
+	c.tap = newTapTable(c.off[:c.taps], s.Kernel[2], s.Dilation[2])
 	for d := range c.out[0] {
 		for h := range c.out[1] {
 			c.rowPos = append(c.rowPos, int32((d*s.Stride[0]*c.padded[1]+h*s.Stride[1])*c.padded[2]))
@@ -145,6 +147,7 @@ type ConvScratch struct {
 	dy    []float32 // padded output gradient; the border stays zero
 	pos   []int32   // [strip] positions
 	at    []int32   // [strip] where their results go
+	rows  []int32   // [strip] where rows of positions begin
 	strip []float32 // [strip][16]
 	dw    []float32 // [T][16]
 	best  []float32 // [pooled positions][16]
@@ -162,6 +165,7 @@ func (c *Conv) NewScratch() *ConvScratch {
 	s := &ConvScratch{
 		pos:   make([]int32, strip),
 		at:    make([]int32, strip),
+		rows:  make([]int32, strip),
 		strip: make([]float32, strip*lanes),
 	}
 	if c.shape.Pad != [3]int{} {
@@ -183,14 +187,6 @@ func blockWidth(c0, n int) int {
 		return 16
 	}
 	return 8
-}
-
-// tile is the number of rows that the active indexed primitive works on.
-func tile(cb int) int {
-	if cb == 16 {
-		return active.tile16
-	}
-	return active.tile8
 }
 
 // roundUp returns the smallest multiple of m that is at least n.

@@ -35,11 +35,15 @@ func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
 		used := min(cb, c.shape.Out-c0)
 		b := c.blockBias(bias, c0, s)
 		w := packed[c0*c.taps : c0*c.taps+c.taps*cb]
-		for p := 0; p < plane; p += maxStrip {
-			n := min(maxStrip, plane-p)
-			pos := c.positions(s.pos, p, n, tile(cb))
-			active.indexed(s.strip, b, x, pos, c.off[:c.taps], w, cb)
-			active.unblock(y[c0*plane+p:], plane, s.strip, n, cb, used)
+		wide := c.out[2]
+		perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
+		for row := 0; row < len(c.rowPos); row += perStrip {
+			rows := c.rowPos[row:min(row+perStrip, len(c.rowPos))]
+			for j := 0; j < wide; j += perRow {
+				n := min(perRow, wide-j)
+				s.convolve(b, x, rows, j, n, c.shape.Stride[2], &c.tap, w, cb)
+				active.unblock(y[c0*plane+row*wide+j:], plane, s.strip, len(rows)*n, cb, used)
+			}
 		}
 	}
 }
@@ -93,26 +97,20 @@ func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, s *ConvSc
 	rows := volume(c.pooled) / c.pooled[2] * pd * ph
 	for r0 := 0; r0 < rows; r0 += perStrip {
 		nr := min(perStrip, rows-r0)
+		for r := range nr {
+			_, _, row := c.poolRow(r0 + r)
+			s.rows[r] = c.rowPos[row]
+		}
 		for w0 := 0; w0 < wide; w0 += perRow {
 			nw := min(perRow, wide-w0)
-			n := 0
-			for r := r0; r < r0+nr; r++ {
-				_, _, row := c.poolRow(r)
-				at := c.rowPos[row] + int32(w0*c.shape.Stride[2])
-				for j := range nw {
-					s.pos[n+j] = at + int32(j*c.shape.Stride[2])
-				}
-				n += nw
-			}
-			pos := padPositions(s.pos, n, tile(cb))
-			active.indexed(s.strip, bias, x, pos, c.off[:c.taps], w, cb)
+			s.convolve(bias, x, s.rows[:nr], w0, nw, c.shape.Stride[2], &c.tap, w, cb)
 			if act > ReLU {
-				act.Forward(s.strip[:n*cb], s.strip[:n*cb])
+				act.Forward(s.strip[:nr*nw*cb], s.strip[:nr*nw*cb])
 			}
-			for r := r0; r < r0+nr; r++ {
-				z, first, row := c.poolRow(r)
+			for r := range nr {
+				z, first, row := c.poolRow(r0 + r)
 				at := (z*c.pooled[2] + w0/pw) * cb
-				active.foldMax(s.best[at:], s.arg[at:], s.strip[(r-r0)*nw*cb:], nw/pw, pw, cb, int32(row*c.out[2]+w0), first)
+				active.foldMax(s.best[at:], s.arg[at:], s.strip[r*nw*cb:], nw/pw, pw, cb, int32(row*c.out[2]+w0), first)
 			}
 		}
 	}
@@ -127,31 +125,6 @@ func (c *Conv) poolRow(r int) (z int, first bool, row int) {
 	d := z/c.pooled[1]*pd + in/ph
 	h := z%c.pooled[1]*ph + in%ph
 	return z, in == 0, d*c.out[1] + h
-}
-
-// positions fills dst with the window origins of the n output positions from
-// p0 on in scan order, and returns them padded to a multiple of tile.
-func (c *Conv) positions(dst []int32, p0, n, tile int) []int32 {
-	row, w := p0/c.out[2], p0%c.out[2]
-	stride := int32(c.shape.Stride[2])
-	for j := 0; j < n; row, w = row+1, 0 {
-		at := c.rowPos[row] + int32(w)*stride
-		for ; w < c.out[2] && j < n; w++ {
-			dst[j] = at
-			at += stride
-			j++
-		}
-	}
-	return padPositions(dst, n, tile)
-}
-
-// padPositions repeats the last of n positions up to a multiple of tile.
-func padPositions(pos []int32, n, tile int) []int32 {
-	m := roundUp(n, tile)
-	for j := n; j < m; j++ {
-		pos[j] = pos[n-1]
-	}
-	return pos[:m]
 }
 
 // blockBias returns the biases of the block that begins at channel c0, zeros

@@ -27,7 +27,7 @@ func (c *Conv) GradWeight(dw, db, dy, x []float32, s *ConvScratch) {
 		}
 		for p := 0; p < plane; p += maxStrip {
 			n := min(maxStrip, plane-p)
-			pos := c.positions(s.pos, p, n, 1)
+			pos := c.positions(s.pos, p, n)
 			active.block(s.strip, dy[c0*plane+p:], plane, n, cb, used)
 			active.indexed(s.dw, nil, x, off, pos, s.strip, cb)
 			active.blockSum(sum, s.strip, n, cb)
@@ -37,4 +37,20 @@ func (c *Conv) GradWeight(dw, db, dy, x []float32, s *ConvScratch) {
 			copy(db[c0:c0+used], sum)
 		}
 	}
+}
+
+// positions fills dst with the window origins of the n output positions from
+// p0 on in scan order.
+func (c *Conv) positions(dst []int32, p0, n int) []int32 {
+	row, w := p0/c.out[2], p0%c.out[2]
+	stride := int32(c.shape.Stride[2])
+	for j := 0; j < n; row, w = row+1, 0 {
+		at := c.rowPos[row] + int32(w)*stride
+		for ; w < c.out[2] && j < n; w++ {
+			dst[j] = at
+			at += stride
+			j++
+		}
+	}
+	return dst[:n]
 }

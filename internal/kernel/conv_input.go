@@ -25,7 +25,8 @@ type inputBox struct {
 	rows  int     // rows in a group, see addPairs
 	taps  []int32 // [T′, rows] index of w[o, 0, k] as o·In·KD·KH·KW + k, or -1
 	off   []int32 // [T′] place of the tap in the padded dy
-	base  int     // of the box in the packed weights
+	tap   tapTable
+	base  int // of the box in the packed weights
 }
 
 // span is a range of u with the taps that reach it, last one first.
@@ -137,6 +138,7 @@ func (c *Conv) addBox(r [3]int, sp [3]span, rows int) {
 			}
 		}
 	}
+	b.tap = newTapTable(b.off, max(1, len(sp[2].taps)), s.Dilation[2]*s.Stride[2])
 	c.boxes = append(c.boxes, b)
 }
 
@@ -254,15 +256,13 @@ func (c *Conv) inputLanes(dx, dy, w []float32, b *inputBox, c0 int, s *ConvScrat
 	perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
 	for row := 0; row < b.count[0]*b.count[1]; row += perStrip {
 		rows := min(perStrip, b.count[0]*b.count[1]-row)
+		for r := range rows {
+			from, _ := c.at(b, row+r)
+			s.rows[r] = int32(from)
+		}
 		for u := 0; u < wide; u += perRow {
 			nu := min(perRow, wide-u)
-			for r := range rows {
-				from, _ := c.at(b, row+r)
-				for j := range nu {
-					s.pos[r*nu+j] = int32(from + u + j)
-				}
-			}
-			active.indexed(s.strip, s.bias[:], dy, padPositions(s.pos, rows*nu, tile(cb)), b.off, w[:len(b.off)*cb], cb)
+			s.convolve(s.bias[:], dy, s.rows[:rows], u, nu, 1, &b.tap, w[:len(b.off)*cb], cb)
 			for r := range rows {
 				_, to := c.at(b, row+r)
 				c.storeRow(dx[to+u*c.shape.Stride[2]:], s.strip[r*nu*cb:], nu, cb, used)

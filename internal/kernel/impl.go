@@ -28,6 +28,11 @@ type impl struct {
 	tile16, tile8 int
 	indexed       func(out, bias, x []float32, a, b []int32, v []float32, cb int)
 
+	// indexedRuns is indexed for neighbouring positions and taps; hasRuns
+	// says for which kernel widths it is the faster one.
+	hasRuns     func(kw int) bool
+	indexedRuns func(out, bias, x []float32, a, o []int32, run int, rows []int32, kw int, v []float32, cb int)
+
 	// indexedRows is indexed with positions, not channels, in the lanes:
 	// runs of 8 to rowLanes positions, rowTile of them at a time.
 	rowLanes    int
@@ -83,6 +88,8 @@ var generic = impl{
 	indexed:     indexedGeneric,
 	rowLanes:    8,
 	rowTile:     func(int, int) int { return 1 },
+	hasRuns:     func(int) bool { return false },
+	indexedRuns: indexedRunsGeneric,
 	indexedRows: indexedRowsGeneric,
 	unblock:     unblockGeneric,
 	block:       blockGeneric,

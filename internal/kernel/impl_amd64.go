@@ -9,6 +9,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
 
 // archImpls returns the assembly implementations that this processor runs,
@@ -64,6 +65,8 @@ func newAVX512() *impl {
 	im.peak = func(n int) int { peakAVX512(n); return n * 16 * 16 * 2 }
 	im.tile16 = 10
 	im.indexed = indexedAVX512
+	im.hasRuns = func(kw int) bool { return kw == 3 || kw == 5 }
+	im.indexedRuns = indexedRunsAVX512
 	im.rowLanes, im.rowTile = 16, rowTileAVX512
 	im.indexedRows = indexedRowsAVX512
 	im.sparseDotBlock = sparseDotBlockAVX512

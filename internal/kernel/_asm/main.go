@@ -22,6 +22,7 @@ var groups = map[string]func(){
 	"gemm":  gemmGroup,
 	"optim": optimGroup,
 	"peak":  peakGroup,
+	"runs":  runsGroup,
 	"vec":   vecGroup,
 }
 
