@@ -60,19 +60,20 @@ func (s ConvShape) Check() error {
 // is read-only after NewConv; several goroutines may use it, each with a
 // scratch of its own.
 type Conv struct {
-	shape  ConvShape
-	out    [3]int     // output D, H, W
-	pool   [3]int     // max-pool window, zeros if there is none
-	pooled [3]int     // pooled D, H, W
-	padded [3]int     // input D, H, W with padding
-	taps   int        // T = In·KD·KH·KW
-	off    []int32    // [T + maxTile], see padTable
-	rows   []int32    // [In·KD·KH] off of the first tap in each kernel row
-	tap    tapTable   // off and rows as the forward pass reads them
-	rowPos []int32    // [out D · out H] pos of the first position in each output row
-	boxes  []inputBox // of the input gradient
-	dySize [3]int     // output D, H, W with the padding that GradInput needs
-	dyLo   int        // zeros before a row of it
+	shape    ConvShape
+	out      [3]int     // output D, H, W
+	pool     [3]int     // max-pool window, zeros if there is none
+	pooled   [3]int     // pooled D, H, W
+	padded   [3]int     // input D, H, W with padding
+	taps     int        // T = In·KD·KH·KW
+	off      []int32    // [T + maxTile], see padTable
+	rows     []int32    // [In·KD·KH] off of the first tap in each kernel row
+	tap      tapTable   // off and rows as the forward pass reads them
+	rowPos   []int32    // [out D · out H] pos of the first position in each output row
+	poolRows []poolRow  // output rows in the order of the fused pool
+	boxes    []inputBox // of the input gradient
+	dySize   [3]int     // output D, H, W with the padding that GradInput needs
+	dyLo     int        // zeros before a row of it
 }
 
 // NewConv makes the plan of a convolution. pool is the window of the max-pool
@@ -115,6 +116,7 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 			c.rowPos = append(c.rowPos, int32((d*s.Stride[0]*c.padded[1]+h*s.Stride[1])*c.padded[2]))
 		}
 	}
+	c.planPool()
 	c.planInput()
 	return c, nil
 }

@@ -90,41 +90,49 @@ func (c *Conv) ForwardPool(y []float32, arg []int32, x, packed, bias []float32, 
 // within it in scan order: so one pooled row at a time is being folded, and
 // its window positions come in increasing order.
 func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, s *ConvScratch) {
-	pd, ph, pw := c.pool[0], c.pool[1], c.pool[2]
+	pw := c.pool[2]
 	wide := c.pooled[2] * pw // positions of a row that windows cover
 	perRow := min(wide, c.stripLen()/pw*pw)
 	perStrip := max(1, c.stripLen()/wide)
-	rows := volume(c.pooled) / c.pooled[2] * pd * ph
-	for r0 := 0; r0 < rows; r0 += perStrip {
-		nr := min(perStrip, rows-r0)
-		for r := range nr {
-			_, _, row := c.poolRow(r0 + r)
-			s.rows[r] = c.rowPos[row]
+	for r0 := 0; r0 < len(c.poolRows); r0 += perStrip {
+		rows := c.poolRows[r0:min(r0+perStrip, len(c.poolRows))]
+		for i := range rows {
+			s.rows[i] = c.rowPos[rows[i].row]
 		}
 		for w0 := 0; w0 < wide; w0 += perRow {
 			nw := min(perRow, wide-w0)
-			s.convolve(bias, x, s.rows[:nr], w0, nw, c.shape.Stride[2], &c.tap, w, cb)
+			s.convolve(bias, x, s.rows[:len(rows)], w0, nw, c.shape.Stride[2], &c.tap, w, cb)
 			if act > ReLU {
-				act.Forward(s.strip[:nr*nw*cb], s.strip[:nr*nw*cb])
+				act.Forward(s.strip[:len(rows)*nw*cb], s.strip[:len(rows)*nw*cb])
 			}
-			for r := range nr {
-				z, first, row := c.poolRow(r0 + r)
-				at := (z*c.pooled[2] + w0/pw) * cb
-				active.foldMax(s.best[at:], s.arg[at:], s.strip[r*nw*cb:], nw/pw, pw, cb, int32(row*c.out[2]+w0), first)
+			for i, r := range rows {
+				at := (int(r.z)*c.pooled[2] + w0/pw) * cb
+				pos := r.row*int32(c.out[2]) + int32(w0)
+				active.foldMax(s.best[at:], s.arg[at:], s.strip[i*nw*cb:], nw/pw, pw, cb, pos, r.first)
 			}
 		}
 	}
 }
 
-// poolRow describes the r-th output row in window order: the pooled row it is
-// folded into, whether it is the first of that one, and its index among the
-// output rows.
-func (c *Conv) poolRow(r int) (z int, first bool, row int) {
+// poolRow is one output row in the order in which poolBlock visits them.
+type poolRow struct {
+	z     int32 // pooled row it is folded into
+	row   int32 // its index among the output rows
+	first bool  // of its pooled row
+}
+
+// planPool lists the output rows that windows cover, window row after window
+// row.
+func (c *Conv) planPool() {
 	pd, ph := c.pool[0], c.pool[1]
-	z, in := r/(pd*ph), r%(pd*ph)
-	d := z/c.pooled[1]*pd + in/ph
-	h := z%c.pooled[1]*ph + in%ph
-	return z, in == 0, d*c.out[1] + h
+	for zd := range c.pooled[0] {
+		for zh := range c.pooled[1] {
+			for i := range pd * ph {
+				row := (zd*pd+i/ph)*c.out[1] + zh*ph + i%ph
+				c.poolRows = append(c.poolRows, poolRow{int32(zd*c.pooled[1] + zh), int32(row), i == 0})
+			}
+		}
+	}
 }
 
 // blockBias returns the biases of the block that begins at channel c0, zeros
