@@ -110,7 +110,7 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 	if l.bias != nil {
 		n++
 	}
-	if work < tileWork {
+	if work < splitWork {
 		for i := range n {
 			l.backward(0, i)
 		}

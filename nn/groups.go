@@ -35,8 +35,12 @@ func (g *groups) split(n int) {
 	}
 	g.items = n
 	want := min(n, maxGroups)
-	if g.work < tileWork {
-		want = min(want, max(1, n*g.work/tileWork))
+	switch {
+	case g.work >= splitWork:
+	case n*g.work < splitWork:
+		want = 1
+	default:
+		want = min(want, n*g.work/tileWork)
 	}
 	g.each = pieces(n, want)
 	g.count = pieces(n, g.each)

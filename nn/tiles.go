@@ -14,7 +14,8 @@ type tiles struct {
 const (
 	panelCols = 16      // columns the kernel computes together
 	panelRows = 12      // rows the kernel computes together
-	tileWork  = 1 << 17 // multiply-adds that make a piece worth handing over
+	tileWork  = 1 << 17 // multiply-adds that make a piece of their own
+	splitWork = 1 << 20 // multiply-adds, below which a loop is done before help arrives
 	maxTiles  = 64
 )
 
@@ -22,7 +23,10 @@ const (
 // left and packs all of its columns of the right matrix; of t tiles, a across,
 // that is a·m + (t/a)·n in all, which is least for a² = t·n/m.
 func tile(m, n, k int) tiles {
-	want := float64(min(max(m*n/tileWork*k+m*n%tileWork*k/tileWork, 1), maxTiles))
+	want := 1.0
+	if work := float64(m) * float64(n) * float64(k); work >= splitWork {
+		want = min(math.Floor(work/tileWork), maxTiles)
+	}
 	t := tiles{m: m, n: n, rows: max(m, 1)}
 	panels := pieces(n, panelCols)
 	across := max(1, int(math.Round(math.Sqrt(want*float64(n)/float64(t.rows)))))
