@@ -22,35 +22,31 @@ const faintest = 1e-34
 // item, out its raw outputs.
 func (h *Mixture) few(g, e, out, s []float32, m, scale float64) float64 {
 	k, d := h.components, h.classes
-	w, alpha := h.weights, e[k:]
-	faint := false
-	for c, x := range e[:k] {
-		w[c] = float64(x)
-		faint = faint || x < faintest
-	}
-	if faint {
-		// Beyond the range of float32: a component of tiny weight may yet be
-		// the only one that explains the votes.
-		top := float64(out[0])
-		for _, x := range out[1:k] {
-			top = max(top, float64(x))
-		}
-		for c, x := range out[:k] {
-			if w[c] < faintest {
-				w[c] = math.Exp(float64(x) - top)
-			}
-		}
-	}
+	w, alpha, like := h.weights, e[k:], h.like
 	if d == 2 && m == 2 {
 		h.two(alpha, s)
 	} else {
 		h.products(alpha, s, int(m))
 	}
-	like := h.like[:k]
-	weight, total := 0.0, 0.0 // Σ e^logit, Σ e^logit·p
-	for c, x := range w {
-		weight += x
-		total += x * like[c]
+	faint := false
+	for c, x := range e[:k] {
+		w[c] = float64(x)
+		if x < faintest {
+			w[c], faint = 0, true
+		}
+	}
+	weight, total := sums(w, like)
+	if faint && !(total > 1e-14) {
+		// A component whose weight is beyond the range of float32 may be the
+		// only one that explains the votes.
+		top := float64(out[0])
+		for _, x := range out[1:k] {
+			top = max(top, float64(x))
+		}
+		for c, x := range out[:k] {
+			w[c] = math.Exp(float64(x) - top)
+		}
+		weight, total = sums(w, like)
 	}
 	if g == nil {
 		return weight / total
@@ -76,6 +72,16 @@ func (h *Mixture) few(g, e, out, s []float32, m, scale float64) float64 {
 		}
 	}
 	return weight / total
+}
+
+// sums returns Σ w and Σ w·p.
+func sums(w, p []float64) (weight, total float64) {
+	p = p[:len(w)]
+	for c, x := range w {
+		weight += x
+		total += x * p[c]
+	}
+	return weight, total
 }
 
 // flush returns x ≥ 0, or zero where it is too small to matter. Gradients near
