@@ -296,7 +296,7 @@ func (c *Conv) inputRows(dx, dy, w []float32, b *inputBox, s *ConvScratch) {
 		run = 8
 	}
 	tile := active.rowTile(channels, run)
-	limit := min(maxStrip, len(s.strip)/(channels*run)) / tile * tile
+	limit := min(maxStrip/4, len(s.strip)/(channels*run)) / tile * tile
 	n := 0
 	for row := range b.count[0] * b.count[1] {
 		from, to := c.at(b, row)

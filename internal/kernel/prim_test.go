@@ -1,0 +1,298 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// primCase checks one primitive of the active implementation against its
+// reference on the same data. Outputs begin as copies of the same values and
+// lie between guards, as do inputs.
+type primCase struct {
+	t    *testing.T
+	r    *rand.Rand
+	what string
+	outs []guarded
+}
+
+// in returns n guarded normal values.
+func (p *primCase) in(n int) []float32 { return newGuarded(normals(p.r, n), p.r.IntN(4)).x }
+
+// out returns two guarded copies of n values: for the primitive and for the
+// reference.
+func (p *primCase) out(n int) (got, want []float32) {
+	v := normals(p.r, n)
+	g := newGuarded(v, p.r.IntN(4))
+	p.outs = append(p.outs, g)
+	return g.x, v
+}
+
+// offsets returns n numbers below limit.
+func (p *primCase) offsets(n, limit int) []int32 {
+	a := make([]int32, n)
+	for i := range a {
+		a[i] = int32(p.r.IntN(limit))
+	}
+	return a
+}
+
+// compare fails unless got is want up to rounding, and nothing else was written.
+func (p *primCase) compare(got, want []float32) {
+	p.t.Helper()
+	w := make([]float64, len(want))
+	for i := range w {
+		w[i] = float64(want[i])
+	}
+	near(p.t, p.what, got, w, 1e-5, 10)
+	for _, g := range p.outs {
+		g.check(p.t, p.what)
+	}
+	p.outs = p.outs[:0]
+}
+
+func testPrimitive(t *testing.T, f func(p *primCase)) {
+	eachImpl(t, func(t *testing.T) { f(&primCase{t: t, r: newRand(42)}) })
+}
+
+func TestIndexed(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for _, cb := range []int{8, 16} {
+			for nb := range 131 {
+				na := tile(cb) * (1 + nb%3)
+				p.what = fmt.Sprintf("cb=%d nb=%d na=%d", cb, nb, na)
+				x, v, bias := p.in(100), p.in(nb*cb), p.in(cb)
+				a, b := p.offsets(na, 50), p.offsets(nb, 51)
+				if nb%2 == 0 {
+					bias = nil
+				}
+				got, want := p.out(na * cb)
+				active.indexed(got, bias, x, a, b, v, cb)
+				indexedGeneric(want, bias, x, a, b, v, cb)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
+func TestIndexedRuns(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for _, kw := range []int{3, 5} {
+			if !active.hasRuns(kw) {
+				continue
+			}
+			for _, cb := range []int{8, 16} {
+				for run := 1; run <= maxTile; run++ {
+					n, nr := 1+run%4, 1+run%7
+					p.what = fmt.Sprintf("kw=%d cb=%d run=%d", kw, cb, run)
+					x, v, bias := p.in(60+run+kw-1), p.in(nr*kw*cb), p.in(cb)
+					a, rows := p.offsets(n, 30), p.offsets(nr, 31)
+					o := make([]int32, n)
+					for i := range o {
+						o[i] = int32((n - 1 - i) * run)
+					}
+					got, want := p.out(n * run * cb)
+					active.indexedRuns(got, bias, x, a, o, run, rows, kw, v, cb)
+					indexedRunsGeneric(want, bias, x, a, o, run, rows, kw, v, cb)
+					p.compare(got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestIndexedRows(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for channels := 1; channels <= maxRowChannels; channels++ {
+			for run := 8; run <= active.rowLanes; run += 8 {
+				for nb := range 20 {
+					na := active.rowTile(channels, run) * (1 + nb%3)
+					p.what = fmt.Sprintf("channels=%d run=%d nb=%d", channels, run, nb)
+					x, w := p.in(100+run), p.in(nb*channels)
+					a, b := p.offsets(na, 50), p.offsets(nb, 51)
+					got, want := p.out(na * run * channels)
+					active.indexedRows(got, x, a, b, w, channels, run)
+					indexedRowsGeneric(want, x, a, b, w, channels, run)
+					p.compare(got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestBlock(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for n := 1; n < 40; n++ {
+			for used := 1; used <= 16; used++ {
+				cb, ld := roundUp(used, 8), n+n%3
+				p.what = fmt.Sprintf("n=%d lanes=%d", n, used)
+				src := p.in((used-1)*ld + n)
+				got, want := p.out(n * cb)
+				active.block(got, src, ld, n, cb, used)
+				blockGeneric(want, src, ld, n, cb, used)
+				p.compare(got, want)
+
+				src = p.in(n * cb)
+				got, want = p.out((used-1)*ld + n)
+				active.unblock(got, ld, src, n, cb, used)
+				unblockGeneric(want, ld, src, n, cb, used)
+				p.compare(got, want)
+
+				got, want = p.out(cb)
+				active.blockSum(got, src, n, cb)
+				blockSumGeneric(want, src, n, cb)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
+func TestFoldMax(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for _, cb := range []int{8, 16} {
+			for pw := 1; pw < 9; pw++ {
+				for nz := range 9 {
+					p.what = fmt.Sprintf("cb=%d pw=%d nz=%d", cb, pw, nz)
+					row := newGuarded(integers(p.r, nz*pw*cb+cb, 2), pw%4).x
+					got, want := p.out(nz*cb + cb)
+					arg, arg2 := p.offsets(len(got), 7), make([]int32, len(got))
+					copy(arg2, arg)
+					active.foldMax(got, arg, row, nz, pw, cb, 7, nz%2 == 0)
+					foldMaxGeneric(want, arg2, row, nz, pw, cb, 7, nz%2 == 0)
+					sameBits(p.t, p.what, got, want)
+					for i := range arg {
+						if arg[i] != arg2[i] {
+							t.Fatalf("%s: arg[%d] = %d, want %d", p.what, i, arg[i], arg2[i])
+						}
+					}
+					p.compare(got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestSparse(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for n := range 12 {
+			for kw := 1; kw <= 19; kw++ {
+				nr := 1 + (n*5+kw)%30
+				p.what = fmt.Sprintf("n=%d kw=%d rows=%d", n, kw, nr)
+				rows, pos, g := p.offsets(nr, 40), p.offsets(n, 41), p.in(n)
+				x := p.in(79 + kw)
+				got, want := p.out(nr * kw)
+				active.sparseDot(got, x, rows, kw, pos, g)
+				sparseDotGeneric(want, x, rows, kw, pos, g)
+				p.compare(got, want)
+
+				w := p.in(nr * kw)
+				got, want = p.out(79 + kw + sparseSlack)
+				active.sparseAdd(got, w, rows, kw, pos, g)
+				sparseAddGeneric(want, w, rows, kw, pos, g)
+				p.compare(got, want)
+			}
+			for _, cb := range []int{8, 16} {
+				for taps := 1; taps < 40; taps++ {
+					p.what = fmt.Sprintf("n=%d cb=%d taps=%d", n, cb, taps)
+					off, pos, g := p.offsets(taps, 40), p.offsets(n, 41), p.in(n)
+					x, w := p.in(80*cb), p.in(taps*cb)
+					got, want := p.out(taps * cb)
+					active.sparseDotBlock(got, x, off, pos, g, cb)
+					sparseDotBlockGeneric(want, x, off, pos, g, cb)
+					p.compare(got, want)
+
+					got, want = p.out(80 * cb)
+					active.sparseAddBlock(got, w, off, pos, g, cb)
+					sparseAddBlockGeneric(want, w, off, pos, g, cb)
+					p.compare(got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestWinners(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for n := 1; n < 40; n++ {
+			nz, ph, stride, lo := 1+n%3, 1+n%4, 1+n%2, 11
+			width := n * 3
+			g := newGuarded(integers(p.r, nz*n, 1), n%4).x
+			arg := make([]int32, nz*n)
+			for i := range arg {
+				arg[i] = int32(lo + (i/n*ph+p.r.IntN(ph))*width + i%n*3 + p.r.IntN(3))
+			}
+			rowPos := p.offsets(nz*ph, 1000)
+			pos, pos2 := make([]int32, nz*n+8), make([]int32, nz*n+8)
+			got, want := p.out(nz*n + 8)
+			m := active.winners(pos, got, g, arg, n, nz, ph, rowPos, lo, width, stride)
+			m2 := winnersGeneric(pos2, want, g, arg, n, nz, ph, rowPos, lo, width, stride)
+			if m != m2 {
+				t.Fatalf("n=%d: %d winners, want %d", n, m, m2)
+			}
+			for i := range m {
+				if pos[i] != pos2[i] {
+					t.Fatalf("n=%d: position %d is %d, want %d", n, i, pos[i], pos2[i])
+				}
+			}
+			p.compare(got[:m], want[:m])
+		}
+	})
+}
+
+func TestPack(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for k := 1; k < 30; k++ {
+			for n := 1; n < 40; n++ {
+				p.what = fmt.Sprintf("k=%d n=%d", k, n)
+				size := roundUp(n, lanes) * k
+				ld := n + n%3
+				b := p.in((k-1)*ld + n)
+				got, want := p.out(size)
+				active.packRows(got, b, ld, k, n)
+				packRowsGeneric(want, b, ld, k, n)
+				p.compare(got, want)
+
+				got, want = p.out(n * k)
+				active.packTrans(got, b, ld, n, k)
+				packTransGeneric(want, b, ld, n, k)
+				p.compare(got, want)
+
+				ld = k + k%3
+				b = p.in((n-1)*ld + k)
+				got, want = p.out(size)
+				active.packCols(got, b, ld, k, n)
+				packColsGeneric(want, b, ld, k, n)
+				p.compare(got, want)
+			}
+		}
+	})
+}
+
+func TestGemmPanel(t *testing.T) {
+	testPrimitive(t, func(p *primCase) {
+		for m := 1; m < 30; m++ {
+			for _, k := range []int{0, 1, 2, 7, 40} {
+				for _, trans := range []bool{false, true} {
+					p.what = fmt.Sprintf("m=%d k=%d trans=%v", m, k, trans)
+					rs, ks := k+1, 1
+					if trans {
+						rs, ks = 1, m+1
+					}
+					var a []float32
+					if k > 0 {
+						a = p.in((m-1)*rs + (k-1)*ks + 1)
+					}
+					b, bias := p.in(k*lanes), p.in(lanes)
+					if m%2 == 0 {
+						bias = nil
+					}
+					ldc := lanes + m%3
+					got, want := p.out((m-1)*ldc + lanes)
+					active.gemmPanel(got, ldc, a, rs, ks, b, bias, m, k)
+					gemmPanelGeneric(want, ldc, a, rs, ks, b, bias, m, k)
+					p.compare(got, want)
+				}
+			}
+		}
+	})
+}
