@@ -11,7 +11,7 @@ const (
 	ReLU                // max(x, 0)
 	Tanh                // tanh x
 	Sigmoid             // 1/(1 + e⁻ˣ)
-	GELU                // x·Φ(x) = ½x(1 + erf(x/√2)), the exact form
+	GELU                // x·Φ(x) = ½x(1 + erf(x/√2)), the exact form, to about 1e-6
 )
 
 // Forward computes y[i] = a(x[i]). y may be x.

@@ -12,6 +12,10 @@ func tanh8(dst, x []float32) { tanhAVX2(first(dst), first(x), len(dst)) }
 
 func sigmoid8(dst, x []float32) { sigmoidAVX2(first(dst), first(x), len(dst)) }
 
+func gelu8(dst, x []float32) { geluAVX2(first(dst), first(x), len(dst)) }
+
+func geluGrad8(dx, dy, x []float32) { geluGradAVX2(first(dx), first(dy), first(x), len(dx)) }
+
 func softmaxRow8(dst, x []float32) {
 	expAVX2(first(dst), first(x), max8(x), len(dst))
 	scale8(dst, dst, float32(1/sum8(dst)))

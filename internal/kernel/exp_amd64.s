@@ -1051,3 +1051,455 @@ aftereight:
 done:
 	VZEROUPPER
 	RET
+
+// func geluAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	CMPQ DX, $0x08
+	JL   aftereight
+
+eight:
+	VMOVUPS      (CX), Y0
+	VANDPS       word7fffffff<>+0(SB), Y0, Y1
+	VMULPS       word3f3504f3<>+0(SB), Y1, Y1
+	VMOVUPS      word3f000000<>+0(SB), Y2
+	VFMADD213PS  word3f800000<>+0(SB), Y1, Y2
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y2
+	VMOVUPS      word3e2ef945<>+0(SB), Y3
+	VFMADD213PS  wordbf527892<>+0(SB), Y2, Y3
+	VFMADD213PS  word3fbe87b0<>+0(SB), Y2, Y3
+	VFMADD213PS  wordbf914e5d<>+0(SB), Y2, Y3
+	VFMADD213PS  word3e8ec7cc<>+0(SB), Y2, Y3
+	VFMADD213PS  wordbe3ec24c<>+0(SB), Y2, Y3
+	VFMADD213PS  word3dc636c9<>+0(SB), Y2, Y3
+	VFMADD213PS  word3ebf88fb<>+0(SB), Y2, Y3
+	VFMADD213PS  word3f8000c7<>+0(SB), Y2, Y3
+	VFMADD213PS  wordbfa1fc4e<>+0(SB), Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y1
+	VMINPS       Y3, Y1, Y3
+	VMOVUPS      wordc2d00000<>+0(SB), Y1
+	VMAXPS       Y3, Y1, Y3
+	VMULPS       word3fb8aa3b<>+0(SB), Y3, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS word3f318000<>+0(SB), Y1, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y1, Y3
+	VMOVUPS      word39506967<>+0(SB), Y4
+	VFMADD213PS  word3ab743ce<>+0(SB), Y3, Y4
+	VFMADD213PS  word3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  word3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y1, Y3
+	VPSRAD       $0x01, Y3, Y1
+	VPSUBD       Y1, Y3, Y3
+	VPADDD       word0000007f<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y4
+	VPADDD       word0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMULPS       word3f000000<>+0(SB), Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VSUBPS       Y4, Y1, Y1
+	VBLENDVPS    Y0, Y4, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x08, DX
+	CMPQ         DX, $0x08
+	JGE          eight
+
+aftereight:
+	TESTQ        DX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVUPS      32(BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VANDPS       word7fffffff<>+0(SB), Y1, Y2
+	VMULPS       word3f3504f3<>+0(SB), Y2, Y2
+	VMOVUPS      word3f000000<>+0(SB), Y3
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y3
+	VMOVUPS      word3f800000<>+0(SB), Y4
+	VDIVPS       Y3, Y4, Y3
+	VMOVUPS      word3e2ef945<>+0(SB), Y4
+	VFMADD213PS  wordbf527892<>+0(SB), Y3, Y4
+	VFMADD213PS  word3fbe87b0<>+0(SB), Y3, Y4
+	VFMADD213PS  wordbf914e5d<>+0(SB), Y3, Y4
+	VFMADD213PS  word3e8ec7cc<>+0(SB), Y3, Y4
+	VFMADD213PS  wordbe3ec24c<>+0(SB), Y3, Y4
+	VFMADD213PS  word3dc636c9<>+0(SB), Y3, Y4
+	VFMADD213PS  word3ebf88fb<>+0(SB), Y3, Y4
+	VFMADD213PS  word3f8000c7<>+0(SB), Y3, Y4
+	VFMADD213PS  wordbfa1fc4e<>+0(SB), Y3, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y4, Y2, Y4
+	VMOVUPS      wordc2d00000<>+0(SB), Y2
+	VMAXPS       Y4, Y2, Y4
+	VMULPS       word3fb8aa3b<>+0(SB), Y4, Y2
+	VROUNDPS     $0x00, Y2, Y2
+	VFNMADD231PS word3f318000<>+0(SB), Y2, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y2, Y4
+	VMOVUPS      word39506967<>+0(SB), Y5
+	VFMADD213PS  word3ab743ce<>+0(SB), Y4, Y5
+	VFMADD213PS  word3c088908<>+0(SB), Y4, Y5
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y4, Y5
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y4, Y5
+	VFMADD213PS  word3f000000<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       word3f800000<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y2, Y4
+	VPSRAD       $0x01, Y4, Y2
+	VPSUBD       Y2, Y4, Y4
+	VPADDD       word0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VPADDD       word0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VMULPS       word3f000000<>+0(SB), Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VSUBPS       Y5, Y2, Y2
+	VBLENDVPS    Y1, Y5, Y2, Y5
+	VMULPS       Y1, Y5, Y5
+	VMASKMOVPS   Y5, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA word7fffffff<>+0(SB)/4, $0x7fffffff
+DATA word7fffffff<>+4(SB)/4, $0x7fffffff
+DATA word7fffffff<>+8(SB)/4, $0x7fffffff
+DATA word7fffffff<>+12(SB)/4, $0x7fffffff
+DATA word7fffffff<>+16(SB)/4, $0x7fffffff
+DATA word7fffffff<>+20(SB)/4, $0x7fffffff
+DATA word7fffffff<>+24(SB)/4, $0x7fffffff
+DATA word7fffffff<>+28(SB)/4, $0x7fffffff
+GLOBL word7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA word3e2ef945<>+0(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+4(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+8(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+12(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+16(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+20(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+24(SB)/4, $0x3e2ef945
+DATA word3e2ef945<>+28(SB)/4, $0x3e2ef945
+GLOBL word3e2ef945<>(SB), RODATA|NOPTR, $32
+
+DATA wordbf527892<>+0(SB)/4, $0xbf527892
+DATA wordbf527892<>+4(SB)/4, $0xbf527892
+DATA wordbf527892<>+8(SB)/4, $0xbf527892
+DATA wordbf527892<>+12(SB)/4, $0xbf527892
+DATA wordbf527892<>+16(SB)/4, $0xbf527892
+DATA wordbf527892<>+20(SB)/4, $0xbf527892
+DATA wordbf527892<>+24(SB)/4, $0xbf527892
+DATA wordbf527892<>+28(SB)/4, $0xbf527892
+GLOBL wordbf527892<>(SB), RODATA|NOPTR, $32
+
+DATA word3fbe87b0<>+0(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+4(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+8(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+12(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+16(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+20(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+24(SB)/4, $0x3fbe87b0
+DATA word3fbe87b0<>+28(SB)/4, $0x3fbe87b0
+GLOBL word3fbe87b0<>(SB), RODATA|NOPTR, $32
+
+DATA wordbf914e5d<>+0(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+4(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+8(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+12(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+16(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+20(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+24(SB)/4, $0xbf914e5d
+DATA wordbf914e5d<>+28(SB)/4, $0xbf914e5d
+GLOBL wordbf914e5d<>(SB), RODATA|NOPTR, $32
+
+DATA word3e8ec7cc<>+0(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+4(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+8(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+12(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+16(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+20(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+24(SB)/4, $0x3e8ec7cc
+DATA word3e8ec7cc<>+28(SB)/4, $0x3e8ec7cc
+GLOBL word3e8ec7cc<>(SB), RODATA|NOPTR, $32
+
+DATA wordbe3ec24c<>+0(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+4(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+8(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+12(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+16(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+20(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+24(SB)/4, $0xbe3ec24c
+DATA wordbe3ec24c<>+28(SB)/4, $0xbe3ec24c
+GLOBL wordbe3ec24c<>(SB), RODATA|NOPTR, $32
+
+DATA word3dc636c9<>+0(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+4(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+8(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+12(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+16(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+20(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+24(SB)/4, $0x3dc636c9
+DATA word3dc636c9<>+28(SB)/4, $0x3dc636c9
+GLOBL word3dc636c9<>(SB), RODATA|NOPTR, $32
+
+DATA word3ebf88fb<>+0(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+4(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+8(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+12(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+16(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+20(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+24(SB)/4, $0x3ebf88fb
+DATA word3ebf88fb<>+28(SB)/4, $0x3ebf88fb
+GLOBL word3ebf88fb<>(SB), RODATA|NOPTR, $32
+
+DATA word3f8000c7<>+0(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+4(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+8(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+12(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+16(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+20(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+24(SB)/4, $0x3f8000c7
+DATA word3f8000c7<>+28(SB)/4, $0x3f8000c7
+GLOBL word3f8000c7<>(SB), RODATA|NOPTR, $32
+
+DATA wordbfa1fc4e<>+0(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+4(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+8(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+12(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+16(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+20(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+24(SB)/4, $0xbfa1fc4e
+DATA wordbfa1fc4e<>+28(SB)/4, $0xbfa1fc4e
+GLOBL wordbfa1fc4e<>(SB), RODATA|NOPTR, $32
+
+// func geluGradAVX2(dx *float32, dy *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluGradAVX2(SB), NOSPLIT, $0-32
+	MOVQ dx+0(FP), AX
+	MOVQ dy+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), BX
+	CMPQ BX, $0x08
+	JL   aftereight
+
+eight:
+	VMOVUPS      (DX), Y0
+	VANDPS       word7fffffff<>+0(SB), Y0, Y1
+	VMULPS       word3f3504f3<>+0(SB), Y1, Y1
+	VMOVUPS      word3f000000<>+0(SB), Y2
+	VFMADD213PS  word3f800000<>+0(SB), Y1, Y2
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y2
+	VMOVUPS      word3e2ef945<>+0(SB), Y3
+	VFMADD213PS  wordbf527892<>+0(SB), Y2, Y3
+	VFMADD213PS  word3fbe87b0<>+0(SB), Y2, Y3
+	VFMADD213PS  wordbf914e5d<>+0(SB), Y2, Y3
+	VFMADD213PS  word3e8ec7cc<>+0(SB), Y2, Y3
+	VFMADD213PS  wordbe3ec24c<>+0(SB), Y2, Y3
+	VFMADD213PS  word3dc636c9<>+0(SB), Y2, Y3
+	VFMADD213PS  word3ebf88fb<>+0(SB), Y2, Y3
+	VFMADD213PS  word3f8000c7<>+0(SB), Y2, Y3
+	VFMADD213PS  wordbfa1fc4e<>+0(SB), Y2, Y3
+	VFNMADD231PS Y1, Y1, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y1
+	VMINPS       Y3, Y1, Y3
+	VMOVUPS      wordc2d00000<>+0(SB), Y1
+	VMAXPS       Y3, Y1, Y3
+	VMULPS       word3fb8aa3b<>+0(SB), Y3, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS word3f318000<>+0(SB), Y1, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y1, Y3
+	VMOVUPS      word39506967<>+0(SB), Y4
+	VFMADD213PS  word3ab743ce<>+0(SB), Y3, Y4
+	VFMADD213PS  word3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  word3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y1, Y3
+	VPSRAD       $0x01, Y3, Y1
+	VPSUBD       Y1, Y3, Y3
+	VPADDD       word0000007f<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y4
+	VPADDD       word0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMULPS       word3f000000<>+0(SB), Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VSUBPS       Y4, Y1, Y1
+	VBLENDVPS    Y0, Y4, Y1, Y4
+	VMULPS       Y0, Y0, Y1
+	VMULPS       wordbf000000<>+0(SB), Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      wordc2d00000<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       word3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x00, Y2, Y2
+	VFNMADD231PS word3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS wordb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      word39506967<>+0(SB), Y3
+	VFMADD213PS  word3ab743ce<>+0(SB), Y1, Y3
+	VFMADD213PS  word3c088908<>+0(SB), Y1, Y3
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y1, Y3
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y1, Y3
+	VFMADD213PS  word3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y5
+	VFMADD213PS  Y1, Y5, Y3
+	VADDPS       word3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y1
+	VPSUBD       Y1, Y2, Y2
+	VPADDD       word0000007f<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VPADDD       word0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMULPS       word3ecc422a<>+0(SB), Y3, Y3
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      (CX), Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x08, BX
+	CMPQ         BX, $0x08
+	JGE          eight
+
+aftereight:
+	TESTQ        BX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVUPS      32(SI)(BX*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VANDPS       word7fffffff<>+0(SB), Y1, Y2
+	VMULPS       word3f3504f3<>+0(SB), Y2, Y2
+	VMOVUPS      word3f000000<>+0(SB), Y3
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y3
+	VMOVUPS      word3f800000<>+0(SB), Y4
+	VDIVPS       Y3, Y4, Y3
+	VMOVUPS      word3e2ef945<>+0(SB), Y4
+	VFMADD213PS  wordbf527892<>+0(SB), Y3, Y4
+	VFMADD213PS  word3fbe87b0<>+0(SB), Y3, Y4
+	VFMADD213PS  wordbf914e5d<>+0(SB), Y3, Y4
+	VFMADD213PS  word3e8ec7cc<>+0(SB), Y3, Y4
+	VFMADD213PS  wordbe3ec24c<>+0(SB), Y3, Y4
+	VFMADD213PS  word3dc636c9<>+0(SB), Y3, Y4
+	VFMADD213PS  word3ebf88fb<>+0(SB), Y3, Y4
+	VFMADD213PS  word3f8000c7<>+0(SB), Y3, Y4
+	VFMADD213PS  wordbfa1fc4e<>+0(SB), Y3, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y4, Y2, Y4
+	VMOVUPS      wordc2d00000<>+0(SB), Y2
+	VMAXPS       Y4, Y2, Y4
+	VMULPS       word3fb8aa3b<>+0(SB), Y4, Y2
+	VROUNDPS     $0x00, Y2, Y2
+	VFNMADD231PS word3f318000<>+0(SB), Y2, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y2, Y4
+	VMOVUPS      word39506967<>+0(SB), Y5
+	VFMADD213PS  word3ab743ce<>+0(SB), Y4, Y5
+	VFMADD213PS  word3c088908<>+0(SB), Y4, Y5
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y4, Y5
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y4, Y5
+	VFMADD213PS  word3f000000<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       word3f800000<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y2, Y4
+	VPSRAD       $0x01, Y4, Y2
+	VPSUBD       Y2, Y4, Y4
+	VPADDD       word0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VPADDD       word0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VMULPS       word3f000000<>+0(SB), Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VSUBPS       Y5, Y2, Y2
+	VBLENDVPS    Y1, Y5, Y2, Y5
+	VMULPS       Y1, Y1, Y2
+	VMULPS       wordbf000000<>+0(SB), Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      wordc2d00000<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMULPS       word3fb8aa3b<>+0(SB), Y2, Y3
+	VROUNDPS     $0x00, Y3, Y3
+	VFNMADD231PS word3f318000<>+0(SB), Y3, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y3, Y2
+	VMOVUPS      word39506967<>+0(SB), Y4
+	VFMADD213PS  word3ab743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c088908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f000000<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y2
+	VPSUBD       Y2, Y3, Y3
+	VPADDD       word0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VPADDD       word0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMULPS       word3ecc422a<>+0(SB), Y4, Y4
+	VFMADD231PS  Y4, Y1, Y5
+	VMASKMOVPS   (CX), Y0, Y1
+	VMULPS       Y5, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA wordbf000000<>+0(SB)/4, $0xbf000000
+DATA wordbf000000<>+4(SB)/4, $0xbf000000
+DATA wordbf000000<>+8(SB)/4, $0xbf000000
+DATA wordbf000000<>+12(SB)/4, $0xbf000000
+DATA wordbf000000<>+16(SB)/4, $0xbf000000
+DATA wordbf000000<>+20(SB)/4, $0xbf000000
+DATA wordbf000000<>+24(SB)/4, $0xbf000000
+DATA wordbf000000<>+28(SB)/4, $0xbf000000
+GLOBL wordbf000000<>(SB), RODATA|NOPTR, $32
+
+DATA word3ecc422a<>+0(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+4(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+8(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+12(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+16(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+20(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+24(SB)/4, $0x3ecc422a
+DATA word3ecc422a<>+28(SB)/4, $0x3ecc422a
+GLOBL word3ecc422a<>(SB), RODATA|NOPTR, $32

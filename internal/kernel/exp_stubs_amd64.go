@@ -23,3 +23,13 @@ func tanhAVX2(dst *float32, x *float32, n int)
 //
 //go:noescape
 func sigmoidAVX2(dst *float32, x *float32, n int)
+
+// geluAVX2 computes dst[i] = x[i]*Φ(x[i]) for i < n, Φ the normal distribution function.
+//
+//go:noescape
+func geluAVX2(dst *float32, x *float32, n int)
+
+// geluGradAVX2 computes dx[i] = dy[i] * (Φ(x[i]) + x[i]*exp(-x[i]*x[i]/2)/sqrt(2π)) for i < n.
+//
+//go:noescape
+func geluGradAVX2(dx *float32, dy *float32, x *float32, n int)

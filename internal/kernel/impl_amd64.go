@@ -53,6 +53,7 @@ func newAVX2() *impl {
 	im.relu, im.reluGrad = relu8, reluGrad8
 	im.tanh, im.tanhGrad = tanh8, tanhGrad8
 	im.sigmoid, im.sigmoidGrad = sigmoid8, sigmoidGrad8
+	im.gelu, im.geluGrad = gelu8, geluGrad8
 	im.softmaxRow, im.logSumExp = softmaxRow8, logSumExp8
 	im.sgd, im.adam = sgd8, adam8
 	return &im

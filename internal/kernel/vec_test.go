@@ -48,7 +48,10 @@ func vecOps() []vecOp {
 		cancels(op2("tanh grad", Tanh.Backward, func(dy, y float64) float64 { return dy * (1 - y*y) }, 3)),
 		op1("sigmoid", Sigmoid.Forward, sigmoid, 4),
 		cancels(op2("sigmoid grad", Sigmoid.Backward, func(dy, y float64) float64 { return dy * y * (1 - y) }, 3)),
-		op1("gelu", GELU.Forward, func(x float64) float64 { return x * normCDF(x) }, 2),
+		op1("gelu", GELU.Forward, func(x float64) float64 { return x * normCDF(x) }, 16),
+		cancels(op2("gelu grad", GELU.Backward, func(dy, x float64) float64 {
+			return dy * (normCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+		}, 3)),
 	}
 }
 
