@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // ConvShape is the geometry of a convolution. Dimensions are D, H, W; a missing
 // dimension has size, kernel, stride and dilation 1 and no padding.
@@ -61,19 +64,17 @@ func (s ConvShape) Check() error {
 // scratch of its own.
 type Conv struct {
 	shape    ConvShape
-	out      [3]int     // output D, H, W
-	pool     [3]int     // max-pool window, zeros if there is none
-	pooled   [3]int     // pooled D, H, W
-	padded   [3]int     // input D, H, W with padding
-	taps     int        // T = In·KD·KH·KW
-	off      []int32    // [T + maxTile], see padTable
-	rows     []int32    // [In·KD·KH] off of the first tap in each kernel row
-	tap      tapTable   // off and rows as the forward pass reads them
-	rowPos   []int32    // [out D · out H] pos of the first position in each output row
-	poolRows []poolRow  // output rows in the order of the fused pool
-	boxes    []inputBox // of the input gradient
-	dySize   [3]int     // output D, H, W with the padding that GradInput needs
-	dyLo     int        // zeros before a row of it
+	out      [3]int    // output D, H, W
+	pool     [3]int    // max-pool window, zeros if there is none
+	pooled   [3]int    // pooled D, H, W
+	padded   [3]int    // input D, H, W with padding
+	taps     int       // T = In·KD·KH·KW
+	off      []int32   // [T + maxTile], see padTable
+	rows     []int32   // [In·KD·KH] off of the first tap in each kernel row
+	tap      tapTable  // off and rows as the forward pass reads them
+	rowPos   []int32   // [out D · out H] pos of the first position in each output row
+	poolRows []poolRow // output rows in the order of the fused pool
+	input    func() *inputPlan
 }
 
 // NewConv makes the plan of a convolution. pool is the window of the max-pool
@@ -117,7 +118,7 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 		}
 	}
 	c.planPool()
-	c.planInput()
+	c.input = sync.OnceValue(c.planInput)
 	return c, nil
 }
 
@@ -145,7 +146,7 @@ const maxStrip = 240
 
 // ConvScratch is the working memory of one worker.
 type ConvScratch struct {
-	x     []float32 // padded input, or its gradient; the border stays zero
+	x     []float32 // padded input; the border stays zero
 	dy    []float32 // padded output gradient; the border stays zero
 	pos   []int32   // [strip] positions
 	at    []int32   // [strip] where their results go
