@@ -140,12 +140,17 @@ var (
 	envErr error
 )
 
-func init() {
-	if name := os.Getenv(Env); name != "" {
-		if err := Use(name); err != nil {
-			envErr = fmt.Errorf("%s: %w", Env, err)
-		}
+func init() { envErr = useNamed(os.Getenv(Env)) }
+
+// useNamed selects the implementation that the environment names, if any.
+func useNamed(name string) error {
+	if name == "" {
+		return nil
 	}
+	if err := Use(name); err != nil {
+		return fmt.Errorf("%s: %w", Env, err)
+	}
+	return nil
 }
 
 // Name returns the implementation in use: "generic", "avx2" or "avx512".

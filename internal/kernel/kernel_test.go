@@ -3,7 +3,6 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 )
@@ -136,7 +135,13 @@ func TestUse(t *testing.T) {
 	if err := Use("mmx"); err == nil || !strings.Contains(err.Error(), "mmx") {
 		t.Errorf("Use of an unknown kernel: %v", err)
 	}
-	if v := os.Getenv(Env); v != "" && Err() == nil && old != v {
-		t.Errorf("%s=%s, but %s is in use", Env, v, old)
+	if err := useNamed("mmx"); err == nil || !strings.HasPrefix(err.Error(), Env+": ") {
+		t.Errorf("unknown kernel in the environment: %v", err)
+	}
+	if err := useNamed(""); err != nil {
+		t.Errorf("no kernel in the environment: %v", err)
+	}
+	if err := useNamed("generic"); err != nil || Name() != "generic" {
+		t.Errorf("generic kernel in the environment: %v, %s in use", err, Name())
 	}
 }
