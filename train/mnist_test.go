@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"credence/head"
+	"credence/internal/kernel"
 	"credence/internal/rng"
 	"credence/nn"
 )
@@ -78,6 +79,9 @@ func TestMNIST(t *testing.T) {
 	dir := mnistDir(t)
 	items, epochs, want := 60000, 2, 0.98
 	if testing.Short() {
+		if kernel.Name() == "generic" {
+			t.Skip("MNIST takes minutes on the reference kernels; run without -short")
+		}
 		items, epochs, want = 6000, 2, 0.9
 	}
 	const batch, size, classes, seed = 64, 28 * 28, 10, 1
