@@ -24,9 +24,11 @@ func newTapTable(off []int32, kw, dilation int) tapTable {
 //
 //	strip[p·cb + c] = bias[c] + Σ_t w[t·cb + c] · x[rows[r] + (from + j)·stride + off[t]]
 func (s *ConvScratch) convolve(bias, x []float32, rows []int32, from, wide, stride int, t *tapTable, w []float32, cb int) {
-	if tiles := (wide + maxTile - 1) / maxTile; stride == 1 && wide >= 8*tiles && active.hasRuns(t.kw) {
-		s.convolveRuns(bias, x, rows, from, wide, tiles, t, w, cb)
-		return
+	if shortest, longest := active.runLimits(t.kw, cb); stride == 1 && longest > 0 {
+		if tiles := (wide + longest - 1) / longest; wide/tiles >= shortest {
+			s.convolveRuns(bias, x, rows, from, wide, tiles, t, w, cb)
+			return
+		}
 	}
 	n := 0
 	for _, row := range rows {
@@ -78,8 +80,7 @@ func padPositions(pos []int32, n, tile int) []int32 {
 	return pos[:m]
 }
 
-// indexedRunsGeneric computes, for j < len(a), p < run ≤ maxTile and c < cb (8 or
-// 16),
+// indexedRunsGeneric computes, for j < len(a), p < run and c < cb (8 or 16),
 //
 //	out[(o[j] + p)·cb + c] = bias[c] + Σ_{r<len(rows)} Σ_{l<kw} v[(r·kw + l)·cb + c] · x[a[j] + p + rows[r] + l]
 func indexedRunsGeneric(out, bias, x []float32, a, o []int32, run int, rows []int32, kw int, v []float32, cb int) {

@@ -28,9 +28,10 @@ type impl struct {
 	tile16, tile8 int
 	indexed       func(out, bias, x []float32, a, b []int32, v []float32, cb int)
 
-	// indexedRuns is indexed for neighbouring positions and taps; hasRuns
-	// says for which kernel widths it is the faster one.
-	hasRuns     func(kw int) bool
+	// indexedRuns is indexed for neighbouring positions and taps; it is used
+	// for tiles of shortest to longest positions, longest 0 if there is no
+	// variant for the kernel width.
+	runLimits   func(kw, cb int) (shortest, longest int)
 	indexedRuns func(out, bias, x []float32, a, o []int32, run int, rows []int32, kw int, v []float32, cb int)
 
 	// indexedRows is indexed with positions, not channels, in the lanes:
@@ -88,7 +89,7 @@ var generic = impl{
 	indexed:     indexedGeneric,
 	rowLanes:    8,
 	rowTile:     func(int, int) int { return 1 },
-	hasRuns:     func(int) bool { return false },
+	runLimits:   func(int, int) (int, int) { return 0, 0 },
 	indexedRuns: indexedRunsGeneric,
 	indexedRows: indexedRowsGeneric,
 	unblock:     unblockGeneric,

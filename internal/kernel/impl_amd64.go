@@ -32,6 +32,7 @@ func newAVX2() *impl {
 	im.peak = func(n int) int { peakAVX2(n); return n * 12 * 8 * 2 }
 	im.tile16, im.tile8 = 6, 10
 	im.indexed = indexedAVX2
+	im.runLimits, im.indexedRuns = runLimitsAVX2, indexedRunsAVX2
 	im.rowTile = rowTileAVX2
 	im.indexedRows = indexedRowsAVX2
 	im.unblock = unblock8
@@ -66,8 +67,7 @@ func newAVX512() *impl {
 	im.peak = func(n int) int { peakAVX512(n); return n * 16 * 16 * 2 }
 	im.tile16 = 10
 	im.indexed = indexedAVX512
-	im.hasRuns = func(kw int) bool { return kw == 3 || kw == 5 }
-	im.indexedRuns = indexedRunsAVX512
+	im.runLimits, im.indexedRuns = runLimitsAVX512, indexedRunsAVX512
 	im.rowLanes, im.rowTile = 16, rowTileAVX512
 	im.indexedRows = indexedRowsAVX512
 	im.sparseDotBlock = sparseDotBlockAVX512

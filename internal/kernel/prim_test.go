@@ -78,11 +78,9 @@ func TestIndexed(t *testing.T) {
 func TestIndexedRuns(t *testing.T) {
 	testPrimitive(t, func(p *primCase) {
 		for _, kw := range []int{3, 5} {
-			if !active.hasRuns(kw) {
-				continue
-			}
 			for _, cb := range []int{8, 16} {
-				for run := 1; run <= maxTile; run++ {
+				_, longest := active.runLimits(kw, cb)
+				for run := 1; run <= longest; run++ {
 					n, nr := 1+run%4, 1+run%7
 					p.what = fmt.Sprintf("kw=%d cb=%d run=%d", kw, cb, run)
 					x, v, bias := p.in(60+run+kw-1), p.in(nr*kw*cb), p.in(cb)

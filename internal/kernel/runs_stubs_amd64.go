@@ -4,6 +4,244 @@
 
 package kernel
 
+// indexedRuns8x3x1AVX2 computes, for j < n (n ≥ 1), p < 1 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x1AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x2AVX2 computes, for j < n (n ≥ 1), p < 2 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x2AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x3AVX2 computes, for j < n (n ≥ 1), p < 3 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x3AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x4AVX2 computes, for j < n (n ≥ 1), p < 4 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x4AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x5AVX2 computes, for j < n (n ≥ 1), p < 5 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x5AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x6AVX2 computes, for j < n (n ≥ 1), p < 6 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x6AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x7AVX2 computes, for j < n (n ≥ 1), p < 7 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x7AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x8AVX2 computes, for j < n (n ≥ 1), p < 8 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x8AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x9AVX2 computes, for j < n (n ≥ 1), p < 9 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x9AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x10AVX2 computes, for j < n (n ≥ 1), p < 10 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x10AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x11AVX2 computes, for j < n (n ≥ 1), p < 11 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x11AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x3x12AVX2 computes, for j < n (n ≥ 1), p < 12 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x3x12AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x1AVX2 computes, for j < n (n ≥ 1), p < 1 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x1AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x2AVX2 computes, for j < n (n ≥ 1), p < 2 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x2AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x3AVX2 computes, for j < n (n ≥ 1), p < 3 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x3AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x4AVX2 computes, for j < n (n ≥ 1), p < 4 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x4AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x5AVX2 computes, for j < n (n ≥ 1), p < 5 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x5AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x6AVX2 computes, for j < n (n ≥ 1), p < 6 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x6AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x7AVX2 computes, for j < n (n ≥ 1), p < 7 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x7AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x8AVX2 computes, for j < n (n ≥ 1), p < 8 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x8AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x9AVX2 computes, for j < n (n ≥ 1), p < 9 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x9AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns8x5x10AVX2 computes, for j < n (n ≥ 1), p < 10 and c < 8, with nr ≥ 1,
+//
+//	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*8+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns8x5x10AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x3x1AVX2 computes, for j < n (n ≥ 1), p < 1 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x3x1AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x3x2AVX2 computes, for j < n (n ≥ 1), p < 2 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x3x2AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x3x3AVX2 computes, for j < n (n ≥ 1), p < 3 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x3x3AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x3x4AVX2 computes, for j < n (n ≥ 1), p < 4 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x3x4AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x3x5AVX2 computes, for j < n (n ≥ 1), p < 5 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x3x5AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x3x6AVX2 computes, for j < n (n ≥ 1), p < 6 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x3x6AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x5x1AVX2 computes, for j < n (n ≥ 1), p < 1 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x5x1AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x5x2AVX2 computes, for j < n (n ≥ 1), p < 2 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x5x2AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x5x3AVX2 computes, for j < n (n ≥ 1), p < 3 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x5x3AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x5x4AVX2 computes, for j < n (n ≥ 1), p < 4 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x5x4AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x5x5AVX2 computes, for j < n (n ≥ 1), p < 5 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x5x5AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
+// indexedRuns16x5x6AVX2 computes, for j < n (n ≥ 1), p < 6 and c < 16, with nr ≥ 1,
+//
+//	out[(o[j]+p)*16+c] = bias[c] + Σ_{r<nr} Σ_{l<5} v[(r*5+l)*16+c] * x[a[j]+p+rows[r]+l]
+//
+//go:noescape
+func indexedRuns16x5x6AVX2(out *float32, bias *float32, x *float32, a *int32, o *int32, n int, rows *int32, nr int, v *float32)
+
 // indexedRuns8x3x1AVX512 computes, for j < n (n ≥ 1), p < 1 and c < 8, with nr ≥ 1,
 //
 //	out[(o[j]+p)*8+c] = bias[c] + Σ_{r<nr} Σ_{l<3} v[(r*3+l)*8+c] * x[a[j]+p+rows[r]+l]
