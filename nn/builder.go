@@ -35,6 +35,22 @@ type Builder struct {
 	work   *workspace
 }
 
+// maxValues bounds the values of a parameter or of an item, so that a slip in a
+// file is an error and not the end of the machine's memory.
+const maxValues = 1 << 30
+
+// checkSize refuses shapes of more than maxValues values.
+func checkSize(what string, s Shape) error {
+	n := 1
+	for _, x := range s {
+		if x > maxValues || n > maxValues/max(x, 1) {
+			return fmt.Errorf("%s %v has more than %d values", what, s, maxValues)
+		}
+		n *= x
+	}
+	return nil
+}
+
 // Weight declares a parameter that starts random. fanIn and fanOut are how
 // many inputs reach an output and how many outputs an input reaches. Its slices
 // are there once [New] returns.
@@ -94,6 +110,9 @@ func (b *Builder) Child(name string, l Layer, in Shape) (Shape, error) {
 		if x < 1 {
 			return nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
 		}
+	}
+	if err := checkSize("output", out); err != nil {
+		return nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
 	}
 	return out, nil
 }

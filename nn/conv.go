@@ -67,13 +67,23 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 	if s.Dilation, err = l.Dilation.each("dilation", dims, 1, 1, 1); err != nil {
 		return nil, err
 	}
+	shape := append(Shape{l.Out, c}, s.Kernel[3-dims:]...)
+	if err := checkSize("weight", shape); err != nil {
+		return nil, err
+	}
+	padded := Shape{c}
+	for i, n := range size {
+		padded = append(padded, n+2*s.Pad[i])
+	}
+	if err := checkSize("padded input", padded); err != nil {
+		return nil, err
+	}
 	if l.plan, err = kernel.NewConv(s, [3]int{}); err != nil {
 		return nil, err
 	}
 	l.shape = s
 	out := unspace(l.Out, dims, l.plan.OutSize())
 	l.in, l.out = in.Size(), out.Size()
-	shape := append(Shape{l.Out, c}, s.Kernel[3-dims:]...)
 	taps := shape.Size() / l.Out
 	l.weight = b.Weight("weight", shape, taps, taps/c*l.Out)
 	if !l.NoBias {

@@ -43,6 +43,9 @@ func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 	case l.In != 0 && l.In != in[0]:
 		return nil, fmt.Errorf("expected %d inputs, got %v", l.In, in)
 	}
+	if err := checkSize("weight", Shape{l.Out, in[0]}); err != nil {
+		return nil, err
+	}
 	l.in = in[0]
 	l.weight = b.Weight("weight", Shape{l.Out, l.in}, l.in, l.Out)
 	if !l.NoBias {

@@ -32,7 +32,10 @@ func (l *Embedding) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, fmt.Errorf("input %d has %d categories, want at least 1", f, n)
 		}
 		l.first = append(l.first, rows)
-		rows += n
+		rows = min(rows+min(n, maxValues), maxValues)
+	}
+	if err := checkSize("table", Shape{rows, l.Width}); err != nil {
+		return nil, err
 	}
 	l.table = b.Weight("table", Shape{rows, l.Width}, l.Width, l.Width)
 	return Shape{len(l.Sizes) * l.Width}, nil

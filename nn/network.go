@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"credence/internal/rng"
 )
@@ -64,7 +65,10 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	if o.Init != He && o.Init != Glorot {
 		return nil, fmt.Errorf("init %q is not one of [he glorot]", o.Init)
 	}
-	if len(in) == 0 || in.Size() < 1 {
+	if err := checkSize("input", in); err != nil {
+		return nil, err
+	}
+	if len(in) == 0 || in.Size() < 1 || slices.Min(in) < 1 {
 		return nil, fmt.Errorf("input shape %v is empty", in)
 	}
 	b := &Builder{apart: o.Apart, built: map[Layer]bool{root: true}}

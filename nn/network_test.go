@@ -21,7 +21,7 @@ func TestShapeErrors(t *testing.T) {
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}, In: 2}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "expected 2 channels, got 1"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{9}}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "9", "7"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3, 3, 3}}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "3 numbers, want 1 or 2"}},
-		{Seq(&Conv{Out: 3, Kernel: Ints{3}, Stride: Ints{0}}), Shape{1, 7, 7}, []string{"stride", "at least 1"}},
+		{Seq(&Conv{Out: 3, Kernel: Ints{3}, Stride: Ints{0}}), Shape{1, 7, 7}, []string{"stride", "between 1 and"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}}, &ReLU{}, &MaxPool{Size: Ints{9}}), Shape{1, 7, 7}, []string{"layer 2 (maxPool)", "9", "5"}},
 		{Seq(&MaxPool{}), Shape{1, 7, 7}, []string{"layer 0 (maxPool)", "size"}},
 		{Seq(&Dropout{Rate: 1}), Shape{7}, []string{"layer 0 (dropout)", "rate 1"}},
@@ -29,6 +29,13 @@ func TestShapeErrors(t *testing.T) {
 		{Seq(&Residual{}), Shape{7}, []string{"layer body is nil"}},
 		{Seq(&Concat{Inputs: []Shape{{3}, {5}}, Branches: []Layer{&Dense{Out: 1}, &Dense{Out: 1}}}), Shape{7}, []string{"layer 0 (concat)", "8 values", "7"}},
 		{Seq(&Embedding{Sizes: Ints{3}, Width: 2}), Shape{2}, []string{"layer 0 (embedding)", "1 categorical", "2"}},
+		{Seq(&Dense{Out: 1 << 40}), Shape{2}, []string{"layer 0 (dense)", "more than"}},
+		{Seq(&Conv{Out: 1 << 29, Kernel: Ints{5}}), Shape{2, 9, 9}, []string{"layer 0 (conv)", "more than"}},
+		{Seq(&Conv{Out: 2, Kernel: Ints{5}, Pad: Ints{1 << 20}}), Shape{2, 9, 9}, []string{"layer 0 (conv)", "pad"}},
+		{Seq(&Conv{Out: 2, Kernel: Ints{5}, Pad: Ints{1 << 16}}), Shape{1 << 20, 9, 9, 9}, []string{"layer 0 (conv)", "padded input"}},
+		{Seq(&Embedding{Sizes: Ints{1 << 62, 1 << 62}, Width: 8}), Shape{2}, []string{"layer 0 (embedding)", "more than"}},
+		{&ReLU{}, Shape{3, 0, 3}, []string{"empty"}},
+		{&ReLU{}, Shape{1 << 20, 1 << 20, 1 << 30}, []string{"more than"}},
 		{Seq(nil), Shape{2}, []string{"layer 0 is nil"}},
 	} {
 		_, err := New(c.layer, c.in, Options{})

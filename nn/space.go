@@ -6,6 +6,9 @@ import "fmt"
 // each. In a file a single number may stand without brackets.
 type Ints []int
 
+// largest is the largest kernel, stride, padding or window.
+const largest = 1 << 16
+
 // each returns three values, for D, H and W: the list's, right-aligned, or its
 // single value for each of dims dimensions; missing leading dimensions get 1
 // (or 0 for padding), and an empty list means def.
@@ -26,8 +29,8 @@ func (v Ints) each(what string, dims, def, missing, least int) (out [3]int, err 
 		default:
 			out[i] = v[j]
 		}
-		if out[i] < least {
-			return out, fmt.Errorf("%s %v, want at least %d", what, []int(v), least)
+		if out[i] < least || out[i] > largest {
+			return out, fmt.Errorf("%s %v, want between %d and %d", what, []int(v), least, largest)
 		}
 	}
 	return out, nil
