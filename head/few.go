@@ -17,8 +17,8 @@ const faintest = 1e-34
 //	p = ∏_i ∏_{t<S_i} (α_i+t) · ∏_{t<m} u_t
 //	∂ log p/∂ log α_i = Σ_{t<S_i} α_i/(α_i+t)·(α₀−α_i)·u_t − α_i Σ_{t=S_i}^{m−1} u_t
 //
-// where α₀ − α_i is summed from the other α, so that neither a large α_i nor
-// a small one cancels. e holds the unnormalised weights [K] and α [K,d] of the
+// where α₀ − α_i of a large α_i is summed from the other α, so that nothing
+// cancels. e holds the unnormalised weights [K] and α [K,d] of the
 // item, out its raw outputs.
 func (h *Mixture) few(g, e, out, s []float32, m, scale float64) float64 {
 	k, d := h.components, h.classes
@@ -118,10 +118,13 @@ func (h *Mixture) products(alpha, s []float32, m int) {
 				q[i] = -a * tail[0]
 				continue
 			}
-			rest := 0.0
-			for j, y := range al {
-				if j != i {
-					rest += float64(y)
+			rest := a0 - a
+			if a > 0.5*a0 { // cancels; at most one class does
+				rest = 0
+				for j, y := range al {
+					if j != i {
+						rest += float64(y)
+					}
 				}
 			}
 			p *= a

@@ -101,10 +101,13 @@ func component(q, alpha, s []float64, m float64) float64 {
 			q[i] = -alpha[i] * h0
 			continue
 		}
-		rest := 0.0
-		for j, a := range alpha {
-			if j != i {
-				rest += a
+		rest := a0 - alpha[i]
+		if alpha[i] > 0.5*a0 { // cancels; at most one class does
+			rest = 0
+			for j, a := range alpha {
+				if j != i {
+					rest += a
+				}
 			}
 		}
 		// Rounding in m may leave m − S_i below zero.
