@@ -80,9 +80,15 @@ func runsAVX512(kw, cb int) []indexedRunsFunc {
 	return nil
 }
 
-// Below the shortest run the latency of a multiply-add shows: it takes eight
-// independent vectors to hide it.
-func runLimitsAVX2(kw, cb int) (shortest, longest int) { return 64 / cb, len(runsAVX2(kw, cb)) }
+// Below the shortest run the latency of a multiply-add shows: it takes eight to
+// ten independent vectors to hide it.
+func runLimitsAVX2(kw, cb int) (shortest, longest int) {
+	shortest = 8
+	if cb == 16 {
+		shortest = 5
+	}
+	return shortest, len(runsAVX2(kw, cb))
+}
 
 func runLimitsAVX512(kw, cb int) (shortest, longest int) { return 8, len(runsAVX512(kw, cb)) }
 
