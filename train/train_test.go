@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"credence/head"
 	"credence/internal/par"
@@ -54,6 +55,12 @@ func TestStepThreads(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestWorkloadTime(t *testing.T) {
+	if got := workload(t, "mlp").Time(20 * time.Millisecond); got.Steps < 5 || got.PerStep <= 0 || got.AllocsPerStep != 0 {
+		t.Errorf("%+v", got)
 	}
 }
 

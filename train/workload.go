@@ -87,7 +87,7 @@ func (w *Workload) Step() float64 {
 // Timing is what [Workload.Time] measured.
 type Timing struct {
 	PerStep       time.Duration // in the best of five windows
-	AllocsPerStep float64       // over all windows
+	AllocsPerStep int           // whole ones, over all windows: the runtime makes a few of its own
 	Steps         int
 	Loss          float64 // after the last step
 }
@@ -114,6 +114,6 @@ func (w *Workload) Time(total time.Duration) Timing {
 		t.Steps += n
 	}
 	runtime.ReadMemStats(&after)
-	t.AllocsPerStep = float64(after.Mallocs-before.Mallocs) / float64(t.Steps)
+	t.AllocsPerStep = int(after.Mallocs-before.Mallocs) / t.Steps
 	return t
 }
