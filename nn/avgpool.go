@@ -8,13 +8,14 @@ type AvgPool struct {
 	Size   Ints
 	Stride Ints // empty means Size
 	Pad    Ints // at most half the size
+	Dims   int  // spatial dimensions expected; zero means any
 
 	pool
 }
 
 // Build implements [Layer].
 func (l *AvgPool) Build(_ *Builder, in Shape) (Shape, error) {
-	out, err := l.build(l.Size, l.Stride, l.Pad, in)
+	out, err := l.build(l.Size, l.Stride, l.Pad, l.Dims, in)
 	if err != nil {
 		return nil, err
 	}

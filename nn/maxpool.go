@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"credence/internal/kernel"
 	"credence/internal/par"
 )
@@ -17,6 +19,7 @@ type MaxPool struct {
 	Size   Ints
 	Stride Ints // empty means Size
 	Pad    Ints // at most half the size
+	Dims   int  // spatial dimensions expected; zero means any
 
 	pool
 	arg []int32
@@ -30,10 +33,13 @@ type pool struct {
 	y, x, dx, dy []float32
 }
 
-func (l *pool) build(size, stride, pad Ints, in Shape) (Shape, error) {
+func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) {
 	c, dims, from, err := space(in)
 	if err != nil {
 		return nil, err
+	}
+	if want != 0 && want != dims {
+		return nil, fmt.Errorf("expected channels and %d spatial sizes, got %v", want, in)
 	}
 	if len(stride) == 0 {
 		stride = size
@@ -59,7 +65,7 @@ func (l *pool) build(size, stride, pad Ints, in Shape) (Shape, error) {
 
 // Build implements [Layer].
 func (l *MaxPool) Build(b *Builder, in Shape) (Shape, error) {
-	out, err := l.build(l.Size, l.Stride, l.Pad, in)
+	out, err := l.build(l.Size, l.Stride, l.Pad, l.Dims, in)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +98,6 @@ func (l *pool) Backward(p *Pass, dx, dy, _, _ []float32) {
 // out: its windows neither overlap nor are padded, and at least one fits.
 func (l *MaxPool) fits(out Shape) bool {
 	var probe pool
-	_, err := probe.build(l.Size, l.Stride, l.Pad, out)
+	_, err := probe.build(l.Size, l.Stride, l.Pad, l.Dims, out)
 	return err == nil && probe.shape.Stride == probe.shape.Window && probe.shape.Pad == [3]int{}
 }

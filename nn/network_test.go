@@ -23,6 +23,7 @@ func TestShapeErrors(t *testing.T) {
 		{Seq(&Conv{Out: 3, Kernel: Ints{3, 3, 3}}), Shape{1, 7, 7}, []string{"layer 0 (conv)", "3 numbers, want 1 or 2"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}, Stride: Ints{0}}), Shape{1, 7, 7}, []string{"stride", "between 1 and"}},
 		{Seq(&Conv{Out: 3, Kernel: Ints{3}}, &ReLU{}, &MaxPool{Size: Ints{9}}), Shape{1, 7, 7}, []string{"layer 2 (maxPool)", "9", "5"}},
+		{Seq(&MaxPool{Size: Ints{2}, Dims: 3}), Shape{1, 7, 7}, []string{"layer 0 (maxPool)", "3 spatial", "1×7×7"}},
 		{Seq(&MaxPool{}), Shape{1, 7, 7}, []string{"layer 0 (maxPool)", "size"}},
 		{Seq(&Dropout{Rate: 1}), Shape{7}, []string{"layer 0 (dropout)", "rate 1"}},
 		{Seq(&Residual{Body: &Dense{Out: 3}}), Shape{7}, []string{"layer 0 (residual)", "same shape", "3 and 7"}},
