@@ -36,9 +36,6 @@ func (r Rows) check() error {
 // rowsPerPiece is how many rows one goroutine takes at a time: about 0.2 ms.
 const rowsPerPiece = 64
 
-// workspaces keeps one mixture a goroutine, so that a row allocates nothing.
-var workspaces = sync.Pool{New: func() any { return new(Beta) }}
-
 // IntervalsInto sets dst[i] to the credible interval of row i, as
 // [Beta.Interval] would, on all cores. The result does not depend on their
 // number, and nothing is allocated a row. If some rows are not mixtures, the
@@ -60,9 +57,9 @@ func IntervalsInto(dst []Interval, rows Rows, side Side, level float64) error {
 		first = n // the first bad row
 		bad   error
 	)
-	par.For(pieces, func(piece int) {
-		m := workspaces.Get().(*Beta)
-		defer workspaces.Put(m)
+	workspaces := make([]Beta, par.Threads())
+	par.ForWorker(pieces, func(worker, piece int) {
+		m := &workspaces[worker]
 		for i := piece * rowsPerPiece; i < min(n, (piece+1)*rowsPerPiece); i++ {
 			k := i * rows.K
 			err := m.set(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K])

@@ -9,11 +9,14 @@ func newBench() *cobra.Command {
 		Long: `Measure how fast this machine computes, on workloads that are the same
 everywhere. Of several windows of time the best counts, because other programs
 can only slow one down. With --json a measurement is one line.`,
-		Example: `  credence bench intervals
+		Example: `  credence bench train --workload lenet5
+  credence bench kernels
   credence bench intervals --seconds 10 --threads 2 --json`,
 	}
 	cmd.AddCommand(
 		newBenchIntervals(),
+		newBenchKernels(),
+		newBenchTrain(),
 	)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
@@ -34,10 +35,9 @@ type intervalsResult struct {
 
 func newBenchIntervals() *cobra.Command {
 	var (
-		seconds float64
-		threads int
-		seed    uint64
-		asJSON  bool
+		window benchWindow
+		seed   uint64
+		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "intervals",
@@ -52,15 +52,12 @@ which have lost digits, are left out of it.`,
   credence bench intervals --seconds 5 --threads 1 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !(seconds > 0 && seconds <= 3600) {
-				return usagef("--seconds %v: expected more than 0 and at most 3600", seconds)
+			duration, err := window.start()
+			if err != nil {
+				return err
 			}
-			if threads < 0 {
-				return usagef("--threads %d: expected at least 1, or 0 for all cores", threads)
-			}
-			par.SetThreads(threads)
-			defer par.SetThreads(0)
-			result, err := benchIntervals(seconds, seed)
+			defer window.stop()
+			result, err := benchIntervals(duration, seed)
 			if err != nil {
 				return err
 			}
@@ -78,17 +75,16 @@ largest error    %.2g
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Float64Var(&seconds, "seconds", 5, "how long to measure, all `windows` together")
-	f.IntVar(&threads, "threads", 1, "how many `cores` to use, 0 for all")
+	window.flags(f, 5, 1)
 	f.Uint64Var(&seed, "seed", 1, "`seed` of the random mixtures")
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
 }
 
-func benchIntervals(seconds float64, seed uint64) (*intervalsResult, error) {
+func benchIntervals(duration time.Duration, seed uint64) (*intervalsResult, error) {
 	rows := drawMixtures(seed)
 	dst := make([]mixture.Interval, intervalRows)
-	window := time.Duration(seconds / benchWindows * float64(time.Second))
+	window := duration / benchWindows
 	best := 0.0
 	for range benchWindows {
 		done := 0
@@ -110,7 +106,7 @@ func benchIntervals(seconds float64, seed uint64) (*intervalsResult, error) {
 		Threads:       par.Threads(),
 		Components:    intervalComponents,
 		RowsPerSecond: math.Round(best),
-		Kernel:        instructionSet(),
+		Kernel:        kernel.Name(),
 		MaxError:      worst,
 	}, nil
 }

@@ -39,6 +39,7 @@ Shell completion:
 	root.SetVersionTemplate("credence {{.Version}}\n")
 	// Declared here, because cobra's own flag would also take -v.
 	root.Flags().Bool("version", false, "print the version")
+	addKernelFlag(root)
 
 	root.AddCommand(
 		newBench(),

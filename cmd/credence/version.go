@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/cpu"
+
+	"credence/internal/kernel"
 )
 
 // sourceVersion is the version that this source tree is on its way to.
@@ -47,7 +48,7 @@ and results that agree to rounding on others.`,
 				Go:      runtime.Version(),
 				OS:      runtime.GOOS,
 				Arch:    runtime.GOARCH,
-				Kernel:  instructionSet(),
+				Kernel:  kernel.Name(),
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
@@ -94,17 +95,4 @@ func versionFrom(info *debug.BuildInfo) string {
 		return strings.TrimPrefix(v, "v")
 	}
 	return sourceVersion
-}
-
-// instructionSet names the widest instruction set that this machine offers to
-// the compute kernels.
-func instructionSet() string {
-	x := cpu.X86
-	switch {
-	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX512DQ:
-		return "avx512"
-	case x.HasAVX2 && x.HasFMA:
-		return "avx2"
-	}
-	return "generic"
 }

@@ -74,22 +74,25 @@ func (m *Mixture) quantile(q, s *big.Float) (x, y *big.Float, evaluations int) {
 	}
 	last, beforeLast := math.Inf(1), math.Inf(1) // lengths of steps
 	for {
-		// Newton's step, unless it leaves the bracket or is not less than half
-		// of the one before the last, as when it is lost on a plateau.
+		good := -exponent(e.h) // bits of the root, about
+		converging := e.step != nil && good > guard/2
+		// Newton's step, unless it leaves the bracket or, as when it is lost on a
+		// plateau, is not less than half of the one before the last. Once it
+		// converges, steps are what rounding makes of them, and may grow.
 		next := root.middle(tPrecision)
 		if e.step != nil {
-			if t := tPrecision.add(e.t, e.step); root.open() || root.contains(t) && math.Abs(float(e.step)) <= beforeLast/2 {
+			t := tPrecision.add(e.t, e.step)
+			if root.open() || root.contains(t) && (converging || math.Abs(float(e.step)) <= beforeLast/2) {
 				next = t
 			}
 		}
 		next = clamp(next, maxLogit)
-		step := math.Abs(float(tPrecision.sub(next, e.t)))
-		beforeLast, last = last, step
+		beforeLast, last = last, math.Abs(float(tPrecision.sub(next, e.t)))
 
 		// The error after a step of Newton's method is about the square of the
 		// one before it, so that twice as many bits can be right the next time.
 		w, full := searchPrecision, m.p+guard+bitsOf(1/e.slope)
-		if good := -exponent(e.h); e.step != nil && good > guard/2 {
+		if converging {
 			w = min(full, max(w, Precision(2*good)+guard))
 		}
 		e = evaluate(w, next)
