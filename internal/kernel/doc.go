@@ -23,6 +23,9 @@
 //   - Slices are checked at the entry of each exported function; a mismatch is
 //     a programmer's error and panics.
 //   - NaN propagates: through products, through max, through activations.
+//   - Subnormal numbers may count as zero: the matrix product and the optimiser
+//     updates in assembly flush them, because gradients that vanish decay into
+//     them and a processor is a hundred times slower there.
 //
 // # Layout
 //

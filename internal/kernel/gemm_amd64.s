@@ -75,7 +75,13 @@ masked:
 
 // func gemm1AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-72
+TEXT ·gemm1AVX2(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x01, AX
@@ -135,12 +141,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm2AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-72
+TEXT ·gemm2AVX2(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x02, AX
@@ -209,12 +222,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm3AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-72
+TEXT ·gemm3AVX2(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x03, AX
@@ -292,12 +312,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm4AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
-TEXT ·gemm4AVX2(SB), NOSPLIT, $0-72
+TEXT ·gemm4AVX2(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x04, AX
@@ -391,12 +418,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm5AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
-TEXT ·gemm5AVX2(SB), NOSPLIT, $0-72
+TEXT ·gemm5AVX2(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x05, AX
@@ -499,12 +533,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm6AVX2(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, FMA3
-TEXT ·gemm6AVX2(SB), NOSPLIT, $0-72
+TEXT ·gemm6AVX2(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x06, AX
@@ -616,12 +657,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm1AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm1AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x01, AX
@@ -675,12 +723,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm2AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm2AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x02, AX
@@ -738,12 +793,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm3AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm3AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x03, AX
@@ -805,12 +867,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm4AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm4AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm4AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x04, AX
@@ -883,12 +952,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm5AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm5AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm5AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x05, AX
@@ -965,12 +1041,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm6AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm6AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm6AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x06, AX
@@ -1051,12 +1134,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm7AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm7AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm7AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x07, AX
@@ -1148,12 +1238,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm8AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm8AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm8AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x08, AX
@@ -1249,12 +1346,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm9AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm9AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm9AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x09, AX
@@ -1354,12 +1458,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm10AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm10AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm10AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x0a, AX
@@ -1470,12 +1581,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm11AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm11AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm11AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x0b, AX
@@ -1590,12 +1708,19 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func gemm12AVX512(c *float32, ldc int, a *float32, rs int, ks int, b *float32, bias *float32, m int, k int)
 // Requires: AVX, AVX512F
-TEXT ·gemm12AVX512(SB), NOSPLIT, $0-72
+TEXT ·gemm12AVX512(SB), NOSPLIT, $8-72
+	VSTMXCSR (SP)
+	MOVL     (SP), AX
+	ORL      $0x00008040, AX
+	MOVL     AX, 4(SP)
+	VLDMXCSR 4(SP)
+
 tile:
 	MOVQ    m+56(FP), AX
 	SUBQ    $0x0c, AX
@@ -1714,5 +1839,6 @@ store:
 	JMP     tile
 
 done:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET

@@ -74,10 +74,7 @@ func elementwise(unroll int, slices []string, body func(l lane)) {
 	tailMask(masks, n, l.mask)
 	body(l)
 	Label("done")
-	if savedMode.Base != nil {
-		VLDMXCSR(savedMode)
-		savedMode = Mem{}
-	}
+	restoreMode()
 	VZEROUPPER()
 	RET()
 }
@@ -85,9 +82,17 @@ func elementwise(unroll int, slices []string, body func(l lane)) {
 // savedMode is where flushSubnormals of the current function keeps the mode.
 var savedMode Mem
 
-// flushSubnormals makes the rest of an elementwise function take subnormal
+// restoreMode undoes flushSubnormals, if it was called.
+func restoreMode() {
+	if savedMode.Base != nil {
+		VLDMXCSR(savedMode)
+		savedMode = Mem{}
+	}
+}
+
+// flushSubnormals makes the rest of a function take subnormal
 // numbers as zero and give zero for them: a processor is a hundred times slower
-// on them, and moments of gradients that vanish decay into them.
+// on them, and gradients that vanish decay into them.
 func flushSubnormals() {
 	const flushToZero, subnormalsAreZero = 1 << 15, 1 << 6
 	local := AllocLocal(8)

@@ -64,6 +64,7 @@ func (r rowAddresses) advance(by GPVirtual) {
 // gemmFrame is what the two instruction sets share: the loop over tiles of rows
 // and the pointers. load, step and store work on one tile.
 func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAddresses), step func(b GPVirtual, a rowAddresses)) {
+	flushSubnormals()
 	Label("tile")
 	m := loadGP("m")
 	SUBQ(Imm(uint64(rows)), m)
@@ -111,6 +112,7 @@ func gemmFrame(rows int, loadBias func(bias GPVirtual), load, store func(c rowAd
 	}
 	JMP(LabelRef("tile"))
 	Label("done")
+	restoreMode()
 	VZEROUPPER()
 	RET()
 }
