@@ -12,7 +12,7 @@ const maxHelpers = 1<<16 - 1
 
 // lookout is how long an idle helper watches for the next loop before it
 // sleeps: longer than the serial stretches within a training step.
-const lookout = 50 * time.Microsecond
+const lookout = 100 * time.Microsecond
 
 // A pool is one loop at a time and the goroutines that help with it.
 //
@@ -71,8 +71,9 @@ func (p *pool) run(n, helpers int, body func(i int), worker func(worker, i int))
 	}
 	p.work(0)
 	// Close the loop, then wait for those still in it.
-	for s := p.state.And(^uint64(openBit)); s&activeMask != 0; s = p.state.Load() {
-		relax()
+	for s, turn := p.state.And(^uint64(openBit)), 0; s&activeMask != 0; s = p.state.Load() {
+		relax(turn)
+		turn++
 	}
 	p.body, p.worker = nil, nil
 	failed := p.panicked.Swap(nil)
@@ -120,7 +121,7 @@ func (h *helper) serve() {
 			since, turn = time.Now(), 0
 			continue
 		}
-		relax()
+		relax(turn)
 		if turn%16 == 15 && time.Since(since) > lookout {
 			h.sleep(done)
 			since = time.Now()
@@ -143,10 +144,13 @@ func (h *helper) sleep(done uint64) {
 	<-h.wake
 }
 
-// relax passes a moment while waiting for another core. It yields to other
-// goroutines, which may be the very ones that are waited for when there are
-// more of them than processors.
-func relax() {
+// relax passes a moment while waiting for another core. Now and then it yields
+// to other goroutines, which may be the very ones that are waited for when there
+// are more of them than processors; no more often, because a goroutine that
+// yields may find itself on another core.
+func relax(turn int) {
 	pause()
-	runtime.Gosched()
+	if turn%64 == 63 {
+		runtime.Gosched()
+	}
 }
