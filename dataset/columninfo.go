@@ -1,0 +1,94 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Role is what a column of a feature file is used for.
+type Role uint8
+
+const (
+	Feature Role = iota
+	Item         // the ids
+	Group        // the group that an item belongs to in a split
+	SplitPart    // the part of a given split
+	Vote         // votes, in a file that holds features and votes
+	Ignored
+)
+
+var roleNames = [...]string{"feature", "item", "group", "split", "vote", "ignored"}
+
+// String returns the role's name.
+func (r Role) String() string {
+	if int(r) < len(roleNames) {
+		return roleNames[r]
+	}
+	return fmt.Sprintf("Role(%d)", uint8(r))
+}
+
+// ColumnInfo says how a column of a feature file was read.
+type ColumnInfo struct {
+	Name    string
+	Role    Role
+	Part    Part   // of a feature
+	Missing int    // cells without a value
+	Reason  string // why a column is ignored
+}
+
+// String reads like "age: numeric, 3 missing" or "notes: ignored (…)".
+func (c ColumnInfo) String() string {
+	if c.Role != Feature {
+		if c.Reason != "" {
+			return fmt.Sprintf("%s: %v (%s)", c.Name, c.Role, c.Reason)
+		}
+		return fmt.Sprintf("%s: %v", c.Name, c.Role)
+	}
+	s := c.Part.String()
+	if c.Missing > 0 {
+		s += ", " + thousands(c.Missing) + " missing"
+	}
+	return s
+}
+
+// DescribeColumns sums up in a line or two how the columns were read: "66
+// features: 64 numeric, 2 categorical (sex, site); ignored: notes".
+func DescribeColumns(columns []ColumnInfo) string {
+	var numeric, missing int
+	var categorical, tensors, ignored []string
+	for _, c := range columns {
+		missing += c.Missing
+		switch {
+		case c.Role == Ignored:
+			ignored = append(ignored, c.Name)
+		case c.Role != Feature:
+		case c.Part.Kind == Numeric:
+			numeric++
+		case c.Part.Kind == Categorical:
+			categorical = append(categorical, c.Name)
+		default:
+			tensors = append(tensors, c.Name+" "+shapeString(c.Part.Shape))
+		}
+	}
+	var kinds []string
+	if numeric > 0 {
+		kinds = append(kinds, thousands(numeric)+" numeric")
+	}
+	if len(categorical) > 0 {
+		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", thousands(len(categorical)), few(categorical)))
+	}
+	if len(tensors) > 0 {
+		kinds = append(kinds, fmt.Sprintf("%s (%s)", number(len(tensors), "tensor"), few(tensors)))
+	}
+	s := number(numeric+len(categorical)+len(tensors), "feature")
+	if len(kinds) > 0 {
+		s += ": " + strings.Join(kinds, ", ")
+	}
+	if missing > 0 {
+		s += "; " + number(missing, "missing value")
+	}
+	if len(ignored) > 0 {
+		s += "; ignored: " + few(ignored)
+	}
+	return s
+}

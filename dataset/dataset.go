@@ -1,0 +1,190 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Rating is one rater's vote on one item: indices into Items, Raters, Classes.
+type Rating struct {
+	Item, Rater, Class int32
+}
+
+// Dataset is N items in input order, with features and votes.
+type Dataset struct {
+	Items   []string  // [N] ids
+	Classes []string  // [d] in the order of the counts
+	Counts  []float32 // [N×d] votes for each class; fractions of a vote are allowed
+	Raters  []string  // names, where votes carry a rater
+	Ratings []Rating  // the single votes, in input order, where they carry a rater
+	Groups  []string  // [N] or nil: items of one group never part in a split
+	Given   []string  // [N] or nil: the part of a given split, as the file writes it
+	Truth   []float32 // [N×d] or nil: true class probabilities, in simulations
+	Parts   []Part    // the features of an item
+	Rows    Rows      // their raw values [N×W]; nil where there are no features
+
+	Votes    Interpretation // how the votes were read
+	Columns  []ColumnInfo   // how the columns of the feature file were read
+	Warnings []error        // what was left out, mended or looks wrong
+
+	closers []io.Closer
+}
+
+// Len returns the number of items N.
+func (ds *Dataset) Len() int { return len(ds.Items) }
+
+// CountsOf returns the votes of item i, a row of Counts.
+func (ds *Dataset) CountsOf(i int) []float32 {
+	d := len(ds.Classes)
+	return ds.Counts[i*d : (i+1)*d : (i+1)*d]
+}
+
+// VotesOf returns the number of votes of item i.
+func (ds *Dataset) VotesOf(i int) float64 {
+	var m float64
+	for _, s := range ds.CountsOf(i) {
+		m += float64(s)
+	}
+	return m
+}
+
+// Close closes the files that rows are read from.
+func (ds *Dataset) Close() error {
+	var errs []error
+	for _, c := range ds.closers {
+		errs = append(errs, c.Close())
+	}
+	ds.closers = nil
+	return errors.Join(errs...)
+}
+
+// Check reports the first way in which the fields contradict each other. The
+// readers return data that pass; data put together by hand should be checked.
+func (ds *Dataset) Check() error {
+	n, d := len(ds.Items), len(ds.Classes)
+	switch {
+	case len(ds.Counts) != n*d:
+		return fmt.Errorf("%d items and %d classes, but %d counts", n, d, len(ds.Counts))
+	case ds.Groups != nil && len(ds.Groups) != n:
+		return fmt.Errorf("%d items, but %d groups", n, len(ds.Groups))
+	case ds.Given != nil && len(ds.Given) != n:
+		return fmt.Errorf("%d items, but %d parts of a given split", n, len(ds.Given))
+	case ds.Truth != nil && len(ds.Truth) != n*d:
+		return fmt.Errorf("%d items and %d classes, but %d true probabilities", n, d, len(ds.Truth))
+	case ds.Rows == nil && len(ds.Parts) > 0:
+		return errors.New("features without rows")
+	case ds.Rows != nil && ds.Rows.Len() != n:
+		return fmt.Errorf("%d items, but %d rows of features", n, ds.Rows.Len())
+	case ds.Rows != nil && ds.Rows.Width() != totalWidth(ds.Parts):
+		return fmt.Errorf("features of %d values in rows of %d", totalWidth(ds.Parts), ds.Rows.Width())
+	}
+	for i, c := range ds.Counts {
+		if !(c >= 0) || math.IsInf(float64(c), 0) {
+			return fmt.Errorf("item %q: %v votes for class %q", ds.Items[i/d], c, ds.Classes[i%d])
+		}
+	}
+	for _, r := range ds.Ratings {
+		if uint(r.Item) >= uint(n) || uint(r.Rater) >= uint(len(ds.Raters)) || uint(r.Class) >= uint(d) {
+			return fmt.Errorf("a rating of item %d by rater %d for class %d: there are %d items, %d raters and %d classes",
+				r.Item, r.Rater, r.Class, n, len(ds.Raters), d)
+		}
+	}
+	return checkParts(ds.Parts)
+}
+
+// Select returns the items at the given indices, in that order. Features are
+// shared with ds, not copied; closing is left to ds.
+func (ds *Dataset) Select(at []int) *Dataset {
+	d := len(ds.Classes)
+	out := &Dataset{
+		Items: pick(ds.Items, at), Classes: ds.Classes, Raters: ds.Raters,
+		Groups: pick(ds.Groups, at), Given: pick(ds.Given, at),
+		Counts: pickRows(ds.Counts, at, d), Truth: pickRows(ds.Truth, at, d),
+		Parts: ds.Parts, Columns: ds.Columns, Votes: ds.Votes,
+	}
+	if ds.Rows != nil {
+		out.Rows = picked{ds.Rows, at}
+	}
+	if ds.Ratings != nil {
+		// An item may be picked several times, as in a bootstrap.
+		places := make(map[int32][]int32, len(at))
+		for to, from := range at {
+			places[int32(from)] = append(places[int32(from)], int32(to))
+		}
+		out.Ratings = []Rating{}
+		for _, r := range ds.Ratings {
+			for _, to := range places[r.Item] {
+				out.Ratings = append(out.Ratings, Rating{to, r.Rater, r.Class})
+			}
+		}
+	}
+	out.Votes.count(out)
+	return out
+}
+
+func pick[T any](from []T, at []int) []T {
+	if from == nil {
+		return nil
+	}
+	out := make([]T, len(at))
+	for to, i := range at {
+		out[to] = from[i]
+	}
+	return out
+}
+
+func pickRows[T any](from []T, at []int, w int) []T {
+	if from == nil {
+		return nil
+	}
+	out := make([]T, 0, len(at)*w)
+	for _, i := range at {
+		out = append(out, from[i*w:(i+1)*w]...)
+	}
+	return out
+}
+
+// Hash returns the SHA-256, in hexadecimal, of everything a fit depends on:
+// ids, classes, counts, groups, the given split, and features. It reads every
+// row once.
+func (ds *Dataset) Hash() (string, error) {
+	h := sha256.New()
+	text := func(kind string, list []string) {
+		fmt.Fprintf(h, "%s %d\n", kind, len(list))
+		for _, s := range list {
+			fmt.Fprintf(h, "%d:%s\n", len(s), s)
+		}
+	}
+	var buf []byte
+	numbers := func(x []float32) {
+		buf = buf[:0]
+		for _, v := range x {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+		}
+		h.Write(buf)
+	}
+	text("items", ds.Items)
+	text("classes", ds.Classes)
+	numbers(ds.Counts)
+	text("groups", ds.Groups)
+	text("given", ds.Given)
+	for _, p := range ds.Parts {
+		fmt.Fprintf(h, "part %q %v %v\n", p.Name, p.Kind, p.Shape)
+		text("levels", p.Levels)
+	}
+	if ds.Rows != nil {
+		row := make([]float32, ds.Rows.Width())
+		for i := range ds.Rows.Len() {
+			if err := ds.Rows.ReadRow(i, row); err != nil {
+				return "", err
+			}
+			numbers(row)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

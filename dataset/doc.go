@@ -1,0 +1,22 @@
+// Package dataset reads items, their features and the votes cast on them, and
+// turns features into what a network takes.
+//
+// A [Dataset] holds N items with the counts of their votes over d classes and
+// one row of raw feature values an item. Features come as named parts
+// ([Part]): numeric columns, categorical columns, and tensors such as
+// embeddings, images and volumes. Raw values are read one row at a time through
+// [Rows], so that values in memory, in an NPY file and in a cache on disk look
+// alike; NaN stands for a missing value.
+//
+// [Load] reads a data set from files: features from CSV, TSV, Parquet, NPY,
+// NPZ, IDX or a folder of images, votes from CSV, TSV, Parquet or NPY in any of
+// four forms ([Form]). What was understood is in [Dataset.Votes] and
+// [Dataset.Columns], to be shown before training; what was left out or looks
+// wrong is in [Dataset.Warnings].
+//
+// A [Transform] is fitted on the training items alone and gives the flat
+// network input of any item. [NewSplit] and [Folds] divide the items.
+// [OpenStream] reads items for prediction in memory bounded by the batch.
+//
+// Dimension letters of the package: N items, d classes, W raw values a row.
+package dataset

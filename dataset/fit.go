@@ -1,0 +1,175 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// TransformOptions says how features become network inputs.
+type TransformOptions struct {
+	// OneHotLevels is the largest number of levels of a categorical column that
+	// is one-hot; a column with more gets codes for an embedding. 0 means 4,
+	// negative means none.
+	OneHotLevels int
+	// OneHot and Embed name categorical columns whose encoding is fixed.
+	OneHot, Embed []string
+	// RareLevel is the number of training items below which a level of an
+	// embedded column shares the code of unknown levels, so that this code is
+	// learned from something. 0 means 2.
+	RareLevel int
+}
+
+// Fit learns a transform from the given items of ds, which are to be the
+// training part alone. It passes over them once, in the order of the data.
+func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
+	if ds.Rows == nil || len(ds.Parts) == 0 {
+		return nil, errNoFeatures
+	}
+	if len(rows) == 0 {
+		return nil, errors.New("no training items to standardise features on")
+	}
+	if err := checkParts(ds.Parts); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(opts.OneHot, opts.Embed) {
+		if !slices.ContainsFunc(ds.Parts, func(p Part) bool { return p.Name == name && p.Kind == Categorical }) {
+			return nil, fmt.Errorf("%q is not a categorical column", name)
+		}
+	}
+	rows = slices.Sorted(slices.Values(rows))
+	sums := make([]summary, len(ds.Parts))
+	for i, p := range ds.Parts {
+		sums[i] = newSummary(p)
+	}
+	raw := make([]float32, ds.Rows.Width())
+	for _, r := range rows {
+		if err := ds.Rows.ReadRow(r, raw); err != nil {
+			return nil, err
+		}
+		at := 0
+		for i, p := range ds.Parts {
+			w := p.Width()
+			if err := sums[i].add(raw[at : at+w]); err != nil {
+				return nil, fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
+			}
+			at += w
+		}
+	}
+	t := &Transform{parts: make([]fitted, len(ds.Parts))}
+	for i, p := range ds.Parts {
+		t.parts[i] = sums[i].fit(p, opts)
+	}
+	return t, nil
+}
+
+// summary gathers what a transform needs of one part.
+type summary struct {
+	channels []moments // of numbers
+	levels   []int     // items at each level
+	missing  bool
+}
+
+// moments are sums about the first value, so that a large mean does not swamp
+// a small spread.
+type moments struct {
+	n            int
+	shift        float64
+	sum, squares float64
+	min, max     float32
+}
+
+func newSummary(p Part) summary {
+	if p.Kind == Categorical {
+		return summary{levels: make([]int, len(p.Levels))}
+	}
+	f := fitted{Part: p}
+	return summary{channels: make([]moments, f.channels())}
+}
+
+func (s *summary) add(x []float32) error {
+	if s.channels == nil {
+		switch c := x[0]; {
+		case c != c:
+			s.missing = true
+		case c >= 0 && int(c) < len(s.levels):
+			s.levels[int(c)]++
+		case c != UnknownLevel:
+			return fmt.Errorf("%v is not the code of one of %d levels", c, len(s.levels))
+		}
+		return nil
+	}
+	each := len(x) / len(s.channels)
+	for c := range s.channels {
+		m := &s.channels[c]
+		for _, v := range x[c*each : (c+1)*each] {
+			if v != v {
+				s.missing = true
+				continue
+			}
+			if v > math.MaxFloat32 || v < -math.MaxFloat32 {
+				return errors.New("an infinite value")
+			}
+			if m.n == 0 {
+				m.shift, m.min, m.max = float64(v), v, v
+			}
+			d := float64(v) - m.shift
+			m.n++
+			m.sum += d
+			m.squares += d * d
+			m.min, m.max = min(m.min, v), max(m.max, v)
+		}
+	}
+	return nil
+}
+
+func (s *summary) fit(p Part, opts TransformOptions) fitted {
+	f := fitted{Part: p, Missing: s.missing && p.Kind != Tensor}
+	if p.Kind == Categorical {
+		s.fitLevels(&f, opts)
+		return f
+	}
+	for _, m := range s.channels {
+		mean, sd := m.shift, 0.0
+		if m.n > 0 {
+			n := float64(m.n)
+			mean += m.sum / n
+			if m.min != m.max {
+				sd = math.Sqrt(max(0, m.squares-m.sum*m.sum/n) / n)
+			}
+		}
+		f.Mean = append(f.Mean, mean)
+		f.SD = append(f.SD, sd)
+	}
+	return f
+}
+
+// fitLevels keeps the levels that training showed, and chooses the encoding.
+func (s *summary) fitLevels(f *fitted, opts TransformOptions) {
+	most, rare := opts.OneHotLevels, opts.RareLevel
+	if most == 0 {
+		most = 4
+	}
+	if rare == 0 {
+		rare = 2
+	}
+	shown := 0
+	for _, n := range s.levels {
+		if n > 0 {
+			shown++
+		}
+	}
+	embed := slices.Contains(opts.Embed, f.Name) || shown > most && !slices.Contains(opts.OneHot, f.Name)
+	least := 1
+	if embed {
+		f.Encoding, least = Code, rare
+	}
+	var kept []string
+	for i, n := range s.levels {
+		if n >= least {
+			kept = append(kept, f.Levels[i])
+		}
+	}
+	f.Levels = kept
+}

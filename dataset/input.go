@@ -1,0 +1,181 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// InputRows are the network inputs of a data set's items: a Transform applied to
+// its rows. It is a Rows itself, of the transform's width.
+type InputRows struct {
+	ops   []binding
+	rows  Rows
+	width int
+	bufs  sync.Pool // raw rows
+}
+
+// binding says where a part lies in a raw row and in the network input.
+type binding struct {
+	p        *fitted
+	from, to int
+	levels   []int32 // raw code → index among p.Levels, or −1 (unknown)
+}
+
+// Over returns the network inputs of the items of ds, whose features are found
+// by name: their order, and the order of levels, may differ from those fitted.
+func (t *Transform) Over(ds *Dataset) (*InputRows, error) {
+	if ds.Rows == nil {
+		return nil, errNoFeatures
+	}
+	in, err := t.bind(ds.Parts)
+	if err != nil {
+		return nil, err
+	}
+	in.rows = ds.Rows
+	return in, nil
+}
+
+func (t *Transform) bind(parts []Part) (*InputRows, error) {
+	at := make(map[string]int, len(parts))
+	offset := make([]int, len(parts))
+	w := 0
+	for i, p := range parts {
+		at[p.Name], offset[i] = i, w
+		w += p.Width()
+	}
+	in := &InputRows{width: t.Width()}
+	in.bufs.New = func() any { b := make([]float32, w); return &b }
+	dense, code := 0, 0
+	for i := range t.parts {
+		if t.parts[i].dense() {
+			code += t.parts[i].width()
+		}
+	}
+	grid := code
+	for i := range t.parts {
+		if p := &t.parts[i]; !p.dense() && !p.grid() {
+			grid++
+		}
+	}
+	for i := range t.parts {
+		p := &t.parts[i]
+		j, ok := at[p.Name]
+		if !ok {
+			return nil, fmt.Errorf("feature %q is missing: the model was trained with it", p.Name)
+		}
+		q := parts[j]
+		if q.Kind != p.Kind {
+			return nil, fmt.Errorf("feature %q is %v here, but the model was trained with it as %v", p.Name, q.Kind, p.Kind)
+		}
+		if p.Kind == Tensor && shapeString(p.Shape) != shapeString(q.Shape) {
+			return nil, fmt.Errorf("feature %q has shape %s here, but the model was trained with %s", p.Name, shapeString(q.Shape), shapeString(p.Shape))
+		}
+		b := binding{p: p, from: offset[j]}
+		to := &dense
+		if p.grid() {
+			to = &grid
+		} else if !p.dense() {
+			to = &code
+		}
+		b.to = *to
+		*to += p.width()
+		if p.Kind == Categorical {
+			known := make(map[string]int32, len(p.Levels))
+			for k, l := range p.Levels {
+				known[l] = int32(k)
+			}
+			b.levels = make([]int32, len(q.Levels))
+			for k, l := range q.Levels {
+				if c, ok := known[l]; ok {
+					b.levels[k] = c
+				} else {
+					b.levels[k] = UnknownLevel
+				}
+			}
+		}
+		in.ops = append(in.ops, b)
+	}
+	return in, nil
+}
+
+// Len returns the number of items.
+func (in *InputRows) Len() int { return in.rows.Len() }
+
+// Width returns the length of a network input.
+func (in *InputRows) Width() int { return in.width }
+
+// ReadRow fills dst with the network input of item i.
+func (in *InputRows) ReadRow(i int, dst []float32) error {
+	if err := checkRow(in, i, dst); err != nil {
+		return err
+	}
+	raw := in.bufs.Get().(*[]float32)
+	defer in.bufs.Put(raw)
+	if err := in.rows.ReadRow(i, *raw); err != nil {
+		return err
+	}
+	return in.apply(dst, *raw)
+}
+
+func (in *InputRows) apply(dst, raw []float32) error {
+	for _, b := range in.ops {
+		p := b.p
+		to := dst[b.to : b.to+p.width()]
+		switch p.Kind {
+		case Numeric:
+			to[0] = standardise(raw[b.from], p.Mean[0], p.SD[0])
+			if p.Missing {
+				to[1] = 0
+				if raw[b.from] != raw[b.from] {
+					to[1] = 1
+				}
+			}
+		case Categorical:
+			if err := b.category(to, raw[b.from]); err != nil {
+				return err
+			}
+		case Tensor:
+			each := len(to) / len(p.Mean)
+			for c := range p.Mean {
+				mean, sd := p.Mean[c], p.SD[c]
+				for i := c * each; i < (c+1)*each; i++ {
+					to[i] = standardise(raw[b.from+i], mean, sd)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// category writes the level with raw code x.
+func (b *binding) category(to []float32, x float32) error {
+	level, missing := int32(UnknownLevel), x != x
+	if !missing && x != UnknownLevel {
+		if !(x >= 0 && int(x) < len(b.levels)) || x != float32(int(x)) {
+			return fmt.Errorf("feature %q: %v is not the code of one of %d levels", b.p.Name, x, len(b.levels))
+		}
+		level = b.levels[int(x)]
+	}
+	clear(to)
+	switch {
+	case b.p.Encoding == OneHot && missing && b.p.Missing:
+		to[len(to)-1] = 1
+	case b.p.Encoding == OneHot && level >= 0:
+		to[level] = 1
+	case b.p.Encoding == Code && missing && b.p.Missing:
+		to[0] = 1
+	case b.p.Encoding == Code && level >= 0:
+		to[0] = float32(int(level) + b.p.firstLevel())
+	}
+	return nil
+}
+
+// standardise returns (x − mean)/sd, and 0 for a missing or constant value.
+func standardise(x float32, mean, sd float64) float32 {
+	if x != x || sd == 0 {
+		return 0
+	}
+	z := (float64(x) - mean) / sd
+	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, z)))
+}

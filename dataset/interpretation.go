@@ -1,0 +1,104 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Interpretation says how votes were read. Its String is printed before
+// anything is trained, so that a misreading is seen.
+type Interpretation struct {
+	File        string  // the file the votes came from
+	Form        Form    // the form they were in
+	ItemColumn  string  // "" when rows were numbered 0, 1, 2, …
+	RaterColumn string  // long form; "" when there is none
+	LabelColumn string  // long form
+	Raters      int     // 0 when votes carry no rater
+	Items       int     // items of the data set
+	Unvoted     int     // items without a vote
+	Classes     int     // d
+	Votes       float64 // all votes together
+	MinVotes    float64 // fewest votes of an item that has any
+	MaxVotes    float64 // most votes of an item
+}
+
+// count fills in the numbers of ds, keeping how the votes were read.
+func (in *Interpretation) count(ds *Dataset) {
+	in.Items, in.Classes, in.Raters = len(ds.Items), len(ds.Classes), len(ds.Raters)
+	in.Unvoted, in.Votes, in.MinVotes, in.MaxVotes = 0, 0, math.Inf(1), 0
+	for i := range ds.Items {
+		m := ds.VotesOf(i)
+		if m == 0 {
+			in.Unvoted++
+			continue
+		}
+		in.Votes += m
+		in.MinVotes = min(in.MinVotes, m)
+		in.MaxVotes = max(in.MaxVotes, m)
+	}
+	if in.Votes == 0 {
+		in.MinVotes = 0
+	}
+}
+
+// String reads like "2,687 items, 5 classes, 1–4 votes an item (6,698 in all),
+// no rater column; long form, columns item and label of votes.csv".
+func (in Interpretation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, ", number(in.Items, "item"), number(in.Classes, "class"))
+	lo, hi := voteString(in.MinVotes), voteString(in.MaxVotes)
+	switch {
+	case in.Votes == 0:
+		b.WriteString("no votes")
+	case lo == hi && hi == "1":
+		b.WriteString("1 vote an item")
+	case lo == hi:
+		b.WriteString(hi + " votes an item")
+	default:
+		b.WriteString(lo + "–" + hi + " votes an item")
+	}
+	if in.Votes > 0 {
+		fmt.Fprintf(&b, " (%s in all)", voteString(in.Votes))
+	}
+	if in.Unvoted > 0 && in.Votes > 0 {
+		fmt.Fprintf(&b, ", %s without votes", number(in.Unvoted, "item"))
+	}
+	if in.Raters > 0 {
+		b.WriteString(", " + number(in.Raters, "rater"))
+	} else if in.Form == Long {
+		b.WriteString(", no rater column")
+	}
+	if in.Form == Auto {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "; %v form", in.Form)
+	var columns []string
+	for _, c := range []string{in.ItemColumn, in.RaterColumn, in.LabelColumn} {
+		if c != "" {
+			columns = append(columns, c)
+		}
+	}
+	switch {
+	case in.Form == Long:
+		last := len(columns) - 1
+		fmt.Fprintf(&b, ", columns %s and %s", strings.Join(columns[:last], ", "), columns[last])
+	case in.ItemColumn != "":
+		fmt.Fprintf(&b, ", items in column %s", in.ItemColumn)
+	default:
+		b.WriteString(", rows numbered from 0")
+	}
+	if in.File != "" {
+		b.WriteString(" of " + in.File)
+	}
+	return b.String()
+}
+
+// voteString writes a number of votes, whole or not.
+func voteString(m float64) string {
+	if m == math.Trunc(m) && math.Abs(m) < 1<<53 {
+		return thousands(int(m))
+	}
+	return strconv.FormatFloat(m, 'g', 4, 64)
+}

@@ -1,0 +1,133 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind says what the values of a part are.
+type Kind uint8
+
+const (
+	Numeric     Kind = iota // one number an item
+	Categorical             // one level of a list an item
+	Tensor                  // an array of numbers an item, of fixed shape
+)
+
+var kindNames = [...]string{"numeric", "categorical", "tensor"}
+
+// String returns "numeric", "categorical" or "tensor".
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// MarshalText writes the kind's name.
+func (k Kind) MarshalText() ([]byte, error) {
+	if int(k) >= len(kindNames) {
+		return nil, fmt.Errorf("%v is no kind of feature", k)
+	}
+	return []byte(k.String()), nil
+}
+
+// UnmarshalText reads the kind's name.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for i, name := range kindNames {
+		if name == string(text) {
+			*k = Kind(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("feature kind %q is not one of [numeric categorical tensor]", text)
+}
+
+// UnknownLevel is the raw value of a categorical cell whose level is not among
+// the part's Levels. (A missing cell is NaN.)
+const UnknownLevel = -1
+
+// Part names one feature and says how its raw values lie in a row.
+type Part struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Levels of a categorical part; the raw value of a cell is an index into
+	// it, UnknownLevel, or NaN.
+	Levels []string `json:"levels,omitempty"`
+	// Shape of a tensor: [n] for a vector, [C,H,W] for an image and [C,D,H,W]
+	// for a volume, in row-major order.
+	Shape []int `json:"shape,omitempty"`
+}
+
+// Width returns how many raw values of a row belong to the part.
+func (p Part) Width() int {
+	if p.Kind != Tensor {
+		return 1
+	}
+	n := 1
+	for _, s := range p.Shape {
+		n *= s
+	}
+	return n
+}
+
+// String describes the part: "age: numeric", "sex: categorical (female, male)".
+func (p Part) String() string {
+	switch p.Kind {
+	case Categorical:
+		return fmt.Sprintf("%s: categorical (%s)", p.Name, few(p.Levels))
+	case Tensor:
+		return fmt.Sprintf("%s: tensor %s", p.Name, shapeString(p.Shape))
+	}
+	return p.Name + ": numeric"
+}
+
+// shapeString writes a shape as 3×32×32.
+func shapeString(shape []int) string {
+	s := make([]string, len(shape))
+	for i, n := range shape {
+		s[i] = strconv.Itoa(n)
+	}
+	return strings.Join(s, "×")
+}
+
+// totalWidth returns the length W of a raw row.
+func totalWidth(parts []Part) int {
+	w := 0
+	for _, p := range parts {
+		w += p.Width()
+	}
+	return w
+}
+
+// checkParts refuses parts that no row can have.
+func checkParts(parts []Part) error {
+	seen := map[string]bool{}
+	for _, p := range parts {
+		if seen[p.Name] {
+			return fmt.Errorf("two features have the name %q", p.Name)
+		}
+		seen[p.Name] = true
+		if int(p.Kind) >= len(kindNames) {
+			return fmt.Errorf("feature %q: %v is no kind of feature", p.Name, p.Kind)
+		}
+		if p.Kind != Tensor {
+			continue
+		}
+		if len(p.Shape) != 1 && len(p.Shape) != 3 && len(p.Shape) != 4 {
+			return fmt.Errorf("feature %q: shape %v is not [n], [C,H,W] or [C,D,H,W]", p.Name, p.Shape)
+		}
+		w := 1
+		for _, s := range p.Shape {
+			if s < 1 || w > maxRowWidth/s {
+				return fmt.Errorf("feature %q: shape %v does not fit", p.Name, p.Shape)
+			}
+			w *= s
+		}
+	}
+	return nil
+}
+
+// maxRowWidth bounds the values of one item: a volume of 512³ has 2²⁷.
+const maxRowWidth = 1 << 29

@@ -1,0 +1,94 @@
+package dataset
+
+import "fmt"
+
+// Rows gives the raw feature values of items, one row of Width values an item.
+// ReadRow may be called from several goroutines at once.
+type Rows interface {
+	Len() int   // N
+	Width() int // W
+	// ReadRow fills dst, of length W, with row i.
+	ReadRow(i int, dst []float32) error
+}
+
+// Memory is rows held in memory: row i is Values[i·W : (i+1)·W].
+type Memory struct {
+	N, W   int
+	Values []float32 // [N×W]
+}
+
+// Len returns N.
+func (m *Memory) Len() int { return m.N }
+
+// Width returns W.
+func (m *Memory) Width() int { return m.W }
+
+// ReadRow copies row i.
+func (m *Memory) ReadRow(i int, dst []float32) error {
+	if err := checkRow(m, i, dst); err != nil {
+		return err
+	}
+	copy(dst, m.Values[i*m.W:])
+	return nil
+}
+
+// checkRow catches a row number or a buffer that does not fit.
+func checkRow(r Rows, i int, dst []float32) error {
+	if i < 0 || i >= r.Len() {
+		return fmt.Errorf("row %d of %d rows", i, r.Len())
+	}
+	if len(dst) != r.Width() {
+		return fmt.Errorf("a buffer of %d values for a row of %d", len(dst), r.Width())
+	}
+	return nil
+}
+
+// picked shows some rows of another source, in a given order.
+type picked struct {
+	src Rows
+	at  []int
+}
+
+func (p picked) Len() int   { return len(p.at) }
+func (p picked) Width() int { return p.src.Width() }
+
+func (p picked) ReadRow(i int, dst []float32) error {
+	if err := checkRow(p, i, dst); err != nil {
+		return err
+	}
+	return p.src.ReadRow(p.at[i], dst)
+}
+
+// beside puts the rows of several sources side by side.
+type beside struct {
+	srcs []Rows
+	n, w int
+}
+
+func newBeside(n int, srcs ...Rows) Rows {
+	if len(srcs) == 1 {
+		return srcs[0]
+	}
+	b := beside{srcs: srcs, n: n}
+	for _, s := range srcs {
+		b.w += s.Width()
+	}
+	return b
+}
+
+func (b beside) Len() int   { return b.n }
+func (b beside) Width() int { return b.w }
+
+func (b beside) ReadRow(i int, dst []float32) error {
+	if err := checkRow(b, i, dst); err != nil {
+		return err
+	}
+	for _, s := range b.srcs {
+		w := s.Width()
+		if err := s.ReadRow(i, dst[:w]); err != nil {
+			return err
+		}
+		dst = dst[w:]
+	}
+	return nil
+}

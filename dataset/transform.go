@@ -1,0 +1,249 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Encoding is how a categorical part enters the network.
+type Encoding uint8
+
+const (
+	// OneHot gives one value a level, 1 for the item's own: an unknown level
+	// is all zeros.
+	OneHot Encoding = iota
+	// Code gives one whole number, to look up in a table of embeddings.
+	Code
+)
+
+// fitted is one part with what was learned about it on the training items.
+type fitted struct {
+	Part
+	// Mean and SD of a numeric part (length 1), of each element of a vector, or
+	// of each channel of an image or volume. SD 0 marks a constant, whose
+	// standardised value is 0.
+	Mean []float64 `json:"mean,omitempty"`
+	SD   []float64 `json:"sd,omitempty"`
+	// Missing says that training items lacked the value: then a numeric part
+	// has an indicator beside it, a categorical one a level for it.
+	Missing  bool     `json:"missing,omitempty"`
+	Encoding Encoding `json:"encoding,omitempty"`
+}
+
+// Transform turns the raw row of an item into the flat input of a network:
+//
+//	[ dense values | one code for each embedded column | one block for each image or volume ]
+//
+// Numeric values and vectors are standardised with the mean and standard
+// deviation of the training items; a missing one becomes 0, the mean, and sets
+// an indicator if training items lacked it too. Categorical columns with few
+// levels are one-hot, the others codes. Images and volumes are standardised by
+// channel. It is fitted by [Fit] and kept as JSON, exactly.
+type Transform struct {
+	parts []fitted
+}
+
+// transformFile is the JSON of a Transform.
+type transformFile struct {
+	Version int      `json:"version"`
+	Parts   []fitted `json:"parts"`
+}
+
+// MarshalJSON writes the transform so that reading it gives the same numbers.
+func (t *Transform) MarshalJSON() ([]byte, error) {
+	return json.Marshal(transformFile{1, t.parts})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, and refuses anything that could
+// not have been fitted.
+func (t *Transform) UnmarshalJSON(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	var f transformFile
+	if err := dec.Decode(&f); err != nil {
+		return fmt.Errorf("reading a transform: %w", err)
+	}
+	if f.Version != 1 {
+		return fmt.Errorf("reading a transform: version %d is not 1", f.Version)
+	}
+	u := Transform{f.Parts}
+	if err := checkParts(u.Parts()); err != nil {
+		return fmt.Errorf("reading a transform: %w", err)
+	}
+	for _, p := range f.Parts {
+		if err := p.check(); err != nil {
+			return fmt.Errorf("reading a transform: feature %q: %w", p.Name, err)
+		}
+	}
+	*t = u
+	return nil
+}
+
+func (p *fitted) check() error {
+	want := p.channels()
+	if p.Kind == Categorical {
+		want = 0
+	}
+	if len(p.Mean) != want || len(p.SD) != want {
+		return fmt.Errorf("%d means and %d standard deviations for %d", len(p.Mean), len(p.SD), want)
+	}
+	for i := range p.Mean {
+		if p.SD[i] < 0 || math.IsNaN(p.Mean[i]+p.SD[i]) || math.IsInf(p.Mean[i]+p.SD[i], 0) {
+			return fmt.Errorf("mean %v and standard deviation %v", p.Mean[i], p.SD[i])
+		}
+	}
+	if p.Encoding > Code {
+		return fmt.Errorf("encoding %d is not 0 (one-hot) or 1 (code)", p.Encoding)
+	}
+	return nil
+}
+
+// channels is how many means a part has: one a number, one an element of a
+// vector, one a channel otherwise.
+func (p *fitted) channels() int {
+	if p.Kind == Tensor {
+		return p.Shape[0]
+	}
+	return 1
+}
+
+// Parts returns the features that the transform takes, with the levels of
+// categorical ones: the schema for reading new items. Columns of a file that
+// are not among them are not needed.
+func (t *Transform) Parts() []Part {
+	parts := make([]Part, len(t.parts))
+	for i, p := range t.parts {
+		parts[i] = p.Part
+	}
+	return parts
+}
+
+// InputKind says what a block of the network input is.
+type InputKind uint8
+
+const (
+	Dense InputKind = iota // Width numbers
+	Codes                  // one whole number below Levels
+	Grid                   // an image or a volume of Shape
+)
+
+// Input describes one block of the flat network input.
+type Input struct {
+	Name     string
+	Kind     InputKind
+	Offset   int      // where the block begins
+	Width    int      // how many values it has
+	Features []string // Dense: what each value is, as "age", "age missing", "sex=male"
+	Levels   int      // Codes: how many codes there are
+	Unknown  int      // Codes: the code of a level that training did not show
+	Shape    []int    // Grid: [C,H,W] or [C,D,H,W]
+}
+
+// Inputs describes the blocks in order: at most one Dense, then Codes, then
+// Grids.
+func (t *Transform) Inputs() []Input {
+	var inputs []Input
+	var dense []string
+	for _, p := range t.parts {
+		if p.dense() {
+			dense = append(dense, p.names()...)
+		}
+	}
+	at := len(dense)
+	if at > 0 {
+		inputs = append(inputs, Input{Name: "dense", Kind: Dense, Width: at, Features: dense})
+	}
+	for _, p := range t.parts {
+		if p.Kind == Categorical && p.Encoding == Code {
+			inputs = append(inputs, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
+			at++
+		}
+	}
+	for _, p := range t.parts {
+		if p.grid() {
+			inputs = append(inputs, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
+			at += p.Width()
+		}
+	}
+	return inputs
+}
+
+// Width returns the length of the flat network input.
+func (t *Transform) Width() int {
+	w := 0
+	for i := range t.parts {
+		w += t.parts[i].width()
+	}
+	return w
+}
+
+func (p *fitted) grid() bool  { return p.Kind == Tensor && len(p.Shape) > 1 }
+func (p *fitted) dense() bool { return !p.grid() && !(p.Kind == Categorical && p.Encoding == Code) }
+
+// codes is how many codes an embedded column has: unknown, missing where
+// training had it, and the levels.
+func (p *fitted) codes() int { return p.firstLevel() + len(p.Levels) }
+
+// firstLevel is the code of the first level; code 0 is unknown, 1 missing.
+func (p *fitted) firstLevel() int {
+	if p.Missing {
+		return 2
+	}
+	return 1
+}
+
+// width is how many values of the network input the part has.
+func (p *fitted) width() int {
+	w := p.Part.Width()
+	switch {
+	case p.Kind == Categorical && p.Encoding == OneHot:
+		w = len(p.Levels)
+	case p.Kind != Numeric:
+		return w
+	}
+	if p.Missing {
+		w++
+	}
+	return w
+}
+
+// names says what each value of a dense part is.
+func (p *fitted) names() []string {
+	var names []string
+	switch p.Kind {
+	case Numeric:
+		names = append(names, p.Name)
+	case Categorical:
+		for _, l := range p.Levels {
+			names = append(names, p.Name+"="+l)
+		}
+	case Tensor:
+		for i := range p.Width() {
+			names = append(names, fmt.Sprintf("%s[%d]", p.Name, i))
+		}
+		return names
+	}
+	if p.Missing {
+		names = append(names, p.Name+" missing")
+	}
+	return names
+}
+
+// Apply fills dst, of length Width, with the network input of one raw row laid
+// out as Parts says. For many rows, use [Transform.Over].
+func (t *Transform) Apply(dst, raw []float32) error {
+	if w := totalWidth(t.Parts()); len(raw) != w || len(dst) != t.Width() {
+		return fmt.Errorf("a row of %d values for an input of %d: the transform takes %d to %d", len(raw), len(dst), w, t.Width())
+	}
+	in, err := t.bind(t.Parts())
+	if err != nil {
+		return err
+	}
+	return in.apply(dst, raw)
+}
+
+var errNoFeatures = errors.New("the data have no features")

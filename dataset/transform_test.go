@@ -1,0 +1,172 @@
+package dataset
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var nan = float32(math.NaN())
+
+// mixed has a number with a gap, a constant, few levels, many levels, a vector
+// and an image.
+func mixed() *Dataset {
+	parts := []Part{
+		{Name: "age", Kind: Numeric},
+		{Name: "one", Kind: Numeric},
+		{Name: "sex", Kind: Categorical, Levels: []string{"f", "m"}},
+		{Name: "site", Kind: Categorical, Levels: []string{"a", "b", "c", "d", "e", "f"}},
+		{Name: "vec", Kind: Tensor, Shape: []int{2}},
+		{Name: "img", Kind: Tensor, Shape: []int{2, 1, 2}},
+	}
+	rows := [][]float32{
+		//age one sex site vec    img
+		{1, 7, 0, 0, 10, 1, 0, 2, 5, 5},
+		{nan, 7, 1, 0, 20, 1, 4, 6, 5, 5},
+		{3, 7, nan, 1, 30, 1, 8, 10, 5, 5},
+		{5, 7, 0, 1, 40, 1, 0, 2, 5, 5},
+		{7, 7, 0, 2, 50, 1, 0, 2, 5, 5},
+		{9, 7, 1, 3, 60, 1, 0, 2, 5, 5},
+		{9, 7, 1, 4, 70, 1, 0, nan, 5, 5},
+	}
+	ds := &Dataset{Parts: parts, Classes: []string{"no", "yes"}}
+	m := &Memory{N: len(rows), W: 10}
+	for _, r := range rows {
+		ds.Items = append(ds.Items, string(rune('A'+len(ds.Items))))
+		ds.Counts = append(ds.Counts, 1, 1)
+		m.Values = append(m.Values, r...)
+	}
+	ds.Rows = m
+	return ds
+}
+
+func TestTransform(t *testing.T) {
+	ds := mixed()
+	if err := ds.Check(); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantDense := []string{"age", "age missing", "one", "sex=f", "sex=m", "sex missing", "vec[0]", "vec[1]"}
+	if in := tr.Inputs(); len(in) != 2 || in[0].Width != 12 || in[0].Features[6] != "site=a" {
+		t.Errorf("%+v", in)
+	}
+	// site shows four levels in training, so that it is one-hot unless told
+	// otherwise. As codes, c and d, seen once, share the unknown one.
+	tr, err = Fit(ds, []int{2, 1, 0, 3, 4, 5}, TransformOptions{Embed: []string{"site"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := tr.Inputs()
+	if len(inputs) != 3 || !slices.Equal(inputs[0].Features, wantDense) {
+		t.Fatalf("%+v", inputs)
+	}
+	if in := inputs[1]; in.Kind != Codes || in.Offset != 8 || in.Levels != 3 || in.Unknown != 0 {
+		t.Errorf("%+v", in)
+	}
+	if in := inputs[2]; in.Kind != Grid || in.Offset != 9 || in.Width != 4 || !slices.Equal(in.Shape, []int{2, 1, 2}) {
+		t.Errorf("%+v", in)
+	}
+	if tr.Width() != 13 {
+		t.Errorf("width %d, want 13", tr.Width())
+	}
+
+	rows, err := tr.Over(ds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, rows.Width())
+	// age over 1, 3, 5, 7, 9: mean 5, sd √8; vec[0] over 10…60: mean 35,
+	// variance 17500/60; first channel 0 2 4 6 8 10 0 2 0 2 0 2: mean 3.
+	if err := rows.ReadRow(1, got); err != nil {
+		t.Fatal(err)
+	}
+	want := []float32{0, 1, 0, 0, 1, 0, float32(-15 / math.Sqrt(17500.0/60)), 0, 1,
+		float32(1 / math.Sqrt(124.0/12)), float32(3 / math.Sqrt(124.0/12)), 0, 0}
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+			t.Errorf("value %d is %v, want %v", i, got[i], want[i])
+		}
+	}
+	if err := rows.ReadRow(6, got); err != nil { // unknown site, missing pixel
+		t.Fatal(err)
+	}
+	if got[8] != 0 || got[10] != 0 {
+		t.Errorf("unknown level %v, missing pixel %v, want 0 and 0", got[8], got[10])
+	}
+
+	// The JSON has the same numbers, and the same parts in another order give
+	// the same input.
+	text, err := json.Marshal(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Transform
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := json.Marshal(&back)
+	if string(text) != string(again) {
+		t.Errorf("JSON changes on the way:\n%s\n%s", text, again)
+	}
+	other := &Dataset{Items: []string{"x"}, Parts: []Part{
+		{Name: "site", Kind: Categorical, Levels: []string{"zz", "b"}}, ds.Parts[5], ds.Parts[4], ds.Parts[2], ds.Parts[1], ds.Parts[0],
+	}, Rows: &Memory{1, 10, []float32{1, 0, 2, 5, 5, 40, 1, 0, 7, 5}}}
+	rows2, err := back.Over(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got2 := make([]float32, 13)
+	if err := rows.ReadRow(3, got); err != nil {
+		t.Fatal(err)
+	}
+	if err := rows2.ReadRow(0, got2); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, got2) {
+		t.Errorf("got %v in another order, want %v", got2, got)
+	}
+	raw := slices.Clone(ds.Rows.(*Memory).Values[30:40])
+	if err := back.Apply(got2, raw); err != nil || !slices.Equal(got, got2) {
+		t.Errorf("Apply gives %v, %v, want %v", got2, err, got)
+	}
+}
+
+func TestTransformRefuses(t *testing.T) {
+	ds := mixed()
+	tr, err := Fit(ds, []int{0, 1, 2}, TransformOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func(parts []Part) []Part
+		want   string
+	}{
+		{func(p []Part) []Part { return p[1:] }, `feature "age" is missing: the model was trained with it`},
+		{func(p []Part) []Part { p[2].Kind = Numeric; return p }, `feature "sex" is numeric here, but the model was trained with it as categorical`},
+		{func(p []Part) []Part { p[5].Shape = []int{1, 2, 2}; return p }, `feature "img" has shape 1×2×2 here, but the model was trained with 2×1×2`},
+	} {
+		d := mixed()
+		d.Parts = c.change(d.Parts)
+		if _, err := tr.Over(d); err == nil || err.Error() != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{`{"version":2,"parts":[]}`, `reading a transform: version 2 is not 1`},
+		{`{"version":1,"parts":[{"name":"a","kind":"numeric"}]}`, `reading a transform: feature "a": 0 means and 0 standard deviations for 1`},
+		{`{"version":1,"parts":[{"name":"a","kind":"numeric","mean":[0],"sd":[-1]}]}`, `reading a transform: feature "a": mean 0 and standard deviation -1`},
+		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[2,2]}]}`, `reading a transform: feature "a": shape [2 2] is not [n], [C,H,W] or [C,D,H,W]`},
+		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[99999999,99999999,9]}]}`, `reading a transform: feature "a": shape [99999999 99999999 9] does not fit`},
+		{`{"version":1,"parts":[{"name":"a","kind":"odd"}]}`, `feature kind "odd" is not one of [numeric categorical tensor]`},
+	} {
+		var back Transform
+		if err := json.Unmarshal([]byte(c.text), &back); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s\n gives %v\n want %s", c.text, err, c.want)
+		}
+	}
+}
