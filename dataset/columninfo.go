@@ -9,11 +9,11 @@ import (
 type Role uint8
 
 const (
-	Feature Role = iota
-	Item         // the ids
-	Group        // the group that an item belongs to in a split
-	SplitPart    // the part of a given split
-	Vote         // votes, in a file that holds features and votes
+	Feature   Role = iota
+	Item           // the ids
+	Group          // the group that an item belongs to in a split
+	SplitPart      // the part of a given split
+	Vote           // votes, in a file that holds features and votes
 	Ignored
 )
 

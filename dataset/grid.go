@@ -1,0 +1,290 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// grid is a table of votes with one row an item, its cells numbered by their
+// text. Cells without a value have code −1.
+type grid struct {
+	t     table
+	item  string // column of the ids, "" when rows are numbered
+	cols  []int  // the columns of the table that hold votes
+	names []string
+	items []string
+	lines []int
+	cells []int32 // [N×columns]
+	text  labels  // the distinct cells
+}
+
+// readGrid reads votes in a form with one row an item.
+func readGrid(t table, item int, opts VotesOptions) (*Votes, error) {
+	g := &grid{t: t}
+	if err := g.columns(item, &opts); err != nil {
+		return nil, err
+	}
+	if err := g.read(item, &opts); err != nil {
+		return nil, err
+	}
+	if len(g.items) == 0 {
+		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
+	}
+	form := opts.Form
+	if form == Auto {
+		var err error
+		if form, err = g.recognise(&opts); err != nil {
+			return nil, err
+		}
+	}
+	var v *Votes
+	var err error
+	switch form {
+	case Wide:
+		v, err = g.wide(&opts)
+	case Counted:
+		v, err = g.counts(&opts)
+	case Fractions:
+		v, err = g.fractions(&opts)
+	default:
+		return nil, fmt.Errorf("votes form %v", form)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.How.Form, v.How.ItemColumn = form, g.item
+	return v, nil
+}
+
+// columns finds those that hold votes.
+func (g *grid) columns(item int, opts *VotesOptions) error {
+	header := g.t.header()
+	if item >= 0 {
+		g.item = header[item]
+	}
+	for _, name := range slices.Concat(opts.Columns, opts.Ignore) {
+		if _, err := column(g.t, name); err != nil {
+			return err
+		}
+	}
+	for i, name := range header {
+		switch {
+		case i == item, slices.Contains(opts.Ignore, name):
+		case opts.Columns == nil, slices.Contains(opts.Columns, name), name == opts.TotalColumn:
+			g.cols = append(g.cols, i)
+			g.names = append(g.names, name)
+		}
+	}
+	if len(g.cols) == 0 {
+		return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("no column of votes among [%s]", few(header))}
+	}
+	return nil
+}
+
+func (g *grid) read(item int, opts *VotesOptions) error {
+	seen := map[string]int{}
+	return records(g.t, func(rec []cell) error {
+		id := strconv.Itoa(len(g.items))
+		if item >= 0 {
+			id = string(append([]byte(nil), rec[item].string()...))
+			if id == "" {
+				return g.t.errorAt(item, "the item has no id")
+			}
+			if line, ok := seen[id]; ok {
+				return g.t.errorAt(item, "item %q is there already, on line %d", id, line)
+			}
+			seen[id] = g.t.line()
+		}
+		g.items = append(g.items, id)
+		g.lines = append(g.lines, g.t.line())
+		for _, c := range g.cols {
+			code := int32(-1)
+			if !opts.missing(&rec[c], voteNA) {
+				code = g.text.code(rec[c].string(), g.t.line(), c)
+			}
+			g.cells = append(g.cells, code)
+		}
+		return nil
+	})
+}
+
+// row returns the cells of item i.
+func (g *grid) row(i int) []int32 {
+	return g.cells[i*len(g.cols) : (i+1)*len(g.cols)]
+}
+
+// wide reads one column a rater.
+func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
+	class, classes, err := g.text.classes(g.t, opts)
+	if err != nil {
+		return nil, err
+	}
+	v := &Votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes)), Raters: g.names, Ratings: []Rating{}}
+	left := 0
+	for i := range g.items {
+		for r, code := range g.row(i) {
+			switch {
+			case code < 0:
+			case class[code] < 0:
+				left++
+			default:
+				v.add(i, int(class[code]), 1)
+				v.Ratings = append(v.Ratings, Rating{int32(i), int32(r), class[code]})
+			}
+		}
+	}
+	v.warnVotes(0, left)
+	return v, nil
+}
+
+// number returns the value of cell k of item i.
+func (g *grid) number(i, k int, what string) (float64, error) {
+	text := g.text.names[g.row(i)[k]]
+	x, ok := parseNumber(text, false)
+	fail := func(format string, args ...any) (float64, error) {
+		return 0, &ParseError{File: g.t.name(), Line: g.lines[i], Column: g.cols[k] + 1, Name: g.names[k], Msg: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case !ok:
+		return fail("%q is not a number of votes", text)
+	case x < 0:
+		return fail("%s is negative: %s cannot be", text, what)
+	case x > maxVotes:
+		return fail("%s votes: more than %s cannot be counted", text, thousands(maxVotes))
+	}
+	return x, nil
+}
+
+// classColumns returns the classes, and for each column of g its class, or −1.
+func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, error) {
+	of := make([]int, len(g.names))
+	classes := opts.Classes
+	for k, name := range g.names {
+		switch {
+		case k == skip:
+			of[k] = -1
+		case opts.Classes == nil:
+			of[k] = len(classes)
+			classes = append(classes, name)
+		default:
+			of[k] = slices.Index(classes, name)
+			if of[k] < 0 && !opts.LeaveOut {
+				return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q is not one of the classes %s: leave it out with --ignore", name, classList(classes))}
+			}
+		}
+	}
+	if len(classes) > maxClasses {
+		return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", thousands(len(classes)), thousands(maxClasses))}
+	}
+	return classes, of, nil
+}
+
+// counts reads one column a class.
+func (g *grid) counts(opts *VotesOptions) (*Votes, error) {
+	classes, of, err := g.classColumns(-1, opts)
+	if err != nil {
+		return nil, err
+	}
+	v := &Votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
+	blank, left := 0, 0.0
+	for i := range g.items {
+		for k, code := range g.row(i) {
+			if code < 0 {
+				blank++
+				continue
+			}
+			m, err := g.number(i, k, "a count")
+			if err != nil {
+				return nil, err
+			}
+			if of[k] < 0 {
+				left += m
+				continue
+			}
+			v.add(i, of[k], float32(m))
+		}
+	}
+	if blank > 0 {
+		v.warn("%s without a count, taken as 0", number(blank, "cell"))
+	}
+	v.warnVotes(0, int(math.Ceil(left)))
+	return v, nil
+}
+
+// fractions reads one column a class and one for the number of votes.
+func (g *grid) fractions(opts *VotesOptions) (*Votes, error) {
+	total := slices.Index(g.names, opts.TotalColumn)
+	if opts.TotalColumn == "" {
+		total = known(g.names, totalNames)
+	}
+	if total < 0 {
+		return nil, noColumn(g.t, "number of votes", "--total")
+	}
+	classes, of, err := g.classColumns(total, opts)
+	if err != nil {
+		return nil, err
+	}
+	v := &Votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
+	left := 0.0
+	share := make([]float64, len(g.names))
+	for i := range g.items {
+		row, sum := g.row(i), 0.0
+		if row[total] < 0 {
+			return nil, &ParseError{File: g.t.name(), Line: g.lines[i], Column: g.cols[total] + 1, Name: g.names[total], Msg: "the number of votes is missing"}
+		}
+		m, err := g.number(i, total, "a number of votes")
+		if err != nil {
+			return nil, err
+		}
+		for k, code := range row {
+			share[k] = 0
+			if k == total || code < 0 {
+				continue
+			}
+			if share[k], err = g.number(i, k, "a fraction"); err != nil {
+				return nil, err
+			}
+			sum += share[k]
+		}
+		if m == 0 {
+			continue
+		}
+		// Fractions written with two digits may miss one by 0.005 each.
+		if math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
+			return nil, &ParseError{File: g.t.name(), Line: g.lines[i], Msg: fmt.Sprintf("the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)}
+		}
+		whole(share, m)
+		for k, s := range share {
+			if k == total {
+				continue
+			}
+			if of[k] < 0 {
+				left += s
+				continue
+			}
+			v.add(i, of[k], float32(s))
+		}
+	}
+	v.warnVotes(0, int(math.Ceil(left)))
+	return v, nil
+}
+
+// whole turns fractions of m votes into votes. Where the fractions are whole
+// numbers of votes but for rounding to two digits or more, whole they become.
+func whole(share []float64, m float64) {
+	rounded, sum, ok := make([]float64, len(share)), 0.0, m == math.Trunc(m)
+	for k, s := range share {
+		rounded[k] = math.Round(s * m)
+		sum += rounded[k]
+		ok = ok && math.Abs(s-rounded[k]/m) <= 0.0051
+	}
+	for k, s := range share {
+		if ok && sum == m {
+			share[k] = rounded[k]
+		} else {
+			share[k] = s * m
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// AmbiguousError refuses votes that can be read in more than one way.
+type AmbiguousError struct {
+	File     string
+	Readings []string // one a form, beginning with its name
+}
+
+// Error shows every reading and names the flag that decides.
+func (e *AmbiguousError) Error() string {
+	var forms []string
+	for _, r := range e.Readings {
+		name, _, _ := strings.Cut(r, ":")
+		forms = append(forms, "--votes-form "+name)
+	}
+	which := "these votes can be read in more than one way"
+	if len(e.Readings) == 1 {
+		which = "the form of these votes is not plain"
+	}
+	return fmt.Sprintf("reading %s: %s:\n  %s\nsay which with %s", e.File, which,
+		strings.Join(e.Readings, "\n  "), strings.Join(forms, " or "))
+}
+
+// Unwrap returns ErrAmbiguous.
+func (e *AmbiguousError) Unwrap() error { return ErrAmbiguous }
+
+// recognise finds the form of a grid as [VotesOptions] says, or refuses.
+func (g *grid) recognise(opts *VotesOptions) (Form, error) {
+	total := known(g.names, totalNames)
+	if opts.TotalColumn != "" {
+		total = slices.Index(g.names, opts.TotalColumn)
+	}
+	if opts.Classes != nil {
+		if sameSet(g.names, opts.Classes) {
+			return Counted, nil
+		}
+		if total >= 0 && sameSet(slices.Delete(slices.Clone(g.names), total, total+1), opts.Classes) {
+			return Fractions, nil
+		}
+	}
+	blank := slices.Contains(g.cells, -1)
+	values, numeric := numbersOf(g.text.names)
+	if blank || !numeric {
+		return Wide, nil
+	}
+	whole, negative, largest := true, false, 0.0
+	for _, x := range values {
+		whole = whole && x == math.Trunc(x)
+		negative = negative || x < 0
+		largest = max(largest, x)
+	}
+	if whole && !negative && largest > 10 {
+		return Counted, nil
+	}
+	e := &AmbiguousError{File: g.t.name()}
+	first := make([]string, len(g.names))
+	for k, code := range g.row(0) {
+		first[k] = g.text.names[code]
+	}
+	_, classes, err := g.text.classes(g.t, &VotesOptions{})
+	if err == nil {
+		e.Readings = append(e.Readings, fmt.Sprintf("wide: %s [%s] who chose among the classes %s; item %q got the votes %s",
+			number(len(g.names), "rater"), few(g.names), classList(classes), g.items[0], few(first)))
+	}
+	if !negative {
+		e.Readings = append(e.Readings, fmt.Sprintf("counts: %s [%s]; item %q got %s votes for them",
+			number(len(g.names), "class"), few(g.names), g.items[0], few(first)))
+	}
+	if total >= 0 && !negative && len(g.names) > 2 {
+		of := first[total]
+		rest, shares := slices.Clone(g.names), slices.Clone(first)
+		rest, shares = slices.Delete(rest, total, total+1), slices.Delete(shares, total, total+1)
+		e.Readings = append(e.Readings, fmt.Sprintf("fractions: %s [%s]; item %q got the shares %s of %s votes",
+			number(len(rest), "class"), few(rest), g.items[0], few(shares), of))
+	}
+	return Auto, e
+}
+
+// sameSet reports whether a and b have the same members; each is free of
+// repeats.
+func sameSet(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			return false
+		}
+	}
+	return true
+}

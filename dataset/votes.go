@@ -1,0 +1,280 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// VotesOptions says how a file of votes is read. The zero value finds out:
+//
+//   - columns for the item and the label: [Long];
+//   - column headers equal to Classes: [Counted], and with a column for the
+//     total beside them [Fractions];
+//   - blank cells or cells of text: [Wide];
+//   - whole numbers, none negative, one above 10: [Counted];
+//   - anything else could be misread and is refused with an [AmbiguousError].
+type VotesOptions struct {
+	Form Form
+	// Classes fixes the classes and their order. Nil finds them: in order of
+	// their value if all are numbers, else in alphabetical order.
+	Classes []string
+	// ItemColumn, RaterColumn and LabelColumn name columns of the long form;
+	// "" finds them by their usual names (rater, annotator, worker, reader …).
+	// ItemColumn holds for all forms; without one, rows are numbered from 0.
+	ItemColumn, RaterColumn, LabelColumn string
+	// CountColumn names a column of the long form that says how many votes a
+	// row stands for; "" finds one called count or votes.
+	CountColumn string
+	// TotalColumn names the column with the number of votes of the fractions
+	// form; "" finds it by its usual names (total, votes, n …).
+	TotalColumn string
+	// Columns are those that hold votes in the other forms; nil means all but
+	// the item's, the total's and those of Ignore.
+	Columns []string
+	Ignore  []string
+	// Duplicates says what becomes of two votes by one rater on one item.
+	Duplicates Duplicates
+	// LeaveOut drops votes for labels not among Classes, with a warning,
+	// instead of refusing them: for test data with classes that training did
+	// not have.
+	LeaveOut bool
+	TableOptions
+}
+
+// Duplicates is a treatment of two votes by one rater on one item. Whichever is
+// chosen, their number is in the warnings.
+type Duplicates uint8
+
+const (
+	LastVote     Duplicates = iota // the later vote counts
+	FirstVote                      // the earlier vote counts
+	EveryVote                      // both count
+	RefuseSecond                   // an error
+)
+
+// Votes are the votes of a file, before they are joined to features.
+type Votes struct {
+	Items    []string  // [N] in order of first appearance
+	Classes  []string  // [d]
+	Counts   []float32 // [N×d]
+	Raters   []string  // where votes carry a rater
+	Ratings  []Rating  // where votes carry a rater
+	How      Interpretation
+	Warnings []error
+
+	index map[string]int
+}
+
+// ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file.
+func ReadVotes(path string, opts VotesOptions) (*Votes, error) {
+	t, err := openTable(path, opts.TableOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return readVotes(t, opts)
+}
+
+func readVotes(t table, opts VotesOptions) (*Votes, error) {
+	if err := checkClasses(opts.Classes); err != nil {
+		return nil, &ParseError{File: t.name(), Msg: err.Error()}
+	}
+	item, err := findColumn(t, opts.ItemColumn, itemNames)
+	if err != nil {
+		return nil, err
+	}
+	label, err := findColumn(t, opts.LabelColumn, labelNames)
+	if err != nil {
+		return nil, err
+	}
+	var v *Votes
+	switch {
+	case opts.Form == Long || opts.Form == Auto && opts.Columns == nil && item >= 0 && label >= 0:
+		v, err = readLong(t, item, label, opts)
+	default:
+		v, err = readGrid(t, item, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.How.File = t.name()
+	return v, v.finish()
+}
+
+// finish fills in what all forms have in common.
+func (v *Votes) finish() error {
+	if len(v.Classes) < 2 {
+		return &ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two: name all classes with --classes",
+			number(len(v.Classes), "class"), few(v.Classes))}
+	}
+	if len(v.Items) == 0 {
+		return &ParseError{File: v.How.File, Msg: "there are no rows below the header"}
+	}
+	v.index = make(map[string]int, len(v.Items))
+	for i, id := range v.Items {
+		v.index[id] = i
+	}
+	v.How.count(v.Dataset())
+	v.Warnings = append(v.Warnings, alike(v.Classes)...)
+	return nil
+}
+
+// Of returns the votes of an item, or nil if it has none.
+func (v *Votes) Of(item string) []float32 {
+	i, ok := v.index[item]
+	if !ok {
+		return nil
+	}
+	d := len(v.Classes)
+	return v.Counts[i*d : (i+1)*d]
+}
+
+// Dataset returns the votes as a data set without features.
+func (v *Votes) Dataset() *Dataset {
+	ds := &Dataset{Items: v.Items, Classes: v.Classes, Counts: v.Counts, Raters: v.Raters, Ratings: v.Ratings,
+		Votes: v.How, Warnings: slices.Clone(v.Warnings)}
+	if v.How.Votes > 0 && v.How.MaxVotes <= 1 {
+		ds.Warnings = append(ds.Warnings, ErrOneVote)
+	}
+	return ds
+}
+
+// add counts m votes.
+func (v *Votes) add(item, class int, m float32) {
+	v.Counts[item*len(v.Classes)+class] += m
+}
+
+func checkClasses(classes []string) error {
+	for i, c := range classes {
+		if c == "" {
+			return fmt.Errorf("class %d has an empty name", i+1)
+		}
+		if slices.Contains(classes[:i], c) {
+			return fmt.Errorf("class %q is named twice", c)
+		}
+	}
+	if len(classes) == 1 {
+		return errors.New("one class is named, but there must be two")
+	}
+	return nil
+}
+
+// maxClasses bounds the classes found in a file: with more, the label column
+// is most likely another one.
+const maxClasses = 1000
+
+// maxVotes is the largest number of votes that float32 counts one by one.
+const maxVotes = 1 << 24
+
+// labels collects the labels of a file and turns them into classes.
+type labels struct {
+	codes map[string]int32
+	names []string
+	lines []int // where each was first seen
+	cols  []int
+}
+
+// code returns the number of a label, in order of first appearance.
+func (l *labels) code(name string, line, col int) int32 {
+	if c, ok := l.codes[name]; ok {
+		return c
+	}
+	if l.codes == nil {
+		l.codes = map[string]int32{}
+	}
+	c := int32(len(l.names))
+	name = strings.Clone(name)
+	l.codes[name] = c
+	l.names = append(l.names, name)
+	l.lines = append(l.lines, line)
+	l.cols = append(l.cols, col)
+	return c
+}
+
+// classes returns the class of each label, −1 for those left out, and the
+// classes in order. Labels that are equal as numbers ("1" and "1.0") are one.
+func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error) {
+	values, numeric := numbersOf(l.names)
+	of := make([]int32, len(l.names))
+	if opts.Classes != nil {
+		fixed, fixedNumeric := numbersOf(opts.Classes)
+		for i, name := range l.names {
+			c := slices.Index(opts.Classes, name)
+			if c < 0 && numeric && fixedNumeric {
+				c = slices.Index(fixed, values[i])
+			}
+			if c < 0 && !opts.LeaveOut {
+				return nil, nil, &ParseError{File: t.name(), Line: l.lines[i],
+					Msg: fmt.Sprintf("label %q is not one of %s", name, classList(opts.Classes))}
+			}
+			of[i] = int32(c)
+		}
+		return of, opts.Classes, nil
+	}
+	order := make([]int, len(l.names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if numeric && values[a] != values[b] {
+			if values[a] < values[b] {
+				return -1
+			}
+			return 1
+		}
+		if numeric && len(l.names[a]) != len(l.names[b]) {
+			return len(l.names[a]) - len(l.names[b])
+		}
+		return strings.Compare(l.names[a], l.names[b])
+	})
+	var classes []string
+	for k, i := range order {
+		if !(numeric && k > 0 && values[i] == values[order[k-1]]) {
+			classes = append(classes, l.names[i])
+		}
+		of[i] = int32(len(classes) - 1)
+	}
+	if len(classes) > maxClasses {
+		return nil, nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
+			thousands(len(classes)), thousands(maxClasses))}
+	}
+	return of, classes, nil
+}
+
+// numbersOf returns the values of names if all are finite numbers.
+func numbersOf(names []string) ([]float64, bool) {
+	values := make([]float64, len(names))
+	for i, s := range names {
+		x, ok := parseNumber(s, false)
+		if !ok || math.IsInf(x, 0) {
+			return nil, false
+		}
+		values[i] = x
+	}
+	return values, len(names) > 0
+}
+
+// classList writes classes as [0 1 2], the first ten of them.
+func classList(classes []string) string {
+	if len(classes) > 10 {
+		return fmt.Sprintf("%v and %d more", classes[:10], len(classes)-10)
+	}
+	return fmt.Sprint(classes)
+}
+
+// alike warns of classes that differ in case alone.
+func alike(classes []string) []error {
+	var warnings []error
+	seen := map[string]string{}
+	for _, c := range classes {
+		low := strings.ToLower(c)
+		if other, ok := seen[low]; ok {
+			warnings = append(warnings, fmt.Errorf("classes %q and %q differ in case alone: are they the same?", other, c))
+		}
+		seen[low] = c
+	}
+	return warnings
+}

@@ -1,0 +1,243 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// inDir writes a file into a new working directory, so that messages name it
+// alone.
+func inDir(t *testing.T, name, text string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReadVotes(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opts       VotesOptions
+		want       string // items, classes, counts
+		how        string
+		warnings   string
+	}{
+		{
+			name: "long", text: "item,annotator,label\na,r1,yes\na,r2,no\nb,r1,yes\n",
+			want: "[a b] [no yes] [1 1 0 1]",
+			how:  "2 items, 2 classes, 1–2 votes an item (3 in all), 2 raters; long form, columns item, annotator and label of votes.csv",
+		},
+		{
+			name: "long, numbers in order, two spellings", text: "id;rating\n1;10\n1;9\n2;9.0\n2;1\n",
+			want: "[1 2] [1 9 10] [0 1 1 1 1 0]",
+			how:  "2 items, 3 classes, 2 votes an item (4 in all), no rater column; long form, columns id and rating of votes.csv",
+		},
+		{
+			name: "long, byte-order mark, CRLF, quotes", text: "\ufeffitem\tlabel\r\n\"a b\"\t\"x\ty\"\r\nc\tz\r\nc\tz\r\n",
+			want: "[a b c] [x\ty z] [1 0 0 2]",
+			how:  "2 items, 2 classes, 1–2 votes an item (3 in all), no rater column; long form, columns item and label of votes.csv",
+		},
+		{
+			name: "long, blank label and one item without votes", text: "item,label\na,x\na,y\nb,NA\n",
+			want: "[a b] [x y] [1 1 0 0]", warnings: "1 row without a label left out",
+			how: "2 items, 2 classes, 2 votes an item (2 in all), 1 item without votes, no rater column; long form, columns item and label of votes.csv",
+		},
+		{
+			name: "long, one vote an item", text: "item,label\na,x\nb,y\n",
+			want: "[a b] [x y] [1 0 0 1]", warnings: ErrOneVote.Error(),
+			how: "2 items, 2 classes, 1 vote an item (2 in all), no rater column; long form, columns item and label of votes.csv",
+		},
+		{
+			name: "long, a rater twice", text: "item,rater,label\na,r,x\na,r,y\na,s,y\n",
+			want: "[a] [x y] [0 2]", warnings: "1 vote by a rater who had voted on the item before (rater r on item a, line 3): the last vote counts",
+			how: "1 item, 2 classes, 2 votes an item (2 in all), 2 raters; long form, columns item, rater and label of votes.csv",
+		},
+		{
+			name: "long, a rater twice, first", text: "item,rater,label\na,r,x\na,r,y\na,s,y\n", opts: VotesOptions{Duplicates: FirstVote},
+			want: "[a] [x y] [1 1]", warnings: "1 vote by a rater who had voted on the item before (rater r on item a, line 3): the first vote counts",
+			how: "1 item, 2 classes, 2 votes an item (2 in all), 2 raters; long form, columns item, rater and label of votes.csv",
+		},
+		{
+			name: "long with counts", text: "item,label,count\na,x,3\na,y,0.5\n",
+			want: "[a] [x y] [3 0.5]",
+			how:  "1 item, 2 classes, 3.5 votes an item (3.5 in all), no rater column; long form, columns item and label of votes.csv",
+		},
+		{
+			name: "classes only in test", text: "item,label\na,0\na,1\na,2\n", opts: VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true},
+			want: "[a] [0 1] [1 1]", warnings: "1 vote left out, for labels that are not among the classes [0 1]",
+			how: "1 item, 2 classes, 2 votes an item (2 in all), no rater column; long form, columns item and label of votes.csv",
+		},
+		{
+			name: "classes alike", text: "item,label\na,Yes\na,yes\n",
+			want: "[a] [Yes yes] [1 1]", warnings: `classes "Yes" and "yes" differ in case alone: are they the same?`,
+			how: "1 item, 2 classes, 2 votes an item (2 in all), no rater column; long form, columns item and label of votes.csv",
+		},
+		{
+			name: "wide by blanks", text: "item,r1,r2,r3\na,1,2,\nb,2,2,1\n",
+			want: "[a b] [1 2] [1 1 1 2]",
+			how:  "2 items, 2 classes, 2–3 votes an item (5 in all), 3 raters; wide form, items in column item of votes.csv",
+		},
+		{
+			name: "wide by text, without an item column", text: "r1,r2\nx,y\nx,x\n",
+			want: "[0 1] [x y] [1 1 2 0]",
+			how:  "2 items, 2 classes, 2 votes an item (4 in all), 2 raters; wide form, rows numbered from 0 of votes.csv",
+		},
+		{
+			name: "counts above 10", text: "item,cat,dog\na,12,0\nb,3,4\n",
+			want: "[a b] [cat dog] [12 0 3 4]",
+			how:  "2 items, 2 classes, 7–12 votes an item (19 in all); counts form, items in column item of votes.csv",
+		},
+		{
+			name: "counts by header", text: "item,dog,cat\na,1,0\nb,3,4\n", opts: VotesOptions{Classes: []string{"cat", "dog"}},
+			want: "[a b] [cat dog] [0 1 4 3]",
+			how:  "2 items, 2 classes, 1–7 votes an item (8 in all); counts form, items in column item of votes.csv",
+		},
+		{
+			name: "counts, fractional and blank", text: "item,cat,dog\na,2.5,\n", opts: VotesOptions{Form: Counted},
+			want: "[a] [cat dog] [2.5 0]", warnings: "1 cell without a count, taken as 0",
+			how: "1 item, 2 classes, 2.5 votes an item (2.5 in all); counts form, items in column item of votes.csv",
+		},
+		{
+			name: "fractions", text: "item,cat,dog,total\na,0.33,0.67,3\nb,0.25,0.75,10\nc,0,0,0\n", opts: VotesOptions{Form: Fractions},
+			want: "[a b c] [cat dog] [1 2 2.5 7.5 0 0]",
+			how:  "3 items, 2 classes, 3–10 votes an item (13 in all), 1 item without votes; fractions form, items in column item of votes.csv",
+		},
+		{
+			name: "fractions by header", text: "item,cat,dog,n\na,0.5,0.5,2\n", opts: VotesOptions{Classes: []string{"cat", "dog"}},
+			want: "[a] [cat dog] [1 1]",
+			how:  "1 item, 2 classes, 2 votes an item (2 in all); fractions form, items in column item of votes.csv",
+		},
+		{
+			name: "chosen columns", text: "item,age,x,y\na,40,1,2\n", opts: VotesOptions{Form: Counted, Columns: []string{"x", "y"}},
+			want: "[a] [x y] [1 2]",
+			how:  "1 item, 2 classes, 3 votes an item (3 in all); counts form, items in column item of votes.csv",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "votes.csv", c.text)
+			v, err := ReadVotes("votes.csv", c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ds := v.Dataset()
+			if err := ds.Check(); err != nil {
+				t.Error(err)
+			}
+			if got := fmt.Sprint(ds.Items, " ", ds.Classes, " ", ds.Counts); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if got := ds.Votes.String(); got != c.how {
+				t.Errorf("got  %s\nwant %s", got, c.how)
+			}
+			if got := warningText(ds.Warnings); got != c.warnings {
+				t.Errorf("got warnings %q\nwant %q", got, c.warnings)
+			}
+		})
+	}
+}
+
+func warningText(w []error) string {
+	if err := errors.Join(w...); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func TestReadVotesRefuses(t *testing.T) {
+	two := []string{"0", "1"}
+	for _, c := range []struct {
+		name, text string
+		opts       VotesOptions
+		want       string
+	}{
+		{"empty", "", VotesOptions{}, "the file is empty"},
+		{"blank lines", "\n\n  \n", VotesOptions{}, "the file is empty"},
+		{"header only, long", "item,label\n", VotesOptions{}, "there are no rows below the header"},
+		{"header only, wide", "item,r1,r2\n", VotesOptions{}, "there are no rows below the header"},
+		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, "the text is UTF-16: save it as UTF-8"},
+		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, "line 2, column 2 (label): the text is not UTF-8"},
+		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV or TSV"},
+		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: column "item" is there already, as column 1`},
+		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
+		{"long row", "item,label\na,x,y\n", VotesOptions{}, "line 2, column 3: 3 fields, but the header has 2"},
+		{"open quote", "item,label\na,\"x\n", VotesOptions{}, "line 2: character 6: extraneous or missing \" in quoted-field"},
+		{"wrong label", "item,label\na,0\nb,1\nb,3\n", VotesOptions{Classes: two}, `line 4: label "3" is not one of [0 1]`},
+		{"one class", "item,label\na,x\n", VotesOptions{}, "votes for 1 class [x], but there must be two: name all classes with --classes"},
+		{"no id", "item,label\n,x\n", VotesOptions{}, "line 2, column 1 (item): the item has no id"},
+		{"no such column", "item,label\na,x\n", VotesOptions{LabelColumn: "grade"}, `no column "grade" among [item, label]`},
+		{"long without label", "item,x\na,1\n", VotesOptions{Form: Long}, "no column looks like the label among [item, x]: name it with --label"},
+		{"a rater twice", "item,rater,label\na,r,x\na,r,y\n", VotesOptions{Duplicates: RefuseSecond}, `line 3: rater "r" votes on item "a" a second time`},
+		{"an item twice", "item,p,q\na,x,y\nb,x,x\na,x,y\n", VotesOptions{}, `line 4, column 1 (item): item "a" is there already, on line 2`},
+		{"negative count", "item,p,q\na,11,-1\n", VotesOptions{Form: Counted}, "line 2, column 3 (q): -1 is negative: a count cannot be"},
+		{"NaN count", "item,p,q\na,inf,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "inf" is not a number of votes`},
+		{"huge count", "item,p,q\na,1e300,1\n", VotesOptions{Form: Counted}, "line 2, column 2 (p): 1e300 votes: more than 16,777,216 cannot be counted"},
+		{"count of text", "item,p,q\na,one,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "one" is not a number of votes`},
+		{"count of long form", "item,label,count\na,x,-2\n", VotesOptions{}, "line 2, column 3 (count): -2 votes: a count cannot be negative"},
+		{"column not a class", "item,0,1,2\na,1,1,1\n", VotesOptions{Form: Counted, Classes: two}, `column "2" is not one of the classes [0 1]: leave it out with --ignore`},
+		{"fractions without total", "item,p,q\na,.5,.5\n", VotesOptions{Form: Fractions}, "no column looks like the number of votes among [item, p, q]: name it with --total"},
+		{"fractions over one", "item,p,q,n\na,.5,.7,4\n", VotesOptions{Form: Fractions}, `line 2: the fractions of item "a" sum to 1.2, not to 1`},
+		{"fractions, no number", "item,p,q,n\na,.5,.5,\n", VotesOptions{Form: Fractions}, "line 2, column 4 (n): the number of votes is missing"},
+		{"class twice", "item,label\na,0\n", VotesOptions{Classes: []string{"0", "0"}}, `class "0" is named twice`},
+		{"no columns of votes", "item\na\n", VotesOptions{}, "no column of votes among [item]"},
+		{
+			"small whole numbers", "item,r1,r2\na,1,2\nb,0,1\n", VotesOptions{},
+			"these votes can be read in more than one way:\n" +
+				"  wide: 2 raters [r1, r2] who chose among the classes [0 1 2]; item \"a\" got the votes 1, 2\n" +
+				"  counts: 2 classes [r1, r2]; item \"a\" got 1, 2 votes for them\n" +
+				"say which with --votes-form wide or --votes-form counts",
+		},
+		{
+			"fractions unnamed", "item,p,q,n\na,.5,.5,2\n", VotesOptions{},
+			"these votes can be read in more than one way:\n" +
+				"  wide: 3 raters [p, q, n] who chose among the classes [.5 2]; item \"a\" got the votes .5, .5, 2\n" +
+				"  counts: 3 classes [p, q, n]; item \"a\" got .5, .5, 2 votes for them\n" +
+				"  fractions: 2 classes [p, q]; item \"a\" got the shares .5, .5 of 2 votes\n" +
+				"say which with --votes-form wide or --votes-form counts or --votes-form fractions",
+		},
+		{
+			"negative labels", "item,p,q\na,-1,1\n", VotesOptions{},
+			"the form of these votes is not plain:\n" +
+				"  wide: 2 raters [p, q] who chose among the classes [-1 1]; item \"a\" got the votes -1, 1\n" +
+				"say which with --votes-form wide",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "votes.csv", c.text)
+			_, err := ReadVotes("votes.csv", c.opts)
+			if err == nil || err.Error() != "reading votes.csv: "+c.want {
+				t.Errorf("got  %v\nwant reading votes.csv: %s", err, c.want)
+			}
+		})
+	}
+	if _, err := ReadVotes("absent.csv", VotesOptions{}); !errors.Is(err, os.ErrNotExist) || err.Error() != "reading absent.csv: no such file or directory" {
+		t.Errorf("absent file: %v", err)
+	}
+	inDir(t, "votes.xlsx", "x")
+	if _, err := ReadVotes("votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "use CSV, TSV or Parquet") {
+		t.Errorf("spreadsheet: %v", err)
+	}
+}
+
+func FuzzReadVotes(f *testing.F) {
+	f.Add([]byte("item,rater,label\na,r,x\nb,r,y\n"), uint8(0))
+	f.Add([]byte("item;p;q\na;11;2\nb;3;4\n"), uint8(0))
+	f.Add([]byte("item\tp\tq\tn\na\t.5\t.5\t2\n"), uint8(4))
+	f.Add([]byte("\ufeff\"item\",\"p\",q\r\na,x,\r\n"), uint8(2))
+	f.Fuzz(func(t *testing.T, text []byte, form uint8) {
+		table, err := newCSV(readCloser(text), "votes.csv", TableOptions{})
+		if err != nil {
+			return
+		}
+		v, err := readVotes(table, VotesOptions{Form: Form(form % 5)})
+		if err != nil {
+			return
+		}
+		if err := v.Dataset().Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
