@@ -1,0 +1,235 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"credence/internal/par"
+	"credence/internal/rng"
+)
+
+// Bootstrap says how standard errors are found: by drawing the items (or, where
+// items come in groups, the groups) again with replacement. The fitted model is
+// held fixed, so an error tells how far a number would move on another sample
+// of items, not after another training.
+type Bootstrap struct {
+	// Replicates is how often the items are drawn; 0 means 1,000, or 200 if
+	// there are more than 50,000 of them.
+	Replicates int
+	// Seed fixes the draws: the same seed gives the same errors, on any number
+	// of cores.
+	Seed uint64
+}
+
+func (b Bootstrap) replicates(units int) int {
+	switch {
+	case b.Replicates > 0:
+		return b.Replicates
+	case units > 50_000:
+		return 200
+	}
+	return 1000
+}
+
+// draw sets times[u] to how often unit u occurs in replicate r.
+func (b Bootstrap) draw(times []int32, r int) {
+	clear(times)
+	s := rng.New(b.Seed, "evaluate.Bootstrap", uint64(r))
+	n := uint64(len(times))
+	for range times {
+		u, _ := bits.Mul64(s.Uint64(), n)
+		times[u]++
+	}
+}
+
+// each calls body once for every replicate with how often it holds each unit,
+// on all cores. What body writes must depend on r alone.
+func (b Bootstrap) each(units int, body func(r int, times []int32)) {
+	const piece = 8
+	n := b.replicates(units)
+	par.For((n+piece-1)/piece, func(p int) {
+		times := make([]int32, units)
+		for r := p * piece; r < min(n, (p+1)*piece); r++ {
+			b.draw(times, r)
+			body(r, times)
+		}
+	})
+}
+
+// unitsOf numbers the units of resampling 0 … n−1 in order of appearance. A nil
+// groups makes every item its own unit.
+func unitsOf(items int, groups []int) (of []int, n int, err error) {
+	of = make([]int, items)
+	if groups == nil {
+		for j := range of {
+			of[j] = j
+		}
+		return of, items, nil
+	}
+	if len(groups) != items {
+		return nil, 0, fmt.Errorf("%d groups for %d items", len(groups), items)
+	}
+	number := map[int]int{}
+	for j, g := range groups {
+		u, ok := number[g]
+		if !ok {
+			u = len(number)
+			number[g] = u
+		}
+		of[j] = u
+	}
+	return of, len(number), nil
+}
+
+// A tally adds up, unit by unit, the columns of which all statistics are
+// functions, so that one pass over a replicate serves them all.
+type tally struct {
+	columns int
+	units   [][]cell // what each unit adds
+	outputs []output
+}
+
+type cell struct {
+	column int32
+	value  float64
+}
+
+type output struct {
+	value, se, lo, hi *Number // all but value may be nil
+	f                 func(sums []float64) float64
+}
+
+// Estimate is a number with its bootstrap standard error and the ends of its
+// 95% percentile interval.
+type Estimate struct {
+	Value Number `json:"value"`
+	SE    Number `json:"se"`
+	Lo    Number `json:"lo"`
+	Hi    Number `json:"hi"`
+}
+
+func newTally(units int) *tally { return &tally{units: make([][]cell, units)} }
+
+// column reserves n neighbouring columns and returns the first.
+func (t *tally) column(n int) int {
+	t.columns += n
+	return t.columns - n
+}
+
+// add adds v to a column on behalf of unit u.
+func (t *tally) add(u, column int, v float64) {
+	if v != 0 {
+		t.units[u] = append(t.units[u], cell{int32(column), v})
+	}
+}
+
+// estimate has value and se (which may be nil) set to the statistic f of the
+// column sums and to its standard error, when the tally is run.
+func (t *tally) estimate(value, se *Number, f func(sums []float64) float64) {
+	t.outputs = append(t.outputs, output{value: value, se: se, f: f})
+}
+
+// interval is estimate with a percentile interval.
+func (t *tally) interval(e *Estimate, f func(sums []float64) float64) {
+	t.outputs = append(t.outputs, output{&e.Value, &e.SE, &e.Lo, &e.Hi, f})
+}
+
+// ratio is estimate of Σ numerator / Σ denominator.
+func (t *tally) ratio(value, se *Number, numerator, denominator int) {
+	t.estimate(value, se, func(s []float64) float64 { return s[numerator] / s[denominator] })
+}
+
+// run computes every estimate and its standard error: the standard deviation
+// over the replicates in which the statistic is defined. With fewer than two
+// units there is none.
+func (t *tally) run(b Bootstrap) {
+	sums := make([]float64, t.columns)
+	for _, unit := range t.units {
+		for _, c := range unit {
+			sums[c.column] += c.value
+		}
+	}
+	for _, o := range t.outputs {
+		*o.value = Number(o.f(sums))
+		for _, n := range []*Number{o.se, o.lo, o.hi} {
+			if n != nil {
+				*n = unknown
+			}
+		}
+	}
+	if len(t.units) < 2 || len(t.outputs) == 0 {
+		return
+	}
+	draws := t.draws(b)
+	column := make([]float64, 0, len(draws)/len(t.outputs))
+	for k, o := range t.outputs {
+		if o.se == nil || !o.value.Known() {
+			continue
+		}
+		column = column[:0]
+		for r := k; r < len(draws); r += len(t.outputs) {
+			column = append(column, draws[r])
+		}
+		*o.se = Number(deviation(column))
+		if o.lo != nil && o.se.Known() {
+			column = slices.DeleteFunc(column, math.IsNaN)
+			slices.Sort(column)
+			*o.lo, *o.hi = Number(sortedQuantile(column, 0.025)), Number(sortedQuantile(column, 0.975))
+		}
+	}
+}
+
+// draws returns the statistics of all replicates, [replicates × outputs].
+func (t *tally) draws(b Bootstrap) []float64 {
+	k := len(t.outputs)
+	draws := make([]float64, b.replicates(len(t.units))*k)
+	b.each(len(t.units), func(r int, times []int32) {
+		s := make([]float64, t.columns)
+		for u, n := range times {
+			if n == 0 {
+				continue
+			}
+			w := float64(n)
+			for _, c := range t.units[u] {
+				s[c.column] += w * c.value
+			}
+		}
+		for i, o := range t.outputs {
+			draws[r*k+i] = o.f(s)
+		}
+	})
+	return draws
+}
+
+// deviation returns the standard deviation of the finite numbers of s, NaN if
+// more than half of them are not.
+func deviation(s []float64) float64 {
+	n, mean, m2 := 0.0, 0.0, 0.0
+	for _, x := range s {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		n++
+		d := x - mean
+		mean += d / n
+		m2 += d * (x - mean)
+	}
+	if n < 2 || 2*n < float64(len(s)) {
+		return math.NaN()
+	}
+	return math.Sqrt(m2 / (n - 1))
+}
+
+// sortedQuantile interpolates linearly between order statistics (the method of
+// Hyndman and Fan's type 7).
+func sortedQuantile(s []float64, q float64) float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	h := q * float64(len(s)-1)
+	i := min(int(h), len(s)-1)
+	k := min(i+1, len(s)-1)
+	return s[i] + (h-float64(i))*(s[k]-s[i])
+}

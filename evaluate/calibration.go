@@ -1,0 +1,186 @@
+package evaluate
+
+import "math"
+
+// ReliabilityBin is one point of a reliability diagram: of the votes on the
+// items in a bin, the share that went to the class, beside the predicted
+// probability.
+type ReliabilityBin struct {
+	Items     int    `json:"items"`
+	Votes     Number `json:"votes"`
+	Predicted Number `json:"predicted"` // mean predicted probability, a vote
+	Observed  Number `json:"observed"`
+	SE        Number `json:"se"` // of Observed
+	// Lo and Hi are a 95% interval for the expected share.
+	Lo Number `json:"lo"`
+	Hi Number `json:"hi"`
+}
+
+// Reliability is a reliability diagram.
+type Reliability struct {
+	// Class is the class, "" if the diagram is that of the predicted class of
+	// each item.
+	Class string           `json:"class"`
+	Bins  []ReliabilityBin `json:"bins"`
+}
+
+// calibration is what the bins of a diagram are computed from. In bin b, unit u
+// (an item or a group) has the votes m, the votes for the class s, and the
+// votes expected for it e = Σ m μ.
+type calibration struct {
+	bins  int
+	first int // first column; columnsPerBin for each bin
+}
+
+// The columns of a bin: sums over units, with r = s − e.
+const (
+	binVotes    = iota // Σ m
+	binHits            // Σ s
+	binExpected        // Σ e
+	binRR              // Σ r²
+	binRM              // Σ r m
+	binMM              // Σ m²
+	binUnits           // units with votes
+	columnsPerBin
+)
+
+// calibrate tallies the votes for one class an item (hits, [N]) against its
+// predicted probability in equal-mass bins of the latter.
+func calibrate(t *tally, s *sample, predicted, hits []float64, bins int) (c calibration, of []int) {
+	of, n := equalMass(predicted, s.total, bins)
+	c = calibration{bins: n, first: t.column(n * columnsPerBin)}
+	type key struct{ unit, bin int }
+	type entry struct{ m, s, e float64 }
+	entries := map[key]*entry{}
+	var order []key
+	for j, b := range of {
+		if s.total[j] == 0 {
+			continue
+		}
+		k := key{s.unit[j], b}
+		e := entries[k]
+		if e == nil {
+			e = &entry{}
+			entries[k] = e
+			order = append(order, k)
+		}
+		e.m += s.total[j]
+		e.s += hits[j]
+		e.e += s.total[j] * predicted[j]
+	}
+	for _, k := range order {
+		e := entries[k]
+		at := c.first + k.bin*columnsPerBin
+		r := e.s - e.e
+		t.add(k.unit, at+binVotes, e.m)
+		t.add(k.unit, at+binHits, e.s)
+		t.add(k.unit, at+binExpected, e.e)
+		t.add(k.unit, at+binRR, r*r)
+		t.add(k.unit, at+binRM, r*e.m)
+		t.add(k.unit, at+binMM, e.m*e.m)
+		t.add(k.unit, at+binUnits, 1)
+	}
+	return c, of
+}
+
+// gap returns, for a bin, observed less predicted and the variance of that,
+// with units as the independent observations:
+//
+//	Δ = Σr/Σm,   Var Δ ≈ n/(n−1) Σ(r − Δm)²/(Σm)².
+func (c calibration) gap(sums []float64, bin int) (delta, variance float64) {
+	s := sums[c.first+bin*columnsPerBin:]
+	m := s[binVotes]
+	delta = (s[binHits] - s[binExpected]) / m
+	n := s[binUnits]
+	if n < 2 {
+		return delta, math.NaN()
+	}
+	return delta, max(0, n/(n-1)*(s[binRR]-2*delta*s[binRM]+delta*delta*s[binMM])/(m*m))
+}
+
+// ece returns the expected calibration error Σ_b ω_b |Δ_b|, ω_b being the share
+// of votes in bin b, less the part that chance alone adds.
+//
+// An observed gap is Δ = δ + noise of variance σ², so |Δ| is too large on
+// average, most of all for a perfect prediction. Taking the true gaps as drawn
+// from N(0, τ²), with τ² = max(0, Σω(Δ² − σ²)) by moments, the excess is
+//
+//	√(2/π) Σ_b ω_b (√(τ² + σ_b²) − τ).
+//
+// For a calibrated prediction this is the whole of Σω|Δ|; for one whose gaps are
+// large it vanishes. The result is cut off at zero. (Kumar, Liang and Ma 2019,
+// "Verified uncertainty calibration", correct Δ² in the same way.)
+func (c calibration) ece(sums []float64) (corrected, plain float64) {
+	votes := 0.0
+	for b := range c.bins {
+		votes += sums[c.first+b*columnsPerBin+binVotes]
+	}
+	tau2 := 0.0
+	for b := range c.bins {
+		w := sums[c.first+b*columnsPerBin+binVotes] / votes
+		if w == 0 {
+			continue
+		}
+		delta, v := c.gap(sums, b)
+		plain += w * math.Abs(delta)
+		if !math.IsNaN(v) {
+			tau2 += w * (delta*delta - v)
+		}
+	}
+	tau := math.Sqrt(max(0, tau2))
+	corrected = plain
+	for b := range c.bins {
+		w := sums[c.first+b*columnsPerBin+binVotes] / votes
+		if w == 0 {
+			continue
+		}
+		if _, v := c.gap(sums, b); !math.IsNaN(v) {
+			corrected -= w * math.Sqrt(2/math.Pi) * (math.Sqrt(tau*tau+v) - tau)
+		}
+	}
+	return max(0, corrected), plain
+}
+
+// diagram has the bins of a reliability diagram computed when t is run. The
+// intervals follow in [ReliabilityBin.interval].
+func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliability {
+	r := Reliability{Class: class, Bins: make([]ReliabilityBin, c.bins)}
+	for j, b := range of {
+		if s.total[j] > 0 {
+			r.Bins[b].Items++
+		}
+	}
+	for b := range r.Bins {
+		at := c.first + b*columnsPerBin
+		t.estimate(&r.Bins[b].Votes, nil, func(s []float64) float64 { return s[at+binVotes] })
+		t.ratio(&r.Bins[b].Predicted, nil, at+binExpected, at+binVotes)
+		t.ratio(&r.Bins[b].Observed, &r.Bins[b].SE, at+binHits, at+binVotes)
+	}
+	return r
+}
+
+// interval sets the ends of the Wilson interval, with the number of votes
+// reduced to that of independent votes with the same standard error; where
+// votes are all equal, to the number of items.
+func (b *ReliabilityBin) interval() {
+	p, n := float64(b.Observed), float64(b.Votes)
+	if se := float64(b.SE); se > 0 {
+		n = min(n, p*(1-p)/(se*se))
+	} else {
+		n = float64(b.Items)
+	}
+	lo, hi := wilson(p, n, 1.959963984540054)
+	b.Lo, b.Hi = Number(lo), Number(hi)
+}
+
+// wilson returns the score interval of a share p of n trials, at z standard
+// deviations (Wilson 1927).
+func wilson(p, n, z float64) (lo, hi float64) {
+	if !(n > 0) {
+		return math.NaN(), math.NaN()
+	}
+	z2 := z * z
+	centre := (p + z2/(2*n)) / (1 + z2/n)
+	half := z / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
+	return max(0, centre-half), min(1, centre+half)
+}

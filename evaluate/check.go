@@ -1,0 +1,257 @@
+package evaluate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// CheckInput are votes to look at before any training. Votes are needed, the
+// rest may be left nil.
+type CheckInput struct {
+	Votes   Votes
+	Classes []string // names
+	// Values are the classes' values on the interval scale; nil means 0, 1, ….
+	Values []float64
+	// Ballots are the same votes with their raters, if these are known.
+	Ballots []Ballot
+	Raters  []string // names
+	Groups  []int    // of items, for the bootstrap
+}
+
+// CheckResult is what votes alone tell.
+type CheckResult struct {
+	Items      int    `json:"items"`
+	VotedItems int    `json:"voted_items"`
+	Votes      Number `json:"votes"`
+	// VotesPerItem is how many items have how many votes, by number of votes.
+	VotesPerItem []VotesPerItem `json:"votes_per_item"`
+	Classes      []ClassUse     `json:"classes"`
+
+	// PairAgreement is the share of pairs of votes on an item that agree.
+	PairAgreement Estimate `json:"pair_agreement"`
+	AlphaNominal  Estimate `json:"alpha_nominal"`
+	AlphaOrdinal  Estimate `json:"alpha_ordinal"`
+	AlphaInterval Estimate `json:"alpha_interval"`
+	FleissKappa   Estimate `json:"fleiss_kappa"`
+
+	// Confusions are the pairs of classes that disagreeing votes are for, most
+	// frequent first; Contested the items with the most disagreement.
+	Confusions []Confusion     `json:"confusions"`
+	Contested  []ContestedItem `json:"contested"`
+	Raters     []Rater         `json:"raters"`
+	Support    Support         `json:"support"`
+	Warnings   []string        `json:"warnings"`
+}
+
+// VotesPerItem says that Items items have Votes votes each.
+type VotesPerItem struct {
+	Votes Number `json:"votes"`
+	Items int    `json:"items"`
+}
+
+// ClassUse is how often a class is voted for.
+type ClassUse struct {
+	Class string `json:"class"`
+	Votes Number `json:"votes"`
+	Share Number `json:"share"`
+	// Agreement is the chance that another vote on the same item is for the
+	// class too, given one that is.
+	Agreement Estimate `json:"agreement"`
+}
+
+// Confusion is a pair of classes that votes on the same item were split between.
+type Confusion struct {
+	First  string `json:"first"`
+	Second string `json:"second"`
+	// Share is the pair's part of all disagreement, Chance what it would be if
+	// votes were dealt out at random.
+	Share  Number `json:"share"`
+	Chance Number `json:"chance"`
+}
+
+// ContestedItem is an item whose votes disagree.
+type ContestedItem struct {
+	Item      int       `json:"item"`
+	Agreement Number    `json:"agreement"` // share of pairs of votes that agree
+	Votes     []float64 `json:"votes"`
+}
+
+// listed is how many confusions and contested items are listed.
+const listed = 10
+
+// Check describes votes: how far raters agree, where they do not, which raters
+// differ, and whether the votes can support intervals. Errors are bootstrap
+// errors over items or groups.
+func Check(in CheckInput, b Bootstrap) (*CheckResult, error) {
+	votes := in.Votes
+	if err := votes.check(); err != nil {
+		return nil, err
+	}
+	d, n := votes.Classes, votes.Len()
+	if in.Classes == nil {
+		for i := range d {
+			in.Classes = append(in.Classes, strconv.Itoa(i))
+		}
+	}
+	if len(in.Classes) != d || in.Values != nil && len(in.Values) != d {
+		return nil, fmt.Errorf("%d names and %d values for %d classes", len(in.Classes), len(in.Values), d)
+	}
+	if !whole(votes.Counts) {
+		return nil, fmt.Errorf("fractional vote counts: agreement is between whole votes")
+	}
+	unit, units, err := unitsOf(n, in.Groups)
+	if err != nil {
+		return nil, err
+	}
+	r := &CheckResult{Items: n, Votes: Number(sum(votes.Counts)), Warnings: []string{}}
+	r.count(votes, in.Classes)
+
+	t := newTally(units)
+	pairs, k := t.column(d*d), t.column(kappaColumns+d)
+	for j := range n {
+		addCoincidences(votes.Item(j), func(c, l int, v float64) { t.add(unit[j], pairs+c*d+l, v) })
+		addKappa(votes.Item(j), func(column int, v float64) { t.add(unit[j], k+column, v) })
+	}
+	values := classValues(in.Values, d)
+	for _, a := range []struct {
+		into  *Estimate
+		scale Scale
+	}{{&r.AlphaNominal, Nominal}, {&r.AlphaOrdinal, Ordinal}, {&r.AlphaInterval, Interval}} {
+		t.interval(a.into, func(s []float64) float64 { return alpha(s[pairs:pairs+d*d], d, a.scale, values) })
+	}
+	t.interval(&r.FleissKappa, func(s []float64) float64 { return kappa(s[k : k+kappaColumns+d]) })
+	t.interval(&r.PairAgreement, func(s []float64) float64 { return s[k+kappaAgreement] / s[k+kappaPairs] })
+	for c := range r.Classes {
+		t.interval(&r.Classes[c].Agreement, func(s []float64) float64 {
+			row := s[pairs+c*d : pairs+(c+1)*d]
+			return row[c] / sum(row)
+		})
+	}
+	t.run(b)
+
+	r.confuse(votes, in.Classes)
+	r.contest(votes)
+	if in.Ballots != nil {
+		if err := checkBallots(in.Ballots, votes); err != nil {
+			return nil, err
+		}
+		r.Raters = CompareRaters(in.Ballots, votes, in.Raters)
+	}
+	r.Support = SupportOf(votes)
+	r.advise(units)
+	return r, nil
+}
+
+// count fills in how many votes there are of what.
+func (r *CheckResult) count(votes Votes, names []string) {
+	items := map[float64]int{}
+	perClass := make([]float64, votes.Classes)
+	for j := range votes.Len() {
+		m := votes.Total(j)
+		items[m]++
+		if m > 0 {
+			r.VotedItems++
+		}
+		axpy(1, votes.Item(j), perClass)
+	}
+	for m, n := range items {
+		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), n})
+	}
+	slices.SortFunc(r.VotesPerItem, func(a, b VotesPerItem) int { return cmp.Compare(a.Votes, b.Votes) })
+	for c, v := range perClass {
+		r.Classes = append(r.Classes, ClassUse{Class: names[c], Votes: Number(v), Share: Number(v) / r.Votes})
+	}
+}
+
+// confuse lists the pairs of classes that votes are split between.
+func (r *CheckResult) confuse(votes Votes, names []string) {
+	d := votes.Classes
+	pairs := make([]float64, d*d)
+	for j := range votes.Len() {
+		addCoincidences(votes.Item(j), func(c, k int, v float64) { pairs[c*d+k] += v })
+	}
+	observed, expected := 0.0, 0.0
+	n := make([]float64, d)
+	for c := range n {
+		n[c] = sum(pairs[c*d : (c+1)*d])
+	}
+	for c := range d {
+		for k := c + 1; k < d; k++ {
+			observed += pairs[c*d+k]
+			expected += n[c] * n[k]
+		}
+	}
+	for c := range d {
+		for k := c + 1; k < d; k++ {
+			if o := pairs[c*d+k]; o > 0 {
+				r.Confusions = append(r.Confusions, Confusion{names[c], names[k], Number(o / observed), Number(n[c] * n[k] / expected)})
+			}
+		}
+	}
+	slices.SortStableFunc(r.Confusions, func(a, b Confusion) int { return cmp.Compare(b.Share, a.Share) })
+	r.Confusions = r.Confusions[:min(listed, len(r.Confusions))]
+}
+
+// contest lists the items whose votes disagree most, those with more votes
+// first among equals.
+func (r *CheckResult) contest(votes Votes) {
+	for j := range votes.Len() {
+		item := votes.Item(j)
+		if sum(item) < 2 {
+			continue
+		}
+		if a := PairAgreement(item); a < 1 {
+			r.Contested = append(r.Contested, ContestedItem{j, Number(a), slices.Clone(item)})
+		}
+	}
+	slices.SortStableFunc(r.Contested, func(a, b ContestedItem) int {
+		return cmp.Or(cmp.Compare(a.Agreement, b.Agreement), cmp.Compare(sum(b.Votes), sum(a.Votes)))
+	})
+	r.Contested = r.Contested[:min(listed, len(r.Contested))]
+}
+
+// advise adds the warnings.
+func (r *CheckResult) advise(units int) {
+	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	if r.Support.Intervals != "yes" {
+		for _, reason := range r.Support.Reasons {
+			warn("%s", reason)
+		}
+	}
+	if units < 2 {
+		warn("fewer than two independent items or groups: there are no standard errors")
+	}
+	if r.Support.PairedItems > 0 && !r.AlphaNominal.Value.Known() {
+		warn("all votes are for one class: agreement beyond chance is not defined")
+	}
+	if r.AlphaNominal.Lo.Known() && r.AlphaNominal.Lo <= 0 {
+		warn("votes on an item agree no more than by chance (alpha %.2f, 95%% interval %.2f to %.2f)",
+			r.AlphaNominal.Value, r.AlphaNominal.Lo, r.AlphaNominal.Hi)
+	}
+	differ := 0
+	for _, x := range r.Raters {
+		if x.Differs {
+			differ++
+		}
+	}
+	if differ > 0 {
+		warn("%d of %d raters vote unlike the others: votes are taken to be exchangeable, so intervals describe a rater picked at random and may come out too narrow",
+			differ, len(r.Raters))
+	}
+}
+
+// checkBallots returns an error unless the ballots add up to the votes.
+func checkBallots(ballots []Ballot, votes Votes) error {
+	got, err := CountBallots(ballots, votes.Len(), votes.Classes)
+	if err != nil {
+		return err
+	}
+	for k, c := range got.Counts {
+		if c != votes.Counts[k] {
+			return fmt.Errorf("item %d has %v votes for class %d, but %v ballots", k/votes.Classes, votes.Counts[k], k%votes.Classes, c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package evaluate
+
+import (
+	"math"
+
+	"credence/internal/special"
+)
+
+// Constant predicts the same class probabilities for every item, and takes
+// votes as independent.
+type Constant struct {
+	Probabilities []float64 `json:"probabilities"`
+}
+
+// FitConstant returns the class frequencies of the votes. Half a vote is added
+// to every class, so that none is impossible.
+func FitConstant(votes Votes) Constant {
+	p := make([]float64, votes.Classes)
+	for k, c := range votes.Counts {
+		p[k%votes.Classes] += c
+	}
+	total := sum(p) + halfVote*float64(len(p))
+	for i := range p {
+		p[i] = (p[i] + halfVote) / total
+	}
+	return Constant{p}
+}
+
+// halfVote is what every class is given beyond its votes when a constant is
+// fitted: Jeffreys' prior for class frequencies.
+const halfVote = 0.5
+
+// Losses returns the loss of every item's votes, −Σ_i S_i ln p_i.
+func (c Constant) Losses(votes Votes) []float64 {
+	losses := make([]float64, votes.Len())
+	for j := range losses {
+		losses[j] = independentLoss(c.Probabilities, votes.Item(j))
+	}
+	return losses
+}
+
+// ConstantDirichlet predicts one Dirichlet distribution for every item. It has
+// no features, but knows that the votes on an item agree.
+type ConstantDirichlet struct {
+	Alpha []float64 `json:"alpha"`
+	// Identified is false if no item had two votes: then the mean is fitted and
+	// the concentration Σα is arbitrary.
+	Identified bool `json:"identified"`
+}
+
+// FitConstantDirichlet maximises the Dirichlet-multinomial likelihood
+//
+//	Σ_j ln B(α + S_j)/B(α) + ½ Σ_i ln(α_i/α₀)
+//
+// over α. The second term, half a vote for every class, keeps the likelihood of
+// a class without votes finite; it is that of [FitConstant].
+func FitConstantDirichlet(votes Votes) ConstantDirichlet {
+	d, n := votes.Classes, votes.Len()
+	fit := ConstantDirichlet{}
+	totals := make([]float64, n)
+	for j := range totals {
+		totals[j] = votes.Total(j)
+		fit.Identified = fit.Identified || totals[j] >= 2
+	}
+	x := make([]float64, d)
+	for i, p := range FitConstant(votes).Probabilities {
+		x[i] = math.Log(2 * p)
+	}
+	alpha := make([]float64, d)
+	minimise(func(x, grad []float64) float64 {
+		a0 := 0.0
+		for i, l := range x {
+			alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
+			a0 += alpha[i]
+		}
+		loss, common := 0.0, float64(d)*halfVote/a0
+		clear(grad)
+		for j, m := range totals {
+			if m == 0 {
+				continue
+			}
+			loss += special.LogRising(a0, m)
+			common += special.DigammaDiff(a0, m)
+			for i, s := range votes.Item(j) {
+				if s > 0 {
+					loss -= special.LogRising(alpha[i], s)
+					grad[i] -= special.DigammaDiff(alpha[i], s)
+				}
+			}
+		}
+		for i, a := range alpha {
+			loss -= halfVote * math.Log(a/a0)
+			grad[i] = a * (grad[i] - halfVote/a + common)
+			if math.Abs(x[i]) > logAlphaLimit {
+				grad[i] = 0
+			}
+		}
+		return loss
+	}, x, 1e-12, 500)
+	for i, l := range x {
+		alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
+	}
+	fit.Alpha = alpha
+	return fit
+}
+
+// logAlphaLimit bounds |ln α|: without disagreement the likelihood grows until
+// α is 0, without over-dispersion until it is infinite.
+const logAlphaLimit = 20
+
+// Losses returns the joint loss of every item's votes, −ln B(α + S)/B(α).
+func (c ConstantDirichlet) Losses(votes Votes) []float64 {
+	losses := make([]float64, votes.Len())
+	for j := range losses {
+		losses[j] = dirichletLoss(c.Alpha, votes.Item(j))
+	}
+	return losses
+}
+
+// dirichletLoss returns −ln B(a + s)/B(a).
+func dirichletLoss(a, s []float64) float64 {
+	l := special.LogRising(sum(a), sum(s))
+	for i, c := range s {
+		if c > 0 {
+			l -= special.LogRising(a[i], c)
+		}
+	}
+	return l
+}

@@ -1,0 +1,204 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+
+	"credence/mixture"
+)
+
+// Coverage is the share of items whose true probability of a class lies in its
+// two-sided interval.
+type Coverage struct {
+	Class string  `json:"class"`
+	Level float64 `json:"level"`
+	// Stratum is "" for all items; otherwise which: by predicted mean, by width
+	// of the interval (thirds), or by whether the resolution rule touched it.
+	Stratum   string `json:"stratum,omitempty"`
+	Items     int    `json:"items"`
+	Empirical Number `json:"empirical"`
+	SE        Number `json:"se"`
+	Width     Number `json:"width"` // mean
+}
+
+// meanStrata are the strata of the predicted mean: below each bound, and from
+// the last on.
+var meanStrata = []struct {
+	below float64
+	name  string
+}{
+	{0.05, "mean below 0.05"}, {0.2, "mean 0.05 to 0.2"}, {0.8, "mean 0.2 to 0.8"},
+	{0.95, "mean 0.8 to 0.95"}, {math.Inf(1), "mean from 0.95"},
+}
+
+var widthStrata = []string{"narrowest third", "middle third", "widest third"}
+
+var resolutionStrata = []string{"resolved", "below resolution"}
+
+// coverages are filled in when the tally they belong to is run.
+type coverages struct{ all, strata []*Coverage }
+
+// tallyCoverage adds the coverage of the true probabilities, [N × d], at every
+// level: for each class overall and by stratum.
+func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolution) (*coverages, error) {
+	if err := s.checkTruth(truth); err != nil {
+		return nil, err
+	}
+	r := &coverages{}
+	for _, level := range levels {
+		if !(level > 0 && level < 1) {
+			return nil, fmt.Errorf("level is %v: it lies between 0 and 1", level)
+		}
+	}
+	inside, touched := make([]bool, s.n*len(levels)), make([]bool, s.n*len(levels))
+	width := make([]float64, s.n*len(levels)) // [levels × N]
+	for c := range s.d {
+		forItems(s.n, func(j int) {
+			row := truth[j*s.d : (j+1)*s.d]
+			m := newCovered(s.mixtures[j].Marginal(c), row[c], sum(row[:c])+sum(row[c+1:]), c, rule)
+			for l, level := range levels {
+				at := l*s.n + j
+				inside[at], touched[at] = m.at(level)
+				i := m.marginal.Interval(mixture.TwoSided, level)
+				if rule != nil {
+					i, _ = rule.Apply(c, mixture.TwoSided, i)
+				}
+				width[at] = i.Length()
+			}
+		})
+		for l, level := range levels {
+			at := l * s.n
+			s.tallyStrata(t, r, c, level, inside[at:at+s.n], touched[at:at+s.n], width[at:at+s.n], rule != nil)
+		}
+	}
+	return r, nil
+}
+
+// tallyStrata adds one class and level: the strata of the mean, whose sum is all
+// items, those of the width and, if the rule is on, those of the resolution.
+func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, inside, touched []bool, width []float64, rule bool) {
+	ones := make([]float64, s.n)
+	for j := range ones {
+		ones[j] = 1
+	}
+	byWidth, _ := equalMass(width, ones, len(widthStrata))
+	family := func(names []string, of func(j int) int) (items, hits, widths int) {
+		k := len(names)
+		items, hits, widths = t.column(k), t.column(k), t.column(k)
+		counts := make([]int, k)
+		for j := range s.n {
+			b := of(j)
+			counts[b]++
+			t.add(s.unit[j], items+b, 1)
+			t.add(s.unit[j], widths+b, width[j])
+			if inside[j] {
+				t.add(s.unit[j], hits+b, 1)
+			}
+		}
+		for b, name := range names {
+			c := &Coverage{Class: s.names[class], Level: level, Stratum: name, Items: counts[b]}
+			t.ratio(&c.Empirical, &c.SE, hits+b, items+b)
+			t.ratio(&c.Width, nil, widths+b, items+b)
+			r.strata = append(r.strata, c)
+		}
+		return items, hits, widths
+	}
+	var names []string
+	for _, m := range meanStrata {
+		names = append(names, m.name)
+	}
+	items, hits, widths := family(names, func(j int) int {
+		b := 0
+		for s.means(j)[class] >= meanStrata[b].below {
+			b++
+		}
+		return b
+	})
+	k := len(names)
+	all := &Coverage{Class: s.names[class], Level: level, Items: s.n}
+	t.estimate(&all.Empirical, &all.SE, func(x []float64) float64 {
+		return sum(x[hits:hits+k]) / sum(x[items:items+k])
+	})
+	t.estimate(&all.Width, nil, func(x []float64) float64 {
+		return sum(x[widths:widths+k]) / sum(x[items:items+k])
+	})
+	r.all = append(r.all, all)
+	family(widthStrata, func(j int) int { return byWidth[j] })
+	if rule {
+		family(resolutionStrata, func(j int) int {
+			if touched[j] {
+				return 1
+			}
+			return 0
+		})
+	}
+}
+
+// covered tells whether a true probability x, known with y = 1 − x, lies in the
+// intervals of a marginal. It compares masses, not ends: lo ≤ x is F(x) ≥ γ/2,
+// so that neither quantiles nor the rounding of 1 − x matter.
+type covered struct {
+	marginal     *mixture.Beta
+	lower, upper float64 // the masses below and above x
+	x, y         float64
+	rule         bool
+	low, high    float64 // ρ and ρ̄
+	// The masses below and above ρ and 1 − ρ̄.
+	lowBelow, lowAbove, highBelow, highAbove float64
+}
+
+func newCovered(m *mixture.Beta, x, y float64, class int, rule *Resolution) *covered {
+	c := &covered{marginal: m, x: x, y: y}
+	c.lower, c.upper = tails(m, x, y)
+	if rule != nil {
+		c.rule, c.low, c.high = true, rule.Low[class], rule.High[class]
+		c.lowBelow, c.lowAbove = tails(m, c.low, 1-c.low)
+		c.highBelow, c.highAbove = tails(m, 1-c.high, c.high)
+	}
+	return c
+}
+
+// tails returns the masses below and above x = 1 − y.
+func tails(m *mixture.Beta, x, y float64) (lower, upper float64) {
+	if x <= y {
+		return m.CDF(x), m.Survival(x)
+	}
+	m = m.Reflect()
+	return m.Survival(y), m.CDF(y)
+}
+
+// at reports whether x lies in the two-sided interval of the level, with the
+// rule of [Resolution.Apply], and whether the rule touched it.
+func (c *covered) at(level float64) (inside, touched bool) {
+	tail := (1 - level) / 2
+	above, below := c.lower >= tail, c.upper >= tail // x ≥ lo, x ≤ hi
+	if !c.rule {
+		return above && below, false
+	}
+	loIsZero := c.lowBelow > tail  // lo < ρ
+	hiIsOne := c.highAbove > tail  // hi > 1 − ρ̄
+	hiIsLow := c.lowAbove < tail   // hi < ρ
+	loIsHigh := c.highBelow < tail // lo > 1 − ρ̄
+	above = above || loIsZero || loIsHigh && c.y <= c.high
+	below = below || hiIsOne || hiIsLow && c.x <= c.low
+	return above && below, loIsZero || hiIsOne || hiIsLow || loIsHigh
+}
+
+// checkTruth returns an error unless truth holds N rows of d probabilities.
+func (s *sample) checkTruth(truth []float64) error {
+	if len(truth) != s.n*s.d {
+		return fmt.Errorf("%d true probabilities for %d items of %d classes", len(truth), s.n, s.d)
+	}
+	for j := range s.n {
+		row := truth[j*s.d : (j+1)*s.d]
+		for i, p := range row {
+			if !(p >= 0 && p <= 1) {
+				return fmt.Errorf("true probability of item %d, class %s is %v: it lies between 0 and 1", j, s.names[i], p)
+			}
+		}
+		if t := sum(row); math.Abs(t-1) > 1e-6 {
+			return fmt.Errorf("true probabilities of item %d sum to %v", j, t)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+// Package evaluate measures predictions, each a [mixture.Dirichlet] of an
+// item's class probabilities, against the votes on items held out.
+//
+//   - [Evaluate] computes everything there is to say about a set of predictions
+//     and returns a [Result], every number with a standard error.
+//   - [References], fitted to the training votes, are the simple predictions that
+//     a model has to beat; [ComparePaired] tells whether it does.
+//   - [Resolution] is how small a probability the training votes could tell from
+//     zero; it widens intervals that claim more.
+//   - [Check] looks at votes alone, before any training: agreement between raters,
+//     raters who differ, and whether the votes can support intervals at all.
+//
+// The true probabilities of an item are never seen, except in simulations, and
+// votes tell only so much about them: m votes an item identify the moments of
+// their distribution up to order m. The joint likelihood of an item's votes
+// ([JointLosses]) is the score that notices the spread of a prediction as well
+// as its mean.
+//
+// # Caveats
+//
+// Standard errors are bootstrap errors over items (or groups of items), with the
+// fitted model held fixed. What cannot be computed is NaN (null in JSON), and
+// [Result.Warnings] says why. Votes on an item are taken to be exchangeable; if
+// some raters differ systematically, intervals come out too narrow.
+//
+// Everything is deterministic: the same input and seed give the same result on
+// any number of cores.
+package evaluate

@@ -1,0 +1,219 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+
+	"credence/internal/par"
+	"credence/internal/special"
+)
+
+// Shapes: n items, f features, d classes.
+
+// Features is a matrix [Len × Columns] in row-major order, one row an item,
+// standardised: every column about mean 0 and variance 1 on the training part.
+type Features struct {
+	Columns int
+	Values  []float32
+}
+
+// Len returns the number of rows.
+func (x Features) Len() int {
+	if x.Columns <= 0 {
+		return 0
+	}
+	return len(x.Values) / x.Columns
+}
+
+// Row returns row j, a slice of Values.
+func (x Features) Row(j int) []float32 { return x.Values[j*x.Columns : (j+1)*x.Columns] }
+
+func (x Features) check(items int) error {
+	if x.Columns < 1 || len(x.Values) != items*x.Columns {
+		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.Values), x.Columns, items)
+	}
+	for k, v := range x.Values {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("feature %d of item %d is %v: features are finite", k%x.Columns, k/x.Columns, v)
+		}
+	}
+	return nil
+}
+
+// Logistic is multinomial logistic regression, the reference that a network
+// with features has to beat. Its probabilities are
+//
+//	p_c(x) ∝ exp(b_c + Σ_k W_ck x_k).
+//
+// It scores votes as independent ([Logistic.Losses]) or, with the concentration
+// c, as drawn from Dirichlet(c·p) item by item ([Logistic.DirichletLosses]).
+type Logistic struct {
+	Classes int       `json:"classes"`
+	Columns int       `json:"columns"`
+	Weights []float32 `json:"weights"` // [Classes × Columns]
+	Bias    []float64 `json:"bias"`
+	// Penalty is λ of ½λ‖W‖², relative to the number of votes.
+	Penalty float64 `json:"penalty"`
+	// Concentration is c; 0 if no item had two votes, in which case there is no
+	// telling and both losses are the same.
+	Concentration float64 `json:"concentration"`
+}
+
+// Probabilities appends the class probabilities of row j to dst.
+func (l *Logistic) Probabilities(dst []float64, row []float32) []float64 {
+	from := len(dst)
+	for c := range l.Classes {
+		w := l.Weights[c*l.Columns : (c+1)*l.Columns]
+		z := l.Bias[c]
+		for k, x := range row {
+			z += float64(w[k]) * float64(x)
+		}
+		dst = append(dst, z)
+	}
+	softmax(dst[from:])
+	return dst
+}
+
+// Losses returns −Σ_i S_i ln p_i(x_j) for every item.
+func (l *Logistic) Losses(x Features, votes Votes) ([]float64, error) {
+	return l.losses(x, votes, independentLoss)
+}
+
+// DirichletLosses returns −ln B(cp(x_j) + S)/B(cp(x_j)) for every item.
+func (l *Logistic) DirichletLosses(x Features, votes Votes) ([]float64, error) {
+	return l.losses(x, votes, func(p, s []float64) float64 { return concentratedLoss(l.Concentration, p, s) })
+}
+
+func (l *Logistic) losses(x Features, votes Votes, loss func(p, s []float64) float64) ([]float64, error) {
+	if err := votes.check(); err != nil {
+		return nil, err
+	}
+	if err := x.check(votes.Len()); err != nil {
+		return nil, err
+	}
+	if len(l.Weights) != l.Classes*l.Columns || len(l.Bias) != l.Classes {
+		return nil, fmt.Errorf("a logistic regression of %d classes and %d columns with %d weights and %d biases",
+			l.Classes, l.Columns, len(l.Weights), len(l.Bias))
+	}
+	if x.Columns != l.Columns || votes.Classes != l.Classes {
+		return nil, fmt.Errorf("%d features and %d classes for a logistic regression of %d and %d",
+			x.Columns, votes.Classes, l.Columns, l.Classes)
+	}
+	losses := make([]float64, votes.Len())
+	forItems(len(losses), func(j int) {
+		losses[j] = loss(l.Probabilities(nil, x.Row(j)), votes.Item(j))
+	})
+	return losses, nil
+}
+
+// concentratedLoss is the loss of votes s under Dirichlet(c·p), or of
+// independent votes under p if c is 0.
+func concentratedLoss(c float64, p, s []float64) float64 {
+	if c == 0 {
+		return independentLoss(p, s)
+	}
+	l := special.LogRising(c, sum(s))
+	for i, n := range s {
+		if n > 0 {
+			l -= special.LogRising(max(c*p[i], 1e-300), n)
+		}
+	}
+	return l
+}
+
+// softmax replaces z by exp(z)/Σ exp(z). No probability is smaller than 1e-300.
+func softmax(z []float64) {
+	top := z[argmax(z)]
+	total := 0.0
+	for i := range z {
+		z[i] = math.Exp(z[i] - top)
+		total += z[i]
+	}
+	for i := range z {
+		z[i] = max(z[i]/total, 1e-300)
+	}
+}
+
+// logisticPieces is into how many pieces the items of a fit are split; the
+// gradients of the pieces are added in order.
+const logisticPieces = 16
+
+// A fit is taken to a relative loss of pathTolerance while the penalty is
+// chosen, and of fitTolerance at the end.
+const (
+	pathTolerance = 1e-5
+	fitTolerance  = 1e-7
+)
+
+// fitLogistic minimises, from the start theta = (W, b) of length d·f + d,
+//
+//	Σ_{j ∈ rows} −Σ_i S_ji ln p_i(x_j) + ½ λ ‖W‖²,
+//
+// whose gradient with respect to the logits of item j is m_j p − S_j.
+func fitLogistic(theta []float64, x Features, votes Votes, rows []int, lambda, tolerance float64) {
+	d, f := votes.Classes, x.Columns
+	grads := make([][]float64, logisticPieces)
+	losses := make([]float64, logisticPieces)
+	for p := range grads {
+		grads[p] = make([]float64, len(theta))
+	}
+	minimise(func(theta, grad []float64) float64 {
+		par.For(logisticPieces, func(piece int) {
+			from, to := piece*len(rows)/logisticPieces, (piece+1)*len(rows)/logisticPieces
+			losses[piece] = logisticGradient(grads[piece], theta, x, votes, rows[from:to])
+		})
+		clear(grad)
+		loss := 0.0
+		for p, g := range grads {
+			axpy(1, g, grad)
+			loss += losses[p]
+		}
+		w := theta[:d*f]
+		axpy(lambda, w, grad)
+		return loss + lambda/2*dot(w, w)
+	}, theta, tolerance, 300)
+}
+
+// logisticGradient sets grad to the gradient over the rows, less the penalty,
+// and returns the loss.
+func logisticGradient(grad, theta []float64, x Features, votes Votes, rows []int) float64 {
+	d, f := votes.Classes, x.Columns
+	clear(grad)
+	loss := 0.0
+	p, row := make([]float64, d), make([]float64, f)
+	for _, j := range rows {
+		s := votes.Item(j)
+		m := sum(s)
+		if m == 0 {
+			continue
+		}
+		for k, v := range x.Row(j) {
+			row[k] = float64(v)
+		}
+		for c := range p {
+			p[c] = theta[d*f+c] + dot(theta[c*f:(c+1)*f], row)
+		}
+		softmax(p)
+		loss += independentLoss(p, s)
+		for c := range p {
+			r := m*p[c] - s[c]
+			grad[d*f+c] += r
+			axpy(r, row, grad[c*f:(c+1)*f])
+		}
+	}
+	return loss
+}
+
+// predictLogistic sets p to the probabilities of a row, theta = (W, b).
+func predictLogistic(p, theta []float64, row []float32) {
+	d, f := len(p), len(row)
+	for c := range p {
+		w := theta[c*f : (c+1)*f]
+		z := theta[d*f+c]
+		for k, v := range row {
+			z += w[k] * float64(v)
+		}
+		p[c] = z
+	}
+	softmax(p)
+}

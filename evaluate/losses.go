@@ -1,0 +1,103 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+
+	"credence/internal/par"
+	"credence/mixture"
+)
+
+// JointLosses returns, for every item, minus the log-probability of its votes
+// together, in the order given, under its mixture (no multinomial coefficient):
+//
+//	−ln Σ_k w_k B(α_k + S)/B(α_k).
+//
+// Their sum over the number of votes is the joint NLL a vote.
+func JointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
+	if err := checkMixtures(mixtures, votes); err != nil {
+		return nil, err
+	}
+	losses := make([]float64, len(mixtures))
+	errs := make([]error, len(mixtures))
+	forItems(len(mixtures), func(j int) {
+		l, err := mixtures[j].LogVotes(votes.Item(j))
+		losses[j], errs[j] = -l, err
+	})
+	for j, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", j, err)
+		}
+	}
+	return losses, nil
+}
+
+// MarginalLosses returns, for every item, the loss of its votes taken one by
+// one under the mean probabilities ([N × d], row-major): −Σ_i S_i ln μ_i.
+func MarginalLosses(means []float64, votes Votes) []float64 {
+	losses := make([]float64, votes.Len())
+	for j := range losses {
+		losses[j] = independentLoss(means[j*votes.Classes:(j+1)*votes.Classes], votes.Item(j))
+	}
+	return losses
+}
+
+// FloorLosses returns, for every item, the loss under its own vote shares,
+// −Σ_i S_i ln(S_i/m): no prediction that treats votes as independent can score
+// better, and with few votes none can come near.
+func FloorLosses(votes Votes) []float64 {
+	losses := make([]float64, votes.Len())
+	p := make([]float64, votes.Classes)
+	for j := range losses {
+		s := votes.Item(j)
+		m := sum(s)
+		for i := range p {
+			p[i] = s[i] / m
+		}
+		losses[j] = independentLoss(p, s)
+	}
+	return losses
+}
+
+// independentLoss returns −Σ s_i ln p_i; classes without votes add nothing.
+func independentLoss(p, s []float64) float64 {
+	l := 0.0
+	for i, c := range s {
+		if c > 0 {
+			l -= c * math.Log(p[i])
+		}
+	}
+	return l
+}
+
+// itemsPerPiece is how many items one goroutine takes at a time.
+const itemsPerPiece = 64
+
+// forItems calls body once for each of n items, on all cores.
+func forItems(n int, body func(j int)) {
+	par.For((n+itemsPerPiece-1)/itemsPerPiece, func(p int) {
+		for j := p * itemsPerPiece; j < min(n, (p+1)*itemsPerPiece); j++ {
+			body(j)
+		}
+	})
+}
+
+// checkMixtures returns an error unless there is a mixture of the right number
+// of classes for every row of votes.
+func checkMixtures(mixtures []*mixture.Dirichlet, votes Votes) error {
+	if err := votes.check(); err != nil {
+		return err
+	}
+	if len(mixtures) != votes.Len() {
+		return fmt.Errorf("%d mixtures, but votes on %d items", len(mixtures), votes.Len())
+	}
+	for j, m := range mixtures {
+		if m == nil {
+			return fmt.Errorf("item %d has no mixture", j)
+		}
+		if m.Classes() != votes.Classes {
+			return fmt.Errorf("item %d: a mixture of %d classes, but votes on %d", j, m.Classes(), votes.Classes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package evaluate
+
+import "fmt"
+
+// Result is everything that votes on held-out items tell about predictions.
+// Losses are in nats a vote; each is beside its bootstrap standard error, over
+// items or groups with the fitted model held fixed.
+type Result struct {
+	Items      int    `json:"items"`
+	VotedItems int    `json:"voted_items"` // items with at least one vote
+	Votes      Number `json:"votes"`
+	// Units is the number of items or groups that the bootstrap draws from.
+	Units      int    `json:"bootstrap_units"`
+	Replicates int    `json:"bootstrap_replicates"`
+	Seed       uint64 `json:"seed"`
+
+	// NLL is the joint likelihood of an item's votes under its mixture, the
+	// order of votes given.
+	NLL   Number `json:"nll_per_vote"`
+	NLLSE Number `json:"nll_per_vote_se"`
+	// MarginalNLL takes votes one by one, under the mean.
+	MarginalNLL   Number `json:"marginal_nll_per_vote"`
+	MarginalNLLSE Number `json:"marginal_nll_per_vote_se"`
+	// The references, see [References]. Constant and logistic take votes as
+	// independent; those with dm compare with NLL.
+	ConstantNLL     Number `json:"constant_nll_per_vote"`
+	ConstantNLLSE   Number `json:"constant_nll_per_vote_se"`
+	ConstantDMNLL   Number `json:"constant_dm_nll_per_vote"`
+	ConstantDMNLLSE Number `json:"constant_dm_nll_per_vote_se"`
+	LogisticNLL     Number `json:"logistic_nll_per_vote"`
+	LogisticNLLSE   Number `json:"logistic_nll_per_vote_se"`
+	LogisticDMNLL   Number `json:"logistic_dm_nll_per_vote"`
+	LogisticDMNLLSE Number `json:"logistic_dm_nll_per_vote_se"`
+	// FloorNLL is that of each item's own vote shares; with few votes an item
+	// nothing can come near it.
+	FloorNLL   Number `json:"floor_nll_per_vote"`
+	FloorNLLSE Number `json:"floor_nll_per_vote_se"`
+
+	// Against the references: NLL less that of the Dirichlet-multinomial
+	// references, and MarginalNLL less that of plain logistic regression.
+	LessConstantDM *Difference `json:"nll_less_constant_dm"`
+	LessLogisticDM *Difference `json:"nll_less_logistic_dm"`
+	LessLogistic   *Difference `json:"marginal_nll_less_logistic"`
+
+	// DispersionRatio is the spread of true probabilities about the predicted
+	// mean, as pairs of votes show it, over the predicted variance.
+	DispersionRatio   Number       `json:"dispersion_ratio"`
+	DispersionRatioSE Number       `json:"dispersion_ratio_se"`
+	DispersionBins    []Dispersion `json:"dispersion_bins"` // by predicted variance
+	Agreement         Agreement    `json:"agreement"`
+	AgreementBins     []Agreement  `json:"agreement_bins"` // by predicted agreement
+
+	// Accuracy is the share of items whose predicted class is a most-voted one;
+	// a tie of t classes counts 1/t.
+	Accuracy   Number `json:"accuracy"`
+	AccuracySE Number `json:"accuracy_se"`
+	// Brier is the mean over votes of ‖p − e‖².
+	Brier   Number `json:"brier"`
+	BrierSE Number `json:"brier_se"`
+	// ECE is the expected calibration error of the predicted class over
+	// equal-mass bins, corrected for the part that chance adds; ECEPlain is not
+	// corrected.
+	ECE         Number        `json:"ece"`
+	ECESE       Number        `json:"ece_se"`
+	ECEPlain    Number        `json:"ece_plain"`
+	Reliability []Reliability `json:"reliability"` // predicted class, then each class
+
+	PITPValue Number `json:"pit_p_value"`
+	PIT       PIT    `json:"pit"`
+
+	// Level is that of the intervals in Widths and Abstention.
+	Level           float64           `json:"level"`
+	BelowResolution int               `json:"below_resolution"` // items whose interval the rule touched
+	Widths          []WidthGroup      `json:"widths"`
+	Abstention      []AbstentionPoint `json:"abstention"`
+
+	// Coverage is there if true probabilities are known.
+	Coverage       []Coverage `json:"coverage,omitempty"`
+	CoverageStrata []Coverage `json:"coverage_strata,omitempty"`
+
+	// Warnings say, in words, what to be careful about and why a number is
+	// missing.
+	Warnings []string `json:"warnings"`
+}
+
+func (r *Result) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}

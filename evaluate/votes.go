@@ -1,0 +1,91 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+)
+
+// Votes holds the votes on N items: row j of Counts, [N × Classes] in row-major
+// order, is how many votes item j received for each class. Rows of zeros are
+// items without votes.
+type Votes struct {
+	Classes int
+	Counts  []float64
+}
+
+// VotesOf copies rows of equal length into a Votes.
+func VotesOf(rows [][]float64) (Votes, error) {
+	var v Votes
+	for j, row := range rows {
+		if j == 0 {
+			v.Classes = len(row)
+		}
+		if len(row) != v.Classes {
+			return Votes{}, fmt.Errorf("item %d has counts of %d classes, item 0 of %d", j, len(row), v.Classes)
+		}
+		v.Counts = append(v.Counts, row...)
+	}
+	return v, v.check()
+}
+
+// Len returns the number of items, N.
+func (v Votes) Len() int {
+	if v.Classes <= 0 {
+		return 0
+	}
+	return len(v.Counts) / v.Classes
+}
+
+// Item returns the counts of item j, a slice of Counts.
+func (v Votes) Item(j int) []float64 {
+	return v.Counts[j*v.Classes : (j+1)*v.Classes : (j+1)*v.Classes]
+}
+
+// Total returns the number of votes on item j.
+func (v Votes) Total(j int) float64 { return sum(v.Item(j)) }
+
+// check returns an error unless v is a matrix of counts of two or more classes.
+func (v Votes) check() error {
+	if v.Classes < 2 {
+		return fmt.Errorf("votes on %d classes: there are at least two", v.Classes)
+	}
+	if len(v.Counts)%v.Classes != 0 {
+		return fmt.Errorf("%d counts are no rows of %d classes", len(v.Counts), v.Classes)
+	}
+	for k, c := range v.Counts {
+		if !(c >= 0) || math.IsInf(c, 1) {
+			return fmt.Errorf("item %d has %v votes for class %d: counts are finite and not negative",
+				k/v.Classes, c, k%v.Classes)
+		}
+	}
+	return nil
+}
+
+// whole reports whether all counts of s are whole numbers.
+func whole(s []float64) bool {
+	for _, c := range s {
+		if c != math.Floor(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func sum(s []float64) float64 {
+	t := 0.0
+	for _, x := range s {
+		t += x
+	}
+	return t
+}
+
+// argmax returns the place of the largest number, the first of equals.
+func argmax(s []float64) int {
+	best := 0
+	for i, x := range s {
+		if x > s[best] {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,111 @@
+package evaluate
+
+import (
+	"slices"
+
+	"credence/mixture"
+)
+
+// WidthGroup is the width of intervals among items whose votes agree, or do
+// not: the width of the two-sided interval of each item's predicted class.
+type WidthGroup struct {
+	// Group is "unanimous" or "mixed".
+	Group string `json:"group"`
+	// Class is the one that all votes are for, "" for all classes together.
+	Class    string `json:"class"`
+	Items    int    `json:"items"`
+	Mean     Number `json:"mean"`
+	MeanSE   Number `json:"mean_se"`
+	Median   Number `json:"median"`
+	MedianSE Number `json:"median_se"`
+}
+
+// widths returns, for every item, the width of the two-sided interval of its
+// predicted class at a level, and whether the resolution rule touched it.
+func (s *sample) widths(level float64, rule *Resolution) (width []float64, touched []bool) {
+	width, touched = make([]float64, s.n), make([]bool, s.n)
+	forItems(s.n, func(j int) {
+		i := s.mixtures[j].Marginal(s.top[j]).Interval(mixture.TwoSided, level)
+		if rule != nil {
+			i, touched[j] = rule.Apply(s.top[j], mixture.TwoSided, i)
+		}
+		width[j] = i.Length()
+	})
+	return width, touched
+}
+
+// tallyWidths adds the width by agreement of the votes, over items with two or
+// more.
+func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
+	groups := []WidthGroup{{Group: "unanimous"}, {Group: "mixed"}}
+	for _, name := range s.names {
+		groups = append(groups, WidthGroup{Group: "unanimous", Class: name})
+	}
+	members := make([][]int, len(groups))
+	for j := range s.n {
+		if s.total[j] < 2 {
+			continue
+		}
+		votes := s.votes.Item(j)
+		if most := argmax(votes); votes[most] == s.total[j] {
+			members[0] = append(members[0], j)
+			members[2+most] = append(members[2+most], j)
+		} else {
+			members[1] = append(members[1], j)
+		}
+	}
+	r.Widths = make([]WidthGroup, len(groups))
+	for g := range groups {
+		w := &r.Widths[g]
+		*w = groups[g]
+		w.Items = len(members[g])
+		w.Median, w.MedianSE = s.median(members[g], width, b)
+		items, total := t.column(1), t.column(1)
+		for _, j := range members[g] {
+			t.add(s.unit[j], items, 1)
+			t.add(s.unit[j], total, width[j])
+		}
+		t.ratio(&w.Mean, &w.MeanSE, total, items)
+	}
+}
+
+// median returns the median of a value over some items, and its standard error.
+func (s *sample) median(items []int, value []float64, b Bootstrap) (median, se Number) {
+	if len(items) == 0 {
+		return unknown, unknown
+	}
+	order := slices.Clone(items)
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch {
+		case value[i] < value[j]:
+			return -1
+		case value[i] > value[j]:
+			return 1
+		}
+		return 0
+	})
+	sorted := make([]float64, len(order))
+	for i, j := range order {
+		sorted[i] = value[j]
+	}
+	median, se = Number(sortedQuantile(sorted, 0.5)), unknown
+	if s.units < 2 {
+		return median, se
+	}
+	draws := make([]float64, b.replicates(s.units))
+	b.each(s.units, func(r int, times []int32) {
+		n := int32(0)
+		for _, j := range order {
+			n += times[s.unit[j]]
+		}
+		draws[r] = float64(unknown)
+		seen := int32(0)
+		for i, j := range order {
+			if seen += times[s.unit[j]]; n > 0 && 2*seen >= n {
+				draws[r] = sorted[i]
+				break
+			}
+		}
+	})
+	return median, Number(deviation(draws))
+}
