@@ -81,6 +81,8 @@ func (in Interpretation) String() string {
 		}
 	}
 	switch {
+	case in.Form == Long && len(columns) == 1:
+		fmt.Fprintf(&b, ", column %s", columns[0])
 	case in.Form == Long:
 		last := len(columns) - 1
 		fmt.Fprintf(&b, ", columns %s and %s", strings.Join(columns[:last], ", "), columns[last])

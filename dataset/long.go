@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ type longVote struct {
 
 // readLong reads one vote a row.
 func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
-	if item < 0 {
+	if item < 0 && !opts.numbered {
 		return nil, noColumn(t, "item", "--item")
 	}
 	if label < 0 {
@@ -40,7 +41,10 @@ func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
 		last          = map[[2]int32]int{} // (item, rater) → index of its vote
 	)
 	err = records(t, func(rec []cell) error {
-		id := rec[item].string()
+		id := strconv.Itoa(len(items.names))
+		if item >= 0 {
+			id = rec[item].string()
+		}
 		if id == "" {
 			return t.errorAt(item, "the item has no id")
 		}
@@ -93,7 +97,10 @@ func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
 	}
 	v := &Votes{Items: items.names, Classes: classes, Counts: make([]float32, len(items.names)*len(classes))}
 	header := t.header()
-	v.How = Interpretation{Form: Long, ItemColumn: header[item], LabelColumn: header[label]}
+	v.How = Interpretation{Form: Long, LabelColumn: header[label]}
+	if item >= 0 {
+		v.How.ItemColumn = header[item]
+	}
 	if rater >= 0 {
 		v.How.RaterColumn = header[rater]
 		v.Raters, v.Ratings = raters.names, make([]Rating, 0, len(votes))

@@ -1,6 +1,234 @@
 package dataset
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
 
-func openParquet(path string) (table, error)  { return nil, errors.New("x") }
-func openNPYTable(path string) (table, error) { return nil, errors.New("x") }
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetTable reads the plain columns of a Parquet file and its lists of
+// numbers, a few rows at a time.
+type parquetTable struct {
+	file   string
+	src    io.Closer
+	pq     *parquet.File
+	names  []string
+	leaves []parquetLeaf
+	group  int // the next row group
+	rows   parquet.Rows
+	buf    []parquet.Row
+	left   []parquet.Row // read, not yet returned
+	cells  []cell
+	at     int
+}
+
+// parquetLeaf is a column of values.
+type parquetLeaf struct {
+	list     bool
+	depth    int // definition level of a value that is there
+	typ      parquet.Type
+	scale    float64 // of a decimal; 0 otherwise
+	half     bool
+	unsigned bool
+}
+
+func openParquet(path string) (table, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, failed(path, err)
+	}
+	t, err := newParquet(path, f, info.Size())
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	t.src = f
+	return t, nil
+}
+
+// guard turns a panic of the Parquet library on a damaged file into an error.
+func guard(file string, err *error) {
+	if p := recover(); p != nil {
+		*err = malformed(file, "the Parquet file is damaged: %v", p)
+	}
+}
+
+func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err error) {
+	defer guard(file, &err)
+	pq, err := parquet.OpenFile(src, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+	if err != nil {
+		return nil, malformed(file, "this is not a Parquet file: %v", err)
+	}
+	t = &parquetTable{file: file, pq: pq, buf: make([]parquet.Row, 64)}
+	schema := pq.Schema()
+	for _, path := range schema.Columns() {
+		leaf, _ := schema.Lookup(path...)
+		name := path[0]
+		if leaf.MaxRepetitionLevel == 0 {
+			name = strings.Join(path, ".")
+		}
+		l := parquetLeaf{list: leaf.MaxRepetitionLevel == 1, depth: leaf.MaxDefinitionLevel, typ: leaf.Node.Type()}
+		if err := l.check(leaf.MaxRepetitionLevel); err != nil {
+			return nil, &ParseError{File: file, Msg: fmt.Sprintf("column %q: %v", name, err)}
+		}
+		t.names = append(t.names, name)
+		t.leaves = append(t.leaves, l)
+	}
+	t.cells = make([]cell, len(t.names))
+	return t, checkHeader(file, 0, t.names)
+}
+
+// check refuses columns that are neither values nor lists of numbers.
+func (l *parquetLeaf) check(nesting int) error {
+	kind, logical := l.typ.Kind(), l.typ.LogicalType()
+	if nesting > 1 {
+		return errors.New("lists of lists are not read")
+	}
+	if logical != nil {
+		switch v := logical.Value.(type) {
+		case *format.DecimalType:
+			if kind != parquet.Int32 && kind != parquet.Int64 {
+				return errors.New("decimals of this size are not read: write them as float64")
+			}
+			l.scale = math.Pow10(-int(v.Scale))
+		case *format.IntType:
+			l.unsigned = !v.IsSigned
+		case *format.Float16Type:
+			l.half = true
+		}
+	}
+	switch {
+	case kind == parquet.Int96, kind == parquet.FixedLenByteArray && !l.half:
+		return fmt.Errorf("values of type %v are not read", l.typ)
+	case l.list && kind == parquet.ByteArray:
+		return errors.New("lists of text are not read")
+	}
+	return nil
+}
+
+func (t *parquetTable) name() string     { return t.file }
+func (t *parquetTable) header() []string { return t.names }
+func (t *parquetTable) line() int        { return t.at }
+
+func (t *parquetTable) close() (err error) {
+	defer guard(t.file, &err)
+	if t.rows != nil {
+		err = t.rows.Close()
+	}
+	if t.src != nil {
+		err = errors.Join(err, t.src.Close())
+	}
+	return err
+}
+
+func (t *parquetTable) next() (cells []cell, err error) {
+	defer guard(t.file, &err)
+	for len(t.left) == 0 {
+		if t.rows == nil {
+			groups := t.pq.RowGroups()
+			if t.group == len(groups) {
+				return nil, io.EOF
+			}
+			t.rows = groups[t.group].Rows()
+			t.group++
+		}
+		n, err := t.rows.ReadRows(t.buf)
+		t.left = t.buf[:n]
+		if err == io.EOF || err == nil && n == 0 {
+			err = t.rows.Close()
+			t.rows = nil
+		}
+		if err != nil {
+			return nil, failed(t.file, err)
+		}
+	}
+	row := t.left[0]
+	t.left = t.left[1:]
+	t.at++
+	for i := range t.cells {
+		t.cells[i] = cell{kind: missingCell, vec: t.cells[i].vec[:0]}
+	}
+	for _, v := range row {
+		i := v.Column()
+		if i < 0 || i >= len(t.cells) {
+			return nil, malformed(t.file, "row %d: a value in column %d of %d", t.at, i, len(t.cells))
+		}
+		t.leaves[i].set(&t.cells[i], v)
+	}
+	return t.cells, nil
+}
+
+// set puts a value into a cell, or appends it to the list there.
+func (l *parquetLeaf) set(c *cell, v parquet.Value) {
+	if l.list {
+		switch {
+		case v.IsNull() && v.DefinitionLevel() < l.depth-1: // no list, or an empty one
+			return
+		case v.IsNull():
+			c.vec = append(c.vec, float32(math.NaN()))
+		default:
+			var one cell
+			l.scalar(&one, v)
+			x, _ := one.number(false)
+			c.vec = append(c.vec, float32(x))
+		}
+		c.kind = vectorCell
+		return
+	}
+	if !v.IsNull() {
+		l.scalar(c, v)
+	}
+}
+
+func (l *parquetLeaf) scalar(c *cell, v parquet.Value) {
+	c.kind = wholeCell
+	switch v.Kind() {
+	case parquet.Boolean:
+		c.kind, c.text = textCell, "false"
+		if v.Boolean() {
+			c.text = "true"
+		}
+	case parquet.Int32:
+		c.whole = int64(v.Int32())
+		if l.unsigned {
+			c.whole = int64(v.Uint32())
+		}
+	case parquet.Int64:
+		c.whole = v.Int64()
+		if l.unsigned && c.whole < 0 {
+			c.kind, c.num = numberCell, float64(v.Uint64())
+		}
+	case parquet.Float:
+		c.kind, c.num = numberCell, float64(v.Float())
+	case parquet.Double:
+		c.kind, c.num = numberCell, v.Double()
+	default:
+		c.kind, c.text = textCell, string(v.ByteArray())
+		if l.half && len(v.ByteArray()) == 2 {
+			b := v.ByteArray()
+			c.kind, c.num = numberCell, float64(half(uint16(b[0])|uint16(b[1])<<8))
+		}
+	}
+	if l.scale != 0 && c.kind == wholeCell {
+		c.kind, c.num = numberCell, float64(c.whole)*l.scale
+	}
+}
+
+func (t *parquetTable) errorAt(col int, format string, args ...any) error {
+	where := fmt.Sprintf("row %d", t.at)
+	if col >= 0 && col < len(t.names) {
+		where += ", column " + t.names[col]
+	}
+	return &ParseError{File: t.file, Msg: where + ": " + fmt.Sprintf(format, args...)}
+}

@@ -42,6 +42,8 @@ type VotesOptions struct {
 	// not have.
 	LeaveOut bool
 	TableOptions
+
+	numbered bool // the long form without an item column has one vote an item
 }
 
 // Duplicates is a treatment of two votes by one rater on one item. Whichever is

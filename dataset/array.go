@@ -1,0 +1,213 @@
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// Array is an array of numbers whose first axis counts items. Rows are read
+// where they lie, in a file or in memory; an array in a file needs no memory
+// but a buffer a reader.
+type Array struct {
+	Shape []int // [N, …]
+
+	file    string
+	src     io.ReaderAt
+	offset  int64
+	dt      dtype
+	fortran bool
+	closer  io.Closer
+	bufs    sync.Pool
+}
+
+// maxDims bounds the rank of an array.
+const maxDims = 8
+
+// newArray checks that the elements are there before anything is allocated.
+func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape []int, fortran bool) (*Array, error) {
+	need, err := arrayBytes(file, dt, shape)
+	if err != nil {
+		return nil, err
+	}
+	if need > size-offset {
+		return nil, malformed(file, "the file is cut short: %s of %v take %s bytes, but %s are there",
+			shapeString(shape), dt, thousands(int(need)), thousands(int(max(0, size-offset))))
+	}
+	return &Array{Shape: shape, file: file, src: src, offset: offset, dt: dt, fortran: fortran && len(shape) > 1}, nil
+}
+
+// arrayBytes returns the size of an array.
+func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
+	if len(shape) == 0 {
+		return 0, malformed(file, "a single number, but an array with one row an item is expected")
+	}
+	if len(shape) > maxDims {
+		return 0, malformed(file, "%d axes: at most %d are read", len(shape), maxDims)
+	}
+	need := int64(dt.size)
+	zero := false
+	for _, s := range shape {
+		if s == 0 {
+			zero = true
+			continue
+		}
+		if s < 0 || need > (1<<55)/int64(s) {
+			return 0, malformed(file, "an array of %s elements cannot be", shapeString(shape))
+		}
+		need *= int64(s)
+	}
+	if zero {
+		return 0, malformed(file, "an array of %s elements holds nothing", shapeString(shape))
+	}
+	if w := need / int64(dt.size) / int64(shape[0]); w > maxRowWidth {
+		return 0, malformed(file, "%s values an item: at most %s are read", thousands(int(w)), thousands(maxRowWidth))
+	}
+	return need, nil
+}
+
+// Len returns the number of items N.
+func (a *Array) Len() int { return a.Shape[0] }
+
+// Width returns the number of values an item.
+func (a *Array) Width() int {
+	w := 1
+	for _, s := range a.Shape[1:] {
+		w *= s
+	}
+	return w
+}
+
+// ReadRow fills dst with the values of item i, in row-major order.
+func (a *Array) ReadRow(i int, dst []float32) error {
+	if err := checkRow(a, i, dst); err != nil {
+		return err
+	}
+	n := len(dst) * a.dt.size
+	buf, ok := a.bufs.Get().(*[]byte)
+	if !ok {
+		b := make([]byte, n)
+		buf = &b
+	}
+	defer a.bufs.Put(buf)
+	if k, err := a.src.ReadAt(*buf, a.offset+int64(i)*int64(n)); k < n {
+		if err == io.EOF {
+			return malformed(a.file, "row %d is cut short", i)
+		}
+		return failed(a.file, err)
+	}
+	a.dt.decode(dst, *buf)
+	return nil
+}
+
+// Close closes the file, if there is one.
+func (a *Array) Close() error {
+	if a.closer == nil {
+		return nil
+	}
+	return a.closer.Close()
+}
+
+// rowMajor returns an array in Fortran order, in which the values of an item
+// lie far apart, as one in C order, held in memory or, above the limit, in a
+// temporary file.
+func (a *Array) rowMajor(opts *FeatureOptions) (*Array, error) {
+	if !a.fortran {
+		return a, nil
+	}
+	n, w, size := a.Len(), a.Width(), a.dt.size
+	var out io.ReadWriteCloser
+	var at io.ReaderAt
+	if total := int64(n) * int64(w) * int64(size); total <= opts.memory() {
+		m := &memoryFile{}
+		out, at = m, m
+	} else {
+		f, err := spoolFile(opts)
+		if err != nil {
+			return nil, err
+		}
+		out, at = f, f
+	}
+	// Place of element j, counted in Fortran order, in a row in C order.
+	place := make([]int, w)
+	index := make([]int, len(a.Shape)-1)
+	for j := range place {
+		p := 0
+		for k, s := range a.Shape[1:] {
+			p = p*s + index[k]
+		}
+		place[j] = p
+		for k := range index {
+			if index[k]++; index[k] < a.Shape[1+k] {
+				break
+			}
+			index[k] = 0
+		}
+	}
+	block := max(1, min(n, (4<<20)/(w*size)))
+	in, row := make([]byte, block*size), make([]byte, block*w*size)
+	for i := 0; i < n; i += block {
+		m := min(block, n-i)
+		for j := range w {
+			if k, err := a.src.ReadAt(in[:m*size], a.offset+(int64(j)*int64(n)+int64(i))*int64(size)); k < m*size {
+				out.Close()
+				return nil, failed(a.file, err)
+			}
+			for r := range m {
+				copy(row[(r*w+place[j])*size:][:size], in[r*size:])
+			}
+		}
+		if _, err := out.Write(row[:m*w*size]); err != nil {
+			out.Close()
+			return nil, failed(a.file, err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		out.Close()
+		return nil, failed(a.file, err)
+	}
+	return &Array{Shape: a.Shape, file: a.file, src: at, dt: a.dt, closer: out}, nil
+}
+
+// memoryFile is a growing file in memory.
+type memoryFile struct{ b []byte }
+
+func (m *memoryFile) Write(p []byte) (int, error) { m.b = append(m.b, p...); return len(p), nil }
+func (m *memoryFile) Read([]byte) (int, error)    { return 0, io.EOF }
+func (m *memoryFile) Close() error                { return nil }
+
+func (m *memoryFile) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off > int64(len(m.b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, m.b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// tempFile is a file without a name: it is gone when it is closed.
+type tempFile struct{ *os.File }
+
+func (t tempFile) Close() error {
+	err := t.File.Close()
+	if rm := os.Remove(t.Name()); err == nil && !os.IsNotExist(rm) {
+		err = rm
+	}
+	return err
+}
+
+// spoolFile makes a temporary file in the cache folder.
+func spoolFile(opts *FeatureOptions) (tempFile, error) {
+	dir, err := cacheDir(opts)
+	if err != nil {
+		return tempFile{}, err
+	}
+	f, err := os.CreateTemp(dir, "spool-*.tmp")
+	if err != nil {
+		return tempFile{}, fmt.Errorf("making a temporary file for features: %w", err)
+	}
+	return tempFile{f}, nil
+}

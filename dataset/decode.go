@@ -1,0 +1,83 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+)
+
+// decoder turns records of a table into raw rows.
+type decoder struct {
+	t     table
+	opts  *TableOptions
+	cols  []int
+	parts []Part
+	codes []map[string]float32 // of categorical parts
+}
+
+// newDecoder finds the columns of parts by their names.
+func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
+	d := &decoder{t: t, opts: opts, parts: parts}
+	for _, p := range parts {
+		col, err := column(t, p.Name)
+		if err != nil {
+			return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", p.Name)}
+		}
+		var codes map[string]float32
+		if p.Kind == Categorical {
+			codes = make(map[string]float32, len(p.Levels))
+			for i, l := range p.Levels {
+				codes[l] = float32(i)
+			}
+		}
+		d.cols = append(d.cols, col)
+		d.codes = append(d.codes, codes)
+	}
+	return d, nil
+}
+
+// decode fills row with the values of a record.
+func (d *decoder) decode(rec []cell, row []float32) error {
+	at := 0
+	for k, p := range d.parts {
+		c := &rec[d.cols[k]]
+		w := p.Width()
+		if err := d.value(k, c, row[at:at+w]); err != nil {
+			return err
+		}
+		at += w
+	}
+	return nil
+}
+
+func (d *decoder) value(k int, c *cell, to []float32) error {
+	p, col := &d.parts[k], d.cols[k]
+	if d.opts.missing(c, featureNA) {
+		for i := range to {
+			to[i] = float32(math.NaN())
+		}
+		return nil
+	}
+	switch p.Kind {
+	case Categorical:
+		code, ok := d.codes[k][c.string()]
+		if !ok {
+			code = UnknownLevel
+		}
+		to[0] = code
+	case Numeric:
+		x, ok := c.number(commasOf(d.t))
+		if !ok {
+			return d.t.errorAt(col, "%q is not a number", c.string())
+		}
+		if math.Abs(x) > math.MaxFloat32 {
+			return d.t.errorAt(col, "%s is too large: values lie within ±3.4e38", c.string())
+		}
+		to[0] = float32(x)
+	case Tensor:
+		if c.kind != vectorCell || len(c.vec) != len(to) {
+			return d.t.errorAt(col, "%s, but %d numbers were expected", c.string(), len(to))
+		}
+		copy(to, c.vec)
+	}
+	return nil
+}

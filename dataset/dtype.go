@@ -1,0 +1,129 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// dtype is the type of an array's elements: kind b (bool), i, u or f, and the
+// size in bytes.
+type dtype struct {
+	kind byte
+	size int
+	big  bool // most significant byte first
+}
+
+// parseDtype reads numpy's short form, such as <f4 or |u1.
+func parseDtype(s string) (dtype, error) {
+	bad := fmt.Errorf("elements of type %q: only bool, integers and float16, 32 and 64 are read", s)
+	if len(s) < 2 {
+		return dtype{}, bad
+	}
+	d := dtype{big: s[0] == '>'}
+	switch s[0] {
+	case '<', '>', '=', '|':
+		s = s[1:]
+	}
+	n, err := strconv.Atoi(s[1:])
+	if err != nil {
+		return dtype{}, bad
+	}
+	d.kind, d.size = s[0], n
+	switch s {
+	case "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8":
+		return d, nil
+	}
+	return dtype{}, bad
+}
+
+// String returns numpy's short form.
+func (d dtype) String() string {
+	order := "<"
+	if d.size == 1 {
+		order = "|"
+	} else if d.big {
+		order = ">"
+	}
+	return fmt.Sprintf("%s%c%d", order, d.kind, d.size)
+}
+
+// decode converts len(dst) elements.
+func (d dtype) decode(dst []float32, b []byte) {
+	var order binary.ByteOrder = binary.LittleEndian
+	if d.big {
+		order = binary.BigEndian
+	}
+	switch {
+	case d.kind == 'f' && d.size == 4 && !d.big:
+		for i := range dst {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+	case d.kind == 'u' && d.size == 1:
+		for i := range dst {
+			dst[i] = float32(b[i])
+		}
+	case d.kind == 'b':
+		for i := range dst {
+			dst[i] = 0
+			if b[i] != 0 {
+				dst[i] = 1
+			}
+		}
+	case d.size == 1:
+		for i := range dst {
+			dst[i] = float32(int8(b[i]))
+		}
+	case d.size == 2:
+		for i := range dst {
+			u := order.Uint16(b[2*i:])
+			switch d.kind {
+			case 'f':
+				dst[i] = half(u)
+			case 'i':
+				dst[i] = float32(int16(u))
+			default:
+				dst[i] = float32(u)
+			}
+		}
+	case d.size == 4:
+		for i := range dst {
+			u := order.Uint32(b[4*i:])
+			switch d.kind {
+			case 'f':
+				dst[i] = math.Float32frombits(u)
+			case 'i':
+				dst[i] = float32(int32(u))
+			default:
+				dst[i] = float32(u)
+			}
+		}
+	default:
+		for i := range dst {
+			u := order.Uint64(b[8*i:])
+			switch d.kind {
+			case 'f':
+				dst[i] = float32(math.Float64frombits(u))
+			case 'i':
+				dst[i] = float32(int64(u))
+			default:
+				dst[i] = float32(u)
+			}
+		}
+	}
+}
+
+// half converts an IEEE 754 binary16 number; every one is exact in float32.
+func half(u uint16) float32 {
+	sign := uint32(u>>15) << 31
+	exp, frac := uint32(u>>10)&0x1f, uint32(u)&0x3ff
+	switch {
+	case exp == 0x1f:
+		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
+	case exp == 0:
+		x := float32(frac) * (1.0 / (1 << 24))
+		return math.Float32frombits(sign | math.Float32bits(x))
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+}

@@ -1,0 +1,216 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FeatureOptions says how a file of features is read. The zero value takes
+// every column but the item's as a feature: numeric if all its values are
+// numbers, else categorical.
+type FeatureOptions struct {
+	// ItemColumn names the column of ids; "" finds it by its usual names (item,
+	// id …). Without one, rows are numbered from 0.
+	ItemColumn string
+	// GroupColumn, if set, names the column whose equal values keep items
+	// together in a split. It is not a feature.
+	GroupColumn string
+	// SplitColumn, if set, names the column that says train, validation or test.
+	SplitColumn string
+	// Features, if set, are the columns to take; Ignore are columns not to take.
+	Features, Ignore []string
+	// Numeric and Categorical fix the kind of columns. A categorical column of
+	// numbers ("race" coded 1 to 6) must be named here.
+	Numeric, Categorical []string
+	// ImageColumn, if set, names a column of paths of images, relative to the
+	// folder of the file. They become one feature of that name.
+	ImageColumn string
+	Image       ImageOptions
+	// Layout says what the axes of an array mean; see [Layout].
+	Layout Layout
+	// Array names the array of an NPZ file that holds the features; "" takes
+	// the only one.
+	Array string
+	// Schema, if set, are the features of a trained model ([Transform.Parts]):
+	// exactly these are read, and levels not among theirs are UnknownLevel.
+	Schema []Part
+	// Memory is how many bytes of features are held in memory; above it they
+	// are kept in a file in CacheDir. 0 means 2 GB.
+	Memory int64
+	// CacheDir is where that file goes; "" means credence in the user's cache
+	// folder.
+	CacheDir string
+	TableOptions
+
+	votes    []string // columns of votes in the same file
+	repeated bool     // items may come in several rows, as in the long form
+}
+
+// memory returns the limit in bytes.
+func (o *FeatureOptions) memory() int64 {
+	if o.Memory == 0 {
+		return 2 << 30
+	}
+	return o.Memory
+}
+
+// Features are the features of a file, before votes are joined to them.
+type Features struct {
+	Items    []string // [N] ids
+	Groups   []string // [N] or nil
+	Given    []string // [N] or nil: the part of a given split
+	Parts    []Part
+	Rows     Rows // [N×W]
+	Columns  []ColumnInfo
+	Warnings []error
+
+	numbered bool // ids are row numbers, not read from the file
+	closers  []io.Closer
+}
+
+// ReadFeatures reads the features in a file or folder: .csv, .tsv, .parquet,
+// .npy, .npz, IDX (.idx, or a name with "-ubyte"), or a folder of images. A
+// text file may be compressed with gzip.
+func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	var f *Features
+	switch ext := filepath.Ext(low); {
+	case info.IsDir():
+		f, err = readImageFolder(path, &opts)
+	case ext == ".npy":
+		f, err = readNPYFeatures(path, &opts)
+	case ext == ".npz":
+		f, err = readNPZFeatures(path, &opts)
+	case ext == ".idx" || strings.Contains(filepath.Base(low), "-ubyte") || strings.Contains(filepath.Base(low), ".idx3"):
+		f, err = readIDXFeatures(path, &opts)
+	default:
+		f, err = readTableFeatures(path, &opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Items) == 0 {
+		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.close())
+	}
+	return f, nil
+}
+
+func (f *Features) close() error {
+	var errs []error
+	for _, c := range f.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// checkNames refuses options that name columns the table lacks.
+func (o *FeatureOptions) checkNames(t table) error {
+	named := slices.Concat(o.Features, o.Ignore, o.Numeric, o.Categorical)
+	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.ImageColumn} {
+		if one != "" {
+			named = append(named, one)
+		}
+	}
+	for _, name := range named {
+		if _, err := column(t, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTableFeatures reads a table twice: once to learn the kinds of its
+// columns, and once for the values.
+func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
+	t, err := openTable(path, opts.TableOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if err := opts.checkNames(t); err != nil {
+		return nil, err
+	}
+	s, err := newScan(t, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := records(t, s.add); err != nil {
+		return nil, err
+	}
+	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, numbered: s.item < 0}
+	if len(f.Items) == 0 {
+		return nil, &ParseError{File: path, Msg: "there are no rows below the header"}
+	}
+	if err := s.decide(f); err != nil {
+		return nil, err
+	}
+	for _, c := range f.Columns {
+		if c.Role == Feature {
+			f.Parts = append(f.Parts, c.Part)
+		}
+	}
+	if len(f.Parts) > 0 {
+		again, err := openTable(path, opts.TableOptions)
+		if err != nil {
+			return nil, err
+		}
+		defer again.close()
+		if err := fill(f, again, s, opts); err != nil {
+			return nil, err
+		}
+	}
+	if opts.ImageColumn != "" {
+		if err := f.addImages(path, s.paths, opts); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+	}
+	if len(f.Parts) == 0 {
+		return nil, &ParseError{File: path, Msg: fmt.Sprintf("no column is a feature among [%s]", few(t.header()))}
+	}
+	return f, nil
+}
+
+// fill reads the values of f's features, into memory or into a cache.
+func fill(f *Features, t table, s *scan, opts *FeatureOptions) error {
+	dec, err := newDecoder(t, f.Parts, &opts.TableOptions)
+	if err != nil {
+		return err
+	}
+	sink, err := newSink(len(f.Items), f.Parts, t.name(), opts)
+	if err != nil {
+		return err
+	}
+	if rows := sink.ready(); rows != nil {
+		f.Rows, f.closers = rows, append(f.closers, sink)
+		return nil
+	}
+	row := make([]float32, totalWidth(f.Parts))
+	n := 0
+	err = records(t, func(rec []cell) error {
+		n++
+		if s.skip[n-1] {
+			return nil
+		}
+		if err := dec.decode(rec, row); err != nil {
+			return err
+		}
+		return sink.add(row)
+	})
+	if err == nil {
+		f.Rows, err = sink.finish()
+	}
+	if err != nil {
+		return errors.Join(err, sink.Close())
+	}
+	f.closers = append(f.closers, sink)
+	return nil
+}

@@ -1,0 +1,103 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"math"
+	"os"
+)
+
+// OpenIDX opens a file in the IDX format of MNIST, plain or compressed with
+// gzip. A plain file is read in place.
+func OpenIDX(path string) (*Array, error) {
+	return openIDX(path, &FeatureOptions{})
+}
+
+func openIDX(path string, opts *FeatureOptions) (*Array, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, failed(path, err)
+	}
+	a, err := idxArray(path, f, info.Size(), opts)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if a.closer != nil { // unpacked
+		return a, f.Close()
+	}
+	a.closer = f
+	return a, nil
+}
+
+func idxArray(file string, src io.ReaderAt, size int64, opts *FeatureOptions) (*Array, error) {
+	whole := io.NewSectionReader(src, 0, size)
+	var magic [2]byte
+	if _, err := io.ReadFull(whole, magic[:]); err != nil {
+		return nil, malformed(file, "the file is empty or cut short")
+	}
+	whole.Seek(0, io.SeekStart)
+	if bytes.Equal(magic[:], []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(bufio.NewReader(whole))
+		if err != nil {
+			return nil, failed(file, err)
+		}
+		dt, shape, _, err := readIDXHeader(file, z)
+		if err != nil {
+			return nil, err
+		}
+		return unpack(file, z, dt, shape, false, opts)
+	}
+	dt, shape, at, err := readIDXHeader(file, whole)
+	if err != nil {
+		return nil, err
+	}
+	return newArray(file, src, at, size, dt, shape, false)
+}
+
+// readIDXHeader reads two zero bytes, the type, the number of axes and their
+// lengths.
+func readIDXHeader(file string, r io.Reader) (dtype, []int, int64, error) {
+	fail := func(format string, args ...any) (dtype, []int, int64, error) {
+		return dtype{}, nil, 0, malformed(file, format, args...)
+	}
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return fail("the file is empty or cut short")
+	}
+	if head[0] != 0 || head[1] != 0 {
+		return fail("this is not an IDX file: it begins with %q", head[:])
+	}
+	types := map[byte]dtype{
+		0x08: {kind: 'u', size: 1}, 0x09: {kind: 'i', size: 1}, 0x0b: {kind: 'i', size: 2, big: true},
+		0x0c: {kind: 'i', size: 4, big: true}, 0x0d: {kind: 'f', size: 4, big: true}, 0x0e: {kind: 'f', size: 8, big: true},
+	}
+	dt, ok := types[head[2]]
+	if !ok {
+		return fail("elements of type 0x%02x are unknown", head[2])
+	}
+	if n := int(head[3]); n == 0 || n > maxDims {
+		return fail("%d axes: 1 to %d are read", n, maxDims)
+	}
+	shape := make([]int, head[3])
+	for i := range shape {
+		var b [4]byte
+		if _, err := io.ReadFull(r, b[:]); err != nil {
+			return fail("the header is cut short")
+		}
+		n := binary.BigEndian.Uint32(b[:])
+		if n > math.MaxInt32 {
+			return fail("an axis of %d elements", n)
+		}
+		shape[i] = int(n)
+	}
+	return dt, shape, int64(4 + 4*len(shape)), nil
+}

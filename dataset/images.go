@@ -1,0 +1,232 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/jpeg" // decoders by format
+	_ "image/png"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/internal/par"
+	"golang.org/x/image/draw"
+)
+
+// ImageOptions says how images become features of one shape.
+type ImageOptions struct {
+	// Height and Width are the size that images are brought to, without
+	// keeping their proportions. 0 means that of the first image.
+	Height, Width int
+	// Grey makes one channel of brightness; otherwise there are three, red,
+	// green and blue, unless the first image is grey itself.
+	Grey bool
+	// Colour makes three channels even if the first image is grey.
+	Colour bool
+}
+
+// maxPixels bounds the size of an image before it is decoded.
+const maxPixels = 1 << 28
+
+// readImageFolder takes every PNG and JPEG file below a folder as an item, in
+// alphabetical order; its id is the path within the folder.
+func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
+	if opts.GroupColumn != "" || opts.SplitColumn != "" {
+		return nil, &ParseError{File: dir, Msg: "a folder has no columns for groups or splits: list the images in a table and name its column with --image-column"}
+	}
+	f := &Features{}
+	var paths []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() || !isImage(path) {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		f.Items = append(f.Items, filepath.ToSlash(rel))
+		paths = append(paths, path)
+		return nil
+	})
+	if err != nil {
+		return nil, failed(dir, err)
+	}
+	if len(paths) == 0 {
+		return nil, &ParseError{File: dir, Msg: "no PNG or JPEG images in this folder"}
+	}
+	o := *opts
+	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
+		o.ImageColumn = opts.Schema[0].Name
+	} else {
+		o.ImageColumn = "image"
+	}
+	return f, f.readImages(dir, paths, &o)
+}
+
+func isImage(path string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// addImages reads the images that a column of a table names.
+func (f *Features) addImages(table string, paths []string, opts *FeatureOptions) error {
+	full := make([]string, len(paths))
+	for i, p := range paths {
+		if p == "" {
+			return &ParseError{File: table, Msg: fmt.Sprintf("item %q has no image in column %q", f.Items[i], opts.ImageColumn)}
+		}
+		full[i] = p
+		if !filepath.IsAbs(p) {
+			full[i] = filepath.Join(filepath.Dir(table), filepath.FromSlash(p))
+		}
+	}
+	return f.readImages(table, full, opts)
+}
+
+// readImages adds one part, named opts.ImageColumn, with the images at paths.
+func (f *Features) readImages(source string, paths []string, opts *FeatureOptions) error {
+	shape, err := imageShape(paths[0], opts)
+	if err != nil {
+		return err
+	}
+	part := Part{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
+	if err := checkParts([]Part{part}); err != nil {
+		return err
+	}
+	sink, err := newSink(len(paths), []Part{part}, source, opts)
+	if err != nil {
+		return err
+	}
+	rows := sink.ready()
+	if rows == nil {
+		if rows, err = decodeImages(paths, shape, sink); err != nil {
+			return errors.Join(err, sink.Close())
+		}
+	}
+	f.closers = append(f.closers, sink)
+	f.Parts = append(f.Parts, part)
+	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, Role: Feature, Part: part})
+	if f.Rows == nil {
+		f.Rows = rows
+	} else {
+		f.Rows = newBeside(len(paths), f.Rows, rows)
+	}
+	return nil
+}
+
+// imageShape returns [C,H,W] as the options, the schema or the first image say.
+func imageShape(first string, opts *FeatureOptions) ([]int, error) {
+	for _, p := range opts.Schema {
+		if p.Name == opts.ImageColumn && p.Kind == Tensor && len(p.Shape) == 3 {
+			return p.Shape, nil
+		}
+	}
+	file, err := os.Open(first)
+	if err != nil {
+		return nil, openError(first, err)
+	}
+	defer file.Close()
+	c, err := imageConfig(first, file)
+	if err != nil {
+		return nil, err
+	}
+	channels, h, w := 3, opts.Image.Height, opts.Image.Width
+	if opts.Image.Grey || !opts.Image.Colour && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model) {
+		channels = 1
+	}
+	if h == 0 {
+		h = c.Height
+	}
+	if w == 0 {
+		w = c.Width
+	}
+	return []int{channels, h, w}, nil
+}
+
+// imageConfig reads the size of an image and refuses what is too large.
+func imageConfig(path string, r io.Reader) (image.Config, error) {
+	c, _, err := image.DecodeConfig(r)
+	if err != nil {
+		return c, malformed(path, "this is not a PNG or JPEG image: %v", err)
+	}
+	if c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
+		return c, malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, thousands(maxPixels))
+	}
+	return c, nil
+}
+
+// decodeImages decodes on all cores, a block of images at a time.
+func decodeImages(paths []string, shape []int, to *sink) (Rows, error) {
+	const block = 64
+	w := shape[0] * shape[1] * shape[2]
+	rows := make([]float32, min(block, len(paths))*w)
+	for start := 0; start < len(paths); start += block {
+		n := min(block, len(paths)-start)
+		errs := make([]error, n)
+		par.For(n, func(i int) {
+			errs[i] = decodeImage(paths[start+i], shape, rows[i*w:(i+1)*w])
+		})
+		for i, err := range errs {
+			if err == nil {
+				err = to.add(rows[i*w : (i+1)*w])
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return to.finish()
+}
+
+func decodeImage(path string, shape []int, dst []float32) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return openError(path, err)
+	}
+	defer f.Close()
+	return decodeImageFrom(path, f, shape, dst)
+}
+
+// decodeImageFrom fills dst, of shape [C,H,W], with values from 0 to 255;
+// images of 16 bits keep their finer steps.
+func decodeImageFrom(path string, f io.ReadSeeker, shape []int, dst []float32) error {
+	if _, err := imageConfig(path, f); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return failed(path, err)
+	}
+	img, _, err := image.Decode(f)
+	if err != nil {
+		return malformed(path, "the image is damaged: %v", err)
+	}
+	h, w := shape[1], shape[2]
+	var at func(x, y int) color.Color
+	if b := img.Bounds(); b.Dx() == w && b.Dy() == h {
+		at = func(x, y int) color.Color { return img.At(b.Min.X+x, b.Min.Y+y) }
+	} else {
+		small := image.NewNRGBA64(image.Rect(0, 0, w, h))
+		draw.CatmullRom.Scale(small, small.Bounds(), img, b, draw.Src, nil)
+		at = small.At
+	}
+	n := h * w
+	for y := range h {
+		for x := range w {
+			c, p := at(x, y), y*w+x
+			if shape[0] == 1 {
+				dst[p] = float32(color.Gray16Model.Convert(c).(color.Gray16).Y) / 257
+				continue
+			}
+			r, g, b, _ := c.RGBA()
+			dst[p], dst[n+p], dst[2*n+p] = float32(r)/257, float32(g)/257, float32(b)/257
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// join puts the features of another file beside those of f: by id, or by
+// position if either has row numbers for ids.
+func (f *Features) join(g *Features, file string) error {
+	f.closers = append(f.closers, g.closers...)
+	rows := g.Rows
+	if f.numbered || g.numbered {
+		if len(f.Items) != len(g.Items) {
+			return &ParseError{File: file, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
+				number(len(g.Items), "item"), thousands(len(f.Items)))}
+		}
+		if f.numbered {
+			f.Items, f.numbered = g.Items, g.numbered
+		}
+	} else {
+		at := make(map[string]int, len(g.Items))
+		for i, id := range g.Items {
+			at[id] = i
+		}
+		order := make([]int, len(f.Items))
+		var lost []string
+		for i, id := range f.Items {
+			j, ok := at[id]
+			if !ok {
+				lost = append(lost, strconv.Quote(id))
+			}
+			order[i] = j
+		}
+		if len(lost) > 0 {
+			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s", number(len(lost), "item"), few(lost))}
+		}
+		rows = picked{g.Rows, order}
+	}
+	names := map[string]bool{}
+	for _, p := range f.Parts {
+		names[p.Name] = true
+	}
+	for _, p := range slices.Clone(g.Parts) {
+		base := p.Name
+		for k := 2; names[p.Name]; k++ {
+			p.Name = fmt.Sprintf("%s %d", base, k)
+		}
+		names[p.Name] = true
+		f.Parts = append(f.Parts, p)
+		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, Role: Feature, Part: p})
+	}
+	f.Warnings = append(f.Warnings, g.Warnings...)
+	f.Rows = newBeside(len(f.Items), f.Rows, rows)
+	return nil
+}
+
+// readTruth reads true probabilities, one column a class, joined by id.
+func (ds *Dataset) readTruth(path string, vo *VotesOptions) error {
+	t, err := openTable(path, vo.TableOptions)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	item, err := findColumn(t, vo.ItemColumn, itemNames)
+	if err != nil {
+		return err
+	}
+	d := len(ds.Classes)
+	cols := make([]int, d)
+	for c, name := range ds.Classes {
+		if cols[c], err = column(t, name); err != nil {
+			return err
+		}
+	}
+	at := make(map[string]int, len(ds.Items))
+	for i, id := range ds.Items {
+		at[id] = i
+	}
+	truth := make([]float32, len(ds.Items)*d)
+	seen := make([]bool, len(ds.Items))
+	row := 0
+	err = records(t, func(rec []cell) error {
+		id := strconv.Itoa(row)
+		row++
+		if item >= 0 {
+			id = rec[item].string()
+		}
+		i, ok := at[id]
+		if !ok {
+			return nil
+		}
+		if seen[i] {
+			return t.errorAt(item, "item %q is there already", id)
+		}
+		seen[i] = true
+		var sum float64
+		for c, col := range cols {
+			p, ok := rec[col].number(commasOf(t))
+			if !ok || !(p >= 0 && p <= 1) {
+				return t.errorAt(col, "%q is not a probability", rec[col].string())
+			}
+			truth[i*d+c] = float32(p)
+			sum += p
+		}
+		if math.Abs(sum-1) > 1e-3 {
+			return t.errorAt(-1, "the probabilities of item %q sum to %.4g, not to 1", id, sum)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(seen, false); i >= 0 {
+		return &ParseError{File: path, Msg: fmt.Sprintf("no probabilities for item %q", ds.Items[i])}
+	}
+	ds.Truth = truth
+	return nil
+}

@@ -1,0 +1,217 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// LoadOptions says where the data are and how they are read.
+type LoadOptions struct {
+	// Data are the files of features. Items are those of the first; further
+	// files are joined to it by id or, where they have none, by position.
+	Data []string
+	// Votes is the file of votes. "" means that the first of Data holds them:
+	// in VotesOptions.Columns, in the columns that carry the names of
+	// VotesOptions.Classes, or in a column with one label a row. No votes at
+	// all are fine with NoVotes.
+	Votes   string
+	NoVotes bool
+	// Truth, if set, is a file with one column a class of true probabilities.
+	Truth          string
+	FeatureOptions FeatureOptions
+	VotesOptions   VotesOptions
+}
+
+// Load reads a data set. The caller closes it.
+func Load(opts LoadOptions) (*Dataset, error) {
+	if len(opts.Data) == 0 {
+		if opts.Votes == "" {
+			return nil, errors.New("no file of features and none of votes")
+		}
+		v, err := ReadVotes(opts.Votes, opts.VotesOptions)
+		if err != nil {
+			return nil, err
+		}
+		return v.Dataset(), nil
+	}
+	var v *Votes
+	fo := opts.FeatureOptions
+	var err error
+	switch {
+	case opts.Votes != "":
+		v, err = ReadVotes(opts.Votes, opts.VotesOptions)
+	case !opts.NoVotes:
+		v, err = votesBeside(opts.Data[0], &opts.VotesOptions, &fo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := ReadFeatures(opts.Data[0], fo)
+	if err != nil {
+		return nil, err
+	}
+	fo.GroupColumn, fo.SplitColumn, fo.ItemColumn = "", "", ""
+	for _, path := range opts.Data[1:] {
+		more, err := ReadFeatures(path, fo)
+		if err == nil {
+			err = f.join(more, path)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+	}
+	ds, err := Join(f, v)
+	if err == nil && opts.Truth != "" {
+		err = ds.readTruth(opts.Truth, &opts.VotesOptions)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return ds, ds.Check()
+}
+
+// votesBeside reads votes from the file of features itself, and tells the
+// feature reader which columns they take.
+func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, error) {
+	t, err := openTable(path, vo.TableOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	opts := *vo
+	if opts.ItemColumn == "" {
+		opts.ItemColumn = fo.ItemColumn
+	}
+	item, err := findColumn(t, opts.ItemColumn, itemNames)
+	if err != nil {
+		return nil, err
+	}
+	label, err := findColumn(t, opts.LabelColumn, labelNames)
+	if err != nil {
+		return nil, err
+	}
+	header := t.header()
+	switch {
+	case opts.Columns != nil:
+		fo.votes = slices.Clone(opts.Columns)
+		if opts.TotalColumn != "" {
+			fo.votes = append(fo.votes, opts.TotalColumn)
+		} else if i := known(header, totalNames); opts.Form == Fractions && i >= 0 {
+			opts.Columns = append(slices.Clone(opts.Columns), header[i])
+			fo.votes = append(fo.votes, header[i])
+		}
+		return readVoteColumns(t, item, opts)
+	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
+		fo.votes = append(fo.votes, header[label])
+		for _, c := range []struct {
+			name  string
+			names []string
+		}{{opts.RaterColumn, raterNames}, {opts.CountColumn, countNames}} {
+			if col, err := findColumn(t, c.name, c.names); err != nil {
+				return nil, err
+			} else if col >= 0 && col != item && col != label {
+				fo.votes = append(fo.votes, header[col])
+			}
+		}
+		fo.repeated = item >= 0
+		opts.numbered = true
+		v, err := readLong(t, item, label, opts)
+		if err != nil {
+			return nil, err
+		}
+		v.How.File = path
+		return v, v.finish()
+	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
+		opts.Columns = opts.Classes
+		if opts.Form == Auto {
+			opts.Form = Counted
+		}
+		fo.votes = slices.Clone(opts.Columns)
+		return readVoteColumns(t, item, opts)
+	}
+	return nil, &ParseError{File: path, Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, or their columns with --vote-columns", few(header))}
+}
+
+// readVoteColumns reads votes in the columns of opts.
+func readVoteColumns(t table, item int, opts VotesOptions) (*Votes, error) {
+	v, err := readGrid(t, item, opts)
+	if err != nil {
+		return nil, err
+	}
+	v.How.File = t.name()
+	return v, v.finish()
+}
+
+// Join puts votes to the items of features. Items without votes stay, with
+// none; votes for items without features are left out. Both are reported. Votes
+// may be nil.
+func Join(f *Features, v *Votes) (*Dataset, error) {
+	ds := &Dataset{Items: f.Items, Groups: f.Groups, Given: f.Given, Parts: f.Parts, Rows: f.Rows,
+		Columns: f.Columns, Warnings: slices.Clone(f.Warnings), closers: f.closers}
+	if v == nil {
+		ds.Votes.count(ds)
+		return ds, nil
+	}
+	at := make(map[string]int, len(f.Items))
+	for i, id := range f.Items {
+		at[id] = i
+	}
+	d := len(v.Classes)
+	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.How
+	ds.Counts = make([]float32, len(f.Items)*d)
+	ds.Warnings = append(ds.Warnings, v.Warnings...)
+	var unknown []string
+	for i, id := range v.Items {
+		if to, ok := at[id]; ok {
+			copy(ds.Counts[to*d:(to+1)*d], v.Counts[i*d:(i+1)*d])
+		} else {
+			unknown = append(unknown, strconv.Quote(id))
+		}
+	}
+	if len(unknown) == len(v.Items) {
+		return nil, fmt.Errorf("no item of %s has features: its items are %s, those with features are %s", v.How.File, few(unknown), few(quoted(f.Items)))
+	}
+	if len(unknown) > 0 {
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), few(unknown)))
+	}
+	if v.Ratings != nil {
+		ds.Ratings = make([]Rating, 0, len(v.Ratings))
+		for _, r := range v.Ratings {
+			if to, ok := at[v.Items[r.Item]]; ok {
+				ds.Ratings = append(ds.Ratings, Rating{int32(to), r.Rater, r.Class})
+			}
+		}
+	}
+	ds.Votes.count(ds)
+	if n := ds.Votes.Unvoted; n > 0 {
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("%s without votes: nothing is learned from them", number(n, "item")))
+	}
+	for c, name := range ds.Classes {
+		if ds.classVotes(c) == 0 {
+			ds.Warnings = append(ds.Warnings, fmt.Errorf("class %q has no votes", name))
+		}
+	}
+	if ds.Votes.Votes > 0 && ds.Votes.MaxVotes <= 1 {
+		ds.Warnings = append(ds.Warnings, ErrOneVote)
+	}
+	return ds, nil
+}
+
+// classVotes returns all votes for class c.
+func (ds *Dataset) classVotes(c int) float64 {
+	var m float64
+	for i := c; i < len(ds.Counts); i += len(ds.Classes) {
+		m += float64(ds.Counts[i])
+	}
+	return m
+}
+
+func quoted(names []string) []string {
+	q := make([]string, min(len(names), 6))
+	for i := range q {
+		q[i] = strconv.Quote(names[i])
+	}
+	return append(q, names[len(q):]...)
+}

@@ -1,0 +1,266 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+const npyMagic = "\x93NUMPY"
+
+// maxNPYHeader bounds the header of an NPY file; numpy itself reads 10,000
+// bytes at most unless told to trust the file.
+const maxNPYHeader = 1 << 16
+
+// OpenNPY opens an NPY file of versions 1 to 3: bool, integers and floats of
+// either byte order. Rows are read in place.
+func OpenNPY(path string) (*Array, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, failed(path, err)
+	}
+	a, err := npyArray(path, f, 0, info.Size())
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	a.closer = f
+	return a, nil
+}
+
+// npyArray reads the header of an NPY file that lies from start to end of src.
+func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
+	h, err := readNPYHeader(file, io.NewSectionReader(src, start, end-start))
+	if err != nil {
+		return nil, err
+	}
+	return newArray(file, src, start+h.size, end, h.dt, h.shape, h.fortran)
+}
+
+// npyHeader is what stands before the elements of an NPY file.
+type npyHeader struct {
+	dt      dtype
+	fortran bool
+	shape   []int
+	size    int64 // in bytes
+}
+
+func readNPYHeader(file string, r io.Reader) (*npyHeader, error) {
+	var head [12]byte
+	if n, err := io.ReadFull(r, head[:10]); err != nil {
+		if n == 0 {
+			return nil, malformed(file, "the file is empty")
+		}
+		return nil, malformed(file, "the file is cut short: %d bytes of a header", n)
+	}
+	if string(head[:6]) != npyMagic {
+		return nil, malformed(file, "this is not an NPY file: it begins with %q", head[:6])
+	}
+	size, length := int64(10), int64(binary.LittleEndian.Uint16(head[8:]))
+	switch head[6] {
+	case 1:
+	case 2, 3:
+		if _, err := io.ReadFull(r, head[10:]); err != nil {
+			return nil, malformed(file, "the header is cut short")
+		}
+		size, length = 12, int64(binary.LittleEndian.Uint32(head[8:]))
+	default:
+		return nil, malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
+	}
+	if length > maxNPYHeader {
+		return nil, malformed(file, "a header of %s bytes: at most %s are read", thousands(int(length)), thousands(maxNPYHeader))
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, malformed(file, "the header is cut short")
+	}
+	h := &npyHeader{size: size + length}
+	if err := h.parse(string(text)); err != nil {
+		return nil, malformed(file, "header %.80q: %v", strings.TrimSpace(string(text)), err)
+	}
+	return h, nil
+}
+
+// parse reads the Python dictionary of the header:
+//
+//	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+func (h *npyHeader) parse(s string) error {
+	p := &literal{s: s}
+	var descr, order, shape bool
+	err := p.dict(func(key string) error {
+		var err error
+		switch key {
+		case "descr":
+			var text string
+			descr = true
+			if text, err = p.quoted(); err != nil {
+				return errors.New("elements are not plain numbers")
+			}
+			h.dt, err = parseDtype(text)
+		case "fortran_order":
+			order = true
+			h.fortran, err = p.boolean()
+		case "shape":
+			shape = true
+			h.shape, err = p.tuple()
+		default:
+			err = fmt.Errorf("unknown key %q", key)
+		}
+		return err
+	})
+	if err == nil && !(descr && order && shape) {
+		err = errors.New("descr, fortran_order and shape are expected")
+	}
+	return err
+}
+
+// literal reads the Python literals of an NPY header.
+type literal struct{ s string }
+
+func (p *literal) blanks() { p.s = strings.TrimLeft(p.s, " \t\n") }
+
+// skip drops blanks, then c if it comes next.
+func (p *literal) skip(c byte) bool {
+	p.blanks()
+	if p.s == "" || p.s[0] != c {
+		return false
+	}
+	p.s = p.s[1:]
+	return true
+}
+
+func (p *literal) quoted() (string, error) {
+	for _, q := range []byte(`'"`) {
+		if p.skip(q) {
+			text, rest, ok := strings.Cut(p.s, string(q))
+			if ok {
+				p.s = rest
+				return text, nil
+			}
+		}
+	}
+	return "", errors.New("a string is expected")
+}
+
+func (p *literal) dict(entry func(key string) error) error {
+	if !p.skip('{') {
+		return errors.New("a dictionary is expected")
+	}
+	for !p.skip('}') {
+		key, err := p.quoted()
+		if err != nil {
+			return err
+		}
+		if !p.skip(':') {
+			return errors.New("a colon is expected")
+		}
+		if err := entry(key); err != nil {
+			return err
+		}
+		if !p.skip(',') {
+			if p.skip('}') {
+				break
+			}
+			return errors.New("a comma or brace is expected")
+		}
+	}
+	if strings.TrimSpace(p.s) != "" {
+		return errors.New("text after the dictionary")
+	}
+	return nil
+}
+
+func (p *literal) boolean() (bool, error) {
+	p.blanks()
+	for _, v := range []string{"True", "False"} {
+		if rest, ok := strings.CutPrefix(p.s, v); ok {
+			p.s = rest
+			return v == "True", nil
+		}
+	}
+	return false, errors.New("True or False is expected")
+}
+
+func (p *literal) tuple() ([]int, error) {
+	if !p.skip('(') {
+		return nil, errors.New("a tuple is expected")
+	}
+	var shape []int
+	for !p.skip(')') {
+		p.blanks()
+		end := 0
+		for end < len(p.s) && p.s[end] >= '0' && p.s[end] <= '9' {
+			end++
+		}
+		n, err := strconv.ParseInt(p.s[:end], 10, 56)
+		if err != nil || n > math.MaxInt {
+			return nil, errors.New("the shape is not a tuple of whole numbers")
+		}
+		p.s = strings.TrimPrefix(p.s[end:], "L") // written by Python 2
+		shape = append(shape, int(n))
+		if len(shape) > maxDims {
+			return nil, fmt.Errorf("more than %d axes", maxDims)
+		}
+		if !p.skip(',') {
+			if p.skip(')') {
+				break
+			}
+			return nil, errors.New("a comma or parenthesis is expected")
+		}
+	}
+	return shape, nil
+}
+
+// npyHeaderBytes writes a header of version 1, padded to a multiple of 64.
+func npyHeaderBytes(dt dtype, shape []int) []byte {
+	dims := make([]string, len(shape))
+	for i, s := range shape {
+		dims[i] = strconv.Itoa(s)
+	}
+	tuple := strings.Join(dims, ", ")
+	if len(shape) == 1 {
+		tuple += ","
+	}
+	text := fmt.Sprintf("{'descr': '%v', 'fortran_order': False, 'shape': (%s), }", dt, tuple)
+	text += strings.Repeat(" ", (64-(10+len(text)+1)%64)%64) + "\n"
+	b := append([]byte(npyMagic), 1, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
+	return append(b, text...)
+}
+
+// WriteNPY writes an array of float32 in row-major order.
+func WriteNPY(w io.Writer, shape []int, values []float32) error {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	if n != len(values) {
+		return fmt.Errorf("an array of %s has %d values, not %d", shapeString(shape), n, len(values))
+	}
+	if _, err := w.Write(npyHeaderBytes(dtype{kind: 'f', size: 4}, shape)); err != nil {
+		return err
+	}
+	buf := make([]byte, 0, 1<<16)
+	for len(values) > 0 {
+		k := min(len(values), cap(buf)/4)
+		buf = buf[:0]
+		for _, v := range values[:k] {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+		}
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+		values = values[k:]
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// ParquetColumn is a column of a Parquet file to write.
+type ParquetColumn struct {
+	Name string
+	Kind ParquetKind
+}
+
+// ParquetKind is the type of a column to write. All may be null.
+type ParquetKind uint8
+
+const (
+	ParquetText ParquetKind = iota
+	ParquetNumber
+	ParquetWhole
+	ParquetBool
+)
+
+// ParquetWriter writes rows to a Parquet file as they come, holding one row
+// group of rowsPerGroup rows at most.
+type ParquetWriter struct {
+	columns []ParquetColumn
+	w       *parquet.GenericWriter[any]
+	row     parquet.Row
+	n       int
+}
+
+const rowsPerGroup = 1 << 16
+
+// ordered is a group whose fields keep their order; parquet.Group sorts them.
+type ordered struct {
+	parquet.Group
+	names []string
+}
+
+func (o ordered) Fields() []parquet.Field {
+	by := make(map[string]parquet.Field, len(o.names))
+	for _, f := range o.Group.Fields() {
+		by[f.Name()] = f
+	}
+	fields := make([]parquet.Field, len(o.names))
+	for i, name := range o.names {
+		fields[i] = by[name]
+	}
+	return fields
+}
+
+// NewParquetWriter begins a file with the given columns, in that order.
+func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, error) {
+	root := ordered{Group: parquet.Group{}}
+	for _, c := range columns {
+		root.names = append(root.names, c.Name)
+		var node parquet.Node
+		switch c.Kind {
+		case ParquetText:
+			node = parquet.String()
+		case ParquetNumber:
+			node = parquet.Leaf(parquet.DoubleType)
+		case ParquetWhole:
+			node = parquet.Int(64)
+		case ParquetBool:
+			node = parquet.Leaf(parquet.BooleanType)
+		}
+		root.Group[c.Name] = parquet.Compressed(parquet.Optional(node), &parquet.Snappy)
+	}
+	if err := checkHeader("a Parquet file to write", 0, root.names); err != nil {
+		return nil, err
+	}
+	return &ParquetWriter{columns: columns, w: parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", root))}, nil
+}
+
+// Write appends a row: a string, float64, int64 or bool for each column, as
+// its kind says, or nil for null.
+func (p *ParquetWriter) Write(values ...any) (err error) {
+	defer guard("a Parquet file to write", &err)
+	if len(values) != len(p.columns) {
+		return fmt.Errorf("%d values for %d columns", len(values), len(p.columns))
+	}
+	p.row = p.row[:0]
+	for i, v := range values {
+		var x parquet.Value
+		ok := true
+		switch v := v.(type) {
+		case nil:
+			p.row = append(p.row, parquet.NullValue().Level(0, 0, i))
+			continue
+		case string:
+			ok = p.columns[i].Kind == ParquetText
+			x = parquet.ByteArrayValue([]byte(strings.ToValidUTF8(v, "\ufffd")))
+		case float64:
+			ok = p.columns[i].Kind == ParquetNumber
+			x = parquet.DoubleValue(v)
+		case int64:
+			ok = p.columns[i].Kind == ParquetWhole
+			x = parquet.Int64Value(v)
+		case bool:
+			ok = p.columns[i].Kind == ParquetBool
+			x = parquet.BooleanValue(v)
+		default:
+			ok = false
+		}
+		if !ok {
+			return fmt.Errorf("column %q cannot hold %v", p.columns[i].Name, v)
+		}
+		p.row = append(p.row, x.Level(0, 1, i))
+	}
+	if _, err := p.w.WriteRows([]parquet.Row{p.row}); err != nil {
+		return err
+	}
+	if p.n++; p.n%rowsPerGroup == 0 {
+		return p.w.Flush()
+	}
+	return nil
+}
+
+// Close writes the end of the file.
+func (p *ParquetWriter) Close() (err error) {
+	defer guard("a Parquet file to write", &err)
+	return p.w.Close()
+}

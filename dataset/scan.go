@@ -1,0 +1,281 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scan is the first pass over a table of features: ids, groups and what the
+// columns hold.
+type scan struct {
+	t                         table
+	opts                      *FeatureOptions
+	item, group, split, image int // columns, or −1
+	columns                   []columnScan
+	items, groups, given      []string
+	paths                     []string     // of images
+	skip                      map[int]bool // records that repeat an item
+	records                   int
+	seen                      map[string]int // item → line
+}
+
+// columnScan is what one column holds.
+type columnScan struct {
+	use      bool // a feature, unless its values say otherwise
+	role     Role
+	fixed    bool // the kind is given
+	kind     Kind
+	missing  int
+	numbers  int
+	texts    int
+	levels   map[string]int // nil once there are too many and all are numbers
+	counting bool           // every value so far is the number of its row
+	vector   int            // length of lists
+	line     int            // of the first text
+	text     string
+}
+
+const (
+	// maxLevels bounds the levels of a categorical column.
+	maxLevels = 100_000
+	// manyLevels is where a column of numbers stops being counted level by level.
+	manyLevels = 1000
+	// fewLevels is how many values a column of numbers and texts may have and
+	// still be taken as categorical without asking.
+	fewLevels = 20
+)
+
+func newScan(t table, opts *FeatureOptions) (*scan, error) {
+	s := &scan{t: t, opts: opts, group: -1, split: -1, image: -1, columns: make([]columnScan, len(t.header())),
+		skip: map[int]bool{}, seen: map[string]int{}}
+	var err error
+	if s.item, err = findColumn(t, opts.ItemColumn, itemNames); err != nil {
+		return nil, err
+	}
+	for i, name := range t.header() {
+		c := &s.columns[i]
+		c.counting = true
+		c.role = Ignored
+		switch {
+		case i == s.item:
+			c.role = Item
+		case name == opts.ImageColumn:
+			s.image = i
+			c.role = Feature
+		case name == opts.GroupColumn:
+			s.group, c.role = i, Group
+		case name == opts.SplitColumn:
+			s.split, c.role = i, SplitPart
+		case slices.Contains(opts.votes, name):
+			c.role = Vote
+		case slices.Contains(opts.Ignore, name):
+		case opts.Features != nil && !slices.Contains(opts.Features, name):
+		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
+		default:
+			c.use, c.role = true, Feature
+		}
+		if slices.Contains(opts.Numeric, name) {
+			c.fixed, c.kind = true, Numeric
+		}
+		if slices.Contains(opts.Categorical, name) {
+			c.fixed, c.kind = true, Categorical
+		}
+		c.levels = map[string]int{}
+	}
+	return s, nil
+}
+
+// add takes a record into account.
+func (s *scan) add(rec []cell) error {
+	at := s.records
+	s.records++
+	id := strconv.Itoa(len(s.items))
+	if s.item >= 0 {
+		id = strings.Clone(rec[s.item].string())
+		if id == "" {
+			return s.t.errorAt(s.item, "the item has no id")
+		}
+		if line, ok := s.seen[id]; ok {
+			if s.opts.repeated {
+				s.skip[at] = true
+				return nil
+			}
+			return s.t.errorAt(s.item, "item %q is there already, on line %d", id, line)
+		}
+		s.seen[id] = s.t.line()
+	}
+	s.items = append(s.items, id)
+	if s.group >= 0 {
+		g := strings.Clone(rec[s.group].string())
+		if g == "" {
+			return s.t.errorAt(s.group, "the group is missing")
+		}
+		s.groups = append(s.groups, g)
+	}
+	if s.split >= 0 {
+		s.given = append(s.given, strings.Clone(rec[s.split].string()))
+	}
+	if s.image >= 0 {
+		s.paths = append(s.paths, strings.Clone(rec[s.image].string()))
+	}
+	if s.opts.Schema != nil {
+		return nil
+	}
+	for i := range s.columns {
+		if c := &s.columns[i]; c.use {
+			if err := s.see(i, c, &rec[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// see takes one cell of a feature into account.
+func (s *scan) see(i int, c *columnScan, x *cell) error {
+	if s.opts.missing(x, featureNA) {
+		c.missing++
+		c.counting = false
+		return nil
+	}
+	if x.kind == vectorCell {
+		if c.vector != 0 && c.vector != len(x.vec) || len(x.vec) == 0 {
+			return s.t.errorAt(i, "a list of %d numbers, but the first has %d", len(x.vec), c.vector)
+		}
+		c.vector = len(x.vec)
+		return nil
+	}
+	v, ok := x.number(commasOf(s.t))
+	if ok {
+		c.numbers++
+		row := float64(len(s.items))
+		c.counting = c.counting && (v == row || v == row-1)
+	} else {
+		c.counting = false
+		if c.texts == 0 {
+			c.line, c.text = s.t.line(), strings.Clone(x.string())
+		}
+		c.texts++
+		if c.fixed && c.kind == Numeric {
+			return s.t.errorAt(i, "%q is not a number", x.string())
+		}
+	}
+	if c.levels == nil {
+		if !ok {
+			return s.notNumber(i, c)
+		}
+		return nil
+	}
+	if c.fixed && c.kind == Numeric {
+		c.levels = nil
+		return nil
+	}
+	text := x.string()
+	n := c.levels[text]
+	if n == 0 {
+		text = strings.Clone(text)
+	}
+	c.levels[text] = n + 1
+	if len(c.levels) > manyLevels && c.texts == 0 && !c.fixed {
+		c.levels = nil
+	}
+	if len(c.levels) > maxLevels {
+		return s.t.errorAt(i, "more than %s different texts in one column: leave it out with --ignore", thousands(maxLevels))
+	}
+	return nil
+}
+
+func commasOf(t table) bool {
+	c, ok := t.(*csvTable)
+	return ok && c.commas
+}
+
+// notNumber refuses a column of numbers with a few texts among them.
+func (s *scan) notNumber(i int, c *columnScan) error {
+	name := s.t.header()[i]
+	return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: name,
+		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, or read the column as text with --categorical %s", c.text, name)}
+}
+
+// decide gives every column its role and kind.
+func (s *scan) decide(f *Features) error {
+	header := s.t.header()
+	for i, name := range header {
+		c := &s.columns[i]
+		info := ColumnInfo{Name: name, Role: c.role, Missing: c.missing}
+		if c.use && s.opts.Schema == nil {
+			if err := s.kind(i, c, &info, f); err != nil {
+				return err
+			}
+		}
+		if c.use && s.opts.Schema != nil {
+			at := slices.IndexFunc(s.opts.Schema, func(p Part) bool { return p.Name == name })
+			info.Part = s.opts.Schema[at]
+		}
+		if i != s.image {
+			f.Columns = append(f.Columns, info)
+		}
+	}
+	for _, p := range s.opts.Schema {
+		if !slices.Contains(header, p.Name) {
+			return &ParseError{File: s.t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", p.Name)}
+		}
+	}
+	return nil
+}
+
+// kind finds the kind of a feature, or a reason to leave it out.
+func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
+	n := c.numbers + c.texts
+	leave := func(format string, args ...any) {
+		info.Role, info.Reason = Ignored, fmt.Sprintf(format, args...)
+		f.Warnings = append(f.Warnings, fmt.Errorf("column %q is left out: %s", info.Name, info.Reason))
+	}
+	info.Part = Part{Name: info.Name}
+	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
+	switch {
+	case c.vector > 0 && n > 0:
+		return s.t.errorAt(i, "lists of numbers and single values in one column")
+	case c.vector > 0:
+		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
+	case c.missing == len(s.items):
+		leave("it has no values")
+	case i == 0 && unnamed && c.counting && !c.fixed:
+		leave("it holds row numbers")
+	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
+		info.Part.Kind = Numeric
+	case c.fixed:
+		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
+	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
+		return s.notNumber(i, c)
+	case n >= fewLevels && len(c.levels)*2 > n:
+		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), info.Name)
+	default:
+		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
+	}
+	return nil
+}
+
+// sortedLevels orders levels by value if all are numbers, else alphabetically.
+func sortedLevels(levels map[string]int) []string {
+	names := slices.Sorted(maps.Keys(levels))
+	if values, numeric := numbersOf(names); numeric {
+		at := make(map[string]float64, len(names))
+		for i, name := range names {
+			at[name] = values[i]
+		}
+		slices.SortStableFunc(names, func(a, b string) int {
+			switch {
+			case at[a] < at[b]:
+				return -1
+			case at[a] > at[b]:
+				return 1
+			}
+			return 0
+		})
+	}
+	return names
+}
