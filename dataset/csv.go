@@ -130,20 +130,24 @@ func (t *csvTable) next() ([]cell, error) {
 		return nil, t.parseError(err)
 	}
 	t.at, _ = t.r.FieldPos(0)
-	if len(rec) != len(t.names) {
-		return nil, &ParseError{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1,
-			Msg: fmt.Sprintf("%s, but the header has %d", number(len(rec), "field"), len(t.names)), Err: errRagged}
-	}
-	for i, s := range rec {
+	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
 			return nil, t.errorAt(i, "the text is not UTF-8")
 		}
 		t.cells[i] = cell{text: s}
 	}
+	if len(rec) != len(t.names) {
+		for i := len(rec); i < len(t.cells); i++ {
+			t.cells[i] = cell{kind: missingCell}
+		}
+		return t.cells, &ParseError{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1,
+			Msg: fmt.Sprintf("%s, but the header has %d", number(len(rec), "field"), len(t.names)), Err: errRagged}
+	}
 	return t.cells, nil
 }
 
-// errRagged marks a record of the wrong length, after which reading can go on.
+// errRagged marks a record of the wrong length, which next returns as far as it
+// goes; reading can go on.
 var errRagged = errors.New("wrong number of fields")
 
 func (t *csvTable) parseError(err error) error {

@@ -48,6 +48,7 @@ type FeatureOptions struct {
 	TableOptions
 
 	votes    []string // columns of votes in the same file
+	lazy     bool     // images are decoded when they are read
 	repeated bool     // items may come in several rows, as in the long form
 }
 

@@ -100,17 +100,19 @@ func (f *Features) readImages(source string, paths []string, opts *FeatureOption
 	if err := checkParts([]Part{part}); err != nil {
 		return err
 	}
-	sink, err := newSink(len(paths), []Part{part}, source, opts)
-	if err != nil {
-		return err
-	}
-	rows := sink.ready()
-	if rows == nil {
-		if rows, err = decodeImages(paths, shape, sink); err != nil {
-			return errors.Join(err, sink.Close())
+	var rows Rows = imageRows{paths, shape}
+	if !opts.lazy {
+		sink, err := newSink(len(paths), []Part{part}, source, opts)
+		if err != nil {
+			return err
 		}
+		if rows = sink.ready(); rows == nil {
+			if rows, err = decodeImages(paths, shape, sink); err != nil {
+				return errors.Join(err, sink.Close())
+			}
+		}
+		f.closers = append(f.closers, sink)
 	}
-	f.closers = append(f.closers, sink)
 	f.Parts = append(f.Parts, part)
 	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, Role: Feature, Part: part})
 	if f.Rows == nil {
@@ -160,6 +162,22 @@ func imageConfig(path string, r io.Reader) (image.Config, error) {
 		return c, malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, thousands(maxPixels))
 	}
 	return c, nil
+}
+
+// imageRows decodes an image whenever its row is read.
+type imageRows struct {
+	paths []string
+	shape []int
+}
+
+func (r imageRows) Len() int   { return len(r.paths) }
+func (r imageRows) Width() int { return r.shape[0] * r.shape[1] * r.shape[2] }
+
+func (r imageRows) ReadRow(i int, dst []float32) error {
+	if err := checkRow(r, i, dst); err != nil {
+		return err
+	}
+	return decodeImage(r.paths[i], r.shape, dst)
 }
 
 // decodeImages decodes on all cores, a block of images at a time.

@@ -1,0 +1,215 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"credence/internal/rng"
+)
+
+// Split divides the items of a data set; the lists hold indices of items, in
+// ascending order.
+type Split struct {
+	Train, Validation, Test []int
+}
+
+// SplitOptions says how items are divided.
+type SplitOptions struct {
+	// Validation is the share held out from training to stop it in time; 0
+	// means 0.2, negative none.
+	Validation float64
+	// Test is the share kept apart for evaluation; 0 means none.
+	Test float64
+	Seed uint64
+}
+
+// NewSplit divides the items of ds. A split given in the data is followed.
+// Otherwise items are drawn at random, whole groups at a time where there are
+// groups, so that the parts are alike in their majority classes and in how many
+// votes their items have.
+func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
+	if ds.Given != nil {
+		return givenSplit(ds)
+	}
+	if opts.Validation == 0 {
+		opts.Validation = 0.2
+	}
+	v, t := max(0, opts.Validation), opts.Test
+	if !(t >= 0 && v+t < 1) {
+		return nil, fmt.Errorf("shares of %v for validation and %v for the test leave nothing to train on", v, t)
+	}
+	all := make([]int, ds.Len())
+	for i := range all {
+		all[i] = i
+	}
+	parts := deal(ds, all, []float64{1 - v - t, v, t}, opts.Seed, "split")
+	s := &Split{parts[0], parts[1], parts[2]}
+	switch {
+	case len(s.Train) == 0, v > 0 && len(s.Validation) == 0, t > 0 && len(s.Test) == 0:
+		return nil, fmt.Errorf("%s in %s: too few to divide", number(ds.Len(), "item"), number(len(groupsOf(ds, all)), "group"))
+	}
+	return s, nil
+}
+
+// Folds divides the given items of ds into k folds of nearly equal size, drawn
+// as in NewSplit.
+func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
+	if k < 2 {
+		return nil, fmt.Errorf("%d folds: there must be two", k)
+	}
+	shares := make([]float64, k)
+	for i := range shares {
+		shares[i] = 1 / float64(k)
+	}
+	folds := deal(ds, rows, shares, seed, "folds")
+	for _, f := range folds {
+		if len(f) == 0 {
+			return nil, fmt.Errorf("%s in %s: too few for %d folds", number(len(rows), "item"), number(len(groupsOf(ds, rows)), "group"), k)
+		}
+	}
+	return folds, nil
+}
+
+// unit is what a split never parts: an item or a group.
+type unit struct {
+	items   []int
+	stratum int
+}
+
+// groupsOf returns the units of the given items, in order of first appearance.
+func groupsOf(ds *Dataset, rows []int) []unit {
+	var units []unit
+	at := map[string]int{}
+	for _, i := range rows {
+		if ds.Groups == nil {
+			units = append(units, unit{items: []int{i}})
+			continue
+		}
+		g, ok := at[ds.Groups[i]]
+		if !ok {
+			g = len(units)
+			at[ds.Groups[i]] = g
+			units = append(units, unit{})
+		}
+		units[g].items = append(units[g].items, i)
+	}
+	d := len(ds.Classes)
+	for g := range units {
+		u := &units[g]
+		sums, total := make([]float64, d), 0.0
+		for _, i := range u.items {
+			for c, s := range ds.CountsOf(i) {
+				sums[c] += float64(s)
+				total += float64(s)
+			}
+		}
+		if total > 0 {
+			top := slices.Index(sums, slices.Max(sums))
+			// Votes an item, in steps of a factor of two.
+			step := int(math.Ceil(math.Log2(max(1, total/float64(len(u.items))))))
+			u.stratum = 1 + top*64 + min(step, 63)
+		}
+	}
+	return units
+}
+
+// deal hands the units of the given items out to parts with the given shares.
+// Units go stratum by stratum, shuffled within, each to the part that is
+// furthest below its share of the items dealt so far.
+func deal(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
+	units := groupsOf(ds, rows)
+	r := rand.New(rng.New(seed, purpose))
+	r.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
+	slices.SortStableFunc(units, func(a, b unit) int { return a.stratum - b.stratum })
+	parts := make([][]int, len(shares))
+	dealt := 0
+	for _, u := range units {
+		dealt += len(u.items)
+		best, most := 0, math.Inf(-1)
+		for p, share := range shares {
+			if lack := share*float64(dealt) - float64(len(parts[p])); share > 0 && lack > most {
+				best, most = p, lack
+			}
+		}
+		parts[best] = append(parts[best], u.items...)
+	}
+	for _, p := range parts {
+		slices.Sort(p)
+	}
+	return parts
+}
+
+// givenSplit follows the column that says train, validation or test.
+func givenSplit(ds *Dataset) (*Split, error) {
+	s := &Split{}
+	for i, g := range ds.Given {
+		switch strings.ToLower(g) {
+		case "train", "training":
+			s.Train = append(s.Train, i)
+		case "validation", "valid", "val", "dev":
+			s.Validation = append(s.Validation, i)
+		case "test", "testing":
+			s.Test = append(s.Test, i)
+		case "":
+			// The item is in no part.
+		default:
+			return nil, fmt.Errorf("item %q: split %q is not one of [train validation test]", ds.Items[i], g)
+		}
+	}
+	if len(s.Train) == 0 {
+		return nil, errors.New("the given split has no item to train on")
+	}
+	if ds.Groups != nil {
+		of := map[string]string{}
+		for i, g := range ds.Groups {
+			part := strings.ToLower(ds.Given[i])
+			if was, ok := of[g]; ok && was != part && part != "" {
+				return nil, fmt.Errorf("group %q is in two parts of the given split, %s and %s", g, was, part)
+			}
+			if part != "" {
+				of[g] = part
+			}
+		}
+	}
+	return s, nil
+}
+
+// Check warns of what the parts of a split cannot tell: classes that training
+// does not see, and parts with few votes.
+func (s *Split) Check(ds *Dataset) []error {
+	var warnings []error
+	seen := make([]bool, len(ds.Classes))
+	for _, i := range s.Train {
+		for c, m := range ds.CountsOf(i) {
+			seen[c] = seen[c] || m > 0
+		}
+	}
+	for _, part := range []struct {
+		name string
+		rows []int
+	}{{"validation", s.Validation}, {"test", s.Test}} {
+		only := make([]float64, len(ds.Classes))
+		votes := 0.0
+		for _, i := range part.rows {
+			for c, m := range ds.CountsOf(i) {
+				votes += float64(m)
+				if !seen[c] {
+					only[c] += float64(m)
+				}
+			}
+		}
+		for c, m := range only {
+			if m > 0 {
+				warnings = append(warnings, fmt.Errorf("class %q has %s votes in the %s part and none in training", ds.Classes[c], voteString(m), part.name))
+			}
+		}
+		if len(part.rows) > 0 && votes < 50 {
+			warnings = append(warnings, fmt.Errorf("the %s part has %s votes: what is measured on it is rough", part.name, voteString(votes)))
+		}
+	}
+	return warnings
+}

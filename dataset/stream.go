@@ -1,0 +1,217 @@
+package dataset
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// StreamOptions says how items are read for prediction.
+type StreamOptions struct {
+	// Batch is the number of items read at a time; 0 means 1024.
+	Batch int
+	// KeepBad marks rows that cannot be read in [Batch.Bad] and goes on;
+	// otherwise the first of them ends the stream.
+	KeepBad bool
+	// ItemColumn, ImageColumn, Layout, Array and the table options mean what
+	// they mean in FeatureOptions.
+	FeatureOptions
+}
+
+// Batch is a run of items in input order.
+type Batch struct {
+	*Dataset
+	// Bad is nil, or has for each item the reason why its row cannot be used;
+	// the features of such an item are missing.
+	Bad []error
+}
+
+// Stream reads items batch by batch, in memory bounded by the batch.
+type Stream struct {
+	parts  []Part
+	opts   StreamOptions
+	t      table
+	dec    *decoder
+	item   int
+	image  int // column of paths, or −1
+	shape  []int
+	folder string    // that paths are relative to
+	f      *Features // arrays and folders
+	row    int
+}
+
+// OpenStream opens a file or folder of items with the features of a trained
+// model ([Transform.Parts]); other columns are passed over.
+func OpenStream(path string, parts []Part, opts StreamOptions) (*Stream, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	ext := filepath.Ext(low)
+	if info.IsDir() || ext == ".npy" || ext == ".npz" || ext == ".idx" || strings.Contains(filepath.Base(low), "-ubyte") {
+		o := opts.FeatureOptions
+		o.Schema, o.lazy = parts, true
+		f, err := ReadFeatures(path, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Stream{parts: parts, opts: opts, f: f}, nil
+	}
+	t, err := openTable(path, opts.TableOptions)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(t, parts, opts)
+}
+
+// NewStream reads items from CSV text, such as standard input; name is used
+// in messages.
+func NewStream(r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
+	t, err := newCSV(io.NopCloser(r), name, opts.TableOptions)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(t, parts, opts)
+}
+
+func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
+	s := &Stream{parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.name())}
+	var err error
+	s.item, err = findColumn(t, opts.ItemColumn, itemNames)
+	var plain []Part
+	for _, p := range parts {
+		if p.Name == opts.ImageColumn && p.Kind == Tensor {
+			s.shape = p.Shape
+			if err == nil {
+				s.image, err = column(t, p.Name)
+			}
+			continue
+		}
+		plain = append(plain, p)
+	}
+	s.parts = plain
+	if s.image >= 0 {
+		i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == opts.ImageColumn })
+		s.parts = append(slices.Clone(plain), parts[i])
+	}
+	if err == nil {
+		s.dec, err = newDecoder(t, plain, &s.opts.TableOptions)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return s, nil
+}
+
+// Close closes the file.
+func (s *Stream) Close() error {
+	if s.f != nil {
+		return s.f.close()
+	}
+	return s.t.close()
+}
+
+// Next returns the next batch, and io.EOF after the last.
+func (s *Stream) Next() (*Batch, error) {
+	size := s.opts.Batch
+	if size <= 0 {
+		size = 1024
+	}
+	w := totalWidth(s.parts)
+	if s.f != nil {
+		w = s.f.Rows.Width()
+	}
+	m := &Memory{W: w}
+	b := &Batch{Dataset: &Dataset{Parts: s.parts, Rows: m}}
+	if s.f != nil {
+		b.Parts = s.f.Parts
+	}
+	row := make([]float32, w)
+	for m.N < size {
+		id, err := s.read(row)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			if !s.opts.KeepBad || id == "" {
+				return nil, err
+			}
+			if b.Bad == nil {
+				b.Bad = make([]error, m.N, size)
+			}
+			for i := range row {
+				row[i] = float32(math.NaN())
+			}
+		}
+		if b.Bad != nil {
+			b.Bad = append(b.Bad, err)
+		}
+		b.Items = append(b.Items, id)
+		m.Values = append(m.Values, row...)
+		m.N++
+	}
+	if m.N == 0 {
+		return nil, io.EOF
+	}
+	return b, nil
+}
+
+// read reads one item. With an id beside the error, reading can go on.
+func (s *Stream) read(row []float32) (string, error) {
+	n := s.row
+	if s.f != nil {
+		if n == len(s.f.Items) {
+			return "", io.EOF
+		}
+		s.row++
+		return s.f.Items[n], s.f.Rows.ReadRow(n, row)
+	}
+	rec, err := s.t.next()
+	if err != nil && !errors.Is(err, errRagged) {
+		return "", err
+	}
+	s.row++
+	id := strconv.Itoa(n)
+	if s.item >= 0 {
+		if id = strings.Clone(rec[s.item].string()); id == "" {
+			id = "line " + strconv.Itoa(s.t.line())
+			if err == nil {
+				err = s.t.errorAt(s.item, "the item has no id")
+			}
+		}
+	}
+	if err != nil {
+		return id, err
+	}
+	w := totalWidth(s.dec.parts)
+	if err := s.dec.decode(rec, row[:w]); err != nil {
+		return id, err
+	}
+	if s.image >= 0 {
+		path := rec[s.image].string()
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.folder, filepath.FromSlash(path))
+		}
+		return id, decodeImage(path, s.shape, row[w:])
+	}
+	return id, nil
+}
+
+// All ranges over the batches. It ends after the first error.
+func (s *Stream) All() iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		for {
+			b, err := s.Next()
+			if err == io.EOF || !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
