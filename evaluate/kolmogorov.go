@@ -9,8 +9,8 @@ import (
 // p-value of its being uniform. The sample is sorted in place.
 //
 // With n observations the p-value is 1 − K((√n + 0.12 + 0.11/√n) D), K being
-// Kolmogorov's limiting distribution (Stephens 1970); from n = 10 on it is
-// within 0.003 of the exact one.
+// Kolmogorov's limiting distribution (Stephens 1970). From n = 10 on it is within
+// 0.001 of the exact one where that is below 0.1, within 0.023 elsewhere.
 func kolmogorovSmirnov(u []float64) (d, p float64) {
 	n := float64(len(u))
 	if n == 0 {

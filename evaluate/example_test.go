@@ -1,0 +1,57 @@
+package evaluate_test
+
+import (
+	"fmt"
+
+	"credence/evaluate"
+	"credence/mixture"
+)
+
+func ExampleEvaluate() {
+	sure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{9, 1}})
+	unsure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
+	votes, _ := evaluate.VotesOf([][]float64{{3, 0}, {1, 2}, {4, 1}})
+	r, err := evaluate.Evaluate(evaluate.Input{
+		Mixtures: []*mixture.Dirichlet{sure, unsure, sure},
+		Votes:    votes,
+		Classes:  []string{"healthy", "ill"},
+	}, evaluate.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f nats a vote over %v votes, accuracy %.2f\n", r.NLL, r.Votes, r.Accuracy)
+	fmt.Println(r.Warnings[0])
+	// Output:
+	// 0.509 nats a vote over 11 votes, accuracy 0.67
+	// only 3 items have votes: every number is rough
+}
+
+func ExampleResolution() {
+	// A hundred items with two votes each are predicted at 1%: two votes would be
+	// expected, none was seen, so 1% is as good as zero. Not so 3%.
+	var means []float64
+	votes := evaluate.Votes{Classes: 2}
+	for range 100 {
+		means = append(means, .99, .01, .97, .03, .5, .5)
+		votes.Counts = append(votes.Counts, 2, 0, 2, 0, 1, 1)
+	}
+	r, _ := evaluate.NewResolution(means, votes)
+	i, touched := r.Apply(1, mixture.TwoSided, mixture.Interval{Lo: .004, Hi: .02})
+	fmt.Println(r.Low[1], i, touched)
+	// Output: 0.03 {0 0.03} true
+}
+
+func ExampleCheck() {
+	votes, _ := evaluate.VotesOf([][]float64{{3, 0}, {1, 2}, {4, 1}, {0, 4}, {2, 2}})
+	r, err := evaluate.Check(evaluate.CheckInput{Votes: votes}, evaluate.Bootstrap{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("alpha %.2f, kappa %.2f\n", r.AlphaNominal.Value, r.FleissKappa.Value)
+	fmt.Println(r.Support.Intervals, r.Support.Reasons[0])
+	// Output:
+	// alpha 0.33, kappa 0.30
+	// weak only 5 items have two votes or more: the spread is learned from them alone
+}

@@ -1,0 +1,174 @@
+package evaluate
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"credence/internal/par"
+	"credence/internal/rng"
+	"credence/mixture"
+)
+
+// logisticWorld draws items whose probabilities are Dirichlet about a logistic
+// regression of three features (and any number of idle ones) with concentration
+// c, and m votes on each.
+func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (Features, Votes) {
+	t.Helper()
+	r := rand.New(rng.New(seed, "evaluate.logisticWorld"))
+	w := [][]float64{{1, 0, -1}, {-.5, 1, 0}, {0, -1, .5}}
+	x, v := Features{Columns: 3 + idle}, Votes{Classes: 3, Counts: make([]float64, 3*n)}
+	for j := range n {
+		for range x.Columns {
+			x.Values = append(x.Values, float32(r.NormFloat64()))
+		}
+		p := make([]float64, 3)
+		for i := range p {
+			for k, a := range w[i] {
+				p[i] += a * float64(x.Row(j)[k])
+			}
+		}
+		softmax(p)
+		for i := range p {
+			p[i] *= c
+		}
+		d, err := mixture.NewDirichlet([]float64{1}, [][]float64{p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		vote(v.Item(j), d.Sample(nil, r), m, r)
+	}
+	return x, v
+}
+
+// Fitted to its own model, the logistic reference finds the concentration, to
+// 15%, and the penalty that many idle features need, and beats the constants.
+func TestReferencesOnTheirModel(t *testing.T) {
+	x, v := logisticWorld(t, 1000, 40, 5, 4, 1)
+	r, err := FitReferences(&x, v, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Logistic.Concentration; math.Abs(c/4-1) > .15 {
+		t.Errorf("concentration %v, want 4", c)
+	}
+	xt, vt := logisticWorld(t, 1000, 40, 5, 4, 2)
+	l, err := r.Losses(&xt, vt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, c, d := sum(l.Constant), sum(l.ConstantDirichlet), sum(l.Logistic), sum(l.LogisticDirichlet)
+	if !(d < b && b < a && d < c && c < a) {
+		t.Errorf("losses: constant %v, with one Dirichlet %v, logistic %v, with a concentration %v", a, b, c, d)
+	}
+	// No worse than any fixed penalty by more than 1%.
+	rows := make([]int, 1000)
+	for j := range rows {
+		rows[j] = j
+	}
+	for _, penalty := range []float64{1e-3, 1e-2, 1e-1, 1} {
+		theta := make([]float64, 3*(x.Columns+1))
+		fitLogistic(theta, x, v, rows, penalty*5000, fitTolerance)
+		loss, p := 0.0, make([]float64, 3)
+		for j := range rows {
+			predictLogistic(p, theta, xt.Row(j))
+			loss += independentLoss(p, vt.Item(j))
+		}
+		if c > 1.01*loss {
+			t.Errorf("loss %v at the penalty %v, but %v at %v", c, r.Logistic.Penalty, loss, penalty)
+		}
+	}
+}
+
+func TestReferencesJSON(t *testing.T) {
+	x, v := logisticWorld(t, 100, 0, 3, 4, 3)
+	defer par.SetThreads(0)
+	par.SetThreads(3)
+	r, err := FitReferences(&x, v, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	par.SetThreads(1)
+	again, err := FitReferences(&x, v, nil, 1)
+	if err != nil || !reflect.DeepEqual(r, again) {
+		t.Errorf("a second fit on another number of goroutines differs (error %v)", err)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back References
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*r, back) {
+		t.Errorf("%+v became %+v", *r, back)
+	}
+}
+
+// With one vote an item there is no concentration to fit: the mean is, and both
+// losses of the logistic regression agree.
+func TestReferencesOneVote(t *testing.T) {
+	x, v := logisticWorld(t, 200, 0, 1, 4, 4)
+	r, err := FitReferences(&x, v, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.ConstantDirichlet.Identified || r.Logistic.Concentration != 0 {
+		t.Errorf("identified %v, concentration %v", r.ConstantDirichlet.Identified, r.Logistic.Concentration)
+	}
+	l, err := r.Losses(&x, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "one Dirichlet", sum(l.ConstantDirichlet), sum(l.Constant), 1e-4)
+	near(t, "logistic", sum(l.LogisticDirichlet), sum(l.Logistic), 0)
+}
+
+// Votes that leave the likelihood without a maximum, or a class without a vote,
+// still give finite losses.
+func TestConstantDirichletExtremes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rows [][]float64
+	}{
+		{"unanimous", [][]float64{{4, 0, 0}, {0, 3, 0}, {0, 5, 0}, {0, 0, 2}}},
+		{"under-dispersed", [][]float64{{2, 2, 2}, {2, 2, 2}, {2, 2, 2}, {2, 2, 2}}},
+		{"a class unseen", [][]float64{{2, 1, 0}, {1, 3, 0}, {4, 0, 0}}},
+		{"one item", [][]float64{{2, 1, 0}}},
+		{"many votes", [][]float64{{2e5, 1e5, 3}, {1, 1e6, 0}}},
+		{"no votes", [][]float64{{0, 0, 0}}},
+	} {
+		fit := FitConstantDirichlet(votesOf(t, c.rows))
+		test := votesOf(t, [][]float64{{1, 1, 1}, {0, 0, 3}})
+		for _, l := range fit.Losses(test) {
+			if math.IsNaN(l) || math.IsInf(l, 0) || l <= 0 {
+				t.Errorf("%s: loss %v with α = %v", c.name, l, fit.Alpha)
+			}
+		}
+	}
+}
+
+func TestLogisticErrors(t *testing.T) {
+	v := Votes{Classes: 2, Counts: []float64{1, 2, 3, 4}}
+	for _, c := range []struct {
+		x    Features
+		v    Votes
+		want string
+	}{
+		{Features{}, v, "0 feature values in 0 columns for 2 items"},
+		{Features{1, []float32{1}}, v, "1 feature values in 1 columns for 2 items"},
+		{Features{1, []float32{1, float32(math.Inf(1))}}, v, "feature 0 of item 1 is +Inf: features are finite"},
+		{Features{1, []float32{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
+	} {
+		if _, err := FitLogistic(c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+	broken := &Logistic{Classes: 2, Columns: 1, Weights: []float32{1}, Bias: []float64{0, 0}}
+	if _, err := broken.Losses(Features{1, []float32{1, 2}}, v); err == nil {
+		t.Error("a logistic regression with a weight missing predicts")
+	}
+}
