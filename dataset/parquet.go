@@ -72,13 +72,24 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 	}
 	t = &parquetTable{file: file, pq: pq, buf: make([]parquet.Row, 64)}
 	schema := pq.Schema()
-	for _, path := range schema.Columns() {
+	// The library's types leave out that of half-precision numbers; the
+	// metadata list the leaves in the same order.
+	var logical []format.LogicalType
+	for _, e := range pq.Metadata().Schema {
+		if e.Type.Valid {
+			logical = append(logical, e.LogicalType)
+		}
+	}
+	for i, path := range schema.Columns() {
 		leaf, _ := schema.Lookup(path...)
 		name := path[0]
 		if leaf.MaxRepetitionLevel == 0 {
 			name = strings.Join(path, ".")
 		}
 		l := parquetLeaf{list: leaf.MaxRepetitionLevel == 1, depth: leaf.MaxDefinitionLevel, typ: leaf.Node.Type()}
+		if i < len(logical) {
+			_, l.half = logical[i].Value.(*format.Float16Type)
+		}
 		if err := l.check(leaf.MaxRepetitionLevel); err != nil {
 			return nil, &ParseError{File: file, Msg: fmt.Sprintf("column %q: %v", name, err)}
 		}
@@ -104,8 +115,6 @@ func (l *parquetLeaf) check(nesting int) error {
 			l.scale = math.Pow10(-int(v.Scale))
 		case *format.IntType:
 			l.unsigned = !v.IsSigned
-		case *format.Float16Type:
-			l.half = true
 		}
 	}
 	switch {

@@ -1,0 +1,286 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rowsOf reads every row.
+func rowsOf(t testing.TB, r Rows) []float32 {
+	t.Helper()
+	var all []float32
+	row := make([]float32, r.Width())
+	for i := range r.Len() {
+		if err := r.ReadRow(i, row); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, row...)
+	}
+	return all
+}
+
+// count returns n numbers from first.
+func count(first, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(first + i)
+	}
+	return x
+}
+
+// The files are written by numpy; see testdata/make.py.
+func TestNPYOfNumpy(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.npy")
+	if err != nil || len(paths) < 20 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".npy")
+		want := count(-5, 12)
+		switch {
+		case name == "special":
+			continue
+		case name == "fortran":
+			want = count(-5, 24)
+		case name == "b1":
+			want = []float32{0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1}
+		case strings.Contains(name, "u"):
+			want = count(0, 12)
+		}
+		f, err := ReadFeatures(path, FeatureOptions{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := rowsOf(t, f.Rows); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", path, got, want)
+		}
+		if f.Items[3] != "3" || len(f.Items) != 4 {
+			t.Errorf("%s: items %v", path, f.Items)
+		}
+		f.close()
+	}
+	a, err := OpenNPY("testdata/special.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	// 6e-8 is the smallest half, 2⁻²⁴.
+	got, inf := rowsOf(t, a), float32(math.Inf(1))
+	want := []float32{nan, inf, -inf, 65504, 1.0 / (1 << 24), 0}
+	if got[0] == got[0] || !slices.Equal(got[1:], want[1:]) || !math.Signbit(float64(got[5])) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestNPZAndIDX(t *testing.T) {
+	for _, c := range []struct {
+		path, array string
+		shape       []int
+		want        []float32
+	}{
+		{"stored.npz", "", []int{3}, count(-5, 12)},
+		{"stored.npz", "y", []int{1}, count(0, 4)},
+		{"packed.npz", "", []int{3}, count(-5, 12)},
+		{"images.idx", "", []int{1, 2, 2}, count(0, 12)},
+		{"images-ubyte.gz", "", []int{1, 2, 2}, count(0, 12)},
+		{"floats.idx", "", []int{2}, count(0, 4)},
+	} {
+		// A limit of a few bytes unpacks into a temporary file.
+		for _, memory := range []int64{0, 5} {
+			f, err := ReadFeatures("testdata/"+c.path, FeatureOptions{Array: c.array, Memory: memory, CacheDir: t.TempDir()})
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if !slices.Equal(f.Parts[0].Shape, c.shape) {
+				t.Errorf("%s: shape %v, want %v", c.path, f.Parts[0].Shape, c.shape)
+			}
+			if got := rowsOf(t, f.Rows); !slices.Equal(got, c.want) {
+				t.Errorf("%s: got %v, want %v", c.path, got, c.want)
+			}
+			if err := f.close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	for _, c := range []struct {
+		item  []int
+		l     Layout
+		shape []int
+	}{
+		{[]int{}, "", []int{1}},
+		{[]int{5}, "", []int{5}},
+		{[]int{28, 28}, "", []int{1, 28, 28}},
+		{[]int{3, 8, 8}, "", []int{3, 8, 8}},
+		{[]int{8, 8, 3}, "", []int{3, 8, 8}},
+		{[]int{8, 8, 8}, "", []int{1, 8, 8, 8}},
+		{[]int{1, 8, 8, 8}, "", []int{1, 8, 8, 8}},
+		{[]int{8, 8, 8, 2}, "", []int{2, 8, 8, 8}},
+		{[]int{8, 8, 8}, CHW, []int{8, 8, 8}},
+		{[]int{8, 8}, Vector, []int{64}},
+	} {
+		n := 1
+		for _, s := range c.item {
+			n *= s
+		}
+		shape, _, err := c.l.arrange(c.item, &Memory{N: 1, W: n})
+		if err != nil || !slices.Equal(shape, c.shape) {
+			t.Errorf("%v as %q: %v, %v, want %v", c.item, c.l, shape, err, c.shape)
+		}
+	}
+	_, rows, _ := AutoLayout.arrange([]int{5, 1, 2}, &Memory{1, 10, count(0, 10)})
+	if got := rowsOf(t, rows); !slices.Equal(got, []float32{0, 2, 4, 6, 8, 1, 3, 5, 7, 9}) {
+		t.Errorf("channels first: %v", got)
+	}
+	if _, _, err := HW.arrange([]int{5}, nil); err == nil || err.Error() != "layout HW for items with 1 axes" {
+		t.Error(err)
+	}
+}
+
+func TestArraysRefused(t *testing.T) {
+	head := func(text string) string {
+		return npyMagic + "\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+	}
+	for _, c := range []struct{ name, bytes, want string }{
+		{"x.npy", "", "the file is empty"},
+		{"x.npy", "\x93NUM", "the file is cut short: 4 bytes of a header"},
+		{"x.npy", "PK\x03\x04........", `this is not an NPY file: it begins with "PK\x03\x04.."`},
+		{"x.npy", "\x93NUMPY\x09\x00\x10\x00", "NPY version 9.0: versions 1 to 3 are read"},
+		{"x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff", "a header of 4,294,967,295 bytes: at most 65,536 are read"},
+		{"x.npy", "\x93NUMPY\x01\x00\x40\x00{'descr'", "the header is cut short"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }") + "1234", "the file is cut short: 2×3 of <f4 take 24 bytes, but 4 are there"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"), "an array of 99999999999×99999999999 elements cannot be"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }"), "an array of 0×3 elements holds nothing"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"), "a single number, but an array with one row an item is expected"},
+		{"x.npy", head("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }": elements of type "<U4": only bool, integers and float16, 32 and 64 are read`},
+		{"x.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }": elements are not plain numbers`},
+		{"x.npy", head("{'descr': '<f4', 'shape': (1,), }"), `header "{'descr': '<f4', 'shape': (1,), }": descr, fortran_order and shape are expected`},
+		{"x.npz", "PK", "this is not an NPZ file: zip: not a valid zip file"},
+		{"x.idx", "\x00", "the file is empty or cut short"},
+		{"x.idx", "\x01\x00\x08\x01", `this is not an IDX file: it begins with "\x01\x00\b\x01"`},
+		{"x.idx", "\x00\x00\x07\x01", "elements of type 0x07 are unknown"},
+		{"x.idx", "\x00\x00\x08\x00", "0 axes: 1 to 8 are read"},
+		{"x.idx", "\x00\x00\x08\x01\x00", "the header is cut short"},
+		{"x.idx", "\x00\x00\x08\x01\x00\x00\x00\x09abc", "the file is cut short: 9 of |u1 take 9 bytes, but 3 are there"},
+	} {
+		inDir(t, c.name, c.bytes)
+		_, err := ReadFeatures(c.name, FeatureOptions{})
+		if err == nil || err.Error() != "reading "+c.name+": "+c.want || !errors.Is(err, ErrFormat) {
+			t.Errorf("got  %v\nwant reading %s: %s", err, c.name, c.want)
+		}
+	}
+}
+
+func TestNPZNames(t *testing.T) {
+	for array, want := range map[string]string{"z": `reading testdata/stored.npz: no array "z" among [x, y]`} {
+		if _, err := OpenNPZ("testdata/stored.npz", array); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestWriteNPY(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteNPY(&b, []int{2, 3}, count(0, 6)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := npyArray("x.npy", bytes.NewReader(b.Bytes()), 0, int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsOf(t, a); !slices.Equal(got, count(0, 6)) || a.offset%64 != 0 {
+		t.Errorf("got %v at %d", got, a.offset)
+	}
+	path := filepath.Join(t.TempDir(), "x.npy")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	python(t, "numpy", "import numpy, sys; a = numpy.load(sys.argv[1]); assert a.shape == (2, 3) and a.dtype == 'f4' and (a.ravel() == numpy.arange(6)).all()", path)
+	if err := WriteNPY(&b, []int{2}, nil); err == nil {
+		t.Error("two values promised, none given: no error")
+	}
+}
+
+// python runs a program that checks a file of ours, where Python has the
+// module; CREDENCE_PYTHON names the interpreter.
+func python(t *testing.T, module, program string, args ...string) {
+	t.Helper()
+	exe := os.Getenv("CREDENCE_PYTHON")
+	if exe == "" {
+		exe = "python3"
+	}
+	if exec.Command(exe, "-c", "import "+module).Run() != nil {
+		t.Logf("not checked by %s: %s has no such module (set CREDENCE_PYTHON)", module, exe)
+		return
+	}
+	if out, err := exec.Command(exe, append([]string{"-c", program}, args...)...).CombinedOutput(); err != nil {
+		t.Errorf("%s does not read our file: %v\n%s", module, err, out)
+	}
+}
+
+func fuzzFiles(f *testing.F, pattern string) {
+	paths, _ := filepath.Glob("testdata/" + pattern)
+	for _, p := range paths {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+}
+
+// readSome reads the first rows of an array that was opened.
+func readSome(t *testing.T, a *Array, err error) {
+	if err != nil {
+		return
+	}
+	defer a.Close()
+	if a.Width() > 1<<20 {
+		return
+	}
+	if a, err = a.rowMajor(&FeatureOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float32, a.Width())
+	for i := range min(a.Len(), 10) {
+		if err := a.ReadRow(i, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func FuzzNPY(f *testing.F) {
+	fuzzFiles(f, "*.npy")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := npyArray("x", bytes.NewReader(b), 0, int64(len(b)))
+		readSome(t, a, err)
+	})
+}
+
+func FuzzNPZ(f *testing.F) {
+	fuzzFiles(f, "*.npz")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := npzArray("x", bytes.NewReader(b), int64(len(b)), "", &FeatureOptions{})
+		readSome(t, a, err)
+	})
+}
+
+func FuzzIDX(f *testing.F) {
+	fuzzFiles(f, "*.idx")
+	fuzzFiles(f, "*.gz")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := idxArray("x", bytes.NewReader(b), int64(len(b)), &FeatureOptions{})
+		readSome(t, a, err)
+	})
+}

@@ -1,0 +1,121 @@
+package dataset
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// The images are written by Pillow; see testdata/make.py.
+func TestImages(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"grey.png", "colour.png", "flat.jpg", "grey16.png"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "in"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "in", name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := ReadFeatures(dir, FeatureOptions{Image: ImageOptions{Height: 2, Width: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(f.Items, []string{"in/colour.png", "in/flat.jpg", "in/grey.png", "in/grey16.png"}) || !slices.Equal(f.Parts[0].Shape, []int{3, 2, 3}) {
+		t.Fatal(f.Items, f.Parts)
+	}
+	row := make([]float32, 18)
+	near := func(i int, tol float64, want ...float32) {
+		t.Helper()
+		if err := f.Rows.ReadRow(i, row); err != nil {
+			t.Fatal(err)
+		}
+		for k, w := range want {
+			if math.Abs(float64(row[k]-w)) > tol {
+				t.Errorf("%s: got %v, want %v", f.Items[i], row, want)
+				return
+			}
+		}
+	}
+	near(0, 0, 200, 200, 200, 200, 200, 200, 100, 100, 100, 0, 0, 0, 0)
+	near(1, 3, 200, 200, 200, 200, 200, 200, 100, 100, 100, 100, 100, 100, 50, 50, 50, 50, 50, 50)
+	near(2, 0, 0, 50, 100, 150, 200, 250, 0, 50)
+	near(3, 1e-4, 0, 10000.0/257, 20000.0/257, 30000.0/257)
+
+	// A table with a column of paths; grey by choice.
+	csv := filepath.Join(dir, "items.csv")
+	if err := os.WriteFile(csv, []byte("item,age,file\na,1,in/grey.png\nb,2,in/colour.png\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err = ReadFeatures(csv, FeatureOptions{ImageColumn: "file", Image: ImageOptions{Grey: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rowsOf(t, f.Rows)
+	if f.Rows.Width() != 7 || !slices.Equal(got[:7], []float32{1, 0, 50, 100, 150, 200, 250}) {
+		t.Error(f.Parts, got)
+	}
+
+	// The same features, streamed.
+	s, err := OpenStream(csv, f.Parts, StreamOptions{FeatureOptions: FeatureOptions{ImageColumn: "file"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b, err := s.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(rowsOf(t, b.Rows), got) {
+		t.Error("the stream reads other values")
+	}
+	s, err = OpenStream(dir, []Part{f.Parts[1]}, StreamOptions{Batch: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for b, err := range s.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(b.Items)
+	}
+	if n != 4 {
+		t.Errorf("%d images streamed, want 4", n)
+	}
+}
+
+func TestImagesRefused(t *testing.T) {
+	inDir(t, "a.png", "not an image")
+	if _, err := ReadFeatures(".", FeatureOptions{}); err == nil || err.Error() != "reading a.png: this is not a PNG or JPEG image: image: unknown format" {
+		t.Error(err)
+	}
+	t.Chdir(t.TempDir())
+	if _, err := ReadFeatures(".", FeatureOptions{}); err == nil || err.Error() != "reading .: no PNG or JPEG images in this folder" {
+		t.Error(err)
+	}
+	// A header that promises 2³¹ × 2³¹ pixels.
+	huge := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x00\x00\x00\x00"
+	if err := decodeImageFrom("x.png", bytes.NewReader([]byte(huge)), []int{1, 1, 1}, make([]float32, 1)); err == nil {
+		t.Error("a huge image is accepted")
+	}
+}
+
+func FuzzImage(f *testing.F) {
+	fuzzFiles(f, "*.png")
+	fuzzFiles(f, "*.jpg")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := imageConfig("x", bytes.NewReader(b))
+		if err != nil || c.Width*c.Height > 1<<16 {
+			return
+		}
+		decodeImageFrom("x", bytes.NewReader(b), []int{3, 2, 2}, make([]float32, 12))
+	})
+}
