@@ -1,0 +1,280 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// columnLines describes the columns that were read, one a line.
+func columnLines(columns []ColumnInfo) string {
+	var lines []string
+	for _, c := range columns {
+		lines = append(lines, c.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// many repeats a row pattern, in which # is the row's number, below a header.
+func many(header, row string, n int) string {
+	var b strings.Builder
+	b.WriteString(header + "\n")
+	for i := range n {
+		b.WriteString(strings.ReplaceAll(row, "#", fmt.Sprint(i)) + "\n")
+	}
+	return b.String()
+}
+
+func TestReadFeatures(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opts       FeatureOptions
+		columns    string
+		rows       string
+	}{
+		{
+			name: "kinds and missing values", text: "id,age,sex,site\na,40,f,1\nb,NA,m,2\nc,-1.5e3,,2\n",
+			columns: "id: item\nage: numeric, 1 missing\nsex: categorical (f, m), 1 missing\nsite: numeric",
+			rows:    "[40 0 1 NaN 1 2 -1500 NaN 2]",
+		},
+		{
+			name: "kinds given", text: "id,age,site\na,40,10\nb,41,9\n", opts: FeatureOptions{Categorical: []string{"site"}},
+			columns: "id: item\nage: numeric\nsite: categorical (9, 10)", rows: "[40 1 41 0]",
+		},
+		{
+			name: "columns chosen", text: "id,a,b,c\nx,1,2,3\n", opts: FeatureOptions{Features: []string{"a", "b"}, Ignore: []string{"b"}},
+			columns: "id: item\na: numeric\nb: ignored\nc: ignored", rows: "[1]",
+		},
+		{
+			name: "group and split", text: "id,patient,part,a\nx,p,train,1\ny,p,train,2\n", opts: FeatureOptions{GroupColumn: "patient", SplitColumn: "part"},
+			columns: "id: item\npatient: group\npart: split\na: numeric", rows: "[1 2]",
+		},
+		{
+			name: "semicolons and decimal commas", text: "id;a\nx;1,5\ny;2\n",
+			columns: "id: item\na: numeric", rows: "[1.5 2]",
+		},
+		{
+			name: "row numbers of pandas, an empty column, no ids", text: ",a,b\n0,5,\n1,6,\n",
+			columns: "column 1: ignored (it holds row numbers)\na: numeric\nb: ignored (it has no values)", rows: "[5 6]",
+		},
+		{
+			name: "names", text: many("id,name,a", "#,n#,1", 20),
+			columns: "id: item\nname: ignored (it has 20 different texts in 20 rows; take it with --categorical name)\na: numeric",
+			rows:    "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
+		},
+		{
+			name: "NA spellings of one's own", text: "id,a\nx,-99\ny,1\n", opts: FeatureOptions{TableOptions: TableOptions{NA: []string{"-99"}}},
+			columns: "id: item\na: numeric, 1 missing", rows: "[NaN 1]",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "items.csv", c.text)
+			f, err := ReadFeatures("items.csv", c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := columnLines(f.Columns); got != c.columns {
+				t.Errorf("got columns\n%s\nwant\n%s", got, c.columns)
+			}
+			if got := fmt.Sprint(rowsOf(t, f.Rows)); got != c.rows {
+				t.Errorf("got rows %s, want %s", got, c.rows)
+			}
+		})
+	}
+}
+
+func TestReadFeaturesRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		opts       FeatureOptions
+		want       string
+	}{
+		{"empty", "", FeatureOptions{}, "the file is empty"},
+		{"header only", "id,a\n", FeatureOptions{}, "there are no rows below the header"},
+		{"no features", "id\nx\n", FeatureOptions{}, "no column is a feature among [id]"},
+		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
+		{"duplicate header", "id,a,a\nx,1,2\n", FeatureOptions{}, `line 1, column 3: column "a" is there already, as column 2`},
+		{"duplicate item", "id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (id): item "x" is there already, on line 2`},
+		{"no id", "id,a\n,1\n", FeatureOptions{}, "line 2, column 1 (id): the item has no id"},
+		{"no group", "id,a,g\nx,1,\n", FeatureOptions{GroupColumn: "g"}, "line 2, column 3 (g): the group is missing"},
+		{"no such column", "id,a\nx,1\n", FeatureOptions{Ignore: []string{"b"}}, `no column "b" among [id, a]`},
+		{"text among numbers", many("id,a", "#,#", 30) + "z,abc\n", FeatureOptions{},
+			`line 32, column 2 (a): "abc" is not a number, but most values of the column are: mend it, or read the column as text with --categorical a`},
+		{"infinity among numbers", many("id,a", "#,#", 30) + "z,-inf\n", FeatureOptions{},
+			`line 32, column 2 (a): "-inf" is not a number, but most values of the column are: mend it, or read the column as text with --categorical a`},
+		{"text where numbers are due", "id,a\nx,1\ny,b\n", FeatureOptions{Numeric: []string{"a"}}, `line 3, column 2 (a): "b" is not a number`},
+		{"too large", "id,a\nx,1e39\ny,1\n", FeatureOptions{}, "line 2, column 2 (a): 1e39 is too large: values lie within ±3.4e38"},
+		{"model's feature not there", "id,a\nx,1\n", FeatureOptions{Schema: []Part{{Name: "b"}}}, `no column "b": the model was trained with it`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "items.csv", c.text)
+			_, err := ReadFeatures("items.csv", c.opts)
+			if err == nil || err.Error() != "reading items.csv: "+c.want {
+				t.Errorf("got  %v\nwant reading items.csv: %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestCache(t *testing.T) {
+	inDir(t, "items.csv", many("id,a,b", "#,#,-#", 50))
+	opts := FeatureOptions{Memory: 100, CacheDir: "cache"}
+	whole, err := ReadFeatures("items.csv", FeatureOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time, the cache is found
+		f, err := ReadFeatures("items.csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := f.Rows.(*Array); !ok {
+			t.Fatalf("rows are %T", f.Rows)
+		}
+		if !slices.Equal(rowsOf(t, f.Rows), rowsOf(t, whole.Rows)) {
+			t.Error("the cache has other values")
+		}
+		if err := f.close(); err != nil {
+			t.Error(err)
+		}
+		entries, err := os.ReadDir("cache")
+		if err != nil || len(entries) != 1 {
+			t.Errorf("cache holds %v, %v", entries, err)
+		}
+		// A damaged cache would not be taken for a good one.
+		path := "cache/" + entries[0].Name()
+		if err := os.Truncate(path, 150); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A file that fails on the way leaves nothing behind.
+	if err := os.RemoveAll("cache"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("bad.csv", []byte(many("id,a,b", "#,#,-#", 50)+"z,1e300,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFeatures("bad.csv", opts); err == nil {
+		t.Error("no error")
+	}
+	if entries, _ := os.ReadDir("cache"); len(entries) != 0 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestStream(t *testing.T) {
+	parts := []Part{{Name: "site", Kind: Categorical, Levels: []string{"p", "q"}}, {Name: "age"}}
+	text := "id,age,note,site\na,1,x,q\nb,,x,zz\nc,old,x,p\nd,4\n,5,x,p\nf,6,x,\n"
+	s, err := NewStream(strings.NewReader(text), "stdin", parts, StreamOptions{Batch: 4, KeepBad: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, bad []string
+	for b, err := range s.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(b.Items, rowsOf(t, b.Rows)))
+		for i, err := range b.Bad {
+			if err != nil {
+				bad = append(bad, fmt.Sprintf("%s: %v", b.Items[i], err))
+			}
+		}
+	}
+	want := []string{"[a b c d] [1 1 -1 NaN NaN NaN NaN NaN]", "[line 6 f] [NaN NaN NaN 6]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	wantBad := []string{
+		`c: reading stdin: line 4, column 2 (age): "old" is not a number`,
+		`d: reading stdin: line 5, column 3: 2 fields, but the header has 4`,
+		`line 6: reading stdin: line 6, column 1 (id): the item has no id`,
+	}
+	if !slices.Equal(bad, wantBad) {
+		t.Errorf("got  %q\nwant %q", bad, wantBad)
+	}
+
+	s, err = NewStream(strings.NewReader(text), "stdin", parts, StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Next(); err == nil || err.Error() != strings.TrimPrefix(wantBad[0], "c: ") {
+		t.Error(err)
+	}
+	if _, err := NewStream(strings.NewReader("id,age\n"), "stdin", parts, StreamOptions{}); err == nil || err.Error() != `reading stdin: no column "site": the model was trained with it` {
+		t.Error(err)
+	}
+	// An array, in batches.
+	s, err = OpenStream("testdata/f4.npy", []Part{{Name: "x", Kind: Tensor, Shape: []int{3}}}, StreamOptions{Batch: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var sizes []int
+	for {
+		b, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, b.Len())
+	}
+	if !slices.Equal(sizes, []int{3, 1}) {
+		t.Error(sizes)
+	}
+}
+
+func FuzzFeatures(f *testing.F) {
+	f.Add([]byte("id,a,b\nx,1,p\ny,NA,q\n"))
+	f.Add([]byte("a;b\n1,5;\"x;y\"\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		table, err := newCSV(readCloser(text), "items.csv", TableOptions{})
+		if err != nil {
+			return
+		}
+		opts := &FeatureOptions{}
+		s, err := newScan(table, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := records(table, s.add); err != nil {
+			return
+		}
+		out := &Features{Items: s.items}
+		if err := s.decide(out); err != nil {
+			return
+		}
+		for _, c := range out.Columns {
+			if c.Role == Feature {
+				out.Parts = append(out.Parts, c.Part)
+			}
+		}
+		if len(s.items) == 0 || len(out.Parts) == 0 {
+			return
+		}
+		again, err := newCSV(readCloser(text), "items.csv", TableOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fill(out, again, s, opts); err != nil {
+			var pe *ParseError
+			if !errors.As(err, &pe) {
+				t.Fatal(err)
+			}
+			return
+		}
+		ds, err := Join(out, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ds.Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func write(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	npy, err := os.ReadFile("testdata/f4.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		files    map[string]string
+		opts     LoadOptions
+		want     string // items, classes, counts, rows
+		warnings string
+	}{
+		{
+			name:     "two files",
+			files:    map[string]string{"items.csv": "id,a\nx,1\ny,2\nz,3\n", "votes.csv": "item,label\ny,q\nx,p\nx,q\nw,q\n"},
+			opts:     LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"},
+			want:     "[x y z] [p q] [1 1 0 1 0 0] [1 2 3]",
+			warnings: "votes on 1 item without features left out: \"w\"\n1 item without votes: nothing is learned from them",
+		},
+		{
+			name:  "one file, long, features repeated",
+			files: map[string]string{"items.csv": "id,a,worker,label\nx,1,r,p\nx,1,s,q\ny,2,r,p\n"},
+			opts:  LoadOptions{Data: []string{"items.csv"}},
+			want:  "[x y] [p q] [1 1 1 0] [1 2]",
+		},
+		{
+			name:     "one file, a label a row",
+			files:    map[string]string{"items.csv": "a,label\n1,p\n2,q\n"},
+			opts:     LoadOptions{Data: []string{"items.csv"}},
+			want:     "[0 1] [p q] [1 0 0 1] [1 2]",
+			warnings: ErrOneVote.Error(),
+		},
+		{
+			name:  "one file, counts by class",
+			files: map[string]string{"items.csv": "id,a,p,q\nx,1,2,0\ny,2,0,3\n"},
+			opts:  LoadOptions{Data: []string{"items.csv"}, VotesOptions: VotesOptions{Classes: []string{"q", "p"}}},
+			want:  "[x y] [q p] [0 2 3 0] [1 2]",
+		},
+		{
+			name:  "one file, wide columns",
+			files: map[string]string{"items.csv": "id,a,r1,r2\nx,1,p,q\ny,2,p,\n"},
+			opts:  LoadOptions{Data: []string{"items.csv"}, VotesOptions: VotesOptions{Columns: []string{"r1", "r2"}}},
+			want:  "[x y] [p q] [1 1 1 0] [1 2]",
+		},
+		{
+			name:  "an array and a table, by position",
+			files: map[string]string{"items.csv": "id,a\nw,1\nx,2\ny,3\nz,4\n", "x.npy": string(npy), "votes.csv": "id,p,q\nw,11,0\nx,1,1\ny,1,1\nz,1,1\n"},
+			opts:  LoadOptions{Data: []string{"items.csv", "x.npy"}, Votes: "votes.csv"},
+			want:  "[w x y z] [p q] [11 0 1 1 1 1 1 1] [1 -5 -4 -3 2 -2 -1 0 3 1 2 3 4 4 5 6]",
+		},
+		{
+			name:  "true probabilities",
+			files: map[string]string{"items.csv": "id,a\nx,1\n", "votes.csv": "id,p,q\nx,11,2\n", "truth.csv": "id,q,p\nx,0.25,0.75\n"},
+			opts:  LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv", Truth: "truth.csv"},
+			want:  "[x] [p q] [11 2] [1] [0.75 0.25]",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write(t, c.files)
+			ds, err := Load(c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ds.Close()
+			got := fmt.Sprint(ds.Items, " ", ds.Classes, " ", ds.Counts, " ", rowsOf(t, ds.Rows))
+			if ds.Truth != nil {
+				got += fmt.Sprint(" ", ds.Truth)
+			}
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if got := warningText(ds.Warnings); got != c.warnings {
+				t.Errorf("got warnings %s\nwant %s", got, c.warnings)
+			}
+		})
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	write(t, map[string]string{
+		"items.csv": "id,a\nx,1\n", "votes.csv": "id,label\n7,p\n8,q\n", "more.csv": "id,b\ny,1\n", "short.csv": "b\n1\n2\n",
+		"good.csv": "id,label\nx,p\nx,q\n", "truth.csv": "id,p,q\nx,0.5,0.6\n",
+	})
+	for _, c := range []struct {
+		opts LoadOptions
+		want string
+	}{
+		{LoadOptions{}, "no file of features and none of votes"},
+		{LoadOptions{Data: []string{"items.csv"}}, "reading items.csv: no column of votes among [id, a]: give their file with --votes, or their columns with --vote-columns"},
+		{LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"}, `no item of votes.csv has features: its items are "7", "8", those with features are "x"`},
+		{LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: "good.csv"}, `reading more.csv: no features for 1 item: "x"`},
+		{LoadOptions{Data: []string{"items.csv", "short.csv"}, Votes: "good.csv"}, `reading short.csv: 2 items, but the first file has 1, and without ids they are joined by position`},
+		{LoadOptions{Data: []string{"items.csv"}, Votes: "good.csv", Truth: "truth.csv"}, `reading truth.csv: line 2: the probabilities of item "x" sum to 1.1, not to 1`},
+	} {
+		if _, err := Load(c.opts); err == nil || err.Error() != c.want {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// The data of issue 4's first users, as far as they are here.
+func TestRealData(t *testing.T) {
+	dir := realData(t)
+	for _, c := range []struct{ data, votes, columns string }{
+		{"lidc/items.csv", "lidc/votes.csv", "68 features: 68 numeric"},
+		{"recidivism/items.csv", "recidivism/votes.csv", "7 features: 7 numeric; ignored: reoffended"},
+		{"labelme/features_train.npy", "labelme/votes_train.csv", "1 feature: 1 tensor (x 512)"},
+		{"cifar10h/counts.npy", "cifar10h/counts.npy", "1 feature: 1 tensor (x 10)"},
+	} {
+		opts := LoadOptions{Data: []string{filepath.Join(dir, c.data)}, Votes: filepath.Join(dir, c.votes)}
+		if filepath.Dir(c.data) == "recidivism" {
+			opts.FeatureOptions.Ignore = []string{"reoffended"}
+		}
+		ds, err := Load(opts)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := DescribeColumns(ds.Columns); got != c.columns {
+			t.Errorf("got %s, want %s", got, c.columns)
+		}
+		s, err := NewSplit(ds, SplitOptions{Test: 0.2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := Fit(ds, s.Train, TransformOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%v\n%s; %d inputs; %d/%d/%d items; warnings: %v", ds.Votes, DescribeColumns(ds.Columns), tr.Width(),
+			len(s.Train), len(s.Validation), len(s.Test), errors.Join(ds.Warnings...))
+		if err := ds.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
