@@ -141,10 +141,21 @@ func (t *tally) ratio(value, se *Number, numerator, denominator int) {
 	t.estimate(value, se, func(s []float64) float64 { return s[numerator] / s[denominator] })
 }
 
+// ratioOf is ratio over a number of items: with fewer than two there is no
+// standard error.
+func (t *tally) ratioOf(items int, value, se *Number, numerator, denominator int) {
+	if items < 2 {
+		*se = unknown
+		se = nil
+	}
+	t.ratio(value, se, numerator, denominator)
+}
+
 // run computes every estimate and its standard error: the standard deviation
 // over the replicates in which the statistic is defined. With fewer than two
-// units there is none.
-func (t *tally) run(b Bootstrap) {
+// units there is none. It returns the statistics of all replicates,
+// [replicates × outputs].
+func (t *tally) run(b Bootstrap) []float64 {
 	sums := make([]float64, t.columns)
 	for _, unit := range t.units {
 		for _, c := range unit {
@@ -160,7 +171,7 @@ func (t *tally) run(b Bootstrap) {
 		}
 	}
 	if len(t.units) < 2 || len(t.outputs) == 0 {
-		return
+		return nil
 	}
 	draws := t.draws(b)
 	column := make([]float64, 0, len(draws)/len(t.outputs))
@@ -179,6 +190,7 @@ func (t *tally) run(b Bootstrap) {
 			*o.lo, *o.hi = Number(sortedQuantile(column, 0.025)), Number(sortedQuantile(column, 0.975))
 		}
 	}
+	return draws
 }
 
 // draws returns the statistics of all replicates, [replicates × outputs].

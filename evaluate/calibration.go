@@ -154,7 +154,7 @@ func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliab
 		at := c.first + b*columnsPerBin
 		t.estimate(&r.Bins[b].Votes, nil, func(s []float64) float64 { return s[at+binVotes] })
 		t.ratio(&r.Bins[b].Predicted, nil, at+binExpected, at+binVotes)
-		t.ratio(&r.Bins[b].Observed, &r.Bins[b].SE, at+binHits, at+binVotes)
+		t.ratioOf(r.Bins[b].Items, &r.Bins[b].Observed, &r.Bins[b].SE, at+binHits, at+binVotes)
 	}
 	return r
 }

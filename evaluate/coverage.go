@@ -97,7 +97,7 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 		}
 		for b, name := range names {
 			c := &Coverage{Class: s.names[class], Level: level, Stratum: name, Items: counts[b]}
-			t.ratio(&c.Empirical, &c.SE, hits+b, items+b)
+			t.ratioOf(counts[b], &c.Empirical, &c.SE, hits+b, items+b)
 			t.ratio(&c.Width, nil, widths+b, items+b)
 			r.strata = append(r.strata, c)
 		}

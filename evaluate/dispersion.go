@@ -108,7 +108,7 @@ func tallyPairs(t *tally, s *sample, r *Result, bins int) {
 		d.Items = n
 		t.ratio(&d.Variance, nil, at+pairVariance, at+pairItems)
 		t.ratio(&d.Observed, nil, at+pairSpread, at+pairItems)
-		t.ratio(&d.Ratio, &d.RatioSE, at+pairSpread, at+pairVariance)
+		t.ratioOf(n, &d.Ratio, &d.RatioSE, at+pairSpread, at+pairVariance)
 	}
 }
 

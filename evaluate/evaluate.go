@@ -108,7 +108,8 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	}
 
 	t := newTally(s.units)
-	if err := s.likelihoods(t, r, &in, opt.Bootstrap); err != nil {
+	joint, err := s.likelihoods(t, r, &in, opt.Bootstrap)
+	if err != nil {
 		return nil, err
 	}
 	tallyScores(t, s, r)
@@ -120,6 +121,9 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		}
 	}
 	tallyWidths(t, s, r, width, opt.Bootstrap)
+	if in.Resolution != nil {
+		tallyResolution(t, s, r, joint, touched)
+	}
 	if r.VotedItems > 0 {
 		s.calibration(t, r, opt.Bins)
 		tallyAbstention(t, s, r, width, opt.Steps)
@@ -148,6 +152,7 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		}
 	}
 	s.pit(r, opt.Bootstrap.Seed)
+	r.judge()
 	if in.Resolution != nil {
 		r.Warnings = append(r.Warnings, in.Resolution.Warnings(s.names)...)
 	}
@@ -155,17 +160,16 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 }
 
 // likelihoods adds the losses of the model and of the references, and compares
-// them.
-func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) error {
-	joint, err := JointLosses(s.mixtures, s.votes)
-	if err != nil {
-		return err
+// them. It returns the joint losses of the model.
+func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint []float64, err error) {
+	if joint, err = JointLosses(s.mixtures, s.votes); err != nil {
+		return nil, err
 	}
 	marginal := MarginalLosses(s.mean, s.votes)
 	var refs ReferenceLosses
 	if in.References != nil {
 		if refs, err = in.References.Losses(in.Features, s.votes); err != nil {
-			return fmt.Errorf("references: %w", err)
+			return nil, fmt.Errorf("references: %w", err)
 		}
 	}
 	tallyLosses(t, s, joint, &r.NLL, &r.NLLSE)
@@ -188,7 +192,7 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) error 
 		}
 		d, err := ComparePaired(c.first, c.second, s.total, in.Groups, b)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		*c.into = &d
 	}
@@ -198,7 +202,7 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) error 
 	case refs.Logistic == nil:
 		r.warn("no logistic reference: the model or these items have no features it could use")
 	}
-	return nil
+	return joint, nil
 }
 
 // calibration adds the calibration error of the predicted class and the

@@ -139,3 +139,68 @@ func TestEvaluateErrors(t *testing.T) {
 		}
 	}
 }
+
+// With the resolution rule, intervals only grow: no coverage falls, touched
+// items are counted apart, and nothing else moves.
+func TestEvaluateWithResolution(t *testing.T) {
+	w := simulate(t, 600, 3, 3, 8)
+	in := Input{Mixtures: w.mixtures, Votes: w.votes, Truth: w.truth}
+	opt := Options{Bootstrap: Bootstrap{Replicates: 20}}
+	off, err := Evaluate(in, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var means []float64
+	for _, m := range w.mixtures {
+		means = m.Mean(means)
+	}
+	if in.Resolution, err = NewResolution(means, w.votes); err != nil {
+		t.Fatal(err)
+	}
+	on, err := Evaluate(in, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wider := false
+	for i, c := range on.Coverage {
+		if c.Empirical < off.Coverage[i].Empirical || c.Width < off.Coverage[i].Width {
+			t.Errorf("class %s at %v: coverage %v, width %v; without the rule %v, %v",
+				c.Class, c.Level, c.Empirical, c.Width, off.Coverage[i].Empirical, off.Coverage[i].Width)
+		}
+		wider = wider || c.Width > off.Coverage[i].Width
+	}
+	if !wider || on.BelowResolution == 0 || on.Resolution[1].Items != on.BelowResolution || on.Resolution[0].Items != 600-on.BelowResolution {
+		t.Errorf("%d items below resolution, strata %+v", on.BelowResolution, on.Resolution)
+	}
+	if on.NLL != off.NLL || on.ECE != off.ECE || off.Resolution != nil {
+		t.Error("the rule changed more than intervals")
+	}
+	touched := 0
+	for _, c := range on.CoverageStrata {
+		if c.Class == "0" && c.Level == .95 && (c.Stratum == "resolved" || c.Stratum == "below resolution") {
+			touched += c.Items
+		}
+	}
+	if touched != 600 {
+		t.Errorf("strata of the resolution hold %d of 600 items", touched)
+	}
+}
+
+// The numbers' verdict is put into words.
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		r    Result
+		want string
+	}{
+		{Result{PITPValue: .001, DispersionRatio: 1}, "votes do not follow"},
+		{Result{PITPValue: 1, DispersionRatio: 2, DispersionRatioSE: .2}, "too narrow"},
+		{Result{PITPValue: 1, DispersionRatio: .2, DispersionRatioSE: .2}, "too wide"},
+		{Result{PITPValue: 1, DispersionRatio: 1, LessLogisticDM: &Difference{Estimate: Estimate{-.01, .02, -.05, .03}}}, "no better than logistic"},
+		{Result{PITPValue: unknown, DispersionRatio: unknown, LessLogisticDM: &Difference{Estimate: Estimate{-.1, .02, -.14, -.06}}}, ""},
+	} {
+		c.r.judge()
+		if got := strings.Join(c.r.Warnings, "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("warnings %q, want %q", got, c.want)
+		}
+	}
+}

@@ -40,11 +40,11 @@ func ComparePaired(first, second, votes []float64, groups []int, b Bootstrap) (D
 	}
 	d := none
 	t.interval(&d.Estimate, func(s []float64) float64 { return s[loss] / s[weight] })
-	t.run(b)
+	draws := t.run(b)
 	if !d.SE.Known() {
 		return d, nil
 	}
-	draws := slices.DeleteFunc(t.draws(b), math.IsNaN)
+	draws = slices.DeleteFunc(draws, math.IsNaN)
 	below, above := 1, 1
 	for _, x := range draws {
 		if x <= 0 {

@@ -11,8 +11,8 @@ import (
 // FitLogistic fits a logistic regression to votes, every vote counting once.
 //
 // The penalty is chosen, from strong to weak, by the loss on items held out:
-// five folds, or one where items, features and classes are many. The folds
-// respect groups (nil: every item is its own). With the predictions of the
+// five folds of at most about 5,000 items, or one where features and classes are
+// many. The folds respect groups (nil: every item is its own). With the predictions of the
 // chosen penalty on the items held out, the concentration is fitted by
 // likelihood: on the items of the fit itself it would come out too high. The
 // weights are then fitted again to all items.
@@ -38,11 +38,9 @@ func FitLogistic(x Features, votes Votes, groups []int, seed uint64) (*Logistic,
 	if len(voted) == 0 {
 		return nil, errors.New("no votes to fit a logistic regression to")
 	}
-	s := selection{x: x, votes: votes, fold: foldsOf(of, units, seed)}
-	s.rows = voted[:min(len(voted), selectionItems)]
-	if len(voted) > selectionItems { // a random part, by the shuffle of units
+	s := selection{x: x, votes: votes, rows: voted, fold: foldsOf(of, units, seed), folds: min(selectionFolds, units)}
+	if share := float64(selectionItems) / float64(len(voted)); share < 1 {
 		s.rows = nil
-		share := float64(selectionItems) / float64(len(voted))
 		r := rng.New(seed, "evaluate.FitLogistic.part")
 		for _, j := range voted {
 			if r.Float64() < share {
@@ -50,8 +48,7 @@ func FitLogistic(x Features, votes Votes, groups []int, seed uint64) (*Logistic,
 			}
 		}
 	}
-	s.folds = min(selectionFolds, units)
-	if float64(len(s.rows))*float64(x.Columns)*float64(votes.Classes) > 5e6 {
+	if float64(len(s.rows))*float64(x.Columns)*float64(votes.Classes) > selectionWork {
 		s.folds = 1
 	}
 	penalty, concentration := s.choose()
@@ -70,8 +67,9 @@ func FitLogistic(x Features, votes Votes, groups []int, seed uint64) (*Logistic,
 const (
 	selectionItems = 5000 // how many items the penalty is chosen by, about
 	selectionFolds = 5
-	penaltySteps   = 13 // half-decades from a penalty of 1 a vote downwards
-	patience       = 3  // how many penalties in a row may fail to improve
+	selectionWork  = 5e6 // items × features × classes beyond which one fold must do
+	penaltySteps   = 13  // half-decades from a penalty of 1 a vote downwards
+	patience       = 3   // how many penalties in a row may fail to improve
 )
 
 // foldsOf deals the units out into folds at random.

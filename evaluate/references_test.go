@@ -172,3 +172,32 @@ func TestLogisticErrors(t *testing.T) {
 		t.Error("a logistic regression with a weight missing predicts")
 	}
 }
+
+// Beyond 5,000 items the penalty is chosen by a part of them, and groups stay on
+// one side: with a label that is a property of the group, features that name the
+// group are of no use, and the penalty says so.
+func TestLogisticManyItems(t *testing.T) {
+	const n, groups = 6000, 40
+	r := rand.New(rng.New(1, t.Name()))
+	x, v := Features{Columns: groups}, Votes{Classes: 2}
+	of := make([]int, n)
+	for j := range n {
+		of[j] = j % groups
+		row := make([]float32, groups)
+		row[of[j]] = 6
+		x.Values = append(x.Values, row...)
+		yes := float64(of[j]%2) * float64(1+r.IntN(2))
+		v.Counts = append(v.Counts, yes, 2-yes)
+	}
+	split, err := FitLogistic(x, v, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := FitLogistic(x, v, of, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if split.Penalty > 1e-3 || whole.Penalty < .1 {
+		t.Errorf("penalty %v with groups split, %v with groups whole", split.Penalty, whole.Penalty)
+	}
+}

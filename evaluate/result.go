@@ -69,10 +69,11 @@ type Result struct {
 	PIT       PIT    `json:"pit"`
 
 	// Level is that of the intervals in Widths and Abstention.
-	Level           float64           `json:"level"`
-	BelowResolution int               `json:"below_resolution"` // items whose interval the rule touched
-	Widths          []WidthGroup      `json:"widths"`
-	Abstention      []AbstentionPoint `json:"abstention"`
+	Level           float64             `json:"level"`
+	BelowResolution int                 `json:"below_resolution"` // items whose interval the rule touched
+	Resolution      []ResolutionStratum `json:"resolution"`
+	Widths          []WidthGroup        `json:"widths"`
+	Abstention      []AbstentionPoint   `json:"abstention"`
 
 	// Coverage is there if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`
@@ -81,6 +82,23 @@ type Result struct {
 	// Warnings say, in words, what to be careful about and why a number is
 	// missing.
 	Warnings []string `json:"warnings"`
+}
+
+// judge adds what the numbers say to the warnings, in words. An error of chance
+// is three standard errors or, for a p-value, one in a hundred.
+func (r *Result) judge() {
+	if r.PITPValue < 0.01 {
+		r.warn("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
+	}
+	switch d, se := r.DispersionRatio, r.DispersionRatioSE; {
+	case d > 1+3*se:
+		r.warn("probabilities are spread more widely about the predicted means than predicted (ratio %.2f ± %.2f): intervals are too narrow or means are off", d, se)
+	case d < 1-3*se:
+		r.warn("probabilities are spread less widely about the predicted means than predicted (ratio %.2f ± %.2f): intervals are too wide", d, se)
+	}
+	if d := r.LessLogisticDM; d != nil && d.Value.Known() && !(d.Hi < 0) {
+		r.warn("no better than logistic regression with a concentration: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+	}
 }
 
 func (r *Result) warn(format string, args ...any) {

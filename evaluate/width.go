@@ -65,7 +65,7 @@ func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 			t.add(s.unit[j], items, 1)
 			t.add(s.unit[j], total, width[j])
 		}
-		t.ratio(&w.Mean, &w.MeanSE, total, items)
+		t.ratioOf(w.Items, &w.Mean, &w.MeanSE, total, items)
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *sample) median(items []int, value []float64, b Bootstrap) (median, se N
 		sorted[i] = value[j]
 	}
 	median, se = Number(sortedQuantile(sorted, 0.5)), unknown
-	if s.units < 2 {
+	if s.units < 2 || len(items) < 2 {
 		return median, se
 	}
 	draws := make([]float64, b.replicates(s.units))
