@@ -188,7 +188,7 @@ func (p *literal) boolean() (bool, error) {
 			return v == "True", nil
 		}
 	}
-	return false, errors.New("True or False is expected")
+	return false, errors.New("a truth value is expected")
 }
 
 func (p *literal) tuple() ([]int, error) {

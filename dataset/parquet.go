@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,9 @@ func guard(file string, err *error) {
 
 func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
+	if err := checkFooter(file, src, size); err != nil {
+		return nil, err
+	}
 	pq, err := parquet.OpenFile(src, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
 		return nil, malformed(file, "this is not a Parquet file: %v", err)
@@ -98,6 +102,25 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 	}
 	t.cells = make([]cell, len(t.names))
 	return t, checkHeader(file, 0, t.names)
+}
+
+// checkFooter looks at the end of a Parquet file, the length of the footer and
+// the magic number, because the library allocates whatever length stands there.
+func checkFooter(file string, src io.ReaderAt, size int64) error {
+	var end [8]byte
+	if size < 12 {
+		return malformed(file, "this is not a Parquet file: it has %d bytes", size)
+	}
+	if _, err := src.ReadAt(end[:], size-8); err != nil && err != io.EOF {
+		return failed(file, err)
+	}
+	if string(end[4:]) != "PAR1" {
+		return malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
+	}
+	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-12 {
+		return malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", thousands(int(n)), thousands(int(size)))
+	}
+	return nil
 }
 
 // check refuses columns that are neither values nor lists of numbers.

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,15 +54,18 @@ func TestParquetRefused(t *testing.T) {
 		err.Error() != `reading testdata/nested.parquet: column "x": lists of lists are not read` {
 		t.Error(err)
 	}
-	for name, b := range map[string]string{
-		"cut short": string(good[:len(good)/2]),
-		"text":      "item,x\na,1\n",
-		"empty":     "",
+	damaged := slices.Clone(good)
+	damaged[len(damaged)-5] = 0x7f
+	for _, c := range []struct{ bytes, want string }{
+		{string(good[:len(good)/2]), "this is not a Parquet file, or it is cut short: it ends with "},
+		{"item,x\na,1\nb,2\n", `this is not a Parquet file, or it is cut short: it ends with "b,2\n"`},
+		{"", "this is not a Parquet file: it has 0 bytes"},
+		{string(damaged), "the Parquet file is damaged: a footer of 2,"},
 	} {
-		inDir(t, "x.parquet", b)
+		inDir(t, "x.parquet", c.bytes)
 		_, err := ReadFeatures("x.parquet", FeatureOptions{})
-		if err == nil || !strings.HasPrefix(err.Error(), "reading x.parquet: this is not a Parquet file: ") {
-			t.Errorf("%s: %v", name, err)
+		if err == nil || !strings.HasPrefix(err.Error(), "reading x.parquet: "+c.want) || !errors.Is(err, ErrFormat) {
+			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
 }
