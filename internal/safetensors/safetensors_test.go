@@ -1,0 +1,167 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func sample() *File {
+	return &File{
+		Metadata: map[string]string{"format": "test", "text": `{"header_sha256":""} <&> Größe`},
+		Tensors: []Tensor{
+			{"b", []int{2, 3}, []float32{1, 2, 3, float32(math.Copysign(0, -1)), float32(math.Inf(1)), 1e-40}},
+			{"none", []int{0, 4}, []float32{}},
+			{"a", []int{}, []float32{7}},
+		},
+	}
+}
+
+func encode(t testing.TB, f *File) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func read(b []byte) (*File, error) { return Read(bytes.NewReader(b), int64(len(b))) }
+
+func TestRoundTrip(t *testing.T) {
+	b := encode(t, sample())
+	got, err := read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := sample(); !reflect.DeepEqual(got, want) {
+		t.Errorf("read %+v, want %+v", got, want)
+	}
+	if again := encode(t, got); !bytes.Equal(again, b) {
+		t.Error("written again, other bytes")
+	}
+	if got.Tensor("a") == nil || got.Tensor("c") != nil {
+		t.Error("Tensor finds the wrong names")
+	}
+}
+
+// TestEveryByteCounts: no byte can change and no end be lost unnoticed.
+func TestEveryByteCounts(t *testing.T) {
+	b := encode(t, sample())
+	for i := range b {
+		for _, bit := range []byte{1, 0x20, 0x80} {
+			c := bytes.Clone(b)
+			c[i] ^= bit
+			if f, err := read(c); err == nil && !reflect.DeepEqual(f, sample()) {
+				t.Fatalf("byte %d: a change passes", i)
+			}
+		}
+		if _, err := read(b[:i]); !errors.Is(err, ErrTruncated) {
+			t.Fatalf("cut at %d: %v, want ErrTruncated", i, err)
+		}
+	}
+	if _, err := read(append(bytes.Clone(b), 0)); err == nil {
+		t.Error("a byte more passes")
+	}
+}
+
+// raw is a file with the given header, sealed, and data.
+func raw(header string, data []byte) []byte {
+	h := seal([]byte(header))
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(h)))
+	return append(append(b, h...), data...)
+}
+
+func TestRefuses(t *testing.T) {
+	const sums = `{"__metadata__":{"data_sha256":"df3f619804a92fdb4057192dc43dd748ea778adc52bc498ce80524c014b81119","header_sha256":""}` // of four zero bytes
+	zero := make([]byte, 4)
+	if _, err := read(raw(sums+`,"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, zero)); err != nil {
+		t.Fatalf("a good file: %v", err)
+	}
+	huge := binary.LittleEndian.AppendUint64(nil, 1<<62)
+	for _, c := range []struct {
+		name string
+		data []byte
+		want error
+	}{
+		{"huge header", append(huge, zero...), ErrForeign},
+		{"text", []byte("item,label\n0,1\n"), ErrForeign},
+		{"not an object", raw(`[1,2,3,4]`, zero), ErrForeign},
+		{"no sums", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, zero), ErrForeign},
+		{"other type", raw(sums+`,"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}}`, zero), ErrCorrupt},
+		{"shape overflows", raw(sums+`,"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`, zero), ErrCorrupt},
+		{"negative shape", raw(sums+`,"a":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}}`, zero), ErrCorrupt},
+		{"beyond the end", raw(sums+`,"a":{"dtype":"F32","shape":[1000000000],"data_offsets":[0,4000000000]}}`, zero), ErrTruncated},
+		{"gap", raw(sums+`,"a":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}}`, zero), ErrCorrupt},
+		{"overlap", raw(sums+`,"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, zero), ErrCorrupt},
+		{"other data", raw(sums+`,"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, []byte{1, 0, 0, 0}), ErrCorrupt},
+	} {
+		if _, err := read(c.data); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	for _, f := range []*File{
+		{Tensors: []Tensor{{"a", []int{2}, []float32{1}}}},
+		{Tensors: []Tensor{{"a", nil, []float32{1}}, {"a", nil, []float32{1}}}},
+		{Metadata: map[string]string{headerSum: "x"}},
+	} {
+		if err := Write(&bytes.Buffer{}, f); err == nil {
+			t.Errorf("%+v was written", f)
+		}
+	}
+}
+
+// TestPython reads a file with the safetensors library. CREDENCE_PYTHON names an
+// interpreter that has it.
+func TestPython(t *testing.T) {
+	python := os.Getenv("CREDENCE_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if exec.Command(python, "-c", "import numpy, safetensors").Run() != nil {
+		t.Skipf("%s has no numpy and safetensors", python)
+	}
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	if err := os.WriteFile(path, encode(t, sample()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(python, "-c", `
+import json, sys
+from safetensors import safe_open
+with safe_open(sys.argv[1], framework="np") as f:
+    print(json.dumps([f.metadata()["text"], sorted(f.keys()), f.get_tensor("b")[0].tolist(), f.get_tensor("a").tolist()]))
+`, path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var got any
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := []any{sample().Metadata["text"], []any{"a", "b", "none"}, []any{1.0, 2.0, 3.0}, 7.0}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Python read %v, want %v", got, want)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(encode(f, sample()))
+	f.Add([]byte(strings.Repeat(" ", 40)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		file, err := read(b)
+		if err != nil {
+			return
+		}
+		if again, err := read(encode(t, file)); err != nil || len(again.Tensors) != len(file.Tensors) {
+			t.Errorf("read, written and read again: %v", err)
+		}
+	})
+}
