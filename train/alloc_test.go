@@ -12,9 +12,15 @@ func TestStepDoesNotAllocate(t *testing.T) {
 		par.SetThreads(threads)
 		for _, name := range []string{"mlp", "lenet5"} {
 			w := workload(t, name)
-			w.Step()
-			w.Step()
-			if n := testing.AllocsPerRun(5, func() { w.Step() }); n != 0 {
+			// A worker allocates its working memory when it first gets a piece of a
+			// layer, which on a busy machine may take a few steps.
+			n := 1.0
+			for range 20 {
+				if n = testing.AllocsPerRun(5, func() { w.Step() }); n == 0 {
+					break
+				}
+			}
+			if n != 0 {
 				t.Errorf("%s on %d threads: %v allocations a step", name, threads, n)
 			}
 		}

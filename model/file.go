@@ -1,0 +1,227 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"credence/dataset"
+	"credence/internal/atomicfile"
+	"credence/internal/safetensors"
+	"credence/nn"
+)
+
+// Reasons for which [Load] refuses a file, told apart with errors.Is.
+var (
+	// ErrTruncated means that the file ends too early.
+	ErrTruncated = safetensors.ErrTruncated
+	// ErrCorrupt means that the content is not what was written.
+	ErrCorrupt = safetensors.ErrCorrupt
+	// ErrForeign means that the file is not a model of this program.
+	ErrForeign = safetensors.ErrForeign
+	// ErrNewer means that a newer version of this program wrote the file.
+	ErrNewer = errors.New("the file was written by a newer version of credence")
+)
+
+// Format and version of the file.
+const (
+	format  = "credence-model"
+	version = 1
+)
+
+// Keys of the metadata; each value is JSON.
+const (
+	keyFormat     = "format"
+	keyVersion    = "format_version"
+	keyClasses    = "classes"
+	keyHead       = "head"
+	keyTransform  = "transform"
+	keyNetworks   = "networks" // the layers of each member
+	keyResolution = "resolution"
+	keyProvenance = "provenance"
+)
+
+// Save writes the model to path, whole or not at all.
+func (m *Model) Save(path string) error {
+	return atomicfile.Write(path, m.Encode)
+}
+
+// Encode writes the model in the form that [Load] reads.
+func (m *Model) Encode(w io.Writer) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	layers := make([]json.RawMessage, len(m.Members))
+	for i, member := range m.Members {
+		layers[i] = member.Layers
+	}
+	meta := map[string]string{}
+	for key, v := range map[string]any{
+		keyFormat: format, keyVersion: version, keyClasses: m.Classes, keyHead: m.Head, keyTransform: m.Transform,
+		keyNetworks: layers, keyResolution: m.Resolution, keyProvenance: m.Provenance,
+	} {
+		text, err := marshal(v)
+		if err != nil {
+			return fmt.Errorf("writing a model: %s: %w", key, err)
+		}
+		meta[key] = text
+	}
+	f := &safetensors.File{Metadata: meta}
+	for i, member := range m.Members {
+		for _, p := range slices.Concat(member.Net.Params, member.Net.States) {
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: tensorName(i, p), Shape: p.Shape, Values: p.Value})
+		}
+	}
+	return safetensors.Write(w, f)
+}
+
+// tensorName is the name of a member's parameter or state in the file.
+func tensorName(member int, p *nn.Param) string { return fmt.Sprintf("member%d.%s", member, p.Name) }
+
+// marshal is json.Marshal without escaping what only HTML needs escaped.
+func marshal(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// Load reads a model. It refuses files that are truncated, corrupt, of another
+// kind or from a newer version, and allocates no more than a small multiple of
+// the file's size.
+func Load(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading %s: %w: not a regular file", path, ErrForeign)
+	}
+	m, err := Decode(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Decode reads a model of size bytes that [Model.Encode] wrote.
+func Decode(r io.Reader, size int64) (*Model, error) {
+	f, err := safetensors.Read(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return fromFile(f)
+}
+
+// fromFile makes a model of the content of a file whose checksums hold. The
+// rest is checked all the same: anyone can compute a checksum.
+func fromFile(f *safetensors.File) (m *Model, err error) {
+	var kind string
+	if json.Unmarshal([]byte(f.Metadata[keyFormat]), &kind) != nil || kind != format {
+		return nil, fmt.Errorf("%w: a safetensors file, but not a model of credence", ErrForeign)
+	}
+	var v int
+	if err := json.Unmarshal([]byte(f.Metadata[keyVersion]), &v); err != nil || v < 1 {
+		return nil, fmt.Errorf("%w: format version %q", ErrCorrupt, f.Metadata[keyVersion])
+	}
+	if v > version {
+		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
+	}
+	m = &Model{Transform: &dataset.Transform{}}
+	var layers []json.RawMessage
+	for _, part := range []struct {
+		key string
+		to  any
+	}{
+		{keyClasses, &m.Classes}, {keyHead, &m.Head}, {keyTransform, m.Transform},
+		{keyNetworks, &layers}, {keyResolution, &m.Resolution}, {keyProvenance, &m.Provenance},
+	} {
+		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.to); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, part.key, err)
+		}
+	}
+	for i, text := range layers {
+		member, err := loadMember(f, i, text, InputShape(m.Transform))
+		if err != nil {
+			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
+		}
+		m.Members = append(m.Members, member)
+	}
+	if err := m.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return m, nil
+}
+
+// loadMember builds network i and fills it from the file, after comparing names
+// and shapes: what is allocated is what the file holds.
+func loadMember(f *safetensors.File, i int, layers []byte, in nn.Shape) (member *Member, err error) {
+	defer func() {
+		// A layer may meet sizes that no one who builds a network would choose.
+		if p := recover(); p != nil {
+			member, err = nil, fmt.Errorf("impossible layers: %v", p)
+		}
+	}()
+	if err := modest(layers); err != nil {
+		return nil, err
+	}
+	root, err := nn.Parse(layers, 0)
+	if err != nil {
+		return nil, err
+	}
+	params, states, err := nn.Tensors(root, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Concat(params, states) {
+		t := f.Tensor(tensorName(i, p))
+		if t == nil {
+			return nil, fmt.Errorf("tensor %s is missing", p.Name)
+		}
+		if !slices.Equal(t.Shape, []int(p.Shape)) {
+			return nil, fmt.Errorf("tensor %s has shape %v, want %v", p.Name, t.Shape, p.Shape)
+		}
+	}
+	member, err = NewMember(layers, in, nn.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Concat(member.Net.Params, member.Net.States) {
+		copy(p.Value, f.Tensor(tensorName(i, p)).Values)
+	}
+	return member, nil
+}
+
+// largest is the largest size in a description of layers that is believed.
+const largest = 1 << 24
+
+// modest refuses layers with sizes beyond any network's: building them would
+// allocate tables before the tensors can be compared.
+func modest(layers []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(layers))
+	for {
+		token, err := dec.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if x, ok := token.(float64); ok && !(x >= 0 && x <= largest) {
+			return fmt.Errorf("layers with a size of %v", x)
+		}
+	}
+}

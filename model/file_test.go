@@ -1,0 +1,168 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"credence/internal/safetensors"
+)
+
+func encode(t testing.TB, m *Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := m.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func decode(b []byte) (*Model, error) { return Decode(bytes.NewReader(b), int64(len(b))) }
+
+// TestRoundTrip: a model that was saved and loaded predicts the same bits, and
+// is saved as the same bytes.
+func TestRoundTrip(t *testing.T) {
+	m := small(t)
+	path := filepath.Join(t.TempDir(), "model.credence")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(encode(t, got), encode(t, m)) {
+		t.Error("loaded and encoded: other bytes")
+	}
+	ds := items(50)
+	if !reflect.DeepEqual(predict(t, got, ds, PredictOptions{}), predict(t, m, ds, PredictOptions{})) {
+		t.Error("loaded: other predictions")
+	}
+	if !reflect.DeepEqual(got.Provenance, m.Provenance) || !reflect.DeepEqual(got.Resolution, m.Resolution) || got.Size() != m.Size() {
+		t.Errorf("loaded: %+v, %+v", got.Provenance, got.Resolution)
+	}
+}
+
+// altered returns a model's file with its content changed and checksums that
+// hold.
+func altered(t testing.TB, edit func(f *safetensors.File)) []byte {
+	t.Helper()
+	b := encode(t, small(t))
+	f, err := safetensors.Read(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(f)
+	var out bytes.Buffer
+	if err := safetensors.Write(&out, f); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestLoadRefuses(t *testing.T) {
+	whole := encode(t, small(t))
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)-2] ^= 1
+	meta := func(key, value string) []byte {
+		return altered(t, func(f *safetensors.File) { f.Metadata[key] = value })
+	}
+	layers := func(text string) []byte { return meta(keyNetworks, "["+text+","+text+"]") }
+	for _, c := range []struct {
+		name string
+		file []byte
+		want error
+		text string
+	}{
+		{"empty", nil, ErrTruncated, "0 bytes"},
+		{"truncated", whole[:len(whole)-1], ErrTruncated, "ends at byte"},
+		{"corrupt", flipped, ErrCorrupt, "checksum of the values"},
+		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, "not that of a safetensors file"},
+		{"other program", altered(t, func(f *safetensors.File) { f.Metadata = map[string]string{"format": "pt"} }), ErrForeign, "not a model of credence"},
+		{"checkpoint", meta(keyFormat, `"credence-checkpoint"`), ErrForeign, "not a model of credence"},
+		{"newer", meta(keyVersion, "2"), ErrNewer, "version 2, this program reads up to 1"},
+		{"no version", meta(keyVersion, "x"), ErrCorrupt, "format version"},
+		{"transform", meta(keyTransform, `{"version":1,"parts":[{"name":"a","kind":"numeric"}]}`), ErrCorrupt, "transform"},
+		{"classes", meta(keyClasses, `["a","b"]`), ErrCorrupt, "gives 8 outputs"},
+		{"head", meta(keyHead, `{"kind":"softmax"}`), ErrCorrupt, `head "softmax"`},
+		{"no networks", meta(keyNetworks, `[]`), ErrCorrupt, "without networks"},
+		{"resolution", meta(keyResolution, `{"low":[2,0,0],"high":[0,0,0]}`), ErrCorrupt, "limit of resolution 2"},
+		{"layers", layers(`[{"type":"dense","out":6}]`), ErrCorrupt, "has shape [5 3], want 6×3"},
+		{"unknown layer", layers(`[{"type":"magic"}]`), ErrCorrupt, `layer "magic"`},
+		{"huge layer", layers(`[{"type":"dense","out":1000000000000}]`), ErrCorrupt, "size of 1e+12"},
+		{"large layer", layers(`[{"type":"dense","out":16000000},{"type":"dense","out":16000000},{"type":"batchnorm"}]`), ErrCorrupt, "16000000×16000000"},
+		{"negative layer", layers(`[{"type":"dense","out":-5}]`), ErrCorrupt, "-5"},
+		{"missing tensor", layers(`[{"type":"dense","out":5},{"type":"batchnorm"},{"type":"relu"},{"type":"dense","out":8},{"type":"dense","out":8}]`), ErrCorrupt, "tensor 4.weight is missing"},
+	} {
+		_, err := decode(c.file)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %v with %q", c.name, err, c.want, c.text)
+		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if _, err := Load(t.TempDir()); !errors.Is(err, ErrForeign) {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// TestPython opens a model with the safetensors library. CREDENCE_PYTHON names
+// an interpreter that has it.
+func TestPython(t *testing.T) {
+	python := os.Getenv("CREDENCE_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if exec.Command(python, "-c", "import numpy, safetensors").Run() != nil {
+		t.Skipf("%s has no numpy and safetensors", python)
+	}
+	path := filepath.Join(t.TempDir(), "model.credence")
+	if err := small(t).Save(path); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(python, "-c", `
+import json, sys
+from safetensors import safe_open
+with safe_open(sys.argv[1], framework="np") as f:
+    print(json.loads(f.metadata()["classes"]), len(f.keys()), f.get_tensor("member1.0.weight").shape)
+`, path).CombinedOutput()
+	if got, want := strings.TrimSpace(string(out)), "['no', 'maybe', 'yes'] 16 (5, 3)"; err != nil || got != want {
+		t.Errorf("Python read %s, want %s; %v", got, want, err)
+	}
+}
+
+// FuzzLoad reads damaged files.
+func FuzzLoad(f *testing.F) {
+	f.Add(encode(f, small(f)))
+	f.Fuzz(func(t *testing.T, b []byte) { _, _ = decode(b) })
+}
+
+// FuzzMetadata reads files whose checksums hold and whose metadata make no
+// sense.
+func FuzzMetadata(f *testing.F) {
+	b := encode(f, small(f))
+	file, err := safetensors.Read(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for key, value := range file.Metadata {
+		f.Add(key, value)
+	}
+	f.Add(keyNetworks, `[[{"type":"concat","branches":[[],[{"type":"conv","out":3,"kernel":[2,2]}]]}]]`)
+	f.Fuzz(func(t *testing.T, key, value string) {
+		meta := map[string]string{}
+		for k, v := range file.Metadata {
+			meta[k] = v
+		}
+		meta[key] = value
+		if m, err := fromFile(&safetensors.File{Tensors: file.Tensors, Metadata: meta}); err == nil {
+			encode(t, m)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Package model holds trained models: the networks of an ensemble, the head
+// that reads their outputs, the preprocessing of features, the names of the
+// classes, and where it all came from.
+//
+// A [Model] is made by package train, written with [Model.Save] and read with
+// [Load]: one safetensors file, from which any safetensors reader takes the
+// weights. [Model.Predict] gives the mixture of each item of a data set,
+// [Model.Each] does so for any number of items in bounded memory, and both take
+// votes already cast into account if asked to. [Resolution] is the rule that
+// keeps reported intervals from claiming more than the votes could show.
+//
+// Dimension letters of the package: N items, M members of the ensemble, K
+// components, d classes.
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/nn"
+)
+
+// Head says how raw outputs are read; see [head.Mixture].
+type Head struct {
+	Kind       string  `json:"kind"`       // "mixture"
+	Components int     `json:"components"` // K
+	Limit      float64 `json:"limit"`      // log α is held within ±Limit
+}
+
+// Member is one network of the ensemble.
+type Member struct {
+	Layers json.RawMessage // as [nn.Describe] writes them
+	Net    *nn.Network
+}
+
+// NewMember returns a member with a freshly initialised network: the layers,
+// in the form that [nn.Parse] reads, for inputs of the given shape.
+func NewMember(layers []byte, in nn.Shape, o nn.Options) (*Member, error) {
+	root, err := nn.Parse(layers, 0)
+	if err != nil {
+		return nil, err
+	}
+	net, err := nn.New(root, in, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Member{Layers: layers, Net: net}, nil
+}
+
+// InputShape returns the shape in which networks take what t gives: that of an
+// image or volume if there is nothing else, otherwise flat.
+func InputShape(t *dataset.Transform) nn.Shape {
+	if in := t.Inputs(); len(in) == 1 && in[0].Kind == dataset.Grid {
+		return in[0].Shape
+	}
+	return nn.Shape{t.Width()}
+}
+
+// Model is a trained model. Its methods may be called from several goroutines;
+// those that run the networks take turns, since each uses all cores.
+type Model struct {
+	Classes    []string // [d]
+	Head       Head
+	Transform  *dataset.Transform
+	Members    []*Member // [M]
+	Resolution Resolution
+	Provenance Provenance
+
+	mu sync.Mutex // held while the networks run
+}
+
+// Check reports the first way in which the fields contradict each other.
+func (m *Model) Check() error {
+	if m.Head.Kind != "mixture" {
+		return fmt.Errorf("head %q is not one of [mixture]", m.Head.Kind)
+	}
+	h, err := head.NewMixture(head.MixtureOptions{Components: m.Head.Components, Classes: len(m.Classes), Limit: m.Head.Limit})
+	if err != nil {
+		return err
+	}
+	if len(m.Members) == 0 {
+		return fmt.Errorf("a model without networks")
+	}
+	if m.Transform == nil {
+		return fmt.Errorf("a model without preprocessing")
+	}
+	for i, member := range m.Members {
+		if in, out := member.Net.In.Size(), member.Net.Out.Size(); in != m.Transform.Width() || out != h.Outputs() {
+			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), h.Outputs())
+		}
+	}
+	return m.Resolution.check(len(m.Classes))
+}
+
+// Size returns the number of trained parameters of all members.
+func (m *Model) Size() int {
+	n := 0
+	for _, member := range m.Members {
+		n += member.Net.Size()
+	}
+	return n
+}

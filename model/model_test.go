@@ -1,0 +1,217 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/internal/rng"
+	"credence/mixture"
+	"credence/nn"
+)
+
+// items returns n items with two features and a few votes.
+func items(n int) *dataset.Dataset {
+	r := rand.New(rng.New(1, "model.test"))
+	ds := &dataset.Dataset{
+		Classes: []string{"no", "maybe", "yes"}, Counts: make([]float32, 3*n),
+		Parts: []dataset.Part{{Name: "age", Kind: dataset.Numeric}, {Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b"}}},
+	}
+	rows := &dataset.Memory{N: n, W: 2}
+	for j := range n {
+		ds.Items = append(ds.Items, fmt.Sprint("item ", j))
+		rows.Values = append(rows.Values, float32(50+10*r.NormFloat64()), float32(r.IntN(2)))
+		ds.Counts[3*j+r.IntN(3)] = float32(j % 3)
+	}
+	ds.Rows = rows
+	return ds
+}
+
+// small returns a model of two random networks with running statistics.
+func small(t testing.TB) *Model {
+	t.Helper()
+	ds := items(20)
+	tr, err := dataset.Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7}, dataset.TransformOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{
+		Classes: ds.Classes, Head: Head{Kind: "mixture", Components: 2, Limit: 20}, Transform: tr,
+		Resolution: Resolution{Low: []float64{0.01, 0.02, 1}, High: []float64{0.1, 0.2, 0}},
+		Provenance: Provenance{Data: "abc", Seed: 7, Kernel: Kernel(), Warnings: []string{`a "quoted" <warning>`}},
+	}
+	for i := range uint64(2) {
+		member, err := NewMember([]byte(`[{"type":"dense","out":5},{"type":"batchnorm"},{"type":"relu"},{"type":"dense","out":8}]`),
+			InputShape(tr), nn.Options{Seed: 1, Member: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Members = append(m.Members, member)
+		r := rand.New(rng.New(2, "model.test", i))
+		for _, s := range member.Net.States {
+			for k := range s.Value {
+				s.Value[k] = 0.5 + r.Float32()
+			}
+		}
+	}
+	if err := m.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []*mixture.Dirichlet {
+	t.Helper()
+	got, err := m.Predict(ds, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestPredict: the mixture is that of the members' outputs, read as the head
+// says, with weights that sum to 1/M a member.
+func TestPredict(t *testing.T) {
+	m, ds := small(t), items(40)
+	in, err := m.Transform.Over(ds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, in.Width())
+	for j, p := range predict(t, m, ds, PredictOptions{}) {
+		if err := in.ReadRow(j, x); err != nil {
+			t.Fatal(err)
+		}
+		if p.K() != 4 {
+			t.Fatalf("%d components, want 4", p.K())
+		}
+		for i, member := range m.Members {
+			out := member.Net.Forward(x, false, nn.Step{})
+			share := 1 / (1 + math.Exp(float64(out[1]-out[0])))
+			w, alpha := p.Component(2 * i)
+			if math.Abs(w-share/2) > 1e-6 || math.Abs(alpha[2]-math.Exp(float64(out[4]))) > 1e-6*alpha[2] {
+				t.Errorf("item %d, member %d: weight %v, want %v; α %v, want %v", j, i, w, share/2, alpha[2], math.Exp(float64(out[4])))
+			}
+		}
+	}
+}
+
+// TestPredictSame: the bits of a prediction depend neither on the batch nor on
+// the number of threads.
+func TestPredictSame(t *testing.T) {
+	defer par.SetThreads(0)
+	m, ds := small(t), items(100)
+	want := predict(t, m, ds, PredictOptions{})
+	for _, batch := range []int{1, 7, 64} {
+		par.SetThreads(batch%3 + 1)
+		if got := predict(t, m, ds, PredictOptions{Batch: batch}); !reflect.DeepEqual(got, want) {
+			t.Errorf("in batches of %d: other bits", batch)
+		}
+	}
+}
+
+// TestPredictVotes: votes are taken into account by class name.
+func TestPredictVotes(t *testing.T) {
+	m, ds := small(t), items(30)
+	prior := predict(t, m, ds, PredictOptions{})
+	// The same votes with classes in another order, and one that has no votes.
+	other := *ds
+	other.Classes = []string{"yes", "never", "no", "maybe"}
+	other.Counts = nil
+	for j := range ds.Items {
+		c := ds.CountsOf(j)
+		other.Counts = append(other.Counts, c[2], 0, c[0], c[1])
+	}
+	after := predict(t, m, &other, PredictOptions{Votes: true})
+	for j, p := range prior {
+		c := ds.CountsOf(j)
+		want, err := p.Update([]float64{float64(c[0]), float64(c[1]), float64(c[2])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, mu := range after[j].Mean(nil) {
+			if w := want.Mean(nil)[i]; math.Abs(mu-w) > 1e-14 {
+				t.Errorf("item %d, class %d: mean %v, want %v", j, i, mu, w)
+			}
+		}
+	}
+	other.Counts[1] = 1
+	if _, err := m.Predict(&other, PredictOptions{Votes: true}); err == nil || !strings.Contains(err.Error(), `item "item 0" has votes for class "never"`) {
+		t.Errorf("a vote for an unknown class: %v", err)
+	}
+}
+
+func TestPredictRefuses(t *testing.T) {
+	m, ds := small(t), items(5)
+	ds.Parts = []dataset.Part{{Name: "weight", Kind: dataset.Numeric}, ds.Parts[1]}
+	if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `feature "age" is missing`) {
+		t.Errorf("another feature: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	seen := 0
+	err := m.Each(ctx, items(50), PredictOptions{Batch: 10}, func(i int, _ *mixture.Dirichlet) error {
+		if seen++; i == 15 {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || seen != 20 {
+		t.Errorf("cancelled: %v after %d items", err, seen)
+	}
+	own := errors.New("enough")
+	if err := m.Each(context.Background(), items(50), PredictOptions{}, func(int, *mixture.Dirichlet) error { return own }); err != own {
+		t.Errorf("f's own error: %v", err)
+	}
+}
+
+// TestResolution: ten items with two votes and means 0.05 … 0.5. The expected
+// votes for the first class up to mean t sum to 0.1, 0.3, 0.6, 1.0, 1.5, 2.1,
+// 2.8, 3.6: the first sum above three comes with mean 0.4.
+func TestResolution(t *testing.T) {
+	var means []float64
+	var counts []float32
+	for j := range 10 {
+		mu := 0.05 * float64(10-j)
+		means = append(means, mu, 1-mu)
+		counts = append(counts, 0, 2)
+	}
+	r, warnings := NewResolution(means, counts, []string{"a", "b"})
+	if math.Abs(r.Low[0]-0.4) > 1e-12 || math.Abs(r.High[1]-0.4) > 1e-12 || len(warnings) != 0 {
+		t.Errorf("limits %+v, warnings %q", r, warnings)
+	}
+	for j := range 10 {
+		counts[2*j], counts[2*j+1] = 2, 0
+	}
+	if _, warnings = NewResolution(means, counts, []string{"a", "b"}); len(warnings) != 2 || !strings.Contains(warnings[0], `class "a" is overconfident`) {
+		t.Errorf("14 votes below the limit: warnings %q", warnings)
+	}
+	rule := Resolution{Low: []float64{0.1}, High: []float64{0.2}}
+	for _, c := range []struct {
+		side     mixture.Side
+		in, want mixture.Interval
+		touched  bool
+	}{
+		{mixture.TwoSided, mixture.Interval{Lo: 0.2, Hi: 0.5}, mixture.Interval{Lo: 0.2, Hi: 0.5}, false},
+		{mixture.TwoSided, mixture.Interval{Lo: 0.05, Hi: 0.5}, mixture.Interval{Lo: 0, Hi: 0.5}, true},
+		{mixture.TwoSided, mixture.Interval{Lo: 0.01, Hi: 0.05}, mixture.Interval{Lo: 0, Hi: 0.1}, true},
+		{mixture.TwoSided, mixture.Interval{Lo: 0.5, Hi: 0.9}, mixture.Interval{Lo: 0.5, Hi: 1}, true},
+		{mixture.TwoSided, mixture.Interval{Lo: 0.9, Hi: 0.99}, mixture.Interval{Lo: 0.8, Hi: 1}, true},
+		{mixture.Upper, mixture.Interval{Lo: 0, Hi: 0.05}, mixture.Interval{Lo: 0, Hi: 0.1}, true},
+		{mixture.Upper, mixture.Interval{Lo: 0, Hi: 0.5}, mixture.Interval{Lo: 0, Hi: 0.5}, false},
+		{mixture.Lower, mixture.Interval{Lo: 0.5, Hi: 1}, mixture.Interval{Lo: 0.5, Hi: 1}, false},
+	} {
+		if got, touched := rule.Apply(0, c.side, c.in); got != c.want || touched != c.touched {
+			t.Errorf("%v %v: %v %v, want %v %v", c.side, c.in, got, touched, c.want, c.touched)
+		}
+	}
+	if got, touched := (Resolution{}).Apply(0, mixture.TwoSided, mixture.Interval{Hi: 1e-9}); touched || got.Hi != 1e-9 {
+		t.Error("an empty resolution changes an interval")
+	}
+}

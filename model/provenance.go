@@ -1,0 +1,61 @@
+package model
+
+import "encoding/json"
+
+// Provenance is everything a model depends on, and what was seen while it was
+// trained. It holds no clock, host, path or number of threads: equal runs give
+// equal files.
+type Provenance struct {
+	Data       string          `json:"data"`                 // SHA-256 of the data set
+	Votes      string          `json:"votes,omitempty"`      // how the votes were read, in words
+	Seed       uint64          `json:"seed"`                 //
+	Version    string          `json:"version,omitempty"`    // of the program
+	Kernel     string          `json:"kernel"`               // instruction set
+	Config     json.RawMessage `json:"config,omitempty"`     // complete configuration of the fit
+	Split      Split           `json:"split"`                //
+	Runs       []Run           `json:"runs,omitempty"`       // training runs, in order
+	Scores     Scores          `json:"scores"`               // held-out
+	References json.RawMessage `json:"references,omitempty"` // fitted reference models, for evaluation
+	Warnings   []string        `json:"warnings,omitempty"`   //
+}
+
+// Split says how many items served for what.
+type Split struct {
+	Items   int     `json:"items"`   // all items given
+	Unvoted int     `json:"unvoted"` // of them without votes: not used
+	Votes   float64 `json:"votes"`   // all votes
+	Folds   int     `json:"folds"`   // parts that took turns to be held out; 0 if one part was held out for good
+	HeldOut int     `json:"heldOut"` // items held out for good
+}
+
+// Run is the training of one network.
+type Run struct {
+	Name    string  `json:"name"`   // "member 0", "fold 3", "refit"
+	Items   int     `json:"items"`  // trained on
+	Held    int     `json:"held"`   // held out
+	Epoch   int     `json:"epoch"`  // whose weights were kept; 0 is the start
+	Reason  string  `json:"reason"` // why this one
+	History []Epoch `json:"history"`
+}
+
+// Epoch is one pass over the training items. Losses are joint negative
+// log-likelihoods a vote, in nats.
+type Epoch struct {
+	Epoch   int      `json:"epoch"`             // from 1
+	Loss    float64  `json:"loss"`              // on the training items, while they were trained on
+	HeldOut *float64 `json:"heldOut,omitempty"` // on the held-out items, after
+	Rate    float64  `json:"rate"`              // learning rate at the end
+	Clamped float64  `json:"clamped,omitempty"` // share of log α beyond the limit
+	Note    string   `json:"note,omitempty"`    // what happened, such as a recovery from divergence
+}
+
+// Scores are those of predictions for items that the predicting networks were
+// not trained on.
+type Scores struct {
+	Items           int     `json:"items"`
+	Votes           float64 `json:"votes"`
+	NLLPerVote      float64 `json:"nllPerVote"`      // joint
+	ConstantPerVote float64 `json:"constantPerVote"` // one fitted Dirichlet for all items, fitted to the same votes
+	Accuracy        float64 `json:"accuracy"`        // the predicted class is a most-voted one, ties shared
+	MarginalPerVote float64 `json:"marginalPerVote"` // votes taken one by one
+}

@@ -1,0 +1,196 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"credence/internal/atomicfile"
+	"credence/internal/safetensors"
+)
+
+// ErrResume is the reason when a run cannot be continued: its checkpoint
+// belongs to other data, another configuration or another instruction set.
+var ErrResume = errors.New("the checkpoint belongs to another run")
+
+// fingerprint is what has to be the same for a run to go on.
+type fingerprint struct {
+	Data   string          `json:"data"`
+	Kernel string          `json:"kernel"`
+	Config json.RawMessage `json:"config"`
+}
+
+// Format and version of a checkpoint.
+const (
+	checkpointFormat  = "credence-checkpoint"
+	checkpointVersion = "1"
+)
+
+// path is where the run's checkpoint lies.
+func (r *run) path() string {
+	return filepath.Join(r.o.Checkpoint, strings.ReplaceAll(r.name, " ", "-")+".checkpoint")
+}
+
+// save writes the run's state, if checkpoints are wanted.
+func (r *run) save() error {
+	if r.o.Checkpoint == "" {
+		return nil
+	}
+	r.countClamped()
+	state, err := json.Marshal(r.state)
+	if err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	mark, err := json.Marshal(r.mark)
+	if err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	steps, _ := json.Marshal(r.stepper.Optimizer.Steps)
+	f := &safetensors.File{Metadata: map[string]string{
+		"format": checkpointFormat, "format_version": checkpointVersion,
+		"fingerprint": string(mark), "state": string(state), "optimizer_steps": string(steps),
+	}}
+	for _, t := range r.tensors() {
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
+	}
+	if err := os.MkdirAll(r.o.Checkpoint, 0o755); err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	r.saved = time.Now()
+	return atomicfile.Write(r.path(), func(w io.Writer) error { return safetensors.Write(w, f) })
+}
+
+// named is a vector of a checkpoint.
+type named struct {
+	name   string
+	values []float32
+}
+
+// tensors are the vectors that a checkpoint holds, as they lie in the run.
+func (r *run) tensors() []named {
+	net := r.network.Net
+	list := []named{{"values", net.Values}, {"best.values", r.best.values}}
+	for i, m := range r.stepper.Optimizer.Moments {
+		if m != nil {
+			list = append(list, named{fmt.Sprintf("moments.%d", i), m})
+		}
+	}
+	for i, p := range net.States {
+		list = append(list, named{"states." + p.Name, p.Value}, named{"best.states." + p.Name, r.best.states[i]})
+	}
+	return list
+}
+
+// resume continues from the run's checkpoint. Without one the run starts anew.
+func (r *run) resume() error {
+	f, err := safetensors.ReadFile(r.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("resuming: %w", err)
+	}
+	bad := func(err error) error { return fmt.Errorf("resuming from %s: %w", r.path(), err) }
+	if f.Metadata["format"] != checkpointFormat {
+		return bad(errors.New("the file is not a checkpoint"))
+	}
+	if v := f.Metadata["format_version"]; v != checkpointVersion {
+		return bad(fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion))
+	}
+	var mark fingerprint
+	if err := json.Unmarshal([]byte(f.Metadata["fingerprint"]), &mark); err != nil {
+		return bad(err)
+	}
+	if err := r.mark.compare(mark); err != nil {
+		return bad(err)
+	}
+	var s state
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
+		return bad(err)
+	}
+	r.state = s
+	if err := r.newStepper(); err != nil { // at the state's share of the rate
+		return bad(err)
+	}
+	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Optimizer.Steps); err != nil {
+		return bad(err)
+	}
+	for _, t := range r.tensors() {
+		from := f.Tensor(t.name)
+		if from == nil || len(from.Values) != len(t.values) {
+			return bad(fmt.Errorf("tensor %q is missing or of another size", t.name))
+		}
+		copy(t.values, from.Values)
+	}
+	return nil
+}
+
+// compare says in what a checkpoint's fingerprint differs from the run's own.
+func (f *fingerprint) compare(old fingerprint) error {
+	switch {
+	case f.Data != old.Data:
+		return fmt.Errorf("%w: the data are not the same (SHA-256 %.12s…, then %.12s…)", ErrResume, f.Data, old.Data)
+	case f.Kernel != old.Kernel:
+		return fmt.Errorf("%w: the instruction set is %s, then %s; set CREDENCE_KERNEL=%s", ErrResume, f.Kernel, old.Kernel, old.Kernel)
+	case !bytes.Equal(f.Config, old.Config):
+		return fmt.Errorf("%w: the configuration is not the same: %s", ErrResume, difference(f.Config, old.Config))
+	}
+	return nil
+}
+
+// difference names the keys in which two configurations differ.
+func difference(now, then json.RawMessage) string {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(now, &a) != nil || json.Unmarshal(then, &b) != nil {
+		return "unreadable"
+	}
+	var list []string
+	for k := range a {
+		if !bytes.Equal(a[k], b[k]) {
+			list = append(list, fmt.Sprintf("%s is %s, then %s", k, value(a[k]), value(b[k])))
+		}
+	}
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			list = append(list, fmt.Sprintf("%s is not set, then %s", k, value(b[k])))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}
+
+func value(v json.RawMessage) string {
+	switch {
+	case v == nil:
+		return "not set"
+	case len(v) > 60:
+		return string(v[:60]) + "…"
+	}
+	return string(v)
+}
+
+// RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
+// folder if nothing else is in it.
+func RemoveCheckpoint(folder string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*.checkpoint"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil {
+			return err
+		}
+	}
+	if rest, err := os.ReadDir(folder); err == nil && len(rest) == 0 {
+		return os.Remove(folder)
+	}
+	return nil
+}

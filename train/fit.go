@@ -1,0 +1,284 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"credence/dataset"
+	"credence/internal/kernel"
+	"credence/internal/par"
+	"credence/mixture"
+	"credence/model"
+)
+
+// ErrStopped is the reason when a fit was cancelled. The result that comes with
+// it is the best so far.
+var ErrStopped = errors.New("training was stopped before its end")
+
+// Result is what a fit gives.
+type Result struct {
+	Model *model.Model
+	// OutOfFold [N] are the distributions of items as predicted by the networks
+	// that were not trained on them; nil for items that all were trained on or
+	// that have no votes.
+	OutOfFold []*mixture.Dirichlet
+}
+
+// Fit trains a model on the items of ds that have votes.
+//
+// Several networks (Options.Ensemble) hold out one fold each, a single one
+// holds out a part; on fewer than RefitItems items five networks choose its
+// number of epochs, and it is trained on all. Held-out votes decide when a
+// network stops. The result is the same on any number of cores.
+//
+// When ctx is cancelled, Fit returns the best model so far, if any network has
+// finished an epoch, and an error that is ErrStopped.
+func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
+	f, err := newFitting(ds, o)
+	if err != nil {
+		return nil, err
+	}
+	return f.run(ctx)
+}
+
+// fitting is a fit under way.
+type fitting struct {
+	*job
+	ds        *dataset.Dataset
+	transform *dataset.Transform
+	voted     []int // items with votes
+	fold      []int // of each voted item; 0 if it is held out for good, else 1
+	folds     int   // how many take turns; 0 if one part is held out for good
+	constant  float64
+	warnings  []string
+}
+
+// newFitting checks the data, completes the options and divides the items.
+func newFitting(ds *dataset.Dataset, o Options) (*fitting, error) {
+	if err := ds.Check(); err != nil {
+		return nil, err
+	}
+	f := &fitting{ds: ds, job: &job{report: &reporter{call: o.Progress}}}
+	if err := f.checkVotes(&o); err != nil {
+		return nil, err
+	}
+	var err error
+	if f.transform, err = dataset.Fit(ds, without(f.voted, o.Held), o.Transform); err != nil {
+		return nil, err
+	}
+	if f.transform.Width() == 0 {
+		return nil, errors.New("the data have no features to learn from")
+	}
+	if f.o, err = o.complete(len(f.voted), f.transform); err != nil {
+		return nil, err
+	}
+	if f.o.CheckpointEvery <= 0 {
+		f.o.CheckpointEvery = 30 * time.Second
+	}
+	if err := f.divide(); err != nil {
+		return nil, err
+	}
+	if err := f.prepare(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// checkVotes finds the items with votes and refuses data that support no
+// intervals.
+func (f *fitting) checkVotes(o *Options) error {
+	if len(f.ds.Classes) < 2 {
+		return fmt.Errorf("votes for %d class %q: there is nothing to tell apart", len(f.ds.Classes), f.ds.Classes)
+	}
+	most := 0.0
+	for j := range f.ds.Len() {
+		if m := f.ds.VotesOf(j); m > 0 {
+			f.voted = append(f.voted, j)
+			most = max(most, m)
+		}
+	}
+	for _, j := range o.Held {
+		if j < 0 || j >= f.ds.Len() {
+			return fmt.Errorf("training options: held-out item %d of %d", j, f.ds.Len())
+		}
+	}
+	if len(f.voted) < 4 {
+		return fmt.Errorf("%d items with votes are too few to train on", len(f.voted))
+	}
+	if most <= 1 {
+		if !o.Force {
+			return fmt.Errorf("%w; collect a second vote on some items, or force the fit and use the means alone", dataset.ErrOneVote)
+		}
+		f.warnings = append(f.warnings, "no item has more than one vote: the means can be used, the intervals mean nothing")
+	}
+	if o.ClassWeights != nil {
+		f.warnings = append(f.warnings, "class weights void the calibration of intervals")
+	}
+	return nil
+}
+
+// divide decides which items are held out by which network.
+func (f *fitting) divide() error {
+	o := &f.o
+	f.fold = make([]int, len(f.voted))
+	if o.Held != nil {
+		kept := without(f.voted, o.Held)
+		held := len(f.voted) - len(kept)
+		for at, j := range f.voted {
+			if _, found := slices.BinarySearch(kept, j); found {
+				f.fold[at] = 1
+			}
+		}
+		if held == 0 || held == len(f.voted) {
+			return fmt.Errorf("%d of %d items with votes are held out: there is nothing to stop by, or to train on", held, len(f.voted))
+		}
+		return nil
+	}
+	parts := max(2, int(1/o.HeldOut+0.5))
+	switch {
+	case o.Ensemble > 1:
+		parts = min(max(o.Ensemble, 5), 10)
+		f.folds = parts
+	case o.Patience < 0:
+		for at := range f.fold {
+			f.fold[at] = 1 // nothing is held out
+		}
+		return nil
+	case len(f.voted) < RefitItems:
+		parts = 5
+		f.folds = parts
+	}
+	var err error
+	var n int
+	if f.fold, n, err = foldsOf(f.ds, f.voted, min(parts, len(f.voted)/2), o.Seed); err != nil {
+		return err
+	}
+	f.folds = min(f.folds, n)
+	return nil
+}
+
+// prepare computes what all runs share.
+func (f *fitting) prepare() (err error) {
+	if f.in, err = newInputs(f.ds, f.transform, f.o.Memory); err != nil {
+		return err
+	}
+	d := len(f.ds.Classes)
+	votes := make([]float32, 0, len(f.voted)*d)
+	for _, j := range f.voted {
+		votes = append(votes, f.ds.CountsOf(j)...)
+	}
+	f.alpha, f.constant = constantDirichlet(votes, d)
+	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
+		return err
+	}
+	f.shape = model.InputShape(f.transform)
+	if f.layers, err = layers(&f.o, f.transform, f.o.Components*(d+1)); err != nil {
+		return err
+	}
+	f.mark.Kernel = kernel.Name()
+	if f.mark.Data, err = f.ds.Hash(); err != nil {
+		return err
+	}
+	f.mark.Config, err = f.o.config()
+	return err
+}
+
+// run trains all networks and puts the result together.
+func (f *fitting) run(ctx context.Context) (*Result, error) {
+	if !f.o.Resume && f.o.Checkpoint != "" {
+		if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
+			return nil, fmt.Errorf("removing old checkpoints: %w", err)
+		}
+	}
+	refit := f.o.Ensemble == 1 && f.folds > 0
+	members := f.o.Ensemble
+	name := "member"
+	if refit {
+		members, name = f.folds, "fold"
+	}
+	var runs []*run
+	for i := range members {
+		held := 0
+		if f.folds > 0 {
+			held = i % f.folds
+		}
+		r := &run{job: f.job, name: fmt.Sprintf("%s %d", name, i), member: i, epochs: f.o.Epochs, fold: held}
+		for at, j := range f.voted {
+			if f.fold[at] == held {
+				r.held = append(r.held, j)
+			} else {
+				r.train = append(r.train, j)
+			}
+		}
+		runs = append(runs, r)
+	}
+	if err := f.train(ctx, runs); err != nil {
+		return nil, err
+	}
+	final := runs
+	if refit && ctx.Err() == nil {
+		r := &run{job: f.job, name: "refit", member: members, epochs: refitEpochs(runs), train: f.voted}
+		if err := f.train(ctx, []*run{r}); err != nil {
+			return nil, err
+		}
+		if r.state.Epoch > 0 {
+			final = []*run{r}
+		}
+	}
+	return f.result(ctx, runs, final)
+}
+
+// refitEpochs is the number of epochs for all items: the median of what the
+// folds chose, and at least one.
+func refitEpochs(runs []*run) int {
+	var best []int
+	for _, r := range runs {
+		best = append(best, r.state.Best)
+	}
+	slices.Sort(best)
+	return max(1, best[len(best)/2])
+}
+
+// train trains networks, as many at a time as there are threads. What each of
+// them computes does not depend on the others.
+func (f *fitting) train(ctx context.Context, runs []*run) error {
+	f.runs = len(runs)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan *run)
+	errs := make(chan error, len(runs))
+	var workers sync.WaitGroup
+	for range min(par.Threads(), len(runs)) {
+		workers.Go(func() {
+			for r := range next {
+				if err := r.do(inner); err != nil {
+					errs <- fmt.Errorf("%s: %w", r.name, err)
+					cancel()
+				}
+			}
+		})
+	}
+	for _, r := range runs {
+		next <- r
+	}
+	close(next)
+	workers.Wait()
+	close(errs)
+	return <-errs
+}
+
+// without returns the items of a that are not in b.
+func without(a, b []int) []int {
+	if len(b) == 0 {
+		return a
+	}
+	drop := map[int]bool{}
+	for _, j := range b {
+		drop[j] = true
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(j int) bool { return drop[j] })
+}

@@ -1,0 +1,292 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/internal/rng"
+	"credence/model"
+)
+
+// simulated returns n items with two numeric features and a categorical one, on
+// which the probability of the second of two classes depends, and m votes each.
+func simulated(n, m int, seed uint64) *dataset.Dataset {
+	r := rand.New(rng.New(seed, "train.test"))
+	ds := &dataset.Dataset{
+		Classes: []string{"no", "yes"},
+		Counts:  make([]float32, 2*n),
+		Parts: []dataset.Part{
+			{Name: "x", Kind: dataset.Numeric}, {Name: "y", Kind: dataset.Numeric},
+			{Name: "site", Kind: dataset.Categorical, Levels: []string{"a", "b", "c", "d", "e", "f"}},
+		},
+	}
+	rows := &dataset.Memory{N: n, W: 3}
+	for j := range n {
+		ds.Items = append(ds.Items, fmt.Sprintf("item %d", j))
+		x, y, site := r.NormFloat64(), 100+10*r.NormFloat64(), r.IntN(6)
+		rows.Values = append(rows.Values, float32(x), float32(y), float32(site))
+		p := 1 / (1 + math.Exp(-2*x+float64(site)/2-r.NormFloat64()/2))
+		for range m {
+			if r.Float64() < p {
+				ds.Counts[2*j+1]++
+			} else {
+				ds.Counts[2*j]++
+			}
+		}
+	}
+	ds.Rows = rows
+	return ds
+}
+
+// quick are options for a fit that takes a few hundredths of a second.
+func quick() Options { return Options{Widths: []int{8}, Epochs: 12, Ensemble: 2, Seed: 1} }
+
+func fitted(t testing.TB, ds *dataset.Dataset, o Options) *Result {
+	t.Helper()
+	res, err := Fit(context.Background(), ds, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// encoded returns the bytes of a model file.
+func encoded(t testing.TB, m *model.Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := m.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestFitLearns: defaults on 200 rows find what the features say. The margin
+// against the constant Dirichlet is about 0.1 a vote; seeds are fixed.
+func TestFitLearns(t *testing.T) {
+	ds := simulated(220, 4, 1)
+	copy(ds.CountsOf(3), []float32{0, 0}) // items without votes are left out
+	o := Options{Epochs: 60}
+	res := fitted(t, ds, o)
+	p := res.Model.Provenance
+	if s := p.Scores; !(s.NLLPerVote < s.ConstantPerVote-0.05) || s.Items != 219 || s.Votes != 4*219 {
+		t.Errorf("scores %+v", s)
+	}
+	if p.Split != (model.Split{Items: 220, Unvoted: 1, Votes: 4 * 219, Folds: 5}) {
+		t.Errorf("split %+v", p.Split)
+	}
+	if len(res.Model.Members) != 5 || len(p.Runs) != 5 {
+		t.Fatalf("%d members, %d runs", len(res.Model.Members), len(p.Runs))
+	}
+	for j, q := range res.OutOfFold {
+		if (q == nil) != (j == 3) {
+			t.Errorf("item %d: out-of-fold prediction %v", j, q)
+		}
+	}
+	for _, r := range p.Runs {
+		if r.Epoch < 1 || r.Reason == "" || len(r.History) == 0 || r.Items+r.Held != 219 {
+			t.Errorf("run %+v", r)
+		}
+	}
+	got, err := res.Model.Predict(ds, model.PredictOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := got[0].K(); k != 15 {
+		t.Errorf("%d components, want 5 × 3", k)
+	}
+}
+
+// TestFitThreads: a fit gives the same bytes on one thread and on several.
+func TestFitThreads(t *testing.T) {
+	defer par.SetThreads(0)
+	ds := simulated(150, 3, 2)
+	o := quick()
+	o.Ensemble = 3
+	var want []byte
+	for _, threads := range []int{1, 2, 3} {
+		par.SetThreads(threads)
+		got := encoded(t, fitted(t, ds, o).Model)
+		if want == nil {
+			want = got
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%d threads give another model than one", threads)
+		}
+	}
+}
+
+// TestFitUncached: inputs that do not fit into memory, and votes from another
+// file, give the same model.
+func TestFitUncached(t *testing.T) {
+	ds := simulated(100, 2, 3)
+	ds.Votes = dataset.Interpretation{File: "one.csv", Form: dataset.Long, LabelColumn: "label"}
+	o := quick()
+	want := encoded(t, fitted(t, ds, o).Model)
+	o.Memory = 100
+	ds.Votes.File = "/home/someone/two.csv"
+	if got := encoded(t, fitted(t, ds, o).Model); !bytes.Equal(got, want) {
+		t.Error("reading inputs anew in each epoch gives another model")
+	}
+}
+
+// TestFitSingle: one network on few items is trained again on all of them, for
+// the median number of epochs; on more it holds out a part.
+func TestFitSingle(t *testing.T) {
+	o := quick()
+	o.Ensemble = 1
+	res := fitted(t, simulated(120, 3, 4), o)
+	runs := res.Model.Provenance.Runs
+	if len(runs) != 6 || runs[5].Name != "refit" || runs[5].Items != 120 || len(res.Model.Members) != 1 {
+		t.Errorf("%d members, runs %+v", len(res.Model.Members), runs)
+	}
+	if len(runs[5].History) != runs[5].Epoch {
+		t.Errorf("refit: epoch %d of %d", runs[5].Epoch, len(runs[5].History))
+	}
+	for j, p := range res.OutOfFold {
+		if p == nil {
+			t.Errorf("item %d has no out-of-fold prediction", j)
+		}
+	}
+	o.Epochs = 2
+	res = fitted(t, simulated(RefitItems, 2, 5), o)
+	if s := res.Model.Provenance.Split; s.HeldOut != RefitItems/5 || s.Folds != 0 {
+		t.Errorf("split %+v", s)
+	}
+	o.Patience = -1
+	res = fitted(t, simulated(60, 2, 5), o)
+	if r := res.Model.Provenance.Runs[0]; r.Items != 60 || r.Epoch != 2 {
+		t.Errorf("without early stopping: %+v", r)
+	}
+}
+
+// TestFitHeld: given items are held out by every network.
+func TestFitHeld(t *testing.T) {
+	o := quick()
+	o.Held = []int{5, 6, 7, 8, 9, 50}
+	res := fitted(t, simulated(60, 3, 6), o)
+	for j, p := range res.OutOfFold {
+		held := j >= 5 && j < 10 || j == 50
+		if (p != nil) != held {
+			t.Errorf("item %d: predicted out of fold %v, want %v", j, p != nil, held)
+		}
+		if held && p.K() != 6 {
+			t.Errorf("item %d: %d components, want those of both networks", j, p.K())
+		}
+	}
+}
+
+// TestFitGroups: items of a group are held out together, and fewer groups than
+// folds make fewer folds.
+func TestFitGroups(t *testing.T) {
+	ds := simulated(90, 3, 7)
+	for i := range ds.Items {
+		ds.Groups = append(ds.Groups, fmt.Sprint(i%30))
+	}
+	f, err := newFitting(ds, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.fold {
+		if f.fold[i] != f.fold[i%30] {
+			t.Errorf("group %d is parted", i%30)
+		}
+	}
+	for i := range ds.Groups {
+		ds.Groups[i] = fmt.Sprint(i % 3)
+	}
+	if res := fitted(t, ds, quick()); res.Model.Provenance.Split.Folds != 3 {
+		t.Errorf("three groups: %+v", res.Model.Provenance.Split)
+	}
+	for i := range ds.Groups {
+		ds.Groups[i] = "all"
+	}
+	if _, err := Fit(context.Background(), ds, quick()); err == nil || !strings.Contains(err.Error(), "too few for 2 folds") {
+		t.Errorf("one group: %v", err)
+	}
+}
+
+// TestFitRefuses: bad data and options are errors that say what to do.
+func TestFitRefuses(t *testing.T) {
+	one := simulated(50, 1, 8)
+	good := simulated(50, 2, 8)
+	few := good.Select([]int{1, 2, 3})
+	for _, c := range []struct {
+		ds   *dataset.Dataset
+		edit func(o *Options)
+		want string
+	}{
+		{one, func(*Options) {}, "collect a second vote"},
+		{few, func(*Options) {}, "3 items with votes are too few"},
+		{good, func(o *Options) { o.Network = "alexnet" }, `"alexnet"`},
+		{good, func(o *Options) { o.Network = "lenet5" }, "lenet5 takes items with 2 spatial dimensions"},
+		{good, func(o *Options) { o.Network = "[{type: dense, outt: 3}]" }, `has no key "outt"`},
+		{good, func(o *Options) { o.Network = "[{type: dense, out: 3}]" }, "network gives 3 outputs"},
+		{good, func(o *Options) { o.Optimizer = "lion" }, `optimizer "lion"`},
+		{good, func(o *Options) { o.Schedule = "linear" }, `schedule "linear"`},
+		{good, func(o *Options) { o.Dropout = 1 }, "dropout 1"},
+		{good, func(o *Options) { o.Components = -1 }, "components -1"},
+		{good, func(o *Options) { o.Limit = 30 }, "limit of log α 30"},
+		{good, func(o *Options) { o.HeldOut = 0.7 }, "held-out share 0.7"},
+		{good, func(o *Options) { o.Held = []int{50} }, "held-out item 50 of 50"},
+		{good, func(o *Options) { o.ClassWeights = []float64{1} }, "1 class weights for 2 classes"},
+		{good, func(o *Options) { o.ItemWeights = make([]float64, 50) }, "all items have weight 0"},
+		{good, func(o *Options) { o.Ensemble = -2 }, "ensemble -2"},
+	} {
+		o := quick()
+		c.edit(&o)
+		if _, err := Fit(context.Background(), c.ds, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+	o := quick()
+	o.Force = true
+	if res := fitted(t, one, o); !strings.Contains(strings.Join(res.Model.Provenance.Warnings, "\n"), "intervals mean nothing") {
+		t.Errorf("one vote an item: warnings %q", res.Model.Provenance.Warnings)
+	}
+	if _, err := Fit(context.Background(), one, quick()); !errors.Is(err, dataset.ErrOneVote) {
+		t.Errorf("one vote an item: %v", err)
+	}
+}
+
+// TestFitWeights: class weights shift the means, and void the intervals with a
+// warning; equal weights change nothing.
+func TestFitWeights(t *testing.T) {
+	ds := simulated(150, 3, 9)
+	mean := func(res *Result) float64 {
+		got, err := res.Model.Predict(ds, model.PredictOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for _, p := range got {
+			sum += p.Mean(nil)[1] / 150
+		}
+		return sum
+	}
+	plain := mean(fitted(t, ds, quick()))
+	o := quick()
+	o.ItemWeights = make([]float64, 150)
+	for i := range o.ItemWeights {
+		o.ItemWeights[i] = 2
+	}
+	if got := mean(fitted(t, ds, o)); math.Abs(got-plain) > 1e-3 {
+		t.Errorf("equal weights: mean %v, want %v", got, plain)
+	}
+	o = quick()
+	o.ClassWeights = []float64{1, 6}
+	res := fitted(t, ds, o)
+	if got := mean(res); got < plain+0.03 {
+		t.Errorf("class weights: mean %v, want well above %v", got, plain)
+	}
+	if !strings.Contains(strings.Join(res.Model.Provenance.Warnings, "\n"), "class weights void") {
+		t.Errorf("warnings %q", res.Model.Provenance.Warnings)
+	}
+}

@@ -1,0 +1,154 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"credence/dataset"
+	"credence/nn"
+)
+
+// defaultNetwork is the name of the network that suits the inputs: the largest
+// image or volume decides.
+func defaultNetwork(t *dataset.Transform) string {
+	for _, dims := range []int{3, 2} {
+		for _, in := range t.Inputs() {
+			if in.Kind != dataset.Grid || len(in.Shape) != dims+1 {
+				continue
+			}
+			side := slices.Min(in.Shape[1:])
+			switch {
+			case dims == 3 && side >= 24:
+				return "cnn3d"
+			case dims == 2 && in.Shape[0] == 1 && side >= 16 && slices.Max(in.Shape[1:]) <= 40:
+				return "lenet5"
+			case dims == 2 && side >= 8:
+				return "resnet"
+			}
+		}
+	}
+	return "mlp"
+}
+
+// layers returns the description of a network for what t gives, with so many
+// outputs.
+func layers(o *Options, t *dataset.Transform, outputs int) ([]byte, error) {
+	root, err := tree(o, t, outputs)
+	if err != nil {
+		return nil, fmt.Errorf("network: %w", err)
+	}
+	return nn.Describe(root)
+}
+
+func tree(o *Options, t *dataset.Transform, outputs int) (nn.Layer, error) {
+	if layered(o.Network) {
+		return nn.Parse([]byte(o.Network), outputs)
+	}
+	inputs := t.Inputs()
+	if err := suits(o.Network, inputs); err != nil {
+		return nil, err
+	}
+	if len(inputs) == 1 && inputs[0].Kind == dataset.Grid && o.Network != "mlp" {
+		return grid(o, inputs[0].Shape, outputs)
+	}
+	front, err := front(o, inputs)
+	if err != nil {
+		return nil, err
+	}
+	widths := o.Widths
+	if o.Network != "mlp" || len(widths) == 0 {
+		widths = []int{64, 64}
+	}
+	return nn.Seq(append(front, hidden(widths, outputs, o.Dropout)...)...), nil
+}
+
+// gridDims are the spatial dimensions of what a named network takes; mlp takes
+// anything.
+var gridDims = map[string]int{"mlp": 0, "lenet5": 2, "resnet": 2, "cnn3d": 3}
+
+// suits refuses names that no network has, or whose network needs an image or
+// volume that is not there.
+func suits(name string, inputs []dataset.Input) error {
+	dims, known := gridDims[name]
+	if !known {
+		return fmt.Errorf("%q is not one of [%s], nor a list of layers", name, strings.Join(nn.Names, " "))
+	}
+	for _, in := range inputs {
+		if dims == 0 || in.Kind == dataset.Grid && len(in.Shape) == dims+1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s takes items with %d spatial dimensions: the features have none such", name, dims)
+}
+
+// hidden are dense layers with ReLU and dropout, then the outputs.
+func hidden(widths []int, outputs int, dropout float64) []nn.Layer {
+	var list []nn.Layer
+	for _, w := range widths {
+		list = append(list, &nn.Dense{Out: w}, &nn.ReLU{})
+		if dropout > 0 {
+			list = append(list, &nn.Dropout{Rate: dropout})
+		}
+	}
+	return append(list, &nn.Dense{Out: outputs})
+}
+
+// front brings the blocks of the input to one vector: numbers as they are,
+// codes by embeddings, images and volumes by a network of their own.
+func front(o *Options, inputs []dataset.Input) ([]nn.Layer, error) {
+	var numbers []nn.Layer
+	if o.InputDropout > 0 {
+		numbers = append(numbers, &nn.Dropout{Rate: o.InputDropout})
+	}
+	if len(inputs) == 1 && inputs[0].Kind == dataset.Dense {
+		return numbers, nil
+	}
+	if len(inputs) == 1 && inputs[0].Kind == dataset.Grid {
+		return []nn.Layer{&nn.Flatten{}}, nil
+	}
+	c := &nn.Concat{}
+	for _, in := range inputs {
+		switch in.Kind {
+		case dataset.Dense:
+			c.Inputs = append(c.Inputs, nn.Shape{in.Width})
+			c.Branches = append(c.Branches, nn.Seq(numbers...))
+		case dataset.Codes:
+			width := min(16, int(math.Ceil(math.Sqrt(float64(in.Levels)))))
+			c.Inputs = append(c.Inputs, nn.Shape{1})
+			c.Branches = append(c.Branches, nn.Seq(&nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width}))
+		case dataset.Grid:
+			branch, err := grid(o, in.Shape, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", in.Name, err)
+			}
+			c.Inputs = append(c.Inputs, in.Shape)
+			c.Branches = append(c.Branches, nn.Seq(branch, &nn.ReLU{}))
+		}
+	}
+	return []nn.Layer{c}, nil
+}
+
+// grid is a network for one image or volume.
+func grid(o *Options, shape nn.Shape, outputs int) (nn.Layer, error) {
+	var widths []int
+	if o.Network == "resnet" {
+		widths = o.Widths
+	}
+	if gridDims[o.Network] != len(shape)-1 {
+		if o.Network == "mlp" {
+			widths = o.Widths
+		}
+		return nn.ByName("mlp", shape, outputs, widths...)
+	}
+	net, err := nn.ByName(o.Network, shape, outputs, widths...)
+	if err != nil {
+		return nil, err
+	}
+	if o.Network == "resnet" && slices.Max(shape[1:]) > 64 {
+		// Large images are reduced to a quarter first.
+		return nn.Seq(&nn.Conv{Out: 16, Kernel: nn.Ints{5}, Stride: nn.Ints{2}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: nn.Ints{2}}, net), nil
+	}
+	return net, nil
+}

@@ -1,0 +1,122 @@
+package train
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+	"credence/internal/rng"
+	"credence/model"
+	"credence/nn"
+)
+
+// tensors returns n items with random features of the given parts and two votes.
+func tensors(n int, parts ...dataset.Part) *dataset.Dataset {
+	r := rand.New(rng.New(1, "network.test"))
+	ds := &dataset.Dataset{Classes: []string{"a", "b", "c"}, Counts: make([]float32, 3*n), Parts: parts}
+	rows := &dataset.Memory{N: n}
+	for j := range n {
+		ds.Items = append(ds.Items, fmt.Sprint(j))
+		ds.Counts[3*j+r.IntN(3)]++
+		ds.Counts[3*j+r.IntN(3)]++
+		for _, p := range parts {
+			for range p.Width() {
+				x := float32(r.NormFloat64())
+				if p.Kind == dataset.Categorical {
+					x = float32(r.IntN(len(p.Levels)))
+				}
+				rows.Values = append(rows.Values, x)
+			}
+		}
+	}
+	rows.W = len(rows.Values) / n
+	ds.Rows = rows
+	return ds
+}
+
+// TestDefaultNetwork: each kind of features gets a network that suits it.
+func TestDefaultNetwork(t *testing.T) {
+	number := dataset.Part{Name: "x", Kind: dataset.Numeric}
+	codes := dataset.Part{Name: "site", Kind: dataset.Categorical, Levels: strings.Split("abcdefgh", "")}
+	shape := func(s ...int) dataset.Part { return dataset.Part{Name: fmt.Sprint(s), Kind: dataset.Tensor, Shape: s} }
+	for _, c := range []struct {
+		parts []dataset.Part
+		want  string
+		has   string // in the description of the layers
+	}{
+		{[]dataset.Part{number}, "mlp", `[{"type":"dense","out":64}`},
+		{[]dataset.Part{codes}, "mlp", `"embedding","sizes":[9],"width":3`},
+		{[]dataset.Part{number, codes}, "mlp", `"inputs":[[1],[1]],"branches":[[],[{"type":"embedding"`},
+		{[]dataset.Part{shape(40)}, "mlp", `[{"type":"dense"`},
+		{[]dataset.Part{shape(1, 28, 28)}, "lenet5", `[{"type":"conv","out":6`},
+		{[]dataset.Part{shape(3, 32, 32)}, "resnet", `"residual"`},
+		{[]dataset.Part{shape(3, 96, 96)}, "resnet", `[{"type":"conv","out":16,"kernel":[5],"stride":[2]`},
+		{[]dataset.Part{shape(3, 5, 5)}, "mlp", `[{"type":"flatten"}`},
+		{[]dataset.Part{shape(1, 28, 24, 24)}, "cnn3d", `[{"type":"conv","out":16`},
+		{[]dataset.Part{number, shape(1, 28, 28)}, "lenet5", `"inputs":[[1],[1,28,28]]`},
+	} {
+		ds := tensors(40, c.parts...)
+		tr, err := dataset.Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+			20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39}, dataset.TransformOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Options{Dropout: -1, InputDropout: -1}.complete(40, tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := layers(&o, tr, 12)
+		if err != nil {
+			t.Errorf("%v: %v", c.parts, err)
+			continue
+		}
+		if o.Network != c.want || !strings.Contains(string(text), c.has) {
+			t.Errorf("%v: network %s %s, want %s with %s", c.parts, o.Network, text, c.want, c.has)
+		}
+		member, err := model.NewMember(text, model.InputShape(tr), nn.Options{})
+		if err != nil {
+			t.Errorf("%v: %v", c.parts, err)
+		} else if member.Net.Out.Size() != 12 {
+			t.Errorf("%v: %v outputs, want 12", c.parts, member.Net.Out)
+		}
+	}
+}
+
+// TestFitImages: images and a table beside them are trained on.
+func TestFitImages(t *testing.T) {
+	ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, 16, 16}}, dataset.Part{Name: "age", Kind: dataset.Numeric})
+	res := fitted(t, ds, Options{Epochs: 2, Ensemble: 1, Patience: -1})
+	if _, err := res.Model.Predict(ds, model.PredictOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStart: a network starts at the constant Dirichlet. Its parameters were
+// checked to be where the likelihood is largest: no step of 2% improves it.
+func TestStart(t *testing.T) {
+	ds := simulated(300, 4, 1)
+	alpha, nll := constantDirichlet(ds.Counts, 2)
+	for i := range alpha {
+		for _, step := range []float64{0.98, 1.02} {
+			moved := append([]float64(nil), alpha...)
+			moved[i] *= step
+			if got := dirichletLoss(moved, ds.Counts); !(got > nll) {
+				t.Errorf("α %v: loss %v, at %v %v", alpha, nll, moved, got)
+			}
+		}
+	}
+	net, err := nn.New(nn.Seq(&nn.Dense{Out: 4}, &nn.Dense{Out: 9}), nn.Shape{2}, nn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	startOutputs(net, alpha, 3)
+	got, err := model.Mixtures([][]float32{net.Forward([]float32{0, 0}, false, nn.Step{})}, 1, model.Head{Components: 3, Limit: 20}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mean, want := got[0].Mean(nil)[0], alpha[0]/(alpha[0]+alpha[1]); mean < want-1e-6 || mean > want+1e-6 {
+		t.Errorf("mean at the start %v, want %v", mean, want)
+	}
+}

@@ -1,0 +1,249 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"credence/dataset"
+	"credence/nn"
+)
+
+// Options says how a model is fitted. The zero value is meant for use: every
+// field left zero is chosen from the data, and the choice is recorded in the
+// model. Fields tagged json:"-" do not change the result.
+type Options struct {
+	// Network is a name ("mlp", "lenet5", "resnet", "cnn3d") or a list of
+	// layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 or
+	// resnet for images and cnn3d for volumes.
+	Network string `json:"network"`
+	// Widths are those of the hidden layers of mlp or the stages of resnet.
+	Widths []int `json:"widths,omitempty"`
+	// Dropout is the rate after each hidden layer of mlp, InputDropout that of
+	// the numbers it takes; negative means none.
+	Dropout      float64 `json:"dropout"`
+	InputDropout float64 `json:"input_dropout"`
+	// Init is the rule for initial weights.
+	Init nn.Init `json:"init"`
+
+	Components int     `json:"components"` // K, of the mixture
+	Limit      float64 `json:"limit"`      // clamp on |log α|, at most 20
+
+	Optimizer   string  `json:"optimizer"`    // "adam", "adamw" or "sgd"
+	Rate        float64 `json:"rate"`         // learning rate
+	Momentum    float64 `json:"momentum"`     // of sgd
+	WeightDecay float64 `json:"weight_decay"` // negative means none
+	Clip        float64 `json:"clip"`         // largest norm of the gradient; negative means any
+	Schedule    string  `json:"schedule"`     // "constant" or "cosine", over Epochs
+	Batch       int     `json:"batch"`        // items a step
+	Epochs      int     `json:"epochs"`       // at most
+	// Patience is how many epochs may pass without a better held-out loss
+	// before training stops; negative means all Epochs are run and the last
+	// weights kept.
+	Patience int `json:"patience"`
+
+	// Ensemble is the number M of networks. With more than one, member i holds
+	// out fold i of max(M, 5), at most 10.
+	Ensemble int `json:"ensemble"`
+	// HeldOut is the share of the items held out for early stopping by a single
+	// network. Below RefitItems items it is 1/5, in five folds that take turns
+	// to choose the number of epochs, after which one network is trained on all.
+	HeldOut float64 `json:"held_out"`
+	// Held are the items held out by every network, by index, instead of folds.
+	Held []int `json:"held,omitempty"`
+
+	// ClassWeights [d] makes items count by the mean weight of their votes'
+	// classes, ItemWeights [N] by a weight of their own. Class weights void the
+	// calibration of intervals.
+	ClassWeights []float64 `json:"class_weights,omitempty"`
+	ItemWeights  []float64 `json:"item_weights,omitempty"`
+
+	Seed uint64 `json:"seed"`
+	// Force fits data without two votes on any item, whose intervals mean
+	// nothing.
+	Force bool `json:"force,omitempty"`
+	// Transform says how features become inputs.
+	Transform dataset.TransformOptions `json:"transform"`
+
+	// Version of the program, for the record.
+	Version string `json:"-"`
+	// Memory is how many bytes the network inputs may take; beyond, they are
+	// read again in each epoch. 0 means 2 GB.
+	Memory int64 `json:"-"`
+	// Progress, if not nil, is called after every epoch and at least every
+	// second, one call at a time.
+	Progress func(Event) `json:"-"`
+	// Checkpoint is a folder for the state of the run, written at least every
+	// CheckpointEvery (0 means 30 seconds) and when the run is stopped. With
+	// Resume, the run continues from what is there.
+	Checkpoint      string        `json:"-"`
+	CheckpointEvery time.Duration `json:"-"`
+	Resume          bool          `json:"-"`
+}
+
+// RefitItems is the number of items below which a single network is chosen by
+// folds and trained again on all items.
+const RefitItems = 2000
+
+// complete fills in what was left zero, for n items with votes of the given
+// input width.
+func (o Options) complete(n int, t *dataset.Transform) (Options, error) {
+	grid := 0 // dimensions of the largest image or volume
+	for _, in := range t.Inputs() {
+		if in.Kind == dataset.Grid {
+			grid = max(grid, len(in.Shape)-1)
+		}
+	}
+	setString(&o.Network, defaultNetwork(t))
+	if o.Network == "mlp" && o.Widths == nil {
+		o.Widths = []int{64, 64}
+		if n >= 5000 {
+			o.Widths = []int{128, 128}
+		}
+	}
+	o.regularise(n, t, grid)
+	setNumber(&o.Components, 3)
+	setNumber(&o.Limit, 20)
+	setString(&o.Optimizer, "adamw")
+	if o.Optimizer == "sgd" {
+		setNumber(&o.Rate, 1e-2)
+		setNumber(&o.Momentum, 0.9)
+	}
+	setNumber(&o.Rate, 1e-3)
+	setNumber(&o.Clip, 5)
+	setString(&o.Schedule, "constant")
+	if o.Batch == 0 {
+		// At least some thirty steps an epoch for few items, larger batches
+		// once there are many; volumes are heavy.
+		o.Batch = min(256, max(16, 1<<bits(n/32)))
+		if grid == 3 {
+			o.Batch = 16
+		}
+	}
+	steps := (n + o.Batch - 1) / o.Batch
+	setNumber(&o.Epochs, min(500, max(30, 40000/max(steps, 1))))
+	setNumber(&o.Patience, min(20, max(5, 4000/max(steps, 1))))
+	if o.Ensemble == 0 {
+		// Five networks repair most of the under-coverage of one. Only where
+		// one alone takes hours is a single one the default.
+		o.Ensemble = 5
+		if float64(n)*float64(t.Width()) > 2e8 {
+			o.Ensemble = 1
+		}
+	}
+	if o.HeldOut == 0 {
+		o.HeldOut = 0.2
+		if n >= 10000 {
+			o.HeldOut = 0.1
+		}
+	}
+	return o, o.check()
+}
+
+// regularise chooses what keeps a network from learning its items by heart:
+// little for images and volumes, where convolutions do much of it already; for
+// tables the more, the fewer items there are for each input. Where there are
+// about as many numbers as items, leaving out some of the numbers helps most.
+func (o *Options) regularise(n int, t *dataset.Transform, grid int) {
+	if grid > 0 {
+		setNumber(&o.Dropout, 0.1)
+		setNumber(&o.InputDropout, -1)
+		setNumber(&o.WeightDecay, 0.05)
+		if o.Init == "" {
+			o.Init = nn.He
+		}
+		return
+	}
+	perInput := float64(n) / float64(t.Width())
+	strength := min(1, math.Sqrt(60/perInput))
+	setNumber(&o.Dropout, round(0.3*strength))
+	setNumber(&o.WeightDecay, round(0.3*strength))
+	if o.InputDropout == 0 {
+		o.InputDropout = -1
+		if share := min(1, 2/perInput); share > 0.1 {
+			o.InputDropout = round(0.4 * share)
+		}
+	}
+	if o.Init == "" {
+		o.Init = nn.Glorot
+	}
+}
+
+// round keeps two digits after the point: choices need no more.
+func round(x float64) float64 { return math.Round(100*x) / 100 }
+
+// bits returns the largest b with 2^b ≤ n.
+func bits(n int) int {
+	b := 0
+	for n > 1 {
+		n /= 2
+		b++
+	}
+	return b
+}
+
+func setNumber[T int | float64](x *T, def T) {
+	if *x == 0 {
+		*x = def
+	}
+}
+
+func setString(s *string, def string) {
+	if *s == "" {
+		*s = def
+	}
+}
+
+func (o *Options) check() error {
+	bad := func(name string, found any, want string) error {
+		return fmt.Errorf("training options: %s %v, want %s", name, found, want)
+	}
+	switch {
+	case !(o.Dropout < 1):
+		return bad("dropout", o.Dropout, "less than 1")
+	case !(o.InputDropout < 1):
+		return bad("input dropout", o.InputDropout, "less than 1")
+	case o.Components < 1:
+		return bad("components", o.Components, "at least 1")
+	case o.Batch < 1:
+		return bad("batch", o.Batch, "at least 1")
+	case o.Epochs < 1:
+		return bad("epochs", o.Epochs, "at least 1")
+	case o.Ensemble < 1 || o.Ensemble > 1000:
+		return bad("ensemble", o.Ensemble, "between 1 and 1000")
+	case !(o.HeldOut > 0 && o.HeldOut <= 0.5):
+		return bad("held-out share", o.HeldOut, "more than 0 and at most 0.5")
+	case o.Schedule != "constant" && o.Schedule != "cosine":
+		return bad("schedule", fmt.Sprintf("%q", o.Schedule), "one of [constant cosine]")
+	}
+	return nil
+}
+
+// optimizer returns the optimiser's options for a run of so many steps an
+// epoch, at a share of the learning rate.
+func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
+	opt := nn.OptimizerOptions{
+		Kind: o.Optimizer, Rate: o.Rate * share, Momentum: o.Momentum,
+		WeightDecay: max(0, o.WeightDecay), Clip: max(0, o.Clip),
+	}
+	if o.Schedule == "cosine" {
+		opt.Schedule = nn.Schedule{Kind: "cosine", Total: uint64(o.Epochs * steps), Final: 0.01}
+	}
+	return opt
+}
+
+// config is the record of a complete set of options.
+func (o *Options) config() (json.RawMessage, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("training options: %w", err)
+	}
+	return text, nil
+}
+
+// layered tells whether a network is given as a list of layers.
+func layered(network string) bool {
+	return strings.ContainsAny(network, "[-\n{") || strings.Contains(network, "type:")
+}

@@ -1,0 +1,69 @@
+package train
+
+import (
+	"sync"
+	"time"
+)
+
+// Event tells how a fit is going. Losses are joint negative log-likelihoods a
+// vote, in nats.
+type Event struct {
+	Run     string  // which network: "member 0", "fold 3", "refit"
+	Index   int     // of the run, from 0
+	Runs    int     // how many there are in this phase of the fit
+	Epoch   int     // epochs finished
+	Epochs  int     // at most
+	Done    float64 // share of the epoch under way that is done; 0 right after an epoch
+	Loss    float64 // on the training items: of the last epoch, or of the one under way so far
+	HeldOut float64 // on the held-out items after the last epoch; NaN before, and without any
+	Best    int     // epoch with the smallest held-out loss so far; 0 is the start
+	Rate    float64 // learning rate
+	Speed   float64 // training items a second, of this run
+	// Left is an estimate of the time until all runs have used up their epochs;
+	// early stopping ends them sooner.
+	Left time.Duration
+	Note string // what else happened, such as a recovery from divergence
+	End  bool   // the run is finished
+}
+
+// reporter passes on the events of runs that train at the same time.
+type reporter struct {
+	mu   sync.Mutex
+	call func(Event)
+}
+
+// heartbeat is the longest time between two events of a run.
+const heartbeat = time.Second
+
+func (r *reporter) send(e Event) {
+	if r.call == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.call(e)
+}
+
+// meter measures the speed of a run. It never touches what is computed.
+type meter struct {
+	start time.Time
+	items int // since start
+	beat  time.Time
+}
+
+func newMeter() *meter {
+	now := time.Now()
+	return &meter{start: now, beat: now}
+}
+
+// add counts items and tells whether it is time for an event.
+func (m *meter) add(items int) bool {
+	m.items += items
+	if time.Since(m.beat) < heartbeat {
+		return false
+	}
+	m.beat = time.Now()
+	return true
+}
+
+func (m *meter) speed() float64 { return float64(m.items) / max(time.Since(m.start).Seconds(), 1e-9) }

@@ -1,0 +1,229 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"credence/dataset"
+	"credence/internal/safetensors"
+	"credence/model"
+)
+
+// stopping are rows that cancel a run once so many have been read: inputs that
+// are not kept in memory are read for every batch, so that a run can be stopped
+// at any step.
+type stopping struct {
+	dataset.Rows
+	left atomic.Int64
+	stop context.CancelFunc
+}
+
+func (s *stopping) ReadRow(i int, dst []float32) error {
+	if s.left.Add(-1) == 0 {
+		s.stop()
+	}
+	return s.Rows.ReadRow(i, dst)
+}
+
+// withNorm is a network with running statistics, dropout and a categorical
+// input, so that every kind of state is in the checkpoint.
+const withNorm = `
+- type: concat
+  inputs: [[2], [1]]
+  branches: [[], [{type: embedding, sizes: 7, width: 2}]]
+- {type: dense, out: 6}
+- type: batchnorm
+- type: relu
+- {type: dropout, rate: 0.2}
+- type: dense
+`
+
+// TestResume: a run stopped at any steps, any number of times, ends with the
+// same bytes as one that was not.
+func TestResume(t *testing.T) {
+	ds := simulated(90, 3, 1)
+	for _, c := range []struct {
+		name string
+		edit func(o *Options)
+	}{
+		{"ensemble", func(o *Options) {}},
+		{"states", func(o *Options) { o.Network = withNorm; o.Widths = nil }},
+		{"refit", func(o *Options) { o.Ensemble = 1; o.Optimizer = "sgd" }},
+		{"cosine", func(o *Options) { o.Schedule = "cosine"; o.ClassWeights = []float64{1, 2} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := quick()
+			o.Epochs, o.Patience = 5, 3
+			c.edit(&o)
+			want := encoded(t, fitted(t, ds, o).Model)
+			for _, reads := range []int{20, 333, 900} {
+				o := o
+				o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
+				rows := &stopping{Rows: ds.Rows}
+				stopped := *ds
+				stopped.Rows = rows
+				stops := 0
+				var got *Result
+				for got == nil {
+					f, err := newFitting(&stopped, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithCancel(context.Background())
+					rows.stop = cancel
+					rows.left.Store(int64(reads + 10*stops))
+					res, err := f.run(ctx)
+					cancel()
+					switch {
+					case err == nil:
+						got = res
+					case errors.Is(err, ErrStopped):
+						stops++
+					default:
+						t.Fatal(err)
+					}
+				}
+				if stops == 0 {
+					t.Errorf("stops after %d reads: none", reads)
+				}
+				if !bytes.Equal(encoded(t, got.Model), want) {
+					t.Errorf("stopped %d times, about every %d reads: another model", stops, reads)
+				}
+			}
+		})
+	}
+}
+
+// TestResumeRefuses: other data, another configuration, another instruction set
+// and damaged files are named.
+func TestResumeRefuses(t *testing.T) {
+	ds := simulated(60, 3, 1)
+	o := quick()
+	o.Checkpoint, o.Resume = t.TempDir(), true
+	fitted(t, ds, o)
+	refuses := func(what string, edit func(f *fitting)) {
+		t.Helper()
+		f, err := newFitting(ds, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(f)
+		if _, err := f.run(context.Background()); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("error %v, want one with %q", err, what)
+		}
+	}
+	refuses("the data are not the same", func(f *fitting) { f.mark.Data = strings.Repeat("0", 64) })
+	refuses("the instruction set is z80", func(f *fitting) { f.mark.Kernel = "z80" })
+	refuses(`the configuration is not the same: rate is 0.5, then 0.001`, func(f *fitting) {
+		f.o.Rate = 0.5
+		f.mark.Config, _ = f.o.config()
+	})
+	path := filepath.Join(o.Checkpoint, "member-0.checkpoint")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text[:len(text)-9], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refuses(safetensors.ErrTruncated.Error(), func(*fitting) {})
+	if err := RemoveCheckpoint(o.Checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(o.Checkpoint); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+// TestCancel: a cancelled fit returns the best model so far and says so.
+func TestCancel(t *testing.T) {
+	ds := simulated(90, 3, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o := quick()
+	o.Epochs = 1000
+	o.Patience = 1000
+	o.Progress = func(e Event) {
+		if e.Epoch == 3 {
+			cancel()
+		}
+	}
+	res, err := Fit(ctx, ds, o)
+	if !errors.Is(err, ErrStopped) || res == nil || res.Model.Check() != nil {
+		t.Fatalf("result %v, error %v", res, err)
+	}
+	if w := res.Model.Provenance.Warnings; !strings.Contains(strings.Join(w, "\n"), "stopped before its end") {
+		t.Errorf("warnings %q", w)
+	}
+	if _, err := res.Model.Predict(ds, model.PredictOptions{}); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	cancel()
+	if res, err := Fit(ctx, ds, quick()); !errors.Is(err, ErrStopped) || res != nil {
+		t.Errorf("cancelled at the start: %v, %v", res, err)
+	}
+}
+
+// TestKilled kills a training process with SIGKILL again and again while it
+// writes checkpoints as often as it can: what is under a final name is always
+// whole, and the run ends as one that was never killed.
+func TestKilled(t *testing.T) {
+	const env = "CREDENCE_TEST_KILLED"
+	ds := simulated(120, 3, 1)
+	o := quick()
+	o.Epochs, o.Patience = 30, -1
+	if dir := os.Getenv(env); dir != "" { // the process that is killed
+		o.Checkpoint, o.Resume, o.CheckpointEvery = dir, true, time.Nanosecond
+		if err := fitted(t, ds, o).Model.Save(filepath.Join(dir, "model.credence")); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	dir := t.TempDir()
+	final := filepath.Join(dir, "model.credence")
+	for kills := 0; ; kills++ {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), env+"="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(30+20*kills) * time.Millisecond)
+		_ = cmd.Process.Kill() // it may be done already
+		_ = cmd.Wait()
+		files, err := filepath.Glob(filepath.Join(dir, "*.checkpoint"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if _, err := safetensors.ReadFile(f); err != nil {
+				t.Fatalf("after %d kills: %v", kills+1, err)
+			}
+		}
+		if _, err := os.Stat(final); err == nil {
+			t.Logf("killed %d times", kills)
+			break
+		}
+		if kills > 200 {
+			t.Fatal("the run does not end")
+		}
+	}
+	got, err := model.Load(final)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(encoded(t, got), encoded(t, fitted(t, ds, o).Model)) {
+		t.Error("killed and resumed: another model")
+	}
+}

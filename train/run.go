@@ -1,0 +1,348 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"credence/head"
+	"credence/model"
+	"credence/nn"
+)
+
+// job is what runs share and none of them changes.
+type job struct {
+	o       Options // complete
+	in      *inputs
+	layers  []byte
+	shape   nn.Shape
+	alpha   []float64 // the constant Dirichlet
+	weights []float64 // of items, or nil
+	mark    fingerprint
+	report  *reporter
+	runs    int // in this phase
+}
+
+// run is the training of one network. Everything that decides how it goes on is
+// in state and in the stepper's network and optimiser, which a checkpoint holds.
+type run struct {
+	*job
+	name        string
+	member      int   // place of its randomness
+	train, held []int // items
+	epochs      int   // at most; exactly, without held-out items
+	fold        int   // the part that is held out
+
+	network *model.Member
+	stepper *Stepper
+	mixture *head.Mixture
+	batches int // in an epoch
+	order   []int
+	buffer  *batch
+	best    *snapshot
+	state   state
+	meter   *meter
+	saved   time.Time
+}
+
+// state is where a run stands, at the boundary between two batches.
+type state struct {
+	Step     uint64        `json:"step"`  // batches trained on
+	Epoch    int           `json:"epoch"` // epochs finished
+	Batch    int           `json:"batch"` // batches of the epoch under way that are done
+	Loss     float64       `json:"loss"`  // sum over the items of the epoch under way
+	Votes    float64       `json:"votes"` // of these items
+	Share    float64       `json:"share"` // of the learning rate, halved by recoveries
+	Halvings int           `json:"halvings"`
+	Best     int           `json:"best"` // epoch of the best weights
+	BestLoss float64       `json:"bestLoss"`
+	History  []model.Epoch `json:"history"`
+	Note     string        `json:"note"`    // for the epoch under way
+	Clamped  int64         `json:"clamped"` // values of log α beyond the limit in this epoch
+	Seen     int64         `json:"seen"`    // of so many
+	Done     bool          `json:"done"`
+	Reason   string        `json:"reason"` // why it is done
+}
+
+// snapshot is a copy of a network's parameters and states.
+type snapshot struct {
+	values []float32
+	states [][]float32
+}
+
+func (s *snapshot) take(net *nn.Network) {
+	s.values = append(s.values[:0], net.Values...)
+	if s.states == nil {
+		s.states = make([][]float32, len(net.States))
+	}
+	for i, p := range net.States {
+		s.states[i] = append(s.states[i][:0], p.Value...)
+	}
+}
+
+func (s *snapshot) restore(net *nn.Network) {
+	copy(net.Values, s.values)
+	for i, p := range net.States {
+		copy(p.Value, s.states[i])
+	}
+}
+
+// do starts or resumes the run, trains until it is done or ctx is cancelled, and
+// leaves the network with its best weights and little working memory.
+func (r *run) do(ctx context.Context) error {
+	if err := r.start(); err != nil {
+		return err
+	}
+	if r.o.Resume && r.o.Checkpoint != "" {
+		if err := r.resume(); err != nil {
+			return err
+		}
+	}
+	if err := r.learn(ctx); err != nil {
+		return err
+	}
+	r.best.restore(r.network.Net)
+	r.network.Net.Bind(1)
+	r.stepper, r.mixture, r.buffer, r.best, r.order = nil, nil, nil, nil, nil
+	return nil
+}
+
+// start makes the network, its head and its optimiser.
+func (r *run) start() error {
+	member, err := model.NewMember(r.layers, r.shape, nn.Options{Seed: r.o.Seed, Member: uint64(r.member), Init: r.o.Init})
+	if err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
+	r.network = member
+	startOutputs(member.Net, r.alpha, r.o.Components)
+	r.mixture, err = head.NewMixture(head.MixtureOptions{Components: r.o.Components, Classes: len(r.in.ds.Classes), Limit: r.o.Limit})
+	if err != nil {
+		return err
+	}
+	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
+	r.buffer = r.in.newBatch(r.o.Batch)
+	r.state.Share = 1
+	if err := r.newStepper(); err != nil {
+		return err
+	}
+	r.best = &snapshot{}
+	r.best.take(member.Net)
+	return nil
+}
+
+// newStepper makes an optimiser without memory, at the current share of the
+// learning rate.
+func (r *run) newStepper() error {
+	var h head.Head = r.mixture
+	if r.weights != nil {
+		h = &weighted{Head: r.mixture}
+	}
+	steps := uint64(0)
+	if r.stepper != nil {
+		steps = r.stepper.Optimizer.Steps
+	}
+	var err error
+	r.stepper, err = NewStepper(r.network.Net, h, r.o.optimizer(r.batches, r.state.Share), r.o.Batch)
+	if err == nil && r.o.Schedule == "cosine" {
+		r.stepper.Optimizer.Steps = steps
+	}
+	return err
+}
+
+// learn trains until it is done or ctx is cancelled, which is no error.
+func (r *run) learn(ctx context.Context) error {
+	r.meter = newMeter()
+	r.saved = time.Now()
+	if r.state.Epoch == 0 && r.state.Batch == 0 && len(r.held) > 0 && r.state.History == nil && !r.state.Done {
+		loss, err := r.heldOut()
+		if err != nil {
+			return err
+		}
+		r.state.BestLoss = loss
+		r.mixture.ResetClamped()
+	}
+	for !r.state.Done {
+		if r.order == nil {
+			r.order = order(r.train, r.o.Seed, uint64(r.member), uint64(r.state.Epoch))
+		}
+		for r.state.Batch < r.batches {
+			if ctx.Err() != nil {
+				return r.save()
+			}
+			if r.o.Checkpoint != "" && time.Since(r.saved) >= r.o.CheckpointEvery {
+				if err := r.save(); err != nil {
+					return err
+				}
+			}
+			fine, err := r.step()
+			if err != nil {
+				return err
+			}
+			if !fine {
+				if err := r.recover("the loss is not a number"); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		if r.state.Batch < r.batches && !r.state.Done {
+			continue // a recovery begins the epoch again
+		}
+		if !r.state.Done {
+			if err := r.endEpoch(); err != nil {
+				return err
+			}
+		}
+	}
+	return r.save()
+}
+
+// step trains on the next batch. It returns false if the loss is not finite.
+func (r *run) step() (fine bool, err error) {
+	// Batches of nearly equal size: a tiny last one would be all noise.
+	n, b := len(r.order), r.state.Batch
+	items := r.order[b*n/r.batches : (b+1)*n/r.batches]
+	x, votes, err := r.in.load(r.buffer, items)
+	if err != nil {
+		return false, err
+	}
+	if w, ok := r.stepper.Head.(*weighted); ok {
+		w.weights = w.weights[:0]
+		for _, j := range items {
+			w.weights = append(w.weights, r.weights[j])
+		}
+	}
+	loss := r.stepper.Step(x, votes, r.at())
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return false, nil
+	}
+	r.state.Step++
+	r.state.Batch++
+	r.state.Loss += loss * float64(len(items))
+	for _, s := range votes.Values {
+		r.state.Votes += float64(s)
+	}
+	if r.meter.add(len(items)) {
+		r.event(Event{Done: float64(r.state.Batch) / float64(r.batches), Loss: r.state.Loss / r.state.Votes})
+	}
+	return true, nil
+}
+
+func (r *run) at() nn.Step {
+	return nn.Step{Seed: r.o.Seed, Member: uint64(r.member), Epoch: uint64(r.state.Epoch), Step: r.state.Step}
+}
+
+// heldOut returns the loss a vote on the held-out items.
+func (r *run) heldOut() (float64, error) {
+	sum, votes := 0.0, 0.0
+	for lo := 0; lo < len(r.held); lo += r.o.Batch {
+		items := r.held[lo:min(lo+r.o.Batch, len(r.held))]
+		x, counts, err := r.in.load(r.buffer, items)
+		if err != nil {
+			return 0, err
+		}
+		s, v := r.score(x, counts, items)
+		sum += s
+		votes += v
+	}
+	return sum / votes, nil
+}
+
+// score returns the summed loss and the votes of some items, weighted where
+// items have weights.
+func (r *run) score(x []float32, counts head.Counts, items []int) (sum, votes float64) {
+	if r.weights == nil {
+		for _, s := range counts.Values {
+			votes += float64(s)
+		}
+		return r.stepper.Loss(x, counts, r.at()) * float64(len(items)), votes
+	}
+	out := r.stepper.Net.Forward(x, false, r.at())
+	width := r.mixture.Outputs()
+	outputs, s := make([]float64, width), make([]float64, counts.Classes)
+	for j, item := range items {
+		for i, v := range out[j*width : (j+1)*width] {
+			outputs[i] = float64(v)
+		}
+		m := 0.0
+		for i, v := range counts.Item(j) {
+			s[i] = float64(v)
+			m += s[i]
+		}
+		sum += r.weights[item] * head.NLL(nil, outputs, s)
+		votes += r.weights[item] * m
+	}
+	return sum, votes
+}
+
+// endEpoch closes an epoch: it scores the held-out items, keeps the best
+// weights, and decides whether to go on.
+func (r *run) endEpoch() error {
+	s := &r.state
+	e := model.Epoch{Epoch: s.Epoch + 1, Loss: s.Loss / s.Votes, Rate: r.stepper.Optimizer.Rate(), Note: s.Note}
+	r.countClamped()
+	if s.Seen > 0 {
+		e.Clamped = float64(s.Clamped) / float64(s.Seen)
+	}
+	held := math.NaN()
+	if len(r.held) > 0 {
+		var err error
+		if held, err = r.heldOut(); err != nil {
+			return err
+		}
+		if reason := r.exploded(e.Loss, held); reason != "" {
+			return r.recover(reason)
+		}
+		e.HeldOut = &held
+	} else if reason := r.exploded(e.Loss, e.Loss); reason != "" {
+		return r.recover(reason)
+	}
+	r.mixture.ResetClamped()
+	s.Epoch++
+	s.Batch, s.Loss, s.Votes, s.Note, s.Clamped, s.Seen = 0, 0, 0, "", 0, 0
+	s.History = append(s.History, e)
+	r.order = nil
+	switch {
+	case len(r.held) == 0 || r.o.Patience < 0:
+		r.best.take(r.network.Net)
+		s.Best = s.Epoch
+	case held < s.BestLoss:
+		r.best.take(r.network.Net)
+		s.Best, s.BestLoss = s.Epoch, held
+	}
+	switch {
+	case s.Epoch >= r.epochs && (len(r.held) == 0 || r.o.Patience < 0):
+		s.Done, s.Reason = true, fmt.Sprintf("all %d epochs were asked for", r.epochs)
+	case s.Epoch >= r.epochs:
+		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss of all %d epochs", r.epochs)
+	case len(r.held) > 0 && r.o.Patience > 0 && s.Epoch-s.Best >= r.o.Patience:
+		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss; %d epochs without a smaller one followed", r.o.Patience)
+	}
+	r.event(Event{Loss: e.Loss, Note: e.Note, End: s.Done})
+	return nil
+}
+
+// countClamped moves the head's counts of clamped values into the state.
+func (r *run) countClamped() {
+	outside, seen := r.mixture.Clamped()
+	r.state.Clamped += outside
+	r.state.Seen += seen
+	r.mixture.ResetClamped()
+}
+
+// event fills in what all events have and sends it.
+func (r *run) event(e Event) {
+	s := &r.state
+	e.Run, e.Index, e.Runs, e.Epoch, e.Epochs, e.Best = r.name, r.member, r.runs, s.Epoch, r.epochs, s.Best
+	e.Rate, e.Speed = r.stepper.Optimizer.Rate(), r.meter.speed()
+	e.HeldOut = math.NaN()
+	if n := len(s.History); n > 0 && s.History[n-1].HeldOut != nil {
+		e.HeldOut = *s.History[n-1].HeldOut
+	}
+	if !s.Done {
+		items := float64(r.epochs-s.Epoch)*float64(len(r.train)) - e.Done*float64(len(r.train))
+		e.Left = time.Duration(items / max(e.Speed, 1e-9) * float64(time.Second))
+	}
+	r.report.send(e)
+}
