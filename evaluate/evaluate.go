@@ -83,7 +83,7 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		return nil, errors.New("no items to evaluate")
 	}
 	if in.Resolution != nil {
-		if err := in.Resolution.check(s.d); err != nil {
+		if err := in.Resolution.Check(s.d); err != nil {
 			return nil, err
 		}
 	}

@@ -130,7 +130,7 @@ func TestEvaluateErrors(t *testing.T) {
 		{Input{Mixtures: two, Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
 		{Input{Mixtures: two, Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
 		{Input{Mixtures: two, Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
-		{Input{Mixtures: two, Votes: v, Resolution: &Resolution{}}, Options{}, "a resolution of 0 and 0 classes, but 2 classes"},
+		{Input{Mixtures: two, Votes: v, Resolution: &Resolution{}}, Options{}, "a resolution of 0 classes, but there are 2"},
 		{Input{Mixtures: two, Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
 	} {
 		_, err := Evaluate(c.in, c.opt)

@@ -113,8 +113,12 @@ func resolve(mu, votes, hits []float64) (t, seen float64) {
 //	lo < ρ → 0;  hi < ρ → hi = ρ;  1−hi < ρ̄ → 1;  1−lo < ρ̄ → lo = 1 − ρ̄,
 //
 // each asked of the interval given. The fixed end of a one-sided interval stays.
-// The level of a touched interval reads "at least".
+// The level of a touched interval reads "at least". A nil Resolution changes
+// nothing.
 func (r *Resolution) Apply(class int, side mixture.Side, in mixture.Interval) (out mixture.Interval, touched bool) {
+	if r == nil {
+		return in, false
+	}
 	low, high := r.Low[class], r.High[class]
 	out = in
 	if side != mixture.Upper {
@@ -161,9 +165,18 @@ func count(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-func (r *Resolution) check(classes int) error {
-	if len(r.Low) != classes || len(r.High) != classes {
-		return fmt.Errorf("a resolution of %d and %d classes, but %d classes", len(r.Low), len(r.High), classes)
+// Check reports what is wrong with a resolution of the given number of classes
+// that was read from a file.
+func (r *Resolution) Check(classes int) error {
+	for _, s := range [][]float64{r.Low, r.High, r.LowVotes, r.HighVotes} {
+		if len(s) != classes {
+			return fmt.Errorf("a resolution of %d classes, but there are %d", len(s), classes)
+		}
+	}
+	for _, x := range slices.Concat(r.Low, r.High) {
+		if !(x >= 0 && x <= 1) {
+			return fmt.Errorf("limit of resolution %v: it lies between 0 and 1", x)
+		}
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"classes", meta(keyClasses, `["a","b"]`), ErrCorrupt, "gives 8 outputs"},
 		{"head", meta(keyHead, `{"kind":"softmax"}`), ErrCorrupt, `head "softmax"`},
 		{"no networks", meta(keyNetworks, `[]`), ErrCorrupt, "without networks"},
-		{"resolution", meta(keyResolution, `{"low":[2,0,0],"high":[0,0,0]}`), ErrCorrupt, "limit of resolution 2"},
+		{"resolution", meta(keyResolution, `{"low":[2,0,0],"high":[0,0,0],"low_votes":[0,0,0],"high_votes":[0,0,0]}`), ErrCorrupt, "limit of resolution 2"},
 		{"layers", layers(`[{"type":"dense","out":6}]`), ErrCorrupt, "has shape [5 3], want 6×3"},
 		{"unknown layer", layers(`[{"type":"magic"}]`), ErrCorrupt, `layer "magic"`},
 		{"huge layer", layers(`[{"type":"dense","out":1000000000000}]`), ErrCorrupt, "size of 1e+12"},

@@ -6,7 +6,7 @@
 // [Load]: one safetensors file, from which any safetensors reader takes the
 // weights. [Model.Predict] gives the mixture of each item of a data set,
 // [Model.Each] does so for any number of items in bounded memory, and both take
-// votes already cast into account if asked to. [Resolution] is the rule that
+// votes already cast into account if asked to. [Model].Resolution is the rule that
 // keeps reported intervals from claiming more than the votes could show.
 //
 // Dimension letters of the package: N items, M members of the ensemble, K
@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/head"
 	"credence/nn"
 )
@@ -65,8 +66,8 @@ type Model struct {
 	Classes    []string // [d]
 	Head       Head
 	Transform  *dataset.Transform
-	Members    []*Member // [M]
-	Resolution Resolution
+	Members    []*Member            // [M]
+	Resolution *evaluate.Resolution // what the votes could tell; nil if that is not known
 	Provenance Provenance
 
 	mu sync.Mutex // held while the networks run
@@ -92,7 +93,10 @@ func (m *Model) Check() error {
 			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), h.Outputs())
 		}
 	}
-	return m.Resolution.check(len(m.Classes))
+	if m.Resolution != nil {
+		return m.Resolution.Check(len(m.Classes))
+	}
+	return nil
 }
 
 // Size returns the number of trained parameters of all members.

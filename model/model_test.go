@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
@@ -44,7 +45,10 @@ func small(t testing.TB) *Model {
 	}
 	m := &Model{
 		Classes: ds.Classes, Head: Head{Kind: "mixture", Components: 2, Limit: 20}, Transform: tr,
-		Resolution: Resolution{Low: []float64{0.01, 0.02, 1}, High: []float64{0.1, 0.2, 0}},
+		Resolution: &evaluate.Resolution{
+			Low: []float64{0.01, 0.02, 1}, High: []float64{0.1, 0.2, 0},
+			LowVotes: []float64{1, 0, 2}, HighVotes: []float64{3, 1, 0},
+		},
 		Provenance: Provenance{Data: "abc", Seed: 7, Kernel: Kernel(), Warnings: []string{`a "quoted" <warning>`}},
 	}
 	for i := range uint64(2) {
@@ -168,50 +172,5 @@ func TestPredictRefuses(t *testing.T) {
 	own := errors.New("enough")
 	if err := m.Each(context.Background(), items(50), PredictOptions{}, func(int, *mixture.Dirichlet) error { return own }); err != own {
 		t.Errorf("f's own error: %v", err)
-	}
-}
-
-// TestResolution: ten items with two votes and means 0.05 … 0.5. The expected
-// votes for the first class up to mean t sum to 0.1, 0.3, 0.6, 1.0, 1.5, 2.1,
-// 2.8, 3.6: the first sum above three comes with mean 0.4.
-func TestResolution(t *testing.T) {
-	var means []float64
-	var counts []float32
-	for j := range 10 {
-		mu := 0.05 * float64(10-j)
-		means = append(means, mu, 1-mu)
-		counts = append(counts, 0, 2)
-	}
-	r, warnings := NewResolution(means, counts, []string{"a", "b"})
-	if math.Abs(r.Low[0]-0.4) > 1e-12 || math.Abs(r.High[1]-0.4) > 1e-12 || len(warnings) != 0 {
-		t.Errorf("limits %+v, warnings %q", r, warnings)
-	}
-	for j := range 10 {
-		counts[2*j], counts[2*j+1] = 2, 0
-	}
-	if _, warnings = NewResolution(means, counts, []string{"a", "b"}); len(warnings) != 2 || !strings.Contains(warnings[0], `class "a" is overconfident`) {
-		t.Errorf("14 votes below the limit: warnings %q", warnings)
-	}
-	rule := Resolution{Low: []float64{0.1}, High: []float64{0.2}}
-	for _, c := range []struct {
-		side     mixture.Side
-		in, want mixture.Interval
-		touched  bool
-	}{
-		{mixture.TwoSided, mixture.Interval{Lo: 0.2, Hi: 0.5}, mixture.Interval{Lo: 0.2, Hi: 0.5}, false},
-		{mixture.TwoSided, mixture.Interval{Lo: 0.05, Hi: 0.5}, mixture.Interval{Lo: 0, Hi: 0.5}, true},
-		{mixture.TwoSided, mixture.Interval{Lo: 0.01, Hi: 0.05}, mixture.Interval{Lo: 0, Hi: 0.1}, true},
-		{mixture.TwoSided, mixture.Interval{Lo: 0.5, Hi: 0.9}, mixture.Interval{Lo: 0.5, Hi: 1}, true},
-		{mixture.TwoSided, mixture.Interval{Lo: 0.9, Hi: 0.99}, mixture.Interval{Lo: 0.8, Hi: 1}, true},
-		{mixture.Upper, mixture.Interval{Lo: 0, Hi: 0.05}, mixture.Interval{Lo: 0, Hi: 0.1}, true},
-		{mixture.Upper, mixture.Interval{Lo: 0, Hi: 0.5}, mixture.Interval{Lo: 0, Hi: 0.5}, false},
-		{mixture.Lower, mixture.Interval{Lo: 0.5, Hi: 1}, mixture.Interval{Lo: 0.5, Hi: 1}, false},
-	} {
-		if got, touched := rule.Apply(0, c.side, c.in); got != c.want || touched != c.touched {
-			t.Errorf("%v %v: %v %v, want %v %v", c.side, c.in, got, touched, c.want, c.touched)
-		}
-	}
-	if got, touched := (Resolution{}).Apply(0, mixture.TwoSided, mixture.Interval{Hi: 1e-9}); touched || got.Hi != 1e-9 {
-		t.Error("an empty resolution changes an interval")
 	}
 }

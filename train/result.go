@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/evaluate"
 	"credence/internal/kernel"
 	"credence/mixture"
 	"credence/model"
@@ -182,9 +183,15 @@ func (f *fitting) score(res *Result) error {
 	}); err != nil {
 		return err
 	}
-	var warnings []string
-	res.Model.Resolution, warnings = model.NewResolution(means, counts, f.ds.Classes)
-	f.warnings = append(f.warnings, warnings...)
+	seen := evaluate.Votes{Classes: d, Counts: make([]float64, len(counts))}
+	for k, c := range counts {
+		seen.Counts[k] = float64(c)
+	}
+	var err error
+	if res.Model.Resolution, err = evaluate.NewResolution(means, seen); err != nil {
+		return err
+	}
+	f.warnings = append(f.warnings, res.Model.Resolution.Warnings(f.ds.Classes)...)
 	return nil
 }
 

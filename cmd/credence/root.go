@@ -43,6 +43,7 @@ Shell completion:
 
 	root.AddCommand(
 		newBench(),
+		newDemo(),
 		newMixture(),
 		newVersion(),
 	)

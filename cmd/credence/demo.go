@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"credence/evaluate"
+	"credence/internal/atomicfile"
+	"credence/internal/study"
+	"credence/model"
+	"credence/train"
+)
+
+// demoOptions is the command line of credence demo.
+type demoOptions struct {
+	out       string
+	design    string
+	seed      uint64
+	overwrite bool
+
+	lowest float64 // probability of class 0 that the votes can tell from zero
+}
+
+// The sizes of the demonstration: those of the paper, and enough fresh items
+// that coverage is known to a point.
+const (
+	demoItems = 1000
+	demoVotes = 2
+	demoFresh = 4000
+)
+
+func newDemo() *cobra.Command {
+	o := demoOptions{}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Train on simulated votes and see how far intervals can be trusted",
+		Long: `Draw 1,000 items of a simulation, with two votes each, train an ensemble of five
+networks on them, and look at 4,000 fresh items, whose true probabilities the
+simulation knows: how often do the intervals contain them? No files are needed.
+
+The design "paper" is that of Wu et al. (ICML 2019): items in the plane, drawn
+around four centres, whose probability follows a Beta distribution that depends
+on the place. In the design "spread" the spread of the probability varies on its
+own, whatever its mean.
+
+The folder keeps the data as the files one would train on (items.csv, votes.csv,
+and the fresh items with their truth), the model and the scores.`,
+		Example: `  credence demo
+  credence demo --design spread --out runs/spread --seed 2`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
+	f.StringVar(&o.design, "design", string(study.Paper), "`name` of the simulation: paper or spread")
+	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the files of an earlier demonstration")
+	return cmd
+}
+
+func (o *demoOptions) run(cmd *cobra.Command) error {
+	design := study.Design(o.design)
+	if design != study.Paper && design != study.Spread {
+		return usagef("--design %q: expected paper or spread", o.design)
+	}
+	if err := o.makeFolder(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	// The two samples have seeds of their own, so that no item is in both.
+	items, err := study.Simulate(design, demoItems, demoVotes, 2*o.seed)
+	if err != nil {
+		return err
+	}
+	fresh, err := study.Simulate(design, demoFresh, demoVotes, 2*o.seed+1)
+	if err != nil {
+		return err
+	}
+	if err := o.writeData(items, "items.csv", "votes.csv", ""); err != nil {
+		return err
+	}
+	if err := o.writeData(fresh, "fresh-items.csv", "fresh-votes.csv", "fresh-truth.csv"); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "credence: %d items with %d votes each, design %q, seed %d; training five networks\n",
+		demoItems, demoVotes, o.design, o.seed)
+
+	start := time.Now()
+	fit, err := train.Fit(ctx, items.Dataset(), train.Options{Seed: o.seed, Version: buildVersion()})
+	if errors.Is(err, train.ErrStopped) {
+		return withHint(errors.New("interrupted"), "the data written so far are in "+o.out)
+	}
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	if err := fit.Model.Save(filepath.Join(o.out, "model.credence")); err != nil {
+		return err
+	}
+	result, plain, err := evaluateSimulation(fit.Model, fresh)
+	if err != nil {
+		return err
+	}
+	err = atomicfile.Write(filepath.Join(o.out, "metrics.json"), func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(result)
+	})
+	if err != nil {
+		return err
+	}
+	o.lowest = fit.Model.Resolution.Low[0]
+	o.print(cmd.OutOrStdout(), result, plain, took)
+	return nil
+}
+
+// makeFolder creates the folder, or refuses one with other things in it.
+func (o *demoOptions) makeFolder() error {
+	entries, err := os.ReadDir(o.out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.MkdirAll(o.out, 0o755)
+	case err != nil:
+		return err
+	case len(entries) > 0 && !o.overwrite:
+		return withHint(fmt.Errorf("folder %s is not empty", o.out), "choose another with --out, or give --overwrite")
+	}
+	return nil
+}
+
+// writeData writes a sample as the CSV files that credence reads; truth is left
+// out if it has no name.
+func (o *demoOptions) writeData(s *study.Simulation, items, votes, truth string) error {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	files := []struct {
+		name   string
+		header []string
+		row    func(i int) [][]string
+	}{
+		{items, []string{"item", "x1", "x2"}, func(i int) [][]string {
+			return [][]string{{strconv.Itoa(i), number(float64(float32(s.X[i][0]))), number(float64(float32(s.X[i][1])))}}
+		}},
+		{votes, []string{"item", "label"}, func(i int) (rows [][]string) {
+			for class, n := range s.Votes[i] {
+				for range n {
+					rows = append(rows, []string{strconv.Itoa(i), strconv.Itoa(class)})
+				}
+			}
+			return rows
+		}},
+		{truth, []string{"item", "0", "1"}, func(i int) [][]string {
+			return [][]string{{strconv.Itoa(i), number(s.P[i]), number(1 - s.P[i])}}
+		}},
+	}
+	for _, f := range files {
+		if f.name == "" {
+			continue
+		}
+		err := atomicfile.Write(filepath.Join(o.out, f.name), func(w io.Writer) error {
+			c := csv.NewWriter(w)
+			if err := c.Write(f.header); err != nil {
+				return err
+			}
+			for i := range s.X {
+				if err := c.WriteAll(f.row(i)); err != nil {
+					return err
+				}
+			}
+			c.Flush()
+			return c.Error()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evaluateSimulation scores a model on a sample whose truth is known, with the
+// resolution rule and without.
+func evaluateSimulation(m *model.Model, s *study.Simulation) (ruled, plain *evaluate.Result, err error) {
+	ds := s.Dataset()
+	predicted, err := m.Predict(ds, model.PredictOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := make([][]float64, ds.Len())
+	for i := range rows {
+		for _, c := range ds.CountsOf(i) {
+			rows[i] = append(rows[i], float64(c))
+		}
+	}
+	votes, err := evaluate.VotesOf(rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := evaluate.Input{Mixtures: predicted, Votes: votes, Classes: ds.Classes, Truth: s.Truth()}
+	if plain, err = evaluate.Evaluate(in, evaluate.Options{}); err != nil {
+		return nil, nil, err
+	}
+	in.Resolution = m.Resolution
+	ruled, err = evaluate.Evaluate(in, evaluate.Options{})
+	return ruled, plain, err
+}
+
+func (o *demoOptions) print(out io.Writer, r, plain *evaluate.Result, took time.Duration) {
+	w := &bytes.Buffer{}
+	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
+	t := table{}
+	t.add("level", "mixture", "mean width", "as reported", "mean width")
+	for i, c := range r.Coverage {
+		if c.Class == "0" {
+			p := plain.Coverage[i]
+			t.add(percent(c.Level),
+				fmt.Sprintf("%.1f%% ± %.1f", 100*float64(p.Empirical), 100*float64(p.SE)), fmt.Sprintf("%.3f", float64(p.Width)),
+				fmt.Sprintf("%.1f%% ± %.1f", 100*float64(c.Empirical), 100*float64(c.SE)), fmt.Sprintf("%.3f", float64(c.Width)))
+		}
+	}
+	t.print(w)
+	fmt.Fprintf(w, `
+Predictions are reported by the rule of three: %d votes cannot tell a probability
+below %.3f from zero, so ends below it read 0, and levels read "at least". It
+touches %d of the %d intervals at 95%%.
+
+The predicted class is the one most voted for in %.1f%% of the items.
+
+%s holds the data, the model and all scores (metrics.json).
+`, demoItems*demoVotes, o.lowest, r.BelowResolution, r.Items, 100*float64(r.Accuracy), o.out)
+	// A failed write is kept by the output and reported at the end.
+	_, _ = out.Write(w.Bytes())
+}
