@@ -87,11 +87,20 @@ func dirichletLoss(alpha []float64, counts []float32) float64 {
 	return nll / votes
 }
 
-// startOutputs makes a network begin at the constant Dirichlet: the biases of
-// its last layer are set to it, components spread over concentrations around
-// it, and its weights are shrunk, so that what the network says of the items
-// grows from what is true of all. Networks that do not end in a dense layer
-// with a bias are left as they are.
+// startConcentration is the least α₀ = Σα that a network starts with. That of
+// the constant Dirichlet can be far smaller, because features explain much of
+// the spread between items; where votes are unanimous nothing then tells the
+// network that its components are too wide. Measured on the simulation of Wu et
+// al. (1,000 items, two votes): nominal 75% and 95% intervals covered 38% and 82%
+// when started at the constant Dirichlet, 65% and 98% from 8, without harm to
+// held-out losses; started at 32, they are too narrow where the truth is wide.
+const startConcentration = 8
+
+// startOutputs makes a network begin near the constant Dirichlet: the biases of
+// its last layer give every item its mean, components spread over
+// concentrations around the start, and its weights are shrunk, so that what the
+// network says of an item grows from what is true of all. Networks that do not
+// end in a dense layer with a bias are left as they are.
 func startOutputs(net *nn.Network, alpha []float64, components int) {
 	d := len(alpha)
 	n := len(net.Params)
@@ -102,18 +111,23 @@ func startOutputs(net *nn.Network, alpha []float64, components int) {
 	if !strings.HasSuffix(bias.Name, "bias") || !strings.HasSuffix(weight.Name, "weight") || bias.Size() != components*(d+1) {
 		return
 	}
-	const shrink = 0.1
+	const shrink, spread = 0.1, 0.5
 	for i := range weight.Value {
 		weight.Value[i] *= shrink
 	}
+	a0 := 0.0
+	for _, a := range alpha {
+		a0 += a
+	}
+	scale := math.Log(max(a0, startConcentration) / a0)
 	for k := range components {
 		bias.Value[k] = 0
-		spread := 0.0
+		at := 0.0 // of −1 … 1
 		if components > 1 {
-			spread = 2*float64(k)/float64(components-1) - 1
+			at = 2*float64(k)/float64(components-1) - 1
 		}
 		for i, a := range alpha {
-			bias.Value[components+k*d+i] = float32(min(max(math.Log(a)+0.5*spread, -5), 5))
+			bias.Value[components+k*d+i] = float32(min(max(math.Log(a)+scale+spread*at, -5), 5))
 		}
 	}
 }
