@@ -43,7 +43,9 @@ Shell completion:
 
 	root.AddCommand(
 		newBench(),
+		newCheck(),
 		newDemo(),
+		newEvaluate(),
 		newMixture(),
 		newVersion(),
 	)

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"credence/dataset"
+)
+
+// evaluateData are the flags that say how votes, and the features of held-out
+// items, are read.
+type evaluateData struct {
+	form                       string
+	item, rater, label         string
+	count, total               string
+	columns, classes, ignore   []string
+	votes, truth, group        string
+	array, imageColumn, layout string
+}
+
+// addVotes adds the flags on the form of a file of votes.
+func (d *evaluateData) addVotes(f *pflag.FlagSet) {
+	f.StringVar(&d.form, "votes-form", "auto", "`form` of the votes: auto, long, wide, counts, fractions")
+	f.StringVar(&d.item, "item", "", "`column` of the items' ids")
+	f.StringVar(&d.rater, "rater", "", "`column` of the raters, in the long form")
+	f.StringVar(&d.label, "label", "", "`column` of the labels, in the long form")
+	f.StringVar(&d.count, "count", "", "`column` with the votes a row stands for, in the long form")
+	f.StringVar(&d.total, "total", "", "`column` with the number of votes, with fractions")
+	f.StringSliceVar(&d.columns, "vote-columns", nil, "`columns` of votes, in the other forms")
+	f.StringSliceVar(&d.ignore, "ignore", nil, "`columns` to leave out")
+}
+
+// addFeatures adds the flags on the files that are read beside a model.
+func (d *evaluateData) addFeatures(f *pflag.FlagSet) {
+	f.StringVar(&d.votes, "votes", "", "`file` of the votes, if they are not beside the features")
+	f.StringVar(&d.truth, "truth", "", "`file` of true probabilities, one column a class")
+	f.StringVar(&d.group, "group", "", "`column` whose equal values keep items together")
+	f.StringVar(&d.array, "array", "", "`name` of the array of features in an NPZ file")
+	f.StringVar(&d.layout, "layout", "", "`axes` of the items of an array: HW, CHW, HWC, …")
+	f.StringVar(&d.imageColumn, "image-column", "", "`column` of paths of images")
+}
+
+// votesOptions returns what the flags on votes say.
+func (d *evaluateData) votesOptions() (dataset.VotesOptions, error) {
+	o := dataset.VotesOptions{
+		Classes: d.classes, ItemColumn: d.item, RaterColumn: d.rater, LabelColumn: d.label,
+		CountColumn: d.count, TotalColumn: d.total, Columns: d.columns, Ignore: d.ignore,
+	}
+	if err := o.Form.UnmarshalText([]byte(d.form)); err != nil {
+		return o, usagef("--votes-form: %w", err)
+	}
+	return o, nil
+}
+
+// loadOptions returns how the features in a file are read, and their votes.
+func (d *evaluateData) loadOptions(data string) (dataset.LoadOptions, error) {
+	vo, err := d.votesOptions()
+	if err != nil {
+		return dataset.LoadOptions{}, err
+	}
+	o := dataset.LoadOptions{
+		Data: []string{data}, Votes: d.votes, Truth: d.truth, VotesOptions: vo,
+		FeatureOptions: dataset.FeatureOptions{
+			ItemColumn: d.item, GroupColumn: d.group, Array: d.array,
+			ImageColumn: d.imageColumn, Layout: dataset.Layout(d.layout),
+		},
+	}
+	if d.votes == "" {
+		o.FeatureOptions.Ignore = d.ignore
+	}
+	return o, nil
+}
+
+// dataWarnings writes the warnings of a data set.
+func dataWarnings(w io.Writer, ds *dataset.Dataset) {
+	for _, err := range ds.Warnings {
+		fmt.Fprintf(w, "credence: warning: %v\n", err)
+	}
+}
+
+// groupNumbers numbers groups in order of first appearance; nil stays nil.
+func groupNumbers(groups []string) []int {
+	if groups == nil {
+		return nil
+	}
+	of, at := make([]int, len(groups)), map[string]int{}
+	for i, g := range groups {
+		n, ok := at[g]
+		if !ok {
+			n = len(at)
+			at[g] = n
+		}
+		of[i] = n
+	}
+	return of
+}
+
+// float64s widens values.
+func float64s(values []float32) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// withThousands writes a number of votes or items: 2,687.
+func withThousands(x float64) string {
+	if x != math.Trunc(x) {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	s := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// wrapped writes text in lines of at most width characters, the first after
+// lead and the others indented as far.
+func wrapped(w io.StringWriter, lead, text string, width int) {
+	indent := strings.Repeat(" ", len([]rune(lead)))
+	line := lead
+	room := width - len(indent)
+	used := 0
+	for word := range strings.FieldsSeq(text) {
+		n := len([]rune(word))
+		if used > 0 && used+1+n > room {
+			w.WriteString(line + "\n")
+			line, used = indent, 0
+		}
+		if used > 0 {
+			line += " "
+			used++
+		}
+		line += word
+		used += n
+	}
+	w.WriteString(line + "\n")
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/model"
+)
+
+// evaluateOptions is the command line of credence evaluate.
+type evaluateOptions struct {
+	data       evaluateData
+	levels     numbers
+	resolution string
+	replicates int
+	seed       uint64
+	json       bool
+}
+
+func newEvaluate() *cobra.Command {
+	o := evaluateOptions{levels: numbers{values: []float64{0.95}}}
+	cmd := &cobra.Command{
+		Use:   "evaluate RUN DATA",
+		Short: "Judge a model by votes it has not seen",
+		Long: `Judge a model by the votes on items that it was not trained on. RUN is a folder
+that credence train wrote, or a model file; DATA holds the features of the
+items, and --votes the votes on them, in any of the forms that credence train
+reads. No true probabilities are needed:
+
+  loss         the negative log-likelihood a vote, in nats, of an item's votes
+               together and of votes one by one, beside simple predictions that
+               were fitted at training: constant (class frequencies) and
+               logistic (regression), each alone and as the mean of a Dirichlet
+               distribution (_dm), and the floor, which is each item's own
+               shares of votes and out of reach if there are few
+  scores       accuracy against the most-voted class, Brier score, calibration
+               error
+  intervals    whether votes are spread as predicted: the PIT of the counts,
+               the dispersion ratio (above one: intervals are too narrow or
+               means are off; below one: too wide), the agreement of two votes
+  widths       of the interval of the predicted class, where votes agree and
+               where they do not, and the accuracy left if the widest are
+               withheld
+
+With --truth, the true probabilities of a simulation, the coverage of intervals
+is shown too. Every number has a standard error by bootstrap over items, or
+over the groups of --group, with the model as it is. Intervals follow the
+resolution rule: what votes could not tell from zero or one is not claimed, and
+items it touches are judged apart; --resolution off turns it off.
+
+JSON:
+  --json prints one object on one line with the keys items, votes,
+  nll_per_vote, marginal_nll_per_vote, constant_nll_per_vote,
+  constant_dm_nll_per_vote, logistic_nll_per_vote, logistic_dm_nll_per_vote,
+  floor_nll_per_vote, accuracy, brier and ece (all of these but the first two
+  also with _se), dispersion_ratio, pit_p_value, coverage (with --truth) and
+  all else that the report is made from. What cannot be computed is null.`,
+		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
+  credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
+  credence evaluate model.credence items.csv --votes votes.csv --truth p.csv
+  credence evaluate runs/first items.csv --votes votes.csv --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.data.addFeatures(f)
+	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
+	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
+	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000, or 200 if items are many)")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
+	f.BoolVar(&o.json, "json", false, "print one line of JSON")
+	o.data.addVotes(f)
+	return cmd
+}
+
+func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
+	if o.resolution != "on" && o.resolution != "off" {
+		return usagef("--resolution %s: expected on or off", o.resolution)
+	}
+	for _, level := range o.levels.values {
+		if err := checkLevel(level); err != nil {
+			return usagef("--level %v: %w", level, err)
+		}
+	}
+	if o.replicates < 0 {
+		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
+	}
+	load, err := o.data.loadOptions(data)
+	if err != nil {
+		return err
+	}
+	m, err := loadRun(run)
+	if err != nil {
+		return err
+	}
+	load.FeatureOptions.Schema = m.Transform.Parts()
+	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
+	ds, err := dataset.Load(load)
+	if err != nil {
+		return err
+	}
+	defer ds.Close()
+	dataWarnings(cmd.ErrOrStderr(), ds)
+	in, err := o.input(m, ds)
+	if err != nil {
+		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
+	}
+	r, err := evaluate.Evaluate(*in, o.options())
+	if err != nil {
+		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
+	}
+	if o.json {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	}
+	report := &evaluateReport{run: run, model: m, data: ds, result: r, width: terminalWidth()}
+	var text bytes.Buffer
+	report.print(&text)
+	_, err = cmd.OutOrStdout().Write(text.Bytes())
+	return err
+}
+
+// options returns how to evaluate.
+func (o *evaluateOptions) options() evaluate.Options {
+	opt := evaluate.Options{
+		Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed},
+		Level:     o.levels.values[0],
+	}
+	if o.levels.changed {
+		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
+	}
+	return opt
+}
+
+// input puts together the predictions of m for ds and all they are judged by.
+func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
+	in := &evaluate.Input{
+		Votes:   evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)},
+		Classes: m.Classes,
+		Groups:  groupNumbers(ds.Groups),
+	}
+	if !slices.Equal(ds.Classes, m.Classes) {
+		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
+	}
+	var err error
+	if in.Mixtures, err = m.Predict(ds, model.PredictOptions{}); err != nil {
+		return nil, err
+	}
+	if text := m.Provenance.References; len(text) > 0 {
+		in.References = &evaluate.References{}
+		if err := json.Unmarshal(text, in.References); err != nil {
+			return nil, fmt.Errorf("references of the model: %w", err)
+		}
+		if l := in.References.Logistic; l != nil {
+			if in.Features, err = referenceFeatures(m.Transform, ds, l.Columns); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if low := m.Resolution.Low; o.resolution == "on" && low != nil {
+		// The votes that training saw in the tails are in the warnings of the
+		// model already.
+		none := make([]float64, len(low))
+		in.Resolution = &evaluate.Resolution{Low: low, High: m.Resolution.High, LowVotes: none, HighVotes: none}
+	}
+	if ds.Truth != nil {
+		// The file may be rounded to three digits; the judgement is finer.
+		in.Truth = float64s(ds.Truth)
+		for row := range slices.Chunk(in.Truth, len(m.Classes)) {
+			total := 0.0
+			for _, p := range row {
+				total += p
+			}
+			for i := range row {
+				row[i] /= total
+			}
+		}
+	}
+	return in, nil
+}
+
+// loadRun loads the model in a run folder, or in a file.
+func loadRun(path string) (*model.Model, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, withHint(fmt.Errorf("reading %s: no such file or folder", path),
+			"expected a folder that credence train wrote, or a model file")
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	case info.IsDir():
+		file := filepath.Join(path, "model.credence")
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, withHint(fmt.Errorf("reading %s: the folder has no model.credence", path),
+				"expected a folder that credence train wrote, or a model file")
+		}
+		path = file
+	}
+	return model.Load(path)
+}
+
+// referenceFeatures returns what the logistic reference of a model takes of the
+// items of ds: the network inputs with the codes of categories expanded, or as
+// they are, or their dense part alone, whichever has the given number of
+// columns. With 0 columns it is the expanded inputs, for fitting.
+func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, columns int) (*evaluate.Features, error) {
+	in, err := t.Over(ds)
+	if err != nil {
+		return nil, err
+	}
+	dense, expanded, codes := 0, 0, []dataset.Input(nil)
+	for _, b := range t.Inputs() {
+		switch b.Kind {
+		case dataset.Dense:
+			dense = b.Width
+			expanded += b.Width
+		case dataset.Codes:
+			codes = append(codes, b)
+			expanded += b.Levels
+		default:
+			expanded += b.Width
+		}
+	}
+	if columns == 0 {
+		columns = expanded
+	}
+	x := &evaluate.Features{Columns: columns, Values: make([]float32, ds.Len()*columns)}
+	row := make([]float32, in.Width())
+	for i := range ds.Len() {
+		if err := in.ReadRow(i, row); err != nil {
+			return nil, fmt.Errorf("item %q: %w", ds.Items[i], err)
+		}
+		to := x.Values[i*columns : (i+1)*columns]
+		switch columns {
+		case expanded:
+			at := copy(to, row[:dense])
+			from := dense
+			for _, b := range codes {
+				if c := int(row[b.Offset]); c >= 0 && c < b.Levels {
+					to[at+c] = 1
+				}
+				at += b.Levels
+				from = b.Offset + b.Width
+			}
+			copy(to[at:], row[from:])
+		case in.Width(), dense:
+			copy(to, row)
+		default:
+			return nil, fmt.Errorf("the logistic reference of the model takes %d columns, the items have %d", columns, expanded)
+		}
+	}
+	return x, nil
+}

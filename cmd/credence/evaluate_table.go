@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/model"
+)
+
+// evaluateReport is what credence evaluate prints.
+type evaluateReport struct {
+	run    string
+	model  *model.Model
+	data   *dataset.Dataset
+	result *evaluate.Result
+	width  int
+}
+
+func (r *evaluateReport) print(w *bytes.Buffer) {
+	for _, section := range []func(*bytes.Buffer){
+		r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors,
+	} {
+		from := w.Len()
+		section(w)
+		if w.Len() > from {
+			w.WriteByte('\n')
+		}
+	}
+	w.Truncate(w.Len() - 1)
+}
+
+func (r *evaluateReport) heading(w *bytes.Buffer) {
+	m, res := r.model, r.result
+	text := fmt.Sprintf("%s: %s of %s, trained on %s items",
+		r.run, plural(len(m.Members), "network"), plural(m.Head.Components, "component"),
+		withThousands(float64(m.Provenance.Split.Items-m.Provenance.Split.Unvoted)))
+	wrapped(w, "Model  ", text, r.width)
+	text = fmt.Sprintf("%s items, %s votes", withThousands(float64(res.Items)), withThousands(float64(res.Votes)))
+	if res.VotedItems < res.Items {
+		text += fmt.Sprintf(" (on %s items)", withThousands(float64(res.VotedItems)))
+	}
+	if r.data.Groups != nil {
+		text += fmt.Sprintf(", %s groups", withThousands(float64(res.Units)))
+	}
+	wrapped(w, "Data   ", text+"; read as "+r.data.Votes.String(), r.width)
+}
+
+// losses sets the model beside the references.
+func (r *evaluateReport) losses(w *bytes.Buffer) {
+	res := r.result
+	w.WriteString("Loss a vote, in nats: lower is better\n")
+	t := &table{left: map[int]bool{0: true, 2: true}}
+	add := func(name string, loss, se evaluate.Number, d *evaluate.Difference) {
+		difference := ""
+		if d != nil && d.Value.Known() {
+			difference = fmt.Sprintf("%+.4f [%+.4f, %+.4f], p %s", d.Value, d.Lo, d.Hi, pValue(d.PValue))
+		}
+		t.add("  "+name, plusMinus(loss, se, 4), difference)
+	}
+	t.add("an item's votes together", "", "model less this, 95% interval")
+	add("model", res.NLL, res.NLLSE, nil)
+	add("logistic_dm", res.LogisticDMNLL, res.LogisticDMNLLSE, res.LessLogisticDM)
+	add("constant_dm", res.ConstantDMNLL, res.ConstantDMNLLSE, res.LessConstantDM)
+	t.add("votes one by one")
+	add("model", res.MarginalNLL, res.MarginalNLLSE, nil)
+	add("logistic", res.LogisticNLL, res.LogisticNLLSE, res.LessLogistic)
+	add("constant", res.ConstantNLL, res.ConstantNLLSE, nil)
+	add("floor", res.FloorNLL, res.FloorNLLSE, nil)
+	t.rows[len(t.rows)-1][2] = "the items' own shares: out of reach"
+	t.print(w)
+}
+
+func (r *evaluateReport) scores(w *bytes.Buffer) {
+	res := r.result
+	w.WriteString("Scores\n")
+	t := &table{left: map[int]bool{0: true, 2: true}}
+	t.add("  accuracy", plusMinus(res.Accuracy, res.AccuracySE, 3), "predicted class is a most-voted one")
+	t.add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error a vote, 0 to 2")
+	t.add("  ECE", plusMinus(res.ECE, res.ECESE, 3), "calibration error of the predicted class")
+	t.print(w)
+}
+
+// intervals says whether votes are spread as the distributions predict.
+func (r *evaluateReport) intervals(w *bytes.Buffer) {
+	res := r.result
+	w.WriteString("Are votes spread as predicted?\n")
+	t := &table{left: map[int]bool{0: true, 2: true}}
+	t.add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
+	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "above 1: too narrow, or means off; below: too wide")
+	if a := res.Agreement; a.Items > 0 {
+		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
+		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), fmt.Sprintf("on the %s items with two votes or more", withThousands(float64(a.Items))))
+	}
+	t.print(w)
+}
+
+func (r *evaluateReport) widths(w *bytes.Buffer) {
+	if !slices.ContainsFunc(r.result.Widths, func(g evaluate.WidthGroup) bool { return g.Items > 0 }) {
+		return
+	}
+	fmt.Fprintf(w, "Width of the %s interval of the predicted class\n", percent(r.result.Level))
+	t := &table{left: map[int]bool{0: true}}
+	t.add("  votes", "items", "median", "mean")
+	for _, g := range r.result.Widths {
+		if g.Items == 0 {
+			continue
+		}
+		name := g.Group
+		if g.Class != "" {
+			name = "  all for " + ellipsis(g.Class, 24)
+		}
+		t.add("  "+name, withThousands(float64(g.Items)), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
+	}
+	t.print(w)
+}
+
+// abstentionShares are the shares of items answered that the table shows, as
+// far as the curve has points near them.
+var abstentionShares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 1}
+
+func (r *evaluateReport) abstention(w *bytes.Buffer) {
+	points := r.result.Abstention
+	if len(points) < 2 {
+		return
+	}
+	w.WriteString("Accuracy if only the narrowest intervals are answered\n")
+	t := &table{left: map[int]bool{3: true}}
+	t.add("  answered", "width up to", "accuracy", "")
+	last := -1
+	for _, share := range abstentionShares {
+		at := 0
+		for i, p := range points {
+			if math.Abs(float64(p.Answered)-share) < math.Abs(float64(points[at].Answered)-share) {
+				at = i
+			}
+		}
+		if at == last {
+			continue
+		}
+		last = at
+		p := points[at]
+		t.add(strconv.FormatFloat(100*float64(p.Answered), 'f', 0, 64)+"%", decimal(p.MaxWidth, 3),
+			plusMinus(p.Accuracy, p.AccuracySE, 3), shareBar(float64(p.Accuracy), 20))
+	}
+	t.print(w)
+}
+
+// resolution judges the items that claim more than votes could tell apart.
+func (r *evaluateReport) resolution(w *bytes.Buffer) {
+	res := r.result
+	if len(res.Resolution) == 0 {
+		return
+	}
+	if res.BelowResolution == 0 {
+		w.WriteString("No interval is below the resolution of the training votes\n")
+		return
+	}
+	w.WriteString("By what the training votes could resolve\n")
+	t := &table{left: map[int]bool{0: true}}
+	t.add("  items", "", "loss a vote", "accuracy", "dispersion ratio")
+	for _, s := range res.Resolution {
+		t.add("  "+s.Stratum, withThousands(float64(s.Items)), plusMinus(s.NLL, s.NLLSE, 4),
+			plusMinus(s.Accuracy, s.AccuracySE, 3), plusMinus(s.DispersionRatio, s.DispersionRatioSE, 2))
+	}
+	t.print(w)
+}
+
+// coverage has a row for each class and a column for each level, or the other
+// way round if there are more levels than fit.
+func (r *evaluateReport) coverage(w *bytes.Buffer) {
+	all := r.result.Coverage
+	if len(all) == 0 {
+		return
+	}
+	w.WriteString("Coverage of the true probabilities, in percent\n")
+	t := &table{left: map[int]bool{0: true}}
+	header := []string{"  class"}
+	var levels []float64
+	for _, c := range all {
+		if !slices.Contains(levels, c.Level) {
+			levels = append(levels, c.Level)
+			header = append(header, percent(c.Level))
+		}
+	}
+	t.add(header...)
+	for _, class := range r.model.Classes {
+		row := make([]string, len(header))
+		row[0] = "  " + ellipsis(class, 24)
+		for _, c := range all {
+			if c.Class == class {
+				row[1+slices.Index(levels, c.Level)] = plusMinus(100*c.Empirical, 100*c.SE, 1)
+			}
+		}
+		t.add(row...)
+	}
+	t.print(w)
+}
+
+func (r *evaluateReport) warnings(w *bytes.Buffer) { bullets(w, r.result.Warnings, r.width) }
+
+func (r *evaluateReport) errors(w *bytes.Buffer) {
+	res, of := r.result, "items"
+	if r.data.Groups != nil {
+		of = "groups"
+	}
+	wrapped(w, "", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
+		withThousands(float64(res.Replicates)), of, res.Seed), r.width)
+}
+
+// bullets writes warnings, each beginning with a dash.
+func bullets(w *bytes.Buffer, warnings []string, width int) {
+	if len(warnings) == 0 {
+		return
+	}
+	w.WriteString("Warnings\n")
+	for _, text := range warnings {
+		wrapped(w, "  - ", text, width)
+	}
+}
+
+// decimal writes x with a number of decimals, or a dash if it is not known.
+func decimal(x evaluate.Number, decimals int) string {
+	if !x.Known() {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(x), 'f', decimals, 64)
+}
+
+// plusMinus writes x with its standard error, if they are known.
+func plusMinus(x, se evaluate.Number, decimals int) string {
+	if !x.Known() || !se.Known() {
+		return decimal(x, decimals)
+	}
+	return decimal(x, decimals) + " ± " + decimal(se, decimals)
+}
+
+// pValue writes a p-value.
+func pValue(p evaluate.Number) string {
+	if p.Known() && p < 0.001 {
+		return "<0.001"
+	}
+	return decimal(p, 3)
+}
+
+// shareBar draws a share of one in at most n characters, to an eighth of one.
+func shareBar(share float64, n int) string {
+	if !(share > 0) {
+		return ""
+	}
+	parts := int(math.Round(8 * float64(n) * min(share, 1)))
+	s := strings.Repeat("█", parts/8)
+	if parts%8 > 0 {
+		s += string("▏▎▍▌▋▊▉"[3*(parts%8-1) : 3*(parts%8)])
+	}
+	return s
+}
