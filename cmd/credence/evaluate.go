@@ -125,10 +125,15 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
 	}
+	if seen, err := ds.Hash(); err != nil {
+		return err
+	} else if seen == m.Provenance.Data {
+		r.Warnings = slices.Insert(r.Warnings, 0, "these are the items that the model was trained on: every number flatters it")
+	}
 	if o.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 	}
-	report := &evaluateReport{run: run, model: m, data: ds, result: r, width: terminalWidth()}
+	report := &evaluateReport{run: run, group: o.data.group, model: m, data: ds, result: r, width: terminalWidth()}
 	var text bytes.Buffer
 	report.print(&text)
 	_, err = cmd.OutOrStdout().Write(text.Bytes())

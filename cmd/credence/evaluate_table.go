@@ -16,6 +16,7 @@ import (
 // evaluateReport is what credence evaluate prints.
 type evaluateReport struct {
 	run    string
+	group  string // the column of the groups
 	model  *model.Model
 	data   *dataset.Dataset
 	result *evaluate.Result
@@ -41,14 +42,11 @@ func (r *evaluateReport) heading(w *bytes.Buffer) {
 		r.run, plural(len(m.Members), "network"), plural(m.Head.Components, "component"),
 		withThousands(float64(m.Provenance.Split.Items-m.Provenance.Split.Unvoted)))
 	wrapped(w, "Model  ", text, r.width)
-	text = fmt.Sprintf("%s items, %s votes", withThousands(float64(res.Items)), withThousands(float64(res.Votes)))
-	if res.VotedItems < res.Items {
-		text += fmt.Sprintf(" (on %s items)", withThousands(float64(res.VotedItems)))
-	}
+	text = r.data.Votes.String()
 	if r.data.Groups != nil {
-		text += fmt.Sprintf(", %s groups", withThousands(float64(res.Units)))
+		text = fmt.Sprintf("%s in %s groups of column %s", text, withThousands(float64(res.Units)), r.group)
 	}
-	wrapped(w, "Data   ", text+"; read as "+r.data.Votes.String(), r.width)
+	wrapped(w, "Data   ", text, r.width)
 }
 
 // losses sets the model beside the references.
@@ -92,7 +90,7 @@ func (r *evaluateReport) intervals(w *bytes.Buffer) {
 	w.WriteString("Are votes spread as predicted?\n")
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	t.add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
-	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "above 1: too narrow, or means off; below: too wide")
+	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow or means off; under: too wide")
 	if a := res.Agreement; a.Items > 0 {
 		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
 		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), fmt.Sprintf("on the %s items with two votes or more", withThousands(float64(a.Items))))
@@ -107,7 +105,10 @@ func (r *evaluateReport) widths(w *bytes.Buffer) {
 	fmt.Fprintf(w, "Width of the %s interval of the predicted class\n", percent(r.result.Level))
 	t := &table{left: map[int]bool{0: true}}
 	t.add("  votes", "items", "median", "mean")
-	for _, g := range r.result.Widths {
+	// The classes of unanimous votes stand below these, before mixed ones.
+	groups := slices.Clone(r.result.Widths)
+	slices.SortStableFunc(groups, func(a, b evaluate.WidthGroup) int { return strings.Compare(b.Group, a.Group) })
+	for _, g := range groups {
 		if g.Items == 0 {
 			continue
 		}
@@ -171,8 +172,7 @@ func (r *evaluateReport) resolution(w *bytes.Buffer) {
 	t.print(w)
 }
 
-// coverage has a row for each class and a column for each level, or the other
-// way round if there are more levels than fit.
+// coverage has a row for each class and a column for each level.
 func (r *evaluateReport) coverage(w *bytes.Buffer) {
 	all := r.result.Coverage
 	if len(all) == 0 {
@@ -202,7 +202,13 @@ func (r *evaluateReport) coverage(w *bytes.Buffer) {
 	t.print(w)
 }
 
-func (r *evaluateReport) warnings(w *bytes.Buffer) { bullets(w, r.result.Warnings, r.width) }
+func (r *evaluateReport) warnings(w *bytes.Buffer) {
+	all := slices.Clone(r.result.Warnings)
+	for _, text := range r.model.Provenance.Warnings {
+		all = append(all, "from training: "+text)
+	}
+	bullets(w, all, r.width)
+}
 
 func (r *evaluateReport) errors(w *bytes.Buffer) {
 	res, of := r.result, "items"
