@@ -106,12 +106,8 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	ds := votes.Dataset()
-	for _, err := range ds.Warnings {
-		// The report says in its own words what one vote an item means.
-		if !errors.Is(err, dataset.ErrOneVote) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %v\n", err)
-		}
-	}
+	// The report says in its own words what one vote an item means.
+	dataWarnings(cmd.ErrOrStderr(), ds)
 	r, err := o.check(ds)
 	if err != nil {
 		return fmt.Errorf("checking %s: %w", path, err)
@@ -134,7 +130,7 @@ func (o *checkOptions) check(ds *dataset.Dataset) (*checkReport, error) {
 	for _, m := range in.Votes.Counts {
 		if m != math.Trunc(m) {
 			return nil, withHint(errors.New("some counts are fractions of a vote: agreement is between whole votes"),
-				"shares need the number of votes they are shares of: --votes-form fractions --total COLUMN")
+				"shares times their total should be whole numbers of votes: is --total the right column?")
 		}
 	}
 	in.Values = classNumbers(ds.Classes)
@@ -155,7 +151,9 @@ func (o *checkOptions) check(ds *dataset.Dataset) (*checkReport, error) {
 	if len(ds.Classes) < 3 || in.Values == nil {
 		c.AlphaInterval = evaluate.Estimate{Value: none, SE: none, Lo: none, Hi: none}
 	}
-	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, classes: ds.Classes, width: terminalWidth()}
+	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, Contested: []contestedItem{}, classes: ds.Classes, width: terminalWidth()}
+	// In JSON a list of nothing is [].
+	c.Confusions, c.Raters = append([]evaluate.Confusion{}, c.Confusions...), append([]evaluate.Rater{}, c.Raters...)
 	for _, x := range c.Contested {
 		r.Contested = append(r.Contested, contestedItem{ds.Items[x.Item], x.Agreement, x.Votes})
 	}

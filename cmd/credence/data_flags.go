@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -76,10 +77,13 @@ func (d *evaluateData) loadOptions(data string) (dataset.LoadOptions, error) {
 	return o, nil
 }
 
-// dataWarnings writes the warnings of a data set.
+// dataWarnings writes the warnings of data that nothing is to be learned from,
+// without those that are about learning alone.
 func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 	for _, err := range ds.Warnings {
-		fmt.Fprintf(w, "credence: warning: %v\n", err)
+		if !errors.Is(err, dataset.ErrOneVote) {
+			fmt.Fprintf(w, "credence: warning: %s\n", strings.TrimSuffix(err.Error(), ": nothing is learned from them"))
+		}
 	}
 }
 

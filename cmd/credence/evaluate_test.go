@@ -76,7 +76,7 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer ds.Close()
 	res, err := train.Fit(context.Background(), ds, train.Options{
-		Epochs: 20, Ensemble: 2, Widths: []int{8}, Components: 1, Seed: 1,
+		Epochs: 60, Rate: 0.01, Ensemble: 2, Widths: []int{16}, Components: 1, Seed: 1,
 		Transform: dataset.TransformOptions{Embed: []string{"ward"}},
 	})
 	if err != nil {
