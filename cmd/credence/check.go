@@ -70,7 +70,7 @@ JSON:
 	o.data.addVotes(f)
 	f.StringSliceVar(&o.data.classes, "classes", nil, "`names` of the classes, in their order")
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
-	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000, or 200 if items are many)")
+	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
 	f.BoolVar(&o.json, "json", false, "print one line of JSON")
 	return cmd
@@ -298,11 +298,18 @@ func (r *checkReport) disagreement(w *bytes.Buffer) {
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	t.add("  item", "pairs agree", "votes")
 	for _, c := range r.Contested[:min(len(r.Contested), 5)] {
-		var votes []string
+		var order []int
 		for i, m := range c.Votes {
 			if m > 0 {
-				votes = append(votes, ellipsis(r.classes[i], 16)+": "+withThousands(m))
+				order = append(order, i)
 			}
+		}
+		if len(order) > 5 { // they may not all be shown
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.Votes[b], c.Votes[a]) })
+		}
+		var votes []string
+		for _, i := range order {
+			votes = append(votes, ellipsis(r.classes[i], 16)+": "+withThousands(c.Votes[i]))
 		}
 		t.add("  "+ellipsis(c.Item, 30), percentage(c.Agreement), ellipsis(strings.Join(votes, ", "), 40))
 	}

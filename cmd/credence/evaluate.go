@@ -82,7 +82,7 @@ JSON:
 	o.data.addFeatures(f)
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
 	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
-	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000, or 200 if items are many)")
+	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
 	f.BoolVar(&o.json, "json", false, "print one line of JSON")
 	o.data.addVotes(f)
@@ -171,8 +171,8 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 		if err := json.Unmarshal(text, in.References); err != nil {
 			return nil, fmt.Errorf("references of the model: %w", err)
 		}
-		if l := in.References.Logistic; l != nil {
-			if in.Features, err = referenceFeatures(m.Transform, ds, l.Columns); err != nil {
+		if in.References.Logistic != nil {
+			if in.Features, err = logisticFeatures(m.Transform, ds); err != nil {
 				return nil, err
 			}
 		}
@@ -219,54 +219,33 @@ func loadRun(path string) (*model.Model, error) {
 	return model.Load(path)
 }
 
-// referenceFeatures returns what the logistic reference of a model takes of the
-// items of ds: the network inputs with the codes of categories expanded, or as
-// they are, or their dense part alone, whichever has the given number of
-// columns. With 0 columns it is the expanded inputs, for fitting.
-func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, columns int) (*evaluate.Features, error) {
-	in, err := t.Over(ds)
+// logisticFeatures returns what the logistic reference of a model takes of the
+// items of ds: the network's inputs, with one column a level instead of the
+// code of an embedded category.
+func logisticFeatures(t *dataset.Transform, ds *dataset.Dataset) (*evaluate.Features, error) {
+	rows, err := t.Over(ds)
 	if err != nil {
 		return nil, err
 	}
-	dense, expanded, codes := 0, 0, []dataset.Input(nil)
-	for _, b := range t.Inputs() {
-		switch b.Kind {
-		case dataset.Dense:
-			dense = b.Width
-			expanded += b.Width
-		case dataset.Codes:
-			codes = append(codes, b)
-			expanded += b.Levels
-		default:
-			expanded += b.Width
-		}
+	x := &evaluate.Features{}
+	inputs := t.Inputs()
+	for _, in := range inputs {
+		x.Columns += max(in.Width, in.Levels)
 	}
-	if columns == 0 {
-		columns = expanded
-	}
-	x := &evaluate.Features{Columns: columns, Values: make([]float32, ds.Len()*columns)}
-	row := make([]float32, in.Width())
+	x.Values = make([]float32, 0, ds.Len()*x.Columns)
+	row := make([]float32, rows.Width())
 	for i := range ds.Len() {
-		if err := in.ReadRow(i, row); err != nil {
+		if err := rows.ReadRow(i, row); err != nil {
 			return nil, fmt.Errorf("item %q: %w", ds.Items[i], err)
 		}
-		to := x.Values[i*columns : (i+1)*columns]
-		switch columns {
-		case expanded:
-			at := copy(to, row[:dense])
-			from := dense
-			for _, b := range codes {
-				if c := int(row[b.Offset]); c >= 0 && c < b.Levels {
-					to[at+c] = 1
-				}
-				at += b.Levels
-				from = b.Offset + b.Width
+		for _, in := range inputs {
+			if in.Kind != dataset.Codes {
+				x.Values = append(x.Values, row[in.Offset:in.Offset+in.Width]...)
+				continue
 			}
-			copy(to[at:], row[from:])
-		case in.Width(), dense:
-			copy(to, row)
-		default:
-			return nil, fmt.Errorf("the logistic reference of the model takes %d columns, the items have %d", columns, expanded)
+			at := len(x.Values)
+			x.Values = append(x.Values, make([]float32, in.Levels)...)
+			x.Values[at+int(row[in.Offset])] = 1
 		}
 	}
 	return x, nil

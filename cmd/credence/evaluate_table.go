@@ -90,7 +90,7 @@ func (r *evaluateReport) intervals(w *bytes.Buffer) {
 	w.WriteString("Are votes spread as predicted?\n")
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	t.add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
-	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow or means off; under: too wide")
+	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
 	if a := res.Agreement; a.Items > 0 {
 		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
 		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), fmt.Sprintf("on the %s items with two votes or more", withThousands(float64(a.Items))))

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,7 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := referenceFeatures(res.Model.Transform, ds, 0)
+	x, err := logisticFeatures(res.Model.Transform, ds)
 	if err != nil {
 		return nil, err
 	}
@@ -165,40 +166,31 @@ func TestEvaluateKeys(t *testing.T) {
 	}
 }
 
-// The features of the reference are the network inputs, categories one by one.
-func TestReferenceFeatures(t *testing.T) {
+// The features of the reference are the network inputs, categories one by one:
+// a level, or the code of unknown ones.
+func TestLogisticFeatures(t *testing.T) {
 	ds := &dataset.Dataset{
-		Items: []string{"a", "b", "c", "d"}, Classes: []string{"x", "y"}, Counts: make([]float32, 8),
+		Items: []string{"a", "b", "c", "d", "e"}, Classes: []string{"x", "y"}, Counts: make([]float32, 10),
 		Parts: []dataset.Part{{Name: "size"}, {Name: "ward", Kind: dataset.Categorical, Levels: []string{"A", "B"}}},
-		Rows:  &dataset.Memory{N: 4, W: 2, Values: []float32{-1, 0, 1, 1, -1, 0, 1, 1}},
+		Rows:  &dataset.Memory{N: 5, W: 2, Values: []float32{-1, 0, 1, 1, -1, 0, 1, 1, 0, dataset.UnknownLevel}},
 	}
 	tr, err := dataset.Fit(ds, []int{0, 1, 2, 3}, dataset.TransformOptions{Embed: []string{"ward"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := tr.Inputs()[1].Levels
-	for columns, width := range map[int]int{0: 1 + codes, 1 + codes: 1 + codes, 2: 2, 1: 1} {
-		x, err := referenceFeatures(tr, ds, columns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if x.Columns != width || len(x.Values) != 4*width || x.Values[0] != -1 || x.Values[width] != 1 {
-			t.Errorf("%d columns: %+v", columns, x)
-		}
-		if width == 1+codes {
-			for j := range 4 {
-				sum := float32(0)
-				for _, v := range x.Values[j*width+1 : (j+1)*width] {
-					sum += v
-				}
-				if sum != 1 {
-					t.Errorf("item %d has categories %v", j, x.Values[j*width+1:(j+1)*width])
-				}
-			}
-		}
+	x, err := logisticFeatures(tr, ds)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := referenceFeatures(tr, ds, 77); err == nil {
-		t.Error("77 columns are accepted")
+	want := []float32{
+		-1, 0, 1, 0,
+		1, 0, 0, 1,
+		-1, 0, 1, 0,
+		1, 0, 0, 1,
+		0, 1, 0, 0,
+	}
+	if x.Columns != 4 || !slices.Equal(x.Values, want) {
+		t.Errorf("%d columns, %v", x.Columns, x.Values)
 	}
 }
 

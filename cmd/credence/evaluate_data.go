@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,24 +17,27 @@ import (
 // evaluateData are the flags that say how votes, and the features of held-out
 // items, are read.
 type evaluateData struct {
-	form                       string
-	item, rater, label         string
-	count, total               string
-	columns, classes, ignore   []string
-	votes, truth, group        string
-	array, imageColumn, layout string
+	form                             string
+	item, votesItem, rater, label    string
+	count, total, duplicates         string
+	columns, classes, ignore, absent []string
+	votes, truth, group              string
+	array, imageColumn, layout       string
 }
 
 // addVotes adds the flags on the form of a file of votes.
 func (d *evaluateData) addVotes(f *pflag.FlagSet) {
 	f.StringVar(&d.form, "votes-form", "auto", "`form` of the votes: auto, long, wide, counts, fractions")
 	f.StringVar(&d.item, "item", "", "`column` of the items' ids")
+	f.StringVar(&d.votesItem, "votes-item", "", "that of the votes, if it has another name: a `column`")
 	f.StringVar(&d.rater, "rater", "", "`column` of the raters, in the long form")
 	f.StringVar(&d.label, "label", "", "`column` of the labels, in the long form")
 	f.StringVar(&d.count, "count", "", "`column` with the votes a row stands for, in the long form")
 	f.StringVar(&d.total, "total", "", "`column` with the number of votes, with fractions")
 	f.StringSliceVar(&d.columns, "vote-columns", nil, "`columns` of votes, in the other forms")
 	f.StringSliceVar(&d.ignore, "ignore", nil, "`columns` to leave out")
+	f.StringVar(&d.duplicates, "duplicates", "last", "which `vote` counts if a rater gives two: last, first, every, refuse")
+	f.StringSliceVar(&d.absent, "na", nil, "`spellings` of a missing value (default NA, NaN, null and others)")
 }
 
 // addFeatures adds the flags on the files that are read beside a model.
@@ -49,11 +53,24 @@ func (d *evaluateData) addFeatures(f *pflag.FlagSet) {
 // votesOptions returns what the flags on votes say.
 func (d *evaluateData) votesOptions() (dataset.VotesOptions, error) {
 	o := dataset.VotesOptions{
-		Classes: d.classes, ItemColumn: d.item, RaterColumn: d.rater, LabelColumn: d.label,
+		Classes: d.classes, ItemColumn: cmp.Or(d.votesItem, d.item), RaterColumn: d.rater, LabelColumn: d.label,
 		CountColumn: d.count, TotalColumn: d.total, Columns: d.columns, Ignore: d.ignore,
+		TableOptions: dataset.TableOptions{NA: d.absent},
+	}
+	switch d.duplicates {
+	case "last":
+		o.Duplicates = dataset.LastVote
+	case "first":
+		o.Duplicates = dataset.FirstVote
+	case "every":
+		o.Duplicates = dataset.EveryVote
+	case "refuse":
+		o.Duplicates = dataset.RefuseSecond
+	default:
+		return o, usagef("--duplicates %q: expected one of last, first, every, refuse", d.duplicates)
 	}
 	if err := o.Form.UnmarshalText([]byte(d.form)); err != nil {
-		return o, usagef("--votes-form: %w", err)
+		return o, usagef("--votes-form %q: expected one of auto, long, wide, counts, fractions", d.form)
 	}
 	return o, nil
 }
@@ -69,6 +86,7 @@ func (d *evaluateData) loadOptions(data string) (dataset.LoadOptions, error) {
 		FeatureOptions: dataset.FeatureOptions{
 			ItemColumn: d.item, GroupColumn: d.group, Array: d.array,
 			ImageColumn: d.imageColumn, Layout: dataset.Layout(d.layout),
+			TableOptions: vo.TableOptions,
 		},
 	}
 	if d.votes == "" {
