@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"credence/evaluate"
+)
+
+func (r *checkReport) print(w *bytes.Buffer) {
+	for _, section := range []func(*bytes.Buffer){
+		r.heading, r.verdict, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn,
+	} {
+		from := w.Len()
+		section(w)
+		if w.Len() > from {
+			w.WriteByte('\n')
+		}
+	}
+	w.Truncate(w.Len() - 1)
+}
+
+func (r *checkReport) heading(w *bytes.Buffer) { wrapped(w, "Read as  ", r.ReadAs, r.width) }
+
+func (r *checkReport) verdict(w *bytes.Buffer) {
+	answer := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
+	fmt.Fprintf(w, "Can these votes support intervals?  %s\n", answer)
+	for _, reason := range r.Support.Reasons {
+		wrapped(w, "  - ", reason, r.width)
+	}
+}
+
+func (r *checkReport) agreement(w *bytes.Buffer) {
+	if r.Support.PairedItems == 0 {
+		return
+	}
+	w.WriteString("Agreement between votes on the same item\n")
+	t := &table{left: map[int]bool{0: true, 2: true}}
+	t.add("", "", "95% interval")
+	for _, a := range []struct {
+		name   string
+		of     evaluate.Estimate
+		always bool
+	}{
+		{"pairs of votes that agree", r.PairAgreement, true},
+		{"Krippendorff's α, nominal", r.AlphaNominal, true},
+		{"Krippendorff's α, ordinal", r.AlphaOrdinal, false},
+		{"Krippendorff's α, interval", r.AlphaInterval, false},
+		{"Fleiss's κ", r.FleissKappa, true},
+	} {
+		if a.always || a.of.Value.Known() {
+			t.add("  "+a.name, decimal(a.of.Value, 3), between(a.of, 3))
+		}
+	}
+	t.print(w)
+	if r.AlphaInterval.Value.Known() {
+		w.WriteString("  (ordinal and interval mean something if the classes' numbers are a scale)\n")
+	}
+}
+
+// mostRows is how many rows a list has at most.
+const mostRows = 12
+
+// numbers shows how many items have how many votes.
+func (r *checkReport) numbers(w *bytes.Buffer) {
+	per := r.VotesPerItem
+	if len(per) > mostRows {
+		per = bands(per)
+	}
+	w.WriteString("Votes an item\n")
+	t := &table{left: map[int]bool{2: true}}
+	t.add("  votes", "items", "")
+	for i, p := range per {
+		votes := withThousands(float64(p.Votes))
+		if len(r.VotesPerItem) > mostRows && i+1 < len(per) && per[i+1].Votes > p.Votes+1 {
+			votes += "–" + withThousands(float64(per[i+1].Votes-1))
+		}
+		if len(r.VotesPerItem) > mostRows && i+1 == len(per) && r.VotesPerItem[len(r.VotesPerItem)-1].Votes > p.Votes {
+			votes += "–" + withThousands(float64(r.VotesPerItem[len(r.VotesPerItem)-1].Votes))
+		}
+		t.add(votes, withThousands(float64(p.Items)), shareBar(float64(p.Items)/float64(r.Items), 30))
+	}
+	t.print(w)
+}
+
+// bands puts numbers of votes together: each band begins with the number of
+// votes it is listed under.
+func bands(per []evaluate.VotesPerItem) []evaluate.VotesPerItem {
+	least, most := per[0].Votes, per[len(per)-1].Votes
+	step := evaluate.Number(math.Ceil(float64(most-least+1) / mostRows))
+	var out []evaluate.VotesPerItem
+	for from := least; from <= most; from += step {
+		out = append(out, evaluate.VotesPerItem{Votes: from})
+	}
+	for _, p := range per {
+		out[int((p.Votes-least)/step)].Items += p.Items
+	}
+	return out
+}
+
+// use shows how often classes are voted for.
+func (r *checkReport) use(w *bytes.Buffer) {
+	w.WriteString("Classes, and the chance that another vote on the item agrees\n")
+	t := &table{left: map[int]bool{0: true, 3: true, 5: true}}
+	t.add("  class", "votes", "share", "", "agrees", "95% interval")
+	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
+		t.add("  "+ellipsis(c.Class, 24), withThousands(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
+			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
+	}
+	t.print(w)
+	if more := len(r.Classes) - 2*mostRows; more > 0 {
+		fmt.Fprintf(w, "  and %d more: --json lists all\n", more)
+	}
+}
+
+// disagreement shows between which classes, and on which items, votes differ.
+func (r *checkReport) disagreement(w *bytes.Buffer) {
+	if len(r.Contested) == 0 {
+		return
+	}
+	if len(r.classes) > 2 {
+		w.WriteString("Where disagreement sits: between the classes\n")
+		t := &table{left: map[int]bool{0: true, 3: true}}
+		t.add("", "share", "by chance", "")
+		for _, c := range r.Confusions {
+			t.add("  "+ellipsis(c.First, 20)+" and "+ellipsis(c.Second, 20), percentage(c.Share), percentage(c.Chance), shareBar(float64(c.Share), 20))
+		}
+		t.print(w)
+		w.WriteByte('\n')
+	}
+	w.WriteString("Where disagreement sits: the most contested items\n")
+	t := &table{left: map[int]bool{0: true, 2: true}}
+	t.add("  item", "pairs agree", "votes")
+	for _, c := range r.Contested[:min(len(r.Contested), 5)] {
+		var order []int
+		for i, m := range c.Votes {
+			if m > 0 {
+				order = append(order, i)
+			}
+		}
+		if len(order) > 5 { // they may not all be shown
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.Votes[b], c.Votes[a]) })
+		}
+		var votes []string
+		for _, i := range order {
+			votes = append(votes, ellipsis(r.classes[i], 16)+": "+withThousands(c.Votes[i]))
+		}
+		t.add("  "+ellipsis(c.Item, 30), percentage(c.Agreement), ellipsis(strings.Join(votes, ", "), 40))
+	}
+	t.print(w)
+}
+
+// raters shows those who differ, the plainest cases first.
+func (r *checkReport) raters(w *bytes.Buffer) {
+	if len(r.Raters) == 0 {
+		return
+	}
+	var differ []evaluate.Rater
+	for _, x := range r.Raters {
+		if x.Differs {
+			differ = append(differ, x)
+		}
+	}
+	least := func(x evaluate.Rater) float64 {
+		p := 1.0
+		for _, q := range []evaluate.Number{x.AgreementP, x.UsageP} {
+			if q.Known() {
+				p = min(p, float64(q))
+			}
+		}
+		return p
+	}
+	slices.SortStableFunc(differ, func(a, b evaluate.Rater) int { return cmp.Compare(least(a), least(b)) })
+	if len(differ) == 0 {
+		wrapped(w, "", fmt.Sprintf("None of the %s votes unlike the others, as far as their votes can tell.", plural(len(r.Raters), "rater")), r.width)
+		return
+	}
+	fmt.Fprintf(w, "Raters who differ: %d of %d\n", len(differ), len(r.Raters))
+	t := &table{left: map[int]bool{0: true, 6: true}}
+	t.add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
+	for _, x := range differ[:min(len(differ), mostRows)] {
+		t.add("  "+ellipsis(x.Name, 20), withThousands(float64(x.Votes)), decimal(x.Agreement, 3), decimal(x.Expected, 3),
+			pValue(x.AgreementP), pValue(x.UsageP), r.leaning(x))
+	}
+	t.print(w)
+	if more := len(differ) - mostRows; more > 0 {
+		fmt.Fprintf(w, "  and %d more: --json lists all\n", more)
+	}
+}
+
+// leaning names the class that a rater uses most in excess of the others.
+func (r *checkReport) leaning(x evaluate.Rater) string {
+	best := 0
+	for i, e := range x.Excess {
+		if e > x.Excess[best] {
+			best = i
+		}
+	}
+	if len(x.Excess) == 0 || !(x.Excess[best] > 0.005) {
+		return "-"
+	}
+	return fmt.Sprintf("%s (+%.0f%%)", ellipsis(r.classes[best], 16), 100*x.Excess[best])
+}
+
+// warn leaves out the reasons that the verdict has given.
+func (r *checkReport) warn(w *bytes.Buffer) {
+	given := map[string]bool{}
+	for _, reason := range r.Support.Reasons {
+		given[reason] = true
+	}
+	var rest []string
+	for _, text := range r.Warnings {
+		if !given[text] {
+			rest = append(rest, text)
+		}
+	}
+	bullets(w, rest, r.width)
+}
+
+// between writes the interval of an estimate.
+func between(e evaluate.Estimate, decimals int) string {
+	if !e.Lo.Known() || !e.Hi.Known() {
+		return "-"
+	}
+	return decimal(e.Lo, decimals) + " to " + decimal(e.Hi, decimals)
+}
+
+// percentage writes a share: 12.3%.
+func percentage(x evaluate.Number) string {
+	if !x.Known() {
+		return "-"
+	}
+	return decimal(100*x, 1) + "%"
+}
