@@ -1,0 +1,151 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Comparison is a figure of what was predicted (x) against what was seen (y),
+// with the line on which both are equal: a reliability diagram, dispersion by
+// bin, nominal against empirical coverage.
+type Comparison struct {
+	Title          string
+	XLabel, YLabel string
+	// Equal is the entry of the diagonal in the legend; "seen as predicted" if
+	// empty. Interval is what the whiskers are; "95% interval" if empty.
+	Equal, Interval string
+	Series          []PointSeries
+	// Unit makes both axes go from 0 to 1.
+	Unit bool
+}
+
+// PointSeries are points of one colour.
+type PointSeries struct {
+	Label  string // the entry in the legend; none if empty
+	Points []IntervalPoint
+}
+
+// IntervalPoint is a point with an interval of its y. Points that are not
+// finite are left out, and so are intervals whose ends are not, or are equal.
+type IntervalPoint struct{ X, Y, Lo, Hi float64 }
+
+func (p IntervalPoint) known() bool       { return finite(p.X) && finite(p.Y) }
+func (p IntervalPoint) hasInterval() bool { return finite(p.Lo) && finite(p.Hi) && p.Lo < p.Hi }
+
+const comparisonHeight = 320.0
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+func (d Comparison) WriteSVG(w io.Writer) error {
+	known, intervals := 0, false
+	x, y := emptySpan(), emptySpan()
+	for _, s := range d.Series {
+		for _, p := range s.Points {
+			if !p.known() {
+				continue
+			}
+			known++
+			x.add(p.X)
+			y.add(p.Y)
+			if p.hasInterval() {
+				intervals = true
+				y.add(p.Lo, p.Hi)
+			}
+		}
+	}
+	if known == 0 {
+		return errors.New("comparison figure: no points")
+	}
+	x, y = x.padded(), y.padded()
+	if d.Unit {
+		if x.lo < 0 && x.lo < -0.05 || y.lo < -0.1 || x.hi > 1.1 || y.hi > 1.1 {
+			return errors.New("comparison figure: points outside of 0 to 1")
+		}
+		x, y = span{0, 1}, span{0, 1}
+	}
+	f := newFrame(x, y, d.XLabel, d.YLabel, comparisonHeight)
+	var c canvas
+	top := drawHeader(&c, d.Title, d.legend(intervals)) + 14
+	c.openAt(top)
+	end := f.draw(&c)
+	f.diagonal(&c)
+	for i, s := range d.Series {
+		// Whiskers of several series at one x stand side by side.
+		shift := 5 * (float64(i) - float64(len(d.Series)-1)/2)
+		if !intervals {
+			shift = 0
+		}
+		c.open(series(i))
+		for _, p := range s.Points {
+			if !p.known() {
+				continue
+			}
+			at := f.at(p.X, p.Y)
+			at.x = min(max(at.x+shift, f.x.start), f.x.end)
+			if p.hasInterval() {
+				f.whisker(&c, at.x, max(p.Lo, f.y.lo), min(p.Hi, f.y.hi))
+			}
+			c.dot("dot", at, dotRadius)
+		}
+		c.close()
+	}
+	c.close()
+	if err := c.write(w, figureWidth, top+end+margin, d.name(), d.description(f)); err != nil {
+		return fmt.Errorf("comparison figure: %w", err)
+	}
+	return nil
+}
+
+func (d Comparison) legend(intervals bool) []key {
+	interval, equal := d.Interval, d.Equal
+	if interval == "" {
+		interval = "95% interval"
+	}
+	if equal == "" {
+		equal = "seen as predicted"
+	}
+	var keys []key
+	for i, s := range d.Series {
+		if s.Label != "" {
+			keys = append(keys, dotKey(s.Label, series(i), false))
+		}
+	}
+	if intervals {
+		keys = append(keys, dotKey(interval, "muted", true))
+	}
+	return append(keys, lineKey(equal, "muted dashed"))
+}
+
+func (d Comparison) name() string {
+	if d.Title == "" {
+		return d.YLabel + " against " + d.XLabel
+	}
+	return d.Title
+}
+
+// description puts the points into words, as far as a listener would follow.
+func (d Comparison) description(f frame) string {
+	var sentences []string
+	for _, s := range d.Series {
+		points := slices.DeleteFunc(slices.Clone(s.Points), func(p IntervalPoint) bool { return !p.known() })
+		if len(points) == 0 {
+			continue
+		}
+		worst := points[0]
+		for _, p := range points {
+			if math.Abs(p.Y-p.X) > math.Abs(worst.Y-worst.X) {
+				worst = p
+			}
+		}
+		text := fmt.Sprintf("%d points from %s to %s; farthest from the diagonal: %s at %s.",
+			len(points), f.x.format(points[0].X, 1), f.x.format(points[len(points)-1].X, 1), f.y.format(worst.Y, 1), f.x.format(worst.X, 1))
+		if s.Label != "" {
+			text = s.Label + ": " + text
+		}
+		sentences = append(sentences, text)
+	}
+	return strings.Join(sentences, " ")
+}

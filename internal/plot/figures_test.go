@@ -1,0 +1,211 @@
+package plot
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// figure is any of the package.
+type figure interface{ WriteSVG(io.Writer) error }
+
+func bytesOf(t testing.TB, f figure) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// reportFigures are those of a report, with numbers as they come.
+func reportFigures() map[string]figure {
+	r := rand.New(rand.NewPCG(3, 4))
+	curves := Training{Title: "Loss by epoch", YLabel: "loss a vote"}
+	for i, name := range []string{"fold 0", "fold 1", "fold 2", "fold 3", "fold 4", "refit"} {
+		run := TrainingRun{Name: name, Chosen: 30 + 4*i}
+		for e := range 45 + 2*i {
+			x := float64(e)
+			run.Loss = append(run.Loss, 0.42+0.4*math.Exp(-x/8)+0.005*r.NormFloat64())
+			if name != "refit" {
+				run.HeldOut = append(run.HeldOut, 0.46+0.01*float64(i)+0.35*math.Exp(-x/8)+0.0015*max(0, x-30)+0.004*r.NormFloat64())
+			}
+		}
+		curves.Runs = append(curves.Runs, run)
+	}
+	reliability := Comparison{Title: "Are probabilities what they say?", XLabel: "predicted probability of yes",
+		YLabel: "share of votes for yes", Unit: true, Series: []PointSeries{{}}}
+	for i := range 15 {
+		p := (float64(i) + 0.5) / 15
+		y := min(max(p+0.04*r.NormFloat64(), 0), 1)
+		reliability.Series[0].Points = append(reliability.Series[0].Points, IntervalPoint{p, y, max(0, y-0.08), min(1, y+0.08)})
+	}
+	coverage := Comparison{Title: "How often intervals hold the true probability", XLabel: "level of the interval", YLabel: "share of items",
+		Equal: "as promised"}
+	for i, name := range []string{"benign", "unclear", "malignant"} {
+		s := PointSeries{Label: name}
+		for _, l := range []float64{0.75, 0.8, 0.85, 0.9, 0.95} {
+			y := l - 0.02*float64(i-1)
+			s.Points = append(s.Points, IntervalPoint{l, y, y - 0.02, y + 0.02})
+		}
+		coverage.Series = append(coverage.Series, s)
+	}
+	dispersion := Comparison{Title: "Is the spread what it says?", XLabel: "predicted variance", YLabel: "seen in pairs of votes", Series: []PointSeries{{}}}
+	for i := range 10 {
+		v := 0.01 * float64(i+1)
+		d := v * (1 + 0.3*r.NormFloat64())
+		dispersion.Series[0].Points = append(dispersion.Series[0].Points, IntervalPoint{v, d, d - 0.02, d + 0.02})
+	}
+	pit := ValueSeries{}
+	for range 400 {
+		pit.Values = append(pit.Values, r.Float64())
+	}
+	var three []ValueSeries
+	for _, name := range []string{"benign", "unclear", "probably malignant"} {
+		s := ValueSeries{Label: name}
+		for range 300 {
+			s.Values = append(s.Values, math.Pow(r.Float64(), 1.2))
+		}
+		three = append(three, s)
+	}
+	scatter := Scatter{Title: "Probability and width of its interval", XLabel: "predicted probability of yes", YLabel: "width of the 95% interval",
+		Groups: []ScatterGroup{{Label: "all votes for yes"}, {Label: "all votes against"}, {Label: "votes differ"}}}
+	for range 600 {
+		p := r.Float64()
+		g := &scatter.Groups[2]
+		switch u := r.Float64(); {
+		case u < p*p*p:
+			g = &scatter.Groups[0]
+		case u > 1-(1-p)*(1-p)*(1-p):
+			g = &scatter.Groups[1]
+		}
+		g.Points = append(g.Points, [2]float64{p, 2 * p * (1 - p) * (0.8 + 0.2*r.Float64())})
+	}
+	band := Band{Title: "Accuracy if the widest intervals are left to a person", XLabel: "share of items left out", YLabel: "accuracy", Label: "accuracy of the rest"}
+	for i := range 20 {
+		x := float64(i) / 20
+		y := 0.8 + 0.18*x
+		se := 0.03 * math.Sqrt(1/(1-x))
+		band.Points = append(band.Points, IntervalPoint{x, y, y - se, min(1, y+se)})
+	}
+	return map[string]figure{
+		"training": curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
+		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
+		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter, "abstention": band,
+	}
+}
+
+// awkwardFigures are those with next to nothing in them, or too much.
+func awkwardFigures() map[string]figure {
+	nan, inf := math.NaN(), math.Inf(1)
+	long := strings.Repeat("a long name & <more> ", 20)
+	manyRuns := Training{Title: long, YLabel: long}
+	for range 30 {
+		manyRuns.Runs = append(manyRuns.Runs, TrainingRun{Name: long, Loss: []float64{1e9, 3, 2, 1}, HeldOut: []float64{nan, 3, 2, 2.5}, Chosen: 3})
+	}
+	return map[string]figure{
+		"one epoch":         Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, Chosen: 1}}},
+		"one epoch held":    Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, HeldOut: []float64{2}, Chosen: 1}}},
+		"diverging":         Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1, 0.9, inf, nan, 1e300, 0.7}, Chosen: 9}}},
+		"constant loss":     Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{0, 0, 0}}}},
+		"thousand epochs":   Training{Runs: []TrainingRun{{Name: "one", Loss: make([]float64, 1000)}}},
+		"many runs":         manyRuns,
+		"one point":         Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.5, 0.5, nan, nan}, {nan, 1, 0, 0}}}}},
+		"edges":             Comparison{Unit: true, XLabel: long, YLabel: long, Series: []PointSeries{{long, []IntervalPoint{{0, 0, 0, 0.1}, {1, 1, 0.9, 1}}}}},
+		"far from diagonal": Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.1, 5, 4, 6}, {0.2, -7, -9, -6}}}}},
+		"one value":         Histogram{Series: []ValueSeries{{Values: []float64{1}}, {Label: "none"}}},
+		"one dot":           Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
+		"short band":        Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
+		"flat band":         Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
+	}
+}
+
+// TestGoldenFigures compares with the files in testdata, which were looked at,
+// light and dark. UPDATE_GOLDEN=1 rewrites them.
+func TestGoldenFigures(t *testing.T) {
+	for name, f := range reportFigures() {
+		t.Run(name, func(t *testing.T) {
+			got := bytesOf(t, f)
+			file := filepath.Join("testdata", name+".svg")
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile(file, got, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if runtime.GOARCH != "amd64" {
+				t.Skip("other architectures round differently, which may move a point by a hundredth of a pixel")
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s has changed. To accept: UPDATE_GOLDEN=1 go test ./internal/plot, then look at it", file)
+			}
+		})
+	}
+}
+
+func TestFiguresAreSound(t *testing.T) {
+	for _, figures := range []map[string]figure{reportFigures(), awkwardFigures()} {
+		for name, f := range figures {
+			t.Run(name, func(t *testing.T) { checkFile(t, bytesOf(t, f)) })
+		}
+	}
+}
+
+func TestFigureErrors(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		f    figure
+		want string
+	}{
+		{Training{}, "training figure: no losses"},
+		{Training{Runs: []TrainingRun{{Loss: []float64{nan}}}}, "training figure: no losses"},
+		{Comparison{Series: []PointSeries{{Points: []IntervalPoint{{nan, 1, 0, 1}}}}}, "comparison figure: no points"},
+		{Comparison{Unit: true, Series: []PointSeries{{Points: []IntervalPoint{{2, 1, 0, 1}}}}}, "comparison figure: points outside of 0 to 1"},
+		{Histogram{}, "histogram figure: no values"},
+		{Histogram{Series: []ValueSeries{{Values: []float64{2}}}}, "histogram figure: value 2 does not lie between 0 and 1"},
+		{Scatter{}, "scatter figure: no points"},
+		{Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0.5, nan}}}}}, "scatter figure: point (0.5, NaN) is no probability and width"},
+		{Band{}, "band figure: no points"},
+	} {
+		var b bytes.Buffer
+		if err := c.f.WriteSVG(&b); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
+		} else if b.Len() > 0 {
+			t.Errorf("wrote %d bytes beside the error %v", b.Len(), err)
+		}
+	}
+}
+
+// TestHistogramBand: the band of uniform numbers is left 1 time in 20, within 4
+// standard errors of 2,000 draws (false-alarm rate 6e-5).
+func TestHistogramBand(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const draws, n, bins = 2000, 500, 10
+	left := 0
+	for range draws {
+		counts := make([]float64, bins)
+		for range n {
+			counts[r.IntN(bins)]++
+		}
+		half := bandOf(bins, n)
+		for _, k := range counts {
+			if math.Abs(k*bins/n-1) > half {
+				left++
+				break
+			}
+		}
+	}
+	if share := float64(left) / draws; math.Abs(share-0.05) > 4*math.Sqrt(0.05*0.95/draws) {
+		t.Errorf("the band was left in %.3f of the draws", share)
+	}
+}

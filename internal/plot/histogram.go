@@ -1,0 +1,141 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Histogram is a figure of numbers between 0 and 1 that should be uniform, as
+// probability integral transforms are if predictions are right: how many fall
+// into each bin, relative to equal shares, and the band in which all of them
+// stay 19 times out of 20 if the numbers are uniform.
+type Histogram struct {
+	Title  string
+	XLabel string
+	Series []ValueSeries
+	Bins   int // 0 means 10
+}
+
+// ValueSeries are the numbers of one colour.
+type ValueSeries struct {
+	Label  string // the entry in the legend; none if empty
+	Values []float64
+}
+
+const histogramHeight = 220.0
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+func (d Histogram) WriteSVG(w io.Writer) error {
+	bins := d.Bins
+	if bins <= 0 {
+		bins = 10
+	}
+	fewest := math.Inf(1)
+	heights := make([][]float64, len(d.Series))
+	y := span{0, 1}
+	for i, s := range d.Series {
+		if len(s.Values) == 0 {
+			continue
+		}
+		fewest = min(fewest, float64(len(s.Values)))
+		heights[i] = make([]float64, bins)
+		each := float64(bins) / float64(len(s.Values))
+		for _, v := range s.Values {
+			if !(v >= 0 && v <= 1) {
+				return fmt.Errorf("histogram figure: value %v does not lie between 0 and 1", v)
+			}
+			heights[i][min(bins-1, int(v*float64(bins)))] += each
+		}
+		y.add(heights[i]...)
+	}
+	if math.IsInf(fewest, 1) {
+		return errors.New("histogram figure: no values")
+	}
+	half := bandOf(bins, fewest)
+	band := span{max(0, 1-half), 1 + half}
+	y.add(band.hi)
+	y.hi *= 1.06
+	f := newFrame(span{0, 1}, y, d.XLabel, "relative frequency", histogramHeight)
+
+	var legend []key
+	for i, s := range d.Series {
+		if s.Label != "" && heights[i] != nil {
+			if len(d.Series) == 1 {
+				legend = append(legend, areaKey(s.Label, series(i)))
+			} else {
+				legend = append(legend, lineKey(s.Label, series(i)))
+			}
+		}
+	}
+	legend = append(legend, areaKey("19 times out of 20 all stay here if predictions are right", "muted"),
+		lineKey("equal shares", "muted dashed"))
+	var c canvas
+	top := drawHeader(&c, d.Title, legend) + 14
+	c.openAt(top)
+	end := f.draw(&c)
+	c.open("muted")
+	c.rect("shade", f.x.start, f.y.at(band.hi), f.x.end-f.x.start, f.y.at(band.lo)-f.y.at(band.hi))
+	c.close()
+	for i, h := range heights {
+		if h == nil {
+			continue
+		}
+		outline := []point{f.at(0, 0)}
+		for b, v := range h {
+			outline = append(outline, f.at(float64(b)/float64(bins), v), f.at(float64(b+1)/float64(bins), v))
+		}
+		outline = append(outline, f.at(1, 0))
+		c.open(series(i))
+		if len(d.Series) == 1 {
+			c.polygon("shade", outline)
+		}
+		c.curve("curve", outline)
+		c.close()
+	}
+	f.level(&c, 1)
+	c.close()
+	if err := c.write(w, figureWidth, top+end+margin, d.name(), d.description(heights, band)); err != nil {
+		return fmt.Errorf("histogram figure: %w", err)
+	}
+	return nil
+}
+
+// bandOf returns how far from 1 the relative frequencies of n uniform numbers
+// may be in all bins at once: the normal approximation to the binomial, at
+// 1 − 0.05/bins each (Bonferroni).
+func bandOf(bins int, n float64) float64 {
+	b := float64(bins)
+	z := math.Sqrt2 * math.Erfinv(1-0.05/b)
+	return z * math.Sqrt((b-1)/n)
+}
+
+func (d Histogram) name() string {
+	if d.Title == "" {
+		return "Histogram of the " + d.XLabel
+	}
+	return d.Title
+}
+
+func (d Histogram) description(heights [][]float64, band span) string {
+	var sentences []string
+	for i, h := range heights {
+		if h == nil {
+			continue
+		}
+		outside := 0
+		for _, v := range h {
+			if v < band.lo || v > band.hi {
+				outside++
+			}
+		}
+		text := fmt.Sprintf("%d values in %d bins, %d of them outside the band.", len(d.Series[i].Values), len(h), outside)
+		if l := d.Series[i].Label; l != "" {
+			text = l + ": " + text
+		}
+		sentences = append(sentences, text)
+	}
+	return strings.Join(sentences, " ")
+}
