@@ -1,0 +1,317 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+
+	"credence/evaluate"
+	"credence/internal/plot"
+)
+
+// figure is one picture of the page, with a sentence on how to read it.
+type figure struct {
+	Number int
+	Help   string
+	SVG    template.HTML
+}
+
+// gallery numbers the figures of a page and takes the style sheet that all of
+// them carry out, to have it once.
+type gallery struct {
+	count int
+	style string
+	err   error // the first
+}
+
+// draw returns the picture, or nil after an error.
+func (g *gallery) draw(f interface{ WriteSVG(io.Writer) error }, help string) *figure {
+	var b bytes.Buffer
+	if err := f.WriteSVG(&b); err != nil {
+		if g.err == nil {
+			g.err = err
+		}
+		return nil
+	}
+	before, rest, _ := strings.Cut(b.String(), "<style>")
+	style, after, _ := strings.Cut(rest, "</style>\n")
+	g.style = style
+	g.count++
+	// HTML knows the namespace.
+	svg := strings.Replace(before, ` xmlns="http://www.w3.org/2000/svg"`, "", 1) + after
+	return &figure{g.count, help, template.HTML(svg)}
+}
+
+// training draws the curves of all runs.
+func (g *gallery) training(in *Input) *figure {
+	if in.Provenance == nil {
+		return nil
+	}
+	p := plot.Training{Title: "Training: loss by epoch", YLabel: "loss a vote (nats)"}
+	any := false
+	for _, r := range in.Provenance.Runs {
+		run := plot.TrainingRun{Name: r.Name, Chosen: r.Epoch}
+		for _, e := range r.History {
+			held := math.NaN()
+			if e.HeldOut != nil {
+				held = *e.HeldOut
+			}
+			run.Loss, run.HeldOut = append(run.Loss, e.Loss), append(run.HeldOut, held)
+			any = any || !math.IsNaN(e.Loss) && !math.IsInf(e.Loss, 0)
+		}
+		p.Runs = append(p.Runs, run)
+	}
+	if !any {
+		return nil
+	}
+	return g.draw(p, "Lower is better. A network learns as long as the loss on items held out falls; where it rises again the network only "+
+		"memorises, and the epoch before that (the dot) is kept.")
+}
+
+// reliability draws how predicted probabilities compare with shares of votes:
+// of the second of two classes, or of the predicted class and of every class.
+func (g *gallery) reliability(in *Input) []*figure {
+	points := func(r evaluate.Reliability, intervals bool) []plot.IntervalPoint {
+		var p []plot.IntervalPoint
+		for _, b := range r.Bins {
+			q := plot.IntervalPoint{X: plain(b.Predicted), Y: plain(b.Observed), Lo: math.NaN(), Hi: math.NaN()}
+			if intervals {
+				q.Lo, q.Hi = plain(b.Lo), plain(b.Hi)
+			}
+			if !math.IsNaN(q.X) && !math.IsNaN(q.Y) {
+				p = append(p, q)
+			}
+		}
+		return p
+	}
+	const help = "Each dot is a group of items with about equal predictions. On the dashed line the prediction is right: of the votes on " +
+		"items predicted at 70%, 70 in 100 are for the class. Above the line predictions are too low, below too high."
+	diagrams := in.Result.Reliability
+	if len(diagrams) != len(in.Classes)+1 {
+		return nil
+	}
+	c := plot.Comparison{Title: "Are the probabilities right?", Equal: "as predicted", Unit: true,
+		XLabel: "predicted probability of the predicted class", YLabel: "share of votes for it"}
+	which := diagrams[0]
+	if len(in.Classes) == 2 {
+		which = diagrams[2]
+		c.XLabel, c.YLabel = "predicted probability of "+in.Classes[1], "share of votes for "+in.Classes[1]
+	}
+	c.Series = []plot.PointSeries{{Points: points(which, true)}}
+	if len(c.Series[0].Points) == 0 {
+		return nil
+	}
+	figures := []*figure{g.draw(c, help)}
+	if len(in.Classes) > 2 && len(in.Classes) <= 6 {
+		all := plot.Comparison{Title: "Are the probabilities right, class by class?", Equal: "as predicted", Unit: true,
+			XLabel: "predicted probability of the class", YLabel: "share of votes for it"}
+		for i, name := range in.Classes {
+			all.Series = append(all.Series, plot.PointSeries{Label: name, Points: points(diagrams[i+1], false)})
+		}
+		figures = append(figures, g.draw(all, "The same for the probability of each class, predicted or not; intervals are left out."))
+	}
+	return figures
+}
+
+// pit draws the histogram of the probability integral transforms.
+func (g *gallery) pit(in *Input) *figure {
+	h := plot.Histogram{Title: "Do votes follow the predicted distributions?",
+		XLabel: "place of the votes in their predicted distribution (PIT)"}
+	any := false
+	for _, c := range in.Result.PIT.Coordinates {
+		s := plot.ValueSeries{Label: c.Class, Values: c.Values}
+		if len(in.Classes) == 2 {
+			s.Label = ""
+		}
+		any = any || len(c.Values) > 0
+		if len(h.Series) < 6 {
+			h.Series = append(h.Series, s)
+		}
+	}
+	if !any {
+		return nil
+	}
+	return g.draw(h, "If predictions are right, all places are equally frequent and the bars stay in the grey band. A valley in the middle says that "+
+		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted.")
+}
+
+// dispersion draws the spread seen in pairs of votes against the predicted.
+func (g *gallery) dispersion(in *Input) *figure {
+	var s plot.PointSeries
+	for _, b := range in.Result.DispersionBins {
+		p := plot.IntervalPoint{X: plain(b.Variance), Y: plain(b.Observed)}
+		se := b.RatioSE * b.Variance
+		p.Lo, p.Hi = around(b.Observed, se, math.Inf(-1), math.Inf(1))
+		if !math.IsNaN(p.X) && !math.IsNaN(p.Y) {
+			s.Points = append(s.Points, p)
+		}
+	}
+	if len(s.Points) == 0 {
+		return nil
+	}
+	return g.draw(plot.Comparison{Title: "Are the distributions as wide as they should be?", XLabel: "predicted variance V",
+		YLabel: "spread about the mean in pairs of votes, D", Equal: "as predicted", Series: []plot.PointSeries{s}},
+		"Two votes on the same item show how far its true probability is from the predicted one. Above the dashed line distributions "+
+			"(and so intervals) are too narrow, below they are too wide. D is an estimate and can be negative.")
+}
+
+// agreement draws how often two votes agree against the prediction.
+func (g *gallery) agreement(in *Input) *figure {
+	var s plot.PointSeries
+	for _, b := range in.Result.AgreementBins {
+		p := plot.IntervalPoint{X: plain(b.Predicted), Y: plain(b.Observed)}
+		p.Lo, p.Hi = around(b.Observed, b.SE, 0, 1)
+		if !math.IsNaN(p.X) && !math.IsNaN(p.Y) {
+			s.Points = append(s.Points, p)
+		}
+	}
+	if len(s.Points) == 0 {
+		return nil
+	}
+	return g.draw(plot.Comparison{Title: "Does it know where raters will disagree?", XLabel: "predicted chance that two votes agree",
+		YLabel: "share of pairs that agree", Equal: "as predicted", Series: []plot.PointSeries{s}},
+		"On the dashed line raters agree as often as predicted; the farther the dots spread from left to right, the better easy items are "+
+			"told from hard ones.")
+}
+
+// scatterPoints is how many items a scatter shows: more would only hide each
+// other.
+const scatterPoints = 3000
+
+// scatter draws probability against width, by agreement of the votes.
+func (g *gallery) scatter(in *Input, items []item, level float64) *figure {
+	if len(items) == 0 {
+		return nil
+	}
+	class := "the predicted class"
+	names := []string{"all votes for it", "all votes for another", "votes differ", "fewer than two votes"}
+	if len(in.Classes) == 2 {
+		class = in.Classes[1]
+		names[0], names[1] = "all votes for "+in.Classes[1], "all votes for "+in.Classes[0]
+	}
+	groups := make([]plot.ScatterGroup, len(names))
+	stride := (len(items) + scatterPoints - 1) / scatterPoints
+	for j := 0; j < len(items); j += stride {
+		x := &items[j]
+		at := &groups[x.agreement()].Points
+		*at = append(*at, [2]float64{x.mean[x.class], x.width})
+	}
+	for i, name := range names {
+		groups[i].Label = name
+	}
+	if len(groups[unknown].Points) == 0 {
+		groups = groups[:unknown]
+	}
+	help := "Each dot is an item. Items on which raters agree should lie at the sides, with narrow intervals; those on which they differ in the " +
+		"middle or high up, with wide ones. A dot that lies low where colours mix is a prediction that is surer than raters are."
+	if stride > 1 {
+		help += fmt.Sprintf(" One item in %d is shown.", stride)
+	}
+	return g.draw(plot.Scatter{Title: "Probability, uncertainty and agreement", XLabel: "predicted probability of " + class,
+		YLabel: "width of the " + percent(level) + " interval", Groups: groups}, help)
+}
+
+// abstention draws the accuracy of what is left.
+func (g *gallery) abstention(in *Input) *figure {
+	b := plot.Band{Title: "What is gained by leaving uncertain items to a person", XLabel: "share of items left to a person, widest intervals first",
+		YLabel: "accuracy of the others", Interval: "95% interval", Label: "accuracy against the majority of votes"}
+	points := in.Result.Abstention
+	for i := len(points) - 1; i >= 0; i-- {
+		p := points[i]
+		q := plot.IntervalPoint{X: 1 - plain(p.Answered), Y: plain(p.Accuracy)}
+		q.Lo, q.Hi = around(p.Accuracy, p.AccuracySE, 0, 1)
+		if !math.IsNaN(q.X) && !math.IsNaN(q.Y) {
+			b.Points = append(b.Points, q)
+		}
+	}
+	if len(b.Points) < 2 {
+		return nil
+	}
+	return g.draw(b, "If the curve rises, the width of an interval is a useful sign of what should be looked at by a person.")
+}
+
+// coverage draws empirical against nominal coverage.
+func (g *gallery) coverage(in *Input) *figure {
+	classes := in.Classes
+	if len(classes) == 2 {
+		classes = classes[1:] // the other's is the same
+	}
+	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?", XLabel: "level of the interval",
+		YLabel: "share of items it holds", Equal: "as promised"}
+	any := false
+	for _, name := range classes[:min(6, len(classes))] {
+		s := plot.PointSeries{Label: name}
+		for _, v := range in.Result.Coverage {
+			if v.Class == name && v.Empirical.Known() {
+				p := plot.IntervalPoint{X: v.Level, Y: plain(v.Empirical)}
+				p.Lo, p.Hi = around(v.Empirical, v.SE, 0, 1)
+				s.Points = append(s.Points, p)
+				any = true
+			}
+		}
+		c.Series = append(c.Series, s)
+	}
+	if !any {
+		return nil
+	}
+	return g.draw(c, "The data are simulated, so the true probabilities are known. Below the dashed line intervals are too narrow, above too wide.")
+}
+
+// densities draws some items of each kind: of two classes three in a figure,
+// of more the classes of one.
+func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
+	if len(items) == 0 {
+		return nil
+	}
+	n := 3
+	if len(in.Classes) > 2 {
+		n = 1
+	}
+	var figures []*figure
+	for _, kind := range []struct {
+		title, help string
+		items       []item
+	}{
+		{"Most certain", "The narrowest intervals.", certain(items, n)},
+		{"Most contested", "Items on which votes are split most evenly.", contested(items, n)},
+		{"Most typical", "Probability and width in the middle of all.", typical(items, n)},
+	} {
+		d := plot.Density{Levels: []float64{level}}
+		for _, x := range kind.items {
+			if n > 1 {
+				d.Curves = append(d.Curves, plot.Curve{Label: x.label(in.Classes), Mixture: x.m.Marginal(x.class)})
+				continue
+			}
+			for _, i := range mostProbable(x.mean, 5) {
+				label := in.Classes[i]
+				if x.total > 0 {
+					label = fmt.Sprintf("%s (%s)", label, plural(x.votes[i], "vote", "votes"))
+				}
+				d.Curves = append(d.Curves, plot.Curve{Label: label, Mixture: x.m.Marginal(i)})
+			}
+		}
+		if n > 1 {
+			d.Title, d.XLabel = kind.title+" items", "probability of "+in.Classes[1]
+		} else {
+			d.Title, d.XLabel = kind.title+" item: "+kind.items[0].id, "probability of the class"
+		}
+		figures = append(figures, g.draw(d, kind.help+" Where a curve is high the true probability is likely to be; the bar below it is the "+
+			percent(level)+" interval, the dot the mean."))
+	}
+	return figures
+}
+
+// mostProbable returns the classes with the largest means, in order.
+func mostProbable(mean []float64, n int) []int {
+	var order []int
+	left := append([]float64(nil), mean...)
+	for range min(n, len(mean)) {
+		i := argmax(left)
+		order = append(order, i)
+		left[i] = -1
+	}
+	return order
+}

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+
+	"credence/evaluate"
+	"credence/mixture"
+	"credence/model"
+)
+
+// Input is everything a report may tell. Classes are needed; Provenance, Result
+// and the items each have a part of the page that is left out without them.
+type Input struct {
+	// Title is the name of the page, "Report of a Credence model" if empty.
+	Title string
+	// Subject is what was learned, in words that continue "… was trained on",
+	// such as "the LIDC lung nodules".
+	Subject string
+	Classes []string // [d]
+	// Network and Parameters describe the model: "mlp 64-64", and how many
+	// numbers were fitted.
+	Network    string
+	Members    int // networks of the ensemble
+	Components int // of the mixture of each
+	Parameters int
+
+	// Provenance is that of the model file.
+	Provenance *model.Provenance
+
+	// Result is the evaluation of the items below, and Evaluated says which they
+	// are: "540 items held out", "out-of-fold predictions".
+	Result    *evaluate.Result
+	Evaluated string
+	Items     []string             // ids, [N]; numbers if nil
+	Mixtures  []*mixture.Dirichlet // predictions, [N]
+	Votes     evaluate.Votes       // [N × d]; the zero value if there are none
+	// Resolution is the rule that was applied to intervals, nil if none was.
+	Resolution *evaluate.Resolution
+
+	// Commands repeat the run, one a line; Config is the complete configuration
+	// as a file.
+	Commands []string
+	Config   string
+	// Files are what the run read and wrote, with their hashes.
+	Files []File
+	// Warnings are further ones, beside those of Provenance and Result.
+	Warnings []string
+}
+
+// File is a file and its SHA-256.
+type File struct{ Name, SHA256 string }
+
+// check reports the first way in which the input contradicts itself.
+func (in *Input) check() error {
+	d, n := len(in.Classes), len(in.Mixtures)
+	if d < 2 {
+		return fmt.Errorf("%d classes: there are at least two", d)
+	}
+	if in.Items != nil && len(in.Items) != n {
+		return fmt.Errorf("%d item names for %d predictions", len(in.Items), n)
+	}
+	if in.Votes.Classes != 0 && (in.Votes.Classes != d || in.Votes.Len() != n) {
+		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d", in.Votes.Len(), in.Votes.Classes, n, d)
+	}
+	for j, m := range in.Mixtures {
+		if m == nil || m.Classes() != d {
+			return fmt.Errorf("prediction %d is none of %d classes", j, d)
+		}
+	}
+	if r := in.Resolution; r != nil && (len(r.Low) != d || len(r.High) != d) {
+		return errors.New("the resolution has not as many classes as there are")
+	}
+	return nil
+}

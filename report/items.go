@@ -1,0 +1,148 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"credence/evaluate"
+	"credence/internal/par"
+	"credence/mixture"
+)
+
+// item is what the page needs of one prediction.
+type item struct {
+	id       string
+	m        *mixture.Dirichlet
+	votes    []float64 // nil if there are none
+	total    float64
+	mean     []float64
+	class    int     // in focus: the second of two, otherwise the predicted one
+	width    float64 // of its two-sided interval
+	disagree float64 // predicted chance that two votes differ
+}
+
+// itemsOf looks at all predictions, at the level of the intervals.
+func itemsOf(in *Input, level float64) []item {
+	items := make([]item, len(in.Mixtures))
+	const each = 64
+	par.For((len(items)+each-1)/each, func(piece int) {
+		for j := piece * each; j < min((piece+1)*each, len(items)); j++ {
+			x := item{id: strconv.Itoa(j), m: in.Mixtures[j]}
+			if in.Items != nil {
+				x.id = in.Items[j]
+			}
+			if in.Votes.Classes > 0 {
+				x.votes = in.Votes.Item(j)
+				x.total = in.Votes.Total(j)
+			}
+			x.mean = x.m.Mean(nil)
+			x.class = 1
+			if len(x.mean) > 2 {
+				x.class = argmax(x.mean)
+			}
+			i := x.m.Marginal(x.class).Interval(mixture.TwoSided, level)
+			if in.Resolution != nil {
+				i, _ = in.Resolution.Apply(x.class, mixture.TwoSided, i)
+			}
+			x.width = max(0, i.Hi-i.Lo)
+			x.disagree = 1
+			for k, v := range x.m.Variance(nil) {
+				x.disagree -= x.mean[k]*x.mean[k] + v
+			}
+			items[j] = x
+		}
+	})
+	return items
+}
+
+func argmax(s []float64) int {
+	best := 0
+	for i, x := range s {
+		if x > s[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// agreement is how the votes on an item agree about its class in focus.
+type agreement int
+
+const (
+	allFor agreement = iota
+	allAgainst
+	mixed
+	unknown // fewer than two votes
+)
+
+func (x *item) agreement() agreement {
+	if x.total < 2 {
+		return unknown
+	}
+	most := argmax(x.votes)
+	switch {
+	case x.votes[most] < x.total:
+		return mixed
+	case most == x.class:
+		return allFor
+	}
+	return allAgainst
+}
+
+// certain returns the n items with the narrowest intervals.
+func certain(items []item, n int) []item {
+	return first(items, n, func(a, b item) int { return cmp.Compare(a.width, b.width) })
+}
+
+// contested returns the n items on which votes agree least and, among equals,
+// most disagreement is predicted. Items with fewer than two votes come last.
+func contested(items []item, n int) []item {
+	observed := func(x item) float64 {
+		if x.total < 2 {
+			return 1
+		}
+		return evaluate.PairAgreement(x.votes)
+	}
+	return first(items, n, func(a, b item) int {
+		return cmp.Or(cmp.Compare(observed(a), observed(b)), cmp.Compare(b.disagree, a.disagree))
+	})
+}
+
+// typical returns the n items whose probability and width are closest to those
+// in the middle.
+func typical(items []item, n int) []item {
+	middle := func(of func(item) float64) (m, scale float64) {
+		v := make([]float64, len(items))
+		for j, x := range items {
+			v[j] = of(x)
+		}
+		slices.Sort(v)
+		return v[len(v)/2], max(1e-9, v[len(v)*3/4]-v[len(v)/4])
+	}
+	probability := func(x item) float64 { return x.mean[x.class] }
+	width := func(x item) float64 { return x.width }
+	p, ps := middle(probability)
+	w, ws := middle(width)
+	distance := func(x item) float64 { return math.Hypot((probability(x)-p)/ps, (width(x)-w)/ws) }
+	return first(items, n, func(a, b item) int { return cmp.Compare(distance(a), distance(b)) })
+}
+
+func first(items []item, n int, compare func(a, b item) int) []item {
+	sorted := slices.Clone(items)
+	slices.SortStableFunc(sorted, compare)
+	return sorted[:min(n, len(sorted))]
+}
+
+// label names an item and its votes: "nodule 12 (2 of 3 votes for yes)".
+func (x *item) label(classes []string) string {
+	switch {
+	case x.total == 0:
+		return x.id + " (no votes)"
+	case x.total == 1:
+		return fmt.Sprintf("%s (one vote, for %s)", x.id, classes[argmax(x.votes)])
+	}
+	return fmt.Sprintf("%s (%s of %s votes for %s)", x.id, count(x.votes[x.class]), count(x.total), classes[x.class])
+}

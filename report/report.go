@@ -1,0 +1,343 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/evaluate"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+
+	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+)
+
+// page is what the template shows.
+type page struct {
+	Title, Lead string
+	Style       template.CSS
+	Verdicts    []verdict
+	Warnings    []string
+
+	Data     []pair
+	Classes  []classRow
+	HasVotes bool
+
+	Evaluated   string
+	Losses      []row
+	Further     []row
+	Footing     string // of the standard errors
+	Widths      []widthRow
+	Resolution  string
+	Calibration []*figure
+	Use         []*figure
+	Examples    []*figure
+
+	Training *figure
+	Runs     []runRow
+
+	Commands   []string
+	Config     string
+	Provenance []pair
+	Version    string
+}
+
+// pair is a name and what it stands for; Code is set in a fixed-width font.
+type pair struct {
+	Name, Value string
+	Code        bool
+}
+
+type classRow struct{ Name, Votes, Share, Predicted string }
+
+type widthRow struct{ Group, Items, Mean, Median string }
+
+type runRow struct {
+	Name, Reason              string
+	Items, Held, Epochs, Kept string
+}
+
+// Write writes the report to w. Nothing is written if it fails.
+func Write(w io.Writer, in Input) error {
+	p, err := newPage(&in)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, p); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+func newPage(in *Input) (*page, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	p := &page{Title: in.Title, Lead: lead(in), Commands: in.Commands, Config: in.Config, Evaluated: in.Evaluated}
+	if p.Title == "" {
+		p.Title = "Report of a Credence model"
+	}
+	level := 0.95
+	if in.Result != nil && in.Result.Level > 0 {
+		level = in.Result.Level
+	}
+	items := itemsOf(in, level)
+	g := &gallery{}
+	if r := in.Result; r != nil {
+		p.Verdicts = verdicts(r)
+		p.Losses, p.Further = losses(r), further(r)
+		p.Footing = fmt.Sprintf("± is one standard error, from %s drawn again from %s, the fitted model being held fixed.",
+			plural(float64(r.Replicates), "sample", "samples"), plural(float64(r.Units), "item or group", "items or groups"))
+		p.Calibration = g.reliability(in)
+		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.agreement(in), g.coverage(in))
+		p.Use = []*figure{g.scatter(in, items, level), g.abstention(in)}
+		p.Widths = widths(r)
+		p.Resolution = resolved(r, level)
+	} else {
+		p.Use = []*figure{g.scatter(in, items, level)}
+	}
+	p.Examples = g.densities(in, items, level)
+	p.Training = g.training(in)
+	if g.err != nil {
+		return nil, g.err
+	}
+	drawn := func(f []*figure) []*figure { return slices.DeleteFunc(f, func(f *figure) bool { return f == nil }) }
+	p.Calibration, p.Use, p.Examples = drawn(p.Calibration), drawn(p.Use), drawn(p.Examples)
+	p.Style = template.CSS(pageCSS + g.style)
+	p.Warnings = warnings(in)
+	p.Data, p.Classes, p.HasVotes = data(in), classTable(in, items), in.Votes.Classes > 0
+	p.Runs = runs(in)
+	p.Provenance = provenance(in)
+	if in.Provenance != nil {
+		p.Version = in.Provenance.Version
+		if p.Config == "" && len(in.Provenance.Config) > 0 {
+			var b bytes.Buffer
+			if err := json.Indent(&b, in.Provenance.Config, "", "  "); err != nil {
+				return nil, fmt.Errorf("configuration of the fit: %w", err)
+			}
+			p.Config = b.String()
+		}
+	}
+	return p, nil
+}
+
+// lead says in words what was trained on what and how it was judged.
+func lead(in *Input) string {
+	var s strings.Builder
+	what := "A network"
+	if in.Members > 1 {
+		what = fmt.Sprintf("An ensemble of %d networks", in.Members)
+	}
+	subject := ""
+	if in.Subject != "" {
+		subject = in.Subject + ": "
+	}
+	if in.Provenance != nil && in.Provenance.Split.Items > 0 {
+		split := in.Provenance.Split
+		fmt.Fprintf(&s, "%s was trained on %s%s with %s. ", what, subject,
+			plural(float64(split.Items-split.Unvoted), "item", "items"), plural(split.Votes, "vote", "votes"))
+	} else {
+		fmt.Fprintf(&s, "%s was trained on %s. ", what, strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
+	}
+	fmt.Fprintf(&s, "For an item it has not seen it predicts how probable each of %s is, and how sure it is of that: "+
+		"not one number a class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
+	if r := in.Result; r != nil {
+		of := in.Evaluated
+		if of == "" {
+			of = plural(float64(r.Items), "item", "items") + " it was not trained on"
+		}
+		fmt.Fprintf(&s, " It was judged by %s on %s.", plural(plain(r.Votes), "vote", "votes"), of)
+	}
+	return s.String()
+}
+
+// warnings are all there are, each once, as sentences.
+func warnings(in *Input) []string {
+	var all []string
+	if in.Provenance != nil {
+		all = append(all, in.Provenance.Warnings...)
+	}
+	if in.Result != nil {
+		all = append(all, in.Result.Warnings...)
+	}
+	var once []string
+	for _, w := range append(all, in.Warnings...) {
+		if w = sentence(w); w != "" && !slices.Contains(once, w) {
+			once = append(once, w)
+		}
+	}
+	return once
+}
+
+// data describes the items and votes.
+func data(in *Input) []pair {
+	var rows []pair
+	add := func(name, value string) { rows = append(rows, pair{Name: name, Value: value}) }
+	if p := in.Provenance; p != nil {
+		if s := p.Split; s.Items > 0 {
+			text := plural(float64(s.Items), "item", "items") + ", " + plural(s.Votes, "vote", "votes")
+			if s.Unvoted > 0 {
+				text += "; " + plural(float64(s.Unvoted), "item", "items") + " without votes left aside"
+			}
+			add("Trained on", text)
+			switch {
+			case s.Folds > 0:
+				add("Held out", fmt.Sprintf("%d parts took turns, so that every item was once unseen", s.Folds))
+			case s.HeldOut > 0:
+				add("Held out", plural(float64(s.HeldOut), "item", "items")+", to decide when to stop")
+			}
+		}
+		if p.Votes != "" {
+			add("Votes read as", p.Votes)
+		}
+	}
+	if r := in.Result; r != nil {
+		text := plural(float64(r.Items), "item", "items") + ", " + plural(plain(r.Votes), "vote", "votes")
+		if n := r.Items - r.VotedItems; n > 0 {
+			text += "; " + plural(float64(n), "item", "items") + " without votes"
+		}
+		if in.Evaluated != "" {
+			text += " (" + in.Evaluated + ")"
+		}
+		add("Judged on", text)
+	}
+	if n := in.Votes.Len(); n > 0 {
+		totals := make([]float64, n)
+		for j := range totals {
+			totals[j] = in.Votes.Total(j)
+		}
+		slices.Sort(totals)
+		text := count(totals[0])
+		if totals[n-1] != totals[0] {
+			text = fmt.Sprintf("%s to %s, in the middle %s", count(totals[0]), count(totals[n-1]), count(totals[n/2]))
+		}
+		add("Votes an item", text)
+	}
+	add("Classes", strconv.Itoa(len(in.Classes)))
+	return rows
+}
+
+// classTable counts the votes for each class beside the mean prediction.
+func classTable(in *Input, items []item) []classRow {
+	if len(items) == 0 {
+		return nil
+	}
+	total, all := make([]float64, len(in.Classes)), 0.0
+	mean := make([]float64, len(in.Classes))
+	for _, x := range items {
+		for i, p := range x.mean {
+			// By votes, to be comparable with the share of votes.
+			weight := x.total
+			if in.Votes.Classes == 0 {
+				weight = 1
+			} else {
+				total[i] += x.votes[i]
+			}
+			mean[i] += weight * p
+		}
+		all += x.total
+	}
+	weight := all
+	if in.Votes.Classes == 0 {
+		weight = float64(len(items))
+	}
+	var rows []classRow
+	for i, name := range in.Classes {
+		r := classRow{name, dash, dash, dash}
+		if in.Votes.Classes > 0 {
+			r.Votes = count(total[i])
+		}
+		if all > 0 {
+			r.Share = number(evaluate.Number(100*total[i]/all), 1) + "%"
+		}
+		if weight > 0 {
+			r.Predicted = number(evaluate.Number(100*mean[i]/weight), 1) + "%"
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// widths is the table of interval widths by agreement.
+func widths(r *evaluate.Result) []widthRow {
+	var rows []widthRow
+	for _, g := range r.Widths {
+		name := map[string]string{"unanimous": "All votes agree", "mixed": "Votes differ"}[g.Group]
+		if g.Class != "" {
+			name = "All votes for " + g.Class
+		}
+		if g.Items > 0 {
+			rows = append(rows, widthRow{name, count(float64(g.Items)), withError(g.Mean, g.MeanSE, 3), withError(g.Median, g.MedianSE, 3)})
+		}
+	}
+	return rows
+}
+
+// resolved says what the resolution rule did.
+func resolved(r *evaluate.Result, level float64) string {
+	if len(r.Resolution) == 0 || r.BelowResolution == 0 {
+		return ""
+	}
+	return fmt.Sprintf("For %s of %s the %s interval claimed more than the training votes could show (a probability closer to 0 or 1 than the "+
+		"rule of three can tell) and was widened to what they can; its level reads “at least”.",
+		count(float64(r.BelowResolution)), plural(float64(r.Items), "item", "items"), percent(level))
+}
+
+// runs lists the training runs.
+func runs(in *Input) []runRow {
+	if in.Provenance == nil {
+		return nil
+	}
+	var rows []runRow
+	for _, r := range in.Provenance.Runs {
+		rows = append(rows, runRow{r.Name, r.Reason, count(float64(r.Items)), count(float64(r.Held)),
+			strconv.Itoa(len(r.History)), strconv.Itoa(r.Epoch)})
+	}
+	return rows
+}
+
+// provenance is everything that identifies the run.
+func provenance(in *Input) []pair {
+	var rows []pair
+	add := func(name, value string, code bool) {
+		if value != "" {
+			rows = append(rows, pair{name, value, code})
+		}
+	}
+	if p := in.Provenance; p != nil {
+		add("Credence", p.Version, false)
+		add("Data (SHA-256)", p.Data, true)
+		add("Seed", strconv.FormatUint(p.Seed, 10), false)
+		add("Instruction set", p.Kernel, false)
+	}
+	add("Network", in.Network, true)
+	if in.Members > 0 {
+		add("Networks", strconv.Itoa(in.Members), false)
+	}
+	if in.Components > 0 {
+		add("Components of each mixture", strconv.Itoa(in.Components), false)
+	}
+	if in.Parameters > 0 {
+		add("Fitted numbers", count(float64(in.Parameters)), false)
+	}
+	if r := in.Result; r != nil {
+		add("Bootstrap", fmt.Sprintf("%s samples, seed %d", count(float64(r.Replicates)), r.Seed), false)
+	}
+	for _, f := range in.Files {
+		add(f.Name+" (SHA-256)", f.SHA256, true)
+	}
+	return rows
+}

@@ -1,0 +1,205 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"credence/evaluate"
+)
+
+// row is a line of a table.
+type row struct {
+	Name, Value, Meaning string
+	Strong               bool
+	// Bar is the length of a bar beside the value, from 0 to 100; negative for
+	// none.
+	Bar float64
+}
+
+// verdict answers a question in words.
+type verdict struct {
+	Mark     string // good, careful, bad or unknown
+	Question string
+	Answer   string
+}
+
+// Symbol is the mark without colour.
+func (v verdict) Symbol() string {
+	return map[string]string{"good": "✓", "careful": "!", "bad": "✗", "unknown": "?"}[v.Mark]
+}
+
+// verdicts answers what a reader wants to know first.
+func verdicts(r *evaluate.Result) []verdict {
+	vs := []verdict{better(r), probabilities(r), intervals(r), distributions(r)}
+	if v, ok := covered(r); ok {
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+func better(r *evaluate.Result) verdict {
+	v := verdict{"unknown", "Is it better than simple predictions?", "Cannot be told: there is nothing to compare with."}
+	d, than := r.LessLogisticDM, "logistic regression (with one spread for all items)"
+	if d == nil || !d.Value.Known() {
+		d, than = r.LessConstantDM, "one distribution for all items"
+	}
+	if d == nil || !d.Value.Known() {
+		return v
+	}
+	by := fmt.Sprintf("%s nats a vote", number(evaluate.Number(math.Abs(plain(d.Value))), 3))
+	if d.Lo.Known() && d.Hi.Known() {
+		lo, hi := d.Lo, d.Hi
+		if d.Value < 0 {
+			lo, hi = -d.Hi, -d.Lo
+		}
+		by += fmt.Sprintf(", 95%% interval %s to %s", number(lo, 3), number(hi, 3))
+	}
+	switch {
+	case d.Hi < 0:
+		v.Mark, v.Answer = "good", fmt.Sprintf("Yes: votes are predicted better than by %s (by %s).", than, by)
+	case d.Lo > 0:
+		v.Mark, v.Answer = "bad", fmt.Sprintf("No: votes are predicted worse than by %s (by %s).", than, by)
+	case d.Value < 0:
+		v.Mark, v.Answer = "careful", fmt.Sprintf("Not clearly: it is ahead of %s, but within what chance can do (by %s).", than, by)
+	default:
+		v.Mark, v.Answer = "careful", fmt.Sprintf("No better than %s, as far as these votes can tell (behind by %s).", than, by)
+	}
+	return v
+}
+
+func probabilities(r *evaluate.Result) verdict {
+	v := verdict{"unknown", "Are its probabilities right?", "Cannot be told from these votes."}
+	if !r.ECE.Known() {
+		return v
+	}
+	off := number(100*r.ECE, 1)
+	if r.ECESE.Known() {
+		off += " ± " + number(100*r.ECESE, 1)
+	}
+	switch {
+	case r.ECE <= 0.02:
+		v.Mark, v.Answer = "good", fmt.Sprintf("Yes: they are off by %s points in a hundred on average, chance apart.", off)
+	case r.ECE <= 0.05:
+		v.Mark, v.Answer = "careful", fmt.Sprintf("Nearly: they are off by %s points in a hundred on average, chance apart.", off)
+	default:
+		v.Mark, v.Answer = "bad", fmt.Sprintf("No: they are off by %s points in a hundred on average, chance apart.", off)
+	}
+	return v
+}
+
+func intervals(r *evaluate.Result) verdict {
+	v := verdict{"unknown", "Are its intervals as wide as they should be?", "Cannot be told: that takes two votes on an item."}
+	d, se := r.DispersionRatio, r.DispersionRatioSE
+	if !d.Known() || !se.Known() {
+		return v
+	}
+	seen := fmt.Sprintf("pairs of votes show %s times the predicted variance", withError(d, se, 2))
+	switch {
+	case d > 1+3*se:
+		v.Mark, v.Answer = "bad", "No, too narrow: "+seen+"."
+	case d < 1-3*se:
+		v.Mark, v.Answer = "careful", "No, too wide, which errs on the safe side: "+seen+"."
+	case se > 0.35:
+		v.Mark, v.Answer = "careful", "Nothing speaks against it, but these votes tell little: "+seen+"."
+	default:
+		v.Mark, v.Answer = "good", "Yes, as far as these votes can tell: "+seen+"."
+	}
+	return v
+}
+
+func distributions(r *evaluate.Result) verdict {
+	v := verdict{"unknown", "Do votes follow the predicted distributions?", "Cannot be told from these votes."}
+	switch p := r.PITPValue; {
+	case !p.Known():
+	case p < 0.01:
+		v.Mark, v.Answer = "bad", "No: the difference is more than chance (p-value "+pValue(p)+")."
+	case p < 0.05:
+		v.Mark, v.Answer = "careful", "Perhaps not: chance would do this rarely (p-value "+pValue(p)+")."
+	default:
+		v.Mark, v.Answer = "good", "Yes, as far as these votes can tell (p-value "+pValue(p)+")."
+	}
+	return v
+}
+
+// covered judges the coverage at the highest level, over all classes.
+func covered(r *evaluate.Result) (verdict, bool) {
+	v := verdict{Question: "Do its intervals hold the true probability (known here)?"}
+	level := 0.0
+	for _, c := range r.Coverage {
+		level = max(level, c.Level)
+	}
+	least := evaluate.Number(math.Inf(1))
+	sum, n := evaluate.Number(0), evaluate.Number(0)
+	for _, c := range r.Coverage {
+		if c.Level == level && c.Empirical.Known() {
+			least = min(least, c.Empirical)
+			sum += c.Empirical
+			n++
+		}
+	}
+	if n == 0 {
+		return v, false
+	}
+	said := fmt.Sprintf("%s intervals hold it for %s%% of the items", percent(level), number(100*sum/n, 1))
+	switch miss := 1 - level; {
+	case plain(least) >= level-0.6*miss:
+		v.Mark, v.Answer = "good", "Yes: "+said+"."
+	case plain(least) >= level-2*miss:
+		v.Mark, v.Answer = "careful", "Nearly: "+said+"."
+	default:
+		v.Mark, v.Answer = "bad", "Too rarely: "+said+"."
+	}
+	return v, true
+}
+
+// losses is the table of the likelihood of votes beside the references.
+func losses(r *evaluate.Result) []row {
+	rows := []row{
+		{Name: "This model", Value: withError(r.NLL, r.NLLSE, 3), Strong: true, Bar: plain(r.NLL),
+			Meaning: "All votes on an item together, under the predicted distribution."},
+		{Name: "Logistic regression with a spread", Value: withError(r.LogisticDMNLL, r.LogisticDMNLLSE, 3), Bar: plain(r.LogisticDMNLL),
+			Meaning: "The mark to beat: features are used linearly, every item is equally uncertain."},
+		{Name: "One distribution for all items", Value: withError(r.ConstantDMNLL, r.ConstantDMNLLSE, 3), Bar: plain(r.ConstantDMNLL),
+			Meaning: "No features; only knows that votes on an item tend to agree."},
+		{Name: "Class frequencies", Value: withError(r.ConstantNLL, r.ConstantNLLSE, 3), Bar: plain(r.ConstantNLL),
+			Meaning: "No features, every vote for itself."},
+		{Name: "Floor", Value: withError(r.FloorNLL, r.FloorNLLSE, 3), Bar: plain(r.FloorNLL),
+			Meaning: "Knows each item’s own votes beforehand. With few votes an item nothing can come near it."},
+		{Name: "This model, vote by vote", Value: withError(r.MarginalNLL, r.MarginalNLLSE, 3), Strong: true, Bar: plain(r.MarginalNLL),
+			Meaning: "Each vote for itself, under the mean alone."},
+		{Name: "Logistic regression, vote by vote", Value: withError(r.LogisticNLL, r.LogisticNLLSE, 3), Bar: plain(r.LogisticNLL),
+			Meaning: "Features are used linearly."},
+	}
+	most := 0.0
+	for _, x := range rows {
+		if x.Bar > most {
+			most = x.Bar
+		}
+	}
+	for i := range rows {
+		if b := rows[i].Bar; b >= 0 && most > 0 {
+			rows[i].Bar = math.Round(1000*b/most) / 10
+		} else {
+			rows[i].Bar = -1
+		}
+	}
+	return rows
+}
+
+// further is the table of the other scores.
+func further(r *evaluate.Result) []row {
+	return []row{
+		{Name: "Accuracy", Value: withError(r.Accuracy, r.AccuracySE, 3),
+			Meaning: "Share of items whose predicted class has most votes; a tie of two counts one half. 1 is best."},
+		{Name: "Brier score", Value: withError(r.Brier, r.BrierSE, 3),
+			Meaning: "Mean squared distance between prediction and vote. 0 is best; where raters disagree no prediction reaches it."},
+		{Name: "Calibration error", Value: withError(r.ECE, r.ECESE, 3),
+			Meaning: "How far the probability of the predicted class is off on average, less what chance adds. 0 is best."},
+		{Name: "Dispersion ratio", Value: withError(r.DispersionRatio, r.DispersionRatioSE, 2),
+			Meaning: "Variance seen in pairs of votes over predicted variance. 1 is best; above, intervals are too narrow; below, too wide."},
+		{Name: "Agreement of two votes", Value: withError(r.Agreement.Observed, r.Agreement.SE, 3),
+			Meaning: "How often two raters agree on an item. Predicted: " + number(r.Agreement.Predicted, 3) + "."},
+		{Name: "PIT p-value", Value: pValue(r.PITPValue),
+			Meaning: "How likely such votes are if the predicted distributions are right. Below 0.01 they are not."},
+	}
+}

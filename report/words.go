@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"credence/evaluate"
+)
+
+// dash stands for a number that could not be computed.
+const dash = "—"
+
+// number writes x with some decimals, or a dash.
+func number(x evaluate.Number, decimals int) string {
+	if !x.Known() {
+		return dash
+	}
+	s := strconv.FormatFloat(float64(x), 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// withError writes x ± se.
+func withError(x, se evaluate.Number, decimals int) string {
+	s := number(x, decimals)
+	if x.Known() && se.Known() {
+		s += " ± " + number(se, decimals)
+	}
+	return s
+}
+
+// pValue writes a p-value: two digits, or a bound.
+func pValue(x evaluate.Number) string {
+	switch {
+	case !x.Known():
+		return dash
+	case x < 0.001:
+		return "below 0.001"
+	}
+	return number(x, 3)
+}
+
+// count writes a count with commas between thousands.
+func count(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return dash
+	}
+	if v != math.Floor(v) {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// plural writes a count of things.
+func plural(n float64, one, many string) string {
+	if n == 1 {
+		return "one " + one
+	}
+	return count(n) + " " + many
+}
+
+// list joins words: "a, b and c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// sentence gives a warning the form of one.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	r[0] = []rune(strings.ToUpper(string(r[:1])))[0]
+	s = string(r)
+	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
+		s += "."
+	}
+	return s
+}
+
+// percent writes a level.
+func percent(level float64) string { return strconv.FormatFloat(100*level, 'g', 4, 64) + "%" }
+
+// sigma is half of a 95% interval in standard errors.
+const sigma = 1.96
+
+// around returns the ends of the 95% interval x ± 1.96 se, kept within bounds.
+func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
+	if !x.Known() || !se.Known() {
+		return math.NaN(), math.NaN()
+	}
+	return max(least, float64(x-sigma*se)), min(most, float64(x+sigma*se))
+}
+
+func plain(x evaluate.Number) float64 { return float64(x) }
+
+// quoted lists class names, shortened if there are many.
+func quoted(classes []string) string {
+	const shown = 8
+	var words []string
+	for i, c := range classes {
+		if i == shown && len(classes) > shown+1 {
+			words = append(words, fmt.Sprintf("%d others", len(classes)-shown))
+			break
+		}
+		words = append(words, "“"+c+"”")
+	}
+	return list(words)
+}
