@@ -172,7 +172,7 @@ func (g *gallery) agreement(in *Input) *figure {
 		return nil
 	}
 	return g.draw(plot.Comparison{Title: "Does it know where raters will disagree?", XLabel: "predicted chance that two votes agree",
-		YLabel: "share of pairs that agree", Equal: "as predicted", Series: []plot.PointSeries{s}},
+		YLabel: "share of pairs that agree", Equal: "as predicted", Same: true, Series: []plot.PointSeries{s}},
 		"On the dashed line raters agree as often as predicted; the farther the dots spread from left to right, the better easy items are "+
 			"told from hard ones.")
 }
@@ -240,7 +240,7 @@ func (g *gallery) coverage(in *Input) *figure {
 		classes = classes[1:] // the other's is the same
 	}
 	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?", XLabel: "level of the interval",
-		YLabel: "share of items it holds", Equal: "as promised"}
+		YLabel: "share of items it holds", Equal: "as promised", Same: true}
 	any := false
 	for _, name := range classes[:min(6, len(classes))] {
 		s := plot.PointSeries{Label: name}
@@ -269,6 +269,10 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 	n := 3
 	if len(in.Classes) > 2 {
 		n = 1
+	}
+	note := ""
+	if in.Resolution != nil {
+		note = " Bars are those of the distribution itself, before the resolution rule."
 	}
 	var figures []*figure
 	for _, kind := range []struct {
@@ -299,7 +303,7 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 			d.Title, d.XLabel = kind.title+" item: "+kind.items[0].id, "probability of the class"
 		}
 		figures = append(figures, g.draw(d, kind.help+" Where a curve is high the true probability is likely to be; the bar below it is the "+
-			percent(level)+" interval, the dot the mean."))
+			percent(level)+" interval, the dot the mean."+note))
 	}
 	return figures
 }

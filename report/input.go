@@ -29,7 +29,8 @@ type Input struct {
 	Provenance *model.Provenance
 
 	// Result is the evaluation of the items below, and Evaluated says which they
-	// are: "540 items held out", "out-of-fold predictions".
+	// are: "items held out", "items with out-of-fold predictions"; it follows
+	// their number.
 	Result    *evaluate.Result
 	Evaluated string
 	Items     []string             // ids, [N]; numbers if nil

@@ -21,6 +21,7 @@ type item struct {
 	mean     []float64
 	class    int     // in focus: the second of two, otherwise the predicted one
 	width    float64 // of its two-sided interval
+	claimed  float64 // the same before the resolution rule
 	disagree float64 // predicted chance that two votes differ
 }
 
@@ -44,6 +45,7 @@ func itemsOf(in *Input, level float64) []item {
 				x.class = argmax(x.mean)
 			}
 			i := x.m.Marginal(x.class).Interval(mixture.TwoSided, level)
+			x.claimed = max(0, i.Hi-i.Lo)
 			if in.Resolution != nil {
 				i, _ = in.Resolution.Apply(x.class, mixture.TwoSided, i)
 			}
@@ -92,9 +94,10 @@ func (x *item) agreement() agreement {
 	return allAgainst
 }
 
-// certain returns the n items with the narrowest intervals.
+// certain returns the n items with the narrowest intervals, after and, among
+// equals, before the resolution rule.
 func certain(items []item, n int) []item {
-	return first(items, n, func(a, b item) int { return cmp.Compare(a.width, b.width) })
+	return first(items, n, func(a, b item) int { return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.claimed, b.claimed)) })
 }
 
 // contested returns the n items on which votes agree least and, among equals,

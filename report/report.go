@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ type page struct {
 	Losses      []row
 	Further     []row
 	Footing     string // of the standard errors
+	Guessing    string // the loss of a blind guess
 	Widths      []widthRow
 	Resolution  string
 	Calibration []*figure
@@ -101,6 +103,7 @@ func newPage(in *Input) (*page, error) {
 		p.Losses, p.Further = losses(r), further(r)
 		p.Footing = fmt.Sprintf("± is one standard error, from %s drawn again from %s, the fitted model being held fixed.",
 			plural(float64(r.Replicates), "sample", "samples"), plural(float64(r.Units), "item or group", "items or groups"))
+		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)
 		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.agreement(in), g.coverage(in))
 		p.Use = []*figure{g.scatter(in, items, level), g.abstention(in)}
@@ -157,9 +160,9 @@ func lead(in *Input) string {
 	if r := in.Result; r != nil {
 		of := in.Evaluated
 		if of == "" {
-			of = plural(float64(r.Items), "item", "items") + " it was not trained on"
+			of = "items it was not trained on"
 		}
-		fmt.Fprintf(&s, " It was judged by %s on %s.", plural(plain(r.Votes), "vote", "votes"), of)
+		fmt.Fprintf(&s, " It was judged by %s on %s %s.", plural(plain(r.Votes), "vote", "votes"), count(float64(r.Items)), of)
 	}
 	return s.String()
 }
@@ -205,12 +208,13 @@ func data(in *Input) []pair {
 		}
 	}
 	if r := in.Result; r != nil {
-		text := plural(float64(r.Items), "item", "items") + ", " + plural(plain(r.Votes), "vote", "votes")
+		of := in.Evaluated
+		if of == "" {
+			of = "items"
+		}
+		text := count(float64(r.Items)) + " " + of + ", " + plural(plain(r.Votes), "vote", "votes")
 		if n := r.Items - r.VotedItems; n > 0 {
 			text += "; " + plural(float64(n), "item", "items") + " without votes"
-		}
-		if in.Evaluated != "" {
-			text += " (" + in.Evaluated + ")"
 		}
 		add("Judged on", text)
 	}

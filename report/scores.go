@@ -121,33 +121,42 @@ func distributions(r *evaluate.Result) verdict {
 	return v
 }
 
-// covered judges the coverage at the highest level, over all classes.
+// covered judges the coverage at the lowest and the highest level, over all
+// classes.
 func covered(r *evaluate.Result) (verdict, bool) {
-	v := verdict{Question: "Do its intervals hold the true probability (known here)?"}
-	level := 0.0
+	v := verdict{Mark: "good", Question: "Do its intervals hold the true probability (known here) as often as they say?"}
+	low, high := 1.0, 0.0
 	for _, c := range r.Coverage {
-		level = max(level, c.Level)
+		low, high = min(low, c.Level), max(high, c.Level)
 	}
-	least := evaluate.Number(math.Inf(1))
-	sum, n := evaluate.Number(0), evaluate.Number(0)
-	for _, c := range r.Coverage {
-		if c.Level == level && c.Empirical.Known() {
-			least = min(least, c.Empirical)
-			sum += c.Empirical
-			n++
+	mean := func(level float64) evaluate.Number {
+		sum, n := evaluate.Number(0), evaluate.Number(0)
+		for _, c := range r.Coverage {
+			if c.Level == level && c.Empirical.Known() {
+				sum += c.Empirical
+				n++
+			}
 		}
+		return sum / n
 	}
-	if n == 0 {
+	if len(r.Coverage) == 0 || !mean(low).Known() || !mean(high).Known() {
 		return v, false
 	}
-	said := fmt.Sprintf("%s intervals hold it for %s%% of the items", percent(level), number(100*sum/n, 1))
-	switch miss := 1 - level; {
-	case plain(least) >= level-0.6*miss:
-		v.Mark, v.Answer = "good", "Yes: "+said+"."
-	case plain(least) >= level-2*miss:
-		v.Mark, v.Answer = "careful", "Nearly: "+said+"."
+	said := fmt.Sprintf("%s intervals hold it for %s%% of the items", percent(high), number(100*mean(high), 1))
+	if low < high {
+		said += fmt.Sprintf(", %s intervals for %s%%", percent(low), number(100*mean(low), 1))
+	}
+	// In parts of what intervals are allowed to miss: 5% of a level of 95%.
+	gap := func(level float64) float64 { return (plain(mean(level)) - level) / (1 - level) }
+	switch worst := min(gap(low), gap(high)); {
+	case worst < -2:
+		v.Mark, v.Answer = "bad", "Much too rarely: "+said+"."
+	case worst < -0.4:
+		v.Mark, v.Answer = "careful", "Less often: "+said+"."
+	case gap(low) > 0.3:
+		v.Mark, v.Answer = "careful", "More often, so they are wider than need be: "+said+"."
 	default:
-		v.Mark, v.Answer = "bad", "Too rarely: "+said+"."
+		v.Answer = "Yes: " + said + "."
 	}
 	return v, true
 }

@@ -19,8 +19,8 @@ type Comparison struct {
 	// empty. Interval is what the whiskers are; "95% interval" if empty.
 	Equal, Interval string
 	Series          []PointSeries
-	// Unit makes both axes go from 0 to 1.
-	Unit bool
+	// Unit makes both axes go from 0 to 1, Same makes them show the same range.
+	Unit, Same bool
 }
 
 // PointSeries are points of one colour.
@@ -40,7 +40,7 @@ const comparisonHeight = 320.0
 
 // WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
 func (d Comparison) WriteSVG(w io.Writer) error {
-	known, intervals := 0, false
+	known, intervals, outside := 0, false, false
 	x, y := emptySpan(), emptySpan()
 	for _, s := range d.Series {
 		for _, p := range s.Points {
@@ -48,6 +48,7 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 				continue
 			}
 			known++
+			outside = outside || p.X < 0 || p.X > 1 || p.Y < 0 || p.Y > 1
 			x.add(p.X)
 			y.add(p.Y)
 			if p.hasInterval() {
@@ -59,9 +60,13 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 	if known == 0 {
 		return errors.New("comparison figure: no points")
 	}
+	if d.Same {
+		x.add(y.lo, y.hi)
+		y.add(x.lo, x.hi)
+	}
 	x, y = x.padded(), y.padded()
 	if d.Unit {
-		if x.lo < 0 && x.lo < -0.05 || y.lo < -0.1 || x.hi > 1.1 || y.hi > 1.1 {
+		if outside {
 			return errors.New("comparison figure: points outside of 0 to 1")
 		}
 		x, y = span{0, 1}, span{0, 1}

@@ -47,7 +47,7 @@ func reportFigures() map[string]figure {
 		reliability.Series[0].Points = append(reliability.Series[0].Points, IntervalPoint{p, y, max(0, y-0.08), min(1, y+0.08)})
 	}
 	coverage := Comparison{Title: "How often intervals hold the true probability", XLabel: "level of the interval", YLabel: "share of items",
-		Equal: "as promised"}
+		Equal: "as promised", Same: true}
 	for i, name := range []string{"benign", "unclear", "malignant"} {
 		s := PointSeries{Label: name}
 		for _, l := range []float64{0.75, 0.8, 0.85, 0.9, 0.95} {

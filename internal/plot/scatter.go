@@ -13,7 +13,7 @@ import (
 type Scatter struct {
 	Title          string
 	XLabel, YLabel string
-	Groups         []ScatterGroup // drawn in order, the last on top
+	Groups         []ScatterGroup
 	// Threshold, if positive, is a width at which a dashed line is drawn.
 	Threshold      float64
 	ThresholdLabel string
@@ -27,7 +27,7 @@ type ScatterGroup struct {
 
 const (
 	scatterHeight = 320.0
-	scatterRadius = 2.6
+	scatterRadius = 2.4
 )
 
 // WriteSVG writes the figure to w as an SVG file, 760 pixels wide. The x axis
@@ -67,12 +67,20 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 	top := drawHeader(&c, d.Title, legend) + 14
 	c.openAt(top)
 	end := f.draw(&c)
-	for i, g := range d.Groups {
-		c.open(series(i))
-		for _, p := range g.Points {
-			c.dot("solid", f.at(p[0], p[1]), scatterRadius)
+	// Groups are shuffled like cards, so that none lies on top of the others.
+	drawn := make([]int, len(d.Groups))
+	for range n {
+		next, least := 0, 2.0
+		for i, g := range d.Groups {
+			if k := drawn[i]; k < len(g.Points) {
+				if done := (float64(k) + 0.5) / float64(len(g.Points)); done < least {
+					next, least = i, done
+				}
+			}
 		}
-		c.close()
+		p := d.Groups[next].Points[drawn[next]]
+		drawn[next]++
+		c.dot(series(next)+" solid", f.at(p[0], p[1]), scatterRadius)
 	}
 	if d.Threshold > 0 {
 		f.level(&c, d.Threshold)
