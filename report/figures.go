@@ -260,28 +260,24 @@ func (g *gallery) coverage(in *Input) *figure {
 	return g.draw(c, "The data are simulated, so the true probabilities are known. Below the dashed line intervals are too narrow, above too wide.")
 }
 
-// densities draws some items of each kind: of two classes three in a figure,
-// of more the classes of one.
+// densities draws some items of each kind: of two classes two or three
+// in a figure, of more the classes of one.
 func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 	if len(items) == 0 {
 		return nil
 	}
-	n := 3
+	n, narrowest := 3, "The narrowest interval of each predicted class."
 	if len(in.Classes) > 2 {
-		n = 1
-	}
-	note := ""
-	if in.Resolution != nil {
-		note = " Bars are those of the distribution itself, before the resolution rule."
+		n, narrowest = 1, "The narrowest interval of all."
 	}
 	var figures []*figure
 	for _, kind := range []struct {
 		title, help string
 		items       []item
 	}{
-		{"Most certain", "The narrowest intervals.", certain(items, n)},
-		{"Most contested", "Items on which votes are split most evenly.", contested(items, n)},
-		{"Most typical", "Probability and width in the middle of all.", typical(items, n)},
+		{"Most certain", narrowest, certain(items)},
+		{"Most contested", "Votes are split most evenly.", contested(items, n)},
+		{"Most typical", "Probability and width are about in the middle of all.", typical(items, n)},
 	} {
 		d := plot.Density{Levels: []float64{level}}
 		for _, x := range kind.items {
@@ -301,9 +297,11 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 			d.Title, d.XLabel = kind.title+" items", "probability of "+in.Classes[1]
 		} else {
 			d.Title, d.XLabel = kind.title+" item: "+kind.items[0].id, "probability of the class"
+			if kind.items[0].votes != nil && kind.items[0].total == 0 {
+				d.Title += " (no votes)"
+			}
 		}
-		figures = append(figures, g.draw(d, kind.help+" Where a curve is high the true probability is likely to be; the bar below it is the "+
-			percent(level)+" interval, the dot the mean."+note))
+		figures = append(figures, g.draw(d, kind.help))
 	}
 	return figures
 }

@@ -94,13 +94,27 @@ func (x *item) agreement() agreement {
 	return allAgainst
 }
 
-// certain returns the n items with the narrowest intervals, after and, among
-// equals, before the resolution rule.
-func certain(items []item, n int) []item {
-	return first(items, n, func(a, b item) int { return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.claimed, b.claimed)) })
+// certain returns the item with the narrowest interval, after and, among equals,
+// before the resolution rule. Of two classes it is one item for each, as far as
+// there are any.
+func certain(items []item) []item {
+	if len(items) == 0 {
+		return nil
+	}
+	narrowest := func(items []item) []item {
+		return first(items, 1, func(a, b item) int { return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.claimed, b.claimed)) })
+	}
+	if len(items[0].mean) > 2 {
+		return narrowest(items)
+	}
+	var chosen []item
+	for class := range 2 {
+		chosen = append(chosen, narrowest(slices.DeleteFunc(slices.Clone(items), func(x item) bool { return argmax(x.mean) != class }))...)
+	}
+	return chosen
 }
 
-// contested returns the n items on which votes agree least and, among equals,
+// contested returns n of the items on which votes agree least and, among equals,
 // most disagreement is predicted. Items with fewer than two votes come last.
 func contested(items []item, n int) []item {
 	observed := func(x item) float64 {
@@ -109,12 +123,12 @@ func contested(items []item, n int) []item {
 		}
 		return evaluate.PairAgreement(x.votes)
 	}
-	return first(items, n, func(a, b item) int {
+	return spread(items, n, func(a, b item) int {
 		return cmp.Or(cmp.Compare(observed(a), observed(b)), cmp.Compare(b.disagree, a.disagree))
 	})
 }
 
-// typical returns the n items whose probability and width are closest to those
+// typical returns n of the items whose probability and width are closest to those
 // in the middle.
 func typical(items []item, n int) []item {
 	middle := func(of func(item) float64) (m, scale float64) {
@@ -130,9 +144,32 @@ func typical(items []item, n int) []item {
 	p, ps := middle(probability)
 	w, ws := middle(width)
 	distance := func(x item) float64 { return math.Hypot((probability(x)-p)/ps, (width(x)-w)/ws) }
-	return first(items, n, func(a, b item) int { return cmp.Compare(distance(a), distance(b)) })
+	return spread(items, n, func(a, b item) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
+// spread returns the first item and n − 1 others from the first twentieth whose
+// means are far from each other: neighbours in a ranking may be alike.
+func spread(items []item, n int, compare func(a, b item) int) []item {
+	candidates := first(items, max(n, len(items)/20), compare)
+	var chosen []item
+	for len(chosen) < n && len(candidates) > 0 {
+		next, farthest := 0, -1.0
+		for i, x := range candidates {
+			near := math.Inf(1)
+			for _, y := range chosen {
+				near = min(near, math.Abs(x.mean[x.class]-y.mean[y.class]))
+			}
+			if near > farthest {
+				next, farthest = i, near
+			}
+		}
+		chosen = append(chosen, candidates[next])
+		candidates = slices.Delete(candidates, next, next+1)
+	}
+	return chosen
+}
+
+// first returns the n items that come first.
 func first(items []item, n int, compare func(a, b item) int) []item {
 	sorted := slices.Clone(items)
 	slices.SortStableFunc(sorted, compare)

@@ -45,6 +45,7 @@ type page struct {
 	Calibration []*figure
 	Use         []*figure
 	Examples    []*figure
+	Reading     string // how to read them
 
 	Training *figure
 	Runs     []runRow
@@ -113,6 +114,10 @@ func newPage(in *Input) (*page, error) {
 		p.Use = []*figure{g.scatter(in, items, level)}
 	}
 	p.Examples = g.densities(in, items, level)
+	p.Reading = "Where a curve is high, the true probability is likely to be. The bar below it is the " + percent(level) + " interval, the dot the mean."
+	if in.Resolution != nil {
+		p.Reading += " Bars are those of the distribution itself, before they are widened to what the votes could show."
+	}
 	p.Training = g.training(in)
 	if g.err != nil {
 		return nil, g.err

@@ -77,6 +77,8 @@ func probabilities(r *evaluate.Result) verdict {
 		off += " ± " + number(100*r.ECESE, 1)
 	}
 	switch {
+	case r.ECE <= 0.05 && !(r.ECESE <= 0.03):
+		v.Mark, v.Answer = "careful", fmt.Sprintf("Nothing speaks against it, but these votes tell little: they are off by %s points in a hundred on average, chance apart.", off)
 	case r.ECE <= 0.02:
 		v.Mark, v.Answer = "good", fmt.Sprintf("Yes: they are off by %s points in a hundred on average, chance apart.", off)
 	case r.ECE <= 0.05:

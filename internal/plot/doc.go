@@ -1,7 +1,10 @@
 // Package plot draws the figures of the project as SVG.
 //
 // A figure is a struct: fill in what is to be shown, leave the rest at its zero
-// value, and call WriteSVG. [Density] shows distributions of a probability.
+// value, and call WriteSVG. [Density] shows distributions of a probability,
+// [Training] losses by epoch, [Comparison] what was predicted against what was
+// seen, [Histogram] numbers that should be uniform, [Scatter] items in groups, and
+// [Band] a line with its interval.
 //
 // All figures have one look. It lives in style.go, as a style sheet that every
 // file carries: a light card with dark text, or the reverse where the reader
@@ -16,6 +19,6 @@
 //
 // A figure lays itself out from top to bottom on a canvas, whose height is known
 // only at the end: header (title and legend), then one or more panels between
-// two axes. An SVG cannot ask how wide its text will be, so margins and line
+// two axes, most simply a frame. An SVG cannot ask how wide its text will be, so margins and line
 // breaks come from textWidth, an estimate on the safe side.
 package plot
