@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -76,12 +75,8 @@ func TestTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var layers any
-	if err := json.Unmarshal(m.Members[0].Layers, &layers); err != nil {
-		t.Fatal(err)
-	}
 	page := written(t, Input{
-		Title: "A simulated ring of votes", Subject: "simulated items in the plane", Classes: m.Classes, Network: fmt.Sprint("mlp ", o.Widths),
+		Title: "A simulated ring of votes", Subject: "simulated items in the plane", Classes: m.Classes, Network: "mlp",
 		Members: len(m.Members), Components: m.Head.Components, Parameters: m.Size(), Provenance: &m.Provenance,
 		Result: result, Evaluated: "items drawn anew", Items: test.Items, Mixtures: predicted, Votes: votesOf(test),
 		Resolution: rule, Commands: []string{"credence demo --seed 1 --out runs/demo"},
