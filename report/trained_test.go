@@ -69,7 +69,7 @@ func TestTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := &evaluate.Resolution{Low: m.Resolution.Low, High: m.Resolution.High, LowVotes: make([]float64, 2), HighVotes: make([]float64, 2)}
+	rule := m.Resolution
 	result, err := evaluate.Evaluate(evaluate.Input{Mixtures: predicted, Votes: votesOf(test), Classes: m.Classes,
 		References: refs, Features: inputs(t, m, test), Resolution: rule, Truth: truth}, evaluate.Options{})
 	if err != nil {
