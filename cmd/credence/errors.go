@@ -43,9 +43,9 @@ func withHint(err error, hint string) error {
 	return &hintedError{err, hint}
 }
 
-// report prints err and its hint, and returns the exit code it calls for. A
+// reportError prints err and its hint, and returns the exit code it calls for. A
 // usage error without a hint of its own points to the help of cmd.
-func report(stderr io.Writer, cmd *cobra.Command, err error) int {
+func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 	code, hint := exitError, ""
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = exitUsage

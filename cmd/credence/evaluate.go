@@ -24,6 +24,7 @@ type evaluateOptions struct {
 	resolution string
 	replicates int
 	seed       uint64
+	report     string
 	json       bool
 }
 
@@ -56,7 +57,8 @@ With --truth, the true probabilities of a simulation, the coverage of intervals
 is shown too. Every number has a standard error by bootstrap over items, or
 over the groups of --group, with the model as it is. Intervals follow the
 resolution rule: what votes could not tell from zero or one is not claimed, and
-items it touches are judged apart; --resolution off turns it off.
+items it touches are judged apart; --resolution off turns it off. --report
+writes all of it, with figures, as one HTML page that needs nothing else.
 
 JSON:
   --json prints one object on one line with the keys items, votes,
@@ -68,7 +70,8 @@ JSON:
 		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
   credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
   credence evaluate model.credence items.csv --votes votes.csv --truth p.csv
-  credence evaluate runs/first items.csv --votes votes.csv --json`,
+  credence evaluate runs/first items.csv --votes votes.csv --json
+  credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
@@ -84,6 +87,7 @@ JSON:
 	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
+	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
 	f.BoolVar(&o.json, "json", false, "print one line of JSON")
 	o.data.addVotes(f)
 	return cmd
@@ -129,6 +133,12 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 		return err
 	} else if seen == m.Provenance.Data {
 		r.Warnings = slices.Insert(r.Warnings, 0, "these are the items that the model was trained on: every number flatters it")
+	}
+	if o.report != "" {
+		page := pageOptions{evaluated: "items of " + filepath.Base(data), items: ds.Items}
+		if err := writeReport(o.report, m, in, r, page); err != nil {
+			return err
+		}
 	}
 	if o.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
@@ -177,11 +187,11 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 			}
 		}
 	}
-	if low := m.Resolution.Low; o.resolution == "on" && low != nil {
+	if rule := m.Resolution; o.resolution == "on" && rule != nil {
 		// The votes that training saw in the tails are in the warnings of the
 		// model already.
-		none := make([]float64, len(low))
-		in.Resolution = &evaluate.Resolution{Low: low, High: m.Resolution.High, LowVotes: none, HighVotes: none}
+		none := make([]float64, len(rule.Low))
+		in.Resolution = &evaluate.Resolution{Low: rule.Low, High: rule.High, LowVotes: none, HighVotes: none}
 	}
 	if ds.Truth != nil {
 		// The file may be rounded to three digits; the judgement is finer.

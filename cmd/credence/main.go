@@ -61,7 +61,7 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	case !began && out.err == nil:
 		err = asUsage(err)
 	}
-	return report(stderr, cmd, err)
+	return reportError(stderr, cmd, err)
 }
 
 // output is the standard output of a verb. It keeps the first write error, so
