@@ -46,6 +46,7 @@ Shell completion:
 		newCheck(),
 		newDemo(),
 		newEvaluate(),
+		newTrain(),
 		newMixture(),
 		newVersion(),
 	)

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/train"
+)
+
+// trainOptions is the command line of credence train.
+type trainOptions struct {
+	data      dataFlags
+	fit       fitFlags
+	threads   int
+	out       runFolder
+	config    string
+	resume    bool
+	overwrite bool
+	quiet     bool
+	json      bool
+}
+
+// aboutOneCall are the flags that a configuration file cannot hold.
+var aboutOneCall = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
+
+func newTrain() *cobra.Command {
+	o := &trainOptions{}
+	cmd := &cobra.Command{
+		Use:   "train",
+		Short: "Train a model on items with votes",
+		Long: `Train a model on items that carry several votes each, and write it to a folder:
+
+  model.credence  the model, for credence predict, evaluate and inspect
+  config.yaml     the complete configuration: credence train --config repeats
+                  the run to the bit, on the same instruction set
+  metrics.json    scores on held-out votes, beside those of simple references
+  history.csv     the losses of every epoch
+
+Votes may be long (item, rater, label), wide (a column a rater), counts (a
+column a class) or fractions with a total. How they were read is printed before
+training begins. Everything that is not given is chosen from the data, and the
+choice is in config.yaml. Held-out votes decide when a network stops.
+
+A configuration file has the names of the flags below as keys. What the command
+line gives goes before the environment (CREDENCE_EPOCHS for --epochs), and that
+before the file. Paths are relative to the folder in which the command runs.
+
+Ctrl-C stops training, writes the best model so far and prints the command that
+continues; the exit code is then 1. A run that was continued ends with the same
+model as one that was never stopped. A folder that is not empty is left alone
+without --resume or --overwrite.
+
+--json prints one object a line to standard output: {"event":"data",…}, then
+{"event":"epoch",…} for each epoch of each network and {"event":"progress",…}
+in between, and at last {"event":"result",…} with the content of metrics.json.`,
+		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
+  credence train --data nodules.csv --votes reads.csv --group patient \
+    --classes 1,2,3,4,5 --out runs/nodules
+  credence train --config runs/first/config.yaml --seed 2 --out runs/second
+  credence train --out runs/first --resume`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar((*string)(&o.out), "out", "", "`folder` to write to")
+	o.data.declare(f)
+	o.fit.declare(f)
+	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
+	f.BoolVar(&o.resume, "resume", false, "continue the run in --out")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
+	f.BoolVar(&o.json, "json", false, "print events as JSON lines")
+	return cmd
+}
+
+func (o *trainOptions) run(cmd *cobra.Command) error {
+	if o.out == "" {
+		return usagef("no --out: expected the folder to write the run to")
+	}
+	if err := o.settle(cmd.Flags()); err != nil {
+		return err
+	}
+	if len(o.data.data) == 0 {
+		return withHint(usagef("no --data: expected a file of items with their features"),
+			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
+	}
+	if o.threads < 0 {
+		return usagef("--threads %d: expected at least 1, or 0 for all cores", o.threads)
+	}
+	if done, err := o.checkFolder(); done || err != nil {
+		if done && !o.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has ended: there is nothing to resume\n", o.out)
+		}
+		return err
+	}
+	par.SetThreads(o.threads)
+	defer par.SetThreads(0)
+
+	// The first signal ends training in good order, a second one at once.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	ds, err := o.data.load()
+	if err != nil {
+		return err
+	}
+	defer ds.Close()
+	show := newTrainDisplay(o, cmd)
+	show.data(ds)
+	fit := o.fit.options()
+	part, held, err := o.division(ds)
+	if err != nil {
+		return err
+	}
+	if n := len(fit.ClassWeights); n > 0 && n != len(ds.Classes) {
+		return usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
+	}
+	if err := o.open(cmd.Flags()); err != nil {
+		return err
+	}
+	fit.Held = held
+	fit.Version = buildVersion()
+	fit.Memory = int64(o.data.memory)
+	fit.Checkpoint, fit.Resume = o.out.path(stateFolder), o.resume
+	fit.Progress = show.progress
+	result, err := train.Fit(ctx, part, fit)
+	show.end()
+	stopped := errors.Is(err, train.ErrStopped)
+	switch {
+	case stopped && result == nil:
+		if !o.out.has(stateFolder) {
+			return withHint(err, "nothing was kept; run the command again with --overwrite")
+		}
+		return withHint(err, "continue with: "+o.again(cmd))
+	case errors.Is(err, dataset.ErrOneVote):
+		return withHint(err, "--force trains nevertheless")
+	case errors.Is(err, train.ErrResume):
+		return withHint(err, "leave out the flags that differ from "+o.out.path(configFile)+", or begin anew with --overwrite")
+	case err != nil && !stopped:
+		return err
+	}
+	metrics, err2 := o.save(cmd.Flags(), part, result, stopped)
+	if err2 != nil {
+		return err2
+	}
+	if err := show.result(metrics); err != nil {
+		return err
+	}
+	if stopped {
+		return withHint(err, "continue with: "+o.again(cmd))
+	}
+	return train.RemoveCheckpoint(o.out.path(stateFolder))
+}
+
+// settle fills in the flags that the command line leaves open, from the
+// environment and from the configuration file.
+func (o *trainOptions) settle(f *pflag.FlagSet) error {
+	var err error
+	f.VisitAll(func(flag *pflag.Flag) {
+		name := "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		if text, ok := os.LookupEnv(name); ok && err == nil && !flag.Changed && !slices.Contains(aboutOneCall, flag.Name) {
+			if err = f.Set(flag.Name, text); err != nil {
+				err = usagef("$%s: %w", name, err)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if o.config == "" && o.resume && o.out.has(configFile) {
+		o.config = o.out.path(configFile)
+	}
+	if o.config == "" {
+		return nil
+	}
+	return readConfig(o.config, f, aboutOneCall)
+}
+
+// checkFolder refuses to write over what is there. A run that has ended needs
+// no resuming: done is then true.
+func (o *trainOptions) checkFolder() (done bool, err error) {
+	if o.resume && o.overwrite {
+		return false, usagef("--resume and --overwrite exclude each other")
+	}
+	taken, err := o.out.taken()
+	switch {
+	case err != nil || o.overwrite || !taken && !o.resume:
+		return false, err
+	case !o.resume:
+		return false, withHint(fmt.Errorf("%s is there already and not empty", o.out),
+			"choose another --out, continue the run with --resume, or replace it with --overwrite")
+	case o.out.has(stateFolder):
+		return false, nil
+	case o.out.has(modelFile):
+		return true, nil
+	}
+	// A run that was killed before its first checkpoint starts anew.
+	if !o.out.has(configFile) {
+		return false, fmt.Errorf("there is no run to resume in %s", o.out)
+	}
+	return false, nil
+}
+
+// open makes the folder ready for a run and writes what is known of its
+// configuration, so that it can be resumed however it ends.
+func (o *trainOptions) open(f *pflag.FlagSet) error {
+	if o.overwrite {
+		if err := o.out.clear(); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(string(o.out), 0o755); err != nil {
+		return err
+	}
+	f.Lookup("seed").Changed = true
+	return o.writeConfig(f)
+}
+
+func (o *trainOptions) writeConfig(f *pflag.FlagSet) error {
+	return o.out.write(configFile, func(w io.Writer) error {
+		fmt.Fprintf(w, "# What credence train was run with, version %s.\n", buildVersion())
+		fmt.Fprintf(w, "# To repeat it: credence train --config %s --out FOLDER\n", shellQuote(o.out.path(configFile)))
+		return writeConfig(w, f, aboutOneCall)
+	})
+}
+
+// division follows a split given in the data: the test part is not touched, the
+// validation part held out by every network.
+func (o *trainOptions) division(ds *dataset.Dataset) (part *dataset.Dataset, held []int, err error) {
+	if ds.Given == nil {
+		return ds, nil, nil
+	}
+	s, err := dataset.NewSplit(ds, dataset.SplitOptions{Seed: o.fit.seed})
+	if err != nil {
+		return nil, nil, err
+	}
+	keep := slices.Concat(s.Train, s.Validation)
+	slices.Sort(keep)
+	for at, j := range keep {
+		if _, found := slices.BinarySearch(s.Validation, j); found {
+			held = append(held, at)
+		}
+	}
+	return ds.Select(keep), held, nil
+}
+
+// again is the command that continues this run.
+func (o *trainOptions) again(cmd *cobra.Command) string {
+	line := o.out.resumeCommand()
+	if k := cmd.Flags().Lookup("kernel"); k != nil && k.Changed {
+		line += " --kernel " + k.Value.String()
+	}
+	return line
+}
+
+// save writes the files of the run.
+func (o *trainOptions) save(f *pflag.FlagSet, ds *dataset.Dataset, result *train.Result, stopped bool) (*trainMetrics, error) {
+	m := result.Model
+	var chosen train.Options
+	if err := json.Unmarshal(m.Provenance.Config, &chosen); err != nil {
+		return nil, fmt.Errorf("reading the configuration of the fit: %w", err)
+	}
+	metrics := newTrainMetrics(m)
+	if !stopped {
+		references, scores, err := fitReferences(ds, m.Transform, result.OutOfFold, o.fit.seed)
+		if err != nil {
+			return nil, err
+		}
+		if m.Provenance.References, err = json.Marshal(references); err != nil {
+			return nil, err
+		}
+		metrics.HeldOut.referenceScores = *scores
+	}
+	o.fit.complete(chosen)
+	for _, step := range []func() error{
+		func() error { return o.writeConfig(f) },
+		func() error { return o.out.writeHistory(m.Provenance.Runs) },
+		func() error { return o.out.writeJSON(metricsFile, metrics) },
+		func() error { return m.Save(o.out.path(modelFile)) },
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return metrics, nil
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"credence/dataset"
+	"credence/model"
+	"credence/train"
+)
+
+// linesEvery is how often progress is told where no terminal shows it.
+const linesEvery = 5 * time.Second
+
+// trainDisplay shows what a fit is doing: on a terminal one line that changes,
+// elsewhere a line now and then, or events as JSON.
+type trainDisplay struct {
+	options  *trainOptions
+	out, err io.Writer
+	terminal bool
+	drawn    bool // a line on the terminal has no end yet
+	last     time.Time
+	ended    int
+}
+
+func newTrainDisplay(o *trainOptions, cmd *cobra.Command) *trainDisplay {
+	return &trainDisplay{options: o, out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), terminal: isTerminal(cmd.ErrOrStderr()), last: time.Now()}
+}
+
+// note prints a line to standard error.
+func (d *trainDisplay) note(format string, args ...any) {
+	if !d.options.quiet {
+		fmt.Fprintf(d.err, format+"\n", args...)
+	}
+}
+
+// data tells how the data were read.
+func (d *trainDisplay) data(ds *dataset.Dataset) {
+	d.note("votes     %s", ds.Votes)
+	d.note("classes   %s", ellipsis(strings.Join(ds.Classes, ", "), 200))
+	if len(ds.Columns) > 0 {
+		d.note("features  %s", strings.ReplaceAll(dataset.DescribeColumns(ds.Columns), "\n", "\n          "))
+	} else {
+		for _, p := range ds.Parts {
+			d.note("features  %s: %v %v", p.Name, p.Kind, p.Shape)
+		}
+	}
+	for _, w := range ds.Warnings {
+		d.warn(w.Error())
+	}
+	d.note("seed      %d", d.options.fit.seed)
+	if d.options.json {
+		warnings := []string{}
+		for _, w := range ds.Warnings {
+			warnings = append(warnings, w.Error())
+		}
+		d.event(map[string]any{"event": "data", "votes": ds.Votes.String(), "items": ds.Len(),
+			"classes": ds.Classes, "warnings": warnings, "seed": d.options.fit.seed})
+	}
+}
+
+func (d *trainDisplay) warn(text string) { fmt.Fprintf(d.err, "credence: warning: %s\n", text) }
+
+func (d *trainDisplay) event(v any) {
+	// A failed write is kept by the output and ends the program.
+	_ = json.NewEncoder(d.out).Encode(v)
+}
+
+// trainEvent is a train.Event under its JSON names.
+type trainEvent struct {
+	Event   string   `json:"event"` // "epoch" or "progress"
+	Run     string   `json:"run"`
+	Index   int      `json:"index"`
+	Runs    int      `json:"runs"`
+	Epoch   int      `json:"epoch"`
+	Epochs  int      `json:"epochs"`
+	Done    float64  `json:"done"`
+	Loss    *float64 `json:"loss"`
+	HeldOut *float64 `json:"held_out"`
+	Best    int      `json:"best_epoch"`
+	Rate    float64  `json:"rate"`
+	Speed   float64  `json:"items_per_second"`
+	Left    float64  `json:"seconds_left"`
+	Note    string   `json:"note,omitempty"`
+	End     bool     `json:"end"`
+}
+
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// progress is called by the fit, one call at a time.
+func (d *trainDisplay) progress(e train.Event) {
+	if d.options.json {
+		kind := "progress"
+		if e.Done == 0 {
+			kind = "epoch"
+		}
+		d.event(trainEvent{kind, e.Run, e.Index, e.Runs, e.Epoch, e.Epochs, e.Done, finite(e.Loss), finite(e.HeldOut),
+			e.Best, e.Rate, math.Round(e.Speed), math.Round(e.Left.Seconds()), e.Note, e.End})
+	}
+	if d.options.quiet {
+		return
+	}
+	line := describeEvent(e)
+	now := time.Now()
+	switch {
+	case e.Note != "" || e.End:
+		d.erase()
+		d.note("%s", line)
+	case d.terminal && now.Sub(d.last) > 100*time.Millisecond:
+		d.erase()
+		fmt.Fprint(d.err, ellipsis(line, terminalWidth()-1))
+		d.drawn = true
+	case !d.terminal && now.Sub(d.last) >= linesEvery:
+		d.note("%s", line)
+	default:
+		return
+	}
+	d.last = now
+}
+
+// describeEvent reads like
+//
+//	member 2 of 5  epoch 17/500  loss 0.5123  held out 0.5301 (best at 12)  8,120 items/s  1m20s left
+func describeEvent(e train.Event) string {
+	var b strings.Builder
+	b.WriteString(e.Run)
+	if e.Runs > 1 {
+		fmt.Fprintf(&b, " (%d of %d)", e.Index+1, e.Runs)
+	}
+	epoch := float64(e.Epoch) + e.Done
+	if e.Done > 0 {
+		fmt.Fprintf(&b, "  epoch %.1f/%d", epoch, e.Epochs)
+	} else {
+		fmt.Fprintf(&b, "  epoch %d/%d", e.Epoch, e.Epochs)
+	}
+	if finite(e.Loss) != nil {
+		fmt.Fprintf(&b, "  loss %.4f", e.Loss)
+	}
+	if finite(e.HeldOut) != nil {
+		fmt.Fprintf(&b, "  held out %.4f (best at %d)", e.HeldOut, e.Best)
+	}
+	if e.End {
+		b.WriteString("  ended")
+	} else {
+		if e.Speed > 0 {
+			fmt.Fprintf(&b, "  %s items/s", thousands(int(e.Speed)))
+		}
+		if e.Left > 0 {
+			fmt.Fprintf(&b, "  at most %s left", e.Left.Round(time.Second))
+		}
+	}
+	if e.Note != "" {
+		b.WriteString("  " + e.Note)
+	}
+	return b.String()
+}
+
+// erase removes the line on the terminal.
+func (d *trainDisplay) erase() {
+	if d.drawn {
+		fmt.Fprint(d.err, "\r\x1b[K")
+		d.drawn = false
+	}
+}
+
+// end is called when the fit has ended.
+func (d *trainDisplay) end() { d.erase() }
+
+// trainMetrics is the content of metrics.json.
+type trainMetrics struct {
+	Version    string       `json:"version"`
+	Seed       uint64       `json:"seed"`
+	Data       string       `json:"data"`
+	Classes    []string     `json:"classes"`
+	Items      int          `json:"items"`
+	Votes      float64      `json:"votes"`
+	Networks   int          `json:"networks"`
+	Parameters int          `json:"parameters"`
+	HeldOut    trainScores  `json:"held_out"`
+	Runs       []trainedRun `json:"runs"`
+	Warnings   []string     `json:"warnings"`
+}
+
+// trainScores are the model's scores on held-out votes, and those of the
+// references on the same.
+type trainScores struct {
+	Items       int     `json:"items"`
+	Votes       float64 `json:"votes"`
+	NLL         float64 `json:"nll_per_vote"`
+	MarginalNLL float64 `json:"marginal_nll_per_vote"`
+	Accuracy    float64 `json:"accuracy"`
+	referenceScores
+}
+
+type trainedRun struct {
+	Name   string `json:"name"`
+	Items  int    `json:"items"`
+	Held   int    `json:"held"`
+	Epochs int    `json:"epochs"`
+	Epoch  int    `json:"kept_epoch"`
+	Reason string `json:"reason"`
+}
+
+func newTrainMetrics(m *model.Model) *trainMetrics {
+	p := &m.Provenance
+	t := &trainMetrics{
+		Version: p.Version, Seed: p.Seed, Data: p.Data, Classes: m.Classes,
+		Items: p.Split.Items - p.Split.Unvoted, Votes: p.Split.Votes,
+		Networks: len(m.Members), Parameters: m.Size(),
+		HeldOut: trainScores{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: p.Scores.NLLPerVote,
+			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy},
+		Warnings: append([]string{}, p.Warnings...),
+	}
+	for _, r := range p.Runs {
+		t.Runs = append(t.Runs, trainedRun{r.Name, r.Items, r.Held, len(r.History), r.Epoch, r.Reason})
+	}
+	return t
+}
+
+// result prints what came out: the scores to standard output, what to do next
+// to standard error.
+func (d *trainDisplay) result(m *trainMetrics) error {
+	for _, w := range m.Warnings {
+		d.warn(w)
+	}
+	if d.options.json {
+		d.event(struct {
+			Event string `json:"event"`
+			*trainMetrics
+		}{"result", m})
+		return nil
+	}
+	if d.options.quiet {
+		return nil
+	}
+	var b strings.Builder
+	m.print(&b)
+	if _, err := io.WriteString(d.out, b.String()); err != nil {
+		return err
+	}
+	out := shellQuote(string(d.options.out))
+	d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, out, out)
+	return nil
+}
+
+func (m *trainMetrics) print(b *strings.Builder) {
+	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
+		plural(m.Networks, "network"), thousands(m.Parameters), thousands(m.Items), joinNumbers([]float64{m.Votes}, ""))
+	h := m.HeldOut
+	if h.Items == 0 {
+		return
+	}
+	fmt.Fprintf(b, "held out    accuracy %.3f against the majority, %s items\n", h.Accuracy, thousands(h.Items))
+	b.WriteString("\nNegative log-likelihood a vote on held-out items, in nats; less is better\n")
+	t := &table{left: map[int]bool{0: true}}
+	t.add("this model", fmt.Sprintf("%.4f", h.NLL))
+	for _, r := range []struct {
+		name string
+		nll  *float64
+	}{
+		{"logistic regression with a concentration", h.LogisticDMNLL},
+		{"logistic regression", h.LogisticNLL},
+		{"one Dirichlet for all items", h.ConstantDMNLL},
+		{"one probability for all items", h.ConstantNLL},
+	} {
+		if r.nll != nil {
+			t.add(r.name, fmt.Sprintf("%.4f", *r.nll))
+		}
+	}
+	t.print(b)
+}
