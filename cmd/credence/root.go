@@ -27,7 +27,10 @@ Exit codes:
 Shell completion:
   "credence completion SHELL" prints a script for bash, zsh, fish or powershell;
   "credence completion SHELL --help" tells how to load it.`,
-		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25
+		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
+  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
+  credence inspect runs/first
+  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25
   credence bench intervals     how fast this machine computes intervals
   credence version             what this binary is and what it runs on
   credence help version        how to use a command
@@ -47,6 +50,9 @@ Shell completion:
 		newDemo(),
 		newEvaluate(),
 		newTrain(),
+		newPredict(),
+		newInspect(),
+		newBench(),
 		newMixture(),
 		newVersion(),
 	)

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/model"
+	"credence/train"
+)
+
+func newInspect() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect RUN",
+		Short: "Print what a model is and where it comes from",
+		Long: `Print the card of a model: its classes and features, the data it was trained on
+and how their votes were read, its networks, how training went and ended, its
+scores on held-out votes, how close to 0 and 1 its probabilities can be trusted
+(the resolution), warnings, and the version, instruction set and seed that made
+it. RUN is the folder that credence train wrote, or a model file.`,
+		Example: `  credence inspect runs/first
+  credence inspect runs/first/model.credence --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s takes a run or a model file, found %s", cmd.CommandPath(), plural(len(args), "argument"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := loadModel(args[0])
+			if err != nil {
+				return err
+			}
+			card, err := newModelCard(m)
+			if err != nil {
+				return fmt.Errorf("reading %s: %w", args[0], err)
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(card)
+			}
+			var b bytes.Buffer
+			card.print(&b)
+			_, err = cmd.OutOrStdout().Write(b.Bytes())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
+	return cmd
+}
+
+// modelCard is what credence inspect prints, under its JSON names.
+type modelCard struct {
+	Classes    []string          `json:"classes"`
+	Features   []dataset.Part    `json:"features"`
+	Inputs     int               `json:"inputs"`
+	Networks   int               `json:"networks"`
+	Parameters int               `json:"parameters"`
+	Layers     json.RawMessage   `json:"layers"`
+	Head       model.Head        `json:"head"`
+	Resolution model.Resolution  `json:"resolution"`
+	References *referenceSummary `json:"references,omitempty"`
+	model.Provenance
+
+	options train.Options
+}
+
+// referenceSummary is what the card says of the references: not their weights.
+type referenceSummary struct {
+	Probabilities []float64 `json:"constant"`
+	Alpha         []float64 `json:"constant_dm_alpha"`
+	Columns       int       `json:"logistic_columns,omitempty"`
+	Penalty       float64   `json:"logistic_penalty,omitempty"`
+	Concentration float64   `json:"logistic_concentration,omitempty"`
+}
+
+func newModelCard(m *model.Model) (*modelCard, error) {
+	c := &modelCard{
+		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
+		Networks: len(m.Members), Parameters: m.Size(), Layers: m.Members[0].Layers,
+		Head: m.Head, Resolution: m.Resolution, Provenance: m.Provenance,
+	}
+	if len(m.Provenance.Config) > 0 {
+		if err := json.Unmarshal(m.Provenance.Config, &c.options); err != nil {
+			return nil, fmt.Errorf("the configuration of the fit: %w", err)
+		}
+	}
+	if len(m.Provenance.References) > 0 {
+		var r evaluate.References
+		if err := json.Unmarshal(m.Provenance.References, &r); err != nil {
+			return nil, fmt.Errorf("the reference models: %w", err)
+		}
+		c.References = &referenceSummary{Probabilities: r.Constant.Probabilities, Alpha: r.ConstantDirichlet.Alpha}
+		if l := r.Logistic; l != nil {
+			c.References.Columns, c.References.Penalty, c.References.Concentration = l.Columns, l.Penalty, l.Concentration
+		}
+	}
+	return c, nil
+}
+
+func (c *modelCard) print(w io.Writer) {
+	line := func(name, format string, args ...any) {
+		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+strings.Repeat(" ", 13))
+		fmt.Fprintf(w, "%-11s  %s\n", name, text)
+	}
+	line("classes", "%s", ellipsis(strings.Join(c.Classes, ", "), 400))
+	line("votes", "%s", c.Votes)
+	line("data", "sha256 %s", c.Data)
+	line("features", "%s", c.features())
+	o := c.options
+	network := o.Network
+	if strings.Contains(network, "\n") || len(network) > 60 {
+		network = "layers of its own"
+	}
+	for i, width := range o.Widths {
+		sep := " "
+		if i > 0 {
+			sep = "-"
+		}
+		network += fmt.Sprint(sep, width)
+	}
+	line("network", "%s; %s of %d Dirichlet components, %s parameters in all", network,
+		plural(c.Networks, "network"), c.Head.Components, thousands(c.Parameters))
+	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
+		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
+	t := &table{left: map[int]bool{0: true, 5: true}}
+	t.add("run", "items", "held out", "epochs", "kept", "why")
+	for _, r := range c.Runs {
+		t.add(r.Name, thousands(r.Items), thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
+	}
+	var runs bytes.Buffer
+	t.print(&runs)
+	line("", "%s", strings.TrimRight(runs.String(), "\n"))
+	if s := c.Scores; s.Items > 0 {
+		line("held out", "%s items, %g votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
+			thousands(s.Items), s.Votes, s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
+	}
+	if c.Resolution.Low != nil {
+		t := &table{left: map[int]bool{0: true}}
+		t.add("class", "from 0", "from 1")
+		for i, class := range c.Classes {
+			t.add(ellipsis(class, 40), fmt.Sprintf("%.2g", c.Resolution.Low[i]), fmt.Sprintf("%.2g", c.Resolution.High[i]))
+		}
+		var b bytes.Buffer
+		t.print(&b)
+		line("resolution", "closer to 0 or to 1 than this, votes cannot tell\n%s", strings.TrimRight(b.String(), "\n"))
+	}
+	for _, warning := range c.Warnings {
+		line("warning", "%s", warning)
+	}
+	line("made by", "credence %s, kernel %s, seed %d", c.Version, c.Kernel, c.Seed)
+}
+
+// features counts the features by kind.
+func (c *modelCard) features() string {
+	var kinds [3]int
+	var shapes []string
+	for _, p := range c.Features {
+		kinds[p.Kind]++
+		if p.Kind == dataset.Tensor {
+			shapes = append(shapes, fmt.Sprintf("%s %v", p.Name, p.Shape))
+		}
+	}
+	var parts []string
+	for kind, n := range kinds {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %v", n, dataset.Kind(kind)))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if len(shapes) > 0 {
+		text += " (" + strings.Join(shapes, ", ") + ")"
+	}
+	return fmt.Sprintf("%s; %s network inputs", text, thousands(c.Inputs))
+}

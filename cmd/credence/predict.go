@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"credence/dataset"
+	"credence/internal/atomicfile"
+	"credence/internal/par"
+	"credence/mixture"
+	"credence/model"
+)
+
+// predictOptions is the command line of credence predict.
+type predictOptions struct {
+	data       dataFlags
+	levels     numbers
+	out        string
+	format     string
+	votes      string
+	hpd        bool
+	full       bool
+	resolution string
+	maxWidth   float64
+	names      string
+	batch      int
+	threads    int
+}
+
+// predictFormats are the values of --format.
+var predictFormats = []string{"csv", "jsonl", "parquet", "table"}
+
+func newPredict() *cobra.Command {
+	o := &predictOptions{levels: numbers{values: []float64{0.95}}}
+	cmd := &cobra.Command{
+		Use:   "predict RUN ITEMS",
+		Short: "Predict class probabilities of items, with intervals",
+		Long: `Predict the distribution of the class probabilities of new items with a model:
+RUN is the folder that credence train wrote, or a model file. ITEMS is a file
+with the features that the model was trained with (.csv, .tsv, .parquet, .npy,
+.npz, IDX or a folder of images), or - for CSV on standard input. Items are read
+and written in turn, in their order, in bounded memory.
+
+The result goes to -o, as its name says (.csv, .jsonl, .parquet), or to standard
+output: a table of the first items on a terminal, else CSV. It has one row for
+each item, class and level, with these columns:
+
+  item, class
+  mean, sd, median  of the class probability
+  level             of the intervals
+  lower, upper      the two-sided interval
+  upper_bound       the probability is below it, with the given level
+  lower_bound       the probability is above it, with the given level
+  hpd               (--hpd) the highest-density set: [0.1,0.2] [0.7,0.9]
+  p_top             probability that the class is the most probable one
+  predicted         whether it has the largest mean
+  entropy           expected entropy of a label, in nats: raters disagree
+  information       entropy that knowing the probabilities would remove
+  below_resolution  whether an end was moved to what the votes could resolve
+  abstain           (--max-width) the predicted class's interval is wider
+  weights, a, b     (--full) the mixture of Beta(a, b) of the class
+
+An end of an interval that is closer to 0 or 1 than the votes in training could
+tell is moved outwards, and the level is then a lower bound; --resolution off
+leaves it. With --votes, the distribution is that after these votes on the same
+items. --names tidymodels gives columns the names that R's parsnip uses.
+
+A row that cannot be read is reported on standard error and has no prediction;
+the others are written all the same, and the exit code is 1.`,
+		Example: `  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
+  credence predict runs/first new-items.csv --level 0.5,0.9 -o out.parquet
+  cat new-items.csv | credence predict runs/first - --format jsonl
+  credence predict runs/first items.csv --votes votes.csv --max-width 0.3`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%s takes a run and a file of items, found %s", cmd.CommandPath(), plural(len(args), "argument"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
+	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl or .parquet; - is standard output")
+	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
+	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
+	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
+	f.StringVar(&o.resolution, "resolution", "on", "widen intervals to what the votes could resolve: `on` or off")
+	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this\n`width`")
+	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
+	f.StringVar(&o.votes, "votes", "", "`file` of votes on the items, to take into account")
+	o.data.declareVotes(f)
+	o.data.declareFeatures(f)
+	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
+	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	f.Lookup("classes").Hidden = true // they are the model's
+	return cmd
+}
+
+// check refuses flags without sense, and finds the form of the output.
+func (o *predictOptions) check(terminal bool) error {
+	for _, l := range o.levels.values {
+		if err := checkLevel(l); err != nil {
+			return usagef("--level %v: %w", l, err)
+		}
+	}
+	if o.resolution != "on" && o.resolution != "off" {
+		return usagef("--resolution %q: expected on or off", o.resolution)
+	}
+	if o.names != "credence" && o.names != "tidymodels" {
+		return usagef("--names %q: expected credence or tidymodels", o.names)
+	}
+	if !(o.maxWidth >= 0 && o.maxWidth <= 1) {
+		return usagef("--max-width %v: expected a width between 0 and 1", o.maxWidth)
+	}
+	if o.batch < 1 || o.threads < 0 {
+		return usagef("--batch %d, --threads %d: expected positive numbers", o.batch, o.threads)
+	}
+	if o.format != "" {
+		if !slices.Contains(predictFormats, o.format) {
+			return usagef("--format %q: expected one of %s", o.format, strings.Join(predictFormats, ", "))
+		}
+		return nil
+	}
+	switch ext := strings.ToLower(filepath.Ext(o.out)); {
+	case o.out == "-" && terminal:
+		o.format = "table"
+	case o.out == "-" || ext == ".csv":
+		o.format = "csv"
+	case ext == ".jsonl" || ext == ".ndjson":
+		o.format = "jsonl"
+	case ext == ".parquet":
+		o.format = "parquet"
+	default:
+		return usagef("-o %s: expected a name that ends in .csv, .jsonl or .parquet, or --format", o.out)
+	}
+	return nil
+}
+
+func (o *predictOptions) run(cmd *cobra.Command, run, items string) error {
+	stdout := cmd.OutOrStdout()
+	if err := o.check(isTerminal(stdout)); err != nil {
+		return err
+	}
+	par.SetThreads(o.threads)
+	defer par.SetThreads(0)
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	m, err := loadModel(run)
+	if err != nil {
+		return err
+	}
+	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items}
+	if o.votes != "" {
+		if err := p.readVotes(); err != nil {
+			return err
+		}
+	}
+	in, err := p.open(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	to := func(w io.Writer) error { return p.predict(ctx, in, w) }
+	if o.out == "-" {
+		err = to(stdout)
+	} else {
+		err = atomicfile.Write(o.out, to)
+	}
+	if err != nil {
+		return err
+	}
+	return p.end()
+}
+
+// predictor predicts the items of one input.
+type predictor struct {
+	options  *predictOptions
+	model    *model.Model
+	messages io.Writer
+	input    string
+
+	votes       *dataset.Votes // nil without --votes
+	classes     []int          // the model's class of each class of votes
+	used        int            // items of votes that were found
+	items, bad  int
+	beforeItems int // rows of earlier batches
+}
+
+// readVotes reads the votes to take into account. Their classes are the
+// model's, so that any other is refused where it stands.
+func (p *predictor) readVotes() error {
+	p.options.data.classes = p.model.Classes
+	opts, err := p.options.data.votesOptions()
+	if err != nil {
+		return err
+	}
+	if p.votes, err = dataset.ReadVotes(p.options.votes, opts); err != nil {
+		return err
+	}
+	for _, c := range p.votes.Classes {
+		i := slices.Index(p.model.Classes, c)
+		if i < 0 {
+			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.votes, c, p.model.Classes)
+		}
+		p.classes = append(p.classes, i)
+	}
+	for _, w := range p.votes.Warnings {
+		if !errors.Is(w, dataset.ErrOneVote) {
+			p.warn(w.Error())
+		}
+	}
+	return nil
+}
+
+func (p *predictor) warn(text string) { fmt.Fprintf(p.messages, "credence: warning: %s\n", text) }
+
+// open opens the items, or standard input if they are called -.
+func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
+	f, err := p.options.data.featureOptions()
+	if err != nil {
+		return nil, err
+	}
+	parts := p.model.Transform.Parts()
+	if f.ImageColumn == "" {
+		// In a table, an image can only be a column of paths.
+		for _, part := range parts {
+			if part.Kind == dataset.Tensor {
+				f.ImageColumn = part.Name
+			}
+		}
+	}
+	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, FeatureOptions: f}
+	if p.options.format == "table" {
+		o.Batch = tableItems + 1
+	}
+	if p.input == "-" {
+		return dataset.NewStream(stdin, "standard input", parts, o)
+	}
+	return dataset.OpenStream(p.input, parts, o)
+}
+
+// maxReports is how many bad rows are reported one by one.
+const maxReports = 20
+
+// predict writes the predictions of all items to w.
+func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer) error {
+	out, err := p.newWriter(w)
+	if err != nil {
+		return err
+	}
+	for batch, err := range in.All() {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return errors.New("stopped before the end")
+		}
+		mixtures, err := p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch})
+		if err != nil {
+			return err
+		}
+		for j, why := range batch.Bad {
+			if why != nil {
+				mixtures[j] = nil
+				if p.bad++; p.bad <= maxReports {
+					p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
+				}
+			}
+		}
+		if err := p.update(batch.Items, mixtures); err != nil {
+			return err
+		}
+		p.items += len(mixtures)
+		if more, err := out.write(batch.Items, mixtures); err != nil {
+			return err
+		} else if !more {
+			break
+		}
+	}
+	return out.close()
+}
+
+// update takes the votes on the items into account.
+func (p *predictor) update(items []string, mixtures []*mixture.Dirichlet) error {
+	if p.votes == nil {
+		return nil
+	}
+	for j, id := range items {
+		counts := p.votes.Of(id)
+		if counts == nil || mixtures[j] == nil {
+			continue
+		}
+		p.used++
+		votes := make([]float64, len(p.model.Classes))
+		for i, s := range counts {
+			votes[p.classes[i]] += float64(s)
+		}
+		var err error
+		if mixtures[j], err = mixtures[j].Update(votes); err != nil {
+			return fmt.Errorf("item %q: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// end tells of votes that were not used and of rows that were not predicted.
+func (p *predictor) end() error {
+	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
+		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
+			plural(len(p.votes.Items)-p.used, "item"), p.options.votes, p.input))
+	}
+	if p.bad == 0 {
+		return nil
+	}
+	if p.bad > maxReports {
+		p.warn(fmt.Sprintf("and %s more", plural(p.bad-maxReports, "item")))
+	}
+	return withHint(fmt.Errorf("%d of %s have no prediction", p.bad, plural(p.items, "item")),
+		"mend the rows named above; all others were written")
+}

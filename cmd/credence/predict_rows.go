@@ -1,0 +1,164 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"credence/dataset"
+	"credence/mixture"
+	"credence/model"
+)
+
+// predictColumn is a column of the output of credence predict.
+type predictColumn struct {
+	name, tidymodels string
+	kind             dataset.ParquetKind
+	list             bool // numbers, written as text where there are no lists
+}
+
+// columns returns those that the options ask for, in the order of row.
+func (o *predictOptions) columns() []predictColumn {
+	text, number, truth := dataset.ParquetText, dataset.ParquetNumber, dataset.ParquetBool
+	list := []predictColumn{
+		{name: "item", kind: text},
+		{name: "class", kind: text},
+		{name: "mean", tidymodels: ".pred", kind: number},
+		{name: "sd", tidymodels: ".std_error", kind: number},
+		{name: "median", tidymodels: ".pred_median", kind: number},
+		{name: "level", tidymodels: ".level", kind: number},
+		{name: "lower", tidymodels: ".pred_lower", kind: number},
+		{name: "upper", tidymodels: ".pred_upper", kind: number},
+		{name: "upper_bound", tidymodels: ".pred_upper_bound", kind: number},
+		{name: "lower_bound", tidymodels: ".pred_lower_bound", kind: number},
+	}
+	if o.hpd {
+		list = append(list, predictColumn{name: "hpd", tidymodels: ".pred_hpd", kind: text})
+	}
+	list = append(list,
+		predictColumn{name: "p_top", tidymodels: ".pred_top", kind: number},
+		predictColumn{name: "predicted", tidymodels: ".pred_class", kind: truth},
+		predictColumn{name: "entropy", tidymodels: ".entropy", kind: number},
+		predictColumn{name: "information", tidymodels: ".information", kind: number},
+		predictColumn{name: "below_resolution", tidymodels: ".below_resolution", kind: truth})
+	if o.maxWidth > 0 {
+		list = append(list, predictColumn{name: "abstain", tidymodels: ".abstain", kind: truth})
+	}
+	if o.full {
+		for _, name := range []string{"weights", "a", "b"} {
+			list = append(list, predictColumn{name: name, tidymodels: "." + name, kind: text, list: true})
+		}
+	}
+	if o.names == "tidymodels" {
+		for i := range list {
+			if list[i].tidymodels != "" {
+				list[i].name = list[i].tidymodels
+			}
+		}
+	}
+	return list
+}
+
+// levelAnswer is what is said of one class at one level.
+type levelAnswer struct {
+	twoSided, upper, lower mixture.Interval
+	hpd                    []mixture.Interval
+	below                  bool
+}
+
+// answer returns the intervals of a class at a level.
+func (o *predictOptions) answer(f *mixture.Beta, class int, r model.Resolution, level float64) levelAnswer {
+	var a levelAnswer
+	if o.resolution == "off" {
+		r = model.Resolution{}
+	}
+	at := func(side mixture.Side, in mixture.Interval) mixture.Interval {
+		out, below := r.Apply(class, side, in)
+		a.below = a.below || below
+		return out
+	}
+	a.twoSided = at(mixture.TwoSided, f.Interval(mixture.TwoSided, level))
+	a.upper = at(mixture.Upper, f.Interval(mixture.Upper, level))
+	a.lower = at(mixture.Lower, f.Interval(mixture.Lower, level))
+	if o.hpd {
+		if a.hpd = f.HighestDensity(level); len(a.hpd) > 0 {
+			last := len(a.hpd) - 1
+			whole := at(mixture.TwoSided, mixture.Interval{Lo: a.hpd[0].Lo, Hi: a.hpd[last].Hi})
+			a.hpd[0].Lo, a.hpd[last].Hi = whole.Lo, whole.Hi
+		}
+	}
+	return a
+}
+
+// rows returns the rows of one item, a value for each column.
+func (o *predictOptions) rows(m *model.Model, item string, p *mixture.Dirichlet) [][]any {
+	top, entropy := p.TopClass(nil), p.Entropy()
+	predicted := largest(p.Mean(nil))
+	best := p.Marginal(predicted)
+	abstain := make([]bool, len(o.levels.values))
+	if o.maxWidth > 0 {
+		for k, level := range o.levels.values {
+			abstain[k] = o.answer(best, predicted, m.Resolution, level).twoSided.Length() > o.maxWidth
+		}
+	}
+	list := make([][]any, 0, len(m.Classes)*len(o.levels.values))
+	for i, class := range m.Classes {
+		f := p.Marginal(i)
+		mean, variance := f.Moments()
+		median := f.Quantile(0.5)
+		for k, level := range o.levels.values {
+			a := o.answer(f, i, m.Resolution, level)
+			row := []any{item, class, mean, math.Sqrt(variance), median, level,
+				a.twoSided.Lo, a.twoSided.Hi, a.upper.Hi, a.lower.Lo}
+			if o.hpd {
+				row = append(row, writeSet(a.hpd))
+			}
+			row = append(row, top[i], i == predicted, entropy.Expected, entropy.Information, a.below)
+			if o.maxWidth > 0 {
+				row = append(row, abstain[k])
+			}
+			if o.full {
+				var weights, as, bs []float64
+				for c := range f.K() {
+					w, x, y := f.Component(c)
+					weights, as, bs = append(weights, w), append(as, x), append(bs, y)
+				}
+				row = append(row, weights, as, bs)
+			}
+			list = append(list, row)
+		}
+	}
+	return list
+}
+
+// largest returns the index of the largest value, the first of several.
+func largest(values []float64) int {
+	best := 0
+	for i, v := range values {
+		if v > values[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// writeSet writes intervals as [0.1,0.2] [0.7,0.9].
+func writeSet(set []mixture.Interval) string {
+	var parts []string
+	for _, s := range set {
+		parts = append(parts, "["+exact(s.Lo)+","+exact(s.Hi)+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+// writeList writes numbers with spaces between them.
+func writeList(values []float64) string {
+	var b []byte
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	return string(b)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/mixture"
+)
+
+// predictWriter writes predictions batch by batch.
+type predictWriter interface {
+	// write writes the predictions of some items, nil for those without one.
+	// It returns false if it wants no more.
+	write(items []string, mixtures []*mixture.Dirichlet) (bool, error)
+	close() error
+}
+
+func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
+	columns := p.options.columns()
+	switch p.options.format {
+	case "table":
+		return &predictTable{p, w}, nil
+	case "parquet":
+		var list []dataset.ParquetColumn
+		for _, c := range columns {
+			list = append(list, dataset.ParquetColumn{Name: c.name, Kind: c.kind})
+		}
+		pw, err := dataset.NewParquetWriter(w, list)
+		return &parquetRows{p, pw}, err
+	case "jsonl":
+		return &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: jsonEncoder(columns)}, nil
+	}
+	t := &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: encodeCSV}
+	var names []any
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	_, err := t.w.Write(encodeCSV(nil, names))
+	return t, err
+}
+
+// textRows writes rows as text, which is made on all cores.
+type textRows struct {
+	p      *predictor
+	w      *bufio.Writer
+	encode func(dst []byte, row []any) []byte
+}
+
+func (t *textRows) write(items []string, mixtures []*mixture.Dirichlet) (bool, error) {
+	texts := make([][]byte, len(items))
+	par.For(len(items), func(j int) {
+		if mixtures[j] == nil {
+			return
+		}
+		for _, row := range t.p.options.rows(t.p.model, items[j], mixtures[j]) {
+			texts[j] = t.encode(texts[j], row)
+		}
+	})
+	for _, text := range texts {
+		if _, err := t.w.Write(text); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (t *textRows) close() error { return t.w.Flush() }
+
+// encodeCSV appends a row of CSV.
+func encodeCSV(dst []byte, row []any) []byte {
+	for i, v := range row {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch v := v.(type) {
+		case string:
+			dst = appendField(dst, v)
+		case float64:
+			dst = strconv.AppendFloat(dst, v, 'g', -1, 64)
+		case bool:
+			dst = strconv.AppendBool(dst, v)
+		case []float64:
+			dst = append(dst, writeList(v)...)
+		}
+	}
+	return append(dst, '\n')
+}
+
+// appendField appends a field, in quotes where encoding/csv would put them.
+func appendField(dst []byte, s string) []byte {
+	if s != "" && s[0] != ' ' && s != `\.` && !strings.ContainsAny(s, "\",\r\n\t") {
+		return append(dst, s...)
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{s})
+	w.Flush()
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// jsonEncoder returns a function that appends a row as an object on a line.
+func jsonEncoder(columns []predictColumn) func(dst []byte, row []any) []byte {
+	var names [][]byte
+	for _, c := range columns {
+		text, _ := json.Marshal(c.name)
+		names = append(names, append(text, ':'))
+	}
+	return func(dst []byte, row []any) []byte {
+		sep := byte('{')
+		for i, v := range row {
+			dst = append(append(dst, sep), names[i]...)
+			sep = ','
+			text, err := json.Marshal(v)
+			if err != nil { // an infinite or undefined number
+				text = []byte("null")
+			}
+			dst = append(dst, text...)
+		}
+		return append(dst, '}', '\n')
+	}
+}
+
+// parquetRows writes rows to a Parquet file.
+type parquetRows struct {
+	p *predictor
+	w *dataset.ParquetWriter
+}
+
+func (t *parquetRows) write(items []string, mixtures []*mixture.Dirichlet) (bool, error) {
+	rows := make([][][]any, len(items))
+	par.For(len(items), func(j int) {
+		if mixtures[j] != nil {
+			rows[j] = t.p.options.rows(t.p.model, items[j], mixtures[j])
+		}
+	})
+	for _, of := range rows {
+		for _, row := range of {
+			for i, v := range row {
+				if list, ok := v.([]float64); ok {
+					row[i] = writeList(list)
+				}
+			}
+			if err := t.w.Write(row...); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+func (t *parquetRows) close() error { return t.w.Close() }
+
+// tableItems is how many items the table on a terminal shows.
+const tableItems = 20
+
+// predictTable shows the first items, each with the density of its predicted
+// class.
+type predictTable struct {
+	p *predictor
+	w io.Writer
+}
+
+func (t *predictTable) write(items []string, mixtures []*mixture.Dirichlet) (bool, error) {
+	o, m := t.p.options, t.p.model
+	level := o.levels.values[0]
+	shown := &table{left: map[int]bool{0: true, 1: true, 3: true, 4: true}}
+	shown.add("item", "class", "mean", percent(level)+" interval", "density from 0 to 1", "P(top)")
+	a := axis{0, 1, 0.2, 24}
+	for j, id := range items[:min(len(items), tableItems)] {
+		p := mixtures[j]
+		if p == nil {
+			shown.add(ellipsis(id, 24), "-")
+			continue
+		}
+		i := largest(p.Mean(nil))
+		f := p.Marginal(i)
+		h := heights(f, a)
+		top := frame(f, a, h)
+		spark := make([]rune, a.n)
+		for k, v := range h {
+			spark[k] = bar(v/top, 0, 1)
+		}
+		in := o.answer(f, i, m.Resolution, level)
+		mark := ""
+		if in.below {
+			mark = " *"
+		}
+		if o.maxWidth > 0 && in.twoSided.Length() > o.maxWidth {
+			mark += " abstain"
+		}
+		shown.add(ellipsis(id, 24), ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
+			fmt.Sprintf("[%.3f, %.3f]%s", in.twoSided.Lo, in.twoSided.Hi, mark),
+			string(spark)+strings.Repeat(" ", a.n-utf8.RuneCountInString(string(spark))), formatShare(p.TopClass(nil)[i]))
+	}
+	var b bytes.Buffer
+	shown.print(&b)
+	if bytes.Contains(b.Bytes(), []byte("] *")) {
+		b.WriteString("* widened to what the votes could resolve\n")
+	}
+	if len(items) > tableItems {
+		b.WriteString("… and more: -o predictions.csv writes all of them, with every class\n")
+	}
+	_, err := t.w.Write(b.Bytes())
+	return false, err
+}
+
+func (t *predictTable) close() error { return nil }
