@@ -140,8 +140,13 @@ func (d *dataFlags) load() (*dataset.Dataset, error) {
 	// does not find, so that those of the other are taken from it one by one.
 	o.VotesOptions.Ignore = slices.Clone(d.ignore)
 	o.FeatureOptions.Ignore = slices.Clone(d.ignore)
-	for range 2 * len(d.ignore) {
+	var lost error // a column that the features lack
+	for range 2*len(d.ignore) + 1 {
 		ds, err := dataset.Load(o)
+		if err == nil && lost != nil && ds.Votes.Form == dataset.Long {
+			// The reader of long votes takes only the columns that it needs.
+			return nil, errors.Join(lost, ds.Close())
+		}
 		file, name := missingColumn(err)
 		here, there := &o.FeatureOptions.Ignore, o.VotesOptions.Ignore
 		if file == d.votes {
@@ -149,6 +154,9 @@ func (d *dataFlags) load() (*dataset.Dataset, error) {
 		}
 		if err == nil || !slices.Contains(*here, name) || !slices.Contains(there, name) {
 			return ds, err
+		}
+		if file != d.votes {
+			lost = err
 		}
 		*here = slices.DeleteFunc(*here, func(s string) bool { return s == name })
 	}

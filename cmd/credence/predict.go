@@ -30,6 +30,7 @@ type predictOptions struct {
 	hpd        bool
 	full       bool
 	resolution string
+	top        string
 	maxWidth   float64
 	names      string
 	batch      int
@@ -96,6 +97,7 @@ the others are written all the same, and the exit code is 1.`,
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
 	f.StringVar(&o.resolution, "resolution", "on", "widen intervals to what the votes could resolve: `on` or off")
+	f.StringVar(&o.top, "top", "on", "compute p_top, which takes most of the time for more than two\nclasses: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this\n`width`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	f.StringVar(&o.votes, "votes", "", "`file` of votes on the items, to take into account")
@@ -116,6 +118,9 @@ func (o *predictOptions) check(terminal bool) error {
 	}
 	if o.resolution != "on" && o.resolution != "off" {
 		return usagef("--resolution %q: expected on or off", o.resolution)
+	}
+	if o.top != "on" && o.top != "off" {
+		return usagef("--top %q: expected on or off", o.top)
 	}
 	if o.names != "credence" && o.names != "tidymodels" {
 		return usagef("--names %q: expected credence or tidymodels", o.names)
@@ -190,11 +195,10 @@ type predictor struct {
 	messages io.Writer
 	input    string
 
-	votes       *dataset.Votes // nil without --votes
-	classes     []int          // the model's class of each class of votes
-	used        int            // items of votes that were found
-	items, bad  int
-	beforeItems int // rows of earlier batches
+	votes      *dataset.Votes // nil without --votes
+	classes    []int          // the model's class of each class of votes
+	used       int            // items of votes that were found
+	items, bad int            // read, and of them without a prediction
 }
 
 // readVotes reads the votes to take into account. Their classes are the

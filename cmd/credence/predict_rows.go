@@ -35,8 +35,10 @@ func (o *predictOptions) columns() []predictColumn {
 	if o.hpd {
 		list = append(list, predictColumn{name: "hpd", tidymodels: ".pred_hpd", kind: text})
 	}
+	if o.top == "on" {
+		list = append(list, predictColumn{name: "p_top", tidymodels: ".pred_top", kind: number})
+	}
 	list = append(list,
-		predictColumn{name: "p_top", tidymodels: ".pred_top", kind: number},
 		predictColumn{name: "predicted", tidymodels: ".pred_class", kind: truth},
 		predictColumn{name: "entropy", tidymodels: ".entropy", kind: number},
 		predictColumn{name: "information", tidymodels: ".information", kind: number},
@@ -92,7 +94,11 @@ func (o *predictOptions) answer(f *mixture.Beta, class int, r model.Resolution, 
 
 // rows returns the rows of one item, a value for each column.
 func (o *predictOptions) rows(m *model.Model, item string, p *mixture.Dirichlet) [][]any {
-	top, entropy := p.TopClass(nil), p.Entropy()
+	var top []float64
+	if o.top == "on" {
+		top = p.TopClass(nil)
+	}
+	entropy := p.Entropy()
 	predicted := largest(p.Mean(nil))
 	best := p.Marginal(predicted)
 	abstain := make([]bool, len(o.levels.values))
@@ -113,7 +119,10 @@ func (o *predictOptions) rows(m *model.Model, item string, p *mixture.Dirichlet)
 			if o.hpd {
 				row = append(row, writeSet(a.hpd))
 			}
-			row = append(row, top[i], i == predicted, entropy.Expected, entropy.Information, a.below)
+			if top != nil {
+				row = append(row, top[i])
+			}
+			row = append(row, i == predicted, entropy.Expected, entropy.Information, a.below)
 			if o.maxWidth > 0 {
 				row = append(row, abstain[k])
 			}

@@ -7,6 +7,7 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/mixture"
+	"credence/train"
 )
 
 // A logistic regression is fitted if the features have at most so many columns
@@ -96,7 +97,7 @@ func (r *referenceData) at(rows []int) *referenceData {
 
 // fitReferences fits the references to all votes of ds, for the model to carry,
 // and scores them on the items that the model was scored on, fold by fold.
-func fitReferences(ds *dataset.Dataset, t *dataset.Transform, scored []*mixture.Dirichlet, seed uint64) (*evaluate.References, *referenceScores, error) {
+func fitReferences(ds *dataset.Dataset, result *train.Result, seed uint64) (*evaluate.References, *referenceScores, error) {
 	var voted []int
 	all := &referenceData{votes: evaluate.Votes{Classes: len(ds.Classes)}}
 	group := map[string]int{}
@@ -117,7 +118,7 @@ func fitReferences(ds *dataset.Dataset, t *dataset.Transform, scored []*mixture.
 		}
 	}
 	var err error
-	if all.x, err = referenceFeatures(t, ds, voted); err != nil {
+	if all.x, err = referenceFeatures(result.Model.Transform, ds, voted); err != nil {
 		return nil, nil, err
 	}
 	references, err := evaluate.FitReferences(all.x, all.votes, all.groups, seed)
@@ -125,7 +126,7 @@ func fitReferences(ds *dataset.Dataset, t *dataset.Transform, scored []*mixture.
 		return nil, nil, err
 	}
 
-	folds, err := referenceFolds(ds, voted, scored, seed)
+	folds, err := referenceFolds(ds, voted, result.OutOfFold, result.Model.Provenance.Split.Folds, seed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +140,7 @@ func fitReferences(ds *dataset.Dataset, t *dataset.Transform, scored []*mixture.
 		for at, j := range voted {
 			if _, in := slices.BinarySearch(fold, j); !in {
 				rest = append(rest, at)
-			} else if scored[j] != nil {
+			} else if result.OutOfFold[j] != nil {
 				test = append(test, at)
 				votes += ds.VotesOf(j)
 			}
@@ -174,15 +175,15 @@ func fitReferences(ds *dataset.Dataset, t *dataset.Transform, scored []*mixture.
 }
 
 // referenceFolds returns sorted lists of items to leave out in turn: five
-// folds or, if the model held out one part for good, that part.
-func referenceFolds(ds *dataset.Dataset, voted []int, scored []*mixture.Dirichlet, seed uint64) ([][]int, error) {
-	var held []int
-	for _, j := range voted {
-		if scored[j] != nil {
-			held = append(held, j)
+// folds or, if the model's parts took no turns, the part that it held out.
+func referenceFolds(ds *dataset.Dataset, voted []int, scored []*mixture.Dirichlet, turns int, seed uint64) ([][]int, error) {
+	if turns == 0 {
+		var held []int
+		for _, j := range voted {
+			if scored[j] != nil {
+				held = append(held, j)
+			}
 		}
-	}
-	if len(held) < len(voted) {
 		return [][]int{held}, nil
 	}
 	folds, err := dataset.Folds(ds, voted, 5, seed)

@@ -57,6 +57,14 @@ func (r runFolder) clear() error {
 	return train.RemoveCheckpoint(r.path(stateFolder))
 }
 
+// abandon removes what open has made of a run that never began.
+func (r runFolder) abandon() {
+	if !r.has(stateFolder) && !r.has(modelFile) {
+		os.Remove(r.path(configFile))
+		os.Remove(string(r)) // only if it is empty
+	}
+}
+
 // write puts a file into the folder, whole or not at all.
 func (r runFolder) write(name string, write func(w io.Writer) error) error {
 	return atomicfile.Write(r.path(name), write)

@@ -142,10 +142,13 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	result, err := train.Fit(ctx, part, fit)
 	show.end()
 	stopped := errors.Is(err, train.ErrStopped)
+	if err != nil && result == nil {
+		o.out.abandon()
+	}
 	switch {
 	case stopped && result == nil:
 		if !o.out.has(stateFolder) {
-			return withHint(err, "nothing was kept; run the command again with --overwrite")
+			return err
 		}
 		return withHint(err, "continue with: "+o.again(cmd))
 	case errors.Is(err, dataset.ErrOneVote):
@@ -174,7 +177,7 @@ func (o *trainOptions) settle(f *pflag.FlagSet) error {
 	var err error
 	f.VisitAll(func(flag *pflag.Flag) {
 		name := "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		if text, ok := os.LookupEnv(name); ok && err == nil && !flag.Changed && !slices.Contains(aboutOneCall, flag.Name) {
+		if text := os.Getenv(name); text != "" && err == nil && !flag.Changed && !slices.Contains(aboutOneCall, flag.Name) {
 			if err = f.Set(flag.Name, text); err != nil {
 				err = usagef("$%s: %w", name, err)
 			}
@@ -278,7 +281,7 @@ func (o *trainOptions) save(f *pflag.FlagSet, ds *dataset.Dataset, result *train
 	}
 	metrics := newTrainMetrics(m)
 	if !stopped {
-		references, scores, err := fitReferences(ds, m.Transform, result.OutOfFold, o.fit.seed)
+		references, scores, err := fitReferences(ds, result, o.fit.seed)
 		if err != nil {
 			return nil, err
 		}

@@ -60,8 +60,14 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 		for _, w := range ds.Warnings {
 			warnings = append(warnings, w.Error())
 		}
-		d.event(map[string]any{"event": "data", "votes": ds.Votes.String(), "items": ds.Len(),
-			"classes": ds.Classes, "warnings": warnings, "seed": d.options.fit.seed})
+		d.event(struct {
+			Event    string   `json:"event"`
+			Items    int      `json:"items"`
+			Classes  []string `json:"classes"`
+			Votes    string   `json:"votes"`
+			Warnings []string `json:"warnings"`
+			Seed     uint64   `json:"seed"`
+		}{"data", ds.Len(), ds.Classes, ds.Votes.String(), warnings, d.options.fit.seed})
 	}
 }
 

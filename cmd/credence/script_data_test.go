@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// makeData writes items.csv with the features x, y and site, and votes.csv with
+// three votes, no or yes, on each:
+//
+//	makedata 200
+func makeData(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: makedata items")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	items, votes := smallData(n)
+	ts.Check(os.WriteFile(ts.MkAbs("items.csv"), []byte(items), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("votes.csv"), []byte(votes), 0o644))
+}
+
+// smallData returns items whose votes depend on x and on the site.
+func smallData(n int) (items, votes string) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var a, b strings.Builder
+	a.WriteString("item,x,y,site\n")
+	b.WriteString("item,rater,label\n")
+	for j := range n {
+		x, y := r.NormFloat64(), r.NormFloat64()
+		site := []string{"north", "south"}[r.IntN(2)]
+		z := 1.5*x + r.NormFloat64()
+		if site == "north" {
+			z++
+		}
+		fmt.Fprintf(&a, "i%03d,%.4f,%.4f,%s\n", j, x, y, site)
+		for k := range 3 {
+			label := "no"
+			if r.Float64() < 1/(1+math.Exp(-z)) {
+				label = "yes"
+			}
+			fmt.Fprintf(&b, "i%03d,r%d,%s\n", j, k, label)
+		}
+	}
+	return a.String(), b.String()
+}

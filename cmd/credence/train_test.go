@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// stopAfter cancels a context once so many lines with a mark were written.
+type stopAfter struct {
+	bytes.Buffer
+	mark   string
+	left   int
+	cancel func()
+}
+
+func (s *stopAfter) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.mark) {
+		if s.left--; s.left == 0 {
+			s.cancel()
+		}
+	}
+	return s.Buffer.Write(p)
+}
+
+// A run that is stopped keeps the best model, says how to go on, and when it
+// does so ends with the model of a run that was never stopped.
+func TestTrainResume(t *testing.T) {
+	t.Chdir(t.TempDir())
+	items, votes := smallData(120)
+	for name, text := range map[string]string{"items.csv": items, "votes.csv": votes} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := func(more string) []string {
+		return strings.Fields("train --data items.csv --votes votes.csv --ensemble 2 --epochs 30 --patience 0 --json " + more)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(args("--out whole"), nil, &stdout, &stderr); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	root := newRoot()
+	root.SetContext(ctx)
+	out := &stopAfter{mark: `"event":"epoch"`, left: 9, cancel: cancel}
+	stderr.Reset()
+	if code := execute(root, args("--out parts"), nil, out, &stderr); code != exitError {
+		t.Fatalf("stopped: exit code %d: %s", code, &stderr)
+	}
+	command := "credence train --config " + filepath.Join("parts", "config.yaml") + " --out parts --resume"
+	if !strings.Contains(stderr.String(), "credence: hint: continue with: "+command+"\n") {
+		t.Fatalf("stopped: no command to continue in\n%s", &stderr)
+	}
+	stdout.Reset()
+	stderr.Reset()
+	if code := run([]string{"inspect", "parts"}, nil, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "stopped before its end") {
+		t.Fatalf("inspecting a stopped run: exit code %d, %s%s", code, &stdout, &stderr)
+	}
+	if code := run(strings.Fields(command)[1:], nil, &stdout, &stderr); code != exitOK {
+		t.Fatalf("resumed: exit code %d: %s", code, &stderr)
+	}
+	for _, name := range []string{modelFile, metricsFile, historyFile} {
+		want, err := os.ReadFile(filepath.Join("whole", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join("parts", name))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s of the resumed run differs from that of a whole one (%v)", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join("parts", stateFolder)); err == nil {
+		t.Error("a run that has ended left its checkpoints")
+	}
+}
