@@ -62,7 +62,10 @@ func readConfig(path string, f *pflag.FlagSet, never []string) error {
 		}
 		name := scalar(k.Key)
 		flag := f.Lookup(name)
-		if flag == nil || slices.Contains(never, name) {
+		if slices.Contains(never, name) {
+			return bad("%s has its place on the command line, not in a file", name)
+		}
+		if flag == nil {
 			err := bad("unknown key %q", name)
 			if near := nearestFlag(name, f, never); near != nil {
 				return withHint(err, fmt.Sprintf("did you mean %q (%s)?", near.Name, defaultOf(near)))

@@ -102,6 +102,8 @@ the others are written all the same, and the exit code is 1.`,
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	f.StringVar(&o.votes, "votes", "", "`file` of votes on the items, to take into account")
 	o.data.declareVotes(f)
+	f.StringSliceVar(&o.data.voteColumns, "vote-columns", nil, "`columns` of the file of votes that hold them")
+	f.StringSliceVar(&o.data.ignore, "ignore", nil, "`columns` of the file of votes to leave out")
 	o.data.declareFeatures(f)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
@@ -209,6 +211,7 @@ func (p *predictor) readVotes() error {
 	if err != nil {
 		return err
 	}
+	opts.Ignore = p.options.data.ignore
 	if p.votes, err = dataset.ReadVotes(p.options.votes, opts); err != nil {
 		return err
 	}
@@ -235,6 +238,7 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
 	if f.ImageColumn == "" {
 		// In a table, an image can only be a column of paths.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -97,7 +98,7 @@ func (r *referenceData) at(rows []int) *referenceData {
 
 // fitReferences fits the references to all votes of ds, for the model to carry,
 // and scores them on the items that the model was scored on, fold by fold.
-func fitReferences(ds *dataset.Dataset, result *train.Result, seed uint64) (*evaluate.References, *referenceScores, error) {
+func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Result, seed uint64) (*evaluate.References, *referenceScores, error) {
 	var voted []int
 	all := &referenceData{votes: evaluate.Votes{Classes: len(ds.Classes)}}
 	group := map[string]int{}
@@ -136,6 +137,9 @@ func fitReferences(ds *dataset.Dataset, result *train.Result, seed uint64) (*eva
 		all.x, logistic = nil, false
 	}
 	for _, fold := range folds {
+		if ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("%w: all networks are trained, but the references are not fitted", train.ErrStopped)
+		}
 		var rest, test []int
 		for at, j := range voted {
 			if _, in := slices.BinarySearch(fold, j); !in {

@@ -140,7 +140,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	fit.Checkpoint, fit.Resume = o.out.path(stateFolder), o.resume
 	fit.Progress = show.progress
 	result, err := train.Fit(ctx, part, fit)
-	show.end()
+	show.erase()
 	stopped := errors.Is(err, train.ErrStopped)
 	if err != nil && result == nil {
 		o.out.abandon()
@@ -158,9 +158,15 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case err != nil && !stopped:
 		return err
 	}
-	metrics, err2 := o.save(cmd.Flags(), part, result, stopped)
-	if err2 != nil {
-		return err2
+	if !stopped {
+		show.note("fitting the references")
+	}
+	metrics, failed := o.save(ctx, cmd.Flags(), part, result, stopped)
+	switch {
+	case errors.Is(failed, train.ErrStopped):
+		return withHint(failed, "continue with: "+o.again(cmd))
+	case failed != nil:
+		return failed
 	}
 	if err := show.result(metrics); err != nil {
 		return err
@@ -273,7 +279,7 @@ func (o *trainOptions) again(cmd *cobra.Command) string {
 }
 
 // save writes the files of the run.
-func (o *trainOptions) save(f *pflag.FlagSet, ds *dataset.Dataset, result *train.Result, stopped bool) (*trainMetrics, error) {
+func (o *trainOptions) save(ctx context.Context, f *pflag.FlagSet, ds *dataset.Dataset, result *train.Result, stopped bool) (*trainMetrics, error) {
 	m := result.Model
 	var chosen train.Options
 	if err := json.Unmarshal(m.Provenance.Config, &chosen); err != nil {
@@ -281,7 +287,7 @@ func (o *trainOptions) save(f *pflag.FlagSet, ds *dataset.Dataset, result *train
 	}
 	metrics := newTrainMetrics(m)
 	if !stopped {
-		references, scores, err := fitReferences(ds, result, o.fit.seed)
+		references, scores, err := fitReferences(ctx, ds, result, o.fit.seed)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,6 @@ type trainDisplay struct {
 	terminal bool
 	drawn    bool // a line on the terminal has no end yet
 	last     time.Time
-	ended    int
 }
 
 func newTrainDisplay(o *trainOptions, cmd *cobra.Command) *trainDisplay {
@@ -117,18 +116,17 @@ func (d *trainDisplay) progress(e train.Event) {
 	if d.options.quiet {
 		return
 	}
-	line := describeEvent(e)
 	now := time.Now()
 	switch {
 	case e.Note != "" || e.End:
 		d.erase()
-		d.note("%s", line)
+		d.note("%s", describeEvent(e))
 	case d.terminal && now.Sub(d.last) > 100*time.Millisecond:
 		d.erase()
-		fmt.Fprint(d.err, ellipsis(line, terminalWidth()-1))
+		fmt.Fprint(d.err, ellipsis(shortEvent(e), terminalWidth()-1))
 		d.drawn = true
 	case !d.terminal && now.Sub(d.last) >= linesEvery:
-		d.note("%s", line)
+		d.note("%s", describeEvent(e))
 	default:
 		return
 	}
@@ -137,16 +135,15 @@ func (d *trainDisplay) progress(e train.Event) {
 
 // describeEvent reads like
 //
-//	member 2 of 5  epoch 17/500  loss 0.5123  held out 0.5301 (best at 12)  8,120 items/s  1m20s left
+//	member 1 (2 of 5)  epoch 17/500  loss 0.5123  held out 0.5301 (best at 12)  8,120 items/s  at most 1m20s left
 func describeEvent(e train.Event) string {
 	var b strings.Builder
 	b.WriteString(e.Run)
 	if e.Runs > 1 {
 		fmt.Fprintf(&b, " (%d of %d)", e.Index+1, e.Runs)
 	}
-	epoch := float64(e.Epoch) + e.Done
 	if e.Done > 0 {
-		fmt.Fprintf(&b, "  epoch %.1f/%d", epoch, e.Epochs)
+		fmt.Fprintf(&b, "  epoch %.1f/%d", float64(e.Epoch)+e.Done, e.Epochs)
 	} else {
 		fmt.Fprintf(&b, "  epoch %d/%d", e.Epoch, e.Epochs)
 	}
@@ -172,6 +169,30 @@ func describeEvent(e train.Event) string {
 	return b.String()
 }
 
+// shortEvent fits a narrow terminal:
+//
+//	2/5 epoch 17.4/500 loss 0.5123 held out 0.5301 8,120 items/s 1m20s left
+func shortEvent(e train.Event) string {
+	var b strings.Builder
+	if e.Runs > 1 {
+		fmt.Fprintf(&b, "%d/%d ", e.Index+1, e.Runs)
+	}
+	fmt.Fprintf(&b, "epoch %.1f/%d", float64(e.Epoch)+e.Done, e.Epochs)
+	if finite(e.Loss) != nil {
+		fmt.Fprintf(&b, " loss %.4f", e.Loss)
+	}
+	if finite(e.HeldOut) != nil {
+		fmt.Fprintf(&b, " held out %.4f", e.HeldOut)
+	}
+	if e.Speed > 0 {
+		fmt.Fprintf(&b, " %s items/s", thousands(int(e.Speed)))
+	}
+	if e.Left > 0 {
+		fmt.Fprintf(&b, " %s left", e.Left.Round(time.Second))
+	}
+	return b.String()
+}
+
 // erase removes the line on the terminal.
 func (d *trainDisplay) erase() {
 	if d.drawn {
@@ -179,9 +200,6 @@ func (d *trainDisplay) erase() {
 		d.drawn = false
 	}
 }
-
-// end is called when the fit has ended.
-func (d *trainDisplay) end() { d.erase() }
 
 // trainMetrics is the content of metrics.json.
 type trainMetrics struct {
