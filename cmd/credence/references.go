@@ -16,8 +16,9 @@ import (
 const (
 	referenceColumns = 10000
 	referenceValues  = 20_000_000
-	// Five more are fitted, each to score a fold, up to this many values.
-	referenceFoldValues = 2_000_000
+	// Five more are fitted, each to score a fold, if items × columns × classes
+	// are at most this many: they would else take longer than the model.
+	referenceFoldWork = 2_000_000
 )
 
 // referenceFeatures returns the features that the logistic reference of a model
@@ -133,7 +134,7 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 	}
 	var sums [4]float64
 	logistic, votes := all.x != nil, 0.0
-	if all.x != nil && len(folds) > 1 && len(all.x.Values) > referenceFoldValues {
+	if all.x != nil && len(folds) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
 		all.x, logistic = nil, false
 	}
 	for _, fold := range folds {

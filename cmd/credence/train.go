@@ -128,6 +128,10 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if part != ds {
+		show.note("split     %s to train on, %s for validation, %s for the test left alone",
+			plural(part.Len()-len(held), "item"), thousands(len(held)), thousands(ds.Len()-part.Len()))
+	}
 	if n := len(fit.ClassWeights); n > 0 && n != len(ds.Classes) {
 		return usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
@@ -195,10 +199,12 @@ func (o *trainOptions) settle(f *pflag.FlagSet) error {
 	if o.config == "" && o.resume && o.out.has(configFile) {
 		o.config = o.out.path(configFile)
 	}
-	if o.config == "" {
-		return nil
+	if o.config != "" {
+		if err := readConfig(o.config, f, aboutOneCall); err != nil {
+			return err
+		}
 	}
-	return readConfig(o.config, f, aboutOneCall)
+	return o.fit.readLayers()
 }
 
 // checkFolder refuses to write over what is there. A run that has ended needs

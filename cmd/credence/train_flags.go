@@ -1,6 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"credence/nn"
@@ -31,7 +37,7 @@ type fitFlags struct {
 
 func (o *fitFlags) declare(f *pflag.FlagSet) {
 	o.flags = f
-	f.StringVar(&o.network, "network", "", "`name` of the network: mlp, lenet5, resnet or cnn3d, or a list of layers\n(default: by the shape of the features)")
+	f.StringVar(&o.network, "network", "", "`name` of the network: mlp, lenet5, resnet or cnn3d, or a list of\nlayers, or a .yaml file with one (default: by the features' shape)")
 	f.IntSliceVar(&o.widths, "widths", nil, "`widths` of the hidden layers of mlp, or of the stages of resnet")
 	f.IntVar(&o.components, "components", 0, "`number` of Dirichlet components of a network (default 3)")
 	f.IntVar(&o.ensemble, "ensemble", 0, "`number` of networks that predict together (default 5)")
@@ -80,6 +86,23 @@ func none[T int | float64](f *pflag.FlagSet, name string, x T) T {
 		return -1
 	}
 	return x
+}
+
+// readLayers replaces the name of a file of layers by its content, so that the
+// record of the run holds it.
+func (o *fitFlags) readLayers() error {
+	if ext := filepath.Ext(o.network); ext != ".yaml" && ext != ".yml" {
+		return nil
+	}
+	text, err := os.ReadFile(o.network)
+	if err != nil {
+		if pe, ok := errors.AsType[*os.PathError](err); ok {
+			err = pe.Err
+		}
+		return fmt.Errorf("reading %s: %w", o.network, err)
+	}
+	o.network = strings.TrimSpace(string(text))
+	return nil
 }
 
 // complete sets the flags to the options that a fit has chosen, for the record.

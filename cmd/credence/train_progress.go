@@ -303,4 +303,7 @@ func (m *trainMetrics) print(b *strings.Builder) {
 		}
 	}
 	t.print(b)
+	if h.LogisticNLL == nil && h.ConstantNLL != nil {
+		b.WriteString("logistic regression has too many features to be scored here by folds\n")
+	}
 }
