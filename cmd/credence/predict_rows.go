@@ -68,8 +68,30 @@ type levelAnswer struct {
 	below                  bool
 }
 
+// ends are the quantiles that intervals at one level end at, each as x and 1 − x.
+type ends struct{ lo, hi, upper, lower [2]float64 }
+
+func endsOf(f *mixture.Beta, level float64) (e ends) {
+	tail := 1 - level
+	e.lo[0], e.lo[1] = f.QuantileBoth(tail / 2)
+	e.hi[0], e.hi[1] = f.ComplementaryQuantile(tail / 2)
+	e.upper[0], e.upper[1] = f.ComplementaryQuantile(tail)
+	e.lower[0], e.lower[1] = f.QuantileBoth(tail)
+	return e
+}
+
+// reflect returns the ends of 1 − p.
+func (e ends) reflect() ends {
+	swap := func(x [2]float64) [2]float64 { return [2]float64{x[1], x[0]} }
+	return ends{lo: swap(e.hi), hi: swap(e.lo), upper: swap(e.lower), lower: swap(e.upper)}
+}
+
 // answer returns the intervals of a class at a level.
 func (o *predictOptions) answer(f *mixture.Beta, class int, r model.Resolution, level float64) levelAnswer {
+	return o.answerWith(endsOf(f, level), f, class, r, level)
+}
+
+func (o *predictOptions) answerWith(e ends, f *mixture.Beta, class int, r model.Resolution, level float64) levelAnswer {
 	var a levelAnswer
 	if o.resolution == "off" {
 		r = model.Resolution{}
@@ -79,9 +101,9 @@ func (o *predictOptions) answer(f *mixture.Beta, class int, r model.Resolution, 
 		a.below = a.below || below
 		return out
 	}
-	a.twoSided = at(mixture.TwoSided, f.Interval(mixture.TwoSided, level))
-	a.upper = at(mixture.Upper, f.Interval(mixture.Upper, level))
-	a.lower = at(mixture.Lower, f.Interval(mixture.Lower, level))
+	a.twoSided = at(mixture.TwoSided, mixture.Interval{Lo: e.lo[0], Hi: e.hi[0]})
+	a.upper = at(mixture.Upper, mixture.Interval{Lo: 0, Hi: e.upper[0]})
+	a.lower = at(mixture.Lower, mixture.Interval{Lo: e.lower[0], Hi: 1})
 	if o.hpd {
 		if a.hpd = f.HighestDensity(level); len(a.hpd) > 0 {
 			last := len(a.hpd) - 1
@@ -100,20 +122,33 @@ func (o *predictOptions) rows(m *model.Model, item string, p *mixture.Dirichlet)
 	}
 	entropy := p.Entropy()
 	predicted := largest(p.Mean(nil))
-	best := p.Marginal(predicted)
 	abstain := make([]bool, len(o.levels.values))
 	if o.maxWidth > 0 {
+		best := p.Marginal(predicted)
 		for k, level := range o.levels.values {
 			abstain[k] = o.answer(best, predicted, m.Resolution, level).twoSided.Length() > o.maxWidth
 		}
 	}
 	list := make([][]any, 0, len(m.Classes)*len(o.levels.values))
+	// Of two classes the second mirrors the first, which saves half the work.
+	var median, complement float64
+	first := make([]ends, len(o.levels.values))
+	mirrored := func(i int) bool { return i == 1 && len(m.Classes) == 2 }
 	for i, class := range m.Classes {
 		f := p.Marginal(i)
 		mean, variance := f.Moments()
-		median := f.Quantile(0.5)
+		if mirrored(i) {
+			median = complement
+		} else {
+			median, complement = f.QuantileBoth(0.5)
+		}
 		for k, level := range o.levels.values {
-			a := o.answer(f, i, m.Resolution, level)
+			if mirrored(i) {
+				first[k] = first[k].reflect()
+			} else {
+				first[k] = endsOf(f, level)
+			}
+			a := o.answerWith(first[k], f, i, m.Resolution, level)
 			row := []any{item, class, mean, math.Sqrt(variance), median, level,
 				a.twoSided.Lo, a.twoSided.Hi, a.upper.Hi, a.lower.Lo}
 			if o.hpd {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// Whatever a flag can hold is written so that it reads back the same.
+func TestConfigRoundTrip(t *testing.T) {
+	args := []string{
+		"--data", "a b.csv,2.csv", "--votes", "votes: all.csv", "--classes", `yes,no,1,1e3,"a,b",~,#x`,
+		"--network", "- {type: dense, out: 8}\n- type: dense", "--widths", "64,32", "--rate", "0.0003",
+		"--dropout", "0", "--class-weights", "1/3,2", "--seed", "18446744073709551615", "--force", "--memory", "1.5GB",
+	}
+	declare := func() (*pflag.FlagSet, *trainOptions) {
+		o := &trainOptions{}
+		f := pflag.NewFlagSet("train", pflag.ContinueOnError)
+		o.data.declare(f)
+		o.fit.declare(f)
+		return f, o
+	}
+	f, want := declare()
+	if err := f.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := writeConfig(&text, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, got := declare()
+	if err := readConfig(path, f, nil); err != nil {
+		t.Fatalf("%v in\n%s", err, &text)
+	}
+	if !reflect.DeepEqual(got.data, want.data) || !reflect.DeepEqual(got.fit.options(), want.fit.options()) {
+		t.Errorf("read\n%+v\n%+v\nwant\n%+v\n%+v\nfrom\n%s", got.data, got.fit.options(), want.data, want.fit.options(), &text)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"epoch", "epochs", 1}, {"kitten", "sitting", 3}, {"", "abc", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]byteSize{"500MB": 5e8, "2GB": 2e9, "1.5 GB": 15e8, "1024": 1024, "3kB": 3000} {
+		var b byteSize
+		if err := b.Set(text); err != nil || b != want {
+			t.Errorf("%q: %d, %v, want %d", text, b, err, want)
+		}
+		var again byteSize
+		if err := again.Set(b.String()); err != nil || again != b {
+			t.Errorf("%q reads back as %d, %v", b.String(), again, err)
+		}
+	}
+	for _, text := range []string{"", "many", "-1GB", "1XB", "1e30"} {
+		if err := new(byteSize).Set(text); err == nil {
+			t.Errorf("%q was taken for a size", text)
+		}
+	}
+}
