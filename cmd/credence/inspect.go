@@ -57,15 +57,15 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 
 // modelCard is what credence inspect prints, under its JSON names.
 type modelCard struct {
-	Classes    []string          `json:"classes"`
-	Features   []dataset.Part    `json:"features"`
-	Inputs     int               `json:"inputs"`
-	Networks   int               `json:"networks"`
-	Parameters int               `json:"parameters"`
-	Layers     json.RawMessage   `json:"layers"`
-	Head       model.Head        `json:"head"`
-	Resolution model.Resolution  `json:"resolution"`
-	References *referenceSummary `json:"references,omitempty"`
+	Classes    []string             `json:"classes"`
+	Features   []dataset.Part       `json:"features"`
+	Inputs     int                  `json:"inputs"`
+	Networks   int                  `json:"networks"`
+	Parameters int                  `json:"parameters"`
+	Layers     json.RawMessage      `json:"layers"`
+	Head       model.Head           `json:"head"`
+	Resolution *evaluate.Resolution `json:"resolution"`
+	References *referenceSummary    `json:"references,omitempty"`
 	model.Provenance
 
 	options train.Options
@@ -141,7 +141,7 @@ func (c *modelCard) print(w io.Writer) {
 		line("held out", "%s items, %g votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			thousands(s.Items), s.Votes, s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
-	if c.Resolution.Low != nil {
+	if c.Resolution != nil {
 		t := &table{left: map[int]bool{0: true}}
 		t.add("class", "from 0", "from 1")
 		for i, class := range c.Classes {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/mixture"
 	"credence/model"
 )
@@ -87,14 +88,14 @@ func (e ends) reflect() ends {
 }
 
 // answer returns the intervals of a class at a level.
-func (o *predictOptions) answer(f *mixture.Beta, class int, r model.Resolution, level float64) levelAnswer {
+func (o *predictOptions) answer(f *mixture.Beta, class int, r *evaluate.Resolution, level float64) levelAnswer {
 	return o.answerWith(endsOf(f, level), f, class, r, level)
 }
 
-func (o *predictOptions) answerWith(e ends, f *mixture.Beta, class int, r model.Resolution, level float64) levelAnswer {
+func (o *predictOptions) answerWith(e ends, f *mixture.Beta, class int, r *evaluate.Resolution, level float64) levelAnswer {
 	var a levelAnswer
 	if o.resolution == "off" {
-		r = model.Resolution{}
+		r = nil
 	}
 	at := func(side mixture.Side, in mixture.Interval) mixture.Interval {
 		out, below := r.Apply(class, side, in)

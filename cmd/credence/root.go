@@ -45,15 +45,14 @@ Shell completion:
 	addKernelFlag(root)
 
 	root.AddCommand(
-		newBench(),
-		newCheck(),
-		newDemo(),
-		newEvaluate(),
 		newTrain(),
 		newPredict(),
+		newEvaluate(),
 		newInspect(),
-		newBench(),
+		newCheck(),
+		newDemo(),
 		newMixture(),
+		newBench(),
 		newVersion(),
 	)
 	return root

@@ -28,14 +28,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
-<<<<<<< HEAD
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":         exits,
+			"makedata":      makeData,
 			"trained-model": trainedModel,
 		},
-=======
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "makedata": makeData},
->>>>>>> 9e6ede0 (credence train, predict, inspect: scripts, resume test)
 	})
 }
 
