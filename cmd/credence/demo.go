@@ -56,7 +56,7 @@ on the place. In the design "spread" the spread of the probability varies on its
 own, whatever its mean.
 
 The folder keeps the data as the files one would train on (items.csv, votes.csv,
-and the fresh items with their truth), the model and the scores.`,
+and the fresh items with their truth), the model, the scores and report.html.`,
 		Example: `  credence demo
   credence demo --design spread --out runs/spread --seed 2`,
 		Args: noArgs,
@@ -108,17 +108,37 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	took := time.Since(start)
-	if err := fit.Model.Save(filepath.Join(o.out, "model.credence")); err != nil {
-		return err
-	}
-	result, plain, err := evaluateSimulation(fit.Model, fresh)
+	references, _, err := fitReferences(ctx, items.Dataset(), fit, o.seed)
 	if err != nil {
 		return err
 	}
-	err = atomicfile.Write(filepath.Join(o.out, "metrics.json"), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(result)
+	m, folder := fit.Model, runFolder(o.out)
+	if m.Provenance.References, err = json.Marshal(references); err != nil {
+		return err
+	}
+	if err := m.Save(folder.path(modelFile)); err != nil {
+		return err
+	}
+	in, err := simulationInput(m, references, fresh)
+	if err != nil {
+		return err
+	}
+	plain, err := evaluate.Evaluate(*in, evaluate.Options{})
+	if err != nil {
+		return err
+	}
+	in.Resolution = m.Resolution
+	result, err := evaluate.Evaluate(*in, evaluate.Options{})
+	if err != nil {
+		return err
+	}
+	if err := folder.writeJSON(metricsFile, result); err != nil {
+		return err
+	}
+	err = writeReport(folder.path(reportFile), m, in, result, pageOptions{
+		subject:   fmt.Sprintf("a simulation (design %q)", o.design),
+		evaluated: "fresh items of the simulation",
+		commands:  []string{fmt.Sprintf("credence demo --design %s --seed %d --out FOLDER", o.design, o.seed)},
 	})
 	if err != nil {
 		return err
@@ -190,31 +210,26 @@ func (o *demoOptions) writeData(s *study.Simulation, items, votes, truth string)
 	return nil
 }
 
-// evaluateSimulation scores a model on a sample whose truth is known, with the
-// resolution rule and without.
-func evaluateSimulation(m *model.Model, s *study.Simulation) (ruled, plain *evaluate.Result, err error) {
+// simulationInput puts together the predictions of a model for a sample and all
+// they are judged by, but for the resolution rule.
+func simulationInput(m *model.Model, references *evaluate.References, s *study.Simulation) (*evaluate.Input, error) {
 	ds := s.Dataset()
 	predicted, err := m.Predict(ds, model.PredictOptions{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	rows := make([][]float64, ds.Len())
-	for i := range rows {
-		for _, c := range ds.CountsOf(i) {
-			rows[i] = append(rows[i], float64(c))
-		}
-	}
-	votes, err := evaluate.VotesOf(rows)
+	x, err := referenceFeatures(m.Transform, ds, allItems(ds))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	in := evaluate.Input{Mixtures: predicted, Votes: votes, Classes: ds.Classes, Truth: s.Truth()}
-	if plain, err = evaluate.Evaluate(in, evaluate.Options{}); err != nil {
-		return nil, nil, err
-	}
-	in.Resolution = m.Resolution
-	ruled, err = evaluate.Evaluate(in, evaluate.Options{})
-	return ruled, plain, err
+	return &evaluate.Input{
+		Mixtures:   predicted,
+		Votes:      evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)},
+		Classes:    ds.Classes,
+		References: references,
+		Features:   x,
+		Truth:      s.Truth(),
+	}, nil
 }
 
 func (o *demoOptions) print(out io.Writer, r, plain *evaluate.Result, took time.Duration) {
@@ -236,10 +251,13 @@ Predictions are reported by the rule of three: %d votes cannot tell a probabilit
 below %.3f from zero, so ends below it read 0, and levels read "at least". It
 touches %d of the %d intervals at 95%%.
 
-The predicted class is the one most voted for in %.1f%% of the items.
+The predicted class is the one most voted for in %.1f%% of the items. The loss is
+%.3f nats a vote, that of a logistic regression with a fitted spread %.3f.
 
-%s holds the data, the model and all scores (metrics.json).
-`, demoItems*demoVotes, o.lowest, r.BelowResolution, r.Items, 100*float64(r.Accuracy), o.out)
+%s holds the data, the model, the scores (metrics.json) and the
+report: open %s
+`, demoItems*demoVotes, o.lowest, r.BelowResolution, r.Items, 100*float64(r.Accuracy),
+		float64(r.NLL), float64(r.LogisticDMNLL), o.out, filepath.Join(o.out, reportFile))
 	// A failed write is kept by the output and reported at the end.
 	_, _ = out.Write(w.Bytes())
 }

@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -109,7 +106,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	if err != nil {
 		return err
 	}
-	m, err := loadRun(run)
+	m, err := loadModel(run)
 	if err != nil {
 		return err
 	}
@@ -182,7 +179,7 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 			return nil, fmt.Errorf("references of the model: %w", err)
 		}
 		if in.References.Logistic != nil {
-			if in.Features, err = logisticFeatures(m.Transform, ds); err != nil {
+			if in.Features, err = referenceFeatures(m.Transform, ds, allItems(ds)); err != nil {
 				return nil, err
 			}
 		}
@@ -207,56 +204,4 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 		}
 	}
 	return in, nil
-}
-
-// loadRun loads the model in a run folder, or in a file.
-func loadRun(path string) (*model.Model, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, withHint(fmt.Errorf("reading %s: no such file or folder", path),
-			"expected a folder that credence train wrote, or a model file")
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	case info.IsDir():
-		file := filepath.Join(path, "model.credence")
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, withHint(fmt.Errorf("reading %s: the folder has no model.credence", path),
-				"expected a folder that credence train wrote, or a model file")
-		}
-		path = file
-	}
-	return model.Load(path)
-}
-
-// logisticFeatures returns what the logistic reference of a model takes of the
-// items of ds: the network's inputs, with one column a level instead of the
-// code of an embedded category.
-func logisticFeatures(t *dataset.Transform, ds *dataset.Dataset) (*evaluate.Features, error) {
-	rows, err := t.Over(ds)
-	if err != nil {
-		return nil, err
-	}
-	x := &evaluate.Features{}
-	inputs := t.Inputs()
-	for _, in := range inputs {
-		x.Columns += max(in.Width, in.Levels)
-	}
-	x.Values = make([]float32, 0, ds.Len()*x.Columns)
-	row := make([]float32, rows.Width())
-	for i := range ds.Len() {
-		if err := rows.ReadRow(i, row); err != nil {
-			return nil, fmt.Errorf("item %q: %w", ds.Items[i], err)
-		}
-		for _, in := range inputs {
-			if in.Kind != dataset.Codes {
-				x.Values = append(x.Values, row[in.Offset:in.Offset+in.Width]...)
-				continue
-			}
-			at := len(x.Values)
-			x.Values = append(x.Values, make([]float32, in.Levels)...)
-			x.Values[at+int(row[in.Offset])] = 1
-		}
-	}
-	return x, nil
 }

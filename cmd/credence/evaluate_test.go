@@ -83,7 +83,7 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := logisticFeatures(res.Model.Transform, ds)
+	x, err := referenceFeatures(res.Model.Transform, ds, allItems(ds))
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func TestLogisticFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := logisticFeatures(tr, ds)
+	x, err := referenceFeatures(tr, ds, allItems(ds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestEvaluateReportEmpty(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := loadRun(path)
+	loaded, err := loadModel(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,15 @@ func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int) (
 	return x, nil
 }
 
+// allItems returns the indices of all items of ds.
+func allItems(ds *dataset.Dataset) []int {
+	items := make([]int, ds.Len())
+	for i := range items {
+		items[i] = i
+	}
+	return items
+}
+
 // referenceScores are losses a vote of the references, each fitted without the
 // items that it is scored on.
 type referenceScores struct {

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"io"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/atomicfile"
 	"credence/model"
 	"credence/report"
+	"credence/train"
 )
 
 // reportFile is the report in a run folder.
@@ -51,4 +53,48 @@ func networkName(m *model.Model) string {
 		return ""
 	}
 	return config.Network
+}
+
+// reportItems bounds how many items the report of a training run is made from.
+const reportItems = 20_000
+
+// writeReport judges the predictions that training made for items it held out,
+// and writes the page of the run.
+func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result) error {
+	var scored []int
+	for j, p := range result.OutOfFold {
+		if p != nil {
+			scored = append(scored, j)
+		}
+	}
+	if len(scored) == 0 {
+		return nil
+	}
+	if n := len(scored); n > reportItems {
+		every := (n + reportItems - 1) / reportItems
+		some := scored[:0]
+		for i := 0; i < n; i += every {
+			some = append(some, scored[i])
+		}
+		scored = some
+	}
+	m, held := result.Model, ds.Select(scored)
+	in := &evaluate.Input{
+		Votes:      evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(held.Counts)},
+		Classes:    m.Classes,
+		Groups:     groupNumbers(held.Groups),
+		Resolution: m.Resolution,
+	}
+	for _, j := range scored {
+		in.Mixtures = append(in.Mixtures, result.OutOfFold[j])
+	}
+	r, err := evaluate.Evaluate(*in, evaluate.Options{})
+	if err != nil {
+		return err
+	}
+	return writeReport(o.out.path(reportFile), m, in, r, pageOptions{
+		evaluated: "items, by networks that were not trained on them",
+		items:     held.Items,
+		commands:  []string{"credence train --config " + shellQuote(o.out.path(configFile)) + " --out FOLDER"},
+	})
 }

@@ -49,7 +49,7 @@ func (r runFolder) taken() (bool, error) {
 
 // clear removes the files of an earlier run, and nothing else.
 func (r runFolder) clear() error {
-	for _, name := range []string{modelFile, configFile, metricsFile, historyFile} {
+	for _, name := range []string{modelFile, configFile, metricsFile, historyFile, reportFile} {
 		if err := os.Remove(r.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -119,7 +119,8 @@ func loadModel(path string) (*model.Model, error) {
 		if pe, ok := errors.AsType[*os.PathError](err); ok {
 			err = pe.Err
 		}
-		return nil, fmt.Errorf("reading the model %s: %w", path, err)
+		return nil, withHint(fmt.Errorf("reading the model %s: %w", path, err),
+			"give the folder that credence train wrote with --out, or a model file")
 	}
 	return model.Load(path)
 }
