@@ -233,26 +233,10 @@ func writeConfig(w io.Writer, f *pflag.FlagSet, never []string) error {
 	return err
 }
 
-// numberList is a flag of numbers that are kept exactly.
-type numberList struct {
-	values  []float64
-	changed bool
-}
-
-func (n *numberList) Set(s string) error {
-	values, err := parseNumbers(s)
-	if err != nil {
-		return err
-	}
-	if !n.changed {
-		n.values, n.changed = nil, true
-	}
-	n.values = append(n.values, values...)
-	return nil
-}
+// numberList is a flag of numbers that a configuration file holds as a list.
+type numberList struct{ numbers }
 
 func (n *numberList) String() string        { return strings.Join(n.GetSlice(), ",") }
-func (n *numberList) Type() string          { return "numbers" }
 func (n *numberList) Append(s string) error { return n.Set(s) }
 func (n *numberList) Replace(list []string) error {
 	n.changed = false
