@@ -65,6 +65,8 @@ JSON:
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.data.addVotes(f)
+	f.StringVar(&o.data.item, "item", "", "`column` of item ids (default: found by its name)")
+	f.StringSliceVar(&o.data.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
 	f.StringSliceVar(&o.data.classes, "classes", nil, "`names` of the classes, in their order")
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
@@ -94,7 +96,7 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if o.replicates < 0 {
 		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
 	}
-	vo, err := o.data.votesOptions()
+	vo, err := o.data.readVotes()
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ func (d *dataFlags) declare(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.data, "data", nil, "`file` of features: .csv, .tsv, .parquet, .npy, .npz, IDX, or a folder\nof images; further ones are joined to the first by item")
 	f.StringVar(&d.votes, "votes", "", "`file` of votes (default: they are in the data file)")
 	d.declareVotes(f)
+	f.StringSliceVar(&d.classes, "classes", nil, "all `labels`, in order (default: those found)")
 	f.StringSliceVar(&d.voteColumns, "vote-columns", nil, "`columns` of the data file that hold the votes")
 	d.declareFeatures(f)
 	f.StringSliceVar(&d.features, "features", nil, "the only `columns` to take as features")
@@ -58,7 +59,6 @@ func (d *dataFlags) declare(f *pflag.FlagSet) {
 // declareVotes adds the flags that say how a file of votes is read.
 func (d *dataFlags) declareVotes(f *pflag.FlagSet) {
 	f.StringVar(&d.form, "votes-form", "auto", "`form` of the votes: auto, long, wide, counts or fractions")
-	f.StringSliceVar(&d.classes, "classes", nil, "all `labels`, in order (default: those found)")
 	f.StringVar(&d.votesItem, "votes-item", "", "item `column` of the votes, if not that of --item")
 	f.StringVar(&d.label, "label", "", "`column` of labels (default: found by its name)")
 	f.StringVar(&d.rater, "rater", "", "`column` of raters (default: found by its name)")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,27 +16,15 @@ import (
 // evaluateData are the flags that say how votes, and the features of held-out
 // items, are read.
 type evaluateData struct {
-	form                             string
-	item, votesItem, rater, label    string
-	count, total, duplicates         string
-	columns, classes, ignore, absent []string
-	votes, truth, group              string
-	array, imageColumn, layout       string
+	dataFlags
+	truth string
 }
 
 // addVotes adds the flags on the form of a file of votes.
 func (d *evaluateData) addVotes(f *pflag.FlagSet) {
-	f.StringVar(&d.form, "votes-form", "auto", "`form` of the votes: auto, long, wide, counts, fractions")
-	f.StringVar(&d.item, "item", "", "`column` of the items' ids")
-	f.StringVar(&d.votesItem, "votes-item", "", "that of the votes, if it has another name: a `column`")
-	f.StringVar(&d.rater, "rater", "", "`column` of the raters, in the long form")
-	f.StringVar(&d.label, "label", "", "`column` of the labels, in the long form")
-	f.StringVar(&d.count, "count", "", "`column` with the votes a row stands for, in the long form")
-	f.StringVar(&d.total, "total", "", "`column` with the number of votes, with fractions")
-	f.StringSliceVar(&d.columns, "vote-columns", nil, "`columns` of votes, in the other forms")
+	d.declareVotes(f)
+	f.StringSliceVar(&d.voteColumns, "vote-columns", nil, "`columns` of votes, if not in the long form")
 	f.StringSliceVar(&d.ignore, "ignore", nil, "`columns` to leave out")
-	f.StringVar(&d.duplicates, "duplicates", "last", "which `vote` counts if a rater gives two: last, first, every, refuse")
-	f.StringSliceVar(&d.absent, "na", nil, "`spellings` of a missing value (default NA, NaN, null and others)")
 }
 
 // addFeatures adds the flags on the files that are read beside a model.
@@ -45,52 +32,27 @@ func (d *evaluateData) addFeatures(f *pflag.FlagSet) {
 	f.StringVar(&d.votes, "votes", "", "`file` of the votes, if they are not beside the features")
 	f.StringVar(&d.truth, "truth", "", "`file` of true probabilities, one column a class")
 	f.StringVar(&d.group, "group", "", "`column` whose equal values keep items together")
-	f.StringVar(&d.array, "array", "", "`name` of the array of features in an NPZ file")
-	f.StringVar(&d.layout, "layout", "", "`axes` of the items of an array: HW, CHW, HWC, …")
-	f.StringVar(&d.imageColumn, "image-column", "", "`column` of paths of images")
+	d.declareFeatures(f)
 }
 
-// votesOptions returns what the flags on votes say.
-func (d *evaluateData) votesOptions() (dataset.VotesOptions, error) {
-	o := dataset.VotesOptions{
-		Classes: d.classes, ItemColumn: cmp.Or(d.votesItem, d.item), RaterColumn: d.rater, LabelColumn: d.label,
-		CountColumn: d.count, TotalColumn: d.total, Columns: d.columns, Ignore: d.ignore,
-		TableOptions: dataset.TableOptions{NA: d.absent},
-	}
-	switch d.duplicates {
-	case "last":
-		o.Duplicates = dataset.LastVote
-	case "first":
-		o.Duplicates = dataset.FirstVote
-	case "every":
-		o.Duplicates = dataset.EveryVote
-	case "refuse":
-		o.Duplicates = dataset.RefuseSecond
-	default:
-		return o, usagef("--duplicates %q: expected one of last, first, every, refuse", d.duplicates)
-	}
-	if err := o.Form.UnmarshalText([]byte(d.form)); err != nil {
-		return o, usagef("--votes-form %q: expected one of auto, long, wide, counts, fractions", d.form)
-	}
-	return o, nil
+// readVotes returns what the flags on votes say.
+func (d *evaluateData) readVotes() (dataset.VotesOptions, error) {
+	o, err := d.votesOptions()
+	o.Ignore = d.ignore
+	return o, err
 }
 
 // loadOptions returns how the features in a file are read, and their votes.
-func (d *evaluateData) loadOptions(data string) (dataset.LoadOptions, error) {
-	vo, err := d.votesOptions()
-	if err != nil {
-		return dataset.LoadOptions{}, err
+func (d *evaluateData) loadOptions(data string) (o dataset.LoadOptions, err error) {
+	o = dataset.LoadOptions{Data: []string{data}, Votes: d.votes, Truth: d.truth}
+	if o.VotesOptions, err = d.readVotes(); err != nil {
+		return o, err
 	}
-	o := dataset.LoadOptions{
-		Data: []string{data}, Votes: d.votes, Truth: d.truth, VotesOptions: vo,
-		FeatureOptions: dataset.FeatureOptions{
-			ItemColumn: d.item, GroupColumn: d.group, Array: d.array,
-			ImageColumn: d.imageColumn, Layout: dataset.Layout(d.layout),
-			TableOptions: vo.TableOptions,
-		},
+	if o.FeatureOptions, err = d.featureOptions(); err != nil {
+		return o, err
 	}
-	if d.votes == "" {
-		o.FeatureOptions.Ignore = d.ignore
+	if d.votes != "" {
+		o.FeatureOptions.Ignore = nil
 	}
 	return o, nil
 }

@@ -107,7 +107,6 @@ the others are written all the same, and the exit code is 1.`,
 	o.data.declareFeatures(f)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
-	f.Lookup("classes").Hidden = true // they are the model's
 	return cmd
 }
 
