@@ -19,7 +19,10 @@ type Input struct {
 	// References are those fitted at training, and Features, [N × f], what the
 	// logistic one needs.
 	References *References
-	Features   *Features
+	// ReferenceLosses are taken instead, where references were fitted without
+	// the items they are scored on, fold by fold.
+	ReferenceLosses *ReferenceLosses
+	Features        *Features
 	// Resolution is the rule to apply to intervals.
 	Resolution *Resolution
 	// Truth are the true probabilities, known in simulations, [N × d]. A
@@ -167,7 +170,15 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint
 	}
 	marginal := MarginalLosses(s.mean, s.votes)
 	var refs ReferenceLosses
-	if in.References != nil {
+	switch {
+	case in.ReferenceLosses != nil:
+		refs = *in.ReferenceLosses
+		for _, l := range [][]float64{refs.Constant, refs.ConstantDirichlet, refs.Logistic, refs.LogisticDirichlet} {
+			if l != nil && len(l) != s.n {
+				return nil, fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
+			}
+		}
+	case in.References != nil:
 		if refs, err = in.References.Losses(in.Features, s.votes); err != nil {
 			return nil, fmt.Errorf("references: %w", err)
 		}
@@ -197,7 +208,7 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint
 		*c.into = &d
 	}
 	switch {
-	case in.References == nil:
+	case in.References == nil && in.ReferenceLosses == nil:
 		r.warn("no references were fitted at training: there is nothing to compare the losses with")
 	case refs.Logistic == nil:
 		r.warn("no logistic reference: the model or these items have no features it could use")

@@ -80,6 +80,25 @@ type referenceScores struct {
 	ConstantDMNLL *float64 `json:"constant_dm_nll_per_vote,omitempty"`
 	LogisticNLL   *float64 `json:"logistic_nll_per_vote,omitempty"`
 	LogisticDMNLL *float64 `json:"logistic_dm_nll_per_vote,omitempty"`
+
+	items map[int][4]float64 // losses of the items, by index, in this order
+}
+
+// losses returns those of the given items, as an evaluation takes them; nil if
+// there are none.
+func (s *referenceScores) losses(items []int) *evaluate.ReferenceLosses {
+	if s == nil || s.ConstantNLL == nil {
+		return nil
+	}
+	l := &evaluate.ReferenceLosses{}
+	for _, j := range items {
+		x := s.items[j]
+		l.Constant, l.ConstantDirichlet = append(l.Constant, x[0]), append(l.ConstantDirichlet, x[1])
+		if s.LogisticNLL != nil {
+			l.Logistic, l.LogisticDirichlet = append(l.Logistic, x[2]), append(l.LogisticDirichlet, x[3])
+		}
+	}
+	return l
 }
 
 // referenceData are the items with votes, as references take them.
@@ -141,6 +160,7 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 	if err != nil {
 		return nil, nil, err
 	}
+	s := &referenceScores{items: map[int][4]float64{}}
 	var sums [4]float64
 	logistic, votes := all.x != nil, 0.0
 	if all.x != nil && len(folds) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
@@ -169,12 +189,14 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 			return nil, nil, err
 		}
 		for k, l := range [][]float64{losses.Constant, losses.ConstantDirichlet, losses.Logistic, losses.LogisticDirichlet} {
-			for _, x := range l {
+			for i, x := range l {
 				sums[k] += x
+				item := s.items[voted[test[i]]]
+				item[k] = x
+				s.items[voted[test[i]]] = item
 			}
 		}
 	}
-	s := &referenceScores{}
 	if votes == 0 {
 		return references, s, nil
 	}

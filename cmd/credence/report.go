@@ -60,7 +60,7 @@ const reportItems = 20_000
 
 // writeReport judges the predictions that training made for items it held out,
 // and writes the page of the run.
-func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result) error {
+func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result, references *referenceScores) error {
 	var scored []int
 	for j, p := range result.OutOfFold {
 		if p != nil {
@@ -84,6 +84,8 @@ func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result) er
 		Classes:    m.Classes,
 		Groups:     groupNumbers(held.Groups),
 		Resolution: m.Resolution,
+
+		ReferenceLosses: references.losses(scored),
 	}
 	for _, j := range scored {
 		in.Mixtures = append(in.Mixtures, result.OutOfFold[j])

@@ -308,7 +308,7 @@ func (o *trainOptions) save(ctx context.Context, f *pflag.FlagSet, ds *dataset.D
 		func() error { return o.out.writeHistory(m.Provenance.Runs) },
 		func() error { return o.out.writeJSON(metricsFile, metrics) },
 		func() error { return m.Save(o.out.path(modelFile)) },
-		func() error { return o.writeReport(ds, result) },
+		func() error { return o.writeReport(ds, result, &metrics.HeldOut.referenceScores) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
