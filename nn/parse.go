@@ -52,7 +52,14 @@ var kinds = map[string]func() Layer{
 // The keys of a layer are the fields of its Go type in lower case. A dense layer
 // without out gets the given number of outputs, those of the head. An unknown
 // key or type is an error with its position.
-func Parse(data []byte, out int) (Layer, error) {
+func Parse(data []byte, out int) (layer Layer, err error) {
+	// The YAML module panics on some malformed values, such as a tag before a
+	// word where a list is expected.
+	defer func() {
+		if p := recover(); p != nil {
+			layer, err = nil, fmt.Errorf("layers: malformed YAML: %v", p)
+		}
+	}()
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, fmt.Errorf("layers: %s", yaml.FormatError(err, false, false))

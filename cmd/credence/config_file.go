@@ -24,7 +24,13 @@ import (
 
 // readConfig sets the flags of f that the file names and the command line did
 // not. Those of never are about one call and have no place in a file.
-func readConfig(path string, f *pflag.FlagSet, never []string) error {
+func readConfig(path string, f *pflag.FlagSet, never []string) (err error) {
+	// The YAML module panics on some malformed values.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("reading %s: malformed YAML: %v", path, p)
+		}
+	}()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		if pe, ok := errors.AsType[*os.PathError](err); ok {
