@@ -37,9 +37,11 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	p := &m.Provenance
 	p.Data, p.Config, p.Kernel = f.mark.Data, f.mark.Config, kernel.Name()
-	votes := f.ds.Votes
-	votes.File = "" // a model holds no paths
-	p.Seed, p.Version, p.Votes = f.o.Seed, f.o.Version, votes.String()
+	p.Seed, p.Version = f.o.Seed, f.o.Version
+	if votes := f.ds.Votes; votes.Items > 0 { // else they were not read from a file
+		votes.File = "" // a model holds no paths
+		p.Votes = votes.String()
+	}
 	p.Split = f.split()
 	for _, r := range runs {
 		p.Runs = append(p.Runs, r.record())
