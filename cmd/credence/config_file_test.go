@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ func TestConfigRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := writeConfig(&text, f, nil); err != nil {
+	if err := writeConfig(&text, f); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "config.yaml")
@@ -37,7 +38,7 @@ func TestConfigRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, got := declare()
-	if err := readConfig(path, f, nil); err != nil {
+	if _, err := settleFlags(f, path, false); err != nil {
 		t.Fatalf("%v in\n%s", err, &text)
 	}
 	if !reflect.DeepEqual(got.data, want.data) || !reflect.DeepEqual(got.fit.options(), want.fit.options()) {
@@ -45,13 +46,36 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"epoch", "epochs", 1}, {"kitten", "sitting", 3}, {"", "abc", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+// Every choice that the schema names is one that the readers take, and the
+// usage tells of each.
+func TestFlagChoices(t *testing.T) {
+	f := newTrain().Flags()
+	for name, choices := range flagChoices {
+		flag := f.Lookup(name)
+		if flag == nil {
+			t.Errorf("there is no flag --%s", name)
+			continue
+		}
+		for _, c := range choices {
+			if !strings.Contains(flag.Usage, c) {
+				t.Errorf("the usage of --%s does not tell of %q", name, c)
+			}
+			d := dataFlags{form: "auto", duplicates: "last"}
+			var err error
+			switch name {
+			case "votes-form":
+				d.form = c
+				_, err = d.votesOptions()
+			case "duplicates":
+				d.duplicates = c
+				_, err = d.votesOptions()
+			case "layout":
+				d.layout = c
+				_, err = d.featureOptions()
+			}
+			if err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"credence/dataset"
+	"credence/internal/config"
 	"credence/internal/par"
 	"credence/train"
 )
@@ -31,13 +31,20 @@ type trainOptions struct {
 	overwrite bool
 	quiet     bool
 	json      bool
+
+	repeat  bool                     // as the file says, whatever the environment, to compare the result
+	origins map[string]config.Origin // of the flags that are set
 }
 
 // aboutOneCall are the flags that a configuration file cannot hold.
 var aboutOneCall = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
 
 func newTrain() *cobra.Command {
-	o := &trainOptions{}
+	return (&trainOptions{}).command()
+}
+
+// command returns the verb that fills in o.
+func (o *trainOptions) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on items with votes",
@@ -77,15 +84,20 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar((*string)(&o.out), "out", "", "`folder` to write to")
-	o.data.declare(f)
-	o.fit.declare(f)
-	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	o.declare(f)
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.resume, "resume", false, "continue the run in --out")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines")
 	return cmd
+}
+
+// declare adds the flags that a configuration file can hold.
+func (o *trainOptions) declare(f *pflag.FlagSet) {
+	o.data.declare(f)
+	o.fit.declare(f)
+	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
 }
 
 func (o *trainOptions) run(cmd *cobra.Command) error {
@@ -184,25 +196,12 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 // settle fills in the flags that the command line leaves open, from the
 // environment and from the configuration file.
 func (o *trainOptions) settle(f *pflag.FlagSet) error {
-	var err error
-	f.VisitAll(func(flag *pflag.Flag) {
-		name := "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		if text := os.Getenv(name); text != "" && err == nil && !flag.Changed && !slices.Contains(aboutOneCall, flag.Name) {
-			if err = f.Set(flag.Name, text); err != nil {
-				err = usagef("$%s: %w", name, err)
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
 	if o.config == "" && o.resume && o.out.has(configFile) {
 		o.config = o.out.path(configFile)
 	}
-	if o.config != "" {
-		if err := readConfig(o.config, f, aboutOneCall); err != nil {
-			return err
-		}
+	var err error
+	if o.origins, err = settleFlags(f, o.config, !o.repeat); err != nil {
+		return err
 	}
 	return o.fit.readLayers()
 }
@@ -251,7 +250,7 @@ func (o *trainOptions) writeConfig(f *pflag.FlagSet) error {
 	return o.out.write(configFile, func(w io.Writer) error {
 		fmt.Fprintf(w, "# What credence train was run with, version %s.\n", buildVersion())
 		fmt.Fprintf(w, "# To repeat it: credence train --config %s --out FOLDER\n", shellQuote(o.out.path(configFile)))
-		return writeConfig(w, f, aboutOneCall)
+		return writeConfig(w, f)
 	})
 }
 

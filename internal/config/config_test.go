@@ -1,0 +1,247 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var schema = Schema{
+	{Name: "data", List: true, About: "files of features"},
+	{Name: "classes", List: true},
+	{Name: "network", About: "a name or layers"},
+	{Name: "votes-form", Choices: []string{"auto", "long", "wide"}, Default: []string{"auto"}},
+	{Name: "epochs", Type: Whole},
+	{Name: "widths", Type: Whole, List: true},
+	{Name: "rate", Type: Number},
+	{Name: "weights", Type: Fraction, List: true},
+	{Name: "seed", Type: Natural, Default: []string{"1"}},
+	{Name: "memory", Type: Size},
+	{Name: "grey", Type: Bool, Default: []string{"false"}},
+}
+
+func TestParse(t *testing.T) {
+	text := `# by hand
+data: items.csv
+classes: [no, yes, 1, 1.0, "a,b", ~, true, 'it''s']
+network: |
+  - {type: dense, out: 8}
+  - type: dense
+epochs: 0x10
+widths:
+  - 64
+  - 32 # narrow
+rate: 3e-4
+weights: [1/3, 2]
+seed: 18446744073709551615
+memory: 1.5GB
+grey: true
+votes-form:
+`
+	entries, err := schema.Parse("c.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, e := range entries {
+		got[e.Key.Name] = e.Texts
+	}
+	want := map[string][]string{
+		"data": {"items.csv"}, "classes": {"no", "yes", "1", "1.0", "a,b", "~", "true", "it's"},
+		"network": {"- {type: dense, out: 8}\n- type: dense\n"}, "epochs": {"0x10"}, "widths": {"64", "32"},
+		"rate": {"3e-4"}, "weights": {"1/3", "2"}, "seed": {"18446744073709551615"}, "memory": {"1.5GB"}, "grey": {"true"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("read\n%q\nwant\n%q", got, want)
+	}
+	if o := entries[3].Origin(); o.String() != "c.yaml:7" {
+		t.Errorf("epochs come from %v", o)
+	}
+	for _, text := range []string{"", "# nothing\n", "---\n", "\n\n", "null\n"} {
+		if entries, err := schema.Parse("c.yaml", []byte(text), nil); err != nil || len(entries) > 0 {
+			t.Errorf("%q: %v, %v", text, entries, err)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct{ text, want, hint string }{
+		{"epoch: 5", `c.yaml:1:1: unknown key "epoch"`, `did you mean "epochs" (left out, it is chosen from the data)?`},
+		{"rate: 1\nvotes_form: long", `c.yaml:2:1: unknown key "votes_form"`, `did you mean "votes-form" (default auto)?`},
+		{"nothing-like-it: 5", `c.yaml:1:1: unknown key "nothing-like-it"`, ""},
+		{"<<: {epochs: 1}", `c.yaml:1:1: unknown key "<<"`, ""},
+		{"out: runs/x", `c.yaml:1:1: out has its place on the command line, not in a file`, ""},
+		{"epochs: 1\nrate: 1\nepochs: 2", `c.yaml:3:1: epochs is given twice, first in line 1`, ""},
+		{"epochs: 1\n---\nepochs: 2", `c.yaml:3:1: epochs is given twice, first in line 1`, ""},
+		{"epochs: many", `c.yaml:1:9: epochs: "many" is not a whole number`, ""},
+		{"epochs: 1.5", `c.yaml:1:9: epochs: "1.5" is not a whole number`, ""},
+		{"seed: -1", `c.yaml:1:7: seed: "-1" is not a whole number from 0`, ""},
+		{"rate: .inf", `c.yaml:1:7: rate: ".inf" is not a number`, ""},
+		{"rate: inf", `c.yaml:1:7: rate: "inf" is not a number`, ""},
+		{"grey: maybe", `c.yaml:1:7: grey: "maybe" is not true or false`, ""},
+		{"votes-form: lang", `c.yaml:1:13: votes-form: "lang" is not one of [auto long wide]`, `did you mean "long" (default auto)?`},
+		{"epochs: [1, 2]", `c.yaml:1:9: epochs: expected one value, found a list`, ""},
+		{"widths: [1, [2]]", `c.yaml:1:9: widths: expected a list of plain values`, ""},
+		{"network:\n  kind: mlp", `c.yaml:2:7: network: expected a plain value`, ""},
+		{"- epochs", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
+		{"item,label\na,b\n", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
+		{"a\x00b", `reading c.yaml: this is not a text in UTF-8`, ""},
+		{"data: \xff", `reading c.yaml: this is not a text in UTF-8`, ""},
+		{strings.Repeat("[", 100000), `reading c.yaml: brackets nested too deeply`, ""},
+	} {
+		_, err := schema.Parse("c.yaml", []byte(c.text), []string{"out"})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Error() != c.want || e.Hint != c.hint {
+			t.Errorf("%.40q:\n%v\n%+v\nwant\n%s\n%s", c.text, err, e, c.want, c.hint)
+		}
+	}
+	// What the YAML module says of these is its own; the place is ours to check.
+	for text, place := range map[string]string{
+		"data: \"items.csv\nepochs: 1\n": "c.yaml:1:7: ",
+		"a: b: c\n":                      "c.yaml:1:4: ",
+		"data: [a, b\n":                  "c.yaml:1:7: ",
+	} {
+		if _, err := schema.Parse("c.yaml", []byte(text), nil); err == nil || !strings.HasPrefix(err.Error(), place) {
+			t.Errorf("%q: %v, want an error at %s", text, err, place)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := schema.Read(filepath.Join(dir, "no.yaml"), nil); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := schema.Read(dir, nil); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
+		t.Errorf("a folder: %v", err)
+	}
+	large := filepath.Join(dir, "large.yaml")
+	if err := os.WriteFile(large, bytes.Repeat([]byte("# x\n"), maxBytes/4+1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := schema.Read(large, nil); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+		t.Errorf("a large file: %v", err)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	key := schema.Lookup
+	values := []Value{
+		{key("data"), []string{"a b.csv", "2.csv"}, Origin{Flag, "data", 0}},
+		{key("classes"), []string{"no", "maybe", "1"}, Origin{Data, "", 0}},
+		{key("network"), []string{"- {type: dense}\n- type: relu"}, Origin{File, "c.yaml", 3}},
+		{key("epochs"), nil, Origin{Source: Data}},
+		{key("rate"), []string{"0"}, Origin{Environment, "CREDENCE_RATE", 0}},
+		{key("seed"), []string{"18446744073709551615"}, Origin{Source: Default}},
+	}
+	var yaml, plain, origins bytes.Buffer
+	if err := errors.Join(WriteYAML(&yaml, values, true), WriteJSON(&plain, values, false), WriteJSON(&origins, values[3:5], true)); err != nil {
+		t.Fatal(err)
+	}
+	want := `data: [a b.csv, "2.csv"]           # --data
+classes: ["no", maybe, "1"]        # chosen from the data
+network: |-                        # c.yaml:3
+  - {type: dense}
+  - type: relu
+epochs:                            # chosen from the data
+rate: 0.0                          # $CREDENCE_RATE
+seed: 18446744073709551615         # default
+`
+	if yaml.String() != want {
+		t.Errorf("YAML\n%s\nwant\n%s", &yaml, want)
+	}
+	if _, err := schema.Parse("c.yaml", yaml.Bytes(), nil); err != nil {
+		t.Error(err)
+	}
+	var compact bytes.Buffer
+	if err := errors.Join(json.Compact(&compact, plain.Bytes()), json.Compact(&compact, origins.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	want = `{"data":["a b.csv","2.csv"],"classes":["no","maybe","1"],"network":"- {type: dense}\n- type: relu","epochs":null,"rate":0,"seed":18446744073709551615}` +
+		`{"epochs":{"value":null,"origin":"data"},"rate":{"value":0,"origin":"environment","place":"$CREDENCE_RATE"}}`
+	if compact.String() != want {
+		t.Errorf("JSON\n%s\nwant\n%s", &compact, want)
+	}
+}
+
+func TestJSONSchema(t *testing.T) {
+	var b bytes.Buffer
+	if err := schema.JSON(&b, "Title", "About it."); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Schema               string `json:"$schema"`
+		AdditionalProperties bool
+		Properties           map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != "https://json-schema.org/draft/2020-12/schema" || len(got.Properties) != len(schema) {
+		t.Errorf("%+v", got)
+	}
+	for name, want := range map[string]string{
+		"votes-form": `{"enum":["auto","long","wide",null],"default":"auto"}`,
+		"seed":       `{"type":["integer","null"],"minimum":0,"default":1}`,
+		"widths":     `{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":["integer","null"]}]}`,
+		"network":    `{"description":"a name or layers","type":["string","number","boolean","null"]}`,
+		"grey":       `{"type":["boolean","null"],"default":false}`,
+	} {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, got.Properties[name]); err != nil || compact.String() != want {
+			t.Errorf("%s: %s, %v, want %s", name, &compact, err, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"epoch", "epochs", 1}, {"kitten", "sitting", 3}, {"", "abc", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// FuzzParse looks for files that crash the reader, and for ones that are read
+// but do not read the same once they are written.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"data: [a, b]\nepochs: 3\n", "network: |\n  - a\n  - b\n", "classes: [~, \"\", '#x', \"\\n\"]", "rate: &a 1\nepochs: *a",
+		"a: !!binary x", "? x\n: y", "%YAML 1.2\n---\nseed: 1\n...\n", "{epochs: 1, rate: 2}", "classes: [\"\\u0085\", \" a\", \"a \"]",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		entries, err := schema.Parse("c.yaml", text, nil)
+		if err != nil {
+			return
+		}
+		var values []Value
+		for _, e := range entries {
+			values = append(values, Value{Key: e.Key, Texts: e.Texts})
+		}
+		var out bytes.Buffer
+		if err := WriteYAML(&out, values, false); err != nil {
+			t.Fatal(err)
+		}
+		again, err := schema.Parse("again.yaml", out.Bytes(), nil)
+		if err != nil || len(again) != len(entries) {
+			t.Fatalf("%v: %d entries, then %d, in\n%s", err, len(entries), len(again), &out)
+		}
+		for i, e := range entries {
+			for j, text := range e.Texts {
+				if a, b := e.Key.typed(text), e.Key.typed(again[i].Texts[j]); a != b {
+					t.Errorf("%s: %#v, then %#v in\n%s", e.Key.Name, a, b, &out)
+				}
+			}
+		}
+	})
+}

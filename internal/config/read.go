@@ -1,0 +1,205 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxBytes bounds a configuration file: settings are short, data are not.
+const maxBytes = 1 << 20
+
+// maxDepth bounds how deep brackets nest, since the YAML module recurses.
+const maxDepth = 1000
+
+// Error is what is wrong with a file, and where.
+type Error struct {
+	File         string
+	Line, Column int // from 1; 0 if the whole file is meant
+	Msg          string
+	Hint         string // how to mend it, if known
+}
+
+// Error reads like "config.yaml:2:1: unknown key \"epoch\"".
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("reading %s: %s", e.File, e.Msg)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
+}
+
+// Entry is one key of a file with its value.
+type Entry struct {
+	Key          *Key
+	Texts        []string // of the value, or of the elements of a list
+	File         string
+	Line, Column int // of the value
+}
+
+// Origin returns where the value comes from.
+func (e *Entry) Origin() Origin { return Origin{File, e.File, e.Line} }
+
+// Errorf returns an error about the value.
+func (e *Entry) Errorf(format string, args ...any) error {
+	return &Error{File: e.File, Line: e.Line, Column: e.Column, Msg: e.Key.Name + ": " + fmt.Sprintf(format, args...)}
+}
+
+// Read reads a YAML file. Keys without a value are as good as left out. Names
+// that misplaced holds have their place on the command line alone.
+func (s Schema) Read(path string, misplaced []string) ([]Entry, error) {
+	f, err := os.Open(path)
+	var text []byte
+	if err == nil {
+		defer f.Close()
+		text, err = io.ReadAll(io.LimitReader(f, maxBytes+1))
+	}
+	if err != nil {
+		if pe, ok := errors.AsType[*os.PathError](err); ok {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if len(text) > maxBytes {
+		return nil, &Error{File: path, Msg: fmt.Sprintf("more than %d bytes: this is no configuration", maxBytes)}
+	}
+	return s.Parse(path, text, misplaced)
+}
+
+// Parse reads the text of a YAML file; name is what errors call it.
+func (s Schema) Parse(name string, text []byte, misplaced []string) (entries []Entry, err error) {
+	// The YAML module panics on some malformed values.
+	defer func() {
+		if p := recover(); p != nil {
+			entries, err = nil, &Error{File: name, Msg: fmt.Sprintf("malformed YAML: %v", p)}
+		}
+	}()
+	keys, err := topLevel(name, text)
+	if err != nil {
+		return nil, err
+	}
+	lines := map[string]int{}
+	for _, k := range keys {
+		at := k.Key.GetToken().Position
+		bad := func(hint, format string, args ...any) error {
+			return &Error{name, at.Line, at.Column, fmt.Sprintf(format, args...), hint}
+		}
+		word := scalar(k.Key)
+		key := s.Lookup(word)
+		if slices.Contains(misplaced, word) {
+			return nil, bad("", "%s has its place on the command line, not in a file", word)
+		}
+		if key == nil {
+			hint := ""
+			if near := s.nearest(word); near != nil {
+				hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
+			}
+			return nil, bad(hint, "unknown key %q", word)
+		}
+		if line, ok := lines[word]; ok {
+			return nil, bad("", "%s is given twice, first in line %d", word, line)
+		}
+		lines[word] = at.Line
+		if _, empty := k.Value.(*ast.NullNode); empty || k.Value == nil {
+			continue
+		}
+		p := k.Value.GetToken().Position
+		e := Entry{Key: key, File: name, Line: p.Line, Column: p.Column}
+		if err := e.read(k.Value); err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// topLevel returns the keys of a file with their values.
+func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, &Error{File: name, Msg: "this is not a text in UTF-8"}
+	}
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > maxDepth {
+			return nil, &Error{File: name, Msg: "brackets nested too deeply"}
+		}
+	}
+	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
+			p := ye.GetToken().Position
+			return nil, &Error{File: name, Line: p.Line, Column: p.Column, Msg: ye.GetMessage()}
+		}
+		return nil, &Error{File: name, Msg: yaml.FormatError(err, false, false)}
+	}
+	var keys []*ast.MappingValueNode
+	for _, doc := range file.Docs {
+		switch body := doc.Body.(type) {
+		case nil, *ast.CommentGroupNode, *ast.NullNode:
+		case *ast.MappingNode:
+			keys = append(keys, body.Values...)
+		case *ast.MappingValueNode:
+			keys = append(keys, body)
+		default:
+			p := body.GetToken().Position
+			return nil, &Error{File: name, Line: p.Line, Column: p.Column, Msg: `expected keys and values such as "epochs: 100"`}
+		}
+	}
+	return keys, nil
+}
+
+// read takes a plain value or a list of them.
+func (e *Entry) read(n ast.Node) error {
+	switch n := n.(type) {
+	case *ast.SequenceNode:
+		if !e.Key.List {
+			return e.Errorf("expected one value, found a list")
+		}
+		e.Texts = []string{}
+		for _, v := range n.Values {
+			if _, ok := v.(ast.ScalarNode); !ok {
+				return e.Errorf("expected a list of plain values")
+			}
+			e.Texts = append(e.Texts, scalar(v))
+		}
+	case ast.ScalarNode:
+		e.Texts = []string{scalar(n)}
+	default:
+		return e.Errorf("expected a plain value")
+	}
+	for _, text := range e.Texts {
+		if err := e.Key.check(text); err != nil {
+			bad := e.Errorf("%v", err).(*Error)
+			if near := nearest(text, e.Key.Choices); near != "" {
+				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near, e.Key.left())
+			}
+			return bad
+		}
+	}
+	return nil
+}
+
+// scalar returns the text of a plain value, without quotes.
+func scalar(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.LiteralNode:
+		return n.Value.Value
+	}
+	return strings.TrimSpace(n.GetToken().Value)
+}
