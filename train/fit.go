@@ -45,6 +45,22 @@ func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
 	return f.run(ctx)
 }
 
+// Complete returns the options that [Fit] would use for these data: every field
+// left zero is chosen. It refuses data that Fit refuses, and trains nothing.
+func Complete(ds *dataset.Dataset, o Options) (Options, error) {
+	f, err := choose(ds, o)
+	if err != nil {
+		return Options{}, err
+	}
+	if err := f.divide(); err != nil {
+		return Options{}, err
+	}
+	if _, err := layers(&f.o, f.transform, f.o.Components*(len(ds.Classes)+1)); err != nil {
+		return Options{}, err
+	}
+	return f.o, nil
+}
+
 // fitting is a fit under way.
 type fitting struct {
 	*job
@@ -59,6 +75,24 @@ type fitting struct {
 
 // newFitting checks the data, completes the options and divides the items.
 func newFitting(ds *dataset.Dataset, o Options) (*fitting, error) {
+	f, err := choose(ds, o)
+	if err != nil {
+		return nil, err
+	}
+	if f.o.CheckpointEvery <= 0 {
+		f.o.CheckpointEvery = 30 * time.Second
+	}
+	if err := f.divide(); err != nil {
+		return nil, err
+	}
+	if err := f.prepare(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// choose checks the data and completes the options.
+func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := ds.Check(); err != nil {
 		return nil, err
 	}
@@ -74,15 +108,6 @@ func newFitting(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, errors.New("the data have no features to learn from")
 	}
 	if f.o, err = o.complete(len(f.voted), f.transform); err != nil {
-		return nil, err
-	}
-	if f.o.CheckpointEvery <= 0 {
-		f.o.CheckpointEvery = 30 * time.Second
-	}
-	if err := f.divide(); err != nil {
-		return nil, err
-	}
-	if err := f.prepare(); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -68,6 +68,37 @@ func encoded(t testing.TB, m *model.Model) []byte {
 	return b.Bytes()
 }
 
+// What Complete chooses is what a fit records.
+func TestComplete(t *testing.T) {
+	for _, o := range []Options{quick(), {Epochs: 1, Ensemble: 1, Dropout: -1, Optimizer: "sgd"}} {
+		ds := simulated(60, 3, 1)
+		chosen, err := Complete(ds, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := chosen.config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fitted(t, ds, o).Model.Provenance.Config; !bytes.Equal(got, want) {
+			t.Errorf("chosen\n%s\nthe fit used\n%s", got, want)
+		}
+	}
+	for _, c := range []struct {
+		votes int
+		o     Options
+		want  string
+	}{
+		{1, Options{}, "second vote"},
+		{2, Options{Network: "lenet5"}, "lenet5 takes items with 2 spatial dimensions"},
+		{2, Options{Ensemble: -1}, "ensemble -1, want between 1 and 1000"},
+	} {
+		if _, err := Complete(simulated(60, c.votes, 1), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
 // TestFitLearns: defaults on 200 rows find what the features say. The margin
 // against the constant Dirichlet is about 0.1 a vote; seeds are fixed.
 func TestFitLearns(t *testing.T) {
