@@ -35,13 +35,13 @@ var flagChoices = map[string][]string{
 // literalDefault finds the default that a usage names, as in "(default 3)".
 var literalDefault = regexp.MustCompile(` ?\(default ([^\s,;()]+)\)`)
 
-// configSchema returns the keys that the flags of f make.
-func configSchema(f *pflag.FlagSet) config.Schema {
+// configSchema returns the keys of a configuration file.
+func configSchema() config.Schema {
+	f := pflag.NewFlagSet("train", pflag.ContinueOnError)
+	f.SortFlags = false
+	(&trainOptions{}).declare(f)
 	var s config.Schema
 	f.VisitAll(func(flag *pflag.Flag) {
-		if slices.Contains(aboutOneCall, flag.Name) {
-			return
-		}
 		_, usage := pflag.UnquoteUsage(flag)
 		key := config.Key{Name: flag.Name, Choices: flagChoices[flag.Name], About: strings.ReplaceAll(usage, "\n", " ")}
 		_, key.List = flag.Value.(pflag.SliceValue)
@@ -74,7 +74,7 @@ func configSchema(f *pflag.FlagSet) config.Schema {
 // environment, unless it is to be left alone, and from a file, if it has a
 // name. It returns where every flag that is then set comes from.
 func settleFlags(f *pflag.FlagSet, file string, environment bool) (map[string]config.Origin, error) {
-	schema := configSchema(f)
+	schema := configSchema()
 	origins := map[string]config.Origin{}
 	for _, key := range schema {
 		flag := f.Lookup(key.Name)
@@ -88,6 +88,9 @@ func settleFlags(f *pflag.FlagSet, file string, environment bool) (map[string]co
 				return nil, usagef("$%s: %w", variable, err)
 			}
 			origins[key.Name] = config.Origin{Source: config.Environment, Name: variable}
+		}
+		if value := flag.Value.String(); value != "" && key.Choices != nil && !slices.Contains(key.Choices, value) {
+			return nil, usagef("%s %q: expected one of %s", origins[key.Name], value, strings.Join(key.Choices, ", "))
 		}
 	}
 	if file == "" {
@@ -139,7 +142,7 @@ func flagTexts(flag *pflag.Flag) []string {
 // reads.
 func writeConfig(w io.Writer, f *pflag.FlagSet) error {
 	var values []config.Value
-	schema := configSchema(f)
+	schema := configSchema()
 	for i := range schema {
 		if flag := f.Lookup(schema[i].Name); flag.Changed {
 			values = append(values, config.Value{Key: &schema[i], Texts: flagTexts(flag)})

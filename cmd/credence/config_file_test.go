@@ -21,8 +21,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	declare := func() (*pflag.FlagSet, *trainOptions) {
 		o := &trainOptions{}
 		f := pflag.NewFlagSet("train", pflag.ContinueOnError)
-		o.data.declare(f)
-		o.fit.declare(f)
+		o.declare(f)
 		return f, o
 	}
 	f, want := declare()

@@ -45,11 +45,13 @@ Shell completion:
 	addKernelFlag(root)
 
 	root.AddCommand(
+		newInit(),
 		newTrain(),
 		newPredict(),
 		newEvaluate(),
 		newInspect(),
 		newCheck(),
+		newConfig(),
 		newDemo(),
 		newMixture(),
 		newBench(),

@@ -144,8 +144,8 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 		show.note("split     %s to train on, %s for validation, %s for the test left alone",
 			plural(part.Len()-len(held), "item"), thousands(len(held)), thousands(ds.Len()-part.Len()))
 	}
-	if n := len(fit.ClassWeights); n > 0 && n != len(ds.Classes) {
-		return usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
+	if err := o.checkWeights(ds); err != nil {
+		return err
 	}
 	if err := o.open(cmd.Flags()); err != nil {
 		return err
@@ -204,6 +204,14 @@ func (o *trainOptions) settle(f *pflag.FlagSet) error {
 		return err
 	}
 	return o.fit.readLayers()
+}
+
+// checkWeights refuses class weights for another number of classes.
+func (o *trainOptions) checkWeights(ds *dataset.Dataset) error {
+	if n := len(o.fit.classWeights.values); n > 0 && n != len(ds.Classes) {
+		return usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
+	}
+	return nil
 }
 
 // checkFolder refuses to write over what is there. A run that has ended needs

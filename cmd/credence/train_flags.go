@@ -105,6 +105,10 @@ func (o *fitFlags) readLayers() error {
 	return nil
 }
 
+// chosenByFit are the flags that a fit completes.
+var chosenByFit = []string{"network", "widths", "components", "ensemble", "epochs", "patience", "batch", "held-out",
+	"optimizer", "rate", "schedule", "weight-decay", "clip", "dropout", "input-dropout", "init", "limit", "seed"}
+
 // complete sets the flags to the options that a fit has chosen, for the record.
 func (o *fitFlags) complete(t train.Options) {
 	o.network, o.widths, o.components, o.limit = t.Network, t.Widths, t.Components, t.Limit
@@ -113,8 +117,7 @@ func (o *fitFlags) complete(t train.Options) {
 	o.rate, o.momentum, o.weightDecay, o.clip = t.Rate, t.Momentum, max(0, t.WeightDecay), max(0, t.Clip)
 	o.batch, o.epochs, o.patience = t.Batch, t.Epochs, max(0, t.Patience)
 	o.ensemble, o.heldOut = t.Ensemble, t.HeldOut
-	for _, name := range []string{"network", "widths", "components", "ensemble", "epochs", "patience", "batch", "held-out",
-		"optimizer", "rate", "schedule", "weight-decay", "clip", "dropout", "input-dropout", "init", "limit", "seed"} {
+	for _, name := range chosenByFit {
 		o.flags.Lookup(name).Changed = true
 	}
 	o.flags.Lookup("widths").Changed = t.Widths != nil

@@ -59,8 +59,10 @@ votes-form:
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%q\nwant\n%q", got, want)
 	}
-	if o := entries[3].Origin(); o.String() != "c.yaml:7" {
-		t.Errorf("epochs come from %v", o)
+	for i, want := range []string{"c.yaml:2", "c.yaml:3", "c.yaml:4", "c.yaml:7", "c.yaml:8"} {
+		if o := entries[i].Origin(); o.String() != want {
+			t.Errorf("%s comes from %v, want %s", entries[i].Key.Name, o, want)
+		}
 	}
 	for _, text := range []string{"", "# nothing\n", "---\n", "\n\n", "null\n"} {
 		if entries, err := schema.Parse("c.yaml", []byte(text), nil); err != nil || len(entries) > 0 {

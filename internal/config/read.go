@@ -39,10 +39,12 @@ func (e *Error) Error() string {
 
 // Entry is one key of a file with its value.
 type Entry struct {
-	Key          *Key
-	Texts        []string // of the value, or of the elements of a list
-	File         string
-	Line, Column int // of the value
+	Key   *Key
+	Texts []string // of the value, or of the elements of a list
+	File  string
+	Line  int // of the key
+
+	line, column int // of the value
 }
 
 // Origin returns where the value comes from.
@@ -50,7 +52,7 @@ func (e *Entry) Origin() Origin { return Origin{File, e.File, e.Line} }
 
 // Errorf returns an error about the value.
 func (e *Entry) Errorf(format string, args ...any) error {
-	return &Error{File: e.File, Line: e.Line, Column: e.Column, Msg: e.Key.Name + ": " + fmt.Sprintf(format, args...)}
+	return &Error{File: e.File, Line: e.line, Column: e.column, Msg: e.Key.Name + ": " + fmt.Sprintf(format, args...)}
 }
 
 // Read reads a YAML file. Keys without a value are as good as left out. Names
@@ -112,7 +114,7 @@ func (s Schema) Parse(name string, text []byte, misplaced []string) (entries []E
 			continue
 		}
 		p := k.Value.GetToken().Position
-		e := Entry{Key: key, File: name, Line: p.Line, Column: p.Column}
+		e := Entry{Key: key, File: name, Line: at.Line, line: p.Line, column: p.Column}
 		if err := e.read(k.Value); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"credence/internal/config"
+)
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the configuration of training, and where it comes from",
+		Long: `Show the configuration that credence train would use, and what a configuration
+file may hold. A file has the names of the flags of credence train as keys, such
+as "epochs: 100", and lists as [64, 64]. What the command line gives goes before
+the environment (CREDENCE_EPOCHS for --epochs), that before the file, and the
+file before defaults and choices made from the data.`,
+		Example: `  credence config show --config config.yaml --origin
+  credence config schema > config.schema.json`,
+	}
+	cmd.AddCommand(newConfigShow(), newConfigSchema())
+	return cmd
+}
+
+// configShowOptions is the command line of credence config show.
+type configShowOptions struct {
+	trainOptions
+	origin bool
+	format string
+}
+
+func newConfigShow() *cobra.Command {
+	o := &configShowOptions{}
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Print the effective configuration of training",
+		Long: `Print the configuration that credence train would use if it were called with the
+same flags, in the same environment, with the same --config. If it names data,
+they are read, and what is chosen from them is shown too; else the keys that
+depend on them are shown without a value. Options that are not in use are left
+out. The output is itself a configuration file.
+
+--origin tells where each value comes from: a flag (--epochs), a variable of the
+environment ($CREDENCE_EPOCHS), a line of the file (config.yaml:3), "default" or
+"chosen from the data". In YAML it is a comment; in JSON each key then holds an
+object with "value", "origin" (flag, environment, file, default or data) and,
+for what was given, "place".`,
+		Example: `  credence config show --config config.yaml --origin
+  credence config show --data items.csv --votes votes.csv
+  credence config show --config runs/first/config.yaml --epochs 50 --format json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.show(cmd) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
+	f.BoolVar(&o.origin, "origin", false, "tell where each value comes from")
+	f.StringVar(&o.format, "format", "yaml", "`form` of the output: yaml or json")
+	o.declare(f)
+	return cmd
+}
+
+func (o *configShowOptions) show(cmd *cobra.Command) error {
+	if o.format != "yaml" && o.format != "json" {
+		return usagef("--format %q: expected yaml or json", o.format)
+	}
+	if err := o.settle(cmd.Flags()); err != nil {
+		return err
+	}
+	if len(o.data.data) > 0 {
+		ds, err := o.examine(cmd.Flags())
+		if err != nil {
+			return err
+		}
+		if err := ds.Close(); err != nil {
+			return err
+		}
+	}
+	write := config.WriteYAML
+	if o.format == "json" {
+		write = config.WriteJSON
+	}
+	return write(cmd.OutOrStdout(), o.values(cmd.Flags()), o.origin)
+}
+
+func newConfigSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the configuration file",
+		Long: `Print what a configuration file may hold as a JSON Schema, draft 2020-12, by
+which editors complete and check it: every key with its type, its choices, its
+default and what it does. In an editor with a YAML language server, save the
+schema and let the first line of a configuration name it:
+
+  # yaml-language-server: $schema=config.schema.json`,
+		Example: `  credence config schema > config.schema.json`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return configSchema().JSON(cmd.OutOrStdout(), "Configuration of credence train",
+				"Keys are the long flags of credence train. What is left out is chosen from the data, or has the default named here.")
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"credence/dataset"
+	"credence/internal/atomicfile"
+	"credence/internal/config"
+)
+
+// initOptions is the command line of credence init.
+type initOptions struct {
+	trainOptions
+	output string
+}
+
+func newInit() *cobra.Command {
+	o := &initOptions{}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a commented configuration for given data",
+		Long: `Look at data as credence train would, and write a configuration file for them:
+how they were read, and every setting of training with one line on what it does.
+Settings that were not given stand there as comments, with the values that would
+be chosen for these data; take out the "#" before a key to change it. Used as it
+is, the file trains the same model as the flags given here.
+
+Paths in the file are those given here, relative to the folder in which credence
+runs. A file that is there already is left alone without --overwrite.`,
+		Example: `  credence init --data items.csv --votes votes.csv
+  credence train --config config.yaml --out runs/first
+  credence init --data nodules.csv --votes reads.csv --group patient -o -`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.output, "output", "o", configFile, "`file` to write; - is standard output")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
+	o.declare(f)
+	return cmd
+}
+
+func (o *initOptions) run(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	if err := o.settle(f); err != nil {
+		return err
+	}
+	if len(o.data.data) == 0 {
+		return withHint(usagef("no --data: expected a file of items with their features"),
+			"for example, credence init --data items.csv --votes votes.csv")
+	}
+	if err := refuseTaken(o.output, o.overwrite); err != nil {
+		return err
+	}
+	ds, err := o.examine(f)
+	if err != nil {
+		return err
+	}
+	defer ds.Close()
+	newTrainDisplay(&o.trainOptions, cmd).data(ds)
+	text := o.text(f, ds)
+	if o.output == "-" {
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
+	}
+	err = atomicfile.Write(o.output, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", o.output, err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, shellQuote(o.output))
+	return nil
+}
+
+// refuseTaken is the error of a file that is there and was not to be replaced.
+func refuseTaken(path string, overwrite bool) error {
+	if path == "-" || overwrite {
+		return nil
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return withHint(fmt.Errorf("%s is there already", path), "choose another with -o, or replace it with --overwrite")
+}
+
+// text returns the file.
+func (o *initOptions) text(f *pflag.FlagSet, ds *dataset.Dataset) []byte {
+	b := &bytes.Buffer{}
+	comment := func(text string) {
+		var lines strings.Builder
+		wrapped(&lines, "", text, 78)
+		for line := range strings.Lines(lines.String()) {
+			fmt.Fprint(b, "# ", line)
+		}
+	}
+	name := shellQuote(o.output)
+	if o.output == "-" {
+		name = configFile
+	}
+	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
+	comment(fmt.Sprintf("%s.", ds.Votes))
+	if len(ds.Columns) > 0 {
+		comment(dataset.DescribeColumns(ds.Columns) + ".")
+	}
+	b.WriteString("#\n")
+	comment(`Flags and the environment go before this file. A key behind a "#" shows what holds if it is left there: a default, what was chosen for these data, or nothing.`)
+
+	values := map[string]config.Value{}
+	for _, v := range o.values(f) {
+		values[v.Key.Name] = v
+	}
+	training := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&fitFlags{}).declare(training)
+	b.WriteString("\n# ── Data ──\n")
+	begun := false
+	schema := configSchema()
+	for i := range schema {
+		key := &schema[i]
+		if !begun && training.Lookup(key.Name) != nil {
+			b.WriteString("\n# ── Training ──\n")
+			begun = true
+		}
+		v, known := values[key.Name]
+		if !known {
+			v.Key = key
+		}
+		b.WriteString("\n")
+		comment(key.About)
+		lines := v.YAML("")
+		if !o.given(v) {
+			lines = "#" + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n#") + "\n"
+		}
+		b.WriteString(lines)
+	}
+	return b.Bytes()
+}
+
+// given tells whether a value is to stand in the file: what was asked for, and
+// how the data were read.
+func (o *initOptions) given(v config.Value) bool {
+	switch v.Origin.Source {
+	case config.Flag, config.Environment:
+		return true
+	case config.Data:
+		switch v.Key.Name {
+		case "votes-form", "classes", "item", "votes-item", "label", "rater":
+			return true
+		}
+	}
+	return false
+}
