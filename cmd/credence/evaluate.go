@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/model"
+	"credence/report"
 )
 
 // evaluateOptions is the command line of credence evaluate.
@@ -22,6 +24,7 @@ type evaluateOptions struct {
 	replicates int
 	seed       uint64
 	report     string
+	pageOnly   bool // the report is all that is wanted
 	json       bool
 }
 
@@ -79,15 +82,20 @@ JSON:
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
+	o.declare(f)
+	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
+	f.BoolVar(&o.json, "json", false, "print one line of JSON")
+	return cmd
+}
+
+// declare adds the flags on the data and on how they are judged.
+func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	o.data.addFeatures(f)
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
 	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
-	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
-	f.BoolVar(&o.json, "json", false, "print one line of JSON")
 	o.data.addVotes(f)
-	return cmd
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
@@ -133,16 +141,27 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	}
 	if o.report != "" {
 		page := pageOptions{evaluated: "items of " + filepath.Base(data), items: ds.Items}
-		if err := writeReport(o.report, m, in, r, page); err != nil {
+		if o.pageOnly && o.report == "-" {
+			err = report.Write(cmd.OutOrStdout(), reportPage(m, in, r, page))
+		} else {
+			err = writeReport(o.report, m, in, r, page)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if o.pageOnly {
+		for _, w := range r.Warnings {
+			fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s\n", w)
+		}
+		return nil
 	}
 	if o.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 	}
-	report := &evaluateReport{run: run, group: o.data.group, model: m, data: ds, result: r, width: terminalWidth()}
+	page := &evaluateReport{run: run, group: o.data.group, model: m, data: ds, result: r, width: terminalWidth()}
 	var text bytes.Buffer
-	report.print(&text)
+	page.print(&text)
 	_, err = cmd.OutOrStdout().Write(text.Bytes())
 	return err
 }

@@ -26,7 +26,13 @@ type pageOptions struct {
 
 // writeReport writes the evaluation of a model as one HTML page.
 func writeReport(path string, m *model.Model, in *evaluate.Input, r *evaluate.Result, o pageOptions) error {
-	page := report.Input{
+	page := reportPage(m, in, r, o)
+	return atomicfile.Write(path, func(w io.Writer) error { return report.Write(w, page) })
+}
+
+// reportPage returns what the page is made from.
+func reportPage(m *model.Model, in *evaluate.Input, r *evaluate.Result, o pageOptions) report.Input {
+	return report.Input{
 		Subject:    o.subject,
 		Classes:    m.Classes,
 		Network:    networkName(m),
@@ -43,7 +49,6 @@ func writeReport(path string, m *model.Model, in *evaluate.Input, r *evaluate.Re
 		Commands:   o.commands,
 		Config:     o.config,
 	}
-	return atomicfile.Write(path, func(w io.Writer) error { return report.Write(w, page) })
 }
 
 // networkName returns how the configuration calls the network, if it does.

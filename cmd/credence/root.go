@@ -21,8 +21,9 @@ Results go to standard output, messages to standard error.
 
 Exit codes:
   0  success
-  1  the work failed, or part of it did
-  2  the command line was not understood
+  1  the work failed, or part of it did: files that cannot be read, training
+     that was stopped (what was reached is kept), a run that does not repeat
+  2  the command line was not understood: nothing was done
 
 Shell completion:
   "credence completion SHELL" prints a script for bash, zsh, fish or powershell;
@@ -30,6 +31,7 @@ Shell completion:
 		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
   credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
   credence inspect runs/first
+  credence config show --config runs/first/config.yaml --origin
   credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25
   credence bench intervals     how fast this machine computes intervals
   credence version             what this binary is and what it runs on
@@ -49,7 +51,9 @@ Shell completion:
 		newTrain(),
 		newPredict(),
 		newEvaluate(),
+		newReport(),
 		newInspect(),
+		newVerify(),
 		newCheck(),
 		newConfig(),
 		newDemo(),

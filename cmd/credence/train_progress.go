@@ -255,6 +255,9 @@ func newTrainMetrics(m *model.Model) *trainMetrics {
 // result prints what came out: the scores to standard output, what to do next
 // to standard error.
 func (d *trainDisplay) result(m *trainMetrics) error {
+	if d.options.repeat {
+		return nil
+	}
 	for _, w := range m.Warnings {
 		d.warn(w)
 	}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// reportOptions is the command line of credence report.
+type reportOptions struct {
+	evaluateOptions
+	output    string
+	overwrite bool
+}
+
+func newReport() *cobra.Command {
+	o := reportOptions{evaluateOptions: evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}}
+	cmd := &cobra.Command{
+		Use:   "report RUN DATA",
+		Short: "Write the report of a model on given items as a page",
+		Long: `Write one HTML page on a model and how it does on items with votes: what
+credence evaluate prints, with figures and explanations, in a file that needs
+nothing else. RUN is a folder that credence train wrote, or a model file; DATA
+holds the features of the items, and --votes the votes on them.
+
+The page that training leaves in the run's folder judges predictions that the
+networks made of items while they held them out. A model does not keep those, so
+that here items are needed, and they should be ones that it was not trained on.
+
+A file that is there already is left alone without --overwrite.`,
+		Example: `  credence report runs/first test-items.csv --votes test-votes.csv
+  credence report runs/first test.csv --vote-columns r1,r2 -o test.html`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return withHint(usagef("expected a run and a file of items, found no items"),
+					"the page on the items that training held out is "+shellQuote(runFolder(args[0]).path(reportFile)))
+			}
+			if len(args) != 2 {
+				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseTaken(o.output, o.overwrite); err != nil {
+				return err
+			}
+			o.report = o.output
+			return o.run(cmd, args[0], args[1])
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.output, "output", "o", reportFile, "`file` to write, .html; - is standard output")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
+	o.declare(f)
+	return cmd
+}
