@@ -21,6 +21,17 @@ type TransformOptions struct {
 	RareLevel int
 }
 
+// Complete returns the options with what is left zero filled in.
+func (o TransformOptions) Complete() TransformOptions {
+	if o.OneHotLevels == 0 {
+		o.OneHotLevels = 4
+	}
+	if o.RareLevel == 0 {
+		o.RareLevel = 2
+	}
+	return o
+}
+
 // Fit learns a transform from the given items of ds, which are to be the
 // training part alone. It passes over them once, in the order of the data.
 func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
@@ -147,23 +158,17 @@ func (s *summary) fit(p Part, opts TransformOptions) fitted {
 
 // fitLevels keeps the levels that training showed, and chooses the encoding.
 func (s *summary) fitLevels(f *fitted, opts TransformOptions) {
-	most, rare := opts.OneHotLevels, opts.RareLevel
-	if most == 0 {
-		most = 4
-	}
-	if rare == 0 {
-		rare = 2
-	}
+	opts = opts.Complete()
 	shown := 0
 	for _, n := range s.levels {
 		if n > 0 {
 			shown++
 		}
 	}
-	embed := slices.Contains(opts.Embed, f.Name) || shown > most && !slices.Contains(opts.OneHot, f.Name)
+	embed := slices.Contains(opts.Embed, f.Name) || shown > opts.OneHotLevels && !slices.Contains(opts.OneHot, f.Name)
 	least := 1
 	if embed {
-		f.Encoding, least = Code, rare
+		f.Encoding, least = Code, opts.RareLevel
 	}
 	var kept []string
 	for i, n := range s.levels {

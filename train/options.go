@@ -139,6 +139,7 @@ func (o Options) complete(n int, t *dataset.Transform) (Options, error) {
 			o.HeldOut = 0.1
 		}
 	}
+	o.Transform = o.Transform.Complete()
 	return o, o.check()
 }
 

@@ -107,7 +107,8 @@ func (o *fitFlags) readLayers() error {
 
 // chosenByFit are the flags that a fit completes.
 var chosenByFit = []string{"network", "widths", "components", "ensemble", "epochs", "patience", "batch", "held-out",
-	"optimizer", "rate", "schedule", "weight-decay", "clip", "dropout", "input-dropout", "init", "limit", "seed"}
+	"optimizer", "rate", "schedule", "weight-decay", "clip", "dropout", "input-dropout", "init", "limit", "one-hot-levels",
+	"rare-level", "seed"}
 
 // complete sets the flags to the options that a fit has chosen, for the record.
 func (o *fitFlags) complete(t train.Options) {
@@ -117,6 +118,7 @@ func (o *fitFlags) complete(t train.Options) {
 	o.rate, o.momentum, o.weightDecay, o.clip = t.Rate, t.Momentum, max(0, t.WeightDecay), max(0, t.Clip)
 	o.batch, o.epochs, o.patience = t.Batch, t.Epochs, max(0, t.Patience)
 	o.ensemble, o.heldOut = t.Ensemble, t.HeldOut
+	o.oneHotLevels, o.rareLevel = t.Transform.OneHotLevels, t.Transform.RareLevel
 	for _, name := range chosenByFit {
 		o.flags.Lookup(name).Changed = true
 	}

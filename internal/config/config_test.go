@@ -64,6 +64,9 @@ votes-form:
 			t.Errorf("%s comes from %v, want %s", entries[i].Key.Name, o, want)
 		}
 	}
+	if entries, err := schema.Parse("c.yaml", []byte("\ufeffepochs: 5\r\nrate: 1\r\n"), nil); err != nil || len(entries) != 2 || entries[1].Texts[0] != "1" {
+		t.Errorf("a file of another system: %v, %v", entries, err)
+	}
 	for _, text := range []string{"", "# nothing\n", "---\n", "\n\n", "null\n"} {
 		if entries, err := schema.Parse("c.yaml", []byte(text), nil); err != nil || len(entries) > 0 {
 			t.Errorf("%q: %v, %v", text, entries, err)

@@ -140,6 +140,7 @@ func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
 			return nil, &Error{File: name, Msg: "brackets nested too deeply"}
 		}
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors mark UTF-8 so
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
