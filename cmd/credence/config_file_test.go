@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"credence/nn"
 )
 
 // Whatever a flag can hold is written so that it reads back the same.
@@ -71,12 +73,28 @@ func TestFlagChoices(t *testing.T) {
 			case "layout":
 				d.layout = c
 				_, err = d.featureOptions()
+			case "optimizer":
+				_, err = nn.NewOptimizer(network(t, nn.He), nn.OptimizerOptions{Kind: c, Rate: 0.1})
+			case "init":
+				network(t, nn.Init(c))
+			case "schedule": // the script of credence config tries both
+			default:
+				t.Errorf("nothing here checks the choices of --%s", name)
 			}
 			if err != nil {
 				t.Error(err)
 			}
 		}
 	}
+}
+
+func network(t *testing.T, init nn.Init) *nn.Network {
+	t.Helper()
+	net, err := nn.New(nn.Seq(&nn.Dense{Out: 2}), nn.Shape{3}, nn.Options{Init: init})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
 }
 
 func TestByteSize(t *testing.T) {

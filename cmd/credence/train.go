@@ -61,9 +61,11 @@ column a class) or fractions with a total. How they were read is printed before
 training begins. Everything that is not given is chosen from the data, and the
 choice is in config.yaml. Held-out votes decide when a network stops.
 
-A configuration file has the names of the flags below as keys. What the command
-line gives goes before the environment (CREDENCE_EPOCHS for --epochs), and that
-before the file. Paths are relative to the folder in which the command runs.
+A configuration file has the names of the flags below as keys; credence init
+writes one for given data. What the command line gives goes before the
+environment (CREDENCE_EPOCHS for --epochs), and that before the file; credence
+config show --origin tells what comes from where. Paths are relative to the
+folder in which the command runs.
 
 Ctrl-C stops training, writes the best model so far and prints the command that
 continues; the exit code is then 1. A run that was continued ends with the same

@@ -208,7 +208,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"epoch", "epochs", 1}, {"kitten", "sitting", 3}, {"", "abc", 3}} {
+	}{{"", "", 0}, {"epoch", "epochs", 1}, {"kitten", "sitting", 3}, {"", "abc", 3}, {"adma", "adam", 1}, {"abcdef", "badcfe", 3}, {"abc", "", 3}} {
 		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}

@@ -132,23 +132,26 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// distance is how many letters have to be put in, taken out or replaced.
+// distance is how many letters have to be put in, taken out or replaced, or
+// swapped with the next.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	for j := range rows[0] {
+		rows[0][j] = j
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
+	for i := 1; i <= len(a); i++ {
+		row, above, twoAbove := rows[i%3], rows[(i+2)%3], rows[(i+1)%3]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := above[j-1]
+			if a[i-1] != b[j-1] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j] = min(cost, row[j-1]+1, above[j]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], twoAbove[j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)%3][len(b)]
 }
