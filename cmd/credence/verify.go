@@ -36,9 +36,9 @@ differ, the first difference is named (the data, the instruction set, the
 version of credence, the configuration, a weight), and the exit code is 1.
 
 Call it in the folder in which the run was started, since the paths of its data
-are relative to that. Environment variables are not looked at. The instruction
-set is that of the run where this machine has it, unless --kernel is given. The
-run itself is left alone.`,
+are relative to that. The configuration of the run goes before the environment.
+The instruction set is that of the run where this machine has it, unless
+--kernel or CREDENCE_KERNEL names another. The run itself is left alone.`,
 		Example: `  credence verify runs/first
   credence verify runs/first --threads 1`,
 		Args: func(cmd *cobra.Command, args []string) error {
