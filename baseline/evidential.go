@@ -1,0 +1,194 @@
+package baseline
+
+import (
+	"fmt"
+	"math"
+
+	"credence/head"
+	"credence/internal/special"
+	"credence/mixture"
+)
+
+// evidential is evidential classification (Sensoy, Kaplan and Kandemir 2018):
+// evidence e ≥ 0 of d raw outputs gives a Dirichlet distribution with α = e + 1,
+// fitted by the expected squared error of a label (eq. 5 there) and a divergence
+// that takes evidence away from the wrong classes:
+//
+//	Σ_i (y_i − α_i/α₀)² + α_i(α₀ − α_i)/(α₀²(α₀ + 1)) + min(1, t/anneal)·KL(Dir(α̃) ‖ Dir(1))
+//
+// with α̃ = y + (1 − y)α and t the epoch, averaged over labels. The paper's
+// networks end in a rectifier, whose outputs can die; softplus is its smooth
+// form, and the authors' code also offers the exponential.
+type evidential struct {
+	classes, anneal int
+	evidence        *evidence
+	alpha, slope    []float64
+	dAlpha, tilde   []float64
+}
+
+// evidence is a way from a raw output to evidence, its derivative, and the
+// output at which the evidence is 1.
+type evidence struct {
+	value, slope func(x float64) float64
+	one          float64
+}
+
+// largestExponent bounds outputs before the exponential, as the authors do.
+const largestExponent = 10
+
+var evidences = map[string]*evidence{
+	"softplus": {softplus, sigmoid, math.Log(math.E - 1)},
+	"relu": {func(x float64) float64 { return max(x, 0) }, func(x float64) float64 {
+		if x > 0 {
+			return 1
+		}
+		return 0
+	}, 1},
+	"exp": {func(x float64) float64 { return math.Exp(min(max(x, -largestExponent), largestExponent)) }, func(x float64) float64 {
+		if math.Abs(x) > largestExponent {
+			return 0
+		}
+		return math.Exp(x)
+	}, 0},
+}
+
+func (h *evidential) outputs() int { return h.classes }
+
+func (h *evidential) loss(grad, out, votes []float64, at head.Step) float64 {
+	d := h.classes
+	if h.alpha == nil {
+		h.alpha, h.slope, h.dAlpha, h.tilde = make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	}
+	share := min(1, float64(at.Epoch)/float64(h.anneal))
+	sum, n := 0.0, total(votes)
+	for j := 0; j < len(out); j += d {
+		for i, x := range out[j : j+d] {
+			h.alpha[i], h.slope[i] = 1+h.evidence.value(x), h.evidence.slope(x)
+		}
+		clear(h.dAlpha)
+		for y, count := range votes[j : j+d] {
+			if count > 0 {
+				sum += count * (h.squares(y, count) + share*h.divergence(y, share*count))
+			}
+		}
+		if grad != nil {
+			for i, g := range h.dAlpha {
+				grad[j+i] = g * h.slope[i] / n
+			}
+		}
+	}
+	return sum / n
+}
+
+// squares returns the expected squared error of one label and adds its
+// derivative, times scale, to dAlpha. With the means m = α/α₀,
+//
+//	Σ (y − m)² + Σ m(1 − m)/(α₀ + 1) = Q + 1 − 2m_y + (1 − Q)/(α₀ + 1),    Q = Σ m²
+func (h *evidential) squares(y int, scale float64) float64 {
+	a0 := total(h.alpha)
+	q := 0.0
+	for _, a := range h.alpha {
+		q += a / a0 * (a / a0)
+	}
+	my := h.alpha[y] / a0
+	keep := 1 - 1/(a0+1)
+	for i, a := range h.alpha {
+		// ∂m_k/∂α_i = (δ_ki − m_k)/α₀, ∂Q/∂α_i = 2(m_i − Q)/α₀.
+		g := keep*2*(a/a0-q)/a0 + 2*my/a0 - (1-q)/((a0+1)*(a0+1))
+		if i == y {
+			g -= 2 / a0
+		}
+		h.dAlpha[i] += scale * g
+	}
+	return keep*q + 1 - 2*my + 1/(a0+1)
+}
+
+// divergence returns KL(Dir(α̃) ‖ Dir(1)) for a label and adds its derivative,
+// times scale, to dAlpha.
+//
+//	log Γ(α̃₀) − log Γ(d) − Σ log Γ(α̃_i) + Σ (α̃_i − 1)(ψ(α̃_i) − ψ(α̃₀))
+func (h *evidential) divergence(y int, scale float64) float64 {
+	copy(h.tilde, h.alpha)
+	h.tilde[y] = 1
+	a0, d := total(h.tilde), float64(h.classes)
+	kl := logGamma(a0) - logGamma(d)
+	slope0 := (a0 - d) * trigamma(a0)
+	for i, a := range h.tilde {
+		kl -= logGamma(a) + (a-1)*special.DigammaDiff(a, a0-a)
+		if i != y {
+			h.dAlpha[i] += scale * ((a-1)*trigamma(a) - slope0)
+		}
+	}
+	return kl
+}
+
+func logGamma(x float64) float64 {
+	l, _ := math.Lgamma(x)
+	return l
+}
+
+// trigamma is ψ'(x) for x ≥ 1, to about 15 digits: the recurrence
+// ψ'(x) = ψ'(x+1) + 1/x² up to 12, then the asymptotic series (Abramowitz and
+// Stegun 6.4.12).
+func trigamma(x float64) float64 {
+	sum := 0.0
+	for x < 12 {
+		sum += 1 / (x * x)
+		x++
+	}
+	t := 1 / (x * x)
+	return sum + 1/x*(1+t*(1./6-t*(1./30-t*(1./42-t*(1./30-t*(5./66-t*691./2730)))))) + t/2
+}
+
+// criterion is the negative log-likelihood a label of the mean α/α₀.
+func (h *evidential) criterion(out, votes []float64) float64 {
+	d := h.classes
+	sum := 0.0
+	for j := 0; j < len(out); j += d {
+		a0 := 0.0
+		for _, x := range out[j : j+d] {
+			a0 += 1 + h.evidence.value(x)
+		}
+		for i, count := range votes[j : j+d] {
+			if count > 0 {
+				sum -= count * math.Log((1+h.evidence.value(out[j+i]))/a0)
+			}
+		}
+	}
+	return sum / total(votes)
+}
+
+// estimate reads several networks as the equal mixture of their distributions.
+// The uncertainty is the mean of the paper's u = d/α₀.
+func (h *evidential) estimate(outputs [][]float64) Estimate {
+	var e Estimate
+	weights, alpha := make([]float64, len(outputs)), make([][]float64, len(outputs))
+	for k, out := range outputs {
+		weights[k] = 1 / float64(len(outputs))
+		for _, x := range out {
+			// Beyond what the mixture takes for a parameter nothing changes any more.
+			alpha[k] = append(alpha[k], min(1+h.evidence.value(x), 1e7))
+		}
+		e.Uncertainty += weights[k] * float64(h.classes) / total(alpha[k])
+	}
+	m, err := mixture.NewDirichlet(weights, alpha)
+	if err != nil {
+		// Only NaN is left to be refused, and no finite output gives one.
+		panic(fmt.Sprintf("evidential: %v", err))
+	}
+	e.Dirichlet, e.Mean, e.Variance = m, m.Mean(nil), m.Variance(nil)
+	return e
+}
+
+func (h *evidential) meaning() string {
+	return "The number of classes over the total evidence: 1 without any, near 0 with much. Its Dirichlet distribution says how much evidence " +
+		"the network sees for its mean; it is fitted to single labels by a regularised squared error, so it is no estimate of how the probability differs between items alike."
+}
+
+// start is evidence 1 for every class: neither none, where a rectifier would be
+// dead, nor much.
+func (h *evidential) start(bias, _ []float64) {
+	for i := range bias {
+		bias[i] = h.evidence.one
+	}
+}

@@ -1,0 +1,186 @@
+package baseline
+
+import (
+	"math"
+
+	"credence/head"
+)
+
+// QDBatch is the least number of items in a batch of qd: its loss compares the
+// share of captured labels with a level, which fewer cannot show (Pearce et al.
+// 2018, section 4).
+const QDBatch = 100
+
+// qd is quality-driven intervals (Pearce et al. 2018): the raw outputs are the
+// ends L and U of an interval of a label y that is 1 for the class and 0 for the
+// others, fitted by (eq. 15 there)
+//
+//	MPIW_capt + λ n/(α(1−α)) max(0, (1−α) − PICP_soft)²
+//	MPIW_capt = Σ (U−L) k / Σ k,    k = 1 if L < y < U, else 0
+//	PICP_soft = (1/n) Σ sigmoid(s(y−L)) sigmoid(s(U−y))
+//
+// over the n labels of the batch, with 1−α the level. As in the paper k has no
+// derivative. A batch that captures nothing has MPIW_capt = 0.
+//
+// Raw outputs are pairs, one for each class against the others; two classes
+// need one. The loss is the mean over the pairs.
+type qd struct {
+	classes, pairs        int
+	lambda, soften, level float64
+}
+
+func (h *qd) outputs() int { return 2 * h.pairs }
+
+func (h *qd) loss(grad, out, votes []float64, _ head.Step) float64 {
+	sum := 0.0
+	for i := range h.pairs {
+		sum += h.pair(grad, out, votes, i)
+	}
+	return sum / float64(h.pairs)
+}
+
+// labels are those of one item for a pair: ones and zeros, so many of each.
+func (h *qd) labels(votes []float64, j, pair int) [2]float64 {
+	s := votes[j*h.classes : (j+1)*h.classes]
+	return [2]float64{total(s) - s[pair], s[pair]}
+}
+
+// pair returns the loss of one class and adds its gradient.
+func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
+	n := total(votes)
+	width, captured, soft := 0.0, 0.0, 0.0
+	each := func(f func(at int, lo, hi, y, count float64)) {
+		for j := range len(votes) / h.classes {
+			at := j*h.outputs() + 2*pair
+			for y, count := range h.labels(votes, j, pair) {
+				if count > 0 {
+					f(at, out[at], out[at+1], float64(y), count)
+				}
+			}
+		}
+	}
+	each(func(_ int, lo, hi, y, count float64) {
+		if lo < y && y < hi {
+			width += count * (hi - lo)
+			captured += count
+		}
+		soft += count * sigmoid(h.soften*(y-lo)) * sigmoid(h.soften*(hi-y))
+	})
+	loss := 0.0
+	if captured > 0 {
+		loss = width / captured
+	}
+	shortfall := max(0, h.level-soft/n)
+	penalty := h.lambda * n / (h.level * (1 - h.level))
+	loss += penalty * shortfall * shortfall
+	if grad == nil {
+		return loss
+	}
+	scale := 1 / float64(h.pairs)
+	each(func(at int, lo, hi, y, count float64) {
+		if lo < y && y < hi {
+			grad[at] -= scale * count / captured
+			grad[at+1] += scale * count / captured
+		}
+		a, b := sigmoid(h.soften*(y-lo)), sigmoid(h.soften*(hi-y))
+		slope := scale * penalty * 2 * shortfall * count / n * h.soften * a * b
+		grad[at] += slope * sigmoid(-h.soften*(y-lo))
+		grad[at+1] -= slope * sigmoid(-h.soften*(hi-y))
+	})
+	return loss
+}
+
+// missed is the criterion of intervals that hold too few labels, before the
+// shortfall is added: more than any width.
+const missed = 1000
+
+// criterion is the mean width if the intervals of each class hold at least the
+// level's share of the labels; otherwise it grows with the shortfall.
+func (h *qd) criterion(out, votes []float64) float64 {
+	n := total(votes)
+	widths, shortfall := 0.0, 0.0
+	for i := range h.pairs {
+		held := 0.0
+		for j := range len(votes) / h.classes {
+			at := j*h.outputs() + 2*i
+			lo, hi := out[at], out[at+1]
+			for y, count := range h.labels(votes, j, i) {
+				widths += count * max(0, hi-lo)
+				if lo < float64(y) && float64(y) < hi {
+					held += count
+				}
+			}
+		}
+		shortfall += max(0, h.level-held/n)
+	}
+	if shortfall > 0 {
+		return missed + shortfall
+	}
+	return widths / (n * float64(h.pairs))
+}
+
+// normal returns z such that mean ± z sd holds the level's share of a Gaussian:
+// 1.96 for 0.95.
+func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.level) }
+
+// estimate makes one interval of several networks' as the paper does: the mean
+// of an end, moved outwards by z standard deviations between the networks. The
+// variance is that of the Gaussian of which the interval holds the level's share.
+func (h *qd) estimate(outputs [][]float64) Estimate {
+	z := h.normal()
+	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
+	lower, upper := make([]float64, h.pairs), make([]float64, h.pairs)
+	ends := make([]float64, len(outputs))
+	for i := range h.pairs {
+		end := func(at int, sign float64) float64 {
+			for k, out := range outputs {
+				ends[k] = out[at]
+			}
+			m, sd := spread(ends)
+			return m + sign*z*sd
+		}
+		lower[i] = end(2*i, -1)
+		upper[i] = max(lower[i], end(2*i+1, 1))
+		mean[i] = lower[i] + (upper[i]-lower[i])/2
+		sd := (upper[i] - lower[i]) / (2 * z)
+		variance[i] = sd * sd
+	}
+	var e Estimate
+	e.Mean, e.Variance = mirrored(mean, variance)
+	e.Lower, e.Upper = lower, upper
+	if h.pairs == 1 {
+		e.Lower, e.Upper = []float64{lower[0], 1 - upper[0]}, []float64{upper[0], 1 - lower[0]}
+	}
+	top := e.Top()
+	e.Uncertainty = e.Upper[top] - e.Lower[top]
+	return e
+}
+
+// spread returns mean and standard deviation, with n−1; of one number, 0.
+func spread(x []float64) (mean, sd float64) {
+	mean = total(x) / float64(len(x))
+	if len(x) < 2 {
+		return mean, 0
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(sum / float64(len(x)-1))
+}
+
+func (h *qd) meaning() string {
+	return "The width of an interval that is to hold a single label, 0 or 1, most of the time. Where both labels are plausible " +
+		"the right interval is [0, 1]; it says nothing of how far the probability can be from the mean, which is the interval's midpoint."
+}
+
+// start is mean ± 3 standard deviations of all labels: the paper's start, which
+// is 3 and −3 for labels standardised. It captures everything, so that training
+// narrows intervals rather than looks for them.
+func (h *qd) start(bias, shares []float64) {
+	for i := range h.pairs {
+		p := shares[i]
+		sd := math.Sqrt(max(p*(1-p), 0.01))
+		bias[2*i], bias[2*i+1] = p-3*sd, p+3*sd
+	}
+}

@@ -1,0 +1,94 @@
+package baseline
+
+import (
+	"fmt"
+	"math"
+
+	"credence/head"
+)
+
+// softmax is the plain classifier: d logits, cross-entropy
+//
+//	loss = −(1/n) Σ_labels log p_y,    ∂/∂out_i = (m·p_i − S_i)/n
+//
+// for an item with m of the n labels. It reads the outputs of several networks
+// as a deep ensemble and those of several passes through a network with dropout
+// as Monte Carlo dropout: the mean of the probabilities, and their variance
+// (1/M) Σ (p − mean)².
+type softmax struct {
+	classes int
+	passes  int // of Monte Carlo dropout; 0 is the plain method
+	log     []float64
+}
+
+func (h *softmax) outputs() int { return h.classes }
+
+func (h *softmax) loss(grad, out, votes []float64, _ head.Step) float64 {
+	d := h.classes
+	if h.log == nil {
+		h.log = make([]float64, d)
+	}
+	sum, n := 0.0, total(votes)
+	for j := 0; j < len(out); j += d {
+		s := votes[j : j+d]
+		logSoftmax(h.log, out[j:j+d])
+		m := total(s)
+		for i, l := range h.log {
+			if s[i] > 0 {
+				sum -= s[i] * l
+			}
+			if grad != nil {
+				grad[j+i] = (m*math.Exp(l) - s[i]) / n
+			}
+		}
+	}
+	return sum / n
+}
+
+// criterion is the negative log-likelihood a label.
+func (h *softmax) criterion(out, votes []float64) float64 {
+	return h.loss(nil, out, votes, head.Step{})
+}
+
+func (h *softmax) estimate(outputs [][]float64) Estimate {
+	d := h.classes
+	e := Estimate{Mean: make([]float64, d), Variance: make([]float64, d)}
+	p := make([][]float64, len(outputs))
+	for k, out := range outputs {
+		p[k] = make([]float64, d)
+		logSoftmax(p[k], out)
+		for i := range p[k] {
+			p[k][i] = math.Exp(p[k][i])
+			e.Mean[i] += p[k][i] / float64(len(outputs))
+		}
+	}
+	for i, mean := range e.Mean {
+		if len(outputs) == 1 {
+			e.Variance[i] = mean * (1 - mean)
+			continue
+		}
+		for k := range p {
+			e.Variance[i] += (p[k][i] - mean) * (p[k][i] - mean) / float64(len(outputs))
+		}
+	}
+	e.Uncertainty = e.Variance[e.Top()]
+	return e
+}
+
+func (h *softmax) meaning() string {
+	if h.passes > 0 {
+		return fmt.Sprintf("The variance of the probability between %d passes through the network with dropout on: "+
+			"how unsure the network is of its weights, which shrinks as the data grow. It is not how much the probability differs between items alike.", h.passes)
+	}
+	return "With one network, the variance p(1 - p) of a single label, which the mean alone determines. " +
+		"With several, the variance of p between the networks: how much they disagree, not how much the probability differs between items alike."
+}
+
+func (h *softmax) start(bias, shares []float64) { logShares(bias, shares) }
+
+// logShares sets logits whose softmax are the shares.
+func logShares(bias, shares []float64) {
+	for i, p := range shares {
+		bias[i] = max(math.Log(p), -5)
+	}
+}
