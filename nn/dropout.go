@@ -9,7 +9,8 @@ import (
 
 // Dropout sets each value to zero with probability Rate while training, and
 // divides the others by 1−Rate; otherwise it changes nothing. What is dropped
-// is a pure function of (seed, member, step, layer, item in the batch).
+// is a pure function of (seed, member, step, layer, item in the batch). With
+// [Network.Sample] it also drops in prediction.
 type Dropout struct {
 	Rate float64 // in [0, 1)
 
@@ -19,6 +20,7 @@ type Dropout struct {
 	limit  uint64
 	draw   func(j int)
 	at     Step
+	keys   []uint64 // of items, instead of their places
 }
 
 // Build implements [Layer].
@@ -36,7 +38,11 @@ func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 // drawItem fills the mask of item j.
 func (l *Dropout) drawItem(j int) {
 	var s rng.Stream
-	s.Reset(l.at.Seed, "dropout", l.at.Member, l.at.Epoch, l.at.Step, l.number, uint64(j))
+	if l.keys == nil {
+		s.Reset(l.at.Seed, "dropout", l.at.Member, l.at.Epoch, l.at.Step, l.number, uint64(j))
+	} else {
+		s.Reset(l.at.Seed, "dropout.sample", l.at.Member, l.at.Epoch, l.at.Step, l.number, l.keys[j])
+	}
 	keep, scale := l.keep[j*l.size:][:l.size], float32(1/(1-l.Rate))
 	for i := 0; i < len(keep); i += 2 {
 		u := s.Uint64()
@@ -55,11 +61,11 @@ func (l *Dropout) drawItem(j int) {
 
 // Forward implements [Layer].
 func (l *Dropout) Forward(p *Pass, y, x []float32) {
-	if !p.Train || l.Rate == 0 {
+	if !p.Train && p.Sample == nil || l.Rate == 0 {
 		copy(y, x)
 		return
 	}
-	l.at = p.At
+	l.at, l.keys = p.At, p.Sample
 	par.For(p.Items, l.draw)
 	for i, k := range l.keep[:len(x)] {
 		y[i] = k * x[i]

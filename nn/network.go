@@ -143,6 +143,21 @@ func (n *Network) Size() int {
 // Forward returns the outputs [N, Out] for the inputs x [N, In]. The result is
 // overwritten by the next call; x must stay as it is until Backward returns.
 func (n *Network) Forward(x []float32, train bool, at Step) []float32 {
+	return n.forward(x, Pass{Train: train, At: at})
+}
+
+// Sample is Forward for prediction with dropout on, as Monte Carlo dropout needs
+// it: everything else, such as batch norm, works as after training. What is
+// dropped is a pure function of at and of the keys [N] of the items, so that an
+// item's outputs do not depend on the others.
+func (n *Network) Sample(x []float32, keys []uint64, at Step) []float32 {
+	if len(keys) != len(x)/n.In.Size() {
+		panic(fmt.Sprintf("nn: %d keys for %d inputs of %v", len(keys), len(x), n.In))
+	}
+	return n.forward(x, Pass{At: at, Sample: keys})
+}
+
+func (n *Network) forward(x []float32, pass Pass) []float32 {
 	in := n.In.Size()
 	items := len(x) / in
 	if items*in != len(x) {
@@ -151,7 +166,8 @@ func (n *Network) Forward(x []float32, train bool, at Step) []float32 {
 	if items > n.batch {
 		n.Bind(items)
 	}
-	n.pass = Pass{Items: items, Train: train, At: at}
+	pass.Items = items
+	n.pass = pass
 	n.in = x
 	n.work.grow()
 	y := n.out[:items*n.Out.Size()]

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -121,6 +122,47 @@ func TestInit(t *testing.T) {
 	}
 	if _, err := New(&Dense{Out: 1}, Shape{1}, Options{Init: "zero"}); err == nil {
 		t.Error("unknown rule: no error")
+	}
+}
+
+// TestSample: what dropout drops in prediction depends on an item's key and the
+// pass, not on its place or the other items; batch norm keeps to its statistics.
+func TestSample(t *testing.T) {
+	net, err := New(Seq(&BatchNorm{}, &Dropout{Rate: 0.5}), Shape{50}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, 3*50)
+	for i := range x {
+		x[i] = float32(1 + i/50)
+	}
+	plain := slices.Clone(net.Forward(x, false, Step{}))
+	states := slices.Clone(net.States[0].Value)
+	first := slices.Clone(net.Sample(x, []uint64{7, 8, 9}, Step{Step: 1}))
+	again := slices.Clone(net.Sample(x[50:100], []uint64{8}, Step{Step: 1}))
+	if !slices.Equal(first[50:100], again) {
+		t.Error("an item's outputs depend on its place")
+	}
+	if other := net.Sample(x[50:100], []uint64{8}, Step{Step: 2}); slices.Equal(again, other) {
+		t.Error("two passes drop the same")
+	}
+	if other := net.Sample(x[50:100], []uint64{7}, Step{Step: 1}); slices.Equal(again, other) {
+		t.Error("two keys drop the same")
+	}
+	kept := 0
+	for i, y := range first {
+		if y != 0 {
+			kept++
+			if y != 2*plain[i] {
+				t.Errorf("output %d is %v, want %v", i, y, 2*plain[i])
+			}
+		}
+	}
+	if kept < 45 || kept > 105 { // five standard errors around 75
+		t.Errorf("%d of 150 values are kept", kept)
+	}
+	if !slices.Equal(net.Forward(x, false, Step{}), plain) || !slices.Equal(net.States[0].Value, states) {
+		t.Error("a sample changes the network")
 	}
 }
 

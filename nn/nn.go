@@ -45,6 +45,11 @@ type Pass struct {
 	Items int  // N
 	Train bool // whether dropout drops and batch norm uses the batch's statistics
 	At    Step // where in the run, for randomness
+
+	// Sample [N] are keys of items for which dropout drops though nothing is
+	// trained; nil if it does not. What is dropped depends on the key instead of
+	// the item's place in the batch.
+	Sample []uint64
 }
 
 // Step is a place in a training run. Randomness is a pure function of it, so
