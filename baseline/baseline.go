@@ -69,6 +69,10 @@ type Rival interface {
 	// member of an ensemble or of each pass through a network. They are finite.
 	Estimate(outputs [][]float32) Estimate
 
+	// Passes returns how often a network is sampled with dropout on, for Estimate;
+	// 0 means that its outputs without dropout are wanted.
+	Passes() int
+
 	// Meaning says in a sentence or two what the uncertainty is.
 	Meaning() string
 

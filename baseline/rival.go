@@ -32,6 +32,14 @@ func (r *rival) Outputs() int { return r.outputs() }
 // Meaning implements [Rival].
 func (r *rival) Meaning() string { return r.meaning() }
 
+// Passes implements [Rival].
+func (r *rival) Passes() int {
+	if s, ok := r.method.(*softmax); ok {
+		return s.passes
+	}
+	return 0
+}
+
 // Loss implements [Rival].
 func (r *rival) Loss(grad, out []float32, votes head.Counts, at head.Step) float64 {
 	if grad != nil && len(grad) != len(out) {

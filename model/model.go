@@ -6,7 +6,8 @@
 // [Load]: one safetensors file, from which any safetensors reader takes the
 // weights. [Model.Predict] gives the mixture of each item of a data set,
 // [Model.Each] does so for any number of items in bounded memory, and both take
-// votes already cast into account if asked to. [Model].Resolution is the rule that
+// votes already cast into account if asked to. Models of the methods of package
+// baseline have no mixtures; [Model.Estimate] gives what they have. [Model].Resolution is the rule that
 // keeps reported intervals from claiming more than the votes could show.
 //
 // Dimension letters of the package: N items, M members of the ensemble, K
@@ -18,17 +19,54 @@ import (
 	"fmt"
 	"sync"
 
+	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
 	"credence/nn"
 )
 
-// Head says how raw outputs are read; see [head.Mixture].
+// Head says how raw outputs are read: as a mixture, see [head.Mixture], or as
+// one of the methods of package baseline.
 type Head struct {
-	Kind       string  `json:"kind"`       // "mixture"
-	Components int     `json:"components"` // K
-	Limit      float64 `json:"limit"`      // log α is held within ±Limit
+	Kind       string           `json:"kind"`                // "mixture" or a [baseline.Method]
+	Components int              `json:"components,omitzero"` // K, of a mixture
+	Limit      float64          `json:"limit,omitzero"`      // of a mixture: log α is held within ±Limit
+	Rival      baseline.Options `json:"rival,omitzero"`      // settings of a method
+}
+
+// Method is the method of package baseline, empty for a mixture.
+func (h Head) Method() baseline.Method {
+	if h.Kind == "mixture" {
+		return ""
+	}
+	return baseline.Method(h.Kind)
+}
+
+// NewRival returns the method of a head that is no mixture, for d classes.
+func (h Head) NewRival(d int) (baseline.Rival, error) {
+	o := h.Rival
+	o.Classes = d
+	return baseline.New(h.Method(), o)
+}
+
+// outputs returns how many raw outputs an item has, or what is wrong.
+func (h Head) outputs(d int) (int, error) {
+	switch {
+	case h.Kind == "mixture":
+		m, err := head.NewMixture(head.MixtureOptions{Components: h.Components, Classes: d, Limit: h.Limit})
+		if err != nil {
+			return 0, err
+		}
+		return m.Outputs(), nil
+	case h.Method().Known():
+		r, err := h.NewRival(d)
+		if err != nil {
+			return 0, err
+		}
+		return r.Outputs(), nil
+	}
+	return 0, fmt.Errorf("head %q is not one of [mixture] or %q", h.Kind, baseline.Methods)
 }
 
 // Member is one network of the ensemble.
@@ -75,10 +113,7 @@ type Model struct {
 
 // Check reports the first way in which the fields contradict each other.
 func (m *Model) Check() error {
-	if m.Head.Kind != "mixture" {
-		return fmt.Errorf("head %q is not one of [mixture]", m.Head.Kind)
-	}
-	h, err := head.NewMixture(head.MixtureOptions{Components: m.Head.Components, Classes: len(m.Classes), Limit: m.Head.Limit})
+	outputs, err := m.Head.outputs(len(m.Classes))
 	if err != nil {
 		return err
 	}
@@ -89,8 +124,8 @@ func (m *Model) Check() error {
 		return fmt.Errorf("a model without preprocessing")
 	}
 	for i, member := range m.Members {
-		if in, out := member.Net.In.Size(), member.Net.Out.Size(); in != m.Transform.Width() || out != h.Outputs() {
-			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), h.Outputs())
+		if in, out := member.Net.In.Size(), member.Net.Out.Size(); in != m.Transform.Width() || out != outputs {
+			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), outputs)
 		}
 	}
 	if m.Resolution != nil {

@@ -39,18 +39,45 @@ func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]*mixture.Diric
 // batch in memory at a time, and ends with the first error, f's own included,
 // or when ctx is cancelled.
 func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, p *mixture.Dirichlet) error) error {
-	in, err := m.Transform.Over(ds)
-	if err != nil {
+	if err := m.distributes(); err != nil {
 		return err
 	}
 	var classes []int
 	if o.Votes {
+		var err error
 		if classes, err = m.match(ds); err != nil {
 			return err
 		}
 	}
+	return m.batches(ctx, ds, o.Batch, func(lo, n int, x []float32) error {
+		got, err := m.Inputs(x)
+		if err != nil {
+			return err
+		}
+		errs := make([]error, n)
+		if o.Votes {
+			par.For(n, func(j int) { got[j], errs[j] = m.update(got[j], ds.CountsOf(lo+j), classes) })
+		}
+		for j, p := range got {
+			if errs[j] != nil {
+				return fmt.Errorf("item %q: %w", ds.Items[lo+j], errs[j])
+			}
+			if err := f(lo+j, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// batches calls f with the network inputs x [n, width] of items lo … lo+n−1, one
+// batch after the other, until it returns an error or ctx is cancelled.
+func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, batch int, f func(lo, n int, x []float32) error) error {
+	in, err := m.Transform.Over(ds)
+	if err != nil {
+		return err
+	}
 	width := m.Transform.Width()
-	batch := o.Batch
 	if batch <= 0 {
 		batch = min(1024, max(16, 1<<21/max(1, width)))
 	}
@@ -68,20 +95,8 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			}
 		}
-		got, err := m.Inputs(x[:n*width])
-		if err != nil {
+		if err := f(lo, n, x[:n*width]); err != nil {
 			return err
-		}
-		if o.Votes {
-			par.For(n, func(j int) { got[j], errs[j] = m.update(got[j], ds.CountsOf(lo+j), classes) })
-		}
-		for j, p := range got {
-			if errs[j] != nil {
-				return fmt.Errorf("item %q: %w", ds.Items[lo+j], errs[j])
-			}
-			if err := f(lo+j, p); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -90,6 +105,9 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 // Inputs predicts from network inputs x [N, width], which are what the
 // Transform gives.
 func (m *Model) Inputs(x []float32) ([]*mixture.Dirichlet, error) {
+	if err := m.distributes(); err != nil {
+		return nil, err
+	}
 	n := len(x) / m.Transform.Width()
 	outputs := make([][]float32, len(m.Members))
 	m.mu.Lock()

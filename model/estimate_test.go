@@ -1,0 +1,96 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"credence/baseline"
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/nn"
+)
+
+// rivals returns a model of two random networks with dropout for each method.
+func rivals(t testing.TB) []*Model {
+	t.Helper()
+	var list []*Model
+	for _, method := range baseline.Methods {
+		m := small(t)
+		m.Head, m.Resolution, m.Members = Head{Kind: string(method)}, nil, nil
+		r, err := m.Head.NewRival(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := []byte(`[{"type":"dense","out":5},{"type":"batchnorm"},{"type":"relu"},{"type":"dropout","rate":0.3},{"type":"dense","out":` +
+			string(rune('0'+r.Outputs())) + `}]`)
+		for i := range uint64(2) {
+			member, err := NewMember(layers, InputShape(m.Transform), nn.Options{Seed: 1, Member: i})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Members = append(m.Members, member)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// TestEstimate: models of every method survive a file, give every item the same
+// bits wherever it stands and on any number of cores, and refuse to be mixtures.
+func TestEstimate(t *testing.T) {
+	defer par.SetThreads(0)
+	ds := items(23)
+	for _, m := range rivals(t) {
+		kind := m.Head.Kind
+		var file bytes.Buffer
+		if err := m.Encode(&file); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode(&file, int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.Estimate(ds)
+		if err != nil || len(want) != 23 {
+			t.Fatalf("%s: %d estimates, %v", kind, len(want), err)
+		}
+		for _, threads := range []int{1, 2, 3} {
+			par.SetThreads(threads)
+			j := 0
+			err := again.EachEstimate(context.Background(), ds, 4*threads, func(i int, e baseline.Estimate) error {
+				if i != j || !reflect.DeepEqual(e, want[i]) {
+					t.Errorf("%s: item %d in batches of %d: %+v, want %+v", kind, i, 4*threads, e, want[i])
+				}
+				j++
+				return nil
+			})
+			if err != nil || j != 23 {
+				t.Errorf("%s: %d items, %v", kind, j, err)
+			}
+		}
+		if kind == "dropout" && want[0].Variance[0] == 0 {
+			t.Error("passes with dropout are all alike")
+		}
+		if _, err := m.Predict(ds, PredictOptions{}); !errors.Is(err, ErrNoDistribution) || !strings.Contains(err.Error(), "its method is "+kind) {
+			t.Errorf("%s: predictions: %v", kind, err)
+		}
+		if _, err := m.Inputs(make([]float32, m.Transform.Width())); !errors.Is(err, ErrNoDistribution) {
+			t.Errorf("%s: inputs: %v", kind, err)
+		}
+		m.Members[1].Net.Values[0] = float32(math.NaN())
+		if _, err := m.Estimate(ds); err == nil || !strings.Contains(err.Error(), "output is NaN") {
+			t.Errorf("%s: a network with NaN: %v", kind, err)
+		}
+	}
+	if _, err := small(t).Estimate(ds); err == nil {
+		t.Error("a mixture gives estimates")
+	}
+	if _, err := rivals(t)[0].Estimate(&dataset.Dataset{Items: []string{"a"}, Rows: &dataset.Memory{N: 1}}); err == nil {
+		t.Error("items without features are estimated")
+	}
+}
