@@ -39,7 +39,8 @@ type Run struct {
 }
 
 // Epoch is one pass over the training items. Losses are joint negative
-// log-likelihoods a vote, in nats.
+// log-likelihoods a vote, in nats; those of a method of package baseline are its
+// own loss a vote, and its own criterion for the held-out items.
 type Epoch struct {
 	Epoch   int      `json:"epoch"`             // from 1
 	Loss    float64  `json:"loss"`              // on the training items, while they were trained on
@@ -54,8 +55,8 @@ type Epoch struct {
 type Scores struct {
 	Items           int     `json:"items"`
 	Votes           float64 `json:"votes"`
-	NLLPerVote      float64 `json:"nllPerVote"`      // joint
-	ConstantPerVote float64 `json:"constantPerVote"` // one fitted Dirichlet for all items, fitted to the same votes
+	NLLPerVote      float64 `json:"nllPerVote"`      // joint; 0 if the method gives no distribution
+	ConstantPerVote float64 `json:"constantPerVote"` // one Dirichlet for all items, fitted to the same votes; without distributions one probability, and marginal
 	Accuracy        float64 `json:"accuracy"`        // the predicted class is a most-voted one, ties shared
 	MarginalPerVote float64 `json:"marginalPerVote"` // votes taken one by one
 }

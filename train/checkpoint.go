@@ -45,6 +45,9 @@ func (r *run) save() error {
 		return nil
 	}
 	r.countClamped()
+	if r.rival != nil {
+		r.state.Rival = r.rival.State()
+	}
 	state, err := json.Marshal(r.state)
 	if err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
@@ -117,6 +120,11 @@ func (r *run) resume() error {
 		return bad(err)
 	}
 	r.state = s
+	if r.rival != nil {
+		if err := r.rival.SetState(s.Rival); err != nil {
+			return bad(err)
+		}
+	}
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
 		return bad(err)
 	}

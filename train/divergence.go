@@ -18,6 +18,13 @@ const maxHalvings = 5
 // that training leads to, or "". A network starts at the constant Dirichlet,
 // whose loss is a few nats; twenty more mean that something broke.
 func (r *run) exploded(loss, held float64) string {
+	if r.rival != nil {
+		// A Gaussian likelihood can rightly be in the thousands.
+		if math.IsNaN(held) || math.IsInf(held, 0) {
+			return "the held-out loss is not a number"
+		}
+		return ""
+	}
 	const most = 20
 	start := math.Log(float64(len(r.in.ds.Classes)))
 	switch {
@@ -55,7 +62,7 @@ func (r *run) recover(reason string) error {
 	if err := r.newStepper(); err != nil {
 		return err
 	}
-	r.mixture.ResetClamped()
+	r.resetClamped()
 	s.Batch, s.Loss, s.Votes, s.Clamped, s.Seen = 0, 0, 0, 0, 0
 	// The epoch's batches come in another order this time.
 	s.Epoch++

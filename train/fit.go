@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"credence/baseline"
 	"credence/dataset"
 	"credence/internal/kernel"
 	"credence/internal/par"
@@ -24,8 +25,10 @@ type Result struct {
 	Model *model.Model
 	// OutOfFold [N] are the distributions of items as predicted by the networks
 	// that were not trained on them; nil for items that all were trained on or
-	// that have no votes.
+	// that have no votes. Of a method of package baseline there are none.
 	OutOfFold []*mixture.Dirichlet
+	// Estimates [N] are the same of a method of package baseline; nil of a mixture.
+	Estimates []*baseline.Estimate
 }
 
 // Fit trains a model on the items of ds that have votes.
@@ -69,7 +72,6 @@ type fitting struct {
 	voted     []int // items with votes
 	fold      []int // of each voted item; 0 if it is held out for good, else 1
 	folds     int   // how many take turns; 0 if one part is held out for good
-	constant  float64
 	warnings  []string
 }
 
@@ -107,7 +109,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.transform.Width() == 0 {
 		return nil, errors.New("the data have no features to learn from")
 	}
-	if f.o, err = o.complete(len(f.voted), f.transform); err != nil {
+	if f.o, err = o.complete(len(f.voted), len(ds.Classes), f.transform); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -133,6 +135,12 @@ func (f *fitting) checkVotes(o *Options) error {
 	}
 	if len(f.voted) < 4 {
 		return fmt.Errorf("%d items with votes are too few to train on", len(f.voted))
+	}
+	if rival := o.Method != "" && o.Method != Mixture; rival {
+		if o.ClassWeights != nil {
+			f.warnings = append(f.warnings, "class weights void the calibration of the probabilities")
+		}
+		return nil // one vote an item is what these methods are made for
 	}
 	if most <= 1 {
 		if !o.Force {
@@ -196,12 +204,28 @@ func (f *fitting) prepare() (err error) {
 	for _, j := range f.voted {
 		votes = append(votes, f.ds.CountsOf(j)...)
 	}
-	f.alpha, f.constant = constantDirichlet(votes, d)
+	if f.o.Method == "" {
+		f.alpha, _ = constantDirichlet(votes, d)
+	}
 	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
 		return err
 	}
+	if f.weights != nil {
+		for k := range votes {
+			votes[k] *= float32(f.weights[f.voted[k/d]])
+		}
+	}
+	f.shares = sharesOf(votes, d)
 	f.shape = model.InputShape(f.transform)
-	if f.layers, err = layers(&f.o, f.transform, f.o.Components*(d+1)); err != nil {
+	outputs := f.o.Components * (d + 1)
+	if f.o.Method != "" {
+		rival, err := baseline.New(f.o.Method, f.o.Rival)
+		if err != nil {
+			return err
+		}
+		outputs = rival.Outputs()
+	}
+	if f.layers, err = layers(&f.o, f.transform, outputs); err != nil {
 		return err
 	}
 	f.mark.Kernel = kernel.Name()

@@ -1,11 +1,14 @@
 package train
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"credence/baseline"
 	"credence/dataset"
 	"credence/nn"
 )
@@ -39,7 +42,11 @@ func layers(o *Options, t *dataset.Transform, outputs int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	return nn.Describe(root)
+	text, err := nn.Describe(root)
+	if err == nil && o.Method == baseline.Dropout && !bytes.Contains(text, []byte(`"type":"dropout"`)) {
+		return nil, errors.New("network: method dropout needs layers of type dropout, found none")
+	}
+	return text, err
 }
 
 func tree(o *Options, t *dataset.Transform, outputs int) (nn.Layer, error) {
@@ -145,6 +152,11 @@ func grid(o *Options, shape nn.Shape, outputs int) (nn.Layer, error) {
 	net, err := nn.ByName(o.Network, shape, outputs, widths...)
 	if err != nil {
 		return nil, err
+	}
+	if s, ok := net.(*nn.Sequential); ok && o.Method == baseline.Dropout {
+		// Before the last layer, as in the convolutional networks of Gal and
+		// Ghahramani (2016).
+		s.Layers = slices.Insert(s.Layers, len(s.Layers)-1, nn.Layer(&nn.Dropout{Rate: o.Dropout}))
 	}
 	if o.Network == "resnet" && slices.Max(shape[1:]) > 64 {
 		// Large images are reduced to a quarter first.

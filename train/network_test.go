@@ -63,7 +63,7 @@ func TestDefaultNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := Options{Dropout: -1, InputDropout: -1}.complete(40, tr)
+		o, err := Options{Dropout: -1, InputDropout: -1}.complete(40, 2, tr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startOutputs(net, alpha, 3)
+	startOutputs(net, 3*(len(alpha)+1), func(bias []float32) { startMixture(bias, alpha, 3) })
 	got, err := model.Mixtures([][]float32{net.Forward([]float32{0, 0}, false, nn.Step{})}, 1, model.Head{Components: 3, Limit: 20}, 2)
 	if err != nil {
 		t.Fatal(err)

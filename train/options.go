@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"credence/baseline"
 	"credence/dataset"
 	"credence/nn"
 )
@@ -15,6 +16,12 @@ import (
 // field left zero is chosen from the data, and the choice is recorded in the
 // model. Fields tagged json:"-" do not change the result.
 type Options struct {
+	// Method is how the networks learn: empty or "ddmn" for the mixture head, or
+	// a method of package baseline, whose settings are in Rival. The classes are
+	// those of the data.
+	Method baseline.Method  `json:"method,omitempty"`
+	Rival  baseline.Options `json:"rival,omitzero"`
+
 	// Network is a name ("mlp", "lenet5", "resnet", "cnn3d") or a list of
 	// layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 or
 	// resnet for images and cnn3d for volumes.
@@ -28,8 +35,8 @@ type Options struct {
 	// Init is the rule for initial weights.
 	Init nn.Init `json:"init"`
 
-	Components int     `json:"components"` // K, of the mixture
-	Limit      float64 `json:"limit"`      // clamp on |log α|, at most 20
+	Components int     `json:"components"` // K, of the mixture; 0 for other methods
+	Limit      float64 `json:"limit"`      // clamp on |log α| of the mixture, at most 20
 
 	Optimizer   string  `json:"optimizer"`    // "adam", "adamw" or "sgd"
 	Rate        float64 `json:"rate"`         // learning rate
@@ -83,13 +90,19 @@ type Options struct {
 	Resume          bool          `json:"-"`
 }
 
+// Mixture is the name of the mixture head among the methods.
+const Mixture baseline.Method = "ddmn"
+
 // RefitItems is the number of items below which a single network is chosen by
 // folds and trained again on all items.
 const RefitItems = 2000
 
 // complete fills in what was left zero, for n items with votes of the given
-// input width.
-func (o Options) complete(n int, t *dataset.Transform) (Options, error) {
+// input width for d classes.
+func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
+	if err := o.method(d); err != nil {
+		return o, err
+	}
 	grid := 0 // dimensions of the largest image or volume
 	for _, in := range t.Inputs() {
 		if in.Kind == dataset.Grid {
@@ -104,8 +117,10 @@ func (o Options) complete(n int, t *dataset.Transform) (Options, error) {
 		}
 	}
 	o.regularise(n, t, grid)
-	setNumber(&o.Components, 3)
-	setNumber(&o.Limit, 20)
+	if o.Method == "" {
+		setNumber(&o.Components, 3)
+		setNumber(&o.Limit, 20)
+	}
 	setString(&o.Optimizer, "adamw")
 	if o.Optimizer == "sgd" {
 		setNumber(&o.Rate, 1e-2)
@@ -120,6 +135,9 @@ func (o Options) complete(n int, t *dataset.Transform) (Options, error) {
 		o.Batch = min(256, max(16, 1<<bits(n/32)))
 		if grid == 3 {
 			o.Batch = 16
+		}
+		if o.Method == baseline.QD {
+			o.Batch = max(o.Batch, baseline.QDBatch)
 		}
 	}
 	steps := (n + o.Batch - 1) / o.Batch
@@ -143,11 +161,40 @@ func (o Options) complete(n int, t *dataset.Transform) (Options, error) {
 	return o, o.check()
 }
 
+// method completes the settings of the method, for d classes.
+func (o *Options) method(d int) error {
+	if o.Method == Mixture {
+		o.Method = "" // one name in the record
+	}
+	switch {
+	case o.Method == "" && o.Rival != baseline.Options{}:
+		return fmt.Errorf("training options: settings of a method without the method")
+	case o.Method == "":
+		return nil
+	case !o.Method.Known():
+		return fmt.Errorf("training options: method %q, want one of %q", o.Method, append([]baseline.Method{Mixture}, baseline.Methods...))
+	case o.Components != 0 || o.Limit != 0:
+		return fmt.Errorf("training options: components and limit are of the mixture, the method is %s", o.Method)
+	case o.Method == baseline.QD && o.Batch != 0 && o.Batch < baseline.QDBatch:
+		return fmt.Errorf("training options: batch %d, want at least %d for method qd, which compares shares within a batch", o.Batch, baseline.QDBatch)
+	case o.Method == baseline.Dropout && o.Dropout < 0:
+		return fmt.Errorf("training options: method dropout without dropout")
+	}
+	o.Rival.Classes = d
+	var err error
+	o.Rival, err = o.Rival.Complete(o.Method)
+	return err
+}
+
 // regularise chooses what keeps a network from learning its items by heart:
 // little for images and volumes, where convolutions do much of it already; for
 // tables the more, the fewer items there are for each input. Where there are
 // about as many numbers as items, leaving out some of the numbers helps most.
 func (o *Options) regularise(n int, t *dataset.Transform, grid int) {
+	if o.Method == baseline.Dropout && o.Dropout == 0 {
+		// Passes that hardly differ would tell nothing.
+		defer func() { o.Dropout = max(o.Dropout, 0.1) }()
+	}
 	if grid > 0 {
 		setNumber(&o.Dropout, 0.1)
 		setNumber(&o.InputDropout, -1)
@@ -206,7 +253,7 @@ func (o *Options) check() error {
 		return bad("dropout", o.Dropout, "less than 1")
 	case !(o.InputDropout < 1):
 		return bad("input dropout", o.InputDropout, "less than 1")
-	case o.Components < 1:
+	case o.Method == "" && o.Components < 1:
 		return bad("components", o.Components, "at least 1")
 	case o.Batch < 1:
 		return bad("batch", o.Batch, "at least 1")

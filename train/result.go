@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/baseline"
 	"credence/evaluate"
 	"credence/internal/kernel"
 	"credence/mixture"
@@ -25,14 +26,18 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	m := &model.Model{
 		Classes:   slices.Clone(f.ds.Classes),
-		Head:      model.Head{Kind: "mixture", Components: f.o.Components, Limit: f.o.Limit},
+		Head:      f.head(),
 		Transform: f.transform,
 	}
 	for _, r := range final {
 		m.Members = append(m.Members, r.network)
 	}
 	res := &Result{Model: m, OutOfFold: make([]*mixture.Dirichlet, f.ds.Len())}
-	if err := f.outOfFold(res, runs); err != nil {
+	predict := f.outOfFold
+	if f.o.Method != "" {
+		predict = f.estimates
+	}
+	if err := predict(res, runs); err != nil {
 		return nil, err
 	}
 	p := &m.Provenance
@@ -49,7 +54,9 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if final[0] != runs[0] {
 		p.Runs = append(p.Runs, final[0].record())
 	}
-	if err := f.score(res); err != nil {
+	if f.o.Method != "" {
+		f.scoreEstimates(res)
+	} else if err := f.score(res); err != nil {
 		return nil, err
 	}
 	p.Warnings = append(f.warnings, f.advice(res, runs)...)
@@ -58,6 +65,16 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
 	}
 	return res, nil
+}
+
+// head is how the model's outputs are read.
+func (f *fitting) head() model.Head {
+	if f.o.Method == "" {
+		return model.Head{Kind: "mixture", Components: f.o.Components, Limit: f.o.Limit}
+	}
+	settings := f.o.Rival
+	settings.Classes = 0 // the model has the classes
+	return model.Head{Kind: string(f.o.Method), Rival: settings}
 }
 
 // progress says how far networks came.
@@ -94,6 +111,13 @@ func (f *fitting) split() model.Split {
 
 // outOfFold predicts each held-out item by the networks that held it out.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
+	return f.eachFold(runs, func(by []*run) error {
+		return f.predict(by, by[0].held, res.Model.Head, func(j int, p *mixture.Dirichlet) { res.OutOfFold[j] = p })
+	})
+}
+
+// eachFold calls do with the runs that held out the same items, for each fold.
+func (f *fitting) eachFold(runs []*run, do func(by []*run) error) error {
 	for fold := range max(f.folds, 1) {
 		var by []*run
 		for _, r := range runs {
@@ -104,8 +128,22 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		if len(by) == 0 {
 			continue
 		}
-		err := f.predict(by, by[0].held, res.Model.Head, func(j int, p *mixture.Dirichlet) { res.OutOfFold[j] = p })
+		if err := do(by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachBatch calls do with the inputs of items, a batch at a time.
+func (f *fitting) eachBatch(items []int, do func(x []float32, some []int) error) error {
+	buffer := f.in.newBatch(f.o.Batch)
+	for some := range slices.Chunk(items, f.o.Batch) {
+		x, _, err := f.in.load(buffer, some)
 		if err != nil {
+			return err
+		}
+		if err := do(x, some); err != nil {
 			return err
 		}
 	}
@@ -114,13 +152,7 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 
 // predict calls set with what the mixture of the given networks says of items.
 func (f *fitting) predict(by []*run, items []int, h model.Head, set func(j int, p *mixture.Dirichlet)) error {
-	buffer := f.in.newBatch(f.o.Batch)
-	for lo := 0; lo < len(items); lo += f.o.Batch {
-		some := items[lo:min(lo+f.o.Batch, len(items))]
-		x, _, err := f.in.load(buffer, some)
-		if err != nil {
-			return err
-		}
+	return f.eachBatch(items, func(x []float32, some []int) error {
 		outputs := make([][]float32, len(by))
 		for i, r := range by {
 			outputs[i] = slices.Clone(r.network.Net.Forward(x, false, nn.Step{}))
@@ -132,8 +164,8 @@ func (f *fitting) predict(by []*run, items []int, h model.Head, set func(j int, 
 		for i, p := range got {
 			set(some[i], p)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // score computes the held-out scores and the limits of resolution.
@@ -240,8 +272,12 @@ func (f *fitting) advice(res *Result, runs []*run) []string {
 	if late > 0 {
 		list = append(list, fmt.Sprintf("%d of %d networks were still improving after %d epochs: more epochs may help", late, len(runs), f.o.Epochs))
 	}
-	if s := res.Model.Provenance.Scores; s.Items > 0 && s.NLLPerVote >= s.ConstantPerVote {
+	switch s := res.Model.Provenance.Scores; {
+	case s.Items == 0:
+	case f.o.Method == "" && s.NLLPerVote >= s.ConstantPerVote:
 		list = append(list, "the features do not help: on held-out items one distribution for all is as good")
+	case f.o.Method != "" && f.o.Method != baseline.QD && s.MarginalPerVote >= s.ConstantPerVote:
+		list = append(list, "the features do not help: on held-out items one probability for all is as good")
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"credence/baseline"
 	"credence/head"
 	"credence/model"
 	"credence/nn"
@@ -17,7 +18,8 @@ type job struct {
 	in      *inputs
 	layers  []byte
 	shape   nn.Shape
-	alpha   []float64 // the constant Dirichlet
+	alpha   []float64 // the constant Dirichlet, of a mixture
+	shares  []float64 // of the classes in all votes, by the weights of items
 	weights []float64 // of items, or nil
 	mark    fingerprint
 	report  *reporter
@@ -36,8 +38,10 @@ type run struct {
 
 	network *model.Member
 	stepper *Stepper
-	mixture *head.Mixture
-	batches int // in an epoch
+	mixture *head.Mixture  // the head; nil if it is a rival
+	rival   baseline.Rival // the head; nil if it is a mixture
+	batches int            // in an epoch
+	size    int            // of the largest batch
 	order   []int
 	buffer  *batch
 	best    *snapshot
@@ -62,7 +66,8 @@ type state struct {
 	Clamped  int64         `json:"clamped"` // values of log α beyond the limit in this epoch
 	Seen     int64         `json:"seen"`    // of so many
 	Done     bool          `json:"done"`
-	Reason   string        `json:"reason"` // why it is done
+	Reason   string        `json:"reason"`          // why it is done
+	Rival    []float64     `json:"rival,omitempty"` // what a rival's loss has adapted
 }
 
 // snapshot is a copy of a network's parameters and states.
@@ -104,7 +109,7 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.best.restore(r.network.Net)
 	r.network.Net.Bind(1)
-	r.stepper, r.mixture, r.buffer, r.best, r.order = nil, nil, nil, nil, nil
+	r.stepper, r.mixture, r.rival, r.buffer, r.best, r.order = nil, nil, nil, nil, nil, nil
 	return nil
 }
 
@@ -115,13 +120,15 @@ func (r *run) start() error {
 		return fmt.Errorf("network: %w", err)
 	}
 	r.network = member
-	startOutputs(member.Net, r.alpha, r.o.Components)
-	r.mixture, err = head.NewMixture(head.MixtureOptions{Components: r.o.Components, Classes: len(r.in.ds.Classes), Limit: r.o.Limit})
-	if err != nil {
+	if err := r.newHead(); err != nil {
 		return err
 	}
 	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
-	r.buffer = r.in.newBatch(r.o.Batch)
+	if r.o.Method == baseline.QD {
+		r.batches = max(1, len(r.train)/r.o.Batch) // none below the size
+	}
+	r.size = max(r.o.Batch, (len(r.train)+r.batches-1)/r.batches)
+	r.buffer = r.in.newBatch(r.size)
 	r.state.Share = 1
 	if err := r.newStepper(); err != nil {
 		return err
@@ -134,16 +141,16 @@ func (r *run) start() error {
 // newStepper makes an optimiser without memory, at the current share of the
 // learning rate.
 func (r *run) newStepper() error {
-	var h head.Head = r.mixture
-	if r.weights != nil {
-		h = &weighted{Head: r.mixture}
+	h := r.head()
+	if r.weights != nil && r.rival == nil {
+		h = &weighted{Head: h}
 	}
 	steps := uint64(0)
 	if r.stepper != nil {
 		steps = r.stepper.Optimizer.Steps
 	}
 	var err error
-	r.stepper, err = NewStepper(r.network.Net, h, r.o.optimizer(r.batches, r.state.Share), r.o.Batch)
+	r.stepper, err = NewStepper(r.network.Net, h, r.o.optimizer(r.batches, r.state.Share), r.size)
 	if err == nil && r.o.Schedule == "cosine" {
 		r.stepper.Optimizer.Steps = steps
 	}
@@ -160,7 +167,7 @@ func (r *run) learn(ctx context.Context) error {
 			return err
 		}
 		r.state.BestLoss = loss
-		r.mixture.ResetClamped()
+		r.resetClamped()
 	}
 	for !r.state.Done {
 		if r.order == nil {
@@ -213,13 +220,17 @@ func (r *run) step() (fine bool, err error) {
 			w.weights = append(w.weights, r.weights[j])
 		}
 	}
+	count := float64(len(items)) // that the loss is the mean of
+	if r.rival != nil {
+		count = r.weigh(votes, items)
+	}
 	loss := r.stepper.Step(x, votes, r.at())
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return false, nil
 	}
 	r.state.Step++
 	r.state.Batch++
-	r.state.Loss += loss * float64(len(items))
+	r.state.Loss += loss * count
 	for _, s := range votes.Values {
 		r.state.Votes += float64(s)
 	}
@@ -235,6 +246,9 @@ func (r *run) at() nn.Step {
 
 // heldOut returns the loss a vote on the held-out items.
 func (r *run) heldOut() (float64, error) {
+	if r.rival != nil {
+		return r.criterion()
+	}
 	sum, votes := 0.0, 0.0
 	for lo := 0; lo < len(r.held); lo += r.o.Batch {
 		items := r.held[lo:min(lo+r.o.Batch, len(r.held))]
@@ -298,7 +312,7 @@ func (r *run) endEpoch() error {
 	} else if reason := r.exploded(e.Loss, e.Loss); reason != "" {
 		return r.recover(reason)
 	}
-	r.mixture.ResetClamped()
+	r.resetClamped()
 	s.Epoch++
 	s.Batch, s.Loss, s.Votes, s.Note, s.Clamped, s.Seen = 0, 0, 0, "", 0, 0
 	s.History = append(s.History, e)
@@ -321,14 +335,6 @@ func (r *run) endEpoch() error {
 	}
 	r.event(Event{Loss: e.Loss, Note: e.Note, End: s.Done})
 	return nil
-}
-
-// countClamped moves the head's counts of clamped values into the state.
-func (r *run) countClamped() {
-	outside, seen := r.mixture.Clamped()
-	r.state.Clamped += outside
-	r.state.Seen += seen
-	r.mixture.ResetClamped()
 }
 
 // event fills in what all events have and sends it.

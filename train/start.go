@@ -96,38 +96,45 @@ func dirichletLoss(alpha []float64, counts []float32) float64 {
 // held-out losses; started at 32, they are too narrow where the truth is wide.
 const startConcentration = 8
 
-// startOutputs makes a network begin near the constant Dirichlet: the biases of
-// its last layer give every item its mean, components spread over
-// concentrations around the start, and its weights are shrunk, so that what the
-// network says of an item grows from what is true of all. Networks that do not
+// startOutputs makes a network with so many outputs begin at what is true of all
+// items: set fills the biases of its last layer, and its weights are shrunk, so
+// that what the network says of an item grows from there. Networks that do not
 // end in a dense layer with a bias are left as they are.
-func startOutputs(net *nn.Network, alpha []float64, components int) {
-	d := len(alpha)
+func startOutputs(net *nn.Network, outputs int, set func(bias []float32)) {
 	n := len(net.Params)
 	if n < 2 {
 		return
 	}
 	weight, bias := net.Params[n-2], net.Params[n-1]
-	if !strings.HasSuffix(bias.Name, "bias") || !strings.HasSuffix(weight.Name, "weight") || bias.Size() != components*(d+1) {
+	if !strings.HasSuffix(bias.Name, "bias") || !strings.HasSuffix(weight.Name, "weight") || bias.Size() != outputs {
 		return
 	}
-	const shrink, spread = 0.1, 0.5
+	const shrink = 0.1
 	for i := range weight.Value {
 		weight.Value[i] *= shrink
 	}
+	set(bias.Value)
+}
+
+// startMixture sets the biases of a mixture near the constant Dirichlet: every
+// item gets its mean, and the components spread over concentrations around the
+// start.
+func startMixture(bias []float32, alpha []float64, components int) {
+	const spread = 0.5
+	d := len(alpha)
 	a0 := 0.0
 	for _, a := range alpha {
 		a0 += a
 	}
 	scale := math.Log(max(a0, startConcentration) / a0)
 	for k := range components {
-		bias.Value[k] = 0
+		bias[k] = 0
 		at := 0.0 // of −1 … 1
 		if components > 1 {
 			at = 2*float64(k)/float64(components-1) - 1
 		}
 		for i, a := range alpha {
-			bias.Value[components+k*d+i] = float32(min(max(math.Log(a)+scale+spread*at, -5), 5))
+			bias[components+k*d+i] = float32(min(max(math.Log(a)+scale+spread*at, -5), 5))
 		}
 	}
 }

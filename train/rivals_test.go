@@ -1,0 +1,214 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"credence/baseline"
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/model"
+	"credence/nn"
+)
+
+// TestRivalsLearn: every method finds what the features say of 300 items with
+// one vote each, which the mixture refuses. One probability for all has an
+// accuracy of about .55; seeds are fixed.
+func TestRivalsLearn(t *testing.T) {
+	ds := simulated(300, 1, 1)
+	copy(ds.CountsOf(3), []float32{0, 0}) // items without votes are left out
+	for _, m := range baseline.Methods {
+		res := fitted(t, ds, Options{Method: m, Epochs: 60, Ensemble: 2, Seed: 1})
+		p := res.Model.Provenance
+		if res.Model.Head.Kind != string(m) || res.Model.Resolution != nil {
+			t.Errorf("%s: head %+v, resolution %v", m, res.Model.Head, res.Model.Resolution)
+		}
+		if p.Scores.Accuracy < 0.65 || p.Scores.NLLPerVote != 0 {
+			t.Errorf("%s: scores %+v", m, p.Scores)
+		}
+		if m != baseline.QD && !(p.Scores.MarginalPerVote < p.Scores.ConstantPerVote-0.03) {
+			t.Errorf("%s: scores %+v", m, p.Scores)
+		}
+		known := 0
+		for j, e := range res.Estimates {
+			if res.OutOfFold[j] != nil {
+				t.Fatalf("%s: item %d has a distribution", m, j)
+			}
+			if e != nil {
+				known++
+			}
+		}
+		if known != p.Scores.Items || known < 100 || res.Estimates[3] != nil {
+			t.Errorf("%s: %d estimates, scores %+v", m, known, p.Scores)
+		}
+		for _, r := range p.Runs {
+			if r.Epoch < 1 {
+				t.Errorf("%s: %s kept the weights of epoch %d", m, r.Name, r.Epoch)
+			}
+		}
+		got, err := res.Model.Estimate(ds)
+		if err != nil || len(got) != 300 {
+			t.Errorf("%s: %d estimates, %v", m, len(got), err)
+		}
+	}
+}
+
+// TestRivalsResume: runs of all methods that are stopped again and again, on
+// several threads, end with the bytes of one that was not.
+func TestRivalsResume(t *testing.T) {
+	defer par.SetThreads(0)
+	ds := simulated(230, 2, 1)
+	for _, m := range baseline.Methods {
+		o := quick()
+		o.Method, o.Epochs, o.Patience, o.ClassWeights = m, 8, 5, []float64{1, 2}
+		par.SetThreads(1)
+		want := encoded(t, fitted(t, ds, o).Model)
+		par.SetThreads(3)
+		o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
+		rows := &stopping{Rows: ds.Rows}
+		stopped := *ds
+		stopped.Rows = rows
+		stops := 0
+		var got *Result
+		for got == nil {
+			f, err := newFitting(&stopped, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			rows.stop = cancel
+			rows.left.Store(int64(900 + 10*stops))
+			res, err := f.run(ctx)
+			cancel()
+			switch {
+			case err == nil:
+				got = res
+			case errors.Is(err, ErrStopped):
+				stops++
+			default:
+				t.Fatal(err)
+			}
+		}
+		if stops == 0 {
+			t.Errorf("%s: never stopped", m)
+		}
+		if !bytes.Equal(encoded(t, got.Model), want) {
+			t.Errorf("%s: stopped %d times: another model", m, stops)
+		}
+	}
+}
+
+// TestRivalWeights: an item of weight 2 counts as two. With all items in one
+// batch and no early stopping, a fit with weights is one to other votes.
+func TestRivalWeights(t *testing.T) {
+	ds := simulated(120, 1, 1)
+	weights := make([]float64, ds.Len())
+	twice := *ds
+	twice.Counts = append([]float32(nil), ds.Counts...)
+	for j := range weights {
+		weights[j] = float64(1 + j%2)
+		for i := range twice.CountsOf(j) {
+			twice.CountsOf(j)[i] *= float32(1 + j%2)
+		}
+	}
+	for _, m := range []baseline.Method{baseline.Softmax, baseline.MVE, baseline.QD, baseline.Evidential} {
+		o := Options{Method: m, Epochs: 20, Ensemble: 1, Patience: -1, Batch: 200, Seed: 1}
+		plain := fitted(t, &twice, o)
+		o.ItemWeights = weights
+		weighted := fitted(t, ds, o)
+		a, err := plain.Model.Estimate(ds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := weighted.Model.Estimate(ds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range a {
+			// Weights are scaled to mean 1, which only the penalty of qd sees.
+			tolerance := 1e-3
+			if m == baseline.QD {
+				tolerance = 0.1
+			}
+			if !(math.Abs(a[j].Mean[0]-b[j].Mean[0]) <= tolerance) {
+				t.Errorf("%s: item %d has mean %v, with weights %v", m, j, a[j].Mean[0], b[j].Mean[0])
+				break
+			}
+		}
+	}
+}
+
+// TestQDBatches: batches of qd hold at least 100 items, fewer only if there are
+// fewer.
+func TestQDBatches(t *testing.T) {
+	for _, n := range []int{50, 130, 260, 430} {
+		f, err := newFitting(simulated(n, 1, 1), Options{Method: baseline.QD, Ensemble: 1, Patience: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{job: f.job, train: f.voted}
+		if err := r.start(); err != nil {
+			t.Fatal(err)
+		}
+		if least := n / r.batches; least < min(n, baseline.QDBatch) || r.size < (n+r.batches-1)/r.batches {
+			t.Errorf("%d items: %d batches of at most %d", n, r.batches, r.size)
+		}
+	}
+}
+
+func TestRivalRefuses(t *testing.T) {
+	ds := simulated(60, 1, 1)
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, dataset.ErrOneVote.Error()},
+		{Options{Method: Mixture}, dataset.ErrOneVote.Error()},
+		{Options{Method: "bayes"}, `method "bayes", want one of ["ddmn" "softmax"`},
+		{Options{Method: baseline.QD, Batch: 64}, "batch 64, want at least 100"},
+		{Options{Method: baseline.QD, Components: 3}, "components and limit are of the mixture"},
+		{Options{Method: baseline.MVE, Rival: baseline.Options{Lambda: 2}}, "method mve does not have the settings"},
+		{Options{Force: true, Rival: baseline.Options{Lambda: 2}}, "settings of a method without the method"},
+		{Options{Method: baseline.Dropout, Dropout: -1}, "method dropout without dropout"},
+		{Options{Method: baseline.Dropout, Network: "[{type: dense}]"}, "needs layers of type dropout"},
+	} {
+		if _, err := Fit(context.Background(), ds, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
+// TestDropoutNetworks: every named network has dropout where the method samples
+// it.
+func TestDropoutNetworks(t *testing.T) {
+	for _, shape := range [][]int{{1, 28, 28}, {3, 16, 16}, {3, 80, 80}, {1, 24, 24, 24}, {3, 5, 5}} {
+		ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: shape})
+		f, err := newFitting(ds, Options{Method: baseline.Dropout, Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf(`{"type":"dropout","rate":%v},{"type":"dense"`, f.o.Dropout); !strings.Contains(string(f.layers), want) {
+			t.Errorf("%v: layers %s, want %s", shape, f.layers, want)
+		}
+		if _, err := model.NewMember(f.layers, f.shape, nn.Options{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestMixtureByName: the mixture's name is as good as none.
+func TestMixtureByName(t *testing.T) {
+	ds := simulated(90, 3, 1)
+	o := quick()
+	want := encoded(t, fitted(t, ds, o).Model)
+	o.Method = Mixture
+	if !bytes.Equal(encoded(t, fitted(t, ds, o).Model), want) {
+		t.Error("another model")
+	}
+}
