@@ -8,11 +8,15 @@ import (
 )
 
 // Input is a set of predictions and what is known about the items: N items of d
-// classes. Mixtures and Votes are needed, the rest may be left nil.
+// classes. Mixtures, or else Means, and Votes are needed, the rest may be left
+// nil.
 type Input struct {
 	Mixtures []*mixture.Dirichlet // [N]
-	Votes    Votes                // [N × d]
-	Classes  []string             // names, [d]; "0", "1", … if nil
+	// Means [N × d] are the class probabilities where the predictions are no
+	// distributions. What judges a distribution is then unknown.
+	Means   []float64
+	Votes   Votes    // [N × d]
+	Classes []string // names, [d]; "0", "1", … if nil
 	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
 	// own group.
 	Groups []int
@@ -78,7 +82,7 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSample(in.Mixtures, in.Votes, in.Classes, in.Groups)
+	s, err := newSample(&in)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +120,9 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		return nil, err
 	}
 	tallyScores(t, s, r)
+	if s.mixtures == nil {
+		return s.meansAlone(t, r, opt)
+	}
 	tallyPairs(t, s, r, opt.PairBins)
 	width, touched := s.widths(opt.Level, in.Resolution)
 	for _, b := range touched {
@@ -140,12 +147,7 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		}
 	}
 	t.run(opt.Bootstrap)
-
-	for _, d := range r.Reliability {
-		for b := range d.Bins {
-			d.Bins[b].interval()
-		}
-	}
+	r.reliabilityIntervals()
 	if c != nil {
 		for _, x := range c.all {
 			r.Coverage = append(r.Coverage, *x)
@@ -162,11 +164,42 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	return r, nil
 }
 
+// meansAlone ends the evaluation of predictions that are no distributions.
+func (s *sample) meansAlone(t *tally, r *Result, opt Options) (*Result, error) {
+	if r.VotedItems > 0 {
+		s.calibration(t, r, opt.Bins)
+	} else {
+		r.ECE, r.ECESE, r.ECEPlain = unknown, unknown, unknown
+	}
+	t.run(opt.Bootstrap)
+	r.reliabilityIntervals()
+	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
+	r.DispersionRatio, r.DispersionRatioSE = unknown, unknown
+	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
+	r.warn("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
+	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
+		r.warn("no better than logistic regression: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+	}
+	return r, nil
+}
+
+// reliabilityIntervals gives the bins of the reliability diagrams their
+// intervals.
+func (r *Result) reliabilityIntervals() {
+	for _, d := range r.Reliability {
+		for b := range d.Bins {
+			d.Bins[b].interval()
+		}
+	}
+}
+
 // likelihoods adds the losses of the model and of the references, and compares
 // them. It returns the joint losses of the model.
 func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint []float64, err error) {
-	if joint, err = JointLosses(s.mixtures, s.votes); err != nil {
-		return nil, err
+	if s.mixtures != nil {
+		if joint, err = JointLosses(s.mixtures, s.votes); err != nil {
+			return nil, err
+		}
 	}
 	marginal := MarginalLosses(s.mean, s.votes)
 	var refs ReferenceLosses
@@ -183,6 +216,9 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint
 			return nil, fmt.Errorf("references: %w", err)
 		}
 	}
+	if joint == nil { // these would have nothing beside them
+		refs.ConstantDirichlet, refs.LogisticDirichlet = nil, nil
+	}
 	tallyLosses(t, s, joint, &r.NLL, &r.NLLSE)
 	tallyLosses(t, s, marginal, &r.MarginalNLL, &r.MarginalNLLSE)
 	tallyLosses(t, s, refs.Constant, &r.ConstantNLL, &r.ConstantNLLSE)
@@ -198,7 +234,7 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint
 		{&r.LessLogisticDM, joint, refs.LogisticDirichlet},
 		{&r.LessLogistic, marginal, refs.Logistic},
 	} {
-		if c.second == nil {
+		if c.first == nil || c.second == nil {
 			continue
 		}
 		d, err := ComparePaired(c.first, c.second, s.total, in.Groups, b)

@@ -123,7 +123,7 @@ func TestPITFalseAlarms(t *testing.T) {
 	alarms := 0
 	for i := range sets {
 		w := simulate(t, 60, 3, 5, 100+uint64(i))
-		s, err := newSample(w.mixtures, w.votes, nil, nil)
+		s, err := newSample(&Input{Mixtures: w.mixtures, Votes: w.votes})
 		if err != nil {
 			t.Fatal(err)
 		}

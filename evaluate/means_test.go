@@ -1,0 +1,68 @@
+package evaluate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMeans: means alone have the scores that need no distribution, the same as
+// those of the mixtures they come from, and no others.
+func TestMeans(t *testing.T) {
+	w := simulate(t, 300, 3, 4, 5)
+	refs, err := FitReferences(nil, w.votes, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var means []float64
+	for _, m := range w.mixtures {
+		means = append(means, m.Mean(nil)...)
+	}
+	opt := Options{Bootstrap: Bootstrap{Replicates: 50}}
+	want, err := Evaluate(Input{Mixtures: w.mixtures, Votes: w.votes, References: refs}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Evaluate(Input{Means: means, Votes: w.votes, References: refs}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		got, want Number
+	}{
+		{"marginal NLL", got.MarginalNLL, want.MarginalNLL}, {"its error", got.MarginalNLLSE, want.MarginalNLLSE},
+		{"constant NLL", got.ConstantNLL, want.ConstantNLL}, {"floor", got.FloorNLL, want.FloorNLL},
+		{"accuracy", got.Accuracy, want.Accuracy}, {"Brier", got.Brier, want.Brier}, {"ECE", got.ECE, want.ECE}, {"its error", got.ECESE, want.ECESE},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %v, of mixtures %v", c.name, c.got, c.want)
+		}
+	}
+	for _, x := range []Number{got.NLL, got.NLLSE, got.ConstantDMNLL, got.LogisticDMNLL, got.DispersionRatio, got.Agreement.Predicted, got.PITPValue, got.PIT.Distance} {
+		if x.Known() {
+			t.Errorf("a distribution's score is %v", x)
+		}
+	}
+	if got.LessConstantDM != nil || got.Widths != nil || got.Abstention != nil || got.Coverage != nil {
+		t.Errorf("result %+v", got)
+	}
+	if !slices.ContainsFunc(got.Warnings, func(s string) bool { return strings.Contains(s, "without a distribution") }) {
+		t.Errorf("warnings %q", got.Warnings)
+	}
+	for _, c := range []struct {
+		in   Input
+		want string
+	}{
+		{Input{Means: means, Mixtures: w.mixtures, Votes: w.votes}, "both"},
+		{Input{Means: means, Truth: w.truth, Votes: w.votes}, "needs distributions"},
+		{Input{Means: means, Resolution: &Resolution{}, Votes: w.votes}, "resolution rule"},
+		{Input{Means: means[1:], Votes: w.votes}, "899 means"},
+		{Input{Means: append([]float64{2}, means[1:]...), Votes: w.votes}, "item 0: class 0 has probability 2"},
+		{Input{Means: append([]float64{0, 0, 0}, means[3:]...), Votes: w.votes}, "item 0: probabilities sum to 0"},
+	} {
+		if _, err := Evaluate(c.in, opt); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
