@@ -286,6 +286,24 @@ func TestOptions(t *testing.T) {
 	if got, err := o.Complete(QD); err != nil || got != (Options{Classes: 2, Lambda: 4, Soften: 80, Level: 0.9}) {
 		t.Errorf("options %+v, %v", got, err)
 	}
+	for _, m := range Methods { // what Get gives, Set takes
+		full, err := Options{Classes: 2}.Complete(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := Options{Classes: 2}
+		for _, s := range m.Settings() {
+			if got := full.Get(s.Name); got != s.Default {
+				t.Errorf("%s: %s is %s, want %s", m, s.Name, got, s.Default)
+			}
+			if err := again.Set(m, s.Name, full.Get(s.Name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if again != full {
+			t.Errorf("%s: options %+v, want %+v", m, again, full)
+		}
+	}
 	for _, s := range [][3]string{
 		{"softmax", "lambda", "1"}, {"qd", "budget", "1"}, {"qd", "lambda", "many"}, {"qd", "lambda", "0"}, {"dropout", "passes", "2.5"}, {"mve", "warmup", "0"},
 	} {

@@ -108,6 +108,32 @@ func (o *Options) Set(m Method, name, value string) error {
 	return nil
 }
 
+// Get returns the value of the setting of that name as Set takes it.
+func (o *Options) Get(name string) string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	switch name {
+	case "lambda":
+		return number(o.Lambda)
+	case "soften":
+		return number(o.Soften)
+	case "level":
+		return number(o.Level)
+	case "budget":
+		return number(o.Budget)
+	case "floor":
+		return number(o.Floor)
+	case "warmup":
+		return strconv.Itoa(o.Warmup)
+	case "anneal":
+		return strconv.Itoa(o.Anneal)
+	case "evidence":
+		return o.Evidence
+	case "passes":
+		return strconv.Itoa(o.Passes)
+	}
+	return ""
+}
+
 // Complete returns o with the defaults of the method filled in, or an error
 // that says which option is out of range or is none of the method's.
 func (o Options) Complete(m Method) (Options, error) {

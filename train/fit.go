@@ -31,6 +31,12 @@ type Result struct {
 	Estimates []*baseline.Estimate
 }
 
+// Scored tells whether item j was predicted by networks that were not trained on
+// it.
+func (r *Result) Scored(j int) bool {
+	return r.OutOfFold[j] != nil || r.Estimates != nil && r.Estimates[j] != nil
+}
+
 // Fit trains a model on the items of ds that have votes.
 //
 // Several networks (Options.Ensemble) hold out one fold each, a single one

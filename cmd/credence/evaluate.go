@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/model"
@@ -52,6 +54,10 @@ reads. No true probabilities are needed:
   widths       of the interval of the predicted class, where votes agree and
                where they do not, and the accuracy left if the widest are
                withheld
+
+A model trained with another --method than ddmn gives probabilities without a
+distribution: only votes one by one, accuracy, Brier score and calibration error
+can be judged; all else is left out, and null in JSON.
 
 With --truth, the true probabilities of a simulation, the coverage of intervals
 is shown too. Every number has a standard error by bootstrap over items, or
@@ -116,6 +122,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	}
 	m, err := loadModel(run)
 	if err != nil {
+		return err
+	}
+	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "report"); err != nil {
 		return err
 	}
 	load.FeatureOptions.Schema = m.Transform.Parts()
@@ -189,7 +198,15 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
 	}
 	var err error
-	if in.Mixtures, err = m.Predict(ds, model.PredictOptions{}); err != nil {
+	if m.Head.Method() == "" {
+		in.Mixtures, err = m.Predict(ds, model.PredictOptions{})
+	} else {
+		err = m.EachEstimate(context.Background(), ds, 0, func(_ int, e baseline.Estimate) error {
+			in.Means = append(in.Means, e.Mean...)
+			return nil
+		})
+	}
+	if err != nil {
 		return nil, err
 	}
 	if text := m.Provenance.References; len(text) > 0 {

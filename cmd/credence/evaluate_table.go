@@ -24,9 +24,13 @@ type evaluateReport struct {
 }
 
 func (r *evaluateReport) print(w *bytes.Buffer) {
-	for _, section := range []func(*bytes.Buffer){
+	sections := []func(*bytes.Buffer){
 		r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors,
-	} {
+	}
+	if r.model.Head.Method() != "" {
+		sections = []func(*bytes.Buffer){r.heading, r.losses, r.scores, r.warnings, r.errors}
+	}
+	for _, section := range sections {
 		from := w.Len()
 		section(w)
 		if w.Len() > from {
@@ -38,8 +42,12 @@ func (r *evaluateReport) print(w *bytes.Buffer) {
 
 func (r *evaluateReport) heading(w *bytes.Buffer) {
 	m, res := r.model, r.result
-	text := fmt.Sprintf("%s: %s of %s, trained on %s items",
-		r.run, plural(len(m.Members), "network"), plural(m.Head.Components, "component"),
+	kind := "of " + plural(m.Head.Components, "component")
+	if m.Head.Method() != "" {
+		kind = "by method " + m.Head.Kind
+	}
+	text := fmt.Sprintf("%s: %s %s, trained on %s items",
+		r.run, plural(len(m.Members), "network"), kind,
 		withThousands(float64(m.Provenance.Split.Items-m.Provenance.Split.Unvoted)))
 	wrapped(w, "Model  ", text, r.width)
 	text = r.data.Votes.String()
@@ -61,11 +69,15 @@ func (r *evaluateReport) losses(w *bytes.Buffer) {
 		}
 		t.add("  "+name, plusMinus(loss, se, 4), difference)
 	}
-	t.add("an item's votes together", "", "model less this, 95% interval")
-	add("model", res.NLL, res.NLLSE, nil)
-	add("logistic_dm", res.LogisticDMNLL, res.LogisticDMNLLSE, res.LessLogisticDM)
-	add("constant_dm", res.ConstantDMNLL, res.ConstantDMNLLSE, res.LessConstantDM)
-	t.add("votes one by one")
+	if r.model.Head.Method() == "" {
+		t.add("an item's votes together", "", "model less this, 95% interval")
+		add("model", res.NLL, res.NLLSE, nil)
+		add("logistic_dm", res.LogisticDMNLL, res.LogisticDMNLLSE, res.LessLogisticDM)
+		add("constant_dm", res.ConstantDMNLL, res.ConstantDMNLLSE, res.LessConstantDM)
+		t.add("votes one by one")
+	} else {
+		t.add("votes one by one", "", "model less this, 95% interval")
+	}
 	add("model", res.MarginalNLL, res.MarginalNLLSE, nil)
 	add("logistic", res.LogisticNLL, res.LogisticNLLSE, res.LessLogistic)
 	add("constant", res.ConstantNLL, res.ConstantNLLSE, nil)

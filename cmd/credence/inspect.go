@@ -64,6 +64,7 @@ type modelCard struct {
 	Parameters int                  `json:"parameters"`
 	Layers     json.RawMessage      `json:"layers"`
 	Head       model.Head           `json:"head"`
+	Meaning    string               `json:"meaning,omitempty"` // of the uncertainty, without distributions
 	Resolution *evaluate.Resolution `json:"resolution"`
 	References *referenceSummary    `json:"references,omitempty"`
 	model.Provenance
@@ -85,6 +86,12 @@ func newModelCard(m *model.Model) (*modelCard, error) {
 		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(), Layers: m.Members[0].Layers,
 		Head: m.Head, Resolution: m.Resolution, Provenance: m.Provenance,
+	}
+	if m.Head.Method() != "" {
+		var err error
+		if c.Meaning, err = meaningOf(m); err != nil {
+			return nil, err
+		}
 	}
 	if len(m.Provenance.Config) > 0 {
 		if err := json.Unmarshal(m.Provenance.Config, &c.options); err != nil {
@@ -125,8 +132,15 @@ func (c *modelCard) print(w io.Writer) {
 		}
 		network += fmt.Sprint(sep, width)
 	}
-	line("network", "%s; %s of %d Dirichlet components, %s parameters in all", network,
-		plural(c.Networks, "network"), c.Head.Components, thousands(c.Parameters))
+	if c.Meaning != "" {
+		var b strings.Builder
+		wrapped(&b, "", c.Meaning+" "+noInterval(c.Head.Method()), 67)
+		line("method", "%s%s\n%s", c.Head.Kind, c.settings(), strings.TrimRight(b.String(), "\n"))
+		line("network", "%s; %s, %s parameters in all", network, plural(c.Networks, "network"), thousands(c.Parameters))
+	} else {
+		line("network", "%s; %s of %d Dirichlet components, %s parameters in all", network,
+			plural(c.Networks, "network"), c.Head.Components, thousands(c.Parameters))
+	}
 	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
 		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
 	t := &table{left: map[int]bool{0: true, 5: true}}
@@ -137,7 +151,10 @@ func (c *modelCard) print(w io.Writer) {
 	var runs bytes.Buffer
 	t.print(&runs)
 	line("", "%s", strings.TrimRight(runs.String(), "\n"))
-	if s := c.Scores; s.Items > 0 {
+	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
+		line("held out", "%s items, %g votes: %.4f nats a vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
+			thousands(s.Items), s.Votes, s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
+	} else if s.Items > 0 {
 		line("held out", "%s items, %g votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			thousands(s.Items), s.Votes, s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
@@ -155,6 +172,18 @@ func (c *modelCard) print(w io.Writer) {
 		line("warning", "%s", warning)
 	}
 	line("made by", "credence %s, kernel %s, seed %d", c.Version, c.Kernel, c.Seed)
+}
+
+// settings writes those of the method: (lambda=15, soften=160).
+func (c *modelCard) settings() string {
+	var list []string
+	for _, s := range c.Head.Method().Settings() {
+		list = append(list, s.Name+"="+c.Head.Rival.Get(s.Name))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
 }
 
 // features counts the features by kind.

@@ -75,6 +75,19 @@ tell is moved outwards, and the level is then a lower bound; --resolution off
 leaves it. With --votes, the distribution is that after these votes on the same
 items. --names tidymodels gives columns the names that R's parsnip uses.
 
+A model that was trained with another --method than ddmn has no distributions.
+For each item and class it gives mean and predicted, then what the method has,
+named for what it is, and in the column distribution that there is none:
+
+  label_sd                  (mve, softmax with one network) of a single label
+  member_sd                 (softmax) of the probability between networks
+  pass_sd                   (dropout) of the probability between passes
+  label_lower, label_upper  (qd) ends of an interval of a single label, 0 or 1;
+  label_width               its width
+  confidence                (confidence) of the item, 0 to 1
+  evidential_sd, vacuity    (evidential) of its Dirichlet distribution, which is
+                            fitted to single labels: distribution = evidential
+
 A row that cannot be read is reported on standard error and has no prediction;
 the others are written all the same, and the exit code is 1.`,
 		Example: `  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
@@ -165,6 +178,14 @@ func (o *predictOptions) run(cmd *cobra.Command, run, items string) error {
 	m, err := loadModel(run)
 	if err != nil {
 		return err
+	}
+	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "resolution", "top", "max-width", "votes"); err != nil {
+		return err
+	}
+	if m.Head.Method() != "" {
+		if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
+			return err
+		}
 	}
 	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items}
 	if o.votes != "" {
@@ -273,23 +294,23 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 		if err := ctx.Err(); err != nil {
 			return errors.New("stopped before the end")
 		}
-		mixtures, err := p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch})
+		got, err := p.answer(batch.Dataset)
 		if err != nil {
 			return err
 		}
 		for j, why := range batch.Bad {
 			if why != nil {
-				mixtures[j] = nil
+				got.drop(j)
 				if p.bad++; p.bad <= maxReports {
 					p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
 				}
 			}
 		}
-		if err := p.update(batch.Items, mixtures); err != nil {
+		if err := p.update(batch.Items, got.mixtures); err != nil {
 			return err
 		}
-		p.items += len(mixtures)
-		if more, err := out.write(batch.Items, mixtures); err != nil {
+		p.items += len(got.items)
+		if more, err := out.write(got); err != nil {
 			return err
 		} else if !more {
 			break

@@ -53,13 +53,18 @@ func (o *predictOptions) columns() []predictColumn {
 		}
 	}
 	if o.names == "tidymodels" {
-		for i := range list {
-			if list[i].tidymodels != "" {
-				list[i].name = list[i].tidymodels
-			}
-		}
+		rename(list)
 	}
 	return list
+}
+
+// rename gives columns their names in tidymodels.
+func rename(list []predictColumn) {
+	for i := range list {
+		if list[i].tidymodels != "" {
+			list[i].name = list[i].tidymodels
+		}
+	}
 }
 
 // levelAnswer is what is said of one class at one level.

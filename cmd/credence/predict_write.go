@@ -13,19 +13,18 @@ import (
 
 	"credence/dataset"
 	"credence/internal/par"
-	"credence/mixture"
 )
 
 // predictWriter writes predictions batch by batch.
 type predictWriter interface {
-	// write writes the predictions of some items, nil for those without one.
-	// It returns false if it wants no more.
-	write(items []string, mixtures []*mixture.Dirichlet) (bool, error)
+	// write writes the predictions of some items. It returns false if it wants
+	// no more.
+	write(a *answers) (bool, error)
 	close() error
 }
 
 func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
-	columns := p.options.columns()
+	columns := p.columns()
 	switch p.options.format {
 	case "table":
 		return &predictTable{p, w}, nil
@@ -55,13 +54,10 @@ type textRows struct {
 	encode func(dst []byte, row []any) []byte
 }
 
-func (t *textRows) write(items []string, mixtures []*mixture.Dirichlet) (bool, error) {
-	texts := make([][]byte, len(items))
-	par.For(len(items), func(j int) {
-		if mixtures[j] == nil {
-			return
-		}
-		for _, row := range t.p.options.rows(t.p.model, items[j], mixtures[j]) {
+func (t *textRows) write(a *answers) (bool, error) {
+	texts := make([][]byte, len(a.items))
+	par.For(len(a.items), func(j int) {
+		for _, row := range t.p.rows(a, j) {
 			texts[j] = t.encode(texts[j], row)
 		}
 	})
@@ -135,13 +131,9 @@ type parquetRows struct {
 	w *dataset.ParquetWriter
 }
 
-func (t *parquetRows) write(items []string, mixtures []*mixture.Dirichlet) (bool, error) {
-	rows := make([][][]any, len(items))
-	par.For(len(items), func(j int) {
-		if mixtures[j] != nil {
-			rows[j] = t.p.options.rows(t.p.model, items[j], mixtures[j])
-		}
-	})
+func (t *parquetRows) write(a *answers) (bool, error) {
+	rows := make([][][]any, len(a.items))
+	par.For(len(a.items), func(j int) { rows[j] = t.p.rows(a, j) })
 	for _, of := range rows {
 		for _, row := range of {
 			for i, v := range row {
@@ -169,14 +161,17 @@ type predictTable struct {
 	w io.Writer
 }
 
-func (t *predictTable) write(items []string, mixtures []*mixture.Dirichlet) (bool, error) {
+func (t *predictTable) write(answered *answers) (bool, error) {
+	if answered.estimates != nil {
+		return false, t.writeEstimates(answered)
+	}
 	o, m := t.p.options, t.p.model
 	level := o.levels.values[0]
 	shown := &table{left: map[int]bool{0: true, 1: true, 3: true, 4: true}}
 	shown.add("item", "class", "mean", percent(level)+" interval", "density from 0 to 1", "P(top)")
 	a := axis{0, 1, 0.2, 24}
-	for j, id := range items[:min(len(items), tableItems)] {
-		p := mixtures[j]
+	for j, id := range answered.items[:min(len(answered.items), tableItems)] {
+		p := answered.mixtures[j]
 		if p == nil {
 			shown.add(ellipsis(id, 24), "-")
 			continue
@@ -206,9 +201,7 @@ func (t *predictTable) write(items []string, mixtures []*mixture.Dirichlet) (boo
 	if bytes.Contains(b.Bytes(), []byte("] *")) {
 		b.WriteString("* widened to what the votes could resolve\n")
 	}
-	if len(items) > tableItems {
-		b.WriteString("… and more: -o predictions.csv writes all of them, with every class\n")
-	}
+	t.more(&b, answered)
 	_, err := t.w.Write(b.Bytes())
 	return false, err
 }

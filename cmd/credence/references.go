@@ -7,7 +7,6 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
-	"credence/mixture"
 	"credence/train"
 )
 
@@ -156,7 +155,7 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 		return nil, nil, err
 	}
 
-	folds, err := referenceFolds(ds, voted, result.OutOfFold, result.Model.Provenance.Split.Folds, seed)
+	folds, err := referenceFolds(ds, voted, result, seed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +173,7 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 		for at, j := range voted {
 			if _, in := slices.BinarySearch(fold, j); !in {
 				rest = append(rest, at)
-			} else if result.OutOfFold[j] != nil {
+			} else if result.Scored(j) {
 				test = append(test, at)
 				votes += ds.VotesOf(j)
 			}
@@ -212,11 +211,11 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 
 // referenceFolds returns sorted lists of items to leave out in turn: five
 // folds or, if the model's parts took no turns, the part that it held out.
-func referenceFolds(ds *dataset.Dataset, voted []int, scored []*mixture.Dirichlet, turns int, seed uint64) ([][]int, error) {
-	if turns == 0 {
+func referenceFolds(ds *dataset.Dataset, voted []int, result *train.Result, seed uint64) ([][]int, error) {
+	if result.Model.Provenance.Split.Folds == 0 {
 		var held []int
 		for _, j := range voted {
-			if scored[j] != nil {
+			if result.Scored(j) {
 				held = append(held, j)
 			}
 		}

@@ -67,6 +67,16 @@ environment (CREDENCE_EPOCHS for --epochs), and that before the file; credence
 config show --origin tells what comes from where. Paths are relative to the
 folder in which the command runs.
 
+--method trains a rival of the mixture on the same votes, each taken for an
+example of its own: softmax (several networks are a deep ensemble), dropout
+(Monte Carlo), mve (mean and variance), qd (quality-driven intervals),
+confidence (the confidence network) or evidential. They attach an uncertainty
+to the class but give no distribution of its probability, so no intervals of it
+and no report; credence inspect says what their uncertainty is. --setting
+changes what is theirs alone:
+
+` + settingsHelp() + `
+
 Ctrl-C stops training, writes the best model so far and prints the command that
 continues; the exit code is then 1. A run that was continued ends with the same
 model as one that was never stopped. A folder that is not empty is left alone
@@ -79,6 +89,8 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
   credence train --data nodules.csv --votes reads.csv --group patient \
     --classes 1,2,3,4,5 --out runs/nodules
   credence train --config runs/first/config.yaml --seed 2 --out runs/second
+  credence train --data items.csv --votes votes.csv --out runs/qd \
+    --method qd --setting lambda=20 --setting soften=100
   credence train --out runs/first --resume`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -186,7 +198,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case failed != nil:
 		return failed
 	}
-	if err := show.result(metrics); err != nil {
+	if err := show.result(metrics, result.Model); err != nil {
 		return err
 	}
 	if stopped {
@@ -203,6 +215,9 @@ func (o *trainOptions) settle(f *pflag.FlagSet) error {
 	}
 	var err error
 	if o.origins, err = settleFlags(f, o.config, !o.repeat); err != nil {
+		return err
+	}
+	if err := o.fit.readMethod(); err != nil {
 		return err
 	}
 	return o.fit.readLayers()
@@ -317,7 +332,12 @@ func (o *trainOptions) save(ctx context.Context, f *pflag.FlagSet, ds *dataset.D
 		func() error { return o.out.writeHistory(m.Provenance.Runs) },
 		func() error { return o.out.writeJSON(metricsFile, metrics) },
 		func() error { return m.Save(o.out.path(modelFile)) },
-		func() error { return o.writeReport(ds, result, &metrics.HeldOut.referenceScores) },
+		func() error {
+			if m.Head.Method() != "" {
+				return nil // the page is about distributions
+			}
+			return o.writeReport(ds, result, &metrics.HeldOut.referenceScores)
+		},
 	} {
 		if err := step(); err != nil {
 			return nil, err

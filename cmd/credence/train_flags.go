@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"credence/baseline"
 	"credence/nn"
 	"credence/train"
 )
@@ -18,6 +19,9 @@ import (
 type fitFlags struct {
 	flags *pflag.FlagSet
 
+	method                            string
+	settings                          []string
+	rival                             baseline.Options // of method, as settings say
 	network                           string
 	widths                            []int
 	components                        int
@@ -37,6 +41,8 @@ type fitFlags struct {
 
 func (o *fitFlags) declare(f *pflag.FlagSet) {
 	o.flags = f
+	f.StringVar(&o.method, "method", "", "`name` of the method: ddmn, or a rival of it, which gives no\ndistributions: "+methodNames(baseline.Methods)+"\n(default ddmn)")
+	f.StringSliceVar(&o.settings, "setting", nil, "a setting of the method, `name=value`; may be repeated")
 	f.StringVar(&o.network, "network", "", "`name` of the network: mlp, lenet5, resnet or cnn3d, or a list of\nlayers, or a .yaml file with one (default: by the features' shape)")
 	f.IntSliceVar(&o.widths, "widths", nil, "`widths` of the hidden layers of mlp, or of the stages of resnet")
 	f.IntVar(&o.components, "components", 0, "`number` of Dirichlet components of a network (default 3)")
@@ -68,6 +74,7 @@ func (o *fitFlags) declare(f *pflag.FlagSet) {
 // the data and a negative number means none; on the command line, 0 is none.
 func (o *fitFlags) options() train.Options {
 	t := train.Options{
+		Method: baseline.Method(o.method), Rival: o.rival,
 		Network: o.network, Widths: o.widths, Components: o.components, Limit: o.limit,
 		Dropout: none(o.flags, "dropout", o.dropout), InputDropout: none(o.flags, "input-dropout", o.inputDropout),
 		Init: nn.Init(o.init), Optimizer: o.optimizer, Schedule: o.schedule, Rate: o.rate, Momentum: o.momentum,
@@ -119,9 +126,17 @@ func (o *fitFlags) complete(t train.Options) {
 	o.batch, o.epochs, o.patience = t.Batch, t.Epochs, max(0, t.Patience)
 	o.ensemble, o.heldOut = t.Ensemble, t.HeldOut
 	o.oneHotLevels, o.rareLevel = t.Transform.OneHotLevels, t.Transform.RareLevel
+	o.method, o.settings = string(t.Method), o.settings[:0]
+	for _, s := range t.Method.Settings() {
+		o.settings = append(o.settings, s.Name+"="+t.Rival.Get(s.Name))
+	}
 	for _, name := range chosenByFit {
 		o.flags.Lookup(name).Changed = true
 	}
+	o.flags.Lookup("method").Changed = t.Method != ""
+	o.flags.Lookup("setting").Changed = len(o.settings) > 0
+	o.flags.Lookup("components").Changed = t.Method == ""
+	o.flags.Lookup("limit").Changed = t.Method == ""
 	o.flags.Lookup("widths").Changed = t.Widths != nil
 	o.flags.Lookup("momentum").Changed = t.Momentum != 0
 }

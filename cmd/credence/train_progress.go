@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -50,14 +51,25 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 			d.note("features  %s: %v %v", p.Name, p.Kind, p.Shape)
 		}
 	}
+	rival := d.options.fit.options().Method
+	if rival == train.Mixture {
+		rival = ""
+	}
 	for _, w := range ds.Warnings {
-		d.warn(w.Error())
+		if rival == "" || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that a rival needs
+			d.warn(w.Error())
+		}
+	}
+	if rival != "" {
+		d.note("method    %s, each vote an example of its own", rival)
 	}
 	d.note("seed      %d", d.options.fit.seed)
 	if d.options.json {
 		warnings := []string{}
 		for _, w := range ds.Warnings {
-			warnings = append(warnings, w.Error())
+			if rival == "" || !errors.Is(w, dataset.ErrOneVote) {
+				warnings = append(warnings, w.Error())
+			}
 		}
 		d.event(struct {
 			Event    string   `json:"event"`
@@ -204,6 +216,7 @@ func (d *trainDisplay) erase() {
 // trainMetrics is the content of metrics.json.
 type trainMetrics struct {
 	Version    string       `json:"version"`
+	Method     string       `json:"method,omitempty"` // if not the mixture
 	Seed       uint64       `json:"seed"`
 	Data       string       `json:"data"`
 	Classes    []string     `json:"classes"`
@@ -219,11 +232,11 @@ type trainMetrics struct {
 // trainScores are the model's scores on held-out votes, and those of the
 // references on the same.
 type trainScores struct {
-	Items       int     `json:"items"`
-	Votes       float64 `json:"votes"`
-	NLL         float64 `json:"nll_per_vote"`
-	MarginalNLL float64 `json:"marginal_nll_per_vote"`
-	Accuracy    float64 `json:"accuracy"`
+	Items       int      `json:"items"`
+	Votes       float64  `json:"votes"`
+	NLL         *float64 `json:"nll_per_vote"` // null without distributions
+	MarginalNLL float64  `json:"marginal_nll_per_vote"`
+	Accuracy    float64  `json:"accuracy"`
 	referenceScores
 }
 
@@ -242,9 +255,12 @@ func newTrainMetrics(m *model.Model) *trainMetrics {
 		Version: p.Version, Seed: p.Seed, Data: p.Data, Classes: m.Classes,
 		Items: p.Split.Items - p.Split.Unvoted, Votes: p.Split.Votes,
 		Networks: len(m.Members), Parameters: m.Size(),
-		HeldOut: trainScores{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: p.Scores.NLLPerVote,
+		HeldOut: trainScores{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: &p.Scores.NLLPerVote,
 			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy},
 		Warnings: append([]string{}, p.Warnings...),
+	}
+	if m.Head.Method() != "" {
+		t.Method, t.HeldOut.NLL = m.Head.Kind, nil
 	}
 	for _, r := range p.Runs {
 		t.Runs = append(t.Runs, trainedRun{r.Name, r.Items, r.Held, len(r.History), r.Epoch, r.Reason})
@@ -254,7 +270,7 @@ func newTrainMetrics(m *model.Model) *trainMetrics {
 
 // result prints what came out: the scores to standard output, what to do next
 // to standard error.
-func (d *trainDisplay) result(m *trainMetrics) error {
+func (d *trainDisplay) result(m *trainMetrics, trained *model.Model) error {
 	if d.options.repeat {
 		return nil
 	}
@@ -277,6 +293,14 @@ func (d *trainDisplay) result(m *trainMetrics) error {
 		return err
 	}
 	out := shellQuote(string(d.options.out))
+	if m.Method != "" {
+		d.note("")
+		if err := tellMeaning(d.err, trained, 80); err != nil {
+			return err
+		}
+		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)
+		return nil
+	}
 	d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, out, out)
 	return nil
 }
@@ -289,19 +313,24 @@ func (m *trainMetrics) print(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "held out    accuracy %.3f against the majority, %s items\n", h.Accuracy, thousands(h.Items))
-	b.WriteString("\nNegative log-likelihood a vote on held-out items, in nats; less is better\n")
+	loss, how, joint := h.MarginalNLL, ", votes one by one", h.NLL != nil
+	if joint {
+		loss, how = *h.NLL, ""
+	}
+	fmt.Fprintf(b, "\nNegative log-likelihood a vote on held-out items%s, in nats; less is better\n", how)
 	t := &table{left: map[int]bool{0: true}}
-	t.add("this model", fmt.Sprintf("%.4f", h.NLL))
+	t.add("this model", fmt.Sprintf("%.4f", loss))
 	for _, r := range []struct {
-		name string
-		nll  *float64
+		name  string
+		nll   *float64
+		joint bool
 	}{
-		{"logistic regression with a concentration", h.LogisticDMNLL},
-		{"logistic regression", h.LogisticNLL},
-		{"one Dirichlet for all items", h.ConstantDMNLL},
-		{"one probability for all items", h.ConstantNLL},
+		{"logistic regression with a concentration", h.LogisticDMNLL, true},
+		{"logistic regression", h.LogisticNLL, false},
+		{"one Dirichlet for all items", h.ConstantDMNLL, true},
+		{"one probability for all items", h.ConstantNLL, false},
 	} {
-		if r.nll != nil {
+		if r.nll != nil && (joint || !r.joint) {
 			t.add(r.name, fmt.Sprintf("%.4f", *r.nll))
 		}
 	}
