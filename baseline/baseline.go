@@ -73,6 +73,10 @@ type Rival interface {
 	// 0 means that its outputs without dropout are wanted.
 	Passes() int
 
+	// Warmup returns for how many epochs the loss leaves out a part of what the
+	// network learns. Weights from them are not kept if there are later ones.
+	Warmup() int
+
 	// Meaning says in a sentence or two what the uncertainty is.
 	Meaning() string
 

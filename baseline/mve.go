@@ -17,8 +17,9 @@ import (
 // one. On labels of 0 and 1 the likelihood is unbounded as σ² → 0, hence the
 // floor. In the first epochs the mean is fitted alone, by least squares: the
 // paper's phase I, without which the network may explain items by a large
-// variance that it could explain by the mean. Label mean and variance are
-// fitted on the same items afterwards (phase III without II's second set).
+// variance that it could explain by the mean. After that mean and variance are
+// fitted together, the paper's phase III; its phase II, the variance alone on a
+// second set of items, is left out.
 //
 // Raw outputs are pairs, one for each class against the others; two classes
 // need one. The loss is the mean over labels and pairs.

@@ -40,6 +40,14 @@ func (r *rival) Passes() int {
 	return 0
 }
 
+// Warmup implements [Rival].
+func (r *rival) Warmup() int {
+	if m, ok := r.method.(*mve); ok {
+		return int(m.warmup)
+	}
+	return 0
+}
+
 // Loss implements [Rival].
 func (r *rival) Loss(grad, out []float32, votes head.Counts, at head.Step) float64 {
 	if grad != nil && len(grad) != len(out) {

@@ -212,3 +212,22 @@ func TestMixtureByName(t *testing.T) {
 		t.Error("another model")
 	}
 }
+
+// TestWarmup: epochs that fit a part of the outputs are neither kept nor the end
+// of a run, unless there are no others.
+func TestWarmup(t *testing.T) {
+	ds := simulated(200, 1, 1)
+	o := quick()
+	o.Method, o.Rival.Warmup, o.Patience = baseline.MVE, 6, 2
+	for _, r := range fitted(t, ds, o).Model.Provenance.Runs {
+		if r.Epoch <= 6 {
+			t.Errorf("%s kept the weights of epoch %d", r.Name, r.Epoch)
+		}
+	}
+	o.Epochs = 4
+	for _, r := range fitted(t, ds, o).Model.Provenance.Runs {
+		if r.Epoch < 1 || len(r.History) != 4 {
+			t.Errorf("%s kept the weights of epoch %d of %d", r.Name, r.Epoch, len(r.History))
+		}
+	}
+}

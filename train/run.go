@@ -321,7 +321,7 @@ func (r *run) endEpoch() error {
 	case len(r.held) == 0 || r.o.Patience < 0:
 		r.best.take(r.network.Net)
 		s.Best = s.Epoch
-	case held < s.BestLoss:
+	case held < s.BestLoss || r.rival != nil && s.Epoch == r.rival.Warmup()+1 && s.Epoch > 1:
 		r.best.take(r.network.Net)
 		s.Best, s.BestLoss = s.Epoch, held
 	}
@@ -330,6 +330,7 @@ func (r *run) endEpoch() error {
 		s.Done, s.Reason = true, fmt.Sprintf("all %d epochs were asked for", r.epochs)
 	case s.Epoch >= r.epochs:
 		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss of all %d epochs", r.epochs)
+	case r.rival != nil && s.Epoch <= r.rival.Warmup():
 	case len(r.held) > 0 && r.o.Patience > 0 && s.Epoch-s.Best >= r.o.Patience:
 		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss; %d epochs without a smaller one followed", r.o.Patience)
 	}
