@@ -16,8 +16,7 @@ import (
 //
 // averaged over labels. Hints are given to half of the labels at random, each
 // label by a draw of its own; the others have p' = p. After each step λ grows by
-// 1% if the mean of −log c is above the budget β, and shrinks by 1% if below
-// (sections 2.2 and 2.3 there).
+// 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
 type confidence struct {
 	classes        int
 	lambda, budget float64

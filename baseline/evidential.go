@@ -11,7 +11,7 @@ import (
 
 // evidential is evidential classification (Sensoy, Kaplan and Kandemir 2018):
 // evidence e ≥ 0 of d raw outputs gives a Dirichlet distribution with α = e + 1,
-// fitted by the expected squared error of a label (eq. 5 there) and a divergence
+// fitted by the expected squared error of a label and a divergence
 // that takes evidence away from the wrong classes:
 //
 //	Σ_i (y_i − α_i/α₀)² + α_i(α₀ − α_i)/(α₀²(α₀ + 1)) + min(1, t/anneal)·KL(Dir(α̃) ‖ Dir(1))

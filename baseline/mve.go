@@ -8,7 +8,7 @@ import (
 
 // mve is mean-variance estimation: a network with two outputs, the mean μ and
 // the variance σ² of a label y that is 1 for the class and 0 for the others,
-// fitted by the Gaussian likelihood (Nix and Weigend 1994, eq. 3)
+// fitted by the Gaussian likelihood (Nix and Weigend 1994)
 //
 //	½ [(y − μ)²/σ² + log σ² + log 2π],    μ = sigmoid(out₀),  σ² = exp(out₁) + floor
 //

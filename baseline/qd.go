@@ -7,13 +7,12 @@ import (
 )
 
 // QDBatch is the least number of items in a batch of qd: its loss compares the
-// share of captured labels with a level, which fewer cannot show (Pearce et al.
-// 2018, section 4).
+// share of captured labels with a level, which fewer cannot show.
 const QDBatch = 100
 
 // qd is quality-driven intervals (Pearce et al. 2018): the raw outputs are the
 // ends L and U of an interval of a label y that is 1 for the class and 0 for the
-// others, fitted by (eq. 15 there)
+// others, fitted by
 //
 //	MPIW_capt + λ n/(α(1−α)) max(0, (1−α) − PICP_soft)²
 //	MPIW_capt = Σ (U−L) k / Σ k,    k = 1 if L < y < U, else 0
