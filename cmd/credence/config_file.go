@@ -27,6 +27,7 @@ var flagChoices = map[string][]string{
 	"votes-form": {"auto", "long", "wide", "counts", "fractions"},
 	"duplicates": {"last", "first", "every", "refuse"},
 	"layout":     {"vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"},
+	"method":     methodChoices(),
 	"optimizer":  {"adamw", "adam", "sgd"},
 	"schedule":   {"constant", "cosine"},
 	"init":       {"he", "glorot"},

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"credence/baseline"
 	"credence/nn"
+	"credence/train"
 )
 
 // Whatever a flag can hold is written so that it reads back the same.
@@ -77,6 +79,11 @@ func TestFlagChoices(t *testing.T) {
 				_, err = nn.NewOptimizer(network(t, nn.He), nn.OptimizerOptions{Kind: c, Rate: 0.1})
 			case "init":
 				network(t, nn.Init(c))
+			case "method":
+				o := fitFlags{flags: f, method: c}
+				if err = o.readMethod(); err == nil && c != string(train.Mixture) && !baseline.Method(c).Known() {
+					t.Errorf("method %q is unknown", c)
+				}
 			case "schedule": // the script of credence config tries both
 			default:
 				t.Errorf("nothing here checks the choices of --%s", name)

@@ -86,11 +86,14 @@ func (o *trainOptions) values(f *pflag.FlagSet) []config.Value {
 		flag := f.Lookup(key.Name)
 		v := config.Value{Key: key, Origin: o.origins[key.Name]}
 		switch {
+		case o.fit.rivals() && (key.Name == "components" || key.Name == "limit"):
+			continue // of the mixture alone
 		case flag.Changed:
 			v.Texts = flagTexts(flag)
 			if v.Origin.Source == "" {
 				v.Origin.Source = config.Data
-				if slices.Equal(v.Texts, key.Default) {
+				// Settings that nobody gave are the method's defaults.
+				if slices.Equal(v.Texts, key.Default) || key.Name == "setting" {
 					v.Origin.Source = config.Default
 				}
 			}

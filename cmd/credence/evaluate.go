@@ -127,6 +127,10 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "report"); err != nil {
 		return err
 	}
+	if method := m.Head.Method(); method != "" && o.pageOnly {
+		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", method),
+			"credence evaluate judges what it has")
+	}
 	load.FeatureOptions.Schema = m.Transform.Parts()
 	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
 	ds, err := dataset.Load(load)

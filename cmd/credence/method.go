@@ -13,26 +13,27 @@ import (
 	"credence/train"
 )
 
-// methodNames writes methods with commas between them.
-func methodNames(list []baseline.Method) string {
-	var names []string
-	for _, m := range list {
+// methodChoices are the values of --method.
+func methodChoices() []string {
+	names := []string{string(train.Mixture)}
+	for _, m := range baseline.Methods {
 		names = append(names, string(m))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-// readMethod checks --method and makes its settings of --setting.
+// rivals tells whether the method is another than the mixture.
+func (o *fitFlags) rivals() bool { return o.method != "" && o.method != string(train.Mixture) }
+
+// readMethod makes the settings of --method, which is one of its choices, from
+// --setting.
 func (o *fitFlags) readMethod() error {
 	m := baseline.Method(o.method)
-	if m == "" || m == train.Mixture {
+	if !o.rivals() {
 		if len(o.settings) > 0 {
 			return usagef("--setting %s: method %s has no settings", o.settings[0], train.Mixture)
 		}
 		return nil
-	}
-	if !m.Known() {
-		return usagef("--method %q: expected one of %s, %s", o.method, train.Mixture, methodNames(baseline.Methods))
 	}
 	for _, name := range []string{"components", "limit"} {
 		if o.flags.Changed(name) {

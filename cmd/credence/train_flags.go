@@ -41,7 +41,7 @@ type fitFlags struct {
 
 func (o *fitFlags) declare(f *pflag.FlagSet) {
 	o.flags = f
-	f.StringVar(&o.method, "method", "", "`name` of the method: ddmn, or a rival of it, which gives no\ndistributions: "+methodNames(baseline.Methods)+"\n(default ddmn)")
+	f.StringVar(&o.method, "method", "", "`name` of the method: ddmn, or a rival of it, which gives no\ndistributions: "+strings.Join(methodChoices()[1:], ", ")+"\n(default ddmn)")
 	f.StringSliceVar(&o.settings, "setting", nil, "a setting of the method, `name=value`; may be repeated")
 	f.StringVar(&o.network, "network", "", "`name` of the network: mlp, lenet5, resnet or cnn3d, or a list of\nlayers, or a .yaml file with one (default: by the features' shape)")
 	f.IntSliceVar(&o.widths, "widths", nil, "`widths` of the hidden layers of mlp, or of the stages of resnet")

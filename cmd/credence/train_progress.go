@@ -51,23 +51,20 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 			d.note("features  %s: %v %v", p.Name, p.Kind, p.Shape)
 		}
 	}
-	rival := d.options.fit.options().Method
-	if rival == train.Mixture {
-		rival = ""
-	}
+	rival := d.options.fit.rivals()
 	for _, w := range ds.Warnings {
-		if rival == "" || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that a rival needs
+		if !rival || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that a rival needs
 			d.warn(w.Error())
 		}
 	}
-	if rival != "" {
-		d.note("method    %s, each vote an example of its own", rival)
+	if rival {
+		d.note("method    %s, each vote an example of its own", d.options.fit.method)
 	}
 	d.note("seed      %d", d.options.fit.seed)
 	if d.options.json {
 		warnings := []string{}
 		for _, w := range ds.Warnings {
-			if rival == "" || !errors.Is(w, dataset.ErrOneVote) {
+			if !rival || !errors.Is(w, dataset.ErrOneVote) {
 				warnings = append(warnings, w.Error())
 			}
 		}
