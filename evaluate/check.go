@@ -227,7 +227,7 @@ func (r *CheckResult) advise(units int) {
 		warn("all votes are for one class: agreement beyond chance is not defined")
 	}
 	if r.AlphaNominal.Lo.Known() && r.AlphaNominal.Lo <= 0 {
-		warn("votes on an item agree no more than by chance (alpha %.2f, 95%% interval %.2f to %.2f)",
+		warn("the interval of alpha reaches 0, so votes on an item may agree by chance alone (alpha %.2f, 95%% interval %.2f to %.2f)",
 			r.AlphaNominal.Value, r.AlphaNominal.Lo, r.AlphaNominal.Hi)
 	}
 	differ := 0
