@@ -37,8 +37,8 @@ const arrayPart = "x"
 
 // arrayFeatures makes features of an array, whose items are numbered from 0.
 func arrayFeatures(a *Array, opts *FeatureOptions) (*Features, error) {
-	if opts.GroupColumn != "" || opts.SplitColumn != "" {
-		return nil, errors.Join(&ParseError{File: a.file, Msg: "an array has no columns for groups or splits: give them in a table beside it"}, a.Close())
+	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
+		return nil, errors.Join(&ParseError{File: a.file, Msg: "an array has no columns for groups, splits or weights: give them in a table beside it"}, a.Close())
 	}
 	b, err := a.rowMajor(opts)
 	if err != nil {

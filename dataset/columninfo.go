@@ -13,11 +13,12 @@ const (
 	Item           // the ids
 	Group          // the group that an item belongs to in a split
 	SplitPart      // the part of a given split
+	Weight         // how much an item counts in training
 	Vote           // votes, in a file that holds features and votes
 	Ignored
 )
 
-var roleNames = [...]string{"feature", "item", "group", "split", "vote", "ignored"}
+var roleNames = [...]string{"feature", "item", "group", "split", "weight", "vote", "ignored"}
 
 // String returns the role's name.
 func (r Role) String() string {

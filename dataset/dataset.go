@@ -24,6 +24,7 @@ type Dataset struct {
 	Ratings []Rating  // the single votes, in input order, where they carry a rater
 	Groups  []string  // [N] or nil: items of one group never part in a split
 	Given   []string  // [N] or nil: the part of a given split, as the file writes it
+	Weights []float64 // [N] or nil: how much items count in training
 	Truth   []float32 // [N×d] or nil: true class probabilities, in simulations
 	Parts   []Part    // the features of an item
 	Rows    Rows      // their raw values [N×W]; nil where there are no features
@@ -74,6 +75,8 @@ func (ds *Dataset) Check() error {
 		return fmt.Errorf("%d items, but %d groups", n, len(ds.Groups))
 	case ds.Given != nil && len(ds.Given) != n:
 		return fmt.Errorf("%d items, but %d parts of a given split", n, len(ds.Given))
+	case ds.Weights != nil && len(ds.Weights) != n:
+		return fmt.Errorf("%d items, but %d weights", n, len(ds.Weights))
 	case ds.Truth != nil && len(ds.Truth) != n*d:
 		return fmt.Errorf("%d items and %d classes, but %d true probabilities", n, d, len(ds.Truth))
 	case ds.Rows == nil && len(ds.Parts) > 0:
@@ -103,7 +106,7 @@ func (ds *Dataset) Select(at []int) *Dataset {
 	d := len(ds.Classes)
 	out := &Dataset{
 		Items: pick(ds.Items, at), Classes: ds.Classes, Raters: ds.Raters,
-		Groups: pick(ds.Groups, at), Given: pick(ds.Given, at),
+		Groups: pick(ds.Groups, at), Given: pick(ds.Given, at), Weights: pick(ds.Weights, at),
 		Counts: pickRows(ds.Counts, at, d), Truth: pickRows(ds.Truth, at, d),
 		Parts: ds.Parts, Columns: ds.Columns, Votes: ds.Votes,
 	}

@@ -13,6 +13,10 @@ var (
 	// intervals are not identified.
 	ErrOneVote = errors.New("no item has more than one vote: the width of intervals cannot be learned from such votes")
 
+	// ErrNoColumn is the reason when a column that was named is not there; Name
+	// of the [ParseError] is that column.
+	ErrNoColumn = errors.New("no such column")
+
 	// ErrAmbiguous is the reason of an [AmbiguousError].
 	ErrAmbiguous = errors.New("the form of the votes is ambiguous")
 
@@ -51,6 +55,13 @@ func (e *ParseError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
+
+// Unvoted warns of so many items without votes.
+type Unvoted int
+
+func (n Unvoted) Error() string {
+	return number(int(n), "item") + " without votes: nothing is learned from them"
+}
 
 // malformed reports a damaged file of a binary format.
 func malformed(file, format string, args ...any) error {

@@ -22,6 +22,9 @@ type FeatureOptions struct {
 	GroupColumn string
 	// SplitColumn, if set, names the column that says train, validation or test.
 	SplitColumn string
+	// WeightColumn, if set, names the column that says how much an item counts
+	// in training: a number that is not negative. It is not a feature.
+	WeightColumn string
 	// Features, if set, are the columns to take; Ignore are columns not to take.
 	Features, Ignore []string
 	// Numeric and Categorical fix the kind of columns. A categorical column of
@@ -62,9 +65,10 @@ func (o *FeatureOptions) memory() int64 {
 
 // Features are the features of a file, before votes are joined to them.
 type Features struct {
-	Items    []string // [N] ids
-	Groups   []string // [N] or nil
-	Given    []string // [N] or nil: the part of a given split
+	Items    []string  // [N] ids
+	Groups   []string  // [N] or nil
+	Given    []string  // [N] or nil: the part of a given split
+	Weights  []float64 // [N] or nil: how much items count in training
 	Parts    []Part
 	Rows     Rows // [N×W]
 	Columns  []ColumnInfo
@@ -78,24 +82,17 @@ type Features struct {
 // .npy, .npz, IDX (.idx, or a name with "-ubyte"), or a folder of images. A
 // text file may be compressed with gzip.
 func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
-	info, err := os.Stat(path)
+	if path == "-" && opts.Stdin != nil {
+		return readTableFeatures(path, &opts)
+	}
+	read, err := readerOf(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, err
 	}
-	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
-	var f *Features
-	switch ext := filepath.Ext(low); {
-	case info.IsDir():
-		f, err = readImageFolder(path, &opts)
-	case ext == ".npy":
-		f, err = readNPYFeatures(path, &opts)
-	case ext == ".npz":
-		f, err = readNPZFeatures(path, &opts)
-	case ext == ".idx" || strings.Contains(filepath.Base(low), "-ubyte") || strings.Contains(filepath.Base(low), ".idx3"):
-		f, err = readIDXFeatures(path, &opts)
-	default:
-		f, err = readTableFeatures(path, &opts)
+	if read == nil {
+		read = readTableFeatures
 	}
+	f, err := read(path, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +100,28 @@ func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
 		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.close())
 	}
 	return f, nil
+}
+
+// readerOf returns what reads the features of an array or of a folder of
+// images, by the name of the file; nil means that it is a table.
+func readerOf(path string) (func(path string, opts *FeatureOptions) (*Features, error), error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	base := filepath.Base(low)
+	switch ext := filepath.Ext(low); {
+	case info.IsDir():
+		return readImageFolder, nil
+	case ext == ".npy":
+		return readNPYFeatures, nil
+	case ext == ".npz":
+		return readNPZFeatures, nil
+	case ext == ".idx" || strings.Contains(base, "-ubyte") || strings.Contains(base, ".idx3"):
+		return readIDXFeatures, nil
+	}
+	return nil, nil
 }
 
 func (f *Features) close() error {
@@ -116,7 +135,7 @@ func (f *Features) close() error {
 // checkNames refuses options that name columns the table lacks.
 func (o *FeatureOptions) checkNames(t table) error {
 	named := slices.Concat(o.Features, o.Ignore, o.Numeric, o.Categorical)
-	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.ImageColumn} {
+	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn} {
 		if one != "" {
 			named = append(named, one)
 		}
@@ -147,9 +166,9 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 	if err := records(t, s.add); err != nil {
 		return nil, err
 	}
-	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, numbered: s.item < 0}
+	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0}
 	if len(f.Items) == 0 {
-		return nil, &ParseError{File: path, Msg: "there are no rows below the header"}
+		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
 	}
 	if err := s.decide(f); err != nil {
 		return nil, err
@@ -175,7 +194,7 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 		}
 	}
 	if len(f.Parts) == 0 {
-		return nil, &ParseError{File: path, Msg: fmt.Sprintf("no column is a feature among [%s]", few(t.header()))}
+		return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column is a feature among [%s]", few(t.header()))}
 	}
 	return f, nil
 }

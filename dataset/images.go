@@ -30,14 +30,17 @@ type ImageOptions struct {
 	Colour bool
 }
 
+// imagePart is the name of the feature of a folder of images.
+const imagePart = "image"
+
 // maxPixels bounds the size of an image before it is decoded.
 const maxPixels = 1 << 28
 
 // readImageFolder takes every PNG and JPEG file below a folder as an item, in
 // alphabetical order; its id is the path within the folder.
 func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
-	if opts.GroupColumn != "" || opts.SplitColumn != "" {
-		return nil, &ParseError{File: dir, Msg: "a folder has no columns for groups or splits: list the images in a table and name its column with --image-column"}
+	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
+		return nil, &ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table and name its column with --image-column"}
 	}
 	f := &Features{}
 	var paths []string
@@ -66,7 +69,7 @@ func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		o.ImageColumn = opts.Schema[0].Name
 	} else {
-		o.ImageColumn = "image"
+		o.ImageColumn = imagePart
 	}
 	return f, f.readImages(dir, paths, &o)
 }

@@ -1,11 +1,45 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 )
+
+// readJoined reads the features of several files and joins them to those of the
+// first.
+func readJoined(paths []string, opts FeatureOptions) (*Features, error) {
+	matches := make([]match, len(paths))
+	if opts.Schema != nil && len(paths) > 1 {
+		var err error
+		if matches, err = matchFiles(paths, nil, &opts); err != nil {
+			return nil, err
+		}
+	}
+	f, err := matches[0].read(paths[0], opts)
+	if err != nil {
+		return nil, err
+	}
+	opts = opts.further()
+	for k, path := range paths[1:] {
+		more, err := matches[k+1].read(path, opts)
+		if err == nil {
+			err = f.join(more, path)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+	}
+	return f, nil
+}
+
+// further returns how files are read that are joined to a first one.
+func (o FeatureOptions) further() FeatureOptions {
+	o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ItemColumn = "", "", "", ""
+	return o
+}
 
 // join puts the features of another file beside those of f: by id, or by
 // position if either has row numbers for ids.

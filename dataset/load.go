@@ -48,19 +48,9 @@ func Load(opts LoadOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := ReadFeatures(opts.Data[0], fo)
+	f, err := readJoined(opts.Data, fo)
 	if err != nil {
 		return nil, err
-	}
-	fo.GroupColumn, fo.SplitColumn, fo.ItemColumn = "", "", ""
-	for _, path := range opts.Data[1:] {
-		more, err := ReadFeatures(path, fo)
-		if err == nil {
-			err = f.join(more, path)
-		}
-		if err != nil {
-			return nil, errors.Join(err, f.close())
-		}
 	}
 	ds, err := Join(f, v)
 	if err == nil && opts.Truth != "" {
@@ -121,7 +111,7 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 		if err != nil {
 			return nil, err
 		}
-		v.How.File = path
+		v.How.File = t.name()
 		return v, v.finish()
 	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
 		opts.Columns = opts.Classes
@@ -131,7 +121,7 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 		fo.votes = slices.Clone(opts.Columns)
 		return readVoteColumns(t, item, opts)
 	}
-	return nil, &ParseError{File: path, Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, or their columns with --vote-columns", few(header))}
+	return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, or their columns with --vote-columns", few(header))}
 }
 
 // readVoteColumns reads votes in the columns of opts.
@@ -148,7 +138,7 @@ func readVoteColumns(t table, item int, opts VotesOptions) (*Votes, error) {
 // none; votes for items without features are left out. Both are reported. Votes
 // may be nil.
 func Join(f *Features, v *Votes) (*Dataset, error) {
-	ds := &Dataset{Items: f.Items, Groups: f.Groups, Given: f.Given, Parts: f.Parts, Rows: f.Rows,
+	ds := &Dataset{Items: f.Items, Groups: f.Groups, Given: f.Given, Weights: f.Weights, Parts: f.Parts, Rows: f.Rows,
 		Columns: f.Columns, Warnings: slices.Clone(f.Warnings), closers: f.closers}
 	if v == nil {
 		ds.Votes.count(ds)
@@ -186,7 +176,7 @@ func Join(f *Features, v *Votes) (*Dataset, error) {
 	}
 	ds.Votes.count(ds)
 	if n := ds.Votes.Unvoted; n > 0 {
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("%s without votes: nothing is learned from them", number(n, "item")))
+		ds.Warnings = append(ds.Warnings, Unvoted(n))
 	}
 	for c, name := range ds.Classes {
 		if ds.classVotes(c) == 0 {

@@ -11,15 +11,16 @@ import (
 // scan is the first pass over a table of features: ids, groups and what the
 // columns hold.
 type scan struct {
-	t                         table
-	opts                      *FeatureOptions
-	item, group, split, image int // columns, or −1
-	columns                   []columnScan
-	items, groups, given      []string
-	paths                     []string     // of images
-	skip                      map[int]bool // records that repeat an item
-	records                   int
-	seen                      map[string]int // item → line
+	t                                 table
+	opts                              *FeatureOptions
+	item, group, split, weight, image int // columns, or −1
+	columns                           []columnScan
+	items, groups, given              []string
+	weights                           []float64
+	paths                             []string     // of images
+	skip                              map[int]bool // records that repeat an item
+	records                           int
+	seen                              map[string]int // item → line
 }
 
 // columnScan is what one column holds.
@@ -46,10 +47,12 @@ const (
 	// fewLevels is how many values a column of numbers and texts may have and
 	// still be taken as categorical without asking.
 	fewLevels = 20
+	// maxWeight bounds the weight of an item.
+	maxWeight = 1e9
 )
 
 func newScan(t table, opts *FeatureOptions) (*scan, error) {
-	s := &scan{t: t, opts: opts, group: -1, split: -1, image: -1, columns: make([]columnScan, len(t.header())),
+	s := &scan{t: t, opts: opts, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.header())),
 		skip: map[int]bool{}, seen: map[string]int{}}
 	var err error
 	if s.item, err = findColumn(t, opts.ItemColumn, itemNames); err != nil {
@@ -69,6 +72,8 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 			s.group, c.role = i, Group
 		case name == opts.SplitColumn:
 			s.split, c.role = i, SplitPart
+		case name == opts.WeightColumn:
+			s.weight, c.role = i, Weight
 		case slices.Contains(opts.votes, name):
 			c.role = Vote
 		case slices.Contains(opts.Ignore, name):
@@ -117,6 +122,13 @@ func (s *scan) add(rec []cell) error {
 	}
 	if s.split >= 0 {
 		s.given = append(s.given, strings.Clone(rec[s.split].string()))
+	}
+	if s.weight >= 0 {
+		w, ok := rec[s.weight].number(commasOf(s.t))
+		if !ok || !(w >= 0 && w < maxWeight) {
+			return s.t.errorAt(s.weight, "%q is not a weight: expected a number from 0 to 1e9", rec[s.weight].string())
+		}
+		s.weights = append(s.weights, w)
 	}
 	if s.image >= 0 {
 		s.paths = append(s.paths, strings.Clone(rec[s.image].string()))

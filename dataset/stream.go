@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +18,10 @@ type StreamOptions struct {
 	// KeepBad marks rows that cannot be read in [Batch.Bad] and goes on;
 	// otherwise the first of them ends the stream.
 	KeepBad bool
+	// Beside are further files of features, joined to the items as they are
+	// read: by id or, where there is none, by position. They are read in place
+	// or held in memory.
+	Beside []string
 	// ItemColumn, ImageColumn, Layout, Array and the table options mean what
 	// they mean in FeatureOptions.
 	FeatureOptions
@@ -44,29 +47,22 @@ type Stream struct {
 	folder string    // that paths are relative to
 	f      *Features // arrays and folders
 	row    int
+	match  match // what the model calls the features
+	beside []*besideFile
 }
 
 // OpenStream opens a file or folder of items with the features of a trained
 // model ([Transform.Parts]); other columns are passed over.
 func OpenStream(path string, parts []Part, opts StreamOptions) (*Stream, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, openError(path, err)
-	}
-	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
-	ext := filepath.Ext(low)
-	if info.IsDir() || ext == ".npy" || ext == ".npz" || ext == ".idx" || strings.Contains(filepath.Base(low), "-ubyte") {
-		o := opts.FeatureOptions
-		o.Schema, o.lazy = parts, true
-		f, err := ReadFeatures(path, o)
-		if err != nil {
-			return nil, err
-		}
-		return &Stream{parts: parts, opts: opts, f: f}, nil
-	}
-	t, err := openTable(path, opts.TableOptions)
+	t, err := tableOf(path, &opts.FeatureOptions)
 	if err != nil {
 		return nil, err
+	}
+	if len(opts.Beside) > 0 {
+		return openJoined(path, t, parts, opts)
+	}
+	if t == nil {
+		return newArrayStream(path, parts, opts)
 	}
 	return newStream(t, parts, opts)
 }
@@ -77,6 +73,9 @@ func NewStream(r io.Reader, name string, parts []Part, opts StreamOptions) (*Str
 	t, err := newCSV(io.NopCloser(r), name, opts.TableOptions)
 	if err != nil {
 		return nil, err
+	}
+	if len(opts.Beside) > 0 {
+		return openJoined(name, t, parts, opts)
 	}
 	return newStream(t, parts, opts)
 }
@@ -110,12 +109,29 @@ func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
 	return s, nil
 }
 
-// Close closes the file.
-func (s *Stream) Close() error {
-	if s.f != nil {
-		return s.f.close()
+// newArrayStream reads an array or a folder of images.
+func newArrayStream(path string, parts []Part, opts StreamOptions) (*Stream, error) {
+	o := opts.FeatureOptions
+	o.Schema, o.lazy = parts, true
+	f, err := ReadFeatures(path, o)
+	if err != nil {
+		return nil, err
 	}
-	return s.t.close()
+	return &Stream{parts: f.Parts, opts: opts, f: f}, nil
+}
+
+// Close closes the files.
+func (s *Stream) Close() error {
+	var errs []error
+	for _, b := range s.beside {
+		errs = append(errs, b.f.close())
+	}
+	if s.f != nil {
+		errs = append(errs, s.f.close())
+	} else {
+		errs = append(errs, s.t.close())
+	}
+	return errors.Join(errs...)
 }
 
 // Next returns the next batch, and io.EOF after the last.
@@ -124,19 +140,20 @@ func (s *Stream) Next() (*Batch, error) {
 	if size <= 0 {
 		size = 1024
 	}
-	w := totalWidth(s.parts)
-	if s.f != nil {
-		w = s.f.Rows.Width()
-	}
+	parts := s.allParts()
+	own, w := totalWidth(s.parts), totalWidth(parts)
 	m := &Memory{W: w}
-	b := &Batch{Dataset: &Dataset{Parts: s.parts, Rows: m}}
-	if s.f != nil {
-		b.Parts = s.f.Parts
-	}
+	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m}}
 	row := make([]float32, w)
 	for m.N < size {
-		id, err := s.read(row)
+		id, err := s.read(row[:own])
+		if err == nil || id != "" {
+			id, err = s.readBeside(id, err, row[own:])
+		}
 		if err == io.EOF {
+			if err := s.checkLengths(); err != nil {
+				return nil, err
+			}
 			break
 		}
 		if err != nil {

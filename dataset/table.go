@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,12 @@ type TableOptions struct {
 	// NA, N/A, NaN, nan, NULL and null, and in features also None, none, "-",
 	// ".", "?" and "#N/A".
 	NA []string
+	// Stdin is the text of the file called "-".
+	Stdin []byte `json:",omitempty"`
 }
+
+// stdinName is what messages call the file "-".
+const stdinName = "standard input"
 
 var (
 	voteNA    = []string{"NA", "N/A", "NaN", "nan", "NULL", "null"}
@@ -119,6 +125,9 @@ func maxNA(list []string) int {
 
 // openTable opens a file as a table, by its extension.
 func openTable(path string, opts TableOptions) (table, error) {
+	if path == "-" && opts.Stdin != nil {
+		return newCSV(io.NopCloser(bytes.NewReader(opts.Stdin)), stdinName, opts)
+	}
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
 	switch ext {
 	case ".parquet", ".pq":
@@ -151,7 +160,7 @@ func column(t table, name string) (int, error) {
 			return i, nil
 		}
 	}
-	return -1, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column %q among [%s]", name, few(t.header()))}
+	return -1, &ParseError{File: t.name(), Name: name, Msg: fmt.Sprintf("no column %q among [%s]", name, few(t.header())), Err: ErrNoColumn}
 }
 
 // checkHeader refuses tables without columns and with two of one name.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,18 +162,12 @@ func (d *dataFlags) load() (*dataset.Dataset, error) {
 	return dataset.Load(o)
 }
 
-var noColumn = regexp.MustCompile(`^no column ("(?:[^"\\]|\\.)*") among`)
-
 // missingColumn returns the column that a file was said to lack.
 func missingColumn(err error) (file, name string) {
-	p, ok := errors.AsType[*dataset.ParseError](err)
-	if !ok {
-		return "", ""
+	if p, ok := errors.AsType[*dataset.ParseError](err); ok && errors.Is(p, dataset.ErrNoColumn) {
+		return p.File, p.Name
 	}
-	if m := noColumn.FindStringSubmatch(p.Msg); m != nil {
-		name, _ = strconv.Unquote(m[1])
-	}
-	return p.File, name
+	return "", ""
 }
 
 // byteSize is a flag like 500MB or 2GB; 0 leaves the choice to the library.

@@ -61,9 +61,14 @@ func (d *evaluateData) loadOptions(data string) (o dataset.LoadOptions, err erro
 // without those that are about learning alone.
 func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 	for _, err := range ds.Warnings {
-		if !errors.Is(err, dataset.ErrOneVote) {
-			fmt.Fprintf(w, "credence: warning: %s\n", strings.TrimSuffix(err.Error(), ": nothing is learned from them"))
+		if errors.Is(err, dataset.ErrOneVote) {
+			continue
 		}
+		text := err.Error()
+		if n, ok := errors.AsType[dataset.Unvoted](err); ok {
+			text = plural(int(n), "item") + " without votes"
+		}
+		fmt.Fprintf(w, "credence: warning: %s\n", text)
 	}
 }
 

@@ -1,0 +1,195 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// match says which features of a trained model a file holds. The zero value
+// reads the file as the options say.
+type match struct {
+	schema []Part   // the features to read, under their names in the file
+	names  []string // what the model calls them
+	image  string   // the column of paths of images
+}
+
+// matchFiles hands the features of opts.Schema out to files that are joined, as
+// [Features.join] named them: a second column "age" is "age 2" to the model, a
+// second array "x 2". Arrays and folders come first, because they have no names
+// that tables could be mistaken for. The first file may be open already, as a
+// table.
+func matchFiles(paths []string, first table, opts *FeatureOptions) ([]match, error) {
+	m := &matcher{parts: opts.Schema, taken: make([]bool, len(opts.Schema))}
+	matches := make([]match, len(paths))
+	tables := map[int]table{}
+	defer func() {
+		for k, t := range tables {
+			if k > 0 || first == nil {
+				t.close()
+			}
+		}
+	}()
+	for k, path := range paths {
+		t, err := first, error(nil)
+		if k > 0 || first == nil {
+			if t, err = tableOf(path, opts); err != nil {
+				return nil, err
+			}
+		}
+		if t != nil {
+			tables[k] = t
+		} else if matches[k], err = m.array(path); err != nil {
+			return nil, err
+		}
+	}
+	for k := range paths {
+		if t := tables[k]; t != nil {
+			matches[k] = m.table(t, opts.ImageColumn)
+			if len(matches[k].schema) == 0 && k > 0 {
+				return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", few(t.header()))}
+			}
+		}
+	}
+	for i, p := range m.parts {
+		if !m.taken[i] {
+			return nil, fmt.Errorf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", "))
+		}
+	}
+	return matches, nil
+}
+
+// tableOf opens a table; it returns nil for an array or a folder.
+func tableOf(path string, opts *FeatureOptions) (table, error) {
+	if path != "-" || opts.Stdin == nil {
+		if read, err := readerOf(path); read != nil || err != nil {
+			return nil, err
+		}
+	}
+	return openTable(path, opts.TableOptions)
+}
+
+// kindOf describes a feature without its name.
+func kindOf(p Part) string {
+	if p.Kind == Tensor {
+		return "tensor " + shapeString(p.Shape)
+	}
+	return p.Kind.String()
+}
+
+// matcher gives every feature of a model to one file.
+type matcher struct {
+	parts []Part
+	taken []bool
+}
+
+// array returns the feature of an array or of a folder of images: the next by
+// name, or else the only tensor that is left.
+func (m *matcher) array(path string) (match, error) {
+	var named, others []int
+	for i, p := range m.parts {
+		if m.taken[i] || p.Kind != Tensor {
+			continue
+		}
+		others = append(others, i)
+		base := p.Name
+		if at := strings.LastIndexByte(base, ' '); at > 0 {
+			if _, err := strconv.Atoi(base[at+1:]); err == nil {
+				base = base[:at]
+			}
+		}
+		if base == arrayPart || base == imagePart {
+			named = append(named, i)
+		}
+	}
+	if len(named) == 0 && len(others) == 1 {
+		named = others
+	}
+	if len(named) == 0 {
+		return match{}, &ParseError{File: path, Msg: "the model has no feature that is an array or an image and not in another file"}
+	}
+	p := m.parts[named[0]]
+	m.taken[named[0]] = true
+	return match{schema: []Part{p}, names: []string{p.Name}}, nil
+}
+
+// table returns the features that are columns of a table.
+func (m *matcher) table(t table, image string) match {
+	_, lists := t.(*parquetTable)
+	var out match
+	for _, column := range t.header() {
+		name := column
+		i := m.index(name)
+		for k := 2; i >= 0 && m.taken[i]; k++ {
+			name = fmt.Sprintf("%s %d", column, k)
+			i = m.index(name)
+		}
+		if i < 0 {
+			continue
+		}
+		p := m.parts[i]
+		if p.Kind == Tensor {
+			// A column of lists, or one of paths of images.
+			if len(p.Shape) == 3 && (image == "" || image == p.Name) && out.image == "" {
+				out.image = column
+			} else if !lists || len(p.Shape) != 1 {
+				continue
+			}
+		}
+		m.taken[i] = true
+		out.names = append(out.names, p.Name)
+		p.Name = column
+		out.schema = append(out.schema, p)
+	}
+	return out
+}
+
+func (m *matcher) index(name string) int {
+	return slices.IndexFunc(m.parts, func(p Part) bool { return p.Name == name })
+}
+
+// apply returns opts for the file of the match.
+func (m *match) apply(opts FeatureOptions) FeatureOptions {
+	if m.names != nil {
+		opts.Schema, opts.ImageColumn = m.schema, m.image
+	}
+	return opts
+}
+
+// modelName returns what the model calls a feature of the file.
+func (m *match) modelName(name string) string {
+	if i := slices.IndexFunc(m.schema, func(p Part) bool { return p.Name == name }); i >= 0 {
+		return m.names[i]
+	}
+	return name
+}
+
+// read reads the features of a file, under the names of the model.
+func (m *match) read(path string, opts FeatureOptions) (*Features, error) {
+	f, err := ReadFeatures(path, m.apply(opts))
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Parts {
+		p := &f.Parts[i]
+		at := slices.IndexFunc(m.schema, func(q Part) bool { return q.Name == p.Name })
+		if at < 0 {
+			continue
+		}
+		if want := m.schema[at]; p.Kind == Tensor && !slices.Equal(p.Shape, want.Shape) {
+			f.close()
+			return nil, &ParseError{File: path, Msg: fmt.Sprintf("items of shape %s, but the model's feature %q has shape %s",
+				shapeString(p.Shape), m.names[at], shapeString(want.Shape))}
+		}
+		p.Name = m.names[at]
+	}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		if c.Role == Feature {
+			c.Name = m.modelName(c.Name)
+			c.Part.Name = c.Name
+		}
+	}
+	return f, nil
+}
