@@ -18,6 +18,8 @@ import (
 type parquetTable struct {
 	file   string
 	src    io.Closer
+	bytes  io.ReaderAt
+	size   int64
 	pq     *parquet.File
 	names  []string
 	leaves []parquetLeaf
@@ -74,7 +76,7 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 	if err != nil {
 		return nil, malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{file: file, pq: pq, buf: make([]parquet.Row, 64)}
+	t = &parquetTable{file: file, bytes: src, size: size, pq: pq, buf: make([]parquet.Row, 64)}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the
 	// metadata list the leaves in the same order.
@@ -104,8 +106,8 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 	return t, checkHeader(file, 0, t.names)
 }
 
-// checkFooter looks at the end of a Parquet file, the length of the footer and
-// the magic number, because the library allocates whatever length stands there.
+// checkFooter looks at the end of a Parquet file: the footer, its length and
+// the magic number.
 func checkFooter(file string, src io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < 12 {
@@ -117,10 +119,11 @@ func checkFooter(file string, src io.ReaderAt, size int64) error {
 	if string(end[4:]) != "PAR1" {
 		return malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
 	}
-	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-12 {
+	n := int64(binary.LittleEndian.Uint32(end[:]))
+	if n > size-12 {
 		return malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", thousands(int(n)), thousands(int(size)))
 	}
-	return nil
+	return checkMetadata(file, src, size, n)
 }
 
 // check refuses columns that are neither values nor lists of numbers.
@@ -171,6 +174,9 @@ func (t *parquetTable) next() (cells []cell, err error) {
 			groups := t.pq.RowGroups()
 			if t.group == len(groups) {
 				return nil, io.EOF
+			}
+			if err := t.checkPages(t.group); err != nil {
+				return nil, err
 			}
 			t.rows = groups[t.group].Rows()
 			t.group++

@@ -1,0 +1,165 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// onePage returns a Parquet file with a column x of numbers and one page, whose
+// header and metadata can be made to lie.
+func onePage(t *testing.T, codec format.CompressionCodec, data []byte, page func(*format.PageHeader), meta func(*format.ColumnMetaData)) []byte {
+	t.Helper()
+	header := format.PageHeader{Type: format.DataPage, UncompressedPageSize: 16, CompressedPageSize: int32(len(data))}
+	header.DataPageHeader = thrift.New(format.DataPageHeader{NumValues: 2, Encoding: format.Plain,
+		DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE})
+	if page != nil {
+		page(&header)
+	}
+	marshal := func(v any) []byte {
+		b, err := thrift.Marshal(new(thrift.CompactProtocol), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	file := append([]byte("PAR1"), marshal(header)...)
+	file = append(file, data...)
+	column := format.ColumnMetaData{Type: format.Double, Encoding: []format.Encoding{format.Plain}, PathInSchema: []string{"x"},
+		Codec: codec, NumValues: 2, TotalUncompressedSize: 16, TotalCompressedSize: int64(len(file) - 4), DataPageOffset: 4}
+	if meta != nil {
+		meta(&column)
+	}
+	footer := marshal(format.FileMetaData{Version: 1, NumRows: 2,
+		Schema: []format.SchemaElement{{Name: "root", NumChildren: thrift.New(int32(1))},
+			{Name: "x", Type: thrift.New(format.Double), RepetitionType: thrift.New(format.Required)}},
+		RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{MetaData: column}}, NumRows: 2}}})
+	file = append(file, footer...)
+	file = binary.LittleEndian.AppendUint32(file, uint32(len(footer)))
+	return append(file, "PAR1"...)
+}
+
+// readParquet reads a whole file and returns its rows and the bytes allocated.
+func readParquet(b []byte) (rows int, allocated uint64, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	table, err := newParquet("x.parquet", bytes.NewReader(b), int64(len(b)))
+	if err == nil {
+		err = records(table, func([]cell) error { rows++; return nil })
+		err = errors.Join(err, table.close())
+	}
+	runtime.ReadMemStats(&after)
+	return rows, after.TotalAlloc - before.TotalAlloc, err
+}
+
+// TestParquetBombs: a small file that claims, or unfolds to, gigabytes is refused
+// before they are allocated.
+func TestParquetBombs(t *testing.T) {
+	plain := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1)), math.Float64bits(2))
+	if rows, _, err := readParquet(onePage(t, format.Uncompressed, plain, nil, nil)); rows != 2 || err != nil {
+		t.Fatalf("an honest file: %d rows, %v", rows, err)
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first block of a frame, repeated, unfolds to as much as one likes.
+	zeros := z.EncodeAll(make([]byte, 64<<20), nil)
+	bomb := bytes.Repeat(zeros, 64)
+	snappy := append(binary.AppendUvarint(nil, 1<<32-1), plain...)
+	list := []byte{0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07} // field 1, a list of 2³¹−1 structures
+	badFooter := append(append([]byte("PAR1"), list...), 0)
+	badFooter = append(binary.LittleEndian.AppendUint32(badFooter, uint32(len(list)+1)), "PAR1"...)
+	for _, c := range []struct {
+		name, want string
+		file       []byte
+	}{
+		{"unpacked size", "the page at byte 4 claims 2 values in 2,147,483,647 bytes, packed in 16",
+			onePage(t, format.Gzip, plain, func(h *format.PageHeader) { h.UncompressedPageSize = math.MaxInt32 }, nil)},
+		{"packed size", "the page at byte 4 has 2,147,483,647 bytes, more than are there",
+			onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) { h.CompressedPageSize = math.MaxInt32 }, nil)},
+		{"negative size", "the page at byte 4 has -1 bytes, more than are there",
+			onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) { h.CompressedPageSize = -1 }, nil)},
+		{"values", "the page at byte 4 claims 2,147,483,647 values in 16 bytes",
+			onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) { h.DataPageHeader.V.NumValues = math.MaxInt32 }, nil)},
+		{"snappy", "the page at byte 4: it unpacks to 4294967295 bytes, but its header says 16",
+			onePage(t, format.Snappy, snappy, nil, nil)},
+		{"zstd", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+			onePage(t, format.Zstd, bomb, nil, nil)},
+		{"brotli", "compression with BROTLI is not read: use snappy, gzip or zstd",
+			onePage(t, format.Brotli, plain, nil, nil)},
+		{"column", "in a file of ",
+			onePage(t, format.Uncompressed, plain, nil, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 1 << 40 })},
+		{"text in the header", "the page at byte 4: it is cut short",
+			bytes.Replace(onePage(t, format.Uncompressed, plain, func(h *format.PageHeader) {
+				h.DataPageHeader.V.Statistics.MaxValue = []byte("0123456789abcdef")
+			}, nil), []byte("\x100123456789abcdef"), []byte("\xff\xff\xff\xff\x07\x31\x32\x33\x34\x35\x36\x37\x38\x39abc"), 1)},
+		{"footer", "the Parquet file is damaged: its footer: it is cut short", badFooter},
+	} {
+		_, allocated, err := readParquet(c.file)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: error %v\nwant %s", c.name, err, c.want)
+		}
+		if allocated > 100<<20 {
+			t.Errorf("%s: a file of %d bytes made the reader allocate %d", c.name, len(c.file), allocated)
+		}
+	}
+}
+
+// TestParquetConstant: equal values take next to no space, and are read.
+func TestParquetConstant(t *testing.T) {
+	type row struct {
+		X float64 `parquet:"x,zstd"`
+		Y string  `parquet:"y,gzip,dict"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b, parquet.PageBufferSize(4<<20))
+	rows := make([]row, 1000)
+	for i := range rows {
+		rows[i] = row{1, "same"}
+	}
+	const n = 300_000
+	for range n / len(rows) {
+		if _, err := w.Write(rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := readParquet(b.Bytes()); got != n || err != nil {
+		t.Errorf("%d rows of %d in %d bytes: %v", got, n, b.Len(), err)
+	}
+}
+
+func TestThriftDepth(t *testing.T) {
+	w := thriftWalk{b: bytes.Repeat([]byte{0x19}, 1<<20)} // a list of a list of a list …
+	if err := w.structure(); err == nil || err.Error() != "values more than 64 deep in each other" {
+		t.Error(err)
+	}
+}
+
+func FuzzThrift(f *testing.F) {
+	b, err := os.ReadFile("testdata/none.parquet")
+	if err != nil {
+		f.Fatal(err)
+	}
+	n := binary.LittleEndian.Uint32(b[len(b)-8:])
+	f.Add(b[len(b)-8-int(n) : len(b)-8])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		w := thriftWalk{b: b}
+		if err := w.structure(); err == nil && w.at > len(b) {
+			t.Errorf("%d bytes of %d", w.at, len(b))
+		}
+	})
+}
