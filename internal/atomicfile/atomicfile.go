@@ -2,6 +2,7 @@
 // temporary name in the same folder, synced, then renamed, and the folder
 // synced. A crash, a full disk or a signal never leaves half a file under a
 // final name, and what was there before stays until the new file is complete.
+// A device or a pipe is written to as it is.
 package atomicfile
 
 import (
@@ -10,30 +11,40 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Write makes write's output the content of the file at path.
 func Write(path string, write func(w io.Writer) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", path, reason(err))
+		}
+	}()
+	// CreateTemp makes the file private; a result is as readable as any other.
+	mode := os.FileMode(0o644)
+	if old, err := os.Stat(path); err == nil {
+		switch mode = old.Mode().Perm(); {
+		case old.IsDir():
+			return syscall.EISDIR
+		case !old.Mode().IsRegular():
+			return writeThrough(path, write)
+		}
+	}
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
 	}
 	f, err := os.CreateTemp(dir, "."+name+".*.tmp")
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return err
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			os.Remove(f.Name())
-			err = fmt.Errorf("writing %s: %w", path, err)
 		}
 	}()
-	// CreateTemp makes the file private; a result is as readable as any other.
-	mode := os.FileMode(0o644)
-	if old, err := os.Stat(path); err == nil {
-		mode = old.Mode().Perm()
-	}
 	b := bufio.NewWriter(f)
 	for _, step := range []func() error{
 		func() error { return write(b) },
@@ -49,6 +60,34 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 		}
 	}
 	return nil
+}
+
+// writeThrough writes to what is not a file that could be replaced.
+func writeThrough(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	for _, step := range []func() error{func() error { return write(b) }, b.Flush} {
+		if err := step(); err != nil {
+			f.Close()
+			return err
+		}
+	}
+	return f.Close()
+}
+
+// reason drops the operation and the temporary name from an error of the
+// operating system.
+func reason(err error) error {
+	switch e := err.(type) { // not one that another error wraps, with words of its own
+	case *os.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	}
+	return err
 }
 
 // syncDir makes the renaming durable. Systems on which a folder cannot be

@@ -53,7 +53,26 @@ func TestFailureLeavesTheOldFile(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("left behind: %v", files)
 	}
-	if err := Write(filepath.Join(dir, "missing", "a.txt"), text("")); !errors.Is(err, os.ErrNotExist) {
+	lost := filepath.Join(dir, "missing", "a.txt")
+	if err := Write(lost, text("")); !errors.Is(err, os.ErrNotExist) || err.Error() != "writing "+lost+": no such file or directory" {
 		t.Errorf("a missing folder gave %v", err)
+	}
+	called := func(io.Writer) error { t.Error("called for a folder"); return nil }
+	if err := Write(dir, called); err == nil || err.Error() != "writing "+dir+": is a directory" {
+		t.Errorf("a folder gave %v", err)
+	}
+}
+
+// TestDevice: what cannot be replaced is written to, and stays what it is.
+func TestDevice(t *testing.T) {
+	before, err := os.Stat("/dev/full")
+	if err != nil {
+		t.Skip("no /dev/full on this system")
+	}
+	if err := Write("/dev/full", text("something")); err == nil || err.Error() != "writing /dev/full: no space left on device" {
+		t.Errorf("a full disk gave %v", err)
+	}
+	if after, err := os.Stat("/dev/full"); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("/dev/full became %v, %v", after, err)
 	}
 }
