@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 
@@ -20,7 +20,7 @@ type checkOptions struct {
 	ordered    bool
 	replicates int
 	seed       uint64
-	json       bool
+	out        outputFlags
 }
 
 func newCheck() *cobra.Command {
@@ -45,6 +45,9 @@ be exchangeable, so those who differ are worth a look.
 Votes may be long (item, rater, label), wide (one column a rater), counts (one
 column a class) or fractions with a total; the form is found out or given.
 
+VOTES may be - for CSV on standard input. The result is text, Markdown or JSON,
+as --format or the name of -o says.
+
 JSON:
   --json prints one object on one line: read_as, items, votes, votes_per_item,
   classes, pair_agreement, alpha_nominal, alpha_ordinal, alpha_interval and
@@ -53,7 +56,8 @@ JSON:
 		Example: `  credence check votes.csv
   credence check ratings.csv --votes-form wide --ignore notes
   credence check grades.csv --classes mild,moderate,severe --ordered
-  credence check votes.csv --json`,
+  cat votes.csv | credence check - --json
+  credence check votes.csv -o agreement.md`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected a file of votes, found %s", plural(len(args), "argument"))
@@ -71,7 +75,7 @@ JSON:
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
-	f.BoolVar(&o.json, "json", false, "print one line of JSON")
+	o.out.declare(f, "table", "md", "json")
 	return cmd
 }
 
@@ -82,7 +86,6 @@ type checkReport struct {
 	Contested []contestedItem `json:"contested"` // in place of that of the result
 
 	classes []string
-	width   int
 }
 
 // contestedItem is an item whose votes disagree, by name.
@@ -96,8 +99,14 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if o.replicates < 0 {
 		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
 	}
+	if err := o.out.settle(); err != nil {
+		return err
+	}
 	vo, err := o.data.readVotes()
 	if err != nil {
+		return err
+	}
+	if vo.Stdin, err = readStdin(cmd.InOrStdin(), path); err != nil {
 		return err
 	}
 	votes, err := dataset.ReadVotes(path, vo)
@@ -111,13 +120,12 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return fmt.Errorf("checking %s: %w", path, err)
 	}
-	if o.json {
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
-	}
-	var text bytes.Buffer
-	r.print(&text)
-	_, err = cmd.OutOrStdout().Write(text.Bytes())
-	return err
+	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
+		if o.out.form == "json" {
+			return json.NewEncoder(w).Encode(r)
+		}
+		return o.out.print(w, r.print)
+	})
 }
 
 // check computes the report.
@@ -150,7 +158,7 @@ func (o *checkOptions) check(ds *dataset.Dataset) (*checkReport, error) {
 	if len(ds.Classes) < 3 || in.Values == nil {
 		c.AlphaInterval = evaluate.Estimate{Value: none, SE: none, Lo: none, Hi: none}
 	}
-	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, Contested: []contestedItem{}, classes: ds.Classes, width: terminalWidth()}
+	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, Contested: []contestedItem{}, classes: ds.Classes}
 	// In JSON a list of nothing is [].
 	c.Confusions, c.Raters = append([]evaluate.Confusion{}, c.Confusions...), append([]evaluate.Rater{}, c.Raters...)
 	for _, x := range c.Contested {

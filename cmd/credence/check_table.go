@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -11,34 +10,25 @@ import (
 	"credence/evaluate"
 )
 
-func (r *checkReport) print(w *bytes.Buffer) {
-	for _, section := range []func(*bytes.Buffer){
-		r.heading, r.verdict, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn,
-	} {
-		from := w.Len()
-		section(w)
-		if w.Len() > from {
-			w.WriteByte('\n')
-		}
-	}
-	w.Truncate(w.Len() - 1)
+func (r *checkReport) print(w *printout) {
+	w.sections(r.heading, r.verdict, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn)
 }
 
-func (r *checkReport) heading(w *bytes.Buffer) { wrapped(w, "Read as  ", r.ReadAs, r.width) }
+func (r *checkReport) heading(w *printout) { w.paragraph("Read as  ", r.ReadAs) }
 
-func (r *checkReport) verdict(w *bytes.Buffer) {
+func (r *checkReport) verdict(w *printout) {
 	answer := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
-	fmt.Fprintf(w, "Can these votes support intervals?  %s\n", answer)
+	w.heading("Can these votes support intervals?  %s", answer)
 	for _, reason := range r.Support.Reasons {
-		wrapped(w, "  - ", reason, r.width)
+		w.paragraph("  - ", reason)
 	}
 }
 
-func (r *checkReport) agreement(w *bytes.Buffer) {
+func (r *checkReport) agreement(w *printout) {
 	if r.Support.PairedItems == 0 {
 		return
 	}
-	w.WriteString("Agreement between votes on the same item\n")
+	w.heading("Agreement between votes on the same item")
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	t.add("", "", "95% interval")
 	for _, a := range []struct {
@@ -56,9 +46,9 @@ func (r *checkReport) agreement(w *bytes.Buffer) {
 			t.add("  "+a.name, decimal(a.of.Value, 3), between(a.of, 3))
 		}
 	}
-	t.print(w)
+	w.table(t)
 	if r.AlphaInterval.Value.Known() {
-		w.WriteString("  (ordinal and interval mean something if the classes' numbers are a scale)\n")
+		w.note("(ordinal and interval mean something if the classes' numbers are a scale)")
 	}
 }
 
@@ -66,12 +56,12 @@ func (r *checkReport) agreement(w *bytes.Buffer) {
 const mostRows = 12
 
 // numbers shows how many items have how many votes.
-func (r *checkReport) numbers(w *bytes.Buffer) {
+func (r *checkReport) numbers(w *printout) {
 	per := r.VotesPerItem
 	if len(per) > mostRows {
 		per = bands(per)
 	}
-	w.WriteString("Votes an item\n")
+	w.heading("Votes an item")
 	t := &table{left: map[int]bool{2: true}}
 	t.add("  votes", "items", "")
 	for i, p := range per {
@@ -84,7 +74,7 @@ func (r *checkReport) numbers(w *bytes.Buffer) {
 		}
 		t.add(votes, withThousands(float64(p.Items)), shareBar(float64(p.Items)/float64(r.Items), 30))
 	}
-	t.print(w)
+	w.table(t)
 }
 
 // bands puts numbers of votes together: each band begins with the number of
@@ -103,36 +93,36 @@ func bands(per []evaluate.VotesPerItem) []evaluate.VotesPerItem {
 }
 
 // use shows how often classes are voted for.
-func (r *checkReport) use(w *bytes.Buffer) {
-	w.WriteString("Classes, and the chance that another vote on the item agrees\n")
+func (r *checkReport) use(w *printout) {
+	w.heading("Classes, and the chance that another vote on the item agrees")
 	t := &table{left: map[int]bool{0: true, 3: true, 5: true}}
 	t.add("  class", "votes", "share", "", "agrees", "95% interval")
 	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
 		t.add("  "+ellipsis(c.Class, 24), withThousands(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
 			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
 	}
-	t.print(w)
+	w.table(t)
 	if more := len(r.Classes) - 2*mostRows; more > 0 {
-		fmt.Fprintf(w, "  and %d more: --json lists all\n", more)
+		w.note("and %d more: --json lists all", more)
 	}
 }
 
 // disagreement shows between which classes, and on which items, votes differ.
-func (r *checkReport) disagreement(w *bytes.Buffer) {
+func (r *checkReport) disagreement(w *printout) {
 	if len(r.Contested) == 0 {
 		return
 	}
 	if len(r.classes) > 2 {
-		w.WriteString("Where disagreement sits: between the classes\n")
+		w.heading("Where disagreement sits: between the classes")
 		t := &table{left: map[int]bool{0: true, 3: true}}
 		t.add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
 			t.add("  "+ellipsis(c.First, 20)+" and "+ellipsis(c.Second, 20), percentage(c.Share), percentage(c.Chance), shareBar(float64(c.Share), 20))
 		}
-		t.print(w)
+		w.table(t)
 		w.WriteByte('\n')
 	}
-	w.WriteString("Where disagreement sits: the most contested items\n")
+	w.heading("Where disagreement sits: the most contested items")
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	t.add("  item", "pairs agree", "votes")
 	for _, c := range r.Contested[:min(len(r.Contested), 5)] {
@@ -151,11 +141,11 @@ func (r *checkReport) disagreement(w *bytes.Buffer) {
 		}
 		t.add("  "+ellipsis(c.Item, 30), percentage(c.Agreement), ellipsis(strings.Join(votes, ", "), 40))
 	}
-	t.print(w)
+	w.table(t)
 }
 
 // raters shows those who differ, the plainest cases first.
-func (r *checkReport) raters(w *bytes.Buffer) {
+func (r *checkReport) raters(w *printout) {
 	if len(r.Raters) == 0 {
 		return
 	}
@@ -176,19 +166,19 @@ func (r *checkReport) raters(w *bytes.Buffer) {
 	}
 	slices.SortStableFunc(differ, func(a, b evaluate.Rater) int { return cmp.Compare(least(a), least(b)) })
 	if len(differ) == 0 {
-		wrapped(w, "", fmt.Sprintf("None of the %s votes unlike the others, as far as their votes can tell.", plural(len(r.Raters), "rater")), r.width)
+		w.paragraph("", fmt.Sprintf("None of the %s votes unlike the others, as far as their votes can tell.", plural(len(r.Raters), "rater")))
 		return
 	}
-	fmt.Fprintf(w, "Raters who differ: %d of %d\n", len(differ), len(r.Raters))
+	w.heading("Raters who differ: %d of %d", len(differ), len(r.Raters))
 	t := &table{left: map[int]bool{0: true, 6: true}}
 	t.add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
 	for _, x := range differ[:min(len(differ), mostRows)] {
 		t.add("  "+ellipsis(x.Name, 20), withThousands(float64(x.Votes)), decimal(x.Agreement, 3), decimal(x.Expected, 3),
 			pValue(x.AgreementP), pValue(x.UsageP), r.leaning(x))
 	}
-	t.print(w)
+	w.table(t)
 	if more := len(differ) - mostRows; more > 0 {
-		fmt.Fprintf(w, "  and %d more: --json lists all\n", more)
+		w.note("and %d more: --json lists all", more)
 	}
 }
 
@@ -207,7 +197,7 @@ func (r *checkReport) leaning(x evaluate.Rater) string {
 }
 
 // warn leaves out the reasons that the verdict has given.
-func (r *checkReport) warn(w *bytes.Buffer) {
+func (r *checkReport) warn(w *printout) {
 	given := map[string]bool{}
 	for _, reason := range r.Support.Reasons {
 		given[reason] = true
@@ -218,7 +208,7 @@ func (r *checkReport) warn(w *bytes.Buffer) {
 			rest = append(rest, text)
 		}
 	}
-	bullets(w, rest, r.width)
+	w.bullets(rest)
 }
 
 // between writes the interval of an estimate.

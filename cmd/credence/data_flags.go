@@ -28,6 +28,8 @@ type dataFlags struct {
 	na                                            []string
 	memory                                        byteSize
 	cache                                         string
+	weights                                       string
+	validation, test                              float64
 }
 
 // The treatments of a second vote by one rater, by name.
@@ -49,6 +51,9 @@ func (d *dataFlags) declare(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.categorical, "categorical", nil, "`columns` to read as categories, though they may be numbers")
 	f.StringVar(&d.group, "group", "", "`column` whose equal values keep items together, such as patient")
 	f.StringVar(&d.split, "split", "", "`column` that says train, validation or test")
+	f.Float64Var(&d.test, "test", 0, "`share` of the items left alone, for credence evaluate --part test")
+	f.Float64Var(&d.validation, "validation", 0, "`share` of the items that every network holds out to stop in time")
+	f.StringVar(&d.weights, "item-weights", "", "`column` that says how much an item counts, not negative")
 	f.StringVar(&d.imageSize, "image-size", "", "`HEIGHTxWIDTH` that images are brought to (default: the first's)")
 	f.BoolVar(&d.grey, "grey", false, "read images in shades of grey")
 	f.Var(&d.memory, "memory", "`bytes` of features held in memory, such as 500MB; beyond, they are\nread from a file (default 2GB)")
@@ -81,7 +86,7 @@ func (d *dataFlags) tableOptions() dataset.TableOptions { return dataset.TableOp
 // featureOptions returns what the flags say about features.
 func (d *dataFlags) featureOptions() (dataset.FeatureOptions, error) {
 	o := dataset.FeatureOptions{
-		ItemColumn: d.item, GroupColumn: d.group, SplitColumn: d.split,
+		ItemColumn: d.item, GroupColumn: d.group, SplitColumn: d.split, WeightColumn: d.weights,
 		Features: d.features, Ignore: d.ignore, Numeric: d.numeric, Categorical: d.categorical,
 		ImageColumn: d.image, Image: dataset.ImageOptions{Grey: d.grey},
 		Layout: dataset.Layout(d.layout), Array: d.array,
@@ -125,7 +130,10 @@ func (d *dataFlags) votesOptions() (dataset.VotesOptions, error) {
 // load reads the data set.
 func (d *dataFlags) load() (*dataset.Dataset, error) {
 	o := dataset.LoadOptions{Data: d.data, Votes: d.votes}
-	var err error
+	err := d.checkShares()
+	if err != nil {
+		return nil, err
+	}
 	if o.FeatureOptions, err = d.featureOptions(); err != nil {
 		return nil, err
 	}

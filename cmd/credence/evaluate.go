@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,18 +28,21 @@ type evaluateOptions struct {
 	seed       uint64
 	report     string
 	pageOnly   bool // the report is all that is wanted
-	json       bool
+	part       string
+	out        outputFlags
 }
 
 func newEvaluate() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}}
 	cmd := &cobra.Command{
-		Use:   "evaluate RUN DATA",
+		Use:   "evaluate RUN DATA...",
 		Short: "Judge a model by votes it has not seen",
 		Long: `Judge a model by the votes on items that it was not trained on. RUN is a folder
 that credence train wrote, or a model file; DATA holds the features of the
-items, and --votes the votes on them, in any of the forms that credence train
-reads. No true probabilities are needed:
+items, in as many files as in training, and --votes the votes on them, in any of
+the forms that credence train reads. One of the files may be - for CSV on
+standard input. If training left a part of the items alone (--test or --split),
+--part test evaluates on that part. No true probabilities are needed:
 
   loss         the negative log-likelihood a vote, in nats, of an item's votes
                together and of votes one by one, beside simple predictions that
@@ -66,6 +70,9 @@ resolution rule: what votes could not tell from zero or one is not claimed, and
 items it touches are judged apart; --resolution off turns it off. --report
 writes all of it, with figures, as one HTML page that needs nothing else.
 
+The result is text, Markdown, CSV (a score, its value and its standard error a
+row) or JSON, as --format or the name of -o says.
+
 JSON:
   --json prints one object on one line with the keys items, votes,
   nll_per_vote, marginal_nll_per_vote, constant_nll_per_vote,
@@ -76,21 +83,22 @@ JSON:
 		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
   credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
   credence evaluate model.credence items.csv --votes votes.csv --truth p.csv
-  credence evaluate runs/first items.csv --votes votes.csv --json
+  credence evaluate runs/first items.csv --votes votes.csv --part test
+  credence evaluate runs/first items.csv --votes votes.csv -o scores.json
   credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			if len(args) < 2 {
 				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.declare(f)
 	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
-	f.BoolVar(&o.json, "json", false, "print one line of JSON")
+	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
 }
 
@@ -101,10 +109,11 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
+	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation\nor test")
 	o.data.addVotes(f)
 }
 
-func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
+func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) error {
 	if o.resolution != "on" && o.resolution != "off" {
 		return usagef("--resolution %s: expected on or off", o.resolution)
 	}
@@ -116,8 +125,19 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	if o.replicates < 0 {
 		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
 	}
-	load, err := o.data.loadOptions(data)
+	if !o.pageOnly {
+		if err := o.out.settle(); err != nil {
+			return err
+		}
+	}
+	if err := checkPart(o.part); err != nil {
+		return err
+	}
+	load, err := o.data.loadOptions(files)
 	if err != nil {
+		return err
+	}
+	if err := o.data.readStdin(cmd.InOrStdin(), &load); err != nil {
 		return err
 	}
 	m, err := loadModel(run)
@@ -133,12 +153,19 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	}
 	load.FeatureOptions.Schema = m.Transform.Parts()
 	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
-	ds, err := dataset.Load(load)
+	all, err := dataset.Load(load)
 	if err != nil {
 		return err
 	}
-	defer ds.Close()
-	dataWarnings(cmd.ErrOrStderr(), ds)
+	defer all.Close()
+	dataWarnings(cmd.ErrOrStderr(), all)
+	ds := all
+	if o.part != "" {
+		if ds, err = folderOf(run).partOf(all, o.part); err != nil {
+			return err
+		}
+	}
+	data := strings.Join(files, ", ")
 	in, err := o.input(m, ds)
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
@@ -147,13 +174,11 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
 	}
-	if seen, err := ds.Hash(); err != nil {
+	if err := o.warnOfSeen(run, m, ds, r); err != nil {
 		return err
-	} else if seen == m.Provenance.Data {
-		r.Warnings = slices.Insert(r.Warnings, 0, "these are the items that the model was trained on: every number flatters it")
 	}
 	if o.report != "" {
-		page := pageOptions{evaluated: "items of " + filepath.Base(data), items: ds.Items}
+		page := pageOptions{evaluated: o.evaluated(files), items: ds.Items}
 		if o.pageOnly && o.report == "-" {
 			err = report.Write(cmd.OutOrStdout(), reportPage(m, in, r, page))
 		} else {
@@ -169,14 +194,45 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run, data string) error {
 		}
 		return nil
 	}
-	if o.json {
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
+		switch o.out.form {
+		case "json":
+			return json.NewEncoder(w).Encode(r)
+		case "csv":
+			return writeScores(w, r)
+		}
+		return o.out.print(w, (&evaluateReport{run: run, group: o.data.group, model: m, data: ds, result: r}).print)
+	})
+}
+
+// evaluated says which items were evaluated, for the page.
+func (o *evaluateOptions) evaluated(files []string) string {
+	text := "items of " + filepath.Base(files[0])
+	if files[0] == "-" {
+		text = "items of standard input"
 	}
-	page := &evaluateReport{run: run, group: o.data.group, model: m, data: ds, result: r, width: terminalWidth()}
-	var text bytes.Buffer
-	page.print(&text)
-	_, err = cmd.OutOrStdout().Write(text.Bytes())
-	return err
+	if o.part != "" {
+		text += ", the " + o.part + " part"
+	}
+	return text
+}
+
+// warnOfSeen adds a warning if the items had a part in training.
+func (o *evaluateOptions) warnOfSeen(run string, m *model.Model, ds *dataset.Dataset, r *evaluate.Result) error {
+	hash, err := ds.Hash()
+	if err != nil {
+		return err
+	}
+	warning := "these are the items that the model was trained on: every number flatters it"
+	if hash != m.Provenance.Data {
+		if warning, err = folderOf(run).seen(ds); err != nil {
+			return err
+		}
+	}
+	if warning != "" {
+		r.Warnings = slices.Insert(r.Warnings, 0, warning)
+	}
+	return nil
 }
 
 // options returns how to evaluate.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,9 +43,9 @@ func (d *evaluateData) readVotes() (dataset.VotesOptions, error) {
 	return o, err
 }
 
-// loadOptions returns how the features in a file are read, and their votes.
-func (d *evaluateData) loadOptions(data string) (o dataset.LoadOptions, err error) {
-	o = dataset.LoadOptions{Data: []string{data}, Votes: d.votes, Truth: d.truth}
+// loadOptions returns how the features in files are read, and their votes.
+func (d *evaluateData) loadOptions(data []string) (o dataset.LoadOptions, err error) {
+	o = dataset.LoadOptions{Data: data, Votes: d.votes, Truth: d.truth}
 	if o.VotesOptions, err = d.readVotes(); err != nil {
 		return o, err
 	}
@@ -55,6 +56,13 @@ func (d *evaluateData) loadOptions(data string) (o dataset.LoadOptions, err erro
 		o.FeatureOptions.Ignore = nil
 	}
 	return o, nil
+}
+
+// readStdin reads the one file that is called -.
+func (d *evaluateData) readStdin(stdin io.Reader, o *dataset.LoadOptions) error {
+	text, err := readStdin(stdin, slices.Concat(o.Data, []string{o.Votes, o.Truth})...)
+	o.FeatureOptions.Stdin, o.VotesOptions.Stdin = text, text
+	return err
 }
 
 // dataWarnings writes the warnings of data that nothing is to be learned from,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -20,27 +19,17 @@ type evaluateReport struct {
 	model  *model.Model
 	data   *dataset.Dataset
 	result *evaluate.Result
-	width  int
 }
 
-func (r *evaluateReport) print(w *bytes.Buffer) {
-	sections := []func(*bytes.Buffer){
-		r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors,
-	}
+func (r *evaluateReport) print(w *printout) {
 	if r.model.Head.Method() != "" {
-		sections = []func(*bytes.Buffer){r.heading, r.losses, r.scores, r.warnings, r.errors}
+		w.sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
+		return
 	}
-	for _, section := range sections {
-		from := w.Len()
-		section(w)
-		if w.Len() > from {
-			w.WriteByte('\n')
-		}
-	}
-	w.Truncate(w.Len() - 1)
+	w.sections(r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors)
 }
 
-func (r *evaluateReport) heading(w *bytes.Buffer) {
+func (r *evaluateReport) heading(w *printout) {
 	m, res := r.model, r.result
 	kind := "of " + plural(m.Head.Components, "component")
 	if m.Head.Method() != "" {
@@ -49,18 +38,18 @@ func (r *evaluateReport) heading(w *bytes.Buffer) {
 	text := fmt.Sprintf("%s: %s %s, trained on %s items",
 		r.run, plural(len(m.Members), "network"), kind,
 		withThousands(float64(m.Provenance.Split.Items-m.Provenance.Split.Unvoted)))
-	wrapped(w, "Model  ", text, r.width)
+	w.paragraph("Model  ", text)
 	text = r.data.Votes.String()
 	if r.data.Groups != nil {
 		text = fmt.Sprintf("%s in %s groups of column %s", text, withThousands(float64(res.Units)), r.group)
 	}
-	wrapped(w, "Data   ", text, r.width)
+	w.paragraph("Data   ", text)
 }
 
 // losses sets the model beside the references.
-func (r *evaluateReport) losses(w *bytes.Buffer) {
+func (r *evaluateReport) losses(w *printout) {
 	res := r.result
-	w.WriteString("Loss a vote, in nats: lower is better\n")
+	w.heading("Loss a vote, in nats: lower is better")
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	add := func(name string, loss, se evaluate.Number, d *evaluate.Difference) {
 		difference := ""
@@ -83,38 +72,38 @@ func (r *evaluateReport) losses(w *bytes.Buffer) {
 	add("constant", res.ConstantNLL, res.ConstantNLLSE, nil)
 	add("floor", res.FloorNLL, res.FloorNLLSE, nil)
 	t.rows[len(t.rows)-1][2] = "the items' own shares: out of reach"
-	t.print(w)
+	w.table(t)
 }
 
-func (r *evaluateReport) scores(w *bytes.Buffer) {
+func (r *evaluateReport) scores(w *printout) {
 	res := r.result
-	w.WriteString("Scores\n")
-	t := &table{left: map[int]bool{0: true, 2: true}}
+	w.heading("Scores")
+	t := &table{left: map[int]bool{0: true, 2: true}, bare: true}
 	t.add("  accuracy", plusMinus(res.Accuracy, res.AccuracySE, 3), "predicted class is a most-voted one")
 	t.add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error a vote, 0 to 2")
 	t.add("  ECE", plusMinus(res.ECE, res.ECESE, 3), "calibration error of the predicted class")
-	t.print(w)
+	w.table(t)
 }
 
 // intervals says whether votes are spread as the distributions predict.
-func (r *evaluateReport) intervals(w *bytes.Buffer) {
+func (r *evaluateReport) intervals(w *printout) {
 	res := r.result
-	w.WriteString("Are votes spread as predicted?\n")
-	t := &table{left: map[int]bool{0: true, 2: true}}
+	w.heading("Are votes spread as predicted?")
+	t := &table{left: map[int]bool{0: true, 2: true}, bare: true}
 	t.add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
 	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
 	if a := res.Agreement; a.Items > 0 {
 		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
 		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), fmt.Sprintf("on the %s items with two votes or more", withThousands(float64(a.Items))))
 	}
-	t.print(w)
+	w.table(t)
 }
 
-func (r *evaluateReport) widths(w *bytes.Buffer) {
+func (r *evaluateReport) widths(w *printout) {
 	if !slices.ContainsFunc(r.result.Widths, func(g evaluate.WidthGroup) bool { return g.Items > 0 }) {
 		return
 	}
-	fmt.Fprintf(w, "Width of the %s interval of the predicted class\n", percent(r.result.Level))
+	w.heading("Width of the %s interval of the predicted class", percent(r.result.Level))
 	t := &table{left: map[int]bool{0: true}}
 	t.add("  votes", "items", "median", "mean")
 	// The classes of unanimous votes stand below these, before mixed ones.
@@ -130,19 +119,19 @@ func (r *evaluateReport) widths(w *bytes.Buffer) {
 		}
 		t.add("  "+name, withThousands(float64(g.Items)), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
 	}
-	t.print(w)
+	w.table(t)
 }
 
 // abstentionShares are the shares of items answered that the table shows, as
 // far as the curve has points near them.
 var abstentionShares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 1}
 
-func (r *evaluateReport) abstention(w *bytes.Buffer) {
+func (r *evaluateReport) abstention(w *printout) {
 	points := r.result.Abstention
 	if len(points) < 2 {
 		return
 	}
-	w.WriteString("Accuracy if only the narrowest intervals are answered\n")
+	w.heading("Accuracy if only the narrowest intervals are answered")
 	t := &table{left: map[int]bool{3: true}}
 	t.add("  answered", "width up to", "accuracy", "")
 	last := -1
@@ -161,11 +150,11 @@ func (r *evaluateReport) abstention(w *bytes.Buffer) {
 		t.add(strconv.FormatFloat(100*float64(p.Answered), 'f', 0, 64)+"%", decimal(p.MaxWidth, 3),
 			plusMinus(p.Accuracy, p.AccuracySE, 3), shareBar(float64(p.Accuracy), 20))
 	}
-	t.print(w)
+	w.table(t)
 }
 
 // resolution judges the items that claim more than votes could tell apart.
-func (r *evaluateReport) resolution(w *bytes.Buffer) {
+func (r *evaluateReport) resolution(w *printout) {
 	res := r.result
 	if len(res.Resolution) == 0 {
 		return
@@ -174,23 +163,23 @@ func (r *evaluateReport) resolution(w *bytes.Buffer) {
 		w.WriteString("No interval is below the resolution of the training votes\n")
 		return
 	}
-	w.WriteString("By what the training votes could resolve\n")
+	w.heading("By what the training votes could resolve")
 	t := &table{left: map[int]bool{0: true}}
 	t.add("  items", "", "loss a vote", "accuracy", "dispersion ratio")
 	for _, s := range res.Resolution {
 		t.add("  "+s.Stratum, withThousands(float64(s.Items)), plusMinus(s.NLL, s.NLLSE, 4),
 			plusMinus(s.Accuracy, s.AccuracySE, 3), plusMinus(s.DispersionRatio, s.DispersionRatioSE, 2))
 	}
-	t.print(w)
+	w.table(t)
 }
 
 // coverage has a row for each class and a column for each level.
-func (r *evaluateReport) coverage(w *bytes.Buffer) {
+func (r *evaluateReport) coverage(w *printout) {
 	all := r.result.Coverage
 	if len(all) == 0 {
 		return
 	}
-	w.WriteString("Coverage of the true probabilities, in percent\n")
+	w.heading("Coverage of the true probabilities, in percent")
 	t := &table{left: map[int]bool{0: true}}
 	header := []string{"  class"}
 	var levels []float64
@@ -211,35 +200,24 @@ func (r *evaluateReport) coverage(w *bytes.Buffer) {
 		}
 		t.add(row...)
 	}
-	t.print(w)
+	w.table(t)
 }
 
-func (r *evaluateReport) warnings(w *bytes.Buffer) {
+func (r *evaluateReport) warnings(w *printout) {
 	all := slices.Clone(r.result.Warnings)
 	for _, text := range r.model.Provenance.Warnings {
 		all = append(all, "from training: "+text)
 	}
-	bullets(w, all, r.width)
+	w.bullets(all)
 }
 
-func (r *evaluateReport) errors(w *bytes.Buffer) {
+func (r *evaluateReport) errors(w *printout) {
 	res, of := r.result, "items"
 	if r.data.Groups != nil {
 		of = "groups"
 	}
-	wrapped(w, "", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
-		withThousands(float64(res.Replicates)), of, res.Seed), r.width)
-}
-
-// bullets writes warnings, each beginning with a dash.
-func bullets(w *bytes.Buffer, warnings []string, width int) {
-	if len(warnings) == 0 {
-		return
-	}
-	w.WriteString("Warnings\n")
-	for _, text := range warnings {
-		wrapped(w, "  - ", text, width)
-	}
+	w.paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
+		withThousands(float64(res.Replicates)), of, res.Seed))
 }
 
 // decimal writes x with a number of decimals, or a dash if it is not known.

@@ -215,10 +215,10 @@ func TestEvaluateReportEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var w bytes.Buffer
-	(&evaluateReport{model: loaded, data: &dataset.Dataset{}, result: r, width: 80}).print(&w)
+	w := &printout{width: 80}
+	(&evaluateReport{model: loaded, data: &dataset.Dataset{}, result: r}).print(w)
 	if strings.Contains(w.String(), "NaN") || !strings.Contains(w.String(), "no item has votes") {
-		t.Errorf("report\n%s", &w)
+		t.Errorf("report\n%s", w)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func newInspect() *cobra.Command {
-	var asJSON bool
+	var out outputFlags
 	cmd := &cobra.Command{
 		Use:   "inspect RUN",
 		Short: "Print what a model is and where it comes from",
@@ -26,7 +26,8 @@ scores on held-out votes, how close to 0 and 1 its probabilities can be trusted
 (the resolution), warnings, and the version, instruction set and seed that made
 it. RUN is the folder that credence train wrote, or a model file.`,
 		Example: `  credence inspect runs/first
-  credence inspect runs/first/model.credence --json`,
+  credence inspect runs/first/model.credence --json
+  credence inspect runs/first -o card.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("%s takes a run or a model file, found %s", cmd.CommandPath(), plural(len(args), "argument"))
@@ -34,6 +35,9 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.settle(); err != nil {
+				return err
+			}
 			m, err := loadModel(args[0])
 			if err != nil {
 				return err
@@ -42,16 +46,19 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 			if err != nil {
 				return fmt.Errorf("reading %s: %w", args[0], err)
 			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(card)
-			}
-			var b bytes.Buffer
-			card.print(&b)
-			_, err = cmd.OutOrStdout().Write(b.Bytes())
-			return err
+			return out.write(cmd.OutOrStdout(), func(w io.Writer) error {
+				if out.form == "json" {
+					return json.NewEncoder(w).Encode(card)
+				}
+				var b bytes.Buffer
+				card.print(&b)
+				_, err := w.Write(b.Bytes())
+				return err
+			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
+	cmd.Flags().SortFlags = false
+	out.declare(cmd.Flags(), "table", "json")
 	return cmd
 }
 

@@ -43,13 +43,16 @@ var predictFormats = []string{"csv", "jsonl", "parquet", "table"}
 func newPredict() *cobra.Command {
 	o := &predictOptions{levels: numbers{values: []float64{0.95}}}
 	cmd := &cobra.Command{
-		Use:   "predict RUN ITEMS",
+		Use:   "predict RUN ITEMS...",
 		Short: "Predict class probabilities of items, with intervals",
 		Long: `Predict the distribution of the class probabilities of new items with a model:
 RUN is the folder that credence train wrote, or a model file. ITEMS is a file
 with the features that the model was trained with (.csv, .tsv, .parquet, .npy,
 .npz, IDX or a folder of images), or - for CSV on standard input. Items are read
-and written in turn, in their order, in bounded memory.
+and written in turn, in their order, in bounded memory. A model that was trained
+on several files (--data) takes as many here: items are those of the first, and
+the others are joined to them by item or, if they have no ids, by position;
+arrays come in the order of training.
 
 The result goes to -o, as its name says (.csv, .jsonl, .parquet), or to standard
 output: a table of the first items on a terminal, else CSV. It has one row for
@@ -93,14 +96,15 @@ the others are written all the same, and the exit code is 1.`,
 		Example: `  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
   credence predict runs/first new-items.csv --level 0.5,0.9 -o out.parquet
   cat new-items.csv | credence predict runs/first - --format jsonl
-  credence predict runs/first items.csv --votes votes.csv --max-width 0.3`,
+  credence predict runs/first items.csv --votes votes.csv --max-width 0.3
+  credence predict runs/joined items.csv embeddings.npy -o out.csv`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			if len(args) < 2 {
 				return usagef("%s takes a run and a file of items, found %s", cmd.CommandPath(), plural(len(args), "argument"))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -166,7 +170,7 @@ func (o *predictOptions) check(terminal bool) error {
 	return nil
 }
 
-func (o *predictOptions) run(cmd *cobra.Command, run, items string) error {
+func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) error {
 	stdout := cmd.OutOrStdout()
 	if err := o.check(isTerminal(stdout)); err != nil {
 		return err
@@ -187,7 +191,7 @@ func (o *predictOptions) run(cmd *cobra.Command, run, items string) error {
 			return err
 		}
 	}
-	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items}
+	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
 	if o.votes != "" {
 		if err := p.readVotes(); err != nil {
 			return err
@@ -216,6 +220,7 @@ type predictor struct {
 	model    *model.Model
 	messages io.Writer
 	input    string
+	beside   []string // files that are joined to it
 
 	votes      *dataset.Votes // nil without --votes
 	classes    []int          // the model's class of each class of votes
@@ -260,7 +265,7 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 	}
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
-	if f.ImageColumn == "" {
+	if f.ImageColumn == "" && len(p.beside) == 0 {
 		// In a table, an image can only be a column of paths.
 		for _, part := range parts {
 			if part.Kind == dataset.Tensor {
@@ -268,7 +273,7 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 			}
 		}
 	}
-	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, FeatureOptions: f}
+	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
 	if p.options.format == "table" {
 		o.Batch = tableItems + 1
 	}

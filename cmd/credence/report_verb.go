@@ -14,12 +14,13 @@ type reportOptions struct {
 func newReport() *cobra.Command {
 	o := reportOptions{evaluateOptions: evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}}
 	cmd := &cobra.Command{
-		Use:   "report RUN DATA",
+		Use:   "report RUN DATA...",
 		Short: "Write the report of a model on given items as a page",
 		Long: `Write one HTML page on a model and how it does on items with votes: what
 credence evaluate prints, with figures and explanations, in a file that needs
 nothing else. RUN is a folder that credence train wrote, or a model file; DATA
-holds the features of the items, and --votes the votes on them.
+holds the features of the items, in as many files as in training, and --votes
+the votes on them.
 
 The page that training leaves in the run's folder judges predictions that the
 networks made of items while they held them out. A model does not keep those, so
@@ -33,7 +34,7 @@ A file that is there already is left alone without --overwrite.`,
 				return withHint(usagef("expected a run and a file of items, found no items"),
 					"the page on the items that training held out is "+shellQuote(runFolder(args[0]).path(reportFile)))
 			}
-			if len(args) != 2 {
+			if len(args) < 2 {
 				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
 			}
 			return nil
@@ -43,7 +44,7 @@ A file that is there already is left alone without --overwrite.`,
 				return err
 			}
 			o.report = o.output
-			return o.run(cmd, args[0], args[1])
+			return o.run(cmd, args[0], args[1:])
 		},
 	}
 	f := cmd.Flags()

@@ -49,7 +49,7 @@ func (r runFolder) taken() (bool, error) {
 
 // clear removes the files of an earlier run, and nothing else.
 func (r runFolder) clear() error {
-	for _, name := range []string{modelFile, configFile, metricsFile, historyFile, reportFile} {
+	for _, name := range []string{modelFile, configFile, metricsFile, historyFile, splitFile, reportFile} {
 		if err := os.Remove(r.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -61,6 +61,7 @@ func (r runFolder) clear() error {
 func (r runFolder) abandon() {
 	if !r.has(stateFolder) && !r.has(modelFile) {
 		os.Remove(r.path(configFile))
+		os.Remove(r.path(splitFile))
 		os.Remove(string(r)) // only if it is empty
 	}
 }

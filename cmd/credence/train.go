@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -31,6 +30,7 @@ type trainOptions struct {
 	overwrite bool
 	quiet     bool
 	json      bool
+	split     *dataset.Split // of the items, if there is one
 
 	repeat  bool                     // as the file says, whatever the environment, to compare the result
 	origins map[string]config.Origin // of the flags that are set
@@ -55,6 +55,8 @@ func (o *trainOptions) command() *cobra.Command {
                   the run to the bit, on the same instruction set
   metrics.json    scores on held-out votes, beside those of simple references
   history.csv     the losses of every epoch
+  split.csv       the part of each item, if --test, --validation or --split
+                  divides them
 
 Votes may be long (item, rater, label), wide (a column a rater), counts (a
 column a class) or fractions with a total. How they were read is printed before
@@ -155,8 +157,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if part != ds {
-		show.note("split     %s to train on, %s for validation, %s for the test left alone",
-			plural(part.Len()-len(held), "item"), thousands(len(held)), thousands(ds.Len()-part.Len()))
+		o.showSplit(show, ds)
 	}
 	if err := o.checkWeights(ds); err != nil {
 		return err
@@ -164,7 +165,10 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	if err := o.open(cmd.Flags()); err != nil {
 		return err
 	}
-	fit.Held = held
+	if err := o.writeSplit(ds); err != nil {
+		return err
+	}
+	fit.Held, fit.ItemWeights = held, part.Weights
 	fit.Version = buildVersion()
 	fit.Memory = int64(o.data.memory)
 	fit.Checkpoint, fit.Resume = o.out.path(stateFolder), o.resume
@@ -277,26 +281,6 @@ func (o *trainOptions) writeConfig(f *pflag.FlagSet) error {
 		fmt.Fprintf(w, "# To repeat it: credence train --config %s --out FOLDER\n", shellQuote(o.out.path(configFile)))
 		return writeConfig(w, f)
 	})
-}
-
-// division follows a split given in the data: the test part is not touched, the
-// validation part held out by every network.
-func (o *trainOptions) division(ds *dataset.Dataset) (part *dataset.Dataset, held []int, err error) {
-	if ds.Given == nil {
-		return ds, nil, nil
-	}
-	s, err := dataset.NewSplit(ds, dataset.SplitOptions{Seed: o.fit.seed})
-	if err != nil {
-		return nil, nil, err
-	}
-	keep := slices.Concat(s.Train, s.Validation)
-	slices.Sort(keep)
-	for at, j := range keep {
-		if _, found := slices.BinarySearch(s.Validation, j); found {
-			held = append(held, at)
-		}
-	}
-	return ds.Select(keep), held, nil
 }
 
 // again is the command that continues this run.
