@@ -18,9 +18,9 @@ type decoder struct {
 func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
 	d := &decoder{t: t, opts: opts, parts: parts}
 	for _, p := range parts {
-		col, err := column(t, p.Name)
+		col, err := featureColumn(t, p.Name)
 		if err != nil {
-			return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", p.Name)}
+			return nil, err
 		}
 		var codes map[string]float32
 		if p.Kind == Categorical {
@@ -33,6 +33,15 @@ func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
 		d.codes = append(d.codes, codes)
 	}
 	return d, nil
+}
+
+// featureColumn returns the column of a feature that a model was trained with.
+func featureColumn(t table, name string) (int, error) {
+	col, err := column(t, name)
+	if err != nil {
+		return -1, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", name), Err: ErrMissingFeature}
+	}
+	return col, nil
 }
 
 // decode fills row with the values of a record.

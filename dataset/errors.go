@@ -17,6 +17,10 @@ var (
 	// of the [ParseError] is that column.
 	ErrNoColumn = errors.New("no such column")
 
+	// ErrMissingFeature is the reason when data lack a feature that a model was
+	// trained with.
+	ErrMissingFeature = errors.New("a feature is missing")
+
 	// ErrAmbiguous is the reason of an [AmbiguousError].
 	ErrAmbiguous = errors.New("the form of the votes is ambiguous")
 
@@ -55,6 +59,12 @@ func (e *ParseError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
+
+// missingError says that data lack a feature of a model.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string        { return e.text }
+func (e *missingError) Is(target error) bool { return target == ErrMissingFeature }
 
 // Unvoted warns of so many items without votes.
 type Unvoted int

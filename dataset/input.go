@@ -62,7 +62,7 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		p := &t.parts[i]
 		j, ok := at[p.Name]
 		if !ok {
-			return nil, fmt.Errorf("feature %q is missing: the model was trained with it", p.Name)
+			return nil, &missingError{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name)}
 		}
 		q := parts[j]
 		if q.Kind != p.Kind {

@@ -47,14 +47,16 @@ func matchFiles(paths []string, first table, opts *FeatureOptions) ([]match, err
 	for k := range paths {
 		if t := tables[k]; t != nil {
 			matches[k] = m.table(t, opts.ImageColumn)
-			if len(matches[k].schema) == 0 && k > 0 {
-				return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", few(t.header()))}
-			}
 		}
 	}
 	for i, p := range m.parts {
 		if !m.taken[i] {
-			return nil, fmt.Errorf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", "))
+			return nil, &missingError{fmt.Sprintf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", "))}
+		}
+	}
+	for k := 1; k < len(paths); k++ {
+		if t := tables[k]; t != nil && len(matches[k].schema) == 0 {
+			return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", few(t.header()))}
 		}
 	}
 	return matches, nil

@@ -232,8 +232,8 @@ func (s *scan) decide(f *Features) error {
 		}
 	}
 	for _, p := range s.opts.Schema {
-		if !slices.Contains(header, p.Name) {
-			return &ParseError{File: s.t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", p.Name)}
+		if _, err := featureColumn(s.t, p.Name); err != nil {
+			return err
 		}
 	}
 	return nil

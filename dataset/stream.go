@@ -58,7 +58,7 @@ func OpenStream(path string, parts []Part, opts StreamOptions) (*Stream, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(opts.Beside) > 0 {
+	if len(opts.Beside) > 0 || t == nil && len(parts) > 1 {
 		return openJoined(path, t, parts, opts)
 	}
 	if t == nil {
@@ -89,7 +89,7 @@ func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
 		if p.Name == opts.ImageColumn && p.Kind == Tensor {
 			s.shape = p.Shape
 			if err == nil {
-				s.image, err = column(t, p.Name)
+				s.image, err = featureColumn(t, p.Name)
 			}
 			continue
 		}

@@ -107,6 +107,8 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	switch {
 	case r.VotedItems == 0:
 		r.warn("no item has votes: nothing but coverage can be computed")
+	case r.VotedItems == 1:
+		r.warn("only one item has votes: every number is rough")
 	case r.VotedItems < fewItems:
 		r.warn("only %d items have votes: every number is rough", r.VotedItems)
 	}

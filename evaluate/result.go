@@ -96,7 +96,7 @@ func (r *Result) judge() {
 	case d < 1-3*se:
 		r.warn("probabilities are spread less widely about the predicted means than predicted (ratio %.2f ± %.2f): intervals are too wide", d, se)
 	}
-	if d := r.LessLogisticDM; d != nil && d.Value.Known() && !(d.Hi < 0) {
+	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
 		r.warn("no better than logistic regression with a concentration: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
 }

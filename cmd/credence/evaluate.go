@@ -155,7 +155,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
 	all, err := dataset.Load(load)
 	if err != nil {
-		return err
+		return withFeatureHint(err)
 	}
 	defer all.Close()
 	dataWarnings(cmd.ErrOrStderr(), all)

@@ -54,7 +54,10 @@ func (r *evaluateReport) losses(w *printout) {
 	add := func(name string, loss, se evaluate.Number, d *evaluate.Difference) {
 		difference := ""
 		if d != nil && d.Value.Known() {
-			difference = fmt.Sprintf("%+.4f [%+.4f, %+.4f], p %s", d.Value, d.Lo, d.Hi, pValue(d.PValue))
+			difference = fmt.Sprintf("%+.4f", d.Value)
+			if d.Lo.Known() && d.Hi.Known() {
+				difference += fmt.Sprintf(" [%+.4f, %+.4f], p %s", d.Lo, d.Hi, pValue(d.PValue))
+			}
 		}
 		t.add("  "+name, plusMinus(loss, se, 4), difference)
 	}

@@ -199,7 +199,7 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	}
 	in, err := p.open(cmd.InOrStdin())
 	if err != nil {
-		return err
+		return withFeatureHint(err)
 	}
 	defer in.Close()
 	to := func(w io.Writer) error { return p.predict(ctx, in, w) }

@@ -210,7 +210,8 @@ func fitReferences(ctx context.Context, ds *dataset.Dataset, result *train.Resul
 }
 
 // referenceFolds returns sorted lists of items to leave out in turn: five
-// folds or, if the model's parts took no turns, the part that it held out.
+// folds, one a group if those are fewer or, if the model's parts took no turns,
+// the part that it held out.
 func referenceFolds(ds *dataset.Dataset, voted []int, result *train.Result, seed uint64) ([][]int, error) {
 	if result.Model.Provenance.Split.Folds == 0 {
 		var held []int
@@ -221,7 +222,15 @@ func referenceFolds(ds *dataset.Dataset, voted []int, result *train.Result, seed
 		}
 		return [][]int{held}, nil
 	}
-	folds, err := dataset.Folds(ds, voted, 5, seed)
+	units := len(voted)
+	if ds.Groups != nil {
+		groups := map[string]bool{}
+		for _, j := range voted {
+			groups[ds.Groups[j]] = true
+		}
+		units = len(groups)
+	}
+	folds, err := dataset.Folds(ds, voted, max(2, min(5, units)), seed)
 	for _, f := range folds {
 		slices.Sort(f)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"credence/dataset"
 )
 
 // makeData writes items.csv with the features x, y and site, and votes.csv with
@@ -24,6 +27,29 @@ func makeData(ts *testscript.TestScript, neg bool, args []string) {
 	items, votes := smallData(n)
 	ts.Check(os.WriteFile(ts.MkAbs("items.csv"), []byte(items), 0o644))
 	ts.Check(os.WriteFile(ts.MkAbs("votes.csv"), []byte(votes), 0o644))
+}
+
+// makeArray writes an NPY file with a matrix of numbers drawn with a seed:
+//
+//	makearray embedding.npy rows columns seed
+func makeArray(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: makearray file rows columns seed")
+	}
+	var sizes [3]int
+	for i := range sizes {
+		var err error
+		sizes[i], err = strconv.Atoi(args[1+i])
+		ts.Check(err)
+	}
+	r := rand.New(rand.NewPCG(uint64(sizes[2]), 0))
+	values := make([]float32, sizes[0]*sizes[1])
+	for i := range values {
+		values[i] = float32(r.NormFloat64())
+	}
+	var b bytes.Buffer
+	ts.Check(dataset.WriteNPY(&b, sizes[:2], values))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 }
 
 // smallData returns items whose votes depend on x and on the site.

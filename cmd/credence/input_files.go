@@ -1,11 +1,21 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+
+	"credence/dataset"
 )
+
+// withFeatureHint says what to do if data lack features of a model.
+func withFeatureHint(err error) error {
+	if errors.Is(err, dataset.ErrMissingFeature) {
+		return withHint(err, "give every file that the model was trained on; credence inspect RUN --json lists its features")
+	}
+	return err
+}
 
 // readStdin returns the text of standard input if one of the files is called
 // "-", and nil otherwise. Only one of them can be.
@@ -20,11 +30,11 @@ func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
 	case 0:
 		return nil, nil
 	case 1:
-		text, err := io.ReadAll(stdin)
+		text, err := io.ReadAll(stdin) // never nil
 		if err != nil {
 			return nil, fmt.Errorf("reading standard input: %w", err)
 		}
-		return slices.Concat([]byte{}, text), nil // not nil
+		return text, nil
 	}
 	return nil, usagef("- stands for standard input, which can be one file only, found it in %s", strings.Join(files, " "))
 }
