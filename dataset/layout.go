@@ -30,7 +30,7 @@ func (l Layout) resolve(item []int) (Layout, error) {
 			return "", fmt.Errorf("layout %q is not one of [vector HW CHW HWC DHW CDHW DHWC]", string(l))
 		}
 		if l != Vector && len(l) != len(item) {
-			return "", fmt.Errorf("layout %s for items with %d axes", l, len(item))
+			return "", fmt.Errorf("layout %s takes items of %d axes, but these have %d: shape %s", l, len(l), len(item), shapeString(item))
 		}
 		return l, nil
 	}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type columnScan struct {
 	missing  int
 	numbers  int
 	texts    int
+	infinite int            // of the texts, spellings of infinity
 	levels   map[string]int // nil once there are too many and all are numbers
 	counting bool           // every value so far is the number of its row
 	vector   int            // length of lists
@@ -171,6 +173,9 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 			c.line, c.text = s.t.line(), strings.Clone(x.string())
 		}
 		c.texts++
+		if v, err := strconv.ParseFloat(x.string(), 64); err == nil && math.IsInf(v, 0) {
+			c.infinite++
+		}
 		if c.fixed && c.kind == Numeric {
 			return s.t.errorAt(i, "%q is not a number", x.string())
 		}
@@ -251,6 +256,9 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	switch {
 	case c.vector > 0 && n > 0:
 		return s.t.errorAt(i, "lists of numbers and single values in one column")
+	case c.infinite > 0 && c.infinite == c.texts && c.numbers > 0 && !c.fixed:
+		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
+			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.items):

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // usageError marks a command line that cannot be understood, as opposed to
@@ -26,6 +27,21 @@ func asUsage(err error) error {
 		return err
 	}
 	return &usageError{err}
+}
+
+// flagError says in plain words what is wrong with the value of a flag.
+func flagError(_ *cobra.Command, err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	flag := bad.GetFlag()
+	want := map[string]string{"int": "a whole number", "uint64": "a whole number that is not negative", "intSlice": "whole numbers",
+		"float64": "a number", "bool": "true or false"}[flag.Value.Type()]
+	if want == "" {
+		return usagef("--%s: %w", flag.Name, errors.Unwrap(bad))
+	}
+	return usagef("--%s %q: expected %s", flag.Name, bad.GetValue(), want)
 }
 
 // hintedError carries a sentence on how to mend the error.

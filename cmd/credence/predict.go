@@ -146,8 +146,11 @@ func (o *predictOptions) check(terminal bool) error {
 	if !(o.maxWidth >= 0 && o.maxWidth <= 1) {
 		return usagef("--max-width %v: expected a width between 0 and 1", o.maxWidth)
 	}
-	if o.batch < 1 || o.threads < 0 {
-		return usagef("--batch %d, --threads %d: expected positive numbers", o.batch, o.threads)
+	if o.batch < 1 {
+		return usagef("--batch %d: expected at least 1", o.batch)
+	}
+	if o.threads < 0 {
+		return usagef("--threads %d: expected at least 1, or 0 for all cores", o.threads)
 	}
 	if o.format != "" {
 		if !slices.Contains(predictFormats, o.format) {
@@ -349,6 +352,9 @@ func (p *predictor) update(items []string, mixtures []*mixture.Dirichlet) error 
 
 // end tells of votes that were not used and of rows that were not predicted.
 func (p *predictor) end() error {
+	if p.items == 0 {
+		p.warn(p.input + " has no items")
+	}
 	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
 			plural(len(p.votes.Items)-p.used, "item"), p.options.votes, p.input))

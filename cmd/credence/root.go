@@ -45,6 +45,7 @@ Shell completion:
 	// Declared here, because cobra's own flag would also take -v.
 	root.Flags().Bool("version", false, "print the version")
 	addKernelFlag(root)
+	root.SetFlagErrorFunc(flagError)
 
 	root.AddCommand(
 		newInit(),

@@ -42,6 +42,9 @@ func (r runFolder) taken() (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
+		if pe, ok := errors.AsType[*os.PathError](err); ok {
+			err = pe.Err
+		}
 		return false, fmt.Errorf("--out %s: expected a folder: %w", r, err)
 	}
 	return len(entries) > 0, nil

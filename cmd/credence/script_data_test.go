@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"credence/dataset"
+	"credence/internal/safetensors"
 )
 
 // makeData writes items.csv with the features x, y and site, and votes.csv with
@@ -49,6 +50,50 @@ func makeArray(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var b bytes.Buffer
 	ts.Check(dataset.WriteNPY(&b, sizes[:2], values))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+}
+
+// cut shortens a file:
+//
+//	cut file bytes
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut file bytes")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// patch replaces the first place of a text in a file that may hold anything:
+//
+//	patch file old new
+func patch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: patch file old new")
+	}
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	if !bytes.Contains(b, []byte(args[1])) {
+		ts.Fatalf("patch: no %q in %s", args[1], args[0])
+	}
+	ts.Check(os.WriteFile(path, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o644))
+}
+
+// metadata changes a value in the metadata of a model file, with the checksums
+// that belong to it:
+//
+//	metadata model key value
+func metadata(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: metadata model key value")
+	}
+	f, err := safetensors.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	f.Metadata[args[1]] = args[2]
+	var b bytes.Buffer
+	ts.Check(safetensors.Write(&b, f))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 }
 

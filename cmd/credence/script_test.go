@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -28,10 +29,19 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" { // whom no permission keeps out
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":         exits,
 			"makedata":      makeData,
 			"makearray":     makeArray,
+			"cut":           cut,
+			"metadata":      metadata,
+			"patch":         patch,
 			"trained-model": trainedModel,
 		},
 	})
