@@ -216,11 +216,13 @@ func TestWriteNPY(t *testing.T) {
 // module; CREDENCE_PYTHON names the interpreter.
 func python(t *testing.T, module, program string, args ...string) {
 	t.Helper()
-	exe := os.Getenv("CREDENCE_PYTHON")
-	if exe == "" {
+	exe, named := os.LookupEnv("CREDENCE_PYTHON")
+	if !named {
 		exe = "python3"
 	}
-	if exec.Command(exe, "-c", "import "+module).Run() != nil {
+	if err := exec.Command(exe, "-c", "import "+module).Run(); err != nil && named {
+		t.Fatalf("CREDENCE_PYTHON names %s, which has no %s: %v", exe, module, err)
+	} else if err != nil {
 		t.Logf("not checked by %s: %s has no such module (set CREDENCE_PYTHON)", module, exe)
 		return
 	}
