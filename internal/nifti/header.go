@@ -1,0 +1,234 @@
+package nifti
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+const (
+	headerSize1 = 348 // of NIfTI-1, and of Analyze 7.5
+	headerSize2 = 540 // of NIfTI-2
+)
+
+// Header is what a file says about its volume.
+type Header struct {
+	Version int   // 1 or 2, of NIfTI
+	Pair    bool  // the voxels are in an .img file
+	Dim     []int // of the file's axes, as many as it says it has
+	Type    Type
+	Offset  int64 // of the first voxel, in its file
+	// Slope and Inter give the values: slope·voxel + inter. 1 and 0 where the
+	// header has none.
+	Slope, Inter float64
+	// Affine takes voxel indices in the order of the file to millimetres.
+	Affine [3][4]float64
+	// Oriented is false if the header says nothing about where left and right
+	// are. Affine is then that of the Analyze convention: x from right to left,
+	// the origin in the middle.
+	Oriented bool
+
+	order binary.ByteOrder
+}
+
+// fields reads numbers of a header whose byte order is known.
+type fields struct {
+	b     []byte
+	order binary.ByteOrder
+}
+
+func (f fields) i16(at int) int     { return int(int16(f.order.Uint16(f.b[at:]))) }
+func (f fields) i32(at int) int     { return int(int32(f.order.Uint32(f.b[at:]))) }
+func (f fields) i64(at int) int64   { return int64(f.order.Uint64(f.b[at:])) }
+func (f fields) f32(at int) float64 { return float64(math.Float32frombits(f.order.Uint32(f.b[at:]))) }
+func (f fields) f64(at int) float64 { return math.Float64frombits(f.order.Uint64(f.b[at:])) }
+
+// headerSize returns the size that the first four bytes announce and the byte
+// order they are in.
+func headerSize(b []byte) (int, binary.ByteOrder, error) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		if n := order.Uint32(b); n == headerSize1 || n == headerSize2 {
+			return int(n), order, nil
+		}
+	}
+	return 0, nil, fmt.Errorf("this is not a NIfTI file: it begins with the bytes % x, but a header of 348 (NIfTI-1) or 540 bytes (NIfTI-2) is expected", b[:4])
+}
+
+// parseHeader reads a header of the size that headerSize found.
+func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
+	f := fields{b, order}
+	h := &Header{order: order, Version: 1, Slope: 1}
+	var magic string
+	var dim [8]int64
+	var offset float64
+	var pixdim [8]float64
+	var place orientation
+	if len(b) == headerSize2 {
+		h.Version = 2
+		magic = string(b[4:12])
+		for i := range dim {
+			dim[i], pixdim[i] = f.i64(16+8*i), f.f64(104+8*i)
+		}
+		h.Type = Type(f.i16(12))
+		offset = float64(f.i64(168))
+		h.Slope, h.Inter = f.f64(176), f.f64(184)
+		place.qform, place.sform = f.i32(344), f.i32(348)
+		place.q = quaternion{b: f.f64(352), c: f.f64(360), d: f.f64(368)}
+		for r := range 3 {
+			place.shift[r] = f.f64(376 + 8*r)
+			for c := range 4 {
+				place.rows[r][c] = f.f64(400 + 32*r + 8*c)
+			}
+		}
+	} else {
+		magic = string(b[344:348])
+		for i := range dim {
+			dim[i], pixdim[i] = int64(f.i16(40+2*i)), f.f32(76+4*i)
+		}
+		h.Type = Type(f.i16(70))
+		offset = f.f32(108)
+		h.Slope, h.Inter = f.f32(112), f.f32(116)
+		place.qform, place.sform = f.i16(252), f.i16(254)
+		place.q = quaternion{b: f.f32(256), c: f.f32(260), d: f.f32(264)}
+		for r := range 3 {
+			place.shift[r] = f.f32(268 + 4*r)
+			for c := range 4 {
+				place.rows[r][c] = f.f32(280 + 16*r + 4*c)
+			}
+		}
+	}
+	switch magic {
+	case "n+1\x00", "n+2\x00\r\n\x1a\n":
+	case "ni1\x00", "ni2\x00\r\n\x1a\n":
+		h.Pair = true
+	default:
+		if h.Version == 1 && magic[:2] != "n+" && magic[:2] != "ni" {
+			return nil, errors.New("an Analyze 7.5 header, which does not say where left and right are: convert the volume to NIfTI")
+		}
+		return nil, fmt.Errorf("the magic bytes of its header are %q: the file is damaged", magic)
+	}
+	if err := h.size(dim); err != nil {
+		return nil, err
+	}
+	if err := h.place(offset, len(b)); err != nil {
+		return nil, err
+	}
+	if h.Slope == 0 || bad(h.Slope) {
+		h.Slope, h.Inter = 1, 0
+	}
+	if bad(h.Inter) {
+		h.Inter = 0
+	}
+	place.q.face = 1
+	if pixdim[0] < 0 {
+		place.q.face = -1
+	}
+	for i := range 3 {
+		place.q.spacing[i] = 1
+		if s := math.Abs(pixdim[1+i]); s > 0 && !bad(s) {
+			place.q.spacing[i] = s
+		}
+	}
+	var err error
+	h.Affine, h.Oriented, err = place.affine(h.first())
+	return h, err
+}
+
+func bad(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+
+// size checks the dimensions and the type.
+func (h *Header) size(dim [8]int64) error {
+	if dim[0] < 1 || dim[0] > 7 {
+		return fmt.Errorf("its header says that it has %d axes, but 1 to 7 are possible: the file is damaged", dim[0])
+	}
+	n := int64(1)
+	for i := 1; i <= int(dim[0]); i++ {
+		if dim[i] < 1 {
+			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
+		}
+		if i > 4 && dim[i] > 1 {
+			return fmt.Errorf("a volume with %d values along axis %d: volumes with one value a voxel are read", dim[i], i)
+		}
+		if i <= 3 {
+			if n > maxVoxels/dim[i] {
+				return fmt.Errorf("its header says that a volume has %v voxels: at most %d are read", dim[1:4], maxVoxels)
+			}
+			n *= dim[i]
+		}
+		if dim[i] > math.MaxInt32 {
+			return fmt.Errorf("its header says that axis %d has %d voxels: the file is damaged", i, dim[i])
+		}
+		h.Dim = append(h.Dim, int(dim[i]))
+	}
+	if h.Type.size() == 0 {
+		return fmt.Errorf("voxels of type %v: only integers of 8 to 64 bits, float32 and float64 are read", h.Type)
+	}
+	return nil
+}
+
+// place checks where the voxels begin.
+func (h *Header) place(offset float64, header int) error {
+	if bad(offset) || offset < 0 || offset != math.Trunc(offset) || offset > 1<<40 {
+		return fmt.Errorf("its header says that voxels begin at byte %v: the file is damaged", offset)
+	}
+	h.Offset = int64(offset)
+	if h.Pair {
+		return nil
+	}
+	least := int64(header + 4)
+	if h.Offset == 0 {
+		h.Offset = least
+	}
+	if h.Offset < least {
+		return fmt.Errorf("its header says that voxels begin at byte %d, within the header: the file is damaged", h.Offset)
+	}
+	return nil
+}
+
+// first returns the dimensions of the first volume.
+func (h *Header) first() [3]int {
+	d := [3]int{1, 1, 1}
+	copy(d[:], h.Dim)
+	return d
+}
+
+// orientation is what a header says about where a volume lies.
+type orientation struct {
+	qform, sform int // codes; 0 means that there is none
+	q            quaternion
+	shift        [3]float64
+	rows         [3][4]float64 // of the sform
+}
+
+// affine returns the sform if there is one, else the qform, else the Analyze
+// convention with its origin in the middle, for which it returns false.
+func (o *orientation) affine(dim [3]int) (m [3][4]float64, oriented bool, err error) {
+	oriented = true
+	switch {
+	case o.sform > 0:
+		m = o.rows
+	case o.qform > 0:
+		r := o.q.matrix()
+		for i := range 3 {
+			m[i] = [4]float64{r[i][0], r[i][1], r[i][2], o.shift[i]}
+		}
+	default:
+		oriented = false
+		for i := range 3 {
+			m[i][i] = o.q.spacing[i]
+			if i == 0 {
+				m[i][i] = -m[i][i]
+			}
+			m[i][3] = -m[i][i] * float64(dim[i]-1) / 2
+		}
+	}
+	for _, row := range m {
+		for _, x := range row {
+			if bad(x) {
+				return m, oriented, fmt.Errorf("the matrix of its orientation has the element %v: the file is damaged", x)
+			}
+		}
+	}
+	return m, oriented, nil
+}

@@ -1,0 +1,297 @@
+package nifti
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrFormat is the reason when a file is damaged, cut short, or of a kind that
+// is not read.
+var ErrFormat = errors.New("malformed volume")
+
+// Error says what is wrong with a file.
+type Error struct {
+	File string // as the caller named it
+	Msg  string
+	Err  error // the cause
+}
+
+// Error reads like `reading scan.nii: …`.
+func (e *Error) Error() string { return "reading " + e.File + ": " + e.Msg }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func malformed(file string, err error) error {
+	return &Error{File: file, Msg: err.Error(), Err: ErrFormat}
+}
+
+// failed wraps an error of the operating system, without the name that it
+// repeats.
+func failed(file string, err error) error {
+	msg := err
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		msg = pe.Err
+	}
+	return &Error{File: file, Msg: msg.Error(), Err: err}
+}
+
+// extensions of volumes; each may be followed by .gz.
+var extensions = []string{".nii", ".hdr", ".img"}
+
+// IsVolume tells by a file's name whether it is a volume: .nii, .hdr or .img,
+// or one of these with .gz.
+func IsVolume(path string) bool {
+	_, ext := splitName(path)
+	return ext != ""
+}
+
+// splitName returns a path without the extension of a volume, and the
+// extension in lower case, without .gz; "" if it has none.
+func splitName(path string) (stem, ext string) {
+	low := strings.ToLower(path)
+	low = strings.TrimSuffix(low, ".gz")
+	for _, e := range extensions {
+		if strings.HasSuffix(low, e) && len(filepath.Base(low)) > len(e) {
+			return path[:len(low)-len(e)], e
+		}
+	}
+	return path, ""
+}
+
+// Files returns the files that a volume is made of: one, or header and voxels.
+func Files(path string) ([]string, error) {
+	stem, ext := splitName(path)
+	if ext != ".hdr" && ext != ".img" {
+		return []string{path}, nil
+	}
+	pair := []string{path, path}
+	at, other := 1, ".img"
+	if ext == ".img" {
+		at, other = 0, ".hdr"
+	}
+	// The case of the given extension is that of the other, most likely.
+	if given := path[len(stem) : len(stem)+4]; given == strings.ToUpper(given) {
+		other = strings.ToUpper(other)
+	}
+	for _, gz := range []string{"", ".gz"} {
+		if _, err := os.Stat(stem + other + gz); err == nil {
+			pair[at] = stem + other + gz
+			return pair, nil
+		}
+	}
+	return nil, &Error{File: path, Msg: fmt.Sprintf("no %s beside it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
+}
+
+// ReadHeader reads the header of the volume at path.
+func ReadHeader(path string) (*Header, error) {
+	files, err := Files(path)
+	if err != nil {
+		return nil, err
+	}
+	src, err := open(files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return src.header()
+}
+
+// Read reads the volume at path, the first one of a series. Either file of a
+// pair may be named. Files compressed with gzip are recognised by their content.
+func Read(path string) (*Volume, error) {
+	files, err := Files(path)
+	if err != nil {
+		return nil, err
+	}
+	src, err := open(files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	h, err := src.header()
+	if err != nil {
+		return nil, err
+	}
+	if !h.Pair {
+		return src.volume(h)
+	}
+	if len(files) == 1 {
+		return nil, malformed(path, errors.New("its header says that the voxels are in an .img file, but its name is not that of a pair"))
+	}
+	img, err := open(files[1])
+	if err != nil {
+		return nil, err
+	}
+	defer img.Close()
+	return img.volume(h)
+}
+
+// source is a file being read, decompressed on the way.
+type source struct {
+	file   string
+	size   int64 // of the file itself
+	packed bool
+	r      io.Reader
+	at     int64 // bytes read
+	closer io.Closer
+}
+
+func open(path string) (*source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("it is a folder")
+	}
+	if err != nil {
+		f.Close()
+		return nil, failed(path, err)
+	}
+	s, err := newSource(path, f, info.Size())
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.closer = f
+	return s, nil
+}
+
+// newSource reads a file of the given size, named in messages.
+func newSource(file string, r io.Reader, size int64) (*source, error) {
+	s := &source{file: file, size: size}
+	b := bufio.NewReaderSize(r, 1<<16)
+	s.r = b
+	if start, _ := b.Peek(2); len(start) == 2 && start[0] == 0x1f && start[1] == 0x8b {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, malformed(file, fmt.Errorf("its gzip header is damaged: %w", err))
+		}
+		s.r, s.packed = z, true
+	}
+	return s, nil
+}
+
+func (s *source) Close() error { return s.closer.Close() }
+
+// holds returns the most bytes that the file can give. Deflate makes at best
+// 1,032 bytes of one.
+func (s *source) holds() int64 {
+	if s.packed {
+		return 1032*s.size + 1032
+	}
+	return s.size
+}
+
+// read fills b, or says how much of what is there.
+func (s *source) read(b []byte, what string, need int64) error {
+	n, err := io.ReadFull(s.r, b)
+	s.at += int64(n)
+	switch {
+	case err == nil:
+		return nil
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return malformed(s.file, fmt.Errorf("the file is cut short: %s take %d bytes, but it has %d", what, need, s.at))
+	}
+	return s.damaged(err)
+}
+
+// damaged tells an error of decompression from one of the disk.
+func (s *source) damaged(err error) error {
+	if s.packed {
+		return malformed(s.file, fmt.Errorf("its compressed data are damaged after %d bytes: %w", s.at, err))
+	}
+	return failed(s.file, err)
+}
+
+// header reads the header at the beginning.
+func (s *source) header() (*Header, error) {
+	b := make([]byte, headerSize2)
+	if err := s.read(b[:4], "the first bytes of a header", 4); err != nil {
+		return nil, err
+	}
+	size, order, err := headerSize(b)
+	if err != nil {
+		return nil, malformed(s.file, err)
+	}
+	if err := s.read(b[4:size], "the bytes of its header", int64(size)); err != nil {
+		return nil, err
+	}
+	h, err := parseHeader(b[:size], order)
+	if err != nil {
+		return nil, malformed(s.file, err)
+	}
+	return h, nil
+}
+
+// volume reads the first volume, from wherever the source stands.
+func (s *source) volume(h *Header) (*Volume, error) {
+	dim := h.first()
+	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
+	need := h.Offset + int64(n)*int64(size)
+	what := fmt.Sprintf("%s voxels of %v after byte %d", dims(dim), h.Type, h.Offset)
+	if need > s.holds() {
+		found := fmt.Sprint(s.size)
+		if s.packed {
+			found += " compressed ones"
+		}
+		return nil, malformed(s.file, fmt.Errorf("the file is cut short: %s take %d bytes, but it has %s", what, need, found))
+	}
+	if skip := h.Offset - s.at; skip > 0 {
+		k, err := io.CopyN(io.Discard, s.r, skip)
+		s.at += k
+		if err == io.EOF {
+			return nil, malformed(s.file, fmt.Errorf("the file is cut short: %s take %d bytes, but it has %d", what, need, s.at))
+		} else if err != nil {
+			return nil, s.damaged(err)
+		}
+	}
+	// Memory grows with what has come out of the file, beyond a modest start.
+	const block, modest = 1 << 14, 1 << 24
+	data := make([]float32, 0, min(n, modest))
+	buf := make([]byte, block*size)
+	for len(data) < n {
+		k := min(block, n-len(data))
+		if err := s.read(buf[:k*size], what, need); err != nil {
+			return nil, err
+		}
+		if len(data)+k > cap(data) {
+			more := make([]float32, len(data), min(n, 2*cap(data)))
+			copy(more, data)
+			data = more
+		}
+		at := len(data)
+		data = data[:at+k]
+		h.Type.decode(data[at:], buf, h.order, h.Slope, h.Inter)
+	}
+	if err := s.end(); err != nil {
+		return nil, err
+	}
+	v, err := canonical(data, dim, h.Affine)
+	if err != nil {
+		return nil, malformed(s.file, err)
+	}
+	return v, nil
+}
+
+// end reads on to the checksum of a compressed file, if it is near: behind a
+// single volume it is, behind the first of a series it is not.
+func (s *source) end() error {
+	if !s.packed {
+		return nil
+	}
+	const near = 1 << 16
+	if _, err := io.CopyN(io.Discard, s.r, near); err != nil && err != io.EOF {
+		return s.damaged(err)
+	}
+	return nil
+}

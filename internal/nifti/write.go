@@ -1,0 +1,185 @@
+package nifti
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"credence/internal/atomicfile"
+)
+
+// WriteOptions says how a volume is written. The zero value writes float32,
+// not compressed.
+type WriteOptions struct {
+	// Type is Float32 (also 0), Int16 or Uint8. Whole numbers that fit into the
+	// type are written as they are; other values are scaled to its range, with
+	// scl_slope and scl_inter to scale them back.
+	Type Type
+	// Gzip compresses, without a name or a time, so that equal volumes give
+	// equal bytes.
+	Gzip bool
+	// Level of compression, from 1 (fast) to 9 (small); 0 means 6.
+	Level int
+	// Description is kept in the header: at most 79 bytes.
+	Description string
+}
+
+// Write writes a volume as a single NIfTI-1 file, least significant byte first,
+// its orientation both as sform and, where the axes are at right angles, as
+// qform.
+func Write(w io.Writer, v *Volume, o WriteOptions) error {
+	if o.Type == 0 {
+		o.Type = Float32
+	}
+	if err := v.check(); err != nil {
+		return fmt.Errorf("writing a volume: %w", err)
+	}
+	if o.Type != Float32 && o.Type != Int16 && o.Type != Uint8 {
+		return fmt.Errorf("writing a volume: voxels of type %v: float32, int16 and uint8 are written", o.Type)
+	}
+	for _, d := range v.Dim {
+		if d > math.MaxInt16 {
+			return fmt.Errorf("writing a volume: %s voxels: an axis of NIfTI-1 has at most %d", dims(v.Dim), math.MaxInt16)
+		}
+	}
+	if len(o.Description) > 79 {
+		return fmt.Errorf("writing a volume: a description of %d bytes: at most 79 fit", len(o.Description))
+	}
+	if !o.Gzip {
+		return write(w, v, o)
+	}
+	level := o.Level
+	if level == 0 {
+		level = gzip.DefaultCompression
+	}
+	z, err := gzip.NewWriterLevel(w, level)
+	if err != nil {
+		return fmt.Errorf("writing a volume: %w", err)
+	}
+	if err := write(z, v, o); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// WriteFile writes a volume to a file that appears whole or not at all,
+// compressed if its name ends in .gz.
+func WriteFile(path string, v *Volume, o WriteOptions) error {
+	low := strings.ToLower(path)
+	if !strings.HasSuffix(low, ".nii") && !strings.HasSuffix(low, ".nii.gz") {
+		return fmt.Errorf("writing %s: the name of a volume ends in .nii or .nii.gz", path)
+	}
+	o.Gzip = strings.HasSuffix(low, ".gz")
+	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, v, o) })
+}
+
+func write(to io.Writer, v *Volume, o WriteOptions) error {
+	slope, inter := scaling(v.Data, o.Type)
+	w := bufio.NewWriterSize(to, 1<<16)
+	w.Write(headerBytes(v, o, float32(slope), float32(inter)))
+	w.Write([]byte{0, 0, 0, 0}) // no extensions
+	slope, inter = float64(float32(slope)), float64(float32(inter))
+	var b [4]byte
+	for _, x := range v.Data {
+		if o.Type != Float32 && bad(float64(x)) {
+			x = 0
+		}
+		switch o.Type {
+		case Float32:
+			binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
+			w.Write(b[:4])
+		case Int16:
+			k := math.RoundToEven((float64(x) - inter) / slope)
+			binary.LittleEndian.PutUint16(b[:], uint16(int16(min(max(k, math.MinInt16), math.MaxInt16))))
+			w.Write(b[:2])
+		case Uint8:
+			k := math.RoundToEven((float64(x) - inter) / slope)
+			w.WriteByte(uint8(min(max(k, 0), math.MaxUint8)))
+		}
+	}
+	return w.Flush() // a bufio.Writer keeps the first error
+}
+
+// scaling returns slope and inter such that slope·k + inter covers the data,
+// for whole numbers k of the type. Values that are not finite are written as 0
+// where the type has none.
+func scaling(data []float32, t Type) (slope, inter float64) {
+	if t == Float32 {
+		return 1, 0
+	}
+	least, most := 0.0, 255.0
+	if t == Int16 {
+		least, most = math.MinInt16, math.MaxInt16
+	}
+	lo, hi, whole := math.Inf(1), math.Inf(-1), true
+	for _, x := range data {
+		y := float64(x)
+		if bad(y) {
+			y = 0
+		}
+		lo, hi = min(lo, y), max(hi, y)
+		whole = whole && y == math.Trunc(y)
+	}
+	if whole && lo >= least && hi <= most {
+		return 1, 0
+	}
+	if lo == hi {
+		return 1, lo - least
+	}
+	slope = (hi - lo) / (most - least)
+	return slope, lo - slope*least
+}
+
+// headerBytes returns the header of a volume with the given scaling.
+func headerBytes(v *Volume, o WriteOptions, slope, inter float32) []byte {
+	h := make([]byte, headerSize1)
+	le := binary.LittleEndian
+	f32 := func(at int, x float64) { le.PutUint32(h[at:], math.Float32bits(float32(x))) }
+	le.PutUint32(h[0:], headerSize1)
+	for i, d := range []int{3, v.Dim[0], v.Dim[1], v.Dim[2], 1, 1, 1, 1} {
+		le.PutUint16(h[40+2*i:], uint16(d))
+	}
+	le.PutUint16(h[70:], uint16(o.Type))
+	le.PutUint16(h[72:], uint16(8*o.Type.size()))
+	affine := v.Affine
+	if affine == ([3][4]float64{}) {
+		for i := range 3 {
+			affine[i][i] = v.Spacing[i]
+			affine[i][3] = -v.Spacing[i] * float64(v.Dim[i]-1) / 2
+		}
+	}
+	f32(76, 1)
+	for i := range 3 {
+		f32(80+4*i, v.Spacing[i])
+	}
+	f32(108, headerSize1+4)
+	f32(112, float64(slope))
+	f32(116, float64(inter))
+	h[123] = 2 // millimetres
+	copy(h[148:148+79], o.Description)
+	if q, ok := quaternionOf(affine); ok {
+		le.PutUint16(h[252:], 1) // scanner coordinates
+		f32(76, q.face)
+		for i, x := range q.spacing {
+			f32(80+4*i, x)
+		}
+		f32(256, q.b)
+		f32(260, q.c)
+		f32(264, q.d)
+		for i := range 3 {
+			f32(268+4*i, affine[i][3])
+		}
+	}
+	le.PutUint16(h[254:], 1)
+	for r := range 3 {
+		for c := range 4 {
+			f32(280+16*r+4*c, affine[r][c])
+		}
+	}
+	copy(h[344:], "n+1\x00")
+	return h
+}
