@@ -1,0 +1,181 @@
+package nifti
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Fit says how a volume is laid over a grid of another shape.
+type Fit string
+
+const (
+	// Stretch brings each axis to the length of the grid's, so that the grid
+	// covers just what the volume covers. It is the default.
+	Stretch Fit = "stretch"
+	// Proportions keeps the shape of things: all axes are scaled alike, in
+	// millimetres, until the whole volume fits, centred; the smallest value of
+	// the volume fills what is left.
+	Proportions Fit = "proportions"
+)
+
+// Resample returns v on a grid of the given size, by trilinear interpolation
+// between the centres of voxels. Along an axis that gets fewer voxels the
+// interpolating tent is widened to the spacing of the grid,
+//
+//	w(s) = max(0, 1 − |s|/max(1, scale)),  scale = voxels of v per voxel of the grid,
+//
+// normalised to sum one, which is linear interpolation behind a box filter: what
+// is too fine for the grid is averaged away instead of being sampled at random.
+// The three axes are done one after the other. Values that are not finite count
+// as 0.
+func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
+	for _, n := range grid {
+		if n < 1 || n > math.MaxInt16 {
+			return nil, fmt.Errorf("a grid of %s voxels: an axis has 1 to %d", dims(grid), math.MaxInt16)
+		}
+	}
+	if grid[0]*grid[1] > maxVoxels/grid[2] {
+		return nil, fmt.Errorf("a grid of %s voxels: at most %d are possible", dims(grid), maxVoxels)
+	}
+	var scale [3]float64
+	for k := range 3 {
+		scale[k] = float64(v.Dim[k]) / float64(grid[k])
+	}
+	switch fit {
+	case Stretch, "":
+	case Proportions:
+		size := 0.0 // of a voxel of the grid, in millimetres
+		for k := range 3 {
+			size = max(size, scale[k]*v.Spacing[k])
+		}
+		for k := range 3 {
+			scale[k] = size / v.Spacing[k]
+		}
+	default:
+		return nil, fmt.Errorf("fit %q is not one of [stretch proportions]", string(fit))
+	}
+	out := &Volume{Dim: grid, Affine: v.Affine}
+	var taps [3][]tap
+	for k := range 3 {
+		origin := (float64(v.Dim[k]) - scale[k]*float64(grid[k])) / 2
+		taps[k] = tapsOf(v.Dim[k], grid[k], scale[k], origin)
+		for i := range 3 {
+			out.Affine[i][3] += v.Affine[i][k] * (0.5*scale[k] + origin - 0.5)
+			out.Affine[i][k] = v.Affine[i][k] * scale[k]
+		}
+		out.Spacing[k] = v.Spacing[k] * scale[k]
+	}
+	data, least := finite(v.Data)
+	nx, ny := v.Dim[0], v.Dim[1]
+	data = along(data, nx*ny, v.Dim[2], taps[2], least)
+	data = slabs(data, nx*ny, func(plane []float32) []float32 { return along(plane, nx, ny, taps[1], least) })
+	out.Data = slabs(data, nx, func(row []float32) []float32 { return along(row, 1, nx, taps[0], least) })
+	return out, nil
+}
+
+// finite returns data with 0 for what is not finite, and the smallest value.
+func finite(data []float32) ([]float32, float32) {
+	least, copied := float32(math.Inf(1)), false
+	for i, x := range data {
+		if x-x != 0 {
+			if !copied {
+				data, copied = slices.Clone(data), true
+			}
+			x = 0
+			data[i] = 0
+		}
+		least = min(least, x)
+	}
+	return data, least
+}
+
+// tap is what one voxel of the grid takes: weights of voxels from the first on.
+// No weights mean that it lies outside.
+type tap struct {
+	first   int
+	weights []float32
+}
+
+// tapsOf returns the taps of an axis of n voxels brought to m, of which voxel t
+// has its centre at (t + ½)·scale + origin − ½.
+func tapsOf(n, m int, scale, origin float64) []tap {
+	taps := make([]tap, m)
+	support := max(1, scale)
+	for t := range taps {
+		s := (float64(t)+0.5)*scale + origin - 0.5
+		if !(s >= -0.5-1e-9 && s <= float64(n)-0.5+1e-9) {
+			continue
+		}
+		first := max(0, int(math.Ceil(s-support)))
+		last := min(n-1, int(math.Floor(s+support)))
+		var w []float64
+		sum := 0.0
+		for j := first; j <= last; j++ {
+			x := max(0, 1-math.Abs(s-float64(j))/support)
+			w = append(w, x)
+			sum += x
+		}
+		// Voxels at the ends of the support have no weight.
+		for len(w) > 1 && w[0] <= 1e-12 {
+			w, first = w[1:], first+1
+		}
+		for len(w) > 1 && w[len(w)-1] <= 1e-12 {
+			w = w[:len(w)-1]
+		}
+		taps[t].first = first
+		for _, x := range w {
+			taps[t].weights = append(taps[t].weights, float32(x/sum))
+		}
+	}
+	return taps
+}
+
+// along resamples the slowest axis of in [n × inner], and returns
+// [len(taps) × inner].
+func along(in []float32, inner, n int, taps []tap, outside float32) []float32 {
+	out := make([]float32, len(taps)*inner)
+	for t, p := range taps {
+		to := out[t*inner : (t+1)*inner]
+		switch {
+		case len(p.weights) == 0:
+			for i := range to {
+				to[i] = outside
+			}
+		case inner == 1: // a row: the taps are neighbours
+			sum := float32(0)
+			for j, w := range p.weights {
+				sum += w * in[p.first+j]
+			}
+			to[0] = sum
+		default:
+			for j, w := range p.weights {
+				from := in[(p.first+j)*inner : (p.first+j+1)*inner : (p.first+j+1)*inner]
+				if j == 0 {
+					for i, x := range from {
+						to[i] = w * x
+					}
+					continue
+				}
+				for i, x := range from {
+					to[i] += w * x
+				}
+			}
+		}
+	}
+	return out
+}
+
+// slabs applies f to consecutive pieces of the given length and joins the
+// results.
+func slabs(in []float32, piece int, f func([]float32) []float32) []float32 {
+	var out []float32
+	for at := 0; at < len(in); at += piece {
+		got := f(in[at : at+piece])
+		if out == nil {
+			out = make([]float32, 0, len(in)/piece*len(got))
+		}
+		out = append(out, got...)
+	}
+	return out
+}
