@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"credence/internal/nifti"
 )
 
 // FeatureOptions says how a file of features is read. The zero value takes
@@ -30,10 +32,13 @@ type FeatureOptions struct {
 	// Numeric and Categorical fix the kind of columns. A categorical column of
 	// numbers ("race" coded 1 to 6) must be named here.
 	Numeric, Categorical []string
-	// ImageColumn, if set, names a column of paths of images, relative to the
-	// folder of the file. They become one feature of that name.
+	// ImageColumn, if set, names a column of paths of images, or of volumes in
+	// NIfTI files, relative to the folder of the file. They become one feature
+	// of that name. "" takes a column whose values all have the extension of
+	// images or volumes, if Features names it or no other is left.
 	ImageColumn string
 	Image       ImageOptions
+	Volume      VolumeOptions
 	// Layout says what the axes of an array mean; see [Layout].
 	Layout Layout
 	// Array names the array of an NPZ file that holds the features; "" takes
@@ -51,7 +56,7 @@ type FeatureOptions struct {
 	TableOptions
 
 	votes    []string // columns of votes in the same file
-	lazy     bool     // images are decoded when they are read
+	lazy     bool     // images and volumes are decoded when they are read
 	repeated bool     // items may come in several rows, as in the long form
 }
 
@@ -79,8 +84,9 @@ type Features struct {
 }
 
 // ReadFeatures reads the features in a file or folder: .csv, .tsv, .parquet,
-// .npy, .npz, IDX (.idx, or a name with "-ubyte"), or a folder of images. A
-// text file may be compressed with gzip.
+// .npy, .npz, IDX (.idx, or a name with "-ubyte"), a volume (.nii, .nii.gz, .hdr
+// with .img), or a folder of images or volumes. A text file may be compressed
+// with gzip.
 func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
 	if path == "-" && opts.Stdin != nil {
 		return readTableFeatures(path, &opts)
@@ -102,8 +108,8 @@ func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
 	return f, nil
 }
 
-// readerOf returns what reads the features of an array or of a folder of
-// images, by the name of the file; nil means that it is a table.
+// readerOf returns what reads the features of an array, of a volume or of a
+// folder, by the name of the file; nil means that it is a table.
 func readerOf(path string) (func(path string, opts *FeatureOptions) (*Features, error), error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -112,7 +118,7 @@ func readerOf(path string) (func(path string, opts *FeatureOptions) (*Features, 
 	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	base := filepath.Base(low)
 	switch ext := filepath.Ext(low); {
-	case info.IsDir():
+	case info.IsDir(), nifti.IsVolume(path):
 		return readImageFolder, nil
 	case ext == ".npy":
 		return readNPYFeatures, nil
@@ -156,6 +162,9 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 		return nil, err
 	}
 	defer t.close()
+	if opts.ImageColumn == "" {
+		opts.ImageColumn = schemaImage(opts.Schema, t)
+	}
 	if err := opts.checkNames(t); err != nil {
 		return nil, err
 	}

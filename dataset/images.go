@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/nifti"
 	"credence/internal/par"
 	"golang.org/x/image/draw"
 )
@@ -30,30 +32,47 @@ type ImageOptions struct {
 	Colour bool
 }
 
-// imagePart is the name of the feature of a folder of images.
-const imagePart = "image"
+// The names of the features of a folder of images, and of one of volumes.
+const (
+	imagePart   = "image"
+	volumesPart = "volume"
+)
 
 // maxPixels bounds the size of an image before it is decoded.
 const maxPixels = 1 << 28
 
-// readImageFolder takes every PNG and JPEG file below a folder as an item, in
-// alphabetical order; its id is the path within the folder.
+// readImageFolder takes every PNG and JPEG file below a folder as an item, or
+// every volume, in alphabetical order; its id is the path within the folder. Of
+// a pair of files the header is the item. The folder may also be a single
+// volume.
 func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, &ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table and name its column with --image-column"}
 	}
 	f := &Features{}
 	var paths []string
+	var image, volume string // the first of each
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() || !isImage(path) {
+		low := strings.TrimSuffix(strings.ToLower(path), ".gz")
+		switch {
+		case d.IsDir() || strings.HasSuffix(low, ".img") && path != dir:
+			return nil
+		case isImage(path):
+			image = cmp.Or(image, path)
+		case nifti.IsVolume(path):
+			volume = cmp.Or(volume, path)
+		default:
 			return nil
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
+		}
+		if path == dir {
+			rel = filepath.Base(path)
 		}
 		f.Items = append(f.Items, filepath.ToSlash(rel))
 		paths = append(paths, path)
@@ -63,11 +82,16 @@ func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
 		return nil, failed(dir, err)
 	}
 	if len(paths) == 0 {
-		return nil, &ParseError{File: dir, Msg: "no PNG or JPEG images in this folder"}
+		return nil, &ParseError{File: dir, Msg: "no PNG or JPEG images and no NIfTI volumes in this folder"}
+	}
+	if image != "" && volume != "" {
+		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("both images (%s) and volumes (%s) in this folder: expected one kind", filepath.Base(image), filepath.Base(volume))}
 	}
 	o := *opts
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		o.ImageColumn = opts.Schema[0].Name
+	} else if volume != "" {
+		o.ImageColumn = volumesPart
 	} else {
 		o.ImageColumn = imagePart
 	}
@@ -78,7 +102,7 @@ func isImage(path string) bool {
 	return slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// addImages reads the images that a column of a table names.
+// addImages reads the images or volumes that a column of a table names.
 func (f *Features) addImages(table string, paths []string, opts *FeatureOptions) error {
 	full := make([]string, len(paths))
 	for i, p := range paths {
@@ -93,28 +117,21 @@ func (f *Features) addImages(table string, paths []string, opts *FeatureOptions)
 	return f.readImages(table, full, opts)
 }
 
-// readImages adds one part, named opts.ImageColumn, with the images at paths.
+// readImages adds one part, named opts.ImageColumn, with the images or volumes
+// at paths; the first tells which.
 func (f *Features) readImages(source string, paths []string, opts *FeatureOptions) error {
-	shape, err := imageShape(paths[0], opts)
+	var part Part
+	var rows Rows
+	var err error
+	if nifti.IsVolume(paths[0]) {
+		if part, err = volumePart(opts); err == nil {
+			rows, err = newVolumeRows(paths, part, opts)
+		}
+	} else {
+		part, rows, err = f.images(source, paths, opts)
+	}
 	if err != nil {
 		return err
-	}
-	part := Part{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
-	if err := checkParts([]Part{part}); err != nil {
-		return err
-	}
-	var rows Rows = imageRows{paths, shape}
-	if !opts.lazy {
-		sink, err := newSink(len(paths), []Part{part}, source, opts)
-		if err != nil {
-			return err
-		}
-		if rows = sink.ready(); rows == nil {
-			if rows, err = decodeImages(paths, shape, sink); err != nil {
-				return errors.Join(err, sink.Close())
-			}
-		}
-		f.closers = append(f.closers, sink)
 	}
 	f.Parts = append(f.Parts, part)
 	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, Role: Feature, Part: part})
@@ -124,6 +141,33 @@ func (f *Features) readImages(source string, paths []string, opts *FeatureOption
 		f.Rows = newBeside(len(paths), f.Rows, rows)
 	}
 	return nil
+}
+
+// images returns the part of images and their rows.
+func (f *Features) images(source string, paths []string, opts *FeatureOptions) (Part, Rows, error) {
+	shape, err := imageShape(paths[0], opts)
+	if err != nil {
+		return Part{}, nil, err
+	}
+	part := Part{Name: opts.ImageColumn, Kind: Tensor, Shape: shape}
+	if err := checkParts([]Part{part}); err != nil {
+		return part, nil, err
+	}
+	if opts.lazy {
+		return part, imageRows{paths, shape}, nil
+	}
+	sink, err := newSink(len(paths), []Part{part}, source, opts)
+	if err != nil {
+		return part, nil, err
+	}
+	rows := sink.ready()
+	if rows == nil {
+		if rows, err = decodeImages(paths, shape, sink); err != nil {
+			return part, nil, errors.Join(err, sink.Close())
+		}
+	}
+	f.closers = append(f.closers, sink)
+	return part, rows, nil
 }
 
 // imageShape returns [C,H,W] as the options, the schema or the first image say.

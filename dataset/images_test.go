@@ -98,7 +98,7 @@ func TestImagesRefused(t *testing.T) {
 		t.Error(err)
 	}
 	t.Chdir(t.TempDir())
-	if _, err := ReadFeatures(".", FeatureOptions{}); err == nil || err.Error() != "reading .: no PNG or JPEG images in this folder" {
+	if _, err := ReadFeatures(".", FeatureOptions{}); err == nil || err.Error() != "reading .: no PNG or JPEG images and no NIfTI volumes in this folder" {
 		t.Error(err)
 	}
 	// A header that promises 2³¹ × 2³¹ pixels.

@@ -71,6 +71,9 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		if p.Kind == Tensor && shapeString(p.Shape) != shapeString(q.Shape) {
 			return nil, fmt.Errorf("feature %q has shape %s here, but the model was trained with %s", p.Name, shapeString(q.Shape), shapeString(p.Shape))
 		}
+		if err := sameVolumes(p.Part, q); err != nil {
+			return nil, err
+		}
 		b := binding{p: p, from: offset[j]}
 		to := &dense
 		if p.grid() {

@@ -101,7 +101,7 @@ func (m *matcher) array(path string) (match, error) {
 				base = base[:at]
 			}
 		}
-		if base == arrayPart || base == imagePart {
+		if base == arrayPart || base == imagePart || base == volumesPart {
 			named = append(named, i)
 		}
 	}
@@ -132,8 +132,8 @@ func (m *matcher) table(t table, image string) match {
 		}
 		p := m.parts[i]
 		if p.Kind == Tensor {
-			// A column of lists, or one of paths of images.
-			if len(p.Shape) == 3 && (image == "" || image == p.Name) && out.image == "" {
+			// A column of lists, or one of paths of images or volumes.
+			if p.picture() && (image == "" || image == p.Name) && out.image == "" {
 				out.image = column
 			} else if !lists || len(p.Shape) != 1 {
 				continue

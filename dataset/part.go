@@ -58,6 +58,9 @@ type Part struct {
 	// Shape of a tensor: [n] for a vector, [C,H,W] for an image and [C,D,H,W]
 	// for a volume, in row-major order.
 	Shape []int `json:"shape,omitempty"`
+	// Volume says how a tensor [1,X,Y,Z] was made from NIfTI files; nil for
+	// tensors from elsewhere.
+	Volume *Preparation `json:"volume,omitempty"`
 }
 
 // Width returns how many raw values of a row belong to the part.
@@ -124,6 +127,9 @@ func checkParts(parts []Part) error {
 				return fmt.Errorf("feature %q: shape %v does not fit", p.Name, p.Shape)
 			}
 			w *= s
+		}
+		if err := p.checkVolume(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -39,6 +39,8 @@ type columnScan struct {
 	vector   int            // length of lists
 	line     int            // of the first text
 	text     string
+	paths    []string // while every value is the path of an image or volume
+	other    bool     // some value is not
 }
 
 const (
@@ -140,6 +142,7 @@ func (s *scan) add(rec []cell) error {
 	}
 	for i := range s.columns {
 		if c := &s.columns[i]; c.use {
+			s.seePath(c, &rec[i])
 			if err := s.see(i, c, &rec[i]); err != nil {
 				return err
 			}
@@ -220,6 +223,9 @@ func (s *scan) notNumber(i int, c *columnScan) error {
 // decide gives every column its role and kind.
 func (s *scan) decide(f *Features) error {
 	header := s.t.header()
+	if err := s.choosePaths(); err != nil {
+		return err
+	}
 	for i, name := range header {
 		c := &s.columns[i]
 		info := ColumnInfo{Name: name, Role: c.role, Missing: c.missing}
@@ -263,6 +269,8 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.items):
 		leave("it has no values")
+	case !c.other && !c.fixed:
+		leave("it holds paths of files; read them with --image-column %s", info.Name)
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it holds row numbers")
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:

@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/internal/par"
 )
 
 // StreamOptions says how items are read for prediction.
 type StreamOptions struct {
-	// Batch is the number of items read at a time; 0 means 1024.
+	// Batch is the number of items read at a time; 0 means 1024. Fewer are read
+	// where items are large: 64 MB of values at a time, or one item.
 	Batch int
 	// KeepBad marks rows that cannot be read in [Batch.Bad] and goes on;
 	// otherwise the first of them ends the stream.
@@ -22,8 +25,8 @@ type StreamOptions struct {
 	// read: by id or, where there is none, by position. They are read in place
 	// or held in memory.
 	Beside []string
-	// ItemColumn, ImageColumn, Layout, Array and the table options mean what
-	// they mean in FeatureOptions.
+	// ItemColumn, ImageColumn, Layout, Array, the cache of volumes and the table
+	// options mean what they mean in FeatureOptions.
 	FeatureOptions
 }
 
@@ -42,8 +45,8 @@ type Stream struct {
 	t      table
 	dec    *decoder
 	item   int
-	image  int // column of paths, or −1
-	shape  []int
+	image  int       // column of paths, or −1
+	grid   Part      // that the images or volumes at these paths become
 	folder string    // that paths are relative to
 	f      *Features // arrays and folders
 	row    int
@@ -81,13 +84,16 @@ func NewStream(r io.Reader, name string, parts []Part, opts StreamOptions) (*Str
 }
 
 func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
+	if opts.ImageColumn == "" {
+		opts.ImageColumn = schemaImage(parts, t)
+	}
 	s := &Stream{parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.name())}
 	var err error
 	s.item, err = findColumn(t, opts.ItemColumn, itemNames)
 	var plain []Part
 	for _, p := range parts {
 		if p.Name == opts.ImageColumn && p.Kind == Tensor {
-			s.shape = p.Shape
+			s.grid = p
 			if err == nil {
 				s.image, err = featureColumn(t, p.Name)
 			}
@@ -142,11 +148,14 @@ func (s *Stream) Next() (*Batch, error) {
 	}
 	parts := s.allParts()
 	own, w := totalWidth(s.parts), totalWidth(parts)
+	size = min(size, max(1, batchValues/max(1, w)))
 	m := &Memory{W: w}
 	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m}}
 	row := make([]float32, w)
+	var errs []error
+	var later []func(row []float32) error
 	for m.N < size {
-		id, err := s.read(row[:own])
+		id, rest, err := s.read(row[:own])
 		if err == nil || id != "" {
 			id, err = s.readBeside(id, err, row[own:])
 		}
@@ -156,46 +165,58 @@ func (s *Stream) Next() (*Batch, error) {
 			}
 			break
 		}
-		if err != nil {
-			if !s.opts.KeepBad || id == "" {
-				return nil, err
-			}
-			if b.Bad == nil {
-				b.Bad = make([]error, m.N, size)
-			}
-			for i := range row {
-				row[i] = float32(math.NaN())
-			}
-		}
-		if b.Bad != nil {
-			b.Bad = append(b.Bad, err)
+		if err != nil && (!s.opts.KeepBad || id == "") {
+			return nil, err
 		}
 		b.Items = append(b.Items, id)
 		m.Values = append(m.Values, row...)
+		errs, later = append(errs, err), append(later, rest)
 		m.N++
 	}
 	if m.N == 0 {
 		return nil, io.EOF
 	}
+	par.For(m.N, func(i int) {
+		if errs[i] == nil && later[i] != nil {
+			errs[i] = later[i](m.Values[i*w : i*w+own])
+		}
+	})
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if !s.opts.KeepBad {
+			return nil, err
+		}
+		b.Bad = errs
+		for j := range w {
+			m.Values[i*w+j] = float32(math.NaN())
+		}
+	}
 	return b, nil
 }
 
-// read reads one item. With an id beside the error, reading can go on.
-func (s *Stream) read(row []float32) (string, error) {
+// batchValues bounds the values of a batch.
+const batchValues = 1 << 24
+
+// read reads one item. With an id beside the error, reading can go on. What
+// takes long, and can be done for several items at once, is left to later, if
+// that is not nil: it completes the row.
+func (s *Stream) read(row []float32) (id string, later func(row []float32) error, err error) {
 	n := s.row
 	if s.f != nil {
 		if n == len(s.f.Items) {
-			return "", io.EOF
+			return "", nil, io.EOF
 		}
 		s.row++
-		return s.f.Items[n], s.f.Rows.ReadRow(n, row)
+		return s.f.Items[n], func(row []float32) error { return s.f.Rows.ReadRow(n, row) }, nil
 	}
 	rec, err := s.t.next()
 	if err != nil && !errors.Is(err, errRagged) {
-		return "", err
+		return "", nil, err
 	}
 	s.row++
-	id := strconv.Itoa(n)
+	id = strconv.Itoa(n)
 	if s.item >= 0 {
 		if id = strings.Clone(rec[s.item].string()); id == "" {
 			id = "line " + strconv.Itoa(s.t.line())
@@ -205,20 +226,35 @@ func (s *Stream) read(row []float32) (string, error) {
 		}
 	}
 	if err != nil {
-		return id, err
+		return id, nil, err
 	}
 	w := totalWidth(s.dec.parts)
 	if err := s.dec.decode(rec, row[:w]); err != nil {
-		return id, err
+		return id, nil, err
 	}
-	if s.image >= 0 {
-		path := rec[s.image].string()
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.folder, filepath.FromSlash(path))
-		}
-		return id, decodeImage(path, s.shape, row[w:])
+	if s.image < 0 {
+		return id, nil, nil
 	}
-	return id, nil
+	path := strings.Clone(rec[s.image].string())
+	if path == "" {
+		return id, nil, s.t.errorAt(s.image, "the path is missing")
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.folder, filepath.FromSlash(path))
+	}
+	return id, func(row []float32) error { return s.picture(path, row[w:]) }, nil
+}
+
+// picture reads the image or volume at path.
+func (s *Stream) picture(path string, dst []float32) error {
+	if s.grid.Volume == nil {
+		return decodeImage(path, s.grid.Shape, dst)
+	}
+	r, err := newVolumeRows([]string{path}, s.grid, &FeatureOptions{lazy: true, Volume: s.opts.Volume})
+	if err != nil {
+		return err
+	}
+	return r.ReadRow(0, dst)
 }
 
 // All ranges over the batches. It ends after the first error.

@@ -268,14 +268,6 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 	}
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
-	if f.ImageColumn == "" && len(p.beside) == 0 {
-		// In a table, an image can only be a column of paths.
-		for _, part := range parts {
-			if part.Kind == dataset.Tensor {
-				f.ImageColumn = part.Name
-			}
-		}
-	}
 	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
 	if p.options.format == "table" {
 		o.Batch = tableItems + 1

@@ -1,0 +1,77 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"credence/internal/nifti"
+)
+
+// seePath remembers the values of a column for as long as all are paths of
+// images or volumes.
+func (s *scan) seePath(c *columnScan, x *cell) {
+	if c.other {
+		return
+	}
+	missing := s.opts.missing(x, featureNA)
+	if !missing && (x.kind == vectorCell || !isPicture(x.string())) {
+		c.other, c.paths = true, nil
+		return
+	}
+	path := ""
+	if !missing {
+		path = strings.Clone(x.string())
+	}
+	c.paths = append(c.paths, path)
+}
+
+// isPicture tells by a name whether a file is an image or a volume.
+func isPicture(path string) bool { return isImage(path) || nifti.IsVolume(path) }
+
+// choosePaths takes a column of paths as the images, if the options name none:
+// the one that they name among the features, or the only column there is.
+func (s *scan) choosePaths() error {
+	if s.image >= 0 || s.opts.Schema != nil {
+		return nil
+	}
+	header := s.t.header()
+	used, found := 0, -1
+	for i := range s.columns {
+		c := &s.columns[i]
+		if !c.use {
+			continue
+		}
+		used++
+		if c.other || c.fixed || c.missing == len(s.items) {
+			continue
+		}
+		if found >= 0 && slices.Contains(s.opts.Features, header[i]) {
+			return &ParseError{File: s.t.name(), Msg: fmt.Sprintf("columns %q and %q both hold paths of images or volumes, and one is read: choose it with --image-column", header[found], header[i])}
+		}
+		found = i
+	}
+	if found < 0 || used > 1 && !slices.Contains(s.opts.Features, header[found]) {
+		return nil
+	}
+	c := &s.columns[found]
+	s.image, s.paths, s.opts.ImageColumn = found, c.paths, header[found]
+	c.use = false
+	return nil
+}
+
+// picture tells whether a part in a table can only be a column of paths.
+func (p *Part) picture() bool {
+	return p.Kind == Tensor && (len(p.Shape) == 3 || p.Volume != nil)
+}
+
+// schemaImage returns the column of a table that holds the paths of a model's
+// images or volumes.
+func schemaImage(schema []Part, t table) string {
+	for _, p := range schema {
+		if p.picture() && slices.Contains(t.header(), p.Name) {
+			return p.Name
+		}
+	}
+	return ""
+}

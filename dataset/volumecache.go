@@ -1,0 +1,138 @@
+package dataset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"credence/internal/atomicfile"
+	"credence/internal/nifti"
+)
+
+// volumeCache keeps prepared volumes in a folder, one file each, named after a
+// hash of all that it depends on:
+//
+//	16 bytes  magic
+//	32 bytes  the hash
+//	 4 bytes  CRC-32C of what follows
+//	          the values, as [store] writes them
+//
+// A file that is not just so is made anew.
+type volumeCache struct {
+	dir  string
+	part *Part
+}
+
+const (
+	volumeMagic  = "credence volume\n"
+	volumeHeader = len(volumeMagic) + sha256.Size + 4
+)
+
+// volumeVersion changes when the same file and preparation give other values.
+const volumeVersion = 1
+
+// volumeKey is what a prepared volume depends on.
+type volumeKey struct {
+	Version     int
+	Files       []fileKey
+	Shape       []int
+	Preparation Preparation
+}
+
+type fileKey struct {
+	Path     string
+	Size     int64
+	Modified int64
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making a folder for prepared volumes: %w", err)
+	}
+	return &volumeCache{dir: dir, part: part}, nil
+}
+
+// key returns the hash of the volume at path.
+func (c *volumeCache) key(path string) (sum [sha256.Size]byte, err error) {
+	files, err := nifti.Files(path)
+	if err != nil {
+		return sum, volumeError(err)
+	}
+	k := volumeKey{Version: volumeVersion, Shape: c.part.Shape, Preparation: *c.part.Volume}
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			return sum, openError(f, err)
+		}
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			return sum, failed(f, err)
+		}
+		k.Files = append(k.Files, fileKey{abs, info.Size(), info.ModTime().UnixNano()})
+	}
+	text, err := json.Marshal(k)
+	if err != nil {
+		return sum, err
+	}
+	return sha256.Sum256(text), nil
+}
+
+// read fills b with the prepared volume at path, from the cache if it is there,
+// else by prepare, whose result is kept.
+func (c *volumeCache) read(path string, b []byte, prepare func() error) error {
+	sum, err := c.key(path)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(c.dir, fmt.Sprintf("volume-%x.bin", sum))
+	if c.load(name, sum, b) {
+		return nil
+	}
+	if err := prepare(); err != nil {
+		return err
+	}
+	var head bytes.Buffer
+	head.WriteString(volumeMagic)
+	head.Write(sum[:])
+	head.Write(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli)))
+	err = atomicfile.Write(name, func(w io.Writer) error {
+		_, err1 := w.Write(head.Bytes())
+		_, err2 := w.Write(b)
+		return errors.Join(err1, err2)
+	})
+	if err != nil {
+		return fmt.Errorf("keeping a prepared volume: %w", err)
+	}
+	return nil
+}
+
+// load reads a file of the cache, if it is whole.
+func (c *volumeCache) load(name string, sum [sha256.Size]byte, b []byte) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() != int64(volumeHeader+len(b)) {
+		return false
+	}
+	var head [volumeHeader]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return false
+	}
+	if _, err := io.ReadFull(f, b); err != nil {
+		return false
+	}
+	n := len(volumeMagic)
+	return string(head[:n]) == volumeMagic && [sha256.Size]byte(head[n:]) == sum &&
+		binary.LittleEndian.Uint32(head[n+sha256.Size:]) == crc32.Checksum(b, castagnoli)
+}

@@ -1,0 +1,108 @@
+package dataset
+
+import (
+	"sync"
+
+	"credence/internal/par"
+)
+
+// volumeRows are the volumes at paths. They are kept in memory in their compact
+// form, read from a cache, or prepared whenever they are read; the values are
+// the same.
+type volumeRows struct {
+	paths []string
+	part  Part
+	kept  []byte // [N × size] or nil
+	cache *volumeCache
+	bufs  sync.Pool // of size bytes
+}
+
+// newVolumeRows prepares the volumes at paths. Lazy ones are prepared when they
+// are read; the others now, on all cores: into memory if they fit, and into the
+// cache, if one is wanted or they do not.
+func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows, error) {
+	r := &volumeRows{paths: paths, part: part}
+	size := r.size()
+	r.bufs.New = func() any { b := make([]byte, size); return &b }
+	fits := int64(len(paths))*int64(size) <= opts.memory()
+	dir := opts.Volume.CacheDir
+	if dir == "" && !fits && !opts.lazy {
+		var err error
+		if dir, err = cacheDir(opts); err != nil {
+			return nil, err
+		}
+	}
+	if dir != "" {
+		var err error
+		if r.cache, err = newVolumeCache(dir, &r.part); err != nil {
+			return nil, err
+		}
+	}
+	if opts.lazy {
+		return r, nil
+	}
+	var kept []byte
+	if fits {
+		kept = make([]byte, len(paths)*size)
+	}
+	errs := make([]error, len(paths))
+	par.For(len(paths), func(i int) {
+		if fits {
+			errs[i] = r.compact(i, kept[i*size:(i+1)*size])
+			return
+		}
+		b := r.bufs.Get().(*[]byte)
+		defer r.bufs.Put(b)
+		errs[i] = r.compact(i, *b)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.kept = kept
+	return r, nil
+}
+
+func (r *volumeRows) store() store { return store(r.part.Volume.Store) }
+func (r *volumeRows) size() int    { return r.store().size(r.part.Width()) }
+
+// Len returns the number of volumes.
+func (r *volumeRows) Len() int { return len(r.paths) }
+
+// Width returns the number of voxels of the grid.
+func (r *volumeRows) Width() int { return r.part.Width() }
+
+// ReadRow fills dst with volume i.
+func (r *volumeRows) ReadRow(i int, dst []float32) error {
+	if err := checkRow(r, i, dst); err != nil {
+		return err
+	}
+	if r.kept != nil {
+		r.store().decode(dst, r.kept[i*r.size():(i+1)*r.size()])
+		return nil
+	}
+	b := r.bufs.Get().(*[]byte)
+	defer r.bufs.Put(b)
+	if err := r.compact(i, *b); err != nil {
+		return err
+	}
+	r.store().decode(dst, *b)
+	return nil
+}
+
+// compact fills b with the compact form of volume i.
+func (r *volumeRows) compact(i int, b []byte) error {
+	prepare := func() error {
+		x := make([]float32, r.part.Width())
+		if err := prepareVolume(r.paths[i], &r.part, x); err != nil {
+			return err
+		}
+		r.store().encode(b, x)
+		return nil
+	}
+	if r.cache == nil {
+		return prepare()
+	}
+	return r.cache.read(r.paths[i], b, prepare)
+}
