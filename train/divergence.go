@@ -43,6 +43,7 @@ func (r *run) exploded(loss, held float64) string {
 // ends the run: with the best weights if there are any better than the start's,
 // otherwise with an error.
 func (r *run) recover(reason string) error {
+	r.stopReading()
 	s := &r.state
 	if s.Halvings >= maxHalvings {
 		if s.Best == 0 {

@@ -73,12 +73,11 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 // fitting is a fit under way.
 type fitting struct {
 	*job
-	ds        *dataset.Dataset
-	transform *dataset.Transform
-	voted     []int // items with votes
-	fold      []int // of each voted item; 0 if it is held out for good, else 1
-	folds     int   // how many take turns; 0 if one part is held out for good
-	warnings  []string
+	ds       *dataset.Dataset
+	voted    []int // items with votes
+	fold     []int // of each voted item; 0 if it is held out for good, else 1
+	folds    int   // how many take turns; 0 if one part is held out for good
+	warnings []string
 }
 
 // newFitting checks the data, completes the options and divides the items.

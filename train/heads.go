@@ -1,8 +1,6 @@
 package train
 
 import (
-	"slices"
-
 	"credence/baseline"
 	"credence/head"
 )
@@ -73,14 +71,14 @@ func (r *run) weigh(votes head.Counts, items []int) float64 {
 func (r *run) criterion() (float64, error) {
 	var out []float32
 	votes := head.Counts{Classes: len(r.in.ds.Classes)}
-	for some := range slices.Chunk(r.held, r.o.Batch) {
-		x, counts, err := r.in.load(r.buffer, some)
-		if err != nil {
-			return 0, err
-		}
+	err := r.in.each(r.buffers, r.o.Batch, r.held, func(x []float32, counts head.Counts, some []int) error {
 		r.weigh(counts, some)
 		out = append(out, r.network.Net.Forward(x, false, r.at())...)
 		votes.Values = append(votes.Values, counts.Values...)
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	return r.rival.Criterion(out, votes), nil
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // inputs gives the network inputs and votes of items. Inputs that fit into the
-// memory allowed are computed once; others are read for each batch. It is safe
-// for use by several goroutines.
+// memory allowed are computed once; others are read for each batch, ahead of it
+// ([feed]). It is safe for use by several goroutines.
 type inputs struct {
 	ds     *dataset.Dataset
 	rows   *dataset.InputRows
@@ -62,24 +62,24 @@ func (in *inputs) read(x []float32, items []int) error {
 type batch struct {
 	x     []float32 // [N, width]
 	votes []float32 // [N, d]
+	n     int       // items in it
 }
 
 func (in *inputs) newBatch(n int) *batch {
 	return &batch{x: make([]float32, n*in.width), votes: make([]float32, n*len(in.ds.Classes))}
 }
 
-// load fills b with the given items and returns their inputs and votes.
-func (in *inputs) load(b *batch, items []int) (x []float32, votes head.Counts, err error) {
+// begin puts in the votes of items, whose inputs follow.
+func (b *batch) begin(in *inputs, items []int) {
+	b.n = len(items)
 	d := len(in.ds.Classes)
-	x, votes = b.x[:len(items)*in.width], head.Counts{Classes: d, Values: b.votes[:len(items)*d]}
 	for j, i := range items {
-		copy(votes.Item(j), in.ds.CountsOf(i))
-		if in.cached != nil {
-			copy(x[j*in.width:(j+1)*in.width], in.cached[i*in.width:])
-		}
+		copy(b.votes[j*d:(j+1)*d], in.ds.CountsOf(i))
 	}
-	if in.cached == nil {
-		err = in.read(x, items)
-	}
-	return x, votes, err
+}
+
+// content returns the inputs and votes.
+func (b *batch) content(in *inputs) (x []float32, votes head.Counts) {
+	d := len(in.ds.Classes)
+	return b.x[:b.n*in.width], head.Counts{Classes: d, Values: b.votes[:b.n*d]}
 }

@@ -67,6 +67,9 @@ type Options struct {
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 	ItemWeights  []float64 `json:"item_weights,omitempty"`
 
+	// Augment changes images and volumes at random when they are trained on.
+	Augment Augment `json:"augment,omitzero"`
+
 	Seed uint64 `json:"seed"`
 	// Force fits data without two votes on any item, whose intervals mean
 	// nothing.
@@ -158,6 +161,9 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 		}
 	}
 	o.Transform = o.Transform.Complete()
+	if err := o.Augment.fits(t); err != nil {
+		return o, fmt.Errorf("training options: %w", err)
+	}
 	return o, o.check()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"credence/baseline"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/kernel"
 	"credence/mixture"
 	"credence/model"
@@ -137,17 +138,8 @@ func (f *fitting) eachFold(runs []*run, do func(by []*run) error) error {
 
 // eachBatch calls do with the inputs of items, a batch at a time.
 func (f *fitting) eachBatch(items []int, do func(x []float32, some []int) error) error {
-	buffer := f.in.newBatch(f.o.Batch)
-	for some := range slices.Chunk(items, f.o.Batch) {
-		x, _, err := f.in.load(buffer, some)
-		if err != nil {
-			return err
-		}
-		if err := do(x, some); err != nil {
-			return err
-		}
-	}
-	return nil
+	buffers := f.in.buffers(f.o.Batch, false)
+	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Counts, some []int) error { return do(x, some) })
 }
 
 // predict calls set with what the mixture of the given networks says of items.

@@ -49,12 +49,17 @@ const withNorm = `
 // TestResume: a run stopped at any steps, any number of times, ends with the
 // same bytes as one that was not.
 func TestResume(t *testing.T) {
-	ds := simulated(90, 3, 1)
+	var ds *dataset.Dataset
 	for _, c := range []struct {
 		name string
 		edit func(o *Options)
 	}{
-		{"ensemble", func(o *Options) {}},
+		{"augmented", func(o *Options) {
+			ds = pictures(90)
+			o.Network, o.Widths = flat, nil
+			o.Augment = Augment{Shift: 1, Flip: true, Intensity: 0.2, Noise: 0.1}
+		}},
+		{"ensemble", func(o *Options) { ds = simulated(90, 3, 1) }},
 		{"states", func(o *Options) { o.Network = withNorm; o.Widths = nil }},
 		{"refit", func(o *Options) { o.Ensemble = 1; o.Optimizer = "sgd" }},
 		{"cosine", func(o *Options) { o.Schedule = "cosine"; o.ClassWeights = []float64{1, 2} }},

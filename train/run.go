@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"credence/baseline"
+	"credence/dataset"
 	"credence/head"
 	"credence/model"
 	"credence/nn"
@@ -14,16 +15,17 @@ import (
 
 // job is what runs share and none of them changes.
 type job struct {
-	o       Options // complete
-	in      *inputs
-	layers  []byte
-	shape   nn.Shape
-	alpha   []float64 // the constant Dirichlet, of a mixture
-	shares  []float64 // of the classes in all votes, by the weights of items
-	weights []float64 // of items, or nil
-	mark    fingerprint
-	report  *reporter
-	runs    int // in this phase
+	o         Options // complete
+	in        *inputs
+	transform *dataset.Transform
+	layers    []byte
+	shape     nn.Shape
+	alpha     []float64 // the constant Dirichlet, of a mixture
+	shares    []float64 // of the classes in all votes, by the weights of items
+	weights   []float64 // of items, or nil
+	mark      fingerprint
+	report    *reporter
+	runs      int // in this phase
 }
 
 // run is the training of one network. Everything that decides how it goes on is
@@ -43,7 +45,9 @@ type run struct {
 	batches int            // in an epoch
 	size    int            // of the largest batch
 	order   []int
-	buffer  *batch
+	buffers []*batch
+	feed    *feed // of the epoch under way
+	augment *augmenter
 	best    *snapshot
 	state   state
 	meter   *meter
@@ -109,7 +113,7 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.best.restore(r.network.Net)
 	r.network.Net.Bind(1)
-	r.stepper, r.mixture, r.rival, r.buffer, r.best, r.order = nil, nil, nil, nil, nil, nil
+	r.stepper, r.mixture, r.rival, r.buffers, r.best, r.order = nil, nil, nil, nil, nil, nil
 	return nil
 }
 
@@ -128,7 +132,8 @@ func (r *run) start() error {
 		r.batches = max(1, len(r.train)/r.o.Batch) // none below the size
 	}
 	r.size = max(r.o.Batch, (len(r.train)+r.batches-1)/r.batches)
-	r.buffer = r.in.newBatch(r.size)
+	r.augment = newAugmenter(r.o.Augment, r.transform, r.o.Seed, uint64(r.member))
+	r.buffers = r.in.buffers(r.size, r.augment != nil)
 	r.state.Share = 1
 	if err := r.newStepper(); err != nil {
 		return err
@@ -161,6 +166,7 @@ func (r *run) newStepper() error {
 func (r *run) learn(ctx context.Context) error {
 	r.meter = newMeter()
 	r.saved = time.Now()
+	defer r.stopReading()
 	if r.state.Epoch == 0 && r.state.Batch == 0 && len(r.held) > 0 && r.state.History == nil && !r.state.Done {
 		loss, err := r.heldOut()
 		if err != nil {
@@ -171,6 +177,7 @@ func (r *run) learn(ctx context.Context) error {
 	}
 	for !r.state.Done {
 		if r.order == nil {
+			r.stopReading()
 			r.order = order(r.train, r.o.Seed, uint64(r.member), uint64(r.state.Epoch))
 		}
 		for r.state.Batch < r.batches {
@@ -205,12 +212,27 @@ func (r *run) learn(ctx context.Context) error {
 	return r.save()
 }
 
+// batch returns the items of batch b of the epoch under way. Batches are of
+// nearly equal size: a tiny last one would be all noise.
+func (r *run) batch(b int) []int {
+	n := len(r.order)
+	return r.order[b*n/r.batches : (b+1)*n/r.batches]
+}
+
+// stopReading ends reading ahead for the epoch under way.
+func (r *run) stopReading() {
+	r.feed.close()
+	r.feed = nil
+}
+
 // step trains on the next batch. It returns false if the loss is not finite.
 func (r *run) step() (fine bool, err error) {
-	// Batches of nearly equal size: a tiny last one would be all noise.
-	n, b := len(r.order), r.state.Batch
-	items := r.order[b*n/r.batches : (b+1)*n/r.batches]
-	x, votes, err := r.in.load(r.buffer, items)
+	b := r.state.Batch
+	if r.feed == nil {
+		r.feed = r.in.feed(r.buffers, r.batches-b, func(i int) []int { return r.batch(b + i) }, r.augment.epoch(uint64(r.state.Epoch)))
+	}
+	items := r.batch(b)
+	x, votes, err := r.feed.next()
 	if err != nil {
 		return false, err
 	}
@@ -246,21 +268,18 @@ func (r *run) at() nn.Step {
 
 // heldOut returns the loss a vote on the held-out items.
 func (r *run) heldOut() (float64, error) {
+	r.stopReading()
 	if r.rival != nil {
 		return r.criterion()
 	}
 	sum, votes := 0.0, 0.0
-	for lo := 0; lo < len(r.held); lo += r.o.Batch {
-		items := r.held[lo:min(lo+r.o.Batch, len(r.held))]
-		x, counts, err := r.in.load(r.buffer, items)
-		if err != nil {
-			return 0, err
-		}
+	err := r.in.each(r.buffers, r.o.Batch, r.held, func(x []float32, counts head.Counts, items []int) error {
 		s, v := r.score(x, counts, items)
 		sum += s
 		votes += v
-	}
-	return sum / votes, nil
+		return nil
+	})
+	return sum / votes, err
 }
 
 // score returns the summed loss and the votes of some items, weighted where

@@ -35,6 +35,7 @@ type fitFlags struct {
 	classWeights                      numberList
 	oneHotLevels, rareLevel           int
 	oneHot, embed                     []string
+	augment                           augmentFlag
 	seed                              uint64
 	force                             bool
 }
@@ -66,6 +67,7 @@ func (o *fitFlags) declare(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.oneHot, "one-hot", nil, "categorical `columns` to make one-hot")
 	f.StringSliceVar(&o.embed, "embed", nil, "categorical `columns` to embed")
 	f.IntVar(&o.rareLevel, "rare-level", 0, "`items` below which an embedded level counts as unknown (default 2)")
+	f.Var(&o.augment, "augment", "random `changes` of images and volumes in training, such as\nshift=2,flip,intensity=0.1,noise=0.02 (default none)")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of all randomness")
 	f.BoolVar(&o.force, "force", false, "train though no item has two votes: intervals then mean nothing")
 }
@@ -81,7 +83,7 @@ func (o *fitFlags) options() train.Options {
 		WeightDecay: none(o.flags, "weight-decay", o.weightDecay), Clip: none(o.flags, "clip", o.clip),
 		Batch: o.batch, Epochs: o.epochs, Patience: none(o.flags, "patience", o.patience),
 		Ensemble: o.ensemble, HeldOut: o.heldOut, ClassWeights: o.classWeights.values,
-		Seed: o.seed, Force: o.force,
+		Augment: o.augment.Augment, Seed: o.seed, Force: o.force,
 	}
 	t.Transform.OneHotLevels, t.Transform.RareLevel = o.oneHotLevels, o.rareLevel
 	t.Transform.OneHot, t.Transform.Embed = o.oneHot, o.embed
@@ -140,3 +142,13 @@ func (o *fitFlags) complete(t train.Options) {
 	o.flags.Lookup("widths").Changed = t.Widths != nil
 	o.flags.Lookup("momentum").Changed = t.Momentum != 0
 }
+
+// augmentFlag is a flag like shift=2,flip.
+type augmentFlag struct{ train.Augment }
+
+func (a *augmentFlag) Set(s string) (err error) {
+	a.Augment, err = train.ParseAugment(s)
+	return err
+}
+
+func (a *augmentFlag) Type() string { return "list of changes" }

@@ -1,0 +1,169 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"credence/head"
+	"credence/internal/par"
+)
+
+// feed gives batches of inputs in turn. While one is trained on, goroutines of
+// the feed read the next, if that takes more than copying. What a batch holds
+// does not depend on when it is read.
+type feed struct {
+	in     *inputs
+	n      int               // batches
+	items  func(i int) []int // of batch i
+	change func(x []float32, item int)
+
+	at   int    // the next batch
+	hand *batch // what the caller works on
+
+	// Where batches are read ahead:
+	free  chan *batch
+	ready chan delivery
+	quit  chan struct{}
+	over  sync.WaitGroup
+}
+
+// delivery is a batch that was read, or the reason why it was not.
+type delivery struct {
+	b   *batch
+	err error
+}
+
+// readAhead is how many batches are read before they are asked for.
+const readAhead = 1
+
+// buffers returns the memory for a feed of batches of up to n items. changing
+// tells that inputs will be changed after they are read.
+func (in *inputs) buffers(n int, changing bool) []*batch {
+	if in.cached != nil && !changing {
+		return []*batch{in.newBatch(n)}
+	}
+	list := make([]*batch, 1+readAhead)
+	for i := range list {
+		list[i] = in.newBatch(n)
+	}
+	return list
+}
+
+// feed returns the batches 0 … n−1 in turn, each with the given items. change,
+// if not nil, is called for each input row that was read, by several goroutines
+// at once. Only one feed at a time may use the same buffers, and the caller
+// closes it.
+func (in *inputs) feed(buffers []*batch, n int, items func(i int) []int, change func(x []float32, item int)) *feed {
+	f := &feed{in: in, n: n, items: items, change: change}
+	if len(buffers) == 1 {
+		f.hand = buffers[0]
+		return f
+	}
+	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan delivery), make(chan struct{})
+	for _, b := range buffers {
+		f.free <- b
+	}
+	f.over.Go(f.read)
+	return f
+}
+
+// read fills free buffers until all batches were read or the feed is closed.
+func (f *feed) read() {
+	for i := range f.n {
+		var b *batch
+		select {
+		case b = <-f.free:
+		case <-f.quit:
+			return
+		}
+		d := delivery{b, f.fill(b, f.items(i))}
+		select {
+		case f.ready <- d:
+		case <-f.quit:
+			return
+		}
+	}
+}
+
+// fill reads items into b. It has goroutines of its own: those of package par
+// serve one loop at a time, and that shall be the network's.
+func (f *feed) fill(b *batch, items []int) error {
+	b.begin(f.in, items)
+	width := f.in.width
+	errs := make([]error, len(items))
+	workers := min(par.Threads(), len(items))
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for j := w; j < len(items); j += workers {
+				x := b.x[j*width : (j+1)*width]
+				if f.in.cached != nil {
+					copy(x, f.in.cached[items[j]*width:])
+				} else if errs[j] = f.in.rows.ReadRow(items[j], x); errs[j] != nil {
+					return
+				}
+				if f.change != nil {
+					f.change(x, items[j])
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for j, err := range errs {
+		if err != nil {
+			return fmt.Errorf("item %q: %w", f.in.ds.Items[items[j]], err)
+		}
+	}
+	return nil
+}
+
+// next returns the inputs and votes of the next batch. They are the caller's
+// until it asks again.
+func (f *feed) next() (x []float32, votes head.Counts, err error) {
+	i := f.at
+	f.at++
+	if f.free == nil {
+		items := f.items(i)
+		f.hand.begin(f.in, items)
+		for j, item := range items {
+			copy(f.hand.x[j*f.in.width:(j+1)*f.in.width], f.in.cached[item*f.in.width:])
+		}
+		x, votes = f.hand.content(f.in)
+		return x, votes, nil
+	}
+	if f.hand != nil {
+		f.free <- f.hand
+	}
+	d := <-f.ready
+	f.hand = d.b
+	x, votes = d.b.content(f.in)
+	return x, votes, d.err
+}
+
+// close ends reading ahead. A nil feed is closed.
+func (f *feed) close() {
+	if f == nil || f.free == nil {
+		return
+	}
+	close(f.quit)
+	f.over.Wait()
+}
+
+// each calls do with the inputs and votes of items, some at a time, as they
+// are.
+func (in *inputs) each(buffers []*batch, size int, items []int, do func(x []float32, votes head.Counts, some []int) error) error {
+	pieces := slices.Collect(slices.Chunk(items, size))
+	f := in.feed(buffers, len(pieces), func(i int) []int { return pieces[i] }, nil)
+	defer f.close()
+	for _, some := range pieces {
+		x, votes, err := f.next()
+		if err != nil {
+			return err
+		}
+		if err := do(x, votes, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
