@@ -30,6 +30,7 @@ type dataFlags struct {
 	cache                                         string
 	weights                                       string
 	validation, test                              float64
+	volume                                        volumeFlags
 }
 
 // The treatments of a second vote by one rater, by name.
@@ -39,7 +40,7 @@ var duplicateRules = map[string]dataset.Duplicates{
 
 // declare adds the flags of a verb that reads items and votes.
 func (d *dataFlags) declare(f *pflag.FlagSet) {
-	f.StringSliceVar(&d.data, "data", nil, "`file` of features: .csv, .tsv, .parquet, .npy, .npz, IDX, or a folder\nof images; further ones are joined to the first by item")
+	f.StringSliceVar(&d.data, "data", nil, "`file` of features: .csv, .tsv, .parquet, .npy, .npz, IDX, or a folder\nof images or NIfTI volumes; further ones are joined to the first by\nitem")
 	f.StringVar(&d.votes, "votes", "", "`file` of votes (default: they are in the data file)")
 	d.declareVotes(f)
 	f.StringSliceVar(&d.classes, "classes", nil, "all `labels`, in order (default: those found)")
@@ -56,6 +57,7 @@ func (d *dataFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&d.weights, "item-weights", "", "`column` that says how much an item counts, not negative")
 	f.StringVar(&d.imageSize, "image-size", "", "`HEIGHTxWIDTH` that images are brought to (default: the first's)")
 	f.BoolVar(&d.grey, "grey", false, "read images in shades of grey")
+	d.volume.declare(f)
 	f.Var(&d.memory, "memory", "`bytes` of features held in memory, such as 500MB; beyond, they are\nread from a file (default 2GB)")
 	f.StringVar(&d.cache, "cache", "", "`folder` of that file (default: the user's cache folder)")
 }
@@ -77,7 +79,8 @@ func (d *dataFlags) declareFeatures(f *pflag.FlagSet) {
 	f.StringVar(&d.item, "item", "", "`column` of item ids (default: found by its name)")
 	f.StringVar(&d.array, "array", "", "`name` of the array to read in an NPZ file")
 	f.StringVar(&d.layout, "layout", "", "`axes` of an item in an array: vector, HW, CHW, HWC, DHW, CDHW, DHWC")
-	f.StringVar(&d.image, "image-column", "", "`column` of paths of images")
+	f.StringVar(&d.image, "image-column", "", "`column` of paths of images or volumes (default: a column of such\npaths that --features names, or that is the only one)")
+	d.volume.declareCache(f)
 	f.StringSliceVar(&d.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
 }
 
@@ -95,6 +98,10 @@ func (d *dataFlags) featureOptions() (dataset.FeatureOptions, error) {
 	layouts := []dataset.Layout{dataset.Vector, dataset.HW, dataset.CHW, dataset.HWC, dataset.DHW, dataset.CDHW, dataset.DHWC}
 	if d.layout != "" && !slices.Contains(layouts, o.Layout) {
 		return o, usagef("--layout %q: expected one of %v", d.layout, layouts)
+	}
+	var err error
+	if o.Volume, err = d.volume.options(); err != nil {
+		return o, err
 	}
 	if d.imageSize != "" {
 		h, w, ok := strings.Cut(d.imageSize, "x")

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"credence/dataset"
+	"credence/internal/nifti"
 	"credence/internal/safetensors"
 )
 
@@ -120,4 +121,36 @@ func smallData(n int) (items, votes string) {
 		}
 	}
 	return a.String(), b.String()
+}
+
+// makeVolumes writes a folder scans with so many NIfTI volumes of 30×28×26
+// voxels, int16, in every other of which a ball is bright, and manifest.csv with
+// item, path and the votes of three raters on it:
+//
+//	makevolumes 12
+func makeVolumes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: makevolumes items")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ts.Check(os.Mkdir(ts.MkAbs("scans"), 0o755))
+	var table strings.Builder
+	table.WriteString("item,path,a,b,c\n")
+	r := rand.New(rand.NewPCG(3, 4))
+	for j := range n {
+		v := &nifti.Volume{Dim: [3]int{30, 28, 26}, Spacing: [3]float64{1, 1, 1.2}, Data: make([]float32, 30*28*26)}
+		for i := range v.Data {
+			x, y, z := float64(i%30)-15, float64(i/30%28)-14, float64(i/840)-13
+			v.Data[i] = float32(100 * r.Float64())
+			if x*x+y*y+z*z < 100 {
+				v.Data[i] += float32(500 + 300*(j%2))
+			}
+			v.Data[i] = float32(math.Trunc(float64(v.Data[i])))
+		}
+		name := fmt.Sprintf("scans/s%02d.nii.gz", j)
+		ts.Check(nifti.WriteFile(ts.MkAbs(name), v, nifti.WriteOptions{Type: nifti.Int16}))
+		fmt.Fprintf(&table, "s%02d,%s,%d,%d,%d\n", j, name, j%2, j%2, r.IntN(2))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("manifest.csv"), []byte(table.String()), 0o644))
 }

@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"cut":           cut,
 			"metadata":      metadata,
 			"patch":         patch,
+			"makevolumes":   makeVolumes,
 			"trained-model": trainedModel,
 		},
 	})
