@@ -49,7 +49,12 @@ func (s store) size(n int) int { return storePrefix + n*s.bytes() }
 func (s store) encode(b []byte, x []float32) {
 	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
 	for _, v := range x {
-		lo, hi = min(lo, v), max(hi, v)
+		if v < lo {
+			lo = v
+		}
+		if v > hi {
+			hi = v
+		}
 	}
 	offset, step := float32(0), float32(1)
 	le := binary.LittleEndian

@@ -65,7 +65,11 @@ func Normalise(values []float32, n Normalisation) error {
 	low, high := float32(q[0]), float32(q[1])
 	shift, unit := float64(low), float64(high)-float64(low)
 	for i, x := range values {
-		values[i] = min(max(x, low), high)
+		if x < low {
+			values[i] = low
+		} else if x > high {
+			values[i] = high
+		}
 	}
 	if n.Scale == ZScore && unit > 0 {
 		shift, unit = foreground(values)
@@ -128,15 +132,18 @@ func percentiles(values []float32, at ...float64) []float64 {
 			k -= count[d]
 			d++
 		}
-		if drawers[d] == nil {
+		drawer, ok := drawers[d]
+		if !ok {
+			drawer = make([]uint32, 0, count[d])
 			for _, x := range values {
 				if b := sortable(x); int(b>>16) == d {
-					drawers[d] = append(drawers[d], b)
+					drawer = append(drawer, b)
 				}
 			}
-			slices.Sort(drawers[d])
+			slices.Sort(drawer)
+			drawers[d] = drawer
 		}
-		return float64(unsortable(drawers[d][k]))
+		return float64(unsortable(drawer[k]))
 	}
 	out := make([]float64, len(at))
 	for i, p := range at {

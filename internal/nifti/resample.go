@@ -67,10 +67,13 @@ func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 		out.Spacing[k] = v.Spacing[k] * scale[k]
 	}
 	data, least := finite(v.Data)
-	nx, ny := v.Dim[0], v.Dim[1]
-	data = along(data, nx*ny, v.Dim[2], taps[2], least)
-	data = slabs(data, nx*ny, func(plane []float32) []float32 { return along(plane, nx, ny, taps[1], least) })
-	out.Data = slabs(data, nx, func(row []float32) []float32 { return along(row, 1, nx, taps[0], least) })
+	nx, ny, nz := v.Dim[0], v.Dim[1], v.Dim[2]
+	data = resample(data, 1, nz, nx*ny, taps[2], least)
+	data = resample(data, grid[2], ny, nx, taps[1], least)
+	out.Data = resample(data, grid[2]*grid[1], nx, 1, taps[0], least)
+	if &out.Data[0] == &v.Data[0] {
+		out.Data = slices.Clone(out.Data) // the caller may change it
+	}
 	return out, nil
 }
 
@@ -85,7 +88,9 @@ func finite(data []float32) ([]float32, float32) {
 			x = 0
 			data[i] = 0
 		}
-		least = min(least, x)
+		if x < least { // faster than min, which minds NaN
+			least = x
+		}
 	}
 	return data, least
 }
@@ -131,51 +136,70 @@ func tapsOf(n, m int, scale, origin float64) []tap {
 	return taps
 }
 
-// along resamples the slowest axis of in [n × inner], and returns
-// [len(taps) × inner].
-func along(in []float32, inner, n int, taps []tap, outside float32) []float32 {
-	out := make([]float32, len(taps)*inner)
-	for t, p := range taps {
-		to := out[t*inner : (t+1)*inner]
-		switch {
-		case len(p.weights) == 0:
-			for i := range to {
-				to[i] = outside
-			}
-		case inner == 1: // a row: the taps are neighbours
-			sum := float32(0)
-			for j, w := range p.weights {
-				sum += w * in[p.first+j]
-			}
-			to[0] = sum
-		default:
-			for j, w := range p.weights {
-				from := in[(p.first+j)*inner : (p.first+j+1)*inner : (p.first+j+1)*inner]
-				if j == 0 {
-					for i, x := range from {
-						to[i] = w * x
-					}
-					continue
-				}
-				for i, x := range from {
-					to[i] += w * x
-				}
-			}
+// resample brings one axis of in [outer × n × inner] to the taps given, and
+// returns [outer × len(taps) × inner].
+func resample(in []float32, outer, n, inner int, taps []tap, outside float32) []float32 {
+	if identity(taps, n) {
+		return in
+	}
+	m := len(taps)
+	out := make([]float32, outer*m*inner)
+	for o := range outer {
+		from, to := in[o*n*inner:(o+1)*n*inner], out[o*m*inner:(o+1)*m*inner]
+		if inner == 1 {
+			row(to, from, taps, outside)
+			continue
+		}
+		for t, p := range taps {
+			planes(to[t*inner:(t+1)*inner], from, p, outside)
 		}
 	}
 	return out
 }
 
-// slabs applies f to consecutive pieces of the given length and joins the
-// results.
-func slabs(in []float32, piece int, f func([]float32) []float32) []float32 {
-	var out []float32
-	for at := 0; at < len(in); at += piece {
-		got := f(in[at : at+piece])
-		if out == nil {
-			out = make([]float32, 0, len(in)/piece*len(got))
+// identity tells whether taps give an axis of n voxels as it is.
+func identity(taps []tap, n int) bool {
+	for t, p := range taps {
+		if p.first != t || len(p.weights) != 1 {
+			return false
 		}
-		out = append(out, got...)
 	}
-	return out
+	return len(taps) == n
+}
+
+// planes fills to with the weighted sum of the planes of from that p names.
+func planes(to, from []float32, p tap, outside float32) {
+	if len(p.weights) == 0 {
+		for i := range to {
+			to[i] = outside
+		}
+		return
+	}
+	for j, w := range p.weights {
+		plane := from[(p.first+j)*len(to):][:len(to)]
+		if j == 0 {
+			for i, x := range plane {
+				to[i] = w * x
+			}
+			continue
+		}
+		for i, x := range plane {
+			to[i] += w * x
+		}
+	}
+}
+
+// row fills to with weighted sums of neighbours in from.
+func row(to, from []float32, taps []tap, outside float32) {
+	for t, p := range taps {
+		if len(p.weights) == 0 {
+			to[t] = outside
+			continue
+		}
+		sum := float32(0)
+		for j, x := range from[p.first:][:len(p.weights)] {
+			sum += p.weights[j] * x
+		}
+		to[t] = sum
+	}
 }
