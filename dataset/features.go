@@ -53,6 +53,9 @@ type FeatureOptions struct {
 	// CacheDir is where that file goes; "" means credence in the user's cache
 	// folder.
 	CacheDir string
+	// Progress, if not nil, is told how many of how many volumes are prepared,
+	// one call at a time.
+	Progress func(done, total int)
 	TableOptions
 
 	votes    []string // columns of votes in the same file

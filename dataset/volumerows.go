@@ -46,14 +46,22 @@ func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows
 		kept = make([]byte, len(paths)*size)
 	}
 	errs := make([]error, len(paths))
+	var mu sync.Mutex
+	done := 0
 	par.For(len(paths), func(i int) {
 		if fits {
 			errs[i] = r.compact(i, kept[i*size:(i+1)*size])
-			return
+		} else {
+			b := r.bufs.Get().(*[]byte)
+			errs[i] = r.compact(i, *b)
+			r.bufs.Put(b)
 		}
-		b := r.bufs.Get().(*[]byte)
-		defer r.bufs.Put(b)
-		errs[i] = r.compact(i, *b)
+		if opts.Progress != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			opts.Progress(done, len(paths))
+		}
 	})
 	for _, err := range errs {
 		if err != nil {

@@ -31,6 +31,7 @@ type dataFlags struct {
 	weights                                       string
 	validation, test                              float64
 	volume                                        volumeFlags
+	progress                                      func(done, total int) // of volumes
 }
 
 // The treatments of a second vote by one rater, by name.
@@ -93,7 +94,7 @@ func (d *dataFlags) featureOptions() (dataset.FeatureOptions, error) {
 		Features: d.features, Ignore: d.ignore, Numeric: d.numeric, Categorical: d.categorical,
 		ImageColumn: d.image, Image: dataset.ImageOptions{Grey: d.grey},
 		Layout: dataset.Layout(d.layout), Array: d.array,
-		Memory: int64(d.memory), CacheDir: d.cache, TableOptions: d.tableOptions(),
+		Memory: int64(d.memory), CacheDir: d.cache, Progress: d.progress, TableOptions: d.tableOptions(),
 	}
 	layouts := []dataset.Layout{dataset.Vector, dataset.HW, dataset.CHW, dataset.HWC, dataset.DHW, dataset.CDHW, dataset.DHWC}
 	if d.layout != "" && !slices.Contains(layouts, o.Layout) {

@@ -144,12 +144,14 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
+	show := newTrainDisplay(o, cmd)
+	o.data.progress = show.volumes
 	ds, err := o.data.load()
+	show.erase()
 	if err != nil {
 		return err
 	}
 	defer ds.Close()
-	show := newTrainDisplay(o, cmd)
 	show.data(ds)
 	fit := o.fit.options()
 	part, held, err := o.division(ds)

@@ -79,6 +79,26 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 	}
 }
 
+// volumes is called while the data are read, one call at a time.
+func (d *trainDisplay) volumes(done, total int) {
+	every := linesEvery
+	if d.terminal {
+		every = 100 * time.Millisecond
+	}
+	if d.options.quiet || time.Since(d.last) < every {
+		return
+	}
+	d.last = time.Now()
+	text := fmt.Sprintf("preparing volumes: %s of %s", thousands(done), thousands(total))
+	if !d.terminal {
+		d.note("%s", text)
+		return
+	}
+	d.erase()
+	fmt.Fprint(d.err, text)
+	d.drawn = true
+}
+
 func (d *trainDisplay) warn(text string) { fmt.Fprintf(d.err, "credence: warning: %s\n", text) }
 
 func (d *trainDisplay) event(v any) {

@@ -11,9 +11,10 @@ import (
 )
 
 // TestNibabel compares what is read with nibabel's as_closest_canonical and
-// get_fdata, on the samples that come with nibabel and on volumes of every type,
-// byte order and kind of file with random orientations. CREDENCE_PYTHON names
-// an interpreter that has nibabel.
+// get_fdata, on the samples that come with nibabel, on MRIcron's templates where
+// they are installed (CREDENCE_VOLUMES names another folder), and on volumes of
+// every type, byte order and kind of file with random orientations.
+// CREDENCE_PYTHON names an interpreter that has nibabel.
 func TestNibabel(t *testing.T) {
 	python := os.Getenv("CREDENCE_PYTHON")
 	if python == "" {

@@ -1,9 +1,9 @@
 """Writes what nibabel reads: python oracle.py FOLDER
 
 FOLDER gets volumes of every type and byte order with random orientations, and
-index.json, which lists them and the samples that come with nibabel: the path,
-and of the first volume in the canonical orientation the dimensions, the affine
-and the file of its values (float64, x fastest).
+index.json, which lists them and other programs' samples: the path, and of the
+first volume in the canonical orientation the dimensions, the affine and the
+file of its values (float64, x fastest).
 """
 import gzip
 import json
@@ -40,13 +40,19 @@ def rotation():
     return q * np.sign(np.diag(r))
 
 
-samples = os.path.join(os.path.dirname(nib.__file__), "tests", "data")
-for name in sorted(os.listdir(samples)):
-    if name.endswith((".nii", ".nii.gz")) or name == "nifti1.hdr":
-        try:
-            record(os.path.join(samples, name))
-        except Exception as err:  # a sample without voxels
-            print(name, err)
+# The samples that come with nibabel, and the templates of MRIcron (the Debian
+# package mricron-data) where they are.
+folders = [
+    os.path.join(os.path.dirname(nib.__file__), "tests", "data"),
+    os.environ.get("CREDENCE_VOLUMES", "/usr/share/mricron/templates"),
+]
+for folder in folders:
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        if name.endswith((".nii", ".nii.gz")) or name == "nifti1.hdr":
+            try:
+                record(os.path.join(folder, name))
+            except Exception as err:  # a sample without voxels, or in colours
+                print(name, err)
 
 n = 0
 for kind in ("u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
