@@ -116,14 +116,11 @@ func (d dtype) decode(dst []float32, b []byte) {
 
 // half converts an IEEE 754 binary16 number; every one is exact in float32.
 func half(u uint16) float32 {
-	sign := uint32(u>>15) << 31
-	exp, frac := uint32(u>>10)&0x1f, uint32(u)&0x3ff
-	switch {
-	case exp == 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
-	case exp == 0:
-		x := float32(frac) * (1.0 / (1 << 24))
-		return math.Float32frombits(sign | math.Float32bits(x))
+	sign, rest := uint32(u&0x8000)<<16, uint32(u&0x7fff)<<13
+	if rest >= 0x7c00<<13 { // infinite, or not a number
+		return math.Float32frombits(sign | 0x7f800000 | rest)
 	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+	// The bits lie where float32 has them, with an exponent that is 112 too
+	// small, also for subnormal numbers.
+	return math.Float32frombits(sign | math.Float32bits(math.Float32frombits(rest)*0x1p112))
 }
