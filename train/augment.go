@@ -35,15 +35,18 @@ type Augment struct {
 	Noise float64 `json:"noise,omitempty"`
 }
 
-// ParseAugment reads a list such as "shift=2,flip,intensity=0.1,noise=0.02".
+// ParseAugment reads a list such as "shift=2,flip,intensity=0.1,noise=0.02", or
+// "none".
 func ParseAugment(text string) (Augment, error) {
 	var a Augment
+	if text == "" || text == "none" {
+		return a, nil
+	}
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		name, value, given := strings.Cut(part, "=")
 		var err error
 		switch {
-		case part == "" && text == "":
 		case name == "flip" && !given:
 			a.Flip = true
 		case name == "shift" && given:

@@ -230,8 +230,10 @@ func TestParseAugment(t *testing.T) {
 	if err != nil || a != (Augment{2, true, 0.1, 0.02}) || a.String() != "shift=2,flip,intensity=0.1,noise=0.02" {
 		t.Errorf("%+v, %q, %v", a, a, err)
 	}
-	if a, err = ParseAugment(""); err != nil || a != (Augment{}) {
-		t.Errorf("%+v, %v", a, err)
+	for _, none := range []string{"", "none"} {
+		if a, err = ParseAugment(none); err != nil || a != (Augment{}) {
+			t.Errorf("%q: %+v, %v", none, a, err)
+		}
 	}
 	for text, want := range map[string]string{
 		"rotate=3":    `"rotate=3" is not one of shift=N, flip, intensity=X, noise=X`,

@@ -24,13 +24,16 @@ import (
 
 // flagChoices are the only values of some flags.
 var flagChoices = map[string][]string{
-	"votes-form": {"auto", "long", "wide", "counts", "fractions"},
-	"duplicates": {"last", "first", "every", "refuse"},
-	"layout":     {"vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"},
-	"method":     methodChoices(),
-	"optimizer":  {"adamw", "adam", "sgd"},
-	"schedule":   {"constant", "cosine"},
-	"init":       {"he", "glorot"},
+	"votes-form":   {"auto", "long", "wide", "counts", "fractions"},
+	"duplicates":   {"last", "first", "every", "refuse"},
+	"layout":       {"vector", "HW", "CHW", "HWC", "DHW", "CDHW", "DHWC"},
+	"volume-fit":   {"stretch", "proportions"},
+	"volume-scale": {"zscore", "range", "none"},
+	"volume-store": {"float16", "uint8", "float32"},
+	"method":       methodChoices(),
+	"optimizer":    {"adamw", "adam", "sgd"},
+	"schedule":     {"constant", "cosine"},
+	"init":         {"he", "glorot"},
 }
 
 // literalDefault finds the default that a usage names, as in "(default 3)".

@@ -75,6 +75,15 @@ func TestFlagChoices(t *testing.T) {
 			case "layout":
 				d.layout = c
 				_, err = d.featureOptions()
+			case "volume-fit":
+				d.volume.fit = c
+				_, err = d.featureOptions()
+			case "volume-scale":
+				d.volume.scale = c
+				_, err = d.featureOptions()
+			case "volume-store":
+				d.volume.store = c
+				_, err = d.featureOptions()
 			case "optimizer":
 				_, err = nn.NewOptimizer(network(t, nn.He), nn.OptimizerOptions{Kind: c, Rate: 0.1})
 			case "init":

@@ -143,12 +143,23 @@ func (o *fitFlags) complete(t train.Options) {
 	o.flags.Lookup("momentum").Changed = t.Momentum != 0
 }
 
-// augmentFlag is a flag like shift=2,flip.
-type augmentFlag struct{ train.Augment }
+// augmentFlag is a flag like shift=2,flip, or none.
+type augmentFlag struct {
+	train.Augment
+	given bool
+}
 
 func (a *augmentFlag) Set(s string) (err error) {
+	a.given = true
 	a.Augment, err = train.ParseAugment(s)
 	return err
+}
+
+func (a *augmentFlag) String() string {
+	if a.given && a.Augment == (train.Augment{}) {
+		return "none"
+	}
+	return a.Augment.String()
 }
 
 func (a *augmentFlag) Type() string { return "list of changes" }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ type volumeFlags struct {
 func (v *volumeFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&v.size, "volume-size", "", "`XxYxZ` voxels that volumes are resampled to: left to right, back to\nfront, foot to head (default 96x96x80)")
 	f.StringVar(&v.fit, "volume-fit", "", "`how` a volume is laid over them: stretch or proportions\n(default stretch)")
-	f.StringVar(&v.scale, "volume-scale", "", "`what` intensities are brought to: zscore, range or none\n(default zscore, of what is brighter than the mean)")
+	f.StringVar(&v.scale, "volume-scale", "", "`what` intensities are brought to: zscore (of what is brighter than\nthe mean), range (0 to 1) or none (default zscore)")
 	f.Var(&v.percentiles, "volume-percentiles", "`low,high` percentiles at which intensities are cut off first\n(default 0.5,99.5)")
 	f.StringVar(&v.store, "volume-store", "", "`precision` that voxels are kept in: float16, uint8 or float32\n(default float16)")
 }
@@ -47,11 +48,9 @@ func (v *volumeFlags) options() (o dataset.VolumeOptions, err error) {
 			return o, usagef("--volume-size %q: expected XxYxZ voxels, such as 96x96x80", v.size)
 		}
 	}
-	for _, c := range []struct{ name, value, allowed string }{
-		{"fit", v.fit, "stretch, proportions"}, {"scale", v.scale, "zscore, range, none"}, {"store", v.store, "float16, uint8, float32"},
-	} {
-		if c.value != "" && !strings.Contains(", "+c.allowed+",", ", "+c.value+",") {
-			return o, usagef("--volume-%s %q: expected one of %s", c.name, c.value, c.allowed)
+	for name, value := range map[string]string{"volume-fit": v.fit, "volume-scale": v.scale, "volume-store": v.store} {
+		if choices := flagChoices[name]; value != "" && !slices.Contains(choices, value) {
+			return o, usagef("--%s %q: expected one of %s", name, value, strings.Join(choices, ", "))
 		}
 	}
 	o.Preparation = dataset.Preparation{Fit: v.fit, Scale: v.scale, Store: v.store}
