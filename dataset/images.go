@@ -124,9 +124,7 @@ func (f *Features) readImages(source string, paths []string, opts *FeatureOption
 	var rows Rows
 	var err error
 	if nifti.IsVolume(paths[0]) {
-		if part, err = volumePart(opts); err == nil {
-			rows, err = newVolumeRows(paths, part, opts)
-		}
+		part, rows, err = f.volumes(paths, opts)
 	} else {
 		part, rows, err = f.images(source, paths, opts)
 	}
@@ -141,6 +139,22 @@ func (f *Features) readImages(source string, paths []string, opts *FeatureOption
 		f.Rows = newBeside(len(paths), f.Rows, rows)
 	}
 	return nil
+}
+
+// volumes returns the part of volumes and their rows.
+func (f *Features) volumes(paths []string, opts *FeatureOptions) (Part, Rows, error) {
+	part, err := volumePart(opts)
+	if err != nil {
+		return part, nil, err
+	}
+	rows, err := newVolumeRows(paths, part, opts)
+	if err != nil {
+		return part, nil, err
+	}
+	if err := rows.warning(); err != nil {
+		f.Warnings = append(f.Warnings, err)
+	}
+	return part, rows, nil
 }
 
 // images returns the part of images and their rows.

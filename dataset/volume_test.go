@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -306,6 +307,28 @@ func TestVolumesRefused(t *testing.T) {
 	}
 	if _, err := ReadFeatures("scans", FeatureOptions{}); err == nil || err.Error() != "reading scans: both images (a.png) and volumes (0.nii.gz) in this folder: expected one kind" {
 		t.Error(err)
+	}
+}
+
+// A file that does not say where left and right are is read, with a warning.
+func TestVolumeUnoriented(t *testing.T) {
+	cohort(t, 2)
+	v := &nifti.Volume{Dim: [3]int{2, 2, 2}, Spacing: [3]float64{1, 1, 1}, Data: make([]float32, 8)}
+	var b bytes.Buffer
+	if err := nifti.Write(&b, v, nifti.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	clear(b.Bytes()[252:256]) // the codes of qform and sform
+	if err := os.WriteFile("scans/x.nii", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadFeatures("scans", FeatureOptions{Volume: smallVolumes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "1 volume without an orientation, taken to run from right to left as in Analyze files: scans/x.nii"
+	if len(f.Warnings) != 1 || f.Warnings[0].Error() != want {
+		t.Errorf("warnings %v", f.Warnings)
 	}
 }
 

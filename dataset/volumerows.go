@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"fmt"
 	"sync"
 
+	"credence/internal/nifti"
 	"credence/internal/par"
 )
 
@@ -15,6 +17,8 @@ type volumeRows struct {
 	kept  []byte // [N × size] or nil
 	cache *volumeCache
 	bufs  sync.Pool // of size bytes
+
+	unoriented []string // files that do not say where left and right are
 }
 
 // newVolumeRows prepares the volumes at paths. Lazy ones are prepared when they
@@ -45,7 +49,7 @@ func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows
 	if fits {
 		kept = make([]byte, len(paths)*size)
 	}
-	errs := make([]error, len(paths))
+	errs, lost := make([]error, len(paths)), make([]bool, len(paths))
 	var mu sync.Mutex
 	done := 0
 	par.For(len(paths), func(i int) {
@@ -56,6 +60,9 @@ func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows
 			errs[i] = r.compact(i, *b)
 			r.bufs.Put(b)
 		}
+		if h, err := nifti.ReadHeader(paths[i]); err == nil {
+			lost[i] = !h.Oriented
+		}
 		if opts.Progress != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -63,9 +70,12 @@ func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows
 			opts.Progress(done, len(paths))
 		}
 	})
-	for _, err := range errs {
+	for i, err := range errs {
 		if err != nil {
 			return nil, err
+		}
+		if lost[i] {
+			r.unoriented = append(r.unoriented, paths[i])
 		}
 	}
 	r.kept = kept
@@ -80,6 +90,15 @@ func (r *volumeRows) Len() int { return len(r.paths) }
 
 // Width returns the number of voxels of the grid.
 func (r *volumeRows) Width() int { return r.part.Width() }
+
+// warning tells of files whose orientation was guessed, or is nil.
+func (r *volumeRows) warning() error {
+	if len(r.unoriented) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s without an orientation, taken to run from right to left as in Analyze files: %s",
+		number(len(r.unoriented), "volume"), few(r.unoriented))
+}
 
 // ReadRow fills dst with volume i.
 func (r *volumeRows) ReadRow(i int, dst []float32) error {
