@@ -1,0 +1,360 @@
+package clinical
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Condition says which values of a column are meant. Written out, it is one or
+// more of these, with commas between them:
+//
+//	24-27           numbers from 24 to 27, both included; also "24 to 27"
+//	0.5             a number
+//	>= 1            numbers compared: >, >=, <, <= and =
+//	> 0 and < 1     both
+//	CN              a name, in any case
+//	'1st visit'     a name in quotes, for one that begins like a number or
+//	                holds a comma
+//	otherwise       whatever no other condition of the column takes
+type Condition struct {
+	ranges    []span
+	names     []string
+	otherwise bool
+}
+
+// span is a range of numbers.
+type span struct {
+	lo, hi         float64
+	loOpen, hiOpen bool // without the end itself
+}
+
+func (s span) holds(x float64) bool {
+	return (x > s.lo || x == s.lo && !s.loOpen) && (x < s.hi || x == s.hi && !s.hiOpen)
+}
+
+// meet is the range of numbers in both a and b.
+func (a span) meet(b span) span {
+	if b.lo > a.lo || b.lo == a.lo && b.loOpen {
+		a.lo, a.loOpen = b.lo, b.loOpen
+	}
+	if b.hi < a.hi || b.hi == a.hi && b.hiOpen {
+		a.hi, a.hiOpen = b.hi, b.hiOpen
+	}
+	return a
+}
+
+func (s span) empty() bool { return s.lo > s.hi || s.lo == s.hi && (s.loOpen || s.hiOpen) }
+
+// Matches reports whether a value is meant: text as it stands in the table, and
+// its number if it is one.
+func (c *Condition) Matches(text string, x float64, isNumber bool) bool {
+	for _, n := range c.names {
+		if strings.EqualFold(n, text) {
+			return true
+		}
+	}
+	for _, s := range c.ranges {
+		if isNumber && s.holds(x) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap returns an example of a value that both conditions take.
+func (c *Condition) overlap(d *Condition) (string, bool) {
+	if c.otherwise && d.otherwise {
+		return "otherwise", true
+	}
+	for _, a := range c.names {
+		for _, b := range d.names {
+			if strings.EqualFold(a, b) {
+				return a, true
+			}
+		}
+	}
+	for _, a := range c.ranges {
+		for _, b := range d.ranges {
+			if m := a.meet(b); !m.empty() {
+				return formatNumber(m.example()), true
+			}
+		}
+	}
+	return "", false
+}
+
+// example is a number of a range that is not empty.
+func (s span) example() float64 {
+	switch {
+	case !s.loOpen && !math.IsInf(s.lo, 0):
+		return s.lo
+	case !s.hiOpen && !math.IsInf(s.hi, 0):
+		return s.hi
+	case math.IsInf(s.lo, -1) && math.IsInf(s.hi, 1):
+		return 0
+	case math.IsInf(s.lo, -1):
+		return s.hi - 1
+	case math.IsInf(s.hi, 1):
+		return s.lo + 1
+	}
+	return s.lo + (s.hi-s.lo)/2
+}
+
+func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// SyntaxError is what is wrong with the text of a condition, and where.
+type SyntaxError struct {
+	Text   string
+	Offset int // in bytes
+	Msg    string
+}
+
+// Error shows the text from the place on.
+func (e *SyntaxError) Error() string {
+	rest := e.Text[e.Offset:]
+	if rest == "" {
+		return fmt.Sprintf("%q: %s at the end", e.Text, e.Msg)
+	}
+	return fmt.Sprintf("%q: %s at %q", e.Text, e.Msg, rest)
+}
+
+// ParseCondition reads a condition.
+func ParseCondition(text string) (*Condition, error) {
+	p := &conditionParser{text: text}
+	c := &Condition{}
+	for {
+		p.blanks()
+		if err := p.term(c); err != nil {
+			return nil, err
+		}
+		p.blanks()
+		if p.done() {
+			return c, nil
+		}
+		if !p.take(",") {
+			return nil, p.errorf("expected a comma")
+		}
+	}
+}
+
+// conditionParser goes through the text of a condition.
+type conditionParser struct {
+	text string
+	at   int
+}
+
+func (p *conditionParser) rest() string { return p.text[p.at:] }
+func (p *conditionParser) done() bool   { return p.at == len(p.text) }
+
+func (p *conditionParser) errorf(format string, args ...any) error {
+	return &SyntaxError{p.text, p.at, fmt.Sprintf(format, args...)}
+}
+
+func (p *conditionParser) blanks() {
+	p.at += len(p.rest()) - len(strings.TrimLeft(p.rest(), " \t\r\n"))
+}
+
+func (p *conditionParser) take(s string) bool {
+	if !strings.HasPrefix(p.rest(), s) {
+		return false
+	}
+	p.at += len(s)
+	return true
+}
+
+// word takes a word of letters that ends there.
+func (p *conditionParser) word(w string) bool {
+	r := p.rest()
+	if len(r) < len(w) || !strings.EqualFold(r[:len(w)], w) {
+		return false
+	}
+	if next, _ := utf8.DecodeRuneInString(r[len(w):]); len(r) > len(w) && !strings.ContainsRune(" \t\r\n,<>=≤≥+-.0123456789", next) {
+		return false
+	}
+	p.at += len(w)
+	return true
+}
+
+// operators, the longer of two that begin alike first.
+var operators = []string{">=", "<=", "≥", "≤", ">", "<", "="}
+
+// term reads what stands between two commas.
+func (p *conditionParser) term(c *Condition) error {
+	start := p.at
+	if p.done() || strings.HasPrefix(p.rest(), ",") {
+		return p.errorf("expected a value, a range such as 24-27, a comparison such as >= 1, or a name")
+	}
+	if q := p.text[p.at]; q == '\'' || q == '"' {
+		return p.quoted(c, q)
+	}
+	if s, ok, err := p.comparison(); ok || err != nil {
+		for err == nil {
+			p.blanks()
+			if !p.word("and") {
+				break
+			}
+			p.blanks()
+			var more span
+			if more, ok, err = p.comparison(); err == nil && !ok {
+				err = p.errorf("expected a comparison such as < 1")
+			}
+			s = s.meet(more)
+		}
+		if err == nil && s.empty() {
+			p.at = start
+			err = p.errorf("no number is meant")
+		}
+		c.ranges = append(c.ranges, s)
+		return err
+	}
+	if p.numeric() {
+		s, err := p.numbers(start)
+		c.ranges = append(c.ranges, s)
+		return err
+	}
+	end := strings.IndexByte(p.rest(), ',')
+	if end < 0 {
+		end = len(p.rest())
+	}
+	name := strings.TrimSpace(p.rest()[:end])
+	p.at += end
+	if strings.EqualFold(name, "otherwise") {
+		c.otherwise = true
+		return nil
+	}
+	c.names = append(c.names, name)
+	return nil
+}
+
+// numeric reports whether a number stands here.
+func (p *conditionParser) numeric() bool {
+	r := strings.TrimLeft(p.rest(), "+-.")
+	return r != "" && r[0] >= '0' && r[0] <= '9'
+}
+
+// quoted reads a name in quotes.
+func (p *conditionParser) quoted(c *Condition, q byte) error {
+	end := strings.IndexByte(p.rest()[1:], q)
+	if end < 0 {
+		return p.errorf("the quote is not closed")
+	}
+	name := strings.TrimSpace(p.rest()[1 : end+1])
+	if name == "" {
+		return p.errorf("the name is empty")
+	}
+	p.at += end + 2
+	c.names = append(c.names, name)
+	return nil
+}
+
+// comparison reads an operator and its number, if there is an operator.
+func (p *conditionParser) comparison() (span, bool, error) {
+	for _, op := range operators {
+		if !p.take(op) {
+			continue
+		}
+		p.blanks()
+		x, err := p.number()
+		s := span{lo: math.Inf(-1), hi: math.Inf(1), loOpen: true, hiOpen: true}
+		switch op {
+		case ">":
+			s.lo = x
+		case ">=", "≥":
+			s.lo, s.loOpen = x, false
+		case "<":
+			s.hi = x
+		case "<=", "≤":
+			s.hi, s.hiOpen = x, false
+		case "=":
+			s = span{lo: x, hi: x}
+		}
+		return s, true, err
+	}
+	return span{}, false, nil
+}
+
+// numbers reads a number or a range.
+func (p *conditionParser) numbers(start int) (span, error) {
+	x, err := p.number()
+	if err != nil {
+		return span{}, err
+	}
+	s := span{lo: x, hi: x}
+	p.blanks()
+	if p.take("-") || p.take("–") || p.word("to") {
+		p.blanks()
+		if s.hi, err = p.number(); err != nil {
+			return s, err
+		}
+		if s.hi < s.lo {
+			p.at = start
+			return s, p.errorf("the range runs backwards")
+		}
+	}
+	p.blanks()
+	if !p.done() && p.text[p.at] != ',' {
+		return s, p.errorf("expected a comma after a number (a name that begins with one is put in 'quotes')")
+	}
+	return s, nil
+}
+
+// number reads a decimal number.
+func (p *conditionParser) number() (float64, error) {
+	r := p.rest()
+	i := 0
+	if i < len(r) && (r[i] == '+' || r[i] == '-') {
+		i++
+	}
+	for i < len(r) && (r[i] >= '0' && r[i] <= '9' || r[i] == '.') {
+		i++
+	}
+	x, err := strconv.ParseFloat(r[:i], 64)
+	if err != nil || math.IsInf(x, 0) {
+		return 0, p.errorf("expected a number")
+	}
+	p.at += i
+	return x, nil
+}
+
+// String writes the range as a condition.
+func (s span) String() string {
+	lo, hi := formatPlain(s.lo), formatPlain(s.hi)
+	switch {
+	case s.lo == s.hi:
+		return lo
+	case !s.loOpen && !s.hiOpen:
+		return lo + " to " + hi
+	}
+	var parts []string
+	if !math.IsInf(s.lo, -1) {
+		parts = append(parts, map[bool]string{true: "> ", false: ">= "}[s.loOpen]+lo)
+	}
+	if !math.IsInf(s.hi, 1) {
+		parts = append(parts, map[bool]string{true: "< ", false: "<= "}[s.hiOpen]+hi)
+	}
+	return strings.Join(parts, " and ")
+}
+
+// formatPlain writes a number without an exponent, which conditions do not have.
+func formatPlain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// quoteName puts a name in quotes if it would be read as something else. One
+// that needs them came in quotes, so it does not hold both kinds.
+func quoteName(n string) string {
+	p := &conditionParser{text: n}
+	plain := !p.numeric() && !strings.Contains(n, ",") && !strings.EqualFold(n, "otherwise")
+	plain = plain && !strings.HasPrefix(n, "'") && !strings.HasPrefix(n, `"`)
+	for _, op := range operators {
+		plain = plain && !strings.HasPrefix(n, op)
+	}
+	switch {
+	case plain:
+		return n
+	case strings.Contains(n, "'"):
+		return `"` + n + `"`
+	}
+	return "'" + n + "'"
+}

@@ -1,0 +1,246 @@
+package clinical
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+const (
+	maxBytes = 1 << 20 // of a file of rules
+	maxDepth = 100     // of nested brackets: the YAML module recurses
+)
+
+// Read reads rules from a YAML file.
+func Read(path string) (*Rules, error) {
+	f, err := os.Open(path)
+	var text []byte
+	if err == nil {
+		defer f.Close()
+		text, err = io.ReadAll(io.LimitReader(f, maxBytes+1))
+	}
+	if err != nil {
+		if pe, ok := errors.AsType[*os.PathError](err); ok {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return Parse(path, text)
+}
+
+// Parse reads rules; name is what errors call the text.
+func Parse(name string, text []byte) (r *Rules, err error) {
+	// The YAML module panics on some malformed values.
+	defer func() {
+		if p := recover(); p != nil {
+			r, err = nil, fmt.Errorf("reading %s: malformed YAML: %v", name, p)
+		}
+	}()
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("reading %s: more than %d bytes: these are no rules", name, maxBytes)
+	}
+	if depth(text) > maxDepth {
+		return nil, fmt.Errorf("reading %s: brackets nest deeper than %d", name, maxDepth)
+	}
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
+			p := ye.GetToken().Position
+			return nil, fmt.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, ye.GetMessage())
+		}
+		return nil, fmt.Errorf("reading %s: %s", name, yaml.FormatError(err, false, false))
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return nil, fmt.Errorf("reading %s: expected one document with the keys classes and votes", name)
+	}
+	return (&reader{name: name}).rules(file.Docs[0].Body)
+}
+
+func depth(text []byte) (most int) {
+	n := 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			n++
+		case ']', '}':
+			n--
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// reader makes rules of YAML.
+type reader struct {
+	name   string
+	levels []string // of the classes
+	class  map[string]string
+}
+
+// at is an error at the place of a node, moved on by some bytes of its text.
+func (r *reader) at(n ast.Node, offset int, format string, args ...any) error {
+	p := n.GetToken().Position
+	return fmt.Errorf("%s:%d:%d: %s", r.name, p.Line, p.Column+offset, fmt.Sprintf(format, args...))
+}
+
+// entries returns the keys of a mapping.
+func (r *reader) entries(n ast.Node, what string) ([]*ast.MappingValueNode, error) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, nil
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, nil
+	}
+	return nil, r.at(n, 0, "expected %s", what)
+}
+
+// scalar returns the text of a plain value.
+func (r *reader) scalar(n ast.Node) (string, error) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, nil
+	}
+	return "", r.at(n, 0, "expected a plain value")
+}
+
+// list returns the nodes of a list, or the node itself where one will do.
+func list(n ast.Node) []ast.Node {
+	if s, ok := n.(*ast.SequenceNode); ok {
+		return s.Values
+	}
+	return []ast.Node{n}
+}
+
+// names reads one name or a list of them.
+func (r *reader) names(n ast.Node, what string) ([]string, error) {
+	var names []string
+	for _, v := range list(n) {
+		s, err := r.scalar(v)
+		if err != nil {
+			return nil, err
+		}
+		if s = strings.TrimSpace(s); s == "" {
+			return nil, r.at(v, 0, "%s without a name", what)
+		}
+		if slices.Contains(names, s) {
+			return nil, r.at(v, 0, "%s %q is there already", what, s)
+		}
+		names = append(names, s)
+	}
+	if len(names) == 0 {
+		return nil, r.at(n, 0, "expected %s or a list of them", what)
+	}
+	return names, nil
+}
+
+func (r *reader) rules(n ast.Node) (*Rules, error) {
+	keys, err := r.entries(n, "the keys classes and votes")
+	if err != nil {
+		return nil, err
+	}
+	rules := &Rules{}
+	var votes ast.Node
+	for _, k := range keys {
+		name, err := r.scalar(k.Key)
+		if err != nil {
+			return nil, err
+		}
+		switch name {
+		case "item":
+			rules.Items, err = r.names(k.Value, "a column")
+		case "classes":
+			rules.Classes, err = r.classes(k.Value)
+		case "votes":
+			votes = k.Value
+		default:
+			err = r.at(k.Key, 0, "unknown key %q: expected item, classes or votes", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if rules.Classes == nil {
+		return nil, r.at(n, 0, "no classes: expected a key such as \"classes: [NC, MCI, AD]\"")
+	}
+	if votes == nil {
+		return nil, r.at(n, 0, "no votes: expected a list of columns under the key votes")
+	}
+	r.levels = rules.Levels()
+	for _, v := range list(votes) {
+		voter, err := r.voter(v)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(rules.Voters, func(o Voter) bool { return o.Name == voter.Name }) {
+			return nil, r.at(v, 0, "votes by %q are there already: give others a name with \"as\"", voter.Name)
+		}
+		rules.Voters = append(rules.Voters, *voter)
+	}
+	if len(rules.Voters) == 0 {
+		return nil, r.at(votes, 0, "no votes: expected a list of columns")
+	}
+	return rules, nil
+}
+
+// classes reads a list of classes, or a mapping from class to levels.
+func (r *reader) classes(n ast.Node) (classes []Class, err error) {
+	r.class = map[string]string{}
+	add := func(n ast.Node, class string, levels []string) error {
+		if slices.ContainsFunc(classes, func(c Class) bool { return c.Name == class }) {
+			return r.at(n, 0, "class %q is there already", class)
+		}
+		for _, l := range levels {
+			if slices.Contains([]string{"from", "as", "missing"}, l) {
+				return r.at(n, 0, "a level cannot be called %q, which is a key of votes", l)
+			}
+			if other, ok := r.class[l]; ok {
+				return r.at(n, 0, "level %q belongs to class %q already", l, other)
+			}
+			r.class[l] = class
+		}
+		classes = append(classes, Class{class, levels})
+		return nil
+	}
+	if s, ok := n.(*ast.SequenceNode); ok {
+		names, err := r.names(s, "a class")
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			if err := add(s.Values[i], name, []string{name}); err != nil {
+				return nil, err
+			}
+		}
+	} else {
+		keys, err := r.entries(n, "classes, such as [NC, MCI, AD], or each with its levels")
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			class, err := r.scalar(k.Key)
+			if err != nil {
+				return nil, err
+			}
+			levels, err := r.names(k.Value, "a level")
+			if err != nil {
+				return nil, err
+			}
+			if err := add(k.Key, class, levels); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(classes) < 2 {
+		return nil, r.at(n, 0, "expected two classes or more")
+	}
+	return classes, nil
+}
