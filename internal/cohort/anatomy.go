@@ -59,12 +59,12 @@ func (w wave) at(p float32) float32 {
 // The sizes of what atrophy does and of what differs between healthy people,
 // per unit of severity and as standard deviations.
 const (
-	ventricleGrowth, ventricleSpread = 0.23, 0.10  // log radius
-	hornGrowth                       = 0.16        // log radius, of the temporal horn beyond the rest
-	hippocampusLoss, hippocampusSd   = 0.10, 0.045 // log radius
-	cortexLoss, cortexSpread         = 0.30, 0.12  // mm
-	sulcusGrowth, sulcusSpread       = 0.40, 0.12  // mm
-	gapGrowth, gapSpread             = 0.45, 0.25  // mm
+	ventricleGrowth, ventricleSpread = 0.27, 0.08 // log radius
+	hornGrowth                       = 0.16       // log radius, of the temporal horn beyond the rest
+	hippocampusLoss, hippocampusSd   = 0.12, 0.04 // log radius
+	cortexLoss, cortexSpread         = 0.32, 0.10 // mm
+	sulcusGrowth, sulcusSpread       = 0.50, 0.10 // mm
+	gapGrowth, gapSpread             = 0.55, 0.20 // mm
 )
 
 // newHead draws a head. What belongs to the subject is drawn from the subject's

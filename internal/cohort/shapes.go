@@ -56,6 +56,6 @@ func (l *limb) dist(q vec) float32 {
 // union is the smaller of two distances, rounded off over a width of k where
 // the two meet.
 func union(a, b, k float32) float32 {
-	h := max(k-abs(a-b), 0) / k
-	return min(a, b) - h*h*k*0.25
+	h := max(k-abs(a-b), 0)
+	return min(a, b) - h*h*(0.25/k)
 }

@@ -44,8 +44,12 @@ func (h *head) outside(q vec, skull, b float32) float32 {
 	if low {
 		skin = union(skin, h.face.dist(q), 12)
 		skin = union(skin, h.neck.dist(q), 10)
-		skin = union(skin, h.jaw.dist(q), 10)
-		skin = union(skin, h.nose.dist(q), 16)
+		if q.y > 50 && m.x < 40 {
+			skin = union(skin, h.nose.dist(q), 16)
+		}
+		if q.z < -50 {
+			skin = union(skin, h.jaw.dist(q), 10)
+		}
 	}
 	shown := cover(skin, b)
 	if shown == 0 {
