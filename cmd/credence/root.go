@@ -57,6 +57,7 @@ Shell completion:
 		newVerify(),
 		newCheck(),
 		newConfig(),
+		newData(),
 		newDemo(),
 		newMixture(),
 		newBench(),

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/atomicfile"
+	"credence/internal/cohort"
+)
+
+// adniOptions is the command line of credence data adni-synthetic.
+type adniOptions struct {
+	out          string
+	scans, fresh int
+	seed         uint64
+	size         string
+	overwrite    bool
+	montage      string
+}
+
+func newDataADNISynthetic() *cobra.Command {
+	o := adniOptions{}
+	cmd := &cobra.Command{
+		Use:   "adni-synthetic",
+		Short: "Write a synthetic cohort of MRI scans with clinical scores",
+		Long: `Write a cohort of head scans with three clinical scores each, made up by a
+program: no person was scanned. It has the size and the tables of the study in
+Wu et al. (ICML 2019), whose own data are under licence, and it has what real
+data lack: the true probability behind every label.
+
+A subject has a severity and up to three visits. A scan shows the severity, with
+an error, as atrophy: ventricles and sulci widen, hippocampi and cortex thin.
+Diagnosis, MMSE and CDR read it with errors of their own, and are cut so that
+each says NC, MCI and AD as often as in the paper's table: exactly for 1,660
+scans, by largest remainder for other numbers.
+
+Files of the folder:
+  volumes/          NIfTI volumes (.nii.gz), one a scan
+  clinical.csv      a row a scan: subject, visit, scan, path, DX, MMSE, CDR and
+                    the columns of truth
+  exchangeable.csv  three votes a scan by raters who are alike
+  truth.csv         the true probability of each class
+  fresh-*.csv       the same for the scans of --fresh, which are of other
+                    subjects and cut at the same thresholds
+  README.txt        what the columns mean
+
+If it is interrupted, the same command completes the folder.
+
+With --montage, slices of one subject at low, middle and high severity are
+written as a picture instead: axial, coronal and sagittal.`,
+		Example: `  credence data adni-synthetic --out cohort
+  credence data adni-synthetic --out cohort --fresh 1000 --seed 2
+  credence data adni-synthetic --out small --scans 60 --size 48x48x40
+  credence data adni-synthetic --montage heads.png`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.out, "out", "", "`folder` to write to")
+	f.IntVar(&o.scans, "scans", cohort.PaperScans, "`number` of scans")
+	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans, of other subjects, to test on")
+	f.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random")
+	f.StringVar(&o.size, "size", "96x96x80", "`voxels` of a volume, XxYxZ: right to left, back to front, up")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace another cohort in the folder")
+	f.StringVar(&o.montage, "montage", "", "`file`.png of slices to write, instead of a folder")
+	return cmd
+}
+
+func (o *adniOptions) run(cmd *cobra.Command) error {
+	size, err := parseSize(o.size)
+	if err != nil {
+		return err
+	}
+	if (o.out == "") == (o.montage == "") {
+		return usagef("expected a folder with --out, or a picture with --montage")
+	}
+	if o.montage != "" {
+		return o.writeMontage(size)
+	}
+	if o.scans < 1 {
+		return usagef("--scans %d: expected one or more", o.scans)
+	}
+	if o.fresh < 0 {
+		return usagef("--fresh %d: expected none or more", o.fresh)
+	}
+	c, err := cohort.New(cohort.Options{Scans: o.scans, Fresh: o.fresh, Seed: o.seed})
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	bar := &counter{w: cmd.ErrOrStderr(), noun: "volumes", live: isTerminal(cmd.ErrOrStderr()), start: time.Now()}
+	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: bar.show})
+	bar.end()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return withHint(errors.New("interrupted"), "the same command completes "+o.out)
+	case errors.Is(err, cohort.ErrOccupied):
+		return withHint(err, "choose another folder, or give --overwrite")
+	case err != nil:
+		return err
+	}
+	subjects := 0
+	for i, s := range c.Scans {
+		if i == 0 || s.Subject != c.Scans[i-1].Subject {
+			subjects++
+		}
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s scans of %s synthetic subjects, %s, seed %d\n",
+		o.out, thousands(len(c.Scans)), thousands(subjects), o.size, o.seed)
+	return err
+}
+
+// writeMontage draws one subject at three severities: the mean less one and a
+// half standard deviations, about the mean, and two above it.
+func (o *adniOptions) writeMontage(size cohort.Size) error {
+	if !strings.HasSuffix(strings.ToLower(o.montage), ".png") {
+		return usagef("--montage %q: expected a name that ends in .png", o.montage)
+	}
+	p := cohort.Picture{Seed: o.seed, Part: cohort.Study}
+	img := cohort.Montage(p, size, []float64{-1.5, 0.3, 2}, max(1, 288/size[0]))
+	return atomicfile.Write(o.montage, func(w io.Writer) error {
+		return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, img)
+	})
+}
+
+// parseSize reads a size such as 96x96x80.
+func parseSize(s string) (size cohort.Size, err error) {
+	parts := strings.Split(s, "x")
+	if len(parts) != len(size) {
+		return size, usagef("--size %q: expected three numbers such as 96x96x80", s)
+	}
+	for i, p := range parts {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 4 || n > 512 {
+			return size, usagef("--size %q: %q is not a number of voxels from 4 to 512", s, p)
+		}
+		size[i] = n
+	}
+	return size, nil
+}
+
+// counter shows how far a long piece of work has come: a line that changes on a
+// terminal, a line every few seconds elsewhere.
+type counter struct {
+	w     io.Writer
+	noun  string
+	live  bool
+	start time.Time
+	last  time.Time
+	drawn bool
+}
+
+// show is called with how many of how many are done.
+func (c *counter) show(done, total int) {
+	now := time.Now()
+	every := 10 * time.Second
+	if c.live {
+		every = 200 * time.Millisecond
+	}
+	if c.last.IsZero() {
+		c.last = c.start
+	}
+	if now.Sub(c.last) < every {
+		return
+	}
+	c.last = now
+	left := time.Duration(float64(now.Sub(c.start)) / float64(done) * float64(total-done)).Round(time.Second)
+	text := fmt.Sprintf("%s of %s %s, %s left", thousands(done), thousands(total), c.noun, left)
+	if c.live {
+		fmt.Fprintf(c.w, "\r\x1b[K%s", text)
+		c.drawn = true
+		return
+	}
+	fmt.Fprintf(c.w, "credence: %s\n", text)
+}
+
+// end removes the line from a terminal.
+func (c *counter) end() {
+	if c.drawn {
+		fmt.Fprint(c.w, "\r\x1b[K")
+	}
+}

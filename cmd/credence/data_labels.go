@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"credence/dataset"
+	"credence/internal/atomicfile"
+	"credence/internal/clinical"
+)
+
+// labelsOptions is the command line of credence data labels.
+type labelsOptions struct {
+	rules, out, item string
+	show             bool
+	na               []string
+}
+
+func newDataLabels() *cobra.Command {
+	o := labelsOptions{}
+	cmd := &cobra.Command{
+		Use:   "labels TABLE",
+		Short: "Make votes from the columns of a clinical table",
+		Long: `Make votes from the columns of a clinical table: a diagnosis, a test score or a
+rating scale each become one voter on every item. The votes are written in long
+form (item, rater, label), and how often each voter says what is printed.
+
+Without --rules, the columns DX, CDR and MMSE vote AD against NC+MCI, by the
+thresholds of Wu et al. (ICML 2019). Rules of your own are a YAML file:
+
+  item: scan                   # the column that names the items
+  classes:                     # the labels, and the levels each takes in
+    NC+MCI: [NC, MCI]
+    AD: [AD]
+  votes:
+    - from: [MMSE, MMSCORE]    # the first of these columns that there is
+      NC: 28-30                # which scores mean which level
+      MCI: 24-27
+      AD: 0-23
+      missing: -1, -4          # scores that stand for none
+    - from: CDR
+      as: clinician            # the name in the votes
+      NC: 0
+      MCI: 0.5
+      AD: ">= 1 and <= 3"      # comparisons are put in quotes
+
+A condition is a number, a range (24-27), comparisons (>= 1 and <= 3), a name
+(CN, in any case), several with commas, or "otherwise". A blank score is no
+vote; a score that no level takes is an error.`,
+		Example: `  credence data labels clinical.csv -o votes.csv
+  credence data labels --show-rules > rules.yaml
+  credence data labels visits.csv --rules rules.yaml --item visit -o votes.csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 && !(o.show && len(args) == 0) {
+				return usagef("expected a table, found %s", plural(len(args), "argument"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.show {
+				_, err := io.WriteString(cmd.OutOrStdout(), clinical.DefaultText())
+				return err
+			}
+			return o.run(cmd, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
+	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - is standard output")
+	f.StringVar(&o.item, "item", "", "`column` that names the items (default: as the rules say)")
+	f.StringSliceVar(&o.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
+	f.BoolVar(&o.show, "show-rules", false, "print the default rules, to start from")
+	return cmd
+}
+
+func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
+	comma := ','
+	switch ext := strings.ToLower(filepath.Ext(o.out)); {
+	case ext == ".tsv":
+		comma = '\t'
+	case ext != ".csv" && o.out != "-":
+		return usagef("--output %q: expected a name that ends in .csv or .tsv, or -", o.out)
+	}
+	rules := clinical.Default()
+	if o.rules != "" {
+		var err error
+		if rules, err = clinical.Read(o.rules); err != nil {
+			return withHint(err, `"credence data labels --show-rules" prints rules to start from; conditions such as ">= 1" are put in quotes`)
+		}
+	}
+	table, err := dataset.ReadTable(path, dataset.TableOptions{NA: o.na})
+	if err != nil {
+		return err
+	}
+	res, err := rules.Apply(table, o.item)
+	if err != nil {
+		return withHint(err, "which columns and scores are meant can be said in a file: credence data labels --help")
+	}
+	if len(res.Votes) == 0 {
+		return fmt.Errorf("reading %s: no votes: every score is missing", path)
+	}
+	if n := len(res.Unvoted); n > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", plural(n, "item"), firstFew(res.Unvoted))
+	}
+	var text bytes.Buffer
+	printCounts(&text, rules, res, path)
+	write := func(w io.Writer) error { return writeVotes(w, res.Votes, comma) }
+	if o.out == "-" {
+		if err := write(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+		_, err = cmd.ErrOrStderr().Write(text.Bytes())
+		return err
+	}
+	if err := atomicfile.Write(o.out, write); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\nwritten to %s\n", o.out)
+	_, err = cmd.OutOrStdout().Write(text.Bytes())
+	return err
+}
+
+// writeVotes writes votes in long form.
+func writeVotes(w io.Writer, votes []clinical.Vote, comma rune) error {
+	c := csv.NewWriter(w)
+	c.Comma = comma
+	rows := [][]string{{"item", "rater", "label"}}
+	for _, v := range votes {
+		rows = append(rows, []string{v.Item, v.Rater, v.Label})
+	}
+	return errors.Join(c.WriteAll(rows), c.Error())
+}
+
+// printCounts prints how often each voter says what: the paper's table.
+func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, path string) {
+	fmt.Fprintf(w, "%s: %s, named in column %s; %s\n\n", path, plural(res.Items, "item"), res.ItemName, plural(len(res.Votes), "vote"))
+	t := table{left: map[int]bool{0: true}}
+	head := []string{""}
+	for v, voter := range rules.Voters {
+		name := voter.Name
+		if c := res.Columns[v]; c != name {
+			name += " (" + c + ")"
+		}
+		head = append(head, name)
+	}
+	t.add(head...)
+	total := make([]int, len(rules.Voters))
+	for l, level := range rules.Levels() {
+		row := []string{level}
+		for v := range rules.Voters {
+			total[v] += res.Counts[v][l]
+			row = append(row, strconv.Itoa(res.Counts[v][l]))
+		}
+		t.add(row...)
+	}
+	totals, missing, any := []string{"total"}, []string{"missing"}, false
+	for v, n := range total {
+		totals = append(totals, strconv.Itoa(n))
+		missing = append(missing, strconv.Itoa(res.Missing[v]))
+		any = any || res.Missing[v] > 0
+	}
+	t.add(totals...)
+	if any {
+		t.add(missing...)
+	}
+	t.print(w)
+	for _, c := range rules.Classes {
+		if len(c.Levels) != 1 || c.Levels[0] != c.Name {
+			fmt.Fprintf(w, "\nlabel %s: %s", c.Name, strings.Join(c.Levels, " or "))
+		}
+	}
+	if bytes.HasSuffix(w.Bytes(), []byte("\n")) {
+		return
+	}
+	w.WriteByte('\n')
+}
+
+// firstFew lists at most five names.
+func firstFew(names []string) string {
+	if len(names) > 5 {
+		return strings.Join(names[:5], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
+}
