@@ -19,9 +19,11 @@ type head struct {
 	bend   [3][2]wave // displacement of x, y, z by the two other coordinates
 
 	// Outside the brain.
-	cranium, face, jaw, nose, clivus ellipsoid
-	neck                             limb
-	skull, scalp                     float32 // thickness
+	cranium, clivus          ellipsoid
+	face, jaw, nose          ellipsoid
+	eye, orbit, sinus, nasal ellipsoid
+	neck                     limb
+	skull, scalp             float32 // thickness
 
 	// Cerebrum.
 	cerebrum, temporal ellipsoid
@@ -29,21 +31,21 @@ type head struct {
 	gap                float32   // fluid between skull and brain
 	cortex             float32   // thickness of grey matter
 	sulcus, depth      float32   // half width and depth of sulci
+	sylvian            float32   // half width of the lateral fissure
 	fold               vec       // where on the texture this brain folds
-	core, deep, medial ellipsoid // midline and what is not folded
+	core               ellipsoid // no fissure parts the hemispheres in here
+	deep, medial       ellipsoid // no sulci reach into here
 
-	// Deep structures of one side; side scales mirror images apart.
-	ventricle               []limb
-	hippocampus             []limb
-	thalamus, caudate       ellipsoid
-	putamen, pallidum       ellipsoid
-	third, fourth           ellipsoid
-	sylvian                 float32 // half width of the lateral fissure
-	lopsided                float32 // right over left, minus one
-	cerebellum, vermis      ellipsoid
-	arbor                   ellipsoid
-	stem, pons              limb
-	eye, orbit, sinus, nasa ellipsoid
+	// Deep structures of one side; the other is its mirror image but for
+	// lopsided, by how much larger the right is.
+	ventricle, hippocampus               []limb
+	thalamus, caudate, putamen, pallidum ellipsoid
+	third, fourth                        ellipsoid
+	lopsided                             float32
+
+	// Below.
+	cerebellum, vermis, arbor ellipsoid
+	stem, pons                limb
 
 	// Brightness of tissues.
 	white, grey, csf, fat, muscle, marrow, bone float32
@@ -105,7 +107,7 @@ func newHead(p Picture) *head {
 	h.eye = ball(31, 62, -27, 12, 12, 12)
 	h.orbit = ball(29, 54, -27, 18, 24, 17)
 	h.sinus = ball(26, 50, -54, 13+n(2), 16, 15)
-	h.nasa = ball(0, 58, -52, 9, 26, 20)
+	h.nasal = ball(0, 58, -52, 9, 26, 20)
 
 	// Cerebrum.
 	h.gap = max(1.2, 2.6+n(gapSpread)+gapGrowth*a)
@@ -166,12 +168,12 @@ func newHead(p Picture) *head {
 	return h
 }
 
-// rotation returns the rows of a small rotation about the x, y and z axis.
-func rotation(x, y, z float64) [3]vec {
-	// Nodding is the largest of the three movements, hence y's name for it.
-	sx, cx := math.Sincos(y)
-	sy, cy := math.Sincos(x)
-	sz, cz := math.Sincos(z)
+// rotation returns the rows of a rotation: a roll about the y axis, a nod about
+// the x axis and a turn about the z axis.
+func rotation(roll, nod, turn float64) [3]vec {
+	sx, cx := math.Sincos(nod)
+	sy, cy := math.Sincos(roll)
+	sz, cz := math.Sincos(turn)
 	return [3]vec{
 		{float32(cy * cz), float32(-cy * sz), float32(sy)},
 		{float32(cx*sz + sx*sy*cz), float32(cx*cz - sx*sy*sz), float32(-sx * cy)},

@@ -46,8 +46,12 @@ func TestHead(t *testing.T) {
 // As severity grows, fluid inside the head does, and white and grey matter
 // shrink, in every subject and at every size.
 func TestAtrophy(t *testing.T) {
+	subjects := 4
+	if testing.Short() {
+		subjects = 1
+	}
 	for _, size := range []Size{{48, 48, 40}, {31, 40, 22}} {
-		for subject := range 4 {
+		for subject := range subjects {
 			last := -1.0
 			for _, severity := range []float64{-1.5, 0, 1.5} {
 				v := Picture{Seed: 3, Subject: subject, Scan: subject, Severity: severity}.Render(size)

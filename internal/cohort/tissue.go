@@ -87,7 +87,7 @@ func (h *head) features(v float32, q, m vec, b float32) float32 {
 			v = mix(v, h.bone, cover(d-2, b))
 			v = mix(v, 0, cover(d, b))
 		}
-		if d := h.nasa.dist(q); d < b {
+		if d := h.nasal.dist(q); d < b {
 			v = mix(v, 0, cover(d, b))
 			// Turbinates and septum stand in the cavity.
 			v = mix(v, h.muscle, cover(d, b)*cover(abs(abs(q.x)-4)-1, b))
