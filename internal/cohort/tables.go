@@ -66,7 +66,7 @@ var tables = []table{
 }
 
 // writeTables writes the tables of both parts and the README.
-func (c *Cohort) writeTables(dir string) error {
+func (c *Cohort) writeTables(dir string, size Size) error {
 	parts := []struct {
 		prefix string
 		scans  []Scan
@@ -89,11 +89,11 @@ func (c *Cohort) writeTables(dir string) error {
 			}
 		}
 	}
-	return atomicfile.Write(filepath.Join(dir, ReadmeFile), c.readme)
+	return atomicfile.Write(filepath.Join(dir, ReadmeFile), func(w io.Writer) error { return c.readme(w, size) })
 }
 
 // readme says what the folder is.
-func (c *Cohort) readme(w io.Writer) error {
+func (c *Cohort) readme(w io.Writer, size Size) error {
 	t := c.Thresholds
 	_, err := fmt.Fprintf(w, `SYNTHETIC DATA. NO PERSON WAS SCANNED, TESTED OR DIAGNOSED.
 
@@ -103,7 +103,8 @@ study of Wu et al. (ICML 2019) so that software can be tried where the real data
 may not be had. Nothing can be learned from them about Alzheimer's disease, MRI
 or any person. Every row says synthetic = yes, and so does every volume's header.
 
-Made with   credence data adni-synthetic --scans %d --fresh %d --seed %d
+Made with
+  credence data adni-synthetic --scans %d --fresh %d --seed %d --size %dx%dx%d
 
 volumes/          one NIfTI-1 file a scan, int16, stored LAS
 %-18sone row a scan: subject, visit, scan, path of the volume,
@@ -127,6 +128,6 @@ Columns of truth
   truth_p        mean of the three: the chance that an instrument picked at
                  random says AD
 No column of truth may be a feature of a model.
-`, c.Options.Scans, c.Options.Fresh, c.Seed, ClinicalFile, ExchangeableFile, TruthFile, t[0], t[1], t[2])
+`, c.Options.Scans, c.Options.Fresh, c.Seed, size[0], size[1], size[2], ClinicalFile, ExchangeableFile, TruthFile, t[0], t[1], t[2])
 	return err
 }

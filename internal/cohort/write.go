@@ -71,7 +71,7 @@ func Write(ctx context.Context, dir string, c *Cohort, o WriteOptions) error {
 	if err := prepare(dir, set, o.Overwrite); err != nil {
 		return err
 	}
-	if err := c.writeTables(dir); err != nil {
+	if err := c.writeTables(dir, o.Size); err != nil {
 		return err
 	}
 	var mu sync.Mutex
