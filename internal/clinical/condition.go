@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -154,7 +155,7 @@ func (p *conditionParser) errorf(format string, args ...any) error {
 }
 
 func (p *conditionParser) blanks() {
-	p.at += len(p.rest()) - len(strings.TrimLeft(p.rest(), " \t\r\n"))
+	p.at += len(p.rest()) - len(strings.TrimLeftFunc(p.rest(), unicode.IsSpace))
 }
 
 func (p *conditionParser) take(s string) bool {
@@ -171,7 +172,8 @@ func (p *conditionParser) word(w string) bool {
 	if len(r) < len(w) || !strings.EqualFold(r[:len(w)], w) {
 		return false
 	}
-	if next, _ := utf8.DecodeRuneInString(r[len(w):]); len(r) > len(w) && !strings.ContainsRune(" \t\r\n,<>=≤≥+-.0123456789", next) {
+	next, _ := utf8.DecodeRuneInString(r[len(w):])
+	if len(r) > len(w) && !unicode.IsSpace(next) && !strings.ContainsRune(",<>=≤≥+-.0123456789", next) {
 		return false
 	}
 	p.at += len(w)

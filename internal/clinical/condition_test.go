@@ -106,7 +106,7 @@ func TestConditionErrors(t *testing.T) {
 // Whatever is taken is taken again as it is written out, means the same, and
 // never overlaps itself less than itself.
 func FuzzCondition(f *testing.F) {
-	for _, s := range []string{"24-27", ">= 1 and <= 3", "CN, 'a,b', otherwise", "-3--1", "≥.5", "\"", "1to2", "\xff", "0-0", "> 1 and", "'", "\" '\""} {
+	for _, s := range []string{"24-27", ">= 1 and <= 3", "CN, 'a,b', otherwise", "-3--1", "≥.5", "\"", "1to2", "\xff", "0-0", "> 1 and", "'", "\" '\"", "A\"'", "\v"} {
 		f.Add(s, "0.5")
 	}
 	f.Fuzz(func(t *testing.T, text, value string) {
