@@ -1,0 +1,154 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"credence/internal/atomicfile"
+	"credence/internal/kernel"
+)
+
+// piecesFolder holds the finished pieces of a study.
+const piecesFolder = ".pieces"
+
+// ErrOtherStudy is the reason when a folder holds pieces of a study with other
+// settings.
+var ErrOtherStudy = errors.New("the folder holds a study with other settings")
+
+// ErrTaken is the reason when a folder holds something that is no study.
+var ErrTaken = errors.New("the folder is not empty and holds no study")
+
+// Folder is where a study writes its results, and where it keeps each finished
+// piece of work, so that a study that was stopped goes on where it was.
+type Folder struct {
+	path  string
+	total int // pieces, for the display
+	done  int
+
+	// Progress, if not nil, is told what is being worked on: so many of the
+	// pieces are done.
+	Progress func(done, total int, what string)
+}
+
+// OpenFolder makes a folder for the study of the given name, or opens the one
+// that is there. Settings are whatever the numbers depend on; pieces made with
+// others are refused (ErrOtherStudy), or removed if overwrite is true.
+func OpenFolder(path, name string, settings any, overwrite bool) (*Folder, error) {
+	text, err := json.MarshalIndent(struct {
+		Study    string `json:"study"`
+		Kernel   string `json:"kernel"`
+		Settings any    `json:"settings"`
+	}{name, kernel.Name(), settings}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("settings of study %s: %w", name, err)
+	}
+	f := &Folder{path: path}
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("opening the folder %s: %w", path, err)
+	}
+	mark := filepath.Join(piecesFolder, "settings.json")
+	old, err := os.ReadFile(f.Path(mark))
+	switch {
+	case err == nil && bytes.Equal(bytes.TrimSpace(old), text):
+		return f, nil
+	case err == nil && !overwrite:
+		return nil, fmt.Errorf("%s: %w: found %s, expected %s", path, ErrOtherStudy, oneLine(old), oneLine(text))
+	case errors.Is(err, fs.ErrNotExist) && len(entries) > 0 && !overwrite:
+		return nil, fmt.Errorf("%s: %w", path, ErrTaken)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	if err := os.RemoveAll(f.Path(piecesFolder)); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(f.Path(piecesFolder), 0o755); err != nil {
+		return nil, err
+	}
+	return f, f.Write(mark, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// oneLine writes a JSON text without line breaks.
+func oneLine(text []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return strings.TrimSpace(string(text))
+	}
+	return b.String()
+}
+
+// Path returns the path of a file of the study.
+func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
+
+// Write puts a file into the folder, whole or not at all.
+func (f *Folder) Write(name string, write func(w io.Writer) error) error {
+	return atomicfile.Write(f.Path(name), write)
+}
+
+// WriteJSON writes v as an indented JSON file.
+func (f *Folder) WriteJSON(name string, v any) error {
+	return f.Write(name, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	})
+}
+
+// WriteCSV writes a table. The first row names the columns.
+func (f *Folder) WriteCSV(name string, rows [][]string) error {
+	return f.Write(name, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}
+
+// Plan says how many pieces there will be.
+func (f *Folder) Plan(pieces int) { f.total = pieces }
+
+// piece returns what work gives, from the folder if it has been done before.
+// The key names the piece and everything by which it differs from the other
+// pieces of the study; T is written as JSON, so a NaN has to be a *float64 or
+// kept out. One piece is worked on at a time.
+func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx context.Context) (T, error)) (T, error) {
+	var result T
+	sum := sha256.Sum256([]byte(key))
+	name := filepath.Join(piecesFolder, fmt.Sprintf("%x.json", sum[:10]))
+	type file struct {
+		Key    string
+		Result *T
+	}
+	if text, err := os.ReadFile(f.Path(name)); err == nil {
+		got := file{Result: &result}
+		if json.Unmarshal(text, &got) == nil && got.Key == key {
+			f.done++
+			return result, nil
+		}
+		var none T // half a result is none
+		result = none
+	}
+	if err := ctx.Err(); err != nil {
+		return result, err
+	}
+	if f.Progress != nil {
+		f.Progress(f.done, f.total, key)
+	}
+	result, err := work(ctx)
+	if err != nil {
+		return result, fmt.Errorf("%s: %w", key, err)
+	}
+	if err := f.WriteJSON(name, file{key, &result}); err != nil {
+		return result, err
+	}
+	f.done++
+	return result, nil
+}

@@ -1,0 +1,124 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+type number struct{ X float64 }
+
+func TestFinishedPiecesAreKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	calls := 0
+	run := func(seed int, overwrite bool) (float64, error) {
+		f, err := OpenFolder(dir, "test", map[string]int{"seed": seed}, overwrite)
+		if err != nil {
+			return 0, err
+		}
+		got, err := piece(context.Background(), f, "first", func(context.Context) (number, error) {
+			calls++
+			return number{float64(seed) + 0.1}, nil
+		})
+		return got.X, err
+	}
+	for range 2 {
+		if x, err := run(1, false); x != 1.1 || err != nil {
+			t.Fatalf("got %v, %v, want 1.1", x, err)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("a finished piece was worked on %d times, want once", calls)
+	}
+	if _, err := run(2, false); !errors.Is(err, ErrOtherStudy) || !strings.Contains(err.Error(), `"seed":2`) {
+		t.Errorf("other settings: got %v, want ErrOtherStudy that names them", err)
+	}
+	if x, err := run(2, true); x != 2.1 || err != nil {
+		t.Errorf("overwriting: got %v, %v, want 2.1", x, err)
+	}
+}
+
+func TestBrokenPieceIsDoneAgain(t *testing.T) {
+	dir := t.TempDir()
+	f, err := OpenFolder(dir, "test", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := func(context.Context) (number, error) { return number{3}, nil }
+	if _, err := piece(t.Context(), f, "k", work); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, piecesFolder, "*.json"))
+	for _, name := range files {
+		if filepath.Base(name) != "settings.json" {
+			if err := os.WriteFile(name, []byte(`{"Key":"k","Result":{"X":7`), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got, err := piece(t.Context(), f, "k", work); got.X != 3 || err != nil {
+		t.Errorf("got %v, %v, want 3", got, err)
+	}
+}
+
+func TestFailedPieceIsNotKept(t *testing.T) {
+	f, err := OpenFolder(t.TempDir(), "test", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail := errors.New("no luck")
+	if _, err := piece(t.Context(), f, "k", func(context.Context) (number, error) { return number{}, fail }); !errors.Is(err, fail) {
+		t.Fatalf("got %v, want the error of the work", err)
+	}
+	got, err := piece(t.Context(), f, "k", func(context.Context) (number, error) { return number{5}, nil })
+	if got.X != 5 || err != nil {
+		t.Errorf("got %v, %v, want 5", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := piece(ctx, f, "other", func(context.Context) (number, error) { return number{}, nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that no further piece is begun", err)
+	}
+}
+
+func TestFolderWithOtherThings(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFolder(dir, "test", nil, false); !errors.Is(err, ErrTaken) {
+		t.Errorf("got %v, want ErrTaken", err)
+	}
+	if _, err := OpenFolder(dir, "test", nil, true); err != nil {
+		t.Errorf("with overwrite: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "thesis.tex")); err != nil {
+		t.Errorf("a file that is not the study's was touched: %v", err)
+	}
+}
+
+func TestPage(t *testing.T) {
+	f, err := OpenFolder(t.TempDir(), "test", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p page
+	p.heading(1, "Title")
+	p.paragraph("some\n  text %d", 3)
+	p.table([][]string{{"a", "b"}, {"x|y", "1"}})
+	p.figure("f.svg", "What [it] shows")
+	p.list("one", "two")
+	p.command("credence")
+	if err := p.write(f, "README.md"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(f.Path("README.md"))
+	want := "# Title\n\nsome text 3\n\n| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n\n" +
+		"![What (it) shows](f.svg)\n\n*What [it] shows*\n\n- one\n- two\n\n```sh\ncredence\n```\n"
+	if err != nil || string(got) != want {
+		t.Errorf("got\n%s\n%v\nwant\n%s", got, err, want)
+	}
+}
