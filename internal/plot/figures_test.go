@@ -95,10 +95,26 @@ func reportFigures() map[string]figure {
 		band.Points = append(band.Points, IntervalPoint{x, y, y - se, min(1, y+se)})
 	}
 	return map[string]figure{
-		"training": curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
+		"coverage-curves": coverageCurves(),
+		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
 		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter, "abstention": band,
 	}
+}
+
+// coverageCurves are those of two methods with the same levels.
+func coverageCurves() Coverage {
+	d := Coverage{Title: "How often intervals hold the true probability", Percent: true,
+		XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
+	for i, name := range []string{"one network", "ensemble of five"} {
+		s := CoverageSeries{Label: name}
+		for _, l := range []float64{0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99} {
+			s.X, s.Y = append(s.X, l), append(s.Y, l+(1-l)*(0.3*float64(i)-0.1))
+			s.SE = append(s.SE, 0.02*(1-l)+0.002)
+		}
+		d.Series = append(d.Series, s)
+	}
+	return d
 }
 
 // awkwardFigures are those with next to nothing in them, or too much.
@@ -121,6 +137,8 @@ func awkwardFigures() map[string]figure {
 		"far from diagonal": Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.1, 5, 4, 6}, {0.2, -7, -9, -6}}}}},
 		"one value":         Histogram{Series: []ValueSeries{{Values: []float64{1}}, {Label: "none"}}},
 		"one dot":           Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
+		"one level":         Coverage{Series: []CoverageSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
+		"unknown errors":    Coverage{Title: long, XLabel: long, Series: []CoverageSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
 		"short band":        Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
 		"flat band":         Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
 	}
@@ -176,6 +194,9 @@ func TestFigureErrors(t *testing.T) {
 		{Scatter{}, "scatter figure: no points"},
 		{Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0.5, nan}}}}}, "scatter figure: point (0.5, NaN) is no probability and width"},
 		{Band{}, "band figure: no points"},
+		{Coverage{Series: []CoverageSeries{{}}}, "coverage figure: no points"},
+		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
+		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},
 	} {
 		var b bytes.Buffer
 		if err := c.f.WriteSVG(&b); err == nil || err.Error() != c.want {

@@ -1,0 +1,155 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Coverage is a figure of curves that should follow the diagonal: the share of
+// items that intervals hold, against the level of the intervals, one line a
+// series with a band of its standard error.
+type Coverage struct {
+	Title          string
+	XLabel, YLabel string // "nominal coverage" and "empirical coverage" if empty
+	Series         []CoverageSeries
+	// Errors is how many standard errors the bands reach to either side; 0
+	// means 2.
+	Errors float64
+	// Equal is the entry of the diagonal in the legend; "as promised" if empty.
+	Equal string
+	// Percent writes the axes, whose numbers are shares, in per cent.
+	Percent bool
+}
+
+// CoverageSeries is one curve: Y [n] at X [n], and the standard errors SE [n]
+// of Y, nil if they are not known.
+type CoverageSeries struct {
+	Label    string
+	X, Y, SE []float64
+}
+
+const coverageHeight = 340.0
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide. Both axes
+// show the range of x; y reaches as far as curves and bands do.
+func (d Coverage) WriteSVG(w io.Writer) error {
+	unit, errs := 1.0, d.Errors
+	if d.Percent {
+		unit = 100
+	}
+	if errs == 0 {
+		errs = 2
+	}
+	x, y := emptySpan(), emptySpan()
+	bands := false
+	for _, s := range d.Series {
+		if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
+			return fmt.Errorf("coverage figure: series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
+		}
+		for i := range s.X {
+			if !finite(s.X[i]) || !finite(s.Y[i]) {
+				return fmt.Errorf("coverage figure: series %q has a point (%v, %v)", s.Label, s.X[i], s.Y[i])
+			}
+			x.add(unit * s.X[i])
+			y.add(unit*s.Y[i], unit*s.X[i])
+			if se := errs * s.se(i); se > 0 {
+				bands = true
+				y.add(unit*(s.Y[i]-se), unit*(s.Y[i]+se))
+			}
+		}
+	}
+	if x.lo > x.hi {
+		return errors.New("coverage figure: no points")
+	}
+	f := newFrame(x.padded(), y.padded(), orElse(d.XLabel, "nominal coverage"), orElse(d.YLabel, "empirical coverage"), coverageHeight)
+	var legend []key
+	for i, s := range d.Series {
+		if s.Label != "" {
+			legend = append(legend, lineKey(s.Label, series(i)))
+		}
+	}
+	if bands {
+		legend = append(legend, areaKey(fmt.Sprintf("±%g standard errors", errs), "muted"))
+	}
+	legend = append(legend, lineKey(orElse(d.Equal, "as promised"), "muted dashed"))
+	var c canvas
+	top := drawHeader(&c, d.Title, legend) + 14
+	c.openAt(top)
+	end := f.draw(&c)
+	f.diagonal(&c)
+	lines := make([][]point, len(d.Series))
+	for i, s := range d.Series { // below all lines
+		var upper, lower []point
+		for k := range s.X {
+			se := errs * s.se(k)
+			lines[i] = append(lines[i], f.at(unit*s.X[k], unit*s.Y[k]))
+			upper = append(upper, f.at(unit*s.X[k], unit*(s.Y[k]+se)))
+			lower = append(lower, f.at(unit*s.X[k], unit*(s.Y[k]-se)))
+		}
+		if s.SE != nil && len(upper) > 1 {
+			for k := range lower {
+				upper = append(upper, lower[len(lower)-1-k])
+			}
+			c.open(series(i))
+			c.polygon("shade", upper)
+			c.close()
+		}
+	}
+	for i, line := range lines {
+		c.open(series(i))
+		if len(line) > 1 {
+			c.curve("curve", line)
+		}
+		for _, p := range line {
+			c.dot("dot", p, 3.5)
+		}
+		c.close()
+	}
+	c.close()
+	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
+		return fmt.Errorf("coverage figure: %w", err)
+	}
+	return nil
+}
+
+// se returns the standard error of a point; 0 if it is not known.
+func (s CoverageSeries) se(i int) float64 {
+	if s.SE == nil || !finite(s.SE[i]) {
+		return 0
+	}
+	return s.SE[i]
+}
+
+// description puts the curves into words: each one's ends and where it is
+// farthest from the diagonal.
+func (d Coverage) description(f frame, unit float64) string {
+	var sentences []string
+	for _, s := range d.Series {
+		if len(s.X) == 0 {
+			continue
+		}
+		worst, last := 0, len(s.X)-1
+		for i := range s.X {
+			if math.Abs(s.Y[i]-s.X[i]) > math.Abs(s.Y[worst]-s.X[worst]) {
+				worst = i
+			}
+		}
+		say := func(i int) string { return f.y.format(unit*s.Y[i], 1) + " at " + f.x.format(unit*s.X[i], 1) }
+		text := fmt.Sprintf("%s to %s; farthest from the diagonal: %s.", say(0), say(last), say(worst))
+		if s.Label != "" {
+			text = s.Label + ": " + text
+		}
+		sentences = append(sentences, text)
+	}
+	return strings.Join(sentences, " ")
+}
+
+func orElse(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
