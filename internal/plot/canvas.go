@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -70,6 +71,15 @@ func (c *canvas) rect(class string, x, y, width, height float64) {
 func (c *canvas) dot(class string, at point, radius float64) {
 	fmt.Fprintf(&c.body, "<circle class=%q cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", class,
 		c.number(at.x), c.number(at.y), c.number(radius))
+}
+
+// pngPrefix begins the address of a PNG file that is its own content.
+const pngPrefix = "data:image/png;base64,"
+
+// picture draws a PNG file stretched to a rectangle.
+func (c *canvas) picture(file []byte, x, y, width, height float64) {
+	fmt.Fprintf(&c.body, "<image x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" preserveAspectRatio=\"none\" href=\"%s%s\"/>\n",
+		c.number(x), c.number(y), c.number(width), c.number(height), pngPrefix, base64.StdEncoding.EncodeToString(file))
 }
 
 // polygon draws the inside of a closed line.
