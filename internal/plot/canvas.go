@@ -16,8 +16,9 @@ type point struct{ x, y float64 }
 // canvas collects the elements of an SVG file. What they look like is decided
 // by their class, in the style sheet.
 type canvas struct {
-	body bytes.Buffer
-	err  error // the first coordinate that is not a number
+	body  bytes.Buffer
+	rules string // of the style sheet, beyond those of every figure
+	err   error  // the first coordinate that is not a number
 }
 
 // number formats a coordinate: a hundredth of a pixel is below what a printer
@@ -128,7 +129,7 @@ func (c *canvas) write(w io.Writer, width, height float64, name, description str
 	fmt.Fprintf(&file, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"credence\" role=\"img\""+
 		" width=\"%[1]s\" height=\"%[2]s\" viewBox=\"0 0 %[1]s %[2]s\">\n", wide, high)
 	fmt.Fprintf(&file, "<title>%s</title>\n<desc>%s</desc>\n", escape(name), escape(description))
-	fmt.Fprintf(&file, "<style>\n%s</style>\n", styleSheet())
+	fmt.Fprintf(&file, "<style>\n%s%s</style>\n", styleSheet(), c.rules)
 	fmt.Fprintf(&file, "<rect class=\"card\" width=\"%s\" height=\"%s\"/>\n", wide, high)
 	file.Write(c.body.Bytes())
 	file.WriteString("</svg>\n")

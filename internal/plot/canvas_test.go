@@ -53,7 +53,8 @@ func checkFile(t *testing.T, file []byte) {
 			attr := map[string]string{}
 			for _, a := range e.Attr {
 				attr[a.Name.Local] = a.Value
-				if a.Name.Local == "id" || a.Name.Local == "href" || strings.Contains(a.Value, "url(") {
+				outside := a.Name.Local == "href" && !strings.HasPrefix(a.Value, pngPrefix)
+				if a.Name.Local == "id" || outside || strings.Contains(a.Value, "url(") {
 					t.Errorf("<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
 				}
 			}
@@ -87,6 +88,10 @@ func checkFile(t *testing.T, file []byte) {
 						t.Errorf("a rectangle is %s wide, %s high", attr["width"], attr["height"])
 					}
 				}
+			case "image":
+				x, y := number("x"), number("y")+shift
+				onCard("picture", x, y)
+				onCard("picture", x+number("width"), y+number("height"))
 			case "circle":
 				onCard("circle", number("cx"), number("cy")+shift)
 			case "path":

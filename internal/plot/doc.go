@@ -1,10 +1,11 @@
 // Package plot draws the figures of the project as SVG, and as PNG.
 //
 // A figure is a struct: fill in what is to be shown, leave the rest at its zero
-// value, and call WriteSVG, or [WritePNG] with it. [Density] shows distributions of a probability,
-// [Training] losses by epoch, [Comparison] what was predicted against what was
-// seen, [Coverage] curves that should follow the diagonal, [Histogram] numbers that
-// should be uniform, [Scatter] items in groups, and [Band] a line with its interval.
+// value, and call WriteSVG, or [WritePNG] with it. [Density] shows distributions
+// of a probability, [Training] losses by epoch, [Comparison] what was predicted
+// against what was seen, [Coverage] curves that should follow the diagonal,
+// [Histogram] numbers that should be uniform, [Scatter] and [Samples] items in
+// groups, [Field] quantities over the plane, and [Band] a line with its interval.
 //
 // All figures have one look. It lives in style.go, as a style sheet that every
 // file carries: a light card with dark text, or the reverse where the reader

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -96,6 +97,8 @@ func reportFigures() map[string]figure {
 	}
 	return map[string]figure{
 		"coverage-curves": coverageCurves(),
+		"field":           bumps(5),
+		"samples":         corners(),
 		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
 		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter, "abstention": band,
@@ -113,6 +116,36 @@ func coverageCurves() Coverage {
 			s.SE = append(s.SE, 0.02*(1-l)+0.002)
 		}
 		d.Series = append(d.Series, s)
+	}
+	return d
+}
+
+// bumps are fields that are like hills, each higher than the one before.
+func bumps(n int) Field {
+	d := Field{Title: "Variance of the probability", XLabel: "x₁", YLabel: "x₂", Scale: "variance", X: [2]float64{-4, 4}, Y: [2]float64{-4, 4}, Hi: 0.25}
+	for k := range n {
+		p := FieldPanel{Title: fmt.Sprintf("method %d", k), Note: "r = .97"}
+		for i := range 41 {
+			var row []float64
+			for j := range 41 {
+				x, y := float64(j)/5-4, float64(i)/5-4
+				row = append(row, 0.07*float64(k+1)*math.Exp(-math.Abs(x*y)))
+			}
+			p.Values = append(p.Values, row)
+		}
+		d.Panels = append(d.Panels, p)
+	}
+	return d
+}
+
+// corners are items in two groups and between.
+func corners() Samples {
+	r := rand.New(rand.NewPCG(7, 8))
+	d := Samples{Title: "A hundred items and their two votes", XLabel: "x₁", YLabel: "x₂", X: [2]float64{-4, 4}, Y: [2]float64{-4, 4},
+		Groups: []SampleGroup{{Label: "both for class 0"}, {Label: "both for class 1"}, {Label: "one each"}}}
+	for i := range 100 {
+		g := &d.Groups[i%3]
+		g.Points = append(g.Points, [2]float64{2*float64(i%3) - 2 + r.NormFloat64(), r.NormFloat64()})
 	}
 	return d
 }
@@ -139,6 +172,10 @@ func awkwardFigures() map[string]figure {
 		"one dot":           Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
 		"one level":         Coverage{Series: []CoverageSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
 		"unknown errors":    Coverage{Title: long, XLabel: long, Series: []CoverageSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
+		"flat field":        Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
+		"wide field":        Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
+		"many fields":       bumps(13),
+		"one sample":        Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
 		"short band":        Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
 		"flat band":         Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
 	}
@@ -194,6 +231,13 @@ func TestFigureErrors(t *testing.T) {
 		{Scatter{}, "scatter figure: no points"},
 		{Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0.5, nan}}}}}, "scatter figure: point (0.5, NaN) is no probability and width"},
 		{Band{}, "band figure: no points"},
+		{Field{}, "field figure: no panels"},
+		{Field{Panels: make([]FieldPanel, 1)}, "field figure: the plane from 0 to 0, 0 to 0 is empty"},
+		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, nan}, {1, 2}}}}}, `field figure: panel "a" has a value NaN`},
+		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, 2}, {1}}}}}, `field figure: panel "a" has rows of 2 and of 1 values`},
+		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: make([]FieldPanel, 1)}, `field figure: panel "" has no grid of at least 2 × 2 values`},
+		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},
+		{Samples{X: [2]float64{0, 1}, Y: [2]float64{0, 1}}, "samples figure: no points"},
 		{Coverage{Series: []CoverageSeries{{}}}, "coverage figure: no points"},
 		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
 		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},

@@ -112,6 +112,7 @@ func (r *raster) element(e xml.StartElement) error {
 		size := a.numbers(&err, "width", "height")
 		if err == nil {
 			r.img = image.NewRGBA(image.Rect(0, 0, int(math.Ceil(size[0]*r.scale)), int(math.Ceil(size[1]*r.scale))))
+			draw.Draw(r.img, r.img.Bounds(), image.NewUniform(rgba(light.card, 1)), image.Point{}, draw.Src)
 		}
 	case "g":
 		r.marks = append(r.marks, m)
@@ -190,6 +191,10 @@ func (r *raster) draw(m mark, lines [][]point, closed bool) {
 		line(m.colour, 2, 1, []float64{6, 4})
 	case m.is("curve"):
 		line(m.colour, 2, 1, nil)
+	case m.is("pale"):
+		line("#ffffff", 0.7, 0.5, nil)
+	case m.is("contour"):
+		line("#000000", 0.7, 0.5, nil)
 	case m.is("bar"):
 		line(m.colour, 1, 1, nil)
 	case m.is("shade"):

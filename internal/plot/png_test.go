@@ -159,7 +159,7 @@ func TestTextFits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if most := textWidth(string(e), textSize); wide > most+0.5 {
+				if most := textWidth(string(e), textSize); wide > most+1.5 {
 					t.Errorf("%s: %q is %.1f wide, estimated %.1f", name, e, wide, most)
 				}
 			}

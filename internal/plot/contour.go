@@ -1,0 +1,94 @@
+package plot
+
+import (
+	"math"
+	"slices"
+)
+
+// contours returns the lines along which the field of values [rows][columns]
+// has the given level, as places in units of the grid (column, row). Between the
+// nodes the field is linear along the sides of a square; where two lines cross a
+// square, its mean decides how they are joined (marching squares, Maple 2003).
+func contours(values [][]float64, level float64) [][]point {
+	type side struct{ row, column, down int } // from a node to the right, or down: 0 or 1
+	next := map[side][]side{}
+	place := map[side]point{}
+	var sides []side // in order, so that lines are the same on every run
+	join := func(a, b side) {
+		for _, s := range []side{a, b} {
+			if _, seen := place[s]; !seen {
+				sides = append(sides, s)
+				from := values[s.row][s.column]
+				to := values[s.row+s.down][s.column+1-s.down]
+				t := (level - from) / (to - from)
+				place[s] = point{float64(s.column) + t*float64(1-s.down), float64(s.row) + t*float64(s.down)}
+			}
+		}
+		next[a], next[b] = append(next[a], b), append(next[b], a)
+	}
+	for i := range len(values) - 1 {
+		for j := range len(values[i]) - 1 {
+			corner := [4]float64{values[i][j], values[i][j+1], values[i+1][j+1], values[i+1][j]}
+			around := [4]side{{i, j, 0}, {i, j + 1, 1}, {i + 1, j, 0}, {i, j, 1}}
+			var cut []side
+			for k, s := range around {
+				if (corner[k] >= level) != (corner[(k+1)%4] >= level) {
+					cut = append(cut, s)
+				}
+			}
+			switch len(cut) {
+			case 2:
+				join(cut[0], cut[1])
+			case 4:
+				middle := (corner[0] + corner[1] + corner[2] + corner[3]) / 4
+				if (middle >= level) == (corner[0] >= level) {
+					join(cut[0], cut[1]) // corners 0 and 2 are connected
+					join(cut[2], cut[3])
+				} else {
+					join(cut[3], cut[0])
+					join(cut[1], cut[2])
+				}
+			}
+		}
+	}
+	var lines [][]point
+	done := map[side]bool{}
+	follow := func(from side) {
+		var line []point
+		for at, ok := from, true; ok; {
+			done[at] = true
+			line = append(line, place[at])
+			ok = false
+			for _, n := range next[at] {
+				if !done[n] {
+					at, ok = n, true
+					break
+				}
+			}
+			if !ok && len(line) > 2 && slices.Contains(next[at], from) {
+				line = append(line, place[from]) // it is closed
+			}
+		}
+		lines = append(lines, line)
+	}
+	for _, s := range sides { // open lines begin at the edge
+		if len(next[s]) == 1 && !done[s] {
+			follow(s)
+		}
+	}
+	for _, s := range sides {
+		if !done[s] {
+			follow(s)
+		}
+	}
+	return lines
+}
+
+// bilinear returns the field between its nodes, at a place in units of the grid.
+func bilinear(values [][]float64, x, y float64) float64 {
+	rows, columns := len(values), len(values[0])
+	i := min(max(int(math.Floor(y)), 0), rows-2)
+	j := min(max(int(math.Floor(x)), 0), columns-2)
+	s, t := x-float64(j), y-float64(i)
+	return (1-t)*((1-s)*values[i][j]+s*values[i][j+1]) + t*((1-s)*values[i+1][j]+s*values[i+1][j+1])
+}

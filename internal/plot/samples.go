@@ -1,0 +1,119 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Samples is a figure of items in the plane, in groups that differ in colour
+// and in the shape of their marks. Both axes have the same scale.
+type Samples struct {
+	Title          string
+	XLabel, YLabel string
+	X, Y           [2]float64 // what is shown of the plane; items outside are counted in a note
+	Groups         []SampleGroup
+}
+
+// SampleGroup are the items of one colour and mark.
+type SampleGroup struct {
+	Label  string
+	Points [][2]float64
+}
+
+const (
+	samplesSide   = 420.0
+	samplesLegend = 240.0
+	sampleSize    = 2.6 // half the width of a mark
+)
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+func (d Samples) WriteSVG(w io.Writer) error {
+	if !(d.X[0] < d.X[1] && d.Y[0] < d.Y[1]) {
+		return fmt.Errorf("samples figure: the plane from %v to %v, %v to %v is empty", d.X[0], d.X[1], d.Y[0], d.Y[1])
+	}
+	inside := func(p [2]float64) bool {
+		return p[0] >= d.X[0] && p[0] <= d.X[1] && p[1] >= d.Y[0] && p[1] <= d.Y[1]
+	}
+	shown, outside := make([][][2]float64, len(d.Groups)), 0
+	total := 0
+	var legend []key
+	var words []string
+	for i, g := range d.Groups {
+		for _, p := range g.Points {
+			if inside(p) {
+				shown[i] = append(shown[i], p)
+				total++
+			} else {
+				outside++
+			}
+		}
+		text := fmt.Sprintf("%s (%d)", g.Label, len(g.Points))
+		words = append(words, text)
+		legend = append(legend, key{text, func(c *canvas, at point) {
+			drawSample(c, i, point{at.x + symbolWidth/2, at.y}, 1.6*sampleSize)
+		}})
+	}
+	if total == 0 {
+		return errors.New("samples figure: no points")
+	}
+	if outside > 0 {
+		legend = append(legend, key{fmt.Sprintf("outside: %d", outside), func(*canvas, point) {}})
+	}
+	f := frame{xLabel: d.XLabel, yLabel: d.YLabel}
+	high, wide := samplesSide, samplesSide*(d.X[1]-d.X[0])/(d.Y[1]-d.Y[0])
+	f.y = vertical(d.Y[0], d.Y[1], high, 0)
+	if room := figureWidth - f.y.roomY(d.YLabel) - samplesLegend; wide > room {
+		high, wide = high*room/wide, room
+		f.y = vertical(d.Y[0], d.Y[1], high, 0)
+	}
+	left := f.y.roomY(d.YLabel)
+	f.x = horizontal(d.X[0], d.X[1], left, left+wide)
+	var c canvas
+	top := drawHeader(&c, d.Title, nil) + 14
+	c.openAt(top)
+	end := f.draw(&c)
+	for i, k := range legend { // beside the panel, which is square
+		at := point{f.x.end + keyGap, lineHeight * (float64(i) + 0.5)}
+		k.symbol(&c, at)
+		at.x += symbolWidth + symbolGap
+		c.text("key", point{at.x, at.y + 0.36*textSize}, fit(k.text, textSize, figureWidth-margin-at.x))
+	}
+	end = max(end, lineHeight*float64(len(legend)))
+	// Groups are shuffled like cards, so that none lies on top of the others.
+	drawn := make([]int, len(shown))
+	for range total {
+		next, least := 0, 2.0
+		for i, points := range shown {
+			if k := drawn[i]; k < len(points) {
+				if done := (float64(k) + 0.5) / float64(len(points)); done < least {
+					next, least = i, done
+				}
+			}
+		}
+		p := shown[next][drawn[next]]
+		drawn[next]++
+		drawSample(&c, next, f.at(p[0], p[1]), sampleSize)
+	}
+	c.close()
+	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, "Items in the plane"), "Items: "+strings.Join(words, ", ")+"."); err != nil {
+		return fmt.Errorf("samples figure: %w", err)
+	}
+	return nil
+}
+
+// drawSample draws the mark of a group: a dot, a triangle, a square, in turn.
+func drawSample(c *canvas, group int, at point, size float64) {
+	class := series(group) + " solid"
+	switch group % 3 {
+	case 0:
+		c.dot(class, at, size)
+	case 1:
+		up, side := 1.3*size, 1.15*size
+		c.polygon(class, []point{{at.x, at.y - up}, {at.x + side, at.y + 0.7*up}, {at.x - side, at.y + 0.7*up}})
+	default:
+		s := 0.9 * size
+		c.rect(class, at.x-s, at.y-s, 2*s, 2*s)
+	}
+}
