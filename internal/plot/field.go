@@ -39,7 +39,7 @@ type FieldPanel struct {
 }
 
 const (
-	fieldGap     = 12.0 // between panels
+	fieldGap     = 20.0 // between panels
 	barWidth     = 12.0
 	fieldMaxSide = 300.0
 	// fieldPixels is how many pixels of a field's picture there are to a pixel of
