@@ -1,0 +1,180 @@
+package study
+
+import (
+	"fmt"
+	"strings"
+
+	"credence/baseline"
+	"credence/train"
+)
+
+// method is one of those compared.
+type method struct {
+	key, label, short string
+	options           train.Options // what makes it this method
+	// grid are the settings it chooses from; the first are its defaults.
+	grid []train.Options
+}
+
+// The methods: the mixture head, then those of the paper, then further ones.
+// Rivals choose between settings of their own, and between strengths of the
+// weight decay or dropout where that is all there is to choose.
+var methods = []method{
+	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Components: 10}, nil},
+	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Components: 1}, nil},
+	{"mve", "mean-variance estimation", "MVE", train.Options{Method: baseline.MVE}, []train.Options{
+		{Rival: baseline.Options{Warmup: 5}}, {Rival: baseline.Options{Warmup: -1}}, {Rival: baseline.Options{Warmup: 20}},
+		{Rival: baseline.Options{Warmup: 5}, WeightDecay: 0.1}, {Rival: baseline.Options{Warmup: 20}, WeightDecay: 0.1},
+	}},
+	{"qd", "quality-driven intervals", "QD", train.Options{Method: baseline.QD}, []train.Options{
+		{Rival: baseline.Options{Lambda: 15, Soften: 160}}, {Rival: baseline.Options{Lambda: 15, Soften: 50}},
+		{Rival: baseline.Options{Lambda: 5, Soften: 160}}, {Rival: baseline.Options{Lambda: 5, Soften: 50}},
+		{Rival: baseline.Options{Lambda: 50, Soften: 50}},
+	}},
+	{"confidence", "confidence network", "confidence", train.Options{Method: baseline.Confidence}, []train.Options{
+		{Rival: baseline.Options{Budget: 0.3}}, {Rival: baseline.Options{Budget: 0.1}},
+		{Rival: baseline.Options{Budget: 0.6}}, {Rival: baseline.Options{Budget: 1}},
+	}},
+	{"softmax", "softmax", "softmax", train.Options{Method: baseline.Softmax}, []train.Options{
+		{}, {WeightDecay: 0.1}, {WeightDecay: 0.5},
+	}},
+	{"dropout", "Monte Carlo dropout", "MC dropout", train.Options{Method: baseline.Dropout}, []train.Options{
+		{Dropout: 0.1, Rival: passes}, {Dropout: 0.05, Rival: passes}, {Dropout: 0.2, Rival: passes}, {Dropout: 0.4, Rival: passes},
+	}},
+	{"evidential", "evidential network", "evidential", train.Options{Method: baseline.Evidential}, []train.Options{
+		{Rival: baseline.Options{Anneal: 10, Evidence: "softplus"}}, {Rival: baseline.Options{Anneal: 50, Evidence: "softplus"}},
+		{Rival: baseline.Options{Anneal: 10, Evidence: "exp"}}, {Rival: baseline.Options{Anneal: 10, Evidence: "relu"}},
+	}},
+}
+
+// passes is how often Monte Carlo dropout goes through its network: enough for a
+// standard deviation to within a seventh.
+var passes = baseline.Options{Passes: 30}
+
+// ours tells whether the method is the mixture head.
+func (m method) ours() bool { return m.options.Method == "" }
+
+// first returns the settings that the method has without tuning.
+func (m method) first() train.Options {
+	if len(m.grid) == 0 {
+		return train.Options{}
+	}
+	return m.grid[0]
+}
+
+// meaning says what the method's uncertainty is.
+func (m method) meaning() string {
+	if m.ours() {
+		return "The variance of the probability itself, given the item: that of the predicted Beta mixture, fitted to the votes on an item jointly."
+	}
+	o := m.first().Rival
+	o.Classes = 2
+	r, err := baseline.New(m.options.Method, o)
+	if err != nil {
+		panic(err) // the methods above are those there are
+	}
+	return r.Meaning()
+}
+
+// contender is a method with a number of networks.
+type contender struct {
+	method       method
+	label, short string
+	networks     int
+}
+
+// contenders are all that are compared: each method as an ensemble, and as one
+// network.
+func contenders(ensemble int) []contender {
+	var list []contender
+	for _, m := range methods {
+		several := contender{m, fmt.Sprintf("%s, %d networks", m.label, ensemble), fmt.Sprintf("%s × %d", m.short, ensemble), ensemble}
+		one := contender{m, m.label + ", one network", m.short + " × 1", 1}
+		if m.options.Method == baseline.Softmax {
+			several.label, several.short = fmt.Sprintf("deep ensemble of %d", ensemble), fmt.Sprintf("deep ensemble × %d", ensemble)
+			one.label, one.short = "softmax, p(1−p)", "softmax, p(1−p)"
+		}
+		if m.options.Method == baseline.Dropout {
+			list = append(list, one) // its passes are its ensemble
+			continue
+		}
+		list = append(list, several, one)
+	}
+	return list
+}
+
+// combine returns the options of a fit: those of every method, of this one, and
+// its settings.
+func (c Comparison) combine(m method, settings train.Options, networks int, seed uint64) train.Options {
+	o := c.Common
+	o.Seed, o.Ensemble = seed, networks
+	o.Method, o.Components = m.options.Method, m.options.Components
+	overlay(&o, settings)
+	return o
+}
+
+// overlay sets in o what is set in settings.
+func overlay(o *train.Options, settings train.Options) {
+	if settings.Rival != (baseline.Options{}) {
+		o.Rival = settings.Rival
+	}
+	for _, pair := range []struct{ to, from *float64 }{
+		{&o.Dropout, &settings.Dropout}, {&o.WeightDecay, &settings.WeightDecay},
+		{&o.Rate, &settings.Rate}, {&o.Limit, &settings.Limit},
+	} {
+		if *pair.from != 0 {
+			*pair.to = *pair.from
+		}
+	}
+	if settings.Widths != nil {
+		o.Widths = settings.Widths
+	}
+	if settings.Schedule != "" {
+		o.Schedule, o.Epochs = settings.Schedule, settings.Epochs
+	}
+	if settings.Patience != 0 {
+		o.Patience = settings.Patience
+	}
+	if settings.Components != 0 {
+		o.Components = settings.Components
+	}
+}
+
+// settingsText writes the settings that are set.
+func settingsText(o train.Options) string {
+	var parts []string
+	say := func(name string, v float64) {
+		switch {
+		case v < 0:
+			parts = append(parts, "no "+name)
+		case v != 0:
+			parts = append(parts, fmt.Sprintf("%s %g", name, v))
+		}
+	}
+	if o.Components != 0 {
+		parts = append(parts, fmt.Sprintf("K = %d", o.Components))
+	}
+	if o.Widths != nil {
+		parts = append(parts, strings.ReplaceAll(strings.Trim(fmt.Sprint(o.Widths), "[]"), " ", " × "))
+	}
+	say("lambda", o.Rival.Lambda)
+	say("soften", o.Rival.Soften)
+	say("budget", o.Rival.Budget)
+	say("warm-up", float64(o.Rival.Warmup))
+	say("passes", float64(o.Rival.Passes))
+	say("anneal", float64(o.Rival.Anneal))
+	if o.Rival.Evidence != "" {
+		parts = append(parts, "evidence "+o.Rival.Evidence)
+	}
+	say("dropout", o.Dropout)
+	say("weight decay", o.WeightDecay)
+	say("rate", o.Rate)
+	say("limit", o.Limit)
+	if o.Schedule != "" {
+		parts = append(parts, fmt.Sprintf("%s over %d epochs", o.Schedule, o.Epochs))
+	}
+	if len(parts) == 0 {
+		return "defaults"
+	}
+	return strings.Join(parts, ", ")
+}

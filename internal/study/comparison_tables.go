@@ -1,0 +1,144 @@
+package study
+
+import (
+	"strconv"
+
+	"credence/evaluate"
+)
+
+// write writes all files of the study.
+func (r *ComparisonResult) write(f *Folder) error {
+	for _, step := range []func(*Folder) error{r.writeTables, r.writeNumbers, r.writeFigures, r.writePage} {
+		if err := step(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digits formats a number with so many decimals; one that is not known is empty.
+func digits(x evaluate.Number, n int) string {
+	if !x.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(x), 'f', n, 64)
+}
+
+// writeTables writes the numbers as CSV files: means over seeds, every seed,
+// coverage, and what was chosen between.
+func (r *ComparisonResult) writeTables(f *Folder) error {
+	methods := [][]string{{"design", "method", "networks", "settings", "accuracy", "accuracy_se", "bayes_accuracy",
+		"correlation", "correlation_se", "sd_error", "sd_error_se", "grid_correlation", "grid_correlation_se", "grid_sd_error", "grid_sd_error_se"}}
+	seeds := [][]string{{"design", "method", "networks", "seed", "accuracy", "bayes_accuracy", "correlation", "sd_error", "constant_sd_error",
+		"grid_correlation", "grid_sd_error", "grid_constant_sd_error", "criterion", "coverage_gap"}}
+	coverage := [][]string{{"design", "method", "networks", "true_mean", "level", "items", "coverage", "coverage_se", "coverage_with_rule", "coverage_with_rule_se"}}
+	for _, d := range r.Designs {
+		bayes := d.overTruth(func(t Truth) float64 { return t.Bayes })
+		for _, c := range d.Contenders {
+			row := []string{string(d.Design), c.Method, strconv.Itoa(c.Networks), c.Settings}
+			add := func(s Summary, n int) { row = append(row, digits(s.Mean, n), digits(s.SE, n+1)) }
+			add(c.accuracy(), 5)
+			row = append(row, digits(bayes.Mean, 5))
+			add(c.correlation(), 4)
+			add(c.sdError(), 5)
+			add(c.gridCorrelation(), 4)
+			add(c.gridSDError(), 5)
+			methods = append(methods, row)
+			for i, o := range c.Seeds {
+				t := d.Truth[i]
+				gap := ""
+				if o.Coverage != nil {
+					gap = digits(evaluate.Number(signedGap(o)), 5)
+				}
+				seeds = append(seeds, []string{string(d.Design), c.Method, strconv.Itoa(c.Networks), strconv.FormatUint(r.Study.Seeds[i], 10),
+					digits(evaluate.Number(o.Accuracy), 5), digits(evaluate.Number(t.Bayes), 5),
+					digits(o.Items.Correlation, 4), digits(o.Items.SDError, 5), digits(evaluate.Number(t.ConstantItems), 5),
+					digits(o.Grid.Correlation, 4), digits(o.Grid.SDError, 5), digits(evaluate.Number(t.ConstantGrid), 5),
+					digits(o.Criterion, 5), gap})
+			}
+			for _, stratum := range append([]string{""}, strataNames()...) {
+				for _, level := range levels {
+					plain, ruled, items := c.covers(level, stratum)
+					if items == 0 {
+						continue
+					}
+					name := stratum
+					if name == "" {
+						name = "all"
+					}
+					coverage = append(coverage, []string{string(d.Design), c.Method, strconv.Itoa(c.Networks), name, strconv.FormatFloat(level, 'f', 2, 64), strconv.Itoa(items),
+						digits(plain.Mean, 4), digits(plain.SE, 5), digits(ruled.Mean, 4), digits(ruled.SE, 5)})
+				}
+			}
+		}
+	}
+	tables := map[string][][]string{"methods.csv": methods, "seeds.csv": seeds, "coverage.csv": coverage}
+	if len(r.Trials) > 0 {
+		rows := [][]string{{"design", "method", "settings", "held_out_criterion", "chosen"}}
+		for _, t := range r.Trials {
+			rows = append(rows, []string{string(t.Design), t.Method, t.Settings, digits(t.Criterion, 5), strconv.FormatBool(t.Chosen)})
+		}
+		tables["tuning.csv"] = rows
+	}
+	if len(r.Remedies) > 0 {
+		rows := [][]string{{"design", "configuration", "held_out_loss", "held_out_loss_se", "correlation", "correlation_se", "sd_error", "sd_error_se",
+			"coverage_minus_nominal", "coverage_minus_nominal_se", "coverage_gap", "coverage_gap_with_rule"}}
+		for _, m := range r.Remedies {
+			rows = append(rows, []string{string(m.Design), m.Name, digits(m.Criterion.Mean, 5), digits(m.Criterion.SE, 5), digits(m.Correlation.Mean, 4), digits(m.Correlation.SE, 5),
+				digits(m.SDError.Mean, 5), digits(m.SDError.SE, 6), digits(m.Signed.Mean, 4), digits(m.Signed.SE, 5), digits(m.Gap, 4), digits(m.RuledGap, 4)})
+		}
+		tables["remedies.csv"] = rows
+	}
+	for name, rows := range tables {
+		if err := f.WriteCSV(name, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNumbers writes numbers.json: what was promised, and the table of methods.
+func (r *ComparisonResult) writeNumbers(f *Folder) error {
+	type row struct {
+		ContenderResult
+		Accuracy        Summary          `json:"accuracy"`
+		Correlation     Summary          `json:"correlation"`
+		SDError         Summary          `json:"sd_error"`
+		GridCorrelation Summary          `json:"grid_correlation"`
+		GridSDError     Summary          `json:"grid_sd_error"`
+		CoverageGap     *evaluate.Number `json:"coverage_gap,omitempty"`
+		RuledGap        *evaluate.Number `json:"coverage_gap_with_rule,omitempty"`
+	}
+	type design struct {
+		Design       Design  `json:"design"`
+		Bayes        Summary `json:"bayes_accuracy"`
+		Constant     Summary `json:"constant_sd_error"`
+		ConstantGrid Summary `json:"grid_constant_sd_error"`
+		Methods      []row   `json:"methods"`
+	}
+	file := struct {
+		Study    Comparison `json:"study"`
+		Pass     bool       `json:"pass"`
+		Bars     []Bar      `json:"bars"`
+		Designs  []design   `json:"designs"`
+		Tuning   []Trial    `json:"tuning,omitempty"`
+		Remedies []Remedy   `json:"remedies,omitempty"`
+	}{Study: r.Study, Pass: r.Pass(), Bars: r.Bars, Tuning: r.Trials, Remedies: r.Remedies}
+	for _, d := range r.Designs {
+		out := design{Design: d.Design,
+			Bayes:        d.overTruth(func(t Truth) float64 { return t.Bayes }),
+			Constant:     d.overTruth(func(t Truth) float64 { return t.ConstantItems }),
+			ConstantGrid: d.overTruth(func(t Truth) float64 { return t.ConstantGrid })}
+		for _, c := range d.Contenders {
+			line := row{c, c.accuracy(), c.correlation(), c.sdError(), c.gridCorrelation(), c.gridSDError(), nil, nil}
+			if c.Seeds[0].Coverage != nil {
+				plain, ruled := gaps(c.Seeds)
+				p, q := evaluate.Number(plain), evaluate.Number(ruled)
+				line.CoverageGap, line.RuledGap = &p, &q
+			}
+			out.Methods = append(out.Methods, line)
+		}
+		file.Designs = append(file.Designs, out)
+	}
+	return f.WriteJSON("numbers.json", file)
+}

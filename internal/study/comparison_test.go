@@ -1,0 +1,243 @@
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"credence/evaluate"
+	"credence/train"
+)
+
+// tiny is a version of the study that takes seconds.
+func tiny() Comparison {
+	c := NewComparison(true, 1)
+	c.Items = map[Design]int{Paper: 240, Spread: 400}
+	c.Fresh, c.Covered, c.Grid, c.Ensemble = 3000, 1500, 9, 2
+	c.Common = train.Options{Widths: []int{32, 32}, Epochs: 40, Rate: 3e-3}
+	c.Command = "credence reproduce comparison"
+	return c
+}
+
+func openTiny(t *testing.T, dir string) *Folder {
+	t.Helper()
+	f, err := OpenFolder(dir, "comparison", tiny(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestTinyComparison runs all methods on both designs. The tolerances are far
+// from what few items give: accuracy within four points of the best, the spread
+// of the second design found by the mixture and by no rival.
+func TestTinyComparison(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains fifteen methods twice")
+	}
+	dir := t.TempDir()
+	c := tiny()
+	c.TuneSeeds = []uint64{101}
+	methodsBefore := methods
+	defer func() { methods = methodsBefore }()
+	methods = nil
+	for _, m := range methodsBefore { // two settings each are enough to choose
+		m.grid = m.grid[:min(2, len(m.grid))]
+		methods = append(methods, m)
+	}
+	res, err := c.Run(t.Context(), openTiny(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range res.Designs {
+		ours := d.headline()
+		lost := d.Truth[0].Bayes - ours.Seeds[0].Accuracy
+		if !(lost < 0.04) {
+			t.Errorf("%s: accuracy %v, best possible %v", d.Design, ours.Seeds[0].Accuracy, d.Truth[0].Bayes)
+		}
+		if len(d.Contenders) != 15 {
+			t.Errorf("%d contenders, want 15", len(d.Contenders))
+		}
+		for _, c := range d.Contenders {
+			o := c.Seeds[0]
+			if !(o.Accuracy > 0.2 && o.Items.Correlation >= -1 && o.Items.Correlation <= 1) || len(o.Field) != 81 {
+				t.Errorf("%s, %s: accuracy %v, correlation %v, %d places", d.Design, c.Label, o.Accuracy, o.Items.Correlation, len(o.Field))
+			}
+			if o.Items.SDError.Known() == (c.Method == "confidence") {
+				t.Errorf("%s, %s: error of the standard deviation %v", d.Design, c.Label, o.Items.SDError)
+			}
+			if (o.Coverage != nil) != (c.ours() || c.Method == "evidential") {
+				t.Errorf("%s, %s: %d numbers of coverage", d.Design, c.Label, len(o.Coverage))
+			}
+		}
+	}
+	spread := res.design(Spread)
+	rival, of := bestRival(spread, ContenderResult.correlation, func(a, b evaluate.Number) bool { return a > b })
+	if ours := spread.headline().correlation().Mean; !(ours > 0.7 && ours > rival) {
+		t.Errorf("spread design: correlation %v, that of %s %v", ours, of, rival)
+	}
+	checkStudyFiles(t, dir, []string{"methods.csv", "seeds.csv", "coverage.csv", "tuning.csv"})
+}
+
+// checkStudyFiles checks that the files of a study are there, and that its page
+// refers to no others.
+func checkStudyFiles(t *testing.T, dir string, tables []string) {
+	t.Helper()
+	for _, name := range tables {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || strings.Count(string(text), "\n") < 10 {
+			t.Errorf("%s: %v, %d bytes", name, err, len(text))
+		}
+		if strings.Contains(string(text), "NaN") {
+			t.Errorf("%s has a number that is none", name)
+		}
+	}
+	var numbers struct {
+		Bars []Bar `json:"bars"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "numbers.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &numbers); err != nil || len(numbers.Bars) != 9 {
+		t.Errorf("numbers.json: %v, %d bars", err, len(numbers.Bars))
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"NaN", "%!", "Inf"} {
+		if strings.Contains(string(page), bad) {
+			t.Errorf("the page has %q in it", bad)
+		}
+	}
+	figures := 0
+	for _, part := range strings.Split(string(page), "](")[1:] {
+		name, _, _ := strings.Cut(part, ")")
+		figures++
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() > 300_000 {
+			t.Errorf("%s: %v, want at most 300 kB", name, err)
+		}
+		file, err := os.Open(filepath.Join(dir, strings.TrimSuffix(name, ".svg")+".png"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := png.Decode(file); err != nil {
+			t.Errorf("%s as PNG: %v", name, err)
+		}
+		file.Close()
+	}
+	if figures != 14 {
+		t.Errorf("%d figures on the page, want 14", figures)
+	}
+}
+
+// TestComparisonResumes: a study that is stopped and continued gives the same
+// numbers as one that is not, and does nothing twice.
+func TestComparisonResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains fifteen methods several times")
+	}
+	c := tiny()
+	c.Items, c.Fresh, c.Covered = map[Design]int{Paper: 60, Spread: 60}, 200, 200
+	c.Common.Epochs = 2
+	numbers := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, "numbers.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	whole, parts := t.TempDir(), t.TempDir()
+	if _, err := c.Run(t.Context(), openTiny(t, whole)); err != nil {
+		t.Fatal(err)
+	}
+	begun := 0
+	for _, stopAt := range []int{5, 20, 0} {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := openTiny(t, parts)
+		f.Progress = func(done, total int, what string) {
+			begun++
+			if done == stopAt && stopAt > 0 {
+				cancel()
+			}
+			if total != 32 {
+				t.Errorf("%d pieces are planned, want 32", total)
+			}
+		}
+		_, err := c.Run(ctx, f)
+		cancel()
+		if stopAt > 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, train.ErrStopped) {
+			t.Fatalf("stopped at piece %d: %v", stopAt, err)
+		}
+		if stopAt == 0 && err != nil {
+			t.Fatal(err)
+		}
+	}
+	if begun != 32+2 {
+		t.Errorf("%d pieces were begun, want 32 and the two that were stopped", begun)
+	}
+	if numbers(whole) != numbers(parts) {
+		t.Error("a study that was stopped and continued has other numbers")
+	}
+}
+
+func TestComparisonRefusesNothing(t *testing.T) {
+	var c Comparison
+	f, err := OpenFolder(t.TempDir(), "comparison", c, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Run(t.Context(), f); err == nil || !strings.Contains(err.Error(), "0 seeds") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestStrata: bounds belong to the stratum above them.
+func TestStrata(t *testing.T) {
+	for mean, want := range map[float64]string{0: "below 0.1", 0.0999: "below 0.1", 0.1: "0.1 to 0.3", 0.5: "0.3 to 0.7", 0.7: "0.7 to 0.9", 1: "above 0.9"} {
+		if got := stratumOf(mean); got != want {
+			t.Errorf("a mean of %v is in stratum %q, want %q", mean, got, want)
+		}
+	}
+}
+
+// TestAccuracyOfTies: a tie is half right.
+func TestAccuracyOfTies(t *testing.T) {
+	s := &sample{fresh: &Simulation{Votes: [][2]int{{1, 0}, {0, 1}, {1, 0}, {0, 1}}}}
+	if got := s.accuracy([]float64{0.9, 0.9, 0.5, 0.5}); got != 0.5 {
+		t.Errorf("accuracy %v, want (1 + 0 + ½ + ½)/4", got)
+	}
+}
+
+// TestGaps: levels outside of 75…95% do not count, and the gap is that of the
+// mean over seeds.
+func TestGaps(t *testing.T) {
+	outcome := func(shift float64) Outcome {
+		var o Outcome
+		for _, level := range levels {
+			at := CoverageAt{Level: level, Items: 10, Plain: level + shift, Ruled: level + 0.04}
+			if !judged(level) {
+				at.Plain = 0
+			}
+			o.Coverage = append(o.Coverage, at, CoverageAt{Level: level, Stratum: "below 0.1", Items: 3})
+		}
+		return o
+	}
+	plain, ruled := gaps([]Outcome{outcome(-0.03), outcome(0.01)})
+	if d := plain - 0.01; d > 1e-12 || d < -1e-12 {
+		t.Errorf("gap %v, want 0.01", plain)
+	}
+	if d := ruled - 0.04; d > 1e-12 || d < -1e-12 {
+		t.Errorf("gap with the rule %v, want 0.04", ruled)
+	}
+	if d := signedGap(outcome(-0.03)) + 0.03; d > 1e-12 || d < -1e-12 {
+		t.Errorf("shift %v, want −0.03", signedGap(outcome(-0.03)))
+	}
+}

@@ -1,0 +1,163 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"credence/evaluate"
+	"credence/model"
+	"credence/train"
+)
+
+// Trial is a set of settings that a rival could choose.
+type Trial struct {
+	Design    Design          `json:"design"`
+	Method    string          `json:"method"`
+	Settings  string          `json:"settings"`
+	Criterion evaluate.Number `json:"criterion"` // its own, held out; smaller is better
+	Chosen    bool            `json:"chosen"`
+}
+
+// criterion is the smallest held-out measure of each network, averaged: the joint
+// loss a vote of a mixture, a rival's own criterion.
+func criterion(m *model.Model) float64 {
+	sum, n := 0.0, 0
+	for _, run := range m.Provenance.Runs {
+		best := math.Inf(1)
+		for _, e := range run.History {
+			if e.HeldOut != nil {
+				best = min(best, *e.HeldOut)
+			}
+		}
+		if run.Held > 0 {
+			sum += best
+			n++
+		}
+	}
+	return sum / float64(n)
+}
+
+func keptEpochs(m *model.Model) []int {
+	var epochs []int
+	for _, run := range m.Provenance.Runs {
+		epochs = append(epochs, run.Epoch)
+	}
+	return epochs
+}
+
+// tune lets each rival choose between its settings on samples of their own: the
+// smallest mean of its held-out criterion wins.
+func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]train.Options, []Trial, error) {
+	chosen := map[string]train.Options{}
+	var trials []Trial
+	for _, m := range methods {
+		chosen[m.key] = m.first()
+		if len(m.grid) < 2 || len(c.TuneSeeds) == 0 {
+			continue
+		}
+		best := math.Inf(1)
+		at := 0
+		for i, settings := range m.grid {
+			sum := 0.0
+			for _, seed := range c.TuneSeeds {
+				key := fmt.Sprintf("%s, seed %d: tuning %s [%s]", d, seed, m.key, settingsText(settings))
+				got, err := piece(ctx, f, key, func(ctx context.Context) (evaluate.Number, error) {
+					items, err := Simulate(d, c.Items[d], c.Votes, seed)
+					if err != nil {
+						return 0, err
+					}
+					res, err := train.Fit(ctx, items.Dataset(), c.combine(m, settings, 1, seed))
+					if err != nil {
+						return 0, err
+					}
+					return evaluate.Number(criterion(res.Model)), nil
+				})
+				if err != nil {
+					return nil, nil, err
+				}
+				sum += float64(got) / float64(len(c.TuneSeeds))
+			}
+			trials = append(trials, Trial{Design: d, Method: m.key, Settings: settingsText(settings), Criterion: evaluate.Number(sum)})
+			if sum < best {
+				best, at = sum, i
+			}
+		}
+		chosen[m.key] = m.grid[at]
+		trials[len(trials)-len(m.grid)+at].Chosen = true
+	}
+	return chosen, trials, nil
+}
+
+// remedies are configurations of the mixture, each a change of the first, that
+// were tried against intervals that hold too little or too much.
+var remedies = []struct {
+	name     string
+	settings train.Options
+	networks int
+}{
+	{"as fixed", train.Options{}, 5},
+	{"three networks", train.Options{}, 3},
+	{"one network", train.Options{}, 1},
+	{"K = 3", train.Options{Components: 3}, 5},
+	{"K = 1", train.Options{Components: 1}, 5},
+	{"two layers of 64", train.Options{Widths: []int{64, 64}}, 5},
+	{"two layers of 128", train.Options{Widths: []int{128, 128}}, 5},
+	{"two layers of 256", train.Options{Widths: []int{256, 256}}, 5},
+	{"weight decay 0.3", train.Options{WeightDecay: 0.3}, 5},
+	{"dropout 0.1, weight decay 0.1", train.Options{Dropout: 0.1, WeightDecay: 0.1}, 5},
+	{"rate 0.0003", train.Options{Rate: 3e-4}, 5},
+	{"rate 0.003", train.Options{Rate: 3e-3}, 5},
+	{"cosine schedule over 60 epochs", train.Options{Schedule: "cosine", Epochs: 60}, 5},
+	{"patience 60", train.Options{Patience: 60}, 5},
+	{"ln α within ±5", train.Options{Limit: 5}, 5},
+}
+
+// Remedy is what came out for a configuration, as means over samples on which
+// nothing else is judged.
+type Remedy struct {
+	Design      Design          `json:"design"`
+	Name        string          `json:"name"`
+	Criterion   Summary         `json:"criterion"` // held-out joint loss a vote
+	Correlation Summary         `json:"correlation"`
+	SDError     Summary         `json:"sd_error"`
+	Signed      Summary         `json:"signed"`    // mean of coverage − nominal over 75…95%
+	Gap         evaluate.Number `json:"gap"`       // mean |coverage − nominal| of the mean over seeds
+	RuledGap    evaluate.Number `json:"ruled_gap"` // the same with the resolution rule
+}
+
+// remedies runs the configurations.
+func (c Comparison) remedies(ctx context.Context, f *Folder) ([]Remedy, error) {
+	small := c
+	small.Fresh, small.Grid = c.Covered, 2
+	var out []Remedy
+	for _, d := range Designs {
+		for _, remedy := range remedies {
+			var got []Outcome
+			for _, seed := range c.RemedySeeds {
+				key := fmt.Sprintf("%s, seed %d: remedy %s", d, seed, remedy.name)
+				o, err := piece(ctx, f, key, func(ctx context.Context) (Outcome, error) {
+					s, err := small.sample(d, seed)
+					if err != nil {
+						return Outcome{}, err
+					}
+					who := contender{method: methods[0], networks: remedy.networks}
+					return small.fit(ctx, s, who, remedy.settings, false)
+				})
+				if err != nil {
+					return nil, err
+				}
+				got = append(got, o)
+			}
+			r := Remedy{Design: d, Name: remedy.name}
+			r.Criterion = over(got, func(o Outcome) float64 { return float64(o.Criterion) })
+			r.Correlation = over(got, func(o Outcome) float64 { return float64(o.Items.Correlation) })
+			r.SDError = over(got, func(o Outcome) float64 { return float64(o.Items.SDError) })
+			r.Signed = over(got, func(o Outcome) float64 { return signedGap(o) })
+			plain, ruled := gaps(got)
+			r.Gap, r.RuledGap = evaluate.Number(plain), evaluate.Number(ruled)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
