@@ -40,6 +40,7 @@ again. Equal seeds give equal numbers.`,
 		Example: `  credence reproduce comparison --quick --out comparison
   credence reproduce coverage --out coverage`,
 	}
+	cmd.AddCommand(newReproduceComparison())
 	return cmd
 }
 

@@ -59,6 +59,7 @@ Shell completion:
 		newConfig(),
 		newData(),
 		newDemo(),
+		newReproduce(),
 		newMixture(),
 		newBench(),
 		newVersion(),
