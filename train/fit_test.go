@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"credence/dataset"
@@ -319,5 +321,39 @@ func TestFitWeights(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(res.Model.Provenance.Warnings, "\n"), "class weights void") {
 		t.Errorf("warnings %q", res.Model.Provenance.Warnings)
+	}
+}
+
+// TestFitAfterEpoch: the last snapshot that is kept holds the weights of the
+// model, and every item is held out by one network.
+func TestFitAfterEpoch(t *testing.T) {
+	o := quick()
+	var mu sync.Mutex
+	seen := map[[2]int][]float32{}
+	held := map[int]int{}
+	o.AfterEpoch = func(s Snapshot) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s.Epoch == 1 {
+			for _, j := range s.Held {
+				held[j]++
+			}
+		}
+		seen[[2]int{s.Index, s.Epoch}] = slices.Clone(s.Values)
+	}
+	o.Ensemble = 5
+	res := fitted(t, simulated(60, 2, 5), o)
+	for i, r := range res.Model.Provenance.Runs {
+		if got := seen[[2]int{i, r.Epoch}]; r.Epoch > 0 && !slices.Equal(got, res.Model.Members[i].Net.Values) {
+			t.Errorf("%s: the weights after epoch %d are not those of the model", r.Name, r.Epoch)
+		}
+		if seen[[2]int{i, len(r.History)}] == nil {
+			t.Errorf("%s: epoch %d was not shown", r.Name, len(r.History))
+		}
+	}
+	for j := range 60 {
+		if held[j] != 1 {
+			t.Errorf("item %d was held out %d times", j, held[j])
+		}
 	}
 }

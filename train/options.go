@@ -85,6 +85,9 @@ type Options struct {
 	// Progress, if not nil, is called after every epoch and at least every
 	// second, one call at a time.
 	Progress func(Event) `json:"-"`
+	// AfterEpoch, if not nil, is shown each network after each of its epochs, by
+	// several goroutines at once.
+	AfterEpoch func(Snapshot) `json:"-"`
 	// Checkpoint is a folder for the state of the run, written at least every
 	// CheckpointEvery (0 means 30 seconds) and when the run is stopped. With
 	// Resume, the run continues from what is there.

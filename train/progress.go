@@ -27,6 +27,16 @@ type Event struct {
 	End  bool   // the run is finished
 }
 
+// Snapshot is a network after an epoch. Its slices are the network's own: they
+// are to be read only, and only until AfterEpoch returns.
+type Snapshot struct {
+	Run    string    // which network, as in [Event]
+	Index  int       // of the run, from 0
+	Epoch  int       // epochs finished
+	Values []float32 // all parameters, as in [nn.Network]
+	Held   []int     // items held out
+}
+
 // reporter passes on the events of runs that train at the same time.
 type reporter struct {
 	mu   sync.Mutex

@@ -354,6 +354,9 @@ func (r *run) endEpoch() error {
 		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss; %d epochs without a smaller one followed", r.o.Patience)
 	}
 	r.event(Event{Loss: e.Loss, Note: e.Note, End: s.Done})
+	if r.o.AfterEpoch != nil {
+		r.o.AfterEpoch(Snapshot{Run: r.name, Index: r.member, Epoch: s.Epoch, Values: r.network.Net.Values, Held: r.held})
+	}
 	return nil
 }
 
