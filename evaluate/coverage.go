@@ -55,10 +55,10 @@ func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolutio
 	for c := range s.d {
 		forItems(s.n, func(j int) {
 			row := truth[j*s.d : (j+1)*s.d]
-			m := newCovered(s.mixtures[j].Marginal(c), row[c], sum(row[:c])+sum(row[c+1:]), c, rule)
+			m := NewCovered(s.mixtures[j].Marginal(c), row[c], sum(row[:c])+sum(row[c+1:]), c, rule)
 			for l, level := range levels {
 				at := l*s.n + j
-				inside[at], touched[at] = m.at(level)
+				inside[at], touched[at] = m.At(level)
 				i := m.marginal.Interval(mixture.TwoSided, level)
 				if rule != nil {
 					i, _ = rule.Apply(c, mixture.TwoSided, i)
@@ -134,10 +134,10 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 	}
 }
 
-// covered tells whether a true probability x, known with y = 1 − x, lies in the
+// Covered tells whether a true probability x, known with y = 1 − x, lies in the
 // intervals of a marginal. It compares masses, not ends: lo ≤ x is F(x) ≥ γ/2,
 // so that neither quantiles nor the rounding of 1 − x matter.
-type covered struct {
+type Covered struct {
 	marginal     *mixture.Beta
 	lower, upper float64 // the masses below and above x
 	x, y         float64
@@ -147,8 +147,10 @@ type covered struct {
 	lowBelow, lowAbove, highBelow, highAbove float64
 }
 
-func newCovered(m *mixture.Beta, x, y float64, class int, rule *Resolution) *covered {
-	c := &covered{marginal: m, x: x, y: y}
+// NewCovered makes one for a true probability x = 1 − y of a class; a nil rule
+// leaves intervals as they are.
+func NewCovered(m *mixture.Beta, x, y float64, class int, rule *Resolution) *Covered {
+	c := &Covered{marginal: m, x: x, y: y}
 	c.lower, c.upper = tails(m, x, y)
 	if rule != nil {
 		c.rule, c.low, c.high = true, rule.Low[class], rule.High[class]
@@ -167,9 +169,9 @@ func tails(m *mixture.Beta, x, y float64) (lower, upper float64) {
 	return m.Survival(y), m.CDF(y)
 }
 
-// at reports whether x lies in the two-sided interval of the level, with the
+// At reports whether x lies in the two-sided interval of the level, with the
 // rule of [Resolution.Apply], and whether the rule touched it.
-func (c *covered) at(level float64) (inside, touched bool) {
+func (c *Covered) At(level float64) (inside, touched bool) {
 	tail := (1 - level) / 2
 	above, below := c.lower >= tail, c.upper >= tail // x ≥ lo, x ≤ hi
 	if !c.rule {

@@ -87,12 +87,12 @@ func TestCoverageByMassesAndEnds(t *testing.T) {
 		x, level := r.Float64(), .05+.9*r.Float64()
 		rule.Low, rule.High = []float64{r.Float64() * r.Float64()}, []float64{r.Float64() * r.Float64()}
 		i := m.Interval(mixture.TwoSided, level)
-		inside, _ := newCovered(m, x, 1-x, 0, nil).at(level)
+		inside, _ := NewCovered(m, x, 1-x, 0, nil).At(level)
 		if inside != i.Contains(x) {
 			t.Fatalf("case %d: inside %v, but %v in %v", n, inside, x, i)
 		}
 		want, wantTouched := rule.Apply(0, mixture.TwoSided, i)
-		inside, touched := newCovered(m, x, 1-x, 0, rule).at(level)
+		inside, touched := NewCovered(m, x, 1-x, 0, rule).At(level)
 		if inside != want.Contains(x) || touched != wantTouched {
 			t.Fatalf("case %d, rule %v: inside %v, touched %v, but %v in %v", n, rule, inside, touched, x, want)
 		}
@@ -106,7 +106,7 @@ func TestCoverageNextToOne(t *testing.T) {
 		y      float64
 		inside bool
 	}{{1e-30, true}, {1e-200, false}} {
-		got, _ := newCovered(m.Marginal(0), 1-c.y, c.y, 0, nil).at(.9)
+		got, _ := NewCovered(m.Marginal(0), 1-c.y, c.y, 0, nil).At(.9)
 		if got != c.inside {
 			t.Errorf("1 − p = %g: inside %v", c.y, got)
 		}
