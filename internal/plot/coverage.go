@@ -46,13 +46,10 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	x, y := emptySpan(), emptySpan()
 	bands := false
 	for _, s := range d.Series {
-		if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
-			return fmt.Errorf("coverage figure: series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
+		if err := s.check(); err != nil {
+			return fmt.Errorf("coverage figure: %w", err)
 		}
 		for i := range s.X {
-			if !finite(s.X[i]) || !finite(s.Y[i]) {
-				return fmt.Errorf("coverage figure: series %q has a point (%v, %v)", s.Label, s.X[i], s.Y[i])
-			}
 			x.add(unit * s.X[i])
 			y.add(unit*s.Y[i], unit*s.X[i])
 			if se := errs * s.se(i); se > 0 {
@@ -80,34 +77,7 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	c.openAt(top)
 	end := f.draw(&c)
 	f.diagonal(&c)
-	lines := make([][]point, len(d.Series))
-	for i, s := range d.Series { // below all lines
-		var upper, lower []point
-		for k := range s.X {
-			se := errs * s.se(k)
-			lines[i] = append(lines[i], f.at(unit*s.X[k], unit*s.Y[k]))
-			upper = append(upper, f.at(unit*s.X[k], unit*(s.Y[k]+se)))
-			lower = append(lower, f.at(unit*s.X[k], unit*(s.Y[k]-se)))
-		}
-		if s.SE != nil && len(upper) > 1 {
-			for k := range lower {
-				upper = append(upper, lower[len(lower)-1-k])
-			}
-			c.open(series(i))
-			c.polygon("shade", upper)
-			c.close()
-		}
-	}
-	for i, line := range lines {
-		c.open(series(i))
-		if len(line) > 1 {
-			c.curve("curve", line)
-		}
-		for _, p := range line {
-			c.dot("dot", p, 3.5)
-		}
-		c.close()
-	}
+	f.lines(&c, d.Series, unit, unit, errs)
 	c.close()
 	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("coverage figure: %w", err)

@@ -4,8 +4,9 @@
 // value, and call WriteSVG, or [WritePNG] with it. [Density] shows distributions
 // of a probability, [Training] losses by epoch, [Comparison] what was predicted
 // against what was seen, [Coverage] curves that should follow the diagonal,
-// [Histogram] numbers that should be uniform, [Scatter] and [Samples] items in
-// groups, [Field] quantities over the plane, and [Band] a line with its interval.
+// [Lines] curves of any kind, [Histogram] numbers that should be uniform,
+// [Scatter] and [Samples] items in groups, [Field] quantities over the plane, and
+// [Band] a line with its interval.
 //
 // All figures have one look. It lives in style.go, as a style sheet that every
 // file carries: a light card with dark text, or the reverse where the reader

@@ -99,6 +99,7 @@ func reportFigures() map[string]figure {
 		"coverage-curves": coverageCurves(),
 		"field":           bumps(5),
 		"samples":         corners(),
+		"lines-by-epoch":  linesByEpoch(),
 		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
 		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter, "abstention": band,
@@ -150,6 +151,20 @@ func corners() Samples {
 	return d
 }
 
+func linesByEpoch() Lines {
+	d := Lines{Title: "Coverage of 95% intervals by epochs", XLabel: "epochs", YLabel: "empirical coverage (%)",
+		Target: 0.95, TargetLabel: "as promised", Percent: true}
+	for i, name := range []string{"one network", "ensemble of five"} {
+		s := CoverageSeries{Label: name}
+		for e := 1; e <= 14; e++ {
+			s.X, s.Y = append(s.X, float64(e)), append(s.Y, 0.97-0.01*float64(e)+0.005*float64(e*i))
+			s.SE = append(s.SE, 0.001*float64(e))
+		}
+		d.Series = append(d.Series, s)
+	}
+	return d
+}
+
 // awkwardFigures are those with next to nothing in them, or too much.
 func awkwardFigures() map[string]figure {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -159,25 +174,26 @@ func awkwardFigures() map[string]figure {
 		manyRuns.Runs = append(manyRuns.Runs, TrainingRun{Name: long, Loss: []float64{1e9, 3, 2, 1}, HeldOut: []float64{nan, 3, 2, 2.5}, Chosen: 3})
 	}
 	return map[string]figure{
-		"one epoch":         Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, Chosen: 1}}},
-		"one epoch held":    Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, HeldOut: []float64{2}, Chosen: 1}}},
-		"diverging":         Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1, 0.9, inf, nan, 1e300, 0.7}, Chosen: 9}}},
-		"constant loss":     Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{0, 0, 0}}}},
-		"thousand epochs":   Training{Runs: []TrainingRun{{Name: "one", Loss: make([]float64, 1000)}}},
-		"many runs":         manyRuns,
-		"one point":         Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.5, 0.5, nan, nan}, {nan, 1, 0, 0}}}}},
-		"edges":             Comparison{Unit: true, XLabel: long, YLabel: long, Series: []PointSeries{{long, []IntervalPoint{{0, 0, 0, 0.1}, {1, 1, 0.9, 1}}}}},
-		"far from diagonal": Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.1, 5, 4, 6}, {0.2, -7, -9, -6}}}}},
-		"one value":         Histogram{Series: []ValueSeries{{Values: []float64{1}}, {Label: "none"}}},
-		"one dot":           Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
-		"one level":         Coverage{Series: []CoverageSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
-		"unknown errors":    Coverage{Title: long, XLabel: long, Series: []CoverageSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
-		"flat field":        Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
-		"wide field":        Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
-		"many fields":       bumps(13),
-		"one sample":        Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
-		"short band":        Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
-		"flat band":         Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
+		"one epoch":           Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, Chosen: 1}}},
+		"one epoch held":      Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, HeldOut: []float64{2}, Chosen: 1}}},
+		"diverging":           Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1, 0.9, inf, nan, 1e300, 0.7}, Chosen: 9}}},
+		"constant loss":       Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{0, 0, 0}}}},
+		"thousand epochs":     Training{Runs: []TrainingRun{{Name: "one", Loss: make([]float64, 1000)}}},
+		"many runs":           manyRuns,
+		"one point":           Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.5, 0.5, nan, nan}, {nan, 1, 0, 0}}}}},
+		"edges":               Comparison{Unit: true, XLabel: long, YLabel: long, Series: []PointSeries{{long, []IntervalPoint{{0, 0, 0, 0.1}, {1, 1, 0.9, 1}}}}},
+		"far from diagonal":   Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.1, 5, 4, 6}, {0.2, -7, -9, -6}}}}},
+		"one value":           Histogram{Series: []ValueSeries{{Values: []float64{1}}, {Label: "none"}}},
+		"one dot":             Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
+		"one level":           Coverage{Series: []CoverageSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
+		"unknown errors":      Coverage{Title: long, XLabel: long, Series: []CoverageSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
+		"flat field":          Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
+		"wide field":          Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
+		"many fields":         bumps(13),
+		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
+		"short band":          Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
+		"flat band":           Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
+		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []CoverageSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
 	}
 }
 
@@ -238,6 +254,8 @@ func TestFigureErrors(t *testing.T) {
 		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: make([]FieldPanel, 1)}, `field figure: panel "" has no grid of at least 2 × 2 values`},
 		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},
 		{Samples{X: [2]float64{0, 1}, Y: [2]float64{0, 1}}, "samples figure: no points"},
+		{Lines{}, "figure of lines: no points"},
+		{Lines{Series: []CoverageSeries{{"a", []float64{1}, nil, nil}}}, `figure of lines: series "a" has 1 x, 0 y and 0 errors`},
 		{Coverage{Series: []CoverageSeries{{}}}, "coverage figure: no points"},
 		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
 		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},
