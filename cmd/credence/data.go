@@ -5,13 +5,16 @@ import "github.com/spf13/cobra"
 func newData() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "Make data sets and votes",
-		Long: `Make data sets and votes: a synthetic cohort of MRI scans to try things on, and
-votes from the columns of a clinical table.`,
-		Example: `  credence data adni-synthetic --out cohort
+		Short: "Fetch or make data sets, and votes",
+		Long: `Fetch or make the data that the studies of "credence reproduce" use, to train on
+them with other settings or to have them at hand where there is no network, and
+make votes from the columns of a clinical table.`,
+		Example: `  credence data mnist --out mnist
+  credence data adni-synthetic --out cohort
   credence data labels cohort/clinical.csv -o votes.csv`,
 	}
 	cmd.AddCommand(
+		newDataMNIST(),
 		newDataADNISynthetic(),
 		newDataLabels(),
 	)

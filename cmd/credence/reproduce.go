@@ -40,7 +40,10 @@ again. Equal seeds give equal numbers.`,
 		Example: `  credence reproduce comparison --quick --out comparison
   credence reproduce coverage --out coverage`,
 	}
-	cmd.AddCommand(newReproduceComparison())
+	cmd.AddCommand(
+		newReproduceCoverage(),
+		newReproduceComparison(),
+	)
 	return cmd
 }
 

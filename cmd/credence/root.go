@@ -61,6 +61,8 @@ Shell completion:
 		newDemo(),
 		newReproduce(),
 		newMixture(),
+		newReproduce(),
+		newData(),
 		newBench(),
 		newVersion(),
 	)

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"credence/internal/atomicfile"
 )
 
 // ErrSum is the reason when a file is not the original.
@@ -76,6 +78,32 @@ func (f File) verify(dst io.Writer, src io.Reader) error {
 	}
 	if found := hex.EncodeToString(sum.Sum(nil)); found != f.Sum {
 		return fmt.Errorf("%w %s: SHA-256 is %s (%d bytes), expected %s (%d bytes)", ErrSum, f.Name, found, n, f.Sum, f.Size)
+	}
+	return nil
+}
+
+// Copy puts the files of a folder, uncompressed, into another, which is made if
+// need be.
+func Copy(from, to string) error { return copyFiles(from, to, originals) }
+
+func copyFiles(from, to string, files []File) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		path, err := f.in(from)
+		if err != nil {
+			return err
+		}
+		src, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		err = atomicfile.Write(filepath.Join(to, f.Name), func(w io.Writer) error { return f.verify(w, src) })
+		src.Close()
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -88,6 +88,15 @@ func TestLoad(t *testing.T) {
 		if err := test.ReadRow(2, row); err == nil {
 			t.Error("row 2 of 2 was read")
 		}
+		to := filepath.Join(t.TempDir(), "to", "here")
+		if err := copyFiles(dir, to, files); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range contents {
+			if got, err := os.ReadFile(filepath.Join(to, files[i].Name)); err != nil || !bytes.Equal(got, c) {
+				t.Errorf("copy of %s: %v", files[i].Name, err)
+			}
+		}
 		if h := train.Head(2); h.Len() != 2 || len(h.Images) != 2*Pixels {
 			t.Errorf("the first two: %d images", h.Len())
 		}

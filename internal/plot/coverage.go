@@ -54,7 +54,7 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 			y.add(unit*s.Y[i], unit*s.X[i])
 			if se := errs * s.se(i); se > 0 {
 				bands = true
-				y.add(unit*(s.Y[i]-se), unit*(s.Y[i]+se))
+				y.add(band(unit*s.Y[i], unit*se, d.Percent))
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 		}
 	}
 	if bands {
-		legend = append(legend, areaKey(fmt.Sprintf("±%g standard errors", errs), "muted"))
+		legend = append(legend, areaKey(errorsLabel(errs), "muted"))
 	}
 	legend = append(legend, lineKey(orElse(d.Equal, "as promised"), "muted dashed"))
 	var c canvas
@@ -77,7 +77,7 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	c.openAt(top)
 	end := f.draw(&c)
 	f.diagonal(&c)
-	f.lines(&c, d.Series, unit, unit, errs)
+	f.lines(&c, d.Series, unit, unit, errs, d.Percent)
 	c.close()
 	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("coverage figure: %w", err)

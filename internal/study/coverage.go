@@ -1,0 +1,183 @@
+package study
+
+import (
+	"context"
+	"fmt"
+
+	"credence/internal/mnist"
+	"credence/train"
+)
+
+// Coverage is the paper's study of how often intervals hold the truth, on
+// MNIST. A teacher's probabilities are the truth, votes are drawn from them, and
+// a student learns from the votes alone.
+type Coverage struct {
+	Quick bool   `json:"quick"`
+	Seed  uint64 `json:"seed"` // the first one
+	// Train and Test are how many images of each set are used.
+	Train int `json:"train"`
+	Test  int `json:"test"`
+	// Student is how students are trained, but for the seed.
+	Student train.Options `json:"student"`
+	Cells   []cell        `json:"cells"`
+}
+
+// cell is one repetition: a teacher, votes and a student.
+type cell struct {
+	Classes int    `json:"classes"`
+	Votes   int    `json:"votes"`   // an image
+	Teacher int    `json:"teacher"` // epochs
+	Seed    uint64 `json:"seed"`
+}
+
+// setting is what repetitions share.
+type setting struct{ classes, votes, teacher int }
+
+func (c cell) setting() setting { return setting{c.Classes, c.Votes, c.Teacher} }
+
+func (s setting) grouping() grouping { return groupings[s.classes] }
+
+// String reads like "two classes, two votes, teacher of one epoch".
+func (s setting) String() string {
+	return fmt.Sprintf("%s, %s votes, teacher of %s", s.grouping().Name, word(s.votes), epochs(s.teacher))
+}
+
+// word writes a small number as a word.
+func word(n int) string {
+	if words := []string{"no", "one", "two", "three", "four", "five"}; n < len(words) {
+		return words[n]
+	}
+	return fmt.Sprint(n)
+}
+
+func epochs(n int) string {
+	if n == 1 {
+		return "one epoch"
+	}
+	return word(n) + " epochs"
+}
+
+// headline is the setting that carries the bars.
+var headline = setting{2, 2, 1}
+
+// NewCoverage returns the study whose first seed is the given one. The quick one
+// has fewer images, epochs and seeds.
+func NewCoverage(quick bool, seed uint64) *Coverage {
+	c := &Coverage{Quick: quick, Seed: seed, Train: 60000, Test: 10000, Student: studentOptions}
+	seeds := map[setting]int{headline: 5}
+	if quick {
+		c.Train, c.Test = 12000, 2000
+		c.Student.Epochs, c.Student.Patience = 8, 8
+		seeds = map[setting]int{headline: 2, {2, 2, 3}: 1, {2, 3, 1}: 1, {3, 2, 1}: 1, {3, 3, 1}: 1}
+	}
+	for _, teacher := range []int{1, 3} {
+		for _, classes := range []int{2, 3} {
+			for _, votes := range []int{2, 3} {
+				n, some := seeds[setting{classes, votes, teacher}]
+				if !some && !quick {
+					n = 2
+				}
+				for i := range n {
+					c.Cells = append(c.Cells, cell{classes, votes, teacher, seed + uint64(i)})
+				}
+			}
+		}
+	}
+	return c
+}
+
+// Run does the study in a folder, with the images of an MNIST folder.
+func (c *Coverage) Run(ctx context.Context, f *Folder, images string) error {
+	set, test, err := mnist.Load(images)
+	if err != nil {
+		return err
+	}
+	set, test = set.Head(c.Train), test.Head(c.Test)
+	f.Plan(len(c.Cells))
+	r := &coverageResults{Coverage: c}
+	for _, at := range c.Cells {
+		key := fmt.Sprintf("%s, seed %d", at.setting(), at.Seed)
+		got, err := piece(ctx, f, key, func(ctx context.Context) (cellResult, error) { return c.cell(ctx, set, test, at) })
+		if err != nil {
+			return err
+		}
+		r.cells = append(r.cells, got)
+	}
+	return r.write(f)
+}
+
+// cell does one repetition.
+func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cellResult, error) {
+	r := cellResult{Cell: at, Images: test.Len()}
+	g := at.setting().grouping()
+	t, err := newTeacher(ctx, set, g, at.Teacher, at.Seed)
+	if err != nil {
+		return r, err
+	}
+	taught, truth := t.truth(set), t.truth(test)
+	r.TeacherAccuracy = accuracy(truth, test, g)
+	r.Uncertain = uncertain(truth, at.Classes)
+	o := c.Student
+	o.Seed = at.Seed
+	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o)
+	if err != nil {
+		return r, err
+	}
+	r.Best = s.best
+	scores := s.model.Provenance.Scores
+	r.HeldOut, r.Constant = scores.NLLPerVote, scores.ConstantPerVote
+	all := indices(0, len(s.best))
+	for _, v := range []struct {
+		name    string
+		members []int
+	}{{single, all[:1]}, {ensemble, all}} {
+		var best []int
+		for _, m := range v.members {
+			best = append(best, s.best[m])
+		}
+		p, rule, err := s.predict(v.members, best)
+		if err != nil {
+			return r, err
+		}
+		n := network{Name: v.name, Accuracy: accuracy(meansOf(p), test, g)}
+		for _, class := range g.Panels {
+			n.Classes = append(n.Classes, score(p, truth, class, rule))
+		}
+		r.Networks = append(r.Networks, n)
+		if at.setting() == headline {
+			if err := r.byEpoch(ctx, s, v.name, v.members, truth); err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// byEpoch finds the coverage that there would have been after each number of
+// epochs that all members reached.
+func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, members []int, truth []float64) error {
+	last := len(s.weights[members[0]])
+	for _, m := range members {
+		last = min(last, len(s.weights[m]))
+	}
+	for e := 1; e <= last; e++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		each := make([]int, len(members))
+		held := 0.0
+		for k, m := range members {
+			each[k] = e
+			held += *s.model.Provenance.Runs[m].History[e-1].HeldOut / float64(len(members))
+		}
+		p, rule, err := s.predict(members, each)
+		if err != nil {
+			return err
+		}
+		r.Epochs = append(r.Epochs, epochResult{
+			Network: name, Epoch: e, HeldOut: held,
+			Off: shares(cover(p, truth, 0, PaperLevels, nil)), On: shares(cover(p, truth, 0, PaperLevels, rule)),
+		})
+	}
+	return nil
+}

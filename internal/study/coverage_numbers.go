@@ -1,0 +1,202 @@
+package study
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// coverageResults are the repetitions of a study, to be put together.
+type coverageResults struct {
+	*Coverage
+	cells []cellResult
+}
+
+// settings are those that were repeated, in order.
+func (r *coverageResults) settings() (list []setting) {
+	for _, c := range r.cells {
+		if !slices.Contains(list, c.Cell.setting()) {
+			list = append(list, c.Cell.setting())
+		}
+	}
+	return list
+}
+
+// of returns the repetitions of a setting.
+func (r *coverageResults) of(s setting) (list []cellResult) {
+	for _, c := range r.cells {
+		if c.Cell.setting() == s {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// network returns the numbers of one network or of the ensemble.
+func (c cellResult) network(name string) network {
+	for _, n := range c.Networks {
+		if n.Name == name {
+			return n
+		}
+	}
+	return network{}
+}
+
+// rule returns the numbers with the resolution rule on or off.
+func (c classResult) rule(on bool) ruleResult {
+	if on {
+		return c.On
+	}
+	return c.Off
+}
+
+// estimate is a mean over seeds.
+type estimate struct {
+	Mean    float64   `json:"mean"`
+	SE      *float64  `json:"se"`      // between seeds: sd/√seeds; nil with one seed
+	ItemSE  float64   `json:"item_se"` // of a share among the images of one seed; 0 for what is no share
+	PerSeed []float64 `json:"per_seed"`
+}
+
+// newEstimate puts the numbers of all seeds together. They are shares of images
+// if images is positive.
+func newEstimate(values []float64, images int) estimate {
+	e := estimate{PerSeed: values}
+	for _, v := range values {
+		e.Mean += v / float64(len(values))
+	}
+	if n := float64(len(values)); n > 1 {
+		ss := 0.0
+		for _, v := range values {
+			ss += (v - e.Mean) * (v - e.Mean)
+		}
+		se := math.Sqrt(ss / (n - 1) / n)
+		e.SE = &se
+	}
+	if images > 0 {
+		e.ItemSE = itemSE(e.Mean, images)
+	}
+	return e
+}
+
+// se is the error between seeds, NaN where there is one seed.
+func (e estimate) se() float64 {
+	if e.SE == nil {
+		return math.NaN()
+	}
+	return *e.SE
+}
+
+// curve is the coverage of a class's intervals at each of curveLevels.
+func (r *coverageResults) curve(s setting, name string, class int, on bool) []estimate {
+	list := make([]estimate, len(curveLevels))
+	cells := r.of(s)
+	for l := range list {
+		var values []float64
+		for _, c := range cells {
+			values = append(values, c.network(name).Classes[class].rule(on).Coverage[l])
+		}
+		list[l] = newEstimate(values, cells[0].Images)
+	}
+	return list
+}
+
+// width is the mean width of a class's intervals at each of PaperLevels.
+func (r *coverageResults) width(s setting, name string, class int, on bool) []estimate {
+	return r.estimates(s, func(c cellResult) []float64 { return c.network(name).Classes[class].rule(on).Width }, false)
+}
+
+// estimates puts together what of gives for each repetition.
+func (r *coverageResults) estimates(s setting, of func(c cellResult) []float64, share bool) []estimate {
+	var columns [][]float64
+	images := 0
+	for _, c := range r.of(s) {
+		for i, v := range of(c) {
+			if i == len(columns) {
+				columns = append(columns, nil)
+			}
+			columns[i] = append(columns[i], v)
+		}
+		if share {
+			images = c.Images
+		}
+	}
+	var list []estimate
+	for _, v := range columns {
+		list = append(list, newEstimate(v, images))
+	}
+	return list
+}
+
+// number is the estimate of one quantity.
+func (r *coverageResults) number(s setting, of func(c cellResult) float64, share bool) estimate {
+	return r.estimates(s, func(c cellResult) []float64 { return []float64{of(c)} }, share)[0]
+}
+
+// atPaperLevels picks the levels of the paper out of a curve.
+func atPaperLevels(curve []estimate) (list []estimate) {
+	for _, level := range PaperLevels {
+		list = append(list, curve[levelIndex(level)])
+	}
+	return list
+}
+
+// levelIndex is the place of a level in curveLevels.
+func levelIndex(level float64) int { return levelIn(curveLevels, level) }
+
+// levelIn is the place of a level in a list.
+func levelIn(levels []float64, level float64) int {
+	return slices.IndexFunc(levels, func(l float64) bool { return math.Abs(l-level) < 1e-9 })
+}
+
+// bar is something that must come out.
+type bar struct {
+	What   string   `json:"what"`
+	Value  float64  `json:"value"`
+	Low    *float64 `json:"low"`  // nil for any
+	High   *float64 `json:"high"` // nil for any
+	Passed bool     `json:"passed"`
+}
+
+// bars are asked of seed means, in percentage points, for the headline setting
+// with the resolution rule on and the network that was fixed beforehand.
+func bars(curve []estimate) []bar {
+	at := atPaperLevels(curve)
+	worst, gap := math.Inf(1), 0.0
+	for l, e := range at {
+		d := 100 * (e.Mean - PaperLevels[l])
+		worst = min(worst, d)
+		gap += math.Abs(d) / float64(len(at))
+	}
+	list := []bar{
+		{What: "coverage at 95%", Value: 100 * at[len(at)-1].Mean, Low: new(94.), High: new(99.5)},
+		{What: "smallest coverage less nominal over 75, 80, 85, 90, 95%", Value: worst, Low: new(-3.)},
+		{What: "mean |coverage less nominal| over 75, 80, 85, 90, 95%", Value: gap, High: new(4.)},
+	}
+	for i := range list {
+		b := &list[i]
+		b.Passed = (b.Low == nil || b.Value >= *b.Low) && (b.High == nil || b.Value <= *b.High)
+	}
+	return list
+}
+
+// quantile returns the smallest value that at least the share q does not exceed.
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(max(int(math.Ceil(q*float64(len(sorted))))-1, 0), len(sorted)-1)]
+}
+
+// Numbers as text: shares in per cent, others in full.
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*x, 'f', 1, 64)
+}
+
+func exact(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', 8, 64)
+}

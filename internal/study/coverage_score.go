@@ -1,0 +1,243 @@
+package study
+
+import (
+	"math"
+
+	"credence/evaluate"
+	"credence/internal/par"
+	"credence/mixture"
+)
+
+// Names of what is compared.
+const (
+	single   = "one network"
+	ensemble = "ensemble of five"
+)
+
+// PaperLevels are the levels at which the paper looks.
+var PaperLevels = []float64{0.75, 0.8, 0.85, 0.9, 0.95}
+
+// curveLevels are those of the curves: 50 to 99%.
+var curveLevels = func() (levels []float64) {
+	for i := 50; i < 100; i++ {
+		levels = append(levels, float64(i)/100)
+	}
+	return levels
+}()
+
+// cellResult is what came out of one repetition.
+type cellResult struct {
+	Cell            cell
+	Images          int     // looked at
+	TeacherAccuracy float64 // on the test images
+	Uncertain       float64 // share of test images with a largest probability below 0.99
+	Best            []int   // epoch that each member was stopped at
+	HeldOut         float64 // nats a vote, of the images that a member held out
+	Constant        float64 // the same of one Dirichlet for all images
+	Networks        []network
+	Epochs          []epochResult
+}
+
+// network is what one network, or an ensemble, says of the test images.
+type network struct {
+	Name     string
+	Accuracy float64 // by the digit
+	Classes  []classResult
+}
+
+// classResult is how the intervals of one class fared, with and without the
+// resolution rule.
+type classResult struct {
+	Class     int
+	Low, High float64 // limits of resolution
+	Off, On   ruleResult
+}
+
+// ruleResult is the coverage of one class's intervals.
+type ruleResult struct {
+	Coverage []float64 // [curveLevels]
+	Width    []float64 // mean, [PaperLevels]
+	Touched  []float64 // share touched by the rule, [PaperLevels]
+	Strata   []stratum
+}
+
+// stratum is the coverage among some images.
+type stratum struct {
+	Name     string
+	Images   int
+	Coverage []float64 // [PaperLevels]
+	Width    []float64 // mean, [PaperLevels]
+}
+
+// epochResult is the coverage after some epochs, at PaperLevels.
+type epochResult struct {
+	Network string
+	Epoch   int
+	HeldOut float64
+	Off, On []float64
+}
+
+// covered is, for each image, whether its interval holds the truth, at each
+// level, and whether the rule touched it.
+type covered struct{ inside, touched [][]bool }
+
+// cover looks at the intervals of a class.
+func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, rule *evaluate.Resolution) covered {
+	c := covered{make([][]bool, len(p)), make([][]bool, len(p))}
+	d := len(truth) / len(p)
+	par.For(len(p), func(j int) {
+		rest := 0.0
+		for i, v := range truth[j*d : (j+1)*d] {
+			if i != class {
+				rest += v
+			}
+		}
+		m := evaluate.NewCovered(p[j].Marginal(class), truth[j*d+class], rest, class, rule)
+		inside, touched := make([]bool, len(levels)), make([]bool, len(levels))
+		for l, level := range levels {
+			inside[l], touched[l] = m.At(level)
+		}
+		c.inside[j], c.touched[j] = inside, touched
+	})
+	return c
+}
+
+// shares returns the coverage at each level.
+func shares(c covered) []float64 { return share(c.inside, nil) }
+
+// share returns, for each column, in what share of the rows it is true; of those
+// rows that among says, if it is not nil.
+func share(rows [][]bool, among func(j int) bool) []float64 {
+	var s []float64
+	n := 0
+	for j, row := range rows {
+		if among != nil && !among(j) {
+			continue
+		}
+		if s == nil {
+			s = make([]float64, len(row))
+		}
+		n++
+		for l, in := range row {
+			if in {
+				s[l]++
+			}
+		}
+	}
+	for l := range s {
+		s[l] /= float64(n)
+	}
+	return s
+}
+
+// score finds all there is to say about the intervals of a class.
+func score(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluate.Resolution) classResult {
+	return classResult{
+		Class: class, Low: rule.Low[class], High: rule.High[class],
+		Off: scoreRule(p, truth, class, nil), On: scoreRule(p, truth, class, rule),
+	}
+}
+
+func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluate.Resolution) ruleResult {
+	r := ruleResult{Coverage: shares(cover(p, truth, class, curveLevels, rule))}
+	widths := make([][]float64, len(p)) // [N][PaperLevels]
+	means := make([]float64, len(p))
+	par.For(len(p), func(j int) {
+		m := p[j].Marginal(class)
+		means[j] = m.Mean()
+		for _, level := range PaperLevels {
+			in, _ := rule.Apply(class, mixture.TwoSided, m.Interval(mixture.TwoSided, level))
+			widths[j] = append(widths[j], in.Length())
+		}
+	})
+	c := cover(p, truth, class, PaperLevels, rule)
+	r.Touched = share(c.touched, nil)
+	d := len(truth) / len(p)
+	narrow, wide := thirds(widths)
+	for _, s := range []struct {
+		name string
+		in   func(j int) bool
+	}{
+		{"", func(int) bool { return true }},
+		{"mean below 0.05", func(j int) bool { return means[j] < 0.05 }},
+		{"mean 0.05 to 0.2", func(j int) bool { return means[j] >= 0.05 && means[j] < 0.2 }},
+		{"mean 0.2 to 0.8", func(j int) bool { return means[j] >= 0.2 && means[j] < 0.8 }},
+		{"mean 0.8 to 0.95", func(j int) bool { return means[j] >= 0.8 && means[j] < 0.95 }},
+		{"mean from 0.95", func(j int) bool { return means[j] >= 0.95 }},
+		{"narrowest third", func(j int) bool { return width95(widths[j]) < narrow }},
+		{"middle third", func(j int) bool { return width95(widths[j]) >= narrow && width95(widths[j]) < wide }},
+		{"widest third", func(j int) bool { return width95(widths[j]) >= wide }},
+		{uncertainName, func(j int) bool { return largest(truth[j*d:(j+1)*d]) < certain }},
+	} {
+		t := stratum{Name: s.name, Coverage: share(c.inside, s.in), Width: make([]float64, len(PaperLevels))}
+		for j, w := range widths {
+			if s.in(j) {
+				t.Images++
+				for l := range w {
+					t.Width[l] += w[l]
+				}
+			}
+		}
+		if t.Images == 0 {
+			continue
+		}
+		for l := range t.Width {
+			t.Width[l] /= float64(t.Images)
+		}
+		if s.name == "" {
+			r.Width = t.Width
+			continue
+		}
+		r.Strata = append(r.Strata, t)
+	}
+	return r
+}
+
+// Images with a largest true probability below certain are set apart as a
+// description: that conditions on what is to be covered.
+const (
+	certain       = 0.99
+	uncertainName = "largest true probability below 0.99"
+)
+
+func largest(p []float64) float64 {
+	top := 0.0
+	for _, v := range p {
+		top = max(top, v)
+	}
+	return top
+}
+
+// uncertain is the share of rows of truth [N × d] with a largest probability
+// below certain.
+func uncertain(truth []float64, d int) float64 {
+	n := 0
+	for lo := 0; lo < len(truth); lo += d {
+		if largest(truth[lo:lo+d]) < certain {
+			n++
+		}
+	}
+	return float64(n) / float64(len(truth)/d)
+}
+
+func width95(w []float64) float64 { return w[len(w)-1] }
+
+// thirds are the widths at the last level that divide images into thirds.
+func thirds(widths [][]float64) (narrow, wide float64) {
+	var all []float64
+	for _, w := range widths {
+		all = append(all, width95(w))
+	}
+	return quantile(all, 1./3), quantile(all, 2./3)
+}
+
+// meansOf are the mean probabilities [N × d].
+func meansOf(p []*mixture.Dirichlet) (means []float64) {
+	for _, m := range p {
+		means = m.Mean(means)
+	}
+	return means
+}
+
+// itemSE is the standard error of a share of n images, all drawn alike.
+func itemSE(share float64, n int) float64 { return math.Sqrt(share * (1 - share) / float64(n)) }

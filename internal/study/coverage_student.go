@@ -1,0 +1,148 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/internal/mnist"
+	"credence/mixture"
+	"credence/model"
+	"credence/nn"
+	"credence/train"
+)
+
+// student is an ensemble of mixture networks that learned from votes, with the
+// weights that each member had after each epoch.
+type student struct {
+	model   *model.Model
+	weights [][][]float32 // [member][epoch − 1]
+	held    [][]int       // [member] images held out
+	best    []int         // [member] epoch with the smallest held-out loss
+	votes   evaluate.Votes
+	train   dataset.Rows // network inputs
+	test    dataset.Rows
+}
+
+// newStudent trains on the votes of the images.
+func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []float32, o train.Options) (*student, error) {
+	ds := imageData(set, g.Names, counts)
+	s := &student{votes: evaluate.Votes{Classes: len(g.Names), Counts: make([]float64, len(counts))}}
+	for i, c := range counts {
+		s.votes.Counts[i] = float64(c)
+	}
+	var mu sync.Mutex
+	o.AfterEpoch = func(now train.Snapshot) {
+		mu.Lock()
+		defer mu.Unlock()
+		for len(s.weights) <= now.Index {
+			s.weights, s.held = append(s.weights, nil), append(s.held, nil)
+		}
+		s.weights[now.Index] = append(s.weights[now.Index], slices.Clone(now.Values))
+		s.held[now.Index] = slices.Clone(now.Held)
+	}
+	fit, err := train.Fit(ctx, ds, o)
+	if err != nil {
+		return nil, err
+	}
+	s.model = fit.Model
+	for i, r := range fit.Model.Provenance.Runs {
+		if len(r.History) != len(s.weights[i]) || len(fit.Model.Members[i].Net.States) > 0 {
+			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name, len(s.weights[i]), len(r.History))
+		}
+		s.best = append(s.best, max(1, r.Epoch))
+	}
+	if s.train, err = s.inputs(ds); err != nil {
+		return nil, err
+	}
+	s.test, err = s.inputs(imageData(test, g.Names, make([]float32, test.Len()*len(g.Names))))
+	return s, err
+}
+
+// imageData are images with votes as data to train on.
+func imageData(set *mnist.Set, classes []string, counts []float32) *dataset.Dataset {
+	ds := &dataset.Dataset{
+		Classes: classes, Counts: counts, Rows: set,
+		Parts: []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, mnist.Height, mnist.Width}}},
+	}
+	for i := range set.Len() {
+		ds.Items = append(ds.Items, strconv.Itoa(i))
+	}
+	return ds
+}
+
+func (s *student) inputs(ds *dataset.Dataset) (dataset.Rows, error) {
+	return s.model.Transform.Over(ds)
+}
+
+// predict returns what the given members say of the test images after the given
+// epoch of each, and the limits of resolution of their votes. As in training,
+// those come from the means that a member gives to the images it held out, and,
+// for one member alone, from those of all images.
+func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *evaluate.Resolution, error) {
+	outputs := make([][]float32, len(members))
+	var means []float64
+	votes := evaluate.Votes{Classes: s.votes.Classes}
+	for k, m := range members {
+		net := s.model.Members[m].Net
+		copy(net.Values, s.weights[m][epochs[k]-1])
+		var err error
+		if outputs[k], err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
+			return nil, nil, err
+		}
+		items := s.held[m]
+		if len(members) == 1 {
+			items = indices(0, s.train.Len())
+		}
+		out, err := forward(net, s.train, items)
+		if err != nil {
+			return nil, nil, err
+		}
+		got, err := model.Mixtures([][]float32{out}, len(items), s.model.Head, votes.Classes)
+		if err != nil {
+			return nil, nil, err
+		}
+		for j, p := range got {
+			means = p.Mean(means)
+			votes.Counts = append(votes.Counts, s.votes.Item(items[j])...)
+		}
+	}
+	rule, err := evaluate.NewResolution(means, votes)
+	if err != nil {
+		return nil, nil, err
+	}
+	predicted, err := model.Mixtures(outputs, s.test.Len(), s.model.Head, votes.Classes)
+	return predicted, rule, err
+}
+
+// forward returns the raw outputs of a network for some rows.
+func forward(net *nn.Network, rows dataset.Rows, items []int) ([]float32, error) {
+	const batch = 250
+	net.Bind(batch)
+	defer net.Bind(1)
+	x := make([]float32, batch*rows.Width())
+	var outputs []float32
+	for lo := 0; lo < len(items); lo += batch {
+		part := items[lo:min(lo+batch, len(items))]
+		for j, i := range part {
+			if err := rows.ReadRow(i, x[j*rows.Width():(j+1)*rows.Width()]); err != nil {
+				return nil, err
+			}
+		}
+		outputs = append(outputs, net.Forward(x[:len(part)*rows.Width()], false, nn.Step{})...)
+	}
+	return outputs, nil
+}
+
+// chosen carries the bars.
+const chosen = single
+
+// studentOptions is the configuration of students.
+var studentOptions = train.Options{
+	Network: "lenet5", Components: 3, Optimizer: "adamw", Rate: 1e-3, WeightDecay: 0.05, Schedule: "constant",
+	Batch: 64, Epochs: 14, Patience: 14, Ensemble: 5,
+}

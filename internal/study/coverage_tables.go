@@ -1,0 +1,215 @@
+package study
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// paperCoverage is what the paper reports at the nominal level of 95%, for two
+// classes, by votes an image.
+var paperCoverage = map[int]float64{2: 0.9819, 3: 0.9817}
+
+// networks and rules are compared throughout.
+var (
+	networks = []string{single, ensemble}
+	rules    = []bool{false, true}
+)
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// write makes all files of the study.
+func (r *coverageResults) write(f *Folder) error {
+	for _, w := range []func(*Folder) error{
+		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNumbers, r.writeFigures, r.writePage,
+	} {
+		if err := w(f); err != nil {
+			return err
+		}
+	}
+	return f.WriteCSV("tried.csv", tried())
+}
+
+// columns are those that say which setting a row belongs to.
+var settingColumns = []string{"classes", "votes", "teacher_epochs"}
+
+func (s setting) columns() []string {
+	return []string{strconv.Itoa(s.classes), strconv.Itoa(s.votes), strconv.Itoa(s.teacher)}
+}
+
+// eachClass calls f for every setting, network, rule and class.
+func (r *coverageResults) eachClass(f func(s setting, network string, on bool, class int, columns []string)) {
+	for _, s := range r.settings() {
+		g := s.grouping()
+		for _, n := range networks {
+			for _, on := range rules {
+				for i, class := range g.Panels {
+					f(s, n, on, i, append(s.columns(), n, onOff(on), g.Names[class]))
+				}
+			}
+		}
+	}
+}
+
+var classColumns = append(settingColumns[:3:3], "network", "resolution", "class")
+
+// writeSeeds writes the coverage of every seed.
+func (r *coverageResults) writeSeeds(f *Folder) error {
+	rows := [][]string{append(classColumns[:6:6], "seed", "level", "coverage", "item_se")}
+	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+		for _, c := range r.of(s) {
+			for l, v := range c.network(network).Classes[class].rule(on).Coverage {
+				rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed), exact(curveLevels[l]), exact(v), exact(itemSE(v, c.Images))))
+			}
+		}
+	})
+	return f.WriteCSV("coverage-by-seed.csv", rows)
+}
+
+// writeSummary writes coverage and width as means over seeds.
+func (r *coverageResults) writeSummary(f *Folder) error {
+	rows := [][]string{append(classColumns[:6:6], "seeds", "level", "coverage", "seed_se", "item_se", "width", "width_seed_se")}
+	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+		width := r.width(s, network, class, on)
+		for l, e := range r.curve(s, network, class, on) {
+			row := append(columns[:6:6], fmt.Sprint(len(e.PerSeed)), exact(curveLevels[l]), exact(e.Mean), exact(e.se()), exact(e.ItemSE), "", "")
+			for i, level := range PaperLevels {
+				if levelIndex(level) == l {
+					row[11], row[12] = exact(width[i].Mean), exact(width[i].se())
+				}
+			}
+			rows = append(rows, row)
+		}
+	})
+	return f.WriteCSV("coverage.csv", rows)
+}
+
+// writeStrata writes the coverage within strata, seed by seed.
+func (r *coverageResults) writeStrata(f *Folder) error {
+	rows := [][]string{append(classColumns[:6:6], "seed", "stratum", "images", "level", "coverage", "item_se", "width")}
+	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+		for _, c := range r.of(s) {
+			for _, t := range c.network(network).Classes[class].rule(on).Strata {
+				for l, v := range t.Coverage {
+					rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed), t.Name, fmt.Sprint(t.Images),
+						exact(PaperLevels[l]), exact(v), exact(itemSE(v, t.Images)), exact(t.Width[l])))
+				}
+			}
+		}
+	})
+	return f.WriteCSV("strata.csv", rows)
+}
+
+// writeEpochs writes the coverage after each number of epochs.
+func (r *coverageResults) writeEpochs(f *Folder) error {
+	rows := [][]string{append(settingColumns[:3:3], "seed", "network", "epoch", "held_out_nll_per_vote", "resolution", "level", "coverage")}
+	for _, c := range r.cells {
+		for _, e := range c.Epochs {
+			for _, on := range rules {
+				for l, v := range e.rule(on) {
+					rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), e.Network, fmt.Sprint(e.Epoch),
+						exact(e.HeldOut), onOff(on), exact(PaperLevels[l]), exact(v)))
+				}
+			}
+		}
+	}
+	return f.WriteCSV("epochs.csv", rows)
+}
+
+// rule returns the coverage with the resolution rule on or off.
+func (e epochResult) rule(on bool) []float64 {
+	if on {
+		return e.On
+	}
+	return e.Off
+}
+
+// writeRuns writes one row a repetition and network.
+func (r *coverageResults) writeRuns(f *Folder) error {
+	rows := [][]string{append(settingColumns[:3:3], "seed", "teacher_accuracy", "uncertain_images", "network", "accuracy", "epochs_kept",
+		"held_out_nll_per_vote", "constant_nll_per_vote", "class", "resolution_low", "resolution_high", "touched_95")}
+	for _, c := range r.cells {
+		g := c.Cell.setting().grouping()
+		for _, n := range c.Networks {
+			best := c.Best
+			if n.Name == single {
+				best = best[:1]
+			}
+			for _, k := range n.Classes {
+				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), exact(c.TeacherAccuracy), exact(c.Uncertain),
+					n.Name, exact(n.Accuracy), joined(best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
+					exact(k.Low), exact(k.High), exact(k.On.Touched[len(PaperLevels)-1])))
+			}
+		}
+	}
+	return f.WriteCSV("runs.csv", rows)
+}
+
+func joined(numbers []int) (s string) {
+	for i, n := range numbers {
+		if i > 0 {
+			s += " "
+		}
+		s += strconv.Itoa(n)
+	}
+	return s
+}
+
+// CoverageNumbers are the headline numbers of the study, the content of
+// numbers.json.
+type CoverageNumbers struct {
+	Study   string          `json:"study"`
+	Quick   bool            `json:"quick"`
+	Seed    uint64          `json:"seed"`
+	Network string          `json:"network"` // that carries the bars
+	Bars    []bar           `json:"bars"`
+	Passed  bool            `json:"passed"` // all bars
+	Numbers []coverageEntry `json:"coverage"`
+	Paper   []paperEntry    `json:"paper"`
+}
+
+// coverageEntry is the coverage of a class's intervals in a setting.
+type coverageEntry struct {
+	Classes    int        `json:"classes"`
+	Votes      int        `json:"votes"`
+	Teacher    int        `json:"teacher_epochs"`
+	Network    string     `json:"network"`
+	Resolution string     `json:"resolution"`
+	Class      string     `json:"class"`
+	Levels     []float64  `json:"levels"`
+	Coverage   []estimate `json:"coverage"`
+	Width      []estimate `json:"width"`
+}
+
+type paperEntry struct {
+	Classes  int     `json:"classes"`
+	Votes    int     `json:"votes"`
+	Level    float64 `json:"level"`
+	Coverage float64 `json:"coverage"`
+}
+
+func (r *coverageResults) numbers() CoverageNumbers {
+	n := CoverageNumbers{Study: "coverage", Quick: r.Quick, Seed: r.Seed, Network: chosen, Passed: true}
+	n.Bars = bars(r.curve(headline, chosen, 0, true))
+	for _, b := range n.Bars {
+		n.Passed = n.Passed && b.Passed
+	}
+	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+		n.Numbers = append(n.Numbers, coverageEntry{
+			Classes: s.classes, Votes: s.votes, Teacher: s.teacher, Network: network, Resolution: onOff(on), Class: columns[5],
+			Levels: PaperLevels, Coverage: atPaperLevels(r.curve(s, network, class, on)), Width: r.width(s, network, class, on),
+		})
+	})
+	for _, votes := range []int{2, 3} {
+		n.Paper = append(n.Paper, paperEntry{2, votes, 0.95, paperCoverage[votes]})
+	}
+	return n
+}
+
+func (r *coverageResults) writeNumbers(f *Folder) error {
+	return f.WriteJSON("numbers.json", r.numbers())
+}
