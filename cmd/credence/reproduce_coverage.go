@@ -20,8 +20,8 @@ func newReproduceCoverage() *cobra.Command {
 		Long: `Repeat the paper's study of coverage. A LeNet-5, the teacher, learns handwritten
 digits in two or three classes; votes on 60,000 images are drawn from its
 probabilities; students with a mixture head learn from the votes alone. Coverage
-is the share of 10,000 test images whose true probability, the teacher's, lies in
-the student's interval: for one network and for an ensemble of five, with the
+is the share of 10,000 test images whose true probability, the teacher's, lies
+in the student's interval: for one network and for an ensemble of five, with the
 resolution rule on and off, for teachers of one epoch and of three, and after
 every number of epochs.
 

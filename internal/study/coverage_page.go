@@ -207,7 +207,11 @@ func (r *coverageResults) pageStrata(p *page) {
 		row := []string{name, fmt.Sprint(images / len(cells))}
 		for _, l := range []int{0, len(PaperLevels) - 1} {
 			for _, on := range rules {
-				row = append(row, withError(r.stratum(headline, chosen, 0, on, name)[l]))
+				if e := r.stratum(headline, chosen, 0, on, name); e != nil {
+					row = append(row, withError(e[l]))
+				} else { // the rule left it empty
+					row = append(row, "–")
+				}
 			}
 		}
 		for _, w := range widths {
