@@ -1,0 +1,67 @@
+//go:build studies
+
+// Tests that run the quick versions of the studies, as a user would:
+//
+//	go test -tags studies -run Study -timeout 30m ./cmd/credence
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"credence/internal/study"
+)
+
+// runStudy runs a quick study and reads its numbers.json.
+func runStudy(t *testing.T, name string, numbers any) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"reproduce", name, "--quick", "--out", dir}, nil, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, &stderr)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "numbers.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, numbers); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStudyCoverage asks for what the quick study shows on any machine.
+// Instruction sets round differently, which moves a coverage as another seed
+// does: by up to ten points at 75% for one network, three for an ensemble. The
+// ranges are wider than that around what was seen, and still exclude intervals
+// that are too narrow or hold everything.
+func TestStudyCoverage(t *testing.T) {
+	var n study.CoverageNumbers
+	runStudy(t, "coverage", &n)
+	want := map[string][2][2]float64{ // at 75% and at 95%
+		"one network":      {{0.55, 0.93}, {0.82, 0.999}},
+		"ensemble of five": {{0.75, 0.97}, {0.95, 1}},
+	}
+	seen := 0
+	for _, e := range n.Numbers {
+		if e.Teacher != 1 {
+			continue
+		}
+		seen++
+		for i, l := range []int{0, 4} {
+			c := e.Coverage[l]
+			if w := want[e.Network][i]; !(c.Mean >= w[0] && c.Mean <= w[1]) {
+				t.Errorf("%d classes, %d votes, class %s, %s, rule %s, level %v: coverage %.3f (seeds %v), want %v to %v",
+					e.Classes, e.Votes, e.Class, e.Network, e.Resolution, e.Levels[l], c.Mean, c.PerSeed, w[0], w[1])
+			}
+		}
+		if w := e.Width[4].Mean; !(w > 0.005 && w < 0.5) {
+			t.Errorf("%d classes, %d votes, class %s, %s: mean width %.3f at 95%%", e.Classes, e.Votes, e.Class, e.Network, w)
+		}
+	}
+	if seen != 4*(1+1+3+3) {
+		t.Errorf("%d entries for the teacher of one epoch", seen)
+	}
+}
