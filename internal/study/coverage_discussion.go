@@ -22,8 +22,9 @@ func (r *coverageResults) pageDependence(p *page) {
 		}, true)))
 	s, e := r.curve(headline, single, 0, true)[levelIndex(0.95)], r.curve(headline, ensemble, 0, true)[levelIndex(0.95)]
 	p.paragraph(`**One network or five.** At 95%% with the rule on, %s covers %s and %s %s. Networks differ in their errors, so a mixture of
-		them is wider than each: it repairs a network that claims too much and over-covers where one alone is right. It is the more accurate
-		of the two, and the safer one.`, single, withError(s), "the "+ensemble, withError(e))
+		them is wider than each: it repairs a network that claims too much and over-covers where one alone is right. Its coverage also differs
+		less between seeds. Accuracies are %s and %s.`, single, withError(s), "the "+ensemble, withError(e),
+		withError(r.accuracy(headline, single)), withError(r.accuracy(headline, ensemble)))
 }
 
 // onEpochs tells the coverage of one network after the first and the last epoch.

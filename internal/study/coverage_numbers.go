@@ -133,6 +133,11 @@ func (r *coverageResults) number(s setting, of func(c cellResult) float64, share
 	return r.estimates(s, func(c cellResult) []float64 { return []float64{of(c)} }, share)[0]
 }
 
+// accuracy is that of one network or of the ensemble, by the digit.
+func (r *coverageResults) accuracy(s setting, name string) estimate {
+	return r.number(s, func(c cellResult) float64 { return c.network(name).Accuracy }, true)
+}
+
 // atPaperLevels picks the levels of the paper out of a curve.
 func atPaperLevels(curve []estimate) (list []estimate) {
 	for _, level := range PaperLevels {
