@@ -15,11 +15,11 @@ import (
 	"credence/train"
 )
 
-// remedies are the configurations that were tried before one was fixed, and the
+// coverageRemedies are the configurations that were tried before one was fixed, and the
 // seeds they were tried on, none of which the study uses by default. K is 3, the
 // learning rate 1e-3, the weight decay 0.05 and the batch 64 where nothing else
 // is said.
-var remedies = []struct {
+var coverageRemedies = []struct {
 	name  string
 	seeds []uint64
 	o     train.Options
@@ -32,13 +32,13 @@ var remedies = []struct {
 //
 //	go test -tags remedies -run Remedies -timeout 3h ./internal/study
 func TestRemedies(t *testing.T) {
-	set, test, err := mnist.Load(digits(t))
+	set, test, err := mnist.Load(mnistFolder(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := headline.grouping()
 	rows := [][]string{triedColumns}
-	for _, c := range remedies {
+	for _, c := range coverageRemedies {
 		sums := map[string][]float64{}
 		for _, seed := range c.seeds {
 			teach, err := newTeacher(t.Context(), set, g, headline.teacher, seed)

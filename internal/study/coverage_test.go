@@ -19,8 +19,8 @@ import (
 	"credence/model"
 )
 
-// digits returns the folder of MNIST, if it is in the cache.
-func digits(t *testing.T) string {
+// mnistFolder returns the folder of MNIST, if it is in the cache.
+func mnistFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := mnist.CacheFolder()
 	if err != nil {
@@ -32,8 +32,8 @@ func digits(t *testing.T) string {
 	return dir
 }
 
-// tiny is a study of seconds.
-func tiny() *Coverage {
+// tinyCoverage is a study of seconds.
+func tinyCoverage() *Coverage {
 	c := NewCoverage(true, 7)
 	c.Train, c.Test = 300, 100
 	c.Student.Epochs, c.Student.Patience = 2, 2
@@ -48,9 +48,9 @@ func TestCoverageStudy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a study twice; run without -short")
 	}
-	dir := digits(t)
+	dir := mnistFolder(t)
 	run := func(ctx context.Context, out string, progress func(what string)) error {
-		c := tiny()
+		c := tinyCoverage()
 		f, err := OpenFolder(out, "coverage", c, false)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func checkNumbers(t *testing.T, dir string) {
 // TestStudentPredicts: the weights that were kept give what the model itself
 // gives, for the test images and for the limits of resolution.
 func TestStudentPredicts(t *testing.T) {
-	dir := digits(t)
+	dir := mnistFolder(t)
 	set, test, err := mnist.Load(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestStudentPredicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := tiny().Student
+	o := tinyCoverage().Student
 	o.Seed = 5
 	s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 3, 2, 5), o)
 	if err != nil {
