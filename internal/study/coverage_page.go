@@ -43,11 +43,11 @@ func (r *coverageResults) introduce(p *page) {
 		ensembles are what keep them open.`, "m")
 	o := r.Student
 	p.paragraph(`**Configuration, fixed beforehand** on seeds that are not used here (see "What was tried"): the bars below are asked of %s, with
-		the resolution rule on. Students: LeNet-5, K = %d components, %s with learning rate %g, weight decay %g, schedule %q, batches of %d,
+		the resolution rule on. Students: LeNet-5, K = %d components, %s with a %s learning rate of %g, weight decay %g, batches of %d,
 		at most %d epochs; the weights of the epoch with the smallest joint loss on the votes of held-out images are kept. Five networks
 		form the ensemble, each of which holds out another fifth of the images; "%s" is the first of them. Teachers: the digits' classes,
 		Adam with learning rate %g, batches of %d, one epoch or three. Teacher, votes and student are drawn anew for every seed.`,
-		chosen, o.Components, o.Optimizer, o.Rate, max(0, o.WeightDecay), o.Schedule, o.Batch, o.Epochs, single, teacherRate, teacherBatch)
+		chosen, o.Components, capital(o.Optimizer), o.Schedule, o.Rate, max(0, o.WeightDecay), o.Batch, o.Epochs, single, teacherRate, teacherBatch)
 	p.paragraph(`**Errors.** ± is the standard error between seeds, sd/√seeds. The item standard error, of a share among the images of
 		one seed, is given in coverage.csv; at 95%% it is %s points. Seeds differ by far more than that.`, percent(itemSE(0.95, r.Test)))
 	p.paragraph(`**The resolution rule** widens interval ends that claim more than the votes could show: below a probability ρ the votes would

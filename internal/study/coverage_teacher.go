@@ -30,7 +30,7 @@ var groupings = map[int]grouping{
 }
 
 // How teachers are trained.
-var (
+const (
 	teacherBatch = 64
 	teacherRate  = 3e-4
 )
