@@ -127,57 +127,90 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	scores := s.model.Provenance.Scores
 	r.HeldOut, r.Constant = scores.NLLPerVote, scores.ConstantPerVote
 	all := indices(0, len(s.best))
+	var alone [][]int
+	for _, m := range all {
+		alone = append(alone, []int{m})
+	}
 	for _, v := range []struct {
-		name    string
-		members []int
-	}{{single, all[:1]}, {ensemble, all}} {
-		var best []int
-		for _, m := range v.members {
-			best = append(best, s.best[m])
+		name   string
+		groups [][]int // of members
+	}{{single, alone}, {ensemble, [][]int{all}}} {
+		var list []network
+		for _, members := range v.groups {
+			if err := ctx.Err(); err != nil {
+				return r, err
+			}
+			n, err := s.score(members, test, truth, g)
+			if err != nil {
+				return r, err
+			}
+			list = append(list, n)
 		}
-		p, rule, err := s.predict(v.members, best)
-		if err != nil {
-			return r, err
+		if v.name == single {
+			r.Members = list
 		}
-		n := network{Name: v.name, Accuracy: accuracy(meansOf(p), test, g)}
-		for _, class := range g.Panels {
-			n.Classes = append(n.Classes, score(p, truth, class, rule))
-		}
+		n := average(list)
+		n.Name = v.name
 		r.Networks = append(r.Networks, n)
 		if at.setting() == headline {
-			if err := r.byEpoch(ctx, s, v.name, v.members, truth); err != nil {
+			if err := r.byEpoch(ctx, s, v.name, v.groups, truth); err != nil {
 				return r, err
 			}
 		}
 	}
+	for i := range r.Members {
+		r.Members[i].dropStrata()
+	}
 	return r, nil
 }
 
-// byEpoch finds the coverage that there would have been after each number of
-// epochs that all members reached.
-func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, members []int, truth []float64) error {
-	last := len(s.weights[members[0]])
+// score finds what members say of the test images, each after its best epoch.
+func (s *student) score(members []int, test *mnist.Set, truth []float64, g grouping) (network, error) {
+	var best []int
 	for _, m := range members {
-		last = min(last, len(s.weights[m]))
+		best = append(best, s.best[m])
+	}
+	p, rule, err := s.predict(members, best)
+	if err != nil {
+		return network{}, err
+	}
+	n := network{Accuracy: accuracy(meansOf(p), test, g)}
+	for _, class := range g.Panels {
+		n.Classes = append(n.Classes, score(p, truth, class, rule))
+	}
+	return n, nil
+}
+
+// byEpoch finds the coverage that there would have been after each number of
+// epochs that all members reached: the mean over groups of members.
+func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, groups [][]int, truth []float64) error {
+	last := len(s.weights[0])
+	for _, w := range s.weights {
+		last = min(last, len(w))
 	}
 	for e := 1; e <= last; e++ {
-		if err := ctx.Err(); err != nil {
-			return err
+		x := epochResult{Network: name, Epoch: e, Off: make([]float64, len(PaperLevels)), On: make([]float64, len(PaperLevels))}
+		for _, members := range groups {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			each := make([]int, len(members))
+			share := 1 / float64(len(groups))
+			for k, m := range members {
+				each[k] = e
+				x.HeldOut += *s.model.Provenance.Runs[m].History[e-1].HeldOut * share / float64(len(members))
+			}
+			p, rule, err := s.predict(members, each)
+			if err != nil {
+				return err
+			}
+			off, on := shares(cover(p, truth, 0, PaperLevels, nil)), shares(cover(p, truth, 0, PaperLevels, rule))
+			for l := range PaperLevels {
+				x.Off[l] += off[l] * share
+				x.On[l] += on[l] * share
+			}
 		}
-		each := make([]int, len(members))
-		held := 0.0
-		for k, m := range members {
-			each[k] = e
-			held += *s.model.Provenance.Runs[m].History[e-1].HeldOut / float64(len(members))
-		}
-		p, rule, err := s.predict(members, each)
-		if err != nil {
-			return err
-		}
-		r.Epochs = append(r.Epochs, epochResult{
-			Network: name, Epoch: e, HeldOut: held,
-			Off: shares(cover(p, truth, 0, PaperLevels, nil)), On: shares(cover(p, truth, 0, PaperLevels, rule)),
-		})
+		r.Epochs = append(r.Epochs, x)
 	}
 	return nil
 }

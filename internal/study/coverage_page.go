@@ -45,7 +45,7 @@ func (r *coverageResults) introduce(p *page) {
 	p.paragraph(`**Configuration, fixed beforehand** on seeds that are not used here (see "What was tried"): the bars below are asked of %s, with
 		the resolution rule on. Students: LeNet-5, K = %d components, %s with a %s learning rate of %g, weight decay %g, batches of %d,
 		at most %d epochs; the weights of the epoch with the smallest joint loss on the votes of held-out images are kept. Five networks
-		form the ensemble, each of which holds out another fifth of the images; "%s" is the first of them. Teachers: the digits' classes,
+		form the ensemble, each of which holds out another fifth of the images; numbers of "%s" are those of the five by themselves, on average. Teachers: the digits' classes,
 		Adam with learning rate %g, batches of %d, one epoch or three. Teacher, votes and student are drawn anew for every seed.`,
 		chosen, o.Components, capital(o.Optimizer), o.Schedule, o.Rate, max(0, o.WeightDecay), o.Batch, o.Epochs, single, teacherRate, teacherBatch)
 	p.paragraph(`**Errors.** ± is the standard error between seeds, sd/√seeds. The item standard error, of a share among the images of
@@ -70,6 +70,9 @@ func (r *coverageResults) command() string {
 func (r *coverageResults) pageBars(p *page) {
 	n := r.numbers()
 	p.heading(2, "What must come out")
+	if r.Quick {
+		p.paragraph("Asked of the full study; here for orientation.")
+	}
 	p.paragraph("%s, %s, resolution rule on, mean of %s, in per cent or percentage points.",
 		capital(headline.String()), chosen, count(len(r.of(headline)), "seed"))
 	rows := [][]string{{"bar", "wanted", "found", ""}}
@@ -300,7 +303,7 @@ func (r *coverageResults) pageFiles(p *page) {
 	p.heading(2, "Files")
 	p.list(
 		"coverage.csv: coverage at 50 to 99% and widths, means over seeds; coverage-by-seed.csv: every seed",
-		"strata.csv, epochs.csv, runs.csv: coverage within strata and by epochs, teachers and students of every seed",
+		"networks.csv: every single network; strata.csv, epochs.csv, runs.csv: coverage within strata and by epochs, teachers and students of every seed",
 		"tried.csv: what was tried before; numbers.json: headline numbers and bars",
 		"every figure as SVG and as PNG",
 	)

@@ -25,7 +25,7 @@ func onOff(on bool) string {
 // write makes all files of the study.
 func (r *coverageResults) write(f *Folder) error {
 	for _, w := range []func(*Folder) error{
-		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNumbers, r.writeFigures, r.writePage,
+		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNetworks, r.writeNumbers, r.writeFigures, r.writePage,
 	} {
 		if err := w(f); err != nil {
 			return err
@@ -135,18 +135,33 @@ func (r *coverageResults) writeRuns(f *Folder) error {
 	for _, c := range r.cells {
 		g := c.Cell.setting().grouping()
 		for _, n := range c.Networks {
-			best := c.Best
-			if n.Name == single {
-				best = best[:1]
-			}
 			for _, k := range n.Classes {
 				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), exact(c.TeacherAccuracy), exact(c.Uncertain),
-					n.Name, exact(n.Accuracy), joined(best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
+					n.Name, exact(n.Accuracy), joined(c.Best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
 					exact(k.Low), exact(k.High), exact(k.On.Touched[len(PaperLevels)-1])))
 			}
 		}
 	}
 	return f.WriteCSV("runs.csv", rows)
+}
+
+// writeNetworks writes the coverage of every single network.
+func (r *coverageResults) writeNetworks(f *Folder) error {
+	rows := [][]string{append(settingColumns[:3:3], "seed", "member", "epoch_kept", "accuracy", "class", "resolution", "level", "coverage", "width")}
+	for _, c := range r.cells {
+		for m, n := range c.Members {
+			for _, k := range n.Classes {
+				for _, on := range rules {
+					for i, level := range PaperLevels {
+						x := k.rule(on)
+						rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), fmt.Sprint(m), fmt.Sprint(c.Best[m]), exact(n.Accuracy),
+							c.Cell.setting().grouping().Names[k.Class], onOff(on), exact(level), exact(x.Coverage[levelIndex(level)]), exact(x.Width[i])))
+					}
+				}
+			}
+		}
+	}
+	return f.WriteCSV("networks.csv", rows)
 }
 
 func joined(numbers []int) (s string) {

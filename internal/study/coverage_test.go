@@ -297,6 +297,30 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// The mean of networks weighs strata by their images.
+func TestAverage(t *testing.T) {
+	one := func(coverage float64, strata ...stratum) network {
+		x := ruleResult{Coverage: []float64{coverage}, Width: []float64{2 * coverage}, Touched: []float64{0}, Strata: strata}
+		return network{Accuracy: coverage, Classes: []classResult{{Class: 1, Low: coverage, Off: x, On: x}}}
+	}
+	a := one(0.5, stratum{"s", 30, []float64{0.2}, []float64{1}})
+	b := one(0.7, stratum{"s", 10, []float64{0.6}, []float64{2}}, stratum{"other", 7, []float64{0.9}, []float64{3}})
+	n := average([]network{a, b})
+	got := n.Classes[0].On
+	if math.Abs(n.Accuracy-0.6) > 1e-12 || n.Classes[0].Class != 1 || math.Abs(got.Coverage[0]-0.6) > 1e-12 || math.Abs(got.Width[0]-1.2) > 1e-12 {
+		t.Errorf("got %+v", n)
+	}
+	if s := got.Strata[0]; s.Images != 20 || math.Abs(s.Coverage[0]-0.3) > 1e-12 || math.Abs(s.Width[0]-1.25) > 1e-12 {
+		t.Errorf("got %+v, want 20 images, coverage 0.3, width 1.25", s)
+	}
+	if s := got.Strata[1]; s.Images != 4 || s.Coverage[0] != 0.9 {
+		t.Errorf("got %+v", s)
+	}
+	if again := a.Classes[0].On.Coverage[0]; again != 0.5 {
+		t.Errorf("averaging changed a network: %v", again)
+	}
+}
+
 func TestBars(t *testing.T) {
 	curve := func(shift float64) (c []estimate) {
 		for _, l := range curveLevels {
