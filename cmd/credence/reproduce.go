@@ -43,6 +43,7 @@ again. Equal seeds give equal numbers.`,
 	cmd.AddCommand(
 		newReproduceCoverage(),
 		newReproduceComparison(),
+		newReproduceADNI(),
 	)
 	return cmd
 }

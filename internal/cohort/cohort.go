@@ -106,17 +106,25 @@ func New(o Options) (*Cohort, error) {
 	c.instruments()
 	for i := range c.Scans {
 		s := &c.Scans[i]
-		s.Mean = 0
-		for l, in := range Instruments {
-			s.Pi[l] = normal((s.Severity - c.Thresholds[l]) / in.Error)
-			s.Mean += s.Pi[l] / float64(len(Instruments))
-		}
+		s.Pi, s.Mean = c.Probability(s.Severity)
 		r := rng.New(o.Seed, "cohort.votes."+string(s.Part), uint64(c.place(i)))
 		for v := range s.Votes {
 			s.Votes[v] = r.Float64() < s.Mean
 		}
 	}
 	return c, nil
+}
+
+// Probability returns how probably each instrument says AD at a severity, and
+// their mean: the probability that one picked at random does.
+//
+//	π_l = Φ((s − t_l)/σ_l)
+func (c *Cohort) Probability(severity float64) (pi [3]float64, mean float64) {
+	for l, in := range Instruments {
+		pi[l] = normal((severity - c.Thresholds[l]) / in.Error)
+		mean += pi[l] / float64(len(Instruments))
+	}
+	return pi, mean
 }
 
 const maxScans = 1_000_000

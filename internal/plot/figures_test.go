@@ -99,6 +99,8 @@ func reportFigures() map[string]figure {
 		"coverage-curves": coverageCurves(),
 		"field":           bumps(5),
 		"samples":         corners(),
+		"layers":          scans(),
+		"intervals":       subjects(),
 		"lines-by-epoch":  linesByEpoch(),
 		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
@@ -165,6 +167,24 @@ func linesByEpoch() Lines {
 	return d
 }
 
+// scans is the network of a study, subjects its intervals.
+func scans() Layers {
+	return Layers{Title: "The network", Stages: []Stage{
+		{Shape: []int{1, 96, 96, 80}, Name: "scan"},
+		{Done: []string{"conv 5³", "ReLU", "max-pool 5"}, Shape: []int{16, 18, 18, 15}, Name: "features"},
+		{Done: []string{"conv 3³", "ReLU", "max-pool 2"}, Shape: []int{32, 8, 8, 6}, Name: "features"},
+		{Done: []string{"dense"}, Shape: []int{9}, Name: "3 weights, 3 × 2 log α"},
+	}}
+}
+
+func subjects() Intervals {
+	return Intervals{Title: "Subjects of each group", XLabel: "probability of AD", Level: 0.95, Groups: []IntervalGroup{
+		{"NC+MCI by all", []IntervalItem{{"S1-bl", 0, 0.02, 0.08, 0.01}, {"S2-m06", 0, 0.05, 0.12, 0.2}}},
+		{"AD by all", []IntervalItem{{"S3-bl", 0.7, 0.9, 0.99, 0.95}}},
+		{"MIX", []IntervalItem{{"S4-bl", 0.2, 0.4, 0.8, -1}}},
+	}}
+}
+
 // awkwardFigures are those with next to nothing in them, or too much.
 func awkwardFigures() map[string]figure {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -191,6 +211,8 @@ func awkwardFigures() map[string]figure {
 		"wide field":          Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
 		"many fields":         bumps(13),
 		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
+		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
+		"two stages":          Layers{Title: long, Stages: []Stage{{Shape: []int{1}, Name: long}, {Done: []string{"x"}, Shape: []int{1, 1000000, 1}}}},
 		"short band":          Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
 		"flat band":           Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
 		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []CoverageSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
@@ -247,6 +269,11 @@ func TestFigureErrors(t *testing.T) {
 		{Scatter{}, "scatter figure: no points"},
 		{Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0.5, nan}}}}}, "scatter figure: point (0.5, NaN) is no probability and width"},
 		{Band{}, "band figure: no points"},
+		{Intervals{}, "intervals figure: no items"},
+		{Intervals{Groups: []IntervalGroup{{"a", []IntervalItem{{"b", 0.5, 0.4, 0.3, -1}}}}}, `intervals figure: item "b" has the interval [0.5, 0.3] around 0.4 and the truth -1`},
+		{Layers{}, "layers figure: fewer than two stages"},
+		{Layers{Stages: make([]Stage, 2)}, `layers figure: stage "" has no shape`},
+		{Layers{Stages: []Stage{{Shape: []int{0}}, {}}}, `layers figure: stage "" has the shape [0]`},
 		{Field{}, "field figure: no panels"},
 		{Field{Panels: make([]FieldPanel, 1)}, "field figure: the plane from 0 to 0, 0 to 0 is empty"},
 		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Title: "a", Values: [][]float64{{1, nan}, {1, 2}}}}}, `field figure: panel "a" has a value NaN`},

@@ -1,0 +1,134 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Intervals is a figure of single items, a row each, in groups of one colour:
+// the interval of a probability, its centre and, where it is known, the truth.
+type Intervals struct {
+	Title  string
+	XLabel string // "probability" if empty
+	Level  float64
+	Groups []IntervalGroup
+}
+
+// IntervalGroup are items that belong together.
+type IntervalGroup struct {
+	Label string
+	Items []IntervalItem
+}
+
+// IntervalItem is one row. All numbers are probabilities; Truth is negative
+// where it is not known.
+type IntervalItem struct {
+	Name                 string
+	Lower, Centre, Upper float64
+	Truth                float64
+}
+
+const (
+	intervalRow   = 17.0
+	intervalGap   = 12.0 // between groups
+	intervalNames = 150.0
+)
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+func (d Intervals) WriteSVG(w io.Writer) error {
+	n, known := 0, false
+	names := 0.0
+	for _, g := range d.Groups {
+		for _, item := range g.Items {
+			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 && item.Centre >= 0 && item.Centre <= 1 && item.Truth <= 1) {
+				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v", item.Name, item.Lower, item.Upper, item.Centre, item.Truth)
+			}
+			known = known || item.Truth >= 0
+			names = max(names, textWidth(item.Name, tickSize))
+			n++
+		}
+	}
+	if n == 0 {
+		return errors.New("intervals figure: no items")
+	}
+	names = min(names, intervalNames)
+	label := d.XLabel
+	if label == "" {
+		label = "probability"
+	}
+	x := horizontal(0, 1, margin+names+10, figureWidth-margin-12)
+	height := float64(n)*intervalRow + float64(len(d.Groups)-1)*intervalGap + 8
+	var legend []key
+	var words []string
+	for i, g := range d.Groups {
+		legend = append(legend, rowKey(g.Label, series(i)))
+		words = append(words, fmt.Sprintf("%s: %d items", g.Label, len(g.Items)))
+	}
+	if known {
+		legend = append(legend, key{"true probability", func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
+	}
+	var c canvas
+	top := drawHeader(&c, d.Title, legend) + 14
+	c.openAt(top)
+	end := x.drawX(&c, label, 0, height)
+	y := 4.0
+	for i, g := range d.Groups {
+		c.open(series(i))
+		for _, item := range g.Items {
+			mid := y + intervalRow/2
+			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
+			drawSpan(&c, x.at(item.Lower), x.at(item.Upper), mid)
+			c.dot("dot", point{x.at(item.Centre), mid}, dotRadius)
+			y += intervalRow
+		}
+		c.close()
+		y += intervalGap
+	}
+	y = 4.0
+	for _, g := range d.Groups { // over all intervals
+		for _, item := range g.Items {
+			if item.Truth >= 0 {
+				drawTruth(&c, point{x.at(item.Truth), y + intervalRow/2})
+			}
+			y += intervalRow
+		}
+		y += intervalGap
+	}
+	c.close()
+	name := d.Title
+	if name == "" {
+		name = label
+	}
+	text := fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; "))
+	if err := c.write(w, figureWidth, top+end+margin, name, text); err != nil {
+		return fmt.Errorf("intervals figure: %w", err)
+	}
+	return nil
+}
+
+// drawSpan draws an interval between two pixels, its ends marked.
+func drawSpan(c *canvas, left, right, y float64) {
+	const half = 0.75
+	c.rect("solid", left, y-half, max(0, right-left), 2*half)
+	c.rect("solid", left-half, y-4, 2*half, 8)
+	c.rect("solid", right-half, y-4, 2*half, 8)
+}
+
+// drawTruth marks a true probability: a tick across the row.
+func drawTruth(c *canvas, at point) {
+	c.open("text")
+	c.rect("solid", at.x-1, at.y-7, 2, 14)
+	c.close()
+}
+
+// rowKey is the entry of a row in a legend.
+func rowKey(text, class string) key {
+	return key{text, func(c *canvas, at point) {
+		c.open(class)
+		drawSpan(c, at.x+2, at.x+symbolWidth-2, at.y)
+		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
+		c.close()
+	}}
+}

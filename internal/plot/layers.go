@@ -1,0 +1,142 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Layers is a figure of a network: what goes from layer to layer as boxes, the
+// larger the more places it has, and above the arrows what is done to it.
+type Layers struct {
+	Title  string
+	Stages []Stage
+}
+
+// Stage is what a network holds after some of its layers; the first is what it
+// is given.
+type Stage struct {
+	Done  []string // what was done to the stage before, a line each
+	Shape []int    // channels, then the extents of space, of which there may be none
+	Name  string   // what it is, below the shape
+}
+
+const (
+	layersHeight = 150.0 // of the boxes' band
+	layersArrow  = 74.0
+	boxDepth     = 0.35 // of a cube's side, seen at an angle
+)
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+func (d Layers) WriteSVG(w io.Writer) error {
+	if len(d.Stages) < 2 {
+		return errors.New("layers figure: fewer than two stages")
+	}
+	for _, s := range d.Stages {
+		for _, n := range s.Shape {
+			if n < 1 {
+				return fmt.Errorf("layers figure: stage %q has the shape %v", s.Name, s.Shape)
+			}
+		}
+		if len(s.Shape) == 0 {
+			return fmt.Errorf("layers figure: stage %q has no shape", s.Name)
+		}
+	}
+	var c canvas
+	top := drawHeader(&c, d.Title, nil) + 14
+	c.openAt(top)
+	column := (figureWidth - 2*margin - layersArrow*float64(len(d.Stages)-1)) / float64(len(d.Stages))
+	if column < 40 {
+		return fmt.Errorf("layers figure: %d stages do not fit", len(d.Stages))
+	}
+	largest := 0.0
+	for _, s := range d.Stages {
+		largest = max(largest, side(s.Shape))
+	}
+	lines := 0
+	for _, s := range d.Stages {
+		lines = max(lines, len(s.Done))
+	}
+	room := float64(lines)*14 + 8
+	mid := room + layersHeight/2
+	var words []string
+	for i, s := range d.Stages {
+		x := margin + float64(i)*(column+layersArrow)
+		if i > 0 {
+			drawStep(&c, x-layersArrow, x, mid, s.Done)
+		}
+		c.open(series(min(i, 1) + i/(len(d.Stages)-1)))
+		drawBox(&c, s.Shape, point{x + column/2, mid}, column, side(s.Shape)/largest)
+		c.close()
+		under := room + layersHeight + 8
+		wide := min(column+layersArrow, 2*x+column, 2*(figureWidth-x)-column) - 8
+		c.text("tick middle", point{x + column/2, under}, fit(shapeText(s.Shape), tickSize, wide))
+		c.text("tick middle", point{x + column/2, under + 15}, fit(s.Name, tickSize, wide))
+		words = append(words, s.Name+" "+shapeText(s.Shape))
+	}
+	c.close()
+	if err := c.write(w, figureWidth, top+room+layersHeight+48, d.Title, strings.Join(words, "; ")+"."); err != nil {
+		return fmt.Errorf("layers figure: %w", err)
+	}
+	return nil
+}
+
+// side is the length of a cube with as many places as a shape: the scale on
+// which stages are compared.
+func side(shape []int) float64 {
+	if len(shape) == 1 {
+		return math.Cbrt(float64(shape[0]))
+	}
+	places := 1
+	for _, n := range shape[1:] {
+		places *= n
+	}
+	return math.Cbrt(float64(places))
+}
+
+// shapeText writes a shape as 16 × 18·18·15.
+func shapeText(shape []int) string {
+	var space []string
+	for _, n := range shape[1:] {
+		space = append(space, fmt.Sprint(n))
+	}
+	if len(space) == 0 {
+		return fmt.Sprint(shape[0])
+	}
+	return fmt.Sprintf("%d × %s", shape[0], strings.Join(space, "·"))
+}
+
+// drawBox draws a shape around a place: a bar for a list of numbers, a cuboid
+// for a volume. Its side is a share of the column, but never too small to see.
+func drawBox(c *canvas, shape []int, at point, column, share float64) {
+	if len(shape) == 1 {
+		high := max(30, layersHeight*0.75*min(1, math.Log1p(float64(shape[0]))/8))
+		c.rect("shade", at.x-7, at.y-high/2, 14, high)
+		c.curve("curve", []point{{at.x - 7, at.y - high/2}, {at.x + 7, at.y - high/2}, {at.x + 7, at.y + high/2}, {at.x - 7, at.y + high/2}, {at.x - 7, at.y - high/2}})
+		return
+	}
+	s := max(14, (min(column, layersHeight)-4)*share/(1+boxDepth))
+	q := s * boxDepth
+	left, up := at.x-(s+q)/2, at.y-(s+q)/2+q
+	front := []point{{left, up}, {left + s, up}, {left + s, up + s}, {left, up + s}}
+	back := func(p point) point { return point{p.x + q, p.y - q} }
+	c.polygon("shade", front)
+	c.polygon("shade", []point{front[0], front[1], back(front[1]), back(front[0])})
+	c.polygon("shade", []point{front[1], front[2], back(front[2]), back(front[1])})
+	c.curve("curve", append(front, front[0]),
+		[]point{front[0], back(front[0]), back(front[1]), front[1]},
+		[]point{back(front[1]), back(front[2]), front[2]})
+}
+
+// drawStep draws an arrow and writes above it what is done.
+func drawStep(c *canvas, from, to, y float64, done []string) {
+	c.open("muted")
+	c.curve("curve", []point{{from + 8, y}, {to - 10, y}})
+	c.polygon("solid", []point{{to - 4, y}, {to - 13, y - 4.5}, {to - 13, y + 4.5}})
+	c.close()
+	for k, line := range done {
+		c.text("tick middle", point{(from + to) / 2, y - 12 - 14*float64(len(done)-1-k)}, line)
+	}
+}

@@ -1,0 +1,183 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"credence/internal/clinical"
+	"credence/internal/cohort"
+	"credence/train"
+)
+
+// ADNI is the study of MRI scans with three labels each (Wu et al. 2019, Real
+// Data Analysis), on a cohort of one's own or on a synthetic one.
+type ADNI struct {
+	Seed  uint64 `json:"seed"`  // the first
+	Seeds int    `json:"seeds"` // how often everything is drawn and trained anew
+
+	// Clinical is the table of a cohort of one's own: a row a scan, with the
+	// path of its volume and the scores. "" means a synthetic cohort.
+	Clinical string `json:"clinical,omitempty"`
+	Rules    string `json:"rules,omitempty"`   // file of rules that make votes of scores; "" means the paper's
+	Item     string `json:"item,omitempty"`    // column of the scan's name
+	Subject  string `json:"subject,omitempty"` // column of the subject
+	Path     string `json:"path,omitempty"`    // column of the volume
+
+	// Scans and Fresh are the sizes of the synthetic cohort.
+	Scans int         `json:"scans"`
+	Fresh int         `json:"fresh"`
+	Size  cohort.Size `json:"size"` // of the volumes that the network sees
+
+	Components int     `json:"components"`
+	Batch      int     `json:"batch"`
+	Rate       float64 `json:"rate"`
+	Schedule   string  `json:"schedule"` // of the learning rate
+	Decay      float64 `json:"decay"`    // of weights
+	Epochs     int     `json:"epochs"`
+	Patience   int     `json:"patience"`
+	Ensemble   int     `json:"ensemble"`
+	Augment    string  `json:"augment,omitempty"`
+	// PaperEpochs is how many epochs are run at the paper's learning rate, to
+	// show what it does; 0 for none.
+	PaperEpochs int `json:"paperEpochs"`
+
+	// Scratch is the folder for volumes, as they are and prepared; "" means one
+	// inside the study's. They are removed when they are no longer needed unless
+	// Keep is true.
+	Scratch string `json:"-"`
+	Keep    bool   `json:"-"`
+}
+
+// NewADNI returns the settings of the study, or of its small version.
+func NewADNI(quick bool, seed uint64) ADNI {
+	a := ADNI{
+		Seed: seed, Seeds: 3, Scans: cohort.PaperScans, Fresh: 1000, Size: cohort.Size{96, 96, 80},
+		Components: 3, Batch: 16, Rate: 3e-4, Schedule: "cosine", Decay: 0.05, Epochs: 10, Patience: 4, Ensemble: 2, PaperEpochs: 2,
+		Item: "scan", Subject: "subject", Path: "path",
+	}
+	if quick {
+		a.Seeds, a.Scans, a.Fresh, a.Size, a.Epochs, a.PaperEpochs = 1, 600, 400, cohort.Size{48, 48, 40}, 20, 1
+	}
+	return a
+}
+
+// paperRate is the learning rate of the paper.
+const paperRate = 1e-6
+
+// labels is a set of votes on the scans.
+type labels string
+
+const (
+	// instruments are the diagnosis, the MMSE and the CDR: the paper's votes.
+	instruments labels = "instruments"
+	// exchangeable are three votes with the probability that an instrument picked
+	// at random says AD, which synthetic scans have.
+	exchangeable labels = "exchangeable"
+)
+
+// synthetic tells whether the cohort is made up.
+func (a *ADNI) synthetic() bool { return a.Clinical == "" }
+
+// sets are the votes that the study learns from.
+func (a *ADNI) sets() []labels {
+	if a.synthetic() {
+		return []labels{instruments, exchangeable}
+	}
+	return []labels{instruments}
+}
+
+// Run does the study: its pieces, then figures, tables and the page. command is
+// what the page says it was made with.
+func (a ADNI) Run(ctx context.Context, f *Folder, command string) error {
+	if a.Seeds < 1 {
+		return fmt.Errorf("a study with %d seeds", a.Seeds)
+	}
+	if _, err := train.ParseAugment(a.Augment); err != nil {
+		return err
+	}
+	if a.Scratch == "" {
+		a.Scratch = f.Path("scans")
+	}
+	pieces := a.Seeds * len(a.sets())
+	if a.PaperEpochs > 0 {
+		pieces++
+	}
+	f.Plan(pieces)
+	results := &adniResults{ADNI: a}
+	var err error
+	if results.Counts, err = a.counts(f); err != nil {
+		return err
+	}
+	for i := range a.Seeds {
+		c := &adniCohort{study: &a, folder: f, seed: a.Seed + uint64(i)}
+		for _, set := range a.sets() {
+			key := fmt.Sprintf("seed %d, %s", c.seed, set)
+			r, err := piece(ctx, f, key, func(ctx context.Context) (*adniResult, error) { return c.study.measure(ctx, c, set) })
+			if err != nil {
+				return err
+			}
+			results.Fits = append(results.Fits, r)
+		}
+		if i == 0 && a.PaperEpochs > 0 {
+			results.Paper, err = piece(ctx, f, "the paper's learning rate", func(ctx context.Context) (*slowFit, error) { return a.paperRate(ctx, c) })
+			if err != nil {
+				return err
+			}
+		}
+		if err := c.close(); err != nil {
+			return err
+		}
+	}
+	if a.synthetic() && !a.Keep {
+		if err := os.RemoveAll(a.Scratch); err != nil {
+			return err
+		}
+	}
+	return results.write(f, command)
+}
+
+// counts returns how often each instrument says each level, as in the paper's
+// table.
+func (a *ADNI) counts(f *Folder) (*levelCounts, error) {
+	if a.synthetic() {
+		c, err := cohort.New(cohort.Options{Scans: a.Scans, Seed: a.Seed})
+		if err != nil {
+			return nil, err
+		}
+		t := &levelCounts{Levels: []string{"NC", "MCI", "AD"}}
+		for l, in := range cohort.Instruments {
+			t.Instruments = append(t.Instruments, in.Name)
+			row := make([]int, len(t.Levels))
+			for _, s := range c.Scans {
+				row[s.Level[l]]++
+			}
+			t.Counts = append(t.Counts, row)
+		}
+		return t, nil
+	}
+	rules, res, err := a.readClinical()
+	if err != nil {
+		return nil, err
+	}
+	t := &levelCounts{Levels: rules.Levels(), Counts: res.Counts}
+	for _, v := range rules.Voters {
+		t.Instruments = append(t.Instruments, v.Name)
+	}
+	return t, nil
+}
+
+// levelCounts is the table of what instruments say.
+type levelCounts struct {
+	Instruments []string `json:"instruments"`
+	Levels      []string `json:"levels"`
+	Counts      [][]int  `json:"counts"` // [instruments × levels]
+}
+
+// rules returns the rules that make votes of scores.
+func (a *ADNI) rules() (*clinical.Rules, error) {
+	if a.Rules == "" {
+		return clinical.Default(), nil
+	}
+	return clinical.Read(a.Rules)
+}

@@ -1,0 +1,232 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"credence/dataset"
+	"credence/internal/clinical"
+	"credence/internal/cohort"
+)
+
+// adniCohort is the cohort of one seed, made and read when it is first needed.
+type adniCohort struct {
+	study  *ADNI
+	folder *Folder
+	seed   uint64
+
+	truth *cohort.Cohort // nil for a cohort of one's own
+	dir   string
+}
+
+// scans are the items of one set of labels: those to train and test on, and
+// fresh ones of other subjects.
+type scans struct {
+	study, fresh *dataset.Dataset
+	// shown and truth belong to the items of study and then fresh: what an image
+	// shows, and the probability of AD. nil where they are not known.
+	shown, truth []float64
+	// between is the variance of the instruments' own probabilities, over m.
+	between []float64
+	// probability is that of AD at a severity.
+	probability func(severity float64) float64
+}
+
+// open returns the scans with one set of labels.
+func (c *adniCohort) open(ctx context.Context, set labels) (*scans, error) {
+	a := c.study
+	if err := c.make(ctx); err != nil {
+		return nil, err
+	}
+	if !a.synthetic() {
+		votes, err := c.votes(a.Clinical, "votes.csv")
+		if err != nil {
+			return nil, err
+		}
+		ds, err := c.load(a.Clinical, votes)
+		if err != nil {
+			return nil, err
+		}
+		return &scans{study: ds}, nil
+	}
+	s := &scans{probability: func(severity float64) float64 {
+		_, mean := c.truth.Probability(severity)
+		return mean
+	}}
+	for _, scan := range c.truth.Scans {
+		s.shown = append(s.shown, scan.Shown)
+		s.truth = append(s.truth, scan.Mean)
+		s.between = append(s.between, between(scan.Pi))
+	}
+	for _, part := range []struct {
+		prefix string
+		to     **dataset.Dataset
+	}{{"", &s.study}, {cohort.FreshPrefix, &s.fresh}} {
+		table := filepath.Join(c.dir, part.prefix+cohort.ClinicalFile)
+		votes := filepath.Join(c.dir, part.prefix+cohort.ExchangeableFile)
+		if set == instruments {
+			var err error
+			if votes, err = c.votes(table, part.prefix+"instruments.csv"); err != nil {
+				return nil, errors.Join(err, s.close())
+			}
+		}
+		ds, err := c.load(table, votes)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		*part.to = ds
+	}
+	return s, nil
+}
+
+// between returns V/m: the sample variance of the m probabilities, over m.
+func between(pi [3]float64) float64 {
+	mean, sum := (pi[0]+pi[1]+pi[2])/3, 0.0
+	for _, p := range pi {
+		sum += (p - mean) * (p - mean)
+	}
+	return sum / 2 / 3
+}
+
+func (s *scans) close() error {
+	var err error
+	for _, ds := range []*dataset.Dataset{s.study, s.fresh} {
+		if ds != nil {
+			err = errors.Join(err, ds.Close())
+		}
+	}
+	return err
+}
+
+// make writes the volumes of a synthetic cohort, unless they are there.
+func (c *adniCohort) make(ctx context.Context) error {
+	a := c.study
+	c.dir = filepath.Join(a.Scratch, fmt.Sprintf("seed-%d", c.seed))
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return err
+	}
+	if !a.synthetic() || c.truth != nil {
+		return nil
+	}
+	truth, err := cohort.New(cohort.Options{Scans: a.Scans, Fresh: a.Fresh, Seed: c.seed})
+	if err != nil {
+		return err
+	}
+	o := cohort.WriteOptions{Size: a.Size}
+	if c.folder.Progress != nil {
+		o.Progress = func(done, total int) {
+			if done%100 == 0 {
+				c.folder.Progress(c.folder.done, c.folder.total, fmt.Sprintf("seed %d: drawing scan %d of %d", c.seed, done, total))
+			}
+		}
+	}
+	if err := cohort.Write(ctx, c.dir, truth, o); err != nil {
+		return err
+	}
+	c.truth = truth
+	return nil
+}
+
+// close removes the volumes of the seed.
+func (c *adniCohort) close() error {
+	if !c.study.synthetic() || c.study.Keep || c.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(c.dir)
+}
+
+// votes writes the votes of the instruments in a clinical table and returns the
+// file.
+func (c *adniCohort) votes(table, name string) (string, error) {
+	rules, err := c.study.rules()
+	if err != nil {
+		return "", err
+	}
+	res, err := c.study.apply(rules, table)
+	if err != nil {
+		return "", err
+	}
+	rows := [][]string{{"item", "rater", "label"}}
+	for _, v := range res.Votes {
+		rows = append(rows, []string{v.Item, v.Rater, v.Label})
+	}
+	path := filepath.Join(c.dir, name)
+	out := &Folder{path: c.dir}
+	return path, out.WriteCSV(name, rows)
+}
+
+func (a *ADNI) apply(rules *clinical.Rules, table string) (*clinical.Result, error) {
+	t, err := dataset.ReadTable(table, dataset.TableOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return rules.Apply(t, a.Item)
+}
+
+// readClinical reads the scores of a cohort of one's own.
+func (a *ADNI) readClinical() (*clinical.Rules, *clinical.Result, error) {
+	rules, err := a.rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := a.apply(rules, a.Clinical)
+	return rules, res, err
+}
+
+// load reads volumes and votes as credence train does.
+func (c *adniCohort) load(table, votes string) (*dataset.Dataset, error) {
+	a := c.study
+	rules, err := a.rules()
+	if err != nil {
+		return nil, err
+	}
+	var classes []string
+	for _, class := range rules.Classes {
+		classes = append(classes, class.Name)
+	}
+	if len(classes) != 2 {
+		return nil, fmt.Errorf("the rules have the classes %q, and the study is about two", classes)
+	}
+	o := dataset.LoadOptions{Data: []string{table}, Votes: votes}
+	o.FeatureOptions = dataset.FeatureOptions{
+		ItemColumn: a.Item, GroupColumn: a.Subject, Features: []string{a.Path}, ImageColumn: a.Path,
+		Volume: dataset.VolumeOptions{
+			Size: a.Size, Preparation: dataset.Preparation{Store: "uint8"},
+			CacheDir: filepath.Join(a.Scratch, "prepared"),
+		},
+	}
+	o.VotesOptions = dataset.VotesOptions{Classes: classes}
+	ds, err := dataset.Load(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(ds.Items) == 0 {
+		return nil, errors.Join(fmt.Errorf("reading %s: no scans", table), ds.Close())
+	}
+	return ds, nil
+}
+
+// groupOf says how the votes of an item agree.
+func groupOf(counts []float32) string {
+	switch {
+	case counts[0] > 0 && counts[1] > 0:
+		return "MIX"
+	case counts[1] > 0:
+		return "AD by all"
+	case counts[0] > 0:
+		return "NC+MCI by all"
+	}
+	return ""
+}
+
+// groups are the values of groupOf, in the order of tables and figures.
+var groups = []string{"NC+MCI by all", "AD by all", "MIX"}
+
+// short is a group's name in a file.
+func short(group string) string {
+	return strings.ToLower(strings.NewReplacer("+", "-", " ", "-").Replace(group))
+}

@@ -1,0 +1,257 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/mixture"
+	"credence/model"
+	"credence/nn"
+	"credence/train"
+)
+
+// levels are those at which coverage is reported.
+var adniLevels = []float64{0.75, 0.80, 0.85, 0.90, 0.95}
+
+// adniResult is what one fit on one set of labels gave.
+type adniResult struct {
+	Seed   uint64 `json:"seed"`
+	Labels labels `json:"labels"`
+
+	Trained  int          `json:"trained"`  // scans
+	Kept     []int        `json:"kept"`     // epoch of each network
+	HeldOut  float64      `json:"heldOut"`  // loss a vote of items held out
+	Constant float64      `json:"constant"` // of one distribution for all
+	History  []model.Run  `json:"history"`
+	Stages   []stage      `json:"stages"` // of the network
+	Low      float64      `json:"low"`    // probability of AD that the votes can tell from 0
+	High     float64      `json:"high"`   // from 1
+	Test     []adniScan   `json:"test"`   // the tenth of the subjects
+	Fresh    *freshResult `json:"fresh,omitempty"`
+}
+
+// adniScan is what is said of one scan.
+type adniScan struct {
+	Name  string  `json:"name"`
+	Group string  `json:"group"`
+	Mean  float64 `json:"mean"`
+	Lower float64 `json:"lower"` // 95% interval, as reported
+	Upper float64 `json:"upper"`
+	Truth float64 `json:"truth"` // negative if it is not known
+}
+
+func (s adniScan) width() float64 { return s.Upper - s.Lower }
+
+// options are those of a fit.
+func (a *ADNI) options(seed uint64) (train.Options, error) {
+	augment, err := train.ParseAugment(a.Augment)
+	return train.Options{
+		Network: "cnn3d", Components: a.Components, Batch: a.Batch, Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
+		Ensemble: a.Ensemble, Seed: seed, Augment: augment,
+	}, err
+}
+
+// measure trains on nine tenths of the subjects and looks at the others, and at
+// fresh ones.
+func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *adniResult, err error) {
+	s, err := c.open(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	split, err := dataset.NewSplit(s.study, dataset.SplitOptions{Validation: -1, Test: 0.1, Seed: c.seed})
+	if err != nil {
+		return nil, err
+	}
+	o, err := a.options(c.seed)
+	if err != nil {
+		return nil, err
+	}
+	o.Checkpoint = c.folder.Path(filepath.Join(piecesFolder, fmt.Sprintf("fit-%d-%s", c.seed, set)))
+	o.Resume = true
+	o.Progress = func(e train.Event) {
+		if c.folder.Progress != nil && e.Done == 0 {
+			c.folder.Progress(c.folder.done, c.folder.total, fmt.Sprintf("seed %d, %s: %s, epoch %d of at most %d, held-out loss %.4f",
+				c.seed, set, e.Run, e.Epoch, e.Epochs, e.HeldOut))
+		}
+	}
+	fit, err := train.Fit(ctx, s.study.Select(split.Train), o)
+	if err != nil {
+		return nil, err
+	}
+	m := fit.Model
+	p := &m.Provenance
+	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(split.Train), HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,
+		History: p.Runs, Low: m.Resolution.Low[1], High: m.Resolution.High[1]}
+	for _, r := range p.Runs {
+		result.Kept = append(result.Kept, r.Epoch)
+	}
+	if result.Stages, err = stagesOf(m.Members[0].Layers, model.InputShape(m.Transform)); err != nil {
+		return nil, err
+	}
+	test := s.study.Select(split.Test)
+	got, err := m.Predict(test, model.PredictOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range got {
+		truth := -1.0
+		if s.truth != nil {
+			truth = s.truth[split.Test[i]]
+		}
+		result.Test = append(result.Test, scanOf(m, p, test.Items[i], test.CountsOf(i), truth))
+	}
+	if s.fresh != nil {
+		if result.Fresh, err = freshOf(m, s); err != nil {
+			return nil, err
+		}
+	}
+	return result, train.RemoveCheckpoint(o.Checkpoint)
+}
+
+// scanOf says what a prediction is as reported, the rule of three applied.
+func scanOf(m *model.Model, p *mixture.Dirichlet, name string, counts []float32, truth float64) adniScan {
+	f := p.Marginal(1)
+	in, _ := m.Resolution.Apply(1, mixture.TwoSided, f.Interval(mixture.TwoSided, 0.95))
+	return adniScan{Name: name, Group: groupOf(counts), Mean: f.Mean(), Lower: in.Lo, Upper: in.Hi, Truth: truth}
+}
+
+// slowFit is what some epochs at the paper's learning rate gave.
+type slowFit struct {
+	Epochs   int     `json:"epochs"`
+	First    float64 `json:"first"` // loss a vote, on the scans trained on, in the first epoch
+	Last     float64 `json:"last"`
+	Constant float64 `json:"constant"`
+	Accuracy float64 `json:"accuracy"`
+}
+
+// paperRate trains one network with the paper's learning rate.
+func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, err error) {
+	s, err := c.open(ctx, instruments)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	o, err := a.options(c.seed)
+	if err != nil {
+		return nil, err
+	}
+	o.Rate, o.Epochs, o.Patience, o.Ensemble = paperRate, a.PaperEpochs, -1, 1
+	split, err := dataset.NewSplit(s.study, dataset.SplitOptions{Validation: -1, Test: 0.1, Seed: c.seed})
+	if err != nil {
+		return nil, err
+	}
+	fit, err := train.Fit(ctx, s.study.Select(split.Train), o)
+	if err != nil {
+		return nil, err
+	}
+	runs := fit.Model.Provenance.Runs
+	h := runs[len(runs)-1].History
+	test := s.study.Select(split.Test)
+	got, err := fit.Model.Predict(test, model.PredictOptions{})
+	if err != nil {
+		return nil, err
+	}
+	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss, Accuracy: majorityAccuracy(got, test)}
+	votes := evaluate.Votes{Classes: 2}
+	for _, v := range test.Counts {
+		votes.Counts = append(votes.Counts, float64(v))
+	}
+	result.Constant, err = constantLoss(votes)
+	return result, err
+}
+
+// constantLoss is the loss a vote of the shares of all votes.
+func constantLoss(v evaluate.Votes) (float64, error) {
+	var sum [2]float64
+	for i, c := range v.Counts {
+		sum[i%2] += c
+	}
+	n := sum[0] + sum[1]
+	if n == 0 {
+		return 0, errors.New("no votes")
+	}
+	loss := 0.0
+	for _, s := range sum {
+		if s > 0 {
+			loss -= s / n * math.Log(s/n)
+		}
+	}
+	return loss, nil
+}
+
+// stage is what a network holds between layers; see plot.Stage.
+type stage struct {
+	Done  []string `json:"done,omitempty"`
+	Shape []int    `json:"shape"`
+}
+
+// stagesOf describes a network as it is: layers that keep the shape are told
+// with those that change it.
+func stagesOf(layers []byte, in nn.Shape) ([]stage, error) {
+	root, err := nn.Parse(layers, 0)
+	if err != nil {
+		return nil, err
+	}
+	list := []nn.Layer{root}
+	if s, ok := root.(*nn.Sequential); ok {
+		list = s.Layers
+	}
+	stages := []stage{{Shape: slices.Clone(in)}}
+	var done []string
+	for i, l := range list {
+		if _, flat := l.(*nn.Flatten); flat {
+			continue
+		}
+		if text := layerText(l); text != "" {
+			done = append(done, text)
+		}
+		if i+1 < len(list) && follows(list[i+1]) {
+			continue // the picture has one box for a convolution with its pool
+		}
+		net, err := nn.New(nn.Seq(list[:i+1]...), in, nn.Options{})
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, stage{Done: done, Shape: slices.Clone(net.Out)})
+		done = nil
+	}
+	return stages, nil
+}
+
+// follows tells whether a layer belongs to the box of the one before it.
+func follows(l nn.Layer) bool {
+	switch l.(type) {
+	case *nn.ReLU, *nn.GELU, *nn.Tanh, *nn.Sigmoid, *nn.MaxPool, *nn.AvgPool, *nn.BatchNorm, *nn.LayerNorm, *nn.Dropout:
+		return true
+	}
+	return false
+}
+
+func layerText(l nn.Layer) string {
+	cube := func(k nn.Ints) string {
+		if len(k) == 0 {
+			return ""
+		}
+		return fmt.Sprintf(" %d³", k[0])
+	}
+	switch l := l.(type) {
+	case *nn.Conv:
+		return "conv" + cube(l.Kernel)
+	case *nn.MaxPool:
+		return "max-pool" + cube(l.Size)
+	case *nn.Dense:
+		return "dense"
+	case *nn.ReLU:
+		return "ReLU"
+	case *nn.Dropout:
+		return "dropout"
+	}
+	return ""
+}

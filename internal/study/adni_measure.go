@@ -1,0 +1,233 @@
+package study
+
+import (
+	"math"
+	"slices"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/internal/cohort"
+	"credence/mixture"
+	"credence/model"
+)
+
+// freshResult is what predictions for fresh scans, whose truth is known, are
+// worth.
+type freshResult struct {
+	Scans    int             `json:"scans"`
+	Coverage []levelCoverage `json:"coverage"`
+	Groups   []groupWidths   `json:"groups"`
+	Accuracy float64         `json:"accuracy"` // the predicted class has most votes
+	Majority float64         `json:"majority"` // always the more frequent class
+	Oracle   float64         `json:"oracle"`   // of one who knows what the image shows
+	Error    float64         `json:"error"`    // mean |mean − truth|
+	Points   []adniScan      `json:"points"`
+	// Between is the mean over scans of V/m, V the variance of the instruments'
+	// own probabilities: by so much their votes hide of the variance of p̄.
+	Between float64 `json:"between"`
+	Spread  float64 `json:"spread"` // mean predicted variance
+	Actual  float64 `json:"actual"` // mean squared error of the mean: what it should be
+}
+
+// levelCoverage is how many intervals of a level hold the truth.
+type levelCoverage struct {
+	Level  float64 `json:"level"`
+	Rule   float64 `json:"rule"`   // with the rule of three
+	Plain  float64 `json:"plain"`  // as the mixture has it
+	Oracle float64 `json:"oracle"` // of one who knows what the image shows
+	Width  float64 `json:"width"`  // mean, with the rule
+	SE     float64 `json:"se"`     // of Rule, over scans
+}
+
+// groupWidths are the widths of 95% intervals of scans whose votes agree so.
+type groupWidths struct {
+	Group  string  `json:"group"`
+	Scans  int     `json:"scans"`
+	Median float64 `json:"median"`
+	Oracle float64 `json:"oracle"` // median
+	// Low is the share with P(AD) < 0.1 and width < 0.15, Wide that with width
+	// > 0.15: the paper's statements.
+	Low  float64 `json:"low"`
+	Wide float64 `json:"wide"`
+}
+
+// freshOf measures predictions for fresh scans.
+func freshOf(m *model.Model, s *scans) (*freshResult, error) {
+	got, err := m.Predict(s.fresh, model.PredictOptions{})
+	if err != nil {
+		return nil, err
+	}
+	n := s.study.Len()
+	truth, shown := s.truth[n:], s.shown[n:]
+	o := newOracle(s)
+	r := &freshResult{Scans: len(got), Accuracy: majorityAccuracy(got, s.fresh)}
+	r.Majority, r.Oracle = o.accuracies(s.fresh, shown)
+	widths, ideal := map[string][]float64{}, map[string][]float64{}
+	for _, level := range adniLevels {
+		c := levelCoverage{Level: level}
+		for i, p := range got {
+			f := p.Marginal(1)
+			x := truth[i]
+			if in, _ := evaluate.NewCovered(f, x, 1-x, 1, nil).At(level); in {
+				c.Plain++
+			}
+			if in, _ := evaluate.NewCovered(f, x, 1-x, 1, m.Resolution).At(level); in {
+				c.Rule++
+			}
+			lo, hi := o.interval(shown[i], level)
+			if lo <= x && x <= hi {
+				c.Oracle++
+			}
+			in, _ := m.Resolution.Apply(1, mixture.TwoSided, f.Interval(mixture.TwoSided, level))
+			c.Width += in.Hi - in.Lo
+		}
+		k := float64(len(got))
+		c.Plain, c.Rule, c.Oracle, c.Width = c.Plain/k, c.Rule/k, c.Oracle/k, c.Width/k
+		c.SE = math.Sqrt(c.Rule * (1 - c.Rule) / k)
+		r.Coverage = append(r.Coverage, c)
+	}
+	for i, p := range got {
+		scan := scanOf(m, p, s.fresh.Items[i], s.fresh.CountsOf(i), truth[i])
+		r.Points = append(r.Points, scan)
+		lo, hi := o.interval(shown[i], 0.95)
+		widths[scan.Group] = append(widths[scan.Group], scan.width())
+		ideal[scan.Group] = append(ideal[scan.Group], hi-lo)
+		r.Error += math.Abs(scan.Mean-truth[i]) / float64(len(got))
+		r.Between += s.between[n+i] / float64(len(got))
+		r.Spread += p.Marginal(1).Variance() / float64(len(got))
+		r.Actual += (scan.Mean - truth[i]) * (scan.Mean - truth[i]) / float64(len(got))
+	}
+	for _, g := range groups {
+		r.Groups = append(r.Groups, groupOfScans(g, r.Points, ideal[g]))
+	}
+	return r, nil
+}
+
+// groupOfScans summarises the scans of one group; ideal are the oracle's widths.
+func groupOfScans(group string, scans []adniScan, ideal []float64) groupWidths {
+	g := groupWidths{Group: group}
+	var widths []float64
+	for _, s := range scans {
+		if s.Group != group {
+			continue
+		}
+		widths = append(widths, s.width())
+		if s.Mean < 0.1 && s.width() < 0.15 {
+			g.Low++
+		}
+		if s.width() > 0.15 {
+			g.Wide++
+		}
+	}
+	if g.Scans = len(widths); g.Scans > 0 {
+		g.Low, g.Wide = g.Low/float64(g.Scans), g.Wide/float64(g.Scans)
+		g.Median = median(widths)
+		if ideal != nil {
+			g.Oracle = median(ideal)
+		}
+	}
+	return g
+}
+
+// median returns the middle of some numbers.
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	if len(x)%2 == 1 {
+		return x[len(x)/2]
+	}
+	return (x[len(x)/2-1] + x[len(x)/2]) / 2
+}
+
+// majorityAccuracy is the share of items whose predicted class has most votes;
+// a tie counts one half.
+func majorityAccuracy(got []*mixture.Dirichlet, ds *dataset.Dataset) float64 {
+	right, n := 0.0, 0.0
+	for i, p := range got {
+		credit, ok := majorityCredit(p.Marginal(1).Mean() > 0.5, ds.CountsOf(i))
+		if ok {
+			right += credit
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return right / n
+}
+
+// majorityCredit is what calling an item AD, or not, is worth; ok is false if it
+// has no votes.
+func majorityCredit(ad bool, counts []float32) (credit float64, ok bool) {
+	switch {
+	case counts[0]+counts[1] == 0:
+		return 0, false
+	case counts[0] == counts[1]:
+		return 0.5, true
+	case ad == (counts[1] > counts[0]):
+		return 1, true
+	}
+	return 0, true
+}
+
+// oracle knows what an image shows, s + τε, and the law of the cohort: the best
+// that a network could do.
+type oracle struct {
+	mean, variance float64 // of the severities
+	truth          func(s float64) float64
+	cut            float64 // above it, it says AD
+}
+
+// newOracle chooses the cut by the scans of the study.
+func newOracle(s *scans) *oracle {
+	o := &oracle{}
+	n := s.study.Len()
+	shown := s.shown[:n]
+	for _, x := range shown {
+		o.mean += x / float64(n)
+	}
+	for _, x := range shown {
+		o.variance += (x - o.mean) * (x - o.mean) / float64(n)
+	}
+	o.variance -= cohort.ImageError * cohort.ImageError
+	o.truth = s.probability
+	best := -1.0
+	for _, cut := range slices.Sorted(slices.Values(shown)) {
+		right := 0.0
+		for i, x := range shown {
+			credit, _ := majorityCredit(x > cut, s.study.CountsOf(i))
+			right += credit
+		}
+		if right > best {
+			best, o.cut = right, cut
+		}
+	}
+	return o
+}
+
+// interval is that of the probability of AD given what the image shows: severity
+// given it is Gaussian, and the probability grows with the severity.
+func (o *oracle) interval(shown, level float64) (lo, hi float64) {
+	noise := cohort.ImageError * cohort.ImageError
+	weight := o.variance / (o.variance + noise)
+	mean := o.mean + weight*(shown-o.mean)
+	sd := math.Sqrt(weight * noise)
+	z := math.Sqrt2 * math.Erfinv(level)
+	return o.truth(mean - z*sd), o.truth(mean + z*sd)
+}
+
+// accuracies are those of calling all scans by the more frequent class, and of
+// the oracle.
+func (o *oracle) accuracies(ds *dataset.Dataset, shown []float64) (majority, oracle float64) {
+	never, n := 0.0, 0.0
+	for i, x := range shown {
+		no, ok := majorityCredit(false, ds.CountsOf(i))
+		if !ok {
+			continue
+		}
+		yes, _ := majorityCredit(x > o.cut, ds.CountsOf(i))
+		never += no
+		oracle += yes
+		n++
+	}
+	return max(never, n-never) / n, oracle / n
+}
