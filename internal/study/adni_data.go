@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"credence/dataset"
 	"credence/internal/clinical"
@@ -225,8 +224,3 @@ func groupOf(counts []float32) string {
 
 // groups are the values of groupOf, in the order of tables and figures.
 var groups = []string{"NC+MCI by all", "AD by all", "MIX"}
-
-// short is a group's name in a file.
-func short(group string) string {
-	return strings.ToLower(strings.NewReplacer("+", "-", " ", "-").Replace(group))
-}
