@@ -167,6 +167,9 @@ func (d *dataFlags) load() (*dataset.Dataset, error) {
 		if file == d.votes {
 			here, there = &o.VotesOptions.Ignore, o.FeatureOptions.Ignore
 		}
+		if file == d.votes && name == d.item && d.votesItem == "" {
+			err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
+		}
 		if err == nil || !slices.Contains(*here, name) || !slices.Contains(there, name) {
 			return ds, err
 		}

@@ -228,10 +228,7 @@ func (f *densityFigure) drawArrows(c *canvas) {
 			if x > (f.x.start+f.x.end)/2 {
 				step = -width
 			}
-			near := func(t float64) bool { return math.Abs(t-x) < width }
-			for i := slices.IndexFunc(taken, near); i >= 0; i = slices.IndexFunc(taken, near) {
-				x = taken[i] + step
-			}
+			x = free(taken, x, step)
 			if x >= f.x.start && x <= f.x.end {
 				taken = append(taken, x)
 				drawArrow(c, point{x, f.y.end - 8})
@@ -239,6 +236,18 @@ func (f *densityFigure) drawArrows(c *canvas) {
 		}
 		c.close()
 	}
+}
+
+// free returns the first place from x on, in steps, that is a step away from all
+// that are taken.
+func free(taken []float64, x, step float64) float64 {
+	// A step away is not always a full step in floating-point numbers.
+	least := math.Abs(step) * (1 - 1e-9)
+	near := func(t float64) bool { return math.Abs(t-x) < least }
+	for i := slices.IndexFunc(taken, near); i >= 0; i = slices.IndexFunc(taken, near) {
+		x = taken[i] + step
+	}
+	return x
 }
 
 // drawArrow draws a triangle that points upwards.

@@ -261,3 +261,24 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// TestFreePlaces: a place is found for arrows at any pixel, also where a step
+// away from another is a little less than a step after rounding.
+func TestFreePlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 10000 {
+		first := 760 * r.Float64()
+		for _, step := range []float64{11, -11} {
+			taken := []float64{first}
+			for range 3 {
+				x := free(taken, first, step)
+				for _, other := range taken {
+					if math.Abs(x-other) < 10.999 {
+						t.Fatalf("a place at %v, %v from another", x, math.Abs(x-other))
+					}
+				}
+				taken = append(taken, x)
+			}
+		}
+	}
+}
