@@ -57,6 +57,34 @@ func (a *ADNI) options(seed uint64) (train.Options, error) {
 	}, err
 }
 
+// division is how the scans of a study are used. No subject is in two parts.
+type division struct {
+	learn, test []int
+	// held are those of learn, by place, that a single network stops by; an
+	// ensemble holds out folds instead.
+	held []int
+}
+
+// divide keeps a tenth of the subjects for the test, and for a single network
+// some of the others to stop by.
+func (a *ADNI) divide(ds *dataset.Dataset, seed uint64) (*division, error) {
+	o := dataset.SplitOptions{Validation: -1, Test: 0.1, Seed: seed}
+	if a.Ensemble == 1 {
+		o.Validation = 0.15
+	}
+	split, err := dataset.NewSplit(ds, o)
+	if err != nil {
+		return nil, err
+	}
+	d := &division{learn: slices.Sorted(slices.Values(slices.Concat(split.Train, split.Validation))), test: split.Test}
+	for at, j := range d.learn {
+		if _, found := slices.BinarySearch(split.Validation, j); found {
+			d.held = append(d.held, at)
+		}
+	}
+	return d, nil
+}
+
 // measure trains on nine tenths of the subjects and looks at the others, and at
 // fresh ones.
 func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *adniResult, err error) {
@@ -65,7 +93,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	split, err := dataset.NewSplit(s.study, dataset.SplitOptions{Validation: -1, Test: 0.1, Seed: c.seed})
+	parts, err := a.divide(s.study, c.seed)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +101,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	if err != nil {
 		return nil, err
 	}
+	o.Held = parts.held
 	o.Checkpoint = c.folder.Path(filepath.Join(piecesFolder, fmt.Sprintf("fit-%d-%s", c.seed, set)))
 	o.Resume = true
 	o.Progress = func(e train.Event) {
@@ -81,13 +110,13 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 				c.seed, set, e.Run, e.Epoch, e.Epochs, e.HeldOut))
 		}
 	}
-	fit, err := train.Fit(ctx, s.study.Select(split.Train), o)
+	fit, err := train.Fit(ctx, s.study.Select(parts.learn), o)
 	if err != nil {
 		return nil, err
 	}
 	m := fit.Model
 	p := &m.Provenance
-	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(split.Train), HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,
+	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(parts.learn), HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,
 		History: p.Runs, Low: m.Resolution.Low[1], High: m.Resolution.High[1]}
 	for _, r := range p.Runs {
 		result.Kept = append(result.Kept, r.Epoch)
@@ -95,7 +124,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	if result.Stages, err = stagesOf(m.Members[0].Layers, model.InputShape(m.Transform)); err != nil {
 		return nil, err
 	}
-	test := s.study.Select(split.Test)
+	test := s.study.Select(parts.test)
 	got, err := m.Predict(test, model.PredictOptions{})
 	if err != nil {
 		return nil, err
@@ -103,7 +132,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	for i, p := range got {
 		truth := -1.0
 		if s.truth != nil {
-			truth = s.truth[split.Test[i]]
+			truth = s.truth[parts.test[i]]
 		}
 		result.Test = append(result.Test, scanOf(m, p, test.Items[i], test.CountsOf(i), truth))
 	}
@@ -142,18 +171,18 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 	if err != nil {
 		return nil, err
 	}
-	o.Rate, o.Epochs, o.Patience, o.Ensemble = paperRate, a.PaperEpochs, -1, 1
-	split, err := dataset.NewSplit(s.study, dataset.SplitOptions{Validation: -1, Test: 0.1, Seed: c.seed})
+	o.Rate, o.Schedule, o.Epochs, o.Patience, o.Ensemble = paperRate, "constant", a.PaperEpochs, -1, 1
+	parts, err := a.divide(s.study, c.seed)
 	if err != nil {
 		return nil, err
 	}
-	fit, err := train.Fit(ctx, s.study.Select(split.Train), o)
+	fit, err := train.Fit(ctx, s.study.Select(parts.learn), o)
 	if err != nil {
 		return nil, err
 	}
 	runs := fit.Model.Provenance.Runs
 	h := runs[len(runs)-1].History
-	test := s.study.Select(split.Test)
+	test := s.study.Select(parts.test)
 	got, err := fit.Model.Predict(test, model.PredictOptions{})
 	if err != nil {
 		return nil, err
