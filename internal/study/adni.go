@@ -53,11 +53,11 @@ type ADNI struct {
 func NewADNI(quick bool, seed uint64) ADNI {
 	a := ADNI{
 		Seed: seed, Seeds: 3, Scans: cohort.PaperScans, Fresh: 1000, Size: cohort.Size{96, 96, 80},
-		Components: 3, Batch: 16, Rate: 3e-4, Schedule: "cosine", Decay: 0.05, Epochs: 10, Patience: 4, Ensemble: 2, PaperEpochs: 2,
+		Components: 3, Batch: 16, Rate: 3e-4, Schedule: "cosine", Decay: 0.05, Epochs: 14, Patience: 5, Ensemble: 1, PaperEpochs: 2,
 		Item: "scan", Subject: "subject", Path: "path",
 	}
 	if quick {
-		a.Seeds, a.Scans, a.Fresh, a.Size, a.Epochs, a.PaperEpochs = 1, 600, 400, cohort.Size{48, 48, 40}, 20, 1
+		a.Seeds, a.Scans, a.Fresh, a.Size, a.Epochs, a.PaperEpochs = 1, 600, 400, cohort.Size{48, 48, 40}, 14, 1
 	}
 	return a
 }

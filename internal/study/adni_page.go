@@ -25,9 +25,10 @@ type adniResults struct {
 var coverageKinds = []struct {
 	name   string
 	number func(levelCoverage) float64
-}{{"as reported", asReported}, {"rule off", func(c levelCoverage) float64 { return c.Plain }}, {"oracle", func(c levelCoverage) float64 { return c.Oracle }}}
+}{{"as reported", asReported}, {"rule off", ruleOff}, {"oracle", func(c levelCoverage) float64 { return c.Oracle }}}
 
 func asReported(c levelCoverage) float64 { return c.Rule }
+func ruleOff(c levelCoverage) float64    { return c.Plain }
 
 // of returns the fits on one set of labels.
 func (r *adniResults) of(set labels) []*adniResult {
@@ -64,8 +65,8 @@ func (r *adniResults) bars() []Bar {
 		ratio := across(fits, func(f *adniResult) float64 { return f.Fresh.Groups[2].Median / f.Fresh.Groups[0].Median })
 		list = append(list, Bar{fmt.Sprintf("median width of MIX over that of unanimous NC+MCI, %s", set), ratio.Mean, ratio.SE, "at least 2", ratio.Mean >= 2})
 	}
-	gap := r.gap(exchangeable, asReported)
-	return append(list, Bar{"mean gap of coverage over 75…95%, exchangeable votes", evaluate.Number(gap), evaluate.Number(math.NaN()), "at most 0.04", gap <= 0.04})
+	gap := r.gap(exchangeable, ruleOff)
+	return append(list, Bar{"mean gap of coverage over 75…95%, exchangeable votes, rule off", evaluate.Number(gap), evaluate.Number(math.NaN()), "at most 0.04", gap <= 0.04})
 }
 
 // gap is the mean over levels of |coverage − level|, the coverage averaged over
