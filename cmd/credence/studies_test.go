@@ -41,8 +41,8 @@ func TestStudyCoverage(t *testing.T) {
 	var n study.CoverageNumbers
 	runStudy(t, "coverage", &n)
 	want := map[string][2][2]float64{ // at 75% and at 95%
-		"one network":      {{0.55, 0.93}, {0.82, 0.999}},
-		"ensemble of five": {{0.75, 0.97}, {0.95, 1}},
+		"one network":      {{0.45, 0.95}, {0.8, 0.999}},
+		"ensemble of five": {{0.7, 0.97}, {0.94, 1}},
 	}
 	seen := 0
 	for _, e := range n.Numbers {
