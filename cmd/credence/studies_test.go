@@ -34,15 +34,15 @@ func runStudy(t *testing.T, name string, numbers any) {
 
 // TestStudyCoverage asks for what the quick study shows on any machine.
 // Instruction sets round differently, which moves a coverage as another seed
-// does: by up to ten points at 75% for one network, three for an ensemble. The
+// does: by several points at 75%, one or two at 95%. The
 // ranges are wider than that around what was seen, and still exclude intervals
 // that are too narrow or hold everything.
 func TestStudyCoverage(t *testing.T) {
 	var n study.CoverageNumbers
 	runStudy(t, "coverage", &n)
 	want := map[string][2][2]float64{ // at 75% and at 95%
-		"one network":      {{0.45, 0.95}, {0.8, 0.999}},
-		"ensemble of five": {{0.7, 0.97}, {0.94, 1}},
+		"one network":      {{0.5, 0.93}, {0.84, 0.99}},
+		"ensemble of five": {{0.65, 0.97}, {0.94, 1}},
 	}
 	seen := 0
 	for _, e := range n.Numbers {

@@ -67,7 +67,7 @@ func NewCoverage(quick bool, seed uint64) *Coverage {
 	seeds := map[setting]int{headline: 5}
 	if quick {
 		c.Train, c.Test = 12000, 2000
-		c.Student.Epochs, c.Student.Patience = 8, 8
+		c.Student.Epochs, c.Student.Patience = 6, 6
 		seeds = map[setting]int{headline: 2, {2, 2, 3}: 1, {2, 3, 1}: 1, {3, 2, 1}: 1, {3, 3, 1}: 1}
 	}
 	for _, teacher := range []int{1, 3} {

@@ -36,7 +36,7 @@ var coverageRemedies = []struct {
 	{"… weight decay 0.3, K = 1", []uint64{102}, train.Options{Epochs: 8, Patience: 4, WeightDecay: 0.3, Components: 1}},
 	{"… no weight decay", []uint64{101, 102, 103}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1}},
 	{"… no weight decay, K = 1", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Components: 1}},
-	{"… no weight decay, batches of 32", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Batch: 32}},
+	{"… no weight decay, batches of 32", []uint64{101, 102, 103, 104, 105}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Batch: 32}},
 	{"… no weight decay, batches of 32, K = 1 (taken)", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Batch: 32, Components: 1}},
 }
 
