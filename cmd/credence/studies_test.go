@@ -34,9 +34,9 @@ func runStudy(t *testing.T, name string, numbers any) {
 
 // TestStudyCoverage asks for what the quick study shows on any machine.
 // Instruction sets round differently, which moves a coverage as another seed
-// does: by several points at 75%, one or two at 95%. The
-// ranges are wider than that around what was seen, and still exclude intervals
-// that are too narrow or hold everything.
+// does: by several points at 75%, one or two at 95%. The ranges are wider than
+// that around what was seen, and still exclude intervals that are too narrow or
+// hold everything.
 func TestStudyCoverage(t *testing.T) {
 	var n study.CoverageNumbers
 	runStudy(t, "coverage", &n)

@@ -67,7 +67,7 @@ func NewCoverage(quick bool, seed uint64) *Coverage {
 	seeds := map[setting]int{headline: 5}
 	if quick {
 		c.Train, c.Test = 12000, 2000
-		c.Student.Epochs, c.Student.Patience = 6, 6
+		c.Student.Epochs = 6
 		seeds = map[setting]int{headline: 2, {2, 2, 3}: 1, {2, 3, 1}: 1, {3, 2, 1}: 1, {3, 3, 1}: 1}
 	}
 	for _, teacher := range []int{1, 3} {
@@ -119,13 +119,12 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	r.Uncertain = uncertain(truth, at.Classes)
 	o := c.Student
 	o.Seed = at.Seed
-	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o)
+	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o, at.setting() == headline)
 	if err != nil {
 		return r, err
 	}
 	r.Best = s.best
-	scores := s.model.Provenance.Scores
-	r.HeldOut, r.Constant = scores.NLLPerVote, scores.ConstantPerVote
+	r.HeldOut, r.Constant = s.heldOut(), s.model.Provenance.Scores.ConstantPerVote
 	all := indices(0, len(s.best))
 	var alone [][]int
 	for _, m := range all {

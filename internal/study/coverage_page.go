@@ -44,10 +44,11 @@ func (r *coverageResults) introduce(p *page) {
 	o := r.Student
 	p.paragraph(`**Configuration, fixed beforehand** on seeds that are not used here (see "What was tried"): the bars below are asked of %s, with
 		the resolution rule on. Students: LeNet-5, K = %d components, %s with a %s learning rate of %g, weight decay %g, batches of %d,
-		at most %d epochs; the weights of the epoch with the smallest joint loss on the votes of held-out images are kept. Five networks
+		at most %d epochs; training stops when the joint loss on the votes of held-out images was not smaller for %d epochs, and the weights
+		with the smallest are kept. (In the setting of the bars networks train on, for the figures by epoch; kept are the same weights.) Five networks
 		form the ensemble, each of which holds out another fifth of the images; numbers of "%s" are those of the five by themselves, on average. Teachers: the digits' classes,
 		Adam with learning rate %g, batches of %d, one epoch or three. Teacher, votes and student are drawn anew for every seed.`,
-		chosen, o.Components, capital(o.Optimizer), o.Schedule, o.Rate, max(0, o.WeightDecay), o.Batch, o.Epochs, single, teacherRate, teacherBatch)
+		chosen, o.Components, capital(o.Optimizer), o.Schedule, o.Rate, max(0, o.WeightDecay), o.Batch, o.Epochs, o.Patience, single, teacherRate, teacherBatch)
 	p.paragraph(`**Errors.** ± is the standard error between seeds, sd/√seeds. The item standard error, of a share among the images of
 		one seed, is given in coverage.csv; at 95%% it is %s points. Seeds differ by far more than that.`, percent(itemSE(0.95, r.Test)))
 	p.paragraph(`**The resolution rule** widens interval ends that claim more than the votes could show: below a probability ρ the votes would

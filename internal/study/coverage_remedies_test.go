@@ -63,7 +63,7 @@ func TestRemedies(t *testing.T) {
 				o.Batch = 64
 			}
 			truth := teach.truth(test)
-			s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 2, headline.votes, seed), o)
+			s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 2, headline.votes, seed), o, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,14 +22,19 @@ type student struct {
 	model   *model.Model
 	weights [][][]float32 // [member][epoch − 1]
 	held    [][]int       // [member] images held out
-	best    []int         // [member] epoch with the smallest held-out loss
+	best    []int         // [member] epoch that early stopping keeps
 	votes   evaluate.Votes
 	train   dataset.Rows // network inputs
 	test    dataset.Rows
 }
 
-// newStudent trains on the votes of the images.
-func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []float32, o train.Options) (*student, error) {
+// newStudent trains on the votes of the images. If on is true, members train on
+// to the last epoch; early stopping keeps the same weights either way.
+func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []float32, o train.Options, on bool) (*student, error) {
+	patience := o.Patience
+	if on {
+		o.Patience = o.Epochs
+	}
 	ds := imageData(set, g.Names, counts)
 	s := &student{votes: evaluate.Votes{Classes: len(g.Names), Counts: make([]float64, len(counts))}}
 	for i, c := range counts {
@@ -54,13 +59,37 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 		if len(r.History) != len(s.weights[i]) || len(fit.Model.Members[i].Net.States) > 0 {
 			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name, len(s.weights[i]), len(r.History))
 		}
-		s.best = append(s.best, max(1, r.Epoch))
+		s.best = append(s.best, keptEpoch(r.History, patience))
 	}
 	if s.train, err = s.inputs(ds); err != nil {
 		return nil, err
 	}
 	s.test, err = s.inputs(imageData(test, g.Names, make([]float32, test.Len()*len(g.Names))))
 	return s, err
+}
+
+// keptEpoch is the epoch with the smallest held-out loss before so many epochs
+// went by without a smaller one.
+func keptEpoch(history []model.Epoch, patience int) int {
+	best := 0
+	for i, e := range history {
+		if *e.HeldOut < *history[best].HeldOut {
+			best = i
+		}
+		if i-best >= patience {
+			break
+		}
+	}
+	return best + 1
+}
+
+// heldOut is the mean loss a vote of the images that members held out.
+func (s *student) heldOut() float64 {
+	sum := 0.0
+	for m, e := range s.best {
+		sum += *s.model.Provenance.Runs[m].History[e-1].HeldOut
+	}
+	return sum / float64(len(s.best))
 }
 
 // imageData are images with votes as data to train on.
@@ -147,5 +176,5 @@ const chosen = single
 // again.
 var studentOptions = train.Options{
 	Network: "lenet5", Components: 1, Optimizer: "adam", Rate: 1e-3, WeightDecay: -1, Schedule: "constant",
-	Batch: 32, Epochs: 14, Patience: 14, Ensemble: 5,
+	Batch: 32, Epochs: 14, Patience: 4, Ensemble: 5,
 }

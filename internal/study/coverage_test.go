@@ -173,7 +173,7 @@ func TestStudentPredicts(t *testing.T) {
 	}
 	o := tinyCoverage().Student
 	o.Seed = 5
-	s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 3, 2, 5), o)
+	s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 3, 2, 5), o, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,6 +200,29 @@ func TestStudentPredicts(t *testing.T) {
 	one, _, err := s.predict([]int{0}, []int{1})
 	if err != nil || one[0].K() != o.Components || slices.Equal(meansOf(one), meansOf(got)) {
 		t.Errorf("one member: %v", err)
+	}
+}
+
+// Early stopping keeps what training would have kept that ended there.
+func TestKeptEpoch(t *testing.T) {
+	for _, c := range []struct {
+		losses   []float64
+		patience int
+		want     int
+	}{
+		{[]float64{3, 2, 1}, 2, 3},
+		{[]float64{3, 2, 2.5, 2.4, 1}, 2, 2},
+		{[]float64{3, 2, 2.5, 2.4, 1}, 3, 5},
+		{[]float64{1, 2, 3, 0}, 2, 1},
+		{[]float64{1}, 4, 1},
+	} {
+		var history []model.Epoch
+		for _, l := range c.losses {
+			history = append(history, model.Epoch{HeldOut: &l})
+		}
+		if got := keptEpoch(history, c.patience); got != c.want {
+			t.Errorf("%v with patience %d: epoch %d, want %d", c.losses, c.patience, got, c.want)
+		}
 	}
 }
 
