@@ -84,6 +84,13 @@ func TestHelpTexts(t *testing.T) {
 		if c.Short == "" || c.Long == "" || c.Example == "" {
 			t.Errorf("%s: short help, long help or example missing", path)
 		}
+		seen := map[string]bool{}
+		for _, sub := range c.Commands() {
+			if seen[sub.Name()] {
+				t.Errorf("%s: %s is there twice", path, sub.Name())
+			}
+			seen[sub.Name()] = true
+		}
 		for line := range strings.Lines(c.Long + "\n" + c.Example) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 				t.Errorf("%s: line of %d characters: %s", path, n, line)

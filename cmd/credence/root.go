@@ -61,8 +61,6 @@ Shell completion:
 		newDemo(),
 		newReproduce(),
 		newMixture(),
-		newReproduce(),
-		newData(),
 		newBench(),
 		newVersion(),
 	)
