@@ -170,11 +170,10 @@ func forward(net *nn.Network, rows dataset.Rows, items []int) ([]float32, error)
 // chosen carries the bars.
 const chosen = single
 
-// studentOptions is the configuration of students. One component a network has
-// the two moments that two votes identify. Weight decay and large batches, which
-// leave concentrations low, widen intervals that the resolution rule widens
-// again.
+// studentOptions is the configuration of students. Weight decay and large
+// batches, which leave concentrations low, widen intervals that the resolution
+// rule widens again.
 var studentOptions = train.Options{
-	Network: "lenet5", Components: 1, Optimizer: "adam", Rate: 1e-3, WeightDecay: -1, Schedule: "constant",
+	Network: "lenet5", Components: 3, Optimizer: "adam", Rate: 1e-3, WeightDecay: -1, Schedule: "constant",
 	Batch: 32, Epochs: 14, Patience: 4, Ensemble: 5,
 }
