@@ -272,7 +272,7 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 func (s *sample) coverage(laws []*mixture.Beta, r *evaluate.Resolution) []CoverageAt {
 	n := min(len(laws), s.covered)
 	at := make([]placed, n)
-	par.For(n, func(i int) { at[i] = placeOf(laws[i], s.fresh.P[i], r) })
+	par.For(n, func(i int) { at[i] = placeOf(laws[i], s.fresh.P[i], s.fresh.Q[i], r) })
 	var out []CoverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {
 		for _, level := range levels {

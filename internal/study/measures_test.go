@@ -70,7 +70,7 @@ func TestCovered(t *testing.T) {
 		if r.IntN(2) == 0 {
 			p = r.Float64()
 		}
-		at := placeOf(m, p, rule)
+		at := placeOf(m, p, 1-p, rule)
 		for _, level := range []float64{0.5, 0.9} {
 			in := m.Interval(mixture.TwoSided, level)
 			out, change := rule.Apply(0, mixture.TwoSided, in)
@@ -87,8 +87,25 @@ func TestCovered(t *testing.T) {
 	if touched < 500 {
 		t.Errorf("the rule touched %d intervals: too few to test it", touched)
 	}
-	if plain, ruled := placeOf(must(mixture.NewBeta([]float64{1}, []float64{2}, []float64{2})), 0.5, nil).covered(0.5); !plain || !ruled {
+	if plain, ruled := placeOf(must(mixture.NewBeta([]float64{1}, []float64{2}, []float64{2})), 0.5, 0.5, nil).covered(0.5); !plain || !ruled {
 		t.Error("the middle is not covered")
+	}
+}
+
+// TestCoveredNextToOne: what lies next to 1 is judged as what lies next to 0. The
+// law has its 2.5% quantile at about 1e-43, from either end.
+func TestCoveredNextToOne(t *testing.T) {
+	m := must(mixture.NewBeta([]float64{1}, []float64{0.03}, []float64{0.03}))
+	for _, c := range []struct {
+		tiny  float64
+		level float64
+		want  bool
+	}{{1e-40, 0.95, true}, {1e-40, 0.1, false}, {1e-60, 0.95, false}} {
+		low, _ := placeOf(m, c.tiny, 1, nil).covered(c.level)
+		high, _ := placeOf(m, 1, c.tiny, nil).covered(c.level)
+		if low != c.want || high != c.want {
+			t.Errorf("%v from the ends at level %v: covered %v and %v, want %v", c.tiny, c.level, low, high, c.want)
+		}
 	}
 }
 

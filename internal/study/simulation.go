@@ -41,6 +41,7 @@ type Simulation struct {
 	Design Design
 	X      [][2]float64 // [N] places
 	P      []float64    // [N] probability of class 0, as drawn
+	Q      []float64    // [N] that of class 1, with the digits that 1 − P has lost
 	Votes  [][2]int     // [N] votes for class 0 and class 1
 }
 
@@ -58,7 +59,8 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := law.Sample(r)
+		pair := law.Dirichlet().Sample(nil, r)
+		p := pair[0]
 		var v [2]int
 		for range votes {
 			if r.Float64() < p {
@@ -67,7 +69,7 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 				v[1]++
 			}
 		}
-		s.X, s.P, s.Votes = append(s.X, x), append(s.P, p), append(s.Votes, v)
+		s.X, s.P, s.Q, s.Votes = append(s.X, x), append(s.P, p), append(s.Q, pair[1]), append(s.Votes, v)
 	}
 	return s, nil
 }
@@ -140,8 +142,8 @@ func (s *Simulation) Dataset() *dataset.Dataset {
 // Truth returns the true class probabilities [N × 2].
 func (s *Simulation) Truth() []float64 {
 	var t []float64
-	for _, p := range s.P {
-		t = append(t, p, 1-p)
+	for i, p := range s.P {
+		t = append(t, p, s.Q[i])
 	}
 	return t
 }

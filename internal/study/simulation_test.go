@@ -60,6 +60,9 @@ func TestSimulateIsRepeatable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range a.X {
+		if s := a.P[i] + a.Q[i]; math.Abs(s-1) > 1e-15 || a.Q[i] == 0 {
+			t.Errorf("item %d: probabilities %v and %v", i, a.P[i], a.Q[i])
+		}
 		if a.X[i] != b.X[i] || a.P[i] != b.P[i] || a.Votes[i] != b.Votes[i] {
 			t.Fatalf("item %d depends on the number of items", i)
 		}
