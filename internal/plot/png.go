@@ -39,7 +39,8 @@ func WritePNG(w io.Writer, f Figure, scale float64) error {
 	if err := r.read(&svg); err != nil {
 		return fmt.Errorf("figure as PNG: %w", err)
 	}
-	return png.Encode(w, r.img)
+	e := png.Encoder{CompressionLevel: png.BestCompression}
+	return e.Encode(w, r.img)
 }
 
 // raster draws the elements of a figure onto an image, in the light theme.

@@ -210,7 +210,7 @@ func (r *ComparisonResult) coverageCurves(d *DesignResult) plot.Figure {
 		figure.Series = append(figure.Series, s)
 	}
 	for _, c := range d.Contenders {
-		if c.ours() {
+		if c.ours() && (c.Networks > 1 || c.Method == d.headline().Method) {
 			add(c, c.Label, false)
 		}
 	}
