@@ -59,7 +59,8 @@ func (d Layers) WriteSVG(w io.Writer) error {
 	for _, s := range d.Stages {
 		lines = max(lines, len(s.Done))
 	}
-	room := float64(lines)*14 + 8
+	// What is done is written above the middle, beside the boxes.
+	room := max(0, float64(lines)*14+12-layersHeight/2)
 	mid := room + layersHeight/2
 	var words []string
 	for i, s := range d.Stages {
