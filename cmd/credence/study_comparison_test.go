@@ -3,10 +3,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,21 +17,10 @@ import (
 //
 //	go test -tags studies -run StudyComparison -timeout 30m ./cmd/credence
 func TestStudyComparison(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "comparison")
-	var stdout, stderr bytes.Buffer
-	if code := run([]string{"reproduce", "comparison", "--quick", "--out", dir}, nil, &stdout, &stderr); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, &stderr)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "numbers.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var numbers struct {
 		Bars []study.Bar `json:"bars"`
 	}
-	if err := json.Unmarshal(text, &numbers); err != nil {
-		t.Fatal(err)
-	}
+	runStudy(t, "comparison", &numbers)
 	limits := []struct {
 		name        string
 		least, most float64

@@ -1,0 +1,45 @@
+//go:build studies
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"credence/internal/study"
+)
+
+// TestStudyADNI runs the quick MRI study, whose 400 fresh scans and one seed
+// leave a standard error of about two points of accuracy and coverage. The
+// limits ask for half of what the study asks for at full size.
+//
+//	go test -tags studies -run StudyADNI -timeout 30m ./cmd/credence
+func TestStudyADNI(t *testing.T) {
+	var numbers struct {
+		Synthetic bool        `json:"synthetic"`
+		Bars      []study.Bar `json:"bars"`
+	}
+	runStudy(t, "adni", &numbers)
+	if !numbers.Synthetic || len(numbers.Bars) != 5 {
+		t.Fatalf("synthetic %v, %d bars, want true and 5", numbers.Synthetic, len(numbers.Bars))
+	}
+	for _, b := range numbers.Bars {
+		v := float64(b.Value)
+		switch {
+		case strings.HasPrefix(b.Name, "share of the oracle's gain"):
+			if !(v >= 0.25 && v <= 1.5) {
+				t.Errorf("%s: %v, want at least 0.25", b.Name, v)
+			}
+		case strings.HasPrefix(b.Name, "median width of MIX"):
+			if !(v >= 1.5) {
+				t.Errorf("%s: %v, want at least 1.5", b.Name, v)
+			}
+		case strings.HasPrefix(b.Name, "mean gap of coverage"):
+			if !(v <= 0.15) {
+				t.Errorf("%s: %v, want at most 0.15", b.Name, v)
+			}
+		default:
+			t.Errorf("%s has no limits", b.Name)
+		}
+	}
+}
