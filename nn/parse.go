@@ -1,13 +1,15 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"credence/internal/yamltext"
 )
 
 // kinds are the layers a file may name and a fresh value of each.
@@ -53,21 +55,20 @@ var kinds = map[string]func() Layer{
 // without out gets the given number of outputs, those of the head. An unknown
 // key or type is an error with its position.
 func Parse(data []byte, out int) (layer Layer, err error) {
-	// The YAML module panics on some malformed values, such as a tag before a
-	// word where a list is expected.
 	defer func() {
-		if p := recover(); p != nil {
-			layer, err = nil, fmt.Errorf("layers: malformed YAML: %v", p)
+		if e, ok := errors.AsType[*yamltext.Error](err); ok {
+			err = fmt.Errorf("layers: %w", e)
 		}
 	}()
-	file, err := parser.ParseBytes(data, 0)
+	defer yamltext.Recover(&err)
+	bodies, err := yamltext.Parse(data, false)
 	if err != nil {
-		return nil, fmt.Errorf("layers: %s", yaml.FormatError(err, false, false))
+		return nil, err
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+	if len(bodies) != 1 || bodies[0] == nil {
 		return nil, fmt.Errorf("layers: expected one document with a list of layers")
 	}
-	return (&layerReader{out: out}).list(file.Docs[0].Body)
+	return (&layerReader{out: out}).list(bodies[0])
 }
 
 type layerReader struct{ out int }

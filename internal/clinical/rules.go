@@ -3,78 +3,41 @@ package clinical
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-)
 
-const (
-	maxBytes = 1 << 20 // of a file of rules
-	maxDepth = 100     // of nested brackets: the YAML module recurses
+	"credence/internal/yamltext"
 )
 
 // Read reads rules from a YAML file.
 func Read(path string) (*Rules, error) {
-	f, err := os.Open(path)
-	var text []byte
-	if err == nil {
-		defer f.Close()
-		text, err = io.ReadAll(io.LimitReader(f, maxBytes+1))
-	}
+	text, err := yamltext.ReadFile(path)
 	if err != nil {
-		if pe, ok := errors.AsType[*os.PathError](err); ok {
-			err = pe.Err
-		}
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+		return nil, err
 	}
 	return Parse(path, text)
 }
 
 // Parse reads rules; name is what errors call the text.
 func Parse(name string, text []byte) (r *Rules, err error) {
-	// The YAML module panics on some malformed values.
 	defer func() {
-		if p := recover(); p != nil {
-			r, err = nil, fmt.Errorf("reading %s: malformed YAML: %v", name, p)
+		if e, ok := errors.AsType[*yamltext.Error](err); ok && e.Line > 0 {
+			err = fmt.Errorf("%s:%d:%d: %s", name, e.Line, e.Column, e.Msg)
+		} else if ok {
+			err = fmt.Errorf("reading %s: %w", name, err)
 		}
 	}()
-	if len(text) > maxBytes {
-		return nil, fmt.Errorf("reading %s: more than %d bytes: these are no rules", name, maxBytes)
-	}
-	if depth(text) > maxDepth {
-		return nil, fmt.Errorf("reading %s: brackets nest deeper than %d", name, maxDepth)
-	}
-	file, err := parser.ParseBytes(text, 0)
+	defer yamltext.Recover(&err)
+	bodies, err := yamltext.Parse(text, false)
 	if err != nil {
-		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-			p := ye.GetToken().Position
-			return nil, fmt.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, ye.GetMessage())
-		}
-		return nil, fmt.Errorf("reading %s: %s", name, yaml.FormatError(err, false, false))
+		return nil, err
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+	if len(bodies) != 1 || bodies[0] == nil {
 		return nil, fmt.Errorf("reading %s: expected one document with the keys classes and votes", name)
 	}
-	return (&reader{name: name}).rules(file.Docs[0].Body)
-}
-
-func depth(text []byte) (most int) {
-	n := 0
-	for _, c := range text {
-		switch c {
-		case '[', '{':
-			n++
-		case ']', '}':
-			n--
-		}
-		most = max(most, n)
-	}
-	return most
+	return (&reader{name: name}).rules(bodies[0])
 }
 
 // reader makes rules of YAML.

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"credence/internal/yamltext"
 )
 
 var schema = Schema{
@@ -97,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 		{"item,label\na,b\n", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
 		{"a\x00b", `reading c.yaml: this is not a text in UTF-8`, ""},
 		{"data: \xff", `reading c.yaml: this is not a text in UTF-8`, ""},
-		{strings.Repeat("[", 100000), `reading c.yaml: brackets nested too deeply`, ""},
+		{strings.Repeat("[", 100000), `reading c.yaml: brackets nest deeper than 100`, ""},
 	} {
 		_, err := schema.Parse("c.yaml", []byte(c.text), []string{"out"})
 		e, ok := errors.AsType[*Error](err)
@@ -126,7 +128,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("a folder: %v", err)
 	}
 	large := filepath.Join(dir, "large.yaml")
-	if err := os.WriteFile(large, bytes.Repeat([]byte("# x\n"), maxBytes/4+1), 0o644); err != nil {
+	if err := os.WriteFile(large, bytes.Repeat([]byte("# x\n"), yamltext.MaxBytes/4+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := schema.Read(large, nil); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {

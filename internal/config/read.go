@@ -1,25 +1,15 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"credence/internal/yamltext"
 )
-
-// maxBytes bounds a configuration file: settings are short, data are not.
-const maxBytes = 1 << 20
-
-// maxDepth bounds how deep brackets nest, since the YAML module recurses.
-const maxDepth = 1000
 
 // Error is what is wrong with a file, and where.
 type Error struct {
@@ -58,32 +48,17 @@ func (e *Entry) Errorf(format string, args ...any) error {
 // Read reads a YAML file. Keys without a value are as good as left out. Names
 // that misplaced holds have their place on the command line alone.
 func (s Schema) Read(path string, misplaced []string) ([]Entry, error) {
-	f, err := os.Open(path)
-	var text []byte
-	if err == nil {
-		defer f.Close()
-		text, err = io.ReadAll(io.LimitReader(f, maxBytes+1))
-	}
+	text, err := yamltext.ReadFile(path)
 	if err != nil {
-		if pe, ok := errors.AsType[*os.PathError](err); ok {
-			err = pe.Err
-		}
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	if len(text) > maxBytes {
-		return nil, &Error{File: path, Msg: fmt.Sprintf("more than %d bytes: this is no configuration", maxBytes)}
+		return nil, err
 	}
 	return s.Parse(path, text, misplaced)
 }
 
 // Parse reads the text of a YAML file; name is what errors call it.
 func (s Schema) Parse(name string, text []byte, misplaced []string) (entries []Entry, err error) {
-	// The YAML module panics on some malformed values.
-	defer func() {
-		if p := recover(); p != nil {
-			entries, err = nil, &Error{File: name, Msg: fmt.Sprintf("malformed YAML: %v", p)}
-		}
-	}()
+	defer func() { err = placed(name, err) }()
+	defer yamltext.Recover(&err)
 	keys, err := topLevel(name, text)
 	if err != nil {
 		return nil, err
@@ -123,35 +98,23 @@ func (s Schema) Parse(name string, text []byte, misplaced []string) (entries []E
 	return entries, nil
 }
 
+// placed gives an error about a text the name of its file.
+func placed(name string, err error) error {
+	if e, ok := errors.AsType[*yamltext.Error](err); ok {
+		return &Error{File: name, Line: e.Line, Column: e.Column, Msg: e.Msg}
+	}
+	return err
+}
+
 // topLevel returns the keys of a file with their values.
 func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
-	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
-		return nil, &Error{File: name, Msg: "this is not a text in UTF-8"}
-	}
-	depth := 0
-	for _, c := range text {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		}
-		if depth > maxDepth {
-			return nil, &Error{File: name, Msg: "brackets nested too deeply"}
-		}
-	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors mark UTF-8 so
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	bodies, err := yamltext.Parse(text, true)
 	if err != nil {
-		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-			p := ye.GetToken().Position
-			return nil, &Error{File: name, Line: p.Line, Column: p.Column, Msg: ye.GetMessage()}
-		}
-		return nil, &Error{File: name, Msg: yaml.FormatError(err, false, false)}
+		return nil, err
 	}
 	var keys []*ast.MappingValueNode
-	for _, doc := range file.Docs {
-		switch body := doc.Body.(type) {
+	for _, body := range bodies {
+		switch body := body.(type) {
 		case nil, *ast.CommentGroupNode, *ast.NullNode:
 		case *ast.MappingNode:
 			keys = append(keys, body.Values...)
