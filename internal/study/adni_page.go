@@ -242,7 +242,7 @@ func trainingFigure(fit *adniResult) plot.Figure {
 }
 
 func (r *adniResults) coverageFigure() plot.Figure {
-	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(), Percent: true}
+	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(), Percent: true, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	for _, set := range r.ADNI.sets() {
 		for _, rule := range coverageKinds[:2] {
 			s := plot.CoverageSeries{Label: fmt.Sprintf("%s, %s", set, rule.name)}
