@@ -105,6 +105,7 @@ func isImage(path string) bool {
 // addImages reads the images or volumes that a column of a table names.
 func (f *Features) addImages(table string, paths []string, opts *FeatureOptions) error {
 	full := make([]string, len(paths))
+	var gone []string // told before any is decoded, which may take hours
 	for i, p := range paths {
 		if p == "" {
 			return &ParseError{File: table, Msg: fmt.Sprintf("item %q has no image in column %q", f.Items[i], opts.ImageColumn)}
@@ -113,6 +114,12 @@ func (f *Features) addImages(table string, paths []string, opts *FeatureOptions)
 		if !filepath.IsAbs(p) {
 			full[i] = filepath.Join(filepath.Dir(table), filepath.FromSlash(p))
 		}
+		if _, err := os.Stat(full[i]); errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, fmt.Sprintf("%s (item %q)", full[i], f.Items[i]))
+		}
+	}
+	if len(gone) > 0 {
+		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, few(gone))}
 	}
 	return f.readImages(table, full, opts)
 }

@@ -275,7 +275,7 @@ func TestVolumesRefused(t *testing.T) {
 	if err := os.Remove("scans/1.nii.gz"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = ReadFeatures("manifest.csv", o); err == nil || err.Error() != "reading scans/1.nii.gz: no such file or directory" {
+	if _, err = ReadFeatures("manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
 		t.Error(err)
 	}
 	// As a stream, the bad one is told and the other read.
