@@ -129,10 +129,8 @@ func (a ADNI) Run(ctx context.Context, f *Folder, command string) error {
 			return err
 		}
 	}
-	if a.synthetic() && !a.Keep {
-		if err := os.RemoveAll(a.Scratch); err != nil {
-			return err
-		}
+	if !a.Keep {
+		os.Remove(a.Scratch) // only if nothing of anybody's is in it
 	}
 	return results.write(f, command)
 }

@@ -195,7 +195,7 @@ func (c *adniCohort) load(table, votes string) (*dataset.Dataset, error) {
 		ItemColumn: a.Item, GroupColumn: a.Subject, Features: []string{a.Path}, ImageColumn: a.Path,
 		Volume: dataset.VolumeOptions{
 			Size: a.Size, Preparation: dataset.Preparation{Store: "uint8"},
-			CacheDir: filepath.Join(a.Scratch, "prepared"),
+			CacheDir: filepath.Join(c.dir, "prepared"),
 		},
 	}
 	o.VotesOptions = dataset.VotesOptions{Classes: classes}

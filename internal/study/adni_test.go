@@ -155,6 +155,33 @@ func TestOracleCovers(t *testing.T) {
 	}
 }
 
+// TestScratchIsSpared: a folder for volumes may hold other things, which stay.
+func TestScratchIsSpared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws and trains on small volumes")
+	}
+	a := tinyADNI()
+	a.Scans, a.Fresh, a.Epochs, a.PaperEpochs = 40, 20, 1, 0
+	a.Scratch = t.TempDir()
+	other := filepath.Join(a.Scratch, "prepared", "mine")
+	if err := os.MkdirAll(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFolder(filepath.Join(t.TempDir(), "out"), "adni", a, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(t.Context(), f, "credence reproduce adni"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("the study has removed what is not its own: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(a.Scratch, "seed-*")); len(left) > 0 {
+		t.Errorf("the volumes %v were left behind", left)
+	}
+}
+
 func TestGroups(t *testing.T) {
 	for _, c := range []struct {
 		counts []float32
