@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -98,19 +97,11 @@ func marshal(v any) (string, error) {
 // kind or from a newer version, and allocates no more than a small multiple of
 // the file's size.
 func Load(path string) (*Model, error) {
-	f, err := os.Open(path)
+	f, err := safetensors.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("reading %s: %w: not a regular file", path, ErrForeign)
-	}
-	m, err := Decode(f, info.Size())
+	m, err := fromFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

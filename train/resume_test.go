@@ -33,6 +33,34 @@ func (s *stopping) ReadRow(i int, dst []float32) error {
 	return s.Rows.ReadRow(i, dst)
 }
 
+// interrupted fits a model in runs that are each stopped after some more rows
+// than the one before, and resumed from the checkpoint that o names. It returns
+// the model and how often it was stopped.
+func interrupted(t *testing.T, ds *dataset.Dataset, o Options, reads int) (m *model.Model, stops int) {
+	t.Helper()
+	rows := &stopping{Rows: ds.Rows}
+	watched := *ds
+	watched.Rows = rows
+	for {
+		f, err := newFitting(&watched, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		rows.stop = cancel
+		rows.left.Store(int64(reads + 10*stops))
+		res, err := f.run(ctx)
+		cancel()
+		switch {
+		case err == nil:
+			return res.Model, stops
+		case !errors.Is(err, ErrStopped):
+			t.Fatal(err)
+		}
+		stops++
+	}
+}
+
 // withNorm is a network with running statistics, dropout and a categorical
 // input, so that every kind of state is in the checkpoint.
 const withNorm = `
@@ -72,34 +100,11 @@ func TestResume(t *testing.T) {
 			for _, reads := range []int{20, 333, 900} {
 				o := o
 				o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
-				rows := &stopping{Rows: ds.Rows}
-				stopped := *ds
-				stopped.Rows = rows
-				stops := 0
-				var got *Result
-				for got == nil {
-					f, err := newFitting(&stopped, o)
-					if err != nil {
-						t.Fatal(err)
-					}
-					ctx, cancel := context.WithCancel(context.Background())
-					rows.stop = cancel
-					rows.left.Store(int64(reads + 10*stops))
-					res, err := f.run(ctx)
-					cancel()
-					switch {
-					case err == nil:
-						got = res
-					case errors.Is(err, ErrStopped):
-						stops++
-					default:
-						t.Fatal(err)
-					}
-				}
+				got, stops := interrupted(t, ds, o, reads)
 				if stops == 0 {
 					t.Errorf("stops after %d reads: none", reads)
 				}
-				if !bytes.Equal(encoded(t, got.Model), want) {
+				if !bytes.Equal(encoded(t, got), want) {
 					t.Errorf("stopped %d times, about every %d reads: another model", stops, reads)
 				}
 			}

@@ -3,7 +3,6 @@ package train
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -102,34 +101,11 @@ func TestRivalsResume(t *testing.T) {
 		want := encoded(t, fitted(t, ds, o).Model)
 		par.SetThreads(3)
 		o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
-		rows := &stopping{Rows: ds.Rows}
-		stopped := *ds
-		stopped.Rows = rows
-		stops := 0
-		var got *Result
-		for got == nil {
-			f, err := newFitting(&stopped, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			rows.stop = cancel
-			rows.left.Store(int64(900 + 10*stops))
-			res, err := f.run(ctx)
-			cancel()
-			switch {
-			case err == nil:
-				got = res
-			case errors.Is(err, ErrStopped):
-				stops++
-			default:
-				t.Fatal(err)
-			}
-		}
+		got, stops := interrupted(t, ds, o, 900)
 		if stops == 0 {
 			t.Errorf("%s: never stopped", m)
 		}
-		if !bytes.Equal(encoded(t, got.Model), want) {
+		if !bytes.Equal(encoded(t, got), want) {
 			t.Errorf("%s: stopped %d times: another model", m, stops)
 		}
 	}

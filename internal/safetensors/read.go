@@ -25,7 +25,7 @@ var (
 	ErrForeign = errors.New("the file is of another kind")
 )
 
-// ReadFile reads the file at path.
+// ReadFile reads the file at path. Its errors name the file.
 func ReadFile(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
