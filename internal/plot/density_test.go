@@ -6,9 +6,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -119,40 +116,10 @@ func hardFigures(t testing.TB) map[string]Density {
 	return figures
 }
 
-// svg returns the file of a figure.
-func svg(t testing.TB, d Density) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := d.WriteSVG(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// TestGolden compares with the files in testdata, which were looked at, in a
-// browser, light and dark. UPDATE_GOLDEN=1 rewrites them.
+// TestGolden: figures of densities are what was looked at.
 func TestGolden(t *testing.T) {
 	for name, d := range goldenFigures(t) {
-		t.Run(name, func(t *testing.T) {
-			got := svg(t, d)
-			file := filepath.Join("testdata", name+".svg")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(file, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if runtime.GOARCH != "amd64" {
-				t.Skip("other architectures round differently, which may move a point by a hundredth of a pixel")
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s has changed. To accept: UPDATE_GOLDEN=1 go test ./internal/plot, then look at it", file)
-			}
-		})
+		t.Run(name, func(t *testing.T) { compareGolden(t, name, d) })
 	}
 }
 

@@ -3,30 +3,14 @@ package plot
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
 
-// figure is any of the package.
-type figure interface{ WriteSVG(io.Writer) error }
-
-func bytesOf(t testing.TB, f figure) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := f.WriteSVG(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // reportFigures are those of a report, with numbers as they come.
-func reportFigures() map[string]figure {
+func reportFigures() map[string]Figure {
 	r := rand.New(rand.NewPCG(3, 4))
 	curves := Training{Title: "Loss by epoch", YLabel: "loss a vote"}
 	for i, name := range []string{"fold 0", "fold 1", "fold 2", "fold 3", "fold 4", "refit"} {
@@ -95,7 +79,7 @@ func reportFigures() map[string]figure {
 		se := 0.03 * math.Sqrt(1/(1-x))
 		band.Points = append(band.Points, IntervalPoint{x, y, y - se, min(1, y+se)})
 	}
-	return map[string]figure{
+	return map[string]Figure{
 		"coverage-curves": coverageCurves(),
 		"field":           bumps(5),
 		"samples":         corners(),
@@ -186,14 +170,14 @@ func subjects() Intervals {
 }
 
 // awkwardFigures are those with next to nothing in them, or too much.
-func awkwardFigures() map[string]figure {
+func awkwardFigures() map[string]Figure {
 	nan, inf := math.NaN(), math.Inf(1)
 	long := strings.Repeat("a long name & <more> ", 20)
 	manyRuns := Training{Title: long, YLabel: long}
 	for range 30 {
 		manyRuns.Runs = append(manyRuns.Runs, TrainingRun{Name: long, Loss: []float64{1e9, 3, 2, 1}, HeldOut: []float64{nan, 3, 2, 2.5}, Chosen: 3})
 	}
-	return map[string]figure{
+	return map[string]Figure{
 		"one epoch":           Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, Chosen: 1}}},
 		"one epoch held":      Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1}, HeldOut: []float64{2}, Chosen: 1}}},
 		"diverging":           Training{Runs: []TrainingRun{{Name: "one", Loss: []float64{1, 0.9, inf, nan, 1e300, 0.7}, Chosen: 9}}},
@@ -219,37 +203,17 @@ func awkwardFigures() map[string]figure {
 	}
 }
 
-// TestGoldenFigures compares with the files in testdata, which were looked at,
-// light and dark. UPDATE_GOLDEN=1 rewrites them.
+// TestGoldenFigures: a figure of every kind is what was looked at.
 func TestGoldenFigures(t *testing.T) {
 	for name, f := range reportFigures() {
-		t.Run(name, func(t *testing.T) {
-			got := bytesOf(t, f)
-			file := filepath.Join("testdata", name+".svg")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(file, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if runtime.GOARCH != "amd64" {
-				t.Skip("other architectures round differently, which may move a point by a hundredth of a pixel")
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s has changed. To accept: UPDATE_GOLDEN=1 go test ./internal/plot, then look at it", file)
-			}
-		})
+		t.Run(name, func(t *testing.T) { compareGolden(t, name, f) })
 	}
 }
 
 func TestFiguresAreSound(t *testing.T) {
-	for _, figures := range []map[string]figure{reportFigures(), awkwardFigures()} {
+	for _, figures := range []map[string]Figure{reportFigures(), awkwardFigures()} {
 		for name, f := range figures {
-			t.Run(name, func(t *testing.T) { checkFile(t, bytesOf(t, f)) })
+			t.Run(name, func(t *testing.T) { checkFile(t, svg(t, f)) })
 		}
 	}
 }
@@ -257,7 +221,7 @@ func TestFiguresAreSound(t *testing.T) {
 func TestFigureErrors(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
-		f    figure
+		f    Figure
 		want string
 	}{
 		{Training{}, "training figure: no losses"},

@@ -32,7 +32,7 @@ func pngOf(t testing.TB, f Figure, scale float64) (image.Image, []byte) {
 // TestEveryFigureAsPNG: all figures can be drawn, and the picture of the card
 // begins white and holds ink. PLOT_PNG names a folder to look at them in.
 func TestEveryFigureAsPNG(t *testing.T) {
-	for _, figures := range []map[string]figure{reportFigures(), awkwardFigures()} {
+	for _, figures := range []map[string]Figure{reportFigures(), awkwardFigures()} {
 		for name, f := range figures {
 			img, file := pngOf(t, f, 1)
 			if img.Bounds().Dx() != figureWidth || img.At(0, 0) != color.Color(color.RGBA{255, 255, 255, 255}) {
@@ -132,7 +132,7 @@ func TestPNGIsRepeatable(t *testing.T) {
 func TestTextFits(t *testing.T) {
 	var f face
 	for name, fig := range reportFigures() {
-		dec := xml.NewDecoder(bytes.NewReader(bytesOf(t, fig)))
+		dec := xml.NewDecoder(bytes.NewReader(svg(t, fig)))
 		class := ""
 		for {
 			token, err := dec.Token()
