@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -47,41 +48,29 @@ func (d Band) WriteSVG(w io.Writer) error {
 			upper, lower = append(upper, f.at(p.X, p.Y)), append(lower, f.at(p.X, p.Y))
 		}
 	}
-	interval := d.Interval
-	if interval == "" {
-		interval = "95% interval"
-	}
 	var legend []key
 	if d.Label != "" {
 		legend = append(legend, lineKey(d.Label, series(0)))
 	}
-	legend = append(legend, areaKey(interval, series(0)))
+	legend = append(legend, areaKey(cmp.Or(d.Interval, "95% interval"), series(0)))
 	var c canvas
 	top := drawHeader(&c, d.Title, legend) + 14
 	c.openAt(top)
 	end := f.draw(&c)
 	c.open(series(0))
 	if len(line) > 1 {
-		area := upper
-		for i := range lower {
-			area = append(area, lower[len(lower)-1-i])
-		}
-		c.polygon("shade", area)
+		c.polygon("shade", area(upper, lower))
 		c.curve("curve", line)
 	}
 	for _, p := range line {
-		c.dot("dot", p, 3.5)
+		c.dot("dot", p, smallDot)
 	}
 	c.close()
 	c.close()
 	first, last := known[0], known[len(known)-1]
 	about := fmt.Sprintf("%s goes from %s at %s to %s at %s.", d.YLabel, f.y.format(first.Y, 1), f.x.format(first.X, 1),
 		f.y.format(last.Y, 1), f.x.format(last.X, 1))
-	name := d.Title
-	if name == "" {
-		name = d.YLabel + " against " + d.XLabel
-	}
-	if err := c.write(w, figureWidth, top+end+margin, name, about); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), about); err != nil {
 		return fmt.Errorf("band figure: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -98,20 +99,13 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 		c.close()
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, d.name(), d.description(f)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f)); err != nil {
 		return fmt.Errorf("comparison figure: %w", err)
 	}
 	return nil
 }
 
 func (d Comparison) legend(intervals bool) []key {
-	interval, equal := d.Interval, d.Equal
-	if interval == "" {
-		interval = "95% interval"
-	}
-	if equal == "" {
-		equal = "seen as predicted"
-	}
 	var keys []key
 	for i, s := range d.Series {
 		if s.Label != "" {
@@ -119,16 +113,9 @@ func (d Comparison) legend(intervals bool) []key {
 		}
 	}
 	if intervals {
-		keys = append(keys, dotKey(interval, "muted", true))
+		keys = append(keys, dotKey(cmp.Or(d.Interval, "95% interval"), "muted", true))
 	}
-	return append(keys, lineKey(equal, "muted dashed"))
-}
-
-func (d Comparison) name() string {
-	if d.Title == "" {
-		return d.YLabel + " against " + d.XLabel
-	}
-	return d.Title
+	return append(keys, lineKey(cmp.Or(d.Equal, "seen as predicted"), "muted dashed"))
 }
 
 // description puts the points into words, as far as a listener would follow.

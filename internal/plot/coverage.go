@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,24 +25,14 @@ type Coverage struct {
 	Percent bool
 }
 
-// CoverageSeries is one curve: Y [n] at X [n], and the standard errors SE [n]
-// of Y, nil if they are not known.
-type CoverageSeries struct {
-	Label    string
-	X, Y, SE []float64
-}
-
 const coverageHeight = 340.0
 
 // WriteSVG writes the figure to w as an SVG file, 760 pixels wide. Both axes
 // show the range of x; y reaches as far as curves and bands do.
 func (d Coverage) WriteSVG(w io.Writer) error {
-	unit, errs := 1.0, d.Errors
+	unit, errs := 1.0, cmp.Or(d.Errors, 2)
 	if d.Percent {
 		unit = 100
-	}
-	if errs == 0 {
-		errs = 2
 	}
 	x, y := emptySpan(), emptySpan()
 	bands := false
@@ -61,7 +52,7 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	if x.lo > x.hi {
 		return errors.New("coverage figure: no points")
 	}
-	f := newFrame(x.padded(), y.padded(), orElse(d.XLabel, "nominal coverage"), orElse(d.YLabel, "empirical coverage"), coverageHeight)
+	f := newFrame(x.padded(), y.padded(), cmp.Or(d.XLabel, "nominal coverage"), cmp.Or(d.YLabel, "empirical coverage"), coverageHeight)
 	var legend []key
 	for i, s := range d.Series {
 		if s.Label != "" {
@@ -71,7 +62,7 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	if bands {
 		legend = append(legend, areaKey(errorsLabel(errs), "muted"))
 	}
-	legend = append(legend, lineKey(orElse(d.Equal, "as promised"), "muted dashed"))
+	legend = append(legend, lineKey(cmp.Or(d.Equal, "as promised"), "muted dashed"))
 	var c canvas
 	top := drawHeader(&c, d.Title, legend) + 14
 	c.openAt(top)
@@ -79,18 +70,10 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	f.diagonal(&c)
 	f.lines(&c, d.Series, unit, unit, errs, d.Percent)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("coverage figure: %w", err)
 	}
 	return nil
-}
-
-// se returns the standard error of a point; 0 if it is not known.
-func (s CoverageSeries) se(i int) float64 {
-	if s.SE == nil || !finite(s.SE[i]) {
-		return 0
-	}
-	return s.SE[i]
 }
 
 // description puts the curves into words: each one's ends and where it is
@@ -115,11 +98,4 @@ func (d Coverage) description(f frame, unit float64) string {
 		sentences = append(sentences, text)
 	}
 	return strings.Join(sentences, " ")
-}
-
-func orElse(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }

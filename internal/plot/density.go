@@ -47,7 +47,6 @@ const (
 	panelHeight = 190.0
 	rowHeight   = 19.0
 	halfCap     = 4.5 // half of the stroke that ends a whisker
-	dotRadius   = 4.5
 )
 
 // WriteSVG writes the figure to w as an SVG file, 760 pixels wide and high

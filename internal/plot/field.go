@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -120,7 +121,7 @@ func (d Field) WriteSVG(w io.Writer) error {
 		return fmt.Errorf("field figure: %w", err)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, d.Scale), d.description()); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.Scale), d.description()); err != nil {
 		return fmt.Errorf("field figure: %w", err)
 	}
 	return nil

@@ -2,6 +2,12 @@ package plot
 
 import "math"
 
+// Radii of dots, in pixels: of one by itself, and of one on a line.
+const (
+	dotRadius = 4.5
+	smallDot  = 3.5
+)
+
 // frame is a panel between two axes, whose y counts from the top of the panel.
 type frame struct {
 	x, y           axis

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,26 +34,13 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	if bins <= 0 {
 		bins = 10
 	}
-	fewest := math.Inf(1)
-	heights := make([][]float64, len(d.Series))
-	y := span{0, 1}
-	for i, s := range d.Series {
-		if len(s.Values) == 0 {
-			continue
-		}
-		fewest = min(fewest, float64(len(s.Values)))
-		heights[i] = make([]float64, bins)
-		each := float64(bins) / float64(len(s.Values))
-		for _, v := range s.Values {
-			if !(v >= 0 && v <= 1) {
-				return fmt.Errorf("histogram figure: value %v does not lie between 0 and 1", v)
-			}
-			heights[i][min(bins-1, int(v*float64(bins)))] += each
-		}
-		y.add(heights[i]...)
+	heights, fewest, err := d.heights(bins)
+	if err != nil {
+		return fmt.Errorf("histogram figure: %w", err)
 	}
-	if math.IsInf(fewest, 1) {
-		return errors.New("histogram figure: no values")
+	y := span{0, 1}
+	for _, h := range heights {
+		y.add(h...)
 	}
 	half := bandOf(bins, fewest)
 	band := span{max(0, 1-half), 1 + half}
@@ -97,10 +85,34 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	}
 	f.level(&c, 1)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, d.name(), d.description(heights, band)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band)); err != nil {
 		return fmt.Errorf("histogram figure: %w", err)
 	}
 	return nil
+}
+
+// heights returns the relative frequencies [bins] of each series, nil for one
+// without values, and how many values the smallest of the others has.
+func (d Histogram) heights(bins int) (heights [][]float64, fewest float64, err error) {
+	heights, fewest = make([][]float64, len(d.Series)), math.Inf(1)
+	for i, s := range d.Series {
+		if len(s.Values) == 0 {
+			continue
+		}
+		fewest = min(fewest, float64(len(s.Values)))
+		heights[i] = make([]float64, bins)
+		each := float64(bins) / float64(len(s.Values))
+		for _, v := range s.Values {
+			if !(v >= 0 && v <= 1) {
+				return nil, 0, fmt.Errorf("value %v does not lie between 0 and 1", v)
+			}
+			heights[i][min(bins-1, int(v*float64(bins)))] += each
+		}
+	}
+	if math.IsInf(fewest, 1) {
+		return nil, 0, errors.New("no values")
+	}
+	return heights, fewest, nil
 }
 
 // bandOf returns how far from 1 the relative frequencies of n uniform numbers
@@ -112,13 +124,7 @@ func bandOf(bins int, n float64) float64 {
 	return z * math.Sqrt((b-1)/n)
 }
 
-func (d Histogram) name() string {
-	if d.Title == "" {
-		return "Histogram of the " + d.XLabel
-	}
-	return d.Title
-}
-
+// description says how many bins of each series lie outside the band.
 func (d Histogram) description(heights [][]float64, band span) string {
 	var sentences []string
 	for i, h := range heights {

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,10 +55,7 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		return errors.New("intervals figure: no items")
 	}
 	names = min(names, intervalNames)
-	label := d.XLabel
-	if label == "" {
-		label = "probability"
-	}
+	label := cmp.Or(d.XLabel, "probability")
 	x := horizontal(0, 1, margin+names+10, figureWidth-margin-12)
 	height := float64(n)*intervalRow + float64(len(d.Groups)-1)*intervalGap + 8
 	var legend []key
@@ -97,12 +95,8 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		y += intervalGap
 	}
 	c.close()
-	name := d.Title
-	if name == "" {
-		name = label
-	}
 	text := fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; "))
-	if err := c.write(w, figureWidth, top+end+margin, name, text); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, label), text); err != nil {
 		return fmt.Errorf("intervals figure: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,12 +28,9 @@ const linesHeight = 300.0
 
 // WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
 func (d Lines) WriteSVG(w io.Writer) error {
-	unit, errs := 1.0, d.Errors
+	unit, errs := 1.0, cmp.Or(d.Errors, 2)
 	if d.Percent {
 		unit = 100
-	}
-	if errs == 0 {
-		errs = 2
 	}
 	x, y := emptySpan(), emptySpan()
 	bands := false
@@ -71,7 +69,7 @@ func (d Lines) WriteSVG(w io.Writer) error {
 	}
 	f.lines(&c, d.Series, 1, unit, errs, d.Percent)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, d.YLabel+" against "+d.XLabel), d.description(f, unit)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("figure of lines: %w", err)
 	}
 	return nil
@@ -93,68 +91,4 @@ func (d Lines) description(f frame, unit float64) string {
 		sentences = append(sentences, text)
 	}
 	return strings.Join(sentences, " ")
-}
-
-// check reports what keeps a series from being drawn.
-func (s CoverageSeries) check() error {
-	if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
-		return fmt.Errorf("series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
-	}
-	for i := range s.X {
-		if !finite(s.X[i]) || !finite(s.Y[i]) {
-			return fmt.Errorf("series %q has a point (%v, %v)", s.Label, s.X[i], s.Y[i])
-		}
-	}
-	return nil
-}
-
-// errorsLabel is the entry of bands in a legend.
-func errorsLabel(errs float64) string {
-	if errs == 1 {
-		return "±1 standard error"
-	}
-	return fmt.Sprintf("±%g standard errors", errs)
-}
-
-// band is from y−se to y+se, without what no percentage can be.
-func band(y, se float64, percent bool) (lo, hi float64) {
-	lo, hi = y-se, y+se
-	if percent {
-		lo, hi = max(lo, min(y, 0)), min(hi, max(y, 100))
-	}
-	return lo, hi
-}
-
-// lines draws series whose numbers are multiplied by the units of x and y:
-// bands, which reach so many standard errors to either side, below all lines.
-func (f frame) lines(c *canvas, list []CoverageSeries, unitX, unitY, errs float64, percent bool) {
-	lines := make([][]point, len(list))
-	for i, s := range list {
-		var upper, lower []point
-		for k := range s.X {
-			x, y, se := unitX*s.X[k], unitY*s.Y[k], unitY*errs*s.se(k)
-			lines[i] = append(lines[i], f.at(x, y))
-			lo, hi := band(y, se, percent)
-			upper = append(upper, f.at(x, hi))
-			lower = append(lower, f.at(x, lo))
-		}
-		if s.SE != nil && len(upper) > 1 {
-			for k := range lower {
-				upper = append(upper, lower[len(lower)-1-k])
-			}
-			c.open(series(i))
-			c.polygon("shade", upper)
-			c.close()
-		}
-	}
-	for i, line := range lines {
-		c.open(series(i))
-		if len(line) > 1 {
-			c.curve("curve", line)
-		}
-		for _, p := range line {
-			c.dot("dot", p, 3.5)
-		}
-		c.close()
-	}
 }

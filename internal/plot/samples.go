@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -61,15 +62,7 @@ func (d Samples) WriteSVG(w io.Writer) error {
 	if outside > 0 {
 		legend = append(legend, key{fmt.Sprintf("outside: %d", outside), func(*canvas, point) {}})
 	}
-	f := frame{xLabel: d.XLabel, yLabel: d.YLabel}
-	high, wide := samplesSide, samplesSide*(d.X[1]-d.X[0])/(d.Y[1]-d.Y[0])
-	f.y = vertical(d.Y[0], d.Y[1], high, 0)
-	if room := figureWidth - f.y.roomY(d.YLabel) - samplesLegend; wide > room {
-		high, wide = high*room/wide, room
-		f.y = vertical(d.Y[0], d.Y[1], high, 0)
-	}
-	left := f.y.roomY(d.YLabel)
-	f.x = horizontal(d.X[0], d.X[1], left, left+wide)
+	f := d.frame()
 	var c canvas
 	top := drawHeader(&c, d.Title, nil) + 14
 	c.openAt(top)
@@ -81,26 +74,29 @@ func (d Samples) WriteSVG(w io.Writer) error {
 		c.text("key", point{at.x, at.y + 0.36*textSize}, fit(k.text, textSize, figureWidth-margin-at.x))
 	}
 	end = max(end, lineHeight*float64(len(legend)))
-	// Groups are shuffled like cards, so that none lies on top of the others.
-	drawn := make([]int, len(shown))
-	for range total {
-		next, least := 0, 2.0
-		for i, points := range shown {
-			if k := drawn[i]; k < len(points) {
-				if done := (float64(k) + 0.5) / float64(len(points)); done < least {
-					next, least = i, done
-				}
-			}
-		}
-		p := shown[next][drawn[next]]
-		drawn[next]++
-		drawSample(&c, next, f.at(p[0], p[1]), sampleSize)
+	for group, p := range shuffled(shown) {
+		drawSample(&c, group, f.at(p[0], p[1]), sampleSize)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, orElse(d.Title, "Items in the plane"), "Items: "+strings.Join(words, ", ")+"."); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Items in the plane"), "Items: "+strings.Join(words, ", ")+"."); err != nil {
 		return fmt.Errorf("samples figure: %w", err)
 	}
 	return nil
+}
+
+// frame lays the panel out with one scale for both axes, as large as the legend
+// beside it allows.
+func (d Samples) frame() frame {
+	f := frame{xLabel: d.XLabel, yLabel: d.YLabel}
+	high, wide := samplesSide, samplesSide*(d.X[1]-d.X[0])/(d.Y[1]-d.Y[0])
+	f.y = vertical(d.Y[0], d.Y[1], high, 0)
+	if room := figureWidth - f.y.roomY(d.YLabel) - samplesLegend; wide > room {
+		high, wide = high*room/wide, room
+		f.y = vertical(d.Y[0], d.Y[1], high, 0)
+	}
+	left := f.y.roomY(d.YLabel)
+	f.x = horizontal(d.X[0], d.X[1], left, left+wide)
+	return f
 }
 
 // drawSample draws the mark of a group: a dot, a triangle, a square, in turn.

@@ -1,9 +1,11 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
@@ -67,31 +69,42 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 	top := drawHeader(&c, d.Title, legend) + 14
 	c.openAt(top)
 	end := f.draw(&c)
-	// Groups are shuffled like cards, so that none lies on top of the others.
-	drawn := make([]int, len(d.Groups))
-	for range n {
-		next, least := 0, 2.0
-		for i, g := range d.Groups {
-			if k := drawn[i]; k < len(g.Points) {
-				if done := (float64(k) + 0.5) / float64(len(g.Points)); done < least {
-					next, least = i, done
-				}
-			}
-		}
-		p := d.Groups[next].Points[drawn[next]]
-		drawn[next]++
-		c.dot(series(next)+" solid", f.at(p[0], p[1]), scatterRadius)
+	groups := make([][][2]float64, len(d.Groups))
+	for i, g := range d.Groups {
+		groups[i] = g.Points
+	}
+	for group, p := range shuffled(groups) {
+		c.dot(series(group)+" solid", f.at(p[0], p[1]), scatterRadius)
 	}
 	if d.Threshold > 0 {
 		f.level(&c, d.Threshold)
 	}
 	c.close()
-	name := d.Title
-	if name == "" {
-		name = d.YLabel + " against " + d.XLabel
-	}
-	if err := c.write(w, figureWidth, top+end+margin, name, "Items: "+strings.Join(words, ", ")+"."); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), "Items: "+strings.Join(words, ", ")+"."); err != nil {
 		return fmt.Errorf("scatter figure: %w", err)
 	}
 	return nil
+}
+
+// shuffled runs through the points of all groups as cards are shuffled: those of
+// each group evenly over the whole sequence, so that none is drawn on top of the
+// others.
+func shuffled(groups [][][2]float64) iter.Seq2[int, [2]float64] {
+	return func(yield func(group int, p [2]float64) bool) {
+		drawn := make([]int, len(groups))
+		for {
+			next, least := -1, 2.0
+			for i, points := range groups {
+				if k := drawn[i]; k < len(points) {
+					if done := (float64(k) + 0.5) / float64(len(points)); done < least {
+						next, least = i, done
+					}
+				}
+			}
+			if next < 0 || !yield(next, groups[next][drawn[next]]) {
+				return
+			}
+			drawn[next]++
+		}
+	}
 }

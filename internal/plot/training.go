@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,20 +47,7 @@ func (d Training) WriteSVG(w io.Writer) error {
 	if len(values) == 0 {
 		return errors.New("training figure: no losses")
 	}
-	name := d.YLabel
-	if name == "" {
-		name = "loss"
-	}
-	f := newFrame(span{0, float64(max(epochs, 2))}, lossRange(values), "epoch", name, trainingHeight)
-	const gap = 24.0
-	panels := []frame{f}
-	if held {
-		width := (f.x.end - f.x.start - gap) / 2
-		left, right := f, f
-		left.x = horizontal(f.x.lo, f.x.hi, f.x.start, f.x.start+width)
-		right.x = horizontal(f.x.lo, f.x.hi, f.x.end-width, f.x.end)
-		panels = []frame{left, right}
-	}
+	f := newFrame(span{0, float64(max(epochs, 2))}, lossRange(values), "epoch", cmp.Or(d.YLabel, "loss"), trainingHeight)
 	var legend []key
 	for i, r := range d.Runs {
 		legend = append(legend, lineKey(r.Name, series(i)))
@@ -69,48 +57,63 @@ func (d Training) WriteSVG(w io.Writer) error {
 	top := drawHeader(&c, d.Title, legend) + 14 + lineHeight
 	c.openAt(top)
 	end := 0.0
-	for p, panel := range panels {
-		panel.x.step = max(1, panel.x.step)
-		c.text("key", point{panel.x.start, -8}, []string{"items trained on", "items held out"}[p])
-		if p == 0 {
-			end = panel.draw(&c)
-		} else {
-			for _, v := range panel.y.ticks() {
-				c.line("grid", point{panel.x.start, panel.y.at(v)}, point{panel.x.end, panel.y.at(v)})
-			}
-			panel.x.drawX(&c, panel.xLabel, panel.y.end, panel.y.start)
-			c.line("rule", point{panel.x.start, panel.y.start}, point{panel.x.end, panel.y.start})
-		}
-		for i, r := range d.Runs {
-			losses := r.Loss
-			if p == 1 {
-				losses = r.HeldOut
-			}
-			c.open(series(i))
-			panel.losses(&c, losses)
-			c.close()
-		}
-		for i, r := range d.Runs { // marks above all lines
-			losses := r.Loss
-			if p == 1 {
-				losses = r.HeldOut
-			}
-			if k := r.Chosen; k >= 1 && k <= len(losses) && losses[k-1] <= panel.y.hi {
-				c.open(series(i))
-				c.dot("dot", panel.at(float64(k), losses[k-1]), dotRadius)
-				c.close()
-			}
-		}
+	if !held {
+		end = d.panel(&c, f, false)
+	} else {
+		left, right := f.halves()
+		end = d.panel(&c, left, false)
+		d.panel(&c, right, true)
 	}
 	c.close()
-	title := d.Title
-	if title == "" {
-		title = "Training curves"
-	}
-	if err := c.write(w, figureWidth, top+end+margin, title, d.description()); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Training curves"), d.description()); err != nil {
 		return fmt.Errorf("training figure: %w", err)
 	}
 	return nil
+}
+
+// halves returns two panels side by side in the place of one.
+func (f frame) halves() (left, right frame) {
+	const gap = 24.0
+	width := (f.x.end - f.x.start - gap) / 2
+	left, right = f, f
+	left.x = horizontal(f.x.lo, f.x.hi, f.x.start, f.x.start+width)
+	right.x = horizontal(f.x.lo, f.x.hi, f.x.end-width, f.x.end)
+	return left, right
+}
+
+// panel draws the losses of all runs, on the items held out or on those trained
+// on, and returns the y at which the axes end. The panel of the items held out
+// stands to the right of the other and shares its numbers of y.
+func (d Training) panel(c *canvas, f frame, heldOut bool) (end float64) {
+	f.x.step = max(1, f.x.step)
+	title, losses := "items trained on", func(r TrainingRun) []float64 { return r.Loss }
+	if heldOut {
+		title, losses = "items held out", func(r TrainingRun) []float64 { return r.HeldOut }
+	}
+	c.text("key", point{f.x.start, -8}, title)
+	if !heldOut {
+		end = f.draw(c)
+	} else {
+		for _, v := range f.y.ticks() {
+			c.line("grid", point{f.x.start, f.y.at(v)}, point{f.x.end, f.y.at(v)})
+		}
+		end = f.x.drawX(c, f.xLabel, f.y.end, f.y.start)
+		c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
+	}
+	for i, r := range d.Runs {
+		c.open(series(i))
+		f.losses(c, losses(r))
+		c.close()
+	}
+	for i, r := range d.Runs { // marks above all lines
+		values := losses(r)
+		if k := r.Chosen; k >= 1 && k <= len(values) && values[k-1] <= f.y.hi {
+			c.open(series(i))
+			c.dot("dot", f.at(float64(k), values[k-1]), dotRadius)
+			c.close()
+		}
+	}
+	return end
 }
 
 // lossRange returns what to show of the losses: all, unless some are more than
@@ -153,6 +156,7 @@ func (f frame) losses(c *canvas, losses []float64) {
 	}
 }
 
+// description says how long each run was and which epoch was kept.
 func (d Training) description() string {
 	var sentences []string
 	for _, r := range d.Runs {

@@ -1,0 +1,89 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+)
+
+// CoverageSeries is one curve: Y [n] at X [n], and the standard errors SE [n]
+// of Y, nil if they are not known.
+type CoverageSeries struct {
+	Label    string
+	X, Y, SE []float64
+}
+
+// check reports what keeps a series from being drawn.
+func (s CoverageSeries) check() error {
+	if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
+		return fmt.Errorf("series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
+	}
+	for i := range s.X {
+		if !finite(s.X[i]) || !finite(s.Y[i]) {
+			return fmt.Errorf("series %q has a point (%v, %v)", s.Label, s.X[i], s.Y[i])
+		}
+	}
+	return nil
+}
+
+// se returns the standard error of a point; 0 if it is not known.
+func (s CoverageSeries) se(i int) float64 {
+	if s.SE == nil || !finite(s.SE[i]) {
+		return 0
+	}
+	return s.SE[i]
+}
+
+// errorsLabel is the entry of bands in a legend.
+func errorsLabel(errs float64) string {
+	if errs == 1 {
+		return "±1 standard error"
+	}
+	return fmt.Sprintf("±%g standard errors", errs)
+}
+
+// band is from y−se to y+se, without what no percentage can be.
+func band(y, se float64, percent bool) (lo, hi float64) {
+	lo, hi = y-se, y+se
+	if percent {
+		lo, hi = max(lo, min(y, 0)), min(hi, max(y, 100))
+	}
+	return lo, hi
+}
+
+// lines draws series whose numbers are multiplied by the units of x and y:
+// bands, which reach so many standard errors to either side, below all lines.
+func (f frame) lines(c *canvas, list []CoverageSeries, unitX, unitY, errs float64, percent bool) {
+	lines := make([][]point, len(list))
+	for i, s := range list {
+		var upper, lower []point
+		for k := range s.X {
+			x, y, se := unitX*s.X[k], unitY*s.Y[k], unitY*errs*s.se(k)
+			lines[i] = append(lines[i], f.at(x, y))
+			lo, hi := band(y, se, percent)
+			upper = append(upper, f.at(x, hi))
+			lower = append(lower, f.at(x, lo))
+		}
+		if s.SE != nil && len(upper) > 1 {
+			c.open(series(i))
+			c.polygon("shade", area(upper, lower))
+			c.close()
+		}
+	}
+	for i, line := range lines {
+		c.open(series(i))
+		if len(line) > 1 {
+			c.curve("curve", line)
+		}
+		for _, p := range line {
+			c.dot("dot", p, smallDot)
+		}
+		c.close()
+	}
+}
+
+// area returns the outline of the area between two lines.
+func area(upper, lower []point) []point {
+	back := slices.Clone(lower)
+	slices.Reverse(back)
+	return slices.Concat(upper, back)
+}
