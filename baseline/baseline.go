@@ -141,9 +141,9 @@ func New(m Method, o Options) (Rival, error) {
 	case Softmax:
 		r.method = &softmax{classes: o.Classes}
 	case Dropout:
-		r.method = &softmax{classes: o.Classes, passes: o.Passes}
+		r.method = &softmax{classes: o.Classes, samples: o.Passes}
 	case MVE:
-		r.method = &mve{classes: o.Classes, pairs: pairs, floor: o.Floor, warmup: uint64(max(0, o.Warmup))}
+		r.method = &mve{classes: o.Classes, pairs: pairs, floor: o.Floor, meanOnly: max(0, o.Warmup)}
 	case QD:
 		r.method = &qd{classes: o.Classes, pairs: pairs, lambda: o.Lambda, soften: o.Soften, level: o.Level}
 	case Confidence:

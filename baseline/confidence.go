@@ -18,6 +18,7 @@ import (
 // label by a draw of its own; the others have p' = p. After each step λ grows by
 // 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
 type confidence struct {
+	plain
 	classes        int
 	lambda, budget float64
 	log, hints     []float64 // scratch
@@ -27,6 +28,17 @@ type confidence struct {
 const confidenceStep = 1.01
 
 func (h *confidence) outputs() int { return h.classes + 1 }
+
+// state is λ, which training adapts.
+func (h *confidence) state() []float64 { return []float64{h.lambda} }
+
+func (h *confidence) setState(state []float64) error {
+	if len(state) != 1 || !(state[0] > 0) || math.IsInf(state[0], 0) {
+		return noState(state)
+	}
+	h.lambda = state[0]
+	return nil
+}
 
 func (h *confidence) loss(grad, out, votes []float64, at head.Step) float64 {
 	d := h.classes

@@ -20,6 +20,7 @@ import (
 // networks end in a rectifier, whose outputs can die; softplus is its smooth
 // form, and the authors' code also offers the exponential.
 type evidential struct {
+	plain
 	classes, anneal int
 	evidence        *evidence
 	alpha, slope    []float64

@@ -24,12 +24,15 @@ import (
 // Raw outputs are pairs, one for each class against the others; two classes
 // need one. The loss is the mean over labels and pairs.
 type mve struct {
+	plain
 	classes, pairs int
 	floor          float64
-	warmup         uint64 // epochs
+	meanOnly       int // epochs that fit the mean alone
 }
 
 func (h *mve) outputs() int { return 2 * h.pairs }
+
+func (h *mve) warmup() int { return h.meanOnly }
 
 // startVariance is what the warm-up takes for σ²: that of a fair coin.
 const startVariance = 0.25
@@ -38,7 +41,7 @@ const startVariance = 0.25
 const largestLog = 20
 
 func (h *mve) loss(grad, out, votes []float64, at head.Step) float64 {
-	return h.gaussian(grad, out, votes, at.Epoch < h.warmup)
+	return h.gaussian(grad, out, votes, at.Epoch < uint64(h.meanOnly))
 }
 
 // criterion is the Gaussian negative log-likelihood a label.

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Options are the settings of the methods. What is left zero gets the default
-// that [Settings] lists; what is set but is none of the method's is an error.
+// that [Method.Settings] lists; what is set but is none of the method's is an error.
 type Options struct {
 	Classes int `json:"-"` // d ≥ 2
 
@@ -74,62 +75,73 @@ func (m Method) Settings() []Setting {
 	return nil
 }
 
+// field returns where o keeps the setting of that name, a *float64, an *int or a
+// *string; nil if there is none.
+func (o *Options) field(name string) any {
+	switch name {
+	case "lambda":
+		return &o.Lambda
+	case "soften":
+		return &o.Soften
+	case "level":
+		return &o.Level
+	case "budget":
+		return &o.Budget
+	case "floor":
+		return &o.Floor
+	case "warmup":
+		return &o.Warmup
+	case "anneal":
+		return &o.Anneal
+	case "evidence":
+		return &o.Evidence
+	case "passes":
+		return &o.Passes
+	}
+	return nil
+}
+
 // Set gives the setting of that name a value, as a user writes it.
 func (o *Options) Set(m Method, name, value string) error {
-	number := map[string]*float64{"lambda": &o.Lambda, "soften": &o.Soften, "level": &o.Level, "budget": &o.Budget, "floor": &o.Floor}
-	whole := map[string]*int{"warmup": &o.Warmup, "anneal": &o.Anneal, "passes": &o.Passes}
-	var names []string
-	found := false
+	var own []string
 	for _, s := range m.Settings() {
-		names = append(names, s.Name)
-		found = found || s.Name == name
+		own = append(own, s.Name)
 	}
 	switch {
-	case !found && len(names) == 0:
+	case len(own) == 0:
 		return fmt.Errorf("method %s has no settings, found %q", m, name)
-	case !found:
-		return fmt.Errorf("method %s has no setting %q, its settings are [%s]", m, name, strings.Join(names, " "))
-	case name == "evidence":
-		o.Evidence = value
-		return nil
-	case whole[name] != nil:
+	case !slices.Contains(own, name):
+		return fmt.Errorf("method %s has no setting %q, its settings are [%s]", m, name, strings.Join(own, " "))
+	}
+	switch p := o.field(name).(type) {
+	case *string:
+		*p = value
+	case *int:
 		n, err := strconv.Atoi(value)
 		if err != nil || n == 0 {
 			return fmt.Errorf("setting %s is %q, want a whole number that is not 0", name, value)
 		}
-		*whole[name] = n
-		return nil
+		*p = n
+	case *float64:
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(x > 0) || math.IsInf(x, 0) {
+			return fmt.Errorf("setting %s is %q, want a number above 0", name, value)
+		}
+		*p = x
 	}
-	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(x > 0) || math.IsInf(x, 0) {
-		return fmt.Errorf("setting %s is %q, want a number above 0", name, value)
-	}
-	*number[name] = x
 	return nil
 }
 
-// Get returns the value of the setting of that name as Set takes it.
+// Get returns the value of the setting of that name as Set takes it, empty if
+// there is no such setting.
 func (o *Options) Get(name string) string {
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	switch name {
-	case "lambda":
-		return number(o.Lambda)
-	case "soften":
-		return number(o.Soften)
-	case "level":
-		return number(o.Level)
-	case "budget":
-		return number(o.Budget)
-	case "floor":
-		return number(o.Floor)
-	case "warmup":
-		return strconv.Itoa(o.Warmup)
-	case "anneal":
-		return strconv.Itoa(o.Anneal)
-	case "evidence":
-		return o.Evidence
-	case "passes":
-		return strconv.Itoa(o.Passes)
+	switch p := o.field(name).(type) {
+	case *string:
+		return *p
+	case *int:
+		return strconv.Itoa(*p)
+	case *float64:
+		return strconv.FormatFloat(*p, 'g', -1, 64)
 	}
 	return ""
 }
@@ -140,33 +152,31 @@ func (o Options) Complete(m Method) (Options, error) {
 	if !m.Known() {
 		return o, fmt.Errorf("method %q is not one of %q", m, Methods)
 	}
-	left := Options{Classes: o.Classes} // what only the caller sets, and the method's own settings
+	full := Options{Classes: o.Classes}
 	for _, s := range m.Settings() {
-		if err := left.Set(m, s.Name, s.Default); err != nil {
+		if err := full.Set(m, s.Name, s.Default); err != nil {
 			return o, err
 		}
+		switch to := full.field(s.Name).(type) {
+		case *string:
+			take(to, o.field(s.Name).(*string))
+		case *int:
+			take(to, o.field(s.Name).(*int))
+		case *float64:
+			take(to, o.field(s.Name).(*float64))
+		}
 	}
-	merge(&left.Lambda, &o.Lambda)
-	merge(&left.Soften, &o.Soften)
-	merge(&left.Level, &o.Level)
-	merge(&left.Budget, &o.Budget)
-	merge(&left.Floor, &o.Floor)
-	merge(&left.Warmup, &o.Warmup)
-	merge(&left.Anneal, &o.Anneal)
-	merge(&left.Evidence, &o.Evidence)
-	merge(&left.Passes, &o.Passes)
-	if o != (Options{Classes: o.Classes}) {
+	if o != (Options{Classes: o.Classes}) { // what no setting of the method took
 		text, _ := json.Marshal(o) // numbers and a string
 		return o, fmt.Errorf("method %s does not have the settings %s", m, text)
 	}
-	return left, left.check(m)
+	return full, full.check(m)
 }
 
-// merge moves a value that the caller set over the method's default. What the
-// method does not have, having no default, stays behind.
-func merge[T comparable](to, from *T) {
+// take moves a value over a default, unless it is zero.
+func take[T comparable](to, from *T) {
 	var zero T
-	if *to != zero && *from != zero {
+	if *from != zero {
 		*to, *from = *from, zero
 	}
 }

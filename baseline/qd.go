@@ -24,6 +24,7 @@ const QDBatch = 100
 // Raw outputs are pairs, one for each class against the others; two classes
 // need one. The loss is the mean over the pairs.
 type qd struct {
+	plain
 	classes, pairs        int
 	lambda, soften, level float64
 }

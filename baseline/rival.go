@@ -7,7 +7,8 @@ import (
 	"credence/head"
 )
 
-// method is a rival in float64. Votes [N, d] hold at least one label.
+// method is a rival in float64. Votes [N, d] hold at least one label. What is
+// not documented here is as in [Rival].
 type method interface {
 	outputs() int
 	// loss returns the mean loss over the labels and, unless grad is nil, fills
@@ -17,7 +18,29 @@ type method interface {
 	estimate(outputs [][]float64) Estimate
 	meaning() string
 	start(bias, shares []float64)
+	passes() int
+	warmup() int
+	state() []float64
+	setState(state []float64) error
 }
+
+// plain is what a method embeds that needs no passes and no warm-up, and whose
+// loss does not adapt; one that does overrides the method in question.
+type plain struct{}
+
+func (plain) passes() int      { return 0 }
+func (plain) warmup() int      { return 0 }
+func (plain) state() []float64 { return nil }
+
+func (plain) setState(state []float64) error {
+	if len(state) != 0 {
+		return noState(state)
+	}
+	return nil
+}
+
+// noState is the error for a state that the loss cannot be in.
+func noState(state []float64) error { return fmt.Errorf("the loss has no state like %v", state) }
 
 // rival brings a method to the float32 of networks.
 type rival struct {
@@ -33,20 +56,16 @@ func (r *rival) Outputs() int { return r.outputs() }
 func (r *rival) Meaning() string { return r.meaning() }
 
 // Passes implements [Rival].
-func (r *rival) Passes() int {
-	if s, ok := r.method.(*softmax); ok {
-		return s.passes
-	}
-	return 0
-}
+func (r *rival) Passes() int { return r.passes() }
 
 // Warmup implements [Rival].
-func (r *rival) Warmup() int {
-	if m, ok := r.method.(*mve); ok {
-		return int(m.warmup)
-	}
-	return 0
-}
+func (r *rival) Warmup() int { return r.warmup() }
+
+// State implements [Rival].
+func (r *rival) State() []float64 { return r.state() }
+
+// SetState implements [Rival].
+func (r *rival) SetState(state []float64) error { return r.setState(state) }
 
 // Loss implements [Rival].
 func (r *rival) Loss(grad, out []float32, votes head.Counts, at head.Step) float64 {
@@ -107,27 +126,6 @@ func (r *rival) Start(bias []float32, shares []float64) {
 	for i, x := range b {
 		bias[i] = float32(x)
 	}
-}
-
-// State implements [Rival].
-func (r *rival) State() []float64 {
-	if c, ok := r.method.(*confidence); ok {
-		return []float64{c.lambda}
-	}
-	return nil
-}
-
-// SetState implements [Rival].
-func (r *rival) SetState(state []float64) error {
-	c, ok := r.method.(*confidence)
-	switch {
-	case !ok && len(state) == 0:
-		return nil
-	case !ok || len(state) != 1 || !(state[0] > 0) || math.IsInf(state[0], 0):
-		return fmt.Errorf("the loss has no state like %v", state)
-	}
-	c.lambda = state[0]
-	return nil
 }
 
 func append64(dst []float64, x []float32) []float64 {

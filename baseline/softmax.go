@@ -16,12 +16,15 @@ import (
 // as Monte Carlo dropout: the mean of the probabilities, and their variance
 // (1/M) Σ (p − mean)².
 type softmax struct {
+	plain
 	classes int
-	passes  int // of Monte Carlo dropout; 0 is the plain method
+	samples int // passes of Monte Carlo dropout; 0 is the plain method
 	log     []float64
 }
 
 func (h *softmax) outputs() int { return h.classes }
+
+func (h *softmax) passes() int { return h.samples }
 
 func (h *softmax) loss(grad, out, votes []float64, _ head.Step) float64 {
 	d := h.classes
@@ -76,9 +79,9 @@ func (h *softmax) estimate(outputs [][]float64) Estimate {
 }
 
 func (h *softmax) meaning() string {
-	if h.passes > 0 {
+	if h.samples > 0 {
 		return fmt.Sprintf("The variance of the probability between %d passes through the network with dropout on: "+
-			"how unsure the network is of its weights, which shrinks as the data grow. It is not how much the probability differs between items alike.", h.passes)
+			"how unsure the network is of its weights, which shrinks as the data grow. It is not how much the probability differs between items alike.", h.samples)
 	}
 	return "With one network, the variance p(1 - p) of a single label, which the mean alone determines. " +
 		"With several, the variance of p between the networks: how much they disagree, not how much the probability differs between items alike."
