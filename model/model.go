@@ -7,8 +7,9 @@
 // weights. [Model.Predict] gives the mixture of each item of a data set,
 // [Model.Each] does so for any number of items in bounded memory, and both take
 // votes already cast into account if asked to. Models of the methods of package
-// baseline have no mixtures; [Model.Estimate] gives what they have. [Model].Resolution is the rule that
-// keeps reported intervals from claiming more than the votes could show.
+// baseline have no mixtures; [Model.Estimate] gives what they have. The field
+// Resolution is the rule that keeps reported intervals from claiming more than
+// the votes could show; reports apply it, Predict does not.
 //
 // Dimension letters of the package: N items, M members of the ensemble, K
 // components, d classes.
@@ -16,6 +17,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -118,10 +120,10 @@ func (m *Model) Check() error {
 		return err
 	}
 	if len(m.Members) == 0 {
-		return fmt.Errorf("a model without networks")
+		return errors.New("a model without networks")
 	}
 	if m.Transform == nil {
-		return fmt.Errorf("a model without preprocessing")
+		return errors.New("a model without preprocessing")
 	}
 	for i, member := range m.Members {
 		if in, out := member.Net.In.Size(), member.Net.Out.Size(); in != m.Transform.Width() || out != outputs {

@@ -234,7 +234,7 @@ func TestEmbedding(t *testing.T) {
 	same(t, "gradient", net.Params[0].Grad, []float32{5, 6, 0, 0, 1, 2, 3, 4, 7, 8})
 }
 
-// scale is a layer as a user would write one: y = s·x with a trained s.
+// scale is a layer with a single parameter: y = s·x, s = 2 at the start.
 type scale struct{ s *Param }
 
 func (l *scale) Build(b *Builder, in Shape) (Shape, error) {
@@ -256,15 +256,4 @@ func (l *scale) Backward(_ *Pass, dx, dy, _, x []float32) {
 			dx[i] = l.s.Value[0] * g
 		}
 	}
-}
-
-func ExampleLayer() {
-	// type scale struct{ s *nn.Param } has the three methods of a Layer.
-	net, err := New(Seq(&scale{}, &ReLU{}), Shape{3}, Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(net.Forward([]float32{-1, 0.5, 3}, false, Step{}), net.Params[0].Name)
-	// Output: [0 1 6] 0.scale
 }
