@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -67,7 +68,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 	if _, err := io.ReadFull(r, header); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
 	}
-	f, places, want, err := parse(header, size-8-int64(n))
+	meta, parts, want, err := parse(header, size-8-int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +79,28 @@ func Read(r io.Reader, size int64) (*File, error) {
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
 		return nil, fmt.Errorf("%w: the checksum of the values is %x, not %s", ErrCorrupt, sum, want)
 	}
-	for i := range f.Tensors {
-		part := data[places[i][0]:places[i][1]]
-		values := make([]float32, len(part)/4)
-		for j := range values {
-			values[j] = math.Float32frombits(binary.LittleEndian.Uint32(part[4*j:]))
+	f := &File{Metadata: meta}
+	for _, p := range parts {
+		p.Values = make([]float32, (p.end-p.begin)/4)
+		for j := range p.Values {
+			p.Values[j] = math.Float32frombits(binary.LittleEndian.Uint32(data[p.begin+4*int64(j):]))
 		}
-		f.Tensors[i].Values = values
+		f.Tensors = append(f.Tensors, p.Tensor)
 	}
 	return f, nil
 }
 
-// parse reads a header for a data section of the given size. places are the
-// tensors' bytes in it; sum is its checksum as the header states it.
-func parse(header []byte, size int64) (f *File, places [][2]int64, sum string, err error) {
+// part is a tensor, without its values, and where its bytes lie among those of
+// all tensors.
+type part struct {
+	Tensor
+	begin, end int64
+}
+
+// parse reads a header for a data section of the given size: the metadata, the
+// tensors in the order of their places, and the checksum of the data as the
+// header states it.
+func parse(header []byte, size int64) (meta map[string]string, parts []part, sum string, err error) {
 	text := bytes.TrimRight(header, " ")
 	if text[0] != '{' {
 		return nil, nil, "", fmt.Errorf("%w: no JSON object at byte 8 where a safetensors file has one", ErrForeign)
@@ -100,46 +109,67 @@ func parse(header []byte, size int64) (f *File, places [][2]int64, sum string, e
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return nil, nil, "", fmt.Errorf("%w: header: %v", ErrCorrupt, err)
 	}
-	f = &File{}
 	if m, ok := raw["__metadata__"]; ok {
-		if err := json.Unmarshal(m, &f.Metadata); err != nil {
+		if err := json.Unmarshal(m, &meta); err != nil {
 			return nil, nil, "", fmt.Errorf("%w: metadata: %v", ErrCorrupt, err)
 		}
 		delete(raw, "__metadata__")
 	}
-	own, sealed := f.Metadata[headerSum]
-	sum, summed := f.Metadata[dataSum]
+	own, sealed := meta[headerSum]
+	sum, summed := meta[dataSum]
 	if !sealed || !summed {
 		return nil, nil, "", fmt.Errorf("%w: a safetensors file without checksums", ErrForeign)
 	}
 	if err := checkSeal(text, own); err != nil {
 		return nil, nil, "", err
 	}
-	delete(f.Metadata, headerSum)
-	delete(f.Metadata, dataSum)
-
-	end := int64(0)
+	delete(meta, headerSum)
+	delete(meta, dataSum)
 	for name, text := range raw {
-		var e entry
-		if err := json.Unmarshal(text, &e); err != nil {
-			return nil, nil, "", fmt.Errorf("%w: tensor %q: %v", ErrCorrupt, name, err)
+		p, err := newPart(name, text, size)
+		if err != nil {
+			return nil, nil, "", err
 		}
-		n, ok := product(e.Shape)
-		if !ok || len(e.Offsets) != 2 || e.Type != "F32" ||
-			e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != 4*int64(n) {
-			return nil, nil, "", fmt.Errorf("%w: tensor %q has type %s, shape %v and bytes %v", ErrCorrupt, name, e.Type, e.Shape, e.Offsets)
+		parts = append(parts, p)
+	}
+	return meta, parts, sum, arrange(parts, size)
+}
+
+// newPart reads what a header says of one tensor.
+func newPart(name string, text []byte, size int64) (part, error) {
+	var e entry
+	if err := json.Unmarshal(text, &e); err != nil {
+		return part{}, fmt.Errorf("%w: tensor %q: %v", ErrCorrupt, name, err)
+	}
+	n, ok := product(e.Shape)
+	if !ok || len(e.Offsets) != 2 || e.Type != "F32" ||
+		e.Offsets[0] < 0 || e.Offsets[1] < e.Offsets[0] || e.Offsets[1]-e.Offsets[0] != 4*int64(n) {
+		return part{}, fmt.Errorf("%w: tensor %q has type %s, shape %v and bytes %v", ErrCorrupt, name, e.Type, e.Shape, e.Offsets)
+	}
+	if e.Offsets[1] > size {
+		return part{}, fmt.Errorf("%w: tensor %q ends at byte %d of %d", ErrTruncated, name, e.Offsets[1], size)
+	}
+	return part{Tensor{Name: name, Shape: e.Shape}, e.Offsets[0], e.Offsets[1]}, nil
+}
+
+// arrange sorts tensors by place and refuses gaps, overlaps and bytes that are
+// none's.
+func arrange(parts []part, size int64) error {
+	slices.SortFunc(parts, func(a, b part) int {
+		// An empty tensor lies before a full one.
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.Name, b.Name))
+	})
+	end := int64(0)
+	for _, p := range parts {
+		if p.begin != end {
+			return fmt.Errorf("%w: tensor %q begins at byte %d, not %d", ErrCorrupt, p.Name, p.begin, end)
 		}
-		if e.Offsets[1] > size {
-			return nil, nil, "", fmt.Errorf("%w: tensor %q ends at byte %d of %d", ErrTruncated, name, e.Offsets[1], size)
-		}
-		end = max(end, e.Offsets[1])
-		f.Tensors = append(f.Tensors, Tensor{Name: name, Shape: e.Shape})
-		places = append(places, [2]int64{e.Offsets[0], e.Offsets[1]})
+		end = p.end
 	}
 	if end != size {
-		return nil, nil, "", fmt.Errorf("%w: %d bytes after the last tensor", ErrCorrupt, size-end)
+		return fmt.Errorf("%w: %d bytes after the last tensor", ErrCorrupt, size-end)
 	}
-	return order(f, places, sum)
+	return nil
 }
 
 // checkSeal compares a header with its checksum.
@@ -150,32 +180,4 @@ func checkSeal(text []byte, sum string) error {
 		return fmt.Errorf("%w: the checksum of the header is %x, not %s", ErrCorrupt, got, sum)
 	}
 	return nil
-}
-
-// order sorts tensors by place and refuses any that overlap.
-func order(f *File, places [][2]int64, sum string) (*File, [][2]int64, string, error) {
-	index := make([]int, len(places))
-	for i := range index {
-		index[i] = i
-	}
-	slices.SortFunc(index, func(a, b int) int {
-		switch {
-		case places[a][0] != places[b][0]:
-			return int(min(max(places[a][0]-places[b][0], -1), 1))
-		case places[a][1] != places[b][1]: // an empty tensor lies before a full one
-			return int(min(max(places[a][1]-places[b][1], -1), 1))
-		}
-		return bytes.Compare([]byte(f.Tensors[a].Name), []byte(f.Tensors[b].Name))
-	})
-	tensors, sorted := make([]Tensor, len(index)), make([][2]int64, len(index))
-	end := int64(0)
-	for to, i := range index {
-		tensors[to], sorted[to] = f.Tensors[i], places[i]
-		if places[i][0] != end {
-			return nil, nil, "", fmt.Errorf("%w: tensor %q begins at byte %d, not %d", ErrCorrupt, f.Tensors[i].Name, places[i][0], end)
-		}
-		end = places[i][1]
-	}
-	f.Tensors = tensors
-	return f, sorted, sum, nil
 }
