@@ -102,7 +102,7 @@ type part struct {
 // header states it.
 func parse(header []byte, size int64) (meta map[string]string, parts []part, sum string, err error) {
 	text := bytes.TrimRight(header, " ")
-	if text[0] != '{' {
+	if !bytes.HasPrefix(text, []byte("{")) {
 		return nil, nil, "", fmt.Errorf("%w: no JSON object at byte 8 where a safetensors file has one", ErrForeign)
 	}
 	var raw map[string]json.RawMessage

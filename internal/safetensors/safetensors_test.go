@@ -94,6 +94,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		{"huge header", append(huge, zero...), ErrForeign},
 		{"text", []byte("item,label\n0,1\n"), ErrForeign},
+		{"blank header", raw("        ", zero), ErrForeign},
 		{"not an object", raw(`[1,2,3,4]`, zero), ErrForeign},
 		{"no sums", raw(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, zero), ErrForeign},
 		{"other type", raw(sums+`,"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}}`, zero), ErrCorrupt},
@@ -157,6 +158,7 @@ with safe_open(sys.argv[1], framework="np") as f:
 func FuzzRead(f *testing.F) {
 	f.Add(encode(f, sample()))
 	f.Add([]byte(strings.Repeat(" ", 40)))
+	f.Add(raw("        ", nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		file, err := read(b)
 		if err != nil {
