@@ -72,8 +72,8 @@ func TestApportion(t *testing.T) {
 		{[]float64{1, 1, 1}, 0, []int{0, 0, 0}},
 		{[]float64{0.86, 0.12, 0.02}, 166, []int{143, 20, 3}}, // 142.76, 19.92, 3.32
 	} {
-		if got := Apportion(c.shares, c.n); !slices.Equal(got, c.want) {
-			t.Errorf("Apportion(%v, %d) = %v, want %v", c.shares, c.n, got, c.want)
+		if got := apportion(c.shares, c.n); !slices.Equal(got, c.want) {
+			t.Errorf("apportion(%v, %d) = %v, want %v", c.shares, c.n, got, c.want)
 		}
 	}
 }

@@ -144,20 +144,20 @@ func (in *Instrument) steps(n int) ([]levelled, []int) {
 	var steps []levelled
 	var counts []int
 	shares := []float64{float64(in.Counts[0]), float64(in.Counts[1]), float64(in.Counts[2])}
-	for level, m := range Apportion(shares, n) {
+	for level, m := range apportion(shares, n) {
 		var within []float64
 		for _, s := range in.scale[level] {
 			steps = append(steps, levelled{Level(level), s.value})
 			within = append(within, s.share)
 		}
-		counts = append(counts, Apportion(within, m)...)
+		counts = append(counts, apportion(within, m)...)
 	}
 	return steps, counts
 }
 
-// Apportion divides n in proportion to shares by the method of the largest
+// apportion divides n in proportion to shares by the method of the largest
 // remainder; of equal remainders the first goes first.
-func Apportion(shares []float64, n int) []int {
+func apportion(shares []float64, n int) []int {
 	var sum float64
 	for _, s := range shares {
 		sum += s

@@ -38,6 +38,6 @@ func Montage(p Picture, size Size, severities []float64, scale int) *image.Gray 
 }
 
 func sliceAt(axis int, mm float32, size Size, spacing [3]float32) int {
-	k := int((mm*0.91 - viewCentre[axis] + fieldOfView[axis]/2) / spacing[axis])
+	k := int((mm*meanSize - viewCentre[axis] + fieldOfView[axis]/2) / spacing[axis])
 	return min(max(k, 0), size[axis]-1)
 }

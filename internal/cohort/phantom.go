@@ -63,7 +63,7 @@ func (p Picture) Render(size Size) []float32 {
 func (h *head) draw(size Size) []float32 {
 	spacing := size.Spacing()
 	v := make([]float32, size.Voxels())
-	b := (spacing[0] + spacing[1] + spacing[2]) / 3 / 0.91
+	b := (spacing[0] + spacing[1] + spacing[2]) / 3 / meanSize // of a voxel, in the template
 	// Coordinates along each axis, and the bendings that depend on them.
 	var at [3][]float32
 	var bend [3][3][]float32 // of coordinate i along axis j
