@@ -42,13 +42,15 @@ var shared pool
 const (
 	activeMask = 1<<16 - 1
 	allowShift = 16
+	allowMask  = 1<<16 - 1 // after the shift
 	openBit    = 1 << 32
 	loopShift  = 33
 )
 
+// A helper is a goroutine that joins the loops of a pool.
 type helper struct {
 	pool   *pool
-	number uint64
+	number uint64 // from 0
 	asleep atomic.Bool
 	wake   chan struct{}
 }
@@ -83,7 +85,8 @@ func (p *pool) run(n, helpers int, body func(i int), worker func(worker, i int))
 	}
 }
 
-// work takes pieces until none are left.
+// work takes pieces until none are left. The caller is worker 0, helper number h
+// is worker h+1.
 func (p *pool) work(me int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -131,7 +134,7 @@ func (h *helper) serve() {
 
 // wanted tells whether state s is an open loop that h may join.
 func (h *helper) wanted(s, done uint64) bool {
-	return s&openBit != 0 && s>>loopShift != done && h.number < s>>allowShift&(1<<16-1)
+	return s&openBit != 0 && s>>loopShift != done && h.number < s>>allowShift&allowMask
 }
 
 // sleep blocks until a caller wakes h. The state is looked at once more after

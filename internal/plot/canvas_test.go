@@ -28,17 +28,7 @@ var numbers = regexp.MustCompile(`-?[0-9.]+`)
 // card, that texts do not overlap, and that nothing outside is referred to.
 func checkFile(t *testing.T, file []byte) {
 	t.Helper()
-	var (
-		width, height float64
-		shifts        = []float64{0} // of y, by the groups that are open
-		boxes         []box
-		last          *box // the text that is being read
-	)
-	onCard := func(what string, x, y float64) {
-		if !(x >= 0 && x <= width && y >= 0 && y <= height) {
-			t.Errorf("%s at (%v, %v) lies outside the card of %v×%v", what, x, y, width, height)
-		}
-	}
+	c := checker{T: t, shifts: []float64{0}}
 	dec := xml.NewDecoder(bytes.NewReader(file))
 	for {
 		token, err := dec.Token()
@@ -50,97 +40,147 @@ func checkFile(t *testing.T, file []byte) {
 		}
 		switch e := token.(type) {
 		case xml.StartElement:
-			attr := map[string]string{}
-			for _, a := range e.Attr {
-				attr[a.Name.Local] = a.Value
-				outside := a.Name.Local == "href" && !strings.HasPrefix(a.Value, pngPrefix)
-				if a.Name.Local == "id" || outside || strings.Contains(a.Value, "url(") {
-					t.Errorf("<%s> has %s=%q", e.Name.Local, a.Name.Local, a.Value)
-				}
-			}
-			number := func(name string) float64 {
-				v, err := strconv.ParseFloat(attr[name], 64)
-				if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Errorf("<%s> has %s=%q", e.Name.Local, name, attr[name])
-				}
-				return v
-			}
-			shift := shifts[len(shifts)-1]
-			switch e.Name.Local {
-			case "svg":
-				width, height = number("width"), number("height")
-			case "g":
-				if to := attr["transform"]; to != "" {
-					n := numbers.FindAllString(to, -1)
-					v, err := strconv.ParseFloat(n[1], 64)
-					if err != nil || !strings.HasPrefix(to, "translate(0 ") {
-						t.Errorf("a group has transform=%q", to)
-					}
-					shift += v
-				}
-				shifts = append(shifts, shift)
-			case "rect":
-				if attr["class"] != "card" {
-					x, y := number("x"), number("y")+shift
-					onCard("rectangle", x, y)
-					onCard("rectangle", x+number("width"), y+number("height"))
-					if number("width") < 0 || number("height") < 0 {
-						t.Errorf("a rectangle is %s wide, %s high", attr["width"], attr["height"])
-					}
-				}
-			case "image":
-				x, y := number("x"), number("y")+shift
-				onCard("picture", x, y)
-				onCard("picture", x+number("width"), y+number("height"))
-			case "circle":
-				onCard("circle", number("cx"), number("cy")+shift)
-			case "path":
-				if rest := strings.Trim(numbers.ReplaceAllString(attr["d"], ""), "MLZ "); rest != "" {
-					t.Errorf("a path has %q in it", rest)
-				}
-				n := numbers.FindAllString(attr["d"], -1)
-				if len(n) < 4 || len(n)%2 != 0 {
-					t.Errorf("a path has %d numbers", len(n))
-					continue
-				}
-				for i := 0; i < len(n); i += 2 {
-					x, errX := strconv.ParseFloat(n[i], 64)
-					y, errY := strconv.ParseFloat(n[i+1], 64)
-					if errX != nil || errY != nil {
-						t.Errorf("a path goes to (%s, %s)", n[i], n[i+1])
-					}
-					onCard("path", x, y+shift)
-				}
-			case "text":
-				boxes = append(boxes, box{left: number("x"), top: number("y") + shift, text: attr["class"] + "\n" + attr["transform"]})
-				last = &boxes[len(boxes)-1]
-			case "title", "desc", "style":
-			default:
-				t.Errorf("unexpected element <%s>", e.Name.Local)
-			}
+			c.start(e)
 		case xml.EndElement:
 			switch e.Name.Local {
 			case "g":
-				shifts = shifts[:len(shifts)-1]
+				c.shifts = c.shifts[:len(c.shifts)-1]
 			case "text":
-				last = nil
+				c.text = nil
 			}
 		case xml.CharData:
-			if last != nil {
-				class, transform, _ := strings.Cut(last.text, "\n")
-				*last = textBox(string(e), class, transform, last.left, last.top)
-				onCard(fmt.Sprintf("text %q", e), last.left, last.top)
-				onCard(fmt.Sprintf("text %q", e), last.right, last.bottom)
-			}
+			c.characters(string(e))
 		}
 	}
-	if len(boxes) == 0 {
-		t.Error("no text")
+	c.checkTexts()
+}
+
+// checker goes through the elements of a figure.
+type checker struct {
+	*testing.T
+	width, height float64       // of the card
+	shifts        []float64     // of y, by the groups that are open
+	text          *attributeSet // of the text that is being read
+	boxes         []box         // the places of the texts
+}
+
+// attributeSet are the attributes of an element.
+type attributeSet struct {
+	*testing.T
+	element string
+	value   map[string]string
+}
+
+// number returns an attribute that has to be one.
+func (a *attributeSet) number(name string) float64 {
+	v, err := strconv.ParseFloat(a.value[name], 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		a.Errorf("<%s> has %s=%q", a.element, name, a.value[name])
 	}
-	for i, a := range boxes {
-		for _, b := range boxes[:i] {
+	return v
+}
+
+// onCard checks a place, whose y counts from the groups that are open.
+func (c *checker) onCard(what string, x, y float64) {
+	y += c.shifts[len(c.shifts)-1]
+	if !(x >= 0 && x <= c.width && y >= 0 && y <= c.height) {
+		c.Errorf("%s at (%v, %v) lies outside the card of %v×%v", what, x, y, c.width, c.height)
+	}
+}
+
+func (c *checker) start(e xml.StartElement) {
+	a := &attributeSet{c.T, e.Name.Local, map[string]string{}}
+	for _, attr := range e.Attr {
+		name := attr.Name.Local
+		a.value[name] = attr.Value
+		outside := name == "href" && !strings.HasPrefix(attr.Value, pngPrefix)
+		if name == "id" || outside || strings.Contains(attr.Value, "url(") {
+			c.Errorf("<%s> has %s=%q", a.element, name, attr.Value)
+		}
+	}
+	switch a.element {
+	case "svg":
+		c.width, c.height = a.number("width"), a.number("height")
+	case "g":
+		c.open(a.value["transform"])
+	case "rect", "image":
+		if a.value["class"] == "card" {
+			return
+		}
+		x, y, wide, high := a.number("x"), a.number("y"), a.number("width"), a.number("height")
+		c.onCard(a.element, x, y)
+		c.onCard(a.element, x+wide, y+high)
+		if wide < 0 || high < 0 {
+			c.Errorf("<%s> is %v wide, %v high", a.element, wide, high)
+		}
+	case "circle":
+		c.onCard("circle", a.number("cx"), a.number("cy"))
+	case "path":
+		c.path(a.value["d"])
+	case "text":
+		c.text = a
+	case "title", "desc", "style":
+	default:
+		c.Errorf("unexpected element <%s>", a.element)
+	}
+}
+
+// open starts a group, which may be moved down.
+func (c *checker) open(transform string) {
+	shift := c.shifts[len(c.shifts)-1]
+	if transform != "" {
+		n := numbers.FindAllString(transform, -1)
+		v, err := strconv.ParseFloat(n[1], 64)
+		if err != nil || !strings.HasPrefix(transform, "translate(0 ") {
+			c.Errorf("a group has transform=%q", transform)
+		}
+		shift += v
+	}
+	c.shifts = append(c.shifts, shift)
+}
+
+// path checks the lines of a path.
+func (c *checker) path(d string) {
+	if rest := strings.Trim(numbers.ReplaceAllString(d, ""), "MLZ "); rest != "" {
+		c.Errorf("a path has %q in it", rest)
+	}
+	n := numbers.FindAllString(d, -1)
+	if len(n) < 4 || len(n)%2 != 0 {
+		c.Errorf("a path has %d numbers", len(n))
+		return
+	}
+	for i := 0; i < len(n); i += 2 {
+		x, errX := strconv.ParseFloat(n[i], 64)
+		y, errY := strconv.ParseFloat(n[i+1], 64)
+		if errX != nil || errY != nil {
+			c.Errorf("a path goes to (%s, %s)", n[i], n[i+1])
+		}
+		c.onCard("path", x, y)
+	}
+}
+
+// characters takes the content of an element, of which that of a text counts.
+func (c *checker) characters(s string) {
+	if c.text == nil {
+		return
+	}
+	b := textBox(s, c.text.value["class"], c.text.value["transform"], c.text.number("x"), c.text.number("y"))
+	c.onCard(fmt.Sprintf("text %q", s), b.left, b.top)
+	c.onCard(fmt.Sprintf("text %q", s), b.right, b.bottom)
+	shift := c.shifts[len(c.shifts)-1]
+	b.top, b.bottom = b.top+shift, b.bottom+shift
+	c.boxes = append(c.boxes, b)
+}
+
+// checkTexts compares all texts with each other.
+func (c *checker) checkTexts() {
+	if len(c.boxes) == 0 {
+		c.Error("no text")
+	}
+	for i, a := range c.boxes {
+		for _, b := range c.boxes[:i] {
 			if a.meets(b) {
-				t.Errorf("texts %q and %q overlap", b.text, a.text)
+				c.Errorf("texts %q and %q overlap", b.text, a.text)
 			}
 		}
 	}

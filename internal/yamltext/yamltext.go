@@ -53,9 +53,9 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 // Parse returns the bodies of the documents of a text; that of an empty one is
-// nil. Keys that are there twice are the caller's concern if twice is true,
+// nil. Keys that are there twice are the caller's concern if allowTwice is true,
 // otherwise an error.
-func Parse(text []byte, twice bool) (bodies []ast.Node, err error) {
+func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 	defer Recover(&err)
 	switch {
 	case len(text) > MaxBytes:
@@ -66,7 +66,7 @@ func Parse(text []byte, twice bool) (bodies []ast.Node, err error) {
 		return nil, &Error{Msg: fmt.Sprintf("brackets nest deeper than %d", maxDepth)}
 	}
 	var options []parser.Option
-	if twice {
+	if allowTwice {
 		options = append(options, parser.AllowDuplicateMapKey())
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors mark UTF-8 so
