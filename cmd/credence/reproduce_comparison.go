@@ -23,8 +23,9 @@ variance, and coverage are measured on fresh items, over five seeds, in the
 paper's design and in one where the spread does not follow from the mean.
 
 It takes under ten minutes on two cores; --quick, one seed without tuning,
-about one. --remedies adds a table of the configurations that were tried for
-the mixture, and about ten minutes.`,
+about one. --remedies adds how the methods fare with fewer and with more items,
+and the configurations that were tried for the mixture, and about half
+an hour.`,
 		Example: `  credence reproduce comparison --quick --out comparison
   credence reproduce comparison --remedies`,
 		Args: noArgs,
@@ -38,6 +39,6 @@ the mixture, and about ten minutes.`,
 		},
 	}
 	o.declare(cmd.Flags(), "comparison")
-	cmd.Flags().BoolVar(&remedies, "remedies", false, "also compare configurations of the mixture")
+	cmd.Flags().BoolVar(&remedies, "remedies", false, "also compare numbers of items and configurations of the mixture")
 	return cmd
 }

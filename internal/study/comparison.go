@@ -29,7 +29,10 @@ type Comparison struct {
 	// are compared.
 	RemedySeeds []uint64 `json:"remedy_seeds"`
 
-	// Remedies makes that comparison a part of the study.
+	// Sizes are the further numbers of items that some contenders are trained on.
+	Sizes []int `json:"sizes"`
+
+	// Remedies makes both of these a part of the study.
 	Remedies bool `json:"-"`
 	// Command is what the page says that it was made with.
 	Command string `json:"-"`
@@ -39,7 +42,7 @@ type Comparison struct {
 // shows what it does.
 func NewComparison(quick bool, seed uint64) Comparison {
 	c := Comparison{
-		Items:    map[Design]int{Paper: 1000, Spread: 4000},
+		Items:    map[Design]int{Paper: 4000, Spread: 4000},
 		Votes:    2,
 		Fresh:    100000,
 		Covered:  20000,
@@ -53,6 +56,7 @@ func NewComparison(quick bool, seed uint64) Comparison {
 	// No sample that anything was chosen on is one that anything is judged on.
 	c.TuneSeeds = []uint64{seed + 100}
 	c.RemedySeeds = []uint64{seed + 100, seed + 101, seed + 102}
+	c.Sizes = []int{500, 1000, 2000, 8000}
 	if quick {
 		c.Seeds, c.TuneSeeds = c.Seeds[:1], nil
 		c.Fresh, c.Covered, c.Grid = 20000, 10000, 41
@@ -84,6 +88,13 @@ func (c Comparison) Run(ctx context.Context, f *Folder) (*ComparisonResult, erro
 			return nil, err
 		}
 		res.Designs = append(res.Designs, r)
+		if c.Remedies {
+			sizes, err := c.sizes(ctx, f, r, chosen)
+			if err != nil {
+				return nil, err
+			}
+			res.Sizes = append(res.Sizes, sizes...)
+		}
 	}
 	if c.Remedies {
 		var err error
@@ -107,7 +118,7 @@ func (c Comparison) pieces() int {
 		}
 	}
 	if c.Remedies {
-		n += len(Designs) * len(remedies) * len(c.RemedySeeds)
+		n += len(Designs) * (len(remedies)*len(c.RemedySeeds) + len(c.sized())*len(c.Sizes)*len(c.Seeds))
 	}
 	return n
 }

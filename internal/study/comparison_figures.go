@@ -43,6 +43,9 @@ func (r *ComparisonResult) writeFigures(f *Folder) error {
 		if figures[name+"variance"], figures[name+"shape"], err = r.fields(d); err != nil {
 			return err
 		}
+		if len(r.Sizes) > 0 {
+			figures[name+"sizes"] = r.sizeCurves(d.Design)
+		}
 		for i, at := range densityPlaces {
 			if figures[fmt.Sprintf("%sdensity-%d", name, i+1)], err = r.densities(d, i, at); err != nil {
 				return err

@@ -16,34 +16,47 @@ type method struct {
 	grid []train.Options
 }
 
+// annealed trains for a few epochs with a rate that falls to nothing, and keeps
+// the last weights. The votes of a fold of hundreds of items, of which few
+// differ, say little about which epoch is best.
+func annealed(o train.Options) train.Options {
+	o.Schedule, o.Epochs, o.Patience = "cosine", 15, -1
+	return o
+}
+
 // The methods: the mixture head, then those of the paper, then further ones.
-// Rivals choose between settings of their own, and between strengths of the
-// weight decay or dropout where that is all there is to choose.
+// Rivals choose between settings of their own, between strengths of the weight
+// decay or dropout where that is all there is to choose, and whether to be
+// annealed, as the mixture is, or stopped by what they hold out.
 var methods = []method{
-	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Components: 10}, nil},
-	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Components: 1}, nil},
+	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Components: 10}, []train.Options{annealed(train.Options{})}},
+	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Components: 1}, []train.Options{annealed(train.Options{})}},
 	{"mve", "mean-variance estimation", "MVE", train.Options{Method: baseline.MVE}, []train.Options{
 		{Rival: baseline.Options{Warmup: 5}}, {Rival: baseline.Options{Warmup: -1}}, {Rival: baseline.Options{Warmup: 20}},
 		{Rival: baseline.Options{Warmup: 5}, WeightDecay: 0.1}, {Rival: baseline.Options{Warmup: 20}, WeightDecay: 0.1},
+		annealed(train.Options{Rival: baseline.Options{Warmup: 5}}),
 	}},
 	{"qd", "quality-driven intervals", "QD", train.Options{Method: baseline.QD}, []train.Options{
 		{Rival: baseline.Options{Lambda: 15, Soften: 160}}, {Rival: baseline.Options{Lambda: 15, Soften: 50}},
 		{Rival: baseline.Options{Lambda: 5, Soften: 160}}, {Rival: baseline.Options{Lambda: 5, Soften: 50}},
-		{Rival: baseline.Options{Lambda: 50, Soften: 50}},
+		{Rival: baseline.Options{Lambda: 50, Soften: 50}}, annealed(train.Options{Rival: baseline.Options{Lambda: 15, Soften: 160}}),
 	}},
 	{"confidence", "confidence network", "confidence", train.Options{Method: baseline.Confidence}, []train.Options{
 		{Rival: baseline.Options{Budget: 0.3}}, {Rival: baseline.Options{Budget: 0.1}},
 		{Rival: baseline.Options{Budget: 0.6}}, {Rival: baseline.Options{Budget: 1}},
+		annealed(train.Options{Rival: baseline.Options{Budget: 0.3}}),
 	}},
 	{"softmax", "softmax", "softmax", train.Options{Method: baseline.Softmax}, []train.Options{
-		{}, {WeightDecay: 0.1}, {WeightDecay: 0.5},
+		{}, {WeightDecay: 0.1}, {WeightDecay: 0.5}, annealed(train.Options{}),
 	}},
 	{"dropout", "Monte Carlo dropout", "MC dropout", train.Options{Method: baseline.Dropout}, []train.Options{
 		{Dropout: 0.1, Rival: passes}, {Dropout: 0.05, Rival: passes}, {Dropout: 0.2, Rival: passes}, {Dropout: 0.4, Rival: passes},
+		annealed(train.Options{Dropout: 0.1, Rival: passes}),
 	}},
 	{"evidential", "evidential network", "evidential", train.Options{Method: baseline.Evidential}, []train.Options{
 		{Rival: baseline.Options{Anneal: 10, Evidence: "softplus"}}, {Rival: baseline.Options{Anneal: 50, Evidence: "softplus"}},
 		{Rival: baseline.Options{Anneal: 10, Evidence: "exp"}}, {Rival: baseline.Options{Anneal: 10, Evidence: "relu"}},
+		annealed(train.Options{Rival: baseline.Options{Anneal: 10, Evidence: "exp"}}),
 	}},
 }
 
@@ -171,7 +184,10 @@ func settingsText(o train.Options) string {
 	say("rate", o.Rate)
 	say("limit", o.Limit)
 	if o.Schedule != "" {
-		parts = append(parts, fmt.Sprintf("%s over %d epochs", o.Schedule, o.Epochs))
+		parts = append(parts, fmt.Sprintf("%s rate over %d epochs", o.Schedule, o.Epochs))
+	}
+	if o.Patience > 0 {
+		parts = append(parts, fmt.Sprintf("patience %d", o.Patience))
 	}
 	if len(parts) == 0 {
 		return "defaults"

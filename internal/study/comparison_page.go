@@ -32,7 +32,7 @@ func (r *ComparisonResult) writePage(f *Folder) error {
 	p.heading(2, "Files")
 	p.list("`methods.csv`: means over seeds; `seeds.csv`: every seed",
 		"`coverage.csv`: by level and stratum, with the resolution rule and without",
-		"`tuning.csv`, `remedies.csv`: what was chosen between, where the study was run with them",
+		"`tuning.csv`, `sizes.csv`, `remedies.csv`: what was chosen between, and tried, where the study was run with them",
 		"`numbers.json`: all of it, with the configuration and the bars",
 		"every figure as SVG and as PNG")
 	return p.write(f, "README.md")
@@ -41,7 +41,9 @@ func (r *ComparisonResult) writePage(f *Folder) error {
 // bars is the section on what was promised.
 func (r *ComparisonResult) bars(p *page) {
 	p.heading(2, "What had to come out")
-	p.paragraph(`The bars were set beforehand, and the configuration was fixed on other samples: %s. Seeds 1 to 5 and 101 to 103 were looked at before, while it was sought and tried, and are no evidence.
+	p.paragraph(`The bars were set beforehand, and the configuration was fixed on other samples: %s. Seeds 1 to 5, 11 to 15, 21 to 25, 101 to 103 and 111 to 118 were looked at before, while it was sought and tried, and are no evidence.
+		Two things were changed after the bar on the error of every rival had been missed twice: the number of items in the paper's design, 1,000 at first (the paper shows 1,000 in a figure and does not say how many it trained on),
+		and the way networks are stopped, by held-out votes at first. With --remedies the page shows what both do.
 		Intervals are judged without the resolution rule, which only ever widens them; with it they hold at least what they say. "Reached" means that the mean over seeds lies on the right side; its standard error says how surely.`, r.configuration())
 	rows := [][]string{{"", "came out", "wanted", ""}}
 	for _, b := range r.Bars {
@@ -63,8 +65,8 @@ func (r *ComparisonResult) bars(p *page) {
 
 // configuration says how the mixture was fitted.
 func (r *ComparisonResult) configuration() string {
-	return fmt.Sprintf("a mixture of K = 10 components, an ensemble of %d networks (%s), each stopped by the votes of a fold that it holds out; everything else is the default",
-		r.Study.Ensemble, r.common())
+	return fmt.Sprintf("a mixture of K = 10 components, an ensemble of %d networks (%s), each trained on another four fifths of the items for %d epochs, with a rate that falls along a cosine, and kept as it is then; everything else is the default",
+		r.Study.Ensemble, r.common(), methods[0].first().Epochs)
 }
 
 // common says what the networks of all methods share.
@@ -124,6 +126,7 @@ func (r *ComparisonResult) designSection(p *page, d *DesignResult) {
 	p.figure(name+"shape.svg", "The same fields, each in units of its own greatest value: a method of the right shape and the wrong size looks right here and wrong above.")
 	r.methodTable(p, d)
 	r.discuss(p, d)
+	r.sizeSection(p, d)
 	for i, at := range densityPlaces {
 		p.figure(fmt.Sprintf("%sdensity-%d.svg", name, i+1), fmt.Sprintf("Predicted distribution at (%g, %g) over the true one (figure PDFplots, %s).", at[0], at[1], string(rune('a'+i))))
 	}
@@ -170,9 +173,9 @@ func (r *ComparisonResult) discuss(p *page, d *DesignResult) {
 				distribution beyond its variance, so further components are freedom that the data do not pay for.`, plusMinus(one.correlation(), 3), plusMinus(one.sdError(), 4))
 		}
 		r.networksApart(p, d, find("softmax", r.Study.Ensemble), find("dropout", 1))
-		if e := find("evidential", r.Study.Ensemble); e.sdError().Mean < ours.sdError().Mean {
+		if e := find("evidential", r.Study.Ensemble); e.sdError().Mean < 1.5*ours.sdError().Mean {
 			missed, _ := gaps(e.Seeds)
-			p.paragraph(`The evidential network comes as close as the mixture here: correlation %s, error %s. Its distribution is another matter: its intervals miss their level by %.0f points on average, and
+			p.paragraph(`The evidential network comes about as close as the mixture here: correlation %s, error %s; its spread follows from its mean, as the true one does. Its distribution is another matter: its intervals miss their level by %.0f points on average, and
 				in the second design it does not see the spread.`, plusMinus(e.correlation(), 3), plusMinus(e.sdError(), 4), 100*missed)
 		}
 		return
@@ -290,7 +293,7 @@ func (r *ComparisonResult) meanings(p *page) {
 func (r *ComparisonResult) howItWasDone(p *page) {
 	p.heading(2, "How it was done")
 	p.list(
-		fmt.Sprintf("Every method has the same network (%s, unless its own settings say otherwise), the same data and the same seeds. Rivals see each vote as an example of its own, which is what duplicated data amount to. Training stops by each method's own held-out criterion.",
+		fmt.Sprintf("Every method has the same network (%s, unless its own settings say otherwise), the same data and the same seeds. Rivals see each vote as an example of its own, which is what duplicated data amount to. They stop by their own held-out criterion, or are trained as long and in the same way as the mixture, whichever that criterion prefers.",
 			r.common()),
 		fmt.Sprintf("With an ensemble, each of the %d networks holds out a fold of its own. One network holds out a fifth of the items or, with fewer than 2,000, has its number of epochs chosen by five folds and is trained on all.", r.Study.Ensemble),
 		"Rivals choose their settings by their own held-out criterion: mean-variance estimation by its Gaussian likelihood (least variance 1e-4), quality-driven intervals by the smallest mean width among those that hold 95% of held-out labels, the others by the likelihood of held-out labels. Nobody chooses by the truth.",
@@ -302,6 +305,9 @@ func (r *ComparisonResult) howItWasDone(p *page) {
 	}
 	rows := [][]string{{"method", "settings", "criterion, paper design", "criterion, spread design"}}
 	for _, m := range methods {
+		if m.ours() {
+			continue
+		}
 		for _, g := range m.grid {
 			row := []string{m.label, settingsText(g)}
 			for _, d := range r.Designs {
@@ -329,7 +335,9 @@ func (r *ComparisonResult) remedySection(p *page) {
 	}
 	p.heading(2, "What was tried")
 	p.paragraph(`Changes of the configuration of the mixture, one at a time, on seeds %v, on which nothing above is judged. The layers and the lack of regularisation, the same for all methods, were chosen
-		in this way on seeds 101 to 103, by the held-out loss and with the truth in sight: intervals of smaller networks hold too little in the second design. The learning rate and everything else were left at their defaults.
+		in this way on seeds 101 to 103, by the held-out loss and with the truth in sight: intervals of smaller networks hold too little in the second design. The number of epochs was chosen on seeds 111 to 118, with the error of the
+		standard deviation in sight: the held-out loss does not tell them apart. Few items have votes that differ, so that what a fold holds out says little about which epoch is best, and networks that are stopped after one or two
+		have not learned yet how sure one can be inside a quadrant. The learning rate and everything else were left at their defaults.
 		"Held-out loss" is what a user without the truth could choose by; the other columns need the simulation. The sign of the shift says whether intervals hold too little (−) or too much (+), on average over 75…95%%.`, r.Study.RemedySeeds)
 	for _, d := range Designs {
 		rows := [][]string{{string(d) + " design", "held-out loss", "correlation", "error of sd", "shift, points", "gap, points", "gap with rule"}}

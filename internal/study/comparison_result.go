@@ -14,6 +14,7 @@ type ComparisonResult struct {
 	Study    Comparison      `json:"study"`
 	Trials   []Trial         `json:"trials,omitempty"`
 	Designs  []*DesignResult `json:"designs"`
+	Sizes    []SizeResult    `json:"sizes,omitempty"`
 	Remedies []Remedy        `json:"remedies,omitempty"`
 	Bars     []Bar           `json:"bars"`
 }

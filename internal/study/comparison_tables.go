@@ -89,6 +89,9 @@ func (r *ComparisonResult) writeTables(f *Folder) error {
 		}
 		tables["remedies.csv"] = rows
 	}
+	if len(r.Sizes) > 0 {
+		tables["sizes.csv"] = r.sizeTable()
+	}
 	for name, rows := range tables {
 		if err := f.WriteCSV(name, rows); err != nil {
 			return err
@@ -117,13 +120,14 @@ func (r *ComparisonResult) writeNumbers(f *Folder) error {
 		Methods      []row   `json:"methods"`
 	}
 	file := struct {
-		Study    Comparison `json:"study"`
-		Pass     bool       `json:"pass"`
-		Bars     []Bar      `json:"bars"`
-		Designs  []design   `json:"designs"`
-		Tuning   []Trial    `json:"tuning,omitempty"`
-		Remedies []Remedy   `json:"remedies,omitempty"`
-	}{Study: r.Study, Pass: r.Pass(), Bars: r.Bars, Tuning: r.Trials, Remedies: r.Remedies}
+		Study    Comparison   `json:"study"`
+		Pass     bool         `json:"pass"`
+		Bars     []Bar        `json:"bars"`
+		Designs  []design     `json:"designs"`
+		Tuning   []Trial      `json:"tuning,omitempty"`
+		Sizes    []SizeResult `json:"sizes,omitempty"`
+		Remedies []Remedy     `json:"remedies,omitempty"`
+	}{Study: r.Study, Pass: r.Pass(), Bars: r.Bars, Tuning: r.Trials, Sizes: r.Sizes, Remedies: r.Remedies}
 	for _, d := range r.Designs {
 		out := design{Design: d.Design,
 			Bayes:        d.overTruth(func(t Truth) float64 { return t.Bayes }),

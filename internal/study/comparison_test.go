@@ -42,12 +42,17 @@ func TestTinyComparison(t *testing.T) {
 	}
 	dir := t.TempDir()
 	c := tiny()
-	c.TuneSeeds = []uint64{101}
-	methodsBefore := methods
-	defer func() { methods = methodsBefore }()
-	methods = nil
-	for _, m := range methodsBefore { // two settings each are enough to choose
-		m.grid = m.grid[:min(2, len(m.grid))]
+	c.TuneSeeds, c.RemedySeeds, c.Sizes, c.Remedies = []uint64{101}, []uint64{102}, []int{120}, true
+	methodsBefore, remediesBefore := methods, remedies
+	defer func() { methods, remedies = methodsBefore, remediesBefore }()
+	methods, remedies = nil, remedies[3:5]
+	for _, m := range methodsBefore {
+		if m.ours() { // few items need more epochs
+			settings := m.first()
+			settings.Epochs = 60
+			m.grid = []train.Options{settings}
+		}
+		m.grid = m.grid[:min(2, len(m.grid))] // enough to choose
 		methods = append(methods, m)
 	}
 	res, err := c.Run(t.Context(), openTiny(t, dir))
@@ -81,7 +86,15 @@ func TestTinyComparison(t *testing.T) {
 	if ours := spread.headline().correlation().Mean; !(ours > 0.7 && ours > rival) {
 		t.Errorf("spread design: correlation %v, that of %s %v", ours, of, rival)
 	}
-	checkStudyFiles(t, dir, []string{"methods.csv", "seeds.csv", "coverage.csv", "tuning.csv"})
+	for _, line := range res.ofSize(Paper) {
+		if len(line) != 2 || line[0].Items != 120 || line[1].Items != 240 || !(line[0].SDError.Mean > 0) {
+			t.Errorf("by number of items: %+v", line)
+		}
+	}
+	if n := len(res.ofSize(Spread)); n != 5 || len(res.Remedies) != 4 {
+		t.Errorf("%d contenders by number of items, want 5; %d remedies, want 4", n, len(res.Remedies))
+	}
+	checkStudyFiles(t, dir, []string{"methods.csv", "seeds.csv", "coverage.csv", "tuning.csv", "sizes.csv"})
 }
 
 // checkStudyFiles checks that the files of a study are there, and that its page
@@ -133,8 +146,8 @@ func checkStudyFiles(t *testing.T, dir string, tables []string) {
 		}
 		file.Close()
 	}
-	if figures != 14 {
-		t.Errorf("%d figures on the page, want 14", figures)
+	if figures != 16 {
+		t.Errorf("%d figures on the page, want 16", figures)
 	}
 }
 

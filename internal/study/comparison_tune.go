@@ -97,6 +97,10 @@ var remedies = []struct {
 	networks int
 }{
 	{"as fixed", train.Options{}, 5},
+	{"8 epochs", train.Options{Schedule: "cosine", Epochs: 8}, 5},
+	{"30 epochs", train.Options{Schedule: "cosine", Epochs: 30}, 5},
+	{"stopped by held-out votes", train.Options{Patience: 20}, 5},
+	{"constant rate, stopped by held-out votes", train.Options{Schedule: "constant", Epochs: 200, Patience: 20}, 5},
 	{"three networks", train.Options{}, 3},
 	{"one network", train.Options{}, 1},
 	{"K = 3", train.Options{Components: 3}, 5},
@@ -108,8 +112,6 @@ var remedies = []struct {
 	{"dropout 0.1, weight decay 0.1", train.Options{Dropout: 0.1, WeightDecay: 0.1}, 5},
 	{"rate 0.0003", train.Options{Rate: 3e-4}, 5},
 	{"rate 0.003", train.Options{Rate: 3e-3}, 5},
-	{"cosine schedule over 60 epochs", train.Options{Schedule: "cosine", Epochs: 60}, 5},
-	{"patience 60", train.Options{Patience: 60}, 5},
 	{"ln α within ±5", train.Options{Limit: 5}, 5},
 }
 
@@ -142,7 +144,9 @@ func (c Comparison) remedies(ctx context.Context, f *Folder) ([]Remedy, error) {
 						return Outcome{}, err
 					}
 					who := contender{method: methods[0], networks: remedy.networks}
-					return small.fit(ctx, s, who, remedy.settings, false)
+					settings := who.method.first()
+					overlay(&settings, remedy.settings)
+					return small.fit(ctx, s, who, settings, false)
 				})
 				if err != nil {
 					return nil, err
