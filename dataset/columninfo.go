@@ -58,7 +58,9 @@ func DescribeColumns(columns []ColumnInfo) string {
 	var numeric, missing int
 	var categorical, tensors, ignored []string
 	for _, c := range columns {
-		missing += c.Missing
+		if c.Role == Feature {
+			missing += c.Missing
+		}
 		switch {
 		case c.Role == Ignored:
 			ignored = append(ignored, c.Name)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,17 @@ type csvTable struct {
 	cells  []cell
 	at     int  // line of the last record
 	commas bool // numbers may have a decimal comma
+	// rowNames says that the first column has values but no name.
+	rowNames bool
+	blank    []bool   // columns without a name
+	ahead    []record // read but not handed out
+}
+
+// record is one line of a text table.
+type record struct {
+	fields []string
+	line   int
+	err    error
 }
 
 // newCSV reads the header. The table owns src.
@@ -76,6 +88,7 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 	t.at, _ = t.r.FieldPos(0)
 	for i, name := range rec {
 		name = strings.TrimSpace(name)
+		t.blank = append(t.blank, name == "")
 		if name == "" {
 			name = "column " + strconv.Itoa(i+1)
 		}
@@ -85,7 +98,16 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 		t.names = append(t.names, strings.Clone(name))
 	}
 	t.cells = make([]cell, len(t.names))
-	return checkHeader(t.file, t.at, t.names)
+	if err := checkHeader(t.file, t.at, t.names); err != nil {
+		return err
+	}
+	if t.blank[0] {
+		first := t.take()
+		first.fields = slices.Clone(first.fields)
+		t.ahead = append([]record{first}, t.ahead...)
+		t.rowNames = first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
+	}
+	return nil
 }
 
 // separator returns whichever of , ; tab and | the first line has most of
@@ -121,15 +143,65 @@ func (t *csvTable) header() []string { return t.names }
 func (t *csvTable) line() int        { return t.at }
 func (t *csvTable) close() error     { return t.src.Close() }
 
-func (t *csvTable) next() ([]cell, error) {
-	rec, err := t.r.Read()
-	if err == io.EOF {
-		return nil, err
-	}
+// read returns the next record of the file.
+func (t *csvTable) read() record {
+	fields, err := t.r.Read()
 	if err != nil {
-		return nil, t.parseError(err)
+		return record{err: err}
 	}
-	t.at, _ = t.r.FieldPos(0)
+	line, _ := t.r.FieldPos(0)
+	return record{fields: fields, line: line}
+}
+
+// take returns the next record that is handed out. Records whose fields are all
+// blank are left out at the end of the file, where spreadsheets write many; in
+// between they stay, so that rows keep their numbers.
+func (t *csvTable) take() record {
+	if len(t.ahead) > 0 {
+		first := t.ahead[0]
+		t.ahead = t.ahead[1:]
+		return first
+	}
+	r := t.read()
+	for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
+		t.keep(r)
+		r = t.read()
+	}
+	if r.err == io.EOF {
+		t.ahead = nil
+	}
+	if len(t.ahead) == 0 {
+		return r
+	}
+	t.keep(r)
+	return t.take()
+}
+
+// keep puts a record behind those that were read ahead.
+func (t *csvTable) keep(r record) {
+	r.fields = slices.Clone(r.fields) // the reader uses them again
+	t.ahead = append(t.ahead, r)
+}
+
+func allBlank(fields []string) bool {
+	for _, s := range fields {
+		if strings.TrimSpace(s) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *csvTable) next() ([]cell, error) {
+	r := t.take()
+	if r.err == io.EOF {
+		return nil, r.err
+	}
+	if r.err != nil {
+		return nil, t.parseError(r.err)
+	}
+	rec := r.fields
+	t.at = r.line
 	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
 			return nil, t.errorAt(i, "the text is not UTF-8")
@@ -172,29 +244,4 @@ func tableError(t table, col int, format string, args ...any) error {
 		}
 	}
 	return e
-}
-
-// parseNumber reads a number; with commas, also "3,14".
-func parseNumber(s string, commas bool) (float64, bool) {
-	if s == "" {
-		return 0, false
-	}
-	// ParseFloat also takes "infinity", "0x1p-2" and "1_000", which in a table
-	// are more likely text.
-	if c := s[0]; c != '-' && c != '+' && c != '.' && (c < '0' || c > '9') {
-		return 0, false
-	}
-	if len(s) > 1 && (s[1] == 'x' || s[1] == 'X' || s[1] == 'i' || s[1] == 'I') || strings.IndexByte(s, '_') >= 0 {
-		return 0, false
-	}
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil && commas && strings.Count(s, ",") == 1 {
-		x, err = strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
-	}
-	// A number beyond the range of float64 comes back as an infinity, which the
-	// caller refuses as too large.
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, false
-	}
-	return x, true
 }

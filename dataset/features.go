@@ -63,6 +63,11 @@ type FeatureOptions struct {
 	repeated bool     // items may come in several rows, as in the long form
 }
 
+// taken returns the columns that options give a use other than that of ids.
+func (o *FeatureOptions) taken() []string {
+	return slices.Concat(o.Ignore, o.votes, []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
+}
+
 // memory returns the limit in bytes.
 func (o *FeatureOptions) memory() int64 {
 	if o.Memory == 0 {

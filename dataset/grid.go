@@ -32,7 +32,16 @@ func readGrid(t table, item int, opts VotesOptions) (*Votes, error) {
 	if len(g.items) == 0 {
 		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
 	}
+	g.dropBlank()
+	if len(g.cols) == 0 {
+		return nil, &ParseError{File: t.name(), Msg: "there are no votes: every cell is blank"}
+	}
 	form := opts.Form
+	if item < 0 && form == Auto && opts.Columns == nil {
+		if err := g.checkIDs(); err != nil {
+			return nil, err
+		}
+	}
 	if form == Auto {
 		var err error
 		if form, err = g.recognise(&opts); err != nil {
@@ -108,6 +117,70 @@ func (g *grid) read(item int, opts *VotesOptions) error {
 		}
 		return nil
 	})
+}
+
+// dropBlank leaves out columns that have neither a name nor a value, as
+// spreadsheets write them to the right of a table.
+func (g *grid) dropBlank() {
+	c, ok := g.t.(*csvTable)
+	if !ok {
+		return
+	}
+	keep := make([]bool, len(g.cols))
+	for k, col := range g.cols {
+		keep[k] = !c.blank[col]
+	}
+	for i := range g.items {
+		for k, code := range g.row(i) {
+			keep[k] = keep[k] || code >= 0
+		}
+	}
+	if !slices.Contains(keep, false) {
+		return
+	}
+	var cols []int
+	var names []string
+	var cells []int32
+	for k, ok := range keep {
+		if ok {
+			cols, names = append(cols, g.cols[k]), append(names, g.names[k])
+		}
+	}
+	for i := range g.items {
+		for k, code := range g.row(i) {
+			if keep[k] {
+				cells = append(cells, code)
+			}
+		}
+	}
+	g.cols, g.names, g.cells = cols, names, cells
+}
+
+// checkIDs refuses a table whose first column has no known name but looks like
+// ids: row numbers, or a different text in every row. As votes they would make
+// every item a class of its own.
+func (g *grid) checkIDs() error {
+	const enough = 5 // rows, for that not to be chance
+	if len(g.items) < enough || len(g.cols) < 2 {
+		return nil
+	}
+	seen := make(map[int32]bool, len(g.items))
+	counting, texts := true, true
+	for i := range g.items {
+		code := g.row(i)[0]
+		if code < 0 || seen[code] {
+			return nil
+		}
+		seen[code] = true
+		x, ok := parseNumber(g.text.names[code], false)
+		counting = counting && ok && (x == float64(i) || x == float64(i+1))
+		texts = texts && (!ok || g.text.names[code][0] == '0' && x >= 1)
+	}
+	if !counting && !texts {
+		return nil
+	}
+	return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %[3]s",
+		g.names[0], g.text.names[g.row(0)[0]], shellWord(g.names[0]))}
 }
 
 // row returns the cells of item i.

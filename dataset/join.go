@@ -91,6 +91,32 @@ func (f *Features) join(g *Features, file string) error {
 	return nil
 }
 
+// rowsOf returns the row of f for each item that votes are on. Votes that name
+// no items are those of the rows in turn, unless the ids are row numbers
+// themselves.
+func (f *Features) rowsOf(v *Votes) (map[string]int, error) {
+	at := make(map[string]int, len(f.Items))
+	for i, id := range f.Items {
+		at[id] = i
+	}
+	numbered := v.How.ItemColumn == ""
+	known := func(id string) bool { _, ok := at[id]; return ok }
+	switch n := len(f.Items); {
+	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):
+		if len(v.Items) != n {
+			return nil, &ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position: name one with --votes-item",
+				number(len(v.Items), "item"), thousands(n))}
+		}
+		clear(at)
+		for i, id := range v.Items {
+			at[id] = i
+		}
+	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
+		return nil, &ParseError{File: v.How.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
+	}
+	return at, nil
+}
+
 // readTruth reads true probabilities, one column a class, joined by id.
 func (ds *Dataset) readTruth(path string, vo *VotesOptions) error {
 	t, err := openTable(path, vo.TableOptions)
@@ -98,7 +124,7 @@ func (ds *Dataset) readTruth(path string, vo *VotesOptions) error {
 		return err
 	}
 	defer t.close()
-	item, err := findColumn(t, vo.ItemColumn, itemNames)
+	item, err := findItem(t, vo.ItemColumn)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // LoadOptions says where the data are and how they are read.
@@ -74,7 +75,7 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 	if opts.ItemColumn == "" {
 		opts.ItemColumn = fo.ItemColumn
 	}
-	item, err := findColumn(t, opts.ItemColumn, itemNames)
+	item, err := findItem(t, opts.ItemColumn, slices.Concat(fo.taken(), opts.Columns)...)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +145,9 @@ func Join(f *Features, v *Votes) (*Dataset, error) {
 		ds.Votes.count(ds)
 		return ds, nil
 	}
-	at := make(map[string]int, len(f.Items))
-	for i, id := range f.Items {
-		at[id] = i
+	at, err := f.rowsOf(v)
+	if err != nil {
+		return nil, err
 	}
 	d := len(v.Classes)
 	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.How
@@ -161,7 +162,11 @@ func Join(f *Features, v *Votes) (*Dataset, error) {
 		}
 	}
 	if len(unknown) == len(v.Items) {
-		return nil, fmt.Errorf("no item of %s has features: its items are %s, those with features are %s", v.How.File, few(unknown), few(quoted(f.Items)))
+		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", v.How.File, few(unknown), few(quoted(f.Items)))
+		if slices.ContainsFunc(f.Items, func(id string) bool { return strings.TrimLeft(id, "0") == strings.TrimLeft(v.Items[0], "0") }) {
+			msg += "; they differ in leading zeros, which spreadsheets drop"
+		}
+		return nil, errors.New(msg)
 	}
 	if len(unknown) > 0 {
 		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), few(unknown)))

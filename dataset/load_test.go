@@ -118,7 +118,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// The data of issue 4's first users, as far as they are here.
+// Published data with several votes an item, as far as they are here.
 func TestRealData(t *testing.T) {
 	dir := realData(t)
 	for _, c := range []struct{ data, votes, columns string }{

@@ -175,7 +175,7 @@ func (c *cell) number(commas bool) (float64, bool) {
 	case wholeCell:
 		return float64(c.whole), true
 	case textCell:
-		return parseNumber(strings.TrimSpace(c.text), commas)
+		return parseFormatted(strings.TrimSpace(c.text), commas)
 	}
 	return 0, false
 }

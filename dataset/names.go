@@ -1,11 +1,16 @@
 package dataset
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // The names that columns are known by, in order of preference, as plain
-// spells them.
+// spells them. pandas calls an index without a name __index_level_0__ when it
+// writes Parquet.
 var (
-	itemNames  = []string{"item", "itemid", "id", "items", "case", "caseid", "example", "exampleid", "sample", "sampleid", "image", "imageid", "scan", "scanid", "unit", "unitid", "task", "taskid"}
+	itemNames  = []string{"item", "itemid", "id", "items", "case", "caseid", "example", "exampleid", "sample", "sampleid", "image", "imageid", "scan", "scanid", "unit", "unitid", "task", "taskid", "indexlevel0"}
 	raterNames = []string{"rater", "raterid", "annotator", "annotatorid", "worker", "workerid", "reader", "readerid", "judge", "coder", "labeler", "labeller", "expert", "observer", "reviewer"}
 	labelNames = []string{"label", "vote", "rating", "class", "answer", "annotation", "response", "category", "grade", "score"}
 	countNames = []string{"count", "counts", "votes", "nvotes", "numvotes"}
@@ -42,4 +47,68 @@ func findColumn(t table, name string, names []string) (int, error) {
 		return column(t, name)
 	}
 	return known(t.header(), names), nil
+}
+
+// findItem returns the column of ids that the caller named, or else one with a
+// known name, or the first column if its name ends in "id" or if it has none, as
+// R and pandas write row names; or −1. Columns in taken have another use.
+func findItem(t table, name string, taken ...string) (int, error) {
+	if name != "" {
+		return column(t, name)
+	}
+	header := slices.Clone(t.header())
+	for i, h := range header {
+		if slices.Contains(taken, h) {
+			header[i] = ""
+		}
+	}
+	if i := known(header, itemNames); i >= 0 {
+		return i, nil
+	}
+	if header[0] != "" && (hasRowNames(t) || namesItems(header[0])) {
+		return 0, nil
+	}
+	return -1, nil
+}
+
+// namesItems reports whether a name such as "Patient ID", "subject_id" or
+// "lesionId" says that a column identifies something other than raters and
+// labels.
+func namesItems(name string) bool {
+	stem, ok := cutID(strings.TrimSpace(name))
+	if !ok {
+		return false
+	}
+	stem = plain(stem)
+	return !slices.Contains(raterNames, stem) && !slices.Contains(labelNames, stem)
+}
+
+// cutID cuts the word "id" off the end of a name; "valid" does not end in it.
+func cutID(name string) (stem string, ok bool) {
+	at := len(name) - len("id")
+	if at <= 0 || !strings.EqualFold(name[at:], "id") {
+		return "", false
+	}
+	stem = name[:at]
+	last := []rune(stem)[len([]rune(stem))-1]
+	return stem, strings.ContainsRune(" _-.", last) || unicode.IsLower(last) && name[at] == 'I'
+}
+
+// hasRowNames reports whether the first column of a table holds row names: its
+// header is blank but its cells are not, or is what pandas and R make of a blank
+// one.
+func hasRowNames(t table) bool {
+	if c, ok := t.(*csvTable); ok && c.rowNames {
+		return true
+	}
+	first := t.header()[0]
+	return first == "Unnamed: 0" || first == "...1"
+}
+
+// shellWord writes a column's name as a command line takes it.
+func shellWord(name string) string {
+	if strings.ContainsAny(name, " \t\"'`$\\&|;<>()*?[]{}~#!") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
 }

@@ -30,8 +30,9 @@ func (s *scan) seePath(c *columnScan, x *cell) {
 func isPicture(path string) bool { return isImage(path) || nifti.IsVolume(path) }
 
 // choosePaths takes a column of paths as the images, if the options name none:
-// the one that they name among the features, or the only column there is.
-func (s *scan) choosePaths() error {
+// the one that they name among the features, or the only column there is, which
+// may be that of the ids.
+func (s *scan) choosePaths(f *Features) error {
 	if s.image >= 0 || s.opts.Schema != nil {
 		return nil
 	}
@@ -51,7 +52,14 @@ func (s *scan) choosePaths() error {
 		}
 		found = i
 	}
-	if found < 0 || used > 1 && !slices.Contains(s.opts.Features, header[found]) {
+	if found < 0 && s.item >= 0 && !s.columns[s.item].other {
+		if used == 0 || slices.Contains(s.opts.Features, header[s.item]) {
+			found = s.item
+		} else {
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds paths of files, which serve as ids alone; read them with --image-column %s", header[s.item], shellWord(header[s.item])))
+		}
+	}
+	if found < 0 || found != s.item && used > 1 && !slices.Contains(s.opts.Features, header[found]) {
 		return nil
 	}
 	c := &s.columns[found]

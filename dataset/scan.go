@@ -37,6 +37,8 @@ type columnScan struct {
 	levels   map[string]int // nil once there are too many and all are numbers
 	counting bool           // every value so far is the number of its row
 	vector   int            // length of lists
+	percent  int            // of the numbers, those with a percent sign
+	dates    int            // of the texts
 	line     int            // of the first text
 	text     string
 	paths    []string // while every value is the path of an image or volume
@@ -59,7 +61,7 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 	s := &scan{t: t, opts: opts, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.header())),
 		skip: map[int]bool{}, seen: map[string]int{}}
 	var err error
-	if s.item, err = findColumn(t, opts.ItemColumn, itemNames); err != nil {
+	if s.item, err = findItem(t, opts.ItemColumn, opts.taken()...); err != nil {
 		return nil, err
 	}
 	for i, name := range t.header() {
@@ -69,6 +71,9 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 		switch {
 		case i == s.item:
 			c.role = Item
+			if name == opts.ImageColumn { // paths may serve as ids
+				s.image = i
+			}
 		case name == opts.ImageColumn:
 			s.image = i
 			c.role = Feature
@@ -112,7 +117,7 @@ func (s *scan) add(rec []cell) error {
 				s.skip[at] = true
 				return nil
 			}
-			return s.t.errorAt(s.item, "item %q is there already, on line %d", id, line)
+			return s.twice(id, line)
 		}
 		s.seen[id] = s.t.line()
 	}
@@ -140,6 +145,9 @@ func (s *scan) add(rec []cell) error {
 	if s.opts.Schema != nil {
 		return nil
 	}
+	if s.item >= 0 {
+		s.seePath(&s.columns[s.item], &rec[s.item])
+	}
 	for i := range s.columns {
 		if c := &s.columns[i]; c.use {
 			s.seePath(c, &rec[i])
@@ -149,6 +157,16 @@ func (s *scan) add(rec []cell) error {
 		}
 	}
 	return nil
+}
+
+// twice refuses an item that stands on an earlier line.
+func (s *scan) twice(id string, line int) error {
+	msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
+	name := s.t.header()[s.item]
+	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], plain(name)) {
+		msg += fmt.Sprintf("; if column %q does not name the items, say which does with --item, or give it as --group or --ignore", name)
+	}
+	return s.t.errorAt(s.item, "%s", msg)
 }
 
 // see takes one cell of a feature into account.
@@ -168,6 +186,9 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 	v, ok := x.number(commasOf(s.t))
 	if ok {
 		c.numbers++
+		if x.kind == textCell && strings.HasSuffix(x.string(), "%") {
+			c.percent++
+		}
 		row := float64(len(s.items))
 		c.counting = c.counting && (v == row || v == row-1)
 	} else {
@@ -176,6 +197,9 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 			c.line, c.text = s.t.line(), strings.Clone(x.string())
 		}
 		c.texts++
+		if isDate(x.string()) {
+			c.dates++
+		}
 		if v, err := strconv.ParseFloat(x.string(), 64); err == nil && math.IsInf(v, 0) {
 			c.infinite++
 		}
@@ -217,13 +241,13 @@ func commasOf(t table) bool {
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.header()[i]
 	return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: name,
-		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, or read the column as text with --categorical %s", c.text, name)}
+		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, or read the column as text with --categorical %s", c.text, shellWord(name))}
 }
 
 // decide gives every column its role and kind.
 func (s *scan) decide(f *Features) error {
 	header := s.t.header()
-	if err := s.choosePaths(); err != nil {
+	if err := s.choosePaths(f); err != nil {
 		return err
 	}
 	for i, name := range header {
@@ -238,7 +262,7 @@ func (s *scan) decide(f *Features) error {
 			at := slices.IndexFunc(s.opts.Schema, func(p Part) bool { return p.Name == name })
 			info.Part = s.opts.Schema[at]
 		}
-		if i != s.image {
+		if i != s.image || i == s.item {
 			f.Columns = append(f.Columns, info)
 		}
 	}
@@ -265,12 +289,14 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	case c.infinite > 0 && c.infinite == c.texts && c.numbers > 0 && !c.fixed:
 		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
 			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
+	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
+		return &ParseError{File: s.t.name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), thousands(c.numbers-c.percent))}
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.items):
 		leave("it has no values")
 	case !c.other && !c.fixed:
-		leave("it holds paths of files; read them with --image-column %s", info.Name)
+		leave("it holds paths of files; read them with --image-column %s", shellWord(info.Name))
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it holds row numbers")
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
@@ -280,8 +306,11 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
 		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n:
-		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), info.Name)
+		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), shellWord(info.Name))
 	default:
+		if c.dates == c.texts && c.dates > 0 {
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: a number, such as days since a first visit, says more", info.Name))
+		}
 		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
 	}
 	return nil

@@ -84,7 +84,7 @@ func readVotes(t table, opts VotesOptions) (*Votes, error) {
 	if err := checkClasses(opts.Classes); err != nil {
 		return nil, &ParseError{File: t.name(), Msg: err.Error()}
 	}
-	item, err := findColumn(t, opts.ItemColumn, itemNames)
+	item, err := findItem(t, opts.ItemColumn, slices.Concat(opts.Columns, opts.Ignore)...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +97,9 @@ func readVotes(t table, opts VotesOptions) (*Votes, error) {
 	case opts.Form == Long || opts.Form == Auto && opts.Columns == nil && item >= 0 && label >= 0:
 		v, err = readLong(t, item, label, opts)
 	default:
+		if rater := known(t.header(), raterNames); opts.Form == Auto && opts.Columns == nil && label >= 0 && rater >= 0 && rater != label {
+			return nil, noColumn(t, "item", "--item") // the long form, but for the item
+		}
 		v, err = readGrid(t, item, opts)
 	}
 	if err != nil {

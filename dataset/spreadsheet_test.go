@@ -1,0 +1,216 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Numbers as spreadsheets show them in the United States, in Germany, in
+// Switzerland and in France.
+func TestParseFormatted(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		commas bool
+		want   float64
+		ok     bool
+	}{
+		{"1234.5", false, 1234.5, true},
+		{"1,234.5", false, 1234.5, true},
+		{"-12,345,678", false, -12345678, true},
+		{"1,23", false, 0, false},
+		{"0,123", false, 0, false},
+		{"1,2345", false, 0, false},
+		{"12,34,567", false, 0, false},
+		{"1,234,", false, 0, false},
+		{"1,234.5.6", false, 0, false},
+		{"12.5%", false, 0.125, true},
+		{"12 %", false, 0.12, true},
+		{"12%%", false, 0, false},
+		{"%", false, 0, false},
+		{"12,5%", true, 0.125, true},
+		{"1.234,5", true, 1234.5, true},
+		{"1.234.567", true, 1234567, true},
+		{"1.234", true, 1.234, true},
+		{"1'234.5", false, 1234.5, true},
+		{"1\u202f234,5", true, 1234.5, true},
+		{"1 234", false, 0, false},
+		{"$12", false, 0, false},
+		{"12 mg", false, 0, false},
+		{"-", false, 0, false},
+		{"+,123", false, 0, false},
+		{"", false, 0, false},
+	} {
+		if got, ok := parseFormatted(c.text, c.commas); ok != c.ok || got != c.want && ok {
+			t.Errorf("%q, commas %v: got %v, %v; want %v, %v", c.text, c.commas, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// Features as they come out of Excel and R.
+func TestSpreadsheets(t *testing.T) {
+	for _, c := range []struct {
+		name, text     string
+		opts           FeatureOptions
+		columns, items string
+		warnings       string
+	}{
+		{
+			name: "Excel", text: "\ufeffPatient ID,Income,Growth,,\r\n007,\"1,234\",5%,,\r\n010,\"56,789.5\",-2.5%,,\r\n,,,,\r\n,,,,\r\n",
+			columns:  "Patient ID: item\nIncome: numeric\nGrowth: numeric\ncolumn 4: ignored (it has no values)\ncolumn 5: ignored (it has no values)",
+			items:    "[007 010]",
+			warnings: "column \"column 4\" is left out: it has no values\ncolumn \"column 5\" is left out: it has no values",
+		},
+		{
+			name: "row names of R", text: "\"\",\"age\",\"sex\"\n\"1\",40,\"F\"\n\"2\",NA,\"M\"\n",
+			columns: "column 1: item\nage: numeric, 1 missing\nsex: categorical (F, M)", items: "[1 2]",
+		},
+		{
+			name: "a blank column on the left", text: ",id,a\n,x,1\n,y,2\n",
+			columns: "column 1: ignored (it has no values)\nid: item\na: numeric", items: "[x y]",
+			warnings: `column "column 1" is left out: it has no values`,
+		},
+		{
+			name: "a blank column on the left, no ids", text: ",a,b\n,1,2\n,2,2\n",
+			columns: "column 1: ignored (it has no values)\na: numeric\nb: numeric", items: "[0 1]",
+			warnings: `column "column 1" is left out: it has no values`,
+		},
+		{
+			name: "ids and row numbers", text: ",id,a\n1,x,1\n2,y,2\n",
+			columns: "column 1: ignored (it holds row numbers)\nid: item\na: numeric", items: "[x y]",
+			warnings: `column "column 1" is left out: it holds row numbers`,
+		},
+		{
+			name: "a group is not the item", text: "patient_id,a\np,1\np,2\n", opts: FeatureOptions{GroupColumn: "patient_id"},
+			columns: "patient_id: group\na: numeric", items: "[0 1]",
+		},
+		{
+			name: "a group with a known name is not the item", text: "case,a\np,1\np,2\n", opts: FeatureOptions{GroupColumn: "case"},
+			columns: "case: group\na: numeric", items: "[0 1]",
+		},
+		{
+			name: "words that end in id", text: "valid,a\nno,1\nyes,2\n",
+			columns: "valid: categorical (no, yes)\na: numeric", items: "[0 1]",
+		},
+		{
+			name: "dates", text: "id,seen\nx,2021-03-24\ny,2021-04-01\n",
+			columns: "id: item\nseen: categorical (2021-03-24, 2021-04-01)", items: "[x y]",
+			warnings: `column "seen" holds dates, each of which is a category of its own: a number, such as days since a first visit, says more`,
+		},
+		{
+			name: "blank lines in between keep their numbers", text: "a,b\n1,2\n,\n3,4\n,\n",
+			columns: "a: numeric, 1 missing\nb: numeric, 1 missing", items: "[0 1 2]",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "items.csv", c.text)
+			f, err := ReadFeatures("items.csv", c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := columnLines(f.Columns); got != c.columns {
+				t.Errorf("got columns\n%s\nwant\n%s", got, c.columns)
+			}
+			if got := fmt.Sprint(f.Items); got != c.items {
+				t.Errorf("got items %s, want %s", got, c.items)
+			}
+			if got := warningText(f.Warnings); got != c.warnings {
+				t.Errorf("got warnings\n%s\nwant\n%s", got, c.warnings)
+			}
+		})
+	}
+}
+
+// Votes as they come out of Excel and R.
+func TestSpreadsheetVotes(t *testing.T) {
+	for _, c := range []struct{ name, text, want, how string }{
+		{
+			"wide, an id of two words, blank columns and rows", "Patient ID,Reader 1,Reader 2,,\n007,yes,no,,\n010,yes,yes,,\n,,,,\n",
+			"[007 010] [no yes] [1 1 0 2] [Reader 1 Reader 2]", "items in column Patient ID",
+		},
+		{
+			"counts, blank columns", "subject_id,cat,dog,\na,3,12,\nb,4,0,\n",
+			"[a b] [cat dog] [3 12 4 0] []", "counts form",
+		},
+		{
+			"wide, row names of R", "\"\",\"r1\",\"r2\"\n\"1\",\"yes\",\"no\"\n\"2\",\"yes\",NA\n",
+			"[1 2] [no yes] [1 1 0 1] [r1 r2]", "items in column column 1",
+		},
+		{
+			"long, an id of two words", "Patient ID,Reader,Grade\n007,a,0\n007,b,1\n",
+			"[007] [0 1] [1 1] [a b]", "columns Patient ID, Reader and Grade",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "votes.csv", c.text)
+			v, err := ReadVotes("votes.csv", VotesOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(v.Items, v.Classes, v.Counts, v.Raters); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			if got := v.How.String(); !strings.Contains(got, c.how) {
+				t.Errorf("got %s, want %s", got, c.how)
+			}
+		})
+	}
+}
+
+// What looks like ids is never taken for votes.
+func TestIDsAmongVotes(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{
+			"names", many("mrn,r1,r2", "m#,yes,no", 6),
+			`column "mrn" has a different value in every row, such as "m0": if it names the items, say --item mrn, else leave it out with --ignore mrn`,
+		},
+		{
+			"leading zeros", many("Hospital no.,r1,r2", "0#9,yes,no", 6),
+			`column "Hospital no." has a different value in every row, such as "009": if it names the items, say --item 'Hospital no.', else leave it out with --ignore 'Hospital no.'`,
+		},
+		{
+			"row numbers", many("nr,cat,dog", "#,12,3", 6),
+			`column "nr" has a different value in every row, such as "0": if it names the items, say --item nr, else leave it out with --ignore nr`,
+		},
+		{"the long form", "mrn,reader,grade\n7,a,1\n", "no column looks like the item among [mrn, reader, grade]: name it with --item"},
+		{"nothing at all", "item,,\na,,\nb,,\n", "there are no votes: every cell is blank"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "votes.csv", c.text)
+			_, err := ReadVotes("votes.csv", VotesOptions{})
+			if err == nil || err.Error() != "reading votes.csv: "+c.want {
+				t.Errorf("got  %v\nwant reading votes.csv: %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNumberedRows(t *testing.T) {
+	write(t, map[string]string{
+		"plain.csv": "a\n10\n11\n12\n", "one.csv": "id,a\n1,10\n2,11\n3,12\n", "zero.csv": "id,a\n2,10\n1,11\n0,12\n", "padded.csv": "id,a\n01,10\n02,11\n",
+		"from0.csv": "item,label\n0,p\n1,p\n2,q\n", "from1.csv": "item,label\n1,p\n2,p\n3,q\n", "some.csv": "item,label\n1,p\n2,q\n",
+		"rows.csv": "p,q\n11,0\n12,0\n0,13\n", "short.csv": "p,q\n11,0\n12,0\n", "mixed.csv": "id,a\nx,10%\ny,11\n", "good.csv": "id,label\nx,p\ny,q\n",
+	})
+	for _, c := range []struct{ data, votes, want string }{
+		{"plain.csv", "from0.csv", "[0 1 2] [1 0 1 0 0 1]"},
+		{"plain.csv", "some.csv", "[0 1 2] [0 0 1 0 0 1]"},
+		{"plain.csv", "from1.csv", "reading from1.csv: its items are numbered from 1, up to 3, but features without ids from 0, up to 2: every vote would go to the next item; give the features a column of ids, or number the votes from 0"},
+		{"plain.csv", "rows.csv", "[0 1 2] [11 0 12 0 0 13]"},
+		{"one.csv", "from1.csv", "[1 2 3] [1 0 1 0 0 1]"},
+		{"one.csv", "rows.csv", "[1 2 3] [11 0 12 0 0 13]"},
+		{"zero.csv", "rows.csv", "[2 1 0] [0 13 12 0 11 0]"},
+		{"one.csv", "short.csv", "reading short.csv: votes on 2 items, but 3 with features, and without a column of ids among the votes they are joined by position: name one with --votes-item"},
+		{"padded.csv", "some.csv", `no item of some.csv has features: its items are "1", "2", those with features are "01", "02"; they differ in leading zeros, which spreadsheets drop`},
+		{"mixed.csv", "good.csv", `reading mixed.csv: column "a": 1 value with a percent sign, which divides by 100, and 1 without: write all alike`},
+	} {
+		ds, err := Load(LoadOptions{Data: []string{c.data}, Votes: c.votes})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(ds.Items, ds.Counts)
+			ds.Close()
+		}
+		if got != c.want {
+			t.Errorf("%s and %s: got\n%s\nwant\n%s", c.data, c.votes, got, c.want)
+		}
+	}
+}
