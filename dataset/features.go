@@ -56,6 +56,10 @@ type FeatureOptions struct {
 	// Progress, if not nil, is told how many of how many volumes are prepared,
 	// one call at a time.
 	Progress func(done, total int)
+	// Stop, if not nil, is asked while files are read and prepared, at times by
+	// several goroutines at once, whether to go on: an error of it, such as that
+	// of a cancelled context, ends the reading.
+	Stop func() error
 	TableOptions
 
 	votes    []string // columns of votes in the same file
@@ -66,6 +70,28 @@ type FeatureOptions struct {
 // taken returns the columns that options give a use other than that of ids.
 func (o *FeatureOptions) taken() []string {
 	return slices.Concat(o.Ignore, o.votes, []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
+}
+
+// stopped returns the error of Stop.
+func (o *FeatureOptions) stopped() error {
+	if o.Stop == nil {
+		return nil
+	}
+	return o.Stop()
+}
+
+// stopping calls f with records until Stop says otherwise.
+func (o *FeatureOptions) stopping(f func([]cell) error) func([]cell) error {
+	const every = 1024 // records between questions
+	n := 0
+	return func(rec []cell) error {
+		if n++; n%every == 1 {
+			if err := o.stopped(); err != nil {
+				return err
+			}
+		}
+		return f(rec)
+	}
 }
 
 // memory returns the limit in bytes.
@@ -180,7 +206,7 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := records(t, s.add); err != nil {
+	if err := records(t, opts.stopping(s.add)); err != nil {
 		return nil, err
 	}
 	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0}
@@ -232,7 +258,7 @@ func fill(f *Features, t table, s *scan, opts *FeatureOptions) error {
 	}
 	row := make([]float32, totalWidth(f.Parts))
 	n := 0
-	err = records(t, func(rec []cell) error {
+	err = records(t, opts.stopping(func(rec []cell) error {
 		n++
 		if s.skip[n-1] {
 			return nil
@@ -241,7 +267,7 @@ func fill(f *Features, t table, s *scan, opts *FeatureOptions) error {
 			return err
 		}
 		return sink.add(row)
-	})
+	}))
 	if err == nil {
 		f.Rows, err = sink.finish()
 	}

@@ -183,7 +183,7 @@ func (f *Features) images(source string, paths []string, opts *FeatureOptions) (
 	}
 	rows := sink.ready()
 	if rows == nil {
-		if rows, err = decodeImages(paths, shape, sink); err != nil {
+		if rows, err = decodeImages(paths, shape, sink, opts); err != nil {
 			return part, nil, errors.Join(err, sink.Close())
 		}
 	}
@@ -249,7 +249,7 @@ func (r imageRows) ReadRow(i int, dst []float32) error {
 }
 
 // decodeImages decodes on all cores, a block of images at a time.
-func decodeImages(paths []string, shape []int, to *sink) (Rows, error) {
+func decodeImages(paths []string, shape []int, to *sink, opts *FeatureOptions) (Rows, error) {
 	const block = 64
 	w := shape[0] * shape[1] * shape[2]
 	rows := make([]float32, min(block, len(paths))*w)
@@ -257,7 +257,9 @@ func decodeImages(paths []string, shape []int, to *sink) (Rows, error) {
 		n := min(block, len(paths)-start)
 		errs := make([]error, n)
 		par.For(n, func(i int) {
-			errs[i] = decodeImage(paths[start+i], shape, rows[i*w:(i+1)*w])
+			if errs[i] = opts.stopped(); errs[i] == nil {
+				errs[i] = decodeImage(paths[start+i], shape, rows[i*w:(i+1)*w])
+			}
 		})
 		for i, err := range errs {
 			if err == nil {

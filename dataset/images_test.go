@@ -119,3 +119,35 @@ func FuzzImage(f *testing.F) {
 		decodeImageFrom("x", bytes.NewReader(b), []int{3, 2, 2}, make([]float32, 12))
 	})
 }
+
+// Paths of images may serve as the ids of the items too.
+func TestImagesAsIDs(t *testing.T) {
+	b, err := os.ReadFile("testdata/grey.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inDir(t, "a.png", string(b))
+	for name, text := range map[string]string{"items.csv": "image,age\na.png,40\n", "alone.csv": "image\na.png\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		file, columns, warning string
+		opts                   FeatureOptions
+	}{
+		{"items.csv", "image: item\nage: numeric\nimage: tensor 1×2×3", "", FeatureOptions{ImageColumn: "image"}},
+		{"items.csv", "image: item\nage: numeric\nimage: tensor 1×2×3", "", FeatureOptions{Features: []string{"image", "age"}}},
+		{"alone.csv", "image: item\nimage: tensor 1×2×3", "", FeatureOptions{}},
+		{"items.csv", "image: item\nage: numeric", `column "image" holds paths of files, which serve as ids alone; read them with --image-column image`, FeatureOptions{}},
+	} {
+		f, err := ReadFeatures(c.file, c.opts)
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		if got := columnLines(f.Columns); got != c.columns || !slices.Equal(f.Items, []string{"a.png"}) || warningText(f.Warnings) != c.warning {
+			t.Errorf("%s: got items %v and columns\n%s\nwarnings %v", c.file, f.Items, got, f.Warnings)
+		}
+	}
+}

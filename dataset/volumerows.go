@@ -53,6 +53,9 @@ func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows
 	var mu sync.Mutex
 	done := 0
 	par.For(len(paths), func(i int) {
+		if errs[i] = opts.stopped(); errs[i] != nil {
+			return
+		}
 		if fits {
 			errs[i] = r.compact(i, kept[i*size:(i+1)*size])
 		} else {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"credence/internal/config"
@@ -37,8 +39,9 @@ func newConfigShow() *cobra.Command {
 		Long: `Print the configuration that credence train would use if it were called with the
 same flags, in the same environment, with the same --config. If it names data,
 they are read, and what is chosen from them is shown too; else the keys that
-depend on them are shown without a value. Options that are not in use are left
-out. The output is itself a configuration file.
+depend on them are shown without a value. So they are if the data cannot be
+read: the reason goes to standard error, and the exit code is 1. Options that
+are not in use are left out. The output is itself a configuration file.
 
 --origin tells where each value comes from: a flag (--epochs), a variable of the
 environment ($CREDENCE_EPOCHS), a line of the file (config.yaml:3), "default" or
@@ -67,20 +70,28 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 	if err := o.settle(cmd.Flags()); err != nil {
 		return err
 	}
+	var unread error // why what depends on the data is not known
 	if len(o.data.data) > 0 {
 		ds, err := o.examine(cmd.Flags())
-		if err != nil {
+		if _, usage := errors.AsType[*usageError](err); usage {
 			return err
 		}
-		if err := ds.Close(); err != nil {
-			return err
+		if err == nil {
+			err = ds.Close()
+		}
+		unread, o.unread = err, err != nil
+		if _, hinted := errors.AsType[*hintedError](err); o.unread && !hinted {
+			unread = withHint(err, "what is chosen from the data is shown without a value; credence train would stop at this")
 		}
 	}
 	write := config.WriteYAML
 	if o.format == "json" {
 		write = config.WriteJSON
 	}
-	return write(cmd.OutOrStdout(), o.values(cmd.Flags()), o.origin)
+	if err := write(cmd.OutOrStdout(), o.values(cmd.Flags()), o.origin); err != nil {
+		return err
+	}
+	return unread
 }
 
 func newConfigSchema() *cobra.Command {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type dataFlags struct {
 	validation, test                              float64
 	volume                                        volumeFlags
 	progress                                      func(done, total int) // of volumes
+	stop                                          func() error          // ends the reading
 }
 
 // The treatments of a second vote by one rater, by name.
@@ -94,7 +96,7 @@ func (d *dataFlags) featureOptions() (dataset.FeatureOptions, error) {
 		Features: d.features, Ignore: d.ignore, Numeric: d.numeric, Categorical: d.categorical,
 		ImageColumn: d.image, Image: dataset.ImageOptions{Grey: d.grey},
 		Layout: dataset.Layout(d.layout), Array: d.array,
-		Memory: int64(d.memory), CacheDir: d.cache, Progress: d.progress, TableOptions: d.tableOptions(),
+		Memory: int64(d.memory), CacheDir: d.cache, Progress: d.progress, Stop: d.stop, TableOptions: d.tableOptions(),
 	}
 	layouts := []dataset.Layout{dataset.Vector, dataset.HW, dataset.CHW, dataset.HWC, dataset.DHW, dataset.CDHW, dataset.DHWC}
 	if d.layout != "" && !slices.Contains(layouts, o.Layout) {
@@ -122,7 +124,8 @@ func (d *dataFlags) votesOptions() (dataset.VotesOptions, error) {
 		Classes: d.classes, ItemColumn: d.votesItem, LabelColumn: d.label, RaterColumn: d.rater,
 		CountColumn: d.count, TotalColumn: d.total, Columns: d.voteColumns, TableOptions: d.tableOptions(),
 	}
-	if o.ItemColumn == "" {
+	// An array has no columns of ids: its rows are those of the items in turn.
+	if o.ItemColumn == "" && !strings.EqualFold(filepath.Ext(d.votes), ".npy") {
 		o.ItemColumn = d.item
 	}
 	if err := o.Form.UnmarshalText([]byte(d.form)); err != nil {

@@ -99,7 +99,7 @@ func (o *trainOptions) values(f *pflag.FlagSet) []config.Value {
 			}
 		case key.Default != nil:
 			v.Texts, v.Origin.Source = key.Default, config.Default
-		case slices.Contains(chosenByFit, key.Name) && len(o.data.data) == 0:
+		case slices.Contains(chosenByFit, key.Name) && (o.unread || len(o.data.data) == 0):
 			v.Origin.Source = config.Data
 		default:
 			continue

@@ -33,6 +33,7 @@ type trainOptions struct {
 	split     *dataset.Split // of the items, if there is one
 
 	repeat  bool                     // as the file says, whatever the environment, to compare the result
+	unread  bool                     // the data could not be read
 	origins map[string]config.Origin // of the flags that are set
 }
 
@@ -146,8 +147,12 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 
 	show := newTrainDisplay(o, cmd)
 	o.data.progress = show.volumes
+	o.data.stop = ctx.Err
 	ds, err := o.data.load()
 	show.erase()
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: the data were still being read", train.ErrStopped)
+	}
 	if err != nil {
 		return err
 	}

@@ -79,3 +79,27 @@ func TestTrainResume(t *testing.T) {
 		t.Error("a run that has ended left its checkpoints")
 	}
 }
+
+// Ctrl-C while data are read ends at once, and leaves no folder behind.
+func TestTrainStoppedReading(t *testing.T) {
+	t.Chdir(t.TempDir())
+	items, votes := smallData(120)
+	for name, text := range map[string]string{"items.csv": items, "votes.csv": votes} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	root := newRoot()
+	root.SetContext(ctx)
+	var stdout, stderr bytes.Buffer
+	code := execute(root, strings.Fields("train --data items.csv --votes votes.csv --out run"), nil, &stdout, &stderr)
+	want := "credence: error: training was stopped before its end: the data were still being read\n"
+	if code != exitError || stderr.String() != want {
+		t.Errorf("exit code %d, stderr %q, want %q", code, &stderr, want)
+	}
+	if _, err := os.Stat("run"); err == nil {
+		t.Error("a folder was made")
+	}
+}

@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+)
+
+// Reading ends soon after it is told to, whatever is read, and leaves nothing
+// behind.
+func TestStop(t *testing.T) {
+	image, err := os.ReadFile("testdata/grey.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cohort(t, 6)
+	write := func(name string, text []byte) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a.png", "b.png", "c.png", "d.png", "e.png"} {
+		write("images/"+name, image)
+	}
+	write("rows.csv", []byte(many("id,a,b", "#,1,2", 3000)))
+	for _, c := range []struct {
+		path string
+		at   int32 // the question that is answered with a stop
+	}{{"rows.csv", 2}, {"rows.csv", 5}, {"images", 3}, {"scans", 3}} {
+		var asked atomic.Int32
+		opts := FeatureOptions{Memory: 1, CacheDir: "cache", Stop: func() error {
+			if asked.Add(1) >= c.at {
+				return context.Canceled
+			}
+			return nil
+		}}
+		_, err := ReadFeatures(c.path, opts)
+		if !errors.Is(err, context.Canceled) || asked.Load() < c.at {
+			t.Errorf("%s: got %v after %d questions", c.path, err, asked.Load())
+		}
+		if left, err := filepath.Glob("cache/*.tmp"); err != nil || len(left) > 0 {
+			t.Errorf("%s: left %v (%v)", c.path, left, err)
+		}
+	}
+}
