@@ -78,7 +78,7 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", o.output, err)
+		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, shellQuote(o.output))
 	return nil

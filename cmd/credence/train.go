@@ -195,7 +195,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case errors.Is(err, dataset.ErrOneVote):
 		return withHint(err, "--force trains nevertheless")
 	case errors.Is(err, train.ErrResume):
-		return withHint(err, "leave out the flags that differ from "+o.out.path(configFile)+", or begin anew with --overwrite")
+		return withHint(err, "bring data and flags back to those of "+o.out.path(configFile)+", or begin anew with --overwrite")
 	case err != nil && !stopped:
 		return err
 	}
@@ -279,6 +279,11 @@ func (o *trainOptions) open(f *pflag.FlagSet) error {
 		return err
 	}
 	f.Lookup("seed").Changed = true
+	// What has checkpoints keeps the configuration that they belong to, in case
+	// it turns out that this is another.
+	if o.resume && o.out.has(stateFolder) && o.out.has(configFile) {
+		return nil
+	}
 	return o.writeConfig(f)
 }
 

@@ -62,6 +62,10 @@ func TestTrainResume(t *testing.T) {
 	if code := run([]string{"inspect", "parts"}, nil, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "stopped before its end") {
 		t.Fatalf("inspecting a stopped run: exit code %d, %s%s", code, &stdout, &stderr)
 	}
+	// A refused attempt changes nothing.
+	if code := run(append(strings.Fields(command)[1:], "--epochs", "31"), nil, &stdout, &stderr); code != exitError || !strings.Contains(stderr.String(), "epochs is 31, then 30") {
+		t.Fatalf("resumed with other flags: exit code %d: %s", code, &stderr)
+	}
 	if code := run(strings.Fields(command)[1:], nil, &stdout, &stderr); code != exitOK {
 		t.Fatalf("resumed: exit code %d: %s", code, &stderr)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -109,6 +110,9 @@ func (o *verifyOptions) compareData(run runFolder, recorded *model.Model) error 
 		return err
 	}
 	ds, err := t.data.load()
+	if errors.Is(err, fs.ErrNotExist) {
+		return withHint(err, "call credence verify in the folder in which the run was started: the paths of its data are relative to that")
+	}
 	if err != nil {
 		return err
 	}
