@@ -59,6 +59,11 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	if whole && !negative && largest > 10 {
 		return Counted, nil
 	}
+	// Votes have few values; measurements have many.
+	if !whole && len(values) > fewLevels && (negative || largest > 1) && total < 0 {
+		return Auto, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
+			few(g.names), thousands(len(values)))}
+	}
 	e := &AmbiguousError{File: g.t.name()}
 	first := make([]string, len(g.names))
 	for k, code := range g.row(0) {

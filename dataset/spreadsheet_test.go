@@ -173,6 +173,10 @@ func TestIDsAmongVotes(t *testing.T) {
 			`column "nr" has a different value in every row, such as "0": if it names the items, say --item nr, else leave it out with --ignore nr`,
 		},
 		{"the long form", "mrn,reader,grade\n7,a,1\n", "no column looks like the item among [mrn, reader, grade]: name it with --item"},
+		{
+			"features", many("id,x,y", "#,-#.5,#.25", 30),
+			"columns [x, y] hold 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
+		},
 		{"nothing at all", "item,,\na,,\nb,,\n", "there are no votes: every cell is blank"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

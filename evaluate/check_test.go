@@ -114,6 +114,7 @@ func TestSupport(t *testing.T) {
 		{"none", repeat(5, 0, 0), "no", 0, "there are no votes"},
 		{"one vote an item", repeat(500, 1, 0), "no", 1, "no item has two votes"},
 		{"few pairs", append(repeat(500, 1, 0), repeat(5, 1, 1)...), "weak", 1, "only 5 items"},
+		{"one pair", append(repeat(500, 1, 0), repeat(1, 1, 1)...), "weak", 1, "only one item has"},
 		{"unanimous", repeat(500, 0, 3), "weak", 3, "never differ"},
 		{"uneven", append(repeat(600, 1, 0), repeat(150, 1, 2)...), "yes", 3, "600 of 750 items have a single vote"},
 		{"plenty", repeat(200, 10, 10), "yes", 20, "learn 20 moments"},

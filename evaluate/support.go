@@ -62,7 +62,11 @@ func SupportOf(votes Votes) Support {
 	s.Intervals = "yes"
 	if s.PairedItems < enoughItems {
 		s.Intervals = "weak"
-		say("only %d items have two votes or more: the spread is learned from them alone", s.PairedItems)
+		if s.PairedItems == 1 {
+			say("only one item has two votes or more: the spread is learned from it alone")
+		} else {
+			say("only %d items have two votes or more: the spread is learned from them alone", s.PairedItems)
+		}
 	}
 	if s.MixedItems == 0 {
 		s.Intervals = "weak"
