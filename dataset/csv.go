@@ -28,6 +28,9 @@ type csvTable struct {
 	rowNames bool
 	blank    []bool   // columns without a name
 	ahead    []record // read but not handed out
+	above    int      // lines above the header
+	plain    bool     // the header has no separator
+	handed   int      // records handed out
 }
 
 // record is one line of a text table.
@@ -65,7 +68,7 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 	case len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
 		return &ParseError{File: t.file, Msg: "the file is empty"}
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return &ParseError{File: t.file, Msg: "the text is UTF-16: save it as UTF-8"}
+		return &ParseError{File: t.file, Msg: "the text is UTF-16: " + saveUTF8}
 	case bytes.IndexByte(head, 0) >= 0:
 		return malformed(t.file, "this is not text: expected CSV or TSV")
 	}
@@ -73,12 +76,24 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 		head = head[3:]
 		buf.Discard(3)
 	}
+	if bytes.IndexByte(head[:len(head)-1], '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
+		return &ParseError{File: t.file, Msg: "its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as \"CSV UTF-8\""}
+	}
+	comma := opts.Comma
+	if c, n := declared(head); c != 0 {
+		head = head[n:]
+		buf.Discard(n)
+		t.above = 1
+		if comma == 0 {
+			comma = c
+		}
+	}
 	t.r = csv.NewReader(buf)
 	t.r.FieldsPerRecord = -1
 	t.r.ReuseRecord = true
-	t.r.Comma = opts.Comma
-	if t.r.Comma == 0 {
-		t.r.Comma = separator(head)
+	t.r.Comma = comma
+	if comma == 0 {
+		t.r.Comma, t.plain = separator(head)
 	}
 	t.commas = t.r.Comma == ';'
 	rec, err := t.r.Read()
@@ -86,6 +101,7 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 		return t.parseError(err)
 	}
 	t.at, _ = t.r.FieldPos(0)
+	t.at += t.above
 	for i, name := range rec {
 		name = strings.TrimSpace(name)
 		t.blank = append(t.blank, name == "")
@@ -93,7 +109,7 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 			name = "column " + strconv.Itoa(i+1)
 		}
 		if !utf8.ValidString(name) {
-			return t.errorAt(i, "the text is not UTF-8")
+			return t.errorAt(i, "the text is not UTF-8: %s", saveUTF8)
 		}
 		t.names = append(t.names, strings.Clone(name))
 	}
@@ -110,9 +126,25 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 	return nil
 }
 
+// saveUTF8 is how to mend a text in another encoding.
+const saveUTF8 = `save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`
+
+// declared returns the separator that a first line such as "sep=;" names, which
+// Excel writes and hides, and the length of that line.
+func declared(head []byte) (comma rune, length int) {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	text := strings.ToLower(strings.TrimRight(string(line), "\r"))
+	if len(text) != len("sep=;") || !strings.HasPrefix(text, "sep=") || !strings.Contains(separators, text[4:]) {
+		return 0, 0
+	}
+	return rune(text[4]), len(line) + 1
+}
+
+const separators = ",;\t|"
+
 // separator returns whichever of , ; tab and | the first line has most of
-// outside quotes.
-func separator(head []byte) rune {
+// outside quotes, and whether it has none.
+func separator(head []byte) (comma rune, none bool) {
 	var n [4]int
 	quoted := false
 	for _, c := range head {
@@ -125,7 +157,7 @@ func separator(head []byte) rune {
 		if c == '\n' || c == '\r' {
 			break
 		}
-		if i := strings.IndexByte(",;\t|", c); i >= 0 {
+		if i := strings.IndexByte(separators, c); i >= 0 {
 			n[i]++
 		}
 	}
@@ -135,7 +167,7 @@ func separator(head []byte) rune {
 			best = i
 		}
 	}
-	return rune(",;\t|"[best])
+	return rune(separators[best]), n[best] == 0
 }
 
 func (t *csvTable) name() string     { return t.file }
@@ -150,7 +182,7 @@ func (t *csvTable) read() record {
 		return record{err: err}
 	}
 	line, _ := t.r.FieldPos(0)
-	return record{fields: fields, line: line}
+	return record{fields: fields, line: line + t.above}
 }
 
 // take returns the next record that is handed out. Records whose fields are all
@@ -202,9 +234,10 @@ func (t *csvTable) next() ([]cell, error) {
 	}
 	rec := r.fields
 	t.at = r.line
+	t.handed++
 	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
-			return nil, t.errorAt(i, "the text is not UTF-8")
+			return nil, t.errorAt(i, "the text is not UTF-8: %s", saveUTF8)
 		}
 		t.cells[i] = cell{text: s}
 	}
@@ -212,8 +245,11 @@ func (t *csvTable) next() ([]cell, error) {
 		for i := len(rec); i < len(t.cells); i++ {
 			t.cells[i] = cell{kind: missingCell}
 		}
-		return t.cells, &ParseError{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1,
-			Msg: fmt.Sprintf("%s, but the header has %d", number(len(rec), "field"), len(t.names)), Err: errRagged}
+		msg := fmt.Sprintf("%s, but the header has %d", number(len(rec), "field"), len(t.names))
+		if t.handed == 1 && len(rec) == len(t.names)+1 {
+			msg += ": if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"
+		}
+		return t.cells, &ParseError{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: errRagged}
 	}
 	return t.cells, nil
 }
@@ -225,11 +261,23 @@ var errRagged = errors.New("wrong number of fields")
 func (t *csvTable) parseError(err error) error {
 	var pe *csv.ParseError
 	if errors.As(err, &pe) {
-		t.at = pe.Line
-		return &ParseError{File: t.file, Line: pe.Line, Msg: fmt.Sprintf("character %d: %v", pe.Column, pe.Err), Err: err}
+		t.at = pe.Line + t.above
+		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
+		switch {
+		case t.plain && t.names == nil:
+			msg += noSeparator
+		case pe.Err == csv.ErrBareQuote:
+			msg = fmt.Sprintf(`character %d: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`, pe.Column)
+		case pe.Err == csv.ErrQuote && pe.StartLine != pe.Line:
+			msg = fmt.Sprintf(`character %d: the quote (") that opens on line %d is not closed, or not followed by a separator`, pe.Column, pe.StartLine+t.above)
+		}
+		return &ParseError{File: t.file, Line: t.at, Msg: msg, Err: err}
 	}
 	return failed(t.file, err)
 }
+
+// noSeparator explains a header of one field.
+const noSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
 
 func (t *csvTable) errorAt(col int, format string, args ...any) error {
 	return tableError(t, col, format, args...)

@@ -237,7 +237,11 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 		}
 	}
 	if len(f.Parts) == 0 {
-		return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column is a feature among [%s]", few(t.header()))}
+		msg := fmt.Sprintf("no column is a feature among [%s]", few(t.header()))
+		if c, ok := t.(*csvTable); ok && c.plain && strings.ContainsAny(c.names[0], " :") {
+			msg += noSeparator
+		}
+		return nil, &ParseError{File: t.name(), Msg: msg}
 	}
 	return f, nil
 }

@@ -129,6 +129,10 @@ func TestSpreadsheetVotes(t *testing.T) {
 			"[007 010] [no yes] [1 1 0 2] [Reader 1 Reader 2]", "items in column Patient ID",
 		},
 		{
+			"a separator declared", "sep=;\r\nitem;a,b,c;d\r\nx;yes;no\r\n",
+			"[x] [no yes] [1 1] [a,b,c d]", "items in column item",
+		},
+		{
 			"counts, blank columns", "subject_id,cat,dog,\na,3,12,\nb,4,0,\n",
 			"[a b] [cat dog] [3 12 4 0] []", "counts form",
 		},
