@@ -62,7 +62,7 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 	}
 	head, err := buf.Peek(peek)
 	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
-		return failed(t.file, err)
+		return t.parseError(err)
 	}
 	switch {
 	case len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
@@ -272,6 +272,9 @@ func (t *csvTable) parseError(err error) error {
 			msg = fmt.Sprintf(`character %d: the quote (") that opens on line %d is not closed, or not followed by a separator`, pe.Column, pe.StartLine+t.above)
 		}
 		return &ParseError{File: t.file, Line: t.at, Msg: msg, Err: err}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return &ParseError{File: t.file, Msg: "the compressed file is cut short", Err: err}
 	}
 	return failed(t.file, err)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -38,6 +39,9 @@ func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
 // featureColumn returns the column of a feature that a model was trained with.
 func featureColumn(t table, name string) (int, error) {
 	col, err := column(t, name)
+	if err != nil && !errors.Is(err, ErrNoColumn) {
+		return -1, err
+	}
 	if err != nil {
 		return -1, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", name), Err: ErrMissingFeature}
 	}

@@ -174,7 +174,10 @@ func (f *Features) close() error {
 
 // checkNames refuses options that name columns the table lacks.
 func (o *FeatureOptions) checkNames(t table) error {
-	named := slices.Concat(o.Features, o.Ignore, o.Numeric, o.Categorical)
+	if err := haveColumns(t, o.Ignore); err != nil {
+		return err
+	}
+	named := slices.Concat(o.Features, o.Numeric, o.Categorical)
 	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn} {
 		if one != "" {
 			named = append(named, one)
@@ -237,6 +240,11 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 		}
 	}
 	if len(f.Parts) == 0 {
+		for i := range s.columns {
+			if s.columns[i].unread != nil {
+				return nil, readable(t, i)
+			}
+		}
 		msg := fmt.Sprintf("no column is a feature among [%s]", few(t.header()))
 		if c, ok := t.(*csvTable); ok && c.plain && strings.ContainsAny(c.names[0], " :") {
 			msg += noSeparator

@@ -94,6 +94,7 @@ func TestReadFeaturesRefuses(t *testing.T) {
 		want       string
 	}{
 		{"empty", "", FeatureOptions{}, "the file is empty"},
+		{"cut short", "\x1f\x8b\b\x00\x00\x00\x00\x00\x00\xff\xcaL\xd1I", FeatureOptions{}, "the compressed file is cut short"},
 		{"header only", "id,a\n", FeatureOptions{}, "there are no rows below the header"},
 		{"no features", "id\nx\n", FeatureOptions{}, "no column is a feature among [id]"},
 		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: 2 fields, but the header has 3"},

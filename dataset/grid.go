@@ -73,12 +73,18 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 	if item >= 0 {
 		g.item = header[item]
 	}
-	for _, name := range slices.Concat(opts.Columns, opts.Ignore) {
+	if err := haveColumns(g.t, opts.Ignore); err != nil {
+		return err
+	}
+	for _, name := range opts.Columns {
 		if _, err := column(g.t, name); err != nil {
 			return err
 		}
 	}
 	for i, name := range header {
+		if err := readable(g.t, i); err != nil && !slices.Contains(opts.Ignore, name) && opts.Columns == nil {
+			return err
+		}
 		switch {
 		case i == item, slices.Contains(opts.Ignore, name):
 		case opts.Columns == nil, slices.Contains(opts.Columns, name), name == opts.TotalColumn:

@@ -46,7 +46,8 @@ func findColumn(t table, name string, names []string) (int, error) {
 	if name != "" {
 		return column(t, name)
 	}
-	return known(t.header(), names), nil
+	i := known(t.header(), names)
+	return i, readable(t, i)
 }
 
 // findItem returns the column of ids that the caller named, or else one with a
@@ -63,10 +64,10 @@ func findItem(t table, name string, taken ...string) (int, error) {
 		}
 	}
 	if i := known(header, itemNames); i >= 0 {
-		return i, nil
+		return i, readable(t, i)
 	}
 	if header[0] != "" && (hasRowNames(t) || namesItems(header[0])) {
-		return 0, nil
+		return 0, readable(t, 0)
 	}
 	return -1, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -39,6 +40,8 @@ type parquetLeaf struct {
 	scale    float64 // of a decimal; 0 otherwise
 	half     bool
 	unsigned bool
+	uuid     bool
+	unread   error // why values are not read
 }
 
 func openParquet(path string) (table, error) {
@@ -96,9 +99,7 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 		if i < len(logical) {
 			_, l.half = logical[i].Value.(*format.Float16Type)
 		}
-		if err := l.check(leaf.MaxRepetitionLevel); err != nil {
-			return nil, &ParseError{File: file, Msg: fmt.Sprintf("column %q: %v", name, err)}
-		}
+		l.unread = l.check(leaf.MaxRepetitionLevel)
 		t.names = append(t.names, name)
 		t.leaves = append(t.leaves, l)
 	}
@@ -126,7 +127,8 @@ func checkFooter(file string, src io.ReaderAt, size int64) error {
 	return checkMetadata(file, src, size, n)
 }
 
-// check refuses columns that are neither values nor lists of numbers.
+// check refuses columns that are neither values nor lists of numbers: they are
+// passed over, unless they are wanted.
 func (l *parquetLeaf) check(nesting int) error {
 	kind, logical := l.typ.Kind(), l.typ.LogicalType()
 	if nesting > 1 {
@@ -135,18 +137,17 @@ func (l *parquetLeaf) check(nesting int) error {
 	if logical != nil {
 		switch v := logical.Value.(type) {
 		case *format.DecimalType:
-			if kind != parquet.Int32 && kind != parquet.Int64 {
-				return errors.New("decimals of this size are not read: write them as float64")
-			}
 			l.scale = math.Pow10(-int(v.Scale))
 		case *format.IntType:
 			l.unsigned = !v.IsSigned
+		case *format.UUIDType:
+			l.uuid = l.typ.Length() == 16
 		}
 	}
 	switch {
-	case kind == parquet.Int96, kind == parquet.FixedLenByteArray && !l.half:
+	case kind == parquet.Int96, kind == parquet.FixedLenByteArray && !l.half && !l.uuid && l.scale == 0:
 		return fmt.Errorf("values of type %v are not read", l.typ)
-	case l.list && kind == parquet.ByteArray:
+	case l.list && (l.uuid || kind == parquet.ByteArray && l.scale == 0):
 		return errors.New("lists of text are not read")
 	}
 	return nil
@@ -175,6 +176,10 @@ func (t *parquetTable) next() (cells []cell, err error) {
 			if t.group == len(groups) {
 				return nil, io.EOF
 			}
+			if groups[t.group].NumRows() == 0 {
+				t.group++
+				continue
+			}
 			if err := t.checkPages(t.group); err != nil {
 				return nil, err
 			}
@@ -202,7 +207,9 @@ func (t *parquetTable) next() (cells []cell, err error) {
 		if i < 0 || i >= len(t.cells) {
 			return nil, malformed(t.file, "row %d: a value in column %d of %d", t.at, i, len(t.cells))
 		}
-		t.leaves[i].set(&t.cells[i], v)
+		if t.leaves[i].unread == nil {
+			t.leaves[i].set(&t.cells[i], v)
+		}
 	}
 	return t.cells, nil
 }
@@ -245,22 +252,60 @@ func (l *parquetLeaf) scalar(c *cell, v parquet.Value) {
 	case parquet.Int64:
 		c.whole = v.Int64()
 		if l.unsigned && c.whole < 0 {
-			c.kind, c.num = numberCell, float64(v.Uint64())
+			// As text, it keeps all digits, as ids need them.
+			c.kind, c.text = textCell, strconv.FormatUint(v.Uint64(), 10)
 		}
 	case parquet.Float:
 		c.kind, c.num = numberCell, float64(v.Float())
 	case parquet.Double:
 		c.kind, c.num = numberCell, v.Double()
 	default:
-		c.kind, c.text = textCell, string(v.ByteArray())
-		if l.half && len(v.ByteArray()) == 2 {
-			b := v.ByteArray()
+		b := v.ByteArray()
+		switch {
+		case l.scale != 0:
+			c.kind, c.num = numberCell, decimal(b)*l.scale
+		case l.half && len(b) == 2:
 			c.kind, c.num = numberCell, float64(half(uint16(b[0])|uint16(b[1])<<8))
+		case l.uuid && len(b) == 16:
+			c.kind, c.text = textCell, fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+		default:
+			c.kind, c.text = textCell, string(b)
 		}
 	}
 	if l.scale != 0 && c.kind == wholeCell {
 		c.kind, c.num = numberCell, float64(c.whole)*l.scale
 	}
+}
+
+// decimal returns the value of a whole number of any size in two's complement,
+// the highest byte first.
+func decimal(b []byte) float64 {
+	x := 0.0
+	for i, v := range b {
+		if i == 0 {
+			x = float64(int8(v))
+		} else {
+			x = x*256 + float64(v)
+		}
+	}
+	return x
+}
+
+// unread returns why a column of a table is not read, or nil.
+func unread(t table, col int) error {
+	if p, ok := t.(*parquetTable); ok && col >= 0 {
+		return p.leaves[col].unread
+	}
+	return nil
+}
+
+// readable refuses a column that is not read.
+func readable(t table, col int) error {
+	if err := unread(t, col); err != nil {
+		name := t.header()[col]
+		return &ParseError{File: t.name(), Name: name, Msg: fmt.Sprintf("column %q: %v", name, err)}
+	}
+	return nil
 }
 
 func (t *parquetTable) errorAt(col int, format string, args ...any) error {

@@ -45,6 +45,35 @@ func TestParquetOfPyarrow(t *testing.T) {
 	}
 }
 
+// Ids that no signed number holds keep their digits, decimals of any size are
+// numbers, and what is not read is left out, with a reason, unless it is wanted.
+func TestParquetOddColumns(t *testing.T) {
+	f, err := ReadFeatures("testdata/odd.parquet", FeatureOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := columnLines(f.Columns), "id: item\nprice: numeric\ntags: ignored (lists of text are not read)"; got != want {
+		t.Errorf("got columns\n%s\nwant\n%s", got, want)
+	}
+	if got := fmt.Sprint(f.Items, rowsOf(t, f.Rows)); got != "[9223372036854775809 9223372036854775810] [-1.25 300.5]" {
+		t.Error(got)
+	}
+	if got := warningText(f.Warnings); got != `column "tags" is left out: lists of text are not read` {
+		t.Error(got)
+	}
+	if f, err := ReadFeatures("testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
+		t.Error(err, f.Warnings)
+	}
+	for _, opts := range []FeatureOptions{{Features: []string{"tags", "price"}}, {ItemColumn: "tags"}, {Schema: []Part{{Name: "tags"}}}} {
+		if _, err := ReadFeatures("testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
+			t.Error(err)
+		}
+	}
+	if _, err := ReadFeatures("testdata/empty.parquet", FeatureOptions{}); err == nil || err.Error() != "reading testdata/empty.parquet: there are no rows below the header" {
+		t.Error(err)
+	}
+}
+
 func TestParquetRefused(t *testing.T) {
 	good, err := os.ReadFile("testdata/none.parquet")
 	if err != nil {

@@ -41,6 +41,7 @@ type columnScan struct {
 	dates    int            // of the texts
 	line     int            // of the first text
 	text     string
+	unread   error    // why it is not read
 	paths    []string // while every value is the path of an image or volume
 	other    bool     // some value is not
 }
@@ -90,6 +91,9 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
 		default:
 			c.use, c.role = true, Feature
+			if c.unread = unread(t, i); c.unread != nil {
+				c.use, c.role = false, Ignored
+			}
 		}
 		if slices.Contains(opts.Numeric, name) {
 			c.fixed, c.kind = true, Numeric
@@ -253,6 +257,10 @@ func (s *scan) decide(f *Features) error {
 	for i, name := range header {
 		c := &s.columns[i]
 		info := ColumnInfo{Name: name, Role: c.role, Missing: c.missing}
+		if c.unread != nil {
+			info.Reason = c.unread.Error()
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q is left out: %s", name, info.Reason))
+		}
 		if c.use && s.opts.Schema == nil {
 			if err := s.kind(i, c, &info, f); err != nil {
 				return err

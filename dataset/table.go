@@ -157,10 +157,20 @@ func openError(path string, err error) error {
 func column(t table, name string) (int, error) {
 	for i, h := range t.header() {
 		if h == name {
-			return i, nil
+			return i, readable(t, i)
 		}
 	}
 	return -1, &ParseError{File: t.name(), Name: name, Msg: fmt.Sprintf("no column %q among [%s]", name, few(t.header())), Err: ErrNoColumn}
+}
+
+// haveColumns refuses names that no column has.
+func haveColumns(t table, names []string) error {
+	for _, name := range names {
+		if _, err := column(t, name); errors.Is(err, ErrNoColumn) {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkHeader refuses tables without columns and with two of one name.

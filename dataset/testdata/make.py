@@ -8,6 +8,7 @@ of every numeric array is k - 5 (k for unsigned types and IDX, k % 3 != 0 for
 bool).
 """
 import gzip, struct
+import decimal
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from PIL import Image
 
@@ -50,6 +51,10 @@ for codec in "none snappy gzip zstd".split():
     pq.write_table(table, f"{codec}.parquet", compression=codec, row_group_size=3)
 pq.write_table(pa.table({"item": ["a", "a", "b"], "rater": [1, 2, 1], "label": ["yes", "no", "yes"]}), "votes.parquet")
 pq.write_table(pa.table({"item": ["a"], "x": [[[1.0]]]}), "nested.parquet")
+odd = {"id": pa.array([2**63 + 1, 2**63 + 2], pa.uint64()), "price": pa.array([decimal.Decimal("-1.25"), decimal.Decimal("300.5")], pa.decimal128(20, 2)),
+       "tags": [["p", "q"], ["r"]]}
+pq.write_table(pa.table(odd), "odd.parquet")
+pq.write_table(pa.table(odd).slice(0, 0), "empty.parquet")
 
 grey = Image.fromarray(np.arange(6, dtype="u1").reshape(2, 3) * 50)
 grey.save("grey.png")
