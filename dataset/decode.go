@@ -43,7 +43,11 @@ func featureColumn(t table, name string) (int, error) {
 		return -1, err
 	}
 	if err != nil {
-		return -1, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column %q: the model was trained with it", name), Err: ErrMissingFeature}
+		msg := fmt.Sprintf("no column %q: the model was trained with it", name)
+		if i := known(t.header(), []string{plain(name)}); i >= 0 {
+			msg += fmt.Sprintf("; is it column %q under another name?", t.header()[i])
+		}
+		return -1, &ParseError{File: t.name(), Msg: msg, Err: ErrMissingFeature}
 	}
 	return col, nil
 }

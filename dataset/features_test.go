@@ -113,6 +113,8 @@ func TestReadFeaturesRefuses(t *testing.T) {
 		{"text where numbers are due", "id,a\nx,1\ny,b\n", FeatureOptions{Numeric: []string{"a"}}, `line 3, column 2 (a): "b" is not a number`},
 		{"too large", "id,a\nx,1e39\ny,1\n", FeatureOptions{}, "line 2, column 2 (a): 1e39 is too large: values lie within ±3.4e38"},
 		{"model's feature not there", "id,a\nx,1\n", FeatureOptions{Schema: []Part{{Name: "b"}}}, `no column "b": the model was trained with it`},
+		{"model's feature spelt otherwise", "id,Blood_Pressure\nx,1\n", FeatureOptions{Schema: []Part{{Name: "blood pressure"}}},
+			`no column "blood pressure": the model was trained with it; is it column "Blood_Pressure" under another name?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)

@@ -254,6 +254,9 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 			}
 		}
 	}
+	if slices.Max(of) < 0 {
+		return nil, nil, noneOf(g.t, "columns", g.names, classes)
+	}
 	if len(classes) > maxClasses {
 		return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", thousands(len(classes)), thousands(maxClasses))}
 	}

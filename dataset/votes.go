@@ -217,6 +217,9 @@ func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error)
 			}
 			of[i] = int32(c)
 		}
+		if len(of) > 0 && slices.Max(of) < 0 {
+			return nil, nil, noneOf(t, "labels", l.names, opts.Classes)
+		}
 		return of, opts.Classes, nil
 	}
 	order := make([]int, len(l.names))
@@ -247,6 +250,11 @@ func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error)
 			thousands(len(classes)), thousands(maxClasses))}
 	}
 	return of, classes, nil
+}
+
+// noneOf refuses votes of which none is for a class.
+func noneOf(t table, what string, found, classes []string) error {
+	return &ParseError{File: t.name(), Msg: fmt.Sprintf("none of its %s [%s] is one of the classes %s", what, few(quoted(found)), classList(classes))}
 }
 
 // numbersOf returns the values of names if all are finite numbers.

@@ -160,6 +160,8 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"header only, wide", "item,r1,r2\n", VotesOptions{}, "there are no rows below the header"},
 		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, "the text is UTF-16: " + saveUTF8},
 		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, "line 2, column 2 (label): the text is not UTF-8: " + saveUTF8},
+		{"labels of other classes", "item,label\na,yes\na,no\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its labels ["yes", "no"] is one of the classes [0 1]`},
+		{"columns of other classes", "item,yes,no\na,11,0\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its columns ["yes", "no"] is one of the classes [0 1]`},
 		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV or TSV"},
 		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: column "item" is there already, as column 1`},
 		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: 2 fields, but the header has 3"},

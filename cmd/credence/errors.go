@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"credence/internal/config"
 )
 
 // usageError marks a command line that cannot be understood, as opposed to
@@ -30,7 +32,14 @@ func asUsage(err error) error {
 }
 
 // flagError says in plain words what is wrong with the value of a flag.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			return withHint(usagef("%w", err), fmt.Sprintf("did you mean --%s?", near))
+		}
+	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err

@@ -115,11 +115,11 @@ func (s Schema) nearest(name string) *Key {
 	for _, k := range s {
 		names = append(names, k.Name)
 	}
-	return s.Lookup(nearest(strings.ReplaceAll(name, "_", "-"), names))
+	return s.Lookup(Nearest(strings.ReplaceAll(name, "_", "-"), names))
 }
 
-// nearest returns the name that takes the fewest changes, or "".
-func nearest(name string, names []string) string {
+// Nearest returns the name that takes the fewest changes, if few, or "".
+func Nearest(name string, names []string) string {
 	if len(name) > 100 {
 		return ""
 	}

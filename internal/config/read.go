@@ -150,7 +150,7 @@ func (e *Entry) read(n ast.Node) error {
 	for _, text := range e.Texts {
 		if err := e.Key.check(text); err != nil {
 			bad := e.Errorf("%v", err).(*Error)
-			if near := nearest(text, e.Key.Choices); near != "" {
+			if near := Nearest(text, e.Key.Choices); near != "" {
 				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near, e.Key.left())
 			}
 			return bad
