@@ -67,6 +67,11 @@ func TestReadFeatures(t *testing.T) {
 			rows:    "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
 		},
 		{
+			name: "names under a name with a comma", text: many("id,\"name, given\",a", "#,n#,1", 20),
+			columns: "id: item\nname, given: ignored (it has 20 different texts in 20 rows; take it with --categorical '\"name, given\"')\na: numeric",
+			rows:    "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
+		},
+		{
 			name: "NA spellings of one's own", text: "id,a\nx,-99\ny,1\n", opts: FeatureOptions{TableOptions: TableOptions{NA: []string{"-99"}}},
 			columns: "id: item\na: numeric, 1 missing", rows: "[NaN 1]",
 		},

@@ -185,8 +185,8 @@ func (g *grid) checkIDs() error {
 	if !counting && !texts {
 		return nil
 	}
-	return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %[3]s",
-		g.names[0], g.text.names[g.row(0)[0]], shellWord(g.names[0]))}
+	return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %s",
+		g.names[0], g.text.names[g.row(0)[0]], shellWord(g.names[0]), listWord(g.names[0]))}
 }
 
 // row returns the cells of item i.

@@ -106,6 +106,15 @@ func hasRowNames(t table) bool {
 	return first == "Unnamed: 0" || first == "...1"
 }
 
+// listWord writes a column's name as a flag takes it that lists columns, where
+// commas part the names.
+func listWord(name string) string {
+	if strings.ContainsAny(name, ",\"\n") {
+		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return shellWord(name)
+}
+
 // shellWord writes a column's name as a command line takes it.
 func shellWord(name string) string {
 	if strings.ContainsAny(name, " \t\"'`$\\&|;<>()*?[]{}~#!") {

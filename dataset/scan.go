@@ -245,7 +245,7 @@ func commasOf(t table) bool {
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.header()[i]
 	return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: name,
-		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, or read the column as text with --categorical %s", c.text, shellWord(name))}
+		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, or read the column as text with --categorical %s", c.text, listWord(name))}
 }
 
 // decide gives every column its role and kind.
@@ -314,7 +314,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
 		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n:
-		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), shellWord(info.Name))
+		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), listWord(info.Name))
 	default:
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: a number, such as days since a first visit, says more", info.Name))

@@ -140,6 +140,9 @@ func (d *dataFlags) votesOptions() (dataset.VotesOptions, error) {
 
 // load reads the data set.
 func (d *dataFlags) load() (*dataset.Dataset, error) {
+	if slices.Contains(d.data, "-") || d.votes == "-" {
+		return nil, usagef("standard input (-) can be read only once, and data are read more often: give the name of a file")
+	}
 	o := dataset.LoadOptions{Data: d.data, Votes: d.votes}
 	err := d.checkShares()
 	if err != nil {

@@ -159,11 +159,11 @@ func (c *modelCard) print(w io.Writer) {
 	t.print(&runs)
 	line("", "%s", strings.TrimRight(runs.String(), "\n"))
 	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
-		line("held out", "%s items, %g votes: %.4f nats a vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
-			thousands(s.Items), s.Votes, s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
+		line("held out", "%s items, %s votes: %.4f nats a vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
+			thousands(s.Items), withThousands(s.Votes), s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
 	} else if s.Items > 0 {
-		line("held out", "%s items, %g votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
-			thousands(s.Items), s.Votes, s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
+		line("held out", "%s items, %s votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
+			thousands(s.Items), withThousands(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
 	if c.Resolution != nil {
 		t := &table{left: map[int]bool{0: true}}

@@ -324,7 +324,7 @@ func (d *trainDisplay) result(m *trainMetrics, trained *model.Model) error {
 
 func (m *trainMetrics) print(b *strings.Builder) {
 	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
-		plural(m.Networks, "network"), thousands(m.Parameters), thousands(m.Items), joinNumbers([]float64{m.Votes}, ""))
+		plural(m.Networks, "network"), thousands(m.Parameters), thousands(m.Items), withThousands(m.Votes))
 	h := m.HeldOut
 	if h.Items == 0 {
 		return
