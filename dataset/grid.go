@@ -221,7 +221,7 @@ func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
 // number returns the value of cell k of item i.
 func (g *grid) number(i, k int, what string) (float64, error) {
 	text := g.text.names[g.row(i)[k]]
-	x, ok := parseNumber(text, false)
+	x, ok := parseFormatted(text, commasOf(g.t))
 	fail := func(format string, args ...any) (float64, error) {
 		return 0, &ParseError{File: g.t.name(), Line: g.lines[i], Column: g.cols[k] + 1, Name: g.names[k], Msg: fmt.Sprintf(format, args...)}
 	}

@@ -155,7 +155,7 @@ func (v *Votes) warnVotes(blank, left int) {
 
 // votesIn reads a number of votes.
 func votesIn(t table, col int, c *cell) (float64, error) {
-	m, ok := c.number(false)
+	m, ok := c.number(commasOf(t))
 	switch {
 	case !ok:
 		return 0, t.errorAt(col, "%q is not a number of votes", c.string())

@@ -46,7 +46,7 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 		}
 	}
 	blank := slices.Contains(g.cells, -1)
-	values, numeric := numbersOf(g.text.names)
+	values, numeric := numbersOf(g.text.names, func(s string) (float64, bool) { return parseFormatted(s, commasOf(g.t)) })
 	if blank || !numeric {
 		return Wide, nil
 	}

@@ -327,7 +327,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 // sortedLevels orders levels by value if all are numbers, else alphabetically.
 func sortedLevels(levels map[string]int) []string {
 	names := slices.Sorted(maps.Keys(levels))
-	if values, numeric := numbersOf(names); numeric {
+	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return parseNumber(s, false) }); numeric {
 		at := make(map[string]float64, len(names))
 		for i, name := range names {
 			at[name] = values[i]

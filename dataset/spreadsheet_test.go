@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -137,6 +138,14 @@ func TestSpreadsheetVotes(t *testing.T) {
 			"[a b] [cat dog] [3 12 4 0] []", "counts form",
 		},
 		{
+			"counts, thousands", "item,cat,dog\na,\"1,200\",12\nb,4,0\n",
+			"[a b] [cat dog] [1200 12 4 0] []", "counts form",
+		},
+		{
+			"long, labels and counts with decimal commas", "item;label;count\na;1,5;2\na;10;0,5\n",
+			"[a] [1,5 10] [2 0.5] []", "long form",
+		},
+		{
 			"wide, row names of R", "\"\",\"r1\",\"r2\"\n\"1\",\"yes\",\"no\"\n\"2\",\"yes\",NA\n",
 			"[1 2] [no yes] [1 1 0 1] [r1 r2]", "items in column column 1",
 		},
@@ -190,6 +199,23 @@ func TestIDsAmongVotes(t *testing.T) {
 				t.Errorf("got  %v\nwant reading votes.csv: %s", err, c.want)
 			}
 		})
+	}
+}
+
+// Fractions in a German table, and as percentages.
+func TestSpreadsheetFractions(t *testing.T) {
+	for _, text := range []string{"item;cat;dog;total\na;0,25;0,75;8\n", "item,cat,dog,total\na,25%,75%,8\n"} {
+		inDir(t, "votes.csv", text)
+		if _, err := ReadVotes("votes.csv", VotesOptions{}); !errors.Is(err, ErrAmbiguous) {
+			t.Errorf("%q: got %v, want to be asked for the form", text, err)
+		}
+		v, err := ReadVotes("votes.csv", VotesOptions{Form: Fractions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(v.Classes, v.Counts); got != "[cat dog] [2 6]" {
+			t.Errorf("%q: got %s", text, got)
+		}
 	}
 }
 

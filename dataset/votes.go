@@ -202,10 +202,11 @@ func (l *labels) code(name string, line, col int) int32 {
 // classes returns the class of each label, −1 for those left out, and the
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one.
 func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error) {
-	values, numeric := numbersOf(l.names)
+	read := func(s string) (float64, bool) { return parseNumber(s, commasOf(t)) }
+	values, numeric := numbersOf(l.names, read)
 	of := make([]int32, len(l.names))
 	if opts.Classes != nil {
-		fixed, fixedNumeric := numbersOf(opts.Classes)
+		fixed, fixedNumeric := numbersOf(opts.Classes, read)
 		for i, name := range l.names {
 			c := slices.Index(opts.Classes, name)
 			if c < 0 && numeric && fixedNumeric {
@@ -258,10 +259,10 @@ func noneOf(t table, what string, found, classes []string) error {
 }
 
 // numbersOf returns the values of names if all are finite numbers.
-func numbersOf(names []string) ([]float64, bool) {
+func numbersOf(names []string, read func(string) (float64, bool)) ([]float64, bool) {
 	values := make([]float64, len(names))
 	for i, s := range names {
-		x, ok := parseNumber(s, false)
+		x, ok := read(s)
 		if !ok || math.IsInf(x, 0) {
 			return nil, false
 		}
