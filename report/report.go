@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/model"
 )
 
 var (
@@ -190,6 +191,17 @@ func warnings(in *Input) []string {
 	return once
 }
 
+// turns returns how many networks held out a part of the items.
+func turns(p *model.Provenance) int {
+	n := 0
+	for _, r := range p.Runs {
+		if r.Held > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // data describes the items and votes.
 func data(in *Input) []pair {
 	var rows []pair
@@ -202,6 +214,8 @@ func data(in *Input) []pair {
 			}
 			add("Trained on", text)
 			switch {
+			case s.Folds > 0 && turns(p) > 0 && turns(p) < s.Folds:
+				add("Held out", fmt.Sprintf("%d of %d parts, one by each network: the items of the others were never unseen", turns(p), s.Folds))
 			case s.Folds > 0:
 				add("Held out", fmt.Sprintf("%d parts took turns, so that every item was once unseen", s.Folds))
 			case s.HeldOut > 0:

@@ -258,6 +258,18 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// Fewer networks than parts leave items that none of them held out.
+func TestFewerNetworksThanParts(t *testing.T) {
+	in := made(t, 60, []string{"a", "b"}, false)
+	p := *in.Provenance
+	p.Split.Folds, p.Runs = 5, []model.Run{{Name: "member 0", Held: 20}, {Name: "member 1", Held: 20}, {Name: "refit"}}
+	in.Provenance = &p
+	text := spaces.ReplaceAllString(string(written(t, in)), " ")
+	if want := "2 of 5 parts, one by each network: the items of the others were never unseen"; !strings.Contains(text, want) || strings.Contains(text, "took turns") {
+		t.Errorf("no %q in the page", want)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	good := made(t, 60, []string{"a", "b"}, false)
 	for want, change := range map[string]func(in *Input){
