@@ -108,7 +108,11 @@ func (g *grid) read(item int, opts *VotesOptions) error {
 				return g.t.errorAt(item, "the item has no id")
 			}
 			if line, ok := seen[id]; ok {
-				return g.t.errorAt(item, "item %q is there already, on line %d", id, line)
+				msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
+				if opts.Form == Auto && opts.Columns == nil {
+					msg += "; if each row is a vote, name the column of labels with --label"
+				}
+				return g.t.errorAt(item, "%s", msg)
 			}
 			seen[id] = g.t.line()
 		}
@@ -123,70 +127,6 @@ func (g *grid) read(item int, opts *VotesOptions) error {
 		}
 		return nil
 	})
-}
-
-// dropBlank leaves out columns that have neither a name nor a value, as
-// spreadsheets write them to the right of a table.
-func (g *grid) dropBlank() {
-	c, ok := g.t.(*csvTable)
-	if !ok {
-		return
-	}
-	keep := make([]bool, len(g.cols))
-	for k, col := range g.cols {
-		keep[k] = !c.blank[col]
-	}
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			keep[k] = keep[k] || code >= 0
-		}
-	}
-	if !slices.Contains(keep, false) {
-		return
-	}
-	var cols []int
-	var names []string
-	var cells []int32
-	for k, ok := range keep {
-		if ok {
-			cols, names = append(cols, g.cols[k]), append(names, g.names[k])
-		}
-	}
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			if keep[k] {
-				cells = append(cells, code)
-			}
-		}
-	}
-	g.cols, g.names, g.cells = cols, names, cells
-}
-
-// checkIDs refuses a table whose first column has no known name but looks like
-// ids: row numbers, or a different text in every row. As votes they would make
-// every item a class of its own.
-func (g *grid) checkIDs() error {
-	const enough = 5 // rows, for that not to be chance
-	if len(g.items) < enough || len(g.cols) < 2 {
-		return nil
-	}
-	seen := make(map[int32]bool, len(g.items))
-	counting, texts := true, true
-	for i := range g.items {
-		code := g.row(i)[0]
-		if code < 0 || seen[code] {
-			return nil
-		}
-		seen[code] = true
-		x, ok := parseNumber(g.text.names[code], false)
-		counting = counting && ok && (x == float64(i) || x == float64(i+1))
-		texts = texts && (!ok || g.text.names[code][0] == '0' && x >= 1)
-	}
-	if !counting && !texts {
-		return nil
-	}
-	return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %s",
-		g.names[0], g.text.names[g.row(0)[0]], shellWord(g.names[0]), listWord(g.names[0]))}
 }
 
 // row returns the cells of item i.
@@ -215,6 +155,9 @@ func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
 		}
 	}
 	v.warnVotes(0, left)
+	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
+		v.warn("%s [%s] with labels that no other column has: leave out with --ignore what holds no votes", number(len(alone), "column"), few(alone))
+	}
 	return v, nil
 }
 

@@ -122,7 +122,7 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 		fo.votes = slices.Clone(opts.Columns)
 		return readVoteColumns(t, item, opts)
 	}
-	return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, or their columns with --vote-columns", few(header))}
+	return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, their columns with --vote-columns, or that of labels, one a row, with --label", few(header))}
 }
 
 // readVoteColumns reads votes in the columns of opts.

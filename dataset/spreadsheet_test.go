@@ -170,6 +170,18 @@ func TestSpreadsheetVotes(t *testing.T) {
 	}
 }
 
+// Features among the columns of raters are warned of.
+func TestFeaturesAmongVotes(t *testing.T) {
+	inDir(t, "votes.csv", many("id,age,sex,r1,r2", "#,4#,f,yes,no", 4)+"9,50,m,no,yes\n")
+	v, err := ReadVotes("votes.csv", VotesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := warningText(v.Warnings), "2 columns [age, sex] with labels that no other column has: leave out with --ignore what holds no votes"; got != want {
+		t.Errorf("got warnings\n%s\nwant\n%s", got, want)
+	}
+}
+
 // What looks like ids is never taken for votes.
 func TestIDsAmongVotes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{

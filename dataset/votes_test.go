@@ -178,7 +178,7 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"no such column", "item,label\na,x\n", VotesOptions{LabelColumn: "grade"}, `no column "grade" among [item, label]`},
 		{"long without label", "item,x\na,1\n", VotesOptions{Form: Long}, "no column looks like the label among [item, x]: name it with --label"},
 		{"a rater twice", "item,rater,label\na,r,x\na,r,y\n", VotesOptions{Duplicates: RefuseSecond}, `line 3: rater "r" votes on item "a" a second time`},
-		{"an item twice", "item,p,q\na,x,y\nb,x,x\na,x,y\n", VotesOptions{}, `line 4, column 1 (item): item "a" is there already, on line 2`},
+		{"an item twice", "item,p,q\na,x,y\nb,x,x\na,x,y\n", VotesOptions{}, `line 4, column 1 (item): item "a" is there already, on line 2; if each row is a vote, name the column of labels with --label`},
 		{"negative count", "item,p,q\na,11,-1\n", VotesOptions{Form: Counted}, "line 2, column 3 (q): -1 is negative: a count cannot be"},
 		{"NaN count", "item,p,q\na,inf,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "inf" is not a number of votes`},
 		{"huge count", "item,p,q\na,1e300,1\n", VotesOptions{Form: Counted}, "line 2, column 2 (p): 1e300 votes: more than 16,777,216 cannot be counted"},
