@@ -89,7 +89,7 @@ func settleFlags(f *pflag.FlagSet, file string, environment bool) (map[string]co
 			origins[key.Name] = config.Origin{Source: config.Flag, Name: key.Name}
 		case environment && text != "":
 			if err := f.Set(key.Name, text); err != nil {
-				return nil, usagef("$%s: %w", variable, err)
+				return nil, usagef("$%s %q is not %s", variable, text, key.Type)
 			}
 			origins[key.Name] = config.Origin{Source: config.Environment, Name: variable}
 		}

@@ -97,7 +97,11 @@ func (r *evaluateReport) intervals(w *printout) {
 	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
 	if a := res.Agreement; a.Items > 0 {
 		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
-		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), fmt.Sprintf("on the %s items with two votes or more", withThousands(float64(a.Items))))
+		items := "one item"
+		if a.Items != 1 {
+			items = thousands(a.Items) + " items"
+		}
+		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), "on the "+items+" with two votes or more")
 	}
 	w.table(t)
 }
