@@ -69,7 +69,18 @@ type FeatureOptions struct {
 
 // taken returns the columns that options give a use other than that of ids.
 func (o *FeatureOptions) taken() []string {
-	return slices.Concat(o.Ignore, o.votes, []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
+	return slices.Concat(o.Ignore, o.votes, o.Numeric, o.Categorical, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
+}
+
+// columnsOf returns the features of a model that are columns of values.
+func columnsOf(schema []Part) []string {
+	var names []string
+	for _, p := range schema {
+		if p.Kind != Tensor {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // stopped returns the error of Stop.

@@ -105,7 +105,7 @@ func TestReadFeaturesRefuses(t *testing.T) {
 		{"ragged", "id,a,b\nx,1,2\ny,1\n", FeatureOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
 		{"duplicate header", "id,a,a\nx,1,2\n", FeatureOptions{}, `line 1, column 3: column "a" is there already, as column 2`},
 		{"duplicate item", "id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (id): item "x" is there already, on line 2`},
-		{"group for an item", "patient_id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (patient_id): item "x" is there already, on line 2; if column "patient_id" does not name the items, say which does with --item, or give it as --group or --ignore`},
+		{"group for an item", "patient_id,a\nx,1\nx,2\n", FeatureOptions{}, `line 3, column 1 (patient_id): item "x" is there already, on line 2; if column "patient_id" does not name the items, say which does with --item, or give it as --group, --categorical or --ignore`},
 		{"no id", "id,a\n,1\n", FeatureOptions{}, "line 2, column 1 (id): the item has no id"},
 		{"no group", "id,a,g\nx,1,\n", FeatureOptions{GroupColumn: "g"}, "line 2, column 3 (g): the group is missing"},
 		{"no such column", "id,a\nx,1\n", FeatureOptions{Ignore: []string{"b"}}, `no column "b" among [id, a]`},

@@ -168,7 +168,7 @@ func (s *scan) twice(id string, line int) error {
 	msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
 	name := s.t.header()[s.item]
 	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], plain(name)) {
-		msg += fmt.Sprintf("; if column %q does not name the items, say which does with --item, or give it as --group or --ignore", name)
+		msg += fmt.Sprintf("; if column %q does not name the items, say which does with --item, or give it as --group, --categorical or --ignore", name)
 	}
 	return s.t.errorAt(s.item, "%s", msg)
 }

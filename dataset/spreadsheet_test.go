@@ -90,6 +90,14 @@ func TestSpreadsheets(t *testing.T) {
 			columns: "case: group\na: numeric", items: "[0 1]",
 		},
 		{
+			name: "a feature is not the item", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Categorical: []string{"site_id"}},
+			columns: "site_id: categorical (1)\na: numeric", items: "[0 1]",
+		},
+		{
+			name: "nor is one of a model", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Schema: []Part{{Name: "site_id"}, {Name: "a"}}},
+			columns: "site_id: numeric\na: numeric", items: "[0 1]",
+		},
+		{
 			name: "words that end in id", text: "valid,a\nno,1\nyes,2\n",
 			columns: "valid: categorical (no, yes)\na: numeric", items: "[0 1]",
 		},
@@ -257,6 +265,31 @@ func TestNumberedRows(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s and %s: got\n%s\nwant\n%s", c.data, c.votes, got, c.want)
+		}
+	}
+}
+
+// Items for prediction keep the names that training would give them.
+func TestSpreadsheetStream(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		parts []Part
+		want  string
+	}{
+		{"Patient ID,a,,\n007,\"1,200\",,\n010,5%,,\n,,,\n", []Part{{Name: "a"}}, "[007 010] [1200 0.05]"},
+		{"\"\",\"a\"\n\"1\",5\n\"2\",6\n", []Part{{Name: "a"}}, "[1 2] [5 6]"},
+		{"site_id,a\n3,5\n3,6\n", []Part{{Name: "site_id"}, {Name: "a"}}, "[0 1] [3 5 3 6]"},
+	} {
+		s, err := NewStream(strings.NewReader(c.text), "items.csv", c.parts, StreamOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(b.Items, rowsOf(t, b.Rows)); got != c.want {
+			t.Errorf("%q: got %s, want %s", c.text, got, c.want)
 		}
 	}
 }
