@@ -17,7 +17,8 @@ import (
 // numbers, else categorical.
 type FeatureOptions struct {
 	// ItemColumn names the column of ids; "" finds it by its usual names (item,
-	// id …). Without one, rows are numbered from 0.
+	// id …), or takes the first column if its name ends in the word "id" or is
+	// blank. Without one, rows are numbered from 0.
 	ItemColumn string
 	// GroupColumn, if set, names the column whose equal values keep items
 	// together in a split. It is not a feature.

@@ -72,6 +72,15 @@ func TestReadFeatures(t *testing.T) {
 			rows:    "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
 		},
 		{
+			name: "missing to spreadsheets and pandas", text: "id,a\nw,#N/A\nx,n/a\ny,<NA>\nz,1\n",
+			columns: "id: item\na: numeric, 3 missing", rows: "[NaN NaN NaN 1]",
+		},
+		{
+			name: "many dates", text: many("id,seen,a", "#,2021-03-#,1", 20),
+			columns: "id: item\nseen: ignored (it holds dates: a number, such as days since a first visit, says more)\na: numeric",
+			rows:    "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
+		},
+		{
 			name: "NA spellings of one's own", text: "id,a\nx,-99\ny,1\n", opts: FeatureOptions{TableOptions: TableOptions{NA: []string{"-99"}}},
 			columns: "id: item\na: numeric, 1 missing", rows: "[NaN 1]",
 		},
@@ -110,7 +119,9 @@ func TestReadFeaturesRefuses(t *testing.T) {
 		{"no group", "id,a,g\nx,1,\n", FeatureOptions{GroupColumn: "g"}, "line 2, column 3 (g): the group is missing"},
 		{"no such column", "id,a\nx,1\n", FeatureOptions{Ignore: []string{"b"}}, `no column "b" among [id, a]`},
 		{"text among numbers", many("id,a", "#,#", 30) + "z,abc\n", FeatureOptions{},
-			`line 32, column 2 (a): "abc" is not a number, but most values of the column are: mend it, or read the column as text with --categorical a`},
+			`line 32, column 2 (a): "abc" is not a number, but most values of the column are: mend it, say --na abc if it stands for a missing value, or read the column as text with --categorical a`},
+		{"decimal commas among commas", "id,a\nx,\"1,5\"\ny,\"2,75\"\nz,3\n", FeatureOptions{},
+			`line 2, column 2 (a): "1,5" has a decimal comma, which is read only where semicolons separate the fields: write a point, or read the column as text with --categorical a`},
 		{"infinity among numbers", many("id,a", "#,#", 30) + "z,-inf\n", FeatureOptions{},
 			`line 32, column 2 (a): "-inf" is not a finite number: mend it, or leave the cell blank if the value is not known`},
 		{"infinity among few numbers", "id,a\nx,1\ny,Infinity\n", FeatureOptions{},

@@ -38,6 +38,7 @@ type columnScan struct {
 	counting bool           // every value so far is the number of its row
 	vector   int            // length of lists
 	percent  int            // of the numbers, those with a percent sign
+	commas   int            // of the texts, numbers with a decimal comma
 	dates    int            // of the texts
 	line     int            // of the first text
 	text     string
@@ -204,6 +205,9 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 		if isDate(x.string()) {
 			c.dates++
 		}
+		if _, ok := parseNumber(x.string(), true); ok {
+			c.commas++
+		}
 		if v, err := strconv.ParseFloat(x.string(), 64); err == nil && math.IsInf(v, 0) {
 			c.infinite++
 		}
@@ -245,7 +249,7 @@ func commasOf(t table) bool {
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.header()[i]
 	return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: name,
-		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, or read the column as text with --categorical %s", c.text, listWord(name))}
+		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, say --na %s if it stands for a missing value, or read the column as text with --categorical %s", c.text, listWord(c.text), listWord(name))}
 }
 
 // decide gives every column its role and kind.
@@ -299,6 +303,9 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
 		return &ParseError{File: s.t.name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), thousands(c.numbers-c.percent))}
+	case c.commas > 0 && c.commas == c.texts && !c.fixed:
+		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
+			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point, or read the column as text with --categorical %s", c.text, listWord(info.Name))}
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.items):
@@ -313,16 +320,21 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
 		return s.notNumber(i, c)
+	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
+		leave("it holds dates: %s", datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n:
 		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), listWord(info.Name))
 	default:
 		if c.dates == c.texts && c.dates > 0 {
-			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: a number, such as days since a first visit, says more", info.Name))
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))
 		}
 		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
 	}
 	return nil
 }
+
+// datesAdvice is what to make of dates.
+const datesAdvice = "a number, such as days since a first visit, says more"
 
 // sortedLevels orders levels by value if all are numbers, else alphabetically.
 func sortedLevels(levels map[string]int) []string {

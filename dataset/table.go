@@ -80,8 +80,8 @@ type TableOptions struct {
 	// semicolon, tab or bar, whichever the header has most of.
 	Comma rune
 	// NA are the spellings of a missing value, besides an empty cell. Nil means
-	// NA, N/A, NaN, nan, NULL and null, and in features also None, none, "-",
-	// ".", "?" and "#N/A".
+	// NA, N/A, n/a, #N/A, <NA>, NaN, nan, NULL and null, and in features also
+	// None, none, "-", "." and "?".
 	NA []string
 	// Stdin is the text of the file called "-".
 	Stdin []byte `json:",omitempty"`
@@ -91,8 +91,8 @@ type TableOptions struct {
 const stdinName = "standard input"
 
 var (
-	voteNA    = []string{"NA", "N/A", "NaN", "nan", "NULL", "null"}
-	featureNA = append(slices.Clone(voteNA), "None", "none", "-", ".", "?", "#N/A")
+	voteNA    = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"}
+	featureNA = append(slices.Clone(voteNA), "None", "none", "-", ".", "?")
 )
 
 // missing reports whether a cell holds nothing.
