@@ -101,6 +101,18 @@ func TestReadFeatures(t *testing.T) {
 	}
 }
 
+// A column that differs beyond the digits kept is warned of.
+func TestDigitsKept(t *testing.T) {
+	inDir(t, "items.csv", "id,a,b,c\nx,1000000001.25,20210301,7\ny,1000000002.5,20210401,7\n")
+	f, err := ReadFeatures("items.csv", FeatureOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := warningText(f.Warnings), `column "a" differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as 1000000001.25`; got != want {
+		t.Errorf("got warnings %s\nwant %s", got, want)
+	}
+}
+
 func TestReadFeaturesRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -32,6 +32,7 @@ type columnScan struct {
 	kind     Kind
 	missing  int
 	numbers  int
+	lo, hi   float64 // of the numbers
 	texts    int
 	infinite int            // of the texts, spellings of infinity
 	levels   map[string]int // nil once there are too many and all are numbers
@@ -190,7 +191,11 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 	}
 	v, ok := x.number(commasOf(s.t))
 	if ok {
+		if c.numbers == 0 {
+			c.lo, c.hi = v, v
+		}
 		c.numbers++
+		c.lo, c.hi = min(c.lo, v), max(c.hi, v)
 		if x.kind == textCell && strings.HasSuffix(x.string(), "%") {
 			c.percent++
 		}
@@ -316,6 +321,10 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 		leave("it holds row numbers")
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
 		info.Part.Kind = Numeric
+		// Values are kept in float32, which has 2²⁴ steps between powers of two.
+		if span := c.hi - c.lo; span > 0 && span < 10*max(math.Abs(c.lo), math.Abs(c.hi))/(1<<24) {
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as %.12g", info.Name, c.lo))
+		}
 	case c.fixed:
 		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
