@@ -56,6 +56,7 @@ func (o *trainOptions) command() *cobra.Command {
                   the run to the bit, on the same instruction set
   metrics.json    scores on held-out votes, beside those of simple references
   history.csv     the losses of every epoch
+  report.html     the scores with figures and explanations, for a browser
   split.csv       the part of each item, if --test, --validation or --split
                   divides them
 

@@ -318,7 +318,8 @@ func (d *trainDisplay) result(m *trainMetrics, trained *model.Model) error {
 		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)
 		return nil
 	}
-	d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, out, out)
+	d.note("\nwritten to %s; open %s in a browser; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv",
+		out, shellQuote(d.options.out.path(reportFile)), out, out)
 	return nil
 }
 
