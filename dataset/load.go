@@ -145,6 +145,9 @@ func Join(f *Features, v *Votes) (*Dataset, error) {
 		ds.Votes.count(ds)
 		return ds, nil
 	}
+	if len(v.Items) == 0 {
+		return nil, errors.New("there are no votes to join to the features")
+	}
 	at, err := f.rowsOf(v)
 	if err != nil {
 		return nil, err

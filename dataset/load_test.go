@@ -118,6 +118,12 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+func TestJoinNoVotes(t *testing.T) {
+	if _, err := Join(&Features{Items: []string{"a"}}, &Votes{}); err == nil || err.Error() != "there are no votes to join to the features" {
+		t.Error(err)
+	}
+}
+
 // Published data with several votes an item, as far as they are here.
 func TestRealData(t *testing.T) {
 	dir := realData(t)
