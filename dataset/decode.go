@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // decoder turns records of a table into raw rows.
@@ -13,6 +14,13 @@ type decoder struct {
 	cols  []int
 	parts []Part
 	codes []map[string]float32 // of categorical parts
+	seen  []unseen             // of categorical parts
+}
+
+// unseen counts the levels of a column that a model does not know.
+type unseen struct {
+	values, unknown int
+	first           string // that is unknown
 }
 
 // newDecoder finds the columns of parts by their names.
@@ -30,6 +38,7 @@ func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
 				codes[l] = float32(i)
 			}
 		}
+		d.seen = append(d.seen, unseen{})
 		d.cols = append(d.cols, col)
 		d.codes = append(d.codes, codes)
 	}
@@ -77,8 +86,13 @@ func (d *decoder) value(k int, c *cell, to []float32) error {
 	switch p.Kind {
 	case Categorical:
 		code, ok := d.codes[k][c.string()]
+		d.seen[k].values++
 		if !ok {
 			code = UnknownLevel
+			if d.seen[k].unknown == 0 {
+				d.seen[k].first = strings.Clone(c.string())
+			}
+			d.seen[k].unknown++
 		}
 		to[0] = code
 	case Numeric:
@@ -97,4 +111,21 @@ func (d *decoder) value(k int, c *cell, to []float32) error {
 		copy(to, c.vec)
 	}
 	return nil
+}
+
+// warnings tells of levels that a model was not trained with.
+func (d *decoder) warnings() []error {
+	var list []error
+	for k, u := range d.seen {
+		if u.unknown == 0 {
+			continue
+		}
+		p := &d.parts[k]
+		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", p.Name, thousands(u.unknown), number(u.values, "value"), u.first)
+		if i := known(p.Levels, []string{plain(u.first)}); i >= 0 {
+			msg += fmt.Sprintf("; is it %q in another spelling?", p.Levels[i])
+		}
+		list = append(list, errors.New(msg))
+	}
+	return list
 }

@@ -292,6 +292,7 @@ func fill(f *Features, t table, s *scan, opts *FeatureOptions) error {
 		}
 		return sink.add(row)
 	}))
+	f.Warnings = append(f.Warnings, dec.warnings()...)
 	if err == nil {
 		f.Rows, err = sink.finish()
 	}

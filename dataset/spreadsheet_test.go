@@ -269,6 +269,32 @@ func TestNumberedRows(t *testing.T) {
 	}
 }
 
+// Levels that a model does not know are warned of, however items are read.
+func TestUnseenLevels(t *testing.T) {
+	const text = "id,smoker,site\nx,True,a\ny,FALSE,a\nz,,a\n"
+	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"FALSE", "TRUE"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
+	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "True", and count as unknown; is it "TRUE" in another spelling?`
+	inDir(t, "items.csv", text)
+	f, err := ReadFeatures("items.csv", FeatureOptions{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := warningText(f.Warnings); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	s, err := OpenStream("items.csv", schema, StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if got := warningText(s.Warnings()); got != want {
+		t.Errorf("streamed: got  %s\nwant %s", got, want)
+	}
+}
+
 // Items for prediction keep the names that training would give them.
 func TestSpreadsheetStream(t *testing.T) {
 	for _, c := range []struct {

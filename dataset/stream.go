@@ -126,6 +126,15 @@ func newArrayStream(path string, parts []Part, opts StreamOptions) (*Stream, err
 	return &Stream{parts: f.Parts, opts: opts, f: f}, nil
 }
 
+// Warnings tells of what was read so far and looks wrong: levels of categories
+// that the model was not trained with.
+func (s *Stream) Warnings() []error {
+	if s.dec == nil {
+		return nil
+	}
+	return s.dec.warnings()
+}
+
 // Close closes the files.
 func (s *Stream) Close() error {
 	var errs []error
