@@ -70,7 +70,11 @@ func (e *missingError) Is(target error) bool { return target == ErrMissingFeatur
 type Unvoted int
 
 func (n Unvoted) Error() string {
-	return number(int(n), "item") + " without votes: nothing is learned from them"
+	them := "them"
+	if n == 1 {
+		them = "it"
+	}
+	return number(int(n), "item") + " without votes: nothing is learned from " + them
 }
 
 // malformed reports a damaged file of a binary format.

@@ -35,7 +35,7 @@ func TestLoad(t *testing.T) {
 			files:    map[string]string{"items.csv": "id,a\nx,1\ny,2\nz,3\n", "votes.csv": "item,label\ny,q\nx,p\nx,q\nw,q\n"},
 			opts:     LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"},
 			want:     "[x y z] [p q] [1 1 0 1 0 0] [1 2 3]",
-			warnings: "votes on 1 item without features left out: \"w\"\n1 item without votes: nothing is learned from them",
+			warnings: "votes on 1 item without features left out: \"w\"\n1 item without votes: nothing is learned from it",
 		},
 		{
 			name:  "one file, long, features repeated",
