@@ -60,7 +60,7 @@ func Read(r io.Reader, size int64) (*File, error) {
 	n := binary.LittleEndian.Uint64(head[:])
 	switch {
 	case n < 2 || n > 100<<20: // the limit of the format
-		return nil, fmt.Errorf("%w: a header of %d bytes is not that of a safetensors file", ErrForeign, n)
+		return nil, fmt.Errorf("%w: it begins with %q, and a safetensors file with the length of its header", ErrForeign, head)
 	case int64(n) > size-8:
 		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d, or not a safetensors file", ErrTruncated, n, size)
 	}

@@ -19,23 +19,19 @@ type Trial struct {
 	Chosen    bool            `json:"chosen"`
 }
 
-// criterion is the smallest held-out measure of each network, averaged: the joint
-// loss a vote of a mixture, a rival's own criterion.
+// criterion is the held-out measure of each network as it was kept, averaged: the
+// joint loss a vote of a mixture, a rival's own criterion. It is NaN if nothing
+// was held out.
 func criterion(m *model.Model) float64 {
-	sum, n := 0.0, 0
+	var held []float64
 	for _, run := range m.Provenance.Runs {
-		best := math.Inf(1)
 		for _, e := range run.History {
-			if e.HeldOut != nil {
-				best = min(best, *e.HeldOut)
+			if e.Epoch == run.Epoch && e.HeldOut != nil {
+				held = append(held, *e.HeldOut)
 			}
 		}
-		if run.Held > 0 {
-			sum += best
-			n++
-		}
 	}
-	return sum / float64(n)
+	return mean(held)
 }
 
 func keptEpochs(m *model.Model) []int {
@@ -45,6 +41,10 @@ func keptEpochs(m *model.Model) []int {
 	}
 	return epochs
 }
+
+// tuneNetworks is how many networks try each setting, each of which holds out
+// another fold: an annealed network by itself would be trained on all items.
+const tuneNetworks = 2
 
 // tune lets each rival choose between its settings on samples of their own: the
 // smallest mean of its held-out criterion wins.
@@ -61,13 +61,13 @@ func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]t
 		for i, settings := range m.grid {
 			sum := 0.0
 			for _, seed := range c.TuneSeeds {
-				key := fmt.Sprintf("%s, seed %d: tuning %s [%s]", d, seed, m.key, settingsText(settings))
+				key := fmt.Sprintf("%s, seed %d: tuning %s [%s] × %d", d, seed, m.key, settingsText(settings), tuneNetworks)
 				got, err := piece(ctx, f, key, func(ctx context.Context) (evaluate.Number, error) {
 					items, err := Simulate(d, c.Items[d], c.Votes, seed)
 					if err != nil {
 						return 0, err
 					}
-					res, err := train.Fit(ctx, items.Dataset(), c.combine(m, settings, 1, seed))
+					res, err := train.Fit(ctx, items.Dataset(), c.combine(m, settings, tuneNetworks, seed))
 					if err != nil {
 						return 0, err
 					}

@@ -125,16 +125,14 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	name := filepath.Join(piecesFolder, fmt.Sprintf("%x.json", sum[:10]))
 	type file struct {
 		Key    string
-		Result *T
+		Result T // not by pointer: the null of a number that is not known is one
 	}
 	if text, err := os.ReadFile(f.Path(name)); err == nil {
-		got := file{Result: &result}
+		var got file
 		if json.Unmarshal(text, &got) == nil && got.Key == key {
 			f.done++
-			return result, nil
+			return got.Result, nil
 		}
-		var none T // half a result is none
-		result = none
 	}
 	if err := ctx.Err(); err != nil {
 		return result, err
@@ -146,7 +144,7 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	if err != nil {
 		return result, fmt.Errorf("%s: %w", key, err)
 	}
-	if err := f.WriteJSON(name, file{key, &result}); err != nil {
+	if err := f.WriteJSON(name, file{key, result}); err != nil {
 		return result, err
 	}
 	f.done++

@@ -3,10 +3,13 @@ package study
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"credence/evaluate"
 )
 
 type number struct{ X float64 }
@@ -81,6 +84,20 @@ func TestFailedPieceIsNotKept(t *testing.T) {
 	cancel()
 	if _, err := piece(ctx, f, "other", func(context.Context) (number, error) { return number{}, nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that no further piece is begun", err)
+	}
+}
+
+// TestUnknownNumberIsKept: a number that is not known is not 0 when a study goes on.
+func TestUnknownNumberIsKept(t *testing.T) {
+	f, err := OpenFolder(t.TempDir(), "test", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := piece(t.Context(), f, "k", func(context.Context) (evaluate.Number, error) { return evaluate.Number(math.NaN()), nil })
+		if got.Known() || err != nil {
+			t.Errorf("got %v, %v, want a number that is not known", got, err)
+		}
 	}
 }
 
