@@ -130,11 +130,3 @@ func BenchmarkHighestDensity(b *testing.B) {
 		m.HighestDensity(0.95)
 	}
 }
-
-func BenchmarkTopClass(b *testing.B) {
-	m := mustDirichlet(b, []float64{0.5, 0.3, 0.2}, [][]float64{{8, 2, 1}, {0.3, 5, 2}, {40, 50, 60}})
-	var dst []float64
-	for b.Loop() {
-		dst = m.TopClass(dst[:0])
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -79,43 +78,6 @@ func TestAgreesWithSampling(t *testing.T) {
 			if v := marginals[a].Variance(); !near(v, cov[a*d+a], 1e-13) {
 				t.Errorf("mixture %d: variance %v, on the diagonal %v", i, v, cov[a*d+a])
 			}
-		}
-	}
-}
-
-func TestTopClassClosedForms(t *testing.T) {
-	type row struct {
-		alpha []float64
-		want  []float64
-	}
-	var rows []row
-	// Symmetric: 1/d, at every size of the parameter.
-	for _, a := range []float64{1e-3, 0.1, 1, 30, 1e4, 1e7} {
-		for _, d := range []int{2, 3, 10} {
-			rows = append(rows, row{slices.Repeat([]float64{a}, d), slices.Repeat([]float64{1 / float64(d)}, d)})
-		}
-	}
-	// Gamma(n) against two exponentials: ∫ γ(g; n) (1−e⁻ᵍ)² dg = 1 − 2·2⁻ⁿ + 3⁻ⁿ.
-	for _, n := range []float64{0.01, 0.5, 2, 7, 30} {
-		p := 1 - 2*math.Pow(2, -n) + math.Pow(3, -n)
-		rows = append(rows, row{[]float64{n, 1, 1}, []float64{p, (1 - p) / 2, (1 - p) / 2}})
-	}
-	// A class that is all but impossible leaves a comparison of two.
-	for _, ab := range [][2]float64{{3, 5}, {400, 380}, {1e6, 1.001e6}} {
-		m := mustDirichlet(t, []float64{1}, [][]float64{{ab[0], ab[1]}})
-		two := m.TopClass(nil)
-		rows = append(rows, row{[]float64{ab[0], ab[1], 1e-12}, []float64{two[0], two[1], 0}})
-	}
-	rows = append(rows, row{[]float64{1e7, 1e-3, 3}, []float64{1, 0, 0}})
-	for _, r := range rows {
-		got := mustDirichlet(t, []float64{1}, [][]float64{r.alpha}).TopClass(nil)
-		for i, want := range r.want {
-			if !(math.Abs(got[i]-want) < 1e-9) {
-				t.Errorf("alpha %v: P(%d is top) = %v, want %v", r.alpha, i, got[i], want)
-			}
-		}
-		if s := sum(got); !(math.Abs(s-1) < 1e-14) {
-			t.Errorf("alpha %v: sums to %v", r.alpha, s)
 		}
 	}
 }

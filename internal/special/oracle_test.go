@@ -78,21 +78,28 @@ func TestLogBetaAgainstOracle(t *testing.T) {
 	}
 }
 
-func TestLogGammaVariableAgainstOracle(t *testing.T) {
+// The density of the square root of a Gamma variable, within ten standard
+// deviations of its centre.
+func TestRootGammaAgainstOracle(t *testing.T) {
 	for i := range points() {
 		r := rand.New(rng.New(3, "gamma", i))
 		a := logUniform(r, -3, 7)
-		v := NewLogGammaVariable(a)
-		x := math.Exp(math.Log(a) + 16*(r.Float64()-0.5)/math.Sqrt(min(a, 1)+a))
-		if x < 1e-300 {
-			continue
-		}
-		lower, density := v.At(math.Log(x))
-		want, _ := oracle.Quick.IncGamma(a, oracle.Quick.New(x))
-		w, _ := want.Float64()
-		// Rounding the logarithm of x, which is up to 16, moves the result.
-		if !(math.Abs(lower-w) <= 1e-13*w+density*1e-14) {
-			t.Errorf("P(%v, %v) = %v, want %v (relative error %.2g)", a, x, lower, w, lower/w-1)
+		v := NewRootGamma(a)
+		s := math.Abs(v.Root + 10*(r.Float64()-0.5))
+		// 2 s²ᵃ⁻¹ exp(−s²) / Γ(a)
+		p := oracle.Default
+		bs, ba := p.New(s), p.New(a)
+		l := p.Log(bs)
+		l.Mul(l, new(big.Float).Sub(new(big.Float).Add(ba, ba), p.New(1)))
+		l.Add(l, p.Log(p.New(2)))
+		l.Sub(l, new(big.Float).Mul(bs, bs))
+		l.Sub(l, p.LogGamma(ba))
+		want, _ := l.Float64()
+		// The derivative of the logarithm, times what rounding s and √a may do.
+		rounding := 0x1p-51 * v.Root * math.Abs((2*a-1)/s-2*s)
+		got := math.Log(v.Density(s, math.Log(s)))
+		if want > -600 && !(math.Abs(got-want) <= 2e-13+rounding) {
+			t.Errorf("log-density of the root of Gamma(%v) at %v is %v, want %v (error %.2g)", a, s, got, want, got-want)
 		}
 	}
 }

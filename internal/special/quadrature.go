@@ -33,38 +33,31 @@ func tailIntegral(l, v float64, f func(float64) float64) float64 {
 	for f(end) > -drop {
 		end *= 1.05
 	}
-	sum := 0.0
-	Legendre32Each(0, end, func(t, weight float64) { sum += weight * math.Exp(f(t)) })
-	return sum
-}
-
-// Legendre32Each calls f with the nodes of 32-point Gauss–Legendre quadrature
-// from lo to hi and their weights.
-func Legendre32Each(lo, hi float64, f func(t, weight float64)) {
-	mid, h := (lo+hi)/2, (hi-lo)/2
+	sum, h := 0.0, end/2
 	for i, u := range legendreNodes {
-		f(mid-h*u, h*legendreWeights[i])
-		f(mid+h*u, h*legendreWeights[i])
+		sum += h * legendreWeights[i] * math.Exp(f(h-h*u))
+		sum += h * legendreWeights[i] * math.Exp(f(h+h*u))
 	}
+	return sum
 }
 
 // The positive nodes of 32-point Gauss–Legendre quadrature on [−1, 1] and their
 // weights.
-var legendreNodes, legendreWeights = legendre32()
+var legendreNodes, legendreWeights = legendre(32)
 
-// legendre32 finds the roots of P₃₂ by Newton's method from Tricomi's
-// approximation.
-func legendre32() (nodes, weights [16]float64) {
-	const n = 32
+// legendre returns the positive roots of P_n, n even, in decreasing order, and
+// their weights, by Newton's method from Tricomi's approximation.
+func legendre(n int) (nodes, weights []float64) {
+	nodes, weights = make([]float64, n/2), make([]float64, n/2)
 	for i := range nodes {
-		z := math.Cos(math.Pi * (float64(i) + 0.75) / (n + 0.5))
+		z := math.Cos(math.Pi * (float64(i) + 0.75) / (float64(n) + 0.5))
 		var dp float64
 		for range 10 {
 			p0, p1 := 1.0, z
 			for k := 2; k <= n; k++ {
 				p0, p1 = p1, (float64(2*k-1)*z*p1-float64(k-1)*p0)/float64(k)
 			}
-			dp = n * (z*p1 - p0) / (z*z - 1)
+			dp = float64(n) * (z*p1 - p0) / (z*z - 1)
 			z -= p1 / dp
 		}
 		nodes[i] = z
