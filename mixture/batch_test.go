@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -120,13 +121,17 @@ func BenchmarkInterval(b *testing.B) {
 }
 
 func BenchmarkHighestDensity(b *testing.B) {
-	rows := benchmarkRows(2000, 3)
-	m := &Beta{}
-	for i := 0; b.Loop(); i++ {
-		k := i % rows.Len() * rows.K
-		if err := m.set(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K]); err != nil {
-			b.Fatal(err)
-		}
-		m.HighestDensity(0.95)
+	for _, k := range []int{1, 3, 15} {
+		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {
+			rows := benchmarkRows(2000, k)
+			m := &Beta{}
+			for i := 0; b.Loop(); i++ {
+				k := i % rows.Len() * rows.K
+				if err := m.set(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K]); err != nil {
+					b.Fatal(err)
+				}
+				m.HighestDensity(0.95)
+			}
+		})
 	}
 }
