@@ -27,10 +27,18 @@ func (m *Beta) HighestDensity(level float64) []Interval {
 
 // A branch is a stretch between two turns, where the density is monotone.
 type branch struct {
-	lo, hi float64 // its ends, as logits; ±Inf at 0 and 1
-	rises  bool
-	at     float64 // where the density crosses the threshold, within [lo, hi]
-	slope  float64 // of the log-density there; 0 if it does not cross
+	lo, hi    end // its ends
+	rises     bool
+	at        end     // where the density crosses the threshold, between lo and hi
+	slope     float64 // of the log-density there; 0 if it does not cross
+	threshold float64 // for which at was found
+}
+
+// end is a point with what is known of it.
+type end struct {
+	z            float64 // its logit; ±Inf at 0 and 1
+	log          float64 // the log-density
+	lower, upper float64 // the mass on either side
 }
 
 // levelSet is {x : ln f(x) ≥ threshold}, with the threshold still to be found.
@@ -40,34 +48,40 @@ type levelSet struct {
 }
 
 func newLevelSet(m *Beta, sh shape) *levelSet {
-	s := &levelSet{m: m}
-	lo, rises := math.Inf(-1), sh.rising
-	for _, z := range append(sh.turns, math.Inf(1)) {
-		s.branches = append(s.branches, branch{lo: lo, hi: z, rises: rises, at: math.NaN()})
-		lo, rises = z, !rises
+	s := &levelSet{m: m, branches: make([]branch, 0, len(sh.turns)+1)}
+	lo, rises := end{z: math.Inf(-1), log: m.LogPDF(0), upper: 1}, sh.rising
+	next := func(hi end) {
+		s.branches = append(s.branches, branch{lo: lo, hi: hi, rises: rises, at: end{z: math.NaN()}})
+		lo, rises = hi, !rises
 	}
+	for _, z := range sh.turns {
+		e := end{z: z}
+		e.log, _ = m.logPDFSlope(z)
+		e.lower, e.upper = m.tailsAtLogit(z)
+		next(e)
+	}
+	next(end{z: math.Inf(1), log: m.LogPDF(1), lower: 1})
 	return s
 }
 
 // solve moves the threshold to where the set has the given mass, by Newton's
-// method within a bracket on the logarithm of the mass outside or inside,
-// whichever is to be smaller. If the threshold moves by δ, an end of the set
-// moves by δ/slope and the mass outside by that times the density.
+// method within a bracket on the logarithm of the odds of lying outside, which is
+// nearly linear both far up a pole and far out in a tail. If the threshold moves
+// by δ, an end of the set moves by δ/slope and the mass outside by that times the
+// density.
 func (s *levelSet) solve(level float64) {
 	gamma := 1 - level
-	// The threshold lies between the densities at the ends of the two-sided
-	// interval if both ends see the same one, and near them otherwise.
-	a, _ := s.m.logPDFSlope(s.m.solve(gamma/2, 1-gamma/2))
-	b, _ := s.m.logPDFSlope(s.m.solve(1-gamma/2, gamma/2))
-	t := min(a, b) + math.Abs(a-b)/2
-	lo, hi := math.Inf(-1), math.Inf(1)
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i := range s.branches {
+		b := &s.branches[i]
+		lo = min(lo, b.lo.log, b.hi.log)
+		hi = max(hi, b.lo.log, b.hi.log)
+	}
+	t := s.start(gamma, lo)
 	reach, last := 1.0, math.Inf(1)
 	for range 200 {
 		out, in, rate := s.masses(t)
-		h, slope := math.Log(out/gamma), rate/out
-		if level < 0.5 {
-			h, slope = math.Log(level/in), rate/in
-		}
+		h, slope := math.Log(out/gamma)-math.Log(in/level), rate/out+rate/in
 		if math.Abs(h) < 1e-15 {
 			return
 		}
@@ -82,20 +96,47 @@ func (s *levelSet) solve(level float64) {
 		next := t - h/slope
 		switch {
 		case next > lo && next < hi && math.Abs(next-t) <= reach && math.Abs(h) < 0.7*last:
-			if math.Abs(next-t) < 1e-15*max(1, math.Abs(t)) {
+			// Each step about doubles the digits, so that this one is the last.
+			if math.Abs(h) < 1e-8 || math.Abs(next-t) < 1e-15*max(1, math.Abs(t)) {
+				s.masses(next)
 				return
 			}
 		case !math.IsInf(lo, 0) && !math.IsInf(hi, 0):
 			next = lo + (hi-lo)/2
 		case h < 0:
 			next = t + reach
-			reach *= 2
 		default:
 			next = t - reach
-			reach *= 2
 		}
+		if !(next > lo && next < hi) {
+			next = inside(lo, hi)
+		}
+		reach *= 2
 		t, last = next, math.Abs(h)
 	}
+}
+
+// start returns a first guess for the threshold: the density at the end of the
+// upper or lower bound if the density falls or rises throughout, between those at
+// the ends of the two-sided interval if it falls to both sides, and something
+// above the lowest dip if it rises to both.
+func (s *levelSet) start(gamma, lowest float64) float64 {
+	m := s.m
+	rises, falls := s.branches[0].rises, !s.branches[len(s.branches)-1].rises
+	log := func(q, qc float64) float64 {
+		l, _ := m.logPDFSlope(m.solve(q, qc))
+		return l
+	}
+	switch {
+	case rises && falls:
+		a, b := log(gamma/2, 1-gamma/2), log(1-gamma/2, gamma/2)
+		return min(a, b) + math.Abs(a-b)/2
+	case falls:
+		return log(1-gamma, gamma)
+	case rises:
+		return log(gamma, 1-gamma)
+	}
+	return lowest + 0.1
 }
 
 // masses sets the crossings for the threshold t and returns the mass where the
@@ -105,45 +146,50 @@ func (s *levelSet) masses(t float64) (outside, inside, rate float64) {
 	for i := range s.branches {
 		b := &s.branches[i]
 		s.cross(b, t)
-		left, right := s.m.between(b.lo, b.at), s.m.between(b.at, b.hi)
+		left, right := between(&b.lo, &b.at), between(&b.at, &b.hi)
 		if b.rises {
 			outside, inside = outside+left, inside+right
 		} else {
 			outside, inside = outside+right, inside+left
 		}
 		if b.slope != 0 {
-			p := special.AtLogit(b.at)
+			p := special.AtLogit(b.at.z)
 			rate += math.Exp(t+p.LogX+p.LogY) / math.Abs(b.slope)
 		}
 	}
 	return outside, inside, rate
 }
 
-// cross finds where the log-density crosses t on the branch, by Newton's method
-// within a bracket, from the crossing found last.
+// cross finds where the log-density crosses t on the branch, by Halley's method
+// within a bracket, from where the crossing found last would move to.
 func (s *levelSet) cross(b *branch, t float64) {
 	sign := -1.0
 	if b.rises {
 		sign = 1
 	}
+	z := b.at.z
+	if b.slope != 0 {
+		if moved := z + (t-b.threshold)/b.slope; moved > b.lo.z && moved < b.hi.z && math.Abs(moved-z) < 1 {
+			z = moved
+		}
+	}
 	// The crossing lies at an end if the whole branch is on one side of t.
-	b.slope = 0
-	if l := s.endLogPDF(b.lo); sign*(l-t) >= 0 {
+	b.slope, b.threshold = 0, t
+	if sign*(b.lo.log-t) >= 0 {
 		b.at = b.lo
 		return
 	}
-	if l := s.endLogPDF(b.hi); sign*(l-t) <= 0 {
+	if sign*(b.hi.log-t) <= 0 {
 		b.at = b.hi
 		return
 	}
-	lo, hi := b.lo, b.hi
-	z := b.at
+	lo, hi := b.lo.z, b.hi.z
 	if !(z > lo && z < hi) || math.IsInf(z, 0) {
 		z = inside(lo, hi)
 	}
 	reach, last := 1.0, math.Inf(1)
 	for range 300 {
-		l, d := s.m.logPDFSlope(z)
+		l, d, d2 := s.m.logPDFCurve(z)
 		b.slope = d
 		h := sign * (l - t)
 		if h < 0 {
@@ -151,8 +197,20 @@ func (s *levelSet) cross(b *branch, t float64) {
 		} else {
 			hi = z
 		}
-		next := z - (l-t)/d
-		if math.Abs(next-z) <= 1e-15*max(1, math.Abs(z)) || h == 0 || hi-lo <= 1e-15*max(1, math.Abs(z)) {
+		// Halley's step is Newton's, −(l−t)/d, over 1 + bend; its error is of the
+		// order of step·bend² or, if the log-density bends little, of step·h².
+		step := -(l - t) / d
+		bend := step * d2 / (2 * d)
+		if bend > -0.8 {
+			step /= 1 + bend
+		}
+		next, exact := z+step, 1e-15*max(1, math.Abs(z))
+		if math.Abs(step) <= exact || h == 0 || hi-lo <= exact {
+			break
+		}
+		if math.Abs(h) < 1e-5 && math.Abs(step)*max(h*h, bend*bend) <= exact && next > lo && next < hi {
+			z = next
+			b.slope += d2 * step
 			break
 		}
 		switch {
@@ -167,7 +225,8 @@ func (s *levelSet) cross(b *branch, t float64) {
 		reach *= 2
 		z, last = next, math.Abs(h)
 	}
-	b.at = z
+	b.at = end{z: z, log: t}
+	b.at.lower, b.at.upper = s.m.tailsAtLogit(z)
 }
 
 // inside returns a finite number between lo and hi.
@@ -183,26 +242,15 @@ func inside(lo, hi float64) float64 {
 	return lo + (hi-lo)/2
 }
 
-// endLogPDF is the log-density at the logit z, which may be infinite.
-func (s *levelSet) endLogPDF(z float64) float64 {
-	if math.IsInf(z, 0) {
-		return s.m.LogPDF(0.5 + math.Copysign(0.5, z))
-	}
-	l, _ := s.m.logPDFSlope(z)
-	return l
-}
-
-// between returns the mass between two logits, from whichever tails are smaller.
-func (m *Beta) between(from, to float64) float64 {
-	if !(from < to) {
+// between returns the mass between two points, from whichever tails are smaller.
+func between(from, to *end) float64 {
+	switch {
+	case !(from.z < to.z):
 		return 0
+	case to.lower < from.upper:
+		return max(0, to.lower-from.lower)
 	}
-	l0, u0 := m.tailsAtLogit(from)
-	l1, u1 := m.tailsAtLogit(to)
-	if l1 < u0 {
-		return max(0, l1-l0)
-	}
-	return max(0, u0-u1)
+	return max(0, from.upper-to.upper)
 }
 
 func (m *Beta) tailsAtLogit(z float64) (lower, upper float64) {
@@ -219,24 +267,26 @@ func (m *Beta) tailsAtLogit(z float64) (lower, upper float64) {
 // intervals returns the set as intervals of x.
 func (s *levelSet) intervals(level float64) []Interval {
 	var set []Interval
-	add := func(from, to float64) {
-		if s.m.between(from, to) > 1e-12*level {
-			set = append(set, Interval{special.AtLogit(from).X, special.AtLogit(to).X})
+	add := func(from, to *end) {
+		if between(from, to) > 1e-12*level {
+			set = append(set, Interval{special.AtLogit(from.z).X, special.AtLogit(to.z).X})
 		}
 	}
 	// A dip that stays above the threshold does not end a piece.
-	from, open := math.Inf(-1), !s.branches[0].rises
-	for i, b := range s.branches {
+	last := len(s.branches) - 1
+	from, open := &s.branches[0].lo, !s.branches[0].rises
+	for i := range s.branches {
+		b := &s.branches[i]
 		switch {
 		case b.rises && !open:
-			from, open = b.at, true
-		case !b.rises && (b.at < b.hi || i == len(s.branches)-1):
-			add(from, b.at)
+			from, open = &b.at, true
+		case !b.rises && (b.at.z < b.hi.z || i == last):
+			add(from, &b.at)
 			open = false
 		}
 	}
-	if open && s.branches[len(s.branches)-1].rises {
-		add(from, math.Inf(1))
+	if open && s.branches[last].rises {
+		add(from, &s.branches[last].hi)
 	}
 	return set
 }
