@@ -114,7 +114,7 @@ the others are written all the same, and the exit code is 1.`,
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
 	f.StringVar(&o.resolution, "resolution", "on", "widen intervals to what the votes could resolve: `on` or off")
-	f.StringVar(&o.top, "top", "on", "compute p_top, which takes most of the time for more than two\nclasses: `on` or off")
+	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two\nclasses: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this\n`width`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	f.StringVar(&o.votes, "votes", "", "`file` of votes on the items, to take into account")
