@@ -68,6 +68,9 @@ func TestByName(t *testing.T) {
 		{"mlp", Shape{1, 4, 4}, []int{5}, 17*5 + 6*9},
 		{"lenet5", Shape{1, 28, 28}, nil, 26*6 + 151*16 + 401*120 + 121*84 + 85*9},
 		{"cnn3d", Shape{1, 96, 96, 80}, nil, 126*16 + 433*32 + (12288+1)*9},
+		{"cnn2d", Shape{3, 32, 32}, nil, (28+2)*16 + (145+2)*32 + (289+2)*64 + 65*9},
+		{"cnn2d", Shape{1, 1, 5}, []int{4, 6, 8}, (10+2)*4 + (37+2)*6 + (55+2)*8 + 9*9},
+		{"cnn2d", Shape{2, 1, 1}, []int{4}, (19+2)*4 + 5*9},
 		{"resnet", Shape{3, 32, 32}, nil, 0},
 	} {
 		l, err := ByName(c.name, c.in, 9, c.widths...)
@@ -88,7 +91,7 @@ func TestByName(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   Shape
-	}{{"vgg", Shape{1, 28, 28}}, {"lenet5", Shape{28}}, {"cnn3d", Shape{1, 28, 28}}} {
+	}{{"vgg", Shape{1, 28, 28}}, {"lenet5", Shape{28}}, {"cnn2d", Shape{3, 8}}, {"cnn3d", Shape{1, 28, 28}}} {
 		if _, err := ByName(c.name, c.in, 3); err == nil {
 			t.Errorf("%s on %v: no error", c.name, c.in)
 		}
