@@ -14,9 +14,8 @@ import (
 )
 
 // Augment says how images and volumes are changed, at random, whenever a
-// network is trained on them: a cheap substitute for more items. The zero value
-// changes nothing. Held-out items are never changed, nor are those that are
-// predicted.
+// network is trained on them: a cheap substitute for more items. Held-out items
+// are never changed, nor are those that are predicted.
 //
 // What happens to an item depends on the seed, the network, the epoch and the
 // item alone.
@@ -36,11 +35,14 @@ type Augment struct {
 }
 
 // ParseAugment reads a list such as "shift=2,flip,intensity=0.1,noise=0.02", or
-// "none".
+// "none". An empty text leaves the choice open.
 func ParseAugment(text string) (Augment, error) {
 	var a Augment
-	if text == "" || text == "none" {
+	switch text {
+	case "":
 		return a, nil
+	case "none":
+		return noChanges, nil
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
@@ -65,8 +67,17 @@ func ParseAugment(text string) (Augment, error) {
 	return a, a.check()
 }
 
+// noChanges is the choice to change nothing, where the zero value is none.
+var noChanges = Augment{Shift: -1}
+
+// none tells whether nothing is to be changed, by choice or for want of one.
+func (a Augment) none() bool { return a == Augment{} || a == noChanges }
+
 // String writes what ParseAugment reads.
 func (a Augment) String() string {
+	if a == noChanges {
+		return "none"
+	}
 	var list []string
 	add := func(name string, x float64) {
 		if x != 0 {
@@ -96,7 +107,7 @@ func (a Augment) check() error {
 
 // fits refuses an augmentation of features that have no images.
 func (a Augment) fits(t *dataset.Transform) error {
-	if a == (Augment{}) {
+	if a.none() {
 		return nil
 	}
 	for _, in := range t.Inputs() {
@@ -118,7 +129,7 @@ type augmenter struct {
 
 // newAugmenter returns nil if nothing is to be changed.
 func newAugmenter(a Augment, t *dataset.Transform, seed, member uint64) *augmenter {
-	if a == (Augment{}) {
+	if a.none() {
 		return nil
 	}
 	g := &augmenter{Augment: a, seed: seed, member: member}

@@ -230,9 +230,9 @@ func TestParseAugment(t *testing.T) {
 	if err != nil || a != (Augment{2, true, 0.1, 0.02}) || a.String() != "shift=2,flip,intensity=0.1,noise=0.02" {
 		t.Errorf("%+v, %q, %v", a, a, err)
 	}
-	for _, none := range []string{"", "none"} {
-		if a, err = ParseAugment(none); err != nil || a != (Augment{}) {
-			t.Errorf("%q: %+v, %v", none, a, err)
+	for text, want := range map[string]Augment{"": {}, "none": {Shift: -1}} {
+		if a, err = ParseAugment(text); err != nil || a != want || a.String() != text || !a.none() {
+			t.Errorf("%q: %+v, %v", text, a, err)
 		}
 	}
 	for text, want := range map[string]string{

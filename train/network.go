@@ -28,7 +28,7 @@ func defaultNetwork(t *dataset.Transform) string {
 			case dims == 2 && in.Shape[0] == 1 && side >= 16 && slices.Max(in.Shape[1:]) <= 40:
 				return "lenet5"
 			case dims == 2 && side >= 8:
-				return "resnet"
+				return "cnn2d"
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func tree(o *Options, t *dataset.Transform, outputs int) (nn.Layer, error) {
 
 // gridDims are the spatial dimensions of what a named network takes; mlp takes
 // anything.
-var gridDims = map[string]int{"mlp": 0, "lenet5": 2, "resnet": 2, "cnn3d": 3}
+var gridDims = map[string]int{"mlp": 0, "lenet5": 2, "cnn2d": 2, "resnet": 2, "cnn3d": 3}
 
 // suits refuses names that no network has, or whose network needs an image or
 // volume that is not there.
@@ -139,15 +139,20 @@ func front(o *Options, inputs []dataset.Input) ([]nn.Layer, error) {
 
 // grid is a network for one image or volume.
 func grid(o *Options, shape nn.Shape, outputs int) (nn.Layer, error) {
-	var widths []int
-	if o.Network == "resnet" {
-		widths = o.Widths
-	}
 	if gridDims[o.Network] != len(shape)-1 {
+		var widths []int
 		if o.Network == "mlp" {
 			widths = o.Widths
 		}
 		return nn.ByName("mlp", shape, outputs, widths...)
+	}
+	var stem []nn.Layer
+	var widths []int
+	if o.Network == "resnet" || o.Network == "cnn2d" {
+		widths = o.Widths
+		if slices.Max(shape[1:]) > 64 {
+			stem, shape = quarter(shape)
+		}
 	}
 	net, err := nn.ByName(o.Network, shape, outputs, widths...)
 	if err != nil {
@@ -158,9 +163,22 @@ func grid(o *Options, shape nn.Shape, outputs int) (nn.Layer, error) {
 		// Ghahramani (2016).
 		s.Layers = slices.Insert(s.Layers, len(s.Layers)-1, nn.Layer(&nn.Dropout{Rate: o.Dropout}))
 	}
-	if o.Network == "resnet" && slices.Max(shape[1:]) > 64 {
-		// Large images are reduced to a quarter first.
-		return nn.Seq(&nn.Conv{Out: 16, Kernel: nn.Ints{5}, Stride: nn.Ints{2}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: nn.Ints{2}}, net), nil
+	if stem != nil {
+		return nn.Seq(append(stem, net)...), nil
 	}
 	return net, nil
+}
+
+// quarter are layers that reduce a large image to a quarter of its height and
+// width, and the shape they give. A side of one pixel stays.
+func quarter(shape nn.Shape) ([]nn.Layer, nn.Shape) {
+	const channels = 16
+	h, w := (shape[1]+1)/2, (shape[2]+1)/2
+	window := nn.Ints{2}
+	if h < 2 || w < 2 {
+		window = nn.Ints{min(h, 2), min(w, 2)}
+	}
+	return []nn.Layer{
+		&nn.Conv{Out: channels, Kernel: nn.Ints{5}, Stride: nn.Ints{2}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: window},
+	}, nn.Shape{channels, h / min(h, 2), w / min(w, 2)}
 }

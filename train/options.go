@@ -22,11 +22,12 @@ type Options struct {
 	Method baseline.Method  `json:"method,omitempty"`
 	Rival  baseline.Options `json:"rival,omitzero"`
 
-	// Network is a name ("mlp", "lenet5", "resnet", "cnn3d") or a list of
-	// layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 or
-	// resnet for images and cnn3d for volumes.
+	// Network is a name ("mlp", "lenet5", "cnn2d", "resnet", "cnn3d") or a list
+	// of layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 for
+	// small grey images, cnn2d for others and cnn3d for volumes.
 	Network string `json:"network"`
-	// Widths are those of the hidden layers of mlp or the stages of resnet.
+	// Widths are those of the hidden layers of mlp or the stages of cnn2d and
+	// resnet.
 	Widths []int `json:"widths,omitempty"`
 	// Dropout is the rate after each hidden layer of mlp, InputDropout that of
 	// the numbers it takes; negative means none.
@@ -67,7 +68,9 @@ type Options struct {
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 	ItemWeights  []float64 `json:"item_weights,omitempty"`
 
-	// Augment changes images and volumes at random when they are trained on.
+	// Augment changes images and volumes at random when they are trained on. The
+	// zero value means shifts for cnn2d and nothing for other networks; a
+	// negative Shift alone means nothing.
 	Augment Augment `json:"augment,omitzero"`
 
 	Seed uint64 `json:"seed"`
@@ -122,6 +125,12 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 			o.Widths = []int{128, 128}
 		}
 	}
+	if o.Network == "cnn2d" && o.Widths == nil {
+		o.Widths = []int{16, 32, 64}
+		if n >= 5000 {
+			o.Widths = []int{16, 48, 96}
+		}
+	}
 	o.regularise(n, t, grid)
 	if o.Method == "" {
 		setNumber(&o.Components, 3)
@@ -132,9 +141,7 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 		setNumber(&o.Rate, 1e-2)
 		setNumber(&o.Momentum, 0.9)
 	}
-	setNumber(&o.Rate, 1e-3)
 	setNumber(&o.Clip, 5)
-	setString(&o.Schedule, "constant")
 	if o.Batch == 0 {
 		// At least some thirty steps an epoch for few items, larger batches
 		// once there are many; volumes are heavy.
@@ -147,13 +154,22 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 		}
 	}
 	steps := (n + o.Batch - 1) / o.Batch
+	if o.Network == "cnn2d" {
+		o.paceImages(n, t)
+	}
+	setNumber(&o.Rate, 1e-3)
+	setString(&o.Schedule, "constant")
 	setNumber(&o.Epochs, min(500, max(30, 40000/max(steps, 1))))
 	setNumber(&o.Patience, min(20, max(5, 4000/max(steps, 1))))
 	if o.Ensemble == 0 {
 		// Five networks repair most of the under-coverage of one. Only where
 		// one alone takes hours is a single one the default.
 		o.Ensemble = 5
-		if float64(n)*float64(t.Width()) > 2e8 {
+		most := 2e8
+		if o.Network == "cnn2d" {
+			most = 1e9
+		}
+		if float64(n)*float64(t.Width()) > most {
 			o.Ensemble = 1
 		}
 	}
@@ -164,6 +180,9 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 		}
 	}
 	o.Transform = o.Transform.Complete()
+	if o.Augment.none() && o.Network != "cnn2d" {
+		o.Augment = Augment{} // one spelling in the record
+	}
 	if err := o.Augment.fits(t); err != nil {
 		return o, fmt.Errorf("training options: %w", err)
 	}

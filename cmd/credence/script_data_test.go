@@ -31,26 +31,32 @@ func makeData(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("votes.csv"), []byte(votes), 0o644))
 }
 
-// makeArray writes an NPY file with a matrix of numbers drawn with a seed:
+// makeArray writes an NPY file with an array of numbers drawn with a seed; a row
+// is a vector, or an image of channels, height and width:
 //
 //	makearray embedding.npy rows columns seed
+//	makearray photographs.npy rows 3x16x16 seed
 func makeArray(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: makearray file rows columns seed")
 	}
-	var sizes [3]int
-	for i := range sizes {
-		var err error
-		sizes[i], err = strconv.Atoi(args[1+i])
+	var shape []int
+	n := 1
+	for text := range strings.SplitSeq(args[1]+"x"+args[2], "x") {
+		size, err := strconv.Atoi(text)
 		ts.Check(err)
+		shape = append(shape, size)
+		n *= size
 	}
-	r := rand.New(rand.NewPCG(uint64(sizes[2]), 0))
-	values := make([]float32, sizes[0]*sizes[1])
+	seed, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	r := rand.New(rand.NewPCG(uint64(seed), 0))
+	values := make([]float32, n)
 	for i := range values {
 		values[i] = float32(r.NormFloat64())
 	}
 	var b bytes.Buffer
-	ts.Check(dataset.WriteNPY(&b, sizes[:2], values))
+	ts.Check(dataset.WriteNPY(&b, shape, values))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 }
 

@@ -44,8 +44,8 @@ func (o *fitFlags) declare(f *pflag.FlagSet) {
 	o.flags = f
 	f.StringVar(&o.method, "method", "", "`name` of the method: ddmn, or a rival of it, which gives no\ndistributions: "+strings.Join(methodChoices()[1:], ", ")+"\n(default ddmn)")
 	f.StringSliceVar(&o.settings, "setting", nil, "a setting of the method, `name=value`; may be repeated")
-	f.StringVar(&o.network, "network", "", "`name` of the network: mlp, lenet5, resnet or cnn3d, or a list of\nlayers, or a .yaml file with one (default: by the features' shape)")
-	f.IntSliceVar(&o.widths, "widths", nil, "`widths` of the hidden layers of mlp, or of the stages of resnet")
+	f.StringVar(&o.network, "network", "", "`name` of the network: mlp, lenet5, cnn2d, resnet or cnn3d, or a list of\nlayers, or a .yaml file with one (default: by the features' shape)")
+	f.IntSliceVar(&o.widths, "widths", nil, "`widths` of the hidden layers of mlp, or of the stages of cnn2d or\nresnet")
 	f.IntVar(&o.components, "components", 0, "`number` of Dirichlet components of a network (default 3)")
 	f.IntVar(&o.ensemble, "ensemble", 0, "`number` of networks that predict together (default 5)")
 	f.IntVar(&o.epochs, "epochs", 0, "at most this many `passes` over the items")
@@ -54,7 +54,7 @@ func (o *fitFlags) declare(f *pflag.FlagSet) {
 	f.Float64Var(&o.heldOut, "held-out", 0, "`share` of the items that a single network holds out")
 	f.StringVar(&o.optimizer, "optimizer", "", "`name` of the optimiser: adamw, adam or sgd (default adamw)")
 	f.Float64Var(&o.rate, "rate", 0, "learning `rate`")
-	f.StringVar(&o.schedule, "schedule", "", "how the learning rate `changes`: constant or cosine (default\nconstant)")
+	f.StringVar(&o.schedule, "schedule", "", "how the learning rate `changes`: constant or cosine (default:\ncosine for cnn2d, else constant)")
 	f.Float64Var(&o.momentum, "momentum", 0, "`momentum` of sgd")
 	f.Float64Var(&o.weightDecay, "weight-decay", 0, "weight `decay`; 0 for none")
 	f.Float64Var(&o.clip, "clip", 0, "largest `norm` of the gradient; 0 for any (default 5)")
@@ -67,7 +67,7 @@ func (o *fitFlags) declare(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.oneHot, "one-hot", nil, "categorical `columns` to make one-hot")
 	f.StringSliceVar(&o.embed, "embed", nil, "categorical `columns` to embed")
 	f.IntVar(&o.rareLevel, "rare-level", 0, "`items` below which an embedded level counts as unknown (default 2)")
-	f.Var(&o.augment, "augment", "random `changes` of images and volumes in training, such as\nshift=2,flip,intensity=0.1,noise=0.02 (default none)")
+	f.Var(&o.augment, "augment", "random `changes` of images and volumes in training, such as\nshift=2,flip,intensity=0.1,noise=0.02, or none (default: shifts by a\nsixteenth of the side for cnn2d, else none)")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of all randomness")
 	f.BoolVar(&o.force, "force", false, "train though no item has two votes: intervals then mean nothing")
 }
@@ -117,7 +117,7 @@ func (o *fitFlags) readLayers() error {
 // chosenByFit are the flags that a fit completes.
 var chosenByFit = []string{"network", "widths", "components", "ensemble", "epochs", "patience", "batch", "held-out",
 	"optimizer", "rate", "schedule", "weight-decay", "clip", "dropout", "input-dropout", "init", "limit", "one-hot-levels",
-	"rare-level", "seed"}
+	"rare-level", "augment", "seed"}
 
 // complete sets the flags to the options that a fit has chosen, for the record.
 func (o *fitFlags) complete(t train.Options) {
@@ -132,9 +132,12 @@ func (o *fitFlags) complete(t train.Options) {
 	for _, s := range t.Method.Settings() {
 		o.settings = append(o.settings, s.Name+"="+t.Rival.Get(s.Name))
 	}
+	augmented := o.flags.Lookup("augment").Changed || t.Augment != train.Augment{}
+	o.augment.Augment = t.Augment
 	for _, name := range chosenByFit {
 		o.flags.Lookup(name).Changed = true
 	}
+	o.flags.Lookup("augment").Changed = augmented
 	o.flags.Lookup("method").Changed = t.Method != ""
 	o.flags.Lookup("setting").Changed = len(o.settings) > 0
 	o.flags.Lookup("components").Changed = t.Method == ""
@@ -146,7 +149,7 @@ func (o *fitFlags) complete(t train.Options) {
 // augmentFlag is a flag like shift=2,flip, or none.
 type augmentFlag struct {
 	train.Augment
-	given bool
+	given bool // by name, so that nothing is told from no answer
 }
 
 func (a *augmentFlag) Set(s string) (err error) {
