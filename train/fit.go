@@ -301,6 +301,10 @@ func refitEpochs(runs []*run) int {
 // them computes does not depend on the others.
 func (f *fitting) train(ctx context.Context, runs []*run) error {
 	f.runs = len(runs)
+	f.outlook = newOutlook(runs)
+	for i, r := range runs {
+		r.place = i
+	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	next := make(chan *run)

@@ -20,11 +20,13 @@ type Event struct {
 	Best    int     // epoch with the smallest held-out loss so far; 0 is the start
 	Rate    float64 // learning rate
 	Speed   float64 // training items a second, of this run
-	// Left is an estimate of the time until all runs have used up their epochs;
-	// early stopping ends them sooner.
-	Left time.Duration
-	Note string // what else happened, such as a recovery from divergence
-	End  bool   // the run is finished
+	// Left is an estimate of the time until all runs of this phase have ended. It
+	// is an upper bound, AtMost, until one of them has: what early stopping
+	// saves is not known before.
+	Left   time.Duration
+	AtMost bool
+	Note   string // what else happened, such as a recovery from divergence
+	End    bool   // the run is finished
 }
 
 // Snapshot is a network after an epoch. Its slices are the network's own: they

@@ -26,6 +26,7 @@ type job struct {
 	mark      fingerprint
 	report    *reporter
 	runs      int // in this phase
+	outlook   *outlook
 }
 
 // run is the training of one network. Everything that decides how it goes on is
@@ -34,6 +35,7 @@ type run struct {
 	*job
 	name        string
 	member      int   // place of its randomness
+	place       int   // among the runs of its phase
 	train, held []int // items
 	epochs      int   // at most; exactly, without held-out items
 	fold        int   // the part that is held out
@@ -166,6 +168,9 @@ func (r *run) newStepper() error {
 func (r *run) learn(ctx context.Context) error {
 	r.meter = newMeter()
 	r.saved = time.Now()
+	if r.state.Done { // in a checkpoint
+		r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
+	}
 	defer r.stopReading()
 	if r.state.Epoch == 0 && r.state.Batch == 0 && len(r.held) > 0 && r.state.History == nil && !r.state.Done {
 		loss, err := r.heldOut()
@@ -369,9 +374,13 @@ func (r *run) event(e Event) {
 	if n := len(s.History); n > 0 && s.History[n-1].HeldOut != nil {
 		e.HeldOut = *s.History[n-1].HeldOut
 	}
+	least := r.epochs
+	if len(r.held) > 0 && r.o.Patience > 0 {
+		least = min(least, s.Best+r.o.Patience)
+	}
+	left, atMost := r.outlook.update(r.place, prospect{done: float64(s.Epoch) + e.Done, least: least, speed: e.Speed, ended: s.Done})
 	if !s.Done {
-		items := float64(r.epochs-s.Epoch)*float64(len(r.train)) - e.Done*float64(len(r.train))
-		e.Left = time.Duration(items / max(e.Speed, 1e-9) * float64(time.Second))
+		e.Left, e.AtMost = left, atMost
 	}
 	r.report.send(e)
 }

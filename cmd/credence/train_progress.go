@@ -189,7 +189,11 @@ func describeEvent(e train.Event) string {
 			fmt.Fprintf(&b, "  %s items/s", thousands(int(e.Speed)))
 		}
 		if e.Left > 0 {
-			fmt.Fprintf(&b, "  at most %s left", e.Left.Round(time.Second))
+			how := "about"
+			if e.AtMost {
+				how = "at most"
+			}
+			fmt.Fprintf(&b, "  %s %s left", how, e.Left.Round(time.Second))
 		}
 	}
 	if e.Note != "" {
