@@ -60,10 +60,7 @@ func (l *BatchNorm) forward(c int) {
 	mean := l.mean[c]
 	for j := range l.pass.Items {
 		at := l.row(j, c)
-		y := l.y[at:][:l.size]
-		for i, v := range l.x[at:][:l.size] {
-			y[i] = (v-mean)*a + b
-		}
+		kernel.Normalise(l.y[at:][:l.size], l.x[at:][:l.size], mean, a, b)
 	}
 }
 
@@ -114,23 +111,19 @@ func (l *BatchNorm) backward(c int) {
 	for j := range l.pass.Items {
 		at := l.row(j, c)
 		sum += kernel.Sum(l.dy[at:][:l.size])
-		dot += centredDot(l.dy[at:][:l.size], l.x[at:][:l.size], mean)
+		dot += kernel.CentredDot(l.dy[at:][:l.size], l.x[at:][:l.size], mean)
 	}
 	dot *= float64(inv)
 	l.gamma.Grad[c], l.beta.Grad[c] = float32(dot), float32(sum)
 	if l.dx == nil {
 		return
 	}
-	var a, b float32
+	p := kernel.NormGrad{Mean: mean, Inv: inv, Scale: inv * l.gamma.Value[c]}
 	if n := float64(l.pass.Items * l.size); l.pass.Train {
-		a, b = float32(sum/n), float32(dot/n)
+		p.A, p.B = float32(sum/n), float32(dot/n)
 	}
-	scale := inv * l.gamma.Value[c]
 	for j := range l.pass.Items {
 		at := l.row(j, c)
-		x, dx := l.x[at:][:l.size], l.dx[at:][:l.size]
-		for i, g := range l.dy[at:][:l.size] {
-			dx[i] = scale * (g - a - (x[i]-mean)*inv*b)
-		}
+		p.Apply(l.dx[at:][:l.size], l.dy[at:][:l.size], l.x[at:][:l.size])
 	}
 }

@@ -98,23 +98,6 @@ func moments(x []float32, eps float64) (mean, inv float32) {
 // standard deviations from zero.
 func squares(sum, sumSq, n float64) float64 { return max(sumSq-sum*sum/n, 0) }
 
-// centredDot returns Σ g·(x − mean) in float64. Four sums run side by side,
-// since each addition waits for the one before.
-func centredDot(g, x []float32, mean float32) float64 {
-	var s [4]float64
-	for len(g) >= 4 && len(x) >= 4 {
-		s[0] += float64(g[0]) * float64(x[0]-mean)
-		s[1] += float64(g[1]) * float64(x[1]-mean)
-		s[2] += float64(g[2]) * float64(x[2]-mean)
-		s[3] += float64(g[3]) * float64(x[3]-mean)
-		g, x = g[4:], x[4:]
-	}
-	for i, v := range g {
-		s[0] += float64(v) * float64(x[i]-mean)
-	}
-	return s[0] + s[1] + s[2] + s[3]
-}
-
 func epsilon(e float64) float64 {
 	if e == 0 {
 		return 1e-5

@@ -65,6 +65,10 @@ type impl struct {
 	max     func(x []float32) float32
 	colSums func(dst, x []float32, rows, cols int)
 
+	norm       func(y, x []float32, mean, a, b float32)
+	normGrad   func(dx, dy, x []float32, p *NormGrad)
+	centredDot func(g, x []float32, mean float32) float64
+
 	exp         func(dst, x []float32)
 	log         func(dst, x []float32)
 	relu        func(dst, x []float32)
@@ -116,6 +120,10 @@ var generic = impl{
 	sumSq:   sumSqGeneric,
 	max:     maxGeneric,
 	colSums: colSumsGeneric,
+
+	norm:       normGeneric,
+	normGrad:   normGradGeneric,
+	centredDot: centredDotGeneric,
 
 	exp:         expGeneric,
 	log:         logGeneric,

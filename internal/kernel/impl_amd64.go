@@ -7,6 +7,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group conv -out ../conv_amd64.s -stubs ../conv_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group exp -out ../exp_amd64.s -stubs ../exp_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
@@ -50,6 +51,7 @@ func newAVX2() *impl {
 	im.packTrans = packTrans8
 	im.add, im.mul, im.scale, im.axpy = add8, mul8, scale8, axpy8
 	im.sum, im.sumSq, im.max, im.colSums = sum8, sumSq8, max8, colSums8
+	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.exp, im.log = exp8, log8
 	im.relu, im.reluGrad = relu8, reluGrad8
 	im.tanh, im.tanhGrad = tanh8, tanhGrad8

@@ -20,6 +20,7 @@ var groups = map[string]func(){
 	"conv":  convGroup,
 	"exp":   expGroup,
 	"gemm":  gemmGroup,
+	"norm":  normGroup,
 	"optim": optimGroup,
 	"peak":  peakGroup,
 	"runs":  runsGroup,
