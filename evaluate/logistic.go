@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/internal/special"
 )
@@ -175,32 +176,56 @@ func fitLogistic(theta []float64, x Features, votes Votes, rows []int, lambda, t
 }
 
 // logisticGradient sets grad to the gradient over the rows, less the penalty,
-// and returns the loss.
+// and returns the loss. A few items at a time add to a stretch of the gradient
+// while it and they are in the first-level cache; each of its elements still
+// sees one item after the other.
 func logisticGradient(grad, theta []float64, x Features, votes Votes, rows []int) float64 {
+	const few, stretch = 4, 512
 	d, f := votes.Classes, x.Columns
 	clear(grad)
 	loss := 0.0
-	p, row := make([]float64, d), make([]float64, f)
+	p := make([]float64, d)
+	values := make([]float64, few*f) // [few, f]
+	slopes := make([]float64, d*few) // [d, few]
+	n := 0                           // items in values
+	add := func() {
+		for c := range d {
+			for _, r := range slopes[c*few : c*few+n] {
+				grad[d*f+c] += r
+			}
+		}
+		for k := 0; k < f; k += stretch {
+			end := min(k+stretch, f)
+			for c := range d {
+				kernel.AddRows64(grad[c*f+k:c*f+end], slopes[c*few:c*few+n], values[k:], f)
+			}
+		}
+		n = 0
+	}
 	for _, j := range rows {
 		s := votes.Item(j)
 		m := sum(s)
 		if m == 0 {
 			continue
 		}
+		row := values[n*f : (n+1)*f]
 		for k, v := range x.Row(j) {
 			row[k] = float64(v)
 		}
+		kernel.Dots64(p, theta, row)
 		for c := range p {
-			p[c] = theta[d*f+c] + dot(theta[c*f:(c+1)*f], row)
+			p[c] += theta[d*f+c]
 		}
 		softmax(p)
 		loss += independentLoss(p, s)
 		for c := range p {
-			r := m*p[c] - s[c]
-			grad[d*f+c] += r
-			axpy(r, row, grad[c*f:(c+1)*f])
+			slopes[c*few+n] = m*p[c] - s[c]
+		}
+		if n++; n == few {
+			add()
 		}
 	}
+	add()
 	return loss
 }
 

@@ -1,6 +1,7 @@
 // Package kernel holds the float32 compute kernels of the network engine:
 // matrix product, direct convolution with an optional fused max-pool, pooling,
-// activations, elementwise operations, reductions and optimiser updates.
+// activations, elementwise operations, reductions and optimiser updates; and, in
+// float64, the two products of a linear model.
 //
 // Every operation is a driver in Go around a few small primitives (type impl).
 // The primitives exist once in plain Go, the reference, and once in assembly

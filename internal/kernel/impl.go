@@ -69,6 +69,9 @@ type impl struct {
 	normGrad   func(dx, dy, x []float32, p *NormGrad)
 	centredDot func(g, x []float32, mean float32) float64
 
+	dots64    func(dst, w, x []float64)
+	addRows64 func(y, a, x []float64, ld int)
+
 	exp         func(dst, x []float32)
 	log         func(dst, x []float32)
 	relu        func(dst, x []float32)
@@ -124,6 +127,9 @@ var generic = impl{
 	norm:       normGeneric,
 	normGrad:   normGradGeneric,
 	centredDot: centredDotGeneric,
+
+	dots64:    dots64Generic,
+	addRows64: addRows64Generic,
 
 	exp:         expGeneric,
 	log:         logGeneric,

@@ -6,6 +6,7 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C _asm run . -group conv -out ../conv_amd64.s -stubs ../conv_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group exp -out ../exp_amd64.s -stubs ../exp_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group float64 -out ../float64_amd64.s -stubs ../float64_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
@@ -52,6 +53,7 @@ func newAVX2() *impl {
 	im.add, im.mul, im.scale, im.axpy = add8, mul8, scale8, axpy8
 	im.sum, im.sumSq, im.max, im.colSums = sum8, sumSq8, max8, colSums8
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
+	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
 	im.exp, im.log = exp8, log8
 	im.relu, im.reluGrad = relu8, reluGrad8
 	im.tanh, im.tanhGrad = tanh8, tanhGrad8

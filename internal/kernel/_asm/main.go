@@ -17,14 +17,15 @@ import (
 )
 
 var groups = map[string]func(){
-	"conv":  convGroup,
-	"exp":   expGroup,
-	"gemm":  gemmGroup,
-	"norm":  normGroup,
-	"optim": optimGroup,
-	"peak":  peakGroup,
-	"runs":  runsGroup,
-	"vec":   vecGroup,
+	"conv":    convGroup,
+	"exp":     expGroup,
+	"float64": float64Group,
+	"gemm":    gemmGroup,
+	"norm":    normGroup,
+	"optim":   optimGroup,
+	"peak":    peakGroup,
+	"runs":    runsGroup,
+	"vec":     vecGroup,
 }
 
 func main() {
