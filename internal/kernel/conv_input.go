@@ -111,9 +111,10 @@ func (c *Conv) storeRow(dx, src []float32, n, cb, used int) {
 		active.unblock(dx, plane, src, n, cb, used)
 		return
 	}
-	for j := range n {
-		for l, v := range src[j*cb : j*cb+used] {
-			dx[l*plane+j*stride] = v
+	for l := range used { // the strip is small, what is written may not be
+		row, from := dx[l*plane:], src[l:]
+		for j := range n {
+			row[j*stride] = from[j*cb]
 		}
 	}
 }
