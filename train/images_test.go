@@ -1,6 +1,8 @@
 package train
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"credence/dataset"
@@ -76,6 +78,29 @@ func TestImageChoices(t *testing.T) {
 		o, err := Options{Network: name, Augment: Augment{Shift: -1}}.complete(500, 2, tr)
 		if err != nil || o.Rate != 1e-3 || o.Schedule != "constant" || o.Epochs != 500 || o.Augment != (Augment{}) {
 			t.Errorf("%s: rate %v, %s, %d epochs, %+v, %v", name, o.Rate, o.Schedule, o.Epochs, o.Augment, err)
+		}
+	}
+}
+
+// TestImageWarning: that the last epoch is the best one is told where it means
+// that more would help, and not where the learning rate has come to its end.
+func TestImageWarning(t *testing.T) {
+	// The class is the brightness: every epoch is better than the one before.
+	ds := tensors(60, image(3, 8, 8))
+	rows := ds.Rows.(*dataset.Memory)
+	clear(ds.Counts)
+	for j := range ds.Len() {
+		c := j % 3
+		ds.Counts[3*j+c] = 3
+		for k := range rows.W {
+			rows.Values[j*rows.W+k] += float32(c - 1)
+		}
+	}
+	for schedule, want := range map[string]bool{"": false, "constant": true} {
+		res := fitted(t, ds, Options{Epochs: 6, Ensemble: 2, Rate: 1e-4, Schedule: schedule})
+		got := slices.ContainsFunc(res.Model.Provenance.Warnings, func(w string) bool { return strings.Contains(w, "still improving") })
+		if got != want {
+			t.Errorf("schedule %q: warnings %q", schedule, res.Model.Provenance.Warnings)
 		}
 	}
 }

@@ -261,7 +261,8 @@ func (f *fitting) advice(res *Result, runs []*run) []string {
 	if halved > 0 {
 		list = append(list, fmt.Sprintf("training diverged %d times and went on with a smaller learning rate", halved))
 	}
-	if late > 0 {
+	// A network whose rate falls to nothing is at its best in the end.
+	if late > 0 && !(f.o.Network == "cnn2d" && f.o.Schedule == "cosine") {
 		list = append(list, fmt.Sprintf("%d of %d networks were still improving after %d epochs: more epochs may help", late, len(runs), f.o.Epochs))
 	}
 	switch s := res.Model.Provenance.Scores; {
