@@ -123,8 +123,11 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 // checkVotes finds the items with votes and refuses data that support no
 // intervals.
 func (f *fitting) checkVotes(o *Options) error {
-	if len(f.ds.Classes) < 2 {
-		return fmt.Errorf("votes for %d class %q: there is nothing to tell apart", len(f.ds.Classes), f.ds.Classes)
+	switch len(f.ds.Classes) {
+	case 0:
+		return errors.New("no votes for any class: there is nothing to learn")
+	case 1:
+		return fmt.Errorf("all votes are for class %q: there is nothing to tell apart", f.ds.Classes[0])
 	}
 	most := 0.0
 	for j := range f.ds.Len() {
@@ -139,7 +142,7 @@ func (f *fitting) checkVotes(o *Options) error {
 		}
 	}
 	if len(f.voted) < 4 {
-		return fmt.Errorf("%d items with votes are too few to train on", len(f.voted))
+		return fmt.Errorf("too few items with votes to train on: %d, expected at least 4", len(f.voted))
 	}
 	if rival := o.Method != "" && o.Method != Mixture; rival {
 		if o.ClassWeights != nil {

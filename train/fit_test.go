@@ -257,7 +257,7 @@ func TestFitRefuses(t *testing.T) {
 		want string
 	}{
 		{one, func(*Options) {}, "collect a second vote"},
-		{few, func(*Options) {}, "3 items with votes are too few"},
+		{few, func(*Options) {}, "too few items with votes to train on: 3, expected at least 4"},
 		{good, func(o *Options) { o.Network = "alexnet" }, `"alexnet"`},
 		{good, func(o *Options) { o.Network = "lenet5" }, "lenet5 takes items with 2 spatial dimensions"},
 		{good, func(o *Options) { o.Network = "[{type: dense, outt: 3}]" }, `has no key "outt"`},

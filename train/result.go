@@ -84,7 +84,10 @@ func (f *fitting) progress(runs []*run) string {
 	for _, r := range runs {
 		least, most = min(least, r.state.Epoch), max(most, r.state.Epoch)
 	}
-	if least == most {
+	switch {
+	case least == most && least == 1:
+		return "after 1 epoch"
+	case least == most:
 		return fmt.Sprintf("after %d epochs", least)
 	}
 	return fmt.Sprintf("after %d to %d epochs", least, most)
