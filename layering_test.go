@@ -17,7 +17,7 @@ import (
 )
 
 // testOnly are the packages that any test may import and no other code may.
-var testOnly = []string{"internal/oracle"}
+var testOnly = []string{"internal/oracle", "internal/python"}
 
 // goPackage is the part of the output of go list that matters here.
 type goPackage struct {

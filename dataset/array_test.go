@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/internal/python"
 )
 
 // rowsOf reads every row.
@@ -206,29 +208,20 @@ func TestWriteNPY(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	python(t, "numpy", "import numpy, sys; a = numpy.load(sys.argv[1]); assert a.shape == (2, 3) and a.dtype == 'f4' and (a.ravel() == numpy.arange(6)).all()", path)
+	readsOurs(t, "numpy", "import numpy, sys; a = numpy.load(sys.argv[1]); assert a.shape == (2, 3) and a.dtype == 'f4' and (a.ravel() == numpy.arange(6)).all()", path)
 	if err := WriteNPY(&b, []int{2}, nil); err == nil {
 		t.Error("two values promised, none given: no error")
 	}
 }
 
-// python runs a program that checks a file of ours, where Python has the
-// module; CREDENCE_PYTHON names the interpreter.
-func python(t *testing.T, module, program string, args ...string) {
-	t.Helper()
-	exe, named := os.LookupEnv("CREDENCE_PYTHON")
-	if !named {
-		exe = "python3"
-	}
-	if err := exec.Command(exe, "-c", "import "+module).Run(); err != nil && named {
-		t.Fatalf("CREDENCE_PYTHON names %s, which has no %s: %v", exe, module, err)
-	} else if err != nil {
-		t.Logf("not checked by %s: %s has no such module (set CREDENCE_PYTHON)", module, exe)
-		return
-	}
-	if out, err := exec.Command(exe, append([]string{"-c", program}, args...)...).CombinedOutput(); err != nil {
-		t.Errorf("%s does not read our file: %v\n%s", module, err, out)
-	}
+// readsOurs has a module of Python check a file of ours, as a subtest.
+func readsOurs(t *testing.T, module, program, path string) {
+	t.Run(module, func(t *testing.T) {
+		interpreter := python.Interpreter(t, module)
+		if out, err := exec.Command(interpreter, "-c", program, path).CombinedOutput(); err != nil {
+			t.Errorf("%s does not read our file: %v\n%s", module, err, out)
+		}
+	})
 }
 
 func fuzzFiles(f *testing.F, pattern string) {

@@ -142,7 +142,7 @@ func TestParquetWriter(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	python(t, "pyarrow.parquet", `
+	readsOurs(t, "pyarrow.parquet", `
 import sys, pyarrow.parquet as pq
 t = pq.read_table(sys.argv[1])
 assert t.column_names == ["item", "mean", "k", "abstain"], t.column_names

@@ -8,23 +8,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"credence/internal/python"
 )
 
 // TestNibabel compares what is read with nibabel's as_closest_canonical and
 // get_fdata, on the samples that come with nibabel, on MRIcron's templates where
 // they are installed (CREDENCE_VOLUMES names another folder), and on volumes of
 // every type, byte order and kind of file with random orientations.
-// CREDENCE_PYTHON names an interpreter that has nibabel.
 func TestNibabel(t *testing.T) {
-	python := os.Getenv("CREDENCE_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if exec.Command(python, "-c", "import nibabel").Run() != nil {
-		t.Skipf("%s has no nibabel: set CREDENCE_PYTHON", python)
-	}
+	interpreter := python.Interpreter(t, "nibabel")
 	dir := t.TempDir()
-	oracle := exec.Command(python, "testdata/oracle.py", dir)
+	oracle := exec.Command(interpreter, "testdata/oracle.py", dir)
 	if testing.Short() {
 		oracle.Env = append(os.Environ(), "CREDENCE_VOLUMES=")
 	}
@@ -85,13 +80,7 @@ func TestNibabel(t *testing.T) {
 
 // TestNibabelReads has nibabel read what Write writes.
 func TestNibabelReads(t *testing.T) {
-	python := os.Getenv("CREDENCE_PYTHON")
-	if python == "" {
-		python = "python3"
-	}
-	if exec.Command(python, "-c", "import nibabel").Run() != nil {
-		t.Skipf("%s has no nibabel: set CREDENCE_PYTHON", python)
-	}
+	interpreter := python.Interpreter(t, "nibabel")
 	dir := t.TempDir()
 	// A rotation of 30° about z with voxels of 1, 2 and 3 mm; left-handed.
 	s, c := math.Sincos(math.Pi / 6)
@@ -105,7 +94,7 @@ func TestNibabelReads(t *testing.T) {
 		if err := WriteFile(path, v, WriteOptions{Type: typ, Description: "made for a test"}); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(python, "-c", `
+		out, err := exec.Command(interpreter, "-c", `
 import sys, numpy as np, nibabel as nib
 img = nib.load(sys.argv[1])
 assert img.get_data_dtype() == np.dtype(sys.argv[2]), img.get_data_dtype()

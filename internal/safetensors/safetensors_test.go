@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"credence/internal/python"
 )
 
 func sample() *File {
@@ -120,23 +122,14 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestPython reads a file with the safetensors library. CREDENCE_PYTHON names an
-// interpreter that has it.
+// TestPython reads a file with the safetensors library.
 func TestPython(t *testing.T) {
-	python, named := os.LookupEnv("CREDENCE_PYTHON")
-	if !named {
-		python = "python3"
-	}
-	if err := exec.Command(python, "-c", "import numpy, safetensors").Run(); err != nil && named {
-		t.Fatalf("CREDENCE_PYTHON names %s, which has no numpy and safetensors: %v", python, err)
-	} else if err != nil {
-		t.Skipf("%s has no numpy and safetensors", python)
-	}
+	interpreter := python.Interpreter(t, "numpy", "safetensors")
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	if err := os.WriteFile(path, encode(t, sample()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(python, "-c", `
+	out, err := exec.Command(interpreter, "-c", `
 import json, sys
 from safetensors import safe_open
 with safe_open(sys.argv[1], framework="np") as f:

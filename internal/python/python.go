@@ -1,0 +1,32 @@
+// Package python finds the interpreter of Python that tests compare our files
+// with. Tests alone import it.
+package python
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Interpreter returns an interpreter of Python that has the modules: the one
+// that CREDENCE_PYTHON names, or else python3. Without CREDENCE_PYTHON, a test
+// whose modules are missing is skipped; with it, such a test fails, so that
+// nobody who names an interpreter believes in a comparison that was not made.
+func Interpreter(t testing.TB, modules ...string) string {
+	t.Helper()
+	exe := os.Getenv("CREDENCE_PYTHON")
+	named := exe != ""
+	if !named {
+		exe = "python3"
+	}
+	out, err := exec.Command(exe, "-c", "import "+strings.Join(modules, ", ")).CombinedOutput()
+	switch {
+	case err == nil:
+	case named:
+		t.Fatalf("CREDENCE_PYTHON names %s, which does not import %s: %v\n%s", exe, strings.Join(modules, " and "), err, out)
+	default:
+		t.Skipf("%s does not import %s: set CREDENCE_PYTHON", exe, strings.Join(modules, " and "))
+	}
+	return exe
+}
