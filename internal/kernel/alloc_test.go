@@ -26,12 +26,9 @@ func TestNoAllocations(t *testing.T) {
 			c.GradWeight(d.w, d.bias, d.dy, d.x, sc)
 			c.GradInput(d.x, d.dy, packedIn, sc)
 			Gemm(30, 30, 30, out, m, m, Epilogue{ReLU: true}, gs)
-			Softmax(out.Data, m.Data, 30, 30)
-			LogSumExp(y[:1], m.Data, 1, 30)
 			adam.Update(y, g, y, g)
 			Sum(y)
 			SumSq(y)
-			Max(y)
 		}); a != 0 {
 			t.Errorf("%v allocations", a)
 		}

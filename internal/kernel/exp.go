@@ -10,21 +10,8 @@ func Exp(dst, x []float32) {
 	active.exp(dst, x)
 }
 
-// Log computes dst[i] = log(x[i]) within 2 ulp; log 0 is -Inf, the logarithm
-// of a negative number NaN. dst may be x.
-func Log(dst, x []float32) {
-	sameLen(len(dst), len(x), len(x))
-	active.log(dst, x)
-}
-
 func expGeneric(dst, x []float32) {
 	for i, v := range x {
 		dst[i] = float32(math.Exp(float64(v)))
-	}
-}
-
-func logGeneric(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(math.Log(float64(v)))
 	}
 }

@@ -22,75 +22,72 @@ DATA tailMasks<>+56(SB)/4, $0x00000000
 DATA tailMasks<>+60(SB)/4, $0x00000000
 GLOBL tailMasks<>(SB), RODATA|NOPTR, $64
 
-// func expAVX2(dst *float32, x *float32, m float32, n int)
+// func expAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·expAVX2(SB), NOSPLIT, $0-32
-	VBROADCASTSS m+16(FP), Y0
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+24(FP), DX
-	CMPQ         DX, $0x10
-	JL           aftermany
+TEXT ·expAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	CMPQ DX, $0x10
+	JL   aftermany
 
 many:
-	VMOVUPS      (CX), Y1
-	VSUBPS       Y0, Y1, Y1
-	VMOVUPS      word42b20000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      wordc2d00000<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       word3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x00, Y2, Y2
-	VFNMADD231PS word3f318000<>+0(SB), Y2, Y1
-	VFNMADD231PS wordb95e8083<>+0(SB), Y2, Y1
-	VMOVUPS      word39506967<>+0(SB), Y3
-	VFMADD213PS  word3ab743ce<>+0(SB), Y1, Y3
-	VFMADD213PS  word3c088908<>+0(SB), Y1, Y3
-	VFMADD213PS  word3d2aa9c1<>+0(SB), Y1, Y3
-	VFMADD213PS  word3e2aaaaa<>+0(SB), Y1, Y3
-	VFMADD213PS  word3f000000<>+0(SB), Y1, Y3
-	VMULPS       Y1, Y1, Y4
-	VFMADD213PS  Y1, Y4, Y3
-	VADDPS       word3f800000<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
+	VMOVUPS      (CX), Y0
+	VMOVUPS      word42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      wordc2d00000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       word3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS word3f318000<>+0(SB), Y1, Y0
+	VFNMADD231PS wordb95e8083<>+0(SB), Y1, Y0
+	VMOVUPS      word39506967<>+0(SB), Y2
+	VFMADD213PS  word3ab743ce<>+0(SB), Y0, Y2
+	VFMADD213PS  word3c088908<>+0(SB), Y0, Y2
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y0, Y2
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y0, Y2
+	VFMADD213PS  word3f000000<>+0(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       word3f800000<>+0(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPADDD       word0000007f<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y2
 	VPADDD       word0000007f<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VPADDD       word0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMOVUPS      Y3, (AX)
-	VMOVUPS      32(CX), Y1
-	VSUBPS       Y0, Y1, Y1
-	VMOVUPS      word42b20000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      wordc2d00000<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       word3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x00, Y2, Y2
-	VFNMADD231PS word3f318000<>+0(SB), Y2, Y1
-	VFNMADD231PS wordb95e8083<>+0(SB), Y2, Y1
-	VMOVUPS      word39506967<>+0(SB), Y3
-	VFMADD213PS  word3ab743ce<>+0(SB), Y1, Y3
-	VFMADD213PS  word3c088908<>+0(SB), Y1, Y3
-	VFMADD213PS  word3d2aa9c1<>+0(SB), Y1, Y3
-	VFMADD213PS  word3e2aaaaa<>+0(SB), Y1, Y3
-	VFMADD213PS  word3f000000<>+0(SB), Y1, Y3
-	VMULPS       Y1, Y1, Y4
-	VFMADD213PS  Y1, Y4, Y3
-	VADDPS       word3f800000<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      word42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      wordc2d00000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       word3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS word3f318000<>+0(SB), Y1, Y0
+	VFNMADD231PS wordb95e8083<>+0(SB), Y1, Y0
+	VMOVUPS      word39506967<>+0(SB), Y2
+	VFMADD213PS  word3ab743ce<>+0(SB), Y0, Y2
+	VFMADD213PS  word3c088908<>+0(SB), Y0, Y2
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y0, Y2
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y0, Y2
+	VFMADD213PS  word3f000000<>+0(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       word3f800000<>+0(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPADDD       word0000007f<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y2
 	VPADDD       word0000007f<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VPADDD       word0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMOVUPS      Y3, 32(AX)
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      Y2, 32(AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x10, DX
@@ -102,8 +99,47 @@ aftermany:
 	JL   aftereight
 
 eight:
-	VMOVUPS      (CX), Y1
-	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      word42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      wordc2d00000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       word3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x00, Y1, Y1
+	VFNMADD231PS word3f318000<>+0(SB), Y1, Y0
+	VFNMADD231PS wordb95e8083<>+0(SB), Y1, Y0
+	VMOVUPS      word39506967<>+0(SB), Y2
+	VFMADD213PS  word3ab743ce<>+0(SB), Y0, Y2
+	VFMADD213PS  word3c088908<>+0(SB), Y0, Y2
+	VFMADD213PS  word3d2aa9c1<>+0(SB), Y0, Y2
+	VFMADD213PS  word3e2aaaaa<>+0(SB), Y0, Y2
+	VFMADD213PS  word3f000000<>+0(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       word3f800000<>+0(SB), Y2, Y2
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPADDD       word0000007f<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VPADDD       word0000007f<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x08, DX
+	CMPQ         DX, $0x08
+	JGE          eight
+
+aftereight:
+	TESTQ        DX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVUPS      32(BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
 	VMOVUPS      word42b20000<>+0(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMOVUPS      wordc2d00000<>+0(SB), Y2
@@ -130,48 +166,7 @@ eight:
 	VPADDD       word0000007f<>+0(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y3, Y3
-	VMOVUPS      Y3, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x08, DX
-	CMPQ         DX, $0x08
-	JGE          eight
-
-aftereight:
-	TESTQ        DX, DX
-	JZ           done
-	LEAQ         tailMasks<>+0(SB), BX
-	NEGQ         DX
-	VMOVUPS      32(BX)(DX*4), Y1
-	VMASKMOVPS   (CX), Y1, Y2
-	VSUBPS       Y0, Y2, Y2
-	VMOVUPS      word42b20000<>+0(SB), Y0
-	VMINPS       Y2, Y0, Y2
-	VMOVUPS      wordc2d00000<>+0(SB), Y0
-	VMAXPS       Y2, Y0, Y2
-	VMULPS       word3fb8aa3b<>+0(SB), Y2, Y0
-	VROUNDPS     $0x00, Y0, Y0
-	VFNMADD231PS word3f318000<>+0(SB), Y0, Y2
-	VFNMADD231PS wordb95e8083<>+0(SB), Y0, Y2
-	VMOVUPS      word39506967<>+0(SB), Y3
-	VFMADD213PS  word3ab743ce<>+0(SB), Y2, Y3
-	VFMADD213PS  word3c088908<>+0(SB), Y2, Y3
-	VFMADD213PS  word3d2aa9c1<>+0(SB), Y2, Y3
-	VFMADD213PS  word3e2aaaaa<>+0(SB), Y2, Y3
-	VFMADD213PS  word3f000000<>+0(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VFMADD213PS  Y2, Y4, Y3
-	VADDPS       word3f800000<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y0, Y2
-	VPSRAD       $0x01, Y2, Y0
-	VPSUBD       Y0, Y2, Y2
-	VPADDD       word0000007f<>+0(SB), Y0, Y0
-	VPSLLD       $0x17, Y0, Y0
-	VMULPS       Y0, Y3, Y3
-	VPADDD       word0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VMASKMOVPS   Y3, Y1, (AX)
+	VMASKMOVPS   Y3, Y0, (AX)
 
 done:
 	VZEROUPPER
@@ -306,382 +301,6 @@ DATA word0000007f<>+20(SB)/4, $0x0000007f
 DATA word0000007f<>+24(SB)/4, $0x0000007f
 DATA word0000007f<>+28(SB)/4, $0x0000007f
 GLOBL word0000007f<>(SB), RODATA|NOPTR, $32
-
-// func logAVX2(dst *float32, x *float32, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·logAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	CMPQ DX, $0x10
-	JL   aftermany
-
-many:
-	VMOVUPS      (CX), Y0
-	VXORPS       Y1, Y1, Y1
-	VCMPPS       $0x09, Y1, Y0, Y2
-	VMOVUPS      word7f800000<>+0(SB), Y3
-	VCMPPS       $0x00, Y3, Y0, Y4
-	VCMPPS       $0x00, Y1, Y0, Y5
-	VCMPPS       $0x11, word00800000<>+0(SB), Y0, Y1
-	VMULPS       word4b000000<>+0(SB), Y0, Y6
-	VBLENDVPS    Y1, Y6, Y0, Y0
-	VPSRLD       $0x17, Y0, Y6
-	VPSUBD       word0000007e<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VANDPS       word41b80000<>+0(SB), Y1, Y1
-	VSUBPS       Y1, Y6, Y6
-	VANDPS       word007fffff<>+0(SB), Y0, Y0
-	VORPS        word3f000000<>+0(SB), Y0, Y0
-	VCMPPS       $0x11, word3f3504f3<>+0(SB), Y0, Y7
-	VANDPS       Y7, Y0, Y1
-	VANDPS       word3f800000<>+0(SB), Y7, Y7
-	VSUBPS       Y7, Y6, Y6
-	VSUBPS       word3f800000<>+0(SB), Y0, Y0
-	VADDPS       Y1, Y0, Y0
-	VMOVUPS      word3d9021bb<>+0(SB), Y1
-	VFMADD213PS  wordbdebd1b8<>+0(SB), Y0, Y1
-	VFMADD213PS  word3def251a<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbdfe5d4f<>+0(SB), Y0, Y1
-	VFMADD213PS  word3e11e9bf<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbe2aae50<>+0(SB), Y0, Y1
-	VFMADD213PS  word3e4cceac<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbe7ffffc<>+0(SB), Y0, Y1
-	VFMADD213PS  word3eaaaaaa<>+0(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y7
-	VMULPS       Y0, Y1, Y1
-	VMULPS       Y7, Y1, Y1
-	VFMADD231PS  wordb95e8083<>+0(SB), Y6, Y1
-	VFNMADD231PS word3f000000<>+0(SB), Y7, Y1
-	VADDPS       Y1, Y0, Y0
-	VFMADD231PS  word3f318000<>+0(SB), Y6, Y0
-	VBLENDVPS    Y4, Y3, Y0, Y0
-	VBLENDVPS    Y5, wordff800000<>+0(SB), Y0, Y0
-	VORPS        Y2, Y0, Y0
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      32(CX), Y0
-	VXORPS       Y1, Y1, Y1
-	VCMPPS       $0x09, Y1, Y0, Y2
-	VMOVUPS      word7f800000<>+0(SB), Y3
-	VCMPPS       $0x00, Y3, Y0, Y4
-	VCMPPS       $0x00, Y1, Y0, Y5
-	VCMPPS       $0x11, word00800000<>+0(SB), Y0, Y1
-	VMULPS       word4b000000<>+0(SB), Y0, Y6
-	VBLENDVPS    Y1, Y6, Y0, Y0
-	VPSRLD       $0x17, Y0, Y6
-	VPSUBD       word0000007e<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VANDPS       word41b80000<>+0(SB), Y1, Y1
-	VSUBPS       Y1, Y6, Y6
-	VANDPS       word007fffff<>+0(SB), Y0, Y0
-	VORPS        word3f000000<>+0(SB), Y0, Y0
-	VCMPPS       $0x11, word3f3504f3<>+0(SB), Y0, Y7
-	VANDPS       Y7, Y0, Y1
-	VANDPS       word3f800000<>+0(SB), Y7, Y7
-	VSUBPS       Y7, Y6, Y6
-	VSUBPS       word3f800000<>+0(SB), Y0, Y0
-	VADDPS       Y1, Y0, Y0
-	VMOVUPS      word3d9021bb<>+0(SB), Y1
-	VFMADD213PS  wordbdebd1b8<>+0(SB), Y0, Y1
-	VFMADD213PS  word3def251a<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbdfe5d4f<>+0(SB), Y0, Y1
-	VFMADD213PS  word3e11e9bf<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbe2aae50<>+0(SB), Y0, Y1
-	VFMADD213PS  word3e4cceac<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbe7ffffc<>+0(SB), Y0, Y1
-	VFMADD213PS  word3eaaaaaa<>+0(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y7
-	VMULPS       Y0, Y1, Y1
-	VMULPS       Y7, Y1, Y1
-	VFMADD231PS  wordb95e8083<>+0(SB), Y6, Y1
-	VFNMADD231PS word3f000000<>+0(SB), Y7, Y1
-	VADDPS       Y1, Y0, Y0
-	VFMADD231PS  word3f318000<>+0(SB), Y6, Y0
-	VBLENDVPS    Y4, Y3, Y0, Y0
-	VBLENDVPS    Y5, wordff800000<>+0(SB), Y0, Y0
-	VORPS        Y2, Y0, Y0
-	VMOVUPS      Y0, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x10, DX
-	CMPQ         DX, $0x10
-	JGE          many
-
-aftermany:
-	CMPQ DX, $0x08
-	JL   aftereight
-
-eight:
-	VMOVUPS      (CX), Y0
-	VXORPS       Y1, Y1, Y1
-	VCMPPS       $0x09, Y1, Y0, Y2
-	VMOVUPS      word7f800000<>+0(SB), Y3
-	VCMPPS       $0x00, Y3, Y0, Y4
-	VCMPPS       $0x00, Y1, Y0, Y5
-	VCMPPS       $0x11, word00800000<>+0(SB), Y0, Y1
-	VMULPS       word4b000000<>+0(SB), Y0, Y6
-	VBLENDVPS    Y1, Y6, Y0, Y0
-	VPSRLD       $0x17, Y0, Y6
-	VPSUBD       word0000007e<>+0(SB), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VANDPS       word41b80000<>+0(SB), Y1, Y1
-	VSUBPS       Y1, Y6, Y6
-	VANDPS       word007fffff<>+0(SB), Y0, Y0
-	VORPS        word3f000000<>+0(SB), Y0, Y0
-	VCMPPS       $0x11, word3f3504f3<>+0(SB), Y0, Y7
-	VANDPS       Y7, Y0, Y1
-	VANDPS       word3f800000<>+0(SB), Y7, Y7
-	VSUBPS       Y7, Y6, Y6
-	VSUBPS       word3f800000<>+0(SB), Y0, Y0
-	VADDPS       Y1, Y0, Y0
-	VMOVUPS      word3d9021bb<>+0(SB), Y1
-	VFMADD213PS  wordbdebd1b8<>+0(SB), Y0, Y1
-	VFMADD213PS  word3def251a<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbdfe5d4f<>+0(SB), Y0, Y1
-	VFMADD213PS  word3e11e9bf<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbe2aae50<>+0(SB), Y0, Y1
-	VFMADD213PS  word3e4cceac<>+0(SB), Y0, Y1
-	VFMADD213PS  wordbe7ffffc<>+0(SB), Y0, Y1
-	VFMADD213PS  word3eaaaaaa<>+0(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y7
-	VMULPS       Y0, Y1, Y1
-	VMULPS       Y7, Y1, Y1
-	VFMADD231PS  wordb95e8083<>+0(SB), Y6, Y1
-	VFNMADD231PS word3f000000<>+0(SB), Y7, Y1
-	VADDPS       Y1, Y0, Y0
-	VFMADD231PS  word3f318000<>+0(SB), Y6, Y0
-	VBLENDVPS    Y4, Y3, Y0, Y0
-	VBLENDVPS    Y5, wordff800000<>+0(SB), Y0, Y0
-	VORPS        Y2, Y0, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x08, DX
-	CMPQ         DX, $0x08
-	JGE          eight
-
-aftereight:
-	TESTQ        DX, DX
-	JZ           done
-	LEAQ         tailMasks<>+0(SB), BX
-	NEGQ         DX
-	VMOVUPS      32(BX)(DX*4), Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VXORPS       Y2, Y2, Y2
-	VCMPPS       $0x09, Y2, Y1, Y3
-	VMOVUPS      word7f800000<>+0(SB), Y4
-	VCMPPS       $0x00, Y4, Y1, Y5
-	VCMPPS       $0x00, Y2, Y1, Y6
-	VCMPPS       $0x11, word00800000<>+0(SB), Y1, Y2
-	VMULPS       word4b000000<>+0(SB), Y1, Y7
-	VBLENDVPS    Y2, Y7, Y1, Y1
-	VPSRLD       $0x17, Y1, Y7
-	VPSUBD       word0000007e<>+0(SB), Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VANDPS       word41b80000<>+0(SB), Y2, Y2
-	VSUBPS       Y2, Y7, Y7
-	VANDPS       word007fffff<>+0(SB), Y1, Y1
-	VORPS        word3f000000<>+0(SB), Y1, Y1
-	VCMPPS       $0x11, word3f3504f3<>+0(SB), Y1, Y8
-	VANDPS       Y8, Y1, Y2
-	VANDPS       word3f800000<>+0(SB), Y8, Y8
-	VSUBPS       Y8, Y7, Y7
-	VSUBPS       word3f800000<>+0(SB), Y1, Y1
-	VADDPS       Y2, Y1, Y1
-	VMOVUPS      word3d9021bb<>+0(SB), Y2
-	VFMADD213PS  wordbdebd1b8<>+0(SB), Y1, Y2
-	VFMADD213PS  word3def251a<>+0(SB), Y1, Y2
-	VFMADD213PS  wordbdfe5d4f<>+0(SB), Y1, Y2
-	VFMADD213PS  word3e11e9bf<>+0(SB), Y1, Y2
-	VFMADD213PS  wordbe2aae50<>+0(SB), Y1, Y2
-	VFMADD213PS  word3e4cceac<>+0(SB), Y1, Y2
-	VFMADD213PS  wordbe7ffffc<>+0(SB), Y1, Y2
-	VFMADD213PS  word3eaaaaaa<>+0(SB), Y1, Y2
-	VMULPS       Y1, Y1, Y8
-	VMULPS       Y1, Y2, Y2
-	VMULPS       Y8, Y2, Y2
-	VFMADD231PS  wordb95e8083<>+0(SB), Y7, Y2
-	VFNMADD231PS word3f000000<>+0(SB), Y8, Y2
-	VADDPS       Y2, Y1, Y1
-	VFMADD231PS  word3f318000<>+0(SB), Y7, Y1
-	VBLENDVPS    Y5, Y4, Y1, Y1
-	VBLENDVPS    Y6, wordff800000<>+0(SB), Y1, Y1
-	VORPS        Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
-DATA word7f800000<>+0(SB)/4, $0x7f800000
-DATA word7f800000<>+4(SB)/4, $0x7f800000
-DATA word7f800000<>+8(SB)/4, $0x7f800000
-DATA word7f800000<>+12(SB)/4, $0x7f800000
-DATA word7f800000<>+16(SB)/4, $0x7f800000
-DATA word7f800000<>+20(SB)/4, $0x7f800000
-DATA word7f800000<>+24(SB)/4, $0x7f800000
-DATA word7f800000<>+28(SB)/4, $0x7f800000
-GLOBL word7f800000<>(SB), RODATA|NOPTR, $32
-
-DATA word00800000<>+0(SB)/4, $0x00800000
-DATA word00800000<>+4(SB)/4, $0x00800000
-DATA word00800000<>+8(SB)/4, $0x00800000
-DATA word00800000<>+12(SB)/4, $0x00800000
-DATA word00800000<>+16(SB)/4, $0x00800000
-DATA word00800000<>+20(SB)/4, $0x00800000
-DATA word00800000<>+24(SB)/4, $0x00800000
-DATA word00800000<>+28(SB)/4, $0x00800000
-GLOBL word00800000<>(SB), RODATA|NOPTR, $32
-
-DATA word4b000000<>+0(SB)/4, $0x4b000000
-DATA word4b000000<>+4(SB)/4, $0x4b000000
-DATA word4b000000<>+8(SB)/4, $0x4b000000
-DATA word4b000000<>+12(SB)/4, $0x4b000000
-DATA word4b000000<>+16(SB)/4, $0x4b000000
-DATA word4b000000<>+20(SB)/4, $0x4b000000
-DATA word4b000000<>+24(SB)/4, $0x4b000000
-DATA word4b000000<>+28(SB)/4, $0x4b000000
-GLOBL word4b000000<>(SB), RODATA|NOPTR, $32
-
-DATA word0000007e<>+0(SB)/4, $0x0000007e
-DATA word0000007e<>+4(SB)/4, $0x0000007e
-DATA word0000007e<>+8(SB)/4, $0x0000007e
-DATA word0000007e<>+12(SB)/4, $0x0000007e
-DATA word0000007e<>+16(SB)/4, $0x0000007e
-DATA word0000007e<>+20(SB)/4, $0x0000007e
-DATA word0000007e<>+24(SB)/4, $0x0000007e
-DATA word0000007e<>+28(SB)/4, $0x0000007e
-GLOBL word0000007e<>(SB), RODATA|NOPTR, $32
-
-DATA word41b80000<>+0(SB)/4, $0x41b80000
-DATA word41b80000<>+4(SB)/4, $0x41b80000
-DATA word41b80000<>+8(SB)/4, $0x41b80000
-DATA word41b80000<>+12(SB)/4, $0x41b80000
-DATA word41b80000<>+16(SB)/4, $0x41b80000
-DATA word41b80000<>+20(SB)/4, $0x41b80000
-DATA word41b80000<>+24(SB)/4, $0x41b80000
-DATA word41b80000<>+28(SB)/4, $0x41b80000
-GLOBL word41b80000<>(SB), RODATA|NOPTR, $32
-
-DATA word007fffff<>+0(SB)/4, $0x007fffff
-DATA word007fffff<>+4(SB)/4, $0x007fffff
-DATA word007fffff<>+8(SB)/4, $0x007fffff
-DATA word007fffff<>+12(SB)/4, $0x007fffff
-DATA word007fffff<>+16(SB)/4, $0x007fffff
-DATA word007fffff<>+20(SB)/4, $0x007fffff
-DATA word007fffff<>+24(SB)/4, $0x007fffff
-DATA word007fffff<>+28(SB)/4, $0x007fffff
-GLOBL word007fffff<>(SB), RODATA|NOPTR, $32
-
-DATA word3f3504f3<>+0(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+4(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+8(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+12(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+16(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+20(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+24(SB)/4, $0x3f3504f3
-DATA word3f3504f3<>+28(SB)/4, $0x3f3504f3
-GLOBL word3f3504f3<>(SB), RODATA|NOPTR, $32
-
-DATA word3d9021bb<>+0(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+4(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+8(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+12(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+16(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+20(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+24(SB)/4, $0x3d9021bb
-DATA word3d9021bb<>+28(SB)/4, $0x3d9021bb
-GLOBL word3d9021bb<>(SB), RODATA|NOPTR, $32
-
-DATA wordbdebd1b8<>+0(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+4(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+8(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+12(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+16(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+20(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+24(SB)/4, $0xbdebd1b8
-DATA wordbdebd1b8<>+28(SB)/4, $0xbdebd1b8
-GLOBL wordbdebd1b8<>(SB), RODATA|NOPTR, $32
-
-DATA word3def251a<>+0(SB)/4, $0x3def251a
-DATA word3def251a<>+4(SB)/4, $0x3def251a
-DATA word3def251a<>+8(SB)/4, $0x3def251a
-DATA word3def251a<>+12(SB)/4, $0x3def251a
-DATA word3def251a<>+16(SB)/4, $0x3def251a
-DATA word3def251a<>+20(SB)/4, $0x3def251a
-DATA word3def251a<>+24(SB)/4, $0x3def251a
-DATA word3def251a<>+28(SB)/4, $0x3def251a
-GLOBL word3def251a<>(SB), RODATA|NOPTR, $32
-
-DATA wordbdfe5d4f<>+0(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+4(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+8(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+12(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+16(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+20(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+24(SB)/4, $0xbdfe5d4f
-DATA wordbdfe5d4f<>+28(SB)/4, $0xbdfe5d4f
-GLOBL wordbdfe5d4f<>(SB), RODATA|NOPTR, $32
-
-DATA word3e11e9bf<>+0(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+4(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+8(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+12(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+16(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+20(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+24(SB)/4, $0x3e11e9bf
-DATA word3e11e9bf<>+28(SB)/4, $0x3e11e9bf
-GLOBL word3e11e9bf<>(SB), RODATA|NOPTR, $32
-
-DATA wordbe2aae50<>+0(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+4(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+8(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+12(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+16(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+20(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+24(SB)/4, $0xbe2aae50
-DATA wordbe2aae50<>+28(SB)/4, $0xbe2aae50
-GLOBL wordbe2aae50<>(SB), RODATA|NOPTR, $32
-
-DATA word3e4cceac<>+0(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+4(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+8(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+12(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+16(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+20(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+24(SB)/4, $0x3e4cceac
-DATA word3e4cceac<>+28(SB)/4, $0x3e4cceac
-GLOBL word3e4cceac<>(SB), RODATA|NOPTR, $32
-
-DATA wordbe7ffffc<>+0(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+4(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+8(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+12(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+16(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+20(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+24(SB)/4, $0xbe7ffffc
-DATA wordbe7ffffc<>+28(SB)/4, $0xbe7ffffc
-GLOBL wordbe7ffffc<>(SB), RODATA|NOPTR, $32
-
-DATA word3eaaaaaa<>+0(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+4(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+8(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+12(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+16(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+20(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+24(SB)/4, $0x3eaaaaaa
-DATA word3eaaaaaa<>+28(SB)/4, $0x3eaaaaaa
-GLOBL word3eaaaaaa<>(SB), RODATA|NOPTR, $32
-
-DATA wordff800000<>+0(SB)/4, $0xff800000
-DATA wordff800000<>+4(SB)/4, $0xff800000
-DATA wordff800000<>+8(SB)/4, $0xff800000
-DATA wordff800000<>+12(SB)/4, $0xff800000
-DATA wordff800000<>+16(SB)/4, $0xff800000
-DATA wordff800000<>+20(SB)/4, $0xff800000
-DATA wordff800000<>+24(SB)/4, $0xff800000
-DATA wordff800000<>+28(SB)/4, $0xff800000
-GLOBL wordff800000<>(SB), RODATA|NOPTR, $32
 
 // func tanhAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
@@ -1190,6 +809,16 @@ DATA word7fffffff<>+20(SB)/4, $0x7fffffff
 DATA word7fffffff<>+24(SB)/4, $0x7fffffff
 DATA word7fffffff<>+28(SB)/4, $0x7fffffff
 GLOBL word7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA word3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA word3f3504f3<>+28(SB)/4, $0x3f3504f3
+GLOBL word3f3504f3<>(SB), RODATA|NOPTR, $32
 
 DATA word3e2ef945<>+0(SB)/4, $0x3e2ef945
 DATA word3e2ef945<>+4(SB)/4, $0x3e2ef945

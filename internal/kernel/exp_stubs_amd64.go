@@ -4,15 +4,10 @@
 
 package kernel
 
-// expAVX2 computes dst[i] = exp(x[i] - m) for i < n.
+// expAVX2 computes dst[i] = exp(x[i]) for i < n.
 //
 //go:noescape
-func expAVX2(dst *float32, x *float32, m float32, n int)
-
-// logAVX2 computes dst[i] = log(x[i]) for i < n.
-//
-//go:noescape
-func logAVX2(dst *float32, x *float32, n int)
+func expAVX2(dst *float32, x *float32, n int)
 
 // tanhAVX2 computes dst[i] = tanh(x[i]) for i < n.
 //

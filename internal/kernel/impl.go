@@ -57,12 +57,8 @@ type impl struct {
 	packTrans func(dst, a []float32, lda, m, k int)
 
 	add     func(dst, a, b []float32)
-	mul     func(dst, a, b []float32)
-	scale   func(dst, x []float32, a float32)
-	axpy    func(y []float32, a float32, x []float32)
 	sum     func(x []float32) float64
 	sumSq   func(x []float32) float64
-	max     func(x []float32) float32
 	colSums func(dst, x []float32, rows, cols int)
 
 	norm       func(y, x []float32, mean, a, b float32)
@@ -73,7 +69,6 @@ type impl struct {
 	addRows64 func(y, a, x []float64, ld int)
 
 	exp         func(dst, x []float32)
-	log         func(dst, x []float32)
 	relu        func(dst, x []float32)
 	reluGrad    func(dx, dy, y []float32)
 	tanh        func(dst, x []float32)
@@ -82,8 +77,6 @@ type impl struct {
 	sigmoidGrad func(dx, dy, y []float32)
 	gelu        func(dst, x []float32)
 	geluGrad    func(dx, dy, x []float32)
-	softmaxRow  func(dst, x []float32)
-	logSumExp   func(x []float32) float32
 
 	sgd  func(w, v, g []float32, p *SGD)
 	adam func(w, m, v, g []float32, p *Adam)
@@ -116,12 +109,8 @@ var generic = impl{
 	packTrans: packTransGeneric,
 
 	add:     addGeneric,
-	mul:     mulGeneric,
-	scale:   scaleGeneric,
-	axpy:    axpyGeneric,
 	sum:     sumGeneric,
 	sumSq:   sumSqGeneric,
-	max:     maxGeneric,
 	colSums: colSumsGeneric,
 
 	norm:       normGeneric,
@@ -132,7 +121,6 @@ var generic = impl{
 	addRows64: addRows64Generic,
 
 	exp:         expGeneric,
-	log:         logGeneric,
 	relu:        reluGeneric,
 	reluGrad:    reluGradGeneric,
 	tanh:        tanhGeneric,
@@ -141,8 +129,6 @@ var generic = impl{
 	sigmoidGrad: sigmoidGradGeneric,
 	gelu:        geluGeneric,
 	geluGrad:    geluGradGeneric,
-	softmaxRow:  softmaxRowGeneric,
-	logSumExp:   logSumExpGeneric,
 
 	sgd:  sgdGeneric,
 	adam: adamGeneric,

@@ -50,16 +50,15 @@ func newAVX2() *impl {
 	im.packRows = packRows8
 	im.packCols = packCols8
 	im.packTrans = packTrans8
-	im.add, im.mul, im.scale, im.axpy = add8, mul8, scale8, axpy8
-	im.sum, im.sumSq, im.max, im.colSums = sum8, sumSq8, max8, colSums8
+	im.add = add8
+	im.sum, im.sumSq, im.colSums = sum8, sumSq8, colSums8
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
-	im.exp, im.log = exp8, log8
+	im.exp = exp8
 	im.relu, im.reluGrad = relu8, reluGrad8
 	im.tanh, im.tanhGrad = tanh8, tanhGrad8
 	im.sigmoid, im.sigmoidGrad = sigmoid8, sigmoidGrad8
 	im.gelu, im.geluGrad = gelu8, geluGrad8
-	im.softmaxRow, im.logSumExp = softmaxRow8, logSumExp8
 	im.sgd, im.adam = sgd8, adam8
 	return &im
 }

@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // sumLanes is the number of float64 partial sums of Sum and SumSq: element i
 // goes to partial i mod sumLanes, and the partials are added pairwise at the
 // end. The order is the same in every implementation.
@@ -12,9 +10,6 @@ func Sum(x []float32) float64 { return active.sum(x) }
 
 // SumSq returns Σ x[i]², accumulated in float64 in a fixed order.
 func SumSq(x []float32) float64 { return active.sumSq(x) }
-
-// Max returns the largest element, NaN if there is one, -Inf if x is empty.
-func Max(x []float32) float32 { return active.max(x) }
 
 // ColSums adds the sum of each column of x [rows, cols] to dst [cols]; rows
 // are added in order, so it is the bias gradient of a Dense layer.
@@ -50,16 +45,6 @@ func foldLanes(p *[sumLanes]float64) float64 {
 		}
 	}
 	return p[0]
-}
-
-func maxGeneric(x []float32) float32 {
-	m := float32(math.Inf(-1))
-	for _, v := range x {
-		if v > m || v != v {
-			m = v
-		}
-	}
-	return m
 }
 
 func colSumsGeneric(dst, x []float32, rows, cols int) {

@@ -6,24 +6,6 @@ func Add(dst, a, b []float32) {
 	active.add(dst, a, b)
 }
 
-// Mul computes dst[i] = a[i]·b[i]. dst may be a or b.
-func Mul(dst, a, b []float32) {
-	sameLen(len(dst), len(a), len(b))
-	active.mul(dst, a, b)
-}
-
-// Scale computes dst[i] = a·x[i]. dst may be x.
-func Scale(dst, x []float32, a float32) {
-	sameLen(len(dst), len(x), len(x))
-	active.scale(dst, x, a)
-}
-
-// AXPY computes y[i] += a·x[i].
-func AXPY(y []float32, a float32, x []float32) {
-	sameLen(len(y), len(x), len(x))
-	active.axpy(y, a, x)
-}
-
 // Fill sets every element of dst to v.
 func Fill(dst []float32, v float32) {
 	if v == 0 {
@@ -44,23 +26,5 @@ func sameLen(a, b, c int) {
 func addGeneric(dst, a, b []float32) {
 	for i := range dst {
 		dst[i] = a[i] + b[i]
-	}
-}
-
-func mulGeneric(dst, a, b []float32) {
-	for i := range dst {
-		dst[i] = a[i] * b[i]
-	}
-}
-
-func scaleGeneric(dst, x []float32, a float32) {
-	for i := range dst {
-		dst[i] = a * x[i]
-	}
-}
-
-func axpyGeneric(y []float32, a float32, x []float32) {
-	for i := range y {
-		y[i] = float32(a*x[i]) + y[i]
 	}
 }

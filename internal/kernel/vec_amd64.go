@@ -2,15 +2,7 @@
 
 package kernel
 
-import "math"
-
 func add8(dst, a, b []float32) { addAVX2(first(dst), first(a), first(b), len(dst)) }
-
-func mul8(dst, a, b []float32) { mulAVX2(first(dst), first(a), first(b), len(dst)) }
-
-func scale8(dst, x []float32, a float32) { scaleAVX2(first(dst), first(x), a, len(dst)) }
-
-func axpy8(y []float32, a float32, x []float32) { axpyAVX2(first(y), first(x), a, len(y)) }
 
 func relu8(dst, x []float32) { reluAVX2(first(dst), first(x), len(dst)) }
 
@@ -42,20 +34,6 @@ func sumSq8(x []float32) float64 {
 		p[i] += float64(v) * float64(v)
 	}
 	return foldLanes(&p)
-}
-
-func max8(x []float32) float32 {
-	inf := float32(math.Inf(-1))
-	m := [8]float32{inf, inf, inf, inf, inf, inf, inf, inf}
-	n := len(x) &^ 7
-	if n > 0 {
-		maxAVX2(&m[0], &x[0], n)
-	}
-	a, b := maxGeneric(m[:]), maxGeneric(x[n:])
-	if b > a || b != b {
-		return b
-	}
-	return a
 }
 
 func colSums8(dst, x []float32, rows, cols int) {

@@ -9,21 +9,6 @@ package kernel
 //go:noescape
 func addAVX2(dst *float32, a *float32, b *float32, n int)
 
-// mulAVX2 computes dst[i] = a[i] * b[i] for i < n.
-//
-//go:noescape
-func mulAVX2(dst *float32, a *float32, b *float32, n int)
-
-// scaleAVX2 computes dst[i] = a * x[i] for i < n.
-//
-//go:noescape
-func scaleAVX2(dst *float32, x *float32, a float32, n int)
-
-// axpyAVX2 computes y[i] += a * x[i] for i < n.
-//
-//go:noescape
-func axpyAVX2(y *float32, x *float32, a float32, n int)
-
 // reluAVX2 computes dst[i] = x[i] < 0 ? 0 : x[i] for i < n.
 //
 //go:noescape
@@ -53,11 +38,6 @@ func sumAVX2(p *float64, x *float32, n int)
 //
 //go:noescape
 func sumSqAVX2(p *float64, x *float32, n int)
-
-// maxAVX2 computes m[i mod 8] = max(m[i mod 8], x[i]) for i < n, a multiple of 8, NaN if either is.
-//
-//go:noescape
-func maxAVX2(m *float32, x *float32, n int)
 
 // colSumsAVX2 computes dst[c] += x[r*n+c] for r = 0 … rows-1 in order (rows ≥ 1), c < n.
 //

@@ -9,16 +9,8 @@ import (
 func expGroup() {
 	masks = maskTable()
 
-	function("expAVX2", "func(dst, x *float32, m float32, n int)", "expAVX2 computes dst[i] = exp(x[i] - m) for i < n.")
-	m := broadcast("m")
-	elementwise(2, []string{"dst", "x"}, func(l lane) {
-		v := l.load("x")
-		VSUBPS(m, v, v)
-		l.store(exp(v), "dst")
-	})
-
-	function("logAVX2", "func(dst, x *float32, n int)", "logAVX2 computes dst[i] = log(x[i]) for i < n.")
-	elementwise(2, []string{"dst", "x"}, func(l lane) { l.store(log(l.load("x")), "dst") })
+	function("expAVX2", "func(dst, x *float32, n int)", "expAVX2 computes dst[i] = exp(x[i]) for i < n.")
+	elementwise(2, []string{"dst", "x"}, func(l lane) { l.store(exp(l.load("x")), "dst") })
 
 	function("tanhAVX2", "func(dst, x *float32, n int)", "tanhAVX2 computes dst[i] = tanh(x[i]) for i < n.")
 	elementwise(1, []string{"dst", "x"}, func(l lane) { l.store(tanh(l.load("x")), "dst") })
@@ -111,58 +103,6 @@ func exp(x VecVirtual) VecVirtual {
 		VMULPS(e, p, p)
 	}
 	return p
-}
-
-// log returns the natural logarithm of x, x destroyed. With x = m·2ᵉ,
-// √½ ≤ m < √2 and f = m − 1,
-//
-//	log x = f − f²/2 + f³·P(f) + e·ln 2
-//
-// (coefficients of Cephes logf, ln 2 in two pieces). Subnormal numbers are
-// scaled by 2²³ first.
-func log(x VecVirtual) VecVirtual {
-	tiny, bad, edge := YMM(), YMM(), YMM()
-	// Numbers below 0 and NaN give NaN; 0 and Inf are put in at the end.
-	zero := YMM()
-	VXORPS(zero, zero, zero)
-	VCMPPS(Imm(9), zero, x, bad) // not x ≥ 0
-	inf := constant(bits32(0x7f800000))
-	isInf, isZero := YMM(), YMM()
-	VCMPPS(Imm(0), inf, x, isInf)
-	VCMPPS(Imm(0), zero, x, isZero)
-	VCMPPS(Imm(17), bits32(0x00800000), x, tiny) // x < smallest normal
-	scaled := YMM()
-	VMULPS(float(8388608), x, scaled)
-	VBLENDVPS(tiny, scaled, x, x)
-	e := YMM()
-	VPSRLD(Imm(23), x, e)
-	VPSUBD(bits32(126), e, e)
-	VCVTDQ2PS(e, e)
-	VANDPS(float(23), tiny, tiny)
-	VSUBPS(tiny, e, e)
-	VANDPS(bits32(0x007fffff), x, x)
-	VORPS(float(0.5), x, x) // m in [½, 1)
-	low := YMM()
-	VCMPPS(Imm(17), float(0.707106781186547524), x, low)
-	VANDPS(low, x, edge)
-	VANDPS(float(1), low, low)
-	VSUBPS(low, e, e)
-	VSUBPS(float(1), x, x)
-	VADDPS(edge, x, x) // 2m − 1 or m − 1
-	p := horner(x, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-		-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
-	q := YMM()
-	VMULPS(x, x, q)
-	VMULPS(x, p, p)
-	VMULPS(q, p, p)
-	VFMADD231PS(float(-2.12194440e-4), e, p)
-	VFNMADD231PS(float(0.5), q, p)
-	VADDPS(p, x, x)
-	VFMADD231PS(float(0.693359375), e, x)
-	VBLENDVPS(isInf, inf, x, x)
-	VBLENDVPS(isZero, bits32(0xff800000), x, x)
-	VORPS(bad, x, x)
-	return x
 }
 
 // tanh returns tanh x, x destroyed: x + x³·P(x²) below 0.625 (Cephes tanhf),

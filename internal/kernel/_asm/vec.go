@@ -8,31 +8,11 @@ import (
 func vecGroup() {
 	masks = maskTable()
 
-	binary := func(name, op string, f func(ops ...Op)) {
-		function(name, "func(dst, a, b *float32, n int)", name+" computes dst[i] = a[i] "+op+" b[i] for i < n.")
-		elementwise(4, []string{"dst", "a", "b"}, func(l lane) {
-			v, w := l.load("a"), l.load("b")
-			f(w, v, v)
-			l.store(v, "dst")
-		})
-	}
-	binary("addAVX2", "+", VADDPS)
-	binary("mulAVX2", "*", VMULPS)
-
-	function("scaleAVX2", "func(dst, x *float32, a float32, n int)", "scaleAVX2 computes dst[i] = a * x[i] for i < n.")
-	a := broadcast("a")
-	elementwise(4, []string{"dst", "x"}, func(l lane) {
-		v := l.load("x")
-		VMULPS(a, v, v)
+	function("addAVX2", "func(dst, a, b *float32, n int)", "addAVX2 computes dst[i] = a[i] + b[i] for i < n.")
+	elementwise(4, []string{"dst", "a", "b"}, func(l lane) {
+		v, w := l.load("a"), l.load("b")
+		VADDPS(w, v, v)
 		l.store(v, "dst")
-	})
-
-	function("axpyAVX2", "func(y, x *float32, a float32, n int)", "axpyAVX2 computes y[i] += a * x[i] for i < n.")
-	a = broadcast("a")
-	elementwise(4, []string{"y", "x"}, func(l lane) {
-		v, w := l.load("x"), l.load("y")
-		VFMADD231PS(a, v, w)
-		l.store(w, "y")
 	})
 
 	function("reluAVX2", "func(dst, x *float32, n int)", "reluAVX2 computes dst[i] = x[i] < 0 ? 0 : x[i] for i < n.")
@@ -78,7 +58,7 @@ func vecGroup() {
 	colSumsAVX2()
 }
 
-// reduceAVX2 generates the reductions over multiples of 16 or 8 elements.
+// reduceAVX2 generates the reductions over multiples of 16 elements.
 func reduceAVX2() {
 	for _, square := range []bool{false, true} {
 		name, term := "sumAVX2", "x[i]"
@@ -110,26 +90,6 @@ func reduceAVX2() {
 		VZEROUPPER()
 		RET()
 	}
-
-	function("maxAVX2", "func(m, x *float32, n int)",
-		"maxAVX2 computes m[i mod 8] = max(m[i mod 8], x[i]) for i < n, a multiple of 8, NaN if either is.")
-	m, x, n := loadGP("m"), loadGP("x"), loadGP("n")
-	acc, bad := YMM(), YMM()
-	VMOVUPS(Mem{Base: m}, acc)
-	VXORPS(bad, bad, bad)
-	Label("loop")
-	v, nan := YMM(), YMM()
-	VMOVUPS(Mem{Base: x}, v)
-	VCMPPS(Imm(3), v, v, nan)
-	VORPS(nan, bad, bad)
-	VMAXPS(acc, v, acc)
-	ADDQ(Imm(32), x)
-	SUBQ(Imm(8), n)
-	JG(LabelRef("loop"))
-	VORPS(bad, acc, acc)
-	VMOVUPS(acc, Mem{Base: m})
-	VZEROUPPER()
-	RET()
 }
 
 // colSumsAVX2 holds the sums of 32 columns, then of 8, then of the rest, over
