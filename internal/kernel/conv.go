@@ -131,9 +131,6 @@ func padTable(t []int32) []int32 {
 	return t
 }
 
-// Shape returns the geometry the plan was made for.
-func (c *Conv) Shape() ConvShape { return c.shape }
-
 // OutSize returns the output D, H, W before pooling.
 func (c *Conv) OutSize() [3]int { return c.out }
 

@@ -32,7 +32,7 @@ func TestTailsAgainstOracle(t *testing.T) {
 		z := math.Log(a/b) + math.Sqrt(1/a+1/b)*20*(r.Float64()-0.5)
 		p := AtLogit(z)
 		if p.X > p.Y {
-			p, d = p.Reflect(), NewBeta(b, a)
+			p, d = AtLogit(-z), NewBeta(b, a)
 			a, b = b, a
 		}
 		if p.X < 1e-300 {

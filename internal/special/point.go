@@ -53,9 +53,3 @@ func log1pSmall(e float64) float64 {
 	}
 	return math.Log(u) + (e-(u-1))/u
 }
-
-// Reflect returns the point 1−x.
-func (p Point) Reflect() Point { return Point{p.Y, p.X, p.LogY, p.LogX} }
-
-// Logit returns ln(x/(1−x)).
-func (p Point) Logit() float64 { return p.LogX - p.LogY }
