@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"credence/internal/words"
 )
 
 // Array is an array of numbers whose first axis counts items. Rows are read
@@ -33,7 +35,7 @@ func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape 
 	}
 	if need > size-offset {
 		return nil, malformed(file, "the file is cut short: %s of %v take %s bytes, but %s are there",
-			shapeString(shape), dt, thousands(int(need)), thousands(int(max(0, size-offset))))
+			shapeString(shape), dt, words.Thousands(int(need)), words.Thousands(int(max(0, size-offset))))
 	}
 	return &Array{Shape: shape, file: file, src: src, offset: offset, dt: dt, fortran: fortran && len(shape) > 1}, nil
 }
@@ -62,7 +64,7 @@ func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 		return 0, malformed(file, "an array of %s elements holds nothing", shapeString(shape))
 	}
 	if w := need / int64(dt.size) / int64(shape[0]); w > maxRowWidth {
-		return 0, malformed(file, "%s values an item: at most %s are read", thousands(int(w)), thousands(maxRowWidth))
+		return 0, malformed(file, "%s values an item: at most %s are read", words.Thousands(int(w)), words.Thousands(maxRowWidth))
 	}
 	return need, nil
 }

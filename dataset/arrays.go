@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"credence/internal/words"
 )
 
 // readNPYFeatures takes an array as one feature named "x".
@@ -92,7 +94,7 @@ func newNPYTable(a *Array) (*npyTable, error) {
 	}
 	w := a.Width()
 	if w > 100*maxClasses {
-		return nil, malformed(a.file, "%s columns: too many for votes", thousands(w))
+		return nil, malformed(a.file, "%s columns: too many for votes", words.Thousands(w))
 	}
 	t := &npyTable{a: a, row: make([]float32, w), cells: make([]cell, w)}
 	for i := range w {

@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Role is what a column of a feature file is used for.
@@ -47,7 +49,7 @@ func (c ColumnInfo) String() string {
 	}
 	s := c.Part.String()
 	if c.Missing > 0 {
-		s += ", " + thousands(c.Missing) + " missing"
+		s += ", " + words.Thousands(c.Missing) + " missing"
 	}
 	return s
 }
@@ -75,10 +77,10 @@ func DescribeColumns(columns []ColumnInfo) string {
 	}
 	var kinds []string
 	if numeric > 0 {
-		kinds = append(kinds, thousands(numeric)+" numeric")
+		kinds = append(kinds, words.Thousands(numeric)+" numeric")
 	}
 	if len(categorical) > 0 {
-		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", thousands(len(categorical)), few(categorical)))
+		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", words.Thousands(len(categorical)), few(categorical)))
 	}
 	if len(tensors) > 0 {
 		kinds = append(kinds, fmt.Sprintf("%s (%s)", number(len(tensors), "tensor"), few(tensors)))

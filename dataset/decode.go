@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // decoder turns records of a table into raw rows.
@@ -121,7 +123,7 @@ func (d *decoder) warnings() []error {
 			continue
 		}
 		p := &d.parts[k]
-		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", p.Name, thousands(u.unknown), number(u.values, "value"), u.first)
+		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", p.Name, words.Thousands(u.unknown), number(u.values, "value"), u.first)
 		if i := known(p.Levels, []string{plain(u.first)}); i >= 0 {
 			msg += fmt.Sprintf("; is it %q in another spelling?", p.Levels[i])
 		}

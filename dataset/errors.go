@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Reasons that callers tell apart with errors.Is.
@@ -92,16 +94,7 @@ func few(names []string) string {
 	if len(names) <= 5 {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s, … (%s in all)", strings.Join(names[:5], ", "), thousands(len(names)))
-}
-
-// thousands writes n with a comma between groups of three digits.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return fmt.Sprintf("%s, … (%s in all)", strings.Join(names[:5], ", "), words.Thousands(len(names)))
 }
 
 // number writes "1 vote", "2 votes" and so on.
@@ -110,7 +103,7 @@ func number(n int, noun string) string {
 	case n == 1:
 		return "1 " + noun
 	case strings.HasSuffix(noun, "class"):
-		return thousands(n) + " " + noun + "es"
+		return words.Thousands(n) + " " + noun + "es"
 	}
-	return thousands(n) + " " + noun + "s"
+	return words.Thousands(n) + " " + noun + "s"
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"credence/internal/words"
 )
 
 // grid is a table of votes with one row an item, its cells numbered by their
@@ -174,7 +176,7 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	case x < 0:
 		return fail("%s is negative: %s cannot be", text, what)
 	case x > maxVotes:
-		return fail("%s votes: more than %s cannot be counted", text, thousands(maxVotes))
+		return fail("%s votes: more than %s cannot be counted", text, words.Thousands(maxVotes))
 	}
 	return x, nil
 }
@@ -201,7 +203,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 		return nil, nil, noneOf(g.t, "columns", g.names, classes)
 	}
 	if len(classes) > maxClasses {
-		return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", thousands(len(classes)), thousands(maxClasses))}
+		return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", words.Thousands(len(classes)), words.Thousands(maxClasses))}
 	}
 	return classes, of, nil
 }

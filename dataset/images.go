@@ -17,6 +17,7 @@ import (
 
 	"credence/internal/nifti"
 	"credence/internal/par"
+	"credence/internal/words"
 	"golang.org/x/image/draw"
 )
 
@@ -227,7 +228,7 @@ func imageConfig(path string, r io.Reader) (image.Config, error) {
 		return c, malformed(path, "this is not a PNG or JPEG image: %v", err)
 	}
 	if c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
-		return c, malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, thousands(maxPixels))
+		return c, malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, words.Thousands(maxPixels))
 	}
 	return c, nil
 }

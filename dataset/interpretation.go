@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Interpretation says how votes were read. Its String is printed before
@@ -100,7 +102,7 @@ func (in Interpretation) String() string {
 // voteString writes a number of votes, whole or not.
 func voteString(m float64) string {
 	if m == math.Trunc(m) && math.Abs(m) < 1<<53 {
-		return thousands(int(m))
+		return words.Thousands(int(m))
 	}
 	return strconv.FormatFloat(m, 'g', 4, 64)
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"credence/internal/words"
 )
 
 // readJoined reads the features of several files and joins them to those of the
@@ -49,7 +51,7 @@ func (f *Features) join(g *Features, file string) error {
 	if f.numbered || g.numbered {
 		if len(f.Items) != len(g.Items) {
 			return &ParseError{File: file, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-				number(len(g.Items), "item"), thousands(len(f.Items)))}
+				number(len(g.Items), "item"), words.Thousands(len(f.Items)))}
 		}
 		if f.numbered {
 			f.Items, f.numbered = g.Items, g.numbered
@@ -105,7 +107,7 @@ func (f *Features) rowsOf(v *Votes) (map[string]int, error) {
 	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):
 		if len(v.Items) != n {
 			return nil, &ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position: name one with --votes-item",
-				number(len(v.Items), "item"), thousands(n))}
+				number(len(v.Items), "item"), words.Thousands(n))}
 		}
 		clear(at)
 		for i, id := range v.Items {

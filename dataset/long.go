@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // longVote is one row of the long form.
@@ -55,7 +57,7 @@ func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
 		}
 		vote.label = names.code(rec[label].string(), t.line(), label)
 		if len(names.names) > 100*maxClasses {
-			return t.errorAt(label, "more than %s different labels: is this the label column?", thousands(100*maxClasses))
+			return t.errorAt(label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
 		}
 		if count >= 0 {
 			m, err := votesIn(t, count, &rec[count])
@@ -162,7 +164,7 @@ func votesIn(t table, col int, c *cell) (float64, error) {
 	case m < 0:
 		return 0, t.errorAt(col, "%s votes: a count cannot be negative", c.string())
 	case m > maxVotes || math.IsNaN(m):
-		return 0, t.errorAt(col, "%s votes: more than %s cannot be counted", c.string(), thousands(maxVotes))
+		return 0, t.errorAt(col, "%s votes: more than %s cannot be counted", c.string(), words.Thousands(maxVotes))
 	}
 	return m, nil
 }

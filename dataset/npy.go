@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 const npyMagic = "\x93NUMPY"
@@ -78,7 +80,7 @@ func readNPYHeader(file string, r io.Reader) (*npyHeader, error) {
 		return nil, malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
 	}
 	if length > maxNPYHeader {
-		return nil, malformed(file, "a header of %s bytes: at most %s are read", thousands(int(length)), thousands(maxNPYHeader))
+		return nil, malformed(file, "a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"credence/internal/words"
 )
 
 // parquetTable reads the plain columns of a Parquet file and its lists of
@@ -122,7 +124,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) error {
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
-		return malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", thousands(int(n)), thousands(int(size)))
+		return malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
 	}
 	return checkMetadata(file, src, size, n)
 }

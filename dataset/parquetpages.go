@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
+
+	"credence/internal/words"
 )
 
 // The Parquet library allocates whatever sizes a file states, before it looks
@@ -64,7 +66,7 @@ func (t *parquetTable) checkPages(group int) error {
 	}
 	if most > groupSlack+groupRatio*t.size {
 		return malformed(t.file, "row group %d would take %s bytes at a time, in a file of %s: write it with smaller pages",
-			group+1, thousands(int(most)), thousands(int(t.size)))
+			group+1, words.Thousands(int(most)), words.Thousands(int(t.size)))
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ func (t *parquetTable) checkChunk(name string, c *format.ColumnMetaData) (int64,
 		at = c.DictionaryPageOffset
 	}
 	if at < 0 || c.TotalCompressedSize < 0 || at > t.size || c.TotalCompressedSize > t.size-at {
-		return bad("%s bytes from byte %s on, in a file of %s", thousands(int(c.TotalCompressedSize)), thousands(int(at)), thousands(int(t.size)))
+		return bad("%s bytes from byte %s on, in a file of %s", words.Thousands(int(c.TotalCompressedSize)), words.Thousands(int(at)), words.Thousands(int(t.size)))
 	}
 	end := at + c.TotalCompressedSize
 	var data, dictionary int64
@@ -88,16 +90,16 @@ func (t *parquetTable) checkChunk(name string, c *format.ColumnMetaData) (int64,
 		p, isDictionary, err := t.pageAt(at, end)
 		switch {
 		case err != nil:
-			return bad("the page at byte %s: %v", thousands(int(at)), err)
+			return bad("the page at byte %s: %v", words.Thousands(int(at)), err)
 		case p.packed < 0 || p.unpacked < 0 || p.values < 0 || p.packed > end-at-p.header:
-			return bad("the page at byte %s has %s bytes, more than are there", thousands(int(at)), thousands(int(p.packed)))
+			return bad("the page at byte %s has %s bytes, more than are there", words.Thousands(int(at)), words.Thousands(int(p.packed)))
 		case p.unpacked > pageSlack+pageRatio*p.packed, p.values > pageValues+8*p.unpacked:
-			return bad("the page at byte %s claims %s values in %s bytes, packed in %s", thousands(int(at)),
-				thousands(int(p.values)), thousands(int(p.unpacked)), thousands(int(p.packed)))
+			return bad("the page at byte %s claims %s values in %s bytes, packed in %s", words.Thousands(int(at)),
+				words.Thousands(int(p.values)), words.Thousands(int(p.unpacked)), words.Thousands(int(p.packed)))
 		}
 		at += p.header
 		if err := t.checkUnpacked(c.Codec, at, p); err != nil {
-			return bad("the page at byte %s: %v", thousands(int(at-p.header)), err)
+			return bad("the page at byte %s: %v", words.Thousands(int(at-p.header)), err)
 		}
 		at += p.packed
 		// Values are decoded to at most eight bytes each, and levels to one.
@@ -145,7 +147,7 @@ func (t *parquetTable) pageAt(at, end int64) (p pageSizes, dictionary bool, err 
 // the little that is there could not take much memory, nothing is unpacked.
 func (t *parquetTable) checkUnpacked(codec format.CompressionCodec, at int64, p pageSizes) error {
 	if p.plain > p.packed {
-		return fmt.Errorf("%s bytes of levels in a page of %s", thousands(int(p.plain)), thousands(int(p.packed)))
+		return fmt.Errorf("%s bytes of levels in a page of %s", words.Thousands(int(p.plain)), words.Thousands(int(p.packed)))
 	}
 	packed := io.NewSectionReader(t.bytes, at+p.plain, p.packed-p.plain)
 	limit := p.unpacked - p.plain

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // AmbiguousError refuses votes that can be read in more than one way.
@@ -62,7 +64,7 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	// Votes have few values; measurements have many.
 	if !whole && len(values) > fewLevels && (negative || largest > 1) && total < 0 {
 		return Auto, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
-			few(g.names), thousands(len(values)))}
+			few(g.names), words.Thousands(len(values)))}
 	}
 	e := &AmbiguousError{File: g.t.name()}
 	first := make([]string, len(g.names))

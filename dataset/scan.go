@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // scan is the first pass over a table of features: ids, groups and what the
@@ -240,7 +242,7 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 		c.levels = nil
 	}
 	if len(c.levels) > maxLevels {
-		return s.t.errorAt(i, "more than %s different texts in one column: leave it out with --ignore", thousands(maxLevels))
+		return s.t.errorAt(i, "more than %s different texts in one column: leave it out with --ignore", words.Thousands(maxLevels))
 	}
 	return nil
 }
@@ -307,7 +309,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
 			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
-		return &ParseError{File: s.t.name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), thousands(c.numbers-c.percent))}
+		return &ParseError{File: s.t.name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
 		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
 			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point, or read the column as text with --categorical %s", c.text, listWord(info.Name))}
@@ -332,7 +334,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
 		leave("it holds dates: %s", datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n:
-		leave("it has %s different texts in %s; take it with --categorical %s", thousands(len(c.levels)), number(n, "row"), listWord(info.Name))
+		leave("it has %s different texts in %s; take it with --categorical %s", words.Thousands(len(c.levels)), number(n, "row"), listWord(info.Name))
 	default:
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))

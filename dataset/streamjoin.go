@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"credence/internal/words"
 )
 
 // besideFile is a file of features that is joined to the items of a stream.
@@ -106,7 +108,7 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 func (s *Stream) checkLengths() error {
 	for _, b := range s.beside {
 		if b.at == nil && len(b.f.Items) != s.row {
-			return s.lengthError(b, thousands(s.row))
+			return s.lengthError(b, words.Thousands(s.row))
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // VotesOptions says how a file of votes is read. The zero value finds out:
@@ -248,7 +250,7 @@ func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error)
 	}
 	if len(classes) > maxClasses {
 		return nil, nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
-			thousands(len(classes)), thousands(maxClasses))}
+			words.Thousands(len(classes)), words.Thousands(maxClasses))}
 	}
 	return of, classes, nil
 }

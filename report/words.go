@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/words"
 )
 
 // dash stands for a number that could not be computed.
@@ -49,14 +50,7 @@ func count(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return dash
 	}
-	if v != math.Floor(v) {
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	s := strconv.FormatFloat(v, 'f', 0, 64)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return words.Count(v)
 }
 
 // plural writes a count of things.
@@ -67,12 +61,12 @@ func plural(n float64, one, many string) string {
 	return count(n) + " " + many
 }
 
-// list joins words: "a, b and c".
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
+// list joins parts of a sentence: "a, b and c".
+func list(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
 // sentence gives a warning the form of one.
@@ -109,13 +103,13 @@ func plain(x evaluate.Number) float64 { return float64(x) }
 // quoted lists class names, shortened if there are many.
 func quoted(classes []string) string {
 	const shown = 8
-	var words []string
+	var names []string
 	for i, c := range classes {
 		if i == shown && len(classes) > shown+1 {
-			words = append(words, fmt.Sprintf("%d others", len(classes)-shown))
+			names = append(names, fmt.Sprintf("%d others", len(classes)-shown))
 			break
 		}
-		words = append(words, "“"+c+"”")
+		names = append(names, "“"+c+"”")
 	}
-	return list(words)
+	return list(names)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/words"
 )
 
 func (r *checkReport) print(w *printout) {
@@ -65,14 +66,14 @@ func (r *checkReport) numbers(w *printout) {
 	t := &table{left: map[int]bool{2: true}}
 	t.add("  votes", "items", "")
 	for i, p := range per {
-		votes := withThousands(float64(p.Votes))
+		votes := words.Count(float64(p.Votes))
 		if len(r.VotesPerItem) > mostRows && i+1 < len(per) && per[i+1].Votes > p.Votes+1 {
-			votes += "–" + withThousands(float64(per[i+1].Votes-1))
+			votes += "–" + words.Count(float64(per[i+1].Votes-1))
 		}
 		if len(r.VotesPerItem) > mostRows && i+1 == len(per) && r.VotesPerItem[len(r.VotesPerItem)-1].Votes > p.Votes {
-			votes += "–" + withThousands(float64(r.VotesPerItem[len(r.VotesPerItem)-1].Votes))
+			votes += "–" + words.Count(float64(r.VotesPerItem[len(r.VotesPerItem)-1].Votes))
 		}
-		t.add(votes, withThousands(float64(p.Items)), shareBar(float64(p.Items)/float64(r.Items), 30))
+		t.add(votes, words.Thousands(p.Items), shareBar(float64(p.Items)/float64(r.Items), 30))
 	}
 	w.table(t)
 }
@@ -98,7 +99,7 @@ func (r *checkReport) use(w *printout) {
 	t := &table{left: map[int]bool{0: true, 3: true, 5: true}}
 	t.add("  class", "votes", "share", "", "agrees", "95% interval")
 	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
-		t.add("  "+ellipsis(c.Class, 24), withThousands(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
+		t.add("  "+ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
 			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
 	}
 	w.table(t)
@@ -137,7 +138,7 @@ func (r *checkReport) disagreement(w *printout) {
 		}
 		var votes []string
 		for _, i := range order {
-			votes = append(votes, ellipsis(r.classes[i], 16)+": "+withThousands(c.Votes[i]))
+			votes = append(votes, ellipsis(r.classes[i], 16)+": "+words.Count(c.Votes[i]))
 		}
 		t.add("  "+ellipsis(c.Item, 30), percentage(c.Agreement), ellipsis(strings.Join(votes, ", "), 40))
 	}
@@ -173,7 +174,7 @@ func (r *checkReport) raters(w *printout) {
 	t := &table{left: map[int]bool{0: true, 6: true}}
 	t.add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
 	for _, x := range differ[:min(len(differ), mostRows)] {
-		t.add("  "+ellipsis(x.Name, 20), withThousands(float64(x.Votes)), decimal(x.Agreement, 3), decimal(x.Expected, 3),
+		t.add("  "+ellipsis(x.Name, 20), words.Thousands(x.Votes), decimal(x.Agreement, 3), decimal(x.Expected, 3),
 			pValue(x.AgreementP), pValue(x.UsageP), r.leaning(x))
 	}
 	w.table(t)

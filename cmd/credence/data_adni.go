@@ -16,6 +16,7 @@ import (
 
 	"credence/internal/atomicfile"
 	"credence/internal/cohort"
+	"credence/internal/words"
 )
 
 // adniOptions is the command line of credence data adni-synthetic.
@@ -118,7 +119,7 @@ func (o *adniOptions) run(cmd *cobra.Command) error {
 		}
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s scans of %s synthetic subjects, %s, seed %d\n",
-		o.out, thousands(len(c.Scans)), thousands(subjects), o.size, o.seed)
+		o.out, words.Thousands(len(c.Scans)), words.Thousands(subjects), o.size, o.seed)
 	return err
 }
 
@@ -177,7 +178,7 @@ func (c *counter) show(done, total int) {
 	}
 	c.last = now
 	left := time.Duration(float64(now.Sub(c.start)) / float64(done) * float64(total-done)).Round(time.Second)
-	text := fmt.Sprintf("%s of %s %s, %s left", thousands(done), thousands(total), c.noun, left)
+	text := fmt.Sprintf("%s of %s %s, %s left", words.Thousands(done), words.Thousands(total), c.noun, left)
 	if c.live {
 		fmt.Fprintf(c.w, "\r\x1b[K%s", text)
 		c.drawn = true

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -104,18 +102,6 @@ func float64s(values []float32) []float64 {
 		out[i] = float64(v)
 	}
 	return out
-}
-
-// withThousands writes a number of votes or items: 2,687.
-func withThousands(x float64) string {
-	if x != math.Trunc(x) {
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	}
-	s := strconv.FormatFloat(x, 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // wrapped writes text in lines of at most width characters, the first after

@@ -9,6 +9,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/words"
 	"credence/model"
 )
 
@@ -37,11 +38,11 @@ func (r *evaluateReport) heading(w *printout) {
 	}
 	text := fmt.Sprintf("%s: %s %s, trained on %s items",
 		r.run, plural(len(m.Members), "network"), kind,
-		withThousands(float64(m.Provenance.Split.Items-m.Provenance.Split.Unvoted)))
+		words.Thousands(m.Provenance.Split.Items-m.Provenance.Split.Unvoted))
 	w.paragraph("Model  ", text)
 	text = r.data.Votes.String()
 	if r.data.Groups != nil {
-		text = fmt.Sprintf("%s in %s groups of column %s", text, withThousands(float64(res.Units)), r.group)
+		text = fmt.Sprintf("%s in %s groups of column %s", text, words.Thousands(res.Units), r.group)
 	}
 	w.paragraph("Data   ", text)
 }
@@ -99,7 +100,7 @@ func (r *evaluateReport) intervals(w *printout) {
 		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
 		items := "one item"
 		if a.Items != 1 {
-			items = thousands(a.Items) + " items"
+			items = words.Thousands(a.Items) + " items"
 		}
 		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), "on the "+items+" with two votes or more")
 	}
@@ -124,7 +125,7 @@ func (r *evaluateReport) widths(w *printout) {
 		if g.Class != "" {
 			name = "  all for " + ellipsis(g.Class, 24)
 		}
-		t.add("  "+name, withThousands(float64(g.Items)), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
+		t.add("  "+name, words.Thousands(g.Items), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
 	}
 	w.table(t)
 }
@@ -174,7 +175,7 @@ func (r *evaluateReport) resolution(w *printout) {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("  items", "", "loss a vote", "accuracy", "dispersion ratio")
 	for _, s := range res.Resolution {
-		t.add("  "+s.Stratum, withThousands(float64(s.Items)), plusMinus(s.NLL, s.NLLSE, 4),
+		t.add("  "+s.Stratum, words.Thousands(s.Items), plusMinus(s.NLL, s.NLLSE, 4),
 			plusMinus(s.Accuracy, s.AccuracySE, 3), plusMinus(s.DispersionRatio, s.DispersionRatioSE, 2))
 	}
 	w.table(t)
@@ -224,7 +225,7 @@ func (r *evaluateReport) errors(w *printout) {
 		of = "groups"
 	}
 	w.paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
-		withThousands(float64(res.Replicates)), of, res.Seed))
+		words.Thousands(res.Replicates), of, res.Seed))
 }
 
 // decimal writes x with a number of decimals, or a dash if it is not known.

@@ -11,6 +11,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/words"
 	"credence/model"
 	"credence/train"
 )
@@ -143,27 +144,27 @@ func (c *modelCard) print(w io.Writer) {
 		var b strings.Builder
 		wrapped(&b, "", c.Meaning+" "+noInterval(c.Head.Method()), 67)
 		line("method", "%s%s\n%s", c.Head.Kind, c.settings(), strings.TrimRight(b.String(), "\n"))
-		line("network", "%s; %s, %s parameters in all", network, plural(c.Networks, "network"), thousands(c.Parameters))
+		line("network", "%s; %s, %s parameters in all", network, plural(c.Networks, "network"), words.Thousands(c.Parameters))
 	} else {
 		line("network", "%s; %s of %d Dirichlet components, %s parameters in all", network,
-			plural(c.Networks, "network"), c.Head.Components, thousands(c.Parameters))
+			plural(c.Networks, "network"), c.Head.Components, words.Thousands(c.Parameters))
 	}
 	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
 		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
 	t := &table{left: map[int]bool{0: true, 5: true}}
 	t.add("run", "items", "held out", "epochs", "kept", "why")
 	for _, r := range c.Runs {
-		t.add(r.Name, thousands(r.Items), thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
+		t.add(r.Name, words.Thousands(r.Items), words.Thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
 	}
 	var runs bytes.Buffer
 	t.print(&runs)
 	line("", "%s", strings.TrimRight(runs.String(), "\n"))
 	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
 		line("held out", "%s items, %s votes: %.4f nats a vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
-			thousands(s.Items), withThousands(s.Votes), s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
+			words.Thousands(s.Items), words.Count(s.Votes), s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
 	} else if s.Items > 0 {
 		line("held out", "%s items, %s votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
-			thousands(s.Items), withThousands(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
+			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
 	if c.Resolution != nil {
 		t := &table{left: map[int]bool{0: true}}
@@ -213,5 +214,5 @@ func (c *modelCard) features() string {
 	if len(shapes) > 0 {
 		text += " (" + strings.Join(shapes, ", ") + ")"
 	}
-	return fmt.Sprintf("%s; %s network inputs", text, thousands(c.Inputs))
+	return fmt.Sprintf("%s; %s network inputs", text, words.Thousands(c.Inputs))
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"credence/dataset"
+	"credence/internal/words"
 )
 
 // splitFile says, in the folder of a run, which part each item was in.
@@ -129,7 +130,7 @@ func (r runFolder) seen(ds *dataset.Dataset) (string, error) {
 		return "the model has seen these items in training: every number flatters it", nil
 	}
 	return fmt.Sprintf("the model has seen %s of these %s items in training, which flatters it: --part test leaves them out",
-		thousands(n), thousands(ds.Len())), nil
+		words.Thousands(n), words.Thousands(ds.Len())), nil
 }
 
 // checkPart refuses a part that no split has.

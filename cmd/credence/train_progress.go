@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
+	"credence/internal/words"
 	"credence/model"
 	"credence/train"
 )
@@ -89,7 +90,7 @@ func (d *trainDisplay) volumes(done, total int) {
 		return
 	}
 	d.last = time.Now()
-	text := fmt.Sprintf("preparing volumes: %s of %s", thousands(done), thousands(total))
+	text := fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total))
 	if !d.terminal {
 		d.note("%s", text)
 		return
@@ -186,7 +187,7 @@ func describeEvent(e train.Event) string {
 		b.WriteString("  ended")
 	} else {
 		if e.Speed > 0 {
-			fmt.Fprintf(&b, "  %s items/s", thousands(int(e.Speed)))
+			fmt.Fprintf(&b, "  %s items/s", words.Thousands(int(e.Speed)))
 		}
 		if e.Left > 0 {
 			how := "about"
@@ -218,7 +219,7 @@ func shortEvent(e train.Event) string {
 		fmt.Fprintf(&b, " held out %.4f", e.HeldOut)
 	}
 	if e.Speed > 0 {
-		fmt.Fprintf(&b, " %s items/s", thousands(int(e.Speed)))
+		fmt.Fprintf(&b, " %s items/s", words.Thousands(int(e.Speed)))
 	}
 	if e.Left > 0 {
 		fmt.Fprintf(&b, " %s left", e.Left.Round(time.Second))
@@ -329,12 +330,12 @@ func (d *trainDisplay) result(m *trainMetrics, trained *model.Model) error {
 
 func (m *trainMetrics) print(b *strings.Builder) {
 	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
-		plural(m.Networks, "network"), thousands(m.Parameters), thousands(m.Items), withThousands(m.Votes))
+		plural(m.Networks, "network"), words.Thousands(m.Parameters), words.Thousands(m.Items), words.Count(m.Votes))
 	h := m.HeldOut
 	if h.Items == 0 {
 		return
 	}
-	fmt.Fprintf(b, "held out    accuracy %.3f against the majority, %s items\n", h.Accuracy, thousands(h.Items))
+	fmt.Fprintf(b, "held out    accuracy %.3f against the majority, %s items\n", h.Accuracy, words.Thousands(h.Items))
 	loss, how, joint := h.MarginalNLL, ", votes one by one", h.NLL != nil
 	if joint {
 		loss, how = *h.NLL, ""

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/words"
 )
 
 // checkShares refuses shares of the items that make no split.
@@ -56,7 +57,7 @@ func (o *trainOptions) division(ds *dataset.Dataset) (part *dataset.Dataset, hel
 func (o *trainOptions) showSplit(show *trainDisplay, ds *dataset.Dataset) {
 	s := o.split
 	show.note("split     %s to train on, %s for validation, %s for the test left alone",
-		plural(len(s.Train), "item"), thousands(len(s.Validation)), thousands(len(s.Test)))
+		plural(len(s.Train), "item"), words.Thousands(len(s.Validation)), words.Thousands(len(s.Test)))
 	if none := ds.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
 		show.warn(plural(none, "item") + " in no part of the split left out")
 	}

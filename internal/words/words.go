@@ -1,0 +1,27 @@
+// Package words writes counts as people read them.
+package words
+
+import (
+	"math"
+	"strconv"
+)
+
+// Thousands writes n with a comma between groups of three digits: 2,687.
+func Thousands(n int) string { return grouped(strconv.Itoa(n)) }
+
+// Count writes a number of votes or items that need not be whole: 2,687, or
+// with one decimal, 3.5.
+func Count(x float64) string {
+	if x != math.Trunc(x) {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return grouped(strconv.FormatFloat(x, 'f', 0, 64))
+}
+
+// grouped puts commas into the digits of a whole number.
+func grouped(s string) string {
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
