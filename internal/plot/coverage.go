@@ -15,7 +15,7 @@ import (
 type Coverage struct {
 	Title          string
 	XLabel, YLabel string // "nominal coverage" and "empirical coverage" if empty
-	Series         []CoverageSeries
+	Series         []LineSeries
 	// Errors is how many standard errors the bands reach to either side; 0
 	// means 2.
 	Errors float64

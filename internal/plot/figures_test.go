@@ -97,7 +97,7 @@ func coverageCurves() Coverage {
 	d := Coverage{Title: "How often intervals hold the true probability", Percent: true,
 		XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	for i, name := range []string{"one network", "ensemble of five"} {
-		s := CoverageSeries{Label: name}
+		s := LineSeries{Label: name}
 		for _, l := range []float64{0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99} {
 			s.X, s.Y = append(s.X, l), append(s.Y, l+(1-l)*(0.3*float64(i)-0.1))
 			s.SE = append(s.SE, 0.02*(1-l)+0.002)
@@ -141,7 +141,7 @@ func linesByEpoch() Lines {
 	d := Lines{Title: "Coverage of 95% intervals by epochs", XLabel: "epochs", YLabel: "empirical coverage (%)",
 		Target: 0.95, TargetLabel: "as promised", Percent: true}
 	for i, name := range []string{"one network", "ensemble of five"} {
-		s := CoverageSeries{Label: name}
+		s := LineSeries{Label: name}
 		for e := 1; e <= 14; e++ {
 			s.X, s.Y = append(s.X, float64(e)), append(s.Y, 0.97-0.01*float64(e)+0.005*float64(e*i))
 			s.SE = append(s.SE, 0.001*float64(e))
@@ -189,8 +189,8 @@ func awkwardFigures() map[string]Figure {
 		"far from diagonal":   Comparison{Series: []PointSeries{{Points: []IntervalPoint{{0.1, 5, 4, 6}, {0.2, -7, -9, -6}}}}},
 		"one value":           Histogram{Series: []ValueSeries{{Values: []float64{1}}, {Label: "none"}}},
 		"one dot":             Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}}}}, Threshold: 0.2, ThresholdLabel: "limit"},
-		"one level":           Coverage{Series: []CoverageSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
-		"unknown errors":      Coverage{Title: long, XLabel: long, Series: []CoverageSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
+		"one level":           Coverage{Series: []LineSeries{{X: []float64{0.9}, Y: []float64{0.9}, SE: []float64{0}}, {Label: "empty"}}},
+		"unknown errors":      Coverage{Title: long, XLabel: long, Series: []LineSeries{{long, []float64{0, 1}, []float64{1, 0}, []float64{nan, 1e-3}}}},
 		"flat field":          Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
 		"wide field":          Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
 		"many fields":         bumps(13),
@@ -199,7 +199,7 @@ func awkwardFigures() map[string]Figure {
 		"two stages":          Layers{Title: long, Stages: []Stage{{Shape: []int{1}, Name: long}, {Done: []string{"x"}, Shape: []int{1, 1000000, 1}}}},
 		"short band":          Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
 		"flat band":           Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
-		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []CoverageSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
+		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []LineSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
 	}
 }
 
@@ -246,10 +246,10 @@ func TestFigureErrors(t *testing.T) {
 		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},
 		{Samples{X: [2]float64{0, 1}, Y: [2]float64{0, 1}}, "samples figure: no points"},
 		{Lines{}, "figure of lines: no points"},
-		{Lines{Series: []CoverageSeries{{"a", []float64{1}, nil, nil}}}, `figure of lines: series "a" has 1 x, 0 y and 0 errors`},
-		{Coverage{Series: []CoverageSeries{{}}}, "coverage figure: no points"},
-		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
-		{Coverage{Series: []CoverageSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},
+		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `figure of lines: series "a" has 1 x, 0 y and 0 errors`},
+		{Coverage{Series: []LineSeries{{}}}, "coverage figure: no points"},
+		{Coverage{Series: []LineSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
+		{Coverage{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},
 	} {
 		var b bytes.Buffer
 		if err := c.f.WriteSVG(&b); err == nil || err.Error() != c.want {

@@ -13,7 +13,7 @@ import (
 type Lines struct {
 	Title          string
 	XLabel, YLabel string
-	Series         []CoverageSeries
+	Series         []LineSeries
 	// Errors is how many standard errors the bands reach to either side; 0
 	// means 2.
 	Errors float64

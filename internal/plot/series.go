@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// CoverageSeries is one curve: Y [n] at X [n], and the standard errors SE [n]
-// of Y, nil if they are not known.
-type CoverageSeries struct {
+// LineSeries is one line of a figure: Y [n] at X [n], and the standard errors
+// SE [n] of Y, nil if they are not known.
+type LineSeries struct {
 	Label    string
 	X, Y, SE []float64
 }
 
 // check reports what keeps a series from being drawn.
-func (s CoverageSeries) check() error {
+func (s LineSeries) check() error {
 	if len(s.X) != len(s.Y) || s.SE != nil && len(s.SE) != len(s.X) {
 		return fmt.Errorf("series %q has %d x, %d y and %d errors", s.Label, len(s.X), len(s.Y), len(s.SE))
 	}
@@ -26,7 +26,7 @@ func (s CoverageSeries) check() error {
 }
 
 // se returns the standard error of a point; 0 if it is not known.
-func (s CoverageSeries) se(i int) float64 {
+func (s LineSeries) se(i int) float64 {
 	if s.SE == nil || !finite(s.SE[i]) {
 		return 0
 	}
@@ -52,7 +52,7 @@ func band(y, se float64, percent bool) (lo, hi float64) {
 
 // lines draws series whose numbers are multiplied by the units of x and y:
 // bands, which reach so many standard errors to either side, below all lines.
-func (f frame) lines(c *canvas, list []CoverageSeries, unitX, unitY, errs float64, percent bool) {
+func (f frame) lines(c *canvas, list []LineSeries, unitX, unitY, errs float64, percent bool) {
 	lines := make([][]point, len(list))
 	for i, s := range list {
 		var upper, lower []point

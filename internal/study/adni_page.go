@@ -245,7 +245,7 @@ func (r *adniResults) coverageFigure() plot.Figure {
 	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(), Percent: true, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	for _, set := range r.ADNI.sets() {
 		for _, rule := range coverageKinds[:2] {
-			s := plot.CoverageSeries{Label: fmt.Sprintf("%s, %s", set, rule.name)}
+			s := plot.LineSeries{Label: fmt.Sprintf("%s, %s", set, rule.name)}
 			for i, level := range adniLevels {
 				y := across(r.of(set), func(f *adniResult) float64 { return rule.number(f.Fresh.Coverage[i]) })
 				s.X, s.Y, s.SE = append(s.X, level), append(s.Y, float64(y.Mean)), append(s.SE, float64(y.SE))

@@ -196,7 +196,7 @@ func (r *ComparisonResult) coverageCurves(d *DesignResult) plot.Figure {
 	figure := plot.Coverage{Title: "How often intervals hold the true probability of fresh items", Percent: true,
 		XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	add := func(c ContenderResult, label string, ruled bool) {
-		s := plot.CoverageSeries{Label: label}
+		s := plot.LineSeries{Label: label}
 		for _, level := range levels {
 			with, rule, _ := c.covers(level, "")
 			if ruled {

@@ -93,7 +93,7 @@ func (r *ComparisonResult) sizeCurves(d Design) plot.Figure {
 	figure := plot.Lines{Title: "Error of the standard deviation by the number of items", Errors: 1,
 		XLabel: "items trained on (thousands)", YLabel: "mean absolute error of the sd of p"}
 	for _, line := range r.ofSize(d) {
-		s := plot.CoverageSeries{Label: line[0].Label}
+		s := plot.LineSeries{Label: line[0].Label}
 		for _, at := range line {
 			s.X, s.Y = append(s.X, float64(at.Items)/1000), append(s.Y, float64(at.SDError.Mean))
 			if at.SDError.SE.Known() {

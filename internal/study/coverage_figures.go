@@ -86,8 +86,8 @@ func count(n int, what string) string {
 }
 
 // series is a curve of a figure at drawnLevels.
-func series(label string, curve []estimate) plot.CoverageSeries {
-	s := plot.CoverageSeries{Label: label}
+func series(label string, curve []estimate) plot.LineSeries {
+	s := plot.LineSeries{Label: label}
 	for _, level := range drawnLevels {
 		e := curve[levelIndex(level)]
 		s.X, s.Y = append(s.X, level), append(s.Y, e.Mean)
@@ -103,7 +103,7 @@ func (r *coverageResults) seedFigure() figure {
 	d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	d.Title = fmt.Sprintf("Every seed: %s, resolution rule on", chosen)
 	for _, c := range r.of(headline) {
-		s := plot.CoverageSeries{Label: fmt.Sprintf("seed %d", c.Cell.Seed)}
+		s := plot.LineSeries{Label: fmt.Sprintf("seed %d", c.Cell.Seed)}
 		for _, level := range drawnLevels {
 			v := c.network(chosen).Classes[0].On.Coverage[levelIndex(level)]
 			s.X, s.Y, s.SE = append(s.X, level), append(s.Y, v), append(s.SE, itemSE(v, c.Images))
@@ -121,7 +121,7 @@ func (r *coverageResults) epochFigure(level float64) figure {
 	d.Title = fmt.Sprintf("Coverage of %s%% intervals by the number of epochs", strings.TrimSuffix(percent(level), ".0"))
 	for _, n := range networks {
 		for _, on := range rules {
-			s := plot.CoverageSeries{Label: fmt.Sprintf("%s, rule %s", n, onOff(on))}
+			s := plot.LineSeries{Label: fmt.Sprintf("%s, rule %s", n, onOff(on))}
 			for e := 1; ; e++ {
 				var values []float64
 				for _, c := range r.of(headline) {
@@ -153,7 +153,7 @@ func (r *coverageResults) strataFigure(width bool) figure {
 	d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	d.Title = fmt.Sprintf("Coverage by %s: %s, resolution rule on", by, chosen)
 	for _, name := range names {
-		s := plot.CoverageSeries{Label: name}
+		s := plot.LineSeries{Label: name}
 		for l, e := range r.stratum(headline, chosen, 0, true, name) {
 			s.X, s.Y = append(s.X, PaperLevels[l]), append(s.Y, e.Mean)
 			if e.SE != nil && !math.IsNaN(*e.SE) {
