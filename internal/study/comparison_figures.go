@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"credence/internal/plot"
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -106,7 +107,7 @@ func (r *ComparisonResult) samples(d Design) (plot.Figure, error) {
 		}
 		groups[g].Points = append(groups[g].Points, x)
 	}
-	return plot.Samples{Title: fmt.Sprintf("%s items with %d votes each", thousands(len(s.X)), r.Study.Votes),
+	return plot.Samples{Title: fmt.Sprintf("%s items with %d votes each", words.Thousands(len(s.X)), r.Study.Votes),
 		XLabel: "x₁", YLabel: "x₂", X: plane, Y: plane, Groups: groups}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/words"
 )
 
 // paperAccuracy are the accuracies that the paper reports, in per cent, by
@@ -19,7 +20,7 @@ func (r *ComparisonResult) writePage(f *Folder) error {
 	p.paragraph(`The 2-D simulation of Wu, Li, Li and Yu (ICML 2019, "Comparison with Alternative Methods"): items in the plane, two votes each, and
 		the question whether a method finds out how much the probability of a class varies at each place. All numbers are means over %d %s of data and
 		training, ± their standard error between seeds; they are judged on %s fresh items, whose true distribution the simulation knows.`,
-		len(r.Study.Seeds), plural(len(r.Study.Seeds), "seed", "seeds"), thousands(r.Study.Fresh))
+		len(r.Study.Seeds), plural(len(r.Study.Seeds), "seed", "seeds"), words.Thousands(r.Study.Fresh))
 	p.command(r.Study.Command)
 	r.bars(p)
 	r.beside(p)
@@ -113,14 +114,14 @@ func (r *ComparisonResult) designSection(p *page, d *DesignResult) {
 	if d.Design == Paper {
 		p.heading(2, "The paper's design")
 		p.paragraph(`With ψ₁ an equal mixture of Gaussians at (−2, 2) and (2, −2), ψ₂ of those at (2, 2) and (−2, −2), each of variance 0.7, %s items are drawn from all
-			four, and p ~ Beta(ψ₁/ψ₂ + 1, ψ₂/ψ₁ + 1) is the probability of class 0; each item has %d votes.`, thousands(n), r.Study.Votes)
+			four, and p ~ Beta(ψ₁/ψ₂ + 1, ψ₂/ψ₁ + 1) is the probability of class 0; each item has %d votes.`, words.Thousands(n), r.Study.Votes)
 	} else {
 		p.heading(2, "A design that tells the methods apart")
 		p.paragraph(`In the paper's design the mean determines the variance. Here they vary on their own: x ~ N(0, I), μ = σ(1.5 x₁), α₀ = exp(1 + 1.5 x₂) and
-			p ~ Beta(μα₀, (1 − μ)α₀): the mean changes from left to right, the spread from bottom to top. %s items, %d votes each.`, thousands(n), r.Study.Votes)
+			p ~ Beta(μα₀, (1 − μ)α₀): the mean changes from left to right, the spread from bottom to top. %s items, %d votes each.`, words.Thousands(n), r.Study.Votes)
 	}
 	p.figure(name+"landscape.svg", "The parameters of the Beta distribution over the plane (the paper's figure samples, a and b, as maps instead of 3-D surfaces).")
-	p.figure(name+"samples.svg", fmt.Sprintf("%s items and their votes (figure samples, c). Items whose votes differ lie where the variance is large.", thousands(min(1000, n))))
+	p.figure(name+"samples.svg", fmt.Sprintf("%s items and their votes (figure samples, c). Items whose votes differ lie where the variance is large.", words.Thousands(min(1000, n))))
 	p.figure(name+"variance.svg", `Variance of the probability: the truth, and what each method says, with one scale of colours (figure baselines). Blue is low, yellow high.
 		r is the correlation with the true variance and "error" the mean absolute error of the standard deviation, both on fresh items over all seeds; the fields are those of the first seed.`)
 	p.figure(name+"shape.svg", "The same fields, each in units of its own greatest value: a method of the right shape and the wrong size looks right here and wrong above.")
@@ -147,7 +148,7 @@ func (r *ComparisonResult) methodTable(p *page, d *DesignResult) {
 	p.table(rows)
 	p.paragraph(`Accuracy is the share of %s fresh items whose one fresh label is the predicted class. Correlation is that of predicted and true variance of p, and the
 		error that of the standard deviation, in units of probability; the confidence network has no variance, so its 1 − c has a correlation only. The grid is %d × %d places
-		over [−4, 4]², most of which hold few items or none, so that it asks for extrapolation.`, thousands(r.Study.Fresh), r.Study.Grid, r.Study.Grid)
+		over [−4, 4]², most of which hold few items or none, so that it asks for extrapolation.`, words.Thousands(r.Study.Fresh), r.Study.Grid, r.Study.Grid)
 }
 
 // discuss says what the numbers of a design mean.
@@ -248,20 +249,20 @@ func (r *ComparisonResult) coverageTables(p *page, d *DesignResult) {
 	}
 	p.table(rows)
 	p.paragraph(`The share of %s fresh items whose p lies in the two-sided interval of each level; the gap is the mean over the five levels of its distance from the level. The other rivals
-		give no distribution of p. By the true mean of the item, for %s:`, thousands(r.Study.Covered), d.headline().Label)
+		give no distribution of p. By the true mean of the item, for %s:`, words.Thousands(r.Study.Covered), d.headline().Label)
 	header = slices.Clone(header[:len(header)-1])
 	header[0] = "true mean"
 	rows = [][]string{append(header, "items a seed")}
 	for _, stratum := range strataNames() {
 		_, _, items := d.headline().covers(levels[0], stratum)
-		rows = append(rows, append(line(stratum, *d.headline(), stratum, false), thousands(items/len(r.Study.Seeds))))
+		rows = append(rows, append(line(stratum, *d.headline(), stratum, false), words.Thousands(items/len(r.Study.Seeds))))
 		rows = append(rows, append(line(stratum+", rule on", *d.headline(), stratum, true), ""))
 	}
 	p.table(rows)
 	if d.Design == Paper {
 		p.paragraph(`Most items of this design lie deep inside a quadrant, where p is within a thousandth of 0 or 1. Two votes on each of %s items cannot show how far within: there the
 			intervals are extrapolated, and hold p more or less often as the network happens to go on. This is what the resolution rule is for: an end below what the votes could tell from 0
-			is reported as 0, and the level reads "at least".`, thousands(r.Study.Items[d.Design]))
+			is reported as 0, and the level reads "at least".`, words.Thousands(r.Study.Items[d.Design]))
 	} else {
 		p.paragraph(`Two votes an item identify the mean and the variance of p, not the shape of its distribution. K = 1 has the true shape by assumption; K = 10 may put the same two moments into
 			many shapes, of which the ensemble is an average. At the bottom of the plane p is next to 0 or 1 for most items, with a pole of the density there, and an interval that begins a little
@@ -366,15 +367,6 @@ func plusMinus(s Summary, n int) string {
 
 func percentOf(s Summary, n int) string {
 	return plusMinus(Summary{100 * s.Mean, 100 * s.SE}, n)
-}
-
-// thousands writes a whole number with commas.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 func plural(n int, one, many string) string {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"credence/internal/plot"
+	"credence/internal/words"
 	"credence/train"
 )
 
@@ -129,7 +130,7 @@ func (r *ComparisonResult) sizeSection(p *page, d *DesignResult) {
 	p.figure(string(d.Design)+"-sizes.svg", `Error of the standard deviation of p on fresh items, by the number of items trained on; mean over the seeds.`)
 	header := []string{"error of sd, by items"}
 	for _, at := range lines[0] {
-		header = append(header, thousands(at.Items))
+		header = append(header, words.Thousands(at.Items))
 	}
 	rows := [][]string{header}
 	for _, line := range lines {
@@ -164,7 +165,7 @@ func (r *ComparisonResult) aheadWithFewer(lines [][]SizeResult) string {
 			}
 		}
 		if best.Label != ours.Label {
-			text += fmt.Sprintf(" With %s items the %s has an error of %s, the mixture one of %s.", thousands(ours.Items), best.Label,
+			text += fmt.Sprintf(" With %s items the %s has an error of %s, the mixture one of %s.", words.Thousands(ours.Items), best.Label,
 				plusMinus(best.SDError, 4), plusMinus(ours.SDError, 4))
 		}
 	}
