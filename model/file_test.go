@@ -83,7 +83,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"empty", nil, ErrTruncated, "0 bytes"},
 		{"truncated", whole[:len(whole)-1], ErrTruncated, "ends at byte"},
 		{"corrupt", flipped, ErrCorrupt, "checksum of the values"},
-		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, "not that of a safetensors file"},
+		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, `begins with "item,lab"`},
 		{"other program", altered(t, func(f *safetensors.File) { f.Metadata = map[string]string{"format": "pt"} }), ErrForeign, "not a model of credence"},
 		{"checkpoint", meta(keyFormat, `"credence-checkpoint"`), ErrForeign, "not a model of credence"},
 		{"newer", meta(keyVersion, "2"), ErrNewer, "version 2, this program reads up to 1"},
