@@ -296,7 +296,7 @@ func (r *ComparisonResult) howItWasDone(p *page) {
 	p.list(
 		fmt.Sprintf("Every method has the same network (%s, unless its own settings say otherwise), the same data and the same seeds. Rivals see each vote as an example of its own, which is what duplicated data amount to. They stop by their own held-out criterion, or are trained as long and in the same way as the mixture, whichever that criterion prefers.",
 			r.common()),
-		fmt.Sprintf("With an ensemble, each of the %d networks holds out a fold of its own. One network holds out a fifth of the items or, with fewer than 2,000, has its number of epochs chosen by five folds and is trained on all.", r.Study.Ensemble),
+		fmt.Sprintf("With an ensemble, each of the %d networks holds out a fold of its own. One network holds out a fifth of the items or, with fewer than 2,000, has its number of epochs chosen by five folds and is trained on all; one whose number of epochs is fixed is trained on all, too.", r.Study.Ensemble),
 		"Rivals choose their settings by their own held-out criterion: mean-variance estimation by its Gaussian likelihood (least variance 1e-4), quality-driven intervals by the smallest mean width among those that hold 95% of held-out labels, the others by the likelihood of held-out labels. Nobody chooses by the truth.",
 		"The variance of quality-driven intervals is (width/3.92)², as if the interval were that of a Gaussian; that of mean-variance estimation is its variance output; that of the ensemble and of dropout is the variance between networks or passes.",
 		fmt.Sprintf("Seeds %v; settings were chosen on seeds %v, on which nothing is judged. Same seeds, same numbers.", r.Study.Seeds, r.Study.TuneSeeds))
@@ -337,7 +337,7 @@ func (r *ComparisonResult) remedySection(p *page) {
 	p.heading(2, "What was tried")
 	p.paragraph(`Changes of the configuration of the mixture, one at a time, on seeds %v, on which nothing above is judged. The layers and the lack of regularisation, the same for all methods, were chosen
 		in this way on seeds 101 to 103, by the held-out loss and with the truth in sight: intervals of smaller networks hold too little in the second design. The number of epochs was chosen on seeds 111 to 118, with the error of the
-		standard deviation in sight: the held-out loss does not tell them apart. Few items have votes that differ, so that what a fold holds out says little about which epoch is best, and networks that are stopped after one or two
+		standard deviation in sight: the held-out loss does not tell them apart (that of networks which stop by it is chosen among many, and so a little too low). Few items have votes that differ, so that what a fold holds out says little about which epoch is best, and networks that are stopped after one or two
 		have not learned yet how sure one can be inside a quadrant. The learning rate and everything else were left at their defaults.
 		"Held-out loss" is what a user without the truth could choose by; the other columns need the simulation. The sign of the shift says whether intervals hold too little (−) or too much (+), on average over 75…95%%.`, r.Study.RemedySeeds)
 	for _, d := range Designs {

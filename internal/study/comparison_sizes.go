@@ -145,10 +145,10 @@ func (r *ComparisonResult) sizeSection(p *page, d *DesignResult) {
 		p.paragraph(`What the rivals miss here is not a matter of the number of items.`)
 		return
 	}
-	p.paragraph(`**How many items there are decides who is ahead.** The paper does not say how many it trained on; its figure shows 1,000. Deep ensemble and dropout measure how far networks
-		disagree, which is not how much p varies. With few items their errors are small all the same: nine items in ten lie inside a quadrant, where the true standard deviation is next to zero and so
+	p.paragraph(`**More items help who estimates the spread, and not who does not.** The paper does not say how many it trained on; its figure shows 1,000. Deep ensemble and dropout measure how far networks
+		disagree, which is not how much p varies. With few items the ensemble's error is small all the same: nine items in ten lie inside a quadrant, where the true standard deviation is next to zero and so
 		is the disagreement, and along the axes, where little is known, networks happen to disagree about as much as p varies. More items bring networks closer to each other and p no closer to its mean,
-		so their errors do not fall. That of the mixture does: it learns the spread from votes on the same item, and needs enough items whose votes differ. The evidential network gains too.`)
+		so that the ensemble's error does not fall. That of the mixture does: it learns the spread from votes on the same item, and needs enough items whose votes differ. The evidential network gains too.`)
 	if fewer := r.aheadWithFewer(lines); fewer != "" {
 		p.paragraph("%s", fewer)
 	}
