@@ -229,6 +229,9 @@ func (o *trainOptions) settle(f *pflag.FlagSet) error {
 	if o.origins, err = settleFlags(f, o.config, !o.repeat); err != nil {
 		return err
 	}
+	if err := o.fit.check(o.origins); err != nil {
+		return err
+	}
 	if err := o.fit.readMethod(); err != nil {
 		return err
 	}
