@@ -41,8 +41,10 @@ func newEvaluate() *cobra.Command {
 that credence train wrote, or a model file; DATA holds the features of the
 items, in as many files as in training, and --votes the votes on them, in any of
 the forms that credence train reads. One of the files may be - for CSV on
-standard input. If training left a part of the items alone (--test or --split),
---part test evaluates on that part. No true probabilities are needed:
+standard input. If RUN is a folder, --item, --votes-item and --na of training
+hold here too, the columns where the files have them. If training left a part of
+the items alone (--test or --split), --part test evaluates on that part. No true
+probabilities are needed:
 
   loss         the negative log-likelihood a vote, in nats, of an item's votes
                together and of votes one by one, beside simple predictions that
@@ -133,6 +135,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 	if err := checkPart(o.part); err != nil {
 		return err
 	}
+	recorded := o.data.asTrained(run, cmd.Flags())
 	load, err := o.data.loadOptions(files)
 	if err != nil {
 		return err
@@ -153,7 +156,13 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 	}
 	load.FeatureOptions.Schema = m.Transform.Parts()
 	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
-	all, err := dataset.Load(load)
+	var all *dataset.Dataset
+	err = recorded.items(&load.FeatureOptions, func() error {
+		return recorded.votes(&load.VotesOptions, func() error {
+			all, err = dataset.Load(load)
+			return err
+		})
+	})
 	if err != nil {
 		return withFeatureHint(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,6 @@ type predictOptions struct {
 	levels     numbers
 	out        string
 	format     string
-	votes      string
 	hpd        bool
 	full       bool
 	resolution string
@@ -52,7 +52,8 @@ with the features that the model was trained with (.csv, .tsv, .parquet, .npy,
 and written in turn, in their order, in bounded memory. A model that was trained
 on several files (--data) takes as many here: items are those of the first, and
 the others are joined to them by item or, if they have no ids, by position;
-arrays come in the order of training.
+arrays come in the order of training. If RUN is a folder, --item and --na of
+training hold here too, the column where the file has it.
 
 The result goes to -o, as its name says (.csv, .jsonl, .parquet), or to standard
 output: a table of the first items on a terminal, else CSV. It has one row for
@@ -117,7 +118,7 @@ the others are written all the same, and the exit code is 1.`,
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two\nclasses: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this\n`width`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
-	f.StringVar(&o.votes, "votes", "", "`file` of votes on the items, to take into account")
+	f.StringVar(&o.data.votes, "votes", "", "`file` of votes on the items, to take into account")
 	o.data.declareVotes(f)
 	f.StringSliceVar(&o.data.voteColumns, "vote-columns", nil, "`columns` of the file of votes that hold them")
 	f.StringSliceVar(&o.data.ignore, "ignore", nil, "`columns` of the file of votes to leave out")
@@ -195,7 +196,8 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 		}
 	}
 	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
-	if o.votes != "" {
+	p.recorded = o.data.asTrained(run, cmd.Flags())
+	if o.data.votes != "" {
 		if err := p.readVotes(); err != nil {
 			return err
 		}
@@ -214,6 +216,9 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err != nil {
 		return err
 	}
+	for _, w := range in.Warnings() {
+		p.warn(w.Error())
+	}
 	return p.end()
 }
 
@@ -224,6 +229,7 @@ type predictor struct {
 	messages io.Writer
 	input    string
 	beside   []string // files that are joined to it
+	recorded recordedColumns
 
 	votes      *dataset.Votes // nil without --votes
 	classes    []int          // the model's class of each class of votes
@@ -240,13 +246,17 @@ func (p *predictor) readVotes() error {
 		return err
 	}
 	opts.Ignore = p.options.data.ignore
-	if p.votes, err = dataset.ReadVotes(p.options.votes, opts); err != nil {
+	err = p.recorded.votes(&opts, func() error {
+		p.votes, err = dataset.ReadVotes(p.options.data.votes, opts)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for _, c := range p.votes.Classes {
 		i := slices.Index(p.model.Classes, c)
 		if i < 0 {
-			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.votes, c, p.model.Classes)
+			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.data.votes, c, p.model.Classes)
 		}
 		p.classes = append(p.classes, i)
 	}
@@ -272,10 +282,34 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 	if p.options.format == "table" {
 		o.Batch = tableItems + 1
 	}
-	if p.input == "-" {
-		return dataset.NewStream(stdin, "standard input", parts, o)
+	var s *dataset.Stream
+	kept := &keeper{from: stdin}
+	err = p.recorded.items(&o.FeatureOptions, func() error {
+		if p.input != "-" {
+			s, err = dataset.OpenStream(p.input, parts, o)
+			return err
+		}
+		s, err = dataset.NewStream(io.MultiReader(bytes.NewReader(kept.text), kept), "standard input", parts, o)
+		return err
+	})
+	kept.done = true
+	return s, err
+}
+
+// keeper keeps what is read through it, so that it can be read again, until it
+// is done.
+type keeper struct {
+	from io.Reader
+	text []byte
+	done bool
+}
+
+func (k *keeper) Read(b []byte) (int, error) {
+	n, err := k.from.Read(b)
+	if !k.done {
+		k.text = append(k.text, b[:n]...)
 	}
-	return dataset.OpenStream(p.input, parts, o)
+	return n, err
 }
 
 // maxReports is how many bad rows are reported one by one.
@@ -349,7 +383,7 @@ func (p *predictor) end() error {
 	}
 	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
-			plural(len(p.votes.Items)-p.used, "item"), p.options.votes, p.input))
+			plural(len(p.votes.Items)-p.used, "item"), p.options.data.votes, p.input))
 	}
 	if p.bad == 0 {
 		return nil

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"credence/dataset"
+)
+
+// asTrained reads files the way the run's were, where flags do not say
+// otherwise: the spellings of missing values and, where files have them, the
+// columns of ids, which it returns. A model file without the configuration of
+// its run tells none of this.
+func (d *dataFlags) asTrained(run string, f *pflag.FlagSet) (recorded recordedColumns) {
+	entries, err := configSchema().Read(folderOf(run).path(configFile), aboutOneCall)
+	if err != nil {
+		return recorded // the model is complete without it
+	}
+	given := map[string][]string{}
+	for _, e := range entries {
+		given[e.Key.Name] = e.Texts
+	}
+	if !f.Changed("na") {
+		d.na = given["na"]
+	}
+	if f.Changed("item") {
+		return recorded
+	}
+	if item := given["item"]; len(item) > 0 {
+		recorded = recordedColumns{item: item[0], votesItem: item[0]}
+	}
+	if item := given["votes-item"]; len(item) > 0 {
+		recorded.votesItem = item[0]
+	}
+	if recorded.file = d.votes; d.votes == "" || strings.EqualFold(filepath.Ext(d.votes), ".npy") {
+		recorded.votesItem = "" // that of the features, or none
+	}
+	return recorded
+}
+
+// recordedColumns are the columns of ids in the files that a run was trained on;
+// "" for one that was found by its name, or that a flag names.
+type recordedColumns struct {
+	item, votesItem string
+	file            string // of votes, "" if there is none
+}
+
+// items calls read with the column of ids of features or, if a file of them has
+// no such column, with none.
+func (r recordedColumns) items(o *dataset.FeatureOptions, read func() error) error {
+	return withColumn(&o.ItemColumn, r.item, read, func(file string) bool { return r.file == "" || file != r.file })
+}
+
+// votes does the same for the file of votes.
+func (r recordedColumns) votes(o *dataset.VotesOptions, read func() error) error {
+	return withColumn(&o.ItemColumn, r.votesItem, read, func(file string) bool { return file == r.file })
+}
+
+// withColumn sets a column that is open to the given one and reads; if one of
+// the files that it is meant for has no such column, it reads without.
+func withColumn(column *string, name string, read func() error, meant func(file string) bool) error {
+	if *column != "" || name == "" {
+		return read()
+	}
+	*column = name
+	err := read()
+	if file, missing := missingColumn(err); missing == name && meant(file) {
+		*column = ""
+		return read()
+	}
+	return err
+}
