@@ -111,13 +111,22 @@ func (o *predictOptions) answerWith(e ends, f *mixture.Beta, class int, r *evalu
 	a.upper = at(mixture.Upper, mixture.Interval{Lo: 0, Hi: e.upper[0]})
 	a.lower = at(mixture.Lower, mixture.Interval{Lo: e.lower[0], Hi: 1})
 	if o.hpd {
-		if a.hpd = f.HighestDensity(level); len(a.hpd) > 0 {
-			last := len(a.hpd) - 1
-			whole := at(mixture.TwoSided, mixture.Interval{Lo: a.hpd[0].Lo, Hi: a.hpd[last].Hi})
-			a.hpd[0].Lo, a.hpd[last].Hi = whole.Lo, whole.Hi
+		for _, in := range f.HighestDensity(level) {
+			a.hpd = join(a.hpd, at(mixture.TwoSided, in))
 		}
 	}
 	return a
+}
+
+// join adds an interval to a set in increasing order. One that was widened takes
+// in those that it overlaps or touches.
+func join(set []mixture.Interval, in mixture.Interval) []mixture.Interval {
+	for len(set) > 0 && set[len(set)-1].Hi >= in.Lo {
+		last := set[len(set)-1]
+		in.Lo, in.Hi = min(in.Lo, last.Lo), max(in.Hi, last.Hi)
+		set = set[:len(set)-1]
+	}
+	return append(set, in)
 }
 
 // rows returns the rows of one item, a value for each column.
