@@ -77,7 +77,8 @@ each item, class and level, with these columns:
 An end of an interval that is closer to 0 or 1 than the votes in training could
 tell is moved outwards, and the level is then a lower bound; --resolution off
 leaves it. With --votes, the distribution is that after these votes on the same
-items. --names tidymodels gives columns the names that R's parsnip uses.
+items. --names tidymodels gives columns the names that R's parsnip uses; its
+.pred_class, in place of predicted, is the predicted class of the item.
 
 A model that was trained with another --method than ddmn has no distributions.
 For each item and class it gives mean and predicted, then what the method has,

@@ -50,7 +50,7 @@ func (p *predictor) rows(a *answers, j int) [][]any {
 	case a.mixtures != nil && a.mixtures[j] != nil:
 		return p.options.rows(p.model, a.items[j], a.mixtures[j])
 	case a.estimates != nil && a.estimates[j] != nil:
-		return rivalRows(p.model, a.items[j], a.estimates[j])
+		return p.options.rivalRows(p.model, a.items[j], a.estimates[j])
 	}
 	return nil
 }
@@ -60,12 +60,12 @@ func (p *predictor) columns() []predictColumn {
 	if p.model.Head.Method() == "" {
 		return p.options.columns()
 	}
-	text, number, truth := dataset.ParquetText, dataset.ParquetNumber, dataset.ParquetBool
+	text, number := dataset.ParquetText, dataset.ParquetNumber
 	list := []predictColumn{
 		{name: "item", kind: text},
 		{name: "class", kind: text},
 		{name: "mean", tidymodels: ".pred", kind: number},
-		{name: "predicted", tidymodels: ".pred_class", kind: truth},
+		p.options.predictedColumn(),
 	}
 	for _, c := range uncertainties(p.model) {
 		list = append(list, predictColumn{name: c.name, tidymodels: "." + c.name, kind: number})
@@ -125,11 +125,11 @@ func distributionOf(m *model.Model) string {
 }
 
 // rivalRows returns a row for each class of one item.
-func rivalRows(m *model.Model, item string, e *baseline.Estimate) [][]any {
+func (o *predictOptions) rivalRows(m *model.Model, item string, e *baseline.Estimate) [][]any {
 	top, columns, distribution := e.Top(), uncertainties(m), distributionOf(m)
 	var list [][]any
 	for i, class := range m.Classes {
-		row := []any{item, class, e.Mean[i], i == top}
+		row := []any{item, class, e.Mean[i], o.predicted(m, i, top)}
 		for _, c := range columns {
 			row = append(row, c.of(e, i))
 		}

@@ -40,7 +40,7 @@ func (o *predictOptions) columns() []predictColumn {
 		list = append(list, predictColumn{name: "p_top", tidymodels: ".pred_top", kind: number})
 	}
 	list = append(list,
-		predictColumn{name: "predicted", tidymodels: ".pred_class", kind: truth},
+		o.predictedColumn(),
 		predictColumn{name: "entropy", tidymodels: ".entropy", kind: number},
 		predictColumn{name: "information", tidymodels: ".information", kind: number},
 		predictColumn{name: "below_resolution", tidymodels: ".below_resolution", kind: truth})
@@ -56,6 +56,24 @@ func (o *predictOptions) columns() []predictColumn {
 		rename(list)
 	}
 	return list
+}
+
+// predictedColumn tells whether a class is the predicted one. The column that
+// tidymodels have instead names the predicted class in every row of the item.
+func (o *predictOptions) predictedColumn() predictColumn {
+	c := predictColumn{name: "predicted", tidymodels: ".pred_class", kind: dataset.ParquetBool}
+	if o.names == "tidymodels" {
+		c.kind = dataset.ParquetText
+	}
+	return c
+}
+
+// predicted is the value of that column for a class.
+func (o *predictOptions) predicted(m *model.Model, class, predicted int) any {
+	if o.names == "tidymodels" {
+		return m.Classes[predicted]
+	}
+	return class == predicted
 }
 
 // rename gives columns their names in tidymodels.
@@ -172,7 +190,7 @@ func (o *predictOptions) rows(m *model.Model, item string, p *mixture.Dirichlet)
 			if top != nil {
 				row = append(row, top[i])
 			}
-			row = append(row, i == predicted, entropy.Expected, entropy.Information, a.below)
+			row = append(row, o.predicted(m, i, predicted), entropy.Expected, entropy.Information, a.below)
 			if o.maxWidth > 0 {
 				row = append(row, abstain[k])
 			}
