@@ -1,5 +1,20 @@
 // Package train fits networks to votes.
 //
+// [Fit] takes a data set and gives a trained [credence/model.Model], with the
+// predictions that networks made of items they held out: an ensemble, each
+// network of which stops by the votes of its fold. The zero value of [Options]
+// is meant for use: what is left zero (the network, its size, the number of
+// components, networks and epochs, the regularisation) is chosen from the
+// number of items and the shape of the features, and a negative number means
+// none where that makes sense. Seed 0 is a seed like any other. [Complete] tells
+// what would be chosen, and refuses what Fit refuses, without training.
+//
+// A fit of hours writes its state to the folder Options.Checkpoint. When its
+// context is cancelled, Fit returns the best model so far with [ErrStopped]; a
+// call with the same data and options and Resume set goes on from the folder and
+// ends with the same model as one that was never stopped. With other data or
+// options it fails with [ErrResume]. [RemoveCheckpoint] clears the folder.
+//
 // A [Stepper] makes one training step: forward, loss, backward, update. It is
 // what a training run repeats and what a benchmark times; [NewWorkload] sets up
 // the benchmarks' networks and batches.
