@@ -10,6 +10,10 @@
 //   - [Check] looks at votes alone, before any training: agreement between raters,
 //     raters who differ, and whether the votes can support intervals at all.
 //
+// An [Input] takes predictions as Model.Predict of package model gives them, and
+// the Counts of a data set, widened to float64, as its Votes. Evaluate on items
+// that the model was not trained on.
+//
 // The true probabilities of an item are never seen, except in simulations, and
 // votes tell only so much about them: m votes an item identify the moments of
 // their distribution up to order m. The joint likelihood of an item's votes

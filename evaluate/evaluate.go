@@ -27,7 +27,8 @@ type Input struct {
 	// the items they are scored on, fold by fold.
 	ReferenceLosses *ReferenceLosses
 	Features        *Features
-	// Resolution is the rule to apply to intervals.
+	// Resolution is the rule to apply to intervals. Tails that it found
+	// overconfident in training are among the warnings of the result.
 	Resolution *Resolution
 	// Truth are the true probabilities, known in simulations, [N × d]. A
 	// probability close to one is taken to be one less the sum of the others.
