@@ -274,7 +274,7 @@ func TestUnseenLevels(t *testing.T) {
 	const text = "id,smoker,site\nx,True,a\ny,FALSE,a\nz,,a\n"
 	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"FALSE", "TRUE"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
 	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "True", and count as unknown; is it "TRUE" in another spelling?`
-	inDir(t, "items.csv", text)
+	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,True\ny,FALSE\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
 	f, err := ReadFeatures("items.csv", FeatureOptions{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
@@ -282,16 +282,20 @@ func TestUnseenLevels(t *testing.T) {
 	if got := warningText(f.Warnings); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	s, err := OpenStream("items.csv", schema, StreamOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if _, err := s.Next(); err != nil {
-		t.Fatal(err)
-	}
-	if got := warningText(s.Warnings()); got != want {
-		t.Errorf("streamed: got  %s\nwant %s", got, want)
+	for _, files := range [][]string{{"items.csv"}, {"smokers.csv", "sites.csv"}, {"sites.csv", "smokers.csv"}} {
+		s, err := OpenStream(files[0], schema, StreamOptions{Beside: files[1:]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if got := warningText(s.Warnings()); got != want {
+			t.Errorf("streamed from %v: got  %s\nwant %s", files, got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

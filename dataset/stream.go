@@ -126,13 +126,20 @@ func newArrayStream(path string, parts []Part, opts StreamOptions) (*Stream, err
 	return &Stream{parts: f.Parts, opts: opts, f: f}, nil
 }
 
-// Warnings tells of what was read so far and looks wrong: levels of categories
-// that the model was not trained with.
+// Warnings tells of what was read so far and looks wrong, such as levels of
+// categories that the model was not trained with.
 func (s *Stream) Warnings() []error {
-	if s.dec == nil {
-		return nil
+	var list []error
+	if s.dec != nil {
+		list = s.dec.warnings()
 	}
-	return s.dec.warnings()
+	if s.f != nil {
+		list = append(list, s.f.Warnings...)
+	}
+	for _, b := range s.beside {
+		list = append(list, b.f.Warnings...)
+	}
+	return list
 }
 
 // Close closes the files.

@@ -4,17 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// inDir writes a file into a new working directory, so that messages name it
+// inDir writes files into a new working directory, so that messages name them
 // alone.
-func inDir(t *testing.T, name, text string) {
+func inDir(t *testing.T, namesAndTexts ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+	for file := range slices.Chunk(namesAndTexts, 2) {
+		if err := os.WriteFile(file[0], []byte(file[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
