@@ -10,6 +10,9 @@ import (
 	"strconv"
 )
 
+// Figure is any figure of the package.
+type Figure interface{ WriteSVG(io.Writer) error }
+
 // point is a place on a canvas: x to the right, y downwards, in pixels.
 type point struct{ x, y float64 }
 

@@ -166,7 +166,7 @@ func (r *adniResults) writeFigures(f *Folder) error {
 		figures["coverage"] = r.coverageFigure()
 	}
 	for _, name := range slices.Sorted(maps.Keys(figures)) {
-		if err := f.WriteFigure(name, figures[name]); err != nil {
+		if err := f.writeFigure(name, figures[name]); err != nil {
 			return err
 		}
 	}

@@ -55,8 +55,8 @@ func TestADNI(t *testing.T) {
 		return files
 	}
 	files := run()
-	for _, name := range []string{"README.md", "numbers.json", "fits.csv", "scans.csv", "coverage.csv", "network.svg", "network.png", "scatter.svg",
-		"subjects.svg", "training.svg", "coverage.svg", "scatter-fresh.png"} {
+	for _, name := range []string{"README.md", "numbers.json", "fits.csv", "scans.csv", "coverage.csv", "network.svg", "scatter.svg",
+		"subjects.svg", "training.svg", "coverage.svg", "scatter-fresh.svg"} {
 		if files[name] == "" {
 			t.Errorf("the study has not written %s", name)
 		}

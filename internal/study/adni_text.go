@@ -41,7 +41,7 @@ func (r *adniResults) page(command string) *page {
 	}
 	p.heading(2, "Files")
 	p.list("`numbers.json`: settings and what had to come out", "`fits.csv`: a row for each fit", "`scans.csv`: a row for each scan of the test part",
-		"`coverage.csv`: coverage by level and seed, if the truth is known", "figures as `.svg` and `.png`")
+		"`coverage.csv`: coverage by level and seed, if the truth is known", "figures as `.svg`")
 	return p
 }
 

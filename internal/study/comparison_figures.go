@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -10,17 +9,6 @@ import (
 	"credence/internal/words"
 	"credence/mixture"
 )
-
-// pictureScale is how many pixels of a PNG there are to a unit of its figure.
-const pictureScale = 2
-
-// WriteFigure writes a figure as name.svg and name.png.
-func (f *Folder) WriteFigure(name string, figure plot.Figure) error {
-	if err := f.Write(name+".svg", figure.WriteSVG); err != nil {
-		return err
-	}
-	return f.Write(name+".png", func(w io.Writer) error { return plot.WritePNG(w, figure, pictureScale) })
-}
 
 var plane = [2]float64{-4, 4}
 
@@ -53,7 +41,7 @@ func (r *ComparisonResult) writeFigures(f *Folder) error {
 			}
 		}
 		for file, figure := range figures {
-			if err := f.WriteFigure(file, figure); err != nil {
+			if err := f.writeFigure(file, figure); err != nil {
 				return err
 			}
 		}

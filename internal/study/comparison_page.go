@@ -35,7 +35,7 @@ func (r *ComparisonResult) writePage(f *Folder) error {
 		"`coverage.csv`: by level and stratum, with the resolution rule and without",
 		"`tuning.csv`, `sizes.csv`, `remedies.csv`: what was chosen between, and tried, where the study was run with them",
 		"`numbers.json`: all of it, with the configuration and the bars",
-		"every figure as SVG and as PNG")
+		"every figure as SVG")
 	return p.write(f, "README.md")
 }
 

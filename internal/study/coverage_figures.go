@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -16,18 +15,12 @@ type figure struct {
 	plot          plot.Figure
 }
 
-// pngScale makes figures as PNG fit for print.
-const pngScale = 2
-
 // drawnLevels are the levels at which curves are drawn.
 var drawnLevels = []float64{0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99}
 
 func (r *coverageResults) writeFigures(f *Folder) error {
 	for _, d := range r.figures() {
-		if err := f.Write(d.file+".svg", d.plot.WriteSVG); err != nil {
-			return err
-		}
-		if err := f.Write(d.file+".png", func(w io.Writer) error { return plot.WritePNG(w, d.plot, pngScale) }); err != nil {
+		if err := f.writeFigure(d.file, d.plot); err != nil {
 			return err
 		}
 	}

@@ -313,6 +313,6 @@ func (r *coverageResults) pageFiles(p *page) {
 		"coverage.csv: coverage at 50 to 99% and widths, means over seeds; coverage-by-seed.csv: every seed",
 		"networks.csv: every single network; strata.csv, epochs.csv, runs.csv: coverage within strata and by epochs, teachers and students of every seed",
 		"tried.csv: what was tried before; numbers.json: headline numbers and bars",
-		"every figure as SVG and as PNG",
+		"every figure as SVG",
 	)
 }

@@ -109,10 +109,8 @@ func checkPage(t *testing.T, dir string) {
 	for _, part := range strings.Split(string(text), "](")[1:] {
 		file, _, _ := strings.Cut(part, ")")
 		shown++
-		for _, name := range []string{file, strings.TrimSuffix(file, ".svg") + ".png"} {
-			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
-				t.Errorf("figure %s: %v", name, err)
-			}
+		if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Size() == 0 {
+			t.Errorf("figure %s: %v", file, err)
 		}
 	}
 	if shown < 9 {

@@ -16,6 +16,7 @@ import (
 
 	"credence/internal/atomicfile"
 	"credence/internal/kernel"
+	"credence/internal/plot"
 )
 
 // piecesFolder holds the finished pieces of a study.
@@ -110,6 +111,11 @@ func (f *Folder) WriteJSON(name string, v any) error {
 // WriteCSV writes a table. The first row names the columns.
 func (f *Folder) WriteCSV(name string, rows [][]string) error {
 	return f.Write(name, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}
+
+// writeFigure writes a figure as name.svg.
+func (f *Folder) writeFigure(name string, figure plot.Figure) error {
+	return f.Write(name+".svg", figure.WriteSVG)
 }
 
 // Plan says how many pieces there will be.
