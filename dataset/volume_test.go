@@ -253,12 +253,19 @@ func TestVolumeCacheDamaged(t *testing.T) {
 			}
 		}
 	}
+	stale := "kept/.volume-00ff.bin.17.tmp" // of a process that was killed
+	if err := os.WriteFile(stale, whole[:9], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chtimes("scans/0.nii.gz", time.Time{}, time.Unix(1e9, 0)); err != nil {
 		t.Fatal(err)
 	}
 	read()
 	if files, _ = filepath.Glob("kept/*"); len(files) != 2 {
 		t.Errorf("a volume with another time is taken from the cache: %v", files)
+	}
+	if _, err := os.Lstat(stale); !os.IsNotExist(err) {
+		t.Errorf("a file that was left half written stays: %v", err)
 	}
 }
 

@@ -58,6 +58,7 @@ func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for prepared volumes: %w", err)
 	}
+	_ = atomicfile.Clean(dir, "volume-*.bin") // what stays takes room and does no harm
 	return &volumeCache{dir: dir, part: part}, nil
 }
 

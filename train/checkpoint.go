@@ -185,10 +185,33 @@ func value(v json.RawMessage) string {
 	return string(v)
 }
 
+// checkpoints are the names of checkpoint files.
+const checkpoints = "*.checkpoint"
+
+// CleanCheckpoint removes what a killed process left half written in a folder of
+// checkpoints, and the folder if nothing is in it then. It reports whether there
+// are checkpoints to resume from.
+func CleanCheckpoint(folder string) (any bool, err error) {
+	if err := atomicfile.Clean(folder, checkpoints); err != nil {
+		return false, err
+	}
+	entries, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case len(entries) == 0:
+		return false, os.Remove(folder)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, checkpoints))
+	return len(files) > 0, err
+}
+
 // RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
 // folder if nothing else is in it.
 func RemoveCheckpoint(folder string) error {
-	files, err := filepath.Glob(filepath.Join(folder, "*.checkpoint"))
+	files, err := filepath.Glob(filepath.Join(folder, checkpoints))
 	if err != nil {
 		return err
 	}
@@ -197,8 +220,6 @@ func RemoveCheckpoint(folder string) error {
 			return err
 		}
 	}
-	if rest, err := os.ReadDir(folder); err == nil && len(rest) == 0 {
-		return os.Remove(folder)
-	}
-	return nil
+	_, err = CleanCheckpoint(folder)
+	return err
 }

@@ -250,6 +250,10 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 		if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
 			return nil, fmt.Errorf("removing old checkpoints: %w", err)
 		}
+	} else if f.o.Checkpoint != "" {
+		if _, err := CleanCheckpoint(f.o.Checkpoint); err != nil {
+			return nil, fmt.Errorf("opening the checkpoints: %w", err)
+		}
 	}
 	refit := f.o.Ensemble == 1 && f.folds > 0
 	members := f.o.Ensemble

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"credence/dataset"
+	"credence/internal/atomicfile"
 	"credence/internal/safetensors"
 	"credence/model"
 )
@@ -193,7 +195,7 @@ func TestKilled(t *testing.T) {
 	o.Epochs, o.Patience = 30, -1
 	if dir := os.Getenv(env); dir != "" { // the process that is killed
 		o.Checkpoint, o.Resume, o.CheckpointEvery = dir, true, time.Nanosecond
-		if err := fitted(t, ds, o).Model.Save(filepath.Join(dir, "model.credence")); err != nil {
+		if err := fitted(t, ds, o).Model.Save(filepath.Join(filepath.Dir(dir), "model.credence")); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -201,8 +203,9 @@ func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	dir := t.TempDir()
-	final := filepath.Join(dir, "model.credence")
+	dir := filepath.Join(t.TempDir(), "checkpoint")
+	final := filepath.Join(filepath.Dir(dir), "model.credence")
+	leftovers := 0
 	for kills := 0; ; kills++ {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 		cmd.Env = append(os.Environ(), env+"="+dir)
@@ -221,10 +224,18 @@ func TestKilled(t *testing.T) {
 				t.Fatalf("after %d kills: %v", kills+1, err)
 			}
 		}
+		half, err := filepath.Glob(filepath.Join(dir, ".*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := os.Stat(final); err == nil {
-			t.Logf("killed %d times", kills)
+			t.Logf("killed %d times, with up to %d files left half written", kills, leftovers)
+			if len(half) > 0 {
+				t.Errorf("files half written stay to the end: %q", half)
+			}
 			break
 		}
+		leftovers = max(leftovers, len(half))
 		if kills > 200 {
 			t.Fatal("the run does not end")
 		}
@@ -235,5 +246,68 @@ func TestKilled(t *testing.T) {
 	}
 	if !bytes.Equal(encoded(t, got), encoded(t, fitted(t, ds, o).Model)) {
 		t.Error("killed and resumed: another model")
+	}
+	if err := RemoveCheckpoint(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder of checkpoints is still there: %v", err)
+	}
+}
+
+// TestStaleCheckpoint: a checkpoint that was half written when its process was
+// killed does not keep a folder from being resumed, cleaned or removed, and what
+// another process is writing is left alone.
+func TestStaleCheckpoint(t *testing.T) {
+	ds := simulated(60, 3, 1)
+	o := quick()
+	o.Checkpoint, o.Resume = filepath.Join(t.TempDir(), "checkpoint"), true
+	stale := filepath.Join(o.Checkpoint, ".member-1.checkpoint.3141.tmp")
+	plant := func() {
+		t.Helper()
+		if err := os.MkdirAll(o.Checkpoint, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(stale, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(path string) {
+		t.Helper()
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+	plant()
+	want := encoded(t, fitted(t, ds, o).Model)
+	gone(stale)
+	if any, err := CleanCheckpoint(o.Checkpoint); !any || err != nil {
+		t.Errorf("CleanCheckpoint of finished checkpoints: %t, %v", any, err)
+	}
+	plant()
+	if err := RemoveCheckpoint(o.Checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	gone(o.Checkpoint)
+	plant()
+	if any, err := CleanCheckpoint(o.Checkpoint); any || err != nil {
+		t.Errorf("CleanCheckpoint of a leftover alone: %t, %v", any, err)
+	}
+	gone(o.Checkpoint)
+	plant()
+	err := atomicfile.Write(filepath.Join(o.Checkpoint, "member-1.checkpoint"), func(io.Writer) error {
+		if err := RemoveCheckpoint(o.Checkpoint); err != nil {
+			t.Error(err)
+		}
+		if half, _ := filepath.Glob(filepath.Join(o.Checkpoint, ".*.tmp")); len(half) != 1 || half[0] == stale {
+			t.Errorf("while a checkpoint is written: %q", half)
+		}
+		return errors.New("enough")
+	})
+	if err == nil {
+		t.Error("no error")
+	}
+	if !bytes.Equal(encoded(t, fitted(t, ds, o).Model), want) {
+		t.Error("another model")
 	}
 }

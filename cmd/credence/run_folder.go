@@ -28,6 +28,9 @@ const (
 	stateFolder = "checkpoint" // of a run that has not ended
 )
 
+// runFiles are the files of a run, without its checkpoints.
+var runFiles = []string{modelFile, configFile, metricsFile, historyFile, splitFile, reportFile}
+
 func (r runFolder) path(name string) string { return filepath.Join(string(r), name) }
 
 func (r runFolder) has(name string) bool {
@@ -47,15 +50,42 @@ func (r runFolder) taken() (bool, error) {
 		}
 		return false, fmt.Errorf("--out %s: expected a folder: %w", r, err)
 	}
-	return len(entries) > 0, nil
+	if err := r.clean(); err != nil {
+		return false, err
+	}
+	entries, err = os.ReadDir(string(r))
+	return len(entries) > 0, err
+}
+
+// clean removes what a killed process left half written.
+func (r runFolder) clean() error {
+	if err := atomicfile.Clean(string(r), runFiles...); err != nil {
+		return err
+	}
+	_, err := train.CleanCheckpoint(r.path(stateFolder))
+	return err
+}
+
+// unfinished reports whether there are checkpoints to continue from. Leftovers
+// of a killed process are none.
+func (r runFolder) unfinished() bool {
+	any, err := train.CleanCheckpoint(r.path(stateFolder))
+	if err != nil { // leftovers stay in a folder that cannot be written
+		files, _ := filepath.Glob(r.path(filepath.Join(stateFolder, "[^.]*")))
+		return len(files) > 0
+	}
+	return any
 }
 
 // clear removes the files of an earlier run, and nothing else.
 func (r runFolder) clear() error {
-	for _, name := range []string{modelFile, configFile, metricsFile, historyFile, splitFile, reportFile} {
+	for _, name := range runFiles {
 		if err := os.Remove(r.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+	}
+	if err := r.clean(); err != nil {
+		return err
 	}
 	return train.RemoveCheckpoint(r.path(stateFolder))
 }

@@ -259,7 +259,7 @@ func (o *trainOptions) checkFolder() (done bool, err error) {
 	case !o.resume:
 		return false, withHint(fmt.Errorf("%s is there already and not empty", o.out),
 			"choose another --out, continue the run with --resume, or replace it with --overwrite")
-	case o.out.has(stateFolder):
+	case o.out.unfinished():
 		return false, nil
 	case o.out.has(modelFile):
 		return true, nil

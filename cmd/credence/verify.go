@@ -61,7 +61,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, run runFolder) error {
 		return err
 	}
 	switch {
-	case run.has(stateFolder):
+	case run.unfinished():
 		return withHint(fmt.Errorf("the run in %s has not ended", run), "continue it with: "+run.resumeCommand())
 	case !run.has(configFile):
 		return withHint(fmt.Errorf("%s holds no %s to repeat", run, configFile), "give the folder that credence train wrote with --out")

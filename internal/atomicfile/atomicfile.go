@@ -3,6 +3,9 @@
 // synced. A crash, a full disk or a signal never leaves half a file under a
 // final name, and what was there before stays until the new file is complete.
 // A device or a pipe is written to as it is.
+//
+// A process that is killed leaves its temporary file behind. The next [Write]
+// of the same file removes it, and so does [Clean] for the files of a folder.
 package atomicfile
 
 import (
@@ -10,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -31,11 +33,7 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 			return writeThrough(path, write)
 		}
 	}
-	dir, name := filepath.Split(path)
-	if dir == "" {
-		dir = "."
-	}
-	f, err := os.CreateTemp(dir, "."+name+".*.tmp")
+	f, err := createTemp(path)
 	if err != nil {
 		return err
 	}
@@ -51,9 +49,8 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 		b.Flush,
 		func() error { return f.Chmod(mode) },
 		f.Sync,
-		f.Close,
-		func() error { return os.Rename(f.Name(), path) },
-		func() error { return syncDir(dir) },
+		func() error { return publish(f, path) },
+		func() error { return syncDir(folder(path)) },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -76,3 +76,60 @@ func TestDevice(t *testing.T) {
 		t.Errorf("/dev/full became %v, %v", after, err)
 	}
 }
+
+// TestClean: leftovers of killed processes go, what a living one writes stays,
+// and so does what is not ours.
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	plant := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	stale := []string{plant(".a.bin.123.tmp"), plant(".b[1].bin.7.tmp")}
+	foreign := []string{
+		plant("a.bin.123.tmp"), plant(".a.bin.x1.tmp"), plant(".a.bin.tmp"), plant(".a.bin..tmp"), plant(".tmp"),
+		plant(".a.txt.123.tmp"), plant(".a.bin.123"), plant("a.bin"),
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".c.bin.5.tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	there := func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	}
+	err := Write(filepath.Join(dir, "b[1].bin"), func(io.Writer) error {
+		if there(stale[1]) {
+			t.Error("Write did not remove the leftover of its file")
+		}
+		if !there(stale[0]) {
+			t.Error("Write removed the leftover of another file")
+		}
+		if err := Clean(dir, "*.bin"); err != nil {
+			t.Error(err)
+		}
+		if mine, _ := filepath.Glob(filepath.Join(dir, ".b*.tmp")); len(mine) != 1 {
+			t.Errorf("the file that is being written is gone: %q", mine)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there(stale[0]) {
+		t.Error("a leftover stays")
+	}
+	for _, path := range foreign {
+		if !there(path) {
+			t.Errorf("%s is gone", path)
+		}
+	}
+	if err := Clean(filepath.Join(dir, "missing"), "*"); err != nil {
+		t.Errorf("a missing folder: %v", err)
+	}
+	if err := Clean(dir, "["); err == nil {
+		t.Error("a bad pattern passes")
+	}
+}

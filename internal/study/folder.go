@@ -54,11 +54,14 @@ func OpenFolder(path, name string, settings any, overwrite bool) (*Folder, error
 		return nil, fmt.Errorf("settings of study %s: %w", name, err)
 	}
 	f := &Folder{path: path}
+	mark := filepath.Join(piecesFolder, "settings.json")
+	if err := f.clean(mark); err != nil {
+		return nil, fmt.Errorf("opening the folder %s: %w", path, err)
+	}
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("opening the folder %s: %w", path, err)
 	}
-	mark := filepath.Join(piecesFolder, "settings.json")
 	old, err := os.ReadFile(f.Path(mark))
 	switch {
 	case err == nil && bytes.Equal(bytes.TrimSpace(old), text):
@@ -80,6 +83,22 @@ func OpenFolder(path, name string, settings any, overwrite bool) (*Folder, error
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
+}
+
+// clean removes what a killed process left half written in a folder that holds
+// a study, or the beginning of one: pieces without their mark.
+func (f *Folder) clean(mark string) error {
+	pieces := f.Path(piecesFolder)
+	if err := atomicfile.Clean(pieces, "*.json"); err != nil {
+		return err
+	}
+	if _, err := os.Stat(f.Path(mark)); err == nil {
+		return atomicfile.Clean(f.path, "*")
+	}
+	if entries, err := os.ReadDir(pieces); err == nil && len(entries) == 0 {
+		return os.Remove(pieces)
+	}
+	return nil
 }
 
 // oneLine writes a JSON text without line breaks.

@@ -44,6 +44,35 @@ func TestFinishedPiecesAreKept(t *testing.T) {
 	}
 }
 
+// TestLeftovers: what a killed process left half written is removed, in a study
+// that goes on and in one that was killed in its first write.
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	pieces := filepath.Join(dir, piecesFolder)
+	plant := func(path string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	stale := []string{plant(filepath.Join(pieces, ".settings.json.9.tmp"))}
+	for range 2 {
+		if _, err := OpenFolder(dir, "test", nil, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range stale {
+			if _, err := os.Lstat(path); !os.IsNotExist(err) {
+				t.Errorf("%s is still there: %v", path, err)
+			}
+		}
+		stale = []string{plant(filepath.Join(pieces, ".00ff.json.9.tmp")), plant(filepath.Join(dir, ".numbers.json.9.tmp"))}
+	}
+}
+
 func TestBrokenPieceIsDoneAgain(t *testing.T) {
 	dir := t.TempDir()
 	f, err := OpenFolder(dir, "test", nil, false)

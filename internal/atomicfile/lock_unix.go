@@ -1,0 +1,33 @@
+//go:build unix && !solaris && !aix
+
+package atomicfile
+
+import (
+	"os"
+	"syscall"
+)
+
+// lock takes the lock of a temporary file if no other process has it. known is
+// false where the file system cannot tell.
+func lock(f *os.File) (held, known bool) {
+	for {
+		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
+		case nil:
+			return true, true
+		case syscall.EWOULDBLOCK:
+			return false, true
+		case syscall.EINTR:
+		default:
+			return false, false
+		}
+	}
+}
+
+// publish gives a temporary file its final name, under the lock that closing
+// releases.
+func publish(f *os.File, path string) error {
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return f.Close()
+}

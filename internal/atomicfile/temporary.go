@@ -1,0 +1,136 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A temporary file for NAME is called .NAME.DIGITS.tmp. Its process holds a lock
+// on it, which the system releases when the process ends, however it ends: a
+// temporary that nobody holds is a leftover.
+
+// suffix ends the name of a temporary file.
+const suffix = ".tmp"
+
+// unlockable is the age from which a temporary counts as a leftover where the
+// file system has no locks to tell by.
+const unlockable = 24 * time.Hour
+
+// Clean removes the temporary files that killed processes left in a folder,
+// those for files whose names match one of the patterns of [filepath.Match].
+// Files that a living process is writing stay. A folder that is not there is
+// clean.
+func Clean(dir string, patterns ...string) error {
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	entries, err := d.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name, ok := target(entry)
+		if !ok {
+			continue
+		}
+		for _, p := range patterns {
+			if match, err := filepath.Match(p, name); err != nil {
+				return err
+			} else if match {
+				if err := removeLeftover(filepath.Join(dir, entry)); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// target returns the name of the file that a temporary is for.
+func target(entry string) (name string, ok bool) {
+	rest, ok := strings.CutSuffix(entry, suffix)
+	at := strings.LastIndexByte(rest, '.')
+	if !ok || at < 2 || rest[0] != '.' || at == len(rest)-1 || strings.Trim(rest[at+1:], "0123456789") != "" {
+		return "", false
+	}
+	return rest[1:at], true
+}
+
+// removeLeftover removes a temporary file unless a process holds it.
+func removeLeftover(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch held, known := lock(f); {
+	case !held && known, !known && time.Since(info.ModTime()) < unlockable:
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// createTemp makes a locked temporary file for the file at path, after removing
+// leftovers of earlier ones.
+func createTemp(path string) (*os.File, error) {
+	dir, name := folder(path), filepath.Base(path)
+	// Leftovers that cannot be removed do not keep a file from being written.
+	_ = Clean(dir, escape(name))
+	for {
+		f, err := os.CreateTemp(dir, "."+name+".*"+suffix)
+		if err != nil {
+			return nil, err
+		}
+		// Before the lock was there, another process may have taken the file for
+		// a leftover.
+		held, known := lock(f)
+		if !known || held && present(f) {
+			return f, nil
+		}
+		f.Close()
+		os.Remove(f.Name())
+	}
+}
+
+// present reports whether f is still the file of its name.
+func present(f *os.File) bool {
+	mine, err1 := f.Stat()
+	there, err2 := os.Lstat(f.Name())
+	return err1 == nil && err2 == nil && os.SameFile(mine, there)
+}
+
+// folder is where the file at path lies.
+func folder(path string) string {
+	if dir, _ := filepath.Split(path); dir != "" {
+		return dir
+	}
+	return "."
+}
+
+// escape makes a pattern that matches a name alone.
+func escape(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
