@@ -17,7 +17,13 @@
 //     likely each class is to be the most probable;
 //   - the effect of further votes: [Dirichlet.Update] conditions on them,
 //     [Dirichlet.LogVotes], [Dirichlet.LogCounts] and [Beta.VoteCounts] predict
-//     them.
+//     them, [Dirichlet.Gain] is the variance that they are expected to take away;
+//   - calibration: [Dirichlet.PairError] is what pairs of votes say of the error of
+//     a mean, [Dirichlet.PairVariance] how far chance alone moves it, and
+//     [Dirichlet.Rescale] scales a law about its mean.
+//
+// [Reported] is what users are told of an item: a law, recalibrated, at the
+// resolution that the votes behind it support.
 //
 // The package knows nothing of networks. Everything is float64.
 //

@@ -20,9 +20,9 @@ func (m *Beta) HighestDensity(level float64) []Interval {
 	if sh.flat {
 		return []Interval{m.Interval(TwoSided, level)}
 	}
-	s := newLevelSet(m, sh)
-	s.solve(level)
-	return s.intervals(level)
+	s := newLevelSet(m, sh, end{z: math.Inf(-1), log: m.LogPDF(0), upper: 1}, end{z: math.Inf(1), log: m.LogPDF(1), lower: 1})
+	s.solve(level, 1-level)
+	return s.intervals(1e-12 * level)
 }
 
 // A branch is a stretch between two turns, where the density is monotone.
@@ -47,30 +47,41 @@ type levelSet struct {
 	branches []branch
 }
 
-func newLevelSet(m *Beta, sh shape) *levelSet {
+// newLevelSet cuts the stretch from lo to hi at the turns of the density.
+func newLevelSet(m *Beta, sh shape, lo, hi end) *levelSet {
 	s := &levelSet{m: m, branches: make([]branch, 0, len(sh.turns)+1)}
-	lo, rises := end{z: math.Inf(-1), log: m.LogPDF(0), upper: 1}, sh.rising
-	next := func(hi end) {
-		s.branches = append(s.branches, branch{lo: lo, hi: hi, rises: rises, at: end{z: math.NaN()}})
-		lo, rises = hi, !rises
+	rises := sh.rising
+	next := func(to end) {
+		s.branches = append(s.branches, branch{lo: lo, hi: to, rises: rises, at: end{z: math.NaN()}})
+		lo = to
 	}
 	for _, z := range sh.turns {
-		e := end{z: z}
-		e.log, _ = m.logPDFSlope(z)
-		e.lower, e.upper = m.tailsAtLogit(z)
-		next(e)
+		if z >= hi.z {
+			break
+		}
+		if z > lo.z {
+			next(m.endAt(z))
+		}
+		rises = !rises
 	}
-	next(end{z: math.Inf(1), log: m.LogPDF(1), lower: 1})
+	next(hi)
 	return s
 }
 
-// solve moves the threshold to where the set has the given mass, by Newton's
-// method within a bracket on the logarithm of the odds of lying outside, which is
-// nearly linear both far up a pole and far out in a tail. If the threshold moves
-// by δ, an end of the set moves by δ/slope and the mass outside by that times the
-// density.
-func (s *levelSet) solve(level float64) {
-	gamma := 1 - level
+// endAt returns the point with the logit z, which is finite.
+func (m *Beta) endAt(z float64) end {
+	e := end{z: z}
+	e.log, _ = m.logPDFSlope(z)
+	e.lower, e.upper = m.tailsAtLogit(z)
+	return e
+}
+
+// solve moves the threshold to where the set has the mass level and the rest of
+// the stretch gamma, by Newton's method within a bracket on the logarithm of the
+// odds of lying outside, which is nearly linear both far up a pole and far out in a
+// tail. If the threshold moves by δ, an end of the set moves by δ/slope and the mass
+// outside by that times the density.
+func (s *levelSet) solve(level, gamma float64) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i := range s.branches {
 		b := &s.branches[i]
@@ -264,11 +275,12 @@ func (m *Beta) tailsAtLogit(z float64) (lower, upper float64) {
 	return m.tailsAt(&p)
 }
 
-// intervals returns the set as intervals of x.
-func (s *levelSet) intervals(level float64) []Interval {
+// intervals returns the set as intervals of x, without pieces of at most the given
+// mass.
+func (s *levelSet) intervals(least float64) []Interval {
 	var set []Interval
 	add := func(from, to *end) {
-		if between(from, to) > 1e-12*level {
+		if between(from, to) > least {
 			set = append(set, Interval{special.AtLogit(from.z).X, special.AtLogit(to.z).X})
 		}
 	}

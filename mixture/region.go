@@ -18,7 +18,8 @@ type Region struct {
 	// Threshold is the log-density at the region's boundary.
 	Threshold float64
 
-	m *Dirichlet
+	m          *Dirichlet
+	resolution float64 // coordinates below are taken as this
 }
 
 // DefaultDraws is the number of draws behind a [Region] if none is given: its
@@ -30,6 +31,11 @@ const DefaultDraws = 40000
 // the given number of draws (DefaultDraws if 0). The same seed gives the same
 // region.
 func (m *Dirichlet) Region(level float64, draws int, seed uint64) (*Region, error) {
+	return m.region(level, draws, seed, 0)
+}
+
+// region is Region for densities at p with coordinates clipped to the resolution.
+func (m *Dirichlet) region(level float64, draws int, seed uint64, resolution float64) (*Region, error) {
 	if !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("level is %v: it lies between 0 and 1", level)
 	}
@@ -44,6 +50,7 @@ func (m *Dirichlet) Region(level float64, draws int, seed uint64) (*Region, erro
 	var p []float64
 	for i := range logs {
 		p = m.Sample(p[:0], r)
+		clip(p, resolution)
 		logs[i] = m.logPDF(p)
 	}
 	slices.Sort(logs)
@@ -53,11 +60,35 @@ func (m *Dirichlet) Region(level float64, draws int, seed uint64) (*Region, erro
 		StandardError: math.Sqrt(level * (1 - level) / float64(draws)),
 		Threshold:     logs[min(i, draws-1)],
 		m:             m,
+		resolution:    resolution,
 	}, nil
+}
+
+// clip raises the coordinates of a point of the simplex to at least the resolution
+// and rescales them to sum to one.
+func clip(p []float64, resolution float64) {
+	if resolution == 0 {
+		return
+	}
+	for i := range p {
+		p[i] = max(p[i], resolution)
+	}
+	s := sum(p)
+	for i := range p {
+		p[i] /= s
+	}
 }
 
 // Contains reports whether p, a point of the simplex, lies in the region.
 func (r *Region) Contains(p []float64) (bool, error) {
 	l, err := r.m.LogPDF(p)
-	return err == nil && l >= r.Threshold, err
+	if err != nil {
+		return false, err
+	}
+	if r.resolution > 0 {
+		q := slices.Clone(p)
+		clip(q, r.resolution)
+		l = r.m.logPDF(q)
+	}
+	return l >= r.Threshold, nil
 }

@@ -1,0 +1,205 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+
+	"credence/internal/special"
+)
+
+// Reported is what is told of an item: a law of its class probabilities, and how
+// close to 0 or 1 the votes behind it could follow a probability. Means, intervals,
+// the most probable class and the effect of further votes all come from this one
+// law, recalibrated ([Dirichlet.Rescale]) where that is known to be needed.
+//
+// Below the resolution ε nothing is told apart. An interval that would end there
+// ends at 0 instead, and the mass that this adds is taken off the other end, so that
+// intervals hold what they say and no more; see [ReportedClass.Interval].
+type Reported struct {
+	Law *Dirichlet
+	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the law
+	// says, however close to 0.
+	Resolution float64
+}
+
+// Smallest and largest resolution that [DefaultResolution] gives, and the largest
+// that there is.
+const minResolution, defaultResolution, maxResolution = 1e-4, 0.02, 0.1
+
+// DefaultResolution returns the ε of a model that was fitted to so many votes,
+// 0.6/√votes, between 1e-4 and 0.02.
+func DefaultResolution(votes float64) float64 {
+	if !(votes > 0) {
+		return defaultResolution
+	}
+	return min(max(0.6/math.Sqrt(votes), minResolution), defaultResolution)
+}
+
+// NewReported returns what is told of an item with the given law.
+func NewReported(law *Dirichlet, resolution float64) (Reported, error) {
+	if !(resolution >= 0 && resolution <= maxResolution) {
+		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
+	}
+	return Reported{law, resolution}, nil
+}
+
+// Mean appends the d class means to dst and returns it.
+func (r Reported) Mean(dst []float64) []float64 { return r.Law.Mean(dst) }
+
+// SD appends the d standard deviations of the class probabilities to dst and
+// returns it.
+func (r Reported) SD(dst []float64) []float64 {
+	from := len(dst)
+	dst = r.Law.Variance(dst)
+	for i := from; i < len(dst); i++ {
+		dst[i] = math.Sqrt(dst[i])
+	}
+	return dst
+}
+
+// TopClass appends to dst, for each class, the probability that it is the most
+// probable one, and returns it.
+func (r Reported) TopClass(dst []float64) []float64 { return r.Law.TopClass(dst) }
+
+// Update returns what is told after further votes were seen, votes[i] of them for
+// class i.
+func (r Reported) Update(votes []float64) (Reported, error) {
+	law, err := r.Law.Update(votes)
+	return Reported{law, r.Resolution}, err
+}
+
+// Region finds the joint credible region of the given level as
+// [Dirichlet.Region] does, with the density at a point taken where coordinates
+// below the resolution are raised to it.
+func (r Reported) Region(level float64, draws int, seed uint64) (*Region, error) {
+	return r.Law.region(level, draws, seed, r.Resolution)
+}
+
+// Class returns what is told of class i, 0 ≤ i < d.
+func (r Reported) Class(i int) ReportedClass {
+	return newReportedClass(r.Law.Marginal(i), r.Resolution)
+}
+
+// ReportedClass is what is told of the probability of one class.
+type ReportedClass struct {
+	Law *Beta
+
+	resolution   float64
+	mean         float64
+	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
+}
+
+func newReportedClass(law *Beta, resolution float64) ReportedClass {
+	c := ReportedClass{Law: law, resolution: resolution, mean: law.Mean()}
+	if resolution > 0 {
+		// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
+		low := special.At(resolution)
+		high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
+		c.below, _ = law.tailsAt(&low)
+		_, c.above = law.tailsAt(&high)
+	}
+	return c
+}
+
+// ReportedInterval is an interval as it is told.
+type ReportedInterval struct {
+	Interval
+	// AtLeast says that the interval lies within ε of 0 or of 1 and may hold more
+	// than its level: there is no smaller one to tell.
+	AtLeast bool
+}
+
+// Interval returns the interval of the given side and level, 0 < level < 1
+// (otherwise both ends are NaN).
+//
+// With γ = 1 − level, f and h the mass in [0, ε] and in [1−ε, 1] and Q the quantile
+// function, the two-sided interval is
+//
+//	[Q(γ/2), Q(1−γ/2)]             if f, h ≤ γ/2,
+//	[0, 1]                         else if f, h ≥ γ or f = h,
+//	[0, max(Q(1 − min(γ, f)), ε)]  else if f > h, and its mirror image if h > f,
+//
+// and then wide enough to contain the mean: where an end cannot be told from 0, its
+// tail goes to the other side. The mass is at least the level, intervals of larger
+// levels contain those of smaller ones, ends move by at most ε where the rule
+// changes, and Σ Lo ≤ 1 ≤ Σ Hi over the classes. The free end of a one-sided
+// interval is moved to ε, or from beyond 1−ε to 1, and likewise at the other side.
+func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
+	if !(level > 0 && level < 1) {
+		return ReportedInterval{Interval: Interval{math.NaN(), math.NaN()}}
+	}
+	if side != TwoSided {
+		return c.flag(c.bound(side, level))
+	}
+	i := c.twoSided(1 - level)
+	i.Lo, i.Hi = min(i.Lo, c.mean), max(i.Hi, c.mean)
+	return c.flag(i)
+}
+
+// bound returns the one-sided interval.
+func (c ReportedClass) bound(side Side, level float64) Interval {
+	i := c.Law.Interval(side, level)
+	e := c.resolution
+	if e == 0 {
+		return i
+	}
+	// Which end of the resolution a bound lies beyond is asked of the masses: a
+	// quantile next to 1 has lost its digits.
+	gamma := 1 - level
+	switch side {
+	case Upper:
+		if c.below >= level {
+			i.Hi = e
+		} else if c.above > gamma {
+			i.Hi = 1
+		}
+	case Lower:
+		if c.above >= level {
+			i.Lo = 1 - e
+		} else if c.below > gamma {
+			i.Lo = 0
+		}
+	}
+	return i
+}
+
+// twoSided returns the two-sided interval, which may leave out the mean.
+func (c ReportedClass) twoSided(gamma float64) Interval {
+	f, h, e := c.below, c.above, c.resolution
+	switch {
+	case f <= gamma/2 && h <= gamma/2:
+		hi, _ := c.Law.ComplementaryQuantile(gamma / 2)
+		return Interval{c.Law.Quantile(gamma / 2), hi}
+	case f >= gamma && h >= gamma || f == h:
+		return Interval{0, 1}
+	case f > h:
+		hi, _ := c.Law.ComplementaryQuantile(min(gamma, f))
+		return Interval{0, max(hi, e)}
+	}
+	return Interval{min(c.Law.Quantile(min(gamma, h)), 1-e), 1}
+}
+
+// flag says of an interval whether it lies within the resolution.
+func (c ReportedClass) flag(i Interval) ReportedInterval {
+	e := c.resolution
+	return ReportedInterval{i, e > 0 && (i.Hi <= e || i.Lo >= 1-e)}
+}
+
+// HighestDensity returns the shortest set of the given level, as
+// [Beta.HighestDensity] does, for the law that is constant on [0, ε] and on
+// [1−ε, 1]; each of these is in the set as a whole or not at all, so that the mass
+// is at least the level. AtLeast says that the set consists of them alone.
+func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bool) {
+	if c.resolution == 0 {
+		return c.Law.HighestDensity(level), false
+	}
+	if !(level > 0 && level < 1) || c.Law.K() == 0 {
+		return nil, false
+	}
+	sh := c.Law.shape()
+	if sh.flat {
+		i := c.Interval(TwoSided, level)
+		return []Interval{i.Interval}, i.AtLeast
+	}
+	return newCellSet(c, sh).find(level)
+}
