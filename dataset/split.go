@@ -56,11 +56,9 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 }
 
 // Folds divides the given items of ds into k folds of nearly equal size, drawn
-// as in NewSplit.
+// as in NewSplit, or into one per group if those are fewer. There must be two.
 func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
-	if k < 2 {
-		return nil, fmt.Errorf("%d folds: there must be two", k)
-	}
+	k = max(2, min(k, len(groupsOf(ds, rows))))
 	shares := make([]float64, k)
 	for i := range shares {
 		shares[i] = 1 / float64(k)

@@ -125,7 +125,10 @@ func TestSplitRefuses(t *testing.T) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
-	if _, err := Folds(voted(3), count2(3), 5, 1); err == nil || err.Error() != "3 items in 3 groups: too few for 5 folds" {
+	if folds, err := Folds(voted(3), count2(3), 5, 1); err != nil || len(folds) != 3 {
+		t.Errorf("%d folds of 3 items, error %v", len(folds), err)
+	}
+	if _, err := Folds(voted(3), count2(1), 5, 1); err == nil || err.Error() != "1 item in 1 group: too few for 2 folds" {
 		t.Error(err)
 	}
 }

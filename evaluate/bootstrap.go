@@ -60,7 +60,7 @@ func (b Bootstrap) each(units int, body func(r int, times []int32)) {
 
 // unitsOf numbers the units of resampling 0 … n−1 in order of appearance. A nil
 // groups makes every item its own unit.
-func unitsOf(items int, groups []int) (of []int, n int, err error) {
+func unitsOf[G comparable](items int, groups []G) (of []int, n int, err error) {
 	of = make([]int, items)
 	if groups == nil {
 		for j := range of {
@@ -71,7 +71,7 @@ func unitsOf(items int, groups []int) (of []int, n int, err error) {
 	if len(groups) != items {
 		return nil, 0, fmt.Errorf("%d groups for %d items", len(groups), items)
 	}
-	number := map[int]int{}
+	number := map[G]int{}
 	for j, g := range groups {
 		u, ok := number[g]
 		if !ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"credence/internal/par"
@@ -31,7 +32,7 @@ func TestBootstrapError(t *testing.T) {
 		groups []int
 		values []float64
 	}{{"items", nil, byItem}, {"groups", groups, byGroup}} {
-		d, err := ComparePaired(first, second, votes, c.groups, Bootstrap{})
+		d, err := comparePaired(first, second, votes, c.groups, Bootstrap{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestComparePairedFalseAlarms(t *testing.T) {
 			common := r.ExpFloat64()
 			first[j], second[j], votes[j] = common+r.NormFloat64(), common+r.NormFloat64(), 1+float64(r.IntN(3))
 		}
-		d, err := ComparePaired(first, second, votes, nil, Bootstrap{Replicates: 200, Seed: uint64(i)})
+		d, err := comparePaired(first, second, votes, nil, Bootstrap{Replicates: 200, Seed: uint64(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,15 +74,15 @@ func TestComparePairedFalseAlarms(t *testing.T) {
 func TestEvaluateDeterministic(t *testing.T) {
 	defer par.SetThreads(0)
 	w := simulate(t, 300, 3, 4, 5)
-	groups := make([]int, 300)
+	groups := make([]string, 300)
 	for j := range groups {
-		groups[j] = 7 * j
+		groups[j] = strconv.Itoa(7 * j)
 	}
 	in := Input{Mixtures: w.mixtures, Votes: w.votes, Truth: w.truth}
 	var results []string // numbers that are NaN are not equal to themselves
 	for _, c := range []struct {
 		threads int
-		groups  []int
+		groups  []string
 	}{{1, nil}, {5, nil}, {2, groups}} {
 		par.SetThreads(c.threads)
 		in.Groups = c.groups

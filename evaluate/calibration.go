@@ -180,7 +180,7 @@ func wilson(p, n, z float64) (lo, hi float64) {
 		return math.NaN(), math.NaN()
 	}
 	z2 := z * z
-	centre := (p + z2/(2*n)) / (1 + z2/n)
+	center := (p + z2/(2*n)) / (1 + z2/n)
 	half := z / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
-	return max(0, centre-half), min(1, centre+half)
+	return max(0, center-half), min(1, center+half)
 }

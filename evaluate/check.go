@@ -2,23 +2,25 @@ package evaluate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+
+	"credence/dataset"
 )
 
-// CheckInput are votes to look at before any training. Votes are needed, the
-// rest may be left nil.
-type CheckInput struct {
-	Votes   Votes
-	Classes []string // names
-	// Values are the classes' values on the interval scale; nil means 0, 1, ….
-	Values []float64
-	// Ballots are the same votes with their raters, if these are known.
-	Ballots []Ballot
-	Raters  []string // names
-	Groups  []int    // of items, for the bootstrap
+// CheckOptions says how votes are looked at. The zero value is the default.
+type CheckOptions struct {
+	// Ordered classes are grades: their order means something though their names
+	// are no numbers.
+	Ordered   bool
+	Bootstrap Bootstrap
 }
+
+// ErrFractions is the reason when counts are fractions of a vote.
+var ErrFractions = errors.New("some counts are fractions of a vote: agreement is between whole votes")
 
 // CheckResult is what votes alone tell.
 type CheckResult struct {
@@ -31,18 +33,22 @@ type CheckResult struct {
 
 	// PairAgreement is the share of pairs of votes on an item that agree.
 	PairAgreement Estimate `json:"pair_agreement"`
+	// Krippendorff's alpha is 1 less the observed over the expected disagreement:
+	// 1 if votes on an item always agree, 0 if they agree as by chance. It is
+	// ordinal and interval where three classes or more are in order, or numbers.
 	AlphaNominal  Estimate `json:"alpha_nominal"`
 	AlphaOrdinal  Estimate `json:"alpha_ordinal"`
 	AlphaInterval Estimate `json:"alpha_interval"`
 	FleissKappa   Estimate `json:"fleiss_kappa"`
 
 	// Confusions are the pairs of classes that disagreeing votes are for, most
-	// frequent first; Contested the items with the most disagreement.
-	Confusions []Confusion     `json:"confusions"`
-	Contested  []ContestedItem `json:"contested"`
-	Raters     []Rater         `json:"raters"`
-	Support    Support         `json:"support"`
-	Warnings   []string        `json:"warnings"`
+	// frequent first.
+	Confusions []Confusion `json:"confusions"`
+	Raters     []Rater     `json:"raters"`
+	Support    Support     `json:"support"`
+	Warnings   []string    `json:"warnings"`
+	// Contested are the items with the most disagreement.
+	Contested []ContestedItem `json:"contested"`
 }
 
 // VotesPerItem says that Items items have Votes votes each.
@@ -73,7 +79,7 @@ type Confusion struct {
 
 // ContestedItem is an item whose votes disagree.
 type ContestedItem struct {
-	Item      int       `json:"item"`
+	Item      string    `json:"item"`
 	Agreement Number    `json:"agreement"` // share of pairs of votes that agree
 	Votes     []float64 `json:"votes"`
 }
@@ -81,45 +87,66 @@ type ContestedItem struct {
 // listed is how many confusions and contested items are listed.
 const listed = 10
 
-// Check describes votes: how far raters agree, where they do not, which raters
-// differ, and whether the votes can support intervals. Errors are bootstrap
-// errors over items or groups.
-func Check(in CheckInput, b Bootstrap) (*CheckResult, error) {
-	votes := in.Votes
+// Check describes the votes of ds, before any training: how far raters agree,
+// where they do not, which raters differ, and whether the votes can support
+// intervals. Errors are bootstrap errors over items, or over the groups of ds.
+func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
+	if err := ds.Check(); err != nil {
+		return nil, err
+	}
+	votes := NewVotes(ds)
 	if err := votes.check(); err != nil {
 		return nil, err
 	}
-	d, n := votes.Classes, votes.Len()
-	if in.Classes == nil {
-		for i := range d {
-			in.Classes = append(in.Classes, strconv.Itoa(i))
-		}
-	}
-	if len(in.Classes) != d || in.Values != nil && len(in.Values) != d {
-		return nil, fmt.Errorf("%d names and %d values for %d classes", len(in.Classes), len(in.Values), d)
-	}
 	if !whole(votes.Counts) {
-		return nil, fmt.Errorf("fractional vote counts: agreement is between whole votes")
+		return nil, ErrFractions
 	}
-	unit, units, err := unitsOf(n, in.Groups)
+	unit, units, err := unitsOf(votes.Len(), ds.Groups)
 	if err != nil {
 		return nil, err
 	}
-	r := &CheckResult{Items: n, Votes: Number(sum(votes.Counts)), Warnings: []string{}}
-	r.count(votes, in.Classes)
+	// In JSON a list of nothing is [].
+	r := &CheckResult{Items: votes.Len(), Votes: Number(sum(votes.Counts)), Warnings: []string{},
+		Confusions: []Confusion{}, Raters: []Rater{}, Contested: []ContestedItem{}}
+	r.count(votes, ds.Classes)
+	r.agree(votes, unit, units, ds.Classes, o)
+	r.confuse(votes, ds.Classes)
+	r.contest(votes, ds.Items)
+	// Where a row stands for several votes, single ratings do not tell all.
+	if float64(len(ds.Ratings)) == sum(votes.Counts) && len(ds.Ratings) > 0 {
+		if err := checkRatings(ds.Ratings, votes); err != nil {
+			return nil, err
+		}
+		r.Raters = append(r.Raters, compareRaters(ds.Ratings, votes, ds.Raters)...)
+	}
+	r.Support = supportOf(votes)
+	r.advise(units)
+	return r, nil
+}
 
+// agree computes the agreement of votes, with errors.
+func (r *CheckResult) agree(votes Votes, unit []int, units int, classes []string, o CheckOptions) {
+	d := votes.Classes
 	t := newTally(units)
 	pairs, k := t.column(d*d), t.column(kappaColumns+d)
-	for j := range n {
+	for j := range votes.Len() {
 		addCoincidences(votes.Item(j), func(c, l int, v float64) { t.add(unit[j], pairs+c*d+l, v) })
 		addKappa(votes.Item(j), func(column int, v float64) { t.add(unit[j], k+column, v) })
 	}
-	values := classValues(in.Values, d)
+	values := classValues(classes)
 	for _, a := range []struct {
 		into  *Estimate
-		scale Scale
-	}{{&r.AlphaNominal, Nominal}, {&r.AlphaOrdinal, Ordinal}, {&r.AlphaInterval, Interval}} {
-		t.interval(a.into, func(s []float64) float64 { return alpha(s[pairs:pairs+d*d], d, a.scale, values) })
+		scale scale
+		known bool
+	}{
+		{&r.AlphaNominal, nominal, true},
+		{&r.AlphaOrdinal, ordinal, d > 2 && (values != nil || o.Ordered)},
+		{&r.AlphaInterval, byValue, d > 2 && values != nil},
+	} {
+		*a.into = Estimate{unknown, unknown, unknown, unknown}
+		if a.known {
+			t.interval(a.into, func(s []float64) float64 { return alpha(s[pairs:pairs+d*d], d, a.scale, values) })
+		}
 	}
 	t.interval(&r.FleissKappa, func(s []float64) float64 { return kappa(s[k : k+kappaColumns+d]) })
 	t.interval(&r.PairAgreement, func(s []float64) float64 { return s[k+kappaAgreement] / s[k+kappaPairs] })
@@ -129,19 +156,20 @@ func Check(in CheckInput, b Bootstrap) (*CheckResult, error) {
 			return row[c] / sum(row)
 		})
 	}
-	t.run(b)
+	t.run(o.Bootstrap)
+}
 
-	r.confuse(votes, in.Classes)
-	r.contest(votes)
-	if in.Ballots != nil {
-		if err := checkBallots(in.Ballots, votes); err != nil {
-			return nil, err
+// classValues returns the values of classes that are numbers, else nil.
+func classValues(classes []string) []float64 {
+	values := make([]float64, len(classes))
+	for i, c := range classes {
+		x, err := strconv.ParseFloat(c, 64)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
 		}
-		r.Raters = CompareRaters(in.Ballots, votes, in.Raters)
+		values[i] = x
 	}
-	r.Support = SupportOf(votes)
-	r.advise(units)
-	return r, nil
+	return values
 }
 
 // count fills in how many votes there are of what.
@@ -196,14 +224,14 @@ func (r *CheckResult) confuse(votes Votes, names []string) {
 
 // contest lists the items whose votes disagree most, those with more votes
 // first among equals.
-func (r *CheckResult) contest(votes Votes) {
+func (r *CheckResult) contest(votes Votes, names []string) {
 	for j := range votes.Len() {
 		item := votes.Item(j)
 		if sum(item) < 2 {
 			continue
 		}
 		if a := PairAgreement(item); a < 1 {
-			r.Contested = append(r.Contested, ContestedItem{j, Number(a), slices.Clone(item)})
+			r.Contested = append(r.Contested, ContestedItem{names[j], Number(a), slices.Clone(item)})
 		}
 	}
 	slices.SortStableFunc(r.Contested, func(a, b ContestedItem) int {
@@ -242,15 +270,15 @@ func (r *CheckResult) advise(units int) {
 	}
 }
 
-// checkBallots returns an error unless the ballots add up to the votes.
-func checkBallots(ballots []Ballot, votes Votes) error {
-	got, err := CountBallots(ballots, votes.Len(), votes.Classes)
-	if err != nil {
-		return err
+// checkRatings returns an error unless the ratings add up to the votes.
+func checkRatings(ratings []dataset.Rating, votes Votes) error {
+	got := make([]float64, len(votes.Counts))
+	for _, r := range ratings {
+		got[int(r.Item)*votes.Classes+int(r.Class)]++
 	}
-	for k, c := range got.Counts {
+	for k, c := range got {
 		if c != votes.Counts[k] {
-			return fmt.Errorf("item %d has %v votes for class %d, but %v ballots", k/votes.Classes, votes.Counts[k], k%votes.Classes, c)
+			return fmt.Errorf("item %d has %v votes for class %d, but %v ratings", k/votes.Classes, votes.Counts[k], k%votes.Classes, c)
 		}
 	}
 	return nil

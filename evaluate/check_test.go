@@ -2,20 +2,24 @@ package evaluate
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
+	"credence/dataset"
 	"credence/internal/rng"
 )
 
-// ballotsOf draws votes of exchangeable raters on n items: each item has m
+// ratedItems draws votes of exchangeable raters on n items: each item has m
 // raters picked at random out of a number, and three classes. Rater 0 votes for
 // class 2 with an extra probability bias.
-func ballotsOf(n, m, raters int, bias float64, seed uint64) []Ballot {
+func ratedItems(n, m, raters int, bias float64, seed uint64) *dataset.Dataset {
 	r := rand.New(rng.New(seed, "evaluate.ballotsOf"))
-	var ballots []Ballot
+	ds := &dataset.Dataset{Classes: []string{"NC", "MCI", "AD"}, Counts: make([]float32, 3*n), Raters: make([]string, raters)}
 	for j := range n {
+		ds.Items = append(ds.Items, strconv.Itoa(j))
 		p := []float64{r.ExpFloat64(), r.ExpFloat64(), r.ExpFloat64()}
 		s := sum(p)
 		for i := range p {
@@ -24,14 +28,30 @@ func ballotsOf(n, m, raters int, bias float64, seed uint64) []Ballot {
 		for _, rater := range r.Perm(raters)[:m] {
 			counts := make([]float64, 3)
 			vote(counts, p, 1, r)
-			b := Ballot{j, rater, argmax(counts)}
+			class := argmax(counts)
 			if rater == 0 && r.Float64() < bias {
-				b.Class = 2
+				class = 2
 			}
-			ballots = append(ballots, b)
+			ds.Counts[3*j+class]++
+			ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(j), Rater: int32(rater), Class: int32(class)})
 		}
 	}
-	return ballots
+	return ds
+}
+
+// itemsOf makes a data set of votes alone.
+func itemsOf(rows [][]float64, classes ...string) *dataset.Dataset {
+	ds := &dataset.Dataset{Classes: classes}
+	for j, row := range rows {
+		ds.Items = append(ds.Items, strconv.Itoa(j))
+		for i, c := range row {
+			if len(ds.Classes) <= i {
+				ds.Classes = append(ds.Classes, string(rune('a'+i)))
+			}
+			ds.Counts = append(ds.Counts, float32(c))
+		}
+	}
+	return ds
 }
 
 // Of 200 sets of exchangeable raters, at most 5% have one who is said to differ:
@@ -41,12 +61,8 @@ func TestCompareRaters(t *testing.T) {
 	alarms := 0
 	for i := range 200 {
 		for _, bias := range []float64{0, .8} {
-			ballots := ballotsOf(150, 5, 12, bias, uint64(i))
-			v, err := CountBallots(ballots, 150, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			raters := CompareRaters(ballots, v, nil)
+			ds := ratedItems(150, 5, 12, bias, uint64(i))
+			raters := compareRaters(ds.Ratings, NewVotes(ds), nil)
 			differ := 0
 			for _, x := range raters {
 				if x.Differs {
@@ -68,12 +84,7 @@ func TestCompareRaters(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	ballots := ballotsOf(300, 4, 10, 0, 77)
-	v, err := CountBallots(ballots, 300, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Check(CheckInput{Votes: v, Ballots: ballots, Classes: []string{"NC", "MCI", "AD"}}, Bootstrap{Replicates: 200})
+	r, err := Check(ratedItems(300, 4, 10, 0, 77), CheckOptions{Bootstrap: Bootstrap{Replicates: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +130,7 @@ func TestSupport(t *testing.T) {
 		{"uneven", append(repeat(600, 1, 0), repeat(150, 1, 2)...), "yes", 3, "600 of 750 items have a single vote"},
 		{"plenty", repeat(200, 10, 10), "yes", 20, "learn 20 moments"},
 	} {
-		s := SupportOf(votesOf(t, c.rows))
+		s := supportOf(votesOf(t, c.rows))
 		if s.Intervals != c.intervals || s.Order != c.order || !strings.Contains(strings.Join(s.Reasons, "\n"), c.reason) {
 			t.Errorf("%s: %+v", c.name, s)
 		}
@@ -128,7 +139,7 @@ func TestSupport(t *testing.T) {
 
 func TestCheckPoorVotes(t *testing.T) {
 	for _, rows := range [][][]float64{{{0, 0}}, {{1, 0}, {0, 1}}, {{2, 0}, {3, 0}}, {{1, 1}}} {
-		r, err := Check(CheckInput{Votes: votesOf(t, rows)}, Bootstrap{Replicates: 20})
+		r, err := Check(itemsOf(rows), CheckOptions{Bootstrap: Bootstrap{Replicates: 20}})
 		if err != nil {
 			t.Errorf("%v: %v", rows, err)
 			continue
@@ -140,7 +151,12 @@ func TestCheckPoorVotes(t *testing.T) {
 			t.Errorf("%v: %v", rows, err)
 		}
 	}
-	if _, err := Check(CheckInput{Votes: Votes{2, []float64{1, 1}}, Ballots: []Ballot{{0, 0, 0}}}, Bootstrap{}); err == nil {
-		t.Error("ballots that do not add up to the votes are taken")
+	wrong := itemsOf([][]float64{{1, 1}})
+	wrong.Raters, wrong.Ratings = []string{"x"}, []dataset.Rating{{Item: 0, Class: 0}, {Item: 0, Class: 0}}
+	if _, err := Check(wrong, CheckOptions{}); err == nil || err.Error() != "item 0 has 1 votes for class 0, but 2 ratings" {
+		t.Errorf("ratings that do not add up to the votes: error %v", err)
+	}
+	if _, err := Check(itemsOf([][]float64{{1, .5}}), CheckOptions{}); !errors.Is(err, ErrFractions) {
+		t.Errorf("fractions of a vote: error %v", err)
 	}
 }

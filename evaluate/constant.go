@@ -6,15 +6,15 @@ import (
 	"credence/internal/special"
 )
 
-// Constant predicts the same class probabilities for every item, and takes
+// constant predicts the same class probabilities for every item, and takes
 // votes as independent.
-type Constant struct {
+type constant struct {
 	Probabilities []float64 `json:"probabilities"`
 }
 
-// FitConstant returns the class frequencies of the votes. Half a vote is added
+// fitConstant returns the class frequencies of the votes. Half a vote is added
 // to every class, so that none is impossible.
-func FitConstant(votes Votes) Constant {
+func fitConstant(votes Votes) constant {
 	p := make([]float64, votes.Classes)
 	for k, c := range votes.Counts {
 		p[k%votes.Classes] += c
@@ -23,15 +23,15 @@ func FitConstant(votes Votes) Constant {
 	for i := range p {
 		p[i] = (p[i] + halfVote) / total
 	}
-	return Constant{p}
+	return constant{p}
 }
 
 // halfVote is what every class is given beyond its votes when a constant is
 // fitted: Jeffreys' prior for class frequencies.
 const halfVote = 0.5
 
-// Losses returns the loss of every item's votes, −Σ_i S_i ln p_i.
-func (c Constant) Losses(votes Votes) []float64 {
+// losses returns the loss of every item's votes, −Σ_i S_i ln p_i.
+func (c constant) losses(votes Votes) []float64 {
 	losses := make([]float64, votes.Len())
 	for j := range losses {
 		losses[j] = independentLoss(c.Probabilities, votes.Item(j))
@@ -39,35 +39,35 @@ func (c Constant) Losses(votes Votes) []float64 {
 	return losses
 }
 
-// ConstantDirichlet predicts one Dirichlet distribution for every item. It has
+// constantDirichlet predicts one Dirichlet distribution for every item. It has
 // no features, but knows that the votes on an item agree.
-type ConstantDirichlet struct {
+type constantDirichlet struct {
 	Alpha []float64 `json:"alpha"`
 	// Identified is false if no item had two votes: then the mean is fitted and
 	// the concentration Σα is arbitrary.
 	Identified bool `json:"identified"`
 }
 
-// FitConstantDirichlet maximises the Dirichlet-multinomial likelihood
+// fitConstantDirichlet maximizes the Dirichlet-multinomial likelihood
 //
 //	Σ_j ln B(α + S_j)/B(α) + ½ Σ_i ln(α_i/α₀)
 //
 // over α. The second term, half a vote for every class, keeps the likelihood of
-// a class without votes finite; it is that of [FitConstant].
-func FitConstantDirichlet(votes Votes) ConstantDirichlet {
+// a class without votes finite; it is that of fitConstant.
+func fitConstantDirichlet(votes Votes) constantDirichlet {
 	d, n := votes.Classes, votes.Len()
-	fit := ConstantDirichlet{}
+	fit := constantDirichlet{}
 	totals := make([]float64, n)
 	for j := range totals {
 		totals[j] = votes.Total(j)
 		fit.Identified = fit.Identified || totals[j] >= 2
 	}
 	x := make([]float64, d)
-	for i, p := range FitConstant(votes).Probabilities {
+	for i, p := range fitConstant(votes).Probabilities {
 		x[i] = math.Log(2 * p)
 	}
 	alpha := make([]float64, d)
-	minimise(func(x, grad []float64) float64 {
+	minimize(func(x, grad []float64) float64 {
 		a0 := 0.0
 		for i, l := range x {
 			alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
@@ -108,8 +108,8 @@ func FitConstantDirichlet(votes Votes) ConstantDirichlet {
 // α is 0, without over-dispersion until it is infinite.
 const logAlphaLimit = 20
 
-// Losses returns the joint loss of every item's votes, −ln B(α + S)/B(α).
-func (c ConstantDirichlet) Losses(votes Votes) []float64 {
+// losses returns the joint loss of every item's votes, −ln B(α + S)/B(α).
+func (c constantDirichlet) losses(votes Votes) []float64 {
 	losses := make([]float64, votes.Len())
 	for j := range losses {
 		losses[j] = dirichletLoss(c.Alpha, votes.Item(j))

@@ -40,14 +40,13 @@ type coverages struct{ all, strata []*Coverage }
 
 // tallyCoverage adds the coverage of the true probabilities, [N × d], at every
 // level: for each class overall and by stratum.
-func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolution) (*coverages, error) {
+func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolution) (r coverages, err error) {
 	if err := s.checkTruth(truth); err != nil {
-		return nil, err
+		return r, err
 	}
-	r := &coverages{}
 	for _, level := range levels {
 		if !(level > 0 && level < 1) {
-			return nil, fmt.Errorf("level is %v: it lies between 0 and 1", level)
+			return r, fmt.Errorf("level is %v: it lies between 0 and 1", level)
 		}
 	}
 	inside, touched := make([]bool, s.n*len(levels)), make([]bool, s.n*len(levels))
@@ -68,7 +67,7 @@ func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolutio
 		})
 		for l, level := range levels {
 			at := l * s.n
-			s.tallyStrata(t, r, c, level, inside[at:at+s.n], touched[at:at+s.n], width[at:at+s.n], rule != nil)
+			s.tallyStrata(t, &r, c, level, inside[at:at+s.n], touched[at:at+s.n], width[at:at+s.n], rule != nil)
 		}
 	}
 	return r, nil

@@ -32,12 +32,12 @@ func PairAgreement(votes []float64) float64 {
 	return a / (m * (m - 1))
 }
 
-// SpreadAboutMean returns, from m ≥ 2 votes and the predicted mean μ,
+// spreadAboutMean returns, from m ≥ 2 votes and the predicted mean μ,
 //
 //	D = Σ_i [ S_i(S_i−1)/(m(m−1)) − 2μ_i S_i/m + μ_i² ],
 //
 // which is unbiased for Σ_i E(p_i − μ_i)².
-func SpreadAboutMean(mean, votes []float64) float64 {
+func spreadAboutMean(mean, votes []float64) float64 {
 	return PairAgreement(votes) - 2*dot(mean, votes)/sum(votes) + dot(mean, mean)
 }
 
@@ -86,7 +86,7 @@ func tallyPairs(t *tally, s *sample, r *Result, bins int) {
 			t.add(u, at+pairPredicted, agree[j])
 			t.add(u, at+pairObserved, PairAgreement(votes))
 			t.add(u, at+pairVariance, spread[j])
-			t.add(u, at+pairSpread, SpreadAboutMean(s.means(j), votes))
+			t.add(u, at+pairSpread, spreadAboutMean(s.means(j), votes))
 		}
 		return first, counts
 	}

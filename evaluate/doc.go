@@ -3,22 +3,22 @@
 //
 //   - [Evaluate] computes everything there is to say about a set of predictions
 //     and returns a [Result], every number with a standard error.
-//   - [References], fitted to the training votes, are the simple predictions that
-//     a model has to beat; [ComparePaired] tells whether it does.
+//   - [References], fitted to the training votes by package train, are the simple
+//     predictions that a model has to beat; a [Difference] tells whether it does.
 //   - [Resolution] is how small a probability the training votes could tell from
 //     zero; it widens intervals that claim more.
 //   - [Check] looks at votes alone, before any training: agreement between raters,
 //     raters who differ, and whether the votes can support intervals at all.
 //
-// An [Input] takes predictions as Model.Predict of package model gives them, and
-// the Counts of a data set, widened to float64, as its Votes. Evaluate on items
-// that the model was not trained on.
+// [NewInput] takes votes, groups and, in simulations, true probabilities from a
+// data set; predictions are those of Model.Predict of package model. Evaluate on
+// items that the model was not trained on.
 //
 // The true probabilities of an item are never seen, except in simulations, and
 // votes tell only so much about them: m votes an item identify the moments of
 // their distribution up to order m. The joint likelihood of an item's votes
-// ([JointLosses]) is the score that notices the spread of a prediction as well
-// as its mean.
+// (Result.NLL) is the score that notices the spread of a prediction as well as
+// its mean.
 //
 // # Caveats
 //

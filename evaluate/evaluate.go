@@ -1,39 +1,6 @@
 package evaluate
 
-import (
-	"errors"
-	"fmt"
-
-	"credence/mixture"
-)
-
-// Input is a set of predictions and what is known about the items: N items of d
-// classes. Mixtures, or else Means, and Votes are needed, the rest may be left
-// nil.
-type Input struct {
-	Mixtures []*mixture.Dirichlet // [N]
-	// Means [N × d] are the class probabilities where the predictions are no
-	// distributions. What judges a distribution is then unknown.
-	Means   []float64
-	Votes   Votes    // [N × d]
-	Classes []string // names, [d]; "0", "1", … if nil
-	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
-	// own group.
-	Groups []int
-	// References are those fitted at training, and Features, [N × f], what the
-	// logistic one needs.
-	References *References
-	// ReferenceLosses are taken instead, where references were fitted without
-	// the items they are scored on, fold by fold.
-	ReferenceLosses *ReferenceLosses
-	Features        *Features
-	// Resolution is the rule to apply to intervals. Tails that it found
-	// overconfident in training are among the warnings of the result.
-	Resolution *Resolution
-	// Truth are the true probabilities, known in simulations, [N × d]. A
-	// probability close to one is taken to be one less the sum of the others.
-	Truth []float64
-}
+import "fmt"
 
 // Options says how to evaluate. The zero value is the default.
 type Options struct {
@@ -87,14 +54,46 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.n == 0 {
-		return nil, errors.New("no items to evaluate")
+	r := s.newResult(opt)
+	t := newTally(s.units)
+	joint, err := s.likelihoods(t, r, in.References, opt.Bootstrap)
+	if err != nil {
+		return nil, err
 	}
-	if in.Resolution != nil {
-		if err := in.Resolution.Check(s.d); err != nil {
+	tallyScores(t, s, r)
+	s.calibration(t, r, opt.Bins)
+	if s.mixtures == nil {
+		t.run(opt.Bootstrap)
+		r.reliabilityIntervals()
+		r.meansAlone()
+		return r, nil
+	}
+	tallyPairs(t, s, r, opt.PairBins)
+	s.intervals(t, r, in.Resolution, joint, opt)
+	var c coverages
+	if in.Truth != nil {
+		if c, err = tallyCoverage(t, s, in.Truth, opt.Levels, in.Resolution); err != nil {
 			return nil, err
 		}
 	}
+	t.run(opt.Bootstrap)
+	r.reliabilityIntervals()
+	for _, x := range c.all {
+		r.Coverage = append(r.Coverage, *x)
+	}
+	for _, x := range c.strata {
+		r.CoverageStrata = append(r.CoverageStrata, *x)
+	}
+	s.pit(r, opt.Bootstrap.Seed)
+	r.judge()
+	if in.Resolution != nil {
+		r.Warnings = append(r.Warnings, in.Resolution.Warnings(s.names)...)
+	}
+	return r, nil
+}
+
+// newResult counts items and votes, and warns where there are few.
+func (s *sample) newResult(opt Options) *Result {
 	r := &Result{
 		Items: s.n, Votes: Number(sum(s.total)), Units: s.units,
 		Replicates: opt.Bootstrap.replicates(s.units), Seed: opt.Bootstrap.Seed, Level: opt.Level,
@@ -116,66 +115,29 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	if s.units < 2 {
 		r.warn("fewer than two independent items or groups: there are no standard errors")
 	}
+	return r
+}
 
-	t := newTally(s.units)
-	joint, err := s.likelihoods(t, r, &in, opt.Bootstrap)
-	if err != nil {
-		return nil, err
-	}
-	tallyScores(t, s, r)
-	if s.mixtures == nil {
-		return s.meansAlone(t, r, opt)
-	}
-	tallyPairs(t, s, r, opt.PairBins)
-	width, touched := s.widths(opt.Level, in.Resolution)
+// intervals adds what intervals of the predicted class are judged by: widths,
+// the strata of the resolution rule and abstention.
+func (s *sample) intervals(t *tally, r *Result, rule *Resolution, joint []float64, opt Options) {
+	width, touched := s.widths(opt.Level, rule)
 	for _, b := range touched {
 		if b {
 			r.BelowResolution++
 		}
 	}
 	tallyWidths(t, s, r, width, opt.Bootstrap)
-	if in.Resolution != nil {
+	if rule != nil {
 		tallyResolution(t, s, r, joint, touched)
 	}
 	if r.VotedItems > 0 {
-		s.calibration(t, r, opt.Bins)
 		tallyAbstention(t, s, r, width, opt.Steps)
-	} else {
-		r.ECE, r.ECESE, r.ECEPlain = unknown, unknown, unknown
 	}
-	var c *coverages
-	if in.Truth != nil {
-		if c, err = tallyCoverage(t, s, in.Truth, opt.Levels, in.Resolution); err != nil {
-			return nil, err
-		}
-	}
-	t.run(opt.Bootstrap)
-	r.reliabilityIntervals()
-	if c != nil {
-		for _, x := range c.all {
-			r.Coverage = append(r.Coverage, *x)
-		}
-		for _, x := range c.strata {
-			r.CoverageStrata = append(r.CoverageStrata, *x)
-		}
-	}
-	s.pit(r, opt.Bootstrap.Seed)
-	r.judge()
-	if in.Resolution != nil {
-		r.Warnings = append(r.Warnings, in.Resolution.Warnings(s.names)...)
-	}
-	return r, nil
 }
 
-// meansAlone ends the evaluation of predictions that are no distributions.
-func (s *sample) meansAlone(t *tally, r *Result, opt Options) (*Result, error) {
-	if r.VotedItems > 0 {
-		s.calibration(t, r, opt.Bins)
-	} else {
-		r.ECE, r.ECESE, r.ECEPlain = unknown, unknown, unknown
-	}
-	t.run(opt.Bootstrap)
-	r.reliabilityIntervals()
+// meansAlone marks as unknown what only distributions can be judged by.
+func (r *Result) meansAlone() {
 	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
 	r.DispersionRatio, r.DispersionRatioSE = unknown, unknown
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
@@ -183,7 +145,6 @@ func (s *sample) meansAlone(t *tally, r *Result, opt Options) (*Result, error) {
 	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
 		r.warn("no better than logistic regression: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
-	return r, nil
 }
 
 // reliabilityIntervals gives the bins of the reliability diagrams their
@@ -198,58 +159,53 @@ func (r *Result) reliabilityIntervals() {
 
 // likelihoods adds the losses of the model and of the references, and compares
 // them. It returns the joint losses of the model.
-func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint []float64, err error) {
+func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) (joint []float64, err error) {
 	if s.mixtures != nil {
-		if joint, err = JointLosses(s.mixtures, s.votes); err != nil {
+		if joint, err = jointLosses(s.mixtures, s.votes); err != nil {
 			return nil, err
 		}
 	}
-	marginal := MarginalLosses(s.mean, s.votes)
-	var refs ReferenceLosses
-	switch {
-	case in.ReferenceLosses != nil:
-		refs = *in.ReferenceLosses
-		for _, l := range [][]float64{refs.Constant, refs.ConstantDirichlet, refs.Logistic, refs.LogisticDirichlet} {
+	marginal := marginalLosses(s.mean, s.votes)
+	var refs referenceLosses
+	if references != nil {
+		refs = references.losses
+		for _, l := range refs {
 			if l != nil && len(l) != s.n {
 				return nil, fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
 			}
 		}
-	case in.References != nil:
-		if refs, err = in.References.Losses(in.Features, s.votes); err != nil {
-			return nil, fmt.Errorf("references: %w", err)
-		}
 	}
 	if joint == nil { // these would have nothing beside them
-		refs.ConstantDirichlet, refs.LogisticDirichlet = nil, nil
+		refs[refConstantDM], refs[refLogisticDM] = nil, nil
 	}
 	tallyLosses(t, s, joint, &r.NLL, &r.NLLSE)
 	tallyLosses(t, s, marginal, &r.MarginalNLL, &r.MarginalNLLSE)
-	tallyLosses(t, s, refs.Constant, &r.ConstantNLL, &r.ConstantNLLSE)
-	tallyLosses(t, s, refs.ConstantDirichlet, &r.ConstantDMNLL, &r.ConstantDMNLLSE)
-	tallyLosses(t, s, refs.Logistic, &r.LogisticNLL, &r.LogisticNLLSE)
-	tallyLosses(t, s, refs.LogisticDirichlet, &r.LogisticDMNLL, &r.LogisticDMNLLSE)
-	tallyLosses(t, s, FloorLosses(s.votes), &r.FloorNLL, &r.FloorNLLSE)
+	tallyLosses(t, s, refs[refConstant], &r.ConstantNLL, &r.ConstantNLLSE)
+	tallyLosses(t, s, refs[refConstantDM], &r.ConstantDMNLL, &r.ConstantDMNLLSE)
+	tallyLosses(t, s, refs[refLogistic], &r.LogisticNLL, &r.LogisticNLLSE)
+	tallyLosses(t, s, refs[refLogisticDM], &r.LogisticDMNLL, &r.LogisticDMNLLSE)
+	tallyLosses(t, s, floorLosses(s.votes), &r.FloorNLL, &r.FloorNLLSE)
 	for _, c := range []struct {
 		into          **Difference
 		first, second []float64
 	}{
-		{&r.LessConstantDM, joint, refs.ConstantDirichlet},
-		{&r.LessLogisticDM, joint, refs.LogisticDirichlet},
-		{&r.LessLogistic, marginal, refs.Logistic},
+		{&r.LessConstantDM, joint, refs[refConstantDM]},
+		{&r.LessLogisticDM, joint, refs[refLogisticDM]},
+		{&r.LessLogistic, marginal, refs[refLogistic]},
 	} {
 		if c.first == nil || c.second == nil {
 			continue
 		}
-		d, err := ComparePaired(c.first, c.second, s.total, in.Groups, b)
+		d, err := comparePaired(c.first, c.second, s.total, s.unit, b)
 		if err != nil {
 			return nil, err
 		}
 		*c.into = &d
 	}
 	switch {
-	case in.References == nil && in.ReferenceLosses == nil:
+	case references == nil:
 		r.warn("no references were fitted at training: there is nothing to compare the losses with")
-	case refs.Logistic == nil:
+	case refs[refLogistic] == nil:
 		r.warn("no logistic reference: the model or these items have no features it could use")
 	}
 	return joint, nil
@@ -258,6 +214,10 @@ func (s *sample) likelihoods(t *tally, r *Result, in *Input, b Bootstrap) (joint
 // calibration adds the calibration error of the predicted class and the
 // reliability diagrams.
 func (s *sample) calibration(t *tally, r *Result, bins int) {
+	if r.VotedItems == 0 {
+		r.ECE, r.ECESE, r.ECEPlain = unknown, unknown, unknown
+		return
+	}
 	p, hits := make([]float64, s.n), make([]float64, s.n)
 	add := func(name string, class func(j int) int) calibration {
 		for j := range s.n {

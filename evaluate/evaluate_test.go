@@ -28,10 +28,7 @@ func rotate(t testing.TB, m *mixture.Dirichlet) *mixture.Dirichlet {
 
 func TestResultJSON(t *testing.T) {
 	w := simulate(t, 200, 2, 4, 7)
-	refs, err := FitReferences(nil, w.votes, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	refs := scoredConstants(t, w.votes)
 	r, err := Evaluate(Input{Mixtures: w.mixtures, Votes: w.votes, Truth: w.truth, References: refs, Classes: []string{"NC", "AD"}},
 		Options{Bootstrap: Bootstrap{Replicates: 20}, Levels: []float64{.9}})
 	if err != nil {
@@ -125,7 +122,7 @@ func TestEvaluateErrors(t *testing.T) {
 		{Input{Mixtures: []*mixture.Dirichlet{nil}, Votes: v}, Options{}, "item 0 has no mixture"},
 		{Input{Mixtures: two, Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0 has -2 votes for class 1: counts are finite and not negative"},
 		{Input{Mixtures: two, Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: a mixture of 2 classes, but votes on 3"},
-		{Input{Mixtures: two, Votes: v, Groups: []int{1, 2}}, Options{}, "2 groups for 1 items"},
+		{Input{Mixtures: two, Votes: v, Groups: []string{"1", "2"}}, Options{}, "2 groups for 1 items"},
 		{Input{Mixtures: two, Votes: v, Classes: []string{"a"}}, Options{}, "1 class names for 2 classes"},
 		{Input{Mixtures: two, Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
 		{Input{Mixtures: two, Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},

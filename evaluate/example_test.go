@@ -3,6 +3,7 @@ package evaluate_test
 import (
 	"fmt"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/mixture"
 )
@@ -43,8 +44,10 @@ func ExampleResolution() {
 }
 
 func ExampleCheck() {
-	votes, _ := evaluate.VotesOf([][]float64{{3, 0}, {1, 2}, {4, 1}, {0, 4}, {2, 2}})
-	r, err := evaluate.Check(evaluate.CheckInput{Votes: votes}, evaluate.Bootstrap{})
+	r, err := evaluate.Check(&dataset.Dataset{
+		Items: []string{"a", "b", "c", "d", "e"}, Classes: []string{"healthy", "ill"},
+		Counts: []float32{3, 0, 1, 2, 4, 1, 0, 4, 2, 2},
+	}, evaluate.CheckOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

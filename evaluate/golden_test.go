@@ -35,24 +35,50 @@ var krippendorff2011 = [][]float64{
 }
 
 func TestAlphaPublished(t *testing.T) {
-	v := votesOf(t, krippendorff2011)
-	near(t, "nominal", Alpha(v, Nominal, nil), 0.743421052631579, 1e-14)
-	near(t, "ordinal", Alpha(v, Ordinal, nil), 0.8153875037548814, 1e-14)
-	near(t, "interval", Alpha(v, Interval, nil), 0.8491071428571428, 1e-14)
-	// Values shifted and scaled are on the same interval scale.
-	near(t, "interval", Alpha(v, Interval, []float64{10, 13, 16, 19, 22}), 0.8491071428571428, 1e-14)
+	for _, classes := range [][]string{
+		{"1", "2", "3", "4", "5"},
+		{"10", "13", "16", "19", "22"}, // shifted and scaled: on the same interval scale
+	} {
+		r, err := Check(itemsOf(krippendorff2011, classes...), CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "nominal", float64(r.AlphaNominal.Value), 0.743421052631579, 1e-14)
+		near(t, "ordinal", float64(r.AlphaOrdinal.Value), 0.8153875037548814, 1e-14)
+		near(t, "interval", float64(r.AlphaInterval.Value), 0.8491071428571428, 1e-14)
+	}
+	// Names have an order only if somebody says so, and no values.
+	for _, ordered := range []bool{false, true} {
+		r, err := Check(itemsOf(krippendorff2011), CheckOptions{Ordered: ordered})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.AlphaOrdinal.Value.Known() != ordered || r.AlphaInterval.Value.Known() {
+			t.Errorf("ordered %v: ordinal alpha %v, interval alpha %v", ordered, r.AlphaOrdinal, r.AlphaInterval)
+		}
+	}
 }
 
 func TestFleissKappaPublished(t *testing.T) {
-	// The worked example of Fleiss 1971 as in the Wikipedia article "Fleiss'
-	// kappa": 0.210; statsmodels gives more digits.
-	v := votesOf(t, [][]float64{
-		{0, 0, 0, 0, 14}, {0, 2, 6, 4, 2}, {0, 0, 3, 5, 6}, {0, 3, 9, 2, 0}, {2, 2, 8, 1, 1},
-		{7, 7, 0, 0, 0}, {3, 2, 6, 3, 0}, {2, 5, 3, 2, 2}, {6, 5, 2, 1, 0}, {0, 2, 2, 3, 7},
-	})
-	near(t, "kappa", FleissKappa(v), 0.20993070442195522, 1e-14)
-	// Unequal numbers of votes: Gwet's formula in numpy.
-	near(t, "kappa", FleissKappa(votesOf(t, krippendorff2011)), 0.7611692754224112, 1e-14)
+	for _, c := range []struct {
+		rows [][]float64
+		want float64
+	}{
+		// The worked example of Fleiss 1971 as in the Wikipedia article "Fleiss'
+		// kappa": 0.210; statsmodels gives more digits.
+		{[][]float64{
+			{0, 0, 0, 0, 14}, {0, 2, 6, 4, 2}, {0, 0, 3, 5, 6}, {0, 3, 9, 2, 0}, {2, 2, 8, 1, 1},
+			{7, 7, 0, 0, 0}, {3, 2, 6, 3, 0}, {2, 5, 3, 2, 2}, {6, 5, 2, 1, 0}, {0, 2, 2, 3, 7},
+		}, 0.20993070442195522},
+		// Unequal numbers of votes: Gwet's formula in numpy.
+		{krippendorff2011, 0.7611692754224112},
+	} {
+		r, err := Check(itemsOf(c.rows), CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "kappa", float64(r.FleissKappa.Value), c.want, 1e-14)
+	}
 }
 
 func TestKolmogorovSmirnovScipy(t *testing.T) {
@@ -84,7 +110,7 @@ var smallCounts = [][]float64{
 }
 
 func TestConstantDirichletScipy(t *testing.T) {
-	fit := FitConstantDirichlet(votesOf(t, smallCounts))
+	fit := fitConstantDirichlet(votesOf(t, smallCounts))
 	for i, want := range []float64{0.5031172680508406, 0.29435780064997275, 0.36773715400880075} {
 		near(t, "alpha", fit.Alpha[i], want, 1e-6)
 	}
@@ -95,11 +121,11 @@ func TestConstantDirichletScipy(t *testing.T) {
 
 func TestLogisticSklearn(t *testing.T) {
 	v := votesOf(t, smallCounts)
-	x := Features{Columns: 2}
+	x := features{columns: 2}
 	rows := make([]int, v.Len())
 	for j := range rows {
 		rows[j] = j
-		x.Values = append(x.Values, float32((7*j+3)%11)/5-1, float32((j*j)%7)/3-1)
+		x.values = append(x.values, float32((7*j+3)%11)/5-1, float32((j*j)%7)/3-1)
 	}
 	theta := make([]float64, 9)
 	fitLogistic(theta, x, v, rows, 0.05*sum(v.Counts), 1e-14)
@@ -115,10 +141,10 @@ func TestLogisticSklearn(t *testing.T) {
 	var means []float64
 	p := make([]float64, 3)
 	for j := range rows {
-		predictLogistic(p, theta, x.Row(j))
+		predictLogistic(p, theta, x.row(j))
 		means = append(means, p...)
 	}
-	near(t, "loss", sum(MarginalLosses(means, v)), 28.57328941157302, 1e-5)
+	near(t, "loss", sum(marginalLosses(means, v)), 28.57328941157302, 1e-5)
 	c := fitConcentration(means, v)
 	near(t, "concentration", c, 2.1477339579050096, 1e-4)
 	loss := 0.0
@@ -133,7 +159,7 @@ func TestPITScipy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := PITValues(m, []float64{2, 1, 2}, []float64{.25, .5}) // scipy.stats.betabinom
+	u, err := pitValues(m, []float64{2, 1, 2}, []float64{.25, .5}) // scipy.stats.betabinom
 	if err != nil {
 		t.Fatal(err)
 	}

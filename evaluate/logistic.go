@@ -11,44 +11,36 @@ import (
 
 // Shapes: n items, f features, d classes.
 
-// Features is a matrix [Len × Columns] in row-major order, one row an item,
-// standardised: every column about mean 0 and variance 1 on the training part.
-type Features struct {
-	Columns int
-	Values  []float32
+// features is a matrix [n × f] in row-major order, one row an item,
+// standardized: every column about mean 0 and variance 1 on the training part.
+type features struct {
+	columns int
+	values  []float32
 }
 
-// Len returns the number of rows.
-func (x Features) Len() int {
-	if x.Columns <= 0 {
-		return 0
-	}
-	return len(x.Values) / x.Columns
-}
+// row returns row j, a slice of values.
+func (x features) row(j int) []float32 { return x.values[j*x.columns : (j+1)*x.columns] }
 
-// Row returns row j, a slice of Values.
-func (x Features) Row(j int) []float32 { return x.Values[j*x.Columns : (j+1)*x.Columns] }
-
-func (x Features) check(items int) error {
-	if x.Columns < 1 || len(x.Values) != items*x.Columns {
-		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.Values), x.Columns, items)
+func (x features) check(items int) error {
+	if x.columns < 1 || len(x.values) != items*x.columns {
+		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.values), x.columns, items)
 	}
-	for k, v := range x.Values {
+	for k, v := range x.values {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("feature %d of item %d is %v: features are finite", k%x.Columns, k/x.Columns, v)
+			return fmt.Errorf("feature %d of item %d is %v: features are finite", k%x.columns, k/x.columns, v)
 		}
 	}
 	return nil
 }
 
-// Logistic is multinomial logistic regression, the reference that a network
+// logisticModel is multinomial logistic regression, the reference that a network
 // with features has to beat. Its probabilities are
 //
 //	p_c(x) ∝ exp(b_c + Σ_k W_ck x_k).
 //
-// It scores votes as independent ([Logistic.Losses]) or, with the concentration
-// c, as drawn from Dirichlet(c·p) item by item ([Logistic.DirichletLosses]).
-type Logistic struct {
+// It scores votes as independent or, with the concentration c, as drawn from
+// Dirichlet(c·p) item by item.
+type logisticModel struct {
 	Classes int       `json:"classes"`
 	Columns int       `json:"columns"`
 	Weights []float32 `json:"weights"` // [Classes × Columns]
@@ -60,8 +52,8 @@ type Logistic struct {
 	Concentration float64 `json:"concentration"`
 }
 
-// Probabilities appends the class probabilities of row j to dst.
-func (l *Logistic) Probabilities(dst []float64, row []float32) []float64 {
+// probabilities appends the class probabilities of a row to dst.
+func (l *logisticModel) probabilities(dst []float64, row []float32) []float64 {
 	from := len(dst)
 	for c := range l.Classes {
 		w := l.Weights[c*l.Columns : (c+1)*l.Columns]
@@ -75,36 +67,31 @@ func (l *Logistic) Probabilities(dst []float64, row []float32) []float64 {
 	return dst
 }
 
-// Losses returns −Σ_i S_i ln p_i(x_j) for every item.
-func (l *Logistic) Losses(x Features, votes Votes) ([]float64, error) {
-	return l.losses(x, votes, independentLoss)
-}
-
-// DirichletLosses returns −ln B(cp(x_j) + S)/B(cp(x_j)) for every item.
-func (l *Logistic) DirichletLosses(x Features, votes Votes) ([]float64, error) {
-	return l.losses(x, votes, func(p, s []float64) float64 { return concentratedLoss(l.Concentration, p, s) })
-}
-
-func (l *Logistic) losses(x Features, votes Votes, loss func(p, s []float64) float64) ([]float64, error) {
+// losses returns, for every item, the loss of independent votes and that of
+// votes drawn from a Dirichlet distribution,
+//
+//	−Σ_i S_i ln p_i(x_j)   and   −ln B(cp(x_j) + S)/B(cp(x_j)).
+func (l *logisticModel) losses(x features, votes Votes) (independent, dirichlet []float64, err error) {
 	if err := votes.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := x.check(votes.Len()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(l.Weights) != l.Classes*l.Columns || len(l.Bias) != l.Classes {
-		return nil, fmt.Errorf("a logistic regression of %d classes and %d columns with %d weights and %d biases",
+		return nil, nil, fmt.Errorf("a logistic regression of %d classes and %d columns with %d weights and %d biases",
 			l.Classes, l.Columns, len(l.Weights), len(l.Bias))
 	}
-	if x.Columns != l.Columns || votes.Classes != l.Classes {
-		return nil, fmt.Errorf("%d features and %d classes for a logistic regression of %d and %d",
-			x.Columns, votes.Classes, l.Columns, l.Classes)
+	if x.columns != l.Columns || votes.Classes != l.Classes {
+		return nil, nil, fmt.Errorf("%d features and %d classes for a logistic regression of %d and %d",
+			x.columns, votes.Classes, l.Columns, l.Classes)
 	}
-	losses := make([]float64, votes.Len())
-	forItems(len(losses), func(j int) {
-		losses[j] = loss(l.Probabilities(nil, x.Row(j)), votes.Item(j))
+	independent, dirichlet = make([]float64, votes.Len()), make([]float64, votes.Len())
+	forItems(votes.Len(), func(j int) {
+		p, s := l.probabilities(nil, x.row(j)), votes.Item(j)
+		independent[j], dirichlet[j] = independentLoss(p, s), concentratedLoss(l.Concentration, p, s)
 	})
-	return losses, nil
+	return independent, dirichlet, nil
 }
 
 // concentratedLoss is the loss of votes s under Dirichlet(c·p), or of
@@ -146,19 +133,19 @@ const (
 	fitTolerance  = 1e-7
 )
 
-// fitLogistic minimises, from the start theta = (W, b) of length d·f + d,
+// fitLogistic minimizes, from the start theta = (W, b) of length d·f + d,
 //
 //	Σ_{j ∈ rows} −Σ_i S_ji ln p_i(x_j) + ½ λ ‖W‖²,
 //
 // whose gradient with respect to the logits of item j is m_j p − S_j.
-func fitLogistic(theta []float64, x Features, votes Votes, rows []int, lambda, tolerance float64) {
-	d, f := votes.Classes, x.Columns
+func fitLogistic(theta []float64, x features, votes Votes, rows []int, lambda, tolerance float64) {
+	d, f := votes.Classes, x.columns
 	grads := make([][]float64, logisticPieces)
 	losses := make([]float64, logisticPieces)
 	for p := range grads {
 		grads[p] = make([]float64, len(theta))
 	}
-	minimise(func(theta, grad []float64) float64 {
+	minimize(func(theta, grad []float64) float64 {
 		par.For(logisticPieces, func(piece int) {
 			from, to := piece*len(rows)/logisticPieces, (piece+1)*len(rows)/logisticPieces
 			losses[piece] = logisticGradient(grads[piece], theta, x, votes, rows[from:to])
@@ -179,9 +166,9 @@ func fitLogistic(theta []float64, x Features, votes Votes, rows []int, lambda, t
 // and returns the loss. A few items at a time add to a stretch of the gradient
 // while it and they are in the first-level cache; each of its elements still
 // sees one item after the other.
-func logisticGradient(grad, theta []float64, x Features, votes Votes, rows []int) float64 {
+func logisticGradient(grad, theta []float64, x features, votes Votes, rows []int) float64 {
 	const few, stretch = 4, 512
-	d, f := votes.Classes, x.Columns
+	d, f := votes.Classes, x.columns
 	clear(grad)
 	loss := 0.0
 	p := make([]float64, d)
@@ -209,7 +196,7 @@ func logisticGradient(grad, theta []float64, x Features, votes Votes, rows []int
 			continue
 		}
 		row := values[n*f : (n+1)*f]
-		for k, v := range x.Row(j) {
+		for k, v := range x.row(j) {
 			row[k] = float64(v)
 		}
 		kernel.Dots64(p, theta, row)

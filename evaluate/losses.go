@@ -8,13 +8,13 @@ import (
 	"credence/mixture"
 )
 
-// JointLosses returns, for every item, minus the log-probability of its votes
+// jointLosses returns, for every item, minus the log-probability of its votes
 // together, in the order given, under its mixture (no multinomial coefficient):
 //
 //	−ln Σ_k w_k B(α_k + S)/B(α_k).
 //
 // Their sum over the number of votes is the joint NLL a vote.
-func JointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
+func jointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
 	if err := checkMixtures(mixtures, votes); err != nil {
 		return nil, err
 	}
@@ -32,9 +32,9 @@ func JointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) 
 	return losses, nil
 }
 
-// MarginalLosses returns, for every item, the loss of its votes taken one by
+// marginalLosses returns, for every item, the loss of its votes taken one by
 // one under the mean probabilities ([N × d], row-major): −Σ_i S_i ln μ_i.
-func MarginalLosses(means []float64, votes Votes) []float64 {
+func marginalLosses(means []float64, votes Votes) []float64 {
 	losses := make([]float64, votes.Len())
 	for j := range losses {
 		losses[j] = independentLoss(means[j*votes.Classes:(j+1)*votes.Classes], votes.Item(j))
@@ -42,10 +42,10 @@ func MarginalLosses(means []float64, votes Votes) []float64 {
 	return losses
 }
 
-// FloorLosses returns, for every item, the loss under its own vote shares,
+// floorLosses returns, for every item, the loss under its own vote shares,
 // −Σ_i S_i ln(S_i/m): no prediction that treats votes as independent can score
 // better, and with few votes none can come near.
-func FloorLosses(votes Votes) []float64 {
+func floorLosses(votes Votes) []float64 {
 	losses := make([]float64, votes.Len())
 	p := make([]float64, votes.Classes)
 	for j := range losses {

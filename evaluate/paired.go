@@ -15,14 +15,14 @@ type Difference struct {
 	PValue Number `json:"p_value"`
 }
 
-// ComparePaired bootstraps the difference of two models' losses a vote,
+// comparePaired bootstraps the difference of two models' losses a vote,
 //
 //	Σ_j (first_j − second_j) / Σ_j votes_j,
 //
 // first and second being summed over the votes of each item ([N] each, as
-// [JointLosses] returns them). Items, or groups of items if groups is not nil,
+// jointLosses returns them). Items, or groups of items if groups is not nil,
 // are drawn together for both models.
-func ComparePaired(first, second, votes []float64, groups []int, b Bootstrap) (Difference, error) {
+func comparePaired(first, second, votes []float64, groups []int, b Bootstrap) (Difference, error) {
 	none := Difference{Estimate{unknown, unknown, unknown, unknown}, unknown}
 	n := len(first)
 	if len(second) != n || len(votes) != n {

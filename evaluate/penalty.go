@@ -8,7 +8,7 @@ import (
 	"credence/internal/rng"
 )
 
-// FitLogistic fits a logistic regression to votes, every vote counting once.
+// newLogistic fits a logistic regression to votes, every vote counting once.
 //
 // The penalty is chosen, from strong to weak, by the loss on items held out:
 // five folds of at most about 5,000 items, or one where features and classes are
@@ -16,7 +16,7 @@ import (
 // chosen penalty on the items held out, the concentration is fitted by
 // likelihood: on the items of the fit itself it would come out too high. The
 // weights are then fitted again to all items.
-func FitLogistic(x Features, votes Votes, groups []int, seed uint64) (*Logistic, error) {
+func newLogistic(x features, votes Votes, groups []int, seed uint64) (*logisticModel, error) {
 	if err := votes.check(); err != nil {
 		return nil, err
 	}
@@ -48,17 +48,17 @@ func FitLogistic(x Features, votes Votes, groups []int, seed uint64) (*Logistic,
 			}
 		}
 	}
-	if float64(len(s.rows))*float64(x.Columns)*float64(votes.Classes) > selectionWork {
+	if float64(len(s.rows))*float64(x.columns)*float64(votes.Classes) > selectionWork {
 		s.folds = 1
 	}
 	penalty, concentration := s.choose()
-	theta := make([]float64, votes.Classes*(x.Columns+1))
+	theta := make([]float64, votes.Classes*(x.columns+1))
 	fitLogistic(theta, x, votes, voted, penalty*total, fitTolerance)
-	l := &Logistic{
-		Classes: votes.Classes, Columns: x.Columns, Penalty: penalty, Concentration: concentration,
-		Bias: theta[votes.Classes*x.Columns:],
+	l := &logisticModel{
+		Classes: votes.Classes, Columns: x.columns, Penalty: penalty, Concentration: concentration,
+		Bias: theta[votes.Classes*x.columns:],
 	}
-	for _, w := range theta[:votes.Classes*x.Columns] {
+	for _, w := range theta[:votes.Classes*x.columns] {
 		l.Weights = append(l.Weights, float32(w))
 	}
 	return l, nil
@@ -84,7 +84,7 @@ func foldsOf(of []int, units int, seed uint64) []int {
 
 // selection holds what the choice of the penalty is made by.
 type selection struct {
-	x     Features
+	x     features
 	votes Votes
 	rows  []int
 	fold  []int // of every item
@@ -99,7 +99,7 @@ func (s *selection) choose() (penalty, concentration float64) {
 	fit, out := make([][]int, s.folds), make([][]int, s.folds)
 	weight := make([]float64, s.folds)
 	for k := range thetas {
-		thetas[k] = make([]float64, d*(s.x.Columns+1))
+		thetas[k] = make([]float64, d*(s.x.columns+1))
 		for _, j := range s.rows {
 			if s.fold[j] == k {
 				out[k] = append(out[k], j)
@@ -122,7 +122,7 @@ func (s *selection) choose() (penalty, concentration float64) {
 			}
 			fitLogistic(thetas[k], s.x, s.votes, fit[k], lambda*weight[k], pathTolerance)
 			for _, j := range out[k] {
-				predictLogistic(p, thetas[k], s.x.Row(j))
+				predictLogistic(p, thetas[k], s.x.row(j))
 				loss += independentLoss(p, s.votes.Item(j))
 				held = append(held, p...)
 				counts = append(counts, s.votes.Item(j)...)
@@ -138,7 +138,7 @@ func (s *selection) choose() (penalty, concentration float64) {
 	return penalty, concentration
 }
 
-// fitConcentration returns the c that maximises the likelihood of votes drawn
+// fitConcentration returns the c that maximizes the likelihood of votes drawn
 // from Dirichlet(c·p_j), means being [N × d]; 0 if no item has two votes.
 func fitConcentration(means []float64, votes Votes) float64 {
 	d := votes.Classes

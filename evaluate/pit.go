@@ -31,7 +31,7 @@ type PITCoordinate struct {
 	Values []float64 `json:"-"`
 }
 
-// PITValues returns the d − 1 transforms of an item's counts, v being d − 1
+// pitValues returns the d − 1 transforms of an item's counts, v being d − 1
 // uniform numbers. Given the counts before it, S_i is a mixture of beta-binomials
 // with m − Σ_{l<i} S_l trials, the parameters (α_ki, Σ_{l>i} α_kl), and weights
 //
@@ -39,7 +39,7 @@ type PITCoordinate struct {
 //
 // and u_i = P(< S_i) + v_i P(S_i). Where no trials are left S_i tells nothing,
 // and u_i is NaN. Counts are whole numbers.
-func PITValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
+func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 	d, k := m.Classes(), m.K()
 	logs, weights := make([]float64, k), make([]float64, k)
 	alpha := make([][]float64, k)
@@ -74,14 +74,14 @@ func PITValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 		u[i] = min(1, below+v[i]*at)
 		left -= counts[i]
 		copy(weights, logs)
-		normaliseLogs(weights)
+		normalizeLogs(weights)
 	}
 	return u, nil
 }
 
-// normaliseLogs replaces logarithms of weights by weights that sum to one. If
+// normalizeLogs replaces logarithms of weights by weights that sum to one. If
 // all are −Inf, the weights are equal.
-func normaliseLogs(w []float64) {
+func normalizeLogs(w []float64) {
 	top := w[argmax(w)]
 	if math.IsInf(top, -1) {
 		for i := range w {
@@ -118,7 +118,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 		for i := range v {
 			v[i] = uniform.Float64()
 		}
-		values[j], errs[j] = PITValues(s.mixtures[j], s.votes.Item(j), v)
+		values[j], errs[j] = pitValues(s.mixtures[j], s.votes.Item(j), v)
 	})
 	if fractional > 0 {
 		r.warn("%d items have fractional vote counts and are left out of the PIT", fractional)

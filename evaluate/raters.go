@@ -2,28 +2,11 @@ package evaluate
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+
+	"credence/dataset"
 )
-
-// Ballot is one vote: rater Rater gave item Item the class Class, all counted
-// from 0.
-type Ballot struct {
-	Item, Rater, Class int
-}
-
-// CountBallots adds up ballots to votes on a number of items and classes.
-func CountBallots(ballots []Ballot, items, classes int) (Votes, error) {
-	v := Votes{Classes: classes, Counts: make([]float64, items*classes)}
-	for i, b := range ballots {
-		if b.Item < 0 || b.Item >= items || b.Class < 0 || b.Class >= classes {
-			return Votes{}, fmt.Errorf("ballot %d is for item %d, class %d: there are %d items and %d classes", i, b.Item, b.Class, items, classes)
-		}
-		v.Counts[b.Item*classes+b.Class]++
-	}
-	return v, v.check()
-}
 
 // Rater is how one rater votes compared with the others on the same items.
 //
@@ -56,17 +39,17 @@ type Rater struct {
 // differ for a test.
 const informative = 10
 
-// CompareRaters describes every rater, by number; those who voted on no item
-// that others voted on are left out. Names may be nil.
-func CompareRaters(ballots []Ballot, votes Votes, names []string) []Rater {
+// compareRaters describes every rater, by number; those who voted on no item
+// that others voted on are left out.
+func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rater {
 	type sums struct {
 		n, mixed                  int
 		agree, expected, variance float64
 		use, useVariance          []float64
 	}
-	of := map[int]*sums{}
-	for _, b := range ballots {
-		s := votes.Item(b.Item)
+	of := map[int32]*sums{}
+	for _, b := range ratings {
+		s := votes.Item(int(b.Item))
 		m := sum(s)
 		if m < 2 {
 			continue
@@ -96,12 +79,12 @@ func CompareRaters(ballots []Ballot, votes Votes, names []string) []Rater {
 	var raters []Rater
 	var ps []float64 // two for each rater
 	for id, r := range of {
-		raters = append(raters, Rater{Rater: id, Votes: r.n})
+		raters = append(raters, Rater{Rater: int(id), Votes: r.n})
 	}
 	slices.SortFunc(raters, func(a, b Rater) int { return cmp.Compare(a.Rater, b.Rater) })
 	for i := range raters {
 		x := &raters[i]
-		r := of[x.Rater]
+		r := of[int32(x.Rater)]
 		n := float64(r.n)
 		if x.Rater >= 0 && x.Rater < len(names) {
 			x.Name = names[x.Rater]
@@ -131,7 +114,7 @@ func CompareRaters(ballots []Ballot, votes Votes, names []string) []Rater {
 	return raters
 }
 
-// usageP returns the p-value of the largest standardised excess over the
+// usageP returns the p-value of the largest standardized excess over the
 // classes, after Bonferroni; of two classes one says all.
 func usageP(excess, variance []float64) float64 {
 	z, classes := 0.0, 0.0

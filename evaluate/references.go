@@ -1,58 +1,207 @@
 package evaluate
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"credence/dataset"
+)
 
 // References are the simple predictions that a model's scores are set beside,
-// fitted to the votes that the model was trained on. They are stored in the
-// model as JSON.
+// fitted to the votes that the model was trained on: class frequencies, one
+// Dirichlet distribution for all items, and logistic regression, alone and with
+// a concentration. They are stored in the model as JSON.
 type References struct {
-	Constant          Constant          `json:"constant"`
-	ConstantDirichlet ConstantDirichlet `json:"constant_dm"`
+	Constant          constant          `json:"constant"`
+	ConstantDirichlet constantDirichlet `json:"constant_dm"`
 	// Logistic is nil if the model has no features a logistic regression could
 	// use.
-	Logistic *Logistic `json:"logistic,omitempty"`
+	Logistic *logisticModel `json:"logistic,omitempty"`
 }
 
-// FitReferences fits the references to the training votes. A nil x leaves out
-// the logistic regression; groups (nil: every item is its own) keep together
-// what must not be split when its penalty is chosen.
-func FitReferences(x *Features, votes Votes, groups []int, seed uint64) (*References, error) {
-	if err := votes.check(); err != nil {
+// FitReferences fits the references to the votes of ds. The logistic regression
+// takes the inputs that t, the preprocessing of the model, makes of the features;
+// it is left out if t is nil or the inputs are too many. Items of a group stay
+// together when its penalty is chosen.
+func FitReferences(ds *dataset.Dataset, t *dataset.Transform, seed uint64) (*References, error) {
+	d, err := newReferenceData(ds, t, votedItems(ds))
+	if err != nil {
 		return nil, err
 	}
-	r := &References{Constant: FitConstant(votes), ConstantDirichlet: FitConstantDirichlet(votes)}
-	if x == nil {
+	return fitReferences(d, seed)
+}
+
+// Score returns the losses of the items of ds, none of which the references
+// were fitted to, with features read through t.
+func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*ReferenceScores, error) {
+	if r.Logistic == nil {
+		t = nil
+	}
+	all := make([]int, ds.Len())
+	for j := range all {
+		all[j] = j
+	}
+	d, err := newReferenceData(ds, t, all)
+	if err != nil {
+		return nil, fmt.Errorf("references: %w", err)
+	}
+	s := &ReferenceScores{}
+	if s.losses, err = r.losses(d.x, d.votes); err != nil {
+		return nil, fmt.Errorf("references: %w", err)
+	}
+	return s, nil
+}
+
+func fitReferences(d *referenceData, seed uint64) (*References, error) {
+	if err := d.votes.check(); err != nil {
+		return nil, err
+	}
+	r := &References{Constant: fitConstant(d.votes), ConstantDirichlet: fitConstantDirichlet(d.votes)}
+	if d.x == nil {
 		return r, nil
 	}
 	var err error
-	if r.Logistic, err = FitLogistic(*x, votes, groups, seed); err != nil {
+	if r.Logistic, err = newLogistic(*d.x, d.votes, d.groups, seed); err != nil {
 		return nil, fmt.Errorf("logistic reference: %w", err)
 	}
 	return r, nil
 }
 
-// ReferenceLosses are the losses of every item under the references; those of
-// the logistic regression are nil if there is none.
-type ReferenceLosses struct {
-	Constant, ConstantDirichlet, Logistic, LogisticDirichlet []float64
-}
-
-// Losses scores votes under the references. Without features (x nil) the
-// logistic regression is left out.
-func (r *References) Losses(x *Features, votes Votes) (l ReferenceLosses, err error) {
+// losses scores votes under the references: constant, with one Dirichlet, and
+// both of the logistic regression, which are nil without features.
+func (r *References) losses(x *features, votes Votes) (l referenceLosses, err error) {
 	if err := votes.check(); err != nil {
 		return l, err
 	}
 	if n := len(r.Constant.Probabilities); n != votes.Classes || len(r.ConstantDirichlet.Alpha) != n {
 		return l, fmt.Errorf("references of %d classes, but votes on %d", n, votes.Classes)
 	}
-	l.Constant, l.ConstantDirichlet = r.Constant.Losses(votes), r.ConstantDirichlet.Losses(votes)
-	if r.Logistic == nil || x == nil {
-		return l, nil
+	l[refConstant], l[refConstantDM] = r.Constant.losses(votes), r.ConstantDirichlet.losses(votes)
+	if r.Logistic != nil && x != nil {
+		l[refLogistic], l[refLogisticDM], err = r.Logistic.losses(*x, votes)
 	}
-	if l.Logistic, err = r.Logistic.Losses(*x, votes); err != nil {
+	return l, err
+}
+
+// referenceLosses are the losses [N] of each reference.
+type referenceLosses [4][]float64
+
+const (
+	refConstant = iota
+	refConstantDM
+	refLogistic
+	refLogisticDM
+)
+
+// ReferenceScores are the losses of items under references that were fitted
+// without them; the fields are the means per vote, of those that were scored by
+// folds.
+type ReferenceScores struct {
+	ConstantNLL   *float64 `json:"constant_nll_per_vote,omitempty"`
+	ConstantDMNLL *float64 `json:"constant_dm_nll_per_vote,omitempty"`
+	LogisticNLL   *float64 `json:"logistic_nll_per_vote,omitempty"`
+	LogisticDMNLL *float64 `json:"logistic_dm_nll_per_vote,omitempty"`
+
+	losses referenceLosses // by item
+}
+
+// Select returns the losses of the given items, as an [Input] of these items
+// takes them; nil if none were scored.
+func (s *ReferenceScores) Select(items []int) *ReferenceScores {
+	if s == nil || s.losses[refConstant] == nil {
+		return nil
+	}
+	out := &ReferenceScores{}
+	for k, l := range s.losses {
+		if l == nil {
+			continue
+		}
+		for _, j := range items {
+			out.losses[k] = append(out.losses[k], l[j])
+		}
+	}
+	return out
+}
+
+// referenceFoldWork bounds items × columns × classes: beyond, logistic
+// regressions that score five folds would take longer than the model.
+const referenceFoldWork = 2_000_000
+
+// ScoreReferences scores references on the items that a model was scored on,
+// those with a true in scored [N], each by references fitted without them: fold
+// by fold or, if the model's parts took no turns, once without the scored items.
+// When ctx is cancelled it returns the context's error.
+func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, scored []bool, folds bool, seed uint64) (*ReferenceScores, error) {
+	voted := votedItems(ds)
+	all, err := newReferenceData(ds, t, voted)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := referenceFolds(ds, voted, scored, folds, seed)
+	if err != nil {
+		return nil, err
+	}
+	if all.x != nil && len(parts) > 1 && len(all.x.values)*len(ds.Classes) > referenceFoldWork {
+		all.x = nil
+	}
+	s := &ReferenceScores{}
+	for k := range s.losses {
+		if k < refLogistic || all.x != nil {
+			s.losses[k] = make([]float64, ds.Len())
+		}
+	}
+	var sums [len(s.losses)]float64
+	votes := 0.0
+	for _, part := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var rest, test []int
+		for at, j := range voted {
+			if _, in := slices.BinarySearch(part, j); !in {
+				rest = append(rest, at)
+			} else if scored[j] {
+				test = append(test, at)
+				votes += ds.VotesOf(j)
+			}
+		}
+		losses, err := all.selected(rest).score(all.selected(test), seed)
+		if err != nil {
+			return nil, err
+		}
+		for k, l := range losses {
+			for i, x := range l {
+				sums[k] += x
+				s.losses[k][voted[test[i]]] = x
+			}
+		}
+	}
+	if votes == 0 {
+		return &ReferenceScores{}, nil
+	}
+	for k, field := range []**float64{&s.ConstantNLL, &s.ConstantDMNLL, &s.LogisticNLL, &s.LogisticDMNLL} {
+		if sums[k] /= votes; s.losses[k] != nil {
+			*field = &sums[k]
+		}
+	}
+	return s, nil
+}
+
+// score fits references to d and returns their losses on other items.
+func (d *referenceData) score(test *referenceData, seed uint64) (l referenceLosses, err error) {
+	r, err := fitReferences(d, seed)
+	if err != nil {
 		return l, err
 	}
-	l.LogisticDirichlet, err = r.Logistic.DirichletLosses(*x, votes)
-	return l, err
+	return r.losses(test.x, test.votes)
+}
+
+// referenceFolds returns sorted lists of items to leave out in turn: five
+// folds, or the one part that was held out.
+func referenceFolds(ds *dataset.Dataset, voted []int, scored []bool, folds bool, seed uint64) ([][]int, error) {
+	if folds {
+		return dataset.Folds(ds, voted, 5, seed)
+	}
+	return [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}, nil
 }

@@ -15,19 +15,19 @@ import (
 // logisticWorld draws items whose probabilities are Dirichlet about a logistic
 // regression of three features (and any number of idle ones) with concentration
 // c, and m votes on each.
-func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (Features, Votes) {
+func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (features, Votes) {
 	t.Helper()
 	r := rand.New(rng.New(seed, "evaluate.logisticWorld"))
 	w := [][]float64{{1, 0, -1}, {-.5, 1, 0}, {0, -1, .5}}
-	x, v := Features{Columns: 3 + idle}, Votes{Classes: 3, Counts: make([]float64, 3*n)}
+	x, v := features{columns: 3 + idle}, Votes{Classes: 3, Counts: make([]float64, 3*n)}
 	for j := range n {
-		for range x.Columns {
-			x.Values = append(x.Values, float32(r.NormFloat64()))
+		for range x.columns {
+			x.values = append(x.values, float32(r.NormFloat64()))
 		}
 		p := make([]float64, 3)
 		for i := range p {
 			for k, a := range w[i] {
-				p[i] += a * float64(x.Row(j)[k])
+				p[i] += a * float64(x.row(j)[k])
 			}
 		}
 		softmax(p)
@@ -43,11 +43,26 @@ func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (Featur
 	return x, v
 }
 
+// scoredConstants are the losses of the references without features, fitted to
+// the votes they score.
+func scoredConstants(t *testing.T, votes Votes) *ReferenceScores {
+	t.Helper()
+	r, err := fitReferences(&referenceData{votes: votes}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &ReferenceScores{}
+	if s.losses, err = r.losses(nil, votes); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // Fitted to its own model, the logistic reference finds the concentration, to
 // 15%, and the penalty that many idle features need, and beats the constants.
 func TestReferencesOnTheirModel(t *testing.T) {
 	x, v := logisticWorld(t, 1000, 40, 5, 4, 1)
-	r, err := FitReferences(&x, v, nil, 1)
+	r, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +70,11 @@ func TestReferencesOnTheirModel(t *testing.T) {
 		t.Errorf("concentration %v, want 4", c)
 	}
 	xt, vt := logisticWorld(t, 1000, 40, 5, 4, 2)
-	l, err := r.Losses(&xt, vt)
+	l, err := r.losses(&xt, vt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b, c, d := sum(l.Constant), sum(l.ConstantDirichlet), sum(l.Logistic), sum(l.LogisticDirichlet)
+	a, b, c, d := sum(l[refConstant]), sum(l[refConstantDM]), sum(l[refLogistic]), sum(l[refLogisticDM])
 	if !(d < b && b < a && d < c && c < a) {
 		t.Errorf("losses: constant %v, with one Dirichlet %v, logistic %v, with a concentration %v", a, b, c, d)
 	}
@@ -69,11 +84,11 @@ func TestReferencesOnTheirModel(t *testing.T) {
 		rows[j] = j
 	}
 	for _, penalty := range []float64{1e-3, 1e-2, 1e-1, 1} {
-		theta := make([]float64, 3*(x.Columns+1))
+		theta := make([]float64, 3*(x.columns+1))
 		fitLogistic(theta, x, v, rows, penalty*5000, fitTolerance)
 		loss, p := 0.0, make([]float64, 3)
 		for j := range rows {
-			predictLogistic(p, theta, xt.Row(j))
+			predictLogistic(p, theta, xt.row(j))
 			loss += independentLoss(p, vt.Item(j))
 		}
 		if c > 1.01*loss {
@@ -86,12 +101,12 @@ func TestReferencesJSON(t *testing.T) {
 	x, v := logisticWorld(t, 100, 0, 3, 4, 3)
 	defer par.SetThreads(0)
 	par.SetThreads(3)
-	r, err := FitReferences(&x, v, nil, 1)
+	r, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	par.SetThreads(1)
-	again, err := FitReferences(&x, v, nil, 1)
+	again, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
 	if err != nil || !reflect.DeepEqual(r, again) {
 		t.Errorf("a second fit on another number of goroutines differs (error %v)", err)
 	}
@@ -112,19 +127,19 @@ func TestReferencesJSON(t *testing.T) {
 // losses of the logistic regression agree.
 func TestReferencesOneVote(t *testing.T) {
 	x, v := logisticWorld(t, 200, 0, 1, 4, 4)
-	r, err := FitReferences(&x, v, nil, 1)
+	r, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.ConstantDirichlet.Identified || r.Logistic.Concentration != 0 {
 		t.Errorf("identified %v, concentration %v", r.ConstantDirichlet.Identified, r.Logistic.Concentration)
 	}
-	l, err := r.Losses(&x, v)
+	l, err := r.losses(&x, v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "one Dirichlet", sum(l.ConstantDirichlet), sum(l.Constant), 1e-4)
-	near(t, "logistic", sum(l.LogisticDirichlet), sum(l.Logistic), 0)
+	near(t, "one Dirichlet", sum(l[refConstantDM]), sum(l[refConstant]), 1e-4)
+	near(t, "logistic", sum(l[refLogisticDM]), sum(l[refLogistic]), 0)
 }
 
 // Votes that leave the likelihood without a maximum, or a class without a vote,
@@ -141,9 +156,9 @@ func TestConstantDirichletExtremes(t *testing.T) {
 		{"many votes", [][]float64{{2e5, 1e5, 3}, {1, 1e6, 0}}},
 		{"no votes", [][]float64{{0, 0, 0}}},
 	} {
-		fit := FitConstantDirichlet(votesOf(t, c.rows))
+		fit := fitConstantDirichlet(votesOf(t, c.rows))
 		test := votesOf(t, [][]float64{{1, 1, 1}, {0, 0, 3}})
-		for _, l := range fit.Losses(test) {
+		for _, l := range fit.losses(test) {
 			if math.IsNaN(l) || math.IsInf(l, 0) || l <= 0 {
 				t.Errorf("%s: loss %v with α = %v", c.name, l, fit.Alpha)
 			}
@@ -154,21 +169,21 @@ func TestConstantDirichletExtremes(t *testing.T) {
 func TestLogisticErrors(t *testing.T) {
 	v := Votes{Classes: 2, Counts: []float64{1, 2, 3, 4}}
 	for _, c := range []struct {
-		x    Features
+		x    features
 		v    Votes
 		want string
 	}{
-		{Features{}, v, "0 feature values in 0 columns for 2 items"},
-		{Features{1, []float32{1}}, v, "1 feature values in 1 columns for 2 items"},
-		{Features{1, []float32{1, float32(math.Inf(1))}}, v, "feature 0 of item 1 is +Inf: features are finite"},
-		{Features{1, []float32{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
+		{features{}, v, "0 feature values in 0 columns for 2 items"},
+		{features{1, []float32{1}}, v, "1 feature values in 1 columns for 2 items"},
+		{features{1, []float32{1, float32(math.Inf(1))}}, v, "feature 0 of item 1 is +Inf: features are finite"},
+		{features{1, []float32{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
 	} {
-		if _, err := FitLogistic(c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
+		if _, err := newLogistic(c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
-	broken := &Logistic{Classes: 2, Columns: 1, Weights: []float32{1}, Bias: []float64{0, 0}}
-	if _, err := broken.Losses(Features{1, []float32{1, 2}}, v); err == nil {
+	broken := &logisticModel{Classes: 2, Columns: 1, Weights: []float32{1}, Bias: []float64{0, 0}}
+	if _, _, err := broken.losses(features{1, []float32{1, 2}}, v); err == nil {
 		t.Error("a logistic regression with a weight missing predicts")
 	}
 }
@@ -179,21 +194,21 @@ func TestLogisticErrors(t *testing.T) {
 func TestLogisticManyItems(t *testing.T) {
 	const n, groups = 6000, 40
 	r := rand.New(rng.New(1, t.Name()))
-	x, v := Features{Columns: groups}, Votes{Classes: 2}
+	x, v := features{columns: groups}, Votes{Classes: 2}
 	of := make([]int, n)
 	for j := range n {
 		of[j] = j % groups
 		row := make([]float32, groups)
 		row[of[j]] = 6
-		x.Values = append(x.Values, row...)
+		x.values = append(x.values, row...)
 		yes := float64(of[j]%2) * float64(1+r.IntN(2))
 		v.Counts = append(v.Counts, yes, 2-yes)
 	}
-	split, err := FitLogistic(x, v, nil, 1)
+	split, err := newLogistic(x, v, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := FitLogistic(x, v, of, 1)
+	whole, err := newLogistic(x, v, of, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 
 	"credence/mixture"
@@ -34,6 +33,14 @@ func newSample(in *Input) (*sample, error) {
 		return nil, err
 	}
 	n, d := votes.Len(), votes.Classes
+	if n == 0 {
+		return nil, errors.New("no items to evaluate")
+	}
+	if in.Resolution != nil {
+		if err := in.Resolution.Check(d); err != nil {
+			return nil, err
+		}
+	}
 	if names == nil {
 		for i := range d {
 			names = append(names, strconv.Itoa(i))
@@ -66,37 +73,6 @@ func newSample(in *Input) (*sample, error) {
 		s.total[j] = votes.Total(j)
 	})
 	return s, nil
-}
-
-// checkMeans refuses means that are no probabilities, and what only
-// distributions can be judged by.
-func (in *Input) checkMeans() error {
-	if err := in.Votes.check(); err != nil {
-		return err
-	}
-	d := in.Votes.Classes
-	switch {
-	case in.Mixtures != nil:
-		return errors.New("both mixtures and means are given")
-	case in.Truth != nil:
-		return errors.New("coverage of true probabilities needs distributions, but only means are given")
-	case in.Resolution != nil:
-		return errors.New("the resolution rule is for intervals, but only means are given")
-	case len(in.Means) != in.Votes.Len()*d:
-		return fmt.Errorf("%d means, but votes on %d items of %d classes", len(in.Means), in.Votes.Len(), d)
-	}
-	for j := range in.Votes.Len() {
-		p := in.Means[j*d : (j+1)*d]
-		for i, x := range p {
-			if !(x >= 0 && x <= 1) {
-				return fmt.Errorf("item %d: class %d has probability %v", j, i, x)
-			}
-		}
-		if total := sum(p); math.Abs(total-1) > 1e-6 {
-			return fmt.Errorf("item %d: probabilities sum to %v", j, total)
-		}
-	}
-	return nil
 }
 
 // means returns the mean probabilities of item j.

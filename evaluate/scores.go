@@ -1,10 +1,10 @@
 package evaluate
 
-// Brier returns the sum over votes of the squared distance between the
+// brierScore returns the sum over votes of the squared distance between the
 // probabilities p and the vote, a unit vector:
 //
 //	Σ_votes ‖p − e‖² = m (1 + Σp_i²) − 2 Σ S_i p_i.
-func Brier(p, votes []float64) float64 {
+func brierScore(p, votes []float64) float64 {
 	return sum(votes)*(1+dot(p, p)) - 2*dot(p, votes)
 }
 
@@ -38,7 +38,7 @@ func tallyScores(t *tally, s *sample, r *Result) {
 		t.add(u, items, 1)
 		t.add(u, credit, MajorityCredit(s.top[j], v))
 		t.add(u, votes, s.total[j])
-		t.add(u, brier, Brier(s.means(j), v))
+		t.add(u, brier, brierScore(s.means(j), v))
 	}
 	t.ratio(&r.Accuracy, &r.AccuracySE, credit, items)
 	t.ratio(&r.Brier, &r.BrierSE, brier, votes)

@@ -21,7 +21,7 @@ func dirichlet(t testing.TB, alpha ...float64) *mixture.Dirichlet {
 func TestLossesClosedForm(t *testing.T) {
 	v := votesOf(t, [][]float64{{2, 1}, {0, 0}, {0, 4}})
 	uniform := dirichlet(t, 1, 1)
-	joint, err := JointLosses([]*mixture.Dirichlet{uniform, uniform, uniform}, v)
+	joint, err := jointLosses([]*mixture.Dirichlet{uniform, uniform, uniform}, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func TestLossesClosedForm(t *testing.T) {
 	}
 	half := []float64{.5, .5, .5, .5, .5, .5}
 	for j, want := range []float64{3 * math.Ln2, 0, 4 * math.Ln2} {
-		near(t, "marginal", MarginalLosses(half, v)[j], want, 1e-14)
+		near(t, "marginal", marginalLosses(half, v)[j], want, 1e-14)
 	}
 	for j, want := range []float64{3*math.Log(3) - 2*math.Ln2, 0, 0} {
-		near(t, "floor", FloorLosses(v)[j], want, 1e-14)
+		near(t, "floor", floorLosses(v)[j], want, 1e-14)
 	}
-	c := FitConstant(v)
+	c := fitConstant(v)
 	near(t, "frequency", c.Probabilities[0], 2.5/8, 1e-15)
-	near(t, "constant", c.Losses(v)[2], -4*math.Log(5.5/8), 1e-14)
+	near(t, "constant", c.losses(v)[2], -4*math.Log(5.5/8), 1e-14)
 }
 
 func TestBrier(t *testing.T) {
@@ -54,7 +54,7 @@ func TestBrier(t *testing.T) {
 		}
 		want += n * d
 	}
-	near(t, "Brier", Brier(p, []float64{1, 0, 2}), want, 1e-15)
+	near(t, "Brier", brierScore(p, []float64{1, 0, 2}), want, 1e-15)
 }
 
 func TestMajorityCredit(t *testing.T) {
@@ -88,7 +88,7 @@ func TestPairMomentsUnbiased(t *testing.T) {
 			s[o%3]++
 		}
 		agreement += prob * PairAgreement(s)
-		spread += prob * SpreadAboutMean(mu, s)
+		spread += prob * spreadAboutMean(mu, s)
 	}
 	near(t, "agreement", agreement, dot(p, p), 1e-14)
 	near(t, "spread", spread, .1*.1+.4*.4+.3*.3, 1e-14)

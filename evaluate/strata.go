@@ -35,7 +35,7 @@ func tallyResolution(t *tally, s *sample, r *Result, joint []float64, touched []
 		t.add(u, at+items, 1)
 		t.add(u, at+credit, MajorityCredit(s.top[j], v))
 		if s.total[j] >= 2 {
-			t.add(u, at+spread, SpreadAboutMean(s.means(j), v))
+			t.add(u, at+spread, spreadAboutMean(s.means(j), v))
 			t.add(u, at+variance, sum(s.variances(j)))
 		}
 	}

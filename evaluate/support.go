@@ -22,8 +22,8 @@ type Support struct {
 // enoughItems is how many items it takes to learn a moment from their votes.
 const enoughItems = 100
 
-// SupportOf judges the votes.
-func SupportOf(votes Votes) Support {
+// supportOf judges the votes.
+func supportOf(votes Votes) Support {
 	var s Support
 	have := map[int]int{} // items by number of votes
 	voted, most := 0, 0

@@ -3,6 +3,8 @@ package evaluate
 import (
 	"fmt"
 	"math"
+
+	"credence/dataset"
 )
 
 // Votes holds the votes on N items: row j of Counts, [N × Classes] in row-major
@@ -11,6 +13,11 @@ import (
 type Votes struct {
 	Classes int
 	Counts  []float64
+}
+
+// NewVotes returns the votes of ds.
+func NewVotes(ds *dataset.Dataset) Votes {
+	return Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)}
 }
 
 // VotesOf copies rows of equal length into a Votes.
@@ -69,6 +76,15 @@ func whole(s []float64) bool {
 		}
 	}
 	return true
+}
+
+// float64s widens values.
+func float64s(values []float32) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = float64(v)
+	}
+	return out
 }
 
 func sum(s []float64) float64 {

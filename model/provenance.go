@@ -1,22 +1,26 @@
 package model
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"credence/evaluate"
+)
 
 // Provenance is everything a model depends on, and what was seen while it was
 // trained. It holds no clock, host, path or number of threads: equal runs give
 // equal files.
 type Provenance struct {
-	Data       string          `json:"data"`                 // SHA-256 of the data set
-	Votes      string          `json:"votes,omitempty"`      // how the votes were read, in words
-	Seed       uint64          `json:"seed"`                 //
-	Version    string          `json:"version,omitempty"`    // of the program
-	Kernel     string          `json:"kernel"`               // instruction set
-	Config     json.RawMessage `json:"config,omitempty"`     // complete configuration of the fit
-	Split      Split           `json:"split"`                //
-	Runs       []Run           `json:"runs,omitempty"`       // training runs, in order
-	Scores     Scores          `json:"scores"`               // held-out
-	References json.RawMessage `json:"references,omitempty"` // fitted reference models, for evaluation
-	Warnings   []string        `json:"warnings,omitempty"`   //
+	Data       string               `json:"data"`                 // SHA-256 of the data set
+	Votes      string               `json:"votes,omitempty"`      // how the votes were read, in words
+	Seed       uint64               `json:"seed"`                 //
+	Version    string               `json:"version,omitempty"`    // of the program
+	Kernel     string               `json:"kernel"`               // instruction set
+	Config     json.RawMessage      `json:"config,omitempty"`     // complete configuration of the fit
+	Split      Split                `json:"split"`                //
+	Runs       []Run                `json:"runs,omitempty"`       // training runs, in order
+	Scores     Scores               `json:"scores"`               // held-out
+	References *evaluate.References `json:"references,omitempty"` // fitted reference models, for evaluation
+	Warnings   []string             `json:"warnings,omitempty"`   //
 }
 
 // Split says how many items served for what.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/rng"
 	"credence/mixture"
@@ -59,8 +60,15 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 		probabilities = append(probabilities, p...)
 	}
 	e := evaluate.Input{Mixtures: in.Mixtures, Votes: in.Votes, Classes: classes}
-	var err error
-	if e.References, err = evaluate.FitReferences(nil, in.Votes, nil, 1); err != nil {
+	ds := &dataset.Dataset{Items: in.Items, Classes: classes}
+	for _, c := range in.Votes.Counts {
+		ds.Counts = append(ds.Counts, float32(c))
+	}
+	refs, err := evaluate.FitReferences(ds, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.References, err = refs.Score(ds, nil); err != nil {
 		t.Fatal(err)
 	}
 	var means []float64

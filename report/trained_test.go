@@ -60,25 +60,25 @@ func TestTrained(t *testing.T) {
 	}
 	m := res.Model
 	m.Provenance.Votes = "counts, one column a class"
-	refs, err := evaluate.FitReferences(inputs(t, m, ds), votesOf(ds), nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	test, truth := simulated(n, 3, 2)
 	predicted, err := m.Predict(test, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rule := m.Resolution
-	result, err := evaluate.Evaluate(evaluate.Input{Mixtures: predicted, Votes: votesOf(test), Classes: m.Classes,
-		References: refs, Features: inputs(t, m, test), Resolution: rule, Truth: truth}, evaluate.Options{})
+	in := evaluate.NewInput(test)
+	in.Mixtures, in.Resolution, in.Truth = predicted, rule, truth
+	if in.References, err = m.Provenance.References.Score(test, m.Transform); err != nil {
+		t.Fatal(err)
+	}
+	result, err := evaluate.Evaluate(*in, evaluate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := written(t, Input{
 		Title: "A simulated ring of votes", Subject: "simulated items in the plane", Classes: m.Classes, Network: "mlp",
 		Members: len(m.Members), Components: m.Head.Components, Parameters: m.Size(), Provenance: &m.Provenance,
-		Result: result, Evaluated: "items drawn anew", Items: test.Items, Mixtures: predicted, Votes: votesOf(test),
+		Result: result, Evaluated: "items drawn anew", Items: test.Items, Mixtures: predicted, Votes: in.Votes,
 		Resolution: rule, Commands: []string{"credence demo --seed 1 --out runs/demo"},
 	})
 	checkPage(t, page)
@@ -87,28 +87,4 @@ func TestTrained(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func votesOf(ds *dataset.Dataset) evaluate.Votes {
-	v := evaluate.Votes{Classes: len(ds.Classes)}
-	for _, c := range ds.Counts {
-		v.Counts = append(v.Counts, float64(c))
-	}
-	return v
-}
-
-// inputs returns what the networks take as features of the references.
-func inputs(t *testing.T, m *model.Model, ds *dataset.Dataset) *evaluate.Features {
-	t.Helper()
-	rows, err := m.Transform.Over(ds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &evaluate.Features{Columns: m.Transform.Width(), Values: make([]float32, ds.Len()*m.Transform.Width())}
-	for j := range ds.Len() {
-		if err := rows.ReadRow(j, x.Row(j)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return x
 }

@@ -10,6 +10,7 @@ import (
 
 	"credence/baseline"
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/mixture"
@@ -29,6 +30,9 @@ type Result struct {
 	OutOfFold []*mixture.Dirichlet
 	// Estimates [N] are the same of a method of package baseline; nil of a mixture.
 	Estimates []*baseline.Estimate
+	// References are the scores of the references on the same items, each fitted
+	// without the items it is scored on; nil if none were fitted.
+	References *evaluate.ReferenceScores
 }
 
 // Scored tells whether item j was predicted by networks that were not trained on
@@ -290,7 +294,14 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 			final = []*run{r}
 		}
 	}
-	return f.result(ctx, runs, final)
+	res, err := f.result(ctx, runs, final)
+	if err != nil || f.o.NoReferences {
+		return res, err
+	}
+	if err := f.references(ctx, res); err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // refitEpochs is the number of epochs for all items: the median of what the

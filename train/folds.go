@@ -12,15 +12,7 @@ import (
 // many and never more than there are groups, and returns the part of each and
 // how many there are.
 func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []int, parts int, err error) {
-	units := len(voted)
-	if ds.Groups != nil {
-		groups := map[string]bool{}
-		for _, j := range voted {
-			groups[ds.Groups[j]] = true
-		}
-		units = len(groups)
-	}
-	folds, err := dataset.Folds(ds, voted, max(2, min(most, units)), seed)
+	folds, err := dataset.Folds(ds, voted, most, seed)
 	if err != nil {
 		return nil, 0, err
 	}

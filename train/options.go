@@ -80,6 +80,10 @@ type Options struct {
 	// Transform says how features become inputs.
 	Transform dataset.TransformOptions `json:"transform"`
 
+	// NoReferences leaves out the reference models that an evaluation sets the
+	// model beside: for studies, which fit many models and have rivals of their
+	// own.
+	NoReferences bool `json:"-"`
 	// Version of the program, for the record.
 	Version string `json:"-"`
 	// Memory is how many bytes the network inputs may take; beyond, they are

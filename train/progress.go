@@ -7,7 +7,8 @@ import (
 
 // Event tells how a fit is going. Losses are joint negative log-likelihoods a
 // vote, in nats; a method of package baseline has its own loss and its own
-// criterion for the held-out items.
+// criterion for the held-out items. An event without Epochs is about no network;
+// its Note says what is done.
 type Event struct {
 	Run     string  // which network: "member 0", "fold 3", "refit"
 	Index   int     // of the run, from 0

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -83,16 +81,8 @@ JSON:
 type checkReport struct {
 	ReadAs string `json:"read_as"`
 	*evaluate.CheckResult
-	Contested []contestedItem `json:"contested"` // in place of that of the result
 
 	classes []string
-}
-
-// contestedItem is an item whose votes disagree, by name.
-type contestedItem struct {
-	Item      string          `json:"item"`
-	Agreement evaluate.Number `json:"agreement"`
-	Votes     []float64       `json:"votes"`
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, path string) error {
@@ -116,66 +106,18 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	ds := votes.Dataset()
 	// The report says in its own words what one vote an item means.
 	dataWarnings(cmd.ErrOrStderr(), ds)
-	r, err := o.check(ds)
+	c, err := evaluate.Check(ds, evaluate.CheckOptions{Ordered: o.ordered, Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed}})
+	if errors.Is(err, evaluate.ErrFractions) {
+		err = withHint(err, "shares times their total should be whole numbers of votes: is --total the right column?")
+	}
 	if err != nil {
 		return fmt.Errorf("checking %s: %w", path, err)
 	}
+	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, classes: ds.Classes}
 	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
 		if o.out.form == "json" {
 			return json.NewEncoder(w).Encode(r)
 		}
 		return o.out.print(w, r.print)
 	})
-}
-
-// check computes the report.
-func (o *checkOptions) check(ds *dataset.Dataset) (*checkReport, error) {
-	in := evaluate.CheckInput{
-		Votes:   evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)},
-		Classes: ds.Classes, Raters: ds.Raters,
-	}
-	for _, m := range in.Votes.Counts {
-		if m != math.Trunc(m) {
-			return nil, withHint(errors.New("some counts are fractions of a vote: agreement is between whole votes"),
-				"shares times their total should be whole numbers of votes: is --total the right column?")
-		}
-	}
-	in.Values = classNumbers(ds.Classes)
-	// Where a row stands for several votes, single ballots do not tell all.
-	if float64(len(ds.Ratings)) == ds.Votes.Votes {
-		for _, b := range ds.Ratings {
-			in.Ballots = append(in.Ballots, evaluate.Ballot{Item: int(b.Item), Rater: int(b.Rater), Class: int(b.Class)})
-		}
-	}
-	c, err := evaluate.Check(in, evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed})
-	if err != nil {
-		return nil, err
-	}
-	none := evaluate.Number(math.NaN())
-	if len(ds.Classes) < 3 || in.Values == nil && !o.ordered {
-		c.AlphaOrdinal = evaluate.Estimate{Value: none, SE: none, Lo: none, Hi: none}
-	}
-	if len(ds.Classes) < 3 || in.Values == nil {
-		c.AlphaInterval = evaluate.Estimate{Value: none, SE: none, Lo: none, Hi: none}
-	}
-	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, Contested: []contestedItem{}, classes: ds.Classes}
-	// In JSON a list of nothing is [].
-	c.Confusions, c.Raters = append([]evaluate.Confusion{}, c.Confusions...), append([]evaluate.Rater{}, c.Raters...)
-	for _, x := range c.Contested {
-		r.Contested = append(r.Contested, contestedItem{ds.Items[x.Item], x.Agreement, x.Votes})
-	}
-	return r, nil
-}
-
-// classNumbers returns the values of classes that are numbers, else nil.
-func classNumbers(classes []string) []float64 {
-	values := make([]float64, len(classes))
-	for i, c := range classes {
-		x, err := strconv.ParseFloat(c, 64)
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil
-		}
-		values[i] = x
-	}
-	return values
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,18 +107,11 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	took := time.Since(start)
-	references, _, err := fitReferences(ctx, items.Dataset(), fit, o.seed)
-	if err != nil {
-		return err
-	}
 	m, folder := fit.Model, runFolder(o.out)
-	if m.Provenance.References, err = json.Marshal(references); err != nil {
-		return err
-	}
 	if err := m.Save(folder.path(modelFile)); err != nil {
 		return err
 	}
-	in, err := simulationInput(m, references, fresh)
+	in, err := simulationInput(m, fresh)
 	if err != nil {
 		return err
 	}
@@ -212,24 +204,16 @@ func (o *demoOptions) writeData(s *study.Simulation, items, votes, truth string)
 
 // simulationInput puts together the predictions of a model for a sample and all
 // they are judged by, but for the resolution rule.
-func simulationInput(m *model.Model, references *evaluate.References, s *study.Simulation) (*evaluate.Input, error) {
+func simulationInput(m *model.Model, s *study.Simulation) (*evaluate.Input, error) {
 	ds := s.Dataset()
-	predicted, err := m.Predict(ds, model.PredictOptions{})
-	if err != nil {
+	in := evaluate.NewInput(ds)
+	in.Truth = s.Truth()
+	var err error
+	if in.Mixtures, err = m.Predict(ds, model.PredictOptions{}); err != nil {
 		return nil, err
 	}
-	x, err := referenceFeatures(m.Transform, ds, allItems(ds))
-	if err != nil {
-		return nil, err
-	}
-	return &evaluate.Input{
-		Mixtures:   predicted,
-		Votes:      evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)},
-		Classes:    ds.Classes,
-		References: references,
-		Features:   x,
-		Truth:      s.Truth(),
-	}, nil
+	in.References, err = m.Provenance.References.Score(ds, m.Transform)
+	return in, err
 }
 
 func (o *demoOptions) print(out io.Writer, r, plain *evaluate.Result, took time.Duration) {

@@ -258,11 +258,7 @@ func (o *evaluateOptions) options() evaluate.Options {
 
 // input puts together the predictions of m for ds and all they are judged by.
 func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
-	in := &evaluate.Input{
-		Votes:   evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)},
-		Classes: m.Classes,
-		Groups:  groupNumbers(ds.Groups),
-	}
+	in := evaluate.NewInput(ds)
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
 	}
@@ -278,15 +274,9 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 	if err != nil {
 		return nil, err
 	}
-	if text := m.Provenance.References; len(text) > 0 {
-		in.References = &evaluate.References{}
-		if err := json.Unmarshal(text, in.References); err != nil {
-			return nil, fmt.Errorf("references of the model: %w", err)
-		}
-		if in.References.Logistic != nil {
-			if in.Features, err = referenceFeatures(m.Transform, ds, allItems(ds)); err != nil {
-				return nil, err
-			}
+	if r := m.Provenance.References; r != nil {
+		if in.References, err = r.Score(ds, m.Transform); err != nil {
+			return nil, err
 		}
 	}
 	if rule := m.Resolution; o.resolution == "on" && rule != nil {
@@ -294,19 +284,6 @@ func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.
 		// model already.
 		none := make([]float64, len(rule.Low))
 		in.Resolution = &evaluate.Resolution{Low: rule.Low, High: rule.High, LowVotes: none, HighVotes: none}
-	}
-	if ds.Truth != nil {
-		// The file may be rounded to three digits; the judgement is finer.
-		in.Truth = float64s(ds.Truth)
-		for row := range slices.Chunk(in.Truth, len(m.Classes)) {
-			total := 0.0
-			for _, p := range row {
-				total += p
-			}
-			for i := range row {
-				row[i] /= total
-			}
-		}
 	}
 	return in, nil
 }

@@ -78,32 +78,6 @@ func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 	}
 }
 
-// groupNumbers numbers groups in order of first appearance; nil stays nil.
-func groupNumbers(groups []string) []int {
-	if groups == nil {
-		return nil
-	}
-	of, at := make([]int, len(groups)), map[string]int{}
-	for i, g := range groups {
-		n, ok := at[g]
-		if !ok {
-			n = len(at)
-			at[g] = n
-		}
-		of[i] = n
-	}
-	return of
-}
-
-// float64s widens values.
-func float64s(values []float32) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = float64(v)
-	}
-	return out
-}
-
 // wrapped writes text in lines of at most width characters, the first after
 // lead and the others indented as far.
 func wrapped(w io.StringWriter, lead, text string, width int) {

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,17 +82,6 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := referenceFeatures(res.Model.Transform, ds, allItems(ds))
-	if err != nil {
-		return nil, err
-	}
-	refs, err := evaluate.FitReferences(x, evaluate.Votes{Classes: 2, Counts: float64s(ds.Counts)}, nil, 1)
-	if err != nil {
-		return nil, err
-	}
-	if res.Model.Provenance.References, err = json.Marshal(refs); err != nil {
-		return nil, err
-	}
 	var b bytes.Buffer
 	err = res.Model.Encode(&b)
 	return b.Bytes(), err
@@ -163,34 +151,6 @@ func TestEvaluateKeys(t *testing.T) {
 	}
 	if len(c.Coverage) != 4 || c.Coverage[0].Level != 0.5 || c.Coverage[0].Class != "ill" {
 		t.Errorf("coverage %+v, want two classes at two levels", c.Coverage)
-	}
-}
-
-// The features of the reference are the network inputs, categories one by one:
-// a level, or the code of unknown ones.
-func TestLogisticFeatures(t *testing.T) {
-	ds := &dataset.Dataset{
-		Items: []string{"a", "b", "c", "d", "e"}, Classes: []string{"x", "y"}, Counts: make([]float32, 10),
-		Parts: []dataset.Part{{Name: "size"}, {Name: "ward", Kind: dataset.Categorical, Levels: []string{"A", "B"}}},
-		Rows:  &dataset.Memory{N: 5, W: 2, Values: []float32{-1, 0, 1, 1, -1, 0, 1, 1, 0, dataset.UnknownLevel}},
-	}
-	tr, err := dataset.Fit(ds, []int{0, 1, 2, 3}, dataset.TransformOptions{Embed: []string{"ward"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := referenceFeatures(tr, ds, allItems(ds))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []float32{
-		-1, 0, 1, 0,
-		1, 0, 0, 1,
-		-1, 0, 1, 0,
-		1, 0, 0, 1,
-		0, 1, 0, 0,
-	}
-	if x.Columns != 4 || !slices.Equal(x.Values, want) {
-		t.Errorf("%d columns, %v", x.Columns, x.Values)
 	}
 }
 

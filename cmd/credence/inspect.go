@@ -106,11 +106,7 @@ func newModelCard(m *model.Model) (*modelCard, error) {
 			return nil, fmt.Errorf("the configuration of the fit: %w", err)
 		}
 	}
-	if len(m.Provenance.References) > 0 {
-		var r evaluate.References
-		if err := json.Unmarshal(m.Provenance.References, &r); err != nil {
-			return nil, fmt.Errorf("the reference models: %w", err)
-		}
+	if r := m.Provenance.References; r != nil {
 		c.References = &referenceSummary{Probabilities: r.Constant.Probabilities, Alpha: r.ConstantDirichlet.Alpha}
 		if l := r.Logistic; l != nil {
 			c.References.Columns, c.References.Penalty, c.References.Concentration = l.Columns, l.Penalty, l.Concentration

@@ -65,7 +65,7 @@ const reportItems = 20_000
 
 // writeReport judges the predictions that training made for items it held out,
 // and writes the page of the run.
-func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result, references *referenceScores) error {
+func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result) error {
 	var scored []int
 	for j, p := range result.OutOfFold {
 		if p != nil {
@@ -84,14 +84,8 @@ func (o *trainOptions) writeReport(ds *dataset.Dataset, result *train.Result, re
 		scored = some
 	}
 	m, held := result.Model, ds.Select(scored)
-	in := &evaluate.Input{
-		Votes:      evaluate.Votes{Classes: len(ds.Classes), Counts: float64s(held.Counts)},
-		Classes:    m.Classes,
-		Groups:     groupNumbers(held.Groups),
-		Resolution: m.Resolution,
-
-		ReferenceLosses: references.losses(scored),
-	}
+	in := evaluate.NewInput(held)
+	in.Resolution, in.References = m.Resolution, result.References.Select(scored)
 	for _, j := range scored {
 		in.Mixtures = append(in.Mixtures, result.OutOfFold[j])
 	}

@@ -200,14 +200,8 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case err != nil && !stopped:
 		return err
 	}
-	if !stopped {
-		show.note("fitting the references")
-	}
-	metrics, failed := o.save(ctx, cmd.Flags(), part, result, stopped)
-	switch {
-	case errors.Is(failed, train.ErrStopped):
-		return withHint(failed, "continue with: "+o.again(cmd))
-	case failed != nil:
+	metrics, failed := o.save(cmd.Flags(), part, result)
+	if failed != nil {
 		return failed
 	}
 	if err := show.result(metrics, result.Model); err != nil {
@@ -309,23 +303,13 @@ func (o *trainOptions) again(cmd *cobra.Command) string {
 }
 
 // save writes the files of the run.
-func (o *trainOptions) save(ctx context.Context, f *pflag.FlagSet, ds *dataset.Dataset, result *train.Result, stopped bool) (*trainMetrics, error) {
+func (o *trainOptions) save(f *pflag.FlagSet, ds *dataset.Dataset, result *train.Result) (*trainMetrics, error) {
 	m := result.Model
 	var chosen train.Options
 	if err := json.Unmarshal(m.Provenance.Config, &chosen); err != nil {
 		return nil, fmt.Errorf("reading the configuration of the fit: %w", err)
 	}
-	metrics := newTrainMetrics(m)
-	if !stopped {
-		references, scores, err := fitReferences(ctx, ds, result, o.fit.seed)
-		if err != nil {
-			return nil, err
-		}
-		if m.Provenance.References, err = json.Marshal(references); err != nil {
-			return nil, err
-		}
-		metrics.HeldOut.referenceScores = *scores
-	}
+	metrics := newTrainMetrics(result)
 	o.fit.complete(chosen)
 	for _, step := range []func() error{
 		func() error { return o.writeConfig(f) },
@@ -336,7 +320,7 @@ func (o *trainOptions) save(ctx context.Context, f *pflag.FlagSet, ds *dataset.D
 			if m.Head.Method() != "" {
 				return nil // the page is about distributions
 			}
-			return o.writeReport(ds, result, &metrics.HeldOut.referenceScores)
+			return o.writeReport(ds, result)
 		},
 	} {
 		if err := step(); err != nil {

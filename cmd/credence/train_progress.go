@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/internal/words"
 	"credence/model"
 	"credence/train"
@@ -135,6 +136,11 @@ func finite(x float64) *float64 {
 
 // progress is called by the fit, one call at a time.
 func (d *trainDisplay) progress(e train.Event) {
+	if e.Epochs == 0 { // about no network
+		d.erase()
+		d.note("%s", e.Note)
+		return
+	}
 	if d.options.json {
 		kind := "progress"
 		if e.Done == 0 {
@@ -259,7 +265,7 @@ type trainScores struct {
 	NLL         *float64 `json:"nll_per_vote"` // null without distributions
 	MarginalNLL float64  `json:"marginal_nll_per_vote"`
 	Accuracy    float64  `json:"accuracy"`
-	referenceScores
+	*evaluate.ReferenceScores
 }
 
 type trainedRun struct {
@@ -271,14 +277,15 @@ type trainedRun struct {
 	Reason string `json:"reason"`
 }
 
-func newTrainMetrics(m *model.Model) *trainMetrics {
+func newTrainMetrics(result *train.Result) *trainMetrics {
+	m := result.Model
 	p := &m.Provenance
 	t := &trainMetrics{
 		Version: p.Version, Seed: p.Seed, Data: p.Data, Classes: m.Classes,
 		Items: p.Split.Items - p.Split.Unvoted, Votes: p.Split.Votes,
 		Networks: len(m.Members), Parameters: m.Size(),
 		HeldOut: trainScores{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: &p.Scores.NLLPerVote,
-			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy},
+			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy, ReferenceScores: result.References},
 		Warnings: append([]string{}, p.Warnings...),
 	}
 	if m.Head.Method() != "" {
@@ -343,22 +350,26 @@ func (m *trainMetrics) print(b *strings.Builder) {
 	fmt.Fprintf(b, "\nNegative log-likelihood a vote on held-out items%s, in nats; less is better\n", how)
 	t := &table{left: map[int]bool{0: true}}
 	t.add("this model", fmt.Sprintf("%.4f", loss))
+	references := h.ReferenceScores
+	if references == nil { // stopped before its end
+		references = &evaluate.ReferenceScores{}
+	}
 	for _, r := range []struct {
 		name  string
 		nll   *float64
 		joint bool
 	}{
-		{"logistic regression with a concentration", h.LogisticDMNLL, true},
-		{"logistic regression", h.LogisticNLL, false},
-		{"one Dirichlet for all items", h.ConstantDMNLL, true},
-		{"one probability for all items", h.ConstantNLL, false},
+		{"logistic regression with a concentration", references.LogisticDMNLL, true},
+		{"logistic regression", references.LogisticNLL, false},
+		{"one Dirichlet for all items", references.ConstantDMNLL, true},
+		{"one probability for all items", references.ConstantNLL, false},
 	} {
 		if r.nll != nil && (joint || !r.joint) {
 			t.add(r.name, fmt.Sprintf("%.4f", *r.nll))
 		}
 	}
 	t.print(b)
-	if h.LogisticNLL == nil && h.ConstantNLL != nil {
+	if references.LogisticNLL == nil && references.ConstantNLL != nil {
 		b.WriteString("logistic regression has too many features to be scored here by folds\n")
 	}
 }

@@ -52,7 +52,8 @@ func (s adniScan) width() float64 { return s.Upper - s.Lower }
 func (a *ADNI) options(seed uint64) (train.Options, error) {
 	augment, err := train.ParseAugment(a.Augment)
 	return train.Options{
-		Network: "cnn3d", Components: a.Components, Batch: a.Batch, Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
+		NoReferences: true,
+		Network:      "cnn3d", Components: a.Components, Batch: a.Batch, Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
 		Ensemble: a.Ensemble, Seed: seed, Augment: augment,
 	}, err
 }
@@ -188,11 +189,7 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 		return nil, err
 	}
 	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss, Accuracy: majorityAccuracy(got, test)}
-	votes := evaluate.Votes{Classes: 2}
-	for _, v := range test.Counts {
-		votes.Counts = append(votes.Counts, float64(v))
-	}
-	result.Constant, err = constantLoss(votes)
+	result.Constant, err = constantLoss(evaluate.NewVotes(test))
 	return result, err
 }
 

@@ -120,7 +120,7 @@ func contenders(ensemble int) []contender {
 // its settings.
 func (c Comparison) combine(m method, settings train.Options, networks int, seed uint64) train.Options {
 	o := c.Common
-	o.Seed, o.Ensemble = seed, networks
+	o.Seed, o.Ensemble, o.NoReferences = seed, networks, true
 	o.Method, o.Components = m.options.Method, m.options.Components
 	overlay(&o, settings)
 	return o

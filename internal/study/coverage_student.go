@@ -36,10 +36,8 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 		o.Patience = o.Epochs
 	}
 	ds := imageData(set, g.Names, counts)
-	s := &student{votes: evaluate.Votes{Classes: len(g.Names), Counts: make([]float64, len(counts))}}
-	for i, c := range counts {
-		s.votes.Counts[i] = float64(c)
-	}
+	s := &student{votes: evaluate.NewVotes(ds)}
+	o.NoReferences = true
 	var mu sync.Mutex
 	o.AfterEpoch = func(now train.Snapshot) {
 		mu.Lock()

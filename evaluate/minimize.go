@@ -2,12 +2,12 @@ package evaluate
 
 import "math"
 
-// minimise finds a minimum of a smooth function by the limited-memory BFGS
+// minimize finds a minimum of a smooth function by the limited-memory BFGS
 // method (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4) with
 // a line search for the weak Wolfe conditions by bisection (Lewis and Overton
 // 2013). f returns the value at x and sets grad; x is the start and becomes the
 // end. It stops when two steps in a row gain less than tolerance·max(1, |f|).
-func minimise(f func(x, grad []float64) float64, x []float64, tolerance float64, iterations int) float64 {
+func minimize(f func(x, grad []float64) float64, x []float64, tolerance float64, iterations int) float64 {
 	const memory = 10
 	n := len(x)
 	grad, next, nextGrad := make([]float64, n), make([]float64, n), make([]float64, n)

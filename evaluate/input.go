@@ -1,0 +1,82 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"credence/dataset"
+	"credence/mixture"
+)
+
+// Input is a set of predictions and what is known about the items: N items of d
+// classes. Mixtures, or else Means, and Votes are needed, the rest may be left
+// nil.
+type Input struct {
+	Mixtures []*mixture.Dirichlet // [N]
+	// Means [N × d] are the class probabilities where the predictions are no
+	// distributions. What judges a distribution is then unknown.
+	Means   []float64
+	Votes   Votes    // [N × d]
+	Classes []string // names, [d]; "0", "1", … if nil
+	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
+	// own group.
+	Groups []string
+	// References are the losses of the references on the same items.
+	References *ReferenceScores
+	// Resolution is the rule to apply to intervals. Tails that it found
+	// overconfident in training are among the warnings of the result.
+	Resolution *Resolution
+	// Truth are the true probabilities, known in simulations, [N × d]. A
+	// probability close to one is taken to be one less the sum of the others.
+	Truth []float64
+}
+
+// NewInput returns all that ds says of its items: votes, classes, groups and,
+// where they are known, true probabilities. The predictions are still to be set.
+func NewInput(ds *dataset.Dataset) *Input {
+	in := &Input{Votes: NewVotes(ds), Classes: ds.Classes, Groups: ds.Groups}
+	if ds.Truth != nil {
+		// A file may be rounded to three digits; the judgment is finer.
+		in.Truth = float64s(ds.Truth)
+		for row := range slices.Chunk(in.Truth, len(ds.Classes)) {
+			total := sum(row)
+			for i := range row {
+				row[i] /= total
+			}
+		}
+	}
+	return in
+}
+
+// checkMeans refuses means that are no probabilities, and what only
+// distributions can be judged by.
+func (in *Input) checkMeans() error {
+	if err := in.Votes.check(); err != nil {
+		return err
+	}
+	d := in.Votes.Classes
+	switch {
+	case in.Mixtures != nil:
+		return errors.New("both mixtures and means are given")
+	case in.Truth != nil:
+		return errors.New("coverage of true probabilities needs distributions, but only means are given")
+	case in.Resolution != nil:
+		return errors.New("the resolution rule is for intervals, but only means are given")
+	case len(in.Means) != in.Votes.Len()*d:
+		return fmt.Errorf("%d means, but votes on %d items of %d classes", len(in.Means), in.Votes.Len(), d)
+	}
+	for j := range in.Votes.Len() {
+		p := in.Means[j*d : (j+1)*d]
+		for i, x := range p {
+			if !(x >= 0 && x <= 1) {
+				return fmt.Errorf("item %d: class %d has probability %v", j, i, x)
+			}
+		}
+		if total := sum(p); math.Abs(total-1) > 1e-6 {
+			return fmt.Errorf("item %d: probabilities sum to %v", j, total)
+		}
+	}
+	return nil
+}

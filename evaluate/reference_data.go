@@ -1,0 +1,118 @@
+package evaluate
+
+import (
+	"fmt"
+
+	"credence/dataset"
+)
+
+// referenceData are items as references take them.
+type referenceData struct {
+	x      *features // nil if there are none, or too many
+	votes  Votes
+	groups []int
+}
+
+// newReferenceData reads some items of ds, their features through t.
+func newReferenceData(ds *dataset.Dataset, t *dataset.Transform, items []int) (*referenceData, error) {
+	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
+	var groups []string
+	for _, j := range items {
+		for _, s := range ds.CountsOf(j) {
+			d.votes.Counts = append(d.votes.Counts, float64(s))
+		}
+		if ds.Groups != nil {
+			groups = append(groups, ds.Groups[j])
+		}
+	}
+	var err error
+	if groups != nil {
+		if d.groups, _, err = unitsOf(len(items), groups); err != nil {
+			return nil, err
+		}
+	}
+	d.x, err = referenceFeatures(t, ds, items)
+	return d, err
+}
+
+// selected returns the data of some rows.
+func (d *referenceData) selected(rows []int) *referenceData {
+	s := &referenceData{votes: Votes{Classes: d.votes.Classes}}
+	if d.x != nil {
+		s.x = &features{columns: d.x.columns}
+	}
+	for _, j := range rows {
+		s.votes.Counts = append(s.votes.Counts, d.votes.Item(j)...)
+		if d.x != nil {
+			s.x.values = append(s.x.values, d.x.row(j)...)
+		}
+		if d.groups != nil {
+			s.groups = append(s.groups, d.groups[j])
+		}
+	}
+	return s
+}
+
+// votedItems returns the items that have votes.
+func votedItems(ds *dataset.Dataset) []int {
+	var voted []int
+	for j := range ds.Len() {
+		if ds.VotesOf(j) > 0 {
+			voted = append(voted, j)
+		}
+	}
+	return voted
+}
+
+// A logistic regression is fitted if the features have at most so many columns
+// and values.
+const (
+	referenceColumns = 10000
+	referenceValues  = 20_000_000
+)
+
+// referenceFeatures returns the features that the logistic regression takes, for
+// the given items: the inputs that t gives, with one column per level instead of
+// the code of an embedded category. It is nil if they are too many, or t is nil.
+func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int) (*features, error) {
+	if t == nil {
+		return nil, nil
+	}
+	columns := 0
+	for _, in := range t.Inputs() {
+		if in.Kind == dataset.Codes {
+			columns += in.Levels
+		} else {
+			columns += in.Width
+		}
+	}
+	if columns == 0 || columns > referenceColumns || columns*len(items) > referenceValues {
+		return nil, nil
+	}
+	rows, err := t.Over(ds)
+	if err != nil {
+		return nil, err
+	}
+	x := &features{columns: columns, values: make([]float32, 0, columns*len(items))}
+	row := make([]float32, t.Width())
+	for _, j := range items {
+		if err := rows.ReadRow(j, row); err != nil {
+			return nil, fmt.Errorf("item %q: %w", ds.Items[j], err)
+		}
+		for _, in := range t.Inputs() {
+			block := row[in.Offset : in.Offset+in.Width]
+			if in.Kind != dataset.Codes {
+				x.values = append(x.values, block...)
+				continue
+			}
+			for level := range in.Levels {
+				hot := float32(0)
+				if float32(level) == block[0] {
+					hot = 1
+				}
+				x.values = append(x.values, hot)
+			}
+		}
+	}
+	return x, nil
+}
