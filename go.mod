@@ -3,6 +3,7 @@ module credence
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.1.1
 	github.com/goccy/go-yaml v1.19.2
 	github.com/klauspost/compress v1.17.9
 	github.com/parquet-go/parquet-go v0.32.0
@@ -14,7 +15,6 @@ require (
 )
 
 require (
-	github.com/andybalholm/brotli v1.1.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/parquet-go/bitpack v1.0.0 // indirect

@@ -54,7 +54,7 @@ func idxArray(file string, src io.ReaderAt, size int64, opts *FeatureOptions) (*
 		if err != nil {
 			return nil, err
 		}
-		return unpack(file, z, dt, shape, false, opts)
+		return unpackArray(file, z, dt, shape, false, opts)
 	}
 	dt, shape, at, err := readIDXHeader(file, whole)
 	if err != nil {

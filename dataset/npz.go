@@ -98,11 +98,11 @@ func unpackNPY(file string, e *zip.File, opts *FeatureOptions) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unpack(file, r, h.dt, h.shape, h.fortran, opts)
+	return unpackArray(file, r, h.dt, h.shape, h.fortran, opts)
 }
 
-// unpack reads the elements of an array from a stream.
-func unpack(file string, r io.Reader, dt dtype, shape []int, fortran bool, opts *FeatureOptions) (*Array, error) {
+// unpackArray reads the elements of an array from a stream.
+func unpackArray(file string, r io.Reader, dt dtype, shape []int, fortran bool, opts *FeatureOptions) (*Array, error) {
 	need, err := arrayBytes(file, dt, shape)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,7 @@ import (
 type parquetTable struct {
 	file   string
 	src    io.Closer
-	bytes  io.ReaderAt
-	size   int64
+	plain  *plainParquet
 	pq     *parquet.File
 	names  []string
 	leaves []parquetLeaf
@@ -74,14 +73,19 @@ func guard(file string, err *error) {
 
 func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
-	if err := checkFooter(file, src, size); err != nil {
+	n, err := checkFooter(file, src, size)
+	if err != nil {
 		return nil, err
 	}
-	pq, err := parquet.OpenFile(src, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+	plain, size, err := newPlainParquet(file, src, size, n)
+	if err != nil {
+		return nil, err
+	}
+	pq, err := parquet.OpenFile(plain, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
 		return nil, malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{file: file, bytes: src, size: size, pq: pq, buf: make([]parquet.Row, 64)}
+	t = &parquetTable{file: file, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the
 	// metadata list the leaves in the same order.
@@ -109,24 +113,24 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 	return t, checkHeader(file, 0, t.names)
 }
 
-// checkFooter looks at the end of a Parquet file: the footer, its length and
-// the magic number.
-func checkFooter(file string, src io.ReaderAt, size int64) error {
+// checkFooter looks at the end of a Parquet file, the footer's length and the
+// magic number, and returns that length.
+func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 	var end [8]byte
 	if size < 12 {
-		return malformed(file, "this is not a Parquet file: it has %d bytes", size)
+		return 0, malformed(file, "this is not a Parquet file: it has %d bytes", size)
 	}
 	if _, err := src.ReadAt(end[:], size-8); err != nil && err != io.EOF {
-		return failed(file, err)
+		return 0, failed(file, err)
 	}
 	if string(end[4:]) != "PAR1" {
-		return malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
+		return 0, malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
-		return malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
+		return 0, malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
 	}
-	return checkMetadata(file, src, size, n)
+	return n, nil
 }
 
 // check refuses columns that are neither values nor lists of numbers: they are
@@ -182,9 +186,6 @@ func (t *parquetTable) next() (cells []cell, err error) {
 				t.group++
 				continue
 			}
-			if err := t.checkPages(t.group); err != nil {
-				return nil, err
-			}
 			t.rows = groups[t.group].Rows()
 			t.group++
 		}
@@ -193,6 +194,9 @@ func (t *parquetTable) next() (cells []cell, err error) {
 		if err == io.EOF || err == nil && n == 0 {
 			err = t.rows.Close()
 			t.rows = nil
+		}
+		if t.plain.err != nil {
+			return nil, t.plain.err
 		}
 		if err != nil {
 			return nil, failed(t.file, err)

@@ -1,22 +1,20 @@
 package dataset
 
 import (
-	"compress/gzip"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"credence/internal/words"
 )
 
 // The Parquet library allocates whatever sizes a file states, before it looks
-// at the data. A file is therefore looked through first: its footer when it is
-// opened, the headers of a row group's pages when their turn comes. What has
-// then to be in memory at once is bounded by the size of the file.
+// at the data. A file is therefore looked through when it is opened: its footer
+// and the headers of all pages. What has then to be in memory at once is bounded
+// by the size of the file.
 const (
 	// pageRatio is how far the data of a page may be compressed, beyond the
 	// first pageSlack bytes. Deflate reaches 1032.
@@ -34,156 +32,116 @@ const (
 	pageHeader = 16 << 20
 )
 
-// checkMetadata walks through the footer, of n bytes, of a file.
-func checkMetadata(file string, src io.ReaderAt, size, n int64) error {
-	footer := make([]byte, n)
-	if _, err := src.ReadAt(footer, size-8-n); err != nil && err != io.EOF {
-		return failed(file, err)
-	}
-	w := thriftWalk{b: footer}
-	if err := w.structure(); err != nil {
-		return malformed(file, "the Parquet file is damaged: its footer: %v", err)
-	}
-	return nil
+// parquetPage is where a page lies and what its header says.
+type parquetPage struct {
+	at, header int64 // where its header begins, and the header's size
+	packed     int64 // bytes behind the header
+	unpacked   int64 // what they unpack to
+	values     int64
+	plain      int64 // of packed, those ahead that are never compressed
+	raw        bool  // nothing of it is compressed
+	dictionary bool
+	crc        uint32 // of the packed bytes; 0 where there is none
 }
 
-// pageSizes are those that the header of a page states.
-type pageSizes struct {
-	header, packed, unpacked, values int64
-	plain                            int64 // of packed, bytes that are not compressed
+// chunkPages are the pages of a column in a row group.
+type chunkPages struct {
+	file, name string
+	src        io.ReaderAt
+	size       int64 // of the file
+	list       []parquetPage
+	headers    []format.PageHeader
+	takes      int64 // bytes that the largest page and the dictionary take in memory
 }
 
-// checkPages looks at the headers of all pages of a row group.
-func (t *parquetTable) checkPages(group int) error {
-	var most int64
-	for i, c := range t.pq.Metadata().RowGroups[group].Columns {
-		name := fmt.Sprintf("row group %d, column %d", group+1, i+1)
-		largest, err := t.checkChunk(name, &c.MetaData)
-		if err != nil {
-			return err
-		}
-		most += largest
-	}
-	if most > groupSlack+groupRatio*t.size {
-		return malformed(t.file, "row group %d would take %s bytes at a time, in a file of %s: write it with smaller pages",
-			group+1, words.Thousands(int(most)), words.Thousands(int(t.size)))
-	}
-	return nil
+// bad reports damage to the column.
+func (c *chunkPages) bad(format string, args ...any) error {
+	return malformed(c.file, "the Parquet file is damaged: %s: %s", c.name, fmt.Sprintf(format, args...))
 }
 
-// checkChunk looks at the pages of one column and returns the bytes that its
-// largest page and its dictionary take.
-func (t *parquetTable) checkChunk(name string, c *format.ColumnMetaData) (int64, error) {
-	bad := func(format string, args ...any) (int64, error) {
-		return 0, malformed(t.file, "the Parquet file is damaged: %s: %s", name, fmt.Sprintf(format, args...))
+// read looks at the headers of all pages.
+func (c *chunkPages) read(m *format.ColumnMetaData) error {
+	at := m.DataPageOffset
+	if m.DictionaryPageOffset != 0 {
+		at = m.DictionaryPageOffset
 	}
-	at := c.DataPageOffset
-	if c.DictionaryPageOffset != 0 {
-		at = c.DictionaryPageOffset
+	if at < 0 || m.TotalCompressedSize < 0 || at > c.size || m.TotalCompressedSize > c.size-at {
+		return c.bad("%s bytes from byte %s on, in a file of %s", words.Thousands(int(m.TotalCompressedSize)), words.Thousands(int(at)), words.Thousands(int(c.size)))
 	}
-	if at < 0 || c.TotalCompressedSize < 0 || at > t.size || c.TotalCompressedSize > t.size-at {
-		return bad("%s bytes from byte %s on, in a file of %s", words.Thousands(int(c.TotalCompressedSize)), words.Thousands(int(at)), words.Thousands(int(t.size)))
-	}
-	end := at + c.TotalCompressedSize
 	var data, dictionary int64
-	for at < end {
-		p, isDictionary, err := t.pageAt(at, end)
+	for end := at + m.TotalCompressedSize; at < end; {
+		p, header, err := c.pageAt(at, end)
 		switch {
 		case err != nil:
-			return bad("the page at byte %s: %v", words.Thousands(int(at)), err)
+			return c.bad("the page at byte %s: %v", words.Thousands(int(at)), err)
 		case p.packed < 0 || p.unpacked < 0 || p.values < 0 || p.packed > end-at-p.header:
-			return bad("the page at byte %s has %s bytes, more than are there", words.Thousands(int(at)), words.Thousands(int(p.packed)))
+			return c.bad("the page at byte %s has %s bytes, more than are there", words.Thousands(int(at)), words.Thousands(int(p.packed)))
 		case p.unpacked > pageSlack+pageRatio*p.packed, p.values > pageValues+8*p.unpacked:
-			return bad("the page at byte %s claims %s values in %s bytes, packed in %s", words.Thousands(int(at)),
+			return c.bad("the page at byte %s claims %s values in %s bytes, packed in %s", words.Thousands(int(at)),
 				words.Thousands(int(p.values)), words.Thousands(int(p.unpacked)), words.Thousands(int(p.packed)))
+		case p.plain < 0 || p.plain > min(p.packed, p.unpacked):
+			return c.bad("the page at byte %s: %s bytes of levels in a page of %s", words.Thousands(int(at)), words.Thousands(int(p.plain)), words.Thousands(int(p.packed)))
 		}
-		at += p.header
-		if err := t.checkUnpacked(c.Codec, at, p); err != nil {
-			return bad("the page at byte %s: %v", words.Thousands(int(at-p.header)), err)
+		c.list = append(c.list, p)
+		if m.Codec != format.Uncompressed {
+			c.headers = append(c.headers, header)
 		}
-		at += p.packed
+		at += p.header + p.packed
 		// Values are decoded to at most eight bytes each, and levels to one.
-		if takes := p.packed + p.unpacked + 10*p.values; isDictionary {
+		if takes := p.packed + p.unpacked + 10*p.values; p.dictionary {
 			dictionary = max(dictionary, takes)
 		} else {
 			data = max(data, takes)
 		}
 	}
-	return data + dictionary, nil
+	c.takes = data + dictionary
+	return nil
 }
 
 // pageAt reads the header of the page at a byte of the file, of a column that
 // ends at another.
-func (t *parquetTable) pageAt(at, end int64) (p pageSizes, dictionary bool, err error) {
+func (c *chunkPages) pageAt(at, end int64) (parquetPage, format.PageHeader, error) {
 	window := make([]byte, min(end-at, 512))
 	for {
-		if _, err := t.bytes.ReadAt(window, at); err != nil && err != io.EOF {
-			return p, false, err
+		if _, err := c.src.ReadAt(window, at); err != nil && err != io.EOF {
+			return parquetPage{}, format.PageHeader{}, err
 		}
-		p = pageSizes{}
-		w := thriftWalk{b: window, visit: func(path []int, x int64) {
-			switch {
-			case slices.Equal(path, []int{2}):
-				p.unpacked = x
-			case slices.Equal(path, []int{3}):
-				p.packed = x
-			case slices.Equal(path, []int{5, 1}), slices.Equal(path, []int{8, 1}):
-				p.values = x
-			case slices.Equal(path, []int{7, 1}):
-				p.values, dictionary = x, true
-			case slices.Equal(path, []int{8, 5}), slices.Equal(path, []int{8, 6}):
-				p.plain += max(0, x)
-			}
-		}}
+		w := thriftWalk{b: window}
 		err := w.structure()
-		if p.header = int64(w.at); err != errThriftShort || int64(len(window)) == min(end-at, pageHeader) {
-			return p, dictionary, err
+		if err == errThriftShort && int64(len(window)) < min(end-at, pageHeader) {
+			window = make([]byte, min(end-at, pageHeader, 8*int64(len(window))))
+			continue
 		}
-		window = make([]byte, min(end-at, pageHeader, 8*int64(len(window))))
+		var h format.PageHeader
+		if err == nil {
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &h)
+		}
+		if err != nil {
+			return parquetPage{}, h, err
+		}
+		p := parquetPage{at: at, header: int64(w.at), packed: int64(h.CompressedPageSize), unpacked: int64(h.UncompressedPageSize), crc: uint32(h.CRC)}
+		return p, h, p.describe(&h)
 	}
 }
 
-// checkUnpacked refuses a page that unfolds to more than its header says. Where
-// the little that is there could not take much memory, nothing is unpacked.
-func (t *parquetTable) checkUnpacked(codec format.CompressionCodec, at int64, p pageSizes) error {
-	if p.plain > p.packed {
-		return fmt.Errorf("%s bytes of levels in a page of %s", words.Thousands(int(p.plain)), words.Thousands(int(p.packed)))
-	}
-	packed := io.NewSectionReader(t.bytes, at+p.plain, p.packed-p.plain)
-	limit := p.unpacked - p.plain
-	var r io.Reader
-	switch codec {
-	case format.Uncompressed, format.Lz4Raw: // at most 255 times as long
-		return nil
-	case format.Snappy: // which begins with the length that will be allocated
-		var head [binary.MaxVarintLen64]byte
-		n, _ := packed.ReadAt(head[:], 0)
-		if x, _ := binary.Uvarint(head[:n]); n > 0 && x > uint64(max(limit, 0)) {
-			return fmt.Errorf("it unpacks to %d bytes, but its header says %d", x, limit)
+// describe takes from a header what depends on the kind of the page.
+func (p *parquetPage) describe(h *format.PageHeader) error {
+	switch {
+	case h.Type == format.DataPage && h.DataPageHeader.Valid:
+		p.values = int64(h.DataPageHeader.V.NumValues)
+	case h.Type == format.DictionaryPage && h.DictionaryPageHeader.Valid:
+		p.values, p.dictionary = int64(h.DictionaryPageHeader.V.NumValues), true
+	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+		v := &h.DataPageHeaderV2.V
+		p.values = int64(v.NumValues)
+		if v.DefinitionLevelsByteLength < 0 || v.RepetitionLevelsByteLength < 0 {
+			return errors.New("levels of a negative size")
 		}
-		return nil
-	case format.Gzip:
-		if packed.Size()*pageRatio <= pageSlack {
-			return nil
-		}
-		z, err := gzip.NewReader(packed)
-		if err != nil {
-			return err
-		}
-		r = z
-	case format.Zstd:
-		z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(pageSlack))
-		if err != nil {
-			return err
-		}
-		defer z.Close()
-		r = z
+		p.plain = int64(v.DefinitionLevelsByteLength) + int64(v.RepetitionLevelsByteLength)
+		// Writers leave data uncompressed that compression would not shorten.
+		p.raw = v.IsCompressed.Valid && !v.IsCompressed.V
 	default:
-		return fmt.Errorf("compression with %v is not read: use snappy, gzip or zstd", codec)
+		return fmt.Errorf("a header of type %v without the fields that belong to it", h.Type)
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(r, limit+1))
-	if n > limit {
-		return fmt.Errorf("it unpacks to more than the %d bytes that its header says", limit)
-	}
-	return err
+	return nil
 }

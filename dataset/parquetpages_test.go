@@ -40,10 +40,10 @@ func onePage(t *testing.T, codec format.CompressionCodec, data []byte, page func
 	if meta != nil {
 		meta(&column)
 	}
-	footer := marshal(format.FileMetaData{Version: 1, NumRows: 2,
+	footer := marshal(format.FileMetaData{Version: 1, NumRows: column.NumValues,
 		Schema: []format.SchemaElement{{Name: "root", NumChildren: thrift.New(int32(1))},
 			{Name: "x", Type: thrift.New(format.Double), RepetitionType: thrift.New(format.Required)}},
-		RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{MetaData: column}}, NumRows: 2}}})
+		RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{MetaData: column}}, NumRows: column.NumValues}}})
 	file = append(file, footer...)
 	file = binary.LittleEndian.AppendUint32(file, uint32(len(footer)))
 	return append(file, "PAR1"...)
@@ -76,6 +76,13 @@ func TestParquetBombs(t *testing.T) {
 	// The first block of a frame, repeated, unfolds to as much as one likes.
 	zeros := z.EncodeAll(make([]byte, 64<<20), nil)
 	bomb := bytes.Repeat(zeros, 64)
+	packed := func(codec format.CompressionCodec, n int) []byte {
+		b, err := parquet.LookupCompressionCodec(codec).Encode(nil, make([]byte, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
 	snappy := append(binary.AppendUvarint(nil, 1<<32-1), plain...)
 	list := []byte{0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07} // field 1, a list of 2³¹−1 structures
 	badFooter := append(append([]byte("PAR1"), list...), 0)
@@ -96,8 +103,18 @@ func TestParquetBombs(t *testing.T) {
 			onePage(t, format.Snappy, snappy, nil, nil)},
 		{"zstd", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
 			onePage(t, format.Zstd, bomb, nil, nil)},
-		{"brotli", "compression with BROTLI is not read: use snappy, gzip or zstd",
-			onePage(t, format.Brotli, plain, nil, nil)},
+		{"gzip", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+			onePage(t, format.Gzip, packed(format.Gzip, 64<<20), nil, nil)},
+		{"brotli", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+			onePage(t, format.Brotli, packed(format.Brotli, 64<<20), nil, nil)},
+		{"lz4", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+			onePage(t, format.Lz4Raw, packed(format.Lz4Raw, 64<<20), nil, nil)},
+		{"damaged lz4", "the page at byte 4: its LZ4 data are damaged",
+			onePage(t, format.Lz4Raw, []byte("\x10a\x02\x00"), nil, nil)},
+		{"lzo", "compression with LZO is not read: use snappy, gzip, zstd, brotli or LZ4_RAW",
+			onePage(t, format.LZO, plain, nil, nil)},
+		{"checksum", "the page at byte 4: its checksum does not fit",
+			onePage(t, format.Zstd, packed(format.Zstd, 16), func(h *format.PageHeader) { h.CRC = 1 }, nil)},
 		{"column", "in a file of ",
 			onePage(t, format.Uncompressed, plain, nil, func(c *format.ColumnMetaData) { c.TotalCompressedSize = 1 << 40 })},
 		{"text in the header", "the page at byte 4: it is cut short",
@@ -162,4 +179,38 @@ func FuzzThrift(f *testing.F) {
 			t.Errorf("%d bytes of %d", w.at, len(b))
 		}
 	})
+}
+
+// TestParquetLZ4 reads a page that LZ4 does not shorten, which the library used
+// to give back as zeros.
+func TestParquetLZ4(t *testing.T) {
+	const n = 600
+	var plain []byte
+	for i := range n {
+		plain = binary.LittleEndian.AppendUint64(plain, math.Float64bits(float64(i)+0.5))
+	}
+	packed := []byte{0xf0} // literals alone
+	left := len(plain) - 15
+	for ; left >= 255; left -= 255 {
+		packed = append(packed, 255)
+	}
+	packed = append(append(packed, byte(left)), plain...)
+	file := onePage(t, format.Lz4Raw, packed, func(h *format.PageHeader) {
+		h.UncompressedPageSize, h.DataPageHeader.V.NumValues = int32(len(plain)), n
+	}, func(c *format.ColumnMetaData) { c.NumValues = n })
+	table, err := newParquet("x.parquet", bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	err = records(table, func(rec []cell) error {
+		if want := float64(got) + 0.5; rec[0].num != want {
+			return table.errorAt(0, "%v, want %v", rec[0].num, want)
+		}
+		got++
+		return nil
+	})
+	if got != n || err != nil {
+		t.Errorf("%d rows, %v", got, err)
+	}
 }

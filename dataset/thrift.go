@@ -10,11 +10,8 @@ import (
 // would trust: that lists and texts are no longer than the bytes that are there.
 // (github.com/apache/thrift, doc/specs/thrift-compact-protocol.md)
 type thriftWalk struct {
-	b  []byte
-	at int
-	// visit, if set, gets whole numbers with the fields that lead to them.
-	visit func(path []int, value int64)
-	path  []int
+	b     []byte
+	at    int
 	depth int // of lists, maps and structures in each other
 }
 
@@ -57,11 +54,6 @@ func (w *thriftWalk) varint() (uint64, error) {
 	return 0, errors.New("a number that does not end")
 }
 
-func (w *thriftWalk) zigzag() (int64, error) {
-	x, err := w.varint()
-	return int64(x>>1) ^ -int64(x&1), err
-}
-
 func (w *thriftWalk) skip(n uint64) error {
 	if n > uint64(len(w.b)-w.at) {
 		return errThriftShort
@@ -72,24 +64,16 @@ func (w *thriftWalk) skip(n uint64) error {
 
 // structure walks through the fields of a structure.
 func (w *thriftWalk) structure() error {
-	w.path = append(w.path, 0)
-	defer func() { w.path = w.path[:len(w.path)-1] }()
-	id := 0
 	for {
 		head, err := w.byte()
 		if err != nil || head == 0 {
 			return err
 		}
-		if delta := int(head >> 4); delta > 0 {
-			id += delta
-		} else {
-			x, err := w.zigzag()
-			if err != nil {
+		if head>>4 == 0 { // the field's number follows
+			if _, err := w.varint(); err != nil {
 				return err
 			}
-			id = int(int16(x))
 		}
-		w.path[len(w.path)-1] = id
 		if err := w.value(head&15, false); err != nil {
 			return err
 		}
@@ -112,10 +96,7 @@ func (w *thriftWalk) value(kind byte, inList bool) error {
 	case thriftByte:
 		return w.skip(1)
 	case thriftInt16, thriftInt32, thriftInt64:
-		x, err := w.zigzag()
-		if err == nil && w.visit != nil {
-			w.visit(w.path, x)
-		}
+		_, err := w.varint()
 		return err
 	case thriftDouble:
 		return w.skip(8)

@@ -1,0 +1,227 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"sort"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"credence/internal/words"
+)
+
+// plainParquet shows a Parquet file as if nothing in it were compressed, and
+// unpacks a page when it is read. The library's own decoders are not trusted:
+// up to v0.32.0 it drops what a decoder returns in another buffer than it was
+// given, which is what its LZ4 decoder does when a page shrinks to more than a
+// third, so that such pages are read as zeros (parquet-go issue 608); it decodes
+// all row groups with the codec of the first; and a damaged page makes its
+// decoders allocate without end.
+//
+// What is shown is the file without its footer, then the compressed column
+// chunks, unpacked, then a footer that says so:
+//
+//	[0, body)       the file up to its footer
+//	[body, tail)    the chunks, one after the other
+//	[tail, size)    footer, its length, "PAR1"
+type plainParquet struct {
+	src    io.ReaderAt
+	file   string
+	chunks []plainChunk
+	body   int64
+	tail   int64
+	footer []byte
+	err    error // the first of a page, which the library may not pass on as it is
+}
+
+// plainChunk is a compressed column chunk, shown from start to end.
+type plainChunk struct {
+	name       string
+	codec      format.CompressionCodec
+	start, end int64
+	pages      []plainPage
+	held       []byte // the last page that was read, as it is shown, or nil
+	page       int    // its index
+}
+
+// plainPage is a page that is shown with another header.
+type plainPage struct {
+	parquetPage
+	start int64
+	shown []byte // the header
+}
+
+// newPlainParquet looks at all pages of a file, whose footer takes n bytes
+// before the last eight, and returns the file as the library is to see it, and
+// its size.
+func newPlainParquet(file string, src io.ReaderAt, size, n int64) (*plainParquet, int64, error) {
+	p := &plainParquet{src: src, file: file, body: size - 8 - n}
+	footer := make([]byte, n)
+	if _, err := src.ReadAt(footer, p.body); err != nil && err != io.EOF {
+		return nil, 0, failed(file, err)
+	}
+	w := thriftWalk{b: footer}
+	if err := w.structure(); err != nil {
+		return nil, 0, malformed(file, "the Parquet file is damaged: its footer: %v", err)
+	}
+	var meta format.FileMetaData
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer, &meta); err != nil {
+		return nil, 0, malformed(file, "this is not a Parquet file: %v", err)
+	}
+	p.tail = p.body
+	for g := range meta.RowGroups {
+		if err := p.addGroup(g, &meta.RowGroups[g], size); err != nil {
+			return nil, 0, err
+		}
+	}
+	if len(p.chunks) > 0 {
+		var err error
+		if footer, err = thrift.Marshal(new(thrift.CompactProtocol), meta); err != nil {
+			return nil, 0, malformed(file, "the Parquet file is damaged: its footer: %v", err)
+		}
+	}
+	if len(footer) > math.MaxInt32 {
+		return nil, 0, malformed(file, "the Parquet file has a footer of %s bytes", words.Thousands(len(footer)))
+	}
+	p.footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
+	p.footer = append(p.footer, "PAR1"...)
+	return p, p.tail + int64(len(p.footer)), nil
+}
+
+// addGroup checks the pages of a row group, and changes its metadata to say
+// where its chunks are shown.
+func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error {
+	var most int64
+	for i := range group.Columns {
+		c := &group.Columns[i]
+		pages := chunkPages{file: p.file, name: fmt.Sprintf("row group %d, column %d", g+1, i+1), src: p.src, size: size}
+		if err := pages.read(&c.MetaData); err != nil {
+			return err
+		}
+		most += pages.takes
+		if c.MetaData.Codec == format.Uncompressed {
+			continue
+		}
+		if err := p.addChunk(c, &pages); err != nil {
+			return err
+		}
+	}
+	if most > groupSlack+groupRatio*size {
+		return malformed(p.file, "row group %d would take %s bytes at a time, in a file of %s: write it with smaller pages",
+			g+1, words.Thousands(int(most)), words.Thousands(int(size)))
+	}
+	return nil
+}
+
+// addChunk shows a compressed chunk behind what is shown already.
+func (p *plainParquet) addChunk(c *format.ColumnChunk, pages *chunkPages) error {
+	m := &c.MetaData
+	chunk := plainChunk{name: pages.name, codec: m.Codec, start: p.tail, page: -1}
+	data := int64(-1)
+	at := p.tail
+	for k, page := range pages.list {
+		header := pages.headers[k]
+		if header.DataPageHeaderV2.Valid {
+			header.DataPageHeaderV2.V.IsCompressed = thrift.New(false)
+		}
+		header.CompressedPageSize, header.CRC = header.UncompressedPageSize, 0
+		shown, err := thrift.Marshal(new(thrift.CompactProtocol), header)
+		if err != nil {
+			return pages.bad("the page at byte %s: %v", words.Thousands(int(page.at)), err)
+		}
+		if data < 0 && !page.dictionary {
+			data = at
+		}
+		chunk.pages = append(chunk.pages, plainPage{parquetPage: page, start: at, shown: shown})
+		if at += int64(len(shown)) + page.unpacked; at > math.MaxInt64/2 {
+			return pages.bad("it unpacks to more than any file holds")
+		}
+	}
+	chunk.end = at
+	if m.DictionaryPageOffset != 0 {
+		m.DictionaryPageOffset = chunk.start
+	}
+	m.DataPageOffset = max(data, chunk.start)
+	if m.DictionaryPageOffset == 0 {
+		m.DataPageOffset = chunk.start
+	}
+	m.Codec, m.TotalCompressedSize = format.Uncompressed, chunk.end-chunk.start
+	m.TotalUncompressedSize = m.TotalCompressedSize
+	c.OffsetIndexOffset, c.OffsetIndexLength, c.ColumnIndexOffset, c.ColumnIndexLength = 0, 0, 0, 0
+	p.tail = chunk.end
+	p.chunks = append(p.chunks, chunk)
+	return nil
+}
+
+// ReadAt reads what is shown.
+func (p *plainParquet) ReadAt(b []byte, off int64) (int, error) {
+	done := 0
+	for done < len(b) {
+		n, err := p.readSome(b[done:], off+int64(done))
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// readSome reads some bytes at least, unless it fails.
+func (p *plainParquet) readSome(b []byte, off int64) (int, error) {
+	switch {
+	case off < 0 || off >= p.tail+int64(len(p.footer)):
+		return 0, io.EOF
+	case off < p.body:
+		return p.src.ReadAt(b[:min(int64(len(b)), p.body-off)], off)
+	case off >= p.tail:
+		return copy(b, p.footer[off-p.tail:]), nil
+	}
+	c := &p.chunks[sort.Search(len(p.chunks), func(i int) bool { return p.chunks[i].end > off })]
+	k := sort.Search(len(c.pages), func(i int) bool { return c.pages[i].start > off }) - 1
+	if c.page != k || c.held == nil {
+		c.held, c.page = nil, k
+		held, err := p.show(c, &c.pages[k])
+		if err != nil {
+			if p.err == nil {
+				p.err = err
+			}
+			return 0, err
+		}
+		c.held = held
+	}
+	n := copy(b, c.held[off-c.pages[k].start:])
+	if off+int64(n) == c.pages[k].start+int64(len(c.held)) {
+		c.held = nil // pages are read in order, and the library has this one now
+	}
+	return n, nil
+}
+
+// show returns a page as it is shown: its header, then its data, unpacked.
+func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
+	packed := make([]byte, page.packed)
+	if _, err := p.src.ReadAt(packed, page.at+page.header); err != nil && err != io.EOF {
+		return nil, failed(p.file, err)
+	}
+	err := error(nil)
+	if page.crc != 0 && page.crc != crc32.ChecksumIEEE(packed) {
+		err = fmt.Errorf("its checksum does not fit")
+	}
+	codec := c.codec
+	if page.raw {
+		codec = format.Uncompressed
+	}
+	held := make([]byte, int64(len(page.shown))+page.unpacked)
+	if err == nil {
+		data := held[copy(held, page.shown):]
+		copy(data[:page.plain], packed)
+		err = unpack(codec, data[page.plain:], packed[page.plain:])
+	}
+	if err != nil {
+		return nil, malformed(p.file, "the Parquet file is damaged: %s: the page at byte %s: %v", c.name, words.Thousands(int(page.at)), err)
+	}
+	return held, nil
+}
