@@ -6,29 +6,48 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 )
 
 // A sink takes the rows of a table as they are read, and gives them back.
-// Above the memory limit it is a cache: an NPY file of N×W float32, named after
-// a hash of the source, so that a second run on the same file finds it.
+// Above the memory limit it is a cache, so that a second run on the same files
+// need not read them again: an NPY file of N×W float32, named after a hash of all
+// that it depends on, with a trailer that numpy passes over:
+//
+//	16 bytes  magic
+//	32 bytes  the hash
+//	 4 bytes  CRC-32C of all that stands before
+//
+// A file that is not just so is made anew.
 type sink struct {
 	n, w  int
 	rows  *Memory
+	keys  []fileKey // of the files that rows are read from
+	sum   [sha256.Size]byte
 	file  *os.File // being written under a temporary name
+	crc   hash.Hash32
 	buf   *bufio.Writer
 	path  string // of the finished cache
 	array *Array
 }
 
+const (
+	rowsMagic   = "credence rows\n\n\n"
+	rowsTrailer = len(rowsMagic) + sha256.Size + 4
+)
+
+// rowsVersion changes when the same files and options give other rows.
+const rowsVersion = 2
+
 // cacheKey is what the rows of a cache depend on.
 type cacheKey struct {
 	Version  int
-	Source   string
-	Size     int64
-	Modified int64
+	Files    [][]byte // SHA-256 of each
 	Parts    []Part
 	Options  TableOptions
 	Rows     int
@@ -36,8 +55,8 @@ type cacheKey struct {
 	Image    ImageOptions
 }
 
-// newSink makes a sink for n rows of the given parts from a source file.
-func newSink(n int, parts []Part, source string, opts *FeatureOptions) (*sink, error) {
+// newSink makes a sink for n rows of the given parts, which are read from files.
+func newSink(n int, parts []Part, files []string, opts *FeatureOptions) (*sink, error) {
 	s := &sink{n: n, w: totalWidth(parts)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
 		s.rows = &Memory{N: n, W: s.w, Values: make([]float32, 0, n*s.w)}
@@ -47,34 +66,79 @@ func newSink(n int, parts []Part, source string, opts *FeatureOptions) (*sink, e
 	if err != nil {
 		return nil, err
 	}
-	key := cacheKey{Version: 1, Source: source, Parts: parts, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
-	if abs, err := filepath.Abs(source); err == nil {
-		key.Source = abs
+	if s.keys, err = fileKeys(files, opts); err != nil {
+		return nil, err
 	}
-	if info, err := os.Stat(source); err == nil {
-		key.Size, key.Modified = info.Size(), info.ModTime().UnixNano()
+	key := cacheKey{Version: rowsVersion, Parts: parts, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
+	for i := range s.keys {
+		key.Files = append(key.Files, s.keys[i].sum[:])
 	}
 	text, err := json.Marshal(key)
 	if err != nil {
 		return nil, err
 	}
-	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", sha256.Sum256(text)))
-	if a, err := OpenNPY(s.path); err == nil {
-		if len(a.Shape) == 2 && a.Len() == n && a.Width() == s.w && !a.fortran {
-			s.array = a
-			return s, nil
-		}
-		a.Close()
+	s.sum = sha256.Sum256(text)
+	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
+	ok, err := s.load(opts)
+	if ok || err != nil {
+		return s, err
 	}
 	if s.file, err = os.CreateTemp(dir, "rows-*.tmp"); err != nil {
 		return nil, fmt.Errorf("making a cache of features: %w", err)
 	}
-	s.buf = bufio.NewWriterSize(s.file, 1<<20)
+	s.crc = crc32.New(castagnoli)
+	s.buf = bufio.NewWriterSize(io.MultiWriter(s.file, s.crc), 1<<20)
 	if _, err := s.buf.Write(npyHeaderBytes(dtype{kind: 'f', size: 4}, []int{n, s.w})); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("writing a cache of features: %w", err)
 	}
 	return s, nil
+}
+
+// load opens the cache that is there, if it is whole, and reports whether it is.
+func (s *sink) load(opts *FeatureOptions) (bool, error) {
+	if !s.whole(opts) {
+		return false, opts.stopped()
+	}
+	a, err := OpenNPY(s.path)
+	if err != nil {
+		return false, nil
+	}
+	if len(a.Shape) != 2 || a.Len() != s.n || a.Width() != s.w || a.fortran {
+		return false, a.Close()
+	}
+	s.array = a
+	return true, nil
+}
+
+// whole reports whether the cache is there and its trailer fits.
+func (s *sink) whole(opts *FeatureOptions) bool {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() < int64(rowsTrailer) {
+		return false
+	}
+	crc := crc32.New(castagnoli)
+	buf := make([]byte, 1<<20)
+	for left := info.Size() - 4; left > 0; {
+		b := buf[:min(int64(len(buf)), left)]
+		if _, err := io.ReadFull(f, b); err != nil || opts.stopped() != nil {
+			return false
+		}
+		crc.Write(b)
+		left -= int64(len(b))
+	}
+	var trailer [rowsTrailer]byte
+	if _, err := f.ReadAt(trailer[:], info.Size()-int64(rowsTrailer)); err != nil {
+		return false
+	}
+	m := len(rowsMagic)
+	return string(trailer[:m]) == rowsMagic && [sha256.Size]byte(trailer[m:]) == s.sum &&
+		binary.LittleEndian.Uint32(trailer[m+sha256.Size:]) == crc.Sum32()
 }
 
 // cacheDir returns the folder for caches, made if need be.
@@ -125,7 +189,17 @@ func (s *sink) finish() (Rows, error) {
 		}
 		return s.rows, nil
 	}
+	for i := range s.keys {
+		if !s.keys[i].unchanged() {
+			return nil, changedError(s.keys[i].path)
+		}
+	}
+	s.buf.WriteString(rowsMagic)
+	s.buf.Write(s.sum[:])
 	err := s.buf.Flush()
+	if err == nil {
+		_, err = s.file.Write(binary.LittleEndian.AppendUint32(nil, s.crc.Sum32()))
+	}
 	if err == nil {
 		err = s.file.Sync()
 	}

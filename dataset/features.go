@@ -242,7 +242,7 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 			return nil, err
 		}
 		defer again.close()
-		if err := fill(f, again, s, opts); err != nil {
+		if err := fill(f, path, again, s, opts); err != nil {
 			return nil, err
 		}
 	}
@@ -266,13 +266,18 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 	return f, nil
 }
 
-// fill reads the values of f's features, into memory or into a cache.
-func fill(f *Features, t table, s *scan, opts *FeatureOptions) error {
+// fill reads the values of f's features from t, the table at path, into memory or
+// into a cache.
+func fill(f *Features, path string, t table, s *scan, opts *FeatureOptions) error {
 	dec, err := newDecoder(t, f.Parts, &opts.TableOptions)
 	if err != nil {
 		return err
 	}
-	sink, err := newSink(len(f.Items), f.Parts, t.name(), opts)
+	files := []string{path}
+	if path == "-" && opts.Stdin != nil { // the text is among the options
+		files = nil
+	}
+	sink, err := newSink(len(f.Items), f.Parts, files, opts)
 	if err != nil {
 		return err
 	}

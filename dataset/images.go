@@ -96,7 +96,7 @@ func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
 	} else {
 		o.ImageColumn = imagePart
 	}
-	return f, f.readImages(dir, paths, &o)
+	return f, f.readImages(paths, &o)
 }
 
 func isImage(path string) bool {
@@ -122,19 +122,19 @@ func (f *Features) addImages(table string, paths []string, opts *FeatureOptions)
 	if len(gone) > 0 {
 		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, few(gone))}
 	}
-	return f.readImages(table, full, opts)
+	return f.readImages(full, opts)
 }
 
 // readImages adds one part, named opts.ImageColumn, with the images or volumes
 // at paths; the first tells which.
-func (f *Features) readImages(source string, paths []string, opts *FeatureOptions) error {
+func (f *Features) readImages(paths []string, opts *FeatureOptions) error {
 	var part Part
 	var rows Rows
 	var err error
 	if nifti.IsVolume(paths[0]) {
 		part, rows, err = f.volumes(paths, opts)
 	} else {
-		part, rows, err = f.images(source, paths, opts)
+		part, rows, err = f.images(paths, opts)
 	}
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (f *Features) volumes(paths []string, opts *FeatureOptions) (Part, Rows, er
 }
 
 // images returns the part of images and their rows.
-func (f *Features) images(source string, paths []string, opts *FeatureOptions) (Part, Rows, error) {
+func (f *Features) images(paths []string, opts *FeatureOptions) (Part, Rows, error) {
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
 		return Part{}, nil, err
@@ -178,7 +178,7 @@ func (f *Features) images(source string, paths []string, opts *FeatureOptions) (
 	if opts.lazy {
 		return part, imageRows{paths, shape}, nil
 	}
-	sink, err := newSink(len(paths), []Part{part}, source, opts)
+	sink, err := newSink(len(paths), []Part{part}, paths, opts)
 	if err != nil {
 		return part, nil, err
 	}

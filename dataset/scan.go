@@ -40,6 +40,8 @@ type columnScan struct {
 	levels   map[string]int // nil once there are too many and all are numbers
 	counting bool           // every value so far is the number of its row
 	vector   int            // length of lists
+	list     []float32      // the first of them
+	varies   bool           // some list differs from the first
 	percent  int            // of the numbers, those with a percent sign
 	commas   int            // of the texts, numbers with a decimal comma
 	dates    int            // of the texts
@@ -188,7 +190,10 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 		if c.vector != 0 && c.vector != len(x.vec) || len(x.vec) == 0 {
 			return s.t.errorAt(i, "a list of %d numbers, but the first has %d", len(x.vec), c.vector)
 		}
-		c.vector = len(x.vec)
+		if c.vector == 0 {
+			c.vector, c.list = len(x.vec), slices.Clone(x.vec)
+		}
+		c.varies = c.varies || !slices.Equal(x.vec, c.list)
 		return nil
 	}
 	v, ok := x.number(commasOf(s.t))
@@ -265,6 +270,7 @@ func (s *scan) decide(f *Features) error {
 	if err := s.choosePaths(f); err != nil {
 		return err
 	}
+	var constant []string
 	for i, name := range header {
 		c := &s.columns[i]
 		info := ColumnInfo{Name: name, Role: c.role, Missing: c.missing}
@@ -276,6 +282,9 @@ func (s *scan) decide(f *Features) error {
 			if err := s.kind(i, c, &info, f); err != nil {
 				return err
 			}
+			if value, ok := c.constant(len(s.items)); ok && info.Role == Feature {
+				constant = append(constant, fmt.Sprintf("%s (%s)", name, value))
+			}
 		}
 		if c.use && s.opts.Schema != nil {
 			at := slices.IndexFunc(s.opts.Schema, func(p Part) bool { return p.Name == name })
@@ -285,12 +294,32 @@ func (s *scan) decide(f *Features) error {
 			f.Columns = append(f.Columns, info)
 		}
 	}
+	if len(constant) > 0 {
+		f.Warnings = append(f.Warnings, fmt.Errorf("nothing is learned from columns of %s with one value in all rows: %s", s.t.name(), few(constant)))
+	}
 	for _, p := range s.opts.Schema {
 		if _, err := featureColumn(s.t, p.Name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// constant returns the value that all n rows have, and whether there is one. A
+// reader that goes wrong gives such columns, and so does a slip in preparing data.
+func (c *columnScan) constant(n int) (string, bool) {
+	switch {
+	case n < 2 || c.missing > 0:
+		return "", false
+	case c.numbers == n:
+		return formatNumber(c.lo), c.lo == c.hi
+	case c.vector > 0:
+		return "a list", !c.varies
+	}
+	for level := range c.levels {
+		return strconv.Quote(level), len(c.levels) == 1
+	}
+	return "", false
 }
 
 // kind finds the kind of a feature, or a reason to leave it out.

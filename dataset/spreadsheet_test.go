@@ -74,7 +74,7 @@ func TestSpreadsheets(t *testing.T) {
 		{
 			name: "a blank column on the left, no ids", text: ",a,b\n,1,2\n,2,2\n",
 			columns: "column 1: ignored (it has no values)\na: numeric\nb: numeric", items: "[0 1]",
-			warnings: `column "column 1" is left out: it has no values`,
+			warnings: "column \"column 1\" is left out: it has no values\nnothing is learned from columns of items.csv with one value in all rows: b (2)",
 		},
 		{
 			name: "ids and row numbers", text: ",id,a\n1,x,1\n2,y,2\n",
@@ -90,8 +90,14 @@ func TestSpreadsheets(t *testing.T) {
 			columns: "case: group\na: numeric", items: "[0 1]",
 		},
 		{
+			name: "columns that do not vary", text: "id,a,b,c,d,e\nx,1,u,v,,2\ny,1,u,w,1,2\n",
+			columns: "id: item\na: numeric\nb: categorical (u)\nc: categorical (v, w)\nd: numeric, 1 missing\ne: numeric", items: "[x y]",
+			warnings: "nothing is learned from columns of items.csv with one value in all rows: a (1), b (\"u\"), e (2)",
+		},
+		{
 			name: "a feature is not the item", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Categorical: []string{"site_id"}},
 			columns: "site_id: categorical (1)\na: numeric", items: "[0 1]",
+			warnings: "nothing is learned from columns of items.csv with one value in all rows: site_id (1)",
 		},
 		{
 			name: "nor is one of a model", text: "site_id,a\n1,1\n1,2\n", opts: FeatureOptions{Schema: []Part{{Name: "site_id"}, {Name: "a"}}},

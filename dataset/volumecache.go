@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"credence/internal/atomicfile"
 	"credence/internal/nifti"
@@ -28,6 +29,7 @@ import (
 type volumeCache struct {
 	dir  string
 	part *Part
+	keys sync.Map // path of a file → its fileKey
 }
 
 const (
@@ -36,20 +38,14 @@ const (
 )
 
 // volumeVersion changes when the same file and preparation give other values.
-const volumeVersion = 1
+const volumeVersion = 2
 
 // volumeKey is what a prepared volume depends on.
 type volumeKey struct {
 	Version     int
-	Files       []fileKey
+	Files       [][]byte // SHA-256 of each
 	Shape       []int
 	Preparation Preparation
-}
-
-type fileKey struct {
-	Path     string
-	Size     int64
-	Modified int64
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -70,21 +66,32 @@ func (c *volumeCache) key(path string) (sum [sha256.Size]byte, err error) {
 	}
 	k := volumeKey{Version: volumeVersion, Shape: c.part.Shape, Preparation: *c.part.Volume}
 	for _, f := range files {
-		info, err := os.Stat(f)
+		key, err := c.fileKey(f)
 		if err != nil {
-			return sum, openError(f, err)
+			return sum, err
 		}
-		abs, err := filepath.Abs(f)
-		if err != nil {
-			return sum, failed(f, err)
-		}
-		k.Files = append(k.Files, fileKey{abs, info.Size(), info.ModTime().UnixNano()})
+		k.Files = append(k.Files, key.sum[:])
 	}
 	text, err := json.Marshal(k)
 	if err != nil {
 		return sum, err
 	}
 	return sha256.Sum256(text), nil
+}
+
+// fileKey hashes a file, once as long as its size and time stay: a volume is read
+// in every epoch.
+func (c *volumeCache) fileKey(path string) (fileKey, error) {
+	if k, ok := c.keys.Load(path); ok {
+		if k := k.(fileKey); k.unchanged() {
+			return k, nil
+		}
+	}
+	k, err := newFileKey(path)
+	if err == nil {
+		c.keys.Store(path, k)
+	}
+	return k, err
 }
 
 // read fills b with the prepared volume at path, from the cache if it is there,
@@ -100,6 +107,9 @@ func (c *volumeCache) read(path string, b []byte, prepare func() error) error {
 	}
 	if err := prepare(); err != nil {
 		return err
+	}
+	if again, err := c.key(path); err != nil || again != sum {
+		return errors.Join(changedError(path), err)
 	}
 	var head bytes.Buffer
 	head.WriteString(volumeMagic)

@@ -1,0 +1,68 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"io"
+	"os"
+	"time"
+
+	"credence/internal/par"
+)
+
+// fileKey says which content a file has, for caches of what was made of it. Its
+// hash alone goes into a key: an edit that keeps size and time is found, and a
+// copy is as good as the original.
+type fileKey struct {
+	path     string
+	size     int64
+	modified time.Time
+	sum      [sha256.Size]byte
+}
+
+func newFileKey(path string) (fileKey, error) {
+	k := fileKey{path: path}
+	f, err := os.Open(path)
+	if err != nil {
+		return k, openError(path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return k, failed(path, err)
+	}
+	k.size, k.modified = info.Size(), info.ModTime()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return k, failed(path, err)
+	}
+	h.Sum(k.sum[:0])
+	return k, nil
+}
+
+// unchanged reports whether the file has the size and time that it had when it
+// was hashed.
+func (k *fileKey) unchanged() bool {
+	info, err := os.Stat(k.path)
+	return err == nil && info.Size() == k.size && info.ModTime().Equal(k.modified)
+}
+
+// fileKeys hashes files on all cores.
+func fileKeys(paths []string, opts *FeatureOptions) ([]fileKey, error) {
+	keys, errs := make([]fileKey, len(paths)), make([]error, len(paths))
+	par.For(len(paths), func(i int) {
+		if errs[i] = opts.stopped(); errs[i] == nil {
+			keys[i], errs[i] = newFileKey(paths[i])
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// changedError says that a file was written to while it was read.
+func changedError(path string) error {
+	return &ParseError{File: path, Msg: "the file changed while it was read: try again when nothing writes to it"}
+}
