@@ -10,6 +10,9 @@ import (
 // MaxLogAlpha is the bound |log α| ≤ 20 inside which the loss is accurate.
 const MaxLogAlpha = 20
 
+// maxOutputs bounds the raw outputs of an item.
+const maxOutputs = 1 << 20
+
 // MixtureOptions configures a [Mixture].
 type MixtureOptions struct {
 	Components int // K ≥ 1
@@ -62,6 +65,8 @@ func NewMixture(o MixtureOptions) (*Mixture, error) {
 		return nil, fmt.Errorf("mixture head: %d components, want at least 1", o.Components)
 	case o.Classes < 2:
 		return nil, fmt.Errorf("mixture head: %d classes, want at least 2", o.Classes)
+	case o.Components > maxOutputs/(o.Classes+1):
+		return nil, fmt.Errorf("mixture head: %d components of %d classes, want at most %d outputs", o.Components, o.Classes, maxOutputs)
 	case !(o.Limit >= 0 && o.Limit <= MaxLogAlpha):
 		return nil, fmt.Errorf("mixture head: limit of log α %v, want between 0 and %v", o.Limit, MaxLogAlpha)
 	case o.Limit == 0:

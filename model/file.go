@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -144,8 +145,12 @@ func fromFile(f *safetensors.File) (m *Model, err error) {
 			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, part.key, err)
 		}
 	}
+	if n := len(f.Metadata[keyNetworks]); n > maxNetworks {
+		return nil, fmt.Errorf("%w: the layers of the networks take %d bytes, want at most %d", ErrCorrupt, n, maxNetworks)
+	}
+	tensors, in := f.ByName(), InputShape(m.Transform)
 	for i, text := range layers {
-		member, err := loadMember(f, i, text, InputShape(m.Transform))
+		member, err := loadMember(tensors, i, text, in)
 		if err != nil {
 			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
 		}
@@ -154,12 +159,20 @@ func fromFile(f *safetensors.File) (m *Model, err error) {
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+	if len(tensors) > 0 {
+		return nil, fmt.Errorf("%w: tensor %q belongs to no network", ErrCorrupt, slices.Min(slices.Collect(maps.Keys(tensors))))
+	}
 	return m, nil
 }
 
-// loadMember builds network i and fills it from the file, after comparing names
-// and shapes: what is allocated is what the file holds.
-func loadMember(f *safetensors.File, i int, layers []byte, in nn.Shape) (member *Member, err error) {
+// maxNetworks is how many bytes the layers of all networks may take: enough for
+// thousands of networks, and reading them takes some hundred times as much.
+const maxNetworks = 4 << 20
+
+// loadMember builds network i and fills it from tensors, those of the file that
+// no network has taken yet, after comparing names and shapes: what is allocated
+// is what the file holds.
+func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in nn.Shape) (member *Member, err error) {
 	defer func() {
 		// A layer may meet sizes that no one who builds a network would choose.
 		if p := recover(); p != nil {
@@ -177,8 +190,11 @@ func loadMember(f *safetensors.File, i int, layers []byte, in nn.Shape) (member 
 	if err != nil {
 		return nil, err
 	}
+	if len(params) == 0 {
+		return nil, errors.New("no layer has parameters")
+	}
 	for _, p := range slices.Concat(params, states) {
-		t := f.Tensor(tensorName(i, p))
+		t := tensors[tensorName(i, p)]
 		if t == nil {
 			return nil, fmt.Errorf("tensor %s is missing", p.Name)
 		}
@@ -191,7 +207,9 @@ func loadMember(f *safetensors.File, i int, layers []byte, in nn.Shape) (member 
 		return nil, err
 	}
 	for _, p := range slices.Concat(member.Net.Params, member.Net.States) {
-		copy(p.Value, f.Tensor(tensorName(i, p)).Values)
+		name := tensorName(i, p)
+		copy(p.Value, tensors[name].Values)
+		delete(tensors, name)
 	}
 	return member, nil
 }

@@ -2,13 +2,18 @@ package model
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"credence/internal/python"
 	"credence/internal/safetensors"
@@ -136,7 +141,115 @@ with safe_open(sys.argv[1], framework="np") as f:
 // FuzzLoad reads damaged files.
 func FuzzLoad(f *testing.F) {
 	f.Add(encode(f, small(f)))
+	for _, b := range bombs() {
+		if file := b.file(f); len(file) < 10_000 {
+			f.Add(file)
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte) { _, _ = decode(b) })
+}
+
+// bomb is a file whose checksums hold, of networks with the given layers and
+// tensors, that asks for far more memory or time than its size lets expect.
+type bomb struct {
+	name, head, classes, transform, networks string
+	tensors                                  []safetensors.Tensor
+}
+
+// file writes the bomb.
+func (b *bomb) file(t testing.TB) []byte {
+	t.Helper()
+	f := &safetensors.File{Tensors: b.tensors, Metadata: map[string]string{
+		keyFormat: `"` + format + `"`, keyVersion: strconv.Itoa(version), keyResolution: "null", keyProvenance: "{}",
+		keyHead: b.head, keyClasses: b.classes, keyTransform: b.transform, keyNetworks: b.networks,
+	}}
+	var out bytes.Buffer
+	if err := safetensors.Write(&out, f); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// bombs are files that once ended a process, or would have.
+func bombs() []*bomb {
+	const (
+		mixture = `{"kind":"mixture","components":1,"limit":20}`
+		two     = `["a","b"]`
+		number  = `{"version":1,"parts":[{"name":"x","kind":"numeric","mean":[0],"sd":[1]}]}`
+		image   = `{"version":1,"parts":[{"name":"x","kind":"tensor","shape":[1,%s],"mean":[0],"sd":[1]}]}`
+	)
+	var many []safetensors.Tensor
+	for i := range 200_000 {
+		many = append(many, safetensors.Tensor{Name: fmt.Sprintf("member0.%d.weight", i), Shape: []int{0}})
+	}
+	classes, _ := json.Marshal(strings.Split(strings.Repeat("c ", 100_000), " "))
+	relus := strings.Repeat(`{"type":"relu"},`, 1000) + `{"type":"dense","out":3}`
+	list := []*bomb{
+		{name: "no components fit", head: `{"kind":"mixture","components":1000000000,"limit":20}`},
+		{name: "components overflow", head: `{"kind":"mixture","components":4611686018427387904,"limit":20}`},
+		{name: "components of many classes", head: `{"kind":"mixture","components":65536,"limit":20}`, classes: string(classes)},
+		{name: "input", transform: fmt.Sprintf(image, "20000,20000"), networks: `[[{"type":"globalpool"},{"type":"dense","out":3}]]`},
+		{name: "state", transform: fmt.Sprintf(image, "10000,10000"), networks: `[[{"type":"flatten"},{"type":"batchnorm"}]]`},
+		{name: "smaller state", transform: fmt.Sprintf(image, "5000,5000"), networks: `[[{"type":"flatten"},{"type":"batchnorm"}]]`},
+		{name: "normalised", transform: fmt.Sprintf(image, "10000,10000"), networks: `[[{"type":"layernorm"}]]`},
+		{name: "kernel", transform: fmt.Sprintf(image, "9000,9000"), networks: `[[{"type":"conv","out":1,"kernel":8999}]]`},
+		{name: "padding", transform: fmt.Sprintf(image, "1,1,1"), networks: `[[{"type":"conv","out":1,"kernel":1,"pad":[16000,16000,0]},{"type":"maxpool","size":[32001,32001,1]},{"type":"flatten"},{"type":"dense","out":3}]]`},
+		{name: "layers", transform: fmt.Sprintf(image, "11000,11000"), networks: `[[{"type":"flatten"},` + relus + `]]`},
+		{name: "dense", networks: `[[{"type":"dense","out":16000000},{"type":"dense","out":3}]]`},
+		{name: "thin", networks: `[[{"type":"dense","out":16000000},{"type":"globalpool"}]]`},
+		{name: "parts of an item", networks: `[[{"type":"concat","inputs":[[16777216,16777216,16777216],[1]],"branches":[[],[]]},{"type":"dense","out":3}]]`},
+		{name: "tensors", networks: `[[` + relus + `]]`, tensors: many},
+		{name: "empty networks", networks: `[` + strings.Repeat(`[],`, 500_000) + `[]]`},
+		{name: "large networks", networks: `[[` + strings.Repeat(relus+",", 300) + `{"type":"relu"}]]`},
+	}
+	for _, b := range list {
+		if b.tensors == nil {
+			b.tensors = []safetensors.Tensor{
+				{Name: "member0.0.weight", Shape: []int{3, 1}, Values: make([]float32, 3)},
+				{Name: "member0.0.bias", Shape: []int{3}, Values: make([]float32, 3)},
+			}
+		}
+		for _, p := range []struct {
+			to   *string
+			zero string
+		}{{&b.head, mixture}, {&b.classes, two}, {&b.transform, number}, {&b.networks, `[[{"type":"dense","out":3}]]`}} {
+			if *p.to == "" {
+				*p.to = p.zero
+			}
+		}
+	}
+	return list
+}
+
+// TestBombs: what a file says of sizes is checked before anything is allocated.
+func TestBombs(t *testing.T) {
+	for _, b := range bombs() {
+		file := b.file(t)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		_, err := decode(file)
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s, %d bytes: %v, want ErrCorrupt", b.name, len(file), err)
+		}
+		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(2<<20+100*len(file)); got > most {
+			t.Errorf("%s, %d bytes: %d bytes were allocated, want at most %d", b.name, len(file), got, most)
+		}
+		if took > 10*time.Second { // less than one here
+			t.Errorf("%s, %d bytes: took %v", b.name, len(file), took)
+		}
+	}
+}
+
+// TestPredictInParts: a batch is no larger than what the layers keep of it
+// allows.
+func TestPredictInParts(t *testing.T) {
+	m := small(t)
+	if size := m.itemSize(); size < 3+5+5+8 || size > 100 {
+		t.Errorf("an item of 3 values through layers of 5, 5 and 8 takes %d", size)
+	}
 }
 
 // FuzzMetadata reads files whose checksums hold and whose metadata make no
@@ -149,6 +262,13 @@ func FuzzMetadata(f *testing.F) {
 	}
 	for key, value := range file.Metadata {
 		f.Add(key, value)
+	}
+	for _, b := range bombs() {
+		for key, value := range map[string]string{keyHead: b.head, keyTransform: b.transform, keyNetworks: b.networks} {
+			if len(value) < 2000 {
+				f.Add(key, value)
+			}
+		}
 	}
 	f.Add(keyNetworks, `[[{"type":"concat","branches":[[],[{"type":"conv","out":3,"kernel":[2,2]}]]}]]`)
 	f.Fuzz(func(t *testing.T, key, value string) {

@@ -81,7 +81,7 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, batch int, f f
 	if batch <= 0 {
 		batch = min(1024, max(16, 1<<21/max(1, width)))
 	}
-	batch = min(batch, ds.Len())
+	batch = min(batch, ds.Len(), max(1, maxBatch/m.itemSize()))
 	x := make([]float32, batch*width)
 	errs := make([]error, batch)
 	for lo := 0; lo < ds.Len(); lo += batch {
@@ -100,6 +100,18 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, batch int, f f
 		}
 	}
 	return nil
+}
+
+// maxBatch is how many values a network may keep of all items of a batch.
+const maxBatch = 1 << 27
+
+// itemSize is how many values a network keeps of an item, the largest one.
+func (m *Model) itemSize() int {
+	n := 0
+	for _, member := range m.Members {
+		n = max(n, member.Net.ItemSize())
+	}
+	return n
 }
 
 // Inputs predicts from network inputs x [N, width], which are what the

@@ -39,7 +39,8 @@ func (l *BatchNorm) Build(b *Builder, in Shape) (Shape, error) {
 	l.beta = b.Const("bias", Shape{c}, 0)
 	l.runMean = b.State("running_mean", Shape{c}, 0)
 	l.runVariance = b.State("running_var", Shape{c}, 1)
-	l.mean, l.inv = make([]float32, c), make([]float32, c)
+	b.hold(2 * c)
+	b.OnBind(func(int) { l.mean, l.inv = make([]float32, c), make([]float32, c) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }

@@ -1,6 +1,9 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Param is one tensor of a network: a slice of the network's flat parameters,
 // or a state such as running statistics, which has no gradient.
@@ -33,23 +36,40 @@ type Builder struct {
 	built  map[Layer]bool
 	layers uint64
 	work   *workspace
+	held   int // see hold
 }
 
-// maxValues bounds the values of a parameter or of an item, so that a slip in a
-// file is an error and not the end of the machine's memory.
-const maxValues = 1 << 30
+// Bounds on what a network may ask for, so that a slip in a file is an error and
+// not the end of the machine's memory.
+const (
+	maxValues = 1 << 30 // values of a parameter, or of what a layer gives for an item
+	maxInput  = 1 << 27 // values of an item
+	maxHeld   = 1 << 28 // values that all layers together keep of an item
+)
 
-// checkSize refuses shapes of more than maxValues values.
-func checkSize(what string, s Shape) error {
+// checkSize refuses shapes of more values than a limit.
+func checkSize(what string, s Shape, limit int) error {
 	n := 1
 	for _, x := range s {
-		if x > maxValues || n > maxValues/max(x, 1) {
-			return fmt.Errorf("%s %v has more than %d values", what, s, maxValues)
+		if x > limit || n > limit/max(x, 1) {
+			return fmt.Errorf("%s %v has more than %d values", what, s, limit)
 		}
 		n *= x
 	}
 	return nil
 }
+
+// checkShape refuses shapes without values, or of more than a limit.
+func checkShape(what string, s Shape, limit int) error {
+	if len(s) == 0 || slices.Min(s) < 1 {
+		return fmt.Errorf("%s shape %v is empty", what, s)
+	}
+	return checkSize(what, s, limit)
+}
+
+// hold counts values that a layer will keep for each item or for each core that
+// works on it; see maxHeld.
+func (b *Builder) hold(n int) { b.held = min(b.held+n, maxHeld+1) }
 
 // Weight declares a parameter that starts random. fanIn and fanOut are how
 // many inputs reach an output and how many outputs an input reaches. Its slices
@@ -69,12 +89,10 @@ func (b *Builder) param(name string, shape Shape, f fill) *Param {
 	return p
 }
 
-// State declares a tensor that is saved with the network but not trained.
+// State declares a tensor that is saved with the network but not trained. Its
+// values are there once [New] returns.
 func (b *Builder) State(name string, shape Shape, value float32) *Param {
-	p := &Param{Name: b.path + name, Shape: shape, Value: make([]float32, shape.Size())}
-	for i := range p.Value {
-		p.Value[i] = value
-	}
+	p := &Param{Name: b.path + name, Shape: shape, fill: fill{value: value}}
 	b.states = append(b.states, p)
 	return p
 }
@@ -111,7 +129,7 @@ func (b *Builder) Child(name string, l Layer, in Shape) (Shape, error) {
 			return nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
 		}
 	}
-	if err := checkSize("output", out); err != nil {
+	if err := checkSize("output", out, maxValues); err != nil {
 		return nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
 	}
 	return out, nil

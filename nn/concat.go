@@ -40,6 +40,9 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 	if len(l.Inputs) > 0 {
 		total := 0
 		for _, s := range l.Inputs {
+			if err := checkShape("input", s, maxInput); err != nil {
+				return nil, err
+			}
 			total += s.Size()
 		}
 		if len(l.Inputs) != len(l.Branches) {
@@ -69,6 +72,9 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 		to += out.Size()
 	}
 	l.out = to
+	for i := range l.branches {
+		b.hold(l.branches[i].in + 2*l.branches[i].out)
+	}
 	b.OnBind(l.bind)
 	return join(outs), nil
 }

@@ -29,6 +29,7 @@ type Conv struct {
 	NoBias   bool
 
 	shape        kernel.ConvShape
+	window       [3]int // of the max-pool fused with it
 	plan         *kernel.Conv
 	weight, bias *Param
 	in, out      int // values of an item
@@ -68,32 +69,46 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 		return nil, err
 	}
 	shape := append(Shape{l.Out, c}, s.Kernel[3-dims:]...)
-	if err := checkSize("weight", shape); err != nil {
+	if err := checkSize("weight", shape, maxValues); err != nil {
 		return nil, err
 	}
 	padded := Shape{c}
 	for i, n := range size {
 		padded = append(padded, n+2*s.Pad[i])
 	}
-	if err := checkSize("padded input", padded); err != nil {
+	if err := checkSize("padded input", padded, maxValues); err != nil {
 		return nil, err
 	}
-	if l.plan, err = kernel.NewConv(s, [3]int{}); err != nil {
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	l.shape = s
-	out := unspace(l.Out, dims, l.plan.OutSize())
+	to := s.OutSize()
+	out := unspace(l.Out, dims, to)
 	l.in, l.out = in.Size(), out.Size()
 	taps := shape.Size() / l.Out
 	l.weight = b.Weight("weight", shape, taps, taps/c*l.Out)
 	if !l.NoBias {
 		l.bias = b.Const("bias", Shape{l.Out}, 0)
 	}
-	l.packed = make([]float32, l.plan.PackedLen())
 	l.groups.work = l.out * taps
-	b.OnBind(func(batch int) { l.groups.bind(batch, l.weight, l.bias) })
+	b.hold(padded.Size() + to[0]*to[1]) // of a core: the padded input and a table of rows
+	b.OnBind(l.bind)
 	l.fwd, l.bwd = l.forward, l.backward
 	return out, nil
+}
+
+// bind plans the convolution and allocates its buffers.
+func (l *Conv) bind(batch int) {
+	if l.plan == nil {
+		plan, err := kernel.NewConv(l.shape, l.window)
+		if err != nil {
+			panic("nn: " + err.Error()) // Build has checked the shape
+		}
+		l.plan = plan
+		l.packed = make([]float32, plan.PackedLen())
+	}
+	l.groups.bind(batch, l.weight, l.bias)
 }
 
 // Forward implements [Layer].

@@ -26,18 +26,14 @@ type convPool struct {
 
 // fuse returns the fused layer of a convolution and a pool that fits it, both
 // built. act may be nil.
-func fuse(conv *Conv, pool *MaxPool, act Activation, last bool) (*convPool, error) {
+func fuse(conv *Conv, pool *MaxPool, act Activation, last bool) *convPool {
 	l := &convPool{conv: conv, pool: pool, last: last}
 	if act != nil {
 		l.act = act.function()
 	}
-	plan, err := kernel.NewConv(conv.shape, pool.shape.Window)
-	if err != nil {
-		return nil, err
-	}
-	conv.plan = plan
+	conv.window = pool.shape.Window
 	l.fwd, l.bwd = l.forward, l.backward
-	return l, nil
+	return l
 }
 
 // Build implements [Layer]; the parts have been built before.

@@ -43,7 +43,7 @@ func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 	case l.In != 0 && l.In != in[0]:
 		return nil, fmt.Errorf("expected %d inputs, got %v", l.In, in)
 	}
-	if err := checkSize("weight", Shape{l.Out, in[0]}); err != nil {
+	if err := checkSize("weight", Shape{l.Out, in[0]}, maxValues); err != nil {
 		return nil, err
 	}
 	l.in = in[0]
@@ -54,7 +54,7 @@ func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 	l.work = b.workspace()
 	l.thin = l.in < 8
 	if l.thin {
-		l.dwt = make([]float32, l.in*l.Out)
+		b.OnBind(func(int) { l.dwt = make([]float32, l.in*l.Out) })
 	}
 	l.fwd, l.bwd = l.forward, l.backward
 	return Shape{l.Out}, nil

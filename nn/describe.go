@@ -113,12 +113,12 @@ func kindOf(l Layer) string {
 }
 
 // Tensors returns the parameters and states that a network of root would have
-// for items of shape in, with names and shapes but without values, so that a
-// reader can compare them with what a file holds before anything large is
-// allocated. The tree cannot be built again afterwards.
+// for items of shape in, with names and shapes but without values: nothing whose
+// size the layers decide is allocated, so that a reader can first compare them
+// with what a file holds. The tree cannot be built again afterwards.
 func Tensors(root Layer, in Shape) (params, states []*Param, err error) {
-	b := &Builder{built: map[Layer]bool{root: true}}
-	if _, err := root.Build(b, in); err != nil {
+	b, _, err := infer(root, in, false)
+	if err != nil {
 		return nil, nil, err
 	}
 	return b.params, b.states, nil

@@ -30,6 +30,7 @@ func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	l.size, l.number = in.Size(), b.Number()
 	l.limit = uint64(l.Rate * (1 << 32))
+	b.hold(l.size)
 	b.OnBind(func(batch int) { l.keep = make([]float32, batch*l.size) })
 	l.draw = l.drawItem
 	return in, nil

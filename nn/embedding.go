@@ -34,7 +34,7 @@ func (l *Embedding) Build(b *Builder, in Shape) (Shape, error) {
 		l.first = append(l.first, rows)
 		rows = min(rows+min(n, maxValues), maxValues)
 	}
-	if err := checkSize("table", Shape{rows, l.Width}); err != nil {
+	if err := checkSize("table", Shape{rows, l.Width}, maxValues); err != nil {
 		return nil, err
 	}
 	l.table = b.Weight("table", Shape{rows, l.Width}, l.Width, l.Width)

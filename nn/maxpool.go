@@ -69,6 +69,7 @@ func (l *MaxPool) Build(b *Builder, in Shape) (Shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.hold(l.out)
 	b.OnBind(func(batch int) { l.arg = make([]int32, batch*l.out) })
 	l.fwd = func(j int) {
 		kernel.MaxPool(l.y[j*l.out:][:l.out], l.arg[j*l.out:][:l.out], l.x[j*l.in:][:l.in], l.shape)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"credence/internal/rng"
 )
@@ -45,6 +44,7 @@ type Network struct {
 	States []*Param
 
 	root  Layer
+	held  int // values that the layers keep of an item
 	bind  []func(batch int)
 	work  *workspace
 	batch int
@@ -65,18 +65,11 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	if o.Init != He && o.Init != Glorot {
 		return nil, fmt.Errorf("init %q is not one of [he glorot]", o.Init)
 	}
-	if err := checkSize("input", in); err != nil {
-		return nil, err
-	}
-	if len(in) == 0 || in.Size() < 1 || slices.Min(in) < 1 {
-		return nil, fmt.Errorf("input shape %v is empty", in)
-	}
-	b := &Builder{apart: o.Apart, built: map[Layer]bool{root: true}}
-	out, err := root.Build(b, in)
+	b, out, err := infer(root, in, o.Apart)
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{In: in, Out: out, Params: b.params, States: b.states, root: root, bind: b.bind, work: b.work}
+	n := &Network{In: in, Out: out, Params: b.params, States: b.states, root: root, held: b.held, bind: b.bind, work: b.work}
 	size := 0
 	for _, p := range b.params {
 		size += (p.Size() + align - 1) / align * align
@@ -89,7 +82,28 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 		at += (p.Size() + align - 1) / align * align
 		p.start(o, uint64(i))
 	}
+	for _, p := range b.states {
+		p.Value = make([]float32, p.Size())
+		p.start(o, 0)
+	}
 	return n, nil
+}
+
+// infer finds and checks the shapes of a tree, and allocates nothing that
+// depends on them.
+func infer(root Layer, in Shape, apart bool) (*Builder, Shape, error) {
+	if err := checkShape("input", in, maxInput); err != nil {
+		return nil, nil, err
+	}
+	b := &Builder{apart: apart, built: map[Layer]bool{root: true}}
+	out, err := root.Build(b, in)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case b.held > maxHeld:
+		return nil, nil, fmt.Errorf("the layers keep more than %d values of an item of %v", maxHeld, in)
+	}
+	return b, out, nil
 }
 
 // start gives p its initial values: a pure function of seed, member and i.
@@ -139,6 +153,10 @@ func (n *Network) Size() int {
 	}
 	return size
 }
+
+// ItemSize returns about how many values are kept in memory for each item of a
+// batch: its input, and what the layers make of it.
+func (n *Network) ItemSize() int { return n.In.Size() + n.held + n.Out.Size() }
 
 // Forward returns the outputs [N, Out] for the inputs x [N, In]. The result is
 // overwritten by the next call; x must stay as it is until Backward returns.

@@ -34,7 +34,7 @@ func TestShapeErrors(t *testing.T) {
 		{Seq(&Dense{Out: 1 << 40}), Shape{2}, []string{"layer 0 (dense)", "more than"}},
 		{Seq(&Conv{Out: 1 << 29, Kernel: Ints{5}}), Shape{2, 9, 9}, []string{"layer 0 (conv)", "more than"}},
 		{Seq(&Conv{Out: 2, Kernel: Ints{5}, Pad: Ints{1 << 20}}), Shape{2, 9, 9}, []string{"layer 0 (conv)", "pad"}},
-		{Seq(&Conv{Out: 2, Kernel: Ints{5}, Pad: Ints{1 << 16}}), Shape{1 << 20, 9, 9, 9}, []string{"layer 0 (conv)", "padded input"}},
+		{Seq(&Conv{Out: 2, Kernel: Ints{5}, Pad: Ints{1 << 16}}), Shape{1 << 15, 9, 9, 9}, []string{"layer 0 (conv)", "padded input"}},
 		{Seq(&Embedding{Sizes: Ints{1 << 62, 1 << 62}, Width: 8}), Shape{2}, []string{"layer 0 (embedding)", "more than"}},
 		{&ReLU{}, Shape{3, 0, 3}, []string{"empty"}},
 		{&ReLU{}, Shape{1 << 20, 1 << 20, 1 << 30}, []string{"more than"}},

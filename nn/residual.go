@@ -41,6 +41,10 @@ func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
 		return nil, fmt.Errorf("expected body and shortcut of the same shape, got %v and %v", out, short)
 	}
 	l.in, l.out = in.Size(), out.Size()
+	b.hold(2 * l.out)
+	if l.Shortcut != nil {
+		b.hold(l.out + l.in)
+	}
 	b.OnBind(func(batch int) {
 		l.yb, l.db = make([]float32, batch*l.out), make([]float32, batch*l.out)
 		if l.Shortcut != nil {

@@ -48,6 +48,9 @@ func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
 	if l.first < 0 {
 		l.first = len(l.stages)
 	}
+	for _, s := range l.stages {
+		b.hold(s.out)
+	}
 	b.OnBind(l.bind)
 	return shape, nil
 }
@@ -78,8 +81,7 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 				return s, out, 1, err
 			}
 		}
-		f, err := fuse(s, pool, act, last)
-		return f, out, 1 + n, err
+		return fuse(s, pool, act, last), out, 1 + n, nil
 	}
 	return s, out, 1, nil
 }

@@ -131,8 +131,9 @@ func (r *run) resume() error {
 	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Optimizer.Steps); err != nil {
 		return bad(err)
 	}
+	tensors := f.ByName()
 	for _, t := range r.tensors() {
-		from := f.Tensor(t.name)
+		from := tensors[t.name]
 		if from == nil || len(from.Values) != len(t.values) {
 			return bad(fmt.Errorf("tensor %q is missing or of another size", t.name))
 		}

@@ -42,14 +42,13 @@ type File struct {
 	Metadata map[string]string
 }
 
-// Tensor returns the tensor of the given name, or nil.
-func (f *File) Tensor(name string) *Tensor {
+// ByName returns the tensors by their names.
+func (f *File) ByName() map[string]*Tensor {
+	m := make(map[string]*Tensor, len(f.Tensors))
 	for i := range f.Tensors {
-		if f.Tensors[i].Name == name {
-			return &f.Tensors[i]
-		}
+		m[f.Tensors[i].Name] = &f.Tensors[i]
 	}
-	return nil
+	return m
 }
 
 // Write writes f. Equal contents give equal bytes: metadata are sorted by key

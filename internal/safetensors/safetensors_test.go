@@ -50,8 +50,8 @@ func TestRoundTrip(t *testing.T) {
 	if again := encode(t, got); !bytes.Equal(again, b) {
 		t.Error("written again, other bytes")
 	}
-	if got.Tensor("a") == nil || got.Tensor("c") != nil {
-		t.Error("Tensor finds the wrong names")
+	if m := got.ByName(); len(m) != 3 || m["a"] != &got.Tensors[2] {
+		t.Errorf("by name %v", m)
 	}
 }
 
