@@ -9,6 +9,7 @@ import (
 
 	"credence/baseline"
 	"credence/dataset"
+	"credence/head"
 	"credence/nn"
 )
 
@@ -110,12 +111,22 @@ const Mixture baseline.Method = "ddmn"
 // folds and trained again on all items.
 const RefitItems = 2000
 
+// Defaults returns the choices that do not depend on the data: those of a
+// mixture. Only where one network alone takes hours is an ensemble not five.
+func Defaults() Options {
+	return Options{
+		Components: 3, Limit: head.MaxLogAlpha, Optimizer: "adamw", Clip: 5, Ensemble: 5,
+		Transform: dataset.TransformOptions{}.Complete(),
+	}
+}
+
 // complete fills in what was left zero, for n items with votes of the given
 // input width for d classes.
 func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 	if err := o.method(d); err != nil {
 		return o, err
 	}
+	def := Defaults()
 	grid := 0 // dimensions of the largest image or volume
 	for _, in := range t.Inputs() {
 		if in.Kind == dataset.Grid {
@@ -137,15 +148,15 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 	}
 	o.regularise(n, t, grid)
 	if o.Method == "" {
-		setNumber(&o.Components, 3)
-		setNumber(&o.Limit, 20)
+		setNumber(&o.Components, def.Components)
+		setNumber(&o.Limit, def.Limit)
 	}
-	setString(&o.Optimizer, "adamw")
+	setString(&o.Optimizer, def.Optimizer)
 	if o.Optimizer == "sgd" {
 		setNumber(&o.Rate, 1e-2)
 		setNumber(&o.Momentum, 0.9)
 	}
-	setNumber(&o.Clip, 5)
+	setNumber(&o.Clip, def.Clip)
 	if o.Batch == 0 {
 		// At least some thirty steps an epoch for few items, larger batches
 		// once there are many; volumes are heavy.
@@ -168,7 +179,7 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 	if o.Ensemble == 0 {
 		// Five networks repair most of the under-coverage of one. Only where
 		// one alone takes hours is a single one the default.
-		o.Ensemble = 5
+		o.Ensemble = def.Ensemble
 		most := 2e8
 		if o.Network == "cnn2d" {
 			most = 1e9

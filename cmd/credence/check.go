@@ -10,11 +10,12 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/config"
 )
 
 // checkOptions is the command line of credence check.
 type checkOptions struct {
-	data       evaluateData
+	data       config.Settings
 	ordered    bool
 	replicates int
 	seed       uint64
@@ -66,10 +67,7 @@ JSON:
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	o.data.addVotes(f)
-	f.StringVar(&o.data.item, "item", "", "`column` of item ids (default: found by its name)")
-	f.StringSliceVar(&o.data.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
-	f.StringSliceVar(&o.data.classes, "classes", nil, "`names` of the classes, in their order")
+	declare(f, &o.data, config.Check)
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
@@ -92,10 +90,8 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if err := o.out.settle(); err != nil {
 		return err
 	}
-	vo, err := o.data.readVotes()
-	if err != nil {
-		return err
-	}
+	var err error
+	vo := o.data.LoadOptions().VotesOptions
 	if vo.Stdin, err = readStdin(cmd.InOrStdin(), path); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type configShowOptions struct {
 }
 
 func newConfigShow() *cobra.Command {
-	o := &configShowOptions{}
+	o := &configShowOptions{trainOptions: *newTrainOptions()}
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the effective configuration of training",
@@ -59,7 +59,7 @@ for what was given, "place".`,
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.origin, "origin", false, "tell where each value comes from")
 	f.StringVar(&o.format, "format", "yaml", "`form` of the output: yaml or json")
-	o.declare(f)
+	declare(f, &o.Settings, config.Train)
 	return cmd
 }
 
@@ -67,20 +67,20 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 	if o.format != "yaml" && o.format != "json" {
 		return usagef("--format %q: expected yaml or json", o.format)
 	}
-	if err := o.settle(cmd.Flags()); err != nil {
+	if err := o.settle(); err != nil {
 		return err
 	}
 	var unread error // why what depends on the data is not known
-	if len(o.data.data) > 0 {
-		ds, err := o.examine(cmd.Flags())
+	if len(o.Load.Data) > 0 {
+		ds, err := o.examine()
 		if _, usage := errors.AsType[*usageError](err); usage {
 			return err
 		}
 		if err == nil {
 			err = ds.Close()
 		}
-		unread, o.unread = err, err != nil
-		if _, hinted := errors.AsType[*hintedError](err); o.unread && !hinted {
+		unread = err
+		if _, hinted := errors.AsType[*hintedError](err); err != nil && !hinted {
 			unread = withHint(err, "what is chosen from the data is shown without a value; credence train would stop at this")
 		}
 	}
@@ -88,7 +88,7 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 	if o.format == "json" {
 		write = config.WriteJSON
 	}
-	if err := write(cmd.OutOrStdout(), o.values(cmd.Flags()), o.origin); err != nil {
+	if err := write(cmd.OutOrStdout(), o.Effective(unread != nil || len(o.Load.Data) == 0), o.origin); err != nil {
 		return err
 	}
 	return unread
@@ -107,8 +107,7 @@ schema and let the first line of a configuration name it:
 		Example: `  credence config schema > config.schema.json`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return configSchema().JSON(cmd.OutOrStdout(), "Configuration of credence train",
-				"Keys are the long flags of credence train. What is left out is chosen from the data, or has the default named here.")
+			return config.WriteSchema(cmd.OutOrStdout())
 		},
 	}
 }

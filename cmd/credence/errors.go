@@ -45,6 +45,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	flag := bad.GetFlag()
+	if _, ok := flag.Value.(*config.Field); ok {
+		return usagef("--%s %w", flag.Name, errors.Unwrap(bad))
+	}
 	want := map[string]string{"int": "a whole number", "uint64": "a whole number that is not negative", "intSlice": "whole numbers",
 		"float64": "a number", "bool": "true or false"}[flag.Value.Type()]
 	if want == "" {

@@ -15,13 +15,15 @@ import (
 	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/config"
 	"credence/model"
 	"credence/report"
 )
 
 // evaluateOptions is the command line of credence evaluate.
 type evaluateOptions struct {
-	data       evaluateData
+	data       config.Settings
+	truth      string
 	levels     numbers
 	resolution string
 	replicates int
@@ -106,13 +108,13 @@ JSON:
 
 // declare adds the flags on the data and on how they are judged.
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
-	o.data.addFeatures(f)
+	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
 	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
-	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation\nor test")
-	o.data.addVotes(f)
+	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
+	declare(f, &o.data, config.Evaluate)
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) error {
@@ -135,12 +137,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 	if err := checkPart(o.part); err != nil {
 		return err
 	}
-	recorded := o.data.asTrained(run, cmd.Flags())
-	load, err := o.data.loadOptions(files)
+	recorded := asTrained(&o.data, run)
+	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {
-		return err
-	}
-	if err := o.data.readStdin(cmd.InOrStdin(), &load); err != nil {
 		return err
 	}
 	m, err := loadModel(run)
@@ -210,7 +209,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 		case "csv":
 			return writeScores(w, r)
 		}
-		return o.out.print(w, (&evaluateReport{run: run, group: o.data.group, model: m, data: ds, result: r}).print)
+		return o.out.print(w, (&evaluateReport{run: run, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
 	})
 }
 

@@ -7,60 +7,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"credence/dataset"
+	"credence/internal/config"
 )
 
-// evaluateData are the flags that say how votes, and the features of held-out
-// items, are read.
-type evaluateData struct {
-	dataFlags
-	truth string
-}
-
-// addVotes adds the flags on the form of a file of votes.
-func (d *evaluateData) addVotes(f *pflag.FlagSet) {
-	d.declareVotes(f)
-	f.StringSliceVar(&d.voteColumns, "vote-columns", nil, "`columns` of votes, if not in the long form")
-	f.StringSliceVar(&d.ignore, "ignore", nil, "`columns` to leave out")
-}
-
-// addFeatures adds the flags on the files that are read beside a model.
-func (d *evaluateData) addFeatures(f *pflag.FlagSet) {
-	f.StringVar(&d.votes, "votes", "", "`file` of the votes, if they are not beside the features")
-	f.StringVar(&d.truth, "truth", "", "`file` of true probabilities, one column a class")
-	f.StringVar(&d.group, "group", "", "`column` whose equal values keep items together")
-	d.declareFeatures(f)
-}
-
-// readVotes returns what the flags on votes say.
-func (d *evaluateData) readVotes() (dataset.VotesOptions, error) {
-	o, err := d.votesOptions()
-	o.Ignore = d.ignore
-	return o, err
-}
-
-// loadOptions returns how the features in files are read, and their votes.
-func (d *evaluateData) loadOptions(data []string) (o dataset.LoadOptions, err error) {
-	o = dataset.LoadOptions{Data: data, Votes: d.votes, Truth: d.truth}
-	if o.VotesOptions, err = d.readVotes(); err != nil {
-		return o, err
-	}
-	if o.FeatureOptions, err = d.featureOptions(); err != nil {
-		return o, err
-	}
-	if d.votes != "" {
+// evaluationData returns how the features in files are read, and their votes.
+func evaluationData(s *config.Settings, data []string, truth string, stdin io.Reader) (dataset.LoadOptions, error) {
+	o := s.LoadOptions()
+	o.Data, o.Truth = data, truth
+	if o.Votes != "" {
 		o.FeatureOptions.Ignore = nil
 	}
-	return o, nil
-}
-
-// readStdin reads the one file that is called -.
-func (d *evaluateData) readStdin(stdin io.Reader, o *dataset.LoadOptions) error {
 	text, err := readStdin(stdin, slices.Concat(o.Data, []string{o.Votes, o.Truth})...)
 	o.FeatureOptions.Stdin, o.VotesOptions.Stdin = text, text
-	return err
+	return o, err
 }
 
 // dataWarnings writes the warnings of data that nothing is to be learned from,

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"credence/dataset"
 	"credence/internal/atomicfile"
@@ -24,7 +23,7 @@ type initOptions struct {
 }
 
 func newInit() *cobra.Command {
-	o := &initOptions{}
+	o := &initOptions{trainOptions: *newTrainOptions()}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a commented configuration for given data",
@@ -46,29 +45,28 @@ runs. A file that is there already is left alone without --overwrite.`,
 	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", configFile, "`file` to write; - is standard output")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
-	o.declare(f)
+	declare(f, &o.Settings, config.Train)
 	return cmd
 }
 
 func (o *initOptions) run(cmd *cobra.Command) error {
-	f := cmd.Flags()
-	if err := o.settle(f); err != nil {
+	if err := o.settle(); err != nil {
 		return err
 	}
-	if len(o.data.data) == 0 {
+	if len(o.Load.Data) == 0 {
 		return withHint(usagef("no --data: expected a file of items with their features"),
 			"for example, credence init --data items.csv --votes votes.csv")
 	}
 	if err := refuseTaken(o.output, o.overwrite); err != nil {
 		return err
 	}
-	ds, err := o.examine(f)
+	ds, err := o.examine()
 	if err != nil {
 		return err
 	}
 	defer ds.Close()
 	newTrainDisplay(&o.trainOptions, cmd).data(ds)
-	text := o.text(f, ds)
+	text := o.text(ds)
 	if o.output == "-" {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
@@ -96,7 +94,7 @@ func refuseTaken(path string, overwrite bool) error {
 }
 
 // text returns the file.
-func (o *initOptions) text(f *pflag.FlagSet, ds *dataset.Dataset) []byte {
+func (o *initOptions) text(ds *dataset.Dataset) []byte {
 	b := &bytes.Buffer{}
 	comment := func(text string) {
 		var lines strings.Builder
@@ -117,29 +115,26 @@ func (o *initOptions) text(f *pflag.FlagSet, ds *dataset.Dataset) []byte {
 	b.WriteString("#\n")
 	comment(`Flags and the environment go before this file. A key behind a "#" shows what holds if it is left there: a default, what was chosen for these data, or nothing.`)
 
-	values := map[string]config.Value{}
-	for _, v := range o.values(f) {
-		values[v.Key.Name] = v
+	values := map[string]config.Setting{}
+	for _, v := range o.Effective(false) {
+		values[v.Name] = v
 	}
-	training := pflag.NewFlagSet("", pflag.ContinueOnError)
-	(&fitFlags{}).declare(training)
 	b.WriteString("\n# ── Data ──\n")
 	begun := false
-	schema := configSchema()
-	for i := range schema {
-		key := &schema[i]
-		if !begun && training.Lookup(key.Name) != nil {
+	for i := range config.Options {
+		option := &config.Options[i]
+		if !begun && option.Training() {
 			b.WriteString("\n# ── Training ──\n")
 			begun = true
 		}
-		v, known := values[key.Name]
+		v, known := values[option.Name]
 		if !known {
-			v.Key = key
+			v.Option = option
 		}
 		b.WriteString("\n")
-		comment(key.About)
+		comment(option.About())
 		lines := v.YAML("")
-		if !o.given(v) {
+		if !given(v) {
 			lines = "#" + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n#") + "\n"
 		}
 		b.WriteString(lines)
@@ -147,17 +142,14 @@ func (o *initOptions) text(f *pflag.FlagSet, ds *dataset.Dataset) []byte {
 	return b.Bytes()
 }
 
-// given tells whether a value is to stand in the file: what was asked for, and
+// given reports whether a value is to stand in the file: what was asked for, and
 // how the data were read.
-func (o *initOptions) given(v config.Value) bool {
+func given(v config.Setting) bool {
 	switch v.Origin.Source {
 	case config.Flag, config.Environment:
 		return true
 	case config.Data:
-		switch v.Key.Name {
-		case "votes-form", "classes", "item", "votes-item", "label", "rater":
-			return true
-		}
+		return !v.Training()
 	}
 	return false
 }

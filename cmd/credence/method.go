@@ -9,48 +9,38 @@ import (
 	"github.com/spf13/pflag"
 
 	"credence/baseline"
+	"credence/internal/config"
 	"credence/model"
 	"credence/train"
 )
 
-// methodChoices are the values of --method.
-func methodChoices() []string {
-	names := []string{string(train.Mixture)}
-	for _, m := range baseline.Methods {
-		names = append(names, string(m))
-	}
-	return names
-}
-
-// rivals tells whether the method is another than the mixture.
-func (o *fitFlags) rivals() bool { return o.method != "" && o.method != string(train.Mixture) }
-
 // readMethod makes the settings of --method, which is one of its choices, from
 // --setting.
-func (o *fitFlags) readMethod() error {
-	m := baseline.Method(o.method)
-	if !o.rivals() {
-		if len(o.settings) > 0 {
-			return usagef("--setting %s: method %s has no settings", o.settings[0], train.Mixture)
+func readMethod(o *config.Settings) error {
+	m := baseline.Method(o.Method)
+	o.Fit.Method, o.Fit.Components, o.Fit.Limit = m, o.Components, o.Limit
+	if !o.Rival() {
+		if len(o.MethodSettings) > 0 {
+			return usagef("--setting %s: method %s has no settings", o.MethodSettings[0], train.Mixture)
 		}
 		return nil
 	}
 	for _, name := range []string{"components", "limit"} {
-		if o.flags.Changed(name) {
+		if o.Given(name) {
 			return usagef("--%s is of the mixture, which method %s does not have", name, m)
 		}
 	}
-	o.rival = baseline.Options{}
-	for _, text := range o.settings {
+	o.Fit.Rival = baseline.Options{}
+	for _, text := range o.MethodSettings {
 		name, value, found := strings.Cut(text, "=")
 		if !found {
 			return withHint(usagef("--setting %q: expected name=value", text), settingsHint(m))
 		}
-		if err := o.rival.Set(m, strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+		if err := o.Fit.Rival.Set(m, strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
 			return withHint(usagef("--setting %s: %w", text, err), settingsHint(m))
 		}
 	}
-	complete := o.rival
+	complete := o.Fit.Rival
 	complete.Classes = 2 // any number will do
 	if _, err := complete.Complete(m); err != nil {
 		return withHint(usagef("--setting: %w", err), settingsHint(m))

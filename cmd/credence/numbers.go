@@ -1,11 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
+
+	"credence/internal/config"
 )
 
 // numbers is a flag of numbers separated by commas. Given repeatedly, it holds
@@ -56,32 +55,13 @@ func (r *numberRows) Type() string { return "numbers" }
 func parseNumbers(s string) ([]float64, error) {
 	var values []float64
 	for part := range strings.SplitSeq(s, ",") {
-		v, err := parseNumber(strings.TrimSpace(part))
+		v, err := config.ParseNumber(part)
 		if err != nil {
 			return nil, err
 		}
 		values = append(values, v)
 	}
 	return values, nil
-}
-
-func parseNumber(s string) (float64, error) {
-	numerator, denominator, isFraction := strings.Cut(s, "/")
-	v, err := strconv.ParseFloat(numerator, 64)
-	if err == nil && isFraction {
-		var d float64
-		d, err = strconv.ParseFloat(denominator, 64)
-		v /= d
-	}
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s is beyond the range of float64", s)
-	case err != nil:
-		return 0, fmt.Errorf("%q is not a number: expected numbers separated by commas, such as 0.5,0.5", s)
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s is not finite", s)
-	}
-	return v, nil
 }
 
 // joinNumbers writes each value with about six digits.

@@ -27,7 +27,7 @@ var formOf = map[string]string{
 
 func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {
 	o.forms = forms
-	f.StringVarP(&o.file, "output", "o", "-", "`file` to write, in the form that its name says; - is standard\noutput")
+	f.StringVarP(&o.file, "output", "o", "-", "`file` to write, in the form that its name says; - is standard output")
 	f.StringVar(&o.form, "format", "", "`form` of the output, whatever its name: "+strings.Join(forms, ", "))
 	f.BoolVar(&o.json, "json", false, "short for --format json: one object on one line")
 }

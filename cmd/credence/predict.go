@@ -16,6 +16,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/atomicfile"
+	"credence/internal/config"
 	"credence/internal/par"
 	"credence/mixture"
 	"credence/model"
@@ -23,7 +24,7 @@ import (
 
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
-	data       dataFlags
+	data       config.Settings
 	levels     numbers
 	out        string
 	format     string
@@ -116,14 +117,11 @@ the others are written all the same, and the exit code is 1.`,
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
 	f.StringVar(&o.resolution, "resolution", "on", "widen intervals to what the votes could resolve: `on` or off")
-	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two\nclasses: `on` or off")
-	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this\n`width`")
+	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
+	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
-	f.StringVar(&o.data.votes, "votes", "", "`file` of votes on the items, to take into account")
-	o.data.declareVotes(f)
-	f.StringSliceVar(&o.data.voteColumns, "vote-columns", nil, "`columns` of the file of votes that hold them")
-	f.StringSliceVar(&o.data.ignore, "ignore", nil, "`columns` of the file of votes to leave out")
-	o.data.declareFeatures(f)
+	f.StringVar(&o.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
+	declare(f, &o.data, config.Predict)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
 	return cmd
@@ -197,8 +195,8 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 		}
 	}
 	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
-	p.recorded = o.data.asTrained(run, cmd.Flags())
-	if o.data.votes != "" {
+	p.recorded = asTrained(&o.data, run)
+	if o.data.Load.Votes != "" {
 		if err := p.readVotes(); err != nil {
 			return err
 		}
@@ -241,14 +239,10 @@ type predictor struct {
 // readVotes reads the votes to take into account. Their classes are the
 // model's, so that any other is refused where it stands.
 func (p *predictor) readVotes() error {
-	p.options.data.classes = p.model.Classes
-	opts, err := p.options.data.votesOptions()
-	if err != nil {
-		return err
-	}
-	opts.Ignore = p.options.data.ignore
-	err = p.recorded.votes(&opts, func() error {
-		p.votes, err = dataset.ReadVotes(p.options.data.votes, opts)
+	opts := p.options.data.LoadOptions().VotesOptions
+	opts.Classes = p.model.Classes
+	err := p.recorded.votes(&opts, func() (err error) {
+		p.votes, err = dataset.ReadVotes(p.options.data.Load.Votes, opts)
 		return err
 	})
 	if err != nil {
@@ -257,7 +251,7 @@ func (p *predictor) readVotes() error {
 	for _, c := range p.votes.Classes {
 		i := slices.Index(p.model.Classes, c)
 		if i < 0 {
-			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.data.votes, c, p.model.Classes)
+			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.data.Load.Votes, c, p.model.Classes)
 		}
 		p.classes = append(p.classes, i)
 	}
@@ -273,10 +267,7 @@ func (p *predictor) warn(text string) { fmt.Fprintf(p.messages, "credence: warni
 
 // open opens the items, or standard input if they are called -.
 func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
-	f, err := p.options.data.featureOptions()
-	if err != nil {
-		return nil, err
-	}
+	f := p.options.data.LoadOptions().FeatureOptions
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
 	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
@@ -285,7 +276,7 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 	}
 	var s *dataset.Stream
 	kept := &keeper{from: stdin}
-	err = p.recorded.items(&o.FeatureOptions, func() error {
+	err := p.recorded.items(&o.FeatureOptions, func() (err error) {
 		if p.input != "-" {
 			s, err = dataset.OpenStream(p.input, parts, o)
 			return err
@@ -384,7 +375,7 @@ func (p *predictor) end() error {
 	}
 	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
-			plural(len(p.votes.Items)-p.used, "item"), p.options.data.votes, p.input))
+			plural(len(p.votes.Items)-p.used, "item"), p.options.data.Load.Votes, p.input))
 	}
 	if p.bad == 0 {
 		return nil

@@ -41,6 +41,7 @@ Shell completion:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", "FlagUsagesWrapped 100"))
 	root.SetVersionTemplate("credence {{.Version}}\n")
 	// Declared here, because cobra's own flag would also take -v.
 	root.Flags().Bool("version", false, "print the version")

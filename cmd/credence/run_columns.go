@@ -4,28 +4,27 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"credence/dataset"
+	"credence/internal/config"
 )
 
 // asTrained reads files the way the run's were, where flags do not say
 // otherwise: the spellings of missing values and, where files have them, the
 // columns of ids, which it returns. A model file without the configuration of
 // its run tells none of this.
-func (d *dataFlags) asTrained(run string, f *pflag.FlagSet) (recorded recordedColumns) {
-	entries, err := configSchema().Read(folderOf(run).path(configFile), aboutOneCall)
+func asTrained(s *config.Settings, run string) (recorded recordedColumns) {
+	entries, err := config.Read(folderOf(run).path(configFile))
 	if err != nil {
 		return recorded // the model is complete without it
 	}
 	given := map[string][]string{}
 	for _, e := range entries {
-		given[e.Key.Name] = e.Texts
+		given[e.Name] = e.Texts
 	}
-	if !f.Changed("na") {
-		d.na = given["na"]
+	if !s.Given("na") {
+		s.Load.FeatureOptions.NA = given["na"]
 	}
-	if f.Changed("item") {
+	if s.Given("item") {
 		return recorded
 	}
 	if item := given["item"]; len(item) > 0 {
@@ -34,7 +33,8 @@ func (d *dataFlags) asTrained(run string, f *pflag.FlagSet) (recorded recordedCo
 	if item := given["votes-item"]; len(item) > 0 {
 		recorded.votesItem = item[0]
 	}
-	if recorded.file = d.votes; d.votes == "" || strings.EqualFold(filepath.Ext(d.votes), ".npy") {
+	votes := s.Load.Votes
+	if recorded.file = votes; votes == "" || strings.EqualFold(filepath.Ext(votes), ".npy") {
 		recorded.votesItem = "" // that of the features, or none
 	}
 	return recorded

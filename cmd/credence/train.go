@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"credence/dataset"
 	"credence/internal/config"
@@ -21,9 +20,7 @@ import (
 
 // trainOptions is the command line of credence train.
 type trainOptions struct {
-	data      dataFlags
-	fit       fitFlags
-	threads   int
+	config.Settings
 	out       runFolder
 	config    string
 	resume    bool
@@ -32,17 +29,12 @@ type trainOptions struct {
 	json      bool
 	split     *dataset.Split // of the items, if there is one
 
-	repeat  bool                     // as the file says, whatever the environment, to compare the result
-	unread  bool                     // the data could not be read
-	origins map[string]config.Origin // of the flags that are set
+	repeat bool // as the file says, whatever the environment, to compare the result
 }
 
-// aboutOneCall are the flags that a configuration file cannot hold.
-var aboutOneCall = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
+func newTrain() *cobra.Command { return newTrainOptions().command() }
 
-func newTrain() *cobra.Command {
-	return (&trainOptions{}).command()
-}
+func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.New()} }
 
 // command returns the verb that fills in o.
 func (o *trainOptions) command() *cobra.Command {
@@ -102,7 +94,7 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar((*string)(&o.out), "out", "", "`folder` to write to")
-	o.declare(f)
+	declare(f, &o.Settings, config.Train)
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.resume, "resume", false, "continue the run in --out")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
@@ -111,26 +103,16 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
 	return cmd
 }
 
-// declare adds the flags that a configuration file can hold.
-func (o *trainOptions) declare(f *pflag.FlagSet) {
-	o.data.declare(f)
-	o.fit.declare(f)
-	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
-}
-
 func (o *trainOptions) run(cmd *cobra.Command) error {
 	if o.out == "" {
 		return usagef("no --out: expected the folder to write the run to")
 	}
-	if err := o.settle(cmd.Flags()); err != nil {
+	if err := o.settle(); err != nil {
 		return err
 	}
-	if len(o.data.data) == 0 {
+	if len(o.Load.Data) == 0 {
 		return withHint(usagef("no --data: expected a file of items with their features"),
 			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
-	}
-	if o.threads < 0 {
-		return usagef("--threads %d: expected at least 1, or 0 for all cores", o.threads)
 	}
 	if done, err := o.checkFolder(); done || err != nil {
 		if done && !o.quiet {
@@ -138,7 +120,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 		}
 		return err
 	}
-	par.SetThreads(o.threads)
+	par.SetThreads(o.Threads)
 	defer par.SetThreads(0)
 
 	// The first signal ends training in good order, a second one at once.
@@ -147,9 +129,9 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	context.AfterFunc(ctx, stop)
 
 	show := newTrainDisplay(o, cmd)
-	o.data.progress = show.volumes
-	o.data.stop = ctx.Err
-	ds, err := o.data.load()
+	o.Load.FeatureOptions.Progress = show.volumes
+	o.Load.FeatureOptions.Stop = ctx.Err
+	ds, err := o.load()
 	show.erase()
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: the data were still being read", train.ErrStopped)
@@ -159,7 +141,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	defer ds.Close()
 	show.data(ds)
-	fit := o.fit.options()
+	fit := o.Fit
 	part, held, err := o.division(ds)
 	if err != nil {
 		return err
@@ -170,7 +152,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	if err := o.checkWeights(ds); err != nil {
 		return err
 	}
-	if err := o.open(cmd.Flags()); err != nil {
+	if err := o.open(); err != nil {
 		return err
 	}
 	if err := o.writeSplit(ds); err != nil {
@@ -178,7 +160,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	fit.Held, fit.ItemWeights = held, part.Weights
 	fit.Version = buildVersion()
-	fit.Memory = int64(o.data.memory)
+	fit.Memory = o.Load.FeatureOptions.Memory
 	fit.Checkpoint, fit.Resume = o.out.path(stateFolder), o.resume
 	fit.Progress = show.progress
 	result, err := train.Fit(ctx, part, fit)
@@ -200,7 +182,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case err != nil && !stopped:
 		return err
 	}
-	metrics, failed := o.save(cmd.Flags(), part, result)
+	metrics, failed := o.save(part, result)
 	if failed != nil {
 		return failed
 	}
@@ -213,28 +195,9 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	return train.RemoveCheckpoint(o.out.path(stateFolder))
 }
 
-// settle fills in the flags that the command line leaves open, from the
-// environment and from the configuration file.
-func (o *trainOptions) settle(f *pflag.FlagSet) error {
-	if o.config == "" && o.resume && o.out.has(configFile) {
-		o.config = o.out.path(configFile)
-	}
-	var err error
-	if o.origins, err = settleFlags(f, o.config, !o.repeat); err != nil {
-		return err
-	}
-	if err := o.fit.check(o.origins); err != nil {
-		return err
-	}
-	if err := o.fit.readMethod(); err != nil {
-		return err
-	}
-	return o.fit.readLayers()
-}
-
 // checkWeights refuses class weights for another number of classes.
 func (o *trainOptions) checkWeights(ds *dataset.Dataset) error {
-	if n := len(o.fit.classWeights.values); n > 0 && n != len(ds.Classes) {
+	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
 		return usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
 	return nil
@@ -267,7 +230,7 @@ func (o *trainOptions) checkFolder() (done bool, err error) {
 
 // open makes the folder ready for a run and writes what is known of its
 // configuration, so that it can be resumed however it ends.
-func (o *trainOptions) open(f *pflag.FlagSet) error {
+func (o *trainOptions) open() error {
 	if o.overwrite {
 		if err := o.out.clear(); err != nil {
 			return err
@@ -276,20 +239,19 @@ func (o *trainOptions) open(f *pflag.FlagSet) error {
 	if err := os.MkdirAll(string(o.out), 0o755); err != nil {
 		return err
 	}
-	f.Lookup("seed").Changed = true
 	// What has checkpoints keeps the configuration that they belong to, in case
 	// it turns out that this is another.
 	if o.resume && o.out.has(stateFolder) && o.out.has(configFile) {
 		return nil
 	}
-	return o.writeConfig(f)
+	return o.writeConfig()
 }
 
-func (o *trainOptions) writeConfig(f *pflag.FlagSet) error {
+func (o *trainOptions) writeConfig() error {
 	return o.out.write(configFile, func(w io.Writer) error {
 		fmt.Fprintf(w, "# What credence train was run with, version %s.\n", buildVersion())
 		fmt.Fprintf(w, "# To repeat it: credence train --config %s --out FOLDER\n", shellQuote(o.out.path(configFile)))
-		return writeConfig(w, f)
+		return o.WriteRecord(w)
 	})
 }
 
@@ -303,16 +265,16 @@ func (o *trainOptions) again(cmd *cobra.Command) string {
 }
 
 // save writes the files of the run.
-func (o *trainOptions) save(f *pflag.FlagSet, ds *dataset.Dataset, result *train.Result) (*trainMetrics, error) {
+func (o *trainOptions) save(ds *dataset.Dataset, result *train.Result) (*trainMetrics, error) {
 	m := result.Model
 	var chosen train.Options
 	if err := json.Unmarshal(m.Provenance.Config, &chosen); err != nil {
 		return nil, fmt.Errorf("reading the configuration of the fit: %w", err)
 	}
 	metrics := newTrainMetrics(result)
-	o.fit.complete(chosen)
+	o.Complete(chosen)
 	for _, step := range []func() error{
-		func() error { return o.writeConfig(f) },
+		o.writeConfig,
 		func() error { return o.out.writeHistory(m.Provenance.Runs) },
 		func() error { return o.out.writeJSON(metricsFile, metrics) },
 		func() error { return m.Save(o.out.path(modelFile)) },

@@ -53,16 +53,16 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 			d.note("features  %s: %v %v", p.Name, p.Kind, p.Shape)
 		}
 	}
-	rival := d.options.fit.rivals()
+	rival := d.options.Rival()
 	for _, w := range ds.Warnings {
 		if !rival || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that a rival needs
 			d.warn(w.Error())
 		}
 	}
 	if rival {
-		d.note("method    %s, each vote an example of its own", d.options.fit.method)
+		d.note("method    %s, each vote an example of its own", d.options.Method)
 	}
-	d.note("seed      %d", d.options.fit.seed)
+	d.note("seed      %d", d.options.Fit.Seed)
 	if d.options.json {
 		warnings := []string{}
 		for _, w := range ds.Warnings {
@@ -77,7 +77,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 			Votes    string   `json:"votes"`
 			Warnings []string `json:"warnings"`
 			Seed     uint64   `json:"seed"`
-		}{"data", ds.Len(), ds.Classes, ds.Votes.String(), warnings, d.options.fit.seed})
+		}{"data", ds.Len(), ds.Classes, ds.Votes.String(), warnings, d.options.Fit.Seed})
 	}
 }
 

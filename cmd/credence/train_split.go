@@ -8,19 +8,11 @@ import (
 )
 
 // checkShares refuses shares of the items that make no split.
-func (d *dataFlags) checkShares() error {
-	for _, s := range []struct {
-		name  string
-		share float64
-	}{{"test", d.test}, {"validation", d.validation}} {
-		if !(s.share >= 0 && s.share < 1) {
-			return usagef("--%s %v: expected a share of the items, from 0 to below 1", s.name, s.share)
-		}
+func (o *trainOptions) checkShares() error {
+	if o.Test+o.Validation >= 1 {
+		return usagef("--test %v and --validation %v leave nothing to train on", o.Test, o.Validation)
 	}
-	if d.test+d.validation >= 1 {
-		return usagef("--test %v and --validation %v leave nothing to train on", d.test, d.validation)
-	}
-	if d.split != "" && d.test+d.validation > 0 {
+	if o.Load.FeatureOptions.SplitColumn != "" && o.Test+o.Validation > 0 {
 		return usagef("--split follows a split that is given, --test and --validation make one: they exclude each other")
 	}
 	return nil
@@ -31,10 +23,10 @@ func (d *dataFlags) checkShares() error {
 // network. Whole groups stay together, and the parts are alike in their
 // majority classes.
 func (o *trainOptions) division(ds *dataset.Dataset) (part *dataset.Dataset, held []int, err error) {
-	if ds.Given == nil && o.data.test+o.data.validation == 0 {
+	if ds.Given == nil && o.Test+o.Validation == 0 {
 		return ds, nil, nil
 	}
-	opts := dataset.SplitOptions{Validation: o.data.validation, Test: o.data.test, Seed: o.fit.seed}
+	opts := dataset.SplitOptions{Validation: o.Validation, Test: o.Test, Seed: o.Fit.Seed}
 	if opts.Validation == 0 {
 		opts.Validation = -1 // none
 	}

@@ -94,7 +94,8 @@ func (o *verifyOptions) useKernel(cmd *cobra.Command, name string) error {
 
 // settings returns the options of a run as its configuration says.
 func (o *verifyOptions) settings(run, out runFolder) (*trainOptions, *cobra.Command, error) {
-	t := &trainOptions{repeat: true}
+	t := newTrainOptions()
+	t.repeat = true
 	c := t.command()
 	args := []string{"--config", run.path(configFile), "--out", string(out), fmt.Sprintf("--threads=%d", o.threads), fmt.Sprintf("--quiet=%t", o.quiet)}
 	return t, c, c.ParseFlags(args)
@@ -102,14 +103,14 @@ func (o *verifyOptions) settings(run, out runFolder) (*trainOptions, *cobra.Comm
 
 // compareData reads the data of a run, so that nothing is trained in vain.
 func (o *verifyOptions) compareData(run runFolder, recorded *model.Model) error {
-	t, c, err := o.settings(run, "")
+	t, _, err := o.settings(run, "")
 	if err != nil {
 		return err
 	}
-	if err := t.settle(c.Flags()); err != nil {
+	if err := t.settle(); err != nil {
 		return err
 	}
-	ds, err := t.data.load()
+	ds, err := t.load()
 	if errors.Is(err, fs.ErrNotExist) {
 		return withHint(err, "call credence verify in the folder in which the run was started: the paths of its data are relative to that")
 	}

@@ -13,20 +13,6 @@ import (
 	"credence/internal/yamltext"
 )
 
-var schema = Schema{
-	{Name: "data", List: true, About: "files of features"},
-	{Name: "classes", List: true},
-	{Name: "network", About: "a name or layers"},
-	{Name: "votes-form", Choices: []string{"auto", "long", "wide"}, Default: []string{"auto"}},
-	{Name: "epochs", Type: Whole},
-	{Name: "widths", Type: Whole, List: true},
-	{Name: "rate", Type: Number},
-	{Name: "weights", Type: Fraction, List: true},
-	{Name: "seed", Type: Natural, Default: []string{"1"}},
-	{Name: "memory", Type: Size},
-	{Name: "grey", Type: Bool, Default: []string{"false"}},
-}
-
 func TestParse(t *testing.T) {
 	text := `# by hand
 data: items.csv
@@ -39,38 +25,38 @@ widths:
   - 64
   - 32 # narrow
 rate: 3e-4
-weights: [1/3, 2]
+class-weights: [1/3, 2]
 seed: 18446744073709551615
 memory: 1.5GB
 grey: true
 votes-form:
 `
-	entries, err := schema.Parse("c.yaml", []byte(text), nil)
+	entries, err := parse("c.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string][]string{}
 	for _, e := range entries {
-		got[e.Key.Name] = e.Texts
+		got[e.Name] = e.Texts
 	}
 	want := map[string][]string{
 		"data": {"items.csv"}, "classes": {"no", "yes", "1", "1.0", "a,b", "~", "true", "it's"},
 		"network": {"- {type: dense, out: 8}\n- type: dense\n"}, "epochs": {"0x10"}, "widths": {"64", "32"},
-		"rate": {"3e-4"}, "weights": {"1/3", "2"}, "seed": {"18446744073709551615"}, "memory": {"1.5GB"}, "grey": {"true"},
+		"rate": {"3e-4"}, "class-weights": {"1/3", "2"}, "seed": {"18446744073709551615"}, "memory": {"1.5GB"}, "grey": {"true"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%q\nwant\n%q", got, want)
 	}
 	for i, want := range []string{"c.yaml:2", "c.yaml:3", "c.yaml:4", "c.yaml:7", "c.yaml:8"} {
-		if o := entries[i].Origin(); o.String() != want {
-			t.Errorf("%s comes from %v, want %s", entries[i].Key.Name, o, want)
+		if e := entries[i]; (Origin{File, e.File, e.Line}).String() != want {
+			t.Errorf("%s comes from %s:%d, want %s", e.Name, e.File, e.Line, want)
 		}
 	}
-	if entries, err := schema.Parse("c.yaml", []byte("\ufeffepochs: 5\r\nrate: 1\r\n"), nil); err != nil || len(entries) != 2 || entries[1].Texts[0] != "1" {
+	if entries, err := parse("c.yaml", []byte("\ufeffepochs: 5\r\nrate: 1\r\n")); err != nil || len(entries) != 2 || entries[1].Texts[0] != "1" {
 		t.Errorf("a file of another system: %v, %v", entries, err)
 	}
 	for _, text := range []string{"", "# nothing\n", "---\n", "\n\n", "null\n"} {
-		if entries, err := schema.Parse("c.yaml", []byte(text), nil); err != nil || len(entries) > 0 {
+		if entries, err := parse("c.yaml", []byte(text)); err != nil || len(entries) > 0 {
 			t.Errorf("%q: %v, %v", text, entries, err)
 		}
 	}
@@ -85,23 +71,23 @@ func TestParseErrors(t *testing.T) {
 		{"out: runs/x", `c.yaml:1:1: out has its place on the command line, not in a file`, ""},
 		{"epochs: 1\nrate: 1\nepochs: 2", `c.yaml:3:1: epochs is given twice, first in line 1`, ""},
 		{"epochs: 1\n---\nepochs: 2", `c.yaml:3:1: epochs is given twice, first in line 1`, ""},
-		{"epochs: many", `c.yaml:1:9: epochs: "many" is not a whole number`, ""},
-		{"epochs: 1.5", `c.yaml:1:9: epochs: "1.5" is not a whole number`, ""},
-		{"seed: -1", `c.yaml:1:7: seed: "-1" is not a whole number from 0`, ""},
-		{"rate: .inf", `c.yaml:1:7: rate: ".inf" is not a number`, ""},
-		{"rate: inf", `c.yaml:1:7: rate: "inf" is not a number`, ""},
-		{"grey: maybe", `c.yaml:1:7: grey: "maybe" is not true or false`, ""},
-		{"votes-form: lang", `c.yaml:1:13: votes-form: "lang" is not one of [auto long wide]`, `did you mean "long" (default auto)?`},
-		{"epochs: [1, 2]", `c.yaml:1:9: epochs: expected one value, found a list`, ""},
-		{"widths: [1, [2]]", `c.yaml:1:9: widths: expected a list of plain values`, ""},
-		{"network:\n  kind: mlp", `c.yaml:2:7: network: expected a plain value`, ""},
+		{"epochs: many", `c.yaml:1:9: epochs "many": expected a whole number of at least 1`, ""},
+		{"epochs: 1.5", `c.yaml:1:9: epochs "1.5": expected a whole number of at least 1`, ""},
+		{"seed: -1", `c.yaml:1:7: seed "-1": expected a whole number from 0`, ""},
+		{"rate: .inf", `c.yaml:1:7: rate ".inf": expected a learning rate above 0`, ""},
+		{"rate: inf", `c.yaml:1:7: rate "inf": expected a learning rate above 0`, ""},
+		{"grey: maybe", `c.yaml:1:7: grey "maybe": expected true or false`, ""},
+		{"votes-form: lang", `c.yaml:1:13: votes-form "lang": expected one of auto, long, wide, counts, fractions`, `did you mean "long" (default auto)?`},
+		{"epochs: [1, 2]", `c.yaml:1:9: epochs is a list: expected one value`, ""},
+		{"widths: [1, [2]]", `c.yaml:1:9: widths holds more than plain values: expected a list of them`, ""},
+		{"network:\n  kind: mlp", `c.yaml:2:7: network is not a plain value`, ""},
 		{"- epochs", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
 		{"item,label\na,b\n", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
 		{"a\x00b", `reading c.yaml: this is not a text in UTF-8`, ""},
 		{"data: \xff", `reading c.yaml: this is not a text in UTF-8`, ""},
 		{strings.Repeat("[", 100000), `reading c.yaml: brackets nest deeper than 100`, ""},
 	} {
-		_, err := schema.Parse("c.yaml", []byte(c.text), []string{"out"})
+		_, err := parse("c.yaml", []byte(c.text))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Error() != c.want || e.Hint != c.hint {
 			t.Errorf("%.40q:\n%v\n%+v\nwant\n%s\n%s", c.text, err, e, c.want, c.hint)
@@ -113,7 +99,7 @@ func TestParseErrors(t *testing.T) {
 		"a: b: c\n":                      "c.yaml:1:4: ",
 		"data: [a, b\n":                  "c.yaml:1:7: ",
 	} {
-		if _, err := schema.Parse("c.yaml", []byte(text), nil); err == nil || !strings.HasPrefix(err.Error(), place) {
+		if _, err := parse("c.yaml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), place) {
 			t.Errorf("%q: %v, want an error at %s", text, err, place)
 		}
 	}
@@ -121,24 +107,24 @@ func TestParseErrors(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := schema.Read(filepath.Join(dir, "no.yaml"), nil); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
+	if _, err := Read(filepath.Join(dir, "no.yaml")); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := schema.Read(dir, nil); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
+	if _, err := Read(dir); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
 		t.Errorf("a folder: %v", err)
 	}
 	large := filepath.Join(dir, "large.yaml")
 	if err := os.WriteFile(large, bytes.Repeat([]byte("# x\n"), yamltext.MaxBytes/4+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := schema.Read(large, nil); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+	if _, err := Read(large); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("a large file: %v", err)
 	}
 }
 
 func TestWrite(t *testing.T) {
-	key := schema.Lookup
-	values := []Value{
+	key := Lookup
+	values := []Setting{
 		{key("data"), []string{"a b.csv", "2.csv"}, Origin{Flag, "data", 0}},
 		{key("classes"), []string{"no", "maybe", "1"}, Origin{Data, "", 0}},
 		{key("network"), []string{"- {type: dense}\n- type: relu"}, Origin{File, "c.yaml", 3}},
@@ -162,7 +148,7 @@ seed: 18446744073709551615         # default
 	if yaml.String() != want {
 		t.Errorf("YAML\n%s\nwant\n%s", &yaml, want)
 	}
-	if _, err := schema.Parse("c.yaml", yaml.Bytes(), nil); err != nil {
+	if _, err := parse("c.yaml", yaml.Bytes()); err != nil {
 		t.Error(err)
 	}
 	var compact bytes.Buffer
@@ -178,7 +164,7 @@ seed: 18446744073709551615         # default
 
 func TestJSONSchema(t *testing.T) {
 	var b bytes.Buffer
-	if err := schema.JSON(&b, "Title", "About it."); err != nil {
+	if err := WriteSchema(&b); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -189,15 +175,19 @@ func TestJSONSchema(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != "https://json-schema.org/draft/2020-12/schema" || len(got.Properties) != len(schema) {
+	if got.Schema != "https://json-schema.org/draft/2020-12/schema" || len(got.Properties) != len(Options) {
 		t.Errorf("%+v", got)
 	}
 	for name, want := range map[string]string{
-		"votes-form": `{"enum":["auto","long","wide",null],"default":"auto"}`,
-		"seed":       `{"type":["integer","null"],"minimum":0,"default":1}`,
-		"widths":     `{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":["integer","null"]}]}`,
-		"network":    `{"description":"a name or layers","type":["string","number","boolean","null"]}`,
-		"grey":       `{"type":["boolean","null"],"default":false}`,
+		"votes-form": `{"description":"form of the votes: auto, long, wide, counts or fractions",` +
+			`"enum":["auto","long","wide","counts","fractions",null],"default":"auto"}`,
+		"seed": `{"description":"seed of all randomness","type":["integer","null"],"minimum":0,"default":1}`,
+		"one-hot": `{"description":"categorical columns to make one-hot",` +
+			`"anyOf":[{"type":"array","items":{"type":["string","number","boolean"]}},` +
+			`{"type":["string","number","boolean","null"]}]}`,
+		"votes": `{"description":"file of votes (default: they are in the data file)",` +
+			`"type":["string","number","boolean","null"]}`,
+		"grey": `{"description":"read images in shades of grey","type":["boolean","null"],"default":false}`,
 	} {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, got.Properties[name]); err != nil || compact.String() != want {
@@ -227,28 +217,74 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		entries, err := schema.Parse("c.yaml", text, nil)
+		entries, err := parse("c.yaml", text)
 		if err != nil {
 			return
 		}
-		var values []Value
+		var values []Setting
 		for _, e := range entries {
-			values = append(values, Value{Key: e.Key, Texts: e.Texts})
+			values = append(values, Setting{Option: e.Option, Texts: e.Texts})
 		}
 		var out bytes.Buffer
 		if err := WriteYAML(&out, values, false); err != nil {
 			t.Fatal(err)
 		}
-		again, err := schema.Parse("again.yaml", out.Bytes(), nil)
+		again, err := parse("again.yaml", out.Bytes())
 		if err != nil || len(again) != len(entries) {
 			t.Fatalf("%v: %d entries, then %d, in\n%s", err, len(entries), len(again), &out)
 		}
 		for i, e := range entries {
 			for j, text := range e.Texts {
-				if a, b := e.Key.typed(text), e.Key.typed(again[i].Texts[j]); a != b {
-					t.Errorf("%s: %#v, then %#v in\n%s", e.Key.Name, a, b, &out)
+				if a, b := e.typed(text), e.typed(again[i].Texts[j]); a != b {
+					t.Errorf("%s: %#v, then %#v in\n%s", e.Name, a, b, &out)
 				}
 			}
 		}
 	})
+}
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]int64{"500MB": 5e8, "2GB": 2e9, "1.5 GB": 15e8, "1024": 1024, "3kB": 3000} {
+		var b, again byteSize
+		if err := b.set([]string{text}); err != nil || int64(b) != want {
+			t.Errorf("%q: %d, %v, want %d", text, b, err, want)
+		}
+		if err := again.set(b.texts()); err != nil || again != b {
+			t.Errorf("%q reads back as %d, %v", b.texts(), again, err)
+		}
+	}
+	for _, text := range []string{"", "many", "-1GB", "1XB", "1e30"} {
+		if err := new(byteSize).set([]string{text}); err == nil {
+			t.Errorf("%q was taken for a size", text)
+		}
+	}
+}
+
+// Every option has what its flag and its key need, and takes its own default.
+func TestTable(t *testing.T) {
+	for i := range Options {
+		o := &Options[i]
+		if o.Help == "" || o.verbs == 0 || Lookup(o.Name) != o {
+			t.Errorf("%+v", o)
+		}
+		if o.valid != nil && o.want == "" {
+			t.Errorf("%s does not say what it wants", o.Name)
+		}
+		if o.fallback == nil {
+			continue
+		}
+		s := New()
+		if err := o.put(s, o.fallback, false); err != nil || !reflect.DeepEqual(o.texts(s), o.fallback) {
+			t.Errorf("%s: the default %q reads as %q, %v", o.Name, o.fallback, o.texts(s), err)
+		}
+	}
+	for name, want := range map[string]string{
+		"components": "3", "ensemble": "5", "optimizer": "adamw", "clip": "5", "limit": "20", "one-hot-levels": "4",
+		"rare-level": "2", "seed": "1", "memory": "2GB", "volume-size": "96x96x80", "volume-percentiles": "0.5,99.5",
+		"method": "ddmn", "votes-form": "auto", "duplicates": "last", "grey": "false", "epochs": "", "layout": "",
+	} {
+		if got := Lookup(name).Default(); got != want {
+			t.Errorf("the default of %s is %q, want %q", name, got, want)
+		}
+	}
 }

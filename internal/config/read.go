@@ -11,17 +11,20 @@ import (
 	"credence/internal/yamltext"
 )
 
-// Error is what is wrong with a file, and where.
+// Error is what is wrong with a file, and where, or with the environment.
 type Error struct {
-	File         string
-	Line, Column int // from 1; 0 if the whole file is meant
+	File         string // "" for the environment
+	Line, Column int    // from 1; 0 if the whole file is meant
 	Msg          string
-	Hint         string // how to mend it, if known
+	Hint         string // how to fix it, if known
 }
 
 // Error reads like "config.yaml:2:1: unknown key \"epoch\"".
 func (e *Error) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.File == "":
+		return e.Msg
+	case e.Line == 0:
 		return fmt.Sprintf("reading %s: %s", e.File, e.Msg)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
@@ -29,7 +32,7 @@ func (e *Error) Error() string {
 
 // Entry is one key of a file with its value.
 type Entry struct {
-	Key   *Key
+	*Option
 	Texts []string // of the value, or of the elements of a list
 	File  string
 	Line  int // of the key
@@ -37,26 +40,26 @@ type Entry struct {
 	line, column int // of the value
 }
 
-// Origin returns where the value comes from.
-func (e *Entry) Origin() Origin { return Origin{File, e.File, e.Line} }
-
-// Errorf returns an error about the value.
-func (e *Entry) Errorf(format string, args ...any) error {
-	return &Error{File: e.File, Line: e.line, Column: e.column, Msg: e.Key.Name + ": " + fmt.Sprintf(format, args...)}
+// errorf returns an error about the value, which follows the name of the key.
+func (e *Entry) errorf(format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{File: e.File, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
 }
 
-// Read reads a YAML file. Keys without a value are as good as left out. Names
-// that misplaced holds have their place on the command line alone.
-func (s Schema) Read(path string, misplaced []string) ([]Entry, error) {
+// ofOneCall are the flags that a configuration file cannot hold.
+var ofOneCall = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
+
+// Read reads a configuration file. Keys without a value are as good as left out.
+func Read(path string) ([]Entry, error) {
 	text, err := yamltext.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return s.Parse(path, text, misplaced)
+	return parse(path, text)
 }
 
-// Parse reads the text of a YAML file; name is what errors call it.
-func (s Schema) Parse(name string, text []byte, misplaced []string) (entries []Entry, err error) {
+// parse reads the text of a file; name is what errors call it.
+func parse(name string, text []byte) (entries []Entry, err error) {
 	defer func() { err = placed(name, err) }()
 	defer yamltext.Recover(&err)
 	keys, err := topLevel(name, text)
@@ -66,30 +69,30 @@ func (s Schema) Parse(name string, text []byte, misplaced []string) (entries []E
 	lines := map[string]int{}
 	for _, k := range keys {
 		at := k.Key.GetToken().Position
-		bad := func(hint, format string, args ...any) error {
-			return &Error{name, at.Line, at.Column, fmt.Sprintf(format, args...), hint}
-		}
 		word := scalar(k.Key)
-		key := s.Lookup(word)
-		if slices.Contains(misplaced, word) {
-			return nil, bad("", "%s has its place on the command line, not in a file", word)
-		}
-		if key == nil {
-			hint := ""
-			if near := s.nearest(word); near != nil {
-				hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
+		bad := &Error{File: name, Line: at.Line, Column: at.Column}
+		option := Lookup(word)
+		line, twice := lines[word]
+		switch {
+		case slices.Contains(ofOneCall, word):
+			bad.Msg = word + " has its place on the command line, not in a file"
+			return nil, bad
+		case option == nil:
+			bad.Msg = fmt.Sprintf("unknown key %q", word)
+			if near := Lookup(Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
+				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
 			}
-			return nil, bad(hint, "unknown key %q", word)
-		}
-		if line, ok := lines[word]; ok {
-			return nil, bad("", "%s is given twice, first in line %d", word, line)
+			return nil, bad
+		case twice:
+			bad.Msg = fmt.Sprintf("%s is given twice, first in line %d", word, line)
+			return nil, bad
 		}
 		lines[word] = at.Line
 		if _, empty := k.Value.(*ast.NullNode); empty || k.Value == nil {
 			continue
 		}
 		p := k.Value.GetToken().Position
-		e := Entry{Key: key, File: name, Line: at.Line, line: p.Line, column: p.Column}
+		e := Entry{Option: option, File: name, Line: at.Line, line: p.Line, column: p.Column}
 		if err := e.read(k.Value); err != nil {
 			return nil, err
 		}
@@ -132,29 +135,27 @@ func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
 func (e *Entry) read(n ast.Node) error {
 	switch n := n.(type) {
 	case *ast.SequenceNode:
-		if !e.Key.List {
-			return e.Errorf("expected one value, found a list")
+		if !e.list {
+			return e.errorf("is a list: expected one value")
 		}
 		e.Texts = []string{}
 		for _, v := range n.Values {
 			if _, ok := v.(ast.ScalarNode); !ok {
-				return e.Errorf("expected a list of plain values")
+				return e.errorf("holds more than plain values: expected a list of them")
 			}
 			e.Texts = append(e.Texts, scalar(v))
 		}
 	case ast.ScalarNode:
 		e.Texts = []string{scalar(n)}
 	default:
-		return e.Errorf("expected a plain value")
+		return e.errorf("is not a plain value")
 	}
-	for _, text := range e.Texts {
-		if err := e.Key.check(text); err != nil {
-			bad := e.Errorf("%v", err).(*Error)
-			if near := Nearest(text, e.Key.Choices); near != "" {
-				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near, e.Key.left())
-			}
-			return bad
+	if err := e.put(&Settings{}, e.Texts, false); err != nil {
+		bad := e.errorf("%w", err)
+		if near := Nearest(e.Texts[0], e.Choices); near != "" {
+			bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near, e.left())
 		}
+		return bad
 	}
 	return nil
 }

@@ -2,17 +2,18 @@ package config
 
 import "io"
 
-// JSON writes the schema as a JSON Schema, draft 2020-12, that accepts what
-// Read accepts.
-func (s Schema) JSON(w io.Writer, title, description string) error {
+// WriteSchema writes what a configuration file may hold as a JSON Schema, draft
+// 2020-12, that accepts what Read accepts.
+func WriteSchema(w io.Writer) error {
 	var properties ordered
-	for i := range s {
-		properties = append(properties, member{s[i].Name, s[i].property()})
+	for i := range Options {
+		properties = append(properties, member{Options[i].Name, Options[i].property()})
 	}
 	return writeIndented(w, ordered{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"title", title},
-		{"description", description},
+		{"title", "Configuration of credence train"},
+		{"description", "Keys are the long flags of credence train. " +
+			"What is left out is chosen from the data, or has the default named here."},
 		{"type", "object"},
 		{"additionalProperties", false},
 		{"properties", properties},
@@ -20,39 +21,36 @@ func (s Schema) JSON(w io.Writer, title, description string) error {
 }
 
 // property describes the value of a key.
-func (k *Key) property() ordered {
-	var p ordered
-	if k.About != "" {
-		p = append(p, member{"description", k.About})
-	}
+func (o *Option) property() ordered {
+	p := ordered{{"description", o.About()}}
 	// A key without a value is as good as left out.
 	switch {
-	case k.List:
+	case o.list:
 		p = append(p, member{"anyOf", []ordered{
-			{{"type", "array"}, {"items", k.element(false)}},
-			k.element(true),
+			{{"type", "array"}, {"items", o.element(false)}},
+			o.element(true),
 		}})
 	default:
-		p = append(p, k.element(true)...)
+		p = append(p, o.element(true)...)
 	}
-	if k.Default == nil {
+	if o.fallback == nil {
 		return p
 	}
-	if k.List {
+	if o.list {
 		var all []any
-		for _, t := range k.Default {
-			all = append(all, k.typed(t))
+		for _, t := range o.fallback {
+			all = append(all, o.typed(t))
 		}
 		return append(p, member{"default", all})
 	}
-	return append(p, member{"default", k.typed(k.Default[0])})
+	return append(p, member{"default", o.typed(o.fallback[0])})
 }
 
 // element describes one plain value.
-func (k *Key) element(null bool) ordered {
+func (o *Option) element(null bool) ordered {
 	var types []string
 	var more ordered
-	switch k.Type {
+	switch o.typ {
 	case Bool:
 		types = []string{"boolean"}
 	case Whole:
@@ -69,10 +67,10 @@ func (k *Key) element(null bool) ordered {
 		// Names may look like numbers: classes 1 to 5.
 		types = []string{"string", "number", "boolean"}
 	}
-	if k.Choices != nil {
+	if o.Choices != nil {
 		choices := []any{}
-		for _, c := range k.Choices {
-			choices = append(choices, k.typed(c))
+		for _, c := range o.Choices {
+			choices = append(choices, o.typed(c))
 		}
 		if null {
 			choices = append(choices, nil)

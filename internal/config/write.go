@@ -13,16 +13,9 @@ import (
 	"unicode"
 )
 
-// Value is the value of a key and where it comes from.
-type Value struct {
-	Key    *Key
-	Texts  []string // one, or those of a list; nil: to be chosen from data that are not known yet
-	Origin Origin
-}
-
-// WriteYAML writes values in the form that Read reads, each with its origin as
+// WriteYAML writes values in the form that Read takes, each with its origin as
 // a comment if asked to.
-func WriteYAML(w io.Writer, values []Value, origins bool) error {
+func WriteYAML(w io.Writer, values []Setting, origins bool) error {
 	var b strings.Builder
 	for _, v := range values {
 		comment := ""
@@ -37,23 +30,23 @@ func WriteYAML(w io.Writer, values []Value, origins bool) error {
 
 // YAML returns the value as lines of a YAML file, with a comment in the first
 // of them if it is not empty.
-func (v *Value) YAML(comment string) string {
-	line, more := v.Key.Name+":", ""
+func (v *Setting) YAML(comment string) string {
+	line, more := v.Name+":", ""
 	switch {
 	case v.Texts == nil:
-	case v.Key.List:
+	case v.list:
 		var list []string
 		for _, t := range v.Texts {
-			list = append(list, v.Key.scalar(t))
+			list = append(list, v.scalar(t))
 		}
 		line += " [" + strings.Join(list, ", ") + "]"
-	case v.Key.Type == Text && block(v.Texts[0]):
+	case v.typ == Text && block(v.Texts[0]):
 		line += " |-"
 		for l := range strings.SplitSeq(v.Texts[0], "\n") {
 			more += strings.TrimRight("  "+l, " ") + "\n"
 		}
 	default:
-		line += " " + v.Key.scalar(v.Texts[0])
+		line += " " + v.scalar(v.Texts[0])
 	}
 	if comment != "" {
 		line = fmt.Sprintf("%-34s # %s", line, comment)
@@ -82,8 +75,8 @@ var plainText = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*( [A-Za-z0-9_./-
 var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 
 // scalar writes one plain value.
-func (k *Key) scalar(text string) string {
-	switch value := k.typed(text).(type) {
+func (o *Option) scalar(text string) string {
+	switch value := o.typed(text).(type) {
 	case string:
 		number := len(text) > 0 && (text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && canBeNumber(text))
 		if plainText.MatchString(text) && !number && !slices.Contains(notText, strings.ToLower(text)) {
@@ -118,8 +111,8 @@ func quote(text string) string {
 
 // typed returns the value that a text stands for; the text itself where the
 // type is another.
-func (k *Key) typed(text string) any {
-	switch k.Type {
+func (o *Option) typed(text string) any {
+	switch o.typ {
 	case Bool:
 		if v, err := strconv.ParseBool(text); err == nil {
 			return v
@@ -142,20 +135,20 @@ func (k *Key) typed(text string) any {
 
 // WriteJSON writes values as one object; with origins, each is an object of
 // value, origin and, for what was given, the place.
-func WriteJSON(w io.Writer, values []Value, origins bool) error {
+func WriteJSON(w io.Writer, values []Setting, origins bool) error {
 	var list ordered
 	for _, v := range values {
 		var value any
 		switch {
 		case v.Texts == nil:
-		case v.Key.List:
+		case v.list:
 			all := []any{}
 			for _, t := range v.Texts {
-				all = append(all, v.Key.typed(t))
+				all = append(all, v.typed(t))
 			}
 			value = all
 		default:
-			value = v.Key.typed(v.Texts[0])
+			value = v.typed(v.Texts[0])
 		}
 		if origins {
 			value = struct {
@@ -164,7 +157,7 @@ func WriteJSON(w io.Writer, values []Value, origins bool) error {
 				Place  string `json:"place,omitempty"`
 			}{value, v.Origin.Source, v.Origin.Place()}
 		}
-		list = append(list, member{v.Key.Name, value})
+		list = append(list, member{v.Name, value})
 	}
 	return writeIndented(w, list)
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"credence/dataset"
+	"credence/internal/config"
+	"credence/train"
+)
+
+// declare adds the options of a verb to its flags.
+func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
+	for i := range config.Options {
+		o := &config.Options[i]
+		if !o.Of(verb) {
+			continue
+		}
+		flag := f.VarPF(s.Field(o), o.Name, "", o.Help)
+		flag.DefValue = o.Default()
+		if o.IsBool() {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// settle fills in what the command line leaves open, from the environment and
+// from the configuration file.
+func (o *trainOptions) settle() error {
+	if o.config == "" && o.resume && o.out.has(configFile) {
+		o.config = o.out.path(configFile)
+	}
+	if !o.repeat {
+		if err := o.Environment(); err != nil {
+			return asUsage(err)
+		}
+	}
+	if o.config != "" {
+		if err := o.File(o.config); err != nil {
+			if e, ok := errors.AsType[*config.Error](err); ok && e.Hint != "" {
+				return withHint(err, e.Hint)
+			}
+			return err
+		}
+	}
+	if err := readMethod(&o.Settings); err != nil {
+		return err
+	}
+	return o.readLayers()
+}
+
+// readLayers replaces the name of a file of layers by its content, so that the
+// record of the run holds it.
+func (o *trainOptions) readLayers() error {
+	path := o.Fit.Network
+	if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		if pe, ok := errors.AsType[*os.PathError](err); ok {
+			err = pe.Err
+		}
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	o.Fit.Network = strings.TrimSpace(string(text))
+	return nil
+}
+
+// load reads the data set.
+func (o *trainOptions) load() (*dataset.Dataset, error) {
+	load := o.LoadOptions()
+	if slices.Contains(load.Data, "-") || load.Votes == "-" {
+		return nil, usagef("standard input (-) can be read only once, and data are read more often: give the name of a file")
+	}
+	if err := o.checkShares(); err != nil {
+		return nil, err
+	}
+	if load.Votes == "" {
+		load.VotesOptions.Ignore = nil
+		return dataset.Load(load)
+	}
+	// --ignore names columns of either file. Each reader refuses names that it
+	// does not find, so that those of the other are taken from it one by one.
+	load.VotesOptions.Ignore = slices.Clone(load.VotesOptions.Ignore)
+	load.FeatureOptions.Ignore = slices.Clone(load.FeatureOptions.Ignore)
+	var lost error // a column that the features lack
+	for range 2*len(load.FeatureOptions.Ignore) + 1 {
+		ds, err := dataset.Load(load)
+		if err == nil && lost != nil && ds.Votes.Form == dataset.Long {
+			// The reader of long votes takes only the columns that it needs.
+			return nil, errors.Join(lost, ds.Close())
+		}
+		file, name := missingColumn(err)
+		here, there := &load.FeatureOptions.Ignore, load.VotesOptions.Ignore
+		if file == load.Votes {
+			here, there = &load.VotesOptions.Ignore, load.FeatureOptions.Ignore
+			if name == load.FeatureOptions.ItemColumn && o.Load.VotesOptions.ItemColumn == "" {
+				err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
+			}
+		}
+		if err == nil || !slices.Contains(*here, name) || !slices.Contains(there, name) {
+			return ds, err
+		}
+		if file != load.Votes {
+			lost = err
+		}
+		*here = slices.DeleteFunc(*here, func(s string) bool { return s == name })
+	}
+	return dataset.Load(load)
+}
+
+// missingColumn returns the column that a file was said to lack.
+func missingColumn(err error) (file, name string) {
+	if p, ok := errors.AsType[*dataset.ParseError](err); ok && errors.Is(p, dataset.ErrNoColumn) {
+		return p.File, p.Name
+	}
+	return "", ""
+}
+
+// examine reads the data and completes the settings, as training would. The
+// caller closes the data.
+func (o *trainOptions) examine() (*dataset.Dataset, error) {
+	ds, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.choose(ds); err != nil {
+		return nil, errors.Join(err, ds.Close())
+	}
+	return ds, nil
+}
+
+func (o *trainOptions) choose(ds *dataset.Dataset) error {
+	if err := o.checkWeights(ds); err != nil {
+		return err
+	}
+	part, held, err := o.division(ds)
+	if err != nil {
+		return err
+	}
+	fit := o.Fit
+	fit.Held = held
+	chosen, err := train.Complete(part, fit)
+	switch {
+	case errors.Is(err, dataset.ErrOneVote):
+		return withHint(err, "--force trains nevertheless")
+	case err != nil:
+		return err
+	}
+	o.Complete(chosen)
+	return o.Recognized(ds)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"credence/baseline"
+	"credence/dataset"
+	"credence/internal/config"
+	"credence/internal/nifti"
+	"credence/nn"
+	"credence/train"
+)
+
+// Whatever a flag can hold is written so that it reads back the same.
+func TestConfigRoundTrip(t *testing.T) {
+	args := []string{
+		"--data", "a b.csv,2.csv", "--votes", "votes: all.csv", "--classes", `yes,no,1,1e3,"a,b",~,#x`,
+		"--classes", "again", "--votes-form", "wide", "--duplicates", "every", "--layout", "CHW",
+		"--network", "- {type: dense, out: 8}\n- type: dense", "--widths", "64,32", "--rate", "0.0003",
+		"--dropout", "0", "--patience", "0", "--class-weights", "1/3,2", "--seed", "18446744073709551615",
+		"--force", "--memory", "1.5GB", "--image-size", "32x64", "--volume-size", "9x8x7",
+		"--volume-percentiles", "1,99", "--augment", "shift=2,flip", "--test", "0.25",
+	}
+	parse := func(args ...string) *config.Settings {
+		s := config.New()
+		f := pflag.NewFlagSet("train", pflag.ContinueOnError)
+		declare(f, s, config.Train)
+		if err := f.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	want := parse(args...)
+	var text bytes.Buffer
+	if err := want.WriteRecord(&text); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := parse()
+	if err := got.File(path); err != nil {
+		t.Fatalf("%v in\n%s", err, &text)
+	}
+	if !reflect.DeepEqual(got.Load, want.Load) || !reflect.DeepEqual(got.Fit, want.Fit) || got.Test != want.Test {
+		t.Errorf("read\n%+v\n%+v\nwant\n%+v\n%+v\nfrom\n%s", got.Load, got.Fit, want.Load, want.Fit, &text)
+	}
+	if got.Fit.Patience != -1 || got.Fit.Dropout != -1 || len(got.Load.VotesOptions.Classes) != 8 {
+		t.Errorf("read %+v, classes %q", got.Fit, got.Load.VotesOptions.Classes)
+	}
+}
+
+// Every choice that the table names is one that the libraries take, and the
+// help tells of each.
+func TestChoices(t *testing.T) {
+	for i := range config.Options {
+		o := &config.Options[i]
+		for _, c := range o.Choices {
+			if !strings.Contains(o.Help, c) {
+				t.Errorf("the help of --%s does not tell of %q", o.Name, c)
+			}
+			s := config.New()
+			if err := s.Field(o).Set(c); err != nil || s.Field(o).String() != c {
+				t.Errorf("--%s %s: %v, read as %s", o.Name, c, err, s.Field(o))
+			}
+			var err error
+			switch o.Name {
+			case "votes-form":
+				if form := s.Load.VotesOptions.Form.String(); form != c {
+					t.Errorf("--votes-form %s is taken for %s", c, form)
+				}
+			case "duplicates":
+				if s.Load.VotesOptions.Duplicates != map[string]dataset.Duplicates{"last": dataset.LastVote,
+					"first": dataset.FirstVote, "every": dataset.EveryVote, "refuse": dataset.RefuseSecond}[c] {
+					t.Errorf("--duplicates %s is taken for %v", c, s.Load.VotesOptions.Duplicates)
+				}
+			case "layout":
+				if !slices.Contains([]dataset.Layout{dataset.Vector, dataset.HW, dataset.CHW, dataset.HWC,
+					dataset.DHW, dataset.CDHW, dataset.DHWC}, s.Load.FeatureOptions.Layout) {
+					t.Errorf("layout %q is unknown", c)
+				}
+			case "volume-fit":
+				if c != string(nifti.Stretch) && c != string(nifti.Proportions) {
+					t.Errorf("fit %q of volumes is unknown", c)
+				}
+			case "volume-scale":
+				err = nifti.Normalisation{Scale: nifti.Scale(c), Low: 0.5, High: 99.5}.Check()
+			case "volume-store": // the script of volumes tries all
+			case "optimizer":
+				_, err = nn.NewOptimizer(network(t, nn.He), nn.OptimizerOptions{Kind: c, Rate: 0.1})
+			case "init":
+				network(t, nn.Init(c))
+			case "method":
+				if err = readMethod(s); err == nil && c != string(train.Mixture) && !baseline.Method(c).Known() {
+					t.Errorf("method %q is unknown", c)
+				}
+			case "schedule": // the script of credence config tries both
+			default:
+				t.Errorf("nothing here checks the choices of --%s", o.Name)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func network(t *testing.T, init nn.Init) *nn.Network {
+	t.Helper()
+	net, err := nn.New(nn.Seq(&nn.Dense{Out: 2}), nn.Shape{3}, nn.Options{Init: init})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
+}

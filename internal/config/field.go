@@ -1,0 +1,235 @@
+package config
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Field is an option of some settings. It has the methods of a flag's value.
+type Field struct {
+	*Option
+	settings *Settings
+}
+
+// Set takes the value that a flag was given. Lists take those of repeated flags.
+func (f *Field) Set(text string) error { return f.set(text, Origin{Source: Flag, Name: f.Name}) }
+
+func (f *Field) set(text string, from Origin) error {
+	texts := []string{text}
+	if f.list && f.typ == Text {
+		texts = []string{}
+		if text != "" {
+			var err error
+			if texts, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+				return fmt.Errorf("%q: expected texts separated by commas", text)
+			}
+		}
+	}
+	more := f.settings.origins[f.Name] == from
+	if err := f.put(f.settings, texts, more); err != nil {
+		return err
+	}
+	f.settings.from(f.Name, from)
+	return nil
+}
+
+// String is the value as text.
+func (f *Field) String() string {
+	if f.Option == nil { // pflag makes values of this type to see what an empty one is
+		return ""
+	}
+	return strings.Join(f.texts(f.settings), ",")
+}
+
+// Type names the value in the usage of a flag that does not.
+func (f *Field) Type() string {
+	switch {
+	case f.typ == Bool:
+		return "bool"
+	case f.list:
+		return "numbers"
+	}
+	return "value"
+}
+
+// custom is a field that is not one variable of a plain type.
+type custom interface {
+	set(texts []string) error // errUnfit where the option says what it wants
+	texts() []string          // nil where nothing is set
+	kind() (Type, bool)
+}
+
+// errUnfit is that a text is not what an option wants.
+var errUnfit = errors.New("unfit")
+
+// kind returns the type of a field, and whether it holds a list.
+func kind(field any) (Type, bool) {
+	if c, ok := field.(custom); ok {
+		return c.kind()
+	}
+	t := reflect.TypeOf(field).Elem()
+	list := t.Kind() == reflect.Slice
+	if list {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return Bool, list
+	case reflect.Int:
+		return Whole, list
+	case reflect.Uint64:
+		return Natural, list
+	case reflect.Float64:
+		if list {
+			return Fraction, list
+		}
+		return Number, list
+	}
+	return Text, list
+}
+
+// put sets the field of s, or adds to it if it is a list and there are to be
+// more elements. An error begins with the text that does not fit.
+func (o *Option) put(s *Settings, texts []string, more bool) error {
+	field := o.at(s)
+	if c, ok := field.(custom); ok {
+		err := c.set(texts)
+		if err == errUnfit {
+			err = fmt.Errorf("expected %s", o.expected())
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", strings.Join(texts, ","), err)
+		}
+		return nil
+	}
+	v := reflect.ValueOf(field).Elem()
+	if v.Kind() != reflect.Slice {
+		return o.putOne(v, texts[0])
+	}
+	if o.typ != Text {
+		texts = split(texts)
+	}
+	// The slice is a new one, since settings may share their elements.
+	list := reflect.MakeSlice(v.Type(), 0, len(texts))
+	if more {
+		list = reflect.AppendSlice(list, v)
+	}
+	for _, text := range texts {
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := o.putOne(element, text); err != nil {
+			return err
+		}
+		list = reflect.Append(list, element)
+	}
+	v.Set(list)
+	return nil
+}
+
+// split cuts texts at their commas.
+func split(texts []string) (parts []string) {
+	for _, t := range texts {
+		parts = append(parts, strings.Split(t, ",")...)
+	}
+	return parts
+}
+
+// putOne sets one plain variable.
+func (o *Option) putOne(v reflect.Value, text string) error {
+	unfit := fmt.Errorf("%q: expected %s", text, o.expected())
+	x, err := 0.0, error(nil)
+	switch v.Kind() {
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(text)
+		v.SetBool(b)
+	case reflect.Int:
+		var n int64
+		n, err = strconv.ParseInt(strings.TrimSpace(text), 0, 64)
+		v.SetInt(n)
+		x = float64(n)
+	case reflect.Uint64:
+		var n uint64
+		n, err = strconv.ParseUint(text, 0, 64)
+		v.SetUint(n)
+	case reflect.Float64:
+		if o.typ == Fraction {
+			x, err = ParseNumber(text)
+		} else if x, err = strconv.ParseFloat(text, 64); math.IsInf(x, 0) || math.IsNaN(x) {
+			err = strconv.ErrRange
+		}
+		v.SetFloat(x)
+	case reflect.Uint8: // the choices are numbered
+		i := slices.Index(o.Choices, text)
+		v.SetUint(uint64(max(i, 0)))
+	default:
+		v.SetString(text)
+	}
+	// Where there is no default, an empty text is as good as none.
+	chosen := o.Choices == nil || slices.Contains(o.Choices, text) || text == "" && o.fallback == nil
+	if err != nil || !chosen || o.valid != nil && !o.valid(x) {
+		v.SetZero()
+		return unfit
+	}
+	if o.none && x == 0 {
+		v.Set(reflect.ValueOf(-1).Convert(v.Type()))
+	}
+	return nil
+}
+
+// texts returns the value of s in the form that put takes.
+func (o *Option) texts(s *Settings) []string {
+	field := o.at(s)
+	if c, ok := field.(custom); ok {
+		if texts := c.texts(); texts != nil {
+			return texts
+		}
+		return []string{""}
+	}
+	v := reflect.ValueOf(field).Elem()
+	if v.Kind() != reflect.Slice {
+		return []string{o.text(v)}
+	}
+	list := []string{}
+	for i := range v.Len() {
+		list = append(list, o.text(v.Index(i)))
+	}
+	return list
+}
+
+func (o *Option) text(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Float64:
+		x := v.Float()
+		if o.none {
+			x = max(0, x)
+		}
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	case reflect.Int:
+		n := v.Int()
+		if o.none {
+			n = max(0, n)
+		}
+		return strconv.FormatInt(n, 10)
+	case reflect.Uint8:
+		return o.Choices[v.Uint()]
+	case reflect.String:
+		return v.String()
+	}
+	return fmt.Sprint(v)
+}
+
+// zero reports whether s leaves the option open.
+func (o *Option) zero(s *Settings) bool {
+	field := o.at(s)
+	if c, ok := field.(custom); ok {
+		return c.texts() == nil
+	}
+	v := reflect.ValueOf(field).Elem()
+	return v.Kind() != reflect.Uint8 && v.IsZero()
+}

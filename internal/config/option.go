@@ -1,0 +1,140 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Type is what the value of an option is, or each element of a list.
+type Type uint8
+
+// The types of values.
+const (
+	Text     Type = iota
+	Bool          // true or false
+	Whole         // an integer
+	Natural       // an integer that is not negative
+	Number        // a finite number
+	Fraction      // a finite number, also as text like 1/3
+	Size          // a number of bytes, also as text like 2GB
+)
+
+// String says what is expected, with an article.
+func (t Type) String() string {
+	return [...]string{"a text", "true or false", "a whole number", "a whole number from 0", "a number",
+		"a number or a fraction such as 1/3", "a size such as 500MB or 2GB"}[t]
+}
+
+// Verb is a set of verbs of the command line.
+type Verb uint8
+
+// The verbs that take options of the table.
+const (
+	Train Verb = 1 << iota // with init and config show
+	Predict
+	Evaluate // with report
+	Check
+)
+
+// Option is one row of the table: a flag, and a key of the configuration file.
+type Option struct {
+	Name    string
+	Help    string   // one line; what stands for the value is in backquotes
+	Choices []string // the only values, if not nil
+
+	verbs Verb
+	at    func(*Settings) any // a pointer to the field, or a custom value
+	fit   bool                // a field of train.Options, where zero leaves the choice to the fit
+	open  bool                // left out, it is chosen from the data
+	none  bool                // 0 means none, which the field says by -1
+	valid func(float64) bool  // the numbers that make sense, if not nil
+	want  string              // what is expected, where the type does not say it
+
+	// Found from the field, and from what new settings hold.
+	typ      Type
+	list     bool
+	fallback []string // what holds if the option is left out; nil: nothing, or what suits the data
+}
+
+// Of reports whether one of the verbs takes the option.
+func (o *Option) Of(verbs Verb) bool { return o.verbs&verbs != 0 }
+
+// IsBool reports whether the option is true or false.
+func (o *Option) IsBool() bool { return o.typ == Bool }
+
+// Default is what holds if the option is left out, "" for nothing or for what
+// suits the data.
+func (o *Option) Default() string { return strings.Join(o.fallback, ",") }
+
+// Training reports whether the option is about training, not about data.
+func (o *Option) Training() bool {
+	return slices.Index(names, o.Name) >= slices.Index(names, firstOfTraining)
+}
+
+// About is the help without the marks of a flag's usage.
+func (o *Option) About() string { return strings.ReplaceAll(o.Help, "`", "") }
+
+// expected says what a value has to be.
+func (o *Option) expected() string {
+	switch {
+	case o.want != "":
+		return o.want
+	case o.Choices != nil:
+		return "one of " + strings.Join(o.Choices, ", ")
+	}
+	return o.typ.String()
+}
+
+// left says what holds if the option is left out.
+func (o *Option) left() string {
+	if o.fallback == nil {
+		return "left out, it is chosen from the data"
+	}
+	return "default " + o.Default()
+}
+
+// Lookup returns the option of a name, or nil.
+func Lookup(name string) *Option {
+	if i := slices.Index(names, name); i >= 0 {
+		return &Options[i]
+	}
+	return nil
+}
+
+// Nearest returns the name that takes the fewest changes, if few, or "".
+func Nearest(name string, names []string) string {
+	if len(name) > 100 {
+		return ""
+	}
+	best, least := "", min(len(name), max(2, len(name)/3)+1)
+	for _, n := range names {
+		if d := distance(name, n); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters have to be put in, taken out or replaced, or
+// swapped with the next.
+func distance(a, b string) int {
+	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row, above, twoAbove := rows[i%3], rows[(i+2)%3], rows[(i+1)%3]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := above[j-1]
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			row[j] = min(cost, row[j-1]+1, above[j]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], twoAbove[j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)%3][len(b)]
+}

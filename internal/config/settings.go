@@ -1,0 +1,209 @@
+package config
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/dataset"
+	"credence/train"
+)
+
+// Settings are what the options say: how data are read, and how a model is
+// fitted to them.
+type Settings struct {
+	Load             dataset.LoadOptions
+	Fit              train.Options
+	Method           string   // "" for the mixture
+	MethodSettings   []string // name=value
+	Components       int      // of the mixture
+	Limit            float64  // of the mixture
+	Test, Validation float64  // shares of the items
+	Threads          int      // 0 for all cores
+
+	origins map[string]Origin // of the options that are set
+}
+
+// New returns the settings that hold if nothing is given.
+func New() *Settings {
+	s := &Settings{Fit: train.Options{Seed: 1}}
+	s.features().Memory = 2e9
+	s.features().Volume = dataset.VolumeOptions{
+		Size:        [3]int{96, 96, 80},
+		Preparation: dataset.Preparation{Fit: "stretch", Scale: "zscore", Low: 0.5, High: 99.5, Store: "float16"},
+	}
+	return s
+}
+
+func (s *Settings) features() *dataset.FeatureOptions { return &s.Load.FeatureOptions }
+func (s *Settings) votes() *dataset.VotesOptions      { return &s.Load.VotesOptions }
+func (s *Settings) volumes() *dataset.Preparation     { return &s.Load.FeatureOptions.Volume.Preparation }
+
+// Field returns an option of s.
+func (s *Settings) Field(o *Option) *Field { return &Field{o, s} }
+
+func (s *Settings) from(name string, o Origin) {
+	if s.origins == nil {
+		s.origins = map[string]Origin{}
+	}
+	s.origins[name] = o
+}
+
+// Given reports whether an option was given a value, or found in the data.
+func (s *Settings) Given(name string) bool { return s.origins[name].Source != "" }
+
+// Rival reports whether the method is another than the mixture.
+func (s *Settings) Rival() bool { return s.Method != "" && s.Method != string(train.Mixture) }
+
+// LoadOptions returns how the data are read: what holds for both features and
+// votes is in both.
+func (s *Settings) LoadOptions() dataset.LoadOptions {
+	o := s.Load
+	o.VotesOptions.NA = o.FeatureOptions.NA
+	o.VotesOptions.Ignore = o.FeatureOptions.Ignore
+	// An array has no columns of ids: its rows are those of the items in turn.
+	if o.VotesOptions.ItemColumn == "" && !strings.EqualFold(filepath.Ext(o.Votes), ".npy") {
+		o.VotesOptions.ItemColumn = o.FeatureOptions.ItemColumn
+	}
+	return o
+}
+
+// Environment fills in what flags leave open from variables such as
+// CREDENCE_EPOCHS.
+func (s *Settings) Environment() error {
+	for i := range Options {
+		o := &Options[i]
+		from := Origin{Source: Environment, Name: "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))}
+		text := os.Getenv(from.Name)
+		if text == "" || s.Given(o.Name) {
+			continue
+		}
+		if err := s.Field(o).set(text, from); err != nil {
+			return &Error{Msg: from.Place() + " " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// File fills in what flags and the environment leave open from a configuration
+// file.
+func (s *Settings) File(path string) error {
+	entries, err := Read(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if s.Given(e.Name) {
+			continue
+		}
+		if err := e.put(s, e.Texts, false); err != nil {
+			return e.errorf("%w", err)
+		}
+		s.from(e.Name, Origin{File, e.File, e.Line})
+	}
+	return nil
+}
+
+// Recognized sets the columns, the form and the classes that nobody named to
+// those that were found, so that the data are read the same whatever else is in
+// the files.
+func (s *Settings) Recognized(ds *dataset.Dataset) error {
+	votes := ds.Votes
+	found := map[string][]string{
+		"votes-form": {votes.Form.String()}, "label": {votes.LabelColumn}, "rater": {votes.RaterColumn},
+		"classes": ds.Classes,
+	}
+	item := ""
+	for _, c := range ds.Columns {
+		if c.Role == dataset.Item {
+			item = c.Name
+		}
+	}
+	// --item names a column of both files unless --votes-item does so too.
+	switch {
+	case votes.ItemColumn == item:
+		found["item"] = []string{item}
+	case votes.ItemColumn != "":
+		found["item"], found["votes-item"] = []string{item}, []string{votes.ItemColumn}
+	}
+	for name, texts := range found {
+		if s.Given(name) || texts[0] == "" {
+			continue
+		}
+		if err := Lookup(name).put(s, texts, false); err != nil {
+			return err
+		}
+		s.from(name, Origin{Source: Data})
+	}
+	return nil
+}
+
+// Complete takes over what a fit has chosen.
+func (s *Settings) Complete(chosen train.Options) {
+	if s.Given("augment") && chosen.Augment == (train.Augment{}) {
+		chosen.Augment = s.Fit.Augment // to change nothing was an answer
+	}
+	s.Fit = chosen
+	s.Method, s.Components, s.Limit = string(chosen.Method), chosen.Components, chosen.Limit
+	s.MethodSettings = nil
+	for _, m := range chosen.Method.Settings() {
+		s.MethodSettings = append(s.MethodSettings, m.Name+"="+chosen.Rival.Get(m.Name))
+	}
+	if chosen.Method == "" {
+		delete(s.origins, "method") // the mixture, by name, is as good as left out
+	}
+}
+
+// Setting is the value of an option and where it comes from.
+type Setting struct {
+	*Option
+	Texts  []string // one, or those of a list; nil: to be chosen from data that are not known yet
+	Origin Origin
+}
+
+// set reports whether the option was given, found or chosen.
+func (s *Settings) set(o *Option) bool { return s.Given(o.Name) || o.fit && !o.zero(s) }
+
+// WriteRecord writes what is set in the form that File reads.
+func (s *Settings) WriteRecord(w io.Writer) error {
+	var list []Setting
+	for i := range Options {
+		if o := &Options[i]; s.set(o) {
+			list = append(list, Setting{Option: o, Texts: o.texts(s)})
+		}
+	}
+	return WriteYAML(w, list, false)
+}
+
+// Effective returns the effective configuration: what is set, defaults and,
+// without a value, what is chosen from data that are unknown.
+func (s *Settings) Effective(unknown bool) []Setting {
+	var list []Setting
+	for i := range Options {
+		o := &Options[i]
+		v := Setting{Option: o, Origin: s.origins[o.Name]}
+		switch {
+		case s.Rival() && (o.Name == "components" || o.Name == "limit"):
+			continue // of the mixture alone
+		case s.set(o):
+			v.Texts = o.texts(s)
+			if v.Origin.Source == "" {
+				v.Origin.Source = Data
+				// Settings that nobody gave are the method's defaults.
+				if slices.Equal(v.Texts, o.fallback) || o.Name == "setting" {
+					v.Origin.Source = Default
+				}
+			}
+		case o.fallback != nil:
+			v.Texts, v.Origin.Source = o.fallback, Default
+		case o.open && unknown:
+			v.Origin.Source = Data
+		default:
+			continue
+		}
+		list = append(list, v)
+	}
+	return list
+}
