@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"credence/internal/study"
@@ -32,10 +30,7 @@ an hour.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := study.NewComparison(o.quick, o.seed)
 			c.Remedies, c.Command = remedies, o.again(cmd)
-			return o.run(cmd, "comparison", c, func(ctx context.Context, f *study.Folder) error {
-				_, err := c.Run(ctx, f)
-				return err
-			})
+			return o.run(cmd, "comparison", c, c.Run)
 		},
 	}
 	o.declare(cmd.Flags(), "comparison")

@@ -70,13 +70,18 @@ func NewComparison(quick bool, seed uint64) Comparison {
 func freshSeed(seed uint64) uint64 { return seed + 1<<32 }
 
 // Run works on the study until all its files are written to the folder.
-func (c Comparison) Run(ctx context.Context, f *Folder) (*ComparisonResult, error) {
+func (c Comparison) Run(ctx context.Context, f *Folder) error {
+	_, err := c.run(ctx, f)
+	return err
+}
+
+func (c Comparison) run(ctx context.Context, f *Folder) (*comparisonResult, error) {
 	if len(c.Seeds) == 0 || c.Fresh < c.Covered || c.Covered < 1 || c.Grid < 2 || c.Ensemble < 2 {
 		return nil, fmt.Errorf("comparison: %d seeds, %d fresh items, %d of them for coverage, a grid of %d, ensembles of %d: too few",
 			len(c.Seeds), c.Fresh, c.Covered, c.Grid, c.Ensemble)
 	}
 	f.Plan(c.pieces())
-	res := &ComparisonResult{Study: c}
+	res := &comparisonResult{Study: c}
 	for _, d := range Designs {
 		chosen, trials, err := c.tune(ctx, f, d)
 		if err != nil {
@@ -124,10 +129,10 @@ func (c Comparison) pieces() int {
 }
 
 // design runs all contenders of a design, seed by seed.
-func (c Comparison) design(ctx context.Context, f *Folder, d Design, chosen map[string]train.Options) (*DesignResult, error) {
-	r := &DesignResult{Design: d}
+func (c Comparison) design(ctx context.Context, f *Folder, d Design, chosen map[string]train.Options) (*designResult, error) {
+	r := &designResult{Design: d}
 	for _, who := range contenders(c.Ensemble) {
-		r.Contenders = append(r.Contenders, ContenderResult{Method: who.method.key, Label: who.label, Networks: who.networks,
+		r.Contenders = append(r.Contenders, contenderResult{Method: who.method.key, Label: who.label, Networks: who.networks,
 			Settings: settingsText(chosen[who.method.key]), Meaning: who.method.meaning()})
 	}
 	for i, seed := range c.Seeds {
@@ -139,10 +144,10 @@ func (c Comparison) design(ctx context.Context, f *Folder, d Design, chosen map[
 			}
 			return fresh, err
 		}
-		truth, err := piece(ctx, f, fmt.Sprintf("%s, seed %d: truth", d, seed), func(context.Context) (Truth, error) {
+		truth, err := piece(ctx, f, fmt.Sprintf("%s, seed %d: truth", d, seed), func(context.Context) (sampleTruth, error) {
 			s, err := draw()
 			if err != nil {
-				return Truth{}, err
+				return sampleTruth{}, err
 			}
 			return s.truth(), nil
 		})
@@ -152,10 +157,10 @@ func (c Comparison) design(ctx context.Context, f *Folder, d Design, chosen map[
 		r.Truth = append(r.Truth, truth)
 		for k, who := range contenders(c.Ensemble) {
 			key := fmt.Sprintf("%s, seed %d: %s [%s] × %d", d, seed, who.method.key, settingsText(chosen[who.method.key]), who.networks)
-			got, err := piece(ctx, f, key, func(ctx context.Context) (Outcome, error) {
+			got, err := piece(ctx, f, key, func(ctx context.Context) (outcome, error) {
 				s, err := draw()
 				if err != nil {
-					return Outcome{}, err
+					return outcome{}, err
 				}
 				return c.fit(ctx, s, who, chosen[who.method.key], i == 0)
 			})

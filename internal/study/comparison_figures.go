@@ -13,7 +13,7 @@ import (
 var plane = [2]float64{-4, 4}
 
 // writeFigures draws the figures of each design.
-func (r *ComparisonResult) writeFigures(f *Folder) error {
+func (r *comparisonResult) writeFigures(f *Folder) error {
 	for _, d := range r.Designs {
 		name := string(d.Design) + "-"
 		landscape, err := landscapes(d.Design)
@@ -78,9 +78,12 @@ func square(v []float64) [][]float64 {
 	return slices.Collect(slices.Chunk(v, n))
 }
 
-// samples are 1,000 items of the first seed with their votes.
-func (r *ComparisonResult) samples(d Design) (plot.Figure, error) {
-	s, err := Simulate(d, min(1000, r.Study.Items[d]), r.Study.Votes, r.Study.Seeds[0])
+// samplesShown is how many items the figure of the samples shows at most.
+const samplesShown = 1000
+
+// samples are items of the first seed with their votes.
+func (r *comparisonResult) samples(d Design) (plot.Figure, error) {
+	s, err := Simulate(d, min(samplesShown, r.Study.Items[d]), r.Study.Votes, r.Study.Seeds[0])
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ func (d Design) scaleTop() float64 {
 // fields are the predicted variances over the plane beside the true one, with
 // one scale of colours; and each in units of its own greatest value, which shows
 // the shape of those that are of another size or kind.
-func (r *ComparisonResult) fields(d *DesignResult) (size, shape plot.Figure, err error) {
+func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err error) {
 	_, truth, err := moments(d.Design, gridPlaces(r.Study.Grid))
 	if err != nil {
 		return nil, nil, err
@@ -147,8 +150,8 @@ func (r *ComparisonResult) fields(d *DesignResult) (size, shape plot.Figure, err
 			if who.method.key != s.method || (who.networks > 1) != s.ensemble || len(c.Seeds[0].Field) == 0 {
 				continue
 			}
-			note := fmt.Sprintf("r = %.2f", c.correlation().Mean)
-			if sd := c.sdError().Mean; sd.Known() {
+			note := fmt.Sprintf("r = %.2f", c.Correlation().Mean)
+			if sd := c.SDError().Mean; sd.Known() {
 				note += fmt.Sprintf(", error %.3f", sd)
 			} else {
 				note += ", no variance"
@@ -160,7 +163,7 @@ func (r *ComparisonResult) fields(d *DesignResult) (size, shape plot.Figure, err
 }
 
 // densities are the predicted distributions at a place over the true one.
-func (r *ComparisonResult) densities(d *DesignResult, i int, at [2]float64) (plot.Figure, error) {
+func (r *comparisonResult) densities(d *designResult, i int, at [2]float64) (plot.Figure, error) {
 	law, err := d.Design.Law(at)
 	if err != nil {
 		return nil, err
@@ -181,10 +184,10 @@ func (r *ComparisonResult) densities(d *DesignResult, i int, at [2]float64) (plo
 }
 
 // coverageCurves are those of the mixtures, with and without the resolution rule.
-func (r *ComparisonResult) coverageCurves(d *DesignResult) plot.Figure {
+func (r *comparisonResult) coverageCurves(d *designResult) plot.Figure {
 	figure := plot.Coverage{Title: "How often intervals hold the true probability of fresh items", Percent: true,
 		XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
-	add := func(c ContenderResult, label string, ruled bool) {
+	add := func(c contenderResult, label string, ruled bool) {
 		s := plot.LineSeries{Label: label}
 		for _, level := range levels {
 			with, rule, _ := c.covers(level, "")

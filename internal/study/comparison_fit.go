@@ -16,6 +16,9 @@ import (
 // from 75% to 95%.
 var levels = []float64{0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99}
 
+// judgedLevels are those that the bars are about.
+var judgedLevels = slices.DeleteFunc(slices.Clone(levels), func(level float64) bool { return !judged(level) })
+
 func judged(level float64) bool { return level >= 0.75 && level <= 0.95 }
 
 // strata of the true mean: bounds, of which the upper one belongs to the next.
@@ -26,13 +29,13 @@ var strata = []struct {
 	{"below 0.1", 0, 0.1}, {"0.1 to 0.3", 0.1, 0.3}, {"0.3 to 0.7", 0.3, 0.7}, {"0.7 to 0.9", 0.7, 0.9}, {"above 0.9", 0.9, math.Inf(1)},
 }
 
-// Outcome is what came out for a contender and a seed.
-type Outcome struct {
+// outcome is what came out for a contender and a seed.
+type outcome struct {
 	Accuracy float64   `json:"accuracy"` // share of fresh labels guessed
-	Items    Closeness `json:"items"`    // on fresh items
-	Grid     Closeness `json:"grid"`     // on the grid over [−4, 4]²
+	Items    closeness `json:"items"`    // on fresh items
+	Grid     closeness `json:"grid"`     // on the grid over [−4, 4]²
 	// Coverage is of fresh draws of p, for methods that give its distribution.
-	Coverage []CoverageAt `json:"coverage,omitempty"`
+	Coverage []coverageAt `json:"coverage,omitempty"`
 	// Criterion is the method's own held-out measure, mean over its networks.
 	Criterion evaluate.Number `json:"criterion"`
 	Epochs    []int           `json:"epochs"` // kept, by network
@@ -43,14 +46,14 @@ type Outcome struct {
 	Densities []components `json:"densities,omitempty"`
 }
 
-// Closeness compares predicted with true spread.
-type Closeness struct {
+// closeness compares predicted with true spread.
+type closeness struct {
 	Correlation evaluate.Number `json:"correlation"` // of the variances
 	SDError     evaluate.Number `json:"sd_error"`    // mean absolute error of the standard deviation
 }
 
-// CoverageAt is the share of items whose p lies in its interval.
-type CoverageAt struct {
+// coverageAt is the share of items whose p lies in its interval.
+type coverageAt struct {
 	Level   float64 `json:"level"`
 	Stratum string  `json:"stratum,omitempty"` // of the true mean; empty for all
 	Items   int     `json:"items"`
@@ -115,15 +118,15 @@ func moments(d Design, places [][2]float64) (mean, variance []float64, err error
 	return mean, variance, nil
 }
 
-// Truth is what the simulation itself says of a sample.
-type Truth struct {
+// sampleTruth is what the simulation itself says of a sample.
+type sampleTruth struct {
 	Bayes         float64 `json:"bayes"`          // share of labels that the best guess gets
 	ConstantItems float64 `json:"constant_items"` // error of the best constant standard deviation
 	ConstantGrid  float64 `json:"constant_grid"`
 }
 
-func (s *sample) truth() Truth {
-	return Truth{Bayes: s.accuracy(s.mean), ConstantItems: constantError(s.variance), ConstantGrid: constantError(s.gridVar)}
+func (s *sample) truth() sampleTruth {
+	return sampleTruth{Bayes: s.accuracy(s.mean), ConstantItems: constantError(s.variance), ConstantGrid: constantError(s.gridVar)}
 }
 
 // accuracy is the share of fresh labels that are the class of larger mean; a
@@ -143,21 +146,21 @@ func (s *sample) accuracy(mean []float64) float64 {
 }
 
 // fit trains a contender on the items of a seed and judges it on fresh ones.
-func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings train.Options, keep bool) (Outcome, error) {
+func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings train.Options, keep bool) (outcome, error) {
 	items, err := Simulate(s.design, c.Items[s.design], c.Votes, s.seed)
 	if err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	res, err := train.Fit(ctx, items.Dataset(), c.combine(who.method, settings, who.networks, s.seed))
 	if err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	return s.judge(ctx, res.Model, keep)
 }
 
 // judge compares what a model says with the truth.
-func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (Outcome, error) {
-	out := Outcome{Criterion: evaluate.Number(criterion(m)), Epochs: keptEpochs(m)}
+func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (outcome, error) {
+	out := outcome{Criterion: evaluate.Number(criterion(m)), Epochs: keptEpochs(m)}
 	got, err := predict(ctx, m, s.fresh.X, s.covered)
 	if err != nil {
 		return out, err
@@ -212,8 +215,8 @@ type prediction struct {
 	laws   []*mixture.Beta // distributions of p; nil if there are none
 }
 
-func (p *prediction) closeness(truth []float64) Closeness {
-	c := Closeness{Correlation: evaluate.Number(correlation(p.spread, truth)), SDError: evaluate.Number(math.NaN())}
+func (p *prediction) closeness(truth []float64) closeness {
+	c := closeness{Correlation: evaluate.Number(correlation(p.spread, truth)), SDError: evaluate.Number(math.NaN())}
 	if p.scaled {
 		c.SDError = evaluate.Number(sdError(p.spread, truth))
 	}
@@ -269,14 +272,14 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 
 // coverage measures the intervals of the first items, at each level, for all and
 // by stratum of the true mean.
-func (s *sample) coverage(laws []*mixture.Beta, r *evaluate.Resolution) []CoverageAt {
+func (s *sample) coverage(laws []*mixture.Beta, r *evaluate.Resolution) []coverageAt {
 	n := min(len(laws), s.covered)
 	at := make([]placed, n)
 	par.For(n, func(i int) { at[i] = placeOf(laws[i], s.fresh.P[i], s.fresh.Q[i], r) })
-	var out []CoverageAt
+	var out []coverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {
 		for _, level := range levels {
-			c := CoverageAt{Level: level, Stratum: stratum}
+			c := coverageAt{Level: level, Stratum: stratum}
 			for i, p := range at {
 				if stratum != "" && stratumOf(s.mean[i]) != stratum {
 					continue

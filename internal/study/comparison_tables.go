@@ -7,42 +7,34 @@ import (
 )
 
 // write writes all files of the study.
-func (r *ComparisonResult) write(f *Folder) error {
-	for _, step := range []func(*Folder) error{r.writeTables, r.writeNumbers, r.writeFigures, r.writePage} {
+func (r *comparisonResult) write(f *Folder) error {
+	for _, step := range []func(*Folder) error{r.writeTables, r.writeNumbers, r.writeFigures} {
 		if err := step(f); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// digits formats a number with so many decimals; one that is not known is empty.
-func digits(x evaluate.Number, n int) string {
-	if !x.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(x), 'f', n, 64)
+	return f.writePage("comparison.md", r.page())
 }
 
 // writeTables writes the numbers as CSV files: means over seeds, every seed,
 // coverage, and what was chosen between.
-func (r *ComparisonResult) writeTables(f *Folder) error {
+func (r *comparisonResult) writeTables(f *Folder) error {
 	methods := [][]string{{"design", "method", "networks", "settings", "accuracy", "accuracy_se", "bayes_accuracy",
 		"correlation", "correlation_se", "sd_error", "sd_error_se", "grid_correlation", "grid_correlation_se", "grid_sd_error", "grid_sd_error_se"}}
 	seeds := [][]string{{"design", "method", "networks", "seed", "accuracy", "bayes_accuracy", "correlation", "sd_error", "constant_sd_error",
 		"grid_correlation", "grid_sd_error", "grid_constant_sd_error", "criterion", "coverage_gap"}}
 	coverage := [][]string{{"design", "method", "networks", "true_mean", "level", "items", "coverage", "coverage_se", "coverage_with_rule", "coverage_with_rule_se"}}
 	for _, d := range r.Designs {
-		bayes := d.overTruth(func(t Truth) float64 { return t.Bayes })
+		bayes := d.bayes()
 		for _, c := range d.Contenders {
 			row := []string{string(d.Design), c.Method, strconv.Itoa(c.Networks), c.Settings}
-			add := func(s Summary, n int) { row = append(row, digits(s.Mean, n), digits(s.SE, n+1)) }
-			add(c.accuracy(), 5)
+			add := func(s summary, n int) { row = append(row, digits(s.Mean, n), digits(s.SE, n+1)) }
+			add(c.Accuracy(), 5)
 			row = append(row, digits(bayes.Mean, 5))
-			add(c.correlation(), 4)
-			add(c.sdError(), 5)
-			add(c.gridCorrelation(), 4)
-			add(c.gridSDError(), 5)
+			add(c.Correlation(), 4)
+			add(c.SDError(), 5)
+			add(c.GridCorrelation(), 4)
+			add(c.GridSDError(), 5)
 			methods = append(methods, row)
 			for i, o := range c.Seeds {
 				t := d.Truth[i]
@@ -101,40 +93,40 @@ func (r *ComparisonResult) writeTables(f *Folder) error {
 }
 
 // writeNumbers writes numbers.json: what was promised, and the table of methods.
-func (r *ComparisonResult) writeNumbers(f *Folder) error {
+func (r *comparisonResult) writeNumbers(f *Folder) error {
 	type row struct {
-		ContenderResult
-		Accuracy        Summary          `json:"accuracy"`
-		Correlation     Summary          `json:"correlation"`
-		SDError         Summary          `json:"sd_error"`
-		GridCorrelation Summary          `json:"grid_correlation"`
-		GridSDError     Summary          `json:"grid_sd_error"`
+		contenderResult
+		Accuracy        summary          `json:"accuracy"`
+		Correlation     summary          `json:"correlation"`
+		SDError         summary          `json:"sd_error"`
+		GridCorrelation summary          `json:"grid_correlation"`
+		GridSDError     summary          `json:"grid_sd_error"`
 		CoverageGap     *evaluate.Number `json:"coverage_gap,omitempty"`
 		RuledGap        *evaluate.Number `json:"coverage_gap_with_rule,omitempty"`
 	}
 	type design struct {
 		Design       Design  `json:"design"`
-		Bayes        Summary `json:"bayes_accuracy"`
-		Constant     Summary `json:"constant_sd_error"`
-		ConstantGrid Summary `json:"grid_constant_sd_error"`
+		Bayes        summary `json:"bayes_accuracy"`
+		Constant     summary `json:"constant_sd_error"`
+		ConstantGrid summary `json:"grid_constant_sd_error"`
 		Methods      []row   `json:"methods"`
 	}
 	file := struct {
-		Study    Comparison   `json:"study"`
-		Pass     bool         `json:"pass"`
-		Bars     []Bar        `json:"bars"`
-		Designs  []design     `json:"designs"`
-		Tuning   []Trial      `json:"tuning,omitempty"`
-		Sizes    []SizeResult `json:"sizes,omitempty"`
-		Remedies []Remedy     `json:"remedies,omitempty"`
+		Study    Comparison     `json:"study"`
+		Pass     bool           `json:"pass"`
+		Bars     []Bar          `json:"bars"`
+		Designs  []design       `json:"designs"`
+		Tuning   []trial        `json:"tuning,omitempty"`
+		Sizes    []sizeResult   `json:"sizes,omitempty"`
+		Remedies []remedyResult `json:"remedies,omitempty"`
 	}{Study: r.Study, Pass: r.Pass(), Bars: r.Bars, Tuning: r.Trials, Sizes: r.Sizes, Remedies: r.Remedies}
 	for _, d := range r.Designs {
 		out := design{Design: d.Design,
-			Bayes:        d.overTruth(func(t Truth) float64 { return t.Bayes }),
-			Constant:     d.overTruth(func(t Truth) float64 { return t.ConstantItems }),
-			ConstantGrid: d.overTruth(func(t Truth) float64 { return t.ConstantGrid })}
+			Bayes:        d.bayes(),
+			Constant:     d.constant(),
+			ConstantGrid: d.constantGrid()}
 		for _, c := range d.Contenders {
-			line := row{c, c.accuracy(), c.correlation(), c.sdError(), c.gridCorrelation(), c.gridSDError(), nil, nil}
+			line := row{c, c.Accuracy(), c.Correlation(), c.SDError(), c.GridCorrelation(), c.GridSDError(), nil, nil}
 			if c.Seeds[0].Coverage != nil {
 				plain, ruled := gaps(c.Seeds)
 				p, q := evaluate.Number(plain), evaluate.Number(ruled)

@@ -54,7 +54,7 @@ func TestTinyComparison(t *testing.T) {
 		m.grid = m.grid[:min(2, len(m.grid))] // enough to choose
 		methods = append(methods, m)
 	}
-	res, err := c.Run(t.Context(), openTiny(t, dir))
+	res, err := c.run(t.Context(), openTiny(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +81,8 @@ func TestTinyComparison(t *testing.T) {
 		}
 	}
 	spread := res.design(Spread)
-	rival, of := bestRival(spread, ContenderResult.correlation, func(a, b evaluate.Number) bool { return a > b })
-	if ours := spread.headline().correlation().Mean; !(ours > 0.7 && ours > rival) {
+	rival, of := bestRival(spread, contenderResult.Correlation, func(a, b evaluate.Number) bool { return a > b })
+	if ours := spread.headline().Correlation().Mean; !(ours > 0.7 && ours > rival) {
 		t.Errorf("spread design: correlation %v, that of %s %v", ours, of, rival)
 	}
 	for _, line := range res.ofSize(Paper) {
@@ -158,7 +158,7 @@ func TestComparisonResumes(t *testing.T) {
 		return string(text)
 	}
 	whole, parts := t.TempDir(), t.TempDir()
-	if _, err := c.Run(t.Context(), openTiny(t, whole)); err != nil {
+	if err := c.Run(t.Context(), openTiny(t, whole)); err != nil {
 		t.Fatal(err)
 	}
 	begun := 0
@@ -174,7 +174,7 @@ func TestComparisonResumes(t *testing.T) {
 				t.Errorf("%d pieces are planned, want 32", total)
 			}
 		}
-		_, err := c.Run(ctx, f)
+		err := c.Run(ctx, f)
 		cancel()
 		if stopAt > 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, train.ErrStopped) {
 			t.Fatalf("stopped at piece %d: %v", stopAt, err)
@@ -197,7 +197,7 @@ func TestComparisonRefusesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Run(t.Context(), f); err == nil || !strings.Contains(err.Error(), "0 seeds") {
+	if err := c.Run(t.Context(), f); err == nil || !strings.Contains(err.Error(), "0 seeds") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -222,25 +222,25 @@ func TestAccuracyOfTies(t *testing.T) {
 // TestGaps: levels outside of 75…95% do not count, and the gap is that of the
 // mean over seeds.
 func TestGaps(t *testing.T) {
-	outcome := func(shift float64) Outcome {
-		var o Outcome
+	shifted := func(shift float64) outcome {
+		var o outcome
 		for _, level := range levels {
-			at := CoverageAt{Level: level, Items: 10, Plain: level + shift, Ruled: level + 0.04}
+			at := coverageAt{Level: level, Items: 10, Plain: level + shift, Ruled: level + 0.04}
 			if !judged(level) {
 				at.Plain = 0
 			}
-			o.Coverage = append(o.Coverage, at, CoverageAt{Level: level, Stratum: "below 0.1", Items: 3})
+			o.Coverage = append(o.Coverage, at, coverageAt{Level: level, Stratum: "below 0.1", Items: 3})
 		}
 		return o
 	}
-	plain, ruled := gaps([]Outcome{outcome(-0.03), outcome(0.01)})
+	plain, ruled := gaps([]outcome{shifted(-0.03), shifted(0.01)})
 	if d := plain - 0.01; d > 1e-12 || d < -1e-12 {
 		t.Errorf("gap %v, want 0.01", plain)
 	}
 	if d := ruled - 0.04; d > 1e-12 || d < -1e-12 {
 		t.Errorf("gap with the rule %v, want 0.04", ruled)
 	}
-	if d := signedGap(outcome(-0.03)) + 0.03; d > 1e-12 || d < -1e-12 {
-		t.Errorf("shift %v, want −0.03", signedGap(outcome(-0.03)))
+	if d := signedGap(shifted(-0.03)) + 0.03; d > 1e-12 || d < -1e-12 {
+		t.Errorf("shift %v, want −0.03", signedGap(shifted(-0.03)))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"credence/train"
 )
 
-// Trial is a set of settings that a rival could choose.
-type Trial struct {
+// trial is a set of settings that a rival could choose.
+type trial struct {
 	Design    Design          `json:"design"`
 	Method    string          `json:"method"`
 	Settings  string          `json:"settings"`
@@ -48,9 +48,9 @@ const tuneNetworks = 2
 
 // tune lets each rival choose between its settings on samples of their own: the
 // smallest mean of its held-out criterion wins.
-func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]train.Options, []Trial, error) {
+func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]train.Options, []trial, error) {
 	chosen := map[string]train.Options{}
-	var trials []Trial
+	var trials []trial
 	for _, m := range methods {
 		chosen[m.key] = m.first()
 		if len(m.grid) < 2 || len(c.TuneSeeds) == 0 {
@@ -78,7 +78,7 @@ func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]t
 				}
 				sum += float64(got) / float64(len(c.TuneSeeds))
 			}
-			trials = append(trials, Trial{Design: d, Method: m.key, Settings: settingsText(settings), Criterion: evaluate.Number(sum)})
+			trials = append(trials, trial{Design: d, Method: m.key, Settings: settingsText(settings), Criterion: evaluate.Number(sum)})
 			if sum < best {
 				best, at = sum, i
 			}
@@ -115,33 +115,33 @@ var remedies = []struct {
 	{"ln α within ±5", train.Options{Limit: 5}, 5},
 }
 
-// Remedy is what came out for a configuration, as means over samples on which
+// remedyResult is what came out for a configuration, as means over samples on which
 // nothing else is judged.
-type Remedy struct {
+type remedyResult struct {
 	Design      Design          `json:"design"`
 	Name        string          `json:"name"`
-	Criterion   Summary         `json:"criterion"` // held-out joint loss a vote
-	Correlation Summary         `json:"correlation"`
-	SDError     Summary         `json:"sd_error"`
-	Signed      Summary         `json:"signed"`    // mean of coverage − nominal over 75…95%
+	Criterion   summary         `json:"criterion"` // held-out joint loss a vote
+	Correlation summary         `json:"correlation"`
+	SDError     summary         `json:"sd_error"`
+	Signed      summary         `json:"signed"`    // mean of coverage − nominal over 75…95%
 	Gap         evaluate.Number `json:"gap"`       // mean |coverage − nominal| of the mean over seeds
 	RuledGap    evaluate.Number `json:"ruled_gap"` // the same with the resolution rule
 }
 
 // remedies runs the configurations.
-func (c Comparison) remedies(ctx context.Context, f *Folder) ([]Remedy, error) {
+func (c Comparison) remedies(ctx context.Context, f *Folder) ([]remedyResult, error) {
 	small := c
 	small.Fresh, small.Grid = c.Covered, 2
-	var out []Remedy
+	var out []remedyResult
 	for _, d := range Designs {
 		for _, remedy := range remedies {
-			var got []Outcome
+			var got []outcome
 			for _, seed := range c.RemedySeeds {
 				key := fmt.Sprintf("%s, seed %d: remedy %s", d, seed, remedy.name)
-				o, err := piece(ctx, f, key, func(ctx context.Context) (Outcome, error) {
+				o, err := piece(ctx, f, key, func(ctx context.Context) (outcome, error) {
 					s, err := small.sample(d, seed)
 					if err != nil {
-						return Outcome{}, err
+						return outcome{}, err
 					}
 					who := contender{method: methods[0], networks: remedy.networks}
 					settings := who.method.first()
@@ -153,11 +153,11 @@ func (c Comparison) remedies(ctx context.Context, f *Folder) ([]Remedy, error) {
 				}
 				got = append(got, o)
 			}
-			r := Remedy{Design: d, Name: remedy.name}
-			r.Criterion = over(got, func(o Outcome) float64 { return float64(o.Criterion) })
-			r.Correlation = over(got, func(o Outcome) float64 { return float64(o.Items.Correlation) })
-			r.SDError = over(got, func(o Outcome) float64 { return float64(o.Items.SDError) })
-			r.Signed = over(got, func(o Outcome) float64 { return signedGap(o) })
+			r := remedyResult{Design: d, Name: remedy.name}
+			r.Criterion = over(got, func(o outcome) float64 { return float64(o.Criterion) })
+			r.Correlation = over(got, func(o outcome) float64 { return float64(o.Items.Correlation) })
+			r.SDError = over(got, func(o outcome) float64 { return float64(o.Items.SDError) })
+			r.Signed = over(got, func(o outcome) float64 { return signedGap(o) })
 			plain, ruled := gaps(got)
 			r.Gap, r.RuledGap = evaluate.Number(plain), evaluate.Number(ruled)
 			out = append(out, r)

@@ -42,21 +42,6 @@ func (s setting) String() string {
 	return fmt.Sprintf("%s, %s votes, teacher of %s", s.grouping().Name, word(s.votes), epochs(s.teacher))
 }
 
-// word writes a small number as a word.
-func word(n int) string {
-	if words := []string{"no", "one", "two", "three", "four", "five"}; n < len(words) {
-		return words[n]
-	}
-	return fmt.Sprint(n)
-}
-
-func epochs(n int) string {
-	if n == 1 {
-		return "one epoch"
-	}
-	return word(n) + " epochs"
-}
-
 // headline is the setting that carries the bars.
 var headline = setting{2, 2, 1}
 
@@ -188,7 +173,7 @@ func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, group
 		last = min(last, len(w))
 	}
 	for e := 1; e <= last; e++ {
-		x := epochResult{Network: name, Epoch: e, Off: make([]float64, len(PaperLevels)), On: make([]float64, len(PaperLevels))}
+		x := epochResult{Network: name, Epoch: e, Off: make([]float64, len(paperLevels)), On: make([]float64, len(paperLevels))}
 		for _, members := range groups {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -203,8 +188,8 @@ func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, group
 			if err != nil {
 				return err
 			}
-			off, on := shares(cover(p, truth, 0, PaperLevels, nil)), shares(cover(p, truth, 0, PaperLevels, rule))
-			for l := range PaperLevels {
+			off, on := shares(cover(p, truth, 0, paperLevels, nil)), shares(cover(p, truth, 0, paperLevels, rule))
+			for l := range paperLevels {
 				x.Off[l] += off[l] * share
 				x.On[l] += on[l] * share
 			}

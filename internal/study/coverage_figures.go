@@ -8,11 +8,10 @@ import (
 	"credence/internal/plot"
 )
 
-// figure is a figure of the study with its file, without an ending, and what it
-// shows.
+// figure is a figure of the study with its file, without an ending.
 type figure struct {
-	file, caption string
-	plot          plot.Figure
+	file string
+	plot plot.Figure
 }
 
 // drawnLevels are the levels at which curves are drawn.
@@ -46,7 +45,7 @@ func (r *coverageResults) panels(s setting) (list []figure) {
 				d.Series = append(d.Series, series(fmt.Sprintf("%s, rule %s", n, onOff(on)), r.curve(s, n, i, on)))
 			}
 		}
-		list = append(list, figure{panelFile(s, class), r.panelCaption(s, class), d})
+		list = append(list, figure{panelFile(s, class), d})
 	}
 	return list
 }
@@ -58,24 +57,6 @@ func panelFile(s setting, class int) string {
 		name += "-class-" + strings.ReplaceAll(s.grouping().Names[class], "–", "-")
 	}
 	return name
-}
-
-func (r *coverageResults) panelCaption(s setting, class int) string {
-	g := s.grouping()
-	text := fmt.Sprintf("Empirical coverage of the interval of the probability of class %s, %s, by the nominal level; mean of %s.",
-		g.Names[class], s, count(len(r.of(s)), "seed"))
-	if s.classes > 2 {
-		text += fmt.Sprintf(" One class against all others, as in the paper's figure for %s.", g.Name)
-	}
-	return text
-}
-
-// count writes a number of things.
-func count(n int, what string) string {
-	if n == 1 {
-		return "one " + what
-	}
-	return word(n) + " " + what + "s"
 }
 
 // series is a curve of a figure at drawnLevels.
@@ -103,13 +84,12 @@ func (r *coverageResults) seedFigure() figure {
 		}
 		d.Series = append(d.Series, s)
 	}
-	return figure{"seeds", fmt.Sprintf("Every seed of %s, with the configuration that was fixed beforehand. Bands are item standard errors, "+
-		"which are far smaller than the differences between seeds.", headline), d}
+	return figure{"seeds", d}
 }
 
 // epochFigure shows how coverage at a level moves with the number of epochs.
 func (r *coverageResults) epochFigure(level float64) figure {
-	at := levelIn(PaperLevels, level)
+	at := levelIn(paperLevels, level)
 	d := plot.Lines{Percent: true, Errors: 1, XLabel: "epochs", YLabel: "empirical coverage (%)", Target: level, TargetLabel: "as promised"}
 	d.Title = fmt.Sprintf("Coverage of %s%% intervals by the number of epochs", strings.TrimSuffix(percent(level), ".0"))
 	for _, n := range networks {
@@ -133,8 +113,7 @@ func (r *coverageResults) epochFigure(level float64) figure {
 			d.Series = append(d.Series, s)
 		}
 	}
-	return figure{fmt.Sprintf("epochs-%.0f", 100*level), fmt.Sprintf("Coverage at the nominal level of %.0f%% had training ended after so many epochs; "+
-		"%s, mean of %s.", 100*level, headline, count(len(r.of(headline)), "seed")), d}
+	return figure{fmt.Sprintf("epochs-%.0f", 100*level), d}
 }
 
 // strataFigure shows the coverage by predicted mean or by width.
@@ -148,7 +127,7 @@ func (r *coverageResults) strataFigure(width bool) figure {
 	for _, name := range names {
 		s := plot.LineSeries{Label: name}
 		for l, e := range r.stratum(headline, chosen, 0, true, name) {
-			s.X, s.Y = append(s.X, PaperLevels[l]), append(s.Y, e.Mean)
+			s.X, s.Y = append(s.X, paperLevels[l]), append(s.Y, e.Mean)
 			if e.SE != nil && !math.IsNaN(*e.SE) {
 				s.SE = append(s.SE, *e.SE)
 			}
@@ -157,10 +136,10 @@ func (r *coverageResults) strataFigure(width bool) figure {
 			d.Series = append(d.Series, s)
 		}
 	}
-	return figure{file, fmt.Sprintf("Coverage within strata of the %s; %s, mean of %s.", by, headline, count(len(r.of(headline)), "seed")), d}
+	return figure{file, d}
 }
 
-// stratum is the coverage within a stratum at PaperLevels, over the seeds that
+// stratum is the coverage within a stratum at paperLevels, over the seeds that
 // have images in it.
 func (r *coverageResults) stratum(s setting, name string, class int, on bool, which string) []estimate {
 	return r.estimates(s, func(c cellResult) []float64 {

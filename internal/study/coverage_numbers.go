@@ -1,9 +1,11 @@
 package study
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // coverageResults are the repetitions of a study, to be put together.
@@ -101,7 +103,7 @@ func (r *coverageResults) curve(s setting, name string, class int, on bool) []es
 	return list
 }
 
-// width is the mean width of a class's intervals at each of PaperLevels.
+// width is the mean width of a class's intervals at each of paperLevels.
 func (r *coverageResults) width(s setting, name string, class int, on bool) []estimate {
 	return r.estimates(s, func(c cellResult) []float64 { return c.network(name).Classes[class].rule(on).Width }, false)
 }
@@ -140,7 +142,7 @@ func (r *coverageResults) accuracy(s setting, name string) estimate {
 
 // atPaperLevels picks the levels of the paper out of a curve.
 func atPaperLevels(curve []estimate) (list []estimate) {
-	for _, level := range PaperLevels {
+	for _, level := range paperLevels {
 		list = append(list, curve[levelIndex(level)])
 	}
 	return list
@@ -163,13 +165,24 @@ type bar struct {
 	Passed bool     `json:"passed"`
 }
 
+// Wanted writes the bounds of the bar.
+func (b bar) Wanted() string {
+	switch {
+	case b.High == nil:
+		return fmt.Sprintf("at least %g", *b.Low)
+	case b.Low == nil:
+		return fmt.Sprintf("at most %g", *b.High)
+	}
+	return fmt.Sprintf("%g to %g", *b.Low, *b.High)
+}
+
 // bars are asked of seed means, in percentage points, for the headline setting
 // with the resolution rule on and the network that was fixed beforehand.
 func bars(curve []estimate) []bar {
 	at := atPaperLevels(curve)
 	worst, gap := math.Inf(1), 0.0
 	for l, e := range at {
-		d := 100 * (e.Mean - PaperLevels[l])
+		d := 100 * (e.Mean - paperLevels[l])
 		worst = min(worst, d)
 		gap += math.Abs(d) / float64(len(at))
 	}
@@ -191,14 +204,24 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[min(max(int(math.Ceil(q*float64(len(sorted))))-1, 0), len(sorted)-1)]
 }
 
-// Numbers as text: shares in per cent, others in full.
-func percent(x float64) string {
-	if math.IsNaN(x) {
-		return "–"
+// withError writes a share with its error between seeds.
+func withError(e estimate) string {
+	if e.SE == nil {
+		return percent(e.Mean)
 	}
-	return strconv.FormatFloat(100*x, 'f', 1, 64)
+	return percent(e.Mean) + " ± " + percent(*e.SE)
 }
 
+// eachSeed writes the shares of all seeds.
+func eachSeed(e estimate) string {
+	var list []string
+	for _, v := range e.PerSeed {
+		list = append(list, percent(v))
+	}
+	return strings.Join(list, ", ")
+}
+
+// exact writes a number in full for a table.
 func exact(x float64) string {
 	if math.IsNaN(x) {
 		return ""

@@ -6,54 +6,144 @@ import (
 	"encoding/csv"
 	"fmt"
 	"strings"
+
+	"credence/train"
 )
 
-// writePage makes README.md.
-func (r *coverageResults) writePage(f *Folder) error {
-	var p page
-	p.heading(1, "How often intervals hold the truth: MNIST")
-	r.introduce(&p)
-	r.pageBars(&p)
-	r.pagePaper(&p)
-	r.pageCurves(&p)
-	r.pageDependence(&p)
-	r.pageStrata(&p)
-	r.pageRuns(&p)
-	pageTried(&p)
-	r.pageFiles(&p)
-	return p.write(f, "README.md")
+// coveragePage are the numbers of the page pages/coverage.md.
+type coveragePage struct {
+	Quick       bool
+	Train, Test int // images
+	Command     string
+	Student     train.Options
+	Decay       float64 // of the students' weights
+	// How teachers are trained.
+	TeacherRate  float64
+	TeacherBatch int
+	ItemSE       float64 // of a coverage of 95%
+
+	Single, Ensemble, Chosen string // what is compared, and which carries the bars
+	Headline                 string // the setting that carries them
+	Seeds                    int    // of it
+	Bars                     []bar
+	Levels                   []string     // of the paper
+	Networks                 []networkRow // the headline setting in full
+	Beside                   []coverageBeside
+	Settings                 []settingPage
+
+	Epochs  []int // levels, in per cent, whose coverage is drawn by epoch
+	ByEpoch []epochRow
+	// What a change of the headline setting does; empty if it was not tried.
+	TeacherOfThree, ThreeVotes []changeRow
+
+	// The headline setting without the rule and with it; the share of intervals
+	// at 95% that the rule touches.
+	Off75, On75, Off95, On95, Touched estimate
+	Single95, Ensemble95              estimate
+	SingleAccuracy, EnsembleAccuracy  estimate
+	Strata                            []coverageStratum
+	Tried                             [][]string // before the study; the first row names columns
 }
 
-func (r *coverageResults) introduce(p *page) {
-	p.paragraph(`The study repeats "Simulations on Coverage Proportion" of Wu, Li, Li and Yu (ICML 2019). Handwritten digits are put into
-		two classes (0–4, 5–9) or three (0–2, 3–6, 7–9). A LeNet-5 with a softmax, the teacher, learns the classes; its probabilities are
-		taken for the truth. Each of the %d training images gets two or three votes drawn from its true probabilities, and a second
-		LeNet-5 with a mixture head, the student, learns from the votes alone. Coverage is the share of the %d test images whose true
-		probability lies in the student's interval.`, r.Train, r.Test)
-	if r.Quick {
-		p.paragraph(`**This is the quick version**: fewer images, epochs and seeds than the study. It shows that everything works; its
-			numbers are not those of the study.`)
+// networkRow is the coverage of one network or of the ensemble.
+type networkRow struct {
+	Label  string
+	Bold   bool // carries the bars
+	Levels []estimate
+	Seeds  []seedRow
+}
+
+// seedRow is the coverage of one seed at each level.
+type seedRow struct {
+	Seed   uint64
+	Levels []float64
+}
+
+// coverageBeside is the coverage at 95%: the paper's, and here by network and
+// rule.
+type coverageBeside struct {
+	Votes, Teacher int
+	Paper          float64
+	Here           []estimate
+}
+
+// settingPage are the numbers of a setting.
+type settingPage struct {
+	Name, Grouping                   string
+	Classes, Seeds                   int
+	Rows                             []curveRow
+	Panels                           []panel
+	Teacher, Uncertain               estimate
+	SingleAccuracy, EnsembleAccuracy estimate
+	HeldOut, Width                   estimate
+	Kept                             string // epochs, seed by seed
+}
+
+// curveRow is the coverage of a class's intervals.
+type curveRow struct {
+	Label       string
+	Levels      []estimate
+	First, Last estimate // at 75% and 95%
+}
+
+// panel is the figure of a class.
+type panel struct{ File, Class string }
+
+// epochRow is the coverage of one network at 95% after the first and the last
+// epoch.
+type epochRow struct {
+	Rule        string
+	First, Last estimate
+	Epochs      int
+}
+
+// changeRow is the coverage in another setting beside that of the headline one.
+type changeRow struct {
+	Rule                     string
+	Was75, Is75, Was95, Is95 estimate
+}
+
+// coverageStratum is the coverage among some images at 75% and 95%, rule off and
+// on, and the mean width at 95%.
+type coverageStratum struct {
+	Name     string
+	Images   int // per seed
+	Coverage []string
+	Width    []float64
+}
+
+// page puts the numbers of the page together.
+func (r *coverageResults) page() *coveragePage {
+	p := &coveragePage{
+		Quick: r.Quick, Train: r.Train, Test: r.Test, Command: r.command(),
+		Student: r.Student, Decay: max(0, r.Student.WeightDecay),
+		TeacherRate: teacherRate, TeacherBatch: teacherBatch, ItemSE: itemSE(0.95, r.Test),
+		Single: single, Ensemble: ensemble, Chosen: chosen,
+		Headline: headline.String(), Seeds: len(r.of(headline)),
+		Bars: r.numbers().Bars, Networks: r.networkRows(), Beside: r.beside(),
+		Epochs: []int{95, 75}, ByEpoch: r.epochRows(),
+		TeacherOfThree: r.changeRows(setting{2, 2, 3}), ThreeVotes: r.changeRows(setting{2, 3, 1}),
+		Single95:       r.at95(headline, single, true),
+		Ensemble95:     r.at95(headline, ensemble, true),
+		SingleAccuracy: r.accuracy(headline, single), EnsembleAccuracy: r.accuracy(headline, ensemble),
+		Touched: r.number(headline, func(c cellResult) float64 {
+			return c.network(chosen).Classes[0].On.Touched[len(paperLevels)-1]
+		}, true),
+		Tried: tried(),
 	}
-	p.command(r.command())
-	p.paragraph(`**What is measured.** Given its image, a true probability here is one number, not a distribution: the law that the intervals
-		describe is a point mass. The width of an interval can therefore only stand for what the student does not know about its teacher,
-		and coverage measures whether the student's own error is as large as it says. Nothing in the likelihood of votes asks for that: %s
-		votes an image identify moments of the law of p given x, and the truth about that law is "no spread at all". A student trained to
-		the end would say so, and its intervals would shrink around means that are off. Early stopping, by the votes of held-out images, and
-		ensembles are what keep them open.`, "m")
-	o := r.Student
-	p.paragraph(`**Configuration, fixed beforehand** on seeds that are not used here (see "What was tried"): the bars below are asked of %s, with
-		the resolution rule on. Students: LeNet-5, K = %d components, %s with a %s learning rate of %g, weight decay %g, batches of %d,
-		at most %d epochs; training stops when the joint loss on the votes of held-out images was not smaller for %d epochs, and the weights
-		with the smallest are kept. (In the setting of the bars networks train on, for the figures by epoch; kept are the same weights.) Five networks
-		form the ensemble, each of which holds out another fifth of the images; numbers of "%s" are those of the five by themselves, on average. Teachers: the digits' classes,
-		Adam with learning rate %g, batches of %d, one epoch or three. Teacher, votes and student are drawn anew for every seed.`,
-		chosen, o.Components, capital(o.Optimizer), o.Schedule, o.Rate, max(0, o.WeightDecay), o.Batch, o.Epochs, o.Patience, single, teacherRate, teacherBatch)
-	p.paragraph(`**Errors.** ± is the standard error between seeds, sd/√seeds. The item standard error, of a share among the images of
-		one seed, is given in coverage.csv; at 95%% it is %s points. Seeds differ by far more than that.`, percent(itemSE(0.95, r.Test)))
-	p.paragraph(`**The resolution rule** widens interval ends that claim more than the votes could show: below a probability ρ the votes would
-		show nothing at all with probability e⁻³, so ends below ρ read 0, and an upper end below ρ reads ρ; likewise at one. It is on in
-		what Credence reports, and shown on and off throughout.`)
+	off, on := r.curve(headline, chosen, 0, false), r.curve(headline, chosen, 0, true)
+	p.Off75, p.On75 = off[levelIndex(0.75)], on[levelIndex(0.75)]
+	p.Off95, p.On95 = off[levelIndex(0.95)], on[levelIndex(0.95)]
+	for _, l := range paperLevels {
+		p.Levels = append(p.Levels, fmt.Sprintf("%.0f%%", 100*l))
+	}
+	for _, s := range r.settings() {
+		p.Settings = append(p.Settings, r.settingPage(s))
+	}
+	for _, name := range r.strataNames() {
+		p.Strata = append(p.Strata, r.stratumRow(name))
+	}
+	return p
 }
 
 // command is what makes this page.
@@ -68,177 +158,146 @@ func (r *coverageResults) command() string {
 	return s
 }
 
-func (r *coverageResults) pageBars(p *page) {
-	n := r.numbers()
-	p.heading(2, "What must come out")
-	if r.Quick {
-		p.paragraph("Asked of the full study; here for orientation.")
-	}
-	p.paragraph("%s, %s, resolution rule on, mean of %s, in per cent or percentage points.",
-		capital(headline.String()), chosen, count(len(r.of(headline)), "seed"))
-	rows := [][]string{{"bar", "wanted", "found", ""}}
-	for _, b := range n.Bars {
-		var wanted string
-		switch {
-		case b.High == nil:
-			wanted = fmt.Sprintf("at least %g", *b.Low)
-		case b.Low == nil:
-			wanted = fmt.Sprintf("at most %g", *b.High)
-		default:
-			wanted = fmt.Sprintf("%g to %g", *b.Low, *b.High)
-		}
-		verdict := "**not reached**"
-		if b.Passed {
-			verdict = "reached"
-		}
-		rows = append(rows, []string{b.What, wanted, fmt.Sprintf("%.2f", b.Value), verdict})
-	}
-	p.table(rows)
-	p.paragraph("The same setting in full, with the rule off beside it, every seed below its mean:")
-	rows = [][]string{levelHeader("network, rule")}
+// at95 is the coverage of the first class's intervals at 95%.
+func (r *coverageResults) at95(s setting, network string, on bool) estimate {
+	return r.curve(s, network, 0, on)[levelIndex(0.95)]
+}
+
+// networkRows are the headline setting in full.
+func (r *coverageResults) networkRows() (rows []networkRow) {
 	for _, name := range networks {
 		for _, on := range rules {
-			label := fmt.Sprintf("%s, rule %s", name, onOff(on))
-			at := atPaperLevels(r.curve(headline, name, 0, on))
-			if name == chosen && on {
-				label = "**" + label + "**"
-			}
-			rows = append(rows, append([]string{label}, withErrors(at)...))
+			row := networkRow{Label: fmt.Sprintf("%s, rule %s", name, onOff(on)), Bold: name == chosen && on,
+				Levels: atPaperLevels(r.curve(headline, name, 0, on))}
 			for i, c := range r.of(headline) {
-				row := []string{fmt.Sprintf("· seed %d", c.Cell.Seed)}
-				for _, e := range at {
-					row = append(row, percent(e.PerSeed[i]))
+				seed := seedRow{Seed: c.Cell.Seed}
+				for _, e := range row.Levels {
+					seed.Levels = append(seed.Levels, e.PerSeed[i])
 				}
-				rows = append(rows, row)
+				row.Seeds = append(row.Seeds, seed)
 			}
+			rows = append(rows, row)
 		}
 	}
-	p.table(rows)
-	f := r.seedFigure()
-	p.figure(f.file+".svg", f.caption)
+	return rows
 }
 
-// levelHeader names the columns of a table by level.
-func levelHeader(first string) []string {
-	row := []string{first}
-	for _, l := range PaperLevels {
-		row = append(row, fmt.Sprintf("%.0f%%", 100*l))
-	}
-	return row
-}
-
-// withErrors writes estimates of shares, with their errors between seeds.
-func withErrors(list []estimate) (cells []string) {
-	for _, e := range list {
-		cells = append(cells, withError(e))
-	}
-	return cells
-}
-
-func withError(e estimate) string {
-	if e.SE == nil {
-		return percent(e.Mean)
-	}
-	return percent(e.Mean) + " ± " + percent(*e.SE)
-}
-
-// eachSeed writes the shares of all seeds.
-func eachSeed(e estimate) string {
-	var list []string
-	for _, v := range e.PerSeed {
-		list = append(list, percent(v))
-	}
-	return strings.Join(list, ", ")
-}
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func (r *coverageResults) pagePaper(p *page) {
-	p.heading(2, "The paper's numbers and ours")
-	rows := [][]string{{"two classes, nominal 95%", "paper", single + ", rule off", "rule on", ensemble + ", rule off", "rule on"}}
+// beside sets the paper's coverage beside what came out.
+func (r *coverageResults) beside() (rows []coverageBeside) {
 	for _, teacher := range []int{1, 3} {
 		for _, votes := range []int{2, 3} {
 			s := setting{2, votes, teacher}
 			if len(r.of(s)) == 0 {
 				continue
 			}
-			row := []string{fmt.Sprintf("%s votes, teacher of %s", word(votes), epochs(teacher)), fmt.Sprintf("%.2f", 100*paperCoverage[votes])}
+			row := coverageBeside{Votes: votes, Teacher: teacher, Paper: 100 * paperCoverage[votes]}
 			for _, n := range networks {
 				for _, on := range rules {
-					row = append(row, withError(r.curve(s, n, 0, on)[levelIndex(0.95)]))
+					row.Here = append(row.Here, r.at95(s, n, on))
 				}
 			}
 			rows = append(rows, row)
 		}
 	}
-	p.table(rows)
-	p.paragraph(`The paper gives one run of each, without an error, and does not say how long teacher and student were trained; "close or slightly larger
-		than nominal" is its reading of the curves. How far above or below nominal one comes out depends on just that, and on the seed:
-		see below.`)
+	return rows
 }
 
-func (r *coverageResults) pageCurves(p *page) {
-	p.heading(2, "Coverage curves")
-	for _, s := range r.settings() {
-		p.heading(3, capital(s.String()))
-		rows := [][]string{append(levelHeader("class, network, rule"), "seeds at 75%", "seeds at 95%")}
-		for i, class := range s.grouping().Panels {
-			for _, n := range networks {
-				for _, on := range rules {
-					label := fmt.Sprintf("%s, %s, %s", s.grouping().Names[class], n, onOff(on))
-					at := atPaperLevels(r.curve(s, n, i, on))
-					rows = append(rows, append(append([]string{label}, withErrors(at)...), eachSeed(at[0]), eachSeed(at[len(at)-1])))
-				}
+func (r *coverageResults) settingPage(s setting) settingPage {
+	cells, g := r.of(s), s.grouping()
+	p := settingPage{
+		Name: s.String(), Grouping: g.Name, Classes: s.classes, Seeds: len(cells),
+		Teacher:        r.number(s, func(c cellResult) float64 { return c.TeacherAccuracy }, true),
+		Uncertain:      r.number(s, func(c cellResult) float64 { return c.Uncertain }, true),
+		SingleAccuracy: r.accuracy(s, single), EnsembleAccuracy: r.accuracy(s, ensemble),
+		HeldOut: r.number(s, func(c cellResult) float64 { return c.HeldOut }, false),
+		Width:   r.width(s, chosen, 0, true)[len(paperLevels)-1],
+	}
+	var kept []string
+	for _, c := range cells {
+		kept = append(kept, joined(c.Best))
+	}
+	p.Kept = strings.Join(kept, "; ")
+	for i, class := range g.Panels {
+		p.Panels = append(p.Panels, panel{panelFile(s, class), g.Names[class]})
+		for _, n := range networks {
+			for _, on := range rules {
+				at := atPaperLevels(r.curve(s, n, i, on))
+				label := fmt.Sprintf("%s, %s, %s", g.Names[class], n, onOff(on))
+				p.Rows = append(p.Rows, curveRow{label, at, at[0], at[len(at)-1]})
 			}
-		}
-		p.table(rows)
-		for _, f := range r.panels(s) {
-			p.figure(f.file+".svg", f.caption)
 		}
 	}
+	return p
 }
 
-func (r *coverageResults) pageStrata(p *page) {
-	p.heading(2, "Where intervals hold the truth, and where not")
-	p.paragraph(`Strata are made of what is predicted, as a user could make them. The last one is a description only: it selects images by
-		the very quantity that is to be covered. Coverage of %s, rule on and off, at 75%% and 95%%, and the mean width at 95%%.`, chosen)
-	rows := [][]string{{"stratum", "images a seed", "75%, rule off", "rule on", "95%, rule off", "rule on", "width at 95%, rule off", "rule on"}}
-	for _, name := range r.strataNames() {
-		images := 0
-		var widths [2]float64
-		cells := r.of(headline)
-		for _, c := range cells {
-			for i, on := range rules {
-				for _, t := range c.network(chosen).Classes[0].rule(on).Strata {
-					if t.Name == name {
-						if on {
-							images += t.Images
-						}
-						widths[i] += width95(t.Width) * float64(t.Images)
-					}
+// epochRows are the coverage of one network after the first and the last epoch.
+func (r *coverageResults) epochRows() (rows []epochRow) {
+	for _, on := range rules {
+		row := epochRow{Rule: onOff(on)}
+		var first, last []float64
+		for _, c := range r.of(headline) {
+			for _, x := range c.Epochs {
+				if x.Network != single {
+					continue
 				}
+				coverage := x.rule(on)[len(paperLevels)-1]
+				if x.Epoch == 1 {
+					first, last = append(first, coverage), append(last, 0)
+				}
+				last[len(last)-1] = coverage
+				row.Epochs = max(row.Epochs, x.Epoch)
 			}
 		}
-		row := []string{name, fmt.Sprint(images / len(cells))}
-		for _, l := range []int{0, len(PaperLevels) - 1} {
-			for _, on := range rules {
-				if e := r.stratum(headline, chosen, 0, on, name); e != nil {
-					row = append(row, withError(e[l]))
-				} else { // the rule left it empty
-					row = append(row, "–")
-				}
-			}
-		}
-		for _, w := range widths {
-			row = append(row, fmt.Sprintf("%.3f", w/float64(max(images, 1))))
-		}
+		row.First, row.Last = newEstimate(first, 0), newEstimate(last, 0)
 		rows = append(rows, row)
 	}
-	p.table(rows)
-	for _, width := range []bool{false, true} {
-		f := r.strataFigure(width)
-		p.figure(f.file+".svg", f.caption)
+	return rows
+}
+
+// changeRows compare a setting with the headline one.
+func (r *coverageResults) changeRows(s setting) (rows []changeRow) {
+	if len(r.of(s)) == 0 {
+		return nil
 	}
+	for _, on := range rules {
+		was, is := r.curve(headline, chosen, 0, on), r.curve(s, chosen, 0, on)
+		at75, at95 := levelIndex(0.75), levelIndex(0.95)
+		rows = append(rows, changeRow{onOff(on), was[at75], is[at75], was[at95], is[at95]})
+	}
+	return rows
+}
+
+func (r *coverageResults) stratumRow(name string) coverageStratum {
+	row := coverageStratum{Name: name}
+	images := 0
+	var widths [2]float64
+	cells := r.of(headline)
+	for _, c := range cells {
+		for i, on := range rules {
+			for _, t := range c.network(chosen).Classes[0].rule(on).Strata {
+				if t.Name == name {
+					if on {
+						images += t.Images
+					}
+					widths[i] += width95(t.Width) * float64(t.Images)
+				}
+			}
+		}
+	}
+	row.Images = images / len(cells)
+	for _, l := range []int{0, len(paperLevels) - 1} {
+		for _, on := range rules {
+			text := "–" // the rule left it empty
+			if e := r.stratum(headline, chosen, 0, on, name); e != nil {
+				text = withError(e[l])
+			}
+			row.Coverage = append(row.Coverage, text)
+		}
+	}
+	for _, w := range widths {
+		row.Width = append(row.Width, w/float64(max(images, 1)))
+	}
+	return row
 }
 
 // strataNames are the strata that some seed has images in, rule on and off.
@@ -256,30 +315,6 @@ func (r *coverageResults) strataNames() (names []string) {
 	return names
 }
 
-func (r *coverageResults) pageRuns(p *page) {
-	p.heading(2, "Teachers, students and widths")
-	rows := [][]string{{"setting", "seeds", "teacher's accuracy", "images with p < 0.99", single + ", accuracy", ensemble + ", accuracy",
-		"held-out loss a vote", "epochs kept", chosen + ", width at 95%, rule on"}}
-	for _, s := range r.settings() {
-		cells := r.of(s)
-		var kept []string
-		for _, c := range cells {
-			kept = append(kept, joined(c.Best))
-		}
-		rows = append(rows, []string{
-			s.String(), fmt.Sprint(len(cells)),
-			withError(r.number(s, func(c cellResult) float64 { return c.TeacherAccuracy }, true)),
-			withError(r.number(s, func(c cellResult) float64 { return c.Uncertain }, true)) + "%",
-			withError(r.accuracy(s, single)), withError(r.accuracy(s, ensemble)),
-			fmt.Sprintf("%.4f", r.number(s, func(c cellResult) float64 { return c.HeldOut }, false).Mean),
-			strings.Join(kept, "; "),
-			fmt.Sprintf("%.4f", r.width(s, chosen, 0, true)[len(PaperLevels)-1].Mean),
-		})
-	}
-	p.table(rows)
-	p.paragraph("Accuracies are by the digit, in per cent. Widths are of the first class's interval.")
-}
-
 //go:embed tried.csv
 var triedFile []byte
 
@@ -290,29 +325,4 @@ func tried() [][]string {
 		panic(err) // it is part of the program
 	}
 	return rows
-}
-
-func pageTried(p *page) {
-	p.heading(2, "What was tried")
-	p.paragraph(`Before the study, on seeds from 101 on, whose teachers, votes and students are in no number above. Two classes, two votes, teacher
-		of one epoch, at most 8 epochs (6 with the cosine schedule); coverage in per cent, of three networks a seed by themselves and of their
-		ensemble, and the mean distance of it from nominal, in points. Rows that did not help are
-		kept. "…" stands for what the first row says but for what follows.`)
-	p.table(tried())
-	p.paragraph(`Weight decay, large batches, a falling learning rate and, most of all, ensembles widen intervals; one component a network narrows them.
-		No configuration is right both with the rule and without: a student whose intervals hold the truth as often as promised without
-		the rule covers more with it, because the rule covers nearly all images that are beyond the resolution of the votes. Intervals as
-		they are reported have the rule on, so that is what the configuration had to be right for; among those that are, the one taken pays
-		least for it with the rule off. The teacher's learning rate was lowered from 1e-3 to 3e-4 early on, so that one epoch leaves it at about 97.5%%. Seeds matter as much as settings: with one and the same configuration, the mean of three networks at 75%% differed by up
-		to eight points between seeds.`)
-}
-
-func (r *coverageResults) pageFiles(p *page) {
-	p.heading(2, "Files")
-	p.list(
-		"coverage.csv: coverage at 50 to 99% and widths, means over seeds; coverage-by-seed.csv: every seed",
-		"networks.csv: every single network; strata.csv, epochs.csv, runs.csv: coverage within strata and by epochs, teachers and students of every seed",
-		"tried.csv: what was tried before; numbers.json: headline numbers and bars",
-		"every figure as SVG",
-	)
 }

@@ -69,9 +69,9 @@ func TestRemedies(t *testing.T) {
 			}
 			add := func(name string, share float64, p []*mixture.Dirichlet, rule *evaluate.Resolution) {
 				if sums[name] == nil {
-					sums[name] = make([]float64, len(PaperLevels))
+					sums[name] = make([]float64, len(paperLevels))
 				}
-				for l, v := range shares(cover(p, truth, 0, PaperLevels, rule)) {
+				for l, v := range shares(cover(p, truth, 0, paperLevels, rule)) {
 					sums[name][l] += v * share / float64(len(c.seeds))
 				}
 			}
@@ -94,7 +94,7 @@ func TestRemedies(t *testing.T) {
 			row, gap := []string{c.name, fmt.Sprint(len(c.seeds)), k[0], k[1]}, 0.0
 			for l, v := range sums[k[0]+","+k[1]] {
 				row = append(row, percent(v))
-				gap += 100 * math.Abs(v-PaperLevels[l]) / float64(len(PaperLevels))
+				gap += 100 * math.Abs(v-paperLevels[l]) / float64(len(paperLevels))
 			}
 			rows = append(rows, append(row, fmt.Sprintf("%.1f", gap)))
 		}

@@ -14,8 +14,8 @@ const (
 	ensemble = "ensemble of five"
 )
 
-// PaperLevels are the levels at which the paper looks.
-var PaperLevels = []float64{0.75, 0.8, 0.85, 0.9, 0.95}
+// paperLevels are the levels at which the paper looks.
+var paperLevels = []float64{0.75, 0.8, 0.85, 0.9, 0.95}
 
 // curveLevels are those of the curves: 50 to 99%.
 var curveLevels = func() (levels []float64) {
@@ -57,8 +57,8 @@ type classResult struct {
 // ruleResult is the coverage of one class's intervals.
 type ruleResult struct {
 	Coverage []float64 // [curveLevels]
-	Width    []float64 // mean, [PaperLevels]
-	Touched  []float64 // share touched by the rule, [PaperLevels]
+	Width    []float64 // mean, [paperLevels]
+	Touched  []float64 // share touched by the rule, [paperLevels]
 	Strata   []stratum
 }
 
@@ -66,11 +66,11 @@ type ruleResult struct {
 type stratum struct {
 	Name     string
 	Images   int
-	Coverage []float64 // [PaperLevels]
-	Width    []float64 // mean, [PaperLevels]
+	Coverage []float64 // [paperLevels]
+	Width    []float64 // mean, [paperLevels]
 }
 
-// epochResult is the coverage after some epochs, at PaperLevels.
+// epochResult is the coverage after some epochs, at paperLevels.
 type epochResult struct {
 	Network string
 	Epoch   int
@@ -141,17 +141,17 @@ func score(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluate.Re
 
 func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluate.Resolution) ruleResult {
 	r := ruleResult{Coverage: shares(cover(p, truth, class, curveLevels, rule))}
-	widths := make([][]float64, len(p)) // [N][PaperLevels]
+	widths := make([][]float64, len(p)) // [N][paperLevels]
 	means := make([]float64, len(p))
 	par.For(len(p), func(j int) {
 		m := p[j].Marginal(class)
 		means[j] = m.Mean()
-		for _, level := range PaperLevels {
+		for _, level := range paperLevels {
 			in, _ := rule.Apply(class, mixture.TwoSided, m.Interval(mixture.TwoSided, level))
 			widths[j] = append(widths[j], in.Length())
 		}
 	})
-	c := cover(p, truth, class, PaperLevels, rule)
+	c := cover(p, truth, class, paperLevels, rule)
 	r.Touched = share(c.touched, nil)
 	d := len(truth) / len(p)
 	narrow, wide := thirds(widths)
@@ -170,7 +170,7 @@ func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluat
 		{"widest third", func(j int) bool { return width95(widths[j]) >= wide }},
 		{uncertainName, func(j int) bool { return largest(truth[j*d:(j+1)*d]) < certain }},
 	} {
-		t := stratum{Name: s.name, Coverage: share(c.inside, s.in), Width: make([]float64, len(PaperLevels))}
+		t := stratum{Name: s.name, Coverage: share(c.inside, s.in), Width: make([]float64, len(paperLevels))}
 		for j, w := range widths {
 			if s.in(j) {
 				t.Images++

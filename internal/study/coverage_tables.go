@@ -25,11 +25,14 @@ func onOff(on bool) string {
 // write makes all files of the study.
 func (r *coverageResults) write(f *Folder) error {
 	for _, w := range []func(*Folder) error{
-		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNetworks, r.writeNumbers, r.writeFigures, r.writePage,
+		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNetworks, r.writeNumbers, r.writeFigures,
 	} {
 		if err := w(f); err != nil {
 			return err
 		}
+	}
+	if err := f.writePage("coverage.md", r.page()); err != nil {
+		return err
 	}
 	return f.WriteCSV("tried.csv", tried())
 }
@@ -77,7 +80,7 @@ func (r *coverageResults) writeSummary(f *Folder) error {
 		width := r.width(s, network, class, on)
 		for l, e := range r.curve(s, network, class, on) {
 			row := append(columns[:6:6], fmt.Sprint(len(e.PerSeed)), exact(curveLevels[l]), exact(e.Mean), exact(e.se()), exact(e.ItemSE), "", "")
-			for i, level := range PaperLevels {
+			for i, level := range paperLevels {
 				if levelIndex(level) == l {
 					row[11], row[12] = exact(width[i].Mean), exact(width[i].se())
 				}
@@ -96,7 +99,7 @@ func (r *coverageResults) writeStrata(f *Folder) error {
 			for _, t := range c.network(network).Classes[class].rule(on).Strata {
 				for l, v := range t.Coverage {
 					rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed), t.Name, fmt.Sprint(t.Images),
-						exact(PaperLevels[l]), exact(v), exact(itemSE(v, t.Images)), exact(t.Width[l])))
+						exact(paperLevels[l]), exact(v), exact(itemSE(v, t.Images)), exact(t.Width[l])))
 				}
 			}
 		}
@@ -112,7 +115,7 @@ func (r *coverageResults) writeEpochs(f *Folder) error {
 			for _, on := range rules {
 				for l, v := range e.rule(on) {
 					rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), e.Network, fmt.Sprint(e.Epoch),
-						exact(e.HeldOut), onOff(on), exact(PaperLevels[l]), exact(v)))
+						exact(e.HeldOut), onOff(on), exact(paperLevels[l]), exact(v)))
 				}
 			}
 		}
@@ -138,7 +141,7 @@ func (r *coverageResults) writeRuns(f *Folder) error {
 			for _, k := range n.Classes {
 				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), exact(c.TeacherAccuracy), exact(c.Uncertain),
 					n.Name, exact(n.Accuracy), joined(c.Best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
-					exact(k.Low), exact(k.High), exact(k.On.Touched[len(PaperLevels)-1])))
+					exact(k.Low), exact(k.High), exact(k.On.Touched[len(paperLevels)-1])))
 			}
 		}
 	}
@@ -152,7 +155,7 @@ func (r *coverageResults) writeNetworks(f *Folder) error {
 		for m, n := range c.Members {
 			for _, k := range n.Classes {
 				for _, on := range rules {
-					for i, level := range PaperLevels {
+					for i, level := range paperLevels {
 						x := k.rule(on)
 						rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), fmt.Sprint(m), fmt.Sprint(c.Best[m]), exact(n.Accuracy),
 							c.Cell.setting().grouping().Names[k.Class], onOff(on), exact(level), exact(x.Coverage[levelIndex(level)]), exact(x.Width[i])))
@@ -162,16 +165,6 @@ func (r *coverageResults) writeNetworks(f *Folder) error {
 		}
 	}
 	return f.WriteCSV("networks.csv", rows)
-}
-
-func joined(numbers []int) (s string) {
-	for i, n := range numbers {
-		if i > 0 {
-			s += " "
-		}
-		s += strconv.Itoa(n)
-	}
-	return s
 }
 
 // CoverageNumbers are the headline numbers of the study, the content of
@@ -216,7 +209,7 @@ func (r *coverageResults) numbers() CoverageNumbers {
 	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
 		n.Numbers = append(n.Numbers, coverageEntry{
 			Classes: s.classes, Votes: s.votes, Teacher: s.teacher, Network: network, Resolution: onOff(on), Class: columns[5],
-			Levels: PaperLevels, Coverage: atPaperLevels(r.curve(s, network, class, on)), Width: r.width(s, network, class, on),
+			Levels: paperLevels, Coverage: atPaperLevels(r.curve(s, network, class, on)), Width: r.width(s, network, class, on),
 		})
 	})
 	for _, votes := range []int{2, 3} {

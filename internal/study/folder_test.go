@@ -145,26 +145,3 @@ func TestFolderWithOtherThings(t *testing.T) {
 		t.Errorf("a file that is not the study's was touched: %v", err)
 	}
 }
-
-func TestPage(t *testing.T) {
-	f, err := OpenFolder(t.TempDir(), "test", nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var p page
-	p.heading(1, "Title")
-	p.paragraph("some\n  text %d", 3)
-	p.table([][]string{{"a", "b"}, {"x|y", "1"}})
-	p.figure("f.svg", "What [it] shows")
-	p.list("one", "two")
-	p.command("credence")
-	if err := p.write(f, "README.md"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(f.Path("README.md"))
-	want := "# Title\n\nsome text 3\n\n| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n\n" +
-		"![What (it) shows](f.svg)\n\n*What [it] shows*\n\n- one\n- two\n\n```sh\ncredence\n```\n"
-	if err != nil || string(got) != want {
-		t.Errorf("got\n%s\n%v\nwant\n%s", got, err, want)
-	}
-}

@@ -54,22 +54,22 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// Summary is a mean over seeds. SE is the standard deviation between seeds over
+// summary is a mean over seeds. SE is the standard deviation between seeds over
 // the root of their number, not a number if there is one seed.
-type Summary struct {
+type summary struct {
 	Mean evaluate.Number `json:"mean"`
 	SE   evaluate.Number `json:"se"`
 }
 
-// summarise leaves a value that is not known unknown.
-func summarise(x []float64) Summary {
+// summarize leaves a value that is not known unknown.
+func summarize(x []float64) summary {
 	m := mean(x)
 	ss := 0.0
 	for _, v := range x {
 		ss += (v - m) * (v - m)
 	}
 	n := float64(len(x))
-	return Summary{evaluate.Number(m), evaluate.Number(math.Sqrt(ss / (n - 1) / n))}
+	return summary{evaluate.Number(m), evaluate.Number(math.Sqrt(ss / (n - 1) / n))}
 }
 
 // bayesRate is how often the best guess of a label is right in the paper's

@@ -38,12 +38,12 @@ func TestErrorsOfSD(t *testing.T) {
 	}
 }
 
-func TestSummarise(t *testing.T) {
-	s := summarise([]float64{1, 2, 3, 4})
+func TestSummarize(t *testing.T) {
+	s := summarize([]float64{1, 2, 3, 4})
 	if s.Mean != 2.5 || math.Abs(float64(s.SE)-math.Sqrt(5.0/3/4)) > 1e-15 {
 		t.Errorf("%+v, want 2.5 and √(5/12)", s)
 	}
-	if s := summarise([]float64{7}); s.Mean != 7 || s.SE.Known() {
+	if s := summarize([]float64{7}); s.Mean != 7 || s.SE.Known() {
 		t.Errorf("%+v: one seed has no standard error", s)
 	}
 }

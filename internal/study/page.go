@@ -2,62 +2,175 @@ package study
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
+	"text/template"
+
+	"credence/evaluate"
+	"credence/internal/words"
 )
 
-// page is the text of a study in Markdown, which reads as it is and is shown
-// with its figures where a repository is browsed.
-type page struct{ text bytes.Buffer }
+// pageFiles are the pages of the studies: Markdown with places for numbers, one
+// file per study, wrapped for whoever edits it.
+//
+//go:embed pages/*.md
+var pageFiles embed.FS
 
-func (p *page) heading(level int, s string) {
-	fmt.Fprintf(&p.text, "%s %s\n\n", strings.Repeat("#", level), s)
-}
+// pages are the parsed files, with what they write numbers with.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"capital":   capital,
+	"cell":      tableCell,
+	"cells":     tableCells,
+	"count":     count,
+	"counted":   counted,
+	"digits":    digits,
+	"eachSeed":  eachSeed,
+	"epochs":    epochs,
+	"joined":    joined,
+	"percent":   percent,
+	"percentOf": percentOf,
+	"plusMinus": plusMinus,
+	"points":    points,
+	"share":     withError,
+	"thousands": words.Thousands,
+	"word":      word,
+}).ParseFS(pageFiles, "pages/*.md"))
 
-// paragraph writes a paragraph; line breaks in s are of no meaning.
-func (p *page) paragraph(format string, args ...any) {
-	fmt.Fprintf(&p.text, "%s\n\n", strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
-}
-
-// list writes the items of a list.
-func (p *page) list(items ...string) {
-	for _, s := range items {
-		fmt.Fprintf(&p.text, "- %s\n", strings.Join(strings.Fields(s), " "))
+// writePage writes README.md: the page of the given name with its numbers.
+func (f *Folder) writePage(name string, numbers any) error {
+	var b strings.Builder
+	if err := pages.ExecuteTemplate(&b, name, numbers); err != nil {
+		return fmt.Errorf("the page of the study: %w", err)
 	}
-	p.text.WriteByte('\n')
-}
-
-// command shows how the page was made.
-func (p *page) command(line string) { fmt.Fprintf(&p.text, "```sh\n%s\n```\n\n", line) }
-
-// table writes rows of cells, of which the first names the columns. All columns
-// but the first are set to the right.
-func (p *page) table(rows [][]string) {
-	for i, row := range rows {
-		cells := make([]string, len(row))
-		for k, cell := range row {
-			cells[k] = strings.ReplaceAll(cell, "|", `\|`)
-		}
-		fmt.Fprintf(&p.text, "| %s |\n", strings.Join(cells, " | "))
-		if i == 0 {
-			p.text.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
-		}
-	}
-	p.text.WriteByte('\n')
-}
-
-// figure shows a picture of the folder with its caption.
-func (p *page) figure(file, caption string) {
-	caption = strings.Join(strings.Fields(caption), " ")
-	fmt.Fprintf(&p.text, "![%s](%s)\n\n*%s*\n\n", strings.NewReplacer("[", "(", "]", ")").Replace(caption), file, caption)
-}
-
-// write makes the page the file of the given name.
-func (p *page) write(f *Folder, name string) error {
-	text := append(bytes.TrimRight(p.text.Bytes(), "\n"), '\n')
-	return f.Write(name, func(w io.Writer) error {
-		_, err := w.Write(text)
+	return f.Write("README.md", func(w io.Writer) error {
+		_, err := w.Write(fill(b.String()))
 		return err
 	})
 }
+
+// fill takes the line breaks of the templates out of paragraphs and items of
+// lists, and leaves headings, rows of tables and code as they are. A paragraph
+// that begins with ![](file) is a figure: its text becomes both the description
+// of the picture and the caption below. Several blank lines count as one.
+func fill(text string) []byte {
+	var out bytes.Buffer
+	var open []string // lines of the paragraph or item being read
+	closeText := func() {
+		if open == nil {
+			return
+		}
+		s := strings.Join(strings.Fields(strings.Join(open, " ")), " ")
+		if rest, ok := strings.CutPrefix(s, "![]("); ok {
+			file, caption, _ := strings.Cut(rest, ") ")
+			alt := strings.NewReplacer("[", "(", "]", ")").Replace(caption)
+			s = fmt.Sprintf("![%s](%s)\n\n*%s*", alt, file, caption)
+		}
+		out.WriteString(s + "\n")
+		open = nil
+	}
+	code := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		fence := strings.HasPrefix(line, "```")
+		switch {
+		case fence || code || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#"):
+			closeText()
+			out.WriteString(line + "\n")
+			code = code != fence
+		case strings.TrimSpace(line) == "":
+			closeText()
+			if out.Len() > 0 && !bytes.HasSuffix(out.Bytes(), []byte("\n\n")) {
+				out.WriteByte('\n')
+			}
+		case strings.HasPrefix(line, "- "):
+			closeText()
+			open = []string{line}
+		default:
+			open = append(open, line)
+		}
+	}
+	closeText()
+	return append(bytes.TrimRight(out.Bytes(), "\n"), '\n')
+}
+
+// tableCell is a text for a table, whose bars do not end the cell.
+func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+// tableCells are several of a row.
+func tableCells(list []string) string {
+	var row []string
+	for _, s := range list {
+		row = append(row, tableCell(s))
+	}
+	return strings.Join(row, " | ")
+}
+
+// plusMinus writes a mean with its standard error, where it has one.
+func plusMinus(s summary, n int) string {
+	if !s.Mean.Known() {
+		return "–"
+	}
+	text := digits(s.Mean, n)
+	if s.SE.Known() {
+		text += " ± " + digits(s.SE, n)
+	}
+	return text
+}
+
+func percentOf(s summary, n int) string {
+	return plusMinus(summary{100 * s.Mean, 100 * s.SE}, n)
+}
+
+// digits formats a number with so many decimals; one that is not known is empty.
+func digits(x evaluate.Number, n int) string {
+	if !x.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(x), 'f', n, 64)
+}
+
+// points writes a share in percentage points.
+func points(x evaluate.Number, n int) string { return digits(100*x, n) }
+
+// percent writes a share in per cent.
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*x, 'f', 1, 64)
+}
+
+// word writes a small number as a word.
+func word(n int) string {
+	if words := []string{"no", "one", "two", "three", "four", "five"}; n < len(words) {
+		return words[n]
+	}
+	return strconv.Itoa(n)
+}
+
+// count writes a number of things as words.
+func count(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return word(n) + " " + what + "s"
+}
+
+// counted writes a number of things as digits.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return words.Thousands(n) + " " + what + "s"
+}
+
+func epochs(n int) string { return count(n, "epoch") }
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// joined writes numbers with spaces between them.
+func joined(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
