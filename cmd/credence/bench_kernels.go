@@ -3,27 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"math"
-	"math/rand/v2"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"credence/internal/kernel"
-	"credence/internal/rng"
+	"credence/internal/bench"
 )
-
-// kernelResult is one line of bench kernels, under its JSON names.
-type kernelResult struct {
-	Kernel    string  `json:"kernel"` // the instruction set
-	Operation string  `json:"operation"`
-	Size      string  `json:"size"`
-	Ms        float64 `json:"ms"`
-	GFLOPS    float64 `json:"gflops"`
-	Share     float64 `json:"share"` // of the multiply-add peak
-	Peak      float64 `json:"peak_gflops"`
-}
 
 func newBenchKernels() *cobra.Command {
 	var (
@@ -53,9 +37,15 @@ fused layer needs instead, whose rate counts only what is not zero.`,
 			if !asJSON {
 				fmt.Fprintf(out, "%-13s  %-22s  %10s  %8s  %s\n", "operation", "size", "ms", "GFLOP/s", "share of peak")
 			}
-			b := kernelBench{out: out, asJSON: asJSON, window: each / 5}
-			b.products()
-			return b.convolutions()
+			// A failed write is kept by the output and reported at the end.
+			return bench.Kernels(each/5, func(r bench.KernelResult) {
+				if asJSON {
+					_ = json.NewEncoder(out).Encode(r)
+					return
+				}
+				fmt.Fprintf(out, "%-13s  %-22s  %10.4f  %8.1f  %5.1f%% of %.0f\n",
+					r.Operation, r.Size, r.Ms, r.GFLOPS, 100*r.Share, r.Peak)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -63,115 +53,4 @@ fused layer needs instead, whose rate counts only what is not zero.`,
 	f.Float64Var(&seconds, "seconds", 1, "how long to measure each kernel, in `seconds`")
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON for each kernel and size")
 	return cmd
-}
-
-// kernelBench times kernels and prints a line for each.
-type kernelBench struct {
-	out    io.Writer
-	asJSON bool
-	window time.Duration
-}
-
-// time runs f, which does the given number of floating-point operations, in
-// five windows. The peak is measured before each, so that both see the same
-// clock rate.
-func (b *kernelBench) time(operation, size string, flops int, f func()) {
-	f()
-	best, peak := math.Inf(1), 0.0
-	for range 5 {
-		peak = max(peak, kernel.Peak())
-		n, start := 0, time.Now()
-		for n == 0 || time.Since(start) < b.window {
-			f()
-			n++
-		}
-		best = min(best, time.Since(start).Seconds()/float64(n))
-	}
-	r := kernelResult{
-		Kernel: kernel.Name(), Operation: operation, Size: size,
-		Ms:     round(best*1e3, 1e6),
-		GFLOPS: round(float64(flops)/best/1e9, 100),
-		Share:  round(float64(flops)/best/peak, 1e4),
-		Peak:   round(peak/1e9, 100),
-	}
-	if b.asJSON {
-		// A failed write is kept by the output and reported at the end.
-		_ = json.NewEncoder(b.out).Encode(r)
-		return
-	}
-	fmt.Fprintf(b.out, "%-13s  %-22s  %10.4f  %8.1f  %5.1f%% of %.0f\n", operation, size, r.Ms, r.GFLOPS, 100*r.Share, r.Peak)
-}
-
-// round keeps 1/unit of x.
-func round(x, unit float64) float64 { return math.Round(x*unit) / unit }
-
-// products times the matrix products A·B, m×k by k×n.
-func (b *kernelBench) products() {
-	for _, s := range [][3]int{{64, 400, 120}, {512, 512, 512}, {1024, 1024, 1024}} {
-		m, k, n := s[0], s[1], s[2]
-		x, y, z := normals(m*k), normals(k*n), make([]float32, m*n)
-		scratch := new(kernel.GemmScratch)
-		b.time("product", fmt.Sprintf("%d·%d·%d", m, k, n), 2*m*n*k, func() {
-			kernel.Gemm(m, n, k, kernel.Matrix{Data: z, Stride: n}, kernel.Matrix{Data: x, Stride: k},
-				kernel.Matrix{Data: y, Stride: n}, kernel.Epilogue{}, scratch)
-		})
-	}
-}
-
-// benchConvolution is a convolution of the paper's networks and the max-pool
-// that follows it.
-type benchConvolution struct {
-	size  string
-	shape kernel.ConvShape
-	pool  [3]int
-}
-
-var benchConvolutions = []benchConvolution{
-	{"6→16 5² on 14²", kernel.ConvShape{In: 6, Out: 16, Size: [3]int{1, 14, 14}, Kernel: [3]int{1, 5, 5}}, [3]int{1, 2, 2}},
-	{"1→16 5³ on 96·96·80", kernel.ConvShape{In: 1, Out: 16, Size: [3]int{96, 96, 80}, Kernel: [3]int{5, 5, 5}}, [3]int{5, 5, 5}},
-	{"16→32 3³ on 18·18·15", kernel.ConvShape{In: 16, Out: 32, Size: [3]int{18, 18, 15}, Kernel: [3]int{3, 3, 3}}, [3]int{2, 2, 2}},
-}
-
-// convolutions times the passes of each convolution for one item.
-func (b *kernelBench) convolutions() error {
-	for _, c := range benchConvolutions {
-		s := c.shape
-		s.Stride, s.Dilation = [3]int{1, 1, 1}, [3]int{1, 1, 1}
-		plan, err := kernel.NewConv(s, c.pool)
-		if err != nil {
-			return fmt.Errorf("convolution %s: %w", c.size, err)
-		}
-		taps := s.In * volume(s.Kernel)
-		out, pooled := volume(plan.OutSize()), volume(plan.PooledSize())
-		x, w, bias := normals(s.In*volume(s.Size)), normals(s.Out*taps), normals(s.Out)
-		dy := normals(s.Out * out)
-		y, dx, dw, db := make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(w)), make([]float32, s.Out)
-		packed, packedInput := make([]float32, plan.PackedLen()), make([]float32, plan.PackedInputLen())
-		plan.Pack(packed, w)
-		plan.PackInput(packedInput, w)
-		g, best, arg := normals(s.Out*pooled), make([]float32, s.Out*pooled), make([]int32, s.Out*pooled)
-		scratch := plan.NewScratch()
-
-		dense := 2 * out * s.Out * taps
-		b.time("forward", c.size, dense, func() { plan.Forward(y, x, packed, bias, scratch) })
-		b.time("forward+pool", c.size, 2*pooled*volume(c.pool)*s.Out*taps, func() {
-			plan.ForwardPool(best, arg, x, packed, bias, kernel.ReLU, scratch)
-		})
-		b.time("weights", c.size, dense, func() { plan.GradWeight(dw, db, dy, x, scratch) })
-		b.time("inputs", c.size, dense, func() { plan.GradInput(dx, dy, packedInput, scratch) })
-		b.time("sparse", c.size, 4*s.Out*pooled*taps, func() { plan.GradSparse(dw, db, dx, g, arg, x, w, scratch) })
-	}
-	return nil
-}
-
-func volume(s [3]int) int { return s[0] * s[1] * s[2] }
-
-// normals returns n standard normal numbers, the same at every call.
-func normals(n int) []float32 {
-	r := rand.New(rng.New(0, "bench.kernels"))
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = float32(r.NormFloat64())
-	}
-	return x
 }

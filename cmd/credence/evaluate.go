@@ -15,6 +15,7 @@ import (
 	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/model"
 	"credence/report"
@@ -122,7 +123,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 		return usagef("--resolution %s: expected on or off", o.resolution)
 	}
 	for _, level := range o.levels.values {
-		if err := checkLevel(level); err != nil {
+		if err := calculator.CheckLevel(level); err != nil {
 			return usagef("--level %v: %w", level, err)
 		}
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"credence/internal/calculator"
 	"credence/mixture"
 )
 
@@ -176,12 +178,12 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 		}
 	}
 	for _, l := range o.levels.values {
-		if err := checkLevel(l); err != nil {
+		if err := calculator.CheckLevel(l); err != nil {
 			return nil, nil, usagef("--level %v: %w", l, err)
 		}
 	}
 	for _, q := range o.quantiles.values {
-		if err := checkQuantile(q); err != nil {
+		if err := calculator.CheckQuantile(q); err != nil {
 			return nil, nil, usagef("--quantile %v: %w", q, err)
 		}
 	}
@@ -195,13 +197,23 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 	return before, after, nil
 }
 
+// answerInput answers every line of r, and fails if some could not be.
+func answerInput(r io.Reader, w io.Writer) error {
+	lines, bad, err := calculator.Answer(r, w)
+	if err != nil || bad == 0 {
+		return err
+	}
+	return withHint(fmt.Errorf("%d of %s could not be answered", bad, plural(lines, "line")),
+		`the output tells why, in place of each answer: {"line":N,"error":"…"}`)
+}
+
 // printJSON answers the flags as if they had been a line of input.
 func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Dirichlet) error {
 	if after == nil {
 		after = before
 	}
-	q := mixtureQuery{levels: o.levels.values, quantiles: o.quantiles.values}
-	line, err := q.describe(after)
+	q := calculator.Query{Levels: o.levels.values, Quantiles: o.quantiles.values}
+	line, err := q.Describe(after)
 	if err != nil {
 		return err
 	}
@@ -217,20 +229,6 @@ func (e plainError) Error() string {
 	return strings.TrimPrefix(e.err.Error(), mixture.ErrInvalid.Error()+": ")
 }
 func (e plainError) Unwrap() error { return e.err }
-
-func checkLevel(level float64) error {
-	if !(level > 0 && level < 1) {
-		return fmt.Errorf("a level lies between 0 and 1")
-	}
-	return nil
-}
-
-func checkQuantile(q float64) error {
-	if !(q >= 0 && q <= 1) {
-		return fmt.Errorf("a quantile's probability lies between 0 and 1")
-	}
-	return nil
-}
 
 // The widths that a sketch can have.
 const (

@@ -16,6 +16,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/atomicfile"
+	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/par"
 	"credence/mixture"
@@ -130,7 +131,7 @@ the others are written all the same, and the exit code is 1.`,
 // check refuses flags without sense, and finds the form of the output.
 func (o *predictOptions) check(terminal bool) error {
 	for _, l := range o.levels.values {
-		if err := checkLevel(l); err != nil {
+		if err := calculator.CheckLevel(l); err != nil {
 			return usagef("--level %v: %w", l, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package calculator
 
 import (
 	"bytes"
@@ -15,16 +15,19 @@ import (
 	"credence/mixture"
 )
 
-// runJSON sends input to credence mixture --json and returns its lines.
-func runJSON(t *testing.T, input string) (lines []string, code int, stderr string) {
+// ask returns the answers to the lines of input.
+func ask(t *testing.T, input string) (answers []string, bad int) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code = run([]string{"mixture", "--json"}, strings.NewReader(input), &out, &errs)
-	lines = strings.Split(out.String(), "\n")
-	if last := lines[len(lines)-1]; last != "" {
+	var out bytes.Buffer
+	_, bad, err := Answer(strings.NewReader(input), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers = strings.Split(out.String(), "\n")
+	if last := answers[len(answers)-1]; last != "" {
 		t.Fatalf("the output ends in %q, not in a line end", last)
 	}
-	return lines[:len(lines)-1], code, errs.String()
+	return answers[:len(answers)-1], bad
 }
 
 // TestJSONKeys pins every key, its place and the shape of its value.
@@ -50,7 +53,7 @@ func TestJSONKeys(t *testing.T) {
 			bare = `{"mean":#,"variance":#,"quantiles":[],"cdf":[],"intervals":[]}`
 		)
 		want := strings.NewReplacer("CLASS", class, "BARE", bare).Replace(c.want)
-		lines, _, _ := runJSON(t, c.in)
+		lines, _ := ask(t, c.in)
 		if len(lines) != 1 {
 			t.Fatalf("%s: %d lines of output", c.name, len(lines))
 		}
@@ -72,9 +75,9 @@ func TestJSONValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, code, stderr := runJSON(t, in)
-	if code != exitOK || stderr != "" || len(lines) != 1 {
-		t.Fatalf("exit code %d, stderr %q, %d lines", code, stderr, len(lines))
+	lines, bad := ask(t, in)
+	if bad != 0 || len(lines) != 1 {
+		t.Fatalf("%d lines, %d bad", len(lines), bad)
 	}
 	var got struct {
 		Mean, Variance, LogPDF []float64
@@ -131,7 +134,7 @@ func TestJSONValues(t *testing.T) {
 
 func TestJSONNumber(t *testing.T) {
 	for _, x := range []float64{0, 1, 0.1, 1.0 / 3, 5e-324, math.MaxFloat64, 1 - 0x1p-53, math.Inf(1), math.Inf(-1)} {
-		raw, err := json.Marshal(jsonNumber(x))
+		raw, err := json.Marshal(number(x))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +153,7 @@ func TestJSONNumber(t *testing.T) {
 			t.Errorf("%v was written as %s, read back as %v", x, raw, back)
 		}
 	}
-	if raw, err := json.Marshal(jsonNumber(math.NaN())); err == nil {
+	if raw, err := json.Marshal(number(math.NaN())); err == nil {
 		t.Errorf("NaN was written as %s", raw)
 	}
 }
@@ -186,11 +189,9 @@ func TestJSONErrors(t *testing.T) {
 		{`{"weights":[1],"alpha":[[2,3]],"logpdf":[[0.5,0.5],[0.5]]}`, `logpdf[1]: point has 1 coordinates, the mixture 2 classes`},
 		{`{"weights":[1],"alpha":[[2,3]],"logpdf":[[0.5,0.6]]}`, `logpdf[0]: coordinates of the point sum to 1.1: they sum to one (within 1e-09)`},
 	} {
-		lines, code, stderr := runJSON(t, good+"\n"+c.line+"\n"+good)
-		want := "credence: error: 1 of 3 lines could not be answered\n" +
-			"credence: hint: the output tells why, in place of each answer: {\"line\":N,\"error\":\"…\"}\n"
-		if code != exitError || stderr != want || len(lines) != 3 {
-			t.Errorf("%s: exit code %d, stderr %q, %d lines", c.line, code, stderr, len(lines))
+		lines, bad := ask(t, good+"\n"+c.line+"\n"+good)
+		if bad != 1 || len(lines) != 3 {
+			t.Errorf("%s: %d lines, %d bad", c.line, len(lines), bad)
 			continue
 		}
 		var e lineError
@@ -206,7 +207,7 @@ func TestJSONErrors(t *testing.T) {
 	}
 }
 
-// TestJSONGolden compares the command line with values computed elsewhere with
+// TestJSONGolden compares answers with values computed elsewhere with
 // 50 digits.
 func TestJSONGolden(t *testing.T) {
 	raw, err := os.ReadFile("../../mixture/testdata/mixture.json")
@@ -269,10 +270,10 @@ func TestJSONGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, code, stderr := runJSON(t, string(line)+"\n")
-		var got mixtureAnswer
-		if code != exitOK || len(lines) != 1 {
-			t.Fatalf("%s: exit code %d, stderr %q", c.Name, code, stderr)
+		lines, bad := ask(t, string(line)+"\n")
+		var got answer
+		if bad != 0 || len(lines) != 1 {
+			t.Fatalf("%s: %d lines, %d bad", c.Name, len(lines), bad)
 		}
 		if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
 			t.Fatalf("%s: %v", c.Name, err)

@@ -1,4 +1,4 @@
-package main
+package calculator
 
 import (
 	"bufio"
@@ -17,7 +17,8 @@ func TestAnswersStream(t *testing.T) {
 	hear, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- answerInput(in, out)
+		_, _, err := Answer(in, out)
+		done <- err
 		out.Close()
 	}()
 	answers := bufio.NewReader(hear)
@@ -100,15 +101,20 @@ func TestReadAndWriteErrors(t *testing.T) {
 	const good = `{"weights":[1],"alpha":[[1,1]]}`
 	var out strings.Builder
 	broken := io.MultiReader(strings.NewReader(good+"\n"+good), iotest.ErrReader(errors.New("wire cut")))
-	err := answerInput(broken, &out)
+	_, _, err := Answer(broken, &out)
 	if err == nil || err.Error() != "reading line 2 of standard input: wire cut" {
 		t.Errorf("error %v", err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 1 {
 		t.Errorf("%d lines were answered, want the whole one", n)
 	}
-	err = answerInput(strings.NewReader(good), fullDisk{})
+	_, _, err = Answer(strings.NewReader(good), fullDisk{})
 	if err == nil || err.Error() != "writing answers: no space left" {
 		t.Errorf("error %v", err)
 	}
 }
+
+// fullDisk refuses every write.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -1,4 +1,4 @@
-package main
+package calculator
 
 import (
 	"bufio"
@@ -23,19 +23,13 @@ type lineError struct {
 	Error string `json:"error"`
 }
 
-// answerInput answers every line of r, and fails if some could not be.
-func answerInput(r io.Reader, w io.Writer) error {
-	lines, bad, err := answerLines(newLineReader(r, longestLine), w)
-	if err != nil || bad == 0 {
-		return err
-	}
-	return withHint(fmt.Errorf("%d of %s could not be answered", bad, plural(lines, "line")),
-		`the output tells why, in place of each answer: {"line":N,"error":"…"}`)
+// Answer writes the answers to the lines of r, in their order, and counts the
+// lines that are not blank and those of them that could not be answered.
+func Answer(r io.Reader, w io.Writer) (lines, bad int, err error) {
+	return answerLines(newLineReader(r, longestLine), w)
 }
 
-// answerLines writes the answers to the lines of r, in their order, and counts
-// the lines that are not blank and those of them that could not be answered.
-// Lines that have arrived are answered at once on all cores; none waits for
+// answerLines does the work of Answer. Lines that have arrived are answered at once on all cores; none waits for
 // more input.
 func answerLines(r *lineReader, w io.Writer) (lines, bad int, err error) {
 	var answers bytes.Buffer

@@ -1,4 +1,4 @@
-package main
+package calculator
 
 import (
 	"encoding/json"
@@ -10,10 +10,10 @@ import (
 	"credence/mixture"
 )
 
-// jsonNumber is a float64 whose infinities are strings in JSON.
-type jsonNumber float64
+// number is a float64 whose infinities are strings in JSON.
+type number float64
 
-func (x jsonNumber) MarshalJSON() ([]byte, error) {
+func (x number) MarshalJSON() ([]byte, error) {
 	v := float64(x)
 	switch {
 	case math.IsNaN(v):
@@ -26,20 +26,20 @@ func (x jsonNumber) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v)
 }
 
-func (x *jsonNumber) UnmarshalJSON(raw []byte) error {
-	if kind := jsonKind(raw); kind != "a number" {
+func (x *number) UnmarshalJSON(raw []byte) error {
+	if kind := kindOf(raw); kind != "a number" {
 		return fmt.Errorf("found %s, expected a number", kind)
 	}
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil { // the syntax has been checked, so it is the range
 		return fmt.Errorf("%.40s is beyond the range of float64", raw)
 	}
-	*x = jsonNumber(v)
+	*x = number(v)
 	return nil
 }
 
-// jsonKind names the kind of a JSON value, which its first byte tells.
-func jsonKind(raw []byte) string {
+// kindOf names the kind of a JSON value, which its first byte tells.
+func kindOf(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
@@ -58,14 +58,14 @@ func jsonKind(raw []byte) string {
 	return "a number"
 }
 
-func jsonNumbers(values []float64) []jsonNumber {
-	numbers := make([]jsonNumber, len(values))
+func toNumbers(values []float64) []number {
+	list := make([]number, len(values))
 	for i, v := range values {
-		numbers[i] = jsonNumber(v)
+		list[i] = number(v)
 	}
-	return numbers
+	return list
 }
 
-func jsonInterval(i mixture.Interval) [2]jsonNumber {
-	return [2]jsonNumber{jsonNumber(i.Lo), jsonNumber(i.Hi)}
+func ends(i mixture.Interval) [2]number {
+	return [2]number{number(i.Lo), number(i.Hi)}
 }

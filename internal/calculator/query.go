@@ -1,4 +1,6 @@
-package main
+// Package calculator answers questions about mixtures: what credence mixture --json
+// is asked, a line of JSON each, and what it answers.
+package calculator
 
 import (
 	"bytes"
@@ -7,19 +9,18 @@ import (
 	"fmt"
 )
 
-// mixtureQuery is one line of input: a mixture and what to tell about it.
-type mixtureQuery struct {
-	weights                []float64
-	alpha                  [][]float64
-	levels, quantiles, cdf []float64
-	logPDF                 [][]float64
-	votes                  []float64
+// Query is what to tell about a mixture.
+type Query struct {
+	Levels, Quantiles []float64
+
+	weights, cdf, votes []float64
+	alpha, logPDF       [][]float64
 }
 
 // parseQuery reads one JSON object strictly: exact names, each at most once,
 // and numbers where numbers belong. encoding/json alone would match names in
 // any case, and read null as 0.
-func parseQuery(line []byte) (*mixtureQuery, error) {
+func parseQuery(line []byte) (*Query, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -29,9 +30,11 @@ func parseQuery(line []byte) (*mixtureQuery, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("found %s, expected an object with the keys weights and alpha", jsonKind(bytes.TrimSpace(line)))
+		return nil, fmt.Errorf("found %s, expected an object with the keys weights and alpha", kindOf(bytes.TrimSpace(line)))
 	}
-	q := &mixtureQuery{}
+	q := &Query{}
+	fields := map[string]any{"weights": &q.weights, "alpha": &q.alpha, "levels": &q.Levels, "quantiles": &q.Quantiles,
+		"cdf": &q.cdf, "logpdf": &q.logPDF, "votes": &q.votes}
 	seen := map[string]bool{}
 	for dec.More() {
 		t, err := dec.Token()
@@ -43,21 +46,11 @@ func parseQuery(line []byte) (*mixtureQuery, error) {
 			return nil, fmt.Errorf("key %q occurs twice", key)
 		}
 		seen[key] = true
-		switch key {
-		case "weights":
-			err = decodeNumbers(dec, &q.weights)
-		case "alpha":
-			err = decodeRows(dec, &q.alpha)
-		case "levels":
-			err = decodeNumbers(dec, &q.levels)
-		case "quantiles":
-			err = decodeNumbers(dec, &q.quantiles)
-		case "cdf":
-			err = decodeNumbers(dec, &q.cdf)
-		case "logpdf":
-			err = decodeRows(dec, &q.logPDF)
-		case "votes":
-			err = decodeNumbers(dec, &q.votes)
+		switch field := fields[key].(type) {
+		case *[]float64:
+			err = decodeNumbers(dec, field)
+		case *[][]float64:
+			err = decodeRows(dec, field)
 		default:
 			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, logpdf and votes", key)
 		}
@@ -74,7 +67,7 @@ func parseQuery(line []byte) (*mixtureQuery, error) {
 }
 
 func decodeNumbers(dec *json.Decoder, dst *[]float64) error {
-	var values []jsonNumber
+	var values []number
 	if err := dec.Decode(&values); err != nil {
 		return typeError(err, "an array of numbers")
 	}
@@ -83,7 +76,7 @@ func decodeNumbers(dec *json.Decoder, dst *[]float64) error {
 }
 
 func decodeRows(dec *json.Decoder, dst *[][]float64) error {
-	var rows [][]jsonNumber
+	var rows [][]number
 	if err := dec.Decode(&rows); err != nil {
 		return typeError(err, "an array of arrays of numbers")
 	}
@@ -101,12 +94,12 @@ func typeError(err error, expected string) error {
 	return err
 }
 
-func floats(numbers []jsonNumber) []float64 {
-	if numbers == nil {
+func floats(list []number) []float64 {
+	if list == nil {
 		return nil
 	}
-	values := make([]float64, len(numbers))
-	for i, v := range numbers {
+	values := make([]float64, len(list))
+	for i, v := range list {
 		values[i] = float64(v)
 	}
 	return values

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"math"
@@ -35,7 +35,7 @@ func TestIntervalsError(t *testing.T) {
 
 func TestDrawMixtures(t *testing.T) {
 	rows := drawMixtures(1)
-	if rows.Len() != intervalRows || rows.K != intervalComponents {
+	if rows.Len() != IntervalRows || rows.K != intervalComponents {
 		t.Fatalf("%d rows of %d components", rows.Len(), rows.K)
 	}
 	n := len(rows.Weights)
