@@ -192,9 +192,10 @@ func blockWidth(c0, n int) int {
 // roundUp returns the smallest multiple of m that is at least n.
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
-// padInput returns the input with its border of zeros: x itself if there is no
-// padding.
-func (c *Conv) padInput(x []float32, s *ConvScratch) []float32 {
+// Pad returns an item's input with its border of zeros, as [Conv.ForwardRows] and
+// [Conv.ForwardPoolRows] read it: x itself if there is no padding, otherwise
+// memory of s, which stays as it is until s is used for anything but these.
+func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 	if c.shape.Pad == [3]int{} {
 		return x
 	}

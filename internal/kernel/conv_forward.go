@@ -26,10 +26,25 @@ func (c *Conv) Pack(dst, w []float32) {
 // Each output is one chain of multiply-adds that begins with the bias and runs
 // over (i, kd, kh, kw) in order.
 func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
+	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
+	c.ForwardRows(y, c.Pad(x, s), packed, bias, 0, len(c.rowPos), s)
+}
+
+// Rows is what the forward pass of an item can be cut into: the number of output
+// rows of ForwardPoolRows if the plan has a pool, else of ForwardRows.
+func (c *Conv) Rows() int {
+	if c.pool != [3]int{} {
+		return c.pooled[0] * c.pooled[1]
+	}
+	return len(c.rowPos)
+}
+
+// ForwardRows is [Conv.Forward] for the output rows lo … hi−1 alone. x comes from
+// [Conv.Pad].
+func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
 	plane := volume(c.out)
 	c.checkForward(x, packed, bias)
 	checkLen("Conv.Forward", len(y), c.shape.Out*plane)
-	x = c.padInput(x, s)
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb := blockWidth(c0, c.shape.Out)
 		used := min(cb, c.shape.Out-c0)
@@ -37,8 +52,8 @@ func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
 		w := packed[c0*c.taps : c0*c.taps+c.taps*cb]
 		wide := c.out[2]
 		perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
-		for row := 0; row < len(c.rowPos); row += perStrip {
-			rows := c.rowPos[row:min(row+perStrip, len(c.rowPos))]
+		for row := lo; row < hi; row += perStrip {
+			rows := c.rowPos[row:min(row+perStrip, hi)]
 			for j := 0; j < wide; j += perRow {
 				n := min(perRow, wide-j)
 				s.convolve(b, x, rows, j, n, c.shape.Stride[2], &c.tap, w, cb)
@@ -64,6 +79,13 @@ func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
 // commutes exactly; rounding makes Tanh and Sigmoid tie where their arguments
 // do not, so they are applied before.
 func (c *Conv) ForwardPool(y []float32, arg []int32, x, packed, bias []float32, act Activation, s *ConvScratch) {
+	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
+	c.ForwardPoolRows(y, arg, c.Pad(x, s), packed, bias, act, 0, c.Rows(), s)
+}
+
+// ForwardPoolRows is [Conv.ForwardPool] for the pooled rows lo … hi−1 alone. x
+// comes from [Conv.Pad].
+func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float32, act Activation, lo, hi int, s *ConvScratch) {
 	plane := volume(c.pooled)
 	c.checkForward(x, packed, bias)
 	checkLen("Conv.ForwardPool", len(y), c.shape.Out*plane)
@@ -71,31 +93,32 @@ func (c *Conv) ForwardPool(y []float32, arg []int32, x, packed, bias []float32, 
 	if plane == 0 || !act.Monotone() {
 		panic("kernel: Conv.ForwardPool: no pool in the plan, or the activation is not monotone")
 	}
-	x = c.padInput(x, s)
+	at, n := lo*c.pooled[2], (hi-lo)*c.pooled[2]
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb := blockWidth(c0, c.shape.Out)
 		used := min(cb, c.shape.Out-c0)
 		b := c.blockBias(bias, c0, s)
-		c.poolBlock(x, packed[c0*c.taps:c0*c.taps+c.taps*cb], b, cb, act, s)
+		c.poolBlock(x, packed[c0*c.taps:c0*c.taps+c.taps*cb], b, cb, act, lo, hi, s)
 		if act == ReLU {
-			active.relu(s.best[:plane*cb], s.best[:plane*cb])
+			active.relu(s.best[:n*cb], s.best[:n*cb])
 		}
-		active.unblock(y[c0*plane:], plane, s.best, plane, cb, used)
-		active.unblock(int32AsFloat(arg[c0*plane:]), plane, int32AsFloat(s.arg), plane, cb, used)
+		active.unblock(y[c0*plane+at:], plane, s.best, n, cb, used)
+		active.unblock(int32AsFloat(arg[c0*plane+at:]), plane, int32AsFloat(s.arg), n, cb, used)
 	}
 }
 
-// poolBlock leaves the pooled outputs of one channel block in s.best and s.arg
-// [pooled positions][cb]. Output rows are visited window row after window row,
-// within it in scan order: so one pooled row at a time is being folded, and
-// its window positions come in increasing order.
-func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, s *ConvScratch) {
+// poolBlock leaves the pooled outputs of one channel block in the pooled rows
+// lo … hi−1 in s.best and s.arg [their positions][cb]. Output rows are visited
+// window row after window row, within it in scan order: so one pooled row at a
+// time is being folded, and its window positions come in increasing order.
+func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, lo, hi int, s *ConvScratch) {
 	pw := c.pool[2]
 	wide := c.pooled[2] * pw // positions of a row that windows cover
 	perRow := min(wide, c.stripLen()/pw*pw)
 	perStrip := max(1, c.stripLen()/wide)
-	for r0 := 0; r0 < len(c.poolRows); r0 += perStrip {
-		rows := c.poolRows[r0:min(r0+perStrip, len(c.poolRows))]
+	list := c.poolRows[lo*c.pool[0]*c.pool[1] : hi*c.pool[0]*c.pool[1]]
+	for r0 := 0; r0 < len(list); r0 += perStrip {
+		rows := list[r0:min(r0+perStrip, len(list))]
 		for i := range rows {
 			s.rows[i] = c.rowPos[rows[i].row]
 		}
@@ -106,7 +129,7 @@ func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, s *ConvSc
 				act.Forward(s.strip[:len(rows)*nw*cb], s.strip[:len(rows)*nw*cb])
 			}
 			for i, r := range rows {
-				at := (int(r.z)*c.pooled[2] + w0/pw) * cb
+				at := ((int(r.z)-lo)*c.pooled[2] + w0/pw) * cb
 				pos := r.row*int32(c.out[2]) + int32(w0)
 				active.foldMax(s.best[at:], s.arg[at:], s.strip[i*nw*cb:], nw/pw, pw, cb, pos, r.first)
 			}
@@ -146,7 +169,7 @@ func (c *Conv) blockBias(bias []float32, c0 int, s *ConvScratch) []float32 {
 }
 
 func (c *Conv) checkForward(x, packed, bias []float32) {
-	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
+	checkLen("Conv: padded input", len(x), c.shape.In*volume(c.padded))
 	checkLen("Conv: packed weights", len(packed), c.PackedLen())
 	if bias != nil {
 		checkLen("Conv: bias", len(bias), c.shape.Out)

@@ -15,7 +15,7 @@ func (c *Conv) GradWeight(dw, db, dy, x []float32, s *ConvScratch) {
 	if s.dw == nil {
 		s.dw = make([]float32, len(c.off)*lanes)
 	}
-	x = c.padInput(x, s)
+	x = c.Pad(x, s)
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb := blockWidth(c0, c.shape.Out)
 		used := min(cb, c.shape.Out-c0)

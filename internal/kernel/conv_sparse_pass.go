@@ -19,7 +19,7 @@ func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
 	if c.shape.Dilation[2] > 1 {
 		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbours
 	}
-	x = c.padInput(x, s)
+	x = c.Pad(x, s)
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
 			pos, g := c.slab(s.sparse, o, z)

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -218,6 +219,26 @@ func checkFused(t *testing.T, what string, s convCase, d convData, act Activatio
 		if arg[i] != arg2[i] && !(act == ReLU && y2[i] <= 0) {
 			t.Fatalf("%s: arg[%d] = %d, want %d", what, i, arg[i], arg2[i])
 		}
+	}
+
+	// In rows, however they are cut, the same bits.
+	y3, arg3, full3 := make([]float32, n), make([]int32, n), make([]float32, len(d.dy))
+	padded := c.Pad(d.x, sc)
+	for lo := 0; lo < c.Rows(); {
+		hi := min(c.Rows(), lo+1+r.IntN(5))
+		c.ForwardPoolRows(y3, arg3, padded, packed, d.bias, act, lo, hi, sc)
+		lo = hi
+	}
+	for lo, rows := 0, c.OutSize()[0]*c.OutSize()[1]; lo < rows; {
+		hi := min(rows, lo+1+r.IntN(5))
+		c.ForwardRows(full3, padded, packed, d.bias, lo, hi, sc)
+		lo = hi
+	}
+	act.Forward(full3, full3)
+	sameBits(t, what+": y in rows", y3, y.x)
+	sameBits(t, what+": all outputs in rows", full3, full)
+	if !slices.Equal(arg3, arg) {
+		t.Fatalf("%s: arg in rows is %v, want %v", what, arg3, arg)
 	}
 
 	dPool := normals(r, n)

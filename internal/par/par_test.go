@@ -24,6 +24,39 @@ func TestForVisitsEachOnce(t *testing.T) {
 	}
 }
 
+// TestLimit: a caller's own limit holds, below that of the process.
+func TestLimit(t *testing.T) {
+	defer SetThreads(0)
+	SetThreads(4)
+	for limit, want := range map[Limit]int{0: 4, -1: 4, 1: 1, 3: 3, 9: 4} {
+		if got := limit.Workers(); got != want {
+			t.Errorf("limit %d: %d workers, want %d", limit, got, want)
+		}
+		var now, most atomic.Int32
+		seen := make([]atomic.Int32, 100)
+		limit.ForWorker(len(seen), func(worker, i int) {
+			if worker < 0 || worker >= want {
+				t.Errorf("limit %d: worker %d, want less than %d", limit, worker, want)
+			}
+			n := now.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			time.Sleep(10 * time.Microsecond)
+			seen[i].Add(1)
+			now.Add(-1)
+		})
+		if int(most.Load()) > want {
+			t.Errorf("limit %d: %d at once, want at most %d", limit, most.Load(), want)
+		}
+		limit.For(len(seen), func(i int) { seen[i].Add(1) })
+		for i := range seen {
+			if n := seen[i].Load(); n != 2 {
+				t.Fatalf("limit %d: piece %d ran %d times in two loops", limit, i, n)
+			}
+		}
+	}
+}
+
 func TestForPassesPanicOn(t *testing.T) {
 	defer SetThreads(0)
 	for _, th := range []int{1, 4} {
