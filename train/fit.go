@@ -24,6 +24,8 @@ var ErrStopped = errors.New("training was stopped before its end")
 // Result is what a fit gives.
 type Result struct {
 	Model *model.Model
+	// Options are those of the fit, complete.
+	Options Options
 	// OutOfFold [N] are the distributions of items as predicted by the networks
 	// that were not trained on them; nil for items that all were trained on or
 	// that have no votes. Of a method of package baseline there are none.

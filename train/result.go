@@ -33,7 +33,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	for _, r := range final {
 		m.Members = append(m.Members, r.network)
 	}
-	res := &Result{Model: m, OutOfFold: make([]*mixture.Dirichlet, f.ds.Len())}
+	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*mixture.Dirichlet, f.ds.Len())}
 	predict := f.outOfFold
 	if f.o.Method != "" {
 		predict = f.estimates

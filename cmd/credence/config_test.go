@@ -10,7 +10,7 @@ import (
 // The published schema is what the command prints. UPDATE_GOLDEN=1 rewrites it.
 func TestPublishedSchema(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"config", "schema"}, nil, &stdout, &stderr); code != exitOK {
+	if code := program([]string{"config", "schema"}, nil, &stdout, &stderr); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	path := filepath.Join("..", "..", "docs", "config.schema.json")

@@ -18,7 +18,7 @@ import (
 	"credence/evaluate"
 	"credence/internal/atomicfile"
 	"credence/internal/study"
-	"credence/model"
+	"credence/run"
 	"credence/train"
 )
 
@@ -107,14 +107,15 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	took := time.Since(start)
-	m, folder := fit.Model, runFolder(o.out)
-	if err := m.Save(folder.path(modelFile)); err != nil {
+	m, folder := fit.Model, run.Folder(o.out)
+	if err := m.Save(folder.Path(run.ModelFile)); err != nil {
 		return err
 	}
-	in, err := simulationInput(m, fresh)
+	in, err := run.Input(m, fresh.Dataset())
 	if err != nil {
 		return err
 	}
+	in.Truth, in.Resolution = fresh.Truth(), nil
 	plain, err := evaluate.Evaluate(*in, evaluate.Options{})
 	if err != nil {
 		return err
@@ -124,14 +125,14 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := folder.writeJSON(metricsFile, result); err != nil {
+	if err := folder.WriteMetrics(result); err != nil {
 		return err
 	}
-	err = writeReport(folder.path(reportFile), m, in, result, pageOptions{
-		subject:   fmt.Sprintf("a simulation (design %q)", o.design),
-		evaluated: "fresh items of the simulation",
-		commands:  []string{fmt.Sprintf("credence demo --design %s --seed %d --out FOLDER", o.design, o.seed)},
-	})
+	err = folder.WriteReport(run.Page{
+		Subject:   fmt.Sprintf("a simulation (design %q)", o.design),
+		Evaluated: "fresh items of the simulation",
+		Commands:  []string{fmt.Sprintf("credence demo --design %s --seed %d --out FOLDER", o.design, o.seed)},
+	}, m, in, result)
 	if err != nil {
 		return err
 	}
@@ -202,20 +203,6 @@ func (o *demoOptions) writeData(s *study.Simulation, items, votes, truth string)
 	return nil
 }
 
-// simulationInput puts together the predictions of a model for a sample and all
-// they are judged by, but for the resolution rule.
-func simulationInput(m *model.Model, s *study.Simulation) (*evaluate.Input, error) {
-	ds := s.Dataset()
-	in := evaluate.NewInput(ds)
-	in.Truth = s.Truth()
-	var err error
-	if in.Mixtures, err = m.Predict(ds, model.PredictOptions{}); err != nil {
-		return nil, err
-	}
-	in.References, err = m.Provenance.References.Score(ds, m.Transform)
-	return in, err
-}
-
 func (o *demoOptions) print(out io.Writer, r, plain *evaluate.Result, took time.Duration) {
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
@@ -241,7 +228,7 @@ The predicted class is the one most voted for in %.1f%% of the items. The loss i
 %s holds the data, the model, the scores (metrics.json) and the
 report: open %s
 `, demoItems*demoVotes, o.lowest, r.BelowResolution, r.Items, 100*float64(r.Accuracy),
-		float64(r.NLL), float64(r.LogisticDMNLL), o.out, filepath.Join(o.out, reportFile))
+		float64(r.NLL), float64(r.LogisticDMNLL), o.out, filepath.Join(o.out, run.ReportFile))
 	// A failed write is kept by the output and reported at the end.
 	_, _ = out.Write(w.Bytes())
 }

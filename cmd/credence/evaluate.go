@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/internal/atomicfile"
 	"credence/internal/calculator"
 	"credence/internal/config"
+	"credence/internal/words"
 	"credence/model"
-	"credence/report"
+	"credence/run"
 )
 
 // evaluateOptions is the command line of credence evaluate.
@@ -118,32 +119,11 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	declare(f, &o.data, config.Evaluate)
 }
 
-func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) error {
-	if o.resolution != "on" && o.resolution != "off" {
-		return usagef("--resolution %s: expected on or off", o.resolution)
-	}
-	for _, level := range o.levels.values {
-		if err := calculator.CheckLevel(level); err != nil {
-			return usagef("--level %v: %w", level, err)
-		}
-	}
-	if o.replicates < 0 {
-		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
-	}
-	if !o.pageOnly {
-		if err := o.out.settle(); err != nil {
-			return err
-		}
-	}
-	if err := checkPart(o.part); err != nil {
+func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) error {
+	if err := o.check(); err != nil {
 		return err
 	}
-	recorded := asTrained(&o.data, run)
-	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
-	if err != nil {
-		return err
-	}
-	m, err := loadModel(run)
+	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
@@ -154,46 +134,23 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", method),
 			"credence evaluate judges what it has")
 	}
-	load.FeatureOptions.Schema = m.Transform.Parts()
-	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
-	var all *dataset.Dataset
-	err = recorded.items(&load.FeatureOptions, func() error {
-		return recorded.votes(&load.VotesOptions, func() error {
-			all, err = dataset.Load(load)
-			return err
-		})
-	})
+	all, err := o.load(cmd, path, files, m)
 	if err != nil {
-		return withFeatureHint(err)
+		return err
 	}
 	defer all.Close()
 	dataWarnings(cmd.ErrOrStderr(), all)
-	ds := all
-	if o.part != "" {
-		if ds, err = folderOf(run).partOf(all, o.part); err != nil {
-			return err
-		}
-	}
-	data := strings.Join(files, ", ")
-	in, err := o.input(m, ds)
+	ds, err := o.partOf(path, all)
 	if err != nil {
-		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
-	}
-	r, err := evaluate.Evaluate(*in, o.options())
-	if err != nil {
-		return fmt.Errorf("evaluating %s on %s: %w", run, data, err)
-	}
-	if err := o.warnOfSeen(run, m, ds, r); err != nil {
 		return err
 	}
+	in, r, err := o.judge(path, m, ds)
+	if err != nil {
+		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
+	}
 	if o.report != "" {
-		page := pageOptions{evaluated: o.evaluated(files), items: ds.Items}
-		if o.pageOnly && o.report == "-" {
-			err = report.Write(cmd.OutOrStdout(), reportPage(m, in, r, page))
-		} else {
-			err = writeReport(o.report, m, in, r, page)
-		}
-		if err != nil {
+		page := run.Page{Evaluated: o.evaluated(files), Items: ds.Items}
+		if err := o.writePage(cmd.OutOrStdout(), func(w io.Writer) error { return page.Write(w, m, in, r) }); err != nil {
 			return err
 		}
 	}
@@ -210,8 +167,104 @@ func (o *evaluateOptions) run(cmd *cobra.Command, run string, files []string) er
 		case "csv":
 			return writeScores(w, r)
 		}
-		return o.out.print(w, (&evaluateReport{run: run, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
+		return o.out.print(w, (&evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
 	})
+}
+
+// check refuses flags without sense before anything is read.
+func (o *evaluateOptions) check() error {
+	if o.resolution != "on" && o.resolution != "off" {
+		return usagef("--resolution %s: expected on or off", o.resolution)
+	}
+	for _, level := range o.levels.values {
+		if err := calculator.CheckLevel(level); err != nil {
+			return usagef("--level %v: %w", level, err)
+		}
+	}
+	if o.replicates < 0 {
+		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
+	}
+	if o.part != "" && !slices.Contains(run.Parts, o.part) {
+		return usagef("--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", "))
+	}
+	if o.pageOnly {
+		return nil
+	}
+	return o.out.settle()
+}
+
+// load reads items and votes as training did, for the classes of the model.
+func (o *evaluateOptions) load(cmd *cobra.Command, path string, files []string, m *model.Model) (ds *dataset.Dataset, err error) {
+	recorded := asTrained(&o.data, path)
+	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	load.FeatureOptions.Schema = m.Transform.Parts()
+	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
+	err = recorded.items(&load.FeatureOptions, func() error {
+		return recorded.votes(&load.VotesOptions, func() error {
+			ds, err = dataset.Load(load)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, withFeatureHint(err)
+	}
+	return ds, nil
+}
+
+// partOf returns the items of the part of the run's split that is asked for.
+func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dataset, error) {
+	if o.part == "" {
+		return ds, nil
+	}
+	part, err := run.FolderOf(path).Part(ds, o.part)
+	if errors.Is(err, run.ErrNoSplit) {
+		return nil, withHint(fmt.Errorf("--part %s: %w", o.part, err),
+			"credence train writes one if --test, --validation or --split divides the items")
+	}
+	return part, err
+}
+
+// judge evaluates the model on ds, and warns first of items that it has seen.
+func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset) (*evaluate.Input, *evaluate.Result, error) {
+	in, err := run.Input(m, ds)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.resolution == "off" {
+		in.Resolution = nil
+	}
+	r, err := evaluate.Evaluate(*in, o.options())
+	if err != nil {
+		return nil, nil, err
+	}
+	n, equal, err := run.FolderOf(path).Seen(m, ds)
+	if err != nil {
+		return nil, nil, err
+	}
+	warning := fmt.Sprintf("the model has seen %s of these %s items in training, which flatters it: --part test leaves them out",
+		words.Thousands(n), words.Thousands(ds.Len()))
+	switch {
+	case equal:
+		warning = "these are the items that the model was trained on: every number flatters it"
+	case n == 0:
+		return in, r, nil
+	case n == ds.Len():
+		warning = "the model has seen these items in training: every number flatters it"
+	}
+	r.Warnings = slices.Insert(r.Warnings, 0, warning)
+	return in, r, nil
+}
+
+// writePage writes the report to its file, or to standard output for -, where
+// it is all that is wanted.
+func (o *evaluateOptions) writePage(stdout io.Writer, write func(w io.Writer) error) error {
+	if o.pageOnly && o.report == "-" {
+		return write(stdout)
+	}
+	return atomicfile.Write(o.report, write)
 }
 
 // evaluated says which items were evaluated, for the page.
@@ -226,24 +279,6 @@ func (o *evaluateOptions) evaluated(files []string) string {
 	return text
 }
 
-// warnOfSeen adds a warning if the items had a part in training.
-func (o *evaluateOptions) warnOfSeen(run string, m *model.Model, ds *dataset.Dataset, r *evaluate.Result) error {
-	hash, err := ds.Hash()
-	if err != nil {
-		return err
-	}
-	warning := "these are the items that the model was trained on: every number flatters it"
-	if hash != m.Provenance.Data {
-		if warning, err = folderOf(run).seen(ds); err != nil {
-			return err
-		}
-	}
-	if warning != "" {
-		r.Warnings = slices.Insert(r.Warnings, 0, warning)
-	}
-	return nil
-}
-
 // options returns how to evaluate.
 func (o *evaluateOptions) options() evaluate.Options {
 	opt := evaluate.Options{
@@ -254,36 +289,4 @@ func (o *evaluateOptions) options() evaluate.Options {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
 	}
 	return opt
-}
-
-// input puts together the predictions of m for ds and all they are judged by.
-func (o *evaluateOptions) input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
-	in := evaluate.NewInput(ds)
-	if !slices.Equal(ds.Classes, m.Classes) {
-		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
-	}
-	var err error
-	if m.Head.Method() == "" {
-		in.Mixtures, err = m.Predict(ds, model.PredictOptions{})
-	} else {
-		err = m.EachEstimate(context.Background(), ds, 0, func(_ int, e baseline.Estimate) error {
-			in.Means = append(in.Means, e.Mean...)
-			return nil
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
-	if r := m.Provenance.References; r != nil {
-		if in.References, err = r.Score(ds, m.Transform); err != nil {
-			return nil, err
-		}
-	}
-	if rule := m.Resolution; o.resolution == "on" && rule != nil {
-		// The votes that training saw in the tails are in the warnings of the
-		// model already.
-		none := make([]float64, len(rule.Low))
-		in.Resolution = &evaluate.Resolution{Low: rule.Low, High: rule.High, LowVotes: none, HighVotes: none}
-	}
-	return in, nil
 }

@@ -118,7 +118,7 @@ func TestEvaluateKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	code := run([]string{"evaluate", dir, filepath.Join(dir, "items.csv"), "--votes", filepath.Join(dir, "votes.csv"),
+	code := program([]string{"evaluate", dir, filepath.Join(dir, "items.csv"), "--votes", filepath.Join(dir, "votes.csv"),
 		"--truth", filepath.Join(dir, "truth.csv"), "--level", "0.9,0.5", "--json"}, nil, &stdout, &stderr)
 	if code != exitOK || stderr.Len() > 0 || strings.Count(stdout.String(), "\n") != 1 {
 		t.Fatalf("exit code %d, stderr %q, stdout %q", code, &stderr, &stdout)

@@ -14,6 +14,7 @@ import (
 	"credence/dataset"
 	"credence/internal/atomicfile"
 	"credence/internal/config"
+	"credence/run"
 )
 
 // initOptions is the command line of credence init.
@@ -43,7 +44,7 @@ runs. A file that is there already is left alone without --overwrite.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&o.output, "output", "o", configFile, "`file` to write; - is standard output")
+	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
 	declare(f, &o.Settings, config.Train)
 	return cmd
@@ -105,7 +106,7 @@ func (o *initOptions) text(ds *dataset.Dataset) []byte {
 	}
 	name := shellQuote(o.output)
 	if o.output == "-" {
-		name = configFile
+		name = run.ConfigFile
 	}
 	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
 	comment(fmt.Sprintf("%s.", ds.Votes))

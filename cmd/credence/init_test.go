@@ -8,13 +8,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"credence/run"
 )
 
 // must runs a command line that has to succeed.
 func must(t *testing.T, line string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(strings.Fields(line), nil, &stdout, &stderr); code != exitOK {
+	if code := program(strings.Fields(line), nil, &stdout, &stderr); code != exitOK {
 		t.Fatalf("%s: exit code %d: %s", line, code, &stderr)
 	}
 }
@@ -72,14 +74,14 @@ func TestInitTrainsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(t, fmt.Sprintf("train --config all.yaml --quiet --out all%d", i))
-		want, err := os.ReadFile(filepath.Join(fmt.Sprint("flags", i), modelFile))
+		want, err := os.ReadFile(filepath.Join(fmt.Sprint("flags", i), run.ModelFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, run := range []string{"file", "all"} {
-			got, err := os.ReadFile(filepath.Join(fmt.Sprint(run, i), modelFile))
+		for _, by := range []string{"file", "all"} {
+			got, err := os.ReadFile(filepath.Join(fmt.Sprint(by, i), run.ModelFile))
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s: the model trained with %s of init differs (%v)", flags, run, err)
+				t.Errorf("%s: the model trained with %s of init differs (%v)", flags, by, err)
 			}
 		}
 	}

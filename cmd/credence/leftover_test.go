@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"credence/run"
 )
 
 // TestLeftovers: what a process that was killed while it wrote leaves in the
@@ -19,22 +21,22 @@ func TestLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	folder := runFolder("run")
+	folder := run.Folder("run")
 	plant := func(names ...string) {
 		t.Helper()
 		for _, name := range names {
-			if err := os.MkdirAll(filepath.Dir(folder.path(name)), 0o755); err != nil {
+			if err := os.MkdirAll(filepath.Dir(folder.Path(name)), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(folder.path(name), []byte("half"), 0o600); err != nil {
+			if err := os.WriteFile(folder.Path(name), []byte("half"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	clean := func(after string) {
 		t.Helper()
-		left, _ := filepath.Glob(folder.path(".*.tmp"))
-		if folder.has(stateFolder) || len(left) > 0 {
+		left, _ := filepath.Glob(folder.Path(".*.tmp"))
+		if folder.Has("checkpoint") || len(left) > 0 {
 			t.Errorf("%s leaves %q, or the checkpoints", after, left)
 		}
 	}
@@ -44,18 +46,18 @@ func TestLeftovers(t *testing.T) {
 	plant(".config.yaml.5.tmp") // killed in its first write
 	must(t, training)
 	clean("train")
-	want, err := os.ReadFile(folder.path(modelFile))
+	want, err := os.ReadFile(folder.Path(run.ModelFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	plant(checkpoint, model)
 	must(t, "verify run --quiet")
-	if folder.has(stateFolder) {
+	if folder.Has("checkpoint") {
 		t.Error("verify leaves the folder of checkpoints")
 	}
 	plant(checkpoint, model)
 	var stdout, stderr bytes.Buffer
-	code := run([]string{"train", "--resume", "--out", string(folder)}, nil, &stdout, &stderr)
+	code := program([]string{"train", "--resume", "--out", string(folder)}, nil, &stdout, &stderr)
 	if code != exitOK || !strings.Contains(stderr.String(), "nothing to resume") {
 		t.Errorf("resuming a run that has ended: exit code %d, %s", code, &stderr)
 	}
@@ -63,7 +65,7 @@ func TestLeftovers(t *testing.T) {
 	plant(checkpoint, model)
 	must(t, training+" --overwrite")
 	clean("train --overwrite")
-	if got, err := os.ReadFile(folder.path(modelFile)); err != nil || !bytes.Equal(got, want) {
+	if got, err := os.ReadFile(folder.Path(run.ModelFile)); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("another model, %v", err)
 	}
 }

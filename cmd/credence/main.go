@@ -22,11 +22,11 @@ const (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(program(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run executes one command line and returns its exit code.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// program executes one command line and returns its exit code.
+func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return execute(newRoot(), args, stdin, stdout, stderr)
 }
 

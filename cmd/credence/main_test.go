@@ -70,7 +70,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestWriteErrors(t *testing.T) {
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"--version"}, {"version"}, {"completion", "bash"}} {
 		var stderr bytes.Buffer
-		code := run(args, nil, fullDisk{}, &stderr)
+		code := program(args, nil, fullDisk{}, &stderr)
 		if code != exitError || !strings.Contains(stderr.String(), "no space left\n") {
 			t.Errorf("%q: exit code %d, stderr %q", args, code, &stderr)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/calculator"
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -248,8 +249,5 @@ func terminalWidth() int {
 
 // plural returns "1 weight", "2 weights".
 func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return words.Plural(n, noun)
 }

@@ -12,6 +12,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/config"
+	"credence/run"
 	"credence/train"
 )
 
@@ -33,8 +34,8 @@ func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
 // settle fills in what the command line leaves open, from the environment and
 // from the configuration file.
 func (o *trainOptions) settle() error {
-	if o.config == "" && o.resume && o.out.has(configFile) {
-		o.config = o.out.path(configFile)
+	if o.config == "" && o.resume && o.out.Has(run.ConfigFile) {
+		o.config = o.out.Path(run.ConfigFile)
 	}
 	if !o.repeat {
 		if err := o.Environment(); err != nil {
@@ -138,16 +139,13 @@ func (o *trainOptions) examine() (*dataset.Dataset, error) {
 }
 
 func (o *trainOptions) choose(ds *dataset.Dataset) error {
-	if err := o.checkWeights(ds); err != nil {
-		return err
-	}
-	part, held, err := o.division(ds)
+	d, err := o.divide(ds)
 	if err != nil {
 		return err
 	}
 	fit := o.Fit
-	fit.Held = held
-	chosen, err := train.Complete(part, fit)
+	fit.Held = d.Held
+	chosen, err := train.Complete(d.Learn, fit)
 	switch {
 	case errors.Is(err, dataset.ErrOneVote):
 		return withHint(err, "--force trains nevertheless")

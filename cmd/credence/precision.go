@@ -119,3 +119,6 @@ func ellipsis(s string, n int) string {
 	}
 	return string(runes[:n-1]) + "…"
 }
+
+// exact writes a number so that it reads back the same.
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -26,7 +26,7 @@ func BenchmarkPredict(b *testing.B) {
 		command := func(args ...string) {
 			b.Helper()
 			var messages bytes.Buffer
-			if code := run(args, strings.NewReader(""), io.Discard, &messages); code != 0 {
+			if code := program(args, strings.NewReader(""), io.Discard, &messages); code != 0 {
 				b.Fatalf("credence %v: exit code %d\n%s", args, code, &messages)
 			}
 		}

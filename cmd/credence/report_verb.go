@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"credence/run"
 )
 
 // reportOptions is the command line of credence report.
@@ -32,7 +34,7 @@ A file that is there already is left alone without --overwrite.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return withHint(usagef("expected a run and a file of items, found no items"),
-					"the page on the items that training held out is "+shellQuote(runFolder(args[0]).path(reportFile)))
+					"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
 			}
 			if len(args) < 2 {
 				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
@@ -49,7 +51,7 @@ A file that is there already is left alone without --overwrite.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&o.output, "output", "o", reportFile, "`file` to write, .html; - is standard output")
+	f.StringVarP(&o.output, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
 	o.declare(f)
 	return cmd

@@ -6,14 +6,15 @@ import (
 
 	"credence/dataset"
 	"credence/internal/config"
+	"credence/run"
 )
 
 // asTrained reads files the way the run's were, where flags do not say
 // otherwise: the spellings of missing values and, where files have them, the
 // columns of ids, which it returns. A model file without the configuration of
 // its run tells none of this.
-func asTrained(s *config.Settings, run string) (recorded recordedColumns) {
-	entries, err := config.Read(folderOf(run).path(configFile))
+func asTrained(s *config.Settings, path string) (recorded recordedColumns) {
+	entries, err := config.Read(run.FolderOf(path).Path(run.ConfigFile))
 	if err != nil {
 		return recorded // the model is complete without it
 	}

@@ -20,7 +20,7 @@ func runStudy(t *testing.T, name string, numbers any) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"reproduce", name, "--quick", "--out", dir}, nil, &stdout, &stderr); code != 0 {
+	if code := program([]string{"reproduce", name, "--quick", "--out", dir}, nil, &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, &stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "numbers.json"))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,19 +14,19 @@ import (
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/par"
+	"credence/run"
 	"credence/train"
 )
 
 // trainOptions is the command line of credence train.
 type trainOptions struct {
 	config.Settings
-	out       runFolder
+	out       run.Folder
 	config    string
 	resume    bool
 	overwrite bool
 	quiet     bool
 	json      bool
-	split     *dataset.Split // of the items, if there is one
 
 	repeat bool // as the file says, whatever the environment, to compare the result
 }
@@ -104,21 +103,22 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
 }
 
 func (o *trainOptions) run(cmd *cobra.Command) error {
-	if o.out == "" {
-		return usagef("no --out: expected the folder to write the run to")
-	}
-	if err := o.settle(); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
-	if len(o.Load.Data) == 0 {
-		return withHint(usagef("no --data: expected a file of items with their features"),
-			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
-	}
-	if done, err := o.checkFolder(); done || err != nil {
-		if done && !o.quiet {
+	err := o.out.Check(o.mode())
+	switch {
+	case errors.Is(err, run.ErrEnded):
+		if !o.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has ended: there is nothing to resume\n", o.out)
 		}
+		return nil
+	case errors.Is(err, run.ErrTaken):
+		return withHint(err, "choose another --out, continue the run with --resume, or replace it with --overwrite")
+	case errors.Is(err, run.ErrNoRun):
 		return err
+	case err != nil:
+		return fmt.Errorf("--out %w", err)
 	}
 	par.SetThreads(o.Threads)
 	defer par.SetThreads(0)
@@ -129,165 +129,109 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	context.AfterFunc(ctx, stop)
 
 	show := newTrainDisplay(o, cmd)
+	d, err := o.read(ctx, show)
+	if err != nil {
+		return err
+	}
+	defer d.Items.Close()
+	trained, err := run.Train(ctx, o.out, d, o.options(show))
+	show.erase()
+	if trained != nil {
+		if err := show.result(trained); err != nil {
+			return err
+		}
+	}
+	return o.advise(cmd, err)
+}
+
+// check refuses a command line that cannot be followed.
+func (o *trainOptions) check() error {
+	if o.out == "" {
+		return usagef("no --out: expected the folder to write the run to")
+	}
+	if err := o.settle(); err != nil {
+		return err
+	}
+	if len(o.Load.Data) == 0 {
+		return withHint(usagef("no --data: expected a file of items with their features"),
+			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
+	}
+	if o.resume && o.overwrite {
+		return usagef("--resume and --overwrite exclude each other")
+	}
+	return nil
+}
+
+func (o *trainOptions) mode() run.Mode {
+	switch {
+	case o.resume:
+		return run.Resume
+	case o.overwrite:
+		return run.Overwrite
+	}
+	return run.New
+}
+
+// read reads the data, tells how, and divides them. The caller closes them.
+func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Division, error) {
 	o.Load.FeatureOptions.Progress = show.volumes
 	o.Load.FeatureOptions.Stop = ctx.Err
 	ds, err := o.load()
 	show.erase()
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w: the data were still being read", train.ErrStopped)
+		return nil, fmt.Errorf("%w: the data were still being read", train.ErrStopped)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer ds.Close()
 	show.data(ds)
-	fit := o.Fit
-	part, held, err := o.division(ds)
+	d, err := o.divide(ds)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, ds.Close())
 	}
-	if part != ds {
-		o.showSplit(show, ds)
+	show.split(d)
+	return d, nil
+}
+
+// divide divides the items as the flags ask for.
+func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Division, error) {
+	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
+		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
-	if err := o.checkWeights(ds); err != nil {
-		return err
+	return run.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
+}
+
+// options returns what package run takes. Once the fit has chosen its options,
+// they are taken over.
+func (o *trainOptions) options(show *trainDisplay) run.Options {
+	fit := o.Fit
+	fit.Version, fit.Memory, fit.Progress = buildVersion(), o.Load.FeatureOptions.Memory, show.progress
+	return run.Options{
+		Mode: o.mode(), Fit: fit, Command: repeatCommand(o.out),
+		Config: func(w io.Writer, chosen *train.Options) error {
+			if chosen != nil {
+				o.Complete(*chosen)
+			}
+			fmt.Fprintf(w, "# What credence train was run with, version %s.\n", buildVersion())
+			fmt.Fprintf(w, "# To repeat it: %s\n", repeatCommand(o.out))
+			return o.WriteRecord(w)
+		},
 	}
-	if err := o.open(); err != nil {
-		return err
-	}
-	if err := o.writeSplit(ds); err != nil {
-		return err
-	}
-	fit.Held, fit.ItemWeights = held, part.Weights
-	fit.Version = buildVersion()
-	fit.Memory = o.Load.FeatureOptions.Memory
-	fit.Checkpoint, fit.Resume = o.out.path(stateFolder), o.resume
-	fit.Progress = show.progress
-	result, err := train.Fit(ctx, part, fit)
-	show.erase()
-	stopped := errors.Is(err, train.ErrStopped)
-	if err != nil && result == nil {
-		o.out.abandon()
-	}
+}
+
+// advise adds to the error of a run what can be done about it.
+func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 	switch {
-	case stopped && result == nil:
-		if !o.out.has(stateFolder) {
-			return err
+	case errors.Is(err, train.ErrStopped) && o.out.Unfinished():
+		again := resumeCommand(o.out)
+		if k := cmd.Flags().Lookup("kernel"); k != nil && k.Changed {
+			again += " --kernel " + k.Value.String()
 		}
-		return withHint(err, "continue with: "+o.again(cmd))
+		return withHint(err, "continue with: "+again)
 	case errors.Is(err, dataset.ErrOneVote):
 		return withHint(err, "--force trains nevertheless")
 	case errors.Is(err, train.ErrResume):
-		return withHint(err, "bring data and flags back to those of "+o.out.path(configFile)+", or begin anew with --overwrite")
-	case err != nil && !stopped:
-		return err
+		return withHint(err, "bring data and flags back to those of "+o.out.Path(run.ConfigFile)+", or begin anew with --overwrite")
 	}
-	metrics, failed := o.save(part, result)
-	if failed != nil {
-		return failed
-	}
-	if err := show.result(metrics, result.Model); err != nil {
-		return err
-	}
-	if stopped {
-		return withHint(err, "continue with: "+o.again(cmd))
-	}
-	return train.RemoveCheckpoint(o.out.path(stateFolder))
-}
-
-// checkWeights refuses class weights for another number of classes.
-func (o *trainOptions) checkWeights(ds *dataset.Dataset) error {
-	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
-		return usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
-	}
-	return nil
-}
-
-// checkFolder refuses to write over what is there. A run that has ended needs
-// no resuming: done is then true.
-func (o *trainOptions) checkFolder() (done bool, err error) {
-	if o.resume && o.overwrite {
-		return false, usagef("--resume and --overwrite exclude each other")
-	}
-	taken, err := o.out.taken()
-	switch {
-	case err != nil || o.overwrite || !taken && !o.resume:
-		return false, err
-	case !o.resume:
-		return false, withHint(fmt.Errorf("%s is there already and not empty", o.out),
-			"choose another --out, continue the run with --resume, or replace it with --overwrite")
-	case o.out.unfinished():
-		return false, nil
-	case o.out.has(modelFile):
-		return true, nil
-	}
-	// A run that was killed before its first checkpoint starts anew.
-	if !o.out.has(configFile) {
-		return false, fmt.Errorf("there is no run to resume in %s", o.out)
-	}
-	return false, nil
-}
-
-// open makes the folder ready for a run and writes what is known of its
-// configuration, so that it can be resumed however it ends.
-func (o *trainOptions) open() error {
-	if o.overwrite {
-		if err := o.out.clear(); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(string(o.out), 0o755); err != nil {
-		return err
-	}
-	// What has checkpoints keeps the configuration that they belong to, in case
-	// it turns out that this is another.
-	if o.resume && o.out.has(stateFolder) && o.out.has(configFile) {
-		return nil
-	}
-	return o.writeConfig()
-}
-
-func (o *trainOptions) writeConfig() error {
-	return o.out.write(configFile, func(w io.Writer) error {
-		fmt.Fprintf(w, "# What credence train was run with, version %s.\n", buildVersion())
-		fmt.Fprintf(w, "# To repeat it: credence train --config %s --out FOLDER\n", shellQuote(o.out.path(configFile)))
-		return o.WriteRecord(w)
-	})
-}
-
-// again is the command that continues this run.
-func (o *trainOptions) again(cmd *cobra.Command) string {
-	line := o.out.resumeCommand()
-	if k := cmd.Flags().Lookup("kernel"); k != nil && k.Changed {
-		line += " --kernel " + k.Value.String()
-	}
-	return line
-}
-
-// save writes the files of the run.
-func (o *trainOptions) save(ds *dataset.Dataset, result *train.Result) (*trainMetrics, error) {
-	m := result.Model
-	var chosen train.Options
-	if err := json.Unmarshal(m.Provenance.Config, &chosen); err != nil {
-		return nil, fmt.Errorf("reading the configuration of the fit: %w", err)
-	}
-	metrics := newTrainMetrics(result)
-	o.Complete(chosen)
-	for _, step := range []func() error{
-		o.writeConfig,
-		func() error { return o.out.writeHistory(m.Provenance.Runs) },
-		func() error { return o.out.writeJSON(metricsFile, metrics) },
-		func() error { return m.Save(o.out.path(modelFile)) },
-		func() error {
-			if m.Head.Method() != "" {
-				return nil // the page is about distributions
-			}
-			return o.writeReport(ds, result)
-		},
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	return metrics, nil
+	return err
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/internal/words"
-	"credence/model"
+	"credence/run"
 	"credence/train"
 )
 
@@ -241,75 +240,17 @@ func (d *trainDisplay) erase() {
 	}
 }
 
-// trainMetrics is the content of metrics.json.
-type trainMetrics struct {
-	Version    string       `json:"version"`
-	Method     string       `json:"method,omitempty"` // if not the mixture
-	Seed       uint64       `json:"seed"`
-	Data       string       `json:"data"`
-	Classes    []string     `json:"classes"`
-	Items      int          `json:"items"`
-	Votes      float64      `json:"votes"`
-	Networks   int          `json:"networks"`
-	Parameters int          `json:"parameters"`
-	HeldOut    trainScores  `json:"held_out"`
-	Runs       []trainedRun `json:"runs"`
-	Warnings   []string     `json:"warnings"`
-}
-
-// trainScores are the model's scores on held-out votes, and those of the
-// references on the same.
-type trainScores struct {
-	Items       int      `json:"items"`
-	Votes       float64  `json:"votes"`
-	NLL         *float64 `json:"nll_per_vote"` // null without distributions
-	MarginalNLL float64  `json:"marginal_nll_per_vote"`
-	Accuracy    float64  `json:"accuracy"`
-	*evaluate.ReferenceScores
-}
-
-type trainedRun struct {
-	Name   string `json:"name"`
-	Items  int    `json:"items"`
-	Held   int    `json:"held"`
-	Epochs int    `json:"epochs"`
-	Epoch  int    `json:"kept_epoch"`
-	Reason string `json:"reason"`
-}
-
-func newTrainMetrics(result *train.Result) *trainMetrics {
-	m := result.Model
-	p := &m.Provenance
-	t := &trainMetrics{
-		Version: p.Version, Seed: p.Seed, Data: p.Data, Classes: m.Classes,
-		Items: p.Split.Items - p.Split.Unvoted, Votes: p.Split.Votes,
-		Networks: len(m.Members), Parameters: m.Size(),
-		HeldOut: trainScores{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: &p.Scores.NLLPerVote,
-			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy, ReferenceScores: result.References},
-		Warnings: append([]string{}, p.Warnings...),
-	}
-	if m.Head.Method() != "" {
-		t.Method, t.HeldOut.NLL = m.Head.Kind, nil
-	}
-	for _, r := range p.Runs {
-		t.Runs = append(t.Runs, trainedRun{r.Name, r.Items, r.Held, len(r.History), r.Epoch, r.Reason})
-	}
-	return t
-}
-
 // result prints what came out: the scores to standard output, what to do next
 // to standard error.
-func (d *trainDisplay) result(m *trainMetrics, trained *model.Model) error {
-	if d.options.repeat {
-		return nil
-	}
+func (d *trainDisplay) result(trained *run.Trained) error {
+	m := trained.Metrics
 	for _, w := range m.Warnings {
 		d.warn(w)
 	}
 	if d.options.json {
 		d.event(struct {
 			Event string `json:"event"`
-			*trainMetrics
+			*run.Metrics
 		}{"result", m})
 		return nil
 	}
@@ -317,25 +258,25 @@ func (d *trainDisplay) result(m *trainMetrics, trained *model.Model) error {
 		return nil
 	}
 	var b strings.Builder
-	m.print(&b)
+	printMetrics(&b, m)
 	if _, err := io.WriteString(d.out, b.String()); err != nil {
 		return err
 	}
 	out := shellQuote(string(d.options.out))
 	if m.Method != "" {
 		d.note("")
-		if err := tellMeaning(d.err, trained, 80); err != nil {
+		if err := tellMeaning(d.err, trained.Model, 80); err != nil {
 			return err
 		}
 		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)
 		return nil
 	}
 	d.note("\nwritten to %s; open %s in a browser; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv",
-		out, shellQuote(d.options.out.path(reportFile)), out, out)
+		out, shellQuote(d.options.out.Path(run.ReportFile)), out, out)
 	return nil
 }
 
-func (m *trainMetrics) print(b *strings.Builder) {
+func printMetrics(b *strings.Builder, m *run.Metrics) {
 	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
 		plural(m.Networks, "network"), words.Thousands(m.Parameters), words.Thousands(m.Items), words.Count(m.Votes))
 	h := m.HeldOut
@@ -350,26 +291,22 @@ func (m *trainMetrics) print(b *strings.Builder) {
 	fmt.Fprintf(b, "\nNegative log-likelihood a vote on held-out items%s, in nats; less is better\n", how)
 	t := &table{left: map[int]bool{0: true}}
 	t.add("this model", fmt.Sprintf("%.4f", loss))
-	references := h.ReferenceScores
-	if references == nil { // stopped before its end
-		references = &evaluate.ReferenceScores{}
-	}
 	for _, r := range []struct {
 		name  string
 		nll   *float64
 		joint bool
 	}{
-		{"logistic regression with a concentration", references.LogisticDMNLL, true},
-		{"logistic regression", references.LogisticNLL, false},
-		{"one Dirichlet for all items", references.ConstantDMNLL, true},
-		{"one probability for all items", references.ConstantNLL, false},
+		{"logistic regression with a concentration", h.LogisticDMNLL, true},
+		{"logistic regression", h.LogisticNLL, false},
+		{"one Dirichlet for all items", h.ConstantDMNLL, true},
+		{"one probability for all items", h.ConstantNLL, false},
 	} {
 		if r.nll != nil && (joint || !r.joint) {
 			t.add(r.name, fmt.Sprintf("%.4f", *r.nll))
 		}
 	}
 	t.print(b)
-	if references.LogisticNLL == nil && references.ConstantNLL != nil {
+	if h.LogisticNLL == nil && h.ConstantNLL != nil {
 		b.WriteString("logistic regression has too many features to be scored here by folds\n")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"credence/run"
 )
 
 // stopAfter cancels a context once so many lines with a mark were written.
@@ -40,7 +42,7 @@ func TestTrainResume(t *testing.T) {
 		return strings.Fields("train --data items.csv --votes votes.csv --ensemble 2 --epochs 30 --patience 0 --json " + more)
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run(args("--out whole"), nil, &stdout, &stderr); code != exitOK {
+	if code := program(args("--out whole"), nil, &stdout, &stderr); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 
@@ -59,17 +61,17 @@ func TestTrainResume(t *testing.T) {
 	}
 	stdout.Reset()
 	stderr.Reset()
-	if code := run([]string{"inspect", "parts"}, nil, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "stopped before its end") {
+	if code := program([]string{"inspect", "parts"}, nil, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "stopped before its end") {
 		t.Fatalf("inspecting a stopped run: exit code %d, %s%s", code, &stdout, &stderr)
 	}
 	// A refused attempt changes nothing.
-	if code := run(append(strings.Fields(command)[1:], "--epochs", "31"), nil, &stdout, &stderr); code != exitError || !strings.Contains(stderr.String(), "epochs is 31, then 30") {
+	if code := program(append(strings.Fields(command)[1:], "--epochs", "31"), nil, &stdout, &stderr); code != exitError || !strings.Contains(stderr.String(), "epochs is 31, then 30") {
 		t.Fatalf("resumed with other flags: exit code %d: %s", code, &stderr)
 	}
-	if code := run(strings.Fields(command)[1:], nil, &stdout, &stderr); code != exitOK {
+	if code := program(strings.Fields(command)[1:], nil, &stdout, &stderr); code != exitOK {
 		t.Fatalf("resumed: exit code %d: %s", code, &stderr)
 	}
-	for _, name := range []string{modelFile, metricsFile, historyFile} {
+	for _, name := range []string{run.ModelFile, run.MetricsFile, run.HistoryFile} {
 		want, err := os.ReadFile(filepath.Join("whole", name))
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +81,7 @@ func TestTrainResume(t *testing.T) {
 			t.Errorf("%s of the resumed run differs from that of a whole one (%v)", name, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join("parts", stateFolder)); err == nil {
+	if _, err := os.Stat(filepath.Join("parts", "checkpoint")); err == nil {
 		t.Error("a run that has ended left its checkpoints")
 	}
 }

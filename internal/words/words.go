@@ -25,3 +25,11 @@ func grouped(s string) string {
 	}
 	return s
 }
+
+// Plural writes a number of things: "1 item", "2 items".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

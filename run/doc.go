@@ -1,0 +1,25 @@
+// Package run is the folder of a training run: what the command line writes and
+// reads, for programs that do the same.
+//
+//   - [Train] trains on a data set and leaves the model, the metrics, the history
+//     and a report in a [Folder]; a run that was stopped is resumed to the same
+//     bytes.
+//   - [Load] reads the model of a folder, or a model file. [Folder.Part] finds the
+//     items that training left alone, [Folder.Seen] those that it saw.
+//   - [Input] puts together what a model says of a data set and all it is judged
+//     by, for package evaluate; [Page] makes a report of it.
+//   - [Verify] repeats a run and compares the models byte by byte.
+//
+// A folder holds:
+//
+//	model.credence  the model
+//	config.yaml     what the run was asked for, written by the caller
+//	metrics.json    scores on held-out votes, beside those of simple references
+//	history.csv     the losses of every epoch
+//	report.html     the scores with figures and explanations
+//	split.csv       the part of each item, if items were divided
+//	checkpoint/     the state of a run that has not ended
+//
+// Every file appears whole or not at all. None holds a clock, a host or a number
+// of cores, so that equal runs give equal bytes.
+package run

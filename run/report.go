@@ -1,0 +1,132 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"credence/baseline"
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/model"
+	"credence/report"
+)
+
+// Input puts together what m says of the items of ds and all it is judged by:
+// the votes on them, the references of the model and its resolution rule.
+func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
+	if !slices.Equal(ds.Classes, m.Classes) {
+		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
+	}
+	in := evaluate.NewInput(ds)
+	var err error
+	if m.Head.Method() == "" {
+		in.Mixtures, err = m.Predict(ds, model.PredictOptions{})
+	} else {
+		err = m.EachEstimate(context.Background(), ds, 0, func(_ int, e baseline.Estimate) error {
+			in.Means = append(in.Means, e.Mean...)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r := m.Provenance.References; r != nil {
+		if in.References, err = r.Score(ds, m.Transform); err != nil {
+			return nil, err
+		}
+	}
+	if rule := m.Resolution; rule != nil {
+		// The votes that training saw in the tails are in the warnings of the
+		// model already.
+		none := make([]float64, len(rule.Low))
+		in.Resolution = &evaluate.Resolution{Low: rule.Low, High: rule.High, LowVotes: none, HighVotes: none}
+	}
+	return in, nil
+}
+
+// Page is what a report tells beside the model and its evaluation.
+type Page struct {
+	Subject   string   // what was learned, continuing "… was trained on"
+	Evaluated string   // which items, following their number
+	Items     []string // their ids
+	Commands  []string // that repeat it
+}
+
+// Write writes the evaluation of a model as one HTML page.
+func (p Page) Write(w io.Writer, m *model.Model, in *evaluate.Input, r *evaluate.Result) error {
+	return report.Write(w, report.Input{
+		Subject:    p.Subject,
+		Classes:    m.Classes,
+		Network:    networkName(m),
+		Members:    len(m.Members),
+		Components: m.Head.Components,
+		Parameters: m.Size(),
+		Provenance: &m.Provenance,
+		Result:     r,
+		Evaluated:  p.Evaluated,
+		Items:      p.Items,
+		Mixtures:   in.Mixtures,
+		Votes:      in.Votes,
+		Resolution: in.Resolution,
+		Commands:   p.Commands,
+	})
+}
+
+// networkName returns how the configuration calls the network, if it does: one
+// that is a list of layers has no name.
+func networkName(m *model.Model) string {
+	var config struct{ Network string }
+	if json.Unmarshal(m.Provenance.Config, &config) != nil || len(config.Network) > 20 {
+		return ""
+	}
+	return config.Network
+}
+
+// WriteReport writes the page of the run.
+func (f Folder) WriteReport(p Page, m *model.Model, in *evaluate.Input, r *evaluate.Result) error {
+	return f.write(ReportFile, func(w io.Writer) error { return p.Write(w, m, in, r) })
+}
+
+// reportItems bounds how many items the report of a training run is made from.
+const reportItems = 20_000
+
+// writeReport judges the predictions that training made for items it held out,
+// and writes the page of the run. It is about distributions: methods without
+// them have none.
+func (t *Trained) writeReport(folder Folder, d *Division, command string) error {
+	var scored []int
+	for j, p := range t.OutOfFold {
+		if p != nil {
+			scored = append(scored, j)
+		}
+	}
+	if len(scored) == 0 || t.Model.Head.Method() != "" {
+		return nil
+	}
+	if n := len(scored); n > reportItems {
+		every := (n + reportItems - 1) / reportItems
+		some := scored[:0]
+		for i := 0; i < n; i += every {
+			some = append(some, scored[i])
+		}
+		scored = some
+	}
+	held := d.Learn.Select(scored)
+	in := evaluate.NewInput(held)
+	in.Resolution, in.References = t.Model.Resolution, t.References.Select(scored)
+	for _, j := range scored {
+		in.Mixtures = append(in.Mixtures, t.OutOfFold[j])
+	}
+	r, err := evaluate.Evaluate(*in, evaluate.Options{})
+	if err != nil {
+		return err
+	}
+	page := Page{Evaluated: "items, by networks that were not trained on them", Items: held.Items}
+	if command != "" {
+		page.Commands = []string{command}
+	}
+	return folder.WriteReport(page, t.Model, in, r)
+}

@@ -1,0 +1,81 @@
+package run
+
+import (
+	"context"
+	"io"
+
+	"credence/train"
+)
+
+// Options says how a run is trained and recorded.
+type Options struct {
+	Mode Mode
+	Fit  train.Options
+	// Config writes config.yaml: once before training, when chosen is nil, and
+	// once more with the options that the fit has chosen.
+	Config func(w io.Writer, chosen *train.Options) error
+	// Command repeats the run, for the report.
+	Command string
+}
+
+// Trained is what a run gives.
+type Trained struct {
+	*train.Result
+	Metrics *Metrics
+}
+
+// Train trains on what d leaves to training and writes the files of the run into
+// the folder. It takes the folder by o.Mode; see [Folder.Check].
+//
+// When ctx is cancelled, the error is train.ErrStopped. If any network has
+// finished an epoch, the best model so far is written and returned with it, and
+// the run can be resumed.
+func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained, error) {
+	if err := folder.Check(o.Mode); err != nil {
+		return nil, err
+	}
+	config := func(chosen *train.Options) error {
+		if o.Config == nil {
+			return nil
+		}
+		return folder.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
+	}
+	if err := folder.open(o.Mode, func() error { return config(nil) }); err != nil {
+		return nil, err
+	}
+	if err := folder.writeSplit(d); err != nil {
+		return nil, err
+	}
+	fit := o.Fit
+	fit.Held, fit.ItemWeights = d.Held, d.Learn.Weights
+	fit.Checkpoint, fit.Resume = folder.checkpoints(), o.Mode == Resume
+	result, err := train.Fit(ctx, d.Learn, fit)
+	if result == nil {
+		folder.abandon()
+		return nil, err
+	}
+	t := &Trained{Result: result, Metrics: newMetrics(result)}
+	if failed := t.save(folder, d, config, o.Command); failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return t, err
+	}
+	return t, train.RemoveCheckpoint(folder.checkpoints())
+}
+
+// save writes the files of the run.
+func (t *Trained) save(folder Folder, d *Division, config func(*train.Options) error, command string) error {
+	for _, step := range []func() error{
+		func() error { return config(&t.Options) },
+		func() error { return folder.writeHistory(t.Model.Provenance.Runs) },
+		func() error { return folder.WriteMetrics(t.Metrics) },
+		func() error { return t.Model.Save(folder.Path(ModelFile)) },
+		func() error { return t.writeReport(folder, d, command) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
