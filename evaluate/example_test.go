@@ -5,6 +5,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/mixture"
 )
 
@@ -13,9 +14,9 @@ func ExampleEvaluate() {
 	unsure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
 	votes, _ := evaluate.VotesOf([][]float64{{3, 0}, {1, 2}, {4, 1}})
 	r, err := evaluate.Evaluate(evaluate.Input{
-		Mixtures: []*mixture.Dirichlet{sure, unsure, sure},
-		Votes:    votes,
-		Classes:  []string{"healthy", "ill"},
+		Answers: []head.Answer{head.Of(sure), head.Of(unsure), head.Of(sure)},
+		Votes:   votes,
+		Classes: []string{"healthy", "ill"},
 	}, evaluate.Options{})
 	if err != nil {
 		fmt.Println(err)

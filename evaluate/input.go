@@ -7,17 +7,16 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/mixture"
 )
 
 // Input is a set of predictions and what is known about the items: N items of d
-// classes. Mixtures, or else Means, and Votes are needed, the rest may be left
-// nil.
+// classes. Answers and Votes are needed, the rest may be left nil.
 type Input struct {
-	Mixtures []*mixture.Dirichlet // [N]
-	// Means [N × d] are the class probabilities where the predictions are no
-	// distributions. What judges a distribution is then unknown.
-	Means   []float64
+	// Answers [N] are the predictions. Where they have no law, what judges a distribution is
+	// unknown.
+	Answers []head.Answer
 	Votes   Votes    // [N × d]
 	Classes []string // names, [d]; "0", "1", … if nil
 	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
@@ -50,6 +49,24 @@ func NewInput(ds *dataset.Dataset) *Input {
 	return in
 }
 
+// laws returns the distributions of the answers, nil if they have none, and refuses answers that do
+// not fit the votes.
+func (in *Input) laws() ([]*mixture.Dirichlet, error) {
+	var list []*mixture.Dirichlet
+	for j := range in.Answers {
+		if law := in.Answers[j].Law; law != nil {
+			list = append(list, law)
+		}
+	}
+	switch {
+	case list == nil && len(in.Answers) > 0:
+		return nil, in.checkMeans()
+	case len(list) != len(in.Answers):
+		return nil, fmt.Errorf("%d of %d answers have a distribution: expected all or none", len(list), len(in.Answers))
+	}
+	return list, checkMixtures(list, in.Votes)
+}
+
 // checkMeans refuses means that are no probabilities, and what only
 // distributions can be judged by.
 func (in *Input) checkMeans() error {
@@ -58,17 +75,18 @@ func (in *Input) checkMeans() error {
 	}
 	d := in.Votes.Classes
 	switch {
-	case in.Mixtures != nil:
-		return errors.New("both mixtures and means are given")
 	case in.Truth != nil:
 		return errors.New("coverage of true probabilities needs distributions, but only means are given")
 	case in.Resolution != nil:
 		return errors.New("the resolution rule is for intervals, but only means are given")
-	case len(in.Means) != in.Votes.Len()*d:
-		return fmt.Errorf("%d means, but votes on %d items of %d classes", len(in.Means), in.Votes.Len(), d)
+	case len(in.Answers) != in.Votes.Len():
+		return fmt.Errorf("%d answers, but votes on %d items", len(in.Answers), in.Votes.Len())
 	}
-	for j := range in.Votes.Len() {
-		p := in.Means[j*d : (j+1)*d]
+	for j := range in.Answers {
+		p := in.Answers[j].Mean
+		if len(p) != d {
+			return fmt.Errorf("item %d: %d probabilities for %d classes", j, len(p), d)
+		}
 		for i, x := range p {
 			if !(x >= 0 && x <= 1) {
 				return fmt.Errorf("item %d: class %d has probability %v", j, i, x)

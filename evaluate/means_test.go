@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/head"
 )
 
 // TestMeans: means alone have the scores that need no distribution, the same as
@@ -16,11 +18,11 @@ func TestMeans(t *testing.T) {
 		means = append(means, m.Mean(nil)...)
 	}
 	opt := Options{Bootstrap: Bootstrap{Replicates: 50}}
-	want, err := Evaluate(Input{Mixtures: w.mixtures, Votes: w.votes, References: refs}, opt)
+	want, err := Evaluate(Input{Answers: answersOf(w.mixtures), Votes: w.votes, References: refs}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Evaluate(Input{Means: means, Votes: w.votes, References: refs}, opt)
+	got, err := Evaluate(Input{Answers: meansOf(means, 3), Votes: w.votes, References: refs}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +53,24 @@ func TestMeans(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{Input{Means: means, Mixtures: w.mixtures, Votes: w.votes}, "both"},
-		{Input{Means: means, Truth: w.truth, Votes: w.votes}, "needs distributions"},
-		{Input{Means: means, Resolution: &Resolution{}, Votes: w.votes}, "resolution rule"},
-		{Input{Means: means[1:], Votes: w.votes}, "899 means"},
-		{Input{Means: append([]float64{2}, means[1:]...), Votes: w.votes}, "item 0: class 0 has probability 2"},
-		{Input{Means: append([]float64{0, 0, 0}, means[3:]...), Votes: w.votes}, "item 0: probabilities sum to 0"},
+		{Input{Answers: append(answersOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
+		{Input{Answers: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "needs distributions"},
+		{Input{Answers: meansOf(means, 3), Resolution: &Resolution{}, Votes: w.votes}, "resolution rule"},
+		{Input{Answers: meansOf(means[3:], 3), Votes: w.votes}, "299 answers"},
+		{Input{Answers: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0 has probability 2"},
+		{Input{Answers: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "item 0: probabilities sum to 0"},
 	} {
 		if _, err := Evaluate(c.in, opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
+}
+
+// meansOf returns answers without distributions.
+func meansOf(means []float64, d int) []head.Answer {
+	var list []head.Answer
+	for row := range slices.Chunk(means, d) {
+		list = append(list, head.Answer{Mean: row})
+	}
+	return list
 }

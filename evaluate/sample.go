@@ -24,12 +24,9 @@ type sample struct {
 }
 
 func newSample(in *Input) (*sample, error) {
-	mixtures, votes, names := in.Mixtures, in.Votes, in.Classes
-	if in.Means != nil {
-		if err := in.checkMeans(); err != nil {
-			return nil, err
-		}
-	} else if err := checkMixtures(mixtures, votes); err != nil {
+	votes, names := in.Votes, in.Classes
+	mixtures, err := in.laws()
+	if err != nil {
 		return nil, err
 	}
 	n, d := votes.Len(), votes.Classes
@@ -54,24 +51,17 @@ func newSample(in *Input) (*sample, error) {
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
 	}
-	var err error
 	if s.unit, s.units, err = unitsOf(n, in.Groups); err != nil {
 		return nil, err
 	}
-	if in.Means != nil {
-		copy(s.mean, in.Means)
-		for j := range n {
-			s.top[j], s.total[j] = argmax(s.means(j)), votes.Total(j)
+	for j := range in.Answers {
+		a := &in.Answers[j]
+		copy(s.means(j), a.Mean)
+		if a.Law != nil {
+			copy(s.variances(j), a.Variance)
 		}
-		return s, nil
+		s.top[j], s.total[j] = a.Top(), votes.Total(j)
 	}
-	forItems(n, func(j int) {
-		row := j * d
-		m := mixtures[j].Mean(s.mean[row:row])
-		mixtures[j].Variance(s.variance[row:row])
-		s.top[j] = argmax(m)
-		s.total[j] = votes.Total(j)
-	})
 	return s, nil
 }
 

@@ -20,7 +20,7 @@ const faintest = 1e-34
 // where α₀ − α_i of a large α_i is summed from the other α, so that nothing
 // cancels. e holds the unnormalised weights [K] and α [K,d] of the
 // item, out its raw outputs.
-func (h *Mixture) few(g, e, out, s []float32, m, scale float64) float64 {
+func (h *mixtureHead) few(g, e, out, s []float32, m, scale float64) float64 {
 	k, d := h.components, h.classes
 	w, alpha, like := h.weights, e[k:], h.like
 	if d == 2 && m == 2 {
@@ -96,7 +96,7 @@ func flush(x float64) float64 {
 
 // products fills h.like with the likelihood of each component and h.rising
 // with the gradient of its logarithm.
-func (h *Mixture) products(alpha, s []float32, m int) {
+func (h *mixtureHead) products(alpha, s []float32, m int) {
 	d := h.classes
 	var u, tail [fewVotes + 1]float64
 	for c := range h.like {
@@ -142,7 +142,7 @@ func (h *Mixture) products(alpha, s []float32, m int) {
 
 // two is products for two classes and two votes, the smallest case of
 // interest and the one timed most.
-func (h *Mixture) two(alpha, s []float32) {
+func (h *mixtureHead) two(alpha, s []float32) {
 	like := h.like
 	alpha = alpha[:2*len(like)]
 	rising := h.rising[:2*len(like)]

@@ -63,7 +63,7 @@ func TestGoldenFloat64(t *testing.T) {
 func TestGoldenFloat32(t *testing.T) {
 	worst := 0.0
 	for _, c := range lossCases(t) {
-		h, err := NewMixture(MixtureOptions{Components: c.Components, Classes: c.Classes})
+		h, err := Mixture{Components: c.Components}.New(Task{Classes: c.Classes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func TestGoldenFloat32(t *testing.T) {
 			mean += c.NLL[j] / float64(len(c.NLL))
 		}
 		grad := make([]float32, len(out))
-		loss := h.Loss(grad, out, votes, Step{})
+		loss := lossOf(h, grad, out, votes)
 		if !(math.Abs(loss-mean) <= 2e-6*mean) {
 			t.Errorf("%s: loss %v, want %v", c.Name, loss, mean)
 		}
-		if again := h.Loss(nil, out, votes, Step{}); again != loss {
+		if again := lossOf(h, nil, out, votes); again != loss {
 			t.Errorf("%s: loss %v without gradient, %v with", c.Name, again, loss)
 		}
 		for j, want := range c.Grad {

@@ -11,13 +11,18 @@ import (
 	"credence/internal/rng"
 )
 
-func newMixture(t testing.TB, k, d int) *Mixture {
+func newMixture(t testing.TB, k, d int) *mixtureHead {
 	t.Helper()
-	h, err := NewMixture(MixtureOptions{Components: k, Classes: d})
+	h, err := Mixture{Components: k}.New(Task{Classes: d})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return h.(*mixtureHead)
+}
+
+// lossOf returns the mean loss of unweighted votes.
+func lossOf(h Objective, grad, out []float32, votes Counts) float64 {
+	return h.Loss(grad, out, Batch{Counts: votes}, Step{}).Mean
 }
 
 // randomVotes returns n items with m votes each.
@@ -45,7 +50,7 @@ func TestFewAgainstMany(t *testing.T) {
 				out[i] = float32((2*r.Float64() - 1) * spread)
 			}
 			grad := make([]float32, len(out))
-			loss := h.Loss(grad, out, votes, Step{})
+			loss := lossOf(h, grad, out, votes)
 			mean := 0.0
 			for j := range n {
 				o, s := make([]float64, h.Outputs()), make([]float64, c.d)
@@ -148,7 +153,7 @@ func TestFaintComponent(t *testing.T) {
 	out := []float32{0, -100, -19, 19, 19, -19}
 	s := []float32{5, 0}
 	grad := make([]float32, len(out))
-	loss := h.Loss(grad, out, Counts{2, s}, Step{})
+	loss := lossOf(h, grad, out, Counts{2, s})
 	o, want := make([]float64, len(out)), make([]float64, len(out))
 	for i, x := range out {
 		o[i] = float64(x)
@@ -167,7 +172,7 @@ func TestClamp(t *testing.T) {
 	h := newMixture(t, 1, 2)
 	at := func(a, b float32, s ...float32) []float32 {
 		grad := make([]float32, 3)
-		h.Loss(grad, []float32{0, a, b}, Counts{2, s}, Step{})
+		lossOf(h, grad, []float32{0, a, b}, Counts{2, s})
 		return grad[1:]
 	}
 	// All votes for class 0: descent raises log α₀ and lowers log α₁.
@@ -194,8 +199,8 @@ func TestItemsWithoutVotes(t *testing.T) {
 	h := newMixture(t, 2, 2)
 	out := []float32{1, 2, 3, 4, 5, 6, 0, 1, 0, 1, 0, 1}
 	both, one := make([]float32, 12), make([]float32, 6)
-	a := h.Loss(both, out, Counts{2, []float32{0, 0, 1, 2}}, Step{})
-	b := h.Loss(one, out[6:], Counts{2, []float32{1, 2}}, Step{})
+	a := lossOf(h, both, out, Counts{2, []float32{0, 0, 1, 2}})
+	b := lossOf(h, one, out[6:], Counts{2, []float32{1, 2}})
 	if a != b {
 		t.Errorf("loss %v with an unlabelled item, %v without", a, b)
 	}
@@ -204,16 +209,60 @@ func TestItemsWithoutVotes(t *testing.T) {
 			t.Fatalf("gradient %v, want zeros then %v", both, one)
 		}
 	}
-	if l := h.Loss(one, out[6:], Counts{2, []float32{0, 0}}, Step{}); l != 0 || one[0] != 0 {
+	if l := lossOf(h, one, out[6:], Counts{2, []float32{0, 0}}); l != 0 || one[0] != 0 {
 		t.Errorf("no votes at all: loss %v, gradient %v", l, one)
 	}
 }
 
-func TestMixtureOptions(t *testing.T) {
-	for _, o := range []MixtureOptions{{0, 2, 0}, {1, 1, 0}, {1, 2, 21}, {1, 2, -1}, {1, 2, math.NaN()}} {
-		if _, err := NewMixture(o); err == nil {
-			t.Errorf("%+v: no error", o)
+func TestMixtureSettings(t *testing.T) {
+	for _, c := range []struct {
+		m Mixture
+		t Task
+	}{
+		{Mixture{Components: -1}, Task{Classes: 2}}, {Mixture{}, Task{Classes: 1}}, {Mixture{Limit: 21}, Task{Classes: 2}},
+		{Mixture{Limit: -1}, Task{Classes: 2}}, {Mixture{Limit: math.NaN()}, Task{Classes: 2}},
+		{Mixture{Components: 1 << 40}, Task{Classes: 2}},
+	} {
+		if _, err := c.m.New(c.t); err == nil {
+			t.Errorf("%+v: no error", c)
 		}
+	}
+}
+
+// TestWeights: weights scale the gradients of items and weigh the criterion, not the mean loss.
+func TestWeights(t *testing.T) {
+	h := newMixture(t, 2, 2)
+	r := rand.New(rng.New(6, "test"))
+	out := make([]float32, 3*h.Outputs())
+	for i := range out {
+		out[i] = float32(r.NormFloat64())
+	}
+	votes := randomVotes(r, 3, 2, 4)
+	weights := []float64{0.5, 0, 2}
+	plain, weighted := make([]float32, len(out)), make([]float32, len(out))
+	a := h.Loss(plain, out, Batch{Counts: votes}, Step{})
+	b := h.Loss(weighted, out, Batch{Counts: votes, Weights: weights}, Step{})
+	if a != b || a.Over != 3 || a.Votes != 12 {
+		t.Errorf("loss %+v, weighted %+v", a, b)
+	}
+	sum := 0.0
+	for j, w := range weights {
+		for i := range h.Outputs() {
+			k := j*h.Outputs() + i
+			if weighted[k] != plain[k]*float32(w) {
+				t.Errorf("gradient %d is %v, want %v times %v", k, weighted[k], w, plain[k])
+			}
+		}
+		sum += 4 * w
+	}
+	c := h.Criterion()
+	c.Add(out, Batch{Counts: votes, Weights: weights})
+	want := 0.0
+	for j, w := range weights {
+		want += w * NLL(nil, append64(nil, out[j*h.Outputs():(j+1)*h.Outputs()]), append64(nil, votes.Item(j))) / sum
+	}
+	if !(math.Abs(c.Value()-want) <= 1e-12) {
+		t.Errorf("criterion %v, want %v", c.Value(), want)
 	}
 }
 
@@ -221,7 +270,7 @@ func TestLossDoesNotAllocate(t *testing.T) {
 	h := newMixture(t, 10, 2)
 	votes := randomVotes(rand.New(rng.New(3, "test")), 64, 2, 20)
 	out, grad := make([]float32, 64*30), make([]float32, 64*30)
-	if n := testing.AllocsPerRun(10, func() { h.Loss(grad, out, votes, Step{}) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { lossOf(h, grad, out, votes) }); n != 0 {
 		t.Errorf("%v allocations a call", n)
 	}
 }
@@ -238,7 +287,7 @@ func BenchmarkMixture(b *testing.B) {
 			}
 			grad := make([]float32, len(out))
 			for b.Loop() {
-				h.Loss(grad, out, votes, Step{})
+				lossOf(h, grad, out, votes)
 			}
 		})
 	}
@@ -257,7 +306,7 @@ func TestLossThreads(t *testing.T) {
 	for _, threads := range []int{1, 2, 5} {
 		par.SetThreads(threads)
 		grad := make([]float32, len(out))
-		loss := newMixture(t, 3, 4).Loss(grad, out, votes, Step{})
+		loss := lossOf(newMixture(t, 3, 4), grad, out, votes)
 		if threads == 1 {
 			want = loss
 			copy(first, grad)

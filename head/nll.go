@@ -17,7 +17,7 @@ func NLL(grad, outputs, counts []float64) float64 {
 	if k < 1 || k*(d+1) != len(outputs) || grad != nil && len(grad) != len(outputs) {
 		panic("head: NLL: lengths of outputs, counts and grad do not fit")
 	}
-	return newWork(k, d).nll(grad, outputs, counts, k, MaxLogAlpha)
+	return newWork(k, d).nll(grad, outputs, counts, k, maxLogAlpha)
 }
 
 // work is the scratch of one item in float64.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"testing"
 
-	"credence/mixture"
+	"credence/head"
 )
 
 // BenchmarkEach predicts items of a small table, mixtures only.
 func BenchmarkEach(b *testing.B) {
 	m, ds := small(b), items(20000)
 	for b.Loop() {
-		if err := m.Each(context.Background(), ds, PredictOptions{}, func(int, *mixture.Dirichlet) error { return nil }); err != nil {
+		if err := m.Each(context.Background(), ds, PredictOptions{}, func(int, head.Answer) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/mixture"
 	"credence/model"
 	"credence/nn"
@@ -37,7 +38,7 @@ func Example() {
 	copy(bias, []float32{0, float32(math.Log(8)), float32(math.Log(2))}) // a logit, then log α
 	made := &model.Model{
 		Classes:   ds.Classes,
-		Head:      model.Head{Kind: "mixture", Components: 1, Limit: 20},
+		Method:    head.Mixture{Components: 1},
 		Transform: transform,
 		Members:   []*model.Member{member},
 	}
@@ -60,7 +61,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for i, p := range predicted {
-		malignant := p.Marginal(1)
+		malignant := p.Law.Marginal(1)
 		in := malignant.Interval(mixture.TwoSided, 0.95)
 		fmt.Printf("%s: %.2f, 95%% interval %.2f to %.2f\n", ds.Items[i], malignant.Mean(), in.Lo, in.Hi)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/atomicfile"
 	"credence/internal/safetensors"
 	"credence/nn"
@@ -25,13 +26,15 @@ var (
 	// ErrForeign means that the file is not a model of this program.
 	ErrForeign = safetensors.ErrForeign
 	// ErrNewer means that a newer version of this program wrote the file.
+	// ErrOlder means that a version of this program before its first release wrote the file.
+	ErrOlder = errors.New("the file was written by an older version of credence")
 	ErrNewer = errors.New("the file was written by a newer version of credence")
 )
 
 // Format and version of the file.
 const (
 	format  = "credence-model"
-	version = 1
+	version = 2
 )
 
 // Keys of the metadata; each value is JSON.
@@ -40,6 +43,7 @@ const (
 	keyVersion    = "format_version"
 	keyClasses    = "classes"
 	keyHead       = "head"
+	keyRaters     = "raters"
 	keyTransform  = "transform"
 	keyNetworks   = "networks" // the layers of each member
 	keyResolution = "resolution"
@@ -60,9 +64,13 @@ func (m *Model) Encode(w io.Writer) error {
 	for i, member := range m.Members {
 		layers[i] = member.Layers
 	}
+	method, err := head.Encode(m.Method)
+	if err != nil {
+		return err
+	}
 	meta := map[string]string{}
 	for key, v := range map[string]any{
-		keyFormat: format, keyVersion: version, keyClasses: m.Classes, keyHead: m.Head, keyTransform: m.Transform,
+		keyFormat: format, keyVersion: version, keyClasses: m.Classes, keyHead: method, keyRaters: m.Raters, keyTransform: m.Transform,
 		keyNetworks: layers, keyResolution: m.Resolution, keyProvenance: m.Provenance,
 	} {
 		text, err := marshal(v)
@@ -97,12 +105,20 @@ func marshal(v any) (string, error) {
 // Load reads a model. It refuses files that are truncated, corrupt, of another
 // kind or from a newer version, and allocates no more than a small multiple of
 // the file's size.
-func Load(path string) (*Model, error) {
+func Load(path string) (*Model, error) { return LoadWith(path, Known{}) }
+
+// Known is what a model may be made of beside what this library has.
+type Known struct {
+	Methods []head.Method
+}
+
+// LoadWith is [Load] for models with methods of one's own.
+func LoadWith(path string, k Known) (*Model, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	m, err := fromFile(f)
+	m, err := fromFile(f, k)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -115,12 +131,12 @@ func Decode(r io.Reader, size int64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromFile(f)
+	return fromFile(f, Known{})
 }
 
 // fromFile makes a model of the content of a file whose checksums hold. The
 // rest is checked all the same: anyone can compute a checksum.
-func fromFile(f *safetensors.File) (m *Model, err error) {
+func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 	var kind string
 	if json.Unmarshal([]byte(f.Metadata[keyFormat]), &kind) != nil || kind != format {
 		return nil, fmt.Errorf("%w: a safetensors file, but not a model of credence", ErrForeign)
@@ -129,16 +145,21 @@ func fromFile(f *safetensors.File) (m *Model, err error) {
 	if err := json.Unmarshal([]byte(f.Metadata[keyVersion]), &v); err != nil || v < 1 {
 		return nil, fmt.Errorf("%w: format version %q", ErrCorrupt, f.Metadata[keyVersion])
 	}
+	if v < version {
+		return nil, fmt.Errorf("%w: its format is version %d, this program reads version %d: train it again",
+			ErrOlder, v, version)
+	}
 	if v > version {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
 	}
 	m = &Model{Transform: &dataset.Transform{}}
 	var layers []json.RawMessage
+	var method json.RawMessage
 	for _, part := range []struct {
 		key string
 		to  any
 	}{
-		{keyClasses, &m.Classes}, {keyHead, &m.Head}, {keyTransform, m.Transform},
+		{keyClasses, &m.Classes}, {keyHead, &method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
 		{keyNetworks, &layers}, {keyResolution, &m.Resolution}, {keyProvenance, &m.Provenance},
 	} {
 		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.to); err != nil {
@@ -148,9 +169,16 @@ func fromFile(f *safetensors.File) (m *Model, err error) {
 	if n := len(f.Metadata[keyNetworks]); n > maxNetworks {
 		return nil, fmt.Errorf("%w: the layers of the networks take %d bytes, want at most %d", ErrCorrupt, n, maxNetworks)
 	}
+	if m.Method, err = head.Parse(method, k.Methods...); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	h, err := m.Head()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
 	tensors, in := f.ByName(), InputShape(m.Transform)
 	for i, text := range layers {
-		member, err := loadMember(tensors, i, text, in)
+		member, err := loadMember(tensors, i, text, in, h.Own())
 		if err != nil {
 			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
 		}
@@ -172,7 +200,7 @@ const maxNetworks = 4 << 20
 // loadMember builds network i and fills it from tensors, those of the file that
 // no network has taken yet, after comparing names and shapes: what is allocated
 // is what the file holds.
-func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in nn.Shape) (member *Member, err error) {
+func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in nn.Shape, own []nn.Own) (member *Member, err error) {
 	defer func() {
 		// A layer may meet sizes that no one who builds a network would choose.
 		if p := recover(); p != nil {
@@ -193,6 +221,9 @@ func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in
 	if len(params) == 0 {
 		return nil, errors.New("no layer has parameters")
 	}
+	for _, t := range own {
+		params = append(params, &nn.Param{Name: t.Name, Shape: t.Shape})
+	}
 	for _, p := range slices.Concat(params, states) {
 		t := tensors[tensorName(i, p)]
 		if t == nil {
@@ -202,7 +233,7 @@ func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in
 			return nil, fmt.Errorf("tensor %s has shape %v, want %v", p.Name, t.Shape, p.Shape)
 		}
 	}
-	member, err = NewMember(layers, in, nn.Options{})
+	member, err = NewMember(layers, in, nn.Options{Own: own})
 	if err != nil {
 		return nil, err
 	}

@@ -91,13 +91,14 @@ func TestLoadRefuses(t *testing.T) {
 		{"CSV", []byte("item,label\n1,2\n3,4\n"), ErrForeign, `begins with "item,lab"`},
 		{"other program", altered(t, func(f *safetensors.File) { f.Metadata = map[string]string{"format": "pt"} }), ErrForeign, "not a model of credence"},
 		{"checkpoint", meta(keyFormat, `"credence-checkpoint"`), ErrForeign, "not a model of credence"},
-		{"newer", meta(keyVersion, "2"), ErrNewer, "version 2, this program reads up to 1"},
+		{"newer", meta(keyVersion, "3"), ErrNewer, "version 3, this program reads up to 2"},
+		{"older", meta(keyVersion, "1"), ErrOlder, "version 1, this program reads version 2"},
 		{"no version", meta(keyVersion, "x"), ErrCorrupt, "format version"},
 		{"transform", meta(keyTransform, `{"version":1,"parts":[{"name":"a","kind":"numeric"}]}`), ErrCorrupt, "transform"},
 		{"classes", meta(keyClasses, `["a","b"]`), ErrCorrupt, "gives 8 outputs"},
-		{"head", meta(keyHead, `{"kind":"magic"}`), ErrCorrupt, `head "magic"`},
+		{"head", meta(keyHead, `{"kind":"magic"}`), ErrCorrupt, `method "magic"`},
 		{"outputs of a head", meta(keyHead, `{"kind":"softmax"}`), ErrCorrupt, "gives 8 outputs, want 3 and 3"},
-		{"setting of a head", meta(keyHead, `{"kind":"qd","rival":{"level":2}}`), ErrCorrupt, "level 2"},
+		{"setting of a head", meta(keyHead, `{"kind":"qd","level":2}`), ErrCorrupt, "level 2"},
 		{"no networks", meta(keyNetworks, `[]`), ErrCorrupt, "without networks"},
 		{"resolution", meta(keyResolution, `{"low":[2,0,0],"high":[0,0,0],"low_votes":[0,0,0],"high_votes":[0,0,0]}`), ErrCorrupt, "limit of resolution 2"},
 		{"layers", layers(`[{"type":"dense","out":6}]`), ErrCorrupt, "has shape [5 3], want 6×3"},
@@ -277,7 +278,7 @@ func FuzzMetadata(f *testing.F) {
 			meta[k] = v
 		}
 		meta[key] = value
-		if m, err := fromFile(&safetensors.File{Tensors: file.Tensors, Metadata: meta}); err == nil {
+		if m, err := fromFile(&safetensors.File{Tensors: file.Tensors, Metadata: meta}, Known{}); err == nil {
 			encode(t, m)
 		}
 	})

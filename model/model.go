@@ -4,10 +4,9 @@
 //
 // A [Model] is made by package train, written with [Model.Save] and read with
 // [Load]: one safetensors file, from which any safetensors reader takes the
-// weights. [Model.Predict] gives the mixture of each item of a data set,
-// [Model.Each] does so for any number of items in bounded memory, and both take
-// votes already cast into account if asked to. Models of the methods of package
-// baseline have no mixtures; [Model.Estimate] gives what they have. The field
+// weights. [Model.Predict] gives the answer to each item of a data set, whatever
+// the method, [Model.Each] does so for any number of items in bounded memory,
+// and both take votes already cast into account if asked to. The field
 // Resolution is the rule that keeps reported intervals from claiming more than
 // the votes could show; reports apply it, Predict does not.
 //
@@ -21,55 +20,11 @@ import (
 	"fmt"
 	"sync"
 
-	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
 	"credence/nn"
 )
-
-// Head says how raw outputs are read: as a mixture, see [head.Mixture], or as
-// one of the methods of package baseline.
-type Head struct {
-	Kind       string           `json:"kind"`                // "mixture" or a [baseline.Method]
-	Components int              `json:"components,omitzero"` // K, of a mixture
-	Limit      float64          `json:"limit,omitzero"`      // of a mixture: log α is held within ±Limit
-	Rival      baseline.Options `json:"rival,omitzero"`      // settings of a method
-}
-
-// Method is the method of package baseline, empty for a mixture.
-func (h Head) Method() baseline.Method {
-	if h.Kind == "mixture" {
-		return ""
-	}
-	return baseline.Method(h.Kind)
-}
-
-// NewRival returns the method of a head that is no mixture, for d classes.
-func (h Head) NewRival(d int) (baseline.Rival, error) {
-	o := h.Rival
-	o.Classes = d
-	return baseline.New(h.Method(), o)
-}
-
-// outputs returns how many raw outputs an item has, or what is wrong.
-func (h Head) outputs(d int) (int, error) {
-	switch {
-	case h.Kind == "mixture":
-		m, err := head.NewMixture(head.MixtureOptions{Components: h.Components, Classes: d, Limit: h.Limit})
-		if err != nil {
-			return 0, err
-		}
-		return m.Outputs(), nil
-	case h.Method().Known():
-		r, err := h.NewRival(d)
-		if err != nil {
-			return 0, err
-		}
-		return r.Outputs(), nil
-	}
-	return 0, fmt.Errorf("head %q is not one of [mixture] or %q", h.Kind, baseline.Methods)
-}
 
 // Member is one network of the ensemble.
 type Member struct {
@@ -104,7 +59,8 @@ func InputShape(t *dataset.Transform) nn.Shape {
 // those that run the networks take turns, since each uses all cores.
 type Model struct {
 	Classes    []string // [d]
-	Head       Head
+	Method     head.Method
+	Raters     []string // whom the method knows, where it asks who cast a vote
 	Transform  *dataset.Transform
 	Members    []*Member            // [M]
 	Resolution *evaluate.Resolution // what the votes could tell; nil if that is not known
@@ -113,12 +69,34 @@ type Model struct {
 	mu sync.Mutex // held while the networks run
 }
 
+// Head returns the head that reads the networks' outputs.
+func (m *Model) Head() (head.Head, error) {
+	if m.Method == nil {
+		return nil, errors.New("a model without a method")
+	}
+	return m.Method.New(m.task())
+}
+
+// Traits returns those of the model's method.
+func (m *Model) Traits() head.Traits {
+	h, err := m.Head()
+	if err != nil {
+		return head.Traits{} // of a model that Check refuses
+	}
+	return h.Traits()
+}
+
+func (m *Model) task() head.Task {
+	return head.Task{Classes: len(m.Classes), Raters: len(m.Raters)}
+}
+
 // Check reports the first way in which the fields contradict each other.
 func (m *Model) Check() error {
-	outputs, err := m.Head.outputs(len(m.Classes))
+	h, err := m.Head()
 	if err != nil {
 		return err
 	}
+	outputs := h.Outputs()
 	if len(m.Members) == 0 {
 		return errors.New("a model without networks")
 	}

@@ -12,9 +12,9 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/par"
 	"credence/internal/rng"
-	"credence/mixture"
 	"credence/nn"
 )
 
@@ -44,7 +44,7 @@ func small(t testing.TB) *Model {
 		t.Fatal(err)
 	}
 	m := &Model{
-		Classes: ds.Classes, Head: Head{Kind: "mixture", Components: 2, Limit: 20}, Transform: tr,
+		Classes: ds.Classes, Method: head.Mixture{Components: 2, Limit: 20}, Transform: tr,
 		Resolution: &evaluate.Resolution{
 			Low: []float64{0.01, 0.02, 1}, High: []float64{0.1, 0.2, 0},
 			LowVotes: []float64{1, 0, 2}, HighVotes: []float64{3, 1, 0},
@@ -71,7 +71,7 @@ func small(t testing.TB) *Model {
 	return m
 }
 
-func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []*mixture.Dirichlet {
+func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []head.Answer {
 	t.Helper()
 	got, err := m.Predict(ds, o)
 	if err != nil {
@@ -89,7 +89,8 @@ func TestPredict(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := make([]float32, in.Width())
-	for j, p := range predict(t, m, ds, PredictOptions{}) {
+	for j, a := range predict(t, m, ds, PredictOptions{}) {
+		p := a.Law
 		if err := in.ReadRow(j, x); err != nil {
 			t.Fatal(err)
 		}
@@ -136,11 +137,11 @@ func TestPredictVotes(t *testing.T) {
 	after := predict(t, m, &other, PredictOptions{Votes: true})
 	for j, p := range prior {
 		c := ds.CountsOf(j)
-		want, err := p.Update([]float64{float64(c[0]), float64(c[1]), float64(c[2])})
+		want, err := p.Law.Update([]float64{float64(c[0]), float64(c[1]), float64(c[2])})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, mu := range after[j].Mean(nil) {
+		for i, mu := range after[j].Mean {
 			if w := want.Mean(nil)[i]; math.Abs(mu-w) > 1e-14 {
 				t.Errorf("item %d, class %d: mean %v, want %v", j, i, mu, w)
 			}
@@ -160,7 +161,7 @@ func TestPredictRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	seen := 0
-	err := m.Each(ctx, items(50), PredictOptions{Batch: 10}, func(i int, _ *mixture.Dirichlet) error {
+	err := m.Each(ctx, items(50), PredictOptions{Batch: 10}, func(i int, _ head.Answer) error {
 		if seen++; i == 15 {
 			cancel()
 		}
@@ -170,7 +171,7 @@ func TestPredictRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v after %d items", err, seen)
 	}
 	own := errors.New("enough")
-	if err := m.Each(context.Background(), items(50), PredictOptions{}, func(int, *mixture.Dirichlet) error { return own }); err != own {
+	if err := m.Each(context.Background(), items(50), PredictOptions{}, func(int, head.Answer) error { return own }); err != own {
 		t.Errorf("f's own error: %v", err)
 	}
 }

@@ -3,13 +3,11 @@ package model
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/kernel"
 	"credence/internal/par"
-	"credence/mixture"
-	"credence/nn"
 )
 
 // PredictOptions says how items are predicted.
@@ -23,25 +21,20 @@ type PredictOptions struct {
 	Batch int
 }
 
-// Predict returns the distribution of the class probabilities of every item:
-// a mixture of M·K Dirichlet components. Equal inputs give equal bits, whatever
-// the other items and the number of cores.
-func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]*mixture.Dirichlet, error) {
-	out := make([]*mixture.Dirichlet, 0, ds.Len())
-	err := m.Each(context.Background(), ds, o, func(_ int, p *mixture.Dirichlet) error {
-		out = append(out, p)
+// Predict returns the answer to every item. Equal inputs give equal bits, whatever the other items
+// and the number of cores.
+func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
+	out := make([]head.Answer, 0, ds.Len())
+	err := m.Each(context.Background(), ds, o, func(_ int, a head.Answer) error {
+		out = append(out, a)
 		return nil
 	})
 	return out, err
 }
 
-// Each calls f with the distribution of each item of ds in turn. It holds one
-// batch in memory at a time, and ends with the first error, f's own included,
-// or when ctx is cancelled.
-func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, p *mixture.Dirichlet) error) error {
-	if err := m.distributes(); err != nil {
-		return err
-	}
+// Each calls f with the answer to each item of ds in turn. It holds one batch in memory at a time,
+// and ends with the first error, f's own included, or when ctx is cancelled.
+func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, a head.Answer) error) error {
 	var classes []int
 	if o.Votes {
 		var err error
@@ -54,15 +47,14 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 		if err != nil {
 			return err
 		}
-		errs := make([]error, n)
 		if o.Votes {
-			par.For(n, func(j int) { got[j], errs[j] = m.update(got[j], ds.CountsOf(lo+j), classes) })
+			par.For(n, func(j int) { m.update(&got[j], ds.CountsOf(lo+j), classes) })
 		}
-		for j, p := range got {
-			if errs[j] != nil {
-				return fmt.Errorf("item %q: %w", ds.Items[lo+j], errs[j])
+		for j := range got {
+			if err := got[j].Err; err != nil {
+				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			}
-			if err := f(lo+j, p); err != nil {
+			if err := f(lo+j, got[j]); err != nil {
 				return err
 			}
 		}
@@ -114,72 +106,15 @@ func (m *Model) itemSize() int {
 	return n
 }
 
-// Inputs predicts from network inputs x [N, width], which are what the
-// Transform gives.
-func (m *Model) Inputs(x []float32) ([]*mixture.Dirichlet, error) {
-	if err := m.distributes(); err != nil {
+// Inputs answers from network inputs x [N, width], which are what the Transform gives.
+func (m *Model) Inputs(x []float32) ([]head.Answer, error) {
+	h, err := m.Head()
+	if err != nil {
 		return nil, err
 	}
-	n := len(x) / m.Transform.Width()
-	outputs := make([][]float32, len(m.Members))
 	m.mu.Lock()
-	for i, member := range m.Members {
-		outputs[i] = append([]float32(nil), member.Net.Forward(x, false, nn.Step{})...)
-	}
-	m.mu.Unlock()
-	return Mixtures(outputs, n, m.Head, len(m.Classes))
-}
-
-// Mixtures turns the raw outputs [N, K(d+1)] of each of M networks into the
-// mixtures of N items with d classes.
-func Mixtures(outputs [][]float32, n int, h Head, d int) ([]*mixture.Dirichlet, error) {
-	result, errs := make([]*mixture.Dirichlet, n), make([]error, n)
-	const each = 64
-	par.For((n+each-1)/each, func(piece int) {
-		k := h.Components
-		weights := make([]float64, len(outputs)*k)
-		alpha := make([][]float64, len(outputs)*k)
-		values := make([]float64, len(outputs)*k*d)
-		for i := range alpha {
-			alpha[i] = values[i*d : (i+1)*d]
-		}
-		for j := piece * each; j < min((piece+1)*each, n); j++ {
-			for i, out := range outputs {
-				h.read(weights[i*k:(i+1)*k], alpha[i*k:(i+1)*k], out[j*k*(d+1):(j+1)*k*(d+1)], len(outputs))
-			}
-			result[j], errs[j] = mixture.NewDirichlet(weights, alpha)
-		}
-	})
-	for j, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("item %d of the batch: the network's outputs are no mixture: %w", j, err)
-		}
-	}
-	return result, nil
-}
-
-// read turns the raw outputs of one network for one item into K weights, which
-// sum to 1/members, and K rows of parameters.
-func (h Head) read(weights []float64, alpha [][]float64, out []float32, members int) {
-	top := math.Inf(-1)
-	for _, x := range out[:h.Components] {
-		top = max(top, float64(x))
-	}
-	sum := 0.0
-	for k, x := range out[:h.Components] {
-		weights[k] = math.Exp(float64(x) - top)
-		sum += weights[k]
-	}
-	for k := range weights {
-		weights[k] /= sum * float64(members)
-	}
-	at := out[h.Components:]
-	for k := range alpha {
-		for i := range alpha[k] {
-			alpha[k][i] = math.Exp(min(max(float64(at[0]), -h.Limit), h.Limit))
-			at = at[1:]
-		}
-	}
+	defer m.mu.Unlock()
+	return Answers(h, m.Members, x)
 }
 
 // match returns the model's class of each class of ds, −1 for those it does not
@@ -206,8 +141,8 @@ func (m *Model) match(ds *dataset.Dataset) ([]int, error) {
 	return at, nil
 }
 
-// update returns p after the given votes; classes are their places.
-func (m *Model) update(p *mixture.Dirichlet, counts []float32, classes []int) (*mixture.Dirichlet, error) {
+// update takes votes into account; classes are their places.
+func (m *Model) update(a *head.Answer, counts []float32, classes []int) {
 	votes := make([]float64, len(m.Classes))
 	any := false
 	for i, s := range counts {
@@ -217,9 +152,13 @@ func (m *Model) update(p *mixture.Dirichlet, counts []float32, classes []int) (*
 		}
 	}
 	if !any {
-		return p, nil
+		return
 	}
-	return p.Update(votes)
+	after, err := a.After(votes)
+	if err != nil {
+		after.Err = err
+	}
+	*a = after
 }
 
 // Kernel returns the instruction set in use, which a model records: predictions

@@ -25,11 +25,11 @@ type Provenance struct {
 
 // Split says how many items served for what.
 type Split struct {
-	Items   int     `json:"items"`   // all items given
-	Unvoted int     `json:"unvoted"` // of them without votes: not used
-	Votes   float64 `json:"votes"`   // all votes
-	Folds   int     `json:"folds"`   // parts that took turns to be held out; 0 if one part was held out for good
-	HeldOut int     `json:"heldOut"` // items held out for good
+	Items   int     `json:"items"`    // all items given
+	Unvoted int     `json:"unvoted"`  // of them without votes: not used
+	Votes   float64 `json:"votes"`    // all votes
+	Folds   int     `json:"folds"`    // parts that took turns to be held out; 0 if one part was held out for good
+	HeldOut int     `json:"held_out"` // items held out for good
 }
 
 // Run is the training of one network.
@@ -43,15 +43,15 @@ type Run struct {
 }
 
 // Epoch is one pass over the training items. Losses are joint negative
-// log-likelihoods a vote, in nats; those of a method of package baseline are its
-// own loss a vote, and its own criterion for the held-out items.
+// log-likelihoods per vote, in nats, of the mixture; other methods have their own loss per vote and
+// their own criterion for the held-out items.
 type Epoch struct {
-	Epoch   int      `json:"epoch"`             // from 1
-	Loss    float64  `json:"loss"`              // on the training items, while they were trained on
-	HeldOut *float64 `json:"heldOut,omitempty"` // on the held-out items, after
-	Rate    float64  `json:"rate"`              // learning rate at the end
-	Clamped float64  `json:"clamped,omitempty"` // share of log α beyond the limit
-	Note    string   `json:"note,omitempty"`    // what happened, such as a recovery from divergence
+	Epoch   int      `json:"epoch"`              // from 1
+	Loss    float64  `json:"loss"`               // on the training items, while they were trained on
+	HeldOut *float64 `json:"held_out,omitempty"` // on the held-out items, after
+	Rate    float64  `json:"rate"`               // learning rate at the end
+	Clamped float64  `json:"clamped,omitempty"`  // share of log α beyond the limit
+	Note    string   `json:"note,omitempty"`     // what happened, such as a recovery from divergence
 }
 
 // Scores are those of predictions for items that the predicting networks were
@@ -59,8 +59,8 @@ type Epoch struct {
 type Scores struct {
 	Items           int     `json:"items"`
 	Votes           float64 `json:"votes"`
-	NLLPerVote      float64 `json:"nllPerVote"`      // joint; 0 if the method gives no distribution
-	ConstantPerVote float64 `json:"constantPerVote"` // one Dirichlet for all items, fitted to the same votes; without distributions one probability, and marginal
-	Accuracy        float64 `json:"accuracy"`        // the predicted class is a most-voted one, ties shared
-	MarginalPerVote float64 `json:"marginalPerVote"` // votes taken one by one
+	NLLPerVote      float64 `json:"nll_per_vote"`      // joint; 0 if the method gives no distribution
+	ConstantPerVote float64 `json:"constant_per_vote"` // one Dirichlet for all items, fitted to the same votes; without distributions one probability, and marginal
+	Accuracy        float64 `json:"accuracy"`          // the predicted class is a most-voted one, ties shared
+	MarginalPerVote float64 `json:"marginal_per_vote"` // votes taken one by one
 }

@@ -13,9 +13,17 @@ type Options struct {
 	Seed   uint64 // of the initial weights
 	Member uint64 // which network of an ensemble
 	Init   Init   // how weights start; zero means He
+	Own    []Own  // tensors that are trained and saved with the layers'
 
 	// Apart keeps layers apart that would be fused: slower, the same results.
 	Apart bool
+}
+
+// Own is a tensor that belongs to no layer: that of a loss which learns, too.
+type Own struct {
+	Name  string
+	Shape Shape
+	Start float32
 }
 
 // Init is a rule for initial weights.
@@ -39,6 +47,9 @@ type Network struct {
 	// starts on a cache line.
 	Params        []*Param
 	Values, Grads []float32
+
+	// Own are the last of Params: those of Options.Own, in its order.
+	Own []*Param
 
 	// States are saved with a network but not trained.
 	States []*Param
@@ -69,7 +80,14 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{In: in, Out: out, Params: b.params, States: b.states, root: root, held: b.held, bind: b.bind, work: b.work}
+	own := len(b.params)
+	for _, t := range o.Own {
+		if err := checkSize(t.Name, t.Shape, maxValues); err != nil {
+			return nil, err
+		}
+		b.Const(t.Name, t.Shape, t.Start)
+	}
+	n := &Network{In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states, root: root, held: b.held, bind: b.bind, work: b.work}
 	size := 0
 	for _, p := range b.params {
 		size += (p.Size() + align - 1) / align * align

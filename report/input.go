@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"credence/evaluate"
-	"credence/mixture"
+	"credence/head"
 	"credence/model"
 )
 
@@ -22,7 +22,7 @@ type Input struct {
 	// numbers were fitted.
 	Network    string
 	Members    int // networks of the ensemble
-	Components int // of the mixture of each
+	Method     head.Method
 	Parameters int
 
 	// Provenance is that of the model file.
@@ -33,9 +33,9 @@ type Input struct {
 	// their number.
 	Result    *evaluate.Result
 	Evaluated string
-	Items     []string             // ids, [N]; numbers if nil
-	Mixtures  []*mixture.Dirichlet // predictions, [N]
-	Votes     evaluate.Votes       // [N × d]; the zero value if there are none
+	Items     []string       // ids, [N]; numbers if nil
+	Answers   []head.Answer  // predictions, [N]
+	Votes     evaluate.Votes // [N × d]; the zero value if there are none
 	// Resolution is the rule that was applied to intervals, nil if none was.
 	Resolution *evaluate.Resolution
 
@@ -54,7 +54,7 @@ type File struct{ Name, SHA256 string }
 
 // check reports the first way in which the input contradicts itself.
 func (in *Input) check() error {
-	d, n := len(in.Classes), len(in.Mixtures)
+	d, n := len(in.Classes), len(in.Answers)
 	if d < 2 {
 		return fmt.Errorf("%d classes: there are at least two", d)
 	}
@@ -64,8 +64,8 @@ func (in *Input) check() error {
 	if in.Votes.Classes != 0 && (in.Votes.Classes != d || in.Votes.Len() != n) {
 		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d", in.Votes.Len(), in.Votes.Classes, n, d)
 	}
-	for j, m := range in.Mixtures {
-		if m == nil || m.Classes() != d {
+	for j := range in.Answers {
+		if m := in.Answers[j].Law; m == nil || m.Classes() != d {
 			return fmt.Errorf("prediction %d is none of %d classes", j, d)
 		}
 	}

@@ -27,11 +27,11 @@ type item struct {
 
 // itemsOf looks at all predictions, at the level of the intervals.
 func itemsOf(in *Input, level float64) []item {
-	items := make([]item, len(in.Mixtures))
+	items := make([]item, len(in.Answers))
 	const each = 64
 	par.For((len(items)+each-1)/each, func(piece int) {
 		for j := piece * each; j < min((piece+1)*each, len(items)); j++ {
-			x := item{id: strconv.Itoa(j), m: in.Mixtures[j]}
+			x := item{id: strconv.Itoa(j), m: in.Answers[j].Law}
 			if in.Items != nil {
 				x.id = in.Items[j]
 			}

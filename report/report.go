@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/head"
 	"credence/model"
 )
 
@@ -350,8 +351,8 @@ func provenance(in *Input) []pair {
 	if in.Members > 0 {
 		add("Networks", strconv.Itoa(in.Members), false)
 	}
-	if in.Components > 0 {
-		add("Components of each mixture", strconv.Itoa(in.Components), false)
+	if m, ok := in.Method.(head.Mixture); ok {
+		add("Components of each mixture", strconv.Itoa(m.Components), false)
 	}
 	if in.Parameters > 0 {
 		add("Fitted numbers", count(float64(in.Parameters)), false)

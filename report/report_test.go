@@ -17,6 +17,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/rng"
 	"credence/mixture"
 	"credence/model"
@@ -29,7 +30,7 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	r := rand.New(rng.New(7, "report.test"))
 	d := len(classes)
 	in := Input{Title: "Lung nodules", Subject: "the nodules of a made-up clinic", Classes: classes, Network: "mlp 64-64", Members: 5,
-		Components: 2, Parameters: 12345, Evaluated: "items held out", Votes: evaluate.Votes{Classes: d}}
+		Method: head.Mixture{Components: 2}, Parameters: 12345, Evaluated: "items held out", Votes: evaluate.Votes{Classes: d}}
 	var probabilities []float64
 	for j := range n {
 		weights := []float64{0.7, 0.3}
@@ -54,12 +55,12 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 			}
 			votes[c]++
 		}
-		in.Mixtures = append(in.Mixtures, m)
+		in.Answers = append(in.Answers, head.Of(m))
 		in.Items = append(in.Items, fmt.Sprintf("nodule %d", j))
 		in.Votes.Counts = append(in.Votes.Counts, votes...)
 		probabilities = append(probabilities, p...)
 	}
-	e := evaluate.Input{Mixtures: in.Mixtures, Votes: in.Votes, Classes: classes}
+	e := evaluate.Input{Answers: in.Answers, Votes: in.Votes, Classes: classes}
 	ds := &dataset.Dataset{Items: in.Items, Classes: classes}
 	for _, c := range in.Votes.Counts {
 		ds.Counts = append(ds.Counts, float32(c))
@@ -72,8 +73,8 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 		t.Fatal(err)
 	}
 	var means []float64
-	for _, m := range in.Mixtures {
-		means = append(means, m.Mean(nil)...)
+	for _, a := range in.Answers {
+		means = append(means, a.Mean...)
 	}
 	if e.Resolution, err = evaluate.NewResolution(means, in.Votes); err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestParts(t *testing.T) {
 		"no provenance": func(in *Input) { in.Provenance = nil },
 		"no ids":        func(in *Input) { in.Items = nil },
 		"no votes":      func(in *Input) { in.Votes = evaluate.Votes{}; in.Result = nil },
-		"no items":      func(in *Input) { in.Items, in.Mixtures, in.Votes = nil, nil, evaluate.Votes{} },
+		"no items":      func(in *Input) { in.Items, in.Answers, in.Votes = nil, nil, evaluate.Votes{} },
 		"one epoch": func(in *Input) {
 			p := *in.Provenance
 			p.Runs = []model.Run{{Name: "a", History: []model.Epoch{{Epoch: 1, Loss: 1}}}}
@@ -232,8 +233,8 @@ func TestNothingKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, votes := range [][]float64{{0, 0}, {1, 0}, {3, 1}} {
-		in := Input{Classes: []string{"a", "b"}, Mixtures: []*mixture.Dirichlet{m}, Votes: evaluate.Votes{Classes: 2, Counts: votes}}
-		if in.Result, err = evaluate.Evaluate(evaluate.Input{Mixtures: in.Mixtures, Votes: in.Votes}, evaluate.Options{}); err != nil {
+		in := Input{Classes: []string{"a", "b"}, Answers: []head.Answer{head.Of(m)}, Votes: evaluate.Votes{Classes: 2, Counts: votes}}
+		if in.Result, err = evaluate.Evaluate(evaluate.Input{Answers: in.Answers, Votes: in.Votes}, evaluate.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		checkPage(t, written(t, in))

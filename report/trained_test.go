@@ -67,7 +67,7 @@ func TestTrained(t *testing.T) {
 	}
 	rule := m.Resolution
 	in := evaluate.NewInput(test)
-	in.Mixtures, in.Resolution, in.Truth = predicted, rule, truth
+	in.Answers, in.Resolution, in.Truth = predicted, rule, truth
 	if in.References, err = m.Provenance.References.Score(test, m.Transform); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +77,8 @@ func TestTrained(t *testing.T) {
 	}
 	page := written(t, Input{
 		Title: "A simulated ring of votes", Subject: "simulated items in the plane", Classes: m.Classes, Network: "mlp",
-		Members: len(m.Members), Components: m.Head.Components, Parameters: m.Size(), Provenance: &m.Provenance,
-		Result: result, Evaluated: "items drawn anew", Items: test.Items, Mixtures: predicted, Votes: in.Votes,
+		Members: len(m.Members), Method: m.Method, Parameters: m.Size(), Provenance: &m.Provenance,
+		Result: result, Evaluated: "items drawn anew", Items: test.Items, Answers: predicted, Votes: in.Votes,
 		Resolution: rule, Commands: []string{"credence demo --seed 1 --out runs/demo"},
 	})
 	checkPage(t, page)

@@ -56,8 +56,8 @@ func newMetrics(result *train.Result) *Metrics {
 	if result.References != nil {
 		t.HeldOut.ReferenceScores = *result.References
 	}
-	if m.Head.Method() != "" {
-		t.Method, t.HeldOut.NLL = m.Head.Kind, nil
+	if !m.Traits().Joint {
+		t.Method, t.HeldOut.NLL = m.Method.Name(), nil
 	}
 	for _, r := range p.Runs {
 		t.Runs = append(t.Runs, NetworkMetric{r.Name, r.Items, r.Held, len(r.History), r.Epoch, r.Reason})

@@ -1,13 +1,11 @@
 package run
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 
-	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/model"
@@ -22,15 +20,7 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	}
 	in := evaluate.NewInput(ds)
 	var err error
-	if m.Head.Method() == "" {
-		in.Mixtures, err = m.Predict(ds, model.PredictOptions{})
-	} else {
-		err = m.EachEstimate(context.Background(), ds, 0, func(_ int, e baseline.Estimate) error {
-			in.Means = append(in.Means, e.Mean...)
-			return nil
-		})
-	}
-	if err != nil {
+	if in.Answers, err = m.Predict(ds, model.PredictOptions{}); err != nil {
 		return nil, err
 	}
 	if r := m.Provenance.References; r != nil {
@@ -62,13 +52,13 @@ func (p Page) Write(w io.Writer, m *model.Model, in *evaluate.Input, r *evaluate
 		Classes:    m.Classes,
 		Network:    networkName(m),
 		Members:    len(m.Members),
-		Components: m.Head.Components,
+		Method:     m.Method,
 		Parameters: m.Size(),
 		Provenance: &m.Provenance,
 		Result:     r,
 		Evaluated:  p.Evaluated,
 		Items:      p.Items,
-		Mixtures:   in.Mixtures,
+		Answers:    in.Answers,
 		Votes:      in.Votes,
 		Resolution: in.Resolution,
 		Commands:   p.Commands,
@@ -103,7 +93,7 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 			scored = append(scored, j)
 		}
 	}
-	if len(scored) == 0 || t.Model.Head.Method() != "" {
+	if len(scored) == 0 || !t.Model.Traits().Joint {
 		return nil
 	}
 	if n := len(scored); n > reportItems {
@@ -118,7 +108,7 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 	in := evaluate.NewInput(held)
 	in.Resolution, in.References = t.Model.Resolution, t.References.Select(scored)
 	for _, j := range scored {
-		in.Mixtures = append(in.Mixtures, t.OutOfFold[j])
+		in.Answers = append(in.Answers, *t.OutOfFold[j])
 	}
 	r, err := evaluate.Evaluate(*in, evaluate.Options{})
 	if err != nil {

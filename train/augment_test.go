@@ -202,7 +202,7 @@ func TestAugmentTrainingOnly(t *testing.T) {
 		if p == nil { // no network held the item out
 			continue
 		}
-		if got, want := changed.OutOfFold[j].Mean(nil), p.Mean(nil); !slices.Equal(got, want) {
+		if got, want := changed.OutOfFold[j].Mean, p.Mean; !slices.Equal(got, want) {
 			t.Fatalf("item %d is predicted as %v, without augmentation as %v", j, got, want)
 		}
 	}

@@ -45,9 +45,7 @@ func (r *run) save() error {
 		return nil
 	}
 	r.countClamped()
-	if r.rival != nil {
-		r.state.Rival = r.rival.State()
-	}
+	r.state.Head = r.head.State()
 	state, err := json.Marshal(r.state)
 	if err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
@@ -120,10 +118,8 @@ func (r *run) resume() error {
 		return bad(err)
 	}
 	r.state = s
-	if r.rival != nil {
-		if err := r.rival.SetState(s.Rival); err != nil {
-			return bad(err)
-		}
+	if err := r.head.SetState(s.Head); err != nil {
+		return bad(err)
 	}
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
 		return bad(err)

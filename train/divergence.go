@@ -14,11 +14,11 @@ var ErrDiverged = errors.New("training diverged")
 // maxHalvings is how often a run may recover before it gives up.
 const maxHalvings = 5
 
-// exploded says in what way the losses a vote of an epoch are beyond anything
+// exploded says in what way the losses per vote of an epoch are beyond anything
 // that training leads to, or "". A network starts at the constant Dirichlet,
 // whose loss is a few nats; twenty more mean that something broke.
 func (r *run) exploded(loss, held float64) string {
-	if r.rival != nil {
+	if !r.traits.Joint {
 		// A Gaussian likelihood can rightly be in the thousands.
 		if math.IsNaN(held) || math.IsInf(held, 0) {
 			return "the held-out loss is not a number"
@@ -31,15 +31,15 @@ func (r *run) exploded(loss, held float64) string {
 	case math.IsNaN(held) || math.IsInf(held, 0):
 		return "the held-out loss is not a number"
 	case loss > start+most:
-		return fmt.Sprintf("the loss exploded to %.4g a vote", loss)
+		return fmt.Sprintf("the loss exploded to %.4g per vote", loss)
 	case held > start+most && r.state.Best > 0:
-		return fmt.Sprintf("the held-out loss exploded to %.4g a vote", held)
+		return fmt.Sprintf("the held-out loss exploded to %.4g per vote", held)
 	}
 	return ""
 }
 
 // recover goes back to the best weights so far and tries on with half the
-// learning rate and an optimiser without memory. After too many attempts it
+// learning rate and an optimizer without memory. After too many attempts it
 // ends the run: with the best weights if there are any better than the start's,
 // otherwise with an error.
 func (r *run) recover(reason string) error {

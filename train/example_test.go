@@ -11,7 +11,7 @@ import (
 // Two items with three votes each: the network learns that the first is
 // disputed and the second is not.
 func ExampleStepper() {
-	h, err := head.NewMixture(head.MixtureOptions{Components: 2, Classes: 2})
+	h, err := head.Mixture{Components: 2}.New(head.Task{Classes: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,11 +33,12 @@ func ExampleStepper() {
 		return
 	}
 	x := []float32{-1, 1}
-	votes := head.Counts{Classes: 2, Values: []float32{2, 1, 3, 0}}
+	votes := head.Batch{Counts: head.Counts{Classes: 2, Values: []float32{2, 1, 3, 0}}}
 	first := s.Step(x, votes, nn.Step{})
+	last := first
 	for i := range 200 {
-		s.Step(x, votes, nn.Step{Step: uint64(i + 1)})
+		last = s.Step(x, votes, nn.Step{Step: uint64(i + 1)})
 	}
-	fmt.Println(s.Loss(x, votes, nn.Step{}) < first)
+	fmt.Println(last.Mean < first.Mean)
 	// Output: true
 }

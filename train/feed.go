@@ -120,7 +120,7 @@ func (f *feed) fill(b *batch, items []int) error {
 
 // next returns the inputs and votes of the next batch. They are the caller's
 // until it asks again.
-func (f *feed) next() (x []float32, votes head.Counts, err error) {
+func (f *feed) next() (x []float32, votes head.Batch, err error) {
 	i := f.at
 	f.at++
 	if f.free == nil {
@@ -152,7 +152,7 @@ func (f *feed) close() {
 
 // each calls do with the inputs and votes of items, some at a time, as they
 // are.
-func (in *inputs) each(buffers []*batch, size int, items []int, do func(x []float32, votes head.Counts, some []int) error) error {
+func (in *inputs) each(buffers []*batch, size int, items []int, do func(x []float32, votes head.Batch, some []int) error) error {
 	pieces := slices.Collect(slices.Chunk(items, size))
 	f := in.feed(buffers, len(pieces), func(i int) []int { return pieces[i] }, nil)
 	defer f.close()

@@ -2,18 +2,18 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"credence/baseline"
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/kernel"
 	"credence/internal/par"
-	"credence/mixture"
 	"credence/model"
 )
 
@@ -26,21 +26,12 @@ type Result struct {
 	Model *model.Model
 	// Options are those of the fit, complete.
 	Options Options
-	// OutOfFold [N] are the distributions of items as predicted by the networks
-	// that were not trained on them; nil for items that all were trained on or
-	// that have no votes. Of a method of package baseline there are none.
-	OutOfFold []*mixture.Dirichlet
-	// Estimates [N] are the same of a method of package baseline; nil of a mixture.
-	Estimates []*baseline.Estimate
+	// OutOfFold [N] are the answers for items by the networks that were not trained on them; nil for
+	// items that all were trained on or that have no votes.
+	OutOfFold []*head.Answer
 	// References are the scores of the references on the same items, each fitted
 	// without the items it is scored on; nil if none were fitted.
 	References *evaluate.ReferenceScores
-}
-
-// Scored tells whether item j was predicted by networks that were not trained on
-// it.
-func (r *Result) Scored(j int) bool {
-	return r.OutOfFold[j] != nil || r.Estimates != nil && r.Estimates[j] != nil
 }
 
 // Fit trains a model on the items of ds that have votes.
@@ -70,7 +61,11 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 	if err := f.divide(); err != nil {
 		return Options{}, err
 	}
-	if _, err := layers(&f.o, f.transform, f.o.Components*(len(ds.Classes)+1)); err != nil {
+	h, err := f.method.New(f.task)
+	if err != nil {
+		return Options{}, err
+	}
+	if _, err := layers(&f.o, f.traits, f.transform, h.Outputs()); err != nil {
 		return Options{}, err
 	}
 	return f.o, nil
@@ -80,9 +75,10 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 type fitting struct {
 	*job
 	ds       *dataset.Dataset
-	voted    []int // items with votes
-	fold     []int // of each voted item; 0 if it is held out for good, else 1
-	folds    int   // how many take turns; 0 if one part is held out for good
+	voted    []int   // items with votes
+	most     float64 // votes on one item
+	fold     []int   // of each voted item; 0 if it is held out for good, else 1
+	folds    int     // how many take turns; 0 if one part is held out for good
 	warnings []string
 }
 
@@ -110,24 +106,35 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, err
 	}
 	f := &fitting{ds: ds, job: &job{report: &reporter{call: o.Progress}}}
+	f.task = head.Task{Classes: len(ds.Classes), Raters: len(ds.Raters)}
 	if err := f.checkVotes(&o); err != nil {
 		return nil, err
 	}
-	var err error
+	if o.Head == nil {
+		o.Head = head.Mixture{}
+	}
+	o.Head = head.Complete(o.Head)
+	h, err := o.Head.New(f.task)
+	if err != nil {
+		return nil, err
+	}
+	f.method, f.traits = o.Head, h.Traits()
+	if err := f.checkSpread(&o); err != nil {
+		return nil, err
+	}
 	if f.transform, err = dataset.Fit(ds, without(f.voted, o.Held), o.Transform); err != nil {
 		return nil, err
 	}
 	if f.transform.Width() == 0 {
 		return nil, errors.New("the data have no features to learn from")
 	}
-	if f.o, err = o.complete(len(f.voted), len(ds.Classes), f.transform); err != nil {
+	if f.o, err = o.complete(len(f.voted), f.traits, f.transform); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// checkVotes finds the items with votes and refuses data that support no
-// intervals.
+// checkVotes finds the items with votes and refuses data without anything to learn.
 func (f *fitting) checkVotes(o *Options) error {
 	switch len(f.ds.Classes) {
 	case 0:
@@ -135,11 +142,10 @@ func (f *fitting) checkVotes(o *Options) error {
 	case 1:
 		return fmt.Errorf("all votes are for class %q: there is nothing to tell apart", f.ds.Classes[0])
 	}
-	most := 0.0
 	for j := range f.ds.Len() {
 		if m := f.ds.VotesOf(j); m > 0 {
 			f.voted = append(f.voted, j)
-			most = max(most, m)
+			f.most = max(f.most, m)
 		}
 	}
 	for _, j := range o.Held {
@@ -150,13 +156,19 @@ func (f *fitting) checkVotes(o *Options) error {
 	if len(f.voted) < 4 {
 		return fmt.Errorf("too few items with votes to train on: %d, expected at least 4", len(f.voted))
 	}
-	if rival := o.Method != "" && o.Method != Mixture; rival {
+	return nil
+}
+
+// checkSpread refuses votes from which a method that learns from an item's votes together cannot
+// learn, and warns of what voids its answers.
+func (f *fitting) checkSpread(o *Options) error {
+	if !f.traits.Joint {
 		if o.ClassWeights != nil {
 			f.warnings = append(f.warnings, "class weights void the calibration of the probabilities")
 		}
-		return nil // one vote an item is what these methods are made for
+		return nil // one vote per item is what these methods are made for
 	}
-	if most <= 1 {
+	if f.most <= 1 {
 		if !o.Force {
 			return fmt.Errorf("%w; collect a second vote on some items, or force the fit and use the means alone", dataset.ErrOneVote)
 		}
@@ -213,40 +225,37 @@ func (f *fitting) prepare() (err error) {
 	if f.in, err = newInputs(f.ds, f.transform, f.o.Memory); err != nil {
 		return err
 	}
+	if f.traits.Raters {
+		f.in.rate()
+	}
 	d := len(f.ds.Classes)
 	votes := make([]float32, 0, len(f.voted)*d)
 	for _, j := range f.voted {
 		votes = append(votes, f.ds.CountsOf(j)...)
 	}
-	if f.o.Method == "" {
-		f.alpha, _ = constantDirichlet(votes, d)
-	}
 	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
 		return err
 	}
+	all := head.Batch{Counts: head.Counts{Classes: d, Values: votes}}
 	if f.weights != nil {
-		for k := range votes {
-			votes[k] *= float32(f.weights[f.voted[k/d]])
+		for _, j := range f.voted {
+			all.Weights = append(all.Weights, f.weights[j])
 		}
 	}
-	f.shares = sharesOf(votes, d)
+	h, err := f.method.New(f.task)
+	if err != nil {
+		return err
+	}
+	f.bias = h.Start(all)
 	f.shape = model.InputShape(f.transform)
-	outputs := f.o.Components * (d + 1)
-	if f.o.Method != "" {
-		rival, err := baseline.New(f.o.Method, f.o.Rival)
-		if err != nil {
-			return err
-		}
-		outputs = rival.Outputs()
-	}
-	if f.layers, err = layers(&f.o, f.transform, outputs); err != nil {
+	if f.layers, err = layers(&f.o, f.traits, f.transform, h.Outputs()); err != nil {
 		return err
 	}
 	f.mark.Kernel = kernel.Name()
 	if f.mark.Data, err = f.ds.Hash(); err != nil {
 		return err
 	}
-	f.mark.Config, err = f.o.config()
+	f.mark.Config, err = json.Marshal(f.o)
 	return err
 }
 

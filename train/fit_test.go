@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/model"
@@ -78,7 +80,7 @@ func TestComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := chosen.config()
+		got, err := json.Marshal(chosen)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +134,7 @@ func TestFitLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k := got[0].K(); k != 15 {
+	if k := got[0].Law.K(); k != 15 {
 		t.Errorf("%d components, want 5 × 3", k)
 	}
 }
@@ -210,8 +212,8 @@ func TestFitHeld(t *testing.T) {
 		if (p != nil) != held {
 			t.Errorf("item %d: predicted out of fold %v, want %v", j, p != nil, held)
 		}
-		if held && p.K() != 6 {
-			t.Errorf("item %d: %d components, want those of both networks", j, p.K())
+		if held && p.Law.K() != 6 {
+			t.Errorf("item %d: %d components, want those of both networks", j, p.Law.K())
 		}
 	}
 }
@@ -265,8 +267,8 @@ func TestFitRefuses(t *testing.T) {
 		{good, func(o *Options) { o.Optimizer = "lion" }, `optimizer "lion"`},
 		{good, func(o *Options) { o.Schedule = "linear" }, `schedule "linear"`},
 		{good, func(o *Options) { o.Dropout = 1 }, "dropout 1"},
-		{good, func(o *Options) { o.Components = -1 }, "components -1"},
-		{good, func(o *Options) { o.Limit = 30 }, "limit of log α 30"},
+		{good, func(o *Options) { o.Head = head.Mixture{Components: -1} }, "components -1"},
+		{good, func(o *Options) { o.Head = head.Mixture{Limit: 30} }, "limit 30"},
 		{good, func(o *Options) { o.HeldOut = 0.7 }, "held-out share 0.7"},
 		{good, func(o *Options) { o.Held = []int{50} }, "held-out item 50 of 50"},
 		{good, func(o *Options) { o.ClassWeights = []float64{1} }, "1 class weights for 2 classes"},
@@ -300,7 +302,7 @@ func TestFitWeights(t *testing.T) {
 		}
 		sum := 0.0
 		for _, p := range got {
-			sum += p.Mean(nil)[1] / 150
+			sum += p.Mean[1] / 150
 		}
 		return sum
 	}

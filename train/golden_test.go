@@ -69,7 +69,7 @@ func checkNet(t *testing.T, c netCase, apart bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := head.NewMixture(head.MixtureOptions{Components: c.Components, Classes: c.Classes})
+	h, err := head.Mixture{Components: c.Components}.New(head.Task{Classes: c.Classes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func checkNet(t *testing.T, c netCase, apart bool) {
 	}
 	out := net.Forward(c.Input, true, nn.Step{})
 	grad := make([]float32, len(out))
-	loss := h.Loss(grad, out, votes, nn.Step{})
+	loss := h.Loss(grad, out, head.Batch{Counts: votes}, nn.Step{}).Mean
 	var want []float64
 	for _, row := range c.Output {
 		want = append(want, row...)

@@ -42,10 +42,10 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 // build returns a network of two hidden layers of 64 and a fixed batch.
-func (g growth) build(b *testing.B) (*Stepper, []float32, head.Counts) {
+func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 	b.Helper()
 	par.SetThreads(g.threads)
-	h, err := head.NewMixture(head.MixtureOptions{Components: g.components, Classes: g.classes})
+	h, err := head.Mixture{Components: g.components}.New(head.Task{Classes: g.classes})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -72,5 +72,5 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Counts) {
 			votes.Values[j*g.classes+r.IntN(g.classes)]++
 		}
 	}
-	return s, x, votes
+	return s, x, head.Batch{Counts: votes}
 }

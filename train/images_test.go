@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"credence/dataset"
+	"credence/head"
 )
 
 // fittedTransform returns what dataset.Fit finds for a few items of the given
@@ -45,7 +46,7 @@ func TestImageDefaults(t *testing.T) {
 		{60000, []int{3, 224, 224}, 96, 0.01, 10, 5, 14, 1},
 	} {
 		tr := fittedTransform(t, image(c.shape...))
-		o, err := Options{}.complete(c.items, 2, tr)
+		o, err := Options{}.complete(c.items, head.Traits{}, tr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestImageDefaults(t *testing.T) {
 			t.Errorf("%d images %v: %s, widths %v, %s rate %v, %d epochs, patience %d, %+v, %d networks, want %+v", c.items, c.shape,
 				o.Network, o.Widths, o.Schedule, o.Rate, o.Epochs, o.Patience, o.Augment, o.Ensemble, c)
 		}
-		again, err := o.complete(c.items, 2, tr)
+		again, err := o.complete(c.items, head.Traits{}, tr)
 		if err != nil || again.Rate != o.Rate || again.Epochs != o.Epochs || again.Augment != o.Augment {
 			t.Errorf("complete options change: %+v, then %+v, %v", o, again, err)
 		}
@@ -64,18 +65,18 @@ func TestImageDefaults(t *testing.T) {
 // TestImageChoices: what is given goes before what would be chosen.
 func TestImageChoices(t *testing.T) {
 	tr := fittedTransform(t, image(3, 32, 32))
-	o, err := Options{Augment: Augment{Shift: -1}, Schedule: "constant", Rate: 0.002, Epochs: 7, Patience: -1, Widths: []int{8}}.complete(500, 2, tr)
+	o, err := Options{Augment: Augment{Shift: -1}, Schedule: "constant", Rate: 0.002, Epochs: 7, Patience: -1, Widths: []int{8}}.complete(500, head.Traits{}, tr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !o.Augment.none() || newAugmenter(o.Augment, tr, 1, 0) != nil || o.Schedule != "constant" || o.Rate != 0.002 || o.Epochs != 7 || o.Patience != -1 || len(o.Widths) != 1 {
 		t.Errorf("given options were changed: %+v", o)
 	}
-	if again, err := o.complete(500, 2, tr); err != nil || !again.Augment.none() {
+	if again, err := o.complete(500, head.Traits{}, tr); err != nil || !again.Augment.none() {
 		t.Errorf("no augmentation became %+v, %v", again.Augment, err)
 	}
 	for _, name := range []string{"resnet", "lenet5", "mlp"} {
-		o, err := Options{Network: name, Augment: Augment{Shift: -1}}.complete(500, 2, tr)
+		o, err := Options{Network: name, Augment: Augment{Shift: -1}}.complete(500, head.Traits{}, tr)
 		if err != nil || o.Rate != 1e-3 || o.Schedule != "constant" || o.Epochs != 500 || o.Augment != (Augment{}) {
 			t.Errorf("%s: rate %v, %s, %d epochs, %+v, %v", name, o.Rate, o.Schedule, o.Epochs, o.Augment, err)
 		}

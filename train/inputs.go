@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"credence/dataset"
 	"credence/head"
@@ -16,6 +17,27 @@ type inputs struct {
 	rows   *dataset.InputRows
 	width  int
 	cached []float32 // [N, width] or nil
+
+	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head asks for them.
+	ratings []dataset.Rating
+	first   []int
+}
+
+// rate sorts the single votes by item, for heads that ask who cast them.
+func (in *inputs) rate() {
+	in.first = make([]int, in.ds.Len()+1)
+	for _, r := range in.ds.Ratings {
+		in.first[r.Item+1]++
+	}
+	for i := range in.ds.Len() {
+		in.first[i+1] += in.first[i]
+	}
+	in.ratings = make([]dataset.Rating, len(in.ds.Ratings))
+	next := slices.Clone(in.first)
+	for _, r := range in.ds.Ratings {
+		in.ratings[next[r.Item]] = r
+		next[r.Item]++
+	}
 }
 
 // defaultMemory is what inputs may take, in bytes.
@@ -63,6 +85,8 @@ type batch struct {
 	x     []float32 // [N, width]
 	votes []float32 // [N, d]
 	n     int       // items in it
+
+	ratings []head.Rating // where heads ask for them
 }
 
 func (in *inputs) newBatch(n int) *batch {
@@ -76,10 +100,21 @@ func (b *batch) begin(in *inputs, items []int) {
 	for j, i := range items {
 		copy(b.votes[j*d:(j+1)*d], in.ds.CountsOf(i))
 	}
+	if in.first == nil {
+		return
+	}
+	b.ratings = b.ratings[:0]
+	for j, i := range items {
+		for _, r := range in.ratings[in.first[i]:in.first[i+1]] {
+			b.ratings = append(b.ratings, head.Rating{Item: int32(j), Rater: r.Rater, Class: r.Class})
+		}
+	}
 }
 
 // content returns the inputs and votes.
-func (b *batch) content(in *inputs) (x []float32, votes head.Counts) {
+func (b *batch) content(in *inputs) (x []float32, votes head.Batch) {
 	d := len(in.ds.Classes)
-	return b.x[:b.n*in.width], head.Counts{Classes: d, Values: b.votes[:b.n*d]}
+	return b.x[:b.n*in.width], head.Batch{
+		Counts: head.Counts{Classes: d, Values: b.votes[:b.n*d]}, Ratings: b.ratings,
+	}
 }

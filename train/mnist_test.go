@@ -53,7 +53,11 @@ func TestMNIST(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := uint64(epochs * ((items + batch - 1) / batch))
-	s, err := NewStepper(net, &head.Softmax{Classes: classes}, nn.OptimizerOptions{
+	h, err := head.Softmax{}.New(head.Task{Classes: classes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewStepper(net, h, nn.OptimizerOptions{
 		Rate: 2e-3, Schedule: nn.Schedule{Kind: "cosine", Total: steps, WarmUp: steps / 20},
 	}, batch)
 	if err != nil {
@@ -72,7 +76,8 @@ func TestMNIST(t *testing.T) {
 			for i, j := range part {
 				votes.Values[i*classes+int(set.Labels[j])] = 1
 			}
-			sum += s.Step(xb[:len(part)*size], votes.Slice(0, len(part)), at) * float64(len(part))
+			b := head.Batch{Counts: head.Counts{Classes: classes, Values: votes.Values[:len(part)*classes]}}
+			sum += s.Step(xb[:len(part)*size], b, at).Mean * float64(len(part))
 			at.Step++
 		}
 		t.Logf("epoch %d: loss %.4f", epoch, sum/float64(items))

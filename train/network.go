@@ -2,14 +2,13 @@ package train
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"credence/baseline"
 	"credence/dataset"
+	"credence/head"
 	"credence/nn"
 )
 
@@ -37,19 +36,19 @@ func defaultNetwork(t *dataset.Transform) string {
 
 // layers returns the description of a network for what t gives, with so many
 // outputs.
-func layers(o *Options, t *dataset.Transform, outputs int) ([]byte, error) {
-	root, err := tree(o, t, outputs)
+func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) ([]byte, error) {
+	root, err := tree(o, traits, t, outputs)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
 	text, err := nn.Describe(root)
-	if err == nil && o.Method == baseline.Dropout && !bytes.Contains(text, []byte(`"type":"dropout"`)) {
-		return nil, errors.New("network: method dropout needs layers of type dropout, found none")
+	if err == nil && traits.Passes > 0 && !bytes.Contains(text, []byte(`"type":"dropout"`)) {
+		return nil, fmt.Errorf("network: method %s needs layers of type dropout, found none", o.Head.Name())
 	}
 	return text, err
 }
 
-func tree(o *Options, t *dataset.Transform, outputs int) (nn.Layer, error) {
+func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
 	if layered(o.Network) {
 		return nn.Parse([]byte(o.Network), outputs)
 	}
@@ -58,9 +57,9 @@ func tree(o *Options, t *dataset.Transform, outputs int) (nn.Layer, error) {
 		return nil, err
 	}
 	if len(inputs) == 1 && inputs[0].Kind == dataset.Grid && o.Network != "mlp" {
-		return grid(o, inputs[0].Shape, outputs)
+		return grid(o, traits, inputs[0].Shape, outputs)
 	}
-	front, err := front(o, inputs)
+	front, err := front(o, traits, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func hidden(widths []int, outputs int, dropout float64) []nn.Layer {
 
 // front brings the blocks of the input to one vector: numbers as they are,
 // codes by embeddings, images and volumes by a network of their own.
-func front(o *Options, inputs []dataset.Input) ([]nn.Layer, error) {
+func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, error) {
 	var numbers []nn.Layer
 	if o.InputDropout > 0 {
 		numbers = append(numbers, &nn.Dropout{Rate: o.InputDropout})
@@ -126,7 +125,7 @@ func front(o *Options, inputs []dataset.Input) ([]nn.Layer, error) {
 			c.Inputs = append(c.Inputs, nn.Shape{1})
 			c.Branches = append(c.Branches, nn.Seq(&nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width}))
 		case dataset.Grid:
-			branch, err := grid(o, in.Shape, 64)
+			branch, err := grid(o, traits, in.Shape, 64)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", in.Name, err)
 			}
@@ -138,7 +137,7 @@ func front(o *Options, inputs []dataset.Input) ([]nn.Layer, error) {
 }
 
 // grid is a network for one image or volume.
-func grid(o *Options, shape nn.Shape, outputs int) (nn.Layer, error) {
+func grid(o *Options, traits head.Traits, shape nn.Shape, outputs int) (nn.Layer, error) {
 	if gridDims[o.Network] != len(shape)-1 {
 		var widths []int
 		if o.Network == "mlp" {
@@ -158,7 +157,7 @@ func grid(o *Options, shape nn.Shape, outputs int) (nn.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := net.(*nn.Sequential); ok && o.Method == baseline.Dropout {
+	if s, ok := net.(*nn.Sequential); ok && traits.Passes > 0 {
 		// Before the last layer, as in the convolutional networks of Gal and
 		// Ghahramani (2016).
 		s.Layers = slices.Insert(s.Layers, len(s.Layers)-1, nn.Layer(&nn.Dropout{Rate: o.Dropout}))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"credence/baseline"
 	"credence/dataset"
 	"credence/head"
 	"credence/nn"
@@ -17,11 +16,9 @@ import (
 // field left zero is chosen from the data, and the choice is recorded in the
 // model. Fields tagged json:"-" do not change the result.
 type Options struct {
-	// Method is how the networks learn: empty or "ddmn" for the mixture head, or
-	// a method of package baseline, whose settings are in Rival. The classes are
-	// those of the data.
-	Method baseline.Method  `json:"method,omitempty"`
-	Rival  baseline.Options `json:"rival,omitzero"`
+	// Head is how the networks learn, one of the methods of package head or one's own; nil means
+	// [head.Mixture].
+	Head head.Method `json:"-"` // in the record as "head"
 
 	// Network is a name ("mlp", "lenet5", "cnn2d", "resnet", "cnn3d") or a list
 	// of layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 for
@@ -37,16 +34,13 @@ type Options struct {
 	// Init is the rule for initial weights.
 	Init nn.Init `json:"init"`
 
-	Components int     `json:"components"` // K, of the mixture; 0 for other methods
-	Limit      float64 `json:"limit"`      // clamp on |log α| of the mixture, at most 20
-
 	Optimizer   string  `json:"optimizer"`    // "adam", "adamw" or "sgd"
 	Rate        float64 `json:"rate"`         // learning rate
 	Momentum    float64 `json:"momentum"`     // of sgd
 	WeightDecay float64 `json:"weight_decay"` // negative means none
 	Clip        float64 `json:"clip"`         // largest norm of the gradient; negative means any
 	Schedule    string  `json:"schedule"`     // "constant" or "cosine", over Epochs
-	Batch       int     `json:"batch"`        // items a step
+	Batch       int     `json:"batch"`        // items per step
 	Epochs      int     `json:"epochs"`       // at most
 	// Patience is how many epochs may pass without a better held-out loss
 	// before training stops; negative means all Epochs are run and the last
@@ -104,29 +98,25 @@ type Options struct {
 	Resume          bool          `json:"-"`
 }
 
-// Mixture is the name of the mixture head among the methods.
-const Mixture baseline.Method = "ddmn"
-
 // RefitItems is the number of items below which a single network is chosen by
 // folds and trained again on all items.
 const RefitItems = 2000
 
-// Defaults returns the choices that do not depend on the data: those of a
-// mixture. Only where one network alone takes hours is an ensemble not five.
+// Defaults returns the choices that do not depend on the data. Only where one network alone takes hours is an ensemble not five.
 func Defaults() Options {
 	return Options{
-		Components: 3, Limit: head.MaxLogAlpha, Optimizer: "adamw", Clip: 5, Ensemble: 5,
+		Head: head.Complete(head.Mixture{}), Optimizer: "adamw", Clip: 5, Ensemble: 5,
 		Transform: dataset.TransformOptions{}.Complete(),
 	}
 }
 
 // complete fills in what was left zero, for n items with votes of the given
-// input width for d classes.
-func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
-	if err := o.method(d); err != nil {
+// input width and a head of the given traits.
+func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Options, error) {
+	if err := o.suits(traits); err != nil {
 		return o, err
 	}
-	def := Defaults()
+	def, dropoutGiven := Defaults(), o.Dropout != 0
 	grid := 0 // dimensions of the largest image or volume
 	for _, in := range t.Inputs() {
 		if in.Kind == dataset.Grid {
@@ -146,10 +136,9 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 			o.Widths = []int{16, 48, 96}
 		}
 	}
-	o.regularise(n, t, grid)
-	if o.Method == "" {
-		setNumber(&o.Components, def.Components)
-		setNumber(&o.Limit, def.Limit)
+	o.regularize(n, t, grid)
+	if traits.Passes > 0 && !dropoutGiven {
+		o.Dropout = max(o.Dropout, 0.1) // passes that hardly differ would tell nothing
 	}
 	setString(&o.Optimizer, def.Optimizer)
 	if o.Optimizer == "sgd" {
@@ -164,9 +153,7 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 		if grid == 3 {
 			o.Batch = 16
 		}
-		if o.Method == baseline.QD {
-			o.Batch = max(o.Batch, baseline.QDBatch)
-		}
+		o.Batch = max(o.Batch, traits.LeastBatch)
 	}
 	steps := (n + o.Batch - 1) / o.Batch
 	if o.Network == "cnn2d" {
@@ -204,40 +191,23 @@ func (o Options) complete(n, d int, t *dataset.Transform) (Options, error) {
 	return o, o.check()
 }
 
-// method completes the settings of the method, for d classes.
-func (o *Options) method(d int) error {
-	if o.Method == Mixture {
-		o.Method = "" // one name in the record
-	}
+// suits refuses options that a head of the given traits cannot be trained with.
+func (o *Options) suits(traits head.Traits) error {
 	switch {
-	case o.Method == "" && o.Rival != baseline.Options{}:
-		return fmt.Errorf("training options: settings of a method without the method")
-	case o.Method == "":
-		return nil
-	case !o.Method.Known():
-		return fmt.Errorf("training options: method %q, want one of %q", o.Method, append([]baseline.Method{Mixture}, baseline.Methods...))
-	case o.Components != 0 || o.Limit != 0:
-		return fmt.Errorf("training options: components and limit are of the mixture, the method is %s", o.Method)
-	case o.Method == baseline.QD && o.Batch != 0 && o.Batch < baseline.QDBatch:
-		return fmt.Errorf("training options: batch %d, want at least %d for method qd, which compares shares within a batch", o.Batch, baseline.QDBatch)
-	case o.Method == baseline.Dropout && o.Dropout < 0:
-		return fmt.Errorf("training options: method dropout without dropout")
+	case o.Batch != 0 && o.Batch < traits.LeastBatch:
+		return fmt.Errorf("training options: batch %d, want at least %d for method %s, which compares shares within a batch",
+			o.Batch, traits.LeastBatch, o.Head.Name())
+	case traits.Passes > 0 && o.Dropout < 0:
+		return fmt.Errorf("training options: method %s without dropout", o.Head.Name())
 	}
-	o.Rival.Classes = d
-	var err error
-	o.Rival, err = o.Rival.Complete(o.Method)
-	return err
+	return nil
 }
 
-// regularise chooses what keeps a network from learning its items by heart:
+// regularize chooses what keeps a network from learning its items by heart:
 // little for images and volumes, where convolutions do much of it already; for
 // tables the more, the fewer items there are for each input. Where there are
 // about as many numbers as items, leaving out some of the numbers helps most.
-func (o *Options) regularise(n int, t *dataset.Transform, grid int) {
-	if o.Method == baseline.Dropout && o.Dropout == 0 {
-		// Passes that hardly differ would tell nothing.
-		defer func() { o.Dropout = max(o.Dropout, 0.1) }()
-	}
+func (o *Options) regularize(n int, t *dataset.Transform, grid int) {
 	if grid > 0 {
 		setNumber(&o.Dropout, 0.1)
 		setNumber(&o.InputDropout, -1)
@@ -296,8 +266,6 @@ func (o *Options) check() error {
 		return bad("dropout", o.Dropout, "less than 1")
 	case !(o.InputDropout < 1):
 		return bad("input dropout", o.InputDropout, "less than 1")
-	case o.Method == "" && o.Components < 1:
-		return bad("components", o.Components, "at least 1")
 	case o.Batch < 1:
 		return bad("batch", o.Batch, "at least 1")
 	case o.Epochs < 1:
@@ -312,7 +280,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// optimizer returns the optimiser's options for a run of so many steps an
+// optimizer returns the optimizer's options for a run of so many steps per
 // epoch, at a share of the learning rate.
 func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
 	opt := nn.OptimizerOptions{
@@ -325,16 +293,37 @@ func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
 	return opt
 }
 
-// config is the record of a complete set of options.
-func (o *Options) config() (json.RawMessage, error) {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("training options: %w", err)
-	}
-	return text, nil
+// record is Options as JSON: without the methods of Options, and with the head spelled out.
+type record struct {
+	Head json.RawMessage `json:"head,omitempty"`
+	*plainOptions
 }
 
-// layered tells whether a network is given as a list of layers.
+type plainOptions Options
+
+// MarshalJSON returns the record of the options.
+func (o Options) MarshalJSON() ([]byte, error) {
+	r := record{plainOptions: (*plainOptions)(&o)}
+	if o.Head != nil {
+		var err error
+		if r.Head, err = head.Encode(o.Head); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(r)
+}
+
+// UnmarshalJSON reads a record whose head is one of [head.Methods].
+func (o *Options) UnmarshalJSON(text []byte) error {
+	r := record{plainOptions: (*plainOptions)(o)}
+	err := json.Unmarshal(text, &r)
+	if err == nil && r.Head != nil {
+		o.Head, err = head.Parse(r.Head)
+	}
+	return err
+}
+
+// layered reports whether a network is given as a list of layers.
 func layered(network string) bool {
 	return strings.ContainsAny(network, "[-\n{") || strings.Contains(network, "type:")
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Event tells how a fit is going. Losses are joint negative log-likelihoods a
-// vote, in nats; a method of package baseline has its own loss and its own
+// Event tells how a fit is going. Losses are joint negative log-likelihoods per
+// vote, in nats, of the mixture; other methods have their own loss and their own
 // criterion for the held-out items. An event without Epochs is about no network;
 // its Note says what is done.
 type Event struct {
@@ -20,7 +20,7 @@ type Event struct {
 	HeldOut float64 // on the held-out items after the last epoch; NaN before, and without any
 	Best    int     // epoch with the smallest held-out loss so far; 0 is the start
 	Rate    float64 // learning rate
-	Speed   float64 // training items a second, of this run
+	Speed   float64 // training items per second, of this run
 	// Left is an estimate of the time until all runs of this phase have ended. It
 	// is an upper bound, AtMost, until one of them has: what early stopping
 	// saves is not known before.
@@ -70,7 +70,7 @@ func newMeter() *meter {
 	return &meter{start: now, beat: now}
 }
 
-// add counts items and tells whether it is time for an event.
+// add counts items and reports whether it is time for an event.
 func (m *meter) add(items int) bool {
 	m.items += items
 	if time.Since(m.beat) < heartbeat {

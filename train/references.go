@@ -17,7 +17,7 @@ func (f *fitting) references(ctx context.Context, res *Result) (err error) {
 	}
 	scored := make([]bool, f.ds.Len())
 	for j := range scored {
-		scored[j] = res.Scored(j)
+		scored[j] = res.OutOfFold[j] != nil
 	}
 	res.References, err = evaluate.ScoreReferences(ctx, f.ds, f.transform, scored, f.folds > 0, f.o.Seed)
 	if err != nil && ctx.Err() != nil {

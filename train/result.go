@@ -6,13 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"credence/baseline"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/kernel"
-	"credence/mixture"
 	"credence/model"
-	"credence/nn"
 )
 
 // result makes the model of the final runs, with out-of-fold predictions by all
@@ -27,18 +24,14 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	m := &model.Model{
 		Classes:   slices.Clone(f.ds.Classes),
-		Head:      f.head(),
+		Method:    f.method,
 		Transform: f.transform,
 	}
 	for _, r := range final {
 		m.Members = append(m.Members, r.network)
 	}
-	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*mixture.Dirichlet, f.ds.Len())}
-	predict := f.outOfFold
-	if f.o.Method != "" {
-		predict = f.estimates
-	}
-	if err := predict(res, runs); err != nil {
+	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Answer, f.ds.Len())}
+	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
 	p := &m.Provenance
@@ -55,9 +48,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if final[0] != runs[0] {
 		p.Runs = append(p.Runs, final[0].record())
 	}
-	if f.o.Method != "" {
-		f.scoreEstimates(res)
-	} else if err := f.score(res); err != nil {
+	if err := f.score(res); err != nil {
 		return nil, err
 	}
 	p.Warnings = append(f.warnings, f.advice(res, runs)...)
@@ -66,16 +57,6 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
 	}
 	return res, nil
-}
-
-// head is how the model's outputs are read.
-func (f *fitting) head() model.Head {
-	if f.o.Method == "" {
-		return model.Head{Kind: "mixture", Components: f.o.Components, Limit: f.o.Limit}
-	}
-	settings := f.o.Rival
-	settings.Classes = 0 // the model has the classes
-	return model.Head{Kind: string(f.o.Method), Rival: settings}
 }
 
 // progress says how far networks came.
@@ -115,105 +96,118 @@ func (f *fitting) split() model.Split {
 
 // outOfFold predicts each held-out item by the networks that held it out.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
-	return f.eachFold(runs, func(by []*run) error {
-		return f.predict(by, by[0].held, res.Model.Head, func(j int, p *mixture.Dirichlet) { res.OutOfFold[j] = p })
-	})
-}
-
-// eachFold calls do with the runs that held out the same items, for each fold.
-func (f *fitting) eachFold(runs []*run, do func(by []*run) error) error {
 	for fold := range max(f.folds, 1) {
-		var by []*run
+		var by []*model.Member
+		var held []int
 		for _, r := range runs {
 			if r.fold == fold && len(r.held) > 0 {
-				by = append(by, r)
+				by, held = append(by, r.network), r.held
 			}
 		}
 		if len(by) == 0 {
 			continue
 		}
-		if err := do(by); err != nil {
+		if err := f.predict(by, held, func(j int, a *head.Answer) { res.OutOfFold[j] = a }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eachBatch calls do with the inputs of items, a batch at a time.
-func (f *fitting) eachBatch(items []int, do func(x []float32, some []int) error) error {
+// predict calls set with what the given networks together say of items.
+func (f *fitting) predict(by []*model.Member, items []int, set func(j int, a *head.Answer)) error {
+	h, err := f.method.New(f.task)
+	if err != nil {
+		return err
+	}
 	buffers := f.in.buffers(f.o.Batch, false)
-	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Counts, some []int) error { return do(x, some) })
-}
-
-// predict calls set with what the mixture of the given networks says of items.
-func (f *fitting) predict(by []*run, items []int, h model.Head, set func(j int, p *mixture.Dirichlet)) error {
-	return f.eachBatch(items, func(x []float32, some []int) error {
-		outputs := make([][]float32, len(by))
-		for i, r := range by {
-			outputs[i] = slices.Clone(r.network.Net.Forward(x, false, nn.Step{}))
-		}
-		got, err := model.Mixtures(outputs, len(some), h, len(f.ds.Classes))
+	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
+		got, err := model.Answers(h, by, x)
 		if err != nil {
 			return err
 		}
-		for i, p := range got {
-			set(some[i], p)
+		for i := range got {
+			set(some[i], &got[i])
 		}
 		return nil
 	})
 }
 
-// score computes the held-out scores and the limits of resolution.
+// score computes the held-out scores and, of distributions, the limits of resolution.
 func (f *fitting) score(res *Result) error {
 	d := len(f.ds.Classes)
 	var means []float64
-	var counts, held []float32
+	held := head.Counts{Classes: d}
 	var rest []int
 	s := &res.Model.Provenance.Scores
 	votes := make([]float64, d)
 	for _, j := range f.voted {
-		p := res.OutOfFold[j]
-		if p == nil {
+		a := res.OutOfFold[j]
+		if a == nil {
 			rest = append(rest, j)
 			continue
 		}
-		means = p.Mean(means)
-		mean := means[len(means)-d:]
-		counts = append(counts, f.ds.CountsOf(j)...)
-		held = append(held, f.ds.CountsOf(j)...)
+		means = append(means, a.Mean...)
+		held.Values = append(held.Values, f.ds.CountsOf(j)...)
 		for i, c := range f.ds.CountsOf(j) {
 			votes[i] = float64(c)
 			if c > 0 {
-				s.MarginalPerVote -= float64(c) * math.Log(mean[i])
+				s.MarginalPerVote -= float64(c) * math.Log(a.Mean[i])
 			}
 			s.Votes += float64(c)
 		}
-		l, err := p.LogVotes(votes)
-		if err != nil {
-			return fmt.Errorf("item %q: %w", f.ds.Items[j], err)
+		if f.traits.Joint {
+			l, err := a.Law.LogVotes(votes)
+			if err != nil {
+				return fmt.Errorf("item %q: %w", f.ds.Items[j], err)
+			}
+			s.NLLPerVote -= l
 		}
-		s.NLLPerVote -= l
 		s.Items++
-		s.Accuracy += credit(mean, votes)
+		s.Accuracy += credit(a.Mean, votes)
 	}
 	if s.Items > 0 {
 		s.NLLPerVote /= s.Votes
 		s.MarginalPerVote /= s.Votes
 		s.Accuracy /= float64(s.Items)
-		_, s.ConstantPerVote = constantDirichlet(held, d)
+		s.ConstantPerVote = f.constant(held)
 	}
-	var final []*run
-	for _, m := range res.Model.Members {
-		final = append(final, &run{network: m})
+	if !f.traits.Joint {
+		return nil
 	}
-	if err := f.predict(final, rest, res.Model.Head, func(j int, p *mixture.Dirichlet) {
-		means = p.Mean(means)
-		counts = append(counts, f.ds.CountsOf(j)...)
+	return f.resolution(res, means, held, rest)
+}
+
+// constant is the loss per vote of one law for all items: a distribution, or probabilities where
+// the method takes votes one by one.
+func (f *fitting) constant(held head.Counts) float64 {
+	if f.traits.Joint {
+		_, nll := head.ConstantDirichlet(held)
+		return nll
+	}
+	shares := make([]float64, held.Classes)
+	for k, s := range held.Values {
+		shares[k%held.Classes] += float64(s)
+	}
+	nll, votes := 0.0, held.Votes()
+	for _, s := range shares {
+		if p := s / votes; p > 0 {
+			nll -= p * math.Log(p)
+		}
+	}
+	return nll
+}
+
+// resolution finds what the votes could resolve, from the means of held-out items and of the rest.
+func (f *fitting) resolution(res *Result, means []float64, counts head.Counts, rest []int) error {
+	if err := f.predict(res.Model.Members, rest, func(j int, a *head.Answer) {
+		means = append(means, a.Mean...)
+		counts.Values = append(counts.Values, f.ds.CountsOf(j)...)
 	}); err != nil {
 		return err
 	}
-	seen := evaluate.Votes{Classes: d, Counts: make([]float64, len(counts))}
-	for k, c := range counts {
+	seen := evaluate.Votes{Classes: counts.Classes, Counts: make([]float64, len(counts.Values))}
+	for k, c := range counts.Values {
 		seen.Counts[k] = float64(c)
 	}
 	var err error
@@ -259,7 +253,7 @@ func (f *fitting) advice(res *Result, runs []*run) []string {
 		}
 	}
 	if clamped > 0.01 {
-		list = append(list, fmt.Sprintf("%.0f%% of the parameters log α reached the limit ±%g: the votes may be unanimous where the features differ", 100*clamped, f.o.Limit))
+		list = append(list, fmt.Sprintf("%.0f%% of the parameters log α reached the limit ±%s: the votes may be unanimous where the features differ", 100*clamped, head.Get(f.method, "limit")))
 	}
 	if halved > 0 {
 		list = append(list, fmt.Sprintf("training diverged %d times and went on with a smaller learning rate", halved))
@@ -270,9 +264,9 @@ func (f *fitting) advice(res *Result, runs []*run) []string {
 	}
 	switch s := res.Model.Provenance.Scores; {
 	case s.Items == 0:
-	case f.o.Method == "" && s.NLLPerVote >= s.ConstantPerVote:
+	case f.traits.Joint && s.NLLPerVote >= s.ConstantPerVote:
 		list = append(list, "the features do not help: on held-out items one distribution for all is as good")
-	case f.o.Method != "" && f.o.Method != baseline.QD && s.MarginalPerVote >= s.ConstantPerVote:
+	case !f.traits.Joint && !f.traits.Coarse && s.MarginalPerVote >= s.ConstantPerVote:
 		list = append(list, "the features do not help: on held-out items one probability for all is as good")
 	}
 	return list

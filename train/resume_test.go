@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -136,7 +137,7 @@ func TestResumeRefuses(t *testing.T) {
 	refuses("the instruction set is z80", func(f *fitting) { f.mark.Kernel = "z80" })
 	refuses(`the configuration is not the same: rate is 0.5, then 0.001`, func(f *fitting) {
 		f.o.Rate = 0.5
-		f.mark.Config, _ = f.o.config()
+		f.mark.Config, _ = json.Marshal(f.o)
 	})
 	path := filepath.Join(o.Checkpoint, "member-0.checkpoint")
 	text, err := os.ReadFile(path)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"credence/baseline"
 	"credence/dataset"
 	"credence/head"
 	"credence/model"
@@ -20,8 +19,10 @@ type job struct {
 	transform *dataset.Transform
 	layers    []byte
 	shape     nn.Shape
-	alpha     []float64 // the constant Dirichlet, of a mixture
-	shares    []float64 // of the classes in all votes, by the weights of items
+	method    head.Method
+	task      head.Task
+	traits    head.Traits
+	bias      []float32 // where the last layer starts
 	weights   []float64 // of items, or nil
 	mark      fingerprint
 	report    *reporter
@@ -30,7 +31,7 @@ type job struct {
 }
 
 // run is the training of one network. Everything that decides how it goes on is
-// in state and in the stepper's network and optimiser, which a checkpoint holds.
+// in state and in the stepper's network and optimizer, which a checkpoint holds.
 type run struct {
 	*job
 	name        string
@@ -42,10 +43,10 @@ type run struct {
 
 	network *model.Member
 	stepper *Stepper
-	mixture *head.Mixture  // the head; nil if it is a rival
-	rival   baseline.Rival // the head; nil if it is a mixture
-	batches int            // in an epoch
-	size    int            // of the largest batch
+	head    head.Head
+	scratch []float64 // weights of a batch
+	batches int       // in an epoch
+	size    int       // of the largest batch
 	order   []int
 	buffers []*batch
 	feed    *feed // of the epoch under way
@@ -66,14 +67,14 @@ type state struct {
 	Share    float64       `json:"share"` // of the learning rate, halved by recoveries
 	Halvings int           `json:"halvings"`
 	Best     int           `json:"best"` // epoch of the best weights
-	BestLoss float64       `json:"bestLoss"`
+	BestLoss float64       `json:"best_loss"`
 	History  []model.Epoch `json:"history"`
 	Note     string        `json:"note"`    // for the epoch under way
 	Clamped  int64         `json:"clamped"` // values of log α beyond the limit in this epoch
 	Seen     int64         `json:"seen"`    // of so many
 	Done     bool          `json:"done"`
-	Reason   string        `json:"reason"`          // why it is done
-	Rival    []float64     `json:"rival,omitempty"` // what a rival's loss has adapted
+	Reason   string        `json:"reason"`         // why it is done
+	Head     []float64     `json:"head,omitempty"` // what the head's loss has adapted
 }
 
 // snapshot is a copy of a network's parameters and states.
@@ -115,22 +116,26 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.best.restore(r.network.Net)
 	r.network.Net.Bind(1)
-	r.stepper, r.mixture, r.rival, r.buffers, r.best, r.order = nil, nil, nil, nil, nil, nil
+	r.stepper, r.head, r.buffers, r.best, r.order = nil, nil, nil, nil, nil
 	return nil
 }
 
-// start makes the network, its head and its optimiser.
+// start makes the network, its head and its optimizer.
 func (r *run) start() error {
-	member, err := model.NewMember(r.layers, r.shape, nn.Options{Seed: r.o.Seed, Member: uint64(r.member), Init: r.o.Init})
+	var err error
+	if r.head, err = r.method.New(r.task); err != nil {
+		return err
+	}
+	member, err := model.NewMember(r.layers, r.shape,
+		nn.Options{Seed: r.o.Seed, Member: uint64(r.member), Init: r.o.Init, Own: r.head.Own()})
 	if err != nil {
 		return fmt.Errorf("network: %w", err)
 	}
 	r.network = member
-	if err := r.newHead(); err != nil {
-		return err
-	}
+	r.head.Bind(member.Net.Own)
+	startOutputs(member.Net, r.bias)
 	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
-	if r.o.Method == baseline.QD {
+	if r.traits.LeastBatch > 0 {
 		r.batches = max(1, len(r.train)/r.o.Batch) // none below the size
 	}
 	r.size = max(r.o.Batch, (len(r.train)+r.batches-1)/r.batches)
@@ -145,19 +150,15 @@ func (r *run) start() error {
 	return nil
 }
 
-// newStepper makes an optimiser without memory, at the current share of the
+// newStepper makes an optimizer without memory, at the current share of the
 // learning rate.
 func (r *run) newStepper() error {
-	h := r.head()
-	if r.weights != nil && r.rival == nil {
-		h = &weighted{Head: h}
-	}
 	steps := uint64(0)
 	if r.stepper != nil {
 		steps = r.stepper.Optimizer.Steps
 	}
 	var err error
-	r.stepper, err = NewStepper(r.network.Net, h, r.o.optimizer(r.batches, r.state.Share), r.size)
+	r.stepper, err = NewStepper(r.network.Net, r.head, r.o.optimizer(r.batches, r.state.Share), r.size)
 	if err == nil && r.o.Schedule == "cosine" {
 		r.stepper.Optimizer.Steps = steps
 	}
@@ -241,26 +242,15 @@ func (r *run) step() (fine bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if w, ok := r.stepper.Head.(*weighted); ok {
-		w.weights = w.weights[:0]
-		for _, j := range items {
-			w.weights = append(w.weights, r.weights[j])
-		}
-	}
-	count := float64(len(items)) // that the loss is the mean of
-	if r.rival != nil {
-		count = r.weigh(votes, items)
-	}
+	r.weigh(&votes, items)
 	loss := r.stepper.Step(x, votes, r.at())
-	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+	if math.IsNaN(loss.Mean) || math.IsInf(loss.Mean, 0) {
 		return false, nil
 	}
 	r.state.Step++
 	r.state.Batch++
-	r.state.Loss += loss * count
-	for _, s := range votes.Values {
-		r.state.Votes += float64(s)
-	}
+	r.state.Loss += loss.Mean * loss.Over
+	r.state.Votes += loss.Votes
 	if r.meter.add(len(items)) {
 		r.event(Event{Done: float64(r.state.Batch) / float64(r.batches), Loss: r.state.Loss / r.state.Votes})
 	}
@@ -269,49 +259,6 @@ func (r *run) step() (fine bool, err error) {
 
 func (r *run) at() nn.Step {
 	return nn.Step{Seed: r.o.Seed, Member: uint64(r.member), Epoch: uint64(r.state.Epoch), Step: r.state.Step}
-}
-
-// heldOut returns the loss a vote on the held-out items.
-func (r *run) heldOut() (float64, error) {
-	r.stopReading()
-	if r.rival != nil {
-		return r.criterion()
-	}
-	sum, votes := 0.0, 0.0
-	err := r.in.each(r.buffers, r.o.Batch, r.held, func(x []float32, counts head.Counts, items []int) error {
-		s, v := r.score(x, counts, items)
-		sum += s
-		votes += v
-		return nil
-	})
-	return sum / votes, err
-}
-
-// score returns the summed loss and the votes of some items, weighted where
-// items have weights.
-func (r *run) score(x []float32, counts head.Counts, items []int) (sum, votes float64) {
-	if r.weights == nil {
-		for _, s := range counts.Values {
-			votes += float64(s)
-		}
-		return r.stepper.Loss(x, counts, r.at()) * float64(len(items)), votes
-	}
-	out := r.stepper.Net.Forward(x, false, r.at())
-	width := r.mixture.Outputs()
-	outputs, s := make([]float64, width), make([]float64, counts.Classes)
-	for j, item := range items {
-		for i, v := range out[j*width : (j+1)*width] {
-			outputs[i] = float64(v)
-		}
-		m := 0.0
-		for i, v := range counts.Item(j) {
-			s[i] = float64(v)
-			m += s[i]
-		}
-		sum += r.weights[item] * head.NLL(nil, outputs, s)
-		votes += r.weights[item] * m
-	}
-	return sum, votes
 }
 
 // endEpoch closes an epoch: it scores the held-out items, keeps the best
@@ -345,7 +292,7 @@ func (r *run) endEpoch() error {
 	case len(r.held) == 0 || r.o.Patience < 0:
 		r.best.take(r.network.Net)
 		s.Best = s.Epoch
-	case held < s.BestLoss || r.rival != nil && s.Epoch == r.rival.Warmup()+1 && s.Epoch > 1:
+	case held < s.BestLoss || s.Epoch == r.traits.Warmup+1 && s.Epoch > 1:
 		r.best.take(r.network.Net)
 		s.Best, s.BestLoss = s.Epoch, held
 	}
@@ -354,7 +301,7 @@ func (r *run) endEpoch() error {
 		s.Done, s.Reason = true, fmt.Sprintf("all %d epochs were asked for", r.epochs)
 	case s.Epoch >= r.epochs:
 		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss of all %d epochs", r.epochs)
-	case r.rival != nil && s.Epoch <= r.rival.Warmup():
+	case s.Epoch <= r.traits.Warmup:
 	case len(r.held) > 0 && r.o.Patience > 0 && s.Epoch-s.Best >= r.o.Patience:
 		s.Done, s.Reason = true, fmt.Sprintf("smallest held-out loss; %d epochs without a smaller one followed", r.o.Patience)
 	}

@@ -4,7 +4,7 @@
 // predictions that networks made of items they held out: an ensemble, each
 // network of which stops by the votes of its fold. The zero value of [Options]
 // is meant for use: what is left zero (the network, its size, the number of
-// components, networks and epochs, the regularisation) is chosen from the
+// components, networks and epochs, the regularization) is chosen from the
 // number of items and the shape of the features, and a negative number means
 // none where that makes sense. Seed 0 is a seed like any other. [Complete] tells
 // what would be chosen, and refuses what Fit refuses, without training.
@@ -27,11 +27,11 @@ import (
 	"credence/nn"
 )
 
-// Stepper is a network, the head that scores it and the optimiser that moves
+// Stepper is a network, the head that scores it and the optimizer that moves
 // it.
 type Stepper struct {
 	Net       *nn.Network
-	Head      head.Head
+	Head      head.Objective
 	Optimizer *nn.Optimizer
 
 	grad []float32 // of the outputs [N, out]
@@ -39,7 +39,7 @@ type Stepper struct {
 
 // NewStepper returns a stepper for batches of up to the given number of items,
 // after checking that network and head fit together.
-func NewStepper(net *nn.Network, h head.Head, o nn.OptimizerOptions, batch int) (*Stepper, error) {
+func NewStepper(net *nn.Network, h head.Objective, o nn.OptimizerOptions, batch int) (*Stepper, error) {
 	if net.Out.Size() != h.Outputs() {
 		return nil, fmt.Errorf("network gives %v outputs, head takes %d", net.Out, h.Outputs())
 	}
@@ -53,7 +53,7 @@ func NewStepper(net *nn.Network, h head.Head, o nn.OptimizerOptions, batch int) 
 
 // Step trains on one batch x [N, in] with its votes and returns the loss before
 // the update. It allocates nothing.
-func (s *Stepper) Step(x []float32, votes head.Counts, at nn.Step) float64 {
+func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) head.Loss {
 	out := s.Net.Forward(x, true, at)
 	if len(s.grad) < len(out) {
 		s.grad = make([]float32, len(out))
@@ -63,9 +63,4 @@ func (s *Stepper) Step(x []float32, votes head.Counts, at nn.Step) float64 {
 	s.Net.Backward(nil, grad)
 	s.Optimizer.Update()
 	return loss
-}
-
-// Loss returns the loss on a batch without training on it.
-func (s *Stepper) Loss(x []float32, votes head.Counts, at nn.Step) float64 {
-	return s.Head.Loss(nil, s.Net.Forward(x, false, at), votes, at)
 }

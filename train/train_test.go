@@ -69,7 +69,11 @@ func TestNewStepperRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewStepper(net, &head.Softmax{Classes: 2}, nn.OptimizerOptions{}, 4); err == nil {
+	h, err := head.Softmax{}.New(head.Task{Classes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewStepper(net, h, nn.OptimizerOptions{}, 4); err == nil {
 		t.Error("3 outputs for 2 classes: no error")
 	}
 	if _, err := NewWorkload("none"); err == nil {

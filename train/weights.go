@@ -47,24 +47,14 @@ func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error
 	return w, nil
 }
 
-// weighted is a head whose items count by weights: it scales the gradients of
-// the head inside. The loss it returns is the plain mean.
-type weighted struct {
-	head.Head
-	weights []float64 // of the items of the batch in hand
-}
-
-// Loss implements [head.Head].
-func (h *weighted) Loss(grad, out []float32, votes head.Counts, at head.Step) float64 {
-	loss := h.Head.Loss(grad, out, votes, at)
-	if grad == nil {
-		return loss
+// weigh gives a batch the weights of its items, if items have weights.
+func (r *run) weigh(b *head.Batch, items []int) {
+	if r.weights == nil {
+		return
 	}
-	width := h.Outputs()
-	for j, w := range h.weights {
-		for i := range width {
-			grad[j*width+i] *= float32(w)
-		}
+	r.scratch = r.scratch[:0]
+	for _, j := range items {
+		r.scratch = append(r.scratch, r.weights[j])
 	}
-	return loss
+	b.Weights = r.scratch
 }

@@ -21,7 +21,7 @@ type Workload struct {
 	Stepper *Stepper
 
 	x     []float32
-	votes head.Counts
+	votes head.Batch
 	at    nn.Step
 }
 
@@ -46,7 +46,7 @@ func NewWorkload(name string) (*Workload, error) {
 		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
 	}
 	const classes = 2
-	h, err := head.NewMixture(head.MixtureOptions{Components: components, Classes: classes})
+	h, err := head.Mixture{Components: components}.New(head.Task{Classes: classes})
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +68,10 @@ func NewWorkload(name string) (*Workload, error) {
 	for i := range w.x {
 		w.x[i] = float32(r.NormFloat64())
 	}
-	w.votes = head.Counts{Classes: classes, Values: make([]float32, batch*classes)}
+	w.votes.Counts = head.Counts{Classes: classes, Values: make([]float32, batch*classes)}
 	for j := range batch {
 		for range votes {
-			w.votes.Values[j*classes+r.IntN(classes)]++
+			w.votes.Counts.Values[j*classes+r.IntN(classes)]++
 		}
 	}
 	return w, nil
@@ -81,7 +81,7 @@ func NewWorkload(name string) (*Workload, error) {
 func (w *Workload) Step() float64 {
 	loss := w.Stepper.Step(w.x, w.votes, w.at)
 	w.at.Step++
-	return loss
+	return loss.Mean
 }
 
 // Timing is what [Workload.Time] measured.

@@ -65,7 +65,7 @@ probabilities are needed:
                where they do not, and the accuracy left if the widest are
                withheld
 
-A model trained with another --method than ddmn gives probabilities without a
+A model trained with another --method than mixture gives probabilities without a
 distribution: only votes one by one, accuracy, Brier score and calibration error
 can be judged; all else is left out, and null in JSON.
 
@@ -130,8 +130,8 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "report"); err != nil {
 		return err
 	}
-	if method := m.Head.Method(); method != "" && o.pageOnly {
-		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", method),
+	if !m.Traits().Joint && o.pageOnly {
+		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", m.Method.Name()),
 			"credence evaluate judges what it has")
 	}
 	all, err := o.load(cmd, path, files, m)

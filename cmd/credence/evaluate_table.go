@@ -9,6 +9,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/words"
 	"credence/model"
 )
@@ -23,7 +24,7 @@ type evaluateReport struct {
 }
 
 func (r *evaluateReport) print(w *printout) {
-	if r.model.Head.Method() != "" {
+	if !r.model.Traits().Joint {
 		w.sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
 		return
 	}
@@ -32,9 +33,9 @@ func (r *evaluateReport) print(w *printout) {
 
 func (r *evaluateReport) heading(w *printout) {
 	m, res := r.model, r.result
-	kind := "of " + plural(m.Head.Components, "component")
-	if m.Head.Method() != "" {
-		kind = "by method " + m.Head.Kind
+	kind := "by method " + m.Method.Name()
+	if x, ok := m.Method.(head.Mixture); ok {
+		kind = "of " + plural(x.Components, "component")
 	}
 	text := fmt.Sprintf("%s: %s %s, trained on %s items",
 		r.run, plural(len(m.Members), "network"), kind,
@@ -62,7 +63,7 @@ func (r *evaluateReport) losses(w *printout) {
 		}
 		t.add("  "+name, plusMinus(loss, se, 4), difference)
 	}
-	if r.model.Head.Method() == "" {
+	if r.model.Traits().Joint {
 		t.add("an item's votes together", "", "model less this, 95% interval")
 		add("model", res.NLL, res.NLLSE, nil)
 		add("logistic_dm", res.LogisticDMNLL, res.LogisticDMNLLSE, res.LessLogisticDM)

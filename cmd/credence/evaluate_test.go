@@ -17,6 +17,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/mixture"
 	"credence/train"
 )
@@ -76,7 +77,7 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer ds.Close()
 	res, err := train.Fit(context.Background(), ds, train.Options{
-		Epochs: 60, Rate: 0.01, Ensemble: 2, Widths: []int{16}, Components: 1, Seed: 1,
+		Epochs: 60, Rate: 0.01, Ensemble: 2, Widths: []int{16}, Head: head.Mixture{Components: 1}, Seed: 1,
 		Transform: dataset.TransformOptions{Embed: []string{"ward"}},
 	})
 	if err != nil {
@@ -158,7 +159,7 @@ func TestEvaluateKeys(t *testing.T) {
 func TestEvaluateReportEmpty(t *testing.T) {
 	m, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 3}})
 	r, err := evaluate.Evaluate(evaluate.Input{
-		Mixtures: []*mixture.Dirichlet{m}, Votes: evaluate.Votes{Classes: 2, Counts: make([]float64, 2)},
+		Answers: []head.Answer{head.Of(m)}, Votes: evaluate.Votes{Classes: 2, Counts: make([]float64, 2)},
 	}, evaluate.Options{})
 	if err != nil {
 		t.Fatal(err)

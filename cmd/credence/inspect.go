@@ -11,6 +11,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/words"
 	"credence/model"
 	"credence/train"
@@ -71,12 +72,13 @@ type modelCard struct {
 	Networks   int                  `json:"networks"`
 	Parameters int                  `json:"parameters"`
 	Layers     json.RawMessage      `json:"layers"`
-	Head       model.Head           `json:"head"`
+	Head       json.RawMessage      `json:"head"`
 	Meaning    string               `json:"meaning,omitempty"` // of the uncertainty, without distributions
 	Resolution *evaluate.Resolution `json:"resolution"`
 	References *referenceSummary    `json:"references,omitempty"`
 	model.Provenance
 
+	method  head.Method
 	options train.Options
 }
 
@@ -93,13 +95,12 @@ func newModelCard(m *model.Model) (*modelCard, error) {
 	c := &modelCard{
 		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(), Layers: m.Members[0].Layers,
-		Head: m.Head, Resolution: m.Resolution, Provenance: m.Provenance,
+		Resolution: m.Resolution, Provenance: m.Provenance,
 	}
-	if m.Head.Method() != "" {
-		var err error
-		if c.Meaning, err = meaningOf(m); err != nil {
-			return nil, err
-		}
+	c.method, c.Meaning = m.Method, m.Traits().Meaning
+	var err error
+	if c.Head, err = head.Encode(m.Method); err != nil {
+		return nil, err
 	}
 	if len(m.Provenance.Config) > 0 {
 		if err := json.Unmarshal(m.Provenance.Config, &c.options); err != nil {
@@ -138,12 +139,12 @@ func (c *modelCard) print(w io.Writer) {
 	}
 	if c.Meaning != "" {
 		var b strings.Builder
-		wrapped(&b, "", c.Meaning+" "+noInterval(c.Head.Method()), 67)
-		line("method", "%s%s\n%s", c.Head.Kind, c.settings(), strings.TrimRight(b.String(), "\n"))
+		wrapped(&b, "", c.Meaning+" "+noInterval, 67)
+		line("method", "%s%s\n%s", c.method.Name(), c.settings(), strings.TrimRight(b.String(), "\n"))
 		line("network", "%s; %s, %s parameters in all", network, plural(c.Networks, "network"), words.Thousands(c.Parameters))
 	} else {
-		line("network", "%s; %s of %d Dirichlet components, %s parameters in all", network,
-			plural(c.Networks, "network"), c.Head.Components, words.Thousands(c.Parameters))
+		line("network", "%s; %s of %s Dirichlet components, %s parameters in all", network,
+			plural(c.Networks, "network"), head.Get(c.method, "components"), words.Thousands(c.Parameters))
 	}
 	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
 		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
@@ -181,8 +182,8 @@ func (c *modelCard) print(w io.Writer) {
 // settings writes those of the method: (lambda=15, soften=160).
 func (c *modelCard) settings() string {
 	var list []string
-	for _, s := range c.Head.Method().Settings() {
-		list = append(list, s.Name+"="+c.Head.Rival.Get(s.Name))
+	for _, s := range settingsOf(c.method) {
+		list = append(list, s.Name+"="+head.Get(c.method, s.Name))
 	}
 	if len(list) == 0 {
 		return ""

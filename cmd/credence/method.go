@@ -8,112 +8,106 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"credence/baseline"
+	"credence/head"
 	"credence/internal/config"
 	"credence/model"
-	"credence/train"
 )
 
-// readMethod makes the settings of --method, which is one of its choices, from
-// --setting.
+// readMethod makes the method from --method, which is one of its choices, and its settings.
 func readMethod(o *config.Settings) error {
-	m := baseline.Method(o.Method)
-	o.Fit.Method, o.Fit.Components, o.Fit.Limit = m, o.Components, o.Limit
-	if !o.Rival() {
-		if len(o.MethodSettings) > 0 {
-			return usagef("--setting %s: method %s has no settings", o.MethodSettings[0], train.Mixture)
-		}
-		return nil
+	m, err := head.Named(o.Method)
+	if err != nil {
+		return usagef("--method: %w", err)
 	}
-	for _, name := range []string{"components", "limit"} {
-		if o.Given(name) {
-			return usagef("--%s is of the mixture, which method %s does not have", name, m)
+	for flag, value := range map[string]string{"components": fmt.Sprint(o.Components), "limit": fmt.Sprint(o.Limit)} {
+		if !o.Given(flag) {
+			continue
+		}
+		if head.Get(m, flag) == "" {
+			return usagef("--%s is of the mixture, which method %s does not have", flag, o.Method)
+		}
+		if m, err = head.Set(m, flag, value); err != nil {
+			return usagef("--%s: %w", flag, err)
 		}
 	}
-	o.Fit.Rival = baseline.Options{}
 	for _, text := range o.MethodSettings {
-		name, value, found := strings.Cut(text, "=")
+		setting, value, found := strings.Cut(text, "=")
+		setting = strings.TrimSpace(setting)
 		if !found {
 			return withHint(usagef("--setting %q: expected name=value", text), settingsHint(m))
 		}
-		if err := o.Fit.Rival.Set(m, strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+		if slices.Contains(config.OfMixture, setting) && head.Get(m, setting) != "" {
+			return usagef("--setting %s: give --%s", text, setting)
+		}
+		next, err := head.Set(m, setting, strings.TrimSpace(value))
+		if err != nil {
 			return withHint(usagef("--setting %s: %w", text, err), settingsHint(m))
 		}
+		m = next
 	}
-	complete := o.Fit.Rival
-	complete.Classes = 2 // any number will do
-	if _, err := complete.Complete(m); err != nil {
+	h, err := m.New(head.Task{Classes: 2}) // any number will do
+	if err != nil {
 		return withHint(usagef("--setting: %w", err), settingsHint(m))
 	}
+	o.Fit.Head, o.Joint = m, h.Traits().Joint
 	return nil
+}
+
+// settingsOf returns the settings of a method that have no flags of their own.
+func settingsOf(m head.Method) []head.Setting {
+	return slices.DeleteFunc(head.Settings(m), func(s head.Setting) bool {
+		return slices.Contains(config.OfMixture, s.Name)
+	})
 }
 
 // settingsHelp lists the settings of all methods for the help.
 func settingsHelp() string {
 	var lines []string
-	for _, m := range baseline.Methods {
-		for i, s := range m.Settings() {
+	for _, m := range head.Methods {
+		for i, s := range settingsOf(m) {
 			name := ""
 			if i == 0 {
-				name = string(m)
+				name = m.Name()
 			}
-			lines = append(lines, fmt.Sprintf("  %-11s %-17s %s", name, s.Name+"="+s.Default, s.Meaning))
+			lines = append(lines, fmt.Sprintf("  %-11s %-17s %s", name, s.Name+"="+s.Default, s.Help))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
 // settingsHint lists the settings of a method with their defaults.
-func settingsHint(m baseline.Method) string {
+func settingsHint(m head.Method) string {
 	var list []string
-	for _, s := range m.Settings() {
-		list = append(list, fmt.Sprintf("%s=%s (%s)", s.Name, s.Default, s.Meaning))
+	for _, s := range settingsOf(m) {
+		list = append(list, fmt.Sprintf("%s=%s (%s)", s.Name, s.Default, s.Help))
 	}
 	if len(list) == 0 {
 		return "leave out --setting"
 	}
-	return "the settings of " + string(m) + ": " + strings.Join(list, ", ")
+	return "the settings of " + m.Name() + ": " + strings.Join(list, ", ")
 }
 
-// meaningOf says what the uncertainty of a model without distributions is.
-func meaningOf(m *model.Model) (string, error) {
-	r, err := m.Head.NewRival(len(m.Classes))
-	if err != nil {
-		return "", err
-	}
-	return r.Meaning(), nil
-}
+// noInterval follows what a method without distributions says of its uncertainty.
+const noInterval = "No interval of the class probability is made of it."
 
-// noInterval is what is said wherever a rival's uncertainty is shown.
-func noInterval(m baseline.Method) string {
-	if m == baseline.Evidential {
-		return "No interval of the class probability is made of it."
-	}
-	return "There is no interval of the class probability."
-}
-
-// tellMeaning writes what a model's uncertainty is, in lines of a width.
+// tellMeaning writes what the uncertainty of a model without distributions is, in lines of a width.
 func tellMeaning(w io.Writer, m *model.Model, width int) error {
-	meaning, err := meaningOf(m)
-	if err != nil {
-		return err
+	meaning := m.Traits().Meaning
+	if meaning == "" {
+		return nil
 	}
 	var b strings.Builder
-	wrapped(&b, "", fmt.Sprintf("method %s: %s %s", m.Head.Kind, meaning, noInterval(m.Head.Method())), width)
-	_, err = io.WriteString(w, b.String())
+	wrapped(&b, "", fmt.Sprintf("method %s: %s %s", m.Method.Name(), meaning, noInterval), width)
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // refuseIntervals refuses flags that ask for what only distributions give.
 func refuseIntervals(m *model.Model, f *pflag.FlagSet, names ...string) error {
-	method := m.Head.Method()
-	if method == "" {
-		return nil
-	}
 	given := slices.DeleteFunc(names, func(name string) bool { return !f.Changed(name) })
-	if len(given) == 0 {
+	if m.Traits().Joint || len(given) == 0 {
 		return nil
 	}
-	return withHint(usagef("--%s asks for the distribution of the class probability: the model, by method %s, has none", given[0], method),
-		"leave it out, or train with --method "+string(train.Mixture))
+	return withHint(usagef("--%s asks for the distribution of the class probability: the model, by method %s, has none", given[0], m.Method.Name()),
+		"leave it out, or train with --method "+head.Mixture{}.Name())
 }

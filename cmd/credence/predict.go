@@ -19,7 +19,6 @@ import (
 	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/par"
-	"credence/mixture"
 	"credence/model"
 )
 
@@ -190,12 +189,10 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "resolution", "top", "max-width", "votes"); err != nil {
 		return err
 	}
-	if m.Head.Method() != "" {
-		if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
-			return err
-		}
+	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
+		return err
 	}
-	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
+	p := &predictor{options: o, model: m, maker: newRowMaker(o, m), messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
 	p.recorded = asTrained(&o.data, run)
 	if o.data.Load.Votes != "" {
 		if err := p.readVotes(); err != nil {
@@ -226,6 +223,7 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 type predictor struct {
 	options  *predictOptions
 	model    *model.Model
+	maker    rowMaker
 	messages io.Writer
 	input    string
 	beside   []string // files that are joined to it
@@ -321,19 +319,19 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 		if err := ctx.Err(); err != nil {
 			return errors.New("stopped before the end")
 		}
-		got, err := p.answer(batch.Dataset)
-		if err != nil {
+		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
+		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch}); err != nil {
 			return err
 		}
 		for j, why := range batch.Bad {
 			if why != nil {
-				got.drop(j)
+				got.dropped[j] = true
 				if p.bad++; p.bad <= maxReports {
 					p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
 				}
 			}
 		}
-		if err := p.update(batch.Items, got.mixtures); err != nil {
+		if err := p.update(got); err != nil {
 			return err
 		}
 		p.items += len(got.items)
@@ -347,13 +345,13 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 }
 
 // update takes the votes on the items into account.
-func (p *predictor) update(items []string, mixtures []*mixture.Dirichlet) error {
+func (p *predictor) update(a *answers) error {
 	if p.votes == nil {
 		return nil
 	}
-	for j, id := range items {
+	for j, id := range a.items {
 		counts := p.votes.Of(id)
-		if counts == nil || mixtures[j] == nil {
+		if counts == nil || a.dropped[j] {
 			continue
 		}
 		p.used++
@@ -362,7 +360,7 @@ func (p *predictor) update(items []string, mixtures []*mixture.Dirichlet) error 
 			votes[p.classes[i]] += float64(s)
 		}
 		var err error
-		if mixtures[j], err = mixtures[j].Update(votes); err != nil {
+		if a.list[j], err = a.list[j].After(votes); err != nil {
 			return fmt.Errorf("item %q: %w", id, err)
 		}
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/mixture"
 	"credence/model"
 )
@@ -18,8 +20,47 @@ type predictColumn struct {
 	list             bool // numbers, written as text where there are no lists
 }
 
-// columns returns those that the options ask for, in the order of row.
-func (o *predictOptions) columns() []predictColumn {
+// answers are the predictions of some items.
+type answers struct {
+	items   []string
+	list    []head.Answer
+	dropped []bool // items without a prediction
+}
+
+// rows returns the rows of an item, none if it has no prediction.
+func (a *answers) rows(m rowMaker, j int) [][]any {
+	if a.dropped[j] {
+		return nil
+	}
+	return m.rows(a.items[j], &a.list[j])
+}
+
+// rowMaker turns answers into rows.
+type rowMaker interface {
+	columns() []predictColumn
+	// rows returns the rows of an item, a value for each column.
+	rows(item string, a *head.Answer) [][]any
+	// table writes the first items for a terminal.
+	table(b *bytes.Buffer, a *answers)
+}
+
+// newRowMaker returns the one for the model's answers.
+func newRowMaker(o *predictOptions, m *model.Model) rowMaker {
+	if m.Traits().Joint {
+		return &lawRows{o, m}
+	}
+	return newMeansRows(o, m)
+}
+
+// lawRows writes answers that are distributions.
+type lawRows struct {
+	o *predictOptions
+	m *model.Model
+}
+
+// columns implements [rowMaker].
+func (r *lawRows) columns() []predictColumn {
+	o := r.o
 	text, number, truth := dataset.ParquetText, dataset.ParquetNumber, dataset.ParquetBool
 	list := []predictColumn{
 		{name: "item", kind: text},
@@ -52,13 +93,10 @@ func (o *predictOptions) columns() []predictColumn {
 			list = append(list, predictColumn{name: name, tidymodels: "." + name, kind: text, list: true})
 		}
 	}
-	if o.names == "tidymodels" {
-		rename(list)
-	}
 	return list
 }
 
-// predictedColumn tells whether a class is the predicted one. The column that
+// predictedColumn reports whether a class is the predicted one. The column that
 // tidymodels have instead names the predicted class in every row of the item.
 func (o *predictOptions) predictedColumn() predictColumn {
 	c := predictColumn{name: "predicted", tidymodels: ".pred_class", kind: dataset.ParquetBool}
@@ -147,14 +185,15 @@ func join(set []mixture.Interval, in mixture.Interval) []mixture.Interval {
 	return append(set, in)
 }
 
-// rows returns the rows of one item, a value for each column.
-func (o *predictOptions) rows(m *model.Model, item string, p *mixture.Dirichlet) [][]any {
+// rows implements [rowMaker].
+func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
+	o, m, p := r.o, r.m, answer.Law
 	var top []float64
 	if o.top == "on" {
 		top = p.TopClass(nil)
 	}
 	entropy := p.Entropy()
-	predicted := largest(p.Mean(nil))
+	predicted := answer.Top()
 	abstain := make([]bool, len(o.levels.values))
 	if o.maxWidth > 0 {
 		best := p.Marginal(predicted)

@@ -24,7 +24,10 @@ type predictWriter interface {
 }
 
 func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
-	columns := p.columns()
+	columns := p.maker.columns()
+	if p.options.names == "tidymodels" {
+		rename(columns)
+	}
 	switch p.options.format {
 	case "table":
 		return &predictTable{p, w}, nil
@@ -57,7 +60,7 @@ type textRows struct {
 func (t *textRows) write(a *answers) (bool, error) {
 	texts := make([][]byte, len(a.items))
 	par.For(len(a.items), func(j int) {
-		for _, row := range t.p.rows(a, j) {
+		for _, row := range a.rows(t.p.maker, j) {
 			texts[j] = t.encode(texts[j], row)
 		}
 	})
@@ -133,7 +136,7 @@ type parquetRows struct {
 
 func (t *parquetRows) write(a *answers) (bool, error) {
 	rows := make([][][]any, len(a.items))
-	par.For(len(a.items), func(j int) { rows[j] = t.p.rows(a, j) })
+	par.For(len(a.items), func(j int) { rows[j] = a.rows(t.p.maker, j) })
 	for _, of := range rows {
 		for _, row := range of {
 			for i, v := range row {
@@ -154,30 +157,39 @@ func (t *parquetRows) close() error { return t.w.Close() }
 // tableItems is how many items the table on a terminal shows.
 const tableItems = 20
 
-// predictTable shows the first items, each with the density of its predicted
-// class.
+// predictTable shows the first items on a terminal.
 type predictTable struct {
 	p *predictor
 	w io.Writer
 }
 
-func (t *predictTable) write(answered *answers) (bool, error) {
-	if answered.estimates != nil {
-		return false, t.writeEstimates(answered)
+func (t *predictTable) write(a *answers) (bool, error) {
+	var b bytes.Buffer
+	t.p.maker.table(&b, a)
+	if len(a.items) > tableItems {
+		b.WriteString("… and more: -o predictions.csv writes all of them, with every class\n")
 	}
-	o, m := t.p.options, t.p.model
+	_, err := t.w.Write(b.Bytes())
+	return false, err
+}
+
+func (t *predictTable) close() error { return nil }
+
+// table implements [rowMaker]: each item with the density of its predicted class.
+func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
+	o, m := r.o, r.m
 	level := o.levels.values[0]
 	shown := &table{left: map[int]bool{0: true, 1: true, 3: true, 4: true}}
 	shown.add("item", "class", "mean", percent(level)+" interval", "density from 0 to 1", "P(top)")
 	a := axis{0, 1, 0.2, 24}
 	for j, id := range answered.items[:min(len(answered.items), tableItems)] {
-		p := answered.mixtures[j]
-		if p == nil {
+		if answered.dropped[j] {
 			shown.add(ellipsis(id, 24), "-")
 			continue
 		}
-		i := largest(p.Mean(nil))
-		f := p.Marginal(i)
+		answer := &answered.list[j]
+		i := answer.Top()
+		f := answer.Law.Marginal(i)
 		h := heights(f, a)
 		top := frame(f, a, h)
 		spark := make([]rune, a.n)
@@ -194,16 +206,10 @@ func (t *predictTable) write(answered *answers) (bool, error) {
 		}
 		shown.add(ellipsis(id, 24), ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
 			fmt.Sprintf("[%.3f, %.3f]%s", in.twoSided.Lo, in.twoSided.Hi, mark),
-			string(spark)+strings.Repeat(" ", a.n-utf8.RuneCountInString(string(spark))), formatShare(p.TopClass(nil)[i]))
+			string(spark)+strings.Repeat(" ", a.n-utf8.RuneCountInString(string(spark))), formatShare(answer.Law.TopClass(nil)[i]))
 	}
-	var b bytes.Buffer
-	shown.print(&b)
+	shown.print(b)
 	if bytes.Contains(b.Bytes(), []byte("] *")) {
 		b.WriteString("* widened to what the votes could resolve\n")
 	}
-	t.more(&b, answered)
-	_, err := t.w.Write(b.Bytes())
-	return false, err
 }
-
-func (t *predictTable) close() error { return nil }

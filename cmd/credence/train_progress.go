@@ -52,20 +52,20 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 			d.note("features  %s: %v %v", p.Name, p.Kind, p.Shape)
 		}
 	}
-	rival := d.options.Rival()
+	joint := d.options.Joint
 	for _, w := range ds.Warnings {
-		if !rival || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that a rival needs
+		if joint || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that other methods need
 			d.warn(w.Error())
 		}
 	}
-	if rival {
+	if !joint {
 		d.note("method    %s, each vote an example of its own", d.options.Method)
 	}
 	d.note("seed      %d", d.options.Fit.Seed)
 	if d.options.json {
 		warnings := []string{}
 		for _, w := range ds.Warnings {
-			if !rival || !errors.Is(w, dataset.ErrOneVote) {
+			if joint || !errors.Is(w, dataset.ErrOneVote) {
 				warnings = append(warnings, w.Error())
 			}
 		}
@@ -263,7 +263,7 @@ func (d *trainDisplay) result(trained *run.Trained) error {
 		return err
 	}
 	out := shellQuote(string(d.options.out))
-	if m.Method != "" {
+	if !trained.Model.Traits().Joint {
 		d.note("")
 		if err := tellMeaning(d.err, trained.Model, 80); err != nil {
 			return err

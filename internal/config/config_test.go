@@ -281,7 +281,7 @@ func TestTable(t *testing.T) {
 	for name, want := range map[string]string{
 		"components": "3", "ensemble": "5", "optimizer": "adamw", "clip": "5", "limit": "20", "one-hot-levels": "4",
 		"rare-level": "2", "seed": "1", "memory": "2GB", "volume-size": "96x96x80", "volume-percentiles": "0.5,99.5",
-		"method": "ddmn", "votes-form": "auto", "duplicates": "last", "grey": "false", "epochs": "", "layout": "",
+		"method": "mixture", "votes-form": "auto", "duplicates": "last", "grey": "false", "epochs": "", "layout": "",
 	} {
 		if got := Lookup(name).Default(); got != want {
 			t.Errorf("the default of %s is %q, want %q", name, got, want)

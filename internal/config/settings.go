@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"credence/dataset"
+	"credence/head"
 	"credence/train"
 )
 
@@ -16,7 +17,8 @@ import (
 type Settings struct {
 	Load             dataset.LoadOptions
 	Fit              train.Options
-	Method           string   // "" for the mixture
+	Method           string   // of package head
+	Joint            bool     // whether it learns from an item's votes together
 	MethodSettings   []string // name=value
 	Components       int      // of the mixture
 	Limit            float64  // of the mixture
@@ -28,7 +30,7 @@ type Settings struct {
 
 // New returns the settings that hold if nothing is given.
 func New() *Settings {
-	s := &Settings{Fit: train.Options{Seed: 1}}
+	s := &Settings{Fit: train.Options{Seed: 1}, Method: head.Mixture{}.Name(), Joint: true}
 	s.features().Memory = 2e9
 	s.features().Volume = dataset.VolumeOptions{
 		Size:        [3]int{96, 96, 80},
@@ -54,8 +56,8 @@ func (s *Settings) from(name string, o Origin) {
 // Given reports whether an option was given a value, or found in the data.
 func (s *Settings) Given(name string) bool { return s.origins[name].Source != "" }
 
-// Rival reports whether the method is another than the mixture.
-func (s *Settings) Rival() bool { return s.Method != "" && s.Method != string(train.Mixture) }
+// OfMixture are the settings of the mixture that are options of their own.
+var OfMixture = []string{"components", "limit"}
 
 // LoadOptions returns how the data are read: what holds for both features and
 // votes is in both.
@@ -146,13 +148,14 @@ func (s *Settings) Complete(chosen train.Options) {
 		chosen.Augment = s.Fit.Augment // to change nothing was an answer
 	}
 	s.Fit = chosen
-	s.Method, s.Components, s.Limit = string(chosen.Method), chosen.Components, chosen.Limit
-	s.MethodSettings = nil
-	for _, m := range chosen.Method.Settings() {
-		s.MethodSettings = append(s.MethodSettings, m.Name+"="+chosen.Rival.Get(m.Name))
+	s.Method, s.MethodSettings = chosen.Head.Name(), nil
+	for _, m := range head.Settings(chosen.Head) {
+		if !slices.Contains(OfMixture, m.Name) {
+			s.MethodSettings = append(s.MethodSettings, m.Name+"="+head.Get(chosen.Head, m.Name))
+		}
 	}
-	if chosen.Method == "" {
-		delete(s.origins, "method") // the mixture, by name, is as good as left out
+	if m, ok := chosen.Head.(head.Mixture); ok {
+		s.Components, s.Limit = m.Components, m.Limit
 	}
 }
 
@@ -185,7 +188,7 @@ func (s *Settings) Effective(unknown bool) []Setting {
 		o := &Options[i]
 		v := Setting{Option: o, Origin: s.origins[o.Name]}
 		switch {
-		case s.Rival() && (o.Name == "components" || o.Name == "limit"):
+		case slices.Contains(OfMixture, o.Name) && s.Method != head.Mixture{}.Name():
 			continue // of the mixture alone
 		case s.set(o):
 			v.Texts = o.texts(s)

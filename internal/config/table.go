@@ -1,10 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 
-	"credence/baseline"
 	"credence/head"
 	"credence/train"
 )
@@ -110,9 +108,9 @@ var Options = derive([]Option{
 		Help: "`folder` of that file (default: the user's cache folder)"},
 
 	{Name: "method", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Method },
-		Choices: methods(),
-		Help: "`name` of the method: ddmn, or a rival of it, which gives no distributions: " +
-			strings.Join(methods()[1:], ", ")},
+		Choices: head.Names(),
+		Help: "`name` of the method: mixture, or one without distributions: " +
+			strings.Join(head.Names()[1:], ", ")},
 	{Name: "setting", verbs: Train, fit: true, at: func(s *Settings) any { return &s.MethodSettings },
 		Help: "a setting of the method, `name=value`; may be repeated"},
 	{Name: "network", verbs: Train, fit: true, open: true,
@@ -186,8 +184,8 @@ var Options = derive([]Option{
 		Help:    "`rule` for initial weights: he or glorot"},
 	{Name: "limit", verbs: Train, fit: true, open: true,
 		at:    func(s *Settings) any { return &s.Limit },
-		valid: func(x float64) bool { return x >= 0 && x <= head.MaxLogAlpha },
-		want:  fmt.Sprintf("a number above 0, at most %v", head.MaxLogAlpha),
+		valid: func(x float64) bool { return x >= 0 && x <= 20 },
+		want:  "a number above 0, at most 20",
 		Help:  "`clamp` on |log α|"},
 	{Name: "class-weights", verbs: Train, fit: true,
 		at:    func(s *Settings) any { return &s.Fit.ClassWeights },
@@ -225,15 +223,6 @@ func below(most float64) func(float64) bool {
 	return func(x float64) bool { return x >= 0 && x < most }
 }
 
-// methods are the names of the methods, the mixture first.
-func methods() []string {
-	list := []string{string(train.Mixture)}
-	for _, m := range baseline.Methods {
-		list = append(list, string(m))
-	}
-	return list
-}
-
 // names are those of the options, in order.
 var names = func() (list []string) {
 	for i := range Options {
@@ -247,7 +236,6 @@ var names = func() (list []string) {
 func derive(rows []Option) []Option {
 	fresh, chosen := New(), &Settings{}
 	chosen.Complete(train.Defaults())
-	chosen.Method = string(train.Mixture)
 	for i := range rows {
 		o := &rows[i]
 		o.typ, o.list = kind(o.at(fresh))

@@ -10,6 +10,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/mixture"
 	"credence/model"
 	"credence/nn"
@@ -53,7 +54,7 @@ func (a *ADNI) options(seed uint64) (train.Options, error) {
 	augment, err := train.ParseAugment(a.Augment)
 	return train.Options{
 		NoReferences: true,
-		Network:      "cnn3d", Components: a.Components, Batch: a.Batch, Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
+		Network:      "cnn3d", Head: head.Mixture{Components: a.Components}, Batch: a.Batch, Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
 		Ensemble: a.Ensemble, Seed: seed, Augment: augment,
 	}, err
 }
@@ -130,7 +131,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	if err != nil {
 		return nil, err
 	}
-	for i, p := range got {
+	for i, p := range head.Laws(got) {
 		truth := -1.0
 		if s.truth != nil {
 			truth = s.truth[parts.test[i]]
@@ -188,7 +189,7 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 	if err != nil {
 		return nil, err
 	}
-	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss, Accuracy: majorityAccuracy(got, test)}
+	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss, Accuracy: majorityAccuracy(head.Laws(got), test)}
 	result.Constant, err = constantLoss(evaluate.NewVotes(test))
 	return result, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/cohort"
 	"credence/mixture"
 	"credence/model"
@@ -53,10 +54,11 @@ type groupWidths struct {
 
 // freshOf measures predictions for fresh scans.
 func freshOf(m *model.Model, s *scans) (*freshResult, error) {
-	got, err := m.Predict(s.fresh, model.PredictOptions{})
+	answers, err := m.Predict(s.fresh, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
+	got := head.Laws(answers)
 	n := s.study.Len()
 	truth, shown := s.truth[n:], s.shown[n:]
 	o := newOracle(s)

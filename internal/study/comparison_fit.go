@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
 	"credence/model"
@@ -181,7 +182,7 @@ func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (outcome,
 	for _, v := range grid.spread {
 		out.Field = append(out.Field, fourDigits(v))
 	}
-	if m.Head.Method() == "" {
+	if m.Traits().Joint {
 		at, err := predict(ctx, m, densityPlaces, len(densityPlaces))
 		if err != nil {
 			return out, err
@@ -235,39 +236,37 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 		}
 		part := places[lo:min(lo+block, len(places))]
 		data := (&Simulation{X: part, Votes: make([][2]int, len(part))}).Dataset()
-		if m.Head.Method() == "" {
-			got, err := m.Predict(data, model.PredictOptions{})
-			if err != nil {
-				return nil, err
-			}
-			par.For(len(got), func(i int) {
-				law := got[i].Marginal(0)
-				p.mean[lo+i], p.spread[lo+i] = law.Moments()
-				if lo+i < len(laws) {
-					laws[lo+i] = law
-				}
-			})
-			p.laws = laws
-			continue
-		}
-		got, err := m.Estimate(data)
+		got, err := m.Predict(data, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}
-		for i, e := range got {
-			p.mean[lo+i] = e.Mean[0]
-			if e.Variance == nil {
-				p.spread[lo+i], p.scaled = e.Uncertainty, false
-			} else {
-				p.spread[lo+i] = e.Variance[0]
-			}
-			if e.Dirichlet != nil && lo+i < len(laws) {
-				laws[lo+i] = e.Dirichlet.Marginal(0)
-				p.laws = laws
-			}
+		p.scaled = got[0].Variance != nil
+		if got[0].Law != nil || got[0].Opinion != nil {
+			p.laws = laws
 		}
+		par.For(len(got), func(i int) { p.take(lo+i, &got[i]) })
 	}
 	return p, nil
+}
+
+// take puts down the answer for place i.
+func (p *prediction) take(i int, a *head.Answer) {
+	p.mean[i] = a.Mean[0]
+	switch {
+	case a.Law != nil:
+		law := a.Law.Marginal(0)
+		p.mean[i], p.spread[i] = law.Moments()
+		if i < len(p.laws) {
+			p.laws[i] = law
+		}
+	case a.Variance == nil:
+		p.spread[i] = a.Uncertainty
+	default:
+		p.spread[i] = a.Variance[0]
+	}
+	if a.Opinion != nil && i < len(p.laws) {
+		p.laws[i] = a.Opinion.Marginal(0)
+	}
 }
 
 // coverage measures the intervals of the first items, at each level, for all and

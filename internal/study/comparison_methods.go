@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"credence/baseline"
+	"credence/head"
 	"credence/train"
 )
 
@@ -29,43 +29,43 @@ func annealed(o train.Options) train.Options {
 // decay or dropout where that is all there is to choose, and whether to be
 // annealed, as the mixture is, or stopped by what they hold out.
 var methods = []method{
-	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Components: 10}, []train.Options{annealed(train.Options{})}},
-	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Components: 1}, []train.Options{annealed(train.Options{})}},
-	{"mve", "mean-variance estimation", "MVE", train.Options{Method: baseline.MVE}, []train.Options{
-		{Rival: baseline.Options{Warmup: 5}}, {Rival: baseline.Options{Warmup: -1}}, {Rival: baseline.Options{Warmup: 20}},
-		{Rival: baseline.Options{Warmup: 5}, WeightDecay: 0.1}, {Rival: baseline.Options{Warmup: 20}, WeightDecay: 0.1},
-		annealed(train.Options{Rival: baseline.Options{Warmup: 5}}),
+	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Head: head.Mixture{Components: 10}}, []train.Options{annealed(train.Options{})}},
+	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Head: head.Mixture{Components: 1}}, []train.Options{annealed(train.Options{})}},
+	{"mve", "mean-variance estimation", "MVE", train.Options{Head: head.MVE{}}, []train.Options{
+		{Head: head.MVE{Warmup: 5}}, {Head: head.MVE{Warmup: -1}}, {Head: head.MVE{Warmup: 20}},
+		{Head: head.MVE{Warmup: 5}, WeightDecay: 0.1}, {Head: head.MVE{Warmup: 20}, WeightDecay: 0.1},
+		annealed(train.Options{Head: head.MVE{Warmup: 5}}),
 	}},
-	{"qd", "quality-driven intervals", "QD", train.Options{Method: baseline.QD}, []train.Options{
-		{Rival: baseline.Options{Lambda: 15, Soften: 160}}, {Rival: baseline.Options{Lambda: 15, Soften: 50}},
-		{Rival: baseline.Options{Lambda: 5, Soften: 160}}, {Rival: baseline.Options{Lambda: 5, Soften: 50}},
-		{Rival: baseline.Options{Lambda: 50, Soften: 50}}, annealed(train.Options{Rival: baseline.Options{Lambda: 15, Soften: 160}}),
+	{"qd", "quality-driven intervals", "QD", train.Options{Head: head.QD{}}, []train.Options{
+		{Head: head.QD{Lambda: 15, Soften: 160}}, {Head: head.QD{Lambda: 15, Soften: 50}},
+		{Head: head.QD{Lambda: 5, Soften: 160}}, {Head: head.QD{Lambda: 5, Soften: 50}},
+		{Head: head.QD{Lambda: 50, Soften: 50}}, annealed(train.Options{Head: head.QD{Lambda: 15, Soften: 160}}),
 	}},
-	{"confidence", "confidence network", "confidence", train.Options{Method: baseline.Confidence}, []train.Options{
-		{Rival: baseline.Options{Budget: 0.3}}, {Rival: baseline.Options{Budget: 0.1}},
-		{Rival: baseline.Options{Budget: 0.6}}, {Rival: baseline.Options{Budget: 1}},
-		annealed(train.Options{Rival: baseline.Options{Budget: 0.3}}),
+	{"confidence", "confidence network", "confidence", train.Options{Head: head.Confidence{}}, []train.Options{
+		{Head: head.Confidence{Budget: 0.3}}, {Head: head.Confidence{Budget: 0.1}},
+		{Head: head.Confidence{Budget: 0.6}}, {Head: head.Confidence{Budget: 1}},
+		annealed(train.Options{Head: head.Confidence{Budget: 0.3}}),
 	}},
-	{"softmax", "softmax", "softmax", train.Options{Method: baseline.Softmax}, []train.Options{
+	{"softmax", "softmax", "softmax", train.Options{Head: head.Softmax{}}, []train.Options{
 		{}, {WeightDecay: 0.1}, {WeightDecay: 0.5}, annealed(train.Options{}),
 	}},
-	{"dropout", "Monte Carlo dropout", "MC dropout", train.Options{Method: baseline.Dropout}, []train.Options{
-		{Dropout: 0.1, Rival: passes}, {Dropout: 0.05, Rival: passes}, {Dropout: 0.2, Rival: passes}, {Dropout: 0.4, Rival: passes},
-		annealed(train.Options{Dropout: 0.1, Rival: passes}),
+	{"dropout", "Monte Carlo dropout", "MC dropout", train.Options{Head: head.Dropout{}}, []train.Options{
+		{Dropout: 0.1, Head: passes}, {Dropout: 0.05, Head: passes}, {Dropout: 0.2, Head: passes}, {Dropout: 0.4, Head: passes},
+		annealed(train.Options{Dropout: 0.1, Head: passes}),
 	}},
-	{"evidential", "evidential network", "evidential", train.Options{Method: baseline.Evidential}, []train.Options{
-		{Rival: baseline.Options{Anneal: 10, Evidence: "softplus"}}, {Rival: baseline.Options{Anneal: 50, Evidence: "softplus"}},
-		{Rival: baseline.Options{Anneal: 10, Evidence: "exp"}}, {Rival: baseline.Options{Anneal: 10, Evidence: "relu"}},
-		annealed(train.Options{Rival: baseline.Options{Anneal: 10, Evidence: "exp"}}),
+	{"evidential", "evidential network", "evidential", train.Options{Head: head.Evidential{}}, []train.Options{
+		{Head: head.Evidential{Anneal: 10, Evidence: "softplus"}}, {Head: head.Evidential{Anneal: 50, Evidence: "softplus"}},
+		{Head: head.Evidential{Anneal: 10, Evidence: "exp"}}, {Head: head.Evidential{Anneal: 10, Evidence: "relu"}},
+		annealed(train.Options{Head: head.Evidential{Anneal: 10, Evidence: "exp"}}),
 	}},
 }
 
 // passes is how often Monte Carlo dropout goes through its network: enough for a
 // standard deviation to within a seventh.
-var passes = baseline.Options{Passes: 30}
+var passes = head.Dropout{Passes: 30}
 
-// ours tells whether the method is the mixture head.
-func (m method) ours() bool { return m.options.Method == "" }
+// ours reports whether the method is the mixture.
+func (m method) ours() bool { return m.options.Head.Name() == head.Mixture{}.Name() }
 
 // first returns the settings that the method has without tuning.
 func (m method) first() train.Options {
@@ -80,13 +80,15 @@ func (m method) meaning() string {
 	if m.ours() {
 		return "The variance of the probability itself, given the item: that of the predicted Beta mixture, fitted to the votes on an item jointly."
 	}
-	o := m.first().Rival
-	o.Classes = 2
-	r, err := baseline.New(m.options.Method, o)
+	h := m.options.Head
+	if first := m.first().Head; first != nil {
+		h = first
+	}
+	r, err := h.New(head.Task{Classes: 2})
 	if err != nil {
 		panic(err) // the methods above are those there are
 	}
-	return r.Meaning()
+	return r.Traits().Meaning
 }
 
 // contender is a method with a number of networks.
@@ -103,11 +105,11 @@ func contenders(ensemble int) []contender {
 	for _, m := range methods {
 		several := contender{m, fmt.Sprintf("%s, %d networks", m.label, ensemble), fmt.Sprintf("%s × %d", m.short, ensemble), ensemble}
 		one := contender{m, m.label + ", one network", m.short + " × 1", 1}
-		if m.options.Method == baseline.Softmax {
+		if m.key == "softmax" {
 			several.label, several.short = fmt.Sprintf("deep ensemble of %d", ensemble), fmt.Sprintf("deep ensemble × %d", ensemble)
 			one.label, one.short = "softmax, p(1−p)", "softmax, p(1−p)"
 		}
-		if m.options.Method == baseline.Dropout {
+		if m.key == "dropout" {
 			list = append(list, one) // its passes are its ensemble
 			continue
 		}
@@ -121,19 +123,19 @@ func contenders(ensemble int) []contender {
 func (c Comparison) combine(m method, settings train.Options, networks int, seed uint64) train.Options {
 	o := c.Common
 	o.Seed, o.Ensemble, o.NoReferences = seed, networks, true
-	o.Method, o.Components = m.options.Method, m.options.Components
+	o.Head = m.options.Head
 	overlay(&o, settings)
 	return o
 }
 
 // overlay sets in o what is set in settings.
 func overlay(o *train.Options, settings train.Options) {
-	if settings.Rival != (baseline.Options{}) {
-		o.Rival = settings.Rival
+	if settings.Head != nil {
+		o.Head = mergeHead(o.Head, settings.Head)
 	}
 	for _, pair := range []struct{ to, from *float64 }{
 		{&o.Dropout, &settings.Dropout}, {&o.WeightDecay, &settings.WeightDecay},
-		{&o.Rate, &settings.Rate}, {&o.Limit, &settings.Limit},
+		{&o.Rate, &settings.Rate},
 	} {
 		if *pair.from != 0 {
 			*pair.to = *pair.from
@@ -148,9 +150,21 @@ func overlay(o *train.Options, settings train.Options) {
 	if settings.Patience != 0 {
 		o.Patience = settings.Patience
 	}
-	if settings.Components != 0 {
-		o.Components = settings.Components
+}
+
+// mergeHead returns settings, with what it leaves zero of a mixture taken from h.
+func mergeHead(h, settings head.Method) head.Method {
+	m, ok := settings.(head.Mixture)
+	if from, too := h.(head.Mixture); ok && too {
+		if m.Components == 0 {
+			m.Components = from.Components
+		}
+		if m.Limit == 0 {
+			m.Limit = from.Limit
+		}
+		return m
 	}
+	return settings
 }
 
 // settingsText writes the settings that are set.
@@ -164,25 +178,31 @@ func settingsText(o train.Options) string {
 			parts = append(parts, fmt.Sprintf("%s %g", name, v))
 		}
 	}
-	if o.Components != 0 {
-		parts = append(parts, fmt.Sprintf("K = %d", o.Components))
+	mixture, _ := o.Head.(head.Mixture)
+	if mixture.Components != 0 {
+		parts = append(parts, fmt.Sprintf("K = %d", mixture.Components))
 	}
 	if o.Widths != nil {
 		parts = append(parts, strings.ReplaceAll(strings.Trim(fmt.Sprint(o.Widths), "[]"), " ", " × "))
 	}
-	say("lambda", o.Rival.Lambda)
-	say("soften", o.Rival.Soften)
-	say("budget", o.Rival.Budget)
-	say("warm-up", float64(o.Rival.Warmup))
-	say("passes", float64(o.Rival.Passes))
-	say("anneal", float64(o.Rival.Anneal))
-	if o.Rival.Evidence != "" {
-		parts = append(parts, "evidence "+o.Rival.Evidence)
+	switch h := o.Head.(type) {
+	case head.MVE:
+		say("warm-up", float64(h.Warmup))
+	case head.QD:
+		say("lambda", h.Lambda)
+		say("soften", h.Soften)
+	case head.Confidence:
+		say("budget", h.Budget)
+	case head.Dropout:
+		say("passes", float64(h.Passes))
+	case head.Evidential:
+		say("anneal", float64(h.Anneal))
+		parts = append(parts, "evidence "+h.Evidence)
 	}
 	say("dropout", o.Dropout)
 	say("weight decay", o.WeightDecay)
 	say("rate", o.Rate)
-	say("limit", o.Limit)
+	say("limit", mixture.Limit)
 	if o.Schedule != "" {
 		parts = append(parts, fmt.Sprintf("%s rate over %d epochs", o.Schedule, o.Epochs))
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"credence/evaluate"
+	"credence/head"
 	"credence/model"
 	"credence/train"
 )
@@ -103,8 +104,8 @@ var remedies = []struct {
 	{"constant rate, stopped by held-out votes", train.Options{Schedule: "constant", Epochs: 200, Patience: 20}, 5},
 	{"three networks", train.Options{}, 3},
 	{"one network", train.Options{}, 1},
-	{"K = 3", train.Options{Components: 3}, 5},
-	{"K = 1", train.Options{Components: 1}, 5},
+	{"K = 3", train.Options{Head: head.Mixture{Components: 3}}, 5},
+	{"K = 1", train.Options{Head: head.Mixture{Components: 1}}, 5},
 	{"two layers of 64", train.Options{Widths: []int{64, 64}}, 5},
 	{"two layers of 128", train.Options{Widths: []int{128, 128}}, 5},
 	{"two layers of 256", train.Options{Widths: []int{256, 256}}, 5},
@@ -112,7 +113,7 @@ var remedies = []struct {
 	{"dropout 0.1, weight decay 0.1", train.Options{Dropout: 0.1, WeightDecay: 0.1}, 5},
 	{"rate 0.0003", train.Options{Rate: 3e-4}, 5},
 	{"rate 0.003", train.Options{Rate: 3e-3}, 5},
-	{"ln α within ±5", train.Options{Limit: 5}, 5},
+	{"ln α within ±5", train.Options{Head: head.Mixture{Limit: 5}}, 5},
 }
 
 // remedyResult is what came out for a configuration, as means over samples on which

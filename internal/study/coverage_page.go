@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"credence/head"
 	"credence/train"
 )
 
@@ -16,6 +17,7 @@ type coveragePage struct {
 	Train, Test int // images
 	Command     string
 	Student     train.Options
+	Components  int     // of its mixture
 	Decay       float64 // of the students' weights
 	// How teachers are trained.
 	TeacherRate  float64
@@ -116,7 +118,7 @@ type coverageStratum struct {
 func (r *coverageResults) page() *coveragePage {
 	p := &coveragePage{
 		Quick: r.Quick, Train: r.Train, Test: r.Test, Command: r.command(),
-		Student: r.Student, Decay: max(0, r.Student.WeightDecay),
+		Student: r.Student, Components: r.Student.Head.(head.Mixture).Components, Decay: max(0, r.Student.WeightDecay),
 		TeacherRate: teacherRate, TeacherBatch: teacherBatch, ItemSE: itemSE(0.95, r.Test),
 		Single: single, Ensemble: ensemble, Chosen: chosen,
 		Headline: headline.String(), Seeds: len(r.of(headline)),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/mnist"
 	"credence/mixture"
 	"credence/train"
@@ -26,18 +27,18 @@ var coverageRemedies = []struct {
 }{
 	{"K = 3, weight decay 0.05, batches of 64", []uint64{101, 102, 103}, train.Options{Epochs: 8, Patience: 4}},
 	{"… cosine schedule over six epochs", []uint64{101, 102, 103}, train.Options{Epochs: 6, Patience: 6, Schedule: "cosine"}},
-	{"… cosine schedule, K = 1", []uint64{101, 102}, train.Options{Epochs: 6, Patience: 6, Schedule: "cosine", Components: 1}},
-	{"… cosine schedule, K = 10", []uint64{101}, train.Options{Epochs: 6, Patience: 6, Schedule: "cosine", Components: 10}},
+	{"… cosine schedule, K = 1", []uint64{101, 102}, train.Options{Epochs: 6, Patience: 6, Schedule: "cosine", Head: head.Mixture{Components: 1}}},
+	{"… cosine schedule, K = 10", []uint64{101}, train.Options{Epochs: 6, Patience: 6, Schedule: "cosine", Head: head.Mixture{Components: 10}}},
 	{"… learning rate 2e-3", []uint64{101, 102}, train.Options{Epochs: 8, Patience: 3, Rate: 2e-3}},
 	{"… batches of 256", []uint64{101}, train.Options{Epochs: 12, Patience: 4, Batch: 256}},
-	{"… K = 1", []uint64{101, 102, 103}, train.Options{Epochs: 8, Patience: 4, Components: 1}},
-	{"… K = 1, batches of 32", []uint64{102}, train.Options{Epochs: 6, Patience: 3, Batch: 32, Components: 1}},
+	{"… K = 1", []uint64{101, 102, 103}, train.Options{Epochs: 8, Patience: 4, Head: head.Mixture{Components: 1}}},
+	{"… K = 1, batches of 32", []uint64{102}, train.Options{Epochs: 6, Patience: 3, Batch: 32, Head: head.Mixture{Components: 1}}},
 	{"… weight decay 0.3", []uint64{102}, train.Options{Epochs: 8, Patience: 4, WeightDecay: 0.3}},
-	{"… weight decay 0.3, K = 1", []uint64{102}, train.Options{Epochs: 8, Patience: 4, WeightDecay: 0.3, Components: 1}},
+	{"… weight decay 0.3, K = 1", []uint64{102}, train.Options{Epochs: 8, Patience: 4, WeightDecay: 0.3, Head: head.Mixture{Components: 1}}},
 	{"… no weight decay", []uint64{101, 102, 103}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1}},
-	{"… no weight decay, K = 1", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Components: 1}},
+	{"… no weight decay, K = 1", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Head: head.Mixture{Components: 1}}},
 	{"… no weight decay, batches of 32", []uint64{101, 102, 103, 104, 105}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Batch: 32}},
-	{"… no weight decay, batches of 32, K = 1 (taken)", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Batch: 32, Components: 1}},
+	{"… no weight decay, batches of 32, K = 1 (taken)", []uint64{101, 102, 103, 104}, train.Options{Epochs: 8, Patience: 4, WeightDecay: -1, Batch: 32, Head: head.Mixture{Components: 1}}},
 }
 
 // TestRemedies makes tried.csv again, which takes half an hour on two cores:

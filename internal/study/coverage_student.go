@@ -9,6 +9,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/mnist"
 	"credence/mixture"
 	"credence/model"
@@ -111,14 +112,17 @@ func (s *student) inputs(ds *dataset.Dataset) (dataset.Rows, error) {
 // those come from the means that a member gives to the images it held out, and,
 // for one member alone, from those of all images.
 func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *evaluate.Resolution, error) {
-	outputs := make([][]float32, len(members))
+	h, err := s.model.Head()
+	if err != nil {
+		return nil, nil, err
+	}
+	outputs := make([]head.Output, len(members))
 	var means []float64
 	votes := evaluate.Votes{Classes: s.votes.Classes}
 	for k, m := range members {
 		net := s.model.Members[m].Net
 		copy(net.Values, s.weights[m][epochs[k]-1])
-		var err error
-		if outputs[k], err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
+		if outputs[k].Raw, err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
 			return nil, nil, err
 		}
 		items := s.held[m]
@@ -129,12 +133,12 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *evaluat
 		if err != nil {
 			return nil, nil, err
 		}
-		got, err := model.Mixtures([][]float32{out}, len(items), s.model.Head, votes.Classes)
+		got, err := head.Decode(h, []head.Output{{Raw: out}}, len(items))
 		if err != nil {
 			return nil, nil, err
 		}
-		for j, p := range got {
-			means = p.Mean(means)
+		for j := range got {
+			means = append(means, got[j].Mean...)
 			votes.Counts = append(votes.Counts, s.votes.Item(items[j])...)
 		}
 	}
@@ -142,8 +146,8 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *evaluat
 	if err != nil {
 		return nil, nil, err
 	}
-	predicted, err := model.Mixtures(outputs, s.test.Len(), s.model.Head, votes.Classes)
-	return predicted, rule, err
+	predicted, err := head.Decode(h, outputs, s.test.Len())
+	return head.Laws(predicted), rule, err
 }
 
 // forward returns the raw outputs of a network for some rows.
@@ -172,6 +176,6 @@ const chosen = single
 // batches, which leave concentrations low, widen intervals that the resolution
 // rule widens again.
 var studentOptions = train.Options{
-	Network: "lenet5", Components: 3, Optimizer: "adam", Rate: 1e-3, WeightDecay: -1, Schedule: "constant",
+	Network: "lenet5", Head: head.Mixture{Components: 3}, Optimizer: "adam", Rate: 1e-3, WeightDecay: -1, Schedule: "constant",
 	Batch: 32, Epochs: 14, Patience: 4, Ensemble: 5,
 }

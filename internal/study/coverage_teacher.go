@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"credence/head"
+	"credence/internal/kernel"
 	"credence/internal/mnist"
 	"credence/internal/par"
 	"credence/internal/rng"
@@ -53,12 +55,12 @@ func newTeacher(ctx context.Context, set *mnist.Set, g grouping, epochs int, see
 	if err != nil {
 		return nil, err
 	}
-	s, err := train.NewStepper(net, &head.Softmax{Classes: d}, nn.OptimizerOptions{Rate: teacherRate}, teacherBatch)
+	s, err := train.NewStepper(net, crossEntropy(d), nn.OptimizerOptions{Rate: teacherRate}, teacherBatch)
 	if err != nil {
 		return nil, err
 	}
 	x := make([]float32, teacherBatch*mnist.Pixels)
-	votes := head.Counts{Classes: d, Values: make([]float32, teacherBatch*d)}
+	votes := make([]float32, teacherBatch*d)
 	at := nn.Step{Seed: seed}
 	for epoch := range epochs {
 		at.Epoch = uint64(epoch)
@@ -69,17 +71,51 @@ func newTeacher(ctx context.Context, set *mnist.Set, g grouping, epochs int, see
 			}
 			part := order[lo:min(lo+teacherBatch, len(order))]
 			set.Standard(x, part)
-			clear(votes.Values)
+			clear(votes)
 			for j, i := range part {
-				votes.Item(j)[g.Class[set.Labels[i]]] = 1
+				votes[j*d+g.Class[set.Labels[i]]] = 1
 			}
-			if loss := s.Step(x[:len(part)*mnist.Pixels], votes.Slice(0, len(part)), at); math.IsNaN(loss) {
+			batch := head.Batch{Counts: head.Counts{Classes: d, Values: votes[:len(part)*d]}}
+			if loss := s.Step(x[:len(part)*mnist.Pixels], batch, at); math.IsNaN(loss.Mean) {
 				return nil, fmt.Errorf("the teacher of seed %d: the loss is not a number", seed)
 			}
 			at.Step++
 		}
 	}
 	return &teacher{net, d}, nil
+}
+
+// crossEntropy is the loss of a classifier of so many classes whose items have one label each.
+type crossEntropy int
+
+// Outputs implements [head.Objective].
+func (d crossEntropy) Outputs() int { return int(d) }
+
+// Loss implements [head.Objective]: −log p_y, averaged over the items.
+func (d crossEntropy) Loss(grad, out []float32, b head.Batch, _ head.Step) head.Loss {
+	n := b.Items()
+	exps := make([]float32, len(out))
+	sum, scale := 0.0, 1/float64(n)
+	for j := 0; j < len(out); j += int(d) {
+		top := slices.Max(out[j : j+int(d)])
+		for i := range int(d) {
+			exps[j+i] = out[j+i] - top
+			sum -= float64(b.Counts.Values[j+i]) * float64(exps[j+i])
+		}
+	}
+	kernel.Exp(exps, exps)
+	for j := range n {
+		e, s, g := exps[j*int(d):][:d], b.Counts.Item(j), grad[j*int(d):][:d]
+		z := 0.0
+		for _, x := range e {
+			z += float64(x)
+		}
+		sum += math.Log(z)
+		for i, x := range e {
+			g[i] = float32((float64(x)/z - float64(s[i])) * scale)
+		}
+	}
+	return head.Loss{Mean: sum * scale, Over: float64(n), Votes: float64(n)}
 }
 
 // truth returns the teacher's probabilities of all images [N × d], as softmax of

@@ -1,10 +1,24 @@
-package baseline
+package head
 
 import (
 	"math"
-
-	"credence/head"
 )
+
+// MVE is mean-variance estimation.
+type MVE struct {
+	Floor  float64 `json:"floor" default:"0.0001" help:"least variance"`
+	Warmup int     `json:"warmup" default:"5" help:"epochs that fit the mean alone; -1 for none"`
+}
+
+// Name returns "mve".
+func (MVE) Name() string { return "mve" }
+
+// New implements [Method].
+func (m MVE) New(t Task) (Head, error) {
+	m = Complete(m).(MVE)
+	h := &mve{classes: t.Classes, pairs: pairsOf(t.Classes), floor: m.Floor, meanOnly: max(0, m.Warmup)}
+	return &labels{labeled: h, classes: t.Classes}, checked(m, t, "warmup")
+}
 
 // mve is mean-variance estimation: a network with two outputs, the mean μ and
 // the variance σ² of a label y that is 1 for the class and 0 for the others,
@@ -32,19 +46,17 @@ type mve struct {
 
 func (h *mve) outputs() int { return 2 * h.pairs }
 
-func (h *mve) warmup() int { return h.meanOnly }
-
 // startVariance is what the warm-up takes for σ²: that of a fair coin.
 const startVariance = 0.25
 
 // largestLog bounds the log variance, so that exp cannot overflow.
 const largestLog = 20
 
-func (h *mve) loss(grad, out, votes []float64, at head.Step) float64 {
+func (h *mve) loss(grad, out, votes []float64, at Step) float64 {
 	return h.gaussian(grad, out, votes, at.Epoch < uint64(h.meanOnly))
 }
 
-// criterion is the Gaussian negative log-likelihood a label.
+// criterion is the Gaussian negative log-likelihood per label.
 func (h *mve) criterion(out, votes []float64) float64 { return h.gaussian(nil, out, votes, false) }
 
 func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
@@ -79,9 +91,9 @@ func (h *mve) read(a, b float64) (mean, variance float64) {
 	return sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.floor
 }
 
-// estimate reads several networks as an equal mixture of their Gaussians
+// answer reads several networks as an equal mixture of their Gaussians
 // (Lakshminarayanan et al. 2017): its mean and variance.
-func (h *mve) estimate(outputs [][]float64) Estimate {
+func (h *mve) answer(outputs [][]float64) Answer {
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	each := 1 / float64(len(outputs))
 	for i := range h.pairs {
@@ -94,15 +106,19 @@ func (h *mve) estimate(outputs [][]float64) Estimate {
 			variance[i] += each * (v + (m-mean[i])*(m-mean[i]))
 		}
 	}
-	var e Estimate
+	var e Answer
 	e.Mean, e.Variance = mirrored(mean, variance)
 	e.Uncertainty = e.Variance[e.Top()]
 	return e
 }
 
-func (h *mve) meaning() string {
-	return "The variance of a single label, 0 or 1, as if it were Gaussian. At its best it is p(1 - p), which the mean alone determines; " +
-		"it is not the variance of the probability."
+func (h *mve) traits() Traits {
+	return Traits{
+		Warmup: h.meanOnly,
+		Meaning: "The variance of a single label, 0 or 1, as if it were Gaussian. At its best it is p(1 - p), " +
+			"which the mean alone determines; it is not the variance of the probability.",
+		Columns: func(int) []Column { return []Column{{"label_sd", sdOf}} },
+	}
 }
 
 func (h *mve) start(bias, shares []float64) {

@@ -1,18 +1,15 @@
-package baseline
+package head
 
 import (
 	"math"
 	"testing"
-
-	"credence/head"
 )
 
-// descend finds the outputs that minimise the loss of one item with the given
+// descend finds the outputs that minimize the loss of one item with the given
 // votes, by gradient descent with a step that shrinks to nothing.
-func descend(t *testing.T, m Method, o Options, votes []float64, rate float64) (*rival, []float64) {
+func descend(t *testing.T, m Method, votes []float64, rate float64) (*labels, []float64) {
 	t.Helper()
-	o.Classes = len(votes)
-	h := made(t, m, o)
+	h := made(t, m, len(votes))
 	out, grad := make([]float64, h.outputs()), make([]float64, h.outputs())
 	shares := make([]float64, len(votes))
 	for i := range shares {
@@ -22,7 +19,7 @@ func descend(t *testing.T, m Method, o Options, votes []float64, rate float64) (
 	const steps = 20000
 	for step := range steps {
 		clear(grad)
-		h.loss(grad, out, votes, head.Step{Epoch: uint64(step / 100), Step: uint64(step)})
+		h.loss(grad, out, votes, Step{Epoch: uint64(step / 100), Step: uint64(step)})
 		norm := 0.0
 		for _, g := range grad {
 			norm += g * g
@@ -43,52 +40,52 @@ func TestLearning(t *testing.T) {
 		method Method
 		votes  []float64
 		rate   float64
-		check  func(e Estimate)
+		check  func(e Answer)
 	}{
-		{Softmax, []float64{70, 30}, 0.5, func(e Estimate) {
+		{Softmax{}, []float64{70, 30}, 0.5, func(e Answer) {
 			near(t, "softmax mean", e.Mean[0], 0.7, 1e-3)
 			near(t, "softmax variance", e.Variance[0], 0.21, 1e-3)
 		}},
-		{Softmax, []float64{50, 30, 20}, 0.5, func(e Estimate) { near(t, "softmax mean", e.Mean[1], 0.3, 1e-3) }},
-		{MVE, []float64{70, 30}, 0.1, func(e Estimate) {
+		{Softmax{}, []float64{50, 30, 20}, 0.5, func(e Answer) { near(t, "softmax mean", e.Mean[1], 0.3, 1e-3) }},
+		{MVE{}, []float64{70, 30}, 0.1, func(e Answer) {
 			near(t, "mve mean", e.Mean[0], 0.7, 1e-3)
 			near(t, "mve variance", e.Variance[1], 0.21, 1e-3)
 		}},
-		{MVE, []float64{50, 30, 20}, 0.1, func(e Estimate) {
+		{MVE{}, []float64{50, 30, 20}, 0.1, func(e Answer) {
 			near(t, "mve mean", e.Mean[0], 0.5, 1e-3)
 			near(t, "mve variance", e.Variance[1], 0.21, 1e-3)
 		}},
 		// Both labels are plausible: no interval narrower than [0, 1] holds 95%.
-		{QD, []float64{70, 30}, 0.01, func(e Estimate) {
+		{QD{}, []float64{70, 30}, 0.01, func(e Answer) {
 			near(t, "qd lower", e.Lower[0], 0, 0.05)
 			near(t, "qd upper", e.Upper[0], 1, 0.05)
 			near(t, "qd mean", e.Mean[0], 0.5, 0.05)
 		}},
 		// One in a hundred may be missed: the interval is about the other label.
-		{QD, []float64{198, 2}, 0.01, func(e Estimate) {
+		{QD{}, []float64{198, 2}, 0.01, func(e Answer) {
 			near(t, "qd lower", e.Lower[0], 1, 0.05)
 			near(t, "qd upper", e.Upper[0], 1, 0.05)
 			if e.Uncertainty > 0.1 {
 				t.Errorf("qd: width %v", e.Uncertainty)
 			}
 		}},
-		{Confidence, []float64{70, 30}, 0.1, func(e Estimate) {
+		{Confidence{}, []float64{70, 30}, 0.1, func(e Answer) {
 			near(t, "confidence mean", e.Mean[0], 0.7, 0.05)
 			near(t, "confidence", -math.Log(1-e.Uncertainty), 0.3, 0.05) // the budget
 		}},
 		// The divergence keeps evidence from items whose labels differ.
-		{Evidential, []float64{70, 30}, 0.5, func(e Estimate) {
+		{Evidential{}, []float64{70, 30}, 0.5, func(e Answer) {
 			if !(e.Mean[0] > 0.5 && e.Mean[0] < 0.7 && e.Uncertainty > 0.5) {
 				t.Errorf("evidential: %+v", e)
 			}
 		}},
-		{Evidential, []float64{100, 0}, 0.5, func(e Estimate) {
+		{Evidential{}, []float64{100, 0}, 0.5, func(e Answer) {
 			if !(e.Mean[0] > 0.9 && e.Uncertainty < 0.2) {
 				t.Errorf("evidential, unanimous: %+v", e)
 			}
 		}},
 	} {
-		h, out := descend(t, c.method, Options{}, c.votes, c.rate)
-		c.check(h.estimate([][]float64{out}))
+		h, out := descend(t, c.method, c.votes, c.rate)
+		c.check(h.answer([][]float64{out}))
 	}
 }

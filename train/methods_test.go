@@ -9,57 +9,57 @@ import (
 	"strings"
 	"testing"
 
-	"credence/baseline"
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/par"
 	"credence/model"
 	"credence/nn"
 )
 
-// TestRivalsLearn: every method finds what the features say of 300 items with
+// TestMethodsLearn: every method finds what the features say of 300 items with
 // one vote each, which the mixture refuses. One probability for all has an
 // accuracy of about .55; seeds are fixed.
-func TestRivalsLearn(t *testing.T) {
+func TestMethodsLearn(t *testing.T) {
 	ds := simulated(300, 1, 1)
 	copy(ds.CountsOf(3), []float32{0, 0}) // items without votes are left out
-	for _, m := range baseline.Methods {
-		res := fitted(t, ds, Options{Method: m, Epochs: 60, Ensemble: 2, Seed: 1})
+	for _, m := range head.Methods[1:] {
+		res := fitted(t, ds, Options{Head: m, Epochs: 60, Ensemble: 2, Seed: 1})
 		p := res.Model.Provenance
-		if res.Model.Head.Kind != string(m) || res.Model.Resolution != nil {
-			t.Errorf("%s: head %+v, resolution %v", m, res.Model.Head, res.Model.Resolution)
+		if res.Model.Method.Name() != m.Name() || res.Model.Resolution != nil {
+			t.Errorf("%v: method %+v, resolution %v", m, res.Model.Method, res.Model.Resolution)
 		}
 		if p.Scores.Accuracy < 0.65 || p.Scores.NLLPerVote != 0 {
-			t.Errorf("%s: scores %+v", m, p.Scores)
+			t.Errorf("%v: scores %+v", m, p.Scores)
 		}
-		if m != baseline.QD && !(p.Scores.MarginalPerVote < p.Scores.ConstantPerVote-0.03) {
-			t.Errorf("%s: scores %+v", m, p.Scores)
+		if m.Name() != "qd" && !(p.Scores.MarginalPerVote < p.Scores.ConstantPerVote-0.03) {
+			t.Errorf("%v: scores %+v", m, p.Scores)
 		}
 		known := 0
-		for j, e := range res.Estimates {
-			if res.OutOfFold[j] != nil {
-				t.Fatalf("%s: item %d has a distribution", m, j)
+		for j, e := range res.OutOfFold {
+			if e != nil && e.Law != nil {
+				t.Fatalf("%v: item %d has a distribution", m, j)
 			}
 			if e != nil {
 				known++
 			}
 		}
-		if known != p.Scores.Items || known < 100 || res.Estimates[3] != nil {
-			t.Errorf("%s: %d estimates, scores %+v", m, known, p.Scores)
+		if known != p.Scores.Items || known < 100 || res.OutOfFold[3] != nil {
+			t.Errorf("%v: %d estimates, scores %+v", m, known, p.Scores)
 		}
 		for _, r := range p.Runs {
 			if r.Epoch < 1 {
-				t.Errorf("%s: %s kept the weights of epoch %d", m, r.Name, r.Epoch)
+				t.Errorf("%v: %s kept the weights of epoch %d", m, r.Name, r.Epoch)
 			}
 		}
-		got, err := res.Model.Estimate(ds)
+		got, err := res.Model.Predict(ds, model.PredictOptions{})
 		if err != nil || len(got) != 300 {
-			t.Errorf("%s: %d estimates, %v", m, len(got), err)
+			t.Errorf("%v: %d estimates, %v", m, len(got), err)
 		}
 	}
 }
 
-// TestRivalsThreeClasses: the label is known from x alone, up to one in ten.
-func TestRivalsThreeClasses(t *testing.T) {
+// TestMethodsThreeClasses: the label is known from x alone, up to one in ten.
+func TestMethodsThreeClasses(t *testing.T) {
 	ds := simulated(300, 1, 2)
 	ds.Classes, ds.Counts = []string{"low", "middle", "high"}, make([]float32, 3*300)
 	rows := ds.Rows.(*dataset.Memory)
@@ -75,45 +75,45 @@ func TestRivalsThreeClasses(t *testing.T) {
 		}
 		ds.Counts[3*j+class] = 1
 	}
-	for _, m := range baseline.Methods {
-		res := fitted(t, ds, Options{Method: m, Epochs: 120, Ensemble: 2, Seed: 1})
+	for _, m := range head.Methods[1:] {
+		res := fitted(t, ds, Options{Head: m, Epochs: 120, Ensemble: 2, Seed: 1})
 		least := 0.7
-		if m == baseline.QD {
+		if m.Name() == "qd" {
 			// Where one label in ten is another, an interval that holds 95% of them
 			// is [0, 1], and its midpoint tells little.
 			least = 0.45
 		}
 		if s := res.Model.Provenance.Scores; s.Accuracy < least {
-			t.Errorf("%s: scores %+v", m, s)
+			t.Errorf("%v: scores %+v", m, s)
 		}
 	}
 }
 
-// TestRivalsResume: runs of all methods that are stopped again and again, on
+// TestMethodsResume: runs of all methods that are stopped again and again, on
 // several threads, end with the bytes of one that was not.
-func TestRivalsResume(t *testing.T) {
+func TestMethodsResume(t *testing.T) {
 	defer par.SetThreads(0)
 	ds := simulated(230, 2, 1)
-	for _, m := range baseline.Methods {
+	for _, m := range head.Methods[1:] {
 		o := quick()
-		o.Method, o.Epochs, o.Patience, o.ClassWeights = m, 8, 5, []float64{1, 2}
+		o.Head, o.Epochs, o.Patience, o.ClassWeights = m, 8, 5, []float64{1, 2}
 		par.SetThreads(1)
 		want := encoded(t, fitted(t, ds, o).Model)
 		par.SetThreads(3)
 		o.Checkpoint, o.Resume, o.Memory = filepath.Join(t.TempDir(), "checkpoint"), true, 1
 		got, stops := interrupted(t, ds, o, 900)
 		if stops == 0 {
-			t.Errorf("%s: never stopped", m)
+			t.Errorf("%v: never stopped", m)
 		}
 		if !bytes.Equal(encoded(t, got), want) {
-			t.Errorf("%s: stopped %d times: another model", m, stops)
+			t.Errorf("%v: stopped %d times: another model", m, stops)
 		}
 	}
 }
 
-// TestRivalWeights: an item of weight 2 counts as two. With all items in one
+// TestMethodWeights: an item of weight 2 counts as two. With all items in one
 // batch and no early stopping, a fit with weights is one to other votes.
-func TestRivalWeights(t *testing.T) {
+func TestMethodWeights(t *testing.T) {
 	ds := simulated(120, 1, 1)
 	weights := make([]float64, ds.Len())
 	twice := *ds
@@ -124,27 +124,27 @@ func TestRivalWeights(t *testing.T) {
 			twice.CountsOf(j)[i] *= float32(1 + j%2)
 		}
 	}
-	for _, m := range []baseline.Method{baseline.Softmax, baseline.MVE, baseline.QD, baseline.Evidential} {
-		o := Options{Method: m, Epochs: 20, Ensemble: 1, Patience: -1, Batch: 200, Seed: 1}
+	for _, m := range []head.Method{head.Softmax{}, head.MVE{}, head.QD{}, head.Evidential{}} {
+		o := Options{Head: m, Epochs: 20, Ensemble: 1, Patience: -1, Batch: 200, Seed: 1}
 		plain := fitted(t, &twice, o)
 		o.ItemWeights = weights
 		weighted := fitted(t, ds, o)
-		a, err := plain.Model.Estimate(ds)
+		a, err := plain.Model.Predict(ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := weighted.Model.Estimate(ds)
+		b, err := weighted.Model.Predict(ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for j := range a {
 			// Weights are scaled to mean 1, which only the penalty of qd sees.
 			tolerance := 1e-3
-			if m == baseline.QD {
+			if m.Name() == "qd" {
 				tolerance = 0.1
 			}
 			if !(math.Abs(a[j].Mean[0]-b[j].Mean[0]) <= tolerance) {
-				t.Errorf("%s: item %d has mean %v, with weights %v", m, j, a[j].Mean[0], b[j].Mean[0])
+				t.Errorf("%v: item %d has mean %v, with weights %v", m, j, a[j].Mean[0], b[j].Mean[0])
 				break
 			}
 		}
@@ -155,7 +155,7 @@ func TestRivalWeights(t *testing.T) {
 // fewer.
 func TestQDBatches(t *testing.T) {
 	for _, n := range []int{50, 130, 260, 430} {
-		f, err := newFitting(simulated(n, 1, 1), Options{Method: baseline.QD, Ensemble: 1, Patience: -1})
+		f, err := newFitting(simulated(n, 1, 1), Options{Head: head.QD{}, Ensemble: 1, Patience: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,27 +163,24 @@ func TestQDBatches(t *testing.T) {
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
-		if least := n / r.batches; least < min(n, baseline.QDBatch) || r.size < (n+r.batches-1)/r.batches {
+		if least := n / r.batches; least < min(n, f.traits.LeastBatch) || r.size < (n+r.batches-1)/r.batches {
 			t.Errorf("%d items: %d batches of at most %d", n, r.batches, r.size)
 		}
 	}
 }
 
-func TestRivalRefuses(t *testing.T) {
+func TestMethodRefuses(t *testing.T) {
 	ds := simulated(60, 1, 1)
 	for _, c := range []struct {
 		o    Options
 		want string
 	}{
 		{Options{}, dataset.ErrOneVote.Error()},
-		{Options{Method: Mixture}, dataset.ErrOneVote.Error()},
-		{Options{Method: "bayes"}, `method "bayes", want one of ["ddmn" "softmax"`},
-		{Options{Method: baseline.QD, Batch: 64}, "batch 64, want at least 100"},
-		{Options{Method: baseline.QD, Components: 3}, "components and limit are of the mixture"},
-		{Options{Method: baseline.MVE, Rival: baseline.Options{Lambda: 2}}, "method mve does not have the settings"},
-		{Options{Force: true, Rival: baseline.Options{Lambda: 2}}, "settings of a method without the method"},
-		{Options{Method: baseline.Dropout, Dropout: -1}, "method dropout without dropout"},
-		{Options{Method: baseline.Dropout, Network: "[{type: dense}]"}, "needs layers of type dropout"},
+		{Options{Head: head.Mixture{}}, dataset.ErrOneVote.Error()},
+		{Options{Head: head.QD{}, Batch: 64}, "batch 64, want at least 100"},
+		{Options{Head: head.QD{Level: 2}}, "level 2, want between 0 and 1"},
+		{Options{Head: head.Dropout{}, Dropout: -1}, "method dropout without dropout"},
+		{Options{Head: head.Dropout{}, Network: "[{type: dense}]"}, "needs layers of type dropout"},
 	} {
 		if _, err := Fit(context.Background(), ds, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.o, err, c.want)
@@ -196,7 +193,7 @@ func TestRivalRefuses(t *testing.T) {
 func TestDropoutNetworks(t *testing.T) {
 	for _, shape := range [][]int{{1, 28, 28}, {3, 16, 16}, {3, 80, 80}, {1, 24, 24, 24}, {3, 5, 5}} {
 		ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: shape})
-		f, err := newFitting(ds, Options{Method: baseline.Dropout, Force: true})
+		f, err := newFitting(ds, Options{Head: head.Dropout{}, Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +211,7 @@ func TestMixtureByName(t *testing.T) {
 	ds := simulated(90, 3, 1)
 	o := quick()
 	want := encoded(t, fitted(t, ds, o).Model)
-	o.Method = Mixture
+	o.Head = head.Mixture{}
 	if !bytes.Equal(encoded(t, fitted(t, ds, o).Model), want) {
 		t.Error("another model")
 	}
@@ -225,7 +222,7 @@ func TestMixtureByName(t *testing.T) {
 func TestWarmup(t *testing.T) {
 	ds := simulated(200, 1, 1)
 	o := quick()
-	o.Method, o.Rival.Warmup, o.Patience = baseline.MVE, 6, 2
+	o.Head, o.Patience = head.MVE{Warmup: 6}, 2
 	for _, r := range fitted(t, ds, o).Model.Provenance.Runs {
 		if r.Epoch <= 6 {
 			t.Errorf("%s kept the weights of epoch %d", r.Name, r.Epoch)

@@ -1,12 +1,27 @@
-package baseline
+package head
 
 import (
 	"math"
 	"math/bits"
 
-	"credence/head"
 	"credence/internal/rng"
 )
+
+// Confidence is the confidence network.
+type Confidence struct {
+	Lambda float64 `json:"lambda" default:"0.1" help:"weight of -log confidence at the start"`
+	Budget float64 `json:"budget" default:"0.3" help:"mean of -log confidence to aim at"`
+}
+
+// Name returns "confidence".
+func (Confidence) Name() string { return "confidence" }
+
+// New implements [Method].
+func (m Confidence) New(t Task) (Head, error) {
+	m = Complete(m).(Confidence)
+	h := &confidence{classes: t.Classes, lambda: m.Lambda, budget: m.Budget}
+	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
+}
 
 // confidence is the confidence network (DeVries and Taylor 2018): d logits of
 // the class probabilities p and one of the confidence c. While it is trained the
@@ -18,7 +33,6 @@ import (
 // label by a draw of its own; the others have p' = p. After each step λ grows by
 // 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
 type confidence struct {
-	plain
 	classes        int
 	lambda, budget float64
 	log, hints     []float64 // scratch
@@ -40,7 +54,7 @@ func (h *confidence) setState(state []float64) error {
 	return nil
 }
 
-func (h *confidence) loss(grad, out, votes []float64, at head.Step) float64 {
+func (h *confidence) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
 	if cap(h.hints) < len(votes) {
 		h.hints = make([]float64, len(votes))
@@ -66,7 +80,7 @@ func (h *confidence) loss(grad, out, votes []float64, at head.Step) float64 {
 }
 
 // half returns how many of so many labels get a hint: a fair draw for each, and
-// one for what is left of a label.
+// one for what is left of per label.
 func half(s *rng.Stream, labels float64) float64 {
 	whole := math.Floor(labels)
 	hinted := 0.0
@@ -132,8 +146,8 @@ func (h *confidence) criterion(out, votes []float64) float64 {
 	return loss
 }
 
-func (h *confidence) estimate(outputs [][]float64) Estimate {
-	e := Estimate{Mean: make([]float64, h.classes)}
+func (h *confidence) answer(outputs [][]float64) Answer {
+	e := Answer{Mean: make([]float64, h.classes)}
 	log := make([]float64, h.classes)
 	each := 1 / float64(len(outputs))
 	for _, out := range outputs {
@@ -146,9 +160,14 @@ func (h *confidence) estimate(outputs [][]float64) Estimate {
 	return e
 }
 
-func (h *confidence) meaning() string {
-	return "One minus the confidence, a number between 0 and 1 by which the network chose how often to be told the label while it was trained. " +
-		"It ranks items; it is no variance and has no unit."
+func (h *confidence) traits() Traits {
+	return Traits{
+		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to be told " +
+			"the label while it was trained. It ranks items; it is no variance and has no unit.",
+		Columns: func(int) []Column {
+			return []Column{{"confidence", func(a *Answer, _ int) float64 { return 1 - a.Uncertainty }}}
+		},
+	}
 }
 
 func (h *confidence) start(bias, shares []float64) { logShares(bias, shares) }

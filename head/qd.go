@@ -1,14 +1,33 @@
-package baseline
+package head
 
 import (
+	"fmt"
 	"math"
-
-	"credence/head"
 )
 
-// QDBatch is the least number of items in a batch of qd: its loss compares the
+// leastQD is the least number of items in a batch of qd: its loss compares the
 // share of captured labels with a level, which fewer cannot show.
-const QDBatch = 100
+const leastQD = 100
+
+// QD is quality-driven intervals.
+type QD struct {
+	Lambda float64 `json:"lambda" default:"15" help:"how much a shortfall of the coverage counts"`
+	Soften float64 `json:"soften" default:"160" help:"how steep the soft capture is"`
+	Level  float64 `json:"level" default:"0.95" help:"share of labels to capture"`
+}
+
+// Name returns "qd".
+func (QD) Name() string { return "qd" }
+
+// New implements [Method].
+func (m QD) New(t Task) (Head, error) {
+	m = Complete(m).(QD)
+	if !(m.Level > 0 && m.Level < 1) {
+		return nil, fmt.Errorf("method qd: level %v, want between 0 and 1", m.Level)
+	}
+	h := &qd{classes: t.Classes, pairs: pairsOf(t.Classes), lambda: m.Lambda, soften: m.Soften, level: m.Level}
+	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
+}
 
 // qd is quality-driven intervals (Pearce et al. 2018): the raw outputs are the
 // ends L and U of an interval of a label y that is 1 for the class and 0 for the
@@ -31,7 +50,7 @@ type qd struct {
 
 func (h *qd) outputs() int { return 2 * h.pairs }
 
-func (h *qd) loss(grad, out, votes []float64, _ head.Step) float64 {
+func (h *qd) loss(grad, out, votes []float64, _ Step) float64 {
 	sum := 0.0
 	for i := range h.pairs {
 		sum += h.pair(grad, out, votes, i)
@@ -123,10 +142,10 @@ func (h *qd) criterion(out, votes []float64) float64 {
 // 1.96 for 0.95.
 func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.level) }
 
-// estimate makes one interval of several networks' as the paper does: the mean
+// answer makes one interval of several networks' as the paper does: the mean
 // of an end, moved outwards by z standard deviations between the networks. The
 // variance is that of the Gaussian of which the interval holds the level's share.
-func (h *qd) estimate(outputs [][]float64) Estimate {
+func (h *qd) answer(outputs [][]float64) Answer {
 	z := h.normal()
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	lower, upper := make([]float64, h.pairs), make([]float64, h.pairs)
@@ -145,7 +164,7 @@ func (h *qd) estimate(outputs [][]float64) Estimate {
 		sd := (upper[i] - lower[i]) / (2 * z)
 		variance[i] = sd * sd
 	}
-	var e Estimate
+	var e Answer
 	e.Mean, e.Variance = mirrored(mean, variance)
 	e.Lower, e.Upper = lower, upper
 	if h.pairs == 1 {
@@ -169,13 +188,24 @@ func spread(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sum / float64(len(x)-1))
 }
 
-func (h *qd) meaning() string {
-	return "The width of an interval that is to hold a single label, 0 or 1, most of the time. Where both labels are plausible " +
-		"the right interval is [0, 1]; it says nothing of how far the probability can be from the mean, which is the interval's midpoint."
+func (h *qd) traits() Traits {
+	return Traits{
+		LeastBatch: leastQD, Coarse: true,
+		Meaning: "The width of an interval that is to hold a single label, 0 or 1, most of the time. " +
+			"Where both labels are plausible the right interval is [0, 1]; it says nothing of how far the probability " +
+			"can be from the mean, which is the interval's midpoint.",
+		Columns: func(int) []Column {
+			return []Column{
+				{"label_lower", func(a *Answer, i int) float64 { return a.Lower[i] }},
+				{"label_upper", func(a *Answer, i int) float64 { return a.Upper[i] }},
+				{"label_width", func(a *Answer, i int) float64 { return a.Upper[i] - a.Lower[i] }},
+			}
+		},
+	}
 }
 
 // start is mean ± 3 standard deviations of all labels: the paper's start, which
-// is 3 and −3 for labels standardised. It captures everything, so that training
+// is 3 and −3 for labels standardized. It captures everything, so that training
 // narrows intervals rather than looks for them.
 func (h *qd) start(bias, shares []float64) {
 	for i := range h.pairs {

@@ -1,4 +1,4 @@
-package baseline
+package head
 
 import (
 	"fmt"
@@ -7,18 +7,17 @@ import (
 	"slices"
 	"testing"
 
-	"credence/head"
 	"credence/internal/rng"
 )
 
-// made returns a rival with the given settings.
-func made(t testing.TB, m Method, o Options) *rival {
+// made returns the head of a method that learns from labels.
+func made(t testing.TB, m Method, classes int) *labels {
 	t.Helper()
-	r, err := New(m, o)
+	h, err := m.New(Task{Classes: classes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.(*rival)
+	return h.(*labels)
 }
 
 // batch returns random outputs and votes for n items, some of them without any
@@ -43,16 +42,12 @@ func batch(r *rand.Rand, n, outputs, classes int) (out, votes []float64) {
 }
 
 // steps are one in the warm-up and before the annealing, and one after both.
-var steps = []head.Step{{Seed: 3, Epoch: 0, Step: 2}, {Seed: 3, Epoch: 4, Step: 7}, {Seed: 3, Epoch: 20, Step: 9}}
+var steps = []Step{{Seed: 3, Epoch: 0, Step: 2}, {Seed: 3, Epoch: 4, Step: 7}, {Seed: 3, Epoch: 20, Step: 9}}
 
 // variants are the methods with all settings that lead to other formulas.
-var variants = []struct {
-	method  Method
-	options Options
-}{
-	{Softmax, Options{}}, {Dropout, Options{}}, {MVE, Options{}}, {MVE, Options{Warmup: -1, Floor: 0.1}},
-	{QD, Options{}}, {QD, Options{Soften: 2, Lambda: 3, Level: 0.8}}, {Confidence, Options{}}, {Confidence, Options{Lambda: 2}},
-	{Evidential, Options{}}, {Evidential, Options{Evidence: "relu"}}, {Evidential, Options{Evidence: "exp", Anneal: 3}},
+var variants = []Method{
+	Softmax{}, Dropout{}, MVE{}, MVE{Warmup: -1, Floor: 0.1}, QD{}, QD{Soften: 2, Lambda: 3, Level: 0.8},
+	Confidence{}, Confidence{Lambda: 2}, Evidential{}, Evidential{Evidence: "relu"}, Evidential{Evidence: "exp", Anneal: 3},
 }
 
 // TestGradients compares with central differences in float64. The soft capture
@@ -62,10 +57,8 @@ func TestGradients(t *testing.T) {
 	for _, v := range variants {
 		for _, classes := range []int{2, 3, 5} {
 			for _, at := range steps {
-				t.Run(fmt.Sprintf("%s%v/d=%d/epoch=%d", v.method, v.options, classes, at.Epoch), func(t *testing.T) {
-					o := v.options
-					o.Classes = classes
-					h := made(t, v.method, o)
+				t.Run(fmt.Sprintf("%s%v/d=%d/epoch=%d", v.Name(), v, classes, at.Epoch), func(t *testing.T) {
+					h := made(t, v, classes)
 					out, votes := batch(rand.New(rng.New(1, "gradients", uint64(classes))), 12, h.outputs(), classes)
 					grad := make([]float64, len(out))
 					state := h.State()
@@ -101,9 +94,7 @@ func TestGradients(t *testing.T) {
 func TestDuplication(t *testing.T) {
 	for _, v := range variants {
 		for _, classes := range []int{2, 3} {
-			o := v.options
-			o.Classes = classes
-			h := made(t, v.method, o)
+			h := made(t, v, classes)
 			r := rand.New(rng.New(2, "duplication"))
 			const n = 20
 			width := h.outputs()
@@ -128,8 +119,8 @@ func TestDuplication(t *testing.T) {
 			}
 			grad, apart := make([]float64, len(out)), make([]float64, len(one))
 			var loss, want float64
-			at := head.Step{Epoch: 6}
-			if c, ok := h.method.(*confidence); ok {
+			at := Step{Epoch: 6}
+			if c, ok := h.labeled.(*confidence); ok {
 				// Hints are drawn: the same number for an item and its examples.
 				hints, hint := make([]float64, len(votes)), make([]float64, len(ones))
 				for k, j := range of {
@@ -146,7 +137,7 @@ func TestDuplication(t *testing.T) {
 				loss, want = h.loss(grad, out, votes, at), h.loss(apart, one, ones, at)
 			}
 			if !(math.Abs(loss-want) <= 1e-12*max(1, math.Abs(want))) {
-				t.Errorf("%s, %d classes: loss %v, apart %v", v.method, classes, loss, want)
+				t.Errorf("%s, %d classes: loss %v, apart %v", v.Name(), classes, loss, want)
 			}
 			sums := make([]float64, len(out))
 			for k, j := range of {
@@ -156,11 +147,11 @@ func TestDuplication(t *testing.T) {
 			}
 			for i := range sums {
 				if !(math.Abs(grad[i]-sums[i]) <= 1e-11*max(1, math.Abs(sums[i]))) {
-					t.Errorf("%s, %d classes: gradient %d is %v, apart %v", v.method, classes, i, grad[i], sums[i])
+					t.Errorf("%s, %d classes: gradient %d is %v, apart %v", v.Name(), classes, i, grad[i], sums[i])
 				}
 			}
 			if a, b := h.criterion(out, votes), h.criterion(one, ones); !(math.Abs(a-b) <= 1e-11*max(1, math.Abs(b))) {
-				t.Errorf("%s, %d classes: criterion %v, apart %v", v.method, classes, a, b)
+				t.Errorf("%s, %d classes: criterion %v, apart %v", v.Name(), classes, a, b)
 			}
 		}
 	}
@@ -170,11 +161,9 @@ func TestDuplication(t *testing.T) {
 // items without votes alone, and allocates nothing once it has met a batch.
 func TestLoss32(t *testing.T) {
 	for _, v := range variants {
-		o := v.options
-		o.Classes = 3
-		h := made(t, v.method, o)
+		h := made(t, v, 3)
 		out, votes := batch(rand.New(rng.New(4, "loss32")), 10, h.outputs(), 3)
-		x, counts := make([]float32, len(out)), head.Counts{Classes: 3, Values: make([]float32, len(votes))}
+		x, counts := make([]float32, len(out)), Counts{Classes: 3, Values: make([]float32, len(votes))}
 		for i := range out {
 			x[i] = float32(out[i])
 			out[i] = float64(x[i])
@@ -192,25 +181,25 @@ func TestLoss32(t *testing.T) {
 		for i := range grad {
 			grad[i] = float32(math.NaN())
 		}
-		if got := h.Loss(grad, x, counts, steps[1]); got != loss {
-			t.Errorf("%s: loss %v, want %v", v.method, got, loss)
+		if got := h.Loss(grad, x, Batch{Counts: counts}, steps[1]); got.Mean != loss {
+			t.Errorf("%s: loss %v, want %v", v.Name(), got, loss)
 		}
 		for i := range grad {
 			if grad[i] != float32(want[i]) {
-				t.Errorf("%s: gradient %d is %v, want %v", v.method, i, grad[i], want[i])
+				t.Errorf("%s: gradient %d is %v, want %v", v.Name(), i, grad[i], want[i])
 			}
 		}
 		for i := range h.outputs() {
 			if g := grad[3*h.outputs()+i]; g != 0 {
-				t.Errorf("%s: an item without votes has gradient %v", v.method, g)
+				t.Errorf("%s: an item without votes has gradient %v", v.Name(), g)
 			}
 		}
-		if a := testing.AllocsPerRun(5, func() { h.Loss(grad, x, counts, steps[1]) }); a > 0 {
-			t.Errorf("%s: %v allocations", v.method, a)
+		if a := testing.AllocsPerRun(5, func() { h.Loss(grad, x, Batch{Counts: counts}, steps[1]) }); a > 0 {
+			t.Errorf("%s: %v allocations", v.Name(), a)
 		}
 		clear(counts.Values)
-		if got := h.Loss(grad, x, counts, steps[1]); got != 0 || slices.Max(grad) != 0 || slices.Min(grad) != 0 {
-			t.Errorf("%s: without votes loss %v and gradient %v", v.method, got, grad)
+		if got := h.Loss(grad, x, Batch{Counts: counts}, steps[1]); got.Mean != 0 || slices.Max(grad) != 0 || slices.Min(grad) != 0 {
+			t.Errorf("%s: without votes loss %v and gradient %v", v.Name(), got, grad)
 		}
 	}
 }

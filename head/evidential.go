@@ -1,13 +1,31 @@
-package baseline
+package head
 
 import (
 	"fmt"
 	"math"
 
-	"credence/head"
 	"credence/internal/special"
 	"credence/mixture"
 )
+
+// Evidential is evidential classification.
+type Evidential struct {
+	Anneal   int    `json:"anneal" default:"10" help:"epochs until the divergence term counts in full"`
+	Evidence string `json:"evidence" default:"softplus" help:"softplus, relu or exp of the outputs"`
+}
+
+// Name returns "evidential".
+func (Evidential) Name() string { return "evidential" }
+
+// New implements [Method].
+func (m Evidential) New(t Task) (Head, error) {
+	m = Complete(m).(Evidential)
+	if evidences[m.Evidence] == nil {
+		return nil, fmt.Errorf("method evidential: evidence %q, want one of [softplus relu exp]", m.Evidence)
+	}
+	h := &evidential{classes: t.Classes, anneal: m.Anneal, evidence: evidences[m.Evidence]}
+	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
+}
 
 // evidential is evidential classification (Sensoy, Kaplan and Kandemir 2018):
 // evidence e ≥ 0 of d raw outputs gives a Dirichlet distribution with α = e + 1,
@@ -55,7 +73,7 @@ var evidences = map[string]*evidence{
 
 func (h *evidential) outputs() int { return h.classes }
 
-func (h *evidential) loss(grad, out, votes []float64, at head.Step) float64 {
+func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
 	if h.alpha == nil {
 		h.alpha, h.slope, h.dAlpha, h.tilde = make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
@@ -159,10 +177,10 @@ func (h *evidential) criterion(out, votes []float64) float64 {
 	return sum / total(votes)
 }
 
-// estimate reads several networks as the equal mixture of their distributions.
+// answer reads several networks as the equal mixture of their distributions.
 // The uncertainty is the mean of the paper's u = d/α₀.
-func (h *evidential) estimate(outputs [][]float64) Estimate {
-	var e Estimate
+func (h *evidential) answer(outputs [][]float64) Answer {
+	var e Answer
 	weights, alpha := make([]float64, len(outputs)), make([][]float64, len(outputs))
 	for k, out := range outputs {
 		weights[k] = 1 / float64(len(outputs))
@@ -177,13 +195,22 @@ func (h *evidential) estimate(outputs [][]float64) Estimate {
 		// Only NaN is left to be refused, and no finite output gives one.
 		panic(fmt.Sprintf("evidential: %v", err))
 	}
-	e.Dirichlet, e.Mean, e.Variance = m, m.Mean(nil), m.Variance(nil)
+	e.Opinion, e.Mean, e.Variance = m, m.Mean(nil), m.Variance(nil)
 	return e
 }
 
-func (h *evidential) meaning() string {
-	return "The number of classes over the total evidence: 1 without any, near 0 with much. Its Dirichlet distribution says how much evidence " +
-		"the network sees for its mean; it is fitted to single labels by a regularised squared error, so it is no estimate of how the probability differs between items alike."
+func (h *evidential) traits() Traits {
+	return Traits{
+		Meaning: "The number of classes over the total evidence: 1 without any, near 0 with much. " +
+			"Its Dirichlet distribution says how much evidence the network sees for its mean; it is fitted to single labels " +
+			"by a regularized squared error, so it is no estimate of how the probability differs between items alike.",
+		Columns: func(int) []Column {
+			return []Column{
+				{"evidential_sd", sdOf},
+				{"vacuity", func(a *Answer, _ int) float64 { return a.Uncertainty }},
+			}
+		},
+	}
 }
 
 // start is evidence 1 for every class: neither none, where a rectifier would be

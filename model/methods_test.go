@@ -9,20 +9,20 @@ import (
 	"strings"
 	"testing"
 
-	"credence/baseline"
 	"credence/dataset"
+	"credence/head"
 	"credence/internal/par"
 	"credence/nn"
 )
 
-// rivals returns a model of two random networks with dropout for each method.
-func rivals(t testing.TB) []*Model {
+// labelModels returns a model of two random networks with dropout for each method.
+func labelModels(t testing.TB) []*Model {
 	t.Helper()
 	var list []*Model
-	for _, method := range baseline.Methods {
+	for _, method := range head.Methods[1:] {
 		m := small(t)
-		m.Head, m.Resolution, m.Members = Head{Kind: string(method)}, nil, nil
-		r, err := m.Head.NewRival(3)
+		m.Method, m.Resolution, m.Members = head.Complete(method), nil, nil
+		r, err := m.Head()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,13 +40,14 @@ func rivals(t testing.TB) []*Model {
 	return list
 }
 
-// TestEstimate: models of every method survive a file, give every item the same
-// bits wherever it stands and on any number of cores, and refuse to be mixtures.
-func TestEstimate(t *testing.T) {
+// TestMethods: models of every method survive a file, give every item the same
+// bits wherever it stands and on any number of cores, and know no
+// distribution to update.
+func TestMethods(t *testing.T) {
 	defer par.SetThreads(0)
 	ds := items(23)
-	for _, m := range rivals(t) {
-		kind := m.Head.Kind
+	for _, m := range labelModels(t) {
+		kind := m.Method.Name()
 		var file bytes.Buffer
 		if err := m.Encode(&file); err != nil {
 			t.Fatal(err)
@@ -55,14 +56,14 @@ func TestEstimate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := m.Estimate(ds)
+		want, err := m.Predict(ds, PredictOptions{})
 		if err != nil || len(want) != 23 {
-			t.Fatalf("%s: %d estimates, %v", kind, len(want), err)
+			t.Fatalf("%s: %d answers, %v", kind, len(want), err)
 		}
 		for _, threads := range []int{1, 2, 3} {
 			par.SetThreads(threads)
 			j := 0
-			err := again.EachEstimate(context.Background(), ds, 4*threads, func(i int, e baseline.Estimate) error {
+			err := again.Each(context.Background(), ds, PredictOptions{Batch: 4 * threads}, func(i int, e head.Answer) error {
 				if i != j || !reflect.DeepEqual(e, want[i]) {
 					t.Errorf("%s: item %d in batches of %d: %+v, want %+v", kind, i, 4*threads, e, want[i])
 				}
@@ -76,21 +77,15 @@ func TestEstimate(t *testing.T) {
 		if kind == "dropout" && want[0].Variance[0] == 0 {
 			t.Error("passes with dropout are all alike")
 		}
-		if _, err := m.Predict(ds, PredictOptions{}); !errors.Is(err, ErrNoDistribution) || !strings.Contains(err.Error(), "its method is "+kind) {
-			t.Errorf("%s: predictions: %v", kind, err)
-		}
-		if _, err := m.Inputs(make([]float32, m.Transform.Width())); !errors.Is(err, ErrNoDistribution) {
-			t.Errorf("%s: inputs: %v", kind, err)
+		if _, err := m.Predict(ds, PredictOptions{Votes: true}); !errors.Is(err, head.ErrNoDistribution) {
+			t.Errorf("%s: after votes: %v", kind, err)
 		}
 		m.Members[1].Net.Values[0] = float32(math.NaN())
-		if _, err := m.Estimate(ds); err == nil || !strings.Contains(err.Error(), "output is NaN") {
+		if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "output is NaN") {
 			t.Errorf("%s: a network with NaN: %v", kind, err)
 		}
 	}
-	if _, err := small(t).Estimate(ds); err == nil {
-		t.Error("a mixture gives estimates")
-	}
-	if _, err := rivals(t)[0].Estimate(&dataset.Dataset{Items: []string{"a"}, Rows: &dataset.Memory{N: 1}}); err == nil {
-		t.Error("items without features are estimated")
+	if _, err := labelModels(t)[0].Predict(&dataset.Dataset{Items: []string{"a"}, Rows: &dataset.Memory{N: 1}}, PredictOptions{}); err == nil {
+		t.Error("items without features are predicted")
 	}
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/model"
+)
+
+// meansRows writes answers that are no distributions: the means, and what the method says beside
+// them, named for what it is.
+type meansRows struct {
+	o      *predictOptions
+	m      *model.Model
+	beside []head.Column
+}
+
+func newMeansRows(o *predictOptions, m *model.Model) *meansRows {
+	return &meansRows{o: o, m: m, beside: m.Traits().Columns(len(m.Members))}
+}
+
+// columns implements [rowMaker].
+func (r *meansRows) columns() []predictColumn {
+	text, number := dataset.ParquetText, dataset.ParquetNumber
+	list := []predictColumn{
+		{name: "item", kind: text},
+		{name: "class", kind: text},
+		{name: "mean", tidymodels: ".pred", kind: number},
+		r.o.predictedColumn(),
+	}
+	for _, c := range r.beside {
+		list = append(list, predictColumn{name: c.Name, tidymodels: "." + c.Name, kind: number})
+	}
+	return append(list, predictColumn{name: "distribution", tidymodels: ".distribution", kind: text})
+}
+
+// rows implements [rowMaker].
+func (r *meansRows) rows(item string, a *head.Answer) [][]any {
+	top, distribution := a.Top(), "none"
+	if a.Opinion != nil {
+		distribution = r.m.Method.Name() // of another kind
+	}
+	var list [][]any
+	for i, class := range r.m.Classes {
+		row := []any{item, class, a.Mean[i], r.o.predicted(r.m, i, top)}
+		for _, c := range r.beside {
+			row = append(row, c.Of(a, i))
+		}
+		list = append(list, append(row, distribution))
+	}
+	return list
+}
+
+// table implements [rowMaker].
+func (r *meansRows) table(b *bytes.Buffer, a *answers) {
+	shown := &table{left: map[int]bool{0: true, 1: true}}
+	header := []string{"item", "class", "mean"}
+	for _, c := range r.beside {
+		header = append(header, c.Name)
+	}
+	shown.add(header...)
+	for j, id := range a.items[:min(len(a.items), tableItems)] {
+		if a.dropped[j] {
+			shown.add(ellipsis(id, 24), "-")
+			continue
+		}
+		answer := &a.list[j]
+		i := answer.Top()
+		row := []string{ellipsis(id, 24), ellipsis(r.m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i])}
+		for _, c := range r.beside {
+			row = append(row, fmt.Sprintf("%.3f", c.Of(answer, i)))
+		}
+		shown.add(row...)
+	}
+	shown.print(b)
+}

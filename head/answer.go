@@ -1,0 +1,115 @@
+package head
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"credence/internal/par"
+	"credence/mixture"
+)
+
+// ErrNoDistribution is the reason when a distribution of the class probabilities
+// is asked of a method that gives none.
+var ErrNoDistribution = errors.New("the method gives no distribution of the class probabilities")
+
+// Answer is what a method says of one item.
+type Answer struct {
+	// Mean [d] is the probability of each class; it sums to one.
+	Mean []float64
+	// Variance [d] is what the method calls its variance: of the probability between items alike for
+	// the mixture; of a label for softmax with one network, mve and qd; of the probability between
+	// networks or passes for softmax with several and dropout; of its opinion for evidential. It is
+	// nil for confidence.
+	Variance []float64
+	// Law is the distribution of the class probabilities that the votes of many items together
+	// teach; nil if the method gives none.
+	Law *mixture.Dirichlet
+	// Uncertainty is the method's one number for an item; larger means less certain: the variance of
+	// the class of largest mean for the mixture, softmax, dropout and mve, the width of its interval
+	// for qd, 1 − c for confidence, d/α₀ for evidential.
+	Uncertainty float64
+	// Lower and Upper [d] are the ends of an interval of the label (1 if the item's label is the
+	// class, 0 if not), of qd alone.
+	Lower, Upper []float64
+	// Opinion is the distribution of evidential, nil for all others. It is the optimum of a
+	// regularized squared error, not of the likelihood of votes, so its spread is not that of the
+	// class probabilities between items alike.
+	Opinion *mixture.Dirichlet
+	// Err says why there is no answer, such as outputs that are not finite.
+	Err error
+}
+
+// Of returns the answer whose law is m.
+func Of(m *mixture.Dirichlet) Answer {
+	a := Answer{Law: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
+	a.Uncertainty = a.Variance[a.Top()]
+	return a
+}
+
+// Top returns the class of largest mean, the first of several.
+func (a *Answer) Top() int {
+	top := 0
+	for i, p := range a.Mean {
+		if p > a.Mean[top] {
+			top = i
+		}
+	}
+	return top
+}
+
+// After returns the answer after further votes [d] on the item have been seen.
+func (a *Answer) After(votes []float64) (Answer, error) {
+	if a.Law == nil {
+		return Answer{}, ErrNoDistribution
+	}
+	m, err := a.Law.Update(votes)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Of(m), nil
+}
+
+// Decode returns the answers to N items by the outputs of each member or pass. It uses all cores,
+// and fails with the first item that has no answer.
+func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
+	const each = 64
+	width := h.Outputs()
+	answers := make([]Answer, n)
+	par.For((n+each-1)/each, func(piece int) {
+		lo, hi := piece*each, min((piece+1)*each, n)
+		part := make([]Output, len(outputs))
+		for i, out := range outputs {
+			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
+		}
+		h.Decode(answers[lo:hi], part)
+	})
+	for j := range answers {
+		if err := answers[j].Err; err != nil {
+			return nil, fmt.Errorf("item %d of the batch: %w", j, err)
+		}
+	}
+	return answers, nil
+}
+
+// finite returns an error that shows the first value that is no number.
+func finite(out []float32) error {
+	for _, v := range out {
+		if v-v != 0 {
+			return fmt.Errorf("a network's output is %v", v)
+		}
+	}
+	return nil
+}
+
+// sdOf is the column of a standard deviation.
+func sdOf(a *Answer, i int) float64 { return math.Sqrt(a.Variance[i]) }
+
+// Laws returns the distributions of answers that have them.
+func Laws(answers []Answer) []*mixture.Dirichlet {
+	list := make([]*mixture.Dirichlet, len(answers))
+	for j := range answers {
+		list[j] = answers[j].Law
+	}
+	return list
+}

@@ -1,0 +1,233 @@
+package head
+
+import (
+	"fmt"
+	"math"
+)
+
+// labeled is a method that learns from one label at a time, in float64. Votes [N, d] hold at least
+// one label. What is not documented here is as in [Head].
+type labeled interface {
+	outputs() int
+	// loss returns the mean loss over the labels and, unless grad is nil, fills grad
+	// [N, outputs()] with its derivative.
+	loss(grad, out, votes []float64, at Step) float64
+	// criterion judges all held-out items at once.
+	criterion(out, votes []float64) float64
+	// answer reads the raw outputs [M, outputs()] for one item, which are finite.
+	answer(outputs [][]float64) Answer
+	start(bias, shares []float64)
+	traits() Traits
+	state() []float64
+	setState(state []float64) error
+}
+
+// plain is what a method embeds whose loss does not adapt.
+type plain struct{}
+
+func (plain) state() []float64               { return nil }
+func (plain) setState(state []float64) error { return Base{}.SetState(state) }
+
+// labels brings a method to the float32 of networks. The loss is the mean over the labels of a
+// batch, fractional counts being fractions of a label, and an item's weight multiplies its labels.
+type labels struct {
+	Base
+	labeled
+	classes          int
+	out, grad, votes []float64 // scratch
+}
+
+// Outputs implements [Head].
+func (r *labels) Outputs() int { return r.outputs() }
+
+// Traits implements [Head].
+func (r *labels) Traits() Traits { return r.traits() }
+
+// State implements [Head].
+func (r *labels) State() []float64 { return r.state() }
+
+// SetState implements [Head].
+func (r *labels) SetState(state []float64) error { return r.setState(state) }
+
+// Loss implements [Head].
+func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
+	if grad != nil && len(grad) != len(out) {
+		panic(fmt.Sprintf("head: %d gradients for %d outputs", len(grad), len(out)))
+	}
+	n := r.load(out, b)
+	if n == 0 {
+		clear(grad)
+		return Loss{}
+	}
+	if grad == nil {
+		return Loss{Mean: r.loss(nil, r.out, r.votes, at), Over: n, Votes: n}
+	}
+	if cap(r.grad) < len(out) {
+		r.grad = make([]float64, len(out))
+	}
+	g := r.grad[:len(out)]
+	clear(g)
+	loss := r.loss(g, r.out, r.votes, at)
+	for i, x := range g {
+		grad[i] = float32(x)
+	}
+	return Loss{Mean: loss, Over: n, Votes: n}
+}
+
+// load copies a batch to float64 and returns how many labels it has.
+func (r *labels) load(out []float32, b Batch) float64 {
+	if b.Counts.Classes != r.classes || len(out) != b.Items()*r.outputs() {
+		panic(fmt.Sprintf("head: %d outputs for %d items of %d classes, want %d outputs per item of %d classes",
+			len(out), b.Items(), b.Counts.Classes, r.outputs(), r.classes))
+	}
+	r.out = append64(r.out[:0], out)
+	r.votes = appendVotes(r.votes[:0], b)
+	return total(r.votes)
+}
+
+// appendVotes appends the counts of a batch times the weights of its items.
+func appendVotes(dst []float64, b Batch) []float64 {
+	if b.Weights == nil {
+		return append64(dst, b.Counts.Values)
+	}
+	for k, s := range b.Counts.Values {
+		dst = append(dst, float64(s*float32(b.Weights[k/b.Counts.Classes])))
+	}
+	return dst
+}
+
+// Criterion implements [Head].
+func (r *labels) Criterion() Criterion { return &labelsCriterion{of: r.labeled} }
+
+// labelsCriterion keeps all held-out items: qd's criterion is no sum over them.
+type labelsCriterion struct {
+	of         labeled
+	out, votes []float64
+}
+
+func (c *labelsCriterion) Add(out []float32, b Batch) {
+	c.out = append64(c.out, out)
+	c.votes = appendVotes(c.votes, b)
+}
+
+func (c *labelsCriterion) Value() float64 {
+	if total(c.votes) == 0 {
+		return 0
+	}
+	return c.of.criterion(c.out, c.votes)
+}
+
+// Decode implements [Head].
+func (r *labels) Decode(dst []Answer, outputs []Output) {
+	width := r.outputs()
+	wide := make([][]float64, len(outputs))
+	for j := range dst {
+		var err error
+		for i, out := range outputs {
+			raw := out.Raw[j*width : (j+1)*width]
+			if e := finite(raw); err == nil {
+				err = e
+			}
+			wide[i] = append64(wide[i][:0], raw)
+		}
+		if err != nil {
+			dst[j] = Answer{Err: err}
+			continue
+		}
+		dst[j] = r.answer(wide)
+	}
+}
+
+// Start implements [Head].
+func (r *labels) Start(b Batch) []float32 {
+	shares, sum := make([]float64, r.classes), 0.0
+	for k, s := range appendVotes(nil, b) {
+		shares[k%r.classes] += s
+		sum += s
+	}
+	for i := range shares {
+		shares[i] /= sum
+	}
+	wide, bias := make([]float64, r.outputs()), make([]float32, r.outputs())
+	r.start(wide, shares)
+	for i, x := range wide {
+		bias[i] = float32(x)
+	}
+	return bias
+}
+
+// pairsOf is how many one-versus-all pairs d classes make: of two the second is the first one's
+// mirror image.
+func pairsOf(d int) int {
+	if d == 2 {
+		return 1
+	}
+	return d
+}
+
+func append64(dst []float64, x []float32) []float64 {
+	for _, v := range x {
+		dst = append(dst, float64(v))
+	}
+	return dst
+}
+
+// total returns Σ x.
+func total(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// sigmoid returns 1/(1 + exp(−x)) without overflow.
+func sigmoid(x float64) float64 {
+	if x >= 0 {
+		return 1 / (1 + math.Exp(-x))
+	}
+	e := math.Exp(x)
+	return e / (1 + e)
+}
+
+// softplus returns log(1 + exp(x)) without overflow; log σ(x) = −softplus(−x).
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// logit is the inverse of sigmoid, held within ±5.
+func logit(p float64) float64 { return min(max(math.Log(p/(1-p)), -5), 5) }
+
+// logSoftmax fills dst with the logarithms of the softmax of x.
+func logSoftmax(dst, x []float64) {
+	top := x[0]
+	for _, v := range x[1:] {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Exp(v - top)
+	}
+	log := math.Log(sum)
+	for i, v := range x {
+		dst[i] = v - top - log
+	}
+}
+
+// mirrored makes the means and variances of d classes of those of the pairs of
+// outputs: one pair stands for two classes; several means, each that of its
+// class against all others, are scaled to sum to one. Means are held a
+// millionth away from 0 and 1, so that no label is called impossible.
+func mirrored(mean, variance []float64) (means, variances []float64) {
+	const least = 1e-6
+	means = make([]float64, 0, len(mean)+1)
+	for _, m := range mean {
+		means = append(means, min(max(m, least), 1-least))
+	}
+	if len(mean) == 1 {
+		return append(means, 1-means[0]), []float64{variance[0], variance[0]}
+	}
+	sum := total(means)
+	for i := range means {
+		means[i] /= sum
+	}
+	return means, variance
+}

@@ -1,0 +1,250 @@
+package head
+
+import (
+	"fmt"
+	"math"
+
+	"credence/internal/par"
+)
+
+// maxLogAlpha is the bound |log α| ≤ 20 inside which the loss is accurate.
+const maxLogAlpha = 20
+
+// mixtureHead is the head of a [Mixture] for d classes. Its loss is the negative logarithm of the
+// exact likelihood of the votes, averaged over the items with votes; weights scale the gradients of
+// items, not the loss.
+type mixtureHead struct {
+	Base
+	components, classes int
+	limit               float32
+	bound               float64 // the limit, not rounded
+	clamped, seen       int64
+	inside              bool // whether all raw outputs of the batch are within the limit
+
+	// Scratch of a batch and of an item.
+	exps         []float32 // [N, K·(d+1)]: unnormalized weights and α
+	weights      []float64 // [K]
+	like, rising []float64 // few votes: likelihood [K] and gradient of its log [K·d]
+	long         []longItem
+	works        []*work // one for each worker
+	many         func(worker, p int)
+
+	// The batch in hand, for many.
+	out, grad []float32
+	votes     Counts
+	scale     float64
+}
+
+// Outputs returns K(d+1).
+func (h *mixtureHead) Outputs() int { return h.components * (h.classes + 1) }
+
+// Clamped returns how many values of log α were outside the limits, and how many there were at all,
+// since the last call of ResetClamped.
+func (h *mixtureHead) Clamped() (outside, seen int64) { return h.clamped, h.seen }
+
+// ResetClamped sets the counts that Clamped returns to zero.
+func (h *mixtureHead) ResetClamped() { h.clamped, h.seen = 0, 0 }
+
+// Loss implements [Head].
+func (h *mixtureHead) Loss(grad, out []float32, b Batch, _ Step) Loss {
+	loss := Loss{Votes: b.Counts.Votes()}
+	loss.Mean, loss.Over = h.mean(grad, out, b.Counts)
+	if grad == nil || b.Weights == nil {
+		return loss
+	}
+	width := h.Outputs()
+	for j, w := range b.Weights {
+		for i := range width {
+			grad[j*width+i] *= float32(w)
+		}
+	}
+	return loss
+}
+
+// mean returns the mean loss of a batch and over how many items it is taken.
+func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float64) {
+	n, width := votes.Items(), h.Outputs()
+	if votes.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
+		panic(fmt.Sprintf("mixture head: %d outputs, %d gradients for %d items of %d classes, want %d outputs per item of %d classes",
+			len(out), len(grad), n, votes.Classes, width, h.classes))
+	}
+	voted := 0
+	for j := range n {
+		if m, _ := tally(votes.Item(j)); m != 0 {
+			voted++
+		}
+	}
+	if voted == 0 {
+		clear(grad)
+		return 0, 0
+	}
+	if cap(h.exps) < len(out) {
+		h.exps = make([]float32, len(out))
+	}
+	exps := h.exps[:len(out)]
+	h.exponentials(exps, out)
+	sum, scale := 0.0, 1/float64(voted)
+	product := 1.0 // of inverse likelihoods whose logarithm is not in sum yet
+	long := h.long[:0]
+	for j := range n {
+		s := votes.Item(j)
+		g := row(grad, j, width)
+		switch m, whole := tally(s); {
+		case m == 0:
+			clear(g)
+		case whole && m <= fewVotes:
+			product *= h.few(g, exps[j*width:][:width], out[j*width:][:width], s, m, scale)
+			h.turn(g, out[j*width:][:width])
+			if !(product < 1e100) {
+				sum += math.Log(product)
+				product = 1
+			}
+		default:
+			long = append(long, longItem{at: j})
+		}
+	}
+	h.long = long
+	if len(long) > 0 {
+		h.out, h.grad, h.votes, h.scale = out, grad, votes, scale
+		for len(h.works) < par.Threads() {
+			h.works = append(h.works, newWork(h.components, h.classes))
+		}
+		par.ForWorker((len(long)+longItems-1)/longItems, h.many)
+		for i := range long {
+			sum += long[i].nll
+		}
+	}
+	return (sum + math.Log(product)) * scale, float64(voted)
+}
+
+// row returns row j of a matrix of the given width, nil of a nil matrix.
+func row(x []float32, j, width int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return x[j*width:][:width]
+}
+
+// exponentials fills exps with the weights, unnormalised, and with α, and
+// counts the values of log α outside the limits. Nearly always all raw outputs
+// are inside, where neither can overflow.
+func (h *mixtureHead) exponentials(exps, out []float32) {
+	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
+	h.inside = !(largest(out) > h.limit)
+	if h.inside {
+		exp(exps, out)
+		return
+	}
+	k, width, limit := h.components, h.Outputs(), h.limit
+	for j := 0; j < len(out); j += width {
+		o, e := out[j:j+width], exps[j:j+width]
+		top := o[0]
+		for _, x := range o[1:k] {
+			if x > top {
+				top = x
+			}
+		}
+		for i, x := range o[:k] {
+			x -= top
+			if x < -80 {
+				x = -80 // below faintest, but not subnormal
+			}
+			e[i] = x
+		}
+		e = e[k:]
+		for i, x := range o[k:] {
+			if x > limit || x < -limit {
+				h.clamped++
+				x = min(max(x, -limit), limit)
+			}
+			e[i] = x
+		}
+	}
+	exp(exps, exps)
+}
+
+// largest returns the largest |x|. NaN counts as larger than any number.
+func largest(x []float32) float32 {
+	// Without their sign, floats are ordered as the integers of their bits.
+	var a, b, c, d uint32
+	for len(x) >= 4 {
+		a = max(a, math.Float32bits(x[0])<<1)
+		b = max(b, math.Float32bits(x[1])<<1)
+		c = max(c, math.Float32bits(x[2])<<1)
+		d = max(d, math.Float32bits(x[3])<<1)
+		x = x[4:]
+	}
+	for _, v := range x {
+		a = max(a, math.Float32bits(v)<<1)
+	}
+	top := max(a, b, c, d) >> 1
+	if top > math.Float32bits(float32(math.Inf(1))) {
+		return float32(math.Inf(1))
+	}
+	return math.Float32frombits(top)
+}
+
+// turn zeroes the gradients of those log α outside the limits whose descent
+// step would lead further out.
+func (h *mixtureHead) turn(g, out []float32) {
+	limit := h.limit
+	if g == nil || h.inside {
+		return
+	}
+	g = g[h.components:]
+	for i, x := range out[h.components:] {
+		if x > limit && g[i] < 0 || x < -limit && g[i] > 0 {
+			g[i] = 0
+		}
+	}
+}
+
+// longItem is an item with many votes or fractional ones, and its loss.
+type longItem struct {
+	at  int
+	nll float64
+}
+
+// longItems is how many of them make a piece of work.
+const longItems = 4
+
+// longLoss computes the losses of piece p of the long items, in float64 throughout:
+// there the logarithms cost more than the exponentials.
+func (h *mixtureHead) longLoss(worker, p int) {
+	width, w := h.Outputs(), h.works[worker]
+	items := h.long[p*longItems : min((p+1)*longItems, len(h.long))]
+	for i := range items {
+		j := items[i].at
+		for i, x := range row(h.out, j, width) {
+			w.out[i] = float64(x)
+		}
+		for i, x := range h.votes.Item(j) {
+			w.counts[i] = float64(x)
+		}
+		og := w.grad
+		g := row(h.grad, j, width)
+		if g == nil {
+			og = nil
+		}
+		items[i].nll = w.nll(og, w.out, w.counts, h.components, float64(h.limit))
+		for i, x := range og {
+			g[i] = float32(math.Copysign(flush(math.Abs(x*h.scale)), x))
+		}
+	}
+}
+
+// tally returns the number of votes and whether all counts are whole. NaN
+// and negative counts give NaN.
+func tally(s []float32) (m float64, whole bool) {
+	whole = true
+	for _, x := range s {
+		if x != float32(int32(x)) {
+			whole = false
+		}
+		if !(x >= 0) {
+			return math.NaN(), false
+		}
+		m += float64(x)
+	}
+	return m, whole
+}
