@@ -10,6 +10,7 @@ import (
 
 	"credence/evaluate"
 	"credence/internal/plot"
+	"credence/internal/words"
 )
 
 // figure is one picture of the page, with a sentence on how to read it.
@@ -288,7 +289,7 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 			for _, i := range mostProbable(x.mean, 5) {
 				label := in.Classes[i]
 				if x.total > 0 {
-					label = fmt.Sprintf("%s (%s)", label, plural(x.votes[i], "vote", "votes"))
+					label = fmt.Sprintf("%s (%s)", label, words.Plural(x.votes[i], "vote"))
 				}
 				d.Curves = append(d.Curves, plot.Curve{Label: label, Mixture: x.m.Marginal(i)})
 			}

@@ -60,15 +60,8 @@ func itemsOf(in *Input, level float64) []item {
 	return items
 }
 
-func argmax(s []float64) int {
-	best := 0
-	for i, x := range s {
-		if x > s[best] {
-			best = i
-		}
-	}
-	return best
-}
+// argmax returns the place of the largest number, the first of equals.
+func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 
 // agreement is how the votes on an item agree about its class in focus.
 type agreement int

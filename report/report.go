@@ -14,6 +14,7 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/words"
 	"credence/model"
 )
 
@@ -105,7 +106,7 @@ func newPage(in *Input) (*page, error) {
 		p.Verdicts = verdicts(r)
 		p.Losses, p.Further = losses(r), further(r)
 		p.Footing = fmt.Sprintf("± is one standard error, from %s drawn again from %s, the fitted model being held fixed.",
-			plural(float64(r.Replicates), "sample", "samples"), plural(float64(r.Units), "item or group", "items or groups"))
+			words.Plural(r.Replicates, "sample"), words.Thousands(r.Units)+" items or groups")
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)
 		p.Calibration = append(p.Calibration, g.pit(in), g.dispersion(in), g.agreement(in), g.coverage(in))
@@ -158,7 +159,7 @@ func lead(in *Input) string {
 	if in.Provenance != nil && in.Provenance.Split.Items > 0 {
 		split := in.Provenance.Split
 		fmt.Fprintf(&s, "%s was trained on %s%s with %s. ", what, subject,
-			plural(float64(split.Items-split.Unvoted), "item", "items"), plural(split.Votes, "vote", "votes"))
+			words.Plural(split.Items-split.Unvoted, "item"), words.Plural(split.Votes, "vote"))
 	} else {
 		fmt.Fprintf(&s, "%s was trained on %s. ", what, strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
 	}
@@ -169,7 +170,7 @@ func lead(in *Input) string {
 		if of == "" {
 			of = "items it was not trained on"
 		}
-		fmt.Fprintf(&s, " It was judged by %s on %s %s.", plural(plain(r.Votes), "vote", "votes"), count(float64(r.Items)), of)
+		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(plain(r.Votes), "vote"), count(float64(r.Items)), of)
 	}
 	return s.String()
 }
@@ -209,9 +210,9 @@ func data(in *Input) []pair {
 	add := func(name, value string) { rows = append(rows, pair{Name: name, Value: value}) }
 	if p := in.Provenance; p != nil {
 		if s := p.Split; s.Items > 0 {
-			text := plural(float64(s.Items), "item", "items") + ", " + plural(s.Votes, "vote", "votes")
+			text := words.Plural(s.Items, "item") + ", " + words.Plural(s.Votes, "vote")
 			if s.Unvoted > 0 {
-				text += "; " + plural(float64(s.Unvoted), "item", "items") + " without votes left aside"
+				text += "; " + words.Plural(s.Unvoted, "item") + " without votes left aside"
 			}
 			add("Trained on", text)
 			switch {
@@ -220,7 +221,7 @@ func data(in *Input) []pair {
 			case s.Folds > 0:
 				add("Held out", fmt.Sprintf("%d parts took turns, so that every item was once unseen", s.Folds))
 			case s.HeldOut > 0:
-				add("Held out", plural(float64(s.HeldOut), "item", "items")+", to decide when to stop")
+				add("Held out", words.Plural(s.HeldOut, "item")+", to decide when to stop")
 			}
 		}
 		if p.Votes != "" {
@@ -232,9 +233,9 @@ func data(in *Input) []pair {
 		if of == "" {
 			of = "items"
 		}
-		text := count(float64(r.Items)) + " " + of + ", " + plural(plain(r.Votes), "vote", "votes")
+		text := count(float64(r.Items)) + " " + of + ", " + words.Plural(plain(r.Votes), "vote")
 		if n := r.Items - r.VotedItems; n > 0 {
-			text += "; " + plural(float64(n), "item", "items") + " without votes"
+			text += "; " + words.Plural(n, "item") + " without votes"
 		}
 		add("Judged on", text)
 	}
@@ -317,7 +318,7 @@ func resolved(r *evaluate.Result, level float64) string {
 	}
 	return fmt.Sprintf("For %s of %s the %s interval claimed more than the training votes could show (a probability closer to 0 or 1 than the "+
 		"rule of three can tell) and was widened to what they can; its level reads “at least”.",
-		count(float64(r.BelowResolution)), plural(float64(r.Items), "item", "items"), percent(level))
+		count(float64(r.BelowResolution)), words.Plural(r.Items, "item"), percent(level))
 }
 
 // runs lists the training runs.

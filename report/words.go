@@ -53,14 +53,6 @@ func count(v float64) string {
 	return words.Count(v)
 }
 
-// plural writes a count of things.
-func plural(n float64, one, many string) string {
-	if n == 1 {
-		return "one " + one
-	}
-	return count(n) + " " + many
-}
-
 // list joins parts of a sentence: "a, b and c".
 func list(parts []string) string {
 	if len(parts) < 2 {

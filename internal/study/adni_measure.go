@@ -143,11 +143,11 @@ func median(x []float64) float64 {
 // majorityAccuracy is the share of items whose predicted class has most votes;
 // a tie counts one half.
 func majorityAccuracy(got []*mixture.Dirichlet, ds *dataset.Dataset) float64 {
+	votes := evaluate.NewVotes(ds)
 	right, n := 0.0, 0.0
 	for i, p := range got {
-		credit, ok := majorityCredit(p.Marginal(1).Mean() > 0.5, ds.CountsOf(i))
-		if ok {
-			right += credit
+		if votes.Total(i) > 0 {
+			right += evaluate.MajorityCredit(called(p.Marginal(1).Mean() > 0.5), votes.Item(i))
 			n++
 		}
 	}
@@ -157,18 +157,12 @@ func majorityAccuracy(got []*mixture.Dirichlet, ds *dataset.Dataset) float64 {
 	return right / n
 }
 
-// majorityCredit is what calling an item AD, or not, is worth; ok is false if it
-// has no votes.
-func majorityCredit(ad bool, counts []float32) (credit float64, ok bool) {
-	switch {
-	case counts[0]+counts[1] == 0:
-		return 0, false
-	case counts[0] == counts[1]:
-		return 0.5, true
-	case ad == (counts[1] > counts[0]):
-		return 1, true
+// called returns the class of a scan that is called AD, or not.
+func called(ad bool) int {
+	if ad {
+		return 1
 	}
-	return 0, true
+	return 0
 }
 
 // oracle knows what an image shows, s + τε, and the law of the cohort: the best
@@ -192,12 +186,11 @@ func newOracle(s *scans) *oracle {
 	}
 	o.variance -= cohort.ImageError * cohort.ImageError
 	o.truth = s.probability
-	best := -1.0
+	best, votes := -1.0, evaluate.NewVotes(s.study)
 	for _, cut := range slices.Sorted(slices.Values(shown)) {
 		right := 0.0
 		for i, x := range shown {
-			credit, _ := majorityCredit(x > cut, s.study.CountsOf(i))
-			right += credit
+			right += evaluate.MajorityCredit(called(x > cut), votes.Item(i))
 		}
 		if right > best {
 			best, o.cut = right, cut
@@ -220,16 +213,14 @@ func (o *oracle) interval(shown, level float64) (lo, hi float64) {
 // accuracies are those of calling all scans by the more frequent class, and of
 // the oracle.
 func (o *oracle) accuracies(ds *dataset.Dataset, shown []float64) (majority, oracle float64) {
+	votes := evaluate.NewVotes(ds)
 	never, n := 0.0, 0.0
 	for i, x := range shown {
-		no, ok := majorityCredit(false, ds.CountsOf(i))
-		if !ok {
-			continue
+		if votes.Total(i) > 0 {
+			never += evaluate.MajorityCredit(0, votes.Item(i))
+			oracle += evaluate.MajorityCredit(called(x > o.cut), votes.Item(i))
+			n++
 		}
-		yes, _ := majorityCredit(x > o.cut, ds.CountsOf(i))
-		never += no
-		oracle += yes
-		n++
 	}
 	return max(never, n-never) / n, oracle / n
 }

@@ -273,22 +273,24 @@ func (p *prediction) take(i int, a *head.Answer) {
 // by stratum of the true mean.
 func (s *sample) coverage(laws []*mixture.Beta, r *evaluate.Resolution) []coverageAt {
 	n := min(len(laws), s.covered)
-	at := make([]placed, n)
-	par.For(n, func(i int) { at[i] = placeOf(laws[i], s.fresh.P[i], s.fresh.Q[i], r) })
+	plain, ruled := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
+	par.For(n, func(i int) {
+		plain[i] = evaluate.NewCovered(laws[i], s.fresh.P[i], s.fresh.Q[i], 0, nil)
+		ruled[i] = evaluate.NewCovered(laws[i], s.fresh.P[i], s.fresh.Q[i], 0, r)
+	})
 	var out []coverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {
 		for _, level := range levels {
 			c := coverageAt{Level: level, Stratum: stratum}
-			for i, p := range at {
+			for i := range n {
 				if stratum != "" && stratumOf(s.mean[i]) != stratum {
 					continue
 				}
-				plain, ruled := p.covered(level)
 				c.Items++
-				if plain {
+				if inside, _ := plain[i].At(level); inside {
 					c.Plain++
 				}
-				if ruled {
+				if inside, _ := ruled[i].At(level); inside {
 					c.Ruled++
 				}
 			}

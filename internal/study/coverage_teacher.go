@@ -174,13 +174,8 @@ func drawVotes(truth []float64, d, votes int, seed uint64) []float32 {
 func accuracy(p []float64, set *mnist.Set, g grouping) float64 {
 	d, right := len(g.Names), 0
 	for i, digit := range set.Labels {
-		top := 0
-		for c, v := range p[i*d : (i+1)*d] {
-			if v > p[i*d+top] {
-				top = c
-			}
-		}
-		if top == g.Class[digit] {
+		row := p[i*d : (i+1)*d]
+		if slices.Index(row, slices.Max(row)) == g.Class[digit] {
 			right++
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"credence/evaluate"
-	"credence/mixture"
 )
 
 // correlation returns Pearson's, NaN if either is constant.
@@ -81,54 +80,4 @@ func bayesRate() float64 {
 	phi := func(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 	z := 2 / math.Sqrt(paperVariance)
 	return 1 - 2*phi(-z)*phi(z)
-}
-
-// placed tells where a probability lies in its predicted distribution, for the
-// intervals of every level at once: its two tails, and those of the limits of
-// resolution.
-type placed struct {
-	below, above float64 // P(≤ p) and P(> p)
-	low, high    float64 // mass below ρ, and within ρ̄ of 1
-	p, q         float64 // the probability and 1 − p
-	rho, rhoC    float64
-}
-
-// placeOf finds the place of p in m, q being 1 − p with all its digits: next to a
-// pole at 1 a p that has been rounded to 1 would lie outside of every interval.
-// Without a resolution the limits are 0.
-func placeOf(m *mixture.Beta, p, q float64, r *evaluate.Resolution) placed {
-	at := placed{p: p, q: q}
-	mirror := m.Reflect()
-	if p < q {
-		at.below, at.above = m.CDF(p), m.Survival(p)
-	} else {
-		at.below, at.above = mirror.Survival(q), mirror.CDF(q)
-	}
-	if r != nil {
-		at.rho, at.rhoC = r.Low[0], r.High[0]
-		at.low, at.high = m.CDF(at.rho), mirror.CDF(at.rhoC)
-	}
-	return at
-}
-
-// covered reports whether the two-sided interval of a level holds p: as it is,
-// and after [evaluate.Resolution.Apply]. An end lies below ρ where the mass below
-// ρ exceeds the tail beyond that end, so no end need be found.
-func (at placed) covered(level float64) (plain, ruled bool) {
-	tail := (1 - level) / 2
-	lower, upper := at.below >= tail, at.above >= tail
-	plain = lower && upper
-	switch {
-	case at.low > tail: // the lower end becomes 0
-		lower = true
-	case at.high > 1-tail: // both ends lie next to 1
-		lower = at.q <= at.rhoC
-	}
-	switch {
-	case at.high > tail:
-		upper = true
-	case at.low > 1-tail:
-		upper = at.p <= at.rho
-	}
-	return plain, lower && upper
 }

@@ -2,11 +2,7 @@ package study
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
-
-	"credence/evaluate"
-	"credence/mixture"
 )
 
 func TestCorrelation(t *testing.T) {
@@ -53,65 +49,4 @@ func TestBayesRate(t *testing.T) {
 	if got := bayesRate(); math.Abs(got-0.9833) > 5e-5 {
 		t.Errorf("Bayes rate %v, want 0.9833", got)
 	}
-}
-
-// TestCovered compares with intervals found and widened one by one.
-func TestCovered(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	rule := &evaluate.Resolution{Low: []float64{0.05, 0}, High: []float64{0.1, 0}}
-	touched := 0
-	for range 3000 {
-		m, err := mixture.NewBeta([]float64{0.3, 0.7}, []float64{math.Exp(3 * r.NormFloat64()), math.Exp(3 * r.NormFloat64())},
-			[]float64{math.Exp(3 * r.NormFloat64()), math.Exp(3 * r.NormFloat64())})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := m.Sample(r)
-		if r.IntN(2) == 0 {
-			p = r.Float64()
-		}
-		at := placeOf(m, p, 1-p, rule)
-		for _, level := range []float64{0.5, 0.9} {
-			in := m.Interval(mixture.TwoSided, level)
-			out, change := rule.Apply(0, mixture.TwoSided, in)
-			if change {
-				touched++
-			}
-			plain, ruled := at.covered(level)
-			near := math.Min(math.Abs(p-in.Lo), math.Abs(p-in.Hi)) < 1e-9 // rounding decides
-			if !near && (plain != in.Contains(p) || ruled != out.Contains(p)) {
-				t.Fatalf("p = %v in %v (%v): got %v, %v", p, in, out, plain, ruled)
-			}
-		}
-	}
-	if touched < 500 {
-		t.Errorf("the rule touched %d intervals: too few to test it", touched)
-	}
-	if plain, ruled := placeOf(must(mixture.NewBeta([]float64{1}, []float64{2}, []float64{2})), 0.5, 0.5, nil).covered(0.5); !plain || !ruled {
-		t.Error("the middle is not covered")
-	}
-}
-
-// TestCoveredNextToOne: what lies next to 1 is judged as what lies next to 0. The
-// law has its 2.5% quantile at about 1e-43, from either end.
-func TestCoveredNextToOne(t *testing.T) {
-	m := must(mixture.NewBeta([]float64{1}, []float64{0.03}, []float64{0.03}))
-	for _, c := range []struct {
-		tiny  float64
-		level float64
-		want  bool
-	}{{1e-40, 0.95, true}, {1e-40, 0.1, false}, {1e-60, 0.95, false}} {
-		low, _ := placeOf(m, c.tiny, 1, nil).covered(c.level)
-		high, _ := placeOf(m, 1, c.tiny, nil).covered(c.level)
-		if low != c.want || high != c.want {
-			t.Errorf("%v from the ends at level %v: covered %v and %v, want %v", c.tiny, c.level, low, high, c.want)
-		}
-	}
-}
-
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }

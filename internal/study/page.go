@@ -25,8 +25,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"capital":   capital,
 	"cell":      tableCell,
 	"cells":     tableCells,
-	"count":     count,
-	"counted":   counted,
 	"digits":    digits,
 	"eachSeed":  eachSeed,
 	"epochs":    epochs,
@@ -34,10 +32,12 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"percent":   percent,
 	"percentOf": percentOf,
 	"plusMinus": plusMinus,
+	"plural":    words.Plural[int],
 	"points":    points,
 	"share":     withError,
+	"spelled":   words.Spelled,
 	"thousands": words.Thousands,
-	"word":      word,
+	"word":      words.Word,
 }).ParseFS(pageFiles, "pages/*.md"))
 
 // writePage writes README.md: the page of the given name with its numbers.
@@ -144,31 +144,7 @@ func percent(x float64) string {
 	return strconv.FormatFloat(100*x, 'f', 1, 64)
 }
 
-// word writes a small number as a word.
-func word(n int) string {
-	if words := []string{"no", "one", "two", "three", "four", "five"}; n < len(words) {
-		return words[n]
-	}
-	return strconv.Itoa(n)
-}
-
-// count writes a number of things as words.
-func count(n int, what string) string {
-	if n == 1 {
-		return "one " + what
-	}
-	return word(n) + " " + what + "s"
-}
-
-// counted writes a number of things as digits.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return words.Thousands(n) + " " + what + "s"
-}
-
-func epochs(n int) string { return count(n, "epoch") }
+func epochs(n int) string { return words.Spelled(n, "epoch") }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 

@@ -41,9 +41,6 @@ func TestPageNumbers(t *testing.T) {
 		{plusMinus(summarize(nil), 2), "–"},
 		{percentOf(several, 1), "25.0 ± 5.0"},
 		{points(0.0123, 1), "1.2"},
-		{count(1, "seed"), "one seed"},
-		{count(3, "seed"), "three seeds"},
-		{count(12, "seed"), "12 seeds"},
 		{tableCells([]string{"a|b", "", "c"}), `a\|b |  | c`},
 		{joined([]int{3, 4}), "3 4"},
 	} {

@@ -26,10 +26,26 @@ func grouped(s string) string {
 	return s
 }
 
-// Plural writes a number of things: "1 item", "2 items".
-func Plural(n int, noun string) string {
+// Plural writes a number of things: 1 vote, 2,687 votes. The noun takes an s.
+func Plural[N int | float64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return Count(float64(n)) + " " + noun + "s"
+}
+
+// Spelled does the same with words for small numbers: one vote, two votes.
+func Spelled(n int, noun string) string {
+	if n == 1 {
+		return "one " + noun
+	}
+	return Word(n) + " " + noun + "s"
+}
+
+// Word writes a number up to five as a word.
+func Word(n int) string {
+	if small := []string{"no", "one", "two", "three", "four", "five"}; n >= 0 && n < len(small) {
+		return small[n]
+	}
+	return Thousands(n)
 }
