@@ -1,6 +1,9 @@
 package evaluate
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // equalMass sorts items into at most bins bins of about equal mass by a value,
 // and returns the bin of every item and the number of bins. Equal values share
@@ -8,19 +11,7 @@ import "slices"
 // mass get the bin of their value or, if there is none, −1.
 func equalMass(values, mass []float64, bins int) (of []int, n int) {
 	of = make([]int, len(values))
-	order := make([]int, len(values))
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return 0
-	})
+	order := ascending(values)
 	total := sum(mass)
 	before, last := 0.0, -1
 	n = 0
@@ -44,4 +35,14 @@ func equalMass(values, mass []float64, bins int) (of []int, n int) {
 		}
 	}
 	return of, n
+}
+
+// ascending returns the places of values in increasing order, equals in theirs.
+func ascending(values []float64) []int {
+	order := make([]int, len(values))
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	return order
 }

@@ -78,19 +78,7 @@ func NewResolution(means []float64, votes Votes) (*Resolution, error) {
 // resolve returns sup{ t : Σ_{mu ≤ t} votes·mu ≤ 3 }, at most 1, and the sum of
 // hits of the items below it.
 func resolve(mu, votes, hits []float64) (t, seen float64) {
-	order := make([]int, len(mu))
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case mu[a] < mu[b]:
-			return -1
-		case mu[a] > mu[b]:
-			return 1
-		}
-		return 0
-	})
+	order := ascending(mu)
 	t = 1
 	expected := 0.0
 	for _, j := range order {

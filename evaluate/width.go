@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"slices"
 
 	"credence/mixture"
@@ -75,15 +76,7 @@ func (s *sample) median(items []int, value []float64, b Bootstrap) (median, se N
 		return unknown, unknown
 	}
 	order := slices.Clone(items)
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case value[i] < value[j]:
-			return -1
-		case value[i] > value[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(value[i], value[j]) })
 	sorted := make([]float64, len(order))
 	for i, j := range order {
 		sorted[i] = value[j]

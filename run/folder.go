@@ -26,11 +26,11 @@ const (
 	MetricsFile = "metrics.json"
 	HistoryFile = "history.csv"
 	ReportFile  = "report.html"
-	SplitFile   = "split.csv"
+	splitFile   = "split.csv"
 )
 
 // files are the files of a run, without its checkpoints.
-var files = []string{ModelFile, ConfigFile, MetricsFile, HistoryFile, SplitFile, ReportFile}
+var files = []string{ModelFile, ConfigFile, MetricsFile, HistoryFile, splitFile, ReportFile}
 
 // The reasons why a folder cannot be used as asked.
 var (
@@ -171,7 +171,7 @@ func (f Folder) clear() error {
 func (f Folder) abandon() {
 	if !f.Unfinished() && !f.Has(ModelFile) {
 		os.Remove(f.Path(ConfigFile))
-		os.Remove(f.Path(SplitFile))
+		os.Remove(f.Path(splitFile))
 		os.Remove(string(f)) // only if it is empty
 	}
 }

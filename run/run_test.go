@@ -218,7 +218,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Folder(dir).Part(plane(3), TestPart); !errors.Is(err, ErrNoSplit) {
 		t.Errorf("no split: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, SplitFile), []byte("item,part\n1,exam\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, splitFile), []byte("item,part\n1,exam\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Folder(dir).Part(plane(3), TestPart); err == nil || !strings.Contains(err.Error(), `item "1": part "exam" is not one of [train validation test]`) {

@@ -16,17 +16,17 @@ import (
 
 // The parts of a split.
 const (
-	TrainPart      = "train"
-	ValidationPart = "validation"
+	trainPart      = "train"
+	validationPart = "validation"
 	TestPart       = "test"
 )
 
-// Parts are the parts of a split, as [SplitFile] names them.
-var Parts = []string{TrainPart, ValidationPart, TestPart}
+// Parts are the parts of a split, as split.csv names them.
+var Parts = []string{trainPart, validationPart, TestPart}
 
 // ErrNoSplit is the reason when a part is asked of a run whose items were not
 // divided.
-var ErrNoSplit = errors.New("there is no " + SplitFile)
+var ErrNoSplit = errors.New("there is no " + splitFile)
 
 // Division is how a run uses the items of a data set.
 type Division struct {
@@ -73,7 +73,7 @@ func (f Folder) writeSplit(d *Division) error {
 			part[j] = Parts[i]
 		}
 	}
-	return f.write(SplitFile, func(w io.Writer) error {
+	return f.write(splitFile, func(w io.Writer) error {
 		c := csv.NewWriter(w)
 		c.Write([]string{"item", "part"})
 		for j, id := range d.Items.Items {
@@ -88,7 +88,7 @@ func (f Folder) writeSplit(d *Division) error {
 
 // readSplit returns the part of each item, or nil if the run has no split.
 func (f Folder) readSplit() (map[string]string, error) {
-	path := f.Path(SplitFile)
+	path := f.Path(splitFile)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -135,7 +135,7 @@ func (f Folder) Part(ds *dataset.Dataset, part string) (*dataset.Dataset, error)
 		}
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("none of the %s is in the %s part of %s", words.Plural(ds.Len(), "item"), part, f.Path(SplitFile))
+		return nil, fmt.Errorf("none of the %s is in the %s part of %s", words.Plural(ds.Len(), "item"), part, f.Path(splitFile))
 	}
 	return ds.Select(rows), nil
 }
@@ -155,7 +155,7 @@ func (f Folder) Seen(m *model.Model, ds *dataset.Dataset) (n int, equal bool, er
 		return 0, false, err
 	}
 	for _, id := range ds.Items {
-		if p := parts[id]; p == TrainPart || p == ValidationPart {
+		if p := parts[id]; p == trainPart || p == validationPart {
 			n++
 		}
 	}

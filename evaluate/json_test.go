@@ -1,0 +1,88 @@
+package evaluate_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"credence/evaluate"
+)
+
+// full is a result in which every list has an entry, so that every key is there.
+func full() *evaluate.Result {
+	estimate := evaluate.Estimate{Value: -0.25, SE: 0.125, Lo: -0.5, Hi: 0}
+	difference := &evaluate.Difference{Estimate: estimate, PValue: 0.0625}
+	agreement := evaluate.Agreement{Items: 3, Predicted: 0.5, Observed: 0.625, SE: 0.125}
+	coverage := evaluate.Coverage{Class: "ill", Level: 0.95, Items: 4, Empirical: 1, SE: 0, Width: 0.25}
+	stratum := coverage
+	stratum.Stratum = "narrowest third"
+	return &evaluate.Result{
+		Items: 4, VotedItems: 3, Votes: 10, Units: 2, Replicates: 1000, Seed: 7,
+		NLL: 0.5, NLLSE: 0.25, FloorNLL: evaluate.Number(math.NaN()), FloorNLLSE: evaluate.Number(math.Inf(1)),
+		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference,
+		DispersionRatio: 1.5, DispersionRatioSE: 0.5,
+		DispersionBins: []evaluate.Dispersion{{Items: 3, Variance: 0.25, Observed: 0.375, Ratio: 1.5, RatioSE: 0.5}},
+		Agreement:      agreement, AgreementBins: []evaluate.Agreement{agreement},
+		Reliability: []evaluate.Reliability{{Class: "ill", Bins: []evaluate.ReliabilityBin{
+			{Items: 3, Votes: 9, Predicted: 0.5, Observed: 0.625, SE: 0.125, Lo: 0.375, Hi: 0.75}}}},
+		PITPValue: 0.5,
+		PIT: evaluate.PIT{PValue: 0.5, Distance: 0.25, Coordinates: []evaluate.PITCoordinate{
+			{Class: "ill", Items: 1, Distance: 0.25, PValue: 0.5, Adjusted: 0.5, Values: []float64{0.75}}}},
+		Level: 0.95, BelowResolution: 1,
+		Resolution: []evaluate.ResolutionStratum{{Stratum: "resolved", Items: 3, NLL: 0.5, NLLSE: 0.25, Accuracy: 1, DispersionRatio: 1.5}},
+		Widths:     []evaluate.WidthGroup{{Group: "mixed", Class: "", Items: 3, Mean: 0.5, Median: 0.5}},
+		Abstention: []evaluate.AbstentionPoint{{Answered: 0.5, MaxWidth: 0.25, Accuracy: 1, AccuracySE: 0}},
+		Coverage:   []evaluate.Coverage{coverage}, CoverageStrata: []evaluate.Coverage{stratum},
+		Warnings: []string{"only 3 items have votes: every number is rough"},
+	}
+}
+
+func fullCheck() *evaluate.CheckResult {
+	estimate := evaluate.Estimate{Value: 0.25, SE: 0.125, Lo: 0, Hi: 0.5}
+	return &evaluate.CheckResult{
+		Items: 4, VotedItems: 3, Votes: 10,
+		VotesPerItem:  []evaluate.VotesPerItem{{Votes: 2, Items: 1}},
+		Classes:       []evaluate.ClassUse{{Class: "ill", Votes: 4, Share: 0.5, Agreement: estimate}},
+		PairAgreement: estimate, AlphaNominal: estimate, AlphaOrdinal: estimate, AlphaInterval: estimate, FleissKappa: estimate,
+		Confusions: []evaluate.Confusion{{First: "ill", Second: "well", Share: 1, Chance: 0.5}},
+		Raters: []evaluate.Rater{{Rater: 1, Name: "Ann", Votes: 3, Agreement: 0.5, Expected: 0.75, AgreementP: 0.25, UsageP: 0.5,
+			Excess: []float64{0.25, -0.25}}},
+		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, Reasons: []string{"few"}},
+		Warnings:  []string{"few"},
+		Contested: []evaluate.ContestedItem{{Item: "a", Agreement: 0.25, Votes: []float64{2, 2}}},
+	}
+}
+
+// TestJSONKeys: the JSON that scripts of others read is what it was, key for key
+// and in order, and reads back. What could not be computed is null.
+func TestJSONKeys(t *testing.T) {
+	for name, v := range map[string]any{"result.json": full(), "check.json": fullCheck()} {
+		got, err := json.MarshalIndent(v, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := "testdata/" + name
+		if os.Getenv("UPDATE_JSON") != "" {
+			if err := os.WriteFile(path, append(got, '\n'), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.TrimSpace(string(want)) != string(got) {
+			t.Errorf("%s was\n%s\nand is now\n%s", name, want, got)
+		}
+		back := reflect.New(reflect.TypeOf(v).Elem()).Interface()
+		if err := json.Unmarshal(got, back); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := json.MarshalIndent(back, "", " "); err != nil || string(again) != string(got) {
+			t.Errorf("%s reads back as\n%s", name, again)
+		}
+	}
+}
