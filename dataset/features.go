@@ -20,6 +20,9 @@ type FeatureOptions struct {
 	// id …), or takes the first column if its name ends in the word "id" or is
 	// blank. Without one, rows are numbered from 0.
 	ItemColumn string
+	// ItemOptional makes ItemColumn one that a file may lack: it is then found as
+	// if none were named.
+	ItemOptional bool
 	// GroupColumn, if set, names the column whose equal values keep items
 	// together in a split. It is not a feature.
 	GroupColumn string
@@ -66,6 +69,7 @@ type FeatureOptions struct {
 	votes    []string // columns of votes in the same file
 	lazy     bool     // images and volumes are decoded when they are read
 	repeated bool     // items may come in several rows, as in the long form
+	shared   bool     // Ignore names columns of other files too
 }
 
 // taken returns the columns that options give a use other than that of ids.
@@ -125,7 +129,8 @@ type Features struct {
 	Columns  []ColumnInfo
 	Warnings []error
 
-	numbered bool // ids are row numbers, not read from the file
+	numbered bool    // ids are row numbers, not read from the file
+	lacks    lacking // of FeatureOptions.Ignore, columns that are not there
 	closers  []io.Closer
 }
 
@@ -186,7 +191,7 @@ func (f *Features) close() error {
 
 // checkNames refuses options that name columns the table lacks.
 func (o *FeatureOptions) checkNames(t table) error {
-	if err := haveColumns(t, o.Ignore); err != nil {
+	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
 		return err
 	}
 	named := slices.Concat(o.Features, o.Numeric, o.Categorical)
@@ -224,7 +229,8 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 	if err := records(t, opts.stopping(s.add)); err != nil {
 		return nil, err
 	}
-	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0}
+	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
+		lacks: lackingOf(t, opts.Ignore)}
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
 	}

@@ -20,6 +20,7 @@ type grid struct {
 	lines []int
 	cells []int32 // [N×columns]
 	text  labels  // the distinct cells
+	lacks lacking
 }
 
 // readGrid reads votes in a form with one row an item.
@@ -65,7 +66,7 @@ func readGrid(t table, item int, opts VotesOptions) (*Votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.How.Form, v.How.ItemColumn = form, g.item
+	v.How.Form, v.How.ItemColumn, v.lacks = form, g.item, g.lacks
 	return v, nil
 }
 
@@ -75,7 +76,8 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 	if item >= 0 {
 		g.item = header[item]
 	}
-	if err := haveColumns(g.t, opts.Ignore); err != nil {
+	g.lacks = lackingOf(g.t, opts.Ignore)
+	if err := g.lacks.first(); err != nil && !opts.shared {
 		return err
 	}
 	for _, name := range opts.Columns {

@@ -30,11 +30,25 @@ func readJoined(paths []string, opts FeatureOptions) (*Features, error) {
 		if err == nil {
 			err = f.join(more, path)
 		}
+		if err == nil {
+			f.lacks = bothLack(f.lacks, more.lacks)
+		}
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}
 	}
 	return f, nil
+}
+
+// bothLack returns the columns that two files lack.
+func bothLack(a, b lacking) lacking {
+	var both lacking
+	for _, e := range a {
+		if b.of(e.Name) != nil {
+			both = append(both, e)
+		}
+	}
+	return both
 }
 
 // further returns how files are read that are joined to a first one.
@@ -126,7 +140,7 @@ func (ds *Dataset) readTruth(path string, vo *VotesOptions) error {
 		return err
 	}
 	defer t.close()
-	item, err := findItem(t, vo.ItemColumn)
+	item, err := findItem(t, vo.ItemColumn, vo.ItemOptional)
 	if err != nil {
 		return err
 	}

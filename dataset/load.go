@@ -19,6 +19,8 @@ type LoadOptions struct {
 	// all are fine with NoVotes.
 	Votes   string
 	NoVotes bool
+	// Ignore are columns to leave out of any of the files; each has to be in one.
+	Ignore []string
 	// Truth, if set, is a file with one column a class of true probabilities.
 	Truth          string
 	FeatureOptions FeatureOptions
@@ -27,6 +29,7 @@ type LoadOptions struct {
 
 // Load reads a data set. The caller closes it.
 func Load(opts LoadOptions) (*Dataset, error) {
+	opts.shareIgnored()
 	if len(opts.Data) == 0 {
 		if opts.Votes == "" {
 			return nil, errors.New("no file of features and none of votes")
@@ -53,7 +56,10 @@ func Load(opts LoadOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	ds, err := Join(f, v)
+	var ds *Dataset
+	if err = checkIgnored(opts.Ignore, f, v); err == nil {
+		ds, err = Join(f, v)
+	}
 	if err == nil && opts.Truth != "" {
 		err = ds.readTruth(opts.Truth, &opts.VotesOptions)
 	}
@@ -61,6 +67,34 @@ func Load(opts LoadOptions) (*Dataset, error) {
 		return nil, errors.Join(err, f.close())
 	}
 	return ds, ds.Check()
+}
+
+// shareIgnored tells the readers of all files what to leave out.
+func (o *LoadOptions) shareIgnored() {
+	if len(o.Ignore) == 0 {
+		return
+	}
+	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
+	o.FeatureOptions.shared = true
+	if o.Votes != "" {
+		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
+		o.VotesOptions.shared = true
+	}
+}
+
+// checkIgnored refuses names that no file has. The long form of votes has no
+// columns that could be left out.
+func checkIgnored(names []string, f *Features, v *Votes) error {
+	for _, name := range names {
+		err := f.lacks.of(name)
+		if err == nil {
+			continue
+		}
+		if v == nil || v.How.Form == Long || v.lacks.of(name) != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // votesBeside reads votes from the file of features itself, and tells the
@@ -73,9 +107,9 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 	defer t.close()
 	opts := *vo
 	if opts.ItemColumn == "" {
-		opts.ItemColumn = fo.ItemColumn
+		opts.ItemColumn, opts.ItemOptional = fo.ItemColumn, fo.ItemOptional
 	}
-	item, err := findItem(t, opts.ItemColumn, slices.Concat(fo.taken(), opts.Columns)...)
+	item, err := findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(fo.taken(), opts.Columns)...)
 	if err != nil {
 		return nil, err
 	}

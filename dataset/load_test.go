@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -157,6 +158,64 @@ func TestRealData(t *testing.T) {
 			len(s.Train), len(s.Validation), len(s.Test), errors.Join(ds.Warnings...))
 		if err := ds.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A column of ids that a file may lack is used where it is there, and found by its
+// name where it is not.
+func TestOptionalItem(t *testing.T) {
+	inDir(t, "with.csv", "code,id,x\nc1,a,1\nc2,b,2\n", "without.csv", "id,x\na,1\nb,2\n",
+		"votes.csv", "code,p,q\nc1,1,2\nc2,12,0\n", "plain.csv", "id,p,q\na,1,2\nb,12,0\n")
+	for _, c := range []struct {
+		data, votes, want string
+	}{
+		{"with.csv", "votes.csv", "[c1 c2] [1 2 12 0] code"},
+		{"without.csv", "plain.csv", "[a b] [1 2 12 0] id"},
+	} {
+		o := LoadOptions{Data: []string{c.data}, Votes: c.votes}
+		o.FeatureOptions.ItemColumn, o.FeatureOptions.ItemOptional = "code", true
+		o.VotesOptions.ItemColumn, o.VotesOptions.ItemOptional = "code", true
+		ds, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(ds.Items, ds.Counts, " ", ds.Votes.ItemColumn); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.data, got, c.want)
+		}
+		o.FeatureOptions.ItemOptional = false
+		if _, err := Load(o); (err != nil) != (c.data == "without.csv") || err != nil && !errors.Is(err, ErrNoColumn) {
+			t.Errorf("%s: %v", c.data, err)
+		}
+	}
+}
+
+// Columns to leave out may be in any of the files, and have to be in one.
+func TestIgnoreInAnyFile(t *testing.T) {
+	inDir(t, "items.csv", "id,x,note\na,1,u\nb,2,v\n", "more.csv", "id,z,extra\na,3,4\nb,4,5\n",
+		"votes.csv", "id,p,q,when\na,1,2,7\nb,12,0,8\n", "long.csv", "id,label,when\na,p,1\nb,q,2\n")
+	load := func(votes string, ignore ...string) (string, error) {
+		ds, err := Load(LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: votes, Ignore: ignore})
+		if err != nil {
+			return "", err
+		}
+		var names []string
+		for _, p := range ds.Parts {
+			names = append(names, p.Name)
+		}
+		return fmt.Sprint(names, ds.Classes), nil
+	}
+	if got, err := load("votes.csv", "note", "extra", "when"); err != nil || got != "[x z] [p q]" {
+		t.Error(got, err)
+	}
+	for _, c := range [][]string{{"votes.csv", "note", "nothing", "when"}, {"long.csv", "when"}, {"", "when"}} {
+		_, err := load(c[0], c[1:]...)
+		want := fmt.Sprintf("reading items.csv: no column %q among [id, x, note]", c[len(c)/2])
+		if c[0] == "" { // votes are looked for in the first file, and not found
+			want = "reading items.csv: no column of votes among [id, x, note]"
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: got %v, want %s", c, err, want)
 		}
 	}
 }

@@ -50,11 +50,12 @@ func findColumn(t table, name string, names []string) (int, error) {
 	return i, readable(t, i)
 }
 
-// findItem returns the column of ids that the caller named, or else one with a
-// known name, or the first column if its name ends in "id" or if it has none, as
-// R and pandas write row names; or −1. Columns in taken have another use.
-func findItem(t table, name string, taken ...string) (int, error) {
-	if name != "" {
+// findItem returns the column of ids that the caller named, which may be optional,
+// or else one with a known name, or the first column if its name ends in "id" or if
+// it has none, as R and pandas write row names; or −1. Columns in taken have another
+// use.
+func findItem(t table, name string, optional bool, taken ...string) (int, error) {
+	if name != "" && (!optional || slices.Contains(t.header(), name)) {
 		return column(t, name)
 	}
 	header := slices.Clone(t.header())

@@ -68,7 +68,7 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 	s := &scan{t: t, opts: opts, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.header())),
 		skip: map[int]bool{}, seen: map[string]int{}}
 	var err error
-	if s.item, err = findItem(t, opts.ItemColumn, opts.taken()...); err != nil {
+	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, opts.taken()...); err != nil {
 		return nil, err
 	}
 	for i, name := range t.header() {

@@ -89,7 +89,7 @@ func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
 	}
 	s := &Stream{parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.name())}
 	var err error
-	s.item, err = findItem(t, opts.ItemColumn, slices.Concat(opts.taken(), columnsOf(parts))...)
+	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
 	var plain []Part
 	for _, p := range parts {
 		if p.Name == opts.ImageColumn && p.Kind == Tensor {

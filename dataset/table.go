@@ -163,14 +163,37 @@ func column(t table, name string) (int, error) {
 	return -1, &ParseError{File: t.name(), Name: name, Msg: fmt.Sprintf("no column %q among [%s]", name, few(t.header())), Err: ErrNoColumn}
 }
 
-// haveColumns refuses names that no column has.
-func haveColumns(t table, names []string) error {
+// lacking holds the errors about columns that were named and are not there.
+type lacking []*ParseError
+
+// lackingOf returns what t lacks of the named columns.
+func lackingOf(t table, names []string) lacking {
+	var l lacking
 	for _, name := range names {
-		if _, err := column(t, name); errors.Is(err, ErrNoColumn) {
-			return err
+		_, err := column(t, name)
+		if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, ErrNoColumn) {
+			l = append(l, e)
+		}
+	}
+	return l
+}
+
+// of returns the error about a column, or nil if it is there.
+func (l lacking) of(name string) error {
+	for _, e := range l {
+		if e.Name == name {
+			return e
 		}
 	}
 	return nil
+}
+
+// first returns the first error, or nil.
+func (l lacking) first() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return l[0]
 }
 
 // checkHeader refuses tables without columns and with two of one name.

@@ -27,6 +27,9 @@ type VotesOptions struct {
 	// "" finds them by their usual names (rater, annotator, worker, reader …).
 	// ItemColumn holds for all forms; without one, rows are numbered from 0.
 	ItemColumn, RaterColumn, LabelColumn string
+	// ItemOptional makes ItemColumn one that the file may lack: it is then found
+	// as if none were named.
+	ItemOptional bool
 	// CountColumn names a column of the long form that says how many votes a
 	// row stands for; "" finds one called count or votes.
 	CountColumn string
@@ -46,6 +49,7 @@ type VotesOptions struct {
 	TableOptions
 
 	numbered bool // the long form without an item column has one vote an item
+	shared   bool // Ignore names columns of other files too
 }
 
 // Duplicates is a treatment of two votes by one rater on one item. Whichever is
@@ -70,6 +74,7 @@ type Votes struct {
 	Warnings []error
 
 	index map[string]int
+	lacks lacking // of VotesOptions.Ignore, columns that are not there
 }
 
 // ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file.
@@ -86,7 +91,7 @@ func readVotes(t table, opts VotesOptions) (*Votes, error) {
 	if err := checkClasses(opts.Classes); err != nil {
 		return nil, &ParseError{File: t.name(), Msg: err.Error()}
 	}
-	item, err := findItem(t, opts.ItemColumn, slices.Concat(opts.Columns, opts.Ignore)...)
+	item, err := findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.Columns, opts.Ignore)...)
 	if err != nil {
 		return nil, err
 	}

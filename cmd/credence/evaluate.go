@@ -202,13 +202,9 @@ func (o *evaluateOptions) load(cmd *cobra.Command, path string, files []string, 
 	}
 	load.FeatureOptions.Schema = m.Transform.Parts()
 	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
-	err = recorded.items(&load.FeatureOptions, func() error {
-		return recorded.votes(&load.VotesOptions, func() error {
-			ds, err = dataset.Load(load)
-			return err
-		})
-	})
-	if err != nil {
+	recorded.items(&load.FeatureOptions)
+	recorded.votes(&load.VotesOptions)
+	if ds, err = dataset.Load(load); err != nil {
 		return nil, withFeatureHint(err)
 	}
 	return ds, nil

@@ -83,46 +83,14 @@ func (o *trainOptions) load() (*dataset.Dataset, error) {
 	if err := o.checkShares(); err != nil {
 		return nil, err
 	}
-	if load.Votes == "" {
-		load.VotesOptions.Ignore = nil
-		return dataset.Load(load)
+	// --ignore names columns of any of the files.
+	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
+	ds, err := dataset.Load(load)
+	p, ok := errors.AsType[*dataset.ParseError](err)
+	if ok && errors.Is(p, dataset.ErrNoColumn) && p.File == load.Votes && p.Name == load.FeatureOptions.ItemColumn && o.Load.VotesOptions.ItemColumn == "" {
+		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
 	}
-	// --ignore names columns of either file. Each reader refuses names that it
-	// does not find, so that those of the other are taken from it one by one.
-	load.VotesOptions.Ignore = slices.Clone(load.VotesOptions.Ignore)
-	load.FeatureOptions.Ignore = slices.Clone(load.FeatureOptions.Ignore)
-	var lost error // a column that the features lack
-	for range 2*len(load.FeatureOptions.Ignore) + 1 {
-		ds, err := dataset.Load(load)
-		if err == nil && lost != nil && ds.Votes.Form == dataset.Long {
-			// The reader of long votes takes only the columns that it needs.
-			return nil, errors.Join(lost, ds.Close())
-		}
-		file, name := missingColumn(err)
-		here, there := &load.FeatureOptions.Ignore, load.VotesOptions.Ignore
-		if file == load.Votes {
-			here, there = &load.VotesOptions.Ignore, load.FeatureOptions.Ignore
-			if name == load.FeatureOptions.ItemColumn && o.Load.VotesOptions.ItemColumn == "" {
-				err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
-			}
-		}
-		if err == nil || !slices.Contains(*here, name) || !slices.Contains(there, name) {
-			return ds, err
-		}
-		if file != load.Votes {
-			lost = err
-		}
-		*here = slices.DeleteFunc(*here, func(s string) bool { return s == name })
-	}
-	return dataset.Load(load)
-}
-
-// missingColumn returns the column that a file was said to lack.
-func missingColumn(err error) (file, name string) {
-	if p, ok := errors.AsType[*dataset.ParseError](err); ok && errors.Is(p, dataset.ErrNoColumn) {
-		return p.File, p.Name
-	}
-	return "", ""
+	return ds, err
 }
 
 // examine reads the data and completes the settings, as training would. The

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -240,11 +239,9 @@ type predictor struct {
 func (p *predictor) readVotes() error {
 	opts := p.options.data.LoadOptions().VotesOptions
 	opts.Classes = p.model.Classes
-	err := p.recorded.votes(&opts, func() (err error) {
-		p.votes, err = dataset.ReadVotes(p.options.data.Load.Votes, opts)
-		return err
-	})
-	if err != nil {
+	p.recorded.votes(&opts)
+	var err error
+	if p.votes, err = dataset.ReadVotes(p.options.data.Load.Votes, opts); err != nil {
 		return err
 	}
 	for _, c := range p.votes.Classes {
@@ -273,34 +270,11 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 	if p.options.format == "table" {
 		o.Batch = tableItems + 1
 	}
-	var s *dataset.Stream
-	kept := &keeper{from: stdin}
-	err := p.recorded.items(&o.FeatureOptions, func() (err error) {
-		if p.input != "-" {
-			s, err = dataset.OpenStream(p.input, parts, o)
-			return err
-		}
-		s, err = dataset.NewStream(io.MultiReader(bytes.NewReader(kept.text), kept), "standard input", parts, o)
-		return err
-	})
-	kept.done = true
-	return s, err
-}
-
-// keeper keeps what is read through it, so that it can be read again, until it
-// is done.
-type keeper struct {
-	from io.Reader
-	text []byte
-	done bool
-}
-
-func (k *keeper) Read(b []byte) (int, error) {
-	n, err := k.from.Read(b)
-	if !k.done {
-		k.text = append(k.text, b[:n]...)
+	p.recorded.items(&o.FeatureOptions)
+	if p.input == "-" {
+		return dataset.NewStream(stdin, "standard input", parts, o)
 	}
-	return n, err
+	return dataset.OpenStream(p.input, parts, o)
 }
 
 // maxReports is how many bad rows are reported one by one.

@@ -34,8 +34,7 @@ func asTrained(s *config.Settings, path string) (recorded recordedColumns) {
 	if item := given["votes-item"]; len(item) > 0 {
 		recorded.votesItem = item[0]
 	}
-	votes := s.Load.Votes
-	if recorded.file = votes; votes == "" || strings.EqualFold(filepath.Ext(votes), ".npy") {
+	if votes := s.Load.Votes; votes == "" || strings.EqualFold(filepath.Ext(votes), ".npy") {
 		recorded.votesItem = "" // that of the features, or none
 	}
 	return recorded
@@ -45,31 +44,18 @@ func asTrained(s *config.Settings, path string) (recorded recordedColumns) {
 // "" for one that was found by its name, or that a flag names.
 type recordedColumns struct {
 	item, votesItem string
-	file            string // of votes, "" if there is none
 }
 
-// items calls read with the column of ids of features or, if a file of them has
-// no such column, with none.
-func (r recordedColumns) items(o *dataset.FeatureOptions, read func() error) error {
-	return withColumn(&o.ItemColumn, r.item, read, func(file string) bool { return r.file == "" || file != r.file })
+// items names the column of ids of features, which a file need not have.
+func (r recordedColumns) items(o *dataset.FeatureOptions) {
+	if o.ItemColumn == "" {
+		o.ItemColumn, o.ItemOptional = r.item, true
+	}
 }
 
 // votes does the same for the file of votes.
-func (r recordedColumns) votes(o *dataset.VotesOptions, read func() error) error {
-	return withColumn(&o.ItemColumn, r.votesItem, read, func(file string) bool { return file == r.file })
-}
-
-// withColumn sets a column that is open to the given one and reads; if one of
-// the files that it is meant for has no such column, it reads without.
-func withColumn(column *string, name string, read func() error, meant func(file string) bool) error {
-	if *column != "" || name == "" {
-		return read()
+func (r recordedColumns) votes(o *dataset.VotesOptions) {
+	if o.ItemColumn == "" {
+		o.ItemColumn, o.ItemOptional = r.votesItem, true
 	}
-	*column = name
-	err := read()
-	if file, missing := missingColumn(err); missing == name && meant(file) {
-		*column = ""
-		return read()
-	}
-	return err
 }
