@@ -112,18 +112,22 @@ type ReportedInterval struct {
 // Interval returns the interval of the given side and level, 0 < level < 1
 // (otherwise both ends are NaN).
 //
-// With γ = 1 − level, f and h the mass in [0, ε] and in [1−ε, 1] and Q the quantile
-// function, the two-sided interval is
+// The two-sided interval leaves out a mass a on the left and b on the right. Both
+// are γ/2, with γ = 1 − level, unless an end would come to lie within ε of 0 or 1:
+// with f and h the mass in [0, ε] and in [1−ε, 1], f ≥ h, and B = f + 2(f − h),
 //
-//	[Q(γ/2), Q(1−γ/2)]             if f, h ≤ γ/2,
-//	[0, 1]                         else if f, h ≥ γ or f = h,
-//	[0, max(Q(1 − min(γ, f)), ε)]  else if f > h, and its mirror image if h > f,
+//	a = 0, b = 0                if γ ≤ h or f = h,
+//	a = 0, b = min(γ, B)        else if γ < B + f,
+//	a = γ − B, b = B            else if γ < 2B,
+//	a = b = γ/2                 else,
 //
-// and then wide enough to contain the mean: where an end cannot be told from 0, its
-// tail goes to the other side. The mass is at least the level, intervals of larger
-// levels contain those of smaller ones, ends move by at most ε where the rule
-// changes, and Σ Lo ≤ 1 ≤ Σ Hi over the classes. The free end of a one-sided
-// interval is moved to ε, or from beyond 1−ε to 1, and likewise at the other side.
+// and mirrored for f < h: an end that cannot be told from 0 is 0, and its tail goes
+// to the other side. Then the interval is widened to [0, ε] and to the mean where it
+// is less. Its mass is at least the level, and no more except where f, h or the gap
+// between B and B + f are in the way; intervals of larger levels contain those of
+// smaller ones, because a and b grow with γ; where the rule changes, ends move by at
+// most ε; and Σ Lo ≤ 1 ≤ Σ Hi over the classes. The free end of a one-sided interval
+// is moved to ε, or from beyond 1−ε to 1, and likewise at the other side.
 func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 	if !(level > 0 && level < 1) {
 		return ReportedInterval{Interval: Interval{math.NaN(), math.NaN()}}
@@ -163,20 +167,47 @@ func (c ReportedClass) bound(side Side, level float64) Interval {
 	return i
 }
 
+// moved is how many times the difference between the masses at both ends is added to
+// the tail on the other side of the larger one, before the nearer end leaves 0. The
+// larger it is, the more levels have intervals of exactly their mass; at 0 an interval
+// is either one-sided or has equal tails.
+const moved = 2
+
 // twoSided returns the two-sided interval, which may leave out the mean.
 func (c ReportedClass) twoSided(gamma float64) Interval {
-	f, h, e := c.below, c.above, c.resolution
-	switch {
-	case f <= gamma/2 && h <= gamma/2:
-		hi, _ := c.Law.ComplementaryQuantile(gamma / 2)
-		return Interval{c.Law.Quantile(gamma / 2), hi}
-	case f >= gamma && h >= gamma || f == h:
-		return Interval{0, 1}
-	case f > h:
-		hi, _ := c.Law.ComplementaryQuantile(min(gamma, f))
-		return Interval{0, max(hi, e)}
+	f, h := max(c.below, c.above), min(c.below, c.above)
+	near, far := gamma/2, gamma/2 // mass left out at the end with more of it, and beyond
+	if far0 := f + moved*(f-h); gamma < 2*far0 {
+		switch {
+		case gamma <= h || f == h:
+			return Interval{0, 1}
+		case gamma < far0+f:
+			near, far = 0, min(gamma, far0)
+		default:
+			near, far = gamma-far0, far0
+		}
 	}
-	return Interval{min(c.Law.Quantile(min(gamma, h)), 1-e), 1}
+	if c.below >= c.above {
+		return Interval{c.low(near), max(c.high(far), c.resolution)}
+	}
+	return Interval{min(c.low(far), 1-c.resolution), c.high(near)}
+}
+
+// low returns the end that leaves out the mass q on the left.
+func (c ReportedClass) low(q float64) float64 {
+	if q == 0 {
+		return 0
+	}
+	return c.Law.Quantile(q)
+}
+
+// high returns the end that leaves out the mass q on the right.
+func (c ReportedClass) high(q float64) float64 {
+	if q == 0 {
+		return 1
+	}
+	x, _ := c.Law.ComplementaryQuantile(q)
+	return x
 }
 
 // flag says of an interval whether it lies within the resolution.

@@ -32,7 +32,7 @@ func ExampleReported() {
 	i = after.Class(0).Interval(mixture.TwoSided, 0.9)
 	fmt.Printf("after 400 votes against it: [%.3f, %.3f], at least 90%%: %v\n", i.Lo, i.Hi, i.AtLeast)
 	// Output:
-	// mean 0.132, raw [0.00026, 0.621], told [0.000, 0.518]
+	// mean 0.132, raw [0.00026, 0.621], told [0.000, 0.559]
 	// after 400 votes against it: [0.000, 0.020], at least 90%: true
 }
 

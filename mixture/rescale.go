@@ -26,9 +26,11 @@ const widest = 0.95
 //
 //	m_k′ = μ + √ratio (m_k − μ),   α_k0′ + 1 = (α_k0 + 1) g(m_k′)/(ratio g(m_k)).
 //
-// No parameter becomes smaller, because g is concave. For ratio > 1 the parameters
-// are multiplied by one t < 1, found by bisection: distances between components
-// could not grow without leaving the simplex.
+// No parameter becomes smaller, because g is concave. For ratio > 1 the means of
+// components move outwards by the same formula, but at most until a coordinate is
+// half of what it was, and all parameters are multiplied by one t, found by
+// bisection, which gives the rest: a law of two camps stays one, where widening each
+// of them alone would fill the gap between.
 func (m *Dirichlet) Rescale(ratio float64) (*Dirichlet, error) {
 	switch {
 	case !(ratio > 0) || math.IsInf(ratio, 1):
@@ -80,53 +82,80 @@ func simplexVariance(a []float64, total float64) float64 {
 
 // widen is Rescale for ratio > 1.
 func (m *Dirichlet) widen(ratio float64) *Dirichlet {
+	mean := m.Mean(nil)
+	now := sum(m.Variance(nil))
+	want := min(ratio*now, max(now, widest*simplexVariance(mean, 1)))
+	if !(want > now) {
+		return m
+	}
+	step := min(math.Sqrt(want/now), m.room(mean))
+	s := &Dirichlet{weights: slices.Clone(m.weights)}
 	// Per component, the trace within it is variance[k]/(t·total[k] + 1).
 	variance, total := make([]float64, m.K()), make([]float64, m.K())
-	mean := m.Mean(nil)
-	between, largest := 0.0, 0.0
+	largest := 0.0
 	for k, a := range m.alpha {
 		total[k] = sum(a)
-		variance[k] = m.weights[k] * simplexVariance(a, total[k])
 		largest = max(largest, total[k])
+		row := make([]float64, len(a))
 		for i, ai := range a {
-			e := ai/total[k] - mean[i]
-			between += m.weights[k] * e * e
+			mu := ai / total[k]
+			row[i] = mu + (step-1)*(mu-mean[i])
+			e := step * (mu - mean[i])
+			want -= m.weights[k] * e * e
+		}
+		variance[k] = m.weights[k] * simplexVariance(row, sum(row))
+		s.alpha = append(s.alpha, row)
+	}
+	t := solveWithin(variance, total, want, largest)
+	for k, row := range s.alpha {
+		for i := range row {
+			row[i] = min(max(row[i]*t*total[k], minParameter), maxParameter)
 		}
 	}
-	within := func(t float64) float64 {
-		v := 0.0
+	return s
+}
+
+// room returns how far the means of components can move from the overall mean,
+// as a factor of their distances, before a coordinate falls to half of what it is.
+func (m *Dirichlet) room(mean []float64) float64 {
+	step := math.Inf(1)
+	for _, a := range m.alpha {
+		total := sum(a)
+		for i, ai := range a {
+			if mu := ai / total; mu < mean[i] {
+				step = min(step, 1+mu/2/(mean[i]-mu))
+			}
+		}
+	}
+	return step
+}
+
+// solveWithin returns the t at which Σ_k variance[k]/(t total[k] + 1) is want, by
+// bisection. It falls with t from Σ variance, of which want is at most the share
+// [widest].
+func solveWithin(variance, total []float64, want, largest float64) float64 {
+	within := func(log float64) float64 {
+		t, v := math.Exp(log), 0.0
 		for k := range total {
 			v += variance[k] / (t*total[k] + 1)
 		}
 		return v
 	}
-	now := within(1)
-	want := min(ratio*(now+between), max(now+between, widest*simplexVariance(mean, 1))) - between
-	if !(want > now) {
-		return m
+	// At the lower end even the largest component has t α₀ < 1/widest − 1.
+	lo, hi := math.Log((1/widest-1)/largest)-1, 1.0
+	for within(hi) > want && hi < 700 {
+		hi *= 2
 	}
-	// The trace within components falls with t. By the limit on it some component
-	// keeps t α₀ ≥ 1/widest − 1.
-	lo, hi := math.Log((1/widest-1)/largest)-1, 0.0
 	for range 100 {
 		mid := lo + (hi-lo)/2
 		if mid <= lo || mid >= hi {
 			break
 		}
-		if within(math.Exp(mid)) > want {
+		if within(mid) > want {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	t := math.Exp(lo + (hi-lo)/2)
-	s := &Dirichlet{weights: slices.Clone(m.weights)}
-	for _, a := range m.alpha {
-		row := make([]float64, len(a))
-		for i, ai := range a {
-			row[i] = max(t*ai, minParameter)
-		}
-		s.alpha = append(s.alpha, row)
-	}
-	return s
+	return math.Exp(lo + (hi-lo)/2)
 }
