@@ -28,11 +28,11 @@ which have lost digits, are left out of it.`,
   credence bench intervals --seconds 5 --threads 1 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			duration, err := window.start()
+			duration, stop, err := window.start()
 			if err != nil {
 				return err
 			}
-			defer window.stop()
+			defer stop()
 			result, err := bench.Intervals(duration, seed)
 			if err != nil {
 				return err
@@ -50,7 +50,6 @@ largest error    %.2g
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	window.flags(f, 5, 1)
 	f.Uint64Var(&seed, "seed", 1, "`seed` of the random mixtures")
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON")

@@ -28,11 +28,11 @@ fused layer needs instead, whose rate counts only what is not zero.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			window := benchWindow{seconds: seconds, threads: 1}
-			each, err := window.start()
+			each, stop, err := window.start()
 			if err != nil {
 				return err
 			}
-			defer window.stop()
+			defer stop()
 			out := cmd.OutOrStdout()
 			if !asJSON {
 				fmt.Fprintf(out, "%-13s  %-22s  %10s  %8s  %s\n", "operation", "size", "ms", "GFLOP/s", "share of peak")
@@ -49,7 +49,6 @@ fused layer needs instead, whose rate counts only what is not zero.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.Float64Var(&seconds, "seconds", 1, "how long to measure each kernel, in `seconds`")
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON for each kernel and size")
 	return cmd

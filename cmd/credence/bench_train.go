@@ -50,11 +50,11 @@ counts.
 			if !slices.Contains(train.Workloads, workload) {
 				return usagef("--workload %q: expected one of %s", workload, strings.Join(train.Workloads, ", "))
 			}
-			duration, err := window.start()
+			duration, stop, err := window.start()
 			if err != nil {
 				return err
 			}
-			defer window.stop()
+			defer stop()
 			w, err := train.NewWorkload(workload)
 			if err != nil {
 				return err
@@ -81,7 +81,6 @@ allocations  %d a step
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&workload, "workload", "lenet5", "`name` of the network: "+strings.Join(train.Workloads, ", "))
 	window.flags(f, 5, 0)
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON")
@@ -101,15 +100,10 @@ func (w *benchWindow) flags(f *pflag.FlagSet, seconds float64, threads int) {
 }
 
 // start checks the flags and sets the number of cores, until stop.
-func (w *benchWindow) start() (time.Duration, error) {
+func (w *benchWindow) start() (each time.Duration, stop func(), err error) {
 	if !(w.seconds > 0 && w.seconds <= 3600) {
-		return 0, usagef("--seconds %v: expected more than 0 and at most 3600", w.seconds)
+		return 0, nil, usagef("--seconds %v: expected more than 0 and at most 3600", w.seconds)
 	}
-	if w.threads < 0 {
-		return 0, usagef("--threads %d: expected at least 1, or 0 for all cores", w.threads)
-	}
-	par.SetThreads(w.threads)
-	return time.Duration(w.seconds * float64(time.Second)), nil
+	stop, err = useThreads(w.threads)
+	return time.Duration(w.seconds * float64(time.Second)), stop, err
 }
-
-func (w *benchWindow) stop() { par.SetThreads(0) }

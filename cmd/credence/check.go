@@ -57,16 +57,10 @@ JSON:
   credence check grades.csv --classes mild,moderate,severe --ordered
   cat votes.csv | credence check - --json
   credence check votes.csv -o agreement.md`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("expected a file of votes, found %s", plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args: arguments(1, false, "a file of votes"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	declare(f, &o.data, config.Check)
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")

@@ -8,30 +8,31 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/printout"
 	"credence/internal/words"
 )
 
-func (r *checkReport) print(w *printout) {
-	w.sections(r.heading, r.verdict, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn)
+func (r *checkReport) print(w *printout.Page) {
+	w.Sections(r.heading, r.verdict, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn)
 }
 
-func (r *checkReport) heading(w *printout) { w.paragraph("Read as  ", r.ReadAs) }
+func (r *checkReport) heading(w *printout.Page) { w.Paragraph("Read as  ", r.ReadAs) }
 
-func (r *checkReport) verdict(w *printout) {
+func (r *checkReport) verdict(w *printout.Page) {
 	answer := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
-	w.heading("Can these votes support intervals?  %s", answer)
+	w.Heading("Can these votes support intervals?  %s", answer)
 	for _, reason := range r.Support.Reasons {
-		w.paragraph("  - ", reason)
+		w.Paragraph("  - ", reason)
 	}
 }
 
-func (r *checkReport) agreement(w *printout) {
+func (r *checkReport) agreement(w *printout.Page) {
 	if r.Support.PairedItems == 0 {
 		return
 	}
-	w.heading("Agreement between votes on the same item")
-	t := &table{left: map[int]bool{0: true, 2: true}}
-	t.add("", "", "95% interval")
+	w.Heading("Agreement between votes on the same item")
+	t := printout.NewTable(0, 2)
+	t.Add("", "", "95% interval")
 	for _, a := range []struct {
 		name   string
 		of     evaluate.Estimate
@@ -44,12 +45,12 @@ func (r *checkReport) agreement(w *printout) {
 		{"Fleiss's κ", r.FleissKappa, true},
 	} {
 		if a.always || a.of.Value.Known() {
-			t.add("  "+a.name, decimal(a.of.Value, 3), between(a.of, 3))
+			t.Add("  "+a.name, decimal(a.of.Value, 3), between(a.of, 3))
 		}
 	}
-	w.table(t)
+	w.Table(t)
 	if r.AlphaInterval.Value.Known() {
-		w.note("(ordinal and interval mean something if the classes' numbers are a scale)")
+		w.Note("(ordinal and interval mean something if the classes' numbers are a scale)")
 	}
 }
 
@@ -57,14 +58,14 @@ func (r *checkReport) agreement(w *printout) {
 const mostRows = 12
 
 // numbers shows how many items have how many votes.
-func (r *checkReport) numbers(w *printout) {
+func (r *checkReport) numbers(w *printout.Page) {
 	per := r.VotesPerItem
 	if len(per) > mostRows {
 		per = bands(per)
 	}
-	w.heading("Votes an item")
-	t := &table{left: map[int]bool{2: true}}
-	t.add("  votes", "items", "")
+	w.Heading("Votes an item")
+	t := printout.NewTable(2)
+	t.Add("  votes", "items", "")
 	for i, p := range per {
 		votes := words.Count(float64(p.Votes))
 		if len(r.VotesPerItem) > mostRows && i+1 < len(per) && per[i+1].Votes > p.Votes+1 {
@@ -73,9 +74,9 @@ func (r *checkReport) numbers(w *printout) {
 		if len(r.VotesPerItem) > mostRows && i+1 == len(per) && r.VotesPerItem[len(r.VotesPerItem)-1].Votes > p.Votes {
 			votes += "–" + words.Count(float64(r.VotesPerItem[len(r.VotesPerItem)-1].Votes))
 		}
-		t.add(votes, words.Thousands(p.Items), shareBar(float64(p.Items)/float64(r.Items), 30))
+		t.Add(votes, words.Thousands(p.Items), shareBar(float64(p.Items)/float64(r.Items), 30))
 	}
-	w.table(t)
+	w.Table(t)
 }
 
 // bands puts numbers of votes together: each band begins with the number of
@@ -94,38 +95,38 @@ func bands(per []evaluate.VotesPerItem) []evaluate.VotesPerItem {
 }
 
 // use shows how often classes are voted for.
-func (r *checkReport) use(w *printout) {
-	w.heading("Classes, and the chance that another vote on the item agrees")
-	t := &table{left: map[int]bool{0: true, 3: true, 5: true}}
-	t.add("  class", "votes", "share", "", "agrees", "95% interval")
+func (r *checkReport) use(w *printout.Page) {
+	w.Heading("Classes, and the chance that another vote on the item agrees")
+	t := printout.NewTable(0, 3, 5)
+	t.Add("  class", "votes", "share", "", "agrees", "95% interval")
 	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
-		t.add("  "+ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
+		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
 			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
 	}
-	w.table(t)
+	w.Table(t)
 	if more := len(r.Classes) - 2*mostRows; more > 0 {
-		w.note("and %d more: --json lists all", more)
+		w.Note("and %d more: --json lists all", more)
 	}
 }
 
 // disagreement shows between which classes, and on which items, votes differ.
-func (r *checkReport) disagreement(w *printout) {
+func (r *checkReport) disagreement(w *printout.Page) {
 	if len(r.Contested) == 0 {
 		return
 	}
 	if len(r.classes) > 2 {
-		w.heading("Where disagreement sits: between the classes")
-		t := &table{left: map[int]bool{0: true, 3: true}}
-		t.add("", "share", "by chance", "")
+		w.Heading("Where disagreement sits: between the classes")
+		t := printout.NewTable(0, 3)
+		t.Add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
-			t.add("  "+ellipsis(c.First, 20)+" and "+ellipsis(c.Second, 20), percentage(c.Share), percentage(c.Chance), shareBar(float64(c.Share), 20))
+			t.Add("  "+printout.Ellipsis(c.First, 20)+" and "+printout.Ellipsis(c.Second, 20), percentage(c.Share), percentage(c.Chance), shareBar(float64(c.Share), 20))
 		}
-		w.table(t)
+		w.Table(t)
 		w.WriteByte('\n')
 	}
-	w.heading("Where disagreement sits: the most contested items")
-	t := &table{left: map[int]bool{0: true, 2: true}}
-	t.add("  item", "pairs agree", "votes")
+	w.Heading("Where disagreement sits: the most contested items")
+	t := printout.NewTable(0, 2)
+	t.Add("  item", "pairs agree", "votes")
 	for _, c := range r.Contested[:min(len(r.Contested), 5)] {
 		var order []int
 		for i, m := range c.Votes {
@@ -138,15 +139,15 @@ func (r *checkReport) disagreement(w *printout) {
 		}
 		var votes []string
 		for _, i := range order {
-			votes = append(votes, ellipsis(r.classes[i], 16)+": "+words.Count(c.Votes[i]))
+			votes = append(votes, printout.Ellipsis(r.classes[i], 16)+": "+words.Count(c.Votes[i]))
 		}
-		t.add("  "+ellipsis(c.Item, 30), percentage(c.Agreement), ellipsis(strings.Join(votes, ", "), 40))
+		t.Add("  "+printout.Ellipsis(c.Item, 30), percentage(c.Agreement), printout.Ellipsis(strings.Join(votes, ", "), 40))
 	}
-	w.table(t)
+	w.Table(t)
 }
 
 // raters shows those who differ, the plainest cases first.
-func (r *checkReport) raters(w *printout) {
+func (r *checkReport) raters(w *printout.Page) {
 	if len(r.Raters) == 0 {
 		return
 	}
@@ -167,19 +168,19 @@ func (r *checkReport) raters(w *printout) {
 	}
 	slices.SortStableFunc(differ, func(a, b evaluate.Rater) int { return cmp.Compare(least(a), least(b)) })
 	if len(differ) == 0 {
-		w.paragraph("", fmt.Sprintf("None of the %s votes unlike the others, as far as their votes can tell.", plural(len(r.Raters), "rater")))
+		w.Paragraph("", fmt.Sprintf("None of the %s votes unlike the others, as far as their votes can tell.", words.Plural(len(r.Raters), "rater")))
 		return
 	}
-	w.heading("Raters who differ: %d of %d", len(differ), len(r.Raters))
-	t := &table{left: map[int]bool{0: true, 6: true}}
-	t.add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
+	w.Heading("Raters who differ: %d of %d", len(differ), len(r.Raters))
+	t := printout.NewTable(0, 6)
+	t.Add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
 	for _, x := range differ[:min(len(differ), mostRows)] {
-		t.add("  "+ellipsis(x.Name, 20), words.Thousands(x.Votes), decimal(x.Agreement, 3), decimal(x.Expected, 3),
+		t.Add("  "+printout.Ellipsis(x.Name, 20), words.Thousands(x.Votes), decimal(x.Agreement, 3), decimal(x.Expected, 3),
 			pValue(x.AgreementP), pValue(x.UsageP), r.leaning(x))
 	}
-	w.table(t)
+	w.Table(t)
 	if more := len(differ) - mostRows; more > 0 {
-		w.note("and %d more: --json lists all", more)
+		w.Note("and %d more: --json lists all", more)
 	}
 }
 
@@ -194,11 +195,11 @@ func (r *checkReport) leaning(x evaluate.Rater) string {
 	if len(x.Excess) == 0 || !(x.Excess[best] > 0.005) {
 		return "-"
 	}
-	return fmt.Sprintf("%s (+%.0f%%)", ellipsis(r.classes[best], 16), 100*x.Excess[best])
+	return fmt.Sprintf("%s (+%.0f%%)", printout.Ellipsis(r.classes[best], 16), 100*x.Excess[best])
 }
 
 // warn leaves out the reasons that the verdict has given.
-func (r *checkReport) warn(w *printout) {
+func (r *checkReport) warn(w *printout.Page) {
 	given := map[string]bool{}
 	for _, reason := range r.Support.Reasons {
 		given[reason] = true
@@ -209,7 +210,7 @@ func (r *checkReport) warn(w *printout) {
 			rest = append(rest, text)
 		}
 	}
-	w.bullets(rest)
+	w.Bullets(rest)
 }
 
 // between writes the interval of an estimate.

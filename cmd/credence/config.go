@@ -55,7 +55,6 @@ for what was given, "place".`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.show(cmd) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.origin, "origin", false, "tell where each value comes from")
 	f.StringVar(&o.format, "format", "yaml", "`form` of the output: yaml or json")

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"image/png"
 	"io"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +65,6 @@ written as a picture instead: axial, coronal and sagittal.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&o.out, "out", "", "`folder` to write to")
 	f.IntVar(&o.scans, "scans", cohort.PaperScans, "`number` of scans")
 	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans, of other subjects, to test on")
@@ -99,11 +96,11 @@ func (o *adniOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	ctx, stop := interruptible(cmd)
 	defer stop()
-	bar := &counter{w: cmd.ErrOrStderr(), noun: "volumes", live: isTerminal(cmd.ErrOrStderr()), start: time.Now()}
+	bar := newCounter(cmd.ErrOrStderr(), "volumes")
 	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: bar.show})
-	bar.end()
+	bar.erase()
 	switch {
 	case errors.Is(err, context.Canceled):
 		return withHint(errors.New("interrupted"), "the same command completes "+o.out)
@@ -155,12 +152,13 @@ func parseSize(s string) (size cohort.Size, err error) {
 // counter shows how far a long piece of work has come: a line that changes on a
 // terminal, a line every few seconds elsewhere.
 type counter struct {
-	w     io.Writer
-	noun  string
-	live  bool
-	start time.Time
-	last  time.Time
-	drawn bool
+	statusLine
+	noun        string
+	start, last time.Time
+}
+
+func newCounter(w io.Writer, noun string) *counter {
+	return &counter{statusLine: newStatusLine(w), noun: noun, start: time.Now(), last: time.Now()}
 }
 
 // show is called with how many of how many are done.
@@ -170,9 +168,6 @@ func (c *counter) show(done, total int) {
 	if c.live {
 		every = 200 * time.Millisecond
 	}
-	if c.last.IsZero() {
-		c.last = c.start
-	}
 	if now.Sub(c.last) < every {
 		return
 	}
@@ -180,16 +175,8 @@ func (c *counter) show(done, total int) {
 	left := time.Duration(float64(now.Sub(c.start)) / float64(done) * float64(total-done)).Round(time.Second)
 	text := fmt.Sprintf("%s of %s %s, %s left", words.Thousands(done), words.Thousands(total), c.noun, left)
 	if c.live {
-		fmt.Fprintf(c.w, "\r\x1b[K%s", text)
-		c.drawn = true
+		c.draw(text)
 		return
 	}
 	fmt.Fprintf(c.w, "credence: %s\n", text)
-}
-
-// end removes the line from a terminal.
-func (c *counter) end() {
-	if c.drawn {
-		fmt.Fprint(c.w, "\r\x1b[K")
-	}
 }

@@ -15,6 +15,8 @@ import (
 	"credence/dataset"
 	"credence/internal/atomicfile"
 	"credence/internal/clinical"
+	"credence/internal/printout"
+	"credence/internal/words"
 )
 
 // labelsOptions is the command line of credence data labels.
@@ -58,11 +60,11 @@ vote; a score that no level takes is an error.`,
 		Example: `  credence data labels clinical.csv -o votes.csv
   credence data labels --show-rules > rules.yaml
   credence data labels visits.csv --rules rules.yaml --item visit -o votes.csv`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 && !(o.show && len(args) == 0) {
-				return usagef("expected a table, found %s", plural(len(args), "argument"))
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.show && len(args) == 0 {
+				return nil
 			}
-			return nil
+			return arguments(1, false, "a table")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.show {
@@ -73,7 +75,6 @@ vote; a score that no level takes is an error.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - is standard output")
 	f.StringVar(&o.item, "item", "", "`column` that names the items (default: as the rules say)")
@@ -109,7 +110,7 @@ func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("reading %s: no votes: every score is missing", path)
 	}
 	if n := len(res.Unvoted); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", plural(n, "item"), firstFew(res.Unvoted))
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", words.Plural(n, "item"), firstFew(res.Unvoted))
 	}
 	var text bytes.Buffer
 	printCounts(&text, rules, res, path)
@@ -142,8 +143,8 @@ func writeVotes(w io.Writer, votes []clinical.Vote, comma rune) error {
 
 // printCounts prints how often each voter says what: the paper's table.
 func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, path string) {
-	fmt.Fprintf(w, "%s: %s, named in column %s; %s\n\n", path, plural(res.Items, "item"), res.ItemName, plural(len(res.Votes), "vote"))
-	t := table{left: map[int]bool{0: true}}
+	fmt.Fprintf(w, "%s: %s, named in column %s; %s\n\n", path, words.Plural(res.Items, "item"), res.ItemName, words.Plural(len(res.Votes), "vote"))
+	t := printout.NewTable(0)
 	head := []string{""}
 	for v, voter := range rules.Voters {
 		name := voter.Name
@@ -152,7 +153,7 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 		}
 		head = append(head, name)
 	}
-	t.add(head...)
+	t.Add(head...)
 	total := make([]int, len(rules.Voters))
 	for l, level := range rules.Levels() {
 		row := []string{level}
@@ -160,7 +161,7 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 			total[v] += res.Counts[v][l]
 			row = append(row, strconv.Itoa(res.Counts[v][l]))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	totals, missing, any := []string{"total"}, []string{"missing"}, false
 	for v, n := range total {
@@ -168,11 +169,11 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 		missing = append(missing, strconv.Itoa(res.Missing[v]))
 		any = any || res.Missing[v] > 0
 	}
-	t.add(totals...)
+	t.Add(totals...)
 	if any {
-		t.add(missing...)
+		t.Add(missing...)
 	}
-	t.print(w)
+	t.Print(w)
 	for _, c := range rules.Classes {
 		if len(c.Levels) != 1 || c.Levels[0] != c.Name {
 			fmt.Fprintf(w, "\nlabel %s: %s", c.Name, strings.Join(c.Levels, " or "))

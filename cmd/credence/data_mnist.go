@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +23,7 @@ With --out they are copied to a folder, as plain IDX files.`,
   credence data mnist --out mnist`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			ctx, stop := interruptible(cmd)
 			defer stop()
 			dir, err := findMNIST(ctx, cmd, from, false)
 			if err != nil {
@@ -42,7 +40,6 @@ With --out they are copied to a folder, as plain IDX files.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&out, "out", "", "`folder` to copy the files to")
 	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
 	return cmd

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"credence/evaluate"
 	"credence/internal/atomicfile"
+	"credence/internal/printout"
 	"credence/internal/study"
 	"credence/run"
 	"credence/train"
@@ -62,7 +62,6 @@ and the fresh items with their truth), the model, the scores and report.html.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
 	f.StringVar(&o.design, "design", string(study.Paper), "`name` of the simulation: paper or spread")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
@@ -78,7 +77,7 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if err := o.makeFolder(); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	// The two samples have seeds of their own, so that no item is in both.
 	items, err := study.Simulate(design, demoItems, demoVotes, 2*o.seed)
@@ -206,17 +205,17 @@ func (o *demoOptions) writeData(s *study.Simulation, items, votes, truth string)
 func (o *demoOptions) print(out io.Writer, r, plain *evaluate.Result, took time.Duration) {
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
-	t := table{}
-	t.add("level", "mixture", "mean width", "as reported", "mean width")
+	t := printout.NewTable()
+	t.Add("level", "mixture", "mean width", "as reported", "mean width")
 	for i, c := range r.Coverage {
 		if c.Class == "0" {
 			p := plain.Coverage[i]
-			t.add(percent(c.Level),
+			t.Add(printout.Percent(c.Level),
 				fmt.Sprintf("%.1f%% ± %.1f", 100*float64(p.Empirical), 100*float64(p.SE)), fmt.Sprintf("%.3f", float64(p.Width)),
 				fmt.Sprintf("%.1f%% ± %.1f", 100*float64(c.Empirical), 100*float64(c.SE)), fmt.Sprintf("%.3f", float64(c.Width)))
 		}
 	}
-	t.print(w)
+	t.Print(w)
 	fmt.Fprintf(w, `
 Predictions are reported by the rule of three: %d votes cannot tell a probability
 below %.3f from zero, so ends below it read 0, and levels read "at least". It

@@ -92,16 +92,10 @@ JSON:
   credence evaluate runs/first items.csv --votes votes.csv --part test
   credence evaluate runs/first items.csv --votes votes.csv -o scores.json
   credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	o.declare(f)
 	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
 	o.out.declare(f, "table", "md", "csv", "json")

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"credence/dataset"
 	"credence/internal/config"
+	"credence/internal/words"
 )
 
 // evaluationData returns how the features in files are read, and their votes.
@@ -32,31 +32,8 @@ func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 		}
 		text := err.Error()
 		if n, ok := errors.AsType[dataset.Unvoted](err); ok {
-			text = plural(int(n), "item") + " without votes"
+			text = words.Plural(int(n), "item") + " without votes"
 		}
 		fmt.Fprintf(w, "credence: warning: %s\n", text)
 	}
-}
-
-// wrapped writes text in lines of at most width characters, the first after
-// lead and the others indented as far.
-func wrapped(w io.StringWriter, lead, text string, width int) {
-	indent := strings.Repeat(" ", len([]rune(lead)))
-	line := lead
-	room := width - len(indent)
-	used := 0
-	for word := range strings.FieldsSeq(text) {
-		n := len([]rune(word))
-		if used > 0 && used+1+n > room {
-			w.WriteString(line + "\n")
-			line, used = indent, 0
-		}
-		if used > 0 {
-			line += " "
-			used++
-		}
-		line += word
-		used += n
-	}
-	w.WriteString(line + "\n")
 }

@@ -10,6 +10,7 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
 )
@@ -23,36 +24,36 @@ type evaluateReport struct {
 	result *evaluate.Result
 }
 
-func (r *evaluateReport) print(w *printout) {
+func (r *evaluateReport) print(w *printout.Page) {
 	if !r.model.Traits().Joint {
-		w.sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
+		w.Sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
 		return
 	}
-	w.sections(r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors)
 }
 
-func (r *evaluateReport) heading(w *printout) {
+func (r *evaluateReport) heading(w *printout.Page) {
 	m, res := r.model, r.result
 	kind := "by method " + m.Method.Name()
 	if x, ok := m.Method.(head.Mixture); ok {
-		kind = "of " + plural(x.Components, "component")
+		kind = "of " + words.Plural(x.Components, "component")
 	}
 	text := fmt.Sprintf("%s: %s %s, trained on %s items",
-		r.run, plural(len(m.Members), "network"), kind,
+		r.run, words.Plural(len(m.Members), "network"), kind,
 		words.Thousands(m.Provenance.Split.Items-m.Provenance.Split.Unvoted))
-	w.paragraph("Model  ", text)
+	w.Paragraph("Model  ", text)
 	text = r.data.Votes.String()
 	if r.data.Groups != nil {
 		text = fmt.Sprintf("%s in %s groups of column %s", text, words.Thousands(res.Units), r.group)
 	}
-	w.paragraph("Data   ", text)
+	w.Paragraph("Data   ", text)
 }
 
 // losses sets the model beside the references.
-func (r *evaluateReport) losses(w *printout) {
+func (r *evaluateReport) losses(w *printout.Page) {
 	res := r.result
-	w.heading("Loss a vote, in nats: lower is better")
-	t := &table{left: map[int]bool{0: true, 2: true}}
+	w.Heading("Loss a vote, in nats: lower is better")
+	t := printout.NewTable(0, 2)
 	add := func(name string, loss, se evaluate.Number, d *evaluate.Difference) {
 		difference := ""
 		if d != nil && d.Value.Known() {
@@ -61,60 +62,60 @@ func (r *evaluateReport) losses(w *printout) {
 				difference += fmt.Sprintf(" [%+.4f, %+.4f], p %s", d.Lo, d.Hi, pValue(d.PValue))
 			}
 		}
-		t.add("  "+name, plusMinus(loss, se, 4), difference)
+		t.Add("  "+name, plusMinus(loss, se, 4), difference)
 	}
 	if r.model.Traits().Joint {
-		t.add("an item's votes together", "", "model less this, 95% interval")
+		t.Add("an item's votes together", "", "model less this, 95% interval")
 		add("model", res.NLL, res.NLLSE, nil)
 		add("logistic_dm", res.LogisticDMNLL, res.LogisticDMNLLSE, res.LessLogisticDM)
 		add("constant_dm", res.ConstantDMNLL, res.ConstantDMNLLSE, res.LessConstantDM)
-		t.add("votes one by one")
+		t.Add("votes one by one")
 	} else {
-		t.add("votes one by one", "", "model less this, 95% interval")
+		t.Add("votes one by one", "", "model less this, 95% interval")
 	}
 	add("model", res.MarginalNLL, res.MarginalNLLSE, nil)
 	add("logistic", res.LogisticNLL, res.LogisticNLLSE, res.LessLogistic)
 	add("constant", res.ConstantNLL, res.ConstantNLLSE, nil)
 	add("floor", res.FloorNLL, res.FloorNLLSE, nil)
-	t.rows[len(t.rows)-1][2] = "the items' own shares: out of reach"
-	w.table(t)
+	t.Rows[len(t.Rows)-1][2] = "the items' own shares: out of reach"
+	w.Table(t)
 }
 
-func (r *evaluateReport) scores(w *printout) {
+func (r *evaluateReport) scores(w *printout.Page) {
 	res := r.result
-	w.heading("Scores")
-	t := &table{left: map[int]bool{0: true, 2: true}, bare: true}
-	t.add("  accuracy", plusMinus(res.Accuracy, res.AccuracySE, 3), "predicted class is a most-voted one")
-	t.add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error a vote, 0 to 2")
-	t.add("  ECE", plusMinus(res.ECE, res.ECESE, 3), "calibration error of the predicted class")
-	w.table(t)
+	w.Heading("Scores")
+	t := printout.NewTable(0, 2).Bare()
+	t.Add("  accuracy", plusMinus(res.Accuracy, res.AccuracySE, 3), "predicted class is a most-voted one")
+	t.Add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error a vote, 0 to 2")
+	t.Add("  ECE", plusMinus(res.ECE, res.ECESE, 3), "calibration error of the predicted class")
+	w.Table(t)
 }
 
 // intervals says whether votes are spread as the distributions predict.
-func (r *evaluateReport) intervals(w *printout) {
+func (r *evaluateReport) intervals(w *printout.Page) {
 	res := r.result
-	w.heading("Are votes spread as predicted?")
-	t := &table{left: map[int]bool{0: true, 2: true}, bare: true}
-	t.add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
-	t.add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
+	w.Heading("Are votes spread as predicted?")
+	t := printout.NewTable(0, 2).Bare()
+	t.Add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
+	t.Add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
 	if a := res.Agreement; a.Items > 0 {
-		t.add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
+		t.Add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
 		items := "one item"
 		if a.Items != 1 {
 			items = words.Thousands(a.Items) + " items"
 		}
-		t.add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), "on the "+items+" with two votes or more")
+		t.Add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), "on the "+items+" with two votes or more")
 	}
-	w.table(t)
+	w.Table(t)
 }
 
-func (r *evaluateReport) widths(w *printout) {
+func (r *evaluateReport) widths(w *printout.Page) {
 	if !slices.ContainsFunc(r.result.Widths, func(g evaluate.WidthGroup) bool { return g.Items > 0 }) {
 		return
 	}
-	w.heading("Width of the %s interval of the predicted class", percent(r.result.Level))
-	t := &table{left: map[int]bool{0: true}}
-	t.add("  votes", "items", "median", "mean")
+	w.Heading("Width of the %s interval of the predicted class", printout.Percent(r.result.Level))
+	t := printout.NewTable(0)
+	t.Add("  votes", "items", "median", "mean")
 	// The classes of unanimous votes stand below these, before mixed ones.
 	groups := slices.Clone(r.result.Widths)
 	slices.SortStableFunc(groups, func(a, b evaluate.WidthGroup) int { return strings.Compare(b.Group, a.Group) })
@@ -124,25 +125,25 @@ func (r *evaluateReport) widths(w *printout) {
 		}
 		name := g.Group
 		if g.Class != "" {
-			name = "  all for " + ellipsis(g.Class, 24)
+			name = "  all for " + printout.Ellipsis(g.Class, 24)
 		}
-		t.add("  "+name, words.Thousands(g.Items), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
+		t.Add("  "+name, words.Thousands(g.Items), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
 	}
-	w.table(t)
+	w.Table(t)
 }
 
 // abstentionShares are the shares of items answered that the table shows, as
 // far as the curve has points near them.
 var abstentionShares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 1}
 
-func (r *evaluateReport) abstention(w *printout) {
+func (r *evaluateReport) abstention(w *printout.Page) {
 	points := r.result.Abstention
 	if len(points) < 2 {
 		return
 	}
-	w.heading("Accuracy if only the narrowest intervals are answered")
-	t := &table{left: map[int]bool{3: true}}
-	t.add("  answered", "width up to", "accuracy", "")
+	w.Heading("Accuracy if only the narrowest intervals are answered")
+	t := printout.NewTable(3)
+	t.Add("  answered", "width up to", "accuracy", "")
 	last := -1
 	for _, share := range abstentionShares {
 		at := 0
@@ -156,14 +157,14 @@ func (r *evaluateReport) abstention(w *printout) {
 		}
 		last = at
 		p := points[at]
-		t.add(strconv.FormatFloat(100*float64(p.Answered), 'f', 0, 64)+"%", decimal(p.MaxWidth, 3),
+		t.Add(strconv.FormatFloat(100*float64(p.Answered), 'f', 0, 64)+"%", decimal(p.MaxWidth, 3),
 			plusMinus(p.Accuracy, p.AccuracySE, 3), shareBar(float64(p.Accuracy), 20))
 	}
-	w.table(t)
+	w.Table(t)
 }
 
 // resolution judges the items that claim more than votes could tell apart.
-func (r *evaluateReport) resolution(w *printout) {
+func (r *evaluateReport) resolution(w *printout.Page) {
 	res := r.result
 	if len(res.Resolution) == 0 {
 		return
@@ -172,60 +173,60 @@ func (r *evaluateReport) resolution(w *printout) {
 		w.WriteString("No interval is below the resolution of the training votes\n")
 		return
 	}
-	w.heading("By what the training votes could resolve")
-	t := &table{left: map[int]bool{0: true}}
-	t.add("  items", "", "loss a vote", "accuracy", "dispersion ratio")
+	w.Heading("By what the training votes could resolve")
+	t := printout.NewTable(0)
+	t.Add("  items", "", "loss a vote", "accuracy", "dispersion ratio")
 	for _, s := range res.Resolution {
-		t.add("  "+s.Stratum, words.Thousands(s.Items), plusMinus(s.NLL, s.NLLSE, 4),
+		t.Add("  "+s.Stratum, words.Thousands(s.Items), plusMinus(s.NLL, s.NLLSE, 4),
 			plusMinus(s.Accuracy, s.AccuracySE, 3), plusMinus(s.DispersionRatio, s.DispersionRatioSE, 2))
 	}
-	w.table(t)
+	w.Table(t)
 }
 
 // coverage has a row for each class and a column for each level.
-func (r *evaluateReport) coverage(w *printout) {
+func (r *evaluateReport) coverage(w *printout.Page) {
 	all := r.result.Coverage
 	if len(all) == 0 {
 		return
 	}
-	w.heading("Coverage of the true probabilities, in percent")
-	t := &table{left: map[int]bool{0: true}}
+	w.Heading("Coverage of the true probabilities, in percent")
+	t := printout.NewTable(0)
 	header := []string{"  class"}
 	var levels []float64
 	for _, c := range all {
 		if !slices.Contains(levels, c.Level) {
 			levels = append(levels, c.Level)
-			header = append(header, percent(c.Level))
+			header = append(header, printout.Percent(c.Level))
 		}
 	}
-	t.add(header...)
+	t.Add(header...)
 	for _, class := range r.model.Classes {
 		row := make([]string, len(header))
-		row[0] = "  " + ellipsis(class, 24)
+		row[0] = "  " + printout.Ellipsis(class, 24)
 		for _, c := range all {
 			if c.Class == class {
 				row[1+slices.Index(levels, c.Level)] = plusMinus(100*c.Empirical, 100*c.SE, 1)
 			}
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	w.table(t)
+	w.Table(t)
 }
 
-func (r *evaluateReport) warnings(w *printout) {
+func (r *evaluateReport) warnings(w *printout.Page) {
 	all := slices.Clone(r.result.Warnings)
 	for _, text := range r.model.Provenance.Warnings {
 		all = append(all, "from training: "+text)
 	}
-	w.bullets(all)
+	w.Bullets(all)
 }
 
-func (r *evaluateReport) errors(w *printout) {
+func (r *evaluateReport) errors(w *printout.Page) {
 	res, of := r.result, "items"
 	if r.data.Groups != nil {
 		of = "groups"
 	}
-	w.paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
+	w.Paragraph("", fmt.Sprintf("± is a standard error: %s bootstrap draws over %s, seed %d, with the model as it is.",
 		words.Thousands(res.Replicates), of, res.Seed))
 }
 

@@ -18,6 +18,7 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/printout"
 	"credence/mixture"
 	"credence/train"
 )
@@ -176,7 +177,7 @@ func TestEvaluateReportEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &printout{width: 80}
+	w := &printout.Page{Width: 80}
 	(&evaluateReport{model: loaded, data: &dataset.Dataset{}, result: r}).print(w)
 	if strings.Contains(w.String(), "NaN") || !strings.Contains(w.String(), "no item has votes") {
 		t.Errorf("report\n%s", w)

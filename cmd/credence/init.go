@@ -14,6 +14,7 @@ import (
 	"credence/dataset"
 	"credence/internal/atomicfile"
 	"credence/internal/config"
+	"credence/internal/printout"
 	"credence/run"
 )
 
@@ -43,7 +44,6 @@ runs. A file that is there already is left alone without --overwrite.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
 	declare(f, &o.Settings, config.Train)
@@ -99,7 +99,7 @@ func (o *initOptions) text(ds *dataset.Dataset) []byte {
 	b := &bytes.Buffer{}
 	comment := func(text string) {
 		var lines strings.Builder
-		wrapped(&lines, "", text, 78)
+		printout.Wrap(&lines, "", text, 78)
 		for line := range strings.Lines(lines.String()) {
 			fmt.Fprint(b, "# ", line)
 		}

@@ -12,6 +12,7 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
 	"credence/train"
@@ -30,12 +31,7 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 		Example: `  credence inspect runs/first
   credence inspect runs/first/model.credence --json
   credence inspect runs/first -o card.json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s takes a run or a model file, found %s", cmd.CommandPath(), plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args: arguments(1, false, "a run or a model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.settle(); err != nil {
 				return err
@@ -59,7 +55,6 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 			})
 		},
 	}
-	cmd.Flags().SortFlags = false
 	out.declare(cmd.Flags(), "table", "json")
 	return cmd
 }
@@ -121,7 +116,7 @@ func (c *modelCard) print(w io.Writer) {
 		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+strings.Repeat(" ", 13))
 		fmt.Fprintf(w, "%-11s  %s\n", name, text)
 	}
-	line("classes", "%s", ellipsis(strings.Join(c.Classes, ", "), 400))
+	line("classes", "%s", printout.Ellipsis(strings.Join(c.Classes, ", "), 400))
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
@@ -139,22 +134,22 @@ func (c *modelCard) print(w io.Writer) {
 	}
 	if c.Meaning != "" {
 		var b strings.Builder
-		wrapped(&b, "", c.Meaning+" "+noInterval, 67)
+		printout.Wrap(&b, "", c.Meaning+" "+noInterval, 67)
 		line("method", "%s%s\n%s", c.method.Name(), c.settings(), strings.TrimRight(b.String(), "\n"))
-		line("network", "%s; %s, %s parameters in all", network, plural(c.Networks, "network"), words.Thousands(c.Parameters))
+		line("network", "%s; %s, %s parameters in all", network, words.Plural(c.Networks, "network"), words.Thousands(c.Parameters))
 	} else {
 		line("network", "%s; %s of %s Dirichlet components, %s parameters in all", network,
-			plural(c.Networks, "network"), head.Get(c.method, "components"), words.Thousands(c.Parameters))
+			words.Plural(c.Networks, "network"), head.Get(c.method, "components"), words.Thousands(c.Parameters))
 	}
 	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
 		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
-	t := &table{left: map[int]bool{0: true, 5: true}}
-	t.add("run", "items", "held out", "epochs", "kept", "why")
+	t := printout.NewTable(0, 5)
+	t.Add("run", "items", "held out", "epochs", "kept", "why")
 	for _, r := range c.Runs {
-		t.add(r.Name, words.Thousands(r.Items), words.Thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
+		t.Add(r.Name, words.Thousands(r.Items), words.Thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
 	}
 	var runs bytes.Buffer
-	t.print(&runs)
+	t.Print(&runs)
 	line("", "%s", strings.TrimRight(runs.String(), "\n"))
 	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
 		line("held out", "%s items, %s votes: %.4f nats a vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
@@ -164,13 +159,13 @@ func (c *modelCard) print(w io.Writer) {
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
 	if c.Resolution != nil {
-		t := &table{left: map[int]bool{0: true}}
-		t.add("class", "from 0", "from 1")
+		t := printout.NewTable(0)
+		t.Add("class", "from 0", "from 1")
 		for i, class := range c.Classes {
-			t.add(ellipsis(class, 40), fmt.Sprintf("%.2g", c.Resolution.Low[i]), fmt.Sprintf("%.2g", c.Resolution.High[i]))
+			t.Add(printout.Ellipsis(class, 40), fmt.Sprintf("%.2g", c.Resolution.Low[i]), fmt.Sprintf("%.2g", c.Resolution.High[i]))
 		}
 		var b bytes.Buffer
-		t.print(&b)
+		t.Print(&b)
 		line("resolution", "closer to 0 or to 1 than this, votes cannot tell\n%s", strings.TrimRight(b.String(), "\n"))
 	}
 	for _, warning := range c.Warnings {

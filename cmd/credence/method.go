@@ -10,6 +10,7 @@ import (
 
 	"credence/head"
 	"credence/internal/config"
+	"credence/internal/printout"
 	"credence/model"
 )
 
@@ -97,7 +98,7 @@ func tellMeaning(w io.Writer, m *model.Model, width int) error {
 		return nil
 	}
 	var b strings.Builder
-	wrapped(&b, "", fmt.Sprintf("method %s: %s %s", m.Method.Name(), meaning, noInterval), width)
+	printout.Wrap(&b, "", fmt.Sprintf("method %s: %s %s", m.Method.Name(), meaning, noInterval), width)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -71,7 +71,6 @@ JSON:
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.Var(&o.weights, "weights", "weights of the components, summing to one")
 	f.Var(&o.alpha, "alpha", "parameters of a component; repeat it for each")
 	f.Var(&o.levels, "level", "levels of the intervals")
@@ -100,30 +99,25 @@ func (o *mixtureOptions) run(cmd *cobra.Command) error {
 	if o.json {
 		return o.printJSON(cmd, before, after)
 	}
-	r := &mixtureReport{
-		options: o,
-		classes: o.classes,
-		width:   o.width,
-		states:  []*mixtureState{newMixtureState("before", before)},
+	r := &calculator.Report{
+		Weights: o.weights.values, Alpha: o.alpha, Votes: o.votes.values, Levels: o.levels.values,
+		Quantiles: o.quantiles.values, Classes: o.classes, Width: o.width,
 	}
-	if r.classes == nil {
+	if r.Classes == nil {
 		for i := range before.Classes() {
-			r.classes = append(r.classes, strconv.Itoa(i))
+			r.Classes = append(r.Classes, strconv.Itoa(i))
 		}
 	}
-	if r.width == 0 {
-		r.width = terminalWidth()
-	}
-	if after != nil {
-		r.states = append(r.states, newMixtureState("after", after))
+	if r.Width == 0 {
+		r.Width = terminalWidth()
 	}
 	if o.plot != "" {
-		if err := o.writePlot(r.classes, before, after); err != nil {
+		if err := o.writePlot(r.Classes, before, after); err != nil {
 			return err
 		}
 	}
 	var out bytes.Buffer
-	r.print(&out)
+	r.Print(&out, before, after)
 	_, err = cmd.OutOrStdout().Write(out.Bytes())
 	return err
 }
@@ -159,7 +153,7 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 	weights := o.weights.values
 	if len(weights) != len(o.alpha) {
 		return nil, nil, usagef("--weights gives %s but --alpha %s: expected one weight for each --alpha",
-			plural(len(weights), "weight"), plural(len(o.alpha), "component"))
+			words.Plural(len(weights), "weight"), words.Plural(len(o.alpha), "component"))
 	}
 	// Two uniform classes tell whether the weights alone are at fault.
 	flat := make([][]float64, len(weights))
@@ -190,7 +184,7 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 	}
 	if n := len(o.classes); n > 0 && n != before.Classes() {
 		return nil, nil, usagef("--classes gives %s but --alpha %d: expected a name for each class",
-			plural(n, "name"), before.Classes())
+			words.Plural(n, "name"), before.Classes())
 	}
 	if o.width != 0 && (o.width < minWidth || o.width > maxWidth) {
 		return nil, nil, usagef("--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth)
@@ -204,7 +198,7 @@ func answerInput(r io.Reader, w io.Writer) error {
 	if err != nil || bad == 0 {
 		return err
 	}
-	return withHint(fmt.Errorf("%d of %s could not be answered", bad, plural(lines, "line")),
+	return withHint(fmt.Errorf("%d of %s could not be answered", bad, words.Plural(lines, "line")),
 		`the output tells why, in place of each answer: {"line":N,"error":"…"}`)
 }
 
@@ -245,9 +239,4 @@ func terminalWidth() int {
 		return defaultWidth
 	}
 	return min(max(n, minWidth), maxWidth)
-}
-
-// plural returns "1 weight", "2 weights".
-func plural(n int, noun string) string {
-	return words.Plural(n, noun)
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/internal/calculator"
 	"credence/internal/config"
 )
 
@@ -26,7 +27,7 @@ func (n *numbers) Set(s string) error {
 	return nil
 }
 
-func (n *numbers) String() string { return joinNumbers(n.values, ",") }
+func (n *numbers) String() string { return calculator.JoinNumbers(n.values, ",") }
 func (n *numbers) Type() string   { return "numbers" }
 
 // numberRows is a flag that adds a row of numbers each time it is given.
@@ -44,7 +45,7 @@ func (r *numberRows) Set(s string) error {
 func (r *numberRows) String() string {
 	var rows []string
 	for _, values := range *r {
-		rows = append(rows, joinNumbers(values, ","))
+		rows = append(rows, calculator.JoinNumbers(values, ","))
 	}
 	return strings.Join(rows, " ")
 }
@@ -64,18 +65,5 @@ func parseNumbers(s string) ([]float64, error) {
 	return values, nil
 }
 
-// joinNumbers writes each value with about six digits.
-func joinNumbers(values []float64, separator string) string {
-	var b strings.Builder
-	for i, v := range values {
-		if i > 0 {
-			b.WriteString(separator)
-		}
-		if v >= 1e5 && v < 1e10 { // rather 1000000 than 1e+06
-			b.WriteString(strconv.FormatFloat(v, 'f', 0, 64))
-		} else {
-			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
-		}
-	}
-	return b.String()
-}
+// exact writes a number so that it reads back the same.
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"credence/internal/atomicfile"
+	"credence/internal/printout"
 )
 
 // outputFlags is how the command line says where a result goes and in what
@@ -72,8 +73,8 @@ func (o *outputFlags) write(stdout io.Writer, write func(w io.Writer) error) err
 }
 
 // print writes a report for people to w.
-func (o *outputFlags) print(w io.Writer, report func(*printout)) error {
-	p := &printout{markdown: o.form == "md", width: terminalWidth()}
+func (o *outputFlags) print(w io.Writer, report func(*printout.Page)) error {
+	p := &printout.Page{Markdown: o.form == "md", Width: terminalWidth()}
 	report(p)
 	_, err := w.Write(p.Bytes())
 	return err

@@ -18,6 +18,7 @@ import (
 	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/par"
+	"credence/internal/words"
 	"credence/model"
 )
 
@@ -100,16 +101,10 @@ the others are written all the same, and the exit code is 1.`,
   cat new-items.csv | credence predict runs/first - --format jsonl
   credence predict runs/first items.csv --votes votes.csv --max-width 0.3
   credence predict runs/joined items.csv embeddings.npy -o out.csv`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usagef("%s takes a run and a file of items, found %s", cmd.CommandPath(), plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl or .parquet; - is standard output")
 	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
@@ -348,14 +343,14 @@ func (p *predictor) end() error {
 	}
 	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
-			plural(len(p.votes.Items)-p.used, "item"), p.options.data.Load.Votes, p.input))
+			words.Plural(len(p.votes.Items)-p.used, "item"), p.options.data.Load.Votes, p.input))
 	}
 	if p.bad == 0 {
 		return nil
 	}
 	if p.bad > maxReports {
-		p.warn(fmt.Sprintf("and %s more", plural(p.bad-maxReports, "item")))
+		p.warn(fmt.Sprintf("and %s more", words.Plural(p.bad-maxReports, "item")))
 	}
-	return withHint(fmt.Errorf("%d of %s have no prediction", p.bad, plural(p.items, "item")),
+	return withHint(fmt.Errorf("%d of %s have no prediction", p.bad, words.Plural(p.items, "item")),
 		"mend the rows named above; all others were written")
 }

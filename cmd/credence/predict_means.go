@@ -6,6 +6,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/printout"
 	"credence/model"
 )
 
@@ -55,24 +56,24 @@ func (r *meansRows) rows(item string, a *head.Answer) [][]any {
 
 // table implements [rowMaker].
 func (r *meansRows) table(b *bytes.Buffer, a *answers) {
-	shown := &table{left: map[int]bool{0: true, 1: true}}
+	shown := printout.NewTable(0, 1)
 	header := []string{"item", "class", "mean"}
 	for _, c := range r.beside {
 		header = append(header, c.Name)
 	}
-	shown.add(header...)
+	shown.Add(header...)
 	for j, id := range a.items[:min(len(a.items), tableItems)] {
 		if a.dropped[j] {
-			shown.add(ellipsis(id, 24), "-")
+			shown.Add(printout.Ellipsis(id, 24), "-")
 			continue
 		}
 		answer := &a.list[j]
 		i := answer.Top()
-		row := []string{ellipsis(id, 24), ellipsis(r.m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i])}
+		row := []string{printout.Ellipsis(id, 24), printout.Ellipsis(r.m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i])}
 		for _, c := range r.beside {
 			row = append(row, fmt.Sprintf("%.3f", c.Of(answer, i)))
 		}
-		shown.add(row...)
+		shown.Add(row...)
 	}
-	shown.print(b)
+	shown.Print(b)
 }

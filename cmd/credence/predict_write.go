@@ -9,10 +9,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"credence/dataset"
+	"credence/internal/calculator"
 	"credence/internal/par"
+	"credence/internal/printout"
 )
 
 // predictWriter writes predictions batch by batch.
@@ -179,23 +180,16 @@ func (t *predictTable) close() error { return nil }
 func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
 	o, m := r.o, r.m
 	level := o.levels.values[0]
-	shown := &table{left: map[int]bool{0: true, 1: true, 3: true, 4: true}}
-	shown.add("item", "class", "mean", percent(level)+" interval", "density from 0 to 1", "P(top)")
-	a := axis{0, 1, 0.2, 24}
+	shown := printout.NewTable(0, 1, 3, 4)
+	shown.Add("item", "class", "mean", printout.Percent(level)+" interval", "density from 0 to 1", "P(top)")
 	for j, id := range answered.items[:min(len(answered.items), tableItems)] {
 		if answered.dropped[j] {
-			shown.add(ellipsis(id, 24), "-")
+			shown.Add(printout.Ellipsis(id, 24), "-")
 			continue
 		}
 		answer := &answered.list[j]
 		i := answer.Top()
 		f := answer.Law.Marginal(i)
-		h := heights(f, a)
-		top := frame(f, a, h)
-		spark := make([]rune, a.n)
-		for k, v := range h {
-			spark[k] = bar(v/top, 0, 1)
-		}
 		in := o.answer(f, i, m.Resolution, level)
 		mark := ""
 		if in.below {
@@ -204,11 +198,11 @@ func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
 		if o.maxWidth > 0 && in.twoSided.Length() > o.maxWidth {
 			mark += " abstain"
 		}
-		shown.add(ellipsis(id, 24), ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
+		shown.Add(printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
 			fmt.Sprintf("[%.3f, %.3f]%s", in.twoSided.Lo, in.twoSided.Hi, mark),
-			string(spark)+strings.Repeat(" ", a.n-utf8.RuneCountInString(string(spark))), formatShare(answer.Law.TopClass(nil)[i]))
+			calculator.Sparkline(f, 24), printout.Share(answer.Law.TopClass(nil)[i]))
 	}
-	shown.print(b)
+	shown.Print(b)
 	if bytes.Contains(b.Bytes(), []byte("] *")) {
 		b.WriteString("* widened to what the votes could resolve\n")
 	}

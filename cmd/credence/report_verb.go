@@ -31,15 +31,12 @@ that here items are needed, and they should be ones that it was not trained on.
 A file that is there already is left alone without --overwrite.`,
 		Example: `  credence report runs/first test-items.csv --votes test-votes.csv
   credence report runs/first test.csv --vote-columns r1,r2 -o test.html`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return withHint(usagef("expected a run and a file of items, found no items"),
 					"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
 			}
-			if len(args) < 2 {
-				return usagef("expected a run and a file of items, found %s", plural(len(args), "argument"))
-			}
-			return nil
+			return arguments(2, true, "a run and a file of items")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := refuseTaken(o.output, o.overwrite); err != nil {
@@ -50,7 +47,6 @@ A file that is there already is left alone without --overwrite.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
 	o.declare(f)

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"credence/internal/par"
+	"credence/internal/printout"
 	"credence/internal/study"
 )
 
@@ -49,7 +45,6 @@ again. Equal seeds give equal numbers.`,
 }
 
 func (o *studyFlags) declare(f *pflag.FlagSet, name string) {
-	f.SortFlags = false
 	f.StringVar(&o.out, "out", name, "`folder` for figures, numbers and the page")
 	f.BoolVar(&o.quick, "quick", false, "a small version of the study, to see what it does")
 	f.Uint64Var(&o.seed, "seed", 1, "the first of the `seeds` of data and training")
@@ -60,9 +55,11 @@ func (o *studyFlags) declare(f *pflag.FlagSet, name string) {
 
 // run opens the folder of a study and works on it until it is done or stopped.
 func (o *studyFlags) run(cmd *cobra.Command, name string, settings any, work func(context.Context, *study.Folder) error) error {
-	if o.threads < 0 {
-		return usagef("--threads %d: expected at least 1, or 0 for all cores", o.threads)
+	restore, err := useThreads(o.threads)
+	if err != nil {
+		return err
 	}
+	defer restore()
 	folder, err := study.OpenFolder(o.out, name, settings, o.overwrite)
 	switch {
 	case errors.Is(err, study.ErrOtherStudy), errors.Is(err, study.ErrTaken):
@@ -70,14 +67,18 @@ func (o *studyFlags) run(cmd *cobra.Command, name string, settings any, work fun
 	case err != nil:
 		return err
 	}
-	par.SetThreads(o.threads)
-	defer par.SetThreads(0)
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	show := &studyDisplay{out: cmd.ErrOrStderr(), terminal: isTerminal(cmd.ErrOrStderr()), start: time.Now()}
+	start, show := time.Now(), newStatusLine(cmd.ErrOrStderr())
 	if !o.quiet {
-		folder.Progress = show.progress
+		folder.Progress = func(done, total int, what string) {
+			line := fmt.Sprintf("%s  %d of %d  %s", time.Since(start).Round(time.Second), done, total, what)
+			if !show.live {
+				fmt.Fprintln(show.w, line)
+				return
+			}
+			show.draw(printout.Ellipsis(line, 78))
+		}
 	}
 	err = work(ctx, folder)
 	show.erase()
@@ -104,29 +105,4 @@ func (o *studyFlags) again(cmd *cobra.Command) string {
 		}
 	})
 	return strings.Join(line, " ")
-}
-
-// studyDisplay tells which piece of a study is worked on.
-type studyDisplay struct {
-	out      io.Writer
-	terminal bool
-	drawn    bool
-	start    time.Time
-}
-
-func (d *studyDisplay) progress(done, total int, what string) {
-	line := fmt.Sprintf("%s  %d of %d  %s", time.Since(d.start).Round(time.Second), done, total, what)
-	if !d.terminal {
-		fmt.Fprintln(d.out, line)
-		return
-	}
-	fmt.Fprintf(d.out, "\r\x1b[K%s", ellipsis(line, 78))
-	d.drawn = true
-}
-
-func (d *studyDisplay) erase() {
-	if d.drawn {
-		fmt.Fprint(d.out, "\r\x1b[K")
-		d.drawn = false
-	}
 }

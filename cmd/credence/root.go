@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"credence/internal/words"
 )
 
 // newRoot assembles the command tree.
@@ -76,6 +78,7 @@ func addDefaults(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	eachCommand(root, func(c *cobra.Command) {
+		c.Flags().SortFlags = false // they are in the order of the table
 		switch {
 		case c.Name() == "help":
 			c.Run, c.RunE = nil, help
@@ -127,6 +130,16 @@ func noUnknownVerb(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return withHint(err, "did you mean "+strings.Join(near, " or ")+"?")
+}
+
+// arguments is the Args of a verb that takes so many, or more of the last.
+func arguments(n int, more bool, expected string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < n || len(args) > n && !more {
+			return usagef("expected %s, found %s", expected, words.Plural(len(args), "argument"))
+		}
+		return nil
+	}
 }
 
 // noArgs is the Args of a verb that takes flags only.

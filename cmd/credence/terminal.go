@@ -1,9 +1,17 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/par"
 )
 
 // isTerminal tells whether what is written to w is looked at as it comes.
@@ -21,6 +29,48 @@ func isTerminal(w io.Writer) bool {
 	}
 	null, err := os.Stat(os.DevNull)
 	return err != nil || !os.SameFile(info, null)
+}
+
+// statusLine is the last line of a terminal, which changes.
+type statusLine struct {
+	w     io.Writer
+	live  bool // w is a terminal
+	drawn bool
+}
+
+func newStatusLine(w io.Writer) statusLine { return statusLine{w: w, live: isTerminal(w)} }
+
+// draw replaces the line.
+func (l *statusLine) draw(text string) {
+	l.erase()
+	fmt.Fprint(l.w, text)
+	l.drawn = true
+}
+
+// erase removes the line.
+func (l *statusLine) erase() {
+	if l.drawn {
+		fmt.Fprint(l.w, "\r\x1b[K")
+		l.drawn = false
+	}
+}
+
+// useThreads sets the number of cores, 0 for all, until the function it returns
+// is called.
+func useThreads(n int) (restore func(), err error) {
+	if n < 0 {
+		return nil, usagef("--threads %d: expected at least 1, or 0 for all cores", n)
+	}
+	par.SetThreads(n)
+	return func() { par.SetThreads(0) }, nil
+}
+
+// interruptible returns a context that ends with the first signal; a second one
+// ends the program at once.
+func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // shellQuote writes an argument so that a shell reads it as one.

@@ -14,6 +14,7 @@ import (
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/par"
+	"credence/internal/words"
 	"credence/run"
 	"credence/train"
 )
@@ -91,7 +92,6 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar((*string)(&o.out), "out", "", "`folder` to write to")
 	declare(f, &o.Settings, config.Train)
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
@@ -196,7 +196,7 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Divis
 // divide divides the items as the flags ask for.
 func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Division, error) {
 	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
-		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", plural(n, "weight"), len(ds.Classes), ds.Classes)
+		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", words.Plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
 	return run.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
+	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/run"
 	"credence/train"
@@ -44,7 +45,7 @@ func (d *trainDisplay) note(format string, args ...any) {
 // data tells how the data were read.
 func (d *trainDisplay) data(ds *dataset.Dataset) {
 	d.note("votes     %s", ds.Votes)
-	d.note("classes   %s", ellipsis(strings.Join(ds.Classes, ", "), 200))
+	d.note("classes   %s", printout.Ellipsis(strings.Join(ds.Classes, ", "), 200))
 	if len(ds.Columns) > 0 {
 		d.note("features  %s", strings.ReplaceAll(dataset.DescribeColumns(ds.Columns), "\n", "\n          "))
 	} else {
@@ -158,7 +159,7 @@ func (d *trainDisplay) progress(e train.Event) {
 		d.note("%s", describeEvent(e))
 	case d.terminal && now.Sub(d.last) > 100*time.Millisecond:
 		d.erase()
-		fmt.Fprint(d.err, ellipsis(shortEvent(e), terminalWidth()-1))
+		fmt.Fprint(d.err, printout.Ellipsis(shortEvent(e), terminalWidth()-1))
 		d.drawn = true
 	case !d.terminal && now.Sub(d.last) >= linesEvery:
 		d.note("%s", describeEvent(e))
@@ -278,7 +279,7 @@ func (d *trainDisplay) result(trained *run.Trained) error {
 
 func printMetrics(b *strings.Builder, m *run.Metrics) {
 	fmt.Fprintf(b, "model       %s, %s parameters, on %s items with %s votes\n",
-		plural(m.Networks, "network"), words.Thousands(m.Parameters), words.Thousands(m.Items), words.Count(m.Votes))
+		words.Plural(m.Networks, "network"), words.Thousands(m.Parameters), words.Thousands(m.Items), words.Count(m.Votes))
 	h := m.HeldOut
 	if h.Items == 0 {
 		return
@@ -289,8 +290,8 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 		loss, how = *h.NLL, ""
 	}
 	fmt.Fprintf(b, "\nNegative log-likelihood a vote on held-out items%s, in nats; less is better\n", how)
-	t := &table{left: map[int]bool{0: true}}
-	t.add("this model", fmt.Sprintf("%.4f", loss))
+	t := printout.NewTable(0)
+	t.Add("this model", fmt.Sprintf("%.4f", loss))
 	for _, r := range []struct {
 		name  string
 		nll   *float64
@@ -302,10 +303,10 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 		{"one probability for all items", h.ConstantNLL, false},
 	} {
 		if r.nll != nil && (joint || !r.joint) {
-			t.add(r.name, fmt.Sprintf("%.4f", *r.nll))
+			t.Add(r.name, fmt.Sprintf("%.4f", *r.nll))
 		}
 	}
-	t.print(b)
+	t.Print(b)
 	if h.LogisticNLL == nil && h.ConstantNLL != nil {
 		b.WriteString("logistic regression has too many features to be scored here by folds\n")
 	}

@@ -23,9 +23,9 @@ func (d *trainDisplay) split(division *run.Division) {
 		return
 	}
 	d.note("split     %s to train on, %s for validation, %s for the test left alone",
-		plural(len(s.Train), "item"), words.Thousands(len(s.Validation)), words.Thousands(len(s.Test)))
+		words.Plural(len(s.Train), "item"), words.Thousands(len(s.Validation)), words.Thousands(len(s.Test)))
 	if none := division.Items.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
-		d.warn(plural(none, "item") + " in no part of the split left out")
+		d.warn(words.Plural(none, "item") + " in no part of the split left out")
 	}
 	for _, w := range s.Check(division.Items) {
 		d.warn(w.Error())

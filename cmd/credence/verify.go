@@ -41,12 +41,7 @@ The instruction set is that of the run where this machine has it, unless
 --kernel or CREDENCE_KERNEL names another. The run itself is left alone.`,
 		Example: `  credence verify runs/first
   credence verify runs/first --threads 1`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s takes the folder of a run, found %s", cmd.CommandPath(), plural(len(args), "argument"))
-			}
-			return nil
-		},
+		Args: arguments(1, false, "the folder of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Folder(args[0])) },
 	}
 	cmd.Flags().IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")

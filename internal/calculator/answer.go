@@ -9,39 +9,39 @@ import (
 	"credence/mixture"
 )
 
-// The answer to a Query, under its JSON names. No slice is nil, so that
-// what was not asked for reads as an empty array.
+// The answer to a Query, under its JSON names. No slice is nil, so that what was
+// not asked for reads as an empty array.
 type (
 	answer struct {
-		Mean     []number      `json:"mean"`
-		Variance []number      `json:"variance"`
+		Mean     []float64     `json:"mean"`
+		Variance []float64     `json:"variance"`
 		LogPDF   []number      `json:"logpdf"`
 		Classes  []classAnswer `json:"classes"`
-		TopClass []number      `json:"top_class"`
+		TopClass []float64     `json:"top_class"`
 	}
 	classAnswer struct {
-		Mean      number           `json:"mean"`
-		Variance  number           `json:"variance"`
+		Mean      float64          `json:"mean"`
+		Variance  float64          `json:"variance"`
 		Quantiles []quantileAnswer `json:"quantiles"`
 		CDF       []cdfAnswer      `json:"cdf"`
 		Intervals []intervalAnswer `json:"intervals"`
 	}
 	quantileAnswer struct {
-		Q          number `json:"q"`
-		X          number `json:"x"`
-		Complement number `json:"complement"`
+		Q          float64 `json:"q"`
+		X          float64 `json:"x"`
+		Complement float64 `json:"complement"`
 	}
 	cdfAnswer struct {
-		X        number `json:"x"`
-		CDF      number `json:"cdf"`
-		Survival number `json:"survival"`
+		X        float64 `json:"x"`
+		CDF      float64 `json:"cdf"`
+		Survival float64 `json:"survival"`
 	}
 	intervalAnswer struct {
-		Level    number      `json:"level"`
-		TwoSided [2]number   `json:"two_sided"`
-		Upper    [2]number   `json:"upper"`
-		Lower    [2]number   `json:"lower"`
-		HPD      [][2]number `json:"hpd"`
+		Level    float64      `json:"level"`
+		TwoSided [2]float64   `json:"two_sided"`
+		Upper    [2]float64   `json:"upper"`
+		Lower    [2]float64   `json:"lower"`
+		HPD      [][2]float64 `json:"hpd"`
 	}
 )
 
@@ -102,11 +102,8 @@ func (q *Query) mixture() (*mixture.Dirichlet, error) {
 // Describe returns what q asks about m as a line of JSON, without a line end.
 func (q *Query) Describe(m *mixture.Dirichlet) ([]byte, error) {
 	a := answer{
-		Mean:     toNumbers(m.Mean(nil)),
-		Variance: toNumbers(m.Variance(nil)),
-		LogPDF:   make([]number, len(q.logPDF)),
-		Classes:  make([]classAnswer, m.Classes()),
-		TopClass: toNumbers(m.TopClass(nil)),
+		Mean: m.Mean(nil), Variance: m.Variance(nil), TopClass: m.TopClass(nil),
+		LogPDF: make([]number, len(q.logPDF)), Classes: make([]classAnswer, m.Classes()),
 	}
 	for i, p := range q.logPDF {
 		l, err := m.LogPDF(p)
@@ -122,28 +119,27 @@ func (q *Query) Describe(m *mixture.Dirichlet) ([]byte, error) {
 }
 
 func (q *Query) describeClass(f *mixture.Beta) classAnswer {
-	mean, variance := f.Moments()
 	a := classAnswer{
-		Mean:      number(mean),
-		Variance:  number(variance),
 		Quantiles: make([]quantileAnswer, len(q.Quantiles)),
 		CDF:       make([]cdfAnswer, len(q.cdf)),
 		Intervals: make([]intervalAnswer, len(q.Levels)),
 	}
+	a.Mean, a.Variance = f.Moments()
 	for i, p := range q.Quantiles {
 		x, complement := f.QuantileBoth(p)
-		a.Quantiles[i] = quantileAnswer{number(p), number(x), number(complement)}
+		a.Quantiles[i] = quantileAnswer{p, x, complement}
 	}
 	for i, x := range q.cdf {
-		a.CDF[i] = cdfAnswer{number(x), number(f.CDF(x)), number(f.Survival(x))}
+		a.CDF[i] = cdfAnswer{x, f.CDF(x), f.Survival(x)}
 	}
+	ends := func(i mixture.Interval) [2]float64 { return [2]float64{i.Lo, i.Hi} }
 	for i, level := range q.Levels {
-		hpd := [][2]number{}
+		hpd := [][2]float64{}
 		for _, piece := range f.HighestDensity(level) {
 			hpd = append(hpd, ends(piece))
 		}
 		a.Intervals[i] = intervalAnswer{
-			Level:    number(level),
+			Level:    level,
 			TwoSided: ends(f.Interval(mixture.TwoSided, level)),
 			Upper:    ends(f.Interval(mixture.Upper, level)),
 			Lower:    ends(f.Interval(mixture.Lower, level)),
@@ -153,16 +149,17 @@ func (q *Query) describeClass(f *mixture.Beta) classAnswer {
 	return a
 }
 
+// errNaN is what no mixture of the documented range gives.
+var errNaN = errors.New("a result is not a number: parameters from 1e-3 to 1e7 always have one")
+
 // marshalLine returns v as JSON on one line, without a line end.
 func marshalLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // an error may quote its input, for people to read
-	if err := enc.Encode(v); err != nil {
-		if e, ok := errors.AsType[*json.MarshalerError](err); ok {
-			err = e.Err
-		}
-		return nil, err
+	err := enc.Encode(v)
+	if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok || errors.Is(err, errNaN) {
+		return nil, errNaN
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -2,12 +2,9 @@ package calculator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
-
-	"credence/mixture"
 )
 
 // number is a float64 whose infinities are strings in JSON.
@@ -17,7 +14,7 @@ func (x number) MarshalJSON() ([]byte, error) {
 	v := float64(x)
 	switch {
 	case math.IsNaN(v):
-		return nil, errors.New("a result is not a number: parameters from 1e-3 to 1e7 always have one")
+		return nil, errNaN
 	case math.IsInf(v, 1):
 		return []byte(`"Infinity"`), nil
 	case math.IsInf(v, -1):
@@ -56,16 +53,4 @@ func kindOf(raw []byte) string {
 		return "null"
 	}
 	return "a number"
-}
-
-func toNumbers(values []float64) []number {
-	list := make([]number, len(values))
-	for i, v := range values {
-		list[i] = number(v)
-	}
-	return list
-}
-
-func ends(i mixture.Interval) [2]number {
-	return [2]number{number(i.Lo), number(i.Hi)}
 }

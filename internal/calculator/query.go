@@ -1,5 +1,5 @@
-// Package calculator answers questions about mixtures: what credence mixture --json
-// is asked, a line of JSON each, and what it answers.
+// Package calculator tells what credence mixture is asked of a mixture: [Answer]
+// answers lines of JSON, and [Report] is for people, with sketches of densities.
 package calculator
 
 import (

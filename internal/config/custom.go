@@ -43,7 +43,7 @@ func (b *byteSize) texts() []string {
 	return nil
 }
 
-func (b *byteSize) kind() (Type, bool) { return Size, false }
+func (b *byteSize) kind() (valueType, bool) { return sizeType, false }
 
 // extent is the sides of a grid, like 64x64.
 type extent []*int
@@ -74,7 +74,7 @@ func (e extent) texts() []string {
 	return []string{strings.Join(sides, "x")}
 }
 
-func (e extent) kind() (Type, bool) { return Text, false }
+func (e extent) kind() (valueType, bool) { return textType, false }
 
 // percentiles are a lower and a higher one.
 type percentiles [2]*float64
@@ -105,7 +105,7 @@ func (p percentiles) texts() (list []string) {
 	return list
 }
 
-func (p percentiles) kind() (Type, bool) { return Fraction, true }
+func (p percentiles) kind() (valueType, bool) { return fractionType, true }
 
 // augment is a list of changes like shift=2,flip, or none.
 type augment train.Augment
@@ -125,7 +125,7 @@ func (a *augment) texts() []string {
 	return []string{train.Augment(*a).String()}
 }
 
-func (a *augment) kind() (Type, bool) { return Text, false }
+func (a *augment) kind() (valueType, bool) { return textType, false }
 
 // ParseNumber reads a finite number or a fraction such as 1/3.
 func ParseNumber(s string) (float64, error) {

@@ -22,7 +22,7 @@ func (f *Field) Set(text string) error { return f.set(text, Origin{Source: Flag,
 
 func (f *Field) set(text string, from Origin) error {
 	texts := []string{text}
-	if f.list && f.typ == Text {
+	if f.list && f.typ == textType {
 		texts = []string{}
 		if text != "" {
 			var err error
@@ -50,7 +50,7 @@ func (f *Field) String() string {
 // Type names the value in the usage of a flag that does not.
 func (f *Field) Type() string {
 	switch {
-	case f.typ == Bool:
+	case f.typ == boolType:
 		return "bool"
 	case f.list:
 		return "numbers"
@@ -62,14 +62,14 @@ func (f *Field) Type() string {
 type custom interface {
 	set(texts []string) error // errUnfit where the option says what it wants
 	texts() []string          // nil where nothing is set
-	kind() (Type, bool)
+	kind() (valueType, bool)
 }
 
 // errUnfit is that a text is not what an option wants.
 var errUnfit = errors.New("unfit")
 
 // kind returns the type of a field, and whether it holds a list.
-func kind(field any) (Type, bool) {
+func kind(field any) (valueType, bool) {
 	if c, ok := field.(custom); ok {
 		return c.kind()
 	}
@@ -80,18 +80,18 @@ func kind(field any) (Type, bool) {
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return Bool, list
+		return boolType, list
 	case reflect.Int:
-		return Whole, list
+		return wholeType, list
 	case reflect.Uint64:
-		return Natural, list
+		return naturalType, list
 	case reflect.Float64:
 		if list {
-			return Fraction, list
+			return fractionType, list
 		}
-		return Number, list
+		return numberType, list
 	}
-	return Text, list
+	return textType, list
 }
 
 // put sets the field of s, or adds to it if it is a list and there are to be
@@ -112,7 +112,7 @@ func (o *Option) put(s *Settings, texts []string, more bool) error {
 	if v.Kind() != reflect.Slice {
 		return o.putOne(v, texts[0])
 	}
-	if o.typ != Text {
+	if o.typ != textType {
 		texts = split(texts)
 	}
 	// The slice is a new one, since settings may share their elements.
@@ -158,7 +158,7 @@ func (o *Option) putOne(v reflect.Value, text string) error {
 		n, err = strconv.ParseUint(text, 0, 64)
 		v.SetUint(n)
 	case reflect.Float64:
-		if o.typ == Fraction {
+		if o.typ == fractionType {
 			x, err = ParseNumber(text)
 		} else if x, err = strconv.ParseFloat(text, 64); math.IsInf(x, 0) || math.IsNaN(x) {
 			err = strconv.ErrRange

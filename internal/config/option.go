@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Type is what the value of an option is, or each element of a list.
-type Type uint8
+// valueType is what the value of an option is, or each element of a list.
+type valueType uint8
 
 // The types of values.
 const (
-	Text     Type = iota
-	Bool          // true or false
-	Whole         // an integer
-	Natural       // an integer that is not negative
-	Number        // a finite number
-	Fraction      // a finite number, also as text like 1/3
-	Size          // a number of bytes, also as text like 2GB
+	textType     valueType = iota
+	boolType               // true or false
+	wholeType              // an integer
+	naturalType            // an integer that is not negative
+	numberType             // a finite number
+	fractionType           // a finite number, also as text like 1/3
+	sizeType               // a number of bytes, also as text like 2GB
 )
 
 // String says what is expected, with an article.
-func (t Type) String() string {
+func (t valueType) String() string {
 	return [...]string{"a text", "true or false", "a whole number", "a whole number from 0", "a number",
 		"a number or a fraction such as 1/3", "a size such as 500MB or 2GB"}[t]
 }
@@ -51,7 +51,7 @@ type Option struct {
 	want  string              // what is expected, where the type does not say it
 
 	// Found from the field, and from what new settings hold.
-	typ      Type
+	typ      valueType
 	list     bool
 	fallback []string // what holds if the option is left out; nil: nothing, or what suits the data
 }
@@ -60,7 +60,7 @@ type Option struct {
 func (o *Option) Of(verbs Verb) bool { return o.verbs&verbs != 0 }
 
 // IsBool reports whether the option is true or false.
-func (o *Option) IsBool() bool { return o.typ == Bool }
+func (o *Option) IsBool() bool { return o.typ == boolType }
 
 // Default is what holds if the option is left out, "" for nothing or for what
 // suits the data.

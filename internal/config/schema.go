@@ -51,17 +51,17 @@ func (o *Option) element(null bool) ordered {
 	var types []string
 	var more ordered
 	switch o.typ {
-	case Bool:
+	case boolType:
 		types = []string{"boolean"}
-	case Whole:
+	case wholeType:
 		types = []string{"integer"}
-	case Natural:
+	case naturalType:
 		types, more = []string{"integer"}, ordered{{"minimum", 0}}
-	case Number:
+	case numberType:
 		types = []string{"number"}
-	case Fraction:
+	case fractionType:
 		types, more = []string{"number", "string"}, ordered{{"pattern", `^\s*[-+0-9.eE]+(/[-+0-9.eE]+)?\s*$`}}
-	case Size:
+	case sizeType:
 		types, more = []string{"integer", "string"}, ordered{{"pattern", `^\s*[0-9.eE+]+\s*([TGMkK]?B)?\s*$`}}
 	default:
 		// Names may look like numbers: classes 1 to 5.

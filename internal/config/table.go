@@ -240,7 +240,7 @@ func derive(rows []Option) []Option {
 		o := &rows[i]
 		o.typ, o.list = kind(o.at(fresh))
 		for _, s := range []*Settings{chosen, fresh} {
-			if o.typ == Bool || !o.zero(s) {
+			if o.typ == boolType || !o.zero(s) {
 				o.fallback = o.texts(s)
 			}
 		}

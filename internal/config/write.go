@@ -40,7 +40,7 @@ func (v *Setting) YAML(comment string) string {
 			list = append(list, v.scalar(t))
 		}
 		line += " [" + strings.Join(list, ", ") + "]"
-	case v.typ == Text && block(v.Texts[0]):
+	case v.typ == textType && block(v.Texts[0]):
 		line += " |-"
 		for l := range strings.SplitSeq(v.Texts[0], "\n") {
 			more += strings.TrimRight("  "+l, " ") + "\n"
@@ -113,19 +113,19 @@ func quote(text string) string {
 // type is another.
 func (o *Option) typed(text string) any {
 	switch o.typ {
-	case Bool:
+	case boolType:
 		if v, err := strconv.ParseBool(text); err == nil {
 			return v
 		}
-	case Whole:
+	case wholeType:
 		if v, err := strconv.ParseInt(text, 0, 64); err == nil {
 			return v
 		}
-	case Natural:
+	case naturalType:
 		if v, err := strconv.ParseUint(text, 0, 64); err == nil {
 			return v
 		}
-	case Number, Fraction:
+	case numberType, fractionType:
 		if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
 			return v
 		}

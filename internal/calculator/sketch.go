@@ -1,4 +1,4 @@
-package main
+package calculator
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"credence/internal/printout"
 	"credence/mixture"
 )
 
@@ -143,13 +144,13 @@ func bar(v float64, row, rows int) rune {
 func drawDensity(w *bytes.Buffer, f *mixture.Beta, levels []float64, width int) {
 	gutter := 4 // room for the numbers of the vertical axis
 	for _, level := range levels {
-		gutter = max(gutter, utf8.RuneCountInString("two-sided "+percent(level)))
+		gutter = max(gutter, utf8.RuneCountInString("two-sided "+printout.Percent(level)))
 	}
 	a := newAxis(width-gutter-2, f)
 	h := heights(f, a)
 	top := frame(f, a, h)
 	line := func(label, mark, text string) {
-		w.WriteString(strings.TrimRight(pad(label, gutter, false)+" "+mark+text, " ") + "\n")
+		w.WriteString(strings.TrimRight(printout.Pad(label, gutter, false)+" "+mark+text, " ") + "\n")
 	}
 	cut := false
 	for row := sketchRows - 1; row >= 0; row-- {
@@ -172,8 +173,8 @@ func drawDensity(w *bytes.Buffer, f *mixture.Beta, levels []float64, width int) 
 		pieces := []mixture.Interval{f.Interval(mixture.TwoSided, level)}
 		text := span(a, pieces)
 		text[a.column(mean)] = '●'
-		line("two-sided "+percent(level), " ", string(text))
-		line("highest "+percent(level), " ", string(span(a, f.HighestDensity(level))))
+		line("two-sided "+printout.Percent(level), " ", string(text))
+		line("highest "+printout.Percent(level), " ", string(span(a, f.HighestDensity(level))))
 	}
 	legend := "● mean"
 	if cut {
@@ -221,6 +222,19 @@ func span(a axis, pieces []mixture.Interval) []rune {
 	return text
 }
 
+// Sparkline draws a density from 0 to 1 in n characters.
+func Sparkline(f *mixture.Beta, n int) string { return sparkline(f, axis{0, 1, 0.2, n}) }
+
+func sparkline(f *mixture.Beta, a axis) string {
+	h := heights(f, a)
+	top := frame(f, a, h)
+	text := make([]rune, a.n)
+	for i, v := range h {
+		text[i] = bar(v/top, 0, 1)
+	}
+	return string(text)
+}
+
 // drawSparklines draws each density on a line of its own over one axis.
 func drawSparklines(w *bytes.Buffer, labels []string, densities []*mixture.Beta, width int) {
 	gutter := 0
@@ -229,13 +243,7 @@ func drawSparklines(w *bytes.Buffer, labels []string, densities []*mixture.Beta,
 	}
 	a := newAxis(width-gutter-2, densities...)
 	for i, f := range densities {
-		h := heights(f, a)
-		top := frame(f, a, h)
-		text := make([]rune, a.n)
-		for j, v := range h {
-			text[j] = bar(v/top, 0, 1)
-		}
-		w.WriteString(strings.TrimRight(pad(labels[i], gutter, true)+"  "+string(text), " ") + "\n")
+		w.WriteString(strings.TrimRight(printout.Pad(labels[i], gutter, true)+"  "+sparkline(f, a), " ") + "\n")
 	}
 	ruler, numbers := a.lines()
 	for _, line := range []string{ruler, numbers} {

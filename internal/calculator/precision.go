@@ -1,4 +1,4 @@
-package main
+package calculator
 
 import (
 	"math"
@@ -14,7 +14,7 @@ type precision struct{ decimals, digits int }
 
 // precision returns what the narrowest class needs for its intervals to show
 // two different ends.
-func (r *mixtureReport) precision() precision {
+func (r *Report) precision() precision {
 	p := precision{4, 2}
 	for _, s := range r.states {
 		for _, f := range s.class {
@@ -94,31 +94,18 @@ func (p precision) scientific(x float64) string {
 	return mantissa + "e" + strconv.Itoa(n)
 }
 
-// formatShare writes a probability of which only the first digits matter.
-func formatShare(x float64) string {
-	switch {
-	case x > 0 && x < 0.00005:
-		return "<0.0001"
-	case x < 1 && x >= 0.99995:
-		return ">0.9999"
+// JoinNumbers writes each value with about six digits.
+func JoinNumbers(values []float64, separator string) string {
+	var b strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			b.WriteString(separator)
+		}
+		if v >= 1e5 && v < 1e10 { // rather 1000000 than 1e+06
+			b.WriteString(strconv.FormatFloat(v, 'f', 0, 64))
+		} else {
+			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+		}
 	}
-	return strconv.FormatFloat(x, 'f', 4, 64)
+	return b.String()
 }
-
-// percent writes a level: 95%, 99.9%.
-func percent(level float64) string {
-	return strconv.FormatFloat(100*level, 'g', 10, 64) + "%"
-}
-
-// ellipsis cuts s to at most n ≥ 8 characters.
-func ellipsis(s string, n int) string {
-	runes := []rune(s)
-	n = max(n, 8)
-	if len(runes) <= n {
-		return s
-	}
-	return string(runes[:n-1]) + "…"
-}
-
-// exact writes a number so that it reads back the same.
-func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

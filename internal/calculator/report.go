@@ -1,0 +1,232 @@
+package calculator
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"credence/internal/printout"
+	"credence/internal/words"
+	"credence/mixture"
+)
+
+// state is a mixture with all that is shown of it.
+type state struct {
+	when  string // "before" or "after" the votes
+	m     *mixture.Dirichlet
+	class []*mixture.Beta
+	top   []float64
+}
+
+func newState(when string, m *mixture.Dirichlet) *state {
+	s := &state{when: when, m: m, top: m.TopClass(nil)}
+	for i := range m.Classes() {
+		s.class = append(s.class, m.Marginal(i))
+	}
+	return s
+}
+
+// Report describes a mixture, and what votes make of it, for people: tables and
+// sketches of the densities.
+type Report struct {
+	Weights           []float64
+	Alpha             [][]float64
+	Votes             []float64 // nil: none
+	Levels, Quantiles []float64
+	Classes           []string // names
+	Width             int      // of the text
+
+	states []*state // before the votes and, if there are any, after them
+}
+
+// Print writes the report on the mixture, and on what it is after the votes, if
+// that is not nil.
+func (r *Report) Print(w *bytes.Buffer, before, after *mixture.Dirichlet) {
+	r.states = []*state{newState("before", before)}
+	if after != nil {
+		r.states = append(r.states, newState("after", after))
+	}
+	for i, section := range []func(*bytes.Buffer){
+		r.components, r.moments, r.intervals, r.quantiles, r.entropies, r.sketch,
+	} {
+		from := w.Len()
+		section(w)
+		if i > 0 && w.Len() > from {
+			body := bytes.Clone(w.Bytes()[from:])
+			w.Truncate(from)
+			w.WriteByte('\n')
+			w.Write(body)
+		}
+	}
+}
+
+// newTable starts a table whose first columns name the class, if byClass, and
+// whether a row is before or after the votes, if there are votes.
+func (r *Report) newTable(byClass bool, header ...string) *printout.Table {
+	var lead []string
+	if byClass {
+		lead = append(lead, "class")
+	}
+	if len(r.states) > 1 {
+		lead = append(lead, "votes")
+	}
+	t := printout.NewTable()
+	for i := range lead {
+		t.Left(i)
+	}
+	t.Add(append(lead, header...)...)
+	return t
+}
+
+// eachRow calls f for every class and state with the cells that lead the row.
+// A class is named on its first row only.
+func (r *Report) eachRow(f func(lead []string, i int, s *state)) {
+	for i, name := range r.Classes {
+		for _, s := range r.states {
+			lead := []string{name}
+			if len(r.states) > 1 {
+				lead = append(lead, s.when)
+			}
+			f(lead, i, s)
+			name = ""
+		}
+	}
+}
+
+// components lists weights and parameters, so that a slip of the keyboard shows.
+func (r *Report) components(w *bytes.Buffer) {
+	fmt.Fprintf(w, "Mixture of %s, %d classes\n", words.Plural(len(r.Alpha), "component"), len(r.Classes))
+	header, room := []string{"component", "weight"}, r.Width-len("component  >0.9999  ")
+	if r.Votes != nil {
+		header, room = append(header, "after votes"), room-len("after votes  ")
+	}
+	t := printout.NewTable(len(header))
+	t.Add(append(header, "alpha")...)
+	for k, alpha := range r.Alpha {
+		weight := r.Weights[k]
+		cells := []string{strconv.Itoa(k), printout.Share(weight)}
+		if r.Votes != nil {
+			cells = append(cells, printout.Share(weight*r.likelihood(alpha)))
+		}
+		t.Add(append(cells, printout.Ellipsis(JoinNumbers(alpha, ", "), room))...)
+	}
+	t.Print(w)
+}
+
+// likelihood returns how many times more probable the votes are under one
+// component than under the mixture, which is how its weight changes. Update
+// drops components that have become impossible, so that those it returns cannot
+// be told by their place.
+func (r *Report) likelihood(alpha []float64) float64 {
+	alone, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+	if err != nil {
+		return math.NaN()
+	}
+	votes := r.Votes // the mixture has accepted them
+	l, _ := alone.LogVotes(votes)
+	all, _ := r.states[0].m.LogVotes(votes)
+	return math.Exp(l - all)
+}
+
+func (r *Report) moments(w *bytes.Buffer) {
+	p := r.precision()
+	t := r.newTable(true, "mean", "sd", "median", "P(top)")
+	r.eachRow(func(lead []string, i int, s *state) {
+		mean, variance := s.class[i].Moments()
+		t.Add(append(lead, p.probability(mean, 1-mean), p.number(math.Sqrt(variance)),
+			p.probability(s.class[i].QuantileBoth(0.5)), printout.Share(s.top[i]))...)
+	})
+	t.Print(w)
+}
+
+func (r *Report) intervals(w *bytes.Buffer) {
+	p := r.precision()
+	t := r.newTable(true, "level", "two-sided", "upper", "lower", "highest density")
+	n := len(t.Rows[0])
+	t.Left(n-4, n-1)
+	r.eachRow(func(lead []string, i int, s *state) {
+		for _, level := range r.Levels {
+			f, tail := s.class[i], 1-level
+			x0, y0 := f.QuantileBoth(tail / 2)
+			x1, y1 := f.ComplementaryQuantile(tail / 2)
+			cells := append(lead, printout.Percent(level), p.interval(x0, y0, x1, y1),
+				"≤ "+p.probability(f.ComplementaryQuantile(tail)),
+				"≥ "+p.probability(f.QuantileBoth(tail)))
+			for _, piece := range p.set(f, level) {
+				t.Add(append(cells, piece)...)
+				cells = make([]string, n-1)
+			}
+			lead = make([]string, len(lead))
+		}
+	})
+	t.Print(w)
+}
+
+func (r *Report) quantiles(w *bytes.Buffer) {
+	if r.Quantiles == nil {
+		return
+	}
+	p := r.precision()
+	t := r.newTable(true, "quantile", "x", "1-x")
+	r.eachRow(func(lead []string, i int, s *state) {
+		for _, q := range r.Quantiles {
+			x, y := s.class[i].QuantileBoth(q)
+			t.Add(append(lead, strconv.FormatFloat(q, 'g', -1, 64), p.probability(x, y), p.probability(y, x))...)
+			lead = make([]string, len(lead))
+		}
+	})
+	t.Print(w)
+}
+
+// entropies shows how the uncertainty about the next label splits.
+func (r *Report) entropies(w *bytes.Buffer) {
+	w.WriteString("Entropy of the next label, in nats\n")
+	t := r.newTable(false, "total", "raters disagree", "p is unknown")
+	p := precision{decimals: 4, digits: 2}
+	for _, s := range r.states {
+		var lead []string
+		if len(r.states) > 1 {
+			lead = []string{s.when}
+		}
+		e := s.m.Entropy()
+		t.Add(append(lead, p.number(e.Predictive), p.number(e.Expected), p.number(e.Information))...)
+	}
+	t.Print(w)
+}
+
+func (r *Report) sketch(w *bytes.Buffer) {
+	if len(r.Classes) > 2 {
+		r.sparklines(w)
+		return
+	}
+	for i, s := range r.states {
+		if i > 0 {
+			w.WriteByte('\n')
+		}
+		title := "Density of the probability of class " + r.Classes[0]
+		if len(r.states) > 1 {
+			title += ", " + s.when + " the votes"
+		}
+		w.WriteString(title + "\n")
+		drawDensity(w, s.class[0], r.Levels, r.Width)
+	}
+}
+
+func (r *Report) sparklines(w *bytes.Buffer) {
+	w.WriteString("Density of each class's probability, each to its own height\n")
+	var labels []string
+	var densities []*mixture.Beta
+	names := printout.NewTable(0, 1)
+	r.eachRow(func(lead []string, i int, s *state) {
+		names.Add(lead...)
+		densities = append(densities, s.class[i])
+	})
+	var text bytes.Buffer
+	names.Print(&text)
+	for line := range strings.Lines(text.String()) {
+		labels = append(labels, printout.Ellipsis(strings.TrimRight(line, "\n"), r.Width/3))
+	}
+	drawSparklines(w, labels, densities, r.Width)
+}
