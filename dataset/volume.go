@@ -58,14 +58,14 @@ func (p Preparation) complete() (Preparation, error) {
 	if p.Fit != string(nifti.Stretch) && p.Fit != string(nifti.Proportions) {
 		return p, fmt.Errorf("fit %q of volumes is not one of [stretch proportions]", p.Fit)
 	}
-	if err := p.normalisation().Check(); err != nil {
+	if err := p.normalization().Check(); err != nil {
 		return p, fmt.Errorf("volumes: %w", err)
 	}
 	return p, store(p.Store).check()
 }
 
-func (p Preparation) normalisation() nifti.Normalisation {
-	return nifti.Normalisation{Scale: nifti.Scale(p.Scale), Low: p.Low, High: p.High}
+func (p Preparation) normalization() nifti.Normalization {
+	return nifti.Normalization{Scale: nifti.Scale(p.Scale), Low: p.Low, High: p.High}
 }
 
 // volumePart returns the part of volumes: what the schema says, or the options.
@@ -132,7 +132,7 @@ func prepareVolume(path string, part *Part, dst []float32) error {
 	if v, err = nifti.Resample(v, [3]int{x, y, z}, nifti.Fit(prep.Fit)); err != nil {
 		return malformed(path, "%v", err)
 	}
-	if err := nifti.Normalise(v.Data, prep.normalisation()); err != nil {
+	if err := nifti.Normalize(v.Data, prep.normalization()); err != nil {
 		return malformed(path, "%v", err)
 	}
 	for k := range z {

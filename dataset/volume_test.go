@@ -73,7 +73,7 @@ func TestVolumes(t *testing.T) {
 		if v, err = nifti.Resample(v, [3]int{3, 4, 2}, nifti.Stretch); err != nil {
 			t.Fatal(err)
 		}
-		if err := nifti.Normalise(v.Data, nifti.Normalisation{}); err != nil {
+		if err := nifti.Normalize(v.Data, nifti.Normalization{}); err != nil {
 			t.Fatal(err)
 		}
 		for x := range 3 {

@@ -51,7 +51,7 @@ func (g *gallery) training(in *Input) *figure {
 	if in.Provenance == nil {
 		return nil
 	}
-	p := plot.Training{Title: "Training: loss by epoch", YLabel: "loss a vote (nats)"}
+	p := plot.Training{Title: "Training: loss by epoch", YLabel: "loss per vote (nats)"}
 	any := false
 	for _, r := range in.Provenance.Runs {
 		run := plot.TrainingRun{Name: r.Name, Chosen: r.Epoch}
@@ -69,7 +69,7 @@ func (g *gallery) training(in *Input) *figure {
 		return nil
 	}
 	return g.draw(p, "Lower is better. A network learns as long as the loss on items held out falls; where it rises again the network only "+
-		"memorises, and the epoch before that (the dot) is kept.")
+		"memorizes, and the epoch before that (the dot) is kept.")
 }
 
 // reliability draws how predicted probabilities compare with shares of votes:
@@ -135,7 +135,7 @@ func (g *gallery) pit(in *Input) *figure {
 	if !any {
 		return nil
 	}
-	return g.draw(h, "If predictions are right, all places are equally frequent and the bars stay in the grey band. A valley in the middle says that "+
+	return g.draw(h, "If predictions are right, all places are equally frequent and the bars stay in the gray band. A valley in the middle says that "+
 		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted.")
 }
 
@@ -207,7 +207,7 @@ func (g *gallery) scatter(in *Input, items []item, level float64) *figure {
 		groups = groups[:unknown]
 	}
 	help := "Each dot is an item. Items on which raters agree should lie at the sides, with narrow intervals; those on which they differ in the " +
-		"middle or high up, with wide ones. A dot that lies low where colours mix is a prediction that is surer than raters are."
+		"middle or high up, with wide ones. A dot that lies low where colors mix is a prediction that is surer than raters are."
 	if stride > 1 {
 		help += fmt.Sprintf(" One item in %d is shown.", stride)
 	}

@@ -39,7 +39,7 @@ type Input struct {
 	// Resolution is the rule that was applied to intervals, nil if none was.
 	Resolution *evaluate.Resolution
 
-	// Commands repeat the run, one a line; Config is the complete configuration
+	// Commands repeat the run, one per line; Config is the complete configuration
 	// as a file.
 	Commands []string
 	Config   string

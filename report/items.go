@@ -141,7 +141,7 @@ func typical(items []item, n int) []item {
 }
 
 // spread returns the first item and n − 1 others from the first twentieth whose
-// means are far from each other: neighbours in a ranking may be alike.
+// means are far from each other: neighbors in a ranking may be alike.
 func spread(items []item, n int, compare func(a, b item) int) []item {
 	candidates := first(items, max(n, len(items)/20), compare)
 	var chosen []item

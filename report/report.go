@@ -164,7 +164,7 @@ func lead(in *Input) string {
 		fmt.Fprintf(&s, "%s was trained on %s. ", what, strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
 	}
 	fmt.Fprintf(&s, "For an item it has not seen it predicts how probable each of %s is, and how sure it is of that: "+
-		"not one number a class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
+		"not one number per class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
 	if r := in.Result; r != nil {
 		of := in.Evaluated
 		if of == "" {
@@ -249,7 +249,7 @@ func data(in *Input) []pair {
 		if totals[n-1] != totals[0] {
 			text = fmt.Sprintf("%s to %s, in the middle %s", count(totals[0]), count(totals[n-1]), count(totals[n/2]))
 		}
-		add("Votes an item", text)
+		add("Votes per item", text)
 	}
 	add("Classes", strconv.Itoa(len(in.Classes)))
 	return rows

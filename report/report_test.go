@@ -86,7 +86,7 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	if in.Result, err = evaluate.Evaluate(e, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 100}}); err != nil {
 		t.Fatal(err)
 	}
-	in.Provenance = &model.Provenance{Data: strings.Repeat("0123456789abcdef", 4), Votes: "long form, one row a vote", Seed: 42, Version: "0.3.0",
+	in.Provenance = &model.Provenance{Data: strings.Repeat("0123456789abcdef", 4), Votes: "long form, one row per vote", Seed: 42, Version: "0.3.0",
 		Kernel: "avx2", Config: json.RawMessage(`{"network":"mlp","widths":[64,64],"seed":42}`),
 		Split:    model.Split{Items: 4 * n, Unvoted: 3, Votes: float64(8 * n), Folds: 5},
 		Warnings: []string{"3 items have no features"}}

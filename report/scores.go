@@ -23,7 +23,7 @@ type verdict struct {
 	Answer   string
 }
 
-// Symbol is the mark without colour.
+// Symbol is the mark without color.
 func (v verdict) Symbol() string {
 	return map[string]string{"good": "✓", "careful": "!", "bad": "✗", "unknown": "?"}[v.Mark]
 }
@@ -46,7 +46,7 @@ func better(r *evaluate.Result) verdict {
 	if d == nil || !d.Value.Known() {
 		return v
 	}
-	by := fmt.Sprintf("%s nats a vote", number(evaluate.Number(math.Abs(plain(d.Value))), 3))
+	by := fmt.Sprintf("%s nats per vote", number(evaluate.Number(math.Abs(plain(d.Value))), 3))
 	if d.Lo.Known() && d.Hi.Known() {
 		lo, hi := d.Lo, d.Hi
 		if d.Value < 0 {
@@ -175,7 +175,7 @@ func losses(r *evaluate.Result) []row {
 		{Name: "Class frequencies", Value: withError(r.ConstantNLL, r.ConstantNLLSE, 3), Bar: plain(r.ConstantNLL),
 			Meaning: "No features, every vote for itself."},
 		{Name: "Floor", Value: withError(r.FloorNLL, r.FloorNLLSE, 3), Bar: plain(r.FloorNLL),
-			Meaning: "Knows each item’s own votes beforehand. With few votes an item nothing can come near it."},
+			Meaning: "Knows each item’s own votes beforehand. With few votes per item nothing can come near it."},
 		{Name: "This model, vote by vote", Value: withError(r.MarginalNLL, r.MarginalNLLSE, 3), Strong: true, Bar: plain(r.MarginalNLL),
 			Meaning: "Each vote for itself, under the mean alone."},
 		{Name: "Logistic regression, vote by vote", Value: withError(r.LogisticNLL, r.LogisticNLLSE, 3), Bar: plain(r.LogisticNLL),

@@ -59,7 +59,7 @@ func TestTrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := res.Model
-	m.Provenance.Votes = "counts, one column a class"
+	m.Provenance.Votes = "counts, one column per class"
 	test, truth := simulated(n, 3, 2)
 	predicted, err := m.Predict(test, model.PredictOptions{})
 	if err != nil {

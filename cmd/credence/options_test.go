@@ -91,7 +91,7 @@ func TestChoices(t *testing.T) {
 					t.Errorf("fit %q of volumes is unknown", c)
 				}
 			case "volume-scale":
-				err = nifti.Normalisation{Scale: nifti.Scale(c), Low: 0.5, High: 99.5}.Check()
+				err = nifti.Normalization{Scale: nifti.Scale(c), Low: 0.5, High: 99.5}.Check()
 			case "volume-store": // the script of volumes tries all
 			case "optimizer":
 				_, err = nn.NewOptimizer(network(t, nn.He), nn.OptimizerOptions{Kind: c, Rate: 0.1})

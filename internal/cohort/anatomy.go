@@ -7,15 +7,15 @@ import (
 	"credence/internal/rng"
 )
 
-// head is one head in the scanner, in template millimetres: the frame in which
+// head is one head in the scanner, in template millimeters: the frame in which
 // the shapes below are drawn, with the origin near the middle of the brain as
 // in the usual atlases.
 type head struct {
 	// Where the template lies in the scanner, as the way back:
 	//
-	//	q = turn · (p − centre) + bend(p).
+	//	q = turn · (p − center) + bend(p).
 	turn   [3]vec
-	centre vec
+	center vec
 	bend   [3][2]wave // displacement of x, y, z by the two other coordinates
 
 	// Outside the brain.
@@ -29,7 +29,7 @@ type head struct {
 	cerebrum, temporal ellipsoid
 	floor              float32   // of the frontal and occipital lobes
 	gap                float32   // fluid between skull and brain
-	cortex             float32   // thickness of grey matter
+	cortex             float32   // thickness of gray matter
 	sulcus, depth      float32   // half width and depth of sulci
 	sylvian            float32   // half width of the lateral fissure
 	fold               vec       // where on the texture this brain folds
@@ -48,7 +48,7 @@ type head struct {
 	stem, pons                limb
 
 	// Brightness of tissues.
-	white, grey, csf, fat, muscle, marrow, bone float32
+	white, gray, csf, fat, muscle, marrow, bone float32
 }
 
 // wave is one slow bending of the head.
@@ -94,7 +94,7 @@ func newHead(p Picture) *head {
 	h.growSkull(r)
 	h.growCerebrum(r)
 	h.growDeep(r)
-	h.white, h.grey, h.csf = 100, 71+r.n(1.5), 24+r.n(1.5)
+	h.white, h.gray, h.csf = 100, 71+r.n(1.5), 24+r.n(1.5)
 	h.fat, h.muscle, h.marrow, h.bone = 122+r.n(5), 52+r.n(3), 44+r.n(6), 11+r.n(1)
 	return h
 }
@@ -110,7 +110,7 @@ func (h *head) lie(r anatomist, pose *rand.Rand) {
 		row.x, row.y, row.z = row.x/s, row.y/s, row.z/s
 	}
 	shift := func() float32 { return float32(1.5 * pose.NormFloat64()) }
-	h.centre = vec{shift(), shift(), shift()}
+	h.center = vec{shift(), shift(), shift()}
 	for i := range h.bend {
 		for j := range h.bend[i] {
 			h.bend[i][j] = wave{r.n(1.2), 0.02 + 0.02*r.Float32(), 6.28 * r.Float32()}
@@ -180,7 +180,7 @@ func (h *head) growDeep(r anatomist) {
 
 // growVentricles draws frontal horn, body, atrium, occipital and temporal horn,
 // wider than in the template by the factor v, the temporal horn by horn; the
-// occipital horn ends back millimetres further in front.
+// occipital horn ends back millimeters further in front.
 func (h *head) growVentricles(v, horn, back float32) {
 	path := []vec{{11, 30, 3}, {7.5, 14, 13}, {7.5, -12, 20}, {16, -34, 17}, {26, -44, 8}, {25, -70, 6}}
 	radius := []float32{3.4, 4.6, 4.4, 5.2, 6.2, 2.2}

@@ -1,6 +1,6 @@
 // Package cohort makes a synthetic cohort of MRI scans with clinical scores,
 // after the real-data study of Wu et al. (ICML 2019), whose data are under
-// licence. Nothing in it comes from a person.
+// license. Nothing in it comes from a person.
 //
 // Every subject has a latent severity s, and several visits with a scan each,
 // between which it drifts. A scan shows s + τε as atrophy in a head that is

@@ -178,7 +178,7 @@ func TestTruth(t *testing.T) {
 
 // Who knows what the image shows is right about the majority of the instruments
 // in 92% of scans, where the commoner answer alone is right in 85%. At 50,000
-// scans the standard error, with about 2.6 scans a subject, is below 0.2 points,
+// scans the standard error, with about 2.6 scans per subject, is below 0.2 points,
 // and the ranks of the study add 0.5: at a point the alarm is false for less
 // than one seed in a hundred, and the seed is fixed.
 func TestOracle(t *testing.T) {
@@ -218,7 +218,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// Several visits a subject, not all of them by all, with a small drift; s is
+// Several visits per subject, not all of them by all, with a small drift; s is
 // close to standard normal. False alarm rate below 1e-6: five standard errors of
 // the mean over some 630 subjects are 0.2.
 func TestVisits(t *testing.T) {

@@ -131,8 +131,8 @@ func cut(readings []float64, order []int, k int, sd float64) float64 {
 	return max(far, readings[order[n-1]])
 }
 
-// levelled is one value of an instrument.
-type levelled struct {
+// leveled is one value of an instrument.
+type leveled struct {
 	level Level
 	value float64
 }
@@ -140,14 +140,14 @@ type levelled struct {
 // steps returns the values of an instrument from well to ill and how many of n
 // scans get each. Levels are divided as the paper's table is, and the scans of
 // a level as its shares are, both by largest remainder.
-func (in *Instrument) steps(n int) ([]levelled, []int) {
-	var steps []levelled
+func (in *Instrument) steps(n int) ([]leveled, []int) {
+	var steps []leveled
 	var counts []int
 	shares := []float64{float64(in.Counts[0]), float64(in.Counts[1]), float64(in.Counts[2])}
 	for level, m := range apportion(shares, n) {
 		var within []float64
 		for _, s := range in.scale[level] {
-			steps = append(steps, levelled{Level(level), s.value})
+			steps = append(steps, leveled{Level(level), s.value})
 			within = append(within, s.share)
 		}
 		counts = append(counts, apportion(within, m)...)

@@ -5,7 +5,7 @@ import (
 	"image/color"
 )
 
-// Montage draws heads of the given severities, one a row: an axial, a coronal
+// Montage draws heads of the given severities, one per row: an axial, a coronal
 // and a sagittal slice each, scaled up by a whole factor, as a radiologist sees
 // them (the subject's right on the left).
 func Montage(p Picture, size Size, severities []float64, scale int) *image.Gray {
@@ -38,6 +38,6 @@ func Montage(p Picture, size Size, severities []float64, scale int) *image.Gray 
 }
 
 func sliceAt(axis int, mm float32, size Size, spacing [3]float32) int {
-	k := int((mm*meanSize - viewCentre[axis] + fieldOfView[axis]/2) / spacing[axis])
+	k := int((mm*meanSize - viewCenter[axis] + fieldOfView[axis]/2) / spacing[axis])
 	return min(max(k, 0), size[axis]-1)
 }

@@ -16,19 +16,19 @@ var DefaultSize = Size{96, 96, 80}
 // Voxels returns how many voxels there are.
 func (s Size) Voxels() int { return s[0] * s[1] * s[2] }
 
-// The field of view in millimetres and its centre in the template, which a head
+// The field of view in millimeters and its center in the template, which a head
 // of mean size fills; volumes of every size show all of it.
 var (
 	fieldOfView = [3]float32{211.2, 211.2, 176}
-	viewCentre  = [3]float32{0, -2, 8}
+	viewCenter  = [3]float32{0, -2, 8}
 )
 
-// Spacing returns the edges of a voxel in millimetres.
+// Spacing returns the edges of a voxel in millimeters.
 func (s Size) Spacing() [3]float32 {
 	return [3]float32{fieldOfView[0] / float32(s[0]), fieldOfView[1] / float32(s[1]), fieldOfView[2] / float32(s[2])}
 }
 
-// sharp is the largest edge of a voxel, in millimetres, at which shapes are
+// sharp is the largest edge of a voxel, in millimeters, at which shapes are
 // evaluated; larger voxels are means of smaller ones.
 const sharp = 3
 
@@ -59,7 +59,7 @@ func (p Picture) Render(size Size) []float32 {
 	return v
 }
 
-// draw evaluates the head at the centres of all voxels.
+// draw evaluates the head at the centers of all voxels.
 func (h *head) draw(size Size) []float32 {
 	spacing := size.Spacing()
 	v := make([]float32, size.Voxels())
@@ -74,7 +74,7 @@ func (h *head) draw(size Size) []float32 {
 			if j == 0 {
 				c = -c
 			}
-			at[j][k] = c + viewCentre[j]
+			at[j][k] = c + viewCenter[j]
 		}
 		for i := range bend {
 			if i == j {
@@ -89,14 +89,14 @@ func (h *head) draw(size Size) []float32 {
 	n := 0
 	for k, z := range at[2] {
 		for j, y := range at[1] {
-			py, pz := y-h.centre.y, z-h.centre.z
+			py, pz := y-h.center.y, z-h.center.z
 			row := vec{
 				h.turn[0].y*py + h.turn[0].z*pz + bend[0][1][j] + bend[0][2][k],
 				h.turn[1].y*py + h.turn[1].z*pz + bend[1][2][k],
 				h.turn[2].y*py + h.turn[2].z*pz + bend[2][1][j],
 			}
 			for i, x := range at[0] {
-				px := x - h.centre.x
+				px := x - h.center.x
 				q := vec{row.x + h.turn[0].x*px, row.y + h.turn[1].x*px + bend[1][0][i], row.z + h.turn[2].x*px + bend[2][0][i]}
 				v[n] = h.brightness(q, b)
 				n++

@@ -43,7 +43,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// As severity grows, fluid inside the head does, and white and grey matter
+// As severity grows, fluid inside the head does, and white and gray matter
 // shrink, in every subject and at every size.
 func TestAtrophy(t *testing.T) {
 	subjects := 4

@@ -2,7 +2,7 @@ package cohort
 
 import "math"
 
-// vec is a place in millimetres: x to the right, y to the front, z upwards.
+// vec is a place in millimeters: x to the right, y to the front, z upwards.
 type vec struct{ x, y, z float32 }
 
 func (a vec) sub(b vec) vec     { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
@@ -18,7 +18,7 @@ func mix(a, b, t float32) float32 { return a + (b-a)*t }
 // ellipsoid is a solid with axes along x, y and z.
 type ellipsoid struct{ c, inv vec }
 
-// ball returns the ellipsoid with centre (x, y, z) and semi-axes a, b and c.
+// ball returns the ellipsoid with center (x, y, z) and semi-axes a, b and c.
 func ball(x, y, z, a, b, c float32) ellipsoid {
 	return ellipsoid{vec{x, y, z}, vec{1 / a, 1 / b, 1 / c}}
 }
@@ -26,7 +26,7 @@ func ball(x, y, z, a, b, c float32) ellipsoid {
 // dist returns about the distance of q from the surface, negative inside. It is
 // exact to first order near the surface, which is where it decides anything.
 func (e *ellipsoid) dist(q vec) float32 {
-	// A thousandth of a millimetre keeps the centre itself out of 0/0.
+	// A thousandth of a millimeter keeps the center itself out of 0/0.
 	x, y, z := (q.x-e.c.x+1e-3)*e.inv.x, (q.y-e.c.y)*e.inv.y, (q.z-e.c.z)*e.inv.z
 	k := sqrt(x*x + y*y + z*z)
 	gx, gy, gz := x*e.inv.x, y*e.inv.y, z*e.inv.z

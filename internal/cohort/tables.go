@@ -106,15 +106,15 @@ or any person. Every row says synthetic = yes, and so does every volume's header
 Made with
   credence data adni-synthetic --scans %d --fresh %d --seed %d --size %dx%dx%d
 
-volumes/          one NIfTI-1 file a scan, int16, stored LAS
-%-18sone row a scan: subject, visit, scan, path of the volume,
+volumes/          one NIfTI-1 file per scan, int16, stored LAS
+%-18sone row per scan: subject, visit, scan, path of the volume,
                   diagnosis (DX), MMSE and CDR; then the truth
-%-18sthree votes a scan, AD with probability truth_p each
+%-18sthree votes per scan, AD with probability truth_p each
 %-18strue probability of each class, for credence evaluate --truth
 fresh-...         the same for scans of other subjects, to test on
 
 The law
-  s        severity: N(0, 1) a subject, drifting up by about 0.1 a year
+  s        severity: N(0, 1) per subject, drifting up by about 0.1 per year
   image    shows s + 0.4 e: ventricles and sulci widen, hippocampi and cortex
            thin as it grows, over anatomy that differs between subjects
   scores   an instrument reads s + sigma e, sigma = 0.35 (DX), 0.35 (CDR), 0.5

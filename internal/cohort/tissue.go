@@ -131,10 +131,10 @@ func (h *head) inside(q vec, skull, b float32) float32 {
 func (h *head) hindbrain(v float32, q, m vec, cerebellum, skull, b float32) float32 {
 	c := max(cerebellum, skull+h.gap)
 	if c < b {
-		// Leaves of grey matter, stacked from top to bottom around a core.
+		// Leaves of gray matter, stacked from top to bottom around a core.
 		t := (q.z + 0.25*q.y + 0.02*m.x*m.x/4 + 200) * (1.0 / 7)
 		t = abs(2*(t-float32(int(t)))-1)*2 - 1
-		leaf := mix(h.grey, 0.62*h.grey, cover(0.5+t*1.2, 1)*cover(-c-9, 6))
+		leaf := mix(h.gray, 0.62*h.gray, cover(0.5+t*1.2, 1)*cover(-c-9, 6))
 		core := mix(leaf, h.white, cover(h.arbor.dist(m), 7))
 		v = mix(v, core, cover(c, b))
 	}
@@ -196,13 +196,13 @@ func (e *ellipsoid) slab(q vec) float32 {
 	return k * (k - 1) / (sqrt(gy*gy+gz*gz) + 1e-6)
 }
 
-// beyond is how far below a sulcus, in millimetres, it makes no difference.
+// beyond is how far below a sulcus, in millimeters, it makes no difference.
 const beyond = 8
 
 // folding returns the distance from the nearest sulcus at a depth below the
 // surface, positive inside the sulcus. Sulci are sheets that stand on the
 // surface and bend on their way down: their place depends for the most part on
-// the direction from the centre.
+// the direction from the center.
 func (h *head) folding(q vec, depth float32) float32 {
 	over := depth - h.depth
 	if over > beyond {
@@ -225,21 +225,21 @@ func (h *head) folding(q vec, depth float32) float32 {
 // interior is the brightness inside the surface of the cerebrum, at a depth
 // −fluid below fluid.
 func (h *head) interior(q, m vec, fluid, b float32) float32 {
-	v := mix(h.white, h.grey, cover(-fluid-h.cortex, b))
+	v := mix(h.white, h.gray, cover(-fluid-h.cortex, b))
 	if m.x > 48 || q.z < -34 || q.z > 40 || q.y > 46 || q.y < -88 {
 		return v
 	}
 	if q.z > -20 && q.y < 34 && q.y > -40 && m.x < 36 {
-		v = mix(v, 0.96*h.grey, cover(h.caudate.dist(m), b))
-		v = mix(v, h.grey, cover(h.putamen.dist(m), b))
-		v = mix(v, mix(h.grey, h.white, 0.55), cover(h.pallidum.dist(m), b))
-		v = mix(v, mix(h.grey, h.white, 0.3), cover(h.thalamus.dist(m), b))
+		v = mix(v, 0.96*h.gray, cover(h.caudate.dist(m), b))
+		v = mix(v, h.gray, cover(h.putamen.dist(m), b))
+		v = mix(v, mix(h.gray, h.white, 0.55), cover(h.pallidum.dist(m), b))
+		v = mix(v, mix(h.gray, h.white, 0.3), cover(h.thalamus.dist(m), b))
 	}
 	if q.z < 5 && q.y < 5 && m.x > 10 {
 		// A rim of white matter and fluid sets the hippocampus off.
 		d := min(h.hippocampus[0].dist(m), h.hippocampus[1].dist(m))
 		v = mix(v, h.white, cover(abs(d-1.5)-1, b))
-		v = mix(v, 0.97*h.grey, cover(d, b))
+		v = mix(v, 0.97*h.gray, cover(d, b))
 	}
 	if q.z > -30 && m.x < 46 {
 		d := float32(1e3)

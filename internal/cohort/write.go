@@ -56,7 +56,7 @@ type settings struct {
 
 const phantomVersion = 1
 
-// Write makes the folder of a cohort: tables, then one NIfTI file a scan. A
+// Write makes the folder of a cohort: tables, then one NIfTI file per scan. A
 // folder that was begun with the same options is completed; volumes that are
 // there are kept. The files are the same whatever the number of cores. When ctx
 // ends, Write returns its error, and can be called again.
@@ -184,9 +184,9 @@ func (p Picture) Volume(size Size) *nifti.Volume {
 	for i, s := range size.Spacing() {
 		v.Spacing[i] = float64(s)
 		v.Affine[i][i] = float64(s)
-		v.Affine[i][3] = float64(viewCentre[i] - fieldOfView[i]/2 + s/2)
+		v.Affine[i][3] = float64(viewCenter[i] - fieldOfView[i]/2 + s/2)
 	}
-	v.Affine[0][0], v.Affine[0][3] = -v.Affine[0][0], float64(viewCentre[0]+fieldOfView[0]/2-size.Spacing()[0]/2)
+	v.Affine[0][0], v.Affine[0][3] = -v.Affine[0][0], float64(viewCenter[0]+fieldOfView[0]/2-size.Spacing()[0]/2)
 	return v
 }
 

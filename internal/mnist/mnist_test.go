@@ -269,14 +269,14 @@ func TestFetchWithNPM(t *testing.T) {
 	}
 }
 
-// Cancelling ends the search.
-func TestFindCancelled(t *testing.T) {
+// Canceling ends the search.
+func TestFindCanceled(t *testing.T) {
 	_, files := fake(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	src := Source{Cache: t.TempDir(), files: files, mirrors: []string{"http://127.0.0.1:1/"}, npm: []string{"true"}}
 	if _, err := src.Find(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want that it was cancelled", err)
+		t.Errorf("got %v, want that it was canceled", err)
 	}
 }
 

@@ -22,7 +22,7 @@ type Header struct {
 	// Slope and Inter give the values: slope·voxel + inter. 1 and 0 where the
 	// header has none.
 	Slope, Inter float64
-	// Affine takes voxel indices in the order of the file to millimetres.
+	// Affine takes voxel indices in the order of the file to millimeters.
 	Affine [3][4]float64
 	// Oriented is false if the header says nothing about where left and right
 	// are. Affine is then that of the Analyze convention: x from right to left,

@@ -105,7 +105,7 @@ func ReadHeader(path string) (*Header, error) {
 }
 
 // Read reads the volume at path, the first one of a series. Either file of a
-// pair may be named. Files compressed with gzip are recognised by their content.
+// pair may be named. Files compressed with gzip are recognized by their content.
 func Read(path string) (*Volume, error) {
 	files, err := Files(path)
 	if err != nil {

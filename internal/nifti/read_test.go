@@ -338,7 +338,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Normalise(small.Data, Normalisation{}); err != nil {
+		if err := Normalize(small.Data, Normalization{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range small.Data {

@@ -14,18 +14,18 @@ const (
 	// covers just what the volume covers. It is the default.
 	Stretch Fit = "stretch"
 	// Proportions keeps the shape of things: all axes are scaled alike, in
-	// millimetres, until the whole volume fits, centred; the smallest value of
+	// millimeters, until the whole volume fits, centerd; the smallest value of
 	// the volume fills what is left.
 	Proportions Fit = "proportions"
 )
 
 // Resample returns v on a grid of the given size, by trilinear interpolation
-// between the centres of voxels. Along an axis that gets fewer voxels the
+// between the centers of voxels. Along an axis that gets fewer voxels the
 // interpolating tent is widened to the spacing of the grid,
 //
 //	w(s) = max(0, 1 − |s|/max(1, scale)),  scale = voxels of v per voxel of the grid,
 //
-// normalised to sum one, which is linear interpolation behind a box filter: what
+// normalized to sum one, which is linear interpolation behind a box filter: what
 // is too fine for the grid is averaged away instead of being sampled at random.
 // The three axes are done one after the other. Values that are not finite count
 // as 0.
@@ -45,7 +45,7 @@ func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 	switch fit {
 	case Stretch, "":
 	case Proportions:
-		size := 0.0 // of a voxel of the grid, in millimetres
+		size := 0.0 // of a voxel of the grid, in millimeters
 		for k := range 3 {
 			size = max(size, scale[k]*v.Spacing[k])
 		}
@@ -103,7 +103,7 @@ type tap struct {
 }
 
 // tapsOf returns the taps of an axis of n voxels brought to m, of which voxel t
-// has its centre at (t + ½)·scale + origin − ½.
+// has its center at (t + ½)·scale + origin − ½.
 func tapsOf(n, m int, scale, origin float64) []tap {
 	taps := make([]tap, m)
 	support := max(1, scale)
@@ -157,7 +157,7 @@ func resample(in []float32, outer, n, inner int, taps []tap, outside float32) []
 	return out
 }
 
-// identity tells whether taps give an axis of n voxels as it is.
+// identity reports whether taps give an axis of n voxels as it is.
 func identity(taps []tap, n int) bool {
 	for t, p := range taps {
 		if p.first != t || len(p.weights) != 1 {
@@ -189,7 +189,7 @@ func planes(to, from []float32, p tap, outside float32) {
 	}
 }
 
-// row fills to with weighted sums of neighbours in from.
+// row fills to with weighted sums of neighbors in from.
 func row(to, from []float32, taps []tap, outside float32) {
 	for t, p := range taps {
 		if len(p.weights) == 0 {

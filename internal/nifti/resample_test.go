@@ -9,7 +9,7 @@ import (
 	"credence/internal/rng"
 )
 
-// direct evaluates the definition: the product of three normalised tents.
+// direct evaluates the definition: the product of three normalized tents.
 func direct(v *Volume, grid [3]int, x, y, z int) float64 {
 	weights := func(k, t int) map[int]float64 {
 		scale := float64(v.Dim[k]) / float64(grid[k])
@@ -73,7 +73,7 @@ func TestResample(t *testing.T) {
 	}
 }
 
-// A checkerboard is grey from afar; interpolation without a filter would give
+// A checkerboard is gray from afar; interpolation without a filter would give
 // its black and white fields at random.
 func TestResampleFilters(t *testing.T) {
 	v := &Volume{Dim: [3]int{60, 60, 60}, Spacing: [3]float64{1, 1, 1}, Data: make([]float32, 60*60*60)}
@@ -155,8 +155,8 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-func TestNormalise(t *testing.T) {
-	r := rand.New(rng.New(5, "nifti normalise"))
+func TestNormalize(t *testing.T) {
+	r := rand.New(rng.New(5, "nifti normalize"))
 	// A head of brightness 700 ± 50 in black air, and one voxel far too bright.
 	head := func() []float32 {
 		x := make([]float32, 10000)
@@ -169,7 +169,7 @@ func TestNormalise(t *testing.T) {
 		return x
 	}
 	x := head()
-	if err := Normalise(x, Normalisation{}); err != nil {
+	if err := Normalize(x, Normalization{}); err != nil {
 		t.Fatal(err)
 	}
 	sum, squares := 0.0, 0.0
@@ -185,24 +185,24 @@ func TestNormalise(t *testing.T) {
 		t.Errorf("the bright voxel is %v, air %v", x[4], x[1])
 	}
 	x = head()
-	if err := Normalise(x, Normalisation{Scale: UnitRange, Low: 1, High: 99}); err != nil {
+	if err := Normalize(x, Normalization{Scale: UnitRange, Low: 1, High: 99}); err != nil {
 		t.Fatal(err)
 	}
 	if slices.Min(x) != 0 || slices.Max(x) != 1 {
 		t.Errorf("range %v to %v, want 0 to 1", slices.Min(x), slices.Max(x))
 	}
 	x = head()
-	if err := Normalise(x, Normalisation{Scale: Raw}); err != nil || x[4] != 1e6 {
+	if err := Normalize(x, Normalization{Scale: Raw}); err != nil || x[4] != 1e6 {
 		t.Error("raw values changed", err)
 	}
 	for _, flat := range []Scale{ZScore, UnitRange} {
 		x := []float32{3, 3, 3}
-		if err := Normalise(x, Normalisation{Scale: flat}); err != nil || !slices.Equal(x, []float32{0, 0, 0}) {
+		if err := Normalize(x, Normalization{Scale: flat}); err != nil || !slices.Equal(x, []float32{0, 0, 0}) {
 			t.Errorf("%s of a constant: %v, %v", flat, x, err)
 		}
 	}
-	for _, bad := range []Normalisation{{Scale: "median"}, {Low: 5, High: 5}, {Low: -1, High: 50}, {High: 101}} {
-		if Normalise(head(), bad) == nil {
+	for _, bad := range []Normalization{{Scale: "median"}, {Low: 5, High: 5}, {Low: -1, High: 50}, {High: 101}} {
+		if Normalize(head(), bad) == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}

@@ -5,7 +5,7 @@
 // [Read] returns a [Volume] in the canonical orientation, whatever the file's
 // own: the first axis runs from left to right, the second from back to front,
 // the third from foot to head (RAS). [Resample] brings it to a grid and
-// [Normalise] its intensities to a common scale; [Write] writes one.
+// [Normalize] its intensities to a common scale; [Write] writes one.
 //
 // Headers are not trusted: no size in one makes the reader allocate, or
 // decompress, more than the file can hold.
@@ -21,10 +21,10 @@ type Volume struct {
 	// Dim are the numbers of voxels along x (left to right), y (back to front)
 	// and z (foot to head).
 	Dim [3]int
-	// Spacing are the sizes of a voxel along these axes, in millimetres for
+	// Spacing are the sizes of a voxel along these axes, in millimeters for
 	// files that follow the standard.
 	Spacing [3]float64
-	// Affine takes voxel indices to millimetres: row r is
+	// Affine takes voxel indices to millimeters: row r is
 	// mm_r = Σ_c Affine[r][c]·index_c + Affine[r][3].
 	// The zero value, in a volume to be written, means axes along the spacing
 	// with the origin in the middle of the volume.

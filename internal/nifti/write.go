@@ -159,7 +159,7 @@ func headerBytes(v *Volume, o WriteOptions, slope, inter float32) []byte {
 	f32(108, headerSize1+4)
 	f32(112, float64(slope))
 	f32(116, float64(inter))
-	h[123] = 2 // millimetres
+	h[123] = 2 // millimeters
 	copy(h[148:148+79], o.Description)
 	if q, ok := quaternionOf(affine); ok {
 		le.PutUint16(h[252:], 1) // scanner coordinates

@@ -120,7 +120,7 @@ func TestForDoesNotAllocate(t *testing.T) {
 	body := func(i int) { sum.Add(1) }
 	For(8, body)
 	if n := testing.AllocsPerRun(100, func() { For(8, body) }); n != 0 {
-		t.Errorf("%v allocations a call", n)
+		t.Errorf("%v allocations per call", n)
 	}
 }
 

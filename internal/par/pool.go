@@ -132,7 +132,7 @@ func (h *helper) serve() {
 	}
 }
 
-// wanted tells whether state s is an open loop that h may join.
+// wanted reports whether state s is an open loop that h may join.
 func (h *helper) wanted(s, done uint64) bool {
 	return s&openBit != 0 && s>>loopShift != done && h.number < s>>allowShift&allowMask
 }

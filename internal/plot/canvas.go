@@ -108,7 +108,7 @@ func (c *canvas) path(class string, lines [][]point, end string) {
 }
 
 // text writes one line with its baseline at y. It begins at x, or ends or is
-// centred there if its class says so.
+// centerd there if its class says so.
 func (c *canvas) text(class string, at point, s string) {
 	fmt.Fprintf(&c.body, "<text class=%q x=\"%s\" y=\"%s\">%s</text>\n", class,
 		c.number(at.x), c.number(at.y), escape(s))

@@ -231,11 +231,11 @@ func TestNoNumber(t *testing.T) {
 	}
 }
 
-// TestContrast checks the colours against their cards by the contrast ratio of
+// TestContrast checks the colors against their cards by the contrast ratio of
 // the Web Content Accessibility Guidelines: 3 for graphics, 4.5 for text.
 func TestContrast(t *testing.T) {
-	luminance := func(colour string) float64 {
-		rgb, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 32)
+	luminance := func(color string) float64 {
+		rgb, err := strconv.ParseUint(strings.TrimPrefix(color, "#"), 16, 32)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,17 +249,17 @@ func TestContrast(t *testing.T) {
 		return 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
 	}
 	for _, th := range []theme{light, dark} {
-		check := func(colour string, least float64) {
-			a, b := luminance(colour), luminance(th.card)
+		check := func(color string, least float64) {
+			a, b := luminance(color), luminance(th.card)
 			if ratio := (max(a, b) + 0.05) / (min(a, b) + 0.05); ratio < least {
-				t.Errorf("%s on %s has a contrast of %.2f, want %v", colour, th.card, ratio, least)
+				t.Errorf("%s on %s has a contrast of %.2f, want %v", color, th.card, ratio, least)
 			}
 		}
 		check(th.text, 4.5)
 		check(th.muted, 4.5)
 		check(th.rule, 3)
-		for _, colour := range th.series {
-			check(colour, 3)
+		for _, color := range th.series {
+			check(color, 3)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Comparison struct {
 	Unit, Same bool
 }
 
-// PointSeries are points of one colour.
+// PointSeries are points of one color.
 type PointSeries struct {
 	Label  string // the entry in the legend; none if empty
 	Points []IntervalPoint

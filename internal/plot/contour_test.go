@@ -27,7 +27,7 @@ func TestContoursOfACone(t *testing.T) {
 	}
 	for _, p := range line {
 		if r := math.Hypot(p.x-30, p.y-30); math.Abs(r-20) > 0.02 {
-			t.Errorf("%v is %v from the centre, want 20", p, r)
+			t.Errorf("%v is %v from the center, want 20", p, r)
 		}
 	}
 	// A circle that leaves the grid is cut into four arcs, one in each corner.
@@ -61,11 +61,11 @@ func TestContoursOfASaddle(t *testing.T) {
 	}
 }
 
-// TestColoursRise: lightness (CIE L*) rises evenly over the scale, by the
-// definition of the colour map; 2 units are below what an eye sees.
-func TestColoursRise(t *testing.T) {
+// TestColorsRise: lightness (CIE L*) rises evenly over the scale, by the
+// definition of the color map; 2 units are below what an eye sees.
+func TestColorsRise(t *testing.T) {
 	lightness := func(share float64) float64 {
-		c := colourOf(share)
+		c := colorOf(share)
 		linear := func(v uint8) float64 {
 			if x := float64(v) / 255; x <= 0.04045 {
 				return x / 12.92
@@ -86,10 +86,10 @@ func TestColoursRise(t *testing.T) {
 			t.Errorf("lightness falls at %v", s)
 		}
 	}
-	if colourOf(-1) != colourOf(0) || colourOf(2) != colourOf(1) {
-		t.Error("shares outside of the scale have colours of their own")
+	if colorOf(-1) != colorOf(0) || colorOf(2) != colorOf(1) {
+		t.Error("shares outside of the scale have colors of their own")
 	}
-	if colourStep(math.NaN(), 0, 1) != 0 || colourStep(5, 0, 1) != colourSteps-1 || colourStep(0.5, 0, 1) != colourSteps/2 {
+	if colorStep(math.NaN(), 0, 1) != 0 || colorStep(5, 0, 1) != colorSteps-1 || colorStep(0.5, 0, 1) != colorSteps/2 {
 		t.Error("a step of the palette is wrong")
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Coverage is a figure of curves that should follow the diagonal: the share of
-// items that intervals hold, against the level of the intervals, one line a
+// items that intervals hold, against the level of the intervals, one line per
 // series with a band of its standard error.
 type Coverage struct {
 	Title          string
@@ -21,7 +21,7 @@ type Coverage struct {
 	Errors float64
 	// Equal is the entry of the diagonal in the legend; "as promised" if empty.
 	Equal string
-	// Percent writes the axes, whose numbers are shares, in per cent.
+	// Percent writes the axes, whose numbers are shares, in percent.
 	Percent bool
 }
 

@@ -24,7 +24,7 @@ type Density struct {
 	// Levels are those of the shaded sets and of the intervals, between 0 and 1.
 	// Nil stands for 0.95; an empty slice for no sets and no intervals.
 	Levels []float64
-	Centre Centre
+	Center Center
 }
 
 // Curve is one distribution in a [Density] figure.
@@ -33,13 +33,13 @@ type Curve struct {
 	Mixture *mixture.Beta
 }
 
-// Centre says which point estimate a [Density] figure marks.
-type Centre int
+// Center says which point estimate a [Density] figure marks.
+type Center int
 
 const (
-	Mean Centre = iota
+	Mean Center = iota
 	Median
-	NoCentre
+	NoCenter
 )
 
 // Sizes of the parts of the figure, in pixels.
@@ -194,7 +194,7 @@ func (f *densityFigure) cut() bool {
 	return slices.ContainsFunc(f.gaps, func(g []float64) bool { return len(g) > 0 })
 }
 
-func (f *densityFigure) hasRows() bool { return len(f.levels) > 0 || f.Centre != NoCentre }
+func (f *densityFigure) hasRows() bool { return len(f.levels) > 0 || f.Center != NoCenter }
 
 // drawShades shades the highest-density sets of curve i. The sets of lower
 // levels lie within those of higher ones, and so become darker.
@@ -254,7 +254,7 @@ func drawArrow(c *canvas, at point) {
 	c.polygon("solid", []point{{at.x, at.y - 4}, {at.x + 4.5, at.y + 4}, {at.x - 4.5, at.y + 4}})
 }
 
-// drawRow draws the intervals and the centre of curve i at the height y, and
+// drawRow draws the intervals and the center of curve i at the height y, and
 // the ends of the widest interval in numbers.
 func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 	m := f.Curves[i].Mixture
@@ -268,7 +268,7 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 		}
 	}
 	drawWhiskers(c, spans, y)
-	switch f.Centre {
+	switch f.Center {
 	case Mean:
 		c.dot("dot", point{f.x.at(m.Mean()), y}, dotRadius)
 	case Median:

@@ -41,7 +41,7 @@ func (f *densityFigure) legend() []key {
 			}
 			c.open("muted")
 			drawWhiskers(c, spans, at.y)
-			if f.Centre != NoCentre {
+			if f.Center != NoCenter {
 				c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
 			}
 			c.close()
@@ -87,13 +87,13 @@ func percent(level float64) string {
 
 // rowNames says what the rows show.
 func (f *densityFigure) rowNames() string {
-	centre := map[Centre]string{Mean: "mean", Median: "median"}[f.Centre]
+	center := map[Center]string{Mean: "mean", Median: "median"}[f.Center]
 	if len(f.levels) == 0 {
-		return centre
+		return center
 	}
 	text := f.each("two-sided interval")
-	if centre != "" {
-		text += ", " + centre
+	if center != "" {
+		text += ", " + center
 	}
 	return text
 }

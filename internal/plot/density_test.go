@@ -67,9 +67,9 @@ func goldenFigures(t testing.TB) map[string]Density {
 	}
 }
 
-// manyCurves are more than there are colours, at two levels.
+// manyCurves are more than there are colors, at two levels.
 func manyCurves(t testing.TB) Density {
-	d := Density{Levels: []float64{0.5, 0.95}, Centre: Median}
+	d := Density{Levels: []float64{0.5, 0.95}, Center: Median}
 	for i, label := range []string{"healthy", "mild cognitive impairment", "Alzheimer’s disease", "vascular dementia",
 		"Lewy body dementia", "frontotemporal dementia", "other"} {
 		d.Curves = append(d.Curves, Curve{label, one(t, 4+3*float64(i), 30-4*float64(i))})
@@ -81,8 +81,8 @@ func manyCurves(t testing.TB) Density {
 func hardFigures(t testing.TB) map[string]Density {
 	t.Helper()
 	figures := map[string]Density{
-		"nothing but curves": {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{}, Centre: NoCentre},
-		"centre only":        {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{}},
+		"nothing but curves": {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{}, Center: NoCenter},
+		"center only":        {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{}},
 		"extreme level":      {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{1 - 1e-12}},
 		"many levels":        {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{0.99, 0.5, 0.8, 0.5, 0.95}},
 		"two spikes": {Curves: []Curve{{"a", beta(t, []float64{0.5, 0.5}, []float64{1e7, 3e7}, []float64{3e7, 1e7})},

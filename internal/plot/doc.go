@@ -10,7 +10,7 @@
 //
 // All figures have one look. It lives in style.go, as a style sheet that every
 // file carries: a light card with dark text, or the reverse where the reader
-// prefers dark pages, and colours that remain distinct to the colour-blind. A
+// prefers dark pages, and colors that remain distinct to the color-blind. A
 // file refers to nothing outside itself, neither fonts nor scripts, and holds no
 // ids, so several figures can stand in one HTML page.
 //

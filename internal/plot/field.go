@@ -13,18 +13,18 @@ import (
 )
 
 // Field is a figure of quantities over a part of the plane, one panel each, all
-// with the same colours: from dark blue for the lowest to yellow for the
-// highest, with contour lines at the ticks of the colour bar.
+// with the same colors: from dark blue for the lowest to yellow for the
+// highest, with contour lines at the ticks of the color bar.
 type Field struct {
 	Title          string
 	XLabel, YLabel string
-	// Scale is the name and unit of what the colours stand for.
+	// Scale is the name and unit of what the colors stand for.
 	Scale string
 	// X and Y are the ranges of the plane that the panels show.
 	X, Y   [2]float64
 	Panels []FieldPanel
-	// Lo and Hi are the ends of the colours, if they differ; values beyond have
-	// the colours of the ends. Otherwise all values are between them.
+	// Lo and Hi are the ends of the colors, if they differ; values beyond have
+	// the colors of the ends. Otherwise all values are between them.
 	Lo, Hi float64
 	// Columns is how many panels stand side by side; 0 means up to 4.
 	Columns int
@@ -117,7 +117,7 @@ func (d Field) WriteSVG(w io.Writer) error {
 		c.text("middle", point{(left + edge) / 2, end}, fit(d.XLabel, textSize, edge-left))
 	}
 	c.close()
-	if err := d.colourBar(&c, edge+14, bar); err != nil {
+	if err := d.colorBar(&c, edge+14, bar); err != nil {
 		return fmt.Errorf("field figure: %w", err)
 	}
 	c.close()
@@ -136,7 +136,7 @@ func narrow(lo, hi, left, right float64) axis {
 	return a
 }
 
-// check returns the ends of the colours.
+// check returns the ends of the colors.
 func (d Field) check() (lo, hi float64, err error) {
 	if len(d.Panels) == 0 {
 		return 0, 0, errors.New("no panels")
@@ -193,7 +193,7 @@ func (d Field) panel(c *canvas, f frame, p FieldPanel, lo, hi float64, levels []
 			}
 		}
 		if len(lines) > 0 {
-			class := "contour pale" // on dark colours
+			class := "contour pale" // on dark colors
 			if level > lo+0.55*(hi-lo) {
 				class = "contour"
 			}
@@ -220,7 +220,7 @@ func fieldPicture(values [][]float64, wide, high int, lo, hi float64) ([]byte, e
 		y := rows * (1 - (float64(py)+0.5)/float64(high))
 		for px := range wide {
 			x := columns * (float64(px) + 0.5) / float64(wide)
-			img.Pix[py*img.Stride+px] = colourStep(bilinear(values, x, y), lo, hi)
+			img.Pix[py*img.Stride+px] = colorStep(bilinear(values, x, y), lo, hi)
 		}
 	}
 	var file bytes.Buffer
@@ -231,10 +231,10 @@ func fieldPicture(values [][]float64, wide, high int, lo, hi float64) ([]byte, e
 	return file.Bytes(), nil
 }
 
-// colourBar draws the scale of the colours at x.
-func (d Field) colourBar(c *canvas, x float64, a axis) error {
+// colorBar draws the scale of the colors at x.
+func (d Field) colorBar(c *canvas, x float64, a axis) error {
 	lo, hi := a.lo, a.hi
-	file, err := fieldPicture([][]float64{{lo, lo}, {hi, hi}}, 1, colourSteps, lo, hi)
+	file, err := fieldPicture([][]float64{{lo, lo}, {hi, hi}}, 1, colorSteps, lo, hi)
 	if err != nil {
 		return err
 	}

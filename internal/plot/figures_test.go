@@ -12,7 +12,7 @@ import (
 // reportFigures are those of a report, with numbers as they come.
 func reportFigures() map[string]Figure {
 	r := rand.New(rand.NewPCG(3, 4))
-	curves := Training{Title: "Loss by epoch", YLabel: "loss a vote"}
+	curves := Training{Title: "Loss by epoch", YLabel: "loss per vote"}
 	for i, name := range []string{"fold 0", "fold 1", "fold 2", "fold 3", "fold 4", "refit"} {
 		run := TrainingRun{Name: name, Chosen: 30 + 4*i}
 		for e := range 45 + 2*i {

@@ -20,7 +20,7 @@ type Histogram struct {
 	Bins   int // 0 means 10
 }
 
-// ValueSeries are the numbers of one colour.
+// ValueSeries are the numbers of one color.
 type ValueSeries struct {
 	Label  string // the entry in the legend; none if empty
 	Values []float64

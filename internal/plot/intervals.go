@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Intervals is a figure of single items, a row each, in groups of one colour:
-// the interval of a probability, its centre and, where it is known, the truth.
+// Intervals is a figure of single items, a row each, in groups of one color:
+// the interval of a probability, its center and, where it is known, the truth.
 type Intervals struct {
 	Title  string
 	XLabel string // "probability" if empty
@@ -27,7 +27,7 @@ type IntervalGroup struct {
 // where it is not known.
 type IntervalItem struct {
 	Name                 string
-	Lower, Centre, Upper float64
+	Lower, Center, Upper float64
 	Truth                float64
 }
 
@@ -43,8 +43,8 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 	names := 0.0
 	for _, g := range d.Groups {
 		for _, item := range g.Items {
-			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 && item.Centre >= 0 && item.Centre <= 1 && item.Truth <= 1) {
-				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v", item.Name, item.Lower, item.Upper, item.Centre, item.Truth)
+			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 && item.Center >= 0 && item.Center <= 1 && item.Truth <= 1) {
+				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v", item.Name, item.Lower, item.Upper, item.Center, item.Truth)
 			}
 			known = known || item.Truth >= 0
 			names = max(names, textWidth(item.Name, tickSize))
@@ -78,7 +78,7 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 			mid := y + intervalRow/2
 			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
 			drawSpan(&c, x.at(item.Lower), x.at(item.Upper), mid)
-			c.dot("dot", point{x.at(item.Centre), mid}, dotRadius)
+			c.dot("dot", point{x.at(item.Center), mid}, dotRadius)
 			y += intervalRow
 		}
 		c.close()

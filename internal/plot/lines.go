@@ -9,7 +9,7 @@ import (
 )
 
 // Lines is a figure of quantities that depend on one number, such as coverage by
-// epochs: one line a series, with a band of its standard error.
+// epochs: one line per series, with a band of its standard error.
 type Lines struct {
 	Title          string
 	XLabel, YLabel string
@@ -20,7 +20,7 @@ type Lines struct {
 	// Target, if it has a label, is a height at which a dashed line is drawn.
 	Target      float64
 	TargetLabel string
-	// Percent writes y, whose numbers are shares, in per cent.
+	// Percent writes y, whose numbers are shares, in percent.
 	Percent bool
 }
 

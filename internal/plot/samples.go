@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Samples is a figure of items in the plane, in groups that differ in colour
+// Samples is a figure of items in the plane, in groups that differ in color
 // and in the shape of their marks. Both axes have the same scale.
 type Samples struct {
 	Title          string
@@ -17,7 +17,7 @@ type Samples struct {
 	Groups         []SampleGroup
 }
 
-// SampleGroup are the items of one colour and mark.
+// SampleGroup are the items of one color and mark.
 type SampleGroup struct {
 	Label  string
 	Points [][2]float64

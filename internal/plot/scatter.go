@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Scatter is a figure of items as points in groups of one colour each: the
+// Scatter is a figure of items as points in groups of one color each: the
 // probability of a class against the width of its interval, by how the votes
 // agree, a figure of Wu et al. (2019).
 type Scatter struct {
@@ -21,7 +21,7 @@ type Scatter struct {
 	ThresholdLabel string
 }
 
-// ScatterGroup are the items of one colour.
+// ScatterGroup are the items of one color.
 type ScatterGroup struct {
 	Label  string
 	Points [][2]float64 // x and y, both from 0

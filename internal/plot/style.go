@@ -15,15 +15,15 @@ const (
 	tickSize  = 11.0
 )
 
-// theme is a set of colours: for light pages, and for dark ones.
+// theme is a set of colors: for light pages, and for dark ones.
 type theme struct {
 	card, text, muted, rule, grid string
 	shade                         string // the opacity of shaded areas
 	series                        [6]string
 }
 
-// The series are the colours of Okabe and Ito (2008), which remain distinct to
-// the colour-blind. Those too pale for a white card (orange, yellow, sky blue,
+// The series are the colors of Okabe and Ito (2008), which remain distinct to
+// the color-blind. Those too pale for a white card (orange, yellow, sky blue,
 // pink) are darker, those too dark for a dark card lighter, so that each has a
 // contrast of at least 3 with its card.
 var (
@@ -38,7 +38,7 @@ var (
 )
 
 // series returns the class of the i-th of the things compared in a figure. After
-// the last colour they begin again with dashed lines.
+// the last color they begin again with dashed lines.
 func series(i int) string {
 	n := len(light.series)
 	class := fmt.Sprintf("s%d", i%n)
@@ -61,8 +61,8 @@ func (t theme) rules() string {
 	rule(".grid", "stroke:"+t.grid)
 	rule(".shade", "fill-opacity:"+t.shade)
 	rule(".halo,.credence .dot", "stroke:"+t.card)
-	for i, colour := range t.series {
-		rule(fmt.Sprintf(".s%d", i), "color:"+colour)
+	for i, color := range t.series {
+		rule(fmt.Sprintf(".s%d", i), "color:"+color)
 	}
 	return b.String()
 }

@@ -29,7 +29,7 @@ const (
 	// high it has to be.
 	windowColumns = 200
 	// tooFlat is how many times lower than the window a tenth of the mass of some
-	// curve may be before spikes are cut off in favour of it.
+	// curve may be before spikes are cut off in favor of it.
 	tooFlat = 30
 	// cutRoom is how many times higher than that tenth the window is then, and
 	// how many times higher than the window the mean over a pole's column may be.

@@ -85,7 +85,7 @@ func Philox(key [2]uint32, ctr [4]uint32) [4]uint32 {
 	return ctr
 }
 
-// mix is the finaliser of SplitMix64: a bijection in which every input bit
+// mix is the finalizer of SplitMix64: a bijection in which every input bit
 // reaches every output bit.
 func mix(x uint64) uint64 {
 	x ^= x >> 30

@@ -1,5 +1,5 @@
 // Package special holds the special functions behind the mixtures: the
-// regularised incomplete beta function with both of its tails to relative
+// regularized incomplete beta function with both of its tails to relative
 // accuracy, and the logarithms of gamma and beta functions in differences that
 // do not cancel.
 //
@@ -25,7 +25,7 @@
 // when a + b is large, so that no large logarithms cancel.
 //
 // gonum's mathext.RegIncBeta was measured before this was written. On random
-// points around the centre of the distribution, with a and b log-uniform from
+// points around the center of the distribution, with a and b log-uniform from
 // 1e-3, it is off by more than 1e-10 at 0.01% of them for a, b up to 10, at 0.2%
 // up to 1e3 (by as much as 0.3%) and at 26% up to 1e7 (I_½(1e7, 1e7) comes out
 // as 0.509), and it has no upper tail; so none of it is used here.

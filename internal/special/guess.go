@@ -4,7 +4,7 @@ import "math"
 
 // GuessLogit returns a rough logit of the point below which the distribution
 // has the mass t, 0 < t < 1, as a start for root finding; logT = ln t. It is
-// good to a few per cent of the distribution's width where a and b exceed 1 and
+// good to a few percent of the distribution's width where a and b exceed 1 and
 // far out in the tail, and to its order of magnitude elsewhere.
 func (d *Beta) GuessLogit(t, logT float64) float64 {
 	return d.guess(d.A, d.B, t, logT)

@@ -22,7 +22,7 @@ func points() uint64 {
 	return 3000
 }
 
-// The tails of single Beta distributions at logits around their centre, the
+// The tails of single Beta distributions at logits around their center, the
 // density of the logit with them.
 func TestTailsAgainstOracle(t *testing.T) {
 	for i := range points() {
@@ -79,7 +79,7 @@ func TestLogBetaAgainstOracle(t *testing.T) {
 }
 
 // The density of the square root of a Gamma variable, within ten standard
-// deviations of its centre.
+// deviations of its center.
 func TestRootGammaAgainstOracle(t *testing.T) {
 	for i := range points() {
 		r := rand.New(rng.New(3, "gamma", i))

@@ -16,7 +16,7 @@ type ADNI struct {
 	Seed  uint64 `json:"seed"`  // the first
 	Seeds int    `json:"seeds"` // how often everything is drawn and trained anew
 
-	// Clinical is the table of a cohort of one's own: a row a scan, with the
+	// Clinical is the table of a cohort of one's own: a row per scan, with the
 	// path of its volume and the scores. "" means a synthetic cohort.
 	Clinical string `json:"clinical,omitempty"`
 	Rules    string `json:"rules,omitempty"`   // file of rules that make votes of scores; "" means the paper's
@@ -76,7 +76,7 @@ const (
 	exchangeable labels = "exchangeable"
 )
 
-// synthetic tells whether the cohort is made up.
+// synthetic reports whether the cohort is made up.
 func (a *ADNI) synthetic() bool { return a.Clinical == "" }
 
 // sets are the votes that the study learns from.

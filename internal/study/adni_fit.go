@@ -27,7 +27,7 @@ type adniResult struct {
 
 	Trained  int          `json:"trained"`  // scans
 	Kept     []int        `json:"kept"`     // epoch of each network
-	HeldOut  float64      `json:"heldOut"`  // loss a vote of items held out
+	HeldOut  float64      `json:"heldOut"`  // loss per vote of items held out
 	Constant float64      `json:"constant"` // of one distribution for all
 	History  []model.Run  `json:"history"`
 	Stages   []stage      `json:"stages"` // of the network
@@ -156,7 +156,7 @@ func scanOf(m *model.Model, p *mixture.Dirichlet, name string, counts []float32,
 // slowFit is what some epochs at the paper's learning rate gave.
 type slowFit struct {
 	Epochs   int     `json:"epochs"`
-	First    float64 `json:"first"` // loss a vote, on the scans trained on, in the first epoch
+	First    float64 `json:"first"` // loss per vote, on the scans trained on, in the first epoch
 	Last     float64 `json:"last"`
 	Constant float64 `json:"constant"`
 	Accuracy float64 `json:"accuracy"`
@@ -194,7 +194,7 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 	return result, err
 }
 
-// constantLoss is the loss a vote of the shares of all votes.
+// constantLoss is the loss per vote of the shares of all votes.
 func constantLoss(v evaluate.Votes) (float64, error) {
 	var sum [2]float64
 	for i, c := range v.Counts {
@@ -252,7 +252,7 @@ func stagesOf(layers []byte, in nn.Shape) ([]stage, error) {
 	return stages, nil
 }
 
-// follows tells whether a layer belongs to the box of the one before it.
+// follows reports whether a layer belongs to the box of the one before it.
 func follows(l nn.Layer) bool {
 	switch l.(type) {
 	case *nn.ReLU, *nn.GELU, *nn.Tanh, *nn.Sigmoid, *nn.MaxPool, *nn.AvgPool, *nn.BatchNorm, *nn.LayerNorm, *nn.Dropout:

@@ -105,7 +105,7 @@ func freshOf(m *model.Model, s *scans) (*freshResult, error) {
 	return r, nil
 }
 
-// groupOfScans summarises the scans of one group; ideal are the oracle's widths.
+// groupOfScans summarizes the scans of one group; ideal are the oracle's widths.
 func groupOfScans(group string, scans []adniScan, ideal []float64) groupWidths {
 	g := groupWidths{Group: group}
 	var widths []float64

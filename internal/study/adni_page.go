@@ -19,7 +19,7 @@ type adniPage struct {
 	Fits []*adniResult
 	Slow *slowFit // nil if it was not asked for
 
-	// The paper's statements on the test part, in per cent: unanimous NC+MCI that
+	// The paper's statements on the test part, in percent: unanimous NC+MCI that
 	// are certain, and MIX that are wide.
 	Certain, Wide float64
 

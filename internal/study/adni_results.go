@@ -217,7 +217,7 @@ func subjectsFigure(title string, scans []adniScan) plot.Figure {
 		group := plot.IntervalGroup{Label: g}
 		for k := range min(5, len(list)) {
 			s := list[(2*k+1)*len(list)/(2*min(5, len(list)))]
-			group.Items = append(group.Items, plot.IntervalItem{Name: s.Name, Lower: s.Lower, Centre: s.Mean, Upper: s.Upper, Truth: s.Truth})
+			group.Items = append(group.Items, plot.IntervalItem{Name: s.Name, Lower: s.Lower, Center: s.Mean, Upper: s.Upper, Truth: s.Truth})
 		}
 		d.Groups = append(d.Groups, group)
 	}
@@ -225,7 +225,7 @@ func subjectsFigure(title string, scans []adniScan) plot.Figure {
 }
 
 func trainingFigure(fit *adniResult) plot.Figure {
-	d := plot.Training{Title: fmt.Sprintf("Loss by epoch, seed %d, %s", fit.Seed, fit.Labels), YLabel: "loss a vote, nats"}
+	d := plot.Training{Title: fmt.Sprintf("Loss by epoch, seed %d, %s", fit.Seed, fit.Labels), YLabel: "loss per vote, nats"}
 	for _, run := range fit.History {
 		t := plot.TrainingRun{Name: run.Name, Chosen: run.Epoch}
 		for _, e := range run.History {

@@ -117,7 +117,7 @@ func ownCohort(t *testing.T, a ADNI) map[string]string {
 
 // TestOracleCovers: intervals of one who knows what images show hold the truth
 // as often as they say, within 4 standard errors of 4,000 scans (false-alarm
-// rate 6e-5 a level; 2.7 points at 75%).
+// rate 6e-5 per level; 2.7 points at 75%).
 func TestOracleCovers(t *testing.T) {
 	c, err := cohort.New(cohort.Options{Scans: 4000, Seed: 5})
 	if err != nil {

@@ -113,7 +113,7 @@ var shown = []struct {
 	{"softmax", true}, {"dropout", false}, {"evidential", true}, {"mixture1", false},
 }
 
-// scaleTop is the greatest variance that the colours tell apart: a little above
+// scaleTop is the greatest variance that the colors tell apart: a little above
 // the greatest of the truth.
 func (d Design) scaleTop() float64 {
 	if d == Paper {
@@ -123,7 +123,7 @@ func (d Design) scaleTop() float64 {
 }
 
 // fields are the predicted variances over the plane beside the true one, with
-// one scale of colours; and each in units of its own greatest value, which shows
+// one scale of colors; and each in units of its own greatest value, which shows
 // the shape of those that are of another size or kind.
 func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err error) {
 	_, truth, err := moments(d.Design, gridPlaces(r.Study.Grid))

@@ -8,7 +8,7 @@ import (
 	"credence/evaluate"
 )
 
-// paperAccuracy are the accuracies that the paper reports, in per cent, by
+// paperAccuracy are the accuracies that the paper reports, in percent, by
 // method; it does not say on how many items, nor over how many runs.
 var paperAccuracy = map[string]float64{"mixture10": 98.4, "mve": 98.4, "qd": 89.1, "confidence": 98.1}
 
@@ -21,7 +21,7 @@ type comparisonPage struct {
 
 	Beside    []besideRow // the paper's accuracies
 	Bayes     summary     // best possible accuracy in the paper's design
-	BayesRate float64     // the same as an integral, in per cent
+	BayesRate float64     // the same as an integral, in percent
 
 	Designs  []*designPage
 	Meanings []meaning

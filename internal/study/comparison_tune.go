@@ -21,7 +21,7 @@ type trial struct {
 }
 
 // criterion is the held-out measure of each network as it was kept, averaged: the
-// joint loss a vote of a mixture, a rival's own criterion. It is NaN if nothing
+// joint loss per vote of a mixture, a rival's own criterion. It is NaN if nothing
 // was held out.
 func criterion(m *model.Model) float64 {
 	var held []float64
@@ -121,7 +121,7 @@ var remedies = []struct {
 type remedyResult struct {
 	Design      Design          `json:"design"`
 	Name        string          `json:"name"`
-	Criterion   summary         `json:"criterion"` // held-out joint loss a vote
+	Criterion   summary         `json:"criterion"` // held-out joint loss per vote
 	Correlation summary         `json:"correlation"`
 	SDError     summary         `json:"sd_error"`
 	Signed      summary         `json:"signed"`    // mean of coverage − nominal over 75…95%

@@ -33,7 +33,7 @@ type coveragePage struct {
 	Beside                   []coverageBeside
 	Settings                 []settingPage
 
-	Epochs  []int // levels, in per cent, whose coverage is drawn by epoch
+	Epochs  []int // levels, in percent, whose coverage is drawn by epoch
 	ByEpoch []epochRow
 	// What a change of the headline setting does; empty if it was not tried.
 	TeacherOfThree, ThreeVotes []changeRow

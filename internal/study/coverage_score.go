@@ -32,7 +32,7 @@ type cellResult struct {
 	TeacherAccuracy float64   // on the test images
 	Uncertain       float64   // share of test images with a largest probability below 0.99
 	Best            []int     // epoch that each member was stopped at
-	HeldOut         float64   // nats a vote, of the images that a member held out
+	HeldOut         float64   // nats per vote, of the images that a member held out
 	Constant        float64   // the same of one Dirichlet for all images
 	Members         []network // each by itself, without strata
 	Networks        []network // one network, the mean of the members, and the ensemble

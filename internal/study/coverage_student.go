@@ -82,7 +82,7 @@ func keptEpoch(history []model.Epoch, patience int) int {
 	return best + 1
 }
 
-// heldOut is the mean loss a vote of the images that members held out.
+// heldOut is the mean loss per vote of the images that members held out.
 func (s *student) heldOut() float64 {
 	sum := 0.0
 	for m, e := range s.best {

@@ -6,7 +6,7 @@ import (
 )
 
 // paperCoverage is what the paper reports at the nominal level of 95%, for two
-// classes, by votes an image.
+// classes, by votes per image.
 var paperCoverage = map[int]float64{2: 0.9819, 3: 0.9817}
 
 // networks and rules are compared throughout.
@@ -131,7 +131,7 @@ func (e epochResult) rule(on bool) []float64 {
 	return e.Off
 }
 
-// writeRuns writes one row a repetition and network.
+// writeRuns writes one row per repetition and network.
 func (r *coverageResults) writeRuns(f *Folder) error {
 	rows := [][]string{append(settingColumns[:3:3], "seed", "teacher_accuracy", "uncertain_images", "network", "accuracy", "epochs_kept",
 		"held_out_nll_per_vote", "constant_nll_per_vote", "class", "resolution_low", "resolution_high", "touched_95")}

@@ -151,7 +151,7 @@ func appendSoftmax(p []float64, logits []float32) []float64 {
 	return p
 }
 
-// drawVotes draws so many votes an image from the teacher's probabilities
+// drawVotes draws so many votes per image from the teacher's probabilities
 // [N × d] and returns their counts.
 func drawVotes(truth []float64, d, votes int, seed uint64) []float32 {
 	counts := make([]float32, len(truth))

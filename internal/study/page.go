@@ -136,7 +136,7 @@ func digits(x evaluate.Number, n int) string {
 // points writes a share in percentage points.
 func points(x evaluate.Number, n int) string { return digits(100*x, n) }
 
-// percent writes a share in per cent.
+// percent writes a share in percent.
 func percent(x float64) string {
 	if math.IsNaN(x) {
 		return "–"

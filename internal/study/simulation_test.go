@@ -46,7 +46,7 @@ func TestSpreadDesign(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, a, b := law.Component(0); math.Abs(a-math.E/2) > 1e-15 || a != b {
-		t.Errorf("Beta(%v, %v) at the centre", a, b)
+		t.Errorf("Beta(%v, %v) at the center", a, b)
 	}
 }
 

@@ -19,9 +19,9 @@ const (
 	Raw Scale = "none"
 )
 
-// Normalisation says how intensities, which scanners give in units of their
+// Normalization says how intensities, which scanners give in units of their
 // own, are made alike.
-type Normalisation struct {
+type Normalization struct {
 	Scale Scale
 	// Low and High are the percentiles at which values are cut off, from 0 to
 	// 100; both zero mean 0.5 and 99.5. A few bright vessels then do not set
@@ -30,7 +30,7 @@ type Normalisation struct {
 }
 
 // complete fills in the defaults and refuses what cannot be.
-func (n Normalisation) complete() (Normalisation, error) {
+func (n Normalization) complete() (Normalization, error) {
 	if n.Scale == "" {
 		n.Scale = ZScore
 	}
@@ -38,7 +38,7 @@ func (n Normalisation) complete() (Normalisation, error) {
 		n.Low, n.High = 0.5, 99.5
 	}
 	if n.Scale != ZScore && n.Scale != UnitRange && n.Scale != Raw {
-		return n, fmt.Errorf("normalisation %q is not one of [zscore range none]", string(n.Scale))
+		return n, fmt.Errorf("normalization %q is not one of [zscore range none]", string(n.Scale))
 	}
 	if !(n.Low >= 0 && n.Low < n.High && n.High <= 100) {
 		return n, fmt.Errorf("percentiles %v and %v: expected 0 ≤ low < high ≤ 100", n.Low, n.High)
@@ -46,17 +46,17 @@ func (n Normalisation) complete() (Normalisation, error) {
 	return n, nil
 }
 
-// Check refuses a normalisation that cannot be.
-func (n Normalisation) Check() error {
+// Check refuses a normalization that cannot be.
+func (n Normalization) Check() error {
 	_, err := n.complete()
 	return err
 }
 
-// Normalise changes values, all finite, as n says. They are cut off at the two
+// Normalize changes values, all finite, as n says. They are cut off at the two
 // percentiles of all of them. For a z-score, the foreground is what then lies
 // above the mean of all: tissue, not the air around it. A volume without any
 // contrast becomes 0 throughout.
-func Normalise(values []float32, n Normalisation) error {
+func Normalize(values []float32, n Normalization) error {
 	n, err := n.complete()
 	if err != nil || n.Scale == Raw || len(values) == 0 {
 		return err
