@@ -1,9 +1,6 @@
 package nn
 
-import (
-	"credence/internal/kernel"
-	"credence/internal/par"
-)
+import "credence/internal/kernel"
 
 // grain is how many values an elementwise piece has: enough work that handing
 // a piece to another core pays.
@@ -41,18 +38,18 @@ func (a *activation) build(kind kernel.Activation) {
 }
 
 // Forward implements [Layer].
-func (a *activation) Forward(_ *Pass, y, x []float32) {
+func (a *activation) Forward(p *Pass, y, x []float32) {
 	a.y, a.x = y, x
-	par.For(pieces(len(x), grain), a.fwd)
+	p.For(pieces(len(x), grain), a.fwd)
 }
 
 // Backward implements [Layer].
-func (a *activation) Backward(_ *Pass, dx, dy, y, x []float32) {
+func (a *activation) Backward(p *Pass, dx, dy, y, x []float32) {
 	if dx == nil {
 		return
 	}
 	a.y, a.x, a.dx, a.dy = y, x, dx, dy
-	par.For(pieces(len(x), grain), a.bwd)
+	p.For(pieces(len(x), grain), a.bwd)
 }
 
 // pieces is n divided by the size of a piece, rounded up.

@@ -19,7 +19,13 @@ func (l *AvgPool) Build(_ *Builder, in Shape) (Shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.fwd = func(j int) { kernel.AvgPool(l.y[j*l.out:][:l.out], l.x[j*l.in:][:l.in], l.shape) }
-	l.bwd = func(j int) { kernel.AvgPoolGrad(l.dx[j*l.in:][:l.in], l.dy[j*l.out:][:l.out], l.shape) }
+	l.fwd = func(i int) {
+		in, out, s := l.part(i)
+		kernel.AvgPool(l.y[out.lo:out.hi], l.x[in.lo:in.hi], s)
+	}
+	l.bwd = func(i int) {
+		in, out, s := l.part(i)
+		kernel.AvgPoolGrad(l.dx[in.lo:in.hi], l.dy[out.lo:out.hi], s)
+	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // BatchNorm normalises each channel to mean 0 and variance 1 over the whole
@@ -40,7 +39,7 @@ func (l *BatchNorm) Build(b *Builder, in Shape) (Shape, error) {
 	l.runMean = b.State("running_mean", Shape{c}, 0)
 	l.runVariance = b.State("running_var", Shape{c}, 1)
 	b.hold(2 * c)
-	b.OnBind(func(int) { l.mean, l.inv = make([]float32, c), make([]float32, c) })
+	b.OnForward(func(int) { l.mean, l.inv = make([]float32, c), make([]float32, c) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }
@@ -48,7 +47,7 @@ func (l *BatchNorm) Build(b *Builder, in Shape) (Shape, error) {
 // Forward implements [Layer].
 func (l *BatchNorm) Forward(p *Pass, y, x []float32) {
 	l.pass, l.y, l.x = p, y, x
-	par.For(l.channels, l.fwd)
+	p.For(l.channels, l.fwd)
 }
 
 // row is where item j's channel c starts.
@@ -103,7 +102,7 @@ func run(r *float32, momentum, x float64) {
 // otherwise the statistics are constants and dx = γ/√(σ² + ε) · dy.
 func (l *BatchNorm) Backward(p *Pass, dx, dy, _, x []float32) {
 	l.pass, l.dx, l.dy, l.x = p, dx, dy, x
-	par.For(l.channels, l.bwd)
+	p.For(l.channels, l.bwd)
 }
 
 func (l *BatchNorm) backward(c int) {

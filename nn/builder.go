@@ -1,7 +1,9 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -26,17 +28,21 @@ type fill struct {
 	value         float32
 }
 
-// Builder is what a layer's Build asks for parameters, state and buffers.
+// Builder is what a layer's Build asks for parameters, state and buffers. The
+// same tree is built when a network is made, which decides what tensors there
+// are, and again for each session, which works with these tensors.
 type Builder struct {
+	net    *Network // whose session is being made; nil while the network is
 	path   string
 	apart  bool
 	params []*Param
 	states []*Param
-	bind   []func(batch int)
-	built  map[Layer]bool
 	layers uint64
 	work   *workspace
 	held   int // see hold
+	err    error
+
+	forward, backward []func(batch int) // allocate buffers
 }
 
 // Bounds on what a network may ask for, so that a slip in a file is an error and
@@ -85,7 +91,20 @@ func (b *Builder) Const(name string, shape Shape, value float32) *Param {
 
 func (b *Builder) param(name string, shape Shape, f fill) *Param {
 	p := &Param{Name: b.path + name, Shape: shape, fill: f}
+	if b.net != nil {
+		p = b.take(b.net.Params, len(b.params), p)
+	}
 	b.params = append(b.params, p)
+	return p
+}
+
+// take returns the network's tensor i, which has to be the one that was declared
+// when the network was made.
+func (b *Builder) take(list []*Param, i int, p *Param) *Param {
+	if i < len(list) && list[i].Name == p.Name && slices.Equal(list[i].Shape, p.Shape) {
+		return list[i]
+	}
+	b.err = cmp.Or(b.err, fmt.Errorf("tensor %s of shape %v is not one that the network was made with", p.Name, p.Shape))
 	return p
 }
 
@@ -93,12 +112,21 @@ func (b *Builder) param(name string, shape Shape, f fill) *Param {
 // values are there once [New] returns.
 func (b *Builder) State(name string, shape Shape, value float32) *Param {
 	p := &Param{Name: b.path + name, Shape: shape, fill: fill{value: value}}
+	if b.net != nil {
+		p = b.take(b.net.States, len(b.states), p)
+	}
 	b.states = append(b.states, p)
 	return p
 }
 
-// OnBind registers a function that allocates buffers for a largest batch.
-func (b *Builder) OnBind(f func(batch int)) { b.bind = append(b.bind, f) }
+// OnForward registers a function that allocates what Forward needs for batches
+// of up to so many items. It is called before the first Forward, and again when
+// a larger batch comes.
+func (b *Builder) OnForward(f func(batch int)) { b.forward = append(b.forward, f) }
+
+// OnBackward does the same for Backward, which a session that only predicts is
+// never asked for.
+func (b *Builder) OnBackward(f func(batch int)) { b.backward = append(b.backward, f) }
 
 // Number returns a number that no other caller gets: the place of a layer in
 // the network, for its randomness.
@@ -107,30 +135,38 @@ func (b *Builder) Number() uint64 {
 	return b.layers
 }
 
-// Child builds a layer inside a container; name is its place there, and
-// becomes part of the names of its parameters.
-func (b *Builder) Child(name string, l Layer, in Shape) (Shape, error) {
+// Child builds a copy of a layer inside a container and returns it; name is its
+// place there, and becomes part of the names of its parameters.
+func (b *Builder) Child(name string, l Layer, in Shape) (built Layer, out Shape, err error) {
 	if l == nil {
-		return nil, fmt.Errorf("layer %s is nil", name)
+		return nil, nil, fmt.Errorf("layer %s is nil", name)
 	}
-	if b.built[l] {
-		return nil, fmt.Errorf("layer %s (%s) is used twice: make one value for each place", name, typeName(l))
-	}
-	b.built[l] = true
 	path := b.path
 	b.path += name + "."
-	out, err := l.Build(b, in)
+	built = instance(l)
+	out, err = built.Build(b, in)
 	b.path = path
 	if err != nil {
-		return nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
+		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
 	}
 	for _, x := range out {
 		if x < 1 {
-			return nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
+			return nil, nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
 		}
 	}
 	if err := checkSize("output", out, maxValues); err != nil {
-		return nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
+		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
 	}
-	return out, nil
+	return built, out, nil
+}
+
+// instance returns a copy of a layer, for one session.
+func instance(l Layer) Layer {
+	v := reflect.ValueOf(l)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return l
+	}
+	c := reflect.New(v.Type().Elem())
+	c.Elem().Set(v.Elem())
+	return c.Interface().(Layer)
 }

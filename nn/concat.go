@@ -60,12 +60,12 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 		if len(l.Inputs) > 0 {
 			part = l.Inputs[i]
 		}
-		out, err := b.Child(strconv.Itoa(i), layer, part)
+		built, out, err := b.Child(strconv.Itoa(i), layer, part)
 		if err != nil {
 			return nil, err
 		}
 		outs = append(outs, out)
-		l.branches = append(l.branches, branch{layer: layer, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0})
+		l.branches = append(l.branches, branch{layer: built, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0})
 		if len(l.Inputs) > 0 {
 			at += part.Size()
 		}
@@ -75,7 +75,13 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 	for i := range l.branches {
 		b.hold(l.branches[i].in + 2*l.branches[i].out)
 	}
-	b.OnBind(l.bind)
+	b.OnForward(l.bind)
+	b.OnBackward(func(batch int) {
+		for i := range l.branches {
+			br := &l.branches[i]
+			br.dx, br.dy = nil, make([]float32, batch*br.out)
+		}
+	})
 	return join(outs), nil
 }
 
@@ -105,8 +111,7 @@ func (l *Concat) bind(batch int) {
 		if b.cut {
 			b.x = make([]float32, batch*b.in)
 		}
-		b.dx = nil
-		b.y, b.dy = make([]float32, batch*b.out), make([]float32, batch*b.out)
+		b.y = make([]float32, batch*b.out)
 	}
 }
 

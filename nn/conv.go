@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // Conv is a convolution (a cross-correlation, as everywhere in the field) in
@@ -16,8 +15,8 @@ import (
 //	weight   [O, C, k]
 //	bias     [O]
 //
-// Items are split into fixed groups; each group sums its weight gradients, and
-// the groups' sums are added in order.
+// Backward splits items into fixed groups; each group sums its weight gradients,
+// and the groups' sums are added in order. Forward cuts few items into rows, too.
 type Conv struct {
 	Out      int
 	Kernel   Ints
@@ -32,11 +31,12 @@ type Conv struct {
 	window       [3]int // of the max-pool fused with it
 	plan         *kernel.Conv
 	weight, bias *Param
-	in, out      int // values of an item
-	groups       groups
+	in, out      int       // values of an item
+	groups       groups    // of the backward pass
+	cut          cut       // of the forward pass
 	packed       []float32 // weights for the forward pass
 	packedInput  []float32 // weights for the input gradient
-	scratch      []*kernel.ConvScratch
+	scratch      []*convScratch
 	fwd, bwd     func(worker, g int)
 	y, x, dx, dy []float32
 }
@@ -93,38 +93,59 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 	}
 	l.groups.work = l.out * taps
 	b.hold(padded.Size() + to[0]*to[1]) // of a core: the padded input and a table of rows
-	b.OnBind(l.bind)
+	b.OnForward(func(int) { l.prepare() })
+	b.OnBackward(func(batch int) { l.groups.bind(batch, l.weight, l.bias) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return out, nil
 }
 
-// bind plans the convolution and allocates its buffers.
-func (l *Conv) bind(batch int) {
-	if l.plan == nil {
-		plan, err := kernel.NewConv(l.shape, l.window)
-		if err != nil {
-			panic("nn: " + err.Error()) // Build has checked the shape
-		}
-		l.plan = plan
-		l.packed = make([]float32, plan.PackedLen())
+// convScratch is the working memory of one worker.
+type convScratch struct {
+	*kernel.ConvScratch
+	item int       // whose padded input it holds, −1 if none's
+	x    []float32 // that input
+}
+
+// prepare plans the convolution.
+func (l *Conv) prepare() {
+	if l.plan != nil {
+		return
 	}
-	l.groups.bind(batch, l.weight, l.bias)
+	plan, err := kernel.NewConv(l.shape, l.window)
+	if err != nil {
+		panic("nn: " + err.Error()) // Build has checked the shape
+	}
+	l.plan = plan
+	l.packed = make([]float32, plan.PackedLen())
 }
 
 // Forward implements [Layer].
 func (l *Conv) Forward(p *Pass, y, x []float32) {
 	l.ready(p)
 	l.y, l.x = y, x
-	par.ForWorker(l.groups.count, l.fwd)
+	p.ForWorker(l.cut.count, l.fwd)
 }
 
 // ready packs the weights and makes room for all workers that may run.
 func (l *Conv) ready(p *Pass) {
 	l.groups.split(p.Items)
-	for len(l.scratch) < par.Threads() {
-		l.scratch = append(l.scratch, l.plan.NewScratch())
+	l.cut.split(&l.groups, l.plan.Rows())
+	for len(l.scratch) < p.Workers() {
+		l.scratch = append(l.scratch, &convScratch{ConvScratch: l.plan.NewScratch()})
+	}
+	for _, s := range l.scratch {
+		s.item = -1
 	}
 	l.plan.Pack(l.packed, l.weight.Value)
+}
+
+// pad returns the padded input of item j, which the pieces of an item that a
+// worker gets share.
+func (l *Conv) pad(s *convScratch, j int, x []float32) []float32 {
+	if s.item != j {
+		s.item, s.x = j, l.plan.Pad(x[j*l.in:][:l.in], s.ConvScratch)
+	}
+	return s.x
 }
 
 // biases returns the values of the bias, nil if there is none.
@@ -135,15 +156,16 @@ func (l *Conv) biases() []float32 {
 	return l.bias.Value
 }
 
-func (l *Conv) forward(worker, g int) {
-	lo, hi := l.groups.at(g)
-	for j := lo; j < hi; j++ {
-		l.plan.Forward(l.y[j*l.out:][:l.out], l.x[j*l.in:][:l.in], l.packed, l.biases(), l.scratch[worker])
+func (l *Conv) forward(worker, i int) {
+	items, rows := l.cut.at(i)
+	for j := items.lo; j < items.hi; j++ {
+		s := l.scratch[worker]
+		l.plan.ForwardRows(l.y[j*l.out:][:l.out], l.pad(s, j, l.x), l.packed, l.biases(), rows.lo, rows.hi, s.ConvScratch)
 	}
 }
 
 // Backward implements [Layer].
-func (l *Conv) Backward(_ *Pass, dx, dy, _, x []float32) {
+func (l *Conv) Backward(p *Pass, dx, dy, _, x []float32) {
 	if dx != nil {
 		if l.packedInput == nil {
 			l.packedInput = make([]float32, l.plan.PackedInputLen())
@@ -151,7 +173,7 @@ func (l *Conv) Backward(_ *Pass, dx, dy, _, x []float32) {
 		l.plan.PackInput(l.packedInput, l.weight.Value)
 	}
 	l.dx, l.dy, l.x = dx, dy, x
-	par.ForWorker(l.groups.count, l.bwd)
+	p.ForWorker(l.groups.count, l.bwd)
 	l.groups.sum(l.weight, l.bias)
 }
 
@@ -162,9 +184,9 @@ func (l *Conv) backward(worker, g int) {
 	clear(db)
 	for j := lo; j < hi; j++ {
 		dy := l.dy[j*l.out:][:l.out]
-		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.scratch[worker])
+		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.scratch[worker].ConvScratch)
 		if l.dx != nil {
-			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.scratch[worker])
+			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.scratch[worker].ConvScratch)
 		}
 	}
 }

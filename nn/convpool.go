@@ -1,9 +1,6 @@
 package nn
 
-import (
-	"credence/internal/kernel"
-	"credence/internal/par"
-)
+import "credence/internal/kernel"
 
 // convPool is a convolution, a non-decreasing activation and a max-pool of
 // windows that neither overlap nor are padded, computed together: the output at
@@ -24,16 +21,10 @@ type convPool struct {
 	y, x, dx, dy []float32
 }
 
-// fuse returns the fused layer of a convolution and a pool that fits it, both
-// built. act may be nil.
-func fuse(conv *Conv, pool *MaxPool, act Activation, last bool) *convPool {
-	l := &convPool{conv: conv, pool: pool, last: last}
-	if act != nil {
-		l.act = act.function()
-	}
-	conv.window = pool.shape.Window
+// fuse makes one of its parts, which have been built.
+func (l *convPool) fuse() {
+	l.conv.window = l.pool.shape.Window
 	l.fwd, l.bwd = l.forward, l.backward
-	return l
 }
 
 // Build implements [Layer]; the parts have been built before.
@@ -43,29 +34,33 @@ func (l *convPool) Build(_ *Builder, in Shape) (Shape, error) { return in, nil }
 func (l *convPool) Forward(p *Pass, y, x []float32) {
 	l.conv.ready(p)
 	l.y, l.x = y, x
-	par.ForWorker(l.conv.groups.count, l.fwd)
+	p.ForWorker(l.conv.cut.count, l.fwd)
 }
 
-func (l *convPool) forward(worker, g int) {
+func (l *convPool) forward(worker, i int) {
 	c, z := l.conv, l.pool.out
-	lo, hi := c.groups.at(g)
 	act := l.act
 	if l.last {
 		act = kernel.Identity
 	}
-	for j := lo; j < hi; j++ {
-		y := l.y[j*z:][:z]
-		c.plan.ForwardPool(y, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.packed, c.biases(), act, c.scratch[worker])
+	items, rows := c.cut.at(i)
+	for j := items.lo; j < items.hi; j++ {
+		y, s := l.y[j*z:][:z], c.scratch[worker]
+		c.plan.ForwardPoolRows(y, l.pool.arg[j*z:][:z], c.pad(s, j, l.x), c.packed, c.biases(), act, rows.lo, rows.hi, s.ConvScratch)
 		if l.last && l.act != kernel.Identity {
-			l.act.Forward(y, y)
+			plane, wide := z/c.Out, l.pool.shape.OutSize()[2]
+			for o := range c.Out {
+				part := y[o*plane+rows.lo*wide : o*plane+rows.hi*wide]
+				l.act.Forward(part, part)
+			}
 		}
 	}
 }
 
 // Backward implements [Layer].
-func (l *convPool) Backward(_ *Pass, dx, dy, y, x []float32) {
+func (l *convPool) Backward(p *Pass, dx, dy, y, x []float32) {
 	l.dx, l.dy, l.y, l.x = dx, dy, y, x
-	par.ForWorker(l.conv.groups.count, l.bwd)
+	p.ForWorker(l.conv.groups.count, l.bwd)
 	l.conv.groups.sum(l.conv.weight, l.conv.bias)
 }
 
@@ -84,6 +79,6 @@ func (l *convPool) backward(worker, g int) {
 		if l.dx != nil {
 			dx = l.dx[j*c.in:][:c.in]
 		}
-		c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.weight.Value, c.scratch[worker])
+		c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.weight.Value, c.scratch[worker].ConvScratch)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // Dense is a fully connected layer, y = W·x + b.
@@ -54,7 +53,7 @@ func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 	l.work = b.workspace()
 	l.thin = l.in < 8
 	if l.thin {
-		b.OnBind(func(int) { l.dwt = make([]float32, l.in*l.Out) })
+		b.OnBackward(func(int) { l.dwt = make([]float32, l.in*l.Out) })
 	}
 	l.fwd, l.bwd = l.forward, l.backward
 	return Shape{l.Out}, nil
@@ -64,7 +63,7 @@ func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 func (l *Dense) Forward(p *Pass, y, x []float32) {
 	l.split(p.Items)
 	l.y, l.x = y, x
-	par.ForWorker(l.yTiles.count, l.fwd)
+	p.ForWorker(l.yTiles.count, l.fwd)
 	if l.relu != nil {
 		l.relu.Forward(p, y, y)
 	}
@@ -118,7 +117,7 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 			l.backward(0, i)
 		}
 	} else {
-		par.ForWorker(n, l.bwd)
+		p.ForWorker(n, l.bwd)
 	}
 	if l.thin {
 		for o := range l.Out {

@@ -3,7 +3,6 @@ package nn
 import (
 	"fmt"
 
-	"credence/internal/par"
 	"credence/internal/rng"
 )
 
@@ -31,7 +30,6 @@ func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 	l.size, l.number = in.Size(), b.Number()
 	l.limit = uint64(l.Rate * (1 << 32))
 	b.hold(l.size)
-	b.OnBind(func(batch int) { l.keep = make([]float32, batch*l.size) })
 	l.draw = l.drawItem
 	return in, nil
 }
@@ -66,8 +64,11 @@ func (l *Dropout) Forward(p *Pass, y, x []float32) {
 		copy(y, x)
 		return
 	}
+	if len(l.keep) < len(x) { // not in Build: a session that only predicts needs none
+		l.keep = make([]float32, len(x))
+	}
 	l.at, l.keys = p.At, p.Sample
-	par.For(p.Items, l.draw)
+	p.For(p.Items, l.draw)
 	for i, k := range l.keep[:len(x)] {
 		y[i] = k * x[i]
 	}

@@ -107,12 +107,16 @@ func TestFusedChosen(t *testing.T) {
 		{"average", 3, []Layer{conv(), &ReLU{}, &AvgPool{Size: Ints{2}}}},
 		{"dense relu", 1, []Layer{&Flatten{}, &Dense{Out: 3}, &ReLU{}}},
 	} {
-		s := Seq(c.layers...)
-		if _, err := New(s, Shape{1, 10, 10}, Options{}); err != nil {
+		net, err := New(Seq(c.layers...), Shape{1, 10, 10}, Options{})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.stages) != c.stages {
-			t.Errorf("%s: %d stages, want %d", c.name, len(s.stages), c.stages)
+		s, err := net.NewSession(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.root.(*Sequential).stages); got != c.stages {
+			t.Errorf("%s: %d stages, want %d", c.name, got, c.stages)
 		}
 	}
 }

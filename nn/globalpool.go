@@ -24,7 +24,7 @@ func (l *GlobalPool) Build(b *Builder, in Shape) (Shape, error) {
 	l.channels, l.size = c, in.Size()/c
 	if l.Max {
 		b.hold(c)
-		b.OnBind(func(batch int) { l.arg = make([]int32, batch*c) })
+		b.OnForward(func(batch int) { l.arg = make([]int32, batch*c) })
 	}
 	return Shape{c}, nil
 }

@@ -25,7 +25,6 @@ func (g *groups) bind(batch int, weight, bias *Param) {
 		g.biases = bias.Size()
 	}
 	g.sums = make([]float32, min(batch, maxGroups)*(g.weights+g.biases))
-	g.items = 0
 }
 
 // split divides n items.
@@ -76,4 +75,40 @@ func (g *groups) sum(weight, bias *Param) {
 			kernel.Add(bias.Grad, bias.Grad, db)
 		}
 	}
+}
+
+// cut divides the forward pass of a convolution: into the groups of items, or,
+// of fewer items than make groups for all cores, each item into rows. Each output
+// is the same sum wherever it is computed.
+type cut struct {
+	count  int
+	groups *groups
+	rows   int // of an item
+	each   int // rows of a piece; all of them if items are not cut
+}
+
+// span is the indices lo … hi−1.
+type span struct{ lo, hi int }
+
+// split divides the items that g has been split for, of so many rows each.
+func (c *cut) split(g *groups, rows int) {
+	c.groups, c.rows, c.each, c.count = g, rows, rows, g.count
+	if g.items >= maxGroups {
+		return
+	}
+	if per := min(pieces(2*maxGroups, g.items), g.work/(splitWork/2), rows); per > 1 {
+		c.each = pieces(rows, per)
+		c.count = g.items * pieces(rows, c.each)
+	}
+}
+
+// at returns the items of piece i and their rows.
+func (c *cut) at(i int) (items, rows span) {
+	if c.each == c.rows {
+		lo, hi := c.groups.at(i)
+		return span{lo, hi}, span{0, c.rows}
+	}
+	per := pieces(c.rows, c.each)
+	j, lo := i/per, i%per*c.each
+	return span{j, j + 1}, span{lo, min(lo+c.each, c.rows)}
 }

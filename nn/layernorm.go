@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // LayerNorm normalises each item to mean 0 and variance 1 over all its values,
@@ -31,7 +30,7 @@ func (l *LayerNorm) Build(b *Builder, in Shape) (Shape, error) {
 	l.size = in.Size()
 	l.gamma = b.Const("weight", Shape{l.size}, 1)
 	l.beta = b.Const("bias", Shape{l.size}, 0)
-	b.OnBind(func(batch int) { l.mean, l.inv = make([]float32, batch), make([]float32, batch) })
+	b.OnForward(func(batch int) { l.mean, l.inv = make([]float32, batch), make([]float32, batch) })
 	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }
@@ -39,7 +38,7 @@ func (l *LayerNorm) Build(b *Builder, in Shape) (Shape, error) {
 // Forward implements [Layer].
 func (l *LayerNorm) Forward(p *Pass, y, x []float32) {
 	l.y, l.x = y, x
-	par.For(p.Items, l.fwd)
+	p.For(p.Items, l.fwd)
 }
 
 func (l *LayerNorm) forward(j int) {
@@ -67,7 +66,7 @@ func (l *LayerNorm) Backward(p *Pass, dx, dy, _, x []float32) {
 	}
 	if dx != nil {
 		l.dx, l.dy, l.x = dx, dy, x
-		par.For(p.Items, l.bwd)
+		p.For(p.Items, l.bwd)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 )
 
 // MaxPool takes the largest value of each window, in 1 to 3 dimensions. Of
@@ -29,7 +28,9 @@ type MaxPool struct {
 type pool struct {
 	shape        kernel.PoolShape
 	in, out      int // values of an item
-	fwd, bwd     func(j int)
+	each         int // channels of a piece
+	total        int // channels of all items in hand
+	fwd, bwd     func(i int)
 	y, x, dx, dy []float32
 }
 
@@ -60,7 +61,18 @@ func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) 
 	l.shape = s
 	out := unspace(c, dims, s.OutSize())
 	l.in, l.out = in.Size(), out.Size()
+	l.each = max(1, grain*c/l.in)
 	return out, nil
+}
+
+// part returns which values of inputs and outputs are piece i, some channels of
+// one item or several, and their shape.
+func (l *pool) part(i int) (in, out span, s kernel.PoolShape) {
+	c := l.shape.Channels
+	lo, hi := i*l.each, min((i+1)*l.each, l.total)
+	s = l.shape
+	s.Channels = hi - lo
+	return span{lo * (l.in / c), hi * (l.in / c)}, span{lo * (l.out / c), hi * (l.out / c)}, s
 }
 
 // Build implements [Layer].
@@ -70,12 +82,14 @@ func (l *MaxPool) Build(b *Builder, in Shape) (Shape, error) {
 		return nil, err
 	}
 	b.hold(l.out)
-	b.OnBind(func(batch int) { l.arg = make([]int32, batch*l.out) })
-	l.fwd = func(j int) {
-		kernel.MaxPool(l.y[j*l.out:][:l.out], l.arg[j*l.out:][:l.out], l.x[j*l.in:][:l.in], l.shape)
+	b.OnForward(func(batch int) { l.arg = make([]int32, batch*l.out) })
+	l.fwd = func(i int) {
+		in, out, s := l.part(i)
+		kernel.MaxPool(l.y[out.lo:out.hi], l.arg[out.lo:out.hi], l.x[in.lo:in.hi], s)
 	}
-	l.bwd = func(j int) {
-		kernel.MaxPoolGrad(l.dx[j*l.in:][:l.in], l.dy[j*l.out:][:l.out], l.arg[j*l.out:][:l.out], l.shape)
+	l.bwd = func(i int) {
+		in, out, s := l.part(i)
+		kernel.MaxPoolGrad(l.dx[in.lo:in.hi], l.dy[out.lo:out.hi], l.arg[out.lo:out.hi], s)
 	}
 	return out, nil
 }
@@ -83,7 +97,8 @@ func (l *MaxPool) Build(b *Builder, in Shape) (Shape, error) {
 // Forward implements [Layer].
 func (l *pool) Forward(p *Pass, y, x []float32) {
 	l.y, l.x = y, x
-	par.For(p.Items, l.fwd)
+	l.total = p.Items * l.shape.Channels
+	p.For(pieces(l.total, l.each), l.fwd)
 }
 
 // Backward implements [Layer].
@@ -92,7 +107,7 @@ func (l *pool) Backward(p *Pass, dx, dy, _, _ []float32) {
 		return
 	}
 	l.dx, l.dy = dx, dy
-	par.For(p.Items, l.bwd)
+	p.For(pieces(l.total, l.each), l.bwd)
 }
 
 // fits tells whether the layer can be fused after a convolution with output

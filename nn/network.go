@@ -37,14 +37,14 @@ const (
 	Glorot Init = "glorot"
 )
 
-// Network is a built tree of layers with its parameters. It is not safe for
-// use by several goroutines at once; it uses several cores by itself.
+// Network is a tree of layers with its weights. Any number of goroutines may use
+// it at once, each with a [Session] of its own, as long as none of them trains it.
 type Network struct {
 	In, Out Shape
 
 	// Params are the trained tensors, in the order of the layers; their slices
-	// are parts of Values and Grads. Between them stand zeros, so that each
-	// starts on a cache line.
+	// are parts of Values and, once the network is being trained, of Grads.
+	// Between them stand zeros, so that each starts on a cache line.
 	Params        []*Param
 	Values, Grads []float32
 
@@ -55,20 +55,17 @@ type Network struct {
 	States []*Param
 
 	root  Layer
+	apart bool
 	held  int // values that the layers keep of an item
-	bind  []func(batch int)
-	work  *workspace
-	batch int
-	out   []float32
-	in    []float32 // what Forward saw
-	pass  Pass
+	own   *Session
 }
 
 // align is the number of float32 in a cache line.
 const align = 16
 
-// New builds a network for items of shape in. An error names the layer, what it
-// expected and what it got.
+// New makes a network of root for items of shape in. An error names the layer,
+// what it expected and what it got. The tree stays as it is, a description: the
+// layers of a session are copies.
 func New(root Layer, in Shape, o Options) (*Network, error) {
 	if o.Init == "" {
 		o.Init = He
@@ -82,22 +79,19 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	}
 	own := len(b.params)
 	for _, t := range o.Own {
-		if err := checkSize(t.Name, t.Shape, maxValues); err != nil {
+		if err := checkShape(t.Name, t.Shape, maxValues); err != nil {
 			return nil, err
 		}
 		b.Const(t.Name, t.Shape, t.Start)
 	}
-	n := &Network{In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states, root: root, held: b.held, bind: b.bind, work: b.work}
+	n := &Network{In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states, root: root, apart: o.Apart, held: b.held}
 	size := 0
 	for _, p := range b.params {
 		size += (p.Size() + align - 1) / align * align
 	}
-	n.Values, n.Grads = make([]float32, size), make([]float32, size)
-	at := 0
+	n.Values = make([]float32, size)
+	n.lay(n.Values, func(p *Param, part []float32) { p.Value = part })
 	for i, p := range b.params {
-		end := at + p.Size()
-		p.Value, p.Grad = n.Values[at:end:end], n.Grads[at:end:end]
-		at += (p.Size() + align - 1) / align * align
 		p.start(o, uint64(i))
 	}
 	for _, p := range b.states {
@@ -107,14 +101,32 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	return n, nil
 }
 
+// lay gives each parameter its part of a vector of all.
+func (n *Network) lay(all []float32, give func(p *Param, part []float32)) {
+	at := 0
+	for _, p := range n.Params {
+		end := at + p.Size()
+		give(p, all[at:end:end])
+		at += (p.Size() + align - 1) / align * align
+	}
+}
+
+// needGrads makes room for gradients.
+func (n *Network) needGrads() {
+	if n.Grads == nil {
+		n.Grads = make([]float32, len(n.Values))
+		n.lay(n.Grads, func(p *Param, part []float32) { p.Grad = part })
+	}
+}
+
 // infer finds and checks the shapes of a tree, and allocates nothing that
 // depends on them.
 func infer(root Layer, in Shape, apart bool) (*Builder, Shape, error) {
 	if err := checkShape("input", in, maxInput); err != nil {
 		return nil, nil, err
 	}
-	b := &Builder{apart: apart, built: map[Layer]bool{root: true}}
-	out, err := root.Build(b, in)
+	b := &Builder{apart: apart}
+	out, err := instance(root).Build(b, in)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -148,21 +160,6 @@ func (p *Param) start(o Options, i uint64) {
 	}
 }
 
-// Bind allocates buffers for batches of up to the given number of items.
-func (n *Network) Bind(batch int) {
-	if batch == n.batch {
-		return
-	}
-	n.batch = batch
-	n.out = make([]float32, batch*n.Out.Size())
-	for _, f := range n.bind {
-		f(batch)
-	}
-}
-
-// Batch returns the largest batch the network is bound to.
-func (n *Network) Batch() int { return n.batch }
-
 // Size returns the number of trained parameters.
 func (n *Network) Size() int {
 	size := 0
@@ -175,50 +172,3 @@ func (n *Network) Size() int {
 // ItemSize returns about how many values are kept in memory for each item of a
 // batch: its input, and what the layers make of it.
 func (n *Network) ItemSize() int { return n.In.Size() + n.held + n.Out.Size() }
-
-// Forward returns the outputs [N, Out] for the inputs x [N, In]. The result is
-// overwritten by the next call; x must stay as it is until Backward returns.
-func (n *Network) Forward(x []float32, train bool, at Step) []float32 {
-	return n.forward(x, Pass{Train: train, At: at})
-}
-
-// Sample is Forward for prediction with dropout on, as Monte Carlo dropout needs
-// it: everything else, such as batch norm, works as after training. What is
-// dropped is a pure function of at and of the keys [N] of the items, so that an
-// item's outputs do not depend on the others.
-func (n *Network) Sample(x []float32, keys []uint64, at Step) []float32 {
-	if len(keys) != len(x)/n.In.Size() {
-		panic(fmt.Sprintf("nn: %d keys for %d inputs of %v", len(keys), len(x), n.In))
-	}
-	return n.forward(x, Pass{At: at, Sample: keys})
-}
-
-func (n *Network) forward(x []float32, pass Pass) []float32 {
-	in := n.In.Size()
-	items := len(x) / in
-	if items*in != len(x) {
-		panic(fmt.Sprintf("nn: %d inputs are not a multiple of %v", len(x), n.In))
-	}
-	if items > n.batch {
-		n.Bind(items)
-	}
-	pass.Items = items
-	n.pass = pass
-	n.in = x
-	n.work.grow()
-	y := n.out[:items*n.Out.Size()]
-	n.root.Forward(&n.pass, y, x)
-	return y
-}
-
-// Backward sets Grads to the gradient of a loss whose gradient with respect to
-// the last outputs is dy [N, Out], and, unless dx is nil, fills dx [N, In] with
-// that with respect to the inputs. It may overwrite dy.
-func (n *Network) Backward(dx, dy []float32) {
-	y := n.out[:n.pass.Items*n.Out.Size()]
-	if len(dy) != len(y) || dx != nil && len(dx) != len(n.in) {
-		panic(fmt.Sprintf("nn: Backward with %d, %d gradients after Forward with %d inputs, %d outputs", len(dx), len(dy), len(n.in), len(y)))
-	}
-	n.work.grow()
-	n.root.Backward(&n.pass, dx, dy, y, n.in)
-}

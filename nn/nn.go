@@ -3,9 +3,9 @@
 // by name or from a file.
 //
 // A network is a tree of [Layer] values. [New] infers and checks the shapes and
-// lays all parameters out in one slice; [Network.Bind] allocates the buffers
-// for a largest batch, after which a step allocates nothing. Activations are
-// float32, items first, then channels, then space: [N, C, D, H, W].
+// lays all parameters out in one slice; a [Session] has the buffers of one caller,
+// after whose first step nothing is allocated. Activations are float32, items
+// first, then channels, then space: [N, C, D, H, W].
 //
 // Results are the same bits on any number of cores: each layer splits its work
 // into pieces that depend on shapes alone. A layer of one's own is one type
@@ -21,10 +21,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"credence/internal/par"
 )
 
-// Layer is one step of a network. Build is called once, before anything else;
-// one value is one place in one network.
+// Layer is one step of a network. A value that is given to [New], or lies in a
+// container, describes: it is copied, field by field, for each place and for each
+// [Session], and the methods are called on the copies, Build first. So a layer
+// keeps its settings and the working memory of one session in one type.
 type Layer interface {
 	// Build checks the shape of one item's input and returns that of its
 	// output. Parameters, state and buffers are asked for from b.
@@ -50,7 +54,23 @@ type Pass struct {
 	// trained; nil if it does not. What is dropped depends on the key instead of
 	// the item's place in the batch.
 	Sample []uint64
+
+	// Cores is the largest number of cores to use; 0 means all. Results do not
+	// depend on it.
+	Cores int
 }
+
+// Workers returns how many goroutines For and ForWorker use at most.
+func (p *Pass) Workers() int { return par.Limit(p.Cores).Workers() }
+
+// For calls body(i) once for each i in 0 … n−1, in any order and on several cores.
+// n has to depend on shapes alone, and body(i) writes what no other call reads or
+// writes.
+func (p *Pass) For(n int, body func(i int)) { par.Limit(p.Cores).For(n, body) }
+
+// ForWorker is For for bodies that need working memory of their own: worker is
+// less than Workers, and calls that run at the same time have different ones.
+func (p *Pass) ForWorker(n int, body func(worker, i int)) { par.Limit(p.Cores).ForWorker(n, body) }
 
 // Step is a place in a training run. Randomness is a pure function of it, so
 // that a run can be resumed without any generator's state.

@@ -54,6 +54,7 @@ func NewOptimizer(net *Network, o OptimizerOptions) (*Optimizer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	net.needGrads()
 	n := len(net.Values)
 	p := &Optimizer{options: o, net: net, sums: make([]float64, pieces(n, grain))}
 	p.Moments[0] = make([]float32, n)

@@ -20,6 +20,7 @@ type Residual struct {
 	Body     Layer
 	Shortcut Layer // nil means the identity
 
+	body, short Layer
 	in, out     int
 	yb, ys      []float32 // outputs of body and shortcut
 	db, dxShort []float32
@@ -27,16 +28,17 @@ type Residual struct {
 
 // Build implements [Layer].
 func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
-	out, err := b.Child("body", l.Body, in)
+	body, out, err := b.Child("body", l.Body, in)
 	if err != nil {
 		return nil, err
 	}
 	short := in
 	if l.Shortcut != nil {
-		if short, err = b.Child("shortcut", l.Shortcut, in); err != nil {
+		if l.short, short, err = b.Child("shortcut", l.Shortcut, in); err != nil {
 			return nil, err
 		}
 	}
+	l.body = body
 	if !slices.Equal(out, short) {
 		return nil, fmt.Errorf("expected body and shortcut of the same shape, got %v and %v", out, short)
 	}
@@ -45,10 +47,16 @@ func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
 	if l.Shortcut != nil {
 		b.hold(l.out + l.in)
 	}
-	b.OnBind(func(batch int) {
-		l.yb, l.db = make([]float32, batch*l.out), make([]float32, batch*l.out)
-		if l.Shortcut != nil {
-			l.ys, l.dxShort = make([]float32, batch*l.out), make([]float32, batch*l.in)
+	b.OnForward(func(batch int) {
+		l.yb = make([]float32, batch*l.out)
+		if l.short != nil {
+			l.ys = make([]float32, batch*l.out)
+		}
+	})
+	b.OnBackward(func(batch int) {
+		l.db = make([]float32, batch*l.out)
+		if l.short != nil {
+			l.dxShort = make([]float32, batch*l.in)
 		}
 	})
 	return out, nil
@@ -57,10 +65,10 @@ func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
 // Forward implements [Layer].
 func (l *Residual) Forward(p *Pass, y, x []float32) {
 	yb, ys := l.yb[:len(y)], x
-	l.Body.Forward(p, yb, x)
-	if l.Shortcut != nil {
+	l.body.Forward(p, yb, x)
+	if l.short != nil {
 		ys = l.ys[:len(y)]
-		l.Shortcut.Forward(p, ys, x)
+		l.short.Forward(p, ys, x)
 	}
 	kernel.Add(y, yb, ys)
 }
@@ -69,14 +77,14 @@ func (l *Residual) Forward(p *Pass, y, x []float32) {
 func (l *Residual) Backward(p *Pass, dx, dy, _, x []float32) {
 	db := l.db[:len(dy)]
 	copy(db, dy)
-	l.Body.Backward(p, dx, db, l.yb[:len(dy)], x)
+	l.body.Backward(p, dx, db, l.yb[:len(dy)], x)
 	short := dy
-	if l.Shortcut != nil {
+	if l.short != nil {
 		short = nil
 		if dx != nil {
 			short = l.dxShort[:len(dx)]
 		}
-		l.Shortcut.Backward(p, short, dy, l.ys[:len(dy)], x)
+		l.short.Backward(p, short, dy, l.ys[:len(dy)], x)
 	}
 	if dx != nil {
 		kernel.Add(dx, dx, short)

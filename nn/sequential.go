@@ -51,46 +51,59 @@ func (l *Sequential) Build(b *Builder, in Shape) (Shape, error) {
 	for _, s := range l.stages {
 		b.hold(s.out)
 	}
-	b.OnBind(l.bind)
+	b.OnForward(l.bind)
+	b.OnBackward(l.bindBackward)
 	return shape, nil
 }
 
 // stage builds layer i and those fused with it; n says how many they are.
 func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n int, err error) {
-	build := func(i int, in Shape) (Shape, error) { return b.Child(strconv.Itoa(i), l.Layers[i], in) }
-	s = l.Layers[i]
-	if out, err = build(i, in); err != nil || b.apart {
+	build := func(i int, in Shape) (Layer, Shape, error) { return b.Child(strconv.Itoa(i), l.Layers[i], in) }
+	if s, out, err = build(i, in); err != nil || b.apart {
 		return s, out, 1, err
 	}
 	switch s := s.(type) {
 	case *Dense:
 		if i+1 < len(l.Layers) {
-			if relu, ok := l.Layers[i+1].(*ReLU); ok {
-				s.relu = relu
-				out, err = build(i+1, out)
-				return s, out, 2, err
+			if _, ok := l.Layers[i+1].(*ReLU); ok {
+				relu, out, err := build(i+1, out)
+				if err != nil {
+					return s, out, 1, err
+				}
+				s.relu = relu.(*ReLU)
+				return s, out, 2, nil
 			}
 		}
 	case *Conv:
-		act, pool, last, n := l.pattern(i + 1)
+		pool, last, n := l.pattern(i + 1)
 		if n == 0 || !pool.fits(out) {
 			break
 		}
+		f := &convPool{conv: s, last: last}
 		for k := range n {
-			if out, err = build(i+1+k, out); err != nil {
+			var part Layer
+			if part, out, err = build(i+1+k, out); err != nil {
 				return s, out, 1, err
 			}
+			switch part := part.(type) {
+			case *MaxPool:
+				f.pool = part
+			case Activation:
+				f.act = part.function()
+			}
 		}
-		return fuse(s, pool, act, last), out, 1 + n, nil
+		f.fuse()
+		return f, out, 1 + n, nil
 	}
 	return s, out, 1, nil
 }
 
 // pattern looks for an activation and a max-pool in either order, or a
-// max-pool alone, from layer i on. n is how many layers that are, 0 if none.
-func (l *Sequential) pattern(i int) (act Activation, pool *MaxPool, last bool, n int) {
+// max-pool alone, from layer i on. last says that the pool comes first, n how
+// many layers they are, 0 if none.
+func (l *Sequential) pattern(i int) (pool *MaxPool, last bool, n int) {
 	if i >= len(l.Layers) {
-		return nil, nil, false, 0
+		return nil, false, 0
 	}
 	var next Layer
 	if i+1 < len(l.Layers) {
@@ -99,28 +112,30 @@ func (l *Sequential) pattern(i int) (act Activation, pool *MaxPool, last bool, n
 	switch s := l.Layers[i].(type) {
 	case *MaxPool:
 		if act, ok := next.(Activation); ok && act.function().Monotone() {
-			return act, s, true, 2
+			return s, true, 2
 		}
-		return nil, s, false, 1
+		return s, false, 1
 	case Activation:
 		if pool, ok := next.(*MaxPool); ok && s.function().Monotone() {
-			return s, pool, false, 2
+			return pool, false, 2
 		}
 	}
-	return nil, nil, false, 0
+	return nil, false, 0
 }
 
-// bind allocates the activations between stages, and two buffers for gradients
-// that take turns on the way back.
+// bind allocates the activations between stages.
 func (l *Sequential) bind(batch int) {
+	for i := range l.stages[:max(0, len(l.stages)-1)] {
+		l.stages[i].y = make([]float32, batch*l.stages[i].out)
+	}
+}
+
+// bindBackward allocates two buffers for gradients that take turns on the way
+// back.
+func (l *Sequential) bindBackward(batch int) {
 	widest := 0
-	for i := range l.stages {
-		if i > 0 {
-			widest = max(widest, l.stages[i].in)
-		}
-		if i < len(l.stages)-1 {
-			l.stages[i].y = make([]float32, batch*l.stages[i].out)
-		}
+	for i := 1; i < len(l.stages); i++ {
+		widest = max(widest, l.stages[i].in)
 	}
 	for i := range l.grad {
 		l.grad[i] = make([]float32, batch*widest)

@@ -1,12 +1,9 @@
 package nn
 
-import (
-	"credence/internal/kernel"
-	"credence/internal/par"
-)
+import "credence/internal/kernel"
 
 // workspace is the working memory of matrix products, shared by the layers of
-// a network: one piece for each worker.
+// a session: one piece for each worker.
 type workspace struct {
 	gemm []*kernel.GemmScratch
 }
@@ -18,9 +15,9 @@ func (b *Builder) workspace() *workspace {
 	return b.work
 }
 
-// grow makes room for all workers that may run.
-func (w *workspace) grow() {
-	for w != nil && len(w.gemm) < par.Threads() {
+// grow makes room for so many workers.
+func (w *workspace) grow(workers int) {
+	for w != nil && len(w.gemm) < workers {
 		w.gemm = append(w.gemm, new(kernel.GemmScratch))
 	}
 }

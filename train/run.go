@@ -132,7 +132,6 @@ func (r *run) start() error {
 		return fmt.Errorf("network: %w", err)
 	}
 	r.network = member
-	r.head.Bind(member.Net.Own)
 	startOutputs(member.Net, r.bias)
 	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
 	if r.traits.LeastBatch > 0 {
@@ -145,6 +144,7 @@ func (r *run) start() error {
 	if err := r.newStepper(); err != nil {
 		return err
 	}
+	r.head.Bind(member.Net.Own) // whose gradients are there now
 	r.best = &snapshot{}
 	r.best.take(member.Net)
 	return nil

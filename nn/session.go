@@ -1,0 +1,90 @@
+package nn
+
+import "fmt"
+
+// Session runs a network for one caller at a time: its layers with their buffers.
+// Its results are the same bits whatever other sessions do, and on any number of
+// cores.
+type Session struct {
+	net   *Network
+	root  Layer
+	build *Builder
+	batch int       // largest that there are buffers for
+	back  bool      // whether there are buffers for Backward
+	out   []float32 // [batch, Out]
+	in    []float32 // what Forward saw
+	pass  Pass
+}
+
+// NewSession returns a session for batches of up to so many items; a larger batch
+// makes it grow.
+func (n *Network) NewSession(batch int) (*Session, error) {
+	s := &Session{net: n, root: instance(n.root), build: &Builder{net: n, apart: n.apart}}
+	if _, err := s.root.Build(s.build, n.In); err != nil {
+		return nil, err
+	}
+	if s.build.err != nil {
+		return nil, s.build.err
+	}
+	s.bind(batch)
+	return s, nil
+}
+
+// bind allocates buffers for batches of up to so many items.
+func (s *Session) bind(batch int) {
+	s.batch = batch
+	s.out = make([]float32, batch*s.net.Out.Size())
+	for _, f := range s.build.forward {
+		f(batch)
+	}
+	if s.back {
+		s.back = false
+		s.bindBackward()
+	}
+}
+
+func (s *Session) bindBackward() {
+	if s.back {
+		return
+	}
+	s.back = true
+	s.net.needGrads()
+	for _, f := range s.build.backward {
+		f(s.batch)
+	}
+}
+
+// Forward returns the outputs [N, Out] for the inputs x [N, In]; p says how, its
+// Items is set here. The result is overwritten by the next call; x must stay as it
+// is until Backward returns.
+func (s *Session) Forward(x []float32, p Pass) ([]float32, error) {
+	in := s.net.In.Size()
+	p.Items = len(x) / in
+	switch {
+	case p.Items*in != len(x):
+		return nil, fmt.Errorf("nn: %d inputs are not a multiple of %v", len(x), s.net.In)
+	case p.Sample != nil && len(p.Sample) != p.Items:
+		return nil, fmt.Errorf("nn: %d keys for %d items", len(p.Sample), p.Items)
+	}
+	if p.Items > s.batch {
+		s.bind(p.Items)
+	}
+	s.pass, s.in = p, x
+	s.build.work.grow(p.Workers())
+	y := s.out[:p.Items*s.net.Out.Size()]
+	s.root.Forward(&s.pass, y, x)
+	return y, nil
+}
+
+// Backward sets the network's gradients to those of a loss whose gradient with
+// respect to the last outputs is dy [N, Out], and, unless dx is nil, fills dx
+// [N, In] with that with respect to the inputs. It may overwrite dy.
+func (s *Session) Backward(dx, dy []float32) error {
+	y := s.out[:s.pass.Items*s.net.Out.Size()]
+	if len(dy) != len(y) || dx != nil && len(dx) != len(s.in) {
+		return fmt.Errorf("nn: %d and %d gradients after a forward pass with %d inputs and %d outputs", len(dx), len(dy), len(s.in), len(y))
+	}
+	s.bindBackward()
+	s.root.Backward(&s.pass, dx, dy, y, s.in)
+	return nil
+}
