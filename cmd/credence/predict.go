@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"credence/internal/atomicfile"
 	"credence/internal/calculator"
 	"credence/internal/config"
-	"credence/internal/par"
 	"credence/internal/words"
 	"credence/model"
 )
@@ -143,9 +140,6 @@ func (o *predictOptions) check(terminal bool) error {
 	if o.batch < 1 {
 		return usagef("--batch %d: expected at least 1", o.batch)
 	}
-	if o.threads < 0 {
-		return usagef("--threads %d: expected at least 1, or 0 for all cores", o.threads)
-	}
 	if o.format != "" {
 		if !slices.Contains(predictFormats, o.format) {
 			return usagef("--format %q: expected one of %s", o.format, strings.Join(predictFormats, ", "))
@@ -172,9 +166,12 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err := o.check(isTerminal(stdout)); err != nil {
 		return err
 	}
-	par.SetThreads(o.threads)
-	defer par.SetThreads(0)
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	restore, err := useThreads(o.threads)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	m, err := loadModel(run)
 	if err != nil {

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -122,12 +119,8 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	par.SetThreads(o.Threads)
 	defer par.SetThreads(0)
-
-	// The first signal ends training in good order, a second one at once.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd) // the first signal ends training in good order
 	defer stop()
-	context.AfterFunc(ctx, stop)
-
 	show := newTrainDisplay(o, cmd)
 	d, err := o.read(ctx, show)
 	if err != nil {

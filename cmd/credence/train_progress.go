@@ -24,21 +24,20 @@ const linesEvery = 5 * time.Second
 // trainDisplay shows what a fit is doing: on a terminal one line that changes,
 // elsewhere a line now and then, or events as JSON.
 type trainDisplay struct {
-	options  *trainOptions
-	out, err io.Writer
-	terminal bool
-	drawn    bool // a line on the terminal has no end yet
-	last     time.Time
+	statusLine // of standard error
+	options    *trainOptions
+	out        io.Writer
+	last       time.Time
 }
 
 func newTrainDisplay(o *trainOptions, cmd *cobra.Command) *trainDisplay {
-	return &trainDisplay{options: o, out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), terminal: isTerminal(cmd.ErrOrStderr()), last: time.Now()}
+	return &trainDisplay{statusLine: newStatusLine(cmd.ErrOrStderr()), options: o, out: cmd.OutOrStdout(), last: time.Now()}
 }
 
 // note prints a line to standard error.
 func (d *trainDisplay) note(format string, args ...any) {
 	if !d.options.quiet {
-		fmt.Fprintf(d.err, format+"\n", args...)
+		fmt.Fprintf(d.w, format+"\n", args...)
 	}
 }
 
@@ -54,8 +53,10 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 		}
 	}
 	joint := d.options.Joint
+	warnings := []string{}
 	for _, w := range ds.Warnings {
 		if joint || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that other methods need
+			warnings = append(warnings, w.Error())
 			d.warn(w.Error())
 		}
 	}
@@ -64,12 +65,6 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 	}
 	d.note("seed      %d", d.options.Fit.Seed)
 	if d.options.json {
-		warnings := []string{}
-		for _, w := range ds.Warnings {
-			if joint || !errors.Is(w, dataset.ErrOneVote) {
-				warnings = append(warnings, w.Error())
-			}
-		}
 		d.event(struct {
 			Event    string   `json:"event"`
 			Items    int      `json:"items"`
@@ -84,7 +79,7 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 // volumes is called while the data are read, one call at a time.
 func (d *trainDisplay) volumes(done, total int) {
 	every := linesEvery
-	if d.terminal {
+	if d.live {
 		every = 100 * time.Millisecond
 	}
 	if d.options.quiet || time.Since(d.last) < every {
@@ -92,16 +87,14 @@ func (d *trainDisplay) volumes(done, total int) {
 	}
 	d.last = time.Now()
 	text := fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total))
-	if !d.terminal {
+	if !d.live {
 		d.note("%s", text)
 		return
 	}
-	d.erase()
-	fmt.Fprint(d.err, text)
-	d.drawn = true
+	d.draw(text)
 }
 
-func (d *trainDisplay) warn(text string) { fmt.Fprintf(d.err, "credence: warning: %s\n", text) }
+func (d *trainDisplay) warn(text string) { fmt.Fprintf(d.w, "credence: warning: %s\n", text) }
 
 func (d *trainDisplay) event(v any) {
 	// A failed write is kept by the output and ends the program.
@@ -156,13 +149,11 @@ func (d *trainDisplay) progress(e train.Event) {
 	switch {
 	case e.Note != "" || e.End:
 		d.erase()
-		d.note("%s", describeEvent(e))
-	case d.terminal && now.Sub(d.last) > 100*time.Millisecond:
-		d.erase()
-		fmt.Fprint(d.err, printout.Ellipsis(shortEvent(e), terminalWidth()-1))
-		d.drawn = true
-	case !d.terminal && now.Sub(d.last) >= linesEvery:
-		d.note("%s", describeEvent(e))
+		d.note("%s", describeEvent(e, false))
+	case d.live && now.Sub(d.last) > 100*time.Millisecond:
+		d.draw(printout.Ellipsis(describeEvent(e, true), terminalWidth()-1))
+	case !d.live && now.Sub(d.last) >= linesEvery:
+		d.note("%s", describeEvent(e, false))
 	default:
 		return
 	}
@@ -172,73 +163,52 @@ func (d *trainDisplay) progress(e train.Event) {
 // describeEvent reads like
 //
 //	member 1 (2 of 5)  epoch 17/500  loss 0.5123  held out 0.5301 (best at 12)  8,120 items/s  at most 1m20s left
-func describeEvent(e train.Event) string {
-	var b strings.Builder
-	b.WriteString(e.Run)
-	if e.Runs > 1 {
-		fmt.Fprintf(&b, " (%d of %d)", e.Index+1, e.Runs)
-	}
-	if e.Done > 0 {
-		fmt.Fprintf(&b, "  epoch %.1f/%d", float64(e.Epoch)+e.Done, e.Epochs)
-	} else {
-		fmt.Fprintf(&b, "  epoch %d/%d", e.Epoch, e.Epochs)
-	}
-	if finite(e.Loss) != nil {
-		fmt.Fprintf(&b, "  loss %.4f", e.Loss)
-	}
-	if finite(e.HeldOut) != nil {
-		fmt.Fprintf(&b, "  held out %.4f (best at %d)", e.HeldOut, e.Best)
-	}
-	if e.End {
-		b.WriteString("  ended")
-	} else {
-		if e.Speed > 0 {
-			fmt.Fprintf(&b, "  %s items/s", words.Thousands(int(e.Speed)))
-		}
-		if e.Left > 0 {
-			how := "about"
-			if e.AtMost {
-				how = "at most"
-			}
-			fmt.Fprintf(&b, "  %s %s left", how, e.Left.Round(time.Second))
-		}
-	}
-	if e.Note != "" {
-		b.WriteString("  " + e.Note)
-	}
-	return b.String()
-}
-
-// shortEvent fits a narrow terminal:
+//
+// or, short, for a narrow terminal,
 //
 //	2/5 epoch 17.4/500 loss 0.5123 held out 0.5301 8,120 items/s 1m20s left
-func shortEvent(e train.Event) string {
-	var b strings.Builder
-	if e.Runs > 1 {
-		fmt.Fprintf(&b, "%d/%d ", e.Index+1, e.Runs)
+func describeEvent(e train.Event, short bool) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	separator, best, how := "  ", fmt.Sprintf(" (best at %d)", e.Best), "about "
+	if e.AtMost {
+		how = "at most "
 	}
-	fmt.Fprintf(&b, "epoch %.1f/%d", float64(e.Epoch)+e.Done, e.Epochs)
+	if short {
+		separator, best, how = " ", "", ""
+	}
+	switch {
+	case short && e.Runs > 1:
+		add("%d/%d", e.Index+1, e.Runs)
+	case e.Runs > 1:
+		add("%s (%d of %d)", e.Run, e.Index+1, e.Runs)
+	case !short:
+		add("%s", e.Run)
+	}
+	if e.Done > 0 || short {
+		add("epoch %.1f/%d", float64(e.Epoch)+e.Done, e.Epochs)
+	} else {
+		add("epoch %d/%d", e.Epoch, e.Epochs)
+	}
 	if finite(e.Loss) != nil {
-		fmt.Fprintf(&b, " loss %.4f", e.Loss)
+		add("loss %.4f", e.Loss)
 	}
 	if finite(e.HeldOut) != nil {
-		fmt.Fprintf(&b, " held out %.4f", e.HeldOut)
+		add("held out %.4f%s", e.HeldOut, best)
 	}
-	if e.Speed > 0 {
-		fmt.Fprintf(&b, " %s items/s", words.Thousands(int(e.Speed)))
+	if e.End {
+		add("ended")
 	}
-	if e.Left > 0 {
-		fmt.Fprintf(&b, " %s left", e.Left.Round(time.Second))
+	if e.Speed > 0 && !e.End {
+		add("%s items/s", words.Thousands(int(e.Speed)))
 	}
-	return b.String()
-}
-
-// erase removes the line on the terminal.
-func (d *trainDisplay) erase() {
-	if d.drawn {
-		fmt.Fprint(d.err, "\r\x1b[K")
-		d.drawn = false
+	if e.Left > 0 && !e.End {
+		add("%s%s left", how, e.Left.Round(time.Second))
 	}
+	if e.Note != "" {
+		add("%s", e.Note)
+	}
+	return strings.Join(parts, separator)
 }
 
 // result prints what came out: the scores to standard output, what to do next
@@ -266,7 +236,7 @@ func (d *trainDisplay) result(trained *run.Trained) error {
 	out := shellQuote(string(d.options.out))
 	if !trained.Model.Traits().Joint {
 		d.note("")
-		if err := tellMeaning(d.err, trained.Model, 80); err != nil {
+		if err := tellMeaning(d.w, trained.Model, 80); err != nil {
 			return err
 		}
 		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -94,9 +91,8 @@ func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder) (*run.Veri
 	}
 	par.SetThreads(t.Threads)
 	defer par.SetThreads(0)
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	show := newTrainDisplay(t, c)
 	d, err := t.read(ctx, show)
 	switch {
