@@ -112,7 +112,8 @@ func (g *gallery) reliability(in *Input) []*figure {
 		for i, name := range in.Classes {
 			all.Series = append(all.Series, plot.PointSeries{Label: name, Points: points(diagrams[i+1], false)})
 		}
-		figures = append(figures, g.draw(all, "The same for the probability of each class, predicted or not; intervals are left out."))
+		figures = append(figures, g.draw(all,
+			"The same for the probability of each class, predicted or not; intervals are left out."))
 	}
 	return figures
 }
@@ -153,7 +154,8 @@ func (g *gallery) dispersion(in *Input) *figure {
 	if len(s.Points) == 0 {
 		return nil
 	}
-	return g.draw(plot.Comparison{Title: "Are the distributions as wide as they should be?", XLabel: "predicted variance V",
+	return g.draw(plot.Comparison{Title: "Are the distributions as wide as they should be?",
+		XLabel: "predicted variance V",
 		YLabel: "spread about the mean in pairs of votes, D", Equal: "as predicted", Series: []plot.PointSeries{s}},
 		"Two votes on the same item show how far its true probability is from the predicted one. Above the dashed line distributions "+
 			"(and so intervals) are too narrow, below they are too wide. D is an estimate and can be negative.")
@@ -172,7 +174,8 @@ func (g *gallery) agreement(in *Input) *figure {
 	if len(s.Points) == 0 {
 		return nil
 	}
-	return g.draw(plot.Comparison{Title: "Does it know where raters will disagree?", XLabel: "predicted chance that two votes agree",
+	return g.draw(plot.Comparison{Title: "Does it know where raters will disagree?",
+		XLabel: "predicted chance that two votes agree",
 		YLabel: "share of pairs that agree", Equal: "as predicted", Same: true, Series: []plot.PointSeries{s}},
 		"On the dashed line raters agree as often as predicted; the farther the dots spread from left to right, the better easy items are "+
 			"told from hard ones.")
@@ -211,13 +214,15 @@ func (g *gallery) scatter(in *Input, items []item, level float64) *figure {
 	if stride > 1 {
 		help += fmt.Sprintf(" One item in %d is shown.", stride)
 	}
-	return g.draw(plot.Scatter{Title: "Probability, uncertainty and agreement", XLabel: "predicted probability of " + class,
+	return g.draw(plot.Scatter{Title: "Probability, uncertainty and agreement",
+		XLabel: "predicted probability of " + class,
 		YLabel: "width of the " + percent(level) + " interval", Groups: groups}, help)
 }
 
 // abstention draws the accuracy of what is left.
 func (g *gallery) abstention(in *Input) *figure {
-	b := plot.Band{Title: "What is gained by leaving uncertain items to a person", XLabel: "share of items left to a person, widest intervals first",
+	b := plot.Band{Title: "What is gained by leaving uncertain items to a person",
+		XLabel: "share of items left to a person, widest intervals first",
 		YLabel: "accuracy of the others", Interval: "95% interval", Label: "accuracy against the majority of votes"}
 	points := in.Result.Abstention
 	for i := len(points) - 1; i >= 0; i-- {
@@ -240,7 +245,8 @@ func (g *gallery) coverage(in *Input) *figure {
 	if len(classes) == 2 {
 		classes = classes[1:] // the other's is the same
 	}
-	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?", XLabel: "level of the interval",
+	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?",
+		XLabel: "level of the interval",
 		YLabel: "share of items it holds", Equal: "as promised", Same: true}
 	any := false
 	for _, name := range classes[:min(6, len(classes))] {

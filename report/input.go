@@ -62,7 +62,8 @@ func (in *Input) check() error {
 		return fmt.Errorf("%d item names for %d predictions", len(in.Items), n)
 	}
 	if in.Votes.Classes != 0 && (in.Votes.Classes != d || in.Votes.Len() != n) {
-		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d", in.Votes.Len(), in.Votes.Classes, n, d)
+		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d",
+			in.Votes.Len(), in.Votes.Classes, n, d)
 	}
 	for j := range in.Answers {
 		if m := in.Answers[j].Law; m == nil || m.Classes() != d {

@@ -95,14 +95,18 @@ func certain(items []item) []item {
 		return nil
 	}
 	narrowest := func(items []item) []item {
-		return first(items, 1, func(a, b item) int { return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.claimed, b.claimed)) })
+		return first(items, 1, func(a,
+			b item) int {
+			return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.claimed, b.claimed))
+		})
 	}
 	if len(items[0].mean) > 2 {
 		return narrowest(items)
 	}
 	var chosen []item
 	for class := range 2 {
-		chosen = append(chosen, narrowest(slices.DeleteFunc(slices.Clone(items), func(x item) bool { return argmax(x.mean) != class }))...)
+		chosen = append(chosen, narrowest(slices.DeleteFunc(slices.Clone(items),
+			func(x item) bool { return argmax(x.mean) != class }))...)
 	}
 	return chosen
 }

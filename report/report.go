@@ -161,7 +161,8 @@ func lead(in *Input) string {
 		fmt.Fprintf(&s, "%s was trained on %s%s with %s. ", what, subject,
 			words.Plural(split.Items-split.Unvoted, "item"), words.Plural(split.Votes, "vote"))
 	} else {
-		fmt.Fprintf(&s, "%s was trained on %s. ", what, strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
+		fmt.Fprintf(&s, "%s was trained on %s. ", what,
+			strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
 	}
 	fmt.Fprintf(&s, "For an item it has not seen it predicts how probable each of %s is, and how sure it is of that: "+
 		"not one number per class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
@@ -170,7 +171,8 @@ func lead(in *Input) string {
 		if of == "" {
 			of = "items it was not trained on"
 		}
-		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(plain(r.Votes), "vote"), count(float64(r.Items)), of)
+		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(plain(r.Votes), "vote"),
+			count(float64(r.Items)), of)
 	}
 	return s.String()
 }
@@ -305,7 +307,8 @@ func widths(r *evaluate.Result) []widthRow {
 			name = "All votes for " + g.Class
 		}
 		if g.Items > 0 {
-			rows = append(rows, widthRow{name, count(float64(g.Items)), withError(g.Mean, g.MeanSE, 3), withError(g.Median, g.MedianSE, 3)})
+			rows = append(rows, widthRow{name, count(float64(g.Items)),
+				withError(g.Mean, g.MeanSE, 3), withError(g.Median, g.MedianSE, 3)})
 		}
 	}
 	return rows

@@ -38,7 +38,8 @@ func verdicts(r *evaluate.Result) []verdict {
 }
 
 func better(r *evaluate.Result) verdict {
-	v := verdict{"unknown", "Is it better than simple predictions?", "Cannot be told: there is nothing to compare with."}
+	v := verdict{"unknown", "Is it better than simple predictions?",
+		"Cannot be told: there is nothing to compare with."}
 	d, than := r.LessLogisticDM, "logistic regression (with one spread for all items)"
 	if d == nil || !d.Value.Known() {
 		d, than = r.LessConstantDM, "one distribution for all items"
@@ -60,9 +61,11 @@ func better(r *evaluate.Result) verdict {
 	case d.Lo > 0:
 		v.Mark, v.Answer = "bad", fmt.Sprintf("No: votes are predicted worse than by %s (by %s).", than, by)
 	case d.Value < 0:
-		v.Mark, v.Answer = "careful", fmt.Sprintf("Not clearly: it is ahead of %s, but within what chance can do (by %s).", than, by)
+		v.Mark, v.Answer = "careful",
+			fmt.Sprintf("Not clearly: it is ahead of %s, but within what chance can do (by %s).", than, by)
 	default:
-		v.Mark, v.Answer = "careful", fmt.Sprintf("No better than %s, as far as these votes can tell (behind by %s).", than, by)
+		v.Mark, v.Answer = "careful",
+			fmt.Sprintf("No better than %s, as far as these votes can tell (behind by %s).", than, by)
 	}
 	return v
 }
@@ -78,11 +81,14 @@ func probabilities(r *evaluate.Result) verdict {
 	}
 	switch {
 	case r.ECE <= 0.05 && !(r.ECESE <= 0.03):
-		v.Mark, v.Answer = "careful", fmt.Sprintf("Nothing speaks against it, but these votes tell little: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "careful",
+			fmt.Sprintf("Nothing speaks against it, but these votes tell little: they are off by %s points in a hundred on average, chance apart.", off)
 	case r.ECE <= 0.02:
-		v.Mark, v.Answer = "good", fmt.Sprintf("Yes: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "good",
+			fmt.Sprintf("Yes: they are off by %s points in a hundred on average, chance apart.", off)
 	case r.ECE <= 0.05:
-		v.Mark, v.Answer = "careful", fmt.Sprintf("Nearly: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "careful",
+			fmt.Sprintf("Nearly: they are off by %s points in a hundred on average, chance apart.", off)
 	default:
 		v.Mark, v.Answer = "bad", fmt.Sprintf("No: they are off by %s points in a hundred on average, chance apart.", off)
 	}
@@ -90,7 +96,8 @@ func probabilities(r *evaluate.Result) verdict {
 }
 
 func intervals(r *evaluate.Result) verdict {
-	v := verdict{"unknown", "Are its intervals as wide as they should be?", "Cannot be told: that takes two votes on an item."}
+	v := verdict{"unknown", "Are its intervals as wide as they should be?",
+		"Cannot be told: that takes two votes on an item."}
 	d, se := r.DispersionRatio, r.DispersionRatioSE
 	if !d.Known() || !se.Known() {
 		return v
@@ -168,17 +175,21 @@ func losses(r *evaluate.Result) []row {
 	rows := []row{
 		{Name: "This model", Value: withError(r.NLL, r.NLLSE, 3), Strong: true, Bar: plain(r.NLL),
 			Meaning: "All votes on an item together, under the predicted distribution."},
-		{Name: "Logistic regression with a spread", Value: withError(r.LogisticDMNLL, r.LogisticDMNLLSE, 3), Bar: plain(r.LogisticDMNLL),
+		{Name: "Logistic regression with a spread", Value: withError(r.LogisticDMNLL,
+			r.LogisticDMNLLSE, 3), Bar: plain(r.LogisticDMNLL),
 			Meaning: "The mark to beat: features are used linearly, every item is equally uncertain."},
-		{Name: "One distribution for all items", Value: withError(r.ConstantDMNLL, r.ConstantDMNLLSE, 3), Bar: plain(r.ConstantDMNLL),
+		{Name: "One distribution for all items", Value: withError(r.ConstantDMNLL,
+			r.ConstantDMNLLSE, 3), Bar: plain(r.ConstantDMNLL),
 			Meaning: "No features; only knows that votes on an item tend to agree."},
 		{Name: "Class frequencies", Value: withError(r.ConstantNLL, r.ConstantNLLSE, 3), Bar: plain(r.ConstantNLL),
 			Meaning: "No features, every vote for itself."},
 		{Name: "Floor", Value: withError(r.FloorNLL, r.FloorNLLSE, 3), Bar: plain(r.FloorNLL),
 			Meaning: "Knows each item’s own votes beforehand. With few votes per item nothing can come near it."},
-		{Name: "This model, vote by vote", Value: withError(r.MarginalNLL, r.MarginalNLLSE, 3), Strong: true, Bar: plain(r.MarginalNLL),
+		{Name: "This model, vote by vote", Value: withError(r.MarginalNLL, r.MarginalNLLSE, 3),
+			Strong: true, Bar: plain(r.MarginalNLL),
 			Meaning: "Each vote for itself, under the mean alone."},
-		{Name: "Logistic regression, vote by vote", Value: withError(r.LogisticNLL, r.LogisticNLLSE, 3), Bar: plain(r.LogisticNLL),
+		{Name: "Logistic regression, vote by vote", Value: withError(r.LogisticNLL, r.LogisticNLLSE,
+			3), Bar: plain(r.LogisticNLL),
 			Meaning: "Features are used linearly."},
 	}
 	most := 0.0

@@ -92,11 +92,7 @@ func Files(path string) ([]string, error) {
 
 // ReadHeader reads the header of the volume at path.
 func ReadHeader(path string) (*Header, error) {
-	files, err := Files(path)
-	if err != nil {
-		return nil, err
-	}
-	src, err := open(files[0])
+	_, src, err := openFirst(path)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +100,21 @@ func ReadHeader(path string) (*Header, error) {
 	return src.header()
 }
 
+// openFirst opens the file of the header of the volume at path, and names all of
+// the volume's files.
+func openFirst(path string) ([]string, *source, error) {
+	files, err := Files(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := open(files[0])
+	return files, src, err
+}
+
 // Read reads the volume at path, the first one of a series. Either file of a
 // pair may be named. Files compressed with gzip are recognized by their content.
 func Read(path string) (*Volume, error) {
-	files, err := Files(path)
-	if err != nil {
-		return nil, err
-	}
-	src, err := open(files[0])
+	files, src, err := openFirst(path)
 	if err != nil {
 		return nil, err
 	}

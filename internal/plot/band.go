@@ -70,7 +70,8 @@ func (d Band) WriteSVG(w io.Writer) error {
 	first, last := known[0], known[len(known)-1]
 	about := fmt.Sprintf("%s goes from %s at %s to %s at %s.", d.YLabel, f.y.format(first.Y, 1), f.x.format(first.X, 1),
 		f.y.format(last.Y, 1), f.x.format(last.X, 1))
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), about); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin,
+		cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), about); err != nil {
 		return fmt.Errorf("band figure: %w", err)
 	}
 	return nil

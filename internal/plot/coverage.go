@@ -52,7 +52,8 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	if x.lo > x.hi {
 		return errors.New("coverage figure: no points")
 	}
-	f := newFrame(x.padded(), y.padded(), cmp.Or(d.XLabel, "nominal coverage"), cmp.Or(d.YLabel, "empirical coverage"), coverageHeight)
+	f := newFrame(x.padded(), y.padded(), cmp.Or(d.XLabel, "nominal coverage"),
+		cmp.Or(d.YLabel, "empirical coverage"), coverageHeight)
 	var legend []key
 	for i, s := range d.Series {
 		if s.Label != "" {
@@ -70,7 +71,8 @@ func (d Coverage) WriteSVG(w io.Writer) error {
 	f.diagonal(&c)
 	f.lines(&c, d.Series, unit, unit, errs, d.Percent)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin,
+		cmp.Or(d.Title, f.yLabel+" against "+f.xLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("coverage figure: %w", err)
 	}
 	return nil

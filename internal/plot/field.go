@@ -172,7 +172,8 @@ func (d Field) check() (lo, hi float64, err error) {
 
 // panel draws a field with its contour lines, its title and its note.
 func (d Field) panel(c *canvas, f frame, p FieldPanel, lo, hi float64, levels []float64) error {
-	file, err := fieldPicture(p.Values, int(fieldPixels*(f.x.end-f.x.start)), int(fieldPixels*(f.y.start-f.y.end)), lo, hi)
+	file, err := fieldPicture(p.Values, int(fieldPixels*(f.x.end-f.x.start)),
+		int(fieldPixels*(f.y.start-f.y.end)), lo, hi)
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,8 @@ func (d Field) colorBar(c *canvas, x float64, a axis) error {
 		c.text("tick", point{x + barWidth + labelOffset, a.at(v) + 0.36*tickSize}, label)
 	}
 	if d.Scale != "" {
-		c.textUp("middle", point{x + barWidth + labelOffset + textWidth("≥ "+a.label(hi), tickSize) + textSize, (a.start + a.end) / 2}, fit(d.Scale, textSize, a.start-a.end+30))
+		right := x + barWidth + labelOffset + textWidth("≥ "+a.label(hi), tickSize) + textSize
+		c.textUp("middle", point{right, (a.start + a.end) / 2}, fit(d.Scale, textSize, a.start-a.end+30))
 	}
 	return nil
 }
@@ -281,7 +283,8 @@ func (d Field) description() string {
 		}
 		x := d.X[0] + (d.X[1]-d.X[0])*float64(column)/float64(columns-1)
 		y := d.Y[0] + (d.Y[1]-d.Y[0])*float64(row)/float64(rows-1)
-		sentences = append(sentences, fmt.Sprintf("%s: from %.3g to %.3g, highest at (%.3g, %.3g).", p.Title, least, p.Values[row][column], x, y))
+		sentences = append(sentences, fmt.Sprintf("%s: from %.3g to %.3g, highest at (%.3g, %.3g).",
+			p.Title, least, p.Values[row][column], x, y))
 	}
 	return strings.Join(sentences, " ")
 }

@@ -85,7 +85,8 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	}
 	f.level(&c, 1)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Histogram of the "+d.XLabel),
+		d.description(heights, band)); err != nil {
 		return fmt.Errorf("histogram figure: %w", err)
 	}
 	return nil
@@ -137,7 +138,8 @@ func (d Histogram) description(heights [][]float64, band span) string {
 				outside++
 			}
 		}
-		text := fmt.Sprintf("%d values in %d bins, %d of them outside the band.", len(d.Series[i].Values), len(h), outside)
+		text := fmt.Sprintf("%d values in %d bins, %d of them outside the band.",
+			len(d.Series[i].Values), len(h), outside)
 		if l := d.Series[i].Label; l != "" {
 			text = l + ": " + text
 		}

@@ -43,8 +43,10 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 	names := 0.0
 	for _, g := range d.Groups {
 		for _, item := range g.Items {
-			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 && item.Center >= 0 && item.Center <= 1 && item.Truth <= 1) {
-				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v", item.Name, item.Lower, item.Upper, item.Center, item.Truth)
+			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 &&
+				item.Center >= 0 && item.Center <= 1 && item.Truth <= 1) {
+				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v",
+					item.Name, item.Lower, item.Upper, item.Center, item.Truth)
 			}
 			known = known || item.Truth >= 0
 			names = max(names, textWidth(item.Name, tickSize))
@@ -65,7 +67,8 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		words = append(words, fmt.Sprintf("%s: %d items", g.Label, len(g.Items)))
 	}
 	if known {
-		legend = append(legend, key{"true probability", func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
+		legend = append(legend, key{"true probability",
+			func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
 	}
 	var c canvas
 	top := drawHeader(&c, d.Title, legend) + 14

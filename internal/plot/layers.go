@@ -115,7 +115,8 @@ func drawBox(c *canvas, shape []int, at point, column, share float64) {
 	if len(shape) == 1 {
 		high := max(30, layersHeight*0.75*min(1, math.Log1p(float64(shape[0]))/8))
 		c.rect("shade", at.x-7, at.y-high/2, 14, high)
-		c.curve("curve", []point{{at.x - 7, at.y - high/2}, {at.x + 7, at.y - high/2}, {at.x + 7, at.y + high/2}, {at.x - 7, at.y + high/2}, {at.x - 7, at.y - high/2}})
+		c.curve("curve", []point{{at.x - 7, at.y - high/2}, {at.x + 7, at.y - high/2},
+			{at.x + 7, at.y + high/2}, {at.x - 7, at.y + high/2}, {at.x - 7, at.y - high/2}})
 		return
 	}
 	s := max(14, (min(column, layersHeight)-4)*share/(1+boxDepth))

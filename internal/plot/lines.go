@@ -69,7 +69,8 @@ func (d Lines) WriteSVG(w io.Writer) error {
 	}
 	f.lines(&c, d.Series, 1, unit, errs, d.Percent)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f, unit)); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin,
+		cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f, unit)); err != nil {
 		return fmt.Errorf("figure of lines: %w", err)
 	}
 	return nil

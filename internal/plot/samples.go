@@ -78,7 +78,8 @@ func (d Samples) WriteSVG(w io.Writer) error {
 		drawSample(&c, group, f.at(p[0], p[1]), sampleSize)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Items in the plane"), "Items: "+strings.Join(words, ", ")+"."); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Items in the plane"),
+		"Items: "+strings.Join(words, ", ")+"."); err != nil {
 		return fmt.Errorf("samples figure: %w", err)
 	}
 	return nil

@@ -80,7 +80,9 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 		f.level(&c, d.Threshold)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), "Items: "+strings.Join(words, ", ")+"."); err != nil {
+	if err := c.write(w, figureWidth, top+end+margin,
+		cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
+		"Items: "+strings.Join(words, ", ")+"."); err != nil {
 		return fmt.Errorf("scatter figure: %w", err)
 	}
 	return nil

@@ -47,7 +47,8 @@ func (d Training) WriteSVG(w io.Writer) error {
 	if len(values) == 0 {
 		return errors.New("training figure: no losses")
 	}
-	f := newFrame(span{0, float64(max(epochs, 2))}, lossRange(values), "epoch", cmp.Or(d.YLabel, "loss"), trainingHeight)
+	f := newFrame(span{0, float64(max(epochs, 2))}, lossRange(values), "epoch",
+		cmp.Or(d.YLabel, "loss"), trainingHeight)
 	var legend []key
 	for i, r := range d.Runs {
 		legend = append(legend, lineKey(r.Name, series(i)))

@@ -53,7 +53,8 @@ type ADNI struct {
 func NewADNI(quick bool, seed uint64) ADNI {
 	a := ADNI{
 		Seed: seed, Seeds: 3, Scans: cohort.PaperScans, Fresh: 1000, Size: cohort.Size{96, 96, 80},
-		Components: 3, Batch: 16, Rate: 3e-4, Schedule: "cosine", Decay: 0.05, Epochs: 14, Patience: 5, Ensemble: 1, PaperEpochs: 2,
+		Components: 3, Batch: 16, Rate: 3e-4, Schedule: "cosine", Decay: 0.05, Epochs: 14,
+		Patience: 5, Ensemble: 1, PaperEpochs: 2,
 		Item: "scan", Subject: "subject", Path: "path",
 	}
 	if quick {
@@ -103,7 +104,7 @@ func (a ADNI) Run(ctx context.Context, f *Folder, command string) error {
 	if a.PaperEpochs > 0 {
 		pieces++
 	}
-	f.Plan(pieces)
+	f.plan(pieces)
 	results := &adniResults{ADNI: a}
 	var err error
 	if results.Counts, err = a.counts(f); err != nil {
@@ -113,14 +114,16 @@ func (a ADNI) Run(ctx context.Context, f *Folder, command string) error {
 		c := &adniCohort{study: &a, folder: f, seed: a.Seed + uint64(i)}
 		for _, set := range a.sets() {
 			key := fmt.Sprintf("seed %d, %s", c.seed, set)
-			r, err := piece(ctx, f, key, func(ctx context.Context) (*adniResult, error) { return c.study.measure(ctx, c, set) })
+			r, err := piece(ctx, f, key,
+				func(ctx context.Context) (*adniResult, error) { return c.study.measure(ctx, c, set) })
 			if err != nil {
 				return err
 			}
 			results.Fits = append(results.Fits, r)
 		}
 		if i == 0 && a.PaperEpochs > 0 {
-			results.Paper, err = piece(ctx, f, "the paper's learning rate", func(ctx context.Context) (*slowFit, error) { return a.paperRate(ctx, c) })
+			results.Paper, err = piece(ctx, f, "the paper's learning rate",
+				func(ctx context.Context) (*slowFit, error) { return a.paperRate(ctx, c) })
 			if err != nil {
 				return err
 			}

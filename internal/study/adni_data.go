@@ -119,7 +119,8 @@ func (c *adniCohort) make(ctx context.Context) error {
 	if c.folder.Progress != nil {
 		o.Progress = func(done, total int) {
 			if done%100 == 0 {
-				c.folder.Progress(c.folder.done, c.folder.total, fmt.Sprintf("seed %d: drawing scan %d of %d", c.seed, done, total))
+				c.folder.Progress(c.folder.done, c.folder.total,
+					fmt.Sprintf("seed %d: drawing scan %d of %d", c.seed, done, total))
 			}
 		}
 	}
@@ -155,7 +156,7 @@ func (c *adniCohort) votes(table, name string) (string, error) {
 	}
 	path := filepath.Join(c.dir, name)
 	out := &Folder{path: c.dir}
-	return path, out.WriteCSV(name, rows)
+	return path, out.writeCSV(name, rows)
 }
 
 func (a *ADNI) apply(rules *clinical.Rules, table string) (*clinical.Result, error) {

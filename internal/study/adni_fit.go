@@ -54,7 +54,8 @@ func (a *ADNI) options(seed uint64) (train.Options, error) {
 	augment, err := train.ParseAugment(a.Augment)
 	return train.Options{
 		NoReferences: true,
-		Network:      "cnn3d", Head: head.Mixture{Components: a.Components}, Batch: a.Batch, Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
+		Network:      "cnn3d", Head: head.Mixture{Components: a.Components}, Batch: a.Batch,
+		Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
 		Ensemble: a.Ensemble, Seed: seed, Augment: augment,
 	}, err
 }
@@ -108,8 +109,9 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	o.Resume = true
 	o.Progress = func(e train.Event) {
 		if c.folder.Progress != nil && e.Done == 0 {
-			c.folder.Progress(c.folder.done, c.folder.total, fmt.Sprintf("seed %d, %s: %s, epoch %d of at most %d, held-out loss %.4f",
-				c.seed, set, e.Run, e.Epoch, e.Epochs, e.HeldOut))
+			c.folder.Progress(c.folder.done, c.folder.total,
+				fmt.Sprintf("seed %d, %s: %s, epoch %d of at most %d, held-out loss %.4f",
+					c.seed, set, e.Run, e.Epoch, e.Epochs, e.HeldOut))
 		}
 	}
 	fit, err := train.Fit(ctx, s.study.Select(parts.learn), o)
@@ -118,7 +120,8 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	}
 	m := fit.Model
 	p := &m.Provenance
-	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(parts.learn), HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,
+	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(parts.learn),
+		HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,
 		History: p.Runs, Low: m.Resolution.Low[1], High: m.Resolution.High[1]}
 	for _, r := range p.Runs {
 		result.Kept = append(result.Kept, r.Epoch)
@@ -189,7 +192,8 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 	if err != nil {
 		return nil, err
 	}
-	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss, Accuracy: majorityAccuracy(head.Laws(got), test)}
+	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss,
+		Accuracy: majorityAccuracy(head.Laws(got), test)}
 	result.Constant, err = constantLoss(evaluate.NewVotes(test))
 	return result, err
 }

@@ -102,7 +102,8 @@ func (r *adniResults) freshNumbers(p *adniPage) {
 		for _, kind := range coverageKinds {
 			row := adniCoverageRow{Labels: set, Kind: kind.name, Gap: r.gap(set, kind.number)}
 			for i := range adniLevels {
-				row.Levels = append(row.Levels, fresh(func(f *freshResult) float64 { return kind.number(f.Coverage[i]) }))
+				row.Levels = append(row.Levels,
+					fresh(func(f *freshResult) float64 { return kind.number(f.Coverage[i]) }))
 			}
 			p.Coverage = append(p.Coverage, row)
 		}

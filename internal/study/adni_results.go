@@ -60,12 +60,15 @@ func (r *adniResults) bars() []Bar {
 		gain := across(fits, func(f *adniResult) float64 {
 			return (f.Fresh.Accuracy - f.Fresh.Majority) / (f.Fresh.Oracle - f.Fresh.Majority)
 		})
-		list = append(list, Bar{fmt.Sprintf("share of the oracle's gain in accuracy, %s", set), gain.Mean, gain.SE, "at least 0.5", gain.Mean >= 0.5, 3})
+		list = append(list, Bar{fmt.Sprintf("share of the oracle's gain in accuracy, %s", set),
+			gain.Mean, gain.SE, "at least 0.5", gain.Mean >= 0.5, 3})
 		ratio := across(fits, func(f *adniResult) float64 { return f.Fresh.Groups[2].Median / f.Fresh.Groups[0].Median })
-		list = append(list, Bar{fmt.Sprintf("median width of MIX over that of unanimous NC+MCI, %s", set), ratio.Mean, ratio.SE, "at least 2", ratio.Mean >= 2, 3})
+		list = append(list, Bar{fmt.Sprintf("median width of MIX over that of unanimous NC+MCI, %s", set),
+			ratio.Mean, ratio.SE, "at least 2", ratio.Mean >= 2, 3})
 	}
 	gap := r.gap(exchangeable, ruleOff)
-	return append(list, Bar{"mean gap of coverage over 75…95%, exchangeable votes, rule off", evaluate.Number(gap), evaluate.Number(math.NaN()), "at most 0.04", gap <= 0.04, 3})
+	return append(list, Bar{"mean gap of coverage over 75…95%, exchangeable votes, rule off",
+		evaluate.Number(gap), evaluate.Number(math.NaN()), "at most 0.04", gap <= 0.04, 3})
 }
 
 // gap is the mean over levels of |coverage − level|, the coverage averaged over
@@ -94,7 +97,7 @@ func (r *adniResults) write(f *Folder, command string) error {
 }
 
 func (r *adniResults) writeNumbers(f *Folder) error {
-	err := f.WriteJSON("numbers.json", struct {
+	err := f.writeJSON("numbers.json", struct {
 		Study     string   `json:"study"`
 		Synthetic bool     `json:"synthetic"`
 		Settings  ADNI     `json:"settings"`
@@ -106,9 +109,12 @@ func (r *adniResults) writeNumbers(f *Folder) error {
 	}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 	scansRows := [][]string{{"seed", "labels", "part", "scan", "group", "mean", "lower", "upper", "truth", "synthetic"}}
-	coverage := [][]string{{"seed", "labels", "level", "coverage", "coverage_rule_off", "oracle", "mean_width", "item_se"}}
-	fits := [][]string{{"seed", "labels", "epochs_kept", "held_out_loss", "constant_loss", "accuracy", "majority", "oracle_accuracy",
-		"mean_abs_error", "width_unanimous_nc_mci", "width_unanimous_ad", "width_mix", "between_instruments", "predicted_variance", "squared_error"}}
+	coverage := [][]string{{"seed", "labels", "level", "coverage", "coverage_rule_off", "oracle",
+		"mean_width", "item_se"}}
+	fits := [][]string{{"seed", "labels", "epochs_kept", "held_out_loss", "constant_loss",
+		"accuracy", "majority", "oracle_accuracy",
+		"mean_abs_error", "width_unanimous_nc_mci", "width_unanimous_ad", "width_mix",
+		"between_instruments", "predicted_variance", "squared_error"}}
 	for _, fit := range r.Fits {
 		seed := fmt.Sprint(fit.Seed)
 		add := func(part string, list []adniScan) {
@@ -117,15 +123,18 @@ func (r *adniResults) writeNumbers(f *Folder) error {
 				if s.Truth >= 0 {
 					truth = number(s.Truth)
 				}
-				scansRows = append(scansRows, []string{seed, string(fit.Labels), part, s.Name, s.Group, number(s.Mean), number(s.Lower), number(s.Upper),
+				scansRows = append(scansRows, []string{seed, string(fit.Labels), part, s.Name,
+					s.Group, number(s.Mean), number(s.Lower), number(s.Upper),
 					truth, strconv.FormatBool(r.ADNI.synthetic())})
 			}
 		}
 		add("test", fit.Test)
-		row := []string{seed, string(fit.Labels), strings.Trim(fmt.Sprint(fit.Kept), "[]"), number(fit.HeldOut), number(fit.Constant)}
+		row := []string{seed, string(fit.Labels), strings.Trim(fmt.Sprint(fit.Kept), "[]"),
+			number(fit.HeldOut), number(fit.Constant)}
 		if fresh := fit.Fresh; fresh != nil {
 			for _, c := range fresh.Coverage {
-				coverage = append(coverage, []string{seed, string(fit.Labels), number(c.Level), number(c.Rule), number(c.Plain), number(c.Oracle), number(c.Width), number(c.SE)})
+				coverage = append(coverage, []string{seed, string(fit.Labels), number(c.Level),
+					number(c.Rule), number(c.Plain), number(c.Oracle), number(c.Width), number(c.SE)})
 			}
 			row = append(row, number(fresh.Accuracy), number(fresh.Majority), number(fresh.Oracle), number(fresh.Error),
 				number(fresh.Groups[0].Median), number(fresh.Groups[1].Median), number(fresh.Groups[2].Median),
@@ -133,15 +142,15 @@ func (r *adniResults) writeNumbers(f *Folder) error {
 		}
 		fits = append(fits, slices.Concat(row, make([]string, len(fits[0])-len(row))))
 	}
-	if err := f.WriteCSV("scans.csv", scansRows); err != nil {
+	if err := f.writeCSV("scans.csv", scansRows); err != nil {
 		return err
 	}
 	if len(coverage) > 1 {
-		if err := f.WriteCSV("coverage.csv", coverage); err != nil {
+		if err := f.writeCSV("coverage.csv", coverage); err != nil {
 			return err
 		}
 	}
-	return f.WriteCSV("fits.csv", fits)
+	return f.writeCSV("fits.csv", fits)
 }
 
 // synthetic is what figures of a made-up cohort say in their titles.
@@ -189,7 +198,8 @@ func (r *adniResults) networkFigure(fit *adniResult) plot.Figure {
 
 // scatterFigure is the paper's: probability against width, by agreement.
 func scatterFigure(title string, scans []adniScan) plot.Figure {
-	d := plot.Scatter{Title: title, XLabel: "probability of AD", YLabel: "width of the 95% interval", Threshold: 0.15, ThresholdLabel: "width 0.15"}
+	d := plot.Scatter{Title: title, XLabel: "probability of AD",
+		YLabel: "width of the 95% interval", Threshold: 0.15, ThresholdLabel: "width 0.15"}
 	for _, g := range groups {
 		group := plot.ScatterGroup{Label: g}
 		for _, s := range scans {
@@ -217,7 +227,8 @@ func subjectsFigure(title string, scans []adniScan) plot.Figure {
 		group := plot.IntervalGroup{Label: g}
 		for k := range min(5, len(list)) {
 			s := list[(2*k+1)*len(list)/(2*min(5, len(list)))]
-			group.Items = append(group.Items, plot.IntervalItem{Name: s.Name, Lower: s.Lower, Center: s.Mean, Upper: s.Upper, Truth: s.Truth})
+			group.Items = append(group.Items, plot.IntervalItem{Name: s.Name, Lower: s.Lower,
+				Center: s.Mean, Upper: s.Upper, Truth: s.Truth})
 		}
 		d.Groups = append(d.Groups, group)
 	}
@@ -225,7 +236,8 @@ func subjectsFigure(title string, scans []adniScan) plot.Figure {
 }
 
 func trainingFigure(fit *adniResult) plot.Figure {
-	d := plot.Training{Title: fmt.Sprintf("Loss by epoch, seed %d, %s", fit.Seed, fit.Labels), YLabel: "loss per vote, nats"}
+	d := plot.Training{Title: fmt.Sprintf("Loss by epoch, seed %d, %s", fit.Seed, fit.Labels),
+		YLabel: "loss per vote, nats"}
 	for _, run := range fit.History {
 		t := plot.TrainingRun{Name: run.Name, Chosen: run.Epoch}
 		for _, e := range run.History {
@@ -241,7 +253,8 @@ func trainingFigure(fit *adniResult) plot.Figure {
 }
 
 func (r *adniResults) coverageFigure() plot.Figure {
-	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(), Percent: true, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
+	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(),
+		Percent: true, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	for _, set := range r.ADNI.sets() {
 		for _, rule := range coverageKinds[:2] {
 			s := plot.LineSeries{Label: fmt.Sprintf("%s, %s", set, rule.name)}

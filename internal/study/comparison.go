@@ -80,7 +80,7 @@ func (c Comparison) run(ctx context.Context, f *Folder) (*comparisonResult, erro
 		return nil, fmt.Errorf("comparison: %d seeds, %d fresh items, %d of them for coverage, a grid of %d, ensembles of %d: too few",
 			len(c.Seeds), c.Fresh, c.Covered, c.Grid, c.Ensemble)
 	}
-	f.Plan(c.pieces())
+	f.plan(c.pieces())
 	res := &comparisonResult{Study: c}
 	for _, d := range Designs {
 		chosen, trials, err := c.tune(ctx, f, d)
@@ -129,10 +129,12 @@ func (c Comparison) pieces() int {
 }
 
 // design runs all contenders of a design, seed by seed.
-func (c Comparison) design(ctx context.Context, f *Folder, d Design, chosen map[string]train.Options) (*designResult, error) {
+func (c Comparison) design(ctx context.Context, f *Folder, d Design,
+	chosen map[string]train.Options) (*designResult, error) {
 	r := &designResult{Design: d}
 	for _, who := range contenders(c.Ensemble) {
-		r.Contenders = append(r.Contenders, contenderResult{Method: who.method.key, Label: who.label, Networks: who.networks,
+		r.Contenders = append(r.Contenders, contenderResult{Method: who.method.key,
+			Label: who.label, Networks: who.networks,
 			Settings: settingsText(chosen[who.method.key]), Meaning: who.method.meaning()})
 	}
 	for i, seed := range c.Seeds {
@@ -144,19 +146,21 @@ func (c Comparison) design(ctx context.Context, f *Folder, d Design, chosen map[
 			}
 			return fresh, err
 		}
-		truth, err := piece(ctx, f, fmt.Sprintf("%s, seed %d: truth", d, seed), func(context.Context) (sampleTruth, error) {
-			s, err := draw()
-			if err != nil {
-				return sampleTruth{}, err
-			}
-			return s.truth(), nil
-		})
+		truth, err := piece(ctx, f, fmt.Sprintf("%s, seed %d: truth", d, seed),
+			func(context.Context) (sampleTruth, error) {
+				s, err := draw()
+				if err != nil {
+					return sampleTruth{}, err
+				}
+				return s.truth(), nil
+			})
 		if err != nil {
 			return nil, err
 		}
 		r.Truth = append(r.Truth, truth)
 		for k, who := range contenders(c.Ensemble) {
-			key := fmt.Sprintf("%s, seed %d: %s [%s] × %d", d, seed, who.method.key, settingsText(chosen[who.method.key]), who.networks)
+			key := fmt.Sprintf("%s, seed %d: %s [%s] × %d", d, seed, who.method.key,
+				settingsText(chosen[who.method.key]), who.networks)
 			got, err := piece(ctx, f, key, func(ctx context.Context) (outcome, error) {
 				s, err := draw()
 				if err != nil {

@@ -55,7 +55,8 @@ func landscapes(d Design) (plot.Figure, error) {
 	if d == Spread {
 		titles = [2]string{"a = μα₀", "b = (1 − μ)α₀"}
 	}
-	figure := plot.Field{Title: "The parameters of p ~ Beta over the plane", XLabel: "x₁", YLabel: "x₂", Scale: "log₁₀ of the parameter", X: plane, Y: plane, Columns: 2}
+	figure := plot.Field{Title: "The parameters of p ~ Beta over the plane", XLabel: "x₁",
+		YLabel: "x₂", Scale: "log₁₀ of the parameter", X: plane, Y: plane, Columns: 2}
 	const n = 81
 	var values [2][]float64
 	for _, x := range gridPlaces(n) {
@@ -87,7 +88,8 @@ func (r *comparisonResult) samples(d Design) (plot.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := []plot.SampleGroup{{Label: "all votes for class 0"}, {Label: "all votes for class 1"}, {Label: "votes differ"}}
+	groups := []plot.SampleGroup{{Label: "all votes for class 0"}, {Label: "all votes for class 1"},
+		{Label: "votes differ"}}
 	for i, x := range s.X {
 		g := 2
 		switch {
@@ -130,9 +132,11 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 	if err != nil {
 		return nil, nil, err
 	}
-	sizes := plot.Field{Title: "Variance of the probability over the plane", XLabel: "x₁", YLabel: "x₂", Scale: "variance",
+	sizes := plot.Field{Title: "Variance of the probability over the plane", XLabel: "x₁",
+		YLabel: "x₂", Scale: "variance",
 		X: plane, Y: plane, Hi: d.Design.scaleTop(), Columns: 4}
-	shapes := plot.Field{Title: "The same, each panel in units of its own greatest value", XLabel: "x₁", YLabel: "x₂", Scale: "share of the greatest value",
+	shapes := plot.Field{Title: "The same, each panel in units of its own greatest value",
+		XLabel: "x₁", YLabel: "x₂", Scale: "share of the greatest value",
 		X: plane, Y: plane, Hi: 1, Columns: 4}
 	add := func(title, note, shapeNote string, values []float64) {
 		sizes.Panels = append(sizes.Panels, plot.FieldPanel{Title: title, Note: note, Values: square(values)})
@@ -168,7 +172,8 @@ func (r *comparisonResult) densities(d *designResult, i int, at [2]float64) (plo
 	if err != nil {
 		return nil, err
 	}
-	figure := plot.Density{Title: fmt.Sprintf("Distribution of p at (%g, %g)", at[0], at[1]), XLabel: "probability of class 0",
+	figure := plot.Density{Title: fmt.Sprintf("Distribution of p at (%g, %g)", at[0], at[1]),
+		XLabel: "probability of class 0",
 		Curves: []plot.Curve{{Label: "truth", Mixture: law}}}
 	for _, c := range d.Contenders {
 		if !c.ours() || c.Networks == 1 || len(c.Seeds[0].Densities) == 0 {

@@ -27,7 +27,8 @@ var strata = []struct {
 	name   string
 	lo, hi float64
 }{
-	{"below 0.1", 0, 0.1}, {"0.1 to 0.3", 0.1, 0.3}, {"0.3 to 0.7", 0.3, 0.7}, {"0.7 to 0.9", 0.7, 0.9}, {"above 0.9", 0.9, math.Inf(1)},
+	{"below 0.1", 0, 0.1}, {"0.1 to 0.3", 0.1, 0.3}, {"0.3 to 0.7", 0.3, 0.7},
+	{"0.7 to 0.9", 0.7, 0.9}, {"above 0.9", 0.9, math.Inf(1)},
 }
 
 // outcome is what came out for a contender and a seed.
@@ -127,7 +128,8 @@ type sampleTruth struct {
 }
 
 func (s *sample) truth() sampleTruth {
-	return sampleTruth{Bayes: s.accuracy(s.mean), ConstantItems: constantError(s.variance), ConstantGrid: constantError(s.gridVar)}
+	return sampleTruth{Bayes: s.accuracy(s.mean), ConstantItems: constantError(s.variance),
+		ConstantGrid: constantError(s.gridVar)}
 }
 
 // accuracy is the share of fresh labels that are the class of larger mean; a
@@ -147,7 +149,8 @@ func (s *sample) accuracy(mean []float64) float64 {
 }
 
 // fit trains a contender on the items of a seed and judges it on fresh ones.
-func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings train.Options, keep bool) (outcome, error) {
+func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings train.Options,
+	keep bool) (outcome, error) {
 	items, err := Simulate(s.design, c.Items[s.design], c.Votes, s.seed)
 	if err != nil {
 		return outcome{}, err

@@ -29,8 +29,10 @@ func annealed(o train.Options) train.Options {
 // decay or dropout where that is all there is to choose, and whether to be
 // annealed, as the mixture is, or stopped by what they hold out.
 var methods = []method{
-	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Head: head.Mixture{Components: 10}}, []train.Options{annealed(train.Options{})}},
-	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Head: head.Mixture{Components: 1}}, []train.Options{annealed(train.Options{})}},
+	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Head: head.Mixture{Components: 10}},
+		[]train.Options{annealed(train.Options{})}},
+	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Head: head.Mixture{Components: 1}},
+		[]train.Options{annealed(train.Options{})}},
 	{"mve", "mean-variance estimation", "MVE", train.Options{Head: head.MVE{}}, []train.Options{
 		{Head: head.MVE{Warmup: 5}}, {Head: head.MVE{Warmup: -1}}, {Head: head.MVE{Warmup: 20}},
 		{Head: head.MVE{Warmup: 5}, WeightDecay: 0.1}, {Head: head.MVE{Warmup: 20}, WeightDecay: 0.1},
@@ -50,11 +52,13 @@ var methods = []method{
 		{}, {WeightDecay: 0.1}, {WeightDecay: 0.5}, annealed(train.Options{}),
 	}},
 	{"dropout", "Monte Carlo dropout", "MC dropout", train.Options{Head: head.Dropout{}}, []train.Options{
-		{Dropout: 0.1, Head: passes}, {Dropout: 0.05, Head: passes}, {Dropout: 0.2, Head: passes}, {Dropout: 0.4, Head: passes},
+		{Dropout: 0.1, Head: passes}, {Dropout: 0.05, Head: passes}, {Dropout: 0.2, Head: passes},
+		{Dropout: 0.4, Head: passes},
 		annealed(train.Options{Dropout: 0.1, Head: passes}),
 	}},
 	{"evidential", "evidential network", "evidential", train.Options{Head: head.Evidential{}}, []train.Options{
-		{Head: head.Evidential{Anneal: 10, Evidence: "softplus"}}, {Head: head.Evidential{Anneal: 50, Evidence: "softplus"}},
+		{Head: head.Evidential{Anneal: 10, Evidence: "softplus"}},
+		{Head: head.Evidential{Anneal: 50, Evidence: "softplus"}},
 		{Head: head.Evidential{Anneal: 10, Evidence: "exp"}}, {Head: head.Evidential{Anneal: 10, Evidence: "relu"}},
 		annealed(train.Options{Head: head.Evidential{Anneal: 10, Evidence: "exp"}}),
 	}},
@@ -78,7 +82,8 @@ func (m method) first() train.Options {
 // meaning says what the method's uncertainty is.
 func (m method) meaning() string {
 	if m.ours() {
-		return "The variance of the probability itself, given the item: that of the predicted Beta mixture, fitted to the votes on an item jointly."
+		return "The variance of the probability itself, given the item: that of the predicted " +
+			"Beta mixture, fitted to the votes on an item jointly."
 	}
 	h := m.options.Head
 	if first := m.first().Head; first != nil {
@@ -103,10 +108,12 @@ type contender struct {
 func contenders(ensemble int) []contender {
 	var list []contender
 	for _, m := range methods {
-		several := contender{m, fmt.Sprintf("%s, %d networks", m.label, ensemble), fmt.Sprintf("%s × %d", m.short, ensemble), ensemble}
+		several := contender{m, fmt.Sprintf("%s, %d networks", m.label, ensemble),
+			fmt.Sprintf("%s × %d", m.short, ensemble), ensemble}
 		one := contender{m, m.label + ", one network", m.short + " × 1", 1}
 		if m.key == "softmax" {
-			several.label, several.short = fmt.Sprintf("deep ensemble of %d", ensemble), fmt.Sprintf("deep ensemble × %d", ensemble)
+			several.label, several.short = fmt.Sprintf("deep ensemble of %d", ensemble),
+				fmt.Sprintf("deep ensemble × %d", ensemble)
 			one.label, one.short = "softmax, p(1−p)", "softmax, p(1−p)"
 		}
 		if m.key == "dropout" {

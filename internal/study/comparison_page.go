@@ -220,7 +220,8 @@ func (r *comparisonResult) designPage(d *designResult, inSpread *designPage) *de
 	p.EvidentialClose = p.Evidential.SDError().Mean < 1.5*ours
 	missed, _ := gaps(p.Evidential.Seeds)
 	p.EvidentialGap = 100 * missed
-	p.BestCorrelation, p.BestRival = bestRival(d, contenderResult.Correlation, func(a, b evaluate.Number) bool { return a > b })
+	p.BestCorrelation, p.BestRival = bestRival(d, contenderResult.Correlation,
+		func(a, b evaluate.Number) bool { return a > b })
 	for i, at := range densityPlaces {
 		p.Places = append(p.Places, densityPlace{i + 1, at, string(rune('a' + i))})
 	}
@@ -239,7 +240,8 @@ func (r *comparisonResult) designPage(d *designResult, inSpread *designPage) *de
 	}
 	for _, name := range strataNames() {
 		_, _, items := p.Ours.covers(levels[0], name)
-		p.Strata = append(p.Strata, stratumRow{name, p.Ours.coverageCells(name, false), p.Ours.coverageCells(name, true),
+		p.Strata = append(p.Strata, stratumRow{name, p.Ours.coverageCells(name, false),
+			p.Ours.coverageCells(name, true),
 			items / len(r.Study.Seeds)})
 	}
 	return p

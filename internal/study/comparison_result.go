@@ -187,7 +187,8 @@ func (r *comparisonResult) judge() {
 
 // bestRival returns the best mean of a number among the rivals that have it, or
 // among some of them.
-func bestRival(d *designResult, f func(contenderResult) summary, better func(a, b evaluate.Number) bool, some ...string) (evaluate.Number, string) {
+func bestRival(d *designResult, f func(contenderResult) summary,
+	better func(a, b evaluate.Number) bool, some ...string) (evaluate.Number, string) {
 	best, of := evaluate.Number(math.NaN()), "none"
 	for _, c := range d.Contenders {
 		if c.ours() || len(some) > 0 && !slices.Contains(some, c.Method) {

@@ -28,27 +28,31 @@ type sizeResult struct {
 func (c Comparison) sized() []contender {
 	return slices.DeleteFunc(contenders(c.Ensemble), func(who contender) bool {
 		several := who.networks > 1 || who.method.key == "dropout"
-		return !several || !slices.Contains([]string{"mixture10", "mixture1", "softmax", "dropout", "evidential"}, who.method.key)
+		return !several || !slices.Contains([]string{"mixture10", "mixture1", "softmax", "dropout",
+			"evidential"}, who.method.key)
 	})
 }
 
 // sizes trains those contenders on other numbers of items, with the settings
 // that they chose, and sets what they have on the study's own number among them.
-func (c Comparison) sizes(ctx context.Context, f *Folder, d *designResult, chosen map[string]train.Options) ([]sizeResult, error) {
+func (c Comparison) sizes(ctx context.Context, f *Folder, d *designResult,
+	chosen map[string]train.Options) ([]sizeResult, error) {
 	small := c
 	small.Fresh, small.Grid = c.Covered, 2
 	var out []sizeResult
 	for _, who := range c.sized() {
 		add := func(items int, got []outcome) {
 			all := contenderResult{Seeds: got}
-			out = append(out, sizeResult{Design: d.Design, Items: items, Method: who.method.key, Label: who.label, Networks: who.networks,
+			out = append(out, sizeResult{Design: d.Design, Items: items, Method: who.method.key,
+				Label: who.label, Networks: who.networks,
 				Correlation: all.Correlation(), SDError: all.SDError()})
 		}
 		for _, n := range c.Sizes {
 			small.Items = map[Design]int{d.Design: n}
 			var got []outcome
 			for _, seed := range c.Seeds {
-				key := fmt.Sprintf("%s, seed %d, %d items: %s [%s] × %d", d.Design, seed, n, who.method.key, settingsText(chosen[who.method.key]), who.networks)
+				key := fmt.Sprintf("%s, seed %d, %d items: %s [%s] × %d", d.Design, seed, n,
+					who.method.key, settingsText(chosen[who.method.key]), who.networks)
 				o, err := piece(ctx, f, key, func(ctx context.Context) (outcome, error) {
 					s, err := small.sample(d.Design, seed)
 					if err != nil {
@@ -112,10 +116,12 @@ func (r *comparisonResult) sizeCurves(d Design) plot.Figure {
 
 // sizeTable is sizes.csv.
 func (r *comparisonResult) sizeTable() [][]string {
-	rows := [][]string{{"design", "items", "method", "networks", "correlation", "correlation_se", "sd_error", "sd_error_se"}}
+	rows := [][]string{{"design", "items", "method", "networks", "correlation", "correlation_se",
+		"sd_error", "sd_error_se"}}
 	for _, s := range r.Sizes {
 		rows = append(rows, []string{string(s.Design), strconv.Itoa(s.Items), s.Method, strconv.Itoa(s.Networks),
-			digits(s.Correlation.Mean, 4), digits(s.Correlation.SE, 5), digits(s.SDError.Mean, 5), digits(s.SDError.SE, 6)})
+			digits(s.Correlation.Mean, 4), digits(s.Correlation.SE, 5), digits(s.SDError.Mean, 5),
+			digits(s.SDError.SE, 6)})
 	}
 	return rows
 }

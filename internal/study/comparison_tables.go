@@ -20,10 +20,13 @@ func (r *comparisonResult) write(f *Folder) error {
 // coverage, and what was chosen between.
 func (r *comparisonResult) writeTables(f *Folder) error {
 	methods := [][]string{{"design", "method", "networks", "settings", "accuracy", "accuracy_se", "bayes_accuracy",
-		"correlation", "correlation_se", "sd_error", "sd_error_se", "grid_correlation", "grid_correlation_se", "grid_sd_error", "grid_sd_error_se"}}
-	seeds := [][]string{{"design", "method", "networks", "seed", "accuracy", "bayes_accuracy", "correlation", "sd_error", "constant_sd_error",
+		"correlation", "correlation_se", "sd_error", "sd_error_se", "grid_correlation",
+		"grid_correlation_se", "grid_sd_error", "grid_sd_error_se"}}
+	seeds := [][]string{{"design", "method", "networks", "seed", "accuracy", "bayes_accuracy",
+		"correlation", "sd_error", "constant_sd_error",
 		"grid_correlation", "grid_sd_error", "grid_constant_sd_error", "criterion", "coverage_gap"}}
-	coverage := [][]string{{"design", "method", "networks", "true_mean", "level", "items", "coverage", "coverage_se", "coverage_with_rule", "coverage_with_rule_se"}}
+	coverage := [][]string{{"design", "method", "networks", "true_mean", "level", "items",
+		"coverage", "coverage_se", "coverage_with_rule", "coverage_with_rule_se"}}
 	for _, d := range r.Designs {
 		bayes := d.bayes()
 		for _, c := range d.Contenders {
@@ -42,10 +45,13 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 				if o.Coverage != nil {
 					gap = digits(evaluate.Number(signedGap(o)), 5)
 				}
-				seeds = append(seeds, []string{string(d.Design), c.Method, strconv.Itoa(c.Networks), strconv.FormatUint(r.Study.Seeds[i], 10),
+				seeds = append(seeds, []string{string(d.Design), c.Method, strconv.Itoa(c.Networks),
+					strconv.FormatUint(r.Study.Seeds[i], 10),
 					digits(evaluate.Number(o.Accuracy), 5), digits(evaluate.Number(t.Bayes), 5),
-					digits(o.Items.Correlation, 4), digits(o.Items.SDError, 5), digits(evaluate.Number(t.ConstantItems), 5),
-					digits(o.Grid.Correlation, 4), digits(o.Grid.SDError, 5), digits(evaluate.Number(t.ConstantGrid), 5),
+					digits(o.Items.Correlation, 4), digits(o.Items.SDError, 5),
+					digits(evaluate.Number(t.ConstantItems), 5),
+					digits(o.Grid.Correlation, 4), digits(o.Grid.SDError, 5),
+					digits(evaluate.Number(t.ConstantGrid), 5),
 					digits(o.Criterion, 5), gap})
 			}
 			for _, stratum := range append([]string{""}, strataNames()...) {
@@ -58,7 +64,8 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 					if name == "" {
 						name = "all"
 					}
-					coverage = append(coverage, []string{string(d.Design), c.Method, strconv.Itoa(c.Networks), name, strconv.FormatFloat(level, 'f', 2, 64), strconv.Itoa(items),
+					coverage = append(coverage, []string{string(d.Design), c.Method,
+						strconv.Itoa(c.Networks), name, strconv.FormatFloat(level, 'f', 2, 64), strconv.Itoa(items),
 						digits(plain.Mean, 4), digits(plain.SE, 5), digits(ruled.Mean, 4), digits(ruled.SE, 5)})
 				}
 			}
@@ -66,30 +73,44 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 	}
 	tables := map[string][][]string{"methods.csv": methods, "seeds.csv": seeds, "coverage.csv": coverage}
 	if len(r.Trials) > 0 {
-		rows := [][]string{{"design", "method", "settings", "held_out_criterion", "chosen"}}
-		for _, t := range r.Trials {
-			rows = append(rows, []string{string(t.Design), t.Method, t.Settings, digits(t.Criterion, 5), strconv.FormatBool(t.Chosen)})
-		}
-		tables["tuning.csv"] = rows
+		tables["tuning.csv"] = r.tuningTable()
 	}
 	if len(r.Remedies) > 0 {
-		rows := [][]string{{"design", "configuration", "held_out_loss", "held_out_loss_se", "correlation", "correlation_se", "sd_error", "sd_error_se",
-			"coverage_minus_nominal", "coverage_minus_nominal_se", "coverage_gap", "coverage_gap_with_rule"}}
-		for _, m := range r.Remedies {
-			rows = append(rows, []string{string(m.Design), m.Name, digits(m.Criterion.Mean, 5), digits(m.Criterion.SE, 5), digits(m.Correlation.Mean, 4), digits(m.Correlation.SE, 5),
-				digits(m.SDError.Mean, 5), digits(m.SDError.SE, 6), digits(m.Signed.Mean, 4), digits(m.Signed.SE, 5), digits(m.Gap, 4), digits(m.RuledGap, 4)})
-		}
-		tables["remedies.csv"] = rows
+		tables["remedies.csv"] = r.remedyTable()
 	}
 	if len(r.Sizes) > 0 {
 		tables["sizes.csv"] = r.sizeTable()
 	}
 	for name, rows := range tables {
-		if err := f.WriteCSV(name, rows); err != nil {
+		if err := f.writeCSV(name, rows); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tuningTable is tuning.csv.
+func (r *comparisonResult) tuningTable() [][]string {
+	rows := [][]string{{"design", "method", "settings", "held_out_criterion", "chosen"}}
+	for _, t := range r.Trials {
+		rows = append(rows, []string{string(t.Design), t.Method, t.Settings,
+			digits(t.Criterion, 5), strconv.FormatBool(t.Chosen)})
+	}
+	return rows
+}
+
+// remedyTable is remedies.csv.
+func (r *comparisonResult) remedyTable() [][]string {
+	rows := [][]string{{"design", "configuration", "held_out_loss", "held_out_loss_se",
+		"correlation", "correlation_se", "sd_error", "sd_error_se",
+		"coverage_minus_nominal", "coverage_minus_nominal_se", "coverage_gap", "coverage_gap_with_rule"}}
+	for _, m := range r.Remedies {
+		rows = append(rows, []string{string(m.Design), m.Name, digits(m.Criterion.Mean, 5),
+			digits(m.Criterion.SE, 5), digits(m.Correlation.Mean, 4), digits(m.Correlation.SE, 5),
+			digits(m.SDError.Mean, 5), digits(m.SDError.SE, 6), digits(m.Signed.Mean, 4),
+			digits(m.Signed.SE, 5), digits(m.Gap, 4), digits(m.RuledGap, 4)})
+	}
+	return rows
 }
 
 // writeNumbers writes numbers.json: what was promised, and the table of methods.
@@ -136,5 +157,5 @@ func (r *comparisonResult) writeNumbers(f *Folder) error {
 		}
 		file.Designs = append(file.Designs, out)
 	}
-	return f.WriteJSON("numbers.json", file)
+	return f.writeJSON("numbers.json", file)
 }

@@ -62,7 +62,8 @@ func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]t
 		for i, settings := range m.grid {
 			sum := 0.0
 			for _, seed := range c.TuneSeeds {
-				key := fmt.Sprintf("%s, seed %d: tuning %s [%s] × %d", d, seed, m.key, settingsText(settings), tuneNetworks)
+				key := fmt.Sprintf("%s, seed %d: tuning %s [%s] × %d", d, seed, m.key,
+					settingsText(settings), tuneNetworks)
 				got, err := piece(ctx, f, key, func(ctx context.Context) (evaluate.Number, error) {
 					items, err := Simulate(d, c.Items[d], c.Votes, seed)
 					if err != nil {
@@ -79,7 +80,8 @@ func (c Comparison) tune(ctx context.Context, f *Folder, d Design) (map[string]t
 				}
 				sum += float64(got) / float64(len(c.TuneSeeds))
 			}
-			trials = append(trials, trial{Design: d, Method: m.key, Settings: settingsText(settings), Criterion: evaluate.Number(sum)})
+			trials = append(trials,
+				trial{Design: d, Method: m.key, Settings: settingsText(settings), Criterion: evaluate.Number(sum)})
 			if sum < best {
 				best, at = sum, i
 			}

@@ -79,11 +79,12 @@ func (c *Coverage) Run(ctx context.Context, f *Folder, images string) error {
 		return err
 	}
 	set, test = set.Head(c.Train), test.Head(c.Test)
-	f.Plan(len(c.Cells))
+	f.plan(len(c.Cells))
 	r := &coverageResults{Coverage: c}
 	for _, at := range c.Cells {
 		key := fmt.Sprintf("%s, seed %d", at.setting(), at.Seed)
-		got, err := piece(ctx, f, key, func(ctx context.Context) (cellResult, error) { return c.cell(ctx, set, test, at) })
+		got, err := piece(ctx, f, key,
+			func(ctx context.Context) (cellResult, error) { return c.cell(ctx, set, test, at) })
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,8 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	r.Uncertain = uncertain(truth, at.Classes)
 	o := c.Student
 	o.Seed = at.Seed
-	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o, at.setting() == headline)
+	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o,
+		at.setting() == headline)
 	if err != nil {
 		return r, err
 	}
@@ -174,7 +176,8 @@ func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, group
 		last = min(last, len(w))
 	}
 	for e := 1; e <= last; e++ {
-		x := epochResult{Network: name, Epoch: e, Off: make([]float64, len(paperLevels)), On: make([]float64, len(paperLevels))}
+		x := epochResult{Network: name, Epoch: e, Off: make([]float64, len(paperLevels)),
+			On: make([]float64, len(paperLevels))}
 		for _, members := range groups {
 			if err := ctx.Err(); err != nil {
 				return err

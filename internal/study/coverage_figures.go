@@ -32,7 +32,8 @@ func (r *coverageResults) figures() (list []figure) {
 	for _, s := range r.settings() {
 		list = append(list, r.panels(s)...)
 	}
-	return append(list, r.seedFigure(), r.epochFigure(0.95), r.epochFigure(0.75), r.strataFigure(false), r.strataFigure(true))
+	return append(list, r.seedFigure(), r.epochFigure(0.95), r.epochFigure(0.75),
+		r.strataFigure(false), r.strataFigure(true))
 }
 
 // panels are the coverage curves of each class of a setting.
@@ -40,7 +41,8 @@ func (r *coverageResults) panels(s setting) (list []figure) {
 	g := s.grouping()
 	for i, class := range g.Panels {
 		d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
-		d.Title = fmt.Sprintf("Class %s of %s, %s votes, teacher of %s", g.Names[class], words.Word(s.classes), words.Word(s.votes), epochs(s.teacher))
+		d.Title = fmt.Sprintf("Class %s of %s, %s votes, teacher of %s", g.Names[class],
+			words.Word(s.classes), words.Word(s.votes), epochs(s.teacher))
 		for _, n := range networks {
 			for _, on := range rules {
 				d.Series = append(d.Series, series(fmt.Sprintf("%s, rule %s", n, onOff(on)), r.curve(s, n, i, on)))
@@ -91,8 +93,10 @@ func (r *coverageResults) seedFigure() figure {
 // epochFigure shows how coverage at a level moves with the number of epochs.
 func (r *coverageResults) epochFigure(level float64) figure {
 	at := levelIn(paperLevels, level)
-	d := plot.Lines{Percent: true, Errors: 1, XLabel: "epochs", YLabel: "empirical coverage (%)", Target: level, TargetLabel: "as promised"}
-	d.Title = fmt.Sprintf("Coverage of %s%% intervals by the number of epochs", strings.TrimSuffix(percent(level), ".0"))
+	d := plot.Lines{Percent: true, Errors: 1, XLabel: "epochs", YLabel: "empirical coverage (%)",
+		Target: level, TargetLabel: "as promised"}
+	d.Title = fmt.Sprintf("Coverage of %s%% intervals by the number of epochs",
+		strings.TrimSuffix(percent(level), ".0"))
 	for _, n := range networks {
 		for _, on := range rules {
 			s := plot.LineSeries{Label: fmt.Sprintf("%s, rule %s", n, onOff(on))}
@@ -119,9 +123,11 @@ func (r *coverageResults) epochFigure(level float64) figure {
 
 // strataFigure shows the coverage by predicted mean or by width.
 func (r *coverageResults) strataFigure(width bool) figure {
-	names, file, by := []string{"mean below 0.05", "mean 0.05 to 0.2", "mean 0.2 to 0.8", "mean 0.8 to 0.95", "mean from 0.95"}, "strata-mean", "predicted mean"
+	names, file, by := []string{"mean below 0.05", "mean 0.05 to 0.2", "mean 0.2 to 0.8",
+		"mean 0.8 to 0.95", "mean from 0.95"}, "strata-mean", "predicted mean"
 	if width {
-		names, file, by = []string{"narrowest third", "middle third", "widest third"}, "strata-width", "width of the 95% interval"
+		names, file, by = []string{"narrowest third", "middle third", "widest third"},
+			"strata-width", "width of the 95% interval"
 	}
 	d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	d.Title = fmt.Sprintf("Coverage by %s: %s, resolution rule on", by, chosen)

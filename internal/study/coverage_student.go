@@ -31,7 +31,8 @@ type student struct {
 
 // newStudent trains on the votes of the images. If on is true, members train on
 // to the last epoch; early stopping keeps the same weights either way.
-func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []float32, o train.Options, on bool) (*student, error) {
+func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []float32,
+	o train.Options, on bool) (*student, error) {
 	patience := o.Patience
 	if on {
 		o.Patience = o.Epochs
@@ -56,7 +57,8 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 	s.model = fit.Model
 	for i, r := range fit.Model.Provenance.Runs {
 		if len(r.History) != len(s.weights[i]) || len(fit.Model.Members[i].Net.States) > 0 {
-			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name, len(s.weights[i]), len(r.History))
+			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name,
+				len(s.weights[i]), len(r.History))
 		}
 		s.best = append(s.best, keptEpoch(r.History, patience))
 	}
@@ -176,6 +178,7 @@ const chosen = single
 // batches, which leave concentrations low, widen intervals that the resolution
 // rule widens again.
 var studentOptions = train.Options{
-	Network: "lenet5", Head: head.Mixture{Components: 3}, Optimizer: "adam", Rate: 1e-3, WeightDecay: -1, Schedule: "constant",
+	Network: "lenet5", Head: head.Mixture{Components: 3}, Optimizer: "adam", Rate: 1e-3,
+	WeightDecay: -1, Schedule: "constant",
 	Batch: 32, Epochs: 14, Patience: 4, Ensemble: 5,
 }

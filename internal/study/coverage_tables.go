@@ -25,7 +25,8 @@ func onOff(on bool) string {
 // write makes all files of the study.
 func (r *coverageResults) write(f *Folder) error {
 	for _, w := range []func(*Folder) error{
-		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNetworks, r.writeNumbers, r.writeFigures,
+		r.writeSeeds, r.writeSummary, r.writeStrata, r.writeEpochs, r.writeRuns, r.writeNetworks,
+		r.writeNumbers, r.writeFigures,
 	} {
 		if err := w(f); err != nil {
 			return err
@@ -34,7 +35,7 @@ func (r *coverageResults) write(f *Folder) error {
 	if err := f.writePage("coverage.md", r.page()); err != nil {
 		return err
 	}
-	return f.WriteCSV("tried.csv", tried())
+	return f.writeCSV("tried.csv", tried())
 }
 
 // columns are those that say which setting a row belongs to.
@@ -66,20 +67,23 @@ func (r *coverageResults) writeSeeds(f *Folder) error {
 	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
 		for _, c := range r.of(s) {
 			for l, v := range c.network(network).Classes[class].rule(on).Coverage {
-				rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed), exact(curveLevels[l]), exact(v), exact(itemSE(v, c.Images))))
+				rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed),
+					exact(curveLevels[l]), exact(v), exact(itemSE(v, c.Images))))
 			}
 		}
 	})
-	return f.WriteCSV("coverage-by-seed.csv", rows)
+	return f.writeCSV("coverage-by-seed.csv", rows)
 }
 
 // writeSummary writes coverage and width as means over seeds.
 func (r *coverageResults) writeSummary(f *Folder) error {
-	rows := [][]string{append(classColumns[:6:6], "seeds", "level", "coverage", "seed_se", "item_se", "width", "width_seed_se")}
+	rows := [][]string{append(classColumns[:6:6], "seeds", "level", "coverage", "seed_se",
+		"item_se", "width", "width_seed_se")}
 	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
 		width := r.width(s, network, class, on)
 		for l, e := range r.curve(s, network, class, on) {
-			row := append(columns[:6:6], fmt.Sprint(len(e.PerSeed)), exact(curveLevels[l]), exact(e.Mean), exact(e.se()), exact(e.ItemSE), "", "")
+			row := append(columns[:6:6], fmt.Sprint(len(e.PerSeed)), exact(curveLevels[l]),
+				exact(e.Mean), exact(e.se()), exact(e.ItemSE), "", "")
 			for i, level := range paperLevels {
 				if levelIndex(level) == l {
 					row[11], row[12] = exact(width[i].Mean), exact(width[i].se())
@@ -88,7 +92,7 @@ func (r *coverageResults) writeSummary(f *Folder) error {
 			rows = append(rows, row)
 		}
 	})
-	return f.WriteCSV("coverage.csv", rows)
+	return f.writeCSV("coverage.csv", rows)
 }
 
 // writeStrata writes the coverage within strata, seed by seed.
@@ -104,23 +108,25 @@ func (r *coverageResults) writeStrata(f *Folder) error {
 			}
 		}
 	})
-	return f.WriteCSV("strata.csv", rows)
+	return f.writeCSV("strata.csv", rows)
 }
 
 // writeEpochs writes the coverage after each number of epochs.
 func (r *coverageResults) writeEpochs(f *Folder) error {
-	rows := [][]string{append(settingColumns[:3:3], "seed", "network", "epoch", "held_out_nll_per_vote", "resolution", "level", "coverage")}
+	rows := [][]string{append(settingColumns[:3:3], "seed", "network", "epoch",
+		"held_out_nll_per_vote", "resolution", "level", "coverage")}
 	for _, c := range r.cells {
 		for _, e := range c.Epochs {
 			for _, on := range rules {
 				for l, v := range e.rule(on) {
-					rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), e.Network, fmt.Sprint(e.Epoch),
+					rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed),
+						e.Network, fmt.Sprint(e.Epoch),
 						exact(e.HeldOut), onOff(on), exact(paperLevels[l]), exact(v)))
 				}
 			}
 		}
 	}
-	return f.WriteCSV("epochs.csv", rows)
+	return f.writeCSV("epochs.csv", rows)
 }
 
 // rule returns the coverage with the resolution rule on or off.
@@ -133,38 +139,43 @@ func (e epochResult) rule(on bool) []float64 {
 
 // writeRuns writes one row per repetition and network.
 func (r *coverageResults) writeRuns(f *Folder) error {
-	rows := [][]string{append(settingColumns[:3:3], "seed", "teacher_accuracy", "uncertain_images", "network", "accuracy", "epochs_kept",
+	rows := [][]string{append(settingColumns[:3:3], "seed", "teacher_accuracy", "uncertain_images",
+		"network", "accuracy", "epochs_kept",
 		"held_out_nll_per_vote", "constant_nll_per_vote", "class", "resolution_low", "resolution_high", "touched_95")}
 	for _, c := range r.cells {
 		g := c.Cell.setting().grouping()
 		for _, n := range c.Networks {
 			for _, k := range n.Classes {
-				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), exact(c.TeacherAccuracy), exact(c.Uncertain),
+				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed),
+					exact(c.TeacherAccuracy), exact(c.Uncertain),
 					n.Name, exact(n.Accuracy), joined(c.Best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
 					exact(k.Low), exact(k.High), exact(k.On.Touched[len(paperLevels)-1])))
 			}
 		}
 	}
-	return f.WriteCSV("runs.csv", rows)
+	return f.writeCSV("runs.csv", rows)
 }
 
 // writeNetworks writes the coverage of every single network.
 func (r *coverageResults) writeNetworks(f *Folder) error {
-	rows := [][]string{append(settingColumns[:3:3], "seed", "member", "epoch_kept", "accuracy", "class", "resolution", "level", "coverage", "width")}
+	rows := [][]string{append(settingColumns[:3:3], "seed", "member", "epoch_kept", "accuracy",
+		"class", "resolution", "level", "coverage", "width")}
 	for _, c := range r.cells {
 		for m, n := range c.Members {
 			for _, k := range n.Classes {
 				for _, on := range rules {
 					for i, level := range paperLevels {
 						x := k.rule(on)
-						rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed), fmt.Sprint(m), fmt.Sprint(c.Best[m]), exact(n.Accuracy),
-							c.Cell.setting().grouping().Names[k.Class], onOff(on), exact(level), exact(x.Coverage[levelIndex(level)]), exact(x.Width[i])))
+						rows = append(rows, append(c.Cell.setting().columns(),
+							fmt.Sprint(c.Cell.Seed), fmt.Sprint(m), fmt.Sprint(c.Best[m]), exact(n.Accuracy),
+							c.Cell.setting().grouping().Names[k.Class], onOff(on), exact(level),
+							exact(x.Coverage[levelIndex(level)]), exact(x.Width[i])))
 					}
 				}
 			}
 		}
 	}
-	return f.WriteCSV("networks.csv", rows)
+	return f.writeCSV("networks.csv", rows)
 }
 
 // CoverageNumbers are the headline numbers of the study, the content of
@@ -208,8 +219,10 @@ func (r *coverageResults) numbers() CoverageNumbers {
 	}
 	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
 		n.Numbers = append(n.Numbers, coverageEntry{
-			Classes: s.classes, Votes: s.votes, Teacher: s.teacher, Network: network, Resolution: onOff(on), Class: columns[5],
-			Levels: paperLevels, Coverage: atPaperLevels(r.curve(s, network, class, on)), Width: r.width(s, network, class, on),
+			Classes: s.classes, Votes: s.votes, Teacher: s.teacher, Network: network,
+			Resolution: onOff(on), Class: columns[5],
+			Levels: paperLevels, Coverage: atPaperLevels(r.curve(s, network, class, on)),
+			Width: r.width(s, network, class, on),
 		})
 	})
 	for _, votes := range []int{2, 3} {
@@ -219,5 +232,5 @@ func (r *coverageResults) numbers() CoverageNumbers {
 }
 
 func (r *coverageResults) writeNumbers(f *Folder) error {
-	return f.WriteJSON("numbers.json", r.numbers())
+	return f.writeJSON("numbers.json", r.numbers())
 }

@@ -79,7 +79,7 @@ func OpenFolder(path, name string, settings any, overwrite bool) (*Folder, error
 	if err := os.MkdirAll(f.Path(piecesFolder), 0o755); err != nil {
 		return nil, err
 	}
-	return f, f.Write(mark, func(w io.Writer) error {
+	return f, f.write(mark, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
@@ -113,32 +113,32 @@ func oneLine(text []byte) string {
 // Path returns the path of a file of the study.
 func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
 
-// Write puts a file into the folder, whole or not at all.
-func (f *Folder) Write(name string, write func(w io.Writer) error) error {
+// write puts a file into the folder, whole or not at all.
+func (f *Folder) write(name string, write func(w io.Writer) error) error {
 	return atomicfile.Write(f.Path(name), write)
 }
 
-// WriteJSON writes v as an indented JSON file.
-func (f *Folder) WriteJSON(name string, v any) error {
-	return f.Write(name, func(w io.Writer) error {
+// writeJSON writes v as an indented JSON file.
+func (f *Folder) writeJSON(name string, v any) error {
+	return f.write(name, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(v)
 	})
 }
 
-// WriteCSV writes a table. The first row names the columns.
-func (f *Folder) WriteCSV(name string, rows [][]string) error {
-	return f.Write(name, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+// writeCSV writes a table. The first row names the columns.
+func (f *Folder) writeCSV(name string, rows [][]string) error {
+	return f.write(name, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
 // writeFigure writes a figure as name.svg.
 func (f *Folder) writeFigure(name string, figure plot.Figure) error {
-	return f.Write(name+".svg", figure.WriteSVG)
+	return f.write(name+".svg", figure.WriteSVG)
 }
 
-// Plan says how many pieces there will be.
-func (f *Folder) Plan(pieces int) { f.total = pieces }
+// plan says how many pieces there will be.
+func (f *Folder) plan(pieces int) { f.total = pieces }
 
 // piece returns what work gives, from the folder if it has been done before.
 // The key names the piece and everything by which it differs from the other
@@ -169,7 +169,7 @@ func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx cont
 	if err != nil {
 		return result, fmt.Errorf("%s: %w", key, err)
 	}
-	if err := f.WriteJSON(name, file{key, result}); err != nil {
+	if err := f.writeJSON(name, file{key, result}); err != nil {
 		return result, err
 	}
 	f.done++

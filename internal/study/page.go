@@ -46,7 +46,7 @@ func (f *Folder) writePage(name string, numbers any) error {
 	if err := pages.ExecuteTemplate(&b, name, numbers); err != nil {
 		return fmt.Errorf("the page of the study: %w", err)
 	}
-	return f.Write("README.md", func(w io.Writer) error {
+	return f.write("README.md", func(w io.Writer) error {
 		_, err := w.Write(fill(b.String()))
 		return err
 	})
