@@ -7,6 +7,8 @@
 //     predictions that a model has to beat; a [Difference] tells whether it does.
 //   - [Resolution] is how small a probability the training votes could tell from
 //     zero; it widens intervals that claim more.
+//   - [Allocate] spreads a budget of further votes over items, where they take most
+//     off the variance of the class probabilities.
 //   - [Check] looks at votes alone, before any training: agreement between raters,
 //     raters who differ, and whether the votes can support intervals at all.
 //

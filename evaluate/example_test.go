@@ -59,3 +59,21 @@ func ExampleCheck() {
 	// alpha 0.33, kappa 0.30
 	// weak only 5 items have two votes or more: the spread is learned from them alone
 }
+
+func ExampleAllocate() {
+	known, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{500, 500}})          // one half, for sure
+	open, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{1, 1}})               // it could be anything
+	camps, _ := mixture.NewDirichlet([]float64{.5, .5}, [][]float64{{9, 3}, {3, 9}}) // three to one, either way
+	gains, err := evaluate.Gains([]*mixture.Dirichlet{known, open, camps}, 3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := evaluate.Allocate(gains, 4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("votes %v, expected to take %.3f off the variance; spread evenly %.3f\n", plan.Votes, plan.Total, plan.Even)
+	// Output: votes [0 2 2], expected to take 0.156 off the variance; spread evenly 0.121
+}

@@ -24,6 +24,7 @@ type outputFlags struct {
 // formOf is the form that the name of a file asks for.
 var formOf = map[string]string{
 	".txt": "table", ".md": "md", ".markdown": "md", ".csv": "csv", ".json": "json",
+	".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
 }
 
 func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {

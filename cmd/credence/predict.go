@@ -27,6 +27,7 @@ type predictOptions struct {
 	format     string
 	hpd        bool
 	full       bool
+	next       bool
 	resolution string
 	top        string
 	maxWidth   float64
@@ -68,6 +69,7 @@ each item, class and level, with these columns:
   predicted         whether it has the largest mean
   entropy           expected entropy of a label, in nats: raters disagree
   information       entropy that knowing the probabilities would remove
+  next_gain         (--next) expected loss of Σ variance by one further vote
   below_resolution  whether an end was moved to what the votes could resolve
   abstain           (--max-width) the predicted class's interval is wider
   weights, a, b     (--full) the mixture of Beta(a, b) of the class
@@ -107,6 +109,7 @@ the others are written all the same, and the exit code is 1.`,
 	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
+	f.BoolVar(&o.next, "next", false, "add what one further vote on the item would gain; see credence next")
 	f.StringVar(&o.resolution, "resolution", "on", "widen intervals to what the votes could resolve: `on` or off")
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
@@ -177,23 +180,17 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "resolution", "top", "max-width", "votes"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "top", "max-width", "votes"); err != nil {
 		return err
 	}
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}
-	p := &predictor{options: o, model: m, maker: newRowMaker(o, m), messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
-	p.recorded = asTrained(&o.data, run)
-	if o.data.Load.Votes != "" {
-		if err := p.readVotes(); err != nil {
-			return err
-		}
-	}
-	in, err := p.open(cmd.InOrStdin())
+	p, in, err := o.open(cmd, m, run, items)
 	if err != nil {
-		return withFeatureHint(err)
+		return err
 	}
+	p.maker = newRowMaker(o, m)
 	defer in.Close()
 	to := func(w io.Writer) error { return p.predict(ctx, in, w) }
 	if o.out == "-" {
@@ -204,10 +201,24 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err != nil {
 		return err
 	}
-	for _, w := range in.Warnings() {
-		p.warn(w.Error())
+	return p.end(in)
+}
+
+// open reads the votes to take into account and opens the items, which the
+// caller closes.
+func (o *predictOptions) open(cmd *cobra.Command, m *model.Model, run string, items []string) (*predictor, *dataset.Stream, error) {
+	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
+	p.recorded = asTrained(&o.data, run)
+	if o.data.Load.Votes != "" {
+		if err := p.readVotes(); err != nil {
+			return nil, nil, err
+		}
 	}
-	return p.end()
+	in, err := p.open(cmd.InOrStdin())
+	if err != nil {
+		return nil, nil, withFeatureHint(err)
+	}
+	return p, in, nil
 }
 
 // predictor predicts the items of one input.
@@ -278,6 +289,15 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 	if err != nil {
 		return err
 	}
+	if err := p.each(ctx, in, out.write); err != nil {
+		return err
+	}
+	return out.close()
+}
+
+// each calls do with the answers to the items, batch by batch, until it wants no
+// more.
+func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *answers) (more bool, err error)) error {
 	for batch, err := range in.All() {
 		if err != nil {
 			return err
@@ -301,13 +321,11 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 			return err
 		}
 		p.items += len(got.items)
-		if more, err := out.write(got); err != nil {
+		if more, err := do(got); err != nil || !more {
 			return err
-		} else if !more {
-			break
 		}
 	}
-	return out.close()
+	return nil
 }
 
 // update takes the votes on the items into account.
@@ -333,8 +351,12 @@ func (p *predictor) update(a *answers) error {
 	return nil
 }
 
-// end tells of votes that were not used and of rows that were not predicted.
-func (p *predictor) end() error {
+// end tells what reading warns of, of votes that were not used and of rows that were
+// not predicted.
+func (p *predictor) end(in *dataset.Stream) error {
+	for _, w := range in.Warnings() {
+		p.warn(w.Error())
+	}
 	if p.items == 0 {
 		p.warn(p.input + " has no items")
 	}

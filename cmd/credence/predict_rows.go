@@ -83,7 +83,11 @@ func (r *lawRows) columns() []predictColumn {
 	list = append(list,
 		o.predictedColumn(),
 		predictColumn{name: "entropy", tidymodels: ".entropy", kind: number},
-		predictColumn{name: "information", tidymodels: ".information", kind: number},
+		predictColumn{name: "information", tidymodels: ".information", kind: number})
+	if o.next {
+		list = append(list, predictColumn{name: "next_gain", tidymodels: ".next_gain", kind: number})
+	}
+	list = append(list,
 		predictColumn{name: "below_resolution", tidymodels: ".below_resolution", kind: truth})
 	if o.maxWidth > 0 {
 		list = append(list, predictColumn{name: "abstain", tidymodels: ".abstain", kind: truth})
@@ -193,6 +197,10 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 		top = p.TopClass(nil)
 	}
 	entropy := p.Entropy()
+	var gain float64
+	if o.next {
+		gain, _ = p.Gain(1) // one vote has a closed form, which cannot fail
+	}
 	predicted := answer.Top()
 	abstain := make([]bool, len(o.levels.values))
 	if o.maxWidth > 0 {
@@ -229,7 +237,11 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 			if top != nil {
 				row = append(row, top[i])
 			}
-			row = append(row, o.predicted(m, i, predicted), entropy.Expected, entropy.Information, a.below)
+			row = append(row, o.predicted(m, i, predicted), entropy.Expected, entropy.Information)
+			if o.next {
+				row = append(row, gain)
+			}
+			row = append(row, a.below)
 			if o.maxWidth > 0 {
 				row = append(row, abstain[k])
 			}

@@ -33,22 +33,32 @@ func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
 	case "table":
 		return &predictTable{p, w}, nil
 	case "parquet":
-		var list []dataset.ParquetColumn
-		for _, c := range columns {
-			list = append(list, dataset.ParquetColumn{Name: c.name, Kind: c.kind})
-		}
-		pw, err := dataset.NewParquetWriter(w, list)
+		pw, err := newParquet(w, columns)
 		return &parquetRows{p, pw}, err
 	case "jsonl":
 		return &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: jsonEncoder(columns)}, nil
 	}
 	t := &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: encodeCSV}
+	_, err := t.w.Write(headerCSV(columns))
+	return t, err
+}
+
+// newParquet begins a Parquet file with the given columns.
+func newParquet(w io.Writer, columns []predictColumn) (*dataset.ParquetWriter, error) {
+	var list []dataset.ParquetColumn
+	for _, c := range columns {
+		list = append(list, dataset.ParquetColumn{Name: c.name, Kind: c.kind})
+	}
+	return dataset.NewParquetWriter(w, list)
+}
+
+// headerCSV returns the first line of CSV.
+func headerCSV(columns []predictColumn) []byte {
 	var names []any
 	for _, c := range columns {
 		names = append(names, c.name)
 	}
-	_, err := t.w.Write(encodeCSV(nil, names))
-	return t, err
+	return encodeCSV(nil, names)
 }
 
 // textRows writes rows as text, which is made on all cores.
@@ -86,6 +96,8 @@ func encodeCSV(dst []byte, row []any) []byte {
 			dst = appendField(dst, v)
 		case float64:
 			dst = strconv.AppendFloat(dst, v, 'g', -1, 64)
+		case int64:
+			dst = strconv.AppendInt(dst, v, 10)
 		case bool:
 			dst = strconv.AppendBool(dst, v)
 		case []float64:

@@ -54,6 +54,7 @@ Shell completion:
 		newInit(),
 		newTrain(),
 		newPredict(),
+		newNext(),
 		newEvaluate(),
 		newReport(),
 		newInspect(),

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"credence/evaluate"
+	"credence/head"
+	"credence/internal/config"
+	"credence/internal/words"
+	"credence/model"
+)
+
+// nextOptions is the command line of credence next.
+type nextOptions struct {
+	from   predictOptions // how items are read
+	budget int
+	most   int
+	order  string
+	all    bool
+	out    outputFlags
+}
+
+func newNext() *cobra.Command {
+	var o nextOptions
+	cmd := &cobra.Command{
+		Use:   "next RUN ITEMS...",
+		Short: "Find the items on which further votes tell most",
+		Long: `Spread a budget of further votes over items, so that the class probabilities are
+known as well as possible afterwards. RUN and ITEMS are those of credence
+predict: a folder that credence train wrote, or a model file, and the features
+of the items; votes that they have already are given with --votes and taken into
+account.
+
+What a vote is worth is the variance that it is expected to take off the class
+probabilities, summed over classes: much where the probability itself is unknown,
+nothing where it is known to be one half. The votes are planned as one round.
+Later votes on an item may be worth more than the first (where two camps of
+raters are possible, one vote tells little and three tell which), so that several
+are bought together where that gains more for each. When the votes are in, credence
+next with all of them in --votes plans the next round.
+
+The result is a table, or CSV, JSON lines, Parquet, Markdown or JSON, as --format
+or the name of -o says, best items first, with these columns:
+
+  rank       by the most that a vote on the item gains on average, from 1
+  item
+  votes      further votes on the item
+  gain       expected loss of variance by these votes
+  next_gain  by one vote
+  variance   of the class probabilities now, summed over classes
+  cast       (--votes) votes that the item has already
+
+What the budget gains in all, beside what it would gain if items got equally many
+votes, is said above the table, or on standard error.
+
+JSON:
+  --json prints one object on one line: budget, votes, items, gain, even (the gain
+  of an even spread), bound (what no spread could exceed), variance and plan, a
+  list of objects with the columns above.
+
+A row that cannot be read is reported on standard error and left out, and the
+exit code is 1.`,
+		Example: `  credence next runs/first items.csv --budget 200 -o next.csv
+  credence next runs/first items.csv --votes votes.csv --budget 200
+  credence next runs/first items.csv --budget 50 --max-votes 1 --json
+  credence next runs/first items.csv --budget 500 --all --order input -o all.csv`,
+		Args: arguments(2, true, "a run and a file of items"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.budget, "budget", 0, "`votes` to spread over the items")
+	f.IntVar(&o.most, "max-votes", 0, "further `votes` on one item at most (default 10; fewer if classes are many)")
+	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
+	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
+	f.StringVar(&o.from.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
+	declare(f, &o.from.data, config.Predict)
+	f.IntVar(&o.from.batch, "batch", 1024, "`items` read at a time")
+	f.IntVar(&o.from.threads, "threads", 0, "how many `cores` to use (default all)")
+	o.out.declare(f, "table", "md", "csv", "jsonl", "parquet", "json")
+	return cmd
+}
+
+// check refuses flags without sense before anything is read.
+func (o *nextOptions) check(cmd *cobra.Command) error {
+	switch {
+	case !cmd.Flags().Changed("budget"):
+		return withHint(usagef("no budget is given"), "--budget 200 spreads 200 votes over the items")
+	case o.budget < 1:
+		return usagef("--budget %d: expected a number of votes", o.budget)
+	case cmd.Flags().Changed("max-votes") && o.most < 1:
+		return usagef("--max-votes %d: expected at least 1", o.most)
+	case o.order != "rank" && o.order != "input":
+		return usagef("--order %q: expected rank or input", o.order)
+	case o.from.batch < 1:
+		return usagef("--batch %d: expected at least 1", o.from.batch)
+	}
+	return o.out.settle()
+}
+
+func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error {
+	if err := o.check(cmd); err != nil {
+		return err
+	}
+	restore, err := useThreads(o.from.threads)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	m, err := loadModel(run)
+	if err != nil {
+		return err
+	}
+	if !m.Traits().Joint {
+		return withHint(fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.Method.Name()),
+			"train with --method "+head.Mixture{}.Name())
+	}
+	p, in, err := o.from.open(cmd, m, run, items)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	c := &candidates{most: o.mostVotes(m), from: p}
+	if err := p.each(ctx, in, c.add); err != nil {
+		return err
+	}
+	list, err := c.plan(o.budget)
+	if err != nil {
+		return err
+	}
+	list.choose(o)
+	err = o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return list.write(w, o) })
+	if err != nil {
+		return err
+	}
+	if left := list.Budget - list.Votes; left > 0 && list.candidates > 0 {
+		p.warn(fmt.Sprintf("%s of %d left: no more than %d on an item are planned; see --max-votes",
+			words.Plural(left, "vote"), list.Budget, c.most))
+	}
+	if o.out.form != "table" && o.out.form != "md" && o.out.form != "json" {
+		fmt.Fprintln(cmd.ErrOrStderr(), list.summary())
+	}
+	return p.end(in)
+}
+
+// mostVotes returns how many votes on one item are planned at most.
+func (o *nextOptions) mostVotes(m *model.Model) int {
+	if o.most > 0 {
+		return min(o.most, o.budget)
+	}
+	return min(evaluate.MostVotes(len(m.Classes)), o.budget)
+}
+
+// candidates are the items that could be voted on. Laws are not kept, only what
+// they say of votes.
+type candidates struct {
+	from  *predictor
+	most  int
+	rows  []nextItem
+	gains [][]float64
+}
+
+// add takes in the answers to some items.
+func (c *candidates) add(a *answers) (more bool, err error) {
+	var kept []head.Answer
+	for j := range a.items {
+		if a.dropped[j] {
+			continue
+		}
+		row := nextItem{Item: a.items[j]}
+		for _, v := range a.list[j].Variance {
+			row.Variance += v
+		}
+		if c.from.votes != nil {
+			cast := 0.0
+			for _, s := range c.from.votes.Of(row.Item) {
+				cast += float64(s)
+			}
+			row.Cast = &cast
+		}
+		c.rows, kept = append(c.rows, row), append(kept, a.list[j])
+	}
+	gains, err := evaluate.Gains(head.Laws(kept), c.most)
+	if err != nil {
+		return false, withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+	}
+	c.gains = append(c.gains, gains...)
+	return true, nil
+}
+
+// plan spreads the budget.
+func (c *candidates) plan(budget int) (*nextPlan, error) {
+	p, err := evaluate.Allocate(c.gains, budget)
+	if err != nil {
+		return nil, err
+	}
+	l := &nextPlan{Budget: budget, Votes: budget - p.Left, Gain: p.Total, Even: p.Even, Bound: p.Bound,
+		Plan: c.rows, candidates: len(c.rows)}
+	for rank, j := range p.Order {
+		c.rows[j].Rank = rank + 1
+	}
+	for j := range c.rows {
+		row := &c.rows[j]
+		row.Votes, row.Gain, row.NextGain = p.Votes[j], p.Gain[j], c.gains[j][1]
+		l.Variance += row.Variance
+		if row.Votes > 0 {
+			l.Items++
+		}
+	}
+	return l, nil
+}
+
+// choose keeps the items to list, in their order.
+func (l *nextPlan) choose(o *nextOptions) {
+	if !o.all {
+		l.Plan = slices.DeleteFunc(l.Plan, func(r nextItem) bool { return r.Votes == 0 })
+	}
+	if o.order == "rank" {
+		slices.SortFunc(l.Plan, func(a, b nextItem) int { return a.Rank - b.Rank })
+	}
+	if l.Plan == nil {
+		l.Plan = []nextItem{} // in JSON a list of nothing is []
+	}
+}
+
+// write writes the plan in the form asked for.
+func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
+	switch o.out.form {
+	case "json":
+		return json.NewEncoder(w).Encode(l)
+	case "table", "md":
+		return o.out.print(w, l.print)
+	}
+	return writeRows(w, o.out.form, l.columns(), l.rows())
+}
