@@ -47,8 +47,8 @@ type reader struct {
 	class  map[string]string
 }
 
-// at is an error at the place of a node, moved on by some bytes of its text.
-func (r *reader) at(n ast.Node, offset int, format string, args ...any) error {
+// errorAt is an error at the place of a node, moved on by some bytes of its text.
+func (r *reader) errorAt(n ast.Node, offset int, format string, args ...any) error {
 	p := n.GetToken().Position
 	return fmt.Errorf("%s:%d:%d: %s", r.name, p.Line, p.Column+offset, fmt.Sprintf(format, args...))
 }
@@ -61,7 +61,7 @@ func (r *reader) entries(n ast.Node, what string) ([]*ast.MappingValueNode, erro
 	case *ast.MappingValueNode:
 		return []*ast.MappingValueNode{n}, nil
 	}
-	return nil, r.at(n, 0, "expected %s", what)
+	return nil, r.errorAt(n, 0, "expected %s", what)
 }
 
 // scalar returns the text of a plain value.
@@ -72,7 +72,7 @@ func (r *reader) scalar(n ast.Node) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value, nil
 	}
-	return "", r.at(n, 0, "expected a plain value")
+	return "", r.errorAt(n, 0, "expected a plain value")
 }
 
 // list returns the nodes of a list, or the node itself where one will do.
@@ -92,15 +92,15 @@ func (r *reader) names(n ast.Node, what string) ([]string, error) {
 			return nil, err
 		}
 		if s = strings.TrimSpace(s); s == "" {
-			return nil, r.at(v, 0, "%s without a name", what)
+			return nil, r.errorAt(v, 0, "%s without a name", what)
 		}
 		if slices.Contains(names, s) {
-			return nil, r.at(v, 0, "%s %q is there already", what, s)
+			return nil, r.errorAt(v, 0, "%s %q is there already", what, s)
 		}
 		names = append(names, s)
 	}
 	if len(names) == 0 {
-		return nil, r.at(n, 0, "expected %s or a list of them", what)
+		return nil, r.errorAt(n, 0, "expected %s or a list of them", what)
 	}
 	return names, nil
 }
@@ -125,17 +125,17 @@ func (r *reader) rules(n ast.Node) (*Rules, error) {
 		case "votes":
 			votes = k.Value
 		default:
-			err = r.at(k.Key, 0, "unknown key %q: expected item, classes or votes", name)
+			err = r.errorAt(k.Key, 0, "unknown key %q: expected item, classes or votes", name)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if rules.Classes == nil {
-		return nil, r.at(n, 0, "no classes: expected a key such as \"classes: [NC, MCI, AD]\"")
+		return nil, r.errorAt(n, 0, "no classes: expected a key such as \"classes: [NC, MCI, AD]\"")
 	}
 	if votes == nil {
-		return nil, r.at(n, 0, "no votes: expected a list of columns under the key votes")
+		return nil, r.errorAt(n, 0, "no votes: expected a list of columns under the key votes")
 	}
 	r.levels = rules.Levels()
 	for _, v := range list(votes) {
@@ -144,12 +144,12 @@ func (r *reader) rules(n ast.Node) (*Rules, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(rules.Voters, func(o Voter) bool { return o.Name == voter.Name }) {
-			return nil, r.at(v, 0, "votes by %q are there already: give others a name with \"as\"", voter.Name)
+			return nil, r.errorAt(v, 0, "votes by %q are there already: give others a name with \"as\"", voter.Name)
 		}
 		rules.Voters = append(rules.Voters, *voter)
 	}
 	if len(rules.Voters) == 0 {
-		return nil, r.at(votes, 0, "no votes: expected a list of columns")
+		return nil, r.errorAt(votes, 0, "no votes: expected a list of columns")
 	}
 	return rules, nil
 }
@@ -159,14 +159,14 @@ func (r *reader) classes(n ast.Node) (classes []Class, err error) {
 	r.class = map[string]string{}
 	add := func(n ast.Node, class string, levels []string) error {
 		if slices.ContainsFunc(classes, func(c Class) bool { return c.Name == class }) {
-			return r.at(n, 0, "class %q is there already", class)
+			return r.errorAt(n, 0, "class %q is there already", class)
 		}
 		for _, l := range levels {
 			if slices.Contains([]string{"from", "as", "missing"}, l) {
-				return r.at(n, 0, "a level cannot be called %q, which is a key of votes", l)
+				return r.errorAt(n, 0, "a level cannot be called %q, which is a key of votes", l)
 			}
 			if other, ok := r.class[l]; ok {
-				return r.at(n, 0, "level %q belongs to class %q already", l, other)
+				return r.errorAt(n, 0, "level %q belongs to class %q already", l, other)
 			}
 			r.class[l] = class
 		}
@@ -203,7 +203,7 @@ func (r *reader) classes(n ast.Node) (classes []Class, err error) {
 		}
 	}
 	if len(classes) < 2 {
-		return nil, r.at(n, 0, "expected two classes or more")
+		return nil, r.errorAt(n, 0, "expected two classes or more")
 	}
 	return classes, nil
 }

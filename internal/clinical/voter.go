@@ -29,12 +29,12 @@ func (r *reader) voter(n ast.Node) (*Voter, error) {
 			v.Name, err = r.scalar(k.Value)
 		case "missing":
 			if v.Missing, err = r.condition(k.Value); err == nil && v.Missing.otherwise {
-				err = r.at(k.Value, 0, "missing values are named, not what is left: otherwise has no place here")
+				err = r.errorAt(k.Value, 0, "missing values are named, not what is left: otherwise has no place here")
 			}
 		default:
 			l := slices.Index(r.levels, key)
 			if l < 0 {
-				return nil, r.at(k.Key, 0, "unknown key %q: expected from, as, missing or a level of the classes [%s]", key, strings.Join(r.levels, ", "))
+				return nil, r.errorAt(k.Key, 0, "unknown key %q: expected from, as, missing or a level of the classes [%s]", key, strings.Join(r.levels, ", "))
 			}
 			places[l] = k.Value
 			v.Levels[l], err = r.condition(k.Value)
@@ -44,7 +44,7 @@ func (r *reader) voter(n ast.Node) (*Voter, error) {
 		}
 	}
 	if v.From == nil {
-		return nil, r.at(n, 0, "no column: expected a key such as \"from: MMSE\"")
+		return nil, r.errorAt(n, 0, "no column: expected a key such as \"from: MMSE\"")
 	}
 	if v.Name == "" {
 		v.Name = v.From[0]
@@ -70,14 +70,14 @@ func (r *reader) condition(n ast.Node) (*Condition, error) {
 					offset++
 				}
 			}
-			return nil, r.at(v, offset, "%v", err)
+			return nil, r.errorAt(v, offset, "%v", err)
 		}
 		all.names = append(all.names, c.names...)
 		all.ranges = append(all.ranges, c.ranges...)
 		all.otherwise = all.otherwise || c.otherwise
 	}
 	if len(all.names)+len(all.ranges) == 0 && !all.otherwise {
-		return nil, r.at(n, 0, "expected a condition such as 24-27")
+		return nil, r.errorAt(n, 0, "expected a condition such as 24-27")
 	}
 	return all, nil
 }
@@ -95,17 +95,17 @@ func (r *reader) disjoint(v *Voter, n ast.Node, places []ast.Node) error {
 				continue
 			}
 			if value, both := d.overlap(c); both {
-				return r.at(places[l], 0, "%s: %q is both %s and %s", v.Name, value, r.levels[k], r.levels[l])
+				return r.errorAt(places[l], 0, "%s: %q is both %s and %s", v.Name, value, r.levels[k], r.levels[l])
 			}
 		}
 		if v.Missing != nil {
 			if value, both := v.Missing.overlap(c); both {
-				return r.at(places[l], 0, "%s: %q is both %s and missing", v.Name, value, r.levels[l])
+				return r.errorAt(places[l], 0, "%s: %q is both %s and missing", v.Name, value, r.levels[l])
 			}
 		}
 	}
 	if given == 0 {
-		return r.at(n, 0, "%s: no level has a condition: expected a key such as \"%s: 0-23\"", v.Name, r.levels[0])
+		return r.errorAt(n, 0, "%s: no level has a condition: expected a key such as \"%s: 0-23\"", v.Name, r.levels[0])
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type head struct {
 // wave is one slow bending of the head.
 type wave struct{ size, rate, phase float32 }
 
-func (w wave) at(p float32) float32 {
+func (w wave) height(p float32) float32 {
 	return w.size * float32(math.Sin(float64(w.rate*p+w.phase)))
 }
 

@@ -82,7 +82,7 @@ func (h *head) draw(size Size) []float32 {
 			}
 			bend[i][j] = make([]float32, size[j])
 			for k, c := range at[j] {
-				bend[i][j][k] = h.bend[i][(j-i+3)%3-1].at(c)
+				bend[i][j][k] = h.bend[i][(j-i+3)%3-1].height(c)
 			}
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// at returns the voxel of a volume at a place of the template, for a head that
+// voxelAt returns the voxel of a volume at a place of the template, for a head that
 // lies straight and has the mean size.
-func at(v []float32, size Size, x, y, z float32) float32 {
+func voxelAt(v []float32, size Size, x, y, z float32) float32 {
 	i := size[0] - 1 - sliceAt(0, x, size, size.Spacing())
 	j, k := sliceAt(1, y, size, size.Spacing()), sliceAt(2, z, size, size.Spacing())
 	return v[(k*size[1]+j)*size[0]+i]
@@ -66,7 +66,7 @@ func TestAtrophy(t *testing.T) {
 				for x := float32(-40); x <= 40; x += 3 {
 					for y := float32(-60); y <= 35; y += 3 {
 						for z := float32(-5); z <= 40; z += 3 {
-							dark += math.Max(0, float64(0.65-at(v, size, x, y, z)/white))
+							dark += math.Max(0, float64(0.65-voxelAt(v, size, x, y, z)/white))
 							all++
 						}
 					}

@@ -50,12 +50,12 @@ func niceStep(x float64) float64 {
 	return math.Pow(10, e+1)
 }
 
-// at returns the pixel of v.
-func (a axis) at(v float64) float64 {
+// pixel returns the pixel of v.
+func (a axis) pixel(v float64) float64 {
 	return a.start + (a.end-a.start)*((v-a.lo)/(a.hi-a.lo))
 }
 
-// value returns the number at a pixel: the inverse of at.
+// value returns the number at a pixel: the inverse of pixel.
 func (a axis) value(pixel float64) float64 {
 	return a.lo + (a.hi-a.lo)*((pixel-a.start)/(a.end-a.start))
 }
@@ -138,13 +138,13 @@ func superscript(n int) string { return superscripts.Replace(strconv.Itoa(n)) }
 // and its name below, and returns the y at which the name ends.
 func (a axis) drawX(c *canvas, name string, top, bottom float64) float64 {
 	for _, v := range a.ticks() {
-		c.line("grid", point{a.at(v), top}, point{a.at(v), bottom})
+		c.line("grid", point{a.pixel(v), top}, point{a.pixel(v), bottom})
 	}
 	c.open("muted")
 	defer c.close()
 	y := bottom + tickSize + 5
 	for _, v := range a.ticks() {
-		c.text("tick middle", point{a.at(v), y}, a.label(v))
+		c.text("tick middle", point{a.pixel(v), y}, a.label(v))
 	}
 	if name == "" {
 		return y
@@ -158,12 +158,12 @@ func (a axis) drawX(c *canvas, name string, top, bottom float64) float64 {
 // and, upright at the edge of the card, its name.
 func (a axis) drawY(c *canvas, name string, left, right float64) {
 	for _, v := range a.ticks() {
-		c.line("grid", point{left, a.at(v)}, point{right, a.at(v)})
+		c.line("grid", point{left, a.pixel(v)}, point{right, a.pixel(v)})
 	}
 	c.open("muted")
 	defer c.close()
 	for _, v := range a.ticks() {
-		c.text("tick end", point{left - labelOffset, a.at(v) + 0.36*tickSize}, a.label(v))
+		c.text("tick end", point{left - labelOffset, a.pixel(v) + 0.36*tickSize}, a.label(v))
 	}
 	if name != "" {
 		c.textUp("middle", point{margin + 0.8*textSize, (a.start + a.end) / 2}, fit(name, textSize, a.start-a.end))

@@ -35,7 +35,7 @@ func TestNarrowAxisHasFewerTicks(t *testing.T) {
 		a := horizontal(0.49985, 0.50015, 0, width)
 		ticks := a.ticks()
 		for i := 1; i < len(ticks); i++ {
-			if d := a.at(ticks[i]) - a.at(ticks[i-1]); d < a.labelWidth() {
+			if d := a.pixel(ticks[i]) - a.pixel(ticks[i-1]); d < a.labelWidth() {
 				t.Errorf("at a width of %v labels %v wide stand %v apart", width, a.labelWidth(), d)
 			}
 		}
@@ -61,11 +61,11 @@ func TestProbability(t *testing.T) {
 
 func TestAxisInverse(t *testing.T) {
 	a := vertical(-2, 3, 300, 100)
-	if a.at(-2) != 300 || a.at(3) != 100 {
-		t.Errorf("the ends are at %v and %v", a.at(-2), a.at(3))
+	if a.pixel(-2) != 300 || a.pixel(3) != 100 {
+		t.Errorf("the ends are at %v and %v", a.pixel(-2), a.pixel(3))
 	}
 	for _, v := range []float64{-2, -1, 0, 0.5, 3} {
-		if got := a.value(a.at(v)); got != v {
+		if got := a.value(a.pixel(v)); got != v {
 			t.Errorf("value(at(%v)) = %v", v, got)
 		}
 	}

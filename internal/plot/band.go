@@ -40,12 +40,12 @@ func (d Band) WriteSVG(w io.Writer) error {
 	}
 	f := newFrame(x.padded(), y.padded(), d.XLabel, d.YLabel, bandHeight)
 	for _, p := range known {
-		line = append(line, f.at(p.X, p.Y))
+		line = append(line, f.place(p.X, p.Y))
 		if p.hasInterval() {
-			upper = append(upper, f.at(p.X, p.Hi))
-			lower = append(lower, f.at(p.X, p.Lo))
+			upper = append(upper, f.place(p.X, p.Hi))
+			lower = append(lower, f.place(p.X, p.Lo))
 		} else { // the band closes to the line
-			upper, lower = append(upper, f.at(p.X, p.Y)), append(lower, f.at(p.X, p.Y))
+			upper, lower = append(upper, f.place(p.X, p.Y)), append(lower, f.place(p.X, p.Y))
 		}
 	}
 	var legend []key

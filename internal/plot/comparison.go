@@ -89,7 +89,7 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 			if !p.known() {
 				continue
 			}
-			at := f.at(p.X, p.Y)
+			at := f.place(p.X, p.Y)
 			at.x = min(max(at.x+shift, f.x.start), f.x.end)
 			if p.hasInterval() {
 				f.whisker(&c, at.x, max(p.Lo, f.y.lo), min(p.Hi, f.y.hi))

@@ -144,8 +144,8 @@ func (f *densityFigure) sideRoom() (left, right float64) {
 		room := func(end float64) float64 {
 			return margin + labelOffset + textWidth(f.x.probability(end), tickSize)
 		}
-		left = max(left, room(i.Lo)-(f.x.at(i.Lo)-f.x.start))
-		right = max(right, room(i.Hi)-(f.x.end-f.x.at(i.Hi)))
+		left = max(left, room(i.Lo)-(f.x.pixel(i.Lo)-f.x.start))
+		right = max(right, room(i.Hi)-(f.x.end-f.x.pixel(i.Hi)))
 	}
 	return left, right
 }
@@ -201,7 +201,7 @@ func (f *densityFigure) hasRows() bool { return len(f.levels) > 0 || f.Center !=
 func (f *densityFigure) drawShades(c *canvas, i int) {
 	for _, level := range f.levels {
 		for _, set := range f.Curves[i].Mixture.HighestDensity(level) {
-			area := between(f.lines[i], f.x.at(set.Lo), f.x.at(set.Hi))
+			area := between(f.lines[i], f.x.pixel(set.Lo), f.x.pixel(set.Hi))
 			if len(area) < 2 {
 				continue
 			}
@@ -261,7 +261,7 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 	spans := make([][2]float64, len(f.levels))
 	for j, level := range f.levels {
 		in := interval(m, level)
-		spans[j] = [2]float64{f.x.at(in.Lo), f.x.at(in.Hi)}
+		spans[j] = [2]float64{f.x.pixel(in.Lo), f.x.pixel(in.Hi)}
 		if j == 0 {
 			c.text("tick end halo", point{spans[0][0] - labelOffset, y + 0.36*tickSize}, f.x.probability(in.Lo))
 			c.text("tick halo", point{spans[0][1] + labelOffset, y + 0.36*tickSize}, f.x.probability(in.Hi))
@@ -270,9 +270,9 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 	drawWhiskers(c, spans, y)
 	switch f.Center {
 	case Mean:
-		c.dot("dot", point{f.x.at(m.Mean()), y}, dotRadius)
+		c.dot("dot", point{f.x.pixel(m.Mean()), y}, dotRadius)
 	case Median:
-		c.dot("dot", point{f.x.at(m.Quantile(0.5)), y}, dotRadius)
+		c.dot("dot", point{f.x.pixel(m.Quantile(0.5)), y}, dotRadius)
 	}
 }
 

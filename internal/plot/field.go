@@ -97,11 +97,11 @@ func (d Field) WriteSVG(w io.Writer) error {
 		}
 		c.open("muted")
 		for _, v := range f.x.ticks() {
-			c.text("tick middle", point{f.x.at(v), f.y.start + tickSize + 5}, f.x.label(v))
+			c.text("tick middle", point{f.x.pixel(v), f.y.start + tickSize + 5}, f.x.label(v))
 		}
 		if i%columns == 0 {
 			for _, v := range f.y.ticks() {
-				c.text("tick end", point{f.x.start - labelOffset, f.y.at(v) + 0.36*tickSize}, f.y.label(v))
+				c.text("tick end", point{f.x.start - labelOffset, f.y.pixel(v) + 0.36*tickSize}, f.y.label(v))
 			}
 		}
 		c.close()
@@ -256,8 +256,8 @@ func (d Field) colorBar(c *canvas, x float64, a axis) error {
 		case math.Abs(v-lo) < 1e-9*(hi-lo) && beyond.lo < lo:
 			label = "≤ " + label
 		}
-		c.line("rule", point{x + barWidth, a.at(v)}, point{x + barWidth + 4, a.at(v)})
-		c.text("tick", point{x + barWidth + labelOffset, a.at(v) + 0.36*tickSize}, label)
+		c.line("rule", point{x + barWidth, a.pixel(v)}, point{x + barWidth + 4, a.pixel(v)})
+		c.text("tick", point{x + barWidth + labelOffset, a.pixel(v) + 0.36*tickSize}, label)
 	}
 	if d.Scale != "" {
 		right := x + barWidth + labelOffset + textWidth("≥ "+a.label(hi), tickSize) + textSize

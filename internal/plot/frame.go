@@ -36,8 +36,8 @@ func (f frame) draw(c *canvas) float64 {
 	return end
 }
 
-// at returns the place of a pair of numbers.
-func (f frame) at(x, y float64) point { return point{f.x.at(x), f.y.at(y)} }
+// place returns the place of a pair of numbers.
+func (f frame) place(x, y float64) point { return point{f.x.pixel(x), f.y.pixel(y)} }
 
 // diagonal draws the line on which x and y are equal, as far as it lies in the
 // panel.
@@ -47,20 +47,20 @@ func (f frame) diagonal(c *canvas) {
 		return
 	}
 	c.open("muted dashed")
-	c.curve("curve", []point{f.at(lo, lo), f.at(hi, hi)})
+	c.curve("curve", []point{f.place(lo, lo), f.place(hi, hi)})
 	c.close()
 }
 
 // level draws a dashed line at a height.
 func (f frame) level(c *canvas, y float64) {
 	c.open("muted dashed")
-	c.curve("curve", []point{f.at(f.x.lo, y), f.at(f.x.hi, y)})
+	c.curve("curve", []point{f.place(f.x.lo, y), f.place(f.x.hi, y)})
 	c.close()
 }
 
 // whisker draws an interval of y at x, its ends marked.
 func (f frame) whisker(c *canvas, px, lo, hi float64) {
-	top, bottom := f.y.at(hi), f.y.at(lo)
+	top, bottom := f.y.pixel(hi), f.y.pixel(lo)
 	const half = 0.75
 	c.rect("solid", px-half, top, 2*half, max(0, bottom-top))
 	c.rect("solid", px-3, top-half, 6, 2*half)

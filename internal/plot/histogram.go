@@ -65,17 +65,17 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	c.openAt(top)
 	end := f.draw(&c)
 	c.open("muted")
-	c.rect("shade", f.x.start, f.y.at(band.hi), f.x.end-f.x.start, f.y.at(band.lo)-f.y.at(band.hi))
+	c.rect("shade", f.x.start, f.y.pixel(band.hi), f.x.end-f.x.start, f.y.pixel(band.lo)-f.y.pixel(band.hi))
 	c.close()
 	for i, h := range heights {
 		if h == nil {
 			continue
 		}
-		outline := []point{f.at(0, 0)}
+		outline := []point{f.place(0, 0)}
 		for b, v := range h {
-			outline = append(outline, f.at(float64(b)/float64(bins), v), f.at(float64(b+1)/float64(bins), v))
+			outline = append(outline, f.place(float64(b)/float64(bins), v), f.place(float64(b+1)/float64(bins), v))
 		}
-		outline = append(outline, f.at(1, 0))
+		outline = append(outline, f.place(1, 0))
 		c.open(series(i))
 		if len(d.Series) == 1 {
 			c.polygon("shade", outline)

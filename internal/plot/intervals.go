@@ -80,8 +80,8 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		for _, item := range g.Items {
 			mid := y + intervalRow/2
 			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
-			drawSpan(&c, x.at(item.Lower), x.at(item.Upper), mid)
-			c.dot("dot", point{x.at(item.Center), mid}, dotRadius)
+			drawSpan(&c, x.pixel(item.Lower), x.pixel(item.Upper), mid)
+			c.dot("dot", point{x.pixel(item.Center), mid}, dotRadius)
 			y += intervalRow
 		}
 		c.close()
@@ -91,7 +91,7 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 	for _, g := range d.Groups { // over all intervals
 		for _, item := range g.Items {
 			if item.Truth >= 0 {
-				drawTruth(&c, point{x.at(item.Truth), y + intervalRow/2})
+				drawTruth(&c, point{x.pixel(item.Truth), y + intervalRow/2})
 			}
 			y += intervalRow
 		}

@@ -75,7 +75,7 @@ func (d Samples) WriteSVG(w io.Writer) error {
 	}
 	end = max(end, lineHeight*float64(len(legend)))
 	for group, p := range shuffled(shown) {
-		drawSample(&c, group, f.at(p[0], p[1]), sampleSize)
+		drawSample(&c, group, f.place(p[0], p[1]), sampleSize)
 	}
 	c.close()
 	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Items in the plane"),

@@ -74,7 +74,7 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 		groups[i] = g.Points
 	}
 	for group, p := range shuffled(groups) {
-		c.dot(series(group)+" solid", f.at(p[0], p[1]), scatterRadius)
+		c.dot(series(group)+" solid", f.place(p[0], p[1]), scatterRadius)
 	}
 	if d.Threshold > 0 {
 		f.level(&c, d.Threshold)

@@ -58,10 +58,10 @@ func (f frame) lines(c *canvas, list []LineSeries, unitX, unitY, errs float64, p
 		var upper, lower []point
 		for k := range s.X {
 			x, y, se := unitX*s.X[k], unitY*s.Y[k], unitY*errs*s.se(k)
-			lines[i] = append(lines[i], f.at(x, y))
+			lines[i] = append(lines[i], f.place(x, y))
 			lo, hi := band(y, se, percent)
-			upper = append(upper, f.at(x, hi))
-			lower = append(lower, f.at(x, lo))
+			upper = append(upper, f.place(x, hi))
+			lower = append(lower, f.place(x, lo))
 		}
 		if s.SE != nil && len(upper) > 1 {
 			c.open(series(i))

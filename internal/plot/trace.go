@@ -23,7 +23,7 @@ func trace(f func(float64) float64, x, y axis, seeds []float64) []point {
 	look := func(px float64) point {
 		v := x.value(px)
 		// Rounding must not lead out of the axis: beyond 0 and 1 a density is 0.
-		py := y.at(f(min(max(v, x.lo), x.hi)))
+		py := y.pixel(f(min(max(v, x.lo), x.hi)))
 		return point{px, max(py, outside)}
 	}
 	n := int(math.Ceil((x.end - x.start) / traceStep))
@@ -32,7 +32,7 @@ func trace(f func(float64) float64, x, y axis, seeds []float64) []point {
 		at = append(at, x.start+(x.end-x.start)*float64(i)/float64(n))
 	}
 	for _, v := range seeds {
-		if px := x.at(v); px > x.start && px < x.end {
+		if px := x.pixel(v); px > x.start && px < x.end {
 			at = append(at, px)
 		}
 	}

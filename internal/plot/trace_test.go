@@ -21,11 +21,11 @@ func TestTraceError(t *testing.T) {
 				}
 				p, q := f.lines[i][at-1], f.lines[i][at]
 				got := p.y + (q.y-p.y)*(px-p.x)/(q.x-p.x)
-				want := f.y.at(c.Mixture.PDF(f.x.value(px)))
+				want := f.y.pixel(c.Mixture.PDF(f.x.value(px)))
 				if want < f.y.end && got < f.y.end {
 					continue
 				}
-				slope := (f.y.at(c.Mixture.PDF(f.x.value(px+1e-4))) - want) / 1e-4
+				slope := (f.y.pixel(c.Mixture.PDF(f.x.value(px+1e-4))) - want) / 1e-4
 				if e := math.Abs(got-want) / math.Hypot(1, slope); !(e < 2*traceError) {
 					t.Errorf("%s, curve %d: the line is %.3f pixels off at %v", name, i, e, f.x.value(px))
 					break
@@ -45,7 +45,7 @@ func TestSpikesAreSeen(t *testing.T) {
 		for _, p := range f.lines[0] {
 			highest = min(highest, p.y)
 		}
-		if want := max(f.y.at(m.PDF(1.0/3)), f.y.end); highest > want+1 {
+		if want := max(f.y.pixel(m.PDF(1.0/3)), f.y.end); highest > want+1 {
 			t.Errorf("with a = %g the curve goes up to %v, want %v", a, highest, want)
 		}
 	}

@@ -96,7 +96,7 @@ func (d Training) panel(c *canvas, f frame, heldOut bool) (end float64) {
 		end = f.draw(c)
 	} else {
 		for _, v := range f.y.ticks() {
-			c.line("grid", point{f.x.start, f.y.at(v)}, point{f.x.end, f.y.at(v)})
+			c.line("grid", point{f.x.start, f.y.pixel(v)}, point{f.x.end, f.y.pixel(v)})
 		}
 		end = f.x.drawX(c, f.xLabel, f.y.end, f.y.start)
 		c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
@@ -110,7 +110,7 @@ func (d Training) panel(c *canvas, f frame, heldOut bool) (end float64) {
 		values := losses(r)
 		if k := r.Chosen; k >= 1 && k <= len(values) && values[k-1] <= f.y.hi {
 			c.open(series(i))
-			c.dot("dot", f.at(float64(k), values[k-1]), dotRadius)
+			c.dot("dot", f.place(float64(k), values[k-1]), dotRadius)
 			c.close()
 		}
 	}
@@ -148,7 +148,7 @@ func (f frame) losses(c *canvas, losses []float64) {
 			continue
 		}
 		// Far above the panel a coordinate may not be a number any more.
-		line = append(line, point{f.x.at(float64(i + 1)), max(f.y.at(v), -1e6)})
+		line = append(line, point{f.x.pixel(float64(i + 1)), max(f.y.pixel(v), -1e6)})
 	}
 	flush()
 	lines = slices.DeleteFunc(lines, func(l []point) bool { return len(l) < 2 })
