@@ -254,3 +254,19 @@ func TestVerify(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 }
+
+// TestCard: a card says what the model is, and its JSON holds no weights.
+func TestCard(t *testing.T) {
+	got := trained(t, Folder(filepath.Join(t.TempDir(), "run")), &Division{Items: plane(80), Learn: plane(80)}, Options{Fit: quick()})
+	card, err := NewCard(got.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if card.Networks != 2 || card.Inputs != 2 || card.Options.Epochs != 3 || card.References.Columns != 2 || card.Seed != 1 {
+		t.Errorf("card %+v", card)
+	}
+	text, err := json.Marshal(card)
+	if err != nil || bytes.Contains(text, []byte(`"weights"`)) || !bytes.Contains(text, []byte(`"logistic_columns":2`)) {
+		t.Errorf("%s, error %v", text, err)
+	}
+}

@@ -47,7 +47,7 @@ func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained
 		return nil, err
 	}
 	fit := o.Fit
-	fit.Held, fit.ItemWeights = d.Held, d.Learn.Weights
+	fit.Held = d.Held
 	fit.Checkpoint, fit.Resume = folder.checkpoints(), o.Mode == Resume
 	result, err := train.Fit(ctx, d.Learn, fit)
 	if result == nil {

@@ -113,6 +113,9 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if o.Head == nil {
 		o.Head = head.Mixture{}
 	}
+	if o.ItemWeights == nil {
+		o.ItemWeights = ds.Weights
+	}
 	o.Head = head.Complete(o.Head)
 	h, err := o.Head.New(f.task)
 	if err != nil {

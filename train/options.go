@@ -58,7 +58,8 @@ type Options struct {
 	Held []int `json:"held,omitempty"`
 
 	// ClassWeights [d] makes items count by the mean weight of their votes'
-	// classes, ItemWeights [N] by a weight of their own. Class weights void the
+	// classes, ItemWeights [N] by a weight of their own; nil means
+	// those of the data. Class weights void the
 	// calibration of intervals.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 	ItemWeights  []float64 `json:"item_weights,omitempty"`

@@ -1,6 +1,9 @@
 package train
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestReferences: a model carries the references that an evaluation sets it
 // beside, and the result their scores on the items that the model was scored on.
@@ -25,5 +28,22 @@ func TestReferences(t *testing.T) {
 		if res := fitted(t, ds, o); res.References != nil || res.Model.Provenance.References != nil {
 			t.Error("references were fitted though they are left out")
 		}
+	}
+}
+
+// TestDataWeights: items count by the weights of the data unless told otherwise.
+func TestDataWeights(t *testing.T) {
+	ds := simulated(80, 3, 1)
+	o := quick()
+	plain := encoded(t, fitted(t, ds, o).Model)
+	weights := make([]float64, ds.Len())
+	for j := range weights {
+		weights[j] = float64(1 + j%3)
+	}
+	o.ItemWeights = weights
+	want := encoded(t, fitted(t, ds, o).Model)
+	ds.Weights, o.ItemWeights = weights, nil
+	if got := encoded(t, fitted(t, ds, o).Model); !bytes.Equal(got, want) || bytes.Equal(got, plain) {
+		t.Error("the weights of the data do not count as those of the options")
 	}
 }

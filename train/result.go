@@ -164,7 +164,7 @@ func (f *fitting) score(res *Result) error {
 			s.NLLPerVote -= l
 		}
 		s.Items++
-		s.Accuracy += credit(a.Mean, votes)
+		s.Accuracy += evaluate.MajorityCredit(a.Top(), votes)
 	}
 	if s.Items > 0 {
 		s.NLLPerVote /= s.Votes
@@ -216,27 +216,6 @@ func (f *fitting) resolution(res *Result, means []float64, counts head.Counts, r
 	}
 	f.warnings = append(f.warnings, res.Model.Resolution.Warnings(f.ds.Classes)...)
 	return nil
-}
-
-// credit is 1 if the class of largest mean is the most voted one, 1/t if it is
-// one of t, else 0.
-func credit(mean, votes []float64) float64 {
-	top, most, ties := 0, 0.0, 0
-	for i := range mean {
-		if mean[i] > mean[top] {
-			top = i
-		}
-		switch {
-		case votes[i] > most:
-			most, ties = votes[i], 1
-		case votes[i] == most:
-			ties++
-		}
-	}
-	if votes[top] < most {
-		return 0
-	}
-	return 1 / float64(ties)
 }
 
 // advice are the warnings that the outcome gives rise to.

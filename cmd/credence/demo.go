@@ -2,20 +2,17 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
-	"credence/internal/atomicfile"
 	"credence/internal/printout"
 	"credence/internal/study"
 	"credence/run"
@@ -88,10 +85,10 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := o.writeData(items, "items.csv", "votes.csv", ""); err != nil {
+	if err := items.WriteFiles(o.out, "", false); err != nil {
 		return err
 	}
-	if err := o.writeData(fresh, "fresh-items.csv", "fresh-votes.csv", "fresh-truth.csv"); err != nil {
+	if err := fresh.WriteFiles(o.out, "fresh-", true); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "credence: %d items with %d votes each, design %q, seed %d; training five networks\n",
@@ -150,54 +147,6 @@ func (o *demoOptions) makeFolder() error {
 		return err
 	case len(entries) > 0 && !o.overwrite:
 		return withHint(fmt.Errorf("folder %s is not empty", o.out), "choose another with --out, or give --overwrite")
-	}
-	return nil
-}
-
-// writeData writes a sample as the CSV files that credence reads; truth is left
-// out if it has no name.
-func (o *demoOptions) writeData(s *study.Simulation, items, votes, truth string) error {
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	files := []struct {
-		name   string
-		header []string
-		row    func(i int) [][]string
-	}{
-		{items, []string{"item", "x1", "x2"}, func(i int) [][]string {
-			return [][]string{{strconv.Itoa(i), number(float64(float32(s.X[i][0]))), number(float64(float32(s.X[i][1])))}}
-		}},
-		{votes, []string{"item", "label"}, func(i int) (rows [][]string) {
-			for class, n := range s.Votes[i] {
-				for range n {
-					rows = append(rows, []string{strconv.Itoa(i), strconv.Itoa(class)})
-				}
-			}
-			return rows
-		}},
-		{truth, []string{"item", "0", "1"}, func(i int) [][]string {
-			return [][]string{{strconv.Itoa(i), number(s.P[i]), number(1 - s.P[i])}}
-		}},
-	}
-	for _, f := range files {
-		if f.name == "" {
-			continue
-		}
-		err := atomicfile.Write(filepath.Join(o.out, f.name), func(w io.Writer) error {
-			c := csv.NewWriter(w)
-			if err := c.Write(f.header); err != nil {
-				return err
-			}
-			for i := range s.X {
-				if err := c.WriteAll(f.row(i)); err != nil {
-					return err
-				}
-			}
-			c.Flush()
-			return c.Error()
-		})
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -10,12 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
 	"credence/internal/printout"
 	"credence/internal/words"
-	"credence/model"
-	"credence/train"
+	"credence/run"
 )
 
 func newInspect() *cobra.Command {
@@ -40,7 +38,7 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 			if err != nil {
 				return err
 			}
-			card, err := newModelCard(m)
+			card, err := run.NewCard(m)
 			if err != nil {
 				return fmt.Errorf("reading %s: %w", args[0], err)
 			}
@@ -49,7 +47,7 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 					return json.NewEncoder(w).Encode(card)
 				}
 				var b bytes.Buffer
-				card.print(&b)
+				modelCard{card}.print(&b)
 				_, err := w.Write(b.Bytes())
 				return err
 			})
@@ -59,59 +57,10 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 	return cmd
 }
 
-// modelCard is what credence inspect prints, under its JSON names.
-type modelCard struct {
-	Classes    []string             `json:"classes"`
-	Features   []dataset.Part       `json:"features"`
-	Inputs     int                  `json:"inputs"`
-	Networks   int                  `json:"networks"`
-	Parameters int                  `json:"parameters"`
-	Layers     json.RawMessage      `json:"layers"`
-	Head       json.RawMessage      `json:"head"`
-	Meaning    string               `json:"meaning,omitempty"` // of the uncertainty, without distributions
-	Resolution *evaluate.Resolution `json:"resolution"`
-	References *referenceSummary    `json:"references,omitempty"`
-	model.Provenance
+// modelCard is a card as credence inspect prints it.
+type modelCard struct{ *run.Card }
 
-	method  head.Method
-	options train.Options
-}
-
-// referenceSummary is what the card says of the references: not their weights.
-type referenceSummary struct {
-	Probabilities []float64 `json:"constant"`
-	Alpha         []float64 `json:"constant_dm_alpha"`
-	Columns       int       `json:"logistic_columns,omitempty"`
-	Penalty       float64   `json:"logistic_penalty,omitempty"`
-	Concentration float64   `json:"logistic_concentration,omitempty"`
-}
-
-func newModelCard(m *model.Model) (*modelCard, error) {
-	c := &modelCard{
-		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
-		Networks: len(m.Members), Parameters: m.Size(), Layers: m.Members[0].Layers,
-		Resolution: m.Resolution, Provenance: m.Provenance,
-	}
-	c.method, c.Meaning = m.Method, m.Traits().Meaning
-	var err error
-	if c.Head, err = head.Encode(m.Method); err != nil {
-		return nil, err
-	}
-	if len(m.Provenance.Config) > 0 {
-		if err := json.Unmarshal(m.Provenance.Config, &c.options); err != nil {
-			return nil, fmt.Errorf("the configuration of the fit: %w", err)
-		}
-	}
-	if r := m.Provenance.References; r != nil {
-		c.References = &referenceSummary{Probabilities: r.Constant.Probabilities, Alpha: r.ConstantDirichlet.Alpha}
-		if l := r.Logistic; l != nil {
-			c.References.Columns, c.References.Penalty, c.References.Concentration = l.Columns, l.Penalty, l.Concentration
-		}
-	}
-	return c, nil
-}
-
-func (c *modelCard) print(w io.Writer) {
+func (c modelCard) print(w io.Writer) {
 	line := func(name, format string, args ...any) {
 		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+strings.Repeat(" ", 13))
 		fmt.Fprintf(w, "%-11s  %s\n", name, text)
@@ -120,7 +69,7 @@ func (c *modelCard) print(w io.Writer) {
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
-	o := c.options
+	o := c.Options
 	network := o.Network
 	if strings.Contains(network, "\n") || len(network) > 60 {
 		network = "layers of its own"
@@ -135,11 +84,11 @@ func (c *modelCard) print(w io.Writer) {
 	if c.Meaning != "" {
 		var b strings.Builder
 		printout.Wrap(&b, "", c.Meaning+" "+noInterval, 67)
-		line("method", "%s%s\n%s", c.method.Name(), c.settings(), strings.TrimRight(b.String(), "\n"))
+		line("method", "%s%s\n%s", c.Method.Name(), c.settings(), strings.TrimRight(b.String(), "\n"))
 		line("network", "%s; %s, %s parameters in all", network, words.Plural(c.Networks, "network"), words.Thousands(c.Parameters))
 	} else {
 		line("network", "%s; %s of %s Dirichlet components, %s parameters in all", network,
-			words.Plural(c.Networks, "network"), head.Get(c.method, "components"), words.Thousands(c.Parameters))
+			words.Plural(c.Networks, "network"), head.Get(c.Method, "components"), words.Thousands(c.Parameters))
 	}
 	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
 		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
@@ -175,10 +124,10 @@ func (c *modelCard) print(w io.Writer) {
 }
 
 // settings writes those of the method: (lambda=15, soften=160).
-func (c *modelCard) settings() string {
+func (c modelCard) settings() string {
 	var list []string
-	for _, s := range settingsOf(c.method) {
-		list = append(list, s.Name+"="+head.Get(c.method, s.Name))
+	for _, s := range settingsOf(c.Method) {
+		list = append(list, s.Name+"="+head.Get(c.Method, s.Name))
 	}
 	if len(list) == 0 {
 		return ""
@@ -187,7 +136,7 @@ func (c *modelCard) settings() string {
 }
 
 // features counts the features by kind.
-func (c *modelCard) features() string {
+func (c modelCard) features() string {
 	var kinds [3]int
 	var shapes []string
 	for _, p := range c.Features {
