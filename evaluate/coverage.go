@@ -12,8 +12,8 @@ import (
 type Coverage struct {
 	Class string  `json:"class"`
 	Level float64 `json:"level"`
-	// Stratum is "" for all items; otherwise which: by predicted mean, by width
-	// of the interval (thirds), or by whether the resolution rule touched it.
+	// Stratum is "" for all items; otherwise which: by predicted mean or by width
+	// of the interval (thirds).
 	Stratum   string `json:"stratum,omitempty"`
 	Items     int    `json:"items"`
 	Empirical Number `json:"empirical"`
@@ -33,14 +33,12 @@ var meanStrata = []struct {
 
 var widthStrata = []string{"narrowest third", "middle third", "widest third"}
 
-var resolutionStrata = []string{"resolved", "below resolution"}
-
 // coverages are filled in when the tally they belong to is run.
 type coverages struct{ all, strata []*Coverage }
 
 // tallyCoverage adds the coverage of the true probabilities, [N × d], at every
 // level: for each class overall and by stratum.
-func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolution) (r coverages, err error) {
+func tallyCoverage(t *tally, s *sample, truth, levels []float64) (r coverages, err error) {
 	if err := s.checkTruth(truth); err != nil {
 		return r, err
 	}
@@ -49,33 +47,30 @@ func tallyCoverage(t *tally, s *sample, truth, levels []float64, rule *Resolutio
 			return r, fmt.Errorf("level is %v: it lies between 0 and 1", level)
 		}
 	}
-	inside, touched := make([]bool, s.n*len(levels)), make([]bool, s.n*len(levels))
+	inside := make([]bool, s.n*len(levels))
 	width := make([]float64, s.n*len(levels)) // [levels × N]
 	for c := range s.d {
 		forItems(s.n, func(j int) {
 			row := truth[j*s.d : (j+1)*s.d]
-			m := NewCovered(s.mixtures[j].Marginal(c), row[c], sum(row[:c])+sum(row[c+1:]), c, rule)
+			m := NewCovered(s.answers[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
 			for l, level := range levels {
 				at := l*s.n + j
-				inside[at], touched[at] = m.At(level)
-				i := m.marginal.Interval(mixture.TwoSided, level)
-				if rule != nil {
-					i, _ = rule.Apply(c, mixture.TwoSided, i)
-				}
-				width[at] = i.Length()
+				var in mixture.ReportedInterval
+				inside[at], in = m.At(level)
+				width[at] = in.Length()
 			}
 		})
 		for l, level := range levels {
 			at := l * s.n
-			s.tallyStrata(t, &r, c, level, inside[at:at+s.n], touched[at:at+s.n], width[at:at+s.n], rule != nil)
+			s.tallyStrata(t, &r, c, level, inside[at:at+s.n], width[at:at+s.n])
 		}
 	}
 	return r, nil
 }
 
 // tallyStrata adds one class and level: the strata of the mean, whose sum is all
-// items, those of the width and, if the rule is on, those of the resolution.
-func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, inside, touched []bool, width []float64, rule bool) {
+// items, and those of the width.
+func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, inside []bool, width []float64) {
 	ones := make([]float64, s.n)
 	for j := range ones {
 		ones[j] = 1
@@ -123,38 +118,23 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 	})
 	r.all = append(r.all, all)
 	family(widthStrata, func(j int) int { return byWidth[j] })
-	if rule {
-		family(resolutionStrata, func(j int) int {
-			if touched[j] {
-				return 1
-			}
-			return 0
-		})
-	}
 }
 
-// Covered tells whether a true probability x, known with y = 1 − x, lies in the
-// intervals of a marginal. It compares masses, not ends: lo ≤ x is F(x) ≥ γ/2,
-// so that neither quantiles nor the rounding of 1 − x matter.
+// Covered tells whether a true probability x, known with y = 1 − x, lies in the reported intervals
+// of a class. Without a resolution it compares masses, not ends: lo ≤ x is F(x) ≥ γ/2, so that
+// neither quantiles nor the rounding of 1 − x matter.
 type Covered struct {
-	marginal     *mixture.Beta
+	class        mixture.ReportedClass
 	lower, upper float64 // the masses below and above x
 	x, y         float64
-	rule         bool
-	low, high    float64 // ρ and ρ̄
-	// The masses below and above ρ and 1 − ρ̄.
-	lowBelow, lowAbove, highBelow, highAbove float64
+	resolved     bool
 }
 
-// NewCovered makes one for a true probability x = 1 − y of a class; a nil rule
-// leaves intervals as they are.
-func NewCovered(m *mixture.Beta, x, y float64, class int, rule *Resolution) *Covered {
-	c := &Covered{marginal: m, x: x, y: y}
-	c.lower, c.upper = tails(m, x, y)
-	if rule != nil {
-		c.rule, c.low, c.high = true, rule.Low[class], rule.High[class]
-		c.lowBelow, c.lowAbove = tails(m, c.low, 1-c.low)
-		c.highBelow, c.highAbove = tails(m, 1-c.high, c.high)
+// NewCovered makes one for a true probability x = 1 − y of a class.
+func NewCovered(r mixture.Reported, class int, x, y float64) *Covered {
+	c := &Covered{class: r.Class(class), x: x, y: y, resolved: r.Resolution > 0}
+	if !c.resolved {
+		c.lower, c.upper = tails(c.class.Law, x, y)
 	}
 	return c
 }
@@ -168,21 +148,17 @@ func tails(m *mixture.Beta, x, y float64) (lower, upper float64) {
 	return m.Survival(y), m.CDF(y)
 }
 
-// At reports whether x lies in the two-sided interval of the level, with the
-// rule of [Resolution.Apply], and whether the rule touched it.
-func (c *Covered) At(level float64) (inside, touched bool) {
-	tail := (1 - level) / 2
-	above, below := c.lower >= tail, c.upper >= tail // x ≥ lo, x ≤ hi
-	if !c.rule {
-		return above && below, false
+// At reports whether x lies in the two-sided interval of the level, and returns that interval.
+func (c *Covered) At(level float64) (inside bool, in mixture.ReportedInterval) {
+	in = c.class.Interval(mixture.TwoSided, level)
+	if !c.resolved {
+		tail := (1 - level) / 2
+		return c.lower >= tail && c.upper >= tail, in
 	}
-	loIsZero := c.lowBelow > tail  // lo < ρ
-	hiIsOne := c.highAbove > tail  // hi > 1 − ρ̄
-	hiIsLow := c.lowAbove < tail   // hi < ρ
-	loIsHigh := c.highBelow < tail // lo > 1 − ρ̄
-	above = above || loIsZero || loIsHigh && c.y <= c.high
-	below = below || hiIsOne || hiIsLow && c.x <= c.low
-	return above && below, loIsZero || hiIsOne || hiIsLow || loIsHigh
+	// No end but 0 and 1 lies where x and y lose digits.
+	above := c.x >= in.Lo || c.y <= 1-in.Lo
+	below := c.x <= in.Hi || c.y >= 1-in.Hi
+	return above && below, in
 }
 
 // checkTruth returns an error unless truth holds N rows of d probabilities.

@@ -5,8 +5,6 @@
 //     and returns a [Result], every number with a standard error.
 //   - [References], fitted to the training votes by package train, are the simple
 //     predictions that a model has to beat; a [Difference] tells whether it does.
-//   - [Resolution] is how small a probability the training votes could tell from
-//     zero; it widens intervals that claim more.
 //   - [Allocate] spreads a budget of further votes over items, where they take most
 //     off the variance of the class probabilities.
 //   - [Check] looks at votes alone, before any training: agreement between raters,

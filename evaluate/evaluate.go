@@ -56,8 +56,7 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	}
 	r := s.newResult(opt)
 	t := newTally(s.units)
-	joint, err := s.likelihoods(t, r, in.References, opt.Bootstrap)
-	if err != nil {
+	if err := s.likelihoods(t, r, in.References, opt.Bootstrap); err != nil {
 		return nil, err
 	}
 	tallyScores(t, s, r)
@@ -69,10 +68,10 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		return r, nil
 	}
 	tallyPairs(t, s, r, opt.PairBins)
-	s.intervals(t, r, in.Resolution, joint, opt)
+	s.intervals(t, r, opt)
 	var c coverages
 	if in.Truth != nil {
-		if c, err = tallyCoverage(t, s, in.Truth, opt.Levels, in.Resolution); err != nil {
+		if c, err = tallyCoverage(t, s, in.Truth, opt.Levels); err != nil {
 			return nil, err
 		}
 	}
@@ -86,9 +85,6 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	}
 	s.pit(r, opt.Bootstrap.Seed)
 	r.judge()
-	if in.Resolution != nil {
-		r.Warnings = append(r.Warnings, in.Resolution.Warnings(s.names)...)
-	}
 	return r, nil
 }
 
@@ -118,19 +114,11 @@ func (s *sample) newResult(opt Options) *Result {
 	return r
 }
 
-// intervals adds what intervals of the predicted class are judged by: widths,
-// the strata of the resolution rule and abstention.
-func (s *sample) intervals(t *tally, r *Result, rule *Resolution, joint []float64, opt Options) {
-	width, touched := s.widths(opt.Level, rule)
-	for _, b := range touched {
-		if b {
-			r.BelowResolution++
-		}
-	}
+// intervals adds what intervals of the predicted class are judged by: widths and abstention.
+func (s *sample) intervals(t *tally, r *Result, opt Options) {
+	var width []float64
+	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
 	tallyWidths(t, s, r, width, opt.Bootstrap)
-	if rule != nil {
-		tallyResolution(t, s, r, joint, touched)
-	}
 	if r.VotedItems > 0 {
 		tallyAbstention(t, s, r, width, opt.Steps)
 	}
@@ -158,11 +146,13 @@ func (r *Result) reliabilityIntervals() {
 }
 
 // likelihoods adds the losses of the model and of the references, and compares
-// them. It returns the joint losses of the model.
-func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) (joint []float64, err error) {
+// them.
+func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) error {
+	var joint []float64
 	if s.mixtures != nil {
+		var err error
 		if joint, err = jointLosses(s.mixtures, s.votes); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	marginal := marginalLosses(s.mean, s.votes)
@@ -171,7 +161,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 		refs = references.losses
 		for _, l := range refs {
 			if l != nil && len(l) != s.n {
-				return nil, fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
+				return fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
 			}
 		}
 	}
@@ -198,7 +188,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 		}
 		d, err := comparePaired(c.first, c.second, s.total, s.unit, b)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*c.into = &d
 	}
@@ -208,7 +198,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 	case refs[refLogistic] == nil:
 		r.warn("no logistic reference: the model or these items have no features it could use")
 	}
-	return joint, nil
+	return nil
 }
 
 // calibration adds the calibration error of the predicted class and the

@@ -128,7 +128,6 @@ func TestEvaluateErrors(t *testing.T) {
 		{Input{Answers: answersOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
 		{Input{Answers: answersOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
 		{Input{Answers: answersOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
-		{Input{Answers: answersOf(two), Votes: v, Resolution: &Resolution{}}, Options{}, "a resolution of 0 classes, but there are 2"},
 		{Input{Answers: answersOf(two), Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
 	} {
 		_, err := Evaluate(c.in, c.opt)
@@ -138,9 +137,9 @@ func TestEvaluateErrors(t *testing.T) {
 	}
 }
 
-// With the resolution rule, intervals only grow: no coverage falls, touched
-// items are counted apart, and nothing else moves.
-func TestEvaluateWithResolution(t *testing.T) {
+// Widths and coverage are those of what is reported: with a resolution, intervals that end close to 0
+// or 1 end there; nothing else moves.
+func TestEvaluateReported(t *testing.T) {
 	w := simulate(t, 600, 3, 3, 8)
 	in := Input{Answers: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
 	opt := Options{Bootstrap: Bootstrap{Replicates: 20}}
@@ -148,39 +147,39 @@ func TestEvaluateWithResolution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var means []float64
-	for _, m := range w.mixtures {
-		means = m.Mean(means)
-	}
-	if in.Resolution, err = NewResolution(means, w.votes); err != nil {
-		t.Fatal(err)
+	const level = 0.95
+	width, inside, vacuous := 0.0, 0, 0
+	for j := range in.Answers {
+		a := &in.Answers[j]
+		a.Resolution = 0.02
+		c := a.Reported().Class(0).Interval(mixture.TwoSided, level)
+		width += c.Length() / 600
+		if c.Contains(w.truth[3*j]) {
+			inside++
+		}
+		if top := a.Reported().Class(a.Top()).Interval(mixture.TwoSided, level); top.Lo == 0 && top.Hi == 1 {
+			vacuous++
+		}
 	}
 	on, err := Evaluate(in, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wider := false
+	if on.Vacuous != vacuous {
+		t.Errorf("%d intervals are [0, 1], want %d", on.Vacuous, vacuous)
+	}
+	differ := false
 	for i, c := range on.Coverage {
-		if c.Empirical < off.Coverage[i].Empirical || c.Width < off.Coverage[i].Width {
-			t.Errorf("class %s at %v: coverage %v, width %v; without the rule %v, %v",
-				c.Class, c.Level, c.Empirical, c.Width, off.Coverage[i].Empirical, off.Coverage[i].Width)
-		}
-		wider = wider || c.Width > off.Coverage[i].Width
-	}
-	if !wider || on.BelowResolution == 0 || on.Resolution[1].Items != on.BelowResolution || on.Resolution[0].Items != 600-on.BelowResolution {
-		t.Errorf("%d items below resolution, strata %+v", on.BelowResolution, on.Resolution)
-	}
-	if on.NLL != off.NLL || on.ECE != off.ECE || off.Resolution != nil {
-		t.Error("the rule changed more than intervals")
-	}
-	touched := 0
-	for _, c := range on.CoverageStrata {
-		if c.Class == "0" && c.Level == .95 && (c.Stratum == "resolved" || c.Stratum == "below resolution") {
-			touched += c.Items
+		differ = differ || c.Width != off.Coverage[i].Width
+		if c.Class == "0" && c.Level == level && (math.Abs(float64(c.Width)-width) > 1e-12 || math.Abs(float64(c.Empirical)*600-float64(inside)) > 1e-9) {
+			t.Errorf("coverage %v of %d items, width %v of %v", c.Empirical, inside, c.Width, width)
 		}
 	}
-	if touched != 600 {
-		t.Errorf("strata of the resolution hold %d of 600 items", touched)
+	if !differ {
+		t.Error("the resolution changed no interval")
+	}
+	if on.NLL != off.NLL || on.ECE != off.ECE {
+		t.Error("the resolution changed more than intervals")
 	}
 }
 

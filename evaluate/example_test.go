@@ -29,21 +29,6 @@ func ExampleEvaluate() {
 	// only 3 items have votes: every number is rough
 }
 
-func ExampleResolution() {
-	// A hundred items with two votes each are predicted at 1%: two votes would be
-	// expected, none was seen, so 1% is as good as zero. Not so 3%.
-	var means []float64
-	votes := evaluate.Votes{Classes: 2}
-	for range 100 {
-		means = append(means, .99, .01, .97, .03, .5, .5)
-		votes.Counts = append(votes.Counts, 2, 0, 2, 0, 1, 1)
-	}
-	r, _ := evaluate.NewResolution(means, votes)
-	i, touched := r.Apply(1, mixture.TwoSided, mixture.Interval{Lo: .004, Hi: .02})
-	fmt.Println(r.Low[1], i, touched)
-	// Output: 0.03 {0 0.03} true
-}
-
 func ExampleCheck() {
 	r, err := evaluate.Check(&dataset.Dataset{
 		Items: []string{"a", "b", "c", "d", "e"}, Classes: []string{"healthy", "ill"},

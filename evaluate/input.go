@@ -24,9 +24,6 @@ type Input struct {
 	Groups []string
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
-	// Resolution is the rule to apply to intervals. Tails that it found
-	// overconfident in training are among the warnings of the result.
-	Resolution *Resolution
 	// Truth are the true probabilities, known in simulations, [N × d]. A
 	// probability close to one is taken to be one less the sum of the others.
 	Truth []float64
@@ -77,8 +74,6 @@ func (in *Input) checkMeans() error {
 	switch {
 	case in.Truth != nil:
 		return errors.New("coverage of true probabilities needs distributions, but only means are given")
-	case in.Resolution != nil:
-		return errors.New("the resolution rule is for intervals, but only means are given")
 	case len(in.Answers) != in.Votes.Len():
 		return fmt.Errorf("%d answers, but votes on %d items", len(in.Answers), in.Votes.Len())
 	}

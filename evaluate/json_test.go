@@ -31,8 +31,7 @@ func full() *evaluate.Result {
 		PITPValue: 0.5,
 		PIT: evaluate.PIT{PValue: 0.5, Distance: 0.25, Coordinates: []evaluate.PITCoordinate{
 			{Class: "ill", Items: 1, Distance: 0.25, PValue: 0.5, Adjusted: 0.5, Values: []float64{0.75}}}},
-		Level: 0.95, BelowResolution: 1,
-		Resolution: []evaluate.ResolutionStratum{{Stratum: "resolved", Items: 3, NLL: 0.5, NLLSE: 0.25, Accuracy: 1, DispersionRatio: 1.5}},
+		Level: 0.95, AtLeast: 1, Vacuous: 2,
 		Widths:     []evaluate.WidthGroup{{Group: "mixed", Class: "", Items: 3, Mean: 0.5, Median: 0.5}},
 		Abstention: []evaluate.AbstentionPoint{{Answered: 0.5, MaxWidth: 0.25, Accuracy: 1, AccuracySE: 0}},
 		Coverage:   []evaluate.Coverage{coverage}, CoverageStrata: []evaluate.Coverage{stratum},

@@ -55,7 +55,6 @@ func TestMeans(t *testing.T) {
 	}{
 		{Input{Answers: append(answersOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
 		{Input{Answers: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "needs distributions"},
-		{Input{Answers: meansOf(means, 3), Resolution: &Resolution{}, Votes: w.votes}, "resolution rule"},
 		{Input{Answers: meansOf(means[3:], 3), Votes: w.votes}, "299 answers"},
 		{Input{Answers: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0 has probability 2"},
 		{Input{Answers: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "item 0: probabilities sum to 0"},

@@ -69,11 +69,11 @@ type Result struct {
 	PIT       PIT    `json:"pit"`
 
 	// Level is that of the intervals in Widths and Abstention.
-	Level           float64             `json:"level"`
-	BelowResolution int                 `json:"below_resolution"` // items whose interval the rule touched
-	Resolution      []ResolutionStratum `json:"resolution"`
-	Widths          []WidthGroup        `json:"widths"`
-	Abstention      []AbstentionPoint   `json:"abstention"`
+	Level      float64           `json:"level"`
+	AtLeast    int               `json:"at_least"` // items whose interval lies within the resolution of 0 or 1
+	Vacuous    int               `json:"vacuous"`  // items whose interval is [0, 1]
+	Widths     []WidthGroup      `json:"widths"`
+	Abstention []AbstentionPoint `json:"abstention"`
 
 	// Coverage is there if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"credence/head"
 	"credence/mixture"
 )
 
@@ -12,7 +13,8 @@ import (
 // them. n items, d classes.
 type sample struct {
 	n, d     int
-	mixtures []*mixture.Dirichlet
+	answers  []head.Answer
+	mixtures []*mixture.Dirichlet // of the answers, nil if they have none
 	votes    Votes
 	names    []string  // [d]
 	total    []float64 // [n] votes of each item
@@ -33,11 +35,6 @@ func newSample(in *Input) (*sample, error) {
 	if n == 0 {
 		return nil, errors.New("no items to evaluate")
 	}
-	if in.Resolution != nil {
-		if err := in.Resolution.Check(d); err != nil {
-			return nil, err
-		}
-	}
 	if names == nil {
 		for i := range d {
 			names = append(names, strconv.Itoa(i))
@@ -47,7 +44,7 @@ func newSample(in *Input) (*sample, error) {
 		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
 	}
 	s := &sample{
-		n: n, d: d, mixtures: mixtures, votes: votes, names: names,
+		n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
 	}

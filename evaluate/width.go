@@ -21,18 +21,24 @@ type WidthGroup struct {
 	MedianSE Number `json:"median_se"`
 }
 
-// widths returns, for every item, the width of the two-sided interval of its
-// predicted class at a level, and whether the resolution rule touched it.
-func (s *sample) widths(level float64, rule *Resolution) (width []float64, touched []bool) {
-	width, touched = make([]float64, s.n), make([]bool, s.n)
+// widths returns, for every item, the width of the two-sided interval of its predicted class at a
+// level, and how many intervals lie within the resolution or are [0, 1].
+func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
+	width = make([]float64, s.n)
+	intervals := make([]mixture.ReportedInterval, s.n)
 	forItems(s.n, func(j int) {
-		i := s.mixtures[j].Marginal(s.top[j]).Interval(mixture.TwoSided, level)
-		if rule != nil {
-			i, touched[j] = rule.Apply(s.top[j], mixture.TwoSided, i)
-		}
-		width[j] = i.Length()
+		intervals[j] = s.answers[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
 	})
-	return width, touched
+	for j, in := range intervals {
+		width[j] = in.Length()
+		if in.AtLeast {
+			atLeast++
+		}
+		if in.Lo == 0 && in.Hi == 1 {
+			vacuous++
+		}
+	}
+	return width, atLeast, vacuous
 }
 
 // tallyWidths adds the width by agreement of the votes, over items with two or

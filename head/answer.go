@@ -22,9 +22,11 @@ type Answer struct {
 	// networks or passes for softmax with several and dropout; of its opinion for evidential. It is
 	// nil for confidence.
 	Variance []float64
-	// Law is the distribution of the class probabilities that the votes of many items together
-	// teach; nil if the method gives none.
+	// Law is the distribution of the class probabilities, learned from the votes of many items; nil if
+	// the method gives none. A model's answers have the law that is reported, see [Calibration].
 	Law *mixture.Dirichlet
+	// Resolution is how close to 0 or 1 intervals of the law may end; see [mixture.Reported].
+	Resolution float64
 	// Uncertainty is the method's one number for an item; larger means less certain: the variance of
 	// the class of largest mean for the mixture, softmax, dropout and mve, the width of its interval
 	// for qd, 1 − c for confidence, d/α₀ for evidential.
@@ -67,7 +69,9 @@ func (a *Answer) After(votes []float64) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return Of(m), nil
+	after := Of(m)
+	after.Resolution = a.Resolution
+	return after, nil
 }
 
 // Decode returns the answers to N items by the outputs of each member or pass. It uses all cores,

@@ -89,6 +89,9 @@ type ReportedClass struct {
 	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
 }
 
+// Reported returns what is told of a probability with the law m at a resolution.
+func (m *Beta) Reported(resolution float64) ReportedClass { return newReportedClass(m, resolution) }
+
 func newReportedClass(law *Beta, resolution float64) ReportedClass {
 	c := ReportedClass{Law: law, resolution: resolution, mean: law.Mean()}
 	if resolution > 0 {

@@ -39,15 +39,15 @@ const (
 
 // Keys of the metadata; each value is JSON.
 const (
-	keyFormat     = "format"
-	keyVersion    = "format_version"
-	keyClasses    = "classes"
-	keyHead       = "head"
-	keyRaters     = "raters"
-	keyTransform  = "transform"
-	keyNetworks   = "networks" // the layers of each member
-	keyResolution = "resolution"
-	keyProvenance = "provenance"
+	keyFormat      = "format"
+	keyVersion     = "format_version"
+	keyClasses     = "classes"
+	keyHead        = "head"
+	keyRaters      = "raters"
+	keyTransform   = "transform"
+	keyNetworks    = "networks" // the layers of each member
+	keyCalibration = "calibration"
+	keyProvenance  = "provenance"
 )
 
 // Save writes the model to path, whole or not at all.
@@ -71,7 +71,7 @@ func (m *Model) Encode(w io.Writer) error {
 	meta := map[string]string{}
 	for key, v := range map[string]any{
 		keyFormat: format, keyVersion: version, keyClasses: m.Classes, keyHead: method, keyRaters: m.Raters, keyTransform: m.Transform,
-		keyNetworks: layers, keyResolution: m.Resolution, keyProvenance: m.Provenance,
+		keyNetworks: layers, keyCalibration: m.Calibration, keyProvenance: m.Provenance,
 	} {
 		text, err := marshal(v)
 		if err != nil {
@@ -160,7 +160,7 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 		to  any
 	}{
 		{keyClasses, &m.Classes}, {keyHead, &method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
-		{keyNetworks, &layers}, {keyResolution, &m.Resolution}, {keyProvenance, &m.Provenance},
+		{keyNetworks, &layers}, {keyCalibration, &m.Calibration}, {keyProvenance, &m.Provenance},
 	} {
 		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.to); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, part.key, err)

@@ -49,8 +49,8 @@ func TestRoundTrip(t *testing.T) {
 	if !reflect.DeepEqual(predict(t, got, ds, PredictOptions{}), predict(t, m, ds, PredictOptions{})) {
 		t.Error("loaded: other predictions")
 	}
-	if !reflect.DeepEqual(got.Provenance, m.Provenance) || !reflect.DeepEqual(got.Resolution, m.Resolution) || got.Size() != m.Size() {
-		t.Errorf("loaded: %+v, %+v", got.Provenance, got.Resolution)
+	if !reflect.DeepEqual(got.Provenance, m.Provenance) || !reflect.DeepEqual(got.Calibration, m.Calibration) || got.Size() != m.Size() {
+		t.Errorf("loaded: %+v, %+v", got.Provenance, got.Calibration)
 	}
 }
 
@@ -100,7 +100,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"outputs of a head", meta(keyHead, `{"kind":"softmax"}`), ErrCorrupt, "gives 8 outputs, want 3 and 3"},
 		{"setting of a head", meta(keyHead, `{"kind":"qd","level":2}`), ErrCorrupt, "level 2"},
 		{"no networks", meta(keyNetworks, `[]`), ErrCorrupt, "without networks"},
-		{"resolution", meta(keyResolution, `{"low":[2,0,0],"high":[0,0,0],"low_votes":[0,0,0],"high_votes":[0,0,0]}`), ErrCorrupt, "limit of resolution 2"},
+		{"scale", meta(keyCalibration, `{"scale":0,"resolution":0}`), ErrCorrupt, "scale 0"},
+		{"resolution", meta(keyCalibration, `{"scale":1,"resolution":2}`), ErrCorrupt, "resolution 2"},
 		{"layers", layers(`[{"type":"dense","out":6}]`), ErrCorrupt, "has shape [5 3], want 6×3"},
 		{"unknown layer", layers(`[{"type":"magic"}]`), ErrCorrupt, `layer "magic"`},
 		{"huge layer", layers(`[{"type":"dense","out":1000000000000}]`), ErrCorrupt, "size of 1e+12"},
@@ -161,7 +162,7 @@ type bomb struct {
 func (b *bomb) file(t testing.TB) []byte {
 	t.Helper()
 	f := &safetensors.File{Tensors: b.tensors, Metadata: map[string]string{
-		keyFormat: `"` + format + `"`, keyVersion: strconv.Itoa(version), keyResolution: "null", keyProvenance: "{}",
+		keyFormat: `"` + format + `"`, keyVersion: strconv.Itoa(version), keyCalibration: "null", keyProvenance: "{}",
 		keyHead: b.head, keyClasses: b.classes, keyTransform: b.transform, keyNetworks: b.networks,
 	}}
 	var out bytes.Buffer

@@ -21,7 +21,7 @@ func labelModels(t testing.TB) []*Model {
 	var list []*Model
 	for _, method := range head.Methods[1:] {
 		m := small(t)
-		m.Method, m.Resolution, m.Members = head.Complete(method), nil, nil
+		m.Method, m.Calibration, m.Members = head.Complete(method), nil, nil
 		r, err := m.Head()
 		if err != nil {
 			t.Fatal(err)

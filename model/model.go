@@ -6,9 +6,8 @@
 // [Load]: one safetensors file, from which any safetensors reader takes the
 // weights. [Model.Predict] gives the answer to each item of a data set, whatever
 // the method, [Model.Each] does so for any number of items in bounded memory,
-// and both take votes already cast into account if asked to. The field
-// Resolution is the rule that keeps reported intervals from claiming more than
-// the votes could show; reports apply it, Predict does not.
+// and both take votes already cast into account if asked to. Answers are what is
+// reported: their laws are scaled by the model's Calibration.
 //
 // Dimension letters of the package: N items, M members of the ensemble, K
 // components, d classes.
@@ -21,7 +20,6 @@ import (
 	"sync"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
 	"credence/nn"
 )
@@ -58,13 +56,14 @@ func InputShape(t *dataset.Transform) nn.Shape {
 // Model is a trained model. Its methods may be called from several goroutines;
 // those that run the networks take turns, since each uses all cores.
 type Model struct {
-	Classes    []string // [d]
-	Method     head.Method
-	Raters     []string // whom the method knows, where it asks who cast a vote
-	Transform  *dataset.Transform
-	Members    []*Member            // [M]
-	Resolution *evaluate.Resolution // what the votes could tell; nil if that is not known
-	Provenance Provenance
+	Classes   []string // [d]
+	Method    head.Method
+	Raters    []string // whom the method knows, where it asks who cast a vote
+	Transform *dataset.Transform
+	Members   []*Member // [M]
+	// Calibration is how laws are reported; nil leaves them as the networks give them.
+	Calibration *head.Calibration
+	Provenance  Provenance
 
 	mu sync.Mutex // held while the networks run
 }
@@ -108,10 +107,7 @@ func (m *Model) Check() error {
 			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), outputs)
 		}
 	}
-	if m.Resolution != nil {
-		return m.Resolution.Check(len(m.Classes))
-	}
-	return nil
+	return m.Calibration.Check()
 }
 
 // Size returns the number of trained parameters of all members.

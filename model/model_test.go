@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
 	"credence/internal/rng"
@@ -45,11 +44,8 @@ func small(t testing.TB) *Model {
 	}
 	m := &Model{
 		Classes: ds.Classes, Method: head.Mixture{Components: 2, Limit: 20}, Transform: tr,
-		Resolution: &evaluate.Resolution{
-			Low: []float64{0.01, 0.02, 1}, High: []float64{0.1, 0.2, 0},
-			LowVotes: []float64{1, 0, 2}, HighVotes: []float64{3, 1, 0},
-		},
-		Provenance: Provenance{Data: "abc", Seed: 7, Kernel: Kernel(), Warnings: []string{`a "quoted" <warning>`}},
+		Calibration: &head.Calibration{Scale: 1.5, Resolution: 0.01, Ratio: 1.4, RatioSE: 0.2, Classes: []float64{1, 2, 1}, Items: 12},
+		Provenance:  Provenance{Data: "abc", Seed: 7, Kernel: Kernel(), Warnings: []string{`a "quoted" <warning>`}},
 	}
 	for i := range uint64(2) {
 		member, err := NewMember([]byte(`[{"type":"dense","out":5},{"type":"batchnorm"},{"type":"relu"},{"type":"dense","out":8}]`),
@@ -81,9 +77,10 @@ func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []he
 }
 
 // TestPredict: the mixture is that of the members' outputs, read as the head
-// says, with weights that sum to 1/M a member.
+// says, with weights that sum to 1/M per member.
 func TestPredict(t *testing.T) {
 	m, ds := small(t), items(40)
+	m.Calibration = nil
 	in, err := m.Transform.Over(ds)
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +100,36 @@ func TestPredict(t *testing.T) {
 			w, alpha := p.Component(2 * i)
 			if math.Abs(w-share/2) > 1e-6 || math.Abs(alpha[2]-math.Exp(float64(out[4]))) > 1e-6*alpha[2] {
 				t.Errorf("item %d, member %d: weight %v, want %v; α %v, want %v", j, i, w, share/2, alpha[2], math.Exp(float64(out[4])))
+			}
+		}
+	}
+}
+
+// TestPredictReported: answers are calibrated, before votes are taken into account.
+func TestPredictReported(t *testing.T) {
+	m, ds := small(t), items(30)
+	c := m.Calibration
+	for _, votes := range []bool{false, true} {
+		got := predict(t, m, ds, PredictOptions{Votes: votes})
+		m.Calibration = nil
+		want := predict(t, m, ds, PredictOptions{})
+		m.Calibration = c
+		for j := range got {
+			law, err := want[j].Law.Rescale(c.Scale)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := make([]float64, 3)
+			for i, v := range ds.CountsOf(j) {
+				counts[i] = float64(v)
+			}
+			if votes && counts[0]+counts[1]+counts[2] > 0 {
+				if law, err = law.Update(counts); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !reflect.DeepEqual(got[j].Law, law) || got[j].Resolution != c.Resolution {
+				t.Errorf("votes %v, item %d: %+v", votes, j, got[j])
 			}
 		}
 	}

@@ -114,7 +114,11 @@ func (m *Model) Inputs(x []float32) ([]head.Answer, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Answers(h, m.Members, x)
+	answers, err := Answers(h, m.Members, x)
+	if m.Calibration != nil {
+		par.For(len(answers), func(j int) { m.Calibration.Apply(&answers[j]) })
+	}
+	return answers, err
 }
 
 // match returns the model's class of each class of ds, −1 for those it does not

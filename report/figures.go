@@ -289,7 +289,7 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 		d := plot.Density{Levels: []float64{level}}
 		for _, x := range kind.items {
 			if n > 1 {
-				d.Curves = append(d.Curves, plot.Curve{Label: x.label(in.Classes), Mixture: x.m.Marginal(x.class)})
+				d.Curves = append(d.Curves, plot.Curve{Label: x.label(in.Classes), Mixture: x.m.Marginal(x.class), Resolution: x.resolution})
 				continue
 			}
 			for _, i := range mostProbable(x.mean, 5) {
@@ -297,7 +297,7 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 				if x.total > 0 {
 					label = fmt.Sprintf("%s (%s)", label, words.Plural(x.votes[i], "vote"))
 				}
-				d.Curves = append(d.Curves, plot.Curve{Label: label, Mixture: x.m.Marginal(i)})
+				d.Curves = append(d.Curves, plot.Curve{Label: label, Mixture: x.m.Marginal(i), Resolution: x.resolution})
 			}
 		}
 		if n > 1 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 
 	"credence/evaluate"
@@ -36,8 +35,6 @@ type Input struct {
 	Items     []string       // ids, [N]; numbers if nil
 	Answers   []head.Answer  // predictions, [N]
 	Votes     evaluate.Votes // [N × d]; the zero value if there are none
-	// Resolution is the rule that was applied to intervals, nil if none was.
-	Resolution *evaluate.Resolution
 
 	// Commands repeat the run, one per line; Config is the complete configuration
 	// as a file.
@@ -69,9 +66,6 @@ func (in *Input) check() error {
 		if m := in.Answers[j].Law; m == nil || m.Classes() != d {
 			return fmt.Errorf("prediction %d is none of %d classes", j, d)
 		}
-	}
-	if r := in.Resolution; r != nil && (len(r.Low) != d || len(r.High) != d) {
-		return errors.New("the resolution has not as many classes as there are")
 	}
 	return nil
 }

@@ -14,15 +14,15 @@ import (
 
 // item is what the page needs of one prediction.
 type item struct {
-	id       string
-	m        *mixture.Dirichlet
-	votes    []float64 // nil if there are none
-	total    float64
-	mean     []float64
-	class    int     // in focus: the second of two, otherwise the predicted one
-	width    float64 // of its two-sided interval
-	claimed  float64 // the same before the resolution rule
-	disagree float64 // predicted chance that two votes differ
+	id         string
+	m          *mixture.Dirichlet
+	votes      []float64 // nil if there are none
+	total      float64
+	mean       []float64
+	class      int     // in focus: the second of two, otherwise the predicted one
+	width      float64 // of its two-sided interval
+	disagree   float64 // predicted chance that two votes differ
+	resolution float64 // of its intervals
 }
 
 // itemsOf looks at all predictions, at the level of the intervals.
@@ -31,7 +31,7 @@ func itemsOf(in *Input, level float64) []item {
 	const each = 64
 	par.For((len(items)+each-1)/each, func(piece int) {
 		for j := piece * each; j < min((piece+1)*each, len(items)); j++ {
-			x := item{id: strconv.Itoa(j), m: in.Answers[j].Law}
+			x := item{id: strconv.Itoa(j), m: in.Answers[j].Law, resolution: in.Answers[j].Resolution}
 			if in.Items != nil {
 				x.id = in.Items[j]
 			}
@@ -44,12 +44,7 @@ func itemsOf(in *Input, level float64) []item {
 			if len(x.mean) > 2 {
 				x.class = argmax(x.mean)
 			}
-			i := x.m.Marginal(x.class).Interval(mixture.TwoSided, level)
-			x.claimed = max(0, i.Hi-i.Lo)
-			if in.Resolution != nil {
-				i, _ = in.Resolution.Apply(x.class, mixture.TwoSided, i)
-			}
-			x.width = max(0, i.Hi-i.Lo)
+			x.width = in.Answers[j].Reported().Class(x.class).Interval(mixture.TwoSided, level).Length()
 			x.disagree = 1
 			for k, v := range x.m.Variance(nil) {
 				x.disagree -= x.mean[k]*x.mean[k] + v
@@ -87,17 +82,16 @@ func (x *item) agreement() agreement {
 	return allAgainst
 }
 
-// certain returns the item with the narrowest interval, after and, among equals,
-// before the resolution rule. Of two classes it is one item for each, as far as
+// certain returns the item with the narrowest interval and, among equals, the least predicted
+// disagreement. Of two classes it is one item for each, as far as
 // there are any.
 func certain(items []item) []item {
 	if len(items) == 0 {
 		return nil
 	}
 	narrowest := func(items []item) []item {
-		return first(items, 1, func(a,
-			b item) int {
-			return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.claimed, b.claimed))
+		return first(items, 1, func(a, b item) int {
+			return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.disagree, b.disagree))
 		})
 	}
 	if len(items[0].mean) > 2 {

@@ -118,9 +118,6 @@ func newPage(in *Input) (*page, error) {
 	}
 	p.Examples = g.densities(in, items, level)
 	p.Reading = "Where a curve is high, the true probability is likely to be. The bar below it is the " + percent(level) + " interval, the dot the mean."
-	if in.Resolution != nil {
-		p.Reading += " Bars are those of the distribution itself, before they are widened to what the votes could show."
-	}
 	p.Training = g.training(in)
 	if g.err != nil {
 		return nil, g.err
@@ -314,14 +311,17 @@ func widths(r *evaluate.Result) []widthRow {
 	return rows
 }
 
-// resolved says what the resolution rule did.
+// resolved says how many intervals say little.
 func resolved(r *evaluate.Result, level float64) string {
-	if len(r.Resolution) == 0 || r.BelowResolution == 0 {
-		return ""
+	var parts []string
+	if r.AtLeast > 0 {
+		parts = append(parts, fmt.Sprintf("For %s of %s the %s interval lies so close to 0 or 1 that the training votes could not tell a smaller one: "+
+			"it holds at least that much.", count(float64(r.AtLeast)), words.Plural(r.Items, "item"), percent(level)))
 	}
-	return fmt.Sprintf("For %s of %s the %s interval claimed more than the training votes could show (a probability closer to 0 or 1 than the "+
-		"rule of three can tell) and was widened to what they can; its level reads “at least”.",
-		count(float64(r.BelowResolution)), words.Plural(r.Items, "item"), percent(level))
+	if r.Vacuous > 0 {
+		parts = append(parts, fmt.Sprintf("For %s it is [0, 1]: of them nothing is known.", words.Plural(r.Vacuous, "item")))
+	}
+	return strings.Join(parts, " ")
 }
 
 // runs lists the training runs.

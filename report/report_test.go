@@ -72,17 +72,12 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	if e.References, err = refs.Score(ds, nil); err != nil {
 		t.Fatal(err)
 	}
-	var means []float64
-	for _, a := range in.Answers {
-		means = append(means, a.Mean...)
-	}
-	if e.Resolution, err = evaluate.NewResolution(means, in.Votes); err != nil {
-		t.Fatal(err)
+	for j := range in.Answers {
+		in.Answers[j].Resolution = 0.02
 	}
 	if truth {
 		e.Truth = probabilities
 	}
-	in.Resolution = e.Resolution
 	if in.Result, err = evaluate.Evaluate(e, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 100}}); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +281,6 @@ func TestErrors(t *testing.T) {
 		"report: 1 item names for 60 predictions":                                  func(in *Input) { in.Items = in.Items[:1] },
 		"report: prediction 0 is none of 3 classes":                                func(in *Input) { in.Classes, in.Votes = []string{"a", "b", "c"}, evaluate.Votes{} },
 		"report: votes on 30 items of 4 classes, but predictions of 60 items of 2": func(in *Input) { in.Votes.Classes = 4 },
-		"report: the resolution has not as many classes as there are":              func(in *Input) { in.Resolution = &evaluate.Resolution{} },
 		"report: configuration of the fit: invalid character 'n' looking for beginning of object key string": func(in *Input) {
 			p := *in.Provenance
 			p.Config = json.RawMessage("{nonsense")

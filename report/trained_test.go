@@ -65,9 +65,8 @@ func TestTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := m.Resolution
 	in := evaluate.NewInput(test)
-	in.Answers, in.Resolution, in.Truth = predicted, rule, truth
+	in.Answers, in.Truth = predicted, truth
 	if in.References, err = m.Provenance.References.Score(test, m.Transform); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +78,7 @@ func TestTrained(t *testing.T) {
 		Title: "A simulated ring of votes", Subject: "simulated items in the plane", Classes: m.Classes, Network: "mlp",
 		Members: len(m.Members), Method: m.Method, Parameters: m.Size(), Provenance: &m.Provenance,
 		Result: result, Evaluated: "items drawn anew", Items: test.Items, Answers: predicted, Votes: in.Votes,
-		Resolution: rule, Commands: []string{"credence demo --seed 1 --out runs/demo"},
+		Commands: []string{"credence demo --seed 1 --out runs/demo"},
 	})
 	checkPage(t, page)
 	if out != "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
 	"credence/model"
 	"credence/train"
@@ -13,15 +12,15 @@ import (
 
 // Card says what a model is and where it comes from, under its JSON names.
 type Card struct {
-	Classes    []string             `json:"classes"`
-	Features   []dataset.Part       `json:"features"`
-	Inputs     int                  `json:"inputs"`
-	Networks   int                  `json:"networks"`
-	Parameters int                  `json:"parameters"`
-	Layers     json.RawMessage      `json:"layers"`
-	Head       json.RawMessage      `json:"head"`
-	Meaning    string               `json:"meaning,omitempty"` // of the uncertainty, without distributions
-	Resolution *evaluate.Resolution `json:"resolution"`
+	Classes     []string          `json:"classes"`
+	Features    []dataset.Part    `json:"features"`
+	Inputs      int               `json:"inputs"`
+	Networks    int               `json:"networks"`
+	Parameters  int               `json:"parameters"`
+	Layers      json.RawMessage   `json:"layers"`
+	Head        json.RawMessage   `json:"head"`
+	Meaning     string            `json:"meaning,omitempty"` // of the uncertainty, without distributions
+	Calibration *head.Calibration `json:"calibration"`
 	// References are what was fitted beside the model, without weights.
 	References *referenceSummary `json:"references,omitempty"`
 	model.Provenance
@@ -43,7 +42,7 @@ func NewCard(m *model.Model) (*Card, error) {
 	c := &Card{
 		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(), Layers: m.Members[0].Layers,
-		Resolution: m.Resolution, Provenance: m.Provenance,
+		Calibration: m.Calibration, Provenance: m.Provenance,
 		Method: m.Method, Meaning: m.Traits().Meaning,
 	}
 	var err error

@@ -13,7 +13,7 @@ import (
 )
 
 // Input puts together what m says of the items of ds and all it is judged by:
-// the votes on them, the references of the model and its resolution rule.
+// the votes on them, and the references of the model.
 func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
@@ -27,12 +27,6 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 		if in.References, err = r.Score(ds, m.Transform); err != nil {
 			return nil, err
 		}
-	}
-	if rule := m.Resolution; rule != nil {
-		// The votes that training saw in the tails are in the warnings of the
-		// model already.
-		none := make([]float64, len(rule.Low))
-		in.Resolution = &evaluate.Resolution{Low: rule.Low, High: rule.High, LowVotes: none, HighVotes: none}
 	}
 	return in, nil
 }
@@ -60,7 +54,6 @@ func (p Page) Write(w io.Writer, m *model.Model, in *evaluate.Input, r *evaluate
 		Items:      p.Items,
 		Answers:    in.Answers,
 		Votes:      in.Votes,
-		Resolution: in.Resolution,
 		Commands:   p.Commands,
 	})
 }
@@ -106,7 +99,7 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 	}
 	held := d.Learn.Select(scored)
 	in := evaluate.NewInput(held)
-	in.Resolution, in.References = t.Model.Resolution, t.References.Select(scored)
+	in.References = t.References.Select(scored)
 	for _, j := range scored {
 		in.Answers = append(in.Answers, *t.OutOfFold[j])
 	}

@@ -68,8 +68,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	malignant := predicted[0].Law.Marginal(1)
+	malignant := predicted[0].Reported().Class(1)
 	in := malignant.Interval(mixture.TwoSided, 0.95)
-	fmt.Printf("%s: %s with probability %.2f, 95%% interval %.2f to %.2f\n", fresh.Items[0], m.Classes[1], malignant.Mean(), in.Lo, in.Hi)
-	// Output: new nodule: malignant with probability 0.94, 95% interval 0.70 to 1.00
+	fmt.Printf("%s: %s with probability %.2f, 95%% interval %.2f to %.2f\n", fresh.Items[0], m.Classes[1], malignant.Law.Mean(), in.Lo, in.Hi)
+	// Output: new nodule: malignant with probability 0.94, 95% interval 0.87 to 0.97
 }

@@ -25,8 +25,8 @@ func TestMethodsLearn(t *testing.T) {
 	for _, m := range head.Methods[1:] {
 		res := fitted(t, ds, Options{Head: m, Epochs: 60, Ensemble: 2, Seed: 1})
 		p := res.Model.Provenance
-		if res.Model.Method.Name() != m.Name() || res.Model.Resolution != nil {
-			t.Errorf("%v: method %+v, resolution %v", m, res.Model.Method, res.Model.Resolution)
+		if res.Model.Method.Name() != m.Name() || res.Model.Calibration != nil {
+			t.Errorf("%v: method %+v, calibration %v", m, res.Model.Method, res.Model.Calibration)
 		}
 		if p.Scores.Accuracy < 0.65 || p.Scores.NLLPerVote != 0 {
 			t.Errorf("%v: scores %+v", m, p.Scores)

@@ -57,6 +57,13 @@ type Options struct {
 	// Held are the items held out by every network, by index, instead of folds.
 	Held []int `json:"held,omitempty"`
 
+	// Calibrate says whether reported laws are scaled to the spread that pairs of held-out votes show:
+	// "auto" or "off".
+	Calibrate string `json:"calibrate"`
+	// Resolution is how close to 0 or 1 reported intervals may end, at most 0.1; 0 means by the number
+	// of votes, negative anywhere.
+	Resolution float64 `json:"resolution"`
+
 	// ClassWeights [d] makes items count by the mean weight of their votes'
 	// classes, ItemWeights [N] by a weight of their own; nil means
 	// those of the data. Class weights void the
@@ -162,6 +169,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	}
 	setNumber(&o.Rate, 1e-3)
 	setString(&o.Schedule, "constant")
+	setString(&o.Calibrate, "auto")
 	setNumber(&o.Epochs, min(500, max(30, 40000/max(steps, 1))))
 	setNumber(&o.Patience, min(20, max(5, 4000/max(steps, 1))))
 	if o.Ensemble == 0 {
@@ -275,6 +283,10 @@ func (o *Options) check() error {
 		return bad("ensemble", o.Ensemble, "between 1 and 1000")
 	case !(o.HeldOut > 0 && o.HeldOut <= 0.5):
 		return bad("held-out share", o.HeldOut, "more than 0 and at most 0.5")
+	case o.Calibrate != "auto" && o.Calibrate != "off":
+		return bad("calibrate", fmt.Sprintf("%q", o.Calibrate), "one of [auto off]")
+	case !(o.Resolution <= 0.1):
+		return bad("resolution", o.Resolution, "at most 0.1")
 	case o.Schedule != "constant" && o.Schedule != "cosine":
 		return bad("schedule", fmt.Sprintf("%q", o.Schedule), "one of [constant cosine]")
 	}

@@ -48,6 +48,9 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if final[0] != runs[0] {
 		p.Runs = append(p.Runs, final[0].record())
 	}
+	if err := f.calibrate(res, final); err != nil {
+		return nil, err
+	}
 	if err := f.score(res); err != nil {
 		return nil, err
 	}
@@ -133,21 +136,17 @@ func (f *fitting) predict(by []*model.Member, items []int, set func(j int, a *he
 	})
 }
 
-// score computes the held-out scores and, of distributions, the limits of resolution.
+// score computes the held-out scores.
 func (f *fitting) score(res *Result) error {
 	d := len(f.ds.Classes)
-	var means []float64
 	held := head.Counts{Classes: d}
-	var rest []int
 	s := &res.Model.Provenance.Scores
 	votes := make([]float64, d)
 	for _, j := range f.voted {
 		a := res.OutOfFold[j]
 		if a == nil {
-			rest = append(rest, j)
 			continue
 		}
-		means = append(means, a.Mean...)
 		held.Values = append(held.Values, f.ds.CountsOf(j)...)
 		for i, c := range f.ds.CountsOf(j) {
 			votes[i] = float64(c)
@@ -172,10 +171,7 @@ func (f *fitting) score(res *Result) error {
 		s.Accuracy /= float64(s.Items)
 		s.ConstantPerVote = f.constant(held)
 	}
-	if !f.traits.Joint {
-		return nil
-	}
-	return f.resolution(res, means, held, rest)
+	return nil
 }
 
 // constant is the loss per vote of one law for all items: a distribution, or probabilities where
@@ -196,26 +192,6 @@ func (f *fitting) constant(held head.Counts) float64 {
 		}
 	}
 	return nll
-}
-
-// resolution finds what the votes could resolve, from the means of held-out items and of the rest.
-func (f *fitting) resolution(res *Result, means []float64, counts head.Counts, rest []int) error {
-	if err := f.predict(res.Model.Members, rest, func(j int, a *head.Answer) {
-		means = append(means, a.Mean...)
-		counts.Values = append(counts.Values, f.ds.CountsOf(j)...)
-	}); err != nil {
-		return err
-	}
-	seen := evaluate.Votes{Classes: counts.Classes, Counts: make([]float64, len(counts.Values))}
-	for k, c := range counts.Values {
-		seen.Counts[k] = float64(c)
-	}
-	var err error
-	if res.Model.Resolution, err = evaluate.NewResolution(means, seen); err != nil {
-		return err
-	}
-	f.warnings = append(f.warnings, res.Model.Resolution.Warnings(f.ds.Classes)...)
-	return nil
 }
 
 // advice are the warnings that the outcome gives rise to.

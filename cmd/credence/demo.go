@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/printout"
 	"credence/internal/study"
 	"credence/run"
@@ -25,8 +26,6 @@ type demoOptions struct {
 	design    string
 	seed      uint64
 	overwrite bool
-
-	lowest float64 // probability of class 0 that the votes can tell from zero
 }
 
 // The sizes of the demonstration: those of the paper, and enough fresh items
@@ -111,12 +110,7 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	in.Truth, in.Resolution = fresh.Truth(), nil
-	plain, err := evaluate.Evaluate(*in, evaluate.Options{})
-	if err != nil {
-		return err
-	}
-	in.Resolution = m.Resolution
+	in.Truth = fresh.Truth()
 	result, err := evaluate.Evaluate(*in, evaluate.Options{})
 	if err != nil {
 		return err
@@ -132,8 +126,7 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o.lowest = fit.Model.Resolution.Low[0]
-	o.print(cmd.OutOrStdout(), result, plain, took)
+	o.print(cmd.OutOrStdout(), result, m.Calibration, took)
 	return nil
 }
 
@@ -151,31 +144,29 @@ func (o *demoOptions) makeFolder() error {
 	return nil
 }
 
-func (o *demoOptions) print(out io.Writer, r, plain *evaluate.Result, took time.Duration) {
+func (o *demoOptions) print(out io.Writer, r *evaluate.Result, c *head.Calibration, took time.Duration) {
 	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "Trained in %.1f s. How often the interval contains the true probability, on %d\nfresh items:\n\n", took.Seconds(), r.Items)
 	t := printout.NewTable()
-	t.Add("level", "mixture", "mean width", "as reported", "mean width")
-	for i, c := range r.Coverage {
-		if c.Class == "0" {
-			p := plain.Coverage[i]
-			t.Add(printout.Percent(c.Level),
-				fmt.Sprintf("%.1f%% ± %.1f", 100*float64(p.Empirical), 100*float64(p.SE)), fmt.Sprintf("%.3f", float64(p.Width)),
-				fmt.Sprintf("%.1f%% ± %.1f", 100*float64(c.Empirical), 100*float64(c.SE)), fmt.Sprintf("%.3f", float64(c.Width)))
+	t.Add("level", "held", "mean width")
+	for _, x := range r.Coverage {
+		if x.Class == "0" {
+			t.Add(printout.Percent(x.Level), fmt.Sprintf("%.1f%% ± %.1f", 100*float64(x.Empirical), 100*float64(x.SE)),
+				fmt.Sprintf("%.3f", float64(x.Width)))
 		}
 	}
 	t.Print(w)
 	fmt.Fprintf(w, `
-Predictions are reported by the rule of three: %d votes cannot tell a probability
-below %.3f from zero, so ends below it read 0, and levels read "at least". It
-touches %d of the %d intervals at 95%%.
+The distributions were made %.2f times as wide in variance: that is what pairs of
+votes on items held out in training showed. %d votes tell a probability to about
+%.3f, so intervals that would end closer to 0 or 1 end there.
 
 The predicted class is the one most voted for in %.1f%% of the items. The loss is
-%.3f nats a vote, that of a logistic regression with a fitted spread %.3f.
+%.3f nats per vote, that of a logistic regression with a fitted spread %.3f.
 
 %s holds the data, the model, the scores (metrics.json) and the
 report: open %s
-`, demoItems*demoVotes, o.lowest, r.BelowResolution, r.Items, 100*float64(r.Accuracy),
+`, c.Scale, demoItems*demoVotes, c.Resolution, 100*float64(r.Accuracy),
 		float64(r.NLL), float64(r.LogisticDMNLL), o.out, filepath.Join(o.out, run.ReportFile))
 	// A failed write is kept by the output and reported at the end.
 	_, _ = out.Write(w.Bytes())

@@ -24,10 +24,10 @@ import (
 
 // evaluateOptions is the command line of credence evaluate.
 type evaluateOptions struct {
-	data       config.Settings
-	truth      string
-	levels     numbers
-	resolution string
+	data   config.Settings
+	truth  string
+	levels numbers
+	reporting
 	replicates int
 	seed       uint64
 	report     string
@@ -71,9 +71,9 @@ can be judged; all else is left out, and null in JSON.
 
 With --truth, the true probabilities of a simulation, the coverage of intervals
 is shown too. Every number has a standard error by bootstrap over items, or
-over the groups of --group, with the model as it is. Intervals follow the
-resolution rule: what votes could not tell from zero or one is not claimed, and
-items it touches are judged apart; --resolution off turns it off. --report
+over the groups of --group, with the model as it is. What is judged is
+what credence predict reports; --calibrate off and --resolution off judge the
+distributions as the networks give them. --report
 writes all of it, with figures, as one HTML page that needs nothing else.
 
 The result is text, Markdown, CSV (a score, its value and its standard error a
@@ -106,7 +106,7 @@ JSON:
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	f.StringVar(&o.resolution, "resolution", "on", "the resolution rule: `on` or off")
+	o.reporting.declare(f)
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
@@ -121,7 +121,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "report"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "report"); err != nil {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
@@ -167,8 +167,8 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 
 // check refuses flags without sense before anything is read.
 func (o *evaluateOptions) check() error {
-	if o.resolution != "on" && o.resolution != "off" {
-		return usagef("--resolution %s: expected on or off", o.resolution)
+	if err := o.reporting.check(); err != nil {
+		return err
 	}
 	for _, level := range o.levels.values {
 		if err := calculator.CheckLevel(level); err != nil {
@@ -219,12 +219,10 @@ func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dat
 
 // judge evaluates the model on ds, and warns first of items that it has seen.
 func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset) (*evaluate.Input, *evaluate.Result, error) {
+	o.reporting.apply(m)
 	in, err := run.Input(m, ds)
 	if err != nil {
 		return nil, nil, err
-	}
-	if o.resolution == "off" {
-		in.Resolution = nil
 	}
 	r, err := evaluate.Evaluate(*in, o.options())
 	if err != nil {

@@ -29,7 +29,7 @@ func (r *evaluateReport) print(w *printout.Page) {
 		w.Sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.resolution, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {
@@ -159,26 +159,6 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 		p := points[at]
 		t.Add(strconv.FormatFloat(100*float64(p.Answered), 'f', 0, 64)+"%", decimal(p.MaxWidth, 3),
 			plusMinus(p.Accuracy, p.AccuracySE, 3), shareBar(float64(p.Accuracy), 20))
-	}
-	w.Table(t)
-}
-
-// resolution judges the items that claim more than votes could tell apart.
-func (r *evaluateReport) resolution(w *printout.Page) {
-	res := r.result
-	if len(res.Resolution) == 0 {
-		return
-	}
-	if res.BelowResolution == 0 {
-		w.WriteString("No interval is below the resolution of the training votes\n")
-		return
-	}
-	w.Heading("By what the training votes could resolve")
-	t := printout.NewTable(0)
-	t.Add("  items", "", "loss a vote", "accuracy", "dispersion ratio")
-	for _, s := range res.Resolution {
-		t.Add("  "+s.Stratum, words.Thousands(s.Items), plusMinus(s.NLL, s.NLLSE, 4),
-			plusMinus(s.Accuracy, s.AccuracySE, 3), plusMinus(s.DispersionRatio, s.DispersionRatioSE, 2))
 	}
 	w.Table(t)
 }

@@ -107,15 +107,8 @@ func (c modelCard) print(w io.Writer) {
 		line("held out", "%s items, %s votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
-	if c.Resolution != nil {
-		t := printout.NewTable(0)
-		t.Add("class", "from 0", "from 1")
-		for i, class := range c.Classes {
-			t.Add(printout.Ellipsis(class, 40), fmt.Sprintf("%.2g", c.Resolution.Low[i]), fmt.Sprintf("%.2g", c.Resolution.High[i]))
-		}
-		var b bytes.Buffer
-		t.Print(&b)
-		line("resolution", "closer to 0 or to 1 than this, votes cannot tell\n%s", strings.TrimRight(b.String(), "\n"))
+	if k := c.Calibration; k != nil {
+		line("intervals", "%s", calibrationText(k))
 	}
 	for _, warning := range c.Warnings {
 		line("warning", "%s", warning)
@@ -156,4 +149,17 @@ func (c modelCard) features() string {
 		text += " (" + strings.Join(shapes, ", ") + ")"
 	}
 	return fmt.Sprintf("%s; %s network inputs", text, words.Thousands(c.Inputs))
+}
+
+// calibrationText says how intervals are reported.
+func calibrationText(c *head.Calibration) string {
+	text := "variances as the networks give them"
+	if c.Items > 0 {
+		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",
+			c.Scale, c.Ratio, c.RatioSE, words.Plural(c.Items, "held-out item"))
+	}
+	if c.Resolution == 0 {
+		return text + "\nends as close to 0 and 1 as distributions say"
+	}
+	return fmt.Sprintf("%s\nends within %.2g of 0 or 1 go there, and their tail to the other side", text, c.Resolution)
 }

@@ -21,19 +21,19 @@ import (
 
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
-	data       config.Settings
-	levels     numbers
-	out        string
-	format     string
-	hpd        bool
-	full       bool
-	next       bool
-	resolution string
-	top        string
-	maxWidth   float64
-	names      string
-	batch      int
-	threads    int
+	data   config.Settings
+	levels numbers
+	out    string
+	format string
+	hpd    bool
+	full   bool
+	next   bool
+	reporting
+	top      string
+	maxWidth float64
+	names    string
+	batch    int
+	threads  int
 }
 
 // predictFormats are the values of --format.
@@ -70,18 +70,21 @@ each item, class and level, with these columns:
   entropy           expected entropy of a label, in nats: raters disagree
   information       entropy that knowing the probabilities would remove
   next_gain         (--next) expected loss of Σ variance by one further vote
-  below_resolution  whether an end was moved to what the votes could resolve
+  at_least          whether the interval lies so close to 0 or 1 that there is
+                    no smaller one to tell: it may hold more than its level
   abstain           (--max-width) the predicted class's interval is wider
   weights, a, b     (--full) the mixture of Beta(a, b) of the class
 
-An end of an interval that is closer to 0 or 1 than the votes in training could
-tell is moved outwards, and the level is then a lower bound; --resolution off
-leaves it. With --votes, the distribution is that after these votes on the same
-items. --names tidymodels gives columns the names that R's parsnip uses; its
-.pred_class, in place of predicted, is the predicted class of the item.
+Distributions are as wide as pairs of votes on items held out in training showed
+them to be (--calibrate off: as the networks give them). An interval that would
+end closer to 0 or 1 than the votes could tell ends there, and its tail goes to
+the other side (--resolution off: it ends where it ends). With --votes, the
+distribution is that after these votes on the same items. --names tidymodels
+gives columns the names that R's parsnip uses; its .pred_class, in place of
+predicted, is the predicted class of the item.
 
-A model that was trained with another --method than ddmn has no distributions.
-For each item and class it gives mean and predicted, then what the method has,
+A model trained with another --method than mixture has no distributions. For
+each item and class it gives mean and predicted, then what the method has,
 named for what it is, and in the column distribution that there is none:
 
   label_sd                  (mve, softmax with one network) of a single label
@@ -110,7 +113,7 @@ the others are written all the same, and the exit code is 1.`,
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
 	f.BoolVar(&o.next, "next", false, "add what one further vote on the item would gain; see credence next")
-	f.StringVar(&o.resolution, "resolution", "on", "widen intervals to what the votes could resolve: `on` or off")
+	o.reporting.declare(f)
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
@@ -128,8 +131,8 @@ func (o *predictOptions) check(terminal bool) error {
 			return usagef("--level %v: %w", l, err)
 		}
 	}
-	if o.resolution != "on" && o.resolution != "off" {
-		return usagef("--resolution %q: expected on or off", o.resolution)
+	if err := o.reporting.check(); err != nil {
+		return err
 	}
 	if o.top != "on" && o.top != "off" {
 		return usagef("--top %q: expected on or off", o.top)
@@ -180,9 +183,10 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "top", "max-width", "votes"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "votes"); err != nil {
 		return err
 	}
+	o.reporting.apply(m)
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"credence/dataset"
-	"credence/evaluate"
 	"credence/head"
 	"credence/mixture"
 	"credence/model"
@@ -87,8 +86,7 @@ func (r *lawRows) columns() []predictColumn {
 	if o.next {
 		list = append(list, predictColumn{name: "next_gain", tidymodels: ".next_gain", kind: number})
 	}
-	list = append(list,
-		predictColumn{name: "below_resolution", tidymodels: ".below_resolution", kind: truth})
+	list = append(list, predictColumn{name: "at_least", tidymodels: ".at_least", kind: truth})
 	if o.maxWidth > 0 {
 		list = append(list, predictColumn{name: "abstain", tidymodels: ".abstain", kind: truth})
 	}
@@ -127,112 +125,37 @@ func rename(list []predictColumn) {
 	}
 }
 
-// levelAnswer is what is said of one class at one level.
-type levelAnswer struct {
-	twoSided, upper, lower mixture.Interval
-	hpd                    []mixture.Interval
-	below                  bool
-}
-
-// ends are the quantiles that intervals at one level end at, each as x and 1 − x.
-type ends struct{ lo, hi, upper, lower [2]float64 }
-
-func endsOf(f *mixture.Beta, level float64) (e ends) {
-	tail := 1 - level
-	e.lo[0], e.lo[1] = f.QuantileBoth(tail / 2)
-	e.hi[0], e.hi[1] = f.ComplementaryQuantile(tail / 2)
-	e.upper[0], e.upper[1] = f.ComplementaryQuantile(tail)
-	e.lower[0], e.lower[1] = f.QuantileBoth(tail)
-	return e
-}
-
-// reflect returns the ends of 1 − p.
-func (e ends) reflect() ends {
-	swap := func(x [2]float64) [2]float64 { return [2]float64{x[1], x[0]} }
-	return ends{lo: swap(e.hi), hi: swap(e.lo), upper: swap(e.lower), lower: swap(e.upper)}
-}
-
-// answer returns the intervals of a class at a level.
-func (o *predictOptions) answer(f *mixture.Beta, class int, r *evaluate.Resolution, level float64) levelAnswer {
-	return o.answerWith(endsOf(f, level), f, class, r, level)
-}
-
-func (o *predictOptions) answerWith(e ends, f *mixture.Beta, class int, r *evaluate.Resolution, level float64) levelAnswer {
-	var a levelAnswer
-	if o.resolution == "off" {
-		r = nil
-	}
-	at := func(side mixture.Side, in mixture.Interval) mixture.Interval {
-		out, below := r.Apply(class, side, in)
-		a.below = a.below || below
-		return out
-	}
-	a.twoSided = at(mixture.TwoSided, mixture.Interval{Lo: e.lo[0], Hi: e.hi[0]})
-	a.upper = at(mixture.Upper, mixture.Interval{Lo: 0, Hi: e.upper[0]})
-	a.lower = at(mixture.Lower, mixture.Interval{Lo: e.lower[0], Hi: 1})
-	if o.hpd {
-		for _, in := range f.HighestDensity(level) {
-			a.hpd = join(a.hpd, at(mixture.TwoSided, in))
-		}
-	}
-	return a
-}
-
-// join adds an interval to a set in increasing order. One that was widened takes
-// in those that it overlaps or touches.
-func join(set []mixture.Interval, in mixture.Interval) []mixture.Interval {
-	for len(set) > 0 && set[len(set)-1].Hi >= in.Lo {
-		last := set[len(set)-1]
-		in.Lo, in.Hi = min(in.Lo, last.Lo), max(in.Hi, last.Hi)
-		set = set[:len(set)-1]
-	}
-	return append(set, in)
-}
-
 // rows implements [rowMaker].
 func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
-	o, m, p := r.o, r.m, answer.Law
+	o, m, told := r.o, r.m, answer.Reported()
 	var top []float64
 	if o.top == "on" {
-		top = p.TopClass(nil)
+		top = told.TopClass(nil)
 	}
-	entropy := p.Entropy()
+	entropy := answer.Law.Entropy()
 	var gain float64
 	if o.next {
-		gain, _ = p.Gain(1) // one vote has a closed form, which cannot fail
+		gain, _ = answer.Law.Gain(1) // one vote has a closed form, which cannot fail
 	}
 	predicted := answer.Top()
 	abstain := make([]bool, len(o.levels.values))
 	if o.maxWidth > 0 {
-		best := p.Marginal(predicted)
 		for k, level := range o.levels.values {
-			abstain[k] = o.answer(best, predicted, m.Resolution, level).twoSided.Length() > o.maxWidth
+			abstain[k] = told.Class(predicted).Interval(mixture.TwoSided, level).Length() > o.maxWidth
 		}
 	}
 	list := make([][]any, 0, len(m.Classes)*len(o.levels.values))
-	// Of two classes the second mirrors the first, which saves half the work.
-	var median, complement float64
-	first := make([]ends, len(o.levels.values))
-	mirrored := func(i int) bool { return i == 1 && len(m.Classes) == 2 }
 	for i, class := range m.Classes {
-		f := p.Marginal(i)
-		mean, variance := f.Moments()
-		if mirrored(i) {
-			median = complement
-		} else {
-			median, complement = f.QuantileBoth(0.5)
-		}
+		c := told.Class(i)
+		mean, variance := c.Law.Moments()
+		median := c.Law.Quantile(0.5)
 		for k, level := range o.levels.values {
-			if mirrored(i) {
-				first[k] = first[k].reflect()
-			} else {
-				first[k] = endsOf(f, level)
-			}
-			a := o.answerWith(first[k], f, i, m.Resolution, level)
-			row := []any{item, class, mean, math.Sqrt(variance), median, level,
-				a.twoSided.Lo, a.twoSided.Hi, a.upper.Hi, a.lower.Lo}
+			in := c.Interval(mixture.TwoSided, level)
+			row := []any{item, class, mean, math.Sqrt(variance), median, level, in.Lo, in.Hi,
+				c.Interval(mixture.Upper, level).Hi, c.Interval(mixture.Lower, level).Lo}
 			if o.hpd {
-				row = append(row, writeSet(a.hpd))
+				set, _ := c.HighestDensity(level)
+				row = append(row, writeSet(set))
 			}
 			if top != nil {
 				row = append(row, top[i])
@@ -241,17 +164,12 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 			if o.next {
 				row = append(row, gain)
 			}
-			row = append(row, a.below)
+			row = append(row, in.AtLeast)
 			if o.maxWidth > 0 {
 				row = append(row, abstain[k])
 			}
 			if o.full {
-				var weights, as, bs []float64
-				for c := range f.K() {
-					w, x, y := f.Component(c)
-					weights, as, bs = append(weights, w), append(as, x), append(bs, y)
-				}
-				row = append(row, weights, as, bs)
+				row = append(row, parameters(c.Law)...)
 			}
 			list = append(list, row)
 		}
@@ -259,15 +177,14 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 	return list
 }
 
-// largest returns the index of the largest value, the first of several.
-func largest(values []float64) int {
-	best := 0
-	for i, v := range values {
-		if v > values[best] {
-			best = i
-		}
+// parameters returns the weights and parameters of a mixture.
+func parameters(f *mixture.Beta) []any {
+	var weights, as, bs []float64
+	for c := range f.K() {
+		w, x, y := f.Component(c)
+		weights, as, bs = append(weights, w), append(as, x), append(bs, y)
 	}
-	return best
+	return []any{weights, as, bs}
 }
 
 // writeSet writes intervals as [0.1,0.2] [0.7,0.9].

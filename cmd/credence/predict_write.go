@@ -14,6 +14,7 @@ import (
 	"credence/internal/calculator"
 	"credence/internal/par"
 	"credence/internal/printout"
+	"credence/mixture"
 )
 
 // predictWriter writes predictions batch by batch.
@@ -201,21 +202,22 @@ func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
 		}
 		answer := &answered.list[j]
 		i := answer.Top()
-		f := answer.Law.Marginal(i)
-		in := o.answer(f, i, m.Resolution, level)
+		told := answer.Reported().Class(i)
+		f := told.Law
+		in := told.Interval(mixture.TwoSided, level)
 		mark := ""
-		if in.below {
+		if in.AtLeast {
 			mark = " *"
 		}
-		if o.maxWidth > 0 && in.twoSided.Length() > o.maxWidth {
+		if o.maxWidth > 0 && in.Length() > o.maxWidth {
 			mark += " abstain"
 		}
 		shown.Add(printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
-			fmt.Sprintf("[%.3f, %.3f]%s", in.twoSided.Lo, in.twoSided.Hi, mark),
+			fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark),
 			calculator.Sparkline(f, 24), printout.Share(answer.Law.TopClass(nil)[i]))
 	}
 	shown.Print(b)
 	if bytes.Contains(b.Bytes(), []byte("] *")) {
-		b.WriteString("* widened to what the votes could resolve\n")
+		b.WriteString("* holds at least that much: there is nothing smaller that the votes could tell\n")
 	}
 }

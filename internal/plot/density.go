@@ -31,6 +31,8 @@ type Density struct {
 type Curve struct {
 	Label   string // the entry in the legend; none if empty
 	Mixture *mixture.Beta
+	// Resolution is that of the intervals, see [mixture.Reported].
+	Resolution float64
 }
 
 // Center says which point estimate a [Density] figure marks.
@@ -140,7 +142,7 @@ func (f *densityFigure) sideRoom() (left, right float64) {
 		return left, right
 	}
 	for _, c := range f.Curves {
-		i := interval(c.Mixture, f.levels[0])
+		i := c.interval(f.levels[0])
 		room := func(end float64) float64 {
 			return margin + labelOffset + textWidth(f.x.probability(end), tickSize)
 		}
@@ -260,7 +262,7 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 	m := f.Curves[i].Mixture
 	spans := make([][2]float64, len(f.levels))
 	for j, level := range f.levels {
-		in := interval(m, level)
+		in := f.Curves[i].interval(level)
 		spans[j] = [2]float64{f.x.pixel(in.Lo), f.x.pixel(in.Hi)}
 		if j == 0 {
 			c.text("tick end halo", point{spans[0][0] - labelOffset, y + 0.36*tickSize}, f.x.probability(in.Lo))
@@ -278,9 +280,12 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 
 // interval returns the two-sided credible interval. Its ends lie between 0 and
 // 1, and are written as bounds if they round to them.
-func interval(m *mixture.Beta, level float64) mixture.Interval {
+func (c *Curve) interval(level float64) mixture.Interval {
+	i := c.Mixture.Reported(c.Resolution).Interval(mixture.TwoSided, level).Interval
+	if c.Resolution > 0 {
+		return i
+	}
 	inside := func(x float64) float64 { return min(max(x, math.SmallestNonzeroFloat64), 1-0x1p-53) }
-	i := m.Interval(mixture.TwoSided, level)
 	return mixture.Interval{Lo: inside(i.Lo), Hi: inside(i.Hi)}
 }
 

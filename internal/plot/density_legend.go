@@ -117,7 +117,7 @@ func (f *densityFigure) description() string {
 		parts := []string{"mean " + f.x.probability(c.Mixture.Mean()),
 			"median " + f.x.probability(c.Mixture.Quantile(0.5))}
 		for _, level := range f.levels {
-			parts = append(parts, percent(level)+" two-sided interval "+f.span(interval(c.Mixture, level)))
+			parts = append(parts, percent(level)+" two-sided interval "+f.span(c.interval(level)))
 			var pieces []string
 			for _, piece := range c.Mixture.HighestDensity(level) {
 				pieces = append(pieces, f.span(piece))

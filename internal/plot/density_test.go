@@ -43,26 +43,26 @@ func goldenFigures(t testing.TB) map[string]Density {
 			Title:  "What two votes change: the distribution of the probability of class 0",
 			XLabel: "probability of class 0",
 			Curves: []Curve{
-				{"before", before.Marginal(0)},
-				{"after two votes for class 0", after.Marginal(0)},
+				{Label: "before", Mixture: before.Marginal(0)},
+				{Label: "after two votes for class 0", Mixture: after.Marginal(0)},
 			},
 		},
 		"poles": {
 			Title: "Poles at both ends, and a density that is flat",
 			Curves: []Curve{
-				{"Beta(½, ½)", one(t, 0.5, 0.5)},
-				{"uniform", one(t, 1, 1)},
-				{"Beta(0.001, 0.001)", one(t, 0.001, 0.001)},
+				{Label: "Beta(½, ½)", Mixture: one(t, 0.5, 0.5)},
+				{Label: "uniform", Mixture: one(t, 1, 1)},
+				{Label: "Beta(0.001, 0.001)", Mixture: one(t, 0.001, 0.001)},
 			},
 		},
 		"spike": {
 			Title: "A spike beside a broad mode",
 			Curves: []Curve{
-				{"half of the mass in a spike", beta(t, []float64{0.5, 0.5}, []float64{1e6, 2}, []float64{4e5, 5})},
-				{"broad", one(t, 6, 3)},
+				{Label: "half of the mass in a spike", Mixture: beta(t, []float64{0.5, 0.5}, []float64{1e6, 2}, []float64{4e5, 5})},
+				{Label: "broad", Mixture: one(t, 6, 3)},
 			},
 		},
-		"zoom": {Curves: []Curve{{"", one(t, 1e6, 1e6)}}},
+		"zoom": {Curves: []Curve{{Label: "", Mixture: one(t, 1e6, 1e6)}}},
 		"many": manyCurves(t),
 	}
 }
@@ -72,7 +72,7 @@ func manyCurves(t testing.TB) Density {
 	d := Density{Levels: []float64{0.5, 0.95}, Center: Median}
 	for i, label := range []string{"healthy", "mild cognitive impairment", "Alzheimer’s disease", "vascular dementia",
 		"Lewy body dementia", "frontotemporal dementia", "other"} {
-		d.Curves = append(d.Curves, Curve{label, one(t, 4+3*float64(i), 30-4*float64(i))})
+		d.Curves = append(d.Curves, Curve{Label: label, Mixture: one(t, 4+3*float64(i), 30-4*float64(i))})
 	}
 	return d
 }
@@ -81,37 +81,37 @@ func manyCurves(t testing.TB) Density {
 func hardFigures(t testing.TB) map[string]Density {
 	t.Helper()
 	figures := map[string]Density{
-		"nothing but curves": {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{}, Center: NoCenter},
-		"center only":        {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{}},
-		"extreme level":      {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{1 - 1e-12}},
-		"many levels":        {Curves: []Curve{{"a", one(t, 3, 4)}}, Levels: []float64{0.99, 0.5, 0.8, 0.5, 0.95}},
-		"two spikes": {Curves: []Curve{{"a", beta(t, []float64{0.5, 0.5}, []float64{1e7, 3e7}, []float64{3e7, 1e7})},
-			{"b", one(t, 1e6, 1e6)}}},
-		"spike of minute weight": {Curves: []Curve{{"a", beta(t, []float64{1e-12, 1 - 1e-12}, []float64{1e7, 2}, []float64{1e7, 3})}}},
-		"spike and pole": {Curves: []Curve{{"a", beta(t, []float64{0.3, 0.3, 0.4}, []float64{1e6, 0.01, 2}, []float64{1e6, 3, 0.02})},
-			{"b", one(t, 0.3, 0.1)}}},
-		"poles of two components": {Curves: []Curve{{"a", beta(t, []float64{0.5, 0.5}, []float64{0.5, 0.3}, []float64{0.2, 0.3})}}},
+		"nothing but curves": {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{}, Center: NoCenter},
+		"center only":        {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{}},
+		"extreme level":      {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{1 - 1e-12}},
+		"many levels":        {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{0.99, 0.5, 0.8, 0.5, 0.95}},
+		"two spikes": {Curves: []Curve{{Label: "a", Mixture: beta(t, []float64{0.5, 0.5}, []float64{1e7, 3e7}, []float64{3e7, 1e7})},
+			{Label: "b", Mixture: one(t, 1e6, 1e6)}}},
+		"spike of minute weight": {Curves: []Curve{{Label: "a", Mixture: beta(t, []float64{1e-12, 1 - 1e-12}, []float64{1e7, 2}, []float64{1e7, 3})}}},
+		"spike and pole": {Curves: []Curve{{Label: "a", Mixture: beta(t, []float64{0.3, 0.3, 0.4}, []float64{1e6, 0.01, 2}, []float64{1e6, 3, 0.02})},
+			{Label: "b", Mixture: one(t, 0.3, 0.1)}}},
+		"poles of two components": {Curves: []Curve{{Label: "a", Mixture: beta(t, []float64{0.5, 0.5}, []float64{0.5, 0.3}, []float64{0.2, 0.3})}}},
 		"hostile words": {
 			Title:  strings.Repeat(`</text><script>alert("&")</script> `, 9) + strings.Repeat("W", 300) + "\x00\xff\n",
 			XLabel: strings.Repeat("probability & <odds> ", 20),
 			Curves: []Curve{
-				{strings.Repeat("long label ", 30), one(t, 3, 4)},
-				{"クラス０の確率", one(t, 4, 4)},
-				{strings.Repeat("W", 200), one(t, 4, 3)},
-				{"\x01]]>", one(t, 4, 2)},
+				{Label: strings.Repeat("long label ", 30), Mixture: one(t, 3, 4)},
+				{Label: "クラス０の確率", Mixture: one(t, 4, 4)},
+				{Label: strings.Repeat("W", 200), Mixture: one(t, 4, 3)},
+				{Label: "\x01]]>", Mixture: one(t, 4, 2)},
 			},
 		},
 	}
 	many := Density{Title: "thirty curves"}
 	for i := range 30 {
-		many.Curves = append(many.Curves, Curve{fmt.Sprintf("class %d", i), one(t, 0.5+float64(i), 1e-2*math.Exp(float64(i)/3))})
+		many.Curves = append(many.Curves, Curve{Label: fmt.Sprintf("class %d", i), Mixture: one(t, 0.5+float64(i), 1e-2*math.Exp(float64(i)/3))})
 	}
 	figures["thirty curves"] = many
 	for _, ab := range [][2]float64{{1, 1}, {1, 2}, {1, 1e6}, {1e6, 1}, {0.5, 0.5}, {1e-3, 1e-3}, {1e-3, 1e7}, {1e7, 1e-3}, {0.5, 1e6},
 		{1e6, 1e6}, {1e6, 3}, {3, 1e6}, {1e7, 0.5}, {1e9, 2e9}, {1e12, 1e12}, {1e3, 1e10}, {1e-3, 1}, {2, 0.1}} {
-		figures[fmt.Sprintf("Beta(%g, %g)", ab[0], ab[1])] = Density{Title: "one", Curves: []Curve{{"a", one(t, ab[0], ab[1])}}}
+		figures[fmt.Sprintf("Beta(%g, %g)", ab[0], ab[1])] = Density{Title: "one", Curves: []Curve{{Label: "a", Mixture: one(t, ab[0], ab[1])}}}
 		figures[fmt.Sprintf("Beta(%g, %g) and uniform", ab[0], ab[1])] = Density{
-			Curves: []Curve{{"a", one(t, ab[0], ab[1])}, {"uniform", one(t, 1, 1)}}}
+			Curves: []Curve{{Label: "a", Mixture: one(t, ab[0], ab[1])}, {Label: "uniform", Mixture: one(t, 1, 1)}}}
 	}
 	return figures
 }
@@ -148,7 +148,7 @@ func TestRandomFigures(t *testing.T) {
 			for range k {
 				w, a, b = append(w, 1/float64(k)), append(a, number()), append(b, number())
 			}
-			d.Curves = append(d.Curves, Curve{fmt.Sprint("curve ", i), beta(t, w, a, b)})
+			d.Curves = append(d.Curves, Curve{Label: fmt.Sprint("curve ", i), Mixture: beta(t, w, a, b)})
 		}
 		var b bytes.Buffer
 		if err := d.WriteSVG(&b); err != nil {
@@ -177,14 +177,14 @@ func TestDeterminism(t *testing.T) {
 }
 
 func TestDensityErrors(t *testing.T) {
-	good := []Curve{{"a", one(t, 2, 2)}}
+	good := []Curve{{Label: "a", Mixture: one(t, 2, 2)}}
 	for _, c := range []struct {
 		d    Density
 		want string
 	}{
 		{Density{}, "density figure: no curves"},
 		{Density{Curves: []Curve{good[0], {Label: "b"}}}, `density figure: curve 1 ("b") has no mixture`},
-		{Density{Curves: []Curve{{"c", &mixture.Beta{}}}}, `density figure: curve 0 ("c") has no mixture`},
+		{Density{Curves: []Curve{{Label: "c", Mixture: &mixture.Beta{}}}}, `density figure: curve 0 ("c") has no mixture`},
 		{Density{Curves: good, Levels: []float64{0.5, 1}}, "density figure: level is 1: it lies between 0 and 1"},
 		{Density{Curves: good, Levels: []float64{math.NaN()}}, "density figure: level is NaN: it lies between 0 and 1"},
 	} {
@@ -204,7 +204,7 @@ func TestDensityErrors(t *testing.T) {
 
 func TestLevelsStayAsGiven(t *testing.T) {
 	levels := []float64{0.5, 0.95, 0.8}
-	svg(t, Density{Curves: []Curve{{"a", one(t, 2, 2)}}, Levels: levels})
+	svg(t, Density{Curves: []Curve{{Label: "a", Mixture: one(t, 2, 2)}}, Levels: levels})
 	if levels[0] != 0.5 || levels[1] != 0.95 || levels[2] != 0.8 {
 		t.Errorf("levels were changed to %v", levels)
 	}

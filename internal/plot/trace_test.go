@@ -39,7 +39,7 @@ func TestTraceError(t *testing.T) {
 func TestSpikesAreSeen(t *testing.T) {
 	for _, a := range []float64{1e4, 1e6, 1e8, 1e10, 1e12} {
 		m := beta(t, []float64{0.5, 0.5}, []float64{a, 2}, []float64{2 * a, 2})
-		f := &densityFigure{Density: Density{Curves: []Curve{{"", m}}}}
+		f := &densityFigure{Density: Density{Curves: []Curve{{Mixture: m}}}}
 		f.layOut()
 		highest := math.Inf(1)
 		for _, p := range f.lines[0] {
@@ -93,12 +93,12 @@ func TestWindow(t *testing.T) {
 		lo, hi          float64
 		lowest, highest float64 // between which the height must lie
 	}{
-		{"uniform", []Curve{{"", one(t, 1, 1)}}, 0, 1, 1, 1},
-		{"bell", []Curve{{"", one(t, 2, 2)}}, 0, 1, 1.5, 1.5},
-		{"poles", []Curve{{"", one(t, 0.5, 0.5)}}, 0, 1, 3, 5},
-		{"spike", []Curve{{"", one(t, 1e6, 1e6)}}, 0.4985, 0.5015, 1128, 1129},
-		{"uniform and a narrow peak", []Curve{{"", one(t, 1, 1)}, {"", one(t, 200, 200)}}, 0, 1, 15.9, 16},
-		{"uniform and a spike", []Curve{{"", one(t, 1, 1)}, {"", one(t, 1e6, 1e6)}}, 0, 1, 4, 4},
+		{"uniform", []Curve{{Mixture: one(t, 1, 1)}}, 0, 1, 1, 1},
+		{"bell", []Curve{{Mixture: one(t, 2, 2)}}, 0, 1, 1.5, 1.5},
+		{"poles", []Curve{{Mixture: one(t, 0.5, 0.5)}}, 0, 1, 3, 5},
+		{"spike", []Curve{{Mixture: one(t, 1e6, 1e6)}}, 0.4985, 0.5015, 1128, 1129},
+		{"uniform and a narrow peak", []Curve{{Mixture: one(t, 1, 1)}, {Mixture: one(t, 200, 200)}}, 0, 1, 15.9, 16},
+		{"uniform and a spike", []Curve{{Mixture: one(t, 1, 1)}, {Mixture: one(t, 1e6, 1e6)}}, 0, 1, 4, 4},
 	} {
 		lo, hi := probabilities(c.curves, 0.001)
 		if math.Abs(lo-c.lo) > 1e-9 || math.Abs(hi-c.hi) > 1e-9 {

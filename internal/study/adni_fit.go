@@ -25,16 +25,16 @@ type adniResult struct {
 	Seed   uint64 `json:"seed"`
 	Labels labels `json:"labels"`
 
-	Trained  int          `json:"trained"`  // scans
-	Kept     []int        `json:"kept"`     // epoch of each network
-	HeldOut  float64      `json:"heldOut"`  // loss per vote of items held out
-	Constant float64      `json:"constant"` // of one distribution for all
-	History  []model.Run  `json:"history"`
-	Stages   []stage      `json:"stages"` // of the network
-	Low      float64      `json:"low"`    // probability of AD that the votes can tell from 0
-	High     float64      `json:"high"`   // from 1
-	Test     []adniScan   `json:"test"`   // the tenth of the subjects
-	Fresh    *freshResult `json:"fresh,omitempty"`
+	Trained    int          `json:"trained"`  // scans
+	Kept       []int        `json:"kept"`     // epoch of each network
+	HeldOut    float64      `json:"heldOut"`  // loss per vote of items held out
+	Constant   float64      `json:"constant"` // of one distribution for all
+	History    []model.Run  `json:"history"`
+	Stages     []stage      `json:"stages"`     // of the network
+	Scale      float64      `json:"scale"`      // by which variances are multiplied in what is reported
+	Resolution float64      `json:"resolution"` // of what is reported
+	Test       []adniScan   `json:"test"`       // the tenth of the subjects
+	Fresh      *freshResult `json:"fresh,omitempty"`
 }
 
 // adniScan is what is said of one scan.
@@ -122,7 +122,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	p := &m.Provenance
 	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(parts.learn),
 		HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,
-		History: p.Runs, Low: m.Resolution.Low[1], High: m.Resolution.High[1]}
+		History: p.Runs, Scale: m.Calibration.Scale, Resolution: m.Calibration.Resolution}
 	for _, r := range p.Runs {
 		result.Kept = append(result.Kept, r.Epoch)
 	}
@@ -134,12 +134,12 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	if err != nil {
 		return nil, err
 	}
-	for i, p := range head.Laws(got) {
+	for i := range got {
 		truth := -1.0
 		if s.truth != nil {
 			truth = s.truth[parts.test[i]]
 		}
-		result.Test = append(result.Test, scanOf(m, p, test.Items[i], test.CountsOf(i), truth))
+		result.Test = append(result.Test, scanOf(&got[i], test.Items[i], test.CountsOf(i), truth))
 	}
 	if s.fresh != nil {
 		if result.Fresh, err = freshOf(m, s); err != nil {
@@ -149,11 +149,10 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	return result, train.RemoveCheckpoint(o.Checkpoint)
 }
 
-// scanOf says what a prediction is as reported, the rule of three applied.
-func scanOf(m *model.Model, p *mixture.Dirichlet, name string, counts []float32, truth float64) adniScan {
-	f := p.Marginal(1)
-	in, _ := m.Resolution.Apply(1, mixture.TwoSided, f.Interval(mixture.TwoSided, 0.95))
-	return adniScan{Name: name, Group: groupOf(counts), Mean: f.Mean(), Lower: in.Lo, Upper: in.Hi, Truth: truth}
+// scanOf says what a prediction is as reported.
+func scanOf(a *head.Answer, name string, counts []float32, truth float64) adniScan {
+	in := a.Reported().Class(1).Interval(mixture.TwoSided, 0.95)
+	return adniScan{Name: name, Group: groupOf(counts), Mean: a.Mean[1], Lower: in.Lo, Upper: in.Hi, Truth: truth}
 }
 
 // slowFit is what some epochs at the paper's learning rate gave.

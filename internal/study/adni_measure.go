@@ -54,49 +54,54 @@ type groupWidths struct {
 
 // freshOf measures predictions for fresh scans.
 func freshOf(m *model.Model, s *scans) (*freshResult, error) {
-	answers, err := m.Predict(s.fresh, model.PredictOptions{})
+	got, err := m.Predict(s.fresh, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
-	got := head.Laws(answers)
+	calibration := m.Calibration
+	m.Calibration = nil
+	raw, err := m.Predict(s.fresh, model.PredictOptions{})
+	m.Calibration = calibration
+	if err != nil {
+		return nil, err
+	}
 	n := s.study.Len()
 	truth, shown := s.truth[n:], s.shown[n:]
 	o := newOracle(s)
-	r := &freshResult{Scans: len(got), Accuracy: majorityAccuracy(got, s.fresh)}
+	r := &freshResult{Scans: len(got), Accuracy: majorityAccuracy(head.Laws(got), s.fresh)}
 	r.Majority, r.Oracle = o.accuracies(s.fresh, shown)
 	widths, ideal := map[string][]float64{}, map[string][]float64{}
 	for _, level := range adniLevels {
 		c := levelCoverage{Level: level}
-		for i, p := range got {
-			f := p.Marginal(1)
+		for i := range got {
 			x := truth[i]
-			if in, _ := evaluate.NewCovered(f, x, 1-x, 1, nil).At(level); in {
+			if inside, _ := evaluate.NewCovered(raw[i].Reported(), 1, x, 1-x).At(level); inside {
 				c.Plain++
 			}
-			if in, _ := evaluate.NewCovered(f, x, 1-x, 1, m.Resolution).At(level); in {
+			inside, in := evaluate.NewCovered(got[i].Reported(), 1, x, 1-x).At(level)
+			if inside {
 				c.Rule++
 			}
 			lo, hi := o.interval(shown[i], level)
 			if lo <= x && x <= hi {
 				c.Oracle++
 			}
-			in, _ := m.Resolution.Apply(1, mixture.TwoSided, f.Interval(mixture.TwoSided, level))
-			c.Width += in.Hi - in.Lo
+			c.Width += in.Length()
 		}
 		k := float64(len(got))
 		c.Plain, c.Rule, c.Oracle, c.Width = c.Plain/k, c.Rule/k, c.Oracle/k, c.Width/k
 		c.SE = math.Sqrt(c.Rule * (1 - c.Rule) / k)
 		r.Coverage = append(r.Coverage, c)
 	}
-	for i, p := range got {
-		scan := scanOf(m, p, s.fresh.Items[i], s.fresh.CountsOf(i), truth[i])
+	for i := range got {
+		scan := scanOf(&got[i], s.fresh.Items[i], s.fresh.CountsOf(i), truth[i])
 		r.Points = append(r.Points, scan)
 		lo, hi := o.interval(shown[i], 0.95)
 		widths[scan.Group] = append(widths[scan.Group], scan.width())
 		ideal[scan.Group] = append(ideal[scan.Group], hi-lo)
 		r.Error += math.Abs(scan.Mean-truth[i]) / float64(len(got))
 		r.Between += s.between[n+i] / float64(len(got))
-		r.Spread += p.Marginal(1).Variance() / float64(len(got))
+		r.Spread += got[i].Variance[1] / float64(len(got))
 		r.Actual += (scan.Mean - truth[i]) * (scan.Mean - truth[i]) / float64(len(got))
 	}
 	for _, g := range groups {

@@ -165,6 +165,9 @@ func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings 
 // judge compares what a model says with the truth.
 func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (outcome, error) {
 	out := outcome{Criterion: evaluate.Number(criterion(m)), Epochs: keptEpochs(m)}
+	// What the networks say by themselves is compared; coverage also as it is reported.
+	calibration := m.Calibration
+	m.Calibration = nil
 	got, err := predict(ctx, m, s.fresh.X, s.covered)
 	if err != nil {
 		return out, err
@@ -172,7 +175,7 @@ func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (outcome,
 	out.Accuracy = s.accuracy(got.mean)
 	out.Items = got.closeness(s.variance)
 	if got.laws != nil {
-		out.Coverage = s.coverage(got.laws, m.Resolution)
+		out.Coverage = s.coverage(got.laws, calibration)
 	}
 	grid, err := predict(ctx, m, s.grid, 0)
 	if err != nil {
@@ -190,7 +193,8 @@ func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (outcome,
 		if err != nil {
 			return out, err
 		}
-		for _, law := range at.laws {
+		for _, d := range at.laws {
+			law := d.Marginal(0)
 			var c components
 			for k := range law.K() {
 				w, a, b := law.Component(k)
@@ -214,9 +218,9 @@ func fourDigits(v float64) float64 {
 // prediction is what a model says of class 0 at some places.
 type prediction struct {
 	mean   []float64
-	spread []float64       // the variance, or what the method has instead
-	scaled bool            // spread is a variance
-	laws   []*mixture.Beta // distributions of p; nil if there are none
+	spread []float64            // the variance, or what the method has instead
+	scaled bool                 // spread is a variance
+	laws   []*mixture.Dirichlet // distributions of p; nil if there are none
 }
 
 func (p *prediction) closeness(truth []float64) closeness {
@@ -232,7 +236,7 @@ func (p *prediction) closeness(truth []float64) closeness {
 func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept int) (*prediction, error) {
 	p := &prediction{mean: make([]float64, len(places)), spread: make([]float64, len(places)), scaled: true}
 	const block = 8192 // so that not all mixtures are in memory at a time
-	laws := make([]*mixture.Beta, min(len(places), lawsKept))
+	laws := make([]*mixture.Dirichlet, min(len(places), lawsKept))
 	for lo := 0; lo < len(places); lo += block {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -257,10 +261,9 @@ func (p *prediction) take(i int, a *head.Answer) {
 	p.mean[i] = a.Mean[0]
 	switch {
 	case a.Law != nil:
-		law := a.Law.Marginal(0)
-		p.mean[i], p.spread[i] = law.Moments()
+		p.mean[i], p.spread[i] = a.Law.Marginal(0).Moments()
 		if i < len(p.laws) {
-			p.laws[i] = law
+			p.laws[i] = a.Law
 		}
 	case a.Variance == nil:
 		p.spread[i] = a.Uncertainty
@@ -268,18 +271,20 @@ func (p *prediction) take(i int, a *head.Answer) {
 		p.spread[i] = a.Variance[0]
 	}
 	if a.Opinion != nil && i < len(p.laws) {
-		p.laws[i] = a.Opinion.Marginal(0)
+		p.laws[i] = a.Opinion
 	}
 }
 
 // coverage measures the intervals of the first items, at each level, for all and
 // by stratum of the true mean.
-func (s *sample) coverage(laws []*mixture.Beta, r *evaluate.Resolution) []coverageAt {
+func (s *sample) coverage(laws []*mixture.Dirichlet, r *head.Calibration) []coverageAt {
 	n := min(len(laws), s.covered)
 	plain, ruled := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
 	par.For(n, func(i int) {
-		plain[i] = evaluate.NewCovered(laws[i], s.fresh.P[i], s.fresh.Q[i], 0, nil)
-		ruled[i] = evaluate.NewCovered(laws[i], s.fresh.P[i], s.fresh.Q[i], 0, r)
+		a := head.Of(laws[i])
+		plain[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
+		r.Apply(&a)
+		ruled[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
 	})
 	var out []coverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {

@@ -11,8 +11,8 @@ func average(list []network) network {
 				n.Classes = append(n.Classes, classResult{Class: c.Class})
 			}
 			m := &n.Classes[k]
-			m.Low += c.Low * share
-			m.High += c.High * share
+			m.Scale += c.Scale * share
+			m.Resolution += c.Resolution * share
 			m.Off.add(c.Off, share)
 			m.On.add(c.On, share)
 		}

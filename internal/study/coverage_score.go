@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"credence/evaluate"
+	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
 )
@@ -46,19 +47,19 @@ type network struct {
 	Classes  []classResult
 }
 
-// classResult is how the intervals of one class fared, with and without the
-// resolution rule.
+// classResult is how the intervals of one class fared, as the network gives them (off) and as they
+// are reported (on).
 type classResult struct {
-	Class     int
-	Low, High float64 // limits of resolution
-	Off, On   ruleResult
+	Class             int
+	Scale, Resolution float64 // of what is reported
+	Off, On           ruleResult
 }
 
 // ruleResult is the coverage of one class's intervals.
 type ruleResult struct {
 	Coverage []float64 // [curveLevels]
 	Width    []float64 // mean, [paperLevels]
-	Touched  []float64 // share touched by the rule, [paperLevels]
+	Touched  []float64 // share that lies within the resolution, [paperLevels]
 	Strata   []stratum
 }
 
@@ -83,7 +84,7 @@ type epochResult struct {
 type covered struct{ inside, touched [][]bool }
 
 // cover looks at the intervals of a class.
-func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, rule *evaluate.Resolution) covered {
+func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, rule *head.Calibration) covered {
 	c := covered{make([][]bool, len(p)), make([][]bool, len(p))}
 	d := len(truth) / len(p)
 	par.For(len(p), func(j int) {
@@ -93,10 +94,14 @@ func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64,
 				rest += v
 			}
 		}
-		m := evaluate.NewCovered(p[j].Marginal(class), truth[j*d+class], rest, class, rule)
+		a := head.Of(p[j])
+		rule.Apply(&a)
+		m := evaluate.NewCovered(a.Reported(), class, truth[j*d+class], rest)
 		inside, touched := make([]bool, len(levels)), make([]bool, len(levels))
 		for l, level := range levels {
-			inside[l], touched[l] = m.At(level)
+			var in mixture.ReportedInterval
+			inside[l], in = m.At(level)
+			touched[l] = in.AtLeast
 		}
 		c.inside[j], c.touched[j] = inside, touched
 	})
@@ -132,22 +137,24 @@ func share(rows [][]bool, among func(j int) bool) []float64 {
 }
 
 // score finds all there is to say about the intervals of a class.
-func score(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluate.Resolution) classResult {
+func score(p []*mixture.Dirichlet, truth []float64, class int, rule *head.Calibration) classResult {
 	return classResult{
-		Class: class, Low: rule.Low[class], High: rule.High[class],
+		Class: class, Scale: rule.Scale, Resolution: rule.Resolution,
 		Off: scoreRule(p, truth, class, nil), On: scoreRule(p, truth, class, rule),
 	}
 }
 
-func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *evaluate.Resolution) ruleResult {
+func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *head.Calibration) ruleResult {
 	r := ruleResult{Coverage: shares(cover(p, truth, class, curveLevels, rule))}
 	widths := make([][]float64, len(p)) // [N][paperLevels]
 	means := make([]float64, len(p))
 	par.For(len(p), func(j int) {
-		m := p[j].Marginal(class)
-		means[j] = m.Mean()
+		a := head.Of(p[j])
+		rule.Apply(&a)
+		m := a.Reported().Class(class)
+		means[j] = m.Law.Mean()
 		for _, level := range paperLevels {
-			in, _ := rule.Apply(class, mixture.TwoSided, m.Interval(mixture.TwoSided, level))
+			in := m.Interval(mixture.TwoSided, level)
 			widths[j] = append(widths[j], in.Length())
 		}
 	})

@@ -109,47 +109,60 @@ func (s *student) inputs(ds *dataset.Dataset) (dataset.Rows, error) {
 	return s.model.Transform.Over(ds)
 }
 
-// predict returns what the given members say of the test images after the given
-// epoch of each, and the limits of resolution of their votes. As in training,
-// those come from the means that a member gives to the images it held out, and,
-// for one member alone, from those of all images.
-func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *evaluate.Resolution, error) {
+// predict returns what the given members say of the test images after the given epoch of each, and
+// how that is to be reported, as training finds it: by the votes on the images that each held out.
+func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Calibration, error) {
 	h, err := s.model.Head()
 	if err != nil {
 		return nil, nil, err
 	}
 	outputs := make([]head.Output, len(members))
-	var means []float64
-	votes := evaluate.Votes{Classes: s.votes.Classes}
+	all := make([][]head.Answer, len(members)) // of the training images
+	held := train.NewHeldOut(s.votes.Classes, max(2, len(members)))
 	for k, m := range members {
 		net := s.model.Members[m].Net
 		copy(net.Values, s.weights[m][epochs[k]-1])
 		if outputs[k].Raw, err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
 			return nil, nil, err
 		}
-		items := s.held[m]
-		if len(members) == 1 {
-			items = indices(0, s.train.Len())
-		}
-		out, err := forward(net, s.train, items)
+		out, err := forward(net, s.train, indices(0, s.train.Len()))
 		if err != nil {
 			return nil, nil, err
 		}
-		got, err := head.Decode(h, []head.Output{{Raw: out}}, len(items))
-		if err != nil {
+		if all[k], err = head.Decode(h, []head.Output{{Raw: out}}, s.train.Len()); err != nil {
 			return nil, nil, err
 		}
-		for j := range got {
-			means = append(means, got[j].Mean...)
-			votes.Counts = append(votes.Counts, s.votes.Item(items[j])...)
+		for _, j := range s.held[m] {
+			held.Add(&all[k][j], s.counts(j), k)
 		}
 	}
-	rule, err := evaluate.NewResolution(means, votes)
+	var between *train.Spread
+	if len(members) > 1 {
+		between = &train.Spread{}
+		one := make([]head.Answer, len(members))
+		for j := range s.train.Len() {
+			for k := range all {
+				one[k] = all[k][j]
+			}
+			between.Add(one)
+		}
+	}
+	c, err := held.Calibration(between)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.Resolution = s.model.Calibration.Resolution
 	predicted, err := head.Decode(h, outputs, s.test.Len())
-	return head.Laws(predicted), rule, err
+	return head.Laws(predicted), &c, err
+}
+
+// counts returns the votes on training image j.
+func (s *student) counts(j int) []float32 {
+	var list []float32
+	for _, v := range s.votes.Item(j) {
+		list = append(list, float32(v))
+	}
+	return list
 }
 
 // forward returns the raw outputs of a network for some rows.

@@ -149,7 +149,7 @@ func (r *coverageResults) writeRuns(f *Folder) error {
 				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed),
 					exact(c.TeacherAccuracy), exact(c.Uncertain),
 					n.Name, exact(n.Accuracy), joined(c.Best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
-					exact(k.Low), exact(k.High), exact(k.On.Touched[len(paperLevels)-1])))
+					exact(k.Scale), exact(k.Resolution), exact(k.On.Touched[len(paperLevels)-1])))
 			}
 		}
 	}
