@@ -19,8 +19,9 @@
 //     [Dirichlet.LogVotes], [Dirichlet.LogCounts] and [Beta.VoteCounts] predict
 //     them, [Dirichlet.Gain] is the variance that they are expected to take away;
 //   - calibration: [Dirichlet.PairError] is what pairs of votes say of the error of
-//     a mean, [Dirichlet.PairVariance] how far chance alone moves it, and
-//     [Dirichlet.Rescale] scales a law about its mean.
+//     a mean, [Dirichlet.PairVariance] how far chance alone moves it, [Dispersion]
+//     compares many items' pairs with their laws, and [Dirichlet.Rescale] scales a
+//     law about its mean.
 //
 // [Reported] is what users are told of an item: a law, recalibrated, at the
 // resolution that the votes behind it support.

@@ -1,0 +1,193 @@
+package mixture
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"credence/internal/par"
+)
+
+// Dispersion compares the variance that laws claim for items with the squared error
+// that pairs of votes show, for votes that the laws were not fitted to:
+//
+//	R = ΣD/ΣV,   D the [Dirichlet.PairError] of an item and V = Σ_i Var p_i.
+//
+// Above 1, probabilities lie farther from their predicted means than claimed and
+// intervals are too narrow; below 1 they are too wide. Both a wrong spread and wrong
+// means show.
+type Dispersion struct {
+	Items int     // that have two votes or more
+	Ratio float64 // R
+	SE    float64 // of R, if the laws rescaled by R are right
+	// NullSE is the standard error of R if the laws are right as they are, for a test
+	// of that: (R − 1)/NullSE is then about normal, also where few votes differ.
+	NullSE float64
+
+	at       []float64 // ratios, increasing
+	variance []float64 // of R, if the laws rescaled by at[i] are right
+}
+
+// dispersionRatios are where the variance of R is computed; it is interpolated
+// between.
+var dispersionRatios = []float64{0.05, 0.2, 0.5, 1, 2, 4, 8}
+
+// nullRatio is the place of 1 among them.
+const nullRatio = 3
+
+// dispersionPiece is how many items one goroutine takes at a time.
+const dispersionPiece = 128
+
+// NewDispersion compares laws with votes; votes(j) are those of item j, one count a
+// class. Items without a law (nil) or with fewer than two votes are left out; if
+// none remains, it is an error.
+func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion, error) {
+	type sums struct {
+		items         int
+		shown, claims float64
+		variance      []float64
+		err           error
+	}
+	pieces := make([]sums, (len(laws)+dispersionPiece-1)/dispersionPiece)
+	par.For(len(pieces), func(p int) {
+		s := sums{variance: make([]float64, len(dispersionRatios))}
+		for j := p * dispersionPiece; j < min(len(laws), (p+1)*dispersionPiece) && s.err == nil; j++ {
+			if laws[j] == nil {
+				continue
+			}
+			counts := votes(j)
+			d, err := laws[j].PairError(counts)
+			switch {
+			case err != nil:
+				s.err = fmt.Errorf("item %d: %w", j, err)
+			case !math.IsNaN(d):
+				s.items++
+				s.shown += d
+				s.claims += sum(laws[j].Variance(nil))
+				s.err = laws[j].pairVariances(s.variance, sum(counts))
+			}
+		}
+		pieces[p] = s
+	})
+	total := sums{variance: make([]float64, len(dispersionRatios))}
+	for _, s := range pieces {
+		if s.err != nil {
+			return nil, s.err
+		}
+		total.items += s.items
+		total.shown += s.shown
+		total.claims += s.claims
+		for i, v := range s.variance {
+			total.variance[i] += v
+		}
+	}
+	if !(total.claims > 0) {
+		return nil, errors.New("no item has a law and two votes or more")
+	}
+	d := &Dispersion{Items: total.items, Ratio: total.shown / total.claims, at: dispersionRatios, variance: total.variance}
+	for i := range d.variance {
+		d.variance[i] /= total.claims * total.claims
+	}
+	d.NullSE = math.Sqrt(d.variance[nullRatio])
+	d.SE = d.se(d.Ratio)
+	return d, nil
+}
+
+// pairVariances adds to dst the variance of the pair error over n votes, for the law
+// rescaled by each of dispersionRatios.
+func (m *Dirichlet) pairVariances(dst []float64, n float64) error {
+	for i, ratio := range dispersionRatios {
+		law, err := m.Rescale(ratio)
+		if err != nil {
+			return err
+		}
+		dst[i] += law.PairVariance(n)
+	}
+	return nil
+}
+
+// se returns the standard error of R if the true ratio is the given one.
+func (d *Dispersion) se(ratio float64) float64 {
+	last := len(d.at) - 1
+	i := 0
+	for i < last && ratio > d.at[i] {
+		i++
+	}
+	if i == 0 || ratio >= d.at[last] {
+		return math.Sqrt(d.variance[i])
+	}
+	t := (ratio - d.at[i-1]) / (d.at[i] - d.at[i-1])
+	return math.Sqrt(d.variance[i-1] + t*(d.variance[i]-d.variance[i-1]))
+}
+
+// Interval returns the ratios at which R is within the given level of what chance
+// allows, each by its own standard error.
+func (d *Dispersion) Interval(level float64) Interval {
+	z := math.Sqrt2 * math.Erfinv(level)
+	// solve finds where R − x = ±z se(x), between a ratio that is too far from R and
+	// one that is not.
+	solve := func(far, near float64) float64 {
+		for range 100 {
+			mid := far + (near-far)/2
+			if math.Abs(d.Ratio-mid) > z*d.se(mid) {
+				far = mid
+			} else {
+				near = mid
+			}
+		}
+		return near
+	}
+	at := max(d.Ratio, 0)
+	i := Interval{0, at}
+	if at > z*d.se(0) {
+		i.Lo = solve(0, at)
+	}
+	far := at + 1
+	for math.Abs(d.Ratio-far) <= z*d.se(far) {
+		far *= 2
+	}
+	i.Hi = solve(far, at)
+	return i
+}
+
+// Ensemble returns the dispersion of the laws of an ensemble, given that of the laws
+// of its members and the share q of its variance that is within members, the rest
+// being between their means:
+//
+//	R′ = (R + 1) q − 1.
+//
+// Pairs show the squared error of a member's mean. That of their mean is less by the
+// variance B between them, and with V̄ the mean variance of a member the ensemble
+// claims V̄ + B, so that R′ = (R V̄ − B)/(V̄ + B).
+func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
+	if !(q > 0 && q <= 1) {
+		return nil, fmt.Errorf("share of the variance within members is %v: it is more than 0 and at most 1", q)
+	}
+	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.se(2/q-1) * q}
+	for i, x := range d.at {
+		e.at = append(e.at, (x+1)*q-1)
+		e.variance = append(e.variance, d.variance[i]*q*q)
+	}
+	return e, nil
+}
+
+// scaleAllowance is how far above 1 a ratio may lie without laws being widened:
+// intervals that move their tails, and the shapes of fitted laws, err on the wide
+// side by more than that.
+const scaleAllowance = 0.05
+
+// Scale returns the ratio by which to rescale laws ([Dirichlet.Rescale]) so that their
+// intervals hold what they say on average,
+//
+//	max(R, 0) − min(max(R − 1, 0), 0.05) + min(SE/2, SE²/R),   at least 0.1.
+//
+// The last term is what not knowing R costs: of laws that are as often too wide as too
+// narrow, the intervals hold less than they say.
+func (d *Dispersion) Scale() float64 {
+	r := max(d.Ratio, 0)
+	more := d.SE / 2
+	if r > 2*d.SE {
+		more = d.SE * d.SE / r
+	}
+	return max(r-min(max(r-1, 0), scaleAllowance)+more, 0.1)
+}
