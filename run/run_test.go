@@ -63,8 +63,8 @@ func read(t *testing.T, folder Folder, name string) []byte {
 	return text
 }
 
-// config writes what it is told of, as a program that has settings would.
-func config(w io.Writer, chosen *train.Options) error {
+// writeConfig writes what it is told of, as a program that has settings would.
+func writeConfig(w io.Writer, chosen *train.Options) error {
 	if chosen == nil {
 		_, err := io.WriteString(w, "before")
 		return err
@@ -82,7 +82,7 @@ func TestTrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	got := trained(t, folder, d, Options{Fit: quick(), Config: config, Command: "again"})
+	got := trained(t, folder, d, Options{Fit: quick(), Config: writeConfig, Command: "again"})
 	for _, name := range files {
 		if !folder.Has(name) {
 			t.Errorf("no %s", name)
@@ -151,7 +151,7 @@ func TestTrain(t *testing.T) {
 // ends with the bytes of one that was not.
 func TestResume(t *testing.T) {
 	d := &Division{Items: plane(80), Learn: plane(80)}
-	o := Options{Fit: quick(), Config: config}
+	o := Options{Fit: quick(), Config: writeConfig}
 	want := trainedFolder(t, o)
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -189,16 +189,11 @@ func (o *evaluateOptions) check() error {
 
 // load reads items and votes as training did, for the classes of the model.
 func (o *evaluateOptions) load(cmd *cobra.Command, path string, files []string, m *model.Model) (ds *dataset.Dataset, err error) {
-	recorded := asTrained(&o.data, path)
 	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
-	load.FeatureOptions.Schema = m.Transform.Parts()
-	load.VotesOptions.Classes, load.VotesOptions.LeaveOut = m.Classes, true
-	recorded.items(&load.FeatureOptions)
-	recorded.votes(&load.VotesOptions)
-	if ds, err = dataset.Load(load); err != nil {
+	if ds, err = run.FolderOf(path).ReadData(m, load); err != nil {
 		return nil, withFeatureHint(err)
 	}
 	return ds, nil

@@ -17,6 +17,7 @@ import (
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
+	"credence/run"
 )
 
 // predictOptions is the command line of credence predict.
@@ -167,7 +168,7 @@ func (o *predictOptions) check(terminal bool) error {
 	return nil
 }
 
-func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) error {
+func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) error {
 	stdout := cmd.OutOrStdout()
 	if err := o.check(isTerminal(stdout)); err != nil {
 		return err
@@ -179,7 +180,7 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	defer restore()
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(run)
+	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}
-	p, in, err := o.open(cmd, m, run, items)
+	p, in, err := o.open(cmd, m, path, items)
 	if err != nil {
 		return err
 	}
@@ -210,9 +211,10 @@ func (o *predictOptions) run(cmd *cobra.Command, run string, items []string) err
 
 // open reads the votes to take into account and opens the items, which the
 // caller closes.
-func (o *predictOptions) open(cmd *cobra.Command, m *model.Model, run string, items []string) (*predictor, *dataset.Stream, error) {
+func (o *predictOptions) open(cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
 	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
-	p.recorded = asTrained(&o.data, run)
+	p.load = o.data.LoadOptions()
+	run.FolderOf(path).ReadAs(&p.load)
 	if o.data.Load.Votes != "" {
 		if err := p.readVotes(); err != nil {
 			return nil, nil, err
@@ -232,8 +234,8 @@ type predictor struct {
 	maker    rowMaker
 	messages io.Writer
 	input    string
-	beside   []string // files that are joined to it
-	recorded recordedColumns
+	beside   []string            // files that are joined to it
+	load     dataset.LoadOptions // how files are read
 
 	votes      *dataset.Votes // nil without --votes
 	classes    []int          // the model's class of each class of votes
@@ -244,9 +246,8 @@ type predictor struct {
 // readVotes reads the votes to take into account. Their classes are the
 // model's, so that any other is refused where it stands.
 func (p *predictor) readVotes() error {
-	opts := p.options.data.LoadOptions().VotesOptions
+	opts := p.load.VotesOptions
 	opts.Classes = p.model.Classes
-	p.recorded.votes(&opts)
 	var err error
 	if p.votes, err = dataset.ReadVotes(p.options.data.Load.Votes, opts); err != nil {
 		return err
@@ -270,14 +271,13 @@ func (p *predictor) warn(text string) { fmt.Fprintf(p.messages, "credence: warni
 
 // open opens the items, or standard input if they are called -.
 func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
-	f := p.options.data.LoadOptions().FeatureOptions
+	f := p.load.FeatureOptions
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
 	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
 	if p.options.format == "table" {
 		o.Batch = tableItems + 1
 	}
-	p.recorded.items(&o.FeatureOptions)
 	if p.input == "-" {
 		return dataset.NewStream(stdin, "standard input", parts, o)
 	}

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"path/filepath"
+	"strings"
+
+	"credence/dataset"
+	"credence/internal/config"
+	"credence/model"
+)
+
+// ReadAs has files read as those of the run were, where o leaves that open: the
+// spellings of missing values and, where files have them, the columns of ids. A
+// model file without the configuration of its run tells none of this.
+func (f Folder) ReadAs(o *dataset.LoadOptions) {
+	entries, err := config.Read(f.Path(ConfigFile))
+	if err != nil {
+		return // the model is complete without it
+	}
+	given := map[string][]string{}
+	for _, e := range entries {
+		given[e.Name] = e.Texts
+	}
+	features, votes := &o.FeatureOptions, &o.VotesOptions
+	if features.NA == nil {
+		features.NA, votes.NA = given["na"], given["na"]
+	}
+	if features.ItemColumn != "" {
+		return
+	}
+	item := first(given["item"])
+	features.ItemColumn, features.ItemOptional = item, true
+	// Votes beside the features have their column; an array has none.
+	if votes.ItemColumn != "" || o.Votes == "" || strings.EqualFold(filepath.Ext(o.Votes), ".npy") {
+		return
+	}
+	if name := first(given["votes-item"]); name != "" {
+		item = name
+	}
+	votes.ItemColumn, votes.ItemOptional = item, true
+}
+
+func first(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[0]
+}
+
+// ReadData reads items and the votes on them for m, the model of the run, as the
+// run's own were read. Columns that the model does not know are left out; votes
+// are for its classes.
+func (f Folder) ReadData(m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
+	f.ReadAs(&o)
+	o.FeatureOptions.Schema = m.Transform.Parts()
+	o.VotesOptions.Classes, o.VotesOptions.LeaveOut = m.Classes, true
+	return dataset.Load(o)
+}
