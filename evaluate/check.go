@@ -17,6 +17,10 @@ type CheckOptions struct {
 	// are no numbers.
 	Ordered   bool
 	Bootstrap Bootstrap
+	// Items and Votes are the numbers of items, and of votes on each, that
+	// CheckResult.Designs is about. By default they are those at hand, and the items
+	// twice and four times, with 2, 3, 5 and 10 votes.
+	Items, Votes []int
 }
 
 // ErrFractions is the reason when counts are fractions of a vote.
@@ -46,7 +50,10 @@ type CheckResult struct {
 	Confusions []Confusion `json:"confusions"`
 	Raters     []Rater     `json:"raters"`
 	Support    Support     `json:"support"`
-	Warnings   []string    `json:"warnings"`
+	// Designs are what other numbers of items and votes would tell, by votes and
+	// then items. There are none if no item has two votes.
+	Designs  []Design `json:"designs"`
+	Warnings []string `json:"warnings"`
 	// Contested are the items with the most disagreement.
 	Contested []ContestedItem `json:"contested"`
 }
@@ -119,7 +126,13 @@ func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 		}
 		r.Raters = append(r.Raters, compareRaters(ds.Ratings, votes, ds.Raters)...)
 	}
-	r.Support = supportOf(votes)
+	by := newDesigner(votes)
+	r.Support = supportOf(votes, by)
+	items, each, err := r.planned(o)
+	if err != nil {
+		return nil, err
+	}
+	r.Designs = by.designs(items, each)
 	r.advise(units)
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,13 +125,16 @@ func TestSupport(t *testing.T) {
 	}{
 		{"none", repeat(5, 0, 0), "no", 0, "there are no votes"},
 		{"one vote an item", repeat(500, 1, 0), "no", 1, "no item has two votes"},
-		{"few pairs", append(repeat(500, 1, 0), repeat(5, 1, 1)...), "weak", 1, "only 5 items"},
-		{"one pair", append(repeat(500, 1, 0), repeat(1, 1, 1)...), "weak", 1, "only one item has"},
-		{"unanimous", repeat(500, 0, 3), "weak", 3, "never differ"},
-		{"uneven", append(repeat(600, 1, 0), repeat(150, 1, 2)...), "yes", 3, "600 of 750 items have a single vote"},
-		{"plenty", repeat(200, 10, 10), "yes", 20, "learn 20 moments"},
+		{"few pairs", append(repeat(500, 1, 0), repeat(5, 1, 1)...), "no", 1, "only 5 items"},
+		{"one pair", append(repeat(500, 1, 0), repeat(1, 1, 1)...), "no", 1, "only one item has"},
+		{"unanimous", append(repeat(500, 0, 3), repeat(500, 3, 0)...), "weak", 3, "never differ"},
+		{"one class", repeat(500, 0, 3), "no", 3, "never differ"},
+		{"coins", repeat(200, 10, 10), "no", 20, "agree hardly more than votes on different items"},
+		{"uneven", slices.Concat(repeat(900, 1, 0), repeat(150, 3, 0), repeat(100, 1, 2), repeat(50, 0, 3)), "yes", 3, "900 of 1200 items have a single vote"},
+		{"plenty", slices.Concat(repeat(100, 15, 5), repeat(100, 5, 15)), "yes", 20, "learn 20 moments"},
 	} {
-		s := supportOf(votesOf(t, c.rows))
+		votes := votesOf(t, c.rows)
+		s := supportOf(votes, newDesigner(votes))
 		if s.Intervals != c.intervals || s.Order != c.order || !strings.Contains(strings.Join(s.Reasons, "\n"), c.reason) {
 			t.Errorf("%s: %+v", c.name, s)
 		}

@@ -42,7 +42,7 @@ func ExampleCheck() {
 	fmt.Println(r.Support.Intervals, r.Support.Reasons[0])
 	// Output:
 	// alpha 0.33, kappa 0.30
-	// weak only 5 items have two votes or more: the spread is learned from them alone
+	// no so few votes do not tell the variance that intervals rest on: more items, or more votes per item, help
 }
 
 func ExampleAllocate() {

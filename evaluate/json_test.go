@@ -49,7 +49,8 @@ func fullCheck() *evaluate.CheckResult {
 		Confusions: []evaluate.Confusion{{First: "ill", Second: "well", Share: 1, Chance: 0.5}},
 		Raters: []evaluate.Rater{{Rater: 1, Name: "Ann", Votes: 3, Agreement: 0.5, Expected: 0.75, AgreementP: 0.25, UsageP: 0.5,
 			Excess: []float64{0.25, -0.25}}},
-		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, Reasons: []string{"few"}},
+		Support:   evaluate.Support{Intervals: "weak", PairedItems: 3, MixedItems: 2, Order: 2, RatioSE: 0.375, Reasons: []string{"few"}},
+		Designs:   []evaluate.Design{{Items: 6, Votes: 2, RatioSE: 0.25, Needed: 6, Loss: 0.5, LossSE: 0.0625, Intervals: "yes"}},
 		Warnings:  []string{"few"},
 		Contested: []evaluate.ContestedItem{{Item: "a", Agreement: 0.25, Votes: []float64{2, 2}}},
 	}

@@ -15,6 +15,11 @@ type Support struct {
 	// Order is the highest number of votes that at least a hundred items have:
 	// up to which moments can be learned from the votes.
 	Order int `json:"order"`
+	// RatioSE is the standard error that is predicted for the dispersion ratio R of
+	// a model that is trained on these votes, if features explain half of the spread
+	// between items; see [Design]. Above 0.25 intervals are weak, above 0.5 there is
+	// no support.
+	RatioSE Number `json:"ratio_se"`
 	// Reasons say why, in words.
 	Reasons []string `json:"reasons"`
 }
@@ -22,9 +27,9 @@ type Support struct {
 // enoughItems is how many items it takes to learn a moment from their votes.
 const enoughItems = 100
 
-// supportOf judges the votes.
-func supportOf(votes Votes) Support {
-	var s Support
+// supportOf judges the votes; by predicts what they tell, nil if nothing does.
+func supportOf(votes Votes, by *designer) Support {
+	s := Support{RatioSE: unknown}
 	have := map[int]int{} // items by number of votes
 	voted, most := 0, 0
 	for j := range votes.Len() {
@@ -60,8 +65,9 @@ func supportOf(votes Votes) Support {
 		return s
 	}
 	s.Intervals = "yes"
+	s.judgeRatio(votes, by, say)
 	if s.PairedItems < enoughItems {
-		s.Intervals = "weak"
+		s.weaken()
 		if s.PairedItems == 1 {
 			say("only one item has two votes or more: the spread is learned from it alone")
 		} else {
@@ -69,7 +75,7 @@ func supportOf(votes Votes) Support {
 		}
 	}
 	if s.MixedItems == 0 {
-		s.Intervals = "weak"
+		s.weaken()
 		say("votes never differ on an item: intervals would rest on the shape of the distribution assumed")
 	}
 	if 2*s.PairedItems < voted {
@@ -79,4 +85,37 @@ func supportOf(votes Votes) Support {
 		say("items with %d votes or more are enough to learn %d moments of the distribution; the rest of its shape is assumed", s.Order, s.Order)
 	}
 	return s
+}
+
+// weaken makes "yes" into "weak".
+func (s *Support) weaken() {
+	if s.Intervals == "yes" {
+		s.Intervals = "weak"
+	}
+}
+
+// noSpread is a correlation between votes on an item below which they agree as if all
+// items had the same probabilities.
+const noSpread = 0.02
+
+// judgeRatio judges by how well the spread of the class probabilities would be known.
+func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, args ...any)) {
+	if by == nil {
+		return
+	}
+	totals := make([]float64, votes.Len())
+	for j := range totals {
+		totals[j] = votes.Total(j)
+	}
+	se := by.ratioSE(totals)
+	s.RatioSE, s.Intervals = Number(se), verdict(se)
+	switch {
+	case s.Intervals == "yes":
+	case by.correlation() < noSpread:
+		say("votes on an item agree hardly more than votes on different items: there is no spread between items to learn")
+	case se > 1:
+		say("so few votes do not tell the variance that intervals rest on: more items, or more votes per item, help")
+	default:
+		say("the variance that intervals rest on would be known to about ±%.0f%%: more items, or more votes per item, help", 100*se)
+	}
 }

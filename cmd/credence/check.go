@@ -19,6 +19,8 @@ type checkOptions struct {
 	ordered    bool
 	replicates int
 	seed       uint64
+	items      []int
+	votes      []int
 	out        outputFlags
 }
 
@@ -41,22 +43,34 @@ Where votes carry raters, each is compared with the others on the same items:
 how often others agree, and how often a class is used. Training takes raters to
 be exchangeable, so those who differ are worth a look.
 
+Whether votes support intervals is judged by the standard error that the
+dispersion ratio R of a model trained on them would have: the squared error of its
+means over the variance that it predicts, by which intervals are calibrated and
+judged. Above 0.25 support is weak, above 0.5 there is none. It follows from the
+number of items, the votes on each and their agreement, if features explain half
+of the spread between items; the more they explain, the larger it is. A table says
+what it would be for other numbers of items and votes (--plan-items, --plan-votes),
+with the loss per vote that a model without features reaches on new items.
+
 Votes may be long (item, rater, label), wide (one column a rater), counts (one
 column a class) or fractions with a total; the form is found out or given.
 
-VOTES may be - for CSV on standard input. The result is text, Markdown or JSON,
-as --format or the name of -o says.
+VOTES may be - for CSV on standard input. The result is text, Markdown, JSON or,
+the table of items and votes alone, CSV, as --format or the name of -o says.
 
 JSON:
   --json prints one object on one line: read_as, items, votes, votes_per_item,
   classes, pair_agreement, alpha_nominal, alpha_ordinal, alpha_interval and
   fleiss_kappa (each with value, se, lo and hi; null where it does not apply),
-  confusions, contested, raters, support and warnings.`,
+  confusions, contested, raters, support (intervals and ratio_se among others),
+  designs (items, votes_per_item, ratio_se, items_needed for 0.25, nll_per_vote,
+  its se, intervals) and warnings.`,
 		Example: `  credence check votes.csv
   credence check ratings.csv --votes-form wide --ignore notes
   credence check grades.csv --classes mild,moderate,severe --ordered
   cat votes.csv | credence check - --json
-  credence check votes.csv -o agreement.md`,
+  credence check votes.csv -o agreement.md
+  credence check pilot.csv --plan-items 500,1000 --plan-votes 2,3 -o plan.csv`,
 		Args: arguments(1, false, "a file of votes"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
@@ -65,7 +79,9 @@ JSON:
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
-	o.out.declare(f, "table", "md", "json")
+	f.IntSliceVar(&o.items, "plan-items", nil, "numbers of `items` to predict for (default those at hand, twice and four times)")
+	f.IntSliceVar(&o.votes, "plan-votes", nil, "numbers of `votes` per item to predict for (default 2, 3, 5 and 10)")
+	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
 }
 
@@ -80,6 +96,9 @@ type checkReport struct {
 func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if o.replicates < 0 {
 		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
+	}
+	if err := o.checkPlan(); err != nil {
+		return err
 	}
 	if err := o.out.settle(); err != nil {
 		return err
@@ -96,7 +115,10 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	ds := votes.Dataset()
 	// The report says in its own words what one vote an item means.
 	dataWarnings(cmd.ErrOrStderr(), ds)
-	c, err := evaluate.Check(ds, evaluate.CheckOptions{Ordered: o.ordered, Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed}})
+	c, err := evaluate.Check(ds, evaluate.CheckOptions{
+		Ordered: o.ordered, Items: o.items, Votes: o.votes,
+		Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed},
+	})
 	if errors.Is(err, evaluate.ErrFractions) {
 		err = withHint(err, "shares times their total should be whole numbers of votes: is --total the right column?")
 	}
@@ -105,8 +127,11 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	}
 	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, classes: ds.Classes}
 	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
-		if o.out.form == "json" {
+		switch o.out.form {
+		case "json":
 			return json.NewEncoder(w).Encode(r)
+		case "csv":
+			return r.writeDesigns(w)
 		}
 		return o.out.print(w, r.print)
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 func (r *checkReport) print(w *printout.Page) {
-	w.Sections(r.heading, r.verdict, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn)
+	w.Sections(r.heading, r.verdict, r.designs, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn)
 }
 
 func (r *checkReport) heading(w *printout.Page) { w.Paragraph("Read as  ", r.ReadAs) }
