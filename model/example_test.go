@@ -29,18 +29,18 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	member, err := model.NewMember([]byte(`[{"type": "dense", "out": 3}]`), model.InputShape(transform), nn.Options{})
+	member, err := nn.New(&nn.Dense{Out: 3}, model.InputShape(transform), nn.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	weight, bias := member.Net.Params[0].Value, member.Net.Params[1].Value
+	weight, bias := member.Params[0].Value, member.Params[1].Value
 	clear(weight)
 	copy(bias, []float32{0, float32(math.Log(8)), float32(math.Log(2))}) // a logit, then log α
 	made := &model.Model{
 		Classes:   ds.Classes,
 		Method:    head.Mixture{Components: 1},
 		Transform: transform,
-		Members:   []*model.Member{member},
+		Members:   []*nn.Network{member},
 	}
 
 	dir, err := os.MkdirTemp("", "example")

@@ -62,7 +62,11 @@ func (m *Model) Encode(w io.Writer) error {
 	}
 	layers := make([]json.RawMessage, len(m.Members))
 	for i, member := range m.Members {
-		layers[i] = member.Layers
+		text, err := nn.Describe(member.Layers())
+		if err != nil {
+			return fmt.Errorf("writing a model: network %d: %w", i, err)
+		}
+		layers[i] = text
 	}
 	method, err := head.Encode(m.Method)
 	if err != nil {
@@ -81,7 +85,7 @@ func (m *Model) Encode(w io.Writer) error {
 	}
 	f := &safetensors.File{Metadata: meta}
 	for i, member := range m.Members {
-		for _, p := range slices.Concat(member.Net.Params, member.Net.States) {
+		for _, p := range slices.Concat(member.Params, member.States) {
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: tensorName(i, p), Shape: p.Shape, Values: p.Value})
 		}
 	}
@@ -110,9 +114,10 @@ func Load(path string) (*Model, error) { return LoadWith(path, Known{}) }
 // Known is what a model may be made of beside what this library has.
 type Known struct {
 	Methods []head.Method
+	Layers  []nn.Typed // a zero value of each type
 }
 
-// LoadWith is [Load] for models with methods of one's own.
+// LoadWith is [Load] for models with methods and layers of one's own.
 func LoadWith(path string, k Known) (*Model, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
@@ -178,7 +183,11 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 	}
 	tensors, in := f.ByName(), InputShape(m.Transform)
 	for i, text := range layers {
-		member, err := loadMember(tensors, i, text, in, h.Own())
+		root, err := parseLayers(text, k.Layers)
+		if err != nil {
+			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
+		}
+		member, err := loadMember(tensors, i, root, in, h.Own())
 		if err != nil {
 			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
 		}
@@ -200,20 +209,13 @@ const maxNetworks = 4 << 20
 // loadMember builds network i and fills it from tensors, those of the file that
 // no network has taken yet, after comparing names and shapes: what is allocated
 // is what the file holds.
-func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in nn.Shape, own []nn.Own) (member *Member, err error) {
+func loadMember(tensors map[string]*safetensors.Tensor, i int, root nn.Layer, in nn.Shape, own []nn.Own) (member *nn.Network, err error) {
 	defer func() {
 		// A layer may meet sizes that no one who builds a network would choose.
 		if p := recover(); p != nil {
 			member, err = nil, fmt.Errorf("impossible layers: %v", p)
 		}
 	}()
-	if err := modest(layers); err != nil {
-		return nil, err
-	}
-	root, err := nn.Parse(layers, 0)
-	if err != nil {
-		return nil, err
-	}
 	params, states, err := nn.Tensors(root, in)
 	if err != nil {
 		return nil, err
@@ -233,16 +235,24 @@ func loadMember(tensors map[string]*safetensors.Tensor, i int, layers []byte, in
 			return nil, fmt.Errorf("tensor %s has shape %v, want %v", p.Name, t.Shape, p.Shape)
 		}
 	}
-	member, err = NewMember(layers, in, nn.Options{Own: own})
+	member, err = nn.New(root, in, nn.Options{Own: own})
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range slices.Concat(member.Net.Params, member.Net.States) {
+	for _, p := range slices.Concat(member.Params, member.States) {
 		name := tensorName(i, p)
 		copy(p.Value, tensors[name].Values)
 		delete(tensors, name)
 	}
 	return member, nil
+}
+
+// parseLayers reads the layers of a network.
+func parseLayers(text []byte, own []nn.Typed) (nn.Layer, error) {
+	if err := modest(text); err != nil {
+		return nil, err
+	}
+	return nn.Parse(text, 0, own...)
 }
 
 // largest is the largest size in a description of layers that is believed.

@@ -26,10 +26,9 @@ func labelModels(t testing.TB) []*Model {
 		if err != nil {
 			t.Fatal(err)
 		}
-		layers := []byte(`[{"type":"dense","out":5},{"type":"batchnorm"},{"type":"relu"},{"type":"dropout","rate":0.3},{"type":"dense","out":` +
-			string(rune('0'+r.Outputs())) + `}]`)
+		layers := nn.Seq(&nn.Dense{Out: 5}, &nn.BatchNorm{}, &nn.ReLU{}, &nn.Dropout{Rate: 0.3}, &nn.Dense{Out: r.Outputs()})
 		for i := range uint64(2) {
-			member, err := NewMember(layers, InputShape(m.Transform), nn.Options{Seed: 1, Member: i})
+			member, err := nn.New(layers, InputShape(m.Transform), nn.Options{Seed: 1, Member: i})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +79,7 @@ func TestMethods(t *testing.T) {
 		if _, err := m.Predict(ds, PredictOptions{Votes: true}); !errors.Is(err, head.ErrNoDistribution) {
 			t.Errorf("%s: after votes: %v", kind, err)
 		}
-		m.Members[1].Net.Values[0] = float32(math.NaN())
+		m.Members[1].Values[0] = float32(math.NaN())
 		if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "output is NaN") {
 			t.Errorf("%s: a network with NaN: %v", kind, err)
 		}

@@ -14,35 +14,13 @@
 package model
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"credence/dataset"
 	"credence/head"
 	"credence/nn"
 )
-
-// Member is one network of the ensemble.
-type Member struct {
-	Layers json.RawMessage // as [nn.Describe] writes them
-	Net    *nn.Network
-}
-
-// NewMember returns a member with a freshly initialised network: the layers,
-// in the form that [nn.Parse] reads, for inputs of the given shape.
-func NewMember(layers []byte, in nn.Shape, o nn.Options) (*Member, error) {
-	root, err := nn.Parse(layers, 0)
-	if err != nil {
-		return nil, err
-	}
-	net, err := nn.New(root, in, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Member{Layers: layers, Net: net}, nil
-}
 
 // InputShape returns the shape in which networks take what t gives: that of an
 // image or volume if there is nothing else, otherwise flat.
@@ -53,19 +31,22 @@ func InputShape(t *dataset.Transform) nn.Shape {
 	return nn.Shape{t.Width()}
 }
 
-// Model is a trained model. Its methods may be called from several goroutines;
-// those that run the networks take turns, since each uses all cores.
+// Model is a trained model. Its methods may be called from several goroutines at
+// once, which share the cores; its fields may not be changed then.
 type Model struct {
 	Classes   []string // [d]
 	Method    head.Method
 	Raters    []string // whom the method knows, where it asks who cast a vote
 	Transform *dataset.Transform
-	Members   []*Member // [M]
+	Members   []*nn.Network // [M]
 	// Calibration is how laws are reported; nil leaves them as the networks give them.
 	Calibration *head.Calibration
 	Provenance  Provenance
 
-	mu sync.Mutex // held while the networks run
+	// Engine runs the networks; nil means the CPU.
+	Engine nn.Engine
+
+	pool pool
 }
 
 // Head returns the head that reads the networks' outputs.
@@ -103,7 +84,7 @@ func (m *Model) Check() error {
 		return errors.New("a model without preprocessing")
 	}
 	for i, member := range m.Members {
-		if in, out := member.Net.In.Size(), member.Net.Out.Size(); in != m.Transform.Width() || out != outputs {
+		if in, out := member.In.Size(), member.Out.Size(); in != m.Transform.Width() || out != outputs {
 			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), outputs)
 		}
 	}
@@ -114,7 +95,7 @@ func (m *Model) Check() error {
 func (m *Model) Size() int {
 	n := 0
 	for _, member := range m.Members {
-		n += member.Net.Size()
+		n += member.Size()
 	}
 	return n
 }

@@ -48,14 +48,14 @@ func small(t testing.TB) *Model {
 		Provenance:  Provenance{Data: "abc", Seed: 7, Kernel: Kernel(), Warnings: []string{`a "quoted" <warning>`}},
 	}
 	for i := range uint64(2) {
-		member, err := NewMember([]byte(`[{"type":"dense","out":5},{"type":"batchnorm"},{"type":"relu"},{"type":"dense","out":8}]`),
+		member, err := nn.New(nn.Seq(&nn.Dense{Out: 5}, &nn.BatchNorm{}, &nn.ReLU{}, &nn.Dense{Out: 8}),
 			InputShape(tr), nn.Options{Seed: 1, Member: i})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.Members = append(m.Members, member)
 		r := rand.New(rng.New(2, "model.test", i))
-		for _, s := range member.Net.States {
+		for _, s := range member.States {
 			for k := range s.Value {
 				s.Value[k] = 0.5 + r.Float32()
 			}
@@ -95,7 +95,14 @@ func TestPredict(t *testing.T) {
 			t.Fatalf("%d components, want 4", p.K())
 		}
 		for i, member := range m.Members {
-			out := member.Net.Forward(x, false, nn.Step{})
+			session, err := member.NewSession(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := session.Forward(x, nn.Pass{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			share := 1 / (1 + math.Exp(float64(out[1]-out[0])))
 			w, alpha := p.Component(2 * i)
 			if math.Abs(w-share/2) > 1e-6 || math.Abs(alpha[2]-math.Exp(float64(out[4]))) > 1e-6*alpha[2] {

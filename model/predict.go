@@ -101,7 +101,7 @@ const maxBatch = 1 << 27
 func (m *Model) itemSize() int {
 	n := 0
 	for _, member := range m.Members {
-		n = max(n, member.Net.ItemSize())
+		n = max(n, member.ItemSize())
 	}
 	return n
 }
@@ -112,11 +112,14 @@ func (m *Model) Inputs(x []float32) ([]head.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	answers, err := Answers(h, m.Members, x)
+	e, cores, err := m.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer m.release(e)
+	answers, err := e.Answers(h, x, cores)
 	if m.Calibration != nil {
-		par.For(len(answers), func(j int) { m.Calibration.Apply(&answers[j]) })
+		par.Limit(cores).For(len(answers), func(j int) { m.Calibration.Apply(&answers[j]) })
 	}
 	return answers, err
 }

@@ -8,11 +8,19 @@ import (
 	"strings"
 )
 
+// Typed is a layer of one's own that can be saved with its network: Type is its
+// name in files. Like the layers of this package it is written with its exported
+// fields that are not zero, under their names in lower case. A value of its type
+// lets [Parse] read it.
+type Typed interface {
+	Layer
+	Type() string
+}
+
 // Describe writes a tree of layers as the JSON that [Parse] reads back: a list
-// of layers, each with its type first and the fields that are not zero. A layer
-// that is not a Sequential is read back inside one, so that the names of its
-// parameters are one step longer. Layers of a type that Parse does not know are
-// an error.
+// of layers, each with its type first and the fields that are not zero. What
+// comes back is what [Complete] makes of the tree. Layers that are neither of this
+// package nor [Typed] are an error.
 func Describe(root Layer) ([]byte, error) {
 	var b bytes.Buffer
 	err := describeList(&b, root)
@@ -28,6 +36,9 @@ func describeList(b *bytes.Buffer, l Layer) error {
 	}
 	b.WriteByte('[')
 	for i, l := range layers {
+		if l == nil {
+			return fmt.Errorf("layer %d is nil", i)
+		}
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -100,24 +111,84 @@ func describe1(b *bytes.Buffer, l Layer) error {
 	return nil
 }
 
-// kindOf returns the name under which Parse knows a layer, or "".
+// kindOf returns the name of a layer in files, or "".
 func kindOf(l Layer) string {
 	name := strings.ToLower(typeName(l))
 	if c, ok := l.(*Conv); ok && c.Dims > 0 {
 		name = fmt.Sprintf("conv%dd", c.Dims)
 	}
-	if fresh := kinds[name]; fresh == nil || reflect.TypeOf(fresh()) != reflect.TypeOf(l) {
-		return ""
+	if fresh := kinds[name]; fresh != nil && reflect.TypeOf(fresh()) == reflect.TypeOf(l) {
+		return name
 	}
-	return name
+	if t, ok := l.(Typed); ok && checkTyped(t) == nil {
+		return t.Type()
+	}
+	return ""
+}
+
+// checkTyped refuses layers of one's own that cannot be told from others.
+func checkTyped(t Typed) error {
+	if v := reflect.TypeOf(t); v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("layer %T is not a pointer to a struct", t)
+	}
+	if _, taken := kinds[t.Type()]; taken || t.Type() == "" {
+		return fmt.Errorf("layer %T has the type %q, which is empty or taken", t, t.Type())
+	}
+	return nil
+}
+
+// Complete returns a tree in which dense layers without Out give out outputs. It
+// is in the form in which trees are saved, and to which [New] brings every tree:
+// containers hold lists of layers, so that a tensor has one name in memory and in
+// files. The tree that is given stays as it is.
+func Complete(root Layer, out int) Layer {
+	var one func(l Layer) Layer
+	list := func(l Layer) Layer {
+		if l == nil {
+			return nil
+		}
+		s, ok := l.(*Sequential)
+		if !ok {
+			s = Seq(l)
+		}
+		c := &Sequential{}
+		for _, l := range s.Layers {
+			c.Layers = append(c.Layers, one(l))
+		}
+		return c
+	}
+	one = func(l Layer) Layer {
+		switch l := l.(type) {
+		case *Sequential:
+			return list(l)
+		case *Residual:
+			c := &Residual{Body: list(l.Body)}
+			if l.Shortcut != nil {
+				c.Shortcut = list(l.Shortcut)
+			}
+			return c
+		case *Concat:
+			c := &Concat{Inputs: l.Inputs}
+			for _, b := range l.Branches {
+				c.Branches = append(c.Branches, list(b))
+			}
+			return c
+		case *Dense:
+			if l.Out == 0 {
+				return &Dense{Out: out, In: l.In, NoBias: l.NoBias}
+			}
+		}
+		return l
+	}
+	return list(root)
 }
 
 // Tensors returns the parameters and states that a network of root would have
 // for items of shape in, with names and shapes but without values: nothing whose
 // size the layers decide is allocated, so that a reader can first compare them
-// with what a file holds. The tree cannot be built again afterwards.
+// with what a file holds.
 func Tensors(root Layer, in Shape) (params, states []*Param, err error) {
-	b, _, err := infer(root, in, false)
+	b, _, err := infer(Complete(root, 0), in, false)
 	if err != nil {
 		return nil, nil, err
 	}

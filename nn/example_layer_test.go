@@ -40,6 +40,12 @@ func ExampleLayer() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(net.Forward([]float32{-1, 0.5, 3}, false, nn.Step{}), net.Params[0].Name)
-	// Output: [0 1 6] 0.scale
+	session, err := net.NewSession(1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := session.Forward([]float32{-1, 0.5, 3}, nn.Pass{})
+	fmt.Println(out, net.Params[0].Name, err)
+	// Output: [0 1 6] 0.scale <nil>
 }

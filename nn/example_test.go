@@ -15,13 +15,18 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	out := net.Forward(make([]float32, 3*28*28), false, nn.Step{})
-	fmt.Println(net.Size(), "parameters,", len(out), "outputs of 3 images")
+	session, err := net.NewSession(3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := session.Forward(make([]float32, 3*28*28), nn.Pass{})
+	fmt.Println(net.Size(), "parameters,", len(out), "outputs of 3 images", err)
 
 	_, err = nn.New(nn.Seq(&nn.ReLU{}, &nn.Dense{Out: 10}), nn.Shape{1, 28, 28}, nn.Options{})
 	fmt.Println(err)
 	// Output:
-	// 11926 parameters, 30 outputs of 3 images
+	// 11926 parameters, 30 outputs of 3 images <nil>
 	// layer 1 (dense): expected a flat input, got 1×28×28: put a flatten before it
 }
 

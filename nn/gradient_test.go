@@ -75,7 +75,7 @@ var layerCases = []layerCase{
 	}},
 }
 
-func build(t testing.TB, c layerCase, o Options) *Network {
+func build(t testing.TB, c layerCase, o Options) *runner {
 	t.Helper()
 	n, err := New(c.make(), c.in, o)
 	if err != nil {
@@ -89,7 +89,7 @@ func build(t testing.TB, c layerCase, o Options) *Network {
 			}
 		}
 	}
-	return n
+	return running(t, n)
 }
 
 // spread returns n distinct values in random order, none near another: so that

@@ -57,7 +57,6 @@ type Network struct {
 	root  Layer
 	apart bool
 	held  int // values that the layers keep of an item
-	own   *Session
 }
 
 // align is the number of float32 in a cache line.
@@ -73,6 +72,7 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	if o.Init != He && o.Init != Glorot {
 		return nil, fmt.Errorf("init %q is not one of [he glorot]", o.Init)
 	}
+	root = Complete(root, 0)
 	b, out, err := infer(root, in, o.Apart)
 	if err != nil {
 		return nil, err
@@ -168,6 +168,9 @@ func (n *Network) Size() int {
 	}
 	return size
 }
+
+// Layers returns the tree that the network was made of, a description to read.
+func (n *Network) Layers() Layer { return n.root }
 
 // ItemSize returns about how many values are kept in memory for each item of a
 // batch: its input, and what the layers make of it.

@@ -131,10 +131,11 @@ func TestInit(t *testing.T) {
 // TestSample: what dropout drops in prediction depends on an item's key and the
 // pass, not on its place or the other items; batch norm keeps to its statistics.
 func TestSample(t *testing.T) {
-	net, err := New(Seq(&BatchNorm{}, &Dropout{Rate: 0.5}), Shape{50}, Options{})
+	made, err := New(Seq(&BatchNorm{}, &Dropout{Rate: 0.5}), Shape{50}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	net := running(t, made)
 	x := make([]float32, 3*50)
 	for i := range x {
 		x[i] = float32(1 + i/50)
@@ -170,10 +171,11 @@ func TestSample(t *testing.T) {
 }
 
 func TestDropout(t *testing.T) {
-	net, err := New(Seq(&Dropout{Rate: 0.25}, &Dropout{Rate: 0.5}), Shape{1000}, Options{})
+	made, err := New(Seq(&Dropout{Rate: 0.25}, &Dropout{Rate: 0.5}), Shape{1000}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	net := running(t, made)
 	x := make([]float32, 20*1000)
 	for i := range x {
 		x[i] = 1
@@ -205,10 +207,11 @@ func TestDropout(t *testing.T) {
 }
 
 func TestBatchNormRunning(t *testing.T) {
-	net, err := New(&BatchNorm{}, Shape{1, 2}, Options{})
+	made, err := New(&BatchNorm{}, Shape{1, 2}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	net := running(t, made)
 	x := []float32{1, 3, 5, 7} // mean 4, variance 5, corrected 20/3
 	for range 300 {
 		net.Forward(x, true, Step{})
@@ -225,10 +228,11 @@ func TestBatchNormRunning(t *testing.T) {
 }
 
 func TestEmbedding(t *testing.T) {
-	net, err := New(&Embedding{Sizes: Ints{3, 2}, Width: 2}, Shape{2}, Options{})
+	made, err := New(&Embedding{Sizes: Ints{3, 2}, Width: 2}, Shape{2}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	net := running(t, made)
 	copy(net.Params[0].Value, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
 	nan := float32(math.NaN())
 	y := net.Forward([]float32{2, 0, 0, 1, nan, 2}, true, Step{})

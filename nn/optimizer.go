@@ -8,7 +8,7 @@ import (
 	"credence/internal/par"
 )
 
-// OptimizerOptions configures an [Optimizer].
+// OptimizerOptions configures how a [Trainer] moves weights.
 type OptimizerOptions struct {
 	Kind        string   // "adam", "adamw" or "sgd"; empty means adam
 	Rate        float64  // learning rate; zero means 1e-3 (sgd: 1e-2)
@@ -22,23 +22,21 @@ type OptimizerOptions struct {
 	Schedule    Schedule // how the rate changes; zero means not at all
 }
 
-// Optimizer moves the parameters of a network against their gradients. Its
-// state, which a checkpoint must hold, is Steps and Moments.
-type Optimizer struct {
-	Steps   uint64       // updates made so far
-	Moments [2][]float32 // as long as Network.Values; sgd has only the first
-
-	options OptimizerOptions
+// optimizer moves the parameters of a network against their gradients.
+type optimizer struct {
+	OptimizerState
+	options OptimizerOptions // complete
 	net     *Network
 	adam    kernel.Adam
 	sgd     kernel.SGD
 	update  func(i int)
-	norm    func(i int)
+	squares func(i int)
 	sums    []float64 // squared gradients of each piece
 }
 
-// NewOptimizer returns an optimiser for net.
-func NewOptimizer(net *Network, o OptimizerOptions) (*Optimizer, error) {
+// Complete returns o with defaults for what is zero, or an error that says what
+// is out of range.
+func (o OptimizerOptions) Complete() (OptimizerOptions, error) {
 	if o.Kind == "" {
 		o.Kind = "adam"
 	}
@@ -51,12 +49,21 @@ func NewOptimizer(net *Network, o OptimizerOptions) (*Optimizer, error) {
 	set(&o.Beta1, 0.9)
 	set(&o.Beta2, 0.999)
 	set(&o.Epsilon, 1e-8)
-	if err := o.check(); err != nil {
+	return o, o.check()
+}
+
+// RateAt returns the learning rate of step t, from 0, of complete options.
+func (o OptimizerOptions) RateAt(t uint64) float64 { return o.Rate * o.Schedule.factor(t) }
+
+// newOptimizer returns an optimizer for net.
+func newOptimizer(net *Network, o OptimizerOptions) (*optimizer, error) {
+	o, err := o.Complete()
+	if err != nil {
 		return nil, err
 	}
 	net.needGrads()
 	n := len(net.Values)
-	p := &Optimizer{options: o, net: net, sums: make([]float64, pieces(n, grain))}
+	p := &optimizer{options: o, net: net, sums: make([]float64, pieces(n, grain))}
 	p.Moments[0] = make([]float32, n)
 	if o.Kind == "sgd" {
 		p.sgd = kernel.SGD{Momentum: float32(o.Momentum), WeightDecay: float32(o.WeightDecay), Nesterov: o.Nesterov}
@@ -75,7 +82,7 @@ func NewOptimizer(net *Network, o OptimizerOptions) (*Optimizer, error) {
 			p.adam.Update(net.Values[lo:hi], p.Moments[0][lo:hi], p.Moments[1][lo:hi], net.Grads[lo:hi])
 		}
 	}
-	p.norm = func(i int) { p.sums[i] = kernel.SumSq(net.Grads[i*grain : min((i+1)*grain, n)]) }
+	p.squares = func(i int) { p.sums[i] = kernel.SumSq(net.Grads[i*grain : min((i+1)*grain, n)]) }
 	return p, nil
 }
 
@@ -101,20 +108,17 @@ func (o *OptimizerOptions) check() error {
 	return o.Schedule.check()
 }
 
-// Rate returns the learning rate of the next update.
-func (p *Optimizer) Rate() float64 { return p.options.Rate * p.options.Schedule.factor(p.Steps) }
-
-// Update makes one step from the network's gradients. It returns the norm of
-// the gradient before clipping, or 0 if there is no clipping to need it.
-func (p *Optimizer) Update() (norm float64) {
+// step moves the parameters once. It returns the norm of the gradient before
+// clipping, or 0 if there is no clipping to need it.
+func (p *optimizer) step() (norm float64) {
 	scale := 1.0
 	if clip := p.options.Clip; clip > 0 {
-		norm = p.Norm()
+		norm = p.norm()
 		if norm > clip {
 			scale = clip / norm
 		}
 	}
-	rate := float32(p.Rate())
+	rate := float32(p.options.RateAt(p.Steps))
 	p.Steps++
 	p.sgd.Rate, p.sgd.GradScale = rate, float32(scale)
 	p.adam.Rate, p.adam.GradScale = rate, float32(scale)
@@ -127,10 +131,10 @@ func (p *Optimizer) Update() (norm float64) {
 	return norm
 }
 
-// Norm returns the Euclidean norm of the gradient, summed in float64 in an
+// norm returns the Euclidean norm of the gradient, summed in float64 in an
 // order that depends on its length alone.
-func (p *Optimizer) Norm() float64 {
-	par.For(len(p.sums), p.norm)
+func (p *optimizer) norm() float64 {
+	par.For(len(p.sums), p.squares)
 	sum := 0.0
 	for _, s := range p.sums {
 		sum += s

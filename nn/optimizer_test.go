@@ -45,13 +45,13 @@ func TestOptimizers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := NewOptimizer(net, o)
+		p, err := newOptimizer(net, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range grads {
 			net.Params[0].Grad[0] = float32(g)
-			p.Update()
+			p.step()
 		}
 		got, want := float64(net.Params[0].Value[0]), reference(o, 2, grads)
 		if !(math.Abs(got-want) <= 1e-6) {
@@ -65,14 +65,14 @@ func TestClip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewOptimizer(net, OptimizerOptions{Kind: "sgd", Rate: 1, Clip: 1})
+	p, err := newOptimizer(net, OptimizerOptions{Kind: "sgd", Rate: 1, Clip: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := net.Params[0]
 	copy(w.Value, []float32{0, 0})
 	copy(w.Grad, []float32{3, 4})
-	if norm := p.Update(); norm != 5 {
+	if norm := p.step(); norm != 5 {
 		t.Errorf("norm %v, want 5", norm)
 	}
 	if math.Abs(float64(w.Value[0])+0.6) > 1e-6 || math.Abs(float64(w.Value[1])+0.8) > 1e-6 {
@@ -102,7 +102,7 @@ func TestOptimizerErrors(t *testing.T) {
 		{Kind: "lion"}, {Rate: -1}, {Momentum: 1}, {Beta1: 1}, {WeightDecay: -1}, {Clip: math.NaN()},
 		{Schedule: Schedule{Kind: "step"}}, {Schedule: Schedule{Kind: "cosine"}},
 	} {
-		if _, err := NewOptimizer(net, o); err == nil {
+		if _, err := newOptimizer(net, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
 	}

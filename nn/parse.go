@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,8 +54,9 @@ var kinds = map[string]func() Layer{
 //
 // The keys of a layer are the fields of its Go type in lower case. A dense layer
 // without out gets the given number of outputs, those of the head. An unknown
-// key or type is an error with its position.
-func Parse(data []byte, out int) (layer Layer, err error) {
+// key or type is an error with its position. own are zero values of layers of
+// one's own, such as &Scale{}, which the text may then name.
+func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 	defer func() {
 		if e, ok := errors.AsType[*yamltext.Error](err); ok {
 			err = fmt.Errorf("layers: %w", e)
@@ -68,10 +70,23 @@ func Parse(data []byte, out int) (layer Layer, err error) {
 	if len(bodies) != 1 || bodies[0] == nil {
 		return nil, fmt.Errorf("layers: expected one document with a list of layers")
 	}
-	return (&layerReader{out: out}).list(bodies[0])
+	r := &layerReader{kinds: kinds}
+	if len(own) > 0 {
+		r.kinds = maps.Clone(kinds)
+	}
+	for _, l := range own {
+		if err := checkTyped(l); err != nil {
+			return nil, err
+		}
+		r.kinds[l.Type()] = func() Layer { return instance(l) }
+	}
+	if layer, err = r.list(bodies[0]); err != nil {
+		return nil, err
+	}
+	return Complete(layer, out), nil
 }
 
-type layerReader struct{ out int }
+type layerReader struct{ kinds map[string]func() Layer }
 
 // at is an error with the position of a node.
 func at(n ast.Node, format string, a ...any) error {
@@ -119,8 +134,8 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 				return nil, at(v.Value, "expected the name of a layer")
 			}
 			kind = s.Value
-			if _, ok := kinds[kind]; !ok {
-				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(sorted(kinds), " "))
+			if _, ok := r.kinds[kind]; !ok {
+				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(sorted(r.kinds), " "))
 			}
 		} else {
 			rest = append(rest, v)
@@ -136,12 +151,9 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 	case "sequential", "residual", "concat":
 		return r.container(kind, rest)
 	}
-	l := kinds[kind]()
+	l := r.kinds[kind]()
 	if err := fields(l, kind, rest); err != nil {
 		return nil, err
-	}
-	if d, ok := l.(*Dense); ok && d.Out == 0 {
-		d.Out = r.out
 	}
 	return l, nil
 }

@@ -7,6 +7,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/model"
+	"credence/nn"
 	"credence/train"
 )
 
@@ -41,12 +42,15 @@ type referenceSummary struct {
 func NewCard(m *model.Model) (*Card, error) {
 	c := &Card{
 		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
-		Networks: len(m.Members), Parameters: m.Size(), Layers: m.Members[0].Layers,
+		Networks: len(m.Members), Parameters: m.Size(),
 		Calibration: m.Calibration, Provenance: m.Provenance,
 		Method: m.Method, Meaning: m.Traits().Meaning,
 	}
 	var err error
 	if c.Head, err = head.Encode(m.Method); err != nil {
+		return nil, err
+	}
+	if c.Layers, err = nn.Describe(m.Members[0].Layers()); err != nil {
 		return nil, err
 	}
 	if len(m.Provenance.Config) > 0 {

@@ -125,8 +125,8 @@ func weightDifference(a, b *model.Model) error {
 		return fmt.Errorf("networks: recorded %d, found %d", len(a.Members), len(b.Members))
 	}
 	for i := range a.Members {
-		x := slices.Concat(a.Members[i].Net.Params, a.Members[i].Net.States)
-		y := slices.Concat(b.Members[i].Net.Params, b.Members[i].Net.States)
+		x := slices.Concat(a.Members[i].Params, a.Members[i].States)
+		y := slices.Concat(b.Members[i].Params, b.Members[i].States)
 		if len(x) != len(y) {
 			return fmt.Errorf("network %d: recorded %d tensors, found %d", i, len(x), len(y))
 		}

@@ -17,7 +17,7 @@ func TestFirstDifference(t *testing.T) {
 		}
 		return m
 	}
-	weight := func(m *model.Model) { m.Members[1].Net.Params[0].Value[2]++ }
+	weight := func(m *model.Model) { m.Members[1].Params[0].Value[2]++ }
 	for _, c := range []struct {
 		change func(m *model.Model)
 		want   string

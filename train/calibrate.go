@@ -8,6 +8,7 @@ import (
 	"credence/internal/par"
 	"credence/mixture"
 	"credence/model"
+	"credence/nn"
 )
 
 // How wide reported laws should be is found from pairs of votes on items that a network held out:
@@ -288,12 +289,18 @@ func (f *fitting) spread(final []*run) (*Spread, error) {
 	if err != nil {
 		return nil, err
 	}
+	nets := make([]*model.Ensemble, len(final))
+	for k, r := range final {
+		if nets[k], err = model.NewEnsemble(f.o.Engine, []*nn.Network{r.network}); err != nil {
+			return nil, err
+		}
+	}
 	s := &Spread{}
 	buffers := f.in.buffers(f.o.Batch, false)
 	err = f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
 		by := make([][]head.Answer, len(final))
-		for k, r := range final {
-			if by[k], err = model.Answers(h, []*model.Member{r.network}, x); err != nil {
+		for k, net := range nets {
+			if by[k], err = net.Answers(h, x, 0); err != nil {
 				return err
 			}
 		}

@@ -44,6 +44,9 @@ func (r *run) save() error {
 	if r.o.Checkpoint == "" {
 		return nil
 	}
+	if err := r.stepper.Trainer.Pull(); err != nil {
+		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
 	r.countClamped()
 	r.state.Head = r.head.State()
 	state, err := json.Marshal(r.state)
@@ -54,7 +57,7 @@ func (r *run) save() error {
 	if err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
 	}
-	steps, _ := json.Marshal(r.stepper.Optimizer.Steps)
+	steps, _ := json.Marshal(r.stepper.Trainer.State().Steps)
 	f := &safetensors.File{Metadata: map[string]string{
 		"format": checkpointFormat, "format_version": checkpointVersion,
 		"fingerprint": string(mark), "state": string(state), "optimizer_steps": string(steps),
@@ -77,9 +80,9 @@ type named struct {
 
 // tensors are the vectors that a checkpoint holds, as they lie in the run.
 func (r *run) tensors() []named {
-	net := r.network.Net
+	net := r.network
 	list := []named{{"values", net.Values}, {"best.values", r.best.values}}
-	for i, m := range r.stepper.Optimizer.Moments {
+	for i, m := range r.stepper.Trainer.State().Moments {
 		if m != nil {
 			list = append(list, named{fmt.Sprintf("moments.%d", i), m})
 		}
@@ -124,7 +127,7 @@ func (r *run) resume() error {
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
 		return bad(err)
 	}
-	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Optimizer.Steps); err != nil {
+	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Trainer.State().Steps); err != nil {
 		return bad(err)
 	}
 	tensors := f.ByName()
@@ -134,6 +137,9 @@ func (r *run) resume() error {
 			return bad(fmt.Errorf("tensor %q is missing or of another size", t.name))
 		}
 		copy(t.values, from.Values)
+	}
+	if err := r.stepper.Trainer.Push(); err != nil {
+		return bad(err)
 	}
 	return nil
 }

@@ -27,17 +27,22 @@ func ExampleStepper() {
 		fmt.Println(err)
 		return
 	}
-	s, err := train.NewStepper(net, h, nn.OptimizerOptions{Rate: 0.01}, 2)
+	s, err := train.NewStepper(nil, net, h, nn.OptimizerOptions{Rate: 0.01}, 2)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	x := []float32{-1, 1}
 	votes := head.Batch{Counts: head.Counts{Classes: 2, Values: []float32{2, 1, 3, 0}}}
-	first := s.Step(x, votes, nn.Step{})
-	last := first
+	var first, last head.Loss
 	for i := range 200 {
-		last = s.Step(x, votes, nn.Step{Step: uint64(i + 1)})
+		if last, err = s.Step(x, votes, nn.Step{Step: uint64(i)}); err != nil {
+			fmt.Println(err)
+			return
+		}
+		if i == 0 {
+			first = last
+		}
 	}
 	fmt.Println(last.Mean < first.Mean)
 	// Output: true

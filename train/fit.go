@@ -12,7 +12,6 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
-	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/model"
 )
@@ -254,7 +253,7 @@ func (f *fitting) prepare() (err error) {
 	if f.layers, err = layers(&f.o, f.traits, f.transform, h.Outputs()); err != nil {
 		return err
 	}
-	f.mark.Kernel = kernel.Name()
+	f.mark.Kernel = f.o.Engine.Name()
 	if f.mark.Data, err = f.ds.Hash(); err != nil {
 		return err
 	}

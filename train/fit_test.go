@@ -346,7 +346,7 @@ func TestFitAfterEpoch(t *testing.T) {
 	o.Ensemble = 5
 	res := fitted(t, simulated(60, 2, 5), o)
 	for i, r := range res.Model.Provenance.Runs {
-		if got := seen[[2]int{i, r.Epoch}]; r.Epoch > 0 && !slices.Equal(got, res.Model.Members[i].Net.Values) {
+		if got := seen[[2]int{i, r.Epoch}]; r.Epoch > 0 && !slices.Equal(got, res.Model.Members[i].Values) {
 			t.Errorf("%s: the weights after epoch %d are not those of the model", r.Name, r.Epoch)
 		}
 		if seen[[2]int{i, len(r.History)}] == nil {

@@ -86,7 +86,14 @@ func checkNet(t *testing.T, c netCase, apart bool) {
 	for _, s := range c.Counts {
 		votes.Values = append(votes.Values, s...)
 	}
-	out := net.Forward(c.Input, true, nn.Step{})
+	session, err := net.NewSession(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := session.Forward(c.Input, nn.Pass{Train: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	grad := make([]float32, len(out))
 	loss := h.Loss(grad, out, head.Batch{Counts: votes}, nn.Step{}).Mean
 	var want []float64
@@ -98,7 +105,9 @@ func checkNet(t *testing.T, c netCase, apart bool) {
 		t.Errorf("loss %v, want %v", loss, c.MeanNLL)
 	}
 	dx := make([]float32, len(c.Input))
-	net.Backward(dx, grad)
+	if err := session.Backward(dx, grad); err != nil {
+		t.Fatal(err)
+	}
 	for i, p := range c.Params {
 		near(t, p.Name, net.Params[i].Grad, p.Grad)
 	}

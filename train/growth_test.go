@@ -57,7 +57,7 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := NewStepper(net, h, nn.OptimizerOptions{}, g.batch)
+	s, err := NewStepper(nil, net, h, nn.OptimizerOptions{}, g.batch)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package train
 
-import "credence/head"
+import (
+	"credence/head"
+	"credence/nn"
+)
 
 // clamper is a head that holds some of its parameters within a limit and counts how often.
 type clamper interface {
@@ -31,7 +34,11 @@ func (r *run) heldOut() (float64, error) {
 	c := r.head.Criterion()
 	err := r.in.each(r.buffers, r.o.Batch, r.held, func(x []float32, votes head.Batch, items []int) error {
 		r.weigh(&votes, items)
-		c.Add(r.network.Net.Forward(x, false, r.at()), votes)
+		out, err := r.stepper.Trainer.Forward(x, nn.Pass{At: r.at()})
+		if err != nil {
+			return err
+		}
+		c.Add(out, votes)
 		return nil
 	})
 	return c.Value(), err

@@ -197,10 +197,14 @@ func TestDropoutNetworks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := fmt.Sprintf(`{"type":"dropout","rate":%v},{"type":"dense"`, f.o.Dropout); !strings.Contains(string(f.layers), want) {
-			t.Errorf("%v: layers %s, want %s", shape, f.layers, want)
+		text, err := nn.Describe(f.layers)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := model.NewMember(f.layers, f.shape, nn.Options{}); err != nil {
+		if want := fmt.Sprintf(`{"type":"dropout","rate":%v},{"type":"dense"`, f.o.Dropout); !strings.Contains(string(text), want) {
+			t.Errorf("%v: layers %s, want %s", shape, text, want)
+		}
+		if _, err := nn.New(f.layers, f.shape, nn.Options{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -57,7 +57,7 @@ func TestMNIST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewStepper(net, h, nn.OptimizerOptions{
+	s, err := NewStepper(nil, net, h, nn.OptimizerOptions{
 		Rate: 2e-3, Schedule: nn.Schedule{Kind: "cosine", Total: steps, WarmUp: steps / 20},
 	}, batch)
 	if err != nil {
@@ -77,7 +77,11 @@ func TestMNIST(t *testing.T) {
 				votes.Values[i*classes+int(set.Labels[j])] = 1
 			}
 			b := head.Batch{Counts: head.Counts{Classes: classes, Values: votes.Values[:len(part)*classes]}}
-			sum += s.Step(xb[:len(part)*size], b, at).Mean * float64(len(part))
+			loss, err := s.Step(xb[:len(part)*size], b, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += loss.Mean * float64(len(part))
 			at.Step++
 		}
 		t.Logf("epoch %d: loss %.4f", epoch, sum/float64(items))
@@ -91,7 +95,10 @@ func TestMNIST(t *testing.T) {
 			part[i] = lo + i
 		}
 		test.Standard(xb, part)
-		out := net.Forward(xb[:len(part)*size], false, at)
+		out, err := s.Trainer.Forward(xb[:len(part)*size], nn.Pass{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range part {
 			o, best := out[i*classes:][:classes], 0
 			for c, v := range o {

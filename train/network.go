@@ -34,21 +34,23 @@ func defaultNetwork(t *dataset.Transform) string {
 	return "mlp"
 }
 
-// layers returns the description of a network for what t gives, with so many
-// outputs.
-func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) ([]byte, error) {
+// layers returns the layers of a network for what t gives, with so many outputs.
+func layers(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
 	root, err := tree(o, traits, t, outputs)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	text, err := nn.Describe(root)
+	text, err := nn.Describe(root) // also for what could not be saved
 	if err == nil && traits.Passes > 0 && !bytes.Contains(text, []byte(`"type":"dropout"`)) {
 		return nil, fmt.Errorf("network: method %s needs layers of type dropout, found none", o.Head.Name())
 	}
-	return text, err
+	return nn.Complete(root, outputs), err
 }
 
 func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn.Layer, error) {
+	if o.Layers != nil {
+		return o.Layers, nil
+	}
 	if layered(o.Network) {
 		return nn.Parse([]byte(o.Network), outputs)
 	}

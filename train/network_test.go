@@ -70,19 +70,23 @@ func TestDefaultNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := layers(&o, head.Traits{}, tr, 12)
+		root, err := layers(&o, head.Traits{}, tr, 12)
 		if err != nil {
 			t.Errorf("%v: %v", c.parts, err)
 			continue
 		}
+		text, err := nn.Describe(root)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if o.Network != c.want || !strings.Contains(string(text), c.has) {
 			t.Errorf("%v: network %s %s, want %s with %s", c.parts, o.Network, text, c.want, c.has)
 		}
-		member, err := model.NewMember(text, model.InputShape(tr), nn.Options{})
+		net, err := nn.New(root, model.InputShape(tr), nn.Options{})
 		if err != nil {
 			t.Errorf("%v: %v", c.parts, err)
-		} else if member.Net.Out.Size() != 12 {
-			t.Errorf("%v: %v outputs, want 12", c.parts, member.Net.Out)
+		} else if net.Out.Size() != 12 {
+			t.Errorf("%v: %v outputs, want 12", c.parts, net.Out)
 		}
 	}
 }
@@ -110,7 +114,11 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	startOutputs(net, h.Start(head.Batch{Counts: votes}))
-	got, err := head.Decode(h, []head.Output{{Raw: net.Forward([]float32{0, 0}, false, nn.Step{})}}, 1)
+	e, err := model.NewEnsemble(nil, []*nn.Network{net})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Answers(h, []float32{0, 0}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,12 @@ type Options struct {
 	// model beside: for studies, which fit many models and have rivals of their
 	// own.
 	NoReferences bool `json:"-"`
+	// Layers are those of the networks, instead of what Network names; a dense
+	// layer without Out gives what the head needs. Layers of one's own have to be
+	// [nn.Typed].
+	Layers nn.Layer `json:"-"` // in the record as the text of Network
+	// Engine runs the networks; nil means the CPU.
+	Engine nn.Engine `json:"-"`
 	// Version of the program, for the record.
 	Version string `json:"-"`
 	// Memory is how many bytes the network inputs may take; beyond, they are
@@ -123,6 +129,16 @@ func Defaults() Options {
 func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Options, error) {
 	if err := o.suits(traits); err != nil {
 		return o, err
+	}
+	if o.Engine == nil {
+		o.Engine = nn.CPU{}
+	}
+	if o.Layers != nil {
+		text, err := nn.Describe(o.Layers)
+		if err != nil {
+			return o, fmt.Errorf("layers: %w", err)
+		}
+		o.Network = string(text)
 	}
 	def, dropoutGiven := Defaults(), o.Dropout != 0
 	grid := 0 // dimensions of the largest image or volume

@@ -8,8 +8,8 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
-	"credence/internal/kernel"
 	"credence/model"
+	"credence/nn"
 )
 
 // result makes the model of the final runs, with out-of-fold predictions by all
@@ -35,7 +35,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, err
 	}
 	p := &m.Provenance
-	p.Data, p.Config, p.Kernel = f.mark.Data, f.mark.Config, kernel.Name()
+	p.Data, p.Config, p.Kernel = f.mark.Data, f.mark.Config, f.mark.Kernel
 	p.Seed, p.Version = f.o.Seed, f.o.Version
 	if votes := f.ds.Votes; votes.Items > 0 { // else they were not read from a file
 		votes.File = "" // a model holds no paths
@@ -100,7 +100,7 @@ func (f *fitting) split() model.Split {
 // outOfFold predicts each held-out item by the networks that held it out.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
 	for fold := range max(f.folds, 1) {
-		var by []*model.Member
+		var by []*nn.Network
 		var held []int
 		for _, r := range runs {
 			if r.fold == fold && len(r.held) > 0 {
@@ -118,14 +118,18 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 }
 
 // predict calls set with what the given networks together say of items.
-func (f *fitting) predict(by []*model.Member, items []int, set func(j int, a *head.Answer)) error {
+func (f *fitting) predict(by []*nn.Network, items []int, set func(j int, a *head.Answer)) error {
 	h, err := f.method.New(f.task)
+	if err != nil {
+		return err
+	}
+	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err
 	}
 	buffers := f.in.buffers(f.o.Batch, false)
 	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		got, err := model.Answers(h, by, x)
+		got, err := e.Answers(h, x, 0)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ type job struct {
 	o         Options // complete
 	in        *inputs
 	transform *dataset.Transform
-	layers    []byte
+	layers    nn.Layer
 	shape     nn.Shape
 	method    head.Method
 	task      head.Task
@@ -41,7 +41,7 @@ type run struct {
 	epochs      int   // at most; exactly, without held-out items
 	fold        int   // the part that is held out
 
-	network *model.Member
+	network *nn.Network
 	stepper *Stepper
 	head    head.Head
 	scratch []float64 // weights of a batch
@@ -114,8 +114,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.learn(ctx); err != nil {
 		return err
 	}
-	r.best.restore(r.network.Net)
-	r.network.Net.Bind(1)
+	r.best.restore(r.network)
 	r.stepper, r.head, r.buffers, r.best, r.order = nil, nil, nil, nil, nil
 	return nil
 }
@@ -126,13 +125,12 @@ func (r *run) start() error {
 	if r.head, err = r.method.New(r.task); err != nil {
 		return err
 	}
-	member, err := model.NewMember(r.layers, r.shape,
+	r.network, err = nn.New(r.layers, r.shape,
 		nn.Options{Seed: r.o.Seed, Member: uint64(r.member), Init: r.o.Init, Own: r.head.Own()})
 	if err != nil {
 		return fmt.Errorf("network: %w", err)
 	}
-	r.network = member
-	startOutputs(member.Net, r.bias)
+	startOutputs(r.network, r.bias)
 	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
 	if r.traits.LeastBatch > 0 {
 		r.batches = max(1, len(r.train)/r.o.Batch) // none below the size
@@ -144,9 +142,9 @@ func (r *run) start() error {
 	if err := r.newStepper(); err != nil {
 		return err
 	}
-	r.head.Bind(member.Net.Own) // whose gradients are there now
+	r.head.Bind(r.network.Own) // whose gradients are there now
 	r.best = &snapshot{}
-	r.best.take(member.Net)
+	r.best.take(r.network)
 	return nil
 }
 
@@ -155,12 +153,13 @@ func (r *run) start() error {
 func (r *run) newStepper() error {
 	steps := uint64(0)
 	if r.stepper != nil {
-		steps = r.stepper.Optimizer.Steps
+		steps = r.stepper.Trainer.State().Steps
 	}
 	var err error
-	r.stepper, err = NewStepper(r.network.Net, r.head, r.o.optimizer(r.batches, r.state.Share), r.size)
+	r.stepper, err = NewStepper(r.o.Engine, r.network, r.head, r.o.optimizer(r.batches, r.state.Share), r.size)
 	if err == nil && r.o.Schedule == "cosine" {
-		r.stepper.Optimizer.Steps = steps
+		r.stepper.Trainer.State().Steps = steps
+		err = r.stepper.Trainer.Push()
 	}
 	return err
 }
@@ -243,7 +242,10 @@ func (r *run) step() (fine bool, err error) {
 		return false, err
 	}
 	r.weigh(&votes, items)
-	loss := r.stepper.Step(x, votes, r.at())
+	loss, err := r.stepper.Step(x, votes, r.at())
+	if err != nil {
+		return false, err
+	}
 	if math.IsNaN(loss.Mean) || math.IsInf(loss.Mean, 0) {
 		return false, nil
 	}
@@ -265,7 +267,7 @@ func (r *run) at() nn.Step {
 // weights, and decides whether to go on.
 func (r *run) endEpoch() error {
 	s := &r.state
-	e := model.Epoch{Epoch: s.Epoch + 1, Loss: s.Loss / s.Votes, Rate: r.stepper.Optimizer.Rate(), Note: s.Note}
+	e := model.Epoch{Epoch: s.Epoch + 1, Loss: s.Loss / s.Votes, Rate: r.stepper.Trainer.Rate(), Note: s.Note}
 	r.countClamped()
 	if s.Seen > 0 {
 		e.Clamped = float64(s.Clamped) / float64(s.Seen)
@@ -284,16 +286,19 @@ func (r *run) endEpoch() error {
 		return r.recover(reason)
 	}
 	r.resetClamped()
+	if err := r.stepper.Trainer.Pull(); err != nil {
+		return err
+	}
 	s.Epoch++
 	s.Batch, s.Loss, s.Votes, s.Note, s.Clamped, s.Seen = 0, 0, 0, "", 0, 0
 	s.History = append(s.History, e)
 	r.order = nil
 	switch {
 	case len(r.held) == 0 || r.o.Patience < 0:
-		r.best.take(r.network.Net)
+		r.best.take(r.network)
 		s.Best = s.Epoch
 	case held < s.BestLoss || s.Epoch == r.traits.Warmup+1 && s.Epoch > 1:
-		r.best.take(r.network.Net)
+		r.best.take(r.network)
 		s.Best, s.BestLoss = s.Epoch, held
 	}
 	switch {
@@ -307,7 +312,7 @@ func (r *run) endEpoch() error {
 	}
 	r.event(Event{Loss: e.Loss, Note: e.Note, End: s.Done})
 	if r.o.AfterEpoch != nil {
-		r.o.AfterEpoch(Snapshot{Run: r.name, Index: r.member, Epoch: s.Epoch, Values: r.network.Net.Values, Held: r.held})
+		r.o.AfterEpoch(Snapshot{Run: r.name, Index: r.member, Epoch: s.Epoch, Values: r.network.Values, Held: r.held})
 	}
 	return nil
 }
@@ -316,7 +321,7 @@ func (r *run) endEpoch() error {
 func (r *run) event(e Event) {
 	s := &r.state
 	e.Run, e.Index, e.Runs, e.Epoch, e.Epochs, e.Best = r.name, r.member, r.runs, s.Epoch, r.epochs, s.Best
-	e.Rate, e.Speed = r.stepper.Optimizer.Rate(), r.meter.speed()
+	e.Rate, e.Speed = r.stepper.Trainer.Rate(), r.meter.speed()
 	e.HeldOut = math.NaN()
 	if n := len(s.History); n > 0 && s.History[n-1].HeldOut != nil {
 		e.HeldOut = *s.History[n-1].HeldOut

@@ -27,40 +27,41 @@ import (
 	"credence/nn"
 )
 
-// Stepper is a network, the head that scores it and the optimizer that moves
-// it.
+// Stepper is a network, the head that scores it and the engine's trainer that
+// moves it.
 type Stepper struct {
-	Net       *nn.Network
-	Head      head.Objective
-	Optimizer *nn.Optimizer
+	Net     *nn.Network
+	Head    head.Objective
+	Trainer nn.Trainer
 
-	grad []float32 // of the outputs [N, out]
+	score func(grad, out []float32) // the batch in hand
+	votes head.Batch
+	at    nn.Step
+	loss  head.Loss
 }
 
 // NewStepper returns a stepper for batches of up to the given number of items,
-// after checking that network and head fit together.
-func NewStepper(net *nn.Network, h head.Objective, o nn.OptimizerOptions, batch int) (*Stepper, error) {
+// after checking that network and head fit together. A nil engine is the CPU.
+func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOptions, batch int) (*Stepper, error) {
 	if net.Out.Size() != h.Outputs() {
 		return nil, fmt.Errorf("network gives %v outputs, head takes %d", net.Out, h.Outputs())
 	}
-	opt, err := nn.NewOptimizer(net, o)
+	if e == nil {
+		e = nn.CPU{}
+	}
+	t, err := e.NewTrainer(net, o, batch)
 	if err != nil {
 		return nil, err
 	}
-	net.Bind(batch)
-	return &Stepper{Net: net, Head: h, Optimizer: opt, grad: make([]float32, batch*h.Outputs())}, nil
+	s := &Stepper{Net: net, Head: h, Trainer: t}
+	s.score = func(grad, out []float32) { s.loss = s.Head.Loss(grad, out, s.votes, s.at) }
+	return s, nil
 }
 
 // Step trains on one batch x [N, in] with its votes and returns the loss before
-// the update. It allocates nothing.
-func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) head.Loss {
-	out := s.Net.Forward(x, true, at)
-	if len(s.grad) < len(out) {
-		s.grad = make([]float32, len(out))
-	}
-	grad := s.grad[:len(out)]
-	loss := s.Head.Loss(grad, out, votes, at)
-	s.Net.Backward(nil, grad)
-	s.Optimizer.Update()
-	return loss
+// the update. On the CPU it allocates nothing.
+func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) (head.Loss, error) {
+	s.votes, s.at = votes, at
+	err := s.Trainer.Step(x, at, s.score)
+	return s.loss, err
 }

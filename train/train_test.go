@@ -73,7 +73,7 @@ func TestNewStepperRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewStepper(net, h, nn.OptimizerOptions{}, 4); err == nil {
+	if _, err := NewStepper(nil, net, h, nn.OptimizerOptions{}, 4); err == nil {
 		t.Error("3 outputs for 2 classes: no error")
 	}
 	if _, err := NewWorkload("none"); err == nil {

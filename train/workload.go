@@ -58,7 +58,7 @@ func NewWorkload(name string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewStepper(net, h, nn.OptimizerOptions{}, batch)
+	s, err := NewStepper(nil, net, h, nn.OptimizerOptions{}, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,10 @@ func NewWorkload(name string) (*Workload, error) {
 
 // Step trains once on the batch and returns the loss.
 func (w *Workload) Step() float64 {
-	loss := w.Stepper.Step(w.x, w.votes, w.at)
+	loss, err := w.Stepper.Step(w.x, w.votes, w.at)
+	if err != nil {
+		panic(err) // the batch is made for the network
+	}
 	w.at.Step++
 	return loss.Mean
 }

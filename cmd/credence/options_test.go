@@ -94,7 +94,7 @@ func TestChoices(t *testing.T) {
 				err = nifti.Normalization{Scale: nifti.Scale(c), Low: 0.5, High: 99.5}.Check()
 			case "volume-store": // the script of volumes tries all
 			case "optimizer":
-				_, err = nn.NewOptimizer(network(t, nn.He), nn.OptimizerOptions{Kind: c, Rate: 0.1})
+				_, err = nn.OptimizerOptions{Kind: c, Rate: 0.1}.Complete()
 			case "init":
 				network(t, nn.Init(c))
 			case "method":

@@ -126,7 +126,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	for _, r := range p.Runs {
 		result.Kept = append(result.Kept, r.Epoch)
 	}
-	if result.Stages, err = stagesOf(m.Members[0].Layers, model.InputShape(m.Transform)); err != nil {
+	if result.Stages, err = stagesOf(m.Members[0].Layers(), model.InputShape(m.Transform)); err != nil {
 		return nil, err
 	}
 	test := s.study.Select(parts.test)
@@ -224,11 +224,7 @@ type stage struct {
 
 // stagesOf describes a network as it is: layers that keep the shape are told
 // with those that change it.
-func stagesOf(layers []byte, in nn.Shape) ([]stage, error) {
-	root, err := nn.Parse(layers, 0)
-	if err != nil {
-		return nil, err
-	}
+func stagesOf(root nn.Layer, in nn.Shape) ([]stage, error) {
 	list := []nn.Layer{root}
 	if s, ok := root.(*nn.Sequential); ok {
 		list = s.Layers

@@ -205,11 +205,7 @@ func TestStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := nn.Describe(net)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := stagesOf(text, nn.Shape{1, 96, 96, 80})
+	got, err := stagesOf(net, nn.Shape{1, 96, 96, 80})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,14 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	if err != nil {
 		return r, err
 	}
-	taught, truth := t.truth(set), t.truth(test)
+	taught, err := t.truth(set)
+	if err != nil {
+		return r, err
+	}
+	truth, err := t.truth(test)
+	if err != nil {
+		return r, err
+	}
 	r.TeacherAccuracy = accuracy(truth, test, g)
 	r.Uncertain = uncertain(truth, at.Classes)
 	o := c.Student

@@ -63,8 +63,15 @@ func TestRemedies(t *testing.T) {
 			if o.Batch == 0 {
 				o.Batch = 64
 			}
-			truth := teach.truth(test)
-			s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 2, headline.votes, seed), o, false)
+			truth, err := teach.truth(test)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taught, err := teach.truth(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := newStudent(t.Context(), set, test, g, drawVotes(taught, 2, headline.votes, seed), o, false)
 			if err != nil {
 				t.Fatal(err)
 			}

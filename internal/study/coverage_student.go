@@ -56,7 +56,7 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 	}
 	s.model = fit.Model
 	for i, r := range fit.Model.Provenance.Runs {
-		if len(r.History) != len(s.weights[i]) || len(fit.Model.Members[i].Net.States) > 0 {
+		if len(r.History) != len(s.weights[i]) || len(fit.Model.Members[i].States) > 0 {
 			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name,
 				len(s.weights[i]), len(r.History))
 		}
@@ -120,7 +120,7 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 	all := make([][]head.Answer, len(members)) // of the training images
 	held := train.NewHeldOut(s.votes.Classes, max(2, len(members)))
 	for k, m := range members {
-		net := s.model.Members[m].Net
+		net := s.model.Members[m]
 		copy(net.Values, s.weights[m][epochs[k]-1])
 		if outputs[k].Raw, err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
 			return nil, nil, err
@@ -168,8 +168,10 @@ func (s *student) counts(j int) []float32 {
 // forward returns the raw outputs of a network for some rows.
 func forward(net *nn.Network, rows dataset.Rows, items []int) ([]float32, error) {
 	const batch = 250
-	net.Bind(batch)
-	defer net.Bind(1)
+	session, err := net.NewSession(batch)
+	if err != nil {
+		return nil, err
+	}
 	x := make([]float32, batch*rows.Width())
 	var outputs []float32
 	for lo := 0; lo < len(items); lo += batch {
@@ -179,7 +181,11 @@ func forward(net *nn.Network, rows dataset.Rows, items []int) ([]float32, error)
 				return nil, err
 			}
 		}
-		outputs = append(outputs, net.Forward(x[:len(part)*rows.Width()], false, nn.Step{})...)
+		out, err := session.Forward(x[:len(part)*rows.Width()], nn.Pass{})
+		if err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, out...)
 	}
 	return outputs, nil
 }

@@ -55,7 +55,7 @@ func newTeacher(ctx context.Context, set *mnist.Set, g grouping, epochs int, see
 	if err != nil {
 		return nil, err
 	}
-	s, err := train.NewStepper(net, crossEntropy(d), nn.OptimizerOptions{Rate: teacherRate}, teacherBatch)
+	s, err := train.NewStepper(nil, net, crossEntropy(d), nn.OptimizerOptions{Rate: teacherRate}, teacherBatch)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,11 @@ func newTeacher(ctx context.Context, set *mnist.Set, g grouping, epochs int, see
 				votes[j*d+g.Class[set.Labels[i]]] = 1
 			}
 			batch := head.Batch{Counts: head.Counts{Classes: d, Values: votes[:len(part)*d]}}
-			if loss := s.Step(x[:len(part)*mnist.Pixels], batch, at); math.IsNaN(loss.Mean) {
+			loss, err := s.Step(x[:len(part)*mnist.Pixels], batch, at)
+			if err != nil {
+				return nil, err
+			}
+			if math.IsNaN(loss.Mean) {
 				return nil, fmt.Errorf("the teacher of seed %d: the loss is not a number", seed)
 			}
 			at.Step++
@@ -121,21 +125,27 @@ func (d crossEntropy) Loss(grad, out []float32, b head.Batch, _ head.Step) head.
 // truth returns the teacher's probabilities of all images [N × d], as softmax of
 // its logits in float64. A probability close to one is known by the sum of the
 // others, which are not rounded to zero.
-func (t *teacher) truth(set *mnist.Set) []float64 {
+func (t *teacher) truth(set *mnist.Set) ([]float64, error) {
 	const batch = 250
-	t.net.Bind(batch)
+	session, err := t.net.NewSession(batch)
+	if err != nil {
+		return nil, err
+	}
 	p := make([]float64, 0, set.Len()*t.classes)
 	x := make([]float32, batch*mnist.Pixels)
 	for lo := 0; lo < set.Len(); lo += batch {
 		items := indices(lo, min(lo+batch, set.Len()))
 		set.Standard(x, items)
-		out := t.net.Forward(x[:len(items)*mnist.Pixels], false, nn.Step{})
+		out, err := session.Forward(x[:len(items)*mnist.Pixels], nn.Pass{})
+		if err != nil {
+			return nil, err
+		}
 		for len(out) > 0 {
 			p = appendSoftmax(p, out[:t.classes])
 			out = out[t.classes:]
 		}
 	}
-	return p
+	return p, nil
 }
 
 // appendSoftmax appends softmax of the logits; with two classes it is

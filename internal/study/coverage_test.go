@@ -171,7 +171,11 @@ func TestStudentPredicts(t *testing.T) {
 	}
 	o := tinyCoverage().Student
 	o.Seed = 5
-	s, err := newStudent(t.Context(), set, test, g, drawVotes(teach.truth(set), 3, 2, 5), o, true)
+	taught, err := teach.truth(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newStudent(t.Context(), set, test, g, drawVotes(taught, 3, 2, 5), o, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,91 @@
+package model
+
+import (
+	"math"
+
+	"credence/head"
+	"credence/nn"
+)
+
+// Ensemble runs the networks of an ensemble for one caller at a time.
+type Ensemble struct {
+	nets []*nn.Network
+	run  []nn.Predictor
+}
+
+// NewEnsemble returns what runs the given networks on an engine; nil means the
+// CPU.
+func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
+	if e == nil {
+		e = nn.CPU{}
+	}
+	s := &Ensemble{nets: nets}
+	for _, net := range nets {
+		p, err := e.NewPredictor(net, 1)
+		if err != nil {
+			return nil, err
+		}
+		s.run = append(s.run, p)
+	}
+	return s, nil
+}
+
+// Answers returns what the networks with the given head together say of the items
+// with inputs x [N, width], on up to so many cores; 0 means all.
+func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, error) {
+	n := len(x) / s.nets[0].In.Size()
+	outputs, err := s.raw(x, n, h.Traits().Passes, cores)
+	if err != nil {
+		return nil, err
+	}
+	return head.Decode(h, outputs, n)
+}
+
+// raw returns the outputs of each network, or of each of so many passes with
+// dropout on.
+func (s *Ensemble) raw(x []float32, n, passes, cores int) ([]head.Output, error) {
+	var outputs []head.Output
+	add := func(i int, p nn.Pass) error {
+		p.Cores = cores
+		out, err := s.run[i].Forward(x, p)
+		if err != nil {
+			return err
+		}
+		o := head.Output{Raw: append([]float32(nil), out...)}
+		for _, p := range s.nets[i].Own {
+			o.Own = append(o.Own, p.Value)
+		}
+		outputs = append(outputs, o)
+		return nil
+	}
+	var keys []uint64
+	if passes > 0 {
+		keys = make([]uint64, n)
+		width := len(x) / max(1, n)
+		for j := range keys {
+			keys[j] = contentKey(x[j*width : (j+1)*width])
+		}
+	}
+	for i := range s.nets {
+		for pass := range max(1, passes) {
+			p := nn.Pass{Sample: keys}
+			if passes > 0 {
+				p.At = nn.Step{Member: uint64(i), Step: uint64(pass)}
+			}
+			if err := add(i, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outputs, nil
+}
+
+// contentKey is a number for the content of an item, FNV-1a of its bits, so that
+// equal inputs lose the same units to dropout wherever they stand.
+func contentKey(x []float32) uint64 {
+	key := uint64(14695981039346656037)
+	for _, v := range x {
+		key = (key ^ uint64(math.Float32bits(v))) * 1099511628211
+	}
+	return key
+}
