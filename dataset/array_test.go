@@ -1,17 +1,15 @@
 package dataset
 
 import (
-	"bytes"
 	"errors"
 	"math"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"credence/internal/python"
+	"credence/internal/array"
+	"credence/internal/fault"
 )
 
 // rowsOf reads every row.
@@ -56,7 +54,7 @@ func TestNPYOfNumpy(t *testing.T) {
 		case strings.Contains(name, "u"):
 			want = count(0, 12)
 		}
-		f, err := ReadFeatures(path, FeatureOptions{})
+		f, err := ReadFeatures(t.Context(), path, FeatureOptions{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -69,7 +67,7 @@ func TestNPYOfNumpy(t *testing.T) {
 		}
 		f.close()
 	}
-	a, err := OpenNPY("testdata/special.npy")
+	a, err := array.OpenNPY("testdata/special.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +95,7 @@ func TestNPZAndIDX(t *testing.T) {
 	} {
 		// A limit of a few bytes unpacks into a temporary file.
 		for _, memory := range []int64{0, 5} {
-			f, err := ReadFeatures("testdata/"+c.path, FeatureOptions{Array: c.array, Memory: memory, CacheDir: t.TempDir()})
+			f, err := ReadFeatures(t.Context(), "testdata/"+c.path, FeatureOptions{Array: c.array, Memory: memory, CacheDir: t.TempDir()})
 			if err != nil {
 				t.Error(err)
 				continue
@@ -152,7 +150,7 @@ func TestLayout(t *testing.T) {
 
 func TestArraysRefused(t *testing.T) {
 	head := func(text string) string {
-		return npyMagic + "\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+		return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
 	}
 	for _, c := range []struct{ name, bytes, want string }{
 		{"x.npy", "", "the file is empty"},
@@ -177,105 +175,9 @@ func TestArraysRefused(t *testing.T) {
 		{"x.idx", "\x00\x00\x08\x01\x00\x00\x00\x09abc", "the file is cut short: 9 of |u1 take 9 bytes, but 3 are there"},
 	} {
 		inDir(t, c.name, c.bytes)
-		_, err := ReadFeatures(c.name, FeatureOptions{})
-		if err == nil || err.Error() != "reading "+c.name+": "+c.want || !errors.Is(err, ErrFormat) {
+		_, err := ReadFeatures(t.Context(), c.name, FeatureOptions{})
+		if err == nil || err.Error() != "reading "+c.name+": "+c.want || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("got  %v\nwant reading %s: %s", err, c.name, c.want)
 		}
 	}
-}
-
-func TestNPZNames(t *testing.T) {
-	for array, want := range map[string]string{"z": `reading testdata/stored.npz: no array "z" among [x, y]`} {
-		if _, err := OpenNPZ("testdata/stored.npz", array); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-}
-
-func TestWriteNPY(t *testing.T) {
-	var b bytes.Buffer
-	if err := WriteNPY(&b, []int{2, 3}, count(0, 6)); err != nil {
-		t.Fatal(err)
-	}
-	a, err := npyArray("x.npy", bytes.NewReader(b.Bytes()), 0, int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := rowsOf(t, a); !slices.Equal(got, count(0, 6)) || a.offset%64 != 0 {
-		t.Errorf("got %v at %d", got, a.offset)
-	}
-	path := filepath.Join(t.TempDir(), "x.npy")
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	readsOurs(t, "numpy", "import numpy, sys; a = numpy.load(sys.argv[1]); assert a.shape == (2, 3) and a.dtype == 'f4' and (a.ravel() == numpy.arange(6)).all()", path)
-	if err := WriteNPY(&b, []int{2}, nil); err == nil {
-		t.Error("two values promised, none given: no error")
-	}
-}
-
-// readsOurs has a module of Python check a file of ours, as a subtest.
-func readsOurs(t *testing.T, module, program, path string) {
-	t.Run(module, func(t *testing.T) {
-		interpreter := python.Interpreter(t, module)
-		if out, err := exec.Command(interpreter, "-c", program, path).CombinedOutput(); err != nil {
-			t.Errorf("%s does not read our file: %v\n%s", module, err, out)
-		}
-	})
-}
-
-func fuzzFiles(f *testing.F, pattern string) {
-	paths, _ := filepath.Glob("testdata/" + pattern)
-	for _, p := range paths {
-		b, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-}
-
-// readSome reads the first rows of an array that was opened.
-func readSome(t *testing.T, a *Array, err error) {
-	if err != nil {
-		return
-	}
-	defer a.Close()
-	if a.Width() > 1<<20 {
-		return
-	}
-	if a, err = a.rowMajor(&FeatureOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	row := make([]float32, a.Width())
-	for i := range min(a.Len(), 10) {
-		if err := a.ReadRow(i, row); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func FuzzNPY(f *testing.F) {
-	fuzzFiles(f, "*.npy")
-	f.Fuzz(func(t *testing.T, b []byte) {
-		a, err := npyArray("x", bytes.NewReader(b), 0, int64(len(b)))
-		readSome(t, a, err)
-	})
-}
-
-func FuzzNPZ(f *testing.F) {
-	fuzzFiles(f, "*.npz")
-	f.Fuzz(func(t *testing.T, b []byte) {
-		a, err := npzArray("x", bytes.NewReader(b), int64(len(b)), "", &FeatureOptions{})
-		readSome(t, a, err)
-	})
-}
-
-func FuzzIDX(f *testing.F) {
-	fuzzFiles(f, "*.idx")
-	fuzzFiles(f, "*.gz")
-	f.Fuzz(func(t *testing.T, b []byte) {
-		a, err := idxArray("x", bytes.NewReader(b), int64(len(b)), &FeatureOptions{})
-		readSome(t, a, err)
-	})
 }

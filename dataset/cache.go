@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -12,6 +13,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+
+	"credence/internal/array"
+	"credence/internal/words"
 )
 
 // A sink takes the rows of a table as they are read, and gives them back.
@@ -33,7 +37,7 @@ type sink struct {
 	crc   hash.Hash32
 	buf   *bufio.Writer
 	path  string // of the finished cache
-	array *Array
+	array *array.Array
 }
 
 const (
@@ -56,7 +60,7 @@ type cacheKey struct {
 }
 
 // newSink makes a sink for n rows of the given parts, which are read from files.
-func newSink(n int, parts []Part, files []string, opts *FeatureOptions) (*sink, error) {
+func newSink(ctx context.Context, n int, parts []Part, files []string, opts *FeatureOptions) (*sink, error) {
 	s := &sink{n: n, w: totalWidth(parts)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
 		s.rows = &Memory{N: n, W: s.w, Values: make([]float32, 0, n*s.w)}
@@ -66,7 +70,7 @@ func newSink(n int, parts []Part, files []string, opts *FeatureOptions) (*sink, 
 	if err != nil {
 		return nil, err
 	}
-	if s.keys, err = fileKeys(files, opts); err != nil {
+	if s.keys, err = fileKeys(ctx, files); err != nil {
 		return nil, err
 	}
 	key := cacheKey{Version: rowsVersion, Parts: parts, Options: opts.TableOptions, Rows: n, Repeated: opts.repeated, Image: opts.Image}
@@ -79,7 +83,7 @@ func newSink(n int, parts []Part, files []string, opts *FeatureOptions) (*sink, 
 	}
 	s.sum = sha256.Sum256(text)
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
-	ok, err := s.load(opts)
+	ok, err := s.load(ctx)
 	if ok || err != nil {
 		return s, err
 	}
@@ -88,7 +92,7 @@ func newSink(n int, parts []Part, files []string, opts *FeatureOptions) (*sink, 
 	}
 	s.crc = crc32.New(castagnoli)
 	s.buf = bufio.NewWriterSize(io.MultiWriter(s.file, s.crc), 1<<20)
-	if _, err := s.buf.Write(npyHeaderBytes(dtype{kind: 'f', size: 4}, []int{n, s.w})); err != nil {
+	if _, err := s.buf.Write(array.HeaderNPY([]int{n, s.w})); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("writing a cache of features: %w", err)
 	}
@@ -96,15 +100,15 @@ func newSink(n int, parts []Part, files []string, opts *FeatureOptions) (*sink, 
 }
 
 // load opens the cache that is there, if it is whole, and reports whether it is.
-func (s *sink) load(opts *FeatureOptions) (bool, error) {
-	if !s.whole(opts) {
-		return false, opts.stopped()
+func (s *sink) load(ctx context.Context) (bool, error) {
+	if !s.whole(ctx) {
+		return false, ctx.Err()
 	}
-	a, err := OpenNPY(s.path)
+	a, err := array.OpenNPY(s.path)
 	if err != nil {
 		return false, nil
 	}
-	if len(a.Shape) != 2 || a.Len() != s.n || a.Width() != s.w || a.fortran {
+	if len(a.Shape) != 2 || a.Len() != s.n || a.Width() != s.w {
 		return false, a.Close()
 	}
 	s.array = a
@@ -112,7 +116,7 @@ func (s *sink) load(opts *FeatureOptions) (bool, error) {
 }
 
 // whole reports whether the cache is there and its trailer fits.
-func (s *sink) whole(opts *FeatureOptions) bool {
+func (s *sink) whole(ctx context.Context) bool {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return false
@@ -126,7 +130,7 @@ func (s *sink) whole(opts *FeatureOptions) bool {
 	buf := make([]byte, 1<<20)
 	for left := info.Size() - 4; left > 0; {
 		b := buf[:min(int64(len(buf)), left)]
-		if _, err := io.ReadFull(f, b); err != nil || opts.stopped() != nil {
+		if _, err := io.ReadFull(f, b); err != nil || ctx.Err() != nil {
 			return false
 		}
 		crc.Write(b)
@@ -213,13 +217,13 @@ func (s *sink) finish() (Rows, error) {
 		return nil, fmt.Errorf("writing a cache of features: %w", err)
 	}
 	s.file = nil
-	a, err := OpenNPY(s.path)
+	a, err := array.OpenNPY(s.path)
 	if err != nil {
 		return nil, err
 	}
 	s.array = a
 	if a.Len() != s.n || a.Width() != s.w {
-		return nil, fmt.Errorf("the file changed while it was read: the cache %s is of %s", s.path, shapeString(a.Shape))
+		return nil, fmt.Errorf("the file changed while it was read: the cache %s is of %s", s.path, words.Shape(a.Shape))
 	}
 	return a, nil
 }

@@ -72,7 +72,7 @@ func DescribeColumns(columns []ColumnInfo) string {
 		case c.Part.Kind == Categorical:
 			categorical = append(categorical, c.Name)
 		default:
-			tensors = append(tensors, c.Name+" "+shapeString(c.Part.Shape))
+			tensors = append(tensors, c.Name+" "+words.Shape(c.Part.Shape))
 		}
 	}
 	var kinds []string
@@ -80,10 +80,10 @@ func DescribeColumns(columns []ColumnInfo) string {
 		kinds = append(kinds, words.Thousands(numeric)+" numeric")
 	}
 	if len(categorical) > 0 {
-		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", words.Thousands(len(categorical)), few(categorical)))
+		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", words.Thousands(len(categorical)), words.Few(categorical)))
 	}
 	if len(tensors) > 0 {
-		kinds = append(kinds, fmt.Sprintf("%s (%s)", number(len(tensors), "tensor"), few(tensors)))
+		kinds = append(kinds, fmt.Sprintf("%s (%s)", number(len(tensors), "tensor"), words.Few(tensors)))
 	}
 	s := number(numeric+len(categorical)+len(tensors), "feature")
 	if len(kinds) > 0 {
@@ -93,7 +93,7 @@ func DescribeColumns(columns []ColumnInfo) string {
 		s += "; " + number(missing, "missing value")
 	}
 	if len(ignored) > 0 {
-		s += "; ignored: " + few(ignored)
+		s += "; ignored: " + words.Few(ignored)
 	}
 	return s
 }

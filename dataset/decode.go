@@ -6,12 +6,13 @@ import (
 	"math"
 	"strings"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
 // decoder turns records of a table into raw rows.
 type decoder struct {
-	t     table
+	t     table.Table
 	opts  *TableOptions
 	cols  []int
 	parts []Part
@@ -26,7 +27,7 @@ type unseen struct {
 }
 
 // newDecoder finds the columns of parts by their names.
-func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
+func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
 	d := &decoder{t: t, opts: opts, parts: parts}
 	for _, p := range parts {
 		col, err := featureColumn(t, p.Name)
@@ -48,23 +49,23 @@ func newDecoder(t table, parts []Part, opts *TableOptions) (*decoder, error) {
 }
 
 // featureColumn returns the column of a feature that a model was trained with.
-func featureColumn(t table, name string) (int, error) {
+func featureColumn(t table.Table, name string) (int, error) {
 	col, err := column(t, name)
 	if err != nil && !errors.Is(err, ErrNoColumn) {
 		return -1, err
 	}
 	if err != nil {
 		msg := fmt.Sprintf("no column %q: the model was trained with it", name)
-		if i := known(t.header(), []string{plain(name)}); i >= 0 {
-			msg += fmt.Sprintf("; is it column %q under another name?", t.header()[i])
+		if i := known(t.Header(), []string{table.Plain(name)}); i >= 0 {
+			msg += fmt.Sprintf("; is it column %q under another name?", t.Header()[i])
 		}
-		return -1, &ParseError{File: t.name(), Msg: msg, Err: ErrMissingFeature}
+		return -1, &ParseError{File: t.Name(), Msg: msg, Err: ErrMissingFeature}
 	}
 	return col, nil
 }
 
 // decode fills row with the values of a record.
-func (d *decoder) decode(rec []cell, row []float32) error {
+func (d *decoder) decode(rec []table.Cell, row []float32) error {
 	at := 0
 	for k, p := range d.parts {
 		c := &rec[d.cols[k]]
@@ -77,9 +78,9 @@ func (d *decoder) decode(rec []cell, row []float32) error {
 	return nil
 }
 
-func (d *decoder) value(k int, c *cell, to []float32) error {
+func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 	p, col := &d.parts[k], d.cols[k]
-	if d.opts.missing(c, featureNA) {
+	if d.opts.missing(c, table.FeatureNA) {
 		for i := range to {
 			to[i] = float32(math.NaN())
 		}
@@ -87,30 +88,30 @@ func (d *decoder) value(k int, c *cell, to []float32) error {
 	}
 	switch p.Kind {
 	case Categorical:
-		code, ok := d.codes[k][c.string()]
+		code, ok := d.codes[k][c.String()]
 		d.seen[k].values++
 		if !ok {
 			code = UnknownLevel
 			if d.seen[k].unknown == 0 {
-				d.seen[k].first = strings.Clone(c.string())
+				d.seen[k].first = strings.Clone(c.String())
 			}
 			d.seen[k].unknown++
 		}
 		to[0] = code
 	case Numeric:
-		x, ok := c.number(commasOf(d.t))
+		x, ok := c.Number(d.t.Traits().Commas)
 		if !ok {
-			return d.t.errorAt(col, "%q is not a number", c.string())
+			return d.t.ErrorAt(col, "%q is not a number", c.String())
 		}
 		if math.Abs(x) > math.MaxFloat32 {
-			return d.t.errorAt(col, "%s is too large: values lie within ±3.4e38", c.string())
+			return d.t.ErrorAt(col, "%s is too large: values lie within ±3.4e38", c.String())
 		}
 		to[0] = float32(x)
 	case Tensor:
-		if c.kind != vectorCell || len(c.vec) != len(to) {
-			return d.t.errorAt(col, "%s, but %d numbers were expected", c.string(), len(to))
+		if c.Kind != table.VectorCell || len(c.Vec) != len(to) {
+			return d.t.ErrorAt(col, "%s, but %d numbers were expected", c.String(), len(to))
 		}
-		copy(to, c.vec)
+		copy(to, c.Vec)
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (d *decoder) warnings() []error {
 		}
 		p := &d.parts[k]
 		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", p.Name, words.Thousands(u.unknown), number(u.values, "value"), u.first)
-		if i := known(p.Levels, []string{plain(u.first)}); i >= 0 {
+		if i := known(p.Levels, []string{table.Plain(u.first)}); i >= 0 {
 			msg += fmt.Sprintf("; is it %q in another spelling?", p.Levels[i])
 		}
 		list = append(list, errors.New(msg))

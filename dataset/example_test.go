@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func Example() {
 	os.WriteFile(items, []byte("item,age,sex\na,40,f\nb,50,m\nc,,f\nd,60,m\n"), 0o644)
 	os.WriteFile(votes, []byte("item,reader,label\na,r1,benign\na,r2,malignant\nb,r1,malignant\nc,r2,benign\nc,r1,benign\nd,r1,benign\n"), 0o644)
 
-	ds, err := dataset.Load(dataset.LoadOptions{Data: []string{items}, Votes: votes})
+	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{items}, Votes: votes})
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +41,7 @@ func Example() {
 	}
 	fmt.Println(transform.Inputs()[0].Features)
 
-	stream, err := dataset.NewStream(strings.NewReader("item,sex,age\nnew,f,NA\n"), "stdin", transform.Parts(), dataset.StreamOptions{})
+	stream, err := dataset.NewStream(context.Background(), strings.NewReader("item,sex,age\nnew,f,NA\n"), "stdin", transform.Parts(), dataset.StreamOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -28,7 +29,7 @@ func ExampleReadFeatures_volumes() {
 	if err := os.WriteFile(manifest, []byte("item,path\na,a.nii.gz\n"), 0o644); err != nil {
 		log.Fatal(err)
 	}
-	f, err := dataset.ReadFeatures(manifest, dataset.FeatureOptions{
+	f, err := dataset.ReadFeatures(context.Background(), manifest, dataset.FeatureOptions{
 		Volume: dataset.VolumeOptions{Size: [3]int{2, 2, 2}, Preparation: dataset.Preparation{Scale: "range"}},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/fault"
 	"credence/internal/nifti"
+	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // FeatureOptions says how a file of features is read. The zero value takes
@@ -60,10 +64,6 @@ type FeatureOptions struct {
 	// Progress, if not nil, is told how many of how many volumes are prepared,
 	// one call at a time.
 	Progress func(done, total int)
-	// Stop, if not nil, is asked while files are read and prepared, at times by
-	// several goroutines at once, whether to go on: an error of it, such as that
-	// of a cancelled context, ends the reading.
-	Stop func() error
 	TableOptions
 
 	votes    []string // columns of votes in the same file
@@ -86,28 +86,6 @@ func columnsOf(schema []Part) []string {
 		}
 	}
 	return names
-}
-
-// stopped returns the error of Stop.
-func (o *FeatureOptions) stopped() error {
-	if o.Stop == nil {
-		return nil
-	}
-	return o.Stop()
-}
-
-// stopping calls f with records until Stop says otherwise.
-func (o *FeatureOptions) stopping(f func([]cell) error) func([]cell) error {
-	const every = 1024 // records between questions
-	n := 0
-	return func(rec []cell) error {
-		if n++; n%every == 1 {
-			if err := o.stopped(); err != nil {
-				return err
-			}
-		}
-		return f(rec)
-	}
 }
 
 // memory returns the limit in bytes.
@@ -138,9 +116,9 @@ type Features struct {
 // .npy, .npz, IDX (.idx, or a name with "-ubyte"), a volume (.nii, .nii.gz, .hdr
 // with .img), or a folder of images or volumes. A text file may be compressed
 // with gzip.
-func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
+func ReadFeatures(ctx context.Context, path string, opts FeatureOptions) (*Features, error) {
 	if path == "-" && opts.Stdin != nil {
-		return readTableFeatures(path, &opts)
+		return readTableFeatures(ctx, path, &opts)
 	}
 	read, err := readerOf(path)
 	if err != nil {
@@ -149,7 +127,7 @@ func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
 	if read == nil {
 		read = readTableFeatures
 	}
-	f, err := read(path, &opts)
+	f, err := read(ctx, path, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +139,10 @@ func ReadFeatures(path string, opts FeatureOptions) (*Features, error) {
 
 // readerOf returns what reads the features of an array, of a volume or of a
 // folder, by the name of the file; nil means that it is a table.
-func readerOf(path string) (func(path string, opts *FeatureOptions) (*Features, error), error) {
+func readerOf(path string) (func(ctx context.Context, path string, opts *FeatureOptions) (*Features, error), error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, fault.Of(path, err)
 	}
 	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	base := filepath.Base(low)
@@ -190,7 +168,7 @@ func (f *Features) close() error {
 }
 
 // checkNames refuses options that name columns the table lacks.
-func (o *FeatureOptions) checkNames(t table) error {
+func (o *FeatureOptions) checkNames(t table.Table) error {
 	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
 		return err
 	}
@@ -210,12 +188,12 @@ func (o *FeatureOptions) checkNames(t table) error {
 
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
-func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
-	t, err := openTable(path, opts.TableOptions)
+func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (*Features, error) {
+	t, err := openTable(ctx, path, opts.TableOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(opts.Schema, t)
 	}
@@ -226,13 +204,13 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := records(t, opts.stopping(s.add)); err != nil {
+	if err := table.Records(ctx, t, s.add); err != nil {
 		return nil, err
 	}
 	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
 		lacks: lackingOf(t, opts.Ignore)}
 	if len(f.Items) == 0 {
-		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
+		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
 	if err := s.decide(f); err != nil {
 		return nil, err
@@ -243,17 +221,17 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 		}
 	}
 	if len(f.Parts) > 0 {
-		again, err := openTable(path, opts.TableOptions)
+		again, err := openTable(ctx, path, opts.TableOptions)
 		if err != nil {
 			return nil, err
 		}
-		defer again.close()
-		if err := fill(f, path, again, s, opts); err != nil {
+		defer again.Close()
+		if err := fill(ctx, f, path, again, s, opts); err != nil {
 			return nil, err
 		}
 	}
 	if opts.ImageColumn != "" {
-		if err := f.addImages(path, s.paths, opts); err != nil {
+		if err := f.addImages(ctx, path, s.paths, opts); err != nil {
 			return nil, errors.Join(err, f.close())
 		}
 	}
@@ -263,18 +241,18 @@ func readTableFeatures(path string, opts *FeatureOptions) (*Features, error) {
 				return nil, readable(t, i)
 			}
 		}
-		msg := fmt.Sprintf("no column is a feature among [%s]", few(t.header()))
-		if c, ok := t.(*csvTable); ok && c.plain && strings.ContainsAny(c.names[0], " :") {
-			msg += noSeparator
+		msg := fmt.Sprintf("no column is a feature among [%s]", words.Few(t.Header()))
+		if t.Traits().Plain && strings.ContainsAny(t.Header()[0], " :") {
+			msg += table.NoSeparator
 		}
-		return nil, &ParseError{File: t.name(), Msg: msg}
+		return nil, &ParseError{File: t.Name(), Msg: msg}
 	}
 	return f, nil
 }
 
 // fill reads the values of f's features from t, the table at path, into memory or
 // into a cache.
-func fill(f *Features, path string, t table, s *scan, opts *FeatureOptions) error {
+func fill(ctx context.Context, f *Features, path string, t table.Table, s *scan, opts *FeatureOptions) error {
 	dec, err := newDecoder(t, f.Parts, &opts.TableOptions)
 	if err != nil {
 		return err
@@ -283,7 +261,7 @@ func fill(f *Features, path string, t table, s *scan, opts *FeatureOptions) erro
 	if path == "-" && opts.Stdin != nil { // the text is among the options
 		files = nil
 	}
-	sink, err := newSink(len(f.Items), f.Parts, files, opts)
+	sink, err := newSink(ctx, len(f.Items), f.Parts, files, opts)
 	if err != nil {
 		return err
 	}
@@ -293,7 +271,7 @@ func fill(f *Features, path string, t table, s *scan, opts *FeatureOptions) erro
 	}
 	row := make([]float32, totalWidth(f.Parts))
 	n := 0
-	err = records(t, opts.stopping(func(rec []cell) error {
+	err = table.Records(ctx, t, func(rec []table.Cell) error {
 		n++
 		if s.skip[n-1] {
 			return nil
@@ -302,7 +280,7 @@ func fill(f *Features, path string, t table, s *scan, opts *FeatureOptions) erro
 			return err
 		}
 		return sink.add(row)
-	}))
+	})
 	f.Warnings = append(f.Warnings, dec.warnings()...)
 	if err == nil {
 		f.Rows, err = sink.finish()

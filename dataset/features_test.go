@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/internal/array"
+	"credence/internal/table"
 )
 
 // columnLines describes the columns that were read, one a line.
@@ -87,7 +90,7 @@ func TestReadFeatures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)
-			f, err := ReadFeatures("items.csv", c.opts)
+			f, err := ReadFeatures(t.Context(), "items.csv", c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +108,7 @@ func TestReadFeatures(t *testing.T) {
 // differ at all.
 func TestDigitsKept(t *testing.T) {
 	inDir(t, "items.csv", "id,a,b,c\nx,1000000001.25,20210301,7\ny,1000000002.5,20210401,7\n")
-	f, err := ReadFeatures("items.csv", FeatureOptions{})
+	f, err := ReadFeatures(t.Context(), "items.csv", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +151,7 @@ func TestReadFeaturesRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)
-			_, err := ReadFeatures("items.csv", c.opts)
+			_, err := ReadFeatures(t.Context(), "items.csv", c.opts)
 			if err == nil || err.Error() != "reading items.csv: "+c.want {
 				t.Errorf("got  %v\nwant reading items.csv: %s", err, c.want)
 			}
@@ -159,16 +162,16 @@ func TestReadFeaturesRefuses(t *testing.T) {
 func TestCache(t *testing.T) {
 	inDir(t, "items.csv", many("id,a,b", "#,#,-#", 50))
 	opts := FeatureOptions{Memory: 100, CacheDir: "cache"}
-	whole, err := ReadFeatures("items.csv", FeatureOptions{})
+	whole, err := ReadFeatures(t.Context(), "items.csv", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time, the cache is found
-		f, err := ReadFeatures("items.csv", opts)
+		f, err := ReadFeatures(t.Context(), "items.csv", opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := f.Rows.(*Array); !ok {
+		if _, ok := f.Rows.(*array.Array); !ok {
 			t.Fatalf("rows are %T", f.Rows)
 		}
 		if !slices.Equal(rowsOf(t, f.Rows), rowsOf(t, whole.Rows)) {
@@ -189,7 +192,7 @@ func TestCache(t *testing.T) {
 	if err := os.WriteFile("bad.csv", []byte(many("id,a,b", "#,#,-#", 50)+"z,1e300,1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFeatures("bad.csv", opts); err == nil {
+	if _, err := ReadFeatures(t.Context(), "bad.csv", opts); err == nil {
 		t.Error("no error")
 	}
 	if entries, _ := os.ReadDir("cache"); len(entries) != 0 {
@@ -200,7 +203,7 @@ func TestCache(t *testing.T) {
 func TestStream(t *testing.T) {
 	parts := []Part{{Name: "site", Kind: Categorical, Levels: []string{"p", "q"}}, {Name: "age"}}
 	text := "id,age,note,site\na,1,x,q\nb,,x,zz\nc,old,x,p\nd,4\n,5,x,p\nf,6,x,\n"
-	s, err := NewStream(strings.NewReader(text), "stdin", parts, StreamOptions{Batch: 4, KeepBad: true})
+	s, err := NewStream(t.Context(), strings.NewReader(text), "stdin", parts, StreamOptions{Batch: 4, KeepBad: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,18 +232,18 @@ func TestStream(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", bad, wantBad)
 	}
 
-	s, err = NewStream(strings.NewReader(text), "stdin", parts, StreamOptions{})
+	s, err = NewStream(t.Context(), strings.NewReader(text), "stdin", parts, StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Next(); err == nil || err.Error() != strings.TrimPrefix(wantBad[0], "c: ") {
 		t.Error(err)
 	}
-	if _, err := NewStream(strings.NewReader("id,age\n"), "stdin", parts, StreamOptions{}); err == nil || err.Error() != `reading stdin: no column "site": the model was trained with it` {
+	if _, err := NewStream(t.Context(), strings.NewReader("id,age\n"), "stdin", parts, StreamOptions{}); err == nil || err.Error() != `reading stdin: no column "site": the model was trained with it` {
 		t.Error(err)
 	}
 	// An array, in batches.
-	s, err = OpenStream("testdata/f4.npy", []Part{{Name: "x", Kind: Tensor, Shape: []int{3}}}, StreamOptions{Batch: 3})
+	s, err = OpenStream(t.Context(), "testdata/f4.npy", []Part{{Name: "x", Kind: Tensor, Shape: []int{3}}}, StreamOptions{Batch: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,16 +268,16 @@ func FuzzFeatures(f *testing.F) {
 	f.Add([]byte("id,a,b\nx,1,p\ny,NA,q\n"))
 	f.Add([]byte("a;b\n1,5;\"x;y\"\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		table, err := newCSV(readCloser(text), "items.csv", TableOptions{})
+		from, err := table.NewText(t.Context(), readCloser(text), "items.csv", 0)
 		if err != nil {
 			return
 		}
 		opts := &FeatureOptions{}
-		s, err := newScan(table, opts)
+		s, err := newScan(from, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := records(table, s.add); err != nil {
+		if err := table.Records(t.Context(), from, s.add); err != nil {
 			return
 		}
 		out := &Features{Items: s.items}
@@ -289,11 +292,11 @@ func FuzzFeatures(f *testing.F) {
 		if len(s.items) == 0 || len(out.Parts) == 0 {
 			return
 		}
-		again, err := newCSV(readCloser(text), "items.csv", TableOptions{})
+		again, err := table.NewText(t.Context(), readCloser(text), "items.csv", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := fill(out, "items.csv", again, s, opts); err != nil {
+		if err := fill(t.Context(), out, "items.csv", again, s, opts); err != nil {
 			var pe *ParseError
 			if !errors.As(err, &pe) {
 				t.Fatal(err)

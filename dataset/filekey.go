@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"context"
 	"crypto/sha256"
 	"io"
 	"os"
 	"time"
 
+	"credence/internal/fault"
 	"credence/internal/par"
 )
 
@@ -19,21 +21,21 @@ type fileKey struct {
 	sum      [sha256.Size]byte
 }
 
-func newFileKey(path string) (fileKey, error) {
+func newFileKey(ctx context.Context, path string) (fileKey, error) {
 	k := fileKey{path: path}
 	f, err := os.Open(path)
 	if err != nil {
-		return k, openError(path, err)
+		return k, fault.Of(path, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return k, failed(path, err)
+		return k, fault.Of(path, err)
 	}
 	k.size, k.modified = info.Size(), info.ModTime()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return k, failed(path, err)
+	if _, err := io.Copy(h, fault.Reader(ctx, f)); err != nil {
+		return k, fault.Of(path, err)
 	}
 	h.Sum(k.sum[:0])
 	return k, nil
@@ -47,11 +49,11 @@ func (k *fileKey) unchanged() bool {
 }
 
 // fileKeys hashes files on all cores.
-func fileKeys(paths []string, opts *FeatureOptions) ([]fileKey, error) {
+func fileKeys(ctx context.Context, paths []string) ([]fileKey, error) {
 	keys, errs := make([]fileKey, len(paths)), make([]error, len(paths))
 	par.For(len(paths), func(i int) {
-		if errs[i] = opts.stopped(); errs[i] == nil {
-			keys[i], errs[i] = newFileKey(paths[i])
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			keys[i], errs[i] = newFileKey(ctx, paths[i])
 		}
 	})
 	for _, err := range errs {

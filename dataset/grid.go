@@ -1,18 +1,20 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
 // grid is a table of votes with one row an item, its cells numbered by their
 // text. Cells without a value have code −1.
 type grid struct {
-	t     table
+	t     table.Table
 	item  string // column of the ids, "" when rows are numbered
 	cols  []int  // the columns of the table that hold votes
 	names []string
@@ -24,20 +26,20 @@ type grid struct {
 }
 
 // readGrid reads votes in a form with one row an item.
-func readGrid(t table, item int, opts VotesOptions) (*Votes, error) {
+func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (*Votes, error) {
 	g := &grid{t: t}
 	if err := g.columns(item, &opts); err != nil {
 		return nil, err
 	}
-	if err := g.read(item, &opts); err != nil {
+	if err := g.read(ctx, item, &opts); err != nil {
 		return nil, err
 	}
 	if len(g.items) == 0 {
-		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
+		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
 	g.dropBlank()
 	if len(g.cols) == 0 {
-		return nil, &ParseError{File: t.name(), Msg: "there are no votes: every cell is blank"}
+		return nil, &ParseError{File: t.Name(), Msg: "there are no votes: every cell is blank"}
 	}
 	form := opts.Form
 	if item < 0 && form == Auto && opts.Columns == nil {
@@ -72,7 +74,7 @@ func readGrid(t table, item int, opts VotesOptions) (*Votes, error) {
 
 // columns finds those that hold votes.
 func (g *grid) columns(item int, opts *VotesOptions) error {
-	header := g.t.header()
+	header := g.t.Header()
 	if item >= 0 {
 		g.item = header[item]
 	}
@@ -97,35 +99,35 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 		}
 	}
 	if len(g.cols) == 0 {
-		return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("no column of votes among [%s]", few(header))}
+		return &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}
 	}
 	return nil
 }
 
-func (g *grid) read(item int, opts *VotesOptions) error {
+func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	seen := map[string]int{}
-	return records(g.t, func(rec []cell) error {
+	return table.Records(ctx, g.t, func(rec []table.Cell) error {
 		id := strconv.Itoa(len(g.items))
 		if item >= 0 {
-			id = string(append([]byte(nil), rec[item].string()...))
+			id = string(append([]byte(nil), rec[item].String()...))
 			if id == "" {
-				return g.t.errorAt(item, "the item has no id")
+				return g.t.ErrorAt(item, "the item has no id")
 			}
 			if line, ok := seen[id]; ok {
 				msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
 				if opts.Form == Auto && opts.Columns == nil {
 					msg += "; if each row is a vote, name the column of labels with --label"
 				}
-				return g.t.errorAt(item, "%s", msg)
+				return g.t.ErrorAt(item, "%s", msg)
 			}
-			seen[id] = g.t.line()
+			seen[id] = g.t.Line()
 		}
 		g.items = append(g.items, id)
-		g.lines = append(g.lines, g.t.line())
+		g.lines = append(g.lines, g.t.Line())
 		for _, c := range g.cols {
 			code := int32(-1)
-			if !opts.missing(&rec[c], voteNA) {
-				code = g.text.code(rec[c].string(), g.t.line(), c)
+			if !opts.missing(&rec[c], table.VoteNA) {
+				code = g.text.code(rec[c].String(), g.t.Line(), c)
 			}
 			g.cells = append(g.cells, code)
 		}
@@ -160,7 +162,7 @@ func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
 	}
 	v.warnVotes(0, left)
 	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
-		v.warn("%s [%s] with labels that no other column has: leave out with --ignore what holds no votes", number(len(alone), "column"), few(alone))
+		v.warn("%s [%s] with labels that no other column has: leave out with --ignore what holds no votes", number(len(alone), "column"), words.Few(alone))
 	}
 	return v, nil
 }
@@ -168,9 +170,9 @@ func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
 // number returns the value of cell k of item i.
 func (g *grid) number(i, k int, what string) (float64, error) {
 	text := g.text.names[g.row(i)[k]]
-	x, ok := parseFormatted(text, commasOf(g.t))
+	x, ok := table.ParseFormatted(text, g.t.Traits().Commas)
 	fail := func(format string, args ...any) (float64, error) {
-		return 0, &ParseError{File: g.t.name(), Line: g.lines[i], Column: g.cols[k] + 1, Name: g.names[k], Msg: fmt.Sprintf(format, args...)}
+		return 0, &ParseError{File: g.t.Name(), Line: g.lines[i], Column: g.cols[k] + 1, Name: g.names[k], Msg: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case !ok:
@@ -197,7 +199,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 		default:
 			of[k] = slices.Index(classes, name)
 			if of[k] < 0 && !opts.LeaveOut {
-				return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q is not one of the classes %s: leave it out with --ignore", name, classList(classes))}
+				return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q is not one of the classes %s: leave it out with --ignore", name, classList(classes))}
 			}
 		}
 	}
@@ -205,7 +207,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 		return nil, nil, noneOf(g.t, "columns", g.names, classes)
 	}
 	if len(classes) > maxClasses {
-		return nil, nil, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", words.Thousands(len(classes)), words.Thousands(maxClasses))}
+		return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", words.Thousands(len(classes)), words.Thousands(maxClasses))}
 	}
 	return classes, of, nil
 }
@@ -261,7 +263,7 @@ func (g *grid) fractions(opts *VotesOptions) (*Votes, error) {
 	for i := range g.items {
 		row, sum := g.row(i), 0.0
 		if row[total] < 0 {
-			return nil, &ParseError{File: g.t.name(), Line: g.lines[i], Column: g.cols[total] + 1, Name: g.names[total], Msg: "the number of votes is missing"}
+			return nil, &ParseError{File: g.t.Name(), Line: g.lines[i], Column: g.cols[total] + 1, Name: g.names[total], Msg: "the number of votes is missing"}
 		}
 		m, err := g.number(i, total, "a number of votes")
 		if err != nil {
@@ -282,7 +284,7 @@ func (g *grid) fractions(opts *VotesOptions) (*Votes, error) {
 		}
 		// Fractions written with two digits may miss one by 0.005 each.
 		if math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
-			return nil, &ParseError{File: g.t.name(), Line: g.lines[i], Msg: fmt.Sprintf("the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)}
+			return nil, &ParseError{File: g.t.Name(), Line: g.lines[i], Msg: fmt.Sprintf("the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)}
 		}
 		whole(share, m)
 		for k, s := range share {

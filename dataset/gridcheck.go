@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"slices"
+
+	"credence/internal/table"
 )
 
 // What a table of votes with one row an item may hold besides votes.
@@ -13,13 +15,13 @@ const enoughRows = 5
 // dropBlank leaves out columns that have neither a name nor a value, as
 // spreadsheets write them to the right of a table.
 func (g *grid) dropBlank() {
-	c, ok := g.t.(*csvTable)
-	if !ok {
+	blank := g.t.Traits().Blank
+	if blank == nil {
 		return
 	}
 	keep := make([]bool, len(g.cols))
 	for k, col := range g.cols {
-		keep[k] = !c.blank[col]
+		keep[k] = !blank[col]
 	}
 	for i := range g.items {
 		for k, code := range g.row(i) {
@@ -62,14 +64,14 @@ func (g *grid) checkIDs() error {
 			return nil
 		}
 		seen[code] = true
-		x, ok := parseNumber(g.text.names[code], false)
+		x, ok := table.ParseNumber(g.text.names[code], false)
 		counting = counting && ok && (x == float64(i) || x == float64(i+1))
 		texts = texts && (!ok || g.text.names[code][0] == '0' && x >= 1)
 	}
 	if !counting && !texts {
 		return nil
 	}
-	return &ParseError{File: g.t.name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %s",
+	return &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %s",
 		g.names[0], g.text.names[g.row(0)[0]], shellWord(g.names[0]), listWord(g.names[0]))}
 }
 

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/par"
 	"credence/internal/words"
@@ -46,7 +48,7 @@ const maxPixels = 1 << 28
 // every volume, in alphabetical order; its id is the path within the folder. Of
 // a pair of files the header is the item. The folder may also be a single
 // volume.
-func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
+func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*Features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, &ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table and name its column with --image-column"}
 	}
@@ -80,7 +82,7 @@ func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, failed(dir, err)
+		return nil, fault.Of(dir, err)
 	}
 	if len(paths) == 0 {
 		return nil, &ParseError{File: dir, Msg: "no PNG or JPEG images and no NIfTI volumes in this folder"}
@@ -96,7 +98,7 @@ func readImageFolder(dir string, opts *FeatureOptions) (*Features, error) {
 	} else {
 		o.ImageColumn = imagePart
 	}
-	return f, f.readImages(paths, &o)
+	return f, f.readImages(ctx, paths, &o)
 }
 
 func isImage(path string) bool {
@@ -104,7 +106,7 @@ func isImage(path string) bool {
 }
 
 // addImages reads the images or volumes that a column of a table names.
-func (f *Features) addImages(table string, paths []string, opts *FeatureOptions) error {
+func (f *Features) addImages(ctx context.Context, table string, paths []string, opts *FeatureOptions) error {
 	full := make([]string, len(paths))
 	var gone []string // told before any is decoded, which may take hours
 	for i, p := range paths {
@@ -120,21 +122,21 @@ func (f *Features) addImages(table string, paths []string, opts *FeatureOptions)
 		}
 	}
 	if len(gone) > 0 {
-		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, few(gone))}
+		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, words.Few(gone))}
 	}
-	return f.readImages(full, opts)
+	return f.readImages(ctx, full, opts)
 }
 
 // readImages adds one part, named opts.ImageColumn, with the images or volumes
 // at paths; the first tells which.
-func (f *Features) readImages(paths []string, opts *FeatureOptions) error {
+func (f *Features) readImages(ctx context.Context, paths []string, opts *FeatureOptions) error {
 	var part Part
 	var rows Rows
 	var err error
 	if nifti.IsVolume(paths[0]) {
-		part, rows, err = f.volumes(paths, opts)
+		part, rows, err = f.volumes(ctx, paths, opts)
 	} else {
-		part, rows, err = f.images(paths, opts)
+		part, rows, err = f.images(ctx, paths, opts)
 	}
 	if err != nil {
 		return err
@@ -150,12 +152,12 @@ func (f *Features) readImages(paths []string, opts *FeatureOptions) error {
 }
 
 // volumes returns the part of volumes and their rows.
-func (f *Features) volumes(paths []string, opts *FeatureOptions) (Part, Rows, error) {
+func (f *Features) volumes(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
 	part, err := volumePart(opts)
 	if err != nil {
 		return part, nil, err
 	}
-	rows, err := newVolumeRows(paths, part, opts)
+	rows, err := newVolumeRows(ctx, paths, part, opts)
 	if err != nil {
 		return part, nil, err
 	}
@@ -166,7 +168,7 @@ func (f *Features) volumes(paths []string, opts *FeatureOptions) (Part, Rows, er
 }
 
 // images returns the part of images and their rows.
-func (f *Features) images(paths []string, opts *FeatureOptions) (Part, Rows, error) {
+func (f *Features) images(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
 		return Part{}, nil, err
@@ -178,13 +180,13 @@ func (f *Features) images(paths []string, opts *FeatureOptions) (Part, Rows, err
 	if opts.lazy {
 		return part, imageRows{paths, shape}, nil
 	}
-	sink, err := newSink(len(paths), []Part{part}, paths, opts)
+	sink, err := newSink(ctx, len(paths), []Part{part}, paths, opts)
 	if err != nil {
 		return part, nil, err
 	}
 	rows := sink.ready()
 	if rows == nil {
-		if rows, err = decodeImages(paths, shape, sink, opts); err != nil {
+		if rows, err = decodeImages(ctx, paths, shape, sink); err != nil {
 			return part, nil, errors.Join(err, sink.Close())
 		}
 	}
@@ -201,7 +203,7 @@ func imageShape(first string, opts *FeatureOptions) ([]int, error) {
 	}
 	file, err := os.Open(first)
 	if err != nil {
-		return nil, openError(first, err)
+		return nil, fault.Of(first, err)
 	}
 	defer file.Close()
 	c, err := imageConfig(first, file)
@@ -225,10 +227,10 @@ func imageShape(first string, opts *FeatureOptions) ([]int, error) {
 func imageConfig(path string, r io.Reader) (image.Config, error) {
 	c, _, err := image.DecodeConfig(r)
 	if err != nil {
-		return c, malformed(path, "this is not a PNG or JPEG image: %v", err)
+		return c, fault.Malformed(path, "this is not a PNG or JPEG image: %v", err)
 	}
 	if c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
-		return c, malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, words.Thousands(maxPixels))
+		return c, fault.Malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, words.Thousands(maxPixels))
 	}
 	return c, nil
 }
@@ -250,7 +252,7 @@ func (r imageRows) ReadRow(i int, dst []float32) error {
 }
 
 // decodeImages decodes on all cores, a block of images at a time.
-func decodeImages(paths []string, shape []int, to *sink, opts *FeatureOptions) (Rows, error) {
+func decodeImages(ctx context.Context, paths []string, shape []int, to *sink) (Rows, error) {
 	const block = 64
 	w := shape[0] * shape[1] * shape[2]
 	rows := make([]float32, min(block, len(paths))*w)
@@ -258,7 +260,7 @@ func decodeImages(paths []string, shape []int, to *sink, opts *FeatureOptions) (
 		n := min(block, len(paths)-start)
 		errs := make([]error, n)
 		par.For(n, func(i int) {
-			if errs[i] = opts.stopped(); errs[i] == nil {
+			if errs[i] = ctx.Err(); errs[i] == nil {
 				errs[i] = decodeImage(paths[start+i], shape, rows[i*w:(i+1)*w])
 			}
 		})
@@ -277,7 +279,7 @@ func decodeImages(paths []string, shape []int, to *sink, opts *FeatureOptions) (
 func decodeImage(path string, shape []int, dst []float32) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return openError(path, err)
+		return fault.Of(path, err)
 	}
 	defer f.Close()
 	return decodeImageFrom(path, f, shape, dst)
@@ -290,11 +292,11 @@ func decodeImageFrom(path string, f io.ReadSeeker, shape []int, dst []float32) e
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return failed(path, err)
+		return fault.Of(path, err)
 	}
 	img, _, err := image.Decode(f)
 	if err != nil {
-		return malformed(path, "the image is damaged: %v", err)
+		return fault.Malformed(path, "the image is damaged: %v", err)
 	}
 	h, w := shape[1], shape[2]
 	var at func(x, y int) color.Color

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"credence/internal/words"
 )
 
 // InputRows are the network inputs of a data set's items: a Transform applied to
@@ -68,8 +70,8 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		if q.Kind != p.Kind {
 			return nil, fmt.Errorf("feature %q is %v here, but the model was trained with it as %v", p.Name, q.Kind, p.Kind)
 		}
-		if p.Kind == Tensor && shapeString(p.Shape) != shapeString(q.Shape) {
-			return nil, fmt.Errorf("feature %q has shape %s here, but the model was trained with %s", p.Name, shapeString(q.Shape), shapeString(p.Shape))
+		if p.Kind == Tensor && words.Shape(p.Shape) != words.Shape(q.Shape) {
+			return nil, fmt.Errorf("feature %q has shape %s here, but the model was trained with %s", p.Name, words.Shape(q.Shape), words.Shape(p.Shape))
 		}
 		if err := sameVolumes(p.Part, q); err != nil {
 			return nil, err

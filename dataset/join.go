@@ -1,32 +1,34 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
 // readJoined reads the features of several files and joins them to those of the
 // first.
-func readJoined(paths []string, opts FeatureOptions) (*Features, error) {
+func readJoined(ctx context.Context, paths []string, opts FeatureOptions) (*Features, error) {
 	matches := make([]match, len(paths))
 	if opts.Schema != nil && len(paths) > 1 {
 		var err error
-		if matches, err = matchFiles(paths, nil, &opts); err != nil {
+		if matches, err = matchFiles(ctx, paths, nil, &opts); err != nil {
 			return nil, err
 		}
 	}
-	f, err := matches[0].read(paths[0], opts)
+	f, err := matches[0].read(ctx, paths[0], opts)
 	if err != nil {
 		return nil, err
 	}
 	opts = opts.further()
 	for k, path := range paths[1:] {
-		more, err := matches[k+1].read(path, opts)
+		more, err := matches[k+1].read(ctx, path, opts)
 		if err == nil {
 			err = f.join(more, path)
 		}
@@ -85,7 +87,7 @@ func (f *Features) join(g *Features, file string) error {
 			order[i] = j
 		}
 		if len(lost) > 0 {
-			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s", number(len(lost), "item"), few(lost))}
+			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s", number(len(lost), "item"), words.Few(lost))}
 		}
 		rows = picked{g.Rows, order}
 	}
@@ -134,12 +136,12 @@ func (f *Features) rowsOf(v *Votes) (map[string]int, error) {
 }
 
 // readTruth reads true probabilities, one column a class, joined by id.
-func (ds *Dataset) readTruth(path string, vo *VotesOptions) error {
-	t, err := openTable(path, vo.TableOptions)
+func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions) error {
+	t, err := openTable(ctx, path, vo.TableOptions)
 	if err != nil {
 		return err
 	}
-	defer t.close()
+	defer t.Close()
 	item, err := findItem(t, vo.ItemColumn, vo.ItemOptional)
 	if err != nil {
 		return err
@@ -158,31 +160,31 @@ func (ds *Dataset) readTruth(path string, vo *VotesOptions) error {
 	truth := make([]float32, len(ds.Items)*d)
 	seen := make([]bool, len(ds.Items))
 	row := 0
-	err = records(t, func(rec []cell) error {
+	err = table.Records(ctx, t, func(rec []table.Cell) error {
 		id := strconv.Itoa(row)
 		row++
 		if item >= 0 {
-			id = rec[item].string()
+			id = rec[item].String()
 		}
 		i, ok := at[id]
 		if !ok {
 			return nil
 		}
 		if seen[i] {
-			return t.errorAt(item, "item %q is there already", id)
+			return t.ErrorAt(item, "item %q is there already", id)
 		}
 		seen[i] = true
 		var sum float64
 		for c, col := range cols {
-			p, ok := rec[col].number(commasOf(t))
+			p, ok := rec[col].Number(t.Traits().Commas)
 			if !ok || !(p >= 0 && p <= 1) {
-				return t.errorAt(col, "%q is not a probability", rec[col].string())
+				return t.ErrorAt(col, "%q is not a probability", rec[col].String())
 			}
 			truth[i*d+c] = float32(p)
 			sum += p
 		}
 		if math.Abs(sum-1) > 1e-3 {
-			return t.errorAt(-1, "the probabilities of item %q sum to %.4g, not to 1", id, sum)
+			return t.ErrorAt(-1, "the probabilities of item %q sum to %.4g, not to 1", id, sum)
 		}
 		return nil
 	})

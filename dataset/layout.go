@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"slices"
+
+	"credence/internal/words"
 )
 
 // Layout says what the axes of an item in an array mean: C channels, D depth,
@@ -30,7 +32,7 @@ func (l Layout) resolve(item []int) (Layout, error) {
 			return "", fmt.Errorf("layout %q is not one of [vector HW CHW HWC DHW CDHW DHWC]", string(l))
 		}
 		if l != Vector && len(l) != len(item) {
-			return "", fmt.Errorf("layout %s takes items of %d axes, but these have %d: shape %s", l, len(l), len(item), shapeString(item))
+			return "", fmt.Errorf("layout %s takes items of %d axes, but these have %d: shape %s", l, len(l), len(item), words.Shape(item))
 		}
 		return l, nil
 	}

@@ -1,11 +1,15 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // LoadOptions says where the data are and how they are read.
@@ -28,13 +32,13 @@ type LoadOptions struct {
 }
 
 // Load reads a data set. The caller closes it.
-func Load(opts LoadOptions) (*Dataset, error) {
+func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	opts.shareIgnored()
 	if len(opts.Data) == 0 {
 		if opts.Votes == "" {
 			return nil, errors.New("no file of features and none of votes")
 		}
-		v, err := ReadVotes(opts.Votes, opts.VotesOptions)
+		v, err := ReadVotes(ctx, opts.Votes, opts.VotesOptions)
 		if err != nil {
 			return nil, err
 		}
@@ -45,14 +49,14 @@ func Load(opts LoadOptions) (*Dataset, error) {
 	var err error
 	switch {
 	case opts.Votes != "":
-		v, err = ReadVotes(opts.Votes, opts.VotesOptions)
+		v, err = ReadVotes(ctx, opts.Votes, opts.VotesOptions)
 	case !opts.NoVotes:
-		v, err = votesBeside(opts.Data[0], &opts.VotesOptions, &fo)
+		v, err = votesBeside(ctx, opts.Data[0], &opts.VotesOptions, &fo)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := readJoined(opts.Data, fo)
+	f, err := readJoined(ctx, opts.Data, fo)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func Load(opts LoadOptions) (*Dataset, error) {
 		ds, err = Join(f, v)
 	}
 	if err == nil && opts.Truth != "" {
-		err = ds.readTruth(opts.Truth, &opts.VotesOptions)
+		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.close())
@@ -99,12 +103,12 @@ func checkIgnored(names []string, f *Features, v *Votes) error {
 
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
-func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, error) {
-	t, err := openTable(path, vo.TableOptions)
+func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, error) {
+	t, err := openTable(ctx, path, vo.TableOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
+	defer t.Close()
 	opts := *vo
 	if opts.ItemColumn == "" {
 		opts.ItemColumn, opts.ItemOptional = fo.ItemColumn, fo.ItemOptional
@@ -117,7 +121,7 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 	if err != nil {
 		return nil, err
 	}
-	header := t.header()
+	header := t.Header()
 	switch {
 	case opts.Columns != nil:
 		fo.votes = slices.Clone(opts.Columns)
@@ -127,7 +131,7 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 			opts.Columns = append(slices.Clone(opts.Columns), header[i])
 			fo.votes = append(fo.votes, header[i])
 		}
-		return readVoteColumns(t, item, opts)
+		return readVoteColumns(ctx, t, item, opts)
 	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
 		fo.votes = append(fo.votes, header[label])
 		for _, c := range []struct {
@@ -142,11 +146,11 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 		}
 		fo.repeated = item >= 0
 		opts.numbered = true
-		v, err := readLong(t, item, label, opts)
+		v, err := readLong(ctx, t, item, label, opts)
 		if err != nil {
 			return nil, err
 		}
-		v.How.File = t.name()
+		v.How.File = t.Name()
 		return v, v.finish()
 	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
 		opts.Columns = opts.Classes
@@ -154,18 +158,18 @@ func votesBeside(path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, err
 			opts.Form = Counted
 		}
 		fo.votes = slices.Clone(opts.Columns)
-		return readVoteColumns(t, item, opts)
+		return readVoteColumns(ctx, t, item, opts)
 	}
-	return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, their columns with --vote-columns, or that of labels, one a row, with --label", few(header))}
+	return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, their columns with --vote-columns, or that of labels, one a row, with --label", words.Few(header))}
 }
 
 // readVoteColumns reads votes in the columns of opts.
-func readVoteColumns(t table, item int, opts VotesOptions) (*Votes, error) {
-	v, err := readGrid(t, item, opts)
+func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) (*Votes, error) {
+	v, err := readGrid(ctx, t, item, opts)
 	if err != nil {
 		return nil, err
 	}
-	v.How.File = t.name()
+	v.How.File = t.Name()
 	return v, v.finish()
 }
 
@@ -199,14 +203,14 @@ func Join(f *Features, v *Votes) (*Dataset, error) {
 		}
 	}
 	if len(unknown) == len(v.Items) {
-		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", v.How.File, few(unknown), few(quoted(f.Items)))
+		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", v.How.File, words.Few(unknown), words.Few(quoted(f.Items)))
 		if slices.ContainsFunc(f.Items, func(id string) bool { return strings.TrimLeft(id, "0") == strings.TrimLeft(v.Items[0], "0") }) {
 			msg += "; they differ in leading zeros, which spreadsheets drop"
 		}
 		return nil, errors.New(msg)
 	}
 	if len(unknown) > 0 {
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), few(unknown)))
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), words.Few(unknown)))
 	}
 	if v.Ratings != nil {
 		ds.Ratings = make([]Rating, 0, len(v.Ratings))

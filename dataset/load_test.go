@@ -78,7 +78,7 @@ func TestLoad(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			write(t, c.files)
-			ds, err := Load(c.opts)
+			ds, err := Load(t.Context(), c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestLoadRefuses(t *testing.T) {
 		{LoadOptions{Data: []string{"items.csv", "short.csv"}, Votes: "good.csv"}, `reading short.csv: 2 items, but the first file has 1, and without ids they are joined by position`},
 		{LoadOptions{Data: []string{"items.csv"}, Votes: "good.csv", Truth: "truth.csv"}, `reading truth.csv: line 2: the probabilities of item "x" sum to 1.1, not to 1`},
 	} {
-		if _, err := Load(c.opts); err == nil || err.Error() != c.want {
+		if _, err := Load(t.Context(), c.opts); err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRealData(t *testing.T) {
 		if filepath.Dir(c.data) == "recidivism" {
 			opts.FeatureOptions.Ignore = []string{"reoffended"}
 		}
-		ds, err := Load(opts)
+		ds, err := Load(t.Context(), opts)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -176,7 +176,7 @@ func TestOptionalItem(t *testing.T) {
 		o := LoadOptions{Data: []string{c.data}, Votes: c.votes}
 		o.FeatureOptions.ItemColumn, o.FeatureOptions.ItemOptional = "code", true
 		o.VotesOptions.ItemColumn, o.VotesOptions.ItemOptional = "code", true
-		ds, err := Load(o)
+		ds, err := Load(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestOptionalItem(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.data, got, c.want)
 		}
 		o.FeatureOptions.ItemOptional = false
-		if _, err := Load(o); (err != nil) != (c.data == "without.csv") || err != nil && !errors.Is(err, ErrNoColumn) {
+		if _, err := Load(t.Context(), o); (err != nil) != (c.data == "without.csv") || err != nil && !errors.Is(err, ErrNoColumn) {
 			t.Errorf("%s: %v", c.data, err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestIgnoreInAnyFile(t *testing.T) {
 	inDir(t, "items.csv", "id,x,note\na,1,u\nb,2,v\n", "more.csv", "id,z,extra\na,3,4\nb,4,5\n",
 		"votes.csv", "id,p,q,when\na,1,2,7\nb,12,0,8\n", "long.csv", "id,label,when\na,p,1\nb,q,2\n")
 	load := func(votes string, ignore ...string) (string, error) {
-		ds, err := Load(LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: votes, Ignore: ignore})
+		ds, err := Load(t.Context(), LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: votes, Ignore: ignore})
 		if err != nil {
 			return "", err
 		}

@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -16,7 +18,7 @@ type longVote struct {
 }
 
 // readLong reads one vote a row.
-func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
+func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOptions) (*Votes, error) {
 	if item < 0 && !opts.numbered {
 		return nil, noColumn(t, "item", "--item")
 	}
@@ -42,22 +44,22 @@ func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
 		twice         []string
 		last          = map[[2]int32]int{} // (item, rater) → index of its vote
 	)
-	err = records(t, func(rec []cell) error {
+	err = table.Records(ctx, t, func(rec []table.Cell) error {
 		id := strconv.Itoa(len(items.names))
 		if item >= 0 {
-			id = rec[item].string()
+			id = rec[item].String()
 		}
 		if id == "" {
-			return t.errorAt(item, "the item has no id")
+			return t.ErrorAt(item, "the item has no id")
 		}
 		vote := longVote{item: items.code(id), rater: -1, label: -1, count: 1}
-		if opts.missing(&rec[label], voteNA) {
+		if opts.missing(&rec[label], table.VoteNA) {
 			blank++
 			return nil
 		}
-		vote.label = names.code(rec[label].string(), t.line(), label)
+		vote.label = names.code(rec[label].String(), t.Line(), label)
 		if len(names.names) > 100*maxClasses {
-			return t.errorAt(label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
+			return t.ErrorAt(label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
 		}
 		if count >= 0 {
 			m, err := votesIn(t, count, &rec[count])
@@ -66,14 +68,14 @@ func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
 			}
 			vote.count = float32(m)
 		}
-		if rater >= 0 && !opts.missing(&rec[rater], voteNA) {
-			vote.rater = raters.code(rec[rater].string())
+		if rater >= 0 && !opts.missing(&rec[rater], table.VoteNA) {
+			vote.rater = raters.code(rec[rater].String())
 			key := [2]int32{vote.item, vote.rater}
 			if at, ok := last[key]; ok {
 				if opts.Duplicates == RefuseSecond {
-					return t.errorAt(-1, "rater %q votes on item %q a second time", raters.names[vote.rater], id)
+					return t.ErrorAt(-1, "rater %q votes on item %q a second time", raters.names[vote.rater], id)
 				}
-				twice = append(twice, fmt.Sprintf("rater %s on item %s, line %d", raters.names[vote.rater], items.names[vote.item], t.line()))
+				twice = append(twice, fmt.Sprintf("rater %s on item %s, line %d", raters.names[vote.rater], items.names[vote.item], t.Line()))
 				switch opts.Duplicates {
 				case LastVote:
 					votes[at] = vote
@@ -91,14 +93,14 @@ func readLong(t table, item, label int, opts VotesOptions) (*Votes, error) {
 		return nil, err
 	}
 	if len(items.names) == 0 {
-		return nil, &ParseError{File: t.name(), Msg: "there are no rows below the header"}
+		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
 	class, classes, err := names.classes(t, &opts)
 	if err != nil {
 		return nil, err
 	}
 	v := &Votes{Items: items.names, Classes: classes, Counts: make([]float32, len(items.names)*len(classes))}
-	header := t.header()
+	header := t.Header()
 	v.How = Interpretation{Form: Long, LabelColumn: header[label]}
 	if item >= 0 {
 		v.How.ItemColumn = header[item]
@@ -137,8 +139,8 @@ func except(col int, others ...int) int {
 	return col
 }
 
-func noColumn(t table, what, flag string) error {
-	return &ParseError{File: t.name(), Msg: fmt.Sprintf("no column looks like the %s among [%s]: name it with %s", what, few(t.header()), flag)}
+func noColumn(t table.Table, what, flag string) error {
+	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column looks like the %s among [%s]: name it with %s", what, words.Few(t.Header()), flag)}
 }
 
 func (v *Votes) warn(format string, args ...any) {
@@ -156,30 +158,17 @@ func (v *Votes) warnVotes(blank, left int) {
 }
 
 // votesIn reads a number of votes.
-func votesIn(t table, col int, c *cell) (float64, error) {
-	m, ok := c.number(commasOf(t))
+func votesIn(t table.Table, col int, c *table.Cell) (float64, error) {
+	m, ok := c.Number(t.Traits().Commas)
 	switch {
 	case !ok:
-		return 0, t.errorAt(col, "%q is not a number of votes", c.string())
+		return 0, t.ErrorAt(col, "%q is not a number of votes", c.String())
 	case m < 0:
-		return 0, t.errorAt(col, "%s votes: a count cannot be negative", c.string())
+		return 0, t.ErrorAt(col, "%s votes: a count cannot be negative", c.String())
 	case m > maxVotes || math.IsNaN(m):
-		return 0, t.errorAt(col, "%s votes: more than %s cannot be counted", c.string(), words.Thousands(maxVotes))
+		return 0, t.ErrorAt(col, "%s votes: more than %s cannot be counted", c.String(), words.Thousands(maxVotes))
 	}
 	return m, nil
-}
-
-// number returns the value of a cell, if it is a number.
-func (c *cell) number(commas bool) (float64, bool) {
-	switch c.kind {
-	case numberCell:
-		return c.num, true
-	case wholeCell:
-		return float64(c.whole), true
-	case textCell:
-		return parseFormatted(strings.TrimSpace(c.text), commas)
-	}
-	return 0, false
 }
 
 // ids numbers names in order of first appearance.

@@ -1,10 +1,14 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // match says which features of a trained model a file holds. The zero value
@@ -20,21 +24,21 @@ type match struct {
 // second array "x 2". Arrays and folders come first, because they have no names
 // that tables could be mistaken for. The first file may be open already, as a
 // table.
-func matchFiles(paths []string, first table, opts *FeatureOptions) ([]match, error) {
+func matchFiles(ctx context.Context, paths []string, first table.Table, opts *FeatureOptions) ([]match, error) {
 	m := &matcher{parts: opts.Schema, taken: make([]bool, len(opts.Schema))}
 	matches := make([]match, len(paths))
-	tables := map[int]table{}
+	tables := map[int]table.Table{}
 	defer func() {
 		for k, t := range tables {
 			if k > 0 || first == nil {
-				t.close()
+				t.Close()
 			}
 		}
 	}()
 	for k, path := range paths {
 		t, err := first, error(nil)
 		if k > 0 || first == nil {
-			if t, err = tableOf(path, opts); err != nil {
+			if t, err = tableOf(ctx, path, opts); err != nil {
 				return nil, err
 			}
 		}
@@ -56,26 +60,26 @@ func matchFiles(paths []string, first table, opts *FeatureOptions) ([]match, err
 	}
 	for k := 1; k < len(paths); k++ {
 		if t := tables[k]; t != nil && len(matches[k].schema) == 0 {
-			return nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", few(t.header()))}
+			return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", words.Few(t.Header()))}
 		}
 	}
 	return matches, nil
 }
 
 // tableOf opens a table; it returns nil for an array or a folder.
-func tableOf(path string, opts *FeatureOptions) (table, error) {
+func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Table, error) {
 	if path != "-" || opts.Stdin == nil {
 		if read, err := readerOf(path); read != nil || err != nil {
 			return nil, err
 		}
 	}
-	return openTable(path, opts.TableOptions)
+	return openTable(ctx, path, opts.TableOptions)
 }
 
 // kindOf describes a feature without its name.
 func kindOf(p Part) string {
 	if p.Kind == Tensor {
-		return "tensor " + shapeString(p.Shape)
+		return "tensor " + words.Shape(p.Shape)
 	}
 	return p.Kind.String()
 }
@@ -117,10 +121,10 @@ func (m *matcher) array(path string) (match, error) {
 }
 
 // table returns the features that are columns of a table.
-func (m *matcher) table(t table, image string) match {
-	_, lists := t.(*parquetTable)
+func (m *matcher) table(t table.Table, image string) match {
+	lists := t.Traits().Lists
 	var out match
-	for _, column := range t.header() {
+	for _, column := range t.Header() {
 		name := column
 		i := m.index(name)
 		for k := 2; i >= 0 && m.taken[i]; k++ {
@@ -168,8 +172,8 @@ func (m *match) modelName(name string) string {
 }
 
 // read reads the features of a file, under the names of the model.
-func (m *match) read(path string, opts FeatureOptions) (*Features, error) {
-	f, err := ReadFeatures(path, m.apply(opts))
+func (m *match) read(ctx context.Context, path string, opts FeatureOptions) (*Features, error) {
+	f, err := ReadFeatures(ctx, path, m.apply(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +186,7 @@ func (m *match) read(path string, opts FeatureOptions) (*Features, error) {
 		if want := m.schema[at]; p.Kind == Tensor && !slices.Equal(p.Shape, want.Shape) {
 			f.close()
 			return nil, &ParseError{File: path, Msg: fmt.Sprintf("items of shape %s, but the model's feature %q has shape %s",
-				shapeString(p.Shape), m.names[at], shapeString(want.Shape))}
+				words.Shape(p.Shape), m.names[at], words.Shape(want.Shape))}
 		}
 		p.Name = m.names[at]
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"credence/internal/table"
 )
 
 // The names that columns are known by, in order of preference, as plain
@@ -17,22 +19,12 @@ var (
 	totalNames = []string{"total", "votes", "nvotes", "numvotes", "n", "m", "count", "raters", "nraters"}
 )
 
-// plain drops case, blanks, underscores, hyphens and dots from a column's name.
-func plain(name string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" _-.", r) {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
-}
-
 // known returns the index of the column with the first of the given names, or
 // −1.
 func known(header, names []string) int {
 	for _, want := range names {
 		for i, h := range header {
-			if plain(h) == want {
+			if table.Plain(h) == want {
 				return i
 			}
 		}
@@ -42,11 +34,11 @@ func known(header, names []string) int {
 
 // findColumn returns the column that the caller named, or one with a known
 // name, or −1.
-func findColumn(t table, name string, names []string) (int, error) {
+func findColumn(t table.Table, name string, names []string) (int, error) {
 	if name != "" {
 		return column(t, name)
 	}
-	i := known(t.header(), names)
+	i := known(t.Header(), names)
 	return i, readable(t, i)
 }
 
@@ -54,11 +46,11 @@ func findColumn(t table, name string, names []string) (int, error) {
 // or else one with a known name, or the first column if its name ends in "id" or if
 // it has none, as R and pandas write row names; or −1. Columns in taken have another
 // use.
-func findItem(t table, name string, optional bool, taken ...string) (int, error) {
-	if name != "" && (!optional || slices.Contains(t.header(), name)) {
+func findItem(t table.Table, name string, optional bool, taken ...string) (int, error) {
+	if name != "" && (!optional || slices.Contains(t.Header(), name)) {
 		return column(t, name)
 	}
-	header := slices.Clone(t.header())
+	header := slices.Clone(t.Header())
 	for i, h := range header {
 		if slices.Contains(taken, h) {
 			header[i] = ""
@@ -81,7 +73,7 @@ func namesItems(name string) bool {
 	if !ok {
 		return false
 	}
-	stem = plain(stem)
+	stem = table.Plain(stem)
 	return !slices.Contains(raterNames, stem) && !slices.Contains(labelNames, stem)
 }
 
@@ -99,11 +91,11 @@ func cutID(name string) (stem string, ok bool) {
 // hasRowNames reports whether the first column of a table holds row names: its
 // header is blank but its cells are not, or is what pandas and R make of a blank
 // one.
-func hasRowNames(t table) bool {
-	if c, ok := t.(*csvTable); ok && c.rowNames {
+func hasRowNames(t table.Table) bool {
+	if t.Traits().RowNames {
 		return true
 	}
-	first := t.header()[0]
+	first := t.Header()[0]
 	return first == "Unnamed: 0" || first == "...1"
 }
 

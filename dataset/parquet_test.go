@@ -1,20 +1,20 @@
 package dataset
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/internal/fault"
 )
 
 // The files are written by pyarrow; see testdata/make.py.
 func TestParquetOfPyarrow(t *testing.T) {
 	for _, codec := range []string{"none", "snappy", "gzip", "zstd"} {
-		f, err := ReadFeatures("testdata/"+codec+".parquet", FeatureOptions{})
+		f, err := ReadFeatures(t.Context(), "testdata/"+codec+".parquet", FeatureOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestParquetOfPyarrow(t *testing.T) {
 			t.Errorf("%s: got  %s\nwant %s", codec, got, values)
 		}
 	}
-	v, err := ReadVotes("testdata/votes.parquet", VotesOptions{})
+	v, err := ReadVotes(t.Context(), "testdata/votes.parquet", VotesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestParquetOfPyarrow(t *testing.T) {
 // Ids that no signed number holds keep their digits, decimals of any size are
 // numbers, and what is not read is left out, with a reason, unless it is wanted.
 func TestParquetOddColumns(t *testing.T) {
-	f, err := ReadFeatures("testdata/odd.parquet", FeatureOptions{})
+	f, err := ReadFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,15 @@ func TestParquetOddColumns(t *testing.T) {
 	if got := warningText(f.Warnings); got != `column "tags" is left out: lists of text are not read` {
 		t.Error(got)
 	}
-	if f, err := ReadFeatures("testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
+	if f, err := ReadFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
 		t.Error(err, f.Warnings)
 	}
 	for _, opts := range []FeatureOptions{{Features: []string{"tags", "price"}}, {ItemColumn: "tags"}, {Schema: []Part{{Name: "tags"}}}} {
-		if _, err := ReadFeatures("testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
+		if _, err := ReadFeatures(t.Context(), "testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
 			t.Error(err)
 		}
 	}
-	if _, err := ReadFeatures("testdata/empty.parquet", FeatureOptions{}); err == nil || err.Error() != "reading testdata/empty.parquet: there are no rows below the header" {
+	if _, err := ReadFeatures(t.Context(), "testdata/empty.parquet", FeatureOptions{}); err == nil || err.Error() != "reading testdata/empty.parquet: there are no rows below the header" {
 		t.Error(err)
 	}
 }
@@ -79,7 +79,7 @@ func TestParquetRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFeatures("testdata/nested.parquet", FeatureOptions{}); err == nil ||
+	if _, err := ReadFeatures(t.Context(), "testdata/nested.parquet", FeatureOptions{}); err == nil ||
 		err.Error() != `reading testdata/nested.parquet: column "x": lists of lists are not read` {
 		t.Error(err)
 	}
@@ -92,76 +92,9 @@ func TestParquetRefused(t *testing.T) {
 		{string(damaged), "the Parquet file is damaged: a footer of 2,"},
 	} {
 		inDir(t, "x.parquet", c.bytes)
-		_, err := ReadFeatures("x.parquet", FeatureOptions{})
-		if err == nil || !strings.HasPrefix(err.Error(), "reading x.parquet: "+c.want) || !errors.Is(err, ErrFormat) {
+		_, err := ReadFeatures(t.Context(), "x.parquet", FeatureOptions{})
+		if err == nil || !strings.HasPrefix(err.Error(), "reading x.parquet: "+c.want) || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
-}
-
-func TestParquetWriter(t *testing.T) {
-	var b bytes.Buffer
-	w, err := NewParquetWriter(&b, []ParquetColumn{{"item", ParquetText}, {"mean", ParquetNumber}, {"k", ParquetWhole}, {"abstain", ParquetBool}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 100 {
-		var mean any = float64(i) / 3
-		if i == 7 {
-			mean = nil
-		}
-		if err := w.Write(fmt.Sprintf("i%d", i), mean, int64(i), i%2 == 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Write("x", "y", int64(1), true); err == nil || err.Error() != `column "mean" cannot hold y` {
-		t.Error(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	table, err := newParquet("x.parquet", bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(table.header(), []string{"item", "mean", "k", "abstain"}) {
-		t.Error(table.header())
-	}
-	n := 0
-	err = records(table, func(rec []cell) error {
-		if rec[0].text != fmt.Sprintf("i%d", n) || (n == 7) != (rec[1].kind == missingCell) || n != 7 && rec[1].num != float64(n)/3 || rec[2].whole != int64(n) {
-			t.Errorf("row %d: %+v", n, rec)
-		}
-		n++
-		return nil
-	})
-	if err != nil || n != 100 {
-		t.Error(n, err)
-	}
-	path := filepath.Join(t.TempDir(), "x.parquet")
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	readsOurs(t, "pyarrow.parquet", `
-import sys, pyarrow.parquet as pq
-t = pq.read_table(sys.argv[1])
-assert t.column_names == ["item", "mean", "k", "abstain"], t.column_names
-assert t["mean"][3].as_py() == 1 and t["mean"][7].as_py() is None
-assert t["item"][99].as_py() == "i99" and t["abstain"][1].as_py() is False`, path)
-}
-
-func FuzzParquet(f *testing.F) {
-	fuzzFiles(f, "*.parquet")
-	f.Fuzz(func(t *testing.T, b []byte) {
-		table, err := newParquet("x", bytes.NewReader(b), int64(len(b)))
-		if err != nil {
-			return
-		}
-		defer table.close()
-		for range 100 {
-			if _, err := table.next(); err != nil {
-				return
-			}
-		}
-	})
 }

@@ -2,8 +2,9 @@ package dataset
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+
+	"credence/internal/array"
+	"credence/internal/words"
 )
 
 // Kind says what the values of a part are.
@@ -79,20 +80,11 @@ func (p Part) Width() int {
 func (p Part) String() string {
 	switch p.Kind {
 	case Categorical:
-		return fmt.Sprintf("%s: categorical (%s)", p.Name, few(p.Levels))
+		return fmt.Sprintf("%s: categorical (%s)", p.Name, words.Few(p.Levels))
 	case Tensor:
-		return fmt.Sprintf("%s: tensor %s", p.Name, shapeString(p.Shape))
+		return fmt.Sprintf("%s: tensor %s", p.Name, words.Shape(p.Shape))
 	}
 	return p.Name + ": numeric"
-}
-
-// shapeString writes a shape as 3×32×32.
-func shapeString(shape []int) string {
-	s := make([]string, len(shape))
-	for i, n := range shape {
-		s[i] = strconv.Itoa(n)
-	}
-	return strings.Join(s, "×")
 }
 
 // totalWidth returns the length W of a raw row.
@@ -123,7 +115,7 @@ func checkParts(parts []Part) error {
 		}
 		w := 1
 		for _, s := range p.Shape {
-			if s < 1 || w > maxRowWidth/s {
+			if s < 1 || w > array.MaxRow/s {
 				return fmt.Errorf("feature %q: shape %v does not fit", p.Name, p.Shape)
 			}
 			w *= s
@@ -134,6 +126,3 @@ func checkParts(parts []Part) error {
 	}
 	return nil
 }
-
-// maxRowWidth bounds the values of one item: a volume of 512³ has 2²⁷.
-const maxRowWidth = 1 << 29

@@ -6,22 +6,23 @@ import (
 	"strings"
 
 	"credence/internal/nifti"
+	"credence/internal/table"
 )
 
 // seePath remembers the values of a column for as long as all are paths of
 // images or volumes.
-func (s *scan) seePath(c *columnScan, x *cell) {
+func (s *scan) seePath(c *columnScan, x *table.Cell) {
 	if c.other {
 		return
 	}
-	missing := s.opts.missing(x, featureNA)
-	if !missing && (x.kind == vectorCell || !isPicture(x.string())) {
+	missing := s.opts.missing(x, table.FeatureNA)
+	if !missing && (x.Kind == table.VectorCell || !isPicture(x.String())) {
 		c.other, c.paths = true, nil
 		return
 	}
 	path := ""
 	if !missing {
-		path = strings.Clone(x.string())
+		path = strings.Clone(x.String())
 	}
 	c.paths = append(c.paths, path)
 }
@@ -36,7 +37,7 @@ func (s *scan) choosePaths(f *Features) error {
 	if s.image >= 0 || s.opts.Schema != nil {
 		return nil
 	}
-	header := s.t.header()
+	header := s.t.Header()
 	used, found := 0, -1
 	for i := range s.columns {
 		c := &s.columns[i]
@@ -48,7 +49,7 @@ func (s *scan) choosePaths(f *Features) error {
 			continue
 		}
 		if found >= 0 && slices.Contains(s.opts.Features, header[i]) {
-			return &ParseError{File: s.t.name(), Msg: fmt.Sprintf("columns %q and %q both hold paths of images or volumes, and one is read: choose it with --image-column", header[found], header[i])}
+			return &ParseError{File: s.t.Name(), Msg: fmt.Sprintf("columns %q and %q both hold paths of images or volumes, and one is read: choose it with --image-column", header[found], header[i])}
 		}
 		found = i
 	}
@@ -75,9 +76,9 @@ func (p *Part) picture() bool {
 
 // schemaImage returns the column of a table that holds the paths of a model's
 // images or volumes.
-func schemaImage(schema []Part, t table) string {
+func schemaImage(schema []Part, t table.Table) string {
 	for _, p := range schema {
-		if p.picture() && slices.Contains(t.header(), p.Name) {
+		if p.picture() && slices.Contains(t.Header(), p.Name) {
 			return p.Name
 		}
 	}

@@ -26,7 +26,7 @@ func TestRealVotes(t *testing.T) {
 		"recidivism/votes.csv":    "1,000 items, 2 classes, 20 votes an item (20,000 in all), 400 raters; long form, columns item, rater and label of recidivism/votes.csv",
 		"labelme/votes_train.csv": "1,000 items, 8 classes, 1–3 votes an item (2,547 in all), 59 raters; long form, columns item, rater and label of labelme/votes_train.csv",
 	} {
-		v, err := ReadVotes(file, VotesOptions{})
+		v, err := ReadVotes(t.Context(), file, VotesOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -30,9 +31,6 @@ func (e *AmbiguousError) Error() string {
 		strings.Join(e.Readings, "\n  "), strings.Join(forms, " or "))
 }
 
-// Unwrap returns ErrAmbiguous.
-func (e *AmbiguousError) Unwrap() error { return ErrAmbiguous }
-
 // recognise finds the form of a grid as [VotesOptions] says, or refuses.
 func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	total := known(g.names, totalNames)
@@ -48,7 +46,7 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 		}
 	}
 	blank := slices.Contains(g.cells, -1)
-	values, numeric := numbersOf(g.text.names, func(s string) (float64, bool) { return parseFormatted(s, commasOf(g.t)) })
+	values, numeric := numbersOf(g.text.names, func(s string) (float64, bool) { return table.ParseFormatted(s, g.t.Traits().Commas) })
 	if blank || !numeric {
 		return Wide, nil
 	}
@@ -63,10 +61,10 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	}
 	// Votes have few values; measurements have many.
 	if !whole && len(values) > fewLevels && (negative || largest > 1) && total < 0 {
-		return Auto, &ParseError{File: g.t.name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
-			few(g.names), words.Thousands(len(values)))}
+		return Auto, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
+			words.Few(g.names), words.Thousands(len(values)))}
 	}
-	e := &AmbiguousError{File: g.t.name()}
+	e := &AmbiguousError{File: g.t.Name()}
 	first := make([]string, len(g.names))
 	for k, code := range g.row(0) {
 		first[k] = g.text.names[code]
@@ -74,18 +72,18 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	_, classes, err := g.text.classes(g.t, &VotesOptions{})
 	if err == nil {
 		e.Readings = append(e.Readings, fmt.Sprintf("wide: %s [%s] who chose among the classes %s; item %q got the votes %s",
-			number(len(g.names), "rater"), few(g.names), classList(classes), g.items[0], few(first)))
+			number(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first)))
 	}
 	if !negative {
 		e.Readings = append(e.Readings, fmt.Sprintf("counts: %s [%s]; item %q got %s votes for them",
-			number(len(g.names), "class"), few(g.names), g.items[0], few(first)))
+			number(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first)))
 	}
 	if total >= 0 && !negative && len(g.names) > 2 {
 		of := first[total]
 		rest, shares := slices.Clone(g.names), slices.Clone(first)
 		rest, shares = slices.Delete(rest, total, total+1), slices.Delete(shares, total, total+1)
 		e.Readings = append(e.Readings, fmt.Sprintf("fractions: %s [%s]; item %q got the shares %s of %s votes",
-			number(len(rest), "class"), few(rest), g.items[0], few(shares), of))
+			number(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), of))
 	}
 	return Auto, e
 }

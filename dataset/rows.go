@@ -1,6 +1,6 @@
 package dataset
 
-import "fmt"
+import "credence/internal/array"
 
 // Rows gives the raw feature values of items, one row of Width values an item.
 // ReadRow may be called from several goroutines at once.
@@ -34,13 +34,7 @@ func (m *Memory) ReadRow(i int, dst []float32) error {
 
 // checkRow catches a row number or a buffer that does not fit.
 func checkRow(r Rows, i int, dst []float32) error {
-	if i < 0 || i >= r.Len() {
-		return fmt.Errorf("row %d of %d rows", i, r.Len())
-	}
-	if len(dst) != r.Width() {
-		return fmt.Errorf("a buffer of %d values for a row of %d", len(dst), r.Width())
-	}
-	return nil
+	return array.CheckRow(r.Len(), r.Width(), i, dst)
 }
 
 // picked shows some rows of another source, in a given order.

@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
 // scan is the first pass over a table of features: ids, groups and what the
 // columns hold.
 type scan struct {
-	t                                 table
+	t                                 table.Table
 	opts                              *FeatureOptions
 	item, group, split, weight, image int // columns, or −1
 	columns                           []columnScan
@@ -64,14 +65,14 @@ const (
 	maxWeight = 1e9
 )
 
-func newScan(t table, opts *FeatureOptions) (*scan, error) {
-	s := &scan{t: t, opts: opts, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.header())),
+func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
+	s := &scan{t: t, opts: opts, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.Header())),
 		skip: map[int]bool{}, seen: map[string]int{}}
 	var err error
 	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, opts.taken()...); err != nil {
 		return nil, err
 	}
-	for i, name := range t.header() {
+	for i, name := range t.Header() {
 		c := &s.columns[i]
 		c.counting = true
 		c.role = Ignored
@@ -97,7 +98,7 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
 		default:
 			c.use, c.role = true, Feature
-			if c.unread = unread(t, i); c.unread != nil {
+			if c.unread = t.Unread(i); c.unread != nil {
 				c.use, c.role = false, Ignored
 			}
 		}
@@ -113,14 +114,14 @@ func newScan(t table, opts *FeatureOptions) (*scan, error) {
 }
 
 // add takes a record into account.
-func (s *scan) add(rec []cell) error {
+func (s *scan) add(rec []table.Cell) error {
 	at := s.records
 	s.records++
 	id := strconv.Itoa(len(s.items))
 	if s.item >= 0 {
-		id = strings.Clone(rec[s.item].string())
+		id = strings.Clone(rec[s.item].String())
 		if id == "" {
-			return s.t.errorAt(s.item, "the item has no id")
+			return s.t.ErrorAt(s.item, "the item has no id")
 		}
 		if line, ok := s.seen[id]; ok {
 			if s.opts.repeated {
@@ -129,28 +130,28 @@ func (s *scan) add(rec []cell) error {
 			}
 			return s.twice(id, line)
 		}
-		s.seen[id] = s.t.line()
+		s.seen[id] = s.t.Line()
 	}
 	s.items = append(s.items, id)
 	if s.group >= 0 {
-		g := strings.Clone(rec[s.group].string())
+		g := strings.Clone(rec[s.group].String())
 		if g == "" {
-			return s.t.errorAt(s.group, "the group is missing")
+			return s.t.ErrorAt(s.group, "the group is missing")
 		}
 		s.groups = append(s.groups, g)
 	}
 	if s.split >= 0 {
-		s.given = append(s.given, strings.Clone(rec[s.split].string()))
+		s.given = append(s.given, strings.Clone(rec[s.split].String()))
 	}
 	if s.weight >= 0 {
-		w, ok := rec[s.weight].number(commasOf(s.t))
+		w, ok := rec[s.weight].Number(s.t.Traits().Commas)
 		if !ok || !(w >= 0 && w < maxWeight) {
-			return s.t.errorAt(s.weight, "%q is not a weight: expected a number from 0 to 1e9", rec[s.weight].string())
+			return s.t.ErrorAt(s.weight, "%q is not a weight: expected a number from 0 to 1e9", rec[s.weight].String())
 		}
 		s.weights = append(s.weights, w)
 	}
 	if s.image >= 0 {
-		s.paths = append(s.paths, strings.Clone(rec[s.image].string()))
+		s.paths = append(s.paths, strings.Clone(rec[s.image].String()))
 	}
 	if s.opts.Schema != nil {
 		return nil
@@ -172,38 +173,38 @@ func (s *scan) add(rec []cell) error {
 // twice refuses an item that stands on an earlier line.
 func (s *scan) twice(id string, line int) error {
 	msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
-	name := s.t.header()[s.item]
-	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], plain(name)) {
+	name := s.t.Header()[s.item]
+	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
 		msg += fmt.Sprintf("; if column %q does not name the items, say which does with --item, or give it as --group, --categorical or --ignore", name)
 	}
-	return s.t.errorAt(s.item, "%s", msg)
+	return s.t.ErrorAt(s.item, "%s", msg)
 }
 
 // see takes one cell of a feature into account.
-func (s *scan) see(i int, c *columnScan, x *cell) error {
-	if s.opts.missing(x, featureNA) {
+func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
+	if s.opts.missing(x, table.FeatureNA) {
 		c.missing++
 		c.counting = false
 		return nil
 	}
-	if x.kind == vectorCell {
-		if c.vector != 0 && c.vector != len(x.vec) || len(x.vec) == 0 {
-			return s.t.errorAt(i, "a list of %d numbers, but the first has %d", len(x.vec), c.vector)
+	if x.Kind == table.VectorCell {
+		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
+			return s.t.ErrorAt(i, "a list of %d numbers, but the first has %d", len(x.Vec), c.vector)
 		}
 		if c.vector == 0 {
-			c.vector, c.list = len(x.vec), slices.Clone(x.vec)
+			c.vector, c.list = len(x.Vec), slices.Clone(x.Vec)
 		}
-		c.varies = c.varies || !slices.Equal(x.vec, c.list)
+		c.varies = c.varies || !slices.Equal(x.Vec, c.list)
 		return nil
 	}
-	v, ok := x.number(commasOf(s.t))
+	v, ok := x.Number(s.t.Traits().Commas)
 	if ok {
 		if c.numbers == 0 {
 			c.lo, c.hi = v, v
 		}
 		c.numbers++
 		c.lo, c.hi = min(c.lo, v), max(c.hi, v)
-		if x.kind == textCell && strings.HasSuffix(x.string(), "%") {
+		if x.Kind == table.TextCell && strings.HasSuffix(x.String(), "%") {
 			c.percent++
 		}
 		row := float64(len(s.items))
@@ -211,20 +212,20 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 	} else {
 		c.counting = false
 		if c.texts == 0 {
-			c.line, c.text = s.t.line(), strings.Clone(x.string())
+			c.line, c.text = s.t.Line(), strings.Clone(x.String())
 		}
 		c.texts++
-		if isDate(x.string()) {
+		if table.IsDate(x.String()) {
 			c.dates++
 		}
-		if _, ok := parseNumber(x.string(), true); ok {
+		if _, ok := table.ParseNumber(x.String(), true); ok {
 			c.commas++
 		}
-		if v, err := strconv.ParseFloat(x.string(), 64); err == nil && math.IsInf(v, 0) {
+		if v, err := strconv.ParseFloat(x.String(), 64); err == nil && math.IsInf(v, 0) {
 			c.infinite++
 		}
 		if c.fixed && c.kind == Numeric {
-			return s.t.errorAt(i, "%q is not a number", x.string())
+			return s.t.ErrorAt(i, "%q is not a number", x.String())
 		}
 	}
 	if c.levels == nil {
@@ -237,7 +238,7 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 		c.levels = nil
 		return nil
 	}
-	text := x.string()
+	text := x.String()
 	n := c.levels[text]
 	if n == 0 {
 		text = strings.Clone(text)
@@ -247,26 +248,21 @@ func (s *scan) see(i int, c *columnScan, x *cell) error {
 		c.levels = nil
 	}
 	if len(c.levels) > maxLevels {
-		return s.t.errorAt(i, "more than %s different texts in one column: leave it out with --ignore", words.Thousands(maxLevels))
+		return s.t.ErrorAt(i, "more than %s different texts in one column: leave it out with --ignore", words.Thousands(maxLevels))
 	}
 	return nil
 }
 
-func commasOf(t table) bool {
-	c, ok := t.(*csvTable)
-	return ok && c.commas
-}
-
 // notNumber refuses a column of numbers with a few texts among them.
 func (s *scan) notNumber(i int, c *columnScan) error {
-	name := s.t.header()[i]
-	return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: name,
+	name := s.t.Header()[i]
+	return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: name,
 		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, say --na %s if it stands for a missing value, or read the column as text with --categorical %s", c.text, listWord(c.text), listWord(name))}
 }
 
 // decide gives every column its role and kind.
 func (s *scan) decide(f *Features) error {
-	header := s.t.header()
+	header := s.t.Header()
 	if err := s.choosePaths(f); err != nil {
 		return err
 	}
@@ -295,7 +291,7 @@ func (s *scan) decide(f *Features) error {
 		}
 	}
 	if len(constant) > 0 {
-		f.Warnings = append(f.Warnings, fmt.Errorf("nothing is learned from columns of %s with one value in all rows: %s", s.t.name(), few(constant)))
+		f.Warnings = append(f.Warnings, fmt.Errorf("nothing is learned from columns of %s with one value in all rows: %s", s.t.Name(), words.Few(constant)))
 	}
 	for _, p := range s.opts.Schema {
 		if _, err := featureColumn(s.t, p.Name); err != nil {
@@ -312,7 +308,7 @@ func (c *columnScan) constant(n int) (string, bool) {
 	case n < 2 || c.missing > 0:
 		return "", false
 	case c.numbers == n:
-		return formatNumber(c.lo), c.lo == c.hi
+		return table.FormatNumber(c.lo), c.lo == c.hi
 	case c.vector > 0:
 		return "a list", !c.varies
 	}
@@ -333,14 +329,14 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
 	switch {
 	case c.vector > 0 && n > 0:
-		return s.t.errorAt(i, "lists of numbers and single values in one column")
+		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
 	case c.infinite > 0 && c.infinite == c.texts && c.numbers > 0 && !c.fixed:
-		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
+		return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
 			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
-		return &ParseError{File: s.t.name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
-		return &ParseError{File: s.t.name(), Line: c.line, Column: i + 1, Name: info.Name,
+		return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
 			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point, or read the column as text with --categorical %s", c.text, listWord(info.Name))}
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
@@ -379,7 +375,7 @@ const datesAdvice = "a number, such as days since a first visit, says more"
 // sortedLevels orders levels by value if all are numbers, else alphabetically.
 func sortedLevels(levels map[string]int) []string {
 	names := slices.Sorted(maps.Keys(levels))
-	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return parseNumber(s, false) }); numeric {
+	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return table.ParseNumber(s, false) }); numeric {
 		at := make(map[string]float64, len(names))
 		for i, name := range names {
 			at[name] = values[i]

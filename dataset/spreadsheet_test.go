@@ -1,52 +1,10 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 )
-
-// Numbers as spreadsheets show them in the United States, in Germany, in
-// Switzerland and in France.
-func TestParseFormatted(t *testing.T) {
-	for _, c := range []struct {
-		text   string
-		commas bool
-		want   float64
-		ok     bool
-	}{
-		{"1234.5", false, 1234.5, true},
-		{"1,234.5", false, 1234.5, true},
-		{"-12,345,678", false, -12345678, true},
-		{"1,23", false, 0, false},
-		{"0,123", false, 0, false},
-		{"1,2345", false, 0, false},
-		{"12,34,567", false, 0, false},
-		{"1,234,", false, 0, false},
-		{"1,234.5.6", false, 0, false},
-		{"12.5%", false, 0.125, true},
-		{"12 %", false, 0.12, true},
-		{"12%%", false, 0, false},
-		{"%", false, 0, false},
-		{"12,5%", true, 0.125, true},
-		{"1.234,5", true, 1234.5, true},
-		{"1.234.567", true, 1234567, true},
-		{"1.234", true, 1.234, true},
-		{"1'234.5", false, 1234.5, true},
-		{"1\u202f234,5", true, 1234.5, true},
-		{"1 234", false, 0, false},
-		{"$12", false, 0, false},
-		{"12 mg", false, 0, false},
-		{"-", false, 0, false},
-		{"+,123", false, 0, false},
-		{"", false, 0, false},
-	} {
-		if got, ok := parseFormatted(c.text, c.commas); ok != c.ok || got != c.want && ok {
-			t.Errorf("%q, commas %v: got %v, %v; want %v, %v", c.text, c.commas, got, ok, c.want, c.ok)
-		}
-	}
-}
 
 // Features as they come out of Excel and R.
 func TestSpreadsheets(t *testing.T) {
@@ -119,7 +77,7 @@ func TestSpreadsheets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)
-			f, err := ReadFeatures("items.csv", c.opts)
+			f, err := ReadFeatures(t.Context(), "items.csv", c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +128,7 @@ func TestSpreadsheetVotes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "votes.csv", c.text)
-			v, err := ReadVotes("votes.csv", VotesOptions{})
+			v, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +145,7 @@ func TestSpreadsheetVotes(t *testing.T) {
 // Features among the columns of raters are warned of.
 func TestFeaturesAmongVotes(t *testing.T) {
 	inDir(t, "votes.csv", many("id,age,sex,r1,r2", "#,4#,f,yes,no", 4)+"9,50,m,no,yes\n")
-	v, err := ReadVotes("votes.csv", VotesOptions{})
+	v, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +178,7 @@ func TestIDsAmongVotes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "votes.csv", c.text)
-			_, err := ReadVotes("votes.csv", VotesOptions{})
+			_, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
 			if err == nil || err.Error() != "reading votes.csv: "+c.want {
 				t.Errorf("got  %v\nwant reading votes.csv: %s", err, c.want)
 			}
@@ -232,10 +190,10 @@ func TestIDsAmongVotes(t *testing.T) {
 func TestSpreadsheetFractions(t *testing.T) {
 	for _, text := range []string{"item;cat;dog;total\na;0,25;0,75;8\n", "item,cat,dog,total\na,25%,75%,8\n"} {
 		inDir(t, "votes.csv", text)
-		if _, err := ReadVotes("votes.csv", VotesOptions{}); !errors.Is(err, ErrAmbiguous) {
+		if _, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{}); !ambiguous(err) {
 			t.Errorf("%q: got %v, want to be asked for the form", text, err)
 		}
-		v, err := ReadVotes("votes.csv", VotesOptions{Form: Fractions})
+		v, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{Form: Fractions})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +221,7 @@ func TestNumberedRows(t *testing.T) {
 		{"padded.csv", "some.csv", `no item of some.csv has features: its items are "1", "2", those with features are "01", "02"; they differ in leading zeros, which spreadsheets drop`},
 		{"mixed.csv", "good.csv", `reading mixed.csv: column "a": 1 value with a percent sign, which divides by 100, and 1 without: write all alike`},
 	} {
-		ds, err := Load(LoadOptions{Data: []string{c.data}, Votes: c.votes})
+		ds, err := Load(t.Context(), LoadOptions{Data: []string{c.data}, Votes: c.votes})
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = fmt.Sprint(ds.Items, ds.Counts)
@@ -281,7 +239,7 @@ func TestUnseenLevels(t *testing.T) {
 	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"FALSE", "TRUE"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
 	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "True", and count as unknown; is it "TRUE" in another spelling?`
 	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,True\ny,FALSE\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
-	f, err := ReadFeatures("items.csv", FeatureOptions{Schema: schema})
+	f, err := ReadFeatures(t.Context(), "items.csv", FeatureOptions{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +247,7 @@ func TestUnseenLevels(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for _, files := range [][]string{{"items.csv"}, {"smokers.csv", "sites.csv"}, {"sites.csv", "smokers.csv"}} {
-		s, err := OpenStream(files[0], schema, StreamOptions{Beside: files[1:]})
+		s, err := OpenStream(t.Context(), files[0], schema, StreamOptions{Beside: files[1:]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +274,7 @@ func TestSpreadsheetStream(t *testing.T) {
 		{"\"\",\"a\"\n\"1\",5\n\"2\",6\n", []Part{{Name: "a"}}, "[1 2] [5 6]"},
 		{"site_id,a\n3,5\n3,6\n", []Part{{Name: "site_id"}, {Name: "a"}}, "[0 1] [3 5 3 6]"},
 	} {
-		s, err := NewStream(strings.NewReader(c.text), "items.csv", c.parts, StreamOptions{})
+		s, err := NewStream(t.Context(), strings.NewReader(c.text), "items.csv", c.parts, StreamOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

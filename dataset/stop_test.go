@@ -9,6 +9,20 @@ import (
 	"testing"
 )
 
+// countdown is a context that is done once it was asked so often.
+type countdown struct {
+	context.Context
+	at    int32
+	asked atomic.Int32
+}
+
+func (c *countdown) Err() error {
+	if c.asked.Add(1) >= c.at {
+		return context.Canceled
+	}
+	return nil
+}
+
 // Reading ends soon after it is told to, whatever is read, and leaves nothing
 // behind.
 func TestStop(t *testing.T) {
@@ -34,16 +48,10 @@ func TestStop(t *testing.T) {
 		path string
 		at   int32 // the question that is answered with a stop
 	}{{"rows.csv", 2}, {"rows.csv", 5}, {"images", 3}, {"scans", 3}} {
-		var asked atomic.Int32
-		opts := FeatureOptions{Memory: 1, CacheDir: "cache", Stop: func() error {
-			if asked.Add(1) >= c.at {
-				return context.Canceled
-			}
-			return nil
-		}}
-		_, err := ReadFeatures(c.path, opts)
-		if !errors.Is(err, context.Canceled) || asked.Load() < c.at {
-			t.Errorf("%s: got %v after %d questions", c.path, err, asked.Load())
+		ctx := &countdown{Context: context.Background(), at: c.at}
+		_, err := ReadFeatures(ctx, c.path, FeatureOptions{Memory: 1, CacheDir: "cache"})
+		if !errors.Is(err, context.Canceled) || ctx.asked.Load() < c.at {
+			t.Errorf("%s: got %v after %d questions", c.path, err, ctx.asked.Load())
 		}
 		if left, err := filepath.Glob("cache/*.tmp"); err != nil || len(left) > 0 {
 			t.Errorf("%s: left %v (%v)", c.path, left, err)

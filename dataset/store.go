@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"credence/internal/array"
 )
 
 // store is a compact form in which the values of a volume are kept: 8 bytes,
@@ -99,7 +101,7 @@ func (s store) decode(x []float32, b []byte) {
 	case storeFloat16:
 		codes = codes[:2*len(x)]
 		for i := range x {
-			x[i] = half(le.Uint16(codes[2*i:])) * step
+			x[i] = array.Half(le.Uint16(codes[2*i:])) * step
 		}
 	case storeUint8:
 		var values [256]float32

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"io"
 	"iter"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"credence/internal/par"
+	"credence/internal/table"
 )
 
 // StreamOptions says how items are read for prediction.
@@ -42,7 +44,7 @@ type Batch struct {
 type Stream struct {
 	parts  []Part
 	opts   StreamOptions
-	t      table
+	t      table.Table
 	dec    *decoder
 	item   int
 	image  int       // column of paths, or −1
@@ -56,38 +58,38 @@ type Stream struct {
 
 // OpenStream opens a file or folder of items with the features of a trained
 // model ([Transform.Parts]); other columns are passed over.
-func OpenStream(path string, parts []Part, opts StreamOptions) (*Stream, error) {
-	t, err := tableOf(path, &opts.FeatureOptions)
+func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
+	t, err := tableOf(ctx, path, &opts.FeatureOptions)
 	if err != nil {
 		return nil, err
 	}
 	if len(opts.Beside) > 0 || t == nil && len(parts) > 1 {
-		return openJoined(path, t, parts, opts)
+		return openJoined(ctx, path, t, parts, opts)
 	}
 	if t == nil {
-		return newArrayStream(path, parts, opts)
+		return newArrayStream(ctx, path, parts, opts)
 	}
 	return newStream(t, parts, opts)
 }
 
 // NewStream reads items from CSV text, such as standard input; name is used
 // in messages.
-func NewStream(r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
-	t, err := newCSV(io.NopCloser(r), name, opts.TableOptions)
+func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
+	t, err := table.NewText(ctx, io.NopCloser(r), name, opts.Comma)
 	if err != nil {
 		return nil, err
 	}
 	if len(opts.Beside) > 0 {
-		return openJoined(name, t, parts, opts)
+		return openJoined(ctx, name, t, parts, opts)
 	}
 	return newStream(t, parts, opts)
 }
 
-func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
+func newStream(t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
 	if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
-	s := &Stream{parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.name())}
+	s := &Stream{parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.Name())}
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
 	var plain []Part
@@ -110,16 +112,16 @@ func newStream(t table, parts []Part, opts StreamOptions) (*Stream, error) {
 		s.dec, err = newDecoder(t, plain, &s.opts.TableOptions)
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.close())
+		return nil, errors.Join(err, t.Close())
 	}
 	return s, nil
 }
 
 // newArrayStream reads an array or a folder of images.
-func newArrayStream(path string, parts []Part, opts StreamOptions) (*Stream, error) {
+func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
 	o := opts.FeatureOptions
 	o.Schema, o.lazy = parts, true
-	f, err := ReadFeatures(path, o)
+	f, err := ReadFeatures(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +153,7 @@ func (s *Stream) Close() error {
 	if s.f != nil {
 		errs = append(errs, s.f.close())
 	} else {
-		errs = append(errs, s.t.close())
+		errs = append(errs, s.t.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -227,17 +229,17 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 		s.row++
 		return s.f.Items[n], func(row []float32) error { return s.f.Rows.ReadRow(n, row) }, nil
 	}
-	rec, err := s.t.next()
-	if err != nil && !errors.Is(err, errRagged) {
+	rec, err := s.t.Next()
+	if err != nil && !errors.Is(err, table.ErrRagged) {
 		return "", nil, err
 	}
 	s.row++
 	id = strconv.Itoa(n)
 	if s.item >= 0 {
-		if id = strings.Clone(rec[s.item].string()); id == "" {
-			id = "line " + strconv.Itoa(s.t.line())
+		if id = strings.Clone(rec[s.item].String()); id == "" {
+			id = "line " + strconv.Itoa(s.t.Line())
 			if err == nil {
-				err = s.t.errorAt(s.item, "the item has no id")
+				err = s.t.ErrorAt(s.item, "the item has no id")
 			}
 		}
 	}
@@ -251,9 +253,9 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	if s.image < 0 {
 		return id, nil, nil
 	}
-	path := strings.Clone(rec[s.image].string())
+	path := strings.Clone(rec[s.image].String())
 	if path == "" {
-		return id, nil, s.t.errorAt(s.image, "the path is missing")
+		return id, nil, s.t.ErrorAt(s.image, "the path is missing")
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.folder, filepath.FromSlash(path))
@@ -266,7 +268,7 @@ func (s *Stream) picture(path string, dst []float32) error {
 	if s.grid.Volume == nil {
 		return decodeImage(path, s.grid.Shape, dst)
 	}
-	r, err := newVolumeRows([]string{path}, s.grid, &FeatureOptions{lazy: true, Volume: s.opts.Volume})
+	r, err := newVolumeRows(context.Background(), []string{path}, s.grid, &FeatureOptions{lazy: true, Volume: s.opts.Volume})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func BenchmarkStream(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := NewStream(strings.NewReader(text), "x", parts, StreamOptions{})
+		s, err := NewStream(b.Context(), strings.NewReader(text), "x", parts, StreamOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -17,13 +19,13 @@ type besideFile struct {
 
 // openJoined opens a stream of the items in path, or in t if that is not nil,
 // with the files of opts.Beside joined to them.
-func openJoined(path string, t table, parts []Part, opts StreamOptions) (*Stream, error) {
+func openJoined(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
 	fo := opts.FeatureOptions
 	fo.Schema = parts
-	matches, err := matchFiles(slices.Concat([]string{path}, opts.Beside), t, &fo)
+	matches, err := matchFiles(ctx, slices.Concat([]string{path}, opts.Beside), t, &fo)
 	if err != nil {
 		if t != nil {
-			err = errors.Join(err, t.close())
+			err = errors.Join(err, t.Close())
 		}
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func openJoined(path string, t table, parts []Part, opts StreamOptions) (*Stream
 	if t != nil {
 		s, err = newStream(t, matches[0].schema, first)
 	} else {
-		s, err = newArrayStream(path, matches[0].schema, first)
+		s, err = newArrayStream(ctx, path, matches[0].schema, first)
 	}
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func openJoined(path string, t table, parts []Part, opts StreamOptions) (*Stream
 	fo = fo.further()
 	fo.lazy = true
 	for k, file := range opts.Beside {
-		f, err := matches[k+1].read(file, fo)
+		f, err := matches[k+1].read(ctx, file, fo)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/internal/array"
 )
 
 // writeFiles writes files into a folder of their own and goes there.
@@ -23,7 +25,7 @@ func writeFiles(t *testing.T, files map[string]string) {
 func npyText(t *testing.T, shape []int, values ...float32) string {
 	t.Helper()
 	var b strings.Builder
-	if err := WriteNPY(&b, shape, values); err != nil {
+	if err := array.WriteNPY(&b, shape, values); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -75,7 +77,7 @@ func TestJoinedStream(t *testing.T) {
 		"plain.csv": "age,x\n1,10\n2,20\n",
 		"other.csv": "item,height\np,1\nq,2\n",
 	})
-	f, err := readJoined([]string{"a.csv", "b.csv", "e.npy", "f.npy"}, FeatureOptions{})
+	f, err := readJoined(t.Context(), []string{"a.csv", "b.csv", "e.npy", "f.npy"}, FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +107,9 @@ func TestJoinedStream(t *testing.T) {
 		var err error
 		if files[0] == "-" {
 			text, _ := os.ReadFile("a.csv")
-			s, err = NewStream(strings.NewReader(string(text)), "standard input", parts, opts)
+			s, err = NewStream(t.Context(), strings.NewReader(string(text)), "standard input", parts, opts)
 		} else {
-			s, err = OpenStream(files[0], parts, opts)
+			s, err = OpenStream(t.Context(), files[0], parts, opts)
 		}
 		got := ""
 		if err == nil {
@@ -126,7 +128,7 @@ func TestJoinedStream(t *testing.T) {
 	}
 
 	// The same with all items at once, as for an evaluation.
-	g, err := readJoined([]string{"a.csv", "b.csv", "e.npy", "f.npy"}, FeatureOptions{Schema: parts})
+	g, err := readJoined(t.Context(), []string{"a.csv", "b.csv", "e.npy", "f.npy"}, FeatureOptions{Schema: parts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func TestJoinedStream(t *testing.T) {
 
 func TestWeightColumn(t *testing.T) {
 	writeFiles(t, map[string]string{"a.csv": "item,x,w\np,1,0\nq,2,2.5\n", "neg.csv": "item,x,w\np,1,-1\n", "none.csv": "item,x,w\np,1,\n"})
-	f, err := ReadFeatures("a.csv", FeatureOptions{WeightColumn: "w"})
+	f, err := ReadFeatures(t.Context(), "a.csv", FeatureOptions{WeightColumn: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +157,7 @@ func TestWeightColumn(t *testing.T) {
 		"neg.csv":  `reading neg.csv: line 2, column 3 (w): "-1" is not a weight: expected a number from 0 to 1e9`,
 		"none.csv": `reading none.csv: line 2, column 3 (w): "" is not a weight: expected a number from 0 to 1e9`,
 	} {
-		if _, err := ReadFeatures(file, FeatureOptions{WeightColumn: "w"}); err == nil || err.Error() != want {
+		if _, err := ReadFeatures(t.Context(), file, FeatureOptions{WeightColumn: "w"}); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
@@ -163,7 +165,7 @@ func TestWeightColumn(t *testing.T) {
 
 func TestStdin(t *testing.T) {
 	text := []byte("item,x,a,b\np,1,3,0\nq,2,1,2\n")
-	ds, err := Load(LoadOptions{Data: []string{"-"}, FeatureOptions: FeatureOptions{TableOptions: TableOptions{Stdin: text}},
+	ds, err := Load(t.Context(), LoadOptions{Data: []string{"-"}, FeatureOptions: FeatureOptions{TableOptions: TableOptions{Stdin: text}},
 		VotesOptions: VotesOptions{Columns: []string{"a", "b"}, Form: Counted, TableOptions: TableOptions{Stdin: text}}})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +176,7 @@ func TestStdin(t *testing.T) {
 	if !strings.HasSuffix(ds.Votes.String(), "of standard input") {
 		t.Error(ds.Votes)
 	}
-	_, err = ReadVotes("-", VotesOptions{TableOptions: TableOptions{Stdin: []byte{}}})
+	_, err = ReadVotes(t.Context(), "-", VotesOptions{TableOptions: TableOptions{Stdin: []byte{}}})
 	if err == nil || err.Error() != "reading standard input: the file is empty" {
 		t.Error(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/fault"
 	"credence/internal/nifti"
+	"credence/internal/words"
 )
 
 // VolumeOptions says how volumes in NIfTI files become features of one shape.
@@ -100,7 +102,7 @@ func (p *Part) checkVolume() error {
 	}
 	for _, n := range p.Shape {
 		if n > math.MaxInt16 {
-			return fmt.Errorf("feature %q: a grid of %s", p.Name, shapeString(p.Shape))
+			return fmt.Errorf("feature %q: a grid of %s", p.Name, words.Shape(p.Shape))
 		}
 	}
 	return nil
@@ -130,10 +132,10 @@ func prepareVolume(path string, part *Part, dst []float32) error {
 	prep := part.Volume
 	x, y, z := part.Shape[1], part.Shape[2], part.Shape[3]
 	if v, err = nifti.Resample(v, [3]int{x, y, z}, nifti.Fit(prep.Fit)); err != nil {
-		return malformed(path, "%v", err)
+		return fault.Malformed(path, "%v", err)
 	}
 	if err := nifti.Normalize(v.Data, prep.normalization()); err != nil {
-		return malformed(path, "%v", err)
+		return fault.Malformed(path, "%v", err)
 	}
 	for k := range z {
 		plane := v.Data[k*x*y : (k+1)*x*y]
@@ -154,7 +156,7 @@ func volumeError(err error) error {
 	}
 	cause := e.Err
 	if errors.Is(cause, nifti.ErrFormat) {
-		cause = ErrFormat
+		cause = fault.ErrFormat
 	}
 	return &ParseError{File: e.File, Msg: e.Msg, Err: cause}
 }

@@ -37,7 +37,7 @@ func BenchmarkVolume(b *testing.B) {
 			b.Fatal(err)
 		}
 		rows := func(cache string) *volumeRows {
-			r, err := newVolumeRows([]string{path}, part, &FeatureOptions{lazy: true, Volume: VolumeOptions{CacheDir: cache}})
+			r, err := newVolumeRows(b.Context(), []string{path}, part, &FeatureOptions{lazy: true, Volume: VolumeOptions{CacheDir: cache}})
 			if err != nil {
 				b.Fatal(err)
 			}

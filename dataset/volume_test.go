@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"credence/internal/array"
+	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/par"
 	"credence/internal/rng"
@@ -56,7 +58,7 @@ var smallVolumes = VolumeOptions{Size: [3]int{3, 4, 2}}
 func TestVolumes(t *testing.T) {
 	cohort(t, 3)
 	opts := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
-	f, err := ReadFeatures("manifest.csv", opts)
+	f, err := ReadFeatures(t.Context(), "manifest.csv", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,28 +93,28 @@ func TestVolumes(t *testing.T) {
 	// and as a stream.
 	for name, read := range map[string]func() (Rows, error){
 		"named": func() (Rows, error) {
-			f, err := ReadFeatures("manifest.csv", FeatureOptions{ImageColumn: "path", Features: []string{}, Volume: smallVolumes})
+			f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{ImageColumn: "path", Features: []string{}, Volume: smallVolumes})
 			return f.Rows, err
 		},
 		"only": func() (Rows, error) {
-			f, err := ReadFeatures("manifest.csv", FeatureOptions{Ignore: []string{"a", "b"}, Volume: smallVolumes})
+			f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{Ignore: []string{"a", "b"}, Volume: smallVolumes})
 			return f.Rows, err
 		},
 		"votes beside": func() (Rows, error) {
-			ds, err := Load(LoadOptions{Data: []string{"manifest.csv"}, FeatureOptions: FeatureOptions{Volume: smallVolumes},
+			ds, err := Load(t.Context(), LoadOptions{Data: []string{"manifest.csv"}, FeatureOptions: FeatureOptions{Volume: smallVolumes},
 				VotesOptions: VotesOptions{Columns: []string{"a", "b"}, Form: Wide}})
 			return ds.Rows, err
 		},
 		"folder": func() (Rows, error) {
-			f, err := ReadFeatures("scans", FeatureOptions{Volume: smallVolumes})
+			f, err := ReadFeatures(t.Context(), "scans", FeatureOptions{Volume: smallVolumes})
 			return f.Rows, err
 		},
 		"schema": func() (Rows, error) {
-			f, err := ReadFeatures("manifest.csv", FeatureOptions{Schema: f.Parts})
+			f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{Schema: f.Parts})
 			return f.Rows, err
 		},
 		"stream": func() (Rows, error) {
-			s, err := OpenStream("manifest.csv", f.Parts, StreamOptions{})
+			s, err := OpenStream(t.Context(), "manifest.csv", f.Parts, StreamOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +123,7 @@ func TestVolumes(t *testing.T) {
 			return b.Rows, err
 		},
 		"stream of the folder": func() (Rows, error) {
-			s, err := OpenStream("scans", f.Parts, StreamOptions{})
+			s, err := OpenStream(t.Context(), "scans", f.Parts, StreamOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -137,7 +139,7 @@ func TestVolumes(t *testing.T) {
 			t.Errorf("%s: other values", name)
 		}
 	}
-	s, err := OpenStream("scans/1.nii.gz", f.Parts, StreamOptions{})
+	s, err := OpenStream(t.Context(), "scans/1.nii.gz", f.Parts, StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,7 @@ func TestVolumes(t *testing.T) {
 // In a table with other features a column of paths is left out, not guessed.
 func TestPathsLeftOut(t *testing.T) {
 	cohort(t, 3)
-	f, err := ReadFeatures("manifest.csv", FeatureOptions{})
+	f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,7 @@ func TestPathsLeftOut(t *testing.T) {
 	if err := os.WriteFile("two.csv", []byte("item,p,q\na,x.nii,y.nii\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ReadFeatures("two.csv", FeatureOptions{Features: []string{"p", "q"}})
+	_, err = ReadFeatures(t.Context(), "two.csv", FeatureOptions{Features: []string{"p", "q"}})
 	if err == nil || err.Error() != `reading two.csv: columns "p" and "q" both hold paths of images or volumes, and one is read: choose it with --image-column` {
 		t.Error(err)
 	}
@@ -181,7 +183,7 @@ func TestVolumeCache(t *testing.T) {
 		}
 		read := func(o FeatureOptions) []float32 {
 			t.Helper()
-			f, err := ReadFeatures("manifest.csv", o)
+			f, err := ReadFeatures(t.Context(), "manifest.csv", o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +222,7 @@ func TestVolumeCacheDamaged(t *testing.T) {
 	o.Volume.CacheDir = "kept"
 	read := func() []float32 {
 		t.Helper()
-		f, err := ReadFeatures("manifest.csv", o)
+		f, err := ReadFeatures(t.Context(), "manifest.csv", o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,14 +277,14 @@ func TestVolumesRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
-	_, err := ReadFeatures("manifest.csv", o)
-	if !errors.Is(err, ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: this is not a NIfTI file") {
+	_, err := ReadFeatures(t.Context(), "manifest.csv", o)
+	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: this is not a NIfTI file") {
 		t.Error(err)
 	}
 	if err := os.Remove("scans/1.nii.gz"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = ReadFeatures("manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
+	if _, err = ReadFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
 		t.Error(err)
 	}
 	// As a stream, the bad one is told and the other read.
@@ -290,7 +292,7 @@ func TestVolumesRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenStream("manifest.csv", []Part{part}, StreamOptions{KeepBad: true})
+	s, err := OpenStream(t.Context(), "manifest.csv", []Part{part}, StreamOptions{KeepBad: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,18 +303,18 @@ func TestVolumesRefused(t *testing.T) {
 	}
 	for _, p := range []Preparation{{Fit: "crop"}, {Scale: "median"}, {Store: "int4"}, {Low: 5, High: 2}} {
 		o.Volume.Preparation = p
-		if _, err := ReadFeatures("manifest.csv", o); err == nil {
+		if _, err := ReadFeatures(t.Context(), "manifest.csv", o); err == nil {
 			t.Errorf("%+v is accepted", p)
 		}
 	}
 	o.Volume = VolumeOptions{Size: [3]int{-1, 2, 2}}
-	if _, err := ReadFeatures("manifest.csv", o); err == nil {
+	if _, err := ReadFeatures(t.Context(), "manifest.csv", o); err == nil {
 		t.Error("a negative size is accepted")
 	}
 	if err := os.WriteFile("scans/a.png", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFeatures("scans", FeatureOptions{}); err == nil || err.Error() != "reading scans: both images (a.png) and volumes (0.nii.gz) in this folder: expected one kind" {
+	if _, err := ReadFeatures(t.Context(), "scans", FeatureOptions{}); err == nil || err.Error() != "reading scans: both images (a.png) and volumes (0.nii.gz) in this folder: expected one kind" {
 		t.Error(err)
 	}
 }
@@ -329,7 +331,7 @@ func TestVolumeUnoriented(t *testing.T) {
 	if err := os.WriteFile("scans/x.nii", b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := ReadFeatures("scans", FeatureOptions{Volume: smallVolumes})
+	f, err := ReadFeatures(t.Context(), "scans", FeatureOptions{Volume: smallVolumes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +344,7 @@ func TestVolumeUnoriented(t *testing.T) {
 // The transform keeps how volumes were prepared.
 func TestVolumeTransform(t *testing.T) {
 	cohort(t, 4)
-	ds, err := Load(LoadOptions{Data: []string{"manifest.csv"}, NoVotes: true,
+	ds, err := Load(t.Context(), LoadOptions{Data: []string{"manifest.csv"}, NoVotes: true,
 		FeatureOptions: FeatureOptions{Features: []string{"path"}, Volume: VolumeOptions{Size: [3]int{2, 2, 2}, Preparation: Preparation{Scale: "range", Store: "uint8"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -365,7 +367,7 @@ func TestVolumeTransform(t *testing.T) {
 	if _, err := again.Over(ds); err != nil {
 		t.Error(err)
 	}
-	other, err := ReadFeatures("manifest.csv", FeatureOptions{Features: []string{"path"}, Volume: VolumeOptions{Size: [3]int{2, 2, 2}}})
+	other, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{Features: []string{"path"}, Volume: VolumeOptions{Size: [3]int{2, 2, 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,9 +414,9 @@ func TestStore(t *testing.T) {
 // Every float16 number comes back, and numbers between two go to the nearer.
 func TestHalf(t *testing.T) {
 	for u := range uint32(1 << 16) {
-		x := half(uint16(u))
+		x := array.Half(uint16(u))
 		if x != x {
-			if y := half(toHalf(x)); y == y {
+			if y := array.Half(toHalf(x)); y == y {
 				t.Fatalf("%04x: not a number becomes %v", u, y)
 			}
 			continue
@@ -423,7 +425,7 @@ func TestHalf(t *testing.T) {
 			t.Fatalf("%04x (%v) becomes %04x", u, x, got)
 		}
 		if u&0x7fff < 0x7bff {
-			next := half(uint16(u + 1))
+			next := array.Half(uint16(u + 1))
 			mid := (float64(x) + float64(next)) / 2
 			even := uint16(u + u&1)
 			if got := toHalf(float32(mid)); got != even {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -59,14 +60,14 @@ func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
 }
 
 // key returns the hash of the volume at path.
-func (c *volumeCache) key(path string) (sum [sha256.Size]byte, err error) {
+func (c *volumeCache) key(ctx context.Context, path string) (sum [sha256.Size]byte, err error) {
 	files, err := nifti.Files(path)
 	if err != nil {
 		return sum, volumeError(err)
 	}
 	k := volumeKey{Version: volumeVersion, Shape: c.part.Shape, Preparation: *c.part.Volume}
 	for _, f := range files {
-		key, err := c.fileKey(f)
+		key, err := c.fileKey(ctx, f)
 		if err != nil {
 			return sum, err
 		}
@@ -81,13 +82,13 @@ func (c *volumeCache) key(path string) (sum [sha256.Size]byte, err error) {
 
 // fileKey hashes a file, once as long as its size and time stay: a volume is read
 // in every epoch.
-func (c *volumeCache) fileKey(path string) (fileKey, error) {
+func (c *volumeCache) fileKey(ctx context.Context, path string) (fileKey, error) {
 	if k, ok := c.keys.Load(path); ok {
 		if k := k.(fileKey); k.unchanged() {
 			return k, nil
 		}
 	}
-	k, err := newFileKey(path)
+	k, err := newFileKey(ctx, path)
 	if err == nil {
 		c.keys.Store(path, k)
 	}
@@ -96,8 +97,8 @@ func (c *volumeCache) fileKey(path string) (fileKey, error) {
 
 // read fills b with the prepared volume at path, from the cache if it is there,
 // else by prepare, whose result is kept.
-func (c *volumeCache) read(path string, b []byte, prepare func() error) error {
-	sum, err := c.key(path)
+func (c *volumeCache) read(ctx context.Context, path string, b []byte, prepare func() error) error {
+	sum, err := c.key(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (c *volumeCache) read(path string, b []byte, prepare func() error) error {
 	if err := prepare(); err != nil {
 		return err
 	}
-	if again, err := c.key(path); err != nil || again != sum {
+	if again, err := c.key(ctx, path); err != nil || again != sum {
 		return errors.Join(changedError(path), err)
 	}
 	var head bytes.Buffer

@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
 	"credence/internal/nifti"
 	"credence/internal/par"
+	"credence/internal/words"
 )
 
 // volumeRows are the volumes at paths. They are kept in memory in their compact
@@ -24,7 +26,7 @@ type volumeRows struct {
 // newVolumeRows prepares the volumes at paths. Lazy ones are prepared when they
 // are read; the others now, on all cores: into memory if they fit, and into the
 // cache, if one is wanted or they do not.
-func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows, error) {
+func newVolumeRows(ctx context.Context, paths []string, part Part, opts *FeatureOptions) (*volumeRows, error) {
 	r := &volumeRows{paths: paths, part: part}
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
@@ -53,14 +55,14 @@ func newVolumeRows(paths []string, part Part, opts *FeatureOptions) (*volumeRows
 	var mu sync.Mutex
 	done := 0
 	par.For(len(paths), func(i int) {
-		if errs[i] = opts.stopped(); errs[i] != nil {
+		if errs[i] = ctx.Err(); errs[i] != nil {
 			return
 		}
 		if fits {
-			errs[i] = r.compact(i, kept[i*size:(i+1)*size])
+			errs[i] = r.compact(ctx, i, kept[i*size:(i+1)*size])
 		} else {
 			b := r.bufs.Get().(*[]byte)
-			errs[i] = r.compact(i, *b)
+			errs[i] = r.compact(ctx, i, *b)
 			r.bufs.Put(b)
 		}
 		if h, err := nifti.ReadHeader(paths[i]); err == nil {
@@ -100,7 +102,7 @@ func (r *volumeRows) warning() error {
 		return nil
 	}
 	return fmt.Errorf("%s without an orientation, taken to run from right to left as in Analyze files: %s",
-		number(len(r.unoriented), "volume"), few(r.unoriented))
+		number(len(r.unoriented), "volume"), words.Few(r.unoriented))
 }
 
 // ReadRow fills dst with volume i.
@@ -114,7 +116,7 @@ func (r *volumeRows) ReadRow(i int, dst []float32) error {
 	}
 	b := r.bufs.Get().(*[]byte)
 	defer r.bufs.Put(b)
-	if err := r.compact(i, *b); err != nil {
+	if err := r.compact(context.Background(), i, *b); err != nil {
 		return err
 	}
 	r.store().decode(dst, *b)
@@ -122,7 +124,7 @@ func (r *volumeRows) ReadRow(i int, dst []float32) error {
 }
 
 // compact fills b with the compact form of volume i.
-func (r *volumeRows) compact(i int, b []byte) error {
+func (r *volumeRows) compact(ctx context.Context, i int, b []byte) error {
 	prepare := func() error {
 		x := make([]float32, r.part.Width())
 		if err := prepareVolume(r.paths[i], &r.part, x); err != nil {
@@ -134,5 +136,5 @@ func (r *volumeRows) compact(i int, b []byte) error {
 	if r.cache == nil {
 		return prepare()
 	}
-	return r.cache.read(r.paths[i], b, prepare)
+	return r.cache.read(ctx, r.paths[i], b, prepare)
 }

@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -78,18 +80,18 @@ type Votes struct {
 }
 
 // ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file.
-func ReadVotes(path string, opts VotesOptions) (*Votes, error) {
-	t, err := openTable(path, opts.TableOptions)
+func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Votes, error) {
+	t, err := openTable(ctx, path, opts.TableOptions)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	return readVotes(t, opts)
+	defer t.Close()
+	return readVotes(ctx, t, opts)
 }
 
-func readVotes(t table, opts VotesOptions) (*Votes, error) {
+func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*Votes, error) {
 	if err := checkClasses(opts.Classes); err != nil {
-		return nil, &ParseError{File: t.name(), Msg: err.Error()}
+		return nil, &ParseError{File: t.Name(), Msg: err.Error()}
 	}
 	item, err := findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.Columns, opts.Ignore)...)
 	if err != nil {
@@ -102,17 +104,17 @@ func readVotes(t table, opts VotesOptions) (*Votes, error) {
 	var v *Votes
 	switch {
 	case opts.Form == Long || opts.Form == Auto && opts.Columns == nil && item >= 0 && label >= 0:
-		v, err = readLong(t, item, label, opts)
+		v, err = readLong(ctx, t, item, label, opts)
 	default:
-		if rater := known(t.header(), raterNames); opts.Form == Auto && opts.Columns == nil && label >= 0 && rater >= 0 && rater != label {
+		if rater := known(t.Header(), raterNames); opts.Form == Auto && opts.Columns == nil && label >= 0 && rater >= 0 && rater != label {
 			return nil, noColumn(t, "item", "--item") // the long form, but for the item
 		}
-		v, err = readGrid(t, item, opts)
+		v, err = readGrid(ctx, t, item, opts)
 	}
 	if err != nil {
 		return nil, err
 	}
-	v.How.File = t.name()
+	v.How.File = t.Name()
 	return v, v.finish()
 }
 
@@ -120,7 +122,7 @@ func readVotes(t table, opts VotesOptions) (*Votes, error) {
 func (v *Votes) finish() error {
 	if len(v.Classes) < 2 {
 		return &ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two: name all classes with --classes",
-			number(len(v.Classes), "class"), few(v.Classes))}
+			number(len(v.Classes), "class"), words.Few(v.Classes))}
 	}
 	if len(v.Items) == 0 {
 		return &ParseError{File: v.How.File, Msg: "there are no rows below the header"}
@@ -208,8 +210,8 @@ func (l *labels) code(name string, line, col int) int32 {
 
 // classes returns the class of each label, −1 for those left out, and the
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one.
-func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error) {
-	read := func(s string) (float64, bool) { return parseNumber(s, commasOf(t)) }
+func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
+	read := func(s string) (float64, bool) { return table.ParseNumber(s, t.Traits().Commas) }
 	values, numeric := numbersOf(l.names, read)
 	of := make([]int32, len(l.names))
 	if opts.Classes != nil {
@@ -220,7 +222,7 @@ func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error)
 				c = slices.Index(fixed, values[i])
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, &ParseError{File: t.name(), Line: l.lines[i],
+				return nil, nil, &ParseError{File: t.Name(), Line: l.lines[i],
 					Msg: fmt.Sprintf("label %q is not one of %s", name, classList(opts.Classes))}
 			}
 			of[i] = int32(c)
@@ -254,15 +256,15 @@ func (l *labels) classes(t table, opts *VotesOptions) ([]int32, []string, error)
 		of[i] = int32(len(classes) - 1)
 	}
 	if len(classes) > maxClasses {
-		return nil, nil, &ParseError{File: t.name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
+		return nil, nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
 			words.Thousands(len(classes)), words.Thousands(maxClasses))}
 	}
 	return of, classes, nil
 }
 
 // noneOf refuses votes of which none is for a class.
-func noneOf(t table, what string, found, classes []string) error {
-	return &ParseError{File: t.name(), Msg: fmt.Sprintf("none of its %s [%s] is one of the classes %s", what, few(quoted(found)), classList(classes))}
+func noneOf(t table.Table, what string, found, classes []string) error {
+	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("none of its %s [%s] is one of the classes %s", what, words.Few(quoted(found)), classList(classes))}
 }
 
 // numbersOf returns the values of names if all are finite numbers.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/internal/table"
 )
 
 // inDir writes files into a new working directory, so that messages name them
@@ -122,7 +124,7 @@ func TestReadVotes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "votes.csv", c.text)
-			v, err := ReadVotes("votes.csv", c.opts)
+			v, err := ReadVotes(t.Context(), "votes.csv", c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,8 +163,8 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"blank lines", "\n\n  \n", VotesOptions{}, "the file is empty"},
 		{"header only, long", "item,label\n", VotesOptions{}, "there are no rows below the header"},
 		{"header only, wide", "item,r1,r2\n", VotesOptions{}, "there are no rows below the header"},
-		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, "the text is UTF-16: " + saveUTF8},
-		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, "line 2, column 2 (label): the text is not UTF-8: " + saveUTF8},
+		{"UTF-16", "\xff\xfei\x00", VotesOptions{}, `the text is UTF-16: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
+		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, `line 2, column 2 (label): the text is not UTF-8: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
 		{"labels of other classes", "item,label\na,yes\na,no\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its labels ["yes", "no"] is one of the classes [0 1]`},
 		{"columns of other classes", "item,yes,no\na,11,0\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its columns ["yes", "no"] is one of the classes [0 1]`},
 		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV or TSV"},
@@ -217,17 +219,17 @@ func TestReadVotesRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "votes.csv", c.text)
-			_, err := ReadVotes("votes.csv", c.opts)
+			_, err := ReadVotes(t.Context(), "votes.csv", c.opts)
 			if err == nil || err.Error() != "reading votes.csv: "+c.want {
 				t.Errorf("got  %v\nwant reading votes.csv: %s", err, c.want)
 			}
 		})
 	}
-	if _, err := ReadVotes("absent.csv", VotesOptions{}); !errors.Is(err, os.ErrNotExist) || err.Error() != "reading absent.csv: no such file or directory" {
+	if _, err := ReadVotes(t.Context(), "absent.csv", VotesOptions{}); !errors.Is(err, os.ErrNotExist) || err.Error() != "reading absent.csv: no such file or directory" {
 		t.Errorf("absent file: %v", err)
 	}
 	inDir(t, "votes.xlsx", "x")
-	if _, err := ReadVotes("votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "use CSV, TSV or Parquet") {
+	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "use CSV, TSV or Parquet") {
 		t.Errorf("spreadsheet: %v", err)
 	}
 }
@@ -238,11 +240,11 @@ func FuzzReadVotes(f *testing.F) {
 	f.Add([]byte("item\tp\tq\tn\na\t.5\t.5\t2\n"), uint8(4))
 	f.Add([]byte("\ufeff\"item\",\"p\",q\r\na,x,\r\n"), uint8(2))
 	f.Fuzz(func(t *testing.T, text []byte, form uint8) {
-		table, err := newCSV(readCloser(text), "votes.csv", TableOptions{})
+		from, err := table.NewText(t.Context(), readCloser(text), "votes.csv", 0)
 		if err != nil {
 			return
 		}
-		v, err := readVotes(table, VotesOptions{Form: Form(form % 5)})
+		v, err := readVotes(t.Context(), from, VotesOptions{Form: Form(form % 5)})
 		if err != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -50,9 +51,9 @@ func first(texts []string) string {
 // ReadData reads items and the votes on them for m, the model of the run, as the
 // run's own were read. Columns that the model does not know are left out; votes
 // are for its classes.
-func (f Folder) ReadData(m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
+func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOptions) (*dataset.Dataset, error) {
 	f.ReadAs(&o)
 	o.FeatureOptions.Schema = m.Transform.Parts()
 	o.VotesOptions.Classes, o.VotesOptions.LeaveOut = m.Classes, true
-	return dataset.Load(o)
+	return dataset.Load(ctx, o)
 }

@@ -41,7 +41,7 @@ func Example() {
 		}
 	}
 
-	ds, err := dataset.Load(dataset.LoadOptions{Data: []string{write("items.csv", items...)}, Votes: write("votes.csv", votes...)})
+	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{write("items.csv", items...)}, Votes: write("votes.csv", votes...)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fresh, err := dataset.Load(dataset.LoadOptions{Data: []string{write("new.csv", "item,size", "new nodule,37")}, NoVotes: true})
+	fresh, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{write("new.csv", "item,size", "new nodule,37")}, NoVotes: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if vo.Stdin, err = readStdin(cmd.InOrStdin(), path); err != nil {
 		return err
 	}
-	votes, err := dataset.ReadVotes(path, vo)
+	votes, err := dataset.ReadVotes(cmd.Context(), path, vo)
 	if err != nil {
 		return err
 	}

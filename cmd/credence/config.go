@@ -71,7 +71,7 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 	}
 	var unread error // why what depends on the data is not known
 	if len(o.Load.Data) > 0 {
-		ds, err := o.examine()
+		ds, err := o.examine(cmd.Context())
 		if _, usage := errors.AsType[*usageError](err); usage {
 			return err
 		}

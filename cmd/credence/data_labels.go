@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"credence/dataset"
 	"credence/internal/atomicfile"
 	"credence/internal/clinical"
 	"credence/internal/printout"
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -98,11 +98,11 @@ func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
 			return withHint(err, `"credence data labels --show-rules" prints rules to start from; conditions such as ">= 1" are put in quotes`)
 		}
 	}
-	table, err := dataset.ReadTable(path, dataset.TableOptions{NA: o.na})
+	sheet, err := table.ReadSheet(cmd.Context(), path, o.na)
 	if err != nil {
 		return err
 	}
-	res, err := rules.Apply(table, o.item)
+	res, err := rules.Apply(sheet, o.item)
 	if err != nil {
 		return withHint(err, "which columns and scores are meant can be said in a file: credence data labels --help")
 	}

@@ -193,7 +193,7 @@ func (o *evaluateOptions) load(cmd *cobra.Command, path string, files []string, 
 	if err != nil {
 		return nil, err
 	}
-	if ds, err = run.FolderOf(path).ReadData(m, load); err != nil {
+	if ds, err = run.FolderOf(path).ReadData(cmd.Context(), m, load); err != nil {
 		return nil, withFeatureHint(err)
 	}
 	return ds, nil

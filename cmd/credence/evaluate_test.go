@@ -69,7 +69,7 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 	if err := simulateFiles(120, 4, 1).write(dir, ""); err != nil {
 		return nil, err
 	}
-	ds, err := dataset.Load(dataset.LoadOptions{
+	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{
 		Data: []string{filepath.Join(dir, "items.csv")}, Votes: filepath.Join(dir, "votes.csv"),
 		FeatureOptions: dataset.FeatureOptions{Ignore: []string{"patient"}},
 	})

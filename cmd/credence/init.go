@@ -61,7 +61,7 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 	if err := refuseTaken(o.output, o.overwrite); err != nil {
 		return err
 	}
-	ds, err := o.examine()
+	ds, err := o.examine(cmd.Context())
 	if err != nil {
 		return err
 	}

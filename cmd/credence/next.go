@@ -121,9 +121,9 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 		return withHint(fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.Method.Name()),
 			"train with --method "+head.Mixture{}.Name())
 	}
-	p, in, err := o.from.open(cmd, m, run, items)
+	p, in, err := o.from.open(ctx, cmd, m, run, items)
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	defer in.Close()
 	c := &candidates{most: o.mostVotes(m), from: p}

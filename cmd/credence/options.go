@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -75,7 +76,7 @@ func (o *trainOptions) readLayers() error {
 }
 
 // load reads the data set.
-func (o *trainOptions) load() (*dataset.Dataset, error) {
+func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	load := o.LoadOptions()
 	if slices.Contains(load.Data, "-") || load.Votes == "-" {
 		return nil, usagef("standard input (-) can be read only once, and data are read more often: give the name of a file")
@@ -85,7 +86,7 @@ func (o *trainOptions) load() (*dataset.Dataset, error) {
 	}
 	// --ignore names columns of any of the files.
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
-	ds, err := dataset.Load(load)
+	ds, err := dataset.Load(ctx, load)
 	p, ok := errors.AsType[*dataset.ParseError](err)
 	if ok && errors.Is(p, dataset.ErrNoColumn) && p.File == load.Votes && p.Name == load.FeatureOptions.ItemColumn && o.Load.VotesOptions.ItemColumn == "" {
 		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
@@ -95,8 +96,8 @@ func (o *trainOptions) load() (*dataset.Dataset, error) {
 
 // examine reads the data and completes the settings, as training would. The
 // caller closes the data.
-func (o *trainOptions) examine() (*dataset.Dataset, error) {
-	ds, err := o.load()
+func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
+	ds, err := o.load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -191,9 +191,9 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}
-	p, in, err := o.open(cmd, m, path, items)
+	p, in, err := o.open(ctx, cmd, m, path, items)
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	p.maker = newRowMaker(o, m)
 	defer in.Close()
@@ -211,20 +211,28 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 
 // open reads the votes to take into account and opens the items, which the
 // caller closes.
-func (o *predictOptions) open(cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
+func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
 	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
 	p.load = o.data.LoadOptions()
 	run.FolderOf(path).ReadAs(&p.load)
 	if o.data.Load.Votes != "" {
-		if err := p.readVotes(); err != nil {
+		if err := p.readVotes(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	in, err := p.open(cmd.InOrStdin())
+	in, err := p.open(ctx, cmd.InOrStdin())
 	if err != nil {
 		return nil, nil, withFeatureHint(err)
 	}
 	return p, in, nil
+}
+
+// orStopped returns err, or says that somebody stopped the work if that is why.
+func orStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("stopped before the end")
+	}
+	return err
 }
 
 // predictor predicts the items of one input.
@@ -245,11 +253,11 @@ type predictor struct {
 
 // readVotes reads the votes to take into account. Their classes are the
 // model's, so that any other is refused where it stands.
-func (p *predictor) readVotes() error {
+func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
 	opts.Classes = p.model.Classes
 	var err error
-	if p.votes, err = dataset.ReadVotes(p.options.data.Load.Votes, opts); err != nil {
+	if p.votes, err = dataset.ReadVotes(ctx, p.options.data.Load.Votes, opts); err != nil {
 		return err
 	}
 	for _, c := range p.votes.Classes {
@@ -270,7 +278,7 @@ func (p *predictor) readVotes() error {
 func (p *predictor) warn(text string) { fmt.Fprintf(p.messages, "credence: warning: %s\n", text) }
 
 // open opens the items, or standard input if they are called -.
-func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
+func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {
 	f := p.load.FeatureOptions
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
@@ -279,9 +287,9 @@ func (p *predictor) open(stdin io.Reader) (*dataset.Stream, error) {
 		o.Batch = tableItems + 1
 	}
 	if p.input == "-" {
-		return dataset.NewStream(stdin, "standard input", parts, o)
+		return dataset.NewStream(ctx, stdin, "standard input", parts, o)
 	}
-	return dataset.OpenStream(p.input, parts, o)
+	return dataset.OpenStream(ctx, p.input, parts, o)
 }
 
 // maxReports is how many bad rows are reported one by one.
@@ -303,11 +311,11 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 // more.
 func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *answers) (more bool, err error)) error {
 	for batch, err := range in.All() {
-		if err != nil {
-			return err
+		if err == nil {
+			err = ctx.Err()
 		}
-		if err := ctx.Err(); err != nil {
-			return errors.New("stopped before the end")
+		if err != nil {
+			return orStopped(ctx, err)
 		}
 		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
 		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch}); err != nil {

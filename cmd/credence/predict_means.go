@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 
-	"credence/dataset"
 	"credence/head"
 	"credence/internal/printout"
+	"credence/internal/table"
 	"credence/model"
 )
 
@@ -24,7 +24,7 @@ func newMeansRows(o *predictOptions, m *model.Model) *meansRows {
 
 // columns implements [rowMaker].
 func (r *meansRows) columns() []predictColumn {
-	text, number := dataset.ParquetText, dataset.ParquetNumber
+	text, number := table.ParquetText, table.ParquetNumber
 	list := []predictColumn{
 		{name: "item", kind: text},
 		{name: "class", kind: text},

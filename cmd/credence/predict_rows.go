@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"credence/dataset"
 	"credence/head"
+	"credence/internal/table"
 	"credence/mixture"
 	"credence/model"
 )
@@ -15,7 +15,7 @@ import (
 // predictColumn is a column of the output of credence predict.
 type predictColumn struct {
 	name, tidymodels string
-	kind             dataset.ParquetKind
+	kind             table.ParquetKind
 	list             bool // numbers, written as text where there are no lists
 }
 
@@ -60,7 +60,7 @@ type lawRows struct {
 // columns implements [rowMaker].
 func (r *lawRows) columns() []predictColumn {
 	o := r.o
-	text, number, truth := dataset.ParquetText, dataset.ParquetNumber, dataset.ParquetBool
+	text, number, truth := table.ParquetText, table.ParquetNumber, table.ParquetBool
 	list := []predictColumn{
 		{name: "item", kind: text},
 		{name: "class", kind: text},
@@ -101,9 +101,9 @@ func (r *lawRows) columns() []predictColumn {
 // predictedColumn reports whether a class is the predicted one. The column that
 // tidymodels have instead names the predicted class in every row of the item.
 func (o *predictOptions) predictedColumn() predictColumn {
-	c := predictColumn{name: "predicted", tidymodels: ".pred_class", kind: dataset.ParquetBool}
+	c := predictColumn{name: "predicted", tidymodels: ".pred_class", kind: table.ParquetBool}
 	if o.names == "tidymodels" {
-		c.kind = dataset.ParquetText
+		c.kind = table.ParquetText
 	}
 	return c
 }

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"credence/dataset"
 	"credence/internal/calculator"
 	"credence/internal/par"
 	"credence/internal/printout"
+	"credence/internal/table"
 	"credence/mixture"
 )
 
@@ -45,12 +45,12 @@ func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
 }
 
 // newParquet begins a Parquet file with the given columns.
-func newParquet(w io.Writer, columns []predictColumn) (*dataset.ParquetWriter, error) {
-	var list []dataset.ParquetColumn
+func newParquet(w io.Writer, columns []predictColumn) (*table.ParquetWriter, error) {
+	var list []table.ParquetColumn
 	for _, c := range columns {
-		list = append(list, dataset.ParquetColumn{Name: c.name, Kind: c.kind})
+		list = append(list, table.ParquetColumn{Name: c.name, Kind: c.kind})
 	}
-	return dataset.NewParquetWriter(w, list)
+	return table.NewParquetWriter(w, list)
 }
 
 // headerCSV returns the first line of CSV.
@@ -145,7 +145,7 @@ func jsonEncoder(columns []predictColumn) func(dst []byte, row []any) []byte {
 // parquetRows writes rows to a Parquet file.
 type parquetRows struct {
 	p *predictor
-	w *dataset.ParquetWriter
+	w *table.ParquetWriter
 }
 
 func (t *parquetRows) write(a *answers) (bool, error) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"credence/dataset"
+	"credence/internal/array"
 	"credence/internal/nifti"
 	"credence/internal/safetensors"
 )
@@ -56,7 +56,7 @@ func makeArray(ts *testscript.TestScript, neg bool, args []string) {
 		values[i] = float32(r.NormFloat64())
 	}
 	var b bytes.Buffer
-	ts.Check(dataset.WriteNPY(&b, shape, values))
+	ts.Check(array.WriteNPY(&b, shape, values))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 }
 

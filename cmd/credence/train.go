@@ -168,8 +168,7 @@ func (o *trainOptions) mode() run.Mode {
 // read reads the data, tells how, and divides them. The caller closes them.
 func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Division, error) {
 	o.Load.FeatureOptions.Progress = show.volumes
-	o.Load.FeatureOptions.Stop = ctx.Err
-	ds, err := o.load()
+	ds, err := o.load(ctx)
 	show.erase()
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: the data were still being read", train.ErrStopped)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"credence/dataset"
+	"credence/internal/table"
 )
 
 // The paper's thresholds: MMSE 28–30 NC, 24–27 MCI, 0–23 AD; CDR 0, 0.5, ≥ 1.
@@ -27,7 +27,7 @@ func TestDefault(t *testing.T) {
 			if v.Name != c.voter {
 				continue
 			}
-			x, isNumber := (&dataset.Table{}).Number(c.value)
+			x, isNumber := (&table.Sheet{}).Number(c.value)
 			l, ok := v.Level(c.value, x, isNumber)
 			got := "error"
 			if ok && l < 0 {
@@ -58,7 +58,7 @@ votes:
 		t.Errorf("rules %+v", r)
 	}
 	for value, want := range map[string]int{"1": 0, "2": 0, "7": 1, "x": 1, "9": -1, "": -1} {
-		x, isNumber := (&dataset.Table{}).Number(value)
+		x, isNumber := (&table.Sheet{}).Number(value)
 		if l, ok := v.Level(value, x, isNumber); !ok || l != want {
 			t.Errorf("%q is level %d, want %d", value, l, want)
 		}
@@ -134,17 +134,17 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestApply(t *testing.T) {
-	read := func(text string) *dataset.Table {
+	read := func(text string) *table.Sheet {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "c.csv")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		table, err := dataset.ReadTable(path, dataset.TableOptions{})
+		sheet, err := table.ReadSheet(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return table
+		return sheet
 	}
 	res, err := Default().Apply(read("scan,DX_bl,cdglobal,MMSCORE\na,CN,0,29\nb,AD,1,\nc,,-1,NA\nd,mci,0.5,23\n"), "")
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"credence/dataset"
+	"credence/internal/table"
 )
 
 // Vote is one label of an item.
@@ -27,7 +27,7 @@ type Result struct {
 
 // Apply reads a table by the rules. item names the column of items where that is
 // not left to the rules.
-func (r *Rules) Apply(t *dataset.Table, item string) (*Result, error) {
+func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 	names := r.Items
 	if item != "" {
 		names = []string{item}

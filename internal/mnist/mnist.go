@@ -8,10 +8,12 @@
 package mnist
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 
-	"credence/dataset"
+	"credence/internal/array"
 )
 
 // The size of an image.
@@ -118,7 +120,7 @@ func read(images, labels string) (*Set, error) {
 
 // readBytes reads an IDX file of bytes.
 func readBytes(path string) ([]uint8, []int, error) {
-	a, err := dataset.OpenIDX(path)
+	a, err := array.OpenIDX(context.Background(), path, array.Options{Memory: math.MaxInt64})
 	if err != nil {
 		return nil, nil, err
 	}

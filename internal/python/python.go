@@ -30,3 +30,14 @@ func Interpreter(t testing.TB, modules ...string) string {
 	}
 	return exe
 }
+
+// Check has a program of Python, which imports the module, look at the file at path,
+// as a subtest.
+func Check(t *testing.T, module, program, path string) {
+	t.Run(module, func(t *testing.T) {
+		interpreter := Interpreter(t, module)
+		if out, err := exec.Command(interpreter, "-c", program, path).CombinedOutput(); err != nil {
+			t.Errorf("%s does not read our file: %v\n%s", module, err, out)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"credence/dataset"
 	"credence/internal/clinical"
 	"credence/internal/cohort"
+	"credence/internal/table"
 )
 
 // adniCohort is the cohort of one seed, made and read when it is first needed.
@@ -159,8 +160,8 @@ func (c *adniCohort) votes(table, name string) (string, error) {
 	return path, out.writeCSV(name, rows)
 }
 
-func (a *ADNI) apply(rules *clinical.Rules, table string) (*clinical.Result, error) {
-	t, err := dataset.ReadTable(table, dataset.TableOptions{})
+func (a *ADNI) apply(rules *clinical.Rules, path string) (*clinical.Result, error) {
+	t, err := table.ReadSheet(context.Background(), path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (c *adniCohort) load(table, votes string) (*dataset.Dataset, error) {
 		},
 	}
 	o.VotesOptions = dataset.VotesOptions{Classes: classes}
-	ds, err := dataset.Load(o)
+	ds, err := dataset.Load(context.Background(), o)
 	if err != nil {
 		return nil, err
 	}

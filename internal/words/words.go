@@ -1,9 +1,11 @@
-// Package words writes counts as people read them.
+// Package words writes counts, shapes and lists as people read them.
 package words
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Thousands writes n with a comma between groups of three digits: 2,687.
@@ -48,4 +50,21 @@ func Word(n int) string {
 		return small[n]
 	}
 	return Thousands(n)
+}
+
+// Few lists at most five names, for messages.
+func Few(names []string) string {
+	if len(names) <= 5 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, … (%s in all)", strings.Join(names[:5], ", "), Thousands(len(names)))
+}
+
+// Shape writes the lengths of the axes of an array: 3×32×32.
+func Shape(shape []int) string {
+	s := make([]string, len(shape))
+	for i, n := range shape {
+		s[i] = strconv.Itoa(n)
+	}
+	return strings.Join(s, "×")
 }

@@ -47,3 +47,17 @@ func TestPlural(t *testing.T) {
 		}
 	}
 }
+
+func TestFewAndShape(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Few(nil), ""},
+		{Few([]string{"a", "b"}), "a, b"},
+		{Few([]string{"a", "b", "c", "d", "e", "f"}), "a, b, c, d, e, … (6 in all)"},
+		{Shape([]int{3, 32, 32}), "3×32×32"},
+		{Shape(nil), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}

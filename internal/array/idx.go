@@ -1,32 +1,31 @@
-package dataset
+package array
 
 import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"io"
 	"math"
 	"os"
+
+	"credence/internal/fault"
 )
 
 // OpenIDX opens a file in the IDX format of MNIST, plain or compressed with
 // gzip. A plain file is read in place.
-func OpenIDX(path string) (*Array, error) {
-	return openIDX(path, &FeatureOptions{})
-}
-
-func openIDX(path string, opts *FeatureOptions) (*Array, error) {
+func OpenIDX(ctx context.Context, path string, opts Options) (*Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, fault.Of(path, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, failed(path, err)
+		return nil, fault.Of(path, err)
 	}
-	a, err := idxArray(path, f, info.Size(), opts)
+	a, err := idxArray(ctx, path, f, info.Size(), opts)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -38,23 +37,23 @@ func openIDX(path string, opts *FeatureOptions) (*Array, error) {
 	return a, nil
 }
 
-func idxArray(file string, src io.ReaderAt, size int64, opts *FeatureOptions) (*Array, error) {
+func idxArray(ctx context.Context, file string, src io.ReaderAt, size int64, opts Options) (*Array, error) {
 	whole := io.NewSectionReader(src, 0, size)
 	var magic [2]byte
 	if _, err := io.ReadFull(whole, magic[:]); err != nil {
-		return nil, malformed(file, "the file is empty or cut short")
+		return nil, fault.Malformed(file, "the file is empty or cut short")
 	}
 	whole.Seek(0, io.SeekStart)
 	if bytes.Equal(magic[:], []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(bufio.NewReader(whole))
 		if err != nil {
-			return nil, failed(file, err)
+			return nil, fault.Of(file, err)
 		}
 		dt, shape, _, err := readIDXHeader(file, z)
 		if err != nil {
 			return nil, err
 		}
-		return unpackArray(file, z, dt, shape, false, opts)
+		return unpack(ctx, file, z, dt, shape, false, opts)
 	}
 	dt, shape, at, err := readIDXHeader(file, whole)
 	if err != nil {
@@ -67,7 +66,7 @@ func idxArray(file string, src io.ReaderAt, size int64, opts *FeatureOptions) (*
 // lengths.
 func readIDXHeader(file string, r io.Reader) (dtype, []int, int64, error) {
 	fail := func(format string, args ...any) (dtype, []int, int64, error) {
-		return dtype{}, nil, 0, malformed(file, format, args...)
+		return dtype{}, nil, 0, fault.Malformed(file, format, args...)
 	}
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parseNumber reads a number; with commas, also "3,14".
-func parseNumber(s string, commas bool) (float64, bool) {
+// ParseNumber reads a number; with commas, also "3,14".
+func ParseNumber(s string, commas bool) (float64, bool) {
 	if s == "" {
 		return 0, false
 	}
@@ -31,12 +31,12 @@ func parseNumber(s string, commas bool) (float64, bool) {
 	return x, true
 }
 
-// parseFormatted reads a number as spreadsheets show it: plain, "12.5%", which
+// ParseFormatted reads a number as spreadsheets show it: plain, "12.5%", which
 // is 0.125, or "1,234.5" with separators between groups of three digits. With
 // commas, the comma is the decimal separator and a dot may part the groups, but
 // a single dot is a decimal point: "1.234" cannot be told from "1.235".
-func parseFormatted(s string, commas bool) (float64, bool) {
-	x, ok := parseNumber(s, commas)
+func ParseFormatted(s string, commas bool) (float64, bool) {
+	x, ok := ParseNumber(s, commas)
 	if ok || s == "" {
 		return x, ok
 	}
@@ -45,7 +45,7 @@ func parseFormatted(s string, commas bool) (float64, bool) {
 		return 0, false
 	}
 	if rest, percent := strings.CutSuffix(s, "%"); percent {
-		x, ok := parseFormatted(strings.TrimRight(rest, " \u00a0\u202f"), commas)
+		x, ok := ParseFormatted(strings.TrimRight(rest, " \u00a0\u202f"), commas)
 		return x / 100, ok && !strings.HasSuffix(rest, "%")
 	}
 	separators := []string{",", "'", "’", "\u00a0", "\u202f"}
@@ -55,7 +55,7 @@ func parseFormatted(s string, commas bool) (float64, bool) {
 	}
 	for _, sep := range separators {
 		if plain, ok := ungroup(s, sep, decimal); ok {
-			return parseNumber(plain, false)
+			return ParseNumber(plain, false)
 		}
 	}
 	return 0, false
@@ -85,9 +85,9 @@ func digits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// isDate reports whether a text looks like a date: 2021-03-24, 3/24/2021 or
+// IsDate reports whether a text looks like a date: 2021-03-24, 3/24/2021 or
 // 24.3.2021, perhaps with a time behind it.
-func isDate(s string) bool {
+func IsDate(s string) bool {
 	if at := strings.IndexAny(s, " T"); at > 0 {
 		s = s[:at]
 	}

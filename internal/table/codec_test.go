@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -70,16 +70,16 @@ func codecCell(column string, i int) string {
 }
 
 // cellText returns a cell with all its digits.
-func cellText(c *cell) string {
-	switch c.kind {
-	case textCell:
-		return c.text
-	case numberCell:
-		return fmt.Sprint(c.num)
-	case wholeCell:
-		return strconv.FormatInt(c.whole, 10)
-	case vectorCell:
-		return fmt.Sprint(c.vec)
+func cellText(c *Cell) string {
+	switch c.Kind {
+	case TextCell:
+		return c.Text
+	case NumberCell:
+		return fmt.Sprint(c.Num)
+	case WholeCell:
+		return strconv.FormatInt(c.Whole, 10)
+	case VectorCell:
+		return fmt.Sprint(c.Vec)
 	}
 	return "null"
 }
@@ -92,18 +92,18 @@ func checkCodecFile(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := openParquet(path)
+	table, err := openParquet(t.Context(), path)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	defer table.close()
-	if n := len(table.header()); n != 15 {
+	defer table.Close()
+	if n := len(table.Header()); n != 15 {
 		t.Errorf("%s: %d columns", path, n)
 	}
 	n := 0
-	err = records(table, func(rec []cell) error {
-		for k, name := range table.header() {
+	err = Records(t.Context(), table, func(rec []Cell) error {
+		for k, name := range table.Header() {
 			if got, want := cellText(&rec[k]), codecCell(name, n); got != want {
 				return fmt.Errorf("row %d, column %s: %s, want %s", n, name, got, want)
 			}
@@ -156,13 +156,13 @@ func TestParquetDamage(t *testing.T) {
 	}
 	var want []string
 	read := func(b []byte) (got []string, err error) {
-		table, err := newParquet("x", bytes.NewReader(b), int64(len(b)))
+		table, err := newParquet(t.Context(), "x", bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			return nil, err
 		}
-		defer table.close()
+		defer table.Close()
 		for {
-			rec, err := table.next()
+			rec, err := table.Next()
 			if err == io.EOF {
 				return got, nil
 			}
@@ -195,7 +195,7 @@ func pageData(t *testing.T, b []byte) map[int]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := newPlainParquet("x", src, src.Size(), n)
+	p, _, err := newPlainParquet(t.Context(), "x", src, src.Size(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package dataset
+package array
 
 import (
 	"encoding/binary"
@@ -80,7 +80,7 @@ func (d dtype) decode(dst []float32, b []byte) {
 			u := order.Uint16(b[2*i:])
 			switch d.kind {
 			case 'f':
-				dst[i] = half(u)
+				dst[i] = Half(u)
 			case 'i':
 				dst[i] = float32(int16(u))
 			default:
@@ -114,8 +114,8 @@ func (d dtype) decode(dst []float32, b []byte) {
 	}
 }
 
-// half converts an IEEE 754 binary16 number; every one is exact in float32.
-func half(u uint16) float32 {
+// Half converts an IEEE 754 binary16 number; every one is exact in float32.
+func Half(u uint16) float32 {
 	sign, rest := uint32(u&0x8000)<<16, uint32(u&0x7fff)<<13
 	if rest >= 0x7c00<<13 { // infinite, or not a number
 		return math.Float32frombits(sign | 0x7f800000 | rest)

@@ -1,11 +1,17 @@
-package dataset
+// Package array reads arrays of numbers whose first axis counts items: NPY and NPZ
+// files of numpy, and the IDX format of MNIST. Rows are read where they lie, as far
+// as the format allows it. Sizes that a header states are checked before anything is
+// allocated.
+package array
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"sync"
 
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -27,6 +33,17 @@ type Array struct {
 // maxDims bounds the rank of an array.
 const maxDims = 8
 
+// MaxRow bounds the values of one item: a volume of 512³ has 2²⁷.
+const MaxRow = 1 << 29
+
+// Options says where an array goes that cannot be read in place.
+type Options struct {
+	// Memory is how many bytes are held in memory.
+	Memory int64
+	// Dir returns the folder for temporary files, beyond that.
+	Dir func() (string, error)
+}
+
 // newArray checks that the elements are there before anything is allocated.
 func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape []int, fortran bool) (*Array, error) {
 	need, err := arrayBytes(file, dt, shape)
@@ -34,8 +51,8 @@ func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape 
 		return nil, err
 	}
 	if need > size-offset {
-		return nil, malformed(file, "the file is cut short: %s of %v take %s bytes, but %s are there",
-			shapeString(shape), dt, words.Thousands(int(need)), words.Thousands(int(max(0, size-offset))))
+		return nil, fault.Malformed(file, "the file is cut short: %s of %v take %s bytes, but %s are there",
+			words.Shape(shape), dt, words.Thousands(int(need)), words.Thousands(int(max(0, size-offset))))
 	}
 	return &Array{Shape: shape, file: file, src: src, offset: offset, dt: dt, fortran: fortran && len(shape) > 1}, nil
 }
@@ -43,10 +60,10 @@ func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape 
 // arrayBytes returns the size of an array.
 func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 	if len(shape) == 0 {
-		return 0, malformed(file, "a single number, but an array with one row an item is expected")
+		return 0, fault.Malformed(file, "a single number, but an array with one row an item is expected")
 	}
 	if len(shape) > maxDims {
-		return 0, malformed(file, "%d axes: at most %d are read", len(shape), maxDims)
+		return 0, fault.Malformed(file, "%d axes: at most %d are read", len(shape), maxDims)
 	}
 	need := int64(dt.size)
 	zero := false
@@ -56,15 +73,15 @@ func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 			continue
 		}
 		if s < 0 || need > (1<<55)/int64(s) {
-			return 0, malformed(file, "an array of %s elements cannot be", shapeString(shape))
+			return 0, fault.Malformed(file, "an array of %s elements cannot be", words.Shape(shape))
 		}
 		need *= int64(s)
 	}
 	if zero {
-		return 0, malformed(file, "an array of %s elements holds nothing", shapeString(shape))
+		return 0, fault.Malformed(file, "an array of %s elements holds nothing", words.Shape(shape))
 	}
-	if w := need / int64(dt.size) / int64(shape[0]); w > maxRowWidth {
-		return 0, malformed(file, "%s values an item: at most %s are read", words.Thousands(int(w)), words.Thousands(maxRowWidth))
+	if w := need / int64(dt.size) / int64(shape[0]); w > MaxRow {
+		return 0, fault.Malformed(file, "%s values an item: at most %s are read", words.Thousands(int(w)), words.Thousands(MaxRow))
 	}
 	return need, nil
 }
@@ -83,7 +100,7 @@ func (a *Array) Width() int {
 
 // ReadRow fills dst with the values of item i, in row-major order.
 func (a *Array) ReadRow(i int, dst []float32) error {
-	if err := checkRow(a, i, dst); err != nil {
+	if err := CheckRow(a.Len(), a.Width(), i, dst); err != nil {
 		return err
 	}
 	n := len(dst) * a.dt.size
@@ -95,9 +112,9 @@ func (a *Array) ReadRow(i int, dst []float32) error {
 	defer a.bufs.Put(buf)
 	if k, err := a.src.ReadAt(*buf, a.offset+int64(i)*int64(n)); k < n {
 		if err == io.EOF {
-			return malformed(a.file, "row %d is cut short", i)
+			return fault.Malformed(a.file, "row %d is cut short", i)
 		}
-		return failed(a.file, err)
+		return fault.Of(a.file, err)
 	}
 	a.dt.decode(dst, *buf)
 	return nil
@@ -111,17 +128,31 @@ func (a *Array) Close() error {
 	return a.closer.Close()
 }
 
-// rowMajor returns an array in Fortran order, in which the values of an item
+// CheckRow refuses a row number and a buffer that do not fit rows of w values.
+func CheckRow(n, w, i int, dst []float32) error {
+	if i < 0 || i >= n {
+		return fmt.Errorf("row %d of %d rows", i, n)
+	}
+	if len(dst) != w {
+		return fmt.Errorf("a buffer of %d values for a row of %d", len(dst), w)
+	}
+	return nil
+}
+
+// File returns the name of the file, for messages.
+func (a *Array) File() string { return a.file }
+
+// RowMajor returns an array in Fortran order, in which the values of an item
 // lie far apart, as one in C order, held in memory or, above the limit, in a
-// temporary file.
-func (a *Array) rowMajor(opts *FeatureOptions) (*Array, error) {
+// temporary file. It takes over from a.
+func (a *Array) RowMajor(ctx context.Context, opts Options) (*Array, error) {
 	if !a.fortran {
 		return a, nil
 	}
 	n, w, size := a.Len(), a.Width(), a.dt.size
 	var out io.ReadWriteCloser
 	var at io.ReaderAt
-	if total := int64(n) * int64(w) * int64(size); total <= opts.memory() {
+	if total := int64(n) * int64(w) * int64(size); total <= opts.Memory {
 		m := &memoryFile{}
 		out, at = m, m
 	} else {
@@ -150,11 +181,15 @@ func (a *Array) rowMajor(opts *FeatureOptions) (*Array, error) {
 	block := max(1, min(n, (4<<20)/(w*size)))
 	in, row := make([]byte, block*size), make([]byte, block*w*size)
 	for i := 0; i < n; i += block {
+		if err := ctx.Err(); err != nil {
+			out.Close()
+			return nil, err
+		}
 		m := min(block, n-i)
 		for j := range w {
 			if k, err := a.src.ReadAt(in[:m*size], a.offset+(int64(j)*int64(n)+int64(i))*int64(size)); k < m*size {
 				out.Close()
-				return nil, failed(a.file, err)
+				return nil, fault.Of(a.file, err)
 			}
 			for r := range m {
 				copy(row[(r*w+place[j])*size:][:size], in[r*size:])
@@ -162,12 +197,12 @@ func (a *Array) rowMajor(opts *FeatureOptions) (*Array, error) {
 		}
 		if _, err := out.Write(row[:m*w*size]); err != nil {
 			out.Close()
-			return nil, failed(a.file, err)
+			return nil, fault.Of(a.file, err)
 		}
 	}
 	if err := a.Close(); err != nil {
 		out.Close()
-		return nil, failed(a.file, err)
+		return nil, fault.Of(a.file, err)
 	}
 	return &Array{Shape: a.Shape, file: a.file, src: at, dt: a.dt, closer: out}, nil
 }
@@ -202,8 +237,8 @@ func (t tempFile) Close() error {
 }
 
 // spoolFile makes a temporary file in the cache folder.
-func spoolFile(opts *FeatureOptions) (tempFile, error) {
-	dir, err := cacheDir(opts)
+func spoolFile(opts Options) (tempFile, error) {
+	dir, err := opts.Dir()
 	if err != nil {
 		return tempFile{}, err
 	}

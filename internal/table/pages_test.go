@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"credence/internal/fault"
 )
 
 // onePage returns a Parquet file with a column x of numbers and one page, whose
@@ -50,13 +52,13 @@ func onePage(t *testing.T, codec format.CompressionCodec, data []byte, page func
 }
 
 // readParquet reads a whole file and returns its rows and the bytes allocated.
-func readParquet(b []byte) (rows int, allocated uint64, err error) {
+func readParquet(t *testing.T, b []byte) (rows int, allocated uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	table, err := newParquet("x.parquet", bytes.NewReader(b), int64(len(b)))
+	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(b), int64(len(b)))
 	if err == nil {
-		err = records(table, func([]cell) error { rows++; return nil })
-		err = errors.Join(err, table.close())
+		err = Records(t.Context(), table, func([]Cell) error { rows++; return nil })
+		err = errors.Join(err, table.Close())
 	}
 	runtime.ReadMemStats(&after)
 	return rows, after.TotalAlloc - before.TotalAlloc, err
@@ -66,7 +68,7 @@ func readParquet(b []byte) (rows int, allocated uint64, err error) {
 // before they are allocated.
 func TestParquetBombs(t *testing.T) {
 	plain := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1)), math.Float64bits(2))
-	if rows, _, err := readParquet(onePage(t, format.Uncompressed, plain, nil, nil)); rows != 2 || err != nil {
+	if rows, _, err := readParquet(t, onePage(t, format.Uncompressed, plain, nil, nil)); rows != 2 || err != nil {
 		t.Fatalf("an honest file: %d rows, %v", rows, err)
 	}
 	z, err := zstd.NewWriter(nil)
@@ -123,8 +125,8 @@ func TestParquetBombs(t *testing.T) {
 			}, nil), []byte("\x100123456789abcdef"), []byte("\xff\xff\xff\xff\x07\x31\x32\x33\x34\x35\x36\x37\x38\x39abc"), 1)},
 		{"footer", "the Parquet file is damaged: its footer: it is cut short", badFooter},
 	} {
-		_, allocated, err := readParquet(c.file)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrFormat) {
+		_, allocated, err := readParquet(t, c.file)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("%s: error %v\nwant %s", c.name, err, c.want)
 		}
 		if allocated > 100<<20 {
@@ -154,7 +156,7 @@ func TestParquetConstant(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := readParquet(b.Bytes()); got != n || err != nil {
+	if got, _, err := readParquet(t, b.Bytes()); got != n || err != nil {
 		t.Errorf("%d rows of %d in %d bytes: %v", got, n, b.Len(), err)
 	}
 }
@@ -167,7 +169,7 @@ func TestThriftDepth(t *testing.T) {
 }
 
 func FuzzThrift(f *testing.F) {
-	b, err := os.ReadFile("testdata/none.parquet")
+	b, err := os.ReadFile("../../dataset/testdata/none.parquet")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -198,14 +200,14 @@ func TestParquetLZ4(t *testing.T) {
 	file := onePage(t, format.Lz4Raw, packed, func(h *format.PageHeader) {
 		h.UncompressedPageSize, h.DataPageHeader.V.NumValues = int32(len(plain)), n
 	}, func(c *format.ColumnMetaData) { c.NumValues = n })
-	table, err := newParquet("x.parquet", bytes.NewReader(file), int64(len(file)))
+	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := 0
-	err = records(table, func(rec []cell) error {
-		if want := float64(got) + 0.5; rec[0].num != want {
-			return table.errorAt(0, "%v, want %v", rec[0].num, want)
+	err = Records(t.Context(), table, func(rec []Cell) error {
+		if want := float64(got) + 0.5; rec[0].Num != want {
+			return table.ErrorAt(0, "%v, want %v", rec[0].Num, want)
 		}
 		got++
 		return nil

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -56,7 +57,7 @@ type chunkPages struct {
 
 // bad reports damage to the column.
 func (c *chunkPages) bad(format string, args ...any) error {
-	return malformed(c.file, "the Parquet file is damaged: %s: %s", c.name, fmt.Sprintf(format, args...))
+	return fault.Malformed(c.file, "the Parquet file is damaged: %s: %s", c.name, fmt.Sprintf(format, args...))
 }
 
 // read looks at the headers of all pages.

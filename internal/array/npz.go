@@ -1,33 +1,33 @@
-package dataset
+package array
 
 import (
 	"archive/zip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"credence/internal/fault"
+	"credence/internal/words"
 )
 
 // OpenNPZ opens one array of an NPZ file; name "" takes the only one, or the
 // one called x, X, data or features. An array stored without compression is
-// read in place; another is unpacked into memory.
-func OpenNPZ(path, name string) (*Array, error) {
-	return openNPZ(path, name, &FeatureOptions{})
-}
-
-func openNPZ(path, name string, opts *FeatureOptions) (*Array, error) {
+// read in place; another is unpacked.
+func OpenNPZ(ctx context.Context, path, name string, opts Options) (*Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, fault.Of(path, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, failed(path, err)
+		return nil, fault.Of(path, err)
 	}
-	a, err := npzArray(path, f, info.Size(), name, opts)
+	a, err := npzArray(ctx, path, f, info.Size(), name, opts)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -39,11 +39,14 @@ func openNPZ(path, name string, opts *FeatureOptions) (*Array, error) {
 	return a, nil
 }
 
+// ErrWhich is the cause when an NPZ file has several arrays and none is named.
+var ErrWhich = errors.New("several arrays")
+
 // npzArray finds and opens one array of the archive src.
-func npzArray(file string, src io.ReaderAt, size int64, name string, opts *FeatureOptions) (*Array, error) {
+func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, name string, opts Options) (*Array, error) {
 	z, err := zip.NewReader(src, size)
 	if err != nil {
-		return nil, malformed(file, "this is not an NPZ file: %v", err)
+		return nil, fault.Malformed(file, "this is not an NPZ file: %v", err)
 	}
 	var names []string
 	entries := map[string]*zip.File{}
@@ -68,41 +71,41 @@ func npzArray(file string, src io.ReaderAt, size int64, name string, opts *Featu
 	e := entries[name]
 	if e == nil {
 		if name == "" {
-			return nil, &ParseError{File: file, Msg: fmt.Sprintf("which of the arrays [%s]? name it with --array", few(names))}
+			return nil, &fault.Error{File: file, Msg: fmt.Sprintf("which of the arrays [%s]?", words.Few(names)), Err: ErrWhich}
 		}
-		return nil, &ParseError{File: file, Msg: fmt.Sprintf("no array %q among [%s]", name, few(names))}
+		return nil, &fault.Error{File: file, Msg: fmt.Sprintf("no array %q among [%s]", name, words.Few(names))}
 	}
 	file += "/" + e.Name
 	if e.Method == zip.Store {
 		at, err := e.DataOffset()
 		if err != nil {
-			return nil, failed(file, err)
+			return nil, fault.Of(file, err)
 		}
 		if at < 0 || e.UncompressedSize64 > uint64(size) || at+int64(e.UncompressedSize64) > size {
-			return nil, malformed(file, "the archive is cut short")
+			return nil, fault.Malformed(file, "the archive is cut short")
 		}
 		return npyArray(file, src, at, at+int64(e.UncompressedSize64))
 	}
-	return unpackNPY(file, e, opts)
+	return unpackNPY(ctx, file, e, opts)
 }
 
 // unpackNPY decompresses an array into memory or, above the limit, into a
 // temporary file. No more is kept than the header announces.
-func unpackNPY(file string, e *zip.File, opts *FeatureOptions) (*Array, error) {
+func unpackNPY(ctx context.Context, file string, e *zip.File, opts Options) (*Array, error) {
 	r, err := e.Open()
 	if err != nil {
-		return nil, failed(file, err)
+		return nil, fault.Of(file, err)
 	}
 	defer r.Close()
 	h, err := readNPYHeader(file, r)
 	if err != nil {
 		return nil, err
 	}
-	return unpackArray(file, r, h.dt, h.shape, h.fortran, opts)
+	return unpack(ctx, file, r, h.dt, h.shape, h.fortran, opts)
 }
 
-// unpackArray reads the elements of an array from a stream.
-func unpackArray(file string, r io.Reader, dt dtype, shape []int, fortran bool, opts *FeatureOptions) (*Array, error) {
+// unpack reads the elements of an array from a stream.
+func unpack(ctx context.Context, file string, r io.Reader, dt dtype, shape []int, fortran bool, opts Options) (*Array, error) {
 	need, err := arrayBytes(file, dt, shape)
 	if err != nil {
 		return nil, err
@@ -111,14 +114,14 @@ func unpackArray(file string, r io.Reader, dt dtype, shape []int, fortran bool, 
 		io.WriteCloser
 		io.ReaderAt
 	} = &memoryFile{}
-	if need > opts.memory() {
+	if need > opts.Memory {
 		if to, err = spoolFile(opts); err != nil {
 			return nil, err
 		}
 	}
-	got, err := io.Copy(to, io.LimitReader(r, need))
+	got, err := io.Copy(to, io.LimitReader(fault.Reader(ctx, r), need))
 	if err != nil {
-		return nil, errors.Join(failed(file, err), to.Close())
+		return nil, errors.Join(fault.Of(file, err), to.Close())
 	}
 	a, err := newArray(file, to, 0, got, dt, shape, fortran)
 	if err != nil {

@@ -1,9 +1,10 @@
-package dataset
+package table
 
 import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,25 +13,46 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"credence/internal/fault"
+	"credence/internal/words"
 )
 
-// csvTable reads CSV, TSV and their kin: quoted fields, CRLF, a byte-order
-// mark and gzip are understood.
+// Text tables come from spreadsheets, R, pandas and hands, and differ in ways that
+// are not written down. Reading one is a short sequence of decisions, each made once,
+// in this order:
+//
+//  1. start looks at the first 64 kB without consuming them. What they show cannot be
+//     seen any more once fields are cut: gzip, a byte-order mark, UTF-16, lines that
+//     end in carriage returns alone, and the line "sep=;" that Excel hides.
+//  2. The separator is declared by that line or by the caller, else it is the one that
+//     the header has most of. A semicolon means a locale in which numbers have a
+//     decimal comma, so that it also decides how numbers are read.
+//  3. The header names the columns. A first column without a name is either blank or
+//     holds row names; the first record tells, so it is read and kept in ahead.
+//  4. Records whose fields are all blank are kept in ahead, because only what follows
+//     tells what they are: padding at the end of the file, which is dropped, or rows
+//     in between, which are handed out so that rows keep their numbers.
+//
+// After that, Next hands out records: those in ahead first, then those of the file. A
+// record of the wrong length comes with ErrRagged, after which reading can go on.
 type csvTable struct {
-	file   string
-	src    io.Closer
-	r      *csv.Reader
-	names  []string
-	cells  []cell
-	at     int  // line of the last record
-	commas bool // numbers may have a decimal comma
-	// rowNames says that the first column has values but no name.
-	rowNames bool
-	blank    []bool   // columns without a name
-	ahead    []record // read but not handed out
-	above    int      // lines above the header
-	plain    bool     // the header has no separator
-	handed   int      // records handed out
+	file  string
+	src   io.Closer
+	r     *csv.Reader
+	cells []Cell
+
+	// Decided by the head of the file.
+	names    []string
+	blank    []bool // columns without a name
+	above    int    // lines above the header
+	plain    bool   // the header has no separator
+	commas   bool   // numbers may have a decimal comma
+	rowNames bool   // the first column has values but no name
+
+	ahead  []record // read but not handed out
+	at     int      // line of the last record
+	handed int      // records handed out
 }
 
 // record is one line of a text table.
@@ -40,23 +62,24 @@ type record struct {
 	err    error
 }
 
-// newCSV reads the header. The table owns src.
-func newCSV(src io.ReadCloser, file string, opts TableOptions) (table, error) {
+// NewText reads the header of a text table from src, which the table owns. comma
+// separates the fields; 0 finds out.
+func NewText(ctx context.Context, src io.ReadCloser, file string, comma rune) (Table, error) {
 	t := &csvTable{file: file, src: src}
-	if err := t.start(src, opts); err != nil {
+	if err := t.start(fault.Reader(ctx, src), comma); err != nil {
 		src.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *csvTable) start(src io.Reader, opts TableOptions) error {
+func (t *csvTable) start(src io.Reader, comma rune) error {
 	const peek = 1 << 16
 	buf := bufio.NewReaderSize(src, peek)
 	if magic, _ := buf.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(buf)
 		if err != nil {
-			return failed(t.file, err)
+			return fault.Of(t.file, err)
 		}
 		buf = bufio.NewReaderSize(z, peek)
 	}
@@ -66,20 +89,19 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 	}
 	switch {
 	case len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
-		return &ParseError{File: t.file, Msg: "the file is empty"}
+		return &fault.Error{File: t.file, Msg: "the file is empty"}
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return &ParseError{File: t.file, Msg: "the text is UTF-16: " + saveUTF8}
+		return &fault.Error{File: t.file, Msg: "the text is UTF-16: " + saveUTF8}
 	case bytes.IndexByte(head, 0) >= 0:
-		return malformed(t.file, "this is not text: expected CSV or TSV")
+		return fault.Malformed(t.file, "this is not text: expected CSV or TSV")
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {
 		head = head[3:]
 		buf.Discard(3)
 	}
 	if bytes.IndexByte(head[:len(head)-1], '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
-		return &ParseError{File: t.file, Msg: "its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as \"CSV UTF-8\""}
+		return &fault.Error{File: t.file, Msg: "its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as \"CSV UTF-8\""}
 	}
-	comma := opts.Comma
 	if c, n := declared(head); c != 0 {
 		head = head[n:]
 		buf.Discard(n)
@@ -109,11 +131,11 @@ func (t *csvTable) start(src io.Reader, opts TableOptions) error {
 			name = "column " + strconv.Itoa(i+1)
 		}
 		if !utf8.ValidString(name) {
-			return t.errorAt(i, "the text is not UTF-8: %s", saveUTF8)
+			return t.ErrorAt(i, "the text is not UTF-8: %s", saveUTF8)
 		}
 		t.names = append(t.names, strings.Clone(name))
 	}
-	t.cells = make([]cell, len(t.names))
+	t.cells = make([]Cell, len(t.names))
 	if err := checkHeader(t.file, t.at, t.names); err != nil {
 		return err
 	}
@@ -170,10 +192,16 @@ func separator(head []byte) (comma rune, none bool) {
 	return rune(separators[best]), n[best] == 0
 }
 
-func (t *csvTable) name() string     { return t.file }
-func (t *csvTable) header() []string { return t.names }
-func (t *csvTable) line() int        { return t.at }
-func (t *csvTable) close() error     { return t.src.Close() }
+func (t *csvTable) Name() string     { return t.file }
+func (t *csvTable) Header() []string { return t.names }
+func (t *csvTable) Line() int        { return t.at }
+func (t *csvTable) Unread(int) error { return nil }
+func (t *csvTable) Close() error     { return t.src.Close() }
+
+// Traits tells of decimal commas, row names and a header without a separator.
+func (t *csvTable) Traits() Traits {
+	return Traits{Commas: t.commas, RowNames: t.rowNames, Plain: t.plain, Blank: t.blank}
+}
 
 // read returns the next record of the file.
 func (t *csvTable) read() record {
@@ -224,7 +252,7 @@ func allBlank(fields []string) bool {
 	return true
 }
 
-func (t *csvTable) next() ([]cell, error) {
+func (t *csvTable) Next() ([]Cell, error) {
 	r := t.take()
 	if r.err == io.EOF {
 		return nil, r.err
@@ -237,26 +265,26 @@ func (t *csvTable) next() ([]cell, error) {
 	t.handed++
 	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
-			return nil, t.errorAt(i, "the text is not UTF-8: %s", saveUTF8)
+			return nil, t.ErrorAt(i, "the text is not UTF-8: %s", saveUTF8)
 		}
-		t.cells[i] = cell{text: s}
+		t.cells[i] = Cell{Text: s}
 	}
 	if len(rec) != len(t.names) {
 		for i := len(rec); i < len(t.cells); i++ {
-			t.cells[i] = cell{kind: missingCell}
+			t.cells[i] = Cell{Kind: MissingCell}
 		}
-		msg := fmt.Sprintf("%s, but the header has %d", number(len(rec), "field"), len(t.names))
+		msg := fmt.Sprintf("%s, but the header has %d", words.Plural(len(rec), "field"), len(t.names))
 		if t.handed == 1 && len(rec) == len(t.names)+1 {
 			msg += ": if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"
 		}
-		return t.cells, &ParseError{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: errRagged}
+		return t.cells, &fault.Error{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: ErrRagged}
 	}
 	return t.cells, nil
 }
 
-// errRagged marks a record of the wrong length, which next returns as far as it
+// ErrRagged marks a record of the wrong length, which next returns as far as it
 // goes; reading can go on.
-var errRagged = errors.New("wrong number of fields")
+var ErrRagged = errors.New("wrong number of fields")
 
 func (t *csvTable) parseError(err error) error {
 	var pe *csv.ParseError
@@ -265,32 +293,29 @@ func (t *csvTable) parseError(err error) error {
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
 		switch {
 		case t.plain && t.names == nil:
-			msg += noSeparator
+			msg += NoSeparator
 		case pe.Err == csv.ErrBareQuote:
 			msg = fmt.Sprintf(`character %d: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`, pe.Column)
 		case pe.Err == csv.ErrQuote && pe.StartLine != pe.Line:
 			msg = fmt.Sprintf(`character %d: the quote (") that opens on line %d is not closed, or not followed by a separator`, pe.Column, pe.StartLine+t.above)
 		}
-		return &ParseError{File: t.file, Line: t.at, Msg: msg, Err: err}
+		return &fault.Error{File: t.file, Line: t.at, Msg: msg, Err: err}
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return &ParseError{File: t.file, Msg: "the compressed file is cut short", Err: err}
+		return &fault.Error{File: t.file, Msg: "the compressed file is cut short", Err: err}
 	}
-	return failed(t.file, err)
+	return fault.Of(t.file, err)
 }
 
-// noSeparator explains a header of one field.
-const noSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
+// NoSeparator explains a header of one field.
+const NoSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
 
-func (t *csvTable) errorAt(col int, format string, args ...any) error {
-	return tableError(t, col, format, args...)
-}
-
-func tableError(t table, col int, format string, args ...any) error {
-	e := &ParseError{File: t.name(), Line: t.line(), Msg: fmt.Sprintf(format, args...)}
+// ErrorAt gives the line, and the column with its name.
+func (t *csvTable) ErrorAt(col int, format string, args ...any) *fault.Error {
+	e := &fault.Error{File: t.Name(), Line: t.Line(), Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
 		e.Column = col + 1
-		if h := t.header(); col < len(h) {
+		if h := t.Header(); col < len(h) {
 			e.Name = h[col]
 		}
 	}

@@ -1,4 +1,4 @@
-package dataset
+package table
 
 import (
 	"os"
@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-func TestReadTable(t *testing.T) {
+func TestReadSheet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clinic.csv")
 	if err := os.WriteFile(path, []byte("\ufeffScan ID;MMSE;mmse;CDR\n a ;29;x;0,5\n\nb;NA;;none\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	table, err := ReadTable(path, TableOptions{})
+	table, err := ReadSheet(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestReadTable(t *testing.T) {
 	if got, want := table.Errorf(-1, -1, "what").Error(), "reading "+path+": what"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
-	if _, err := ReadTable(filepath.Join(t.TempDir(), "none.csv"), TableOptions{}); err == nil {
+	if _, err := ReadSheet(t.Context(), filepath.Join(t.TempDir(), "none.csv"), nil); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }

@@ -1,6 +1,7 @@
-package dataset
+package table
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"credence/internal/array"
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -29,7 +32,7 @@ type parquetTable struct {
 	rows   parquet.Rows
 	buf    []parquet.Row
 	left   []parquet.Row // read, not yet returned
-	cells  []cell
+	cells  []Cell
 	at     int
 }
 
@@ -45,17 +48,17 @@ type parquetLeaf struct {
 	unread   error // why values are not read
 }
 
-func openParquet(path string) (table, error) {
+func openParquet(ctx context.Context, path string) (Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, fault.Of(path, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, failed(path, err)
+		return nil, fault.Of(path, err)
 	}
-	t, err := newParquet(path, f, info.Size())
+	t, err := newParquet(ctx, path, f, info.Size())
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -67,23 +70,23 @@ func openParquet(path string) (table, error) {
 // guard turns a panic of the Parquet library on a damaged file into an error.
 func guard(file string, err *error) {
 	if p := recover(); p != nil {
-		*err = malformed(file, "the Parquet file is damaged: %v", p)
+		*err = fault.Malformed(file, "the Parquet file is damaged: %v", p)
 	}
 }
 
-func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err error) {
+func newParquet(ctx context.Context, file string, src io.ReaderAt, size int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
 	n, err := checkFooter(file, src, size)
 	if err != nil {
 		return nil, err
 	}
-	plain, size, err := newPlainParquet(file, src, size, n)
+	plain, size, err := newPlainParquet(ctx, file, src, size, n)
 	if err != nil {
 		return nil, err
 	}
 	pq, err := parquet.OpenFile(plain, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
-		return nil, malformed(file, "this is not a Parquet file: %v", err)
+		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
 	t = &parquetTable{file: file, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
 	schema := pq.Schema()
@@ -109,7 +112,7 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 		t.names = append(t.names, name)
 		t.leaves = append(t.leaves, l)
 	}
-	t.cells = make([]cell, len(t.names))
+	t.cells = make([]Cell, len(t.names))
 	return t, checkHeader(file, 0, t.names)
 }
 
@@ -118,17 +121,17 @@ func newParquet(file string, src io.ReaderAt, size int64) (t *parquetTable, err 
 func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 	var end [8]byte
 	if size < 12 {
-		return 0, malformed(file, "this is not a Parquet file: it has %d bytes", size)
+		return 0, fault.Malformed(file, "this is not a Parquet file: it has %d bytes", size)
 	}
 	if _, err := src.ReadAt(end[:], size-8); err != nil && err != io.EOF {
-		return 0, failed(file, err)
+		return 0, fault.Of(file, err)
 	}
 	if string(end[4:]) != "PAR1" {
-		return 0, malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
+		return 0, fault.Malformed(file, "this is not a Parquet file, or it is cut short: it ends with %q", end[4:])
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
-		return 0, malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
+		return 0, fault.Malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
 	}
 	return n, nil
 }
@@ -159,11 +162,12 @@ func (l *parquetLeaf) check(nesting int) error {
 	return nil
 }
 
-func (t *parquetTable) name() string     { return t.file }
-func (t *parquetTable) header() []string { return t.names }
-func (t *parquetTable) line() int        { return t.at }
+func (t *parquetTable) Name() string     { return t.file }
+func (t *parquetTable) Header() []string { return t.names }
+func (t *parquetTable) Line() int        { return t.at }
+func (t *parquetTable) Traits() Traits   { return Traits{Lists: true} }
 
-func (t *parquetTable) close() (err error) {
+func (t *parquetTable) Close() (err error) {
 	defer guard(t.file, &err)
 	if t.rows != nil {
 		err = t.rows.Close()
@@ -174,7 +178,7 @@ func (t *parquetTable) close() (err error) {
 	return err
 }
 
-func (t *parquetTable) next() (cells []cell, err error) {
+func (t *parquetTable) Next() (cells []Cell, err error) {
 	defer guard(t.file, &err)
 	for len(t.left) == 0 {
 		if t.rows == nil {
@@ -199,19 +203,19 @@ func (t *parquetTable) next() (cells []cell, err error) {
 			return nil, t.plain.err
 		}
 		if err != nil {
-			return nil, failed(t.file, err)
+			return nil, fault.Of(t.file, err)
 		}
 	}
 	row := t.left[0]
 	t.left = t.left[1:]
 	t.at++
 	for i := range t.cells {
-		t.cells[i] = cell{kind: missingCell, vec: t.cells[i].vec[:0]}
+		t.cells[i] = Cell{Kind: MissingCell, Vec: t.cells[i].Vec[:0]}
 	}
 	for _, v := range row {
 		i := v.Column()
 		if i < 0 || i >= len(t.cells) {
-			return nil, malformed(t.file, "row %d: a value in column %d of %d", t.at, i, len(t.cells))
+			return nil, fault.Malformed(t.file, "row %d: a value in column %d of %d", t.at, i, len(t.cells))
 		}
 		if t.leaves[i].unread == nil {
 			t.leaves[i].set(&t.cells[i], v)
@@ -221,20 +225,20 @@ func (t *parquetTable) next() (cells []cell, err error) {
 }
 
 // set puts a value into a cell, or appends it to the list there.
-func (l *parquetLeaf) set(c *cell, v parquet.Value) {
+func (l *parquetLeaf) set(c *Cell, v parquet.Value) {
 	if l.list {
 		switch {
 		case v.IsNull() && v.DefinitionLevel() < l.depth-1: // no list, or an empty one
 			return
 		case v.IsNull():
-			c.vec = append(c.vec, float32(math.NaN()))
+			c.Vec = append(c.Vec, float32(math.NaN()))
 		default:
-			var one cell
+			var one Cell
 			l.scalar(&one, v)
-			x, _ := one.number(false)
-			c.vec = append(c.vec, float32(x))
+			x, _ := one.Number(false)
+			c.Vec = append(c.Vec, float32(x))
 		}
-		c.kind = vectorCell
+		c.Kind = VectorCell
 		return
 	}
 	if !v.IsNull() {
@@ -242,44 +246,44 @@ func (l *parquetLeaf) set(c *cell, v parquet.Value) {
 	}
 }
 
-func (l *parquetLeaf) scalar(c *cell, v parquet.Value) {
-	c.kind = wholeCell
+func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
+	c.Kind = WholeCell
 	switch v.Kind() {
 	case parquet.Boolean:
-		c.kind, c.text = textCell, "false"
+		c.Kind, c.Text = TextCell, "false"
 		if v.Boolean() {
-			c.text = "true"
+			c.Text = "true"
 		}
 	case parquet.Int32:
-		c.whole = int64(v.Int32())
+		c.Whole = int64(v.Int32())
 		if l.unsigned {
-			c.whole = int64(v.Uint32())
+			c.Whole = int64(v.Uint32())
 		}
 	case parquet.Int64:
-		c.whole = v.Int64()
-		if l.unsigned && c.whole < 0 {
+		c.Whole = v.Int64()
+		if l.unsigned && c.Whole < 0 {
 			// As text, it keeps all digits, as ids need them.
-			c.kind, c.text = textCell, strconv.FormatUint(v.Uint64(), 10)
+			c.Kind, c.Text = TextCell, strconv.FormatUint(v.Uint64(), 10)
 		}
 	case parquet.Float:
-		c.kind, c.num = numberCell, float64(v.Float())
+		c.Kind, c.Num = NumberCell, float64(v.Float())
 	case parquet.Double:
-		c.kind, c.num = numberCell, v.Double()
+		c.Kind, c.Num = NumberCell, v.Double()
 	default:
 		b := v.ByteArray()
 		switch {
 		case l.scale != 0:
-			c.kind, c.num = numberCell, decimal(b)*l.scale
+			c.Kind, c.Num = NumberCell, decimal(b)*l.scale
 		case l.half && len(b) == 2:
-			c.kind, c.num = numberCell, float64(half(uint16(b[0])|uint16(b[1])<<8))
+			c.Kind, c.Num = NumberCell, float64(array.Half(uint16(b[0])|uint16(b[1])<<8))
 		case l.uuid && len(b) == 16:
-			c.kind, c.text = textCell, fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+			c.Kind, c.Text = TextCell, fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 		default:
-			c.kind, c.text = textCell, string(b)
+			c.Kind, c.Text = TextCell, string(b)
 		}
 	}
-	if l.scale != 0 && c.kind == wholeCell {
-		c.kind, c.num = numberCell, float64(c.whole)*l.scale
+	if l.scale != 0 && c.Kind == WholeCell {
+		c.Kind, c.Num = NumberCell, float64(c.Whole)*l.scale
 	}
 }
 
@@ -297,27 +301,14 @@ func decimal(b []byte) float64 {
 	return x
 }
 
-// unread returns why a column of a table is not read, or nil.
-func unread(t table, col int) error {
-	if p, ok := t.(*parquetTable); ok && col >= 0 {
-		return p.leaves[col].unread
-	}
-	return nil
-}
+// Unread returns why a column is not read, or nil.
+func (t *parquetTable) Unread(col int) error { return t.leaves[col].unread }
 
-// readable refuses a column that is not read.
-func readable(t table, col int) error {
-	if err := unread(t, col); err != nil {
-		name := t.header()[col]
-		return &ParseError{File: t.name(), Name: name, Msg: fmt.Sprintf("column %q: %v", name, err)}
-	}
-	return nil
-}
-
-func (t *parquetTable) errorAt(col int, format string, args ...any) error {
+// ErrorAt gives the row and the name of the column.
+func (t *parquetTable) ErrorAt(col int, format string, args ...any) *fault.Error {
 	where := fmt.Sprintf("row %d", t.at)
 	if col >= 0 && col < len(t.names) {
 		where += ", column " + t.names[col]
 	}
-	return &ParseError{File: t.file, Msg: where + ": " + fmt.Sprintf(format, args...)}
+	return &fault.Error{File: t.file, Msg: where + ": " + fmt.Sprintf(format, args...)}
 }

@@ -1,6 +1,7 @@
-package dataset
+package table
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -11,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -29,6 +31,7 @@ import (
 //	[body, tail)    the chunks, one after the other
 //	[tail, size)    footer, its length, "PAR1"
 type plainParquet struct {
+	ctx    context.Context
 	src    io.ReaderAt
 	file   string
 	chunks []plainChunk
@@ -58,19 +61,19 @@ type plainPage struct {
 // newPlainParquet looks at all pages of a file, whose footer takes n bytes
 // before the last eight, and returns the file as the library is to see it, and
 // its size.
-func newPlainParquet(file string, src io.ReaderAt, size, n int64) (*plainParquet, int64, error) {
-	p := &plainParquet{src: src, file: file, body: size - 8 - n}
+func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n int64) (*plainParquet, int64, error) {
+	p := &plainParquet{ctx: ctx, src: src, file: file, body: size - 8 - n}
 	footer := make([]byte, n)
 	if _, err := src.ReadAt(footer, p.body); err != nil && err != io.EOF {
-		return nil, 0, failed(file, err)
+		return nil, 0, fault.Of(file, err)
 	}
 	w := thriftWalk{b: footer}
 	if err := w.structure(); err != nil {
-		return nil, 0, malformed(file, "the Parquet file is damaged: its footer: %v", err)
+		return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its footer: %v", err)
 	}
 	var meta format.FileMetaData
 	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer, &meta); err != nil {
-		return nil, 0, malformed(file, "this is not a Parquet file: %v", err)
+		return nil, 0, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
 	p.tail = p.body
 	for g := range meta.RowGroups {
@@ -81,11 +84,11 @@ func newPlainParquet(file string, src io.ReaderAt, size, n int64) (*plainParquet
 	if len(p.chunks) > 0 {
 		var err error
 		if footer, err = thrift.Marshal(new(thrift.CompactProtocol), meta); err != nil {
-			return nil, 0, malformed(file, "the Parquet file is damaged: its footer: %v", err)
+			return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its footer: %v", err)
 		}
 	}
 	if len(footer) > math.MaxInt32 {
-		return nil, 0, malformed(file, "the Parquet file has a footer of %s bytes", words.Thousands(len(footer)))
+		return nil, 0, fault.Malformed(file, "the Parquet file has a footer of %s bytes", words.Thousands(len(footer)))
 	}
 	p.footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))
 	p.footer = append(p.footer, "PAR1"...)
@@ -111,7 +114,7 @@ func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error
 		}
 	}
 	if most > groupSlack+groupRatio*size {
-		return malformed(p.file, "row group %d would take %s bytes at a time, in a file of %s: write it with smaller pages",
+		return fault.Malformed(p.file, "row group %d would take %s bytes at a time, in a file of %s: write it with smaller pages",
 			g+1, words.Thousands(int(most)), words.Thousands(int(size)))
 	}
 	return nil
@@ -172,6 +175,10 @@ func (p *plainParquet) ReadAt(b []byte, off int64) (int, error) {
 
 // readSome reads some bytes at least, unless it fails.
 func (p *plainParquet) readSome(b []byte, off int64) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		p.err = err
+		return 0, err
+	}
 	switch {
 	case off < 0 || off >= p.tail+int64(len(p.footer)):
 		return 0, io.EOF
@@ -204,7 +211,7 @@ func (p *plainParquet) readSome(b []byte, off int64) (int, error) {
 func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	packed := make([]byte, page.packed)
 	if _, err := p.src.ReadAt(packed, page.at+page.header); err != nil && err != io.EOF {
-		return nil, failed(p.file, err)
+		return nil, fault.Of(p.file, err)
 	}
 	err := error(nil)
 	if page.crc != 0 && page.crc != crc32.ChecksumIEEE(packed) {
@@ -221,7 +228,7 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 		err = unpack(codec, data[page.plain:], packed[page.plain:])
 	}
 	if err != nil {
-		return nil, malformed(p.file, "the Parquet file is damaged: %s: the page at byte %s: %v", c.name, words.Thousands(int(page.at)), err)
+		return nil, fault.Malformed(p.file, "the Parquet file is damaged: %s: the page at byte %s: %v", c.name, words.Thousands(int(page.at)), err)
 	}
 	return held, nil
 }

@@ -1,4 +1,4 @@
-package dataset
+package array
 
 import (
 	"encoding/binary"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -24,12 +25,12 @@ const maxNPYHeader = 1 << 16
 func OpenNPY(path string) (*Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, fault.Of(path, err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, failed(path, err)
+		return nil, fault.Of(path, err)
 	}
 	a, err := npyArray(path, f, 0, info.Size())
 	if err != nil {
@@ -61,34 +62,34 @@ func readNPYHeader(file string, r io.Reader) (*npyHeader, error) {
 	var head [12]byte
 	if n, err := io.ReadFull(r, head[:10]); err != nil {
 		if n == 0 {
-			return nil, malformed(file, "the file is empty")
+			return nil, fault.Malformed(file, "the file is empty")
 		}
-		return nil, malformed(file, "the file is cut short: %d bytes of a header", n)
+		return nil, fault.Malformed(file, "the file is cut short: %d bytes of a header", n)
 	}
 	if string(head[:6]) != npyMagic {
-		return nil, malformed(file, "this is not an NPY file: it begins with %q", head[:6])
+		return nil, fault.Malformed(file, "this is not an NPY file: it begins with %q", head[:6])
 	}
 	size, length := int64(10), int64(binary.LittleEndian.Uint16(head[8:]))
 	switch head[6] {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return nil, malformed(file, "the header is cut short")
+			return nil, fault.Malformed(file, "the header is cut short")
 		}
 		size, length = 12, int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return nil, malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
+		return nil, fault.Malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
 	}
 	if length > maxNPYHeader {
-		return nil, malformed(file, "a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
+		return nil, fault.Malformed(file, "a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, malformed(file, "the header is cut short")
+		return nil, fault.Malformed(file, "the header is cut short")
 	}
 	h := &npyHeader{size: size + length}
 	if err := h.parse(string(text)); err != nil {
-		return nil, malformed(file, "header %.80q: %v", strings.TrimSpace(string(text)), err)
+		return nil, fault.Malformed(file, "header %.80q: %v", strings.TrimSpace(string(text)), err)
 	}
 	return h, nil
 }
@@ -223,8 +224,9 @@ func (p *literal) tuple() ([]int, error) {
 	return shape, nil
 }
 
-// npyHeaderBytes writes a header of version 1, padded to a multiple of 64.
-func npyHeaderBytes(dt dtype, shape []int) []byte {
+// HeaderNPY returns the header of an NPY file of float32 in row-major order, of
+// version 1, padded to a multiple of 64 bytes.
+func HeaderNPY(shape []int) []byte {
 	dims := make([]string, len(shape))
 	for i, s := range shape {
 		dims[i] = strconv.Itoa(s)
@@ -233,7 +235,7 @@ func npyHeaderBytes(dt dtype, shape []int) []byte {
 	if len(shape) == 1 {
 		tuple += ","
 	}
-	text := fmt.Sprintf("{'descr': '%v', 'fortran_order': False, 'shape': (%s), }", dt, tuple)
+	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", tuple)
 	text += strings.Repeat(" ", (64-(10+len(text)+1)%64)%64) + "\n"
 	b := append([]byte(npyMagic), 1, 0)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
@@ -247,9 +249,9 @@ func WriteNPY(w io.Writer, shape []int, values []float32) error {
 		n *= s
 	}
 	if n != len(values) {
-		return fmt.Errorf("an array of %s has %d values, not %d", shapeString(shape), n, len(values))
+		return fmt.Errorf("an array of %s has %d values, not %d", words.Shape(shape), n, len(values))
 	}
-	if _, err := w.Write(npyHeaderBytes(dtype{kind: 'f', size: 4}, shape)); err != nil {
+	if _, err := w.Write(HeaderNPY(shape)); err != nil {
 		return err
 	}
 	buf := make([]byte, 0, 1<<16)

@@ -1,0 +1,111 @@
+package array
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"credence/internal/python"
+)
+
+// rowsOf reads all values of an array.
+func rowsOf(t testing.TB, a *Array) []float32 {
+	t.Helper()
+	var all []float32
+	row := make([]float32, a.Width())
+	for i := range a.Len() {
+		if err := a.ReadRow(i, row); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, row...)
+	}
+	return all
+}
+
+func TestWriteNPY(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteNPY(&b, []int{2, 3}, []float32{0, 1, 2, 3, 4, 5}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := npyArray("x.npy", bytes.NewReader(b.Bytes()), 0, int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsOf(t, a); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) || a.offset%64 != 0 {
+		t.Errorf("got %v at %d", got, a.offset)
+	}
+	path := filepath.Join(t.TempDir(), "x.npy")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	python.Check(t, "numpy", "import numpy, sys; a = numpy.load(sys.argv[1]); assert a.shape == (2, 3) and a.dtype == 'f4' and (a.ravel() == numpy.arange(6)).all()", path)
+	if err := WriteNPY(&b, []int{2}, nil); err == nil {
+		t.Error("two values promised, none given: no error")
+	}
+}
+
+func TestNPZNames(t *testing.T) {
+	for array, want := range map[string]string{"z": `reading ../../dataset/testdata/stored.npz: no array "z" among [x, y]`} {
+		if _, err := OpenNPZ(t.Context(), "../../dataset/testdata/stored.npz", array, Options{}); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func fuzzFiles(f *testing.F, pattern string) {
+	paths, _ := filepath.Glob("../../dataset/testdata/" + pattern)
+	for _, p := range paths {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+}
+
+// readSome reads the first rows of an array that was opened.
+func readSome(t *testing.T, a *Array, err error) {
+	if err != nil {
+		return
+	}
+	defer a.Close()
+	if a.Width() > 1<<20 {
+		return
+	}
+	if a, err = a.RowMajor(t.Context(), Options{Memory: 1 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float32, a.Width())
+	for i := range min(a.Len(), 10) {
+		if err := a.ReadRow(i, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func FuzzNPY(f *testing.F) {
+	fuzzFiles(f, "*.npy")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := npyArray("x", bytes.NewReader(b), 0, int64(len(b)))
+		readSome(t, a, err)
+	})
+}
+
+func FuzzNPZ(f *testing.F) {
+	fuzzFiles(f, "*.npz")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := npzArray(t.Context(), "x", bytes.NewReader(b), int64(len(b)), "", Options{Memory: 1 << 30})
+		readSome(t, a, err)
+	})
+}
+
+func FuzzIDX(f *testing.F) {
+	fuzzFiles(f, "*.idx")
+	fuzzFiles(f, "*.gz")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := idxArray(t.Context(), "x", bytes.NewReader(b), int64(len(b)), Options{Memory: 1 << 30})
+		readSome(t, a, err)
+	})
+}

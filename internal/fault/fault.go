@@ -1,0 +1,80 @@
+// Package fault says what is wrong with a file that is read, and where.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// ErrFormat is the cause when a file is truncated, damaged, or of another format
+// than its name says.
+var ErrFormat = errors.New("malformed file")
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	File   string // as the caller named it
+	Line   int    // from 1; 0 when the whole file is meant
+	Column int    // the field, from 1; 0 when the whole line is meant
+	Name   string // the column's name, if it has one
+	Msg    string
+	Err    error // the cause, or nil
+}
+
+// Error reads like `reading votes.csv: line 17, column 3 (label): …`.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "reading %s: ", e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d", e.Line)
+		if e.Column > 0 {
+			fmt.Fprintf(&b, ", column %d", e.Column)
+		}
+		if e.Column > 0 && e.Name != "" {
+			fmt.Fprintf(&b, " (%s)", e.Name)
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Msg)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Malformed reports a damaged file.
+func Malformed(file, format string, args ...any) error {
+	return &Error{File: file, Msg: fmt.Sprintf(format, args...), Err: ErrFormat}
+}
+
+// Of wraps an error of the operating system or of a library. The operation and the
+// path of an [os.PathError] are dropped: Error says them already. That of a context is
+// no fault of the file.
+func Of(file string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		err = pe.Err
+	}
+	return &Error{File: file, Msg: err.Error(), Err: err}
+}
+
+// Reader returns r, which ends with the context's error once that is done: files are
+// read in small steps, and a reader notices at the next.
+func Reader(ctx context.Context, r io.Reader) io.Reader { return &reader{ctx, r} }
+
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(b)
+}

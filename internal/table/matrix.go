@@ -1,0 +1,82 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"credence/internal/array"
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// matrix shows a matrix in an NPY file as a table with columns named 0, 1, 2, …
+type matrix struct {
+	a     *array.Array
+	names []string
+	row   []float32
+	cells []Cell
+	at    int
+}
+
+// maxMatrix bounds the columns of a matrix.
+const maxMatrix = 100_000
+
+func openMatrix(ctx context.Context, path string) (Table, error) {
+	a, err := array.OpenNPY(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newMatrix(ctx, a)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return t, nil
+}
+
+func newMatrix(ctx context.Context, a *array.Array) (*matrix, error) {
+	if len(a.Shape) != 2 {
+		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row an item", words.Shape(a.Shape))
+	}
+	a, err := a.RowMajor(ctx, array.Options{Memory: math.MaxInt64})
+	if err != nil {
+		return nil, err
+	}
+	w := a.Width()
+	if w > maxMatrix {
+		return nil, fault.Malformed(a.File(), "%s columns: too many for votes", words.Thousands(w))
+	}
+	t := &matrix{a: a, row: make([]float32, w), cells: make([]Cell, w)}
+	for i := range w {
+		t.names = append(t.names, strconv.Itoa(i))
+	}
+	return t, nil
+}
+
+func (t *matrix) Name() string     { return t.a.File() }
+func (t *matrix) Header() []string { return t.names }
+func (t *matrix) Line() int        { return t.at }
+func (t *matrix) Unread(int) error { return nil }
+func (t *matrix) Traits() Traits   { return Traits{} }
+func (t *matrix) Close() error     { return t.a.Close() }
+
+func (t *matrix) Next() ([]Cell, error) {
+	if t.at == t.a.Len() {
+		return nil, io.EOF
+	}
+	if err := t.a.ReadRow(t.at, t.row); err != nil {
+		return nil, err
+	}
+	t.at++
+	for i, x := range t.row {
+		t.cells[i] = Cell{Kind: NumberCell, Num: float64(x)}
+	}
+	return t.cells, nil
+}
+
+func (t *matrix) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("row %d, column %d: %s", t.at-1, max(col, 0), fmt.Sprintf(format, args...))}
+}

@@ -1,0 +1,112 @@
+// Package table reads tables: CSV, TSV and their kin, Parquet, and matrices in NPY
+// files. It knows of cells, records and their places in the file, and nothing of what
+// they mean. It also writes Parquet.
+package table
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"credence/internal/fault"
+)
+
+// Table is a source of records under named columns.
+type Table interface {
+	Name() string     // of the file, for messages
+	Header() []string // unique names
+	// Next returns the next record, valid until the next call, and io.EOF
+	// after the last.
+	Next() ([]Cell, error)
+	Line() int // of the last record
+	// ErrorAt reports something wrong in column col of the last record, or in
+	// all of it when col is negative.
+	ErrorAt(col int, format string, args ...any) *fault.Error
+	// Unread returns why a column is not read, or nil.
+	Unread(col int) error
+	// Traits returns what sets the table apart.
+	Traits() Traits
+	Close() error
+}
+
+// Traits are what sets a table apart.
+type Traits struct {
+	Commas   bool   // numbers may have a decimal comma
+	RowNames bool   // the first column has values but no name
+	Lists    bool   // cells may be lists of numbers
+	Plain    bool   // the header has no separator
+	Blank    []bool // columns without a name, in text; else nil
+}
+
+// Options says how a table is read.
+type Options struct {
+	// Comma separates the fields of a text table. 0 finds out: comma,
+	// semicolon, tab or bar, whichever the header has most of.
+	Comma rune
+	// Stdin is the text of the file called "-".
+	Stdin []byte
+}
+
+// Stdin is what messages call the file "-".
+const Stdin = "standard input"
+
+// Open opens a file as a table, by its extension. Reading ends when the context
+// does.
+func Open(ctx context.Context, path string, opts Options) (Table, error) {
+	if path == "-" && opts.Stdin != nil {
+		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts.Comma)
+	}
+	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
+	switch ext {
+	case ".parquet", ".pq":
+		return openParquet(ctx, path)
+	case ".npy":
+		return openMatrix(ctx, path)
+	case ".npz", ".idx", ".xlsx", ".xls", ".json", ".jsonl", ".feather", ".arrow", ".rds", ".sav", ".dta":
+		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV or Parquet", ext)}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fault.Of(path, err)
+	}
+	return NewText(ctx, f, path, opts.Comma)
+}
+
+// checkHeader refuses tables without columns and with two of one name.
+func checkHeader(file string, line int, names []string) error {
+	if len(names) == 0 {
+		return &fault.Error{File: file, Msg: "no columns"}
+	}
+	seen := make(map[string]int, len(names))
+	for i, n := range names {
+		if j, ok := seen[n]; ok {
+			return &fault.Error{File: file, Line: line, Column: i + 1, Msg: fmt.Sprintf("column %q is there already, as column %d", n, j+1)}
+		}
+		seen[n] = i
+	}
+	return nil
+}
+
+// Records calls f with every record of t, until f or the context has an error.
+func Records(ctx context.Context, t Table, f func([]Cell) error) error {
+	const every = 1024 // records between questions
+	for n := 0; ; n++ {
+		if n%every == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rec, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = f(rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
