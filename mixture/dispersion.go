@@ -179,14 +179,14 @@ const scaleAllowance = 0.05
 // Scale returns the ratio by which to rescale laws ([Dirichlet.Rescale]) so that their
 // intervals hold what they say on average,
 //
-//	max(R, 0) − min(max(R − 1, 0), 0.05) + min(SE/2, SE²/R),   at least 0.1.
+//	max(R, 0) − min(max(R − 1, 0), 0.05) + min(SE/4, SE²/R),   at least 0.1.
 //
 // The last term is what not knowing R costs: of laws that are as often too wide as too
 // narrow, the intervals hold less than they say.
 func (d *Dispersion) Scale() float64 {
 	r := max(d.Ratio, 0)
-	more := d.SE / 2
-	if r > 2*d.SE {
+	more := d.SE / 4
+	if r > 4*d.SE {
 		more = d.SE * d.SE / r
 	}
 	return max(r-min(max(r-1, 0), scaleAllowance)+more, 0.1)

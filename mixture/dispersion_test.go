@@ -118,7 +118,7 @@ func TestDispersionOfEnsemble(t *testing.T) {
 
 func TestDispersionScale(t *testing.T) {
 	for _, c := range []struct{ ratio, se, want float64 }{
-		{1, 0, 1}, {1.04, 0, 1}, {1.45, 0, 1.40}, {0.7, 0, 0.7}, {0.7, 0.14, 0.728}, {0, 0.3, 0.15}, {-1, 0.3, 0.15}, {0, 0, 0.1},
+		{1, 0, 1}, {1.04, 0, 1}, {1.45, 0, 1.40}, {0.7, 0, 0.7}, {0.7, 0.14, 0.728}, {0, 0.6, 0.15}, {-1, 0.6, 0.15}, {0.4, 0.2, 0.45}, {0, 0, 0.1},
 	} {
 		d := &Dispersion{Ratio: c.ratio, SE: c.se}
 		if got := d.Scale(); !near(got, c.want, 1e-12) {
