@@ -120,6 +120,7 @@ const RefitItems = 2000
 func Defaults() Options {
 	return Options{
 		Head: head.Complete(head.Mixture{}), Optimizer: "adamw", Clip: 5, Ensemble: 5,
+		Calibrate: "auto",
 		Transform: dataset.TransformOptions{}.Complete(),
 	}
 }

@@ -24,10 +24,9 @@ import (
 
 // evaluateOptions is the command line of credence evaluate.
 type evaluateOptions struct {
-	data   config.Settings
-	truth  string
-	levels numbers
-	reporting
+	data       config.Settings
+	truth      string
+	levels     numbers
 	replicates int
 	seed       uint64
 	report     string
@@ -106,7 +105,6 @@ JSON:
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	o.reporting.declare(f)
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
@@ -167,9 +165,6 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 
 // check refuses flags without sense before anything is read.
 func (o *evaluateOptions) check() error {
-	if err := o.reporting.check(); err != nil {
-		return err
-	}
 	for _, level := range o.levels.values {
 		if err := calculator.CheckLevel(level); err != nil {
 			return usagef("--level %v: %w", level, err)
@@ -214,7 +209,7 @@ func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dat
 
 // judge evaluates the model on ds, and warns first of items that it has seen.
 func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset) (*evaluate.Input, *evaluate.Result, error) {
-	o.reporting.apply(m)
+	report(m, &o.data)
 	in, err := run.Input(m, ds)
 	if err != nil {
 		return nil, nil, err

@@ -22,14 +22,13 @@ import (
 
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
-	data   config.Settings
-	levels numbers
-	out    string
-	format string
-	hpd    bool
-	full   bool
-	next   bool
-	reporting
+	data     config.Settings
+	levels   numbers
+	out      string
+	format   string
+	hpd      bool
+	full     bool
+	next     bool
 	top      string
 	maxWidth float64
 	names    string
@@ -114,7 +113,6 @@ the others are written all the same, and the exit code is 1.`,
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
 	f.BoolVar(&o.next, "next", false, "add what one further vote on the item would gain; see credence next")
-	o.reporting.declare(f)
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
@@ -131,9 +129,6 @@ func (o *predictOptions) check(terminal bool) error {
 		if err := calculator.CheckLevel(l); err != nil {
 			return usagef("--level %v: %w", l, err)
 		}
-	}
-	if err := o.reporting.check(); err != nil {
-		return err
 	}
 	if o.top != "on" && o.top != "off" {
 		return usagef("--top %q: expected on or off", o.top)
@@ -187,7 +182,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "votes"); err != nil {
 		return err
 	}
-	o.reporting.apply(m)
+	report(m, &o.data)
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}

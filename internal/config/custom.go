@@ -107,6 +107,38 @@ func (p percentiles) texts() (list []string) {
 
 func (p percentiles) kind() (valueType, bool) { return fractionType, true }
 
+// resolution is a number, auto (0) or off (negative).
+type resolution float64
+
+func (r *resolution) set(texts []string) error {
+	switch texts[0] {
+	case "auto":
+		*r = 0
+		return nil
+	case "off":
+		*r = -1
+		return nil
+	}
+	x, err := ParseNumber(texts[0])
+	if err != nil || !(x > 0 && x <= 0.1) {
+		return errUnfit
+	}
+	*r = resolution(x)
+	return nil
+}
+
+func (r *resolution) texts() []string {
+	switch {
+	case *r == 0:
+		return nil
+	case *r < 0:
+		return []string{"off"}
+	}
+	return []string{strconv.FormatFloat(float64(*r), 'g', -1, 64)}
+}
+
+func (r *resolution) kind() (valueType, bool) { return textType, false }
+
 // augment is a list of changes like shift=2,flip, or none.
 type augment train.Augment
 

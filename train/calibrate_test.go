@@ -1,0 +1,155 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"credence/head"
+	"credence/internal/rng"
+	"credence/mixture"
+)
+
+// heldOut draws n items with so many votes each whose probability has the law Beta(a, b), and answers
+// that say it has Beta(s·a, s·b).
+func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut {
+	t.Helper()
+	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{a, b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := mixture.NewDirichlet([]float64{1}, [][]float64{{s * a, s * b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rng.New(seed, "calibrate"))
+	h := NewHeldOut(2, 4)
+	for j := range n {
+		p := law.Sample(nil, r)
+		counts := make([]float32, 2)
+		for range votes {
+			class := 0
+			if r.Float64() >= p[0] {
+				class = 1
+			}
+			counts[class]++
+		}
+		answer := head.Of(said)
+		h.Add(&answer, counts, j%4)
+	}
+	return h
+}
+
+// TestCalibration: laws are scaled to the spread that votes show, whatever the answers say. Over 20
+// draws each the mean ratio is off by four standard errors with probability below 1e-4.
+func TestCalibration(t *testing.T) {
+	for _, s := range []float64{0.5, 1, 3} {
+		want := 7.0 / (6*s + 1) // Var Beta(a, b) over Var Beta(sa, sb) is inverted: (6s+1)/7
+		want = 1 / want
+		sum, se := 0.0, 0.0
+		const draws = 20
+		for seed := range uint64(draws) {
+			c, err := heldOut(t, 800, 3, 2, 4, s, seed).Calibration(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += c.Ratio / draws
+			se += c.RatioSE / draws
+			if want := max(c.Ratio+c.RatioSE/2, leastScale); c.Scale != want || c.Items != 800 || len(c.Classes) != 2 {
+				t.Errorf("scale %v, want %v: %+v", c.Scale, want, c)
+			}
+		}
+		if math.Abs(sum-want) > 4*se/math.Sqrt(draws) {
+			t.Errorf("answers with %v times the parameters: ratio %v ± %v, want %v", s, sum, se/math.Sqrt(draws), want)
+		}
+	}
+}
+
+// TestCalibrationFew: what cannot be told leaves laws as they are.
+func TestCalibrationFew(t *testing.T) {
+	for _, h := range []*HeldOut{NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
+		if c, err := h.Calibration(nil); err != nil || c.Items != 0 || c.Scale != 1 {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+}
+
+// TestSpread: the ratio of several networks together is that of their mixture, for any answers.
+func TestSpread(t *testing.T) {
+	r := rand.New(rng.New(2, "spread"))
+	s, one, several := &Spread{}, 0.0, 0.0
+	squared, together := 0.0, 0.0
+	for range 50 {
+		p := []float64{r.Float64(), 0, 0}
+		p[1] = (1 - p[0]) * r.Float64()
+		p[2] = 1 - p[0] - p[1]
+		var answers []head.Answer
+		var alpha [][]float64
+		for range 3 {
+			a := []float64{0.3 + 5*r.Float64(), 0.3 + 5*r.Float64(), 0.3 + 5*r.Float64()}
+			law, err := mixture.NewDirichlet([]float64{1}, [][]float64{a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alpha = append(alpha, a)
+			answers = append(answers, head.Of(law))
+		}
+		s.Add(answers)
+		law, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, mu := range law.Mean(nil) {
+			together += (p[i] - mu) * (p[i] - mu)
+			several += law.Variance(nil)[i]
+			for _, a := range answers {
+				squared += (p[i] - a.Mean[i]) * (p[i] - a.Mean[i]) / 3
+				one += a.Variance[i] / 3
+			}
+		}
+	}
+	c := head.Calibration{Ratio: squared / one, RatioSE: 0.1, Classes: make([]float64, 3)}
+	s.apply(&c)
+	if want := together / several; math.Abs(c.Ratio-want) > 1e-12 {
+		t.Errorf("ratio %v, want %v", c.Ratio, want)
+	}
+}
+
+// TestFitCalibrates: a fit records how laws are reported, its held-out answers are reported ones, and
+// off leaves them.
+func TestFitCalibrates(t *testing.T) {
+	ds := simulated(220, 4, 1)
+	o := Options{Epochs: 40, Seed: 1}
+	on := fitted(t, ds, o)
+	c := on.Model.Calibration
+	if c == nil || c.Items != 220 || !(c.RatioSE > 0) || c.Resolution != mixture.DefaultResolution(880) {
+		t.Fatalf("calibration %+v", c)
+	}
+	o.Calibrate, o.Resolution = "off", -1
+	off := fitted(t, ds, o)
+	if got := off.Model.Calibration; got.Scale != 1 || got.Resolution != 0 || got.Items != 0 {
+		t.Errorf("off: %+v", got)
+	}
+	for j, a := range on.OutOfFold {
+		b := off.OutOfFold[j]
+		if a.Resolution != c.Resolution || b.Resolution != 0 {
+			t.Fatalf("item %d: resolutions %v and %v", j, a.Resolution, b.Resolution)
+		}
+		ratio := (a.Variance[0] + a.Variance[1]) / (b.Variance[0] + b.Variance[1])
+		if math.Abs(a.Mean[0]-b.Mean[0]) > 1e-9 || !(ratio >= 0.09) || math.Abs(ratio-1) < 1e-9 {
+			t.Errorf("item %d: mean %v and %v, ratio of variances %v", j, a.Mean[0], b.Mean[0], ratio)
+		}
+	}
+	o.Resolution = 0.05
+	if got := fitted(t, ds, o).Model.Calibration.Resolution; got != 0.05 {
+		t.Errorf("resolution %v", got)
+	}
+	o.Resolution = 0.2
+	if _, err := Complete(ds, o); err == nil {
+		t.Error("a resolution of 0.2 is taken")
+	}
+	o.Resolution, o.Calibrate = 0, "perhaps"
+	if _, err := Complete(ds, o); err == nil {
+		t.Error("calibrate perhaps is taken")
+	}
+}
