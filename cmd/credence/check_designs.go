@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/printout"
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -70,12 +70,12 @@ func (r *checkReport) designs(w *printout.Page) {
 
 // writeDesigns writes them as CSV.
 func (r *checkReport) writeDesigns(w io.Writer) error {
-	number, whole := dataset.ParquetNumber, dataset.ParquetWhole
+	number, whole := table.ParquetNumber, table.ParquetWhole
 	columns := []predictColumn{
 		{name: "items", kind: whole}, {name: "votes_per_item", kind: whole},
 		{name: "ratio_se", kind: number}, {name: "items_needed", kind: number},
 		{name: "nll_per_vote", kind: number}, {name: "nll_per_vote_se", kind: number},
-		{name: "intervals", kind: dataset.ParquetText},
+		{name: "intervals", kind: table.ParquetText},
 	}
 	var rows [][]any
 	for _, d := range r.Designs {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strconv"
 
-	"credence/dataset"
 	"credence/internal/printout"
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -83,10 +83,10 @@ func (l *nextPlan) table(w *printout.Page) {
 func (l *nextPlan) cast() bool { return len(l.Plan) > 0 && l.Plan[0].Cast != nil }
 
 func (l *nextPlan) columns() []predictColumn {
-	number, whole := dataset.ParquetNumber, dataset.ParquetWhole
+	number, whole := table.ParquetNumber, table.ParquetWhole
 	list := []predictColumn{
 		{name: "rank", kind: whole},
-		{name: "item", kind: dataset.ParquetText},
+		{name: "item", kind: table.ParquetText},
 		{name: "votes", kind: whole},
 		{name: "gain", kind: number},
 		{name: "next_gain", kind: number},
