@@ -169,7 +169,7 @@ func (b *ReliabilityBin) interval() {
 	} else {
 		n = float64(b.Items)
 	}
-	lo, hi := wilson(p, n, 1.959963984540054)
+	lo, hi := wilson(p, n, normal975)
 	b.Lo, b.Hi = Number(lo), Number(hi)
 }
 

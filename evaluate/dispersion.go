@@ -1,122 +1,239 @@
 package evaluate
 
-// Agreement compares the predicted chance that two votes on an item agree with
-// the share of pairs that did.
-type Agreement struct {
-	Items     int    `json:"items"`
-	Predicted Number `json:"predicted"`
-	Observed  Number `json:"observed"`
-	SE        Number `json:"se"` // of Observed − Predicted
-}
+import "credence/mixture"
 
 // Dispersion compares the spread of the true probabilities about the predicted
-// mean, as pairs of votes show it, with the predicted variance.
+// mean, as pairs of votes show it, with the predicted variance, over some items
+// with two votes or more.
+//
+// Its error is that of the model: how far chance moves the ratio if votes follow
+// the predicted laws, exactly, where a bootstrap sees only the few items whose
+// votes happened to differ. Where items come in groups, which need not be
+// independent, it is the bootstrap error over groups if that is larger.
 type Dispersion struct {
+	// Name is that of a class, or of a level of a column; "" where there is none.
+	Name     string `json:"name"`
 	Items    int    `json:"items"`
 	Variance Number `json:"variance"` // predicted, ΣV_i, mean over items
 	Observed Number `json:"observed"` // D, mean over items
 	// Ratio is ΣD/ΣV: below one if intervals are too wide, above if they are
 	// too narrow or the means are wrong.
 	Ratio   Number `json:"ratio"`
-	RatioSE Number `json:"ratio_se"`
+	RatioSE Number `json:"ratio_se"` // if the ratio is one
+	// Lo and Hi are the ends of a 95% interval of the ratio: those that a test
+	// under laws as much wider or narrower does not reject.
+	Lo Number `json:"ratio_lo"`
+	Hi Number `json:"ratio_hi"`
+	// PValue is that of the ratio being one.
+	PValue Number `json:"p_value"`
 }
 
-// PairAgreement returns the share of pairs of votes that agree,
-//
-//	Σ_i S_i(S_i−1) / (m(m−1)),   m ≥ 2.
-func PairAgreement(votes []float64) float64 {
-	m, a := sum(votes), 0.0
-	for _, s := range votes {
-		a += s * (s - 1)
-	}
-	return a / (m * (m - 1))
+// widestBin is the standard error of the ratio above which a bin is joined to the
+// next: it could not tell one from zero, and where few votes differ so few are
+// expected that their number is far from normal.
+const widestBin = 0.7
+
+// dispersions are the ratios to be judged once the bootstrap has run.
+type dispersions struct {
+	s     *sample
+	t     *tally
+	noise []float64  // [n]: the variance of D under an item's law
+	all   Dispersion // of all items
+	list  []*dispersion
 }
 
-// spreadAboutMean returns, from m ≥ 2 votes and the predicted mean μ,
-//
-//	D = Σ_i [ S_i(S_i−1)/(m(m−1)) − 2μ_i S_i/m + μ_i² ],
-//
-// which is unbiased for Σ_i E(p_i − μ_i)².
-func spreadAboutMean(mean, votes []float64) float64 {
-	return PairAgreement(votes) - 2*dot(mean, votes)/sum(votes) + dot(mean, mean)
+// dispersion is one of them.
+type dispersion struct {
+	into  *Dispersion
+	model *mixture.Dispersion
+	boot  Number // the standard error over groups
 }
 
-// pairs is one group of items with two or more votes: the sums of predicted
-// and observed agreement, of V and of D, and the number of items.
-const (
-	pairItems = iota
-	pairPredicted
-	pairObserved
-	pairVariance
-	pairSpread
-	columnsPerPairBin
-)
+// pairLaws are laws that pairs of votes are judged against, and the votes: of all
+// classes, or of one and the rest.
+type pairLaws struct {
+	law      func(j int) *mixture.Dirichlet
+	votes    func(j int) []float64
+	variance func(j int) float64 // predicted
+	trace    float64             // what numbers of the law are multiplied by
+}
 
-// tallyPairs adds the second moments: agreement in bins of predicted agreement,
-// dispersion in bins of predicted variance, and both overall.
-func tallyPairs(t *tally, s *sample, r *Result, bins int) {
-	paired := make([]float64, s.n) // 1 for items with two votes
-	agree, spread := make([]float64, s.n), make([]float64, s.n)
-	items := 0
-	for j := range s.n {
-		mu, v := s.means(j), s.variances(j)
-		spread[j] = sum(v)
-		agree[j] = dot(mu, mu) + spread[j]
-		if s.total[j] >= 2 {
-			paired[j] = 1
-			items++
+// allClasses returns the laws of the answers.
+func (s *sample) allClasses() pairLaws {
+	return pairLaws{func(j int) *mixture.Dirichlet { return s.mixtures[j] }, s.votes.Item,
+		func(j int) float64 { return sum(s.variances(j)) }, 1}
+}
+
+// oneClass returns those of class i and the rest, which count its variance twice.
+func (s *sample) oneClass(i int) pairLaws {
+	law := func(j int) *mixture.Dirichlet {
+		f := s.mixtures[j].Marginal(i)
+		weights, alpha := make([]float64, f.K()), make([][]float64, f.K())
+		for k := range weights {
+			w, a, b := f.Component(k)
+			weights[k], alpha[k] = w, []float64{a, b}
 		}
+		law, err := mixture.NewDirichlet(weights, alpha)
+		if err != nil { // the marginals of a law are laws
+			panic(err)
+		}
+		return law
 	}
-	if items == 0 {
-		r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
-		r.DispersionRatio, r.DispersionRatioSE = unknown, unknown
-		r.warn("no item has two votes: agreement and dispersion cannot be judged")
-		return
+	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
+	return pairLaws{law, votes, func(j int) float64 { return s.variances(j)[i] }, 0.5}
+}
+
+// measure compares the laws of some items with their votes.
+func (p pairLaws) measure(items []int) (*mixture.Dispersion, error) {
+	laws := make([]*mixture.Dirichlet, len(items))
+	for i, j := range items {
+		laws[i] = p.law(j)
 	}
-	tallyBins := func(value []float64, bins int) (first int, counts []int) {
-		of, n := equalMass(value, paired, bins)
-		first, counts = t.column(n*columnsPerPairBin), make([]int, n)
-		for j, b := range of {
-			if paired[j] == 0 {
-				continue
+	return mixture.NewDispersion(laws, func(i int) []float64 { return p.votes(items[i]) })
+}
+
+// add has into filled with the ratio over some items with two votes or more.
+func (d *dispersions) add(into *Dispersion, p pairLaws, items []int) (*dispersion, error) {
+	model, err := p.measure(items)
+	if err != nil {
+		return nil, err
+	}
+	x := &dispersion{into: into, model: model, boot: unknown}
+	into.Items = len(items)
+	for _, j := range items {
+		into.Variance += Number(p.variance(j) / float64(len(items)))
+	}
+	into.Observed = into.Variance * Number(model.Ratio)
+	if d.s.units < d.s.n && len(items) > 1 {
+		spread, variance := d.t.column(1), d.t.column(1)
+		for _, j := range items {
+			e, err := p.law(j).PairError(p.votes(j))
+			if err != nil {
+				return nil, err
 			}
-			counts[b]++
-			at, u, votes := first+b*columnsPerPairBin, s.unit[j], s.votes.Item(j)
-			t.add(u, at+pairItems, 1)
-			t.add(u, at+pairPredicted, agree[j])
-			t.add(u, at+pairObserved, PairAgreement(votes))
-			t.add(u, at+pairVariance, spread[j])
-			t.add(u, at+pairSpread, spreadAboutMean(s.means(j), votes))
+			d.t.add(d.s.unit[j], spread, p.trace*e)
+			d.t.add(d.s.unit[j], variance, p.variance(j))
 		}
-		return first, counts
+		var ratio Number
+		d.t.ratio(&ratio, &x.boot, spread, variance)
 	}
-	all, _ := tallyBins(make([]float64, s.n), 1)
-	r.Agreement.Items = items
-	agreementAt(t, &r.Agreement, all)
-	t.ratio(&r.DispersionRatio, &r.DispersionRatioSE, all+pairSpread, all+pairVariance)
-
-	first, counts := tallyBins(agree, bins)
-	r.AgreementBins = make([]Agreement, len(counts))
-	for b, n := range counts {
-		r.AgreementBins[b].Items = n
-		agreementAt(t, &r.AgreementBins[b], first+b*columnsPerPairBin)
-	}
-	first, counts = tallyBins(spread, bins)
-	r.DispersionBins = make([]Dispersion, len(counts))
-	for b, n := range counts {
-		d, at := &r.DispersionBins[b], first+b*columnsPerPairBin
-		d.Items = n
-		t.ratio(&d.Variance, nil, at+pairVariance, at+pairItems)
-		t.ratio(&d.Observed, nil, at+pairSpread, at+pairItems)
-		t.ratioOf(n, &d.Ratio, &d.RatioSE, at+pairSpread, at+pairVariance)
-	}
+	d.list = append(d.list, x)
+	return x, nil
 }
 
-func agreementAt(t *tally, a *Agreement, at int) {
-	t.ratio(&a.Predicted, nil, at+pairPredicted, at+pairItems)
-	t.ratio(&a.Observed, nil, at+pairObserved, at+pairItems)
-	var difference Number
-	t.estimate(&difference, &a.SE, func(s []float64) float64 {
-		return (s[at+pairObserved] - s[at+pairPredicted]) / s[at+pairItems]
+// finish fills in what is inferred.
+func (d *dispersions) finish(r *Result) {
+	for _, x := range d.list {
+		x.finish()
+	}
+	r.DispersionRatio, r.DispersionRatioSE = d.all.Ratio, d.all.RatioSE
+	r.DispersionLo, r.DispersionHi, r.DispersionP = d.all.Lo, d.all.Hi, d.all.PValue
+}
+
+func (x *dispersion) finish() {
+	if boot := float64(x.boot); boot > x.model.SE {
+		x.model = x.model.Widen(boot / x.model.SE)
+	}
+	se := x.model.NullSE
+	if boot := float64(x.boot); boot > se {
+		se = boot
+	}
+	ci := x.model.Interval(0.95)
+	into := x.into
+	into.Ratio, into.RatioSE, into.Lo, into.Hi = Number(x.model.Ratio), Number(se), Number(ci.Lo), Number(ci.Hi)
+	into.PValue = Number(twoSidedNormal((x.model.Ratio - 1) / se))
+}
+
+// tallyDispersion adds the ratio over all items, in bins of predicted variance
+// and for every class.
+func tallyDispersion(t *tally, s *sample, r *Result, bins int) (*dispersions, error) {
+	d := s.newDispersions(t)
+	paired, all := s.pairedItems(), s.allClasses()
+	if _, err := d.add(&d.all, all, paired); err != nil {
+		return nil, err
+	}
+	groups := d.bins(s.spreads(), paired, bins)
+	r.DispersionBins = make([]Dispersion, len(groups))
+	for b, items := range groups {
+		if _, err := d.add(&r.DispersionBins[b], all, items); err != nil {
+			return nil, err
+		}
+	}
+	if s.d == 2 { // both have the ratio of the whole
+		return d, nil
+	}
+	r.DispersionClasses = make([]Dispersion, s.d)
+	for i, name := range s.names {
+		r.DispersionClasses[i].Name = name
+		if _, err := d.add(&r.DispersionClasses[i], s.oneClass(i), paired); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (s *sample) newDispersions(t *tally) *dispersions {
+	d := &dispersions{s: s, t: t, noise: make([]float64, s.n)}
+	forItems(s.n, func(j int) {
+		if s.total[j] >= 2 {
+			d.noise[j] = s.mixtures[j].PairVariance(s.total[j])
+		}
 	})
+	return d
+}
+
+// spreads returns the predicted spread of every item, Σ_i Var p_i.
+func (s *sample) spreads() []float64 {
+	list := make([]float64, s.n)
+	for j := range list {
+		list[j] = sum(s.variances(j))
+	}
+	return list
+}
+
+// pairedItems returns the items with two votes or more.
+func (s *sample) pairedItems() []int {
+	var items []int
+	for j, m := range s.total {
+		if m >= 2 {
+			items = append(items, j)
+		}
+	}
+	return items
+}
+
+// bins sorts items into at most n bins of about equally many by a value, in its
+// order, and joins those that are too small to tell anything; see widestBin.
+func (d *dispersions) bins(value []float64, items []int, n int) [][]int {
+	values, mass := make([]float64, len(items)), make([]float64, len(items))
+	for i, j := range items {
+		values[i], mass[i] = value[j], 1
+	}
+	of, n := equalMass(values, mass, n)
+	fine := make([][]int, n)
+	for i, b := range of {
+		fine[b] = append(fine[b], items[i])
+	}
+	var bins [][]int
+	for _, more := range fine {
+		if k := len(bins) - 1; k >= 0 && d.vague(bins[k]) {
+			bins[k] = append(bins[k], more...)
+		} else {
+			bins = append(bins, more)
+		}
+	}
+	if k := len(bins) - 1; k > 0 && d.vague(bins[k]) {
+		bins = append(bins[:k-1], append(bins[k-1], bins[k]...))
+	}
+	return bins
+}
+
+// vague reports whether items tell too little of the ratio.
+func (d *dispersions) vague(items []int) bool {
+	noise, variance := 0.0, 0.0
+	for _, j := range items {
+		noise += d.noise[j]
+		variance += sum(d.s.variances(j))
+	}
+	return !(noise <= widestBin*widestBin*variance*variance)
 }

@@ -23,7 +23,8 @@
 // # Caveats
 //
 // Standard errors are bootstrap errors over items (or groups of items), with the
-// fitted model held fixed. What cannot be computed is NaN (null in JSON), and
+// fitted model held fixed; those of dispersion ratios are exact under the predicted
+// laws (see [Dispersion]). What cannot be computed is NaN (null in JSON), and
 // [Result.Warnings] says why. Votes on an item are taken to be exchangeable; if
 // some raters differ systematically, intervals come out too narrow.
 //

@@ -67,7 +67,16 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		r.meansAlone()
 		return r, nil
 	}
-	tallyPairs(t, s, r, opt.PairBins)
+	var spreads *dispersions
+	if len(s.pairedItems()) == 0 {
+		r.noPairs()
+		r.warn("no item has two votes: agreement and dispersion cannot be judged")
+	} else {
+		tallyAgreement(t, s, r, opt.PairBins)
+		if spreads, err = tallyDispersion(t, s, r, opt.PairBins); err != nil {
+			return nil, err
+		}
+	}
 	s.intervals(t, r, opt)
 	var c coverages
 	if in.Truth != nil {
@@ -77,6 +86,9 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	}
 	t.run(opt.Bootstrap)
 	r.reliabilityIntervals()
+	if spreads != nil {
+		spreads.finish(r)
+	}
 	for _, x := range c.all {
 		r.Coverage = append(r.Coverage, *x)
 	}
@@ -126,12 +138,19 @@ func (s *sample) intervals(t *tally, r *Result, opt Options) {
 
 // meansAlone marks as unknown what only distributions can be judged by.
 func (r *Result) meansAlone() {
-	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
-	r.DispersionRatio, r.DispersionRatioSE = unknown, unknown
+	r.noPairs()
 	r.PITPValue, r.PIT.PValue, r.PIT.Distance = unknown, unknown, unknown
 	r.warn("the predictions are probabilities without a distribution: the likelihood of an item's votes together, agreement, dispersion, PIT, widths, abstention and coverage cannot be computed")
 	if d := r.LessLogistic; d != nil && d.Value.Known() && !(d.Hi < 0) {
 		r.warn("no better than logistic regression: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+	}
+}
+
+// noPairs marks as unknown what only pairs of votes can tell.
+func (r *Result) noPairs() {
+	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
+	for _, x := range []*Number{&r.DispersionRatio, &r.DispersionRatioSE, &r.DispersionLo, &r.DispersionHi, &r.DispersionP} {
+		*x = unknown
 	}
 }
 

@@ -189,11 +189,11 @@ func TestJudge(t *testing.T) {
 		r    Result
 		want string
 	}{
-		{Result{PITPValue: .001, DispersionRatio: 1}, "votes do not follow"},
-		{Result{PITPValue: 1, DispersionRatio: 2, DispersionRatioSE: .2}, "too narrow"},
-		{Result{PITPValue: 1, DispersionRatio: .2, DispersionRatioSE: .2}, "too wide"},
-		{Result{PITPValue: 1, DispersionRatio: 1, LessLogisticDM: &Difference{Estimate: Estimate{-.01, .02, -.05, .03}}}, "no better than logistic"},
-		{Result{PITPValue: unknown, DispersionRatio: unknown, LessLogisticDM: &Difference{Estimate: Estimate{-.1, .02, -.14, -.06}}}, ""},
+		{Result{PITPValue: .001, DispersionP: 1}, "votes do not follow"},
+		{Result{PITPValue: 1, DispersionRatio: 2, DispersionP: .001}, "too narrow"},
+		{Result{PITPValue: 1, DispersionRatio: .2, DispersionP: .001}, "too wide"},
+		{Result{PITPValue: 1, DispersionP: 1, LessLogisticDM: &Difference{Estimate: Estimate{-.01, .02, -.05, .03}}}, "no better than logistic"},
+		{Result{PITPValue: unknown, DispersionP: unknown, LessLogisticDM: &Difference{Estimate: Estimate{-.1, .02, -.14, -.06}}}, ""},
 	} {
 		c.r.judge()
 		if got := strings.Join(c.r.Warnings, "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {

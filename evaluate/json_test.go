@@ -16,6 +16,7 @@ func full() *evaluate.Result {
 	estimate := evaluate.Estimate{Value: -0.25, SE: 0.125, Lo: -0.5, Hi: 0}
 	difference := &evaluate.Difference{Estimate: estimate, PValue: 0.0625}
 	agreement := evaluate.Agreement{Items: 3, Predicted: 0.5, Observed: 0.625, SE: 0.125}
+	dispersion := evaluate.Dispersion{Name: "ill", Items: 3, Variance: 0.25, Observed: 0.375, Ratio: 1.5, RatioSE: 0.5, Lo: 0.5, Hi: 3, PValue: 0.25}
 	coverage := evaluate.Coverage{Class: "ill", Level: 0.95, Items: 4, Empirical: 1, SE: 0, Width: 0.25}
 	stratum := coverage
 	stratum.Stratum = "narrowest third"
@@ -23,9 +24,9 @@ func full() *evaluate.Result {
 		Items: 4, VotedItems: 3, Votes: 10, Units: 2, Replicates: 1000, Seed: 7,
 		NLL: 0.5, NLLSE: 0.25, FloorNLL: evaluate.Number(math.NaN()), FloorNLLSE: evaluate.Number(math.Inf(1)),
 		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference,
-		DispersionRatio: 1.5, DispersionRatioSE: 0.5,
-		DispersionBins: []evaluate.Dispersion{{Items: 3, Variance: 0.25, Observed: 0.375, Ratio: 1.5, RatioSE: 0.5}},
-		Agreement:      agreement, AgreementBins: []evaluate.Agreement{agreement},
+		DispersionRatio: 1.5, DispersionRatioSE: 0.5, DispersionLo: 0.5, DispersionHi: 3, DispersionP: 0.25,
+		DispersionBins: []evaluate.Dispersion{dispersion}, DispersionClasses: []evaluate.Dispersion{dispersion},
+		Agreement: agreement, AgreementBins: []evaluate.Agreement{agreement},
 		Reliability: []evaluate.Reliability{{Class: "ill", Bins: []evaluate.ReliabilityBin{
 			{Items: 3, Votes: 9, Predicted: 0.5, Observed: 0.625, SE: 0.125, Lo: 0.375, Hi: 0.75}}}},
 		PITPValue: 0.5,

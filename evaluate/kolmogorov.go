@@ -69,3 +69,6 @@ func holm(p []float64) []float64 {
 // twoSidedNormal returns the chance that a standard normal variable is further
 // from zero than z.
 func twoSidedNormal(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
+
+// normal975 is the 97.5% quantile of the standard normal distribution.
+const normal975 = 1.959963984540054

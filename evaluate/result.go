@@ -4,7 +4,8 @@ import "fmt"
 
 // Result is everything that votes on held-out items tell about predictions.
 // Losses are in nats a vote; each is beside its bootstrap standard error, over
-// items or groups with the fitted model held fixed.
+// items or groups with the fitted model held fixed. The error of a dispersion
+// ratio is that of the model; see [Dispersion].
 type Result struct {
 	Items      int    `json:"items"`
 	VotedItems int    `json:"voted_items"` // items with at least one vote
@@ -43,10 +44,15 @@ type Result struct {
 	LessLogistic   *Difference `json:"marginal_nll_less_logistic"`
 
 	// DispersionRatio is the spread of true probabilities about the predicted
-	// mean, as pairs of votes show it, over the predicted variance.
+	// mean, as pairs of votes show it, over the predicted variance; its error, a
+	// 95% interval and the p-value of its being one are as in [Dispersion].
 	DispersionRatio   Number       `json:"dispersion_ratio"`
 	DispersionRatioSE Number       `json:"dispersion_ratio_se"`
-	DispersionBins    []Dispersion `json:"dispersion_bins"` // by predicted variance
+	DispersionLo      Number       `json:"dispersion_ratio_lo"`
+	DispersionHi      Number       `json:"dispersion_ratio_hi"`
+	DispersionP       Number       `json:"dispersion_p_value"`
+	DispersionBins    []Dispersion `json:"dispersion_bins"`              // by predicted variance
+	DispersionClasses []Dispersion `json:"dispersion_classes,omitempty"` // of more than two
 	Agreement         Agreement    `json:"agreement"`
 	AgreementBins     []Agreement  `json:"agreement_bins"` // by predicted agreement
 
@@ -84,17 +90,19 @@ type Result struct {
 	Warnings []string `json:"warnings"`
 }
 
-// judge adds what the numbers say to the warnings, in words. An error of chance
-// is three standard errors or, for a p-value, one in a hundred.
+// judge adds what the numbers say to the warnings, in words. What chance does less
+// often than once in a hundred times is not taken for chance.
 func (r *Result) judge() {
 	if r.PITPValue < 0.01 {
 		r.warn("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
 	}
-	switch d, se := r.DispersionRatio, r.DispersionRatioSE; {
-	case d > 1+3*se:
-		r.warn("probabilities are spread more widely about the predicted means than predicted (ratio %.2f ± %.2f): intervals are too narrow or means are off", d, se)
-	case d < 1-3*se:
-		r.warn("probabilities are spread less widely about the predicted means than predicted (ratio %.2f ± %.2f): intervals are too wide", d, se)
+	if d := r.DispersionRatio; r.DispersionP < 0.01 {
+		how, what := "more", "too narrow or means are off"
+		if d < 1 {
+			how, what = "less", "too wide"
+		}
+		r.warn("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
+			how, d, r.DispersionLo, r.DispersionHi, what)
 	}
 	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
 		r.warn("no better than logistic regression with a concentration: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)

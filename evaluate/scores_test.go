@@ -79,6 +79,10 @@ func TestMajorityCredit(t *testing.T) {
 // Σp² and Σ(p − μ)², exactly.
 func TestPairMomentsUnbiased(t *testing.T) {
 	p, mu := []float64{.2, .7, .1}, []float64{.3, .3, .4}
+	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{mu})
+	if err != nil {
+		t.Fatal(err)
+	}
 	agreement, spread := 0.0, 0.0
 	const m = 4
 	for outcome := range 81 { // all sequences of four votes
@@ -88,7 +92,11 @@ func TestPairMomentsUnbiased(t *testing.T) {
 			s[o%3]++
 		}
 		agreement += prob * PairAgreement(s)
-		spread += prob * spreadAboutMean(mu, s)
+		d, err := law.PairError(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spread += prob * d
 	}
 	near(t, "agreement", agreement, dot(p, p), 1e-14)
 	near(t, "spread", spread, .1*.1+.4*.4+.3*.3, 1e-14)

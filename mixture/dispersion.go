@@ -89,7 +89,7 @@ func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion,
 		d.variance[i] /= total.claims * total.claims
 	}
 	d.NullSE = math.Sqrt(d.variance[nullRatio])
-	d.SE = d.se(d.Ratio)
+	d.SE = d.SEAt(d.Ratio)
 	return d, nil
 }
 
@@ -106,8 +106,8 @@ func (m *Dirichlet) pairVariances(dst []float64, n float64) error {
 	return nil
 }
 
-// se returns the standard error of R if the true ratio is the given one.
-func (d *Dispersion) se(ratio float64) float64 {
+// SEAt returns the standard error of R if the true ratio is the given one.
+func (d *Dispersion) SEAt(ratio float64) float64 {
 	last := len(d.at) - 1
 	i := 0
 	for i < last && ratio > d.at[i] {
@@ -129,7 +129,7 @@ func (d *Dispersion) Interval(level float64) Interval {
 	solve := func(far, near float64) float64 {
 		for range 100 {
 			mid := far + (near-far)/2
-			if math.Abs(d.Ratio-mid) > z*d.se(mid) {
+			if math.Abs(d.Ratio-mid) > z*d.SEAt(mid) {
 				far = mid
 			} else {
 				near = mid
@@ -139,15 +139,25 @@ func (d *Dispersion) Interval(level float64) Interval {
 	}
 	at := max(d.Ratio, 0)
 	i := Interval{0, at}
-	if at > z*d.se(0) {
+	if at > z*d.SEAt(0) {
 		i.Lo = solve(0, at)
 	}
 	far := at + 1
-	for math.Abs(d.Ratio-far) <= z*d.se(far) {
+	for math.Abs(d.Ratio-far) <= z*d.SEAt(far) {
 		far *= 2
 	}
 	i.Hi = solve(far, at)
 	return i
+}
+
+// Widen returns d with standard errors larger by a factor, as where items are not
+// independent of each other.
+func (d *Dispersion) Widen(factor float64) *Dispersion {
+	w := &Dispersion{Items: d.Items, Ratio: d.Ratio, SE: factor * d.SE, NullSE: factor * d.NullSE, at: d.at}
+	for _, v := range d.variance {
+		w.variance = append(w.variance, factor*factor*v)
+	}
+	return w
 }
 
 // Ensemble returns the dispersion of the laws of an ensemble, given that of the laws
@@ -163,7 +173,7 @@ func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	if !(q > 0 && q <= 1) {
 		return nil, fmt.Errorf("share of the variance within members is %v: it is more than 0 and at most 1", q)
 	}
-	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.se(2/q-1) * q}
+	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.SEAt(2/q-1) * q}
 	for i, x := range d.at {
 		e.at = append(e.at, (x+1)*q-1)
 		e.variance = append(e.variance, d.variance[i]*q*q)

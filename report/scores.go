@@ -103,15 +103,22 @@ func intervals(r *evaluate.Result) verdict {
 		return v
 	}
 	seen := fmt.Sprintf("pairs of votes show %s times the predicted variance", withError(d, se, 2))
+	const least, most = 0.7, 1.4 // what is near enough to one: intervals 16% narrower to 18% wider
+	lo, hi := d-2*se, d+2*se
 	switch {
-	case d > 1+3*se:
-		v.Mark, v.Answer = "bad", "No, too narrow: "+seen+"."
-	case d < 1-3*se:
-		v.Mark, v.Answer = "careful", "No, too wide, which errs on the safe side: "+seen+"."
-	case se > 0.35:
-		v.Mark, v.Answer = "careful", "Nothing speaks against it, but these votes tell little: "+seen+"."
+	case lo >= least && hi <= most:
+		v.Mark, v.Answer = "good", "Yes: "+seen+"."
+	case lo > 1 && d > most:
+		v.Mark, v.Answer = "bad", "No, too narrow, or the probabilities are off: "+seen+"."
+	case lo > 1:
+		v.Mark, v.Answer = "careful", "Somewhat too narrow, or the probabilities are off: "+seen+"."
+	case hi < 1 && d < least:
+		v.Mark, v.Answer = "bad", "No, too wide: "+seen+". Lower ends are lower, and upper ends higher, than the votes call for."
+	case hi < 1:
+		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."
 	default:
-		v.Mark, v.Answer = "good", "Yes, as far as these votes can tell: "+seen+"."
+		v.Answer = fmt.Sprintf("Cannot be told: %s, and chance alone makes that anything from %s to %s. More items with two votes would tell.",
+			seen, number(r.DispersionLo, 2), number(r.DispersionHi, 2))
 	}
 	return v
 }
