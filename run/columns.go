@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -14,38 +15,24 @@ import (
 // spellings of missing values and, where files have them, the columns of ids. A
 // model file without the configuration of its run tells none of this.
 func (f Folder) ReadAs(o *dataset.LoadOptions) {
-	entries, err := config.Read(f.Path(ConfigFile))
-	if err != nil {
+	var trained config.Settings
+	if err := trained.File(f.Path(ConfigFile)); err != nil {
 		return // the model is complete without it
-	}
-	given := map[string][]string{}
-	for _, e := range entries {
-		given[e.Name] = e.Texts
 	}
 	features, votes := &o.FeatureOptions, &o.VotesOptions
 	if features.NA == nil {
-		features.NA, votes.NA = given["na"], given["na"]
+		features.NA, votes.NA = trained.Load.FeatureOptions.NA, trained.Load.FeatureOptions.NA
 	}
 	if features.ItemColumn != "" {
 		return
 	}
-	item := first(given["item"])
-	features.ItemColumn, features.ItemOptional = item, true
+	features.ItemColumn, features.ItemOptional = trained.Load.FeatureOptions.ItemColumn, true
 	// Votes beside the features have their column; an array has none.
 	if votes.ItemColumn != "" || o.Votes == "" || strings.EqualFold(filepath.Ext(o.Votes), ".npy") {
 		return
 	}
-	if name := first(given["votes-item"]); name != "" {
-		item = name
-	}
-	votes.ItemColumn, votes.ItemOptional = item, true
-}
-
-func first(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	return texts[0]
+	votes.ItemColumn = cmp.Or(trained.Load.VotesOptions.ItemColumn, features.ItemColumn)
+	votes.ItemOptional = true
 }
 
 // ReadData reads items and the votes on them for m, the model of the run, as the

@@ -83,11 +83,8 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 			unread = withHint(err, "what is chosen from the data is shown without a value; credence train would stop at this")
 		}
 	}
-	write := config.WriteYAML
-	if o.format == "json" {
-		write = config.WriteJSON
-	}
-	if err := write(cmd.OutOrStdout(), o.Effective(unread != nil || len(o.Load.Data) == 0), o.origin); err != nil {
+	view := config.View{JSON: o.format == "json", Origins: o.origin, Unknown: unread != nil || len(o.Load.Data) == 0}
+	if err := o.Show(cmd.OutOrStdout(), view); err != nil {
 		return err
 	}
 	return unread

@@ -7,14 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
 	"credence/internal/atomicfile"
 	"credence/internal/config"
-	"credence/internal/printout"
 	"credence/run"
 )
 
@@ -96,61 +94,16 @@ func refuseTaken(path string, overwrite bool) error {
 
 // text returns the file.
 func (o *initOptions) text(ds *dataset.Dataset) []byte {
-	b := &bytes.Buffer{}
-	comment := func(text string) {
-		var lines strings.Builder
-		printout.Wrap(&lines, "", text, 78)
-		for line := range strings.Lines(lines.String()) {
-			fmt.Fprint(b, "# ", line)
-		}
-	}
 	name := shellQuote(o.output)
 	if o.output == "-" {
 		name = run.ConfigFile
 	}
-	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
-	comment(fmt.Sprintf("%s.", ds.Votes))
+	about := []string{ds.Votes.String() + "."}
 	if len(ds.Columns) > 0 {
-		comment(dataset.DescribeColumns(ds.Columns) + ".")
+		about = append(about, dataset.DescribeColumns(ds.Columns)+".")
 	}
-	b.WriteString("#\n")
-	comment(`Flags and the environment go before this file. A key behind a "#" shows what holds if it is left there: a default, what was chosen for these data, or nothing.`)
-
-	values := map[string]config.Setting{}
-	for _, v := range o.Effective(false) {
-		values[v.Name] = v
-	}
-	b.WriteString("\n# ── Data ──\n")
-	begun := false
-	for i := range config.Options {
-		option := &config.Options[i]
-		if !begun && option.Training() {
-			b.WriteString("\n# ── Training ──\n")
-			begun = true
-		}
-		v, known := values[option.Name]
-		if !known {
-			v.Option = option
-		}
-		b.WriteString("\n")
-		comment(option.About())
-		lines := v.YAML("")
-		if !given(v) {
-			lines = "#" + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n#") + "\n"
-		}
-		b.WriteString(lines)
-	}
+	b := &bytes.Buffer{}
+	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
+	o.WriteTemplate(b, about)
 	return b.Bytes()
-}
-
-// given reports whether a value is to stand in the file: what was asked for, and
-// how the data were read.
-func given(v config.Setting) bool {
-	switch v.Origin.Source {
-	case config.Flag, config.Environment:
-		return true
-	case config.Data:
-		return !v.Training()
-	}
-	return false
 }

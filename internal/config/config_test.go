@@ -48,7 +48,7 @@ votes-form:
 		t.Errorf("read\n%q\nwant\n%q", got, want)
 	}
 	for i, want := range []string{"c.yaml:2", "c.yaml:3", "c.yaml:4", "c.yaml:7", "c.yaml:8"} {
-		if e := entries[i]; (Origin{File, e.File, e.Line}).String() != want {
+		if e := entries[i]; (origin{fromFile, e.File, e.Line}).String() != want {
 			t.Errorf("%s comes from %s:%d, want %s", e.Name, e.File, e.Line, want)
 		}
 	}
@@ -107,33 +107,33 @@ func TestParseErrors(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(filepath.Join(dir, "no.yaml")); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
+	if _, err := read(filepath.Join(dir, "no.yaml")); err == nil || !strings.HasSuffix(err.Error(), "no.yaml: no such file or directory") {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := Read(dir); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
+	if _, err := read(dir); err == nil || !strings.HasSuffix(err.Error(), ": is a directory") {
 		t.Errorf("a folder: %v", err)
 	}
 	large := filepath.Join(dir, "large.yaml")
 	if err := os.WriteFile(large, bytes.Repeat([]byte("# x\n"), yamltext.MaxBytes/4+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(large); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+	if _, err := read(large); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("a large file: %v", err)
 	}
 }
 
 func TestWrite(t *testing.T) {
-	key := Lookup
-	values := []Setting{
-		{key("data"), []string{"a b.csv", "2.csv"}, Origin{Flag, "data", 0}},
-		{key("classes"), []string{"no", "maybe", "1"}, Origin{Data, "", 0}},
-		{key("network"), []string{"- {type: dense}\n- type: relu"}, Origin{File, "c.yaml", 3}},
-		{key("epochs"), nil, Origin{Source: Data}},
-		{key("rate"), []string{"0"}, Origin{Environment, "CREDENCE_RATE", 0}},
-		{key("seed"), []string{"18446744073709551615"}, Origin{Source: Default}},
+	key := lookup
+	values := []setting{
+		{key("data"), []string{"a b.csv", "2.csv"}, origin{fromFlag, "data", 0}},
+		{key("classes"), []string{"no", "maybe", "1"}, origin{fromData, "", 0}},
+		{key("network"), []string{"- {type: dense}\n- type: relu"}, origin{fromFile, "c.yaml", 3}},
+		{key("epochs"), nil, origin{source: fromData}},
+		{key("rate"), []string{"0"}, origin{fromEnvironment, "CREDENCE_RATE", 0}},
+		{key("seed"), []string{"18446744073709551615"}, origin{source: fromDefault}},
 	}
 	var yaml, plain, origins bytes.Buffer
-	if err := errors.Join(WriteYAML(&yaml, values, true), WriteJSON(&plain, values, false), WriteJSON(&origins, values[3:5], true)); err != nil {
+	if err := errors.Join(writeYAML(&yaml, values, true), writeJSON(&plain, values, false), writeJSON(&origins, values[3:5], true)); err != nil {
 		t.Fatal(err)
 	}
 	want := `data: [a b.csv, "2.csv"]           # --data
@@ -221,12 +221,12 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var values []Setting
+		var values []setting
 		for _, e := range entries {
-			values = append(values, Setting{Option: e.Option, Texts: e.Texts})
+			values = append(values, setting{Option: e.Option, Texts: e.Texts})
 		}
 		var out bytes.Buffer
-		if err := WriteYAML(&out, values, false); err != nil {
+		if err := writeYAML(&out, values, false); err != nil {
 			t.Fatal(err)
 		}
 		again, err := parse("again.yaml", out.Bytes())
@@ -264,7 +264,7 @@ func TestByteSize(t *testing.T) {
 func TestTable(t *testing.T) {
 	for i := range Options {
 		o := &Options[i]
-		if o.Help == "" || o.verbs == 0 || Lookup(o.Name) != o {
+		if o.Help == "" || o.verbs == 0 || lookup(o.Name) != o {
 			t.Errorf("%+v", o)
 		}
 		if o.valid != nil && o.want == "" {
@@ -283,7 +283,7 @@ func TestTable(t *testing.T) {
 		"rare-level": "2", "seed": "1", "memory": "2GB", "volume-size": "96x96x80", "volume-percentiles": "0.5,99.5",
 		"method": "mixture", "votes-form": "auto", "duplicates": "last", "grey": "false", "epochs": "", "layout": "",
 	} {
-		if got := Lookup(name).Default(); got != want {
+		if got := lookup(name).Default(); got != want {
 			t.Errorf("the default of %s is %q, want %q", name, got, want)
 		}
 	}

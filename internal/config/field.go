@@ -18,9 +18,9 @@ type Field struct {
 }
 
 // Set takes the value that a flag was given. Lists take those of repeated flags.
-func (f *Field) Set(text string) error { return f.set(text, Origin{Source: Flag, Name: f.Name}) }
+func (f *Field) Set(text string) error { return f.set(text, origin{source: fromFlag, name: f.Name}) }
 
-func (f *Field) set(text string, from Origin) error {
+func (f *Field) set(text string, from origin) error {
 	texts := []string{text}
 	if f.list && f.typ == textType {
 		texts = []string{}

@@ -66,13 +66,8 @@ func (o *Option) IsBool() bool { return o.typ == boolType }
 // suits the data.
 func (o *Option) Default() string { return strings.Join(o.fallback, ",") }
 
-// Training reports whether the option is about training, not about data.
-func (o *Option) Training() bool {
-	return slices.Index(names, o.Name) >= slices.Index(names, firstOfTraining)
-}
-
-// About is the help without the marks of a flag's usage.
-func (o *Option) About() string { return strings.ReplaceAll(o.Help, "`", "") }
+// about is the help without the marks of a flag's usage.
+func (o *Option) about() string { return strings.ReplaceAll(o.Help, "`", "") }
 
 // expected says what a value has to be.
 func (o *Option) expected() string {
@@ -93,8 +88,8 @@ func (o *Option) left() string {
 	return "default " + o.Default()
 }
 
-// Lookup returns the option of a name, or nil.
-func Lookup(name string) *Option {
+// lookup returns the option of a name, or nil.
+func lookup(name string) *Option {
 	if i := slices.Index(names, name); i >= 0 {
 		return &Options[i]
 	}

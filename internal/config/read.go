@@ -30,8 +30,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// Entry is one key of a file with its value.
-type Entry struct {
+// entry is one key of a file with its value.
+type entry struct {
 	*Option
 	Texts []string // of the value, or of the elements of a list
 	File  string
@@ -41,7 +41,7 @@ type Entry struct {
 }
 
 // errorf returns an error about the value, which follows the name of the key.
-func (e *Entry) errorf(format string, args ...any) *Error {
+func (e *entry) errorf(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{File: e.File, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
 }
@@ -49,8 +49,8 @@ func (e *Entry) errorf(format string, args ...any) *Error {
 // ofOneCall are the flags that a configuration file cannot hold.
 var ofOneCall = []string{"out", "config", "resume", "overwrite", "quiet", "json", "help", "kernel"}
 
-// Read reads a configuration file. Keys without a value are as good as left out.
-func Read(path string) ([]Entry, error) {
+// read reads a configuration file. Keys without a value are as good as left out.
+func read(path string) ([]entry, error) {
 	text, err := yamltext.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func Read(path string) ([]Entry, error) {
 }
 
 // parse reads the text of a file; name is what errors call it.
-func parse(name string, text []byte) (entries []Entry, err error) {
+func parse(name string, text []byte) (entries []entry, err error) {
 	defer func() { err = placed(name, err) }()
 	defer yamltext.Recover(&err)
 	keys, err := topLevel(name, text)
@@ -71,7 +71,7 @@ func parse(name string, text []byte) (entries []Entry, err error) {
 		at := k.Key.GetToken().Position
 		word := scalar(k.Key)
 		bad := &Error{File: name, Line: at.Line, Column: at.Column}
-		option := Lookup(word)
+		option := lookup(word)
 		line, twice := lines[word]
 		switch {
 		case slices.Contains(ofOneCall, word):
@@ -79,7 +79,7 @@ func parse(name string, text []byte) (entries []Entry, err error) {
 			return nil, bad
 		case option == nil:
 			bad.Msg = fmt.Sprintf("unknown key %q", word)
-			if near := Lookup(Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
+			if near := lookup(Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
 				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
 			}
 			return nil, bad
@@ -92,7 +92,7 @@ func parse(name string, text []byte) (entries []Entry, err error) {
 			continue
 		}
 		p := k.Value.GetToken().Position
-		e := Entry{Option: option, File: name, Line: at.Line, line: p.Line, column: p.Column}
+		e := entry{Option: option, File: name, Line: at.Line, line: p.Line, column: p.Column}
 		if err := e.read(k.Value); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
 }
 
 // read takes a plain value or a list of them.
-func (e *Entry) read(n ast.Node) error {
+func (e *entry) read(n ast.Node) error {
 	switch n := n.(type) {
 	case *ast.SequenceNode:
 		if !e.list {

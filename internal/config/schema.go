@@ -3,7 +3,7 @@ package config
 import "io"
 
 // WriteSchema writes what a configuration file may hold as a JSON Schema, draft
-// 2020-12, that accepts what Read accepts.
+// 2020-12, that accepts what Settings.File accepts.
 func WriteSchema(w io.Writer) error {
 	var properties ordered
 	for i := range Options {
@@ -22,7 +22,7 @@ func WriteSchema(w io.Writer) error {
 
 // property describes the value of a key.
 func (o *Option) property() ordered {
-	p := ordered{{"description", o.About()}}
+	p := ordered{{"description", o.about()}}
 	// A key without a value is as good as left out.
 	switch {
 	case o.list:

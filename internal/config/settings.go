@@ -25,7 +25,7 @@ type Settings struct {
 	Test, Validation float64  // shares of the items
 	Threads          int      // 0 for all cores
 
-	origins map[string]Origin // of the options that are set
+	origins map[string]origin // of the options that are set
 }
 
 // New returns the settings that hold if nothing is given.
@@ -46,15 +46,15 @@ func (s *Settings) volumes() *dataset.Preparation     { return &s.Load.FeatureOp
 // Field returns an option of s.
 func (s *Settings) Field(o *Option) *Field { return &Field{o, s} }
 
-func (s *Settings) from(name string, o Origin) {
+func (s *Settings) from(name string, o origin) {
 	if s.origins == nil {
-		s.origins = map[string]Origin{}
+		s.origins = map[string]origin{}
 	}
 	s.origins[name] = o
 }
 
 // Given reports whether an option was given a value, or found in the data.
-func (s *Settings) Given(name string) bool { return s.origins[name].Source != "" }
+func (s *Settings) Given(name string) bool { return s.origins[name].source != "" }
 
 // OfMixture are the settings of the mixture that are options of their own.
 var OfMixture = []string{"components", "limit"}
@@ -77,13 +77,13 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 func (s *Settings) Environment() error {
 	for i := range Options {
 		o := &Options[i]
-		from := Origin{Source: Environment, Name: "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))}
-		text := os.Getenv(from.Name)
+		from := origin{source: fromEnvironment, name: "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))}
+		text := os.Getenv(from.name)
 		if text == "" || s.Given(o.Name) {
 			continue
 		}
 		if err := s.Field(o).set(text, from); err != nil {
-			return &Error{Msg: from.Place() + " " + err.Error()}
+			return &Error{Msg: from.place() + " " + err.Error()}
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *Settings) Environment() error {
 // File fills in what flags and the environment leave open from a configuration
 // file.
 func (s *Settings) File(path string) error {
-	entries, err := Read(path)
+	entries, err := read(path)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *Settings) File(path string) error {
 		if err := e.put(s, e.Texts, false); err != nil {
 			return e.errorf("%w", err)
 		}
-		s.from(e.Name, Origin{File, e.File, e.Line})
+		s.from(e.Name, origin{fromFile, e.File, e.Line})
 	}
 	return nil
 }
@@ -134,10 +134,10 @@ func (s *Settings) Recognized(ds *dataset.Dataset) error {
 		if s.Given(name) || texts[0] == "" {
 			continue
 		}
-		if err := Lookup(name).put(s, texts, false); err != nil {
+		if err := lookup(name).put(s, texts, false); err != nil {
 			return err
 		}
-		s.from(name, Origin{Source: Data})
+		s.from(name, origin{source: fromData})
 	}
 	return nil
 }
@@ -159,11 +159,11 @@ func (s *Settings) Complete(chosen train.Options) {
 	}
 }
 
-// Setting is the value of an option and where it comes from.
-type Setting struct {
+// setting is the value of an option and where it comes from.
+type setting struct {
 	*Option
 	Texts  []string // one, or those of a list; nil: to be chosen from data that are not known yet
-	Origin Origin
+	origin origin
 }
 
 // set reports whether the option was given, found or chosen.
@@ -171,38 +171,54 @@ func (s *Settings) set(o *Option) bool { return s.Given(o.Name) || o.fit && !o.z
 
 // WriteRecord writes what is set in the form that File reads.
 func (s *Settings) WriteRecord(w io.Writer) error {
-	var list []Setting
+	var list []setting
 	for i := range Options {
 		if o := &Options[i]; s.set(o) {
-			list = append(list, Setting{Option: o, Texts: o.texts(s)})
+			list = append(list, setting{Option: o, Texts: o.texts(s)})
 		}
 	}
-	return WriteYAML(w, list, false)
+	return writeYAML(w, list, false)
 }
 
-// Effective returns the effective configuration: what is set, defaults and,
+// View is how to show settings.
+type View struct {
+	JSON    bool // rather than YAML
+	Origins bool // with where each value comes from
+	Unknown bool // the data are unknown, so what is chosen from them has no value
+}
+
+// Show writes the effective configuration: what is set, and defaults.
+func (s *Settings) Show(w io.Writer, v View) error {
+	write := writeYAML
+	if v.JSON {
+		write = writeJSON
+	}
+	return write(w, s.effective(v.Unknown), v.Origins)
+}
+
+// effective returns the effective configuration: what is set, defaults and,
 // without a value, what is chosen from data that are unknown.
-func (s *Settings) Effective(unknown bool) []Setting {
-	var list []Setting
+func (s *Settings) effective(unknown bool) []setting {
+	var list []setting
 	for i := range Options {
 		o := &Options[i]
-		v := Setting{Option: o, Origin: s.origins[o.Name]}
+		v := setting{Option: o, origin: s.origins[o.Name]}
 		switch {
 		case slices.Contains(OfMixture, o.Name) && s.Method != head.Mixture{}.Name():
 			continue // of the mixture alone
 		case s.set(o):
 			v.Texts = o.texts(s)
-			if v.Origin.Source == "" {
-				v.Origin.Source = Data
+			if v.origin.source == "" {
+				v.origin.source = fromData
 				// Settings that nobody gave are the method's defaults.
 				if slices.Equal(v.Texts, o.fallback) || o.Name == "setting" {
-					v.Origin.Source = Default
+					v.origin.source = fromDefault
 				}
 			}
 		case o.fallback != nil:
-			v.Texts, v.Origin.Source = o.fallback, Default
+			v.Texts, v.origin.source = o.fallback, fromDefault
 		case o.open && unknown:
-			v.Origin.Source = Data
+			v.origin.source = fromData
 		default:
 			continue
 		}

@@ -11,26 +11,70 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"credence/internal/printout"
 )
 
-// WriteYAML writes values in the form that Read takes, each with its origin as
+// writeYAML writes values in the form that Settings.File reads, each with its origin as
 // a comment if asked to.
-func WriteYAML(w io.Writer, values []Setting, origins bool) error {
+func writeYAML(w io.Writer, values []setting, origins bool) error {
 	var b strings.Builder
 	for _, v := range values {
 		comment := ""
 		if origins {
-			comment = v.Origin.String()
+			comment = v.origin.String()
 		}
-		b.WriteString(v.YAML(comment))
+		b.WriteString(v.yaml(comment))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// YAML returns the value as lines of a YAML file, with a comment in the first
+// WriteTemplate writes a file for given data, which lines about them open: every
+// option with what it does. What was asked for and how the data were read stand
+// there as keys; other keys are behind a "#" with what holds if they are left
+// there.
+func (s *Settings) WriteTemplate(b *bytes.Buffer, about []string) {
+	comment := func(text string) {
+		var lines strings.Builder
+		printout.Wrap(&lines, "", text, 78)
+		for line := range strings.Lines(lines.String()) {
+			b.WriteString("# " + line)
+		}
+	}
+	for _, text := range about {
+		comment(text)
+	}
+	b.WriteString("#\n")
+	comment("Flags and the environment go before this file. A key behind a \"#\" shows what holds if it " +
+		"is left there: a default, what was chosen for these data, or nothing.")
+	values := map[string]setting{}
+	for _, v := range s.effective(false) {
+		values[v.Name] = v
+	}
+	b.WriteString("\n# ── Data ──\n")
+	training := false
+	for i := range Options {
+		o := &Options[i]
+		if o.Name == firstOfTraining {
+			b.WriteString("\n# ── Training ──\n")
+			training = true
+		}
+		b.WriteString("\n")
+		comment(o.about())
+		v := values[o.Name]
+		v.Option = o
+		lines := v.yaml("")
+		if from := v.origin.source; from != fromFlag && from != fromEnvironment && (from != fromData || training) {
+			lines = "#" + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n#") + "\n"
+		}
+		b.WriteString(lines)
+	}
+}
+
+// yaml returns the value as lines of a YAML file, with a comment in the first
 // of them if it is not empty.
-func (v *Setting) YAML(comment string) string {
+func (v *setting) yaml(comment string) string {
 	line, more := v.Name+":", ""
 	switch {
 	case v.Texts == nil:
@@ -133,9 +177,9 @@ func (o *Option) typed(text string) any {
 	return text
 }
 
-// WriteJSON writes values as one object; with origins, each is an object of
+// writeJSON writes values as one object; with origins, each is an object of
 // value, origin and, for what was given, the place.
-func WriteJSON(w io.Writer, values []Setting, origins bool) error {
+func writeJSON(w io.Writer, values []setting, origins bool) error {
 	var list ordered
 	for _, v := range values {
 		var value any
@@ -153,9 +197,9 @@ func WriteJSON(w io.Writer, values []Setting, origins bool) error {
 		if origins {
 			value = struct {
 				Value  any    `json:"value"`
-				Origin Source `json:"origin"`
+				Origin source `json:"origin"`
 				Place  string `json:"place,omitempty"`
-			}{value, v.Origin.Source, v.Origin.Place()}
+			}{value, v.origin.source, v.origin.place()}
 		}
 		list = append(list, member{v.Name, value})
 	}
