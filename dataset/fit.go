@@ -12,13 +12,14 @@ type TransformOptions struct {
 	// OneHotLevels is the largest number of levels of a categorical column that
 	// is one-hot; a column with more gets codes for an embedding. 0 means 4,
 	// negative means none.
-	OneHotLevels int
+	OneHotLevels int `json:"one_hot_levels"`
 	// OneHot and Embed name categorical columns whose encoding is fixed.
-	OneHot, Embed []string
+	OneHot []string `json:"one_hot"`
+	Embed  []string `json:"embed"`
 	// RareLevel is the number of training items below which a level of an
 	// embedded column shares the code of unknown levels, so that this code is
 	// learned from something. 0 means 2.
-	RareLevel int
+	RareLevel int `json:"rare_level"`
 }
 
 // Complete returns the options with what is left zero filled in.

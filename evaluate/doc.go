@@ -15,7 +15,7 @@
 // items that the model was not trained on.
 //
 // The true probabilities of an item are never seen, except in simulations, and
-// votes tell only so much about them: m votes an item identify the moments of
+// votes tell only so much about them: m votes per item identify the moments of
 // their distribution up to order m. The joint likelihood of an item's votes
 // (Result.NLL) is the score that notices the spread of a prediction as well as
 // its mean.

@@ -11,7 +11,7 @@ import (
 
 // Shapes: n items, f features, d classes.
 
-// features is a matrix [n × f] in row-major order, one row an item,
+// features is a matrix [n × f] in row-major order, one row per item,
 // standardized: every column about mean 0 and variance 1 on the training part.
 type features struct {
 	columns int

@@ -13,7 +13,7 @@ import (
 //
 //	−ln Σ_k w_k B(α_k + S)/B(α_k).
 //
-// Their sum over the number of votes is the joint NLL a vote.
+// Their sum over the number of votes is the joint NLL per vote.
 func jointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
 	if err := checkMixtures(mixtures, votes); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type Difference struct {
 	PValue Number `json:"p_value"`
 }
 
-// comparePaired bootstraps the difference of two models' losses a vote,
+// comparePaired bootstraps the difference of two models' losses per vote,
 //
 //	Σ_j (first_j − second_j) / Σ_j votes_j,
 //

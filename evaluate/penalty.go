@@ -91,7 +91,7 @@ type selection struct {
 	folds int   // how many of them are held out in turn
 }
 
-// choose returns the penalty a vote with the smallest held-out loss, and the
+// choose returns the penalty per vote with the smallest held-out loss, and the
 // concentration that suits its held-out predictions.
 func (s *selection) choose() (penalty, concentration float64) {
 	d := s.votes.Classes

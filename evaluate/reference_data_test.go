@@ -139,3 +139,17 @@ func fittedLoss(t *testing.T, ds *dataset.Dataset) float64 {
 	}
 	return sum(s.losses[refConstant]) / sum(NewVotes(ds).Counts)
 }
+
+// TestNewInput: an input has all that a data set says of its items, and true
+// probabilities that a file has rounded sum to one again.
+func TestNewInput(t *testing.T) {
+	ds, _ := sizedItems(t, 2)
+	ds.Truth = []float32{0.333, 0.666, 1, 0}
+	in := NewInput(ds)
+	if in.Votes.Len() != 2 || in.Votes.Total(0) != ds.VotesOf(0) || in.Classes[1] != "y" || in.Groups[1] != "0" {
+		t.Errorf("input %+v", in)
+	}
+	near(t, "truth", in.Truth[0], 1./3, 1e-6)
+	near(t, "sum", in.Truth[0]+in.Truth[1], 1, 1e-15)
+	near(t, "certain", in.Truth[2], 1, 0)
+}

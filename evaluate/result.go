@@ -3,7 +3,7 @@ package evaluate
 import "fmt"
 
 // Result is everything that votes on held-out items tell about predictions.
-// Losses are in nats a vote; each is beside its bootstrap standard error, over
+// Losses are in nats per vote; each is beside its bootstrap standard error, over
 // items or groups with the fitted model held fixed. The error of a dispersion
 // ratio is that of the model; see [Dispersion].
 type Result struct {
@@ -32,7 +32,7 @@ type Result struct {
 	LogisticNLLSE   Number `json:"logistic_nll_per_vote_se"`
 	LogisticDMNLL   Number `json:"logistic_dm_nll_per_vote"`
 	LogisticDMNLLSE Number `json:"logistic_dm_nll_per_vote_se"`
-	// FloorNLL is that of each item's own vote shares; with few votes an item
+	// FloorNLL is that of each item's own vote shares; with few votes per item
 	// nothing can come near it.
 	FloorNLL   Number `json:"floor_nll_per_vote"`
 	FloorNLLSE Number `json:"floor_nll_per_vote_se"`

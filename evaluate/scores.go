@@ -44,7 +44,7 @@ func tallyScores(t *tally, s *sample, r *Result) {
 	t.ratio(&r.Brier, &r.BrierSE, brier, votes)
 }
 
-// tallyLosses adds the loss a vote of losses summed over each item's votes.
+// tallyLosses adds the loss per vote of losses summed over each item's votes.
 // Losses that are nil leave it unknown.
 func tallyLosses(t *tally, s *sample, losses []float64, value, se *Number) {
 	*value, *se = unknown, unknown

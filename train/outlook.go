@@ -18,7 +18,7 @@ type prospect struct {
 	epochs int     // at most
 	least  int     // epochs before which it will not stop
 	done   float64 // epochs
-	speed  float64 // items a second; 0 if it has not begun
+	speed  float64 // items per second; 0 if it has not begun
 	ended  bool
 }
 
