@@ -88,7 +88,8 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
 	ds, err := dataset.Load(ctx, load)
 	p, ok := errors.AsType[*dataset.ParseError](err)
-	if ok && errors.Is(p, dataset.ErrNoColumn) && p.File == load.Votes && p.Name == load.FeatureOptions.ItemColumn && o.Load.VotesOptions.ItemColumn == "" {
+	if ok && errors.Is(p, dataset.ErrNoColumn) && p.File == load.Votes && !o.Given("votes-item") &&
+		p.Name == load.FeatureOptions.ItemColumn {
 		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
 	}
 	return ds, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/dataset"
 	"credence/internal/atomicfile"
@@ -106,7 +107,12 @@ the others are written all the same, and the exit code is 1.`,
 		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
-	f := cmd.Flags()
+	o.declare(cmd.Flags())
+	return cmd
+}
+
+// declare adds the flags.
+func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl or .parquet; - is standard output")
 	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
@@ -120,7 +126,6 @@ the others are written all the same, and the exit code is 1.`,
 	declare(f, &o.data, config.Predict)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
-	return cmd
 }
 
 // check refuses flags without sense, and finds the form of the output.

@@ -77,31 +77,32 @@ func (b *kernelBench) products() {
 // benchConvolution is a convolution of the paper's networks and the max-pool
 // that follows it.
 type benchConvolution struct {
-	size  string
-	shape kernel.ConvShape
-	pool  [3]int
+	name               string
+	channels           [2]int // in, out
+	size, kernel, pool [3]int
 }
 
 var benchConvolutions = []benchConvolution{
-	{"6→16 5² on 14²", kernel.ConvShape{In: 6, Out: 16, Size: [3]int{1, 14, 14}, Kernel: [3]int{1, 5, 5}}, [3]int{1, 2, 2}},
-	{"1→16 5³ on 96·96·80", kernel.ConvShape{In: 1, Out: 16, Size: [3]int{96, 96, 80}, Kernel: [3]int{5, 5, 5}}, [3]int{5, 5, 5}},
-	{"16→32 3³ on 18·18·15", kernel.ConvShape{In: 16, Out: 32, Size: [3]int{18, 18, 15}, Kernel: [3]int{3, 3, 3}}, [3]int{2, 2, 2}},
+	{"6→16 5² on 14²", [2]int{6, 16}, [3]int{1, 14, 14}, [3]int{1, 5, 5}, [3]int{1, 2, 2}},
+	{"1→16 5³ on 96·96·80", [2]int{1, 16}, [3]int{96, 96, 80}, [3]int{5, 5, 5}, [3]int{5, 5, 5}},
+	{"16→32 3³ on 18·18·15", [2]int{16, 32}, [3]int{18, 18, 15}, [3]int{3, 3, 3}, [3]int{2, 2, 2}},
 }
 
 // convolutions times the passes of each convolution for one item.
 func (b *kernelBench) convolutions() error {
 	for _, c := range benchConvolutions {
-		s := c.shape
-		s.Stride, s.Dilation = [3]int{1, 1, 1}, [3]int{1, 1, 1}
+		one := [3]int{1, 1, 1}
+		s := kernel.ConvShape{In: c.channels[0], Out: c.channels[1], Size: c.size, Kernel: c.kernel, Stride: one, Dilation: one}
 		plan, err := kernel.NewConv(s, c.pool)
 		if err != nil {
-			return fmt.Errorf("convolution %s: %w", c.size, err)
+			return fmt.Errorf("convolution %s: %w", c.name, err)
 		}
 		taps := s.In * volume(s.Kernel)
 		out, pooled := volume(plan.OutSize()), volume(plan.PooledSize())
 		x, w, bias := normals(s.In*volume(s.Size)), normals(s.Out*taps), normals(s.Out)
 		dy := normals(s.Out * out)
-		y, dx, dw, db := make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(w)), make([]float32, s.Out)
+		y, dx := make([]float32, len(dy)), make([]float32, len(x))
+		dw, db := make([]float32, len(w)), make([]float32, s.Out)
 		packed, packedInput := make([]float32, plan.PackedLen()), make([]float32, plan.PackedInputLen())
 		plan.Pack(packed, w)
 		plan.PackInput(packedInput, w)
@@ -109,13 +110,15 @@ func (b *kernelBench) convolutions() error {
 		scratch := plan.NewScratch()
 
 		dense := 2 * out * s.Out * taps
-		b.time("forward", c.size, dense, func() { plan.Forward(y, x, packed, bias, scratch) })
-		b.time("forward+pool", c.size, 2*pooled*volume(c.pool)*s.Out*taps, func() {
+		b.time("forward", c.name, dense, func() { plan.Forward(y, x, packed, bias, scratch) })
+		b.time("forward+pool", c.name, 2*pooled*volume(c.pool)*s.Out*taps, func() {
 			plan.ForwardPool(best, arg, x, packed, bias, kernel.ReLU, scratch)
 		})
-		b.time("weights", c.size, dense, func() { plan.GradWeight(dw, db, dy, x, scratch) })
-		b.time("inputs", c.size, dense, func() { plan.GradInput(dx, dy, packedInput, scratch) })
-		b.time("sparse", c.size, 4*s.Out*pooled*taps, func() { plan.GradSparse(dw, db, dx, g, arg, x, w, scratch) })
+		b.time("weights", c.name, dense, func() { plan.GradWeight(dw, db, dy, x, scratch) })
+		b.time("inputs", c.name, dense, func() { plan.GradInput(dx, dy, packedInput, scratch) })
+		b.time("sparse", c.name, 4*s.Out*pooled*taps, func() {
+			plan.GradSparse(dw, db, dx, g, arg, x, w, scratch)
+		})
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func Answer(r io.Reader, w io.Writer) (lines, bad int, err error) {
 	return answerLines(newLineReader(r, longestLine), w)
 }
 
-// answerLines does the work of Answer. Lines that have arrived are answered at once on all cores; none waits for
-// more input.
+// answerLines does the work of Answer. Lines that have arrived are answered at
+// once on all cores; none waits for more input.
 func answerLines(r *lineReader, w io.Writer) (lines, bad int, err error) {
 	var answers bytes.Buffer
 	for {

@@ -30,11 +30,14 @@ func parseQuery(line []byte) (*Query, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("found %s, expected an object with the keys weights and alpha", kindOf(bytes.TrimSpace(line)))
+		return nil, fmt.Errorf("found %s, expected an object with the keys weights and alpha",
+			kindOf(bytes.TrimSpace(line)))
 	}
 	q := &Query{}
-	fields := map[string]any{"weights": &q.weights, "alpha": &q.alpha, "levels": &q.Levels, "quantiles": &q.Quantiles,
-		"cdf": &q.cdf, "logpdf": &q.logPDF, "votes": &q.votes}
+	fields := map[string]any{
+		"weights": &q.weights, "alpha": &q.alpha, "levels": &q.Levels, "quantiles": &q.Quantiles,
+		"cdf": &q.cdf, "logpdf": &q.logPDF, "votes": &q.votes,
+	}
 	seen := map[string]bool{}
 	for dec.More() {
 		t, err := dec.Token()
@@ -52,7 +55,8 @@ func parseQuery(line []byte) (*Query, error) {
 		case *[][]float64:
 			err = decodeRows(dec, field)
 		default:
-			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, logpdf and votes", key)
+			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, "+
+				"logpdf and votes", key)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)

@@ -243,7 +243,8 @@ func drawSparklines(w *bytes.Buffer, labels []string, densities []*mixture.Beta,
 	}
 	a := newAxis(width-gutter-2, densities...)
 	for i, f := range densities {
-		w.WriteString(strings.TrimRight(printout.Pad(labels[i], gutter, true)+"  "+sparkline(f, a), " ") + "\n")
+		line := printout.Pad(labels[i], gutter, true) + "  " + sparkline(f, a)
+		w.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	ruler, numbers := a.lines()
 	for _, line := range []string{ruler, numbers} {

@@ -125,7 +125,8 @@ func topLevel(name string, text []byte) ([]*ast.MappingValueNode, error) {
 			keys = append(keys, body)
 		default:
 			p := body.GetToken().Position
-			return nil, &Error{File: name, Line: p.Line, Column: p.Column, Msg: `expected keys and values such as "epochs: 100"`}
+			return nil, &Error{File: name, Line: p.Line, Column: p.Column,
+				Msg: `expected keys and values such as "epochs: 100"`}
 		}
 	}
 	return keys, nil

@@ -33,8 +33,10 @@ func New() *Settings {
 	s := &Settings{Fit: train.Options{Seed: 1}, Method: head.Mixture{}.Name(), Joint: true}
 	s.features().Memory = 2e9
 	s.features().Volume = dataset.VolumeOptions{
-		Size:        [3]int{96, 96, 80},
-		Preparation: dataset.Preparation{Fit: "stretch", Scale: "zscore", Low: 0.5, High: 99.5, Store: "float16"},
+		Size: [3]int{96, 96, 80},
+		Preparation: dataset.Preparation{
+			Fit: "stretch", Scale: "zscore", Low: 0.5, High: 99.5, Store: "float16",
+		},
 	}
 	return s
 }
@@ -77,7 +79,8 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 func (s *Settings) Environment() error {
 	for i := range Options {
 		o := &Options[i]
-		from := origin{source: fromEnvironment, name: "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))}
+		variable := "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))
+		from := origin{source: fromEnvironment, name: variable}
 		text := os.Getenv(from.name)
 		if text == "" || s.Given(o.Name) {
 			continue

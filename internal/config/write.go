@@ -100,7 +100,7 @@ func (v *setting) yaml(comment string) string {
 
 // block tells whether a text of several lines can be written as they are.
 func block(text string) bool {
-	if !strings.Contains(text, "\n") || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n") {
+	if !strings.Contains(text, "\n") || strings.ContainsAny(text[:1], " \n") || strings.HasSuffix(text, "\n") {
 		return false
 	}
 	for l := range strings.SplitSeq(text, "\n") {
@@ -122,7 +122,8 @@ var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "nul
 func (o *Option) scalar(text string) string {
 	switch value := o.typed(text).(type) {
 	case string:
-		number := len(text) > 0 && (text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && canBeNumber(text))
+		number := text != "" &&
+			(text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && canBeNumber(text))
 		if plainText.MatchString(text) && !number && !slices.Contains(notText, strings.ToLower(text)) {
 			return text
 		}
