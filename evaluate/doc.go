@@ -5,6 +5,7 @@
 //     and returns a [Result], every number with a standard error.
 //   - [References], fitted to the training votes by package train, are the simple
 //     predictions that a model has to beat; a [Difference] tells whether it does.
+//   - [Curve] judges them again by fewer votes and fewer items: how many it takes.
 //   - [Allocate] spreads a budget of further votes over items, where they take most
 //     off the variance of the class probabilities.
 //   - [Check] looks at votes alone, before any training: agreement between raters,

@@ -36,6 +36,7 @@ func full() *evaluate.Result {
 		Widths:     []evaluate.WidthGroup{{Group: "mixed", Class: "", Items: 3, Mean: 0.5, Median: 0.5}},
 		Abstention: []evaluate.AbstentionPoint{{Answered: 0.5, MaxWidth: 0.25, Accuracy: 1, AccuracySE: 0}},
 		Coverage:   []evaluate.Coverage{coverage}, CoverageStrata: []evaluate.Coverage{stratum},
+		Curve:    []evaluate.CurvePoint{{Votes: 2, Share: 0.5, Items: 3, Ratio: 1.25, RatioSE: 0.5, Loss: 0.5, LossSE: 0.125}},
 		Warnings: []string{"only 3 items have votes: every number is rough"},
 	}
 }

@@ -81,6 +81,9 @@ type Result struct {
 	Widths     []WidthGroup      `json:"widths"`
 	Abstention []AbstentionPoint `json:"abstention"`
 
+	// Curve is what fewer votes on fewer items would tell, if [Curve] was called.
+	Curve []CurvePoint `json:"curve,omitempty"`
+
 	// Coverage is there if true probabilities are known.
 	Coverage       []Coverage `json:"coverage,omitempty"`
 	CoverageStrata []Coverage `json:"coverage_strata,omitempty"`

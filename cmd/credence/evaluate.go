@@ -32,6 +32,7 @@ type evaluateOptions struct {
 	report     string
 	pageOnly   bool // the report is all that is wanted
 	part       string
+	curve      bool
 	out        outputFlags
 }
 
@@ -68,6 +69,10 @@ A model trained with another --method than mixture gives probabilities without a
 distribution: only votes one by one, accuracy, Brier score and calibration error
 can be judged; all else is left out, and null in JSON.
 
+With --curve, votes and items are left out at random and the rest judged again:
+the dispersion ratio, the loss and their errors by the number of votes per item
+and of items tell how many it takes. credence check predicts this before training.
+
 With --truth, the true probabilities of a simulation, the coverage of intervals
 is shown too. Every number has a standard error by bootstrap over items, or
 over the groups of --group, with the model as it is. What is judged is
@@ -76,26 +81,28 @@ distributions as the networks give them. --report
 writes all of it, with figures, as one HTML page that needs nothing else.
 
 The result is text, Markdown, CSV (a score, its value and its standard error a
-row) or JSON, as --format or the name of -o says.
+row, or the rows of --curve) or JSON, as --format or the name of -o says.
 
 JSON:
   --json prints one object on one line with the keys items, votes,
   nll_per_vote, marginal_nll_per_vote, constant_nll_per_vote,
   constant_dm_nll_per_vote, logistic_nll_per_vote, logistic_dm_nll_per_vote,
   floor_nll_per_vote, accuracy, brier and ece (all of these but the first two
-  also with _se), dispersion_ratio, pit_p_value, coverage (with --truth) and
-  all else that the report is made from. What cannot be computed is null.`,
+  also with _se), dispersion_ratio, pit_p_value, coverage (with --truth),
+  curve (with --curve) and all else that the report is made from. What cannot be computed is null.`,
 		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
   credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
   credence evaluate model.credence items.csv --votes votes.csv --truth p.csv
   credence evaluate runs/first items.csv --votes votes.csv --part test
   credence evaluate runs/first items.csv --votes votes.csv -o scores.json
+  credence evaluate runs/first items.csv --votes votes.csv --curve -o curve.csv
   credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
 		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
 	o.declare(f)
+	f.BoolVar(&o.curve, "curve", false, "add what fewer votes per item and fewer items would tell")
 	f.StringVar(&o.report, "report", "", "also write the report as a page to this `file`, .html")
 	o.out.declare(f, "table", "md", "csv", "json")
 	return cmd
@@ -119,7 +126,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "report"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "report"); err != nil {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
@@ -137,6 +144,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		return err
 	}
 	in, r, err := o.judge(path, m, ds)
+	if err == nil && o.curve {
+		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.options().Bootstrap})
+	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
 	}
@@ -157,6 +167,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		case "json":
 			return json.NewEncoder(w).Encode(r)
 		case "csv":
+			if o.curve {
+				return writeCurve(w, r.Curve)
+			}
 			return writeScores(w, r)
 		}
 		return o.out.print(w, (&evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)

@@ -29,7 +29,7 @@ func (r *evaluateReport) print(w *printout.Page) {
 		w.Sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.widths, r.abstention, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.curve, r.widths, r.abstention, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {

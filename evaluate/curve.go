@@ -1,0 +1,209 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"credence/internal/rng"
+)
+
+// CurveOptions says how votes and items are thinned. The zero value is the default.
+type CurveOptions struct {
+	// Bootstrap finds the errors of losses; its seed also picks votes and items.
+	Bootstrap Bootstrap
+	// Votes are the numbers of votes per item; nil means 2, 3, 5, 10, 20, 50 and 100,
+	// as far as half of the items with two votes have that many, and the largest
+	// number that they have.
+	Votes []int
+	// Shares are the parts of the items (or groups) that are kept; nil means a
+	// quarter, half and all of them.
+	Shares []float64
+}
+
+// CurvePoint is what fewer votes on fewer items say of the same predictions.
+type CurvePoint struct {
+	// Votes is how many votes each item keeps. Items with fewer are left out.
+	Votes int    `json:"votes_per_item"`
+	Share Number `json:"share"`
+	Items int    `json:"items"`
+	// Ratio is the dispersion ratio R, with the error of [Dispersion].
+	Ratio   Number `json:"dispersion_ratio"`
+	RatioSE Number `json:"dispersion_ratio_se"`
+	// Loss is that of an item's votes together, with a bootstrap error.
+	Loss   Number `json:"nll_per_vote"`
+	LossSE Number `json:"nll_per_vote_se"`
+}
+
+// Curve measures how the dispersion ratio, the loss and their errors depend on the
+// number of votes per item and of items, by leaving out votes and items at random:
+// how many it takes to judge predictions. The predictions stay as they are. Fewer
+// votes are always among the more, and fewer items too. Answers must have laws.
+func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
+	s, err := newSample(&in)
+	if err != nil {
+		return nil, err
+	}
+	if s.mixtures == nil {
+		return nil, errors.New("a curve of the dispersion ratio needs distributions, but only means are given")
+	}
+	if !whole(s.votes.Counts) {
+		return nil, ErrFractions
+	}
+	votes, shares, err := o.grid(s)
+	if err != nil {
+		return nil, err
+	}
+	list := []CurvePoint{}
+	if len(votes) == 0 {
+		return list, nil
+	}
+	order := s.voteOrder(votes[len(votes)-1], o.Bootstrap.Seed)
+	rank := rand.New(rng.New(o.Bootstrap.Seed, "evaluate.Curve.items")).Perm(s.units)
+	for _, m := range votes {
+		t, err := s.thin(order, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, share := range shares {
+			list = append(list, t.point(share, rank, o.Bootstrap))
+		}
+	}
+	return list, nil
+}
+
+// grid returns the numbers of votes and the shares of items, in increasing order.
+func (o CurveOptions) grid(s *sample) (votes []int, shares []float64, err error) {
+	for _, m := range o.Votes {
+		if m < 2 {
+			return nil, nil, fmt.Errorf("a curve with %d votes per item: expected at least 2", m)
+		}
+	}
+	for _, x := range o.Shares {
+		if !(x > 0 && x <= 1) {
+			return nil, nil, fmt.Errorf("a curve with the share %v of the items: it lies between 0 and 1", x)
+		}
+	}
+	votes, shares = slices.Clone(o.Votes), slices.Clone(o.Shares)
+	if votes == nil {
+		votes = s.usualVotes()
+	}
+	if shares == nil {
+		shares = []float64{0.25, 0.5, 1}
+	}
+	slices.Sort(votes)
+	slices.Sort(shares)
+	return slices.Compact(votes), slices.Compact(shares), nil
+}
+
+// usualVotes returns the numbers of votes that half of the items with two or more
+// have.
+func (s *sample) usualVotes() []int {
+	var paired []float64
+	for _, m := range s.total {
+		if m >= 2 {
+			paired = append(paired, m)
+		}
+	}
+	if len(paired) == 0 {
+		return nil
+	}
+	slices.Sort(paired)
+	most := int(min(paired[len(paired)/2], 100))
+	list := slices.DeleteFunc([]int{2, 3, 5, 10, 20, 50, 100}, func(m int) bool { return m > most })
+	return append(list, most)
+}
+
+// voteOrder returns the classes of up to m votes on each item in a random order, as
+// if they had come one by one.
+func (s *sample) voteOrder(m int, seed uint64) [][]int {
+	order := make([][]int, s.n)
+	forItems(s.n, func(j int) {
+		r := rand.New(rng.New(seed, "evaluate.Curve.votes", uint64(j)))
+		left := slices.Clone(s.votes.Item(j))
+		for n := s.total[j]; n > 0 && len(order[j]) < m; n-- {
+			u, c := r.Float64()*n, 0
+			for c < s.d-1 && (left[c] == 0 || u >= left[c]) {
+				u -= left[c]
+				c++
+			}
+			for left[c] == 0 { // rounding at the upper end
+				c--
+			}
+			left[c]--
+			order[j] = append(order[j], c)
+		}
+	})
+	return order
+}
+
+// thinned is a sample with m votes on each item that has as many.
+type thinned struct {
+	s      *sample
+	m      int
+	spread []float64 // [n] D of each item, NaN for those left out
+	model  []float64 // [n] its variance under the item's law
+	loss   []float64 // [n] of its votes together
+}
+
+func (s *sample) thin(order [][]int, m int) (*thinned, error) {
+	t := &thinned{s: s, m: m, spread: make([]float64, s.n), model: make([]float64, s.n), loss: make([]float64, s.n)}
+	errs := make([]error, s.n)
+	forItems(s.n, func(j int) {
+		t.spread[j] = math.NaN()
+		if len(order[j]) < m {
+			return
+		}
+		votes := make([]float64, s.d)
+		for _, c := range order[j][:m] {
+			votes[c]++
+		}
+		law := s.mixtures[j]
+		var l float64
+		if l, errs[j] = law.LogVotes(votes); errs[j] == nil {
+			t.spread[j], errs[j] = law.PairError(votes)
+		}
+		t.loss[j], t.model[j] = -l, law.PairVariance(float64(m))
+	})
+	for j, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", j, err)
+		}
+	}
+	return t, nil
+}
+
+// point returns what the share of the units with the lowest ranks says.
+func (t *thinned) point(share float64, rank []int, b Bootstrap) CurvePoint {
+	s := t.s
+	p := CurvePoint{Votes: t.m, Share: Number(share)}
+	kept := int(math.Ceil(share * float64(s.units)))
+	sums := newTally(kept)
+	spread, variance, loss, votes := sums.column(1), sums.column(1), sums.column(1), sums.column(1)
+	model, predicted := 0.0, 0.0
+	for j, d := range t.spread {
+		u := rank[s.unit[j]]
+		if u >= kept || math.IsNaN(d) {
+			continue
+		}
+		v := sum(s.variances(j))
+		p.Items++
+		model += t.model[j]
+		predicted += v
+		sums.add(u, spread, d)
+		sums.add(u, variance, v)
+		sums.add(u, loss, t.loss[j])
+		sums.add(u, votes, float64(t.m))
+	}
+	var boot Number // over groups
+	sums.ratioOf(p.Items, &p.Ratio, &boot, spread, variance)
+	sums.ratioOf(p.Items, &p.Loss, &p.LossSE, loss, votes)
+	sums.run(b)
+	p.RatioSE = Number(math.Sqrt(model) / predicted)
+	if s.units < s.n && boot > p.RatioSE {
+		p.RatioSE = boot
+	}
+	return p
+}
