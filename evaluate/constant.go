@@ -32,11 +32,7 @@ const halfVote = 0.5
 
 // losses returns the loss of every item's votes, −Σ_i S_i ln p_i.
 func (c constant) losses(votes Votes) []float64 {
-	losses := make([]float64, votes.Len())
-	for j := range losses {
-		losses[j] = independentLoss(c.Probabilities, votes.Item(j))
-	}
-	return losses
+	return lossesOf(votes, func(_ int, s []float64) float64 { return independentLoss(c.Probabilities, s) })
 }
 
 // constantDirichlet predicts one Dirichlet distribution for every item. It has
@@ -110,11 +106,7 @@ const logAlphaLimit = 20
 
 // losses returns the joint loss of every item's votes, −ln B(α + S)/B(α).
 func (c constantDirichlet) losses(votes Votes) []float64 {
-	losses := make([]float64, votes.Len())
-	for j := range losses {
-		losses[j] = dirichletLoss(c.Alpha, votes.Item(j))
-	}
-	return losses
+	return lossesOf(votes, func(_ int, s []float64) float64 { return dirichletLoss(c.Alpha, s) })
 }
 
 // dirichletLoss returns −ln B(a + s)/B(a).

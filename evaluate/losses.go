@@ -32,31 +32,34 @@ func jointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) 
 	return losses, nil
 }
 
+// lossesOf returns the loss of every item's votes.
+func lossesOf(votes Votes, loss func(j int, s []float64) float64) []float64 {
+	losses := make([]float64, votes.Len())
+	for j := range losses {
+		losses[j] = loss(j, votes.Item(j))
+	}
+	return losses
+}
+
 // marginalLosses returns, for every item, the loss of its votes taken one by
 // one under the mean probabilities ([N × d], row-major): −Σ_i S_i ln μ_i.
 func marginalLosses(means []float64, votes Votes) []float64 {
-	losses := make([]float64, votes.Len())
-	for j := range losses {
-		losses[j] = independentLoss(means[j*votes.Classes:(j+1)*votes.Classes], votes.Item(j))
-	}
-	return losses
+	d := votes.Classes
+	return lossesOf(votes, func(j int, s []float64) float64 { return independentLoss(means[j*d:(j+1)*d], s) })
 }
 
 // floorLosses returns, for every item, the loss under its own vote shares,
 // −Σ_i S_i ln(S_i/m): no prediction that treats votes as independent can score
 // better, and with few votes none can come near.
 func floorLosses(votes Votes) []float64 {
-	losses := make([]float64, votes.Len())
 	p := make([]float64, votes.Classes)
-	for j := range losses {
-		s := votes.Item(j)
+	return lossesOf(votes, func(_ int, s []float64) float64 {
 		m := sum(s)
 		for i := range p {
 			p[i] = s[i] / m
 		}
-		losses[j] = independentLoss(p, s)
-	}
-	return losses
+		return independentLoss(p, s)
+	})
 }
 
 // independentLoss returns −Σ s_i ln p_i; classes without votes add nothing.

@@ -7,7 +7,7 @@
 //   - [Load] reads the model of a folder, or a model file. [Folder.Part] finds the
 //     items that training left alone, [Folder.Seen] those that it saw.
 //   - [Input] puts together what a model says of a data set and all it is judged
-//     by, for package evaluate; [Page] makes a report of it.
+//     by, for package evaluate; [Page] makes a page of it for package report.
 //   - [Verify] repeats a run and compares the models byte by byte.
 //
 // A folder holds:

@@ -31,18 +31,10 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	return in, nil
 }
 
-// Page is what a report tells beside the model and its evaluation.
-type Page struct {
-	Subject   string   // what was learned, continuing "… was trained on"
-	Evaluated string   // which items, following their number
-	Items     []string // their ids
-	Commands  []string // that repeat it
-}
-
-// Write writes the evaluation of a model as one HTML page.
-func (p Page) Write(w io.Writer, m *model.Model, in *evaluate.Input, r *evaluate.Result) error {
-	return report.Write(w, report.Input{
-		Subject:    p.Subject,
+// Page returns what a report tells of a model and its evaluation. Which items
+// these are is for the caller to say, and what was learned, and by which commands.
+func Page(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
+	return report.Input{
 		Classes:    m.Classes,
 		Network:    networkName(m),
 		Members:    len(m.Members),
@@ -50,12 +42,9 @@ func (p Page) Write(w io.Writer, m *model.Model, in *evaluate.Input, r *evaluate
 		Parameters: m.Size(),
 		Provenance: &m.Provenance,
 		Result:     r,
-		Evaluated:  p.Evaluated,
-		Items:      p.Items,
 		Answers:    in.Answers,
 		Votes:      in.Votes,
-		Commands:   p.Commands,
-	})
+	}
 }
 
 // networkName returns how the configuration calls the network, if it does: one
@@ -68,9 +57,9 @@ func networkName(m *model.Model) string {
 	return config.Network
 }
 
-// WriteReport writes the page of the run.
-func (f Folder) WriteReport(p Page, m *model.Model, in *evaluate.Input, r *evaluate.Result) error {
-	return f.write(ReportFile, func(w io.Writer) error { return p.Write(w, m, in, r) })
+// WriteReport writes report.html.
+func (f Folder) WriteReport(page report.Input) error {
+	return f.write(ReportFile, func(w io.Writer) error { return report.Write(w, page) })
 }
 
 // reportItems bounds how many items the report of a training run is made from.
@@ -107,9 +96,10 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 	if err != nil {
 		return err
 	}
-	page := Page{Evaluated: "items, by networks that were not trained on them", Items: held.Items}
+	page := Page(t.Model, in, r)
+	page.Evaluated, page.Items = "items, by networks that were not trained on them", held.Items
 	if command != "" {
 		page.Commands = []string{command}
 	}
-	return folder.WriteReport(page, t.Model, in, r)
+	return folder.WriteReport(page)
 }

@@ -118,12 +118,10 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if err := folder.WriteMetrics(result); err != nil {
 		return err
 	}
-	err = folder.WriteReport(run.Page{
-		Subject:   fmt.Sprintf("a simulation (design %q)", o.design),
-		Evaluated: "fresh items of the simulation",
-		Commands:  []string{fmt.Sprintf("credence demo --design %s --seed %d --out FOLDER", o.design, o.seed)},
-	}, m, in, result)
-	if err != nil {
+	page := run.Page(m, in, result)
+	page.Subject, page.Evaluated = fmt.Sprintf("a simulation (design %q)", o.design), "fresh items of the simulation"
+	page.Commands = []string{fmt.Sprintf("credence demo --design %s --seed %d --out FOLDER", o.design, o.seed)}
+	if err := folder.WriteReport(page); err != nil {
 		return err
 	}
 	o.print(cmd.OutOrStdout(), result, m.Calibration, took)

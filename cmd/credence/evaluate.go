@@ -19,6 +19,7 @@ import (
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
+	"credence/report"
 	"credence/run"
 )
 
@@ -151,8 +152,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
 	}
 	if o.report != "" {
-		page := run.Page{Evaluated: o.evaluated(files), Items: ds.Items}
-		if err := o.writePage(cmd.OutOrStdout(), func(w io.Writer) error { return page.Write(w, m, in, r) }); err != nil {
+		page := run.Page(m, in, r)
+		page.Evaluated, page.Items = o.evaluated(files), ds.Items
+		if err := o.writePage(cmd.OutOrStdout(), page); err != nil {
 			return err
 		}
 	}
@@ -222,7 +224,7 @@ func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dat
 
 // judge evaluates the model on ds, and warns first of items that it has seen.
 func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset) (*evaluate.Input, *evaluate.Result, error) {
-	report(m, &o.data)
+	reportAs(m, &o.data)
 	in, err := run.Input(m, ds)
 	if err != nil {
 		return nil, nil, err
@@ -251,11 +253,11 @@ func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset
 
 // writePage writes the report to its file, or to standard output for -, where
 // it is all that is wanted.
-func (o *evaluateOptions) writePage(stdout io.Writer, write func(w io.Writer) error) error {
+func (o *evaluateOptions) writePage(stdout io.Writer, page report.Input) error {
 	if o.pageOnly && o.report == "-" {
-		return write(stdout)
+		return report.Write(stdout, page)
 	}
-	return atomicfile.Write(o.report, write)
+	return atomicfile.Write(o.report, func(w io.Writer) error { return report.Write(w, page) })
 }
 
 // evaluated says which items were evaluated, for the page.

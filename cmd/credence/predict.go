@@ -187,7 +187,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "votes"); err != nil {
 		return err
 	}
-	report(m, &o.data)
+	reportAs(m, &o.data)
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"credence/model"
 )
 
-// report makes the model report as it was told to, not as its training found.
-func report(m *model.Model, o *config.Settings) {
+// reportAs makes the model report as it was told to, not as its training found.
+func reportAs(m *model.Model, o *config.Settings) {
 	if m.Calibration == nil {
 		return
 	}
