@@ -112,7 +112,7 @@ type Estimate struct {
 
 func newTally(units int) *tally { return &tally{units: make([][]cell, units)} }
 
-// column reserves n neighbouring columns and returns the first.
+// column reserves n neighboring columns and returns the first.
 func (t *tally) column(n int) int {
 	t.columns += n
 	return t.columns - n

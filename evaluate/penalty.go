@@ -156,7 +156,7 @@ func fitConcentration(means []float64, votes Votes) float64 {
 		}
 		return l
 	}
-	// A coarse grid, then golden-section search between the neighbours of the
+	// A coarse grid, then golden-section search between the neighbors of the
 	// best point.
 	const lo, hi, grid = -7.0, 14.0, 42
 	best, at := math.Inf(1), 0

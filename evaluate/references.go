@@ -131,7 +131,7 @@ const referenceFoldWork = 2_000_000
 // ScoreReferences scores references on the items that a model was scored on,
 // those with a true in scored [N], each by references fitted without them: fold
 // by fold or, if the model's parts took no turns, once without the scored items.
-// When ctx is cancelled it returns the context's error.
+// When ctx is canceled it returns the context's error.
 func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, scored []bool, folds bool, seed uint64) (*ReferenceScores, error) {
 	voted := votedItems(ds)
 	all, err := newReferenceData(ds, t, voted)

@@ -33,7 +33,7 @@ func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, e
 }
 
 // Each calls f with the answer to each item of ds in turn. It holds one batch in memory at a time,
-// and ends with the first error, f's own included, or when ctx is cancelled.
+// and ends with the first error, f's own included, or when ctx is canceled.
 func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, a head.Answer) error) error {
 	var classes []int
 	if o.Votes {
@@ -63,7 +63,7 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 }
 
 // batches calls f with the network inputs x [n, width] of items lo … lo+n−1, one
-// batch after the other, until it returns an error or ctx is cancelled.
+// batch after the other, until it returns an error or ctx is canceled.
 func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, batch int, f func(lo, n int, x []float32) error) error {
 	in, err := m.Transform.Over(ds)
 	if err != nil {

@@ -27,7 +27,7 @@ type Trained struct {
 // Train trains on what d leaves to training and writes the files of the run into
 // the folder. It takes the folder by o.Mode; see [Folder.Check].
 //
-// When ctx is cancelled, the error is train.ErrStopped. If any network has
+// When ctx is canceled, the error is train.ErrStopped. If any network has
 // finished an epoch, the best model so far is written and returned with it, and
 // the run can be resumed.
 func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained, error) {

@@ -39,7 +39,7 @@ func (e *DifferenceError) Error() string {
 // Verify repeats a run in a temporary folder, with the options and the data that
 // it had, and compares the two model files byte by byte. The run itself is left
 // alone. Other data than those of the run are a [DifferenceError]: nothing is
-// trained in vain. When ctx is cancelled the error is train.ErrStopped.
+// trained in vain. When ctx is canceled the error is train.ErrStopped.
 func Verify(ctx context.Context, folder Folder, d *Division, o Options) (*Verification, error) {
 	recorded, err := Load(string(folder))
 	if err != nil {

@@ -27,7 +27,7 @@ type Augment struct {
 	// of an image, and the first of a volume, which in volumes from NIfTI files
 	// runs from left to right. It is for data in which sides do not matter.
 	Flip bool `json:"flip,omitempty"`
-	// Intensity a changes values x, standardised, to x·(1 + a·u) + a·v with u
+	// Intensity a changes values x, standardized, to x·(1 + a·u) + a·v with u
 	// and v between −1 and 1.
 	Intensity float64 `json:"intensity,omitempty"`
 	// Noise is the standard deviation of what is added to each value.

@@ -16,7 +16,7 @@ import (
 	"credence/model"
 )
 
-// ErrStopped is the reason when a fit was cancelled. The result that comes with
+// ErrStopped is the reason when a fit was canceled. The result that comes with
 // it is the best so far.
 var ErrStopped = errors.New("training was stopped before its end")
 
@@ -40,7 +40,7 @@ type Result struct {
 // number of epochs, and it is trained on all. Held-out votes decide when a
 // network stops. The result is the same on any number of cores.
 //
-// When ctx is cancelled, Fit returns the best model so far, if any network has
+// When ctx is canceled, Fit returns the best model so far, if any network has
 // finished an epoch, and an error that is ErrStopped.
 func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
 	f, err := newFitting(ds, o)

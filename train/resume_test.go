@@ -156,7 +156,7 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// TestCancel: a cancelled fit returns the best model so far and says so.
+// TestCancel: a canceled fit returns the best model so far and says so.
 func TestCancel(t *testing.T) {
 	ds := simulated(90, 3, 1)
 	ctx, cancel := context.WithCancel(context.Background())

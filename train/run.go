@@ -100,7 +100,7 @@ func (s *snapshot) restore(net *nn.Network) {
 	}
 }
 
-// do starts or resumes the run, trains until it is done or ctx is cancelled, and
+// do starts or resumes the run, trains until it is done or ctx is canceled, and
 // leaves the network with its best weights and little working memory.
 func (r *run) do(ctx context.Context) error {
 	if err := r.start(); err != nil {
@@ -164,7 +164,7 @@ func (r *run) newStepper() error {
 	return err
 }
 
-// learn trains until it is done or ctx is cancelled, which is no error.
+// learn trains until it is done or ctx is canceled, which is no error.
 func (r *run) learn(ctx context.Context) error {
 	r.meter = newMeter()
 	r.saved = time.Now()

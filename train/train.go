@@ -10,7 +10,7 @@
 // what would be chosen, and refuses what Fit refuses, without training.
 //
 // A fit of hours writes its state to the folder Options.Checkpoint. When its
-// context is cancelled, Fit returns the best model so far with [ErrStopped]; a
+// context is canceled, Fit returns the best model so far with [ErrStopped]; a
 // call with the same data and options and Resume set goes on from the folder and
 // ends with the same model as one that was never stopped. With other data or
 // options it fails with [ErrResume]. [RemoveCheckpoint] clears the folder.
