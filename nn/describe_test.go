@@ -59,3 +59,68 @@ func TestDescribeRefuses(t *testing.T) {
 		t.Errorf("a layer of another type: %v", err)
 	}
 }
+
+// stretch is a layer of one's own that can be saved.
+type stretch struct {
+	scale
+	By    float64
+	Sizes Ints
+}
+
+func (*stretch) Type() string { return "stretch" }
+
+// taken has the name of a layer of the package.
+type taken struct{ stretch }
+
+func (*taken) Type() string { return "dense" }
+
+// TestTyped: layers of one's own go to a file and back, if they are given.
+func TestTyped(t *testing.T) {
+	text, err := Describe(Seq(&stretch{By: 2, Sizes: Ints{3, 4}}, &Residual{Body: &stretch{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"type":"stretch","by":2,"sizes":[3,4]},{"type":"residual","body":[{"type":"stretch"}]}]`
+	if string(text) != want {
+		t.Errorf("described as %s, want %s", text, want)
+	}
+	root, err := Parse(text, 0, &stretch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Describe(root); err != nil || string(again) != want {
+		t.Errorf("read and described again: %s, %v", again, err)
+	}
+	net, err := New(root, Shape{2}, Options{})
+	if err != nil || len(net.Params) != 2 || net.Params[1].Name != "1.body.0.scale" {
+		t.Errorf("network %+v, %v", net, err)
+	}
+	if _, err := Parse(text, 0); err == nil || !strings.Contains(err.Error(), `layer "stretch" is not one of [avgpool`) {
+		t.Errorf("without it: %v", err)
+	}
+	if _, err := Parse(text, 0, &taken{}); err == nil || !strings.Contains(err.Error(), `"dense", which is empty or taken`) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if _, err := Describe(&taken{}); err == nil || !strings.Contains(err.Error(), "nn.taken") {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if _, err := Parse([]byte(`[{"type":"stretch","to":3}]`), 0, &stretch{}); err == nil || !strings.Contains(err.Error(), "it has [by sizes]") {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+// TestComplete: a tree gets the form in which it is saved, and stays as it is.
+func TestComplete(t *testing.T) {
+	given := &Concat{Branches: []Layer{&Dense{}, Seq(&Dense{Out: 2, NoBias: true})}}
+	text, err := Describe(Complete(given, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"type":"concat","branches":[[{"type":"dense","out":7}],[{"type":"dense","out":2,"nobias":true}]]}]`
+	if string(text) != want {
+		t.Errorf("complete %s, want %s", text, want)
+	}
+	if given.Branches[0].(*Dense).Out != 0 {
+		t.Error("the tree that was given is changed")
+	}
+}
