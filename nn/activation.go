@@ -15,8 +15,8 @@ type activation struct {
 	y, x, dx, dy []float32
 }
 
-// Activation is a layer that applies one function to each value.
-type Activation interface {
+// elementwise is a layer that applies one function to each value.
+type elementwise interface {
 	Layer
 	function() kernel.Activation
 }

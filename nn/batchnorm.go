@@ -6,7 +6,7 @@ import (
 	"credence/internal/kernel"
 )
 
-// BatchNorm normalises each channel to mean 0 and variance 1 over the whole
+// BatchNorm normalizes each channel to mean 0 and variance 1 over the whole
 // batch, then scales and shifts it (Ioffe and Szegedy 2015):
 //
 //	x̂ = (x − μ)/√(σ² + ε),    y = γ·x̂ + β
@@ -14,7 +14,7 @@ import (
 // While training it keeps running statistics, with Bessel's correction in the
 // variance; otherwise it uses them.
 //
-//	C channels, s values a channel
+//	C channels, s values per channel
 //	x, y, dx, dy        [N, C, s]
 //	γ, β, mean, inv     [C]    mean and inv are μ and 1/√(σ² + ε) as used
 type BatchNorm struct {
@@ -60,7 +60,7 @@ func (l *BatchNorm) forward(c int) {
 	mean := l.mean[c]
 	for j := range l.pass.Items {
 		at := l.row(j, c)
-		kernel.Normalise(l.y[at:][:l.size], l.x[at:][:l.size], mean, a, b)
+		kernel.Normalize(l.y[at:][:l.size], l.x[at:][:l.size], mean, a, b)
 	}
 }
 

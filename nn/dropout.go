@@ -9,7 +9,7 @@ import (
 // Dropout sets each value to zero with probability Rate while training, and
 // divides the others by 1−Rate; otherwise it changes nothing. What is dropped
 // is a pure function of (seed, member, step, layer, item in the batch). With
-// [Network.Sample] it also drops in prediction.
+// [Pass].Sample it also drops in prediction.
 type Dropout struct {
 	Rate float64 // in [0, 1)
 

@@ -4,7 +4,7 @@ import "credence/internal/kernel"
 
 // GlobalPool reduces each channel to its mean, or to its largest value.
 //
-//	C channels, s values a channel
+//	C channels, s values per channel
 //	x, dx    [N, C, s]
 //	y, dy    [N, C]
 //	arg      [N, C]

@@ -6,7 +6,7 @@ import (
 	"credence/internal/kernel"
 )
 
-// LayerNorm normalises each item to mean 0 and variance 1 over all its values,
+// LayerNorm normalizes each item to mean 0 and variance 1 over all its values,
 // then scales and shifts each value (Ba, Kiros and Hinton 2016):
 //
 //	x̂ = (x − μ)/√(σ² + ε),    y = γ·x̂ + β

@@ -69,7 +69,7 @@ func mlp(in Shape, out int, widths []int) Layer {
 	return Seq(append(l, &Dense{Out: out})...)
 }
 
-// cnn2d pools before it normalises: a convolution, ReLU and pool in a row run
+// cnn2d pools before it normalizes: a convolution, ReLU and pool in a row run
 // as one, and the norm has a quarter of the values to go through. The mean over
 // positions at the end, in place of a dense layer for each of them, is what
 // keeps it from learning a few hundred images by heart.

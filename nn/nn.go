@@ -1,5 +1,5 @@
-// Package nn is a network engine for the CPU: layers with forward and backward
-// side by side, containers, initialisation, optimisers, schedules, and networks
+// Package nn holds networks and what runs them: layers with forward and backward
+// side by side, containers, initialization, optimizers, schedules, and networks
 // by name or from a file.
 //
 // A network is a tree of [Layer] values. [New] infers and checks the shapes and
@@ -9,7 +9,10 @@
 //
 // Results are the same bits on any number of cores: each layer splits its work
 // into pieces that depend on shapes alone. A layer of one's own is one type
-// with the three methods of [Layer].
+// with the three methods of [Layer], and one more to be saved, see [Typed].
+//
+// Training and prediction run networks through an [Engine], of which [CPU] is the
+// one of this package.
 //
 //	net, err := nn.New(nn.Seq(
 //		&nn.Conv{Out: 6, Kernel: nn.Ints{5}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: nn.Ints{2}},

@@ -88,7 +88,7 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 			switch part := part.(type) {
 			case *MaxPool:
 				f.pool = part
-			case Activation:
+			case elementwise:
 				f.act = part.function()
 			}
 		}
@@ -111,11 +111,11 @@ func (l *Sequential) pattern(i int) (pool *MaxPool, last bool, n int) {
 	}
 	switch s := l.Layers[i].(type) {
 	case *MaxPool:
-		if act, ok := next.(Activation); ok && act.function().Monotone() {
+		if act, ok := next.(elementwise); ok && act.function().Monotone() {
 			return s, true, 2
 		}
 		return s, false, 1
-	case Activation:
+	case elementwise:
 		if pool, ok := next.(*MaxPool); ok && s.function().Monotone() {
 			return pool, false, 2
 		}

@@ -1,6 +1,6 @@
 // Package kernel holds the float32 compute kernels of the network engine:
 // matrix product, direct convolution with an optional fused max-pool, pooling,
-// activations, elementwise operations, reductions and optimiser updates; and, in
+// activations, elementwise operations, reductions and optimizer updates; and, in
 // float64, the two products of a linear model.
 //
 // Every operation is a driver in Go around a few small primitives (type impl).
@@ -24,7 +24,7 @@
 //   - Slices are checked at the entry of each exported function; a mismatch is
 //     a programmer's error and panics.
 //   - NaN propagates: through products, through max, through activations.
-//   - Subnormal numbers may count as zero: the matrix product and the optimiser
+//   - Subnormal numbers may count as zero: the matrix product and the optimizer
 //     updates in assembly flush them, because gradients that vanish decay into
 //     them and a processor is a hundred times slower there.
 //

@@ -1,12 +1,12 @@
 package kernel
 
-// Normalise computes y[i] = (x[i] − mean)·a + b. y may be x.
-func Normalise(y, x []float32, mean, a, b float32) {
+// Normalize computes y[i] = (x[i] − mean)·a + b. y may be x.
+func Normalize(y, x []float32, mean, a, b float32) {
 	sameLen(len(y), len(x), len(x))
 	active.norm(y, x, mean, a, b)
 }
 
-// NormGrad are the numbers of the gradient of a normalisation.
+// NormGrad are the numbers of the gradient of a normalization.
 type NormGrad struct {
 	Mean, Inv float32 // as subtracted from x and multiplied by
 	Scale     float32 // of the whole

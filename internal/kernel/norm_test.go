@@ -17,14 +17,14 @@ func TestNorm(t *testing.T) {
 			y, dx := newGuarded(make([]float32, n), 3), newGuarded(make([]float32, n), 2)
 			want := make([]float32, n)
 			normGeneric(want, x.x, 0.3, -1.7, 0.9)
-			Normalise(y.x, x.x, 0.3, -1.7, 0.9)
+			Normalize(y.x, x.x, 0.3, -1.7, 0.9)
 			y.check(t, what)
-			sameBits(t, what+": Normalise", y.x, want)
+			sameBits(t, what+": Normalize", y.x, want)
 			exact := make([]float64, n)
 			for i, v := range x.x {
 				exact[i] = (float64(v)-0.3)*-1.7 + 0.9
 			}
-			near(t, what+": Normalise", y.x, exact, 5e-7, 1)
+			near(t, what+": Normalize", y.x, exact, 5e-7, 1)
 
 			p := NormGrad{Mean: 0.3, Inv: 1.4, Scale: -0.8, A: 0.02, B: -0.07}
 			normGradGeneric(want, dy.x, x.x, &p)
@@ -49,8 +49,8 @@ func TestNorm(t *testing.T) {
 
 			p.Apply(dy.x, dy.x, x.x)
 			sameBits(t, what+": NormGrad in place", dy.x, dx.x)
-			Normalise(x.x, x.x, 0.3, -1.7, 0.9)
-			sameBits(t, what+": Normalise in place", x.x, y.x)
+			Normalize(x.x, x.x, 0.3, -1.7, 0.9)
+			sameBits(t, what+": Normalize in place", x.x, y.x)
 		}
 	})
 }
