@@ -33,6 +33,9 @@ func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*F
 
 func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*Features, error) {
 	a, err := array.OpenNPZ(ctx, path, opts.Array, opts.arrays())
+	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
+		err = advise(e, "", SetArray)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,6 @@ func readCloser(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)
 
 // ambiguous reports whether votes were refused for want of a form.
 func ambiguous(err error) bool {
-	_, ok := errors.AsType[*AmbiguousError](err)
-	return ok
+	a, ok := errors.AsType[*Advice](err)
+	return ok && len(a.Forms) > 0
 }

@@ -114,11 +114,11 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 				return g.t.ErrorAt(item, "the item has no id")
 			}
 			if line, ok := seen[id]; ok {
-				msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
-				if opts.Form == Auto && opts.Columns == nil {
-					msg += "; if each row is a vote, name the column of labels with --label"
+				e := g.t.ErrorAt(item, "item %q is there already, on line %d", id, line)
+				if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
+					return advise(e, "", SetLabel)
 				}
-				return g.t.ErrorAt(item, "%s", msg)
+				return e
 			}
 			seen[id] = g.t.Line()
 		}
@@ -162,7 +162,10 @@ func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
 	}
 	v.warnVotes(0, left)
 	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
-		v.warn("%s [%s] with labels that no other column has: leave out with --ignore what holds no votes", number(len(alone), "column"), words.Few(alone))
+		v.Warnings = append(v.Warnings, &warning{
+			text:   fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?", number(len(alone), "column"), words.Few(alone)),
+			advice: &Advice{Settings: []Setting{SetIgnore}},
+		})
 	}
 	return v, nil
 }
@@ -199,7 +202,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 		default:
 			of[k] = slices.Index(classes, name)
 			if of[k] < 0 && !opts.LeaveOut {
-				return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q is not one of the classes %s: leave it out with --ignore", name, classList(classes))}
+				return nil, nil, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q is not one of the classes %s", name, classList(classes))}, name, SetIgnore)
 			}
 		}
 	}
@@ -251,7 +254,7 @@ func (g *grid) fractions(opts *VotesOptions) (*Votes, error) {
 		total = known(g.names, totalNames)
 	}
 	if total < 0 {
-		return nil, noColumn(g.t, "number of votes", "--total")
+		return nil, noColumn(g.t, "number of votes", SetTotal)
 	}
 	classes, of, err := g.classColumns(total, opts)
 	if err != nil {

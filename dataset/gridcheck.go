@@ -71,8 +71,8 @@ func (g *grid) checkIDs() error {
 	if !counting && !texts {
 		return nil
 	}
-	return &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: if it names the items, say --item %s, else leave it out with --ignore %s",
-		g.names[0], g.text.names[g.row(0)[0]], shellWord(g.names[0]), listWord(g.names[0]))}
+	return advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q has a different value in every row, such as %q: does it name the items?",
+		g.names[0], g.text.names[g.row(0)[0]])}, g.names[0], SetItem, SetIgnore)
 }
 
 // alone returns the columns that have labels, and share none with another:

@@ -50,7 +50,7 @@ const maxPixels = 1 << 28
 // volume.
 func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*Features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
-		return nil, &ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table and name its column with --image-column"}
+		return nil, advise(&ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table"}, "", SetImages)
 	}
 	f := &Features{}
 	var paths []string

@@ -144,7 +144,7 @@ func TestImagesAsIDs(t *testing.T) {
 		{"items.csv", "image: item\nage: numeric\nimage: tensor 1×2×3", "", FeatureOptions{ImageColumn: "image"}},
 		{"items.csv", "image: item\nage: numeric\nimage: tensor 1×2×3", "", FeatureOptions{Features: []string{"image", "age"}}},
 		{"alone.csv", "image: item\nimage: tensor 1×2×3", "", FeatureOptions{}},
-		{"items.csv", "image: item\nage: numeric", `column "image" holds paths of files, which serve as ids alone; read them with --image-column image`, FeatureOptions{}},
+		{"items.csv", "image: item\nage: numeric", `column "image" holds paths of files, which serve as ids alone`, FeatureOptions{}},
 	} {
 		f, err := ReadFeatures(t.Context(), c.file, c.opts)
 		if err != nil {

@@ -122,8 +122,8 @@ func (f *Features) rowsOf(v *Votes) (map[string]int, error) {
 	switch n := len(f.Items); {
 	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):
 		if len(v.Items) != n {
-			return nil, &ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position: name one with --votes-item",
-				number(len(v.Items), "item"), words.Thousands(n))}
+			return nil, advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
+				number(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
 		clear(at)
 		for i, id := range v.Items {

@@ -160,7 +160,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *Feature
 		fo.votes = slices.Clone(opts.Columns)
 		return readVoteColumns(ctx, t, item, opts)
 	}
-	return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]: give their file with --votes, their columns with --vote-columns, or that of labels, one a row, with --label", words.Few(header))}
+	return nil, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
 }
 
 // readVoteColumns reads votes in the columns of opts.

@@ -107,7 +107,7 @@ func TestLoadRefuses(t *testing.T) {
 		want string
 	}{
 		{LoadOptions{}, "no file of features and none of votes"},
-		{LoadOptions{Data: []string{"items.csv"}}, "reading items.csv: no column of votes among [id, a]: give their file with --votes, their columns with --vote-columns, or that of labels, one a row, with --label"},
+		{LoadOptions{Data: []string{"items.csv"}}, "reading items.csv: no column of votes among [id, a]"},
 		{LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"}, `no item of votes.csv has features: its items are "7", "8", those with features are "x"`},
 		{LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: "good.csv"}, `reading more.csv: no features for 1 item: "x"`},
 		{LoadOptions{Data: []string{"items.csv", "short.csv"}, Votes: "good.csv"}, `reading short.csv: 2 items, but the first file has 1, and without ids they are joined by position`},

@@ -20,10 +20,10 @@ type longVote struct {
 // readLong reads one vote a row.
 func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOptions) (*Votes, error) {
 	if item < 0 && !opts.numbered {
-		return nil, noColumn(t, "item", "--item")
+		return nil, noColumn(t, "item", SetItem)
 	}
 	if label < 0 {
-		return nil, noColumn(t, "label", "--label")
+		return nil, noColumn(t, "label", SetLabel)
 	}
 	rater, err := findColumn(t, opts.RaterColumn, raterNames)
 	if err != nil {
@@ -139,8 +139,8 @@ func except(col int, others ...int) int {
 	return col
 }
 
-func noColumn(t table.Table, what, flag string) error {
-	return &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column looks like the %s among [%s]: name it with %s", what, words.Few(t.Header()), flag)}
+func noColumn(t table.Table, what string, settle Setting) error {
+	return advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column looks like the %s among [%s]", what, words.Few(t.Header()))}, "", settle)
 }
 
 func (v *Votes) warn(format string, args ...any) {

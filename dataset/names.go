@@ -98,20 +98,3 @@ func hasRowNames(t table.Table) bool {
 	first := t.Header()[0]
 	return first == "Unnamed: 0" || first == "...1"
 }
-
-// listWord writes a column's name as a flag takes it that lists columns, where
-// commas part the names.
-func listWord(name string) string {
-	if strings.ContainsAny(name, ",\"\n") {
-		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	}
-	return shellWord(name)
-}
-
-// shellWord writes a column's name as a command line takes it.
-func shellWord(name string) string {
-	if strings.ContainsAny(name, " \t\"'`$\\&|;<>()*?[]{}~#!") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
-}

@@ -49,7 +49,7 @@ func (s *scan) choosePaths(f *Features) error {
 			continue
 		}
 		if found >= 0 && slices.Contains(s.opts.Features, header[i]) {
-			return &ParseError{File: s.t.Name(), Msg: fmt.Sprintf("columns %q and %q both hold paths of images or volumes, and one is read: choose it with --image-column", header[found], header[i])}
+			return advise(&ParseError{File: s.t.Name(), Msg: fmt.Sprintf("columns %q and %q both hold paths of images or volumes, and one is read", header[found], header[i])}, "", SetImages)
 		}
 		found = i
 	}
@@ -57,7 +57,10 @@ func (s *scan) choosePaths(f *Features) error {
 		if used == 0 || slices.Contains(s.opts.Features, header[s.item]) {
 			found = s.item
 		} else {
-			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds paths of files, which serve as ids alone; read them with --image-column %s", header[s.item], shellWord(header[s.item])))
+			f.Warnings = append(f.Warnings, &warning{
+				text:   fmt.Sprintf("column %q holds paths of files, which serve as ids alone", header[s.item]),
+				advice: &Advice{Settings: []Setting{SetImages}, Column: header[s.item]},
+			})
 		}
 	}
 	if found < 0 || found != s.item && used > 1 && !slices.Contains(s.opts.Features, header[found]) {

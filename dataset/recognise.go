@@ -10,27 +10,6 @@ import (
 	"credence/internal/words"
 )
 
-// AmbiguousError refuses votes that can be read in more than one way.
-type AmbiguousError struct {
-	File     string
-	Readings []string // one a form, beginning with its name
-}
-
-// Error shows every reading and names the flag that decides.
-func (e *AmbiguousError) Error() string {
-	var forms []string
-	for _, r := range e.Readings {
-		name, _, _ := strings.Cut(r, ":")
-		forms = append(forms, "--votes-form "+name)
-	}
-	which := "these votes can be read in more than one way"
-	if len(e.Readings) == 1 {
-		which = "the form of these votes is not plain"
-	}
-	return fmt.Sprintf("reading %s: %s:\n  %s\nsay which with %s", e.File, which,
-		strings.Join(e.Readings, "\n  "), strings.Join(forms, " or "))
-}
-
 // recognise finds the form of a grid as [VotesOptions] says, or refuses.
 func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	total := known(g.names, totalNames)
@@ -61,31 +40,44 @@ func (g *grid) recognise(opts *VotesOptions) (Form, error) {
 	}
 	// Votes have few values; measurements have many.
 	if !whole && len(values) > fewLevels && (negative || largest > 1) && total < 0 {
-		return Auto, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
-			words.Few(g.names), words.Thousands(len(values)))}
+		return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold %s different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total",
+			words.Few(g.names), words.Thousands(len(values)))}, "", SetForm)
 	}
-	e := &AmbiguousError{File: g.t.Name()}
+	return Auto, g.ambiguous(total, negative)
+}
+
+// ambiguous shows every way in which the grid can be read, in the words of its
+// first item.
+func (g *grid) ambiguous(total int, negative bool) error {
 	first := make([]string, len(g.names))
 	for k, code := range g.row(0) {
 		first[k] = g.text.names[code]
 	}
-	_, classes, err := g.text.classes(g.t, &VotesOptions{})
-	if err == nil {
-		e.Readings = append(e.Readings, fmt.Sprintf("wide: %s [%s] who chose among the classes %s; item %q got the votes %s",
-			number(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first)))
+	var forms []Form
+	var readings strings.Builder
+	add := func(form Form, format string, args ...any) {
+		forms = append(forms, form)
+		fmt.Fprintf(&readings, "\n  %v: %s", form, fmt.Sprintf(format, args...))
+	}
+	if _, classes, err := g.text.classes(g.t, &VotesOptions{}); err == nil {
+		add(Wide, "%s [%s] who chose among the classes %s; item %q got the votes %s",
+			number(len(g.names), "rater"), words.Few(g.names), classList(classes), g.items[0], words.Few(first))
 	}
 	if !negative {
-		e.Readings = append(e.Readings, fmt.Sprintf("counts: %s [%s]; item %q got %s votes for them",
-			number(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first)))
+		add(Counted, "%s [%s]; item %q got %s votes for them",
+			number(len(g.names), "class"), words.Few(g.names), g.items[0], words.Few(first))
 	}
 	if total >= 0 && !negative && len(g.names) > 2 {
-		of := first[total]
 		rest, shares := slices.Clone(g.names), slices.Clone(first)
 		rest, shares = slices.Delete(rest, total, total+1), slices.Delete(shares, total, total+1)
-		e.Readings = append(e.Readings, fmt.Sprintf("fractions: %s [%s]; item %q got the shares %s of %s votes",
-			number(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), of))
+		add(Fractions, "%s [%s]; item %q got the shares %s of %s votes",
+			number(len(rest), "class"), words.Few(rest), g.items[0], words.Few(shares), first[total])
 	}
-	return Auto, e
+	which := "these votes can be read in more than one way"
+	if len(forms) == 1 {
+		which = "the form of these votes is not plain"
+	}
+	return &ParseError{File: g.t.Name(), Msg: which + ":" + readings.String(), Err: &Advice{Settings: []Setting{SetForm}, Forms: forms}}
 }
 
 // sameSet reports whether a and b have the same members; each is free of

@@ -172,12 +172,12 @@ func (s *scan) add(rec []table.Cell) error {
 
 // twice refuses an item that stands on an earlier line.
 func (s *scan) twice(id string, line int) error {
-	msg := fmt.Sprintf("item %q is there already, on line %d", id, line)
 	name := s.t.Header()[s.item]
 	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
-		msg += fmt.Sprintf("; if column %q does not name the items, say which does with --item, or give it as --group, --categorical or --ignore", name)
+		e := s.t.ErrorAt(s.item, "item %q is there already, on line %d; does column %q name the items?", id, line, name)
+		return advise(e, "", SetItem, SetGroup, SetCategorical, SetIgnore)
 	}
-	return s.t.ErrorAt(s.item, "%s", msg)
+	return s.t.ErrorAt(s.item, "item %q is there already, on line %d", id, line)
 }
 
 // see takes one cell of a feature into account.
@@ -248,7 +248,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		c.levels = nil
 	}
 	if len(c.levels) > maxLevels {
-		return s.t.ErrorAt(i, "more than %s different texts in one column: leave it out with --ignore", words.Thousands(maxLevels))
+		e := s.t.ErrorAt(i, "more than %s different texts in one column", words.Thousands(maxLevels))
+		return advise(e, e.Name, SetIgnore)
 	}
 	return nil
 }
@@ -257,7 +258,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.Header()[i]
 	return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: name,
-		Msg: fmt.Sprintf("%q is not a number, but most values of the column are: mend it, say --na %s if it stands for a missing value, or read the column as text with --categorical %s", c.text, listWord(c.text), listWord(name))}
+		Msg: fmt.Sprintf("%q is not a number, but most values of the column are", c.text),
+		Err: &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}}
 }
 
 // decide gives every column its role and kind.
@@ -321,9 +323,13 @@ func (c *columnScan) constant(n int) (string, bool) {
 // kind finds the kind of a feature, or a reason to leave it out.
 func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	n := c.numbers + c.texts
-	leave := func(format string, args ...any) {
-		info.Role, info.Reason = Ignored, fmt.Sprintf(format, args...)
-		f.Warnings = append(f.Warnings, fmt.Errorf("column %q is left out: %s", info.Name, info.Reason))
+	leave := func(reason string, settings ...Setting) {
+		info.Role, info.Reason = Ignored, reason
+		w := &warning{text: fmt.Sprintf("column %q is left out: %s", info.Name, reason)}
+		if settings != nil {
+			w.advice = &Advice{Settings: settings, Column: info.Name}
+		}
+		f.Warnings = append(f.Warnings, w)
 	}
 	info.Part = Part{Name: info.Name}
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
@@ -336,14 +342,14 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
 		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
-		return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
-			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point, or read the column as text with --categorical %s", c.text, listWord(info.Name))}
+		return advise(&ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
+			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text)}, info.Name, SetCategorical)
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.items):
 		leave("it has no values")
 	case !c.other && !c.fixed:
-		leave("it holds paths of files; read them with --image-column %s", shellWord(info.Name))
+		leave("it holds paths of files", SetImages)
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it holds row numbers")
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
@@ -357,9 +363,9 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
 	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
 		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
-		leave("it holds dates: %s", datesAdvice)
+		leave("it holds dates: " + datesAdvice)
 	case n >= fewLevels && len(c.levels)*2 > n:
-		leave("it has %s different texts in %s; take it with --categorical %s", words.Thousands(len(c.levels)), number(n, "row"), listWord(info.Name))
+		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), number(n, "row")), SetCategorical)
 	default:
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))

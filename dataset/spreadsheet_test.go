@@ -149,7 +149,7 @@ func TestFeaturesAmongVotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := warningText(v.Warnings), "2 columns [age, sex] with labels that no other column has: leave out with --ignore what holds no votes"; got != want {
+	if got, want := warningText(v.Warnings), "2 columns [age, sex] with labels that no other column has: do they hold votes?"; got != want {
 		t.Errorf("got warnings\n%s\nwant\n%s", got, want)
 	}
 }
@@ -159,20 +159,20 @@ func TestIDsAmongVotes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{
 			"names", many("mrn,r1,r2", "m#,yes,no", 6),
-			`column "mrn" has a different value in every row, such as "m0": if it names the items, say --item mrn, else leave it out with --ignore mrn`,
+			`column "mrn" has a different value in every row, such as "m0": does it name the items?`,
 		},
 		{
 			"leading zeros", many("Hospital no.,r1,r2", "0#9,yes,no", 6),
-			`column "Hospital no." has a different value in every row, such as "009": if it names the items, say --item 'Hospital no.', else leave it out with --ignore 'Hospital no.'`,
+			`column "Hospital no." has a different value in every row, such as "009": does it name the items?`,
 		},
 		{
 			"row numbers", many("nr,cat,dog", "#,12,3", 6),
-			`column "nr" has a different value in every row, such as "0": if it names the items, say --item nr, else leave it out with --ignore nr`,
+			`column "nr" has a different value in every row, such as "0": does it name the items?`,
 		},
-		{"the long form", "mrn,reader,grade\n7,a,1\n", "no column looks like the item among [mrn, reader, grade]: name it with --item"},
+		{"the long form", "mrn,reader,grade\n7,a,1\n", "no column looks like the item among [mrn, reader, grade]"},
 		{
 			"features", many("id,x,y", "#,-#.5,#.25", 30),
-			"columns [x, y] hold 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total; if these are votes, say in which form with --votes-form",
+			"columns [x, y] hold 60 different numbers, which look like features: expected votes as labels or whole counts, or as fractions beside a column with their total",
 		},
 		{"nothing at all", "item,,\na,,\nb,,\n", "there are no votes: every cell is blank"},
 	} {
@@ -217,7 +217,7 @@ func TestNumberedRows(t *testing.T) {
 		{"one.csv", "from1.csv", "[1 2 3] [1 0 1 0 0 1]"},
 		{"one.csv", "rows.csv", "[1 2 3] [11 0 12 0 0 13]"},
 		{"zero.csv", "rows.csv", "[2 1 0] [0 13 12 0 11 0]"},
-		{"one.csv", "short.csv", "reading short.csv: votes on 2 items, but 3 with features, and without a column of ids among the votes they are joined by position: name one with --votes-item"},
+		{"one.csv", "short.csv", "reading short.csv: votes on 2 items, but 3 with features, and without a column of ids among the votes they are joined by position"},
 		{"padded.csv", "some.csv", `no item of some.csv has features: its items are "1", "2", those with features are "01", "02"; they differ in leading zeros, which spreadsheets drop`},
 		{"mixed.csv", "good.csv", `reading mixed.csv: column "a": 1 value with a percent sign, which divides by 100, and 1 without: write all alike`},
 	} {

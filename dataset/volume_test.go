@@ -157,7 +157,7 @@ func TestPathsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `column "path" is left out: it holds paths of files; read them with --image-column path`
+	want := `column "path" is left out: it holds paths of files`
 	if len(f.Parts) != 2 || len(f.Warnings) != 2 || f.Warnings[0].Error() != want {
 		t.Errorf("parts %v, warnings %v", f.Parts, f.Warnings)
 	}
@@ -165,7 +165,7 @@ func TestPathsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ReadFeatures(t.Context(), "two.csv", FeatureOptions{Features: []string{"p", "q"}})
-	if err == nil || err.Error() != `reading two.csv: columns "p" and "q" both hold paths of images or volumes, and one is read: choose it with --image-column` {
+	if err == nil || err.Error() != `reading two.csv: columns "p" and "q" both hold paths of images or volumes, and one is read` {
 		t.Error(err)
 	}
 }

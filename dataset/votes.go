@@ -19,7 +19,8 @@ import (
 //     total beside them [Fractions];
 //   - blank cells or cells of text: [Wide];
 //   - whole numbers, none negative, one above 10: [Counted];
-//   - anything else could be misread and is refused with an [AmbiguousError].
+//   - anything else could be misread and is refused, with an [Advice] that lists the
+//     forms it could have.
 type VotesOptions struct {
 	Form Form
 	// Classes fixes the classes and their order. Nil finds them: in order of
@@ -107,7 +108,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*Votes, e
 		v, err = readLong(ctx, t, item, label, opts)
 	default:
 		if rater := known(t.Header(), raterNames); opts.Form == Auto && opts.Columns == nil && label >= 0 && rater >= 0 && rater != label {
-			return nil, noColumn(t, "item", "--item") // the long form, but for the item
+			return nil, noColumn(t, "item", SetItem) // the long form, but for the item
 		}
 		v, err = readGrid(ctx, t, item, opts)
 	}
@@ -121,8 +122,8 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*Votes, e
 // finish fills in what all forms have in common.
 func (v *Votes) finish() error {
 	if len(v.Classes) < 2 {
-		return &ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two: name all classes with --classes",
-			number(len(v.Classes), "class"), words.Few(v.Classes))}
+		return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
+			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
 	}
 	if len(v.Items) == 0 {
 		return &ParseError{File: v.How.File, Msg: "there are no rows below the header"}

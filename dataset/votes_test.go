@@ -178,19 +178,19 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"quotes and blanks", "\"item\" \"label\"\na x\n", VotesOptions{}, `line 1: character 6: extraneous or missing " in quoted-field; fields are separated by commas, semicolons, tabs or bars, and its first line has none`},
 		{"open quote", "item,label\na,\"x\n", VotesOptions{}, "line 2: character 6: extraneous or missing \" in quoted-field"},
 		{"wrong label", "item,label\na,0\nb,1\nb,3\n", VotesOptions{Classes: two}, `line 4: label "3" is not one of [0 1]`},
-		{"one class", "item,label\na,x\n", VotesOptions{}, "votes for 1 class [x], but there must be two: name all classes with --classes"},
+		{"one class", "item,label\na,x\n", VotesOptions{}, "votes for 1 class [x], but there must be two"},
 		{"no id", "item,label\n,x\n", VotesOptions{}, "line 2, column 1 (item): the item has no id"},
 		{"no such column", "item,label\na,x\n", VotesOptions{LabelColumn: "grade"}, `no column "grade" among [item, label]`},
-		{"long without label", "item,x\na,1\n", VotesOptions{Form: Long}, "no column looks like the label among [item, x]: name it with --label"},
+		{"long without label", "item,x\na,1\n", VotesOptions{Form: Long}, "no column looks like the label among [item, x]"},
 		{"a rater twice", "item,rater,label\na,r,x\na,r,y\n", VotesOptions{Duplicates: RefuseSecond}, `line 3: rater "r" votes on item "a" a second time`},
-		{"an item twice", "item,p,q\na,x,y\nb,x,x\na,x,y\n", VotesOptions{}, `line 4, column 1 (item): item "a" is there already, on line 2; if each row is a vote, name the column of labels with --label`},
+		{"an item twice", "item,p,q\na,x,y\nb,x,x\na,x,y\n", VotesOptions{}, `line 4, column 1 (item): item "a" is there already, on line 2`},
 		{"negative count", "item,p,q\na,11,-1\n", VotesOptions{Form: Counted}, "line 2, column 3 (q): -1 is negative: a count cannot be"},
 		{"NaN count", "item,p,q\na,inf,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "inf" is not a number of votes`},
 		{"huge count", "item,p,q\na,1e300,1\n", VotesOptions{Form: Counted}, "line 2, column 2 (p): 1e300 votes: more than 16,777,216 cannot be counted"},
 		{"count of text", "item,p,q\na,one,1\n", VotesOptions{Form: Counted}, `line 2, column 2 (p): "one" is not a number of votes`},
 		{"count of long form", "item,label,count\na,x,-2\n", VotesOptions{}, "line 2, column 3 (count): -2 votes: a count cannot be negative"},
-		{"column not a class", "item,0,1,2\na,1,1,1\n", VotesOptions{Form: Counted, Classes: two}, `column "2" is not one of the classes [0 1]: leave it out with --ignore`},
-		{"fractions without total", "item,p,q\na,.5,.5\n", VotesOptions{Form: Fractions}, "no column looks like the number of votes among [item, p, q]: name it with --total"},
+		{"column not a class", "item,0,1,2\na,1,1,1\n", VotesOptions{Form: Counted, Classes: two}, `column "2" is not one of the classes [0 1]`},
+		{"fractions without total", "item,p,q\na,.5,.5\n", VotesOptions{Form: Fractions}, "no column looks like the number of votes among [item, p, q]"},
 		{"fractions over one", "item,p,q,n\na,.5,.7,4\n", VotesOptions{Form: Fractions}, `line 2: the fractions of item "a" sum to 1.2, not to 1`},
 		{"fractions, no number", "item,p,q,n\na,.5,.5,\n", VotesOptions{Form: Fractions}, "line 2, column 4 (n): the number of votes is missing"},
 		{"class twice", "item,label\na,0\n", VotesOptions{Classes: []string{"0", "0"}}, `class "0" is named twice`},
@@ -199,22 +199,19 @@ func TestReadVotesRefuses(t *testing.T) {
 			"small whole numbers", "item,r1,r2\na,1,2\nb,0,1\n", VotesOptions{},
 			"these votes can be read in more than one way:\n" +
 				"  wide: 2 raters [r1, r2] who chose among the classes [0 1 2]; item \"a\" got the votes 1, 2\n" +
-				"  counts: 2 classes [r1, r2]; item \"a\" got 1, 2 votes for them\n" +
-				"say which with --votes-form wide or --votes-form counts",
+				"  counts: 2 classes [r1, r2]; item \"a\" got 1, 2 votes for them",
 		},
 		{
 			"fractions unnamed", "item,p,q,n\na,.5,.5,2\n", VotesOptions{},
 			"these votes can be read in more than one way:\n" +
 				"  wide: 3 raters [p, q, n] who chose among the classes [.5 2]; item \"a\" got the votes .5, .5, 2\n" +
 				"  counts: 3 classes [p, q, n]; item \"a\" got .5, .5, 2 votes for them\n" +
-				"  fractions: 2 classes [p, q]; item \"a\" got the shares .5, .5 of 2 votes\n" +
-				"say which with --votes-form wide or --votes-form counts or --votes-form fractions",
+				"  fractions: 2 classes [p, q]; item \"a\" got the shares .5, .5 of 2 votes",
 		},
 		{
 			"negative labels", "item,p,q\na,-1,1\n", VotesOptions{},
 			"the form of these votes is not plain:\n" +
-				"  wide: 2 raters [p, q] who chose among the classes [-1 1]; item \"a\" got the votes -1, 1\n" +
-				"say which with --votes-form wide",
+				"  wide: 2 raters [p, q] who chose among the classes [-1 1]; item \"a\" got the votes -1, 1",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -80,7 +80,11 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 		}
 		unread = err
 		if _, hinted := errors.AsType[*hintedError](err); err != nil && !hinted {
-			unread = withHint(err, "what is chosen from the data is shown without a value; credence train would stop at this")
+			hint := "what is chosen from the data is shown without a value; credence train would stop at this"
+			if advice := adviceOn(err, cmd.Flags()); advice != "" {
+				hint = advice + "; " + hint
+			}
+			unread = withHint(err, hint)
 		}
 	}
 	view := config.View{JSON: o.format == "json", Origins: o.origin, Unknown: unread != nil || len(o.Load.Data) == 0}

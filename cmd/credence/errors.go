@@ -79,6 +79,9 @@ func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 		code = exitUsage
 		hint = fmt.Sprintf("run %q to see what it takes", cmd.CommandPath()+" --help")
 	}
+	if advice := adviceOn(err, cmd.Flags()); advice != "" {
+		hint = advice
+	}
 	if h, ok := errors.AsType[*hintedError](err); ok {
 		hint = h.hint
 	}

@@ -30,7 +30,7 @@ func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 		if errors.Is(err, dataset.ErrOneVote) {
 			continue
 		}
-		text := err.Error()
+		text := warningText(err)
 		if n, ok := errors.AsType[dataset.Unvoted](err); ok {
 			text = words.Plural(int(n), "item") + " without votes"
 		}

@@ -269,7 +269,7 @@ func (p *predictor) readVotes(ctx context.Context) error {
 	}
 	for _, w := range p.votes.Warnings {
 		if !errors.Is(w, dataset.ErrOneVote) {
-			p.warn(w.Error())
+			p.warn(warningText(w))
 		}
 	}
 	return nil
@@ -367,7 +367,7 @@ func (p *predictor) update(a *answers) error {
 // not predicted.
 func (p *predictor) end(in *dataset.Stream) error {
 	for _, w := range in.Warnings() {
-		p.warn(w.Error())
+		p.warn(warningText(w))
 	}
 	if p.items == 0 {
 		p.warn(p.input + " has no items")

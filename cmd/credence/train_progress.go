@@ -56,8 +56,8 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 	warnings := []string{}
 	for _, w := range ds.Warnings {
 		if joint || !errors.Is(w, dataset.ErrOneVote) { // one vote is all that other methods need
-			warnings = append(warnings, w.Error())
-			d.warn(w.Error())
+			warnings = append(warnings, warningText(w))
+			d.warn(warningText(w))
 		}
 	}
 	if !joint {
