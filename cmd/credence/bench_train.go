@@ -71,11 +71,11 @@ counts.
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), `workload     %s, %d items a step
-time         %.4g ms a step, %.4g ms an item
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), `workload     %s, %d items per step
+time         %.4g ms per step, %.4g ms per item
 threads      %d
 kernel       %s
-allocations  %d a step
+allocations  %d per step
 `, result.Workload, result.Batch, result.MsPerStep, result.MsPerStep/float64(result.Batch), result.Threads, result.Kernel, result.AllocsPerStep)
 			return err
 		},

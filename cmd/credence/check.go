@@ -44,16 +44,17 @@ how often others agree, and how often a class is used. Training takes raters to
 be exchangeable, so those who differ are worth a look.
 
 Whether votes support intervals is judged by the standard error that the
-dispersion ratio R of a model trained on them would have: the squared error of its
-means over the variance that it predicts, by which intervals are calibrated and
-judged. Above 0.25 support is weak, above 0.5 there is none. It follows from the
-number of items, the votes on each and their agreement, if features explain half
-of the spread between items; the more they explain, the larger it is. A table says
-what it would be for other numbers of items and votes (--plan-items, --plan-votes),
-with the loss per vote that a model without features reaches on new items.
+dispersion ratio R of a model trained on them would have: the squared error of
+its means over the variance that it predicts, by which intervals are calibrated
+and judged. Above 0.25 support is weak, above 0.5 there is none. It follows from
+the number of items, the votes on each and their agreement, if features explain
+half of the spread between items; the more they explain, the larger it is. A
+table says what it would be for other numbers of items and votes (--plan-items,
+--plan-votes), with the loss per vote that a model without features reaches on
+new items.
 
-Votes may be long (item, rater, label), wide (one column a rater), counts (one
-column a class) or fractions with a total; the form is found out or given.
+Votes may be long (item, rater, label), wide (one column per rater), counts (one
+column per class) or fractions with a total; the form is found out or given.
 
 VOTES may be - for CSV on standard input. The result is text, Markdown, JSON or,
 the table of items and votes alone, CSV, as --format or the name of -o says.
@@ -113,7 +114,7 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	ds := votes.Dataset()
-	// The report says in its own words what one vote an item means.
+	// The report says in its own words what one vote per item means.
 	dataWarnings(cmd.ErrOrStderr(), ds)
 	c, err := evaluate.Check(ds, evaluate.CheckOptions{
 		Ordered: o.ordered, Items: o.items, Votes: o.votes,

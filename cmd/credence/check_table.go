@@ -63,7 +63,7 @@ func (r *checkReport) numbers(w *printout.Page) {
 	if len(per) > mostRows {
 		per = bands(per)
 	}
-	w.Heading("Votes an item")
+	w.Heading("Votes per item")
 	t := printout.NewTable(2)
 	t.Add("  votes", "items", "")
 	for i, p := range per {

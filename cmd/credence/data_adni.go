@@ -34,7 +34,7 @@ func newDataADNISynthetic() *cobra.Command {
 		Short: "Write a synthetic cohort of MRI scans with clinical scores",
 		Long: `Write a cohort of head scans with three clinical scores each, made up by a
 program: no person was scanned. It has the size and the tables of the study in
-Wu et al. (ICML 2019), whose own data are under licence, and it has what real
+Wu et al. (ICML 2019), whose own data are under license, and it has what real
 data lack: the true probability behind every label.
 
 A subject has a severity and up to three visits. A scan shows the severity, with
@@ -44,10 +44,10 @@ each says NC, MCI and AD as often as in the paper's table: exactly for 1,660
 scans, by largest remainder for other numbers.
 
 Files of the folder:
-  volumes/          NIfTI volumes (.nii.gz), one a scan
-  clinical.csv      a row a scan: subject, visit, scan, path, DX, MMSE, CDR and
-                    the columns of truth
-  exchangeable.csv  three votes a scan by raters who are alike
+  volumes/          NIfTI volumes (.nii.gz), one per scan
+  clinical.csv      a row per scan: subject, visit, scan, path, DX, MMSE, CDR
+                    and the columns of truth
+  exchangeable.csv  three votes per scan by raters who are alike
   truth.csv         the true probability of each class
   fresh-*.csv       the same for the scans of --fresh, which are of other
                     subjects and cut at the same thresholds

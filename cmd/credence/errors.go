@@ -56,7 +56,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("--%s %q: expected %s", flag.Name, bad.GetValue(), want)
 }
 
-// hintedError carries a sentence on how to mend the error.
+// hintedError carries a sentence on how to fix the error.
 type hintedError struct {
 	err  error
 	hint string

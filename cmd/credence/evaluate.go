@@ -72,7 +72,8 @@ can be judged; all else is left out, and null in JSON.
 
 With --curve, votes and items are left out at random and the rest judged again:
 the dispersion ratio, the loss and their errors by the number of votes per item
-and of items tell how many it takes. credence check predicts this before training.
+and of items tell how many it takes. credence check predicts this before
+training.
 
 With --truth, the true probabilities of a simulation, the coverage of intervals
 is shown too. Every number has a standard error by bootstrap over items, or
@@ -90,7 +91,8 @@ JSON:
   constant_dm_nll_per_vote, logistic_nll_per_vote, logistic_dm_nll_per_vote,
   floor_nll_per_vote, accuracy, brier and ece (all of these but the first two
   also with _se), dispersion_ratio, pit_p_value, coverage (with --truth),
-  curve (with --curve) and all else that the report is made from. What cannot be computed is null.`,
+  curve (with --curve) and all else that the report is made from. What cannot be
+  computed is null.`,
 		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
   credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
   credence evaluate model.credence items.csv --votes votes.csv --truth p.csv

@@ -10,7 +10,7 @@ import (
 	"credence/evaluate"
 )
 
-// writeScores writes the single numbers of an evaluation as CSV, one a row
+// writeScores writes the single numbers of an evaluation as CSV, one per row
 // under its name in JSON, with its standard error where it has one.
 func writeScores(w io.Writer, r *evaluate.Result) error {
 	text, err := json.Marshal(r)

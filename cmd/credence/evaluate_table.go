@@ -52,7 +52,7 @@ func (r *evaluateReport) heading(w *printout.Page) {
 // losses sets the model beside the references.
 func (r *evaluateReport) losses(w *printout.Page) {
 	res := r.result
-	w.Heading("Loss a vote, in nats: lower is better")
+	w.Heading("Loss per vote, in nats: lower is better")
 	t := printout.NewTable(0, 2)
 	add := func(name string, loss, se evaluate.Number, d *evaluate.Difference) {
 		difference := ""
@@ -86,7 +86,7 @@ func (r *evaluateReport) scores(w *printout.Page) {
 	w.Heading("Scores")
 	t := printout.NewTable(0, 2).Bare()
 	t.Add("  accuracy", plusMinus(res.Accuracy, res.AccuracySE, 3), "predicted class is a most-voted one")
-	t.Add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error a vote, 0 to 2")
+	t.Add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error per vote, 0 to 2")
 	t.Add("  ECE", plusMinus(res.ECE, res.ECESE, 3), "calibration error of the predicted class")
 	w.Table(t)
 }

@@ -101,10 +101,10 @@ func (c modelCard) print(w io.Writer) {
 	t.Print(&runs)
 	line("", "%s", strings.TrimRight(runs.String(), "\n"))
 	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
-		line("held out", "%s items, %s votes: %.4f nats a vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
+		line("held out", "%s items, %s votes: %.4f nats per vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
 	} else if s.Items > 0 {
-		line("held out", "%s items, %s votes: %.4f nats a vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
+		line("held out", "%s items, %s votes: %.4f nats per vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
 	if k := c.Calibration; k != nil {

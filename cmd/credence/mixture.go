@@ -46,11 +46,11 @@ densities as a figure: of two classes the first, before and after the votes; of
 more than two, all of them.
 
 JSON:
-  --json reads one object a line from standard input,
+  --json reads one object per line from standard input,
     {"weights":[0.5,0.5],"alpha":[[30,4],[3,25]],"levels":[0.95],
      "quantiles":[0.025],"cdf":[0.3],"logpdf":[[0.2,0.8]],"votes":[2,0]}
   (on a single line; all but weights and alpha may be left out), and writes one
-  object a line,
+  object per line,
     {"mean":[…],"variance":[…],"logpdf":[…],"classes":[{"mean":…,"variance":…,
      "quantiles":[{"q":…,"x":…,"complement":…}],
      "cdf":[{"x":…,"cdf":…,"survival":…}],

@@ -37,15 +37,15 @@ of the items; votes that they have already are given with --votes and taken into
 account.
 
 What a vote is worth is the variance that it is expected to take off the class
-probabilities, summed over classes: much where the probability itself is unknown,
-nothing where it is known to be one half. The votes are planned as one round.
-Later votes on an item may be worth more than the first (where two camps of
-raters are possible, one vote tells little and three tell which), so that several
-are bought together where that gains more for each. When the votes are in, credence
-next with all of them in --votes plans the next round.
+probabilities, summed over classes: much where the probability itself is
+unknown, nothing where it is known to be one half. The votes are planned as one
+round. Later votes on an item may be worth more than the first (where two camps
+of raters are possible, one vote tells little and three tell which), so that
+several are bought together where that gains more for each. When the votes are
+in, credence next with all of them in --votes plans the next round.
 
-The result is a table, or CSV, JSON lines, Parquet, Markdown or JSON, as --format
-or the name of -o says, best items first, with these columns:
+The result is a table, or CSV, JSON lines, Parquet, Markdown or JSON, as
+--format or the name of -o says, best items first, with these columns:
 
   rank       by the most that a vote on the item gains on average, from 1
   item
@@ -55,13 +55,13 @@ or the name of -o says, best items first, with these columns:
   variance   of the class probabilities now, summed over classes
   cast       (--votes) votes that the item has already
 
-What the budget gains in all, beside what it would gain if items got equally many
-votes, is said above the table, or on standard error.
+What the budget gains in all, beside what it would gain if items got equally
+many votes, is said above the table, or on standard error.
 
 JSON:
-  --json prints one object on one line: budget, votes, items, gain, even (the gain
-  of an even spread), bound (what no spread could exceed), variance and plan, a
-  list of objects with the columns above.
+  --json prints one object on one line: budget, votes, items, gain, even (the
+  gain of an even spread), bound (what no spread could exceed), variance and
+  plan, a list of objects with the columns above.
 
 A row that cannot be read is reported on standard error and left out, and the
 exit code is 1.`,

@@ -383,5 +383,5 @@ func (p *predictor) end(in *dataset.Stream) error {
 		p.warn(fmt.Sprintf("and %s more", words.Plural(p.bad-maxReports, "item")))
 	}
 	return withHint(fmt.Errorf("%d of %s have no prediction", p.bad, words.Plural(p.items, "item")),
-		"mend the rows named above; all others were written")
+		"fix the rows named above; all others were written")
 }

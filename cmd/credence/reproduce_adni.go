@@ -19,7 +19,7 @@ func newReproduceADNI() *cobra.Command {
 		Short: "MRI scans with three imperfect labels a patient",
 		Long: `Repeat the real-data study of the paper: a 3-D network on MRI scans, of which a
 diagnosis, the MMSE and the CDR each say whether the patient has Alzheimer's
-disease. The paper's data are under licence, so without --clinical the study
+disease. The paper's data are under license, so without --clinical the study
 draws a synthetic cohort of the same size and tables, and says so in every
 output; what it has and the real one lacks is the truth behind the labels.
 

@@ -49,10 +49,10 @@ func (o *trainOptions) command() *cobra.Command {
   split.csv       the part of each item, if --test, --validation or --split
                   divides them
 
-Votes may be long (item, rater, label), wide (a column a rater), counts (a
-column a class) or fractions with a total. How they were read is printed before
-training begins. Everything that is not given is chosen from the data, and the
-choice is in config.yaml. Held-out votes decide when a network stops.
+Votes may be long (item, rater, label), wide (a column per rater), counts (a
+column per class) or fractions with a total. How they were read is printed
+before training begins. Everything that is not given is chosen from the data,
+and the choice is in config.yaml. Held-out votes decide when a network stops.
 
 A configuration file has the names of the flags below as keys; credence init
 writes one for given data. What the command line gives goes before the
@@ -75,7 +75,7 @@ continues; the exit code is then 1. A run that was continued ends with the same
 model as one that was never stopped. A folder that is not empty is left alone
 without --resume or --overwrite.
 
---json prints one object a line to standard output: {"event":"data",…}, then
+--json prints one object per line to standard output: {"event":"data",…}, then
 {"event":"epoch",…} for each epoch of each network and {"event":"progress",…}
 in between, and at last {"event":"result",…} with the content of metrics.json.`,
 		Example: `  credence train --data items.csv --votes votes.csv --out runs/first

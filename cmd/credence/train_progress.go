@@ -259,7 +259,7 @@ func printMetrics(b *strings.Builder, m *run.Metrics) {
 	if joint {
 		loss, how = *h.NLL, ""
 	}
-	fmt.Fprintf(b, "\nNegative log-likelihood a vote on held-out items%s, in nats; less is better\n", how)
+	fmt.Fprintf(b, "\nNegative log-likelihood per vote on held-out items%s, in nats; less is better\n", how)
 	t := printout.NewTable(0)
 	t.Add("this model", fmt.Sprintf("%.4f", loss))
 	for _, r := range []struct {
