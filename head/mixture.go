@@ -85,6 +85,20 @@ func (c *jointCriterion) Add(out []float32, b Batch) {
 	c.votes += votes
 }
 
+// ItemLosses appends the joint negative log-likelihood of each item's votes, times its weight.
+func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 {
+	width := h.Outputs()
+	for j := range b.Items() {
+		one := Counts{Classes: h.classes, Values: b.Counts.Item(j)}
+		loss, _ := h.mean(nil, out[j*width:(j+1)*width], one)
+		if b.Weights != nil {
+			loss *= b.Weights[j]
+		}
+		dst = append(dst, loss)
+	}
+	return dst
+}
+
 func (c *jointCriterion) Value() float64 { return c.sum / c.votes }
 
 // Decode implements [Head].

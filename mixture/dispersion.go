@@ -160,6 +160,17 @@ func (d *Dispersion) Widen(factor float64) *Dispersion {
 	return w
 }
 
+// Of returns the dispersion of so many items of which these are like a sample, whose ratio is given.
+func (d *Dispersion) Of(items int, ratio float64) *Dispersion {
+	share := float64(d.Items) / float64(items)
+	e := &Dispersion{Items: items, Ratio: ratio, NullSE: d.NullSE * math.Sqrt(share), at: d.at}
+	for _, v := range d.variance {
+		e.variance = append(e.variance, v*share)
+	}
+	e.SE = e.se(ratio)
+	return e
+}
+
 // Ensemble returns the dispersion of the laws of an ensemble, given that of the laws
 // of its members and the share q of its variance that is within members, the rest
 // being between their means:

@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"math"
 
 	"credence/head"
 	"credence/internal/par"
@@ -13,21 +12,10 @@ import (
 
 // How wide reported laws should be is found from pairs of votes on items that a network held out:
 // for two votes on such an item, E[(v₁−μ)(v₂−μ)] is E[(p−μ)²], the squared error of the mean, spread
-// and ignorance together. With D its unbiased estimate per item ([mixture.Dirichlet.PairError]) and V
-// the predicted variance, both summed over classes, the ratio
-//
-//	R = ΣD/ΣV
-//
-// is by how much variances should be multiplied. Held-out laws are those of single networks. For M
-// networks together the error of the mean is smaller by the variance B between their means, and the
-// variance of the law larger by it, which is algebra: with V̄ the mean variance of one of them,
-//
-//	R' = (R·V̄ − B)/(V̄ + B).
-//
-// Laws are scaled by max(R' + ½ SE, leastScale): rather half an error too wide than too narrow.
-
-// leastScale is the least factor of a variance: means are never known perfectly.
-const leastScale = 0.1
+// and ignorance together. [mixture.Dispersion] is its ratio R to the predicted variance, with which
+// laws are scaled ([mixture.Dispersion.Scale]). Held-out laws are those of single networks, at epochs
+// that the items did not choose ([crossStop]); what several networks claim together follows by
+// algebra ([mixture.Dispersion.Ensemble]).
 
 // calibrationItems bounds the items that standard errors and the spread between networks are
 // computed from.
@@ -35,7 +23,7 @@ const calibrationItems = 20_000
 
 // calibrate finds how laws are reported, and makes the held-out answers those that would have been
 // reported, each by what the other folds say.
-func (f *fitting) calibrate(res *Result, final []*run) error {
+func (f *fitting) calibrate(res *Result, runs, final []*run) error {
 	if !f.traits.Joint {
 		return nil
 	}
@@ -51,24 +39,20 @@ func (f *fitting) calibrate(res *Result, final []*run) error {
 	if f.o.Calibrate == "off" {
 		return nil
 	}
-	h := NewHeldOut(len(f.ds.Classes), max(f.folds, 2))
-	for at, j := range f.voted {
-		if a := res.OutOfFold[j]; a != nil {
-			part := f.fold[at]
-			if f.folds < 2 {
-				part = at % 2
-			}
-			h.Add(a, f.ds.CountsOf(j), part)
-		}
+	if f.o.ClassWeights != nil {
+		return nil // the means are not those of the votes
 	}
-	var between *Spread
-	if len(final) > 1 && f.folds > 0 {
-		var err error
-		if between, err = f.spread(final); err != nil {
+	h, err := f.heldOut(res, runs)
+	if err != nil {
+		return err
+	}
+	within := 1.0
+	if len(final) > 1 {
+		if within, err = f.within(final); err != nil {
 			return err
 		}
 	}
-	found, err := h.Calibration(between)
+	found, err := h.Calibration(within)
 	if err != nil {
 		return err
 	}
@@ -83,11 +67,11 @@ func (f *fitting) calibrate(res *Result, final []*run) error {
 			"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would tell",
 			c.Ratio, c.RatioSE))
 	}
-	return h.crossFit()
+	if f.folds > 0 {
+		within = 1 // held-out answers are those of single networks
+	}
+	return f.crossFit(h, res, within)
 }
-
-// scaleOf is the factor of variances for a ratio and its standard error.
-func scaleOf(ratio, se float64) float64 { return max(ratio+se/2, leastScale) }
 
 // resolution is ε: what was asked for, or what the number of votes allows.
 func (f *fitting) resolution() float64 {
@@ -104,182 +88,249 @@ func (f *fitting) resolution() float64 {
 	return mixture.DefaultResolution(votes)
 }
 
-// HeldOut are items that networks held out, with what they say of them, in parts that are calibrated
-// by each other.
-type HeldOut struct {
-	answers []*head.Answer // of items with two votes or more
-	votes   []float64      // how many, of each
-	part    []int
-	sums    []pairSums // of each part
-}
+// parts returns into how many parts held-out items fall that are calibrated by each other: the folds
+// or, if there is one, its halves.
+func (f *fitting) parts() int { return max(f.folds, 2) }
 
-// pairSums are sums over items with two votes or more.
-type pairSums struct {
-	items              int
-	error, variance    float64   // ΣD, ΣV
-	classes, variances []float64 // the same class by class, [d]
-}
-
-func newPairSums(d int) pairSums {
-	return pairSums{classes: make([]float64, d), variances: make([]float64, d)}
-}
-
-func (s *pairSums) add(t *pairSums) {
-	s.items, s.error, s.variance = s.items+t.items, s.error+t.error, s.variance+t.variance
-	for i := range s.classes {
-		s.classes[i], s.variances[i] = s.classes[i]+t.classes[i], s.variances[i]+t.variances[i]
+// part is that of the voted item at a place.
+func (f *fitting) part(at int) int {
+	if f.folds < 2 {
+		return at % 2
 	}
+	return f.fold[at]
 }
 
-// NewHeldOut returns none, of d classes and in so many parts.
-func NewHeldOut(d, parts int) *HeldOut {
-	h := &HeldOut{sums: make([]pairSums, parts)}
-	for k := range h.sums {
-		h.sums[k] = newPairSums(d)
+// heldOut collects what one network said of each item that it held out.
+func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
+	place := map[int]int{}
+	for at, j := range f.voted {
+		place[j] = at
 	}
-	return h
-}
-
-// Add adds an item with votes [d]; one with fewer than two says nothing.
-func (h *HeldOut) Add(a *head.Answer, votes []float32, part int) {
-	m := 0.0
-	for _, v := range votes {
-		m += float64(v)
+	reader, err := f.method.New(f.task)
+	if err != nil {
+		return nil, err
 	}
-	if m < 2 {
-		return
-	}
-	one := newPairSums(len(votes))
-	one.items = 1
-	for i, v := range a.Variance {
-		s, mu := float64(votes[i]), a.Mean[i]
-		e := s*(s-1)/(m*(m-1)) - 2*mu*s/m + mu*mu
-		one.error, one.variance = one.error+e, one.variance+v
-		one.classes[i], one.variances[i] = e, v
-	}
-	h.sums[part].add(&one)
-	h.answers, h.votes, h.part = append(h.answers, a), append(h.votes, m), append(h.part, part)
-}
-
-// sum returns the sums of all parts but one.
-func (h *HeldOut) sum(without int) pairSums {
-	all := newPairSums(len(h.sums[0].classes))
-	for k := range h.sums {
-		if k != without {
-			all.add(&h.sums[k])
+	h := NewHeldOut(len(f.ds.Classes), f.parts())
+	seen := map[int]bool{} // folds
+	for _, r := range runs {
+		if seen[r.fold] || len(r.held) == 0 {
+			continue
+		}
+		seen[r.fold] = true
+		answers := make([]head.Answer, len(r.held))
+		for k, j := range r.held {
+			if a := res.OutOfFold[j]; a != nil {
+				answers[k] = *a
+			}
+		}
+		if r.cross != nil && r.cross.best != nil {
+			var own [][]float32
+			for _, p := range r.network.Own {
+				own = append(own, p.Value)
+			}
+			if answers, err = head.Decode(reader, []head.Output{{Raw: r.cross.kept, Own: own}}, len(r.held)); err != nil {
+				return nil, err
+			}
+		}
+		for k, j := range r.held {
+			h.Add(answers[k].Law, f.ds.CountsOf(j), f.part(place[j]))
 		}
 	}
-	return all
+	return h, nil
 }
 
-// Calibration returns how laws are to be reported: those of single networks such as held the items
-// out or, if between is not nil, those of several together. Its Items are 0 if the votes do not tell.
-func (h *HeldOut) Calibration(between *Spread) (head.Calibration, error) {
-	c := head.Calibration{Scale: 1}
-	all := h.sum(-1)
-	if all.items < 2 || !(all.variance > 0) {
-		return c, nil
+// crossFit scales the held-out answers of each part by what the other parts say.
+func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
+	cs := make([]*head.Calibration, f.parts())
+	for k := range cs {
+		scale, err := h.scaleWithout(k, within)
+		if err != nil {
+			return err
+		}
+		cs[k] = &head.Calibration{Scale: scale}
 	}
-	var err error
-	c.Items, c.Ratio = all.items, all.error/all.variance
-	if c.RatioSE, err = h.standardError(all, c.Ratio); err != nil {
-		return c, err
-	}
-	for i := range all.classes {
-		c.Classes = append(c.Classes, all.classes[i]/max(all.variances[i], math.SmallestNonzeroFloat64))
-	}
-	if between != nil {
-		between.apply(&c)
-	}
-	c.Scale = scaleOf(c.Ratio, c.RatioSE)
-	return c, nil
-}
-
-// standardError is that of ΣD/ΣV if laws are as wide as it says.
-func (h *HeldOut) standardError(all pairSums, ratio float64) (float64, error) {
-	every := (len(h.answers) + calibrationItems - 1) / calibrationItems
-	n := (len(h.answers) + every - 1) / every
-	variances, errs := make([]float64, n), make([]error, n)
-	par.For(n, func(k int) {
-		law, err := h.answers[k*every].Law.Rescale(max(ratio, leastScale))
-		if errs[k] = err; err == nil {
-			variances[k] = law.PairVariance(h.votes[k*every])
+	par.For(len(f.voted), func(at int) {
+		if a := res.OutOfFold[f.voted[at]]; a != nil {
+			cs[f.part(at)].Apply(a)
 		}
 	})
-	sum := 0.0
-	for k, v := range variances {
-		if errs[k] != nil {
-			return 0, errs[k]
-		}
-		sum += v
-	}
-	return math.Sqrt(sum/float64(n)*float64(len(h.answers))) / all.variance, nil
-}
-
-// crossFit scales the answers of each part by what the other parts say.
-func (h *HeldOut) crossFit() error {
-	all := h.sum(-1)
-	se, err := h.standardError(all, all.error/all.variance)
-	if err != nil {
-		return err
-	}
-	cs := make([]*head.Calibration, len(h.sums))
-	for k := range cs {
-		rest := h.sum(k)
-		cs[k] = &head.Calibration{Scale: 1}
-		if rest.items > 0 && rest.variance > 0 {
-			cs[k].Scale = scaleOf(rest.error/rest.variance, se*math.Sqrt(float64(all.items)/float64(rest.items)))
-		}
-	}
-	par.For(len(h.answers), func(k int) { cs[h.part[k]].Apply(h.answers[k]) })
-	for _, a := range h.answers {
-		if a.Err != nil {
+	for _, a := range res.OutOfFold {
+		if a != nil && a.Err != nil {
 			return a.Err
 		}
 	}
 	return nil
 }
 
-// Spread compares networks on the same items: the variance of one of them, and that between their
-// means, class by class.
-type Spread struct {
-	one, between []float64 // [d], summed over items
+// HeldOut are the laws that networks gave to items they held out, with the votes on them.
+type HeldOut struct {
+	laws  []*mixture.Dirichlet // of items with two votes or more
+	votes [][]float64
+	part  []int
+	sums  []pairSums // of each part
+
+	dispersion *mixture.Dispersion // of all, found once
 }
 
-// Add adds what each network says of one item.
-func (s *Spread) Add(answers []head.Answer) {
-	d := len(answers[0].Mean)
-	if s.one == nil {
-		s.one, s.between = make([]float64, d), make([]float64, d)
+// pairSums are sums over items with two votes or more.
+type pairSums struct {
+	items              int
+	classes, variances []float64 // ΣD and ΣV, class by class, [d]
+}
+
+// NewHeldOut returns none, of d classes and in so many parts.
+func NewHeldOut(d, parts int) *HeldOut {
+	h := &HeldOut{sums: make([]pairSums, parts)}
+	for k := range h.sums {
+		h.sums[k] = pairSums{classes: make([]float64, d), variances: make([]float64, d)}
 	}
+	return h
+}
+
+// Add adds an item with votes [d] that belongs to a part; one with fewer than two says nothing.
+func (h *HeldOut) Add(law *mixture.Dirichlet, votes []float32, part int) {
+	m := 0.0
+	counts := make([]float64, len(votes))
+	for i, v := range votes {
+		counts[i] = float64(v)
+		m += counts[i]
+	}
+	if law == nil || m < 2 {
+		return
+	}
+	s := &h.sums[part]
+	s.items++
+	mean, variance := law.Mean(nil), law.Variance(nil)
+	for i, v := range counts {
+		mu := mean[i]
+		s.classes[i] += v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
+		s.variances[i] += variance[i]
+	}
+	h.laws, h.votes, h.part = append(h.laws, law), append(h.votes, counts), append(h.part, part)
+	h.dispersion = nil
+}
+
+// sum returns the sums of all parts but one.
+func (h *HeldOut) sum(without int) (items int, shown, claimed []float64) {
+	d := len(h.sums[0].classes)
+	shown, claimed = make([]float64, d), make([]float64, d)
+	for k, s := range h.sums {
+		if k == without {
+			continue
+		}
+		items += s.items
+		for i := range d {
+			shown[i] += s.classes[i]
+			claimed[i] += s.variances[i]
+		}
+	}
+	return items, shown, claimed
+}
+
+// all returns the dispersion of all items: the ratio exactly, its error from at most
+// calibrationItems of them.
+func (h *HeldOut) all() (*mixture.Dispersion, error) {
+	if h.dispersion != nil {
+		return h.dispersion, nil
+	}
+	every := (len(h.laws) + calibrationItems - 1) / calibrationItems
+	var laws []*mixture.Dirichlet
+	for k := 0; k < len(h.laws); k += every {
+		laws = append(laws, h.laws[k])
+	}
+	d, err := mixture.NewDispersion(laws, func(j int) []float64 { return h.votes[j*every] })
+	if err != nil {
+		return nil, err
+	}
+	if every > 1 {
+		_, shown, claimed := h.sum(-1)
+		d = d.Of(len(h.laws), total(shown)/total(claimed))
+	}
+	h.dispersion = d
+	return d, nil
+}
+
+// Calibration returns how laws are to be reported: those of networks such as held the items out or,
+// if within is less than 1, those of several together, of whose variance that share is within
+// networks. Its Items are 0 if the votes do not tell.
+func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
+	c := head.Calibration{Scale: 1}
+	items, shown, claimed := h.sum(-1)
+	if items < 2 || !(total(claimed) > 0) {
+		return c, nil
+	}
+	d, err := h.all()
+	if err != nil {
+		return c, err
+	}
+	if d, err = d.Ensemble(within); err != nil {
+		return c, err
+	}
+	c.Items, c.Ratio, c.RatioSE, c.Scale = items, d.Ratio, d.SE, d.Scale()
+	for i := range shown {
+		ratio := 0.0
+		if claimed[i] > 0 {
+			ratio = (shown[i]/claimed[i]+1)*within - 1
+		}
+		c.Classes = append(c.Classes, ratio)
+	}
+	return c, nil
+}
+
+// scaleWithout is the scale that all parts but one say, as Calibration finds it.
+func (h *HeldOut) scaleWithout(part int, within float64) (float64, error) {
+	d, err := h.all()
+	if err != nil {
+		return 0, err
+	}
+	items, shown, claimed := h.sum(part)
+	if items < 2 || !(total(claimed) > 0) {
+		return 1, nil
+	}
+	if d, err = d.Of(items, total(shown)/total(claimed)).Ensemble(within); err != nil {
+		return 0, err
+	}
+	return d.Scale(), nil
+}
+
+func total(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// Within is the share of the variance of several networks together that is within networks, not
+// between their means, over the items that are added.
+type Within struct{ one, between float64 }
+
+// Add adds what each network says of one item.
+func (w *Within) Add(answers []head.Answer) {
 	n := float64(len(answers))
-	for i := range d {
-		mean, square := 0.0, 0.0
+	for i := range answers[0].Mean {
+		mean := 0.0
 		for k := range answers {
-			s.one[i] += answers[k].Variance[i] / n
+			w.one += answers[k].Variance[i] / n
 			mean += answers[k].Mean[i] / n
 		}
 		for k := range answers {
 			e := answers[k].Mean[i] - mean
-			square += e * e / n
+			w.between += e * e / n
 		}
-		s.between[i] += square
 	}
 }
 
-// apply turns the ratio of single networks into that of all of them together.
-func (s *Spread) apply(c *head.Calibration) {
-	v, b := 0.0, 0.0
-	for i := range s.one {
-		v, b = v+s.one[i], b+s.between[i]
-		c.Classes[i] = (c.Classes[i]*s.one[i] - s.between[i]) / (s.one[i] + s.between[i])
+// Share returns the share, 1 if nothing was added.
+func (w *Within) Share() float64 {
+	if !(w.one > 0) {
+		return 1
 	}
-	c.Ratio = (c.Ratio*v - b) / (v + b)
-	c.RatioSE *= v / (v + b)
+	return w.one / (w.one + w.between)
 }
 
-// spread compares the networks of an ensemble on the items that they were trained on.
-func (f *fitting) spread(final []*run) (*Spread, error) {
+// within compares the networks of an ensemble on the items that they were trained on.
+func (f *fitting) within(final []*run) (float64, error) {
 	every := (len(f.voted) + calibrationItems - 1) / calibrationItems
 	var items []int
 	for k := 0; k < len(f.voted); k += every {
@@ -287,15 +338,15 @@ func (f *fitting) spread(final []*run) (*Spread, error) {
 	}
 	h, err := f.method.New(f.task)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	nets := make([]*model.Ensemble, len(final))
 	for k, r := range final {
 		if nets[k], err = model.NewEnsemble(f.o.Engine, []*nn.Network{r.network}); err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
-	s := &Spread{}
+	w := &Within{}
 	buffers := f.in.buffers(f.o.Batch, false)
 	err = f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
 		by := make([][]head.Answer, len(final))
@@ -309,9 +360,9 @@ func (f *fitting) spread(final []*run) (*Spread, error) {
 			for k := range by {
 				one[k] = by[k][j]
 			}
-			s.Add(one)
+			w.Add(one)
 		}
 		return nil
 	})
-	return s, err
+	return w.Share(), err
 }

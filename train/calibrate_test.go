@@ -3,6 +3,7 @@ package train
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"credence/head"
@@ -34,8 +35,7 @@ func heldOut(t testing.TB, n, votes int, a, b, s float64, seed uint64) *HeldOut 
 			}
 			counts[class]++
 		}
-		answer := head.Of(said)
-		h.Add(&answer, counts, j%4)
+		h.Add(said, counts, j%4)
 	}
 	return h
 }
@@ -49,14 +49,14 @@ func TestCalibration(t *testing.T) {
 		sum, se := 0.0, 0.0
 		const draws = 20
 		for seed := range uint64(draws) {
-			c, err := heldOut(t, 800, 3, 2, 4, s, seed).Calibration(nil)
+			c, err := heldOut(t, 800, 3, 2, 4, s, seed).Calibration(1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sum += c.Ratio / draws
 			se += c.RatioSE / draws
-			if want := max(c.Ratio+c.RatioSE/2, leastScale); c.Scale != want || c.Items != 800 || len(c.Classes) != 2 {
-				t.Errorf("scale %v, want %v: %+v", c.Scale, want, c)
+			if !(math.Abs(c.Scale-c.Ratio) < 0.05+c.RatioSE) || c.Items != 800 || len(c.Classes) != 2 {
+				t.Errorf("%+v", c)
 			}
 		}
 		if math.Abs(sum-want) > 4*se/math.Sqrt(draws) {
@@ -68,16 +68,16 @@ func TestCalibration(t *testing.T) {
 // TestCalibrationFew: what cannot be told leaves laws as they are.
 func TestCalibrationFew(t *testing.T) {
 	for _, h := range []*HeldOut{NewHeldOut(2, 2), heldOut(t, 1, 3, 2, 2, 1, 1), heldOut(t, 50, 1, 2, 2, 1, 1)} {
-		if c, err := h.Calibration(nil); err != nil || c.Items != 0 || c.Scale != 1 {
+		if c, err := h.Calibration(1); err != nil || c.Items != 0 || c.Scale != 1 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
 }
 
-// TestSpread: the ratio of several networks together is that of their mixture, for any answers.
-func TestSpread(t *testing.T) {
+// TestWithin: the ratio of several networks together is that of their mixture, for any answers.
+func TestWithin(t *testing.T) {
 	r := rand.New(rng.New(2, "spread"))
-	s, one, several := &Spread{}, 0.0, 0.0
+	w, one, several := &Within{}, 0.0, 0.0
 	squared, together := 0.0, 0.0
 	for range 50 {
 		p := []float64{r.Float64(), 0, 0}
@@ -94,7 +94,7 @@ func TestSpread(t *testing.T) {
 			alpha = append(alpha, a)
 			answers = append(answers, head.Of(law))
 		}
-		s.Add(answers)
+		w.Add(answers)
 		law, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)
 		if err != nil {
 			t.Fatal(err)
@@ -108,10 +108,22 @@ func TestSpread(t *testing.T) {
 			}
 		}
 	}
-	c := head.Calibration{Ratio: squared / one, RatioSE: 0.1, Classes: make([]float64, 3)}
-	s.apply(&c)
-	if want := together / several; math.Abs(c.Ratio-want) > 1e-12 {
-		t.Errorf("ratio %v, want %v", c.Ratio, want)
+	got := (squared/one+1)*w.Share() - 1
+	if want := together / several; math.Abs(got-want) > 1e-12 {
+		t.Errorf("ratio %v, want %v", got, want)
+	}
+}
+
+// TestCrossStop: of each part the outputs are kept of the pass at which the others were best.
+func TestCrossStop(t *testing.T) {
+	c := &crossStop{width: 1, part: []int{0, 1, 2, 3, 4}, kept: make([]float32, 5)}
+	for pass, losses := range [][]float64{{1, 1, 1, 1, 1}, {0, 9, 0, 0, 0}, {0.9, 0.9, 0.9, 0.9, 0.9}} {
+		c.losses, c.outputs = losses, []float32{float32(pass), float32(pass), float32(pass), float32(pass), float32(pass)}
+		c.end()
+	}
+	// Only without item 1 is the second pass the best.
+	if want := []float32{2, 1, 2, 2, 2}; !slices.Equal(c.kept, want) {
+		t.Errorf("kept %v, want %v", c.kept, want)
 	}
 }
 

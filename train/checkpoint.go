@@ -49,6 +49,9 @@ func (r *run) save() error {
 	}
 	r.countClamped()
 	r.state.Head = r.head.State()
+	if r.cross != nil {
+		r.state.Cross = r.cross.best
+	}
 	state, err := json.Marshal(r.state)
 	if err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
@@ -90,6 +93,9 @@ func (r *run) tensors() []named {
 	for i, p := range net.States {
 		list = append(list, named{"states." + p.Name, p.Value}, named{"best.states." + p.Name, r.best.states[i]})
 	}
+	if r.cross != nil {
+		list = append(list, named{"cross", r.cross.kept})
+	}
 	return list
 }
 
@@ -123,6 +129,9 @@ func (r *run) resume() error {
 	r.state = s
 	if err := r.head.SetState(s.Head); err != nil {
 		return bad(err)
+	}
+	if r.cross != nil && len(s.Cross) == crossParts {
+		r.cross.best = s.Cross
 	}
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
 		return bad(err)

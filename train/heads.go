@@ -32,6 +32,7 @@ func (r *run) resetClamped() {
 func (r *run) heldOut() (float64, error) {
 	r.stopReading()
 	c := r.head.Criterion()
+	r.cross.begin()
 	err := r.in.each(r.buffers, r.o.Batch, r.held, func(x []float32, votes head.Batch, items []int) error {
 		r.weigh(&votes, items)
 		out, err := r.stepper.Trainer.Forward(x, nn.Pass{At: r.at()})
@@ -39,7 +40,9 @@ func (r *run) heldOut() (float64, error) {
 			return err
 		}
 		c.Add(out, votes)
+		r.cross.add(r.head, out, votes)
 		return nil
 	})
+	r.cross.end()
 	return c.Value(), err
 }

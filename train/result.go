@@ -48,7 +48,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if final[0] != runs[0] {
 		p.Runs = append(p.Runs, final[0].record())
 	}
-	if err := f.calibrate(res, final); err != nil {
+	if err := f.calibrate(res, runs, final); err != nil {
 		return nil, err
 	}
 	if err := f.score(res); err != nil {

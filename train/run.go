@@ -53,6 +53,7 @@ type run struct {
 	augment *augmenter
 	best    *snapshot
 	state   state
+	cross   *crossStop
 	meter   *meter
 	saved   time.Time
 }
@@ -73,8 +74,9 @@ type state struct {
 	Clamped  int64         `json:"clamped"` // values of log α beyond the limit in this epoch
 	Seen     int64         `json:"seen"`    // of so many
 	Done     bool          `json:"done"`
-	Reason   string        `json:"reason"`         // why it is done
-	Head     []float64     `json:"head,omitempty"` // what the head's loss has adapted
+	Reason   string        `json:"reason"`          // why it is done
+	Head     []float64     `json:"head,omitempty"`  // what the head's loss has adapted
+	Cross    []float64     `json:"cross,omitempty"` // see crossStop.best
 }
 
 // snapshot is a copy of a network's parameters and states.
@@ -139,6 +141,7 @@ func (r *run) start() error {
 	r.augment = newAugmenter(r.o.Augment, r.transform, r.o.Seed, uint64(r.member))
 	r.buffers = r.in.buffers(r.size, r.augment != nil)
 	r.state.Share = 1
+	r.cross = r.newCrossStop()
 	if err := r.newStepper(); err != nil {
 		return err
 	}

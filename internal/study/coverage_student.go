@@ -133,21 +133,20 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 			return nil, nil, err
 		}
 		for _, j := range s.held[m] {
-			held.Add(&all[k][j], s.counts(j), k)
+			held.Add(all[k][j].Law, s.counts(j), k)
 		}
 	}
-	var between *train.Spread
+	within := &train.Within{}
 	if len(members) > 1 {
-		between = &train.Spread{}
 		one := make([]head.Answer, len(members))
 		for j := range s.train.Len() {
 			for k := range all {
 				one[k] = all[k][j]
 			}
-			between.Add(one)
+			within.Add(one)
 		}
 	}
-	c, err := held.Calibration(between)
+	c, err := held.Calibration(within.Share())
 	if err != nil {
 		return nil, nil, err
 	}
