@@ -167,7 +167,7 @@ func (d *Dispersion) Of(items int, ratio float64) *Dispersion {
 	for _, v := range d.variance {
 		e.variance = append(e.variance, v*share)
 	}
-	e.SE = e.se(ratio)
+	e.SE = e.SEAt(ratio)
 	return e
 }
 
