@@ -12,10 +12,9 @@ import (
 func ExampleEvaluate() {
 	sure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{9, 1}})
 	unsure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
-	votes, _ := evaluate.VotesOf([][]float64{{3, 0}, {1, 2}, {4, 1}})
 	r, err := evaluate.Evaluate(evaluate.Input{
 		Answers: []head.Answer{head.Of(sure), head.Of(unsure), head.Of(sure)},
-		Votes:   votes,
+		Votes:   evaluate.Votes{Classes: 2, Counts: []float64{3, 0, 1, 2, 4, 1}},
 		Classes: []string{"healthy", "ill"},
 	}, evaluate.Options{})
 	if err != nil {

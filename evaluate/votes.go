@@ -20,21 +20,6 @@ func NewVotes(ds *dataset.Dataset) Votes {
 	return Votes{Classes: len(ds.Classes), Counts: float64s(ds.Counts)}
 }
 
-// VotesOf copies rows of equal length into a Votes.
-func VotesOf(rows [][]float64) (Votes, error) {
-	var v Votes
-	for j, row := range rows {
-		if j == 0 {
-			v.Classes = len(row)
-		}
-		if len(row) != v.Classes {
-			return Votes{}, fmt.Errorf("item %d has counts of %d classes, item 0 of %d", j, len(row), v.Classes)
-		}
-		v.Counts = append(v.Counts, row...)
-	}
-	return v, v.check()
-}
-
 // Len returns the number of items, N.
 func (v Votes) Len() int {
 	if v.Classes <= 0 {

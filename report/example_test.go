@@ -19,7 +19,7 @@ func ExampleWrite() {
 		Items:   []string{"A", "B", "C"},
 		Answers: []head.Answer{head.Of(sure), head.Of(unsure), head.Of(sure)},
 	}
-	in.Votes, _ = evaluate.VotesOf([][]float64{{3, 0}, {1, 2}, {4, 1}})
+	in.Votes = evaluate.Votes{Classes: 2, Counts: []float64{3, 0, 1, 2, 4, 1}}
 	var err error
 	in.Result, err = evaluate.Evaluate(evaluate.Input{Answers: in.Answers, Votes: in.Votes, Classes: in.Classes}, evaluate.Options{})
 	if err != nil {
