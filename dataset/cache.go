@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"credence/internal/array"
+	"credence/internal/atomicfile"
 	"credence/internal/words"
 )
 
@@ -33,7 +34,7 @@ type sink struct {
 	rows  *Memory
 	keys  []fileKey // of the files that rows are read from
 	sum   [sha256.Size]byte
-	file  *os.File // being written under a temporary name
+	file  *atomicfile.File
 	crc   hash.Hash32
 	buf   *bufio.Writer
 	path  string // of the finished cache
@@ -87,7 +88,8 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *Fea
 	if ok || err != nil {
 		return s, err
 	}
-	if s.file, err = os.CreateTemp(dir, "rows-*.tmp"); err != nil {
+	_ = atomicfile.Clean(dir, "rows-*.npy") // what stays takes room and does no harm
+	if s.file, err = atomicfile.Create(s.path); err != nil {
 		return nil, fmt.Errorf("making a cache of features: %w", err)
 	}
 	s.crc = crc32.New(castagnoli)
@@ -205,13 +207,7 @@ func (s *sink) finish() (Rows, error) {
 		_, err = s.file.Write(binary.LittleEndian.AppendUint32(nil, s.crc.Sum32()))
 	}
 	if err == nil {
-		err = s.file.Sync()
-	}
-	if err == nil {
-		err = s.file.Close()
-	}
-	if err == nil {
-		err = os.Rename(s.file.Name(), s.path)
+		err = s.file.Commit()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("writing a cache of features: %w", err)
@@ -231,8 +227,7 @@ func (s *sink) finish() (Rows, error) {
 // Close closes the cache, and removes one that was not finished.
 func (s *sink) Close() error {
 	if s.file != nil {
-		s.file.Close()
-		os.Remove(s.file.Name())
+		s.file.Discard()
 		s.file = nil
 	}
 	if s.array != nil {

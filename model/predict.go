@@ -6,7 +6,6 @@ import (
 
 	"credence/dataset"
 	"credence/head"
-	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -167,7 +166,3 @@ func (m *Model) update(a *head.Answer, counts []float32, classes []int) {
 	}
 	*a = after
 }
-
-// Kernel returns the instruction set in use, which a model records: predictions
-// of one model agree to the bit within one of them, and to rounding across.
-func Kernel() string { return kernel.Name() }

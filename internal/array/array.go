@@ -246,5 +246,8 @@ func spoolFile(opts Options) (tempFile, error) {
 	if err != nil {
 		return tempFile{}, fmt.Errorf("making a temporary file for features: %w", err)
 	}
+	// Where the system allows it the name goes at once, so that a process that is
+	// killed leaves nothing; elsewhere when the file is closed.
+	_ = os.Remove(f.Name())
 	return tempFile{f}, nil
 }

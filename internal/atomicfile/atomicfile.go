@@ -33,25 +33,13 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 			return writeThrough(path, write)
 		}
 	}
-	f, err := createTemp(path)
+	f, err := Create(path)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
+	defer f.Discard()
 	b := bufio.NewWriter(f)
-	for _, step := range []func() error{
-		func() error { return write(b) },
-		b.Flush,
-		func() error { return f.Chmod(mode) },
-		f.Sync,
-		func() error { return publish(f, path) },
-		func() error { return syncDir(folder(path)) },
-	} {
+	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return f.Chmod(mode) }, f.Commit} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -93,9 +93,16 @@ func removeLeftover(path string) error {
 	return nil
 }
 
-// createTemp makes a locked temporary file for the file at path, after removing
-// leftovers of earlier ones.
-func createTemp(path string) (*os.File, error) {
+// File is a file that is being written under a temporary name.
+type File struct {
+	*os.File
+	path string
+	done bool
+}
+
+// Create begins a file for path, which appears there with Commit. Only its owner
+// may read it, unless its mode is changed before.
+func Create(path string) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
 	// Leftovers that cannot be removed do not keep a file from being written.
 	_ = Clean(dir, escape(name))
@@ -108,8 +115,29 @@ func createTemp(path string) (*os.File, error) {
 		// a leftover.
 		held, known := lock(f)
 		if !known || held && present(f) {
-			return f, nil
+			return &File{File: f, path: path}, nil
 		}
+		f.Close()
+		os.Remove(f.Name())
+	}
+}
+
+// Commit syncs the file, gives it its name and closes it.
+func (f *File) Commit() error {
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := publish(f.File, f.path); err != nil {
+		return err
+	}
+	f.done = true
+	return syncDir(folder(f.path))
+}
+
+// Discard closes and removes a file that was not committed.
+func (f *File) Discard() {
+	if !f.done {
+		f.done = true
 		f.Close()
 		os.Remove(f.Name())
 	}
