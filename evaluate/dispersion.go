@@ -40,6 +40,8 @@ type dispersions struct {
 	noise []float64  // [n]: the variance of D under an item's law
 	all   Dispersion // of all items
 	list  []*dispersion
+
+	columns []*columnDispersion
 }
 
 // dispersion is one of them.
@@ -126,6 +128,9 @@ func (d *dispersions) finish(r *Result) {
 	for _, x := range d.list {
 		x.finish()
 	}
+	for _, c := range d.columns {
+		c.finish(float64(d.all.Ratio))
+	}
 	r.DispersionRatio, r.DispersionRatioSE = d.all.Ratio, d.all.RatioSE
 	r.DispersionLo, r.DispersionHi, r.DispersionP = d.all.Lo, d.all.Hi, d.all.PValue
 }
@@ -144,9 +149,9 @@ func (x *dispersion) finish() {
 	into.PValue = Number(twoSidedNormal((x.model.Ratio - 1) / se))
 }
 
-// tallyDispersion adds the ratio over all items, in bins of predicted variance
-// and for every class.
-func tallyDispersion(t *tally, s *sample, r *Result, bins int) (*dispersions, error) {
+// tallyDispersion adds the ratio over all items, in bins of predicted variance,
+// for every class and by the levels of columns.
+func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column) (*dispersions, error) {
 	d := s.newDispersions(t)
 	paired, all := s.pairedItems(), s.allClasses()
 	if _, err := d.add(&d.all, all, paired); err != nil {
@@ -159,7 +164,10 @@ func tallyDispersion(t *tally, s *sample, r *Result, bins int) (*dispersions, er
 			return nil, err
 		}
 	}
-	if s.d == 2 { // both have the ratio of the whole
+	if err := d.addColumns(r, columns); err != nil {
+		return nil, err
+	}
+	if s.d == 2 { // both classes have the ratio of the whole
 		return d, nil
 	}
 	r.DispersionClasses = make([]Dispersion, s.d)

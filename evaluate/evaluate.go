@@ -12,6 +12,11 @@ type Options struct {
 	PairBins int
 	// Steps is the number of points of the abstention curve; 0 means 20.
 	Steps int
+	// AbstainBy is what tells which predictions to withhold: [ByTop], which "" means, or
+	// [ByWidth].
+	AbstainBy string
+	// Accuracy, if positive, is one that predictions that are not withheld should reach.
+	Accuracy float64
 	// Level is that of the intervals whose width is reported; 0 means 0.95.
 	Level float64
 	// Levels are those of the coverage; nil means 0.75, 0.8, 0.85, 0.9, 0.95.
@@ -26,6 +31,12 @@ func (o Options) withDefaults() (Options, error) {
 		if *d.v <= 0 {
 			*d.v = d.value
 		}
+	}
+	if o.AbstainBy == "" {
+		o.AbstainBy = ByTop
+	}
+	if !(o.Accuracy >= 0 && o.Accuracy <= 1) {
+		return o, fmt.Errorf("wanted accuracy is %v: it lies between 0 and 1", o.Accuracy)
 	}
 	if o.Level == 0 {
 		o.Level = 0.95
@@ -56,14 +67,18 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	}
 	r := s.newResult(opt)
 	t := newTally(s.units)
-	if err := s.likelihoods(t, r, in.References, opt.Bootstrap); err != nil {
+	joint, err := s.likelihoods(t, r, in.References, opt.Bootstrap)
+	if err != nil {
 		return nil, err
 	}
 	tallyScores(t, s, r)
 	s.calibration(t, r, opt.Bins)
+	classes := tallyClasses(t, s)
 	if s.mixtures == nil {
 		t.run(opt.Bootstrap)
 		r.reliabilityIntervals()
+		r.ClassCalibration = classes.finish(s)
+		r.judgeClasses()
 		r.meansAlone()
 		return r, nil
 	}
@@ -73,11 +88,13 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 		r.warn("no item has two votes: agreement and dispersion cannot be judged")
 	} else {
 		tallyAgreement(t, s, r, opt.PairBins)
-		if spreads, err = tallyDispersion(t, s, r, opt.PairBins); err != nil {
+		if spreads, err = tallyDispersion(t, s, r, opt.PairBins, in.Columns); err != nil {
 			return nil, err
 		}
 	}
-	s.intervals(t, r, opt)
+	if err := s.intervals(t, r, joint, opt); err != nil {
+		return nil, err
+	}
 	var c coverages
 	if in.Truth != nil {
 		if c, err = tallyCoverage(t, s, in.Truth, opt.Levels); err != nil {
@@ -86,6 +103,7 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 	}
 	t.run(opt.Bootstrap)
 	r.reliabilityIntervals()
+	r.ClassCalibration = classes.finish(s)
 	if spreads != nil {
 		spreads.finish(r)
 	}
@@ -127,13 +145,14 @@ func (s *sample) newResult(opt Options) *Result {
 }
 
 // intervals adds what intervals of the predicted class are judged by: widths and abstention.
-func (s *sample) intervals(t *tally, r *Result, opt Options) {
+func (s *sample) intervals(t *tally, r *Result, joint []float64, opt Options) error {
 	var width []float64
 	width, r.AtLeast, r.Vacuous = s.widths(opt.Level)
 	tallyWidths(t, s, r, width, opt.Bootstrap)
 	if r.VotedItems > 0 {
-		tallyAbstention(t, s, r, width, opt.Steps)
+		return tallyAbstention(t, s, r, width, joint, opt)
 	}
+	return nil
 }
 
 // meansAlone marks as unknown what only distributions can be judged by.
@@ -165,13 +184,11 @@ func (r *Result) reliabilityIntervals() {
 }
 
 // likelihoods adds the losses of the model and of the references, and compares
-// them.
-func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) error {
-	var joint []float64
+// them. It returns the joint losses of the model.
+func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) (joint []float64, err error) {
 	if s.mixtures != nil {
-		var err error
 		if joint, err = jointLosses(s.mixtures, s.votes); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	marginal := marginalLosses(s.mean, s.votes)
@@ -180,7 +197,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 		refs = references.losses
 		for _, l := range refs {
 			if l != nil && len(l) != s.n {
-				return fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
+				return nil, fmt.Errorf("reference losses of %d items, but there are %d", len(l), s.n)
 			}
 		}
 	}
@@ -207,7 +224,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 		}
 		d, err := comparePaired(c.first, c.second, s.total, s.unit, b)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		*c.into = &d
 	}
@@ -217,7 +234,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 	case refs[refLogistic] == nil:
 		r.warn("no logistic reference: the model or these items have no features it could use")
 	}
-	return nil
+	return joint, nil
 }
 
 // calibration adds the calibration error of the predicted class and the

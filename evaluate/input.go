@@ -24,6 +24,8 @@ type Input struct {
 	Groups []string
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
+	// Columns are those whose levels are judged apart, besides the predicted spread.
+	Columns []Column
 	// Truth are the true probabilities, known in simulations, [N × d]. A
 	// probability close to one is taken to be one less the sum of the others.
 	Truth []float64

@@ -1,6 +1,9 @@
 package evaluate
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Result is everything that votes on held-out items tell about predictions.
 // Losses are in nats per vote; each is beside its bootstrap standard error, over
@@ -53,8 +56,10 @@ type Result struct {
 	DispersionP       Number       `json:"dispersion_p_value"`
 	DispersionBins    []Dispersion `json:"dispersion_bins"`              // by predicted variance
 	DispersionClasses []Dispersion `json:"dispersion_classes,omitempty"` // of more than two
-	Agreement         Agreement    `json:"agreement"`
-	AgreementBins     []Agreement  `json:"agreement_bins"` // by predicted agreement
+	// DispersionBy is the ratio by predicted spread and by the columns asked for.
+	DispersionBy  []DispersionColumn `json:"dispersion_by"`
+	Agreement     Agreement          `json:"agreement"`
+	AgreementBins []Agreement        `json:"agreement_bins"` // by predicted agreement
 
 	// Accuracy is the share of items whose predicted class is a most-voted one;
 	// a tie of t classes counts 1/t.
@@ -70,16 +75,21 @@ type Result struct {
 	ECESE       Number        `json:"ece_se"`
 	ECEPlain    Number        `json:"ece_plain"`
 	Reliability []Reliability `json:"reliability"` // predicted class, then each class
+	// ClassCalibration compares the votes for each class with those predicted.
+	ClassCalibration []ClassCalibration `json:"class_calibration"`
 
 	PITPValue Number `json:"pit_p_value"`
 	PIT       PIT    `json:"pit"`
 
 	// Level is that of the intervals in Widths and Abstention.
-	Level      float64           `json:"level"`
-	AtLeast    int               `json:"at_least"` // items whose interval lies within the resolution of 0 or 1
-	Vacuous    int               `json:"vacuous"`  // items whose interval is [0, 1]
-	Widths     []WidthGroup      `json:"widths"`
-	Abstention []AbstentionPoint `json:"abstention"`
+	Level   float64      `json:"level"`
+	AtLeast int          `json:"at_least"` // items whose interval lies within the resolution of 0 or 1
+	Vacuous int          `json:"vacuous"`  // items whose interval is [0, 1]
+	Widths  []WidthGroup `json:"widths"`
+	// AbstentionBy is what Abstention goes by: p_top or width.
+	AbstentionBy     string            `json:"abstention_by,omitempty"`
+	Abstention       []AbstentionPoint `json:"abstention"`
+	AbstentionTarget *AbstentionTarget `json:"abstention_target,omitempty"`
 
 	// Curve is what fewer votes on fewer items would tell, if [Curve] was called.
 	Curve []CurvePoint `json:"curve,omitempty"`
@@ -107,8 +117,46 @@ func (r *Result) judge() {
 		r.warn("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
 			how, d, r.DispersionLo, r.DispersionHi, what)
 	}
+	r.judgeColumns()
+	r.judgeClasses()
 	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
 		r.warn("no better than logistic regression with a concentration: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+	}
+}
+
+// judgeColumns warns of columns between whose levels the dispersion differs.
+func (r *Result) judgeColumns() {
+	var differ []string
+	for _, c := range r.DispersionBy {
+		if !(c.PValue < 0.01) {
+			continue
+		}
+		lo, hi := c.Levels[0], c.Levels[0]
+		for _, l := range c.Levels {
+			if l.Shrunk < lo.Shrunk {
+				lo = l
+			}
+			if l.Shrunk > hi.Shrunk {
+				hi = l
+			}
+		}
+		differ = append(differ, fmt.Sprintf("%s (ratio %.2f at %s, %.2f at %s)", c.Column, lo.Shrunk, lo.Name, hi.Shrunk, hi.Name))
+	}
+	if differ != nil {
+		r.warn("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))
+	}
+}
+
+// judgeClasses warns of classes that get more or fewer votes than predicted.
+func (r *Result) judgeClasses() {
+	var off []string
+	for _, c := range r.ClassCalibration {
+		if c.Off() {
+			off = append(off, fmt.Sprintf("%s (predicted %.3g%%, seen %.3g%%)", c.Class, 100*c.Expected, 100*c.Observed))
+		}
+	}
+	if off != nil {
+		r.warn("classes do not get the share of votes that is predicted: %s; train on items like these, or take the probabilities as a ranking only", strings.Join(off, ", "))
 	}
 }
 

@@ -218,26 +218,6 @@ func (g *gallery) scatter(in *Input, items []item, level float64) *figure {
 		YLabel: "width of the " + percent(level) + " interval", Groups: groups}, help)
 }
 
-// abstention draws the accuracy of what is left.
-func (g *gallery) abstention(in *Input) *figure {
-	b := plot.Band{Title: "What is gained by leaving uncertain items to a person",
-		XLabel: "share of items left to a person, widest intervals first",
-		YLabel: "accuracy of the others", Interval: "95% interval", Label: "accuracy against the majority of votes"}
-	points := in.Result.Abstention
-	for i := len(points) - 1; i >= 0; i-- {
-		p := points[i]
-		q := plot.IntervalPoint{X: 1 - plain(p.Answered), Y: plain(p.Accuracy)}
-		q.Lo, q.Hi = around(p.Accuracy, p.AccuracySE, 0, 1)
-		if !math.IsNaN(q.X) && !math.IsNaN(q.Y) {
-			b.Points = append(b.Points, q)
-		}
-	}
-	if len(b.Points) < 2 {
-		return nil
-	}
-	return g.draw(b, "If the curve rises, the width of an interval is a useful sign of what should be looked at by a person.")
-}
-
 // coverage draws empirical against nominal coverage.
 func (g *gallery) coverage(in *Input) *figure {
 	classes := in.Classes

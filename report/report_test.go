@@ -78,7 +78,7 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	if truth {
 		e.Truth = probabilities
 	}
-	if in.Result, err = evaluate.Evaluate(e, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 100}}); err != nil {
+	if in.Result, err = evaluate.Evaluate(e, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 100}, Accuracy: 0.7}); err != nil {
 		t.Fatal(err)
 	}
 	in.Provenance = &model.Provenance{Data: strings.Repeat("0123456789abcdef", 4), Votes: "long form, one row per vote", Seed: 42, Version: "0.3.0",

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/evaluate"
 )
@@ -79,7 +80,22 @@ func probabilities(r *evaluate.Result) verdict {
 	if r.ECESE.Known() {
 		off += " ± " + number(100*r.ECESE, 1)
 	}
+	var wrong, vague []string
+	for _, c := range r.ClassCalibration {
+		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, seen %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
+		switch {
+		case c.Off():
+			wrong = append(wrong, said)
+		case !c.Near():
+			vague = append(vague, said)
+		}
+	}
 	switch {
+	case wrong != nil:
+		v.Mark, v.Answer = "bad", fmt.Sprintf("No: not those of %s.", some(wrong))
+	case r.ECE <= 0.02 && r.ECESE <= 0.03 && vague != nil:
+		v.Mark, v.Answer = "careful",
+			fmt.Sprintf("On average: they are off by %s points in a hundred, chance apart. It cannot be told of %s.", off, some(vague))
 	case r.ECE <= 0.05 && !(r.ECESE <= 0.03):
 		v.Mark, v.Answer = "careful",
 			fmt.Sprintf("Nothing speaks against it, but these votes tell little: they are off by %s points in a hundred on average, chance apart.", off)
@@ -95,6 +111,15 @@ func probabilities(r *evaluate.Result) verdict {
 	return v
 }
 
+// some lists the first of many things.
+func some(things []string) string {
+	const shown = 3
+	if n := len(things); n > shown+1 {
+		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
+	}
+	return list(things)
+}
+
 func intervals(r *evaluate.Result) verdict {
 	v := verdict{"unknown", "Are its intervals as wide as they should be?",
 		"Cannot be told: that takes two votes on an item."}
@@ -106,6 +131,8 @@ func intervals(r *evaluate.Result) verdict {
 	const least, most = 0.7, 1.4 // what is near enough to one: intervals 16% narrower to 18% wider
 	lo, hi := d-2*se, d+2*se
 	switch {
+	case lo >= least && hi <= most && !alike(r):
+		v.Mark, v.Answer = "careful", "On the whole, but not everywhere: "+seen+", here more and there less."
 	case lo >= least && hi <= most:
 		v.Mark, v.Answer = "good", "Yes: "+seen+"."
 	case lo > 1 && d > most:
@@ -121,6 +148,11 @@ func intervals(r *evaluate.Result) verdict {
 			seen, number(r.DispersionLo, 2), number(r.DispersionHi, 2))
 	}
 	return v
+}
+
+// alike reports whether nothing speaks against one ratio for all items.
+func alike(r *evaluate.Result) bool {
+	return !slices.ContainsFunc(r.DispersionBy, func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 })
 }
 
 func distributions(r *evaluate.Result) verdict {

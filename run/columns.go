@@ -44,3 +44,11 @@ func (f Folder) ReadData(ctx context.Context, m *model.Model, o dataset.LoadOpti
 	o.VotesOptions.Classes, o.VotesOptions.LeaveOut = m.Classes, true
 	return dataset.Load(ctx, o)
 }
+
+// ReadColumns reads further columns of the files that ds was read from by ReadData
+// with the same options; see [dataset.Dataset.ReadColumns].
+func (f Folder) ReadColumns(ctx context.Context, m *model.Model, ds *dataset.Dataset, o dataset.LoadOptions, names []string) ([][]string, error) {
+	f.ReadAs(&o)
+	o.FeatureOptions.Schema = m.Transform.Parts()
+	return ds.ReadColumns(ctx, o, names)
+}

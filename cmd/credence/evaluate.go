@@ -34,6 +34,9 @@ type evaluateOptions struct {
 	pageOnly   bool // the report is all that is wanted
 	part       string
 	curve      bool
+	apart      byOptions
+	abstainBy  string
+	accuracy   float64
 	out        outputFlags
 }
 
@@ -62,9 +65,17 @@ probabilities are needed:
   intervals    whether votes are spread as predicted: the PIT of the counts,
                the dispersion ratio (above one: intervals are too narrow or
                means are off; below one: too wide), the agreement of two votes
+  apart        the dispersion ratio by predicted spread, and by the levels of
+               columns (--by) or bins of numbers (--bins), whether the model
+               knows them or not: each as it is and drawn towards the common
+               one as far as chance explains the distance, with a test of
+               their being equal
   widths       of the interval of the predicted class, where votes agree and
-               where they do not, and the accuracy left if the widest are
-               withheld
+               where they do not
+  withholding  the accuracy and the loss left, and of what is handed on, if the
+               least sure predictions are withheld, by the probability that the
+               predicted class is on top or by the width of its interval
+               (--abstain-by); --accuracy 0.9 finds the threshold to reach it
 
 A model trained with another --method than mixture gives probabilities without a
 distribution: only votes one by one, accuracy, Brier score and calibration error
@@ -99,6 +110,8 @@ JSON:
   credence evaluate runs/first items.csv --votes votes.csv --part test
   credence evaluate runs/first items.csv --votes votes.csv -o scores.json
   credence evaluate runs/first items.csv --votes votes.csv --curve -o curve.csv
+  credence evaluate runs/first items.csv --votes votes.csv --by Site,Sex
+  credence evaluate runs/first items.csv --votes votes.csv --accuracy 0.9
   credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
 		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
@@ -118,6 +131,9 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
+	o.apart.declare(f)
+	f.StringVar(&o.abstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
+	f.Float64Var(&o.accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
 	declare(f, &o.data, config.Evaluate)
 }
 
@@ -129,14 +145,18 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "report"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "truth", "level", "resolution", "calibrate", "curve", "report", "by", "bins", "abstain-by", "accuracy"); err != nil {
 		return err
 	}
 	if !m.Traits().Joint && o.pageOnly {
 		return withHint(fmt.Errorf("a report is about distributions of the class probability: the model, by method %s, has none", m.Method.Name()),
 			"credence evaluate judges what it has")
 	}
-	all, err := o.load(cmd, path, files, m)
+	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	all, err := o.load(cmd, path, load, m)
 	if err != nil {
 		return err
 	}
@@ -146,7 +166,11 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err != nil {
 		return err
 	}
-	in, r, err := o.judge(path, m, ds)
+	columns, err := o.apart.read(cmd.Context(), path, m, load, all, ds)
+	if err != nil {
+		return err
+	}
+	in, r, err := o.judge(path, m, ds, columns)
 	if err == nil && o.curve {
 		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.options().Bootstrap})
 	}
@@ -193,6 +217,15 @@ func (o *evaluateOptions) check() error {
 	if o.part != "" && !slices.Contains(run.Parts, o.part) {
 		return usagef("--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", "))
 	}
+	if o.abstainBy != evaluate.ByTop && o.abstainBy != evaluate.ByWidth {
+		return usagef("--abstain-by %s: expected %s or %s", o.abstainBy, evaluate.ByTop, evaluate.ByWidth)
+	}
+	if !(o.accuracy >= 0 && o.accuracy <= 1) {
+		return usagef("--accuracy %v: expected a share of items from 0 to 1", o.accuracy)
+	}
+	if err := o.apart.check(); err != nil {
+		return err
+	}
 	if o.pageOnly {
 		return nil
 	}
@@ -200,11 +233,7 @@ func (o *evaluateOptions) check() error {
 }
 
 // load reads items and votes as training did, for the classes of the model.
-func (o *evaluateOptions) load(cmd *cobra.Command, path string, files []string, m *model.Model) (ds *dataset.Dataset, err error) {
-	load, err := evaluationData(&o.data, files, o.truth, cmd.InOrStdin())
-	if err != nil {
-		return nil, err
-	}
+func (o *evaluateOptions) load(cmd *cobra.Command, path string, load dataset.LoadOptions, m *model.Model) (ds *dataset.Dataset, err error) {
 	if ds, err = run.FolderOf(path).ReadData(cmd.Context(), m, load); err != nil {
 		return nil, withFeatureHint(err)
 	}
@@ -225,12 +254,13 @@ func (o *evaluateOptions) partOf(path string, ds *dataset.Dataset) (*dataset.Dat
 }
 
 // judge evaluates the model on ds, and warns first of items that it has seen.
-func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset) (*evaluate.Input, *evaluate.Result, error) {
+func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset, columns []evaluate.Column) (*evaluate.Input, *evaluate.Result, error) {
 	reportAs(m, &o.data)
 	in, err := run.Input(m, ds)
 	if err != nil {
 		return nil, nil, err
 	}
+	in.Columns = columns
 	r, err := evaluate.Evaluate(*in, o.options())
 	if err != nil {
 		return nil, nil, err
@@ -279,6 +309,8 @@ func (o *evaluateOptions) options() evaluate.Options {
 	opt := evaluate.Options{
 		Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed},
 		Level:     o.levels.values[0],
+		AbstainBy: o.abstainBy,
+		Accuracy:  o.accuracy,
 	}
 	if o.levels.changed {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))

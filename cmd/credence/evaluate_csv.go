@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"math"
 	"strings"
 
 	"credence/evaluate"
@@ -43,8 +44,38 @@ func writeScores(w io.Writer, r *evaluate.Result) error {
 		}
 		c.Write([]string{name, numberText(value), numberText(values[name+"_se"])})
 	}
+	writeApart(c, r.DispersionBy)
 	c.Flush()
 	return c.Error()
+}
+
+// writeApart writes the dispersion ratios of the levels of columns.
+func writeApart(c *csv.Writer, columns []evaluate.DispersionColumn) {
+	text := func(x evaluate.Number) string {
+		if !x.Known() {
+			return ""
+		}
+		return exact(float64(x))
+	}
+	row := func(name, column, level string, value, se evaluate.Number) {
+		if level != "" {
+			column += "=" + level
+		}
+		c.Write([]string{name + "[" + column + "]", text(value), text(se)})
+	}
+	none := evaluate.Number(math.NaN())
+	for _, x := range columns {
+		for _, l := range x.Levels {
+			row("dispersion_ratio", x.Column, l.Name, l.Ratio, l.RatioSE)
+			row("dispersion_ratio_lo", x.Column, l.Name, l.Lo, none)
+			row("dispersion_ratio_hi", x.Column, l.Name, l.Hi, none)
+			row("dispersion_p_value", x.Column, l.Name, l.PValue, none)
+			row("dispersion_ratio_shrunk", x.Column, l.Name, l.Shrunk, l.ShrunkSE)
+		}
+		row("dispersion_common", x.Column, "", x.Common, x.CommonSE)
+		row("dispersion_tau", x.Column, "", x.Tau, none)
+		row("dispersion_heterogeneity_p_value", x.Column, "", x.PValue, none)
+	}
 }
 
 // isNumber tells whether a value of JSON is a number, or null for one that is

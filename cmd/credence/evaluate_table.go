@@ -26,10 +26,10 @@ type evaluateReport struct {
 
 func (r *evaluateReport) print(w *printout.Page) {
 	if !r.model.Traits().Joint {
-		w.Sections(r.heading, r.losses, r.scores, r.warnings, r.errors)
+		w.Sections(r.heading, r.losses, r.scores, r.classes, r.warnings, r.errors)
 		return
 	}
-	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.curve, r.widths, r.abstention, r.coverage, r.warnings, r.errors)
+	w.Sections(r.heading, r.losses, r.scores, r.intervals, r.classes, r.apart, r.curve, r.widths, r.abstention, r.target, r.coverage, r.warnings, r.errors)
 }
 
 func (r *evaluateReport) heading(w *printout.Page) {
@@ -98,6 +98,10 @@ func (r *evaluateReport) intervals(w *printout.Page) {
 	t := printout.NewTable(0, 2).Bare()
 	t.Add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
 	t.Add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
+	if res.DispersionLo.Known() {
+		t.Add("    95% interval, p-value", fmt.Sprintf("%s to %s, %s", decimal(res.DispersionLo, 2), decimal(res.DispersionHi, 2), pValue(res.DispersionP)),
+			"of its being 1")
+	}
 	if a := res.Agreement; a.Items > 0 {
 		t.Add("  agreement, predicted", decimal(a.Predicted, 3), "chance that two votes on an item agree")
 		items := "one item"
@@ -128,37 +132,6 @@ func (r *evaluateReport) widths(w *printout.Page) {
 			name = "  all for " + printout.Ellipsis(g.Class, 24)
 		}
 		t.Add("  "+name, words.Thousands(g.Items), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
-	}
-	w.Table(t)
-}
-
-// abstentionShares are the shares of items answered that the table shows, as
-// far as the curve has points near them.
-var abstentionShares = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 1}
-
-func (r *evaluateReport) abstention(w *printout.Page) {
-	points := r.result.Abstention
-	if len(points) < 2 {
-		return
-	}
-	w.Heading("Accuracy if only the narrowest intervals are answered")
-	t := printout.NewTable(3)
-	t.Add("  answered", "width up to", "accuracy", "")
-	last := -1
-	for _, share := range abstentionShares {
-		at := 0
-		for i, p := range points {
-			if math.Abs(float64(p.Answered)-share) < math.Abs(float64(points[at].Answered)-share) {
-				at = i
-			}
-		}
-		if at == last {
-			continue
-		}
-		last = at
-		p := points[at]
-		t.Add(strconv.FormatFloat(100*float64(p.Answered), 'f', 0, 64)+"%", decimal(p.MaxWidth, 3),
-			plusMinus(p.Accuracy, p.AccuracySE, 3), shareBar(float64(p.Accuracy), 20))
 	}
 	w.Table(t)
 }

@@ -17,6 +17,7 @@ import (
 	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/words"
+	"credence/mixture"
 	"credence/model"
 	"credence/run"
 )
@@ -32,6 +33,7 @@ type predictOptions struct {
 	next     bool
 	top      string
 	maxWidth float64
+	minTop   float64
 	names    string
 	batch    int
 	threads  int
@@ -73,7 +75,8 @@ each item, class and level, with these columns:
   next_gain         (--next) expected loss of Σ variance by one further vote
   at_least          whether the interval lies so close to 0 or 1 that there is
                     no smaller one to tell: it may hold more than its level
-  abstain           (--max-width) the predicted class's interval is wider
+  abstain           (--min-top, --max-width) the predicted class's p_top is
+                    smaller, or its interval wider
   weights, a, b     (--full) the mixture of Beta(a, b) of the class
 
 Distributions are as wide as pairs of votes on items held out in training showed
@@ -102,7 +105,7 @@ the others are written all the same, and the exit code is 1.`,
 		Example: `  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
   credence predict runs/first new-items.csv --level 0.5,0.9 -o out.parquet
   cat new-items.csv | credence predict runs/first - --format jsonl
-  credence predict runs/first items.csv --votes votes.csv --max-width 0.3
+  credence predict runs/first items.csv --votes votes.csv --min-top 0.9
   credence predict runs/joined items.csv embeddings.npy -o out.csv`,
 		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
@@ -121,11 +124,29 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.next, "next", false, "add what one further vote on the item would gain; see credence next")
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
+	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	f.StringVar(&o.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
 	declare(f, &o.data, config.Predict)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+}
+
+// abstains reports whether items are marked on which to abstain.
+func (o *predictOptions) abstains() bool { return o.maxWidth > 0 || o.minTop > 0 }
+
+// abstain reports whether to abstain on an item of which the predicted class is told.
+func (o *predictOptions) abstain(law *mixture.Dirichlet, predicted int, width float64, top []float64) bool {
+	if o.maxWidth > 0 && width > o.maxWidth {
+		return true
+	}
+	if o.minTop == 0 {
+		return false
+	}
+	if top == nil {
+		top = law.TopClass(nil)
+	}
+	return top[predicted] < o.minTop
 }
 
 // check refuses flags without sense, and finds the form of the output.
@@ -143,6 +164,9 @@ func (o *predictOptions) check(terminal bool) error {
 	}
 	if !(o.maxWidth >= 0 && o.maxWidth <= 1) {
 		return usagef("--max-width %v: expected a width between 0 and 1", o.maxWidth)
+	}
+	if !(o.minTop >= 0 && o.minTop <= 1) {
+		return usagef("--min-top %v: expected a probability between 0 and 1", o.minTop)
 	}
 	if o.batch < 1 {
 		return usagef("--batch %d: expected at least 1", o.batch)
@@ -184,7 +208,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err != nil {
 		return err
 	}
-	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "votes"); err != nil {
+	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "min-top", "votes"); err != nil {
 		return err
 	}
 	reportAs(m, &o.data)

@@ -87,7 +87,7 @@ func (r *lawRows) columns() []predictColumn {
 		list = append(list, predictColumn{name: "next_gain", tidymodels: ".next_gain", kind: number})
 	}
 	list = append(list, predictColumn{name: "at_least", tidymodels: ".at_least", kind: truth})
-	if o.maxWidth > 0 {
+	if o.abstains() {
 		list = append(list, predictColumn{name: "abstain", tidymodels: ".abstain", kind: truth})
 	}
 	if o.full {
@@ -129,7 +129,7 @@ func rename(list []predictColumn) {
 func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 	o, m, told := r.o, r.m, answer.Reported()
 	var top []float64
-	if o.top == "on" {
+	if o.top == "on" || o.minTop > 0 {
 		top = told.TopClass(nil)
 	}
 	entropy := answer.Law.Entropy()
@@ -139,9 +139,10 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 	}
 	predicted := answer.Top()
 	abstain := make([]bool, len(o.levels.values))
-	if o.maxWidth > 0 {
+	if o.abstains() {
 		for k, level := range o.levels.values {
-			abstain[k] = told.Class(predicted).Interval(mixture.TwoSided, level).Length() > o.maxWidth
+			width := told.Class(predicted).Interval(mixture.TwoSided, level).Length()
+			abstain[k] = o.abstain(answer.Law, predicted, width, top)
 		}
 	}
 	list := make([][]any, 0, len(m.Classes)*len(o.levels.values))
@@ -157,7 +158,7 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 				set, _ := c.HighestDensity(level)
 				row = append(row, writeSet(set))
 			}
-			if top != nil {
+			if o.top == "on" {
 				row = append(row, top[i])
 			}
 			row = append(row, o.predicted(m, i, predicted), entropy.Expected, entropy.Information)
@@ -165,7 +166,7 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 				row = append(row, gain)
 			}
 			row = append(row, in.AtLeast)
-			if o.maxWidth > 0 {
+			if o.abstains() {
 				row = append(row, abstain[k])
 			}
 			if o.full {

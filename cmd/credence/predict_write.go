@@ -209,12 +209,13 @@ func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
 		if in.AtLeast {
 			mark = " *"
 		}
-		if o.maxWidth > 0 && in.Length() > o.maxWidth {
+		top := answer.Law.TopClass(nil)
+		if o.abstain(answer.Law, i, in.Length(), top) {
 			mark += " abstain"
 		}
 		shown.Add(printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
 			fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark),
-			calculator.Sparkline(f, 24), printout.Share(answer.Law.TopClass(nil)[i]))
+			calculator.Sparkline(f, 24), printout.Share(top[i]))
 	}
 	shown.Print(b)
 	if bytes.Contains(b.Bytes(), []byte("] *")) {

@@ -4,8 +4,9 @@
 // value, and call WriteSVG. [Density] shows distributions of a probability, [Training] losses by epoch, [Comparison] what was predicted
 // against what was seen, [Coverage] curves that should follow the diagonal,
 // [Lines] curves of any kind, [Histogram] numbers that should be uniform,
-// [Scatter] and [Samples] items in groups, [Intervals] single items, [Field]
-// quantities over the plane, [Band] a line with its interval, and [Layers] a
+// [Scatter] and [Samples] items in groups, [Intervals] single items, [Bars] one
+// quantity here and there, [Field]
+// quantities over the plane, and [Layers] a
 // network.
 //
 // All figures have one look. It lives in style.go, as a style sheet that every

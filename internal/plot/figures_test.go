@@ -72,23 +72,17 @@ func reportFigures() map[string]Figure {
 		}
 		g.Points = append(g.Points, [2]float64{p, 2 * p * (1 - p) * (0.8 + 0.2*r.Float64())})
 	}
-	band := Band{Title: "Accuracy if the widest intervals are left to a person", XLabel: "share of items left out", YLabel: "accuracy", Label: "accuracy of the rest"}
-	for i := range 20 {
-		x := float64(i) / 20
-		y := 0.8 + 0.18*x
-		se := 0.03 * math.Sqrt(1/(1-x))
-		band.Points = append(band.Points, IntervalPoint{x, y, y - se, min(1, y+se)})
-	}
 	return map[string]Figure{
 		"coverage-curves": coverageCurves(),
 		"field":           bumps(5),
 		"samples":         corners(),
 		"layers":          scans(),
 		"intervals":       subjects(),
+		"bars":            sites(),
 		"lines-by-epoch":  linesByEpoch(),
 		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
-		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter, "abstention": band,
+		"histograms": Histogram{XLabel: "rank", Series: three}, "scatter": scatter,
 	}
 }
 
@@ -169,6 +163,15 @@ func subjects() Intervals {
 	}}
 }
 
+// sites are ratios by the levels of two columns.
+func sites() Bars {
+	nan := math.NaN()
+	return Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "ratio", Reference: 1, Mark: "drawn together", Groups: []BarGroup{
+		{"Site: all alike? p 0.004", []BarRow{{"north (812)", 0.9, 0.7, 1.15, 0.95}, {"south (77)", 2.4, 1.6, 3.5, 1.9}, {"(missing) (4)", -0.4, 0, 40, 1.1}}},
+		{"class", []BarRow{{"ill", 1.1, nan, nan, nan}}},
+	}}
+}
+
 // awkwardFigures are those with next to nothing in them, or too much.
 func awkwardFigures() map[string]Figure {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -196,9 +199,8 @@ func awkwardFigures() map[string]Figure {
 		"many fields":         bumps(13),
 		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
 		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
+		"one bar":             Bars{XLabel: long, Groups: []BarGroup{{long, []BarRow{{long, 0, nan, nan, nan}}}, {}}},
 		"two stages":          Layers{Title: long, Stages: []Stage{{Shape: []int{1}, Name: long}, {Done: []string{"x"}, Shape: []int{1, 1000000, 1}}}},
-		"short band":          Band{Points: []IntervalPoint{{0, 1, nan, nan}}},
-		"flat band":           Band{Points: []IntervalPoint{{0, 1, nan, nan}, {0.5, 1, 1, 1}}},
 		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []LineSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
 	}
 }
@@ -232,9 +234,10 @@ func TestFigureErrors(t *testing.T) {
 		{Histogram{Series: []ValueSeries{{Values: []float64{2}}}}, "histogram figure: value 2 does not lie between 0 and 1"},
 		{Scatter{}, "scatter figure: no points"},
 		{Scatter{Groups: []ScatterGroup{{Points: [][2]float64{{0.5, nan}}}}}, "scatter figure: point (0.5, NaN) is no probability and width"},
-		{Band{}, "band figure: no points"},
 		{Intervals{}, "intervals figure: no items"},
 		{Intervals{Groups: []IntervalGroup{{"a", []IntervalItem{{"b", 0.5, 0.4, 0.3, -1}}}}}, `intervals figure: item "b" has the interval [0.5, 0.3] around 0.4 and the truth -1`},
+		{Bars{}, "bars figure: no rows"},
+		{Bars{Groups: []BarGroup{{"a", []BarRow{{Name: "b", Value: nan}}}}}, `bars figure: row "b" has the value NaN`},
 		{Layers{}, "layers figure: fewer than two stages"},
 		{Layers{Stages: make([]Stage, 2)}, `layers figure: stage "" has no shape`},
 		{Layers{Stages: []Stage{{Shape: []int{0}}, {}}}, `layers figure: stage "" has the shape [0]`},

@@ -1,0 +1,252 @@
+package evaluate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Column is a column of the items whose levels are judged apart.
+type Column struct {
+	Name string
+	// Values [N] are its values; "" is a level of its own. Nil stands for the
+	// predicted spread, Σ_i Var p_i.
+	Values []string
+	// Bins, if positive, takes the values as numbers and sorts items into at most
+	// so many bins of about equally many, joining those that tell too little.
+	Bins int
+}
+
+// spreadColumn is the column of the predicted spread, which is always judged.
+var spreadColumn = Column{Name: "spread", Bins: 4}
+
+// maxLevels is how many levels a column may have.
+const maxLevels = 100
+
+// missingLevel is the level of items without a value.
+const missingLevel = "(missing)"
+
+// DispersionLevel is the dispersion among the items of one level of a column.
+type DispersionLevel struct {
+	Dispersion
+	// Shrunk is the ratio drawn towards the one that is common to all levels, as
+	// far as chance explains the distance, with its standard error.
+	Shrunk   Number `json:"shrunk"`
+	ShrunkSE Number `json:"shrunk_se"`
+}
+
+// DispersionColumn is the dispersion by the levels of a column: whether intervals
+// are as wide as they should be here and there, not only on the whole.
+//
+// Levels differ by more than chance if their ratios R_l do. With s_l the standard
+// error of R_l under laws rescaled to the ratio of all items and weights 1/s_l²,
+// Q = Σ (R_l − R̄)²/s_l² has about the χ² distribution if they do not, and τ² is
+// DerSimonian and Laird's (1986) estimate of the variance of true ratios between
+// levels. That is done on the scale of R rather than its logarithm: R may be zero or
+// negative where few votes differ, and s_l, which does not depend on R_l, does not
+// give most weight to the levels that happened to come out small.
+type DispersionColumn struct {
+	Column   string            `json:"column"`
+	Levels   []DispersionLevel `json:"levels"`
+	Common   Number            `json:"common"` // the mean of the true ratios
+	CommonSE Number            `json:"common_se"`
+	Tau      Number            `json:"tau"` // their standard deviation
+	// PValue is that of one ratio for all levels.
+	PValue Number `json:"heterogeneity_p_value"`
+}
+
+// columnDispersion is a column whose levels are to be judged once the bootstrap
+// has run.
+type columnDispersion struct {
+	into   *DispersionColumn
+	levels []*dispersion
+}
+
+// addColumns has the dispersion by columns filled in, and by predicted spread.
+func (d *dispersions) addColumns(r *Result, columns []Column) error {
+	if !slices.ContainsFunc(columns, func(c Column) bool { return c.Values == nil }) {
+		columns = slices.Concat([]Column{spreadColumn}, columns)
+	}
+	r.DispersionBy = make([]DispersionColumn, len(columns))
+	for i, c := range columns {
+		x := &r.DispersionBy[i]
+		x.Column = c.Name
+		names, groups, err := d.levels(c)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		by := &columnDispersion{into: x}
+		x.Levels = make([]DispersionLevel, len(groups))
+		for l, items := range groups {
+			x.Levels[l].Name = names[l]
+			one, err := d.add(&x.Levels[l].Dispersion, d.s.allClasses(), items)
+			if err != nil {
+				return err
+			}
+			by.levels = append(by.levels, one)
+		}
+		d.columns = append(d.columns, by)
+	}
+	return nil
+}
+
+// levels sorts the items with two votes or more into the levels of a column.
+func (d *dispersions) levels(c Column) (names []string, groups [][]int, err error) {
+	paired := d.s.pairedItems()
+	if c.Values != nil && len(c.Values) != d.s.n {
+		return nil, nil, fmt.Errorf("%d values of %d items", len(c.Values), d.s.n)
+	}
+	if c.Values == nil || c.Bins > 0 {
+		return d.numericLevels(c, paired)
+	}
+	of := map[string][]int{}
+	for _, j := range paired {
+		of[c.Values[j]] = append(of[c.Values[j]], j)
+	}
+	if len(of) > maxLevels {
+		return nil, nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
+	}
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, compareLevels)
+	for i, name := range names {
+		groups = append(groups, of[name])
+		if name == "" {
+			names[i] = missingLevel
+		}
+	}
+	return names, groups, nil
+}
+
+// compareLevels orders numbers by value, before texts; a missing value is last.
+func compareLevels(a, b string) int {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	switch {
+	case a == "" || b == "":
+		return cmp.Compare(len(b), len(a))
+	case errX == nil && errY == nil && x != y:
+		return cmp.Compare(x, y)
+	case (errX == nil) != (errY == nil):
+		if errX == nil {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
+// numericLevels sorts items into bins of a number.
+func (d *dispersions) numericLevels(c Column, paired []int) (names []string, groups [][]int, err error) {
+	values := d.s.spreads()
+	var known, missing []int
+	for _, j := range paired {
+		if c.Values != nil {
+			if c.Values[j] == "" {
+				missing = append(missing, j)
+				continue
+			}
+			if values[j], err = strconv.ParseFloat(c.Values[j], 64); err != nil || math.IsNaN(values[j]) {
+				return nil, nil, fmt.Errorf("item %d has %q: expected a number, to sort items into bins", j, c.Values[j])
+			}
+		}
+		known = append(known, j)
+	}
+	if len(known) > 0 {
+		groups = d.bins(values, known, c.Bins)
+	}
+	for _, items := range groups {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, j := range items {
+			lo, hi = min(lo, values[j]), max(hi, values[j])
+		}
+		name := fmt.Sprintf("%.3g to %.3g", lo, hi)
+		if lo == hi {
+			name = fmt.Sprintf("%.3g", lo)
+		}
+		names = append(names, name)
+	}
+	if len(missing) > 0 {
+		names, groups = append(names, missingLevel), append(groups, missing)
+	}
+	return names, groups, nil
+}
+
+// finish compares the levels, given the ratio of all items.
+func (c *columnDispersion) finish(all float64) {
+	k := len(c.levels)
+	y, v := make([]float64, k), make([]float64, k)
+	for l, x := range c.levels {
+		y[l], v[l] = x.model.Ratio, x.model.SEAt(all)
+		v[l] *= v[l]
+	}
+	e := derSimonianLaird(y, v)
+	into := c.into
+	into.Common, into.CommonSE = Number(e.mean), Number(math.Sqrt(e.variance))
+	into.Tau, into.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
+	for l := range y {
+		weight := e.tau2 / (e.tau2 + v[l])
+		into.Levels[l].Shrunk = Number(e.mean + weight*(y[l]-e.mean))
+		into.Levels[l].ShrunkSE = Number(math.Sqrt(weight*v[l] + (1-weight)*(1-weight)*e.variance))
+	}
+	if k < 2 {
+		into.Tau, into.PValue = unknown, unknown
+	}
+}
+
+// randomEffects is what estimates y_l with variances v_l have in common: the mean
+// and the variance τ² of what they estimate, the variance of that mean, and the
+// p-value of τ = 0.
+type randomEffects struct{ mean, variance, tau2, p float64 }
+
+// derSimonianLaird estimates them by moments (DerSimonian and Laird 1986): with
+// weights w = 1/v, ȳ the weighted mean and Q = Σ w (y − ȳ)²,
+//
+//	τ² = max(0, (Q − (k−1)) / (Σw − Σw²/Σw)).
+func derSimonianLaird(y, v []float64) randomEffects {
+	weighted := func(tau2 float64) (mean, total, squares float64) {
+		for l := range y {
+			w := 1 / (v[l] + tau2)
+			mean += w * y[l]
+			total += w
+			squares += w * w
+		}
+		return mean / total, total, squares
+	}
+	mean, total, squares := weighted(0)
+	q := 0.0
+	for l := range y {
+		q += (y[l] - mean) * (y[l] - mean) / v[l]
+	}
+	e := randomEffects{p: chiSquareTail(q, len(y)-1)}
+	if len(y) > 1 {
+		e.tau2 = max(0, (q-float64(len(y)-1))/(total-squares/total))
+	}
+	e.mean, total, _ = weighted(e.tau2)
+	e.variance = 1 / total
+	return e
+}
+
+// chiSquareTail returns P(X > x) of a χ² variable with df ≥ 0 degrees of freedom,
+// by the finite sums that it has: with h = x/2,
+//
+//	e^−h Σ_{i<df/2} hⁱ/i!                        for even df,
+//	erfc(√h) + e^−h Σ_{i<(df−1)/2} h^{i+½}/Γ(i+3/2)  for odd df.
+func chiSquareTail(x float64, df int) float64 {
+	if df <= 0 || math.IsNaN(x) {
+		return math.NaN()
+	}
+	h := x / 2
+	p, term, from := 0.0, math.Exp(-h), 1.0
+	if df%2 == 1 {
+		p, term, from = math.Erfc(math.Sqrt(h)), math.Exp(-h)*math.Sqrt(h)/math.Gamma(1.5), 1.5
+	}
+	for i := range df / 2 {
+		p += term
+		term *= h / (from + float64(i))
+	}
+	return min(p, 1)
+}

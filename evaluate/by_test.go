@@ -1,0 +1,166 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Values by Simpson's rule on the density, with 400,000 nodes.
+func TestChiSquareTail(t *testing.T) {
+	for _, c := range []struct {
+		x    float64
+		df   int
+		want float64
+	}{
+		{2, 1, 0.1572992070502851}, {3, 2, 0.2231301601484298}, {5, 3, 0.1717971442967335},
+		{10, 4, 0.0404276819945128}, {30, 11, 0.0015845952573}, {0, 5, 1},
+	} {
+		near(t, fmt.Sprintf("tail of %v with %d", c.x, c.df), chiSquareTail(c.x, c.df), c.want, 1e-9)
+	}
+}
+
+// Two estimates of variance one, two apart: Q = 2 with one degree of freedom, so τ² = 1.
+func TestDerSimonianLaird(t *testing.T) {
+	e := derSimonianLaird([]float64{0, 2}, []float64{1, 1})
+	near(t, "mean", e.mean, 1, 1e-15)
+	near(t, "tau²", e.tau2, 1, 1e-15)
+	near(t, "variance", e.variance, 1, 1e-15)
+	near(t, "p", e.p, 0.1572992070502851, 1e-12)
+	// Closer than chance: no variance between them, and the precise one counts more.
+	e = derSimonianLaird([]float64{1, 1.3}, []float64{0.25, 1})
+	near(t, "tau² of near ones", e.tau2, 0, 0)
+	near(t, "mean of near ones", e.mean, (4*1+1.3)/5, 1e-15)
+}
+
+// sites returns a data set in which laws are right but for site b, where they are
+// ratio times too narrow, with the column of sites.
+func sites(t *testing.T, n int, ratio float64, seed uint64) Input {
+	t.Helper()
+	w := simulate(t, n, 2, 4, seed)
+	in := Input{Votes: w.votes}
+	column := Column{Name: "Site"}
+	for j, law := range w.mixtures {
+		site := string(rune('a' + j%3))
+		if site == "b" {
+			var err error
+			if law, err = law.Rescale(1 / ratio); err != nil {
+				t.Fatal(err)
+			}
+			w.mixtures[j] = law
+		}
+		if j%60 == 5 {
+			site = ""
+		}
+		column.Values = append(column.Values, site)
+	}
+	in.Answers, in.Columns = answersOf(w.mixtures), []Column{column}
+	return in
+}
+
+// A site whose intervals are too narrow is found among others, and estimates are
+// drawn together.
+func TestDispersionBySite(t *testing.T) {
+	r, err := Evaluate(sites(t, 3000, 2.5, 1), Options{Bootstrap: Bootstrap{Replicates: 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.DispersionBy) != 2 || r.DispersionBy[0].Column != "spread" || len(r.DispersionBy[0].Levels) != 4 {
+		t.Fatalf("columns %+v", r.DispersionBy)
+	}
+	by := r.DispersionBy[1]
+	var names []string
+	for _, l := range by.Levels {
+		names = append(names, l.Name)
+		if math.Abs(float64(l.Shrunk-by.Common)) > math.Abs(float64(l.Ratio-by.Common)) {
+			t.Errorf("site %s: ratio %.2f, shrunk to %.2f away from %.2f", l.Name, l.Ratio, l.Shrunk, by.Common)
+		}
+	}
+	if got := strings.Join(names, " "); got != "a b c (missing)" {
+		t.Fatalf("levels %s", got)
+	}
+	b := by.Levels[1]
+	if !(by.PValue < 1e-3) || !(by.Tau > 0.2) || !(b.PValue < 1e-3) || !(b.Shrunk > 1.5) || !(b.Lo > 1.2) {
+		t.Errorf("sites %+v", by)
+	}
+	if got := strings.Join(r.Warnings, "; "); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+// Where levels do not differ, the test of that rejects 5% of data sets; of 200, up
+// to 21 with four standard errors (false-alarm rate 1e-4).
+func TestHeterogeneitySize(t *testing.T) {
+	sets := 200
+	if testing.Short() {
+		sets = 60
+	}
+	rejected := 0
+	for i := range sets {
+		in := sites(t, 240, 1, 50+uint64(i))
+		s, err := newSample(&in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{}
+		d, err := tallyDispersion(newTally(s.units), s, r, 1, in.Columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.finish(r)
+		if r.DispersionBy[1].PValue < 0.05 {
+			rejected++
+		}
+	}
+	n := float64(sets)
+	if share := float64(rejected) / n; math.Abs(share-0.05) > 4*math.Sqrt(0.05*0.95/n) {
+		t.Errorf("%d of %d data sets rejected", rejected, sets)
+	}
+}
+
+func TestColumnErrors(t *testing.T) {
+	for want, change := range map[string]func(c *Column){
+		"column Site: 2 values of 300 items":                         func(c *Column) { c.Values = c.Values[:2] },
+		`item 0 has "a": expected a number, to sort items into bins`: func(c *Column) { c.Bins = 3 },
+		"levels: expected at most 100; numbers can be sorted into bins": func(c *Column) {
+			for j := range c.Values {
+				c.Values[j] = fmt.Sprint(j)
+			}
+		},
+	} {
+		in := sites(t, 300, 1, 1)
+		in.Votes.Item(0)[0] += 2
+		change(&in.Columns[0])
+		if _, err := Evaluate(in, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// Numbers are sorted into bins, named by their ranges, with missing values apart.
+func TestNumericColumn(t *testing.T) {
+	in := sites(t, 2000, 1, 3)
+	for j := range in.Columns[0].Values {
+		in.Columns[0].Values[j] = fmt.Sprint(j % 50)
+		if j%7 == 0 {
+			in.Columns[0].Values[j] = ""
+		}
+	}
+	in.Columns[0].Bins = 3
+	r, err := Evaluate(in, Options{Bootstrap: Bootstrap{Replicates: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels := r.DispersionBy[1].Levels
+	if len(levels) != 4 || levels[0].Name != "0 to 16" || levels[3].Name != "(missing)" {
+		t.Errorf("levels %+v", levels)
+	}
+	items := 0
+	for _, l := range levels {
+		items += l.Items
+	}
+	if items != r.Agreement.Items {
+		t.Errorf("%d items in levels, %d with two votes", items, r.Agreement.Items)
+	}
+}

@@ -1,0 +1,81 @@
+package evaluate
+
+import "math"
+
+// ClassCalibration compares how many votes a class received with how many were
+// predicted. An error that is small in points, such as 4% for 2%, is large for a
+// class that is rare.
+type ClassCalibration struct {
+	Class    string `json:"class"`
+	Observed Number `json:"observed"` // share of votes
+	Expected Number `json:"expected"` // mean predicted probability, a vote
+	Ratio    Number `json:"ratio"`    // observed over expected
+	// RatioSE is the standard error of the ratio if predictions are right: exact
+	// under the predicted laws or, where there are none or it is larger for items in
+	// groups, by bootstrap.
+	RatioSE Number `json:"ratio_se"`
+	// PValue is that of the ratio being one, adjusted for the number of classes.
+	PValue Number `json:"p_value"`
+}
+
+// Off reports whether the class gets other than the predicted share of votes: by more
+// than chance, and by more than a tenth of it.
+func (c *ClassCalibration) Off() bool {
+	return c.PValue < 0.01 && math.Abs(float64(c.Ratio)-1) > 0.1
+}
+
+// Near reports whether it surely gets about the predicted share: two standard errors
+// about the ratio lie within two thirds and three halves.
+func (c *ClassCalibration) Near() bool {
+	return c.Ratio-2*c.RatioSE >= 2./3 && c.Ratio+2*c.RatioSE <= 1.5
+}
+
+// classTally is the calibration of classes before the bootstrap has run.
+type classTally struct {
+	of    []ClassCalibration
+	boot  []Number
+	model []float64
+}
+
+// tallyClasses adds the calibration of every class on the whole.
+func tallyClasses(t *tally, s *sample) *classTally {
+	c := &classTally{of: make([]ClassCalibration, s.d), boot: make([]Number, s.d), model: make([]float64, s.d)}
+	votes := t.column(1)
+	for j, m := range s.total {
+		t.add(s.unit[j], votes, m)
+	}
+	for i, name := range s.names {
+		observed, expected := t.column(1), t.column(1)
+		variance, total := 0.0, 0.0
+		for j, m := range s.total {
+			mu := s.means(j)[i]
+			t.add(s.unit[j], observed, s.votes.Item(j)[i])
+			t.add(s.unit[j], expected, m*mu)
+			// Var S = m μ(1 − μ) + m(m−1) Var p.
+			variance += m*mu*(1-mu) + m*(m-1)*s.variances(j)[i]
+			total += m * mu
+		}
+		c.of[i].Class, c.model[i] = name, math.Sqrt(variance)/total
+		t.ratio(&c.of[i].Observed, nil, observed, votes)
+		t.ratio(&c.of[i].Expected, nil, expected, votes)
+		t.ratio(&c.of[i].Ratio, &c.boot[i], observed, expected)
+	}
+	return c
+}
+
+// finish returns the calibration with its errors.
+func (c *classTally) finish(s *sample) []ClassCalibration {
+	p := make([]float64, s.d)
+	for i := range c.of {
+		x, se := &c.of[i], c.model[i]
+		if s.mixtures == nil || s.units < s.n && float64(c.boot[i]) > se {
+			se = float64(c.boot[i])
+		}
+		x.RatioSE = Number(se)
+		p[i] = twoSidedNormal(float64(x.Ratio-1) / se)
+	}
+	for i, adjusted := range holm(p) {
+		c.of[i].PValue = Number(adjusted)
+	}
+	return c.of
+}

@@ -1,0 +1,43 @@
+package evaluate
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"credence/internal/rng"
+	"credence/mixture"
+)
+
+// A class of two per cent that is predicted at four is off, though only by two points;
+// one that is predicted right is near.
+func TestClassCalibration(t *testing.T) {
+	const n = 4000
+	truth := dirichlet(t, 9.8, 0.2)
+	r := rand.New(rng.New(4, "evaluate.TestClassCalibration"))
+	votes := Votes{Classes: 2, Counts: make([]float64, 2*n)}
+	for j := range n {
+		vote(votes.Item(j), truth.Sample(nil, r), 2, r)
+	}
+	laws := make([]*mixture.Dirichlet, n)
+	for _, c := range []struct {
+		law  *mixture.Dirichlet
+		off  bool
+		near bool
+	}{{truth, false, true}, {dirichlet(t, 9.6, 0.4), true, false}} {
+		for j := range laws {
+			laws[j] = c.law
+		}
+		r, err := Evaluate(Input{Answers: answersOf(laws), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := r.ClassCalibration[1]
+		if x.Off() != c.off || x.Near() != c.near || !(r.ECE < 0.03) {
+			t.Errorf("%+v, ECE %.4f", x, r.ECE)
+		}
+		if got := strings.Contains(strings.Join(r.Warnings, " "), "classes do not get the share"); got != c.off {
+			t.Errorf("warnings %q", r.Warnings)
+		}
+	}
+}

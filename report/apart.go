@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"credence/evaluate"
+	"credence/internal/plot"
+)
+
+// apartLevels is how many levels of a column the figure shows.
+const apartLevels = 12
+
+// apart draws the dispersion ratio class by class and by the levels of columns.
+func (g *gallery) apart(in *Input) *figure {
+	d := plot.Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "variance in pairs of votes over predicted variance",
+		Reference: 1, Mark: "drawn towards the common ratio"}
+	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {
+		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: plain(x.Ratio), Lo: plain(x.Lo), Hi: plain(x.Hi), Mark: shrunk}
+	}
+	r := in.Result
+	if n := len(r.DispersionClasses); n > 0 && n <= apartLevels {
+		group := plot.BarGroup{Label: "class"}
+		for _, x := range r.DispersionClasses {
+			if x.Ratio.Known() {
+				group.Rows = append(group.Rows, row(x, math.NaN()))
+			}
+		}
+		d.Groups = append(d.Groups, group)
+	}
+	cut := false
+	for _, c := range r.DispersionBy {
+		group := plot.BarGroup{Label: c.Column}
+		if c.Column == "spread" {
+			group.Label = "predicted spread"
+		}
+		if len(c.Levels) > 1 {
+			group.Label += ": all alike? p " + pValue(c.PValue)
+		}
+		for i, l := range c.Levels {
+			if cut = cut || i == apartLevels; i < apartLevels && l.Ratio.Known() {
+				group.Rows = append(group.Rows, row(l.Dispersion, plain(l.Shrunk)))
+			}
+		}
+		d.Groups = append(d.Groups, group)
+	}
+	rows := 0
+	for _, group := range d.Groups {
+		rows += len(group.Rows)
+	}
+	if rows < 2 {
+		return nil
+	}
+	help := "Bars to the right of the dashed line are items on which intervals are too narrow, to the left too wide; numbers of items are in brackets. " +
+		"Levels with few votes come out far from one by chance: what is left of that after comparing all levels is the tick."
+	if cut {
+		help += fmt.Sprintf(" The first %d levels of a column are shown.", apartLevels)
+	}
+	return g.draw(d, help)
+}
+
+// abstention draws accuracy and loss of what is left and of what is handed on.
+func (g *gallery) abstention(in *Input) []*figure {
+	r := in.Result
+	if len(r.Abstention) < 2 {
+		return nil
+	}
+	order := "least sure of the predicted class first"
+	if r.AbstentionBy == evaluate.ByWidth {
+		order = "widest intervals first"
+	}
+	accuracy := plot.Lines{Title: "What is gained by leaving uncertain items to a person", XLabel: "share of items left to a person (%), " + order,
+		YLabel: "accuracy (%)", Percent: true}
+	loss := plot.Lines{Title: "How well the votes are predicted on either side", XLabel: accuracy.XLabel, YLabel: "loss per vote (nats)"}
+	add := func(d *plot.Lines, label string, of func(p evaluate.AbstentionPoint) (value, se evaluate.Number)) {
+		s := plot.LineSeries{Label: label}
+		for i := len(r.Abstention) - 1; i >= 0; i-- {
+			p := r.Abstention[i]
+			if value, se := of(p); value.Known() {
+				s.X, s.Y, s.SE = append(s.X, 100*(1-plain(p.Answered))), append(s.Y, plain(value)), append(s.SE, plain(se))
+			}
+		}
+		d.Series = append(d.Series, s)
+	}
+	type point = evaluate.AbstentionPoint
+	add(&accuracy, "of the items that it answers", func(p point) (_, _ evaluate.Number) { return p.Accuracy, p.AccuracySE })
+	add(&accuracy, "of those left to a person", func(p point) (_, _ evaluate.Number) { return p.HandedAccuracy, p.HandedAccuracySE })
+	add(&loss, "of the items that it answers", func(p point) (_, _ evaluate.Number) { return p.NLL, p.NLLSE })
+	add(&loss, "of those left to a person", func(p point) (_, _ evaluate.Number) { return p.HandedNLL, p.HandedNLLSE })
+	help := "Accuracy is against the majority of votes. Where the curves part, the model knows what it does not know."
+	if x := r.AbstentionTarget; x != nil {
+		accuracy.Target, accuracy.TargetLabel = x.Wanted, "wanted"
+		help += " " + reached(r)
+	}
+	return []*figure{g.draw(accuracy, help), g.draw(loss, "Lower is better. What is left to a person should be harder to predict, not worse predicted than a guess.")}
+}
+
+// reached says at which threshold the wanted accuracy is reached.
+func reached(r *evaluate.Result) string {
+	x := r.AbstentionTarget
+	if !x.Threshold.Known() {
+		return fmt.Sprintf("No share of these items reaches an accuracy of %s.", percent(x.Wanted))
+	}
+	what := fmt.Sprintf("a probability of being on top of %s or more", number(x.Threshold, 3))
+	if r.AbstentionBy == evaluate.ByWidth {
+		what = fmt.Sprintf("an interval no wider than %s", number(x.Threshold, 3))
+	}
+	text := fmt.Sprintf("An accuracy of %s is reached where the predicted class has %s", percent(x.Wanted), what)
+	if x.Lo.Known() && x.Hi.Known() {
+		text += fmt.Sprintf(" (95%% interval %s to %s)", number(x.Lo, 3), number(x.Hi, 3))
+	}
+	return text + fmt.Sprintf(": %s%% of the items.", number(100*x.Answered, 0))
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"credence/evaluate"
+)
+
+// Intervals get a tick only if the ratio is surely near one; too wide is no better
+// than too narrow, and what cannot be told is said so.
+func TestVerdictOnIntervals(t *testing.T) {
+	for _, c := range []struct {
+		ratio, se float64
+		differ    bool
+		mark, say string
+	}{
+		{1, 0.1, false, "good", "Yes: pairs of votes show 1.00 ± 0.10 times"},
+		{1, 0.1, true, "careful", "not everywhere"},
+		{1.18, 0.1, false, "good", "Yes"},
+		{1.2, 0.11, false, "unknown", "Cannot be told"},
+		{1, 0.3, false, "unknown", "anything from 0.50 to 1.90"},
+		{1.3, 0.1, false, "careful", "Somewhat too narrow"},
+		{2, 0.3, false, "bad", "too narrow"},
+		{0.75, 0.1, false, "careful", "Somewhat too wide"},
+		{0.4, 0.1, false, "bad", "too wide"},
+		{0, 0.8, false, "unknown", "Cannot be told"},
+		{math.NaN(), math.NaN(), false, "unknown", "two votes on an item"},
+	} {
+		r := &evaluate.Result{DispersionRatio: evaluate.Number(c.ratio), DispersionRatioSE: evaluate.Number(c.se), DispersionLo: 0.5, DispersionHi: 1.9}
+		if c.differ {
+			r.DispersionBy = []evaluate.DispersionColumn{{PValue: 0.001}}
+		}
+		v := intervals(r)
+		if v.Mark != c.mark || !strings.Contains(v.Answer, c.say) || strings.Contains(v.Answer, "safe") {
+			t.Errorf("ratio %v ± %v: %s, %q; want %s, %q", c.ratio, c.se, v.Mark, v.Answer, c.mark, c.say)
+		}
+	}
+}
+
+// A small average error does not hide a rare class that is predicted twice too often.
+func TestVerdictOnProbabilities(t *testing.T) {
+	class := func(name string, expected, observed, se, p evaluate.Number) evaluate.ClassCalibration {
+		return evaluate.ClassCalibration{Class: name, Expected: expected, Observed: observed, Ratio: observed / expected, RatioSE: se, PValue: p}
+	}
+	common := class("well", 0.96, 0.98, 0.005, 0.001)
+	for _, c := range []struct {
+		ece, se   evaluate.Number
+		classes   []evaluate.ClassCalibration
+		mark, say string
+	}{
+		{0.01, 0.005, []evaluate.ClassCalibration{class("ill", 0.5, 0.51, 0.05, 0.8)}, "good", "Yes"},
+		{0.015, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.02, 0.1, 0.0001)}, "bad", "No: not those of “ill” (predicted 4.0% of the votes, seen 2.0%)."},
+		{0.015, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.02, 0.4, 0.2)}, "careful", "It cannot be told of “ill”"},
+		{0.08, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.03, 0.4, 0.2)}, "bad", "off by 8.0"},
+		{0.01, 0.1, nil, "careful", "tell little"},
+	} {
+		v := probabilities(&evaluate.Result{ECE: c.ece, ECESE: c.se, ClassCalibration: c.classes})
+		if v.Mark != c.mark || !strings.Contains(v.Answer, c.say) {
+			t.Errorf("error %v ± %v, classes %v: %s, %q; want %s, %q", c.ece, c.se, c.classes, v.Mark, v.Answer, c.mark, c.say)
+		}
+	}
+}
