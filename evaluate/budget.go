@@ -5,56 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"credence/mixture"
 )
-
-// Gains returns, for each law, the expected loss of variance Σ_i Var p_i by 0, 1, …,
-// most further votes on the item, [N × (most+1)]: [mixture.Dirichlet.Gain], by
-// enumeration beyond one vote. It uses all cores.
-func Gains(laws []*mixture.Dirichlet, most int) ([][]float64, error) {
-	if most < 1 {
-		return nil, fmt.Errorf("gains of up to %d votes: expected at least 1", most)
-	}
-	gains := make([][]float64, len(laws))
-	errs := make([]error, len(laws))
-	forItems(len(laws), func(j int) {
-		if laws[j] == nil {
-			errs[j] = errors.New("no distribution")
-			return
-		}
-		gains[j] = make([]float64, most+1)
-		for n := most; n > 0 && errs[j] == nil; n-- { // too many fail at once
-			gains[j][n], errs[j] = laws[j].Gain(n)
-		}
-	})
-	for j, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("item %d: %w", j, err)
-		}
-	}
-	return gains, nil
-}
-
-// gainSplits is how many splits of an item's further votes between the classes
-// [MostVotes] lets be enumerated: milliseconds an item.
-const gainSplits = 1000
-
-// MostVotes returns up to how many further votes on an item of d classes are planned
-// unless told otherwise: 10, or fewer if there are more than 1,000 ways to split
-// them between the classes.
-func MostVotes(d int) int {
-	n, splits := 1, float64(d)
-	for n < 10 {
-		// C(n+d, d−1) from C(n+d−1, d−1).
-		splits *= float64(n+d) / float64(n+1)
-		if splits > gainSplits {
-			break
-		}
-		n++
-	}
-	return n
-}
 
 // Plan is a budget of votes spread over N items. All votes are cast in one round:
 // none waits for the outcome of another.
@@ -100,26 +51,33 @@ func Allocate(gains [][]float64, budget int) (*Plan, error) {
 		return nil, fmt.Errorf("a budget of %d votes: expected none or more", budget)
 	}
 	p := &Plan{Votes: make([]int, len(gains)), Gain: make([]float64, len(gains)), Order: make([]int, len(gains))}
-	var pieces []segment
 	best := make([]float64, len(gains))
 	for j, g := range gains {
 		if err := checkGains(g); err != nil {
 			return nil, fmt.Errorf("item %d: %w", j, err)
 		}
 		p.Order[j] = j
-		own := envelope(j, g)
-		if len(own) > 0 {
+		if own := envelope(j, g); len(own) > 0 {
 			best[j] = own[0].slope
 		}
-		pieces = append(pieces, own...)
 	}
 	// Stable: of equals the first item comes first.
 	slices.SortStableFunc(p.Order, func(a, b int) int { return cmp.Compare(best[b], best[a]) })
-	slices.SortStableFunc(pieces, func(a, b segment) int { return cmp.Compare(b.slope, a.slope) })
 	p.Left = budget
-	p.buy(gains, pieces)
+	p.buy(gains, piecesOf(gains))
 	p.Even = even(gains, budget)
 	return p, nil
+}
+
+// piecesOf returns the pieces of all items, those with the largest average gain
+// first.
+func piecesOf(gains [][]float64) []segment {
+	var pieces []segment
+	for j, g := range gains {
+		pieces = append(pieces, envelope(j, g)...)
+	}
+	slices.SortStableFunc(pieces, func(a, b segment) int { return cmp.Compare(b.slope, a.slope) })
+	return pieces
 }
 
 func checkGains(g []float64) error {

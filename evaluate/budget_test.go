@@ -111,14 +111,14 @@ func TestAllocateRefuses(t *testing.T) {
 	if p, err := Allocate(nil, 5); err != nil || p.Left != 5 || p.Total != 0 {
 		t.Errorf("no items: %+v, %v", p, err)
 	}
-	if _, err := Gains([]*mixture.Dirichlet{nil}, 1); err == nil {
+	if _, err := Gains([]*mixture.Dirichlet{nil}, 1, 1); err == nil {
 		t.Error("no law: no error")
 	}
-	if _, err := Gains(nil, 0); err == nil {
+	if _, err := Gains(nil, 1, 0); err == nil {
 		t.Error("no votes: no error")
 	}
 	w := simulate(t, 1, 10, 1, 1)
-	if _, err := Gains(w.mixtures, 50); err == nil {
+	if _, err := Gains(w.mixtures, 5, 50); err == nil {
 		t.Error("too many splits to enumerate: no error")
 	}
 }
@@ -131,6 +131,52 @@ func TestMostVotes(t *testing.T) {
 	}
 }
 
+// The gains that are left out do not matter: with all of them the plan is the same,
+// and it is far from needing all.
+func TestGainsThatMatter(t *testing.T) {
+	for _, d := range []int{2, 3} {
+		w := simulate(t, 400, d, 1, uint64(60+d))
+		const most = 8
+		all := make([][]float64, len(w.mixtures))
+		for j, m := range w.mixtures {
+			for n := range most + 1 {
+				g, err := m.Gain(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all[j] = append(all[j], g)
+				if bound := gainBound(m)(n); n > 0 && g > bound*(1+1e-12) {
+					t.Fatalf("item %d: %d votes gain %v, more than the bound %v", j, n, g, bound)
+				}
+			}
+		}
+		for _, budget := range []int{1, 30, 400, 900, 3000, 5000} {
+			gains, err := Gains(w.mixtures, budget, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Allocate(gains, budget)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := Allocate(all, budget)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := 0
+			for _, g := range gains {
+				known += len(g) - 1
+			}
+			if !reflect.DeepEqual(got.Votes, want.Votes) || got.Total != want.Total || math.Abs(got.Bound-want.Bound) > 1e-12 || math.Abs(got.Even-want.Even) > 1e-12 {
+				t.Errorf("%d classes, budget %d: %v, with all gains %v", d, budget, got, want)
+			}
+			if budget <= 30 && known > 2*len(gains) {
+				t.Errorf("%d classes, budget %d: %d gains of %d items", d, budget, known, len(gains))
+			}
+		}
+	}
+}
+
 // What a plan says is what votes take away: p is drawn from each law, the votes from
 // p, and |p − E[p|votes]|² compared with |p − μ|². The mean over 20,000 items is
 // within 4.5 standard errors (false-alarm rate 1e-5 each) of the plan's total, and
@@ -139,7 +185,7 @@ func TestPlanIsRealized(t *testing.T) {
 	for _, d := range []int{2, 3} {
 		const n = 20_000
 		w := simulate(t, n, d, 1, uint64(40+d))
-		gains, err := Gains(w.mixtures, 4)
+		gains, err := Gains(w.mixtures, n/2, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

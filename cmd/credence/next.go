@@ -12,6 +12,7 @@ import (
 	"credence/head"
 	"credence/internal/config"
 	"credence/internal/words"
+	"credence/mixture"
 	"credence/model"
 )
 
@@ -157,18 +158,16 @@ func (o *nextOptions) mostVotes(m *model.Model) int {
 	return min(evaluate.MostVotes(len(m.Classes)), o.budget)
 }
 
-// candidates are the items that could be voted on. Laws are not kept, only what
-// they say of votes.
+// candidates are the items that could be voted on.
 type candidates struct {
-	from  *predictor
-	most  int
-	rows  []nextItem
-	gains [][]float64
+	from *predictor
+	most int
+	rows []nextItem
+	laws []*mixture.Dirichlet
 }
 
 // add takes in the answers to some items.
 func (c *candidates) add(a *answers) (more bool, err error) {
-	var kept []head.Answer
 	for j := range a.items {
 		if a.dropped[j] {
 			continue
@@ -184,19 +183,18 @@ func (c *candidates) add(a *answers) (more bool, err error) {
 			}
 			row.Cast = &cast
 		}
-		c.rows, kept = append(c.rows, row), append(kept, a.list[j])
+		c.rows, c.laws = append(c.rows, row), append(c.laws, a.list[j].Law)
 	}
-	gains, err := evaluate.Gains(head.Laws(kept), c.most)
-	if err != nil {
-		return false, withHint(err, "a smaller --max-votes has fewer outcomes to go through")
-	}
-	c.gains = append(c.gains, gains...)
 	return true, nil
 }
 
 // plan spreads the budget.
 func (c *candidates) plan(budget int) (*nextPlan, error) {
-	p, err := evaluate.Allocate(c.gains, budget)
+	gains, err := evaluate.Gains(c.laws, budget, c.most)
+	if err != nil {
+		return nil, withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+	}
+	p, err := evaluate.Allocate(gains, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +205,7 @@ func (c *candidates) plan(budget int) (*nextPlan, error) {
 	}
 	for j := range c.rows {
 		row := &c.rows[j]
-		row.Votes, row.Gain, row.NextGain = p.Votes[j], p.Gain[j], c.gains[j][1]
+		row.Votes, row.Gain, row.NextGain = p.Votes[j], p.Gain[j], gains[j][1]
 		l.Variance += row.Variance
 		if row.Votes > 0 {
 			l.Items++
