@@ -43,7 +43,7 @@ func TestAdvice(t *testing.T) {
 	write(t, files)
 	features := func(path string, o FeatureOptions) func() ([]error, error) {
 		return func() ([]error, error) {
-			f, err := ReadFeatures(t.Context(), path, o)
+			f, err := readFeatures(t.Context(), path, o)
 			if err != nil {
 				return nil, err
 			}

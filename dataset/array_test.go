@@ -54,7 +54,7 @@ func TestNPYOfNumpy(t *testing.T) {
 		case strings.Contains(name, "u"):
 			want = count(0, 12)
 		}
-		f, err := ReadFeatures(t.Context(), path, FeatureOptions{})
+		f, err := readFeatures(t.Context(), path, FeatureOptions{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -95,7 +95,7 @@ func TestNPZAndIDX(t *testing.T) {
 	} {
 		// A limit of a few bytes unpacks into a temporary file.
 		for _, memory := range []int64{0, 5} {
-			f, err := ReadFeatures(t.Context(), "testdata/"+c.path, FeatureOptions{Array: c.array, Memory: memory, CacheDir: t.TempDir()})
+			f, err := readFeatures(t.Context(), "testdata/"+c.path, FeatureOptions{Array: c.array, Memory: memory, CacheDir: t.TempDir()})
 			if err != nil {
 				t.Error(err)
 				continue
@@ -139,7 +139,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%v as %q: %v, %v, want %v", c.item, c.l, shape, err, c.shape)
 		}
 	}
-	_, rows, _ := AutoLayout.arrange([]int{5, 1, 2}, &Memory{1, 10, count(0, 10)})
+	_, rows, _ := autoLayout.arrange([]int{5, 1, 2}, &Memory{1, 10, count(0, 10)})
 	if got := rowsOf(t, rows); !slices.Equal(got, []float32{0, 2, 4, 6, 8, 1, 3, 5, 7, 9}) {
 		t.Errorf("channels first: %v", got)
 	}
@@ -175,7 +175,7 @@ func TestArraysRefused(t *testing.T) {
 		{"x.idx", "\x00\x00\x08\x01\x00\x00\x00\x09abc", "the file is cut short: 9 of |u1 take 9 bytes, but 3 are there"},
 	} {
 		inDir(t, c.name, c.bytes)
-		_, err := ReadFeatures(t.Context(), c.name, FeatureOptions{})
+		_, err := readFeatures(t.Context(), c.name, FeatureOptions{})
 		if err == nil || err.Error() != "reading "+c.name+": "+c.want || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("got  %v\nwant reading %s: %s", err, c.name, c.want)
 		}

@@ -15,7 +15,7 @@ func (o *FeatureOptions) arrays() array.Options {
 }
 
 // readNPYFeatures takes an array as one feature named "x".
-func readNPYFeatures(ctx context.Context, path string, opts *FeatureOptions) (*Features, error) {
+func readNPYFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
 	a, err := array.OpenNPY(path)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func readNPYFeatures(ctx context.Context, path string, opts *FeatureOptions) (*F
 	return arrayFeatures(ctx, a, opts)
 }
 
-func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*Features, error) {
+func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
 	a, err := array.OpenIDX(ctx, path, opts.arrays())
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*F
 	return arrayFeatures(ctx, a, opts)
 }
 
-func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*Features, error) {
+func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
 	a, err := array.OpenNPZ(ctx, path, opts.Array, opts.arrays())
 	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
 		err = advise(e, "", SetArray)
@@ -46,7 +46,7 @@ func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*F
 const arrayPart = "x"
 
 // arrayFeatures makes features of an array, whose items are numbered from 0.
-func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*Features, error) {
+func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table beside it"}, a.Close())
 	}
@@ -62,8 +62,8 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		part.Name = opts.Schema[0].Name
 	}
-	f := &Features{Parts: []Part{part}, Rows: rows, numbered: true, closers: []io.Closer{b}}
-	f.Columns = []ColumnInfo{{Name: part.Name, Role: Feature, Part: part}}
+	f := &features{Parts: []Part{part}, Rows: rows, numbered: true, closers: []io.Closer{b}}
+	f.Columns = []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
 	f.Items = make([]string, rows.Len())
 	for i := range f.Items {
 		f.Items[i] = strconv.Itoa(i)

@@ -19,7 +19,7 @@ import (
 // readCached reads features beyond memory and closes them.
 func readCached(t *testing.T, path string, opts FeatureOptions) []float32 {
 	t.Helper()
-	f, err := ReadFeatures(t.Context(), path, opts)
+	f, err := readFeatures(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

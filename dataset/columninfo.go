@@ -7,33 +7,33 @@ import (
 	"credence/internal/words"
 )
 
-// Role is what a column of a feature file is used for.
-type Role uint8
+// role is what a column of a feature file is used for.
+type role uint8
 
 const (
-	Feature   Role = iota
-	Item           // the ids
-	Group          // the group that an item belongs to in a split
-	SplitPart      // the part of a given split
-	Weight         // how much an item counts in training
-	Vote           // votes, in a file that holds features and votes
-	Ignored
+	roleFeature   role = iota
+	roleItem           // the ids
+	roleGroup          // the group that an item belongs to in a split
+	roleSplitPart      // the part of a given split
+	roleWeight         // how much an item counts in training
+	roleVote           // votes, in a file that holds features and votes
+	roleIgnored
 )
 
 var roleNames = [...]string{"feature", "item", "group", "split", "weight", "vote", "ignored"}
 
 // String returns the role's name.
-func (r Role) String() string {
+func (r role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]
 	}
-	return fmt.Sprintf("Role(%d)", uint8(r))
+	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
 // ColumnInfo says how a column of a feature file was read.
 type ColumnInfo struct {
 	Name    string
-	Role    Role
+	role    role
 	Part    Part   // of a feature
 	Missing int    // cells without a value
 	Reason  string // why a column is ignored
@@ -41,11 +41,11 @@ type ColumnInfo struct {
 
 // String reads like "age: numeric, 3 missing" or "notes: ignored (…)".
 func (c ColumnInfo) String() string {
-	if c.Role != Feature {
+	if c.role != roleFeature {
 		if c.Reason != "" {
-			return fmt.Sprintf("%s: %v (%s)", c.Name, c.Role, c.Reason)
+			return fmt.Sprintf("%s: %v (%s)", c.Name, c.role, c.Reason)
 		}
-		return fmt.Sprintf("%s: %v", c.Name, c.Role)
+		return fmt.Sprintf("%s: %v", c.Name, c.role)
 	}
 	s := c.Part.String()
 	if c.Missing > 0 {
@@ -60,13 +60,13 @@ func DescribeColumns(columns []ColumnInfo) string {
 	var numeric, missing int
 	var categorical, tensors, ignored []string
 	for _, c := range columns {
-		if c.Role == Feature {
+		if c.role == roleFeature {
 			missing += c.Missing
 		}
 		switch {
-		case c.Role == Ignored:
+		case c.role == roleIgnored:
 			ignored = append(ignored, c.Name)
-		case c.Role != Feature:
+		case c.role != roleFeature:
 		case c.Part.Kind == Numeric:
 			numeric++
 		case c.Part.Kind == Categorical:

@@ -54,6 +54,16 @@ func (ds *Dataset) VotesOf(i int) float64 {
 	return m
 }
 
+// ItemColumn returns the column that holds the ids in the file of features, or "".
+func (ds *Dataset) ItemColumn() string {
+	for _, c := range ds.Columns {
+		if c.role == roleItem {
+			return c.Name
+		}
+	}
+	return ""
+}
+
 // Close closes the files that rows are read from.
 func (ds *Dataset) Close() error {
 	var errs []error

@@ -12,7 +12,8 @@
 // NPZ, IDX or a folder of images, votes from CSV, TSV, Parquet or NPY in any of
 // four forms ([Form]). What was understood is in [Dataset.Votes] and
 // [Dataset.Columns], to be shown before training; what was left out or looks
-// wrong is in [Dataset.Warnings].
+// wrong is in [Dataset.Warnings]. Errors are [ParseError]s, with the place in the
+// file; where an option would settle one, its cause is an [Advice].
 //
 // A [Transform] is fitted on the training items alone and gives the flat
 // network input of any item. [NewSplit] and [Folds] divide the items.

@@ -12,7 +12,7 @@ import (
 )
 
 // Volumes in NIfTI files are features by a column of paths.
-func ExampleReadFeatures_volumes() {
+func ExampleLoad_volumes() {
 	dir, err := os.MkdirTemp("", "volumes")
 	if err != nil {
 		log.Fatal(err)
@@ -29,12 +29,16 @@ func ExampleReadFeatures_volumes() {
 	if err := os.WriteFile(manifest, []byte("item,path\na,a.nii.gz\n"), 0o644); err != nil {
 		log.Fatal(err)
 	}
-	f, err := dataset.ReadFeatures(context.Background(), manifest, dataset.FeatureOptions{
-		Volume: dataset.VolumeOptions{Size: [3]int{2, 2, 2}, Preparation: dataset.Preparation{Scale: "range"}},
+	f, err := dataset.Load(context.Background(), dataset.LoadOptions{
+		Data: []string{manifest}, NoVotes: true,
+		FeatureOptions: dataset.FeatureOptions{
+			Volume: dataset.VolumeOptions{Size: [3]int{2, 2, 2}, Preparation: dataset.Preparation{Scale: "range"}},
+		},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer f.Close()
 	x := make([]float32, f.Rows.Width())
 	if err := f.Rows.ReadRow(0, x); err != nil {
 		log.Fatal(err)

@@ -96,8 +96,8 @@ func (o *FeatureOptions) memory() int64 {
 	return o.Memory
 }
 
-// Features are the features of a file, before votes are joined to them.
-type Features struct {
+// features are the features of a file, before votes are joined to them.
+type features struct {
 	Items    []string  // [N] ids
 	Groups   []string  // [N] or nil
 	Given    []string  // [N] or nil: the part of a given split
@@ -112,11 +112,11 @@ type Features struct {
 	closers  []io.Closer
 }
 
-// ReadFeatures reads the features in a file or folder: .csv, .tsv, .parquet,
+// readFeatures reads the features in a file or folder: .csv, .tsv, .parquet,
 // .npy, .npz, IDX (.idx, or a name with "-ubyte"), a volume (.nii, .nii.gz, .hdr
 // with .img), or a folder of images or volumes. A text file may be compressed
 // with gzip.
-func ReadFeatures(ctx context.Context, path string, opts FeatureOptions) (*Features, error) {
+func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
 	if path == "-" && opts.Stdin != nil {
 		return readTableFeatures(ctx, path, &opts)
 	}
@@ -139,7 +139,7 @@ func ReadFeatures(ctx context.Context, path string, opts FeatureOptions) (*Featu
 
 // readerOf returns what reads the features of an array, of a volume or of a
 // folder, by the name of the file; nil means that it is a table.
-func readerOf(path string) (func(ctx context.Context, path string, opts *FeatureOptions) (*Features, error), error) {
+func readerOf(path string) (func(ctx context.Context, path string, opts *FeatureOptions) (*features, error), error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fault.Of(path, err)
@@ -159,7 +159,7 @@ func readerOf(path string) (func(ctx context.Context, path string, opts *Feature
 	return nil, nil
 }
 
-func (f *Features) close() error {
+func (f *features) close() error {
 	var errs []error
 	for _, c := range f.closers {
 		errs = append(errs, c.Close())
@@ -188,7 +188,7 @@ func (o *FeatureOptions) checkNames(t table.Table) error {
 
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
-func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (*Features, error) {
+func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
 	t, err := openTable(ctx, path, opts.TableOptions)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 	if err := table.Records(ctx, t, s.add); err != nil {
 		return nil, err
 	}
-	f := &Features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
+	f := &features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
 		lacks: lackingOf(t, opts.Ignore)}
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
@@ -216,7 +216,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 		return nil, err
 	}
 	for _, c := range f.Columns {
-		if c.Role == Feature {
+		if c.role == roleFeature {
 			f.Parts = append(f.Parts, c.Part)
 		}
 	}
@@ -252,7 +252,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 
 // fill reads the values of f's features from t, the table at path, into memory or
 // into a cache.
-func fill(ctx context.Context, f *Features, path string, t table.Table, s *scan, opts *FeatureOptions) error {
+func fill(ctx context.Context, f *features, path string, t table.Table, s *scan, opts *FeatureOptions) error {
 	dec, err := newDecoder(t, f.Parts, &opts.TableOptions)
 	if err != nil {
 		return err

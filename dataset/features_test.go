@@ -90,7 +90,7 @@ func TestReadFeatures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)
-			f, err := ReadFeatures(t.Context(), "items.csv", c.opts)
+			f, err := readFeatures(t.Context(), "items.csv", c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestReadFeatures(t *testing.T) {
 // differ at all.
 func TestDigitsKept(t *testing.T) {
 	inDir(t, "items.csv", "id,a,b,c\nx,1000000001.25,20210301,7\ny,1000000002.5,20210401,7\n")
-	f, err := ReadFeatures(t.Context(), "items.csv", FeatureOptions{})
+	f, err := readFeatures(t.Context(), "items.csv", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestReadFeaturesRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)
-			_, err := ReadFeatures(t.Context(), "items.csv", c.opts)
+			_, err := readFeatures(t.Context(), "items.csv", c.opts)
 			if err == nil || err.Error() != "reading items.csv: "+c.want {
 				t.Errorf("got  %v\nwant reading items.csv: %s", err, c.want)
 			}
@@ -162,12 +162,12 @@ func TestReadFeaturesRefuses(t *testing.T) {
 func TestCache(t *testing.T) {
 	inDir(t, "items.csv", many("id,a,b", "#,#,-#", 50))
 	opts := FeatureOptions{Memory: 100, CacheDir: "cache"}
-	whole, err := ReadFeatures(t.Context(), "items.csv", FeatureOptions{})
+	whole, err := readFeatures(t.Context(), "items.csv", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time, the cache is found
-		f, err := ReadFeatures(t.Context(), "items.csv", opts)
+		f, err := readFeatures(t.Context(), "items.csv", opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestCache(t *testing.T) {
 	if err := os.WriteFile("bad.csv", []byte(many("id,a,b", "#,#,-#", 50)+"z,1e300,1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFeatures(t.Context(), "bad.csv", opts); err == nil {
+	if _, err := readFeatures(t.Context(), "bad.csv", opts); err == nil {
 		t.Error("no error")
 	}
 	if entries, _ := os.ReadDir("cache"); len(entries) != 0 {
@@ -280,12 +280,12 @@ func FuzzFeatures(f *testing.F) {
 		if err := table.Records(t.Context(), from, s.add); err != nil {
 			return
 		}
-		out := &Features{Items: s.items}
+		out := &features{Items: s.items}
 		if err := s.decide(out); err != nil {
 			return
 		}
 		for _, c := range out.Columns {
-			if c.Role == Feature {
+			if c.role == roleFeature {
 				out.Parts = append(out.Parts, c.Part)
 			}
 		}
@@ -303,7 +303,7 @@ func FuzzFeatures(f *testing.F) {
 			}
 			return
 		}
-		ds, err := Join(out, nil)
+		ds, err := join(out, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -169,7 +169,7 @@ func (s *summary) fitLevels(f *fitted, opts TransformOptions) {
 	embed := slices.Contains(opts.Embed, f.Name) || shown > opts.OneHotLevels && !slices.Contains(opts.OneHot, f.Name)
 	least := 1
 	if embed {
-		f.Encoding, least = Code, opts.RareLevel
+		f.Encoding, least = code, opts.RareLevel
 	}
 	var kept []string
 	for i, n := range s.levels {

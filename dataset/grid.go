@@ -26,7 +26,7 @@ type grid struct {
 }
 
 // readGrid reads votes in a form with one row an item.
-func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (*Votes, error) {
+func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (*votes, error) {
 	g := &grid{t: t}
 	if err := g.columns(item, &opts); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 			return nil, err
 		}
 	}
-	var v *Votes
+	var v *votes
 	var err error
 	switch form {
 	case Wide:
@@ -141,12 +141,12 @@ func (g *grid) row(i int) []int32 {
 }
 
 // wide reads one column a rater.
-func (g *grid) wide(opts *VotesOptions) (*Votes, error) {
+func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	class, classes, err := g.text.classes(g.t, opts)
 	if err != nil {
 		return nil, err
 	}
-	v := &Votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes)), Raters: g.names, Ratings: []Rating{}}
+	v := &votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes)), Raters: g.names, Ratings: []Rating{}}
 	left := 0
 	for i := range g.items {
 		for r, code := range g.row(i) {
@@ -216,12 +216,12 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 }
 
 // counts reads one column a class.
-func (g *grid) counts(opts *VotesOptions) (*Votes, error) {
+func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 	classes, of, err := g.classColumns(-1, opts)
 	if err != nil {
 		return nil, err
 	}
-	v := &Votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
+	v := &votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
 	blank, left := 0, 0.0
 	for i := range g.items {
 		for k, code := range g.row(i) {
@@ -248,7 +248,7 @@ func (g *grid) counts(opts *VotesOptions) (*Votes, error) {
 }
 
 // fractions reads one column a class and one for the number of votes.
-func (g *grid) fractions(opts *VotesOptions) (*Votes, error) {
+func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	total := slices.Index(g.names, opts.TotalColumn)
 	if opts.TotalColumn == "" {
 		total = known(g.names, totalNames)
@@ -260,7 +260,7 @@ func (g *grid) fractions(opts *VotesOptions) (*Votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
+	v := &votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
 	left := 0.0
 	share := make([]float64, len(g.names))
 	for i := range g.items {

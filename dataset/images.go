@@ -48,11 +48,11 @@ const maxPixels = 1 << 28
 // every volume, in alphabetical order; its id is the path within the folder. Of
 // a pair of files the header is the item. The folder may also be a single
 // volume.
-func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*Features, error) {
+func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, advise(&ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table"}, "", SetImages)
 	}
-	f := &Features{}
+	f := &features{}
 	var paths []string
 	var image, volume string // the first of each
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -106,7 +106,7 @@ func isImage(path string) bool {
 }
 
 // addImages reads the images or volumes that a column of a table names.
-func (f *Features) addImages(ctx context.Context, table string, paths []string, opts *FeatureOptions) error {
+func (f *features) addImages(ctx context.Context, table string, paths []string, opts *FeatureOptions) error {
 	full := make([]string, len(paths))
 	var gone []string // told before any is decoded, which may take hours
 	for i, p := range paths {
@@ -129,7 +129,7 @@ func (f *Features) addImages(ctx context.Context, table string, paths []string, 
 
 // readImages adds one part, named opts.ImageColumn, with the images or volumes
 // at paths; the first tells which.
-func (f *Features) readImages(ctx context.Context, paths []string, opts *FeatureOptions) error {
+func (f *features) readImages(ctx context.Context, paths []string, opts *FeatureOptions) error {
 	var part Part
 	var rows Rows
 	var err error
@@ -142,7 +142,7 @@ func (f *Features) readImages(ctx context.Context, paths []string, opts *Feature
 		return err
 	}
 	f.Parts = append(f.Parts, part)
-	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, Role: Feature, Part: part})
+	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Part: part})
 	if f.Rows == nil {
 		f.Rows = rows
 	} else {
@@ -152,7 +152,7 @@ func (f *Features) readImages(ctx context.Context, paths []string, opts *Feature
 }
 
 // volumes returns the part of volumes and their rows.
-func (f *Features) volumes(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
+func (f *features) volumes(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
 	part, err := volumePart(opts)
 	if err != nil {
 		return part, nil, err
@@ -168,7 +168,7 @@ func (f *Features) volumes(ctx context.Context, paths []string, opts *FeatureOpt
 }
 
 // images returns the part of images and their rows.
-func (f *Features) images(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
+func (f *features) images(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
 		return Part{}, nil, err

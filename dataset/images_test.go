@@ -24,7 +24,7 @@ func TestImages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := ReadFeatures(t.Context(), dir, FeatureOptions{Image: ImageOptions{Height: 2, Width: 3}})
+	f, err := readFeatures(t.Context(), dir, FeatureOptions{Image: ImageOptions{Height: 2, Width: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestImages(t *testing.T) {
 	if err := os.WriteFile(csv, []byte("item,age,file\na,1,in/grey.png\nb,2,in/colour.png\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err = ReadFeatures(t.Context(), csv, FeatureOptions{ImageColumn: "file", Image: ImageOptions{Grey: true}})
+	f, err = readFeatures(t.Context(), csv, FeatureOptions{ImageColumn: "file", Image: ImageOptions{Grey: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +94,11 @@ func TestImages(t *testing.T) {
 
 func TestImagesRefused(t *testing.T) {
 	inDir(t, "a.png", "not an image")
-	if _, err := ReadFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading a.png: this is not a PNG or JPEG image: image: unknown format" {
+	if _, err := readFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading a.png: this is not a PNG or JPEG image: image: unknown format" {
 		t.Error(err)
 	}
 	t.Chdir(t.TempDir())
-	if _, err := ReadFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading .: no PNG or JPEG images and no NIfTI volumes in this folder" {
+	if _, err := readFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading .: no PNG or JPEG images and no NIfTI volumes in this folder" {
 		t.Error(err)
 	}
 	// A header that promises 2³¹ × 2³¹ pixels.
@@ -146,7 +146,7 @@ func TestImagesAsIDs(t *testing.T) {
 		{"alone.csv", "image: item\nimage: tensor 1×2×3", "", FeatureOptions{}},
 		{"items.csv", "image: item\nage: numeric", `column "image" holds paths of files, which serve as ids alone`, FeatureOptions{}},
 	} {
-		f, err := ReadFeatures(t.Context(), c.file, c.opts)
+		f, err := readFeatures(t.Context(), c.file, c.opts)
 		if err != nil {
 			t.Errorf("%s: %v", c.file, err)
 			continue

@@ -162,13 +162,13 @@ func (b *binding) category(to []float32, x float32) error {
 	}
 	clear(to)
 	switch {
-	case b.p.Encoding == OneHot && missing && b.p.Missing:
+	case b.p.Encoding == oneHot && missing && b.p.Missing:
 		to[len(to)-1] = 1
-	case b.p.Encoding == OneHot && level >= 0:
+	case b.p.Encoding == oneHot && level >= 0:
 		to[level] = 1
-	case b.p.Encoding == Code && missing && b.p.Missing:
+	case b.p.Encoding == code && missing && b.p.Missing:
 		to[0] = 1
-	case b.p.Encoding == Code && level >= 0:
+	case b.p.Encoding == code && level >= 0:
 		to[0] = float32(int(level) + b.p.firstLevel())
 	}
 	return nil

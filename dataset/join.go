@@ -14,7 +14,7 @@ import (
 
 // readJoined reads the features of several files and joins them to those of the
 // first.
-func readJoined(ctx context.Context, paths []string, opts FeatureOptions) (*Features, error) {
+func readJoined(ctx context.Context, paths []string, opts FeatureOptions) (*features, error) {
 	matches := make([]match, len(paths))
 	if opts.Schema != nil && len(paths) > 1 {
 		var err error
@@ -61,7 +61,7 @@ func (o FeatureOptions) further() FeatureOptions {
 
 // join puts the features of another file beside those of f: by id, or by
 // position if either has row numbers for ids.
-func (f *Features) join(g *Features, file string) error {
+func (f *features) join(g *features, file string) error {
 	f.closers = append(f.closers, g.closers...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
@@ -102,7 +102,7 @@ func (f *Features) join(g *Features, file string) error {
 		}
 		names[p.Name] = true
 		f.Parts = append(f.Parts, p)
-		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, Role: Feature, Part: p})
+		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
 	f.Rows = newBeside(len(f.Items), f.Rows, rows)
@@ -112,7 +112,7 @@ func (f *Features) join(g *Features, file string) error {
 // rowsOf returns the row of f for each item that votes are on. Votes that name
 // no items are those of the rows in turn, unless the ids are row numbers
 // themselves.
-func (f *Features) rowsOf(v *Votes) (map[string]int, error) {
+func (f *features) rowsOf(v *votes) (map[string]int, error) {
 	at := make(map[string]int, len(f.Items))
 	for i, id := range f.Items {
 		at[id] = i

@@ -12,10 +12,10 @@ import (
 type Layout string
 
 const (
-	// AutoLayout takes one axis as a vector, two as HW, three as CHW if the
+	// autoLayout takes one axis as a vector, two as HW, three as CHW if the
 	// first is at most 4, as HWC if the last is, else as DHW, and four as DHWC
 	// if the last alone is at most 4, else as CDHW.
-	AutoLayout Layout = ""
+	autoLayout Layout = ""
 	Vector     Layout = "vector" // all values in one vector
 	HW         Layout = "HW"
 	CHW        Layout = "CHW"
@@ -27,7 +27,7 @@ const (
 
 // resolve returns the layout of items of the given shape.
 func (l Layout) resolve(item []int) (Layout, error) {
-	if l != AutoLayout {
+	if l != autoLayout {
 		if l != Vector && !slices.Contains([]Layout{HW, CHW, HWC, DHW, CDHW, DHWC}, l) {
 			return "", fmt.Errorf("layout %q is not one of [vector HW CHW HWC DHW CDHW DHWC]", string(l))
 		}

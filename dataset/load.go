@@ -38,18 +38,18 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		if opts.Votes == "" {
 			return nil, errors.New("no file of features and none of votes")
 		}
-		v, err := ReadVotes(ctx, opts.Votes, opts.VotesOptions)
+		v, err := readVotesFile(ctx, opts.Votes, opts.VotesOptions)
 		if err != nil {
 			return nil, err
 		}
-		return v.Dataset(), nil
+		return v.dataset(), nil
 	}
-	var v *Votes
+	var v *votes
 	fo := opts.FeatureOptions
 	var err error
 	switch {
 	case opts.Votes != "":
-		v, err = ReadVotes(ctx, opts.Votes, opts.VotesOptions)
+		v, err = readVotesFile(ctx, opts.Votes, opts.VotesOptions)
 	case !opts.NoVotes:
 		v, err = votesBeside(ctx, opts.Data[0], &opts.VotesOptions, &fo)
 	}
@@ -62,7 +62,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	}
 	var ds *Dataset
 	if err = checkIgnored(opts.Ignore, f, v); err == nil {
-		ds, err = Join(f, v)
+		ds, err = join(f, v)
 	}
 	if err == nil && opts.Truth != "" {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
@@ -88,7 +88,7 @@ func (o *LoadOptions) shareIgnored() {
 
 // checkIgnored refuses names that no file has. The long form of votes has no
 // columns that could be left out.
-func checkIgnored(names []string, f *Features, v *Votes) error {
+func checkIgnored(names []string, f *features, v *votes) error {
 	for _, name := range names {
 		err := f.lacks.of(name)
 		if err == nil {
@@ -103,7 +103,7 @@ func checkIgnored(names []string, f *Features, v *Votes) error {
 
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
-func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *FeatureOptions) (*Votes, error) {
+func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *FeatureOptions) (*votes, error) {
 	t, err := openTable(ctx, path, vo.TableOptions)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *Feature
 }
 
 // readVoteColumns reads votes in the columns of opts.
-func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) (*Votes, error) {
+func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) (*votes, error) {
 	v, err := readGrid(ctx, t, item, opts)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOpt
 // Join puts votes to the items of features. Items without votes stay, with
 // none; votes for items without features are left out. Both are reported. Votes
 // may be nil.
-func Join(f *Features, v *Votes) (*Dataset, error) {
+func join(f *features, v *votes) (*Dataset, error) {
 	ds := &Dataset{Items: f.Items, Groups: f.Groups, Given: f.Given, Weights: f.Weights, Parts: f.Parts, Rows: f.Rows,
 		Columns: f.Columns, Warnings: slices.Clone(f.Warnings), closers: f.closers}
 	if v == nil {

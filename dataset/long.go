@@ -17,100 +17,125 @@ type longVote struct {
 	count              float32
 }
 
+// longReader gathers votes of the long form, one a row.
+type longReader struct {
+	t                         table.Table
+	opts                      *VotesOptions
+	item, label, rater, count int // columns, or −1
+
+	items, raters ids
+	labels        labels
+	list          []longVote
+	blank         int              // rows without a label
+	twice         []string         // votes by raters who had voted on the item
+	last          map[[2]int32]int // (item, rater) → index of its vote
+}
+
 // readLong reads one vote a row.
-func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOptions) (*Votes, error) {
-	if item < 0 && !opts.numbered {
-		return nil, noColumn(t, "item", SetItem)
-	}
-	if label < 0 {
-		return nil, noColumn(t, "label", SetLabel)
-	}
-	rater, err := findColumn(t, opts.RaterColumn, raterNames)
-	if err != nil {
+func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOptions) (*votes, error) {
+	r := &longReader{t: t, opts: &opts, item: item, label: label, last: map[[2]int32]int{}}
+	if err := r.columns(); err != nil {
 		return nil, err
 	}
-	count, err := findColumn(t, opts.CountColumn, countNames)
-	if err != nil {
+	if err := table.Records(ctx, t, r.add); err != nil {
 		return nil, err
 	}
-	if rater == label || rater == item || count == label || count == item {
-		rater, count = except(rater, item, label), except(count, item, label)
-	}
-	var (
-		items, raters ids
-		names         labels
-		votes         []longVote
-		blank         int
-		twice         []string
-		last          = map[[2]int32]int{} // (item, rater) → index of its vote
-	)
-	err = table.Records(ctx, t, func(rec []table.Cell) error {
-		id := strconv.Itoa(len(items.names))
-		if item >= 0 {
-			id = rec[item].String()
-		}
-		if id == "" {
-			return t.ErrorAt(item, "the item has no id")
-		}
-		vote := longVote{item: items.code(id), rater: -1, label: -1, count: 1}
-		if opts.missing(&rec[label], table.VoteNA) {
-			blank++
-			return nil
-		}
-		vote.label = names.code(rec[label].String(), t.Line(), label)
-		if len(names.names) > 100*maxClasses {
-			return t.ErrorAt(label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
-		}
-		if count >= 0 {
-			m, err := votesIn(t, count, &rec[count])
-			if err != nil {
-				return err
-			}
-			vote.count = float32(m)
-		}
-		if rater >= 0 && !opts.missing(&rec[rater], table.VoteNA) {
-			vote.rater = raters.code(rec[rater].String())
-			key := [2]int32{vote.item, vote.rater}
-			if at, ok := last[key]; ok {
-				if opts.Duplicates == RefuseSecond {
-					return t.ErrorAt(-1, "rater %q votes on item %q a second time", raters.names[vote.rater], id)
-				}
-				twice = append(twice, fmt.Sprintf("rater %s on item %s, line %d", raters.names[vote.rater], items.names[vote.item], t.Line()))
-				switch opts.Duplicates {
-				case LastVote:
-					votes[at] = vote
-					return nil
-				case FirstVote:
-					return nil
-				}
-			}
-			last[key] = len(votes)
-		}
-		votes = append(votes, vote)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(items.names) == 0 {
+	if len(r.items.names) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
-	class, classes, err := names.classes(t, &opts)
+	return r.votes()
+}
+
+// columns finds those of raters and counts; no column has two uses.
+func (r *longReader) columns() (err error) {
+	if r.item < 0 && !r.opts.numbered {
+		return noColumn(r.t, "item", SetItem)
+	}
+	if r.label < 0 {
+		return noColumn(r.t, "label", SetLabel)
+	}
+	if r.rater, err = findColumn(r.t, r.opts.RaterColumn, raterNames); err != nil {
+		return err
+	}
+	if r.count, err = findColumn(r.t, r.opts.CountColumn, countNames); err != nil {
+		return err
+	}
+	r.rater, r.count = except(r.rater, r.item, r.label), except(r.count, r.item, r.label)
+	return nil
+}
+
+// add takes a row into account.
+func (r *longReader) add(rec []table.Cell) error {
+	id := strconv.Itoa(len(r.items.names))
+	if r.item >= 0 {
+		id = rec[r.item].String()
+	}
+	if id == "" {
+		return r.t.ErrorAt(r.item, "the item has no id")
+	}
+	vote := longVote{item: r.items.code(id), rater: -1, label: -1, count: 1}
+	if r.opts.missing(&rec[r.label], table.VoteNA) {
+		r.blank++
+		return nil
+	}
+	vote.label = r.labels.code(rec[r.label].String(), r.t.Line(), r.label)
+	if len(r.labels.names) > 100*maxClasses {
+		return r.t.ErrorAt(r.label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
+	}
+	if r.count >= 0 {
+		m, err := votesIn(r.t, r.count, &rec[r.count])
+		if err != nil {
+			return err
+		}
+		vote.count = float32(m)
+	}
+	if r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
+		vote.rater = r.raters.code(rec[r.rater].String())
+		if done, err := r.again(vote); done || err != nil {
+			return err
+		}
+		r.last[[2]int32{vote.item, vote.rater}] = len(r.list)
+	}
+	r.list = append(r.list, vote)
+	return nil
+}
+
+// again does what Duplicates says if the rater has voted on the item before, and
+// reports whether that settles the vote.
+func (r *longReader) again(vote longVote) (done bool, err error) {
+	at, ok := r.last[[2]int32{vote.item, vote.rater}]
+	if !ok {
+		return false, nil
+	}
+	rater, item := r.raters.names[vote.rater], r.items.names[vote.item]
+	if r.opts.Duplicates == RefuseSecond {
+		return true, r.t.ErrorAt(-1, "rater %q votes on item %q a second time", rater, item)
+	}
+	r.twice = append(r.twice, fmt.Sprintf("rater %s on item %s, line %d", rater, item, r.t.Line()))
+	if r.opts.Duplicates == LastVote {
+		r.list[at] = vote
+	}
+	return r.opts.Duplicates != EveryVote, nil
+}
+
+// votes counts what was gathered.
+func (r *longReader) votes() (*votes, error) {
+	class, classes, err := r.labels.classes(r.t, r.opts)
 	if err != nil {
 		return nil, err
 	}
-	v := &Votes{Items: items.names, Classes: classes, Counts: make([]float32, len(items.names)*len(classes))}
-	header := t.Header()
-	v.How = Interpretation{Form: Long, LabelColumn: header[label]}
-	if item >= 0 {
-		v.How.ItemColumn = header[item]
+	v := &votes{Items: r.items.names, Classes: classes, Counts: make([]float32, len(r.items.names)*len(classes))}
+	header := r.t.Header()
+	v.How = Interpretation{Form: Long, LabelColumn: header[r.label]}
+	if r.item >= 0 {
+		v.How.ItemColumn = header[r.item]
 	}
-	if rater >= 0 {
-		v.How.RaterColumn = header[rater]
-		v.Raters, v.Ratings = raters.names, make([]Rating, 0, len(votes))
+	if r.rater >= 0 {
+		v.How.RaterColumn = header[r.rater]
+		v.Raters, v.Ratings = r.raters.names, make([]Rating, 0, len(r.list))
 	}
 	left := 0
-	for _, vote := range votes {
+	for _, vote := range r.list {
 		c := class[vote.label]
 		if c < 0 {
 			left++
@@ -121,10 +146,10 @@ func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOpt
 			v.Ratings = append(v.Ratings, Rating{vote.item, vote.rater, c})
 		}
 	}
-	v.warnVotes(blank, left)
-	if len(twice) > 0 {
+	v.warnVotes(r.blank, left)
+	if len(r.twice) > 0 {
 		what := map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
-		v.warn("%s by a rater who had voted on the item before (%s): %s", number(len(twice), "vote"), twice[0], what[opts.Duplicates])
+		v.warn("%s by a rater who had voted on the item before (%s): %s", number(len(r.twice), "vote"), r.twice[0], what[r.opts.Duplicates])
 	}
 	return v, nil
 }
@@ -143,12 +168,12 @@ func noColumn(t table.Table, what string, settle Setting) error {
 	return advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column looks like the %s among [%s]", what, words.Few(t.Header()))}, "", settle)
 }
 
-func (v *Votes) warn(format string, args ...any) {
+func (v *votes) warn(format string, args ...any) {
 	v.Warnings = append(v.Warnings, fmt.Errorf(format, args...))
 }
 
 // warnVotes reports votes without a label and those for unknown classes.
-func (v *Votes) warnVotes(blank, left int) {
+func (v *votes) warnVotes(blank, left int) {
 	if blank > 0 && v.How.Form == Long {
 		v.warn("%s without a label left out", number(blank, "row"))
 	}

@@ -20,7 +20,7 @@ type match struct {
 }
 
 // matchFiles hands the features of opts.Schema out to files that are joined, as
-// [Features.join] named them: a second column "age" is "age 2" to the model, a
+// features.join named them: a second column "age" is "age 2" to the model, a
 // second array "x 2". Arrays and folders come first, because they have no names
 // that tables could be mistaken for. The first file may be open already, as a
 // table.
@@ -172,8 +172,8 @@ func (m *match) modelName(name string) string {
 }
 
 // read reads the features of a file, under the names of the model.
-func (m *match) read(ctx context.Context, path string, opts FeatureOptions) (*Features, error) {
-	f, err := ReadFeatures(ctx, path, m.apply(opts))
+func (m *match) read(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
+	f, err := readFeatures(ctx, path, m.apply(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (m *match) read(ctx context.Context, path string, opts FeatureOptions) (*Fe
 	}
 	for i := range f.Columns {
 		c := &f.Columns[i]
-		if c.Role == Feature {
+		if c.role == roleFeature {
 			c.Name = m.modelName(c.Name)
 			c.Part.Name = c.Name
 		}

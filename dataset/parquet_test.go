@@ -14,7 +14,7 @@ import (
 // The files are written by pyarrow; see testdata/make.py.
 func TestParquetOfPyarrow(t *testing.T) {
 	for _, codec := range []string{"none", "snappy", "gzip", "zstd"} {
-		f, err := ReadFeatures(t.Context(), "testdata/"+codec+".parquet", FeatureOptions{})
+		f, err := readFeatures(t.Context(), "testdata/"+codec+".parquet", FeatureOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestParquetOfPyarrow(t *testing.T) {
 // Ids that no signed number holds keep their digits, decimals of any size are
 // numbers, and what is not read is left out, with a reason, unless it is wanted.
 func TestParquetOddColumns(t *testing.T) {
-	f, err := ReadFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{})
+	f, err := readFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,15 @@ func TestParquetOddColumns(t *testing.T) {
 	if got := warningText(f.Warnings); got != `column "tags" is left out: lists of text are not read` {
 		t.Error(got)
 	}
-	if f, err := ReadFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
+	if f, err := readFeatures(t.Context(), "testdata/odd.parquet", FeatureOptions{Ignore: []string{"tags"}}); err != nil || len(f.Warnings) > 0 {
 		t.Error(err, f.Warnings)
 	}
 	for _, opts := range []FeatureOptions{{Features: []string{"tags", "price"}}, {ItemColumn: "tags"}, {Schema: []Part{{Name: "tags"}}}} {
-		if _, err := ReadFeatures(t.Context(), "testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
+		if _, err := readFeatures(t.Context(), "testdata/odd.parquet", opts); err == nil || err.Error() != `reading testdata/odd.parquet: column "tags": lists of text are not read` {
 			t.Error(err)
 		}
 	}
-	if _, err := ReadFeatures(t.Context(), "testdata/empty.parquet", FeatureOptions{}); err == nil || err.Error() != "reading testdata/empty.parquet: there are no rows below the header" {
+	if _, err := readFeatures(t.Context(), "testdata/empty.parquet", FeatureOptions{}); err == nil || err.Error() != "reading testdata/empty.parquet: there are no rows below the header" {
 		t.Error(err)
 	}
 }
@@ -79,7 +79,7 @@ func TestParquetRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFeatures(t.Context(), "testdata/nested.parquet", FeatureOptions{}); err == nil ||
+	if _, err := readFeatures(t.Context(), "testdata/nested.parquet", FeatureOptions{}); err == nil ||
 		err.Error() != `reading testdata/nested.parquet: column "x": lists of lists are not read` {
 		t.Error(err)
 	}
@@ -92,7 +92,7 @@ func TestParquetRefused(t *testing.T) {
 		{string(damaged), "the Parquet file is damaged: a footer of 2,"},
 	} {
 		inDir(t, "x.parquet", c.bytes)
-		_, err := ReadFeatures(t.Context(), "x.parquet", FeatureOptions{})
+		_, err := readFeatures(t.Context(), "x.parquet", FeatureOptions{})
 		if err == nil || !strings.HasPrefix(err.Error(), "reading x.parquet: "+c.want) || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}

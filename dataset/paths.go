@@ -33,7 +33,7 @@ func isPicture(path string) bool { return isImage(path) || nifti.IsVolume(path) 
 // choosePaths takes a column of paths as the images, if the options name none:
 // the one that they name among the features, or the only column there is, which
 // may be that of the ids.
-func (s *scan) choosePaths(f *Features) error {
+func (s *scan) choosePaths(f *features) error {
 	if s.image >= 0 || s.opts.Schema != nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ func TestRealVotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := v.How.String(); got != want {
+		if got := v.Votes.String(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		if len(v.Warnings) > 0 {

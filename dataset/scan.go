@@ -30,7 +30,7 @@ type scan struct {
 // columnScan is what one column holds.
 type columnScan struct {
 	use      bool // a feature, unless its values say otherwise
-	role     Role
+	role     role
 	fixed    bool // the kind is given
 	kind     Kind
 	missing  int
@@ -75,31 +75,31 @@ func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
 	for i, name := range t.Header() {
 		c := &s.columns[i]
 		c.counting = true
-		c.role = Ignored
+		c.role = roleIgnored
 		switch {
 		case i == s.item:
-			c.role = Item
+			c.role = roleItem
 			if name == opts.ImageColumn { // paths may serve as ids
 				s.image = i
 			}
 		case name == opts.ImageColumn:
 			s.image = i
-			c.role = Feature
+			c.role = roleFeature
 		case name == opts.GroupColumn:
-			s.group, c.role = i, Group
+			s.group, c.role = i, roleGroup
 		case name == opts.SplitColumn:
-			s.split, c.role = i, SplitPart
+			s.split, c.role = i, roleSplitPart
 		case name == opts.WeightColumn:
-			s.weight, c.role = i, Weight
+			s.weight, c.role = i, roleWeight
 		case slices.Contains(opts.votes, name):
-			c.role = Vote
+			c.role = roleVote
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
 		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
 		default:
-			c.use, c.role = true, Feature
+			c.use, c.role = true, roleFeature
 			if c.unread = t.Unread(i); c.unread != nil {
-				c.use, c.role = false, Ignored
+				c.use, c.role = false, roleIgnored
 			}
 		}
 		if slices.Contains(opts.Numeric, name) {
@@ -263,7 +263,7 @@ func (s *scan) notNumber(i int, c *columnScan) error {
 }
 
 // decide gives every column its role and kind.
-func (s *scan) decide(f *Features) error {
+func (s *scan) decide(f *features) error {
 	header := s.t.Header()
 	if err := s.choosePaths(f); err != nil {
 		return err
@@ -271,7 +271,7 @@ func (s *scan) decide(f *Features) error {
 	var constant []string
 	for i, name := range header {
 		c := &s.columns[i]
-		info := ColumnInfo{Name: name, Role: c.role, Missing: c.missing}
+		info := ColumnInfo{Name: name, role: c.role, Missing: c.missing}
 		if c.unread != nil {
 			info.Reason = c.unread.Error()
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q is left out: %s", name, info.Reason))
@@ -280,7 +280,7 @@ func (s *scan) decide(f *Features) error {
 			if err := s.kind(i, c, &info, f); err != nil {
 				return err
 			}
-			if value, ok := c.constant(len(s.items)); ok && info.Role == Feature {
+			if value, ok := c.constant(len(s.items)); ok && info.role == roleFeature {
 				constant = append(constant, fmt.Sprintf("%s (%s)", name, value))
 			}
 		}
@@ -321,10 +321,10 @@ func (c *columnScan) constant(n int) (string, bool) {
 }
 
 // kind finds the kind of a feature, or a reason to leave it out.
-func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *Features) error {
+func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	n := c.numbers + c.texts
 	leave := func(reason string, settings ...Setting) {
-		info.Role, info.Reason = Ignored, reason
+		info.role, info.Reason = roleIgnored, reason
 		w := &warning{text: fmt.Sprintf("column %q is left out: %s", info.Name, reason)}
 		if settings != nil {
 			w.advice = &Advice{Settings: settings, Column: info.Name}

@@ -77,7 +77,7 @@ func TestSpreadsheets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inDir(t, "items.csv", c.text)
-			f, err := ReadFeatures(t.Context(), "items.csv", c.opts)
+			f, err := readFeatures(t.Context(), "items.csv", c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestSpreadsheetVotes(t *testing.T) {
 			if got := fmt.Sprint(v.Items, v.Classes, v.Counts, v.Raters); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			if got := v.How.String(); !strings.Contains(got, c.how) {
+			if got := v.Votes.String(); !strings.Contains(got, c.how) {
 				t.Errorf("got %s, want %s", got, c.how)
 			}
 		})
@@ -239,7 +239,7 @@ func TestUnseenLevels(t *testing.T) {
 	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"FALSE", "TRUE"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
 	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "True", and count as unknown; is it "TRUE" in another spelling?`
 	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,True\ny,FALSE\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
-	f, err := ReadFeatures(t.Context(), "items.csv", FeatureOptions{Schema: schema})
+	f, err := readFeatures(t.Context(), "items.csv", FeatureOptions{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestStop(t *testing.T) {
 		at   int32 // the question that is answered with a stop
 	}{{"rows.csv", 2}, {"rows.csv", 5}, {"images", 3}, {"scans", 3}} {
 		ctx := &countdown{Context: context.Background(), at: c.at}
-		_, err := ReadFeatures(ctx, c.path, FeatureOptions{Memory: 1, CacheDir: "cache"})
+		_, err := readFeatures(ctx, c.path, FeatureOptions{Memory: 1, CacheDir: "cache"})
 		if !errors.Is(err, context.Canceled) || ctx.asked.Load() < c.at {
 			t.Errorf("%s: got %v after %d questions", c.path, err, ctx.asked.Load())
 		}

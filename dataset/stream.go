@@ -50,7 +50,7 @@ type Stream struct {
 	image  int       // column of paths, or −1
 	grid   Part      // that the images or volumes at these paths become
 	folder string    // that paths are relative to
-	f      *Features // arrays and folders
+	f      *features // arrays and folders
 	row    int
 	match  match // what the model calls the features
 	beside []*besideFile
@@ -121,7 +121,7 @@ func newStream(t table.Table, parts []Part, opts StreamOptions) (*Stream, error)
 func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
 	o := opts.FeatureOptions
 	o.Schema, o.lazy = parts, true
-	f, err := ReadFeatures(ctx, path, o)
+	f, err := readFeatures(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}

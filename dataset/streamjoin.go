@@ -13,7 +13,7 @@ import (
 // besideFile is a file of features that is joined to the items of a stream.
 type besideFile struct {
 	name string
-	f    *Features
+	f    *features
 	at   map[string]int // row of an item; nil where rows are joined by position
 }
 

@@ -139,14 +139,14 @@ func TestJoinedStream(t *testing.T) {
 
 func TestWeightColumn(t *testing.T) {
 	writeFiles(t, map[string]string{"a.csv": "item,x,w\np,1,0\nq,2,2.5\n", "neg.csv": "item,x,w\np,1,-1\n", "none.csv": "item,x,w\np,1,\n"})
-	f, err := ReadFeatures(t.Context(), "a.csv", FeatureOptions{WeightColumn: "w"})
+	f, err := readFeatures(t.Context(), "a.csv", FeatureOptions{WeightColumn: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(f.Weights, f.Parts, f.Columns); got != "[0 2.5] [x: numeric] [item: item x: numeric w: weight]" {
 		t.Error(got)
 	}
-	ds, err := Join(f, nil)
+	ds, err := join(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestWeightColumn(t *testing.T) {
 		"neg.csv":  `reading neg.csv: line 2, column 3 (w): "-1" is not a weight: expected a number from 0 to 1e9`,
 		"none.csv": `reading none.csv: line 2, column 3 (w): "" is not a weight: expected a number from 0 to 1e9`,
 	} {
-		if _, err := ReadFeatures(t.Context(), file, FeatureOptions{WeightColumn: "w"}); err == nil || err.Error() != want {
+		if _, err := readFeatures(t.Context(), file, FeatureOptions{WeightColumn: "w"}); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}

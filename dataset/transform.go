@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// Encoding is how a categorical part enters the network.
-type Encoding uint8
+// encoding is how a categorical part enters the network.
+type encoding uint8
 
 const (
-	// OneHot gives one value a level, 1 for the item's own: an unknown level
+	// oneHot gives one value a level, 1 for the item's own: an unknown level
 	// is all zeros.
-	OneHot Encoding = iota
-	// Code gives one whole number, to look up in a table of embeddings.
-	Code
+	oneHot encoding = iota
+	// code gives one whole number, to look up in a table of embeddings.
+	code
 )
 
 // fitted is one part with what was learned about it on the training items.
@@ -31,7 +31,7 @@ type fitted struct {
 	// Missing says that training items lacked the value: then a numeric part
 	// has an indicator beside it, a categorical one a level for it.
 	Missing  bool     `json:"missing,omitempty"`
-	Encoding Encoding `json:"encoding,omitempty"`
+	Encoding encoding `json:"encoding,omitempty"`
 }
 
 // Transform turns the raw row of an item into the flat input of a network:
@@ -96,7 +96,7 @@ func (p *fitted) check() error {
 			return fmt.Errorf("mean %v and standard deviation %v", p.Mean[i], p.SD[i])
 		}
 	}
-	if p.Encoding > Code {
+	if p.Encoding > code {
 		return fmt.Errorf("encoding %d is not 0 (one-hot) or 1 (code)", p.Encoding)
 	}
 	return nil
@@ -158,7 +158,7 @@ func (t *Transform) Inputs() []Input {
 		inputs = append(inputs, Input{Name: "dense", Kind: Dense, Width: at, Features: dense})
 	}
 	for _, p := range t.parts {
-		if p.Kind == Categorical && p.Encoding == Code {
+		if p.Kind == Categorical && p.Encoding == code {
 			inputs = append(inputs, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
 			at++
 		}
@@ -182,7 +182,7 @@ func (t *Transform) Width() int {
 }
 
 func (p *fitted) grid() bool  { return p.Kind == Tensor && len(p.Shape) > 1 }
-func (p *fitted) dense() bool { return !p.grid() && !(p.Kind == Categorical && p.Encoding == Code) }
+func (p *fitted) dense() bool { return !p.grid() && !(p.Kind == Categorical && p.Encoding == code) }
 
 // codes is how many codes an embedded column has: unknown, missing where
 // training had it, and the levels.
@@ -200,7 +200,7 @@ func (p *fitted) firstLevel() int {
 func (p *fitted) width() int {
 	w := p.Part.Width()
 	switch {
-	case p.Kind == Categorical && p.Encoding == OneHot:
+	case p.Kind == Categorical && p.Encoding == oneHot:
 		w = len(p.Levels)
 	case p.Kind != Numeric:
 		return w

@@ -58,7 +58,7 @@ var smallVolumes = VolumeOptions{Size: [3]int{3, 4, 2}}
 func TestVolumes(t *testing.T) {
 	cohort(t, 3)
 	opts := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
-	f, err := ReadFeatures(t.Context(), "manifest.csv", opts)
+	f, err := readFeatures(t.Context(), "manifest.csv", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func TestVolumes(t *testing.T) {
 	// and as a stream.
 	for name, read := range map[string]func() (Rows, error){
 		"named": func() (Rows, error) {
-			f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{ImageColumn: "path", Features: []string{}, Volume: smallVolumes})
+			f, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{ImageColumn: "path", Features: []string{}, Volume: smallVolumes})
 			return f.Rows, err
 		},
 		"only": func() (Rows, error) {
-			f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{Ignore: []string{"a", "b"}, Volume: smallVolumes})
+			f, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{Ignore: []string{"a", "b"}, Volume: smallVolumes})
 			return f.Rows, err
 		},
 		"votes beside": func() (Rows, error) {
@@ -106,11 +106,11 @@ func TestVolumes(t *testing.T) {
 			return ds.Rows, err
 		},
 		"folder": func() (Rows, error) {
-			f, err := ReadFeatures(t.Context(), "scans", FeatureOptions{Volume: smallVolumes})
+			f, err := readFeatures(t.Context(), "scans", FeatureOptions{Volume: smallVolumes})
 			return f.Rows, err
 		},
 		"schema": func() (Rows, error) {
-			f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{Schema: f.Parts})
+			f, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{Schema: f.Parts})
 			return f.Rows, err
 		},
 		"stream": func() (Rows, error) {
@@ -153,7 +153,7 @@ func TestVolumes(t *testing.T) {
 // In a table with other features a column of paths is left out, not guessed.
 func TestPathsLeftOut(t *testing.T) {
 	cohort(t, 3)
-	f, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{})
+	f, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestPathsLeftOut(t *testing.T) {
 	if err := os.WriteFile("two.csv", []byte("item,p,q\na,x.nii,y.nii\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ReadFeatures(t.Context(), "two.csv", FeatureOptions{Features: []string{"p", "q"}})
+	_, err = readFeatures(t.Context(), "two.csv", FeatureOptions{Features: []string{"p", "q"}})
 	if err == nil || err.Error() != `reading two.csv: columns "p" and "q" both hold paths of images or volumes, and one is read` {
 		t.Error(err)
 	}
@@ -183,7 +183,7 @@ func TestVolumeCache(t *testing.T) {
 		}
 		read := func(o FeatureOptions) []float32 {
 			t.Helper()
-			f, err := ReadFeatures(t.Context(), "manifest.csv", o)
+			f, err := readFeatures(t.Context(), "manifest.csv", o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestVolumeCacheDamaged(t *testing.T) {
 	o.Volume.CacheDir = "kept"
 	read := func() []float32 {
 		t.Helper()
-		f, err := ReadFeatures(t.Context(), "manifest.csv", o)
+		f, err := readFeatures(t.Context(), "manifest.csv", o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,14 +277,14 @@ func TestVolumesRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}
-	_, err := ReadFeatures(t.Context(), "manifest.csv", o)
+	_, err := readFeatures(t.Context(), "manifest.csv", o)
 	if !errors.Is(err, fault.ErrFormat) || !strings.HasPrefix(err.Error(), "reading scans/1.nii.gz: this is not a NIfTI file") {
 		t.Error(err)
 	}
 	if err := os.Remove("scans/1.nii.gz"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = ReadFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
+	if _, err = readFeatures(t.Context(), "manifest.csv", o); err == nil || err.Error() != `reading manifest.csv: column "path" names what is not there: scans/1.nii.gz (item "s1")` {
 		t.Error(err)
 	}
 	// As a stream, the bad one is told and the other read.
@@ -303,18 +303,18 @@ func TestVolumesRefused(t *testing.T) {
 	}
 	for _, p := range []Preparation{{Fit: "crop"}, {Scale: "median"}, {Store: "int4"}, {Low: 5, High: 2}} {
 		o.Volume.Preparation = p
-		if _, err := ReadFeatures(t.Context(), "manifest.csv", o); err == nil {
+		if _, err := readFeatures(t.Context(), "manifest.csv", o); err == nil {
 			t.Errorf("%+v is accepted", p)
 		}
 	}
 	o.Volume = VolumeOptions{Size: [3]int{-1, 2, 2}}
-	if _, err := ReadFeatures(t.Context(), "manifest.csv", o); err == nil {
+	if _, err := readFeatures(t.Context(), "manifest.csv", o); err == nil {
 		t.Error("a negative size is accepted")
 	}
 	if err := os.WriteFile("scans/a.png", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFeatures(t.Context(), "scans", FeatureOptions{}); err == nil || err.Error() != "reading scans: both images (a.png) and volumes (0.nii.gz) in this folder: expected one kind" {
+	if _, err := readFeatures(t.Context(), "scans", FeatureOptions{}); err == nil || err.Error() != "reading scans: both images (a.png) and volumes (0.nii.gz) in this folder: expected one kind" {
 		t.Error(err)
 	}
 }
@@ -331,7 +331,7 @@ func TestVolumeUnoriented(t *testing.T) {
 	if err := os.WriteFile("scans/x.nii", b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := ReadFeatures(t.Context(), "scans", FeatureOptions{Volume: smallVolumes})
+	f, err := readFeatures(t.Context(), "scans", FeatureOptions{Volume: smallVolumes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestVolumeTransform(t *testing.T) {
 	if _, err := again.Over(ds); err != nil {
 		t.Error(err)
 	}
-	other, err := ReadFeatures(t.Context(), "manifest.csv", FeatureOptions{Features: []string{"path"}, Volume: VolumeOptions{Size: [3]int{2, 2, 2}}})
+	other, err := readFeatures(t.Context(), "manifest.csv", FeatureOptions{Features: []string{"path"}, Volume: VolumeOptions{Size: [3]int{2, 2, 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,8 @@ const (
 	RefuseSecond                   // an error
 )
 
-// Votes are the votes of a file, before they are joined to features.
-type Votes struct {
+// votes are the votes of a file, before they are joined to features.
+type votes struct {
 	Items    []string  // [N] in order of first appearance
 	Classes  []string  // [d]
 	Counts   []float32 // [N×d]
@@ -76,12 +76,20 @@ type Votes struct {
 	How      Interpretation
 	Warnings []error
 
-	index map[string]int
 	lacks lacking // of VotesOptions.Ignore, columns that are not there
 }
 
-// ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file.
-func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Votes, error) {
+// ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file, as a data set without
+// features.
+func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, error) {
+	v, err := readVotesFile(ctx, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	return v.dataset(), nil
+}
+
+func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
 	t, err := openTable(ctx, path, opts.TableOptions)
 	if err != nil {
 		return nil, err
@@ -90,7 +98,7 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Votes, err
 	return readVotes(ctx, t, opts)
 }
 
-func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*Votes, error) {
+func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, error) {
 	if err := checkClasses(opts.Classes); err != nil {
 		return nil, &ParseError{File: t.Name(), Msg: err.Error()}
 	}
@@ -102,7 +110,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*Votes, e
 	if err != nil {
 		return nil, err
 	}
-	var v *Votes
+	var v *votes
 	switch {
 	case opts.Form == Long || opts.Form == Auto && opts.Columns == nil && item >= 0 && label >= 0:
 		v, err = readLong(ctx, t, item, label, opts)
@@ -120,7 +128,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*Votes, e
 }
 
 // finish fills in what all forms have in common.
-func (v *Votes) finish() error {
+func (v *votes) finish() error {
 	if len(v.Classes) < 2 {
 		return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
 			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
@@ -128,27 +136,13 @@ func (v *Votes) finish() error {
 	if len(v.Items) == 0 {
 		return &ParseError{File: v.How.File, Msg: "there are no rows below the header"}
 	}
-	v.index = make(map[string]int, len(v.Items))
-	for i, id := range v.Items {
-		v.index[id] = i
-	}
-	v.How.count(v.Dataset())
+	v.How.count(v.dataset())
 	v.Warnings = append(v.Warnings, alike(v.Classes)...)
 	return nil
 }
 
-// Of returns the votes of an item, or nil if it has none.
-func (v *Votes) Of(item string) []float32 {
-	i, ok := v.index[item]
-	if !ok {
-		return nil
-	}
-	d := len(v.Classes)
-	return v.Counts[i*d : (i+1)*d]
-}
-
-// Dataset returns the votes as a data set without features.
-func (v *Votes) Dataset() *Dataset {
+// dataset returns the votes as a data set without features.
+func (v *votes) dataset() *Dataset {
 	ds := &Dataset{Items: v.Items, Classes: v.Classes, Counts: v.Counts, Raters: v.Raters, Ratings: v.Ratings,
 		Votes: v.How, Warnings: slices.Clone(v.Warnings)}
 	if v.How.Votes > 0 && v.How.MaxVotes <= 1 {
@@ -158,7 +152,7 @@ func (v *Votes) Dataset() *Dataset {
 }
 
 // add counts m votes.
-func (v *Votes) add(item, class int, m float32) {
+func (v *votes) add(item, class int, m float32) {
 	v.Counts[item*len(v.Classes)+class] += m
 }
 

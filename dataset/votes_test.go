@@ -128,7 +128,7 @@ func TestReadVotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ds := v.Dataset()
+			ds := v
 			if err := ds.Check(); err != nil {
 				t.Error(err)
 			}
@@ -245,7 +245,7 @@ func FuzzReadVotes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := v.Dataset().Check(); err != nil {
+		if err := v.dataset().Check(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -109,11 +109,10 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if vo.Stdin, err = readStdin(cmd.InOrStdin(), path); err != nil {
 		return err
 	}
-	votes, err := dataset.ReadVotes(cmd.Context(), path, vo)
+	ds, err := dataset.ReadVotes(cmd.Context(), path, vo)
 	if err != nil {
 		return err
 	}
-	ds := votes.Dataset()
 	// The report says in its own words what one vote per item means.
 	dataWarnings(cmd.ErrOrStderr(), ds)
 	c, err := evaluate.Check(ds, evaluate.CheckOptions{

@@ -178,8 +178,8 @@ func (c *candidates) add(a *answers) (more bool, err error) {
 		}
 		if c.from.votes != nil {
 			cast := 0.0
-			for _, s := range c.from.votes.Of(row.Item) {
-				cast += float64(s)
+			if at, ok := c.from.votesOf[row.Item]; ok {
+				cast = c.from.votes.VotesOf(at)
 			}
 			row.Cast = &cast
 		}

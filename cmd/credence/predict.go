@@ -269,10 +269,11 @@ type predictor struct {
 	beside   []string            // files that are joined to it
 	load     dataset.LoadOptions // how files are read
 
-	votes      *dataset.Votes // nil without --votes
-	classes    []int          // the model's class of each class of votes
-	used       int            // items of votes that were found
-	items, bad int            // read, and of them without a prediction
+	votes      *dataset.Dataset // nil without --votes
+	votesOf    map[string]int   // item → its index in votes
+	classes    []int            // the model's class of each class of votes
+	used       int              // items of votes that were found
+	items, bad int              // read, and of them without a prediction
 }
 
 // readVotes reads the votes to take into account. Their classes are the
@@ -290,6 +291,10 @@ func (p *predictor) readVotes(ctx context.Context) error {
 			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.data.Load.Votes, c, p.model.Classes)
 		}
 		p.classes = append(p.classes, i)
+	}
+	p.votesOf = make(map[string]int, len(p.votes.Items))
+	for i, id := range p.votes.Items {
+		p.votesOf[id] = i
 	}
 	for _, w := range p.votes.Warnings {
 		if !errors.Is(w, dataset.ErrOneVote) {
@@ -370,13 +375,13 @@ func (p *predictor) update(a *answers) error {
 		return nil
 	}
 	for j, id := range a.items {
-		counts := p.votes.Of(id)
-		if counts == nil || a.dropped[j] {
+		at, ok := p.votesOf[id]
+		if !ok || a.dropped[j] {
 			continue
 		}
 		p.used++
 		votes := make([]float64, len(p.model.Classes))
-		for i, s := range counts {
+		for i, s := range p.votes.CountsOf(at) {
 			votes[p.classes[i]] += float64(s)
 		}
 		var err error

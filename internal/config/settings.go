@@ -120,12 +120,7 @@ func (s *Settings) Recognized(ds *dataset.Dataset) error {
 		"votes-form": {votes.Form.String()}, "label": {votes.LabelColumn}, "rater": {votes.RaterColumn},
 		"classes": ds.Classes,
 	}
-	item := ""
-	for _, c := range ds.Columns {
-		if c.Role == dataset.Item {
-			item = c.Name
-		}
-	}
+	item := ds.ItemColumn()
 	// --item names a column of both files unless --votes-item does so too.
 	switch {
 	case votes.ItemColumn == item:
