@@ -112,10 +112,13 @@ func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, 
 	switch {
 	case s.Intervals == "yes":
 	case by.correlation() < noSpread:
-		say("votes on an item agree hardly more than votes on different items: there is no spread between items to learn")
+		say("votes on an item agree hardly more than votes on different items: " +
+			"there is no spread between items to learn")
 	case se > 1:
-		say("so few votes do not tell the variance that intervals rest on: more items, or more votes per item, help")
+		say("so few votes do not tell the variance that intervals rest on: " +
+			"more items, or more votes per item, help")
 	default:
-		say("the variance that intervals rest on would be known to about ±%.0f%%: more items, or more votes per item, help", 100*se)
+		say("the variance that intervals rest on would be known to about ±%.0f%%: "+
+			"more items, or more votes per item, help", 100*se)
 	}
 }

@@ -79,7 +79,8 @@ func (r *checkReport) writeDesigns(w io.Writer) error {
 	}
 	var rows [][]any
 	for _, d := range r.Designs {
-		rows = append(rows, []any{int64(d.Items), int64(d.Votes), known(d.RatioSE), known(d.Needed), known(d.Loss), known(d.LossSE), d.Intervals})
+		rows = append(rows, []any{int64(d.Items), int64(d.Votes),
+			known(d.RatioSE), known(d.Needed), known(d.Loss), known(d.LossSE), d.Intervals})
 	}
 	return writeRows(w, "csv", columns, rows)
 }

@@ -76,15 +76,11 @@ probabilities are needed:
                least sure predictions are withheld, by the probability that the
                predicted class is on top or by the width of its interval
                (--abstain-by); --accuracy 0.9 finds the threshold to reach it
+  curve        (--curve) ratio and loss by fewer votes and items, left out at random
 
 A model trained with another --method than mixture gives probabilities without a
 distribution: only votes one by one, accuracy, Brier score and calibration error
 can be judged; all else is left out, and null in JSON.
-
-With --curve, votes and items are left out at random and the rest judged again:
-the dispersion ratio, the loss and their errors by the number of votes per item
-and of items tell how many it takes. credence check predicts this before
-training.
 
 With --truth, the true probabilities of a simulation, the coverage of intervals
 is shown too. Every number has a standard error by bootstrap over items, or

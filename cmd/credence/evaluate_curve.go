@@ -34,7 +34,8 @@ func writeCurve(w io.Writer, curve []evaluate.CurvePoint) error {
 	}
 	var rows [][]any
 	for _, p := range curve {
-		rows = append(rows, []any{int64(p.Votes), known(p.Share), int64(p.Items), known(p.Ratio), known(p.RatioSE), known(p.Loss), known(p.LossSE)})
+		rows = append(rows, []any{int64(p.Votes), known(p.Share), int64(p.Items),
+			known(p.Ratio), known(p.RatioSE), known(p.Loss), known(p.LossSE)})
 	}
 	return writeRows(w, "csv", columns, rows)
 }

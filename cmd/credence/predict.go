@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -12,14 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"credence/dataset"
 	"credence/internal/atomicfile"
 	"credence/internal/calculator"
 	"credence/internal/config"
-	"credence/internal/words"
 	"credence/mixture"
-	"credence/model"
-	"credence/run"
 )
 
 // predictOptions is the command line of credence predict.
@@ -231,186 +224,4 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 		return err
 	}
 	return p.end(in)
-}
-
-// open reads the votes to take into account and opens the items, which the
-// caller closes.
-func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
-	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
-	p.load = o.data.LoadOptions()
-	run.FolderOf(path).ReadAs(&p.load)
-	if o.data.Load.Votes != "" {
-		if err := p.readVotes(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	in, err := p.open(ctx, cmd.InOrStdin())
-	if err != nil {
-		return nil, nil, withFeatureHint(err)
-	}
-	return p, in, nil
-}
-
-// orStopped returns err, or says that somebody stopped the work if that is why.
-func orStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.New("stopped before the end")
-	}
-	return err
-}
-
-// predictor predicts the items of one input.
-type predictor struct {
-	options  *predictOptions
-	model    *model.Model
-	maker    rowMaker
-	messages io.Writer
-	input    string
-	beside   []string            // files that are joined to it
-	load     dataset.LoadOptions // how files are read
-
-	votes      *dataset.Dataset // nil without --votes
-	votesOf    map[string]int   // item → its index in votes
-	classes    []int            // the model's class of each class of votes
-	used       int              // items of votes that were found
-	items, bad int              // read, and of them without a prediction
-}
-
-// readVotes reads the votes to take into account. Their classes are the
-// model's, so that any other is refused where it stands.
-func (p *predictor) readVotes(ctx context.Context) error {
-	opts := p.load.VotesOptions
-	opts.Classes = p.model.Classes
-	var err error
-	if p.votes, err = dataset.ReadVotes(ctx, p.options.data.Load.Votes, opts); err != nil {
-		return err
-	}
-	for _, c := range p.votes.Classes {
-		i := slices.Index(p.model.Classes, c)
-		if i < 0 {
-			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.data.Load.Votes, c, p.model.Classes)
-		}
-		p.classes = append(p.classes, i)
-	}
-	p.votesOf = make(map[string]int, len(p.votes.Items))
-	for i, id := range p.votes.Items {
-		p.votesOf[id] = i
-	}
-	for _, w := range p.votes.Warnings {
-		if !errors.Is(w, dataset.ErrOneVote) {
-			p.warn(warningText(w))
-		}
-	}
-	return nil
-}
-
-func (p *predictor) warn(text string) { fmt.Fprintf(p.messages, "credence: warning: %s\n", text) }
-
-// open opens the items, or standard input if they are called -.
-func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {
-	f := p.load.FeatureOptions
-	f.Ignore = nil // what the model does not know is passed over
-	parts := p.model.Transform.Parts()
-	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
-	if p.options.format == "table" {
-		o.Batch = tableItems + 1
-	}
-	if p.input == "-" {
-		return dataset.NewStream(ctx, stdin, "standard input", parts, o)
-	}
-	return dataset.OpenStream(ctx, p.input, parts, o)
-}
-
-// maxReports is how many bad rows are reported one by one.
-const maxReports = 20
-
-// predict writes the predictions of all items to w.
-func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer) error {
-	out, err := p.newWriter(w)
-	if err != nil {
-		return err
-	}
-	if err := p.each(ctx, in, out.write); err != nil {
-		return err
-	}
-	return out.close()
-}
-
-// each calls do with the answers to the items, batch by batch, until it wants no
-// more.
-func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *answers) (more bool, err error)) error {
-	for batch, err := range in.All() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return orStopped(ctx, err)
-		}
-		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
-		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch}); err != nil {
-			return err
-		}
-		for j, why := range batch.Bad {
-			if why != nil {
-				got.dropped[j] = true
-				if p.bad++; p.bad <= maxReports {
-					p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
-				}
-			}
-		}
-		if err := p.update(got); err != nil {
-			return err
-		}
-		p.items += len(got.items)
-		if more, err := do(got); err != nil || !more {
-			return err
-		}
-	}
-	return nil
-}
-
-// update takes the votes on the items into account.
-func (p *predictor) update(a *answers) error {
-	if p.votes == nil {
-		return nil
-	}
-	for j, id := range a.items {
-		at, ok := p.votesOf[id]
-		if !ok || a.dropped[j] {
-			continue
-		}
-		p.used++
-		votes := make([]float64, len(p.model.Classes))
-		for i, s := range p.votes.CountsOf(at) {
-			votes[p.classes[i]] += float64(s)
-		}
-		var err error
-		if a.list[j], err = a.list[j].After(votes); err != nil {
-			return fmt.Errorf("item %q: %w", id, err)
-		}
-	}
-	return nil
-}
-
-// end tells what reading warns of, of votes that were not used and of rows that were
-// not predicted.
-func (p *predictor) end(in *dataset.Stream) error {
-	for _, w := range in.Warnings() {
-		p.warn(warningText(w))
-	}
-	if p.items == 0 {
-		p.warn(p.input + " has no items")
-	}
-	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
-		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
-			words.Plural(len(p.votes.Items)-p.used, "item"), p.options.data.Load.Votes, p.input))
-	}
-	if p.bad == 0 {
-		return nil
-	}
-	if p.bad > maxReports {
-		p.warn(fmt.Sprintf("and %s more", words.Plural(p.bad-maxReports, "item")))
-	}
-	return withHint(fmt.Errorf("%d of %s have no prediction", p.bad, words.Plural(p.items, "item")),
-		"fix the rows named above; all others were written")
 }
