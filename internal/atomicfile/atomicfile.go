@@ -16,30 +16,33 @@ import (
 	"syscall"
 )
 
-// Write makes write's output the content of the file at path.
+// Write makes write's output the content of the file at path. A new file may be
+// read by whom the umask of the process allows, and one that is replaced by the
+// same people as before.
 func Write(path string, write func(w io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("writing %s: %w", path, reason(err))
 		}
 	}()
-	// CreateTemp makes the file private; a result is as readable as any other.
-	mode := os.FileMode(0o644)
-	if old, err := os.Stat(path); err == nil {
-		switch mode = old.Mode().Perm(); {
-		case old.IsDir():
-			return syscall.EISDIR
-		case !old.Mode().IsRegular():
-			return writeThrough(path, write)
-		}
+	old, _ := os.Stat(path)
+	begin, keep := createPublic, func(*File) error { return nil }
+	switch {
+	case old == nil:
+	case old.IsDir():
+		return syscall.EISDIR
+	case !old.Mode().IsRegular():
+		return writeThrough(path, write)
+	default: // nobody may read the new content who may not read the old
+		begin, keep = Create, func(f *File) error { return f.Chmod(old.Mode().Perm()) }
 	}
-	f, err := Create(path)
+	f, err := begin(path)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
 	b := bufio.NewWriter(f)
-	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return f.Chmod(mode) }, f.Commit} {
+	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return keep(f) }, f.Commit} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -75,14 +78,3 @@ func reason(err error) error {
 	return err
 }
 
-// syncDir makes the renaming durable. Systems on which a folder cannot be
-// synced have their own guarantees.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	_ = d.Sync()
-	return nil
-}

@@ -23,6 +23,22 @@ func lock(f *os.File) (held, known bool) {
 	}
 }
 
+// noFollow keeps a link from being opened for the file of a lock.
+const noFollow = syscall.O_NOFOLLOW
+
+// foldersSync tells whether a folder can be synced.
+const foldersSync = true
+
+// retire removes the file of a lock and closes it, which releases the lock: while
+// it is held nobody else can have taken its place.
+func retire(f *os.File) error {
+	err := os.Remove(f.Name())
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
 // publish gives a temporary file its final name, under the lock that closing
 // releases.
 func publish(f *os.File, path string) error {

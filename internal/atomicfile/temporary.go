@@ -2,7 +2,9 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +88,8 @@ func removeLeftover(path string) error {
 	switch held, known := lock(f); {
 	case !held && known, !known && time.Since(info.ModTime()) < unlockable:
 		return nil
+	case !present(f): // another has come to its place since it was opened
+		return nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -102,12 +106,22 @@ type File struct {
 
 // Create begins a file for path, which appears there with Commit. Only its owner
 // may read it, unless its mode is changed before.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return create(path, 0o600) }
+
+// createPublic begins a file that the umask alone keeps from being read.
+func createPublic(path string) (*File, error) { return create(path, 0o666) }
+
+func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
 	// Leftovers that cannot be removed do not keep a file from being written.
 	_ = Clean(dir, escape(name))
 	for {
-		f, err := os.CreateTemp(dir, "."+name+".*"+suffix)
+		// Not os.CreateTemp, whose files are private whatever the umask says.
+		at := filepath.Join(dir, fmt.Sprintf(".%s.%d%s", name, rand.Uint32(), suffix))
+		f, err := os.OpenFile(at, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
