@@ -143,7 +143,7 @@ func (f Folder) open(mode Mode, config func() error) error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(string(f), 0o755); err != nil {
+	if err := atomicfile.MkdirAll(string(f)); err != nil {
 		return err
 	}
 	// What has checkpoints keeps the configuration that they belong to, in case

@@ -68,7 +68,7 @@ func (r *run) save() error {
 	for _, t := range r.tensors() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
 	}
-	if err := os.MkdirAll(r.o.Checkpoint, 0o755); err != nil {
+	if err := atomicfile.MkdirAll(r.o.Checkpoint); err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
 	}
 	r.saved = time.Now()

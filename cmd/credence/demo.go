@@ -14,6 +14,7 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/atomicfile"
 	"credence/internal/printout"
 	"credence/internal/study"
 	"credence/run"
@@ -133,7 +134,7 @@ func (o *demoOptions) makeFolder() error {
 	entries, err := os.ReadDir(o.out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return os.MkdirAll(o.out, 0o755)
+		return atomicfile.MkdirAll(o.out)
 	case err != nil:
 		return err
 	case len(entries) > 0 && !o.overwrite:

@@ -123,7 +123,7 @@ func prepare(dir string, set settings, overwrite bool) error {
 		ours := err == nil && json.Unmarshal(text, &old) == nil && old.Synthetic
 		switch {
 		case ours && old == set:
-			return os.MkdirAll(filepath.Join(dir, VolumesFolder), 0o755)
+			return atomicfile.MkdirAll(filepath.Join(dir, VolumesFolder))
 		case !overwrite && ours:
 			return fmt.Errorf("folder %s holds a cohort of %d scans and %d fresh ones, seed %d, %d×%d×%d: %w", dir,
 				old.Scans, old.Fresh, old.Seed, old.Size[0], old.Size[1], old.Size[2], ErrOccupied)
@@ -135,7 +135,7 @@ func prepare(dir string, set settings, overwrite bool) error {
 			}
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, VolumesFolder), 0o755); err != nil {
+	if err := atomicfile.MkdirAll(filepath.Join(dir, VolumesFolder)); err != nil {
 		return err
 	}
 	return atomicfile.Write(path, func(w io.Writer) error {

@@ -87,7 +87,7 @@ func (f File) verify(dst io.Writer, src io.Reader) error {
 func Copy(from, to string) error { return copyFiles(from, to, originals) }
 
 func copyFiles(from, to string, files []File) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	if err := atomicfile.MkdirAll(to); err != nil {
 		return err
 	}
 	for _, f := range files {

@@ -88,7 +88,7 @@ func (s Source) Find(ctx context.Context) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		s.Note(err.Error())
 	}
-	if err := os.MkdirAll(s.Cache, 0o755); err != nil {
+	if err := atomicfile.MkdirAll(s.Cache); err != nil {
 		return "", err
 	}
 	return s.Cache, s.fetch(ctx)

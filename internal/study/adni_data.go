@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"credence/dataset"
+	"credence/internal/atomicfile"
 	"credence/internal/clinical"
 	"credence/internal/cohort"
 	"credence/internal/table"
@@ -106,7 +107,7 @@ func (s *scans) close() error {
 func (c *adniCohort) make(ctx context.Context) error {
 	a := c.study
 	c.dir = filepath.Join(a.Scratch, fmt.Sprintf("seed-%d", c.seed))
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+	if err := atomicfile.MkdirAll(c.dir); err != nil {
 		return err
 	}
 	if !a.synthetic() || c.truth != nil {

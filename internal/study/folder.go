@@ -76,7 +76,7 @@ func OpenFolder(path, name string, settings any, overwrite bool) (*Folder, error
 	if err := os.RemoveAll(f.Path(piecesFolder)); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(f.Path(piecesFolder), 0o755); err != nil {
+	if err := atomicfile.MkdirAll(f.Path(piecesFolder)); err != nil {
 		return nil, err
 	}
 	return f, f.write(mark, func(w io.Writer) error {
