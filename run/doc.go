@@ -19,7 +19,9 @@
 //	report.html     the scores with figures and explanations
 //	split.csv       the part of each item, if items were divided
 //	checkpoint/     the state of a run that has not ended
+//	.lock           while a process writes into the folder: which one
 //
-// Every file appears whole or not at all. None holds a clock, a host or a number
-// of cores, so that equal runs give equal bytes.
+// Every file appears whole or not at all, and one process at a time writes into a
+// folder: others are refused with [ErrInUse]. But for the lock none holds a clock,
+// a host or a number of cores, so that equal runs give equal bytes.
 package run

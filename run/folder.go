@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"credence/internal/atomicfile"
 	"credence/model"
@@ -72,39 +74,38 @@ func (f Folder) Has(name string) bool {
 func (f Folder) checkpoints() string { return f.Path("checkpoint") }
 
 // Check refuses a folder that [Train] would refuse, so that no data are read in
-// vain: one that is taken (ErrTaken) or, to be resumed, holds no run (ErrNoRun)
-// or one that has ended (ErrEnded).
+// vain: one that another process writes into (ErrInUse), that is taken (ErrTaken)
+// or, to be resumed, holds no run (ErrNoRun) or one that has ended (ErrEnded).
 func (f Folder) Check(mode Mode) error {
-	taken, err := f.taken()
-	switch {
-	case err != nil || mode == Overwrite || !taken && mode == New:
+	if err := f.clean(); err != nil {
 		return err
+	}
+	return f.check(mode)
+}
+
+// check is Check for whoever holds the lock.
+func (f Folder) check(mode Mode) error {
+	there, err := os.ReadDir(string(f))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: expected a folder: %w", f, cause(err))
+	}
+	missing := err != nil
+	there = slices.DeleteFunc(there, func(e fs.DirEntry) bool { return e.Name() == lockFile })
+	switch {
+	case mode == Overwrite || mode == New && len(there) == 0:
+		return nil
 	case mode == New:
 		return fmt.Errorf("%s %w", f, ErrTaken)
-	case f.Unfinished():
+	case f.hasCheckpoints():
 		return nil
 	case f.Has(ModelFile):
 		return fmt.Errorf("%s: %w", f, ErrEnded)
+	// A run that was killed before its first checkpoint starts anew, even if that
+	// was before it had written its configuration.
+	case f.Has(ConfigFile) || !missing && len(there) == 0:
+		return nil
 	}
-	// A run that was killed before its first checkpoint starts anew.
-	if !f.Has(ConfigFile) {
-		return fmt.Errorf("%w in %s", ErrNoRun, f)
-	}
-	return nil
-}
-
-// taken reports whether something is there already.
-func (f Folder) taken() (bool, error) {
-	if _, err := os.ReadDir(string(f)); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("%s: expected a folder: %w", f, cause(err))
-	}
-	if err := f.clean(); err != nil {
-		return false, err
-	}
-	entries, err := os.ReadDir(string(f))
-	return len(entries) > 0, err
+	return fmt.Errorf("%w in %s", ErrNoRun, f)
 }
 
 // cause returns what is wrong with a path without naming it again.
@@ -115,24 +116,16 @@ func cause(err error) error {
 	return err
 }
 
-// clean removes what a killed process left half written.
-func (f Folder) clean() error {
-	if err := atomicfile.Clean(string(f), files...); err != nil {
-		return err
-	}
-	_, err := train.CleanCheckpoint(f.checkpoints())
-	return err
+// Unfinished reports whether there are checkpoints to continue from. Leftovers
+// of a killed process are none, and are removed where that is possible.
+func (f Folder) Unfinished() bool {
+	_ = f.clean()
+	return f.hasCheckpoints()
 }
 
-// Unfinished reports whether there are checkpoints to continue from. Leftovers
-// of a killed process are none.
-func (f Folder) Unfinished() bool {
-	any, err := train.CleanCheckpoint(f.checkpoints())
-	if err != nil { // leftovers stay in a folder that cannot be written
-		files, _ := filepath.Glob(filepath.Join(f.checkpoints(), "[^.]*"))
-		return len(files) > 0
-	}
-	return any
+func (f Folder) hasCheckpoints() bool {
+	there, _ := os.ReadDir(f.checkpoints())
+	return slices.ContainsFunc(there, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
 }
 
 // open makes the folder ready for a run and has config written, so that it can
@@ -143,12 +136,9 @@ func (f Folder) open(mode Mode, config func() error) error {
 			return err
 		}
 	}
-	if err := atomicfile.MkdirAll(string(f)); err != nil {
-		return err
-	}
 	// What has checkpoints keeps the configuration that they belong to, in case
 	// it turns out that this is another.
-	if mode == Resume && f.Unfinished() && f.Has(ConfigFile) {
+	if mode == Resume && f.hasCheckpoints() && f.Has(ConfigFile) {
 		return nil
 	}
 	return config()
@@ -161,18 +151,18 @@ func (f Folder) clear() error {
 			return err
 		}
 	}
-	if err := f.clean(); err != nil {
+	if err := f.sweep(); err != nil {
 		return err
 	}
 	return train.RemoveCheckpoint(f.checkpoints())
 }
 
-// abandon removes what open has made of a run that never began.
+// abandon removes what open has made of a run that never began. The folder itself
+// goes with the lock.
 func (f Folder) abandon() {
-	if !f.Unfinished() && !f.Has(ModelFile) {
+	if !f.hasCheckpoints() && !f.Has(ModelFile) {
 		os.Remove(f.Path(ConfigFile))
 		os.Remove(f.Path(splitFile))
-		os.Remove(string(f)) // only if it is empty
 	}
 }
 

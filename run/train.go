@@ -2,8 +2,11 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 
+	"credence/internal/atomicfile"
 	"credence/train"
 )
 
@@ -25,13 +28,34 @@ type Trained struct {
 }
 
 // Train trains on what d leaves to training and writes the files of the run into
-// the folder. It takes the folder by o.Mode; see [Folder.Check].
+// the folder. It takes the folder by o.Mode; see [Folder.Check]. No other process
+// can write into it meanwhile.
 //
 // When ctx is canceled, the error is train.ErrStopped. If any network has
 // finished an epoch, the best model so far is written and returned with it, and
 // the run can be resumed.
 func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained, error) {
 	if err := folder.Check(o.Mode); err != nil {
+		return nil, err
+	}
+	lock, err := folder.lock()
+	if err != nil {
+		return nil, err
+	}
+	t, err := trainLocked(ctx, folder, lock, d, o)
+	if failed := lock.Release(); err == nil && failed != nil {
+		return nil, failed
+	}
+	if t == nil {
+		os.Remove(string(folder)) // only if it is empty
+	}
+	return t, err
+}
+
+// trainLocked is Train in a folder that this process holds.
+func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *Division, o Options) (*Trained, error) {
+	// Another run may have come and gone since the folder was checked.
+	if err := folder.check(o.Mode); err != nil {
 		return nil, err
 	}
 	config := func(chosen *train.Options) error {
@@ -53,6 +77,9 @@ func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained
 	if result == nil {
 		folder.abandon()
 		return nil, err
+	}
+	if !lock.Holds() { // what is there now may be another run
+		return nil, fmt.Errorf("%s was removed or replaced while its run was trained: the model is not written", folder)
 	}
 	t := &Trained{Result: result, Metrics: newMetrics(result)}
 	if failed := t.save(folder, d, config, o.Command); failed != nil {

@@ -36,7 +36,7 @@ const (
 
 // path is where the run's checkpoint lies.
 func (r *run) path() string {
-	return filepath.Join(r.o.Checkpoint, strings.ReplaceAll(r.name, " ", "-")+".checkpoint")
+	return filepath.Join(r.o.Checkpoint, strings.ReplaceAll(r.name, " ", "-")+checkpointSuffix)
 }
 
 // save writes the run's state, if checkpoints are wanted.
@@ -197,14 +197,14 @@ func value(v json.RawMessage) string {
 	return string(v)
 }
 
-// checkpoints are the names of checkpoint files.
-const checkpoints = "*.checkpoint"
+// checkpointSuffix ends the names of checkpoint files.
+const checkpointSuffix = ".checkpoint"
 
 // CleanCheckpoint removes what a killed process left half written in a folder of
 // checkpoints, and the folder if nothing is in it then. It reports whether there
 // are checkpoints to resume from.
 func CleanCheckpoint(folder string) (any bool, err error) {
-	if err := atomicfile.Clean(folder, checkpoints); err != nil {
+	if err := atomicfile.Clean(folder, "*"+checkpointSuffix); err != nil {
 		return false, err
 	}
 	entries, err := os.ReadDir(folder)
@@ -216,19 +216,24 @@ func CleanCheckpoint(folder string) (any bool, err error) {
 	case len(entries) == 0:
 		return false, os.Remove(folder)
 	}
-	files, err := filepath.Glob(filepath.Join(folder, checkpoints))
-	return len(files) > 0, err
+	return slices.ContainsFunc(entries, isCheckpoint), nil
 }
+
+// isCheckpoint reports whether a file of the folder is a checkpoint.
+func isCheckpoint(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), checkpointSuffix) }
 
 // RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
 // folder if nothing else is in it.
 func RemoveCheckpoint(folder string) error {
-	files, err := filepath.Glob(filepath.Join(folder, checkpoints))
-	if err != nil {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, f := range files {
-		if err := os.Remove(f); err != nil {
+	for _, e := range entries {
+		if !isCheckpoint(e) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
 			return err
 		}
 	}

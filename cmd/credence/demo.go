@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
-	"credence/internal/atomicfile"
 	"credence/internal/printout"
 	"credence/internal/study"
 	"credence/run"
@@ -71,9 +68,20 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 	if design != study.Paper && design != study.Spread {
 		return usagef("--design %q: expected paper or spread", o.design)
 	}
-	if err := o.makeFolder(); err != nil {
+	folder, mode := run.Folder(o.out), run.New
+	if o.overwrite {
+		mode = run.Overwrite
+	}
+	if err := folder.Check(mode); errors.Is(err, run.ErrTaken) {
+		return withHint(err, "choose another with --out, or give --overwrite")
+	} else if err != nil {
 		return err
 	}
+	release, err := folder.Lock()
+	if err != nil {
+		return err
+	}
+	defer release()
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	// The two samples have seeds of their own, so that no item is in both.
@@ -103,7 +111,7 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	took := time.Since(start)
-	m, folder := fit.Model, run.Folder(o.out)
+	m := fit.Model
 	if err := m.Save(folder.Path(run.ModelFile)); err != nil {
 		return err
 	}
@@ -126,20 +134,6 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	o.print(cmd.OutOrStdout(), result, m.Calibration, took)
-	return nil
-}
-
-// makeFolder creates the folder, or refuses one with other things in it.
-func (o *demoOptions) makeFolder() error {
-	entries, err := os.ReadDir(o.out)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return atomicfile.MkdirAll(o.out)
-	case err != nil:
-		return err
-	case len(entries) > 0 && !o.overwrite:
-		return withHint(fmt.Errorf("folder %s is not empty", o.out), "choose another with --out, or give --overwrite")
-	}
 	return nil
 }
 

@@ -73,7 +73,8 @@ changes what is theirs alone:
 Ctrl-C stops training, writes the best model so far and prints the command that
 continues; the exit code is then 1. A run that was continued ends with the same
 model as one that was never stopped. A folder that is not empty is left alone
-without --resume or --overwrite.
+without --resume or --overwrite, and one that another process is training into
+is left alone in any case.
 
 --json prints one object per line to standard output: {"event":"data",…}, then
 {"event":"epoch",…} for each epoch of each network and {"event":"progress",…}
@@ -112,8 +113,8 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 		return nil
 	case errors.Is(err, run.ErrTaken):
 		return withHint(err, "choose another --out, continue the run with --resume, or replace it with --overwrite")
-	case errors.Is(err, run.ErrNoRun):
-		return err
+	case errors.Is(err, run.ErrNoRun), errors.Is(err, run.ErrInUse):
+		return o.advise(cmd, err)
 	case err != nil:
 		return fmt.Errorf("--out %w", err)
 	}
@@ -220,6 +221,8 @@ func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 			again += " --kernel " + k.Value.String()
 		}
 		return withHint(err, "continue with: "+again)
+	case errors.Is(err, run.ErrInUse):
+		return withHint(err, "wait until it has ended, or choose another --out")
 	case errors.Is(err, dataset.ErrOneVote):
 		return withHint(err, "--force trains nevertheless")
 	case errors.Is(err, train.ErrResume):
