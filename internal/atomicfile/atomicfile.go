@@ -77,4 +77,3 @@ func reason(err error) error {
 	}
 	return err
 }
-
