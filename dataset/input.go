@@ -14,6 +14,7 @@ type InputRows struct {
 	ops   []binding
 	rows  Rows
 	width int
+	raw   int       // values of a raw row
 	bufs  sync.Pool // raw rows
 }
 
@@ -46,7 +47,7 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		at[p.Name], offset[i] = i, w
 		w += p.Width()
 	}
-	in := &InputRows{width: t.Width()}
+	in := &InputRows{width: t.Width(), raw: w}
 	in.bufs.New = func() any { b := make([]float32, w); return &b }
 	dense, code := 0, 0
 	for i := range t.parts {
@@ -114,6 +115,15 @@ func (in *InputRows) Width() int { return in.width }
 func (in *InputRows) ReadRow(i int, dst []float32) error {
 	if err := checkRow(in, i, dst); err != nil {
 		return err
+	}
+	if in.rows.Len() == 1 {
+		// A new pool takes a lock of the whole process when it is first used, for
+		// which callers that read one row each would queue.
+		raw := make([]float32, in.raw)
+		if err := in.rows.ReadRow(i, raw); err != nil {
+			return err
+		}
+		return in.apply(dst, raw)
 	}
 	raw := in.bufs.Get().(*[]float32)
 	defer in.bufs.Put(raw)

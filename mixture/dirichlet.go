@@ -195,9 +195,21 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 
 // Variance appends the d class variances to dst and returns it.
 func (m *Dirichlet) Variance(dst []float64) []float64 {
+	// As Beta.Moments of each marginal, without the constants of its density.
 	for i := range m.Classes() {
-		_, v := m.Marginal(i).Moments()
-		dst = append(dst, v)
+		mean, variance := 0.0, 0.0
+		for k, w := range m.weights {
+			a := m.alpha[k][i]
+			mean += w * (a / (a + sumExcept(m.alpha[k], i)))
+		}
+		for k, w := range m.weights {
+			a, b := m.alpha[k][i], sumExcept(m.alpha[k], i)
+			s := a + b
+			mu := a / s
+			d := mu - mean
+			variance += w * (mu*(b/s)/(s+1) + d*d)
+		}
+		dst = append(dst, variance)
 	}
 	return dst
 }

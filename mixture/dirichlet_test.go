@@ -301,3 +301,16 @@ func TestInvalid(t *testing.T) {
 		}
 	}
 }
+
+// TestVarianceOfMarginals: variances are those of the marginals, to the bit.
+func TestVarianceOfMarginals(t *testing.T) {
+	m, err := NewDirichlet([]float64{0.5, 0.3, 0.2}, [][]float64{{1e-3, 2, 1e6}, {0.7, 0.1, 3}, {5, 5, 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range m.Variance(nil) {
+		if want := m.Marginal(i).Variance(); v != want {
+			t.Errorf("class %d: variance %v, that of the marginal %v", i, v, want)
+		}
+	}
+}

@@ -32,10 +32,10 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if p := &m.pool; p.busy != 0 || len(p.idle) == 0 || len(p.idle) > 4 {
-		t.Errorf("afterwards %d callers and %d idle ensembles", p.busy, len(p.idle))
+	if p := &m.pool; p.busy != 0 || len(p.idle) == 0 || len(p.idle) > 8 {
+		t.Errorf("afterwards %d callers and %d idle runners", p.busy, len(p.idle))
 	}
-	var held []*Ensemble
+	var held []*runner
 	for _, cores := range []int{4, 2, 1, 1, 1} {
 		e, got, err := m.acquire()
 		if err != nil || got != cores {
@@ -43,7 +43,7 @@ func TestConcurrent(t *testing.T) {
 		}
 		for _, other := range held {
 			if other == e {
-				t.Error("two callers have one ensemble")
+				t.Error("two callers have one runner")
 			}
 		}
 		held = append(held, e)
@@ -51,6 +51,11 @@ func TestConcurrent(t *testing.T) {
 	for _, e := range held {
 		m.release(e)
 	}
+	m.Method = head.Softmax{}
+	if a := predict(t, m, ds, PredictOptions{}); a[0].Law != nil {
+		t.Error("the head of the method before is used")
+	}
+	m.Method = head.Mixture{Components: 2, Limit: 20}
 	m.Members = m.Members[:1]
 	if a := predict(t, m, ds, PredictOptions{}); a[0].Law.K() != 2 {
 		t.Errorf("with one network, %d components, want 2", a[0].Law.K())

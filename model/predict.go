@@ -107,16 +107,12 @@ func (m *Model) itemSize() int {
 
 // Inputs answers from network inputs x [N, width], which are what the Transform gives.
 func (m *Model) Inputs(x []float32) ([]head.Answer, error) {
-	h, err := m.Head()
+	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err
 	}
-	e, cores, err := m.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer m.release(e)
-	answers, err := e.Answers(h, x, cores)
+	defer m.release(r)
+	answers, err := r.ensemble.Answers(r.head, x, cores)
 	if m.Calibration != nil {
 		par.Limit(cores).For(len(answers), func(j int) { m.Calibration.Apply(&answers[j]) })
 	}
