@@ -12,12 +12,13 @@ import (
 
 // decoder turns records of a table into raw rows.
 type decoder struct {
-	t     table.Table
-	opts  *TableOptions
-	cols  []int
-	parts []Part
-	codes []map[string]float32 // of categorical parts
-	seen  []unseen             // of categorical parts
+	t      table.Table
+	opts   *TableOptions
+	commas bool // numbers may have a decimal comma
+	cols   []int
+	parts  []Part
+	codes  []map[string]float32 // of categorical parts
+	seen   []unseen             // of categorical parts
 }
 
 // unseen counts the levels of a column that a model does not know.
@@ -28,7 +29,7 @@ type unseen struct {
 
 // newDecoder finds the columns of parts by their names.
 func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
-	d := &decoder{t: t, opts: opts, parts: parts}
+	d := &decoder{t: t, commas: t.Traits().Commas, opts: opts, parts: parts}
 	for _, p := range parts {
 		col, err := featureColumn(t, p.Name)
 		if err != nil {
@@ -99,7 +100,7 @@ func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 		}
 		to[0] = code
 	case Numeric:
-		x, ok := c.Number(d.t.Traits().Commas)
+		x, ok := c.Number(d.commas)
 		if !ok {
 			return d.t.ErrorAt(col, "%q is not a number", c.String())
 		}

@@ -17,7 +17,8 @@ import (
 type scan struct {
 	t                                 table.Table
 	opts                              *FeatureOptions
-	item, group, split, weight, image int // columns, or −1
+	commas                            bool // numbers may have a decimal comma
+	item, group, split, weight, image int  // columns, or −1
 	columns                           []columnScan
 	items, groups, given              []string
 	weights                           []float64
@@ -66,7 +67,7 @@ const (
 )
 
 func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
-	s := &scan{t: t, opts: opts, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.Header())),
+	s := &scan{t: t, opts: opts, commas: t.Traits().Commas, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.Header())),
 		skip: map[int]bool{}, seen: map[string]int{}}
 	var err error
 	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, opts.taken()...); err != nil {
@@ -144,7 +145,7 @@ func (s *scan) add(rec []table.Cell) error {
 		s.given = append(s.given, strings.Clone(rec[s.split].String()))
 	}
 	if s.weight >= 0 {
-		w, ok := rec[s.weight].Number(s.t.Traits().Commas)
+		w, ok := rec[s.weight].Number(s.commas)
 		if !ok || !(w >= 0 && w < maxWeight) {
 			return s.t.ErrorAt(s.weight, "%q is not a weight: expected a number from 0 to 1e9", rec[s.weight].String())
 		}
@@ -197,7 +198,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		c.varies = c.varies || !slices.Equal(x.Vec, c.list)
 		return nil
 	}
-	v, ok := x.Number(s.t.Traits().Commas)
+	v, ok := x.Number(s.commas)
 	if ok {
 		if c.numbers == 0 {
 			c.lo, c.hi = v, v
