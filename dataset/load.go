@@ -224,10 +224,18 @@ func join(f *features, v *votes) (*Dataset, error) {
 	if n := ds.Votes.Unvoted; n > 0 {
 		ds.Warnings = append(ds.Warnings, Unvoted(n))
 	}
+	var none []string
 	for c, name := range ds.Classes {
 		if ds.classVotes(c) == 0 {
-			ds.Warnings = append(ds.Warnings, fmt.Errorf("class %q has no votes", name))
+			none = append(none, strconv.Quote(name))
 		}
+	}
+	switch len(none) {
+	case 0:
+	case 1:
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("class %s has no votes", none[0]))
+	default:
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("%d classes have no votes: %s", len(none), words.Few(none)))
 	}
 	if ds.Votes.Votes > 0 && ds.Votes.MaxVotes <= 1 {
 		ds.Warnings = append(ds.Warnings, ErrOneVote)

@@ -81,7 +81,7 @@ func (d *dispersions) addColumns(r *Result, columns []Column) error {
 		x.Levels = make([]DispersionLevel, len(groups))
 		for l, items := range groups {
 			x.Levels[l].Name = names[l]
-			one, err := d.add(&x.Levels[l].Dispersion, d.s.allClasses(), items)
+			one, err := d.add(&x.Levels[l].Dispersion, d.pairs, items)
 			if err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (d *dispersions) numericLevels(c Column, paired []int) (names []string, gro
 		known = append(known, j)
 	}
 	if len(known) > 0 {
-		groups = d.bins(values, known, c.Bins)
+		groups = d.pairs.bins(values, known, c.Bins)
 	}
 	for _, items := range groups {
 		lo, hi := math.Inf(1), math.Inf(-1)

@@ -1,6 +1,11 @@
 package evaluate
 
-import "credence/mixture"
+import (
+	"fmt"
+	"math"
+
+	"credence/mixture"
+)
 
 // Dispersion compares the spread of the true probabilities about the predicted
 // mean, as pairs of votes show it, with the predicted variance, over some items
@@ -37,7 +42,7 @@ const widestBin = 0.7
 type dispersions struct {
 	s     *sample
 	t     *tally
-	noise []float64  // [n]: the variance of D under an item's law
+	pairs *pairLaws  // of all classes
 	all   Dispersion // of all items
 	list  []*dispersion
 
@@ -58,16 +63,19 @@ type pairLaws struct {
 	votes    func(j int) []float64
 	variance func(j int) float64 // predicted
 	trace    float64             // what numbers of the law are multiplied by
+
+	shown, noise []float64 // [n]: D of the law, and its variance under it
 }
 
 // allClasses returns the laws of the answers.
-func (s *sample) allClasses() pairLaws {
-	return pairLaws{func(j int) *mixture.Dirichlet { return s.mixtures[j] }, s.votes.Item,
-		func(j int) float64 { return sum(s.variances(j)) }, 1}
+func (s *sample) allClasses() (*pairLaws, error) {
+	p := &pairLaws{law: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
+		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
+	return p, p.look(s.total)
 }
 
 // oneClass returns those of class i and the rest, which count its variance twice.
-func (s *sample) oneClass(i int) pairLaws {
+func (s *sample) oneClass(i int) (*pairLaws, error) {
 	law := func(j int) *mixture.Dirichlet {
 		f := s.mixtures[j].Marginal(i)
 		weights, alpha := make([]float64, f.K()), make([][]float64, f.K())
@@ -82,20 +90,65 @@ func (s *sample) oneClass(i int) pairLaws {
 		return law
 	}
 	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
-	return pairLaws{law, votes, func(j int) float64 { return s.variances(j)[i] }, 0.5}
+	p := &pairLaws{law: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
+	return p, p.look(s.total)
 }
 
-// measure compares the laws of some items with their votes.
-func (p pairLaws) measure(items []int) (*mixture.Dispersion, error) {
-	laws := make([]*mixture.Dirichlet, len(items))
-	for i, j := range items {
-		laws[i] = p.law(j)
+// look computes what every item with two votes or more shows.
+func (p *pairLaws) look(total []float64) error {
+	n := len(total)
+	p.shown, p.noise = make([]float64, n), make([]float64, n)
+	errs := make([]error, n)
+	forItems(n, func(j int) {
+		if total[j] >= 2 {
+			law := p.law(j)
+			p.shown[j], errs[j] = law.PairError(p.votes(j))
+			p.noise[j] = law.PairVariance(total[j])
+		}
+	})
+	for j, err := range errs {
+		if err != nil {
+			return fmt.Errorf("item %d: %w", j, err)
+		}
 	}
-	return mixture.NewDispersion(laws, func(i int) []float64 { return p.votes(items[i]) })
+	return nil
+}
+
+// sums returns ΣD and ΣV over some items, and the variance of the former.
+func (p *pairLaws) sums(items []int) (shown, variance, noise float64) {
+	for _, j := range items {
+		shown += p.trace * p.shown[j]
+		variance += p.variance(j)
+		noise += p.trace * p.trace * p.noise[j]
+	}
+	return shown, variance, noise
+}
+
+// rescaledItems is how many items are rescaled to find how the error of a ratio
+// depends on the ratio. Of more, every second, third and so on is taken; ratio and
+// error under the laws as they are come from all.
+const rescaledItems = 500
+
+// measure compares the laws of some items with their votes.
+func (p *pairLaws) measure(items []int) (*mixture.Dispersion, error) {
+	step := (len(items) + rescaledItems - 1) / rescaledItems
+	var laws []*mixture.Dirichlet
+	for i := 0; i < len(items); i += step {
+		laws = append(laws, p.law(items[i]))
+	}
+	d, err := mixture.NewDispersion(laws, func(i int) []float64 { return p.votes(items[i*step]) })
+	if err != nil || step == 1 {
+		return d, err
+	}
+	shown, variance, noise := p.sums(items)
+	d = d.Widen(math.Sqrt(noise) / variance / d.NullSE)
+	d.Items, d.Ratio = len(items), shown/variance
+	d.SE = d.SEAt(d.Ratio)
+	return d, nil
 }
 
 // add has into filled with the ratio over some items with two votes or more.
-func (d *dispersions) add(into *Dispersion, p pairLaws, items []int) (*dispersion, error) {
+func (d *dispersions) add(into *Dispersion, p *pairLaws, items []int) (*dispersion, error) {
 	model, err := p.measure(items)
 	if err != nil {
 		return nil, err
@@ -109,11 +162,7 @@ func (d *dispersions) add(into *Dispersion, p pairLaws, items []int) (*dispersio
 	if d.s.units < d.s.n && len(items) > 1 {
 		spread, variance := d.t.column(1), d.t.column(1)
 		for _, j := range items {
-			e, err := p.law(j).PairError(p.votes(j))
-			if err != nil {
-				return nil, err
-			}
-			d.t.add(d.s.unit[j], spread, p.trace*e)
+			d.t.add(d.s.unit[j], spread, p.trace*p.shown[j])
 			d.t.add(d.s.unit[j], variance, p.variance(j))
 		}
 		var ratio Number
@@ -152,12 +201,15 @@ func (x *dispersion) finish() {
 // tallyDispersion adds the ratio over all items, in bins of predicted variance,
 // for every class and by the levels of columns.
 func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column) (*dispersions, error) {
-	d := s.newDispersions(t)
-	paired, all := s.pairedItems(), s.allClasses()
+	all, err := s.allClasses()
+	if err != nil {
+		return nil, err
+	}
+	d, paired := &dispersions{s: s, t: t, pairs: all}, s.pairedItems()
 	if _, err := d.add(&d.all, all, paired); err != nil {
 		return nil, err
 	}
-	groups := d.bins(s.spreads(), paired, bins)
+	groups := all.bins(s.spreads(), paired, bins)
 	r.DispersionBins = make([]Dispersion, len(groups))
 	for b, items := range groups {
 		if _, err := d.add(&r.DispersionBins[b], all, items); err != nil {
@@ -173,21 +225,15 @@ func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column)
 	r.DispersionClasses = make([]Dispersion, s.d)
 	for i, name := range s.names {
 		r.DispersionClasses[i].Name = name
-		if _, err := d.add(&r.DispersionClasses[i], s.oneClass(i), paired); err != nil {
+		one, err := s.oneClass(i)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := d.add(&r.DispersionClasses[i], one, paired); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
-}
-
-func (s *sample) newDispersions(t *tally) *dispersions {
-	d := &dispersions{s: s, t: t, noise: make([]float64, s.n)}
-	forItems(s.n, func(j int) {
-		if s.total[j] >= 2 {
-			d.noise[j] = s.mixtures[j].PairVariance(s.total[j])
-		}
-	})
-	return d
 }
 
 // spreads returns the predicted spread of every item, Σ_i Var p_i.
@@ -212,7 +258,7 @@ func (s *sample) pairedItems() []int {
 
 // bins sorts items into at most n bins of about equally many by a value, in its
 // order, and joins those that are too small to tell anything; see widestBin.
-func (d *dispersions) bins(value []float64, items []int, n int) [][]int {
+func (p *pairLaws) bins(value []float64, items []int, n int) [][]int {
 	values, mass := make([]float64, len(items)), make([]float64, len(items))
 	for i, j := range items {
 		values[i], mass[i] = value[j], 1
@@ -224,24 +270,20 @@ func (d *dispersions) bins(value []float64, items []int, n int) [][]int {
 	}
 	var bins [][]int
 	for _, more := range fine {
-		if k := len(bins) - 1; k >= 0 && d.vague(bins[k]) {
+		if k := len(bins) - 1; k >= 0 && p.vague(bins[k]) {
 			bins[k] = append(bins[k], more...)
 		} else {
 			bins = append(bins, more)
 		}
 	}
-	if k := len(bins) - 1; k > 0 && d.vague(bins[k]) {
+	if k := len(bins) - 1; k > 0 && p.vague(bins[k]) {
 		bins = append(bins[:k-1], append(bins[k-1], bins[k]...))
 	}
 	return bins
 }
 
 // vague reports whether items tell too little of the ratio.
-func (d *dispersions) vague(items []int) bool {
-	noise, variance := 0.0, 0.0
-	for _, j := range items {
-		noise += d.noise[j]
-		variance += sum(d.s.variances(j))
-	}
+func (p *pairLaws) vague(items []int) bool {
+	_, variance, noise := p.sums(items)
 	return !(noise <= widestBin*widestBin*variance*variance)
 }

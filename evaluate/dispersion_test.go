@@ -65,7 +65,7 @@ func (d dispersionDesign) predicted(t testing.TB) []*mixture.Dirichlet {
 // 5% test rejected, and how often the 95% interval held the true ratio.
 type place struct {
 	name           string
-	pairs          pairLaws
+	pairs          *pairLaws
 	items          []int
 	model          *mixture.Dispersion
 	claimed, truth float64 // ΣV, and the true ratio
@@ -117,7 +117,7 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		t.Fatal(err)
 	}
 	var places []*place
-	add := func(name string, pairs pairLaws, class int, items []int) {
+	add := func(name string, pairs *pairLaws, class int, items []int) {
 		p := &place{name: name, pairs: pairs, class: class, items: items}
 		var err error
 		if p.model, err = pairs.measure(items); err != nil {
@@ -136,13 +136,21 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		places = append(places, p)
 	}
 	paired := s.pairedItems()
-	add("all", s.allClasses(), -1, paired)
-	for b, items := range s.newDispersions(nil).bins(s.spreads(), paired, 10) {
-		add(fmt.Sprintf("bin %d", b), s.allClasses(), -1, items)
+	pairs, err := s.allClasses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("all", pairs, -1, paired)
+	for b, items := range pairs.bins(s.spreads(), paired, 10) {
+		add(fmt.Sprintf("bin %d", b), pairs, -1, items)
 	}
 	for i := range classes {
 		if classes > 2 {
-			add(fmt.Sprintf("class %d", i), s.oneClass(i), i, paired)
+			one, err := s.oneClass(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(fmt.Sprintf("class %d", i), one, i, paired)
 		}
 	}
 	drawn := make([]Votes, sets)
@@ -229,5 +237,32 @@ func TestDispersionGroups(t *testing.T) {
 	if !(groups.DispersionHi-groups.DispersionLo > 1.5*(items.DispersionHi-items.DispersionLo)) || !(groups.DispersionP >= items.DispersionP) {
 		t.Errorf("groups: %.3f to %.3f, p %.3g; items: %.3f to %.3f, p %.3g", groups.DispersionLo, groups.DispersionHi, groups.DispersionP,
 			items.DispersionLo, items.DispersionHi, items.DispersionP)
+	}
+}
+
+// Of many items the errors come from some of them, close to those of all; the ratio
+// and its error under the laws as they are come from all.
+func TestDispersionOfMany(t *testing.T) {
+	w := simulate(t, 10*rescaledItems, 3, 4, 6)
+	s, err := newSample(&Input{Answers: answersOf(w.mixtures), Votes: w.votes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, err := s.allClasses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := pairs.measure(s.pairedItems())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := mixture.NewDispersion(s.mixtures, s.votes.Item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "ratio", some.Ratio, all.Ratio, 1e-12)
+	near(t, "error at one", some.NullSE, all.NullSE, 1e-12)
+	for _, r := range []float64{0.3, 0.5, 1.5, 2} {
+		near(t, fmt.Sprintf("error at %v over that of all", r), some.SEAt(r)/all.SEAt(r), 1, 0.03)
 	}
 }
