@@ -157,17 +157,8 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		}
 	}
 	setString(&o.Network, defaultNetwork(t))
-	if o.Network == "mlp" && o.Widths == nil {
-		o.Widths = []int{64, 64}
-		if n >= 5000 {
-			o.Widths = []int{128, 128}
-		}
-	}
-	if o.Network == "cnn2d" && o.Widths == nil {
-		o.Widths = []int{16, 32, 64}
-		if n >= 5000 {
-			o.Widths = []int{16, 48, 96}
-		}
+	if o.Widths == nil {
+		o.Widths = defaultWidths(o.Network, n)
 	}
 	o.regularize(n, t, grid)
 	if traits.Passes > 0 && !dropoutGiven {
@@ -179,15 +170,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		setNumber(&o.Momentum, 0.9)
 	}
 	setNumber(&o.Clip, def.Clip)
-	if o.Batch == 0 {
-		// At least some thirty steps an epoch for few items, larger batches
-		// once there are many; volumes are heavy.
-		o.Batch = min(256, max(16, 1<<bits(n/32)))
-		if grid == 3 {
-			o.Batch = 16
-		}
-		o.Batch = max(o.Batch, traits.LeastBatch)
-	}
+	setNumber(&o.Batch, max(defaultBatch(n, grid), traits.LeastBatch))
 	steps := (n + o.Batch - 1) / o.Batch
 	if o.Network == "cnn2d" {
 		o.paceImages(n, t)
@@ -197,18 +180,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	setString(&o.Calibrate, "auto")
 	setNumber(&o.Epochs, min(500, max(30, 40000/max(steps, 1))))
 	setNumber(&o.Patience, min(20, max(5, 4000/max(steps, 1))))
-	if o.Ensemble == 0 {
-		// Five networks repair most of the under-coverage of one. Only where
-		// one alone takes hours is a single one the default.
-		o.Ensemble = def.Ensemble
-		most := 2e8
-		if o.Network == "cnn2d" {
-			most = 1e9
-		}
-		if float64(n)*float64(t.Width()) > most {
-			o.Ensemble = 1
-		}
-	}
+	setNumber(&o.Ensemble, defaultEnsemble(def.Ensemble, o.Network, float64(n)*float64(t.Width())))
 	if o.HeldOut == 0 {
 		o.HeldOut = 0.2
 		if n >= 10000 {
@@ -223,6 +195,43 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		return o, fmt.Errorf("training options: %w", err)
 	}
 	return o, o.check()
+}
+
+// defaultWidths is nil for a network that has none.
+func defaultWidths(network string, n int) []int {
+	switch {
+	case network == "mlp" && n >= 5000:
+		return []int{128, 128}
+	case network == "mlp":
+		return []int{64, 64}
+	case network == "cnn2d" && n >= 5000:
+		return []int{16, 48, 96}
+	case network == "cnn2d":
+		return []int{16, 32, 64}
+	}
+	return nil
+}
+
+// defaultBatch makes at least some thirty steps an epoch for few items, and
+// larger batches once there are many; volumes are heavy.
+func defaultBatch(n, grid int) int {
+	if grid == 3 {
+		return 16
+	}
+	return min(256, max(16, 1<<bits(n/32)))
+}
+
+// defaultEnsemble is most, which repairs most of the under-coverage of one
+// network; only where one alone takes hours is a single one the default.
+func defaultEnsemble(most int, network string, numbers float64) int {
+	limit := 2e8
+	if network == "cnn2d" {
+		limit = 1e9
+	}
+	if numbers > limit {
+		return 1
+	}
+	return most
 }
 
 // suits refuses options that a head of the given traits cannot be trained with.
