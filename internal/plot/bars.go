@@ -87,10 +87,8 @@ func (d Bars) WriteSVG(w io.Writer) error {
 		}
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.XLabel), strings.Join(about, "; ")+"."); err != nil {
-		return fmt.Errorf("bars figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "bars figure", top+end, cmp.Or(d.Title, d.XLabel),
+		strings.Join(about, "; ")+".")
 }
 
 // row draws one row at a height.

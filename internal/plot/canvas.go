@@ -108,7 +108,7 @@ func (c *canvas) path(class string, lines [][]point, end string) {
 }
 
 // text writes one line with its baseline at y. It begins at x, or ends or is
-// centerd there if its class says so.
+// centered there if its class says so.
 func (c *canvas) text(class string, at point, s string) {
 	fmt.Fprintf(&c.body, "<text class=%q x=\"%s\" y=\"%s\">%s</text>\n", class,
 		c.number(at.x), c.number(at.y), escape(s))
@@ -138,4 +138,21 @@ func (c *canvas) write(w io.Writer, width, height float64, name, description str
 	file.WriteString("</svg>\n")
 	_, err := w.Write(file.Bytes())
 	return err
+}
+
+// figure completes the file of a figure of the usual width, which ends at the
+// given height; errors say which figure it is.
+func (c *canvas) figure(w io.Writer, figure string, end float64, name, description string) error {
+	if err := c.write(w, figureWidth, end+margin, name, description); err != nil {
+		return fmt.Errorf("%s: %w", figure, err)
+	}
+	return nil
+}
+
+// labeled is a sentence about a series, which may have no label.
+func labeled(label, text string) string {
+	if label == "" {
+		return text
+	}
+	return label + ": " + text
 }

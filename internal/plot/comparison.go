@@ -99,11 +99,8 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 		c.close()
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin,
-		cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f)); err != nil {
-		return fmt.Errorf("comparison figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "comparison figure", top+end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
+		d.description(f))
 }
 
 func (d Comparison) legend(intervals bool) []key {
@@ -136,10 +133,7 @@ func (d Comparison) description(f frame) string {
 		text := fmt.Sprintf("%d points from %s to %s; farthest from the diagonal: %s at %s.",
 			len(points), f.x.format(points[0].X, 1), f.x.format(points[len(points)-1].X, 1),
 			f.y.format(worst.Y, 1), f.x.format(worst.X, 1))
-		if s.Label != "" {
-			text = s.Label + ": " + text
-		}
-		sentences = append(sentences, text)
+		sentences = append(sentences, labeled(s.Label, text))
 	}
 	return strings.Join(sentences, " ")
 }

@@ -121,10 +121,7 @@ func (d Field) WriteSVG(w io.Writer) error {
 		return fmt.Errorf("field figure: %w", err)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, d.Scale), d.description()); err != nil {
-		return fmt.Errorf("field figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "field figure", top+end, cmp.Or(d.Title, d.Scale), d.description())
 }
 
 // narrow is a horizontal axis with ticks as close as their labels allow.

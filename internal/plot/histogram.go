@@ -85,11 +85,8 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	}
 	f.level(&c, 1)
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Histogram of the "+d.XLabel),
-		d.description(heights, band)); err != nil {
-		return fmt.Errorf("histogram figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "histogram figure", top+end, cmp.Or(d.Title, "Histogram of the "+d.XLabel),
+		d.description(heights, band))
 }
 
 // heights returns the relative frequencies [bins] of each series, nil for one
@@ -140,10 +137,7 @@ func (d Histogram) description(heights [][]float64, band span) string {
 		}
 		text := fmt.Sprintf("%d values in %d bins, %d of them outside the band.",
 			len(d.Series[i].Values), len(h), outside)
-		if l := d.Series[i].Label; l != "" {
-			text = l + ": " + text
-		}
-		sentences = append(sentences, text)
+		sentences = append(sentences, labeled(d.Series[i].Label, text))
 	}
 	return strings.Join(sentences, " ")
 }

@@ -99,10 +99,7 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 	}
 	c.close()
 	text := fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; "))
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, label), text); err != nil {
-		return fmt.Errorf("intervals figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "intervals figure", top+end, cmp.Or(d.Title, label), text)
 }
 
 // drawSpan draws an interval between two pixels, its ends marked.

@@ -78,11 +78,8 @@ func (d Samples) WriteSVG(w io.Writer) error {
 		drawSample(&c, group, f.place(p[0], p[1]), sampleSize)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Items in the plane"),
-		"Items: "+strings.Join(words, ", ")+"."); err != nil {
-		return fmt.Errorf("samples figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "samples figure", top+end, cmp.Or(d.Title, "Items in the plane"),
+		"Items: "+strings.Join(words, ", ")+".")
 }
 
 // frame lays the panel out with one scale for both axes, as large as the legend

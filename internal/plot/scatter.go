@@ -80,12 +80,8 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 		f.level(&c, d.Threshold)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin,
-		cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
-		"Items: "+strings.Join(words, ", ")+"."); err != nil {
-		return fmt.Errorf("scatter figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "scatter figure", top+end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
+		"Items: "+strings.Join(words, ", ")+".")
 }
 
 // shuffled runs through the points of all groups as cards are shuffled: those of

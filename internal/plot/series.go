@@ -1,8 +1,11 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 )
 
 // LineSeries is one line of a figure: Y [n] at X [n], and the standard errors
@@ -86,4 +89,84 @@ func area(upper, lower []point) []point {
 	back := slices.Clone(lower)
 	slices.Reverse(back)
 	return slices.Concat(upper, back)
+}
+
+// seriesFigure is a figure of lines in a frame, with a dashed line for what they
+// are compared with: the diagonal, or a height. dashed is its entry in the
+// legend; without one there is no height.
+type seriesFigure struct {
+	name, title, xLabel, yLabel string
+	height                      float64
+	series                      []LineSeries
+	errs                        float64
+	percentX, percentY          bool
+	diagonal                    bool
+	target                      float64
+	dashed                      string
+	// describe puts a series into words, given how numbers of x and y are written.
+	describe func(s LineSeries, x, y func(float64) string) string
+}
+
+func (d seriesFigure) write(w io.Writer) error {
+	unitX, unitY := 1.0, 1.0
+	if d.percentX {
+		unitX = 100
+	}
+	if d.percentY {
+		unitY = 100
+	}
+	x, y := emptySpan(), emptySpan()
+	bands := false
+	var legend []key
+	for i, s := range d.series {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("%s: %w", d.name, err)
+		}
+		for k := range s.X {
+			se := d.errs * s.se(k)
+			bands = bands || se > 0
+			x.add(unitX * s.X[k])
+			y.add(band(unitY*s.Y[k], unitY*se, d.percentY))
+			if d.diagonal {
+				y.add(unitX * s.X[k])
+			}
+		}
+		if s.Label != "" {
+			legend = append(legend, lineKey(s.Label, series(i)))
+		}
+	}
+	if x.lo > x.hi {
+		return fmt.Errorf("%s: no points", d.name)
+	}
+	if bands {
+		legend = append(legend, areaKey(errorsLabel(d.errs), "muted"))
+	}
+	if d.dashed != "" {
+		legend = append(legend, lineKey(d.dashed, "muted dashed"))
+		if !d.diagonal {
+			y.add(unitY * d.target)
+		}
+	}
+	f := newFrame(x.padded(), y.padded(), d.xLabel, d.yLabel, d.height)
+	var c canvas
+	top := drawHeader(&c, d.title, legend) + 14
+	c.openAt(top)
+	end := f.draw(&c)
+	if d.diagonal {
+		f.diagonal(&c)
+	} else if d.dashed != "" {
+		f.level(&c, unitY*d.target)
+	}
+	f.lines(&c, d.series, unitX, unitY, d.errs, d.percentY)
+	c.close()
+	var sentences []string
+	for _, s := range d.series {
+		if len(s.X) > 0 {
+			sentences = append(sentences, labeled(s.Label, d.describe(s,
+				func(v float64) string { return f.x.format(unitX*v, 1) },
+				func(v float64) string { return f.y.format(unitY*v, 1) })))
+		}
+	}
+	return c.figure(w, d.name, top+end, cmp.Or(d.title, d.yLabel+" against "+d.xLabel),
+		strings.Join(sentences, " "))
 }

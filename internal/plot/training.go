@@ -66,10 +66,8 @@ func (d Training) WriteSVG(w io.Writer) error {
 		d.panel(&c, right, true)
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+end+margin, cmp.Or(d.Title, "Training curves"), d.description()); err != nil {
-		return fmt.Errorf("training figure: %w", err)
-	}
-	return nil
+	return c.figure(w, "training figure", top+end, cmp.Or(d.Title, "Training curves"),
+		d.description())
 }
 
 // halves returns two panels side by side in the place of one.
