@@ -21,7 +21,7 @@ type elementwise interface {
 	function() kernel.Activation
 }
 
-func (a *activation) build(kind kernel.Activation) {
+func (a *activation) build(kind kernel.Activation, in Shape) (Shape, error) {
 	a.kind = kind
 	a.fwd = func(i int) {
 		lo, hi := i*grain, min((i+1)*grain, len(a.x))
@@ -35,6 +35,7 @@ func (a *activation) build(kind kernel.Activation) {
 		}
 		kind.Backward(a.dx[lo:hi], a.dy[lo:hi], ref[lo:hi])
 	}
+	return in, nil
 }
 
 // Forward implements [Layer].
@@ -59,43 +60,27 @@ func pieces(n, size int) int { return (n + size - 1) / size }
 type ReLU struct{ activation }
 
 // Build implements [Layer].
-func (l *ReLU) Build(_ *Builder, in Shape) (Shape, error) {
-	l.build(kernel.ReLU)
-	return in, nil
-}
-
-func (l *ReLU) function() kernel.Activation { return kernel.ReLU }
+func (l *ReLU) Build(_ *Builder, in Shape) (Shape, error) { return l.build(kernel.ReLU, in) }
+func (l *ReLU) function() kernel.Activation               { return kernel.ReLU }
 
 // Tanh is the hyperbolic tangent, element by element.
 type Tanh struct{ activation }
 
 // Build implements [Layer].
-func (l *Tanh) Build(_ *Builder, in Shape) (Shape, error) {
-	l.build(kernel.Tanh)
-	return in, nil
-}
-
-func (l *Tanh) function() kernel.Activation { return kernel.Tanh }
+func (l *Tanh) Build(_ *Builder, in Shape) (Shape, error) { return l.build(kernel.Tanh, in) }
+func (l *Tanh) function() kernel.Activation               { return kernel.Tanh }
 
 // Sigmoid is 1/(1 + e⁻ˣ), element by element.
 type Sigmoid struct{ activation }
 
 // Build implements [Layer].
-func (l *Sigmoid) Build(_ *Builder, in Shape) (Shape, error) {
-	l.build(kernel.Sigmoid)
-	return in, nil
-}
-
-func (l *Sigmoid) function() kernel.Activation { return kernel.Sigmoid }
+func (l *Sigmoid) Build(_ *Builder, in Shape) (Shape, error) { return l.build(kernel.Sigmoid, in) }
+func (l *Sigmoid) function() kernel.Activation               { return kernel.Sigmoid }
 
 // GELU is x·Φ(x), Φ the standard normal distribution function, element by
 // element (Hendrycks and Gimpel 2016, the exact form).
 type GELU struct{ activation }
 
 // Build implements [Layer].
-func (l *GELU) Build(_ *Builder, in Shape) (Shape, error) {
-	l.build(kernel.GELU)
-	return in, nil
-}
-
-func (l *GELU) function() kernel.Activation { return kernel.GELU }
+func (l *GELU) Build(_ *Builder, in Shape) (Shape, error) { return l.build(kernel.GELU, in) }
+func (l *GELU) function() kernel.Activation               { return kernel.GELU }

@@ -53,15 +53,27 @@ func (r *reader) errorAt(n ast.Node, offset int, format string, args ...any) err
 	return fmt.Errorf("%s:%d:%d: %s", r.name, p.Line, p.Column+offset, fmt.Sprintf(format, args...))
 }
 
-// entries returns the keys of a mapping.
-func (r *reader) entries(n ast.Node, what string) ([]*ast.MappingValueNode, error) {
+// entries visits the keys of a mapping in order, until one fails.
+func (r *reader) entries(n ast.Node, what string, visit func(key string, k *ast.MappingValueNode) error) error {
+	var keys []*ast.MappingValueNode
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		return n.Values, nil
+		keys = n.Values
 	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, nil
+		keys = []*ast.MappingValueNode{n}
+	default:
+		return r.errorAt(n, 0, "expected %s", what)
 	}
-	return nil, r.errorAt(n, 0, "expected %s", what)
+	for _, k := range keys {
+		key, err := r.scalar(k.Key)
+		if err == nil {
+			err = visit(key, k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scalar returns the text of a plain value.
@@ -106,18 +118,10 @@ func (r *reader) names(n ast.Node, what string) ([]string, error) {
 }
 
 func (r *reader) rules(n ast.Node) (*Rules, error) {
-	keys, err := r.entries(n, "the keys classes and votes")
-	if err != nil {
-		return nil, err
-	}
 	rules := &Rules{}
 	var votes ast.Node
-	for _, k := range keys {
-		name, err := r.scalar(k.Key)
-		if err != nil {
-			return nil, err
-		}
-		switch name {
+	err := r.entries(n, "the keys classes and votes", func(key string, k *ast.MappingValueNode) (err error) {
+		switch key {
 		case "item":
 			rules.Items, err = r.names(k.Value, "a column")
 		case "classes":
@@ -125,11 +129,12 @@ func (r *reader) rules(n ast.Node) (*Rules, error) {
 		case "votes":
 			votes = k.Value
 		default:
-			err = r.errorAt(k.Key, 0, "unknown key %q: expected item, classes or votes", name)
+			err = r.errorAt(k.Key, 0, "unknown key %q: expected item, classes or votes", key)
 		}
-		if err != nil {
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if rules.Classes == nil {
 		return nil, r.errorAt(n, 0, "no classes: expected a key such as \"classes: [NC, MCI, AD]\"")
@@ -184,22 +189,16 @@ func (r *reader) classes(n ast.Node) (classes []Class, err error) {
 			}
 		}
 	} else {
-		keys, err := r.entries(n, "classes, such as [NC, MCI, AD], or each with its levels")
-		if err != nil {
-			return nil, err
-		}
-		for _, k := range keys {
-			class, err := r.scalar(k.Key)
-			if err != nil {
-				return nil, err
-			}
+		what := "classes, such as [NC, MCI, AD], or each with its levels"
+		err := r.entries(n, what, func(class string, k *ast.MappingValueNode) error {
 			levels, err := r.names(k.Value, "a level")
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if err := add(k.Key, class, levels); err != nil {
-				return nil, err
-			}
+			return add(k.Key, class, levels)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	if len(classes) < 2 {

@@ -11,37 +11,30 @@ import (
 
 // voter reads one entry under votes.
 func (r *reader) voter(n ast.Node) (*Voter, error) {
-	keys, err := r.entries(n, `a column and its levels, such as "from: MMSE" and "AD: 0-23"`)
-	if err != nil {
-		return nil, err
-	}
 	v := &Voter{Levels: make([]*Condition, len(r.levels))}
 	places := make([]ast.Node, len(r.levels))
-	for _, k := range keys {
-		key, err := r.scalar(k.Key)
-		if err != nil {
-			return nil, err
-		}
-		switch key {
-		case "from":
+	what := `a column and its levels, such as "from: MMSE" and "AD: 0-23"`
+	err := r.entries(n, what, func(key string, k *ast.MappingValueNode) (err error) {
+		switch l := slices.Index(r.levels, key); {
+		case key == "from":
 			v.From, err = r.names(k.Value, "a column")
-		case "as":
+		case key == "as":
 			v.Name, err = r.scalar(k.Value)
-		case "missing":
+		case key == "missing":
 			if v.Missing, err = r.condition(k.Value); err == nil && v.Missing.otherwise {
 				err = r.errorAt(k.Value, 0, "missing values are named, not what is left: otherwise has no place here")
 			}
+		case l < 0:
+			err = r.errorAt(k.Key, 0, "unknown key %q: expected from, as, missing or a level of the classes [%s]",
+				key, strings.Join(r.levels, ", "))
 		default:
-			l := slices.Index(r.levels, key)
-			if l < 0 {
-				return nil, r.errorAt(k.Key, 0, "unknown key %q: expected from, as, missing or a level of the classes [%s]", key, strings.Join(r.levels, ", "))
-			}
 			places[l] = k.Value
 			v.Levels[l], err = r.condition(k.Value)
 		}
-		if err != nil {
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if v.From == nil {
 		return nil, r.errorAt(n, 0, "no column: expected a key such as \"from: MMSE\"")

@@ -111,66 +111,48 @@ func MaxPoolGrad(dx, dy []float32, arg []int32, s PoolShape) {
 // AvgPool computes y[c, o] = Σ over p in window(o) of x[c, p] / volume of the
 // whole window: padding counts as zeros.
 func AvgPool(y, x []float32, s PoolShape) {
-	out := s.OutSize()
-	plane := volume(s.Size)
-	checkLen("AvgPool", len(x), s.Channels*plane)
-	checkLen("AvgPool", len(y), s.Channels*volume(out))
+	checkLen("AvgPool", len(x), s.Channels*volume(s.Size))
+	checkLen("AvgPool", len(y), s.Channels*volume(s.OutSize()))
 	inv := 1 / float32(volume(s.Window))
-	o := 0
-	for c := range s.Channels {
-		xc := x[c*plane : (c+1)*plane]
-		for od := range out[0] {
-			d0, d1 := s.window(0, od)
-			for oh := range out[1] {
-				h0, h1 := s.window(1, oh)
-				for ow := range out[2] {
-					w0, w1 := s.window(2, ow)
-					var sum float32
-					for d := d0; d < d1; d++ {
-						for h := h0; h < h1; h++ {
-							row := (d*s.Size[1] + h) * s.Size[2]
-							for _, v := range xc[row+w0 : row+w1] {
-								sum += v
-							}
-						}
-					}
-					y[o] = sum * inv
-					o++
-				}
-			}
+	clear(y)
+	s.rows(func(o, lo, hi int) {
+		for _, v := range x[lo:hi] {
+			y[o] += v
 		}
+	})
+	for o := range y {
+		y[o] *= inv
 	}
 }
 
 // AvgPoolGrad computes dx = 0, then dx[c, p] += dy[c, o]/volume(Window) for
 // every p in window(o), in scan order of o.
 func AvgPoolGrad(dx, dy []float32, s PoolShape) {
-	out := s.OutSize()
-	plane := volume(s.Size)
-	checkLen("AvgPoolGrad", len(dx), s.Channels*plane)
-	checkLen("AvgPoolGrad", len(dy), s.Channels*volume(out))
-	clear(dx)
+	checkLen("AvgPoolGrad", len(dx), s.Channels*volume(s.Size))
+	checkLen("AvgPoolGrad", len(dy), s.Channels*volume(s.OutSize()))
 	inv := 1 / float32(volume(s.Window))
-	o := 0
-	for c := range s.Channels {
-		dxc := dx[c*plane : (c+1)*plane]
-		for od := range out[0] {
-			d0, d1 := s.window(0, od)
-			for oh := range out[1] {
-				h0, h1 := s.window(1, oh)
-				for ow := range out[2] {
-					w0, w1 := s.window(2, ow)
-					g := dy[o] * inv
-					for d := d0; d < d1; d++ {
-						for h := h0; h < h1; h++ {
-							row := (d*s.Size[1] + h) * s.Size[2]
-							for w := row + w0; w < row+w1; w++ {
-								dxc[w] += g
-							}
-						}
-					}
-					o++
-				}
+	clear(dx)
+	s.rows(func(o, lo, hi int) {
+		g := dy[o] * inv
+		for p := lo; p < hi; p++ {
+			dx[p] += g
+		}
+	})
+}
+
+// rows visits the rows of all windows in scan order: o is a place of the output
+// [Channels, OutSize], lo to hi those of the input [Channels, Size].
+func (s PoolShape) rows(visit func(o, lo, hi int)) {
+	out := s.OutSize()
+	for o := range s.Channels * volume(out) {
+		c, ow, oh, od := o/volume(out), o%out[2], o/out[2]%out[1], o/(out[1]*out[2])%out[0]
+		d0, d1 := s.window(0, od)
+		h0, h1 := s.window(1, oh)
+		w0, w1 := s.window(2, ow)
+		for d := d0; d < d1; d++ {
+			for h := h0; h < h1; h++ {
+				row := ((c*s.Size[0]+d)*s.Size[1] + h) * s.Size[2]
+				visit(o, row+w0, row+w1)
 			}
 		}
 	}
