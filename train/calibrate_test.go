@@ -165,3 +165,47 @@ func TestFitCalibrates(t *testing.T) {
 		t.Error("calibrate perhaps is taken")
 	}
 }
+
+// TestCalibrationLikely: laws are scaled no farther than the likelihood of the votes allows. Votes
+// that avoid each other, as no law makes them, have pairs that show less than no spread.
+func TestCalibrationLikely(t *testing.T) {
+	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{{4, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHeldOut(2, 2)
+	for j := range 200 {
+		counts := []float32{1, 1}
+		if j%10 < 4 { // some agree, and would be unlikely if p were one half for all
+			counts = []float32{float32(2 * (j % 2)), float32(2 - 2*(j%2))}
+		}
+		if j%50 == 0 {
+			counts = []float32{30, 0}
+		}
+		h.Add(law, counts, j%2)
+	}
+	c, err := h.Calibration(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.trust >= 1 || !(math.Abs(c.Scale-1) < math.Abs(d.Scale()-1)) || c.Ratio != d.Ratio {
+		t.Errorf("trust %v, scale %v, by pairs alone %v: %+v", h.trust, c.Scale, d.Scale(), c)
+	}
+	raw, scaled := 0.0, 0.0
+	told, err := law.Rescale(h.trusted(d.Ratio))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range h.votes {
+		a, _ := law.LogVotes(h.votes[k])
+		b, _ := told.LogVotes(h.votes[k])
+		raw, scaled = raw-a, scaled-b
+	}
+	if scaled > raw+1e-9 {
+		t.Errorf("loss %v, as the networks give it %v", scaled, raw)
+	}
+}
