@@ -47,7 +47,8 @@ func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []st
 
 // readColumns reads from one table the columns that it has and none before had.
 // Rows belong to the item of their id or, without ids, of their number.
-func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, at map[string]int, opts *LoadOptions, names []string, values [][]string) error {
+func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, at map[string]int, opts *LoadOptions,
+	names []string, values [][]string) error {
 	fo := &opts.FeatureOptions
 	item, err := findItem(t, fo.ItemColumn, fo.ItemOptional || !first, slices.Concat(fo.taken(), opts.VotesOptions.Columns)...)
 	if err != nil {

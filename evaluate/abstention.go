@@ -154,7 +154,8 @@ func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *
 		}
 		return last, answered / n, accuracy
 	}
-	target := &AbstentionTarget{Wanted: opt.Accuracy, Threshold: unknown, Lo: unknown, Hi: unknown, Answered: unknown, Accuracy: unknown, Reached: unknown}
+	target := &AbstentionTarget{Wanted: opt.Accuracy, Threshold: unknown, Lo: unknown, Hi: unknown,
+		Answered: unknown, Accuracy: unknown, Reached: unknown}
 	if last, answered, accuracy := reach(func(int) float64 { return 1 }); last >= 0 {
 		target.Threshold = Number(-sign * unsure[order[last]])
 		target.Answered, target.Accuracy = Number(answered), Number(accuracy)

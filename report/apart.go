@@ -92,7 +92,7 @@ func (g *gallery) abstention(in *Input) []*figure {
 		accuracy.Target, accuracy.TargetLabel = x.Wanted, "wanted"
 		help += " " + reached(r)
 	}
-	return []*figure{g.draw(accuracy, help), g.draw(loss, "Lower is better. What is left to a person should be harder to predict, not worse predicted than a guess.")}
+	return []*figure{g.draw(accuracy, help), g.draw(loss, "Lower is better. What is left to a person should be harder to predict.")}
 }
 
 // reached says at which threshold the wanted accuracy is reached.

@@ -105,7 +105,8 @@ func newPage(in *Input) (*page, error) {
 	if r := in.Result; r != nil {
 		p.Verdicts = verdicts(r)
 		p.Losses, p.Further = losses(r), further(r)
-		p.Footing = fmt.Sprintf("± is one standard error, from %s drawn again from %s, the fitted model being held fixed.",
+		p.Footing = fmt.Sprintf("± is one standard error, from %s drawn again from %s, the fitted model being held fixed; "+
+			"that of the dispersion ratio and of class shares is what chance does if predictions are right.",
 			words.Plural(r.Replicates, "sample"), words.Thousands(r.Units)+" items or groups")
 		p.Guessing = strconv.FormatFloat(math.Log(float64(len(in.Classes))), 'f', 3, 64)
 		p.Calibration = g.reliability(in)

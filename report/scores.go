@@ -144,7 +144,7 @@ func intervals(r *evaluate.Result) verdict {
 	case hi < 1:
 		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."
 	default:
-		v.Answer = fmt.Sprintf("Cannot be told: %s, and chance alone makes that anything from %s to %s. More items with two votes would tell.",
+		v.Answer = fmt.Sprintf("Cannot be told: %s, so that it may truly be anything from %s to %s times. More items with two votes would tell.",
 			seen, number(r.DispersionLo, 2), number(r.DispersionHi, 2))
 	}
 	return v

@@ -20,7 +20,7 @@ func TestVerdictOnIntervals(t *testing.T) {
 		{1, 0.1, true, "careful", "not everywhere"},
 		{1.18, 0.1, false, "good", "Yes"},
 		{1.2, 0.11, false, "unknown", "Cannot be told"},
-		{1, 0.3, false, "unknown", "anything from 0.50 to 1.90"},
+		{1, 0.3, false, "unknown", "anything from 0.50 to 1.90 times"},
 		{1.3, 0.1, false, "careful", "Somewhat too narrow"},
 		{2, 0.3, false, "bad", "too narrow"},
 		{0.75, 0.1, false, "careful", "Somewhat too wide"},

@@ -55,7 +55,8 @@ func (o *byOptions) check() error {
 
 // read returns the columns with their values for the items of ds, a part of all,
 // which was loaded with the given options.
-func (o *byOptions) read(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions, all, ds *dataset.Dataset) ([]evaluate.Column, error) {
+func (o *byOptions) read(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions,
+	all, ds *dataset.Dataset) ([]evaluate.Column, error) {
 	columns := slices.Clone(o.columns)
 	var names []string
 	var to []int
