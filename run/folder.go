@@ -64,6 +64,16 @@ func FolderOf(path string) Folder {
 // Path returns the path of a file of the run.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
+// Files returns the paths of the files that a run has, whether they are there or
+// not, without its checkpoints.
+func (f Folder) Files() []string {
+	var paths []string
+	for _, name := range files {
+		paths = append(paths, f.Path(name))
+	}
+	return paths
+}
+
 // Has reports whether the folder holds a file.
 func (f Folder) Has(name string) bool {
 	_, err := os.Stat(f.Path(name))

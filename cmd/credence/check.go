@@ -104,6 +104,9 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if err := o.out.settle(); err != nil {
 		return err
 	}
+	if err := refuseInput(cmd.InOrStdin(), o.out.file, path); err != nil {
+		return err
+	}
 	var err error
 	vo := o.data.LoadOptions().VotesOptions
 	if vo.Stdin, err = readStdin(cmd.InOrStdin(), path); err != nil {

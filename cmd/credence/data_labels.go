@@ -91,6 +91,9 @@ func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
 	case ext != ".csv" && o.out != "-":
 		return usagef("--output %q: expected a name that ends in .csv or .tsv, or -", o.out)
 	}
+	if err := refuseInput(cmd.InOrStdin(), o.out, path, o.rules); err != nil {
+		return err
+	}
 	rules := clinical.Default()
 	if o.rules != "" {
 		var err error

@@ -137,7 +137,10 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err := o.check(); err != nil {
 		return err
 	}
-	m, err := loadModel(path)
+	if err := o.refuse(cmd, path, files); err != nil {
+		return err
+	}
+	m, err := loadModel(cmd.ErrOrStderr(), path)
 	if err != nil {
 		return err
 	}

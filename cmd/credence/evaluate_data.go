@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/words"
@@ -21,6 +23,12 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 	text, err := readStdin(stdin, slices.Concat(o.Data, []string{o.Votes, o.Truth})...)
 	o.FeatureOptions.Stdin, o.VotesOptions.Stdin = text, text
 	return o, err
+}
+
+// refuse is the error of an output that the command reads.
+func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
+	inputs := slices.Concat(files, []string{o.data.Load.Votes, o.truth}, runFiles(path))
+	return errors.Join(refuseInput(cmd.InOrStdin(), o.out.file, inputs...), refuseInput(cmd.InOrStdin(), o.report, inputs...))
 }
 
 // dataWarnings writes the warnings of data that nothing is to be learned from,

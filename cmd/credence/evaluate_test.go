@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -173,7 +174,7 @@ func TestEvaluateReportEmpty(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := loadModel(path)
+	loaded, err := loadModel(io.Discard, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +58,9 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 			"for example, credence init --data items.csv --votes votes.csv")
 	}
 	if err := refuseTaken(o.output, o.overwrite); err != nil {
+		return err
+	}
+	if err := refuseInput(nil, o.output, slices.Concat(o.Load.Data, []string{o.Load.Votes})...); err != nil {
 		return err
 	}
 	ds, err := o.examine(cmd.Context())

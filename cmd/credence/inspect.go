@@ -34,7 +34,7 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 			if err := out.settle(); err != nil {
 				return err
 			}
-			m, err := loadModel(args[0])
+			m, err := loadModel(cmd.ErrOrStderr(), args[0])
 			if err != nil {
 				return err
 			}

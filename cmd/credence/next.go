@@ -107,6 +107,9 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	if err := o.check(cmd); err != nil {
 		return err
 	}
+	if err := o.from.refuse(cmd, o.out.file, run, items); err != nil {
+		return err
+	}
 	restore, err := useThreads(o.from.threads)
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	defer restore()
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(run)
+	m, err := loadModel(cmd.ErrOrStderr(), run)
 	if err != nil {
 		return err
 	}

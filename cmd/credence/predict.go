@@ -190,6 +190,9 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := o.check(isTerminal(stdout)); err != nil {
 		return err
 	}
+	if err := o.refuse(cmd, o.out, path, items); err != nil {
+		return err
+	}
 	restore, err := useThreads(o.threads)
 	if err != nil {
 		return err
@@ -197,7 +200,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	defer restore()
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := loadModel(path)
+	m, err := loadModel(cmd.ErrOrStderr(), path)
 	if err != nil {
 		return err
 	}

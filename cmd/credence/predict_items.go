@@ -15,6 +15,11 @@ import (
 	"credence/run"
 )
 
+// refuse is the error of an output that the command reads.
+func (o *predictOptions) refuse(cmd *cobra.Command, out, path string, items []string) error {
+	return refuseInput(cmd.InOrStdin(), out, slices.Concat(items, []string{o.data.Load.Votes}, runFiles(path))...)
+}
+
 // open reads the votes to take into account and opens the items, which the
 // caller closes.
 func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {

@@ -2,14 +2,19 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 
+	"credence/internal/words"
 	"credence/model"
 	"credence/run"
 )
 
-// loadModel reads the model at path, which is a file or the folder of a run.
-func loadModel(path string) (*model.Model, error) {
+// loadModel reads the model at path, which is a file or the folder of a run, and
+// warns of a run that has not ended: its model may have fewer networks than were
+// asked for, trained for less long.
+func loadModel(messages io.Writer, path string) (*model.Model, error) {
 	m, err := run.Load(path)
 	switch {
 	case errors.Is(err, run.ErrUnfinished):
@@ -17,7 +22,20 @@ func loadModel(path string) (*model.Model, error) {
 	case errors.Is(err, run.ErrNoModel), errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "give the folder that credence train wrote with --out, or a model file")
 	}
+	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
+		fmt.Fprintf(messages, "credence: warning: the run in %s has not ended: its model has %s; continue it with: %s\n",
+			folder, networksOf(m), resumeCommand(folder))
+	}
 	return m, err
+}
+
+// networksOf tells how many of the networks that were asked for a model has.
+func networksOf(m *model.Model) string {
+	have := words.Plural(len(m.Members), "network")
+	if card, err := run.NewCard(m); err == nil && card.Options.Ensemble > len(m.Members) {
+		have = fmt.Sprintf("%d of %d networks", len(m.Members), card.Options.Ensemble)
+	}
+	return have + ", as far as they were trained"
 }
 
 // repeatCommand is what repeats a run.

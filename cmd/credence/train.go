@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -152,6 +154,17 @@ func (o *trainOptions) check() error {
 	}
 	if o.resume && o.overwrite {
 		return usagef("--resume and --overwrite exclude each other")
+	}
+	// Data may be a folder that the run lies in, but none of its own files.
+	for _, input := range append(slices.Clone(o.Load.Data), o.Load.Votes) {
+		if info, err := os.Stat(input); err != nil || info.IsDir() {
+			continue
+		}
+		for _, f := range o.out.Files() {
+			if err := refuseInput(nil, f, input); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

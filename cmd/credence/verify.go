@@ -47,7 +47,7 @@ The instruction set is that of the run where this machine has it, unless
 }
 
 func (o *verifyOptions) run(cmd *cobra.Command, folder run.Folder) error {
-	recorded, err := loadModel(string(folder))
+	recorded, err := loadModel(io.Discard, string(folder))
 	if err != nil {
 		return err
 	}

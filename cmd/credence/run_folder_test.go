@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+	"credence/run"
+	"credence/train"
+)
+
+// TestStoppedRun: whoever uses the model of a run that was stopped is told, with
+// how many networks it has.
+func TestStoppedRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	items, votes := smallData(40)
+	for name, text := range map[string]string{"items.csv": items, "votes.csv": votes} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ds, err := dataset.Load(t.Context(), dataset.LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	o := newTrainOptions()
+	o.Load.Data, o.Load.Votes, o.out = []string{"items.csv"}, "votes.csv", "run"
+	opts := o.options(&trainDisplay{})
+	opts.Fit = train.Options{Ensemble: 3, Epochs: 4, Widths: []int{4}, Seed: 1}
+	opts.Fit.Progress = func(e train.Event) {
+		if e.Index == 1 && e.End {
+			stop()
+		}
+	}
+	if _, err := run.Train(ctx, o.out, &run.Division{Items: ds, Learn: ds}, opts); !errors.Is(err, train.ErrStopped) {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"predict run items.csv", "evaluate run items.csv --votes votes.csv", "inspect run", "next run items.csv --budget 3"} {
+		var stdout, stderr bytes.Buffer
+		if code := program(strings.Fields(verb), nil, &stdout, &stderr); code != exitOK {
+			t.Errorf("%s: exit code %d, %s", verb, code, &stderr)
+		}
+		if !strings.Contains(stderr.String(), "warning: the run in run has not ended: its model has 2 of 3 networks") {
+			t.Errorf("%s: %s", verb, &stderr)
+		}
+	}
+	if left, _ := filepath.Glob("run/.*"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
