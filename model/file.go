@@ -209,7 +209,9 @@ const maxNetworks = 4 << 20
 // loadMember builds network i and fills it from tensors, those of the file that
 // no network has taken yet, after comparing names and shapes: what is allocated
 // is what the file holds.
-func loadMember(tensors map[string]*safetensors.Tensor, i int, root nn.Layer, in nn.Shape, own []nn.Own) (member *nn.Network, err error) {
+func loadMember(
+	tensors map[string]*safetensors.Tensor, i int, root nn.Layer, in nn.Shape, own []nn.Own,
+) (member *nn.Network, err error) {
 	defer func() {
 		// A layer may meet sizes that no one who builds a network would choose.
 		if p := recover(); p != nil {

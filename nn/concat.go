@@ -65,7 +65,9 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, err
 		}
 		outs = append(outs, out)
-		l.branches = append(l.branches, branch{layer: built, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0})
+		l.branches = append(l.branches, branch{
+			layer: built, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0,
+		})
 		if len(l.Inputs) > 0 {
 			at += part.Size()
 		}

@@ -46,7 +46,8 @@ func (l *convPool) forward(worker, i int) {
 	items, rows := c.cut.at(i)
 	for j := items.lo; j < items.hi; j++ {
 		y, s := l.y[j*z:][:z], c.scratch[worker]
-		c.plan.ForwardPoolRows(y, l.pool.arg[j*z:][:z], c.pad(s, j, l.x), c.packed, c.biases(), act, rows.lo, rows.hi, s.ConvScratch)
+		c.plan.ForwardPoolRows(y, l.pool.arg[j*z:][:z], c.pad(s, j, l.x), c.packed, c.biases(), act,
+			rows.lo, rows.hi, s.ConvScratch)
 		if l.last && l.act != kernel.Identity {
 			plane, wide := z/c.Out, l.pool.shape.OutSize()[2]
 			for o := range c.Out {
@@ -79,6 +80,7 @@ func (l *convPool) backward(worker, g int) {
 		if l.dx != nil {
 			dx = l.dx[j*c.in:][:c.in]
 		}
-		c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.weight.Value, c.scratch[worker].ConvScratch)
+		c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.weight.Value,
+			c.scratch[worker].ConvScratch)
 	}
 }

@@ -84,7 +84,10 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 		}
 		b.Const(t.Name, t.Shape, t.Start)
 	}
-	n := &Network{In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states, root: root, apart: o.Apart, held: b.held}
+	n := &Network{
+		In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states,
+		root: root, apart: o.Apart, held: b.held,
+	}
 	size := 0
 	for _, p := range b.params {
 		size += (p.Size() + align - 1) / align * align

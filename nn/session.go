@@ -82,7 +82,8 @@ func (s *Session) Forward(x []float32, p Pass) ([]float32, error) {
 func (s *Session) Backward(dx, dy []float32) error {
 	y := s.out[:s.pass.Items*s.net.Out.Size()]
 	if len(dy) != len(y) || dx != nil && len(dx) != len(s.in) {
-		return fmt.Errorf("nn: %d and %d gradients after a forward pass with %d inputs and %d outputs", len(dx), len(dy), len(s.in), len(y))
+		return fmt.Errorf("nn: %d and %d gradients after a forward pass with %d inputs and %d outputs",
+			len(dx), len(dy), len(s.in), len(y))
 	}
 	s.bindBackward()
 	s.root.Backward(&s.pass, dx, dy, y, s.in)
