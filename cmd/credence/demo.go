@@ -43,21 +43,23 @@ func newDemo() *cobra.Command {
 networks on them, and look at 4,000 fresh items, whose true probabilities the
 simulation knows: how often do the intervals contain them? No files are needed.
 
-The design "paper" is that of Wu et al. (ICML 2019): items in the plane, drawn
-around four centres, whose probability follows a Beta distribution that depends
-on the place. In the design "spread" the spread of the probability varies on its
-own, whatever its mean.
+Items lie in the plane, drawn around four centers, and the probability of an
+item follows a Beta distribution that depends on the place. In the design
+"spread" the spread of the probability varies on its own, whatever its mean. The
+design "paper" is that of Wu et al. (ICML 2019): there nearly all probabilities
+lie within a hundredth of 0 or 1, which so few votes cannot tell apart, and
+intervals that say so hold more than their level.
 
 The folder keeps the data as the files one would train on (items.csv, votes.csv,
 and the fresh items with their truth), the model, the scores and report.html.`,
 		Example: `  credence demo
-  credence demo --design spread --out runs/spread --seed 2`,
+  credence demo --design paper --out runs/paper --seed 2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
-	f.StringVar(&o.design, "design", string(study.Paper), "`name` of the simulation: paper or spread")
+	f.StringVar(&o.design, "design", string(study.Spread), "`name` of the simulation: spread or paper")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the files of an earlier demonstration")
 	return cmd
