@@ -18,7 +18,7 @@ type Coverage struct {
 	// Train and Test are how many images of each set are used.
 	Train int `json:"train"`
 	Test  int `json:"test"`
-	// Student is how students are trained, but for the seed.
+	// Student is how students are trained, but for the seed: the zero value is the defaults.
 	Student train.Options `json:"student"`
 	Cells   []cell        `json:"cells"`
 }
@@ -49,11 +49,11 @@ var headline = setting{2, 2, 1}
 // NewCoverage returns the study whose first seed is the given one. The quick one
 // has fewer images, epochs and seeds.
 func NewCoverage(quick bool, seed uint64) *Coverage {
-	c := &Coverage{Quick: quick, Seed: seed, Train: 60000, Test: 10000, Student: studentOptions}
+	c := &Coverage{Quick: quick, Seed: seed, Train: 60000, Test: 10000}
 	seeds := map[setting]int{headline: 5}
 	if quick {
 		c.Train, c.Test = 12000, 2000
-		c.Student.Epochs = 6
+		c.Student.Epochs, c.Student.Patience = 10, 4
 		seeds = map[setting]int{headline: 2, {2, 2, 3}: 1, {2, 3, 1}: 1, {3, 2, 1}: 1, {3, 3, 1}: 1}
 	}
 	for _, teacher := range []int{1, 3} {
@@ -113,22 +113,14 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	r.Uncertain = uncertain(truth, at.Classes)
 	o := c.Student
 	o.Seed = at.Seed
-	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o,
-		at.setting() == headline)
+	s, err := newStudent(ctx, set, test, g, drawVotes(taught, at.Classes, at.Votes, at.Seed), o)
 	if err != nil {
 		return r, err
 	}
-	r.Best = s.best
+	r.Options, r.Best = s.options, s.best
 	r.HeldOut, r.Constant = s.heldOut(), s.model.Provenance.Scores.ConstantPerVote
-	all := indices(0, len(s.best))
-	var alone [][]int
-	for _, m := range all {
-		alone = append(alone, []int{m})
-	}
-	for _, v := range []struct {
-		name   string
-		groups [][]int // of members
-	}{{single, alone}, {ensemble, [][]int{all}}} {
+	compared := s.compared()
+	for _, v := range compared {
 		var list []network
 		for _, members := range v.groups {
 			if err := ctx.Err(); err != nil {
@@ -146,10 +138,10 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 		n := average(list)
 		n.Name = v.name
 		r.Networks = append(r.Networks, n)
-		if at.setting() == headline {
-			if err := r.byEpoch(ctx, s, v.name, v.groups, truth); err != nil {
-				return r, err
-			}
+	}
+	if at.setting() == headline {
+		if err := r.byEpoch(ctx, s, compared, truth); err != nil {
+			return r, err
 		}
 	}
 	for i := range r.Members {
@@ -158,54 +150,84 @@ func (c *Coverage) cell(ctx context.Context, set, test *mnist.Set, at cell) (cel
 	return r, nil
 }
 
+// compared are networks whose mean is told: of one group of members or several.
+type compared struct {
+	name   string
+	groups [][]int
+}
+
+// compared are all members together, and each by itself.
+func (s *student) compared() []compared {
+	all := indices(0, len(s.best))
+	var alone [][]int
+	for _, m := range all {
+		alone = append(alone, []int{m})
+	}
+	return []compared{{defaults, [][]int{all}}, {single, alone}}
+}
+
 // score finds what members say of the test images, each after its best epoch.
 func (s *student) score(members []int, test *mnist.Set, truth []float64, g grouping) (network, error) {
 	var best []int
 	for _, m := range members {
 		best = append(best, s.best[m])
 	}
-	p, rule, err := s.predict(members, best)
+	p, how, err := s.predict(members, best)
 	if err != nil {
 		return network{}, err
 	}
 	n := network{Accuracy: accuracy(meansOf(p), test, g)}
 	for _, class := range g.Panels {
-		n.Classes = append(n.Classes, score(p, truth, class, rule))
+		n.Classes = append(n.Classes, score(p, truth, class, how))
 	}
 	return n, nil
 }
 
-// byEpoch finds the coverage that there would have been after each number of
-// epochs that all members reached: the mean over groups of members.
-func (r *cellResult) byEpoch(ctx context.Context, s *student, name string, groups [][]int, truth []float64) error {
-	last := len(s.weights[0])
+// mostEpochs bounds the epochs that are looked at one by one.
+const mostEpochs = 14
+
+// byEpoch finds the coverage that there would have been after each number of epochs that all members
+// reached: the mean over groups of members.
+func (r *cellResult) byEpoch(ctx context.Context, s *student, list []compared, truth []float64) error {
+	last := mostEpochs
 	for _, w := range s.weights {
 		last = min(last, len(w))
 	}
 	for e := 1; e <= last; e++ {
-		x := epochResult{Network: name, Epoch: e, Off: make([]float64, len(paperLevels)),
-			On: make([]float64, len(paperLevels))}
-		for _, members := range groups {
+		for _, v := range list {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			each := make([]int, len(members))
-			share := 1 / float64(len(groups))
-			for k, m := range members {
-				each[k] = e
-				x.HeldOut += *s.model.Provenance.Runs[m].History[e-1].HeldOut * share / float64(len(members))
-			}
-			p, rule, err := s.predict(members, each)
+			x, err := s.afterEpoch(e, v, truth)
 			if err != nil {
 				return err
 			}
-			off, on := shares(cover(p, truth, 0, paperLevels, nil)), shares(cover(p, truth, 0, paperLevels, rule))
-			for l := range paperLevels {
-				x.Off[l] += off[l] * share
-				x.On[l] += on[l] * share
-			}
+			r.Epochs = append(r.Epochs, x)
 		}
-		r.Epochs = append(r.Epochs, x)
 	}
 	return nil
+}
+
+// afterEpoch is the coverage that there would have been after an epoch.
+func (s *student) afterEpoch(epoch int, v compared, truth []float64) (epochResult, error) {
+	x := epochResult{Network: v.name, Epoch: epoch, Raw: make([]float64, len(paperLevels)),
+		Reported: make([]float64, len(paperLevels))}
+	for _, members := range v.groups {
+		each := make([]int, len(members))
+		share := 1 / float64(len(v.groups))
+		for k, m := range members {
+			each[k] = epoch
+			x.HeldOut += *s.model.Provenance.Runs[m].History[epoch-1].HeldOut * share / float64(len(members))
+		}
+		p, how, err := s.predict(members, each)
+		if err != nil {
+			return x, err
+		}
+		raw, reported := shares(cover(p, truth, 0, paperLevels, nil)), shares(cover(p, truth, 0, paperLevels, how))
+		for l := range paperLevels {
+			x.Raw[l] += raw[l] * share
+			x.Reported[l] += reported[l] * share
+		}
+	}
+	return x, nil
 }

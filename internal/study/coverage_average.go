@@ -13,22 +13,22 @@ func average(list []network) network {
 			m := &n.Classes[k]
 			m.Scale += c.Scale * share
 			m.Resolution += c.Resolution * share
-			m.Off.add(c.Off, share)
-			m.On.add(c.On, share)
+			m.Raw.add(c.Raw, share)
+			m.Reported.add(c.Reported, share)
 		}
 	}
 	for k := range n.Classes {
-		n.Classes[k].Off.finish(len(list))
-		n.Classes[k].On.finish(len(list))
+		n.Classes[k].Raw.finish(len(list))
+		n.Classes[k].Reported.finish(len(list))
 	}
 	return n
 }
 
 // add adds a share of other numbers, and the sums over the images of strata.
-func (r *ruleResult) add(x ruleResult, share float64) {
+func (r *coverageOf) add(x coverageOf, share float64) {
 	r.Coverage = plus(r.Coverage, x.Coverage, share)
 	r.Width = plus(r.Width, x.Width, share)
-	r.Touched = plus(r.Touched, x.Touched, share)
+	r.AtLeast = plus(r.AtLeast, x.AtLeast, share)
 	for _, s := range x.Strata {
 		t := r.stratum(s.Name)
 		t.Images += s.Images
@@ -38,7 +38,7 @@ func (r *ruleResult) add(x ruleResult, share float64) {
 }
 
 // stratum returns the one of the given name, an empty one if there is none yet.
-func (r *ruleResult) stratum(name string) *stratum {
+func (r *coverageOf) stratum(name string) *stratum {
 	for i := range r.Strata {
 		if r.Strata[i].Name == name {
 			return &r.Strata[i]
@@ -49,7 +49,7 @@ func (r *ruleResult) stratum(name string) *stratum {
 }
 
 // finish turns the sums of strata into means over the images of n networks.
-func (r *ruleResult) finish(n int) {
+func (r *coverageOf) finish(n int) {
 	for i := range r.Strata {
 		s := &r.Strata[i]
 		for l := range s.Coverage {
@@ -74,6 +74,6 @@ func plus(sum, x []float64, share float64) []float64 {
 // dropStrata leaves what is shown of every network.
 func (n *network) dropStrata() {
 	for k := range n.Classes {
-		n.Classes[k].Off.Strata, n.Classes[k].On.Strata = nil, nil
+		n.Classes[k].Raw.Strata, n.Classes[k].Reported.Strata = nil, nil
 	}
 }

@@ -44,8 +44,8 @@ func (r *coverageResults) panels(s setting) (list []figure) {
 		d.Title = fmt.Sprintf("Class %s of %s, %s votes, teacher of %s", g.Names[class],
 			words.Word(s.classes), words.Word(s.votes), epochs(s.teacher))
 		for _, n := range networks {
-			for _, on := range rules {
-				d.Series = append(d.Series, series(fmt.Sprintf("%s, rule %s", n, onOff(on)), r.curve(s, n, i, on)))
+			for _, reported := range kinds {
+				d.Series = append(d.Series, series(fmt.Sprintf("%s, %s", n, asText(reported)), r.curve(s, n, i, reported)))
 			}
 		}
 		list = append(list, figure{panelFile(s, class), d})
@@ -78,11 +78,11 @@ func series(label string, curve []estimate) plot.LineSeries {
 // seedFigure shows every seed of the headline setting.
 func (r *coverageResults) seedFigure() figure {
 	d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
-	d.Title = fmt.Sprintf("Every seed: %s, resolution rule on", chosen)
+	d.Title = fmt.Sprintf("Every seed: %s, as reported", chosen)
 	for _, c := range r.of(headline) {
 		s := plot.LineSeries{Label: fmt.Sprintf("seed %d", c.Cell.Seed)}
 		for _, level := range drawnLevels {
-			v := c.network(chosen).Classes[0].On.Coverage[levelIndex(level)]
+			v := c.network(chosen).Classes[0].Reported.Coverage[levelIndex(level)]
 			s.X, s.Y, s.SE = append(s.X, level), append(s.Y, v), append(s.SE, itemSE(v, c.Images))
 		}
 		d.Series = append(d.Series, s)
@@ -98,14 +98,14 @@ func (r *coverageResults) epochFigure(level float64) figure {
 	d.Title = fmt.Sprintf("Coverage of %s%% intervals by the number of epochs",
 		strings.TrimSuffix(percent(level), ".0"))
 	for _, n := range networks {
-		for _, on := range rules {
-			s := plot.LineSeries{Label: fmt.Sprintf("%s, rule %s", n, onOff(on))}
+		for _, reported := range kinds {
+			s := plot.LineSeries{Label: fmt.Sprintf("%s, %s", n, asText(reported))}
 			for e := 1; ; e++ {
 				var values []float64
 				for _, c := range r.of(headline) {
 					for _, x := range c.Epochs {
 						if x.Network == n && x.Epoch == e {
-							values = append(values, x.rule(on)[at])
+							values = append(values, x.as(reported)[at])
 						}
 					}
 				}
@@ -130,7 +130,7 @@ func (r *coverageResults) strataFigure(width bool) figure {
 			"strata-width", "width of the 95% interval"
 	}
 	d := plot.Coverage{Percent: true, Errors: 1, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
-	d.Title = fmt.Sprintf("Coverage by %s: %s, resolution rule on", by, chosen)
+	d.Title = fmt.Sprintf("Coverage by %s: %s, as reported", by, chosen)
 	for _, name := range names {
 		s := plot.LineSeries{Label: name}
 		for l, e := range r.stratum(headline, chosen, 0, true, name) {
@@ -148,9 +148,9 @@ func (r *coverageResults) strataFigure(width bool) figure {
 
 // stratum is the coverage within a stratum at paperLevels, over the seeds that
 // have images in it.
-func (r *coverageResults) stratum(s setting, name string, class int, on bool, which string) []estimate {
+func (r *coverageResults) stratum(s setting, name string, class int, reported bool, which string) []estimate {
 	return r.estimates(s, func(c cellResult) []float64 {
-		for _, t := range c.network(name).Classes[class].rule(on).Strata {
+		for _, t := range c.network(name).Classes[class].as(reported).Strata {
 			if t.Name == which {
 				return t.Coverage
 			}

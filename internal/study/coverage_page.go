@@ -1,10 +1,8 @@
 package study
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/csv"
 	"fmt"
+	"math"
 	"strings"
 
 	"credence/head"
@@ -16,42 +14,46 @@ type coveragePage struct {
 	Quick       bool
 	Train, Test int // images
 	Command     string
-	Student     train.Options
-	Components  int     // of its mixture
-	Decay       float64 // of the students' weights
+	Student     train.Options // complete
+	Components  int           // of its mixture
+	Scale       estimate      // by which reported variances are multiplied, of the headline setting
+	Resolution  float64       // of reported intervals
 	// How teachers are trained.
 	TeacherRate  float64
 	TeacherBatch int
 	ItemSE       float64 // of a coverage of 95%
 
-	Single, Ensemble, Chosen string // what is compared, and which carries the bars
-	Headline                 string // the setting that carries them
-	Seeds                    int    // of it
-	Bars                     []bar
-	Levels                   []string     // of the paper
-	Networks                 []networkRow // the headline setting in full
-	Beside                   []coverageBeside
-	Settings                 []settingPage
+	Single, Defaults string // what is compared; the latter carries the bars
+	Headline         string // the setting that carries them
+	Seeds            int    // of it
+	Bars             []bar
+	Levels           []string     // of the paper
+	Networks         []networkRow // the headline setting in full
+	Beside           []coverageBeside
+	Settings         []settingPage
 
 	Epochs  []int // levels, in percent, whose coverage is drawn by epoch
 	ByEpoch []epochRow
 	// What a change of the headline setting does; empty if it was not tried.
 	TeacherOfThree, ThreeVotes []changeRow
 
-	// The headline setting without the rule and with it; the share of intervals
-	// at 95% that the rule touches.
-	Off75, On75, Off95, On95, Touched estimate
-	Single95, Ensemble95              estimate
-	SingleAccuracy, EnsembleAccuracy  estimate
-	Strata                            []coverageStratum
-	Tried                             [][]string // before the study; the first row names columns
+	// The headline setting raw and as reported, with the mean distances from
+	// nominal; the share of reported intervals at 95% that lie within the resolution.
+	Raw75, Reported75, Raw95, Reported95, AtLeast estimate
+	RawGap, ReportedGap                           float64
+	// One network beside five, as reported.
+	Single95, Defaults95             estimate
+	SingleWidth, DefaultsWidth       estimate // at 95%
+	SingleAccuracy, DefaultsAccuracy estimate
+	Strata                           []coverageStratum
 }
 
-// networkRow is the coverage of one network or of the ensemble.
+// networkRow is the coverage of one network or of the defaults.
 type networkRow struct {
 	Label  string
 	Bold   bool // carries the bars
 	Levels []estimate
+	Gap    float64 // mean |coverage − nominal|
 	Seeds  []seedRow
 }
 
@@ -62,7 +64,7 @@ type seedRow struct {
 }
 
 // coverageBeside is the coverage at 95%: the paper's, and here by network and
-// rule.
+// kind of interval.
 type coverageBeside struct {
 	Votes, Teacher int
 	Paper          float64
@@ -76,7 +78,7 @@ type settingPage struct {
 	Rows                             []curveRow
 	Panels                           []panel
 	Teacher, Uncertain               estimate
-	SingleAccuracy, EnsembleAccuracy estimate
+	SingleAccuracy, DefaultsAccuracy estimate
 	HeldOut, Width                   estimate
 	Kept                             string // epochs, seed by seed
 }
@@ -86,6 +88,7 @@ type curveRow struct {
 	Label       string
 	Levels      []estimate
 	First, Last estimate // at 75% and 95%
+	Gap         float64  // mean |coverage − nominal|
 }
 
 // panel is the figure of a class.
@@ -94,19 +97,23 @@ type panel struct{ File, Class string }
 // epochRow is the coverage of one network at 95% after the first and the last
 // epoch.
 type epochRow struct {
-	Rule        string
+	Kind        string
 	First, Last estimate
 	Epochs      int
 }
 
+// Falls reports whether coverage is lower after the last epoch than after the first.
+func (r epochRow) Falls() bool { return r.Last.Mean < r.First.Mean }
+
 // changeRow is the coverage in another setting beside that of the headline one.
 type changeRow struct {
-	Rule                     string
+	Kind                     string
 	Was75, Is75, Was95, Is95 estimate
+	WasGap, IsGap            float64 // mean |coverage − nominal|
 }
 
-// coverageStratum is the coverage among some images at 75% and 95%, rule off and
-// on, and the mean width at 95%.
+// coverageStratum is the coverage among some images at 75% and 95%, as reported and
+// reported, and the mean width at 95%.
 type coverageStratum struct {
 	Name     string
 	Images   int // per seed
@@ -116,26 +123,31 @@ type coverageStratum struct {
 
 // page puts the numbers of the page together.
 func (r *coverageResults) page() *coveragePage {
+	first := r.of(headline)[0]
 	p := &coveragePage{
 		Quick: r.Quick, Train: r.Train, Test: r.Test, Command: r.command(),
-		Student: r.Student, Components: r.Student.Head.(head.Mixture).Components, Decay: max(0, r.Student.WeightDecay),
+		Student: first.Options, Components: first.Options.Head.(head.Mixture).Components,
+		Scale:       r.number(headline, func(c cellResult) float64 { return c.network(chosen).Classes[0].Scale }, false),
+		Resolution:  first.network(chosen).Classes[0].Resolution,
 		TeacherRate: teacherRate, TeacherBatch: teacherBatch, ItemSE: itemSE(0.95, r.Test),
-		Single: single, Ensemble: ensemble, Chosen: chosen,
+		Single: single, Defaults: defaults,
 		Headline: headline.String(), Seeds: len(r.of(headline)),
 		Bars: r.numbers().Bars, Networks: r.networkRows(), Beside: r.beside(),
 		Epochs: []int{95, 75}, ByEpoch: r.epochRows(),
 		TeacherOfThree: r.changeRows(setting{2, 2, 3}), ThreeVotes: r.changeRows(setting{2, 3, 1}),
 		Single95:       r.at95(headline, single, true),
-		Ensemble95:     r.at95(headline, ensemble, true),
-		SingleAccuracy: r.accuracy(headline, single), EnsembleAccuracy: r.accuracy(headline, ensemble),
-		Touched: r.number(headline, func(c cellResult) float64 {
-			return c.network(chosen).Classes[0].On.Touched[len(paperLevels)-1]
+		Defaults95:     r.at95(headline, defaults, true),
+		SingleWidth:    r.width95(headline, single),
+		DefaultsWidth:  r.width95(headline, defaults),
+		SingleAccuracy: r.accuracy(headline, single), DefaultsAccuracy: r.accuracy(headline, defaults),
+		AtLeast: r.number(headline, func(c cellResult) float64 {
+			return c.network(chosen).Classes[0].Reported.AtLeast[len(paperLevels)-1]
 		}, true),
-		Tried: tried(),
 	}
-	off, on := r.curve(headline, chosen, 0, false), r.curve(headline, chosen, 0, true)
-	p.Off75, p.On75 = off[levelIndex(0.75)], on[levelIndex(0.75)]
-	p.Off95, p.On95 = off[levelIndex(0.95)], on[levelIndex(0.95)]
+	raw, reported := r.curve(headline, chosen, 0, false), r.curve(headline, chosen, 0, true)
+	p.Raw75, p.Reported75 = raw[levelIndex(0.75)], reported[levelIndex(0.75)]
+	p.Raw95, p.Reported95 = raw[levelIndex(0.95)], reported[levelIndex(0.95)]
+	p.RawGap, p.ReportedGap = nominalGap(atPaperLevels(raw)), nominalGap(atPaperLevels(reported))
 	for _, l := range paperLevels {
 		p.Levels = append(p.Levels, fmt.Sprintf("%.0f%%", 100*l))
 	}
@@ -161,16 +173,31 @@ func (r *coverageResults) command() string {
 }
 
 // at95 is the coverage of the first class's intervals at 95%.
-func (r *coverageResults) at95(s setting, network string, on bool) estimate {
-	return r.curve(s, network, 0, on)[levelIndex(0.95)]
+func (r *coverageResults) at95(s setting, network string, reported bool) estimate {
+	return r.curve(s, network, 0, reported)[levelIndex(0.95)]
+}
+
+// width95 is the mean width of the first class's reported intervals at 95%.
+func (r *coverageResults) width95(s setting, network string) estimate {
+	return r.width(s, network, 0, true)[len(paperLevels)-1]
+}
+
+// nominalGap is the mean |coverage − nominal| over paperLevels.
+func nominalGap(at []estimate) float64 {
+	sum := 0.0
+	for l, e := range at {
+		sum += math.Abs(e.Mean - paperLevels[l])
+	}
+	return sum / float64(len(at))
 }
 
 // networkRows are the headline setting in full.
 func (r *coverageResults) networkRows() (rows []networkRow) {
 	for _, name := range networks {
-		for _, on := range rules {
-			row := networkRow{Label: fmt.Sprintf("%s, rule %s", name, onOff(on)), Bold: name == chosen && on,
-				Levels: atPaperLevels(r.curve(headline, name, 0, on))}
+		for _, reported := range kinds {
+			row := networkRow{Label: fmt.Sprintf("%s, %s", name, asText(reported)), Bold: name == chosen && reported,
+				Levels: atPaperLevels(r.curve(headline, name, 0, reported))}
+			row.Gap = nominalGap(row.Levels)
 			for i, c := range r.of(headline) {
 				seed := seedRow{Seed: c.Cell.Seed}
 				for _, e := range row.Levels {
@@ -194,8 +221,8 @@ func (r *coverageResults) beside() (rows []coverageBeside) {
 			}
 			row := coverageBeside{Votes: votes, Teacher: teacher, Paper: 100 * paperCoverage[votes]}
 			for _, n := range networks {
-				for _, on := range rules {
-					row.Here = append(row.Here, r.at95(s, n, on))
+				for _, reported := range kinds {
+					row.Here = append(row.Here, r.at95(s, n, reported))
 				}
 			}
 			rows = append(rows, row)
@@ -210,9 +237,9 @@ func (r *coverageResults) settingPage(s setting) settingPage {
 		Name: s.String(), Grouping: g.Name, Classes: s.classes, Seeds: len(cells),
 		Teacher:        r.number(s, func(c cellResult) float64 { return c.TeacherAccuracy }, true),
 		Uncertain:      r.number(s, func(c cellResult) float64 { return c.Uncertain }, true),
-		SingleAccuracy: r.accuracy(s, single), EnsembleAccuracy: r.accuracy(s, ensemble),
+		SingleAccuracy: r.accuracy(s, single), DefaultsAccuracy: r.accuracy(s, defaults),
 		HeldOut: r.number(s, func(c cellResult) float64 { return c.HeldOut }, false),
-		Width:   r.width(s, chosen, 0, true)[len(paperLevels)-1],
+		Width:   r.width95(s, chosen),
 	}
 	var kept []string
 	for _, c := range cells {
@@ -222,10 +249,10 @@ func (r *coverageResults) settingPage(s setting) settingPage {
 	for i, class := range g.Panels {
 		p.Panels = append(p.Panels, panel{panelFile(s, class), g.Names[class]})
 		for _, n := range networks {
-			for _, on := range rules {
-				at := atPaperLevels(r.curve(s, n, i, on))
-				label := fmt.Sprintf("%s, %s, %s", g.Names[class], n, onOff(on))
-				p.Rows = append(p.Rows, curveRow{label, at, at[0], at[len(at)-1]})
+			for _, reported := range kinds {
+				at := atPaperLevels(r.curve(s, n, i, reported))
+				label := fmt.Sprintf("%s, %s, %s", g.Names[class], n, asText(reported))
+				p.Rows = append(p.Rows, curveRow{label, at, at[0], at[len(at)-1], nominalGap(at)})
 			}
 		}
 	}
@@ -234,15 +261,15 @@ func (r *coverageResults) settingPage(s setting) settingPage {
 
 // epochRows are the coverage of one network after the first and the last epoch.
 func (r *coverageResults) epochRows() (rows []epochRow) {
-	for _, on := range rules {
-		row := epochRow{Rule: onOff(on)}
+	for _, reported := range kinds {
+		row := epochRow{Kind: asText(reported)}
 		var first, last []float64
 		for _, c := range r.of(headline) {
 			for _, x := range c.Epochs {
 				if x.Network != single {
 					continue
 				}
-				coverage := x.rule(on)[len(paperLevels)-1]
+				coverage := x.as(reported)[len(paperLevels)-1]
 				if x.Epoch == 1 {
 					first, last = append(first, coverage), append(last, 0)
 				}
@@ -261,10 +288,11 @@ func (r *coverageResults) changeRows(s setting) (rows []changeRow) {
 	if len(r.of(s)) == 0 {
 		return nil
 	}
-	for _, on := range rules {
-		was, is := r.curve(headline, chosen, 0, on), r.curve(s, chosen, 0, on)
+	for _, reported := range kinds {
+		was, is := r.curve(headline, chosen, 0, reported), r.curve(s, chosen, 0, reported)
 		at75, at95 := levelIndex(0.75), levelIndex(0.95)
-		rows = append(rows, changeRow{onOff(on), was[at75], is[at75], was[at95], is[at95]})
+		rows = append(rows, changeRow{asText(reported), was[at75], is[at75], was[at95], is[at95],
+			nominalGap(atPaperLevels(was)), nominalGap(atPaperLevels(is))})
 	}
 	return rows
 }
@@ -275,10 +303,10 @@ func (r *coverageResults) stratumRow(name string) coverageStratum {
 	var widths [2]float64
 	cells := r.of(headline)
 	for _, c := range cells {
-		for i, on := range rules {
-			for _, t := range c.network(chosen).Classes[0].rule(on).Strata {
+		for i, reported := range kinds {
+			for _, t := range c.network(chosen).Classes[0].as(reported).Strata {
 				if t.Name == name {
-					if on {
+					if reported {
 						images += t.Images
 					}
 					widths[i] += width95(t.Width) * float64(t.Images)
@@ -288,9 +316,9 @@ func (r *coverageResults) stratumRow(name string) coverageStratum {
 	}
 	row.Images = images / len(cells)
 	for _, l := range []int{0, len(paperLevels) - 1} {
-		for _, on := range rules {
-			text := "–" // the rule left it empty
-			if e := r.stratum(headline, chosen, 0, on, name); e != nil {
+		for _, reported := range kinds {
+			text := "–" // no image is in it
+			if e := r.stratum(headline, chosen, 0, reported, name); e != nil {
 				text = withError(e[l])
 			}
 			row.Coverage = append(row.Coverage, text)
@@ -302,12 +330,12 @@ func (r *coverageResults) stratumRow(name string) coverageStratum {
 	return row
 }
 
-// strataNames are the strata that some seed has images in, rule on and off.
+// strataNames are the strata that some seed has images in, as reported or raw.
 func (r *coverageResults) strataNames() (names []string) {
 	seen := map[string]int{}
 	for _, c := range r.of(headline) {
-		for _, on := range rules {
-			for _, t := range c.network(chosen).Classes[0].rule(on).Strata {
+		for _, reported := range kinds {
+			for _, t := range c.network(chosen).Classes[0].as(reported).Strata {
 				if seen[t.Name]++; seen[t.Name] == 1 {
 					names = append(names, t.Name)
 				}
@@ -315,16 +343,4 @@ func (r *coverageResults) strataNames() (names []string) {
 		}
 	}
 	return names
-}
-
-//go:embed tried.csv
-var triedFile []byte
-
-// tried is what was tried before the configuration was fixed.
-func tried() [][]string {
-	rows, err := csv.NewReader(bytes.NewReader(triedFile)).ReadAll()
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return rows
 }

@@ -7,13 +7,17 @@ import (
 	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
+	"credence/train"
 )
 
 // Names of what is compared.
 const (
+	defaults = "defaults" // five networks
 	single   = "one network"
-	ensemble = "ensemble of five"
 )
+
+// chosen carries the bars: what is shipped.
+const chosen = defaults
 
 // paperLevels are the levels at which the paper looks.
 var paperLevels = []float64{0.75, 0.8, 0.85, 0.9, 0.95}
@@ -29,14 +33,15 @@ var curveLevels = func() (levels []float64) {
 // cellResult is what came out of one repetition.
 type cellResult struct {
 	Cell            cell
-	Images          int       // looked at
-	TeacherAccuracy float64   // on the test images
-	Uncertain       float64   // share of test images with a largest probability below 0.99
-	Best            []int     // epoch that each member was stopped at
-	HeldOut         float64   // nats per vote, of the images that a member held out
-	Constant        float64   // the same of one Dirichlet for all images
-	Members         []network // each by itself, without strata
-	Networks        []network // one network, the mean of the members, and the ensemble
+	Images          int           // looked at
+	Options         train.Options // of the student, complete
+	TeacherAccuracy float64       // on the test images
+	Uncertain       float64       // share of test images with a largest probability below 0.99
+	Best            []int         // epoch that each member was stopped at
+	HeldOut         float64       // nats per vote, of the images that a member held out
+	Constant        float64       // the same of one Dirichlet for all images
+	Members         []network     // each by itself, without strata
+	Networks        []network     // all members together, and one network: the mean of the members
 	Epochs          []epochResult
 }
 
@@ -48,18 +53,18 @@ type network struct {
 }
 
 // classResult is how the intervals of one class fared, as the network gives them (off) and as they
-// are reported (on).
+// are reported (reported).
 type classResult struct {
 	Class             int
 	Scale, Resolution float64 // of what is reported
-	Off, On           ruleResult
+	Raw, Reported     coverageOf
 }
 
-// ruleResult is the coverage of one class's intervals.
-type ruleResult struct {
+// coverageOf is the coverage of one class's intervals.
+type coverageOf struct {
 	Coverage []float64 // [curveLevels]
 	Width    []float64 // mean, [paperLevels]
-	Touched  []float64 // share that lies within the resolution, [paperLevels]
+	AtLeast  []float64 // share that lies within the resolution, [paperLevels]
 	Strata   []stratum
 }
 
@@ -73,18 +78,18 @@ type stratum struct {
 
 // epochResult is the coverage after some epochs, at paperLevels.
 type epochResult struct {
-	Network string
-	Epoch   int
-	HeldOut float64
-	Off, On []float64
+	Network       string
+	Epoch         int
+	HeldOut       float64
+	Raw, Reported []float64
 }
 
 // covered is, for each image, whether its interval holds the truth, at each
-// level, and whether the rule touched it.
-type covered struct{ inside, touched [][]bool }
+// level, and whether the interval lies within the resolution.
+type covered struct{ inside, atLeast [][]bool }
 
 // cover looks at the intervals of a class.
-func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, rule *head.Calibration) covered {
+func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64, how *head.Calibration) covered {
 	c := covered{make([][]bool, len(p)), make([][]bool, len(p))}
 	d := len(truth) / len(p)
 	par.For(len(p), func(j int) {
@@ -95,15 +100,15 @@ func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64,
 			}
 		}
 		a := head.Of(p[j])
-		rule.Apply(&a)
+		how.Apply(&a)
 		m := evaluate.NewCovered(a.Reported(), class, truth[j*d+class], rest)
-		inside, touched := make([]bool, len(levels)), make([]bool, len(levels))
+		inside, atLeast := make([]bool, len(levels)), make([]bool, len(levels))
 		for l, level := range levels {
 			var in mixture.ReportedInterval
 			inside[l], in = m.At(level)
-			touched[l] = in.AtLeast
+			atLeast[l] = in.AtLeast
 		}
-		c.inside[j], c.touched[j] = inside, touched
+		c.inside[j], c.atLeast[j] = inside, atLeast
 	})
 	return c
 }
@@ -137,20 +142,20 @@ func share(rows [][]bool, among func(j int) bool) []float64 {
 }
 
 // score finds all there is to say about the intervals of a class.
-func score(p []*mixture.Dirichlet, truth []float64, class int, rule *head.Calibration) classResult {
+func score(p []*mixture.Dirichlet, truth []float64, class int, how *head.Calibration) classResult {
 	return classResult{
-		Class: class, Scale: rule.Scale, Resolution: rule.Resolution,
-		Off: scoreRule(p, truth, class, nil), On: scoreRule(p, truth, class, rule),
+		Class: class, Scale: how.Scale, Resolution: how.Resolution,
+		Raw: scoreAs(p, truth, class, nil), Reported: scoreAs(p, truth, class, how),
 	}
 }
 
-func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *head.Calibration) ruleResult {
-	r := ruleResult{Coverage: shares(cover(p, truth, class, curveLevels, rule))}
+func scoreAs(p []*mixture.Dirichlet, truth []float64, class int, how *head.Calibration) coverageOf {
+	r := coverageOf{Coverage: shares(cover(p, truth, class, curveLevels, how))}
 	widths := make([][]float64, len(p)) // [N][paperLevels]
 	means := make([]float64, len(p))
 	par.For(len(p), func(j int) {
 		a := head.Of(p[j])
-		rule.Apply(&a)
+		how.Apply(&a)
 		m := a.Reported().Class(class)
 		means[j] = m.Law.Mean()
 		for _, level := range paperLevels {
@@ -158,8 +163,8 @@ func scoreRule(p []*mixture.Dirichlet, truth []float64, class int, rule *head.Ca
 			widths[j] = append(widths[j], in.Length())
 		}
 	})
-	c := cover(p, truth, class, paperLevels, rule)
-	r.Touched = share(c.touched, nil)
+	c := cover(p, truth, class, paperLevels, how)
+	r.AtLeast = share(c.atLeast, nil)
 	d := len(truth) / len(p)
 	narrow, wide := thirds(widths)
 	for _, s := range []struct {

@@ -17,26 +17,34 @@ import (
 	"credence/train"
 )
 
-// student is an ensemble of mixture networks that learned from votes, with the
-// weights that each member had after each epoch.
+// student is an ensemble of mixture networks that learned from votes, with the weights that each
+// member had after each epoch.
 type student struct {
 	model   *model.Model
+	options train.Options // of the fit, complete
 	weights [][][]float32 // [member][epoch − 1]
 	held    [][]int       // [member] images held out
 	best    []int         // [member] epoch that early stopping keeps
 	votes   evaluate.Votes
 	train   dataset.Rows // network inputs
 	test    dataset.Rows
+	sample  []int  // training images on which members are compared
+	latest  []said // [member]
 }
 
-// newStudent trains on the votes of the images. If on is true, members train on
-// to the last epoch; early stopping keeps the same weights either way.
+// said is what a member says after an epoch.
+type said struct {
+	epoch        int
+	test         []float32     // outputs for the test images
+	held, sample []head.Answer // to the images that it held out, and to those of the sample
+}
+
+// sampleSize bounds the training images on which members are compared, as training does.
+const sampleSize = 20_000
+
+// newStudent trains on the votes of the images.
 func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []float32,
-	o train.Options, on bool) (*student, error) {
-	patience := o.Patience
-	if on {
-		o.Patience = o.Epochs
-	}
+	o train.Options) (*student, error) {
 	ds := imageData(set, g.Names, counts)
 	s := &student{votes: evaluate.NewVotes(ds)}
 	o.NoReferences = true
@@ -54,34 +62,23 @@ func newStudent(ctx context.Context, set, test *mnist.Set, g grouping, counts []
 	if err != nil {
 		return nil, err
 	}
-	s.model = fit.Model
+	s.model, s.options = fit.Model, fit.Options
 	for i, r := range fit.Model.Provenance.Runs {
 		if len(r.History) != len(s.weights[i]) || len(fit.Model.Members[i].States) > 0 {
 			return nil, fmt.Errorf("%s: the weights of %d of %d epochs are known", r.Name,
 				len(s.weights[i]), len(r.History))
 		}
-		s.best = append(s.best, keptEpoch(r.History, patience))
+		s.best = append(s.best, r.Epoch)
+	}
+	s.latest = make([]said, len(s.best))
+	for j, every := 0, (set.Len()+sampleSize-1)/sampleSize; j < set.Len(); j += every {
+		s.sample = append(s.sample, j)
 	}
 	if s.train, err = s.inputs(ds); err != nil {
 		return nil, err
 	}
 	s.test, err = s.inputs(imageData(test, g.Names, make([]float32, test.Len()*len(g.Names))))
 	return s, err
-}
-
-// keptEpoch is the epoch with the smallest held-out loss before so many epochs
-// went by without a smaller one.
-func keptEpoch(history []model.Epoch, patience int) int {
-	best := 0
-	for i, e := range history {
-		if *e.HeldOut < *history[best].HeldOut {
-			best = i
-		}
-		if i-best >= patience {
-			break
-		}
-	}
-	return best + 1
 }
 
 // heldOut is the mean loss per vote of the images that members held out.
@@ -110,49 +107,81 @@ func (s *student) inputs(ds *dataset.Dataset) (dataset.Rows, error) {
 }
 
 // predict returns what the given members say of the test images after the given epoch of each, and
-// how that is to be reported, as training finds it: by the votes on the images that each held out.
+// how that is reported. Of all members as they are kept, that is the model's own calibration; of
+// others it is found as training finds it, by the votes on the images that each held out.
 func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Calibration, error) {
 	h, err := s.model.Head()
 	if err != nil {
 		return nil, nil, err
 	}
 	outputs := make([]head.Output, len(members))
-	all := make([][]head.Answer, len(members)) // of the training images
-	held := train.NewHeldOut(s.votes.Classes, max(2, len(members)))
 	for k, m := range members {
-		net := s.model.Members[m]
-		copy(net.Values, s.weights[m][epochs[k]-1])
-		if outputs[k].Raw, err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
-			return nil, nil, err
-		}
-		out, err := forward(net, s.train, indices(0, s.train.Len()))
+		now, err := s.say(h, m, epochs[k])
 		if err != nil {
 			return nil, nil, err
 		}
-		if all[k], err = head.Decode(h, []head.Output{{Raw: out}}, s.train.Len()); err != nil {
-			return nil, nil, err
-		}
-		for _, j := range s.held[m] {
-			held.Add(all[k][j].Law, s.counts(j), k)
+		outputs[k].Raw = now.test
+	}
+	predicted, err := head.Decode(h, outputs, s.test.Len())
+	if err != nil {
+		return nil, nil, err
+	}
+	if slices.Equal(members, indices(0, len(s.best))) && slices.Equal(epochs, s.best) {
+		return head.Laws(predicted), s.model.Calibration, nil
+	}
+	c, err := s.calibrate(members)
+	return head.Laws(predicted), c, err
+}
+
+// calibrate finds how what members said last is reported.
+func (s *student) calibrate(members []int) (*head.Calibration, error) {
+	held, within := train.NewHeldOut(s.votes.Classes, max(2, len(members))), &train.Within{}
+	for k, m := range members {
+		for at, j := range s.held[m] {
+			held.Add(s.latest[m].held[at].Law, s.counts(j), k)
 		}
 	}
-	within := &train.Within{}
 	if len(members) > 1 {
 		one := make([]head.Answer, len(members))
-		for j := range s.train.Len() {
-			for k := range all {
-				one[k] = all[k][j]
+		for j := range s.sample {
+			for k, m := range members {
+				one[k] = s.latest[m].sample[j]
 			}
 			within.Add(one)
 		}
 	}
 	c, err := held.Calibration(within.Share())
-	if err != nil {
-		return nil, nil, err
-	}
 	c.Resolution = s.model.Calibration.Resolution
-	predicted, err := head.Decode(h, outputs, s.test.Len())
-	return head.Laws(predicted), &c, err
+	return &c, err
+}
+
+// say returns what a member says after an epoch, and keeps it for whoever asks next.
+func (s *student) say(h head.Head, member, epoch int) (*said, error) {
+	now := &s.latest[member]
+	if now.epoch == epoch {
+		return now, nil
+	}
+	*now = said{}
+	net := s.model.Members[member]
+	copy(net.Values, s.weights[member][epoch-1])
+	var err error
+	if now.test, err = forward(net, s.test, indices(0, s.test.Len())); err != nil {
+		return nil, err
+	}
+	for _, part := range []struct {
+		images []int
+		to     *[]head.Answer
+	}{{s.held[member], &now.held}, {s.sample, &now.sample}} {
+		out, err := forward(net, s.train, part.images)
+		if err != nil {
+			return nil, err
+		}
+		if *part.to, err = head.Decode(h, []head.Output{{Raw: out}}, len(part.images)); err != nil {
+			return nil, err
+		}
+	}
+	now.epoch = epoch
+	return now, nil
 }
 
 // counts returns the votes on training image j.
@@ -187,16 +216,4 @@ func forward(net *nn.Network, rows dataset.Rows, items []int) ([]float32, error)
 		outputs = append(outputs, out...)
 	}
 	return outputs, nil
-}
-
-// chosen carries the bars.
-const chosen = single
-
-// studentOptions is the configuration of students. Weight decay and large
-// batches, which leave concentrations low, widen intervals that the resolution
-// rule widens again.
-var studentOptions = train.Options{
-	Network: "lenet5", Head: head.Mixture{Components: 3}, Optimizer: "adam", Rate: 1e-3,
-	WeightDecay: -1, Schedule: "constant",
-	Batch: 32, Epochs: 14, Patience: 4, Ensemble: 5,
 }

@@ -9,17 +9,18 @@ import (
 // classes, by votes per image.
 var paperCoverage = map[int]float64{2: 0.9819, 3: 0.9817}
 
-// networks and rules are compared throughout.
+// networks and kinds of intervals, reported or raw, are compared throughout.
 var (
-	networks = []string{single, ensemble}
-	rules    = []bool{false, true}
+	networks = []string{defaults, single}
+	kinds    = []bool{true, false}
 )
 
-func onOff(on bool) string {
-	if on {
-		return "on"
+// asText says which intervals are meant.
+func asText(reported bool) string {
+	if reported {
+		return "as reported"
 	}
-	return "off"
+	return "raw"
 }
 
 // write makes all files of the study.
@@ -32,10 +33,7 @@ func (r *coverageResults) write(f *Folder) error {
 			return err
 		}
 	}
-	if err := f.writePage("coverage.md", r.page()); err != nil {
-		return err
-	}
-	return f.writeCSV("tried.csv", tried())
+	return f.writePage("coverage.md", r.page())
 }
 
 // columns are those that say which setting a row belongs to.
@@ -45,28 +43,28 @@ func (s setting) columns() []string {
 	return []string{strconv.Itoa(s.classes), strconv.Itoa(s.votes), strconv.Itoa(s.teacher)}
 }
 
-// eachClass calls f for every setting, network, rule and class.
-func (r *coverageResults) eachClass(f func(s setting, network string, on bool, class int, columns []string)) {
+// eachClass calls f for every setting, network, kind and class.
+func (r *coverageResults) eachClass(f func(s setting, network string, reported bool, class int, columns []string)) {
 	for _, s := range r.settings() {
 		g := s.grouping()
 		for _, n := range networks {
-			for _, on := range rules {
+			for _, reported := range kinds {
 				for i, class := range g.Panels {
-					f(s, n, on, i, append(s.columns(), n, onOff(on), g.Names[class]))
+					f(s, n, reported, i, append(s.columns(), n, asText(reported), g.Names[class]))
 				}
 			}
 		}
 	}
 }
 
-var classColumns = append(settingColumns[:3:3], "network", "resolution", "class")
+var classColumns = append(settingColumns[:3:3], "network", "intervals", "class")
 
 // writeSeeds writes the coverage of every seed.
 func (r *coverageResults) writeSeeds(f *Folder) error {
 	rows := [][]string{append(classColumns[:6:6], "seed", "level", "coverage", "item_se")}
-	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+	r.eachClass(func(s setting, network string, reported bool, class int, columns []string) {
 		for _, c := range r.of(s) {
-			for l, v := range c.network(network).Classes[class].rule(on).Coverage {
+			for l, v := range c.network(network).Classes[class].as(reported).Coverage {
 				rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed),
 					exact(curveLevels[l]), exact(v), exact(itemSE(v, c.Images))))
 			}
@@ -79,9 +77,9 @@ func (r *coverageResults) writeSeeds(f *Folder) error {
 func (r *coverageResults) writeSummary(f *Folder) error {
 	rows := [][]string{append(classColumns[:6:6], "seeds", "level", "coverage", "seed_se",
 		"item_se", "width", "width_seed_se")}
-	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
-		width := r.width(s, network, class, on)
-		for l, e := range r.curve(s, network, class, on) {
+	r.eachClass(func(s setting, network string, reported bool, class int, columns []string) {
+		width := r.width(s, network, class, reported)
+		for l, e := range r.curve(s, network, class, reported) {
 			row := append(columns[:6:6], fmt.Sprint(len(e.PerSeed)), exact(curveLevels[l]),
 				exact(e.Mean), exact(e.se()), exact(e.ItemSE), "", "")
 			for i, level := range paperLevels {
@@ -98,9 +96,9 @@ func (r *coverageResults) writeSummary(f *Folder) error {
 // writeStrata writes the coverage within strata, seed by seed.
 func (r *coverageResults) writeStrata(f *Folder) error {
 	rows := [][]string{append(classColumns[:6:6], "seed", "stratum", "images", "level", "coverage", "item_se", "width")}
-	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+	r.eachClass(func(s setting, network string, reported bool, class int, columns []string) {
 		for _, c := range r.of(s) {
-			for _, t := range c.network(network).Classes[class].rule(on).Strata {
+			for _, t := range c.network(network).Classes[class].as(reported).Strata {
 				for l, v := range t.Coverage {
 					rows = append(rows, append(columns[:6:6], fmt.Sprint(c.Cell.Seed), t.Name, fmt.Sprint(t.Images),
 						exact(paperLevels[l]), exact(v), exact(itemSE(v, t.Images)), exact(t.Width[l])))
@@ -114,14 +112,14 @@ func (r *coverageResults) writeStrata(f *Folder) error {
 // writeEpochs writes the coverage after each number of epochs.
 func (r *coverageResults) writeEpochs(f *Folder) error {
 	rows := [][]string{append(settingColumns[:3:3], "seed", "network", "epoch",
-		"held_out_nll_per_vote", "resolution", "level", "coverage")}
+		"held_out_nll_per_vote", "intervals", "level", "coverage")}
 	for _, c := range r.cells {
 		for _, e := range c.Epochs {
-			for _, on := range rules {
-				for l, v := range e.rule(on) {
+			for _, reported := range kinds {
+				for l, v := range e.as(reported) {
 					rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed),
 						e.Network, fmt.Sprint(e.Epoch),
-						exact(e.HeldOut), onOff(on), exact(paperLevels[l]), exact(v)))
+						exact(e.HeldOut), asText(reported), exact(paperLevels[l]), exact(v)))
 				}
 			}
 		}
@@ -129,19 +127,19 @@ func (r *coverageResults) writeEpochs(f *Folder) error {
 	return f.writeCSV("epochs.csv", rows)
 }
 
-// rule returns the coverage with the resolution rule on or off.
-func (e epochResult) rule(on bool) []float64 {
-	if on {
-		return e.On
+// as returns the coverage of intervals as they are reported, or raw.
+func (e epochResult) as(reported bool) []float64 {
+	if reported {
+		return e.Reported
 	}
-	return e.Off
+	return e.Raw
 }
 
 // writeRuns writes one row per repetition and network.
 func (r *coverageResults) writeRuns(f *Folder) error {
 	rows := [][]string{append(settingColumns[:3:3], "seed", "teacher_accuracy", "uncertain_images",
 		"network", "accuracy", "epochs_kept",
-		"held_out_nll_per_vote", "constant_nll_per_vote", "class", "resolution_low", "resolution_high", "touched_95")}
+		"held_out_nll_per_vote", "constant_nll_per_vote", "class", "scale", "resolution", "at_least_95")}
 	for _, c := range r.cells {
 		g := c.Cell.setting().grouping()
 		for _, n := range c.Networks {
@@ -149,7 +147,7 @@ func (r *coverageResults) writeRuns(f *Folder) error {
 				rows = append(rows, append(c.Cell.setting().columns(), fmt.Sprint(c.Cell.Seed),
 					exact(c.TeacherAccuracy), exact(c.Uncertain),
 					n.Name, exact(n.Accuracy), joined(c.Best), exact(c.HeldOut), exact(c.Constant), g.Names[k.Class],
-					exact(k.Scale), exact(k.Resolution), exact(k.On.Touched[len(paperLevels)-1])))
+					exact(k.Scale), exact(k.Resolution), exact(k.Reported.AtLeast[len(paperLevels)-1])))
 			}
 		}
 	}
@@ -159,16 +157,16 @@ func (r *coverageResults) writeRuns(f *Folder) error {
 // writeNetworks writes the coverage of every single network.
 func (r *coverageResults) writeNetworks(f *Folder) error {
 	rows := [][]string{append(settingColumns[:3:3], "seed", "member", "epoch_kept", "accuracy",
-		"class", "resolution", "level", "coverage", "width")}
+		"class", "intervals", "level", "coverage", "width")}
 	for _, c := range r.cells {
 		for m, n := range c.Members {
 			for _, k := range n.Classes {
-				for _, on := range rules {
+				for _, reported := range kinds {
 					for i, level := range paperLevels {
-						x := k.rule(on)
+						x := k.as(reported)
 						rows = append(rows, append(c.Cell.setting().columns(),
 							fmt.Sprint(c.Cell.Seed), fmt.Sprint(m), fmt.Sprint(c.Best[m]), exact(n.Accuracy),
-							c.Cell.setting().grouping().Names[k.Class], onOff(on), exact(level),
+							c.Cell.setting().grouping().Names[k.Class], asText(reported), exact(level),
 							exact(x.Coverage[levelIndex(level)]), exact(x.Width[i])))
 					}
 				}
@@ -193,15 +191,15 @@ type CoverageNumbers struct {
 
 // coverageEntry is the coverage of a class's intervals in a setting.
 type coverageEntry struct {
-	Classes    int        `json:"classes"`
-	Votes      int        `json:"votes"`
-	Teacher    int        `json:"teacher_epochs"`
-	Network    string     `json:"network"`
-	Resolution string     `json:"resolution"`
-	Class      string     `json:"class"`
-	Levels     []float64  `json:"levels"`
-	Coverage   []estimate `json:"coverage"`
-	Width      []estimate `json:"width"`
+	Classes   int        `json:"classes"`
+	Votes     int        `json:"votes"`
+	Teacher   int        `json:"teacher_epochs"`
+	Network   string     `json:"network"`
+	Intervals string     `json:"intervals"`
+	Class     string     `json:"class"`
+	Levels    []float64  `json:"levels"`
+	Coverage  []estimate `json:"coverage"`
+	Width     []estimate `json:"width"`
 }
 
 type paperEntry struct {
@@ -217,12 +215,12 @@ func (r *coverageResults) numbers() CoverageNumbers {
 	for _, b := range n.Bars {
 		n.Passed = n.Passed && b.Passed
 	}
-	r.eachClass(func(s setting, network string, on bool, class int, columns []string) {
+	r.eachClass(func(s setting, network string, reported bool, class int, columns []string) {
 		n.Numbers = append(n.Numbers, coverageEntry{
 			Classes: s.classes, Votes: s.votes, Teacher: s.teacher, Network: network,
-			Resolution: onOff(on), Class: columns[5],
-			Levels: paperLevels, Coverage: atPaperLevels(r.curve(s, network, class, on)),
-			Width: r.width(s, network, class, on),
+			Intervals: asText(reported), Class: columns[5],
+			Levels: paperLevels, Coverage: atPaperLevels(r.curve(s, network, class, reported)),
+			Width: r.width(s, network, class, reported),
 		})
 	})
 	for _, votes := range []int{2, 3} {

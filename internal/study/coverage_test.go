@@ -81,7 +81,7 @@ func TestCoverageStudy(t *testing.T) {
 		t.Errorf("pieces were begun %v times", begun)
 	}
 	files, err := filepath.Glob(filepath.Join(whole, "[^.]*"))
-	if err != nil || len(files) != 19 { // a page, ten figures, seven tables, the numbers
+	if err != nil || len(files) != 18 { // a page, ten figures, six tables, the numbers
 		t.Fatalf("files %v, %v", files, err)
 	}
 	for _, file := range files {
@@ -121,7 +121,7 @@ func checkPage(t *testing.T, dir string) {
 			t.Errorf("the page has %q: …%s…", bad, text[max(0, i-60):min(len(text), i+60)])
 		}
 	}
-	for _, want := range []string{"98.19", "98.17", "at least -3", "94 to 99.5", "at most 4", "seed 8", "point mass"} {
+	for _, want := range []string{"98.19", "98.17", "at least -3", "94 to 99.5", "at most 5", "seed 8", "point mass"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -156,7 +156,7 @@ func checkNumbers(t *testing.T, dir string) {
 }
 
 // TestStudentPredicts: the weights that were kept give what the model itself
-// gives, for the test images and for the limits of resolution.
+// gives, for the test images and for how they are reported.
 func TestStudentPredicts(t *testing.T) {
 	dir := mnistFolder(t)
 	set, test, err := mnist.Load(dir)
@@ -175,7 +175,7 @@ func TestStudentPredicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newStudent(t.Context(), set, test, g, drawVotes(taught, 3, 2, 5), o, true)
+	s, err := newStudent(t.Context(), set, test, g, drawVotes(taught, 3, 2, 5), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,42 +189,22 @@ func TestStudentPredicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.model.Calibration = reported
-	got, rule, err := s.predict(indices(0, 5), s.best)
+	got, how, err := s.predict(indices(0, 5), s.best)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(meansOf(got), meansOf(head.Laws(want))) {
 		t.Error("other predictions than the model's")
 	}
-	if want := reported; math.Abs(rule.Scale-want.Scale) > 1e-9 || rule.Resolution != want.Resolution {
-		t.Errorf("reported with %+v, the model with %+v", rule, want)
+	if how != reported || how.Items == 0 {
+		t.Errorf("reported with %+v, the model with %+v", how, reported)
 	}
-	one, _, err := s.predict([]int{0}, []int{1})
-	if err != nil || one[0].K() != o.Head.(head.Mixture).Components || slices.Equal(meansOf(one), meansOf(got)) {
+	one, how, err := s.predict([]int{0}, []int{1})
+	if err != nil || one[0].K() != s.options.Head.(head.Mixture).Components || slices.Equal(meansOf(one), meansOf(got)) {
 		t.Errorf("one member: %v", err)
 	}
-}
-
-// Early stopping keeps what training would have kept that ended there.
-func TestKeptEpoch(t *testing.T) {
-	for _, c := range []struct {
-		losses   []float64
-		patience int
-		want     int
-	}{
-		{[]float64{3, 2, 1}, 2, 3},
-		{[]float64{3, 2, 2.5, 2.4, 1}, 2, 2},
-		{[]float64{3, 2, 2.5, 2.4, 1}, 3, 5},
-		{[]float64{1, 2, 3, 0}, 2, 1},
-		{[]float64{1}, 4, 1},
-	} {
-		var history []model.Epoch
-		for _, l := range c.losses {
-			history = append(history, model.Epoch{HeldOut: &l})
-		}
-		if got := keptEpoch(history, c.patience); got != c.want {
-			t.Errorf("%v with patience %d: epoch %d, want %d", c.losses, c.patience, got, c.want)
-		}
+	if how == reported || how.Items != len(s.held[0]) || how.Resolution != reported.Resolution {
+		t.Errorf("one member, which held out %d images, is reported with %+v", len(s.held[0]), how)
 	}
 }
 
@@ -267,8 +247,8 @@ func TestDrawVotes(t *testing.T) {
 	}
 }
 
-// Whether a truth is covered agrees with the ends of the interval, with and
-// without the rule, and strata add up to all images.
+// Whether a truth is covered agrees with the ends of the interval, as reported and
+// raw, and strata add up to all images.
 func TestScore(t *testing.T) {
 	var p []*mixture.Dirichlet
 	var truth []float64
@@ -282,15 +262,15 @@ func TestScore(t *testing.T) {
 		p = append(p, m)
 		truth = appendSoftmax(truth, []float32{float32(4 * r.Float64()), 1, float32(9 * r.Float64())})
 	}
-	rule := &head.Calibration{Scale: 1.3, Resolution: 0.05}
-	got := score(p, truth, 1, rule)
-	for _, on := range rules {
+	how := &head.Calibration{Scale: 1.3, Resolution: 0.05}
+	got := score(p, truth, 1, how)
+	for _, reported := range kinds {
 		inside, width := 0, 0.0
 		for j, m := range p {
 			in := m.Marginal(1).Interval(mixture.TwoSided, 0.9)
-			if on {
+			if reported {
 				a := head.Of(m)
-				rule.Apply(&a)
+				how.Apply(&a)
 				in = a.Reported().Class(1).Interval(mixture.TwoSided, 0.9).Interval
 			}
 			width += in.Length() / 200
@@ -298,12 +278,12 @@ func TestScore(t *testing.T) {
 				inside++
 			}
 		}
-		s := got.rule(on)
+		s := got.as(reported)
 		if c := s.Coverage[levelIndex(0.9)]; math.Abs(c-float64(inside)/200) > 1e-12 {
-			t.Errorf("rule %s: coverage %v, want %v of 200", onOff(on), c, inside)
+			t.Errorf("%s: coverage %v, want %v of 200", asText(reported), c, inside)
 		}
 		if math.Abs(s.Width[3]/width-1) > 1e-9 {
-			t.Errorf("rule %s: width %v, want %v", onOff(on), s.Width[3], width)
+			t.Errorf("%s: width %v, want %v", asText(reported), s.Width[3], width)
 		}
 		byMean, byWidth, covered := 0, 0, 0.0
 		for _, st := range s.Strata {
@@ -316,7 +296,7 @@ func TestScore(t *testing.T) {
 			}
 		}
 		if byMean != 200 || byWidth != 200 || math.Abs(covered-float64(inside)) > 1e-9 {
-			t.Errorf("rule %s: strata of %d and %d images, %v of them covered", onOff(on), byMean, byWidth, covered)
+			t.Errorf("%s: strata of %d and %d images, %v of them covered", asText(reported), byMean, byWidth, covered)
 		}
 	}
 }
@@ -324,13 +304,13 @@ func TestScore(t *testing.T) {
 // The mean of networks weighs strata by their images.
 func TestAverage(t *testing.T) {
 	one := func(coverage float64, strata ...stratum) network {
-		x := ruleResult{Coverage: []float64{coverage}, Width: []float64{2 * coverage}, Touched: []float64{0}, Strata: strata}
-		return network{Accuracy: coverage, Classes: []classResult{{Class: 1, Scale: coverage, Off: x, On: x}}}
+		x := coverageOf{Coverage: []float64{coverage}, Width: []float64{2 * coverage}, AtLeast: []float64{0}, Strata: strata}
+		return network{Accuracy: coverage, Classes: []classResult{{Class: 1, Scale: coverage, Raw: x, Reported: x}}}
 	}
 	a := one(0.5, stratum{"s", 30, []float64{0.2}, []float64{1}})
 	b := one(0.7, stratum{"s", 10, []float64{0.6}, []float64{2}}, stratum{"other", 7, []float64{0.9}, []float64{3}})
 	n := average([]network{a, b})
-	got := n.Classes[0].On
+	got := n.Classes[0].Reported
 	if math.Abs(n.Accuracy-0.6) > 1e-12 || n.Classes[0].Class != 1 || math.Abs(got.Coverage[0]-0.6) > 1e-12 || math.Abs(got.Width[0]-1.2) > 1e-12 {
 		t.Errorf("got %+v", n)
 	}
@@ -340,7 +320,7 @@ func TestAverage(t *testing.T) {
 	if s := got.Strata[1]; s.Images != 4 || s.Coverage[0] != 0.9 {
 		t.Errorf("got %+v", s)
 	}
-	if again := a.Classes[0].On.Coverage[0]; again != 0.5 {
+	if again := a.Classes[0].Reported.Coverage[0]; again != 0.5 {
 		t.Errorf("averaging changed a network: %v", again)
 	}
 }
@@ -355,7 +335,7 @@ func TestBars(t *testing.T) {
 	for _, c := range []struct {
 		shift  float64
 		passed [3]bool
-	}{{0.02, [3]bool{true, true, true}}, {-0.02, [3]bool{false, true, true}}, {-0.035, [3]bool{false, false, true}}, {0.0455, [3]bool{false, true, false}}} {
+	}{{0.02, [3]bool{true, true, true}}, {-0.02, [3]bool{false, true, true}}, {-0.035, [3]bool{false, false, true}}, {0.0555, [3]bool{false, true, false}}} {
 		for i, b := range bars(curve(c.shift)) {
 			if b.Passed != c.passed[i] {
 				t.Errorf("shift %v: %+v", c.shift, b)
