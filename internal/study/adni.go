@@ -75,15 +75,26 @@ const (
 	// exchangeable are three votes with the probability that an instrument picked
 	// at random says AD, which synthetic scans have.
 	exchangeable labels = "exchangeable"
+	// shipped are exchangeable votes, learned from with the defaults of the command line on volumes of
+	// half the size along each axis, where the defaults are five networks.
+	shipped labels = "exchangeable, defaults"
 )
+
+// size is that of the volumes that a network sees.
+func (a *ADNI) size(set labels) cohort.Size {
+	if set != shipped {
+		return a.Size
+	}
+	return cohort.Size{a.Size[0] / 2, a.Size[1] / 2, a.Size[2] / 2}
+}
 
 // synthetic reports whether the cohort is made up.
 func (a *ADNI) synthetic() bool { return a.Clinical == "" }
 
-// sets are the votes that the study learns from.
+// sets are what the study learns from, and how: the defaults first, where the truth is known.
 func (a *ADNI) sets() []labels {
 	if a.synthetic() {
-		return []labels{instruments, exchangeable}
+		return []labels{shipped, instruments, exchangeable}
 	}
 	return []labels{instruments}
 }

@@ -48,7 +48,7 @@ func (c *adniCohort) open(ctx context.Context, set labels) (*scans, error) {
 		if err != nil {
 			return nil, err
 		}
-		ds, err := c.load(a.Clinical, votes)
+		ds, err := c.load(a.Clinical, votes, a.size(set))
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (c *adniCohort) open(ctx context.Context, set labels) (*scans, error) {
 				return nil, errors.Join(err, s.close())
 			}
 		}
-		ds, err := c.load(table, votes)
+		ds, err := c.load(table, votes, a.size(set))
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
@@ -180,7 +180,7 @@ func (a *ADNI) readClinical() (*clinical.Rules, *clinical.Result, error) {
 }
 
 // load reads volumes and votes as credence train does.
-func (c *adniCohort) load(table, votes string) (*dataset.Dataset, error) {
+func (c *adniCohort) load(table, votes string, size cohort.Size) (*dataset.Dataset, error) {
 	a := c.study
 	rules, err := a.rules()
 	if err != nil {
@@ -197,8 +197,8 @@ func (c *adniCohort) load(table, votes string) (*dataset.Dataset, error) {
 	o.FeatureOptions = dataset.FeatureOptions{
 		ItemColumn: a.Item, GroupColumn: a.Subject, Features: []string{a.Path}, ImageColumn: a.Path,
 		Volume: dataset.VolumeOptions{
-			Size: a.Size, Preparation: dataset.Preparation{Store: "uint8"},
-			CacheDir: filepath.Join(c.dir, "prepared"),
+			Size: size, Preparation: dataset.Preparation{Store: "uint8"},
+			CacheDir: filepath.Join(c.dir, "prepared", fmt.Sprintf("%dx%dx%d", size[0], size[1], size[2])),
 		},
 	}
 	o.VotesOptions = dataset.VotesOptions{Classes: classes}

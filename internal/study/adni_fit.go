@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"credence/dataset"
 	"credence/evaluate"
@@ -50,7 +51,10 @@ type adniScan struct {
 func (s adniScan) width() float64 { return s.Upper - s.Lower }
 
 // options are those of a fit.
-func (a *ADNI) options(seed uint64) (train.Options, error) {
+func (a *ADNI) options(set labels, seed uint64) (train.Options, error) {
+	if set == shipped {
+		return train.Options{NoReferences: true, Seed: seed}, nil
+	}
 	augment, err := train.ParseAugment(a.Augment)
 	return train.Options{
 		NoReferences: true,
@@ -70,9 +74,9 @@ type division struct {
 
 // divide keeps a tenth of the subjects for the test, and for a single network
 // some of the others to stop by.
-func (a *ADNI) divide(ds *dataset.Dataset, seed uint64) (*division, error) {
+func (a *ADNI) divide(ds *dataset.Dataset, set labels, seed uint64) (*division, error) {
 	o := dataset.SplitOptions{Validation: -1, Test: 0.1, Seed: seed}
-	if a.Ensemble == 1 {
+	if a.Ensemble == 1 && set != shipped {
 		o.Validation = 0.15
 	}
 	split, err := dataset.NewSplit(ds, o)
@@ -96,16 +100,16 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	parts, err := a.divide(s.study, c.seed)
+	parts, err := a.divide(s.study, set, c.seed)
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.options(c.seed)
+	o, err := a.options(set, c.seed)
 	if err != nil {
 		return nil, err
 	}
 	o.Held = parts.held
-	o.Checkpoint = c.folder.Path(filepath.Join(piecesFolder, fmt.Sprintf("fit-%d-%s", c.seed, set)))
+	o.Checkpoint = c.folder.Path(filepath.Join(piecesFolder, strings.ReplaceAll(fmt.Sprintf("fit-%d-%s", c.seed, set), ", ", "-")))
 	o.Resume = true
 	o.Progress = func(e train.Event) {
 		if c.folder.Progress != nil && e.Done == 0 {
@@ -171,12 +175,12 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	o, err := a.options(c.seed)
+	o, err := a.options(instruments, c.seed)
 	if err != nil {
 		return nil, err
 	}
 	o.Rate, o.Schedule, o.Epochs, o.Patience, o.Ensemble = paperRate, "constant", a.PaperEpochs, -1, 1
-	parts, err := a.divide(s.study, c.seed)
+	parts, err := a.divide(s.study, instruments, c.seed)
 	if err != nil {
 		return nil, err
 	}

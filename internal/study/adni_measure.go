@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -28,16 +29,24 @@ type freshResult struct {
 	Between float64 `json:"between"`
 	Spread  float64 `json:"spread"` // mean predicted variance
 	Actual  float64 `json:"actual"` // mean squared error of the mean: what it should be
+	// Ratio is the median width of MIX over that of unanimous NC+MCI, PlainRatio what it would be if
+	// widths were √(μ(1−μ)), μ the predicted mean.
+	Ratio      float64 `json:"ratio"`
+	PlainRatio float64 `json:"plain_ratio"`
+	// Beyond is by how much MIX intervals are wider than unanimous ones of the same mean, on average;
+	// OracleBeyond the same of the oracle, whose width follows from its mean.
+	Beyond       float64 `json:"beyond"`
+	OracleBeyond float64 `json:"oracle_beyond"`
 }
 
 // levelCoverage is how many intervals of a level hold the truth.
 type levelCoverage struct {
-	Level  float64 `json:"level"`
-	Rule   float64 `json:"rule"`   // with the rule of three
-	Plain  float64 `json:"plain"`  // as the mixture has it
-	Oracle float64 `json:"oracle"` // of one who knows what the image shows
-	Width  float64 `json:"width"`  // mean, with the rule
-	SE     float64 `json:"se"`     // of Rule, over scans
+	Level    float64 `json:"level"`
+	Reported float64 `json:"reported"`
+	Raw      float64 `json:"raw"`    // as the networks have it
+	Oracle   float64 `json:"oracle"` // of one who knows what the image shows
+	Width    float64 `json:"width"`  // mean, as reported
+	SE       float64 `json:"se"`     // of Reported, over scans
 }
 
 // groupWidths are the widths of 95% intervals of scans whose votes agree so.
@@ -70,17 +79,18 @@ func freshOf(m *model.Model, s *scans) (*freshResult, error) {
 	o := newOracle(s)
 	r := &freshResult{Scans: len(got), Accuracy: majorityAccuracy(head.Laws(got), s.fresh)}
 	r.Majority, r.Oracle = o.accuracies(s.fresh, shown)
-	widths, ideal := map[string][]float64{}, map[string][]float64{}
+	ideal := map[string][]float64{}
+	var means, widths, plain, ideals []float64
 	for _, level := range adniLevels {
 		c := levelCoverage{Level: level}
 		for i := range got {
 			x := truth[i]
 			if inside, _ := evaluate.NewCovered(raw[i].Reported(), 1, x, 1-x).At(level); inside {
-				c.Plain++
+				c.Raw++
 			}
 			inside, in := evaluate.NewCovered(got[i].Reported(), 1, x, 1-x).At(level)
 			if inside {
-				c.Rule++
+				c.Reported++
 			}
 			lo, hi := o.interval(shown[i], level)
 			if lo <= x && x <= hi {
@@ -89,16 +99,17 @@ func freshOf(m *model.Model, s *scans) (*freshResult, error) {
 			c.Width += in.Length()
 		}
 		k := float64(len(got))
-		c.Plain, c.Rule, c.Oracle, c.Width = c.Plain/k, c.Rule/k, c.Oracle/k, c.Width/k
-		c.SE = math.Sqrt(c.Rule * (1 - c.Rule) / k)
+		c.Raw, c.Reported, c.Oracle, c.Width = c.Raw/k, c.Reported/k, c.Oracle/k, c.Width/k
+		c.SE = math.Sqrt(c.Reported * (1 - c.Reported) / k)
 		r.Coverage = append(r.Coverage, c)
 	}
 	for i := range got {
 		scan := scanOf(&got[i], s.fresh.Items[i], s.fresh.CountsOf(i), truth[i])
 		r.Points = append(r.Points, scan)
 		lo, hi := o.interval(shown[i], 0.95)
-		widths[scan.Group] = append(widths[scan.Group], scan.width())
 		ideal[scan.Group] = append(ideal[scan.Group], hi-lo)
+		means, widths, ideals = append(means, scan.Mean), append(widths, scan.width()), append(ideals, hi-lo)
+		plain = append(plain, math.Sqrt(scan.Mean*(1-scan.Mean)))
 		r.Error += math.Abs(scan.Mean-truth[i]) / float64(len(got))
 		r.Between += s.between[n+i] / float64(len(got))
 		r.Spread += got[i].Variance[1] / float64(len(got))
@@ -107,7 +118,47 @@ func freshOf(m *model.Model, s *scans) (*freshResult, error) {
 	for _, g := range groups {
 		r.Groups = append(r.Groups, groupOfScans(g, r.Points, ideal[g]))
 	}
+	mixed := make([]bool, len(r.Points))
+	byGroup, plainBy := map[string][]float64{}, map[string][]float64{}
+	for i, s := range r.Points {
+		mixed[i] = s.Group == groups[2]
+		byGroup[s.Group], plainBy[s.Group] = append(byGroup[s.Group], widths[i]), append(plainBy[s.Group], plain[i])
+	}
+	r.Ratio = medianRatio(byGroup[groups[2]], byGroup[groups[0]])
+	r.PlainRatio = medianRatio(plainBy[groups[2]], plainBy[groups[0]])
+	r.Beyond, r.OracleBeyond = beyond(means, widths, mixed), beyond(shown, ideals, mixed)
 	return r, nil
+}
+
+// neighbors is how many scans on each side, by mean, say how wide an interval of that mean is.
+const neighbors = 25
+
+// beyond returns by how much the widths of mixed scans exceed those of the others once what the mean
+// says is taken away: the width less the average among the scans that are nearest by mean.
+func beyond(means, widths []float64, mixed []bool) float64 {
+	order := make([]int, len(means))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(means[i], means[j]) })
+	var sum, n [2]float64
+	for at, i := range order {
+		near := order[max(0, at-neighbors):min(len(order), at+neighbors+1)]
+		usual := 0.0
+		for _, j := range near {
+			usual += widths[j] / float64(len(near))
+		}
+		k := 0
+		if mixed[i] {
+			k = 1
+		}
+		sum[k] += widths[i] - usual
+		n[k]++
+	}
+	if n[0] == 0 || n[1] == 0 {
+		return 0
+	}
+	return sum[1]/n[1] - sum[0]/n[0]
 }
 
 // groupOfScans summarizes the scans of one group; ideal are the oracle's widths.
@@ -143,6 +194,14 @@ func median(x []float64) float64 {
 		return x[len(x)/2]
 	}
 	return (x[len(x)/2-1] + x[len(x)/2]) / 2
+}
+
+// medianRatio is the median of some widths over that of others, 0 if there is none.
+func medianRatio(x, y []float64) float64 {
+	if len(x) == 0 || len(y) == 0 || median(y) == 0 {
+		return 0
+	}
+	return median(x) / median(y)
 }
 
 // majorityAccuracy is the share of items whose predicted class has most votes;

@@ -31,6 +31,18 @@ type adniPage struct {
 	Spread     float64 // mean predicted variance
 	Actual     float64 // mean squared error of the mean
 	Bars       []Bar
+	Beyonds    []adniBeyondRow
+	Neighbors  int // by which the width of a mean is told
+	// Gaps of the defaults: as reported and raw, and whether the former is the smaller.
+	ShippedGap, ShippedRawGap float64
+	ShippedSize               cohort.Size
+	ShippedNetworks           int
+}
+
+// adniBeyondRow is how the widths of MIX compare with those of unanimous scans.
+type adniBeyondRow struct {
+	Labels                       labels
+	Ratio, Plain, Beyond, Oracle summary
 }
 
 // levelsCount is how often an instrument says each level.
@@ -123,11 +135,20 @@ func (r *adniResults) freshNumbers(p *adniPage) {
 			Oracle:   fresh(func(f *freshResult) float64 { return f.Oracle }),
 			Error:    fresh(func(f *freshResult) float64 { return f.Error }),
 		})
+		p.Beyonds = append(p.Beyonds, adniBeyondRow{
+			Labels: set,
+			Ratio:  fresh(func(f *freshResult) float64 { return f.Ratio }),
+			Plain:  fresh(func(f *freshResult) float64 { return f.PlainRatio }),
+			Beyond: fresh(func(f *freshResult) float64 { return f.Beyond }),
+			Oracle: fresh(func(f *freshResult) float64 { return f.OracleBeyond }),
+		})
 		if set == instruments {
 			p.Between = float64(fresh(func(f *freshResult) float64 { return f.Between }).Mean)
 			p.Spread = float64(fresh(func(f *freshResult) float64 { return f.Spread }).Mean)
 			p.Actual = float64(fresh(func(f *freshResult) float64 { return f.Actual }).Mean)
 		}
 	}
-	p.Bars = r.bars()
+	p.Bars, p.Neighbors = r.bars(), 2*neighbors
+	p.ShippedGap, p.ShippedRawGap = r.gap(shipped, asReported), r.gap(shipped, raw)
+	p.ShippedSize, p.ShippedNetworks = r.ADNI.size(shipped), len(r.of(shipped)[0].Kept)
 }

@@ -70,12 +70,12 @@ func TestADNI(t *testing.T) {
 	var numbers struct {
 		Bars []Bar `json:"bars"`
 	}
-	if err := json.Unmarshal([]byte(files["numbers.json"]), &numbers); err != nil || len(numbers.Bars) != 5 {
-		t.Errorf("numbers.json: %v, %d bars, want 5", err, len(numbers.Bars))
+	if err := json.Unmarshal([]byte(files["numbers.json"]), &numbers); err != nil || len(numbers.Bars) != 8 {
+		t.Errorf("numbers.json: %v, %d bars, want 8", err, len(numbers.Bars))
 	}
 	rows, err := csv.NewReader(strings.NewReader(files["fits.csv"])).ReadAll()
-	if err != nil || len(rows) != 3 {
-		t.Errorf("fits.csv: %v, %d rows, want 3", err, len(rows))
+	if err != nil || len(rows) != 4 {
+		t.Errorf("fits.csv: %v, %d rows, want 4", err, len(rows))
 	}
 	if again := run(); again["README.md"] != files["README.md"] || again["scans.csv"] != files["scans.csv"] {
 		t.Error("a finished study gives another page the second time")
@@ -220,5 +220,32 @@ func TestStages(t *testing.T) {
 		if !slices.Equal(got[i].Shape, want) {
 			t.Errorf("stage %d has the shape %v, want %v", i, got[i].Shape, want)
 		}
+	}
+}
+
+// Widths that follow from the mean say nothing beyond it, however the groups differ in their means;
+// a tenth that is added to those of one group is found.
+func TestBeyond(t *testing.T) {
+	const n = 2000
+	means, widths, mixed := make([]float64, n), make([]float64, n), make([]bool, n)
+	for i := range n {
+		means[i] = (float64(i*7919%n) + 0.5) / n
+		widths[i] = math.Sqrt(means[i] * (1 - means[i]))
+		mixed[i] = means[i] > 0.2 && i%3 > 0 || i%7 == 0
+	}
+	if got := beyond(means, widths, mixed); math.Abs(got) > 1e-3 {
+		t.Errorf("widths by the mean alone: %v beyond it", got)
+	}
+	for i := range widths {
+		if mixed[i] {
+			widths[i] += 0.1
+		}
+	}
+	// Neighbors are of both groups, so a share of what was added is taken away again.
+	if got := beyond(means, widths, mixed); !(got > 0.03 && got <= 0.1) {
+		t.Errorf("a tenth more: %v beyond the mean", got)
+	}
+	if got := beyond(means, widths, make([]bool, n)); got != 0 {
+		t.Errorf("one group: %v", got)
 	}
 }

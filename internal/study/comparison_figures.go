@@ -110,9 +110,9 @@ var shown = []struct {
 	method   string
 	ensemble bool
 }{
-	{"mixture10", true}, {"mixture10", false}, {"mixture1", true},
+	{asShipped, true}, {"mixture10", true}, {"mixture10", false}, {"mixture1", true},
 	{"mve", true}, {"qd", true}, {"confidence", true}, {"softmax", false},
-	{"softmax", true}, {"dropout", false}, {"evidential", true}, {"mixture1", false},
+	{"softmax", true}, {"dropout", false}, {"evidential", true},
 }
 
 // scaleTop is the greatest variance that the colors tell apart: a little above
@@ -126,7 +126,8 @@ func (d Design) scaleTop() float64 {
 
 // fields are the predicted variances over the plane beside the true one, with
 // one scale of colors; and each in units of its own greatest value, which shows
-// the shape of those that are of another size or kind.
+// the shape of those that are of another size or kind. One that is no variance has no place among
+// the former.
 func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err error) {
 	_, truth, err := moments(d.Design, gridPlaces(r.Study.Grid))
 	if err != nil {
@@ -139,7 +140,9 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 		XLabel: "x₁", YLabel: "x₂", Scale: "share of the greatest value",
 		X: plane, Y: plane, Hi: 1, Columns: 4}
 	add := func(title, note, shapeNote string, values []float64) {
-		sizes.Panels = append(sizes.Panels, plot.FieldPanel{Title: title, Note: note, Values: square(values)})
+		if note != "" {
+			sizes.Panels = append(sizes.Panels, plot.FieldPanel{Title: title, Note: note, Values: square(values)})
+		}
 		top := slices.Max(values)
 		relative := make([]float64, len(values))
 		for i, v := range values {
@@ -154,13 +157,12 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 			if who.method.key != s.method || (who.networks > 1) != s.ensemble || len(c.Seeds[0].Field) == 0 {
 				continue
 			}
-			note := fmt.Sprintf("r = %.2f", c.Correlation().Mean)
+			note := ""
 			if sd := c.SDError().Mean; sd.Known() {
-				note += fmt.Sprintf(", error %.3f", sd)
-			} else {
-				note += ", no variance"
+				note = fmt.Sprintf("r = %.2f, error %.3f", c.Correlation().Mean, sd)
 			}
-			add(who.short, note, fmt.Sprintf("greatest %.3g", slices.Max(c.Seeds[0].Field)), c.Seeds[0].Field)
+			shape := fmt.Sprintf("r = %.2f, greatest %.3g", c.Correlation().Mean, slices.Max(c.Seeds[0].Field))
+			add(who.short, note, shape, c.Seeds[0].Field)
 		}
 	}
 	return sizes, shapes, nil
@@ -188,20 +190,20 @@ func (r *comparisonResult) densities(d *designResult, i int, at [2]float64) (plo
 	return figure, nil
 }
 
-// coverageCurves are those of the mixtures, with and without the resolution rule.
+// coverageCurves are those of what is shipped, and of the mixtures as reported and raw.
 func (r *comparisonResult) coverageCurves(d *designResult) plot.Figure {
 	figure := plot.Coverage{Title: "How often intervals hold the true probability of fresh items", Percent: true,
 		XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
-	add := func(c contenderResult, label string, ruled bool) {
+	add := func(c contenderResult, label string, asReported bool) {
 		s := plot.LineSeries{Label: label}
 		for _, level := range levels {
-			with, rule, _ := c.covers(level, "")
-			if ruled {
-				with = rule
+			at, reported, _ := c.covers(level, "")
+			if asReported {
+				at = reported
 			}
-			s.X, s.Y = append(s.X, level), append(s.Y, float64(with.Mean))
-			if with.SE.Known() {
-				s.SE = append(s.SE, float64(with.SE))
+			s.X, s.Y = append(s.X, level), append(s.Y, float64(at.Mean))
+			if at.SE.Known() {
+				s.SE = append(s.SE, float64(at.SE))
 			}
 		}
 		if len(s.SE) != len(s.X) {
@@ -209,11 +211,13 @@ func (r *comparisonResult) coverageCurves(d *designResult) plot.Figure {
 		}
 		figure.Series = append(figure.Series, s)
 	}
+	add(*d.shipped(), d.shipped().Label, true)
+	add(*d.shipped(), "defaults, raw", false)
 	for _, c := range d.Contenders {
-		if c.ours() && (c.Networks > 1 || c.Method == d.headline().Method) {
-			add(c, c.Label, false)
+		if c.ours() && c.Networks > 1 && c.Method != asShipped {
+			add(c, c.Label+", as reported", true)
+			add(c, c.Label+", raw", false)
 		}
 	}
-	add(*d.headline(), d.headline().Label+", resolution rule on", true)
 	return figure
 }

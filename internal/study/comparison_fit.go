@@ -56,11 +56,11 @@ type closeness struct {
 
 // coverageAt is the share of items whose p lies in its interval.
 type coverageAt struct {
-	Level   float64 `json:"level"`
-	Stratum string  `json:"stratum,omitempty"` // of the true mean; empty for all
-	Items   int     `json:"items"`
-	Plain   float64 `json:"plain"`
-	Ruled   float64 `json:"ruled"` // with the resolution rule
+	Level    float64 `json:"level"`
+	Stratum  string  `json:"stratum,omitempty"` // of the true mean; empty for all
+	Items    int     `json:"items"`
+	Raw      float64 `json:"raw"`
+	Reported float64 `json:"reported"`
 }
 
 // components are a Beta mixture as numbers.
@@ -159,24 +159,31 @@ func (c Comparison) fit(ctx context.Context, s *sample, who contender, settings 
 	if err != nil {
 		return outcome{}, err
 	}
-	return s.judge(ctx, res.Model, keep)
+	return s.judge(ctx, res.Model, who.method.key == asShipped, keep)
 }
 
-// judge compares what a model says with the truth.
-func (s *sample) judge(ctx context.Context, m *model.Model, keep bool) (outcome, error) {
+// judge compares what a model says with the truth: what it reports, or what the networks say by
+// themselves. Coverage is of both.
+func (s *sample) judge(ctx context.Context, m *model.Model, reported, keep bool) (outcome, error) {
 	out := outcome{Criterion: evaluate.Number(criterion(m)), Epochs: keptEpochs(m)}
-	// What the networks say by themselves is compared; coverage also as it is reported.
 	calibration := m.Calibration
 	m.Calibration = nil
-	got, err := predict(ctx, m, s.fresh.X, s.covered)
+	raw, err := predict(ctx, m, s.fresh.X[:s.covered], s.covered)
+	if err != nil {
+		return out, err
+	}
+	if raw.laws != nil {
+		out.Coverage = s.coverage(raw.laws, calibration)
+	}
+	if reported {
+		m.Calibration = calibration
+	}
+	got, err := predict(ctx, m, s.fresh.X, 0)
 	if err != nil {
 		return out, err
 	}
 	out.Accuracy = s.accuracy(got.mean)
 	out.Items = got.closeness(s.variance)
-	if got.laws != nil {
-		out.Coverage = s.coverage(got.laws, calibration)
-	}
 	grid, err := predict(ctx, m, s.grid, 0)
 	if err != nil {
 		return out, err
@@ -279,12 +286,12 @@ func (p *prediction) take(i int, a *head.Answer) {
 // by stratum of the true mean.
 func (s *sample) coverage(laws []*mixture.Dirichlet, r *head.Calibration) []coverageAt {
 	n := min(len(laws), s.covered)
-	plain, ruled := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
+	raw, reported := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
 	par.For(n, func(i int) {
 		a := head.Of(laws[i])
-		plain[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
+		raw[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
 		r.Apply(&a)
-		ruled[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
+		reported[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
 	})
 	var out []coverageAt
 	for _, stratum := range append([]string{""}, strataNames()...) {
@@ -295,15 +302,15 @@ func (s *sample) coverage(laws []*mixture.Dirichlet, r *head.Calibration) []cove
 					continue
 				}
 				c.Items++
-				if inside, _ := plain[i].At(level); inside {
-					c.Plain++
+				if inside, _ := raw[i].At(level); inside {
+					c.Raw++
 				}
-				if inside, _ := ruled[i].At(level); inside {
-					c.Ruled++
+				if inside, _ := reported[i].At(level); inside {
+					c.Reported++
 				}
 			}
 			if c.Items > 0 {
-				c.Plain, c.Ruled = c.Plain/float64(c.Items), c.Ruled/float64(c.Items)
+				c.Raw, c.Reported = c.Raw/float64(c.Items), c.Reported/float64(c.Items)
 			}
 			out = append(out, c)
 		}

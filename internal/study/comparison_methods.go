@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"credence/head"
@@ -24,11 +25,16 @@ func annealed(o train.Options) train.Options {
 	return o
 }
 
-// The methods: the mixture head, then those of the paper, then further ones.
+// asShipped is the key of a fit with the defaults of the command line: five networks, whose answers
+// are those that are reported.
+const asShipped = "defaults"
+
+// The methods: what is shipped, the mixture head as the study has it, then those of the paper, then further ones.
 // Rivals choose between settings of their own, between strengths of the weight
 // decay or dropout where that is all there is to choose, and whether to be
 // annealed, as the mixture is, or stopped by what they hold out.
 var methods = []method{
+	{asShipped, "defaults, as reported", "defaults", train.Options{Head: head.Mixture{}}, nil},
 	{"mixture10", "mixture, K = 10", "K = 10", train.Options{Head: head.Mixture{Components: 10}},
 		[]train.Options{annealed(train.Options{})}},
 	{"mixture1", "mixture, K = 1", "K = 1", train.Options{Head: head.Mixture{Components: 1}},
@@ -71,6 +77,11 @@ var passes = head.Dropout{Passes: 30}
 // ours reports whether the method is the mixture.
 func (m method) ours() bool { return m.options.Head.Name() == head.Mixture{}.Name() }
 
+// methodOf returns the method of a key.
+func methodOf(key string) method {
+	return methods[slices.IndexFunc(methods, func(m method) bool { return m.key == key })]
+}
+
 // first returns the settings that the method has without tuning.
 func (m method) first() train.Options {
 	if len(m.grid) == 0 {
@@ -103,8 +114,8 @@ type contender struct {
 	networks     int
 }
 
-// contenders are all that are compared: each method as an ensemble, and as one
-// network.
+// contenders are all that are compared: what is shipped, then each method as an
+// ensemble and as one network.
 func contenders(ensemble int) []contender {
 	var list []contender
 	for _, m := range methods {
@@ -115,6 +126,10 @@ func contenders(ensemble int) []contender {
 			several.label, several.short = fmt.Sprintf("deep ensemble of %d", ensemble),
 				fmt.Sprintf("deep ensemble × %d", ensemble)
 			one.label, one.short = "softmax, p(1−p)", "softmax, p(1−p)"
+		}
+		if m.key == asShipped {
+			list = append(list, contender{m, m.label, m.short, train.Defaults().Ensemble})
+			continue
 		}
 		if m.key == "dropout" {
 			list = append(list, one) // its passes are its ensemble
@@ -129,6 +144,9 @@ func contenders(ensemble int) []contender {
 // its settings.
 func (c Comparison) combine(m method, settings train.Options, networks int, seed uint64) train.Options {
 	o := c.Common
+	if m.key == asShipped {
+		o = train.Options{}
+	}
 	o.Seed, o.Ensemble, o.NoReferences = seed, networks, true
 	o.Head = m.options.Head
 	overlay(&o, settings)

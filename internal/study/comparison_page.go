@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type comparisonPage struct {
 	Epochs int    // of the mixture
 
 	Beside    []besideRow // the paper's accuracies
+	QD        [2]float64  // accuracy that quality-driven intervals lose to Bayes there, by five networks and one, in points
 	Bayes     summary     // best possible accuracy in the paper's design
 	BayesRate float64     // the same as an integral, in percent
 
@@ -56,7 +58,7 @@ type remedyTable struct {
 func (r *comparisonResult) page() *comparisonPage {
 	paper := r.design(Paper)
 	p := &comparisonPage{
-		Study: r.Study, Bars: r.Bars, Common: r.common(), Epochs: methods[0].first().Epochs,
+		Study: r.Study, Bars: r.Bars, Common: r.common(), Epochs: methodOf("mixture10").first().Epochs,
 		Bayes: paper.bayes(), BayesRate: 100 * bayesRate(),
 	}
 	for _, m := range methods {
@@ -68,6 +70,11 @@ func (r *comparisonResult) page() *comparisonPage {
 		for _, c := range paper.Contenders {
 			if c.Method == m.key {
 				row.Here = append(row.Here, c.Accuracy())
+			}
+		}
+		if m.key == "qd" {
+			for i, here := range row.Here {
+				p.QD[i] = 100 * float64(p.Bayes.Mean-here.Mean)
 			}
 		}
 		p.Beside = append(p.Beside, row)
@@ -101,7 +108,7 @@ func (r *comparisonResult) common() string {
 // meanings says what each uncertainty is, method by method.
 func (r *comparisonResult) meanings() []meaning {
 	var list []meaning
-	seen := map[string]bool{"mixture1": true} // it means what that of K = 10 does
+	seen := map[string]bool{asShipped: true, "mixture1": true} // they mean what that of K = 10 does
 	for _, c := range r.Designs[0].Contenders {
 		if seen[c.Method] {
 			continue
@@ -154,9 +161,9 @@ type designPage struct {
 	// grid, and the best possible accuracy.
 	Constant, ConstantGrid, Bayes summary
 
-	// Contenders that the text speaks of: Ours and One are ensembles with K = 10
-	// and K = 1.
-	Ours, One, Softmax, DeepEnsemble, Dropout, Evidential contenderResult
+	// Contenders that the text speaks of: Shipped are the defaults, Ours and One
+	// ensembles with K = 10 and K = 1.
+	Shipped, Ours, One, Softmax, DeepEnsemble, Dropout, Evidential contenderResult
 	// What holds for them, and decides what the text says: by correlation softmax
 	// or K = 1 is ahead of ours; by the error of the standard deviation the deep
 	// ensemble or dropout is, or the evidential network is close.
@@ -171,6 +178,34 @@ type designPage struct {
 	Levels   []string // judged
 	Coverage []coverageRow
 	Strata   []stratumRow
+	// Gaps of the defaults' coverage, and the stratum and level in which what is reported holds least
+	// of its level.
+	RawGap, ReportedGap float64
+	Least               leastCoverage
+}
+
+// leastCoverage is the coverage of a stratum that falls short of its level the most, or exceeds it
+// the least.
+type leastCoverage struct {
+	Stratum        string
+	Level, Covered float64
+}
+
+// Short reports whether less is covered than the level says.
+func (l leastCoverage) Short() bool { return l.Covered < l.Level }
+
+// reporting finds what reporting does to the defaults.
+func (p *designPage) reporting() {
+	p.RawGap, p.ReportedGap = gaps(p.Shipped.Seeds)
+	worst := math.Inf(1)
+	for _, name := range strataNames() {
+		for _, level := range judgedLevels {
+			_, reported, items := p.Shipped.covers(level, name)
+			if d := float64(reported.Mean) - level; items > 0 && d < worst {
+				worst, p.Least = d, leastCoverage{name, level, float64(reported.Mean)}
+			}
+		}
+	}
 }
 
 // densityPlace is where predicted distributions are shown.
@@ -187,12 +222,11 @@ type coverageRow struct {
 	Gap    float64
 }
 
-// stratumRow is the coverage among items of a stratum, without the resolution
-// rule and with it.
+// stratumRow is the coverage among items of a stratum, raw and as reported.
 type stratumRow struct {
-	Name         string
-	Plain, Ruled []string
-	Items        int // per seed
+	Name          string
+	Raw, Reported []string
+	Items         int // per seed
 }
 
 // IsPaper reports whether the design is the paper's own.
@@ -203,7 +237,7 @@ func (r *comparisonResult) designPage(d *designResult, inSpread *designPage) *de
 	p := &designPage{
 		Design: d.Design, Study: r.Study, Items: n, Shown: min(samplesShown, n), Contenders: d.Contenders,
 		Constant: d.constant(), ConstantGrid: d.constantGrid(), Bayes: d.bayes(),
-		Ours: *d.headline(), InSpread: inSpread, Sizes: r.sizePage(d.Design),
+		Shipped: *d.shipped(), Ours: *d.headline(), InSpread: inSpread, Sizes: r.sizePage(d.Design),
 	}
 	find := func(method string, ensemble bool) contenderResult {
 		i := slices.IndexFunc(d.Contenders, func(c contenderResult) bool {
@@ -232,29 +266,33 @@ func (r *comparisonResult) designPage(d *designResult, inSpread *designPage) *de
 		if len(c.Seeds[0].Coverage) == 0 {
 			continue
 		}
-		plain, ruled := gaps(c.Seeds)
-		p.Coverage = append(p.Coverage, coverageRow{c.Label, c.coverageCells("", false), plain})
+		raw, reported := gaps(c.Seeds)
+		rawRow := coverageRow{c.Label, c.coverageCells("", false), raw}
 		if c.ours() {
-			p.Coverage = append(p.Coverage, coverageRow{c.Label + ", rule on", c.coverageCells("", true), ruled})
+			name := strings.TrimSuffix(c.Label, ", as reported")
+			p.Coverage = append(p.Coverage, coverageRow{name + ", as reported", c.coverageCells("", true), reported})
+			rawRow.Label = name + ", raw"
 		}
+		p.Coverage = append(p.Coverage, rawRow)
 	}
 	for _, name := range strataNames() {
-		_, _, items := p.Ours.covers(levels[0], name)
-		p.Strata = append(p.Strata, stratumRow{name, p.Ours.coverageCells(name, false),
-			p.Ours.coverageCells(name, true),
+		_, _, items := p.Shipped.covers(levels[0], name)
+		p.Strata = append(p.Strata, stratumRow{name, p.Shipped.coverageCells(name, false),
+			p.Shipped.coverageCells(name, true),
 			items / len(r.Study.Seeds)})
 	}
+	p.reporting()
 	return p
 }
 
 // coverageCells are the coverages of a stratum at the judged levels, empty where
 // there are no items.
-func (c contenderResult) coverageCells(stratum string, ruled bool) []string {
+func (c contenderResult) coverageCells(stratum string, asReported bool) []string {
 	var row []string
 	for _, level := range judgedLevels {
-		s, rule, items := c.covers(level, stratum)
-		if ruled {
-			s = rule
+		s, reported, items := c.covers(level, stratum)
+		if asReported {
+			s = reported
 		}
 		text := ""
 		if items > 0 {

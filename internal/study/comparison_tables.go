@@ -24,9 +24,9 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 		"grid_correlation_se", "grid_sd_error", "grid_sd_error_se"}}
 	seeds := [][]string{{"design", "method", "networks", "seed", "accuracy", "bayes_accuracy",
 		"correlation", "sd_error", "constant_sd_error",
-		"grid_correlation", "grid_sd_error", "grid_constant_sd_error", "criterion", "coverage_gap"}}
+		"grid_correlation", "grid_sd_error", "grid_constant_sd_error", "criterion", "gap_as_reported", "gap_raw"}}
 	coverage := [][]string{{"design", "method", "networks", "true_mean", "level", "items",
-		"coverage", "coverage_se", "coverage_with_rule", "coverage_with_rule_se"}}
+		"coverage_as_reported", "coverage_as_reported_se", "coverage_raw", "coverage_raw_se"}}
 	for _, d := range r.Designs {
 		bayes := d.bayes()
 		for _, c := range d.Contenders {
@@ -41,9 +41,10 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 			methods = append(methods, row)
 			for i, o := range c.Seeds {
 				t := d.Truth[i]
-				gap := ""
+				reported, raw := "", ""
 				if o.Coverage != nil {
-					gap = digits(evaluate.Number(signedGap(o)), 5)
+					reported = digits(evaluate.Number(signedGap(o, true)), 5)
+					raw = digits(evaluate.Number(signedGap(o, false)), 5)
 				}
 				seeds = append(seeds, []string{string(d.Design), c.Method, strconv.Itoa(c.Networks),
 					strconv.FormatUint(r.Study.Seeds[i], 10),
@@ -52,11 +53,11 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 					digits(evaluate.Number(t.ConstantItems), 5),
 					digits(o.Grid.Correlation, 4), digits(o.Grid.SDError, 5),
 					digits(evaluate.Number(t.ConstantGrid), 5),
-					digits(o.Criterion, 5), gap})
+					digits(o.Criterion, 5), reported, raw})
 			}
 			for _, stratum := range append([]string{""}, strataNames()...) {
 				for _, level := range levels {
-					plain, ruled, items := c.covers(level, stratum)
+					raw, reported, items := c.covers(level, stratum)
 					if items == 0 {
 						continue
 					}
@@ -66,7 +67,7 @@ func (r *comparisonResult) writeTables(f *Folder) error {
 					}
 					coverage = append(coverage, []string{string(d.Design), c.Method,
 						strconv.Itoa(c.Networks), name, strconv.FormatFloat(level, 'f', 2, 64), strconv.Itoa(items),
-						digits(plain.Mean, 4), digits(plain.SE, 5), digits(ruled.Mean, 4), digits(ruled.SE, 5)})
+						digits(reported.Mean, 4), digits(reported.SE, 5), digits(raw.Mean, 4), digits(raw.SE, 5)})
 				}
 			}
 		}
@@ -103,12 +104,12 @@ func (r *comparisonResult) tuningTable() [][]string {
 func (r *comparisonResult) remedyTable() [][]string {
 	rows := [][]string{{"design", "configuration", "held_out_loss", "held_out_loss_se",
 		"correlation", "correlation_se", "sd_error", "sd_error_se",
-		"coverage_minus_nominal", "coverage_minus_nominal_se", "coverage_gap", "coverage_gap_with_rule"}}
+		"coverage_minus_nominal", "coverage_minus_nominal_se", "gap_raw", "gap_as_reported"}}
 	for _, m := range r.Remedies {
 		rows = append(rows, []string{string(m.Design), m.Name, digits(m.Criterion.Mean, 5),
 			digits(m.Criterion.SE, 5), digits(m.Correlation.Mean, 4), digits(m.Correlation.SE, 5),
 			digits(m.SDError.Mean, 5), digits(m.SDError.SE, 6), digits(m.Signed.Mean, 4),
-			digits(m.Signed.SE, 5), digits(m.Gap, 4), digits(m.RuledGap, 4)})
+			digits(m.Signed.SE, 5), digits(m.Gap, 4), digits(m.ReportedGap, 4)})
 	}
 	return rows
 }
@@ -122,8 +123,8 @@ func (r *comparisonResult) writeNumbers(f *Folder) error {
 		SDError         summary          `json:"sd_error"`
 		GridCorrelation summary          `json:"grid_correlation"`
 		GridSDError     summary          `json:"grid_sd_error"`
-		CoverageGap     *evaluate.Number `json:"coverage_gap,omitempty"`
-		RuledGap        *evaluate.Number `json:"coverage_gap_with_rule,omitempty"`
+		ReportedGap     *evaluate.Number `json:"gap_as_reported,omitempty"`
+		RawGap          *evaluate.Number `json:"gap_raw,omitempty"`
 	}
 	type design struct {
 		Design       Design  `json:"design"`
@@ -149,9 +150,9 @@ func (r *comparisonResult) writeNumbers(f *Folder) error {
 		for _, c := range d.Contenders {
 			line := row{c, c.Accuracy(), c.Correlation(), c.SDError(), c.GridCorrelation(), c.GridSDError(), nil, nil}
 			if c.Seeds[0].Coverage != nil {
-				plain, ruled := gaps(c.Seeds)
-				p, q := evaluate.Number(plain), evaluate.Number(ruled)
-				line.CoverageGap, line.RuledGap = &p, &q
+				raw, reported := gaps(c.Seeds)
+				p, q := evaluate.Number(reported), evaluate.Number(raw)
+				line.ReportedGap, line.RawGap = &p, &q
 			}
 			out.Methods = append(out.Methods, line)
 		}

@@ -37,7 +37,7 @@ func openTiny(t *testing.T, dir string) *Folder {
 // of the second design found by the mixture and by no rival.
 func TestTinyComparison(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains fifteen methods twice")
+		t.Skip("trains sixteen methods twice")
 	}
 	dir := t.TempDir()
 	c := tiny()
@@ -64,8 +64,8 @@ func TestTinyComparison(t *testing.T) {
 		if !(lost < 0.04) {
 			t.Errorf("%s: accuracy %v, best possible %v", d.Design, ours.Seeds[0].Accuracy, d.Truth[0].Bayes)
 		}
-		if len(d.Contenders) != 15 {
-			t.Errorf("%d contenders, want 15", len(d.Contenders))
+		if len(d.Contenders) != 16 {
+			t.Errorf("%d contenders, want 16", len(d.Contenders))
 		}
 		for _, c := range d.Contenders {
 			o := c.Seeds[0]
@@ -116,7 +116,7 @@ func checkStudyFiles(t *testing.T, dir string, tables []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &numbers); err != nil || len(numbers.Bars) != 9 {
+	if err := json.Unmarshal(text, &numbers); err != nil || len(numbers.Bars) != 18 {
 		t.Errorf("numbers.json: %v, %d bars", err, len(numbers.Bars))
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "README.md"))
@@ -145,7 +145,7 @@ func checkStudyFiles(t *testing.T, dir string, tables []string) {
 // numbers as one that is not, and does nothing twice.
 func TestComparisonResumes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains fifteen methods several times")
+		t.Skip("trains sixteen methods several times")
 	}
 	c := tiny()
 	c.Items, c.Fresh, c.Covered = map[Design]int{Paper: 60, Spread: 60}, 200, 200
@@ -170,8 +170,8 @@ func TestComparisonResumes(t *testing.T) {
 			if done == stopAt && stopAt > 0 {
 				cancel()
 			}
-			if total != 32 {
-				t.Errorf("%d pieces are planned, want 32", total)
+			if total != 34 {
+				t.Errorf("%d pieces are planned, want 34", total)
 			}
 		}
 		err := c.Run(ctx, f)
@@ -183,8 +183,8 @@ func TestComparisonResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if begun != 32+2 {
-		t.Errorf("%d pieces were begun, want 32 and the two that were stopped", begun)
+	if begun != 34+2 {
+		t.Errorf("%d pieces were begun, want 34 and the two that were stopped", begun)
 	}
 	if numbers(whole) != numbers(parts) {
 		t.Error("a study that was stopped and continued has other numbers")
@@ -225,22 +225,22 @@ func TestGaps(t *testing.T) {
 	shifted := func(shift float64) outcome {
 		var o outcome
 		for _, level := range levels {
-			at := coverageAt{Level: level, Items: 10, Plain: level + shift, Ruled: level + 0.04}
+			at := coverageAt{Level: level, Items: 10, Raw: level + shift, Reported: level + 0.04}
 			if !judged(level) {
-				at.Plain = 0
+				at.Raw = 0
 			}
 			o.Coverage = append(o.Coverage, at, coverageAt{Level: level, Stratum: "below 0.1", Items: 3})
 		}
 		return o
 	}
-	plain, ruled := gaps([]outcome{shifted(-0.03), shifted(0.01)})
-	if d := plain - 0.01; d > 1e-12 || d < -1e-12 {
-		t.Errorf("gap %v, want 0.01", plain)
+	raw, reported := gaps([]outcome{shifted(-0.03), shifted(0.01)})
+	if d := raw - 0.01; d > 1e-12 || d < -1e-12 {
+		t.Errorf("gap %v, want 0.01", raw)
 	}
-	if d := ruled - 0.04; d > 1e-12 || d < -1e-12 {
-		t.Errorf("gap with the rule %v, want 0.04", ruled)
+	if d := reported - 0.04; d > 1e-12 || d < -1e-12 {
+		t.Errorf("gap as reported %v, want 0.04", reported)
 	}
-	if d := signedGap(shifted(-0.03)) + 0.03; d > 1e-12 || d < -1e-12 {
-		t.Errorf("shift %v, want −0.03", signedGap(shifted(-0.03)))
+	if d := signedGap(shifted(-0.03), false) + 0.03; d > 1e-12 || d < -1e-12 {
+		t.Errorf("shift %v, want −0.03", signedGap(shifted(-0.03), false))
 	}
 }

@@ -126,9 +126,9 @@ type remedyResult struct {
 	Criterion   summary         `json:"criterion"` // held-out joint loss per vote
 	Correlation summary         `json:"correlation"`
 	SDError     summary         `json:"sd_error"`
-	Signed      summary         `json:"signed"`    // mean of coverage − nominal over 75…95%
-	Gap         evaluate.Number `json:"gap"`       // mean |coverage − nominal| of the mean over seeds
-	RuledGap    evaluate.Number `json:"ruled_gap"` // the same with the resolution rule
+	Signed      summary         `json:"signed"`       // mean of coverage − nominal over 75…95%
+	Gap         evaluate.Number `json:"gap"`          // mean |coverage − nominal| of the mean over seeds, raw
+	ReportedGap evaluate.Number `json:"reported_gap"` // the same as reported
 }
 
 // remedies runs the configurations.
@@ -146,7 +146,7 @@ func (c Comparison) remedies(ctx context.Context, f *Folder) ([]remedyResult, er
 					if err != nil {
 						return outcome{}, err
 					}
-					who := contender{method: methods[0], networks: remedy.networks}
+					who := contender{method: methodOf("mixture10"), networks: remedy.networks}
 					settings := who.method.first()
 					overlay(&settings, remedy.settings)
 					return small.fit(ctx, s, who, settings, false)
@@ -160,9 +160,9 @@ func (c Comparison) remedies(ctx context.Context, f *Folder) ([]remedyResult, er
 			r.Criterion = over(got, func(o outcome) float64 { return float64(o.Criterion) })
 			r.Correlation = over(got, func(o outcome) float64 { return float64(o.Items.Correlation) })
 			r.SDError = over(got, func(o outcome) float64 { return float64(o.Items.SDError) })
-			r.Signed = over(got, func(o outcome) float64 { return signedGap(o) })
-			plain, ruled := gaps(got)
-			r.Gap, r.RuledGap = evaluate.Number(plain), evaluate.Number(ruled)
+			r.Signed = over(got, func(o outcome) float64 { return signedGap(o, false) })
+			raw, reported := gaps(got)
+			r.Gap, r.ReportedGap = evaluate.Number(raw), evaluate.Number(reported)
 			out = append(out, r)
 		}
 	}
