@@ -27,9 +27,9 @@ With --clinical it runs on a cohort of your own: a table with a row a scan, the
 path of its volume (NIfTI), the subject and the scores. How scores become votes
 is what "credence data labels --show-rules" prints, or --rules.
 
-Three seeds of 1,660 scans and 1,000 fresh ones at 96×96×80 take about an hour
-on two cores and 5 GB of disk, of which little is kept; --quick, with fewer and
-smaller scans, takes about two minutes.`,
+Three seeds of 1,660 scans and 1,000 fresh ones at 96×96×80, and the defaults at
+48×48×40, take about an hour on two cores and 5 GB of disk, of which little is
+kept; --quick, with fewer and smaller scans, takes about two minutes.`,
 		Example: `  credence reproduce adni --quick --out adni
   credence reproduce adni --clinical ADNI/clinical.csv --out adni`,
 		Args: noArgs,

@@ -41,8 +41,8 @@ func TestStudyCoverage(t *testing.T) {
 	var n study.CoverageNumbers
 	runStudy(t, "coverage", &n)
 	want := map[string][2][2]float64{ // at 75% and at 95%
-		"one network":      {{0.5, 0.93}, {0.84, 0.99}},
-		"ensemble of five": {{0.65, 0.97}, {0.94, 1}},
+		"defaults":    {{0.65, 0.97}, {0.9, 1}},
+		"one network": {{0.5, 0.93}, {0.84, 0.99}},
 	}
 	seen := 0
 	for _, e := range n.Numbers {
@@ -53,8 +53,8 @@ func TestStudyCoverage(t *testing.T) {
 		for i, l := range []int{0, 4} {
 			c := e.Coverage[l]
 			if w := want[e.Network][i]; !(c.Mean >= w[0] && c.Mean <= w[1]) {
-				t.Errorf("%d classes, %d votes, class %s, %s, rule %s, level %v: coverage %.3f (seeds %v), want %v to %v",
-					e.Classes, e.Votes, e.Class, e.Network, e.Resolution, e.Levels[l], c.Mean, c.PerSeed, w[0], w[1])
+				t.Errorf("%d classes, %d votes, class %s, %s, %s, level %v: coverage %.3f (seeds %v), want %v to %v",
+					e.Classes, e.Votes, e.Class, e.Network, e.Intervals, e.Levels[l], c.Mean, c.PerSeed, w[0], w[1])
 			}
 		}
 		if w := e.Width[4].Mean; !(w > 0.005 && w < 0.5) {

@@ -48,7 +48,7 @@ func TestStudyComparison(t *testing.T) {
 			t.Errorf("%s: %v, wanted %s", b.Name, b.Value, b.Wanted)
 		}
 	}
-	if len(numbers.Bars) != 9 {
-		t.Errorf("%d bars, want 9", len(numbers.Bars))
+	if len(numbers.Bars) != 18 {
+		t.Errorf("%d bars, want 18", len(numbers.Bars))
 	}
 }
