@@ -29,43 +29,7 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check VOTES",
 		Short: "See how far raters agree, and if their votes support intervals",
-		Long: `Look at a file of votes before any training: how it is read, how far raters
-agree, which raters differ, where disagreement sits, and whether the votes can
-support intervals at all.
-
-Agreement is the share of pairs of votes on an item that are equal,
-Krippendorff's alpha (nominal; also ordinal and interval if the classes are
-three numbers or more, or ordinal if --ordered says that they are in order) and
-Fleiss's kappa, all with 95% intervals by bootstrap over items. Alpha and kappa
-are 1 if votes on an item always agree and 0 if they agree as by chance.
-
-Where votes carry raters, each is compared with the others on the same items:
-how often others agree, and how often a class is used. Training takes raters to
-be exchangeable, so those who differ are worth a look.
-
-Whether votes support intervals is judged by the standard error that the
-dispersion ratio R of a model trained on them would have: the squared error of
-its means over the variance that it predicts, by which intervals are calibrated
-and judged. Above 0.25 support is weak, above 0.5 there is none. It follows from
-the number of items, the votes on each and their agreement, if features explain
-half of the spread between items; the more they explain, the larger it is. A
-table says what it would be for other numbers of items and votes (--plan-items,
---plan-votes), with the loss per vote that a model without features reaches on
-new items.
-
-Votes may be long (item, rater, label), wide (one column per rater), counts (one
-column per class) or fractions with a total; the form is found out or given.
-
-VOTES may be - for CSV on standard input. The result is text, Markdown, JSON or,
-the table of items and votes alone, CSV, as --format or the name of -o says.
-
-JSON:
-  --json prints one object on one line: read_as, items, votes, votes_per_item,
-  classes, pair_agreement, alpha_nominal, alpha_ordinal, alpha_interval and
-  fleiss_kappa (each with value, se, lo and hi; null where it does not apply),
-  confusions, contested, raters, support (intervals and ratio_se among others),
-  designs (items, votes_per_item, ratio_se, items_needed for 0.25, nll_per_vote,
-  its se, intervals) and warnings.`,
+		Long:  helpText("check"),
 		Example: `  credence check votes.csv
   credence check ratings.csv --votes-form wide --ignore notes
   credence check grades.csv --classes mild,moderate,severe --ordered

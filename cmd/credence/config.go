@@ -36,18 +36,7 @@ func newConfigShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the effective configuration of training",
-		Long: `Print the configuration that credence train would use if it were called with the
-same flags, in the same environment, with the same --config. If it names data,
-they are read, and what is chosen from them is shown too; else the keys that
-depend on them are shown without a value. So they are if the data cannot be
-read: the reason goes to standard error, and the exit code is 1. Options that
-are not in use are left out. The output is itself a configuration file.
-
---origin tells where each value comes from: a flag (--epochs), a variable of the
-environment ($CREDENCE_EPOCHS), a line of the file (config.yaml:3), "default" or
-"chosen from the data". In YAML it is a comment; in JSON each key then holds an
-object with "value", "origin" (flag, environment, file, default or data) and,
-for what was given, "place".`,
+		Long:  helpText("config"),
 		Example: `  credence config show --config config.yaml --origin
   credence config show --data items.csv --votes votes.csv
   credence config show --config runs/first/config.yaml --epochs 50 --format json`,

@@ -32,31 +32,7 @@ func newDataADNISynthetic() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adni-synthetic",
 		Short: "Write a synthetic cohort of MRI scans with clinical scores",
-		Long: `Write a cohort of head scans with three clinical scores each, made up by a
-program: no person was scanned. It has the size and the tables of the study in
-Wu et al. (ICML 2019), whose own data are under license, and it has what real
-data lack: the true probability behind every label.
-
-A subject has a severity and up to three visits. A scan shows the severity, with
-an error, as atrophy: ventricles and sulci widen, hippocampi and cortex thin.
-Diagnosis, MMSE and CDR read it with errors of their own, and are cut so that
-each says NC, MCI and AD as often as in the paper's table: exactly for 1,660
-scans, by largest remainder for other numbers.
-
-Files of the folder:
-  volumes/          NIfTI volumes (.nii.gz), one per scan
-  clinical.csv      a row per scan: subject, visit, scan, path, DX, MMSE, CDR
-                    and the columns of truth
-  exchangeable.csv  three votes per scan by raters who are alike
-  truth.csv         the true probability of each class
-  fresh-*.csv       the same for the scans of --fresh, which are of other
-                    subjects and cut at the same thresholds
-  README.txt        what the columns mean
-
-If it is interrupted, the same command completes the folder.
-
-With --montage, slices of one subject at low, middle and high severity are
-written as a picture instead: axial, coronal and sagittal.`,
+		Long:  helpText("data-adni"),
 		Example: `  credence data adni-synthetic --out cohort
   credence data adni-synthetic --out cohort --fresh 1000 --seed 2
   credence data adni-synthetic --out small --scans 60 --size 48x48x40

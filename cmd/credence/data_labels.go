@@ -31,32 +31,7 @@ func newDataLabels() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "labels TABLE",
 		Short: "Make votes from the columns of a clinical table",
-		Long: `Make votes from the columns of a clinical table: a diagnosis, a test score or a
-rating scale each become one voter on every item. The votes are written in long
-form (item, rater, label), and how often each voter says what is printed.
-
-Without --rules, the columns DX, CDR and MMSE vote AD against NC+MCI, by the
-thresholds of Wu et al. (ICML 2019). Rules of your own are a YAML file:
-
-  item: scan                   # the column that names the items
-  classes:                     # the labels, and the levels each takes in
-    NC+MCI: [NC, MCI]
-    AD: [AD]
-  votes:
-    - from: [MMSE, MMSCORE]    # the first of these columns that there is
-      NC: 28-30                # which scores mean which level
-      MCI: 24-27
-      AD: 0-23
-      missing: -1, -4          # scores that stand for none
-    - from: CDR
-      as: clinician            # the name in the votes
-      NC: 0
-      MCI: 0.5
-      AD: ">= 1 and <= 3"      # comparisons are put in quotes
-
-A condition is a number, a range (24-27), comparisons (>= 1 and <= 3), a name
-(CN, in any case), several with commas, or "otherwise". A blank score is no
-vote; a score that no level takes is an error.`,
+		Long:  helpText("data-labels"),
 		Example: `  credence data labels clinical.csv -o votes.csv
   credence data labels --show-rules > rules.yaml
   credence data labels visits.csv --rules rules.yaml --item visit -o votes.csv`,

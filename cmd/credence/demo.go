@@ -39,19 +39,7 @@ func newDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Train on simulated votes and see how far intervals can be trusted",
-		Long: `Draw 1,000 items of a simulation, with two votes each, train an ensemble of five
-networks on them, and look at 4,000 fresh items, whose true probabilities the
-simulation knows: how often do the intervals contain them? No files are needed.
-
-Items lie in the plane, drawn around four centers, and the probability of an
-item follows a Beta distribution that depends on the place. In the design
-"spread" the spread of the probability varies on its own, whatever its mean. The
-design "paper" is that of Wu et al. (ICML 2019): there nearly all probabilities
-lie within a hundredth of 0 or 1, which so few votes cannot tell apart, and
-intervals that say so hold more than their level.
-
-The folder keeps the data as the files one would train on (items.csv, votes.csv,
-and the fresh items with their truth), the model, the scores and report.html.`,
+		Long:  helpText("demo"),
 		Example: `  credence demo
   credence demo --design paper --out runs/paper --seed 2`,
 		Args: noArgs,

@@ -45,61 +45,7 @@ func newEvaluate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evaluate RUN DATA...",
 		Short: "Judge a model by votes it has not seen",
-		Long: `Judge a model by the votes on items that it was not trained on. RUN is a folder
-that credence train wrote, or a model file; DATA holds the features of the
-items, in as many files as in training, and --votes the votes on them, in any of
-the forms that credence train reads. One of the files may be - for CSV on
-standard input. If RUN is a folder, --item, --votes-item and --na of training
-hold here too, the columns where the files have them. If training left a part of
-the items alone (--test or --split), --part test evaluates on that part. No true
-probabilities are needed:
-
-  loss         the negative log-likelihood a vote, in nats, of an item's votes
-               together and of votes one by one, beside simple predictions that
-               were fitted at training: constant (class frequencies) and
-               logistic (regression), each alone and as the mean of a Dirichlet
-               distribution (_dm), and the floor, which is each item's own
-               shares of votes and out of reach if there are few
-  scores       accuracy against the most-voted class, Brier score, calibration
-               error
-  intervals    whether votes are spread as predicted: the PIT of the counts,
-               the dispersion ratio (above one: intervals are too narrow or
-               means are off; below one: too wide), the agreement of two votes
-  apart        the dispersion ratio by predicted spread, and by the levels of
-               columns (--by) or bins of numbers (--bins), whether the model
-               knows them or not: each as it is and drawn towards the common
-               one as far as chance explains the distance, with a test of
-               their being equal
-  widths       of the interval of the predicted class, where votes agree and
-               where they do not
-  withholding  the accuracy and the loss left, and of what is handed on, if the
-               least sure predictions are withheld, by the probability that the
-               predicted class is on top or by the width of its interval
-               (--abstain-by); --accuracy 0.9 finds the threshold to reach it
-  curve        (--curve) ratio and loss by fewer votes and items, left out at random
-
-A model trained with another --method than mixture gives probabilities without a
-distribution: only votes one by one, accuracy, Brier score and calibration error
-can be judged; all else is left out, and null in JSON.
-
-With --truth, the true probabilities of a simulation, the coverage of intervals
-is shown too. Every number has a standard error by bootstrap over items, or
-over the groups of --group, with the model as it is. What is judged is
-what credence predict reports; --calibrate off and --resolution off judge the
-distributions as the networks give them. --report
-writes all of it, with figures, as one HTML page that needs nothing else.
-
-The result is text, Markdown, CSV (a score, its value and its standard error a
-row, or the rows of --curve) or JSON, as --format or the name of -o says.
-
-JSON:
-  --json prints one object on one line with the keys items, votes,
-  nll_per_vote, marginal_nll_per_vote, constant_nll_per_vote,
-  constant_dm_nll_per_vote, logistic_nll_per_vote, logistic_dm_nll_per_vote,
-  floor_nll_per_vote, accuracy, brier and ece (all of these but the first two
-  also with _se), dispersion_ratio, pit_p_value, coverage (with --truth),
-  curve (with --curve) and all else that the report is made from. What cannot be
-  computed is null.`,
+		Long:  helpText("evaluate"),
 		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
   credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
   credence evaluate model.credence items.csv --votes votes.csv --truth p.csv

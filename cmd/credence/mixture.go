@@ -30,38 +30,7 @@ func newMixture() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mixture",
 		Short: "Describe a Beta or Dirichlet mixture: moments, intervals, density",
-		Long: `Describe the distribution of an item's class probabilities, a mixture of
-Dirichlet distributions (of Beta distributions, if there are two classes).
-
-Each component is one --alpha, with a parameter for each class; --weights gives
-the components' weights, which sum to one, and may be left out for a single
-component. The table shows, for every class, mean, standard deviation, median,
-the probability that it is the most probable class, and at each --level the
-two-sided interval, the upper and the lower bound and the highest-density set,
-which has several pieces if the density has several modes. Below it stand the
-entropies of the next label and a sketch of the density. With --votes, further
-votes for each class are taken into account, and everything is shown before and
-after. Numbers may be written as fractions: --weights 1/3,2/3. --plot draws the
-densities as a figure: of two classes the first, before and after the votes; of
-more than two, all of them.
-
-JSON:
-  --json reads one object per line from standard input,
-    {"weights":[0.5,0.5],"alpha":[[30,4],[3,25]],"levels":[0.95],
-     "quantiles":[0.025],"cdf":[0.3],"logpdf":[[0.2,0.8]],"votes":[2,0]}
-  (on a single line; all but weights and alpha may be left out), and writes one
-  object per line,
-    {"mean":[…],"variance":[…],"logpdf":[…],"classes":[{"mean":…,"variance":…,
-     "quantiles":[{"q":…,"x":…,"complement":…}],
-     "cdf":[{"x":…,"cdf":…,"survival":…}],
-     "intervals":[{"level":…,"two_sided":[lo,hi],"upper":[0,hi],
-     "lower":[lo,1],"hpd":[[lo,hi],…]}]}],"top_class":[…]}
-  that describes the mixture, after the votes if there are any. What was not
-  asked for is an empty array. A complement is 1 - x to full accuracy; numbers
-  read back exactly; infinities are the strings "Infinity" and "-Infinity".
-  A line that cannot be answered yields {"line":N,"error":"…"} in its place,
-  the rest is still answered, and the exit code is 1. Blank lines are counted
-  and skipped. With --alpha, the mixture of the flags is described instead.`,
+		Long:  helpText("mixture"),
 		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25 --level 0.95
   credence mixture --alpha 2,5 --votes 2,0
   credence mixture --alpha 8,3,1 --classes cat,dog,other --level 0.5,0.95

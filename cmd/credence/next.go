@@ -31,41 +31,7 @@ func newNext() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next RUN ITEMS...",
 		Short: "Find the items on which further votes tell most",
-		Long: `Spread a budget of further votes over items, so that the class probabilities are
-known as well as possible afterwards. RUN and ITEMS are those of credence
-predict: a folder that credence train wrote, or a model file, and the features
-of the items; votes that they have already are given with --votes and taken into
-account.
-
-What a vote is worth is the variance that it is expected to take off the class
-probabilities, summed over classes: much where the probability itself is
-unknown, nothing where it is known to be one half. The votes are planned as one
-round. Later votes on an item may be worth more than the first (where two camps
-of raters are possible, one vote tells little and three tell which), so that
-several are bought together where that gains more for each. When the votes are
-in, credence next with all of them in --votes plans the next round.
-
-The result is a table, or CSV, JSON lines, Parquet, Markdown or JSON, as
---format or the name of -o says, best items first, with these columns:
-
-  rank       by the most that a vote on the item gains on average, from 1
-  item
-  votes      further votes on the item
-  gain       expected loss of variance by these votes
-  next_gain  by one vote
-  variance   of the class probabilities now, summed over classes
-  cast       (--votes) votes that the item has already
-
-What the budget gains in all, beside what it would gain if items got equally
-many votes, is said above the table, or on standard error.
-
-JSON:
-  --json prints one object on one line: budget, votes, items, gain, even (the
-  gain of an even spread), bound (what no spread could exceed), variance and
-  plan, a list of objects with the columns above.
-
-A row that cannot be read is reported on standard error and left out, and the
-exit code is 1.`,
+		Long:  helpText("next"),
 		Example: `  credence next runs/first items.csv --budget 200 -o next.csv
   credence next runs/first items.csv --votes votes.csv --budget 200
   credence next runs/first items.csv --budget 50 --max-votes 1 --json

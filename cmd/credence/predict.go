@@ -40,61 +40,7 @@ func newPredict() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict RUN ITEMS...",
 		Short: "Predict class probabilities of items, with intervals",
-		Long: `Predict the distribution of the class probabilities of new items with a model:
-RUN is the folder that credence train wrote, or a model file. ITEMS is a file
-with the features that the model was trained with (.csv, .tsv, .parquet, .npy,
-.npz, IDX or a folder of images), or - for CSV on standard input. Items are read
-and written in turn, in their order, in bounded memory. A model that was trained
-on several files (--data) takes as many here: items are those of the first, and
-the others are joined to them by item or, if they have no ids, by position;
-arrays come in the order of training. If RUN is a folder, --item and --na of
-training hold here too, the column where the file has it.
-
-The result goes to -o, as its name says (.csv, .jsonl, .parquet), or to standard
-output: a table of the first items on a terminal, else CSV. It has one row for
-each item, class and level, with these columns:
-
-  item, class
-  mean, sd, median  of the class probability
-  level             of the intervals
-  lower, upper      the two-sided interval
-  upper_bound       the probability is below it, with the given level
-  lower_bound       the probability is above it, with the given level
-  hpd               (--hpd) the highest-density set: [0.1,0.2] [0.7,0.9]
-  p_top             probability that the class is the most probable one
-  predicted         whether it has the largest mean
-  entropy           expected entropy of a label, in nats: raters disagree
-  information       entropy that knowing the probabilities would remove
-  next_gain         (--next) expected loss of Σ variance by one further vote
-  at_least          whether the interval lies so close to 0 or 1 that there is
-                    no smaller one to tell: it may hold more than its level
-  abstain           (--min-top, --max-width) the predicted class's p_top is
-                    smaller, or its interval wider
-  weights, a, b     (--full) the mixture of Beta(a, b) of the class
-
-Distributions are as wide as pairs of votes on items held out in training showed
-them to be (--calibrate off: as the networks give them). An interval that would
-end closer to 0 or 1 than the votes could tell ends there, and its tail goes to
-the other side (--resolution off: it ends where it ends). With --votes, the
-distribution is that after these votes on the same items. --names tidymodels
-gives columns the names that R's parsnip uses; its .pred_class, in place of
-predicted, is the predicted class of the item.
-
-A model trained with another --method than mixture has no distributions. For
-each item and class it gives mean and predicted, then what the method has,
-named for what it is, and in the column distribution that there is none:
-
-  label_sd                  (mve, softmax with one network) of a single label
-  member_sd                 (softmax) of the probability between networks
-  pass_sd                   (dropout) of the probability between passes
-  label_lower, label_upper  (qd) ends of an interval of a single label, 0 or 1;
-  label_width               its width
-  confidence                (confidence) of the item, 0 to 1
-  evidential_sd, vacuity    (evidential) of its Dirichlet distribution, which is
-                            fitted to single labels: distribution = evidential
-
-A row that cannot be read is reported on standard error and has no prediction;
-the others are written all the same, and the exit code is 1.`,
+		Long:  helpText("predict"),
 		Example: `  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
   credence predict runs/first new-items.csv --level 0.5,0.9 -o out.parquet
   cat new-items.csv | credence predict runs/first - --format jsonl

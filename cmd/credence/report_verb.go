@@ -18,17 +18,7 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN DATA...",
 		Short: "Write the report of a model on given items as a page",
-		Long: `Write one HTML page on a model and how it does on items with votes: what
-credence evaluate prints, with figures and explanations, in a file that needs
-nothing else. RUN is a folder that credence train wrote, or a model file; DATA
-holds the features of the items, in as many files as in training, and --votes
-the votes on them.
-
-The page that training leaves in the run's folder judges predictions that the
-networks made of items while they held them out. A model does not keep those, so
-that here items are needed, and they should be ones that it was not trained on.
-
-A file that is there already is left alone without --overwrite.`,
+		Long:  helpText("report"),
 		Example: `  credence report runs/first test-items.csv --votes test-votes.csv
   credence report runs/first test.csv --vote-columns r1,r2 -o test.html`,
 		Args: func(cmd *cobra.Command, args []string) error {

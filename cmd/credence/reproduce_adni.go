@@ -17,19 +17,7 @@ func newReproduceADNI() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adni",
 		Short: "MRI scans with three imperfect labels a patient",
-		Long: `Repeat the real-data study of the paper: a 3-D network on MRI scans, of which a
-diagnosis, the MMSE and the CDR each say whether the patient has Alzheimer's
-disease. The paper's data are under license, so without --clinical the study
-draws a synthetic cohort of the same size and tables, and says so in every
-output; what it has and the real one lacks is the truth behind the labels.
-
-With --clinical it runs on a cohort of your own: a table with a row a scan, the
-path of its volume (NIfTI), the subject and the scores. How scores become votes
-is what "credence data labels --show-rules" prints, or --rules.
-
-Three seeds of 1,660 scans and 1,000 fresh ones at 96×96×80, and the defaults at
-48×48×40, take about an hour on two cores and 5 GB of disk, of which little is
-kept; --quick, with fewer and smaller scans, takes about two minutes.`,
+		Long:  helpText("reproduce-adni"),
 		Example: `  credence reproduce adni --quick --out adni
   credence reproduce adni --clinical ADNI/clinical.csv --out adni`,
 		Args: noArgs,

