@@ -74,8 +74,8 @@ func (a *Answer) After(votes []float64) (Answer, error) {
 	return after, nil
 }
 
-// Decode returns the answers to N items by the outputs of each member or pass. It uses all cores,
-// and fails with the first item that has no answer.
+// Decode returns the answers to N items by the outputs of each member or pass. It uses all cores. If
+// there are items without an answer, which have an Err, the error is that of the first of them.
 func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
 	const each = 64
 	width := h.Outputs()
@@ -90,7 +90,7 @@ func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
 	})
 	for j := range answers {
 		if err := answers[j].Err; err != nil {
-			return nil, fmt.Errorf("item %d of the batch: %w", j, err)
+			return answers, fmt.Errorf("item %d of the batch: %w", j, err)
 		}
 	}
 	return answers, nil

@@ -31,7 +31,9 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 }
 
 // Answers returns what the networks with the given head together say of the items
-// with inputs x [N, width], on up to so many cores; 0 means all.
+// with inputs x [N, width], on up to so many cores; 0 means all. If there are items
+// without an answer, which have an Err, the error is that of the first of them; the
+// answers are nil only if the networks did not run.
 func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, error) {
 	n := len(x) / s.nets[0].In.Size()
 	outputs, err := s.raw(x, n, h.Traits().Passes, cores)

@@ -209,3 +209,52 @@ func TestPredictRefuses(t *testing.T) {
 		t.Errorf("f's own error: %v", err)
 	}
 }
+
+// TestKeepBad: an item without an answer says why, and the others have the
+// answers that they have without it.
+func TestKeepBad(t *testing.T) {
+	m := small(t)
+	for i := range m.Members[0].Values {
+		m.Members[0].Values[i] *= 50 // so that a sum of products overflows
+	}
+	ds := items(20)
+	want, err := m.Predict(ds, PredictOptions{Votes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds.Rows.(*dataset.Memory).Values[2*7] = 3e38
+	for _, batch := range []int{0, 1, 3} {
+		if _, err := m.Predict(ds, PredictOptions{Batch: batch}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
+			t.Errorf("batch %d: %v", batch, err)
+		}
+		got, err := m.Predict(ds, PredictOptions{Votes: true, Batch: batch, KeepBad: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range got {
+			if (got[j].Err != nil) != (j == 7) || j != 7 && !reflect.DeepEqual(got[j].Mean, want[j].Mean) {
+				t.Errorf("batch %d, item %d: %v, error %v; want %v", batch, j, got[j].Mean, got[j].Err, want[j].Mean)
+			}
+		}
+	}
+
+	// A row that cannot be read is no other.
+	ds.Rows = broken{ds.Rows}
+	if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `item "item 3": torn`) {
+		t.Errorf("a torn row: %v", err)
+	}
+	got, err := m.Predict(ds, PredictOptions{KeepBad: true})
+	if err != nil || got[3].Err == nil || got[3].Err.Error() != "torn" || got[4].Err != nil {
+		t.Errorf("a torn row: %v, %v", got[3].Err, err)
+	}
+}
+
+// broken has a row that cannot be read.
+type broken struct{ dataset.Rows }
+
+func (b broken) ReadRow(i int, dst []float32) error {
+	if i == 3 {
+		return errors.New("torn")
+	}
+	return b.Rows.ReadRow(i, dst)
+}

@@ -18,6 +18,10 @@ type PredictOptions struct {
 	// Batch is how many items go through the networks at a time; 0 means as
 	// many as take some megabytes.
 	Batch int
+	// KeepBad has items without an answer passed on with the reason in Err, such
+	// as values so extreme that a network's outputs are not finite, or a row that
+	// cannot be read. Otherwise the first of them ends the prediction.
+	KeepBad bool
 }
 
 // Predict returns the answer to every item. Equal inputs give equal bits, whatever the other items
@@ -32,7 +36,8 @@ func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, e
 }
 
 // Each calls f with the answer to each item of ds in turn. It holds one batch in memory at a time,
-// and ends with the first error, f's own included, or when ctx is canceled.
+// and ends with the first error, f's own included, or when ctx is canceled; see KeepBad for items
+// that have no answer.
 func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, a head.Answer) error) error {
 	var classes []int
 	if o.Votes {
@@ -41,16 +46,21 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 			return err
 		}
 	}
-	return m.batches(ctx, ds, o.Batch, func(lo, n int, x []float32) error {
+	return m.batches(ctx, ds, o, func(lo, n int, x []float32, unread []error) error {
 		got, err := m.Inputs(x)
-		if err != nil {
+		if got == nil {
 			return err
+		}
+		for j, err := range unread {
+			if err != nil {
+				got[j] = head.Answer{Err: err}
+			}
 		}
 		if o.Votes {
 			par.For(n, func(j int) { m.update(&got[j], ds.CountsOf(lo+j), classes) })
 		}
 		for j := range got {
-			if err := got[j].Err; err != nil {
+			if err := got[j].Err; err != nil && !o.KeepBad {
 				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			}
 			if err := f(lo+j, got[j]); err != nil {
@@ -62,13 +72,15 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 }
 
 // batches calls f with the network inputs x [n, width] of items lo … lo+n−1, one
-// batch after the other, until it returns an error or ctx is canceled.
-func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, batch int, f func(lo, n int, x []float32) error) error {
+// batch after the other, until it returns an error or ctx is canceled. What could
+// not be read has zeros and an error.
+func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(lo, n int, x []float32, unread []error) error) error {
 	in, err := m.Transform.Over(ds)
 	if err != nil {
 		return err
 	}
 	width := m.Transform.Width()
+	batch := o.Batch
 	if batch <= 0 {
 		batch = min(1024, max(16, 1<<21/max(1, width)))
 	}
@@ -82,11 +94,15 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, batch int, f f
 		n := min(batch, ds.Len()-lo)
 		par.For(n, func(j int) { errs[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
 		for j, err := range errs[:n] {
-			if err != nil {
+			if err == nil {
+				continue
+			}
+			if !o.KeepBad {
 				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			}
+			clear(x[j*width : (j+1)*width])
 		}
-		if err := f(lo, n, x[:n*width]); err != nil {
+		if err := f(lo, n, x[:n*width], errs[:n]); err != nil {
 			return err
 		}
 	}
@@ -105,7 +121,8 @@ func (m *Model) itemSize() int {
 	return n
 }
 
-// Inputs answers from network inputs x [N, width], which are what the Transform gives.
+// Inputs answers from network inputs x [N, width], which are what the Transform gives. If there are
+// items without an answer, which have an Err, the error is that of the first of them.
 func (m *Model) Inputs(x []float32) ([]head.Answer, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
@@ -153,7 +170,7 @@ func (m *Model) update(a *head.Answer, counts []float32, classes []int) {
 			any = true
 		}
 	}
-	if !any {
+	if !any || a.Err != nil {
 		return
 	}
 	after, err := a.After(votes)

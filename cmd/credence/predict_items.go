@@ -134,19 +134,24 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 			return orStopped(ctx, err)
 		}
 		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
-		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch}); err != nil {
+		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true}); err != nil {
 			return err
 		}
-		for j, why := range batch.Bad {
-			if why != nil {
-				got.dropped[j] = true
-				if p.bad++; p.bad <= maxReports {
-					p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
-				}
+		for j := range got.list {
+			why := got.list[j].Err
+			if batch.Bad != nil && batch.Bad[j] != nil {
+				why = batch.Bad[j]
 			}
-		}
-		if err := p.update(got); err != nil {
-			return err
+			if why == nil {
+				why = p.update(got, j)
+			}
+			if why == nil {
+				continue
+			}
+			got.dropped[j] = true
+			if p.bad++; p.bad <= maxReports {
+				p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
+			}
 		}
 		p.items += len(got.items)
 		if more, err := do(got); err != nil || !more {
@@ -156,27 +161,20 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 	return nil
 }
 
-// update takes the votes on the items into account.
-func (p *predictor) update(a *answers) error {
-	if p.votes == nil {
+// update takes the votes on item j into account.
+func (p *predictor) update(a *answers, j int) error {
+	at, ok := p.votesOf[a.items[j]]
+	if !ok {
 		return nil
 	}
-	for j, id := range a.items {
-		at, ok := p.votesOf[id]
-		if !ok || a.dropped[j] {
-			continue
-		}
-		p.used++
-		votes := make([]float64, len(p.model.Classes))
-		for i, s := range p.votes.CountsOf(at) {
-			votes[p.classes[i]] += float64(s)
-		}
-		var err error
-		if a.list[j], err = a.list[j].After(votes); err != nil {
-			return fmt.Errorf("item %q: %w", id, err)
-		}
+	p.used++
+	votes := make([]float64, len(p.model.Classes))
+	for i, s := range p.votes.CountsOf(at) {
+		votes[p.classes[i]] += float64(s)
 	}
-	return nil
+	var err error
+	a.list[j], err = a.list[j].After(votes)
+	return err
 }
 
 // end tells what reading warns of, of votes that were not used and of rows that were
