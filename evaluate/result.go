@@ -109,7 +109,7 @@ func (r *Result) judge() {
 	if r.PITPValue < 0.01 {
 		r.warn("votes do not follow the predicted distributions (PIT p-value %.2g, largest distance %.3f)", r.PITPValue, r.PIT.Distance)
 	}
-	if d := r.DispersionRatio; r.DispersionP < 0.01 {
+	if d := r.DispersionRatio; r.DispersionP < 0.01 && !r.NearOne() {
 		how, what := "more", "too narrow or means are off"
 		if d < 1 {
 			how, what = "less", "too wide"
@@ -123,6 +123,17 @@ func (r *Result) judge() {
 		r.warn("no better than logistic regression with a concentration: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
 }
+
+// NearOne reports whether the dispersion ratio is near enough to one, give or take two standard
+// errors, that intervals can be called as wide as they should be: at most a fifth too wide or too
+// narrow.
+func (r *Result) NearOne() bool {
+	d, se := r.DispersionRatio, r.DispersionRatioSE
+	return d-2*se >= LeastNear && d+2*se <= MostNear
+}
+
+// LeastNear and MostNear bound what is near enough to one: intervals 16% narrower to 18% wider.
+const LeastNear, MostNear = 0.7, 1.4
 
 // judgeColumns warns of columns between whose levels the dispersion differs.
 func (r *Result) judgeColumns() {

@@ -128,18 +128,17 @@ func intervals(r *evaluate.Result) verdict {
 		return v
 	}
 	seen := fmt.Sprintf("pairs of votes show %s times the predicted variance", withError(d, se, 2))
-	const least, most = 0.7, 1.4 // what is near enough to one: intervals 16% narrower to 18% wider
 	lo, hi := d-2*se, d+2*se
 	switch {
-	case lo >= least && hi <= most && !alike(r):
+	case r.NearOne() && !alike(r):
 		v.Mark, v.Answer = "careful", "On the whole, but not everywhere: "+seen+", here more and there less."
-	case lo >= least && hi <= most:
+	case r.NearOne():
 		v.Mark, v.Answer = "good", "Yes: "+seen+"."
-	case lo > 1 && d > most:
+	case lo > 1 && d > evaluate.MostNear:
 		v.Mark, v.Answer = "bad", "No, too narrow, or the probabilities are off: "+seen+"."
 	case lo > 1:
 		v.Mark, v.Answer = "careful", "Somewhat too narrow, or the probabilities are off: "+seen+"."
-	case hi < 1 && d < least:
+	case hi < 1 && d < evaluate.LeastNear:
 		v.Mark, v.Answer = "bad", "No, too wide: "+seen+". Lower ends are lower, and upper ends higher, than the votes call for."
 	case hi < 1:
 		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."

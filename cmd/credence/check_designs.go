@@ -52,6 +52,10 @@ func (r *checkReport) designs(w *printout.Page) {
 	for row := range slices.Chunk(r.Designs, len(items)) {
 		cells := []string{strconv.Itoa(row[0].Votes)}
 		for _, d := range row {
+			if d.RatioSE > 10 { // there is next to no spread to be right about
+				cells = append(cells, "> 10")
+				continue
+			}
 			cells = append(cells, decimal(d.RatioSE, 2))
 		}
 		last := row[len(row)-1]
