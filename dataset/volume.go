@@ -127,7 +127,7 @@ func sameVolumes(trained, here Part) error {
 func prepareVolume(path string, part *Part, dst []float32) error {
 	v, err := nifti.Read(path)
 	if err != nil {
-		return volumeError(err)
+		return err
 	}
 	prep := part.Volume
 	x, y, z := part.Shape[1], part.Shape[2], part.Shape[3]
@@ -146,17 +146,4 @@ func prepareVolume(path string, part *Part, dst []float32) error {
 		}
 	}
 	return nil
-}
-
-// volumeError turns an error of a volume's file into one of this package.
-func volumeError(err error) error {
-	e, ok := errors.AsType[*nifti.Error](err)
-	if !ok {
-		return err
-	}
-	cause := e.Err
-	if errors.Is(cause, nifti.ErrFormat) {
-		cause = fault.ErrFormat
-	}
-	return &ParseError{File: e.File, Msg: e.Msg, Err: cause}
 }

@@ -63,7 +63,7 @@ func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
 func (c *volumeCache) key(ctx context.Context, path string) (sum [sha256.Size]byte, err error) {
 	files, err := nifti.Files(path)
 	if err != nil {
-		return sum, volumeError(err)
+		return sum, err
 	}
 	k := volumeKey{Version: volumeVersion, Shape: c.part.Shape, Preparation: *c.part.Volume}
 	for _, f := range files {

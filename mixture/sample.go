@@ -3,8 +3,6 @@ package mixture
 import (
 	"math"
 	"math/rand/v2"
-
-	"credence/internal/special"
 )
 
 // Sample appends one random draw of the class probabilities to dst. Parameters
@@ -29,19 +27,6 @@ func (m *Dirichlet) Sample(dst []float64, r *rand.Rand) []float64 {
 		p[i] /= total
 	}
 	return dst
-}
-
-// Sample returns one random draw.
-func (m *Beta) Sample(r *rand.Rand) float64 {
-	u := r.Float64()
-	k := 0
-	for ; k < len(m.components)-1; k++ {
-		if u -= m.components[k].weight; u < 0 {
-			break
-		}
-	}
-	c := &m.components[k]
-	return special.AtLogit(logGamma(c.A, r) - logGamma(c.B, r)).X
 }
 
 // pick draws an index with the given probabilities.

@@ -47,7 +47,7 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 		}
 	}
 	return m.batches(ctx, ds, o, func(lo, n int, x []float32, unread []error) error {
-		got, err := m.Inputs(x)
+		got, err := m.answers(x)
 		if got == nil {
 			return err
 		}
@@ -121,9 +121,9 @@ func (m *Model) itemSize() int {
 	return n
 }
 
-// Inputs answers from network inputs x [N, width], which are what the Transform gives. If there are
+// answers returns those to network inputs x [N, width], which are what the Transform gives. If there are
 // items without an answer, which have an Err, the error is that of the first of them.
-func (m *Model) Inputs(x []float32) ([]head.Answer, error) {
+func (m *Model) answers(x []float32) ([]head.Answer, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err

@@ -44,6 +44,25 @@ type Options struct {
 	Dir func() (string, error)
 }
 
+// open opens a file for a reader of its format. The array closes it, unless it was
+// unpacked and needs the file no more.
+func open(path string, read func(f io.ReaderAt, size int64) (*Array, error)) (*Array, error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := read(f, size)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if a.closer != nil {
+		return a, f.Close()
+	}
+	a.closer = f
+	return a, nil
+}
+
 // newArray checks that the elements are there before anything is allocated.
 func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape []int, fortran bool) (*Array, error) {
 	need, err := arrayBytes(file, dt, shape)

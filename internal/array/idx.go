@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"os"
 
 	"credence/internal/fault"
 )
@@ -16,25 +15,9 @@ import (
 // OpenIDX opens a file in the IDX format of MNIST, plain or compressed with
 // gzip. A plain file is read in place.
 func OpenIDX(ctx context.Context, path string, opts Options) (*Array, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fault.Of(path, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, fault.Of(path, err)
-	}
-	a, err := idxArray(ctx, path, f, info.Size(), opts)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	if a.closer != nil { // unpacked
-		return a, f.Close()
-	}
-	a.closer = f
-	return a, nil
+	return open(path, func(f io.ReaderAt, size int64) (*Array, error) {
+		return idxArray(ctx, path, f, size, opts)
+	})
 }
 
 func idxArray(ctx context.Context, file string, src io.ReaderAt, size int64, opts Options) (*Array, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -23,22 +22,7 @@ const maxNPYHeader = 1 << 16
 // OpenNPY opens an NPY file of versions 1 to 3: bool, integers and floats of
 // either byte order. Rows are read in place.
 func OpenNPY(path string) (*Array, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fault.Of(path, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, fault.Of(path, err)
-	}
-	a, err := npyArray(path, f, 0, info.Size())
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	a.closer = f
-	return a, nil
+	return open(path, func(f io.ReaderAt, size int64) (*Array, error) { return npyArray(path, f, 0, size) })
 }
 
 // npyArray reads the header of an NPY file that lies from start to end of src.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,25 +17,9 @@ import (
 // one called x, X, data or features. An array stored without compression is
 // read in place; another is unpacked.
 func OpenNPZ(ctx context.Context, path, name string, opts Options) (*Array, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fault.Of(path, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, fault.Of(path, err)
-	}
-	a, err := npzArray(ctx, path, f, info.Size(), name, opts)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	if a.closer != nil { // unpacked: the file is not needed any more
-		return a, f.Close()
-	}
-	a.closer = f
-	return a, nil
+	return open(path, func(f io.ReaderAt, size int64) (*Array, error) {
+		return npzArray(ctx, path, f, size, name, opts)
+	})
 }
 
 // ErrWhich is the cause when an NPZ file has several arrays and none is named.

@@ -63,6 +63,20 @@ func Of(file string, err error) error {
 	return &Error{File: file, Msg: err.Error(), Err: err}
 }
 
+// Open opens a file to read and returns its size.
+func Open(path string) (*os.File, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, Of(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, Of(path, err)
+	}
+	return f, info.Size(), nil
+}
+
 // Reader returns r, which ends with the context's error once that is done: files are
 // read in small steps, and a reader notices at the next.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return &reader{ctx, r} }

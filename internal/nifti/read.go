@@ -10,38 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"credence/internal/fault"
 )
-
-// ErrFormat is the reason when a file is damaged, cut short, or of a kind that
-// is not read.
-var ErrFormat = errors.New("malformed volume")
-
-// Error says what is wrong with a file.
-type Error struct {
-	File string // as the caller named it
-	Msg  string
-	Err  error // the cause
-}
-
-// Error reads like `reading scan.nii: …`.
-func (e *Error) Error() string { return "reading " + e.File + ": " + e.Msg }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-func malformed(file string, err error) error {
-	return &Error{File: file, Msg: err.Error(), Err: ErrFormat}
-}
-
-// failed wraps an error of the operating system, without the name that it
-// repeats.
-func failed(file string, err error) error {
-	msg := err
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		msg = pe.Err
-	}
-	return &Error{File: file, Msg: msg.Error(), Err: err}
-}
 
 // extensions of volumes; each may be followed by .gz.
 var extensions = []string{".nii", ".hdr", ".img"}
@@ -87,7 +58,7 @@ func Files(path string) ([]string, error) {
 			return pair, nil
 		}
 	}
-	return nil, &Error{File: path, Msg: fmt.Sprintf("no %s beside it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
+	return nil, &fault.Error{File: path, Msg: fmt.Sprintf("no %s beside it: header and voxels are a pair of files", filepath.Base(stem)+other), Err: fs.ErrNotExist}
 }
 
 // ReadHeader reads the header of the volume at path.
@@ -127,7 +98,7 @@ func Read(path string) (*Volume, error) {
 		return src.volume(h)
 	}
 	if len(files) == 1 {
-		return nil, malformed(path, errors.New("its header says that the voxels are in an .img file, but its name is not that of a pair"))
+		return nil, fault.Malformed(path, "its header says that the voxels are in an .img file, but its name is not that of a pair")
 	}
 	img, err := open(files[1])
 	if err != nil {
@@ -150,7 +121,7 @@ type source struct {
 func open(path string) (*source, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, failed(path, err)
+		return nil, fault.Of(path, err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
@@ -158,7 +129,7 @@ func open(path string) (*source, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, failed(path, err)
+		return nil, fault.Of(path, err)
 	}
 	s, err := newSource(path, f, info.Size())
 	if err != nil {
@@ -177,7 +148,7 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	if start, _ := b.Peek(2); len(start) == 2 && start[0] == 0x1f && start[1] == 0x8b {
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, malformed(file, fmt.Errorf("its gzip header is damaged: %w", err))
+			return nil, fault.Malformed(file, "its gzip header is damaged: %v", err)
 		}
 		s.r, s.packed = z, true
 	}
@@ -203,7 +174,7 @@ func (s *source) read(b []byte, what string, need int64) error {
 	case err == nil:
 		return nil
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return malformed(s.file, fmt.Errorf("the file is cut short: %s take %d bytes, but it has %d", what, need, s.at))
+		return fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %d", what, need, s.at)
 	}
 	return s.damaged(err)
 }
@@ -211,9 +182,9 @@ func (s *source) read(b []byte, what string, need int64) error {
 // damaged tells an error of decompression from one of the disk.
 func (s *source) damaged(err error) error {
 	if s.packed {
-		return malformed(s.file, fmt.Errorf("its compressed data are damaged after %d bytes: %w", s.at, err))
+		return fault.Malformed(s.file, "its compressed data are damaged after %d bytes: %v", s.at, err)
 	}
-	return failed(s.file, err)
+	return fault.Of(s.file, err)
 }
 
 // header reads the header at the beginning.
@@ -224,14 +195,14 @@ func (s *source) header() (*Header, error) {
 	}
 	size, order, err := headerSize(b)
 	if err != nil {
-		return nil, malformed(s.file, err)
+		return nil, fault.Malformed(s.file, "%v", err)
 	}
 	if err := s.read(b[4:size], "the bytes of its header", int64(size)); err != nil {
 		return nil, err
 	}
 	h, err := parseHeader(b[:size], order)
 	if err != nil {
-		return nil, malformed(s.file, err)
+		return nil, fault.Malformed(s.file, "%v", err)
 	}
 	return h, nil
 }
@@ -247,13 +218,13 @@ func (s *source) volume(h *Header) (*Volume, error) {
 		if s.packed {
 			found += " compressed ones"
 		}
-		return nil, malformed(s.file, fmt.Errorf("the file is cut short: %s take %d bytes, but it has %s", what, need, found))
+		return nil, fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %s", what, need, found)
 	}
 	if skip := h.Offset - s.at; skip > 0 {
 		k, err := io.CopyN(io.Discard, s.r, skip)
 		s.at += k
 		if err == io.EOF {
-			return nil, malformed(s.file, fmt.Errorf("the file is cut short: %s take %d bytes, but it has %d", what, need, s.at))
+			return nil, fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %d", what, need, s.at)
 		} else if err != nil {
 			return nil, s.damaged(err)
 		}
@@ -281,7 +252,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	}
 	v, err := canonical(data, dim, h.Affine)
 	if err != nil {
-		return nil, malformed(s.file, err)
+		return nil, fault.Malformed(s.file, "%v", err)
 	}
 	return v, nil
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"credence/internal/fault"
 )
 
 // decode reads a single file held in memory.
@@ -201,12 +203,12 @@ func TestRefused(t *testing.T) {
 		m := plain([]byte{1, 2, 3, 4})
 		change(&m)
 		_, err := decode(m.bytes())
-		if err == nil || err.Error() != "reading x.nii: "+want || !errors.Is(err, ErrFormat) {
+		if err == nil || err.Error() != "reading x.nii: "+want || !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("got  %v\nwant reading x.nii: %s", err, want)
 		}
 	}
 	for _, b := range []string{"", "ab", "not a NIfTI file at all"} {
-		if _, err := decode([]byte(b)); !errors.Is(err, ErrFormat) {
+		if _, err := decode([]byte(b)); !errors.Is(err, fault.ErrFormat) {
 			t.Errorf("%q: %v", b, err)
 		}
 	}
@@ -274,7 +276,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, err := Read(cut); !errors.Is(err, ErrFormat) {
+	if _, err := Read(cut); !errors.Is(err, fault.ErrFormat) {
 		t.Errorf("a file cut short: %v", err)
 	}
 	if _, err := Read("none.nii"); !errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -49,16 +48,11 @@ type parquetLeaf struct {
 }
 
 func openParquet(ctx context.Context, path string) (Table, error) {
-	f, err := os.Open(path)
+	f, size, err := fault.Open(path)
 	if err != nil {
-		return nil, fault.Of(path, err)
+		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, fault.Of(path, err)
-	}
-	t, err := newParquet(ctx, path, f, info.Size())
+	t, err := newParquet(ctx, path, f, size)
 	if err != nil {
 		f.Close()
 		return nil, err
