@@ -18,8 +18,10 @@ import (
 
 const (
 	// MaxBytes is the size of the largest text that is read.
-	MaxBytes = 1 << 20
-	maxDepth = 100 // of nested brackets: the YAML module recurses
+	MaxBytes  = 1 << 20
+	maxDepth  = 100           // of brackets and lists in each other: the YAML module recurses
+	maxLines  = 20_000        // the YAML module takes time that grows with their square
+	maxIndent = 10 * maxDepth // blanks at the beginning of a line
 )
 
 // Error is what is wrong with a text, and where, if that is known.
@@ -62,8 +64,10 @@ func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 		return nil, &Error{Msg: fmt.Sprintf("more than %d bytes", MaxBytes)}
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
 		return nil, &Error{Msg: "this is not a text in UTF-8"}
+	case bytes.Count(text, []byte("\n")) > maxLines:
+		return nil, &Error{Msg: fmt.Sprintf("more than %d lines", maxLines)}
 	case tooDeep(text):
-		return nil, &Error{Msg: fmt.Sprintf("brackets nest deeper than %d", maxDepth)}
+		return nil, &Error{Msg: fmt.Sprintf("brackets or lists nest deeper than %d", maxDepth)}
 	}
 	var options []parser.Option
 	if allowTwice {
@@ -84,16 +88,29 @@ func Parse(text []byte, allowTwice bool) (bodies []ast.Node, err error) {
 	return bodies, nil
 }
 
+// tooDeep reports whether brackets nest too deep, or lists that begin on one line, as in
+// "- - - a", or lines that are indented ever further. It takes no notice of quotes: a text
+// that seems deep because of them is not one that people write.
 func tooDeep(text []byte) bool {
-	depth := 0
-	for _, c := range text {
+	depth, marks, start := 0, 0, true // marks are those at the beginning of a line
+	for i, c := range text {
 		switch c {
 		case '[', '{':
 			depth++
 		case ']', '}':
 			depth--
 		}
-		if depth > maxDepth {
+		switch {
+		case c == '\n' || c == '\r':
+			marks, start = 0, true
+		case start && (c == ' ' || c == '\t'):
+			marks++ // a level of indentation takes a blank at least
+		case start && (c == '-' || c == '?' || c == ':') && i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t'):
+			marks += maxIndent/maxDepth - 1 // the blank behind it counts too
+		default:
+			start = false
+		}
+		if depth > maxDepth || marks > maxIndent {
 			return true
 		}
 	}

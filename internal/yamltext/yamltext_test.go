@@ -25,7 +25,12 @@ func TestParse(t *testing.T) {
 		{name: "binary", text: "a: \x00", want: "not a text in UTF-8"},
 		{name: "no UTF-8", text: "a: \xff", want: "not a text in UTF-8"},
 		{name: "deep", text: strings.Repeat("[", 5000), want: "nest deeper than 100"},
-		{name: "large", text: strings.Repeat("# x\n", MaxBytes/4+1), want: "more than 1048576 bytes"},
+		{name: "deep lists on a line", text: strings.Repeat("- ", 80_000), want: "nest deeper than 100"},
+		{name: "deep keys on a line", text: strings.Repeat("? ", 80_000), want: "nest deeper than 100"},
+		{name: "some lists on a line", text: strings.Repeat("- ", 99) + "a", bodies: 1},
+		{name: "deep indentation", text: staircase(1400), want: "nest deeper than 100"},
+		{name: "many lines", text: strings.Repeat("-\n", 20_001), want: "more than 20000 lines"},
+		{name: "large", text: strings.Repeat("# xyzxyz", MaxBytes/8+1), want: "more than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bodies, err := Parse([]byte(c.text), c.twice)
@@ -41,6 +46,15 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// staircase returns a text in which every line is deeper than the one before.
+func staircase(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	return b.String()
 }
 
 func TestReadFile(t *testing.T) {

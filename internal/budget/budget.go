@@ -1,0 +1,95 @@
+// Package budget bounds the memory that readers take. Every size that a file states is
+// checked before memory is taken for it, and what is kept of many records is counted.
+// Files name sizes, and compressed files hold far more than they weigh, so that neither
+// tells what reading one costs.
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// Default is the limit in bytes where none is given.
+const Default = 2 << 30
+
+// ErrMemory is the cause when something would take more memory than is allowed.
+var ErrMemory = errors.New("more memory than is allowed")
+
+// Of returns a limit in bytes: the default for 0.
+func Of(memory int64) int64 {
+	if memory <= 0 {
+		return Default
+	}
+	return memory
+}
+
+// Check refuses what would take more than the limit, in bytes; 0 means the default. The
+// format and its arguments say what it is and where, as in "line 3: a record".
+func Check(limit, need int64, file, format string, args ...any) error {
+	if limit = Of(limit); need <= limit {
+		return nil
+	}
+	return &fault.Error{File: file, Err: ErrMemory, Msg: fmt.Sprintf("%s would take %s bytes of memory, but %s are allowed",
+		fmt.Sprintf(format, args...), words.Thousands(int(need)), words.Thousands(int(limit)))}
+}
+
+// Meter counts what is kept of a file. As much as the limit is always allowed, and beyond
+// it several times what was read of the file as it lies on the disk: a large file may
+// take much memory, but a small one may not, whatever it unpacks to.
+type Meter struct {
+	File  string
+	Limit int64        // 0 for the default
+	Read  func() int64 // bytes read of the file as it lies on the disk
+	kept  int64
+}
+
+// perByte is how many bytes may be kept for one of the file.
+const perByte = 16
+
+// Keep counts n bytes more. The format and its arguments say what they are.
+func (m *Meter) Keep(n int64, format string, args ...any) error {
+	m.kept += n
+	limit := Of(m.Limit)
+	if m.kept <= limit {
+		return nil
+	}
+	return Check(max(limit, perByte*m.Read()), m.kept, m.File, format, args...)
+}
+
+// Pool is a limit that several share who work at the same time.
+type Pool struct {
+	limit, free int64
+	mu          sync.Mutex
+	back        sync.Cond
+}
+
+// NewPool returns a pool of so many bytes; 0 means the default.
+func NewPool(limit int64) *Pool {
+	p := &Pool{limit: Of(limit), free: Of(limit)}
+	p.back.L = &p.mu
+	return p
+}
+
+// Take takes bytes out of the pool, once they are there, and returns what gives them
+// back. More than the pool holds is refused as by [Check].
+func (p *Pool) Take(n int64, file, format string, args ...any) (giveBack func(), err error) {
+	if err := Check(p.limit, n, file, format, args...); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.free < n {
+		p.back.Wait()
+	}
+	p.free -= n
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.free += n
+		p.back.Broadcast()
+	}, nil
+}
