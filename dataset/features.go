@@ -56,7 +56,10 @@ type FeatureOptions struct {
 	// exactly these are read, and levels not among theirs are UnknownLevel.
 	Schema []Part
 	// Memory is how many bytes of features are held in memory; above it they
-	// are kept in a file in CacheDir. 0 means 2 GB.
+	// are kept in a file in CacheDir. It also bounds what reading takes, at 64 MB or
+	// more: a record, a page, an image or a volume that asks for more is refused, and
+	// so is a file of which more than that has to be kept, unless it is large itself.
+	// 0 means 2 GB.
 	Memory int64
 	// CacheDir is where that file goes; "" means credence in the user's cache
 	// folder.
@@ -189,7 +192,7 @@ func (o *FeatureOptions) checkNames(t table.Table) error {
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
 func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
-	t, err := openTable(ctx, path, opts.TableOptions)
+	t, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +224,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 		}
 	}
 	if len(f.Parts) > 0 {
-		again, err := openTable(ctx, path, opts.TableOptions)
+		again, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
 		if err != nil {
 			return nil, err
 		}

@@ -268,7 +268,7 @@ func FuzzFeatures(f *testing.F) {
 	f.Add([]byte("id,a,b\nx,1,p\ny,NA,q\n"))
 	f.Add([]byte("a;b\n1,5;\"x;y\"\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		from, err := table.NewText(t.Context(), readCloser(text), "items.csv", 0)
+		from, err := table.NewText(t.Context(), readCloser(text), "items.csv", table.Options{})
 		if err != nil {
 			return
 		}
@@ -292,7 +292,7 @@ func FuzzFeatures(f *testing.F) {
 		if len(s.items) == 0 || len(out.Parts) == 0 {
 			return
 		}
-		again, err := table.NewText(t.Context(), readCloser(text), "items.csv", 0)
+		again, err := table.NewText(t.Context(), readCloser(text), "items.csv", table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

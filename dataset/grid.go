@@ -122,12 +122,21 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 			}
 			seen[id] = g.t.Line()
 		}
+		if err := g.t.Keep(100 + len(id) + 16*len(g.cols)); err != nil {
+			return err
+		}
 		g.items = append(g.items, id)
 		g.lines = append(g.lines, g.t.Line())
 		for _, c := range g.cols {
 			code := int32(-1)
 			if !opts.missing(&rec[c], table.VoteNA) {
+				n := len(g.text.names)
 				code = g.text.code(rec[c].String(), g.t.Line(), c)
+				if len(g.text.names) > n {
+					if err := g.t.Keep(120 + len(rec[c].Text)); err != nil {
+						return err
+					}
+				}
 			}
 			g.cells = append(g.cells, code)
 		}
@@ -146,7 +155,11 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes)), Raters: g.names, Ratings: []Rating{}}
+	v, err := newVotes(g.t, g.items, classes)
+	if err != nil {
+		return nil, err
+	}
+	v.Raters, v.Ratings = g.names, []Rating{}
 	left := 0
 	for i := range g.items {
 		for r, code := range g.row(i) {
@@ -221,7 +234,10 @@ func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
+	v, err := newVotes(g.t, g.items, classes)
+	if err != nil {
+		return nil, err
+	}
 	blank, left := 0, 0.0
 	for i := range g.items {
 		for k, code := range g.row(i) {
@@ -260,7 +276,10 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &votes{Items: g.items, Classes: classes, Counts: make([]float32, len(g.items)*len(classes))}
+	v, err := newVotes(g.t, g.items, classes)
+	if err != nil {
+		return nil, err
+	}
 	left := 0.0
 	share := make([]float64, len(g.names))
 	for i := range g.items {

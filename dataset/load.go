@@ -34,6 +34,9 @@ type LoadOptions struct {
 // Load reads a data set. The caller closes it.
 func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	opts.shareIgnored()
+	if opts.VotesOptions.Memory == 0 {
+		opts.VotesOptions.Memory = opts.FeatureOptions.Memory
+	}
 	if len(opts.Data) == 0 {
 		if opts.Votes == "" {
 			return nil, errors.New("no file of features and none of votes")
@@ -104,7 +107,7 @@ func checkIgnored(names []string, f *features, v *votes) error {
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
 func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *FeatureOptions) (*votes, error) {
-	t, err := openTable(ctx, path, vo.TableOptions)
+	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ type longReader struct {
 	labels        labels
 	list          []longVote
 	blank         int              // rows without a label
-	twice         []string         // votes by raters who had voted on the item
+	twice         int              // votes by raters who had voted on the item
+	firstTwice    string           // the first of them
 	last          map[[2]int32]int // (item, rater) → index of its vote
 }
 
@@ -66,6 +67,23 @@ func (r *longReader) columns() (err error) {
 
 // add takes a row into account.
 func (r *longReader) add(rec []table.Cell) error {
+	const text = 120 // bytes of a text in a list and a map, besides its own
+	before := len(r.items.names) + len(r.raters.names) + len(r.labels.names)
+	if err := r.addVote(rec); err != nil {
+		return err
+	}
+	size := 64 // of a vote, twice, with its place in a map
+	if len(r.items.names)+len(r.raters.names)+len(r.labels.names) > before {
+		for _, col := range []int{r.item, r.rater, r.label} {
+			if col >= 0 {
+				size += text + len(rec[col].Text)
+			}
+		}
+	}
+	return r.t.Keep(size)
+}
+
+func (r *longReader) addVote(rec []table.Cell) error {
 	id := strconv.Itoa(len(r.items.names))
 	if r.item >= 0 {
 		id = rec[r.item].String()
@@ -111,7 +129,9 @@ func (r *longReader) again(vote longVote) (done bool, err error) {
 	if r.opts.Duplicates == RefuseSecond {
 		return true, r.t.ErrorAt(-1, "rater %q votes on item %q a second time", rater, item)
 	}
-	r.twice = append(r.twice, fmt.Sprintf("rater %s on item %s, line %d", rater, item, r.t.Line()))
+	if r.twice++; r.twice == 1 {
+		r.firstTwice = fmt.Sprintf("rater %s on item %s, line %d", rater, item, r.t.Line())
+	}
 	if r.opts.Duplicates == LastVote {
 		r.list[at] = vote
 	}
@@ -124,7 +144,10 @@ func (r *longReader) votes() (*votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &votes{Items: r.items.names, Classes: classes, Counts: make([]float32, len(r.items.names)*len(classes))}
+	v, err := newVotes(r.t, r.items.names, classes)
+	if err != nil {
+		return nil, err
+	}
 	header := r.t.Header()
 	v.How = Interpretation{Form: Long, LabelColumn: header[r.label]}
 	if r.item >= 0 {
@@ -147,9 +170,9 @@ func (r *longReader) votes() (*votes, error) {
 		}
 	}
 	v.warnVotes(r.blank, left)
-	if len(r.twice) > 0 {
+	if r.twice > 0 {
 		what := map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
-		v.warn("%s by a rater who had voted on the item before (%s): %s", number(len(r.twice), "vote"), r.twice[0], what[r.opts.Duplicates])
+		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, what[r.opts.Duplicates])
 	}
 	return v, nil
 }

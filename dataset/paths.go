@@ -11,20 +11,21 @@ import (
 
 // seePath remembers the values of a column for as long as all are paths of
 // images or volumes.
-func (s *scan) seePath(c *columnScan, x *table.Cell) {
+func (s *scan) seePath(c *columnScan, x *table.Cell) error {
 	if c.other {
-		return
+		return nil
 	}
 	missing := s.opts.missing(x, table.FeatureNA)
 	if !missing && (x.Kind == table.VectorCell || !isPicture(x.String())) {
 		c.other, c.paths = true, nil
-		return
+		return nil
 	}
 	path := ""
 	if !missing {
 		path = strings.Clone(x.String())
 	}
 	c.paths = append(c.paths, path)
+	return s.t.Keep(16 + len(path))
 }
 
 // isPicture tells by a name whether a file is an image or a volume.

@@ -134,6 +134,9 @@ func (s *scan) add(rec []table.Cell) error {
 		s.seen[id] = s.t.Line()
 	}
 	s.items = append(s.items, id)
+	if err := s.keep(rec); err != nil {
+		return err
+	}
 	if s.group >= 0 {
 		g := strings.Clone(rec[s.group].String())
 		if g == "" {
@@ -158,17 +161,38 @@ func (s *scan) add(rec []table.Cell) error {
 		return nil
 	}
 	if s.item >= 0 {
-		s.seePath(&s.columns[s.item], &rec[s.item])
+		if err := s.seePath(&s.columns[s.item], &rec[s.item]); err != nil {
+			return err
+		}
 	}
 	for i := range s.columns {
 		if c := &s.columns[i]; c.use {
-			s.seePath(c, &rec[i])
-			if err := s.see(i, c, &rec[i]); err != nil {
+			err := s.seePath(c, &rec[i])
+			if err == nil {
+				err = s.see(i, c, &rec[i])
+			}
+			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// keep counts the memory that is kept of a record, besides its features: ids, groups and
+// paths.
+func (s *scan) keep(rec []table.Cell) error {
+	const text, entry = 16, 64 // bytes of a text besides its own, and of one in a map
+	size := text + len(s.items[len(s.items)-1])
+	if s.item >= 0 {
+		size += entry
+	}
+	for _, col := range []int{s.group, s.split, s.image} {
+		if col >= 0 {
+			size += text + len(rec[col].Text)
+		}
+	}
+	return s.t.Keep(size)
 }
 
 // twice refuses an item that stands on an earlier line.
@@ -243,6 +267,9 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	n := c.levels[text]
 	if n == 0 {
 		text = strings.Clone(text)
+		if err := s.t.Keep(96 + len(text)); err != nil {
+			return err
+		}
 	}
 	c.levels[text] = n + 1
 	if len(c.levels) > manyLevels && c.texts == 0 && !c.fixed {

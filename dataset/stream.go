@@ -75,7 +75,7 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 // NewStream reads items from CSV text, such as standard input; name is used
 // in messages.
 func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
-	t, err := table.NewText(ctx, io.NopCloser(r), name, opts.Comma)
+	t, err := table.NewText(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory})
 	if err != nil {
 		return nil, err
 	}

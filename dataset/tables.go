@@ -30,9 +30,9 @@ func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 	return c.Missing(usual)
 }
 
-// openTable opens a file as a table, by its extension.
-func openTable(ctx context.Context, path string, opts TableOptions) (table.Table, error) {
-	return table.Open(ctx, path, table.Options{Comma: opts.Comma, Stdin: opts.Stdin})
+// openTable opens a file as a table, by its extension. memory is what reading may take.
+func openTable(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
+	return table.Open(ctx, path, table.Options{Comma: opts.Comma, Stdin: opts.Stdin, Memory: memory})
 }
 
 // column returns the index of a named column, or an error that lists them.

@@ -49,6 +49,9 @@ type VotesOptions struct {
 	// instead of refusing them: for test data with classes that training did
 	// not have.
 	LeaveOut bool
+	// Memory is how many bytes reading may take, as in [FeatureOptions]; 0 means 2 GB,
+	// or that of the features which are read at the same time.
+	Memory int64
 	TableOptions
 
 	numbered bool // the long form without an item column has one vote an item
@@ -90,7 +93,7 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 }
 
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	t, err := openTable(ctx, path, opts.TableOptions)
+	t, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +128,15 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 	}
 	v.How.File = t.Name()
 	return v, v.finish()
+}
+
+// newVotes returns no votes yet for items of t.
+func newVotes(t table.Table, items, classes []string) (*votes, error) {
+	n := len(items) * len(classes)
+	if err := t.Keep(4 * n); err != nil {
+		return nil, err
+	}
+	return &votes{Items: items, Classes: classes, Counts: make([]float32, n)}, nil
 }
 
 // finish fills in what all forms have in common.

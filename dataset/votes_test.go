@@ -237,7 +237,7 @@ func FuzzReadVotes(f *testing.F) {
 	f.Add([]byte("item\tp\tq\tn\na\t.5\t.5\t2\n"), uint8(4))
 	f.Add([]byte("\ufeff\"item\",\"p\",q\r\na,x,\r\n"), uint8(2))
 	f.Fuzz(func(t *testing.T, text []byte, form uint8) {
-		from, err := table.NewText(t.Context(), readCloser(text), "votes.csv", 0)
+		from, err := table.NewText(t.Context(), readCloser(text), "votes.csv", table.Options{})
 		if err != nil {
 			return
 		}

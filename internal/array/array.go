@@ -117,6 +117,12 @@ func (a *Array) Width() int {
 	return w
 }
 
+// Bytes returns the size of all elements.
+func (a *Array) Bytes() int64 { return int64(a.Len()) * int64(a.Width()) * int64(a.dt.size) }
+
+// Fortran reports whether the values of an item lie apart; see [Array.RowMajor].
+func (a *Array) Fortran() bool { return a.fortran }
+
 // ReadRow fills dst with the values of item i, in row-major order.
 func (a *Array) ReadRow(i int, dst []float32) error {
 	if err := CheckRow(a.Len(), a.Width(), i, dst); err != nil {
@@ -171,7 +177,7 @@ func (a *Array) RowMajor(ctx context.Context, opts Options) (*Array, error) {
 	n, w, size := a.Len(), a.Width(), a.dt.size
 	var out io.ReadWriteCloser
 	var at io.ReaderAt
-	if total := int64(n) * int64(w) * int64(size); total <= opts.Memory {
+	if a.Bytes() <= opts.Memory {
 		m := &memoryFile{}
 		out, at = m, m
 	} else {

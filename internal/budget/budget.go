@@ -13,24 +13,29 @@ import (
 	"credence/internal/words"
 )
 
-// Default is the limit in bytes where none is given.
-const Default = 2 << 30
+const (
+	// Default is the limit in bytes where none is given.
+	Default = 2 << 30
+	// Least is the least limit: below it nothing could be read. A caller who wants to
+	// keep less in memory than that can do so.
+	Least = 64 << 20
+)
 
 // ErrMemory is the cause when something would take more memory than is allowed.
 var ErrMemory = errors.New("more memory than is allowed")
 
-// Of returns a limit in bytes: the default for 0.
+// Of returns the limit in bytes for what a user allows, of which 0 means the default.
 func Of(memory int64) int64 {
 	if memory <= 0 {
 		return Default
 	}
-	return memory
+	return max(memory, Least)
 }
 
-// Check refuses what would take more than the limit, in bytes; 0 means the default. The
-// format and its arguments say what it is and where, as in "line 3: a record".
+// Check refuses what would take more bytes than the limit. The format and its arguments say
+// what it is and where, as in "line 3: a record".
 func Check(limit, need int64, file, format string, args ...any) error {
-	if limit = Of(limit); need <= limit {
+	if need <= limit {
 		return nil
 	}
 	return &fault.Error{File: file, Err: ErrMemory, Msg: fmt.Sprintf("%s would take %s bytes of memory, but %s are allowed",
@@ -42,7 +47,7 @@ func Check(limit, need int64, file, format string, args ...any) error {
 // take much memory, but a small one may not, whatever it unpacks to.
 type Meter struct {
 	File  string
-	Limit int64        // 0 for the default
+	Limit int64
 	Read  func() int64 // bytes read of the file as it lies on the disk
 	kept  int64
 }
@@ -53,11 +58,10 @@ const perByte = 16
 // Keep counts n bytes more. The format and its arguments say what they are.
 func (m *Meter) Keep(n int64, format string, args ...any) error {
 	m.kept += n
-	limit := Of(m.Limit)
-	if m.kept <= limit {
+	if m.kept <= m.Limit {
 		return nil
 	}
-	return Check(max(limit, perByte*m.Read()), m.kept, m.File, format, args...)
+	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, format, args...)
 }
 
 // Pool is a limit that several share who work at the same time.
@@ -67,9 +71,9 @@ type Pool struct {
 	back        sync.Cond
 }
 
-// NewPool returns a pool of so many bytes; 0 means the default.
+// NewPool returns a pool of so many bytes.
 func NewPool(limit int64) *Pool {
-	p := &Pool{limit: Of(limit), free: Of(limit)}
+	p := &Pool{limit: limit, free: limit}
 	p.back.L = &p.mu
 	return p
 }

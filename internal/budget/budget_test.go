@@ -14,8 +14,10 @@ func TestCheck(t *testing.T) {
 	if want := "reading x.csv: line 3: a record would take 1,001 bytes of memory, but 1,000 are allowed"; !errors.Is(err, ErrMemory) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if Check(0, Default, "x", "y") != nil || Check(0, Default+1, "x", "y") == nil {
-		t.Error("0 is not the default")
+	for memory, want := range map[int64]int64{0: Default, 1: Least, 1 << 40: 1 << 40} {
+		if got := Of(memory); got != want {
+			t.Errorf("%d: a limit of %d, want %d", memory, got, want)
+		}
 	}
 }
 

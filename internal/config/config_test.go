@@ -85,7 +85,7 @@ func TestParseErrors(t *testing.T) {
 		{"item,label\na,b\n", `c.yaml:1:1: expected keys and values such as "epochs: 100"`, ""},
 		{"a\x00b", `reading c.yaml: this is not a text in UTF-8`, ""},
 		{"data: \xff", `reading c.yaml: this is not a text in UTF-8`, ""},
-		{strings.Repeat("[", 100000), `reading c.yaml: brackets nest deeper than 100`, ""},
+		{strings.Repeat("[", 100000), `reading c.yaml: brackets or lists nest deeper than 100`, ""},
 	} {
 		_, err := parse("c.yaml", []byte(c.text))
 		e, ok := errors.AsType[*Error](err)

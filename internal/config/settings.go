@@ -65,7 +65,7 @@ var OfMixture = []string{"components", "limit"}
 // votes is in both.
 func (s *Settings) LoadOptions() dataset.LoadOptions {
 	o := s.Load
-	o.VotesOptions.NA = o.FeatureOptions.NA
+	o.VotesOptions.NA, o.VotesOptions.Memory = o.FeatureOptions.NA, o.FeatureOptions.Memory
 	o.VotesOptions.Ignore = o.FeatureOptions.Ignore
 	// An array has no columns of ids: its rows are those of the items in turn.
 	if o.VotesOptions.ItemColumn == "" && !strings.EqualFold(filepath.Ext(o.Votes), ".npy") {

@@ -102,8 +102,9 @@ var Options = derive([]Option{
 	{Name: "volume-store", verbs: Train, at: func(s *Settings) any { return &s.volumes().Store },
 		Choices: []string{"float16", "uint8", "float32"},
 		Help:    "`precision` that voxels are kept in: float16, uint8 or float32"},
-	{Name: "memory", verbs: Train, at: func(s *Settings) any { return (*byteSize)(&s.features().Memory) },
-		Help: "`bytes` of features held in memory, such as 500MB; beyond, they are read from a file"},
+	{Name: "memory", verbs: everywhere, at: func(s *Settings) any { return (*byteSize)(&s.features().Memory) },
+		Help: "`bytes` of features held in memory, such as 500MB; beyond, they are read from a file. " +
+			"A file that needs more to be read at all is refused"},
 	{Name: "cache", verbs: Train, at: func(s *Settings) any { return &s.features().CacheDir },
 		Help: "`folder` of that file (default: the user's cache folder)"},
 

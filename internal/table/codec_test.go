@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"credence/internal/budget"
 	"credence/internal/python"
 )
 
@@ -92,7 +93,7 @@ func checkCodecFile(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := openParquet(t.Context(), path)
+	table, err := openParquet(t.Context(), path, budget.Default)
 	if err != nil {
 		t.Error(err)
 		return
@@ -156,7 +157,7 @@ func TestParquetDamage(t *testing.T) {
 	}
 	var want []string
 	read := func(b []byte) (got []string, err error) {
-		table, err := newParquet(t.Context(), "x", bytes.NewReader(b), int64(len(b)))
+		table, err := newParquet(t.Context(), "x", bytes.NewReader(b), int64(len(b)), budget.Default)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
 )
@@ -30,12 +32,12 @@ import (
 //     decimal comma, so that it also decides how numbers are read.
 //  3. The header names the columns. A first column without a name is either blank or
 //     holds row names; the first record tells, so it is read and kept in ahead.
-//  4. Records whose fields are all blank are kept in ahead, because only what follows
+//  4. Records whose fields are all blank are kept in blanks, because only what follows
 //     tells what they are: padding at the end of the file, which is dropped, or rows
 //     in between, which are handed out so that rows keep their numbers.
 //
-// After that, Next hands out records: those in ahead first, then those of the file. A
-// record of the wrong length comes with ErrRagged, after which reading can go on.
+// After that, Next hands out records: those in blanks and ahead first, then those of the
+// file. A record of the wrong length comes with ErrRagged, after which reading can go on.
 type csvTable struct {
 	file  string
 	src   io.Closer
@@ -50,9 +52,11 @@ type csvTable struct {
 	commas   bool   // numbers may have a decimal comma
 	rowNames bool   // the first column has values but no name
 
-	ahead  []record // read but not handed out
+	blanks []blanks // read but not handed out, then
+	ahead  *record  // the record behind them
 	at     int      // line of the last record
 	handed int      // records handed out
+	meter  *budget.Meter
 }
 
 // record is one line of a text table.
@@ -62,11 +66,12 @@ type record struct {
 	err    error
 }
 
-// NewText reads the header of a text table from src, which the table owns. comma
-// separates the fields; 0 finds out.
-func NewText(ctx context.Context, src io.ReadCloser, file string, comma rune) (Table, error) {
+// NewText reads the header of a text table from src, which the table owns.
+func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
+	raw := &counter{r: fault.Reader(ctx, src)}
 	t := &csvTable{file: file, src: src}
-	if err := t.start(fault.Reader(ctx, src), comma); err != nil {
+	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory), Read: func() int64 { return raw.n }}
+	if err := t.start(raw, opts.Comma); err != nil {
 		src.Close()
 		return nil, err
 	}
@@ -110,20 +115,29 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 			comma = c
 		}
 	}
-	t.r = csv.NewReader(buf)
+	if comma == 0 {
+		comma, t.plain = separator(head)
+	}
+	limit := &recordLimit{r: buf, file: t.file, limit: t.meter.Limit, comma: byte(comma), line: 1 + t.above}
+	t.r = csv.NewReader(bufio.NewReaderSize(limit, peek))
 	t.r.FieldsPerRecord = -1
 	t.r.ReuseRecord = true
 	t.r.Comma = comma
-	if comma == 0 {
-		t.r.Comma, t.plain = separator(head)
-	}
-	t.commas = t.r.Comma == ';'
+	t.commas = comma == ';'
+	return t.header()
+}
+
+// header reads the names of the columns.
+func (t *csvTable) header() error {
 	rec, err := t.r.Read()
 	if err != nil {
 		return t.parseError(err)
 	}
 	t.at, _ = t.r.FieldPos(0)
 	t.at += t.above
+	if err := budget.Check(t.meter.Limit, columnCost*int64(len(rec)), t.file, "line %d: a header of %s columns", t.at, words.Thousands(len(rec))); err != nil {
+		return err
+	}
 	for i, name := range rec {
 		name = strings.TrimSpace(name)
 		t.blank = append(t.blank, name == "")
@@ -141,8 +155,8 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 	}
 	if t.blank[0] {
 		first := t.take()
-		first.fields = slices.Clone(first.fields)
-		t.ahead = append([]record{first}, t.ahead...)
+		first.fields = slices.Clone(first.fields) // the reader uses them again
+		t.putBack(first)
 		t.rowNames = first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
 	}
 	return nil
@@ -217,30 +231,56 @@ func (t *csvTable) read() record {
 // blank are left out at the end of the file, where spreadsheets write many; in
 // between they stay, so that rows keep their numbers.
 func (t *csvTable) take() record {
-	if len(t.ahead) > 0 {
-		first := t.ahead[0]
-		t.ahead = t.ahead[1:]
-		return first
+	if len(t.blanks) == 0 && t.ahead == nil {
+		r := t.read()
+		for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
+			if r.err = t.keep(r); r.err == nil {
+				r = t.read()
+			}
+		}
+		if r.err == io.EOF || errors.Is(r.err, budget.ErrMemory) {
+			t.blanks = nil
+		}
+		t.ahead = &r // its fields are valid until the next is read
 	}
-	r := t.read()
-	for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
-		t.keep(r)
-		r = t.read()
-	}
-	if r.err == io.EOF {
-		t.ahead = nil
-	}
-	if len(t.ahead) == 0 {
+	if len(t.blanks) > 0 {
+		first := &t.blanks[0]
+		r := first.next()
+		if first.n == 0 {
+			t.blanks = t.blanks[1:]
+		}
 		return r
 	}
-	t.keep(r)
-	return t.take()
+	r := *t.ahead
+	t.ahead = nil
+	return r
 }
 
-// keep puts a record behind those that were read ahead.
-func (t *csvTable) keep(r record) {
-	r.fields = slices.Clone(r.fields) // the reader uses them again
-	t.ahead = append(t.ahead, r)
+// putBack has a record, whose fields are its own, handed out once more.
+func (t *csvTable) putBack(r record) {
+	if t.ahead == nil {
+		t.ahead = &r
+		return
+	}
+	t.blanks = slices.Insert(t.blanks, 0, blanks{line: r.line, fields: len(r.fields), n: 1})
+}
+
+// keep puts a record of blank fields behind those that were read ahead.
+func (t *csvTable) keep(r record) error {
+	if n := len(t.blanks); n > 0 {
+		last := &t.blanks[n-1]
+		if last.fields == len(r.fields) && last.line+last.n == r.line {
+			last.n++
+			return nil
+		}
+	}
+	t.blanks = append(t.blanks, blanks{r.line, len(r.fields), 1})
+	return t.meter.Keep(2*int64(unsafe.Sizeof(blanks{})), "line %d: many blank rows", r.line)
+}
+
+// Keep counts memory that a caller keeps.
+func (t *csvTable) Keep(bytes int) error {
+	return t.meter.Keep(int64(bytes), "what is kept of the rows up to line %d", t.at)
 }
 
 func allBlank(fields []string) bool {
@@ -287,6 +327,9 @@ func (t *csvTable) Next() ([]Cell, error) {
 var ErrRagged = errors.New("wrong number of fields")
 
 func (t *csvTable) parseError(err error) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		return e
+	}
 	var pe *csv.ParseError
 	if errors.As(err, &pe) {
 		t.at = pe.Line + t.above

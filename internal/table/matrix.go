@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 
 	"credence/internal/array"
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
 )
@@ -20,28 +20,32 @@ type matrix struct {
 	row   []float32
 	cells []Cell
 	at    int
+	meter *budget.Meter
 }
 
 // maxMatrix bounds the columns of a matrix.
 const maxMatrix = 100_000
 
-func openMatrix(ctx context.Context, path string) (Table, error) {
+func openMatrix(ctx context.Context, path string, memory int64) (Table, error) {
 	a, err := array.OpenNPY(path)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newMatrix(ctx, a)
+	t, err := newMatrix(ctx, a, memory)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return t, nil
 }
 
-func newMatrix(ctx context.Context, a *array.Array) (*matrix, error) {
+func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, error) {
 	if len(a.Shape) != 2 {
 		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row an item", words.Shape(a.Shape))
 	}
-	a, err := a.RowMajor(ctx, array.Options{Memory: math.MaxInt64})
+	if err := budget.Check(memory, a.Bytes(), a.File(), "a matrix of %s in Fortran order", words.Shape(a.Shape)); err != nil && a.Fortran() {
+		return nil, err
+	}
+	a, err := a.RowMajor(ctx, array.Options{Memory: a.Bytes()})
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +54,7 @@ func newMatrix(ctx context.Context, a *array.Array) (*matrix, error) {
 		return nil, fault.Malformed(a.File(), "%s columns: too many for votes", words.Thousands(w))
 	}
 	t := &matrix{a: a, row: make([]float32, w), cells: make([]Cell, w)}
+	t.meter = &budget.Meter{File: a.File(), Limit: memory, Read: a.Bytes}
 	for i := range w {
 		t.names = append(t.names, strconv.Itoa(i))
 	}
@@ -61,6 +66,7 @@ func (t *matrix) Header() []string { return t.names }
 func (t *matrix) Line() int        { return t.at }
 func (t *matrix) Unread(int) error { return nil }
 func (t *matrix) Traits() Traits   { return Traits{} }
+func (t *matrix) Keep(n int) error { return t.meter.Keep(int64(n), "what is kept of the rows") }
 func (t *matrix) Close() error     { return t.a.Close() }
 
 func (t *matrix) Next() ([]Cell, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 )
 
@@ -55,7 +56,7 @@ func onePage(t *testing.T, codec format.CompressionCodec, data []byte, page func
 func readParquet(t *testing.T, b []byte) (rows int, allocated uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(b), int64(len(b)))
+	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(b), int64(len(b)), budget.Default)
 	if err == nil {
 		err = Records(t.Context(), table, func([]Cell) error { rows++; return nil })
 		err = errors.Join(err, table.Close())
@@ -200,7 +201,7 @@ func TestParquetLZ4(t *testing.T) {
 	file := onePage(t, format.Lz4Raw, packed, func(h *format.PageHeader) {
 		h.UncompressedPageSize, h.DataPageHeader.V.NumValues = int32(len(plain)), n
 	}, func(c *format.ColumnMetaData) { c.NumValues = n })
-	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(file), int64(len(file)))
+	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(file), int64(len(file)), budget.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"credence/internal/array"
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
 )
@@ -33,6 +34,7 @@ type parquetTable struct {
 	left   []parquet.Row // read, not yet returned
 	cells  []Cell
 	at     int
+	meter  *budget.Meter
 }
 
 // parquetLeaf is a column of values.
@@ -47,12 +49,12 @@ type parquetLeaf struct {
 	unread   error // why values are not read
 }
 
-func openParquet(ctx context.Context, path string) (Table, error) {
+func openParquet(ctx context.Context, path string, memory int64) (Table, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newParquet(ctx, path, f, size)
+	t, err := newParquet(ctx, path, f, size, memory)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -68,7 +70,7 @@ func guard(file string, err *error) {
 	}
 }
 
-func newParquet(ctx context.Context, file string, src io.ReaderAt, size int64) (t *parquetTable, err error) {
+func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
 	n, err := checkFooter(file, src, size)
 	if err != nil {
@@ -83,6 +85,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size int64) (
 		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
 	t = &parquetTable{file: file, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
+	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the
 	// metadata list the leaves in the same order.
@@ -160,6 +163,11 @@ func (t *parquetTable) Name() string     { return t.file }
 func (t *parquetTable) Header() []string { return t.names }
 func (t *parquetTable) Line() int        { return t.at }
 func (t *parquetTable) Traits() Traits   { return Traits{Lists: true} }
+
+// Keep counts memory that a caller keeps.
+func (t *parquetTable) Keep(n int) error {
+	return t.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(t.at))
+}
 
 func (t *parquetTable) Close() (err error) {
 	defer guard(t.file, &err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"credence/internal/budget"
 	"credence/internal/python"
 )
 
@@ -32,7 +33,7 @@ func TestParquetWriter(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(b.Bytes()), int64(b.Len()))
+	table, err := newParquet(t.Context(), "x.parquet", bytes.NewReader(b.Bytes()), int64(b.Len()), budget.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ assert t["item"][99].as_py() == "i99" and t["abstain"][1].as_py() is False`, pat
 func FuzzParquet(f *testing.F) {
 	fuzzFiles(f, "*.parquet")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		table, err := newParquet(t.Context(), "x", bytes.NewReader(b), int64(len(b)))
+		table, err := newParquet(t.Context(), "x", bytes.NewReader(b), int64(len(b)), budget.Default)
 		if err != nil {
 			return
 		}

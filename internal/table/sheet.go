@@ -40,6 +40,13 @@ func ReadSheet(ctx context.Context, path string, na []string) (*Sheet, error) {
 				row[i] = strings.Clone(rec[i].String())
 			}
 		}
+		size := 24 + 8
+		for _, text := range row {
+			size += 16 + len(text)
+		}
+		if err := src.Keep(size); err != nil {
+			return err
+		}
 		t.Rows, t.lines = append(t.Rows, row), append(t.lines, src.Line())
 		return nil
 	})

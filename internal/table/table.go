@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 )
 
@@ -28,6 +29,8 @@ type Table interface {
 	ErrorAt(col int, format string, args ...any) *fault.Error
 	// Unread returns why a column is not read, or nil.
 	Unread(col int) error
+	// Keep counts memory that the caller keeps of records, and refuses too much.
+	Keep(bytes int) error
 	// Traits returns what sets the table apart.
 	Traits() Traits
 	Close() error
@@ -49,6 +52,9 @@ type Options struct {
 	Comma rune
 	// Stdin is the text of the file called "-".
 	Stdin []byte
+	// Memory is how many bytes a record, a page or a row group may take, and what
+	// callers keep of all records; see package budget. 0 means the default.
+	Memory int64
 }
 
 // Stdin is what messages call the file "-".
@@ -58,14 +64,14 @@ const Stdin = "standard input"
 // does.
 func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if path == "-" && opts.Stdin != nil {
-		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts.Comma)
+		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
 	}
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
 	switch ext {
 	case ".parquet", ".pq":
-		return openParquet(ctx, path)
+		return openParquet(ctx, path, budget.Of(opts.Memory))
 	case ".npy":
-		return openMatrix(ctx, path)
+		return openMatrix(ctx, path, budget.Of(opts.Memory))
 	case ".npz", ".idx", ".xlsx", ".xls", ".json", ".jsonl", ".feather", ".arrow", ".rds", ".sav", ".dta":
 		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV or Parquet", ext)}
 	}
@@ -73,7 +79,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if err != nil {
 		return nil, fault.Of(path, err)
 	}
-	return NewText(ctx, f, path, opts.Comma)
+	return NewText(ctx, f, path, opts)
 }
 
 // checkHeader refuses tables without columns and with two of one name.
