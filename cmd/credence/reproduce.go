@@ -40,6 +40,7 @@ again. Equal seeds give equal numbers.`,
 		newReproduceCoverage(),
 		newReproduceComparison(),
 		newReproduceADNI(),
+		newReproduceVotes(),
 	)
 	return cmd
 }

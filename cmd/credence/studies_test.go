@@ -16,11 +16,12 @@ import (
 )
 
 // runStudy runs a quick study and reads its numbers.json.
-func runStudy(t *testing.T, name string, numbers any) {
+func runStudy(t *testing.T, name string, numbers any, flags ...string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	var stdout, stderr bytes.Buffer
-	if code := program([]string{"reproduce", name, "--quick", "--out", dir}, nil, &stdout, &stderr); code != 0 {
+	args := append([]string{"reproduce", name, "--quick", "--out", dir}, flags...)
+	if code := program(args, nil, &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, &stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "numbers.json"))

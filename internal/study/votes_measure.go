@@ -1,0 +1,158 @@
+package study
+
+import (
+	"credence/evaluate"
+	"credence/internal/par"
+	"credence/internal/rng"
+	"credence/mixture"
+)
+
+// Held-back votes show the probability p of a class with an error of their own: of M votes, S are for
+// it, and S/M may lie in an interval that p is outside of, or the other way round. So the share of
+// items with S/M in their interval I is not the coverage. What the error does is known if the law F
+// of p is: under F the interval holds p with the probability F(I), and S/M with
+//
+//	P(S/M ∈ I) = Σ_{s/M ∈ I} ∫ Bin(s; M, p) dF(p),
+//
+// a sum of beta-binomial probabilities. Their difference is taken off what is seen,
+//
+//	Ĉ = mean_j [ F_j(I_j) + 1{S_j/M_j ∈ I_j} − P(S/M_j ∈ I_j) ].
+//
+// If the laws are right, E Ĉ = mean_j F_j(I_j) is the coverage exactly, whatever M. If they are not,
+// what is left is the difference of two errors, that of the truth and that of the law, which is the
+// smaller the better S/M shows whether p ∈ I. How well it does is, under the law,
+//
+//	tells = P(S/M ∈ I | p ∈ I) − P(S/M ∈ I | p ∉ I),
+//
+// 1 if votes show p exactly. Where it is near 0, as for intervals much narrower than √(p(1−p)/M), Ĉ
+// is the level that the law claims, right or wrong.
+
+// heldBack is how the intervals of a law fare by the votes that were held back on an item.
+type heldBack struct {
+	Item      int       `json:"item"`
+	Class     int       `json:"class"`
+	Mean      float64   `json:"mean"`
+	Votes     int       `json:"votes"` // held back: M
+	For       int       `json:"for"`   // of them for the class: S
+	Lo        []float64 `json:"lo"`    // [paperLevels]
+	Hi        []float64 `json:"hi"`
+	Naive     []float64 `json:"naive"`     // 1 if the share of votes lies in the interval
+	Corrected []float64 `json:"corrected"` // the term of Ĉ
+	All       []float64 `json:"all"`       // the mean of such terms over all classes
+	Tells     []float64 `json:"tells"`     // of Ĉ, at the least and the greatest level
+	PIT       float64   `json:"pit"`       // randomized
+	Score     float64   `json:"score"`     // −ln P(counts), nats
+}
+
+// judgeHeldBack judges laws of items by all their votes, which no fit has seen.
+func judgeHeldBack(s *voteSet, laws []mixture.Reported, items []int, r *rng.Stream) ([]heldBack, error) {
+	luck := make([]float64, len(items))
+	for j := range luck {
+		luck[j] = r.Float64()
+	}
+	votes := evaluate.NewVotes(s.ds)
+	list, errs := make([]heldBack, len(items)), make([]error, len(items))
+	par.For(len(items), func(j int) {
+		list[j], errs[j] = judgeItem(laws[j], votes.Item(items[j]), s.class, luck[j])
+		list[j].Item = items[j]
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// judgeItem judges the law of an item by counts of its votes; a negative class means the one of
+// largest mean.
+func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) (heldBack, error) {
+	means := law.Mean(nil)
+	if class < 0 {
+		class = 0
+		for c, m := range means {
+			if m > means[class] {
+				class = c
+			}
+		}
+	}
+	total := 0.0
+	for _, n := range counts {
+		total += n
+	}
+	h := heldBack{Class: class, Mean: means[class], Votes: int(total), For: int(counts[class]),
+		All: make([]float64, len(paperLevels))}
+	for c := range counts {
+		m := law.Class(c)
+		chances := m.Law.VoteCounts(nil, h.Votes)
+		for l, level := range paperLevels {
+			in := m.Interval(mixture.TwoSided, level).Interval
+			naive, term := corrected(m.Law, in, chances, int(counts[c]))
+			h.All[l] += term / float64(len(counts))
+			if c == class {
+				h.Lo, h.Hi = append(h.Lo, in.Lo), append(h.Hi, in.Hi)
+				h.Naive, h.Corrected = append(h.Naive, naive), append(h.Corrected, term)
+			}
+		}
+		if c == class {
+			if err := h.tells(m.Law, chances); err != nil {
+				return h, err
+			}
+			for s := range h.For {
+				h.PIT += chances[s]
+			}
+			h.PIT = min(1, h.PIT+luck*chances[h.For])
+		}
+	}
+	score, err := law.Law.LogCounts(counts)
+	h.Score = -score
+	return h, err
+}
+
+// tells finds how well votes tell whether p lies in the intervals of the least and of the greatest
+// level.
+func (h *heldBack) tells(law *mixture.Beta, chances []float64) error {
+	ends := []int{0, len(paperLevels) - 1}
+	both, seen := make([]float64, len(ends)), make([]float64, len(ends))
+	whole := law.Dirichlet()
+	for s, chance := range chances {
+		after, err := whole.Update([]float64{float64(s), float64(h.Votes - s)})
+		if err != nil {
+			return err
+		}
+		p := after.Marginal(0)
+		for k, l := range ends {
+			in := mixture.Interval{Lo: h.Lo[l], Hi: h.Hi[l]}
+			if in.Contains(float64(s) / float64(h.Votes)) {
+				seen[k] += chance
+				both[k] += chance * (p.CDF(in.Hi) - p.CDF(in.Lo))
+			}
+		}
+	}
+	for k, l := range ends {
+		in := law.CDF(h.Hi[l]) - law.CDF(h.Lo[l])
+		tells := 1.0 // there is nothing to tell
+		if in > 0 && in < 1-1e-9 {
+			tells = both[k]/in - (seen[k]-both[k])/(1-in)
+		}
+		h.Tells = append(h.Tells, tells)
+	}
+	return nil
+}
+
+// corrected returns whether the share of s votes out of len(chances) − 1 lies in an interval, and the
+// term of Ĉ. chances are those of each number of votes under the law.
+func corrected(law *mixture.Beta, in mixture.Interval, chances []float64, s int) (naive, term float64) {
+	m := float64(len(chances) - 1)
+	inside := func(s int) bool { return in.Contains(float64(s) / m) }
+	expected := 0.0
+	for k, chance := range chances {
+		if inside(k) {
+			expected += chance
+		}
+	}
+	if inside(s) {
+		naive = 1
+	}
+	return naive, law.CDF(in.Hi) - law.CDF(in.Lo) + naive - expected
+}

@@ -1,0 +1,458 @@
+package study
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/internal/array"
+	"credence/internal/rng"
+	"credence/mixture"
+)
+
+// simulated draws probabilities from Beta mixtures and M votes with each, and judges laws whose
+// variance is scale times theirs. It returns the coverage of the intervals of these laws, Ĉ and the
+// naive share, with the standard error of Ĉ, by level.
+func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive, se [5]float64) {
+	t.Helper()
+	const n = 6000
+	r := rand.New(rng.New(11, "test"))
+	var squares [5]float64
+	for range n {
+		m := 0.15 + 0.7*r.Float64()
+		total := 3 + 9*r.Float64()
+		law, err := mixture.NewDirichlet([]float64{0.7, 0.3}, [][]float64{{(1 - m) * total, m * total}, {2, 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := law.Marginal(1).Sample(r)
+		s := 0
+		for range votes {
+			if r.Float64() < p {
+				s++
+			}
+		}
+		if law, err = law.Rescale(scale); err != nil {
+			t.Fatal(err)
+		}
+		h, err := judgeItem(mixture.Reported{Law: law, Resolution: 0.01}, []float64{float64(votes - s), float64(s)}, 1, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l := range paperLevels {
+			if h.Lo[l] <= p && p <= h.Hi[l] {
+				truth[l] += 1. / n
+			}
+			corrected[l] += h.Corrected[l] / n
+			naive[l] += h.Naive[l] / n
+			squares[l] += h.Corrected[l] * h.Corrected[l] / n
+		}
+	}
+	for l := range se {
+		se[l] = math.Sqrt((squares[l] - corrected[l]*corrected[l]) / n)
+	}
+	return truth, corrected, naive, se
+}
+
+// Where the laws are right, Ĉ is the coverage within 4.5 standard errors (false alarm below 1e-4 over
+// all ten comparisons), and the naive share is not. Where they are too narrow or too wide, Ĉ is closer
+// to the coverage than the naive share is, and lies on the side of nominal.
+func TestCorrectedCoverage(t *testing.T) {
+	for _, votes := range []int{17, 50} {
+		truth, corrected, naive, se := simulated(t, 1, votes)
+		off := 0.0
+		for l := range paperLevels {
+			if d := math.Abs(corrected[l] - truth[l]); d > 4.5*se[l] {
+				t.Errorf("%d votes, %v: Ĉ %.4f, coverage %.4f, standard error %.4f", votes, paperLevels[l], corrected[l], truth[l], se[l])
+			}
+			off = max(off, math.Abs(naive[l]-truth[l]))
+		}
+		if off < 5*se[0] {
+			t.Errorf("%d votes: naive shares %.3f, coverage %.3f: there is nothing to correct", votes, naive, truth)
+		}
+	}
+	for _, scale := range []float64{0.4, 1.6} {
+		truth, corrected, naive, _ := simulated(t, scale, 50)
+		byC, byNaive := 0.0, 0.0
+		for l, level := range paperLevels {
+			byC += math.Abs(corrected[l] - truth[l])
+			byNaive += math.Abs(naive[l] - truth[l])
+			if low, high := min(truth[l], level)-0.015, max(truth[l], level)+0.015; corrected[l] < low || corrected[l] > high {
+				t.Errorf("scale %v, %v: Ĉ %.4f, coverage %.4f", scale, level, corrected[l], truth[l])
+			}
+		}
+		if byC >= byNaive {
+			t.Errorf("scale %v: Ĉ is off by %.3f, the naive share by %.3f", scale, byC/5, byNaive/5)
+		}
+	}
+}
+
+// How well votes tell, by drawing: of 200,000 pairs of p and S, within five standard errors.
+func TestTells(t *testing.T) {
+	law, err := mixture.NewDirichlet([]float64{0.6, 0.4}, [][]float64{{3, 6}, {8, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := judgeItem(mixture.Reported{Law: law}, []float64{12, 8}, 1, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 200_000
+	r := rand.New(rng.New(12, "test"))
+	var seen, all [2]float64 // by whether p is outside or inside
+	for range n {
+		p := law.Marginal(1).Sample(r)
+		s := 0.0
+		for range 20 {
+			if r.Float64() < p {
+				s++
+			}
+		}
+		k := 0
+		if h.Lo[0] <= p && p <= h.Hi[0] {
+			k = 1
+		}
+		all[k]++
+		if x := s / 20; h.Lo[0] <= x && x <= h.Hi[0] {
+			seen[k]++
+		}
+	}
+	want := seen[1]/all[1] - seen[0]/all[0]
+	if se := math.Sqrt(0.25/all[0] + 0.25/all[1]); math.Abs(h.Tells[0]-want) > 5*se {
+		t.Errorf("tells %v, drawn %v ± %v", h.Tells[0], want, se)
+	}
+	if share := all[1] / n; math.Abs(share-0.75) > 5*math.Sqrt(0.75*0.25/n) {
+		t.Errorf("the 75%% interval holds %v", share)
+	}
+}
+
+// Thinning keeps m of the votes, each as likely as another: within 5 standard errors.
+func TestThin(t *testing.T) {
+	const n = 5000
+	var counts []float32
+	for range n {
+		counts = append(counts, 12, 0, 8)
+	}
+	got := thin(counts, 3, 5, rand.New(rng.New(13, "test")))
+	first := 0.0
+	for i := 0; i < len(got); i += 3 {
+		if got[i]+got[i+2] != 5 || got[i+1] != 0 {
+			t.Fatalf("thinned to %v", got[i:i+3])
+		}
+		first += float64(got[i])
+	}
+	se := math.Sqrt(n * 5 * 0.6 * 0.4 * 15 / 19) // hypergeometric
+	if math.Abs(first-n*3) > 5*se {
+		t.Errorf("%v of %v votes for the first class, want %v ± %v", first, n*5, n*3, se)
+	}
+	if few := thin([]float32{1, 1}, 2, 5, rand.New(rng.New(13, "test"))); !slices.Equal(few, []float32{1, 1}) {
+		t.Errorf("two votes are thinned to %v", few)
+	}
+}
+
+// Every item is judged once, never trained on in the same split, and panels stay together.
+func TestVotesSplits(t *testing.T) {
+	v := &Votes{Splits: 5, Seed: 3}
+	s := &voteSet{clusters: 12}
+	for i := range 60 {
+		s.cluster, s.kept = append(s.cluster, i%12), append(s.kept, i)
+	}
+	seen := map[int]int{}
+	for split := range v.Splits {
+		learn, test := s.split(v, split)
+		if len(learn)+len(test) != 60 {
+			t.Errorf("split %d: %d items", split, len(learn)+len(test))
+		}
+		of := map[int]bool{}
+		for _, i := range test {
+			seen[i]++
+			of[s.cluster[i]] = true
+		}
+		for _, i := range learn {
+			if of[s.cluster[i]] {
+				t.Errorf("split %d: panel %d is on both sides", split, s.cluster[i])
+			}
+		}
+	}
+	for i := range 60 {
+		if seen[i] != 1 {
+			t.Errorf("item %d is judged %d times", i, seen[i])
+		}
+	}
+}
+
+// The bootstrap over clusters finds the error of a mean of clusters whose items are equal: sd/√G.
+func TestClustered(t *testing.T) {
+	r := rand.New(rng.New(14, "test"))
+	var rows [][]float64
+	var cluster []int
+	var values []float64
+	for g := range 60 {
+		x := r.NormFloat64()
+		values = append(values, x)
+		for range 10 {
+			rows, cluster = append(rows, []float64{x, 2}), append(cluster, g)
+		}
+	}
+	got := clustered(rows, cluster, rng.New(1, "test"))
+	want := summarize(values)
+	if math.Abs(float64(got[0].Mean-want.Mean)) > 1e-12 || math.Abs(float64(got[0].SE/want.SE)-1) > 0.15 {
+		t.Errorf("mean %v ± %v, want %v ± %v", got[0].Mean, got[0].SE, want.Mean, want.SE)
+	}
+	if got[1].Mean != 2 || got[1].SE > 1e-9 {
+		t.Errorf("a constant: %v", got[1])
+	}
+}
+
+// A law fitted to votes without features has the moments that the votes were drawn with, and a better
+// likelihood than one Dirichlet distribution.
+func TestFeatureless(t *testing.T) {
+	law, err := mixture.NewDirichlet([]float64{0.5, 0.5}, [][]float64{{1, 12}, {12, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rng.New(15, "test"))
+	ds := &dataset.Dataset{Classes: []string{"a", "b"}}
+	for i := range 4000 {
+		p := law.Marginal(0).Sample(r)
+		counts := [2]float32{}
+		for range 5 {
+			if r.Float64() < p {
+				counts[0]++
+			} else {
+				counts[1]++
+			}
+		}
+		ds.Items, ds.Counts = append(ds.Items, fmt.Sprint(i)), append(ds.Counts, counts[0], counts[1])
+	}
+	got, err := fitFeatureless(ds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantMean, wantVar := law.Marginal(0).Moments()
+	gotMean, gotVar := got.Marginal(0).Moments()
+	if math.Abs(gotMean-wantMean) > 0.03 || math.Abs(gotVar/wantVar-1) > 0.05 {
+		t.Errorf("mean %v and variance %v, want %v and %v", gotMean, gotVar, wantMean, wantVar)
+	}
+	_, constant := head.ConstantDirichlet(head.Counts{Classes: 2, Values: ds.Counts})
+	loss := 0.0
+	for i := range ds.Len() {
+		c := ds.CountsOf(i)
+		l, err := got.LogVotes([]float64{float64(c[0]), float64(c[1])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss -= l / float64(5*ds.Len())
+	}
+	if loss > constant {
+		t.Errorf("loss %v per vote, one distribution has %v", loss, constant)
+	}
+}
+
+// The Dirichlet distribution of a bootstrap has the mean and the total variance of its networks.
+func TestMatched(t *testing.T) {
+	var sum, squares [3]float64
+	rows := [][]float64{{0.2, 0.3, 0.5}, {0.3, 0.3, 0.4}, {0.1, 0.45, 0.45}}
+	for _, p := range rows {
+		for c, x := range p {
+			sum[c] += x
+			squares[c] += x * x
+		}
+	}
+	law, err := matched(sum[:], squares[:], 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.01 + 0.0075 + 0.0025 // sample variances
+	got := 0.0
+	for _, v := range law.Variance(nil) {
+		got += v
+	}
+	if m := law.Mean(nil); math.Abs(got-want) > 1e-12 || math.Abs(m[0]-0.2) > 1e-12 || math.Abs(m[2]-0.45) > 1e-12 {
+		t.Errorf("mean %v, variance %v, want %v", m, got, want)
+	}
+}
+
+// tinyVotes writes a folder with small sets: photographs whose brightness says what people think of
+// them, one of them twice, and defendants in twelve panels.
+func tinyVotes(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	r := rand.New(rng.New(16, "test"))
+	for _, set := range []string{photographs, defendants} {
+		if err := os.Mkdir(filepath.Join(dir, set), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const n = 120
+	var counts []float32
+	var files [2]bytes.Buffer
+	var last []byte
+	for i := range n {
+		record := []byte{byte(i % 10)}
+		bright := r.Float64()
+		for range cifarPixels {
+			record = append(record, byte(255*(0.7*bright+0.3*r.Float64())))
+		}
+		if i == 70 {
+			record = last
+		}
+		last = record
+		row := make([]float32, 10)
+		for range 20 {
+			if r.Float64() < bright {
+				row[3]++
+			} else {
+				row[5]++
+			}
+		}
+		counts = append(counts, row...)
+		files[i/60].Write(record)
+	}
+	for k, name := range photographFiles {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(files[k].Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		write(filepath.Join(photographs, name), b.Bytes())
+	}
+	var npy bytes.Buffer
+	if err := array.WriteNPY(&npy, []int{n, 10}, counts); err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(photographs, countsFile), npy.Bytes())
+	items, votes := "item,"+strings.Join(recidivismFeatures, ",")+",reoffended\n", "item,rater,label\n"
+	for i := range 96 {
+		age := 18 + r.IntN(50)
+		items += fmt.Sprintf("d%d,%d,%d,%d,0,%d,%d,%d,1\n", i, 1+i%3, i%2, age, i%4, r.IntN(9), i%2)
+		for k := range 12 {
+			label := 0
+			if r.Float64() < 1/(1+math.Exp(float64(age-40)/8)) {
+				label = 1
+			}
+			votes += fmt.Sprintf("d%d,r%d,%d\n", i, 100*(i/8)+k, label)
+		}
+	}
+	write(filepath.Join(defendants, "items.csv"), []byte(items))
+	write(filepath.Join(defendants, "votes.csv"), []byte(votes))
+	return dir
+}
+
+// A study of small sets runs to its end, resumes to the same files, and its page has every figure.
+func TestVotesStudy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains dozens of small networks")
+	}
+	data := tinyVotes(t)
+	run := func(ctx context.Context, out string, progress func(what string)) error {
+		v, err := NewVotes(data, true, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Train, v.Test, v.Votes, v.Command = 60, 20, []int{3}, "credence reproduce votes --data data"
+		f, err := OpenFolder(out, "votes", v, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Progress = func(_, _ int, what string) { progress(what) }
+		return v.Run(ctx, f)
+	}
+	out := filepath.Join(t.TempDir(), "votes")
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := 0
+	err := run(ctx, out, func(what string) {
+		if begun++; begun == 4 {
+			cancel()
+		}
+	})
+	if err == nil {
+		t.Fatal("the study was not stopped")
+	}
+	again := 0
+	if err := run(t.Context(), out, func(string) { again++ }); err != nil {
+		t.Fatal(err)
+	}
+	if begun != 4 || again != 9-3 {
+		t.Errorf("%d pieces were begun, then %d; want 4 and 6 of 9", begun, again)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"120 photographs in 10 classes, of which 1 were left out", "12 panels", "pulled towards nominal",
+		"evidential network, 3 votes", "softmax with bootstrap, 3 votes", countsFile} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"NaN", "%!", "Inf", "<no value>"} {
+		if strings.Contains(string(page), bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	for _, part := range strings.Split(string(page), "](")[1:] {
+		file, _, _ := strings.Cut(part, ")")
+		if info, err := os.Stat(filepath.Join(out, file)); err != nil || info.Size() == 0 {
+			t.Errorf("figure %s: %v", file, err)
+		}
+	}
+	items, err := os.ReadFile(filepath.Join(out, itemsFile))
+	if err != nil || strings.Count(string(items), "\n") < 1+5*20+5*8 {
+		t.Errorf("%s: %v, %d rows", itemsFile, err, strings.Count(string(items), "\n"))
+	}
+}
+
+// Files that are missing or are something else are named, with what was expected.
+func TestVotesFiles(t *testing.T) {
+	if _, err := NewVotes(t.TempDir(), true, 1); err == nil || !strings.Contains(err.Error(), "neither of the folders cifar10h, recidivism") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	for _, c := range []struct {
+		file string
+		text string // empty removes it
+		want string
+	}{
+		{"cifar10h/counts.npy", "", "counts.npy is missing: the set cifar10h is the files counts.npy, images_0-4999.bin.gz"},
+		{"cifar10h/counts.npy", "nonsense", "counts.npy"},
+		{"cifar10h/images_0-4999.bin.gz", "nonsense", "images_0-4999.bin.gz: it is no gzip file"},
+		{"recidivism/votes.csv", "item,rater,label\nd1,r1,1\n", "at least 10 are expected"},
+		{"recidivism/items.csv", "item,age\nd1,20\n", "race"},
+	} {
+		dir := tinyVotes(t)
+		path := filepath.Join(dir, filepath.FromSlash(c.file))
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if c.text != "" {
+			if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v, err := NewVotes(dir, true, 1)
+		if err == nil {
+			_, err = v.load(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: got %v, want %q", c.file, c.text, err, c.want)
+		}
+	}
+}
