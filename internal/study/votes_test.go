@@ -35,7 +35,7 @@ func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive,
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := law.Marginal(1).Sample(r)
+		p := law.Sample(nil, r)[1]
 		s := 0
 		for range votes {
 			if r.Float64() < p {
@@ -111,7 +111,7 @@ func TestTells(t *testing.T) {
 	r := rand.New(rng.New(12, "test"))
 	var seen, all [2]float64 // by whether p is outside or inside
 	for range n {
-		p := law.Marginal(1).Sample(r)
+		p := law.Sample(nil, r)[1]
 		s := 0.0
 		for range 20 {
 			if r.Float64() < p {
@@ -224,7 +224,7 @@ func TestFeatureless(t *testing.T) {
 	r := rand.New(rng.New(15, "test"))
 	ds := &dataset.Dataset{Classes: []string{"a", "b"}}
 	for i := range 4000 {
-		p := law.Marginal(0).Sample(r)
+		p := law.Sample(nil, r)[0]
 		counts := [2]float32{}
 		for range 5 {
 			if r.Float64() < p {
