@@ -162,7 +162,7 @@ func TestArraysRefused(t *testing.T) {
 		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }") + "1234", "the file is cut short: 2×3 of <f4 take 24 bytes, but 4 are there"},
 		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }"), "an array of 99999999999×99999999999 elements cannot be"},
 		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }"), "an array of 0×3 elements holds nothing"},
-		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"), "a single number, but an array with one row an item is expected"},
+		{"x.npy", head("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"), "a single number, but an array with one row per item is expected"},
 		{"x.npy", head("{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': '<U4', 'fortran_order': False, 'shape': (1,), }": elements of type "<U4": only bool, integers and float16, 32 and 64 are read`},
 		{"x.npy", head("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }"), `header "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }": elements are not plain numbers`},
 		{"x.npy", head("{'descr': '<f4', 'shape': (1,), }"), `header "{'descr': '<f4', 'shape': (1,), }": descr, fortran_order and shape are expected`},

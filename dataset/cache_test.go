@@ -45,13 +45,13 @@ func editInPlace(t *testing.T, path string, b []byte) {
 	}
 }
 
-// square is a grey PNG of 8×8 pixels, without compression, so that all are of one
+// square is a gray PNG of 8×8 pixels, without compression, so that all are of one
 // size.
-func square(t *testing.T, grey uint8) []byte {
+func square(t *testing.T, gray uint8) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, 8, 8))
 	for i := range img.Pix {
-		img.Pix[i] = color.Gray{Y: grey}.Y
+		img.Pix[i] = color.Gray{Y: gray}.Y
 	}
 	var b bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, img); err != nil {

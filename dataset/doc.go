@@ -2,7 +2,7 @@
 // turns features into what a network takes.
 //
 // A [Dataset] holds N items with the counts of their votes over d classes and
-// one row of raw feature values an item. Features come as named parts
+// one row of raw feature values per item. Features come as named parts
 // ([Part]): numeric columns, categorical columns, and tensors such as
 // embeddings, images and volumes. Raw values are read one row at a time through
 // [Rows], so that values in memory, in an NPY file and in a cache on disk look
@@ -19,5 +19,5 @@
 // network input of any item. [NewSplit] and [Folds] divide the items.
 // [OpenStream] reads items for prediction in memory bounded by the batch.
 //
-// Dimension letters of the package: N items, d classes, W raw values a row.
+// Dimension letters of the package: N items, d classes, W raw values per row.
 package dataset

@@ -60,7 +60,7 @@ func Example() {
 		fmt.Println(batch.Items[0], x)
 	}
 	// Output:
-	// 4 items, 2 classes, 1–2 votes an item (6 in all), 2 raters
+	// 4 items, 2 classes, 1–2 votes per item (6 in all), 2 raters
 	// 2 features: 1 numeric, 1 categorical (sex); 1 missing value
 	// [age age missing sex=f sex=m]
 	// new [0 1 1 0]

@@ -40,7 +40,7 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 		return nil, errNoFeatures
 	}
 	if len(rows) == 0 {
-		return nil, errors.New("no training items to standardise features on")
+		return nil, errors.New("no training items to standardize features on")
 	}
 	if err := checkParts(ds.Parts); err != nil {
 		return nil, err

@@ -6,16 +6,16 @@ import "fmt"
 type Form uint8
 
 const (
-	// Auto recognises the form from the columns; see [VotesOptions].
+	// Auto recognizes the form from the columns; see [VotesOptions].
 	Auto Form = iota
-	// Long has one row a vote: item, label and, optionally, rater.
+	// Long has one row per vote: item, label and, optionally, rater.
 	Long
-	// Wide has one row an item and one column a rater; blank cells are missing.
+	// Wide has one row per item and one column per rater; blank cells are missing.
 	Wide
-	// Counted has one row an item and one column a class, holding how many
+	// Counted has one row per item and one column per class, holding how many
 	// votes it got.
 	Counted
-	// Fractions has one row an item, one column a class holding the share of
+	// Fractions has one row per item, one column per class holding the share of
 	// the votes it got, and a column with the number of votes.
 	Fractions
 )

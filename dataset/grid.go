@@ -11,7 +11,7 @@ import (
 	"credence/internal/words"
 )
 
-// grid is a table of votes with one row an item, its cells numbered by their
+// grid is a table of votes with one row per item, its cells numbered by their
 // text. Cells without a value have code −1.
 type grid struct {
 	t     table.Table
@@ -25,7 +25,7 @@ type grid struct {
 	lacks lacking
 }
 
-// readGrid reads votes in a form with one row an item.
+// readGrid reads votes in a form with one row per item.
 func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (*votes, error) {
 	g := &grid{t: t}
 	if err := g.columns(item, &opts); err != nil {
@@ -49,7 +49,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	}
 	if form == Auto {
 		var err error
-		if form, err = g.recognise(&opts); err != nil {
+		if form, err = g.recognize(&opts); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (g *grid) row(i int) []int32 {
 	return g.cells[i*len(g.cols) : (i+1)*len(g.cols)]
 }
 
-// wide reads one column a rater.
+// wide reads one column per rater.
 func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	class, classes, err := g.text.classes(g.t, opts)
 	if err != nil {
@@ -228,7 +228,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 	return classes, of, nil
 }
 
-// counts reads one column a class.
+// counts reads one column per class.
 func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 	classes, of, err := g.classColumns(-1, opts)
 	if err != nil {
@@ -263,7 +263,7 @@ func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 	return v, nil
 }
 
-// fractions reads one column a class and one for the number of votes.
+// fractions reads one column per class and one for the number of votes.
 func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	total := slices.Index(g.names, opts.TotalColumn)
 	if opts.TotalColumn == "" {

@@ -7,7 +7,7 @@ import (
 	"credence/internal/table"
 )
 
-// What a table of votes with one row an item may hold besides votes.
+// What a table of votes with one row per item may hold besides votes.
 
 // enoughRows is how many it takes for a column not to look odd by chance.
 const enoughRows = 5

@@ -28,11 +28,11 @@ type ImageOptions struct {
 	// Height and Width are the size that images are brought to, without
 	// keeping their proportions. 0 means that of the first image.
 	Height, Width int
-	// Grey makes one channel of brightness; otherwise there are three, red,
-	// green and blue, unless the first image is grey itself.
-	Grey bool
-	// Colour makes three channels even if the first image is grey.
-	Colour bool
+	// Gray makes one channel of brightness; otherwise there are three, red,
+	// green and blue, unless the first image is gray itself.
+	Gray bool
+	// Color makes three channels even if the first image is gray.
+	Color bool
 }
 
 // The names of the features of a folder of images, and of one of volumes.
@@ -211,7 +211,7 @@ func imageShape(first string, opts *FeatureOptions) ([]int, error) {
 		return nil, err
 	}
 	channels, h, w := 3, opts.Image.Height, opts.Image.Width
-	if opts.Image.Grey || !opts.Image.Colour && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model) {
+	if opts.Image.Gray || !opts.Image.Color && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model) {
 		channels = 1
 	}
 	if h == 0 {

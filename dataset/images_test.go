@@ -12,7 +12,7 @@ import (
 // The images are written by Pillow; see testdata/make.py.
 func TestImages(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"grey.png", "colour.png", "flat.jpg", "grey16.png"} {
+	for _, name := range []string{"gray.png", "color.png", "flat.jpg", "gray16.png"} {
 		b, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func TestImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(f.Items, []string{"in/colour.png", "in/flat.jpg", "in/grey.png", "in/grey16.png"}) || !slices.Equal(f.Parts[0].Shape, []int{3, 2, 3}) {
+	if !slices.Equal(f.Items, []string{"in/color.png", "in/flat.jpg", "in/gray.png", "in/gray16.png"}) || !slices.Equal(f.Parts[0].Shape, []int{3, 2, 3}) {
 		t.Fatal(f.Items, f.Parts)
 	}
 	row := make([]float32, 18)
@@ -49,12 +49,12 @@ func TestImages(t *testing.T) {
 	near(2, 0, 0, 50, 100, 150, 200, 250, 0, 50)
 	near(3, 1e-4, 0, 10000.0/257, 20000.0/257, 30000.0/257)
 
-	// A table with a column of paths; grey by choice.
+	// A table with a column of paths; gray by choice.
 	csv := filepath.Join(dir, "items.csv")
-	if err := os.WriteFile(csv, []byte("item,age,file\na,1,in/grey.png\nb,2,in/colour.png\n"), 0o644); err != nil {
+	if err := os.WriteFile(csv, []byte("item,age,file\na,1,in/gray.png\nb,2,in/color.png\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err = readFeatures(t.Context(), csv, FeatureOptions{ImageColumn: "file", Image: ImageOptions{Grey: true}})
+	f, err = readFeatures(t.Context(), csv, FeatureOptions{ImageColumn: "file", Image: ImageOptions{Gray: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestImagesRefused(t *testing.T) {
 }
 
 func FuzzImage(f *testing.F) {
-	for _, name := range []string{"grey.png", "grey16.png", "colour.png", "flat.jpg"} {
+	for _, name := range []string{"gray.png", "gray16.png", "color.png", "flat.jpg"} {
 		b, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)
@@ -127,7 +127,7 @@ func FuzzImage(f *testing.F) {
 
 // Paths of images may serve as the ids of the items too.
 func TestImagesAsIDs(t *testing.T) {
-	b, err := os.ReadFile("testdata/grey.png")
+	b, err := os.ReadFile("testdata/gray.png")
 	if err != nil {
 		t.Fatal(err)
 	}

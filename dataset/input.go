@@ -139,7 +139,7 @@ func (in *InputRows) apply(dst, raw []float32) error {
 		to := dst[b.to : b.to+p.width()]
 		switch p.Kind {
 		case Numeric:
-			to[0] = standardise(raw[b.from], p.Mean[0], p.SD[0])
+			to[0] = standardize(raw[b.from], p.Mean[0], p.SD[0])
 			if p.Missing {
 				to[1] = 0
 				if raw[b.from] != raw[b.from] {
@@ -154,7 +154,7 @@ func (in *InputRows) apply(dst, raw []float32) error {
 			each := len(to) / len(p.Mean)
 			for c := range p.Mean {
 				from := raw[b.from+c*each : b.from+(c+1)*each]
-				standardiseAll(to[c*each:(c+1)*each], from, p.Mean[c], p.SD[c])
+				standardizeAll(to[c*each:(c+1)*each], from, p.Mean[c], p.SD[c])
 			}
 		}
 	}
@@ -184,8 +184,8 @@ func (b *binding) category(to []float32, x float32) error {
 	return nil
 }
 
-// standardise returns (x − mean)/sd, and 0 for a missing or constant value.
-func standardise(x float32, mean, sd float64) float32 {
+// standardize returns (x − mean)/sd, and 0 for a missing or constant value.
+func standardize(x float32, mean, sd float64) float32 {
 	if x != x || sd == 0 {
 		return 0
 	}
@@ -193,8 +193,8 @@ func standardise(x float32, mean, sd float64) float32 {
 	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, z)))
 }
 
-// standardiseAll standardises all values of a channel, as standardise does one.
-func standardiseAll(to, from []float32, mean, sd float64) {
+// standardizeAll standardizes all values of a channel, as standardize does one.
+func standardizeAll(to, from []float32, mean, sd float64) {
 	if sd == 0 {
 		clear(to)
 		return
@@ -209,11 +209,11 @@ func standardiseAll(to, from []float32, mean, sd float64) {
 		z[0], z[1], z[2], z[3] = float32(z0), float32(z1), float32(z2), float32(z3)
 		if s := z[0] + z[1] + z[2] + z[3]; s-s != 0 { // one is missing, or too large
 			for k, v := range x {
-				z[k] = standardise(v, mean, sd)
+				z[k] = standardize(v, mean, sd)
 			}
 		}
 	}
 	for ; i < len(from); i++ {
-		to[i] = standardise(from[i], mean, sd)
+		to[i] = standardize(from[i], mean, sd)
 	}
 }

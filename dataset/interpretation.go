@@ -45,7 +45,7 @@ func (in *Interpretation) count(ds *Dataset) {
 	}
 }
 
-// String reads like "2,687 items, 5 classes, 1–4 votes an item (6,698 in all),
+// String reads like "2,687 items, 5 classes, 1–4 votes per item (6,698 in all),
 // no rater column; long form, columns item and label of votes.csv".
 func (in Interpretation) String() string {
 	var b strings.Builder
@@ -57,9 +57,9 @@ func (in Interpretation) String() string {
 	case lo == hi && hi == "1":
 		b.WriteString("1 vote an item")
 	case lo == hi:
-		b.WriteString(hi + " votes an item")
+		b.WriteString(hi + " votes per item")
 	default:
-		b.WriteString(lo + "–" + hi + " votes an item")
+		b.WriteString(lo + "–" + hi + " votes per item")
 	}
 	if in.Votes > 0 {
 		fmt.Fprintf(&b, " (%s in all)", voteString(in.Votes))

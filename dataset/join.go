@@ -135,7 +135,7 @@ func (f *features) rowsOf(v *votes) (map[string]int, error) {
 	return at, nil
 }
 
-// readTruth reads true probabilities, one column a class, joined by id.
+// readTruth reads true probabilities, one column per class, joined by id.
 func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions) error {
 	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
 	if err != nil {

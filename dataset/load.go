@@ -19,13 +19,13 @@ type LoadOptions struct {
 	Data []string
 	// Votes is the file of votes. "" means that the first of Data holds them:
 	// in VotesOptions.Columns, in the columns that carry the names of
-	// VotesOptions.Classes, or in a column with one label a row. No votes at
+	// VotesOptions.Classes, or in a column with one label per row. No votes at
 	// all are fine with NoVotes.
 	Votes   string
 	NoVotes bool
 	// Ignore are columns to leave out of any of the files; each has to be in one.
 	Ignore []string
-	// Truth, if set, is a file with one column a class of true probabilities.
+	// Truth, if set, is a file with one column per class of true probabilities.
 	Truth          string
 	FeatureOptions FeatureOptions
 	VotesOptions   VotesOptions

@@ -125,7 +125,7 @@ func TestJoinNoVotes(t *testing.T) {
 	}
 }
 
-// Published data with several votes an item, as far as they are here.
+// Published data with several votes per item, as far as they are here.
 func TestRealData(t *testing.T) {
 	dir := realData(t)
 	for _, c := range []struct{ data, votes, columns string }{

@@ -17,7 +17,7 @@ type longVote struct {
 	count              float32
 }
 
-// longReader gathers votes of the long form, one a row.
+// longReader gathers votes of the long form, one per row.
 type longReader struct {
 	t                         table.Table
 	opts                      *VotesOptions

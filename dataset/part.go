@@ -11,7 +11,7 @@ import (
 type Kind uint8
 
 const (
-	Numeric     Kind = iota // one number an item
+	Numeric     Kind = iota // one number per item
 	Categorical             // one level of a list an item
 	Tensor                  // an array of numbers an item, of fixed shape
 )

@@ -22,9 +22,9 @@ func realData(t *testing.T) string {
 func TestRealVotes(t *testing.T) {
 	t.Chdir(realData(t))
 	for file, want := range map[string]string{
-		"lidc/votes.csv":          "2,687 items, 5 classes, 1–4 votes an item (6,698 in all), no rater column; long form, columns item and label of lidc/votes.csv",
-		"recidivism/votes.csv":    "1,000 items, 2 classes, 20 votes an item (20,000 in all), 400 raters; long form, columns item, rater and label of recidivism/votes.csv",
-		"labelme/votes_train.csv": "1,000 items, 8 classes, 1–3 votes an item (2,547 in all), 59 raters; long form, columns item, rater and label of labelme/votes_train.csv",
+		"lidc/votes.csv":          "2,687 items, 5 classes, 1–4 votes per item (6,698 in all), no rater column; long form, columns item and label of lidc/votes.csv",
+		"recidivism/votes.csv":    "1,000 items, 2 classes, 20 votes per item (20,000 in all), 400 raters; long form, columns item, rater and label of recidivism/votes.csv",
+		"labelme/votes_train.csv": "1,000 items, 8 classes, 1–3 votes per item (2,547 in all), 59 raters; long form, columns item, rater and label of labelme/votes_train.csv",
 	} {
 		v, err := ReadVotes(t.Context(), file, VotesOptions{})
 		if err != nil {

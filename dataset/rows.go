@@ -2,7 +2,7 @@ package dataset
 
 import "credence/internal/array"
 
-// Rows gives the raw feature values of items, one row of Width values an item.
+// Rows gives the raw feature values of items, one row of Width values per item.
 // ReadRow may be called from several goroutines at once.
 type Rows interface {
 	Len() int   // N

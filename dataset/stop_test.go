@@ -26,7 +26,7 @@ func (c *countdown) Err() error {
 // Reading ends soon after it is told to, whatever is read, and leaves nothing
 // behind.
 func TestStop(t *testing.T) {
-	image, err := os.ReadFile("testdata/grey.png")
+	image, err := os.ReadFile("testdata/gray.png")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 type encoding uint8
 
 const (
-	// oneHot gives one value a level, 1 for the item's own: an unknown level
+	// oneHot gives one value per level, 1 for the item's own: an unknown level
 	// is all zeros.
 	oneHot encoding = iota
 	// code gives one whole number, to look up in a table of embeddings.
@@ -25,7 +25,7 @@ type fitted struct {
 	Part
 	// Mean and SD of a numeric part (length 1), of each element of a vector, or
 	// of each channel of an image or volume. SD 0 marks a constant, whose
-	// standardised value is 0.
+	// standardized value is 0.
 	Mean []float64 `json:"mean,omitempty"`
 	SD   []float64 `json:"sd,omitempty"`
 	// Missing says that training items lacked the value: then a numeric part
@@ -38,10 +38,10 @@ type fitted struct {
 //
 //	[ dense values | one code for each embedded column | one block for each image or volume ]
 //
-// Numeric values and vectors are standardised with the mean and standard
+// Numeric values and vectors are standardized with the mean and standard
 // deviation of the training items; a missing one becomes 0, the mean, and sets
 // an indicator if training items lacked it too. Categorical columns with few
-// levels are one-hot, the others codes. Images and volumes are standardised by
+// levels are one-hot, the others codes. Images and volumes are standardized by
 // channel. It is fitted by [Fit] and kept as JSON, exactly.
 type Transform struct {
 	parts []fitted
@@ -103,7 +103,7 @@ func (p *fitted) check() error {
 }
 
 // channels is how many means a part has: one a number, one an element of a
-// vector, one a channel otherwise.
+// vector, one per channel otherwise.
 func (p *fitted) channels() int {
 	if p.Kind == Tensor {
 		return p.Shape[0]

@@ -172,15 +172,15 @@ func TestTransformRefuses(t *testing.T) {
 }
 
 // A channel at once and value by value are the same, to the bit.
-func TestStandardiseAll(t *testing.T) {
+func TestStandardizeAll(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	from := []float32{1, 2, 3, 4, nan, 5, 6, 7, math.MaxFloat32, -math.MaxFloat32, 0, 1e-40, inf, -inf, 8, 9, 1e38, 3e38, 1e38, 2e38, nan, 10, 11}
 	for n := range len(from) + 1 {
 		for _, c := range [][2]float64{{0, 1}, {3, 0}, {1e9, 1e-3}, {-2, 7}} {
 			to := make([]float32, n)
-			standardiseAll(to, from[:n], c[0], c[1])
+			standardizeAll(to, from[:n], c[0], c[1])
 			for i, got := range to {
-				if want := standardise(from[i], c[0], c[1]); math.Float32bits(got) != math.Float32bits(want) {
+				if want := standardize(from[i], c[0], c[1]); math.Float32bits(got) != math.Float32bits(want) {
 					t.Fatalf("%v with mean %v and standard deviation %v: %v, want %v", from[i], c[0], c[1], got, want)
 				}
 			}

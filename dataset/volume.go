@@ -27,7 +27,7 @@ type VolumeOptions struct {
 //
 // A volume is turned to the canonical orientation (RAS), resampled to the grid
 // by trilinear interpolation, averaged where the grid is coarser, and its
-// intensities are normalised: cut off at two percentiles, then scaled.
+// intensities are normalized: cut off at two percentiles, then scaled.
 type Preparation struct {
 	// Fit is "stretch", the default, which brings each axis to the length of the
 	// grid's, or "proportions", which scales all alike and fills the rest.

@@ -54,7 +54,7 @@ func cohort(t testing.TB, n int) {
 var smallVolumes = VolumeOptions{Size: [3]int{3, 4, 2}}
 
 // A column of paths is found by its values, and the tensor is the resampled and
-// normalised volume with z fastest.
+// normalized volume with z fastest.
 func TestVolumes(t *testing.T) {
 	cohort(t, 3)
 	opts := FeatureOptions{Features: []string{"path"}, Volume: smallVolumes}

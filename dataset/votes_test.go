@@ -34,22 +34,22 @@ func TestReadVotes(t *testing.T) {
 		{
 			name: "long", text: "item,annotator,label\na,r1,yes\na,r2,no\nb,r1,yes\n",
 			want: "[a b] [no yes] [1 1 0 1]",
-			how:  "2 items, 2 classes, 1–2 votes an item (3 in all), 2 raters; long form, columns item, annotator and label of votes.csv",
+			how:  "2 items, 2 classes, 1–2 votes per item (3 in all), 2 raters; long form, columns item, annotator and label of votes.csv",
 		},
 		{
 			name: "long, numbers in order, two spellings", text: "id;rating\n1;10\n1;9\n2;9.0\n2;1\n",
 			want: "[1 2] [1 9 10] [0 1 1 1 1 0]",
-			how:  "2 items, 3 classes, 2 votes an item (4 in all), no rater column; long form, columns id and rating of votes.csv",
+			how:  "2 items, 3 classes, 2 votes per item (4 in all), no rater column; long form, columns id and rating of votes.csv",
 		},
 		{
 			name: "long, byte-order mark, CRLF, quotes", text: "\ufeffitem\tlabel\r\n\"a b\"\t\"x\ty\"\r\nc\tz\r\nc\tz\r\n",
 			want: "[a b c] [x\ty z] [1 0 0 2]",
-			how:  "2 items, 2 classes, 1–2 votes an item (3 in all), no rater column; long form, columns item and label of votes.csv",
+			how:  "2 items, 2 classes, 1–2 votes per item (3 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{
 			name: "long, blank label and one item without votes", text: "item,label\na,x\na,y\nb,NA\n",
 			want: "[a b] [x y] [1 1 0 0]", warnings: "1 row without a label left out",
-			how: "2 items, 2 classes, 2 votes an item (2 in all), 1 item without votes, no rater column; long form, columns item and label of votes.csv",
+			how: "2 items, 2 classes, 2 votes per item (2 in all), 1 item without votes, no rater column; long form, columns item and label of votes.csv",
 		},
 		{
 			name: "long, one vote an item", text: "item,label\na,x\nb,y\n",
@@ -59,67 +59,67 @@ func TestReadVotes(t *testing.T) {
 		{
 			name: "long, a rater twice", text: "item,rater,label\na,r,x\na,r,y\na,s,y\n",
 			want: "[a] [x y] [0 2]", warnings: "1 vote by a rater who had voted on the item before (rater r on item a, line 3): the last vote counts",
-			how: "1 item, 2 classes, 2 votes an item (2 in all), 2 raters; long form, columns item, rater and label of votes.csv",
+			how: "1 item, 2 classes, 2 votes per item (2 in all), 2 raters; long form, columns item, rater and label of votes.csv",
 		},
 		{
 			name: "long, a rater twice, first", text: "item,rater,label\na,r,x\na,r,y\na,s,y\n", opts: VotesOptions{Duplicates: FirstVote},
 			want: "[a] [x y] [1 1]", warnings: "1 vote by a rater who had voted on the item before (rater r on item a, line 3): the first vote counts",
-			how: "1 item, 2 classes, 2 votes an item (2 in all), 2 raters; long form, columns item, rater and label of votes.csv",
+			how: "1 item, 2 classes, 2 votes per item (2 in all), 2 raters; long form, columns item, rater and label of votes.csv",
 		},
 		{
 			name: "long with counts", text: "item,label,count\na,x,3\na,y,0.5\n",
 			want: "[a] [x y] [3 0.5]",
-			how:  "1 item, 2 classes, 3.5 votes an item (3.5 in all), no rater column; long form, columns item and label of votes.csv",
+			how:  "1 item, 2 classes, 3.5 votes per item (3.5 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{
 			name: "classes only in test", text: "item,label\na,0\na,1\na,2\n", opts: VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true},
 			want: "[a] [0 1] [1 1]", warnings: "1 vote left out, for labels that are not among the classes [0 1]",
-			how: "1 item, 2 classes, 2 votes an item (2 in all), no rater column; long form, columns item and label of votes.csv",
+			how: "1 item, 2 classes, 2 votes per item (2 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{
 			name: "classes alike", text: "item,label\na,Yes\na,yes\n",
 			want: "[a] [Yes yes] [1 1]", warnings: `classes "Yes" and "yes" differ in case alone: are they the same?`,
-			how: "1 item, 2 classes, 2 votes an item (2 in all), no rater column; long form, columns item and label of votes.csv",
+			how: "1 item, 2 classes, 2 votes per item (2 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{
 			name: "wide by blanks", text: "item,r1,r2,r3\na,1,2,\nb,2,2,1\n",
 			want: "[a b] [1 2] [1 1 1 2]",
-			how:  "2 items, 2 classes, 2–3 votes an item (5 in all), 3 raters; wide form, items in column item of votes.csv",
+			how:  "2 items, 2 classes, 2–3 votes per item (5 in all), 3 raters; wide form, items in column item of votes.csv",
 		},
 		{
 			name: "wide by text, without an item column", text: "r1,r2\nx,y\nx,x\n",
 			want: "[0 1] [x y] [1 1 2 0]",
-			how:  "2 items, 2 classes, 2 votes an item (4 in all), 2 raters; wide form, rows numbered from 0 of votes.csv",
+			how:  "2 items, 2 classes, 2 votes per item (4 in all), 2 raters; wide form, rows numbered from 0 of votes.csv",
 		},
 		{
 			name: "counts above 10", text: "item,cat,dog\na,12,0\nb,3,4\n",
 			want: "[a b] [cat dog] [12 0 3 4]",
-			how:  "2 items, 2 classes, 7–12 votes an item (19 in all); counts form, items in column item of votes.csv",
+			how:  "2 items, 2 classes, 7–12 votes per item (19 in all); counts form, items in column item of votes.csv",
 		},
 		{
 			name: "counts by header", text: "item,dog,cat\na,1,0\nb,3,4\n", opts: VotesOptions{Classes: []string{"cat", "dog"}},
 			want: "[a b] [cat dog] [0 1 4 3]",
-			how:  "2 items, 2 classes, 1–7 votes an item (8 in all); counts form, items in column item of votes.csv",
+			how:  "2 items, 2 classes, 1–7 votes per item (8 in all); counts form, items in column item of votes.csv",
 		},
 		{
 			name: "counts, fractional and blank", text: "item,cat,dog\na,2.5,\n", opts: VotesOptions{Form: Counted},
 			want: "[a] [cat dog] [2.5 0]", warnings: "1 cell without a count, taken as 0",
-			how: "1 item, 2 classes, 2.5 votes an item (2.5 in all); counts form, items in column item of votes.csv",
+			how: "1 item, 2 classes, 2.5 votes per item (2.5 in all); counts form, items in column item of votes.csv",
 		},
 		{
 			name: "fractions", text: "item,cat,dog,total\na,0.33,0.67,3\nb,0.25,0.75,10\nc,0,0,0\n", opts: VotesOptions{Form: Fractions},
 			want: "[a b c] [cat dog] [1 2 2.5 7.5 0 0]",
-			how:  "3 items, 2 classes, 3–10 votes an item (13 in all), 1 item without votes; fractions form, items in column item of votes.csv",
+			how:  "3 items, 2 classes, 3–10 votes per item (13 in all), 1 item without votes; fractions form, items in column item of votes.csv",
 		},
 		{
 			name: "fractions by header", text: "item,cat,dog,n\na,0.5,0.5,2\n", opts: VotesOptions{Classes: []string{"cat", "dog"}},
 			want: "[a] [cat dog] [1 1]",
-			how:  "1 item, 2 classes, 2 votes an item (2 in all); fractions form, items in column item of votes.csv",
+			how:  "1 item, 2 classes, 2 votes per item (2 in all); fractions form, items in column item of votes.csv",
 		},
 		{
 			name: "chosen columns", text: "item,age,x,y\na,40,1,2\n", opts: VotesOptions{Form: Counted, Columns: []string{"x", "y"}},
 			want: "[a] [x y] [1 2]",
-			how:  "1 item, 2 classes, 3 votes an item (3 in all); counts form, items in column item of votes.csv",
+			how:  "1 item, 2 classes, 3 votes per item (3 in all); counts form, items in column item of votes.csv",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

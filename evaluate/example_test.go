@@ -21,10 +21,10 @@ func ExampleEvaluate() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%.3f nats a vote over %v votes, accuracy %.2f\n", r.NLL, r.Votes, r.Accuracy)
+	fmt.Printf("%.3f nats per vote over %v votes, accuracy %.2f\n", r.NLL, r.Votes, r.Accuracy)
 	fmt.Println(r.Warnings[0])
 	// Output:
-	// 0.509 nats a vote over 11 votes, accuracy 0.67
+	// 0.509 nats per vote over 11 votes, accuracy 0.67
 	// only 3 items have votes: every number is rough
 }
 

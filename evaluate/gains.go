@@ -21,7 +21,7 @@ import (
 // with m_k the mean of a component and W_k the trace of its covariance.
 func Gains(laws []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 	if budget < 0 || most < 1 {
-		return nil, fmt.Errorf("gains of up to %d votes an item of %d: expected at least 1", most, budget)
+		return nil, fmt.Errorf("gains of up to %d votes per item of %d: expected at least 1", most, budget)
 	}
 	if len(laws) == 0 {
 		return nil, nil
@@ -110,7 +110,7 @@ func priceOf(pieces []segment, budget int) float64 {
 }
 
 // maxOutcomes bounds the outcomes of up to so many votes on an item: some tens of
-// milliseconds an item for a mixture of fifteen components.
+// milliseconds per item for a mixture of fifteen components.
 const maxOutcomes = 100_000
 
 // outcomes returns how many splits of 1 to n votes between d classes there are,

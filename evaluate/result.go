@@ -120,7 +120,7 @@ func (r *Result) judge() {
 	r.judgeColumns()
 	r.judgeClasses()
 	if d := r.LessLogisticDM; d != nil && d.Value.Known() && d.Hi.Known() && !(d.Hi < 0) {
-		r.warn("no better than logistic regression with a concentration: %.3f nats a vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
+		r.warn("no better than logistic regression with a concentration: %.3f nats per vote, 95%% interval %.3f to %.3f", d.Value, d.Lo, d.Hi)
 	}
 }
 

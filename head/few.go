@@ -18,7 +18,7 @@ const faintest = 1e-34
 //	∂ log p/∂ log α_i = Σ_{t<S_i} α_i/(α_i+t)·(α₀−α_i)·u_t − α_i Σ_{t=S_i}^{m−1} u_t
 //
 // where α₀ − α_i of a large α_i is summed from the other α, so that nothing
-// cancels. e holds the unnormalised weights [K] and α [K,d] of the
+// cancels. e holds the unnormalized weights [K] and α [K,d] of the
 // item, out its raw outputs.
 func (h *mixtureHead) few(g, e, out, s []float32, m, scale float64) float64 {
 	k, d := h.components, h.classes

@@ -125,7 +125,7 @@ func row(x []float32, j, width int) []float32 {
 	return x[j*width:][:width]
 }
 
-// exponentials fills exps with the weights, unnormalised, and with α, and
+// exponentials fills exps with the weights, unnormalized, and with α, and
 // counts the values of log α outside the limits. Nearly always all raw outputs
 // are inside, where neither can overflow.
 func (h *mixtureHead) exponentials(exps, out []float32) {

@@ -202,7 +202,7 @@ func TestItemsWithoutVotes(t *testing.T) {
 	a := lossOf(h, both, out, Counts{2, []float32{0, 0, 1, 2}})
 	b := lossOf(h, one, out[6:], Counts{2, []float32{1, 2}})
 	if a != b {
-		t.Errorf("loss %v with an unlabelled item, %v without", a, b)
+		t.Errorf("loss %v with an unlabeled item, %v without", a, b)
 	}
 	for i := range one {
 		if both[i] != 0 || both[6+i] != one[i] {

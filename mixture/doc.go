@@ -43,7 +43,7 @@
 //
 // # Votes
 //
-// Votes are counts, one a class, and need not be whole numbers. Likelihoods are
+// Votes are counts, one per class, and need not be whole numbers. Likelihoods are
 // those of votes in a given order; only [Dirichlet.LogCounts] and
 // [Beta.VoteCounts] count the orders.
 //

@@ -28,9 +28,9 @@ func TestTurnsAgainstGrid(t *testing.T) {
 		var grid []float64
 		for i := range m.components {
 			c := &m.components[i]
-			centre, width := math.Log(c.A/c.B), min(math.Sqrt(1/c.A+1/c.B), 1.5)
+			center, width := math.Log(c.A/c.B), min(math.Sqrt(1/c.A+1/c.B), 1.5)
 			for d := -12.0; d <= 12; d += 1. / 16 {
-				grid = append(grid, centre+d*width)
+				grid = append(grid, center+d*width)
 			}
 		}
 		slices.Sort(grid)

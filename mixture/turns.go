@@ -29,7 +29,7 @@ type turns struct {
 }
 
 // spot is where a component is, on the logit scale.
-type spot struct{ centre, width, peak float64 }
+type spot struct{ center, width, peak float64 }
 
 // place is the density at a point, with every component's part in it.
 type place struct {
@@ -54,12 +54,12 @@ func newTurns(m *Beta) *turns {
 		c := &m.components[i]
 		// The logit density of Beta(a, b) peaks at ln(a/b) with the width
 		// √(1/a + 1/b).
-		s := spot{centre: math.Log(c.A / c.B), width: min(math.Sqrt(1/c.A+1/c.B), 1.5)}
-		p := special.AtLogit(s.centre)
+		s := spot{center: math.Log(c.A / c.B), width: min(math.Sqrt(1/c.A+1/c.B), 1.5)}
+		p := special.AtLogit(s.center)
 		s.peak = c.logWeight + c.LogFactor(&p)
 		t.spots[i] = s
-		t.lo = min(t.lo, s.centre-12*s.width)
-		t.hi = max(t.hi, s.centre+12*s.width)
+		t.lo = min(t.lo, s.center-12*s.width)
+		t.hi = max(t.hi, s.center+12*s.width)
 	}
 	return t
 }
@@ -88,12 +88,12 @@ func (t *turns) scan(left, right float64) {
 	for _, q := range below {
 		to(q)
 	}
-	centres := make([]float64, len(t.spots))
+	centers := make([]float64, len(t.spots))
 	for i, s := range t.spots {
-		centres[i] = s.centre
+		centers[i] = s.center
 	}
-	slices.Sort(centres)
-	for _, z := range centres {
+	slices.Sort(centers)
+	for _, z := range centers {
 		if z > p.z {
 			to(t.look(z))
 		}
@@ -257,7 +257,7 @@ const (
 
 // highest bounds the logarithm of a component's part between p and q.
 func (t *turns) highest(i int, p, q *place) float64 {
-	if c := t.spots[i].centre; c > p.z && c < q.z {
+	if c := t.spots[i].center; c > p.z && c < q.z {
 		return t.spots[i].peak
 	}
 	return max(p.of[i].log, q.of[i].log)

@@ -193,7 +193,7 @@ func bombs() []*bomb {
 		{name: "input", transform: fmt.Sprintf(image, "20000,20000"), networks: `[[{"type":"globalpool"},{"type":"dense","out":3}]]`},
 		{name: "state", transform: fmt.Sprintf(image, "10000,10000"), networks: `[[{"type":"flatten"},{"type":"batchnorm"}]]`},
 		{name: "smaller state", transform: fmt.Sprintf(image, "5000,5000"), networks: `[[{"type":"flatten"},{"type":"batchnorm"}]]`},
-		{name: "normalised", transform: fmt.Sprintf(image, "10000,10000"), networks: `[[{"type":"layernorm"}]]`},
+		{name: "normalized", transform: fmt.Sprintf(image, "10000,10000"), networks: `[[{"type":"layernorm"}]]`},
 		{name: "kernel", transform: fmt.Sprintf(image, "9000,9000"), networks: `[[{"type":"conv","out":1,"kernel":8999}]]`},
 		{name: "padding", transform: fmt.Sprintf(image, "1,1,1"), networks: `[[{"type":"conv","out":1,"kernel":1,"pad":[16000,16000,0]},{"type":"maxpool","size":[32001,32001,1]},{"type":"flatten"},{"type":"dense","out":3}]]`},
 		{name: "layers", transform: fmt.Sprintf(image, "11000,11000"), networks: `[[{"type":"flatten"},` + relus + `]]`},

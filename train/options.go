@@ -22,7 +22,7 @@ type Options struct {
 
 	// Network is a name ("mlp", "lenet5", "cnn2d", "resnet", "cnn3d") or a list
 	// of layers as [nn.Parse] reads it. Empty means mlp for tables, lenet5 for
-	// small grey images, cnn2d for others and cnn3d for volumes.
+	// small gray images, cnn2d for others and cnn3d for volumes.
 	Network string `json:"network"`
 	// Widths are those of the hidden layers of mlp or the stages of cnn2d and
 	// resnet.
@@ -212,7 +212,7 @@ func defaultWidths(network string, n int) []int {
 	return nil
 }
 
-// defaultBatch makes at least some thirty steps an epoch for few items, and
+// defaultBatch makes at least some thirty steps per epoch for few items, and
 // larger batches once there are many; volumes are heavy.
 func defaultBatch(n, grid int) int {
 	if grid == 3 {

@@ -16,7 +16,7 @@ import (
 var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetItem:        {"item", "say --item [WORD] if it names the items", "name the column of the items with --item"},
 	dataset.SetVotesItem:   {"votes-item", "", "name the column of the items among the votes with --votes-item"},
-	dataset.SetLabel:       {"label", "", "name the column of labels, one a row, with --label"},
+	dataset.SetLabel:       {"label", "", "name the column of labels, one per row, with --label"},
 	dataset.SetTotal:       {"total", "", "name the column of totals with --total"},
 	dataset.SetVotes:       {"votes", "", "give the file of votes with --votes"},
 	dataset.SetVoteColumns: {"vote-columns", "", "name the columns of votes with --vote-columns"},

@@ -29,7 +29,7 @@ func TestAdviceOn(t *testing.T) {
 	}{
 		{dataset.Advice{Settings: set(dataset.SetItem)}, "name the column of the items with --item"},
 		{dataset.Advice{Settings: set(dataset.SetVotes, dataset.SetVoteColumns, dataset.SetLabel)},
-			"give the file of votes with --votes, name the columns of votes with --vote-columns, or name the column of labels, one a row, with --label"},
+			"give the file of votes with --votes, name the columns of votes with --vote-columns, or name the column of labels, one per row, with --label"},
 		{dataset.Advice{Settings: set(dataset.SetMissing, dataset.SetCategorical), Column: "a", Value: "n.a., old"},
 			`say --na '"n.a., old"' if it stands for a missing value, or read the column as text with --categorical a`},
 		{dataset.Advice{Settings: set(dataset.SetItem, dataset.SetIgnore), Column: "it's, \"x\""},
@@ -50,7 +50,7 @@ func TestAdviceOn(t *testing.T) {
 	few := pflag.NewFlagSet("few", pflag.ContinueOnError)
 	few.String("label", "", "")
 	all := &dataset.Advice{Settings: set(dataset.SetVotes, dataset.SetLabel)}
-	if got, want := adviceOn(all, few), "name the column of labels, one a row, with --label"; got != want {
+	if got, want := adviceOn(all, few), "name the column of labels, one per row, with --label"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := adviceOn(errors.New("x"), few) + warningText(errors.New("x")); got != "x" {

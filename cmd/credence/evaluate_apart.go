@@ -79,7 +79,7 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 	}
 	w.Heading("%s", heading)
 	t := printout.NewTable()
-	t.Add("  answered", threshold, "accuracy", "loss a vote", "handed on: accuracy", "loss")
+	t.Add("  answered", threshold, "accuracy", "loss per vote", "handed on: accuracy", "loss")
 	last := -1
 	for _, share := range abstentionShares {
 		at := 0

@@ -17,7 +17,7 @@ func (r *evaluateReport) curve(w *printout.Page) {
 	}
 	w.Heading("With fewer votes per item, and fewer items")
 	t := printout.NewTable()
-	t.Add("  votes", "items", "dispersion ratio", "loss a vote")
+	t.Add("  votes", "items", "dispersion ratio", "loss per vote")
 	for _, p := range r.result.Curve {
 		t.Add(strconv.Itoa(p.Votes), words.Thousands(p.Items), plusMinus(p.Ratio, p.RatioSE, 2), plusMinus(p.Loss, p.LossSE, 4))
 	}

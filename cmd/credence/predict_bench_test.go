@@ -46,26 +46,26 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// blobs writes items around a centre for each class and, if asked to, three votes
-// on each by its distance from the centres.
+// blobs writes items around a center for each class and, if asked to, three votes
+// on each by its distance from the centers.
 func blobs(tb testing.TB, itemsFile, votesFile string, classes, n int) {
 	tb.Helper()
 	r := rand.New(rng.New(1, "blobs", uint64(classes), uint64(n)))
 	var items, votes bytes.Buffer
 	fmt.Fprintln(&items, "item,x,y,noise")
 	fmt.Fprintln(&votes, "item,rater,label")
-	centre := func(c int) (x, y float64) {
+	center := func(c int) (x, y float64) {
 		angle := 2 * math.Pi * float64(c) / float64(classes)
 		return 2.5 * math.Cos(angle), 2.5 * math.Sin(angle)
 	}
 	for i := range n {
-		x, y := centre(i % classes)
+		x, y := center(i % classes)
 		x, y = x+r.NormFloat64(), y+r.NormFloat64()
 		fmt.Fprintf(&items, "i%d,%.5f,%.5f,%.5f\n", i, x, y, r.NormFloat64())
 		for rater := range 3 {
 			label, best := 0, math.Inf(-1)
 			for c := range classes {
-				cx, cy := centre(c)
+				cx, cy := center(c)
 				// Of exponentially distributed times the first comes with its share.
 				if s := -((x-cx)*(x-cx)+(y-cy)*(y-cy))/2 - math.Log(r.ExpFloat64()); s > best {
 					label, best = c, s

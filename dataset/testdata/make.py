@@ -56,9 +56,9 @@ odd = {"id": pa.array([2**63 + 1, 2**63 + 2], pa.uint64()), "price": pa.array([d
 pq.write_table(pa.table(odd), "odd.parquet")
 pq.write_table(pa.table(odd).slice(0, 0), "empty.parquet")
 
-grey = Image.fromarray(np.arange(6, dtype="u1").reshape(2, 3) * 50)
-grey.save("grey.png")
-Image.fromarray((np.arange(6, dtype="u2") * 10000).reshape(2, 3)).save("grey16.png")
+gray = Image.fromarray(np.arange(6, dtype="u1").reshape(2, 3) * 50)
+gray.save("gray.png")
+Image.fromarray((np.arange(6, dtype="u2") * 10000).reshape(2, 3)).save("gray16.png")
 rgb = np.zeros((2, 3, 3), "u1"); rgb[..., 0] = 200; rgb[0, :, 1] = 100
-Image.fromarray(rgb).save("colour.png")
+Image.fromarray(rgb).save("color.png")
 Image.fromarray(np.full((4, 6, 3), (200, 100, 50), "u1")).save("flat.jpg", quality=95)

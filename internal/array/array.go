@@ -79,7 +79,7 @@ func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape 
 // arrayBytes returns the size of an array.
 func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 	if len(shape) == 0 {
-		return 0, fault.Malformed(file, "a single number, but an array with one row an item is expected")
+		return 0, fault.Malformed(file, "a single number, but an array with one row per item is expected")
 	}
 	if len(shape) > maxDims {
 		return 0, fault.Malformed(file, "%d axes: at most %d are read", len(shape), maxDims)
@@ -100,7 +100,7 @@ func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 		return 0, fault.Malformed(file, "an array of %s elements holds nothing", words.Shape(shape))
 	}
 	if w := need / int64(dt.size) / int64(shape[0]); w > MaxRow {
-		return 0, fault.Malformed(file, "%s values an item: at most %s are read", words.Thousands(int(w)), words.Thousands(MaxRow))
+		return 0, fault.Malformed(file, "%s values per item: at most %s are read", words.Thousands(int(w)), words.Thousands(MaxRow))
 	}
 	return need, nil
 }
@@ -108,7 +108,7 @@ func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 // Len returns the number of items N.
 func (a *Array) Len() int { return a.Shape[0] }
 
-// Width returns the number of values an item.
+// Width returns the number of values per item.
 func (a *Array) Width() int {
 	w := 1
 	for _, s := range a.Shape[1:] {

@@ -202,7 +202,7 @@ func TestJSONErrors(t *testing.T) {
 			t.Errorf("%s: line %d, error\n  %s\nwant line 2, error\n  %s", c.line, e.Line, e.Error, c.want)
 		}
 		if lines[0] != lines[2] || strings.Contains(lines[0], "error") {
-			t.Errorf("%s: its neighbours were answered by %s and %s", c.line, lines[0], lines[2])
+			t.Errorf("%s: its neighbors were answered by %s and %s", c.line, lines[0], lines[2])
 		}
 	}
 }

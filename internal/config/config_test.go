@@ -28,7 +28,7 @@ rate: 3e-4
 class-weights: [1/3, 2]
 seed: 18446744073709551615
 memory: 1.5GB
-grey: true
+gray: true
 votes-form:
 `
 	entries, err := parse("c.yaml", []byte(text))
@@ -42,7 +42,7 @@ votes-form:
 	want := map[string][]string{
 		"data": {"items.csv"}, "classes": {"no", "yes", "1", "1.0", "a,b", "~", "true", "it's"},
 		"network": {"- {type: dense, out: 8}\n- type: dense\n"}, "epochs": {"0x10"}, "widths": {"64", "32"},
-		"rate": {"3e-4"}, "class-weights": {"1/3", "2"}, "seed": {"18446744073709551615"}, "memory": {"1.5GB"}, "grey": {"true"},
+		"rate": {"3e-4"}, "class-weights": {"1/3", "2"}, "seed": {"18446744073709551615"}, "memory": {"1.5GB"}, "gray": {"true"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%q\nwant\n%q", got, want)
@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		{"seed: -1", `c.yaml:1:7: seed "-1": expected a whole number from 0`, ""},
 		{"rate: .inf", `c.yaml:1:7: rate ".inf": expected a learning rate above 0`, ""},
 		{"rate: inf", `c.yaml:1:7: rate "inf": expected a learning rate above 0`, ""},
-		{"grey: maybe", `c.yaml:1:7: grey "maybe": expected true or false`, ""},
+		{"gray: maybe", `c.yaml:1:7: gray "maybe": expected true or false`, ""},
 		{"votes-form: lang", `c.yaml:1:13: votes-form "lang": expected one of auto, long, wide, counts, fractions`, `did you mean "long" (default auto)?`},
 		{"epochs: [1, 2]", `c.yaml:1:9: epochs is a list: expected one value`, ""},
 		{"widths: [1, [2]]", `c.yaml:1:9: widths holds more than plain values: expected a list of them`, ""},
@@ -187,7 +187,7 @@ func TestJSONSchema(t *testing.T) {
 			`{"type":["string","number","boolean","null"]}]}`,
 		"votes": `{"description":"file of votes (default: they are in the data file)",` +
 			`"type":["string","number","boolean","null"]}`,
-		"grey": `{"description":"read images in shades of grey","type":["boolean","null"],"default":false}`,
+		"gray": `{"description":"read images in shades of gray","type":["boolean","null"],"default":false}`,
 	} {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, got.Properties[name]); err != nil || compact.String() != want {
@@ -281,7 +281,7 @@ func TestTable(t *testing.T) {
 	for name, want := range map[string]string{
 		"components": "3", "ensemble": "5", "optimizer": "adamw", "clip": "5", "limit": "20", "one-hot-levels": "4",
 		"rare-level": "2", "seed": "1", "memory": "2GB", "volume-size": "96x96x80", "volume-percentiles": "0.5,99.5",
-		"method": "mixture", "votes-form": "auto", "duplicates": "last", "grey": "false", "epochs": "", "layout": "",
+		"method": "mixture", "votes-form": "auto", "duplicates": "last", "gray": "false", "epochs": "", "layout": "",
 	} {
 		if got := lookup(name).Default(); got != want {
 			t.Errorf("the default of %s is %q, want %q", name, got, want)

@@ -81,8 +81,8 @@ var Options = derive([]Option{
 			return extent{&s.features().Image.Height, &s.features().Image.Width}
 		},
 		Help: "`HEIGHTxWIDTH` that images are brought to (default: the first's)"},
-	{Name: "grey", verbs: Train, at: func(s *Settings) any { return &s.features().Image.Grey },
-		Help: "read images in shades of grey"},
+	{Name: "gray", verbs: Train, at: func(s *Settings) any { return &s.features().Image.Gray },
+		Help: "read images in shades of gray"},
 	{Name: "volume-size", verbs: Train, want: "XxYxZ voxels, such as 96x96x80",
 		at: func(s *Settings) any {
 			size := &s.features().Volume.Size

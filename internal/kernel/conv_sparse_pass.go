@@ -17,7 +17,7 @@ func (c *Conv) byChannels() bool {
 func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
 	rows, kw := c.rows, c.shape.Kernel[2]
 	if c.shape.Dilation[2] > 1 {
-		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbours
+		rows, kw = c.off[:c.taps], 1 // taps of a row are not neighbors
 	}
 	x = c.Pad(x, s)
 	for z := range c.pooled[0] {

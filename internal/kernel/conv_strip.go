@@ -3,7 +3,7 @@ package kernel
 // tapTable lists where the taps of a convolution lie in its windows.
 type tapTable struct {
 	off  []int32 // [T]
-	rows []int32 // [T/kw] the first of every kw taps, if these are neighbours
+	rows []int32 // [T/kw] the first of every kw taps, if these are neighbors
 	kw   int     // 1 if they are not
 }
 
@@ -42,7 +42,7 @@ func (s *ConvScratch) convolve(bias, x []float32, rows []int32, from, wide, stri
 	active.indexed(s.strip, bias, x, padPositions(s.pos, n, tile(cb)), t.off, w, cb)
 }
 
-// convolveRuns does the same with each row cut into tiles of neighbours: as many
+// convolveRuns does the same with each row cut into tiles of neighbors: as many
 // as need be are one longer than the others.
 func (s *ConvScratch) convolveRuns(bias, x []float32, rows []int32, from, wide, tiles int, t *tapTable, w []float32, cb int) {
 	short, long := wide/tiles, wide%tiles

@@ -40,7 +40,7 @@ func openMatrix(ctx context.Context, path string, memory int64) (Table, error) {
 
 func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, error) {
 	if len(a.Shape) != 2 {
-		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row an item", words.Shape(a.Shape))
+		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row per item", words.Shape(a.Shape))
 	}
 	if err := budget.Check(memory, a.Bytes(), a.File(), "a matrix of %s in Fortran order", words.Shape(a.Shape)); err != nil && a.Fortran() {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"credence/internal/words"
 )
 
-// recognise finds the form of a grid as [VotesOptions] says, or refuses.
-func (g *grid) recognise(opts *VotesOptions) (Form, error) {
+// recognize finds the form of a grid as [VotesOptions] says, or refuses.
+func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 	total := known(g.names, totalNames)
 	if opts.TotalColumn != "" {
 		total = slices.Index(g.names, opts.TotalColumn)
