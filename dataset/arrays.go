@@ -64,9 +64,41 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*
 	}
 	f := &features{Parts: []Part{part}, Rows: rows, numbered: true, closers: []io.Closer{b}}
 	f.Columns = []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
+	f.notes = append(f.notes, b.Lost)
+	if b.Loses() && !opts.lazy {
+		if err := readThrough(ctx, b); err != nil {
+			return nil, errors.Join(err, b.Close())
+		}
+		f.Warnings = append(f.Warnings, f.noted()...)
+	}
 	f.Items = make([]string, rows.Len())
 	for i := range f.Items {
 		f.Items[i] = strconv.Itoa(i)
 	}
 	return f, nil
+}
+
+// readThrough reads all rows of an array, so that it can tell what they lose.
+func readThrough(ctx context.Context, a *array.Array) error {
+	row := make([]float32, a.Width())
+	for i := range a.Len() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := a.ReadRow(i, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noted returns warnings about what was read so far.
+func (f *features) noted() []error {
+	var list []error
+	for _, note := range f.notes {
+		if err := note(); err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
 }

@@ -19,12 +19,19 @@ type decoder struct {
 	parts  []Part
 	codes  []map[string]float32 // of categorical parts
 	seen   []unseen             // of categorical parts
+	gone   []vanished           // of numeric parts
 }
 
 // unseen counts the levels of a column that a model does not know.
 type unseen struct {
 	values, unknown int
 	first           string // that is unknown
+}
+
+// vanished counts the values of a column that become 0 in float32.
+type vanished struct {
+	values int
+	first  float64
 }
 
 // newDecoder finds the columns of parts by their names.
@@ -42,7 +49,7 @@ func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, erro
 				codes[l] = float32(i)
 			}
 		}
-		d.seen = append(d.seen, unseen{})
+		d.seen, d.gone = append(d.seen, unseen{}), append(d.gone, vanished{})
 		d.cols = append(d.cols, col)
 		d.codes = append(d.codes, codes)
 	}
@@ -108,6 +115,11 @@ func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 			return d.t.ErrorAt(col, "%s is too large: values lie within ±3.4e38", c.String())
 		}
 		to[0] = float32(x)
+		if to[0] == 0 && x != 0 {
+			if d.gone[k].values++; d.gone[k].values == 1 {
+				d.gone[k].first = x
+			}
+		}
 	case Tensor:
 		if c.Kind != table.VectorCell || len(c.Vec) != len(to) {
 			return d.t.ErrorAt(col, "%s, but %d numbers were expected", c.String(), len(to))
@@ -117,9 +129,14 @@ func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 	return nil
 }
 
-// warnings tells of levels that a model was not trained with.
+// warnings tells of levels that a model was not trained with, and of values that are lost.
 func (d *decoder) warnings() []error {
 	var list []error
+	for k, g := range d.gone {
+		if g.values > 0 {
+			list = append(list, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", d.parts[k].Name, number(g.values, "value"), g.first))
+		}
+	}
 	for k, u := range d.seen {
 		if u.unknown == 0 {
 			continue

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/table"
@@ -73,6 +74,16 @@ type FeatureOptions struct {
 	lazy     bool     // images and volumes are decoded when they are read
 	repeated bool     // items may come in several rows, as in the long form
 	shared   bool     // Ignore names columns of other files too
+	pool     *budget.Pool
+}
+
+// budget returns the memory that images and volumes share which are decoded at the same
+// time.
+func (o *FeatureOptions) budget() *budget.Pool {
+	if o.pool == nil {
+		o.pool = budget.NewPool(budget.Of(o.Memory))
+	}
+	return o.pool
 }
 
 // taken returns the columns that options give a use other than that of ids.
@@ -110,8 +121,9 @@ type features struct {
 	Columns  []ColumnInfo
 	Warnings []error
 
-	numbered bool    // ids are row numbers, not read from the file
-	lacks    lacking // of FeatureOptions.Ignore, columns that are not there
+	notes    []func() error // warnings about what was read so far, or nil
+	numbered bool           // ids are row numbers, not read from the file
+	lacks    lacking        // of FeatureOptions.Ignore, columns that are not there
 	closers  []io.Closer
 }
 

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/par"
@@ -178,7 +179,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *FeatureOpti
 		return part, nil, err
 	}
 	if opts.lazy {
-		return part, imageRows{paths, shape}, nil
+		return part, imageRows{paths, shape, opts.budget()}, nil
 	}
 	sink, err := newSink(ctx, len(paths), []Part{part}, paths, opts)
 	if err != nil {
@@ -186,7 +187,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *FeatureOpti
 	}
 	rows := sink.ready()
 	if rows == nil {
-		if rows, err = decodeImages(ctx, paths, shape, sink); err != nil {
+		if rows, err = decodeImages(ctx, paths, shape, opts, sink); err != nil {
 			return part, nil, errors.Join(err, sink.Close())
 		}
 	}
@@ -235,10 +236,35 @@ func imageConfig(path string, r io.Reader) (image.Config, error) {
 	return c, nil
 }
 
+// imageMemory returns the most bytes that decoding an image takes and scaling it to h×w.
+func imageMemory(c image.Config, h, w int) int64 {
+	// The pixels, and those of a pass of an interlaced PNG file, or the coefficients of
+	// a progressive JPEG file.
+	each := int64(16)
+	switch c.ColorModel {
+	case color.GrayModel:
+		each = 6
+	case color.Gray16Model:
+		each = 4
+	case color.RGBAModel, color.NRGBAModel:
+		each = 8
+	case color.CMYKModel:
+		each = 24
+	}
+	need := each * int64(c.Width) * int64(c.Height)
+	if c.Width != w || c.Height != h {
+		// Weights of four pixels for each along the axes, rows that are scaled along one
+		// axis, and the result.
+		need += 128*int64(c.Width+c.Height) + 64*int64(w+h) + 32*int64(w)*int64(c.Height) + 8*int64(w)*int64(h)
+	}
+	return need
+}
+
 // imageRows decodes an image whenever its row is read.
 type imageRows struct {
 	paths []string
 	shape []int
+	pool  *budget.Pool
 }
 
 func (r imageRows) Len() int   { return len(r.paths) }
@@ -248,20 +274,21 @@ func (r imageRows) ReadRow(i int, dst []float32) error {
 	if err := checkRow(r, i, dst); err != nil {
 		return err
 	}
-	return decodeImage(r.paths[i], r.shape, dst)
+	return decodeImage(r.paths[i], r.shape, r.pool, dst)
 }
 
 // decodeImages decodes on all cores, a block of images at a time.
-func decodeImages(ctx context.Context, paths []string, shape []int, to *sink) (Rows, error) {
-	const block = 64
+func decodeImages(ctx context.Context, paths []string, shape []int, opts *FeatureOptions, to *sink) (Rows, error) {
 	w := shape[0] * shape[1] * shape[2]
+	block := max(1, min(64, int(budget.Of(opts.Memory)/8)/w))
+	pool := opts.budget()
 	rows := make([]float32, min(block, len(paths))*w)
 	for start := 0; start < len(paths); start += block {
 		n := min(block, len(paths)-start)
 		errs := make([]error, n)
 		par.For(n, func(i int) {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = decodeImage(paths[start+i], shape, rows[i*w:(i+1)*w])
+				errs[i] = decodeImage(paths[start+i], shape, pool, rows[i*w:(i+1)*w])
 			}
 		})
 		for i, err := range errs {
@@ -276,21 +303,27 @@ func decodeImages(ctx context.Context, paths []string, shape []int, to *sink) (R
 	return to.finish()
 }
 
-func decodeImage(path string, shape []int, dst []float32) error {
+func decodeImage(path string, shape []int, pool *budget.Pool, dst []float32) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fault.Of(path, err)
 	}
 	defer f.Close()
-	return decodeImageFrom(path, f, shape, dst)
+	return decodeImageFrom(path, f, shape, pool, dst)
 }
 
 // decodeImageFrom fills dst, of shape [C,H,W], with values from 0 to 255;
-// images of 16 bits keep their finer steps.
-func decodeImageFrom(path string, f io.ReadSeeker, shape []int, dst []float32) error {
-	if _, err := imageConfig(path, f); err != nil {
+// images of 16 bits keep their finer steps. Memory comes out of the pool.
+func decodeImageFrom(path string, f io.ReadSeeker, shape []int, pool *budget.Pool, dst []float32) error {
+	c, err := imageConfig(path, f)
+	if err != nil {
 		return err
 	}
+	giveBack, err := pool.Take(imageMemory(c, shape[1], shape[2]), path, "an image of %d×%d pixels", c.Width, c.Height)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fault.Of(path, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"credence/internal/budget"
 )
 
 // The images are written by Pillow; see testdata/make.py.
@@ -103,7 +105,7 @@ func TestImagesRefused(t *testing.T) {
 	}
 	// A header that promises 2³¹ × 2³¹ pixels.
 	huge := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x00\x00\x00\x00"
-	if err := decodeImageFrom("x.png", bytes.NewReader([]byte(huge)), []int{1, 1, 1}, make([]float32, 1)); err == nil {
+	if err := decodeImageFrom("x.png", bytes.NewReader([]byte(huge)), []int{1, 1, 1}, budget.NewPool(budget.Least), make([]float32, 1)); err == nil {
 		t.Error("a huge image is accepted")
 	}
 }
@@ -121,7 +123,7 @@ func FuzzImage(f *testing.F) {
 		if err != nil || c.Width*c.Height > 1<<16 {
 			return
 		}
-		decodeImageFrom("x", bytes.NewReader(b), []int{3, 2, 2}, make([]float32, 12))
+		decodeImageFrom("x", bytes.NewReader(b), []int{3, 2, 2}, budget.NewPool(budget.Default), make([]float32, 12))
 	})
 }
 

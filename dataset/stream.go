@@ -42,6 +42,7 @@ type Batch struct {
 
 // Stream reads items batch by batch, in memory bounded by the batch.
 type Stream struct {
+	ctx    context.Context
 	parts  []Part
 	opts   StreamOptions
 	t      table.Table
@@ -69,7 +70,7 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 	if t == nil {
 		return newArrayStream(ctx, path, parts, opts)
 	}
-	return newStream(t, parts, opts)
+	return newStream(ctx, t, parts, opts)
 }
 
 // NewStream reads items from CSV text, such as standard input; name is used
@@ -82,14 +83,15 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	if len(opts.Beside) > 0 {
 		return openJoined(ctx, name, t, parts, opts)
 	}
-	return newStream(t, parts, opts)
+	return newStream(ctx, t, parts, opts)
 }
 
-func newStream(t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
 	if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
-	s := &Stream{parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.Name())}
+	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.Name())}
+	s.opts.budget() // shared by all
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
 	var plain []Part
@@ -125,7 +127,7 @@ func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamO
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{parts: f.Parts, opts: opts, f: f}, nil
+	return &Stream{ctx: ctx, parts: f.Parts, opts: opts, f: f}, nil
 }
 
 // Warnings tells of what was read so far and looks wrong, such as levels of
@@ -137,9 +139,11 @@ func (s *Stream) Warnings() []error {
 	}
 	if s.f != nil {
 		list = append(list, s.f.Warnings...)
+		list = append(list, s.f.noted()...)
 	}
 	for _, b := range s.beside {
 		list = append(list, b.f.Warnings...)
+		list = append(list, b.f.noted()...)
 	}
 	return list
 }
@@ -173,6 +177,9 @@ func (s *Stream) Next() (*Batch, error) {
 	var errs []error
 	var later []func(row []float32) error
 	for m.N < size {
+		if err := s.ctx.Err(); err != nil {
+			return nil, err
+		}
 		id, rest, err := s.read(row[:own])
 		if err == nil || id != "" {
 			id, err = s.readBeside(id, err, row[own:])
@@ -195,10 +202,13 @@ func (s *Stream) Next() (*Batch, error) {
 		return nil, io.EOF
 	}
 	par.For(m.N, func(i int) {
-		if errs[i] == nil && later[i] != nil {
+		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {
 			errs[i] = later[i](m.Values[i*w : i*w+own])
 		}
 	})
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
 	for i, err := range errs {
 		if err == nil {
 			continue
@@ -266,9 +276,9 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 // picture reads the image or volume at path.
 func (s *Stream) picture(path string, dst []float32) error {
 	if s.grid.Volume == nil {
-		return decodeImage(path, s.grid.Shape, dst)
+		return decodeImage(path, s.grid.Shape, s.opts.budget(), dst)
 	}
-	r, err := newVolumeRows(context.Background(), []string{path}, s.grid, &FeatureOptions{lazy: true, Volume: s.opts.Volume})
+	r, err := newVolumeRows(s.ctx, []string{path}, s.grid, &FeatureOptions{lazy: true, Volume: s.opts.Volume, pool: s.opts.budget()})
 	if err != nil {
 		return err
 	}

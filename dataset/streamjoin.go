@@ -33,7 +33,7 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	first.FeatureOptions = matches[0].apply(fo)
 	var s *Stream
 	if t != nil {
-		s, err = newStream(t, matches[0].schema, first)
+		s, err = newStream(ctx, t, matches[0].schema, first)
 	} else {
 		s, err = newArrayStream(ctx, path, matches[0].schema, first)
 	}

@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/words"
@@ -123,14 +125,27 @@ func sameVolumes(trained, here Part) error {
 }
 
 // prepareVolume reads the volume at path and fills dst, of the part's shape
-// [1,X,Y,Z], z fastest, as an array of nibabel's is laid out.
-func prepareVolume(path string, part *Part, dst []float32) error {
-	v, err := nifti.Read(path)
+// [1,X,Y,Z], z fastest, as an array of nibabel's is laid out. Memory comes out of
+// the pool.
+func prepareVolume(ctx context.Context, path string, part *Part, pool *budget.Pool, dst []float32) error {
+	h, err := nifti.ReadHeader(path)
 	if err != nil {
 		return err
 	}
 	prep := part.Volume
 	x, y, z := part.Shape[1], part.Shape[2], part.Shape[3]
+	giveBack, err := pool.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", h.Dims())
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	v, err := nifti.Read(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := checkContrast(path, v.Data); err != nil {
+		return err
+	}
 	if v, err = nifti.Resample(v, [3]int{x, y, z}, nifti.Fit(prep.Fit)); err != nil {
 		return fault.Malformed(path, "%v", err)
 	}
@@ -146,4 +161,27 @@ func prepareVolume(path string, part *Part, dst []float32) error {
 		}
 	}
 	return nil
+}
+
+// checkContrast refuses a volume that shows nothing: one without a finite voxel, or
+// with the same value throughout. Some voxels that are not finite are usual: they stand
+// for what lies outside of a mask.
+func checkContrast(path string, voxels []float32) error {
+	first, found := float32(0), false
+	for _, x := range voxels {
+		switch {
+		case x-x != 0:
+		case !found:
+			first, found = x, true
+		case x != first:
+			return nil
+		}
+	}
+	switch {
+	case !found:
+		return fault.Malformed(path, "the volume shows nothing: none of its %s voxels is a finite number", words.Thousands(len(voxels)))
+	case len(voxels) == 1:
+		return nil
+	}
+	return fault.Malformed(path, "the volume shows nothing: its voxels are all %v", first)
 }

@@ -68,7 +68,7 @@ func TestVolumes(t *testing.T) {
 	}
 	got := rowsOf(t, f.Rows)
 	for i := range 3 {
-		v, err := nifti.Read(fmt.Sprintf("scans/%d.nii.gz", i))
+		v, err := nifti.Read(t.Context(), fmt.Sprintf("scans/%d.nii.gz", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestVolumesRefused(t *testing.T) {
 // A file that does not say where left and right are is read, with a warning.
 func TestVolumeUnoriented(t *testing.T) {
 	cohort(t, 2)
-	v := &nifti.Volume{Dim: [3]int{2, 2, 2}, Spacing: [3]float64{1, 1, 1}, Data: make([]float32, 8)}
+	v := &nifti.Volume{Dim: [3]int{2, 2, 2}, Spacing: [3]float64{1, 1, 1}, Data: []float32{0, 1, 2, 3, 4, 5, 6, 7}}
 	var b bytes.Buffer
 	if err := nifti.Write(&b, v, nifti.WriteOptions{}); err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ const (
 	volumeHeader = len(volumeMagic) + sha256.Size + 4
 )
 
-// volumeVersion changes when the same file and preparation give other values.
-const volumeVersion = 2
+// volumeVersion changes when the same file and preparation give other values, or none.
+const volumeVersion = 3
 
 // volumeKey is what a prepared volume depends on.
 type volumeKey struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"credence/internal/budget"
 	"credence/internal/nifti"
 	"credence/internal/par"
 	"credence/internal/words"
@@ -19,6 +20,8 @@ type volumeRows struct {
 	kept  []byte // [N × size] or nil
 	cache *volumeCache
 	bufs  sync.Pool // of size bytes
+	pool  *budget.Pool
+	ctx   context.Context // of volumes that are prepared when they are read
 
 	unoriented []string // files that do not say where left and right are
 }
@@ -27,7 +30,7 @@ type volumeRows struct {
 // are read; the others now, on all cores: into memory if they fit, and into the
 // cache, if one is wanted or they do not.
 func newVolumeRows(ctx context.Context, paths []string, part Part, opts *FeatureOptions) (*volumeRows, error) {
-	r := &volumeRows{paths: paths, part: part}
+	r := &volumeRows{paths: paths, part: part, pool: opts.budget(), ctx: context.Background()}
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()
@@ -45,6 +48,7 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *Feature
 		}
 	}
 	if opts.lazy {
+		r.ctx = ctx
 		return r, nil
 	}
 	var kept []byte
@@ -116,7 +120,7 @@ func (r *volumeRows) ReadRow(i int, dst []float32) error {
 	}
 	b := r.bufs.Get().(*[]byte)
 	defer r.bufs.Put(b)
-	if err := r.compact(context.Background(), i, *b); err != nil {
+	if err := r.compact(r.ctx, i, *b); err != nil {
 		return err
 	}
 	r.store().decode(dst, *b)
@@ -127,7 +131,7 @@ func (r *volumeRows) ReadRow(i int, dst []float32) error {
 func (r *volumeRows) compact(ctx context.Context, i int, b []byte) error {
 	prepare := func() error {
 		x := make([]float32, r.part.Width())
-		if err := prepareVolume(r.paths[i], &r.part, x); err != nil {
+		if err := prepareVolume(ctx, r.paths[i], &r.part, r.pool, x); err != nil {
 			return err
 		}
 		r.store().encode(b, x)

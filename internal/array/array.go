@@ -28,6 +28,7 @@ type Array struct {
 	fortran bool
 	closer  io.Closer
 	bufs    sync.Pool
+	loss    loss
 }
 
 // maxDims bounds the rank of an array.
@@ -142,7 +143,7 @@ func (a *Array) ReadRow(i int, dst []float32) error {
 		return fault.Of(a.file, err)
 	}
 	a.dt.decode(dst, *buf)
-	return nil
+	return a.judge(i, dst, *buf)
 }
 
 // Close closes the file, if there is one.

@@ -151,7 +151,7 @@ func TestVolumeReadsBack(t *testing.T) {
 	c := mustNew(t, Options{Scans: 1, Seed: 1})
 	dir := t.TempDir()
 	mustWrite(t, dir, c, WriteOptions{Size: tiny})
-	v, err := nifti.Read(filepath.Join(dir, c.Scans[0].Path()))
+	v, err := nifti.Read(t.Context(), filepath.Join(dir, c.Scans[0].Path()))
 	if err != nil {
 		t.Fatal(err)
 	}

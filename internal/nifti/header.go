@@ -193,6 +193,22 @@ func (h *Header) first() [3]int {
 	return d
 }
 
+// Memory returns the most bytes that reading the first volume and bringing it to a grid
+// take at a time: the voxels, a copy of them in another order, and those of the grid along
+// one axis, then along two.
+func (h *Header) Memory(grid [3]int) int64 {
+	d := h.first()
+	n := int64(d[0]) * int64(d[1]) * int64(d[2])
+	// Which axis of the file becomes which of the grid is not known yet.
+	g := int64(max(grid[0], grid[1], grid[2]))
+	along1 := n / int64(min(d[0], d[1], d[2])) * g
+	along2 := int64(max(d[0], d[1], d[2])) * g * g
+	return 4 * (2*n + along1 + along2 + 2*g*g*g)
+}
+
+// Dims returns the numbers of voxels, for messages.
+func (h *Header) Dims() string { return dims(h.first()) }
+
 // orientation is what a header says about where a volume lies.
 type orientation struct {
 	qform, sform int // codes; 0 means that there is none

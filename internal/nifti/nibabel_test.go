@@ -42,7 +42,7 @@ func TestNibabel(t *testing.T) {
 		t.Fatalf("%d volumes, want at least 120", len(index))
 	}
 	for _, want := range index {
-		got, err := Read(want.Path)
+		got, err := Read(t.Context(), want.Path)
 		if err != nil {
 			t.Error(err)
 			continue

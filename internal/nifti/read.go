@@ -3,6 +3,7 @@ package nifti
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func Files(path string) ([]string, error) {
 
 // ReadHeader reads the header of the volume at path.
 func ReadHeader(path string) (*Header, error) {
-	_, src, err := openFirst(path)
+	_, src, err := openFirst(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +74,20 @@ func ReadHeader(path string) (*Header, error) {
 
 // openFirst opens the file of the header of the volume at path, and names all of
 // the volume's files.
-func openFirst(path string) ([]string, *source, error) {
+func openFirst(ctx context.Context, path string) ([]string, *source, error) {
 	files, err := Files(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := open(files[0])
+	src, err := open(ctx, files[0])
 	return files, src, err
 }
 
 // Read reads the volume at path, the first one of a series. Either file of a
 // pair may be named. Files compressed with gzip are recognized by their content.
-func Read(path string) (*Volume, error) {
-	files, src, err := openFirst(path)
+// [Header.Memory] says what it takes.
+func Read(ctx context.Context, path string) (*Volume, error) {
+	files, src, err := openFirst(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,7 @@ func Read(path string) (*Volume, error) {
 	if len(files) == 1 {
 		return nil, fault.Malformed(path, "its header says that the voxels are in an .img file, but its name is not that of a pair")
 	}
-	img, err := open(files[1])
+	img, err := open(ctx, files[1])
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ type source struct {
 	closer io.Closer
 }
 
-func open(path string) (*source, error) {
+func open(ctx context.Context, path string) (*source, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fault.Of(path, err)
@@ -131,7 +133,7 @@ func open(path string) (*source, error) {
 		f.Close()
 		return nil, fault.Of(path, err)
 	}
-	s, err := newSource(path, f, info.Size())
+	s, err := newSource(path, fault.Reader(ctx, f), info.Size())
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -181,6 +183,9 @@ func (s *source) read(b []byte, what string, need int64) error {
 
 // damaged tells an error of decompression from one of the disk.
 func (s *source) damaged(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	if s.packed {
 		return fault.Malformed(s.file, "its compressed data are damaged after %d bytes: %v", s.at, err)
 	}

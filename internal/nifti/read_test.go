@@ -252,7 +252,7 @@ func TestFiles(t *testing.T) {
 	put("a.nii.gz", packed)
 	put("misnamed.nii", packed)
 	for _, name := range []string{"a.nii", "a.nii.gz", "misnamed.nii", "pair.hdr", "pair.img", "packed.hdr", "packed.img.gz", "UPPER.HDR", "UPPER.IMG"} {
-		v, err := Read(filepath.Join(dir, name))
+		v, err := Read(t.Context(), filepath.Join(dir, name))
 		if err != nil || !slices.Equal(v.Data, []float32{1, 2, 3, 4}) {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
@@ -272,14 +272,14 @@ func TestFiles(t *testing.T) {
 		"none.nii":   "reading none.nii: no such file or directory",
 		"sum.nii.gz": "reading sum.nii.gz: its compressed data are damaged after 356 bytes: gzip: invalid checksum",
 	} {
-		if _, err := Read(name); err == nil || err.Error() != want {
+		if _, err := Read(t.Context(), name); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, err := Read(cut); !errors.Is(err, fault.ErrFormat) {
+	if _, err := Read(t.Context(), cut); !errors.Is(err, fault.ErrFormat) {
 		t.Errorf("a file cut short: %v", err)
 	}
-	if _, err := Read("none.nii"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read(t.Context(), "none.nii"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func TestWriteRead(t *testing.T) {
 			if err := WriteFile(path, v, WriteOptions{Type: typ, Description: "random"}); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Read(path)
+			got, err := Read(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}

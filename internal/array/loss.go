@@ -1,0 +1,123 @@
+package array
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// loss counts what float32 does not hold of the elements that were read.
+type loss struct {
+	mu                sync.Mutex
+	rounded, vanished int64
+	whole             string  // the first number that was rounded
+	small             float64 // the first that became 0
+}
+
+// Loses reports whether elements may be of a size or precision that float32 does not
+// have.
+func (a *Array) Loses() bool {
+	return a.dt.size == 8 || a.dt.size == 4 && a.dt.kind != 'f'
+}
+
+// Lost tells of whole numbers that were rounded and of small ones that became 0, among the
+// rows that were read so far; nil means that there are none.
+func (a *Array) Lost() error {
+	a.loss.mu.Lock()
+	defer a.loss.mu.Unlock()
+	switch l := &a.loss; {
+	case l.rounded > 0:
+		return fmt.Errorf("%s: %s with more digits than the seven that are kept, such as %s: rounded",
+			a.file, words.Plural(int(l.rounded), "whole number"), l.whole)
+	case l.vanished > 0:
+		return fmt.Errorf("%s: %s closer to 0 than 1e-45, such as %g: taken as 0", a.file, words.Plural(int(l.vanished), "value"), l.small)
+	}
+	return nil
+}
+
+// judge refuses elements of row i that float32 cannot hold, and counts those it does not
+// hold exactly: whole numbers that are rounded, and small ones that become 0. The digits
+// that other numbers lose are nothing to tell of.
+func (a *Array) judge(i int, row []float32, b []byte) error {
+	if !a.Loses() {
+		return nil
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if a.dt.big {
+		order = binary.BigEndian
+	}
+	var rounded, vanished int64
+	var whole string
+	var small float64
+	for j, v := range row {
+		if a.dt.kind == 'f' {
+			x := math.Float64frombits(order.Uint64(b[8*j:]))
+			switch {
+			case math.IsInf(float64(v), 0) && !math.IsInf(x, 0):
+				return fault.Malformed(a.file, "row %d: %g is too large: values lie within ±3.4e38", i, x)
+			case v == 0 && x != 0:
+				if vanished++; vanished == 1 {
+					small = x
+				}
+			}
+			continue
+		}
+		if v >= -1<<24 && v <= 1<<24 && a.dt.size == 4 {
+			continue
+		}
+		if text, exact := a.dt.exact(v, b[a.dt.size*j:], order); !exact {
+			if rounded++; rounded == 1 {
+				whole = text
+			}
+		}
+	}
+	if rounded+vanished > 0 {
+		a.loss.add(rounded, vanished, whole, small)
+	}
+	return nil
+}
+
+func (l *loss) add(rounded, vanished int64, whole string, small float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rounded == 0 {
+		l.whole = whole
+	}
+	if l.vanished == 0 {
+		l.small = small
+	}
+	l.rounded += rounded
+	l.vanished += vanished
+}
+
+// exact reports whether v is the whole number at the beginning of b, which it returns as
+// text if not.
+func (d dtype) exact(v float32, b []byte, order binary.ByteOrder) (string, bool) {
+	x := float64(v) // whole, and no larger than 2⁶⁴
+	if d.kind == 'u' {
+		u := uint64(0)
+		if d.size == 4 {
+			u = uint64(order.Uint32(b))
+		} else {
+			u = order.Uint64(b)
+		}
+		if x < 1<<64 && uint64(x) == u {
+			return "", true
+		}
+		return fmt.Sprint(u), false
+	}
+	k := int64(0)
+	if d.size == 4 {
+		k = int64(int32(order.Uint32(b)))
+	} else {
+		k = int64(order.Uint64(b))
+	}
+	if x < 1<<63 && int64(x) == k {
+		return "", true
+	}
+	return fmt.Sprint(k), false
+}
