@@ -39,9 +39,10 @@ type heldBack struct {
 	Naive     []float64 `json:"naive"`     // 1 if the share of votes lies in the interval
 	Corrected []float64 `json:"corrected"` // the term of Ĉ
 	All       []float64 `json:"all"`       // the mean of such terms over all classes
-	Tells     []float64 `json:"tells"`     // of Ĉ, at the least and the greatest level
-	PIT       float64   `json:"pit"`       // randomized
-	Score     float64   `json:"score"`     // −ln P(counts), nats
+	Claimed   []float64 `json:"claimed"`   // what the law puts into the interval: F(I)
+	Tells     []float64 `json:"tells"`
+	PIT       float64   `json:"pit"`   // randomized
+	Score     float64   `json:"score"` // −ln P(counts), nats
 }
 
 // judgeHeldBack judges laws of items by all their votes, which no fit has seen.
@@ -90,6 +91,7 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 			naive, term := corrected(m.Law, in, chances, int(counts[c]))
 			h.All[l] += term / float64(len(counts))
 			if c == class {
+				h.Claimed = append(h.Claimed, m.Law.CDF(in.Hi)-m.Law.CDF(in.Lo))
 				h.Lo, h.Hi = append(h.Lo, in.Lo), append(h.Hi, in.Hi)
 				h.Naive, h.Corrected = append(h.Naive, naive), append(h.Corrected, term)
 			}
@@ -109,31 +111,31 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 	return h, err
 }
 
-// tells finds how well votes tell whether p lies in the intervals of the least and of the greatest
-// level.
+// tells finds how well votes tell whether p lies in the intervals.
 func (h *heldBack) tells(law *mixture.Beta, chances []float64) error {
-	ends := []int{0, len(paperLevels) - 1}
-	both, seen := make([]float64, len(ends)), make([]float64, len(ends))
+	both, seen := make([]float64, len(h.Lo)), make([]float64, len(h.Lo))
 	whole := law.Dirichlet()
 	for s, chance := range chances {
+		if chance < 1e-9 {
+			continue
+		}
 		after, err := whole.Update([]float64{float64(s), float64(h.Votes - s)})
 		if err != nil {
 			return err
 		}
 		p := after.Marginal(0)
-		for k, l := range ends {
+		for l := range h.Lo {
 			in := mixture.Interval{Lo: h.Lo[l], Hi: h.Hi[l]}
 			if in.Contains(float64(s) / float64(h.Votes)) {
-				seen[k] += chance
-				both[k] += chance * (p.CDF(in.Hi) - p.CDF(in.Lo))
+				seen[l] += chance
+				both[l] += chance * (p.CDF(in.Hi) - p.CDF(in.Lo))
 			}
 		}
 	}
-	for k, l := range ends {
-		in := law.CDF(h.Hi[l]) - law.CDF(h.Lo[l])
+	for l, in := range h.Claimed {
 		tells := 1.0 // there is nothing to tell
 		if in > 0 && in < 1-1e-9 {
-			tells = both[k]/in - (seen[k]-both[k])/(1-in)
+			tells = both[l]/in - (seen[l]-both[l])/(1-in)
 		}
 		h.Tells = append(h.Tells, tells)
 	}

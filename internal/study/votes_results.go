@@ -41,7 +41,7 @@ type votesMethod struct {
 	All       []summary // Ĉ over all classes
 	Width     []summary
 	Score     summary   // −ln P of the held-back counts, nats per item
-	Tells     []summary // how well votes tell whether p is in an interval, at 75% and 95%
+	Tells     []summary // how well votes tell whether p is in an interval
 	Behind    summary   // the same as Score, less that of the defaults as reported
 
 	scales []float64
@@ -85,7 +85,7 @@ func (x *votesMethod) summarize(s *voteSet, seed uint64) {
 	}
 	all := clustered(rows, cluster, rng.New(seed, "study.votes.errors"))
 	x.Corrected, x.Naive, x.All = all[:n], all[n:2*n], all[2*n:3*n]
-	x.Tells, x.Score, x.Width = all[3*n:3*n+2], all[3*n+2], all[3*n+3:]
+	x.Tells, x.Score, x.Width = all[3*n:4*n], all[4*n], all[4*n+1:]
 }
 
 // behind finds how far the score is behind that of another method on the same items.
@@ -188,9 +188,9 @@ func (r *votesResult) write(f *Folder) error {
 const itemsFile = "items.csv"
 
 func (r *votesResult) writeTables(f *Folder) error {
-	coverage := [][]string{{"set", "votes", "method", "level", "corrected", "corrected_se", "naive", "naive_se",
+	coverage := [][]string{{"set", "votes", "method", "level", "corrected", "corrected_se", "tells", "tells_se", "naive", "naive_se",
 		"all_classes", "all_classes_se", "width", "width_se"}}
-	scores := [][]string{{"set", "votes", "method", "trained", "judged", "scale", "gap", "gap_naive", "gap_all_classes", "tells_75", "tells_95",
+	scores := [][]string{{"set", "votes", "method", "trained", "judged", "scale", "gap", "gap_naive", "gap_all_classes",
 		"score", "score_se", "behind", "behind_se"}}
 	items := [][]string{{"set", "votes", "method", "item", "class", "mean", "held_back", "for_class",
 		"lower_75", "upper_75", "lower_95", "upper_95", "pit", "score"}}
@@ -201,13 +201,13 @@ func (r *votesResult) writeTables(f *Folder) error {
 			id := []string{s.Name, strconv.Itoa(x.Votes), x.Name}
 			for l, level := range paperLevels {
 				row := append(id[:3:3], number(level))
-				for _, v := range []summary{x.Corrected[l], x.Naive[l], x.All[l], x.Width[l]} {
+				for _, v := range []summary{x.Corrected[l], x.Tells[l], x.Naive[l], x.All[l], x.Width[l]} {
 					row = append(row, digits(v.Mean, 4), digits(v.SE, 5))
 				}
 				coverage = append(coverage, row)
 			}
 			scores = append(scores, append(id[:3:3], strconv.Itoa(x.Trained), strconv.Itoa(len(x.Items)), number(x.Scale),
-				number(x.Gap()), number(x.NaiveGap()), number(x.AllGap()), digits(x.Tells[0].Mean, 4), digits(x.Tells[1].Mean, 4), digits(x.Score.Mean, 4), digits(x.Score.SE, 5),
+				number(x.Gap()), number(x.NaiveGap()), number(x.AllGap()), digits(x.Score.Mean, 4), digits(x.Score.SE, 5),
 				digits(x.Behind.Mean, 4), digits(x.Behind.SE, 5)))
 			for _, h := range x.Items {
 				items = append(items, append(id[:3:3], s.ds.Items[h.Item], s.Classes[h.Class], number(h.Mean),
