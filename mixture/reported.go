@@ -3,6 +3,7 @@ package mixture
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/special"
 )
@@ -75,8 +76,14 @@ func (r Reported) Region(level float64, draws int, seed uint64) (*Region, error)
 	return r.Law.region(level, draws, seed, r.Resolution)
 }
 
-// Class returns what is told of class i, 0 ≤ i < d.
+// Class returns what is told of class i, 0 ≤ i < d. Of two classes the intervals of the second are
+// exactly those of the first, mirrored ([ReportedInterval.Mirror]), if there is a resolution: their
+// ends then lie where one less a number loses no digits that matter.
 func (r Reported) Class(i int) ReportedClass {
+	if i == 1 && r.Law.Classes() == 2 && r.Resolution > 0 {
+		first := r.Class(0)
+		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first}
+	}
 	return newReportedClass(r.Law.Marginal(i), r.Resolution)
 }
 
@@ -87,6 +94,8 @@ type ReportedClass struct {
 	resolution   float64
 	mean         float64
 	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
+
+	mirrors *ReportedClass // the first of two classes, of the second
 }
 
 // Reported returns what is told of a probability with the law m at a resolution.
@@ -112,6 +121,23 @@ type ReportedInterval struct {
 	AtLeast bool
 }
 
+// Mirror returns the interval of 1 − p.
+func (i ReportedInterval) Mirror() ReportedInterval {
+	i.Lo, i.Hi = 1-i.Hi, 1-i.Lo
+	return i
+}
+
+// opposite returns the side of the interval of 1 − p.
+func (s Side) opposite() Side {
+	switch s {
+	case Upper:
+		return Lower
+	case Lower:
+		return Upper
+	}
+	return s
+}
+
 // Interval returns the interval of the given side and level, 0 < level < 1
 // (otherwise both ends are NaN).
 //
@@ -134,6 +160,9 @@ type ReportedInterval struct {
 func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 	if !(level > 0 && level < 1) {
 		return ReportedInterval{Interval: Interval{math.NaN(), math.NaN()}}
+	}
+	if c.mirrors != nil {
+		return c.mirrors.Interval(side.opposite(), level).Mirror()
 	}
 	if side != TwoSided {
 		return c.flag(c.bound(side, level))
@@ -229,6 +258,14 @@ func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bo
 	}
 	if !(level > 0 && level < 1) || c.Law.K() == 0 {
 		return nil, false
+	}
+	if c.mirrors != nil {
+		set, atLeast = c.mirrors.HighestDensity(level)
+		for k := range set {
+			set[k].Lo, set[k].Hi = 1-set[k].Hi, 1-set[k].Lo
+		}
+		slices.Reverse(set)
+		return set, atLeast
 	}
 	sh := c.Law.shape()
 	if sh.flat {

@@ -375,3 +375,34 @@ func BenchmarkReportedInterval(b *testing.B) {
 		}
 	})
 }
+
+// Of two classes the second mirrors the first to the bit, and agrees with its own law.
+func TestReportedMirror(t *testing.T) {
+	m, err := NewDirichlet([]float64{0.3, 0.7}, [][]float64{{0.4, 9}, {3, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Reported{m, 0.01}
+	for _, level := range []float64{0.5, 0.8, 0.95} {
+		for side, other := range map[Side]Side{TwoSided: TwoSided, Upper: Lower, Lower: Upper} {
+			got := r.Class(1).Interval(side, level)
+			if want := r.Class(0).Interval(other, level).Mirror(); got != want {
+				t.Errorf("%v at %v: %v, want %v", side, level, got, want)
+			}
+			own := m.Marginal(1).Reported(0.01).Interval(side, level)
+			if math.Abs(own.Lo-got.Lo) > 1e-14 || math.Abs(own.Hi-got.Hi) > 1e-14 || own.AtLeast != got.AtLeast {
+				t.Errorf("%v at %v: %v, by its own law %v", side, level, got, own)
+			}
+		}
+		got, _ := r.Class(1).HighestDensity(level)
+		own, _ := m.Marginal(1).Reported(0.01).HighestDensity(level)
+		if len(got) != len(own) {
+			t.Fatalf("highest density at %v: %v, by its own law %v", level, got, own)
+		}
+		for k := range got {
+			if math.Abs(own[k].Lo-got[k].Lo) > 1e-9 || math.Abs(own[k].Hi-got[k].Hi) > 1e-9 {
+				t.Errorf("highest density at %v: %v, by its own law %v", level, got, own)
+			}
+		}
+	}
+}

@@ -146,14 +146,25 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 		}
 	}
 	list := make([][]any, 0, len(m.Classes)*len(o.levels.values))
+	// Of two classes the second mirrors the first, which saves half the work.
+	var median, complement float64
+	ends := make([]intervals, len(o.levels.values))
 	for i, class := range m.Classes {
 		c := told.Class(i)
 		mean, variance := c.Law.Moments()
-		median := c.Law.Quantile(0.5)
+		second := i == 1 && len(m.Classes) == 2
+		if median = complement; !second {
+			median, complement = c.Law.QuantileBoth(0.5)
+		}
 		for k, level := range o.levels.values {
-			in := c.Interval(mixture.TwoSided, level)
+			if second && told.Resolution > 0 {
+				ends[k] = ends[k].mirror()
+			} else {
+				ends[k] = intervalsOf(c, level)
+			}
+			in := ends[k].twoSided
 			row := []any{item, class, mean, math.Sqrt(variance), median, level, in.Lo, in.Hi,
-				c.Interval(mixture.Upper, level).Hi, c.Interval(mixture.Lower, level).Lo}
+				ends[k].upper.Hi, ends[k].lower.Lo}
 			if o.hpd {
 				set, _ := c.HighestDensity(level)
 				row = append(row, writeSet(set))
@@ -176,6 +187,18 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 		}
 	}
 	return list
+}
+
+// intervals are those of a class at one level.
+type intervals struct{ twoSided, upper, lower mixture.ReportedInterval }
+
+func intervalsOf(c mixture.ReportedClass, level float64) intervals {
+	return intervals{c.Interval(mixture.TwoSided, level), c.Interval(mixture.Upper, level), c.Interval(mixture.Lower, level)}
+}
+
+// mirror returns those of the other of two classes, as [mixture.Reported.Class] has them.
+func (i intervals) mirror() intervals {
+	return intervals{i.twoSided.Mirror(), i.lower.Mirror(), i.upper.Mirror()}
 }
 
 // parameters returns the weights and parameters of a mixture.
