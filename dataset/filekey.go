@@ -23,7 +23,7 @@ type fileKey struct {
 
 func newFileKey(ctx context.Context, path string) (fileKey, error) {
 	k := fileKey{path: path}
-	f, err := os.Open(path)
+	f, err := fault.OpenFile(path)
 	if err != nil {
 		return k, fault.Of(path, err)
 	}

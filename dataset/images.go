@@ -202,7 +202,7 @@ func imageShape(first string, opts *FeatureOptions) ([]int, error) {
 			return p.Shape, nil
 		}
 	}
-	file, err := os.Open(first)
+	file, err := fault.OpenFile(first)
 	if err != nil {
 		return nil, fault.Of(first, err)
 	}
@@ -304,7 +304,7 @@ func decodeImages(ctx context.Context, paths []string, shape []int, opts *Featur
 }
 
 func decodeImage(path string, shape []int, pool *budget.Pool, dst []float32) error {
-	f, err := os.Open(path)
+	f, err := fault.OpenFile(path)
 	if err != nil {
 		return fault.Of(path, err)
 	}

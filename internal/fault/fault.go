@@ -65,7 +65,7 @@ func Of(file string, err error) error {
 
 // Open opens a file to read and returns its size.
 func Open(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return nil, 0, Of(path, err)
 	}

@@ -121,7 +121,7 @@ type source struct {
 }
 
 func open(ctx context.Context, path string) (*source, error) {
-	f, err := os.Open(path)
+	f, err := fault.OpenFile(path)
 	if err != nil {
 		return nil, fault.Of(path, err)
 	}

@@ -11,8 +11,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
+
+	"credence/internal/fault"
 )
 
 // Reasons for which a file is refused, told apart with errors.Is.
@@ -28,7 +29,7 @@ var (
 
 // ReadFile reads the file at path. Its errors name the file.
 func ReadFile(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := fault.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

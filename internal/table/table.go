@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -75,7 +74,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	case ".npz", ".idx", ".xlsx", ".xls", ".json", ".jsonl", ".feather", ".arrow", ".rds", ".sav", ".dta":
 		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV or Parquet", ext)}
 	}
-	f, err := os.Open(path)
+	f, err := fault.OpenFile(path)
 	if err != nil {
 		return nil, fault.Of(path, err)
 	}
