@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,12 +25,8 @@ type TransformOptions struct {
 
 // Complete returns the options with what is left zero filled in.
 func (o TransformOptions) Complete() TransformOptions {
-	if o.OneHotLevels == 0 {
-		o.OneHotLevels = 4
-	}
-	if o.RareLevel == 0 {
-		o.RareLevel = 2
-	}
+	o.OneHotLevels = cmp.Or(o.OneHotLevels, 4)
+	o.RareLevel = cmp.Or(o.RareLevel, 2)
 	return o
 }
 

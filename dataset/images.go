@@ -215,12 +215,8 @@ func imageShape(first string, opts *FeatureOptions) ([]int, error) {
 	if opts.Image.Gray || !opts.Image.Color && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model) {
 		channels = 1
 	}
-	if h == 0 {
-		h = c.Height
-	}
-	if w == 0 {
-		w = c.Width
-	}
+	h = cmp.Or(h, c.Height)
+	w = cmp.Or(w, c.Width)
 	return []int{channels, h, w}, nil
 }
 

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +35,7 @@ type LoadOptions struct {
 // Load reads a data set. The caller closes it.
 func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	opts.shareIgnored()
-	if opts.VotesOptions.Memory == 0 {
-		opts.VotesOptions.Memory = opts.FeatureOptions.Memory
-	}
+	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
 		if opts.Votes == "" {
 			return nil, errors.New("no file of features and none of votes")

@@ -28,7 +28,7 @@ func (s *scan) seePath(c *columnScan, x *table.Cell) error {
 	return s.t.Keep(16 + len(path))
 }
 
-// isPicture tells by a name whether a file is an image or a volume.
+// isPicture reports by its name whether a file is an image or a volume.
 func isPicture(path string) bool { return isImage(path) || nifti.IsVolume(path) }
 
 // choosePaths takes a column of paths as the images, if the options name none:
@@ -73,7 +73,7 @@ func (s *scan) choosePaths(f *features) error {
 	return nil
 }
 
-// picture tells whether a part in a table can only be a column of paths.
+// picture reports whether a part in a table can only be a column of paths.
 func (p *Part) picture() bool {
 	return p.Kind == Tensor && (len(p.Shape) == 3 || p.Volume != nil)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -35,9 +36,7 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	if ds.Given != nil {
 		return givenSplit(ds)
 	}
-	if opts.Validation == 0 {
-		opts.Validation = 0.2
-	}
+	opts.Validation = cmp.Or(opts.Validation, 0.2)
 	v, t := max(0, opts.Validation), opts.Test
 	if !(t >= 0 && v+t < 1) {
 		return nil, fmt.Errorf("shares of %v for validation and %v for the test leave nothing to train on", v, t)

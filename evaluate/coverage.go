@@ -120,7 +120,7 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 	family(widthStrata, func(j int) int { return byWidth[j] })
 }
 
-// Covered tells whether a true probability x, known with y = 1 − x, lies in the reported intervals
+// Covered reports whether a true probability x, known with y = 1 − x, lies in the reported intervals
 // of a class. Without a resolution it compares masses, not ends: lo ≤ x is F(x) ≥ γ/2, so that
 // neither quantiles nor the rounding of 1 − x matter.
 type Covered struct {

@@ -1,6 +1,10 @@
 package evaluate
 
-import "fmt"
+import (
+	"cmp"
+
+	"fmt"
+)
 
 // Options says how to evaluate. The zero value is the default.
 type Options struct {
@@ -32,15 +36,11 @@ func (o Options) withDefaults() (Options, error) {
 			*d.v = d.value
 		}
 	}
-	if o.AbstainBy == "" {
-		o.AbstainBy = ByTop
-	}
+	o.AbstainBy = cmp.Or(o.AbstainBy, ByTop)
 	if !(o.Accuracy >= 0 && o.Accuracy <= 1) {
 		return o, fmt.Errorf("wanted accuracy is %v: it lies between 0 and 1", o.Accuracy)
 	}
-	if o.Level == 0 {
-		o.Level = 0.95
-	}
+	o.Level = cmp.Or(o.Level, 0.95)
 	if !(o.Level > 0 && o.Level < 1) {
 		return o, fmt.Errorf("level is %v: it lies between 0 and 1", o.Level)
 	}

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -39,9 +40,7 @@ func (m *Dirichlet) region(level float64, draws int, seed uint64, resolution flo
 	if !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("level is %v: it lies between 0 and 1", level)
 	}
-	if draws == 0 {
-		draws = DefaultDraws
-	}
+	draws = cmp.Or(draws, DefaultDraws)
 	if draws < 100 {
 		return nil, fmt.Errorf("%d draws: a region takes at least 100", draws)
 	}

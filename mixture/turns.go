@@ -197,7 +197,7 @@ func extremum(p, q *place) (z float64, ok bool) {
 	return 0, false
 }
 
-// judge tells whether the slope surely has one sign between p and q, and whether
+// judge reports whether the slope surely has one sign between p and q, and whether
 // they are close together compared with the components that matter there.
 func (t *turns) judge(p, q *place) (sure, short bool) {
 	falls, rises := false, false

@@ -110,7 +110,7 @@ func (l *pool) Backward(p *Pass, dx, dy, _, _ []float32) {
 	p.For(pieces(l.total, l.each), l.bwd)
 }
 
-// fits tells whether the layer can be fused after a convolution with output
+// fits reports whether the layer can be fused after a convolution with output
 // out: its windows neither overlap nor are padded, and at least one fits.
 func (l *MaxPool) fits(out Shape) bool {
 	var probe pool

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,9 +67,7 @@ const align = 16
 // what it expected and what it got. The tree stays as it is, a description: the
 // layers of a session are copies.
 func New(root Layer, in Shape, o Options) (*Network, error) {
-	if o.Init == "" {
-		o.Init = He
-	}
+	o.Init = cmp.Or(o.Init, He)
 	if o.Init != He && o.Init != Glorot {
 		return nil, fmt.Errorf("init %q is not one of [he glorot]", o.Init)
 	}

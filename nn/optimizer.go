@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -37,9 +38,7 @@ type optimizer struct {
 // Complete returns o with defaults for what is zero, or an error that says what
 // is out of range.
 func (o OptimizerOptions) Complete() (OptimizerOptions, error) {
-	if o.Kind == "" {
-		o.Kind = "adam"
-	}
+	o.Kind = cmp.Or(o.Kind, "adam")
 	if o.Rate == 0 {
 		o.Rate = 1e-3
 		if o.Kind == "sgd" {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,7 @@ func newPage(in *Input) (*page, error) {
 		return nil, err
 	}
 	p := &page{Title: in.Title, Lead: lead(in), Commands: in.Commands, Config: in.Config, Evaluated: in.Evaluated}
-	if p.Title == "" {
-		p.Title = "Report of a Credence model"
-	}
+	p.Title = cmp.Or(p.Title, "Report of a Credence model")
 	level := 0.95
 	if in.Result != nil && in.Result.Level > 0 {
 		level = in.Result.Level
@@ -166,9 +165,7 @@ func lead(in *Input) string {
 		"not one number per class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
 	if r := in.Result; r != nil {
 		of := in.Evaluated
-		if of == "" {
-			of = "items it was not trained on"
-		}
+		of = cmp.Or(of, "items it was not trained on")
 		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(plain(r.Votes), "vote"),
 			count(float64(r.Items)), of)
 	}
@@ -230,9 +227,7 @@ func data(in *Input) []pair {
 	}
 	if r := in.Result; r != nil {
 		of := in.Evaluated
-		if of == "" {
-			of = "items"
-		}
+		of = cmp.Or(of, "items")
 		text := count(float64(r.Items)) + " " + of + ", " + words.Plural(plain(r.Votes), "vote")
 		if n := r.Items - r.VotedItems; n > 0 {
 			text += "; " + words.Plural(n, "item") + " without votes"

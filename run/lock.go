@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,9 +39,7 @@ func (f Folder) lock() (*atomicfile.Lock, error) {
 		}
 		l, err := atomicfile.TakeLock(f.Path(lockFile))
 		if held, ok := errors.AsType[*atomicfile.HeldError](err); ok {
-			if held.Holder == "" {
-				held.Holder = "another process"
-			}
+			held.Holder = cmp.Or(held.Holder, "another process")
 			return nil, fmt.Errorf("%s %w by %s", f, ErrInUse, held.Holder)
 		}
 		// A run that never began takes its folder with it.

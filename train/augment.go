@@ -70,7 +70,7 @@ func ParseAugment(text string) (Augment, error) {
 // noChanges is the choice to change nothing, where the zero value is none.
 var noChanges = Augment{Shift: -1}
 
-// none tells whether nothing is to be changed, by choice or for want of one.
+// none reports whether nothing is to be changed, by choice or for want of one.
 func (a Augment) none() bool { return a == Augment{} || a == noChanges }
 
 // String writes what ParseAugment reads.

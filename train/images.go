@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -17,11 +18,11 @@ import (
 // right differ, as flips would.
 func (o *Options) paceImages(n int, t *dataset.Transform) {
 	if o.Optimizer != "sgd" {
-		setNumber(&o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
+		o.Rate = cmp.Or(o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
 	}
-	setString(&o.Schedule, "cosine")
-	setNumber(&o.Epochs, imageEpochs(n))
-	setNumber(&o.Patience, max(5, o.Epochs/2))
+	o.Schedule = cmp.Or(o.Schedule, "cosine")
+	o.Epochs = cmp.Or(o.Epochs, imageEpochs(n))
+	o.Patience = cmp.Or(o.Patience, max(5, o.Epochs/2))
 	if o.Augment == (Augment{}) {
 		for _, in := range t.Inputs() {
 			if in.Kind == dataset.Grid && len(in.Shape) == 3 {

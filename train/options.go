@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -156,7 +157,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 			grid = max(grid, len(in.Shape)-1)
 		}
 	}
-	setString(&o.Network, defaultNetwork(t))
+	o.Network = cmp.Or(o.Network, defaultNetwork(t))
 	if o.Widths == nil {
 		o.Widths = defaultWidths(o.Network, n)
 	}
@@ -164,23 +165,24 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	if traits.Passes > 0 && !dropoutGiven {
 		o.Dropout = max(o.Dropout, 0.1) // passes that hardly differ would tell nothing
 	}
-	setString(&o.Optimizer, def.Optimizer)
+	o.Optimizer = cmp.Or(o.Optimizer, def.Optimizer)
 	if o.Optimizer == "sgd" {
-		setNumber(&o.Rate, 1e-2)
-		setNumber(&o.Momentum, 0.9)
+		o.Rate = cmp.Or(o.Rate, 1e-2)
+		o.Momentum = cmp.Or(o.Momentum, 0.9)
 	}
-	setNumber(&o.Clip, def.Clip)
-	setNumber(&o.Batch, max(defaultBatch(n, grid), traits.LeastBatch))
+	o.Clip = cmp.Or(o.Clip, def.Clip)
+	o.Batch = cmp.Or(o.Batch, max(defaultBatch(n, grid), traits.LeastBatch))
 	steps := (n + o.Batch - 1) / o.Batch
 	if o.Network == "cnn2d" {
 		o.paceImages(n, t)
 	}
-	setNumber(&o.Rate, 1e-3)
-	setString(&o.Schedule, "constant")
-	setString(&o.Calibrate, "auto")
-	setNumber(&o.Epochs, min(500, max(30, 40000/max(steps, 1))))
-	setNumber(&o.Patience, min(20, max(5, 4000/max(steps, 1))))
-	setNumber(&o.Ensemble, defaultEnsemble(def.Ensemble, o.Network, float64(n)*float64(t.Width())))
+	o.Rate = cmp.Or(o.Rate, 1e-3)
+	o.Schedule = cmp.Or(o.Schedule, "constant")
+	o.Calibrate = cmp.Or(o.Calibrate, "auto")
+	o.Epochs = cmp.Or(o.Epochs, min(500, max(30, 40000/max(steps, 1))))
+	o.Patience = cmp.Or(o.Patience, min(20, max(5, 4000/max(steps, 1))))
+	numbers := float64(n) * float64(t.Width())
+	o.Ensemble = cmp.Or(o.Ensemble, defaultEnsemble(def.Ensemble, o.Network, numbers))
 	if o.HeldOut == 0 {
 		o.HeldOut = 0.2
 		if n >= 10000 {
@@ -252,27 +254,23 @@ func (o *Options) suits(traits head.Traits) error {
 // about as many numbers as items, leaving out some of the numbers helps most.
 func (o *Options) regularize(n int, t *dataset.Transform, grid int) {
 	if grid > 0 {
-		setNumber(&o.Dropout, 0.1)
-		setNumber(&o.InputDropout, -1)
-		setNumber(&o.WeightDecay, 0.05)
-		if o.Init == "" {
-			o.Init = nn.He
-		}
+		o.Dropout = cmp.Or(o.Dropout, 0.1)
+		o.InputDropout = cmp.Or(o.InputDropout, -1)
+		o.WeightDecay = cmp.Or(o.WeightDecay, 0.05)
+		o.Init = cmp.Or(o.Init, nn.He)
 		return
 	}
 	perInput := float64(n) / float64(t.Width())
 	strength := min(1, math.Sqrt(60/perInput))
-	setNumber(&o.Dropout, round(0.3*strength))
-	setNumber(&o.WeightDecay, round(0.3*strength))
+	o.Dropout = cmp.Or(o.Dropout, round(0.3*strength))
+	o.WeightDecay = cmp.Or(o.WeightDecay, round(0.3*strength))
 	if o.InputDropout == 0 {
 		o.InputDropout = -1
 		if share := min(1, 2/perInput); share > 0.1 {
 			o.InputDropout = round(0.4 * share)
 		}
 	}
-	if o.Init == "" {
-		o.Init = nn.Glorot
-	}
+	o.Init = cmp.Or(o.Init, nn.Glorot)
 }
 
 // round keeps two digits after the point: choices need no more.
@@ -286,18 +284,6 @@ func bits(n int) int {
 		b++
 	}
 	return b
-}
-
-func setNumber[T int | float64](x *T, def T) {
-	if *x == 0 {
-		*x = def
-	}
-}
-
-func setString(s *string, def string) {
-	if *s == "" {
-		*s = def
-	}
 }
 
 func (o *Options) check() error {

@@ -78,7 +78,7 @@ func writeApart(c *csv.Writer, columns []evaluate.DispersionColumn) {
 	}
 }
 
-// isNumber tells whether a value of JSON is a number, or null for one that is
+// isNumber reports whether a value of JSON is a number, or null for one that is
 // not known.
 func isNumber(value json.RawMessage) bool {
 	return len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9' || string(value) == "null")

@@ -14,7 +14,7 @@ import (
 	"credence/internal/par"
 )
 
-// isTerminal tells whether what is written to w is looked at as it comes.
+// isTerminal reports whether what is written to w is looked at as it comes.
 func isTerminal(w io.Writer) bool {
 	if o, ok := w.(*output); ok {
 		w = o.w

@@ -10,7 +10,7 @@ func lock(*os.File) (held, known bool) { return false, false }
 // noFollow has no counterpart here.
 const noFollow = 0
 
-// foldersSync tells whether a folder can be synced.
+// foldersSync reports whether a folder can be synced.
 const foldersSync = false
 
 // retire closes and removes the file of a lock; an open file may not be removed.

@@ -26,7 +26,7 @@ func lock(f *os.File) (held, known bool) {
 // noFollow keeps a link from being opened for the file of a lock.
 const noFollow = syscall.O_NOFOLLOW
 
-// foldersSync tells whether a folder can be synced.
+// foldersSync reports whether a folder can be synced.
 const foldersSync = true
 
 // retire removes the file of a lock and closes it, which releases the lock: while

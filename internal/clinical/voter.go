@@ -1,6 +1,7 @@
 package clinical
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,9 +40,7 @@ func (r *reader) voter(n ast.Node) (*Voter, error) {
 	if v.From == nil {
 		return nil, r.errorAt(n, 0, "no column: expected a key such as \"from: MMSE\"")
 	}
-	if v.Name == "" {
-		v.Name = v.From[0]
-	}
+	v.Name = cmp.Or(v.Name, v.From[0])
 	return v, r.disjoint(v, n, places)
 }
 

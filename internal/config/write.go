@@ -98,7 +98,7 @@ func (v *setting) yaml(comment string) string {
 	return line + "\n" + more
 }
 
-// block tells whether a text of several lines can be written as they are.
+// block reports whether a text of several lines can be written as they are.
 func block(text string) bool {
 	if !strings.Contains(text, "\n") || strings.ContainsAny(text[:1], " \n") || strings.HasSuffix(text, "\n") {
 		return false

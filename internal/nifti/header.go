@@ -1,6 +1,7 @@
 package nifti
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -177,9 +178,7 @@ func (h *Header) place(offset float64, header int) error {
 		return nil
 	}
 	least := int64(header + 4)
-	if h.Offset == 0 {
-		h.Offset = least
-	}
+	h.Offset = cmp.Or(h.Offset, least)
 	if h.Offset < least {
 		return fmt.Errorf("its header says that voxels begin at byte %d, within the header: the file is damaged", h.Offset)
 	}

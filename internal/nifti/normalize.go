@@ -1,6 +1,7 @@
 package nifti
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,9 +32,7 @@ type Normalization struct {
 
 // complete fills in the defaults and refuses what cannot be.
 func (n Normalization) complete() (Normalization, error) {
-	if n.Scale == "" {
-		n.Scale = ZScore
-	}
+	n.Scale = cmp.Or(n.Scale, ZScore)
 	if n.Low == 0 && n.High == 0 {
 		n.Low, n.High = 0.5, 99.5
 	}

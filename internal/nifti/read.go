@@ -18,7 +18,7 @@ import (
 // extensions of volumes; each may be followed by .gz.
 var extensions = []string{".nii", ".hdr", ".img"}
 
-// IsVolume tells by a file's name whether it is a volume: .nii, .hdr or .img,
+// IsVolume reports by a file's name whether it is a volume: .nii, .hdr or .img,
 // or one of these with .gz.
 func IsVolume(path string) bool {
 	_, ext := splitName(path)

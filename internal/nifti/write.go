@@ -2,6 +2,7 @@ package nifti
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
@@ -32,9 +33,7 @@ type WriteOptions struct {
 // its orientation both as sform and, where the axes are at right angles, as
 // qform.
 func Write(w io.Writer, v *Volume, o WriteOptions) error {
-	if o.Type == 0 {
-		o.Type = Float32
-	}
+	o.Type = cmp.Or(o.Type, Float32)
 	if err := v.check(); err != nil {
 		return fmt.Errorf("writing a volume: %w", err)
 	}
@@ -53,9 +52,7 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 		return write(w, v, o)
 	}
 	level := o.Level
-	if level == 0 {
-		level = gzip.DefaultCompression
-	}
+	level = cmp.Or(level, gzip.DefaultCompression)
 	z, err := gzip.NewWriterLevel(w, level)
 	if err != nil {
 		return fmt.Errorf("writing a volume: %w", err)

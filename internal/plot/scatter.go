@@ -50,9 +50,7 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 		return errors.New("scatter figure: no points")
 	}
 	y.add(d.Threshold)
-	if y.hi == 0 {
-		y.hi = 0.01
-	}
+	y.hi = cmp.Or(y.hi, 0.01)
 	y.hi *= 1.05
 	f := newFrame(span{0, 1}, y, d.XLabel, d.YLabel, scatterHeight)
 	var legend []key

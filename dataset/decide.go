@@ -1,0 +1,143 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/internal/table"
+	"credence/internal/words"
+)
+
+// decide gives every column its role and kind.
+func (s *scan) decide(f *features) error {
+	header := s.t.Header()
+	if err := s.choosePaths(f); err != nil {
+		return err
+	}
+	var constant []string
+	for i, name := range header {
+		c := &s.columns[i]
+		info := ColumnInfo{Name: name, role: c.role, Missing: c.missing}
+		if c.unread != nil {
+			info.Reason = c.unread.Error()
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q is left out: %s", name, info.Reason))
+		}
+		if c.use && s.opts.Schema == nil {
+			if err := s.kind(i, c, &info, f); err != nil {
+				return err
+			}
+			if value, ok := c.constant(len(s.items)); ok && info.role == roleFeature {
+				constant = append(constant, fmt.Sprintf("%s (%s)", name, value))
+			}
+		}
+		if c.use && s.opts.Schema != nil {
+			at := slices.IndexFunc(s.opts.Schema, func(p Part) bool { return p.Name == name })
+			info.Part = s.opts.Schema[at]
+		}
+		if i != s.image || i == s.item {
+			f.Columns = append(f.Columns, info)
+		}
+	}
+	if len(constant) > 0 {
+		f.Warnings = append(f.Warnings, fmt.Errorf("nothing is learned from columns of %s with one value in all rows: %s", s.t.Name(), words.Few(constant)))
+	}
+	for _, p := range s.opts.Schema {
+		if _, err := featureColumn(s.t, p.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constant returns the value that all n rows have, and whether there is one. A
+// reader that goes wrong gives such columns, and so does a slip in preparing data.
+func (c *columnScan) constant(n int) (string, bool) {
+	switch {
+	case n < 2 || c.missing > 0:
+		return "", false
+	case c.numbers == n:
+		return table.FormatNumber(c.lo), c.lo == c.hi
+	case c.vector > 0:
+		return "a list", !c.varies
+	}
+	for level := range c.levels {
+		return strconv.Quote(level), len(c.levels) == 1
+	}
+	return "", false
+}
+
+// kind finds the kind of a feature, or a reason to leave it out.
+func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
+	n := c.numbers + c.texts
+	leave := func(reason string, settings ...Setting) {
+		info.role, info.Reason = roleIgnored, reason
+		w := &warning{text: fmt.Sprintf("column %q is left out: %s", info.Name, reason)}
+		if settings != nil {
+			w.advice = &Advice{Settings: settings, Column: info.Name}
+		}
+		f.Warnings = append(f.Warnings, w)
+	}
+	info.Part = Part{Name: info.Name}
+	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
+	switch {
+	case c.vector > 0 && n > 0:
+		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
+	case c.infinite > 0 && c.infinite == c.texts && c.numbers > 0 && !c.fixed:
+		return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
+			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
+	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
+		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
+	case c.commas > 0 && c.commas == c.texts && !c.fixed:
+		return advise(&ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
+			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text)}, info.Name, SetCategorical)
+	case c.vector > 0:
+		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
+	case c.missing == len(s.items):
+		leave("it has no values")
+	case !c.other && !c.fixed:
+		leave("it holds paths of files", SetImages)
+	case i == 0 && unnamed && c.counting && !c.fixed:
+		leave("it holds row numbers")
+	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
+		info.Part.Kind = Numeric
+		// Values are kept in float32, which has 2²⁴ steps between powers of two.
+		if span := c.hi - c.lo; span > 0 && span < 10*max(math.Abs(c.lo), math.Abs(c.hi))/(1<<24) {
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q differs between rows beyond the seventh digit, up to which values are kept: subtract a common value, such as %.12g", info.Name, c.lo))
+		}
+	case c.fixed:
+		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
+	case c.numbers*10 >= n*9 && len(c.levels) > fewLevels:
+		return s.notNumber(i, c)
+	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
+		leave("it holds dates: " + datesAdvice)
+	case n >= fewLevels && len(c.levels)*2 > n:
+		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), number(n, "row")), SetCategorical)
+	default:
+		if c.dates == c.texts && c.dates > 0 {
+			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))
+		}
+		info.Part.Kind, info.Part.Levels = Categorical, sortedLevels(c.levels)
+	}
+	return nil
+}
+
+// datesAdvice is what to make of dates.
+const datesAdvice = "a number, such as days since a first visit, says more"
+
+// sortedLevels orders levels by value if all are numbers, else alphabetically.
+func sortedLevels(levels map[string]int) []string {
+	names := slices.Sorted(maps.Keys(levels))
+	if values, numeric := numbersOf(names, func(s string) (float64, bool) { return table.ParseNumber(s, false) }); numeric {
+		at := make(map[string]float64, len(names))
+		for i, name := range names {
+			at[name] = values[i]
+		}
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(at[a], at[b]) })
+	}
+	return names
+}
