@@ -196,7 +196,7 @@ func pageData(t *testing.T, b []byte) map[int]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := newPlainParquet(t.Context(), "x", src, src.Size(), n)
+	p, _, err := newPlainParquet(t.Context(), "x", src, src.Size(), n, budget.Default)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,13 @@ const (
 	// pageValues is how many values a page may have beyond eight a byte: runs
 	// of equal values take next to no space.
 	pageValues = 1 << 24
-	// groupRatio and groupSlack bound the memory of the largest pages of all
-	// columns of a row group together, by the size of the file.
-	groupRatio = 16
-	groupSlack = 1 << 30
+	// perByte is how many bytes the largest pages of all columns of a row group may take
+	// together for one of the file, where that is more than the memory allowed.
+	perByte = 16
+	// structCost is the memory of a structure of the footer, here and in the library.
+	structCost = 1024
+	// valueCost is the memory of a value of a list, which is read whole.
+	valueCost = 64
 	// pageHeader bounds the header of a page, which may hold the least and the
 	// greatest of its texts.
 	pageHeader = 16 << 20
@@ -84,9 +87,7 @@ func (c *chunkPages) read(m *format.ColumnMetaData) error {
 			return c.bad("the page at byte %s: %s bytes of levels in a page of %s", words.Thousands(int(at)), words.Thousands(int(p.plain)), words.Thousands(int(p.packed)))
 		}
 		c.list = append(c.list, p)
-		if m.Codec != format.Uncompressed {
-			c.headers = append(c.headers, header)
-		}
+		c.headers = append(c.headers, header)
 		at += p.header + p.packed
 		// Values are decoded to at most eight bytes each, and levels to one.
 		if takes := p.packed + p.unpacked + 10*p.values; p.dictionary {

@@ -76,7 +76,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	if err != nil {
 		return nil, err
 	}
-	plain, size, err := newPlainParquet(ctx, file, src, size, n)
+	plain, size, err := newPlainParquet(ctx, file, src, size, n, memory)
 	if err != nil {
 		return nil, err
 	}

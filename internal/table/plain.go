@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
 )
@@ -24,8 +26,8 @@ import (
 // all row groups with the codec of the first; and a damaged page makes its
 // decoders allocate without end.
 //
-// What is shown is the file without its footer, then the compressed column
-// chunks, unpacked, then a footer that says so:
+// What is shown is the file without its footer, then the column chunks, unpacked, then a
+// footer that says so:
 //
 //	[0, body)       the file up to its footer
 //	[body, tail)    the chunks, one after the other
@@ -39,13 +41,16 @@ type plainParquet struct {
 	tail   int64
 	footer []byte
 	err    error // the first of a page, which the library may not pass on as it is
+	memory int64 // that is allowed
+	levels []pageLevels
 }
 
-// plainChunk is a compressed column chunk, shown from start to end.
+// plainChunk is a column chunk, shown from start to end.
 type plainChunk struct {
 	name       string
 	codec      format.CompressionCodec
 	start, end int64
+	levels     *pageLevels
 	pages      []plainPage
 	held       []byte // the last page that was read, as it is shown, or nil
 	page       int    // its index
@@ -54,6 +59,7 @@ type plainChunk struct {
 // plainPage is a page that is shown with another header.
 type plainPage struct {
 	parquetPage
+	says  format.PageHeader
 	start int64
 	shown []byte // the header
 }
@@ -61,8 +67,8 @@ type plainPage struct {
 // newPlainParquet looks at all pages of a file, whose footer takes n bytes
 // before the last eight, and returns the file as the library is to see it, and
 // its size.
-func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n int64) (*plainParquet, int64, error) {
-	p := &plainParquet{ctx: ctx, src: src, file: file, body: size - 8 - n}
+func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n, memory int64) (*plainParquet, int64, error) {
+	p := &plainParquet{ctx: ctx, src: src, file: file, body: size - 8 - n, memory: memory}
 	footer := make([]byte, n)
 	if _, err := src.ReadAt(footer, p.body); err != nil && err != io.EOF {
 		return nil, 0, fault.Of(file, err)
@@ -71,9 +77,16 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n 
 	if err := w.structure(); err != nil {
 		return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its footer: %v", err)
 	}
+	if err := budget.Check(max(memory, perByte*size), structCost*int64(w.structs), file, "a footer of %s structures", words.Thousands(w.structs)); err != nil {
+		return nil, 0, err
+	}
 	var meta format.FileMetaData
 	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer, &meta); err != nil {
 		return nil, 0, fault.Malformed(file, "this is not a Parquet file: %v", err)
+	}
+	var err error
+	if p.levels, err = levelsOf(meta.Schema, memory); err != nil {
+		return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its schema: %v", err)
 	}
 	p.tail = p.body
 	for g := range meta.RowGroups {
@@ -82,7 +95,6 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n 
 		}
 	}
 	if len(p.chunks) > 0 {
-		var err error
 		if footer, err = thrift.Marshal(new(thrift.CompactProtocol), meta); err != nil {
 			return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its footer: %v", err)
 		}
@@ -98,6 +110,9 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n 
 // addGroup checks the pages of a row group, and changes its metadata to say
 // where its chunks are shown.
 func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error {
+	if len(group.Columns) != len(p.levels) {
+		return fault.Malformed(p.file, "the Parquet file is damaged: row group %d has %d columns, the schema %d", g+1, len(group.Columns), len(p.levels))
+	}
 	var most int64
 	for i := range group.Columns {
 		c := &group.Columns[i]
@@ -106,24 +121,17 @@ func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error
 			return err
 		}
 		most += pages.takes
-		if c.MetaData.Codec == format.Uncompressed {
-			continue
-		}
-		if err := p.addChunk(c, &pages); err != nil {
+		if err := p.addChunk(c, &pages, &p.levels[i]); err != nil {
 			return err
 		}
 	}
-	if most > groupSlack+groupRatio*size {
-		return fault.Malformed(p.file, "row group %d would take %s bytes at a time, in a file of %s: write it with smaller pages",
-			g+1, words.Thousands(int(most)), words.Thousands(int(size)))
-	}
-	return nil
+	return budget.Check(max(p.memory, perByte*size), most, p.file, "row group %d", g+1)
 }
 
-// addChunk shows a compressed chunk behind what is shown already.
-func (p *plainParquet) addChunk(c *format.ColumnChunk, pages *chunkPages) error {
+// addChunk shows a chunk behind what is shown already.
+func (p *plainParquet) addChunk(c *format.ColumnChunk, pages *chunkPages, levels *pageLevels) error {
 	m := &c.MetaData
-	chunk := plainChunk{name: pages.name, codec: m.Codec, start: p.tail, page: -1}
+	chunk := plainChunk{name: pages.name, codec: m.Codec, levels: levels, start: p.tail, page: -1}
 	data := int64(-1)
 	at := p.tail
 	for k, page := range pages.list {
@@ -139,7 +147,7 @@ func (p *plainParquet) addChunk(c *format.ColumnChunk, pages *chunkPages) error 
 		if data < 0 && !page.dictionary {
 			data = at
 		}
-		chunk.pages = append(chunk.pages, plainPage{parquetPage: page, start: at, shown: shown})
+		chunk.pages = append(chunk.pages, plainPage{parquetPage: page, says: header, start: at, shown: shown})
 		if at += int64(len(shown)) + page.unpacked; at > math.MaxInt64/2 {
 			return pages.bad("it unpacks to more than any file holds")
 		}
@@ -226,9 +234,58 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 		data := held[copy(held, page.shown):]
 		copy(data[:page.plain], packed)
 		err = unpack(codec, data[page.plain:], packed[page.plain:])
+		if err == nil {
+			err = c.levels.check(&page.says, data, p.memory)
+		}
 	}
 	if err != nil {
 		return nil, fault.Malformed(p.file, "the Parquet file is damaged: %s: the page at byte %s: %v", c.name, words.Thousands(int(page.at)), err)
 	}
 	return held, nil
+}
+
+// levelsOf returns the levels of the columns of values, in order.
+func levelsOf(schema []format.SchemaElement, memory int64) ([]pageLevels, error) {
+	const deepest = 64 // the library goes down by recursion
+	var list []pageLevels
+	at := 0
+	var walk func(depth, definition, repetition int) error
+	walk = func(depth, definition, repetition int) error {
+		if at >= len(schema) {
+			return errors.New("it is cut short")
+		}
+		if depth > deepest {
+			return fmt.Errorf("columns more than %d deep in each other", deepest)
+		}
+		e := &schema[at]
+		at++
+		if depth > 0 && e.RepetitionType.Valid {
+			switch e.RepetitionType.V {
+			case format.Optional:
+				definition++
+			case format.Repeated:
+				definition, repetition = definition+1, repetition+1
+			}
+		}
+		children := int32(0)
+		if e.NumChildren.Valid {
+			children = e.NumChildren.V
+		}
+		if children == 0 && depth > 0 {
+			list = append(list, pageLevels{definition: definition, repetition: repetition, mostInRow: memory / valueCost})
+		}
+		for range children {
+			if err := walk(depth+1, definition, repetition); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(0, 0, 0); err != nil {
+		return nil, err
+	}
+	if at != len(schema) {
+		return nil, fmt.Errorf("%d elements that belong to no other", len(schema)-at)
+	}
+	return list, nil
 }

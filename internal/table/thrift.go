@@ -13,6 +13,8 @@ type thriftWalk struct {
 	b     []byte
 	at    int
 	depth int // of lists, maps and structures in each other
+
+	structs int // found so far
 }
 
 // errThriftShort means that the bytes end before the structure does.
@@ -64,6 +66,7 @@ func (w *thriftWalk) skip(n uint64) error {
 
 // structure walks through the fields of a structure.
 func (w *thriftWalk) structure() error {
+	w.structs++
 	for {
 		head, err := w.byte()
 		if err != nil || head == 0 {

@@ -1,0 +1,265 @@
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// The library decodes the runs of a page as long as they say they are. They are therefore
+// followed here first, when a page is unpacked: a page has no more levels and values than
+// its header says.
+//
+// A stream of levels, or of indices into a dictionary, is a sequence of runs: a number
+// whose lowest bit tells which kind follows, and whose other bits how much of it.
+//
+//	…1  groups of eight values, packed in width bits each
+//	…0  one value, in as few bytes as hold width bits, that is repeated
+
+var errRuns = errors.New("a run of values that is longer than the page")
+
+// pageLevels are what the schema says of a column: the levels of its values, and how many
+// values a row may have.
+type pageLevels struct {
+	definition, repetition int
+	mostInRow              int64
+	inRow                  int64 // values of the row that the pages up to here end with
+}
+
+// runs follows a stream of values, of at most so many, up to a group; each is called with
+// every run if it is not nil.
+func runs(src []byte, width int, most int64, each func(value uint32, n int64) error) error {
+	if width > 32 {
+		return fmt.Errorf("values of %d bits", width)
+	}
+	for total := int64(0); len(src) > 0; {
+		u, k := binary.Uvarint(src)
+		if k <= 0 {
+			return errRuns
+		}
+		src = src[k:]
+		n, size := u>>1, uint64((width+7)/8)
+		if u&1 != 0 {
+			if n > uint64(most+7)/8 {
+				return errRuns
+			}
+			size = n * uint64(width)
+			n *= 8
+		}
+		if n > uint64(most+7) || size > uint64(len(src)) {
+			return errRuns
+		}
+		if total += int64(n); total > most+7 {
+			return errRuns
+		}
+		if each != nil {
+			if err := eachRun(src[:size], width, u&1 != 0, int64(n), each); err != nil {
+				return err
+			}
+		}
+		src = src[size:]
+	}
+	return nil
+}
+
+// eachRun calls each with the values of a run.
+func eachRun(src []byte, width int, packed bool, n int64, each func(value uint32, n int64) error) error {
+	if !packed {
+		var b [4]byte
+		copy(b[:], src)
+		return each(binary.LittleEndian.Uint32(b[:]), n)
+	}
+	for i := range int(n) {
+		value := uint32(0)
+		for bit := range width {
+			at := i*width + bit
+			value |= uint32(src[at/8]>>(at%8)&1) << bit
+		}
+		if err := each(value, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows follows repetition levels, of which 0 begins a row.
+func (l *pageLevels) rows(src []byte, most int64) error {
+	return runs(src, bits.Len(uint(l.repetition)), most, func(value uint32, n int64) error {
+		switch {
+		case value > 0:
+			l.inRow += n
+		case n > 0:
+			l.inRow = 1
+		}
+		if l.inRow > l.mostInRow {
+			return fmt.Errorf("a list of more than %d values, which would take more memory than is allowed", l.mostInRow)
+		}
+		return nil
+	})
+}
+
+// check follows all runs of a page, and looks at the sizes that other encodings state.
+func (l *pageLevels) check(h *format.PageHeader, data []byte, memory int64) error {
+	switch {
+	case h.Type == format.DataPage && h.DataPageHeader.Valid:
+		v := &h.DataPageHeader.V
+		for _, level := range []struct {
+			most     int
+			encoding format.Encoding
+			follow   func(src []byte) error
+		}{
+			{l.repetition, v.RepetitionLevelEncoding, func(src []byte) error { return l.rows(src, int64(v.NumValues)) }},
+			{l.definition, v.DefinitionLevelEncoding, func(src []byte) error {
+				return runs(src, bits.Len(uint(l.definition)), int64(v.NumValues), nil)
+			}},
+		} {
+			if level.most == 0 || level.encoding != format.RLE {
+				continue
+			}
+			src, rest, err := prefixed(data)
+			if err == nil {
+				err = level.follow(src)
+			}
+			if err != nil {
+				return err
+			}
+			data = rest
+		}
+		return checkValues(v.Encoding, data, int64(v.NumValues), memory)
+	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+		v := &h.DataPageHeaderV2.V
+		r, d := int(v.RepetitionLevelsByteLength), int(v.DefinitionLevelsByteLength)
+		if r < 0 || d < 0 || r > len(data) || d > len(data)-r {
+			return errRuns
+		}
+		if err := l.rows(data[:r], int64(v.NumValues)); err != nil {
+			return err
+		}
+		if err := runs(data[r:r+d], bits.Len(uint(l.definition)), int64(v.NumValues), nil); err != nil {
+			return err
+		}
+		return checkValues(v.Encoding, data[r+d:], int64(v.NumValues), memory)
+	}
+	return nil
+}
+
+// prefixed returns the bytes whose number stands before them, and the rest.
+func prefixed(b []byte) (data, rest []byte, err error) {
+	if len(b) < 4 {
+		return nil, nil, errRuns
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if b = b[4:]; n > int64(len(b)) {
+		return nil, nil, errRuns
+	}
+	return b[:n], b[n:], nil
+}
+
+// checkValues looks at the values of a page, behind its levels.
+func checkValues(encoding format.Encoding, data []byte, most, memory int64) error {
+	if len(data) == 0 {
+		return nil
+	}
+	switch encoding {
+	case format.PlainDictionary, format.RLEDictionary:
+		return runs(data[1:], int(data[0]), most, nil)
+	case format.RLE: // truth values
+		src, _, err := prefixed(data)
+		if err != nil {
+			return err
+		}
+		return runs(src, 1, most, nil)
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray:
+		return deltaHeader(data, most)
+	case format.DeltaByteArray:
+		return checkPrefixes(data, most, memory)
+	}
+	return nil
+}
+
+// deltaHeader looks at the number of values that a stream of differences announces, behind
+// the sizes of its blocks.
+func deltaHeader(data []byte, most int64) error {
+	for i := range 3 {
+		u, k := binary.Uvarint(data)
+		if k <= 0 {
+			return errRuns
+		}
+		data = data[k:]
+		if i == 2 && u > uint64(most) {
+			return fmt.Errorf("%d values in a page of %d", u, most)
+		}
+	}
+	return nil
+}
+
+// checkPrefixes adds up the texts of a page each of which begins like the one before: what
+// they have in common is stored once, so that a short page can hold long texts.
+func checkPrefixes(data []byte, most, memory int64) error {
+	if err := deltaHeader(data, most); err != nil {
+		return err
+	}
+	suffixes, err := deltaRest(data)
+	if err == nil {
+		err = deltaHeader(suffixes, most)
+	}
+	if err != nil {
+		return err
+	}
+	lengths, err := new(delta.BinaryPackedEncoding).DecodeInt32(nil, data)
+	if err != nil {
+		return err
+	}
+	total := int64(len(data))
+	for _, n := range lengths {
+		if n < 0 || int64(n) > memory {
+			return fmt.Errorf("a text of %d bytes", n)
+		}
+		if total += int64(n); total > memory {
+			return fmt.Errorf("texts of more than %d bytes", memory)
+		}
+	}
+	return nil
+}
+
+// deltaRest returns what follows a stream of differences: the sizes of a block and of its
+// parts, the number of values and the first of them; then blocks, each with the least
+// difference, the width of the values of each part, and the parts.
+func deltaRest(data []byte) ([]byte, error) {
+	var head [4]uint64
+	for i := range head {
+		u, k := binary.Uvarint(data)
+		if k <= 0 {
+			return nil, errRuns
+		}
+		head[i], data = u, data[k:]
+	}
+	if head[0] > 1<<20 || head[1] == 0 || head[1] > head[0] || head[2] > 1<<31 {
+		return nil, errRuns
+	}
+	parts, each := int(head[1]), int(head[0]/head[1])
+	for left := int(head[2]) - 1; left > 0; {
+		_, k := binary.Uvarint(data)
+		if k <= 0 || len(data) < k+parts {
+			return nil, errRuns
+		}
+		widths := data[k : k+parts]
+		data = data[k+parts:]
+		for _, width := range widths {
+			size := each * int(width) / 8
+			if left <= 0 {
+				break
+			}
+			if size > len(data) {
+				return nil, errRuns
+			}
+			data = data[size:]
+			left -= each
+		}
+	}
+	return data, nil
+}
