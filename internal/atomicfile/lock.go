@@ -81,7 +81,3 @@ func (l *Lock) Release() error {
 	}
 	return retire(l.file)
 }
-
-// RemoveLock removes the lock file that a killed process left; one that is held
-// stays.
-func RemoveLock(path string) error { return removeLeftover(path) }

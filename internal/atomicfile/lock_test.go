@@ -22,7 +22,7 @@ func TestLock(t *testing.T) {
 	if !errors.As(err, &held) || !strings.HasPrefix(held.Holder, fmt.Sprintf("process %d on ", os.Getpid())) || !strings.Contains(held.Error(), " since 20") {
 		t.Errorf("a second holder: %v", err)
 	}
-	if err := RemoveLock(path); err != nil || !first.Holds() {
+	if err := removeLeftover(path); err != nil || !first.Holds() {
 		t.Errorf("a lock that is held was removed, %v", err)
 	}
 	if err := first.Release(); err != nil {
@@ -53,7 +53,7 @@ func TestLock(t *testing.T) {
 	}
 	third.Release()
 	os.WriteFile(path, nil, 0o666)
-	if err := RemoveLock(path); err != nil {
+	if err := removeLeftover(path); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
