@@ -108,7 +108,7 @@ func (c modelCard) print(w io.Writer) {
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
 	if k := c.Calibration; k != nil {
-		line("intervals", "%s", calibrationText(k))
+		line("intervals", "%s", calibrationText(k, c.Classes))
 	}
 	for _, warning := range c.Warnings {
 		line("warning", "%s", warning)
@@ -151,12 +151,19 @@ func (c modelCard) features() string {
 	return fmt.Sprintf("%s; %s network inputs", text, words.Thousands(c.Inputs))
 }
 
-// calibrationText says how intervals are reported.
-func calibrationText(c *head.Calibration) string {
+// calibrationText says how intervals of the given classes are reported.
+func calibrationText(c *head.Calibration, classes []string) string {
 	text := "variances as the networks give them"
 	if c.Items > 0 {
 		text = fmt.Sprintf("variances times %.2f: the squared error is %.2f ± %.2f of the predicted\nvariance, by pairs of votes on %s",
 			c.Scale, c.Ratio, c.RatioSE, words.Plural(c.Items, "held-out item"))
+		if len(classes) > 2 && len(c.Classes) == len(classes) { // of two classes both have the same
+			var list []string
+			for i, name := range classes {
+				list = append(list, fmt.Sprintf("%s %.2f", printout.Ellipsis(name, 20), c.Classes[i]))
+			}
+			text += "\nby class: " + strings.Join(list, ", ")
+		}
 	}
 	if c.Resolution == 0 {
 		return text + "\nends as close to 0 and 1 as distributions say"
