@@ -31,8 +31,9 @@ const (
 	splitFile   = "split.csv"
 )
 
-// files are the files of a run, without its checkpoints.
-var files = []string{ModelFile, ConfigFile, MetricsFile, HistoryFile, splitFile, ReportFile}
+// files are the files of a run, without its checkpoints, in the order in which they
+// are removed: while there is a configuration the run can be resumed.
+var files = []string{ModelFile, MetricsFile, HistoryFile, splitFile, ReportFile, ConfigFile}
 
 // The reasons why a folder cannot be used as asked.
 var (
