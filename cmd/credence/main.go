@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	exitCrash = 3
 )
 
 func main() {
@@ -30,8 +32,17 @@ func program(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return execute(newRoot(), args, stdin, stdout, stderr)
 }
 
-// execute runs args on the command tree under root.
-func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// execute runs args on the command tree under root. Go's own exit code of a panic
+// is that of a command line that was not understood, before anything was done; here
+// something may have been.
+func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "credence: error: a fault in credence itself: %v\n%s", p, debug.Stack())
+			fmt.Fprintln(stderr, "credence: hint: please report it with the lines above, and with the files if you may")
+			code = exitCrash
+		}
+	}()
 	out := &output{w: stdout}
 	root.SetIn(stdin)
 	root.SetOut(out)

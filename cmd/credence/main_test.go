@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ func TestExitCodes(t *testing.T) {
 			&cobra.Command{Use: "good", Args: noArgs, RunE: fail(nil)},
 			&cobra.Command{Use: "bad", RunE: fail(errors.New("it broke"))},
 			&cobra.Command{Use: "hinted", RunE: fail(withHint(errors.New("it broke"), "mend it"))},
+			&cobra.Command{Use: "broken", RunE: func(*cobra.Command, []string) error { panic("index out of range") }},
 			&cobra.Command{Use: "misused", RunE: fail(usagef("--level %v is not in (0, 1)", 7))},
 			&cobra.Command{Use: "misusedHinted", RunE: fail(withHint(usagef("no --alpha"), "give --alpha 1,2"))},
 		)
@@ -58,6 +60,12 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%s: exit code %d, stdout %q, stderr\n%swant exit code %d, no stdout, stderr\n%s",
 				c.args, code, &stdout, &stderr, c.code, c.stderr)
 		}
+	}
+
+	var stderr bytes.Buffer
+	if code := execute(tree(), []string{"broken"}, nil, io.Discard, &stderr); code != exitCrash ||
+		!strings.HasPrefix(stderr.String(), "credence: error: a fault in credence itself: index out of range\n") {
+		t.Errorf("a panic: exit code %d, %s", code, &stderr)
 	}
 }
 

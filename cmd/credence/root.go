@@ -25,7 +25,9 @@ Exit codes:
   0  success
   1  the work failed, or part of it did: files that cannot be read, training
      that was stopped (what was reached is kept), a run that does not repeat
-  2  the command line was not understood: nothing was done
+  2  the command line was not understood: nothing was done; also what the Go
+     runtime ends with if memory is exhausted ("fatal error: out of memory")
+  3  a fault in credence itself; what was written before is whole
 
 Shell completion:
   "credence completion SHELL" prints a script for bash, zsh, fish or powershell;
