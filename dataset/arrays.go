@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"credence/internal/array"
+	"credence/internal/budget"
+	"credence/internal/words"
 )
 
 // arrays says where arrays go that cannot be read in place.
@@ -49,6 +51,10 @@ const arrayPart = "x"
 func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table beside it"}, a.Close())
+	}
+	// Rows are read into a buffer, then converted, by several readers at a time.
+	if err := budget.Check(budget.Of(opts.Memory), 3*4*int64(a.Width()), a.File(), "an item of %s values", words.Shape(a.Shape[1:])); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
 	b, err := a.RowMajor(ctx, opts.arrays())
 	if err != nil {

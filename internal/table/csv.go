@@ -130,6 +130,9 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 // header reads the names of the columns.
 func (t *csvTable) header() error {
 	rec, err := t.r.Read()
+	if err == io.EOF {
+		return &fault.Error{File: t.file, Msg: "there is no header"}
+	}
 	if err != nil {
 		return t.parseError(err)
 	}
@@ -173,7 +176,7 @@ func declared(head []byte) (comma rune, length int) {
 	if len(text) != len("sep=;") || !strings.HasPrefix(text, "sep=") || !strings.Contains(separators, text[4:]) {
 		return 0, 0
 	}
-	return rune(text[4]), len(line) + 1
+	return rune(text[4]), min(len(line)+1, len(head))
 }
 
 const separators = ",;\t|"

@@ -84,6 +84,16 @@ func TestTextLimits(t *testing.T) {
 	}
 }
 
+// A text may end with the line that declares its separator.
+func TestNoHeader(t *testing.T) {
+	for _, text := range []string{"sep=,", "sep=,\n", "sep=;\r\n", "\ufeffsep=|"} {
+		_, err := NewText(t.Context(), io.NopCloser(strings.NewReader(text)), "x.csv", Options{})
+		if err == nil || err.Error() != "reading x.csv: there is no header" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // Blank rows take no memory, those at the end are dropped, and those in between keep
 // their place.
 func TestBlankRows(t *testing.T) {

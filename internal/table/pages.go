@@ -15,11 +15,12 @@ import (
 // The Parquet library allocates whatever sizes a file states, before it looks
 // at the data. A file is therefore looked through when it is opened: its footer
 // and the headers of all pages. What has then to be in memory at once is bounded
-// by the size of the file.
+// by the memory allowed, or by the size of the file where that is more.
 const (
 	// pageRatio is how far the data of a page may be compressed, beyond the
-	// first pageSlack bytes. Deflate reaches 1032.
-	pageRatio = 1100
+	// first pageSlack bytes. Deflate reaches 1032; Zstandard makes a block of 128 KB,
+	// all of one byte, of four.
+	pageRatio = 1 << 15
 	pageSlack = 64 << 20
 	// pageValues is how many values a page may have beyond eight a byte: runs
 	// of equal values take next to no space.
