@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"credence/dataset"
+	"credence/internal/printout"
 )
 
 // settingFlags says which flag makes a setting, and what to do with it: the first
@@ -81,7 +82,7 @@ func warningText(err error) string {
 	if advice := adviceOn(err, nil); advice != "" {
 		text += "; " + advice
 	}
-	return text
+	return printout.Plain(text)
 }
 
 // listWord writes a column's name as a flag takes it that lists columns, where

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"credence/internal/config"
+	"credence/internal/printout"
 )
 
 // usageError marks a command line that cannot be understood, as opposed to
@@ -85,7 +86,7 @@ func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 	if h, ok := errors.AsType[*hintedError](err); ok {
 		hint = h.hint
 	}
-	fmt.Fprintf(stderr, "credence: error: %v\n", err)
+	fmt.Fprintf(stderr, "credence: error: %s\n", printout.Plain(err.Error()))
 	if hint != "" {
 		fmt.Fprintf(stderr, "credence: hint: %s\n", hint)
 	}

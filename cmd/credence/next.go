@@ -46,6 +46,7 @@ func newNext() *cobra.Command {
 	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
 	f.StringVar(&o.from.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
 	declare(f, &o.from.data, config.Predict)
+	f.BoolVar(&o.from.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	f.IntVar(&o.from.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.from.threads, "threads", 0, "how many `cores` to use (default all)")
 	o.out.declare(f, "table", "md", "csv", "jsonl", "parquet", "json")
@@ -204,5 +205,11 @@ func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
 	case "table", "md":
 		return o.out.print(w, l.print)
 	}
-	return writeRows(w, o.out.form, l.columns(), l.rows())
+	rows := l.rows()
+	if o.from.csvSafe && o.out.form == "csv" {
+		for _, row := range rows {
+			guardFormulas(row)
+		}
+	}
+	return writeRows(w, o.out.form, l.columns(), rows)
 }

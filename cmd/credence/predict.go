@@ -30,6 +30,7 @@ type predictOptions struct {
 	names    string
 	batch    int
 	threads  int
+	csvSafe  bool
 }
 
 // predictFormats are the values of --format.
@@ -67,6 +68,7 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	f.StringVar(&o.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
 	declare(f, &o.data, config.Predict)
+	f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
 }

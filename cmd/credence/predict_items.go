@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
+	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
 	"credence/run"
@@ -91,7 +92,9 @@ func (p *predictor) readVotes(ctx context.Context) error {
 	return nil
 }
 
-func (p *predictor) warn(text string) { fmt.Fprintf(p.messages, "credence: warning: %s\n", text) }
+func (p *predictor) warn(text string) {
+	fmt.Fprintf(p.messages, "credence: warning: %s\n", printout.Plain(text))
+}
 
 // open opens the items, or standard input if they are called -.
 func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream, error) {

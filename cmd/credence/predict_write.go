@@ -40,6 +40,12 @@ func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
 		return &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: jsonEncoder(columns)}, nil
 	}
 	t := &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: encodeCSV}
+	if p.options.csvSafe {
+		t.encode = func(dst []byte, row []any) []byte {
+			guardFormulas(row)
+			return encodeCSV(dst, row)
+		}
+	}
 	_, err := t.w.Write(headerCSV(columns))
 	return t, err
 }
@@ -85,6 +91,16 @@ func (t *textRows) write(a *answers) (bool, error) {
 }
 
 func (t *textRows) close() error { return t.w.Flush() }
+
+// guardFormulas puts an apostrophe before texts that a spreadsheet would take for
+// formulas, which may come from an id in somebody else's file.
+func guardFormulas(row []any) {
+	for i, v := range row {
+		if s, ok := v.(string); ok && s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+			row[i] = "'" + s
+		}
+	}
+}
 
 // encodeCSV appends a row of CSV.
 func encodeCSV(dst []byte, row []any) []byte {

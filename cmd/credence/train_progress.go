@@ -94,7 +94,9 @@ func (d *trainDisplay) volumes(done, total int) {
 	d.draw(text)
 }
 
-func (d *trainDisplay) warn(text string) { fmt.Fprintf(d.w, "credence: warning: %s\n", text) }
+func (d *trainDisplay) warn(text string) {
+	fmt.Fprintf(d.w, "credence: warning: %s\n", printout.Plain(text))
+}
 
 func (d *trainDisplay) event(v any) {
 	// A failed write is kept by the output and ends the program.

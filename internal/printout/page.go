@@ -29,7 +29,7 @@ func (p *Page) Sections(list ...func(*Page)) {
 
 // Heading begins a section.
 func (p *Page) Heading(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := p.foreign(fmt.Sprintf(format, args...))
 	if p.Markdown {
 		text = "## " + text + "\n"
 	}
@@ -38,6 +38,7 @@ func (p *Page) Heading(format string, args ...any) {
 
 // Paragraph writes text after a lead that the other lines are indented by.
 func (p *Page) Paragraph(lead, text string) {
+	lead, text = p.foreign(lead), p.foreign(text)
 	if !p.Markdown {
 		Wrap(p, lead, text, p.Width)
 		return
@@ -66,7 +67,7 @@ func (p *Page) Note(format string, args ...any) {
 	if p.Markdown {
 		lead = "\n"
 	}
-	fmt.Fprintf(p, lead+format+"\n", args...)
+	p.WriteString(lead + p.foreign(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // Bullets writes warnings, each beginning with a dash.

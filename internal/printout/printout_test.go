@@ -70,3 +70,31 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// TestForeign: what files bring along neither steers a terminal nor becomes HTML.
+func TestForeign(t *testing.T) {
+	const evil = "a\x1b]0;x\a\u202e\r<script>[b](javascript:c)"
+	for _, c := range []struct {
+		markdown bool
+		want     string
+	}{
+		{false, `a\x1b]0;x\x07\u202e\x0d<script>[b](javascript:c)`},
+		{true, `a\x1b]0;x\x07\u202e\x0d&lt;script>[b]\(javascript:c)`},
+	} {
+		p := &Page{Markdown: c.markdown, Width: 200}
+		p.Heading("%s", evil)
+		p.Paragraph("", evil)
+		p.Note("%s", evil)
+		p.Bullets([]string{evil})
+		table := NewTable(0)
+		table.Add(evil, "two\nlines\tmore")
+		p.Table(table)
+		got := p.String()
+		if n := strings.Count(got, c.want); n != 5 || strings.ContainsAny(got, "\x1b\a\r\u202e") || !strings.Contains(got, `two\x0alines\x09more`) {
+			t.Errorf("Markdown %t: %d times in\n%s", c.markdown, n, got)
+		}
+	}
+	if got := Plain("η\t1\n"); got != "η\t1\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -37,7 +37,13 @@ func (t *Table) Left(columns ...int) {
 }
 
 // Add adds a row.
-func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+func (t *Table) Add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = line(c)
+	}
+	t.Rows = append(t.Rows, row)
+}
 
 // Print writes the rows, their columns two spaces apart.
 func (t *Table) Print(w io.StringWriter) {
@@ -69,11 +75,11 @@ func (t *Table) printMarkdown(w io.StringWriter) {
 	for _, row := range t.Rows {
 		columns = max(columns, len(row))
 	}
-	line := func(cells []string) {
+	write := func(cells []string) {
 		for i := range columns {
 			cell := ""
 			if i < len(cells) {
-				cell = strings.ReplaceAll(strings.TrimSpace(cells[i]), "|", `\|`)
+				cell = markdown.Replace(strings.ReplaceAll(strings.TrimSpace(cells[i]), "|", `\|`))
 			}
 			w.WriteString("| " + cell + strings.Repeat(" ", min(1, len(cell))))
 		}
@@ -81,9 +87,9 @@ func (t *Table) printMarkdown(w io.StringWriter) {
 	}
 	rows := t.Rows
 	if t.bare {
-		line(nil)
+		write(nil)
 	} else if len(rows) > 0 {
-		line(rows[0])
+		write(rows[0])
 		rows = rows[1:]
 	}
 	for i := range columns {
@@ -95,7 +101,7 @@ func (t *Table) printMarkdown(w io.StringWriter) {
 	}
 	w.WriteString("|\n")
 	for _, row := range rows {
-		line(row)
+		write(row)
 	}
 }
 
