@@ -46,8 +46,12 @@ type FeatureOptions struct {
 	// of that name. "" takes a column whose values all have the extension of
 	// images or volumes, if Features names it or no other is left.
 	ImageColumn string
-	Image       ImageOptions
-	Volume      VolumeOptions
+	// AnyPath lets ImageColumn name files anywhere. Otherwise a path that is
+	// absolute or leads out of the folder of the table is refused: whoever wrote
+	// the table could have any file of this machine read.
+	AnyPath bool
+	Image   ImageOptions
+	Volume  VolumeOptions
 	// Layout says what the axes of an array mean; see [Layout].
 	Layout Layout
 	// Array names the array of an NPZ file that holds the features; "" takes

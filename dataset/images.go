@@ -114,9 +114,9 @@ func (f *features) addImages(ctx context.Context, table string, paths []string, 
 		if p == "" {
 			return &ParseError{File: table, Msg: fmt.Sprintf("item %q has no image in column %q", f.Items[i], opts.ImageColumn)}
 		}
-		full[i] = p
-		if !filepath.IsAbs(p) {
-			full[i] = filepath.Join(filepath.Dir(table), filepath.FromSlash(p))
+		var err error
+		if full[i], err = opts.imagePath(filepath.Dir(table), p); err != nil {
+			return &ParseError{File: table, Msg: fmt.Sprintf("item %q, column %q: %v", f.Items[i], opts.ImageColumn, err), Err: err}
 		}
 		if _, err := os.Stat(full[i]); errors.Is(err, fs.ErrNotExist) {
 			gone = append(gone, fmt.Sprintf("%s (item %q)", full[i], f.Items[i]))
@@ -126,6 +126,22 @@ func (f *features) addImages(ctx context.Context, table string, paths []string, 
 		return &ParseError{File: table, Msg: fmt.Sprintf("column %q names what is not there: %s", opts.ImageColumn, words.Few(gone))}
 	}
 	return f.readImages(ctx, full, opts)
+}
+
+// ErrOutside is the reason when a table names an image that is not in its folder;
+// see [FeatureOptions].AnyPath.
+var ErrOutside = errors.New("the path leads out of the folder of the table")
+
+// imagePath returns where the image is that a table in a folder calls p.
+func (o *FeatureOptions) imagePath(folder, p string) (string, error) {
+	p = filepath.FromSlash(p)
+	switch {
+	case !o.AnyPath && !filepath.IsLocal(p):
+		return "", fmt.Errorf("%q: %w", p, ErrOutside)
+	case filepath.IsAbs(p):
+		return p, nil
+	}
+	return filepath.Join(folder, p), nil
 }
 
 // readImages adds one part, named opts.ImageColumn, with the images or volumes

@@ -267,8 +267,9 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	if path == "" {
 		return id, nil, s.t.ErrorAt(s.image, "the path is missing")
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.folder, filepath.FromSlash(path))
+	path, err = s.opts.imagePath(s.folder, path)
+	if err != nil {
+		return id, nil, s.t.ErrorAt(s.image, "%v", err)
 	}
 	return id, func(row []float32) error { return s.picture(path, row[w:]) }, nil
 }

@@ -24,6 +24,7 @@ type Settings struct {
 	Limit            float64  // of the mixture
 	Test, Validation float64  // shares of the items
 	Threads          int      // 0 for all cores
+	Inside           bool     // tables name only images in their own folder
 
 	origins map[string]origin // of the options that are set
 }
@@ -65,6 +66,7 @@ var OfMixture = []string{"components", "limit"}
 // votes is in both.
 func (s *Settings) LoadOptions() dataset.LoadOptions {
 	o := s.Load
+	o.FeatureOptions.AnyPath = !s.Inside
 	o.VotesOptions.NA, o.VotesOptions.Memory = o.FeatureOptions.NA, o.FeatureOptions.Memory
 	o.VotesOptions.Ignore = o.FeatureOptions.Ignore
 	// An array has no columns of ids: its rows are those of the items in turn.

@@ -52,6 +52,8 @@ var Options = derive([]Option{
 	{Name: "image-column", verbs: features, at: func(s *Settings) any { return &s.features().ImageColumn },
 		Help: "`column` of paths of images or volumes (default: a column of such paths that " +
 			"--features names, or that is the only one)"},
+	{Name: "images-inside", verbs: features, at: func(s *Settings) any { return &s.Inside },
+		Help: "refuse paths of images or volumes that lead out of the folder of their table"},
 	{Name: "volume-cache", verbs: features, at: func(s *Settings) any { return &s.features().Volume.CacheDir },
 		Help: "`folder` to keep prepared volumes in, for this run and others"},
 	{Name: "na", verbs: everywhere, at: func(s *Settings) any { return &s.features().NA },

@@ -195,7 +195,7 @@ func (c *adniCohort) load(table, votes string, size cohort.Size) (*dataset.Datas
 	}
 	o := dataset.LoadOptions{Data: []string{table}, Votes: votes}
 	o.FeatureOptions = dataset.FeatureOptions{
-		ItemColumn: a.Item, GroupColumn: a.Subject, Features: []string{a.Path}, ImageColumn: a.Path,
+		ItemColumn: a.Item, GroupColumn: a.Subject, Features: []string{a.Path}, ImageColumn: a.Path, AnyPath: true,
 		Volume: dataset.VolumeOptions{
 			Size: size, Preparation: dataset.Preparation{Store: "uint8"},
 			CacheDir: filepath.Join(c.dir, "prepared", fmt.Sprintf("%dx%dx%d", size[0], size[1], size[2])),
