@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+
 	"credence/internal/budget"
 	"credence/internal/python"
 )
@@ -65,6 +68,7 @@ assert t["item"][99].as_py() == "i99" and t["abstain"][1].as_py() is False`, pat
 
 func FuzzParquet(f *testing.F) {
 	fuzzFiles(f, "*.parquet")
+	fuzzPages(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		table, err := newParquet(t.Context(), "x", bytes.NewReader(b), int64(len(b)), budget.Default)
 		if err != nil {
@@ -77,6 +81,36 @@ func FuzzParquet(f *testing.F) {
 			}
 		}
 	})
+}
+
+// fuzzPages adds a short file for every codec and encoding, and for either version of
+// pages, so that damage does not have to find its way to them.
+func fuzzPages(f *testing.F) {
+	type row struct {
+		Plain  float64   `parquet:"plain,plain"`
+		Dict   string    `parquet:"dict,dict"`
+		Delta  int64     `parquet:"delta,delta"`
+		Prefix string    `parquet:"prefix,delta"`
+		Split  float32   `parquet:"split,split"`
+		Maybe  *int32    `parquet:"maybe,optional"`
+		Flag   bool      `parquet:"flag"`
+		List   []float64 `parquet:"list,list"`
+	}
+	three := int32(3)
+	rows := []row{{1, "a", 1, "abc", 1, nil, true, nil}, {2, "b", 2, "abd", 2, &three, false, []float64{1, 2}}, {3, "a", 9, "x", 3, &three, true, []float64{3}}}
+	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli, &parquet.Lz4Raw} {
+		for version := 1; version <= 2; version++ {
+			var b bytes.Buffer
+			w := parquet.NewGenericWriter[row](&b, parquet.Compression(codec), parquet.DataPageVersion(version))
+			if _, err := w.Write(rows); err != nil {
+				f.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b.Bytes())
+		}
+	}
 }
 
 func fuzzFiles(f *testing.F, pattern string) {
