@@ -12,21 +12,7 @@ func newReproduceVotes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "votes",
 		Short: "Do intervals hold what people's held-back votes show?",
-		Long: `Train on two, three and five of the many votes that people gave on photographs
-(CIFAR-10H) and on defendants (recidivism), and judge the reported intervals of
-items not trained on by the votes that were held back: coverage corrected for
-the error of a share of so many votes, widths, calibration and log score, beside
-the raw mixture, a mixture without features, softmax with bootstrap and the
-evidential network. The paper has no such study.
-
-The data are not part of Credence. --data names a folder with one of these, or
-both:
-
-  cifar10h/    counts.npy, images_0-4999.bin.gz, images_5000-9999.bin.gz
-  recidivism/  items.csv, votes.csv
-
-It takes about a quarter of an hour on two cores; --quick, one split and fewer
-photographs, about two minutes.`,
+		Long:  helpText("reproduce-votes"),
 		Example: `  credence reproduce votes --data data --quick --out votes
   credence reproduce votes --data data --out votes`,
 		Args: noArgs,

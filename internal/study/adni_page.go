@@ -12,6 +12,7 @@ type adniPage struct {
 	Synthetic   bool
 	Command     string // that made the page
 	PaperRate   float64
+	PaperScans  int
 	Levels      []string      // that instruments tell apart
 	Counts      []levelsCount // in this cohort
 	PaperCounts []levelsCount
@@ -75,7 +76,7 @@ type adniAccuracyRow struct {
 // page puts the numbers of the page together.
 func (r *adniResults) page(command string) *adniPage {
 	p := &adniPage{
-		ADNI: r.ADNI, Synthetic: r.ADNI.synthetic(), Command: command, PaperRate: paperRate,
+		ADNI: r.ADNI, Synthetic: r.ADNI.synthetic(), Command: command, PaperRate: paperRate, PaperScans: cohort.PaperScans,
 		Levels: r.Counts.Levels, Fits: r.Fits, Slow: r.Paper,
 	}
 	for i, name := range r.Counts.Instruments {

@@ -119,12 +119,12 @@ func loadCIFAR(_ context.Context, folder string) (*voteSet, error) {
 		return nil, err
 	}
 	var pixels []float32
+	n := len(counts) / len(cifarClasses)
 	for _, name := range photographFiles {
-		if pixels, err = readPhotographs(pixels, filepath.Join(dir, name)); err != nil {
+		if pixels, err = readPhotographs(pixels, filepath.Join(dir, name), n); err != nil {
 			return nil, err
 		}
 	}
-	n := len(counts) / len(cifarClasses)
 	if found := len(pixels) / cifarPixels; found != n {
 		return nil, fmt.Errorf("%s: %d photographs, but %s has counts of %d", dir, found, countsFile, n)
 	}
@@ -169,8 +169,9 @@ func readCounts(path string, d int) ([]float32, error) {
 	return counts, nil
 }
 
-// readPhotographs appends the pixels of a file of records: a byte for the label, then 3 × 32 × 32.
-func readPhotographs(pixels []float32, path string) ([]float32, error) {
+// readPhotographs appends the pixels of a file of records, a byte for the label and then 3 × 32 × 32,
+// of which there are n in all files.
+func readPhotographs(pixels []float32, path string, n int) ([]float32, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -188,6 +189,9 @@ func readPhotographs(pixels []float32, path string) ([]float32, error) {
 		}
 		if err != nil {
 			return nil, fault.Malformed(path, "photograph %d, of %d bytes each: %v", k, len(record), err)
+		}
+		if len(pixels) >= n*cifarPixels {
+			return nil, fault.Malformed(path, "photograph %d is one more than the %d that %s has counts of", k, n, countsFile)
 		}
 		if int(record[0]) >= len(cifarClasses) {
 			return nil, fault.Malformed(path, "photograph %d has the label %d, but there are %d classes", k, record[0], len(cifarClasses))
@@ -263,7 +267,7 @@ func inner(a, b []float32) float32 {
 	return sum
 }
 
-// recidivismFeatures are what the raters were told.
+// recidivismFeatures describe a defendant.
 var recidivismFeatures = []string{"race", "sex", "age", "juv_fel_count", "juv_misd_count", "priors_count", "felony"}
 
 // loadRecidivism reads defendants and the votes on them. Those that were shown to the same raters
