@@ -106,7 +106,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 		o.Batch = tableItems + 1
 	}
 	if p.input == "-" {
-		return dataset.NewStream(ctx, stdin, "standard input", parts, o)
+		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", parts, o)
 	}
 	return dataset.OpenStream(ctx, p.input, parts, o)
 }
