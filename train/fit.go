@@ -43,11 +43,34 @@ type Result struct {
 // When ctx is canceled, Fit returns the best model so far, if any network has
 // finished an epoch, and an error that is ErrStopped.
 func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
-	f, err := newFitting(ds, o)
+	rows := &stoppable{Rows: ds.Rows, ctx: ctx}
+	watched := *ds
+	if ds.Rows != nil {
+		watched.Rows = rows
+	}
+	f, err := newFitting(&watched, o)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
+	}
 	if err != nil {
 		return nil, err
 	}
+	rows.ctx = context.Background() // a fit that is stopped still reads, to save what it has
 	return f.run(ctx)
+}
+
+// stoppable are rows that cannot be read any more once a context is done: all are read
+// several times before the first epoch.
+type stoppable struct {
+	dataset.Rows
+	ctx context.Context
+}
+
+func (s *stoppable) ReadRow(i int, dst []float32) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	return s.Rows.ReadRow(i, dst)
 }
 
 // Complete returns the options that [Fit] would use for these data: every field
