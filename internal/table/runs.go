@@ -159,13 +159,17 @@ func prefixed(b []byte) (data, rest []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
+// plainDictionary is what files of before 2013 call the encoding by a dictionary; the library has it
+// as deprecated, but such files are there to be read.
+const plainDictionary format.Encoding = 2
+
 // checkValues looks at the values of a page, behind its levels.
 func checkValues(encoding format.Encoding, data []byte, most, memory int64) error {
 	if len(data) == 0 {
 		return nil
 	}
 	switch encoding {
-	case format.PlainDictionary, format.RLEDictionary:
+	case plainDictionary, format.RLEDictionary:
 		return runs(data[1:], int(data[0]), most, nil)
 	case format.RLE: // truth values
 		src, _, err := prefixed(data)

@@ -53,7 +53,7 @@ func TestPageRuns(t *testing.T) {
 		{"levels beyond the page", 1, 0, format.Plain, []byte{255, 255, 255, 255}, "longer than the page"},
 		{"a run of indices", 0, 0, format.RLEDictionary, append([]byte{2}, uvarints(long<<1, 1)...), "longer than the page"},
 		{"indices cut short", 0, 0, format.RLEDictionary, []byte{8, 3, 1}, "longer than the page"},
-		{"wide indices", 0, 0, format.PlainDictionary, []byte{200, 20}, "values of 200 bits"},
+		{"wide indices", 0, 0, plainDictionary, []byte{200, 20}, "values of 200 bits"},
 		{"truth values", 0, 0, format.RLE, prefix(uvarints(long<<1, 1)), "longer than the page"},
 		{"differences", 0, 0, format.DeltaBinaryPacked, uvarints(128, 4, math.MaxInt32, 0), "2147483647 values in a page of 10"},
 		{"lengths", 0, 0, format.DeltaLengthByteArray, uvarints(128, 4, math.MaxInt32, 0), "2147483647 values in a page of 10"},
