@@ -264,9 +264,12 @@ func (t tempFile) Close() error {
 
 // spoolFile makes a temporary file in the cache folder.
 func spoolFile(opts Options) (tempFile, error) {
-	dir, err := opts.Dir()
-	if err != nil {
-		return tempFile{}, err
+	dir := "" // the system's, if no other is given
+	if opts.Dir != nil {
+		var err error
+		if dir, err = opts.Dir(); err != nil {
+			return tempFile{}, err
+		}
 	}
 	f, err := os.CreateTemp(dir, "spool-*.tmp")
 	if err != nil {
