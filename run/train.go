@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,12 +75,13 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 	fit.Held = d.Held
 	fit.Checkpoint, fit.Resume = folder.checkpoints(), o.Mode == Resume
 	result, err := train.Fit(ctx, d.Learn, fit)
+	if !lock.Holds() { // what is there now may be another run, and a checkpoint may have failed for it
+		return nil, errors.Join(
+			fmt.Errorf("%s was removed or replaced while its run was trained: the model is not written", folder), err)
+	}
 	if result == nil {
 		folder.abandon()
 		return nil, err
-	}
-	if !lock.Holds() { // what is there now may be another run
-		return nil, fmt.Errorf("%s was removed or replaced while its run was trained: the model is not written", folder)
 	}
 	t := &Trained{Result: result, Metrics: newMetrics(result)}
 	if failed := t.save(folder, d, config, o.Command); failed != nil {
