@@ -150,6 +150,7 @@ func (s *summary) fit(p Part, opts TransformOptions) fitted {
 		}
 		f.Mean = append(f.Mean, mean)
 		f.SD = append(f.SD, sd)
+		f.Min, f.Max = append(f.Min, m.min), append(f.Max, m.max)
 	}
 	return f
 }

@@ -28,6 +28,10 @@ type fitted struct {
 	// standardized value is 0.
 	Mean []float64 `json:"mean,omitempty"`
 	SD   []float64 `json:"sd,omitempty"`
+	// Min and Max are the smallest and largest training values, one per mean;
+	// empty in models from before they were kept. Prediction warns by them.
+	Min []float32 `json:"min,omitempty"`
+	Max []float32 `json:"max,omitempty"`
 	// Missing says that training items lacked the value: then a numeric part
 	// has an indicator beside it, a categorical one a level for it.
 	Missing  bool     `json:"missing,omitempty"`
@@ -95,6 +99,9 @@ func (p *fitted) check() error {
 		if p.SD[i] < 0 || math.IsNaN(p.Mean[i]+p.SD[i]) || math.IsInf(p.Mean[i]+p.SD[i], 0) {
 			return fmt.Errorf("mean %v and standard deviation %v", p.Mean[i], p.SD[i])
 		}
+	}
+	if len(p.Min) != len(p.Max) || len(p.Min) != 0 && len(p.Min) != want {
+		return fmt.Errorf("%d least and %d largest values for %d", len(p.Min), len(p.Max), want)
 	}
 	if p.Encoding > code {
 		return fmt.Errorf("encoding %d is not 0 (one-hot) or 1 (code)", p.Encoding)

@@ -111,6 +111,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err != nil {
 		return err
 	}
+	if err := watchWarnings(cmd.ErrOrStderr(), m, ds); err != nil {
+		return err
+	}
 	columns, err := o.apart.read(cmd.Context(), path, m, load, all, ds)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/words"
+	"credence/model"
 )
 
 // evaluationData returns how the features in files are read, and their votes.
@@ -44,4 +45,21 @@ func dataWarnings(w io.Writer, ds *dataset.Dataset) {
 		}
 		fmt.Fprintf(w, "credence: warning: %s\n", text)
 	}
+}
+
+// watchWarnings writes what sets the features of ds apart from those that m was
+// trained on. Volumes are not read for it: preparing them takes long and brings them
+// to one scale.
+func watchWarnings(w io.Writer, m *model.Model, ds *dataset.Dataset) error {
+	if slices.ContainsFunc(ds.Parts, func(p dataset.Part) bool { return p.Volume != nil }) {
+		return nil
+	}
+	watch := m.Transform.NewWatch()
+	if err := watch.Add(ds, nil); err != nil {
+		return err
+	}
+	for _, err := range watch.Warnings() {
+		fmt.Fprintf(w, "credence: warning: %s\n", warningText(err))
+	}
+	return nil
 }

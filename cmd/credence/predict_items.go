@@ -24,7 +24,8 @@ func (o *predictOptions) refuse(cmd *cobra.Command, out, path string, items []st
 // open reads the votes to take into account and opens the items, which the
 // caller closes.
 func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
-	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
+	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:],
+		watch: m.Transform.NewWatch()}
 	p.load = o.data.LoadOptions()
 	run.FolderOf(path).ReadAs(&p.load)
 	if o.data.Load.Votes != "" {
@@ -57,6 +58,7 @@ type predictor struct {
 	beside   []string            // files that are joined to it
 	load     dataset.LoadOptions // how files are read
 
+	watch      *dataset.Watch
 	votes      *dataset.Dataset // nil without --votes
 	votesOf    map[string]int   // item → its index in votes
 	classes    []int            // the model's class of each class of votes
@@ -136,6 +138,9 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 		if err != nil {
 			return orStopped(ctx, err)
 		}
+		if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
+			return err
+		}
 		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
 		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true}); err != nil {
 			return err
@@ -183,7 +188,7 @@ func (p *predictor) update(a *answers, j int) error {
 // end tells what reading warns of, of votes that were not used and of rows that were
 // not predicted.
 func (p *predictor) end(in *dataset.Stream) error {
-	for _, w := range in.Warnings() {
+	for _, w := range slices.Concat(in.Warnings(), p.watch.Warnings()) {
 		p.warn(warningText(w))
 	}
 	if p.items == 0 {

@@ -1,0 +1,157 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+
+	"credence/internal/words"
+)
+
+// Watch compares the features of new items with those a transform was fitted on. A
+// model answers for any input, however unlike its training items; a column in other
+// units, or without values, shows only here.
+type Watch struct {
+	t     *Transform
+	items int
+	seen  []watched // one per part
+}
+
+// watched counts what is unusual about one feature.
+type watched struct {
+	values, missing int
+	far             int     // items with a value far outside the training range
+	lo, hi          float32 // of the values
+}
+
+// NewWatch returns a watch that has seen nothing yet.
+func (t *Transform) NewWatch() *Watch {
+	return &Watch{t: t, seen: make([]watched, len(t.parts))}
+}
+
+// Add looks at the items of ds, which has the features of the transform, except those
+// for which skip is not nil. It reads every row once.
+func (w *Watch) Add(ds *Dataset, skip []error) error {
+	if ds.Rows == nil {
+		return errNoFeatures
+	}
+	in, err := w.t.bind(ds.Parts)
+	if err != nil {
+		return err
+	}
+	row := make([]float32, ds.Rows.Width())
+	for i := range ds.Rows.Len() {
+		if skip != nil && skip[i] != nil {
+			continue
+		}
+		if err := ds.Rows.ReadRow(i, row); err != nil {
+			continue // prediction reports it
+		}
+		w.items++
+		for k := range in.ops {
+			b := &in.ops[k]
+			w.seen[k].add(b, row[b.from:b.from+b.p.Part.Width()])
+		}
+	}
+	return nil
+}
+
+// add takes the values of one item into account.
+func (s *watched) add(b *binding, x []float32) {
+	p := b.p
+	if p.Kind == Categorical {
+		if x[0] != x[0] {
+			s.missing++
+		} else {
+			s.values++
+		}
+		return
+	}
+	each := len(x) / len(p.Mean)
+	far, found := false, false
+	for i, v := range x {
+		if v != v {
+			continue
+		}
+		if s.values == 0 && !found {
+			s.lo, s.hi = v, v
+		}
+		found = true
+		s.lo, s.hi = min(s.lo, v), max(s.hi, v)
+		far = far || p.far(i/each, v)
+	}
+	if far {
+		s.far++
+	}
+	if found {
+		s.values++
+	} else {
+		s.missing++
+	}
+}
+
+// farSDs is how many standard deviations from the mean are far where the training
+// range is not known.
+const farSDs = 20
+
+// far reports whether a value of a channel lies farther outside the training range
+// than half its length: the range of a sample is exceeded now and then, but rarely by
+// so much. Of a constant, anything beyond its own size is far.
+func (p *fitted) far(channel int, v float32) bool {
+	x, mean, sd := float64(v), p.Mean[channel], p.SD[channel]
+	if len(p.Min) == 0 {
+		return sd > 0 && (x < mean-farSDs*sd || x > mean+farSDs*sd)
+	}
+	lo, hi := float64(p.Min[channel]), float64(p.Max[channel])
+	margin := (hi - lo) / 2
+	if hi == lo {
+		margin = max(hi, -hi, 1)
+	}
+	return x < lo-margin || x > hi+margin
+}
+
+// span returns the least and largest training value, if they are known.
+func (p *fitted) span() (lo, hi float32, ok bool) {
+	if len(p.Min) == 0 {
+		return 0, 0, false
+	}
+	lo, hi = p.Min[0], p.Max[0]
+	for i := range p.Min {
+		lo, hi = min(lo, p.Min[i]), max(hi, p.Max[i])
+	}
+	return lo, hi, true
+}
+
+// Warnings tells what is unusual about the items added so far, in one warning for
+// each kind of trouble.
+func (w *Watch) Warnings() []error {
+	var empty, gaps, far []string
+	for k := range w.seen {
+		s, p := &w.seen[k], &w.t.parts[k]
+		switch {
+		case s.values == 0 && s.missing > 0:
+			empty = append(empty, p.Name)
+		case s.missing > 0 && !p.Missing && p.Kind != Tensor:
+			gaps = append(gaps, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.missing), words.Thousands(w.items)))
+		}
+		if s.far == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s (%s of %s, %g to %g", p.Name, words.Thousands(s.far), number(w.items, "item"), s.lo, s.hi)
+		if lo, hi, ok := p.span(); ok {
+			text += fmt.Sprintf("; in training %g to %g", lo, hi)
+		}
+		far = append(far, text+")")
+	}
+	var list []error
+	if len(empty) > 0 {
+		list = append(list, fmt.Errorf("no item has a value in %s: every prediction goes without", words.Few(empty)))
+	}
+	if len(gaps) > 0 {
+		list = append(list, fmt.Errorf("values are missing that every training item had, and count as the mean or as no level: %s", words.Few(gaps)))
+	}
+	if len(far) > 0 {
+		list = append(list, errors.New("values far outside what training saw, for which predictions mean little: "+words.Few(far)+
+			"; are the units the same?"))
+	}
+	return list
+}
