@@ -49,6 +49,7 @@ type CheckResult struct {
 	// frequent first.
 	Confusions []Confusion `json:"confusions"`
 	Raters     []Rater     `json:"raters"`
+	RaterGraph *RaterGraph `json:"rater_graph"`
 	Support    Support     `json:"support"`
 	// Designs are what other numbers of items and votes would tell, by votes and
 	// then items. There are none if no item has two votes.
@@ -128,6 +129,7 @@ func Check(ds *dataset.Dataset, o CheckOptions) (*CheckResult, error) {
 	}
 	by := newDesigner(votes)
 	r.Support = supportOf(votes, by)
+	r.RaterGraph = raterGraph(ds, votes, by)
 	items, each, err := r.planned(o)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 func (r *checkReport) print(w *printout.Page) {
-	w.Sections(r.heading, r.verdict, r.designs, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.warn)
+	w.Sections(r.heading, r.verdict, r.designs, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.apart, r.warn)
 }
 
 func (r *checkReport) heading(w *printout.Page) { w.Paragraph("Read as  ", r.ReadAs) }
@@ -182,6 +182,31 @@ func (r *checkReport) raters(w *printout.Page) {
 	if more := len(differ) - mostRows; more > 0 {
 		w.Note("and %d more: --json lists all", more)
 	}
+}
+
+// apart says whether raters can be told apart by a model.
+func (r *checkReport) apart(w *printout.Page) {
+	g := r.RaterGraph
+	if g.Votes == 0 {
+		return
+	}
+	answer := map[bool]string{true: "Yes", false: "No"}[g.Apart]
+	w.Heading("Can raters be told apart?  %s", answer)
+	for _, reason := range g.Reasons {
+		w.Paragraph("  - ", reason)
+	}
+	t := printout.NewTable(0, 1).Bare()
+	t.Add("  votes per rater", fmt.Sprintf("mean %s, median %s, least %s, most %s", decimal(g.MeanVotes, 1), words.Count(float64(g.MedianVotes)),
+		words.Thousands(g.LeastVotes), words.Thousands(g.MostVotes)))
+	connected := "connected"
+	if g.Components > 1 {
+		connected = words.Thousands(g.Components) + " camps without a common item"
+	}
+	t.Add("  items and raters", connected)
+	if g.LeanSE.Known() {
+		t.Add("  error of a lean", fmt.Sprintf("± %s expected on the logit scale, ± %s with the fewest votes", decimal(g.LeanSE, 2), decimal(g.LeanSEMost, 2)))
+	}
+	w.Table(t)
 }
 
 // leaning names the class that a rater uses most in excess of the others.

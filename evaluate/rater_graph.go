@@ -1,0 +1,301 @@
+package evaluate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"credence/dataset"
+	"credence/internal/words"
+)
+
+// RaterGraph is who voted on what: items and raters are its nodes, votes its edges. It
+// says, before any training, whether raters can be told apart.
+//
+// Raters are compared on items that they share, or by way of other raters and items. Where
+// the graph falls into camps, two raters of different camps are never compared: that the
+// ones lean and that the others had different items is the same to the votes.
+type RaterGraph struct {
+	Raters int `json:"raters"` // who cast a vote
+	Votes  int `json:"votes"`  // with a rater's name
+	// Unnamed are votes of which it is not known who cast them.
+	Unnamed int `json:"unnamed"`
+	// MeanVotes, MedianVotes, LeastVotes and MostVotes are over raters.
+	MeanVotes   Number `json:"mean_votes"`
+	MedianVotes Number `json:"median_votes"`
+	LeastVotes  int    `json:"least_votes"`
+	MostVotes   int    `json:"most_votes"`
+	// Components is into how many camps without a common item the raters fall: 1 if the
+	// graph is connected. Camps are the largest of them.
+	Components int    `json:"components"`
+	Camps      []Camp `json:"camps"`
+	// LeanSE is the expected standard error of a rater's lean, a shift of the logit of the
+	// probability of the second class, for a rater with the mean number of votes: before
+	// shrinkage, if raters are alike and features explain half of the spread between items.
+	// LeanSEMost is that of the rater who cast the fewest votes. They are of two classes;
+	// with more, no leans are modelled.
+	LeanSE     Number `json:"lean_se"`
+	LeanSEMost Number `json:"lean_se_most"`
+	// Constant are the raters with ten votes or more who always say the same, the least
+	// likely first.
+	Constant []ConstantRater `json:"constant"`
+	// Apart is whether training may model raters: all votes are named, by two raters or
+	// more, of [EnoughVotes] on average, and the graph is connected. Reasons say why not, and
+	// what else is to be known of the raters.
+	Apart   bool     `json:"apart"`
+	Reasons []string `json:"reasons"`
+}
+
+// Camp is a number of raters who share items with each other, directly or by way of others,
+// and with nobody else.
+type Camp struct {
+	Raters int      `json:"raters"`
+	Names  []string `json:"names"` // the first of them
+	Items  int      `json:"items"`
+	Votes  int      `json:"votes"`
+}
+
+// ConstantRater voted for one class only.
+type ConstantRater struct {
+	Rater int    `json:"rater"`
+	Name  string `json:"name"`
+	Votes int    `json:"votes"`
+	Class string `json:"class"`
+	// Chance is that of an exchangeable rater to do so on the same items.
+	Chance Number `json:"chance"`
+}
+
+// EnoughVotes is how many votes raters must have cast on average to be modelled.
+const EnoughVotes = 30
+
+// NewRaterGraph describes who voted on what in ds.
+func NewRaterGraph(ds *dataset.Dataset) (*RaterGraph, error) {
+	if err := ds.Check(); err != nil {
+		return nil, err
+	}
+	votes := NewVotes(ds)
+	if err := votes.check(); err != nil {
+		return nil, err
+	}
+	return raterGraph(ds, votes, newDesigner(votes)), nil
+}
+
+// raterGraph is NewRaterGraph where the spread between items is known already.
+func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
+	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, LeanSE: unknown, LeanSEMost: unknown,
+		Camps: []Camp{}, Constant: []ConstantRater{}, Reasons: []string{}}
+	g.Votes = len(ds.Ratings)
+	g.Unnamed = max(0, int(math.Round(sum(votes.Counts)))-g.Votes)
+	cast := make([]int, len(ds.Raters)) // votes of each rater
+	for _, r := range ds.Ratings {
+		cast[r.Rater]++
+	}
+	var voted []int
+	for _, n := range cast {
+		if n > 0 {
+			voted = append(voted, n)
+		}
+	}
+	if g.Raters = len(voted); g.Raters > 0 {
+		slices.Sort(voted)
+		g.LeastVotes, g.MostVotes = voted[0], voted[len(voted)-1]
+		g.MeanVotes = Number(float64(g.Votes) / float64(g.Raters))
+		g.MedianVotes = Number(float64(voted[(len(voted)-1)/2]+voted[len(voted)/2]) / 2)
+	}
+	g.findCamps(ds, cast)
+	g.expectLean(ds, votes, cast, by)
+	g.findConstant(ds, votes, cast)
+	g.judge(len(ds.Classes))
+	return g
+}
+
+// camps joins raters who share an item, by union-find.
+type camps []int32
+
+// root returns the rater who stands for r's camp.
+func (c camps) root(r int32) int32 {
+	for c[r] != r {
+		c[r] = c[c[r]]
+		r = c[r]
+	}
+	return r
+}
+
+// join makes one camp of two; the rater of smallest number stands for it.
+func (c camps) join(a, b int32) {
+	a, b = c.root(a), c.root(b)
+	c[max(a, b)] = min(a, b)
+}
+
+// findCamps finds the connected parts of the graph.
+func (g *RaterGraph) findCamps(ds *dataset.Dataset, cast []int) {
+	of := make(camps, len(cast))
+	for r := range of {
+		of[r] = int32(r)
+	}
+	first := make([]int32, ds.Len()) // the first rater of each item, plus one
+	for _, r := range ds.Ratings {
+		if first[r.Item] == 0 {
+			first[r.Item] = r.Rater + 1
+		} else {
+			of.join(first[r.Item]-1, r.Rater)
+		}
+	}
+	at := map[int32]int{}
+	var list []Camp
+	for r, n := range cast {
+		if n == 0 {
+			continue
+		}
+		root := of.root(int32(r))
+		k, ok := at[root]
+		if !ok {
+			k = len(list)
+			at[root] = k
+			list = append(list, Camp{})
+		}
+		list[k].Raters++
+		list[k].Votes += n
+		if len(list[k].Names) < listed {
+			list[k].Names = append(list[k].Names, raterName(ds.Raters, r))
+		}
+	}
+	for _, r := range first {
+		if r > 0 {
+			list[at[of.root(r-1)]].Items++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Camp) int { return cmp.Compare(b.Raters, a.Raters) })
+	g.Components = len(list)
+	g.Camps = append(g.Camps, list[:min(listed, len(list))]...)
+}
+
+// raterName is the name of rater r, or its number where it has none.
+func raterName(names []string, r int) string {
+	if r < len(names) && names[r] != "" {
+		return names[r]
+	}
+	return fmt.Sprintf("rater %d", r)
+}
+
+// expectLean predicts the standard error of a lean. The votes v₁ … v_m of different raters on
+// an item with p ~ Beta(α, β) of mean μ and correlation ρ = 1/(α+β+1), each cast with the
+// probability σ(logit p + b_r), have at b = 0 the score v − E[p | v] and so the information
+//
+//	J = μ(1−μ)(1−ρ) (I − ρ/c 11ᵀ),   c = 1 + (m−1)ρ,
+//
+// about their leans. For a rater r among R who meets the others alike often, with Σb = 0,
+//
+//	Var b_r = (1 − 1/R) / (μ(1−μ)(1−ρ) Σ_j [1 − ρ/c_j (1 − (m_j−1)/(R−1))]),
+//
+// over her items j. It is exact if all raters voted on all items.
+func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, cast []int, by *designer) {
+	if by == nil || votes.Classes != 2 || g.Raters < 2 {
+		return
+	}
+	mean := by.left.Mean(nil)
+	v := mean[0] * mean[1]
+	rho := by.trace / (2 * v)
+	others := float64(g.Raters - 1)
+	told := make([]float64, len(cast))
+	for _, r := range ds.Ratings {
+		m := votes.Total(int(r.Item))
+		told[r.Rater] += 1 - rho/(1+(m-1)*rho)*max(0, 1-(m-1)/others)
+	}
+	se := func(told float64) Number {
+		return Number(math.Sqrt((1 - 1/float64(g.Raters)) / (v * (1 - rho) * told)))
+	}
+	least := math.Inf(1)
+	for r, n := range cast {
+		if n > 0 {
+			least = min(least, told[r])
+		}
+	}
+	g.LeanSE, g.LeanSEMost = se(sum(told)/float64(g.Raters)), se(least)
+}
+
+// findConstant finds raters who voted for one class only.
+func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes, cast []int) {
+	class := make([]int32, len(cast)) // the rater's only class plus one, −1 if there are several
+	chance := make([]float64, len(cast))
+	for _, r := range ds.Ratings {
+		switch {
+		case class[r.Rater] == 0:
+			class[r.Rater], chance[r.Rater] = r.Class+1, 1
+		case class[r.Rater] != r.Class+1:
+			class[r.Rater] = -1
+		}
+		item := votes.Item(int(r.Item))
+		chance[r.Rater] *= item[r.Class] / sum(item)
+	}
+	for r, n := range cast {
+		if n >= informative && class[r] > 0 {
+			g.Constant = append(g.Constant, ConstantRater{Rater: r, Name: raterName(ds.Raters, r), Votes: n,
+				Class: ds.Classes[class[r]-1], Chance: Number(chance[r])})
+		}
+	}
+	slices.SortStableFunc(g.Constant, func(a, b ConstantRater) int {
+		return cmp.Or(cmp.Compare(a.Chance, b.Chance), cmp.Compare(b.Votes, a.Votes))
+	})
+}
+
+// judge says whether raters can be told apart, and why not.
+func (g *RaterGraph) judge(classes int) {
+	say := func(format string, args ...any) { g.Reasons = append(g.Reasons, fmt.Sprintf(format, args...)) }
+	switch {
+	case g.Votes == 0:
+		say("votes carry no raters' names")
+		return
+	case g.Raters == 1:
+		say("there is one rater only, and nobody to compare with")
+	}
+	if g.Unnamed > 0 {
+		say("%s of %s carry no rater's name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
+	}
+	if g.MeanVotes < EnoughVotes {
+		say("raters cast %.1f votes on average: it takes %d", float64(g.MeanVotes), EnoughVotes)
+	}
+	if g.Components > 1 {
+		say("raters fall into %s camps without a common item, such as %s: what sets camps apart, raters or items, votes cannot tell",
+			words.Thousands(g.Components), g.nameCamps())
+	}
+	g.Apart = len(g.Reasons) == 0
+	if g.Apart && classes > 2 {
+		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")
+	}
+	unlikely := g.unlikely()
+	if len(unlikely) > 0 {
+		verb := "say"
+		if len(unlikely) == 1 {
+			verb = "says"
+		}
+		say("%s always %s the same, hardly by chance: %s", words.Plural(len(unlikely), "rater"), verb, words.Few(unlikely))
+	}
+}
+
+// unlikely names the raters who always say the same though that has less than 5% chance
+// among all.
+func (g *RaterGraph) unlikely() []string {
+	var names []string
+	for _, x := range g.Constant {
+		if float64(x.Chance)*float64(g.Raters) < 0.05 {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// nameCamps names the two largest camps by a few of their raters.
+func (g *RaterGraph) nameCamps() string {
+	var list []string
+	for _, c := range g.Camps[:2] {
+		name := strings.Join(c.Names[:min(3, len(c.Names))], ", ")
+		if more := c.Raters - min(3, len(c.Names)); more > 0 {
+			name += fmt.Sprintf(" and %s more", words.Thousands(more))
+		}
+		list = append(list, "{"+name+"}")
+	}
+	return strings.Join(list, " and ")
+}

@@ -1,0 +1,209 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+	"credence/internal/rng"
+	"credence/mixture"
+)
+
+// ratedBy makes a data set of single votes, each "rater item class".
+func ratedBy(classes []string, ratings ...string) *dataset.Dataset {
+	ds := &dataset.Dataset{Classes: classes}
+	number := func(list *[]string, name string) int {
+		k := slices.Index(*list, name)
+		if k < 0 {
+			k = len(*list)
+			*list = append(*list, name)
+		}
+		return k
+	}
+	for _, text := range ratings {
+		f := strings.Fields(text)
+		j := number(&ds.Items, f[1])
+		ds.Counts = append(ds.Counts, make([]float32, len(ds.Items)*len(classes)-len(ds.Counts))...)
+		c := slices.Index(classes, f[2])
+		ds.Counts[j*len(classes)+c]++
+		ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(j), Rater: int32(number(&ds.Raters, f[0])), Class: int32(c)})
+	}
+	return ds
+}
+
+func TestRaterGraphCamps(t *testing.T) {
+	// ann and bob share x, bob and cy share y; dee and eve share z; fay is alone.
+	ds := ratedBy([]string{"no", "yes"}, "fay w no", "ann x no", "bob x yes", "bob y no", "cy y yes", "dee z no", "eve z yes", "dee u yes")
+	g, err := NewRaterGraph(ds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Camp{{3, []string{"ann", "bob", "cy"}, 2, 4}, {2, []string{"dee", "eve"}, 2, 3}, {1, []string{"fay"}, 1, 1}}
+	if g.Components != 3 || fmt.Sprint(g.Camps) != fmt.Sprint(want) {
+		t.Errorf("%d camps %v, want %v", g.Components, g.Camps, want)
+	}
+	if g.Raters != 6 || g.Votes != 8 || g.LeastVotes != 1 || g.MostVotes != 2 || g.MedianVotes != 1 || g.MeanVotes != 8./6 {
+		t.Errorf("numbers of votes: %+v", g)
+	}
+	wanted := []string{"raters cast 1.3 votes on average: it takes 30",
+		"raters fall into 3 camps without a common item, such as {ann, bob, cy} and {dee, eve}: what sets camps apart, raters or items, votes cannot tell"}
+	if g.Apart || !slices.Equal(g.Reasons, wanted) {
+		t.Errorf("apart %v: %q, want %q", g.Apart, g.Reasons, wanted)
+	}
+}
+
+// What cannot be told apart has a reason; none of it panics.
+func TestRaterGraphReasons(t *testing.T) {
+	var one, pair []string
+	for j := range 40 {
+		one = append(one, fmt.Sprintf("ann %d %s", j, []string{"no", "yes"}[j%2]))
+		pair = append(pair, one[j], fmt.Sprintf("bob %d no", j))
+	}
+	classes := []string{"no", "yes"}
+	unnamed := ratedBy(classes, pair...)
+	unnamed.Ratings = unnamed.Ratings[:len(unnamed.Ratings)-3]
+	nobody := ratedBy(classes, pair...)
+	nobody.Ratings, nobody.Raters = nil, nil
+	three := ratedBy([]string{"no", "yes", "never"}, pair...)
+	for name, c := range map[string]struct {
+		ds    *dataset.Dataset
+		apart bool
+		want  string
+	}{
+		"nobody":  {nobody, false, "votes carry no raters' names"},
+		"one":     {ratedBy(classes, one...), false, "there is one rater only, and nobody to compare with"},
+		"unnamed": {unnamed, false, "3 of 80 votes carry no rater's name"},
+		"same":    {ratedBy(classes, pair...), true, "1 rater always says the same, hardly by chance: bob"},
+		"three":   {three, true, "with more than two classes, raters are told apart by how much they guess; leans are modelled for two"},
+		"empty":   {&dataset.Dataset{Classes: classes}, false, "votes carry no raters' names"},
+	} {
+		g, err := NewRaterGraph(c.ds)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if g.Apart != c.apart || len(g.Reasons) == 0 || g.Reasons[0] != c.want {
+			t.Errorf("%s: apart %v, %q, want %v, %q", name, g.Apart, g.Reasons, c.apart, c.want)
+		}
+	}
+	g, err := NewRaterGraph(ratedBy(classes, pair...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Constant) != 1 || g.Constant[0].Name != "bob" || g.Constant[0].Class != "no" || g.Constant[0].Chance != 1./(1<<20) {
+		t.Errorf("raters who say the same: %+v", g.Constant)
+	}
+	bad := ratedBy(classes, pair...)
+	bad.Ratings[0].Rater = 7
+	if _, err := NewRaterGraph(bad); err == nil {
+		t.Error("a rating by nobody: no error")
+	}
+}
+
+// The expected standard error of a lean is that of its maximum-likelihood estimate over 150
+// sets of votes of raters alike: within 4.5 standard errors of a sample's standard deviation (a
+// false alarm in 1e5), of which there are as many as leans that are free.
+func TestRaterGraphLeanSE(t *testing.T) {
+	const n, sets = 200, 150
+	alpha := []float64{1.2, 1.8}
+	law, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := &designer{alpha: alpha, left: law, trace: sum(law.Variance(nil))}
+	for _, c := range []struct{ raters, m int }{{3, 3}, {3, 2}, {8, 3}} {
+		square, expected := 0.0, 0.0
+		for set := range uint64(sets) {
+			r := rand.New(rng.New(set, "evaluate.lean"))
+			ds := &dataset.Dataset{Classes: []string{"0", "1"}, Counts: make([]float32, 2*n), Raters: make([]string, c.raters)}
+			for j := range n {
+				ds.Items = append(ds.Items, strconv.Itoa(j))
+				p := law.Sample(nil, r)
+				for _, rater := range r.Perm(c.raters)[:c.m] {
+					class := 0
+					if r.Float64() < p[1] {
+						class = 1
+					}
+					ds.Counts[2*j+class]++
+					ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(j), Rater: int32(rater), Class: int32(class)})
+				}
+			}
+			g := raterGraph(ds, NewVotes(ds), by)
+			expected += float64(g.LeanSE*g.LeanSE) / sets
+			for _, b := range fitLeans(ds, law.Marginal(1)) {
+				square += b * b / float64(sets*c.raters)
+			}
+			if g.LeanSEMost < g.LeanSE {
+				t.Fatalf("largest standard error %v, that of the mean rater %v", g.LeanSEMost, g.LeanSE)
+			}
+		}
+		if got := math.Sqrt(square / expected); math.Abs(got-1) > 4.5/math.Sqrt(float64(2*sets*(c.raters-1))) {
+			t.Errorf("%d raters, %d votes an item: the error of leans is %.3f of that expected, %.3f", c.raters, c.m, got, math.Sqrt(expected))
+		}
+	}
+}
+
+// fitLeans maximizes the likelihood of leans that sum to zero by Fisher scoring, integrating
+// over the law of p at its quantiles.
+func fitLeans(ds *dataset.Dataset, law *mixture.Beta) []float64 {
+	const nodes = 30
+	z := make([]float64, nodes)
+	for k := range z {
+		p := law.Quantile((float64(k) + .5) / nodes)
+		z[k] = math.Log(p / (1 - p))
+	}
+	m := len(ds.Ratings) / ds.Len()
+	b := make([]float64, len(ds.Raters))
+	for range 8 {
+		score, info := make([]float64, len(b)), make([]float64, len(b))
+		for ballots := range slices.Chunk(ds.Ratings, m) {
+			total := 0.0
+			residual := make([]float64, m)
+			for _, at := range z {
+				like := 1.0
+				p := make([]float64, m)
+				for i, x := range ballots {
+					p[i] = 1 / (1 + math.Exp(-at-b[x.Rater]))
+					like *= math.Abs(float64(1-x.Class) - p[i])
+				}
+				total += like
+				for i, x := range ballots {
+					residual[i] += like * (float64(x.Class) - p[i])
+				}
+			}
+			for i, x := range ballots {
+				u := residual[i] / total
+				score[x.Rater] += u
+				info[x.Rater] += u * u
+			}
+		}
+		mean := 0.0
+		for r := range b {
+			b[r] += score[r] / info[r]
+			mean += b[r] / float64(len(b))
+		}
+		for r := range b {
+			b[r] -= mean
+		}
+	}
+	return b
+}
+
+// A million raters of one vote each take no time to speak of.
+func TestRaterGraphMany(t *testing.T) {
+	const n = 1_000_000
+	ds := &dataset.Dataset{Classes: []string{"0", "1"}, Items: make([]string, n/2), Counts: make([]float32, n), Raters: make([]string, n)}
+	for k := range n {
+		ds.Counts[k]++
+		ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(k / 2), Rater: int32(k), Class: int32(k % 2)})
+	}
+	g := raterGraph(ds, NewVotes(ds), nil)
+	if g.Raters != n || g.Components != n/2 || len(g.Camps) != listed || g.Apart || g.Camps[0].Names[0] != "rater 0" {
+		t.Errorf("%d raters in %d camps, %v", g.Raters, g.Components, g.Camps)
+	}
+}
