@@ -84,7 +84,7 @@ func TestAdvice(t *testing.T) {
 		{votes("total.csv", VotesOptions{Form: Fractions}), Advice{Settings: []Setting{SetTotal}}},
 		{votes("alone.csv", VotesOptions{}), Advice{Settings: []Setting{SetIgnore}}},
 		{load(LoadOptions{Data: []string{"items.csv"}}), Advice{Settings: []Setting{SetVotes, SetVoteColumns, SetLabel}}},
-		{load(LoadOptions{Data: []string{"items.csv"}, Votes: "short.csv"}), Advice{Settings: []Setting{SetVotesItem}}},
+		{load(LoadOptions{Data: []string{"items.csv"}, Votes: []string{"short.csv"}}), Advice{Settings: []Setting{SetVotesItem}}},
 	} {
 		warnings, err := c.read()
 		if err == nil {

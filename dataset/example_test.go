@@ -22,7 +22,7 @@ func Example() {
 	os.WriteFile(items, []byte("item,age,sex\na,40,f\nb,50,m\nc,,f\nd,60,m\n"), 0o644)
 	os.WriteFile(votes, []byte("item,reader,label\na,r1,benign\na,r2,malignant\nb,r1,malignant\nc,r2,benign\nc,r1,benign\nd,r1,benign\n"), 0o644)
 
-	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{items}, Votes: votes})
+	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{items}, Votes: []string{votes}})
 	if err != nil {
 		panic(err)
 	}

@@ -32,8 +32,8 @@ func TestReadColumns(t *testing.T) {
 		names []string
 		want  [][]string
 	}{
-		{LoadOptions{Data: []string{items}, Votes: votes}, []string{"Site", "x"}, [][]string{{"north", "", "south"}, {"1", "2", "3"}}},
-		{LoadOptions{Data: []string{items, swapped, beside}, Votes: votes}, []string{"Age", "Sex"}, [][]string{{"50", "60", "70"}, {"f", "m", "f"}}},
+		{LoadOptions{Data: []string{items}, Votes: []string{votes}}, []string{"Site", "x"}, [][]string{{"north", "", "south"}, {"1", "2", "3"}}},
+		{LoadOptions{Data: []string{items, swapped, beside}, Votes: []string{votes}}, []string{"Age", "Sex"}, [][]string{{"50", "60", "70"}, {"f", "m", "f"}}},
 		{LoadOptions{Data: []string{long}}, []string{"Site"}, [][]string{{"north", "south"}}},
 		{LoadOptions{Data: []string{numbered}}, []string{"Site"}, [][]string{{"north", "south"}}},
 	} {

@@ -24,6 +24,8 @@ type Interpretation struct {
 	Votes       float64 // all votes together
 	MinVotes    float64 // fewest votes of an item that has any
 	MaxVotes    float64 // most votes of an item
+
+	several []Interpretation // of each file, where they were read in different ways
 }
 
 // count fills in the numbers of ds, keeping how the votes were read.
@@ -72,10 +74,21 @@ func (in Interpretation) String() string {
 	} else if in.Form == Long {
 		b.WriteString(", no rater column")
 	}
-	if in.Form == Auto {
-		return b.String()
+	for _, one := range in.several {
+		if in.File == "" { // a model holds no paths
+			one.File = ""
+		}
+		one.writeForm(&b)
 	}
-	fmt.Fprintf(&b, "; %v form", in.Form)
+	if in.Form != Auto && in.several == nil {
+		in.writeForm(&b)
+	}
+	return b.String()
+}
+
+// writeForm writes the form, the columns and the file.
+func (in *Interpretation) writeForm(b *strings.Builder) {
+	fmt.Fprintf(b, "; %v form", in.Form)
 	var columns []string
 	for _, c := range []string{in.ItemColumn, in.RaterColumn, in.LabelColumn} {
 		if c != "" {
@@ -84,19 +97,18 @@ func (in Interpretation) String() string {
 	}
 	switch {
 	case in.Form == Long && len(columns) == 1:
-		fmt.Fprintf(&b, ", column %s", columns[0])
+		fmt.Fprintf(b, ", column %s", columns[0])
 	case in.Form == Long:
 		last := len(columns) - 1
-		fmt.Fprintf(&b, ", columns %s and %s", strings.Join(columns[:last], ", "), columns[last])
+		fmt.Fprintf(b, ", columns %s and %s", strings.Join(columns[:last], ", "), columns[last])
 	case in.ItemColumn != "":
-		fmt.Fprintf(&b, ", items in column %s", in.ItemColumn)
+		fmt.Fprintf(b, ", items in column %s", in.ItemColumn)
 	default:
 		b.WriteString(", rows numbered from 0")
 	}
 	if in.File != "" {
 		b.WriteString(" of " + in.File)
 	}
-	return b.String()
 }
 
 // voteString writes a number of votes, whole or not.

@@ -117,7 +117,7 @@ func (f *features) rowsOf(v *votes) (map[string]int, error) {
 	for i, id := range f.Items {
 		at[id] = i
 	}
-	numbered := v.How.ItemColumn == ""
+	numbered := v.How.ItemColumn == "" && !v.named
 	known := func(id string) bool { _, ok := at[id]; return ok }
 	switch n := len(f.Items); {
 	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):

@@ -18,11 +18,11 @@ type LoadOptions struct {
 	// Data are the files of features. Items are those of the first; further
 	// files are joined to it by id or, where they have none, by position.
 	Data []string
-	// Votes is the file of votes. "" means that the first of Data holds them:
-	// in VotesOptions.Columns, in the columns that carry the names of
+	// Votes are the files of votes, which add up. None means that the first of
+	// Data holds them: in VotesOptions.Columns, in the columns that carry the names of
 	// VotesOptions.Classes, or in a column with one label per row. No votes at
 	// all are fine with NoVotes.
-	Votes   string
+	Votes   []string
 	NoVotes bool
 	// Ignore are columns to leave out of any of the files; each has to be in one.
 	Ignore []string
@@ -37,10 +37,10 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	opts.shareIgnored()
 	opts.VotesOptions.Memory = cmp.Or(opts.VotesOptions.Memory, opts.FeatureOptions.Memory)
 	if len(opts.Data) == 0 {
-		if opts.Votes == "" {
+		if len(opts.Votes) == 0 {
 			return nil, errors.New("no file of features and none of votes")
 		}
-		v, err := readVotesFile(ctx, opts.Votes, opts.VotesOptions)
+		v, err := readVotesFiles(ctx, opts.Votes, opts.VotesOptions)
 		if err != nil {
 			return nil, err
 		}
@@ -50,8 +50,8 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	fo := opts.FeatureOptions
 	var err error
 	switch {
-	case opts.Votes != "":
-		v, err = readVotesFile(ctx, opts.Votes, opts.VotesOptions)
+	case len(opts.Votes) > 0:
+		v, err = readVotesFiles(ctx, opts.Votes, opts.VotesOptions)
 	case !opts.NoVotes:
 		v, err = votesBeside(ctx, opts.Data[0], &opts.VotesOptions, &fo)
 	}
@@ -82,7 +82,7 @@ func (o *LoadOptions) shareIgnored() {
 	}
 	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
 	o.FeatureOptions.shared = true
-	if o.Votes != "" {
+	if len(o.Votes) > 0 {
 		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
 		o.VotesOptions.shared = true
 	}
@@ -204,12 +204,8 @@ func join(f *features, v *votes) (*Dataset, error) {
 			unknown = append(unknown, strconv.Quote(id))
 		}
 	}
-	if len(unknown) == len(v.Items) {
-		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", v.How.File, words.Few(unknown), words.Few(quoted(f.Items)))
-		if slices.ContainsFunc(f.Items, func(id string) bool { return strings.TrimLeft(id, "0") == strings.TrimLeft(v.Items[0], "0") }) {
-			msg += "; they differ in leading zeros, which spreadsheets drop"
-		}
-		return nil, errors.New(msg)
+	if err := v.strangers(f.Items, at); err != nil {
+		return nil, err
 	}
 	if len(unknown) > 0 {
 		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), words.Few(unknown)))
@@ -243,6 +239,25 @@ func join(f *features, v *votes) (*Dataset, error) {
 		ds.Warnings = append(ds.Warnings, ErrOneVote)
 	}
 	return ds, nil
+}
+
+// strangers refuses a file of votes none of whose items has features.
+func (v *votes) strangers(items []string, at map[string]int) error {
+	files := v.files
+	if files == nil {
+		files = []votesFile{{v.How.File, v.Items}}
+	}
+	for _, file := range files {
+		if slices.ContainsFunc(file.items, func(id string) bool { _, ok := at[id]; return ok }) {
+			continue
+		}
+		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", file.name, words.Few(quoted(file.items)), words.Few(quoted(items)))
+		if slices.ContainsFunc(items, func(id string) bool { return strings.TrimLeft(id, "0") == strings.TrimLeft(file.items[0], "0") }) {
+			msg += "; they differ in leading zeros, which spreadsheets drop"
+		}
+		return errors.New(msg)
+	}
+	return nil
 }
 
 // classVotes returns all votes for class c.

@@ -34,7 +34,7 @@ func TestLoad(t *testing.T) {
 		{
 			name:     "two files",
 			files:    map[string]string{"items.csv": "id,a\nx,1\ny,2\nz,3\n", "votes.csv": "item,label\ny,q\nx,p\nx,q\nw,q\n"},
-			opts:     LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"},
+			opts:     LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}},
 			want:     "[x y z] [p q] [1 1 0 1 0 0] [1 2 3]",
 			warnings: "votes on 1 item without features left out: \"w\"\n1 item without votes: nothing is learned from it",
 		},
@@ -66,13 +66,13 @@ func TestLoad(t *testing.T) {
 		{
 			name:  "an array and a table, by position",
 			files: map[string]string{"items.csv": "id,a\nw,1\nx,2\ny,3\nz,4\n", "x.npy": string(npy), "votes.csv": "id,p,q\nw,11,0\nx,1,1\ny,1,1\nz,1,1\n"},
-			opts:  LoadOptions{Data: []string{"items.csv", "x.npy"}, Votes: "votes.csv"},
+			opts:  LoadOptions{Data: []string{"items.csv", "x.npy"}, Votes: []string{"votes.csv"}},
 			want:  "[w x y z] [p q] [11 0 1 1 1 1 1 1] [1 -5 -4 -3 2 -2 -1 0 3 1 2 3 4 4 5 6]",
 		},
 		{
 			name:  "true probabilities",
 			files: map[string]string{"items.csv": "id,a\nx,1\n", "votes.csv": "id,p,q\nx,11,2\n", "truth.csv": "id,q,p\nx,0.25,0.75\n"},
-			opts:  LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv", Truth: "truth.csv"},
+			opts:  LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}, Truth: "truth.csv"},
 			want:  "[x] [p q] [11 2] [1] [0.75 0.25]",
 		},
 	} {
@@ -108,10 +108,10 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{LoadOptions{}, "no file of features and none of votes"},
 		{LoadOptions{Data: []string{"items.csv"}}, "reading items.csv: no column of votes among [id, a]"},
-		{LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"}, `no item of votes.csv has features: its items are "7", "8", those with features are "x"`},
-		{LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: "good.csv"}, `reading more.csv: no features for 1 item: "x"`},
-		{LoadOptions{Data: []string{"items.csv", "short.csv"}, Votes: "good.csv"}, `reading short.csv: 2 items, but the first file has 1, and without ids they are joined by position`},
-		{LoadOptions{Data: []string{"items.csv"}, Votes: "good.csv", Truth: "truth.csv"}, `reading truth.csv: line 2: the probabilities of item "x" sum to 1.1, not to 1`},
+		{LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}}, `no item of votes.csv has features: its items are "7", "8", those with features are "x"`},
+		{LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: []string{"good.csv"}}, `reading more.csv: no features for 1 item: "x"`},
+		{LoadOptions{Data: []string{"items.csv", "short.csv"}, Votes: []string{"good.csv"}}, `reading short.csv: 2 items, but the first file has 1, and without ids they are joined by position`},
+		{LoadOptions{Data: []string{"items.csv"}, Votes: []string{"good.csv"}, Truth: "truth.csv"}, `reading truth.csv: line 2: the probabilities of item "x" sum to 1.1, not to 1`},
 	} {
 		if _, err := Load(t.Context(), c.opts); err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
@@ -134,7 +134,7 @@ func TestRealData(t *testing.T) {
 		{"labelme/features_train.npy", "labelme/votes_train.csv", "1 feature: 1 tensor (x 512)"},
 		{"cifar10h/counts.npy", "cifar10h/counts.npy", "1 feature: 1 tensor (x 10)"},
 	} {
-		opts := LoadOptions{Data: []string{filepath.Join(dir, c.data)}, Votes: filepath.Join(dir, c.votes)}
+		opts := LoadOptions{Data: []string{filepath.Join(dir, c.data)}, Votes: []string{filepath.Join(dir, c.votes)}}
 		if filepath.Dir(c.data) == "recidivism" {
 			opts.FeatureOptions.Ignore = []string{"reoffended"}
 		}
@@ -173,7 +173,7 @@ func TestOptionalItem(t *testing.T) {
 		{"with.csv", "votes.csv", "[c1 c2] [1 2 12 0] code"},
 		{"without.csv", "plain.csv", "[a b] [1 2 12 0] id"},
 	} {
-		o := LoadOptions{Data: []string{c.data}, Votes: c.votes}
+		o := LoadOptions{Data: []string{c.data}, Votes: []string{c.votes}}
 		o.FeatureOptions.ItemColumn, o.FeatureOptions.ItemOptional = "code", true
 		o.VotesOptions.ItemColumn, o.VotesOptions.ItemOptional = "code", true
 		ds, err := Load(t.Context(), o)
@@ -195,7 +195,11 @@ func TestIgnoreInAnyFile(t *testing.T) {
 	inDir(t, "items.csv", "id,x,note\na,1,u\nb,2,v\n", "more.csv", "id,z,extra\na,3,4\nb,4,5\n",
 		"votes.csv", "id,p,q,when\na,1,2,7\nb,12,0,8\n", "long.csv", "id,label,when\na,p,1\nb,q,2\n")
 	load := func(votes string, ignore ...string) (string, error) {
-		ds, err := Load(t.Context(), LoadOptions{Data: []string{"items.csv", "more.csv"}, Votes: votes, Ignore: ignore})
+		o := LoadOptions{Data: []string{"items.csv", "more.csv"}, Ignore: ignore}
+		if votes != "" {
+			o.Votes = []string{votes}
+		}
+		ds, err := Load(t.Context(), o)
 		if err != nil {
 			return "", err
 		}

@@ -167,15 +167,20 @@ func (r *longReader) votes() (*votes, error) {
 		v.add(int(vote.item), int(c), vote.count)
 		if vote.rater >= 0 {
 			v.Ratings = append(v.Ratings, Rating{vote.item, vote.rater, c})
+			if r.count >= 0 {
+				v.amounts = append(v.amounts, vote.count)
+			}
 		}
 	}
 	v.warnVotes(r.blank, left)
 	if r.twice > 0 {
-		what := map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
-		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, what[r.opts.Duplicates])
+		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
 	return v, nil
 }
+
+// duplicatesText says which of two votes counts.
+var duplicatesText = map[Duplicates]string{LastVote: "the last vote counts", FirstVote: "the first vote counts", EveryVote: "every vote counts"}
 
 // except returns −1 in place of a column that has another use.
 func except(col int, others ...int) int {

@@ -221,7 +221,7 @@ func TestNumberedRows(t *testing.T) {
 		{"padded.csv", "some.csv", `no item of some.csv has features: its items are "1", "2", those with features are "01", "02"; they differ in leading zeros, which spreadsheets drop`},
 		{"mixed.csv", "good.csv", `reading mixed.csv: column "a": 1 value with a percent sign, which divides by 100, and 1 without: write all alike`},
 	} {
-		ds, err := Load(t.Context(), LoadOptions{Data: []string{c.data}, Votes: c.votes})
+		ds, err := Load(t.Context(), LoadOptions{Data: []string{c.data}, Votes: []string{c.votes}})
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = fmt.Sprint(ds.Items, ds.Counts)

@@ -79,7 +79,10 @@ type votes struct {
 	How      Interpretation
 	Warnings []error
 
-	lacks lacking // of VotesOptions.Ignore, columns that are not there
+	lacks   lacking     // of VotesOptions.Ignore, columns that are not there
+	amounts []float32   // votes that each of Ratings stands for; nil: one
+	named   bool        // items have ids, whatever How says of their columns
+	files   []votesFile // where there are several
 }
 
 // ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file, as a data set without
@@ -93,6 +96,15 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 }
 
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
+	v, err := openVotes(ctx, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	return v, v.finish()
+}
+
+// openVotes reads a file of votes, of which nothing is demanded yet.
+func openVotes(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
 	t, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
 	if err != nil {
 		return nil, err
@@ -127,7 +139,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 		return nil, err
 	}
 	v.How.File = t.Name()
-	return v, v.finish()
+	return v, nil
 }
 
 // newVotes returns no votes yet for items of t.
@@ -219,9 +231,9 @@ func (l *labels) code(name string, line, col int) int32 {
 // classes in order. Labels that are equal as numbers ("1" and "1.0") are one.
 func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
 	read := func(s string) (float64, bool) { return table.ParseNumber(s, t.Traits().Commas) }
-	values, numeric := numbersOf(l.names, read)
-	of := make([]int32, len(l.names))
 	if opts.Classes != nil {
+		values, numeric := numbersOf(l.names, read)
+		of := make([]int32, len(l.names))
 		fixed, fixedNumeric := numbersOf(opts.Classes, read)
 		for i, name := range l.names {
 			c := slices.Index(opts.Classes, name)
@@ -239,7 +251,21 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 		}
 		return of, opts.Classes, nil
 	}
-	order := make([]int, len(l.names))
+	of, classes := sortLabels(l.names, read)
+	if len(classes) > maxClasses {
+		return nil, nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
+			words.Thousands(len(classes)), words.Thousands(maxClasses))}
+	}
+	return of, classes, nil
+}
+
+// sortLabels returns the class of each label, and the classes in order of their
+// value if all labels are numbers, else in alphabetical order. Labels that are
+// equal as numbers are one class.
+func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, classes []string) {
+	values, numeric := numbersOf(names, read)
+	of = make([]int32, len(names))
+	order := make([]int, len(names))
 	for i := range order {
 		order[i] = i
 	}
@@ -250,23 +276,18 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 			}
 			return 1
 		}
-		if numeric && len(l.names[a]) != len(l.names[b]) {
-			return len(l.names[a]) - len(l.names[b])
+		if numeric && len(names[a]) != len(names[b]) {
+			return len(names[a]) - len(names[b])
 		}
-		return strings.Compare(l.names[a], l.names[b])
+		return strings.Compare(names[a], names[b])
 	})
-	var classes []string
 	for k, i := range order {
 		if !(numeric && k > 0 && values[i] == values[order[k-1]]) {
-			classes = append(classes, l.names[i])
+			classes = append(classes, names[i])
 		}
 		of[i] = int32(len(classes) - 1)
 	}
-	if len(classes) > maxClasses {
-		return nil, nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
-			words.Thousands(len(classes)), words.Thousands(maxClasses))}
-	}
-	return of, classes, nil
+	return of, classes
 }
 
 // noneOf refuses votes of which none is for a class.

@@ -3,8 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
-	"path/filepath"
-	"strings"
+	"slices"
 
 	"credence/dataset"
 	"credence/internal/config"
@@ -28,7 +27,7 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	}
 	features.ItemColumn, features.ItemOptional = trained.Load.FeatureOptions.ItemColumn, true
 	// Votes beside the features have their column; an array has none.
-	if votes.ItemColumn != "" || o.Votes == "" || strings.EqualFold(filepath.Ext(o.Votes), ".npy") {
+	if votes.ItemColumn != "" || len(o.Votes) == 0 || slices.ContainsFunc(o.Votes, dataset.IsNPY) {
 		return
 	}
 	votes.ItemColumn = cmp.Or(trained.Load.VotesOptions.ItemColumn, features.ItemColumn)

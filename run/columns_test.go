@@ -24,10 +24,10 @@ func TestReadAs(t *testing.T) {
 		optional, together bool
 		na                 []string
 	}{
-		{name: "two files", given: dataset.LoadOptions{Votes: "votes.csv"}, item: "nodule", votes: "read", optional: true, together: true, na: na},
+		{name: "two files", given: dataset.LoadOptions{Votes: []string{"votes.csv"}}, item: "nodule", votes: "read", optional: true, together: true, na: na},
 		{name: "one file", item: "nodule", optional: true, na: na},
-		{name: "an array", given: dataset.LoadOptions{Votes: "votes.NPY"}, item: "nodule", optional: true, na: na},
-		{name: "another column", given: dataset.LoadOptions{Votes: "votes.csv", FeatureOptions: dataset.FeatureOptions{ItemColumn: "id"}}, item: "id", na: na},
+		{name: "an array", given: dataset.LoadOptions{Votes: []string{"votes.NPY"}}, item: "nodule", optional: true, na: na},
+		{name: "another column", given: dataset.LoadOptions{Votes: []string{"votes.csv"}, FeatureOptions: dataset.FeatureOptions{ItemColumn: "id"}}, item: "id", na: na},
 		{name: "other spellings", given: dataset.LoadOptions{FeatureOptions: dataset.FeatureOptions{TableOptions: dataset.TableOptions{NA: []string{"x"}}}},
 			item: "nodule", optional: true, na: []string{"x"}},
 	} {
@@ -38,9 +38,9 @@ func TestReadAs(t *testing.T) {
 			t.Errorf("%s: items %q (%v), votes %q (%v), missing %q", c.name, f.ItemColumn, f.ItemOptional, v.ItemColumn, v.ItemOptional, f.NA)
 		}
 	}
-	o := dataset.LoadOptions{Votes: "votes.csv"}
+	o := dataset.LoadOptions{Votes: []string{"votes.csv"}}
 	Folder(filepath.Join(string(folder), "none")).ReadAs(&o)
-	if !reflect.DeepEqual(o, dataset.LoadOptions{Votes: "votes.csv"}) {
+	if !reflect.DeepEqual(o, dataset.LoadOptions{Votes: []string{"votes.csv"}}) {
 		t.Errorf("without a configuration: %+v", o)
 	}
 }

@@ -41,7 +41,7 @@ func Example() {
 		}
 	}
 
-	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{write("items.csv", items...)}, Votes: write("votes.csv", votes...)})
+	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{Data: []string{write("items.csv", items...)}, Votes: []string{write("votes.csv", votes...)}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,17 +28,18 @@ type checkOptions struct {
 func newCheck() *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
-		Use:   "check VOTES",
+		Use:   "check VOTES...",
 		Short: "See how far raters agree, and if their votes support intervals",
 		Long:  helpText("check"),
 		Example: `  credence check votes.csv
   credence check ratings.csv --votes-form wide --ignore notes
   credence check grades.csv --classes mild,moderate,severe --ordered
   cat votes.csv | credence check - --json
+  credence check votes.csv later-votes.csv
   credence check votes.csv -o agreement.md
   credence check pilot.csv --plan-items 500,1000 --plan-votes 2,3 -o plan.csv`,
-		Args: arguments(1, false, "a file of votes"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		Args: arguments(1, true, "a file of votes"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	f := cmd.Flags()
 	declare(f, &o.data, config.Check)
@@ -58,7 +60,7 @@ type checkReport struct {
 	classes []string
 }
 
-func (o *checkOptions) run(cmd *cobra.Command, path string) error {
+func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	if o.replicates < 0 {
 		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
 	}
@@ -68,15 +70,15 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 	if err := o.out.settle(); err != nil {
 		return err
 	}
-	if err := refuseInput(cmd.InOrStdin(), o.out.file, path); err != nil {
+	if err := refuseInput(cmd.InOrStdin(), o.out.file, paths...); err != nil {
 		return err
 	}
 	var err error
 	vo := o.data.LoadOptions().VotesOptions
-	if vo.Stdin, err = readStdin(cmd.InOrStdin(), path); err != nil {
+	if vo.Stdin, err = readStdin(cmd.InOrStdin(), paths...); err != nil {
 		return err
 	}
-	ds, err := dataset.ReadVotes(cmd.Context(), path, vo)
+	ds, err := dataset.Load(cmd.Context(), dataset.LoadOptions{Votes: paths, VotesOptions: vo})
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (o *checkOptions) run(cmd *cobra.Command, path string) error {
 		err = withHint(err, "shares times their total should be whole numbers of votes: is --total the right column?")
 	}
 	if err != nil {
-		return fmt.Errorf("checking %s: %w", path, err)
+		return fmt.Errorf("checking %s: %w", strings.Join(paths, ", "), err)
 	}
 	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, classes: ds.Classes}
 	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {

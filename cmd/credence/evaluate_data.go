@@ -18,17 +18,17 @@ import (
 func evaluationData(s *config.Settings, data []string, truth string, stdin io.Reader) (dataset.LoadOptions, error) {
 	o := s.LoadOptions()
 	o.Data, o.Truth = data, truth
-	if o.Votes != "" {
+	if len(o.Votes) > 0 {
 		o.FeatureOptions.Ignore = nil
 	}
-	text, err := readStdin(stdin, slices.Concat(o.Data, []string{o.Votes, o.Truth})...)
+	text, err := readStdin(stdin, slices.Concat(o.Data, o.Votes, []string{o.Truth})...)
 	o.FeatureOptions.Stdin, o.VotesOptions.Stdin = text, text
 	return o, err
 }
 
 // refuse is the error of an output that the command reads.
 func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
-	inputs := slices.Concat(files, []string{o.data.Load.Votes, o.truth}, runFiles(path))
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
 	return errors.Join(refuseInput(cmd.InOrStdin(), o.out.file, inputs...), refuseInput(cmd.InOrStdin(), o.report, inputs...))
 }
 

@@ -71,7 +71,7 @@ var smallModel = sync.OnceValues(func() ([]byte, error) {
 		return nil, err
 	}
 	ds, err := dataset.Load(context.Background(), dataset.LoadOptions{
-		Data: []string{filepath.Join(dir, "items.csv")}, Votes: filepath.Join(dir, "votes.csv"),
+		Data: []string{filepath.Join(dir, "items.csv")}, Votes: []string{filepath.Join(dir, "votes.csv")},
 		FeatureOptions: dataset.FeatureOptions{Ignore: []string{"patient"}},
 	})
 	if err != nil {

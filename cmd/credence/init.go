@@ -60,7 +60,7 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 	if err := refuseTaken(o.output, o.overwrite); err != nil {
 		return err
 	}
-	if err := refuseInput(nil, o.output, slices.Concat(o.Load.Data, []string{o.Load.Votes})...); err != nil {
+	if err := refuseInput(nil, o.output, slices.Concat(o.Load.Data, o.Load.Votes)...); err != nil {
 		return err
 	}
 	ds, err := o.examine(cmd.Context())

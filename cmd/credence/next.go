@@ -44,8 +44,8 @@ func newNext() *cobra.Command {
 	f.IntVar(&o.most, "max-votes", 0, "further `votes` on one item at most (default 10; fewer if classes are many)")
 	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
 	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
-	f.StringVar(&o.from.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
 	declare(f, &o.from.data, config.Predict)
+	f.Lookup("votes").Usage = votesUsage
 	f.BoolVar(&o.from.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	f.IntVar(&o.from.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.from.threads, "threads", 0, "how many `cores` to use (default all)")

@@ -78,7 +78,7 @@ func (o *trainOptions) readLayers() error {
 // load reads the data set.
 func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	load := o.LoadOptions()
-	if slices.Contains(load.Data, "-") || load.Votes == "-" {
+	if slices.Contains(load.Data, "-") || slices.Contains(load.Votes, "-") {
 		return nil, usagef("standard input (-) can be read only once, and data are read more often: give the name of a file")
 	}
 	if err := o.checkShares(); err != nil {
@@ -88,7 +88,7 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
 	ds, err := dataset.Load(ctx, load)
 	p, ok := errors.AsType[*dataset.ParseError](err)
-	if ok && errors.Is(p, dataset.ErrNoColumn) && p.File == load.Votes && !o.Given("votes-item") &&
+	if ok && errors.Is(p, dataset.ErrNoColumn) && slices.Contains(load.Votes, p.File) && !o.Given("votes-item") &&
 		p.Name == load.FeatureOptions.ItemColumn {
 		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
 	}

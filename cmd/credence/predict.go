@@ -54,6 +54,9 @@ func newPredict() *cobra.Command {
 	return cmd
 }
 
+// votesUsage is what votes are to verbs that predict.
+const votesUsage = "`file` of votes on the items, to take into account; the votes of further ones are added"
+
 // declare adds the flags.
 func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
@@ -66,8 +69,8 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
-	f.StringVar(&o.data.Load.Votes, "votes", "", "`file` of votes on the items, to take into account")
 	declare(f, &o.data, config.Predict)
+	f.Lookup("votes").Usage = votesUsage
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")

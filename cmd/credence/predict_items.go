@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ import (
 
 // refuse is the error of an output that the command reads.
 func (o *predictOptions) refuse(cmd *cobra.Command, out, path string, items []string) error {
-	return refuseInput(cmd.InOrStdin(), out, slices.Concat(items, []string{o.data.Load.Votes}, runFiles(path))...)
+	return refuseInput(cmd.InOrStdin(), out, slices.Concat(items, o.data.Load.Votes, runFiles(path))...)
 }
 
 // open reads the votes to take into account and opens the items, which the
@@ -28,7 +29,7 @@ func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.
 		watch: m.Transform.NewWatch()}
 	p.load = o.data.LoadOptions()
 	run.FolderOf(path).ReadAs(&p.load)
-	if o.data.Load.Votes != "" {
+	if len(o.data.Load.Votes) > 0 {
 		if err := p.readVotes(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -72,13 +73,13 @@ func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
 	opts.Classes = p.model.Classes
 	var err error
-	if p.votes, err = dataset.ReadVotes(ctx, p.options.data.Load.Votes, opts); err != nil {
+	if p.votes, err = dataset.Load(ctx, dataset.LoadOptions{Votes: p.load.Votes, VotesOptions: opts}); err != nil {
 		return err
 	}
 	for _, c := range p.votes.Classes {
 		i := slices.Index(p.model.Classes, c)
 		if i < 0 {
-			return fmt.Errorf("reading %s: class %q is not one of the model's %q", p.options.data.Load.Votes, c, p.model.Classes)
+			return fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
 		}
 		p.classes = append(p.classes, i)
 	}
@@ -196,7 +197,7 @@ func (p *predictor) end(in *dataset.Stream) error {
 	}
 	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
-			words.Plural(len(p.votes.Items)-p.used, "item"), p.options.data.Load.Votes, p.input))
+			words.Plural(len(p.votes.Items)-p.used, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}
 	if p.bad == 0 {
 		return nil

@@ -24,13 +24,13 @@ func TestStoppedRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ds, err := dataset.Load(t.Context(), dataset.LoadOptions{Data: []string{"items.csv"}, Votes: "votes.csv"})
+	ds, err := dataset.Load(t.Context(), dataset.LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	o := newTrainOptions()
-	o.Load.Data, o.Load.Votes, o.out = []string{"items.csv"}, "votes.csv", "run"
+	o.Load.Data, o.Load.Votes, o.out = []string{"items.csv"}, []string{"votes.csv"}, "run"
 	opts := o.options(&trainDisplay{})
 	opts.Fit = train.Options{Ensemble: 3, Epochs: 4, Widths: []int{4}, Seed: 1}
 	opts.Fit.Progress = func(e train.Event) {

@@ -53,7 +53,9 @@ func (o *trainOptions) command() *cobra.Command {
 
 Votes may be long (item, rater, label), wide (a column per rater), counts (a
 column per class) or fractions with a total. How they were read is printed
-before training begins. Everything that is not given is chosen from the data,
+before training begins. --votes may be repeated: votes add up, and where two
+files have one by the same rater on the same item, --duplicates says which
+counts and a warning tells of it. Everything that is not given is chosen from the data,
 and the choice is in config.yaml. Held-out votes decide when a network stops.
 
 A configuration file has the names of the flags below as keys; credence init
@@ -156,7 +158,7 @@ func (o *trainOptions) check() error {
 		return usagef("--resume and --overwrite exclude each other")
 	}
 	// Data may be a folder that the run lies in, but none of its own files.
-	for _, input := range append(slices.Clone(o.Load.Data), o.Load.Votes) {
+	for _, input := range slices.Concat(o.Load.Data, o.Load.Votes) {
 		if info, err := os.Stat(input); err != nil || info.IsDir() {
 			continue
 		}

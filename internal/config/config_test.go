@@ -185,8 +185,10 @@ func TestJSONSchema(t *testing.T) {
 		"one-hot": `{"description":"categorical columns to make one-hot",` +
 			`"anyOf":[{"type":"array","items":{"type":["string","number","boolean"]}},` +
 			`{"type":["string","number","boolean","null"]}]}`,
-		"votes": `{"description":"file of votes (default: they are in the data file)",` +
-			`"type":["string","number","boolean","null"]}`,
+		"array": `{"description":"name of the array to read in an NPZ file","type":["string","number","boolean","null"]}`,
+		"votes": `{"description":"file of votes (default: they are in the data file); the votes of further ones are added",` +
+			`"anyOf":[{"type":"array","items":{"type":["string","number","boolean"]}},` +
+			`{"type":["string","number","boolean","null"]}]}`,
 		"gray": `{"description":"read images in shades of gray","type":["boolean","null"],"default":false}`,
 	} {
 		var compact bytes.Buffer

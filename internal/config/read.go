@@ -148,6 +148,9 @@ func (e *entry) read(n ast.Node) error {
 		}
 	case ast.ScalarNode:
 		e.Texts = []string{scalar(n)}
+		if e.list && e.typ == textType && e.Texts[0] == "" {
+			e.Texts = []string{} // as for a flag, nothing is no text
+		}
 	default:
 		return e.errorf("is not a plain value")
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -70,7 +69,7 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 	o.VotesOptions.NA, o.VotesOptions.Memory = o.FeatureOptions.NA, o.FeatureOptions.Memory
 	o.VotesOptions.Ignore = o.FeatureOptions.Ignore
 	// An array has no columns of ids: its rows are those of the items in turn.
-	if o.VotesOptions.ItemColumn == "" && !strings.EqualFold(filepath.Ext(o.Votes), ".npy") {
+	if o.VotesOptions.ItemColumn == "" && !slices.ContainsFunc(o.Votes, dataset.IsNPY) {
 		o.VotesOptions.ItemColumn = o.FeatureOptions.ItemColumn
 	}
 	return o

@@ -20,8 +20,8 @@ var Options = derive([]Option{
 	{Name: "data", verbs: Train, at: func(s *Settings) any { return &s.Load.Data },
 		Help: "`file` of features: .csv, .tsv, .parquet, .npy, .npz, IDX, or a folder of images or " +
 			"NIfTI volumes; further ones are joined to the first by item"},
-	{Name: "votes", verbs: Train | Evaluate, at: func(s *Settings) any { return &s.Load.Votes },
-		Help: "`file` of votes (default: they are in the data file)"},
+	{Name: "votes", verbs: features, at: func(s *Settings) any { return &s.Load.Votes },
+		Help: "`file` of votes (default: they are in the data file); the votes of further ones are added"},
 	{Name: "votes-form", verbs: everywhere, at: func(s *Settings) any { return &s.votes().Form },
 		Choices: []string{"auto", "long", "wide", "counts", "fractions"},
 		Help:    "`form` of the votes: auto, long, wide, counts or fractions"},

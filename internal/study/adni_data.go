@@ -193,7 +193,7 @@ func (c *adniCohort) load(table, votes string, size cohort.Size) (*dataset.Datas
 	if len(classes) != 2 {
 		return nil, fmt.Errorf("the rules have the classes %q, and the study is about two", classes)
 	}
-	o := dataset.LoadOptions{Data: []string{table}, Votes: votes}
+	o := dataset.LoadOptions{Data: []string{table}, Votes: []string{votes}}
 	o.FeatureOptions = dataset.FeatureOptions{
 		ItemColumn: a.Item, GroupColumn: a.Subject, Features: []string{a.Path}, ImageColumn: a.Path, AnyPath: true,
 		Volume: dataset.VolumeOptions{

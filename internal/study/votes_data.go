@@ -275,7 +275,7 @@ var recidivismFeatures = []string{"race", "sex", "age", "juv_fel_count", "juv_mi
 func loadRecidivism(ctx context.Context, folder string) (*voteSet, error) {
 	dir := filepath.Join(folder, defendants)
 	votes := filepath.Join(dir, "votes.csv")
-	o := dataset.LoadOptions{Data: []string{filepath.Join(dir, "items.csv")}, Votes: votes}
+	o := dataset.LoadOptions{Data: []string{filepath.Join(dir, "items.csv")}, Votes: []string{votes}}
 	o.FeatureOptions = dataset.FeatureOptions{ItemColumn: "item", Features: recidivismFeatures, Categorical: []string{"race"}}
 	o.VotesOptions = dataset.VotesOptions{Classes: []string{"0", "1"}}
 	ds, err := dataset.Load(ctx, o)

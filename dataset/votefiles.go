@@ -1,0 +1,311 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/internal/table"
+	"credence/internal/words"
+)
+
+// readVotesFiles reads the votes of one file, or of several, which add up. Each
+// file may be in a form of its own.
+func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*votes, error) {
+	if err := twiceGiven(paths); err != nil {
+		return nil, err
+	}
+	if len(paths) == 1 {
+		return readVotesFile(ctx, paths[0], opts)
+	}
+	own := opts
+	own.shared = true // a column to ignore may be in one of the files alone
+	var list []*votes
+	for _, path := range paths {
+		v, err := openVotes(ctx, path, own)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	v, err := addUp(list, opts.Duplicates)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.lacks.first(); err != nil && !opts.shared {
+		return nil, err
+	}
+	return v, v.finish()
+}
+
+// twiceGiven refuses a file of votes that is named twice: its votes would count
+// double.
+func twiceGiven(paths []string) error {
+	var infos []os.FileInfo
+	for i, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			info = nil // the reader tells why
+		}
+		for j, other := range paths[:i] {
+			if other == path || info != nil && infos[j] != nil && os.SameFile(info, infos[j]) {
+				return &ParseError{File: path, Msg: "this file of votes is given twice: its votes would count double"}
+			}
+		}
+		infos = append(infos, info)
+	}
+	return nil
+}
+
+// votesFile is one of several files that votes come from.
+type votesFile struct {
+	name  string
+	items []string
+}
+
+// adder puts the votes of several files together.
+type adder struct {
+	*votes
+	policy   Duplicates
+	items    ids
+	raters   ids
+	amounts  []float32        // of the ratings
+	last     map[[2]int32]int // (item, rater) → index of the rating
+	origin   []string         // file of each rating
+	repeated int              // votes by raters who had voted on the item in an earlier file
+	changed  int              // of them, those for another class
+	first    string           // the first of these, or of all
+}
+
+// addUp returns the votes of several files together.
+func addUp(list []*votes, policy Duplicates) (*votes, error) {
+	a := &adder{votes: &votes{}, policy: policy, last: map[[2]int32]int{}}
+	class, err := a.classes(list)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.sameIDs(list); err != nil {
+		return nil, err
+	}
+	a.describe(list)
+	for _, v := range list {
+		for _, id := range v.Items {
+			a.items.code(id)
+		}
+	}
+	a.Items = a.items.names
+	a.Counts = make([]float32, len(a.Items)*len(a.Classes))
+	for k, v := range list {
+		if err := a.add(v, class[k]); err != nil {
+			return nil, err
+		}
+		a.Warnings = append(a.Warnings, v.Warnings...)
+		a.files = append(a.files, votesFile{v.How.File, v.Items})
+	}
+	if slices.ContainsFunc(list, func(v *votes) bool { return v.Ratings != nil }) {
+		a.Raters = a.raters.names
+		if a.Ratings == nil {
+			a.Ratings = []Rating{}
+		}
+	}
+	a.tell(list)
+	return a.votes, nil
+}
+
+// classes finds the classes of all files, and for each file which of them its own
+// are. An order that one file has, and that holds all others, stays.
+func (a *adder) classes(list []*votes) ([][]int32, error) {
+	read := func(s string) (float64, bool) { return table.ParseNumber(s, false) }
+	var all ids
+	for _, v := range list {
+		for _, c := range v.Classes {
+			all.code(c)
+		}
+	}
+	of, classes := sortLabels(all.names, read)
+	for _, v := range list {
+		if len(v.Classes) == len(all.names) { // it has all
+			classes = v.Classes
+			break
+		}
+	}
+	if len(classes) > maxClasses {
+		return nil, &ParseError{File: fileNames(list), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
+			words.Thousands(len(classes)), words.Thousands(maxClasses))}
+	}
+	a.Classes = classes
+	at := map[string]int32{}
+	for i, name := range all.names {
+		at[name] = of[i]
+	}
+	for i, name := range classes {
+		at[name] = int32(i)
+	}
+	class := make([][]int32, len(list))
+	for k, v := range list {
+		for _, c := range v.Classes {
+			class[k] = append(class[k], at[c])
+		}
+	}
+	return class, nil
+}
+
+// sameIDs refuses files of which some name their items and others do not, or
+// whose rows are of the items in turn but not as many.
+func (a *adder) sameIDs(list []*votes) error {
+	first := list[0]
+	a.named = first.How.ItemColumn != ""
+	for _, v := range list[1:] {
+		switch named := v.How.ItemColumn != ""; {
+		case named != a.named:
+			with, without := first, v
+			if named {
+				with, without = v, first
+			}
+			return advise(&ParseError{File: without.How.File, Msg: fmt.Sprintf("no column of ids, but %s has one, %q: votes of several files are added up by item",
+				with.How.File, with.How.ItemColumn)}, "", SetVotesItem)
+		case !named && len(v.Items) != len(first.Items):
+			return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s, and without a column of ids they are added up by position",
+				number(len(v.Items), "item"), first.How.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
+		}
+	}
+	return nil
+}
+
+// describe says how the votes were read: what all files have in common, and each
+// file by itself where they differ.
+func (a *adder) describe(list []*votes) {
+	how := list[0].How
+	same := true
+	for k, v := range list {
+		w := v.How
+		same = same && w.Form == how.Form && w.ItemColumn == how.ItemColumn && w.RaterColumn == how.RaterColumn && w.LabelColumn == how.LabelColumn
+		if w.Form == Long {
+			continue
+		}
+		if k == 0 || a.lacks == nil {
+			a.lacks = v.lacks
+		} else {
+			a.lacks = bothLack(a.lacks, v.lacks)
+		}
+	}
+	if !same {
+		common := func(of func(in *Interpretation) *string) {
+			for _, v := range list {
+				if *of(&v.How) != *of(&how) {
+					*of(&how) = ""
+				}
+			}
+		}
+		common(func(in *Interpretation) *string { return &in.ItemColumn })
+		common(func(in *Interpretation) *string { return &in.RaterColumn })
+		common(func(in *Interpretation) *string { return &in.LabelColumn })
+		for _, v := range list {
+			if v.How.Form != how.Form {
+				how.Form = Auto
+			}
+			how.several = append(how.several, v.How)
+		}
+	}
+	how.File = fileNames(list)
+	a.How = how
+}
+
+// add adds the votes of a file, whose classes are given.
+func (a *adder) add(v *votes, class []int32) error {
+	d, own := len(a.Classes), len(v.Classes)
+	item := make([]int32, len(v.Items))
+	for i, id := range v.Items {
+		item[i] = a.items.code(id)
+		for c := range own {
+			a.Counts[int(item[i])*d+int(class[c])] += v.Counts[i*own+c]
+		}
+	}
+	earlier := len(a.Ratings)
+	for k, r := range v.Ratings {
+		amount := float32(1)
+		if v.amounts != nil {
+			amount = v.amounts[k]
+		}
+		next := Rating{item[r.Item], a.raters.code(v.Raters[r.Rater]), class[r.Class]}
+		pair := [2]int32{next.Item, next.Rater}
+		if at, ok := a.last[pair]; ok && at < earlier {
+			done, err := a.again(at, next, amount, v)
+			if err != nil {
+				return err
+			}
+			if done {
+				continue
+			}
+		}
+		if _, ok := a.last[pair]; !ok {
+			a.last[pair] = len(a.Ratings)
+		}
+		a.Ratings, a.amounts = append(a.Ratings, next), append(a.amounts, amount)
+		a.origin = append(a.origin, v.How.File)
+	}
+	return nil
+}
+
+// again does what the policy says with a vote by a rater who has voted on the
+// item in an earlier file, and reports whether that settles it. The vote has been
+// counted.
+func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool, err error) {
+	old := a.Ratings[at]
+	rater, item := a.raters.names[next.Rater], a.Items[next.Item]
+	what := fmt.Sprintf("rater %s on item %s: %s in %s, %s in %s", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class], v.How.File)
+	if a.policy == RefuseSecond {
+		return true, &ParseError{File: v.How.File, Msg: fmt.Sprintf("rater %q votes on item %q a second time: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
+	}
+	if other := old.Class != next.Class; other {
+		if a.changed++; a.changed == 1 {
+			a.first = what
+		}
+	} else if a.repeated == 0 {
+		a.first = what
+	}
+	a.repeated++
+	d := len(a.Classes)
+	switch a.policy {
+	case LastVote:
+		a.Counts[int(old.Item)*d+int(old.Class)] -= a.amounts[at]
+		a.Ratings[at], a.amounts[at], a.origin[at] = next, amount, v.How.File
+		return true, nil
+	case FirstVote:
+		a.Counts[int(next.Item)*d+int(next.Class)] -= amount
+		return true, nil
+	}
+	return false, nil
+}
+
+// tell warns of votes that are in more than one file.
+func (a *adder) tell(list []*votes) {
+	if a.repeated > 0 {
+		a.warn("%s by a rater who had voted on the item in another file, %s for another class (%s): %s",
+			number(a.repeated, "vote"), words.Thousands(a.changed), a.first, duplicatesText[a.policy])
+	}
+	for k, v := range list {
+		for _, w := range list[:k] {
+			if v.Ratings == nil && w.Ratings == nil && slices.Equal(v.Items, w.Items) && slices.Equal(v.Classes, w.Classes) && slices.Equal(v.Counts, w.Counts) {
+				a.warn("%s has the same votes on the same items as %s, and both count: is it a copy?", v.How.File, w.How.File)
+			}
+		}
+	}
+}
+
+// fileNames lists the files of votes.
+func fileNames(list []*votes) string {
+	var names []string
+	for _, v := range list {
+		names = append(names, v.How.File)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// IsNPY reports whether a file is an array by its name. An array has no columns
+// of ids: its rows are those of the items in turn.
+func IsNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
