@@ -5,9 +5,8 @@
 // against what was seen, [Coverage] curves that should follow the diagonal,
 // [Lines] curves of any kind, [Histogram] numbers that should be uniform,
 // [Scatter] and [Samples] items in groups, [Intervals] single items, [Bars] one
-// quantity here and there, [Field]
-// quantities over the plane, and [Layers] a
-// network.
+// quantity here and there, [Forest] some quantities of many with their intervals, [Field]
+// quantities over the plane, and [Layers] a network.
 //
 // All figures have one look. It lives in style.go, as a style sheet that every
 // file carries: a light card with dark text, or the reverse where the reader

@@ -79,6 +79,8 @@ func reportFigures() map[string]Figure {
 		"layers":          scans(),
 		"intervals":       subjects(),
 		"bars":            sites(),
+		"forest-few":      raters(5),
+		"forest-many":     raters(300),
 		"lines-by-epoch":  linesByEpoch(),
 		"training":        curves, "reliability": reliability, "coverage": coverage, "dispersion": dispersion,
 		"histogram":  Histogram{Title: "Do votes follow the predicted distributions?", XLabel: "rank of the votes in their predicted distribution", Series: []ValueSeries{pit}},
@@ -172,6 +174,27 @@ func sites() Bars {
 	}}
 }
 
+// raters are estimates of leans and guesses of so many, those that are far off first.
+func raters(n int) Forest {
+	r := rand.New(rand.NewPCG(7, 8))
+	d := Forest{Title: "Raters", Noun: "raters", Notes: "votes", Groups: []string{"as everybody", "leans", "guesses"},
+		Panels: []ForestPanel{{Label: "lean (logit of yes)"}, {Label: "share of guesses", Share: true}}}
+	for i := range n {
+		votes := 3 + r.IntN(200)
+		half := 4 / math.Sqrt(float64(votes))
+		b, g, group := 0.2*r.NormFloat64(), 0.02, 0
+		switch {
+		case i%3 == 0 && i < 30:
+			b, group = b+1.5-0.1*float64(i), 1
+		case i%5 == 1 && i < 30:
+			g, group = 0.6, 2
+		}
+		d.Rows = append(d.Rows, ForestRow{Name: fmt.Sprintf("rater %d", i+1), Note: fmt.Sprint(votes), Group: group,
+			Estimates: []ForestEstimate{{b, b - half, b + half}, {g, g / 3, g + (1-g)*min(1, half)/2}}})
+	}
+	return d
+}
+
 // awkwardFigures are those with next to nothing in them, or too much.
 func awkwardFigures() map[string]Figure {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -200,6 +223,7 @@ func awkwardFigures() map[string]Figure {
 		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
 		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
 		"one bar":             Bars{XLabel: long, Groups: []BarGroup{{long, []BarRow{{long, 0, nan, nan, nan}}}, {}}},
+		"one rater":           Forest{Title: long, Groups: []string{long}, Panels: []ForestPanel{{Label: long}, {Label: long, Share: true}}, Rows: []ForestRow{{long, "3", 0, []ForestEstimate{{0, math.Inf(-1), inf}, {0, 0, 1}}}}},
 		"two stages":          Layers{Title: long, Stages: []Stage{{Shape: []int{1}, Name: long}, {Done: []string{"x"}, Shape: []int{1, 1000000, 1}}}},
 		"one epoch of a line": Lines{Target: 0.95, TargetLabel: long, Series: []LineSeries{{long, []float64{1}, []float64{0.95}, nil}, {}}},
 	}
@@ -238,6 +262,10 @@ func TestFigureErrors(t *testing.T) {
 		{Intervals{Groups: []IntervalGroup{{"a", []IntervalItem{{"b", 0.5, 0.4, 0.3, -1}}}}}, `intervals figure: item "b" has the interval [0.5, 0.3] around 0.4 and the truth -1`},
 		{Bars{}, "bars figure: no rows"},
 		{Bars{Groups: []BarGroup{{"a", []BarRow{{Name: "b", Value: nan}}}}}, `bars figure: row "b" has the value NaN`},
+		{Forest{}, "forest figure: no panels"},
+		{Forest{Panels: make([]ForestPanel, 1)}, "forest figure: no rows"},
+		{Forest{Panels: make([]ForestPanel, 1), Rows: []ForestRow{{Name: "a"}}}, `forest figure: row "a" has 0 estimates for 1 panels`},
+		{Forest{Panels: make([]ForestPanel, 1), Rows: []ForestRow{{Name: "a", Estimates: []ForestEstimate{{1, 2, 3}}}}}, `forest figure: row "a" has the interval [2, 3] around 1`},
 		{Layers{}, "layers figure: fewer than two stages"},
 		{Layers{Stages: make([]Stage, 2)}, `layers figure: stage "" has no shape`},
 		{Layers{Stages: []Stage{{Shape: []int{0}}, {}}}, `layers figure: stage "" has the shape [0]`},

@@ -1,0 +1,233 @@
+package plot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"credence/internal/words"
+)
+
+// Forest is a figure of several quantities of many, a row each: an estimate of each
+// quantity with its interval, in panels side by side. Of more than forestAll rows the
+// first are drawn, and of the others how their estimates lie.
+type Forest struct {
+	Title  string
+	Groups []string // of rows, in the legend; each has a color
+	Panels []ForestPanel
+	// Rows are in order of how much they are worth showing. Those drawn are put in order
+	// of their estimates in the first panel.
+	Rows []ForestRow
+	// Noun is what the rows are, in the plural; Notes is what stands beside their names.
+	Noun, Notes string
+}
+
+// ForestPanel is a quantity. Share says that it lies between 0 and 1.
+type ForestPanel struct {
+	Label     string
+	Reference float64 // where a dashed line is drawn
+	Share     bool
+}
+
+// ForestRow is one of many: Note stands beside its name.
+type ForestRow struct {
+	Name, Note string
+	Group      int
+	Estimates  []ForestEstimate // one per panel
+}
+
+// ForestEstimate is an estimate and its interval.
+type ForestEstimate struct{ Value, Lo, Hi float64 }
+
+// Of more rows than forestAll, forestShown are drawn.
+const forestAll, forestShown = 60, 40
+
+const (
+	forestNames = 130.0
+	forestGap   = 28.0 // between panels
+	forestStrip = 46.0 // height of the rows that are not drawn
+)
+
+// WriteSVG writes the figure to w as an SVG file, 760 pixels wide. Ends of intervals that
+// lie far beyond all estimates are cut off.
+func (d Forest) WriteSVG(w io.Writer) error {
+	if err := d.check(); err != nil {
+		return fmt.Errorf("forest figure: %w", err)
+	}
+	shown, rest := d.Rows, []ForestRow(nil)
+	if len(d.Rows) > forestAll {
+		shown, rest = d.Rows[:forestShown], d.Rows[forestShown:]
+	}
+	shown = slices.Clone(shown)
+	slices.SortStableFunc(shown, func(a, b ForestRow) int { return cmp.Compare(b.Estimates[0].Value, a.Estimates[0].Value) })
+
+	names, notes := 0.0, textWidth(d.Notes, tickSize)
+	for _, r := range shown {
+		names = max(names, textWidth(r.Name, tickSize))
+		notes = max(notes, textWidth(r.Note, tickSize))
+	}
+	names = min(names, forestNames)
+	left := margin + max(names+notes+16, textWidth(d.others(rest), tickSize)) + 10
+	wide := (figureWidth - margin - 10 - left - forestGap*float64(len(d.Panels)-1)) / float64(len(d.Panels))
+	height := float64(len(shown))*intervalRow + 8
+	if rest != nil {
+		height += forestStrip + 8
+	}
+
+	var c canvas
+	top := drawHeader(&c, d.Title, d.legend()) + 14
+	if d.Notes != "" {
+		top += tickSize
+	}
+	c.openAt(top)
+	end := 0.0
+	for p, panel := range d.Panels {
+		x := d.span(p, shown)
+		from := left + float64(p)*(wide+forestGap)
+		a := horizontal(x.lo, x.hi, from, from+wide)
+		end = max(end, a.drawX(&c, panel.Label, 0, height))
+		c.open("muted dashed")
+		c.curve("curve", []point{{a.pixel(panel.Reference), 0}, {a.pixel(panel.Reference), height}})
+		c.close()
+		for i, r := range shown {
+			drawForestRow(&c, a, r.Estimates[p], series(r.Group), 4+(float64(i)+0.5)*intervalRow)
+		}
+		if rest != nil {
+			d.strip(&c, a, rest, p, height-4)
+		}
+	}
+	c.open("muted")
+	c.text("tick end", point{left - 10, -2}, d.Notes)
+	c.close()
+	for i, r := range shown {
+		y := 4 + (float64(i)+0.5)*intervalRow + 0.36*tickSize
+		c.text("tick", point{margin, y}, fit(r.Name, tickSize, names))
+		c.open("muted")
+		c.text("tick end", point{left - 10, y}, r.Note)
+		c.close()
+	}
+	if rest != nil {
+		c.text("tick", point{margin, height - 4 - forestStrip/2 + 0.36*tickSize}, d.others(rest))
+	}
+	c.close()
+	return c.figure(w, "forest figure", top+end, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
+}
+
+func (d Forest) check() error {
+	switch {
+	case len(d.Panels) == 0:
+		return errors.New("no panels")
+	case len(d.Rows) == 0:
+		return errors.New("no rows")
+	}
+	for _, r := range d.Rows {
+		if len(r.Estimates) != len(d.Panels) {
+			return fmt.Errorf("row %q has %d estimates for %d panels", r.Name, len(r.Estimates), len(d.Panels))
+		}
+		for _, e := range r.Estimates {
+			if !(e.Lo <= e.Value && e.Value <= e.Hi && finite(e.Value)) {
+				return fmt.Errorf("row %q has the interval [%v, %v] around %v", r.Name, e.Lo, e.Hi, e.Value)
+			}
+		}
+	}
+	return nil
+}
+
+// others says what is not drawn row by row.
+func (d Forest) others(rest []ForestRow) string {
+	if rest == nil {
+		return ""
+	}
+	return "the other " + words.Thousands(len(rest))
+}
+
+// legend has an entry for every group that has rows.
+func (d Forest) legend() (list []key) {
+	have := map[int]bool{}
+	for _, r := range d.Rows {
+		have[r.Group] = true
+	}
+	for i, g := range d.Groups {
+		if have[i] {
+			list = append(list, rowKey(g, series(i)))
+		}
+	}
+	return list
+}
+
+// span returns the range of a panel: that of all estimates, and of the intervals drawn.
+func (d Forest) span(p int, shown []ForestRow) span {
+	values, ends := emptySpan(), emptySpan()
+	values.add(d.Panels[p].Reference)
+	for _, r := range d.Rows {
+		values.add(r.Estimates[p].Value)
+	}
+	for _, r := range shown {
+		ends.add(r.Estimates[p].Lo, r.Estimates[p].Hi)
+	}
+	room := max(values.hi-values.lo, 0.1)
+	x := values
+	x.add(max(ends.lo, values.lo-room), min(ends.hi, values.hi+room))
+	x = x.padded()
+	if d.Panels[p].Share {
+		x = span{max(x.lo, -0.015), min(x.hi, 1.015)}
+	}
+	return x
+}
+
+// drawForestRow draws an estimate at a height; an end beyond the axis has no mark.
+func drawForestRow(c *canvas, a axis, e ForestEstimate, class string, mid float64) {
+	c.open(class)
+	defer c.close()
+	left, right := a.pixel(max(e.Lo, a.lo)), a.pixel(min(e.Hi, a.hi))
+	c.rect("solid", left, mid-0.75, max(0, right-left), 1.5)
+	if e.Lo >= a.lo {
+		c.rect("solid", left-0.75, mid-4, 1.5, 8)
+	}
+	if e.Hi <= a.hi {
+		c.rect("solid", right-0.75, mid-4, 1.5, 8)
+	}
+	c.dot("dot", point{a.pixel(e.Value), mid}, smallDot)
+}
+
+// strip draws how the estimates of rows that are not drawn lie: a histogram that ends at a
+// height.
+func (d Forest) strip(c *canvas, a axis, rest []ForestRow, p int, bottom float64) {
+	const bins = 50
+	counts := make([]float64, bins)
+	for _, r := range rest {
+		k := int(bins * (r.Estimates[p].Value - a.lo) / (a.hi - a.lo))
+		counts[min(max(k, 0), bins-1)]++
+	}
+	tallest, width := slices.Max(counts), (a.end-a.start)/bins
+	c.line("rule", point{a.start, bottom}, point{a.end, bottom})
+	c.open(series(0))
+	for k, n := range counts {
+		if n > 0 {
+			high := forestStrip * n / tallest
+			c.rect("shade", a.start+float64(k)*width, bottom-high, width, high)
+		}
+	}
+	c.close()
+}
+
+// about describes the figure in words.
+func (d Forest) about(shown, rest []ForestRow) string {
+	noun := cmp.Or(d.Noun, "rows")
+	text := fmt.Sprintf("%s of %s", words.Thousands(len(shown)), words.Thousands(len(d.Rows))) + " " + noun
+	var list []string
+	for _, r := range shown[:min(len(shown), 10)] {
+		var of []string
+		for p, e := range r.Estimates {
+			of = append(of, fmt.Sprintf("%s %.2f, %.2f to %.2f", d.Panels[p].Label, e.Value, e.Lo, e.Hi))
+		}
+		list = append(list, r.Name+": "+strings.Join(of, "; "))
+	}
+	if rest != nil {
+		list = append(list, "of "+d.others(rest)+" a histogram of the estimates is drawn")
+	}
+	return text + ". " + strings.Join(list, ". ") + "."
+}
