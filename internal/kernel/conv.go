@@ -74,6 +74,7 @@ type Conv struct {
 	tap      tapTable  // off and rows as the forward pass reads them
 	rowPos   []int32   // [out D · out H] pos of the first position in each output row
 	poolRows []poolRow // output rows in the order of the fused pool
+	fast     *winograd // nil: direct
 	input    func() *inputPlan
 }
 
@@ -118,6 +119,7 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 		}
 	}
 	c.planPool()
+	c.fast = chooseWinograd(s)
 	c.input = sync.OnceValue(c.planInput)
 	return c, nil
 }
@@ -155,7 +157,8 @@ type ConvScratch struct {
 	bias  [lanes]float32
 	db    [lanes]float32
 
-	sparse *sparseScratch
+	sparse   *sparseScratch
+	winograd *winogradScratch
 }
 
 // NewScratch returns working memory for one worker. Memory for the backward
@@ -175,11 +178,20 @@ func (c *Conv) NewScratch() *ConvScratch {
 		s.best = make([]float32, n*lanes)
 		s.arg = make([]int32, n*lanes)
 	}
+	if c.fast != nil {
+		s.winograd = new(winogradScratch)
+	}
 	return s
 }
 
-// stripLen is maxStrip, or one window of the pool if that is longer.
-func (c *Conv) stripLen() int { return max(maxStrip, c.pool[2]) }
+// stripLen is maxStrip, or what cannot be cut if that is longer: one window of
+// the pool; a row in minimal filtering.
+func (c *Conv) stripLen() int {
+	if c.fast != nil {
+		return max(maxStrip, c.out[2])
+	}
+	return max(maxStrip, c.pool[2])
+}
 
 // blockWidth is the number of lanes of the block that begins at channel c0 of n.
 func blockWidth(c0, n int) int {

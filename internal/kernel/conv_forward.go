@@ -1,20 +1,33 @@
 package kernel
 
 // PackedLen is the number of values of the packed weights.
-func (c *Conv) PackedLen() int { return packedLen(c.shape.Out, c.taps) }
+func (c *Conv) PackedLen() int { return packedLen(c.shape.Out, c.packedTaps()) }
 
 func packedLen(channels, taps int) int { return roundUp(channels, 8) * taps }
 
+// packedTaps is the number of packed weights of a channel.
+func (c *Conv) packedTaps() int {
+	if c.fast != nil {
+		return len(c.rows) * c.fast.t
+	}
+	return c.taps
+}
+
 // Pack lays the weights w [Out, In, KD, KH, KW] out as the forward pass reads
-// them: blocks of cb = 16 (at the end 8) channels, each [T][cb], absent
-// channels zero. Call it once after each change of the weights; dst
-// [PackedLen] may be shared by all workers.
+// them: blocks of cb = 16 (at the end 8) channels, absent channels zero, each
+// [T][cb], or evaluated at the points of minimal filtering. Call it once after
+// each change of the weights; dst [PackedLen] may be shared by all workers.
 func (c *Conv) Pack(dst, w []float32) {
 	checkLen("Conv.Pack", len(dst), c.PackedLen())
 	checkLen("Conv.Pack", len(w), c.shape.Out*c.taps)
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb := blockWidth(c0, c.shape.Out)
-		active.block(dst[c0*c.taps:], w[c0*c.taps:], c.taps, c.taps, cb, min(cb, c.shape.Out-c0))
+		to, from := dst[c0*c.packedTaps():], w[c0*c.taps:]
+		if c.fast != nil {
+			c.fast.pack(to, from, len(c.rows), cb, min(cb, c.shape.Out-c0))
+		} else {
+			active.block(to, from, c.taps, c.taps, cb, min(cb, c.shape.Out-c0))
+		}
 	}
 }
 
@@ -24,7 +37,8 @@ func (c *Conv) Pack(dst, w []float32) {
 //
 // with x [In, Size], y [Out, OutSize], packed from Pack and bias [Out] or nil.
 // Each output is one chain of multiply-adds that begins with the bias and runs
-// over (i, kd, kh, kw) in order.
+// over (i, kd, kh, kw) in order; or, where minimal filtering takes less time (see
+// winograd), within 10⁻⁵ of the largest output of the exact sum.
 func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
 	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
 	c.ForwardRows(y, c.Pad(x, s), packed, bias, 0, len(c.rowPos), s)
@@ -42,22 +56,40 @@ func (c *Conv) Rows() int {
 // ForwardRows is [Conv.Forward] for the output rows lo … hi−1 alone. x comes from
 // [Conv.Pad].
 func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
-	plane := volume(c.out)
 	c.checkForward(x, packed, bias)
-	checkLen("Conv.Forward", len(y), c.shape.Out*plane)
+	checkLen("Conv.Forward", len(y), c.shape.Out*volume(c.out))
+	if c.fast == nil {
+		c.forwardRows(y, x, packed, bias, lo, hi, s)
+		return
+	}
+	for lo < hi {
+		end := c.transformSlab(x, lo, hi, c.out, [3]int{1, 1, 1}, s)
+		c.forwardRows(y, x, packed, bias, lo, end, s)
+		lo = end
+	}
+}
+
+// forwardRows computes output rows; for minimal filtering their slab is in s.
+func (c *Conv) forwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
+	plane, wide, taps := volume(c.out), c.out[2], c.packedTaps()
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb := blockWidth(c0, c.shape.Out)
 		used := min(cb, c.shape.Out-c0)
 		b := c.blockBias(bias, c0, s)
-		w := packed[c0*c.taps : c0*c.taps+c.taps*cb]
-		wide := c.out[2]
+		w := packed[c0*taps : c0*taps+taps*cb]
 		perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
+		if c.fast != nil {
+			perRow, perStrip = wide, c.stripRows(hi-lo, tile(cb), s.winograd)
+		}
 		for row := lo; row < hi; row += perStrip {
-			rows := c.rowPos[row:min(row+perStrip, hi)]
+			n := min(perStrip, hi-row)
+			for i := range n {
+				s.rows[i] = c.rowIndex(row + i)
+			}
 			for j := 0; j < wide; j += perRow {
-				n := min(perRow, wide-j)
-				s.convolve(b, x, rows, j, n, c.shape.Stride[2], &c.tap, w, cb)
-				active.unblock(y[c0*plane+row*wide+j:], plane, s.strip, len(rows)*n, cb, used)
+				nj := min(perRow, wide-j)
+				c.convolve(b, x, s.rows[:n], j, nj, w, cb, s)
+				active.unblock(y[c0*plane+row*wide+j:], plane, s.strip, n*nj, cb, used)
 			}
 		}
 	}
@@ -93,12 +125,26 @@ func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 	if plane == 0 || !act.Monotone() {
 		panic("kernel: Conv.ForwardPool: no pool in the plan, or the activation is not monotone")
 	}
+	if c.fast == nil {
+		c.forwardPoolRows(y, arg, x, packed, bias, act, lo, hi, s)
+		return
+	}
+	for lo < hi {
+		end := c.transformSlab(x, lo, hi, c.pooled, c.pool, s)
+		c.forwardPoolRows(y, arg, x, packed, bias, act, lo, end, s)
+		lo = end
+	}
+}
+
+// forwardPoolRows computes pooled rows; for minimal filtering their slab is in s.
+func (c *Conv) forwardPoolRows(y []float32, arg []int32, x, packed, bias []float32, act Activation, lo, hi int, s *ConvScratch) {
+	plane, taps := volume(c.pooled), c.packedTaps()
 	at, n := lo*c.pooled[2], (hi-lo)*c.pooled[2]
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
 		cb := blockWidth(c0, c.shape.Out)
 		used := min(cb, c.shape.Out-c0)
 		b := c.blockBias(bias, c0, s)
-		c.poolBlock(x, packed[c0*c.taps:c0*c.taps+c.taps*cb], b, cb, act, lo, hi, s)
+		c.poolBlock(x, packed[c0*taps:c0*taps+taps*cb], b, cb, act, lo, hi, s)
 		if act == ReLU {
 			active.relu(s.best[:n*cb], s.best[:n*cb])
 		}
@@ -114,17 +160,20 @@ func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, lo, hi int, s *ConvScratch) {
 	pw := c.pool[2]
 	wide := c.pooled[2] * pw // positions of a row that windows cover
+	list := c.poolRows[lo*c.pool[0]*c.pool[1] : hi*c.pool[0]*c.pool[1]]
 	perRow := min(wide, c.stripLen()/pw*pw)
 	perStrip := max(1, c.stripLen()/wide)
-	list := c.poolRows[lo*c.pool[0]*c.pool[1] : hi*c.pool[0]*c.pool[1]]
+	if c.fast != nil {
+		perRow, perStrip = wide, c.stripRows(len(list), tile(cb), s.winograd)
+	}
 	for r0 := 0; r0 < len(list); r0 += perStrip {
 		rows := list[r0:min(r0+perStrip, len(list))]
 		for i := range rows {
-			s.rows[i] = c.rowPos[rows[i].row]
+			s.rows[i] = c.rowIndex(int(rows[i].row))
 		}
 		for w0 := 0; w0 < wide; w0 += perRow {
 			nw := min(perRow, wide-w0)
-			s.convolve(bias, x, s.rows[:len(rows)], w0, nw, c.shape.Stride[2], &c.tap, w, cb)
+			c.convolve(bias, x, s.rows[:len(rows)], w0, nw, w, cb, s)
 			if act > ReLU {
 				act.Forward(s.strip[:len(rows)*nw*cb], s.strip[:len(rows)*nw*cb])
 			}
@@ -135,6 +184,25 @@ func (c *Conv) poolBlock(x, w, bias []float32, cb int, act Activation, lo, hi in
 			}
 		}
 	}
+}
+
+// rowIndex is how convolve is told of an output row: where it begins in the input,
+// or, in minimal filtering, its number.
+func (c *Conv) rowIndex(row int) int32 {
+	if c.fast != nil {
+		return int32(row)
+	}
+	return c.rowPos[row]
+}
+
+// convolve computes a strip of the positions from … from+wide−1 of some output
+// rows into s.strip [rows][wide][cb].
+func (c *Conv) convolve(bias, x []float32, rows []int32, from, wide int, w []float32, cb int, s *ConvScratch) {
+	if c.fast != nil {
+		c.convolveFast(bias, rows, w, cb, s)
+		return
+	}
+	s.convolve(bias, x, rows, from, wide, c.shape.Stride[2], &c.tap, w, cb)
 }
 
 // poolRow is one output row in the order in which poolBlock visits them.

@@ -1,5 +1,5 @@
 // Package kernel holds the float32 compute kernels of the network engine:
-// matrix product, direct convolution with an optional fused max-pool, pooling,
+// matrix product, convolution with an optional fused max-pool, pooling,
 // activations, elementwise operations, reductions and optimizer updates; and, in
 // float64, the two products of a linear model.
 //
@@ -23,7 +23,8 @@
 //     rounding: the assembly uses fused multiply-add, the reference does not.
 //   - Slices are checked at the entry of each exported function; a mismatch is
 //     a programmer's error and panics.
-//   - NaN propagates: through products, through max, through activations.
+//   - NaN propagates: through products, through max, through activations. Minimal
+//     filtering (winograd) spreads it over a tile of outputs.
 //   - Subnormal numbers may count as zero: the matrix product and the optimizer
 //     updates in assembly flush them, because gradients that vanish decay into
 //     them and a processor is a hundred times slower there.

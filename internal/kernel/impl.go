@@ -40,6 +40,9 @@ type impl struct {
 	rowTile     func(channels, run int) int
 	indexedRows func(out, x []float32, a, b []int32, w []float32, channels, run int)
 
+	winogradInput  func(v, x []float32, n, ld int, starts []int32, in []float32, t int)
+	winogradOutput func(out, bias, prod []float32, ld int, o []int32, powers []float32, m, t, cb int)
+
 	unblock   func(dst []float32, ld int, src []float32, n, cb, lanes int)
 	block     func(dst []float32, src []float32, ld int, n, cb, lanes int)
 	blockSum  func(sum, v []float32, n, cb int)
@@ -92,12 +95,16 @@ var generic = impl{
 	runLimits:   func(int, int) (int, int) { return 0, 0 },
 	indexedRuns: indexedRunsGeneric,
 	indexedRows: indexedRowsGeneric,
-	unblock:     unblockGeneric,
-	block:       blockGeneric,
-	blockSum:    blockSumGeneric,
-	foldMax:     foldMaxGeneric,
-	sparseDot:   sparseDotGeneric,
-	sparseAdd:   sparseAddGeneric,
+
+	winogradInput:  winogradInputGeneric,
+	winogradOutput: winogradOutputGeneric,
+
+	unblock:   unblockGeneric,
+	block:     blockGeneric,
+	blockSum:  blockSumGeneric,
+	foldMax:   foldMaxGeneric,
+	sparseDot: sparseDotGeneric,
+	sparseAdd: sparseAddGeneric,
 
 	winners:        winnersGeneric,
 	sparseDotBlock: sparseDotBlockGeneric,

@@ -13,6 +13,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group winograd -out ../winograd_amd64.s -stubs ../winograd_stubs_amd64.go -pkg kernel
 
 // archImpls returns the assembly implementations that this processor runs,
 // slowest first.
@@ -37,6 +38,7 @@ func newAVX2() *impl {
 	im.runLimits, im.indexedRuns = runLimitsAVX2, indexedRunsAVX2
 	im.rowTile = rowTileAVX2
 	im.indexedRows = indexedRowsAVX2
+	im.winogradInput, im.winogradOutput = winogradInputAVX2, winogradOutputAVX2
 	im.unblock = unblock8
 	im.block = block8
 	im.blockSum = blockSum8
@@ -73,6 +75,7 @@ func newAVX512() *impl {
 	im.runLimits, im.indexedRuns = runLimitsAVX512, indexedRunsAVX512
 	im.rowLanes, im.rowTile = 16, rowTileAVX512
 	im.indexedRows = indexedRowsAVX512
+	im.winogradInput, im.winogradOutput = winogradInputAVX512, winogradOutputAVX512
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.gemmPanel = gemmPanelAVX512

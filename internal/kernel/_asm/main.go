@@ -17,15 +17,16 @@ import (
 )
 
 var groups = map[string]func(){
-	"conv":    convGroup,
-	"exp":     expGroup,
-	"float64": float64Group,
-	"gemm":    gemmGroup,
-	"norm":    normGroup,
-	"optim":   optimGroup,
-	"peak":    peakGroup,
-	"runs":    runsGroup,
-	"vec":     vecGroup,
+	"conv":     convGroup,
+	"exp":      expGroup,
+	"float64":  float64Group,
+	"gemm":     gemmGroup,
+	"norm":     normGroup,
+	"optim":    optimGroup,
+	"peak":     peakGroup,
+	"runs":     runsGroup,
+	"vec":      vecGroup,
+	"winograd": winogradGroup,
 }
 
 func main() {
