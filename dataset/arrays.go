@@ -33,17 +33,6 @@ func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*f
 	return arrayFeatures(ctx, a, opts)
 }
 
-func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
-	a, err := array.OpenNPZ(ctx, path, opts.Array, opts.arrays())
-	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
-		err = advise(e, "", SetArray)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return arrayFeatures(ctx, a, opts)
-}
-
 // arrayPart is the name of a feature that comes from an array.
 const arrayPart = "x"
 

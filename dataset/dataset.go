@@ -55,8 +55,10 @@ func (ds *Dataset) VotesOf(i int) float64 {
 }
 
 // ItemColumn returns the column that holds the ids in the file of features, or "".
-func (ds *Dataset) ItemColumn() string {
-	for _, c := range ds.Columns {
+func (ds *Dataset) ItemColumn() string { return itemColumn(ds.Columns) }
+
+func itemColumn(columns []ColumnInfo) string {
+	for _, c := range columns {
 		if c.role == roleItem {
 			return c.Name
 		}

@@ -20,6 +20,7 @@ type decoder struct {
 	codes  []map[string]float32 // of categorical parts
 	seen   []unseen             // of categorical parts
 	gone   []vanished           // of numeric parts
+	gaps   []gaps               // of lists
 }
 
 // unseen counts the levels of a column that a model does not know.
@@ -32,6 +33,13 @@ type unseen struct {
 type vanished struct {
 	values int
 	first  float64
+}
+
+// gaps counts what lists lack.
+type gaps struct {
+	lists, values int // without a list, and without a value within one
+	rows          int
+	first         int // row, or line, of the first
 }
 
 // newDecoder finds the columns of parts by their names.
@@ -49,7 +57,7 @@ func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, erro
 				codes[l] = float32(i)
 			}
 		}
-		d.seen, d.gone = append(d.seen, unseen{}), append(d.gone, vanished{})
+		d.seen, d.gone, d.gaps = append(d.seen, unseen{}), append(d.gone, vanished{}), append(d.gaps, gaps{})
 		d.cols = append(d.cols, col)
 		d.codes = append(d.codes, codes)
 	}
@@ -88,6 +96,9 @@ func (d *decoder) decode(rec []table.Cell, row []float32) error {
 
 func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 	p, col := &d.parts[k], d.cols[k]
+	if p.Kind == Tensor {
+		d.gaps[k].see(d.t, c, d.opts)
+	}
 	if d.opts.missing(c, table.FeatureNA) {
 		for i := range to {
 			to[i] = float32(math.NaN())
@@ -129,12 +140,41 @@ func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 	return nil
 }
 
+// see counts what a list lacks.
+func (g *gaps) see(t table.Table, c *table.Cell, opts *TableOptions) {
+	g.rows++
+	before := g.lists + g.values
+	if opts.missing(c, table.FeatureNA) {
+		g.lists++
+	}
+	for _, x := range c.Vec {
+		if x != x {
+			g.values++
+		}
+	}
+	if before == 0 && g.lists+g.values > 0 {
+		g.first = t.Line()
+	}
+}
+
 // warnings tells of levels that a model was not trained with, and of values that are lost.
 func (d *decoder) warnings() []error {
 	var list []error
 	for k, g := range d.gone {
 		if g.values > 0 {
 			list = append(list, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", d.parts[k].Name, number(g.values, "value"), g.first))
+		}
+	}
+	for k, g := range d.gaps {
+		var what []string
+		if g.lists > 0 {
+			what = append(what, fmt.Sprintf("%s of %s have no list", words.Thousands(g.lists), number(g.rows, "row")))
+		}
+		if g.values > 0 {
+			what = append(what, number(g.values, "value")+" within lists missing")
+		}
+		if what != nil {
+			list = append(list, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", d.parts[k].Name, strings.Join(what, ", "), g.first))
 		}
 	}
 	for k, u := range d.seen {

@@ -77,6 +77,7 @@ type FeatureOptions struct {
 	votes    []string // columns of votes in the same file
 	lazy     bool     // images and volumes are decoded when they are read
 	repeated bool     // items may come in several rows, as in the long form
+	several  bool     // the file is one of several: it may hold ids alone
 	shared   bool     // Ignore names columns of other files too
 	pool     *budget.Pool
 }
@@ -127,6 +128,7 @@ type features struct {
 
 	notes    []func() error // warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
+	files    bool           // ids are names of files
 	lacks    lacking        // of FeatureOptions.Ignore, columns that are not there
 	closers  []io.Closer
 }
@@ -226,6 +228,11 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 	if err := table.Records(ctx, t, s.add); err != nil {
 		return nil, err
 	}
+	if s.namesAlone() {
+		named := *opts
+		named.ItemColumn = t.Header()[0]
+		return readTableFeatures(ctx, path, &named)
+	}
 	f := &features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
 		lacks: lackingOf(t, opts.Ignore)}
 	if len(f.Items) == 0 {
@@ -259,6 +266,9 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 			if s.columns[i].unread != nil {
 				return nil, readable(t, i)
 			}
+		}
+		if opts.several && s.item >= 0 {
+			return f, nil
 		}
 		msg := fmt.Sprintf("no column is a feature among [%s]", words.Few(t.Header()))
 		if t.Traits().Plain && strings.ContainsAny(t.Header()[0], " :") {

@@ -53,7 +53,7 @@ func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*fe
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, advise(&ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table"}, "", SetImages)
 	}
-	f := &features{}
+	f := &features{files: true}
 	var paths []string
 	var image, volume string // the first of each
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

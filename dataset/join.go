@@ -22,22 +22,38 @@ func readJoined(ctx context.Context, paths []string, opts FeatureOptions) (*feat
 			return nil, err
 		}
 	}
-	f, err := matches[0].read(ctx, paths[0], opts)
-	if err != nil {
-		return nil, err
+	opts.several = len(paths) > 1
+	var list []source
+	closing := func(err error) error {
+		for _, s := range list {
+			err = errors.Join(err, s.close())
+		}
+		return err
 	}
-	opts = opts.further()
-	for k, path := range paths[1:] {
-		more, err := matches[k+1].read(ctx, path, opts)
-		if err == nil {
-			err = f.join(more, path)
-		}
-		if err == nil {
-			f.lacks = bothLack(f.lacks, more.lacks)
-		}
+	for k, path := range paths {
+		f, err := matches[k].read(ctx, path, opts)
 		if err != nil {
-			return nil, errors.Join(err, f.close())
+			return nil, closing(err)
 		}
+		list = append(list, source{f, path})
+		if k == 0 {
+			opts = opts.further(itemColumn(f.Columns))
+		}
+	}
+	joined, err := nameRows(list)
+	if err != nil {
+		return nil, closing(err)
+	}
+	f := joined[0].features
+	for k, more := range joined[1:] {
+		if err := f.join(more.features, more.path); err != nil {
+			list = joined[k+2:] // f closes the others
+			return nil, errors.Join(closing(err), f.close())
+		}
+		f.lacks = bothLack(f.lacks, more.lacks)
+	}
+	if f.Rows == nil {
+		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no column is a feature, here and in the other files"}, f.close())
 	}
 	return f, nil
 }
@@ -53,9 +69,11 @@ func bothLack(a, b lacking) lacking {
 	return both
 }
 
-// further returns how files are read that are joined to a first one.
-func (o FeatureOptions) further() FeatureOptions {
-	o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ItemColumn = "", "", "", ""
+// further returns how files are read that are joined to a first one, whose ids are
+// in the given column, if in any.
+func (o FeatureOptions) further(item string) FeatureOptions {
+	o.GroupColumn, o.SplitColumn, o.WeightColumn = "", "", ""
+	o.ItemColumn, o.ItemOptional = item, true
 	return o
 }
 
@@ -73,10 +91,8 @@ func (f *features) join(g *features, file string) error {
 			f.Items, f.numbered = g.Items, g.numbered
 		}
 	} else {
-		at := make(map[string]int, len(g.Items))
-		for i, id := range g.Items {
-			at[id] = i
-		}
+		alignNames(f, g)
+		at := placesOf(g.Items)
 		order := make([]int, len(f.Items))
 		var lost []string
 		for i, id := range f.Items {
@@ -87,9 +103,11 @@ func (f *features) join(g *features, file string) error {
 			order[i] = j
 		}
 		if len(lost) > 0 {
-			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s", number(len(lost), "item"), words.Few(lost))}
+			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
 		}
-		rows = picked{g.Rows, order}
+		if rows != nil {
+			rows = picked{g.Rows, order}
+		}
 	}
 	names := map[string]bool{}
 	for _, p := range f.Parts {
@@ -105,7 +123,12 @@ func (f *features) join(g *features, file string) error {
 		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
-	f.Rows = newBeside(len(f.Items), f.Rows, rows)
+	switch {
+	case f.Rows == nil:
+		f.Rows = rows
+	case rows != nil:
+		f.Rows = newBeside(len(f.Items), f.Rows, rows)
+	}
 	return nil
 }
 
@@ -113,10 +136,7 @@ func (f *features) join(g *features, file string) error {
 // no items are those of the rows in turn, unless the ids are row numbers
 // themselves.
 func (f *features) rowsOf(v *votes) (map[string]int, error) {
-	at := make(map[string]int, len(f.Items))
-	for i, id := range f.Items {
-		at[id] = i
-	}
+	at := placesOf(f.Items)
 	numbered := v.How.ItemColumn == "" && !v.named
 	known := func(id string) bool { _, ok := at[id]; return ok }
 	switch n := len(f.Items); {

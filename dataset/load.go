@@ -188,6 +188,10 @@ func join(f *features, v *votes) (*Dataset, error) {
 	if len(v.Items) == 0 {
 		return nil, errors.New("there are no votes to join to the features")
 	}
+	if f.files && v.How.ItemColumn != "" {
+		f.dropExtensions(v.Items)
+		ds.Items = f.Items
+	}
 	at, err := f.rowsOf(v)
 	if err != nil {
 		return nil, err
@@ -255,6 +259,7 @@ func (v *votes) strangers(items []string, at map[string]int) error {
 		if slices.ContainsFunc(items, func(id string) bool { return strings.TrimLeft(id, "0") == strings.TrimLeft(file.items[0], "0") }) {
 			msg += "; they differ in leading zeros, which spreadsheets drop"
 		}
+		msg += lackExtension(file.items, items)
 		return errors.New(msg)
 	}
 	return nil

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ type match struct {
 	schema []Part   // the features to read, under their names in the file
 	names  []string // what the model calls them
 	image  string   // the column of paths of images
+	given  bool     // the schema holds, though it may be empty
 }
 
 // matchFiles hands the features of opts.Schema out to files that are joined, as
@@ -44,7 +46,7 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 		}
 		if t != nil {
 			tables[k] = t
-		} else if matches[k], err = m.array(path); err != nil {
+		} else if matches[k], err = m.arrays(path, opts); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +61,7 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 		}
 	}
 	for k := 1; k < len(paths); k++ {
-		if t := tables[k]; t != nil && len(matches[k].schema) == 0 {
+		if t := tables[k]; t != nil && len(matches[k].schema) == 0 && !namesRows(t, tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil) {
 			return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", words.Few(t.Header()))}
 		}
 	}
@@ -117,20 +119,58 @@ func (m *matcher) array(path string) (match, error) {
 	}
 	p := m.parts[named[0]]
 	m.taken[named[0]] = true
-	return match{schema: []Part{p}, names: []string{p.Name}}, nil
+	return match{schema: []Part{p}, names: []string{p.Name}, given: true}, nil
+}
+
+// arrays returns the features of an array or a folder, or those of the several
+// arrays of an NPZ file, which have names as columns do.
+func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
+	if strings.ToLower(filepath.Ext(path)) != ".npz" {
+		return m.array(path)
+	}
+	arrays, err := arraysOf(path, opts.Array, nil)
+	if err != nil {
+		return match{}, err
+	}
+	out := match{given: true}
+	for _, name := range arrays.names {
+		if i := m.next(name); i >= 0 && m.parts[i].Kind == Tensor && len(arrays.names) > 1 {
+			m.take(&out, i, name)
+		}
+	}
+	if len(out.schema) == 0 {
+		return m.array(path)
+	}
+	return out, nil
+}
+
+// next returns the feature that the model has for a column, or an array, of this
+// name that no file has yet, or −1.
+func (m *matcher) next(column string) int {
+	name := column
+	i := m.index(name)
+	for k := 2; i >= 0 && m.taken[i]; k++ {
+		name = fmt.Sprintf("%s %d", column, k)
+		i = m.index(name)
+	}
+	return i
+}
+
+// take gives feature i to a file, where it is called name.
+func (m *matcher) take(out *match, i int, name string) {
+	p := m.parts[i]
+	m.taken[i] = true
+	out.names = append(out.names, p.Name)
+	p.Name = name
+	out.schema = append(out.schema, p)
 }
 
 // table returns the features that are columns of a table.
 func (m *matcher) table(t table.Table, image string) match {
 	lists := t.Traits().Lists
-	var out match
+	out := match{schema: []Part{}, given: true}
 	for _, column := range t.Header() {
-		name := column
-		i := m.index(name)
-		for k := 2; i >= 0 && m.taken[i]; k++ {
-			name = fmt.Sprintf("%s %d", column, k)
-			i = m.index(name)
-		}
+		i := m.next(column)
 		if i < 0 {
 			continue
 		}
@@ -143,10 +183,7 @@ func (m *matcher) table(t table.Table, image string) match {
 				continue
 			}
 		}
-		m.taken[i] = true
-		out.names = append(out.names, p.Name)
-		p.Name = column
-		out.schema = append(out.schema, p)
+		m.take(&out, i, column)
 	}
 	return out
 }
@@ -157,7 +194,7 @@ func (m *matcher) index(name string) int {
 
 // apply returns opts for the file of the match.
 func (m *match) apply(opts FeatureOptions) FeatureOptions {
-	if m.names != nil {
+	if m.given {
 		opts.Schema, opts.ImageColumn = m.schema, m.image
 	}
 	return opts

@@ -72,6 +72,9 @@ func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
 	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, opts.taken()...); err != nil {
 		return nil, err
 	}
+	if s.item < 0 && opts.several && len(opts.Schema) == 0 && opts.Schema != nil && len(t.Header()) == 1 {
+		s.item = 0 // the model needs nothing of it but ids
+	}
 	for i, name := range t.Header() {
 		c := &s.columns[i]
 		c.counting = true
@@ -213,7 +216,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	}
 	if x.Kind == table.VectorCell {
 		if c.vector != 0 && c.vector != len(x.Vec) || len(x.Vec) == 0 {
-			return s.t.ErrorAt(i, "a list of %d numbers, but the first has %d", len(x.Vec), c.vector)
+			return s.t.ErrorAt(i, "a list of %s, but the first has %d: all have to be of one length", number(len(x.Vec), "number"), c.vector)
 		}
 		if c.vector == 0 {
 			c.vector, c.list = len(x.Vec), slices.Clone(x.Vec)

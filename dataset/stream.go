@@ -27,6 +27,9 @@ type StreamOptions struct {
 	// read: by id or, where there is none, by position. They are read in place
 	// or held in memory.
 	Beside []string
+	// Known are ids that others have, of votes say: files of a folder are called
+	// without their extension if that is what all of these are.
+	Known []string
 	// ItemColumn, ImageColumn, Layout, Array, the cache of volumes and the table
 	// options mean what they mean in FeatureOptions.
 	FeatureOptions
@@ -94,6 +97,9 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	s.opts.budget() // shared by all
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
+	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
+		s.item = 0 // the model needs nothing of it but ids
+	}
 	var plain []Part
 	for _, p := range parts {
 		if p.Name == opts.ImageColumn && p.Kind == Tensor {
@@ -126,6 +132,9 @@ func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamO
 	f, err := readFeatures(ctx, path, o)
 	if err != nil {
 		return nil, err
+	}
+	if opts.Known != nil {
+		f.dropExtensions(opts.Known)
 	}
 	return &Stream{ctx: ctx, parts: f.Parts, opts: opts, f: f}, nil
 }

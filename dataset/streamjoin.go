@@ -15,6 +15,16 @@ type besideFile struct {
 	name string
 	f    *features
 	at   map[string]int // row of an item; nil where rows are joined by position
+	bare map[string]int // the same without the extensions of files; nil if they are none
+}
+
+// row returns the row of an item.
+func (b *besideFile) row(id string) (int, bool) {
+	at, ok := b.at[id]
+	if !ok && b.bare != nil {
+		at, ok = b.bare[id]
+	}
+	return at, ok
 }
 
 // openJoined opens a stream of the items in path, or in t if that is not nil,
@@ -42,24 +52,58 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	}
 	s.match = matches[0]
 	numbered := s.f != nil && s.f.numbered || s.f == nil && s.item < 0
-	fo = fo.further()
-	fo.lazy = true
-	for k, file := range opts.Beside {
-		f, err := matches[k+1].read(ctx, file, fo)
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		b := &besideFile{name: file, f: f}
-		if !numbered && !f.numbered {
-			b.at = make(map[string]int, len(f.Items))
-			for i, id := range f.Items {
-				b.at[id] = i
+	item := ""
+	if s.f == nil && s.item >= 0 {
+		item = t.Header()[s.item]
+	}
+	fo = fo.further(item)
+	fo.lazy, fo.several = true, true
+	list, err := readBesides(ctx, opts.Beside, matches[1:], fo, numbered)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, one := range list {
+		b := &besideFile{name: one.path, f: one.features}
+		if !numbered && !b.f.numbered {
+			if s.f != nil {
+				alignNames(s.f, b.f)
+			}
+			b.at = placesOf(b.f.Items)
+			if b.f.files {
+				b.bare = placesOf(bareNames(b.f.Items))
 			}
 		}
 		s.beside = append(s.beside, b)
-		numbered = numbered && f.numbered
+		numbered = numbered && b.f.numbered
 	}
 	return s, nil
+}
+
+// readBesides reads files that are joined to the items of a stream, which may be
+// numbered.
+func readBesides(ctx context.Context, paths []string, matches []match, fo FeatureOptions, numbered bool) ([]source, error) {
+	var list []source
+	closing := func(err error) error {
+		for _, s := range list {
+			err = errors.Join(err, s.close())
+		}
+		return err
+	}
+	for k, path := range paths {
+		f, err := matches[k].read(ctx, path, fo)
+		if err != nil {
+			return nil, closing(err)
+		}
+		list = append(list, source{f, path})
+	}
+	named, err := nameRows(list)
+	if err == nil && len(named) > 0 && named[0].Rows == nil && !numbered {
+		err = errIDsAlone(named[0].path)
+	}
+	if err != nil {
+		return nil, closing(err)
+	}
+	return named, nil
 }
 
 // allParts returns the features of the stream and of what is joined to it,
@@ -83,18 +127,21 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 	for _, b := range s.beside {
 		at, ok := n, n < len(b.f.Items)
 		if b.at != nil {
-			at, ok = b.at[id]
+			at, ok = b.row(id)
 		}
 		switch {
 		case !ok && b.at == nil:
 			return "", s.lengthError(b, "more")
 		case !ok:
 			if bad == nil {
-				bad = &ParseError{File: b.name, Msg: fmt.Sprintf("no features for item %q", id)}
+				bad = &ParseError{File: b.name, Msg: fmt.Sprintf("no features for item %q%s", id, lackExtension([]string{id}, b.f.Items))}
 			}
 			continue
 		case b.at == nil && !b.f.numbered:
 			id = b.f.Items[at]
+		}
+		if b.f.Rows == nil {
+			continue
 		}
 		w := b.f.Rows.Width()
 		if err := b.f.Rows.ReadRow(at, row[:w]); err != nil && bad == nil {

@@ -105,6 +105,9 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
 	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
+	if p.votes != nil {
+		o.Known = p.votes.Items
+	}
 	if p.options.format == "table" {
 		o.Batch = tableItems + 1
 	}

@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"exits":         exits,
 			"makedata":      makeData,
 			"makearray":     makeArray,
+			"makeembeds":    makeEmbeddings,
 			"cut":           cut,
 			"metadata":      metadata,
 			"patch":         patch,

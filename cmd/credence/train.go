@@ -58,6 +58,10 @@ files have one by the same rater on the same item, --duplicates says which
 counts and a warning tells of it. Everything that is not given is chosen from the data,
 and the choice is in config.yaml. Held-out votes decide when a network stops.
 
+Several --data are joined by item into one model. A table of ids alone names the
+rows of the array before or after it; an NPZ file may hold its own in an array
+called ids. Rows without ids are those of the first file in turn.
+
 A configuration file has the names of the flags below as keys; credence init
 writes one for given data. What the command line gives goes before the
 environment (CREDENCE_EPOCHS for --epochs), and that before the file; credence

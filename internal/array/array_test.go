@@ -123,6 +123,23 @@ func FuzzNPZ(f *testing.F) {
 	})
 }
 
+func FuzzIDs(f *testing.F) {
+	fuzzFiles(f, "*.npy")
+	for _, id := range idArrays {
+		f.Add(npyOf(id.descr, len(id.want), id.bytes))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		h, err := readNPYHeader("x", r)
+		if err != nil {
+			return
+		}
+		if ids, err := h.texts(t.Context(), "x", r, Options{Memory: 1 << 20}); err == nil && len(ids) != h.shape[0] {
+			t.Errorf("%d ids of %v", len(ids), h.shape)
+		}
+	})
+}
+
 func FuzzIDX(f *testing.F) {
 	fuzzFiles(f, "*.idx")
 	fuzzFiles(f, "*.gz")

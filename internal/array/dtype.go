@@ -2,13 +2,14 @@ package array
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 )
 
-// dtype is the type of an array's elements: kind b (bool), i, u or f, and the
-// size in bytes.
+// dtype is the type of an array's elements: kind b (bool), i, u or f, or of texts U
+// (UTF-32) or S (bytes), and the size in bytes.
 type dtype struct {
 	kind byte
 	size int
@@ -26,6 +27,9 @@ func parseDtype(s string) (dtype, error) {
 	case '<', '>', '=', '|':
 		s = s[1:]
 	}
+	if s == "O" {
+		return dtype{}, errors.New("Python objects are not read: save the array with a type of its own, as dtype=str for texts")
+	}
 	n, err := strconv.Atoi(s[1:])
 	if err != nil {
 		return dtype{}, bad
@@ -35,8 +39,22 @@ func parseDtype(s string) (dtype, error) {
 	case "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8":
 		return d, nil
 	}
+	switch {
+	case n < 0 || n > maxText:
+	case d.kind == 'U':
+		d.size = 4 * n
+		return d, nil
+	case d.kind == 'S':
+		return d, nil
+	}
 	return dtype{}, bad
 }
+
+// maxText bounds the letters of a text.
+const maxText = 1 << 20
+
+// text reports whether the elements are texts.
+func (d dtype) text() bool { return d.kind == 'U' || d.kind == 'S' }
 
 // String returns numpy's short form.
 func (d dtype) String() string {

@@ -28,6 +28,9 @@ func OpenNPY(path string) (*Array, error) {
 // npyArray reads the header of an NPY file that lies from start to end of src.
 func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 	h, err := readNPYHeader(file, io.NewSectionReader(src, start, end-start))
+	if err == nil {
+		err = h.numbers(file)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +43,14 @@ type npyHeader struct {
 	fortran bool
 	shape   []int
 	size    int64 // in bytes
+}
+
+// numbers refuses an array of texts.
+func (h *npyHeader) numbers(file string) error {
+	if h.dt.text() {
+		return fault.Malformed(file, "an array of texts, but one of numbers is expected")
+	}
+	return nil
 }
 
 func readNPYHeader(file string, r io.Reader) (*npyHeader, error) {

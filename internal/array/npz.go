@@ -25,14 +25,13 @@ func OpenNPZ(ctx context.Context, path, name string, opts Options) (*Array, erro
 // ErrWhich is the cause when an NPZ file has several arrays and none is named.
 var ErrWhich = errors.New("several arrays")
 
-// npzArray finds and opens one array of the archive src.
-func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, name string, opts Options) (*Array, error) {
+// npzEntries returns the arrays of the archive src by their names, which are sorted.
+func npzEntries(file string, src io.ReaderAt, size int64) (names []string, entries map[string]*zip.File, err error) {
 	z, err := zip.NewReader(src, size)
 	if err != nil {
-		return nil, fault.Malformed(file, "this is not an NPZ file: %v", err)
+		return nil, nil, fault.Malformed(file, "this is not an NPZ file: %v", err)
 	}
-	var names []string
-	entries := map[string]*zip.File{}
+	entries = map[string]*zip.File{}
 	for _, e := range z.File {
 		if n, ok := strings.CutSuffix(e.Name, ".npy"); ok {
 			names = append(names, n)
@@ -40,6 +39,15 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 		}
 	}
 	slices.Sort(names)
+	return names, entries, nil
+}
+
+// npzArray finds and opens one array of the archive src.
+func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, name string, opts Options) (*Array, error) {
+	names, entries, err := npzEntries(file, src, size)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case name != "":
 	case len(names) == 1:
@@ -81,6 +89,9 @@ func unpackNPY(ctx context.Context, file string, e *zip.File, opts Options) (*Ar
 	}
 	defer r.Close()
 	h, err := readNPYHeader(file, r)
+	if err == nil {
+		err = h.numbers(file)
+	}
 	if err != nil {
 		return nil, err
 	}

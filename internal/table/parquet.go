@@ -235,10 +235,7 @@ func (l *parquetLeaf) set(c *Cell, v parquet.Value) {
 		case v.IsNull():
 			c.Vec = append(c.Vec, float32(math.NaN()))
 		default:
-			var one Cell
-			l.scalar(&one, v)
-			x, _ := one.Number(false)
-			c.Vec = append(c.Vec, float32(x))
+			c.Vec = append(c.Vec, l.number(v))
 		}
 		c.Kind = VectorCell
 		return
@@ -246,6 +243,20 @@ func (l *parquetLeaf) set(c *Cell, v parquet.Value) {
 	if !v.IsNull() {
 		l.scalar(c, v)
 	}
+}
+
+// number returns a value of a list.
+func (l *parquetLeaf) number(v parquet.Value) float32 {
+	if v.Kind() == parquet.Boolean {
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	}
+	var one Cell
+	l.scalar(&one, v)
+	x, _ := one.Number(false)
+	return float32(x)
 }
 
 func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {

@@ -1,0 +1,151 @@
+package array
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"encoding/binary"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"credence/internal/budget"
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// Entry is an array of an NPZ file, as its header describes it.
+type Entry struct {
+	Name  string
+	Shape []int
+	Text  bool // its elements are texts
+}
+
+// EntriesNPZ returns the arrays of an NPZ file, sorted by name. One whose header is
+// not understood has no shape: whoever opens it is told why.
+func EntriesNPZ(path string) ([]Entry, error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, entries, err := npzEntries(path, f, size)
+	if err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for _, name := range names {
+		e := Entry{Name: name}
+		if h, err := headerOf(path, entries[name]); err == nil {
+			e.Shape, e.Text = h.shape, h.dt.text()
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// headerOf reads the header of an array in an archive.
+func headerOf(file string, e *zip.File) (*npyHeader, error) {
+	r, err := e.Open()
+	if err != nil {
+		return nil, fault.Of(file, err)
+	}
+	defer r.Close()
+	return readNPYHeader(file, r)
+}
+
+// ReadTexts reads a vector of texts or whole numbers of an NPZ file as texts, of
+// which no more than opts.Memory bytes are kept.
+func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	_, entries, err := npzEntries(path, f, size)
+	if err != nil {
+		return nil, err
+	}
+	e := entries[name]
+	file := path + "/" + name + ".npy"
+	if e == nil {
+		return nil, fault.Malformed(path, "no array %q", name)
+	}
+	r, err := e.Open()
+	if err != nil {
+		return nil, fault.Of(file, err)
+	}
+	defer r.Close()
+	h, err := readNPYHeader(file, r)
+	if err != nil {
+		return nil, err
+	}
+	return h.texts(ctx, file, r, opts)
+}
+
+// texts reads the elements that follow the header.
+func (h *npyHeader) texts(ctx context.Context, file string, r io.Reader, opts Options) ([]string, error) {
+	if len(h.shape) != 1 {
+		return nil, fault.Malformed(file, "an array of shape %s, but a vector with one id per item is expected", words.Shape(h.shape))
+	}
+	if !h.dt.text() && h.dt.kind != 'i' && h.dt.kind != 'u' || h.dt.size == 0 {
+		return nil, fault.Malformed(file, "elements of type %v, but texts or whole numbers are expected as ids", h.dt)
+	}
+	need, err := arrayBytes(file, h.dt, h.shape)
+	if err != nil {
+		return nil, err
+	}
+	// A text keeps 16 bytes besides its own letters.
+	if err := budget.Check(budget.Of(opts.Memory), need+16*int64(h.shape[0]), file, "%s ids of %d bytes", words.Thousands(h.shape[0]), h.dt.size); err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(fault.Reader(ctx, r))
+	element := make([]byte, h.dt.size)
+	var list []string // grows with what is there, whatever the header says
+	for i := range h.shape[0] {
+		if _, err := io.ReadFull(in, element); err != nil {
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return nil, fault.Malformed(file, "the file is cut short: %s of %s ids are there", words.Thousands(i), words.Thousands(h.shape[0]))
+			}
+			return nil, fault.Of(file, err)
+		}
+		list = append(list, h.dt.id(element))
+	}
+	return list, nil
+}
+
+// id returns one element as text.
+func (d dtype) id(b []byte) string {
+	var order binary.ByteOrder = binary.LittleEndian
+	if d.big {
+		order = binary.BigEndian
+	}
+	switch {
+	case d.kind == 'S':
+		return strings.ToValidUTF8(strings.TrimRight(string(b), "\x00"), string(utf8.RuneError))
+	case d.kind == 'U':
+		runes := make([]rune, len(b)/4)
+		for i := range runes {
+			runes[i] = rune(order.Uint32(b[4*i:]))
+		}
+		for len(runes) > 0 && runes[len(runes)-1] == 0 {
+			runes = runes[:len(runes)-1]
+		}
+		return string(runes)
+	}
+	wide := make([]byte, 8)
+	if d.big {
+		copy(wide[8-len(b):], b)
+	} else {
+		copy(wide, b)
+		slices.Reverse(wide)
+	}
+	u := binary.BigEndian.Uint64(wide)
+	if d.kind == 'i' {
+		shift := 64 - 8*d.size
+		return strconv.FormatInt(int64(u<<shift)>>shift, 10)
+	}
+	return strconv.FormatUint(u, 10)
+}
