@@ -30,6 +30,9 @@ type StreamOptions struct {
 	// Known are ids that others have, of votes say: files of a folder are called
 	// without their extension if that is what all of these are.
 	Known []string
+	// Inline has images and volumes come as lists of numbers in their columns, and never as paths:
+	// for items that strangers send.
+	Inline bool
 	// ItemColumn, ImageColumn, Layout, Array, the cache of volumes and the table
 	// options mean what they mean in FeatureOptions.
 	FeatureOptions
@@ -89,8 +92,15 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	return newStream(ctx, t, parts, opts)
 }
 
+// StreamOf reads items from a table that the caller has, and closes it.
+func StreamOf(ctx context.Context, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+	return newStream(ctx, t, parts, opts)
+}
+
 func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
-	if opts.ImageColumn == "" {
+	if opts.Inline {
+		opts.ImageColumn = ""
+	} else if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
 	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.Name())}

@@ -57,6 +57,7 @@ Shell completion:
 		newTrain(),
 		newPredict(),
 		newNext(),
+		newServe(),
 		newEvaluate(),
 		newReport(),
 		newInspect(),

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/words"
+	"credence/serve"
+)
+
+// serveOptions is the command line of credence serve.
+type serveOptions struct {
+	serve.Options
+	addr, tokenFile   string
+	tlsCert, tlsKey   string
+	insecure          bool
+	logForm, logLevel string
+	threads           int
+}
+
+func newServe() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve RUNS",
+		Short: "Serve models over HTTP",
+		Long:  helpText("serve"),
+		Example: `  credence serve runs/first
+  credence serve runs --votes votes.csv
+  credence serve runs --addr :8080 --token-file token --tls-cert cert.pem --tls-key key.pem
+  credence serve runs/first --addr unix:/run/credence.sock`,
+		Args: arguments(1, false, "a run, or a folder of runs"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Path = args[0]
+			return o.run(cmd)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on: host:port, or unix:PATH")
+	f.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token which clients have to send")
+	f.BoolVar(&o.insecure, "insecure", false, "serve other machines without a token")
+	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the certificate, PEM")
+	f.StringVar(&o.tlsKey, "tls-key", "", "`file` of its key, PEM")
+	f.StringSliceVar(&o.Hosts, "host", nil, "`names` under which the server may be asked for; may be repeated")
+	f.StringVar(&o.BasePath, "base-path", "", "`path` that all routes begin with, such as /credence")
+	f.StringVar(&o.Votes, "votes", "", "`file` that posted votes are added to; without it none are taken")
+	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals where a request names none")
+	f.Int64Var(&o.Limits.Body, "max-body", 64<<20, "`bytes` of a request at most")
+	f.IntVar(&o.Limits.Rows, "max-rows", 100_000, "`items` of a request at most")
+	f.IntVar(&o.Limits.Concurrency, "max-requests", 256, "`requests` at work at the same time at most")
+	f.DurationVar(&o.Limits.Timeout, "timeout", 0, "`time` that a request may take (default 1m0s)")
+	f.StringVar(&o.logForm, "log", "text", "`form` of the log on standard error: text or json")
+	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug (every request), info, warn or error")
+	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	return cmd
+}
+
+// check refuses flags without sense.
+func (o *serveOptions) check(cmd *cobra.Command) error {
+	for _, name := range []string{"max-body", "max-rows", "max-requests"} {
+		if text := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(text, "-") || text == "0" {
+			return usagef("--%s %s: expected at least 1", name, text)
+		}
+	}
+	if !strings.HasPrefix(o.addr, "unix:") {
+		if _, _, err := net.SplitHostPort(o.addr); err != nil {
+			return usagef("--addr %q: expected host:port, such as 127.0.0.1:8080, or unix:PATH", o.addr)
+		}
+	}
+	switch {
+	case !(o.Level > 0 && o.Level < 1):
+		return usagef("--level %v: expected a level between 0 and 1", o.Level)
+	case cmd.Flags().Changed("timeout") && o.Limits.Timeout <= 0:
+		return usagef("--timeout %v: expected a time such as 30s", o.Limits.Timeout)
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return usagef("--tls-cert and --tls-key go together")
+	case o.logForm != "text" && o.logForm != "json":
+		return usagef("--log %q: expected text or json", o.logForm)
+	case o.BasePath != "" && !strings.HasPrefix(o.BasePath, "/"):
+		return usagef("--base-path %q: expected a path that begins with /", o.BasePath)
+	case o.tokenFile == "" && !o.insecure && !serve.Loopback(o.addr):
+		return withHint(usagef("--addr %s can be reached from other machines, and there is no token", o.addr),
+			"--token-file FILE asks clients for the token in FILE; --insecure serves everybody")
+	}
+	return nil
+}
+
+func (o *serveOptions) run(cmd *cobra.Command) error {
+	if err := o.check(cmd); err != nil {
+		return err
+	}
+	log, err := o.logger(cmd)
+	if err != nil {
+		return err
+	}
+	restore, err := useThreads(o.threads)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	secure, err := o.secrets()
+	if err != nil {
+		return err
+	}
+	o.Log, o.Version = log, buildVersion()
+	s, err := serve.New(o.Options)
+	if err != nil {
+		return err
+	}
+	l, err := serve.Listen(o.addr)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	go reloadOnHangup(ctx, s, log)
+	names := s.Models()
+	fmt.Fprintf(cmd.ErrOrStderr(), "serving %s (%s) at %s\n", words.Plural(len(names), "model"), words.Few(names), o.url(l, secure != nil))
+	err = s.Serve(ctx, l, secure)
+	return errors.Join(err, s.Close())
+}
+
+// secrets reads the token and the certificate.
+func (o *serveOptions) secrets() (*tls.Config, error) {
+	if o.tokenFile != "" {
+		text, err := os.ReadFile(o.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading the token: %w", err)
+		}
+		if o.Token = strings.TrimSpace(string(text)); len(o.Token) < 8 {
+			return nil, fmt.Errorf("%s: the token has %d characters, expected at least 8", o.tokenFile, len(o.Token))
+		}
+	}
+	if o.tlsCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s and %s: %w", o.tlsCert, o.tlsKey, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// logger returns the log, on standard error.
+func (o *serveOptions) logger(cmd *cobra.Command) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return nil, usagef("--log-level %q: expected debug, info, warn or error", o.logLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if o.logForm == "json" {
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), opts)), nil
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), opts)), nil
+}
+
+// url returns where the server is.
+func (o *serveOptions) url(l net.Listener, secure bool) string {
+	if strings.HasPrefix(o.addr, "unix:") {
+		return o.addr
+	}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	return scheme + "://" + l.Addr().String() + o.BasePath
+}
+
+// reloadOnHangup looks for new models when the process gets SIGHUP.
+func reloadOnHangup(ctx context.Context, s *serve.Server, log *slog.Logger) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	defer signal.Stop(c)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c:
+			if err := s.Reload(); err != nil {
+				log.Error("models cannot be looked for", "error", err)
+			}
+		}
+	}
+}

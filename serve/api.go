@@ -1,0 +1,361 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"credence/internal/calculator"
+	"credence/internal/table"
+	"credence/internal/votelog"
+	"credence/internal/words"
+	"credence/run"
+)
+
+// apiModel is a model in a list.
+type apiModel struct {
+	Name     string    `json:"name" doc:"what the model is called in routes: the name of its run's folder"`
+	Version  string    `json:"version"`
+	SHA256   string    `json:"sha256" doc:"of the model's file"`
+	Classes  []string  `json:"classes"`
+	Features []string  `json:"features"`
+	Method   string    `json:"method"`
+	Loaded   time.Time `json:"loaded"`
+}
+
+// apiVote is a vote as it is posted and listed.
+type apiVote struct {
+	Item  string    `json:"item" minLength:"1" maxLength:"1024" doc:"id of the item"`
+	Rater string    `json:"rater" minLength:"1" maxLength:"1024" doc:"who votes"`
+	Label string    `json:"label" maxLength:"1024" doc:"a class; empty withdraws the rater's vote on the item"`
+	Key   string    `json:"key,omitempty" maxLength:"128" doc:"the sender's name for the vote: sent again with the same key, it counts once"`
+	Time  time.Time `json:"time,omitzero" readOnly:"true" doc:"when it came in"`
+}
+
+// api adds the routes under /api/v1, described by OpenAPI at /api/v1/openapi.json.
+func (s *Server) api(mux *http.ServeMux) error {
+	config := huma.DefaultConfig("Credence", s.options.Version)
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", "/api/v1/schemas"
+	config.CreateHooks = nil // no links to schemas in answers
+	config.Info.Description = "Distributions of class probabilities, with credible intervals, by models that were trained on votes."
+	if s.options.BasePath != "" {
+		config.Servers = []*huma.Server{{URL: s.options.BasePath}}
+	}
+	api := humago.NewWithPrefix(mux, s.options.BasePath, config)
+	s.apiModels(api)
+	s.apiVotes(api)
+	s.apiMixture(api)
+	s.apiPredict(api, mux)
+	return nil
+}
+
+// problem turns an error into one of huma's.
+func problem(err error) error {
+	return huma.NewError(statusOf(err), said(err).Error())
+}
+
+func (m *served) summary() apiModel {
+	a := apiModel{Name: m.name, Version: m.version, SHA256: m.hash, Classes: m.model.Classes, Method: m.model.Method.Name(), Loaded: m.loaded.UTC()}
+	for _, p := range m.parts {
+		a.Features = append(a.Features, p.Name)
+	}
+	return a
+}
+
+func (s *Server) apiModels(api huma.API) {
+	type modelList struct {
+		Body struct {
+			Models []apiModel `json:"models"`
+		}
+	}
+	huma.Register(api, huma.Operation{OperationID: "list-models", Method: "GET", Path: "/api/v1/models", Summary: "The models and their versions", Tags: []string{"models"}},
+		func(ctx context.Context, _ *struct{}) (*modelList, error) {
+			var out modelList
+			c := s.registry.current.Load()
+			for _, name := range c.names() {
+				for _, m := range c.models[name] {
+					out.Body.Models = append(out.Body.Models, m.summary())
+				}
+			}
+			return &out, nil
+		})
+	type modelCard struct{ Body json.RawMessage }
+	huma.Register(api, huma.Operation{OperationID: "get-model", Method: "GET", Path: "/api/v1/models/{model}", Summary: "What a model is and where it comes from", Tags: []string{"models"}},
+		func(ctx context.Context, in *struct {
+			Model   string `path:"model"`
+			Version string `query:"version" doc:"a version; the newest if none is given"`
+		}) (*modelCard, error) {
+			m, err := s.registry.get(in.Model, in.Version)
+			if err != nil {
+				return nil, problem(err)
+			}
+			c, err := run.NewCard(m.model)
+			if err != nil {
+				return nil, problem(err)
+			}
+			text, err := json.Marshal(c)
+			if err != nil {
+				return nil, problem(err)
+			}
+			return &modelCard{text}, nil
+		})
+}
+
+func (s *Server) apiVotes(api huma.API) {
+	type voteSaved struct {
+		Body struct {
+			Saved bool `json:"saved" doc:"true: the vote is on disk"`
+		}
+	}
+	huma.Register(api, huma.Operation{OperationID: "post-vote", Method: "POST", Path: "/api/v1/votes", Summary: "Cast a vote",
+		Description: "Answered after the vote is on disk.", DefaultStatus: http.StatusCreated, Tags: []string{"votes"}},
+		func(ctx context.Context, in *struct{ Body apiVote }) (*voteSaved, error) {
+			v := votelog.Vote{Item: in.Body.Item, Rater: in.Body.Rater, Label: in.Body.Label, Key: in.Body.Key, Time: time.Now()}
+			if err := s.addVote(v); err != nil {
+				return nil, problem(err)
+			}
+			out := &voteSaved{}
+			out.Body.Saved = true
+			return out, nil
+		})
+	type voteList struct {
+		Body struct {
+			Votes []apiVote `json:"votes"`
+			Next  int       `json:"next" doc:"from where to ask for those that come in later"`
+		}
+	}
+	huma.Register(api, huma.Operation{OperationID: "list-votes", Method: "GET", Path: "/api/v1/votes", Summary: "The votes, in the order in which they came in", Tags: []string{"votes"}},
+		func(ctx context.Context, in *struct {
+			From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
+			Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"1000"`
+			Item  string `query:"item" doc:"only those on this item"`
+			Rater string `query:"rater" doc:"only those of this rater"`
+		}) (*voteList, error) {
+			if s.votes == nil {
+				return nil, problem(failf(404, "this server takes no votes: start it with --votes FILE"))
+			}
+			out := &voteList{}
+			out.Body.Votes, out.Body.Next = []apiVote{}, in.From
+			for _, v := range s.votes.Votes(in.From) {
+				if len(out.Body.Votes) == in.Limit {
+					break
+				}
+				out.Body.Next++
+				if in.Item != "" && v.Item != in.Item || in.Rater != "" && v.Rater != in.Rater {
+					continue
+				}
+				out.Body.Votes = append(out.Body.Votes, apiVote{v.Item, v.Rater, v.Label, v.Key, v.Time})
+			}
+			return out, nil
+		})
+}
+
+// apiMixture answers what credence mixture --jsonl answers.
+func (s *Server) apiMixture(api huma.API) {
+	type mixtureAnswer struct{ Body json.RawMessage }
+	huma.Register(api, huma.Operation{OperationID: "mixture", Method: "POST", Path: "/api/v1/mixture", Summary: "What follows from a mixture",
+		Description:  "Moments, quantiles and intervals of a mixture of Dirichlet distributions, also after votes: the questions and answers of credence mixture with JSON lines.",
+		MaxBodyBytes: 1 << 20, SkipValidateBody: true, Tags: []string{"mixture"}},
+		func(ctx context.Context, in *struct {
+			RawBody []byte `contentType:"application/json"`
+		}) (*mixtureAnswer, error) {
+			text, err := calculate(in.RawBody)
+			if err != nil {
+				return nil, problem(err)
+			}
+			return &mixtureAnswer{text}, nil
+		})
+}
+
+// calculate answers one question about a mixture.
+func calculate(question []byte) (json.RawMessage, error) {
+	var line, out bytes.Buffer
+	if err := json.Compact(&line, question); err != nil {
+		return nil, badRequest("the question is not JSON: %w", err)
+	}
+	line.WriteByte('\n')
+	if _, _, err := calculator.Answer(&line, &out); err != nil {
+		return nil, err
+	}
+	var failed struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(out.Bytes(), &failed) == nil && failed.Error != "" {
+		return nil, failf(http.StatusUnprocessableEntity, "%s", failed.Error)
+	}
+	return out.Bytes(), nil
+}
+
+// apiPredict adds the prediction. Its body is read by the same reader as those of the other
+// protocols, so huma only describes it.
+func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
+	const path = "/api/v1/models/{model}/predict"
+	item := &huma.Schema{Type: "object", AdditionalProperties: true, Description: "features by name; the column item holds the id"}
+	request := &huma.Schema{Type: "object", Required: []string{"items"}, Properties: map[string]*huma.Schema{
+		"items":   {Type: "array", Items: item},
+		"level":   {Type: "number", Description: "of the intervals; 0.95 if none is given"},
+		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "which numbers are wanted; all but next_gain, weights and alpha if none are named"},
+		"votes":   {Type: "object", AdditionalProperties: true, Description: "votes on items to take into account: item → class → number"},
+		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
+	}}
+	lines := "one object for each item, on a line of its own"
+	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Distributions of the class probabilities of items", Tags: []string{"predict"},
+		Parameters: []*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}},
+			{Name: "version", In: "query", Schema: &huma.Schema{Type: "string"}}, {Name: "level", In: "query", Schema: &huma.Schema{Type: "number"}}},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: request}, "text/csv": {Schema: &huma.Schema{Type: "string"}}}},
+		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Content: map[string]*huma.MediaType{
+			"application/json": {}, "application/x-ndjson": {Schema: &huma.Schema{Type: "string", Description: lines}}}}},
+	}
+	api.OpenAPI().AddOperation(op)
+	s.route(mux, "POST "+path, apiErrors, s.apiPredictions)
+}
+
+// apiErrors answers an error in the form that huma's have.
+func apiErrors(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	text, _ := json.Marshal(huma.NewError(status, err.Error()))
+	w.Write(append(text, '\n'))
+}
+
+func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	m, err := s.registry.get(r.PathValue("model"), q.Get("version"))
+	if err != nil {
+		return err
+	}
+	want := &wanted{level: s.options.Level}
+	if text := q.Get("level"); text != "" {
+		if want.level, err = strconv.ParseFloat(text, 64); err != nil {
+			return badRequest("level %q: expected a number", text)
+		}
+	}
+	t, err := s.apiItems(w, r, m, want)
+	if err != nil {
+		return err
+	}
+	if err := checkLevel(want.level); err != nil {
+		return err
+	}
+	out, err := m.predict(r.Context(), t, want)
+	if err != nil {
+		return err
+	}
+	s.count(r, out)
+	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		var text []byte
+		names := out.fieldNames()
+		for j := range out.items {
+			text = append(out.record(text, names, j), '\n')
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
+	text = append(appendNumber(text, want.level), `,"predictions":[`...)
+	text = append(out.records(text), ']')
+	if len(out.warnings) > 0 {
+		list, _ := json.Marshal(out.warnings)
+		text = append(append(text, `,"warnings":`...), list...)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(append(text, "}\n"...))
+	return err
+}
+
+// apiItems reads the items of a request, and what is asked of them.
+func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind {
+	case "text/csv":
+		body, err := s.plain(w, r)
+		if err != nil {
+			return nil, err
+		}
+		return csvTable(r.Context(), body, s.options.Limits.Body)
+	case "application/json", "":
+	default:
+		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", kind)
+	}
+	body, err := s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
+	var f *frame
+	err = in.object(func(key []byte) (err error) {
+		switch name := string(key); name {
+		case "items":
+			f, err = in.records()
+		case "level":
+			want.level, err = in.number()
+		case "outputs":
+			want.columns, err = in.outputs()
+		case "votes":
+			want.votes, err = in.votes(m.model.Classes)
+		case "partial":
+			if want.partial = in.word("true"); !want.partial && !in.word("false") {
+				err = in.errorf("found %s, expected true or false", in.found())
+			}
+		default:
+			err = badRequest("found %q, expected items, level, outputs, votes or partial", name)
+		}
+		return err
+	})
+	if err == nil {
+		err = in.end()
+	}
+	if err == nil && f == nil {
+		err = badRequest("the request has no items")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, f.finish()
+}
+
+// outputs takes the names of columns.
+func (r *reader) outputs() (map[string]bool, error) {
+	var names []string
+	err := r.array(func(int) error {
+		name, err := r.str()
+		names = append(names, string(name))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return columnsOf(names)
+}
+
+// votes takes item → class → number.
+func (r *reader) votes(classes []string) (func(item string, row, d int) ([]float64, error), error) {
+	of := map[string][]float64{}
+	err := r.object(func(key []byte) error {
+		item, counts := string(key), make([]float64, len(classes))
+		of[item] = counts
+		return r.object(func(key []byte) error {
+			i := slices.Index(classes, string(key))
+			if i < 0 {
+				return badRequest("votes on item %q for %q: the classes are [%s]", item, key, words.Few(classes))
+			}
+			n, err := r.number()
+			if err == nil && !(n >= 0 && n <= 1e9) {
+				err = badRequest("votes on item %q: found %v, expected a number of votes", item, n)
+			}
+			counts[i] = n
+			return err
+		})
+	})
+	return func(item string, _, _ int) ([]float64, error) { return of[item], nil }, err
+}

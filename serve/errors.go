@@ -1,0 +1,51 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"credence/dataset"
+	"credence/internal/budget"
+)
+
+// httpError is an error with the status that it is answered with.
+type httpError struct {
+	status int
+	err    error
+}
+
+func (e *httpError) Error() string { return e.err.Error() }
+func (e *httpError) Unwrap() error { return e.err }
+
+func failf(status int, format string, args ...any) error {
+	return &httpError{status, fmt.Errorf(format, args...)}
+}
+
+// badRequest is an error of the client's.
+func badRequest(format string, args ...any) error {
+	return failf(http.StatusBadRequest, format, args...)
+}
+
+// statusOf returns the status of an error: the one it carries, or the one that its cause calls for.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*httpError](err); ok {
+		return e.status
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return http.StatusRequestEntityTooLarge
+	}
+	switch {
+	case errors.Is(err, budget.ErrMemory):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, dataset.ErrMissingFeature):
+		return http.StatusBadRequest
+	}
+	if _, ok := errors.AsType[*dataset.ParseError](err); ok {
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,230 @@
+package serve
+
+import (
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// failure writes an error as a protocol has it.
+type failure func(w http.ResponseWriter, status int, err error)
+
+// route adds a route whose handler may fail.
+func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(w http.ResponseWriter, r *http.Request) error) {
+	method, path, _ := strings.Cut(pattern, " ")
+	pattern = method + " " + s.options.BasePath + path
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		err := f(w, r)
+		if err == nil {
+			return
+		}
+		rec := w.(*recorder)
+		rec.err = err
+		if rec.status != 0 {
+			return // the answer has begun
+		}
+		fail(w, statusOf(err), said(err))
+	})
+}
+
+// said is what a client is told of an error: nothing of what went wrong inside.
+func said(err error) error {
+	if statusOf(err) == http.StatusInternalServerError {
+		return errors.New("something went wrong inside the server; its log says what")
+	}
+	return err
+}
+
+// recorder remembers how a request was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	err    error
+	rows   int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		r.Header().Set("Retry-After", "1")
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets [http.ResponseController] find the writer below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// guard stands before all routes: who may ask, how much at a time, and a record of it.
+func (s *Server) guard(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		w := &recorder{ResponseWriter: rw}
+		id := requestID(r)
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, route := mux.Handler(r)
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				w.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				if w.status == 0 {
+					oipErrors(w, http.StatusInternalServerError, said(w.err))
+				}
+			}
+			s.record(w, r, route, id, time.Since(start))
+		}()
+		if err := s.admit(r, route); err != nil {
+			w.err = err
+			if statusOf(err) == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="credence", Basic realm="credence"`)
+			}
+			oipErrors(w, statusOf(err), err)
+			return
+		}
+		if light(r.URL.Path, s.options.BasePath) {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		default:
+			w.err = failf(http.StatusTooManyRequests, "%d requests are at work already", s.options.Limits.Concurrency)
+			oipErrors(w, statusOf(w.err), w.err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
+		defer cancel()
+		mux.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// light reports whether a request costs nothing, so that probes are answered under load.
+func light(path, base string) bool {
+	switch strings.TrimPrefix(path, base) {
+	case "/v2/health/live", "/v2/health/ready", "/ping", "/health", "/version", "/metrics":
+		return true
+	}
+	return false
+}
+
+// admit refuses requests from where none may come.
+func (s *Server) admit(r *http.Request, route string) error {
+	if err := s.checkHost(r); err != nil {
+		return err
+	}
+	if s.options.Token == "" || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
+		return nil
+	}
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		_, given, _ = r.BasicAuth()
+	}
+	// Of hashes, so that not even the length shows in the time.
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.options.Token))
+	if subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
+		return failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN, or Basic with the token as the password")
+	}
+	return nil
+}
+
+// checkHost refuses requests under other names than the server's: a page of somebody else's whose
+// name points here could otherwise ask for everything.
+func (s *Server) checkHost(r *http.Request) error {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if s.options.Hosts != nil {
+		if slices.Contains(s.options.Hosts, host) {
+			return nil
+		}
+	} else if s.options.Token != "" || host == "" || host == "localhost" || net.ParseIP(host) != nil {
+		return nil
+	}
+	return failf(http.StatusMisdirectedRequest, "host %q is not a name of this server", host)
+}
+
+// requestID returns the client's name for the request, or a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id == "" || len(id) > 64 || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return rand.Text()[:16]
+	}
+	return id
+}
+
+// plain returns the body unpacked and bounded.
+func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
+	limit := s.options.Limits.Body
+	if r.ContentLength > limit {
+		return nil, failf(http.StatusRequestEntityTooLarge, "the body has %d bytes, more than %d", r.ContentLength, limit)
+	}
+	body := http.MaxBytesReader(w, r.Body, limit)
+	var unpacked io.Reader
+	var err error
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		unpacked, err = gzip.NewReader(body)
+	case "deflate":
+		unpacked, err = zlib.NewReader(body)
+	default:
+		return nil, failf(http.StatusUnsupportedMediaType, "Content-Encoding %q: expected gzip, deflate or none", encoding)
+	}
+	if err != nil {
+		return nil, badRequest("unpacking the body: %w", err)
+	}
+	return http.MaxBytesReader(w, io.NopCloser(unpacked), limit), nil
+}
+
+// record logs a request and counts it.
+func (s *Server) record(w *recorder, r *http.Request, route, id string, took time.Duration) {
+	status := w.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if _, path, ok := strings.Cut(route, " "); ok {
+		route = path
+	}
+	if route == "" {
+		route = "none"
+	}
+	s.metrics.requests.WithLabelValues(route, r.Method, strconv.Itoa(status)).Inc()
+	s.metrics.latency.WithLabelValues(route).Observe(took.Seconds())
+	log := s.options.Log
+	switch {
+	case status >= 500:
+		log.Error("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
+	case w.err != nil:
+		log.Info("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
+	default:
+		log.Debug("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took)
+	}
+}

@@ -1,0 +1,334 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// scanner reads JSON text token by token, without building values of it: requests are mostly
+// numbers, and a tree of them would cost more than the prediction.
+type scanner struct {
+	text []byte
+	at   int
+	buf  []byte // of a string with escapes
+}
+
+// maxDepth bounds how deep values that are skipped may nest.
+const maxDepth = 64
+
+// errorf says what is wrong, and where.
+func (s *scanner) errorf(format string, args ...any) error {
+	line, column := 1, 1
+	for _, c := range s.text[:min(s.at, len(s.text))] {
+		if column++; c == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return badRequest("JSON, line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
+}
+
+// peek returns the first byte of the next token, 0 at the end of the text.
+func (s *scanner) peek() byte {
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// found describes the next token.
+func (s *scanner) found() string {
+	if c := s.peek(); c != 0 {
+		return strconv.QuoteRune(rune(c))
+	}
+	return "the end"
+}
+
+// take takes the byte c if it comes next.
+func (s *scanner) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// end makes sure that nothing follows.
+func (s *scanner) end() error {
+	if s.peek() != 0 || s.at < len(s.text) {
+		return s.errorf("found %s after the end of the value", s.found())
+	}
+	return nil
+}
+
+// object calls f with each key, whose value f takes. The key is valid until the next string.
+func (s *scanner) object(f func(key []byte) error) error {
+	if !s.take('{') {
+		return s.errorf("found %s, expected an object", s.found())
+	}
+	if s.take('}') {
+		return nil
+	}
+	for {
+		key, err := s.str()
+		if err != nil {
+			return err
+		}
+		if !s.take(':') {
+			return s.errorf("found %s, expected ':'", s.found())
+		}
+		if err := f(key); err != nil {
+			return err
+		}
+		if s.take('}') {
+			return nil
+		}
+		if !s.take(',') {
+			return s.errorf("found %s, expected ',' or '}'", s.found())
+		}
+	}
+}
+
+// array calls f before each value, which f takes.
+func (s *scanner) array(f func(i int) error) error {
+	if !s.take('[') {
+		return s.errorf("found %s, expected an array", s.found())
+	}
+	if s.take(']') {
+		return nil
+	}
+	for i := 0; ; i++ {
+		if err := f(i); err != nil {
+			return err
+		}
+		if s.take(']') {
+			return nil
+		}
+		if !s.take(',') {
+			return s.errorf("found %s, expected ',' or ']'", s.found())
+		}
+	}
+}
+
+// str takes a string, which is valid until the next.
+func (s *scanner) str() ([]byte, error) {
+	if !s.take('"') {
+		return nil, s.errorf("found %s, expected a string", s.found())
+	}
+	from := s.at
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '"':
+			text := s.text[from:s.at]
+			s.at++
+			return s.valid(text)
+		case c == '\\':
+			return s.escaped(from)
+		case c < ' ':
+			return nil, s.errorf("a control character in a string")
+		}
+	}
+	return nil, s.errorf("the string has no end")
+}
+
+func (s *scanner) valid(text []byte) ([]byte, error) {
+	if !utf8.Valid(text) {
+		return nil, s.errorf("a string is not valid UTF-8")
+	}
+	return text, nil
+}
+
+// escaped takes the rest of a string that began at from and has escapes.
+func (s *scanner) escaped(from int) ([]byte, error) {
+	s.buf = append(s.buf[:0], s.text[from:s.at]...)
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		s.at++
+		switch {
+		case c == '"':
+			return s.valid(s.buf)
+		case c < ' ':
+			return nil, s.errorf("a control character in a string")
+		case c != '\\':
+			s.buf = append(s.buf, c)
+		default:
+			if err := s.escape(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, s.errorf("the string has no end")
+}
+
+// escape takes what follows a backslash.
+func (s *scanner) escape() error {
+	if s.at == len(s.text) {
+		return s.errorf("the string has no end")
+	}
+	c := s.text[s.at]
+	s.at++
+	switch c {
+	case '"', '\\', '/':
+		s.buf = append(s.buf, c)
+	case 'b':
+		s.buf = append(s.buf, '\b')
+	case 'f':
+		s.buf = append(s.buf, '\f')
+	case 'n':
+		s.buf = append(s.buf, '\n')
+	case 'r':
+		s.buf = append(s.buf, '\r')
+	case 't':
+		s.buf = append(s.buf, '\t')
+	case 'u':
+		r, err := s.hex()
+		if err != nil {
+			return err
+		}
+		if utf16.IsSurrogate(r) {
+			second := rune(utf8.RuneError)
+			if s.at+1 < len(s.text) && s.text[s.at] == '\\' && s.text[s.at+1] == 'u' {
+				before := s.at
+				s.at += 2
+				if second, err = s.hex(); err != nil {
+					return err
+				}
+				if utf16.DecodeRune(r, second) == utf8.RuneError {
+					s.at = before
+				}
+			}
+			r = utf16.DecodeRune(r, second)
+		}
+		s.buf = utf8.AppendRune(s.buf, r)
+	default:
+		return s.errorf("a string has the escape \\%c", c)
+	}
+	return nil
+}
+
+func (s *scanner) hex() (rune, error) {
+	if s.at+4 > len(s.text) {
+		return 0, s.errorf("the string has no end")
+	}
+	x, err := strconv.ParseUint(string(s.text[s.at:s.at+4]), 16, 16)
+	if err != nil {
+		return 0, s.errorf("\\u%s: expected four hexadecimal digits", s.text[s.at:s.at+4])
+	}
+	s.at += 4
+	return rune(x), nil
+}
+
+// number takes a number. NaN and infinities, as Python writes them, are numbers.
+func (s *scanner) number() (float64, error) {
+	s.peek()
+	from := s.at
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		if c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			s.at++
+			continue
+		}
+		break
+	}
+	word := s.text[from:s.at]
+	switch string(word) {
+	case "NaN":
+		return math.NaN(), nil
+	case "Infinity":
+		return math.Inf(1), nil
+	case "-Infinity":
+		return math.Inf(-1), nil
+	}
+	if !isNumber(word) {
+		s.at = from
+		return 0, s.errorf("found %s, expected a number", s.found())
+	}
+	x, err := strconv.ParseFloat(string(word), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, s.errorf("%q is not a number", word)
+	}
+	return x, nil
+}
+
+// isNumber reports whether a text is a number by the grammar of JSON.
+func isNumber(b []byte) bool {
+	digits := func() bool {
+		n := 0
+		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+			n++
+		}
+		b = b[n:]
+		return n > 0
+	}
+	if len(b) > 0 && b[0] == '-' {
+		b = b[1:]
+	}
+	if len(b) > 1 && b[0] == '0' && b[1] >= '0' && b[1] <= '9' || !digits() {
+		return false
+	}
+	if len(b) > 0 && b[0] == '.' {
+		if b = b[1:]; !digits() {
+			return false
+		}
+	}
+	if len(b) > 0 && (b[0] == 'e' || b[0] == 'E') {
+		if b = b[1:]; len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+			b = b[1:]
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return len(b) == 0
+}
+
+// word takes true, false or null if it comes next.
+func (s *scanner) word(want string) bool {
+	s.peek()
+	end := s.at + len(want)
+	if end > len(s.text) || string(s.text[s.at:end]) != want {
+		return false
+	}
+	s.at = end
+	return true
+}
+
+// skip takes any value.
+func (s *scanner) skip(depth int) error {
+	if depth > maxDepth {
+		return s.errorf("values nest more than %d deep", maxDepth)
+	}
+	switch s.peek() {
+	case '{':
+		return s.object(func([]byte) error { return s.skip(depth + 1) })
+	case '[':
+		return s.array(func(int) error { return s.skip(depth + 1) })
+	case '"':
+		_, err := s.str()
+		return err
+	case 't', 'f', 'n':
+		if s.word("true") || s.word("false") || s.word("null") {
+			return nil
+		}
+		return s.errorf("found %s, expected a value", s.found())
+	}
+	_, err := s.number()
+	return err
+}
+
+// raw takes any value and returns its text.
+func (s *scanner) raw() ([]byte, error) {
+	s.peek()
+	from := s.at
+	if err := s.skip(0); err != nil {
+		return nil, err
+	}
+	return s.text[from:s.at], nil
+}

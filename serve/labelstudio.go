@@ -1,0 +1,330 @@
+package serve
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"credence/internal/votelog"
+	"credence/internal/words"
+)
+
+// labelStudio adds the routes of Label Studio's ML backend. A project's tasks are predicted by the
+// fields of their data; scores are low where a vote helps most, so that sampling by score asks
+// for those first.
+func (s *Server) labelStudio(mux *http.ServeMux) {
+	s.route(mux, "GET /health", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
+		return writeJSON(w, map[string]string{"status": "UP", "model_class": "Credence"})
+	})
+	s.route(mux, "POST /setup", oipErrors, s.setup)
+	s.route(mux, "POST /predict", oipErrors, s.predictTasks)
+	s.route(mux, "POST /webhook", oipErrors, s.webhook)
+}
+
+// choices is the part of a labeling configuration that asks for a class.
+type choices struct{ from, to string }
+
+// findChoices returns the control whose choices are the model's classes.
+func findChoices(config string, classes []string) (choices, error) {
+	type node struct {
+		XMLName  xml.Name
+		Attrs    []xml.Attr `xml:",any,attr"`
+		Children []node     `xml:",any"`
+	}
+	var root node
+	d := xml.NewDecoder(io.LimitReader(strings.NewReader(config), 1<<20))
+	d.Strict = true
+	if err := d.Decode(&root); err != nil {
+		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
+	}
+	attr := func(n *node, name string) string {
+		for _, a := range n.Attrs {
+			if a.Name.Local == name {
+				return a.Value
+			}
+		}
+		return ""
+	}
+	var found []choices
+	var seen []string
+	var walk func(n *node)
+	walk = func(n *node) {
+		if n.XMLName.Local == "Choices" {
+			var values []string
+			for i := range n.Children {
+				if c := &n.Children[i]; c.XMLName.Local == "Choice" {
+					values = append(values, attr(c, "value"))
+				}
+			}
+			seen = append(seen, attr(n, "name")+" ["+words.Few(values)+"]")
+			if sameNames(values, classes) {
+				found = append(found, choices{attr(n, "name"), attr(n, "toName")})
+			}
+		}
+		for i := range n.Children {
+			walk(&n.Children[i])
+		}
+	}
+	walk(&root)
+	if len(found) == 0 {
+		return choices{}, badRequest("no <Choices> of the labeling configuration offers the model's classes [%s]; there are %s",
+			words.Few(classes), words.Few(seen))
+	}
+	return found[0], nil
+}
+
+// sameNames reports whether all classes are among the choices.
+func sameNames(values, classes []string) bool {
+	have := map[string]bool{}
+	for _, v := range values {
+		have[v] = true
+	}
+	for _, c := range classes {
+		if !have[c] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) setup(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.registry.get(r.URL.Query().Get("model"), "")
+	if err != nil {
+		return err
+	}
+	var req struct {
+		Schema string `json:"schema"`
+	}
+	if err := s.decode(w, r, &req); err != nil {
+		return err
+	}
+	if req.Schema != "" {
+		if _, err := findChoices(req.Schema, m.model.Classes); err != nil {
+			return err
+		}
+	}
+	return writeJSON(w, map[string]string{"model_version": m.version})
+}
+
+// decode reads a JSON body.
+func (s *Server) decode(w http.ResponseWriter, r *http.Request, to any) error {
+	body, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return badRequest("the body is not as expected: %w", err)
+	}
+	return nil
+}
+
+// prediction is one in Label Studio's form.
+type prediction struct {
+	ModelVersion string   `json:"model_version"`
+	Score        float64  `json:"score"`
+	Result       []choice `json:"result"`
+}
+
+type choice struct {
+	FromName string         `json:"from_name"`
+	ToName   string         `json:"to_name"`
+	Type     string         `json:"type"`
+	Value    map[string]any `json:"value"`
+	Score    float64        `json:"score"`
+}
+
+func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.registry.get(r.URL.Query().Get("model"), "")
+	if err != nil {
+		return err
+	}
+	var req struct {
+		Tasks []struct {
+			ID   json.Number     `json:"id"`
+			Data json.RawMessage `json:"data"`
+		} `json:"tasks"`
+		LabelConfig string `json:"label_config"`
+	}
+	if err := s.decode(w, r, &req); err != nil {
+		return err
+	}
+	at := choices{"label", "item"}
+	if req.LabelConfig != "" {
+		if at, err = findChoices(req.LabelConfig, m.model.Classes); err != nil {
+			return err
+		}
+	}
+	f := &frame{}
+	for i, task := range req.Tasks {
+		in := reader{scanner: &scanner{text: task.Data}, parts: m.parts, limits: &s.options.Limits}
+		if err := in.row(i); err != nil {
+			return err
+		}
+		f.rows = i + 1
+		if err := in.record(f, i); err != nil {
+			return err
+		}
+	}
+	for i := range f.columns {
+		f.columns[i].complete(f.rows)
+	}
+	if err := f.finish(); err != nil {
+		return err
+	}
+	out := []prediction{}
+	if f.rows > 0 {
+		t, err := m.predict(r.Context(), f, &wanted{level: s.options.Level, partial: true,
+			columns: map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}})
+		if err != nil {
+			return err
+		}
+		s.count(r, t)
+		for j := range t.items {
+			out = append(out, t.prediction(j, at))
+		}
+	}
+	return writeJSON(w, map[string]any{"results": out, "model_version": m.version})
+}
+
+// prediction returns that of item j. The score is what a vote leaves unchanged: 1 less the expected
+// loss of variance.
+func (t *told) prediction(j int, at choices) prediction {
+	p := prediction{ModelVersion: t.of.version, Result: []choice{}}
+	if t.bad[j] != nil {
+		return p
+	}
+	k := j*len(t.of.model.Classes) + t.predicted[j]
+	p.Score = t.mean[k]
+	if t.gain != nil {
+		p.Score = 1 - t.gain[j]
+	}
+	p.Result = append(p.Result, choice{at.from, at.to, "choices",
+		map[string]any{"choices": []string{t.of.model.Classes[t.predicted[j]]}}, t.mean[k]})
+	return p
+}
+
+// webhook takes in the votes of annotations that people finish in Label Studio, if votes are kept.
+// Other events are acknowledged.
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
+	var req struct {
+		Action     string `json:"action"`
+		Annotation *struct {
+			ID           json.Number     `json:"id"`
+			CompletedBy  json.RawMessage `json:"completed_by"`
+			WasCancelled bool            `json:"was_cancelled"`
+			UpdatedAt    string          `json:"updated_at"`
+			Result       []struct {
+				Type  string `json:"type"`
+				Value struct {
+					Choices []string `json:"choices"`
+				} `json:"value"`
+			} `json:"result"`
+		} `json:"annotation"`
+		Task *struct {
+			ID   json.Number                `json:"id"`
+			Data map[string]json.RawMessage `json:"data"`
+		} `json:"task"`
+	}
+	if err := s.decode(w, r, &req); err != nil {
+		return err
+	}
+	a := req.Annotation
+	if s.votes != nil && a != nil && req.Task != nil && !a.WasCancelled &&
+		(req.Action == "ANNOTATION_CREATED" || req.Action == "ANNOTATION_UPDATED") {
+		for _, result := range a.Result {
+			if result.Type != "choices" || len(result.Value.Choices) != 1 {
+				continue
+			}
+			v := votelog.Vote{Item: taskItem(req.Task.ID, req.Task.Data), Rater: raterOf(a.CompletedBy), Label: result.Value.Choices[0],
+				Time: time.Now(), Key: "ls-" + a.ID.String() + "-" + a.UpdatedAt}
+			if err := s.addVote(v); err != nil {
+				return err
+			}
+		}
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, err := io.WriteString(w, "{}\n")
+	return err
+}
+
+// taskItem returns the item of a task: its data's own id, or that of the task.
+func taskItem(id json.Number, data map[string]json.RawMessage) string {
+	for _, name := range []string{"item", "id"} {
+		var text string
+		if json.Unmarshal(data[name], &text) == nil && text != "" {
+			return text
+		}
+		var n json.Number
+		if json.Unmarshal(data[name], &n) == nil && n != "" {
+			return n.String()
+		}
+	}
+	return id.String()
+}
+
+// raterOf returns who finished an annotation: a number, or an object with an address.
+func raterOf(text json.RawMessage) string {
+	var n json.Number
+	if json.Unmarshal(text, &n) == nil && n != "" {
+		return n.String()
+	}
+	var who struct {
+		ID    json.Number `json:"id"`
+		Email string      `json:"email"`
+	}
+	if json.Unmarshal(text, &who) == nil {
+		if who.Email != "" {
+			return who.Email
+		}
+		return who.ID.String()
+	}
+	return "unknown"
+}
+
+// addVote keeps a vote, and counts it.
+func (s *Server) addVote(v votelog.Vote) error {
+	if s.votes == nil {
+		return failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
+	}
+	if v.Label != "" {
+		if err := s.knownLabel(v.Label); err != nil {
+			return err
+		}
+	}
+	known, err := s.votes.Add(v)
+	switch {
+	case errors.Is(err, votelog.ErrKeyReused):
+		return failf(http.StatusConflict, "key %s: %w", strconv.Quote(v.Key), err)
+	case errors.Is(err, votelog.ErrClosed):
+		return failf(http.StatusServiceUnavailable, "%w", err)
+	case err != nil && s.votes.Failed() == nil:
+		return badRequest("%w", err)
+	case err != nil:
+		return failf(http.StatusInsufficientStorage, "the vote could not be written")
+	}
+	if !known {
+		s.metrics.votes.Inc()
+	}
+	return nil
+}
+
+// knownLabel refuses labels that are a class of no model.
+func (s *Server) knownLabel(label string) error {
+	c := s.registry.current.Load()
+	var all []string
+	for _, name := range c.names() {
+		versions := c.models[name]
+		for _, class := range versions[len(versions)-1].model.Classes {
+			if class == label {
+				return nil
+			}
+			all = append(all, class)
+		}
+	}
+	return badRequest("label %q is not a class of a model here: %s", label, words.Few(all))
+}

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"credence/internal/table"
+)
+
+// mlflow adds the routes of MLflow's scoring server. Its clients ask for one model, so with several
+// the one named by the request's parameter "model" answers.
+func (s *Server) mlflow(mux *http.ServeMux) {
+	s.route(mux, "GET /ping", mlflowErrors, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := io.WriteString(w, "\n")
+		return err
+	})
+	s.route(mux, "GET /version", mlflowErrors, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := io.WriteString(w, s.options.Version)
+		return err
+	})
+	s.route(mux, "POST /invocations", mlflowErrors, s.invocations)
+}
+
+// mlflowErrors answers an error in MLflow's form.
+func mlflowErrors(w http.ResponseWriter, status int, err error) {
+	code := "INTERNAL_ERROR"
+	switch {
+	case status == http.StatusNotFound:
+		code = "RESOURCE_DOES_NOT_EXIST"
+	case status < 500:
+		code = "BAD_REQUEST"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	text, _ := json.Marshal(map[string]string{"error_code": code, "message": err.Error()})
+	w.Write(append(text, '\n'))
+}
+
+// invocations predicts: one record for each row.
+func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.registry.get(r.URL.Query().Get("model"), r.URL.Query().Get("version"))
+	if err != nil {
+		return err
+	}
+	want := &wanted{level: s.options.Level}
+	t, err := s.scoring(w, r, m, want)
+	if err != nil {
+		return err
+	}
+	out, err := m.predict(r.Context(), t, want)
+	if err != nil {
+		return err
+	}
+	s.count(r, out)
+	w.Header().Set("Content-Type", "application/json")
+	text := append(out.records([]byte(`{"predictions": [`)), "]}\n"...)
+	_, err = w.Write(text)
+	return err
+}
+
+// scoring reads the items of a request, whatever its form.
+func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
+	}
+	switch kind {
+	case "text/csv":
+		body, err := s.plain(w, r)
+		if err != nil {
+			return nil, err
+		}
+		return csvTable(r.Context(), body, s.options.Limits.Body)
+	case "application/json":
+	default:
+		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", kind)
+	}
+	body, err := s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
+	return in.scoringInput(want)
+}
+
+// scoringInput takes one of dataframe_split, dataframe_records, instances and inputs, and params.
+func (r *reader) scoringInput(want *wanted) (*frame, error) {
+	var f *frame
+	var form string
+	once := func(name string, read func() (*frame, error)) (err error) {
+		if f != nil {
+			return badRequest("the request has both %q and %q", form, name)
+		}
+		form = name
+		f, err = read()
+		return err
+	}
+	err := r.object(func(key []byte) error {
+		switch name := string(key); name {
+		case "dataframe_split":
+			return once(name, r.split)
+		case "dataframe_records":
+			return once(name, r.records)
+		case "instances":
+			return once(name, r.rowsOf)
+		case "inputs":
+			if r.peek() == '{' {
+				return once(name, r.byColumn)
+			}
+			return once(name, r.rowsOf)
+		case "params":
+			text, err := r.raw()
+			if err != nil {
+				return err
+			}
+			return readParams(text, want)
+		default:
+			return badRequest("found %q, expected one of dataframe_split, dataframe_records, instances, inputs, and params", name)
+		}
+	})
+	if err == nil {
+		err = r.end()
+	}
+	if err == nil && f == nil {
+		err = badRequest("expected one of dataframe_split, dataframe_records, instances, inputs")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, f.finish()
+}
+
+// readParams takes what may be asked for beside the items.
+func readParams(text []byte, want *wanted) error {
+	var p struct {
+		Level *float64 `json:"level"`
+	}
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return badRequest(`params: %w; expected {"level": 0.95}`, err)
+	}
+	if p.Level != nil {
+		want.level = *p.Level
+	}
+	return checkLevel(want.level)
+}

@@ -1,0 +1,513 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+
+	"credence/dataset"
+)
+
+// The Open Inference Protocol, version 2, as KServe, Triton and MLServer speak it. Errors are
+// objects with one field, "error".
+
+// tensor is an input or output of a request, in its JSON form.
+type tensor struct {
+	Name       string         `json:"name"`
+	Shape      []int64        `json:"shape"`
+	Datatype   string         `json:"datatype"`
+	Parameters map[string]any `json:"parameters,omitempty"`
+	Data       any            `json:"data,omitempty"`
+}
+
+// tensorInfo describes an input or output of a model; −1 is a length that varies.
+type tensorInfo struct {
+	Name     string  `json:"name"`
+	Datatype string  `json:"datatype"`
+	Shape    []int64 `json:"shape"`
+}
+
+type modelMetadata struct {
+	Name     string       `json:"name"`
+	Versions []string     `json:"versions"`
+	Platform string       `json:"platform"`
+	Inputs   []tensorInfo `json:"inputs"`
+	Outputs  []tensorInfo `json:"outputs"`
+}
+
+// oip adds the routes.
+func (s *Server) oip(mux *http.ServeMux) {
+	s.route(mux, "GET /v2", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
+		return writeJSON(w, map[string]any{"name": "credence", "version": s.options.Version, "extensions": []string{"binary_tensor_data", "model_repository"}})
+	})
+	s.route(mux, "GET /v2/health/live", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
+		return writeJSON(w, map[string]bool{"live": true})
+	})
+	s.route(mux, "GET /v2/health/ready", oipErrors, s.ready)
+	s.route(mux, "POST /v2/repository/index", oipErrors, s.repositoryIndex)
+	for _, at := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
+		s.route(mux, "GET "+at, oipErrors, s.modelMetadata)
+		s.route(mux, "GET "+at+"/ready", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
+			m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
+			if err != nil {
+				return err
+			}
+			return writeJSON(w, map[string]any{"name": m.name, "ready": true})
+		})
+		s.route(mux, "POST "+at+"/infer", oipErrors, s.infer)
+	}
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if s.draining.Load() {
+		return failf(http.StatusServiceUnavailable, "the server is shutting down")
+	}
+	return writeJSON(w, map[string]bool{"ready": true})
+}
+
+func (s *Server) repositoryIndex(w http.ResponseWriter, r *http.Request) error {
+	type entry struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		State   string `json:"state"`
+		Reason  string `json:"reason"`
+	}
+	list := []entry{}
+	c := s.registry.current.Load()
+	for _, name := range c.names() {
+		for _, m := range c.models[name] {
+			list = append(list, entry{name, m.version, "READY", ""})
+		}
+	}
+	return writeJSON(w, list)
+}
+
+// modelMetadata answers what goes in and what comes out.
+func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
+	if err != nil {
+		return err
+	}
+	meta := modelMetadata{Name: m.name, Platform: "credence", Outputs: m.outputs()}
+	for _, v := range s.registry.current.Load().models[m.name] {
+		meta.Versions = append(meta.Versions, v.version)
+	}
+	for _, p := range m.parts {
+		info := tensorInfo{p.Name, "FP64", []int64{-1}}
+		switch p.Kind {
+		case dataset.Numeric:
+		case dataset.Tensor:
+			info.Datatype = "FP32"
+			for _, n := range p.Shape {
+				info.Shape = append(info.Shape, int64(n))
+			}
+		default:
+			info.Datatype = "BYTES"
+		}
+		meta.Inputs = append(meta.Inputs, info)
+	}
+	return writeJSON(w, meta)
+}
+
+// outputs returns what a prediction consists of, that of weights and alpha on request only.
+func (m *served) outputs() []tensorInfo {
+	d := int64(len(m.model.Classes))
+	list := []tensorInfo{{"mean", "FP64", []int64{-1, d}}}
+	if m.model.Traits().Joint {
+		for _, name := range []string{"sd", "median", "lower", "upper", "lower_bound", "upper_bound", "p_top"} {
+			list = append(list, tensorInfo{name, "FP64", []int64{-1, d}})
+		}
+		list = append(list, tensorInfo{"at_least", "BOOL", []int64{-1, d}},
+			tensorInfo{"entropy", "FP64", []int64{-1}}, tensorInfo{"information", "FP64", []int64{-1}})
+	}
+	return append(list, tensorInfo{"predicted", "BYTES", []int64{-1}})
+}
+
+// inferRequest is the JSON of a request.
+type inferRequest struct {
+	ID         string         `json:"id"`
+	Parameters map[string]any `json:"parameters"`
+	Inputs     []struct {
+		Name       string          `json:"name"`
+		Shape      []int64         `json:"shape"`
+		Datatype   string          `json:"datatype"`
+		Parameters map[string]any  `json:"parameters"`
+		Data       json.RawMessage `json:"data"`
+	} `json:"inputs"`
+	Outputs []struct {
+		Name       string         `json:"name"`
+		Parameters map[string]any `json:"parameters"`
+	} `json:"outputs"`
+}
+
+type inferResponse struct {
+	ModelName    string   `json:"model_name"`
+	ModelVersion string   `json:"model_version"`
+	ID           string   `json:"id,omitempty"`
+	Outputs      []tensor `json:"outputs"`
+}
+
+// binaryHeader is how long the JSON is that stands before binary tensors.
+const binaryHeader = "Inference-Header-Content-Length"
+
+// infer predicts.
+func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
+	if err != nil {
+		return err
+	}
+	body, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	req, rest, err := readInfer(body, r.Header.Get(binaryHeader))
+	if err != nil {
+		return err
+	}
+	want := &wanted{level: s.options.Level}
+	if v, ok := req.Parameters["level"]; ok {
+		if want.level, ok = v.(float64); !ok {
+			return badRequest("parameter level: found %v, expected a number", v)
+		}
+	}
+	if err := checkLevel(want.level); err != nil {
+		return err
+	}
+	binary := map[string]bool{}
+	var names []string
+	for _, o := range req.Outputs {
+		names = append(names, o.Name)
+		binary[o.Name] = o.Parameters["binary_data"] == true
+	}
+	if want.columns, err = columnsOf(names); err != nil {
+		return err
+	}
+	f, err := m.tensors(req, rest, &s.options.Limits)
+	if err != nil {
+		return err
+	}
+	t, err := m.predict(r.Context(), f, want)
+	if err != nil {
+		return err
+	}
+	s.count(r, t)
+	if names == nil {
+		for _, o := range m.outputs() {
+			names = append(names, o.Name)
+			binary[o.Name] = req.Parameters["binary_data_output"] == true
+		}
+	}
+	return t.writeInfer(w, req.ID, names, binary)
+}
+
+// readInfer parts the JSON from the binary data behind it.
+func readInfer(body []byte, header string) (*inferRequest, []byte, error) {
+	var rest []byte
+	if header != "" {
+		n, err := strconv.Atoi(header)
+		if err != nil || n < 0 || n > len(body) {
+			return nil, nil, badRequest("%s %q: expected a length of at most %d bytes, those of the body", binaryHeader, header, len(body))
+		}
+		body, rest = body[:n], body[n:]
+	}
+	var req inferRequest
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, nil, badRequest("the request is no inference request: %w", err)
+	}
+	if len(req.Inputs) == 0 {
+		return nil, nil, badRequest("the request has no inputs")
+	}
+	return &req, rest, nil
+}
+
+// tensors turns the inputs into a frame: one tensor for each feature, or one matrix for all.
+func (m *served) tensors(req *inferRequest, rest []byte, limits *Limits) (*frame, error) {
+	f := &frame{}
+	for i := range req.Inputs {
+		in := &req.Inputs[i]
+		n, width, err := checkShape(in.Name, in.Shape, limits)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			f.rows = n
+		} else if n != f.rows {
+			return nil, badRequest("input %q has %d rows, but input %q has %d", in.Name, n, req.Inputs[0].Name, f.rows)
+		}
+		values := inputValues{name: in.Name, datatype: in.Datatype, n: n * width}
+		if size, ok := in.Parameters["binary_data_size"]; ok {
+			x, ok := size.(float64)
+			if !ok || x < 0 || x > float64(len(rest)) || x != math.Trunc(x) {
+				return nil, badRequest("input %q: binary_data_size %v, but %d bytes are left of the body", in.Name, size, len(rest))
+			}
+			err = values.binary(rest[:int(x)])
+			rest = rest[int(x):]
+		} else {
+			err = values.json(in.Data)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := m.addInput(f, &values, n, width); err != nil {
+			return nil, err
+		}
+	}
+	if len(rest) > 0 {
+		return nil, badRequest("%d bytes of the body belong to no input", len(rest))
+	}
+	return f, f.finish()
+}
+
+// checkShape returns the rows of a tensor and the values of each.
+func checkShape(name string, shape []int64, limits *Limits) (n, width int, err error) {
+	if len(shape) == 0 {
+		return 0, 0, badRequest("input %q has no shape", name)
+	}
+	total := int64(1)
+	for _, k := range shape {
+		if k < 0 || k > 0 && total > int64(limits.Values)/k {
+			return 0, 0, failf(413, "input %q: shape %v is not one of at most %d values", name, shape, limits.Values)
+		}
+		total *= k
+	}
+	if shape[0] > int64(limits.Rows) {
+		return 0, 0, failf(413, "input %q: more than %d rows in a request", name, limits.Rows)
+	}
+	if shape[0] == 0 {
+		return 0, 0, nil
+	}
+	return int(shape[0]), int(total / shape[0]), nil
+}
+
+// addInput adds a tensor to the frame.
+func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
+	part := m.part(v.name)
+	if part == nil && width == len(m.parts) && width > 1 && f.columns == nil && v.texts == nil && m.plain() {
+		// One matrix with all features, in their order.
+		for k, p := range m.parts {
+			c := f.column(p.Name)
+			for i := range n {
+				c.addNumber(v.nums[i*width+k])
+			}
+		}
+		return nil
+	}
+	if len(f.columns) > 0 {
+		for _, c := range f.columns {
+			if c.name == v.name {
+				return badRequest("input %q is there twice", v.name)
+			}
+		}
+	}
+	c := f.column(v.name)
+	switch {
+	case v.texts != nil && width == 1:
+		for _, s := range v.texts {
+			c.addText(s)
+		}
+	case v.texts != nil:
+		return badRequest("input %q: texts of shape [rows] or [rows, 1] are expected, not %d for each row", v.name, width)
+	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
+		for _, x := range v.nums {
+			if math.IsNaN(x) {
+				c.addMissing()
+			} else {
+				c.addNumber(x)
+			}
+		}
+	default:
+		for i := range n {
+			list := make([]float32, width)
+			for k := range list {
+				list[k] = float32(v.nums[i*width+k])
+			}
+			c.addList(list)
+		}
+	}
+	return nil
+}
+
+// part returns the feature of a name, or nil.
+func (m *served) part(name string) *dataset.Part {
+	for i := range m.parts {
+		if m.parts[i].Name == name {
+			return &m.parts[i]
+		}
+	}
+	return nil
+}
+
+// plain reports whether all features are single numbers.
+func (m *served) plain() bool {
+	for _, p := range m.parts {
+		if p.Kind != dataset.Numeric {
+			return false
+		}
+	}
+	return true
+}
+
+// output returns a tensor of the answers.
+func (t *told) output(name string) (tensor, error) {
+	n, d := int64(len(t.items)), int64(len(t.of.model.Classes))
+	grid := func(x []float64) (tensor, error) {
+		if x == nil {
+			return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
+		}
+		return tensor{Name: name, Shape: []int64{n, d}, Datatype: "FP64", Data: x}, nil
+	}
+	vector := func(x []float64) (tensor, error) {
+		out, err := grid(x)
+		out.Shape = []int64{n}
+		return out, err
+	}
+	switch name {
+	case "mean":
+		return grid(t.mean)
+	case "sd":
+		return grid(t.sd)
+	case "median":
+		return grid(t.median)
+	case "lower":
+		return grid(t.lower)
+	case "upper":
+		return grid(t.upper)
+	case "lower_bound":
+		return grid(t.lowerBound)
+	case "upper_bound":
+		return grid(t.upperBound)
+	case "p_top":
+		return grid(t.top)
+	case "entropy":
+		return vector(t.entropy)
+	case "information":
+		return vector(t.information)
+	case "next_gain":
+		return vector(t.gain)
+	case "at_least":
+		if t.atLeast == nil {
+			return grid(nil)
+		}
+		return tensor{Name: name, Shape: []int64{n, d}, Datatype: "BOOL", Data: t.atLeast}, nil
+	case "predicted":
+		list := make([]string, n)
+		for j, i := range t.predicted {
+			list[j] = t.of.model.Classes[i]
+		}
+		return tensor{Name: name, Shape: []int64{n}, Datatype: "BYTES", Data: list}, nil
+	}
+	return t.parameters(name)
+}
+
+// parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Laws of
+// fewer components than others have further ones of weight 0.
+func (t *told) parameters(name string) (tensor, error) {
+	if !t.of.model.Traits().Joint {
+		return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
+	}
+	n, d, k := len(t.items), len(t.of.model.Classes), 0
+	for j := range t.answers {
+		k = max(k, t.answers[j].Law.K())
+	}
+	weights, alpha := make([]float64, n*k), make([]float64, n*k*d)
+	for i := range alpha {
+		alpha[i] = 1
+	}
+	for j := range t.answers {
+		for c := range t.answers[j].Law.K() {
+			w, a := t.answers[j].Law.Component(c)
+			weights[j*k+c] = w
+			copy(alpha[(j*k+c)*d:], a)
+		}
+	}
+	if name == "weights" {
+		return tensor{Name: name, Shape: []int64{int64(n), int64(k)}, Datatype: "FP64", Data: weights}, nil
+	}
+	return tensor{Name: name, Shape: []int64{int64(n), int64(k), int64(d)}, Datatype: "FP64", Data: alpha}, nil
+}
+
+// writeInfer writes the answer, binary outputs behind the JSON.
+func (t *told) writeInfer(w http.ResponseWriter, id string, names []string, binary map[string]bool) error {
+	out := inferResponse{ModelName: t.of.name, ModelVersion: t.of.version, ID: id}
+	var rest []byte
+	for _, name := range names {
+		o, err := t.output(name)
+		if err != nil {
+			return err
+		}
+		if binary[name] {
+			before := len(rest)
+			rest = appendBinary(rest, o.Data)
+			o.Data, o.Parameters = nil, map[string]any{"binary_data_size": len(rest) - before}
+		} else if o.Data, err = finite(o.Data); err != nil {
+			return err
+		}
+		out.Outputs = append(out.Outputs, o)
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	if rest == nil {
+		w.Header().Set("Content-Type", "application/json")
+		_, err = w.Write(text)
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set(binaryHeader, strconv.Itoa(len(text)))
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	_, err = w.Write(rest)
+	return err
+}
+
+// finite makes sure that JSON can hold the numbers.
+func finite(data any) (any, error) {
+	if list, ok := data.([]float64); ok {
+		for _, x := range list {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, errors.New("an answer is not finite")
+			}
+		}
+	}
+	return data, nil
+}
+
+// oipErrors answers an error in the form of the protocol.
+func oipErrors(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	text, _ := json.Marshal(map[string]string{"error": err.Error()})
+	w.Write(append(text, '\n'))
+}
+
+// writeJSON answers a value.
+func writeJSON(w http.ResponseWriter, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("the answer cannot be written: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// body reads the body, which is bounded.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	plain, err := s.plain(w, r)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	if n := r.ContentLength; n > 0 && n <= s.options.Limits.Body && r.Header.Get("Content-Encoding") == "" {
+		b := make([]byte, n)
+		_, err := io.ReadFull(plain, b)
+		return b, err
+	}
+	return io.ReadAll(plain)
+}

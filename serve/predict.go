@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"slices"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/internal/par"
+	"credence/internal/table"
+	"credence/internal/words"
+	"credence/mixture"
+	"credence/model"
+)
+
+// wanted is what is asked of a prediction.
+type wanted struct {
+	level   float64
+	columns map[string]bool // nil for all that have a meaning
+	partial bool            // rows that cannot be predicted are marked, not refused
+	votes   func(item string, row int, classes int) ([]float64, error)
+}
+
+func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
+
+// told is what is told of N items, of d classes, in rows.
+type told struct {
+	of       *served
+	items    []string
+	bad      []error // nil, or why an item has no prediction
+	answers  []head.Answer
+	warnings []string
+
+	// [N, d]
+	mean, sd, median, lower, upper, lowerBound, upperBound, top []float64
+	atLeast                                                     []bool
+	// [N]
+	entropy, information, gain []float64
+	predicted                  []int
+}
+
+// predict answers a frame. The values are those of credence predict, bit for bit.
+func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, error) {
+	opts := dataset.StreamOptions{Batch: math.MaxInt, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
+	opts.Ignore = nil
+	in, err := dataset.StreamOf(ctx, t, s.parts, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	out := &told{of: s}
+	for batch, err := range in.All() {
+		if err != nil {
+			return nil, err
+		}
+		list, err := s.model.Predict(batch.Dataset, model.PredictOptions{KeepBad: true})
+		if err != nil {
+			return nil, err
+		}
+		out.items, out.answers = append(out.items, batch.Items...), append(out.answers, list...)
+		for j := range list {
+			why := list[j].Err
+			if batch.Bad != nil && batch.Bad[j] != nil {
+				why = batch.Bad[j]
+			}
+			out.bad = append(out.bad, why)
+		}
+	}
+	for _, err := range in.Warnings() {
+		out.warnings = append(out.warnings, err.Error())
+	}
+	if err := out.update(w); err != nil {
+		return nil, err
+	}
+	for j, err := range out.bad {
+		if err != nil && !w.partial {
+			return nil, badRequest("item %q has no prediction: %w", out.items[j], err)
+		}
+	}
+	out.tell(w)
+	return out, ctx.Err()
+}
+
+// update takes votes on the items into account.
+func (t *told) update(w *wanted) error {
+	if w.votes == nil {
+		return nil
+	}
+	for j := range t.answers {
+		if t.bad[j] != nil {
+			continue
+		}
+		votes, err := w.votes(t.items[j], j, len(t.of.model.Classes))
+		if err != nil {
+			return err
+		}
+		if votes == nil {
+			continue
+		}
+		if t.answers[j].Law == nil {
+			return badRequest("votes on item %q: the model, by method %s, has no distribution that they could change", t.items[j], t.of.model.Method.Name())
+		}
+		if t.answers[j], err = t.answers[j].After(votes); err != nil {
+			return badRequest("votes on item %q: %w", t.items[j], err)
+		}
+	}
+	return nil
+}
+
+// tell fills in the numbers that are asked for.
+func (t *told) tell(w *wanted) {
+	n, d := len(t.items), len(t.of.model.Classes)
+	law := t.of.model.Traits().Joint
+	grid := func(name string, laws bool) []float64 {
+		if !w.wants(name) || laws && !law {
+			return nil
+		}
+		return make([]float64, n*d)
+	}
+	t.mean = make([]float64, n*d)
+	t.sd, t.median = grid("sd", true), grid("median", true)
+	t.lower, t.upper = grid("lower", true), grid("upper", true)
+	t.lowerBound, t.upperBound = grid("lower_bound", true), grid("upper_bound", true)
+	t.top = grid("p_top", true)
+	if law && w.wants("at_least") {
+		t.atLeast = make([]bool, n*d)
+	}
+	if law && (w.wants("entropy") || w.wants("information")) {
+		t.entropy, t.information = make([]float64, n), make([]float64, n)
+	}
+	if law && w.columns["next_gain"] {
+		t.gain = make([]float64, n)
+	}
+	t.predicted = make([]int, n)
+	each := func(j int) {
+		if t.bad[j] == nil {
+			t.one(j, w.level)
+		}
+	}
+	if n == 1 {
+		each(0)
+		return
+	}
+	par.For(n, each)
+}
+
+// one fills in item j.
+func (t *told) one(j int, level float64) {
+	a := &t.answers[j]
+	d := len(a.Mean)
+	at := j * d
+	t.predicted[j] = a.Top()
+	if a.Law == nil {
+		copy(t.mean[at:at+d], a.Mean)
+		return
+	}
+	r := a.Reported()
+	if t.top != nil {
+		r.TopClass(t.top[at : at : at+d])
+	}
+	if t.entropy != nil {
+		e := a.Law.Entropy()
+		t.entropy[j], t.information[j] = e.Expected, e.Information
+	}
+	if t.gain != nil {
+		t.gain[j], _ = a.Law.Gain(1) // one vote has a closed form, which cannot fail
+	}
+	for i := range d {
+		c := r.Class(i)
+		mean, variance := c.Law.Moments()
+		t.mean[at+i] = mean
+		if t.sd != nil {
+			t.sd[at+i] = math.Sqrt(variance)
+		}
+		t.quantiles(c, at, i, d, level, r.Resolution > 0)
+	}
+}
+
+// quantiles fills in median and intervals of class i. Of two classes the second mirrors the first.
+func (t *told) quantiles(c mixture.ReportedClass, at, i, d int, level float64, mirrored bool) {
+	second := d == 2 && i == 1
+	k := at + i
+	if t.median != nil {
+		if second {
+			_, t.median[k] = t.answers[at/d].Reported().Class(0).Law.QuantileBoth(0.5)
+		} else {
+			t.median[k], _ = c.Law.QuantileBoth(0.5)
+		}
+	}
+	if t.lower != nil || t.upper != nil || t.atLeast != nil {
+		in := c.Interval(mixture.TwoSided, level)
+		if t.lower != nil {
+			t.lower[k] = in.Lo
+		}
+		if t.upper != nil {
+			t.upper[k] = in.Hi
+		}
+		if t.atLeast != nil {
+			t.atLeast[k] = in.AtLeast
+		}
+	}
+	if t.upperBound != nil {
+		t.upperBound[k] = c.Interval(mixture.Upper, level).Hi
+	}
+	if t.lowerBound != nil {
+		t.lowerBound[k] = c.Interval(mixture.Lower, level).Lo
+	}
+}
+
+// columnsOf refuses names of columns that there are not.
+func columnsOf(names []string) (map[string]bool, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	out := map[string]bool{}
+	for _, n := range names {
+		if !slices.Contains(columnNames, n) {
+			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(columnNames))
+		}
+		out[n] = true
+	}
+	return out, nil
+}
+
+var columnNames = []string{"mean", "sd", "median", "lower", "upper", "lower_bound", "upper_bound", "p_top",
+	"at_least", "entropy", "information", "next_gain", "predicted", "weights", "alpha"}
+
+// checkLevel refuses a level that no interval has.
+func checkLevel(level float64) error {
+	if !(level > 0 && level < 1) {
+		return badRequest("level %v: expected a number between 0 and 1", level)
+	}
+	return nil
+}
+
+// csvTable reads a request of CSV.
+func csvTable(ctx context.Context, body io.Reader, memory int64) (table.Table, error) {
+	t, err := table.NewText(ctx, io.NopCloser(body), "the request", table.Options{Memory: memory})
+	if err != nil {
+		if statusOf(err) == 500 && !errors.Is(err, context.Canceled) {
+			err = badRequest("%w", err)
+		}
+		return nil, err
+	}
+	return t, nil
+}

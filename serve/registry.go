@@ -1,0 +1,279 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"credence/dataset"
+	"credence/internal/words"
+	"credence/model"
+	"credence/run"
+)
+
+// served is one version of a model. It is never changed: a run that was trained again is another.
+type served struct {
+	name, version string
+	folder        run.Folder
+	model         *model.Model
+	hash          string // SHA-256 of the file
+	loaded        time.Time
+	stamp         stamp
+	parts         []dataset.Part
+	read          dataset.LoadOptions // how the run's files are read
+}
+
+// stamp tells whether a file was replaced.
+type stamp struct {
+	size     int64
+	modified time.Time
+}
+
+// catalog is what is served at one time: models by name, each with its versions, the newest last.
+type catalog struct {
+	models map[string][]*served
+	broken map[string]error // folders that hold a model which cannot be read
+}
+
+// registry finds the models below a path, and finds them again when they change. Requests take the
+// catalog of the moment, and keep what they took.
+type registry struct {
+	path    string
+	log     *slog.Logger
+	current atomic.Pointer[catalog]
+	mu      sync.Mutex // one reload at a time
+}
+
+// newRegistry loads the models at path: a run, a model file, or a folder of runs. A subfolder that
+// holds runs itself is a model of that name with one version for each of them.
+func newRegistry(path string, log *slog.Logger) (*registry, error) {
+	r := &registry{path: path, log: log}
+	r.current.Store(&catalog{})
+	if err := r.reload(); err != nil {
+		return nil, err
+	}
+	c := r.current.Load()
+	if len(c.models) > 0 {
+		return r, nil
+	}
+	for _, folder := range slices.Sorted(maps.Keys(c.broken)) {
+		return nil, c.broken[folder]
+	}
+	return nil, fmt.Errorf("%s holds no trained model: expected the folder of a run, or a folder of such folders", path)
+}
+
+// place is where a version of a model lies.
+type place struct{ name, version, path string }
+
+// find returns the model files below the path.
+func (r *registry) find() ([]place, error) {
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", r.path, unwrapPath(err))
+	}
+	if !info.IsDir() {
+		name := strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
+		return []place{{name, "", r.path}}, nil
+	}
+	whole, err := filepath.Abs(r.path)
+	if err != nil {
+		return nil, err
+	}
+	if run.Folder(r.path).Has(run.ModelFile) {
+		return []place{{filepath.Base(whole), "", filepath.Join(r.path, run.ModelFile)}}, nil
+	}
+	var list []place
+	for _, name := range subfolders(r.path) {
+		folder := filepath.Join(r.path, name)
+		if run.Folder(folder).Has(run.ModelFile) {
+			list = append(list, place{name, "", filepath.Join(folder, run.ModelFile)})
+			continue
+		}
+		for _, version := range subfolders(folder) {
+			if f := run.Folder(filepath.Join(folder, version)); f.Has(run.ModelFile) {
+				list = append(list, place{name, version, f.Path(run.ModelFile)})
+			}
+		}
+	}
+	return list, nil
+}
+
+// unwrapPath drops the operation and the path, which messages say themselves.
+func unwrapPath(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// subfolders returns the names of folders, numbers in them by their size.
+func subfolders(path string) []string {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(path, e.Name())); err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			list = append(list, e.Name())
+		}
+	}
+	slices.SortFunc(list, byNumber)
+	return list
+}
+
+// byNumber orders names, and numbers by their size: 9 comes before 10.
+func byNumber(a, b string) int {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	if errX == nil && errY == nil && x != y {
+		return cmp.Compare(x, y)
+	}
+	return strings.Compare(a, b)
+}
+
+// reload looks for models that are new, replaced or gone. One that cannot be read leaves the old
+// one serving, and is said.
+func (r *registry) reload() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	places, err := r.find()
+	if err != nil {
+		return err
+	}
+	old := r.current.Load()
+	next := &catalog{models: map[string][]*served{}, broken: map[string]error{}}
+	for _, p := range places {
+		before := old.at(p.path)
+		s, err := r.load(p, before)
+		if err != nil {
+			next.broken[p.path] = err
+			if was := old.broken[p.path]; was == nil || was.Error() != err.Error() {
+				r.log.Error("a model cannot be read", "path", p.path, "error", err, "old_one_serves", before != nil)
+			}
+			if s = before; s == nil {
+				continue
+			}
+		} else if s != before {
+			r.log.Info("model loaded", "model", s.name, "version", s.version, "path", p.path)
+		}
+		next.models[p.name] = append(next.models[p.name], s)
+	}
+	r.current.Store(next)
+	return nil
+}
+
+// at returns the version that was read from a path, or nil.
+func (c *catalog) at(path string) *served {
+	for _, versions := range c.models {
+		for _, s := range versions {
+			if s.folder.Path(filepath.Base(path)) == path {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// load reads the model at a place, or returns the one before if the file is the same.
+func (r *registry) load(p place, before *served) (*served, error) {
+	info, err := os.Stat(p.path)
+	if err != nil {
+		return nil, err
+	}
+	now := stamp{info.Size(), info.ModTime()}
+	if before != nil && before.stamp == now {
+		return before, nil
+	}
+	m, err := model.Load(p.path)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := hashFile(p.path)
+	if err != nil {
+		return nil, err
+	}
+	s := &served{name: p.name, version: p.version, folder: run.FolderOf(p.path), model: m, hash: hash,
+		loaded: time.Now(), stamp: now, parts: m.Transform.Parts()}
+	if s.version == "" {
+		s.version = hash[:12]
+	}
+	s.folder.ReadAs(&s.read)
+	return s, nil
+}
+
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// watch looks for changes until the context ends.
+func (r *registry) watch(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := r.reload(); err != nil {
+				r.log.Error("models cannot be looked for", "error", err)
+			}
+		}
+	}
+}
+
+// names returns the models in order.
+func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.models)) }
+
+// get returns a version of a model, the newest if none is named. Without a name there has to be
+// one model only.
+func (r *registry) get(name, version string) (*served, error) {
+	c := r.current.Load()
+	if name == "" {
+		if len(c.models) != 1 {
+			return nil, badRequest("the models are %s: name one", words.Few(c.names()))
+		}
+		name = c.names()[0]
+	}
+	versions := c.models[name]
+	if versions == nil {
+		return nil, failf(404, "there is no model %q; the models are %s", name, words.Few(c.names()))
+	}
+	if version == "" {
+		return versions[len(versions)-1], nil
+	}
+	for _, s := range versions {
+		if s.version == version {
+			return s, nil
+		}
+	}
+	var have []string
+	for _, s := range versions {
+		have = append(have, s.version)
+	}
+	return nil, failf(404, "model %q has no version %q; it has %s", name, version, words.Few(have))
+}

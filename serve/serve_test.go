@@ -1,0 +1,543 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"credence/dataset"
+	"credence/mixture"
+	"credence/model"
+	"credence/train"
+)
+
+// people are items with a number, which one of them lacks, and a category.
+func people(n int) *dataset.Dataset {
+	rows := &dataset.Memory{N: n, W: 2}
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Rows: rows,
+		Parts: []dataset.Part{{Name: "age"}, {Name: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m"}}}}
+	for i := range n {
+		age := float32(20 + i*37%61)
+		yes := float32(math.Round(float64(age) / 27))
+		if i == 5 {
+			age = float32(math.NaN())
+		}
+		ds.Items = append(ds.Items, fmt.Sprint("i", i))
+		rows.Values = append(rows.Values, age, float32(i%2))
+		ds.Counts = append(ds.Counts, 3-yes, yes)
+	}
+	return ds
+}
+
+func fit(seed uint64) *model.Model {
+	got, err := train.Fit(context.Background(), people(60), train.Options{Epochs: 3, Ensemble: 2, Widths: []int{4}, Seed: seed})
+	if err != nil {
+		panic(err)
+	}
+	return got.Model
+}
+
+// fitted are two small models, trained once.
+var fitted = sync.OnceValue(func() [2]*model.Model { return [2]*model.Model{fit(1), fit(2)} })
+
+// save writes a model into the folder of a run.
+func save(t testing.TB, m *model.Model, folder ...string) {
+	t.Helper()
+	path := filepath.Join(folder...)
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Save(filepath.Join(path, "model.credence")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start serves a model called first, and another if more is asked for.
+func start(t testing.TB, o Options) (*Server, string) {
+	t.Helper()
+	if o.Path == "" {
+		o.Path = filepath.Join(t.TempDir(), "first")
+		save(t, fitted()[0], o.Path)
+	}
+	o.Version = "1.2.3"
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		hs.Close()
+		s.Close()
+	})
+	return s, hs.URL
+}
+
+// ask sends a request, and returns status, headers and body.
+func ask(t testing.TB, method, url, kind, body string, headers ...string) (int, http.Header, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", kind)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
+
+const asJSON = "application/json"
+
+// expected returns what the library says of the people: by item, the mean and the interval of yes.
+func expected(t *testing.T, n int) [][3]float64 {
+	t.Helper()
+	list, err := fitted()[0].Predict(people(n), model.PredictOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][3]float64
+	for _, a := range list {
+		c := a.Reported().Class(1)
+		in := c.Interval(mixture.TwoSided, 0.9)
+		out = append(out, [3]float64{a.Mean[1], in.Lo, in.Hi})
+	}
+	return out
+}
+
+// TestSameBits: whatever the protocol, the answers are those of the library.
+func TestSameBits(t *testing.T) {
+	_, url := start(t, Options{Level: 0.9})
+	const n = 9
+	want := expected(t, n)
+	var records, rows, ages, sexes []string
+	csv := "item,age,sex\n"
+	for i := range n {
+		age := fmt.Sprint(20 + i*37%61)
+		if i == 5 {
+			age = "null"
+		}
+		sex := []string{"f", "m"}[i%2]
+		records = append(records, fmt.Sprintf(`{"item":"i%d","sex":%q,"age":%s}`, i, sex, age))
+		rows = append(rows, fmt.Sprintf(`[%s,%q]`, age, sex))
+		ages, sexes = append(ages, age), append(sexes, strconv.Quote(sex))
+		csv += fmt.Sprintf("i%d,%s,%s\n", i, strings.Replace(age, "null", "", 1), sex)
+	}
+	list := func(s []string) string { return "[" + strings.Join(s, ",") + "]" }
+	type answers struct {
+		Predictions []struct {
+			Mean  float64 `json:"mean_yes"`
+			Lower float64 `json:"lower_yes"`
+			Upper float64 `json:"upper_yes"`
+		}
+	}
+	for name, c := range map[string]struct{ path, kind, body string }{
+		"records":   {"/invocations", asJSON, `{"dataframe_records":` + list(records) + `}`},
+		"split":     {"/invocations", asJSON, `{"dataframe_split":{"index":[1],"data":` + list(rows) + `,"columns":["age","sex"]}}`},
+		"instances": {"/invocations", asJSON, `{"instances":` + list(records) + `}`},
+		"rows":      {"/invocations", asJSON, `{"instances":` + list(rows) + `}`},
+		"inputs":    {"/invocations", asJSON, `{"inputs":{"age":` + list(ages) + `,"sex":` + list(sexes) + `},"params":{"level":0.9}}`},
+		"csv":       {"/invocations", "text/csv; charset=utf-8", csv},
+		"api":       {"/api/v1/models/first/predict", asJSON, `{"items":` + list(records) + `}`},
+		"api csv":   {"/api/v1/models/first/predict?level=0.9", "text/csv", csv},
+	} {
+		status, _, text := ask(t, "POST", url+c.path, c.kind, c.body)
+		var got answers
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || len(got.Predictions) != n {
+			t.Errorf("%s: %d %s", name, status, text)
+			continue
+		}
+		for i, p := range got.Predictions {
+			if [3]float64{p.Mean, p.Lower, p.Upper} != want[i] {
+				t.Errorf("%s: item %d: %v, want %v", name, i, p, want[i])
+			}
+		}
+	}
+	t.Run("tensors", func(t *testing.T) {
+		status, _, text := ask(t, "POST", url+"/v2/models/first/infer", asJSON, fmt.Sprintf(
+			`{"id":"7","inputs":[{"name":"age","shape":[%d],"datatype":"FP64","data":%s},{"name":"sex","shape":[%d,1],"datatype":"BYTES","data":%s}],"outputs":[{"name":"mean"},{"name":"lower"},{"name":"upper"}]}`,
+			n, list(ages), n, list(sexes)))
+		var got struct {
+			ID      string
+			Outputs []struct{ Data []float64 }
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || got.ID != "7" || len(got.Outputs) != 3 {
+			t.Fatalf("%d %s", status, text)
+		}
+		for i := range n {
+			if p := [3]float64{got.Outputs[0].Data[2*i+1], got.Outputs[1].Data[2*i+1], got.Outputs[2].Data[2*i+1]}; p != want[i] {
+				t.Errorf("item %d: %v, want %v", i, p, want[i])
+			}
+		}
+	})
+	t.Run("binary tensors", func(t *testing.T) {
+		var data []byte
+		for i := range n {
+			age := float64(20 + i*37%61)
+			if i == 5 {
+				age = math.NaN()
+			}
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(age))
+		}
+		for i := range n {
+			data = append(binary.LittleEndian.AppendUint32(data, 1), "fm"[i%2])
+		}
+		head := fmt.Sprintf(`{"inputs":[{"name":"age","shape":[%d],"datatype":"FP64","parameters":{"binary_data_size":%d}},{"name":"sex","shape":[%d],"datatype":"BYTES","parameters":{"binary_data_size":%d}}],"parameters":{"binary_data_output":true}}`,
+			n, 8*n, n, 5*n)
+		status, header, text := ask(t, "POST", url+"/v2/models/first/versions/"+version(t, url)+"/infer", "application/octet-stream", head+string(data),
+			binaryHeader, strconv.Itoa(len(head)))
+		length, err := strconv.Atoi(header.Get(binaryHeader))
+		if err != nil || status != 200 {
+			t.Fatalf("%d %v %q", status, err, text)
+		}
+		var got inferResponse
+		if err := json.Unmarshal([]byte(text[:length]), &got); err != nil {
+			t.Fatal(err)
+		}
+		rest := []byte(text[length:])
+		for _, o := range got.Outputs {
+			size := int(o.Parameters["binary_data_size"].(float64))
+			if o.Name == "lower" {
+				for i := range n {
+					if x := math.Float64frombits(binary.LittleEndian.Uint64(rest[16*i+8:])); x != want[i][1] {
+						t.Errorf("item %d: lower %v, want %v", i, x, want[i][1])
+					}
+				}
+			}
+			if o.Name == "predicted" && !bytes.HasPrefix(rest, []byte{2, 0, 0, 0, 'n', 'o'}) && !bytes.HasPrefix(rest, []byte{3, 0, 0, 0, 'y', 'e', 's'}) {
+				t.Errorf("predicted: %q", rest[:size])
+			}
+			rest = rest[size:]
+		}
+		if len(rest) != 0 {
+			t.Errorf("%d bytes are left", len(rest))
+		}
+	})
+}
+
+// version returns that of the model called first.
+func version(t *testing.T, url string) string {
+	t.Helper()
+	_, _, text := ask(t, "GET", url+"/v2/models/first", "", "")
+	var meta modelMetadata
+	if err := json.Unmarshal([]byte(text), &meta); err != nil || len(meta.Versions) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return meta.Versions[0]
+}
+
+func TestErrors(t *testing.T) {
+	_, url := start(t, Options{Limits: Limits{Body: 2000, Rows: 3, Values: 50}})
+	for name, c := range map[string]struct {
+		path, kind, body string
+		status           int
+		want             string
+	}{
+		"no model":       {"/v2/models/none/infer", asJSON, "{}", 404, `there is no model \"none\"; the models are first`},
+		"no version":     {"/v2/models/first/versions/9/infer", asJSON, "{}", 404, `has no version \"9\"`},
+		"no JSON":        {"/invocations", asJSON, "age\n", 400, "line 1, column 1: found 'a', expected an object"},
+		"empty":          {"/invocations", asJSON, "{}", 400, "expected one of dataframe_split"},
+		"cut":            {"/invocations", asJSON, `{"instances":[{"age":3`, 400, "found the end"},
+		"form":           {"/invocations", asJSON, `{"rows":[]}`, 400, `found \"rows\"`},
+		"two forms":      {"/invocations", asJSON, `{"instances":[],"inputs":[]}`, 400, "both"},
+		"kind":           {"/invocations", "text/html", "x", 415, "expected application/json or text/csv"},
+		"no column":      {"/invocations", asJSON, `{"instances":[{"age":3}]}`, 400, `no column \"sex\"`},
+		"no number":      {"/invocations", asJSON, `{"instances":[{"age":"old","sex":"f"}]}`, 400, `row 1, column \"age\": \"old\" is not a number`},
+		"an object":      {"/invocations", asJSON, `{"instances":[{"age":{},"sex":"f"}]}`, 400, "found an object"},
+		"twice":          {"/invocations", asJSON, `{"instances":[{"age":1,"age":2}]}`, 400, "twice"},
+		"lengths":        {"/invocations", asJSON, `{"inputs":{"age":[1,2],"sex":["f"]}}`, 400, "has 1 values"},
+		"short row":      {"/invocations", asJSON, `{"instances":[[1]]}`, 400, "row 1 has 1 values, expected 2"},
+		"level":          {"/invocations", asJSON, `{"instances":[],"params":{"level":2}}`, 400, "level 2"},
+		"params":         {"/invocations", asJSON, `{"instances":[],"params":{"levle":0.9}}`, 400, "levle"},
+		"rows":           {"/invocations", asJSON, `{"instances":[[1,"f"],[1,"f"],[1,"f"],[1,"f"]]}`, 413, "more than 3 rows"},
+		"body":           {"/invocations", asJSON, strings.Repeat(" ", 3000), 413, "more than 2000"},
+		"nested":         {"/invocations", asJSON, `{"params":` + strings.Repeat("[", 500), 400, "deep"},
+		"no inputs":      {"/v2/models/first/infer", asJSON, `{}`, 400, "no inputs"},
+		"shape":          {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[2],"datatype":"FP64","data":[1]}]}`, 400, "1 values, expected 2"},
+		"huge shape":     {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[3,4611686018427387904,4],"datatype":"FP64","data":[1]}]}`, 413, "shape"},
+		"negative shape": {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[-1],"datatype":"FP64","data":[1]}]}`, 413, "shape"},
+		"type":           {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP8","data":[1]}]}`, 400, "FP8"},
+		"beyond":         {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","parameters":{"binary_data_size":8}}]}`, 400, "0 bytes are left"},
+		"output":         {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[1]}],"outputs":[{"name":"mode"}]}`, 400, "mode"},
+		"api":            {"/api/v1/models/first/predict", asJSON, `{"items":[{"age":1,"sex":"f"}],"outputs":["mode"]}`, 400, "mode"},
+		"api votes":      {"/api/v1/models/first/predict", asJSON, `{"items":[],"votes":{"i1":{"maybe":1}}}`, 400, "maybe"},
+		"mixture":        {"/api/v1/mixture", asJSON, `{"weights":[1]}`, 422, "alpha"},
+		"no votes":       {"/api/v1/votes", asJSON, `{"item":"a","rater":"b","label":"yes"}`, 404, "--votes"},
+		"config":         {"/setup", asJSON, `{"schema":"<View><Choices name='l' toName='t'><Choice value='maybe'/></Choices></View>"}`, 400, "maybe"},
+	} {
+		status, _, text := ask(t, "POST", url+c.path, c.kind, c.body)
+		if status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s, want %d and %s", name, status, text, c.status, c.want)
+		}
+	}
+}
+
+// TestPartial: one bad row does not cost the others their answers, if that is wanted.
+func TestPartial(t *testing.T) {
+	_, url := start(t, Options{})
+	_, _, text := ask(t, "POST", url+"/api/v1/models/first/predict", asJSON, `{"partial":true,"items":[{"item":"a","age":"old","sex":"f"},{"item":"b","age":30,"sex":"x"}]}`)
+	var got struct {
+		Predictions []map[string]any
+		Warnings    []string
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Predictions) != 2 {
+		t.Fatal(err, text)
+	}
+	if got.Predictions[0]["error"] == nil || got.Predictions[1]["predicted"] == nil || len(got.Warnings) == 0 {
+		t.Error(text)
+	}
+}
+
+func TestVotesOnItems(t *testing.T) {
+	_, url := start(t, Options{})
+	mean := func(votes string) float64 {
+		_, _, text := ask(t, "POST", url+"/api/v1/models/first/predict", asJSON, `{"items":[{"item":"a","age":30,"sex":"f"}],"outputs":["mean"],"votes":`+votes+`}`)
+		var got struct {
+			Predictions []struct {
+				Mean float64 `json:"mean_yes"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Predictions) != 1 {
+			t.Fatal(err, text)
+		}
+		return got.Predictions[0].Mean
+	}
+	if a, b := mean(`{}`), mean(`{"a":{"yes":3}}`); !(b > a) {
+		t.Errorf("three votes for yes take its mean from %v to %v", a, b)
+	}
+}
+
+func TestToken(t *testing.T) {
+	_, url := start(t, Options{Token: "a long secret"})
+	for _, c := range []struct {
+		path, name, value string
+		status            int
+	}{
+		{"/v2", "X", "y", 401},
+		{"/v2", "Authorization", "Bearer a long secre", 401},
+		{"/v2", "Authorization", "Bearer a long secret", 200},
+		{"/v2", "Authorization", "Basic OmEgbG9uZyBzZWNyZXQ=", 200},
+		{"/metrics", "X", "y", 401},
+		{"/v2/health/live", "X", "y", 200},
+		{"/api/v1/models", "X", "y", 401},
+	} {
+		if status, _, text := ask(t, "GET", url+c.path, "", "", c.name, c.value); status != c.status {
+			t.Errorf("%s with %s: %d %s", c.path, c.value, status, text)
+		}
+	}
+}
+
+func TestHost(t *testing.T) {
+	_, url := start(t, Options{})
+	for host, want := range map[string]int{"localhost:80": 200, "127.0.0.1": 200, "[::1]:80": 200, "attacker.example": 421} {
+		if status, _, _ := ask(t, "GET", url+"/v2", "", "", "Host", host); status != want {
+			t.Errorf("%s: %d, want %d", host, status, want)
+		}
+	}
+}
+
+func TestBasePath(t *testing.T) {
+	_, url := start(t, Options{BasePath: "/credence/"})
+	for path, want := range map[string]int{"/credence/v2": 200, "/credence/ping": 200, "/credence/api/v1/models": 200,
+		"/credence/api/v1/openapi.json": 200, "/v2": 404} {
+		if status, _, _ := ask(t, "GET", url+path, "", ""); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+}
+
+// TestReload: a model that is trained again is taken over while requests go on, a broken one is not.
+func TestReload(t *testing.T) {
+	path := t.TempDir()
+	save(t, fitted()[0], path, "a")
+	save(t, fitted()[0], path, "b", "9")
+	save(t, fitted()[1], path, "b", "10")
+	var logged bytes.Buffer
+	s, url := start(t, Options{Path: path, Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	if got := fmt.Sprint(s.Models()); got != "[a b]" {
+		t.Fatal(got)
+	}
+	if m, err := s.registry.get("b", ""); err != nil || m.version != "10" {
+		t.Errorf("the newest version is %v, %v", m, err)
+	}
+	if _, err := s.registry.get("", ""); err == nil {
+		t.Error("one of two models was chosen")
+	}
+	before, _ := s.registry.get("a", "")
+	stop, failed := make(chan struct{}), make(chan string, 1)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if status, _, text := ask(t, "POST", url+"/invocations?model=a", asJSON, `{"instances":[[30,"f"]]}`); status != 200 {
+					select {
+					case failed <- text:
+					default:
+					}
+					return
+				}
+			}
+		})
+	}
+	save(t, fitted()[1], path, "a")
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := s.registry.get("a", "")
+	if after.version == before.version {
+		t.Error("the new model was not taken over")
+	}
+	if err := os.WriteFile(filepath.Join(path, "a", "model.credence"), []byte("broken"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	save(t, fitted()[0], path, "c")
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if still, err := s.registry.get("a", ""); err != nil || still != after {
+		t.Errorf("a broken file replaced the model: %v, %v", still, err)
+	}
+	if _, err := s.registry.get("c", ""); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	close(stop)
+	wg.Wait()
+	select {
+	case text := <-failed:
+		t.Error("a request failed:", text)
+	default:
+	}
+	if !strings.Contains(logged.String(), "old_one_serves=true") {
+		t.Errorf("the log does not tell of the broken model:\n%s", &logged)
+	}
+}
+
+func TestVotes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "votes.csv")
+	s, url := start(t, Options{Votes: file})
+	post := func(body string, want int) {
+		t.Helper()
+		if status, _, text := ask(t, "POST", url+"/api/v1/votes", asJSON, body); status != want {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+	post(`{"item":"i1","rater":"ann","label":"yes","key":"1"}`, 201)
+	post(`{"item":"i1","rater":"ann","label":"yes","key":"1"}`, 201)
+	post(`{"item":"i1","rater":"ann","label":"no","key":"1"}`, 409)
+	post(`{"item":"i2","rater":"bob","label":"maybe"}`, 400)
+	post(`{"item":"","rater":"bob","label":"yes"}`, 422)
+	post(`{"item":"i2","rater":"bob","label":"no"}`, 201)
+	status, _, text := ask(t, "POST", url+"/webhook", asJSON, `{"action":"ANNOTATION_CREATED","annotation":{"id":5,"completed_by":{"id":3,"email":"c@x"},
+		"result":[{"type":"choices","value":{"choices":["yes"]}}]},"task":{"id":11,"data":{"item":"i3","age":3}}}`)
+	if status != 201 {
+		t.Error(status, text)
+	}
+	_, _, text = ask(t, "GET", url+"/api/v1/votes?rater=ann", "", "")
+	var got struct {
+		Votes []apiVote
+		Next  int
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Votes) != 1 || got.Next != 3 {
+		t.Error(err, text)
+	}
+	s.Close()
+	ds, err := dataset.ReadVotes(context.Background(), file, dataset.VotesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(ds.Items, ds.Raters, ds.Classes) != "[i1 i2 i3] [ann bob c@x] [no yes]" {
+		t.Error(ds.Items, ds.Raters, ds.Classes)
+	}
+}
+
+func TestLabelStudio(t *testing.T) {
+	_, url := start(t, Options{})
+	config := `<View><Text name='t' value='$age'/><Choices name='verdict' toName='t'><Choice value='yes'/><Choice value='no'/></Choices></View>`
+	_, _, text := ask(t, "POST", url+"/setup", asJSON, `{"project":"1.2","schema":"`+config+`","hostname":"http://x"}`)
+	if !strings.Contains(text, "model_version") {
+		t.Error(text)
+	}
+	_, _, text = ask(t, "POST", url+"/predict", asJSON, `{"tasks":[{"id":1,"data":{"age":30,"sex":"f"}},{"id":2,"data":{"age":"x","sex":"f"}}],"label_config":"`+config+`"}`)
+	var got struct{ Results []prediction }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Results) != 2 {
+		t.Fatal(err, text)
+	}
+	r := got.Results[0]
+	if len(r.Result) != 1 || r.Result[0].FromName != "verdict" || r.Result[0].ToName != "t" || !(r.Score > 0 && r.Score < 1) || r.ModelVersion == "" {
+		t.Error(text)
+	}
+	if len(got.Results[1].Result) != 0 {
+		t.Error("a task that cannot be predicted has a result:", text)
+	}
+	if _, _, text := ask(t, "GET", url+"/health", "", ""); !strings.Contains(text, "UP") {
+		t.Error(text)
+	}
+}
+
+func TestBusy(t *testing.T) {
+	s, url := start(t, Options{Limits: Limits{Concurrency: 1}})
+	s.slots <- struct{}{}
+	status, header, _ := ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"f"]]}`)
+	if status != 429 || header.Get("Retry-After") == "" {
+		t.Error(status, header)
+	}
+	if status, _, _ := ask(t, "GET", url+"/v2/health/live", "", ""); status != 200 {
+		t.Error("a probe waits for the others")
+	}
+	<-s.slots
+}
+
+func TestMetrics(t *testing.T) {
+	_, url := start(t, Options{})
+	ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"f"],[50,"m"]]}`)
+	_, _, text := ask(t, "GET", url+"/metrics", "", "")
+	for _, want := range []string{`credence_rows_total{model="first"} 2`, `credence_requests_total{method="POST",route="/invocations",status="200"} 1`,
+		`credence_interval_width_count{model="first"} 2`, "credence_model_info{", "credence_model_age_seconds{", "credence_batch_rows_sum 2"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
+func TestCompressed(t *testing.T) {
+	_, url := start(t, Options{Limits: Limits{Body: 1000}})
+	packed := pack(t, []byte(`{"instances":[[30,"f"]]}`))
+	if status, _, text := ask(t, "POST", url+"/invocations", asJSON, packed, "Content-Encoding", "gzip"); status != 200 {
+		t.Error(status, text)
+	}
+	bomb := pack(t, bytes.Repeat([]byte(" "), 1<<20))
+	if status, _, text := ask(t, "POST", url+"/invocations", asJSON, bomb, "Content-Encoding", "gzip"); status != 413 {
+		t.Error(status, text)
+	}
+}
