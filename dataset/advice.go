@@ -26,9 +26,10 @@ const (
 // Settings. This package does not know how its callers spell them.
 type Advice struct {
 	Settings []Setting
-	Column   string // the column to name, if it is known
-	Value    string // the text to take for a missing value
-	Forms    []Form // those that votes can be read in
+	Column   string   // the column to name, if it is known
+	Columns  []string // of SetVoteColumns, those to name
+	Value    string   // the text to take for a missing value
+	Forms    []Form   // those that votes can be read in
 }
 
 func (a *Advice) Error() string { return fmt.Sprintf("an option would settle it: %d", a.Settings) }

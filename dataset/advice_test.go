@@ -22,7 +22,7 @@ func TestAdvice(t *testing.T) {
 		"two.csv": "id,p,q\na,x.nii,y.nii\n", "one.csv": "item,label\na,x\n", "short.csv": "p,q\n1,2\n12,0\n",
 		"nolabel.csv": "item,x\na,1\n", "noitem.csv": "mrn,reader,grade\n7,a,1\n", "votes2.csv": "item,p,q\na,x,y\nb,x,x\na,x,y\n",
 		"other.csv": "item,0,1,2\na,1,1,1\n", "unique.csv": many("Hospital no.,p,q", "x#,u,v", 9), "which.csv": "item,r1,r2\na,1,2\nb,0,1\n",
-		"total.csv": "item,p,q\na,.5,.5\n",
+		"total.csv": "item,p,q\na,.5,.5\n", "features.csv": many("item,x,site", "a#,1.#,north", 9), "measures.csv": many("item,age,weight", "a#,3#,7#", 30),
 		"alone.csv": "item,r1,r2,r3,sex\na,x,y,x,m\nb,y,x,y,f\nc,x,x,y,m\nd,y,y,x,f\ne,x,x,x,m\nf,y,x,y,f\n",
 	}
 	var archive bytes.Buffer
@@ -82,7 +82,10 @@ func TestAdvice(t *testing.T) {
 		{votes("unique.csv", VotesOptions{}), Advice{Settings: []Setting{SetItem, SetIgnore}, Column: "Hospital no."}},
 		{votes("which.csv", VotesOptions{}), Advice{Settings: []Setting{SetForm}, Forms: []Form{Wide, Counted}}},
 		{votes("total.csv", VotesOptions{Form: Fractions}), Advice{Settings: []Setting{SetTotal}}},
-		{votes("alone.csv", VotesOptions{}), Advice{Settings: []Setting{SetIgnore}}},
+		{votes("alone.csv", VotesOptions{Form: Wide}), Advice{Settings: []Setting{SetIgnore}}},
+		{votes("alone.csv", VotesOptions{}), Advice{Settings: []Setting{SetVoteColumns}, Columns: []string{"r1", "r2", "r3"}}},
+		{votes("features.csv", VotesOptions{}), Advice{Settings: []Setting{SetVoteColumns, SetForm}}},
+		{votes("measures.csv", VotesOptions{}), Advice{Settings: []Setting{SetForm}}},
 		{load(LoadOptions{Data: []string{"items.csv"}}), Advice{Settings: []Setting{SetVotes, SetVoteColumns, SetLabel}}},
 		{load(LoadOptions{Data: []string{"items.csv"}, Votes: []string{"short.csv"}}), Advice{Settings: []Setting{SetVotesItem}}},
 	} {

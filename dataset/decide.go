@@ -87,7 +87,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	switch {
 	case c.vector > 0 && n > 0:
 		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
-	case c.infinite > 0 && c.infinite == c.texts && c.numbers > 0 && !c.fixed:
+	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
 		return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
 			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:

@@ -161,6 +161,12 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	}
 	v.Raters, v.Ratings = g.names, []Rating{}
 	left := 0
+	var unknown []string
+	for k, c := range class {
+		if c < 0 {
+			unknown = append(unknown, g.text.names[k])
+		}
+	}
 	for i := range g.items {
 		for r, code := range g.row(i) {
 			switch {
@@ -173,8 +179,11 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 			}
 		}
 	}
-	v.warnVotes(0, left)
+	v.warnVotes(0, left, unknown)
 	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
+		if opts.Form == Auto && len(g.cols) > 1 {
+			return nil, g.notVotes(alone)
+		}
 		v.Warnings = append(v.Warnings, &warning{
 			text:   fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?", number(len(alone), "column"), words.Few(alone)),
 			advice: &Advice{Settings: []Setting{SetIgnore}},
@@ -259,7 +268,7 @@ func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 	if blank > 0 {
 		v.warn("%s without a count, taken as 0", number(blank, "cell"))
 	}
-	v.warnVotes(0, int(math.Ceil(left)))
+	v.warnVotes(0, int(math.Ceil(left)), nil)
 	return v, nil
 }
 
@@ -320,7 +329,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 			v.add(i, of[k], float32(s))
 		}
 	}
-	v.warnVotes(0, int(math.Ceil(left)))
+	v.warnVotes(0, int(math.Ceil(left)), nil)
 	return v, nil
 }
 

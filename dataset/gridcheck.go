@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // What a table of votes with one row per item may hold besides votes.
@@ -75,7 +76,42 @@ func (g *grid) checkIDs() error {
 		g.names[0], g.text.names[g.row(0)[0]])}, g.names[0], SetItem, SetIgnore)
 }
 
-// alone returns the columns that have labels, and share none with another:
+// notVotes refuses a table in which columns hardly share a label with another: they would be
+// taken for raters who agree with nobody.
+func (g *grid) notVotes(alone []string) error {
+	a := &Advice{Settings: []Setting{SetVoteColumns, SetForm}}
+	msg := fmt.Sprintf("columns [%s] hardly share a label with another, so they look like features: expected votes, one per row or one column per rater",
+		words.Few(alone))
+	for _, name := range g.names {
+		if !slices.Contains(alone, name) {
+			a.Columns = append(a.Columns, name)
+		}
+	}
+	if a.Columns != nil {
+		a.Settings = a.Settings[:1]
+		msg = fmt.Sprintf("columns [%s] hardly share a label with the others, so they look like features among votes", words.Few(alone))
+	}
+	return &ParseError{File: g.t.Name(), Msg: msg, Err: a}
+}
+
+// measured reports whether whole numbers look measured, not counted: none is 0, and
+// their sum differs from item to item as numbers of votes seldom do.
+func (g *grid) measured(values []float64) bool {
+	if slices.Contains(values, 0) {
+		return false
+	}
+	sums := map[float64]bool{}
+	for i := range g.items {
+		sum := 0.0
+		for _, code := range g.row(i) {
+			sum += values[code]
+		}
+		sums[sum] = true
+	}
+	return len(g.cols) > 1 && len(g.items) >= 2*enoughRows && len(sums) > min(fewLevels, len(g.items)/2)
+}
+
+// alone returns the columns that have labels, and share hardly any with another:
 // features, most likely, in a table that holds both.
 func (g *grid) alone(class []int32) []string {
 	if len(g.items) < enoughRows {
@@ -95,18 +131,22 @@ func (g *grid) alone(class []int32) []string {
 			}
 		}
 	}
-	has, shares := make([]bool, len(g.cols)), make([]bool, len(g.cols))
+	has, shared := make([]int, len(g.cols)), make([]int, len(g.cols))
 	for i := range g.items {
 		for k, code := range g.row(i) {
-			if code >= 0 && class[code] >= 0 {
-				has[k] = true
-				shares[k] = shares[k] || owner[class[code]] == several
+			if code < 0 || class[code] < 0 {
+				continue
+			}
+			has[k]++
+			if owner[class[code]] == several {
+				shared[k]++
 			}
 		}
 	}
 	var names []string
 	for k, name := range g.names {
-		if has[k] && !shares[k] {
+		// Measurements meet now and then; raters say the same things.
+		if 10*shared[k] < has[k] {
 			names = append(names, name)
 		}
 	}

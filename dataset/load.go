@@ -66,6 +66,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	if err = checkIgnored(opts.Ignore, f, v); err == nil {
 		ds, err = join(f, v)
 	}
+	if err == nil && v != nil && fo.Schema == nil {
+		ds.Warnings = append(ds.Warnings, ds.leaks()...)
+	}
 	if err == nil && opts.Truth != "" {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
 	}
@@ -153,7 +156,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *Feature
 			return nil, err
 		}
 		v.How.File = t.Name()
-		return v, v.finish()
+		return v, v.finish(&opts)
 	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
 		opts.Columns = opts.Classes
 		if opts.Form == Auto {
@@ -172,7 +175,7 @@ func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOpt
 		return nil, err
 	}
 	v.How.File = t.Name()
-	return v, v.finish()
+	return v, v.finish(&opts)
 }
 
 // Join puts votes to the items of features. Items without votes stay, with

@@ -172,7 +172,13 @@ func (r *longReader) votes() (*votes, error) {
 			}
 		}
 	}
-	v.warnVotes(r.blank, left)
+	var unknown []string
+	for k, c := range class {
+		if c < 0 {
+			unknown = append(unknown, r.labels.names[k])
+		}
+	}
+	v.warnVotes(r.blank, left, unknown)
 	if r.twice > 0 {
 		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
@@ -201,12 +207,16 @@ func (v *votes) warn(format string, args ...any) {
 }
 
 // warnVotes reports votes without a label and those for unknown classes.
-func (v *votes) warnVotes(blank, left int) {
+func (v *votes) warnVotes(blank, left int, labels []string) {
 	if blank > 0 && v.How.Form == Long {
 		v.warn("%s without a label left out", number(blank, "row"))
 	}
 	if left > 0 {
-		v.warn("%s left out, for labels that are not among the classes %s", number(left, "vote"), classList(v.Classes))
+		which := "labels"
+		if len(labels) > 0 {
+			which += " [" + words.Few(quoted(labels)) + "]"
+		}
+		v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
 	}
 }
 

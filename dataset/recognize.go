@@ -36,6 +36,10 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		largest = max(largest, x)
 	}
 	if whole && !negative && largest > 10 {
+		if opts.Columns == nil && g.measured(values) {
+			return Auto, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("columns [%s] hold whole numbers with another sum for almost every item, none of them 0, so they look like features, not like counts of votes",
+				words.Few(g.names))}, "", SetForm)
+		}
 		return Counted, nil
 	}
 	// Votes have few values; measurements have many.

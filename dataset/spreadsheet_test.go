@@ -142,10 +142,14 @@ func TestSpreadsheetVotes(t *testing.T) {
 	}
 }
 
-// Features among the columns of raters are warned of.
+// Features among the columns of raters are refused, or warned of if the form is given.
 func TestFeaturesAmongVotes(t *testing.T) {
 	inDir(t, "votes.csv", many("id,age,sex,r1,r2", "#,4#,f,yes,no", 4)+"9,50,m,no,yes\n")
-	v, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
+	_, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
+	if want := "reading votes.csv: columns [age, sex] hardly share a label with the others, so they look like features among votes"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	v, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{Form: Wide})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 	if err := v.lacks.first(); err != nil && !opts.shared {
 		return nil, err
 	}
-	return v, v.finish()
+	return v, v.finish(&opts)
 }
 
 // twiceGiven refuses a file of votes that is named twice: its votes would count

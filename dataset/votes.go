@@ -100,7 +100,7 @@ func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes,
 	if err != nil {
 		return nil, err
 	}
-	return v, v.finish()
+	return v, v.finish(&opts)
 }
 
 // openVotes reads a file of votes, of which nothing is demanded yet.
@@ -152,7 +152,7 @@ func newVotes(t table.Table, items, classes []string) (*votes, error) {
 }
 
 // finish fills in what all forms have in common.
-func (v *votes) finish() error {
+func (v *votes) finish(opts *VotesOptions) error {
 	if len(v.Classes) < 2 {
 		return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
 			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
@@ -162,6 +162,9 @@ func (v *votes) finish() error {
 	}
 	v.How.count(v.dataset())
 	v.Warnings = append(v.Warnings, alike(v.Classes)...)
+	if opts.Classes == nil && v.How.Form != Counted && v.How.Form != Fractions {
+		v.Warnings = append(v.Warnings, v.doubtful()...)
+	}
 	return nil
 }
 
@@ -314,18 +317,4 @@ func classList(classes []string) string {
 		return fmt.Sprintf("%v and %d more", classes[:10], len(classes)-10)
 	}
 	return fmt.Sprint(classes)
-}
-
-// alike warns of classes that differ in case alone.
-func alike(classes []string) []error {
-	var warnings []error
-	seen := map[string]string{}
-	for _, c := range classes {
-		low := strings.ToLower(c)
-		if other, ok := seen[low]; ok {
-			warnings = append(warnings, fmt.Errorf("classes %q and %q differ in case alone: are they the same?", other, c))
-		}
-		seen[low] = c
-	}
-	return warnings
 }

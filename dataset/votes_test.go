@@ -73,7 +73,7 @@ func TestReadVotes(t *testing.T) {
 		},
 		{
 			name: "classes only in test", text: "item,label\na,0\na,1\na,2\n", opts: VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true},
-			want: "[a] [0 1] [1 1]", warnings: "1 vote left out, for labels that are not among the classes [0 1]",
+			want: "[a] [0 1] [1 1]", warnings: "1 vote left out, for labels [\"2\"] that are not among the classes [0 1]",
 			how: "1 item, 2 classes, 2 votes per item (2 in all), no rater column; long form, columns item and label of votes.csv",
 		},
 		{

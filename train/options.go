@@ -37,7 +37,7 @@ type Options struct {
 
 	Optimizer   string  `json:"optimizer"`    // "adam", "adamw" or "sgd"
 	Rate        float64 `json:"rate"`         // learning rate
-	Momentum    float64 `json:"momentum"`     // of sgd
+	Momentum    float64 `json:"momentum"`     // of sgd; negative means none
 	WeightDecay float64 `json:"weight_decay"` // negative means none
 	Clip        float64 `json:"clip"`         // largest norm of the gradient; negative means any
 	Schedule    string  `json:"schedule"`     // "constant" or "cosine", over Epochs
@@ -317,7 +317,7 @@ func (o *Options) check() error {
 // epoch, at a share of the learning rate.
 func (o *Options) optimizer(steps int, share float64) nn.OptimizerOptions {
 	opt := nn.OptimizerOptions{
-		Kind: o.Optimizer, Rate: o.Rate * share, Momentum: o.Momentum,
+		Kind: o.Optimizer, Rate: o.Rate * share, Momentum: max(0, o.Momentum),
 		WeightDecay: max(0, o.WeightDecay), Clip: max(0, o.Clip),
 	}
 	if o.Schedule == "cosine" {

@@ -20,7 +20,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetLabel:       {"label", "", "name the column of labels, one per row, with --label"},
 	dataset.SetTotal:       {"total", "", "name the column of totals with --total"},
 	dataset.SetVotes:       {"votes", "", "give the file of votes with --votes"},
-	dataset.SetVoteColumns: {"vote-columns", "", "name the columns of votes with --vote-columns"},
+	dataset.SetVoteColumns: {"vote-columns", "name the columns of votes with --vote-columns [WORD]", "name the columns of votes with --vote-columns"},
 	dataset.SetForm:        {"votes-form", "say which with [WORD]", "if these are votes, say in which form with --votes-form"},
 	dataset.SetClasses:     {"classes", "", "name all classes with --classes"},
 	dataset.SetIgnore:      {"ignore", "leave the column out with --ignore [WORD]", "leave out with --ignore what does not belong"},
@@ -48,6 +48,12 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		switch {
 		case s == dataset.SetMissing:
 			word = listWord(a.Value)
+		case s == dataset.SetVoteColumns:
+			var names []string
+			for _, name := range a.Columns {
+				names = append(names, listWord(name))
+			}
+			word = strings.Join(names, ",")
 		case s == dataset.SetForm:
 			word = formFlags(a.Forms)
 		case s == dataset.SetItem || s == dataset.SetImages:

@@ -49,6 +49,7 @@ func newCheck() *cobra.Command {
 	f.IntSliceVar(&o.items, "plan-items", nil, "numbers of `items` to predict for (default those at hand, twice and four times)")
 	f.IntSliceVar(&o.votes, "plan-votes", nil, "numbers of `votes` per item to predict for (default 2, 3, 5 and 10)")
 	o.out.declare(f, "table", "md", "csv", "json")
+	notZero(f, "bootstrap")
 	return cmd
 }
 

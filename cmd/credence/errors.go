@@ -34,12 +34,8 @@ func asUsage(err error) error {
 
 // flagError says in plain words what is wrong with the value of a flag.
 func flagError(cmd *cobra.Command, err error) error {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-			return withHint(usagef("%w", err), fmt.Sprintf("did you mean --%s?", near))
-		}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return unknownFlag(cmd, unknown)
 	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

@@ -77,6 +77,7 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.abstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
 	f.Float64Var(&o.accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
 	declare(f, &o.data, config.Evaluate)
+	notZero(f, "bootstrap", "accuracy")
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) error {

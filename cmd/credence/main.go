@@ -51,12 +51,19 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	// cobra falls back on os.Args for nil, so an empty line must not be nil.
 	root.SetArgs(slices.Concat([]string{}, args))
 
+	if cmd, err := unknownVerb(root, args); err != nil {
+		return reportError(stderr, cmd, err)
+	}
+
 	// cobra has no type for a misused command line; whatever fails before
 	// the verb itself begins is one.
 	began := false
 	eachCommand(root, func(c *cobra.Command) {
 		if runE := c.RunE; runE != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
+				if err := refuseZeros(c); err != nil {
+					return err
+				}
 				began = true
 				return runE(c, args)
 			}

@@ -49,6 +49,7 @@ func newMixture() *cobra.Command {
 	f.IntVar(&o.width, "width", 0, "`columns` of the sketch (default $COLUMNS, else 72)")
 	f.StringVar(&o.plot, "plot", "", "also draw the densities to a `file`, .svg")
 	f.BoolVar(&o.json, "json", false, "answer JSON lines from standard input")
+	notZero(f, "width")
 	return cmd
 }
 

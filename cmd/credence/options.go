@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"credence/dataset"
@@ -30,6 +31,27 @@ func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
 			flag.NoOptDefVal = "true"
 		}
 	}
+}
+
+// zeroMark marks flags whose 0 stands for their default, which nobody means who
+// writes 0.
+const zeroMark = "credence_not_zero"
+
+// notZero marks flags that may be left out but not be 0.
+func notZero(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f.SetAnnotation(name, zeroMark, nil)
+	}
+}
+
+// refuseZeros is the error of a marked flag that is given as 0.
+func refuseZeros(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if _, marked := f.Annotations[zeroMark]; marked && f.Value.String() == "0" && err == nil {
+			err = usagef("--%s 0: expected a number above 0, or leave the flag out", f.Name)
+		}
+	})
+	return err
 }
 
 // settle fills in what the command line leaves open, from the environment and

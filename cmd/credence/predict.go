@@ -74,6 +74,7 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	notZero(f, "max-width", "min-top")
 }
 
 // abstains reports whether items are marked on which to abstain.

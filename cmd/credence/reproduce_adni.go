@@ -70,6 +70,7 @@ func newReproduceADNI() *cobra.Command {
 	f.IntVar(&a.Epochs, "epochs", 0, "`epochs` at most (default: as the study has them)")
 	f.IntVar(&a.Ensemble, "ensemble", 0, "`networks` (default: as the study has them)")
 	f.Float64Var(&a.Rate, "rate", 0, "learning `rate` (default: as the study has it)")
+	notZero(f, "epochs", "ensemble", "rate")
 	f.StringVar(&a.Augment, "augment", "", "augmentation, such as `shift=2,flip`")
 	f.StringVar(&a.Scratch, "scratch", "", "`folder` for the volumes (default: scans in --out)")
 	f.BoolVar(&a.Keep, "keep-scans", false, "keep the volumes of the synthetic cohort")

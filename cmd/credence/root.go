@@ -130,10 +130,23 @@ func noUnknownVerb(cmd *cobra.Command, args []string) error {
 	for _, s := range cmd.SuggestionsFor(args[0]) {
 		near = append(near, fmt.Sprintf("%q", cmd.CommandPath()+" "+s))
 	}
+	if hint := verbHint(cmd, args[0]); hint != "" {
+		return withHint(err, hint)
+	}
 	if len(near) == 0 {
 		return err
 	}
 	return withHint(err, "did you mean "+strings.Join(near, " or ")+"?")
+}
+
+// unknownVerb is noUnknownVerb before flags are parsed: those of a command that does
+// not exist would be reported as unknown.
+func unknownVerb(root *cobra.Command, args []string) (*cobra.Command, error) {
+	cmd, rest, err := root.Find(args)
+	if err != nil || !cmd.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
+		return root, nil // whatever is wrong is told by cobra
+	}
+	return cmd, noUnknownVerb(cmd, rest[:1])
 }
 
 // arguments is the Args of a verb that takes so many, or more of the last.

@@ -129,7 +129,7 @@ func TestWrite(t *testing.T) {
 		{key("classes"), []string{"no", "maybe", "1"}, origin{fromData, "", 0}},
 		{key("network"), []string{"- {type: dense}\n- type: relu"}, origin{fromFile, "c.yaml", 3}},
 		{key("epochs"), nil, origin{source: fromData}},
-		{key("rate"), []string{"0"}, origin{fromEnvironment, "CREDENCE_RATE", 0}},
+		{key("rate"), []string{"2"}, origin{fromEnvironment, "CREDENCE_RATE", 0}},
 		{key("seed"), []string{"18446744073709551615"}, origin{source: fromDefault}},
 	}
 	var yaml, plain, origins bytes.Buffer
@@ -142,7 +142,7 @@ network: |-                        # c.yaml:3
   - {type: dense}
   - type: relu
 epochs:                            # chosen from the data
-rate: 0.0                          # $CREDENCE_RATE
+rate: 2.0                          # $CREDENCE_RATE
 seed: 18446744073709551615         # default
 `
 	if yaml.String() != want {
@@ -155,8 +155,8 @@ seed: 18446744073709551615         # default
 	if err := errors.Join(json.Compact(&compact, plain.Bytes()), json.Compact(&compact, origins.Bytes())); err != nil {
 		t.Fatal(err)
 	}
-	want = `{"data":["a b.csv","2.csv"],"classes":["no","maybe","1"],"network":"- {type: dense}\n- type: relu","epochs":null,"rate":0,"seed":18446744073709551615}` +
-		`{"epochs":{"value":null,"origin":"data"},"rate":{"value":0,"origin":"environment","place":"$CREDENCE_RATE"}}`
+	want = `{"data":["a b.csv","2.csv"],"classes":["no","maybe","1"],"network":"- {type: dense}\n- type: relu","epochs":null,"rate":2,"seed":18446744073709551615}` +
+		`{"epochs":{"value":null,"origin":"data"},"rate":{"value":2,"origin":"environment","place":"$CREDENCE_RATE"}}`
 	if compact.String() != want {
 		t.Errorf("JSON\n%s\nwant\n%s", &compact, want)
 	}
@@ -194,17 +194,6 @@ func TestJSONSchema(t *testing.T) {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, got.Properties[name]); err != nil || compact.String() != want {
 			t.Errorf("%s: %s, %v, want %s", name, &compact, err, want)
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"epoch", "epochs", 1}, {"kitten", "sitting", 3}, {"", "abc", 3}, {"adma", "adam", 1}, {"abcdef", "badcfe", 3}, {"abc", "", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"credence/internal/words"
 	"credence/internal/yamltext"
 )
 
@@ -79,7 +80,7 @@ func parse(name string, text []byte) (entries []entry, err error) {
 			return nil, bad
 		case option == nil:
 			bad.Msg = fmt.Sprintf("unknown key %q", word)
-			if near := lookup(Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
+			if near := lookup(words.Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
 				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
 			}
 			return nil, bad
@@ -156,7 +157,7 @@ func (e *entry) read(n ast.Node) error {
 	}
 	if err := e.put(&Settings{}, e.Texts, false); err != nil {
 		bad := e.errorf("%w", err)
-		if near := Nearest(e.Texts[0], e.Choices); near != "" {
+		if near := words.Nearest(e.Texts[0], e.Choices); near != "" {
 			bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near, e.left())
 		}
 		return bad

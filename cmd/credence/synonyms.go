@@ -1,0 +1,273 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"credence/internal/words"
+)
+
+// People bring the words of other tools. For each of our flags, what scikit-learn,
+// Keras, PyTorch Lightning, Hugging Face, XGBoost, LightGBM, R and others call it.
+var flagSynonyms = invert(map[string]string{
+	"rate":          "learning-rate lr learn-rate eta step-size lr0 base-lr init-lr learning-rate-init",
+	"epochs":        "epoch n-epochs num-epochs max-epochs nepochs num-train-epochs n-iter max-iter iterations num-iterations num-boost-round nrounds passes steps max-steps",
+	"batch":         "batch-size batchsize bs minibatch mini-batch per-device-train-batch-size chunk-size chunksize",
+	"out":           "output output-dir out-dir outdir save save-dir save-to dest destination model-dir run-dir logdir log-dir o folder dir checkpoint-dir project",
+	"output":        "out out-file outfile output-file save save-to dest destination to predictions csv-out",
+	"data":          "input inputs features-file x train-data train-file training-data dataset file path csv table train training frame df source src data-file",
+	"votes":         "annotations ratings labels-file votes-file labels y-file label-file annotation-file annotators-file crowd",
+	"label":         "label-column label-col target target-column target-col target-name y outcome response dependent class-column class-col labels answer-column",
+	"rater":         "annotator annotators annotator-column worker worker-id annotator-id rater-column coder reader judge raters user",
+	"vote-columns":  "rater-columns raters annotator-columns label-columns label-cols target-columns targets votes-columns vote-cols",
+	"item":          "id id-column id-col id-name index index-col index-column key item-column item-col item-id ids row-id join-on on",
+	"group":         "groups group-column group-col group-by cluster clusters patient subject strata",
+	"ignore":        "drop drop-columns drop-cols exclude exclude-columns skip skip-columns remove ignore-columns ignored",
+	"features":      "columns cols feature-columns feature-cols feature-names predictors independent usecols use-cols x-columns",
+	"categorical":   "cat-features categorical-features categorical-columns categorical-cols cat-cols cats factors factor nominal",
+	"numeric":       "numeric-columns numeric-features numerical num-cols continuous",
+	"na":            "na-values na-value missing missing-values missing-value null null-values na-strings na-string nan",
+	"classes":       "class-names class-labels levels label-names labels num-classes n-classes num-class",
+	"test":          "test-size test-split test-fraction test-frac test-share holdout hold-out test-ratio test-data",
+	"validation":    "val validation-split validation-fraction validation-size val-size val-split val-frac valid dev dev-size eval-size val-fraction",
+	"split":         "split-column split-col fold-column partition",
+	"seed":          "random-state random-seed rng seed-value randomstate rseed set-seed",
+	"network":       "model arch architecture net backbone layers model-type network-file topology",
+	"widths":        "hidden hidden-size hidden-sizes hidden-layers hidden-layer-sizes hidden-units units width n-hidden neurons hidden-dim hidden-dims dims",
+	"ensemble":      "ensemble-size n-models num-models models members n-estimators num-members n-ensemble networks n-networks bags bagging",
+	"components":    "k n-components num-components mixtures mixture-components n-mixtures num-mixtures n-gaussians",
+	"patience":      "early-stopping early-stop early-stopping-rounds early-stopping-patience stop-after tolerance",
+	"optimizer":     "optim opt solver algorithm",
+	"schedule":      "scheduler lr-schedule lr-scheduler learning-rate-schedule lr-decay sched",
+	"weight-decay":  "wd l2 decay l2-reg regularization reg lambda alpha ridge l2-regularization reg-lambda",
+	"clip":          "grad-clip gradient-clip clip-grad max-norm max-grad-norm clipnorm clip-norm gradient-clip-val",
+	"dropout":       "drop-rate dropout-rate drop-prob p-dropout p-drop",
+	"class-weights": "class-weight classweights scale-pos-weight balance weights-by-class",
+	"item-weights":  "weights weight sample-weight sample-weights weight-column weight-col case-weights instance-weights",
+	"method":        "loss objective head criterion approach technique estimator",
+	"threads":       "n-jobs jobs nthreads nthread n-threads num-threads cores n-cores num-workers workers n-workers cpus cpu j parallel processes",
+	"config":        "config-file cfg conf settings params hparams yaml configuration",
+	"resume":        "continue restart resume-from resume-from-checkpoint warm-start checkpoint",
+	"overwrite":     "replace clobber force-overwrite overwrite-output-dir yes",
+	"quiet":         "silent no-progress verbosity no-verbose",
+	"level":         "levels ci confidence confidence-level conf-level conf interval intervals credible credible-level coverage prob probs alpha quantiles quantile",
+	"min-top":       "threshold cutoff cut-off min-confidence min-prob min-probability reject",
+	"max-width":     "max-uncertainty max-interval",
+	"part":          "subset on-part split-part set partition",
+	"by":            "group-by groupby by-group subgroups strata stratify-by slice slices",
+	"format":        "output-format out-format fmt type as",
+	"digits":        "precision decimals decimal-places float-format round sig-figs significant",
+	"wide":          "wide-format one-row pivot spread per-item",
+	"names":         "column-names tidy tidymodels style",
+	"full":          "parameters params all-parameters verbose-output dump",
+	"hpd":           "hdi highest-density hdr hpdi",
+	"truth":         "true-probabilities ground-truth gold true-p probabilities",
+	"report":        "html html-report page",
+	"bootstrap":     "n-bootstrap replicates n-boot boot resamples draws n-resamples",
+	"budget":        "n-votes num-votes total-votes votes-budget n queries",
+	"max-votes":     "votes-per-item per-item max-per-item",
+	"ordered":       "ordinal",
+	"title":         "heading report-title",
+	"author":        "authors by-author",
+	"augment":       "augmentation augmentations data-augmentation transforms",
+	"image-column":  "image images image-col image-path path-column paths filepath",
+	"image-size":    "img-size imgsz resize size input-size",
+	"memory":        "mem max-memory ram memory-limit max-mem",
+	"cache":         "cache-dir tmp tmp-dir temp",
+})
+
+// flagAdvice answers flags that stand for what is done otherwise here.
+var flagAdvice = map[string]string{
+	"cv":               cvAdvice,
+	"folds":            cvAdvice,
+	"k-fold":           cvAdvice,
+	"kfold":            cvAdvice,
+	"n-folds":          cvAdvice,
+	"n-splits":         cvAdvice,
+	"cross-validation": cvAdvice,
+	"device":           gpuAdvice,
+	"gpu":              gpuAdvice,
+	"gpus":             gpuAdvice,
+	"cuda":             gpuAdvice,
+	"accelerator":      gpuAdvice,
+	"fp16":             gpuAdvice,
+	"sep":              sepAdvice,
+	"delimiter":        sepAdvice,
+	"separator":        sepAdvice,
+	"delim":            sepAdvice,
+	"encoding":         "text is read as UTF-8; convert other files first, such as with iconv",
+	"header":           "the first line of a table names its columns; there is no other way to read it",
+	"verbose":          "what was understood and the progress are printed anyway; --quiet prints less",
+	"debug":            "what was understood and the progress are printed anyway; --json prints every epoch where there is training",
+	"log-level":        "what was understood and the progress are printed anyway; --quiet prints less",
+	"stratify":         "items are always divided evenly over classes; --group keeps some of them together",
+	"shuffle":          "items are always shuffled, by --seed",
+	"normalize":        "features are standardized by the training items, and predictions repeat it",
+	"standardize":      "features are standardized by the training items, and predictions repeat it",
+	"scale":            "features are standardized by the training items, and predictions repeat it",
+	"impute":           "missing values may stay: a number counts as the mean beside an indicator, a category as a level",
+	"proba":            "probabilities of every class are what credence predict writes",
+	"predict-proba":    "probabilities of every class are what credence predict writes",
+	"majority":         "votes are not put to a majority: the model learns from all of them",
+	"aggregate":        "votes are not put to a majority: the model learns from all of them",
+	"calibration":      "credence train calibrates intervals by held-out votes itself; see --calibrate",
+	"metric":           "credence evaluate computes all scores",
+	"metrics":          "credence evaluate computes all scores",
+	"eval-metric":      "credence evaluate computes all scores",
+	"save-model":       "credence train writes the model into --out",
+	"model-file":       "the model is the first argument: credence predict RUN ITEMS",
+	"run":              "the run is the first argument: credence predict RUN ITEMS",
+	"pretrained":       "networks are trained from the data alone",
+	"tune":             "credence train chooses its settings from the data; credence config show lists them",
+	"trials":           "credence train chooses its settings from the data; credence config show lists them",
+	"n-trials":         "credence train chooses its settings from the data; credence config show lists them",
+	"pdf":              pdfAdvice,
+	"auto":             "everything that is not given is chosen from the data anyway",
+	"dry-run":          "credence config show --config FILE tells what training would do; credence init reads the data without training",
+	"max-time":         "Ctrl-C stops at any time and keeps what was reached; --epochs bounds the passes",
+	"time-limit":       "Ctrl-C stops at any time and keeps what was reached; --epochs bounds the passes",
+}
+
+const (
+	cvAdvice  = "the networks of an ensemble hold out one fold each by themselves (--ensemble); --test leaves items alone for credence evaluate"
+	gpuAdvice = "training and prediction run on the processor; --threads says on how many cores"
+	sepAdvice = "the separator of a table is found by itself: comma, semicolon, tab or bar"
+	pdfAdvice = "write .html, open it in a browser and print it to a PDF file"
+)
+
+// verbSynonyms are what other tools call our commands.
+var verbSynonyms = invert(map[string]string{
+	"train":    "fit learn tune finetune fine-tune optimize hyperopt search cv build run",
+	"predict":  "classify infer inference apply score-items transform forecast proba serve",
+	"evaluate": "eval test score validate metrics assess judge measure benchmark-model",
+	"inspect":  "show info describe summary print view card explain",
+	"check":    "agreement kappa alpha irr votes validate-votes lint diagnose",
+	"report":   "plot html page pdf dashboard visualize figures",
+	"next":     "label annotate active acquire query suggest select allocate sample",
+	"init":     "new create setup start scaffold",
+	"verify":   "repeat rerun audit prove",
+	"bench":    "benchmark speed perf time",
+	"data":     "download fetch dataset datasets import convert prepare",
+	"demo":     "example tutorial try quickstart",
+	"config":   "settings options configure",
+	"mixture":  "beta dirichlet posterior calc calculator",
+	"version":  "about --v",
+	"help":     "man usage docs",
+})
+
+// verbAdvice answers commands that stand for what is done otherwise here.
+var verbAdvice = map[string]string{
+	"tune":      "credence train chooses its settings from the data; credence config show lists what could be set",
+	"hyperopt":  "credence train chooses its settings from the data; credence config show lists what could be set",
+	"search":    "credence train chooses its settings from the data; credence config show lists what could be set",
+	"cv":        cvAdvice,
+	"calibrate": "credence train calibrates intervals by held-out votes itself; see --calibrate",
+	"serve":     "credence predict RUN - --batch 1 answers every row of standard input as it comes",
+	"resume":    "credence train --out FOLDER --resume continues a run",
+	"export":    "the model file is a safetensors file; credence inspect RUN --json tells what is in it",
+	"merge":     "--data and --votes may be repeated: files are joined by item",
+	"join":      "--data and --votes may be repeated: files are joined by item",
+	"upgrade":   "credence is one file: replace it by a newer one",
+}
+
+// invert turns a list of words for each of our names into our names for each word.
+func invert(of map[string]string) map[string][]string {
+	to := map[string][]string{}
+	for name, list := range of {
+		for word := range strings.FieldsSeq(list) {
+			to[word] = append(to[word], name)
+		}
+	}
+	return to
+}
+
+// unknownFlag adds what was meant to the error about a flag that cmd does not have.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	err := usagef("%w", error(unknown))
+	name := unknown.GetSpecifiedName()
+	if short := unknown.GetSpecifiedShortnames(); len(short) > 1 {
+		// -data, as some tools write --data.
+		name, _, _ = strings.Cut(short, "=")
+		if cmd.Flags().Lookup(name) == nil && flagHint(cmd, name) == "" {
+			return err
+		}
+		err = usagef("unknown flag: -%s", name)
+		if cmd.Flags().Lookup(name) != nil {
+			return withHint(err, fmt.Sprintf("a long flag begins with two hyphens: --%s", name))
+		}
+	}
+	if hint := flagHint(cmd, name); hint != "" {
+		return withHint(err, hint)
+	}
+	return err
+}
+
+// flagHint says what a flag of another tool is here, or "".
+func flagHint(cmd *cobra.Command, name string) string {
+	plain := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	has := func(name string) bool { f := cmd.Flags().Lookup(name); return f != nil && !f.Hidden }
+	if has(plain) {
+		return fmt.Sprintf("did you mean --%s?", plain)
+	}
+	var fits []string
+	for _, own := range flagSynonyms[plain] {
+		if has(own) {
+			fits = append(fits, "--"+own)
+		}
+	}
+	if len(fits) > 0 {
+		slices.Sort(fits)
+		return fmt.Sprintf("did you mean %s?", strings.Join(fits, " or "))
+	}
+	if advice := flagAdvice[plain]; advice != "" {
+		return advice
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := words.Nearest(plain, names); near != "" {
+		return fmt.Sprintf("did you mean --%s?", near)
+	}
+	return elsewhere(cmd, plain)
+}
+
+// elsewhere says which commands have a flag that cmd lacks, or "".
+func elsewhere(cmd *cobra.Command, name string) string {
+	var with []string
+	for _, c := range cmd.Root().Commands() {
+		if f := c.Flags().Lookup(name); f != nil && !f.Hidden && c != cmd {
+			with = append(with, "credence "+c.Name())
+		}
+	}
+	if len(with) == 0 || len(with) > 4 {
+		return ""
+	}
+	return fmt.Sprintf("--%s is a flag of %s", name, strings.Join(with, ", "))
+}
+
+// verbHint says what a command of another tool is here, or "".
+func verbHint(cmd *cobra.Command, word string) string {
+	word = strings.ToLower(word)
+	if cmd.HasParent() {
+		return ""
+	}
+	if advice := verbAdvice[word]; advice != "" {
+		return advice
+	}
+	var fits []string
+	for _, name := range verbSynonyms[word] {
+		fits = append(fits, fmt.Sprintf("%q", "credence "+name))
+	}
+	if len(fits) == 0 {
+		return ""
+	}
+	slices.Sort(fits)
+	return "did you mean " + strings.Join(fits, " or ") + "?"
+}

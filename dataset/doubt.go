@@ -1,0 +1,111 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"credence/internal/table"
+	"credence/internal/words"
+)
+
+// Every label that a file of votes has becomes a class, unless the classes are named.
+// A spelling of a missing vote, or a slip of the pen, would be one silently.
+
+// blankNames are labels that often stand for no vote, in lower case. Some are proper
+// classes elsewhere, so they are not left out but asked about.
+var blankNames = []string{"?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "*", "_", "/", "x?", "na", "n/a", "n.a.", "nan",
+	"<na>", "#n/a", "#na", "#null!", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "null", "nil", "none", "unknown", "unk", "unclear",
+	"unsure", "not sure", "missing", "not available", "not applicable", "no answer", "no vote", "skip", "skipped", "blank", "empty",
+	"undefined", "tbd", "-1", "-9", "-99", "-999", "9999", "-9999"}
+
+// doubtful warns of classes that look like no classes.
+func (v *votes) doubtful() []error {
+	ds := v.dataset()
+	count := make([]float64, len(v.Classes))
+	for c := range v.Classes {
+		count[c] = ds.classVotes(c)
+	}
+	of := func(c int) string { return voteString(count[c]) + " of " + voteString(v.How.Votes) + " votes" }
+	var list []error
+	doubt := func(format string, args ...any) {
+		list = append(list, &warning{text: fmt.Sprintf(format, args...), advice: &Advice{Settings: []Setting{SetClasses}}})
+	}
+	var single []string
+	for c, name := range v.Classes {
+		near := v.spelledLike(c, count)
+		switch {
+		case v.blank(name):
+			list = append(list, &warning{text: fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
+				advice: &Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
+		case near >= 0:
+			doubt("class %q, with %s, is spelled almost like %q, with %s: mend the file if it is a slip", name, of(c), v.Classes[near], voteString(count[near]))
+		case count[c] == 1 && v.How.Votes >= 50:
+			single = append(single, strconv.Quote(name))
+		}
+	}
+	switch {
+	case len(single) == 1:
+		doubt("class %s has 1 of %s votes: mend the file if it is a slip", single[0], voteString(v.How.Votes))
+	case len(single) > 1:
+		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.How.Votes), words.Few(single))
+	}
+	return list
+}
+
+// blank reports whether a label often stands for no vote. A minus beside a plus does
+// not, nor does -1 beside 1.
+func (v *votes) blank(name string) bool {
+	low := strings.ToLower(name)
+	if !slices.Contains(blankNames, low) {
+		return false
+	}
+	if opposite, ok := strings.CutPrefix(low, "-"); ok && strings.Trim(opposite, "-") == opposite {
+		return !slices.Contains(v.Classes, "+"+opposite) && (opposite == "" || !slices.Contains(v.Classes, opposite))
+	}
+	return true
+}
+
+// spelledLike returns the class of at least fifty times the votes, or five if there
+// is one vote, whose name takes the fewest changes, if these are few, or −1. Names that
+// differ in digits are of different classes.
+func (v *votes) spelledLike(c int, count []float64) int {
+	word := func(k int) string {
+		return strings.ToLower(strings.TrimFunc(v.Classes[k], func(r rune) bool { return !unicode.IsLetter(r) }))
+	}
+	var others []string
+	at := map[string]int{}
+	for k := range v.Classes {
+		if name := word(k); k != c && name != word(c) && count[k] >= 5 && count[k] >= 50*(count[c]-1) && count[c] > 0 {
+			others, at[name] = append(others, name), k
+		}
+	}
+	near, ok := at[words.Nearest(word(c), others)]
+	if !ok {
+		return -1
+	}
+	return near
+}
+
+// alike warns of classes that differ in case, blanks and hyphens alone.
+func alike(classes []string) []error {
+	var warnings []error
+	seen := map[string]string{}
+	for _, c := range classes {
+		plain := table.Plain(c)
+		if plain == "" || strings.Trim(plain, "0123456789") == "" {
+			continue // 1.5 is not 15
+		}
+		if other, ok := seen[plain]; ok {
+			what := "blanks, hyphens or dots"
+			if strings.EqualFold(other, c) {
+				what = "case"
+			}
+			warnings = append(warnings, fmt.Errorf("classes %q and %q differ in %s alone: are they the same?", other, c, what))
+		}
+		seen[plain] = c
+	}
+	return warnings
+}

@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// votesOf returns a file of votes with the given labels, repeated.
+func votesOf(labels ...any) string {
+	var b strings.Builder
+	b.WriteString("item,rater,label\n")
+	n := 0
+	for i := 0; i < len(labels); i += 2 {
+		for range labels[i+1].(int) {
+			fmt.Fprintf(&b, "i%d,r%d,%s\n", n/3, n%3, labels[i])
+			n++
+		}
+	}
+	return b.String()
+}
+
+func TestDoubtfulClasses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"plain", votesOf("benign", 40, "malignant", 20), ""},
+		{"a slip", votesOf("benign", 40, "malignant", 20, "benigm", 1), `class "benigm", with 1 of 61 votes, is spelled almost like "benign", with 40: mend the file if it is a slip`},
+		{"two slips", votesOf("benign", 400, "malignant", 200, "malignent", 3), `class "malignent", with 3 of 603 votes, is spelled almost like "malignant", with 200: mend the file if it is a slip`},
+		{"a rare class", votesOf("safe", 40, "unsafe", 5), ""},
+		{"grades", votesOf("grade 1", 400, "grade 2", 20, "grade 3", 2), ""},
+		{"no vote", votesOf("no", 40, "yes", 20, "?", 5), `label "?" is read as a class of its own, with 5 of 65 votes`},
+		{"a word for none", votesOf("no", 40, "yes", 20, "Unknown", 5), `label "Unknown" is read as a class of its own, with 5 of 65 votes`},
+		{"signs", votesOf("+", 40, "-", 20), ""},
+		{"opposites", votesOf("1", 40, "-1", 20, "0", 20), ""},
+		{"one", votesOf("1", 40, "2", 20, "77", 1), `class "77" has 1 of 61 votes: mend the file if it is a slip`},
+		{"several", votesOf("1", 40, "2", 20, "77", 1, "88", 1), `2 classes have 1 of 62 votes each: "77", "88"; mend the file if they are slips`},
+		{"blanks", votesOf("not_hate", 20, "not hate", 20), `classes "not hate" and "not_hate" differ in blanks, hyphens or dots alone: are they the same?`},
+		{"decimals", votesOf("1.5", 20, "15", 20), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "votes.csv", c.text)
+			v, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := warningText(v.Warnings); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			named, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{Classes: v.Classes})
+			if err != nil || strings.Contains(warningText(named.Warnings), "slip") {
+				t.Errorf("named classes: %v, %v", err, named.Warnings)
+			}
+		})
+	}
+}
+
+func TestLeaks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 300
+	var items, votes strings.Builder
+	items.WriteString("item,x,smoker,final,score,code,name\n")
+	votes.WriteString("item,rater,label\n")
+	for j := range n {
+		p, malignant := r.Float64(), 0
+		for k := range 3 {
+			label := "benign"
+			if r.Float64() < p {
+				label = "malignant"
+				malignant++
+			}
+			fmt.Fprintf(&votes, "i%d,r%d,%s\n", j, k, label)
+		}
+		final := "Benign"
+		if malignant > 1 {
+			final = "Malignant"
+		}
+		smoker := []string{"yes", "no"}[r.IntN(2)]
+		fmt.Fprintf(&items, "i%d,%g,%s,%s,%g,%d,n%d\n", j, p, smoker, final, float64(malignant)+0.1*r.Float64(), malignant, j%60)
+	}
+	write(t, map[string]string{"items.csv": items.String(), "votes.csv": votes.String()})
+	ds, err := Load(t.Context(), LoadOptions{Data: []string{"items.csv"}, Votes: []string{"votes.csv"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := warningText(ds.Warnings)
+	for _, want := range []string{
+		`column "final" has the classes as its levels, and is the majority of votes for 100% of the items: does it hold the answer, or a rater's votes?`,
+		`column "score" alone tells the majority of votes for `,
+		`column "code" alone tells the majority of votes for 100% of the items, of which 5`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "\n") != 2 {
+		t.Errorf("the probability itself, smokers or names are no leaks:\n%s", got)
+	}
+}
