@@ -71,16 +71,14 @@ func (l *convPool) backward(worker, g int) {
 	dw, db := c.groups.partial(g)
 	clear(dw)
 	clear(db)
-	for j := lo; j < hi; j++ {
-		dy := l.dy[j*z:][:z]
-		if l.act != kernel.Identity {
-			l.act.Backward(dy, dy, l.y[j*z:][:z])
-		}
-		var dx []float32
-		if l.dx != nil {
-			dx = l.dx[j*c.in:][:c.in]
-		}
-		c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[j*z:][:z], l.x[j*c.in:][:c.in], c.weight.Value,
-			c.scratch[worker].ConvScratch)
+	dy := l.dy[lo*z : hi*z]
+	if l.act != kernel.Identity {
+		l.act.Backward(dy, dy, l.y[lo*z:hi*z])
 	}
+	var dx []float32
+	if l.dx != nil {
+		dx = l.dx[lo*c.in : hi*c.in]
+	}
+	c.plan.GradSparse(dw, db, dx, dy, l.pool.arg[lo*z:hi*z], l.x[lo*c.in:hi*c.in], c.weight.Value,
+		c.scratch[worker].ConvScratch)
 }

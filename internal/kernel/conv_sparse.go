@@ -15,7 +15,7 @@ type sparseScratch struct {
 	dx []float32 // padded input gradient
 
 	// For the pass by channels: blocks of cb input channels, each block
-	// [positions][cb] or, for weights, [Out][taps][cb].
+	// [positions][cb] or, for weights, [Out][KD·KH·KW][cb]; dxc has one block.
 	xc, dxc, wc, dwc []float32
 }
 
@@ -28,11 +28,11 @@ func (c *Conv) newSparseScratch() *sparseScratch {
 	}
 }
 
-// GradSparse is the backward pass of ForwardPool for one item. g [Out,
+// GradSparse is the backward pass of ForwardPool for n items. g [n, Out,
 // PooledSize] is the gradient of the pooled convolution, already multiplied by
 // the derivative of the activation (Activation.Backward on the pooled output);
 // arg is from ForwardPool. It adds the weight and bias gradients to dw [Out,
-// In, KD, KH, KW] and db [Out] or nil, and, unless dx is nil, sets dx [In,
+// In, KD, KH, KW] and db [Out] or nil, and, unless dx is nil, sets dx [n, In,
 // Size] to the input gradient, for which it reads the weights w [Out, In, KD,
 // KH, KW].
 //
@@ -44,34 +44,86 @@ func (c *Conv) newSparseScratch() *sparseScratch {
 // There are two passes that differ in what a vector holds: the taps of a kernel
 // row, or input channels.
 func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, s *ConvScratch) {
-	plane := volume(c.pooled)
+	in, out := c.shape.In*volume(c.shape.Size), c.shape.Out*volume(c.pooled)
+	n := len(g) / out
 	checkLen("Conv.GradSparse", len(dw), c.shape.Out*c.taps)
-	checkLen("Conv.GradSparse", len(g), c.shape.Out*plane)
-	checkLen("Conv.GradSparse", len(arg), c.shape.Out*plane)
-	checkLen("Conv.GradSparse", len(x), c.shape.In*volume(c.shape.Size))
+	checkLen("Conv.GradSparse", len(g), n*out)
+	checkLen("Conv.GradSparse", len(arg), n*out)
+	checkLen("Conv.GradSparse", len(x), n*in)
 	if dx != nil {
-		checkLen("Conv.GradSparse", len(dx), c.shape.In*volume(c.shape.Size))
+		checkLen("Conv.GradSparse", len(dx), n*in)
 		checkLen("Conv.GradSparse", len(w), c.shape.Out*c.taps)
 	}
 	if s.sparse == nil {
 		s.sparse = c.newSparseScratch()
 	}
-	for o := range c.shape.Out {
-		c.winners(o, g[o*plane:(o+1)*plane], arg[o*plane:(o+1)*plane], s.sparse)
+	blocks := c.byChannels()
+	if blocks {
+		c.blockSparse(dw, w, dx != nil, s.sparse)
+	}
+	for i := range n {
+		c.listWinners(g[i*out:(i+1)*out], arg[i*out:(i+1)*out], s.sparse)
 		if db != nil {
-			sum := db[o]
-			_, gs := c.all(s.sparse, o)
-			for _, v := range gs {
-				sum += v
-			}
-			db[o] = sum
+			c.biasSparse(db, s.sparse)
+		}
+		xi, dxi := x[i*in:(i+1)*in], dx
+		if dx != nil {
+			dxi = dx[i*in : (i+1)*in]
+		}
+		if blocks {
+			c.sparseByChannels(dxi, xi, s.sparse)
+		} else {
+			c.sparseByRows(dw, dxi, xi, w, s)
 		}
 	}
-	if c.byChannels() {
-		c.sparseByChannels(dw, dx, x, w, s)
-	} else {
-		c.sparseByRows(dw, dx, x, w, s)
+	if blocks {
+		c.unblockSparse(dw, s.sparse)
 	}
+}
+
+// listWinners lists the winners of all channels of one item.
+func (c *Conv) listWinners(g []float32, arg []int32, s *sparseScratch) {
+	plane := volume(c.pooled)
+	for o := range c.shape.Out {
+		c.winners(o, g[o*plane:(o+1)*plane], arg[o*plane:(o+1)*plane], s)
+	}
+}
+
+// biasSparse adds the winners' gradients to db, each channel's in order. Four
+// channels at a time hide how long an addition takes.
+func (c *Conv) biasSparse(db []float32, s *sparseScratch) {
+	o := 0
+	for ; o+4 <= c.shape.Out; o += 4 {
+		var g [4][]float32
+		least := math.MaxInt
+		for i := range g {
+			_, g[i] = c.all(s, o+i)
+			least = min(least, len(g[i]))
+		}
+		a, b, p, q := g[0][:least], g[1][:least], g[2][:least], g[3][:least]
+		sa, sb, sp, sq := db[o], db[o+1], db[o+2], db[o+3]
+		for j, v := range a {
+			sa += v
+			sb += b[j]
+			sp += p[j]
+			sq += q[j]
+		}
+		for i, sum := range [4]float32{sa, sb, sp, sq} {
+			db[o+i] = addAll(sum, g[i][least:])
+		}
+	}
+	for ; o < c.shape.Out; o++ {
+		_, g := c.all(s, o)
+		db[o] = addAll(db[o], g)
+	}
+}
+
+// addAll returns sum plus all values of x, added in order.
+func addAll(sum float32, x []float32) float32 {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
 }
 
 // winners lists the positions of channel o through which a gradient passes, in

@@ -40,60 +40,84 @@ func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
 	copyOut(dx, c.shape.Size, s.sparse.dx, c.padded, c.shape.Pad, c.shape.In)
 }
 
-// sparseByChannels holds input channels in a vector: input and gradients are
-// laid out with channels last for it, in blocks of 16 or 8.
-func (c *Conv) sparseByChannels(dw, dx, x, w []float32, s *ConvScratch) {
-	p, k := s.sparse, volume(c.shape.Kernel)
+// blockSparse lays weight gradients and, if input gradients are asked for, weights
+// out for sparseByChannels, in blocks of 16 or 8 input channels.
+func (c *Conv) blockSparse(dw, w []float32, input bool, p *sparseScratch) {
+	k := volume(c.shape.Kernel)
 	if p.xc == nil {
 		p.xc = make([]float32, roundUp(c.shape.In, 8)*volume(c.padded))
-		p.dwc = make([]float32, lanes*c.shape.Out*k)
+		p.dwc = make([]float32, roundUp(c.shape.In, 8)*c.shape.Out*k)
 	}
-	if dx != nil && p.dxc == nil {
+	if input && p.dxc == nil {
 		p.dxc = make([]float32, lanes*volume(c.padded))
-		p.wc = make([]float32, lanes*k)
+		p.wc = make([]float32, len(p.dwc))
 	}
+	c.eachWeightBlock(func(at, from, cb, used int) {
+		active.block(p.dwc[at:], dw[from:], k, k, cb, used)
+		if input {
+			active.block(p.wc[at:], w[from:], k, k, cb, used)
+		}
+	})
+}
+
+// unblockSparse brings the weight gradients back.
+func (c *Conv) unblockSparse(dw []float32, p *sparseScratch) {
+	k := volume(c.shape.Kernel)
+	c.eachWeightBlock(func(at, from, cb, used int) {
+		active.unblock(dw[from:], k, p.dwc[at:], k, cb, used)
+	})
+}
+
+// eachWeightBlock calls f for each block of cb input channels, of which used are
+// there, and each output channel: at is its place in blocks, from in weights.
+func (c *Conv) eachWeightBlock(f func(at, from, cb, used int)) {
+	k := volume(c.shape.Kernel)
 	for c0 := 0; c0 < c.shape.In; c0 += lanes {
-		c.weightSparse(dw, x, c0, p)
+		cb := blockWidth(c0, c.shape.In)
+		for o := range c.shape.Out {
+			f((c0*c.shape.Out+o*cb)*k, o*c.taps+c0*k, cb, min(cb, c.shape.In-c0))
+		}
+	}
+}
+
+// sparseByChannels holds input channels in a vector: input and gradients are
+// laid out with channels last for it.
+func (c *Conv) sparseByChannels(dx, x []float32, p *sparseScratch) {
+	for c0 := 0; c0 < c.shape.In; c0 += lanes {
+		c.weightSparse(x, c0, p)
 		if dx != nil {
-			c.inputSparse(dx, w, c0, p)
+			c.inputSparse(dx, c0, p)
 		}
 	}
 }
 
 // weightSparse adds the weight gradients of the input channels from c0 on.
-func (c *Conv) weightSparse(dw, x []float32, c0 int, p *sparseScratch) {
+func (c *Conv) weightSparse(x []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb := blockWidth(c0, c.shape.In)
 	used := min(cb, c.shape.In-c0)
-	xc := p.xc[c0*volume(c.padded):]
+	xc, dwc := p.xc[c0*volume(c.padded):], p.dwc[c0*c.shape.Out*k:]
 	c.eachRun(func(at, from, n int) {
 		active.block(xc[at*cb:], x[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), n, cb, used)
 	})
-	for o := range c.shape.Out {
-		active.block(p.dwc[o*k*cb:], dw[o*c.taps+c0*k:], k, k, cb, used)
-	}
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
 			pos, g := c.slab(p, o, z)
-			active.sparseDotBlock(p.dwc[o*k*cb:(o+1)*k*cb], xc, c.off[:k], pos, g, cb)
+			active.sparseDotBlock(dwc[o*k*cb:(o+1)*k*cb], xc, c.off[:k], pos, g, cb)
 		}
-	}
-	for o := range c.shape.Out {
-		active.unblock(dw[o*c.taps+c0*k:], k, p.dwc[o*k*cb:], k, cb, used)
 	}
 }
 
 // inputSparse sets the input gradients of the input channels from c0 on.
-func (c *Conv) inputSparse(dx, w []float32, c0 int, p *sparseScratch) {
+func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
 	cb := blockWidth(c0, c.shape.In)
 	used := min(cb, c.shape.In-c0)
-	dxc := p.dxc[:volume(c.padded)*cb]
+	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
 	clear(dxc)
 	for o := range c.shape.Out {
 		pos, g := c.all(p, o)
-		active.block(p.wc, w[o*c.taps+c0*k:], k, k, cb, used)
-		active.sparseAddBlock(dxc, p.wc[:k*cb], c.off[:k], pos, g, cb)
+		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], pos, g, cb)
 	}
 	c.eachRun(func(at, from, n int) {
 		active.unblock(dx[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), dxc[at*cb:], n, cb, used)

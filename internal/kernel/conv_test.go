@@ -285,3 +285,30 @@ func TestConvNaN(t *testing.T) {
 		}
 	})
 }
+
+// TestGradSparseItems: several items in one call give the bits of one call each.
+func TestGradSparseItems(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(9)
+		for _, s := range convCases() {
+			c, sc := mustConv(t, s.ConvShape, s.pool)
+			const items = 3
+			in, out := s.In*volume(s.Size), s.Out*volume(c.PooledSize())
+			x, w, g := normals(r, items*in), normals(r, s.Out*c.taps), normals(r, items*out)
+			packed, y, arg := make([]float32, c.PackedLen()), make([]float32, out), make([]int32, items*out)
+			c.Pack(packed, w)
+			dw, db := normals(r, len(w)), normals(r, s.Out)
+			dw2, db2 := slices.Clone(dw), slices.Clone(db)
+			dx, dx2 := make([]float32, len(x)), make([]float32, len(x))
+			for i := range items {
+				xi, gi, ai := x[i*in:(i+1)*in], g[i*out:(i+1)*out], arg[i*out:(i+1)*out]
+				c.ForwardPool(y, ai, xi, packed, nil, Identity, sc)
+				c.GradSparse(dw2, db2, dx2[i*in:(i+1)*in], gi, ai, xi, w, sc)
+			}
+			c.GradSparse(dw, db, dx, g, arg, x, w, sc)
+			sameBits(t, s.String()+": dw", dw, dw2)
+			sameBits(t, s.String()+": db", db, db2)
+			sameBits(t, s.String()+": dx", dx, dx2)
+		}
+	})
+}
