@@ -27,6 +27,7 @@ type longReader struct {
 	labels        labels
 	list          []longVote
 	blank         int              // rows without a label
+	withdrawn     int              // votes that a later row without a label takes back
 	twice         int              // votes by raters who had voted on the item
 	firstTwice    string           // the first of them
 	last          map[[2]int32]int // (item, rater) → index of its vote
@@ -93,7 +94,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	}
 	vote := longVote{item: r.items.code(id), rater: -1, label: -1, count: 1}
 	if r.opts.missing(&rec[r.label], table.VoteNA) {
-		r.blank++
+		r.blankVote(vote.item, rec)
 		return nil
 	}
 	vote.label = r.labels.code(rec[r.label].String(), r.t.Line(), r.label)
@@ -117,6 +118,24 @@ func (r *longReader) addVote(rec []table.Cell) error {
 	r.list = append(r.list, vote)
 	return nil
 }
+
+// blankVote takes a row without a label: if the last vote of a rater counts, it withdraws the one
+// before.
+func (r *longReader) blankVote(item int32, rec []table.Cell) {
+	if r.opts.Duplicates == LastVote && r.rater >= 0 && !r.opts.missing(&rec[r.rater], table.VoteNA) {
+		pair := [2]int32{item, r.raters.code(rec[r.rater].String())}
+		if at, ok := r.last[pair]; ok {
+			r.list[at].label = withdrawn
+			delete(r.last, pair)
+			r.withdrawn++
+			return
+		}
+	}
+	r.blank++
+}
+
+// withdrawn is the label of a vote that no longer counts.
+const withdrawn = -1
 
 // again does what Duplicates says if the rater has voted on the item before, and
 // reports whether that settles the vote.
@@ -159,6 +178,9 @@ func (r *longReader) votes() (*votes, error) {
 	}
 	left := 0
 	for _, vote := range r.list {
+		if vote.label == withdrawn {
+			continue
+		}
 		c := class[vote.label]
 		if c < 0 {
 			left++

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -249,4 +250,23 @@ func FuzzReadVotes(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestWithdrawn: the last row of a rater on an item counts, and if it has no label none does.
+func TestWithdrawn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "votes.csv")
+	text := "item,rater,label\na,ann,yes\na,bob,no\na,ann,\nb,ann,\nb,ann,yes\nc,bob,no\nc,bob,\nc,bob,yes\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ds, err := ReadVotes(t.Context(), path, VotesOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(ds.Items, ds.Classes, ds.Counts); got != "[a b c] [no yes] [1 0 0 1 0 1]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(ds.Warnings); !strings.Contains(got, "2 votes withdrawn") || !strings.Contains(got, "1 row without a label") {
+		t.Error(got)
+	}
 }
