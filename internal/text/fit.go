@@ -1,0 +1,157 @@
+package text
+
+import (
+	"context"
+	"math"
+
+	"credence/internal/par"
+)
+
+// Data are documents with votes, as a fit takes them.
+type Data struct {
+	Documents int
+	Document  func(i int) string
+	Classes   int
+	Labels    []float64 // [Documents × Classes] shares of the votes, each row sums to 1
+	Weights   []float64 // [Documents] how much a document counts, more than 0
+	// Folds [Documents] says which part a document belongs to; parts are held out in turn.
+	Folds []int
+}
+
+// Held is what a fit tells of documents by models that did not see their votes.
+type Held struct {
+	Logits []float64 // [Documents × outputs]
+	Loss   float64   // cross-entropy per document
+	Base   float64   // the same of the shares of all other documents, without their words
+	Lambda float64   // the penalty with the smallest loss
+}
+
+// strongest and weakest are the penalties that are tried, in steps of a factor of two.
+const (
+	strongest = 64
+	weakest   = 1. / 256
+)
+
+// Fit learns terms and finds the penalty by folds. It returns the model of all
+// documents, and what models without a fold say of it.
+func Fit(ctx context.Context, d Data, most int) (*Model, *Held, error) {
+	v := newVectorizer(d.Documents, d.Document, most)
+	x := newMatrix(v, d.Documents, d.Document)
+	path := newPath(x, &d)
+	held, err := path.follow(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := path.problem(-1, held.Lambda)
+	s := all.newSolution()
+	all.solve(s)
+	return &Model{Vectorizer: v, weights: narrowed(s.w), bias: s.b}, held, nil
+}
+
+func narrowed(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}
+
+// path are fits without one fold each, from strong penalties to weak ones.
+type path struct {
+	x     *matrix
+	d     *Data
+	folds int
+	at    []*solution // of each fold
+}
+
+func newPath(x *matrix, d *Data) *path {
+	p := &path{x: x, d: d}
+	for _, k := range d.Folds {
+		p.folds = max(p.folds, k+1)
+	}
+	for range p.folds {
+		p.at = append(p.at, p.problem(-1, 1).newSolution())
+	}
+	return p
+}
+
+// problem is the fit without a fold.
+func (p *path) problem(without int, lambda float64) *problem {
+	w := make([]float64, p.d.Documents)
+	for i, k := range p.d.Folds {
+		if k != without {
+			w[i] = p.d.Weights[i]
+		}
+	}
+	return &problem{x: p.x, labels: p.d.Labels, weights: w, lambda: lambda, classes: p.d.Classes}
+}
+
+// follow goes on to weaker penalties until held-out documents are predicted
+// worse twice in a row, and returns the best.
+func (p *path) follow(ctx context.Context) (*Held, error) {
+	best := &Held{Loss: math.Inf(1), Base: p.base()}
+	worse := 0
+	for lambda := float64(strongest); lambda >= weakest && worse < 2; lambda /= 2 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		par.For(p.folds, func(k int) { p.problem(k, lambda).solve(p.at[k]) })
+		if loss := p.loss(); loss < best.Loss {
+			best.Loss, best.Lambda, best.Logits, worse = loss, lambda, p.held(), 0
+		} else {
+			worse++
+		}
+	}
+	return best, nil
+}
+
+// held returns the logits of documents by the fits without them.
+func (p *path) held() []float64 {
+	c := outputs(p.d.Classes)
+	z := make([]float64, p.d.Documents*c)
+	for i, k := range p.d.Folds {
+		copy(z[i*c:(i+1)*c], p.at[k].z[i*c:(i+1)*c])
+	}
+	return z
+}
+
+// loss is the mean cross-entropy of documents by the fits without them.
+func (p *path) loss() float64 {
+	c, d := outputs(p.d.Classes), p.d.Classes
+	sum, total := 0.0, 0.0
+	for i, k := range p.d.Folds {
+		w := p.d.Weights[i]
+		sum += w * crossEntropy(p.d.Labels[i*d:(i+1)*d], p.at[k].z[i*c:(i+1)*c])
+		total += w
+	}
+	return sum / total
+}
+
+// base is the mean cross-entropy of the shares of classes in all other folds.
+func (p *path) base() float64 {
+	d := p.d.Classes
+	shares := make([][]float64, p.folds)
+	for k := range shares {
+		shares[k] = make([]float64, d)
+		for c := range shares[k] {
+			shares[k][c] = biasPenalty
+		}
+		for i, fold := range p.d.Folds {
+			if fold != k {
+				axpy(p.d.Weights[i], p.d.Labels[i*d:(i+1)*d], shares[k])
+			}
+		}
+	}
+	sum, total := 0.0, 0.0
+	for i, k := range p.d.Folds {
+		mass := 0.0
+		for _, s := range shares[k] {
+			mass += s
+		}
+		for c, s := range shares[k] {
+			sum -= p.d.Weights[i] * p.d.Labels[i*d+c] * math.Log(s/mass)
+		}
+		total += p.d.Weights[i]
+	}
+	return sum / total
+}

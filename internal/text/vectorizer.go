@@ -1,0 +1,158 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"credence/internal/par"
+)
+
+// Vectorizer turns documents into sparse vectors of F terms. The value of a term
+// that stands n times in a document is
+//
+//	(1 + ln n) · idf,    idf = 1 + ln((1 + N)/(1 + D)),
+//
+// where D of N documents had it when the vectorizer was fitted; then words and
+// characters are scaled to length 1, each by themselves. Any number of
+// goroutines may share it.
+type Vectorizer struct {
+	buckets []uint32  // [F] of the terms, ascending
+	idf     []float32 // [F]
+	place   []int32   // [buckets] → 1 + place in these, 0 for a term that is not known
+	pool    sync.Pool // *scratch
+}
+
+// scratch is working memory for one document.
+type scratch struct {
+	terms  terms
+	counts []int32 // [F], zero between documents
+	at     []int32 // places of the document's terms
+	values []float32
+}
+
+// leastDocuments is how many documents have to have a term for it to be kept:
+// what is in one alone tells nothing of others.
+const leastDocuments = 2
+
+// newVectorizer learns the terms of n documents, at most so many: those in the
+// most documents.
+func newVectorizer(n int, doc func(i int) string, most int) *Vectorizer {
+	type worker struct {
+		documents, seen []int32
+		t               terms
+	}
+	workers := make([]*worker, par.Threads())
+	par.ForWorker(n, func(w, i int) {
+		if workers[w] == nil {
+			workers[w] = &worker{documents: make([]int32, buckets), seen: make([]int32, buckets)}
+		}
+		me, stamp := workers[w], int32(i+1)
+		me.t.emit = func(b uint32) {
+			if me.seen[b] != stamp {
+				me.seen[b] = stamp
+				me.documents[b]++
+			}
+		}
+		me.t.document(doc(i))
+	})
+	documents := make([]int32, buckets)
+	for _, me := range workers {
+		if me != nil {
+			for b, k := range me.documents {
+				documents[b] += k
+			}
+		}
+	}
+	least := leastOf(documents, min(leastDocuments, n), most)
+	v := &Vectorizer{}
+	for b, k := range documents {
+		if int(k) >= least {
+			v.buckets = append(v.buckets, uint32(b))
+			v.idf = append(v.idf, float32(1+math.Log(float64(1+n)/float64(1+k))))
+		}
+	}
+	v.index()
+	return v
+}
+
+// leastOf returns the least number of documents, from one on, that so many
+// terms at most reach.
+func leastOf(documents []int32, least, most int) int {
+	counts := map[int]int{}
+	for _, k := range documents {
+		counts[int(k)]++
+	}
+	steps := make([]int, 0, len(counts))
+	for k := range counts {
+		steps = append(steps, k)
+	}
+	slices.Sort(steps)
+	terms := 0
+	for i := len(steps) - 1; i >= 0 && steps[i] >= least; i-- {
+		if terms += counts[steps[i]]; terms > most {
+			return steps[i] + 1
+		}
+	}
+	return max(1, least)
+}
+
+// index makes what buckets are looked up in.
+func (v *Vectorizer) index() {
+	v.place = make([]int32, buckets)
+	for i, b := range v.buckets {
+		v.place[b] = int32(i + 1)
+	}
+	v.pool.New = func() any {
+		s := &scratch{counts: make([]int32, len(v.buckets))}
+		s.terms.emit = func(b uint32) {
+			p := v.place[b] - 1
+			if p < 0 {
+				return
+			}
+			if s.counts[p] == 0 {
+				s.at = append(s.at, p)
+			}
+			s.counts[p]++
+		}
+		return s
+	}
+}
+
+// check refuses what no fit gives.
+func (v *Vectorizer) check() error {
+	if len(v.idf) != len(v.buckets) {
+		return fmt.Errorf("%d terms with %d weights", len(v.buckets), len(v.idf))
+	}
+	for i, b := range v.buckets {
+		if b >= buckets || i > 0 && b <= v.buckets[i-1] {
+			return fmt.Errorf("term %d has hash %d, want ascending ones below %d", i, b, buckets)
+		}
+		if !(v.idf[i] >= 1 && v.idf[i] < 100) {
+			return fmt.Errorf("term %d has weight %v, want one from 1 to 100", i, v.idf[i])
+		}
+	}
+	return nil
+}
+
+// vector calls use with the places, ascending, and the values of a document's
+// terms, which are valid until it returns.
+func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) {
+	s := v.pool.Get().(*scratch)
+	defer v.pool.Put(s)
+	s.at, s.values = s.at[:0], s.values[:0]
+	s.terms.document(doc)
+	slices.Sort(s.at)
+	var squares [2]float64
+	for _, p := range s.at {
+		x := (1 + math.Log(float64(s.counts[p]))) * float64(v.idf[p])
+		s.counts[p] = 0
+		s.values = append(s.values, float32(x))
+		squares[v.buckets[p]>>blockBits] += x * x
+	}
+	for i, p := range s.at {
+		s.values[i] = float32(float64(s.values[i]) / math.Sqrt(squares[v.buckets[p]>>blockBits]))
+	}
+	use(s.at, s.values)
+}
