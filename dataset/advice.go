@@ -17,6 +17,7 @@ const (
 	SetIgnore                     // Ignore
 	SetGroup                      // FeatureOptions.GroupColumn
 	SetCategorical                // FeatureOptions.Categorical
+	SetText                       // FeatureOptions.Text
 	SetMissing                    // TableOptions.NA
 	SetImages                     // FeatureOptions.ImageColumn
 	SetArray                      // FeatureOptions.Array

@@ -69,7 +69,7 @@ func TestAdvice(t *testing.T) {
 		{features("twice.csv", FeatureOptions{}), Advice{Settings: []Setting{SetItem, SetGroup, SetCategorical, SetIgnore}}},
 		{features("text.csv", FeatureOptions{}), Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: "a", Value: "abc"}},
 		{features("comma.csv", FeatureOptions{}), Advice{Settings: []Setting{SetCategorical}, Column: "a"}},
-		{features("names.csv", FeatureOptions{}), Advice{Settings: []Setting{SetCategorical}, Column: "name"}},
+		{features("names.csv", FeatureOptions{}), Advice{Settings: []Setting{SetText, SetCategorical}, Column: "name"}},
 		{features("paths.csv", FeatureOptions{}), Advice{Settings: []Setting{SetImages}, Column: "p"}},
 		{features("two.csv", FeatureOptions{Features: []string{"p", "q"}}), Advice{Settings: []Setting{SetImages}}},
 		{features(".", FeatureOptions{GroupColumn: "g"}), Advice{Settings: []Setting{SetImages}}},

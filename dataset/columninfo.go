@@ -58,7 +58,7 @@ func (c ColumnInfo) String() string {
 // features: 64 numeric, 2 categorical (sex, site); ignored: notes".
 func DescribeColumns(columns []ColumnInfo) string {
 	var numeric, missing int
-	var categorical, tensors, ignored []string
+	var categorical, texts, tensors, ignored []string
 	for _, c := range columns {
 		if c.role == roleFeature {
 			missing += c.Missing
@@ -71,6 +71,8 @@ func DescribeColumns(columns []ColumnInfo) string {
 			numeric++
 		case c.Part.Kind == Categorical:
 			categorical = append(categorical, c.Name)
+		case c.Part.Kind == Text:
+			texts = append(texts, c.Name)
 		default:
 			tensors = append(tensors, c.Name+" "+words.Shape(c.Part.Shape))
 		}
@@ -82,10 +84,13 @@ func DescribeColumns(columns []ColumnInfo) string {
 	if len(categorical) > 0 {
 		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", words.Thousands(len(categorical)), words.Few(categorical)))
 	}
+	if len(texts) > 0 {
+		kinds = append(kinds, fmt.Sprintf("%s of text (%s)", words.Thousands(len(texts)), words.Few(texts)))
+	}
 	if len(tensors) > 0 {
 		kinds = append(kinds, fmt.Sprintf("%s (%s)", number(len(tensors), "tensor"), words.Few(tensors)))
 	}
-	s := number(numeric+len(categorical)+len(tensors), "feature")
+	s := number(numeric+len(categorical)+len(texts)+len(tensors), "feature")
 	if len(kinds) > 0 {
 		s += ": " + strings.Join(kinds, ", ")
 	}

@@ -198,6 +198,9 @@ func (ds *Dataset) Hash() (string, error) {
 			if err := ds.Rows.ReadRow(i, row); err != nil {
 				return "", err
 			}
+			if err := hashTexts(h, ds.Parts, row); err != nil {
+				return "", err
+			}
 			numbers(row)
 		}
 	}

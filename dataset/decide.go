@@ -103,6 +103,8 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		leave("it holds paths of files", SetImages)
 	case i == 0 && unnamed && c.counting && !c.fixed:
 		leave("it holds row numbers")
+	case c.kind == Text || !c.fixed && n >= fewLevels && c.prose():
+		info.Part.Kind = Text
 	case c.fixed && c.kind == Numeric || !c.fixed && c.texts == 0:
 		info.Part.Kind = Numeric
 		// Values are kept in float32, which has 2²⁴ steps between powers of two.
@@ -115,8 +117,8 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		return s.notNumber(i, c)
 	case n >= fewLevels && len(c.levels)*2 > n && c.dates == c.texts:
 		leave("it holds dates: " + datesAdvice)
-	case n >= fewLevels && len(c.levels)*2 > n:
-		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), number(n, "row")), SetCategorical)
+	case n >= fewLevels && len(c.levels)*2 > n || c.long > 0:
+		leave(fmt.Sprintf("it has %s different texts in %s", words.Thousands(len(c.levels)), number(n, "row")), SetText, SetCategorical)
 	default:
 		if c.dates == c.texts && c.dates > 0 {
 			f.Warnings = append(f.Warnings, fmt.Errorf("column %q holds dates, each of which is a category of its own: %s", info.Name, datesAdvice))

@@ -21,6 +21,9 @@ type decoder struct {
 	seen   []unseen             // of categorical parts
 	gone   []vanished           // of numeric parts
 	gaps   []gaps               // of lists
+	texts  [][]string           // of text parts; nil if there are none
+	size   int                  // bytes of these
+	keep   bool                 // texts are kept beyond a batch
 }
 
 // unseen counts the levels of a column that a model does not know.
@@ -44,7 +47,7 @@ type gaps struct {
 
 // newDecoder finds the columns of parts by their names.
 func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
-	d := &decoder{t: t, commas: t.Traits().Commas, opts: opts, parts: parts}
+	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, parts: parts}
 	for _, p := range parts {
 		col, err := featureColumn(t, p.Name)
 		if err != nil {
@@ -56,6 +59,9 @@ func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, erro
 			for i, l := range p.Levels {
 				codes[l] = float32(i)
 			}
+		}
+		if p.Kind == Text && d.texts == nil {
+			d.texts = make([][]string, len(parts))
 		}
 		d.seen, d.gone, d.gaps = append(d.seen, unseen{}), append(d.gone, vanished{}), append(d.gaps, gaps{})
 		d.cols = append(d.cols, col)
@@ -136,6 +142,8 @@ func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 			return d.t.ErrorAt(col, "%s, but %d numbers were expected", c.String(), len(to))
 		}
 		copy(to, c.Vec)
+	case Text:
+		return d.text(k, c.String(), to)
 	}
 	return nil
 }

@@ -41,6 +41,8 @@ type FeatureOptions struct {
 	// Numeric and Categorical fix the kind of columns. A categorical column of
 	// numbers ("race" coded 1 to 6) must be named here.
 	Numeric, Categorical []string
+	// Text names columns of documents. Columns of sentences are found without.
+	Text []string
 	// ImageColumn, if set, names a column of paths of images, or of volumes in
 	// NIfTI files, relative to the folder of the file. They become one feature
 	// of that name. "" takes a column whose values all have the extension of
@@ -93,7 +95,7 @@ func (o *FeatureOptions) budget() *budget.Pool {
 
 // taken returns the columns that options give a use other than that of ids.
 func (o *FeatureOptions) taken() []string {
-	return slices.Concat(o.Ignore, o.votes, o.Numeric, o.Categorical, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
+	return slices.Concat(o.Ignore, o.votes, o.Numeric, o.Categorical, o.Text, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
 }
 
 // columnsOf returns the features of a model that are columns of values.
@@ -193,7 +195,7 @@ func (o *FeatureOptions) checkNames(t table.Table) error {
 	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
 		return err
 	}
-	named := slices.Concat(o.Features, o.Numeric, o.Categorical)
+	named := slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text)
 	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn} {
 		if one != "" {
 			named = append(named, one)
@@ -294,7 +296,8 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	if rows := sink.ready(); rows != nil {
+	rows := sink.ready()
+	if rows != nil && dec.texts == nil {
 		f.Rows, f.closers = rows, append(f.closers, sink)
 		return nil
 	}
@@ -305,15 +308,17 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 		if s.skip[n-1] {
 			return nil
 		}
-		if err := dec.decode(rec, row); err != nil {
+		if err := dec.decode(rec, row); err != nil || rows != nil {
 			return err
 		}
 		return sink.add(row)
 	})
+	dec.giveTexts(f.Parts)
 	f.Warnings = append(f.Warnings, dec.warnings()...)
-	if err == nil {
-		f.Rows, err = sink.finish()
+	if err == nil && rows == nil {
+		rows, err = sink.finish()
 	}
+	f.Rows = rows
 	if err != nil {
 		return errors.Join(err, sink.Close())
 	}

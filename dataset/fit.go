@@ -31,7 +31,8 @@ func (o TransformOptions) Complete() TransformOptions {
 }
 
 // Fit learns a transform from the given items of ds, which are to be the
-// training part alone. It passes over them once, in the order of the data.
+// training part alone. It passes over them once, in the order of the data. Columns
+// of text are left to [Transform.FitText].
 func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	if ds.Rows == nil || len(ds.Parts) == 0 {
 		return nil, errNoFeatures
@@ -69,6 +70,9 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	t := &Transform{parts: make([]fitted, len(ds.Parts))}
 	for i, p := range ds.Parts {
 		t.parts[i] = sums[i].fit(p, opts)
+		if p.Kind == Text {
+			t.parts[i].unread(len(ds.Classes))
+		}
 	}
 	return t, nil
 }
@@ -76,6 +80,7 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 // summary gathers what a transform needs of one part.
 type summary struct {
 	channels []moments // of numbers
+	texts    int       // so many
 	levels   []int     // items at each level
 	missing  bool
 }
@@ -93,11 +98,21 @@ func newSummary(p Part) summary {
 	if p.Kind == Categorical {
 		return summary{levels: make([]int, len(p.Levels))}
 	}
+	if p.Kind == Text {
+		return summary{texts: len(p.Texts)}
+	}
 	f := fitted{Part: p}
 	return summary{channels: make([]moments, f.channels())}
 }
 
 func (s *summary) add(x []float32) error {
+	if s.levels == nil && s.channels == nil {
+		if s.missing = s.missing || x[0] != x[0]; x[0] != x[0] {
+			return nil
+		}
+		_, err := textAt(x[0], s.texts)
+		return err
+	}
 	if s.channels == nil {
 		switch c := x[0]; {
 		case c != c:

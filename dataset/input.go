@@ -22,7 +22,9 @@ type InputRows struct {
 type binding struct {
 	p        *fitted
 	from, to int
-	levels   []int32 // raw code → index among p.Levels, or −1 (unknown)
+	texts    []string  // of a text part
+	held     []float32 // [N × outputs] or nil: logits of items by models that did not see them; NaN for others
+	levels   []int32   // raw code → index among p.Levels, or −1 (unknown)
 }
 
 // Over returns the network inputs of the items of ds, whose features are found
@@ -77,7 +79,10 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		if err := sameVolumes(p.Part, q); err != nil {
 			return nil, err
 		}
-		b := binding{p: p, from: offset[j]}
+		if p.Kind == Text && p.model() == nil {
+			return nil, fmt.Errorf("feature %q is text from which nothing was learned yet", p.Name)
+		}
+		b := binding{p: p, from: offset[j], texts: q.Texts}
 		to := &dense
 		if p.grid() {
 			to = &grid
@@ -123,17 +128,18 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 		if err := in.rows.ReadRow(i, raw); err != nil {
 			return err
 		}
-		return in.apply(dst, raw)
+		return in.apply(dst, raw, i)
 	}
 	raw := in.bufs.Get().(*[]float32)
 	defer in.bufs.Put(raw)
 	if err := in.rows.ReadRow(i, *raw); err != nil {
 		return err
 	}
-	return in.apply(dst, *raw)
+	return in.apply(dst, *raw, i)
 }
 
-func (in *InputRows) apply(dst, raw []float32) error {
+// apply fills dst with the network input of a raw row, that of item i.
+func (in *InputRows) apply(dst, raw []float32, i int) error {
 	for _, b := range in.ops {
 		p := b.p
 		to := dst[b.to : b.to+p.width()]
@@ -148,6 +154,10 @@ func (in *InputRows) apply(dst, raw []float32) error {
 			}
 		case Categorical:
 			if err := b.category(to, raw[b.from]); err != nil {
+				return err
+			}
+		case Text:
+			if err := b.document(to, raw[b.from], i); err != nil {
 				return err
 			}
 		case Tensor:

@@ -14,11 +14,12 @@ const (
 	Numeric     Kind = iota // one number per item
 	Categorical             // one level of a list an item
 	Tensor                  // an array of numbers an item, of fixed shape
+	Text                    // a document per item
 )
 
-var kindNames = [...]string{"numeric", "categorical", "tensor"}
+var kindNames = [...]string{"numeric", "categorical", "tensor", "text"}
 
-// String returns "numeric", "categorical" or "tensor".
+// String returns "numeric", "categorical", "tensor" or "text".
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -42,7 +43,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("feature kind %q is not one of [numeric categorical tensor]", text)
+	return fmt.Errorf("feature kind %q is not one of [numeric categorical tensor text]", text)
 }
 
 // UnknownLevel is the raw value of a categorical cell whose level is not among
@@ -56,6 +57,9 @@ type Part struct {
 	// Levels of a categorical part; the raw value of a cell is an index into
 	// it, UnknownLevel, or NaN.
 	Levels []string `json:"levels,omitempty"`
+	// Texts of a text part, in the data and not in a model; the raw value of a
+	// cell is an index into it, or NaN.
+	Texts []string `json:"-"`
 	// Shape of a tensor: [n] for a vector, [C,H,W] for an image and [C,D,H,W]
 	// for a volume, in row-major order.
 	Shape []int `json:"shape,omitempty"`
@@ -83,6 +87,8 @@ func (p Part) String() string {
 		return fmt.Sprintf("%s: categorical (%s)", p.Name, words.Few(p.Levels))
 	case Tensor:
 		return fmt.Sprintf("%s: tensor %s", p.Name, words.Shape(p.Shape))
+	case Text:
+		return p.Name + ": text"
 	}
 	return p.Name + ": numeric"
 }

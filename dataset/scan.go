@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"credence/internal/table"
+	"credence/internal/text"
 	"credence/internal/words"
 )
 
@@ -29,28 +30,30 @@ type scan struct {
 
 // columnScan is what one column holds.
 type columnScan struct {
-	use      bool // a feature, unless its values say otherwise
-	role     role
-	fixed    bool // the kind is given
-	kind     Kind
-	missing  int
-	numbers  int
-	lo, hi   float64 // of the numbers
-	texts    int
-	infinite int            // of the texts, spellings of infinity
-	levels   map[string]int // nil once there are too many and all are numbers
-	counting bool           // every value so far is the number of its row
-	vector   int            // length of lists
-	list     []float32      // the first of them
-	varies   bool           // some list differs from the first
-	percent  int            // of the numbers, those with a percent sign
-	commas   int            // of the texts, numbers with a decimal comma
-	dates    int            // of the texts
-	line     int            // of the first text
-	text     string
-	unread   error    // why it is not read
-	paths    []string // while every value is the path of an image or volume
-	other    bool     // some value is not
+	use       bool // a feature, unless its values say otherwise
+	role      role
+	fixed     bool // the kind is given
+	kind      Kind
+	missing   int
+	numbers   int
+	lo, hi    float64 // of the numbers
+	texts     int
+	infinite  int            // of the texts, spellings of infinity
+	levels    map[string]int // nil once there are too many and all are numbers
+	counting  bool           // every value so far is the number of its row
+	vector    int            // length of lists
+	list      []float32      // the first of them
+	varies    bool           // some list differs from the first
+	percent   int            // of the numbers, those with a percent sign
+	commas    int            // of the texts, numbers with a decimal comma
+	dates     int            // of the texts
+	line      int            // of the first text
+	text      string
+	sentences int      // of the texts
+	long      int      // of the texts, those longer than longText
+	unread    error    // why it is not read
+	paths     []string // while every value is the path of an image or volume
+	other     bool     // some value is not
 }
 
 const (
@@ -110,6 +113,9 @@ func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
 		}
 		if slices.Contains(opts.Categorical, name) {
 			c.fixed, c.kind = true, Categorical
+		}
+		if slices.Contains(opts.Text, name) {
+			c.fixed, c.kind = true, Text
 		}
 		c.levels = map[string]int{}
 	}
@@ -224,6 +230,10 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		c.varies = c.varies || !slices.Equal(x.Vec, c.list)
 		return nil
 	}
+	if c.kind == Text {
+		c.seeText()
+		return nil
+	}
 	v, ok := x.Number(s.commas)
 	if ok {
 		if c.numbers == 0 {
@@ -242,6 +252,9 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 			c.line, c.text = s.t.Line(), strings.Clone(x.String())
 		}
 		c.texts++
+		if !c.fixed && text.Sentence(x.String()) {
+			c.sentences++
+		}
 		if table.IsDate(x.String()) {
 			c.dates++
 		}
@@ -265,15 +278,19 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		c.levels = nil
 		return nil
 	}
-	text := x.String()
-	n := c.levels[text]
+	level := c.level(x.String())
+	n := c.levels[level]
 	if n == 0 {
-		text = strings.Clone(text)
-		if err := s.t.Keep(96 + len(text)); err != nil {
+		level = strings.Clone(level)
+		if err := s.t.Keep(96 + len(level)); err != nil {
 			return err
 		}
 	}
-	c.levels[text] = n + 1
+	c.levels[level] = n + 1
+	if len(c.levels) > manyLevels && c.prose() {
+		c.kind, c.levels = Text, nil
+		return nil
+	}
 	if len(c.levels) > manyLevels && c.texts == 0 && !c.fixed {
 		c.levels = nil
 	}

@@ -129,6 +129,9 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	if err == nil {
 		s.dec, err = newDecoder(t, plain, &s.opts.TableOptions)
 	}
+	if err == nil {
+		s.dec.keep = false
+	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -195,7 +198,7 @@ func (s *Stream) Next() (*Batch, error) {
 	row := make([]float32, w)
 	var errs []error
 	var later []func(row []float32) error
-	for m.N < size {
+	for m.N < size && !s.enough() {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -220,6 +223,9 @@ func (s *Stream) Next() (*Batch, error) {
 	if m.N == 0 {
 		return nil, io.EOF
 	}
+	if s.dec != nil {
+		s.dec.giveTexts(parts)
+	}
 	par.For(m.N, func(i int) {
 		if errs[i] == nil && later[i] != nil && s.ctx.Err() == nil {
 			errs[i] = later[i](m.Values[i*w : i*w+own])
@@ -243,8 +249,14 @@ func (s *Stream) Next() (*Batch, error) {
 	return b, nil
 }
 
-// batchValues bounds the values of a batch.
-const batchValues = 1 << 24
+// batchValues bounds the values of a batch, batchText the bytes of its texts.
+const (
+	batchValues = 1 << 24
+	batchText   = 64 << 20
+)
+
+// enough reports whether the texts of a batch leave no room for more.
+func (s *Stream) enough() bool { return s.dec != nil && s.dec.size >= batchText }
 
 // read reads one item. With an id beside the error, reading can go on. What
 // takes long, and can be done for several items at once, is left to later, if

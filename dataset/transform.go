@@ -36,6 +36,8 @@ type fitted struct {
 	// has an indicator beside it, a categorical one a level for it.
 	Missing  bool     `json:"missing,omitempty"`
 	Encoding encoding `json:"encoding,omitempty"`
+	// Text is what was learned from documents; Mean and SD are those of its logits.
+	Text *fittedText `json:"text,omitempty"`
 }
 
 // Transform turns the raw row of an item into the flat input of a network:
@@ -46,7 +48,9 @@ type fitted struct {
 // deviation of the training items; a missing one becomes 0, the mean, and sets
 // an indicator if training items lacked it too. Categorical columns with few
 // levels are one-hot, the others codes. Images and volumes are standardized by
-// channel. It is fitted by [Fit] and kept as JSON, exactly.
+// channel. A document becomes the logits of classes that a regression on its words
+// gives it. It is fitted by [Fit] and kept as JSON, exactly; what is learned from documents
+// is kept beside it, as [Transform.Arrays].
 type Transform struct {
 	parts []fitted
 }
@@ -88,6 +92,13 @@ func (t *Transform) UnmarshalJSON(text []byte) error {
 }
 
 func (p *fitted) check() error {
+	if p.Kind == Text {
+		if err := p.checkText(); err != nil {
+			return err
+		}
+	} else if p.Text != nil {
+		return fmt.Errorf("a model of text in a %v feature", p.Kind)
+	}
 	want := p.channels()
 	if p.Kind == Categorical {
 		want = 0
@@ -112,8 +123,11 @@ func (p *fitted) check() error {
 // channels is how many means a part has: one a number, one an element of a
 // vector, one per channel otherwise.
 func (p *fitted) channels() int {
-	if p.Kind == Tensor {
+	switch p.Kind {
+	case Tensor:
 		return p.Shape[0]
+	case Text:
+		return len(p.Mean)
 	}
 	return 1
 }
@@ -209,6 +223,8 @@ func (p *fitted) width() int {
 	switch {
 	case p.Kind == Categorical && p.Encoding == oneHot:
 		w = len(p.Levels)
+	case p.Kind == Text:
+		w = len(p.Mean)
 	case p.Kind != Numeric:
 		return w
 	}
@@ -227,6 +243,10 @@ func (p *fitted) names() []string {
 	case Categorical:
 		for _, l := range p.Levels {
 			names = append(names, p.Name+"="+l)
+		}
+	case Text:
+		for i := range p.Mean {
+			names = append(names, fmt.Sprintf("%s[%d]", p.Name, i))
 		}
 	case Tensor:
 		for i := range p.Width() {
@@ -250,7 +270,7 @@ func (t *Transform) Apply(dst, raw []float32) error {
 	if err != nil {
 		return err
 	}
-	return in.apply(dst, raw)
+	return in.apply(dst, raw, -1)
 }
 
 var errNoFeatures = errors.New("the data have no features")

@@ -162,7 +162,7 @@ func TestTransformRefuses(t *testing.T) {
 		{`{"version":1,"parts":[{"name":"a","kind":"numeric","mean":[0],"sd":[-1]}]}`, `reading a transform: feature "a": mean 0 and standard deviation -1`},
 		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[2,2]}]}`, `reading a transform: feature "a": shape [2 2] is not [n], [C,H,W] or [C,D,H,W]`},
 		{`{"version":1,"parts":[{"name":"a","kind":"tensor","shape":[99999999,99999999,9]}]}`, `reading a transform: feature "a": shape [99999999 99999999 9] does not fit`},
-		{`{"version":1,"parts":[{"name":"a","kind":"odd"}]}`, `feature kind "odd" is not one of [numeric categorical tensor]`},
+		{`{"version":1,"parts":[{"name":"a","kind":"odd"}]}`, `feature kind "odd" is not one of [numeric categorical tensor text]`},
 	} {
 		var back Transform
 		if err := json.Unmarshal([]byte(c.text), &back); err == nil || !strings.HasSuffix(err.Error(), c.want) {

@@ -58,7 +58,7 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 // add takes the values of one item into account.
 func (s *watched) add(b *binding, x []float32) {
 	p := b.p
-	if p.Kind == Categorical {
+	if p.Kind == Categorical || p.Kind == Text {
 		if x[0] != x[0] {
 			s.missing++
 		} else {

@@ -13,8 +13,9 @@ type referenceData struct {
 	groups []int
 }
 
-// newReferenceData reads some items of ds, their features through t.
-func newReferenceData(ds *dataset.Dataset, t *dataset.Transform, items []int) (*referenceData, error) {
+// newReferenceData reads some items of ds, their features through t; training
+// says that t was fitted to ds.
+func newReferenceData(ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
 	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
 	var groups []string
 	for _, j := range items {
@@ -31,7 +32,7 @@ func newReferenceData(ds *dataset.Dataset, t *dataset.Transform, items []int) (*
 			return nil, err
 		}
 	}
-	d.x, err = referenceFeatures(t, ds, items)
+	d.x, err = referenceFeatures(t, ds, items, training)
 	return d, err
 }
 
@@ -74,7 +75,7 @@ const (
 // referenceFeatures returns the features that the logistic regression takes, for
 // the given items: the inputs that t gives, with one column per level instead of
 // the code of an embedded category. It is nil if they are too many, or t is nil.
-func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int) (*features, error) {
+func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*features, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -89,7 +90,11 @@ func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int) (
 	if columns == 0 || columns > referenceColumns || columns*len(items) > referenceValues {
 		return nil, nil
 	}
-	rows, err := t.Over(ds)
+	over := t.Over
+	if training {
+		over = t.Training
+	}
+	rows, err := over(ds)
 	if err != nil {
 		return nil, err
 	}

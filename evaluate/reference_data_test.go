@@ -23,7 +23,7 @@ func TestLogisticFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := referenceFeatures(tr, ds, []int{0, 1, 2, 3, 4})
+	x, err := referenceFeatures(tr, ds, []int{0, 1, 2, 3, 4}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type References struct {
 // it is left out if t is nil or the inputs are too many. Items of a group stay
 // together when its penalty is chosen.
 func FitReferences(ds *dataset.Dataset, t *dataset.Transform, seed uint64) (*References, error) {
-	d, err := newReferenceData(ds, t, votedItems(ds))
+	d, err := newReferenceData(ds, t, votedItems(ds), true)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*Referenc
 	for j := range all {
 		all[j] = j
 	}
-	d, err := newReferenceData(ds, t, all)
+	d, err := newReferenceData(ds, t, all, false)
 	if err != nil {
 		return nil, fmt.Errorf("references: %w", err)
 	}
@@ -134,7 +134,7 @@ const referenceFoldWork = 2_000_000
 // When ctx is canceled it returns the context's error.
 func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, scored []bool, folds bool, seed uint64) (*ReferenceScores, error) {
 	voted := votedItems(ds)
-	all, err := newReferenceData(ds, t, voted)
+	all, err := newReferenceData(ds, t, voted, true)
 	if err != nil {
 		return nil, err
 	}

@@ -89,6 +89,9 @@ func (m *Model) Encode(w io.Writer) error {
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: tensorName(i, p), Shape: p.Shape, Values: p.Value})
 		}
 	}
+	for _, a := range m.Transform.Arrays() {
+		f.Tensors = append(f.Tensors, safetensors.Tensor(a))
+	}
 	return safetensors.Write(w, f)
 }
 
@@ -182,6 +185,13 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	tensors, in := f.ByName(), InputShape(m.Transform)
+	if err := m.Transform.SetArrays(func(name string) *dataset.Array {
+		t := tensors[name]
+		delete(tensors, name)
+		return (*dataset.Array)(t)
+	}); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, keyTransform, err)
+	}
 	for i, text := range layers {
 		root, err := parseLayers(text, k.Layers)
 		if err != nil {

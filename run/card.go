@@ -13,15 +13,16 @@ import (
 
 // Card says what a model is and where it comes from, under its JSON names.
 type Card struct {
-	Classes     []string          `json:"classes"`
-	Features    []dataset.Part    `json:"features"`
-	Inputs      int               `json:"inputs"`
-	Networks    int               `json:"networks"`
-	Parameters  int               `json:"parameters"`
-	Layers      json.RawMessage   `json:"layers"`
-	Head        json.RawMessage   `json:"head"`
-	Meaning     string            `json:"meaning,omitempty"` // of the uncertainty, without distributions
-	Calibration *head.Calibration `json:"calibration"`
+	Classes     []string           `json:"classes"`
+	Features    []dataset.Part     `json:"features"`
+	Texts       []dataset.TextInfo `json:"texts,omitempty"`
+	Inputs      int                `json:"inputs"`
+	Networks    int                `json:"networks"`
+	Parameters  int                `json:"parameters"`
+	Layers      json.RawMessage    `json:"layers"`
+	Head        json.RawMessage    `json:"head"`
+	Meaning     string             `json:"meaning,omitempty"` // of the uncertainty, without distributions
+	Calibration *head.Calibration  `json:"calibration"`
 	// References are what was fitted beside the model, without weights.
 	References *referenceSummary `json:"references,omitempty"`
 	model.Provenance
@@ -41,7 +42,7 @@ type referenceSummary struct {
 // NewCard returns the card of a model.
 func NewCard(m *model.Model) (*Card, error) {
 	c := &Card{
-		Classes: m.Classes, Features: m.Transform.Parts(), Inputs: m.Transform.Width(),
+		Classes: m.Classes, Features: m.Transform.Parts(), Texts: m.Transform.TextColumns(), Inputs: m.Transform.Width(),
 		Networks: len(m.Members), Parameters: m.Size(),
 		Calibration: m.Calibration, Provenance: m.Provenance,
 		Method: m.Method, Meaning: m.Traits().Meaning,

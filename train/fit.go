@@ -48,7 +48,7 @@ func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
 	if ds.Rows != nil {
 		watched.Rows = rows
 	}
-	f, err := newFitting(&watched, o)
+	f, err := newFitting(ctx, &watched, o)
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
 	}
@@ -105,7 +105,7 @@ type fitting struct {
 }
 
 // newFitting checks the data, completes the options and divides the items.
-func newFitting(ds *dataset.Dataset, o Options) (*fitting, error) {
+func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error) {
 	f, err := choose(ds, o)
 	if err != nil {
 		return nil, err
@@ -114,6 +114,9 @@ func newFitting(ds *dataset.Dataset, o Options) (*fitting, error) {
 		f.o.CheckpointEvery = 30 * time.Second
 	}
 	if err := f.divide(); err != nil {
+		return nil, err
+	}
+	if err := f.readTexts(ctx); err != nil {
 		return nil, err
 	}
 	if err := f.prepare(); err != nil {

@@ -225,7 +225,7 @@ func TestFitGroups(t *testing.T) {
 	for i := range ds.Items {
 		ds.Groups = append(ds.Groups, fmt.Sprint(i%30))
 	}
-	f, err := newFitting(ds, quick())
+	f, err := newFitting(t.Context(), ds, quick())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (in *inputs) rate() {
 const defaultMemory = 2 << 30
 
 func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs, error) {
-	rows, err := t.Over(ds)
+	rows, err := t.Training(ds)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func TestMethodWeights(t *testing.T) {
 // fewer.
 func TestQDBatches(t *testing.T) {
 	for _, n := range []int{50, 130, 260, 430} {
-		f, err := newFitting(simulated(n, 1, 1), Options{Head: head.QD{}, Ensemble: 1, Patience: -1})
+		f, err := newFitting(t.Context(), simulated(n, 1, 1), Options{Head: head.QD{}, Ensemble: 1, Patience: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestMethodRefuses(t *testing.T) {
 func TestDropoutNetworks(t *testing.T) {
 	for _, shape := range [][]int{{1, 28, 28}, {3, 16, 16}, {3, 80, 80}, {1, 24, 24, 24}, {3, 5, 5}} {
 		ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: shape})
-		f, err := newFitting(ds, Options{Head: head.Dropout{}, Force: true})
+		f, err := newFitting(t.Context(), ds, Options{Head: head.Dropout{}, Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}

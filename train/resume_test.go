@@ -45,7 +45,7 @@ func interrupted(t *testing.T, ds *dataset.Dataset, o Options, reads int) (m *mo
 	watched := *ds
 	watched.Rows = rows
 	for {
-		f, err := newFitting(&watched, o)
+		f, err := newFitting(t.Context(), &watched, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestResumeRefuses(t *testing.T) {
 	fitted(t, ds, o)
 	refuses := func(what string, edit func(f *fitting)) {
 		t.Helper()
-		f, err := newFitting(ds, o)
+		f, err := newFitting(t.Context(), ds, o)
 		if err != nil {
 			t.Fatal(err)
 		}

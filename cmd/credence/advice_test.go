@@ -31,7 +31,7 @@ func TestAdviceOn(t *testing.T) {
 		{dataset.Advice{Settings: set(dataset.SetVotes, dataset.SetVoteColumns, dataset.SetLabel)},
 			"give the file of votes with --votes, name the columns of votes with --vote-columns, or name the column of labels, one per row, with --label"},
 		{dataset.Advice{Settings: set(dataset.SetMissing, dataset.SetCategorical), Column: "a", Value: "n.a., old"},
-			`say --na '"n.a., old"' if it stands for a missing value, or read the column as text with --categorical a`},
+			`say --na '"n.a., old"' if it stands for a missing value, or take its values as categories with --categorical a`},
 		{dataset.Advice{Settings: set(dataset.SetItem, dataset.SetIgnore), Column: "it's, \"x\""},
 			`say --item 'it'\''s, "x"' if it names the items, or leave the column out with --ignore '"it'\''s, ""x"""'`},
 		{dataset.Advice{Settings: set(dataset.SetForm), Forms: []dataset.Form{dataset.Long, dataset.Form(2)}},

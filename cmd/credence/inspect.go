@@ -69,6 +69,10 @@ func (c modelCard) print(w io.Writer) {
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
+	for _, t := range c.Texts {
+		line("text", "%s: %s, %s; held-out loss %.4f, %.4f without its words", t.Column,
+			words.Plural(t.Documents, "document"), words.Plural(t.Terms, "term"), t.Loss, t.Base)
+	}
 	o := c.Options
 	network := o.Network
 	if strings.Contains(network, "\n") || len(network) > 60 {
@@ -130,7 +134,7 @@ func (c modelCard) settings() string {
 
 // features counts the features by kind.
 func (c modelCard) features() string {
-	var kinds [3]int
+	var kinds [4]int
 	var shapes []string
 	for _, p := range c.Features {
 		kinds[p.Kind]++

@@ -40,6 +40,8 @@ func TestScripts(t *testing.T) {
 			"makedata":      makeData,
 			"makearray":     makeArray,
 			"makeembeds":    makeEmbeddings,
+			"maketexts":     makeTexts,
+			"makelong":      makeLong,
 			"cut":           cut,
 			"metadata":      metadata,
 			"patch":         patch,

@@ -66,6 +66,9 @@ var Options = derive([]Option{
 		Help: "`columns` to read as numbers"},
 	{Name: "categorical", verbs: Train, at: func(s *Settings) any { return &s.features().Categorical },
 		Help: "`columns` to read as categories, though they may be numbers"},
+	{Name: "text", verbs: Train, at: func(s *Settings) any { return &s.features().Text },
+		Help: "`columns` of text to learn from word by word (columns of sentences are found; " +
+			"--ignore or --categorical says otherwise)"},
 	{Name: "group", verbs: Train | Evaluate, at: func(s *Settings) any { return &s.features().GroupColumn },
 		Help: "`column` whose equal values keep items together, such as patient"},
 	{Name: "split", verbs: Train, at: func(s *Settings) any { return &s.features().SplitColumn },

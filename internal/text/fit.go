@@ -9,18 +9,18 @@ import (
 
 // Data are documents with votes, as a fit takes them.
 type Data struct {
-	Documents int
-	Document  func(i int) string
-	Classes   int
-	Labels    []float64 // [Documents × Classes] shares of the votes, each row sums to 1
-	Weights   []float64 // [Documents] how much a document counts, more than 0
-	// Folds [Documents] says which part a document belongs to; parts are held out in turn.
-	Folds []int
+	Documents []string  // [n]
+	Classes   int       // d
+	Labels    []float64 // [n × d] shares of the votes, each row sums to 1
+	Weights   []float64 // [n] how much a document counts, more than 0
+	Folds     []int     // [n] the part that a document belongs to; parts are held out in turn
+	Terms     int       // at most so many are kept
+	Entries   int       // at most so many terms of documents are held in memory
 }
 
 // Held is what a fit tells of documents by models that did not see their votes.
 type Held struct {
-	Logits []float64 // [Documents × outputs]
+	Logits []float64 // [n × c]
 	Loss   float64   // cross-entropy per document
 	Base   float64   // the same of the shares of all other documents, without their words
 	Lambda float64   // the penalty with the smallest loss
@@ -34,10 +34,11 @@ const (
 
 // Fit learns terms and finds the penalty by folds. It returns the model of all
 // documents, and what models without a fold say of it.
-func Fit(ctx context.Context, d Data, most int) (*Model, *Held, error) {
-	v := newVectorizer(d.Documents, d.Document, most)
-	x := newMatrix(v, d.Documents, d.Document)
-	path := newPath(x, &d)
+func Fit(ctx context.Context, d Data) (*Model, *Held, error) {
+	v := newVectorizer(d.Documents, d.Terms)
+	some, step := d.some(v)
+	x := newMatrix(v, some.Documents)
+	path := newPath(x, some)
 	held, err := path.follow(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -45,7 +46,51 @@ func Fit(ctx context.Context, d Data, most int) (*Model, *Held, error) {
 	all := path.problem(-1, held.Lambda)
 	s := all.newSolution()
 	all.solve(s)
-	return &Model{Vectorizer: v, weights: narrowed(s.w), bias: s.b}, held, nil
+	m := &Model{Vectorizer: v, weights: narrowed(s.w), bias: s.b}
+	held.Logits = m.complete(d.Documents, held.Logits, step)
+	return m, held, nil
+}
+
+// complete adds the logits of documents that were not learned from to those of
+// the others, which are every step-th.
+func (m *Model) complete(docs []string, some []float64, step int) []float64 {
+	if step == 1 {
+		return some
+	}
+	c := m.Outputs()
+	z := make([]float64, len(docs)*c)
+	par.For(len(docs), func(i int) {
+		if i%step == 0 {
+			copy(z[i*c:(i+1)*c], some[i/step*c:])
+		} else {
+			m.Logits(z[i*c:(i+1)*c], docs[i])
+		}
+	})
+	return z
+}
+
+// some returns every step-th document, so many that they have about Entries terms
+// together.
+func (d *Data) some(v *Vectorizer) (some *Data, step int) {
+	n := len(d.Documents)
+	entries := make([]int, n)
+	par.For(n, func(i int) {
+		v.vector(d.Documents[i], func(at []int32, _ []float32) { entries[i] = len(at) })
+	})
+	total := 0
+	for _, k := range entries {
+		total += k
+	}
+	step = max(1, (total+d.Entries-1)/d.Entries)
+	if step == 1 {
+		return d, 1
+	}
+	s := &Data{Classes: d.Classes}
+	for i := 0; i < n; i += step {
+		s.Documents, s.Weights, s.Folds = append(s.Documents, d.Documents[i]), append(s.Weights, d.Weights[i]), append(s.Folds, d.Folds[i])
+		s.Labels = append(s.Labels, d.Labels[i*d.Classes:(i+1)*d.Classes]...)
+	}
+	return s, step
 }
 
 func narrowed(x []float64) []float32 {
@@ -77,7 +122,7 @@ func newPath(x *matrix, d *Data) *path {
 
 // problem is the fit without a fold.
 func (p *path) problem(without int, lambda float64) *problem {
-	w := make([]float64, p.d.Documents)
+	w := make([]float64, len(p.d.Documents))
 	for i, k := range p.d.Folds {
 		if k != without {
 			w[i] = p.d.Weights[i]
@@ -107,8 +152,8 @@ func (p *path) follow(ctx context.Context) (*Held, error) {
 
 // held returns the logits of documents by the fits without them.
 func (p *path) held() []float64 {
-	c := outputs(p.d.Classes)
-	z := make([]float64, p.d.Documents*c)
+	c := Outputs(p.d.Classes)
+	z := make([]float64, len(p.d.Documents)*c)
 	for i, k := range p.d.Folds {
 		copy(z[i*c:(i+1)*c], p.at[k].z[i*c:(i+1)*c])
 	}
@@ -117,14 +162,14 @@ func (p *path) held() []float64 {
 
 // loss is the mean cross-entropy of documents by the fits without them.
 func (p *path) loss() float64 {
-	c, d := outputs(p.d.Classes), p.d.Classes
+	c, d := Outputs(p.d.Classes), p.d.Classes
 	sum, total := 0.0, 0.0
 	for i, k := range p.d.Folds {
 		w := p.d.Weights[i]
 		sum += w * crossEntropy(p.d.Labels[i*d:(i+1)*d], p.at[k].z[i*c:(i+1)*c])
 		total += w
 	}
-	return sum / total
+	return sum / max(total, 1e-300)
 }
 
 // base is the mean cross-entropy of the shares of classes in all other folds.
@@ -153,5 +198,5 @@ func (p *path) base() float64 {
 		}
 		total += p.d.Weights[i]
 	}
-	return sum / total
+	return sum / max(total, 1e-300)
 }

@@ -21,8 +21,9 @@ type problem struct {
 
 const biasPenalty = 1e-2
 
-// outputs returns c.
-func outputs(classes int) int {
+// Outputs returns the number of logits for so many classes: one for two, else one
+// for each.
+func Outputs(classes int) int {
 	if classes == 2 {
 		return 1
 	}
@@ -36,7 +37,7 @@ type solution struct {
 }
 
 func (p *problem) newSolution() *solution {
-	c := outputs(p.classes)
+	c := Outputs(p.classes)
 	return &solution{make([]float64, p.x.columns.len()*c), make([]float64, c), make([]float64, p.x.rows.len()*c)}
 }
 
@@ -46,7 +47,7 @@ func (s *solution) clone() *solution {
 
 // loss returns the objective at logits z, of weights with the given squares.
 func (p *problem) loss(z []float64, squares, biasSquares float64) float64 {
-	c := outputs(p.classes)
+	c := Outputs(p.classes)
 	sum := p.lambda/2*squares + biasPenalty/2*biasSquares
 	for i, w := range p.weights {
 		if w > 0 {
@@ -80,7 +81,7 @@ func softplus(z float64) float64 {
 
 // probabilities sets p [n × c] to those of the outputs' classes.
 func (p *problem) probabilities(prob, z []float64) {
-	c := outputs(p.classes)
+	c := Outputs(p.classes)
 	for i, w := range p.weights {
 		q, z := prob[i*c:(i+1)*c], z[i*c:(i+1)*c]
 		switch {
@@ -119,7 +120,7 @@ const (
 // conjugate gradients (Nocedal and Wright, Numerical Optimization, 2006,
 // algorithm 7.1).
 func (p *problem) solve(s *solution) {
-	c, n := outputs(p.classes), len(p.weights)
+	c, n := Outputs(p.classes), len(p.weights)
 	f := len(s.w) / c
 	size := len(s.w) + c
 	prob, r := make([]float64, n*c), make([]float64, n*c)
@@ -172,7 +173,7 @@ func (p *problem) scale() float64 {
 
 // back sets grad [f·c + c] to the sum over documents of r_i ⊗ (x_i, 1).
 func (p *problem) back(grad, r []float64) {
-	c := outputs(p.classes)
+	c := Outputs(p.classes)
 	f := p.x.columns.len()
 	p.x.columns.multiply(grad[:f*c], r, c)
 	b := grad[f*c:]
@@ -186,7 +187,7 @@ func (p *problem) back(grad, r []float64) {
 
 // forward sets z to the logits of v [f·c + c].
 func (p *problem) forward(z, v []float64) {
-	c := outputs(p.classes)
+	c := Outputs(p.classes)
 	f := p.x.columns.len()
 	p.x.rows.multiply(z, v[:f*c], c)
 	for i := range p.weights {
@@ -242,7 +243,7 @@ func (g *conjugate) solve(p *problem, prob, grad, step, stepZ []float64, toleran
 		g.dir[j] = -v
 	}
 	rr := dot(g.residual, g.residual)
-	f := p.x.columns.len() * outputs(p.classes)
+	f := p.x.columns.len() * Outputs(p.classes)
 	for range cgSteps {
 		p.forward(g.dirZ, g.dir)
 		p.bend(g.bent, g.dirZ, prob)
@@ -266,7 +267,7 @@ func (g *conjugate) solve(p *problem, prob, grad, step, stepZ []float64, toleran
 
 // bend sets out to w_i (diag p_i − p_i p_i') z_i.
 func (p *problem) bend(out, z, prob []float64) {
-	c := outputs(p.classes)
+	c := Outputs(p.classes)
 	for i, w := range p.weights {
 		o, z, q := out[i*c:(i+1)*c], z[i*c:(i+1)*c], prob[i*c:(i+1)*c]
 		if w == 0 {

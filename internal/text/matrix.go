@@ -27,15 +27,16 @@ func (s *sparse) list(i int) (at []int32, values []float32) {
 	return s.at[from:to], s.values[from:to]
 }
 
-// newMatrix returns the vectors of n documents.
-func newMatrix(v *Vectorizer, n int, doc func(i int) string) *matrix {
+// newMatrix returns the vectors of documents.
+func newMatrix(v *Vectorizer, docs []string) *matrix {
+	n := len(docs)
 	const piece = 64
 	pieces := make([]sparse, (n+piece-1)/piece)
 	par.For(len(pieces), func(k int) {
 		p := &pieces[k]
 		p.start = []int{0}
 		for i := k * piece; i < min(n, (k+1)*piece); i++ {
-			v.vector(doc(i), func(at []int32, values []float32) {
+			v.vector(docs[i], func(at []int32, values []float32) {
 				p.at, p.values = append(p.at, at...), append(p.values, values...)
 				p.start = append(p.start, len(p.at))
 			})

@@ -13,10 +13,11 @@ const (
 	buckets   = 2 * blockSize
 )
 
-// Runs of characters have at least and at most so many.
+// Runs of characters have at least and at most so many: on held-out folds of tweets these did better
+// than three to five.
 const (
-	leastRun = 3
-	mostRun  = 5
+	leastRun = 2
+	mostRun  = 4
 )
 
 // Stand-ins for addresses and names, of which each is rare but which as such may

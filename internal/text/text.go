@@ -3,7 +3,7 @@
 // [Fit] finds the ridge logistic regression on such vectors that predicts votes
 // best on documents it has not seen.
 //
-// Terms are words, pairs of neighboring words, and runs of three to five
+// Terms are words, pairs of neighboring words, and runs of two to four
 // characters within words. Single characters count as words in scripts that
 // write no spaces between them, and so do emoji. Terms have no list of their
 // own: they are known by a hash, and terms with the same hash count as one.

@@ -14,8 +14,8 @@ import (
 //
 //	(1 + ln n) · idf,    idf = 1 + ln((1 + N)/(1 + D)),
 //
-// where D of N documents had it when the vectorizer was fitted; then words and
-// characters are scaled to length 1, each by themselves. Any number of
+// where D of N documents had it when the vectorizer was fitted; then words are
+// scaled to length 1 and characters, by themselves, to length √2. Any number of
 // goroutines may share it.
 type Vectorizer struct {
 	buckets []uint32  // [F] of the terms, ascending
@@ -36,9 +36,10 @@ type scratch struct {
 // what is in one alone tells nothing of others.
 const leastDocuments = 2
 
-// newVectorizer learns the terms of n documents, at most so many: those in the
+// newVectorizer learns the terms of documents, at most so many: those in the
 // most documents.
-func newVectorizer(n int, doc func(i int) string, most int) *Vectorizer {
+func newVectorizer(docs []string, most int) *Vectorizer {
+	n := len(docs)
 	type worker struct {
 		documents, seen []int32
 		t               terms
@@ -55,7 +56,7 @@ func newVectorizer(n int, doc func(i int) string, most int) *Vectorizer {
 				me.documents[b]++
 			}
 		}
-		me.t.document(doc(i))
+		me.t.document(docs[i])
 	})
 	documents := make([]int32, buckets)
 	for _, me := range workers {
@@ -151,6 +152,7 @@ func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) 
 		s.values = append(s.values, float32(x))
 		squares[v.buckets[p]>>blockBits] += x * x
 	}
+	squares[1] /= 2
 	for i, p := range s.at {
 		s.values[i] = float32(float64(s.values[i]) / math.Sqrt(squares[v.buckets[p]>>blockBits]))
 	}

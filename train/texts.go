@@ -1,0 +1,25 @@
+package train
+
+import (
+	"context"
+	"slices"
+)
+
+// readTexts learns from the documents of the items. Items that take turns to be
+// held out by networks are held out from documents in the same folds: what a
+// network sees of the items it holds out comes from a fit without their votes.
+func (f *fitting) readTexts(ctx context.Context) error {
+	if len(f.transform.TextColumns()) == 0 {
+		return nil
+	}
+	f.report.send(Event{Note: "learning from words"})
+	rows, fold := f.voted, f.fold
+	if f.o.Held != nil || !slices.Contains(fold, 0) {
+		rows = without(f.voted, f.o.Held)
+		var err error
+		if fold, _, err = foldsOf(f.ds, rows, max(2, min(5, len(rows)/2)), f.o.Seed); err != nil {
+			return err
+		}
+	}
+	return f.transform.FitText(ctx, f.ds, rows, fold, f.o.ItemWeights)
+}
