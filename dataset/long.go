@@ -201,6 +201,9 @@ func (r *longReader) votes() (*votes, error) {
 		}
 	}
 	v.warnVotes(r.blank, left, unknown)
+	if r.withdrawn > 0 {
+		v.warn("%s withdrawn by a later row without a label", number(r.withdrawn, "vote"))
+	}
 	if r.twice > 0 {
 		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
