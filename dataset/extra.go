@@ -15,6 +15,9 @@ import (
 // options, features or not, as text: of each name the values of the items, [N], ""
 // where one is missing. A column is that of the first file that has it.
 func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []string) ([][]string, error) {
+	if err := opts.stack(ctx); err != nil {
+		return nil, err
+	}
 	at := make(map[string]int, len(ds.Items))
 	for i, id := range ds.Items {
 		at[id] = i

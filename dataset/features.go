@@ -98,6 +98,14 @@ func (o *FeatureOptions) taken() []string {
 	return slices.Concat(o.Ignore, o.votes, o.Numeric, o.Categorical, o.Text, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
 }
 
+// aside reports whether the format says that a column is no value of the item, and no
+// option makes it a feature.
+func (o *FeatureOptions) aside(t table.Table, col int) bool {
+	roles, name := t.Traits().Roles, t.Header()[col]
+	return roles != nil && roles[col] != table.DataRole && o.Schema == nil &&
+		!slices.Contains(slices.Concat(o.Features, o.Numeric, o.Categorical), name)
+}
+
 // columnsOf returns the features of a model that are columns of values.
 func columnsOf(schema []Part) []string {
 	var names []string
@@ -212,7 +220,7 @@ func (o *FeatureOptions) checkNames(t table.Table) error {
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
 func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
-	t, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
+	t, err := openItems(ctx, path, opts.TableOptions, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +248,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
+	f.Warnings = append(f.Warnings, t.Notes()...)
 	if err := s.decide(f); err != nil {
 		return nil, err
 	}
@@ -249,7 +258,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 		}
 	}
 	if len(f.Parts) > 0 {
-		again, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
+		again, err := openItems(ctx, path, opts.TableOptions, opts.Memory)
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +297,7 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	files := []string{path}
+	files := append([]string{path}, opts.under[path]...)
 	if path == "-" && opts.Stdin != nil { // the text is among the options
 		files = nil
 	}

@@ -16,7 +16,9 @@ import (
 // LoadOptions says where the data are and how they are read.
 type LoadOptions struct {
 	// Data are the files of features. Items are those of the first; further
-	// files are joined to it by id or, where they have none, by position.
+	// files are joined to it by id or, where they have none, by position. Where
+	// the first is a collection of items with their votes, in JSON, further
+	// collections have more items.
 	Data []string
 	// Votes are the files of votes, which add up. None means that the first of
 	// Data holds them: in VotesOptions.Columns, in the columns that carry the names of
@@ -45,6 +47,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 			return nil, err
 		}
 		return v.dataset(), nil
+	}
+	if err := opts.stack(ctx); err != nil {
+		return nil, err
 	}
 	var v *votes
 	fo := opts.FeatureOptions
@@ -76,6 +81,16 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, errors.Join(err, f.close())
 	}
 	return ds, ds.Check()
+}
+
+// stack has collections of items with their votes read as one.
+func (o *LoadOptions) stack(ctx context.Context) (err error) {
+	fo := &o.FeatureOptions
+	o.Data, err = fo.stack(ctx, o.Data, fo.Memory)
+	if len(o.Votes) == 0 {
+		o.VotesOptions.under = fo.under
+	}
+	return err
 }
 
 // shareIgnored tells the readers of all files what to leave out.
@@ -122,7 +137,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *Feature
 	if err != nil {
 		return nil, err
 	}
-	label, err := findColumn(t, opts.LabelColumn, labelNames)
+	label, err := findLabel(t, opts.LabelColumn)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +157,9 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *Feature
 		for _, c := range []struct {
 			name  string
 			names []string
-		}{{opts.RaterColumn, raterNames}, {opts.CountColumn, countNames}} {
-			if col, err := findColumn(t, c.name, c.names); err != nil {
+			role  table.Role
+		}{{opts.RaterColumn, raterNames, table.RaterRole}, {opts.CountColumn, countNames, table.DataRole}} {
+			if col, err := findColumn(t, c.name, c.names, c.role); err != nil {
 				return nil, err
 			} else if col >= 0 && col != item && col != label {
 				fo.votes = append(fo.votes, header[col])
@@ -156,6 +172,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *Feature
 			return nil, err
 		}
 		v.How.File = t.Name()
+		v.Warnings = append(v.Warnings, t.Notes()...)
 		return v, v.finish(&opts)
 	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
 		opts.Columns = opts.Classes
@@ -175,6 +192,7 @@ func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOpt
 		return nil, err
 	}
 	v.How.File = t.Name()
+	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v, v.finish(&opts)
 }
 

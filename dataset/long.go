@@ -43,7 +43,11 @@ func readLong(ctx context.Context, t table.Table, item, label int, opts VotesOpt
 		return nil, err
 	}
 	if len(r.items.names) == 0 {
-		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
+		msg := "there are no rows below the header"
+		if t.Traits().Roles != nil {
+			msg = "none of its items has votes"
+		}
+		return nil, &ParseError{File: t.Name(), Msg: msg}
 	}
 	return r.votes()
 }
@@ -56,10 +60,10 @@ func (r *longReader) columns() (err error) {
 	if r.label < 0 {
 		return noColumn(r.t, "label", SetLabel)
 	}
-	if r.rater, err = findColumn(r.t, r.opts.RaterColumn, raterNames); err != nil {
+	if r.rater, err = findColumn(r.t, r.opts.RaterColumn, raterNames, table.RaterRole); err != nil {
 		return err
 	}
-	if r.count, err = findColumn(r.t, r.opts.CountColumn, countNames); err != nil {
+	if r.count, err = findColumn(r.t, r.opts.CountColumn, countNames, table.DataRole); err != nil {
 		return err
 	}
 	r.rater, r.count = except(r.rater, r.item, r.label), except(r.count, r.item, r.label)

@@ -75,7 +75,7 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 			return nil, err
 		}
 	}
-	return openTable(ctx, path, opts.TableOptions, opts.Memory)
+	return openItems(ctx, path, opts.TableOptions, opts.Memory)
 }
 
 // kindOf describes a feature without its name.

@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // The names that columns are known by, in order of preference, as plain
@@ -32,14 +34,37 @@ func known(header, names []string) int {
 	return -1
 }
 
-// findColumn returns the column that the caller named, or one with a known
-// name, or −1.
-func findColumn(t table.Table, name string, names []string) (int, error) {
+// findColumn returns the column that the caller named, or the one that the format says
+// has the role, or one with a known name, or −1.
+func findColumn(t table.Table, name string, names []string, role table.Role) (int, error) {
 	if name != "" {
 		return column(t, name)
 	}
+	roles := t.Traits().Roles
+	if i := slices.Index(roles, role); i >= 0 && role != table.DataRole {
+		return i, readable(t, i)
+	}
+	if slices.Contains(roles, table.LabelRole) { // all about votes is where it belongs
+		return -1, nil
+	}
 	i := known(t.Header(), names)
 	return i, readable(t, i)
+}
+
+// findLabel returns the column of labels as findColumn does. Labels that answer several
+// questions need a choice.
+func findLabel(t table.Table, name string) (int, error) {
+	var questions []string
+	for i, role := range t.Traits().Roles {
+		if role == table.LabelRole {
+			questions = append(questions, t.Header()[i])
+		}
+	}
+	if name == "" && len(questions) > 1 {
+		return -1, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("its labels answer %s, and one has to be chosen: %s",
+			number(len(questions), "question"), words.Few(questions))}, questions[0], SetLabel)
+	}
+	return findColumn(t, name, labelNames, table.LabelRole)
 }
 
 // findItem returns the column of ids that the caller named, which may be optional,
@@ -49,6 +74,9 @@ func findColumn(t table.Table, name string, names []string) (int, error) {
 func findItem(t table.Table, name string, optional bool, taken ...string) (int, error) {
 	if name != "" && (!optional || slices.Contains(t.Header(), name)) {
 		return column(t, name)
+	}
+	if i := slices.Index(t.Traits().Roles, table.ItemRole); i >= 0 {
+		return i, nil
 	}
 	header := slices.Clone(t.Header())
 	for i, h := range header {

@@ -102,6 +102,8 @@ func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
 		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
+		case opts.aside(t, i):
+			c.role = roleVote
 		default:
 			c.use, c.role = true, roleFeature
 			if c.unread = t.Unread(i); c.unread != nil {

@@ -66,6 +66,11 @@ type Stream struct {
 // OpenStream opens a file or folder of items with the features of a trained
 // model ([Transform.Parts]); other columns are passed over.
 func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
+	rest, err := opts.stack(ctx, append([]string{path}, opts.Beside...), opts.Memory)
+	if err != nil {
+		return nil, err
+	}
+	opts.Beside = rest[1:]
 	t, err := tableOf(ctx, path, &opts.FeatureOptions)
 	if err != nil {
 		return nil, err
@@ -79,10 +84,10 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 	return newStream(ctx, t, parts, opts)
 }
 
-// NewStream reads items from CSV text, such as standard input; name is used
-// in messages.
+// NewStream reads items from CSV or JSON text, such as standard input; name is
+// used in messages.
 func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
-	t, err := table.NewText(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory})
+	t, err := table.NewText(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +162,7 @@ func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamO
 func (s *Stream) Warnings() []error {
 	var list []error
 	if s.dec != nil {
-		list = s.dec.warnings()
+		list = append(s.dec.warnings(), s.t.Notes()...)
 	}
 	if s.f != nil {
 		list = append(list, s.f.Warnings...)

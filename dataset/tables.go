@@ -20,6 +20,8 @@ type TableOptions struct {
 	NA []string
 	// Stdin is the text of the file called "-".
 	Stdin []byte `json:",omitempty"`
+
+	under map[string][]string // further files whose items stand under those of a file
 }
 
 // missing reports whether a cell holds nothing.
@@ -31,8 +33,71 @@ func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 }
 
 // openTable opens a file as a table, by its extension. memory is what reading may take.
+// Where a format holds items with their votes, there is one record per vote.
 func openTable(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
-	return table.Open(ctx, path, table.Options{Comma: opts.Comma, Stdin: opts.Stdin, Memory: memory})
+	return opts.open(ctx, path, opts.table(memory))
+}
+
+// openItems opens a file as openTable does, with one record per item.
+func openItems(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
+	o := opts.table(memory)
+	o.Items = true
+	return opts.open(ctx, path, o)
+}
+
+// open opens a file with the collections that belong under it.
+func (o *TableOptions) open(ctx context.Context, path string, opts table.Options) (table.Table, error) {
+	if more := o.under[path]; len(more) > 0 {
+		return table.OpenStack(ctx, append([]string{path}, more...), opts)
+	}
+	return table.Open(ctx, path, opts)
+}
+
+// stack finds out which of several files are collections of items with their votes, as
+// the first is, and has them read as one with it. It returns the others, behind the
+// first.
+func (o *TableOptions) stack(ctx context.Context, paths []string, memory int64) ([]string, error) {
+	if len(paths) < 2 {
+		return paths, nil
+	}
+	var rest, under []string
+	for k, path := range paths {
+		collection, err := o.isCollection(ctx, path, memory)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case k == 0 && !collection:
+			return paths, nil
+		case k > 0 && collection:
+			under = append(under, path)
+		default:
+			rest = append(rest, path)
+		}
+	}
+	o.under = map[string][]string{paths[0]: under}
+	return rest, nil
+}
+
+// isCollection reports whether a file holds items with their votes.
+func (o *TableOptions) isCollection(ctx context.Context, path string, memory int64) (bool, error) {
+	if path == "-" {
+		return false, nil
+	}
+	if read, err := readerOf(path); read != nil || err != nil || !table.MayBeCollection(path) {
+		return false, err
+	}
+	t, err := openItems(ctx, path, *o, memory)
+	if err != nil {
+		return false, err
+	}
+	defer t.Close()
+	return table.IsCollection(t), nil
+}
+
+// table returns the options of package table.
+func (o *TableOptions) table(memory int64) table.Options {
+	return table.Options{Comma: o.Comma, Stdin: o.Stdin, Memory: memory}
 }
 
 // column returns the index of a named column, or an error that lists them.

@@ -85,7 +85,7 @@ type votes struct {
 	files   []votesFile // where there are several
 }
 
-// ReadVotes reads the votes in a CSV, TSV, Parquet or NPY file, as a data set without
+// ReadVotes reads the votes in a CSV, TSV, JSON, Parquet or NPY file, as a data set without
 // features.
 func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, error) {
 	v, err := readVotesFile(ctx, path, opts)
@@ -121,7 +121,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 	if err != nil {
 		return nil, err
 	}
-	label, err := findColumn(t, opts.LabelColumn, labelNames)
+	label, err := findLabel(t, opts.LabelColumn)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +139,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 		return nil, err
 	}
 	v.How.File = t.Name()
+	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v, nil
 }
 

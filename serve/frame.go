@@ -152,6 +152,9 @@ func (f *frame) Traits() table.Traits { return table.Traits{Lists: true} }
 // Close implements [table.Table].
 func (f *frame) Close() error { return nil }
 
+// Notes returns nothing: whatever is wrong is refused.
+func (f *frame) Notes() []error { return nil }
+
 // Next implements [table.Table].
 func (f *frame) Next() ([]table.Cell, error) {
 	if f.at == f.rows {

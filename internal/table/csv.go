@@ -3,7 +3,6 @@ package table
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -66,8 +65,14 @@ type record struct {
 	err    error
 }
 
-// NewText reads the header of a text table from src, which the table owns.
+// NewText reads the header of a text table from src, which the table owns; the text may
+// be JSON.
 func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
+	buf := bufio.NewReader(src)
+	if peekJSON(buf) {
+		return newJSONStream(ctx, readCloser{buf, src}, file, opts)
+	}
+	src = readCloser{buf, src}
 	raw := &counter{r: fault.Reader(ctx, src)}
 	t := &csvTable{file: file, src: src}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory), Read: func() int64 { return raw.n }}
@@ -79,30 +84,9 @@ func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) 
 }
 
 func (t *csvTable) start(src io.Reader, comma rune) error {
-	const peek = 1 << 16
-	buf := bufio.NewReaderSize(src, peek)
-	if magic, _ := buf.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(buf)
-		if err != nil {
-			return fault.Of(t.file, err)
-		}
-		buf = bufio.NewReaderSize(z, peek)
-	}
-	head, err := buf.Peek(peek)
-	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
-		return t.parseError(err)
-	}
-	switch {
-	case len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
-		return &fault.Error{File: t.file, Msg: "the file is empty"}
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return &fault.Error{File: t.file, Msg: "the text is UTF-16: " + saveUTF8}
-	case bytes.IndexByte(head, 0) >= 0:
-		return fault.Malformed(t.file, "this is not text: expected CSV or TSV")
-	}
-	if bytes.HasPrefix(head, []byte("\ufeff")) {
-		head = head[3:]
-		buf.Discard(3)
+	buf, head, err := plainText(src, t.file)
+	if err != nil {
+		return err
 	}
 	if bytes.IndexByte(head[:len(head)-1], '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
 		return &fault.Error{File: t.file, Msg: "its lines end in carriage returns alone: save it with line feeds, in a spreadsheet as \"CSV UTF-8\""}
@@ -119,7 +103,7 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 		comma, t.plain = separator(head)
 	}
 	limit := &recordLimit{r: buf, file: t.file, limit: t.meter.Limit, comma: byte(comma), line: 1 + t.above}
-	t.r = csv.NewReader(bufio.NewReaderSize(limit, peek))
+	t.r = csv.NewReader(bufio.NewReaderSize(limit, peekSize))
 	t.r.FieldsPerRecord = -1
 	t.r.ReuseRecord = true
 	t.r.Comma = comma
@@ -209,6 +193,7 @@ func separator(head []byte) (comma rune, none bool) {
 	return rune(separators[best]), n[best] == 0
 }
 
+func (t *csvTable) Notes() []error   { return nil }
 func (t *csvTable) Name() string     { return t.file }
 func (t *csvTable) Header() []string { return t.names }
 func (t *csvTable) Line() int        { return t.at }
@@ -347,10 +332,7 @@ func (t *csvTable) parseError(err error) error {
 		}
 		return &fault.Error{File: t.file, Line: t.at, Msg: msg, Err: err}
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fault.Error{File: t.file, Msg: "the compressed file is cut short", Err: err}
-	}
-	return fault.Of(t.file, err)
+	return readError(t.file, err)
 }
 
 // NoSeparator explains a header of one field.
@@ -358,6 +340,11 @@ const NoSeparator = "; fields are separated by commas, semicolons, tabs or bars,
 
 // ErrorAt gives the line, and the column with its name.
 func (t *csvTable) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return placed(t, col, format, args...)
+}
+
+// placed reports something wrong in a column of the last record of t, or in all of it.
+func placed(t Table, col int, format string, args ...any) *fault.Error {
 	e := &fault.Error{File: t.Name(), Line: t.Line(), Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
 		e.Column = col + 1

@@ -61,6 +61,7 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	return t, nil
 }
 
+func (t *matrix) Notes() []error   { return nil }
 func (t *matrix) Name() string     { return t.a.File() }
 func (t *matrix) Header() []string { return t.names }
 func (t *matrix) Line() int        { return t.at }

@@ -159,6 +159,7 @@ func (l *parquetLeaf) check(nesting int) error {
 	return nil
 }
 
+func (t *parquetTable) Notes() []error   { return nil }
 func (t *parquetTable) Name() string     { return t.file }
 func (t *parquetTable) Header() []string { return t.names }
 func (t *parquetTable) Line() int        { return t.at }

@@ -1,4 +1,4 @@
-// Package table reads tables: CSV, TSV and their kin, Parquet, and matrices in NPY
+// Package table reads tables: CSV, TSV and their kin, JSON, Parquet, and matrices in NPY
 // files. It knows of cells, records and their places in the file, and nothing of what
 // they mean. It also writes Parquet.
 package table
@@ -32,6 +32,8 @@ type Table interface {
 	Keep(bytes int) error
 	// Traits returns what sets the table apart.
 	Traits() Traits
+	// Notes returns what was left out or mended so far, to be told.
+	Notes() []error
 	Close() error
 }
 
@@ -42,7 +44,21 @@ type Traits struct {
 	Lists    bool   // cells may be lists of numbers
 	Plain    bool   // the header has no separator
 	Blank    []bool // columns without a name, in text; else nil
+	Roles    []Role // what the format says of columns; else nil
 }
+
+// Role is what a format itself says that a column is for. Most formats say nothing;
+// collections of labeled items, in JSON, have places for raters and labels.
+type Role uint8
+
+const (
+	DataRole  Role = iota // a value of the item
+	ItemRole              // the id of the item
+	RaterRole             // who cast the vote
+	LabelRole             // the label that the vote is for
+	OtherRole             // the label of another question, instead of it
+	NoteRole              // what is known of the votes, or of how they came about
+)
 
 // Options says how a table is read.
 type Options struct {
@@ -54,6 +70,9 @@ type Options struct {
 	// Memory is how many bytes a record, a page or a row group may take, and what
 	// callers keep of all records; see package budget. 0 means the default.
 	Memory int64
+	// Items asks for one record per item where a format holds items with their votes.
+	// Otherwise there is one per vote.
+	Items bool
 }
 
 // Stdin is what messages call the file "-".
@@ -63,6 +82,9 @@ const Stdin = "standard input"
 // does.
 func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if path == "-" && opts.Stdin != nil {
+		if isJSON(opts.Stdin) {
+			return openJSON(ctx, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(opts.Stdin)), nil }, Stdin, opts)
+		}
 		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
 	}
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
@@ -71,12 +93,19 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 		return openParquet(ctx, path, budget.Of(opts.Memory))
 	case ".npy":
 		return openMatrix(ctx, path, budget.Of(opts.Memory))
-	case ".npz", ".idx", ".xlsx", ".xls", ".json", ".jsonl", ".feather", ".arrow", ".rds", ".sav", ".dta":
-		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV or Parquet", ext)}
+	case ".json", ".jsonl", ".ndjson":
+		return openJSONFile(ctx, path, opts)
+	case ".npz", ".idx", ".xlsx", ".xls", ".feather", ".arrow", ".rds", ".sav", ".dta":
+		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV, JSON or Parquet", ext)}
 	}
 	f, err := fault.OpenFile(path)
 	if err != nil {
 		return nil, fault.Of(path, err)
+	}
+	head := make([]byte, 512)
+	if n, _ := f.ReadAt(head, 0); isJSON(head[:n]) { // whatever its name
+		f.Close()
+		return openJSONFile(ctx, path, opts)
 	}
 	return NewText(ctx, f, path, opts)
 }

@@ -1,0 +1,387 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/internal/budget"
+	"credence/internal/fault"
+)
+
+// A JSON text is a table of its items. Its columns are what the items have values under,
+// with those of objects within them under names such as "text.user"; which they are is
+// known only when all items are read, so that a file is read twice. From a stream, which
+// can be read once, columns are those of the first item, and a later item with another is
+// refused.
+//
+// A flavor says what the values of an item are: of a plain table, each is a cell. Those of
+// collections of labeled items hold votes, each of which becomes a record with the item's
+// cells, unless the caller wants the items alone.
+
+// jsonItem is an item as a flavor understands it.
+type jsonItem struct {
+	id     string
+	line   int
+	fields []jsonField
+	votes  []jsonVote
+}
+
+// jsonField is a value of an item.
+type jsonField struct {
+	name   string
+	role   Role
+	cell   Cell
+	unread string // why it cannot be a cell
+}
+
+// jsonVote is a vote on an item, with a label for each question.
+type jsonVote struct {
+	line   int
+	rater  Cell
+	labels []jsonField
+}
+
+// jsonFlavor says what the items of a JSON text hold.
+type jsonFlavor interface {
+	// item returns what an item holds. key is its key where it has one.
+	item(key string, n int, v *jsonValue) (*jsonItem, error)
+	// settle is called after all items were read once, with the columns that they have.
+	settle(t *jsonTable)
+	// rater returns the name of the column of raters, "" where there are no votes.
+	rater() string
+	// notes returns what to tell of the items read since it was called before.
+	notes() []error
+}
+
+// jsonTable is a JSON text as a table.
+type jsonTable struct {
+	file   string
+	src    io.Closer
+	items  *jsonItems
+	flavor jsonFlavor
+	perOne bool // records are items, not votes
+
+	names  []string
+	roles  []Role
+	unread []error
+	lists  bool
+	at     map[string]int // column of a name
+
+	queue []*jsonItem // the first items of a stream
+	item  *jsonItem   // of the last record
+	votes []jsonVote  // of it, not handed out yet
+	line  int
+	cells []Cell
+	meter *budget.Meter
+}
+
+// openJSONFile opens a file whose name or content says that it is JSON.
+func openJSONFile(ctx context.Context, path string, opts Options) (Table, error) {
+	return openJSON(ctx, func() (io.ReadCloser, error) {
+		f, err := fault.OpenFile(path)
+		if err != nil {
+			return nil, fault.Of(path, err)
+		}
+		return f, nil
+	}, path, opts)
+}
+
+// openJSON reads a JSON text once for its columns, and opens it again for its records.
+func openJSON(ctx context.Context, open func() (io.ReadCloser, error), file string, opts Options) (Table, error) {
+	src, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	t, err := newJSON(ctx, src, file, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.survey(); err != nil {
+		return nil, err
+	}
+	again, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.begin(ctx, again); err != nil {
+		again.Close()
+		return nil, err
+	}
+	t.cells = make([]Cell, len(t.names))
+	t.flavor.notes() // will be told again
+	return t, nil
+}
+
+// newJSONStream opens a JSON text that can be read once, which the table owns.
+func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
+	t, err := newJSON(ctx, src, file, opts)
+	if err == nil {
+		var it *jsonItem
+		if it, err = t.read(); err == nil {
+			err = t.add(it)
+			t.queue = append(t.queue, it)
+		}
+		if err == io.EOF {
+			err = t.empty()
+		}
+	}
+	if err == nil {
+		t.flavor.settle(t)
+		err = checkHeader(file, 0, t.names)
+	}
+	if err != nil {
+		src.Close()
+		return nil, err
+	}
+	t.src, t.cells = src, make([]Cell, len(t.names))
+	return t, nil
+}
+
+func newJSON(ctx context.Context, src io.ReadCloser, file string, opts Options) (*jsonTable, error) {
+	t := &jsonTable{file: file, perOne: opts.Items, at: map[string]int{}}
+	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
+	return t, t.begin(ctx, src)
+}
+
+// begin begins to read the text from src.
+func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
+	raw := &counter{r: fault.Reader(ctx, src)}
+	t.meter.Read = func() int64 { return raw.n }
+	buf, _, err := plainText(raw, t.file)
+	if err != nil {
+		return err
+	}
+	ext := filepath.Ext(strings.TrimSuffix(strings.ToLower(t.file), ".gz"))
+	t.src = src
+	t.items = &jsonItems{s: newJSONScanner(buf, t.file, t.meter.Limit), lines: ext == ".jsonl" || ext == ".ndjson"}
+	return nil
+}
+
+// survey reads all items for their columns.
+func (t *jsonTable) survey() error {
+	seen := map[string]int{}
+	for {
+		it, err := t.read()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = t.add(it)
+		}
+		if err != nil {
+			return err
+		}
+		if t.items.shape != '{' {
+			continue
+		}
+		if line, ok := seen[it.id]; ok {
+			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("item %q is there already, on line %d", it.id, line)}
+		}
+		seen[it.id] = it.line
+		if err := t.meter.Keep(int64(96+len(it.id)), "the ids of the items up to line %d", it.line); err != nil {
+			return err
+		}
+	}
+	if t.items.n == 0 {
+		return t.empty()
+	}
+	t.flavor.settle(t)
+	return checkHeader(t.file, 0, t.names)
+}
+
+func (t *jsonTable) empty() error {
+	return &fault.Error{File: t.file, Msg: "there are no items"}
+}
+
+// read reads an item. The first decides on the flavor.
+func (t *jsonTable) read() (*jsonItem, error) {
+	key, v, err := t.items.next()
+	if err != nil {
+		return nil, err
+	}
+	if t.flavor == nil {
+		if t.flavor, err = flavorOf(&v, t.items, t.file); err != nil {
+			return nil, err
+		}
+	}
+	it, err := t.flavor.item(key, t.items.n-1, &v)
+	if err != nil {
+		return nil, err
+	}
+	it.line = v.line
+	return it, nil
+}
+
+// flavorOf recognizes what a text holds by its first item.
+func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
+	switch {
+	case isLabelStudio(v):
+		return newLabelStudio(file), nil
+	case isLeWiDi(v, items.shape == '{'):
+		return newLeWiDi(file), nil
+	case isMinimal(v):
+		return &minimal{plain: plain{file: file}}, nil
+	}
+	return &plain{file: file}, checkColumns(v, items)
+}
+
+// add takes the columns of an item into account.
+func (t *jsonTable) add(it *jsonItem) error {
+	for i := range it.fields {
+		if err := t.column(&it.fields[i]); err != nil {
+			return err
+		}
+	}
+	name := t.flavor.rater()
+	if name == "" {
+		return nil
+	}
+	if err := t.column(&jsonField{name: name, role: RaterRole}); err != nil {
+		return err
+	}
+	for _, vote := range it.votes {
+		for i := range vote.labels {
+			if err := t.column(&vote.labels[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// column makes sure that there is a column for a value.
+func (t *jsonTable) column(f *jsonField) error {
+	at, ok := t.at[f.name]
+	if !ok {
+		if err := t.meter.Keep(columnCost+int64(len(f.name)), "so many columns"); err != nil {
+			return err
+		}
+		at = len(t.names)
+		t.at[f.name] = at
+		t.names, t.roles, t.unread = append(t.names, f.name), append(t.roles, f.role), append(t.unread, nil)
+	}
+	if t.roles[at] != f.role {
+		return &fault.Error{File: t.file, Msg: fmt.Sprintf("%q names both a value of the items and something else: rename one", f.name)}
+	}
+	if f.unread != "" && t.unread[at] == nil {
+		t.unread[at] = fmt.Errorf("%s", f.unread)
+	}
+	t.lists = t.lists || f.cell.Kind == VectorCell
+	return nil
+}
+
+// Next returns the next record: an item, or a vote on it.
+func (t *jsonTable) Next() ([]Cell, error) {
+	for len(t.votes) == 0 {
+		it, err := t.nextItem()
+		if err != nil {
+			return nil, err
+		}
+		t.item, t.line = it, it.line
+		if err := t.fill(it); err != nil {
+			return nil, err
+		}
+		if t.perOne || t.flavor.rater() == "" {
+			return t.cells, nil
+		}
+		t.votes = it.votes
+	}
+	vote := t.votes[0]
+	t.votes = t.votes[1:]
+	t.line = vote.line
+	for i, role := range t.roles {
+		if role == LabelRole || role == OtherRole {
+			t.cells[i] = Cell{Kind: MissingCell}
+		}
+	}
+	t.cells[t.at[t.flavor.rater()]] = vote.rater
+	for i := range vote.labels {
+		if err := t.put(&vote.labels[i]); err != nil {
+			return nil, err
+		}
+	}
+	return t.cells, nil
+}
+
+func (t *jsonTable) nextItem() (*jsonItem, error) {
+	if len(t.queue) > 0 {
+		it := t.queue[0]
+		t.queue = t.queue[1:]
+		return it, nil
+	}
+	for {
+		it, err := t.read()
+		// Annotations of one item stand together.
+		_, minimal := t.flavor.(*minimal)
+		if err != nil || !(minimal && t.perOne && t.item != nil && t.item.id == it.id) {
+			return it, err
+		}
+	}
+}
+
+// fill puts the values of an item into the cells.
+func (t *jsonTable) fill(it *jsonItem) error {
+	for i := range t.cells {
+		t.cells[i] = Cell{Kind: MissingCell}
+	}
+	for i := range it.fields {
+		if err := t.put(&it.fields[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *jsonTable) put(f *jsonField) error {
+	at, ok := t.at[f.name]
+	if !ok {
+		return &fault.Error{File: t.file, Line: t.line, Msg: fmt.Sprintf("%q is not in the first item, whose names are the columns where input can be read only once: give it there too, perhaps as null", f.name)}
+	}
+	if f.unread != "" && t.unread[at] == nil {
+		return t.ErrorAt(at, "%s, other than in the first item", f.unread)
+	}
+	t.cells[at] = f.cell
+	return nil
+}
+
+func (t *jsonTable) Name() string         { return t.file }
+func (t *jsonTable) Header() []string     { return t.names }
+func (t *jsonTable) Line() int            { return t.line }
+func (t *jsonTable) Unread(col int) error { return t.unread[col] }
+func (t *jsonTable) Close() error         { return t.src.Close() }
+
+// Notes are about votes.
+func (t *jsonTable) Notes() []error {
+	if t.perOne {
+		return nil
+	}
+	return t.flavor.notes()
+}
+
+// Traits tells of lists, and what columns are for in collections.
+func (t *jsonTable) Traits() Traits {
+	traits := Traits{Lists: t.lists}
+	if slices.ContainsFunc(t.roles, func(r Role) bool { return r != DataRole }) {
+		traits.Roles = t.roles
+	}
+	return traits
+}
+
+// Keep counts memory that a caller keeps.
+func (t *jsonTable) Keep(bytes int) error {
+	return t.meter.Keep(int64(bytes), "what is kept of the items up to line %d", t.line)
+}
+
+// ErrorAt gives the line, the name of the column and the item.
+func (t *jsonTable) ErrorAt(col int, format string, args ...any) *fault.Error {
+	e := placed(t, col, format, args...)
+	if t.item != nil && t.item.id != "" {
+		e.Msg = fmt.Sprintf("item %q: %s", t.item.id, e.Msg)
+	}
+	return e
+}

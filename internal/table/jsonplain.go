@@ -1,0 +1,179 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// plain is the flavor of a table: the values of an item are its cells.
+type plain struct {
+	file string
+	key  string // the column of the keys of items
+}
+
+func (p *plain) settle(*jsonTable) {}
+func (p *plain) rater() string     { return "" }
+func (p *plain) notes() []error    { return nil }
+
+func (p *plain) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
+	it := &jsonItem{id: key}
+	p.addKey(it, key, v)
+	for i, name := range v.keys {
+		it.flatten(name, &v.kids[i], DataRole)
+	}
+	return it, nil
+}
+
+// addKey gives an item that has a key a column for it, whose name none of the values of
+// the first item has.
+func (p *plain) addKey(it *jsonItem, key string, v *jsonValue) {
+	if key == "" {
+		return
+	}
+	for _, name := range []string{"id", "item", "key", "key of the item"} {
+		if p.key == "" && !slices.Contains(v.keys, name) {
+			p.key = name
+		}
+	}
+	it.fields = append(it.fields, jsonField{name: p.key, role: ItemRole, cell: Cell{Text: key}})
+}
+
+// flatten adds a value under a name; those of an object have names such as "text.user".
+func (it *jsonItem) flatten(name string, v *jsonValue, role Role) {
+	if v.kind == jsonObject {
+		for i, key := range v.keys {
+			it.flatten(name+"."+key, &v.kids[i], role)
+		}
+		return
+	}
+	f := jsonField{name: name, role: role}
+	f.cell, f.unread = v.cell()
+	it.fields = append(it.fields, f)
+}
+
+// checkColumns refuses a text whose items are columns, as pandas writes a table if nothing
+// else is asked for: its first item has the numbers of rows for names.
+func checkColumns(v *jsonValue, items *jsonItems) error {
+	if items.shape != '{' || len(v.keys) == 0 {
+		return nil
+	}
+	for _, key := range v.keys {
+		if key == "" || !digits(key) {
+			return nil
+		}
+	}
+	return &fault.Error{File: items.s.file, Line: v.line, Msg: fmt.Sprintf(
+		"%q has the values [%s], as if items were columns: expected one object per item; pandas writes such with orient=\"records\"", items.key, words.Few(v.keys))}
+}
+
+// minimal is the flavor of Label Studio's JSON-MIN: one record per annotation, with the
+// answers between the task's id and the annotator.
+type minimal struct {
+	plain
+	several int // annotations with several choices for a question
+	first   string
+}
+
+// isMinimal reports whether an item is an annotation of JSON-MIN.
+func isMinimal(v *jsonValue) bool {
+	id, annotator := slices.Index(v.keys, "id"), slices.Index(v.keys, "annotator")
+	return v.get("annotation_id") != nil && id >= 0 && annotator > id
+}
+
+func (m *minimal) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
+	it := &jsonItem{}
+	id, annotator := slices.Index(v.keys, "id"), slices.Index(v.keys, "annotator")
+	if id < 0 || annotator < id {
+		return nil, &fault.Error{File: m.file, Line: v.line, Msg: "expected an annotation as the first item is one, with an id and an annotator behind it"}
+	}
+	it.id = v.kids[id].plain()
+	for i, name := range v.keys {
+		kid := &v.kids[i]
+		switch {
+		case i == id:
+			it.flatten(name, kid, ItemRole)
+		case i == annotator:
+			it.fields = append(it.fields, jsonField{name: name, role: RaterRole, cell: annotatorOf(kid)})
+		case i < id:
+			it.flatten(name, kid, DataRole)
+		case i < annotator:
+			label, n := choiceOf(kid)
+			if n > 1 {
+				if m.several++; m.several == 1 {
+					m.first = fmt.Sprintf("of %s on item %s, line %d", name, it.id, v.line)
+				}
+			}
+			it.fields = append(it.fields, jsonField{name: name, role: LabelRole, cell: label})
+		default:
+			it.flatten(name, kid, NoteRole)
+		}
+	}
+	return it, nil
+}
+
+func (m *minimal) notes() []error {
+	list := severalChoices(m.several, m.first)
+	m.several = 0
+	return list
+}
+
+// severalChoices tells of answers that are no vote.
+func severalChoices(n int, first string) []error {
+	if n == 0 {
+		return nil
+	}
+	return []error{fmt.Errorf("%s with several choices left out, such as that %s: a vote is for one class", words.Plural(n, "answer"), first)}
+}
+
+// annotatorOf returns who made an annotation: a number, or somebody with an address.
+func annotatorOf(v *jsonValue) Cell {
+	if v == nil {
+		return Cell{Kind: MissingCell}
+	}
+	if v.kind == jsonObject {
+		for _, key := range []string{"email", "username", "id"} {
+			if kid := v.get(key); kid != nil && kid.plain() != "" {
+				return Cell{Text: kid.plain()}
+			}
+		}
+		return Cell{Kind: MissingCell}
+	}
+	c, _ := v.cell()
+	if c.Kind == VectorCell {
+		return Cell{Kind: MissingCell}
+	}
+	return c
+}
+
+// choiceOf returns the answer to a question and how many there are: a choice, a list of
+// them, or an object that has them under "choices" or a number under "rating". What is
+// drawn or written is no answer.
+func choiceOf(v *jsonValue) (Cell, int) {
+	none := Cell{Kind: MissingCell}
+	switch v.kind {
+	case jsonObject:
+		if kid := v.get("choices"); kid != nil {
+			return choiceOf(kid)
+		}
+		if kid := v.get("rating"); kid != nil {
+			return choiceOf(kid)
+		}
+		return none, 0
+	case jsonList:
+		if len(v.kids) == 1 && v.kids[0].kind != jsonList {
+			return choiceOf(&v.kids[0])
+		}
+		return none, len(v.kids)
+	case jsonNull:
+		return none, 0
+	}
+	text := strings.TrimSpace(v.plain())
+	if text == "" {
+		return none, 0
+	}
+	return Cell{Text: text}, 1
+}

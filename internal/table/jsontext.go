@@ -1,0 +1,469 @@
+package table
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"credence/internal/budget"
+	"credence/internal/fault"
+)
+
+// jsonKind says what a value of a JSON text is.
+type jsonKind uint8
+
+const (
+	jsonNull   jsonKind = iota
+	jsonBool            // text is true or false
+	jsonNumber          // text is as it is written
+	jsonText
+	jsonList
+	jsonObject
+)
+
+// String describes a value of the kind in messages.
+func (k jsonKind) String() string {
+	return [...]string{"null", "true or false", "a number", "a text", "a list", "an object"}[k]
+}
+
+// jsonValue is a value of a JSON text with all that is in it.
+type jsonValue struct {
+	kind jsonKind
+	text string
+	keys []string // of an object, in the order of the text
+	kids []jsonValue
+	line int
+}
+
+// get returns the member of an object with the given key, or nil.
+func (v *jsonValue) get(key string) *jsonValue {
+	for i, k := range v.keys {
+		if k == key {
+			return &v.kids[i]
+		}
+	}
+	return nil
+}
+
+const (
+	// maxDepth bounds how deep values lie in one another.
+	maxDepth = 100
+	// jsonCost is the memory of a value besides its text: itself, in lists that grow by
+	// doubling, and its key.
+	jsonCost = 256
+)
+
+// jsonScanner reads a JSON text value by value. It takes NaN and infinities for numbers,
+// as Python writes them. A value is bounded in memory and depth, whatever the text
+// says, and a text that is not UTF-8 is refused where the standard library would mend it
+// silently.
+type jsonScanner struct {
+	r         *bufio.Reader
+	file      string
+	limit     int64 // of the memory of a value
+	used      int64
+	line      int // of the next byte, from 1
+	column    int
+	lastWidth int // column before the last line feed
+	buf       []byte
+}
+
+func newJSONScanner(r *bufio.Reader, file string, limit int64) *jsonScanner {
+	return &jsonScanner{r: r, file: file, limit: limit, line: 1, column: 1}
+}
+
+// errorf reports something wrong at the next byte.
+func (s *jsonScanner) errorf(format string, args ...any) error {
+	return &fault.Error{File: s.file, Line: s.line, Column: s.column, Msg: fmt.Sprintf(format, args...), Err: fault.ErrFormat}
+}
+
+// next returns the next byte, and 0 with an error at the end.
+func (s *jsonScanner) next() (byte, error) {
+	c, err := s.r.ReadByte()
+	if err != nil {
+		return 0, s.readError(err)
+	}
+	s.column++
+	if c == '\n' {
+		s.line, s.column, s.lastWidth = s.line+1, 1, s.column-1
+	}
+	return c, nil
+}
+
+// readError says why no byte is left.
+func (s *jsonScanner) readError(err error) error {
+	if err == io.EOF {
+		return io.EOF
+	}
+	return readError(s.file, err)
+}
+
+// back has the byte that next returned last returned once more.
+func (s *jsonScanner) back(c byte) {
+	s.r.UnreadByte()
+	s.column--
+	if c == '\n' {
+		s.line, s.column = s.line-1, s.lastWidth
+	}
+}
+
+// peek returns the first byte that is not a blank and leaves it to be read.
+func (s *jsonScanner) peek() (byte, error) {
+	for {
+		c, err := s.next()
+		if err != nil {
+			return 0, err
+		}
+		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+			s.back(c)
+			return c, nil
+		}
+	}
+}
+
+// must is peek in a place where the text may not end.
+func (s *jsonScanner) must() (byte, error) {
+	c, err := s.peek()
+	if err == io.EOF {
+		return 0, s.cutShort()
+	}
+	return c, err
+}
+
+// cutShort reports a text that ends too early.
+func (s *jsonScanner) cutShort() error {
+	return s.errorf("the file ends in the middle of a value: it is cut short")
+}
+
+// expect reads the byte c, which is wanted as what says.
+func (s *jsonScanner) expect(c byte, what string) error {
+	found, err := s.must()
+	if err != nil {
+		return err
+	}
+	if found != c {
+		return s.errorf("expected %s, found %s", what, s.found())
+	}
+	s.next()
+	return nil
+}
+
+// found describes what stands at the next byte.
+func (s *jsonScanner) found() string {
+	head, _ := s.r.Peek(12)
+	text := strings.ToValidUTF8(string(head), "")
+	if end := strings.IndexAny(text, " \t\r\n,:]}"); end > 0 {
+		text = text[:end]
+	}
+	return strconv.Quote(text)
+}
+
+// keep counts the memory of the value that is read.
+func (s *jsonScanner) keep(n int) error {
+	s.used += int64(n)
+	return budget.Check(s.limit, s.used, s.file, "line %d: a value", s.line)
+}
+
+// value reads a value, with memory counted from 0.
+func (s *jsonScanner) value() (jsonValue, error) {
+	s.used = 0
+	return s.read(0)
+}
+
+func (s *jsonScanner) read(depth int) (jsonValue, error) {
+	c, err := s.must()
+	if err == nil {
+		err = s.keep(jsonCost)
+	}
+	v := jsonValue{line: s.line}
+	switch {
+	case err != nil:
+	case depth > maxDepth:
+		err = s.errorf("values lie more than %d deep in one another", maxDepth)
+	case c == '"':
+		v.kind = jsonText
+		v.text, err = s.string()
+	case c == '{':
+		v.kind = jsonObject
+		err = s.object(&v, depth)
+	case c == '[':
+		v.kind = jsonList
+		err = s.list(&v, depth)
+	default:
+		err = s.word(&v)
+	}
+	return v, err
+}
+
+func (s *jsonScanner) object(v *jsonValue, depth int) error {
+	at := map[string]bool{}
+	for _, key := range v.keys { // read already
+		at[key] = true
+	}
+	for {
+		key, more, err := s.member(len(v.keys) == 0)
+		if err != nil || !more {
+			return err
+		}
+		if at[key] {
+			return s.errorf("the key %q is there twice", key)
+		}
+		at[key] = true
+		kid, err := s.read(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.keys, v.kids = append(v.keys, key), append(v.kids, kid)
+	}
+}
+
+// member reads the opening of an object or the comma before a member of it, and the
+// member's key with its colon; more is false at the end of the object.
+func (s *jsonScanner) member(first bool) (key string, more bool, err error) {
+	if more, err = s.separator(first, '}'); err != nil || !more {
+		return "", more, err
+	}
+	c, err := s.must()
+	if err != nil {
+		return "", false, err
+	}
+	if c != '"' {
+		return "", false, s.errorf("expected a key in quotes, found %s", s.found())
+	}
+	if key, err = s.string(); err != nil {
+		return "", false, err
+	}
+	return key, true, s.expect(':', "a colon after a key")
+}
+
+// separator reads the opening of a list or object, or the comma before another of its
+// values, or its end, at which more is false.
+func (s *jsonScanner) separator(first bool, closing byte) (more bool, err error) {
+	if first {
+		s.next()
+	}
+	c, err := s.must()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case c == closing:
+		s.next()
+		return false, nil
+	case first:
+		return true, nil
+	case c != ',':
+		return false, s.errorf("expected a comma or %q, found %s", closing, s.found())
+	}
+	s.next()
+	if c, err = s.must(); err == nil && c == closing {
+		err = s.errorf("a comma before %q", closing)
+	}
+	return err == nil, err
+}
+
+func (s *jsonScanner) list(v *jsonValue, depth int) error {
+	for {
+		more, err := s.separator(len(v.kids) == 0, ']')
+		if err != nil || !more {
+			return err
+		}
+		kid, err := s.read(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.kids = append(v.kids, kid)
+	}
+}
+
+// word reads a number, true, false or null.
+func (s *jsonScanner) word(v *jsonValue) error {
+	at := *s
+	s.buf = s.buf[:0]
+	for {
+		c, err := s.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '+' || c == '-' || c == '.') {
+			s.back(c)
+			break
+		}
+		if s.buf = append(s.buf, c); len(s.buf) > 1000 {
+			break
+		}
+	}
+	v.text = string(s.buf)
+	switch v.text {
+	case "null":
+		v.kind, v.text = jsonNull, ""
+		return nil
+	case "true", "false":
+		v.kind = jsonBool
+		return nil
+	case "NaN", "Infinity", "-Infinity":
+		v.kind = jsonNumber
+		return nil
+	}
+	v.kind = jsonNumber
+	if !isJSONNumber(v.text) {
+		found := strconv.Quote(v.text)
+		if v.text == "" {
+			found = s.found()
+		}
+		return at.errorf("expected a value, found %s", found)
+	}
+	return s.keep(len(v.text))
+}
+
+// isJSONNumber reports whether a text is a number as JSON writes them.
+func isJSONNumber(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	rest := strings.TrimLeft(text, "0123456789")
+	whole := text[:len(text)-len(rest)]
+	if whole == "" || len(whole) > 1 && whole[0] == '0' {
+		return false
+	}
+	if after, ok := strings.CutPrefix(rest, "."); ok {
+		rest = strings.TrimLeft(after, "0123456789")
+		if len(rest) == len(after) {
+			return false
+		}
+	}
+	if rest == "" {
+		return true
+	}
+	if rest[0] != 'e' && rest[0] != 'E' {
+		return false
+	}
+	rest = rest[1:]
+	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+		rest = rest[1:]
+	}
+	return rest != "" && digits(rest)
+}
+
+// string reads a text in quotes.
+func (s *jsonScanner) string() (string, error) {
+	at := *s
+	s.next()
+	s.buf = s.buf[:0]
+	for {
+		c, err := s.next()
+		if err == io.EOF {
+			return "", at.errorf("the file ends in the middle of a text that begins here: it is cut short")
+		}
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case c == '"':
+			if !utf8.Valid(s.buf) {
+				return "", at.errorf("the text is not UTF-8: save the file as UTF-8")
+			}
+			return string(s.buf), s.keep(byteCost * len(s.buf))
+		case c == '\\':
+			if err := s.escape(); err != nil {
+				return "", err
+			}
+		case c < ' ':
+			s.back(c)
+			return "", s.errorf(`a line break, tab or control character within a text, where JSON has \n, \t or \u%04x`, c)
+		default:
+			s.buf = append(s.buf, c)
+		}
+		if need := s.used + byteCost*int64(len(s.buf)); need > s.limit {
+			return "", budget.Check(s.limit, need, s.file, "line %d: a text", at.line)
+		}
+	}
+}
+
+// escape reads what follows a backslash. Halves of a pair of surrogates that stand alone
+// become U+FFFD, as in the standard library.
+func (s *jsonScanner) escape() error {
+	c, err := s.next()
+	if err == io.EOF {
+		return s.cutShort()
+	}
+	if err != nil {
+		return err
+	}
+	if i := strings.IndexByte(`"\/bfnrt`, c); i >= 0 {
+		s.buf = append(s.buf, "\"\\/\b\f\n\r\t"[i])
+		return nil
+	}
+	if c != 'u' {
+		s.back(c)
+		return s.errorf("%q does not follow a backslash in JSON", c)
+	}
+	r, err := s.hex()
+	if err != nil {
+		return err
+	}
+	if utf16.IsSurrogate(r) {
+		r = s.pair(r)
+	}
+	s.buf = utf8.AppendRune(s.buf, r)
+	return nil
+}
+
+// pair returns the character of a pair of surrogates whose second half follows, and
+// U+FFFD where none does.
+func (s *jsonScanner) pair(high rune) rune {
+	more, _ := s.r.Peek(6)
+	if len(more) < 6 || string(more[:2]) != `\u` {
+		return utf8.RuneError
+	}
+	low, err := strconv.ParseUint(string(more[2:]), 16, 16)
+	if err != nil {
+		return utf8.RuneError
+	}
+	r := utf16.DecodeRune(high, rune(low))
+	if r != utf8.RuneError {
+		s.r.Discard(len(more))
+		s.column += len(more)
+	}
+	return r
+}
+
+// hex reads four hexadecimal digits.
+func (s *jsonScanner) hex() (rune, error) {
+	var r rune
+	for range 4 {
+		c, err := s.next()
+		if err == io.EOF {
+			return 0, s.cutShort()
+		}
+		if err != nil {
+			return 0, err
+		}
+		x, err := strconv.ParseUint(string(c), 16, 8)
+		if err != nil {
+			s.back(c)
+			return 0, s.errorf(`\u is not followed by four hexadecimal digits`)
+		}
+		r = r<<4 | rune(x)
+	}
+	return r, nil
+}
+
+// parseJSON reads a text that is one value.
+func parseJSON(text string) (jsonValue, error) {
+	s := newJSONScanner(bufio.NewReader(strings.NewReader(text)), "", budget.Least)
+	v, err := s.value()
+	if err == nil {
+		if _, err = s.peek(); err == nil {
+			err = s.errorf("expected the end")
+		} else if err == io.EOF {
+			err = nil
+		}
+	}
+	return v, err
+}

@@ -1,0 +1,346 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// lewidi is the flavor of the sets of "Learning with Disagreements": items by id, each
+// with the labels of its annotators as "annotations": "0,1,1" and "annotators":
+// "Ann1,Ann2,Ann3", as lists of them, or as an object of labels by annotator. What sums up
+// the labels is a note, and so is what is said of annotators.
+//
+// In some sets annotations are on a scale and soft_label is for classes that the scale was
+// cut into. Which labels make up which class then follows from the items.
+type lewidi struct {
+	plain
+	values   map[string]string // the only value so far of what may be constant
+	varied   map[string]bool
+	examples map[string]softExample
+	softs    map[string]bool   // classes of soft labels
+	class    map[string]string // of a label, where soft labels have other classes
+
+	miscounted int // items with another number of annotations than they state
+	first      string
+	several    int // annotations with several labels
+	firstOf    string
+	mapped     string // how labels became classes
+}
+
+// softExample is a soft label of items with the same annotations.
+type softExample struct {
+	labels []string
+	shares map[string]float64
+}
+
+// maxExamples bounds the examples, all of which are kept.
+const maxExamples = 10_000
+
+func newLeWiDi(file string) *lewidi {
+	return &lewidi{plain: plain{file: file}, values: map[string]string{}, varied: map[string]bool{},
+		examples: map[string]softExample{}, softs: map[string]bool{}}
+}
+
+// isLeWiDi reports whether an item has annotations beside what belongs to them, or would
+// have if it were not of a test.
+func isLeWiDi(v *jsonValue, keyed bool) bool {
+	beside := v.get("annotators") != nil || v.get("soft_label") != nil || v.get("number of annotations") != nil
+	if a := v.get("annotations"); a != nil {
+		return beside && !(a.kind == jsonList && len(a.kids) > 0 && a.kids[0].kind == jsonObject)
+	}
+	return keyed && beside && v.get("text") != nil
+}
+
+const (
+	lewidiRater = "annotators"
+	lewidiLabel = "annotations"
+)
+
+func (l *lewidi) rater() string { return lewidiRater }
+
+func (l *lewidi) item(key string, n int, v *jsonValue) (*jsonItem, error) {
+	it := &jsonItem{id: key}
+	own := slices.IndexFunc([]string{"id", "item_id", "item"}, func(name string) bool { return v.get(name) != nil })
+	switch {
+	case key != "":
+		l.addKey(it, key, v)
+	case own >= 0:
+		name := []string{"id", "item_id", "item"}[own]
+		it.id = v.get(name).plain()
+		it.fields = append(it.fields, jsonField{name: name, role: ItemRole, cell: Cell{Text: it.id}})
+	default:
+		it.id = strconv.Itoa(n)
+		l.addKey(it, it.id, v)
+	}
+	for i, name := range v.keys {
+		kid := &v.kids[i]
+		switch Plain(name) {
+		case lewidiLabel, lewidiRater:
+		case "softlabel", "hardlabel", "numberofannotations", "numberofannotators", "annotationtask", "split":
+			it.flatten(name, kid, NoteRole)
+		case "lang":
+			it.flatten(name, kid, DataRole)
+			l.see(name, kid)
+		case "otherinfo":
+		case "text":
+			it.flatten(name, conversation(kid), DataRole)
+		default:
+			if key != "" || own < 0 || name != it.fields[0].name {
+				it.flatten(name, kid, DataRole)
+			}
+		}
+	}
+	if err := l.votes(it, v); err != nil {
+		return nil, err
+	}
+	l.info(it, v)
+	return it, nil
+}
+
+// conversation returns a text that is an object of turns written as text as that object.
+func conversation(v *jsonValue) *jsonValue {
+	if v.kind != jsonText || !isJSON([]byte(v.text)) {
+		return v
+	}
+	turns, err := parseJSON(v.text)
+	if err != nil || turns.kind != jsonObject || len(turns.keys) == 0 {
+		return v
+	}
+	return &turns
+}
+
+// see remembers whether a value differs between items.
+func (l *lewidi) see(name string, v *jsonValue) {
+	text := v.plain()
+	if first, ok := l.values[name]; !ok {
+		l.values[name] = text
+	} else if first != text {
+		l.varied[name] = true
+	}
+}
+
+// texts returns the texts in a list, in a text with commas between them, or in an object,
+// then with its keys. Those of several are empty texts.
+func (v *jsonValue) texts() (texts, keys []string, several int) {
+	switch {
+	case v == nil || v.kind == jsonNull:
+		return nil, nil, 0
+	case v.kind == jsonList || v.kind == jsonObject:
+		for i := range v.kids {
+			c, n := choiceOf(&v.kids[i])
+			text := c.String()
+			if n > 1 || strings.Contains(text, ",") {
+				text = ""
+				several++
+			}
+			texts = append(texts, text)
+		}
+		return texts, v.keys, several
+	case strings.TrimSpace(v.plain()) == "":
+		return nil, nil, 0
+	}
+	texts = strings.Split(v.plain(), ",")
+	for i := range texts {
+		texts[i] = strings.TrimSpace(texts[i])
+	}
+	return texts, nil, 0
+}
+
+// votes finds the votes on an item.
+func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
+	given := v.get(lewidiLabel)
+	labels, raters, several := given.texts()
+	if raters == nil {
+		raters, _, _ = v.get(lewidiRater).texts()
+	}
+	if several > 0 && l.several == 0 {
+		l.firstOf = fmt.Sprintf("on item %s, line %d", it.id, given.line)
+	}
+	l.several += several
+	if len(labels) == 0 {
+		return nil
+	}
+	if len(raters) != len(labels) && len(raters) > 0 {
+		return &fault.Error{File: l.file, Line: given.line, Msg: fmt.Sprintf("item %q: %s by %s: expected as many", it.id,
+			words.Plural(len(labels), "annotation"), words.Plural(len(raters), "annotator"))}
+	}
+	for i, label := range labels {
+		vote := jsonVote{line: given.line, rater: Cell{Kind: MissingCell}}
+		if len(raters) > 0 {
+			vote.rater = Cell{Text: raters[i]}
+		}
+		if class, ok := l.class[label]; ok {
+			label = class
+		}
+		vote.labels = []jsonField{{name: lewidiLabel, role: LabelRole, cell: Cell{Text: label}}}
+		it.votes = append(it.votes, vote)
+	}
+	if stated := v.get("number of annotations"); stated != nil && stated.plain() != "" && stated.plain() != strconv.Itoa(len(labels)) {
+		if l.miscounted++; l.miscounted == 1 {
+			l.first = fmt.Sprintf("item %s states %s and has %d", it.id, stated.plain(), len(labels))
+		}
+	}
+	l.learn(labels, v.get("soft_label"))
+	return nil
+}
+
+// info takes what is known besides: annotations for other questions are labels that may be
+// asked for, and single values are those of the item. All else is about annotators.
+func (l *lewidi) info(it *jsonItem, v *jsonValue) {
+	info := v.get("other_info")
+	if info == nil || info.kind != jsonObject {
+		return
+	}
+	for i, name := range info.keys {
+		kid := &info.kids[i]
+		about := strings.Contains(strings.ToLower(name), "annotat")
+		switch {
+		case about && kid.kind == jsonObject:
+			for k, question := range kid.keys {
+				l.other(it, question, &kid.kids[k])
+			}
+		case about, kid.kind == jsonObject, kid.kind == jsonList:
+		case len(it.votes) > 1 && kid.kind == jsonText && strings.Count(kid.text, ",") == len(it.votes)-1:
+			// one value per annotator
+		default:
+			name = "other_info." + name
+			it.flatten(name, kid, DataRole)
+			l.see(name, kid)
+		}
+	}
+}
+
+// other adds the labels of another question to the votes.
+func (l *lewidi) other(it *jsonItem, question string, v *jsonValue) {
+	labels, _, _ := v.texts()
+	if len(labels) != len(it.votes) {
+		return
+	}
+	for i, label := range labels {
+		it.votes[i].labels = append(it.votes[i].labels, jsonField{name: question, role: OtherRole, cell: Cell{Text: label}})
+	}
+}
+
+// learn remembers the soft label of an item.
+func (l *lewidi) learn(labels []string, soft *jsonValue) {
+	if soft == nil || soft.kind != jsonObject || l.class != nil || len(l.examples) >= maxExamples {
+		return
+	}
+	e := softExample{labels: slices.Sorted(slices.Values(labels)), shares: map[string]float64{}}
+	for i, class := range soft.keys {
+		c, _ := soft.kids[i].cell()
+		x, ok := c.Number(false)
+		if !ok {
+			return // of a test whose labels are kept secret
+		}
+		e.shares[class] = x
+		l.softs[class] = true
+	}
+	l.examples[strings.Join(e.labels, ",")] = e
+}
+
+// settle makes notes of what is the same for all items, and finds the classes of labels.
+func (l *lewidi) settle(t *jsonTable) {
+	for name := range l.values {
+		if !l.varied[name] {
+			t.roles[t.at[name]] = NoteRole
+		}
+	}
+	if _, ok := t.at[lewidiLabel]; !ok { // there are no votes
+		t.column(&jsonField{name: lewidiLabel, role: LabelRole})
+	}
+	l.class = l.classes()
+}
+
+// classes returns the class of each label where soft labels are for other classes than the
+// annotations: the scale is cut in two such that the shares follow. The map is empty where
+// labels are classes, and where no cut or more than one would do.
+func (l *lewidi) classes() map[string]string {
+	seen := map[string]float64{}
+	for _, e := range l.examples {
+		for _, label := range e.labels {
+			x, err := strconv.ParseFloat(label, 64)
+			if err != nil {
+				return map[string]string{}
+			}
+			seen[label] = x
+		}
+	}
+	identity := map[string]string{}
+	for label := range seen {
+		identity[label] = label
+	}
+	two := slices.Sorted(maps.Keys(l.softs))
+	if len(two) != 2 || l.fits(identity) {
+		return map[string]string{}
+	}
+	scale := slices.SortedFunc(maps.Keys(seen), func(a, b string) int {
+		return int(math.Copysign(1, seen[a]-seen[b]))
+	})
+	var found []map[string]string
+	for cut := range len(scale) { // as many labels are in the first class
+		for first := range two {
+			class := map[string]string{}
+			for i, label := range scale {
+				class[label] = two[first]
+				if i >= cut {
+					class[label] = two[1-first]
+				}
+			}
+			if l.fits(class) {
+				found = append(found, class)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return map[string]string{}
+	}
+	var of [2][]string
+	for _, label := range scale {
+		k := slices.Index(two, found[0][label])
+		of[k] = append(of[k], label)
+	}
+	l.mapped = fmt.Sprintf("soft_label is for the classes %s and %s, and follows from annotations of %s for %s and of %s for %s, which is how they are counted",
+		two[0], two[1], words.Few(of[0]), two[0], words.Few(of[1]), two[1])
+	return found[0]
+}
+
+// fits reports whether all soft labels follow from the annotations, up to rounding.
+func (l *lewidi) fits(class map[string]string) bool {
+	for _, e := range l.examples {
+		shares := map[string]float64{}
+		for _, label := range e.labels {
+			shares[class[label]] += 1 / float64(len(e.labels))
+		}
+		for c, x := range e.shares {
+			if math.Abs(shares[c]-x) > 0.011 {
+				return false
+			}
+			delete(shares, c)
+		}
+		if len(shares) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *lewidi) notes() []error {
+	var list []error
+	if l.mapped != "" {
+		list = append(list, fmt.Errorf("%s", l.mapped))
+	}
+	if l.miscounted > 0 {
+		list = append(list, fmt.Errorf("%s with another number of annotations than stated: %s", words.Plural(l.miscounted, "item"), l.first))
+	}
+	list = append(list, severalChoices(l.several, l.firstOf)...)
+	l.miscounted, l.several = 0, 0
+	return list
+}

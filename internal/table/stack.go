@@ -1,0 +1,252 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/internal/fault"
+)
+
+// stack shows several collections of labeled items as one table, those of a later file
+// under those of an earlier one. Files of one set often number their items from 1 each:
+// if an id means different items in two files, all ids get the name of their file in
+// front, as in "dev/1". An item that two files have alike is one item, and its votes are
+// those of both.
+type stack struct {
+	parts  []Table
+	to     [][]int // column of the stack for each of a part
+	names  []string
+	roles  []Role
+	prefix []string // of ids, or ""
+	item   int      // column of ids
+	once   map[string]bool
+	at     int // part of the last record
+	ended  bool
+	cells  []Cell
+}
+
+// OpenStack opens collections of labeled items as one table, in which their items stand
+// under one another.
+func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error) {
+	s := &stack{prefix: make([]string, len(paths)), once: map[string]bool{}}
+	for _, path := range paths {
+		t, err := Open(ctx, path, opts)
+		if err == nil {
+			s.parts = append(s.parts, t)
+			err = s.add(t)
+		}
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	s.item = slices.Index(s.roles, ItemRole)
+	if err := s.compare(ctx, paths, opts); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if !opts.Items {
+		s.once = nil
+	}
+	s.cells = make([]Cell, len(s.names))
+	return s, nil
+}
+
+// MayBeCollection reports by its name whether a file may be a collection.
+func MayBeCollection(path string) bool {
+	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
+	case ".json", ".jsonl", ".ndjson":
+		return true
+	}
+	return false
+}
+
+// IsCollection reports whether a table holds items with their votes.
+func IsCollection(t Table) bool {
+	roles := t.Traits().Roles
+	return slices.Contains(roles, LabelRole) && slices.Contains(roles, ItemRole)
+}
+
+// add takes over the columns of a part.
+func (s *stack) add(t Table) error {
+	roles := t.Traits().Roles
+	var to []int
+	for i, name := range t.Header() {
+		role := roles[i]
+		at := slices.Index(s.names, name)
+		if role == ItemRole && at < 0 {
+			at = slices.Index(s.roles, ItemRole)
+		}
+		if at < 0 {
+			at = len(s.names)
+			s.names, s.roles = append(s.names, name), append(s.roles, role)
+		}
+		// What is constant in one file need not be in another.
+		if min(s.roles[at], role) == DataRole && max(s.roles[at], role) == NoteRole {
+			s.roles[at] = DataRole
+			role = DataRole
+		}
+		if s.roles[at] != role {
+			return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("%q is something else here than in %s", name, s.parts[0].Name())}
+		}
+		to = append(to, at)
+	}
+	s.to = append(s.to, to)
+	return nil
+}
+
+// compare finds out whether ids of different files mean the same items.
+func (s *stack) compare(ctx context.Context, paths []string, opts Options) error {
+	opts.Items = true
+	seed := maphash.MakeSeed()
+	seen := map[string]uint64{}
+	differ := false
+	for k, path := range paths {
+		t, err := Open(ctx, path, opts)
+		if err != nil {
+			return err
+		}
+		to := s.to[k]
+		err = Records(ctx, t, func(rec []Cell) error {
+			id, sum := "", uint64(0)
+			for i := range rec {
+				switch s.roles[to[i]] {
+				case ItemRole:
+					id = strings.Clone(rec[i].String())
+				case DataRole: // of any order
+					sum += maphash.String(seed, s.names[to[i]]+"\x00"+rec[i].String())
+				}
+			}
+			if before, ok := seen[id]; ok && before != sum {
+				differ = true
+			}
+			seen[id] = sum
+			return t.Keep(64 + len(id))
+		})
+		if err := errors.Join(err, t.Close()); err != nil {
+			return err
+		}
+	}
+	if differ {
+		s.name(paths)
+	}
+	return nil
+}
+
+// name puts the names of files in front of ids: as short as tells them apart.
+func (s *stack) name(paths []string) {
+	for k, path := range paths {
+		base := filepath.Base(path)
+		s.prefix[k] = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), filepath.Ext(strings.TrimSuffix(base, ".gz"))) + "/"
+	}
+	for k := range paths {
+		if slices.Index(s.prefix, s.prefix[k]) != k {
+			for k, path := range paths {
+				s.prefix[k] = filepath.ToSlash(path) + "/"
+			}
+			return
+		}
+	}
+}
+
+// Next returns the next record of any part.
+func (s *stack) Next() ([]Cell, error) {
+	for {
+		rec, err := s.parts[s.at].Next()
+		if err == io.EOF && s.at+1 < len(s.parts) {
+			s.at++
+			continue
+		}
+		if err != nil {
+			s.ended = s.ended || err == io.EOF
+			return nil, err
+		}
+		for i := range s.cells {
+			s.cells[i] = Cell{Kind: MissingCell}
+		}
+		for i, to := range s.to[s.at] {
+			s.cells[to] = rec[i]
+		}
+		id := s.prefix[s.at] + s.cells[s.item].String()
+		s.cells[s.item] = Cell{Text: id}
+		if s.once != nil {
+			if s.once[id] {
+				continue
+			}
+			s.once[strings.Clone(id)] = true
+			if err := s.Keep(64 + len(id)); err != nil {
+				return nil, err
+			}
+		}
+		return s.cells, nil
+	}
+}
+
+func (s *stack) Header() []string     { return s.names }
+func (s *stack) Line() int            { return s.parts[s.at].Line() }
+func (s *stack) Keep(bytes int) error { return s.parts[s.at].Keep(bytes) }
+
+// Name returns the file of the last record, and all of them in the end.
+func (s *stack) Name() string {
+	if !s.ended {
+		return s.parts[s.at].Name()
+	}
+	var names []string
+	for _, p := range s.parts {
+		names = append(names, p.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+// Traits are those of all parts together.
+func (s *stack) Traits() Traits {
+	t := Traits{Roles: s.roles}
+	for _, p := range s.parts {
+		t.Lists = t.Lists || p.Traits().Lists
+	}
+	return t
+}
+
+// Notes are those of all parts, each once.
+func (s *stack) Notes() []error {
+	var list []error
+	for _, p := range s.parts {
+		for _, note := range p.Notes() {
+			if !slices.ContainsFunc(list, func(e error) bool { return e.Error() == note.Error() }) {
+				list = append(list, note)
+			}
+		}
+	}
+	return list
+}
+
+// Unread returns why a part does not read a column.
+func (s *stack) Unread(col int) error {
+	for k, p := range s.parts {
+		if i := slices.Index(s.to[k], col); i >= 0 && p.Unread(i) != nil {
+			return p.Unread(i)
+		}
+	}
+	return nil
+}
+
+// ErrorAt gives the place in the file of the last record.
+func (s *stack) ErrorAt(col int, format string, args ...any) *fault.Error {
+	if col >= 0 {
+		col = slices.Index(s.to[s.at], col)
+	}
+	return s.parts[s.at].ErrorAt(col, format, args...)
+}
+
+// Close closes all files.
+func (s *stack) Close() error {
+	var errs []error
+	for _, p := range s.parts {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
