@@ -1,0 +1,28 @@
+package serve
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"credence/internal/python"
+)
+
+// TestTriton has Triton's own client ask.
+func TestTriton(t *testing.T) {
+	interpreter := python.Interpreter(t, "numpy", "tritonclient.http")
+	_, url := start(t, Options{})
+	out, err := exec.Command(interpreter, "testdata/triton.py", strings.TrimPrefix(url, "http://"), "first").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestManifests has Kubernetes' own schemas look at the manifests.
+func TestManifests(t *testing.T) {
+	interpreter := python.Interpreter(t, "kubernetes_validate")
+	out, err := exec.Command(interpreter, "-m", "kubernetes_validate", "--strict", "../deploy/kubernetes/credence.yaml").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

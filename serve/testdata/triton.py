@@ -1,0 +1,43 @@
+"""Triton's own client asks a server of Credence: triton.py HOST:PORT MODEL."""
+import sys
+
+import numpy as np
+import tritonclient.http as triton
+
+client, name = triton.InferenceServerClient(sys.argv[1]), sys.argv[2]
+assert client.is_server_live() and client.is_server_ready() and client.is_model_ready(name)
+meta = client.get_model_metadata(name)
+assert [(i["name"], i["datatype"]) for i in meta["inputs"]] == [("age", "FP64"), ("sex", "BYTES")], meta
+assert "binary_tensor_data" in client.get_server_metadata()["extensions"]
+assert client.get_model_repository_index()[0]["name"] == name
+
+ages, sexes = np.array([30.0, np.nan, 70.0]), np.array(["f", "m", "f"], dtype=object)
+names = ["mean", "lower", "upper", "predicted", "at_least", "weights", "alpha"]
+
+
+def infer(sent=True, received=True, dtype="FP64", **options):
+    age = triton.InferInput("age", [3], dtype)
+    age.set_data_from_numpy(ages.astype({"FP64": "f8", "FP32": "f4"}[dtype]), binary_data=sent)
+    sex = triton.InferInput("sex", [3, 1], "BYTES")
+    sex.set_data_from_numpy(sexes.reshape(3, 1), binary_data=sent)
+    wanted = [triton.InferRequestedOutput(n, binary_data=received) for n in names]
+    answer = client.infer(name, [age, sex], outputs=wanted, request_id="7", **options)
+    assert answer.get_response()["id"] == "7"
+    return {n: answer.as_numpy(n) for n in names}
+
+
+first = infer()
+assert first["mean"].shape == (3, 2) and first["alpha"].shape[::2] == (3, 2), first
+assert np.allclose(first["weights"].sum(axis=1), 1), first["weights"]
+assert set(first["predicted"]) <= {b"no", b"yes"} and first["at_least"].dtype == bool
+for other in (infer(received=False), infer(dtype="FP32"), infer(request_compression_algorithm="gzip"),
+              infer(response_compression_algorithm="gzip", request_compression_algorithm="deflate")):
+    for n in ("mean", "lower", "upper", "alpha"):
+        assert np.array_equal(first[n], other[n]), n
+narrow = infer(parameters={"level": 0.5})
+assert (narrow["upper"] - narrow["lower"] <= first["upper"] - first["lower"]).all()
+try:
+    client.infer("none", [triton.InferInput("age", [1], "FP64").set_data_from_numpy(np.ones(1))])
+    raise AssertionError("a model that is not there answered")
+except triton.InferenceServerException as e:
+    assert "there is no model" in str(e), e
