@@ -1,7 +1,9 @@
 package evaluate
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"credence/internal/special"
 )
@@ -51,12 +53,25 @@ type constantDirichlet struct {
 // over α. The second term, half a vote for every class, keeps the likelihood of
 // a class without votes finite; it is that of fitConstant.
 func fitConstantDirichlet(votes Votes) constantDirichlet {
-	d, n := votes.Classes, votes.Len()
+	d := votes.Classes
 	fit := constantDirichlet{}
-	totals := make([]float64, n)
-	for j := range totals {
-		totals[j] = votes.Total(j)
-		fit.Identified = fit.Identified || totals[j] >= 2
+	// The likelihood is a sum over single counts, of which there are few different
+	// ones: of all classes together, and of each.
+	totals, counts := newHistogram(), make([]histogram, d)
+	for i := range counts {
+		counts[i] = newHistogram()
+	}
+	for j := range votes.Len() {
+		total := votes.Total(j)
+		totals.add(total)
+		fit.Identified = fit.Identified || total >= 2
+		for i, s := range votes.Item(j) {
+			counts[i].add(s)
+		}
+	}
+	totals.sort()
+	for i := range counts {
+		counts[i].sort()
 	}
 	x := make([]float64, d)
 	for i, p := range fitConstant(votes).Probabilities {
@@ -71,17 +86,14 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 		}
 		loss, common := 0.0, float64(d)*halfVote/a0
 		clear(grad)
-		for j, m := range totals {
-			if m == 0 {
-				continue
-			}
-			loss += special.LogRising(a0, m)
-			common += special.DigammaDiff(a0, m)
-			for i, s := range votes.Item(j) {
-				if s > 0 {
-					loss -= special.LogRising(alpha[i], s)
-					grad[i] -= special.DigammaDiff(alpha[i], s)
-				}
+		for _, m := range totals.values {
+			loss += totals.times[m] * special.LogRising(a0, m)
+			common += totals.times[m] * special.DigammaDiff(a0, m)
+		}
+		for i, c := range counts {
+			for _, s := range c.values {
+				loss -= c.times[s] * special.LogRising(alpha[i], s)
+				grad[i] -= c.times[s] * special.DigammaDiff(alpha[i], s)
 			}
 		}
 		for i, a := range alpha {
@@ -99,6 +111,22 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 	fit.Alpha = alpha
 	return fit
 }
+
+// histogram tells how many times each positive number was seen.
+type histogram struct {
+	times  map[float64]float64
+	values []float64 // in order, after sort
+}
+
+func newHistogram() histogram { return histogram{times: map[float64]float64{}} }
+
+func (h *histogram) add(x float64) {
+	if x > 0 {
+		h.times[x]++
+	}
+}
+
+func (h *histogram) sort() { h.values = slices.Sorted(maps.Keys(h.times)) }
 
 // logAlphaLimit bounds |ln α|: without disagreement the likelihood grows until
 // α is 0, without over-dispersion until it is infinite.

@@ -79,8 +79,8 @@ func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int, t
 	if t == nil {
 		return nil, nil
 	}
-	columns := 0
-	for _, in := range t.Inputs() {
+	columns, inputs := 0, t.Inputs()
+	for _, in := range inputs {
 		if in.Kind == dataset.Codes {
 			columns += in.Levels
 		} else {
@@ -104,7 +104,7 @@ func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int, t
 		if err := rows.ReadRow(j, row); err != nil {
 			return nil, fmt.Errorf("item %q: %w", ds.Items[j], err)
 		}
-		for _, in := range t.Inputs() {
+		for _, in := range inputs {
 			block := row[in.Offset : in.Offset+in.Width]
 			if in.Kind != dataset.Codes {
 				x.values = append(x.values, block...)
