@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"credence/internal/kernel"
 	"credence/internal/rng"
 )
 
@@ -16,11 +17,16 @@ type Dropout struct {
 	size   int
 	number uint64
 	keep   []float32 // [N, size]: 0 or 1/(1−Rate)
-	limit  uint64
-	draw   func(j int)
+	limit  uint32
+	fwd    func(i int)
 	at     Step
 	keys   []uint64 // of items, instead of their places
+	items  int
+	y, x   []float32
 }
+
+// dropItems is how many items make a piece of work.
+const dropItems = 16
 
 // Build implements [Layer].
 func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
@@ -28,34 +34,21 @@ func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 		return nil, fmt.Errorf("rate %v, want at least 0 and less than 1", l.Rate)
 	}
 	l.size, l.number = in.Size(), b.Number()
-	l.limit = uint64(l.Rate * (1 << 32))
+	l.limit = uint32(l.Rate * (1 << 32))
 	b.hold(l.size)
-	l.draw = l.drawItem
+	l.fwd = l.forward
 	return in, nil
 }
 
-// drawItem fills the mask of item j.
-func (l *Dropout) drawItem(j int) {
+// draw fills the mask of item j.
+func (l *Dropout) draw(j int) {
 	var s rng.Stream
 	if l.keys == nil {
 		s.Reset(l.at.Seed, "dropout", l.at.Member, l.at.Epoch, l.at.Step, l.number, uint64(j))
 	} else {
 		s.Reset(l.at.Seed, "dropout.sample", l.at.Member, l.at.Epoch, l.at.Step, l.number, l.keys[j])
 	}
-	keep, scale := l.keep[j*l.size:][:l.size], float32(1/(1-l.Rate))
-	for i := 0; i < len(keep); i += 2 {
-		u := s.Uint64()
-		keep[i] = 0
-		if u>>32 >= l.limit {
-			keep[i] = scale
-		}
-		if i+1 < len(keep) {
-			keep[i+1] = 0
-			if u&(1<<32-1) >= l.limit {
-				keep[i+1] = scale
-			}
-		}
-	}
+	kernel.Mask(l.keep[j*l.size:][:l.size], &s, l.limit, float32(1/(1-l.Rate)))
 }
 
 // Forward implements [Layer].
@@ -67,11 +60,18 @@ func (l *Dropout) Forward(p *Pass, y, x []float32) {
 	if len(l.keep) < len(x) { // not in Build: a session that only predicts needs none
 		l.keep = make([]float32, len(x))
 	}
-	l.at, l.keys = p.At, p.Sample
-	p.For(p.Items, l.draw)
-	for i, k := range l.keep[:len(x)] {
-		y[i] = k * x[i]
+	l.at, l.keys, l.items, l.y, l.x = p.At, p.Sample, p.Items, y, x
+	p.For(pieces(p.Items, dropItems), l.fwd)
+}
+
+// forward drops values of piece i of the items.
+func (l *Dropout) forward(i int) {
+	lo, hi := i*dropItems, min((i+1)*dropItems, l.items)
+	for j := lo; j < hi; j++ {
+		l.draw(j)
 	}
+	lo, hi = lo*l.size, hi*l.size
+	kernel.Mul(l.y[lo:hi], l.keep[lo:hi], l.x[lo:hi])
 }
 
 // Backward implements [Layer].
@@ -81,8 +81,6 @@ func (l *Dropout) Backward(p *Pass, dx, dy, _, _ []float32) {
 	case !p.Train || l.Rate == 0:
 		copy(dx, dy)
 	default:
-		for i, k := range l.keep[:len(dx)] {
-			dx[i] = k * dy[i]
-		}
+		kernel.Mul(dx, l.keep[:len(dx)], dy)
 	}
 }

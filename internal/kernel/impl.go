@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"credence/internal/rng"
 )
 
 // Env is the environment variable that forces an implementation.
@@ -59,7 +61,10 @@ type impl struct {
 	packCols  func(dst, b []float32, ldb, k, n int)
 	packTrans func(dst, a []float32, lda, m, k int)
 
+	mask func(keep []float32, s *rng.Stream, limit uint32, scale float32)
+
 	add     func(dst, a, b []float32)
+	mul     func(dst, a, b []float32)
 	sum     func(x []float32) float64
 	sumSq   func(x []float32) float64
 	colSums func(dst, x []float32, rows, cols int)
@@ -115,7 +120,10 @@ var generic = impl{
 	packCols:  packColsGeneric,
 	packTrans: packTransGeneric,
 
+	mask: maskGeneric,
+
 	add:     addGeneric,
+	mul:     mulGeneric,
 	sum:     sumGeneric,
 	sumSq:   sumSqGeneric,
 	colSums: colSumsGeneric,

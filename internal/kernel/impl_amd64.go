@@ -8,6 +8,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group exp -out ../exp_amd64.s -stubs ../exp_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group float64 -out ../float64_amd64.s -stubs ../float64_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group mask -out ../mask_amd64.s -stubs ../mask_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group norm -out ../norm_amd64.s -stubs ../norm_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
@@ -52,7 +53,8 @@ func newAVX2() *impl {
 	im.packRows = packRows8
 	im.packCols = packCols8
 	im.packTrans = packTrans8
-	im.add = add8
+	im.mask = mask8
+	im.add, im.mul = add8, mul8
 	im.sum, im.sumSq, im.colSums = sum8, sumSq8, colSums8
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2

@@ -6,6 +6,12 @@ func Add(dst, a, b []float32) {
 	active.add(dst, a, b)
 }
 
+// Mul computes dst[i] = a[i] · b[i]. dst may be a or b.
+func Mul(dst, a, b []float32) {
+	sameLen(len(dst), len(a), len(b))
+	active.mul(dst, a, b)
+}
+
 // Fill sets every element of dst to v.
 func Fill(dst []float32, v float32) {
 	if v == 0 {
@@ -26,5 +32,11 @@ func sameLen(a, b, c int) {
 func addGeneric(dst, a, b []float32) {
 	for i := range dst {
 		dst[i] = a[i] + b[i]
+	}
+}
+
+func mulGeneric(dst, a, b []float32) {
+	for i := range dst {
+		dst[i] = a[i] * b[i]
 	}
 }

@@ -4,6 +4,8 @@ package kernel
 
 func add8(dst, a, b []float32) { addAVX2(first(dst), first(a), first(b), len(dst)) }
 
+func mul8(dst, a, b []float32) { mulAVX2(first(dst), first(a), first(b), len(dst)) }
+
 func relu8(dst, x []float32) { reluAVX2(first(dst), first(x), len(dst)) }
 
 func reluGrad8(dx, dy, y []float32) { reluGradAVX2(first(dx), first(dy), first(y), len(dx)) }

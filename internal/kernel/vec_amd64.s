@@ -87,6 +87,71 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulAVX2(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX
+TEXT ·mulAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	CMPQ BX, $0x20
+	JL   aftermany
+
+many:
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x20, BX
+	CMPQ    BX, $0x20
+	JGE     many
+
+aftermany:
+	CMPQ BX, $0x08
+	JL   aftereight
+
+eight:
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x08, BX
+	CMPQ    BX, $0x08
+	JGE     eight
+
+aftereight:
+	TESTQ      BX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVUPS    32(SI)(BX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func reluAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·reluAVX2(SB), NOSPLIT, $0-24

@@ -9,6 +9,11 @@ package kernel
 //go:noescape
 func addAVX2(dst *float32, a *float32, b *float32, n int)
 
+// mulAVX2 computes dst[i] = a[i] * b[i] for i < n.
+//
+//go:noescape
+func mulAVX2(dst *float32, a *float32, b *float32, n int)
+
 // reluAVX2 computes dst[i] = x[i] < 0 ? 0 : x[i] for i < n.
 //
 //go:noescape

@@ -28,6 +28,7 @@ func vecOps() []vecOp {
 	cancels := func(o vecOp) vecOp { o.cancels = true; return o }
 	return []vecOp{
 		op2("add", Add, func(a, b float64) float64 { return a + b }, 0.5),
+		op2("mul", Mul, func(a, b float64) float64 { return a * b }, 0.5),
 		op1("relu", ReLU.Forward, func(x float64) float64 { return math.Max(x, 0) }, 0),
 		op2("relu grad", ReLU.Backward, func(dy, y float64) float64 {
 			if y > 0 {

@@ -64,6 +64,16 @@ func (s *Stream) Uint64() uint64 {
 	return s.buf[s.have]
 }
 
+// Skip passes over n blocks of two numbers and returns the key and the counter
+// of the first, for callers that compute many blocks at once. Numbers left of the
+// block before are dropped, so s should be fresh or at the end of a block.
+func (s *Stream) Skip(n uint64) (key [2]uint32, ctr [4]uint32) {
+	key, ctr = s.key, s.ctr
+	at := uint64(ctr[1])<<32 + uint64(ctr[0]) + n
+	s.ctr[0], s.ctr[1], s.have = uint32(at), uint32(at>>32), 0
+	return key, ctr
+}
+
 // Float64 returns a uniform number in [0, 1) with 53 random bits.
 func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
 

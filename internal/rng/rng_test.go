@@ -78,3 +78,25 @@ func BenchmarkUint64(b *testing.B) {
 		s.Uint64()
 	}
 }
+
+// TestSkip: the numbers after n blocks are those that follow 2n numbers.
+func TestSkip(t *testing.T) {
+	a, b := New(1, "x"), New(1, "x")
+	key, ctr := a.Skip(5)
+	first := Philox(key, ctr)
+	if u := b.Uint64(); u != uint64(first[1])<<32|uint64(first[0]) {
+		t.Errorf("the block that Skip tells of begins with %x, not %x", first, u)
+	}
+	for range 9 {
+		b.Uint64()
+	}
+	for i := range 5 {
+		if x, y := a.Uint64(), b.Uint64(); x != y {
+			t.Fatalf("number %d after 5 blocks is %x, want %x", i, x, y)
+		}
+	}
+	a.Skip(1<<32 - 8) // runs over the lower word
+	if a.ctr[0] != 0 || a.ctr[1] != 1 {
+		t.Errorf("counter %v after 2³² blocks", a.ctr)
+	}
+}

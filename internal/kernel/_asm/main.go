@@ -21,6 +21,7 @@ var groups = map[string]func(){
 	"exp":      expGroup,
 	"float64":  float64Group,
 	"gemm":     gemmGroup,
+	"mask":     mask,
 	"norm":     normGroup,
 	"optim":    optimGroup,
 	"peak":     peakGroup,

@@ -15,6 +15,13 @@ func vecGroup() {
 		l.store(v, "dst")
 	})
 
+	function("mulAVX2", "func(dst, a, b *float32, n int)", "mulAVX2 computes dst[i] = a[i] * b[i] for i < n.")
+	elementwise(4, []string{"dst", "a", "b"}, func(l lane) {
+		v, w := l.load("a"), l.load("b")
+		VMULPS(w, v, v)
+		l.store(v, "dst")
+	})
+
 	function("reluAVX2", "func(dst, x *float32, n int)", "reluAVX2 computes dst[i] = x[i] < 0 ? 0 : x[i] for i < n.")
 	zero := YMM()
 	VXORPS(zero, zero, zero)

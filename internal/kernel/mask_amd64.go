@@ -1,0 +1,15 @@
+//go:build !purego
+
+package kernel
+
+import "credence/internal/rng"
+
+// mask8 is maskGeneric, sixteen numbers at a time.
+func mask8(keep []float32, s *rng.Stream, limit uint32, scale float32) {
+	if n := len(keep) / 16; n > 0 {
+		key, ctr := s.Skip(4 * uint64(n))
+		maskAVX2(&keep[0], n, &key, &ctr, int(limit), scale)
+		keep = keep[16*n:]
+	}
+	maskGeneric(keep, s, limit, scale)
+}
