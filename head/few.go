@@ -9,7 +9,17 @@ const fewVotes = 16
 // faintest is the least weight taken from exponentials in float32.
 const faintest = 1e-34
 
-// few returns exp(NLL) of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
+// fewWork is the scratch of one worker for items with few votes.
+type fewWork struct {
+	weights      []float64 // [K]
+	like, rising []float64 // likelihood [K] and gradient of its log [K·d]
+}
+
+func newFewWork(k, d int) *fewWork {
+	return &fewWork{weights: make([]float64, k), like: make([]float64, k), rising: make([]float64, k*d)}
+}
+
+// nll returns exp(NLL) of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
 // product of rising factorials, without any special function, and fills g with
 // the gradient of the NLL times scale. With u_t = 1/(α₀+t), the likelihood of a component and the
 // derivative of its logarithm are
@@ -20,8 +30,8 @@ const faintest = 1e-34
 // where α₀ − α_i of a large α_i is summed from the other α, so that nothing
 // cancels. e holds the unnormalized weights [K] and α [K,d] of the
 // item, out its raw outputs.
-func (h *mixtureHead) few(g, e, out, s []float32, m, scale float64) float64 {
-	k, d := h.components, h.classes
+func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
+	k, d := len(h.weights), len(s)
 	w, alpha, like := h.weights, e[k:], h.like
 	if d == 2 && m == 2 {
 		h.two(alpha, s)
@@ -96,8 +106,8 @@ func flush(x float64) float64 {
 
 // products fills h.like with the likelihood of each component and h.rising
 // with the gradient of its logarithm.
-func (h *mixtureHead) products(alpha, s []float32, m int) {
-	d := h.classes
+func (h *fewWork) products(alpha, s []float32, m int) {
+	d := len(s)
 	var u, tail [fewVotes + 1]float64
 	for c := range h.like {
 		al, q := alpha[c*d:][:d], h.rising[c*d:][:d]
@@ -142,7 +152,7 @@ func (h *mixtureHead) products(alpha, s []float32, m int) {
 
 // two is products for two classes and two votes, the smallest case of
 // interest and the one timed most.
-func (h *mixtureHead) two(alpha, s []float32) {
+func (h *fewWork) two(alpha, s []float32) {
 	like := h.like
 	alpha = alpha[:2*len(like)]
 	rising := h.rising[:2*len(like)]

@@ -48,9 +48,8 @@ func (m Mixture) New(t Task) (Head, error) {
 	k, d := m.Components, t.Classes
 	h := &mixtureHead{
 		components: k, classes: d, limit: float32(m.Limit), bound: m.Limit,
-		weights: make([]float64, k), like: make([]float64, k), rising: make([]float64, k*d),
 	}
-	h.many = h.longLoss
+	h.each, h.few, h.many = h.exponentialsOf, h.fewLoss, h.longLoss
 	return h, nil
 }
 

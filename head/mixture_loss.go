@@ -21,18 +21,43 @@ type mixtureHead struct {
 	clamped, seen       int64
 	inside              bool // whether all raw outputs of the batch are within the limit
 
-	// Scratch of a batch and of an item.
-	exps         []float32 // [N, K·(d+1)]: unnormalized weights and α
-	weights      []float64 // [K]
-	like, rising []float64 // few votes: likelihood [K] and gradient of its log [K·d]
-	long         []longItem
-	works        []*work // one for each worker
-	many         func(worker, p int)
+	// Scratch of a batch.
+	exps  []float32 // [N, K·(d+1)]: unnormalized weights and α
+	parts []lossPart
+	long  []longItem
+	fews  []*fewWork // one for each worker
+	works []*work    // one for each worker
+	each  func(p int)
+	few   func(worker, p int)
+	many  func(worker, p int)
 
-	// The batch in hand, for many.
+	// The batch in hand, for these three.
 	out, grad []float32
 	votes     Counts
 	scale     float64
+}
+
+// lossPart is what comes of some items of a batch: how many values of log α were
+// outside the limits, and the sum of the losses of items with few votes.
+type lossPart struct {
+	clamped int64
+	sum     float64
+}
+
+// partItems is how many items make a part: some microseconds of work, and a power
+// of two, as sizes of batches often are.
+func (h *mixtureHead) partItems() int {
+	n := 64
+	for n > 4 && n*h.Outputs() > 2048 {
+		n /= 2
+	}
+	return n
+}
+
+// part returns the items of part p.
+func (h *mixtureHead) part(p int) (lo, hi int) {
+	per := h.partItems()
+	return p * per, min((p+1)*per, len(h.out)/h.Outputs())
 }
 
 // Outputs returns K(d+1).
@@ -68,12 +93,17 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 		panic(fmt.Sprintf("mixture head: %d outputs, %d gradients for %d items of %d classes, want %d outputs per item of %d classes",
 			len(out), len(grad), n, votes.Classes, width, h.classes))
 	}
-	voted := 0
+	voted, long := 0, h.long[:0]
 	for j := range n {
-		if m, _ := tally(votes.Item(j)); m != 0 {
+		m, whole := tally(votes.Item(j))
+		if m != 0 {
 			voted++
+			if !isFew(m, whole) {
+				long = append(long, longItem{at: j})
+			}
 		}
 	}
+	h.long = long
 	if voted == 0 {
 		clear(grad)
 		return 0, 0
@@ -81,31 +111,18 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	if cap(h.exps) < len(out) {
 		h.exps = make([]float32, len(out))
 	}
-	exps := h.exps[:len(out)]
-	h.exponentials(exps, out)
-	sum, scale := 0.0, 1/float64(voted)
-	product := 1.0 // of inverse likelihoods whose logarithm is not in sum yet
-	long := h.long[:0]
-	for j := range n {
-		s := votes.Item(j)
-		g := row(grad, j, width)
-		switch m, whole := tally(s); {
-		case m == 0:
-			clear(g)
-		case whole && m <= fewVotes:
-			product *= h.few(g, exps[j*width:][:width], out[j*width:][:width], s, m, scale)
-			h.turn(g, out[j*width:][:width])
-			if !(product < 1e100) {
-				sum += math.Log(product)
-				product = 1
-			}
-		default:
-			long = append(long, longItem{at: j})
-		}
+	h.exps = h.exps[:len(out)]
+	h.exponentials(h.exps, out)
+	h.grad, h.votes, h.scale = grad, votes, 1/float64(voted)
+	for len(h.fews) < par.Threads() {
+		h.fews = append(h.fews, newFewWork(h.components, h.classes))
 	}
-	h.long = long
+	par.ForWorker(len(h.parts), h.few)
+	sum := 0.0
+	for _, p := range h.parts {
+		sum += p.sum
+	}
 	if len(long) > 0 {
-		h.out, h.grad, h.votes, h.scale = out, grad, votes, scale
 		for len(h.works) < par.Threads() {
 			h.works = append(h.works, newWork(h.components, h.classes))
 		}
@@ -114,7 +131,34 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 			sum += long[i].nll
 		}
 	}
-	return (sum + math.Log(product)) * scale, float64(voted)
+	return sum * h.scale, float64(voted)
+}
+
+// isFew tells whether m votes are multiplied out.
+func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
+
+// fewLoss computes the losses of the items of part p that have few votes or none.
+// Their likelihoods are multiplied, so that many share a logarithm.
+func (h *mixtureHead) fewLoss(worker, p int) {
+	width := h.Outputs()
+	lo, hi := h.part(p)
+	sum, product := 0.0, 1.0 // of inverse likelihoods whose logarithm is not in sum yet
+	for j := lo; j < hi; j++ {
+		s, g := h.votes.Item(j), row(h.grad, j, width)
+		switch m, whole := tally(s); {
+		case m == 0:
+			clear(g)
+		case isFew(m, whole):
+			out := h.out[j*width:][:width]
+			product *= h.fews[worker].nll(g, h.exps[j*width:][:width], out, s, m, h.scale)
+			h.turn(g, out)
+			if !(product < 1e100) {
+				sum += math.Log(product)
+				product = 1
+			}
+		}
+	}
+	h.parts[p].sum = sum + math.Log(product)
 }
 
 // row returns row j of a matrix of the given width, nil of a nil matrix.
@@ -131,11 +175,30 @@ func row(x []float32, j, width int) []float32 {
 func (h *mixtureHead) exponentials(exps, out []float32) {
 	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
 	h.inside = !(largest(out) > h.limit)
+	h.out, h.exps = out, exps
+	n, per := len(out)/h.Outputs(), h.partItems()
+	parts := (n + per - 1) / per
+	for len(h.parts) < parts {
+		h.parts = append(h.parts, lossPart{})
+	}
+	h.parts = h.parts[:parts]
+	par.For(parts, h.each)
+	for _, p := range h.parts {
+		h.clamped += p.clamped
+	}
+}
+
+// exponentialsOf is exponentials for the items of part p.
+func (h *mixtureHead) exponentialsOf(p int) {
+	k, width, limit := h.components, h.Outputs(), h.limit
+	lo, hi := h.part(p)
+	out, exps := h.out[lo*width:hi*width], h.exps[lo*width:hi*width]
+	h.parts[p].clamped = 0
 	if h.inside {
 		exp(exps, out)
 		return
 	}
-	k, width, limit := h.components, h.Outputs(), h.limit
+	clamped := int64(0)
 	for j := 0; j < len(out); j += width {
 		o, e := out[j:j+width], exps[j:j+width]
 		top := o[0]
@@ -154,12 +217,13 @@ func (h *mixtureHead) exponentials(exps, out []float32) {
 		e = e[k:]
 		for i, x := range o[k:] {
 			if x > limit || x < -limit {
-				h.clamped++
+				clamped++
 				x = min(max(x, -limit), limit)
 			}
 			e[i] = x
 		}
 	}
+	h.parts[p].clamped = clamped
 	exp(exps, exps)
 }
 

@@ -276,7 +276,7 @@ func TestLossDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkMixture(b *testing.B) {
-	for _, c := range []struct{ n, k, d, m int }{{64, 10, 2, 2}, {64, 3, 2, 2}, {64, 3, 10, 8}, {64, 3, 2, 100}} {
+	for _, c := range []struct{ n, k, d, m int }{{64, 10, 2, 2}, {64, 3, 2, 2}, {64, 3, 10, 8}, {64, 3, 2, 100}, {1024, 10, 2, 2}, {1024, 3, 2, 2}} {
 		b.Run(fmt.Sprintf("n=%d/k=%d/d=%d/m=%d", c.n, c.k, c.d, c.m), func(b *testing.B) {
 			h := newMixture(b, c.k, c.d)
 			r := rand.New(rng.New(4, "test"))
@@ -293,27 +293,38 @@ func BenchmarkMixture(b *testing.B) {
 	}
 }
 
-// TestLossThreads: items with many votes give the same bits on any number of
-// threads.
+// TestLossThreads: items with few votes, many and none give the same bits on any
+// number of threads.
 func TestLossThreads(t *testing.T) {
 	defer par.SetThreads(0)
-	votes := randomVotes(rand.New(rng.New(5, "test")), 50, 4, 30)
-	out, first := make([]float32, 50*15), make([]float32, 50*15)
-	for i := range out {
-		out[i] = float32(i%13)/4 - 1
+	const n = 500
+	r := rand.New(rng.New(5, "test"))
+	votes := Counts{Classes: 4, Values: make([]float32, n*4)}
+	for j := range n {
+		copy(votes.Item(j), randomVotes(r, 1, 4, []int{2, 30, 0, 7}[j%4]).Values)
 	}
-	want := 0.0
-	for _, threads := range []int{1, 2, 5} {
-		par.SetThreads(threads)
-		grad := make([]float32, len(out))
-		loss := lossOf(newMixture(t, 3, 4), grad, out, votes)
-		if threads == 1 {
-			want = loss
-			copy(first, grad)
-			continue
+	for _, spread := range []float32{1, 30} { // inside the limits, and beyond
+		out, first := make([]float32, n*15), make([]float32, n*15)
+		for i := range out {
+			out[i] = (float32(i%13)/4 - 1) * spread
 		}
-		if loss != want || !slices.Equal(grad, first) {
-			t.Errorf("%d threads: loss %v, want %v, or another gradient", threads, loss, want)
+		want, outside := 0.0, int64(0)
+		for _, threads := range []int{1, 2, 5} {
+			par.SetThreads(threads)
+			h, grad := newMixture(t, 3, 4), make([]float32, len(out))
+			loss := lossOf(h, grad, out, votes)
+			clamped, _ := h.Clamped()
+			if threads == 1 {
+				want, outside = loss, clamped
+				copy(first, grad)
+				continue
+			}
+			if loss != want || !slices.Equal(grad, first) || clamped != outside {
+				t.Errorf("%d threads: loss %v, want %v, %d clamped, want %d, or another gradient", threads, loss, want, clamped, outside)
+			}
+		}
+		if (outside > 0) != (spread > 20) {
+			t.Errorf("spread %v: %d values clamped", spread, outside)
 		}
 	}
 }
