@@ -175,6 +175,17 @@ func (s *Stream) Warnings() []error {
 	return list
 }
 
+// Total returns how many items there are, or 0 if that is known only at the end.
+func (s *Stream) Total() int {
+	if s.f != nil {
+		return len(s.f.Items)
+	}
+	if t, ok := s.t.(interface{ Rows() int }); ok {
+		return t.Rows()
+	}
+	return 0
+}
+
 // Close closes the files.
 func (s *Stream) Close() error {
 	var errs []error

@@ -101,7 +101,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 		case "json":
 			return json.NewEncoder(w).Encode(r)
 		case "csv":
-			return r.writeDesigns(w)
+			return r.writeDesigns(w, o.out.digits)
 		}
 		return o.out.print(w, r.print)
 	})

@@ -73,7 +73,7 @@ func (r *checkReport) designs(w *printout.Page) {
 }
 
 // writeDesigns writes them as CSV.
-func (r *checkReport) writeDesigns(w io.Writer) error {
+func (r *checkReport) writeDesigns(w io.Writer, d digits) error {
 	number, whole := table.ParquetNumber, table.ParquetWhole
 	columns := []predictColumn{
 		{name: "items", kind: whole}, {name: "votes_per_item", kind: whole},
@@ -86,7 +86,7 @@ func (r *checkReport) writeDesigns(w io.Writer) error {
 		rows = append(rows, []any{int64(d.Items), int64(d.Votes),
 			known(d.RatioSE), known(d.Needed), known(d.Loss), known(d.LossSE), d.Intervals})
 	}
-	return writeRows(w, "csv", columns, rows)
+	return writeRows(w, "csv", d, columns, rows)
 }
 
 // known is a number as a cell, nil if it is not known.

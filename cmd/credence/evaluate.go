@@ -145,9 +145,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 			return json.NewEncoder(w).Encode(r)
 		case "csv":
 			if o.curve {
-				return writeCurve(w, r.Curve)
+				return writeCurve(w, o.out.digits, r.Curve)
 			}
-			return writeScores(w, r)
+			return writeScores(w, o.out.digits, r)
 		}
 		return o.out.print(w, (&evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
 	})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"credence/evaluate"
@@ -13,7 +14,7 @@ import (
 
 // writeScores writes the single numbers of an evaluation as CSV, one per row
 // under its name in JSON, with its standard error where it has one.
-func writeScores(w io.Writer, r *evaluate.Result) error {
+func writeScores(w io.Writer, d digits, r *evaluate.Result) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -25,37 +26,37 @@ func writeScores(w io.Writer, r *evaluate.Result) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{"score", "value", "se"})
 	// The order of the object is that of the result.
-	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if _, err := dec.Token(); err != nil {
 		return err
 	}
-	for d.More() {
-		key, err := d.Token()
+	for dec.More() {
+		key, err := dec.Token()
 		if err != nil {
 			return err
 		}
 		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		if err := dec.Decode(&value); err != nil {
 			return err
 		}
 		name := key.(string)
 		if base, ok := strings.CutSuffix(name, "_se"); ok && values[base] != nil || !isNumber(value) {
 			continue
 		}
-		c.Write([]string{name, numberText(value), numberText(values[name+"_se"])})
+		c.Write([]string{name, numberText(value, d), numberText(values[name+"_se"], d)})
 	}
-	writeApart(c, r.DispersionBy)
+	writeApart(c, d, r.DispersionBy)
 	c.Flush()
 	return c.Error()
 }
 
 // writeApart writes the dispersion ratios of the levels of columns.
-func writeApart(c *csv.Writer, columns []evaluate.DispersionColumn) {
+func writeApart(c *csv.Writer, d digits, columns []evaluate.DispersionColumn) {
 	text := func(x evaluate.Number) string {
 		if !x.Known() {
 			return ""
 		}
-		return exact(float64(x))
+		return d.text(float64(x))
 	}
 	row := func(name, column, level string, value, se evaluate.Number) {
 		if level != "" {
@@ -84,9 +85,13 @@ func isNumber(value json.RawMessage) bool {
 	return len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9' || string(value) == "null")
 }
 
-func numberText(value json.RawMessage) string {
+func numberText(value json.RawMessage, d digits) string {
 	if string(value) == "null" {
 		return ""
 	}
-	return string(value)
+	x, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || x == math.Trunc(x) { // a count has all its digits
+		return string(value)
+	}
+	return d.text(x)
 }

@@ -25,7 +25,7 @@ func (r *evaluateReport) curve(w *printout.Page) {
 }
 
 // writeCurve writes it as CSV.
-func writeCurve(w io.Writer, curve []evaluate.CurvePoint) error {
+func writeCurve(w io.Writer, d digits, curve []evaluate.CurvePoint) error {
 	number, whole := table.ParquetNumber, table.ParquetWhole
 	columns := []predictColumn{
 		{name: "votes_per_item", kind: whole}, {name: "share", kind: number}, {name: "items", kind: whole},
@@ -37,5 +37,5 @@ func writeCurve(w io.Writer, curve []evaluate.CurvePoint) error {
 		rows = append(rows, []any{int64(p.Votes), known(p.Share), int64(p.Items),
 			known(p.Ratio), known(p.RatioSE), known(p.Loss), known(p.LossSE)})
 	}
-	return writeRows(w, "csv", columns, rows)
+	return writeRows(w, "csv", d, columns, rows)
 }

@@ -211,5 +211,5 @@ func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
 			guardFormulas(row)
 		}
 	}
-	return writeRows(w, o.out.form, l.columns(), rows)
+	return writeRows(w, o.out.form, o.out.digits, l.columns(), rows)
 }

@@ -111,7 +111,7 @@ func (l *nextPlan) rows() [][]any {
 }
 
 // writeRows writes rows, a value for each column, as csv, jsonl or parquet.
-func writeRows(w io.Writer, form string, columns []predictColumn, rows [][]any) error {
+func writeRows(w io.Writer, form string, d digits, columns []predictColumn, rows [][]any) error {
 	if form == "parquet" {
 		p, err := newParquet(w, columns)
 		if err != nil {
@@ -125,9 +125,9 @@ func writeRows(w io.Writer, form string, columns []predictColumn, rows [][]any) 
 		return p.Close()
 	}
 	b := bufio.NewWriter(w)
-	encode := encodeCSV
+	encode := csvEncoder(d.of(form))
 	if form == "jsonl" {
-		encode = jsonEncoder(columns)
+		encode = jsonEncoder(columns, d.of(form))
 	} else if _, err := b.Write(headerCSV(columns)); err != nil {
 		return err
 	}

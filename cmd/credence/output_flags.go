@@ -19,6 +19,8 @@ type outputFlags struct {
 	file  string
 	form  string
 	json  bool
+
+	digits digits
 }
 
 // formOf is the form that the name of a file asks for.
@@ -31,6 +33,9 @@ func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {
 	o.forms = forms
 	f.StringVarP(&o.file, "output", "o", "-", "`file` to write, in the form that its name says; - is standard output")
 	f.StringVar(&o.form, "format", "", "`form` of the output, whatever its name: "+strings.Join(forms, ", "))
+	if slices.Contains(forms, "csv") {
+		o.digits.declare(f)
+	}
 	f.BoolVar(&o.json, "json", false, "short for --format json: one object on one line")
 }
 

@@ -31,6 +31,9 @@ type predictOptions struct {
 	batch    int
 	threads  int
 	csvSafe  bool
+	digits   digits
+	wide     bool
+	progress float64
 }
 
 // predictFormats are the values of --format.
@@ -68,11 +71,14 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
+	f.BoolVar(&o.wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	declare(f, &o.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
-	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time")
+	o.digits.declare(f)
+	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time; 1 answers each as it comes")
+	f.Float64Var(&o.progress, "progress", 5, "`seconds` between lines on how far it is, 0 for none")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
 	notZero(f, "max-width", "min-top")
 }
@@ -112,6 +118,9 @@ func (o *predictOptions) check(terminal bool) error {
 	}
 	if !(o.minTop >= 0 && o.minTop <= 1) {
 		return usagef("--min-top %v: expected a probability between 0 and 1", o.minTop)
+	}
+	if !(o.progress >= 0 && o.progress < 1e6) {
+		return usagef("--progress %v: expected a number of seconds, 0 for none", o.progress)
 	}
 	if o.batch < 1 {
 		return usagef("--batch %d: expected at least 1", o.batch)
@@ -167,8 +176,11 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	p.maker = newRowMaker(o, m)
 	defer in.Close()
+	if p.maker, err = newRowMaker(o, m); err != nil {
+		return err
+	}
+	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out == "-")
 	to := func(w io.Writer) error { return p.predict(ctx, in, w) }
 	if o.out == "-" {
 		err = to(stdout)

@@ -60,6 +60,7 @@ type predictor struct {
 	load     dataset.LoadOptions // how files are read
 
 	watch      *dataset.Watch
+	progress   *predictProgress // nil for none
 	votes      *dataset.Dataset // nil without --votes
 	votesOf    map[string]int   // item → its index in votes
 	classes    []int            // the model's class of each class of votes
@@ -96,6 +97,9 @@ func (p *predictor) readVotes(ctx context.Context) error {
 }
 
 func (p *predictor) warn(text string) {
+	if p.progress != nil {
+		p.progress.erase()
+	}
 	fmt.Fprintf(p.messages, "credence: warning: %s\n", printout.Plain(text))
 }
 
@@ -135,6 +139,9 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 // each calls do with the answers to the items, batch by batch, until it wants no
 // more.
 func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *answers) (more bool, err error)) error {
+	if p.progress != nil {
+		defer p.progress.erase()
+	}
 	for batch, err := range in.All() {
 		if err == nil {
 			err = ctx.Err()
@@ -166,6 +173,9 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 			}
 		}
 		p.items += len(got.items)
+		if p.progress != nil {
+			p.progress.done(p.items, in.Total())
+		}
 		if more, err := do(got); err != nil || !more {
 			return err
 		}

@@ -43,12 +43,16 @@ type rowMaker interface {
 	table(b *bytes.Buffer, a *answers)
 }
 
-// newRowMaker returns the one for the model's answers.
-func newRowMaker(o *predictOptions, m *model.Model) rowMaker {
-	if m.Traits().Joint {
-		return &lawRows{o, m}
+// newRowMaker returns the one for the model's answers, in the form asked for.
+func newRowMaker(o *predictOptions, m *model.Model) (rowMaker, error) {
+	var long rowMaker = &lawRows{o, m}
+	if !m.Traits().Joint {
+		long = newMeansRows(o, m)
 	}
-	return newMeansRows(o, m)
+	if !o.wide {
+		return long, nil
+	}
+	return newWideRows(o, m, long)
 }
 
 // lawRows writes answers that are distributions.
@@ -167,7 +171,7 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 				ends[k].upper.Hi, ends[k].lower.Lo}
 			if o.hpd {
 				set, _ := c.HighestDensity(level)
-				row = append(row, writeSet(set))
+				row = append(row, writeSet(set, o.digits.of(o.format)))
 			}
 			if o.top == "on" {
 				row = append(row, top[i])
@@ -212,10 +216,10 @@ func parameters(f *mixture.Beta) []any {
 }
 
 // writeSet writes intervals as [0.1,0.2] [0.7,0.9].
-func writeSet(set []mixture.Interval) string {
+func writeSet(set []mixture.Interval, d digits) string {
 	var parts []string
 	for _, s := range set {
-		parts = append(parts, "["+exact(s.Lo)+","+exact(s.Hi)+"]")
+		parts = append(parts, "["+d.text(s.Lo)+","+d.text(s.Hi)+"]")
 	}
 	return strings.Join(parts, " ")
 }

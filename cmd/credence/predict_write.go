@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -37,13 +38,14 @@ func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
 		pw, err := newParquet(w, columns)
 		return &parquetRows{p, pw}, err
 	case "jsonl":
-		return &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: jsonEncoder(columns)}, nil
+		return &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: jsonEncoder(columns, p.options.digits.of("jsonl"))}, nil
 	}
-	t := &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: encodeCSV}
+	encode := csvEncoder(p.options.digits.of("csv"))
+	t := &textRows{p: p, w: bufio.NewWriterSize(w, 1<<16), encode: encode}
 	if p.options.csvSafe {
 		t.encode = func(dst []byte, row []any) []byte {
 			guardFormulas(row)
-			return encodeCSV(dst, row)
+			return encode(dst, row)
 		}
 	}
 	_, err := t.w.Write(headerCSV(columns))
@@ -65,7 +67,7 @@ func headerCSV(columns []predictColumn) []byte {
 	for _, c := range columns {
 		names = append(names, c.name)
 	}
-	return encodeCSV(nil, names)
+	return csvEncoder(digits{})(nil, names)
 }
 
 // textRows writes rows as text, which is made on all cores.
@@ -87,7 +89,8 @@ func (t *textRows) write(a *answers) (bool, error) {
 			return false, err
 		}
 	}
-	return true, nil
+	// Whoever waits for an answer at the other end of a pipe gets it now.
+	return true, t.w.Flush()
 }
 
 func (t *textRows) close() error { return t.w.Flush() }
@@ -102,26 +105,29 @@ func guardFormulas(row []any) {
 	}
 }
 
-// encodeCSV appends a row of CSV.
-func encodeCSV(dst []byte, row []any) []byte {
-	for i, v := range row {
-		if i > 0 {
-			dst = append(dst, ',')
+// csvEncoder returns a function that appends a row of CSV. Lists, which are parameters
+// to compute with, keep all digits.
+func csvEncoder(d digits) func(dst []byte, row []any) []byte {
+	return func(dst []byte, row []any) []byte {
+		for i, v := range row {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			switch v := v.(type) {
+			case string:
+				dst = appendField(dst, v)
+			case float64:
+				dst = d.append(dst, v)
+			case int64:
+				dst = strconv.AppendInt(dst, v, 10)
+			case bool:
+				dst = strconv.AppendBool(dst, v)
+			case []float64:
+				dst = append(dst, writeList(v)...)
+			}
 		}
-		switch v := v.(type) {
-		case string:
-			dst = appendField(dst, v)
-		case float64:
-			dst = strconv.AppendFloat(dst, v, 'g', -1, 64)
-		case int64:
-			dst = strconv.AppendInt(dst, v, 10)
-		case bool:
-			dst = strconv.AppendBool(dst, v)
-		case []float64:
-			dst = append(dst, writeList(v)...)
-		}
+		return append(dst, '\n')
 	}
-	return append(dst, '\n')
 }
 
 // appendField appends a field, in quotes where encoding/csv would put them.
@@ -137,7 +143,7 @@ func appendField(dst []byte, s string) []byte {
 }
 
 // jsonEncoder returns a function that appends a row as an object on a line.
-func jsonEncoder(columns []predictColumn) func(dst []byte, row []any) []byte {
+func jsonEncoder(columns []predictColumn, d digits) func(dst []byte, row []any) []byte {
 	var names [][]byte
 	for _, c := range columns {
 		text, _ := json.Marshal(c.name)
@@ -148,6 +154,9 @@ func jsonEncoder(columns []predictColumn) func(dst []byte, row []any) []byte {
 		for i, v := range row {
 			dst = append(append(dst, sep), names[i]...)
 			sep = ','
+			if x, ok := v.(float64); ok && d.n > 0 && !math.IsNaN(x) && !math.IsInf(x, 0) {
+				v = json.Number(d.text(x))
+			}
 			text, err := json.Marshal(v)
 			if err != nil { // an infinite or undefined number
 				text = []byte("null")

@@ -142,7 +142,7 @@ const (
 // verbSynonyms are what other tools call our commands.
 var verbSynonyms = invert(map[string]string{
 	"train":    "fit learn tune finetune fine-tune optimize hyperopt search cv build run",
-	"predict":  "classify infer inference apply score-items transform forecast proba serve",
+	"predict":  "classify infer inference apply score-items transform forecast proba",
 	"evaluate": "eval test score validate metrics assess judge measure benchmark-model",
 	"inspect":  "show info describe summary print view card explain",
 	"check":    "agreement kappa alpha irr votes validate-votes lint diagnose",
@@ -166,7 +166,6 @@ var verbAdvice = map[string]string{
 	"search":    "credence train chooses its settings from the data; credence config show lists what could be set",
 	"cv":        cvAdvice,
 	"calibrate": "credence train calibrates intervals by held-out votes itself; see --calibrate",
-	"serve":     "credence predict RUN - --batch 1 answers every row of standard input as it comes",
 	"resume":    "credence train --out FOLDER --resume continues a run",
 	"export":    "the model file is a safetensors file; credence inspect RUN --json tells what is in it",
 	"merge":     "--data and --votes may be repeated: files are joined by item",

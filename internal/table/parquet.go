@@ -49,6 +49,9 @@ type parquetLeaf struct {
 	unread   error // why values are not read
 }
 
+// Rows returns how many records there are.
+func (t *parquetTable) Rows() int { return int(t.pq.NumRows()) }
+
 func openParquet(ctx context.Context, path string, memory int64) (Table, error) {
 	f, size, err := fault.Open(path)
 	if err != nil {
