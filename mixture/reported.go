@@ -21,6 +21,9 @@ type Reported struct {
 	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the law
 	// says, however close to 0.
 	Resolution float64
+	// Average makes what is told that of the chances of an average rater, p̄: the law is of p, and
+	// ends of intervals are mapped. nil if p itself is told.
+	Average *Average
 }
 
 // Smallest and largest resolution that [DefaultResolution] gives, and the largest
@@ -41,17 +44,27 @@ func NewReported(law *Dirichlet, resolution float64) (Reported, error) {
 	if !(resolution >= 0 && resolution <= maxResolution) {
 		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
 	}
-	return Reported{law, resolution}, nil
+	return Reported{Law: law, Resolution: resolution}, nil
 }
 
 // Mean appends the d class means to dst and returns it.
-func (r Reported) Mean(dst []float64) []float64 { return r.Law.Mean(dst) }
+func (r Reported) Mean(dst []float64) []float64 {
+	if r.Average != nil {
+		dst, _ = r.Average.Moments(dst, nil, r.Law)
+		return dst
+	}
+	return r.Law.Mean(dst)
+}
 
 // SD appends the d standard deviations of the class probabilities to dst and
 // returns it.
 func (r Reported) SD(dst []float64) []float64 {
 	from := len(dst)
-	dst = r.Law.Variance(dst)
+	if r.Average != nil {
+		_, dst = r.Average.Moments(nil, dst, r.Law)
+	} else {
+		dst = r.Law.Variance(dst)
+	}
 	for i := from; i < len(dst); i++ {
 		dst[i] = math.Sqrt(dst[i])
 	}
@@ -60,13 +73,19 @@ func (r Reported) SD(dst []float64) []float64 {
 
 // TopClass appends to dst, for each class, the probability that it is the most
 // probable one, and returns it.
-func (r Reported) TopClass(dst []float64) []float64 { return r.Law.TopClass(dst) }
+func (r Reported) TopClass(dst []float64) []float64 {
+	if r.Average != nil && r.Law.Classes() == 2 {
+		c := r.Class(0)
+		return append(dst, c.Survival(0.5), c.CDF(0.5))
+	}
+	return r.Law.TopClass(dst)
+}
 
 // Update returns what is told after further votes were seen, votes[i] of them for
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
 	law, err := r.Law.Update(votes)
-	return Reported{law, r.Resolution}, err
+	return Reported{law, r.Resolution, r.Average}, err
 }
 
 // Region finds the joint credible region of the given level as
@@ -82,12 +101,15 @@ func (r Reported) Region(level float64, draws int, seed uint64) (*Region, error)
 func (r Reported) Class(i int) ReportedClass {
 	if i == 1 && r.Law.Classes() == 2 && r.Resolution > 0 {
 		first := r.Class(0)
-		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first}
+		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
 	}
-	return newReportedClass(r.Law.Marginal(i), r.Resolution)
+	c := newReportedClass(r.Law.Marginal(i), r.Resolution)
+	c.average, c.class = r.Average, i
+	return c
 }
 
-// ReportedClass is what is told of the probability of one class.
+// ReportedClass is what is told of the probability of one class. Its Law is that of p; methods tell
+// of p̄ where an average rater's chances are told ([Average]).
 type ReportedClass struct {
 	Law *Beta
 
@@ -96,6 +118,9 @@ type ReportedClass struct {
 	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
 
 	mirrors *ReportedClass // the first of two classes, of the second
+
+	average *Average
+	class   int
 }
 
 // Reported returns what is told of a probability with the law m at a resolution.
@@ -165,11 +190,11 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 		return c.mirrors.Interval(side.opposite(), level).Mirror()
 	}
 	if side != TwoSided {
-		return c.flag(c.bound(side, level))
+		return c.seen(c.flag(c.bound(side, level)))
 	}
 	i := c.twoSided(1 - level)
 	i.Lo, i.Hi = min(i.Lo, c.mean), max(i.Hi, c.mean)
-	return c.flag(i)
+	return c.seen(c.flag(i))
 }
 
 // bound returns the one-sided interval.
@@ -251,8 +276,20 @@ func (c ReportedClass) flag(i Interval) ReportedInterval {
 // HighestDensity returns the shortest set of the given level, as
 // [Beta.HighestDensity] does, for the law that is constant on [0, ε] and on
 // [1−ε, 1]; each of these is in the set as a whole or not at all, so that the mass
-// is at least the level. AtLeast says that the set consists of them alone.
+// is at least the level. AtLeast says that the set consists of them alone. Of an average rater's
+// chances it is the shortest set of p, mapped.
 func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bool) {
+	set, atLeast = c.shortest(level)
+	if c.average != nil && c.mirrors == nil {
+		for k := range set {
+			set[k] = c.mapped(set[k])
+		}
+	}
+	return set, atLeast
+}
+
+// shortest is HighestDensity, of p.
+func (c ReportedClass) shortest(level float64) (set []Interval, atLeast bool) {
 	if c.resolution == 0 {
 		return c.Law.HighestDensity(level), false
 	}

@@ -253,7 +253,7 @@ func TestReportedOverClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{law, item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
+		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Law: law, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
 			t.Fatalf("mixture %d after votes: %v, want %v", i, got, want)
 		}
 	}
@@ -382,7 +382,7 @@ func TestReportedMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Reported{m, 0.01}
+	r := Reported{Law: m, Resolution: 0.01}
 	for _, level := range []float64{0.5, 0.8, 0.95} {
 		for side, other := range map[Side]Side{TwoSided: TwoSided, Upper: Lower, Lower: Upper} {
 			got := r.Class(1).Interval(side, level)
