@@ -155,10 +155,10 @@ func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
 	ends := make([]intervals, len(o.levels.values))
 	for i, class := range m.Classes {
 		c := told.Class(i)
-		mean, variance := c.Law.Moments()
+		mean, variance := c.Moments()
 		second := i == 1 && len(m.Classes) == 2
 		if median = complement; !second {
-			median, complement = c.Law.QuantileBoth(0.5)
+			median, complement = c.QuantileBoth(0.5)
 		}
 		for k, level := range o.levels.values {
 			if second && told.Resolution > 0 {

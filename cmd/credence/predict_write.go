@@ -234,11 +234,11 @@ func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
 		if in.AtLeast {
 			mark = " *"
 		}
-		top := answer.Law.TopClass(nil)
+		top := answer.Reported().TopClass(nil)
 		if o.abstain(answer.Law, i, in.Length(), top) {
 			mark += " abstain"
 		}
-		shown.Add(printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", f.Mean()),
+		shown.Add(printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i]),
 			fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark),
 			calculator.Sparkline(f, 24), printout.Share(top[i]))
 	}
