@@ -106,7 +106,7 @@ func key(v *ast.MappingValueNode) string {
 func (r *layerReader) list(n ast.Node) (Layer, error) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return nil, at(n, "expected a list of layers")
+		return nil, at(n, "expected a list of layers, each on a line such as - {type: relu}")
 	}
 	s := &Sequential{}
 	for _, v := range seq.Values {
@@ -145,7 +145,7 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 		if len(m.Values) > 0 {
 			n = m.Values[0].Key
 		}
-		return nil, at(n, "layer without a type")
+		return nil, at(n, "layer without a type: expected one such as {type: dense, out: 32}")
 	}
 	switch kind {
 	case "sequential", "residual", "concat":

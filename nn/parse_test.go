@@ -53,7 +53,7 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range [][2]string{
 		{"- {type: dense, outt: 3}", `line 1, column 17: dense has no key "outt"; it has [out in nobias]`},
 		{"- type: relu\n- type: rellu", `line 2, column 9: layer "rellu" is not one of [avgpool`},
-		{"- type: relu\n- size: 3", "line 2, column 3: layer without a type"},
+		{"- type: relu\n- size: 3", "line 2, column 3: layer without a type: expected one such as {type: dense, out: 32}"},
 		{"- {type: dense, out: many}", "dense.out: expected a whole number, found many"},
 		{"- {type: conv, out: 3, kernel: wide}", "conv.kernel: expected a whole number or a list of them, found wide"},
 		{"- {type: dense, in: 3, Out: 4}", `dense has no key "Out"`},
@@ -61,7 +61,7 @@ func TestParseErrors(t *testing.T) {
 		{"- {type: residual, bodies: []}", `line 1, column 20: residual has no key "bodies"`},
 		{"- {type: residual}", "residual without layers"},
 		{"- {type: concat, inputs: 3}", "expected a list of shapes"},
-		{"type: relu", "expected a list of layers"},
+		{"type: relu", "expected a list of layers, each on a line such as - {type: relu}"},
 		{"- [relu]", "expected a layer such as {type: relu}"},
 		{"- {type: relu", "layers: "},
 		{"", "expected"},

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"os"
 	"slices"
 
 	"credence/dataset"
@@ -11,7 +12,8 @@ import (
 )
 
 // ReadAs has files read as those of the run were, where o leaves that open: the
-// spellings of missing values and, where files have them, the columns of ids. A
+// spellings of missing values, the columns of votes beside the features and, where files
+// have them, the columns of ids. A
 // model file without the configuration of its run tells none of this.
 func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	var trained config.Settings
@@ -22,6 +24,7 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	if features.NA == nil {
 		features.NA, votes.NA = trained.Load.FeatureOptions.NA, trained.Load.FeatureOptions.NA
 	}
+	votesAs(o, &trained.Load)
 	if features.ItemColumn != "" {
 		return
 	}
@@ -32,6 +35,36 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	}
 	votes.ItemColumn = cmp.Or(trained.Load.VotesOptions.ItemColumn, features.ItemColumn)
 	votes.ItemOptional = true
+}
+
+// votesAs has votes beside the features read from the columns that training read them
+// from, if there were such and o names neither columns nor files.
+func votesAs(o *dataset.LoadOptions, trained *dataset.LoadOptions) {
+	own, given := &o.VotesOptions, &trained.VotesOptions
+	if len(o.Votes) > 0 || len(trained.Votes) > 0 || own.Columns != nil || own.LabelColumn != "" {
+		return
+	}
+	own.Columns, own.LabelColumn = given.Columns, given.LabelColumn
+	own.RaterColumn = cmp.Or(own.RaterColumn, given.RaterColumn)
+	own.CountColumn = cmp.Or(own.CountColumn, given.CountColumn)
+	own.TotalColumn = cmp.Or(own.TotalColumn, given.TotalColumn)
+	own.Form = cmp.Or(own.Form, given.Form)
+	own.Duplicates = cmp.Or(own.Duplicates, given.Duplicates)
+}
+
+// TrainedVotes returns the files of votes that the run was trained on, if all are still
+// there.
+func (f Folder) TrainedVotes() []string {
+	var trained config.Settings
+	if err := trained.File(f.Path(ConfigFile)); err != nil {
+		return nil
+	}
+	for _, path := range trained.Load.Votes {
+		if _, err := os.Stat(path); err != nil {
+			return nil
+		}
+	}
+	return trained.Load.Votes
 }
 
 // ReadData reads items and the votes on them for m, the model of the run, as the

@@ -102,6 +102,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err != nil {
 		return err
 	}
+	o.votesOfRun(cmd.ErrOrStderr(), path, &load)
 	all, err := o.load(cmd, path, load, m)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
+	"credence/run"
 )
 
 // evaluationData returns how the features in files are read, and their votes.
@@ -30,6 +32,18 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
 	return errors.Join(refuseInput(cmd.InOrStdin(), o.out.file, inputs...), refuseInput(cmd.InOrStdin(), o.report, inputs...))
+}
+
+// votesOfRun takes the votes that the run was trained on for a part of its items, unless
+// others are given.
+func (o *evaluateOptions) votesOfRun(w io.Writer, path string, load *dataset.LoadOptions) {
+	if o.part == "" || len(load.Votes) > 0 || load.VotesOptions.Columns != nil || load.VotesOptions.LabelColumn != "" {
+		return
+	}
+	if load.Votes = run.FolderOf(path).TrainedVotes(); load.Votes != nil {
+		load.FeatureOptions.Ignore = nil
+		fmt.Fprintf(w, "credence: votes are those of %s, as in training\n", strings.Join(load.Votes, ", "))
+	}
 }
 
 // dataWarnings writes the warnings of data that nothing is to be learned from,

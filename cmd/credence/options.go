@@ -14,6 +14,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/config"
+	"credence/nn"
 	"credence/run"
 	"credence/train"
 )
@@ -92,6 +93,9 @@ func (o *trainOptions) readLayers() error {
 			err = pe.Err
 		}
 		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	if _, err := nn.Parse(text, 1); err != nil {
+		return withHint(fmt.Errorf("reading %s: %w", path, err), "credence help network describes the format, with examples")
 	}
 	o.Fit.Network = strings.TrimSpace(string(text))
 	return nil
