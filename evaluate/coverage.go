@@ -134,11 +134,7 @@ type Covered struct {
 func NewCovered(r mixture.Reported, class int, x, y float64) *Covered {
 	c := &Covered{class: r.Class(class), x: x, y: y, resolved: r.Resolution > 0}
 	if !c.resolved {
-		if r.Average != nil {
-			c.lower, c.upper = c.class.CDF(x), c.class.Survival(x)
-		} else {
-			c.lower, c.upper = tails(c.class.Law, x, y)
-		}
+		c.lower, c.upper = tails(c.class.Law, x, y)
 	}
 	return c
 }

@@ -20,13 +20,11 @@ type Options struct {
 	Apart bool
 }
 
-// Own is a tensor that belongs to no layer: that of a loss which learns, too. A State is saved with
-// the network, but no optimizer moves it: the loss itself sets its values.
+// Own is a tensor that belongs to no layer: that of a loss which learns, too.
 type Own struct {
 	Name  string
 	Shape Shape
 	Start float32
-	State bool
 }
 
 // Init is a rule for initial weights.
@@ -51,7 +49,7 @@ type Network struct {
 	Params        []*Param
 	Values, Grads []float32
 
-	// Own are those of Options.Own, in its order: the last of Params and of States.
+	// Own are the last of Params: those of Options.Own, in its order.
 	Own []*Param
 
 	// States are saved with a network but not trained.
@@ -78,19 +76,15 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own []*Param
+	own := len(b.params)
 	for _, t := range o.Own {
 		if err := checkShape(t.Name, t.Shape, maxValues); err != nil {
 			return nil, err
 		}
-		if t.State {
-			own = append(own, b.State(t.Name, t.Shape, t.Start))
-		} else {
-			own = append(own, b.Const(t.Name, t.Shape, t.Start))
-		}
+		b.Const(t.Name, t.Shape, t.Start)
 	}
 	n := &Network{
-		In: in, Out: out, Params: b.params, Own: own, States: b.states,
+		In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states,
 		root: root, apart: o.Apart, held: b.held,
 	}
 	size := 0
