@@ -161,7 +161,7 @@ type Input struct {
 	Features []string // Dense: what each value is, as "age", "age missing", "sex=male"
 	Levels   int      // Codes: how many codes there are
 	Unknown  int      // Codes: the code of a level that training did not show
-	Shape    []int    // Grid: [C,H,W] or [C,D,H,W]
+	Shape    []int    // Grid: [C,H,W] or [C,D,H,W]; of a vector, in Blocks: [n]
 }
 
 // Inputs describes the blocks in order: at most one Dense, then Codes, then

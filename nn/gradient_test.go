@@ -62,6 +62,14 @@ var layerCases = []layerCase{
 	{"residual/shortcut", Shape{2, 5, 5}, func() Layer {
 		return &Residual{Body: &Conv{Out: 3, Kernel: Ints{3}, Stride: Ints{2}, Pad: Ints{1}}, Shortcut: &Conv{Out: 3, Kernel: Ints{1}, Stride: Ints{2}}}
 	}},
+	{"concat/table, vector, image and volume", Shape{4 + 18 + 36 + 125}, func() Layer {
+		return Seq(&Concat{Inputs: []Shape{{4}, {18}, {1, 6, 6}, {1, 5, 5, 5}}, Branches: []Layer{
+			Seq(),
+			Seq(&Dropout{Rate: 0.3}, &Dense{Out: 6}, &LayerNorm{}, &Tanh{}),
+			Seq(&Conv{Out: 3, Kernel: Ints{3}}, &Tanh{}, &MaxPool{Size: Ints{2}}, &Flatten{}, &Dense{Out: 4}),
+			Seq(&Conv{Out: 2, Kernel: Ints{2}}, &Tanh{}, &GlobalPool{}, &Dense{Out: 3}),
+		}}, &Dense{Out: 5}, &Tanh{}, &Dense{Out: 3})
+	}},
 	{"concat", Shape{21}, func() Layer {
 		return &Concat{Inputs: []Shape{{1, 4, 4}, {5}}, Branches: []Layer{
 			Seq(&Conv{Out: 2, Kernel: Ints{3}}, &Flatten{}), Seq(&Dense{Out: 4}, &Tanh{})}}

@@ -20,6 +20,7 @@ type Card struct {
 	Networks    int                `json:"networks"`
 	Parameters  int                `json:"parameters"`
 	Layers      json.RawMessage    `json:"layers"`
+	Branches    []Branch           `json:"branches,omitempty"` // where several kinds of features have layers of their own
 	Head        json.RawMessage    `json:"head"`
 	Meaning     string             `json:"meaning,omitempty"` // of the uncertainty, without distributions
 	Calibration *head.Calibration  `json:"calibration"`
@@ -54,6 +55,7 @@ func NewCard(m *model.Model) (*Card, error) {
 	if c.Layers, err = nn.Describe(m.Members[0].Layers()); err != nil {
 		return nil, err
 	}
+	c.Branches = branchesOf(m)
 	if len(m.Provenance.Config) > 0 {
 		if err := json.Unmarshal(m.Provenance.Config, &c.Options); err != nil {
 			return nil, fmt.Errorf("the configuration of the fit: %w", err)

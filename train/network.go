@@ -20,16 +20,24 @@ func defaultNetwork(t *dataset.Transform) string {
 			if in.Kind != dataset.Grid || len(in.Shape) != dims+1 {
 				continue
 			}
-			side := slices.Min(in.Shape[1:])
-			switch {
-			case dims == 3 && side >= 24:
-				return "cnn3d"
-			case dims == 2 && in.Shape[0] == 1 && side >= 16 && slices.Max(in.Shape[1:]) <= 40:
-				return "lenet5"
-			case dims == 2 && side >= 8:
-				return "cnn2d"
+			if name := gridNetwork(in.Shape); name != "mlp" {
+				return name
 			}
 		}
+	}
+	return "mlp"
+}
+
+// gridNetwork is the name of the network that suits an image or a volume.
+func gridNetwork(shape []int) string {
+	dims, side := len(shape)-1, slices.Min(shape[1:])
+	switch {
+	case dims == 3 && side >= 24:
+		return "cnn3d"
+	case dims == 2 && shape[0] == 1 && side >= 16 && slices.Max(shape[1:]) <= 40:
+		return "lenet5"
+	case dims == 2 && side >= 8:
+		return "cnn2d"
 	}
 	return "mlp"
 }
@@ -59,15 +67,25 @@ func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn
 		return nil, err
 	}
 	if len(inputs) == 1 && inputs[0].Kind == dataset.Grid && o.Network != "mlp" {
-		return grid(o, traits, inputs[0].Shape, outputs)
-	}
-	front, err := front(o, traits, inputs)
-	if err != nil {
-		return nil, err
+		return grid(o, traits, o.Network, inputs[0].Shape, outputs)
 	}
 	widths := o.Widths
 	if o.Network != "mlp" || len(widths) == 0 {
 		widths = []int{64, 64}
+	}
+	if blocks := t.Blocks(); len(blocks) > 1 && slices.ContainsFunc(blocks, isVector) {
+		c, err := branches(o, traits, blocks, widths[0])
+		if err != nil {
+			return nil, err
+		}
+		if o.Network == "mlp" && len(widths) > 1 {
+			widths = widths[1:] // the first is that of the vectors
+		}
+		return nn.Seq(append([]nn.Layer{c}, hidden(widths, outputs, o.Dropout)...)...), nil
+	}
+	front, err := front(o, traits, inputs)
+	if err != nil {
+		return nil, err
 	}
 	return nn.Seq(append(front, hidden(widths, outputs, o.Dropout)...)...), nil
 }
@@ -118,44 +136,55 @@ func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, 
 	}
 	c := &nn.Concat{}
 	for _, in := range inputs {
-		switch in.Kind {
-		case dataset.Dense:
+		if in.Kind == dataset.Dense {
 			c.Inputs = append(c.Inputs, nn.Shape{in.Width})
 			c.Branches = append(c.Branches, nn.Seq(numbers...))
-		case dataset.Codes:
-			width := min(16, int(math.Ceil(math.Sqrt(float64(in.Levels)))))
-			c.Inputs = append(c.Inputs, nn.Shape{1})
-			c.Branches = append(c.Branches, nn.Seq(&nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width}))
-		case dataset.Grid:
-			branch, err := grid(o, traits, in.Shape, 64)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", in.Name, err)
-			}
-			c.Inputs = append(c.Inputs, in.Shape)
-			c.Branches = append(c.Branches, nn.Seq(branch, &nn.ReLU{}))
+		} else if err := branch(c, o, traits, in); err != nil {
+			return nil, err
 		}
 	}
 	return []nn.Layer{c}, nil
 }
 
-// grid is a network for one image or volume.
-func grid(o *Options, traits head.Traits, shape nn.Shape, outputs int) (nn.Layer, error) {
-	if gridDims[o.Network] != len(shape)-1 {
-		var widths []int
-		if o.Network == "mlp" {
-			widths = o.Widths
-		}
+// branch adds that of a column of codes, an image or a volume.
+func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) error {
+	if in.Kind == dataset.Codes {
+		width := min(16, int(math.Ceil(math.Sqrt(float64(in.Levels)))))
+		c.Inputs = append(c.Inputs, nn.Shape{1})
+		c.Branches = append(c.Branches, nn.Seq(&nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width}))
+		return nil
+	}
+	name := o.Network
+	if name != "mlp" && gridDims[name] != len(in.Shape)-1 {
+		name = gridNetwork(in.Shape) // an image beside a volume
+	}
+	layer, err := grid(o, traits, name, in.Shape, 64)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	c.Inputs = append(c.Inputs, in.Shape)
+	c.Branches = append(c.Branches, nn.Seq(layer, &nn.ReLU{}))
+	return nil
+}
+
+// grid is the network of that name for one image or volume.
+func grid(o *Options, traits head.Traits, name string, shape nn.Shape, outputs int) (nn.Layer, error) {
+	var widths []int
+	if name == o.Network {
+		widths = o.Widths
+	}
+	if name == "mlp" {
 		return nn.ByName("mlp", shape, outputs, widths...)
 	}
 	var stem []nn.Layer
-	var widths []int
-	if o.Network == "resnet" || o.Network == "cnn2d" {
-		widths = o.Widths
+	if name == "resnet" || name == "cnn2d" {
 		if slices.Max(shape[1:]) > 64 {
 			stem, shape = quarter(shape)
 		}
+	} else {
+		widths = nil
 	}
-	net, err := nn.ByName(o.Network, shape, outputs, widths...)
+	net, err := nn.ByName(name, shape, outputs, widths...)
 	if err != nil {
 		return nil, err
 	}

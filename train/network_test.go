@@ -59,6 +59,14 @@ func TestDefaultNetwork(t *testing.T) {
 		{[]dataset.Part{shape(3, 5, 5)}, "mlp", `[{"type":"flatten"}`},
 		{[]dataset.Part{shape(1, 28, 24, 24)}, "cnn3d", `[{"type":"conv","out":16`},
 		{[]dataset.Part{number, shape(1, 28, 28)}, "lenet5", `"inputs":[[1],[1,28,28]]`},
+		{[]dataset.Part{number, shape(3)}, "mlp", `[{"type":"dense","out":64}`},
+		{[]dataset.Part{number, shape(40), codes}, "mlp", `[{"type":"concat","inputs":[[1],[40],[1]],"branches":[[],` +
+			`[{"type":"dense","out":64},{"type":"layernorm"},{"type":"relu"}],[{"type":"embedding","sizes":[8],"width":3}]]},` +
+			`{"type":"dense","out":64},{"type":"relu"},{"type":"dense","out":12}]`},
+		{[]dataset.Part{shape(20), shape(40)}, "mlp", `"inputs":[[20],[40]]`},
+		{[]dataset.Part{shape(40), number, shape(3, 32, 32)}, "cnn2d", `"inputs":[[40],[1],[3,32,32]],"branches":[[{"type":"dense","out":64},{"type":"layernorm"},{"type":"relu"}],[],[{"type":"sequential"`},
+		{[]dataset.Part{shape(3, 32, 32), shape(1, 28, 24, 24)}, "cnn3d", `"inputs":[[3,32,32],[1,28,24,24]],"branches":[[{"type":"sequential","layers":[{"type":"conv","out":16,"kernel":[3],"pad":[1]}`},
+		{[]dataset.Part{shape(1, 28, 28), shape(1, 28, 24, 24), number}, "cnn3d", `"branches":[[],[{"type":"sequential","layers":[{"type":"conv","out":6`},
 	} {
 		ds := tensors(40, c.parts...)
 		tr, err := dataset.Fit(ds, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,

@@ -94,6 +94,9 @@ func (c modelCard) print(w io.Writer) {
 		line("network", "%s; %s of %s Dirichlet components, %s parameters in all", network,
 			words.Plural(c.Networks, "network"), head.Get(c.Method, "components"), words.Thousands(c.Parameters))
 	}
+	if len(c.Branches) > 0 {
+		line("branches", "%s", c.branches())
+	}
 	line("training", "%s, rate %g, batches of %d, dropout %g, weight decay %g; at most %d epochs",
 		o.Optimizer, o.Rate, o.Batch, max(0, o.Dropout), max(0, o.WeightDecay), o.Epochs)
 	t := printout.NewTable(0, 5)
@@ -118,6 +121,21 @@ func (c modelCard) print(w io.Writer) {
 		line("warning", "%s", warning)
 	}
 	line("made by", "credence %s, kernel %s, seed %d", c.Version, c.Kernel, c.Seed)
+}
+
+// branches writes one per line.
+func (c modelCard) branches() string {
+	t := printout.NewTable(0, 2)
+	for _, b := range c.Branches {
+		layers := "as it is"
+		if len(b.Layers) > 0 {
+			layers = printout.Ellipsis(strings.Join(b.Layers, ", "), 80)
+		}
+		t.Add(printout.Ellipsis(strings.Join(b.Features, ", "), 24), words.Shape(b.Shape), layers)
+	}
+	var b bytes.Buffer
+	t.Print(&b)
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // settings writes those of the method: (lambda=15, soften=160).

@@ -84,7 +84,7 @@ func (o *trainOptions) settle() error {
 // record of the run holds it.
 func (o *trainOptions) readLayers() error {
 	path := o.Fit.Network
-	if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" {
+	if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 		return nil
 	}
 	text, err := os.ReadFile(path)
