@@ -67,12 +67,15 @@ func (t *Transform) TextColumns() []TextInfo {
 	return list
 }
 
-// textBytes is how much the numbers of all columns of text may take in a file.
-const textBytes = 40 << 20
-
-// textEntries is how many terms of documents a fit takes into account, each as
-// often as there are documents with it: beyond, it takes fewer documents.
-const textEntries = 1 << 26
+// Limits of a fit.
+const (
+	textBytes   = 40 << 20 // of the numbers of all columns of text in a file
+	textTerms   = 1 << 20  // of a column
+	textWeights = 1 << 22  // of a column: terms times logits
+	// textEntries is how many terms of documents are held in memory, 16 bytes
+	// each: beyond, every second document is learned from, or every third ….
+	textEntries = 1 << 25
+)
 
 // FitText learns from documents, column by column, a logistic regression of the
 // votes on the given items of ds, the same as in [Fit]. Item rows[j] belongs to
@@ -118,7 +121,7 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 			}
 		}
 		d.Documents = docs
-		d.Terms = textBytes / 4 / (2 + len(p.Mean)) / columns
+		d.Terms = min(textTerms, textWeights/len(p.Mean), textBytes/4/(2+len(p.Mean))/columns)
 		if err := p.learn(ctx, d, items, ds.Len()); err != nil {
 			return fmt.Errorf("feature %q: %w", p.Name, err)
 		}

@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// learningFromWords is the note of the event that comes before.
+const learningFromWords = "learning from words"
+
 // readTexts learns from the documents of the items. Items that take turns to be
 // held out by networks are held out from documents in the same folds: what a
 // network sees of the items it holds out comes from a fit without their votes.
@@ -12,7 +15,7 @@ func (f *fitting) readTexts(ctx context.Context) error {
 	if len(f.transform.TextColumns()) == 0 {
 		return nil
 	}
-	f.report.send(Event{Note: "learning from words"})
+	f.report.send(Event{Note: learningFromWords})
 	rows, fold := f.voted, f.fold
 	if f.o.Held != nil || !slices.Contains(fold, 0) {
 		rows = without(f.voted, f.o.Held)

@@ -32,8 +32,11 @@ const (
 	weakest   = 1. / 256
 )
 
-// Fit learns terms and finds the penalty by folds. It returns the model of all
-// documents, and what models without a fold say of it.
+// Fit learns terms and finds the penalty by folds. It returns the mean of the
+// models that each leave a fold out, and what these say of the documents they
+// left out. The mean predicts other documents as well as a fit to all (on 7,700
+// tweets) or better (on 950), and hardly more boldly than each of them: what is
+// learned from held-out logits holds for it.
 func Fit(ctx context.Context, d Data) (*Model, *Held, error) {
 	v := newVectorizer(d.Documents, d.Terms)
 	some, step := d.some(v)
@@ -43,10 +46,7 @@ func Fit(ctx context.Context, d Data) (*Model, *Held, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	all := path.problem(-1, held.Lambda)
-	s := all.newSolution()
-	all.solve(s)
-	m := &Model{Vectorizer: v, weights: narrowed(s.w), bias: s.b}
+	m := &Model{Vectorizer: v, weights: path.weights, bias: path.bias}
 	held.Logits = m.complete(d.Documents, held.Logits, step)
 	return m, held, nil
 }
@@ -93,20 +93,15 @@ func (d *Data) some(v *Vectorizer) (some *Data, step int) {
 	return s, step
 }
 
-func narrowed(x []float64) []float32 {
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = float32(v)
-	}
-	return y
-}
-
 // path are fits without one fold each, from strong penalties to weak ones.
 type path struct {
 	x     *matrix
 	d     *Data
 	folds int
 	at    []*solution // of each fold
+
+	weights []float32 // [f × c] and
+	bias    []float64 // [c], the means of the best
 }
 
 func newPath(x *matrix, d *Data) *path {
@@ -117,7 +112,25 @@ func newPath(x *matrix, d *Data) *path {
 	for range p.folds {
 		p.at = append(p.at, p.problem(-1, 1).newSolution())
 	}
+	c := Outputs(d.Classes)
+	p.weights, p.bias = make([]float32, x.columns.len()*c), make([]float64, c)
 	return p
+}
+
+// average sets weights and bias to the means of the folds.
+func (p *path) average() {
+	share := 1 / float64(p.folds)
+	for j := range p.weights {
+		sum := 0.0
+		for _, s := range p.at {
+			sum += s.w[j]
+		}
+		p.weights[j] = float32(sum * share)
+	}
+	clear(p.bias)
+	for _, s := range p.at {
+		axpy(share, s.b, p.bias)
+	}
 }
 
 // problem is the fit without a fold.
@@ -143,6 +156,7 @@ func (p *path) follow(ctx context.Context) (*Held, error) {
 		par.For(p.folds, func(k int) { p.problem(k, lambda).solve(p.at[k]) })
 		if loss := p.loss(); loss < best.Loss {
 			best.Loss, best.Lambda, best.Logits, worse = loss, lambda, p.held(), 0
+			p.average()
 		} else {
 			worse++
 		}

@@ -41,10 +41,6 @@ func (p *problem) newSolution() *solution {
 	return &solution{make([]float64, p.x.columns.len()*c), make([]float64, c), make([]float64, p.x.rows.len()*c)}
 }
 
-func (s *solution) clone() *solution {
-	return &solution{append([]float64(nil), s.w...), append([]float64(nil), s.b...), append([]float64(nil), s.z...)}
-}
-
 // loss returns the objective at logits z, of weights with the given squares.
 func (p *problem) loss(z []float64, squares, biasSquares float64) float64 {
 	c := Outputs(p.classes)

@@ -1,0 +1,112 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"credence/dataset"
+)
+
+// remarks are n items of simulated, with a remark that tells of the votes beside
+// the features.
+func remarks(n int) *dataset.Dataset {
+	ds := simulated(n, 3, 1)
+	r := rand.New(rand.NewPCG(4, 2))
+	var texts []string
+	values := make([]float32, n)
+	for i := range n {
+		var words []string
+		for range 8 {
+			w := fmt.Sprintf("word%d", r.IntN(20))
+			if k := r.IntN(3); float32(k) < ds.CountsOf(i)[0] {
+				w = "praise"
+			}
+			words = append(words, w)
+		}
+		texts, values[i] = append(texts, strings.Join(words, " ")), float32(i)
+	}
+	// The remark becomes the last column.
+	old, w := ds.Rows, ds.Rows.Width()
+	m := &dataset.Memory{N: n, W: w + 1}
+	row := make([]float32, w)
+	for i := range n {
+		if err := old.ReadRow(i, row); err != nil {
+			panic(err)
+		}
+		m.Values = append(append(m.Values, row...), values[i])
+	}
+	ds.Rows = m
+	ds.Parts = append(append([]dataset.Part(nil), ds.Parts...), dataset.Part{Name: "remark", Kind: dataset.Text, Texts: texts})
+	return ds
+}
+
+// TestTexts: words help where they tell of votes, a loaded model predicts the same,
+// with folds and with items held out for good.
+func TestTexts(t *testing.T) {
+	ds := remarks(200)
+	for name, edit := range map[string]func(o *Options){
+		"folds": func(o *Options) {},
+		"held":  func(o *Options) { o.Held = []int{3, 14, 15, 92, 65, 35, 89, 79, 32, 38, 46, 26, 43} },
+		"fixed": func(o *Options) { o.Ensemble, o.Patience = 1, -1 },
+	} {
+		o := quick()
+		o.Epochs = 8
+		edit(&o)
+		res := fitted(t, ds, o)
+		info := res.Model.Transform.TextColumns()
+		if len(info) != 1 || !(info[0].Loss < info[0].Base-0.05) {
+			t.Errorf("%s: %+v", name, info)
+		}
+		if want := 200 - len(o.Held); info[0].Documents != want {
+			t.Errorf("%s: learned from %d documents, want %d", name, info[0].Documents, want)
+		}
+	}
+}
+
+// TestTextsStopped: a fit that is stopped while it learns from words says so.
+func TestTextsStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := quick()
+	o.Progress = func(e Event) {
+		if e.Note == learningFromWords {
+			cancel()
+		}
+	}
+	if _, err := Fit(ctx, remarks(60), o); !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+}
+
+// TestTextsLeak: votes that have nothing to do with words shall not seem to. With
+// what a fit to all items says of them, networks would find the votes of training
+// items in their words, and no others.
+func TestTextsLeak(t *testing.T) {
+	ds := remarks(200)
+	r := rand.New(rand.NewPCG(9, 9))
+	for i := range ds.Len() {
+		k := float32(r.IntN(4))
+		copy(ds.CountsOf(i), []float32{k, 3 - k})
+	}
+	o := quick()
+	o.Epochs = 8
+	res := fitted(t, ds, o)
+	s := res.Model.Provenance.Scores
+	if s.NLLPerVote < s.ConstantPerVote-0.01 {
+		t.Errorf("noise is predicted with %.4f nats per vote, %.4f without words", s.NLLPerVote, s.ConstantPerVote)
+	}
+	var a, b bytes.Buffer
+	if err := res.Model.Encode(&a); err != nil {
+		t.Fatal(err)
+	}
+	if err := fitted(t, ds, o).Model.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("another model the second time")
+	}
+}
