@@ -94,7 +94,6 @@ func TestResume(t *testing.T) {
 		{"states", func(o *Options) { o.Network = withNorm; o.Widths = nil }},
 		{"refit", func(o *Options) { o.Ensemble = 1; o.Optimizer = "sgd" }},
 		{"cosine", func(o *Options) { o.Schedule = "cosine"; o.ClassWeights = []float64{1, 2} }},
-		{"text", func(o *Options) { ds = remarks(90); o.Epochs = 2 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := quick()

@@ -55,8 +55,14 @@ Votes may be long (item, rater, label), wide (a column per rater), counts (a
 column per class) or fractions with a total. How they were read is printed
 before training begins. --votes may be repeated: votes add up, and where two
 files have one by the same rater on the same item, --duplicates says which
-counts and a warning tells of it. Everything that is not given is chosen from the data,
-and the choice is in config.yaml. Held-out votes decide when a network stops.
+counts and a warning tells of it. Everything that is not given is chosen from
+the data, and the choice is in config.yaml. Held-out votes decide when a network
+stops.
+
+Columns of sentences are learned from word by word, in any script, and so are
+those that --text names; --ignore or --categorical says otherwise. A logistic
+regression on words, pairs of words and characters, fitted without the items
+that a network holds out, gives it a number per class beside other columns.
 
 Several --data are joined by item into one model. A table of ids alone names the
 rows of the array before or after it; an NPZ file may hold its own in an array
