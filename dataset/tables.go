@@ -20,6 +20,11 @@ type TableOptions struct {
 	NA []string
 	// Stdin is the text of the file called "-".
 	Stdin []byte `json:",omitempty"`
+	// Sheet is the name of the sheet of a workbook, or its number, from 1. "" takes the
+	// first that is not hidden.
+	Sheet string `json:",omitempty"`
+	// SheetOptional makes Sheet one that a workbook may lack: the first is then read.
+	SheetOptional bool `json:",omitempty"`
 
 	under map[string][]string // further files whose items stand under those of a file
 }
@@ -97,7 +102,7 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 
 // table returns the options of package table.
 func (o *TableOptions) table(memory int64) table.Options {
-	return table.Options{Comma: o.Comma, Stdin: o.Stdin, Memory: memory}
+	return table.Options{Comma: o.Comma, Stdin: o.Stdin, Memory: memory, Sheet: o.Sheet, SheetOptional: o.SheetOptional}
 }
 
 // column returns the index of a named column, or an error that lists them.

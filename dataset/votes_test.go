@@ -227,7 +227,7 @@ func TestReadVotesRefuses(t *testing.T) {
 		t.Errorf("absent file: %v", err)
 	}
 	inDir(t, "votes.xlsx", "x")
-	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "use CSV, TSV, JSON or Parquet") {
+	if _, err := ReadVotes(t.Context(), "votes.xlsx", VotesOptions{}); err == nil || !strings.Contains(err.Error(), "this is not a workbook") {
 		t.Errorf("spreadsheet: %v", err)
 	}
 }

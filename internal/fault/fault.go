@@ -19,6 +19,7 @@ type Error struct {
 	File   string // as the caller named it
 	Line   int    // from 1; 0 when the whole file is meant
 	Column int    // the field, from 1; 0 when the whole line is meant
+	Sheet  string // of a workbook, whose rows are the lines; else ""
 	Name   string // the column's name, if it has one
 	Msg    string
 	Err    error // the cause, or nil
@@ -28,7 +29,19 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "reading %s: ", e.File)
-	if e.Line > 0 {
+	switch {
+	case e.Sheet != "":
+		fmt.Fprintf(&b, "sheet %q", e.Sheet)
+		if e.Line > 0 && e.Column > 0 {
+			fmt.Fprintf(&b, ", cell %s%d", Letters(e.Column), e.Line)
+		} else if e.Line > 0 {
+			fmt.Fprintf(&b, ", row %d", e.Line)
+		}
+		if e.Column > 0 && e.Name != "" {
+			fmt.Fprintf(&b, " (%s)", e.Name)
+		}
+		b.WriteString(": ")
+	case e.Line > 0:
 		fmt.Fprintf(&b, "line %d", e.Line)
 		if e.Column > 0 {
 			fmt.Fprintf(&b, ", column %d", e.Column)
@@ -40,6 +53,15 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Msg)
 	return b.String()
+}
+
+// Letters returns what spreadsheets call a column, from 1: A, B, …, Z, AA, AB …
+func Letters(column int) string {
+	name := ""
+	for ; column > 0; column = (column - 1) / 26 {
+		name = string(rune('A'+(column-1)%26)) + name
+	}
+	return name
 }
 
 // Unwrap returns the cause.

@@ -1,4 +1,4 @@
-// Package table reads tables: CSV, TSV and their kin, JSON, Parquet, and matrices in NPY
+// Package table reads tables: CSV, TSV and their kin, sheets of workbooks, JSON, Parquet, and matrices in NPY
 // files. It knows of cells, records and their places in the file, and nothing of what
 // they mean. It also writes Parquet.
 package table
@@ -73,6 +73,10 @@ type Options struct {
 	// Items asks for one record per item where a format holds items with their votes.
 	// Otherwise there is one per vote.
 	Items bool
+	// Sheet is the name of the sheet of a workbook to read, or its number, from 1; "" is the
+	// first that is not hidden. With SheetOptional, it may be one that the workbook lacks.
+	Sheet         string
+	SheetOptional bool
 }
 
 // Stdin is what messages call the file "-".
@@ -85,6 +89,14 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 		if isJSON(opts.Stdin) {
 			return openJSON(ctx, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(opts.Stdin)), nil }, Stdin, opts)
 		}
+		if bytes.HasPrefix(opts.Stdin, []byte("PK")) {
+			t, err := newXLSX(ctx, Stdin, bytes.NewReader(opts.Stdin), int64(len(opts.Stdin)), opts)
+			if err != nil {
+				return nil, err
+			}
+			t.src = io.NopCloser(nil)
+			return t, nil
+		}
 		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
 	}
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
@@ -93,10 +105,14 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 		return openParquet(ctx, path, budget.Of(opts.Memory))
 	case ".npy":
 		return openMatrix(ctx, path, budget.Of(opts.Memory))
+	case ".xlsx", ".xlsm":
+		return openXLSX(ctx, path, opts)
+	case ".xls", ".xlsb", ".ods", ".numbers":
+		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not read: save it as .xlsx or as CSV UTF-8", ext)}
 	case ".json", ".jsonl", ".ndjson":
 		return openJSONFile(ctx, path, opts)
-	case ".npz", ".idx", ".xlsx", ".xls", ".feather", ".arrow", ".rds", ".sav", ".dta":
-		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV, JSON or Parquet", ext)}
+	case ".npz", ".idx", ".feather", ".arrow", ".rds", ".sav", ".dta":
+		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV, .xlsx, JSON or Parquet", ext)}
 	}
 	f, err := fault.OpenFile(path)
 	if err != nil {

@@ -1,0 +1,379 @@
+package table
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/internal/budget"
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// A workbook (ECMA-376) is a ZIP archive of XML files: xl/workbook.xml lists the sheets, texts
+// that cells share are in xl/sharedStrings.xml, and whether a number is a date is told by
+// the number format of its style, in xl/styles.xml. Of formulas the value counts that the
+// program saved with them.
+//
+// A sheet is read whole, since only its end tells which cells are merged and what of the grid
+// is used. Sizes are those that files unpack to, as they do: nothing that the archive states
+// is relied on.
+
+// xlsx is a sheet of a workbook as a table.
+type xlsx struct {
+	file  string
+	sheet string
+	src   io.Closer
+	names []string
+	blank []bool
+	cols  []int // of the sheet, from 0, for each column
+	rows  []xlsxRow
+	first string // cell of an error other than #N/A
+	text  string // of that error
+	bad   int    // cells with such errors
+	title string // what stood above the header
+	named bool   // the first column has values but no name
+	at    int    // rows handed out
+	cells []Cell
+	meter *budget.Meter
+}
+
+// xlsxRow is a row of a sheet with the cells that are not empty, by column.
+type xlsxRow struct {
+	number int // from 1
+	cells  []xlsxCell
+}
+
+type xlsxCell struct {
+	col  int // from 0
+	kind CellKind
+	text string
+	num  float64
+}
+
+// openXLSX opens the sheet of a workbook that opts names.
+func openXLSX(ctx context.Context, path string, opts Options) (Table, error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newXLSX(ctx, path, f, size, opts)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	t.src = f
+	return t, nil
+}
+
+func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts Options) (*xlsx, error) {
+	head := make([]byte, 8)
+	n, _ := src.ReadAt(head, 0)
+	head = head[:n]
+	switch {
+	case n == 0:
+		return nil, &fault.Error{File: file, Msg: "the file is empty"}
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
+		return nil, fault.Malformed(file, "the workbook is protected by a password, or of the old format .xls: save it as .xlsx without a password")
+	case !bytes.HasPrefix(head, []byte("PK")):
+		return nil, fault.Malformed(file, "this is not a workbook: expected .xlsx as Excel saves it")
+	}
+	archive, err := zip.NewReader(src, size)
+	if err != nil {
+		return nil, fault.Malformed(file, "the workbook is damaged or cut short: %v", err)
+	}
+	b := &workbook{ctx: ctx, file: file, archive: archive, limit: budget.Of(opts.Memory)}
+	b.meter = &budget.Meter{File: file, Limit: b.limit, Read: func() int64 { return size }}
+	if err := b.open(); err != nil {
+		return nil, err
+	}
+	sheet, err := b.choose(opts.Sheet, opts.SheetOptional)
+	if err != nil {
+		return nil, err
+	}
+	t := &xlsx{file: file, sheet: sheet.name, meter: b.meter}
+	if err := b.read(sheet, t); err != nil {
+		return nil, err
+	}
+	return t, t.header(b)
+}
+
+// workbook is what the sheets of a workbook share.
+type workbook struct {
+	ctx     context.Context
+	file    string
+	archive *zip.Reader
+	limit   int64
+	meter   *budget.Meter
+
+	sheets   []xlsxSheet
+	from1904 bool     // dates are days since 1904
+	texts    []string // that cells share
+	styles   []bool   // whether a style shows a number as a date or time
+}
+
+type xlsxSheet struct {
+	name   string
+	part   string // of the archive
+	hidden bool
+}
+
+// part returns a file of the archive, or nil. Names differ in case between programs.
+func (b *workbook) part(name string) *zip.File {
+	name = strings.TrimPrefix(name, "/")
+	for _, f := range b.archive.File {
+		if strings.EqualFold(strings.ReplaceAll(f.Name, "\\", "/"), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// open reads what the sheets share.
+func (b *workbook) open() error {
+	book := "xl/workbook.xml"
+	links, err := b.links("_rels/.rels")
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if strings.HasSuffix(l.kind, "/officeDocument") {
+			book = resolved("", l.target)
+		}
+	}
+	if b.part(book) == nil {
+		if strings.HasSuffix(book, ".bin") {
+			return fault.Malformed(b.file, "the workbook is binary (.xlsb): save it as .xlsx")
+		}
+		return fault.Malformed(b.file, "the archive holds no workbook: expected .xlsx as Excel saves it")
+	}
+	dir, base := path.Split(book)
+	if links, err = b.links(dir + "_rels/" + base + ".rels"); err != nil {
+		return err
+	}
+	target := map[string]string{}
+	for _, l := range links {
+		switch {
+		case strings.HasSuffix(l.kind, "/worksheet"):
+			target[l.id] = resolved(dir, l.target)
+		case strings.HasSuffix(l.kind, "/sharedStrings"):
+			err = b.shared(resolved(dir, l.target))
+		case strings.HasSuffix(l.kind, "/styles"):
+			err = b.readStyles(resolved(dir, l.target))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return b.list(book, target)
+}
+
+// resolved returns the name of a part that another in dir links to.
+func resolved(dir, target string) string {
+	if strings.HasPrefix(target, "/") {
+		return strings.TrimPrefix(path.Clean(target), "/")
+	}
+	return path.Join(dir, target)
+}
+
+// xlsxLink is a link from one part to another.
+type xlsxLink struct{ id, kind, target string }
+
+// links reads those of a part; none if there is no file of them.
+func (b *workbook) links(name string) ([]xlsxLink, error) {
+	if b.part(name) == nil {
+		return nil, nil
+	}
+	var list []xlsxLink
+	err := b.scan(name, func(x *xmlScanner) error {
+		if x.opens("Relationship") {
+			list = append(list, xlsxLink{x.attr("Id"), x.attr("Type"), x.attr("Target")})
+			return x.keep(256)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// list reads the sheets in their order. Those that are charts have no cells.
+func (b *workbook) list(book string, target map[string]string) error {
+	return b.scan(book, func(x *xmlScanner) error {
+		switch {
+		case x.opens("workbookPr"):
+			b.from1904 = isTrue(x.attr("date1904"))
+		case x.opens("sheet"):
+			if part := target[x.attr("id")]; part != "" {
+				state := x.attr("state")
+				b.sheets = append(b.sheets, xlsxSheet{x.attr("name"), part, state == "hidden" || state == "veryHidden"})
+				return x.keep(256)
+			}
+		}
+		return nil
+	})
+}
+
+func isTrue(text string) bool { return text == "1" || strings.EqualFold(text, "true") || text == "on" }
+
+// choose returns the sheet with a name or, from 1, a number: "" is the first that is not
+// hidden. An optional name that no sheet has counts as none.
+func (b *workbook) choose(name string, optional bool) (xlsxSheet, error) {
+	if len(b.sheets) == 0 {
+		return xlsxSheet{}, fault.Malformed(b.file, "the workbook has no sheets")
+	}
+	var names []string
+	for _, s := range b.sheets {
+		if s.name == name {
+			return s, nil
+		}
+		names = append(names, strconv.Quote(s.name))
+	}
+	for _, s := range b.sheets {
+		if name != "" && Plain(s.name) == Plain(name) {
+			return s, nil
+		}
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(b.sheets) {
+		return b.sheets[n-1], nil
+	}
+	if name == "" || optional {
+		at := max(0, slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return !s.hidden }))
+		return b.sheets[at], nil
+	}
+	return xlsxSheet{}, &fault.Error{File: b.file, Err: ErrNoSheet, Msg: fmt.Sprintf("no sheet %q among [%s]", name, words.Few(names))}
+}
+
+// shared reads the texts that cells share.
+func (b *workbook) shared(part string) error {
+	if b.part(part) == nil {
+		return nil
+	}
+	var text richText
+	return b.scan(part, func(x *xmlScanner) error {
+		switch {
+		case x.opens("si"):
+			text.begin()
+		case x.closes("si"):
+			b.texts = append(b.texts, text.end())
+			return x.keep(16 + len(b.texts[len(b.texts)-1]))
+		default:
+			text.see(x)
+		}
+		return nil
+	})
+}
+
+// richText gathers the text of a cell, whose runs may look different. What tells how a
+// text is pronounced is left out.
+type richText struct {
+	b        strings.Builder
+	in, read bool // in a text, and in a run of it that counts
+	phonetic bool
+}
+
+func (r *richText) begin() { r.b.Reset(); r.in, r.read, r.phonetic = true, false, false }
+
+func (r *richText) see(x *xmlScanner) {
+	switch {
+	case !r.in:
+	case x.opens("rPh"):
+		r.phonetic = true
+	case x.closes("rPh"):
+		r.phonetic = false
+	case x.opens("t"):
+		r.read = !r.phonetic
+	case x.closes("t"):
+		r.read = false
+	case r.read:
+		r.b.Write(x.chars())
+	}
+}
+
+func (r *richText) end() string {
+	r.in = false
+	return unescaped(r.b.String())
+}
+
+// unescaped returns a text in which _x000D_ and the like stand for characters that XML does
+// not have.
+func unescaped(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		at := strings.Index(s, "_x")
+		if at < 0 || len(s) < at+7 {
+			b.WriteString(s)
+			return b.String()
+		}
+		code, err := strconv.ParseUint(s[at+2:at+6], 16, 16)
+		if err != nil || s[at+6] != '_' {
+			b.WriteString(s[:at+2])
+			s = s[at+2:]
+			continue
+		}
+		b.WriteString(s[:at])
+		b.WriteRune(rune(code))
+		s = s[at+7:]
+	}
+}
+
+// Name returns that of the file.
+func (t *xlsx) Name() string         { return t.file }
+func (t *xlsx) Header() []string     { return t.names }
+func (t *xlsx) Unread(col int) error { return nil }
+func (t *xlsx) Close() error         { return t.src.Close() }
+
+// Line returns the number of the last row.
+func (t *xlsx) Line() int {
+	if t.at == 0 {
+		return 0
+	}
+	return t.rows[t.at-1].number
+}
+
+// Traits tells of columns without a name.
+func (t *xlsx) Traits() Traits { return Traits{RowNames: t.named, Blank: t.blank} }
+
+// Notes tells of cells that hold errors, and of what stood above the header.
+func (t *xlsx) Notes() []error {
+	var list []error
+	if t.title != "" {
+		list = append(list, fmt.Errorf("%s, sheet %q: %q above the header is taken for a title", t.file, t.sheet, t.title))
+	}
+	if t.bad > 0 {
+		list = append(list, fmt.Errorf("%s, sheet %q: %s taken as missing, such as %s in %s", t.file, t.sheet, words.Plural(t.bad, "cell")+" with an error", t.text, t.first))
+	}
+	return list
+}
+
+// Keep counts memory that a caller keeps.
+func (t *xlsx) Keep(bytes int) error {
+	return t.meter.Keep(int64(bytes), "what is kept of the rows up to row %d", t.Line())
+}
+
+// ErrorAt gives the sheet and the cell.
+func (t *xlsx) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return t.ErrorIn(t.Line(), col, format, args...)
+}
+
+// ErrorIn is ErrorAt for an earlier row.
+func (t *xlsx) ErrorIn(row, col int, format string, args ...any) *fault.Error {
+	e := placed(t, -1, format, args...)
+	e.Sheet, e.Line = t.sheet, row
+	if col >= 0 && col < len(t.cols) {
+		e.Column, e.Name = t.cols[col]+1, t.names[col]
+	}
+	return e
+}
+
+// ErrNoSheet is the cause when a workbook lacks the sheet that is asked for, or holds nothing
+// in it.
+var ErrNoSheet = errors.New("no such sheet")
