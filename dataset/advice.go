@@ -21,6 +21,7 @@ const (
 	SetMissing                    // TableOptions.NA
 	SetImages                     // FeatureOptions.ImageColumn
 	SetArray                      // FeatureOptions.Array
+	SetSheet                      // TableOptions.Sheet
 )
 
 // Advice is the cause of errors and warnings that an option would settle: any of

@@ -88,13 +88,11 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	case c.vector > 0 && n > 0:
 		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:
-		return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
-			Msg: fmt.Sprintf("%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)}
+		return errorIn(s.t, c.line, i, "%q is not a finite number: mend it, or leave the cell blank if the value is not known", c.text)
 	case c.percent > 0 && c.percent < c.numbers && c.texts == 0:
 		return &ParseError{File: s.t.Name(), Name: info.Name, Msg: fmt.Sprintf("column %q: %s with a percent sign, which divides by 100, and %s without: write all alike", info.Name, number(c.percent, "value"), words.Thousands(c.numbers-c.percent))}
 	case c.commas > 0 && c.commas == c.texts && !c.fixed:
-		return advise(&ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: info.Name,
-			Msg: fmt.Sprintf("%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text)}, info.Name, SetCategorical)
+		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text), info.Name, SetCategorical)
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
 	case c.missing == len(s.items):

@@ -197,7 +197,7 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	text := g.text.names[g.row(i)[k]]
 	x, ok := table.ParseFormatted(text, g.t.Traits().Commas)
 	fail := func(format string, args ...any) (float64, error) {
-		return 0, &ParseError{File: g.t.Name(), Line: g.lines[i], Column: g.cols[k] + 1, Name: g.names[k], Msg: fmt.Sprintf(format, args...)}
+		return 0, errorIn(g.t, g.lines[i], g.cols[k], format, args...)
 	}
 	switch {
 	case !ok:
@@ -294,7 +294,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	for i := range g.items {
 		row, sum := g.row(i), 0.0
 		if row[total] < 0 {
-			return nil, &ParseError{File: g.t.Name(), Line: g.lines[i], Column: g.cols[total] + 1, Name: g.names[total], Msg: "the number of votes is missing"}
+			return nil, errorIn(g.t, g.lines[i], g.cols[total], "the number of votes is missing")
 		}
 		m, err := g.number(i, total, "a number of votes")
 		if err != nil {
@@ -315,7 +315,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 		}
 		// Fractions written with two digits may miss one by 0.005 each.
 		if math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
-			return nil, &ParseError{File: g.t.Name(), Line: g.lines[i], Msg: fmt.Sprintf("the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)}
+			return nil, errorIn(g.t, g.lines[i], -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
 		}
 		whole(share, m)
 		for k, s := range share {

@@ -74,6 +74,7 @@ func bothLack(a, b lacking) lacking {
 func (o FeatureOptions) further(item string) FeatureOptions {
 	o.GroupColumn, o.SplitColumn, o.WeightColumn = "", "", ""
 	o.ItemColumn, o.ItemOptional = item, true
+	o.SheetOptional = true
 	return o
 }
 

@@ -87,8 +87,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 func (o *LoadOptions) stack(ctx context.Context) (err error) {
 	fo := &o.FeatureOptions
 	o.Data, err = fo.stack(ctx, o.Data, fo.Memory)
-	if len(o.Votes) == 0 {
-		o.VotesOptions.under = fo.under
+	if len(o.Votes) == 0 { // they are beside the features
+		vo := &o.VotesOptions
+		vo.under, vo.Sheet, vo.SheetOptional = fo.under, fo.Sheet, fo.SheetOptional
 	}
 	return err
 }

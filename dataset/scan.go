@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -306,7 +305,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 // notNumber refuses a column of numbers with a few texts among them.
 func (s *scan) notNumber(i int, c *columnScan) error {
 	name := s.t.Header()[i]
-	return &ParseError{File: s.t.Name(), Line: c.line, Column: i + 1, Name: name,
-		Msg: fmt.Sprintf("%q is not a number, but most values of the column are", c.text),
-		Err: &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}}
+	e := errorIn(s.t, c.line, i, "%q is not a number, but most values of the column are", c.text)
+	e.Err = &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}
+	return e
 }

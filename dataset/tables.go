@@ -55,7 +55,26 @@ func (o *TableOptions) open(ctx context.Context, path string, opts table.Options
 	if more := o.under[path]; len(more) > 0 {
 		return table.OpenStack(ctx, append([]string{path}, more...), opts)
 	}
-	return table.Open(ctx, path, opts)
+	t, err := table.Open(ctx, path, opts)
+	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, table.ErrNoSheet) {
+		return nil, advise(e, "", SetSheet)
+	}
+	return t, err
+}
+
+// errorIn reports something wrong in an earlier line, in a column or, if that is negative,
+// in all of it.
+func errorIn(t table.Table, line, col int, format string, args ...any) *ParseError {
+	if sheet, ok := t.(interface {
+		ErrorIn(row, col int, format string, args ...any) *ParseError
+	}); ok {
+		return sheet.ErrorIn(line, col, format, args...)
+	}
+	e := &ParseError{File: t.Name(), Line: line, Msg: fmt.Sprintf(format, args...)}
+	if col >= 0 {
+		e.Column, e.Name = col+1, t.Header()[col]
+	}
+	return e
 }
 
 // stack finds out which of several files are collections of items with their votes, as

@@ -245,8 +245,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 				c = slices.Index(fixed, values[i])
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, &ParseError{File: t.Name(), Line: l.lines[i],
-					Msg: fmt.Sprintf("label %q is not one of %s", name, classList(opts.Classes))}
+				return nil, nil, errorIn(t, l.lines[i], -1, "label %q is not one of %s", name, classList(opts.Classes))
 			}
 			of[i] = int32(c)
 		}

@@ -168,7 +168,7 @@ func TestReadVotesRefuses(t *testing.T) {
 		{"Latin-1", "item,label\na,caf\xe9\n", VotesOptions{}, `line 2, column 2 (label): the text is not UTF-8: save it as "CSV UTF-8", as spreadsheets call it, or convert it, such as with iconv`},
 		{"labels of other classes", "item,label\na,yes\na,no\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its labels ["yes", "no"] is one of the classes [0 1]`},
 		{"columns of other classes", "item,yes,no\na,11,0\n", VotesOptions{Classes: []string{"0", "1"}, LeaveOut: true}, `none of its columns ["yes", "no"] is one of the classes [0 1]`},
-		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV or TSV"},
+		{"binary", "PAR1\x00\x00", VotesOptions{}, "this is not text: expected CSV, TSV or JSON"},
 		{"two headers", "item,label,item\n", VotesOptions{}, `line 1, column 3: column "item" is there already, as column 1`},
 		{"short row", "item,rater,label\na,r,x\nb,r\n", VotesOptions{}, "line 3, column 3: 2 fields, but the header has 3"},
 		{"long row", "item,label\na,x\na,x,y\n", VotesOptions{}, "line 3, column 3: 3 fields, but the header has 2"},

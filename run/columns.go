@@ -25,6 +25,7 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 		features.NA, votes.NA = trained.Load.FeatureOptions.NA, trained.Load.FeatureOptions.NA
 	}
 	votesAs(o, &trained.Load)
+	readSheets(o, &trained.Load)
 	if features.ItemColumn != "" {
 		return
 	}
@@ -65,6 +66,17 @@ func (f Folder) TrainedVotes() []string {
 		}
 	}
 	return trained.Load.Votes
+}
+
+// readSheets has workbooks read as those of the run were, where they have its sheets.
+func readSheets(o, trained *dataset.LoadOptions) {
+	features, votes := &o.FeatureOptions, &o.VotesOptions
+	if features.Sheet == "" {
+		features.Sheet, features.SheetOptional = trained.FeatureOptions.Sheet, true
+	}
+	if votes.Sheet == "" {
+		votes.Sheet, votes.SheetOptional = cmp.Or(trained.VotesOptions.Sheet, features.Sheet), true
+	}
 }
 
 // ReadData reads items and the votes on them for m, the model of the run, as the

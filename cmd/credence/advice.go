@@ -30,6 +30,7 @@ var settingFlags = map[dataset.Setting]struct{ flag, known, open string }{
 	dataset.SetMissing:     {"na", "say --na [WORD] if it stands for a missing value", ""},
 	dataset.SetImages:      {"image-column", "read the files with --image-column [WORD]", "name the column of their paths with --image-column"},
 	dataset.SetArray:       {"array", "", "name it with --array"},
+	dataset.SetSheet:       {"sheet", "", "name the sheet with --sheet, that of a file of votes with --votes-sheet"},
 }
 
 // adviceOn says which flags would settle an error or a warning about data, or "".

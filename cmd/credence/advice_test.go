@@ -16,7 +16,7 @@ func TestAdviceOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := train.Flags()
-	for s := dataset.SetItem; s <= dataset.SetArray; s++ {
+	for s := dataset.SetItem; s <= dataset.SetSheet; s++ {
 		f, ok := settingFlags[s]
 		if !ok || flags.Lookup(f.flag) == nil || f.known == "" && f.open == "" {
 			t.Errorf("setting %d has the flag %+v", s, f)

@@ -68,6 +68,9 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 	o.FeatureOptions.AnyPath = !s.Inside
 	o.VotesOptions.NA, o.VotesOptions.Memory = o.FeatureOptions.NA, o.FeatureOptions.Memory
 	o.VotesOptions.Ignore = o.FeatureOptions.Ignore
+	if o.VotesOptions.Sheet == "" { // another workbook may have other sheets
+		o.VotesOptions.Sheet, o.VotesOptions.SheetOptional = o.FeatureOptions.Sheet, len(o.Votes) > 0
+	}
 	// An array has no columns of ids: its rows are those of the items in turn.
 	if o.VotesOptions.ItemColumn == "" && !slices.ContainsFunc(o.Votes, dataset.IsNPY) {
 		o.VotesOptions.ItemColumn = o.FeatureOptions.ItemColumn

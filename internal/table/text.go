@@ -39,8 +39,10 @@ func plainText(src io.Reader, file string) (buf *bufio.Reader, head []byte, err 
 		return nil, nil, &fault.Error{File: file, Msg: "the file is empty"}
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		return nil, nil, &fault.Error{File: file, Msg: "the text is UTF-16: " + saveUTF8}
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return nil, nil, fault.Malformed(file, "this is an archive, or a workbook: a workbook is read from a file called .xlsx")
 	case bytes.IndexByte(head, 0) >= 0:
-		return nil, nil, fault.Malformed(file, "this is not text: expected CSV or TSV")
+		return nil, nil, fault.Malformed(file, "this is not text: expected CSV, TSV or JSON")
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {
 		head = head[3:]
