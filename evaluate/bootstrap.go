@@ -16,7 +16,7 @@ import (
 // of items, not after another training.
 type Bootstrap struct {
 	// Replicates is how often the items are drawn; 0 means 1,000, or 200 if
-	// there are more than 50,000 of them.
+	// there are more than 50,000 of them, which are then drawn in blocks.
 	Replicates int
 	// Seed fixes the draws: the same seed gives the same errors, on any number
 	// of cores.
@@ -27,7 +27,7 @@ func (b Bootstrap) replicates(units int) int {
 	switch {
 	case b.Replicates > 0:
 		return b.Replicates
-	case units > 50_000:
+	case units > manyUnits:
 		return 200
 	}
 	return 1000
@@ -193,18 +193,49 @@ func (t *tally) run(b Bootstrap) []float64 {
 	return draws
 }
 
+// Of more than manyUnits units, manyBlocks blocks are drawn: units are independent,
+// so errors stay the same, and the time no longer grows with their number.
+const (
+	manyUnits  = 50_000
+	manyBlocks = 10_000
+)
+
+// blocks returns what is drawn: the units, or blocks of many.
+func (t *tally) blocks() [][]cell {
+	if len(t.units) <= manyUnits {
+		return t.units
+	}
+	sums := make([]float64, manyBlocks*t.columns)
+	for u, unit := range t.units {
+		block := sums[u%manyBlocks*t.columns:][:t.columns]
+		for _, c := range unit {
+			block[c.column] += c.value
+		}
+	}
+	blocks := make([][]cell, manyBlocks)
+	for i := range blocks {
+		for c, v := range sums[i*t.columns:][:t.columns] {
+			if v != 0 {
+				blocks[i] = append(blocks[i], cell{int32(c), v})
+			}
+		}
+	}
+	return blocks
+}
+
 // draws returns the statistics of all replicates, [replicates × outputs].
 func (t *tally) draws(b Bootstrap) []float64 {
-	k := len(t.outputs)
-	draws := make([]float64, b.replicates(len(t.units))*k)
-	b.each(len(t.units), func(r int, times []int32) {
+	k, units := len(t.outputs), t.blocks()
+	b.Replicates = b.replicates(len(t.units))
+	draws := make([]float64, b.Replicates*k)
+	b.each(len(units), func(r int, times []int32) {
 		s := make([]float64, t.columns)
 		for u, n := range times {
 			if n == 0 {
 				continue
 			}
 			w := float64(n)
-			for _, c := range t.units[u] {
+			for _, c := range units[u] {
 				s[c.column] += w * c.value
 			}
 		}

@@ -45,6 +45,23 @@ func TestBootstrapError(t *testing.T) {
 	}
 }
 
+// Drawn in blocks, many units have the error s/√n, too: within 30% with 200
+// replicates, whose own error is 5%.
+func TestBootstrapErrorOfMany(t *testing.T) {
+	r := rand.New(rng.New(4, t.Name()))
+	const n = manyUnits + 1234
+	first, second, votes := make([]float64, n), make([]float64, n), make([]float64, n)
+	for j := range first {
+		first[j], votes[j] = r.NormFloat64(), 1
+	}
+	d, err := comparePaired(first, second, votes, nil, Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "error", float64(d.SE)*math.Sqrt(n)/deviation(first), 1, .3)
+	near(t, "value", float64(d.Value), sum(first)/n, 1e-14)
+}
+
 // Of 300 comparisons of models that are equally good, 5% have a p-value below
 // 0.05: within 4 standard errors (false-alarm rate 6e-5).
 func TestComparePairedFalseAlarms(t *testing.T) {
