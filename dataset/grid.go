@@ -106,6 +106,11 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 
 func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	seen := map[string]int{}
+	wanted := slices.Clone(g.cols)
+	if item >= 0 {
+		wanted = append(wanted, item)
+	}
+	table.Only(g.t, wanted...)
 	return table.Records(ctx, g.t, func(rec []table.Cell) error {
 		id := strconv.Itoa(len(g.items))
 		if item >= 0 {

@@ -28,7 +28,8 @@ type parquetTable struct {
 	pq     *parquet.File
 	names  []string
 	leaves []parquetLeaf
-	group  int // the next row group
+	blocks *parquetBlocks // nil if there are lists; then the rest is in use
+	group  int            // the next row group
 	rows   parquet.Rows
 	buf    []parquet.Row
 	left   []parquet.Row // read, not yet returned
@@ -113,6 +114,10 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 		t.leaves = append(t.leaves, l)
 	}
 	t.cells = make([]Cell, len(t.names))
+	for i := range t.cells {
+		t.cells[i].Kind = MissingCell
+	}
+	t.blocks = newBlocks(t)
 	return t, checkHeader(file, 0, t.names)
 }
 
@@ -175,6 +180,9 @@ func (t *parquetTable) Keep(n int) error {
 
 func (t *parquetTable) Close() (err error) {
 	defer guard(t.file, &err)
+	if t.blocks != nil {
+		t.blocks.close()
+	}
 	if t.rows != nil {
 		err = t.rows.Close()
 	}
@@ -185,6 +193,13 @@ func (t *parquetTable) Close() (err error) {
 }
 
 func (t *parquetTable) Next() (cells []Cell, err error) {
+	if t.blocks != nil {
+		if err := t.blocks.next(t.cells); err != nil {
+			return nil, err
+		}
+		t.at++
+		return t.cells, nil
+	}
 	defer guard(t.file, &err)
 	for len(t.left) == 0 {
 		if t.rows == nil {

@@ -141,6 +141,14 @@ func checkHeader(file string, line int, names []string) error {
 	return nil
 }
 
+// Only tells a table, before the first record, that the cells of other columns
+// will not be looked at, so that they need not be read.
+func Only(t Table, columns ...int) {
+	if p, ok := t.(*parquetTable); ok && p.blocks != nil {
+		p.blocks.only(columns)
+	}
+}
+
 // Records calls f with every record of t, until f or the context has an error.
 func Records(ctx context.Context, t Table, f func([]Cell) error) error {
 	const every = 1024 // records between questions
