@@ -134,7 +134,11 @@ type Covered struct {
 func NewCovered(r mixture.Reported, class int, x, y float64) *Covered {
 	c := &Covered{class: r.Class(class), x: x, y: y, resolved: r.Resolution > 0}
 	if !c.resolved {
-		c.lower, c.upper = tails(c.class.Law, x, y)
+		if r.Average != nil {
+			c.lower, c.upper = c.class.CDF(x), c.class.Survival(x)
+		} else {
+			c.lower, c.upper = tails(c.class.Law, x, y)
+		}
 	}
 	return c
 }

@@ -25,6 +25,10 @@ type Answer struct {
 	// Law is the distribution of the class probabilities, learned from the votes of many items; nil if
 	// the method gives none. A model's answers have the law that is reported, see [Calibration].
 	Law *mixture.Dirichlet
+	// Average is the average rater of a model that knows raters: Mean, Variance, Uncertainty and what
+	// is reported are of p̄, the chances that such a rater says each class, and Law is of p. It is nil
+	// where all votes count alike, and p̄ is p.
+	Average *mixture.Average
 	// Resolution is how close to 0 or 1 intervals of the law may end; see [mixture.Reported].
 	Resolution float64
 	// Uncertainty is the method's one number for an item; larger means less certain: the variance of
@@ -69,9 +73,36 @@ func (a *Answer) After(votes []float64) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	after := Of(m)
-	after.Resolution = a.Resolution
-	return after, nil
+	return a.with(m), nil
+}
+
+// with returns the answer for another law.
+func (a *Answer) with(law *mixture.Dirichlet) Answer {
+	b := Of(law)
+	b.Resolution = a.Resolution
+	b.Through(a.Average)
+	return b
+}
+
+// Through makes the answer that of an average rater's chances; nil leaves it as it is. The answer has
+// a law.
+func (a *Answer) Through(average *mixture.Average) {
+	if average == nil {
+		return
+	}
+	a.Average = average
+	a.Mean, a.Variance = average.Moments(a.Mean[:0], a.Variance[:0], a.Law)
+	a.Uncertainty = a.Variance[a.Top()]
+}
+
+// Plain returns the answer about p itself, not an average rater's chances.
+func (a *Answer) Plain() Answer {
+	b := *a
+	if a.Average != nil {
+		b = Of(a.Law)
+		b.Resolution = a.Resolution
+	}
+	return b
 }
 
 // Decode returns the answers to N items by the outputs of each member or pass. It uses all cores. If

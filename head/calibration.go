@@ -54,12 +54,15 @@ func (c *Calibration) Apply(a *Answer) {
 			*a = Answer{Err: err}
 			return
 		}
+		average := a.Average
 		*a = Of(law)
+		a.Through(average)
 	}
 	a.Resolution = c.Resolution
 }
 
-// Reported returns what is told of the item. The answer has a law.
+// Reported returns what is told of the item: of p̄ where raters are known, see Average. The answer has
+// a law.
 func (a *Answer) Reported() mixture.Reported {
-	return mixture.Reported{Law: a.Law, Resolution: a.Resolution}
+	return mixture.Reported{Law: a.Law, Resolution: a.Resolution, Average: a.Average}
 }

@@ -40,6 +40,9 @@ import (
 type Task struct {
 	Classes int // d ≥ 2
 	Raters  int // how many raters the votes name
+
+	// RaterVotes [R] and ClassVotes [d] count the votes by rater and by class; nil means alike.
+	RaterVotes, ClassVotes []float64
 }
 
 // Objective scores raw outputs against votes.

@@ -12,7 +12,7 @@ import (
 
 // Method is a name with settings, from which heads are made. Its settings are the exported fields
 // of a struct: numbers or strings with a JSON name, and the tags default and help. A field left zero
-// means its default.
+// means its default; one with the tag setting:"-" is recorded, but nothing that a user sets.
 type Method interface {
 	// Name is how files and the command line call the method.
 	Name() string
@@ -67,7 +67,7 @@ func Settings(m Method) []Setting {
 // settingName is the JSON name of a field, empty if it is no setting.
 func settingName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if name == "-" {
+	if name == "-" || f.Tag.Get("setting") == "-" {
 		return ""
 	}
 	return name

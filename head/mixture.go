@@ -27,10 +27,19 @@ const maxOutputs = 1 << 20
 type Mixture struct {
 	Components int     `json:"components" default:"3" help:"components of the mixture"`
 	Limit      float64 `json:"limit" default:"20" help:"largest |log alpha|, at most 20"`
+	// Raters is "on" for a likelihood that knows who cast a vote; empty for one in which all count
+	// alike.
+	Raters string `json:"raters,omitempty" setting:"-"`
 }
 
 // Name returns "mixture".
 func (Mixture) Name() string { return "mixture" }
+
+// WithRaters returns the method with a likelihood that knows who cast a vote.
+func (m Mixture) WithRaters() Method {
+	m.Raters = "on"
+	return m
+}
 
 // New implements [Method].
 func (m Mixture) New(t Task) (Head, error) {
@@ -50,7 +59,13 @@ func (m Mixture) New(t Task) (Head, error) {
 		components: k, classes: d, limit: float32(m.Limit), bound: m.Limit,
 	}
 	h.each, h.few, h.many = h.exponentialsOf, h.fewLoss, h.longLoss
-	return h, nil
+	switch m.Raters {
+	case "on":
+		return withRaters(h, t)
+	case "":
+		return h, nil
+	}
+	return nil, fmt.Errorf("method mixture: raters %q, want on or nothing", m.Raters)
 }
 
 // Traits implements [Head].

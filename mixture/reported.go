@@ -21,9 +21,9 @@ type Reported struct {
 	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the law
 	// says, however close to 0.
 	Resolution float64
-	// Precision is how exactly intervals, medians and the most probable class are computed. The zero
-	// value is [Full].
-	Precision Precision
+	// Average makes what is told that of the chances of an average rater, p̄: the law is of p, and
+	// ends of intervals are mapped. nil if p itself is told.
+	Average *Average
 }
 
 // Smallest and largest resolution that [DefaultResolution] gives, and the largest
@@ -48,13 +48,23 @@ func NewReported(law *Dirichlet, resolution float64) (Reported, error) {
 }
 
 // Mean appends the d class means to dst and returns it.
-func (r Reported) Mean(dst []float64) []float64 { return r.Law.Mean(dst) }
+func (r Reported) Mean(dst []float64) []float64 {
+	if r.Average != nil {
+		dst, _ = r.Average.Moments(dst, nil, r.Law)
+		return dst
+	}
+	return r.Law.Mean(dst)
+}
 
 // SD appends the d standard deviations of the class probabilities to dst and
 // returns it.
 func (r Reported) SD(dst []float64) []float64 {
 	from := len(dst)
-	dst = r.Law.Variance(dst)
+	if r.Average != nil {
+		_, dst = r.Average.Moments(nil, dst, r.Law)
+	} else {
+		dst = r.Law.Variance(dst)
+	}
 	for i := from; i < len(dst); i++ {
 		dst[i] = math.Sqrt(dst[i])
 	}
@@ -64,18 +74,18 @@ func (r Reported) SD(dst []float64) []float64 {
 // TopClass appends to dst, for each class, the probability that it is the most
 // probable one, and returns it.
 func (r Reported) TopClass(dst []float64) []float64 {
-	if r.Precision == Full {
-		return r.Law.TopClass(dst)
+	if r.Average != nil && r.Law.Classes() == 2 {
+		c := r.Class(0)
+		return append(dst, c.Survival(0.5), c.CDF(0.5))
 	}
-	return r.topClass(dst)
+	return r.Law.TopClass(dst)
 }
 
 // Update returns what is told after further votes were seen, votes[i] of them for
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
 	law, err := r.Law.Update(votes)
-	r.Law = law
-	return r, err
+	return Reported{law, r.Resolution, r.Average}, err
 }
 
 // Region finds the joint credible region of the given level as
@@ -91,83 +101,41 @@ func (r Reported) Region(level float64, draws int, seed uint64) (*Region, error)
 func (r Reported) Class(i int) ReportedClass {
 	if i == 1 && r.Law.Classes() == 2 && r.Resolution > 0 {
 		first := r.Class(0)
-		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first}
+		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
 	}
-	c := ReportedClass{Law: r.Law.Marginal(i), resolution: r.Resolution}
-	if r.Precision != Full {
-		c.tables = newClassTables(c.Law)
-	}
-	c.begin()
+	c := newReportedClass(r.Law.Marginal(i), r.Resolution)
+	c.average, c.class = r.Average, i
 	return c
 }
 
-// ReportedClass is what is told of the probability of one class.
+// ReportedClass is what is told of the probability of one class. Its Law is that of p; methods tell
+// of p̄ where an average rater's chances are told ([Average]).
 type ReportedClass struct {
 	Law *Beta
 
 	resolution   float64
 	mean         float64
 	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
-	rough        bool    // whether these come from a table
 
-	tables  *classTables   // nil for full precision
 	mirrors *ReportedClass // the first of two classes, of the second
+
+	average *Average
+	class   int
 }
 
-// Reported returns what is told of a probability with the law m at a resolution, to full precision.
-func (m *Beta) Reported(resolution float64) ReportedClass {
-	c := ReportedClass{Law: m, resolution: resolution}
-	c.begin()
+// Reported returns what is told of a probability with the law m at a resolution.
+func (m *Beta) Reported(resolution float64) ReportedClass { return newReportedClass(m, resolution) }
+
+func newReportedClass(law *Beta, resolution float64) ReportedClass {
+	c := ReportedClass{Law: law, resolution: resolution, mean: law.Mean()}
+	if resolution > 0 {
+		// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
+		low := special.At(resolution)
+		high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
+		c.below, _ = law.tailsAt(&low)
+		_, c.above = law.tailsAt(&high)
+	}
 	return c
-}
-
-// begin finds the mean and the masses at the ends.
-func (c *ReportedClass) begin() {
-	if c.tables != nil {
-		c.mean, _ = c.tables.moments()
-	} else {
-		c.mean = c.Law.Mean()
-	}
-	if c.resolution > 0 && !c.tables.ends(c) {
-		c.exactEnds()
-	}
-}
-
-// exactEnds finds the masses at the ends to full precision.
-func (c *ReportedClass) exactEnds() {
-	// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
-	low := special.At(c.resolution)
-	high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
-	law := c.law()
-	c.below, _ = law.tailsAt(&low)
-	_, c.above = law.tailsAt(&high)
-	c.rough = false
-}
-
-// law returns the law, which a class that is told beside others makes only where it needs it.
-func (c *ReportedClass) law() *Beta {
-	if c.Law != nil {
-		return c.Law
-	}
-	return c.tables.law()
-}
-
-// Median returns the point with equal masses on both sides, and one less it.
-func (c ReportedClass) Median() (x, complement float64) {
-	if c.mirrors != nil {
-		x, complement = c.mirrors.Median()
-		return complement, x
-	}
-	return c.quantile(0.5, 0.5)
-}
-
-// quantile returns the point with mass q below and qc above it, and one less it.
-func (c *ReportedClass) quantile(q, qc float64) (x, y float64) {
-	if z, ok := c.tables.quantile(q, qc); ok {
-		p := special.AtLogit(z)
-		return p.X, p.Y
-	}
-	return c.law().quantile(q, qc)
 }
 
 // ReportedInterval is an interval as it is told.
@@ -221,40 +189,39 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 	if c.mirrors != nil {
 		return c.mirrors.Interval(side.opposite(), level).Mirror()
 	}
-	if c.unsure(1 - level) {
-		c.exactEnds()
-	}
 	if side != TwoSided {
-		return c.flag(c.bound(side, level))
+		return c.seen(c.flag(c.bound(side, level)))
 	}
 	i := c.twoSided(1 - level)
 	i.Lo, i.Hi = min(i.Lo, c.mean), max(i.Hi, c.mean)
-	return c.flag(i)
+	return c.seen(c.flag(i))
 }
 
 // bound returns the one-sided interval.
-func (c *ReportedClass) bound(side Side, level float64) Interval {
-	gamma, e := 1-level, c.resolution
-	near, far := c.below, c.above // masses at the end that is kept, and at that which is free
-	if side == Lower {
-		near, far = far, near
+func (c ReportedClass) bound(side Side, level float64) Interval {
+	i := c.Law.Interval(side, level)
+	e := c.resolution
+	if e == 0 {
+		return i
 	}
 	// Which end of the resolution a bound lies beyond is asked of the masses: a
 	// quantile next to 1 has lost its digits.
-	within, beyond := e > 0 && near >= level, e > 0 && far > gamma
-	switch {
-	case side == Upper && within:
-		return Interval{0, e}
-	case side == Upper && beyond:
-		return Interval{0, 1}
-	case side == Upper:
-		return Interval{0, c.high(gamma)}
-	case within:
-		return Interval{1 - e, 1}
-	case beyond:
-		return Interval{0, 1}
+	gamma := 1 - level
+	switch side {
+	case Upper:
+		if c.below >= level {
+			i.Hi = e
+		} else if c.above > gamma {
+			i.Hi = 1
+		}
+	case Lower:
+		if c.above >= level {
+			i.Lo = 1 - e
+		} else if c.below > gamma {
+			i.Lo = 0
+		}
 	}
-	return Interval{c.low(gamma), 1}
+	return i
 }
 
 // moved is how many times the difference between the masses at both ends is added to
@@ -288,8 +255,7 @@ func (c ReportedClass) low(q float64) float64 {
 	if q == 0 {
 		return 0
 	}
-	x, _ := c.quantile(q, 1-q)
-	return x
+	return c.Law.Quantile(q)
 }
 
 // high returns the end that leaves out the mass q on the right.
@@ -297,7 +263,7 @@ func (c ReportedClass) high(q float64) float64 {
 	if q == 0 {
 		return 1
 	}
-	x, _ := c.quantile(1-q, q)
+	x, _ := c.Law.ComplementaryQuantile(q)
 	return x
 }
 
@@ -310,8 +276,20 @@ func (c ReportedClass) flag(i Interval) ReportedInterval {
 // HighestDensity returns the shortest set of the given level, as
 // [Beta.HighestDensity] does, for the law that is constant on [0, ε] and on
 // [1−ε, 1]; each of these is in the set as a whole or not at all, so that the mass
-// is at least the level. AtLeast says that the set consists of them alone.
+// is at least the level. AtLeast says that the set consists of them alone. Of an average rater's
+// chances it is the shortest set of p, mapped.
 func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bool) {
+	set, atLeast = c.shortest(level)
+	if c.average != nil && c.mirrors == nil {
+		for k := range set {
+			set[k] = c.mapped(set[k])
+		}
+	}
+	return set, atLeast
+}
+
+// shortest is HighestDensity, of p.
+func (c ReportedClass) shortest(level float64) (set []Interval, atLeast bool) {
 	if c.resolution == 0 {
 		return c.Law.HighestDensity(level), false
 	}
@@ -325,9 +303,6 @@ func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bo
 		}
 		slices.Reverse(set)
 		return set, atLeast
-	}
-	if c.rough {
-		c.exactEnds()
 	}
 	sh := c.Law.shape()
 	if sh.flat {

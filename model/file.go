@@ -44,6 +44,7 @@ const (
 	keyClasses     = "classes"
 	keyHead        = "head"
 	keyRaters      = "raters"
+	keyCrowd       = "crowd"
 	keyTransform   = "transform"
 	keyNetworks    = "networks" // the layers of each member
 	keyCalibration = "calibration"
@@ -83,6 +84,13 @@ func (m *Model) Encode(w io.Writer) error {
 		}
 		meta[key] = text
 	}
+	if m.Crowd != nil {
+		text, err := marshal(crowdRecord{m.Crowd.LeanSD})
+		if err != nil {
+			return fmt.Errorf("writing a model: %s: %w", keyCrowd, err)
+		}
+		meta[keyCrowd] = text
+	}
 	f := &safetensors.File{Metadata: meta}
 	for i, member := range m.Members {
 		for _, p := range slices.Concat(member.Params, member.States) {
@@ -92,6 +100,7 @@ func (m *Model) Encode(w io.Writer) error {
 	for _, a := range m.Transform.Arrays() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor(a))
 	}
+	f.Tensors = append(f.Tensors, crowdTensors(m.Crowd)...)
 	return safetensors.Write(w, f)
 }
 
@@ -163,6 +172,7 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 	m = &Model{Transform: &dataset.Transform{}}
 	var layers []json.RawMessage
 	var method json.RawMessage
+	var crowd *crowdRecord
 	for _, part := range []struct {
 		key string
 		to  any
@@ -172,6 +182,11 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 	} {
 		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.to); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, part.key, err)
+		}
+	}
+	if text := f.Metadata[keyCrowd]; text != "" { // of models that know raters
+		if err := json.Unmarshal([]byte(text), &crowd); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, keyCrowd, err)
 		}
 	}
 	if n := len(f.Metadata[keyNetworks]); n > maxNetworks {
@@ -202,6 +217,9 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
 		}
 		m.Members = append(m.Members, member)
+	}
+	if m.Crowd, err = crowd.crowd(tensors, len(m.Classes), len(m.Raters)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -235,7 +253,7 @@ func loadMember(
 	if len(params) == 0 {
 		return nil, errors.New("no layer has parameters")
 	}
-	for _, t := range own {
+	for _, t := range own { // trained or not, all are compared
 		params = append(params, &nn.Param{Name: t.Name, Shape: t.Shape})
 	}
 	for _, p := range slices.Concat(params, states) {

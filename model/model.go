@@ -34,9 +34,11 @@ func InputShape(t *dataset.Transform) nn.Shape {
 // Model is a trained model. Its methods may be called from several goroutines at
 // once, which share the cores; its fields may not be changed then.
 type Model struct {
-	Classes   []string // [d]
-	Method    head.Method
-	Raters    []string // whom the method knows, where it asks who cast a vote
+	Classes []string // [d]
+	Method  head.Method
+	Raters  []string // whom the method knows, where it asks who cast a vote
+	// Crowd is what was learned about Raters; nil if all votes count alike.
+	Crowd     *head.Crowd
 	Transform *dataset.Transform
 	Members   []*nn.Network // [M]
 	// Calibration is how laws are reported; nil leaves them as the networks give them.
@@ -87,6 +89,9 @@ func (m *Model) Check() error {
 		if in, out := member.In.Size(), member.Out.Size(); in != m.Transform.Width() || out != outputs {
 			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), outputs)
 		}
+	}
+	if err := m.Crowd.Check(len(m.Classes), len(m.Raters)); err != nil {
+		return err
 	}
 	return m.Calibration.Check()
 }

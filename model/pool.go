@@ -23,7 +23,8 @@ type runner struct {
 	head     head.Head
 	method   head.Method // that head was made of
 	equals   bool        // whether methods of its type can be compared
-	task     head.Task
+	classes  int
+	raters   int
 }
 
 // acquire returns a runner for one caller, and how many cores it may use.
@@ -58,12 +59,12 @@ func (m *Model) newRunner() (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runner{e, h, m.Method, reflect.ValueOf(m.Method).Comparable(), m.task()}, nil
+	return &runner{e, h, m.Method, reflect.ValueOf(m.Method).Comparable(), len(m.Classes), len(m.Raters)}, nil
 }
 
 // fits reports whether the model is still what the runner was made of.
 func (r *runner) fits(m *Model) bool {
-	return slices.Equal(r.ensemble.nets, m.Members) && r.task == m.task() &&
+	return slices.Equal(r.ensemble.nets, m.Members) && r.classes == len(m.Classes) && r.raters == len(m.Raters) &&
 		r.equals && reflect.TypeOf(r.method) == reflect.TypeOf(m.Method) && r.method == m.Method
 }
 

@@ -13,7 +13,8 @@ import (
 type PredictOptions struct {
 	// Votes makes each result the distribution after the item's own votes have
 	// been seen (the conjugate update). Classes are matched by name; a vote for
-	// a class that the model does not know is an error.
+	// a class that the model does not know is an error. A model that knows raters
+	// weighs votes by who cast them, by name too; others count as an average rater's.
 	Votes bool
 	// Batch is how many items go through the networks at a time; 0 means as
 	// many as take some megabytes.
@@ -39,10 +40,10 @@ func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, e
 // and ends with the first error, f's own included, or when ctx is canceled; see KeepBad for items
 // that have no answer.
 func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, a head.Answer) error) error {
-	var classes []int
+	var v *voted
 	if o.Votes {
 		var err error
-		if classes, err = m.match(ds); err != nil {
+		if v, err = m.match(ds); err != nil {
 			return err
 		}
 	}
@@ -57,7 +58,7 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 			}
 		}
 		if o.Votes {
-			par.For(n, func(j int) { m.update(&got[j], ds.CountsOf(lo+j), classes) })
+			par.For(n, func(j int) { v.update(&got[j], lo+j) })
 		}
 		for j := range got {
 			if err := got[j].Err; err != nil && !o.KeepBad {
@@ -130,52 +131,14 @@ func (m *Model) answers(x []float32) ([]head.Answer, error) {
 	}
 	defer m.release(r)
 	answers, err := r.ensemble.Answers(r.head, x, cores)
-	if m.Calibration != nil {
-		par.Limit(cores).For(len(answers), func(j int) { m.Calibration.Apply(&answers[j]) })
+	average := m.Crowd.Average()
+	if m.Calibration != nil || average != nil {
+		par.Limit(cores).For(len(answers), func(j int) {
+			m.Calibration.Apply(&answers[j])
+			if answers[j].Err == nil {
+				answers[j].Through(average)
+			}
+		})
 	}
 	return answers, err
-}
-
-// match returns the model's class of each class of ds, −1 for those it does not
-// know.
-func (m *Model) match(ds *dataset.Dataset) ([]int, error) {
-	known := map[string]int{}
-	for i, c := range m.Classes {
-		known[c] = i
-	}
-	at := make([]int, len(ds.Classes))
-	for i, c := range ds.Classes {
-		at[i] = -1
-		if k, ok := known[c]; ok {
-			at[i] = k
-		}
-	}
-	for j := range ds.Len() {
-		for i, s := range ds.CountsOf(j) {
-			if s > 0 && at[i] < 0 {
-				return nil, fmt.Errorf("item %q has votes for class %q, which is not one of the model's %q", ds.Items[j], ds.Classes[i], m.Classes)
-			}
-		}
-	}
-	return at, nil
-}
-
-// update takes votes into account; classes are their places.
-func (m *Model) update(a *head.Answer, counts []float32, classes []int) {
-	votes := make([]float64, len(m.Classes))
-	any := false
-	for i, s := range counts {
-		if s > 0 {
-			votes[classes[i]] += float64(s)
-			any = true
-		}
-	}
-	if !any || a.Err != nil {
-		return
-	}
-	after, err := a.After(votes)
-	if err != nil {
-		after.Err = err
-	}
-	*a = after
 }

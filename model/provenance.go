@@ -19,6 +19,7 @@ type Provenance struct {
 	Split      Split                `json:"split"`                //
 	Runs       []Run                `json:"runs,omitempty"`       // training runs, in order
 	Scores     Scores               `json:"scores"`               // held-out
+	Raters     *Raters              `json:"raters,omitempty"`     // whether who cast a vote matters
 	References *evaluate.References `json:"references,omitempty"` // fitted reference models, for evaluation
 	Warnings   []string             `json:"warnings,omitempty"`   //
 }
@@ -63,4 +64,14 @@ type Scores struct {
 	ConstantPerVote float64 `json:"constant_per_vote"` // one Dirichlet for all items, fitted to the same votes; without distributions one probability, and marginal
 	Accuracy        float64 `json:"accuracy"`          // the predicted class is a most-voted one, ties shared
 	MarginalPerVote float64 `json:"marginal_per_vote"` // votes taken one by one
+}
+
+// Raters says whether the likelihood knows raters, and why.
+type Raters struct {
+	Known  bool   `json:"known"`
+	Reason string `json:"reason"`
+	// Gain is by how much the held-out joint loss per vote is smaller with raters, GainSE its standard
+	// error, paired by item; both are 0 if it was not compared.
+	Gain   float64 `json:"gain,omitempty"`
+	GainSE float64 `json:"gain_se,omitempty"`
 }

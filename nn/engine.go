@@ -35,7 +35,8 @@ type Trainer interface {
 
 	// Step makes one training step: forward, loss, backward, update. loss gets the
 	// outputs [N, Out] and fills their gradients. The values of Network.Own are
-	// up to date when it is called, and it may set their gradients.
+	// up to date when it is called, and it may set their gradients, and the values of
+	// those that are states, which nobody else changes.
 	Step(x []float32, at Step, loss func(grad, out []float32)) error
 
 	// Rate returns the learning rate of the next step.

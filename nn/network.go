@@ -20,11 +20,13 @@ type Options struct {
 	Apart bool
 }
 
-// Own is a tensor that belongs to no layer: that of a loss which learns, too.
+// Own is a tensor that belongs to no layer: that of a loss which learns, too. A State is saved with
+// the network, but no optimizer moves it: the loss itself sets its values.
 type Own struct {
 	Name  string
 	Shape Shape
 	Start float32
+	State bool
 }
 
 // Init is a rule for initial weights.
@@ -49,7 +51,7 @@ type Network struct {
 	Params        []*Param
 	Values, Grads []float32
 
-	// Own are the last of Params: those of Options.Own, in its order.
+	// Own are those of Options.Own, in its order: the last of Params and of States.
 	Own []*Param
 
 	// States are saved with a network but not trained.
@@ -76,15 +78,19 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := len(b.params)
+	var own []*Param
 	for _, t := range o.Own {
 		if err := checkShape(t.Name, t.Shape, maxValues); err != nil {
 			return nil, err
 		}
-		b.Const(t.Name, t.Shape, t.Start)
+		if t.State {
+			own = append(own, b.State(t.Name, t.Shape, t.Start))
+		} else {
+			own = append(own, b.Const(t.Name, t.Shape, t.Start))
+		}
 	}
 	n := &Network{
-		In: in, Out: out, Params: b.params, Own: b.params[own:], States: b.states,
+		In: in, Out: out, Params: b.params, Own: own, States: b.states,
 		root: root, apart: o.Apart, held: b.held,
 	}
 	size := 0

@@ -139,6 +139,12 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 			}
 		}
 		for k, j := range r.held {
+			if f.knows {
+				if err := h.AddRated(res.Model.Crowd, answers[k].Law, f.votesOf(j), f.part(place[j])); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			h.Add(answers[k].Law, f.ds.CountsOf(j), f.part(place[j]))
 		}
 	}

@@ -102,6 +102,12 @@ type fitting struct {
 	fold     []int   // of each voted item; 0 if it is held out for good, else 1
 	folds    int     // how many take turns; 0 if one part is held out for good
 	warnings []string
+
+	declined  string              // why raters are not tried, see decide
+	tryRaters bool                // whether to decide by held-out votes
+	knows     bool                // whether the likelihood knows raters
+	prefix    string              // of the names of runs
+	crowds    map[int]*head.Crowd // what networks that hold a fold out know of raters
 }
 
 // newFitting checks the data, completes the options and divides the items.
@@ -142,11 +148,18 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		o.ItemWeights = ds.Weights
 	}
 	o.Head = head.Complete(o.Head)
-	h, err := o.Head.New(f.task)
+	f.method = o.Head
+	if err := f.chooseRaters(&o); err != nil {
+		return nil, err
+	}
+	if f.knows {
+		f.method = o.Head.(raterMethod).WithRaters()
+	}
+	h, err := f.method.New(f.task)
 	if err != nil {
 		return nil, err
 	}
-	f.method, f.traits = o.Head, h.Traits()
+	f.traits = h.Traits()
 	if err := f.checkSpread(&o); err != nil {
 		return nil, err
 	}
@@ -287,7 +300,7 @@ func (f *fitting) prepare() (err error) {
 	return err
 }
 
-// run trains all networks and puts the result together.
+// run trains all networks, decides whether raters matter, and fits the references.
 func (f *fitting) run(ctx context.Context) (*Result, error) {
 	if !f.o.Resume && f.o.Checkpoint != "" {
 		if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
@@ -298,6 +311,21 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 			return nil, fmt.Errorf("opening the checkpoints: %w", err)
 		}
 	}
+	res, err := f.fit(ctx)
+	if err == nil && f.o.Raters == "auto" {
+		res, err = f.decide(ctx, res)
+	}
+	if err != nil || f.o.NoReferences {
+		return res, err
+	}
+	if err := f.references(ctx, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// fit trains all networks, with raters or without.
+func (f *fitting) fit(ctx context.Context) (*Result, error) {
 	refit := f.o.Ensemble == 1 && f.folds > 0
 	members := f.o.Ensemble
 	name := "member"
@@ -310,7 +338,7 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 		if f.folds > 0 {
 			held = i % f.folds
 		}
-		r := &run{job: f.job, name: fmt.Sprintf("%s %d", name, i), member: i, epochs: f.o.Epochs, fold: held}
+		r := &run{job: f.job, name: fmt.Sprintf("%s%s %d", f.prefix, name, i), member: i, epochs: f.o.Epochs, fold: held}
 		for at, j := range f.voted {
 			if f.fold[at] == held {
 				r.held = append(r.held, j)
@@ -325,7 +353,7 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 	}
 	final := runs
 	if refit && ctx.Err() == nil {
-		r := &run{job: f.job, name: "refit", member: members, epochs: refitEpochs(runs), train: f.voted}
+		r := &run{job: f.job, name: f.prefix + "refit", member: members, epochs: refitEpochs(runs), train: f.voted}
 		if err := f.train(ctx, []*run{r}); err != nil {
 			return nil, err
 		}
@@ -333,14 +361,7 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 			final = []*run{r}
 		}
 	}
-	res, err := f.result(ctx, runs, final)
-	if err != nil || f.o.NoReferences {
-		return res, err
-	}
-	if err := f.references(ctx, res); err != nil {
-		return nil, err
-	}
-	return res, nil
+	return f.result(ctx, runs, final)
 }
 
 // refitEpochs is the number of epochs for all items: the median of what the

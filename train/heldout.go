@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"math"
 
 	"credence/head"
 	"credence/internal/par"
@@ -14,6 +15,11 @@ type HeldOut struct {
 	votes [][]float64
 	part  []int
 	sums  []pairSums // of each part
+
+	// Where raters are known: what they do, and who cast the votes of each item.
+	crowd  *head.Crowd
+	rated  [][]head.Rating
+	errors []pairError
 
 	dispersion *mixture.Dispersion // of all, found once
 	trust      float64             // how far the likelihood lets the ratio lie from 1, as a share
@@ -57,6 +63,59 @@ func (h *HeldOut) Add(law *mixture.Dirichlet, votes []float32, part int) {
 	h.dispersion = nil
 }
 
+// pairError is what pairs of votes on an item show, and what its law claims.
+type pairError struct{ shown, claimed float64 }
+
+// AddRated adds an item with votes by raters of a crowd, the same for all items.
+func (h *HeldOut) AddRated(c *head.Crowd, law *mixture.Dirichlet, votes []head.Rating, part int) error {
+	if law == nil || len(votes) < 2 {
+		return nil
+	}
+	shown, claimed, err := c.Pairs(law, votes)
+	if err != nil {
+		return err
+	}
+	counts := make([]float64, len(shown))
+	for _, v := range votes {
+		counts[v.Class]++
+	}
+	s := &h.sums[part]
+	s.items++
+	for i := range shown {
+		s.classes[i] += shown[i]
+		s.variances[i] += claimed[i]
+	}
+	h.laws, h.votes, h.part = append(h.laws, law), append(h.votes, counts), append(h.part, part)
+	h.crowd, h.rated = c, append(h.rated, votes)
+	h.errors = append(h.errors, pairError{total(shown), total(claimed)})
+	h.dispersion = nil
+	return nil
+}
+
+// byRaters makes a dispersion that of votes by raters: with their ratio, and the standard error that
+// the items show, since how much a vote tells depends on who casts it.
+func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
+	_, shown, claimed := h.sum(-1)
+	ratio, square := total(shown)/total(claimed), 0.0
+	for _, e := range h.errors {
+		x := e.shown - ratio*e.claimed
+		square += x * x
+	}
+	d = d.Of(len(h.laws), ratio)
+	if se := math.Sqrt(square) / total(claimed); d.SE > 0 {
+		d = d.Widen(se / d.SE)
+	}
+	return d
+}
+
+// logVotes is the log-likelihood of the votes on item j under a law.
+func (h *HeldOut) logVotes(law *mixture.Dirichlet, j int) (float64, error) {
+	if h.crowd != nil {
+		return h.crowd.LogVotes(law, h.rated[j])
+	}
+	return law.LogVotes(h.votes[j])
+}
+
 // sum returns the sums of all parts but one.
 func (h *HeldOut) sum(without int) (items int, shown, claimed []float64) {
 	d := len(h.sums[0].classes)
@@ -89,7 +148,9 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	if every > 1 {
+	if h.crowd != nil {
+		d = h.byRaters(d)
+	} else if every > 1 {
 		_, shown, claimed := h.sum(-1)
 		d = d.Of(len(h.laws), total(shown)/total(claimed))
 	}
@@ -111,7 +172,7 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 		par.For(n, func(k int) {
 			var law *mixture.Dirichlet
 			if law, errs[k] = h.laws[k*every].Rescale(r); errs[k] == nil {
-				losses[k], errs[k] = law.LogVotes(h.votes[k*every])
+				losses[k], errs[k] = h.logVotes(law, k*every)
 			}
 		})
 		return -total(losses), errors.Join(errs...)

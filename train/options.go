@@ -58,6 +58,10 @@ type Options struct {
 	// Held are the items held out by every network, by index, instead of folds.
 	Held []int `json:"held,omitempty"`
 
+	// Raters says whether the likelihood knows who cast a vote ([head.Mixture]): "on", "off", or "auto",
+	// which compares both on held-out votes where raters are named and have voted often enough.
+	Raters string `json:"raters"`
+
 	// Calibrate says whether reported laws are scaled to the spread that pairs of held-out votes show:
 	// "auto" or "off".
 	Calibrate string `json:"calibrate"`
@@ -121,7 +125,7 @@ const RefitItems = 2000
 func Defaults() Options {
 	return Options{
 		Head: head.Complete(head.Mixture{}), Optimizer: "adamw", Clip: 5, Ensemble: 5,
-		Calibrate: "auto",
+		Calibrate: "auto", Raters: "auto",
 		Transform: dataset.TransformOptions{}.Complete(),
 	}
 }
@@ -178,7 +182,8 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	}
 	o.Rate = cmp.Or(o.Rate, 1e-3)
 	o.Schedule = cmp.Or(o.Schedule, "constant")
-	o.Calibrate = cmp.Or(o.Calibrate, "auto")
+	o.Calibrate = cmp.Or(o.Calibrate, def.Calibrate)
+	o.Raters = cmp.Or(o.Raters, def.Raters)
 	o.Epochs = cmp.Or(o.Epochs, min(500, max(30, 40000/max(steps, 1))))
 	o.Patience = cmp.Or(o.Patience, min(20, max(5, 4000/max(steps, 1))))
 	numbers := float64(n) * float64(t.Width())
@@ -305,6 +310,8 @@ func (o *Options) check() error {
 		return bad("held-out share", o.HeldOut, "more than 0 and at most 0.5")
 	case o.Calibrate != "auto" && o.Calibrate != "off":
 		return bad("calibrate", fmt.Sprintf("%q", o.Calibrate), "one of [auto off]")
+	case o.Raters != "auto" && o.Raters != "off" && o.Raters != "on":
+		return bad("raters", fmt.Sprintf("%q", o.Raters), "one of [auto off on]")
 	case !(o.Resolution <= 0.1):
 		return bad("resolution", o.Resolution, "at most 0.1")
 	case o.Schedule != "constant" && o.Schedule != "cosine":

@@ -34,6 +34,11 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
+	if f.knows {
+		if err := f.learnCrowd(res, runs, final); err != nil {
+			return nil, err
+		}
+	}
 	p := &m.Provenance
 	p.Data, p.Config, p.Kernel = f.mark.Data, f.mark.Config, f.mark.Kernel
 	p.Seed, p.Version = f.o.Seed, f.o.Version
@@ -50,6 +55,10 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	if err := f.calibrate(res, runs, final); err != nil {
 		return nil, err
+	}
+	if f.knows {
+		f.told(res)
+		p.Raters = &model.Raters{Known: true, Reason: "they were asked for"}
 	}
 	if err := f.score(res); err != nil {
 		return nil, err
@@ -146,7 +155,7 @@ func (f *fitting) score(res *Result) error {
 	held := head.Counts{Classes: d}
 	s := &res.Model.Provenance.Scores
 	votes := make([]float64, d)
-	for _, j := range f.voted {
+	for at, j := range f.voted {
 		a := res.OutOfFold[j]
 		if a == nil {
 			continue
@@ -160,7 +169,7 @@ func (f *fitting) score(res *Result) error {
 			s.Votes += float64(c)
 		}
 		if f.traits.Joint {
-			l, err := a.Law.LogVotes(votes)
+			l, err := f.logVotes(at, a, votes)
 			if err != nil {
 				return fmt.Errorf("item %q: %w", f.ds.Items[j], err)
 			}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"slices"
 	"strings"
 
 	"credence/nn"
@@ -10,7 +11,12 @@ import (
 // biases, and its weights are shrunk, so that what the network says of an item grows from there.
 // Networks that do not end in a dense layer with a bias are left as they are.
 func startOutputs(net *nn.Network, start []float32) {
-	n := len(net.Params) - len(net.Own)
+	n := len(net.Params)
+	for _, p := range net.Own {
+		if slices.Contains(net.Params, p) {
+			n--
+		}
+	}
 	if n < 2 {
 		return
 	}

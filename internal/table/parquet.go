@@ -41,7 +41,7 @@ type parquetTable struct {
 // parquetLeaf is a column of values.
 type parquetLeaf struct {
 	list     bool
-	depth    int // definition level of a value that is there
+	listed   int // definition level of an element of a list, whether it is null or not
 	typ      parquet.Type
 	scale    float64 // of a decimal; 0 otherwise
 	half     bool
@@ -105,7 +105,10 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 		if leaf.MaxRepetitionLevel == 0 {
 			name = strings.Join(path, ".")
 		}
-		l := parquetLeaf{list: leaf.MaxRepetitionLevel == 1, depth: leaf.MaxDefinitionLevel, typ: leaf.Node.Type()}
+		l := parquetLeaf{list: leaf.MaxRepetitionLevel == 1, listed: leaf.MaxDefinitionLevel, typ: leaf.Node.Type()}
+		if leaf.Node.Optional() {
+			l.listed--
+		}
 		if i < len(logical) {
 			_, l.half = logical[i].Value.(*format.Float16Type)
 		}
@@ -249,7 +252,7 @@ func (t *parquetTable) Next() (cells []Cell, err error) {
 func (l *parquetLeaf) set(c *Cell, v parquet.Value) {
 	if l.list {
 		switch {
-		case v.IsNull() && v.DefinitionLevel() < l.depth-1: // no list, or an empty one
+		case v.IsNull() && v.DefinitionLevel() < l.listed: // no list, or an empty one
 			return
 		case v.IsNull():
 			c.Vec = append(c.Vec, float32(math.NaN()))

@@ -17,7 +17,6 @@ import (
 )
 
 var groups = map[string]func(){
-	"beta":     betaGroup,
 	"conv":     convGroup,
 	"exp":      expGroup,
 	"float64":  float64Group,

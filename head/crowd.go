@@ -1,0 +1,215 @@
+package head
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"credence/mixture"
+)
+
+// Crowd is what a model has learned about its raters, one value for each, in the order of the model's
+// names. The likelihood is that of the votes given p; see the comment of the head with raters for
+// what votes can tell and what they cannot.
+//
+// A rater of number −1 is one that the model does not know: she counts as one drawn at random from
+// the raters of the training set, by votes.
+type Crowd struct {
+	Classes int
+	Votes   []float64 // [R] votes that were learned from
+	// Lean [R] is b_r, how far a rater leans towards the second of two classes, on the logit scale;
+	// Σ Votes·Lean is 0. LeanSE is its standard error. Both are nil for more classes.
+	Lean, LeanSE []float64
+	// Guess [R] is g_r, how often a rater guesses. Its logarithm of odds and the standard error of
+	// that tell what is known of it: below −5 or so it is the prior that speaks.
+	Guess, GuessLogit, GuessLogitSE []float64
+	// Taste [R, d] is what a rater says when she guesses; nil for two classes, where it is either.
+	Taste []float64
+	// LeanSD is the scale of the prior of leans, learned with them.
+	LeanSD float64
+
+	average *mixture.Average
+}
+
+// Check reports what is wrong with a crowd that was read from a file.
+func (c *Crowd) Check(classes, raters int) error {
+	if c == nil {
+		return nil
+	}
+	if c.Classes != classes || len(c.Votes) != raters {
+		return fmt.Errorf("%d raters of %d classes, want %d of %d", len(c.Votes), c.Classes, raters, classes)
+	}
+	for _, part := range []struct {
+		name   string
+		values []float64
+		want   int
+	}{
+		{"lean", c.Lean, c.leans()}, {"standard error of lean", c.LeanSE, c.leans()}, {"guess", c.Guess, raters},
+		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
+		{"taste", c.Taste, c.tastes()}, {"votes", c.Votes, raters},
+	} {
+		if len(part.values) != part.want {
+			return fmt.Errorf("raters: %d values of %s, want %d", len(part.values), part.name, part.want)
+		}
+		for _, x := range part.values {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("raters: %s %v", part.name, x)
+			}
+		}
+	}
+	if c.average == nil {
+		return errors.New("raters: not settled")
+	}
+	return nil
+}
+
+func (c *Crowd) leans() int {
+	if c.Classes == 2 {
+		return len(c.Votes)
+	}
+	return 0
+}
+
+func (c *Crowd) tastes() int {
+	if c.Classes == 2 {
+		return 0
+	}
+	return len(c.Votes) * c.Classes
+}
+
+// Average returns the average rater, nil of a nil crowd.
+func (c *Crowd) Average() *mixture.Average {
+	if c == nil {
+		return nil
+	}
+	return c.average
+}
+
+func (c *Crowd) newAverage() (*mixture.Average, error) {
+	return mixture.NewAverage(c.Classes, c.Votes, c.Lean, c.Taste, c.Guess)
+}
+
+// ErrNoRater is the reason when a rater's number is not one of the crowd's.
+var ErrNoRater = errors.New("no such rater")
+
+// check returns an error unless votes are by raters of the crowd, or by unknown ones.
+func (c *Crowd) check(votes []Rating) error {
+	for _, v := range votes {
+		if v.Rater < -1 || int(v.Rater) >= len(c.Votes) || v.Class < 0 || int(v.Class) >= c.Classes {
+			return fmt.Errorf("%w: a vote by rater %d of %d for class %d of %d", ErrNoRater, v.Rater, len(c.Votes), v.Class, c.Classes)
+		}
+	}
+	return nil
+}
+
+// factors are the numbers of P(v = class | p, r) = sure·p + guess, for more than two classes.
+func (c *Crowd) factors(v Rating) (sure, guess float64) {
+	if v.Rater < 0 {
+		at0 := c.average.At(int(v.Class), 0)
+		return c.average.At(int(v.Class), 1) - at0, at0
+	}
+	g := c.Guess[v.Rater]
+	return 1 - g, g * c.Taste[int(v.Rater)*c.Classes+int(v.Class)]
+}
+
+// chance returns P(v = 1 | p, r) of two classes at odds p/(1−p), which may be infinite.
+func (c *Crowd) chance(rater int32, odds float64) float64 {
+	if rater < 0 {
+		p := 1.0
+		if !math.IsInf(odds, 1) {
+			p = odds / (1 + odds)
+		}
+		return c.average.At(1, p)
+	}
+	g := c.Guess[rater]
+	return (1-g)*(1-1/(1+odds*math.Exp(c.Lean[rater]))) + g/2
+}
+
+// LogVotes returns the joint log-likelihood of votes on an item whose p has the given law.
+func (c *Crowd) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error) {
+	if err := c.check(votes); err != nil {
+		return 0, err
+	}
+	if c.Classes == 2 {
+		sum := 0.0
+		for _, part := range c.posterior(law, votes) {
+			sum += part.weight
+		}
+		return math.Log(sum), nil
+	}
+	return c.logExpansion(law, votes), nil
+}
+
+// Update returns the law of p after votes have been seen. Of more than two classes it is exact, a
+// mixture with components for each way in which votes may have been guesses, except that beyond 64
+// the lightest are merged into others (see merge). Of two classes each component
+// becomes the Beta distribution with the mean and variance of its own posterior; measured over laws
+// with α from 0.5 to 30 and up to five votes, the distribution function is off by at most 0.01.
+func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+	if err := c.check(votes); err != nil {
+		return nil, err
+	}
+	if len(votes) == 0 {
+		return law, nil
+	}
+	if c.Classes > 2 {
+		return c.expand(law, votes)
+	}
+	weights, alpha, sum := []float64{}, [][]float64{}, 0.0
+	for _, part := range c.posterior(law, votes) {
+		a, b := part.beta()
+		weights, alpha = append(weights, part.weight), append(alpha, []float64{b, a})
+		sum += part.weight
+	}
+	if !(sum > 0) {
+		return nil, errors.New("the votes are impossible under the law")
+	}
+	for k := range weights {
+		weights[k] /= sum
+	}
+	return mixture.NewDirichlet(weights, alpha)
+}
+
+// AfterRatings returns the answer after votes by raters of the crowd have been seen.
+func (a *Answer) AfterRatings(c *Crowd, votes []Rating) (Answer, error) {
+	if a.Law == nil {
+		return Answer{}, ErrNoDistribution
+	}
+	law, err := c.Update(a.Law, votes)
+	if err != nil {
+		return Answer{}, err
+	}
+	return a.with(law), nil
+}
+
+// Chances returns how likely a rater is to vote for each class of an item whose p has the given law.
+func (c *Crowd) Chances(law *mixture.Dirichlet, rater int) ([]float64, error) {
+	chances := make([]float64, c.Classes)
+	for i := range chances {
+		l, err := c.LogVotes(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
+		if err != nil {
+			return nil, err
+		}
+		chances[i] = math.Exp(l)
+	}
+	return chances, nil
+}
+
+// Gain returns by how much a vote of the rater is expected to lower Σ_i Var p̄_i of an item.
+func (c *Crowd) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
+	chances, err := c.Chances(law, rater)
+	if err != nil {
+		return 0, err
+	}
+	_, before := c.average.Moments(nil, nil, law)
+	gain := total(before)
+	for i, p := range chances {
+		after, err := c.Update(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
+		if err != nil {
+			return 0, err
+		}
+		_, v := c.average.Moments(nil, nil, after)
+		gain -= p * total(v)
+	}
+	return max(0, gain), nil
+}

@@ -1,0 +1,272 @@
+package head
+
+import (
+	"fmt"
+	"math"
+
+	"credence/mixture"
+	"credence/nn"
+)
+
+// crowdSteps bounds the steps of Fisher scoring.
+const crowdSteps = 60
+
+// CrowdOf returns the raters' parameters that networks have learned, the mean over networks, without
+// standard errors; own are the values of the head's tensors in each, as in [Output].
+func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
+	if len(own) == 0 || t.Raters < 1 {
+		return nil, fmt.Errorf("no network knows raters")
+	}
+	c := newCrowd(t)
+	n := float64(len(own))
+	for _, values := range own {
+		if len(values) != 4 || len(values[0]) != t.Raters {
+			return nil, fmt.Errorf("tensors of raters: %d, want 4 of %d raters", len(values), t.Raters)
+		}
+		for r, u := range values[0] {
+			c.GuessLogit[r] += float64(u) / n
+		}
+		c.LeanSD += math.Sqrt(float64(values[2][1])) / n
+		to := c.Lean
+		if t.Classes > 2 {
+			to = c.Taste
+		}
+		for r, x := range values[3] {
+			to[r] += float64(x) / n
+		}
+	}
+	return c, c.Settle()
+}
+
+func newCrowd(t Task) *Crowd {
+	c := &Crowd{Classes: t.Classes, Votes: make([]float64, t.Raters)}
+	copy(c.Votes, t.RaterVotes)
+	if t.RaterVotes == nil {
+		for r := range c.Votes {
+			c.Votes[r] = 1
+		}
+	}
+	c.Lean, c.LeanSE = make([]float64, c.leans()), make([]float64, c.leans())
+	c.GuessLogit, c.GuessLogitSE = make([]float64, t.Raters), make([]float64, t.Raters)
+	c.Taste = make([]float64, c.tastes())
+	return c
+}
+
+// Settle rounds what is saved to the precision of files, and computes what follows from it.
+func (c *Crowd) Settle() error {
+	for _, list := range [][]float64{c.Votes, c.Lean, c.LeanSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
+		for i, x := range list {
+			list[i] = float64(float32(x))
+		}
+	}
+	c.Guess = make([]float64, len(c.GuessLogit))
+	for r, u := range c.GuessLogit {
+		c.Guess[r] = sigmoid(u)
+	}
+	var err error
+	c.average, err = c.newAverage()
+	return err
+}
+
+// FitCrowd finds the raters' parameters that make votes on items most probable, and their standard
+// errors, given the laws of the items. Laws should not have been learned from the same votes. b has
+// the votes on the items of laws, with ratings in the order of items.
+func FitCrowd(t Task, laws []*mixture.Dirichlet, b Batch) (*Crowd, error) {
+	components := 1
+	for _, law := range laws {
+		components = max(components, law.K())
+	}
+	method, err := Mixture{Components: components, Raters: "on"}.New(t)
+	if err != nil {
+		return nil, err
+	}
+	h := method.(*raterHead)
+	own := ownTensors(h)
+	out := rawOutputs(h, laws)
+	grad := make([]float32, len(out))
+	for range crowdSteps {
+		before := [][]float32{append([]float32(nil), own[0].Value...), append([]float32(nil), own[3].Value...)}
+		h.compute(grad, out, b)
+		h.add()
+		h.update()
+		clear(h.sums)
+		if settled(before[0], own[0].Value, 0.02) && settled(before[1], own[3].Value, 0.002) {
+			break
+		}
+	}
+	h.compute(grad, out, b)
+	h.add()
+	var values [][]float32
+	for _, p := range own {
+		values = append(values, p.Value)
+	}
+	c, err := CrowdOf(t, values)
+	if err != nil {
+		return nil, err
+	}
+	h.errors(c)
+	return c, c.Settle()
+}
+
+// Borrow takes standard errors from a crowd that was fitted to a share of the votes.
+func (c *Crowd) Borrow(from *Crowd, share float64) {
+	for r, se := range from.LeanSE {
+		c.LeanSE[r] = se * math.Sqrt(share)
+	}
+	for r, se := range from.GuessLogitSE {
+		c.GuessLogitSE[r] = se * math.Sqrt(share)
+	}
+}
+
+// Widen adds to the standard errors what networks disagree on, each of which has learned raters'
+// parameters of its own.
+func (c *Crowd) Widen(t Task, own ...[][]float32) error {
+	if len(own) < 2 {
+		return nil
+	}
+	mean, err := CrowdOf(t, own...)
+	if err != nil {
+		return err
+	}
+	lean, guess := make([]float64, len(c.LeanSE)), make([]float64, len(c.GuessLogitSE))
+	for _, values := range own {
+		one, err := CrowdOf(t, values)
+		if err != nil {
+			return err
+		}
+		for r := range lean {
+			e := one.Lean[r] - mean.Lean[r]
+			lean[r] += e * e / float64(len(own)-1)
+		}
+		for r := range guess {
+			e := one.GuessLogit[r] - mean.GuessLogit[r]
+			guess[r] += e * e / float64(len(own)-1)
+		}
+	}
+	for r, v := range lean {
+		c.LeanSE[r] = math.Hypot(c.LeanSE[r], math.Sqrt(v))
+	}
+	for r, v := range guess {
+		c.GuessLogitSE[r] = math.Hypot(c.GuessLogitSE[r], math.Sqrt(v))
+	}
+	return c.Settle()
+}
+
+// settled reports whether no value differs by more than so much.
+func settled(a, b []float32, most float32) bool {
+	for i := range a {
+		if d := a[i] - b[i]; d > most || d < -most {
+			return false
+		}
+	}
+	return true
+}
+
+// ownTensors gives a head tensors as a network would.
+func ownTensors(h Head) []*nn.Param {
+	var own []*nn.Param
+	for _, o := range h.Own() {
+		p := &nn.Param{Name: o.Name, Shape: o.Shape, Value: make([]float32, o.Shape.Size())}
+		for i := range p.Value {
+			p.Value[i] = o.Start
+		}
+		own = append(own, p)
+	}
+	h.Bind(own)
+	return own
+}
+
+// rawOutputs are those of a network that gives items these laws.
+func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
+	k, d, width := h.components, h.classes, h.Outputs()
+	out := make([]float32, len(laws)*width)
+	for j, law := range laws {
+		row := out[j*width:][:width]
+		for c := range k {
+			row[c] = -70
+		}
+		for c := range law.K() {
+			w, alpha := law.Component(c)
+			row[c] = float32(max(math.Log(w), -70))
+			for i, a := range alpha {
+				row[k+c*d+i] = float32(math.Log(a))
+			}
+		}
+	}
+	return out
+}
+
+// jointRaters is up to how many raters the information about leans is a matrix. Beyond, what one
+// rater's lean says of another's is too little to matter.
+const jointRaters = 100
+
+// errors fills standard errors: from the information in the scores of the votes, the prior included.
+// That about leans is Σ_j s_j s_jᵀ over items, with the leans' sum, which is fixed, taken out.
+func (h *raterHead) errors(c *Crowd) {
+	width := h.sumsWidth()
+	for r := range h.raters {
+		c.GuessLogitSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+4])+1/float64(guessSD*guessSD))
+	}
+	if h.classes != 2 {
+		return
+	}
+	tau2 := float64(h.mark[1])
+	if h.raters > jointRaters {
+		for r := range h.raters {
+			c.LeanSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+2])+1/tau2)
+		}
+		return
+	}
+	n := h.raters
+	info := make([]float64, n*n)
+	for r := range n {
+		info[r*n+r] = 1 / tau2
+	}
+	for j := range h.nll {
+		for x := h.first[j]; x < h.first[j+1]; x++ {
+			for y := h.first[j]; y < h.first[j+1]; y++ {
+				at := int(h.batch.Ratings[x].Rater)*n + int(h.batch.Ratings[y].Rater)
+				info[at] += h.scores[x].lean * h.scores[y].lean
+			}
+		}
+	}
+	cov := inverse(info, n)
+	// Given Σ w b = 0: Cov − Cov w wᵀ Cov/(wᵀ Cov w).
+	along, whole := make([]float64, n), 0.0
+	for r := range n {
+		for s, w := range h.weight {
+			along[r] += cov[r*n+s] * w
+		}
+		whole += h.weight[r] * along[r]
+	}
+	for r := range n {
+		c.LeanSE[r] = math.Sqrt(max(0, cov[r*n+r]-along[r]*along[r]/whole))
+	}
+}
+
+// inverse returns that of a positive definite matrix [n, n], by elimination, which needs no pivots. The
+// matrix is lost.
+func inverse(a []float64, n int) []float64 {
+	inv := make([]float64, n*n)
+	for i := range n {
+		inv[i*n+i] = 1
+	}
+	for i := range n {
+		p := 1 / a[i*n+i]
+		for k := range n {
+			a[i*n+k] *= p
+			inv[i*n+k] *= p
+		}
+		for j := range n {
+			f := a[j*n+i]
+			if j == i || f == 0 {
+				continue
+			}
+			for k := range n {
+				a[j*n+k] -= f * a[i*n+k]
+				inv[j*n+k] -= f * inv[i*n+k]
+			}
+		}
+	}
+	return inv
+}

@@ -1,0 +1,274 @@
+package head
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"credence/internal/special"
+	"credence/mixture"
+)
+
+// partLaw is the posterior of one Beta component: its weight times the likelihood, and expectations.
+type partLaw struct {
+	weight    float64
+	mean      float64 // of p
+	less      float64 // of 1 − p
+	product   float64 // of p(1−p)
+	prior     [2]float64
+	unchanged bool // narrower than any grid: votes move nothing but the weight
+}
+
+// posterior returns that of each component, for two classes.
+func (c *Crowd) posterior(law *mixture.Dirichlet, votes []Rating) []partLaw {
+	shift := 0.0
+	var counts [2]float64
+	for _, v := range votes {
+		counts[v.Class]++
+		if v.Rater >= 0 {
+			shift = max(shift, math.Abs(c.Lean[v.Rater]))
+		} else {
+			shift = max(shift, 3)
+		}
+	}
+	var parts []partLaw
+	var nodes []float64
+	beta := law.Marginal(1)
+	for k := range beta.K() {
+		w, a, b := beta.Component(k)
+		win := special.NewLogitWindow(a, b, math.Log(a/b), counts[0], counts[1], shift+math.Log1p(max(counts[0], counts[1])))
+		nodes = room(nodes, win.Nodes())
+		q := win.Weights(nodes)
+		p := partLaw{prior: [2]float64{a, b}, unchanged: win.A < a}
+		add := func(weight, odds float64) {
+			for _, v := range votes {
+				x := c.chance(v.Rater, odds)
+				if v.Class == 0 {
+					x = 1 - x
+				}
+				weight *= x
+			}
+			less := 1 / (1 + odds)
+			at := 1.0
+			if !math.IsInf(odds, 1) {
+				at = odds * less
+			}
+			p.weight += weight
+			p.mean += weight * at
+			p.less += weight * less
+			p.product += weight * at * less
+		}
+		add(q[0], 0)
+		for i, odds := range win.Grid.Odds[win.Lo : win.Hi+1] {
+			add(q[1+i], odds)
+		}
+		add(q[len(q)-1], math.Inf(1))
+		if p.weight > 0 {
+			p.mean, p.less, p.product = p.mean/p.weight, p.less/p.weight, p.product/p.weight
+			p.weight *= w
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// beta returns the parameters of the Beta distribution with the part's mean and variance:
+//
+//	E p(1−p) = μ(1−μ) κ/(κ+1),    κ = a + b.
+func (p *partLaw) beta() (a, b float64) {
+	if p.unchanged {
+		return p.prior[0], p.prior[1]
+	}
+	whole := p.mean * p.less
+	kappa := 1e12
+	if rest := whole - p.product; rest > 0 {
+		kappa = p.product / rest
+	}
+	within := func(x float64) float64 { return min(max(x, 1e-12), 1e12) }
+	return within(p.mean * kappa), within(p.less * kappa)
+}
+
+// logExpansion is LogVotes for more than two classes.
+func (c *Crowd) logExpansion(law *mixture.Dirichlet, votes []Rating) float64 {
+	w := &manyWork{like: make([]float64, 1)}
+	for i, own := range c.byClass(votes) {
+		if len(own) > 0 {
+			w.voted = append(w.voted, votedClass{class: i, votes: own})
+			w.voted[len(w.voted)-1].ready()
+		}
+	}
+	like := 0.0
+	for k := range law.K() {
+		weight, alpha := law.Component(k)
+		like += weight * w.component(0, alpha)
+	}
+	return math.Log(like)
+}
+
+// byClass returns the votes for each class.
+func (c *Crowd) byClass(votes []Rating) [][]genuine {
+	list := make([][]genuine, c.Classes)
+	for _, v := range votes {
+		sure, guess := c.factors(v)
+		list[v.Class] = append(list[v.Class], genuine{sure: sure, guess: guess})
+	}
+	return list
+}
+
+// term is a way in which some votes may have been guesses: how many of each class were not, and the
+// sum of the chances of all such ways.
+type term struct {
+	counts []float64
+	weight float64
+}
+
+// terms returns the likelihood of votes as a polynomial in p, Σ weight Π p_i^counts_i.
+func (c *Crowd) terms(votes []Rating) []term {
+	terms := []term{{make([]float64, c.Classes), 1}}
+	for class, own := range c.byClass(votes) {
+		if len(own) == 0 {
+			continue
+		}
+		e := make([]float64, len(own)+1)
+		multiply(e, own, -1)
+		var next []term
+		for _, t := range terms {
+			for n, x := range e {
+				if x == 0 {
+					continue
+				}
+				counts := slices.Clone(t.counts)
+				counts[class] = float64(n)
+				next = append(next, term{counts, t.weight * x})
+			}
+		}
+		terms = next
+	}
+	return terms
+}
+
+// mostParts bounds the components of a law after votes, and mostAtOnce how many of those are taken
+// into account at a time.
+const mostParts, mostAtOnce = 64, 4
+
+// expand is Update for more than two classes.
+func (c *Crowd) expand(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+	for some := range slices.Chunk(votes, mostAtOnce) {
+		var err error
+		if law, err = c.expandSome(law, some); err != nil {
+			return nil, err
+		}
+	}
+	return law, nil
+}
+
+func (c *Crowd) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+	var weights []float64
+	var alpha [][]float64
+	top := math.Inf(-1)
+	for _, t := range c.terms(votes) {
+		after, err := law.Update(t.counts)
+		if err != nil {
+			return nil, err
+		}
+		l, err := law.LogVotes(t.counts)
+		if err != nil {
+			return nil, err
+		}
+		l += math.Log(t.weight)
+		for k := range after.K() {
+			w, a := after.Component(k)
+			weights, alpha = append(weights, l+math.Log(w)), append(alpha, a)
+			top = max(top, weights[len(weights)-1])
+		}
+	}
+	if math.IsInf(top, -1) {
+		return nil, errors.New("the votes are impossible under the law")
+	}
+	sum := 0.0
+	for k, l := range weights {
+		weights[k] = math.Exp(l - top)
+		sum += weights[k]
+	}
+	for k := range weights {
+		weights[k] /= sum
+	}
+	return merge(weights, alpha)
+}
+
+// Pairs returns what pairs of votes on an item show of the error of its law, and what the law claims,
+// class by class: the means over pairs of votes u, v of different votes of
+//
+//	(e_u − m_u)(e_v − m_v)   and   Cov(P_u, P_v),
+//
+// with P_u the chance of the class for the rater of u, which depends on p, m_u its mean, and e_u 1 if
+// u is for the class. If the law is right, the second is the expectation of the first, whoever the
+// raters are. With fewer than two votes both are nil.
+func (c *Crowd) Pairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed []float64, err error) {
+	if err := c.check(votes); err != nil || len(votes) < 2 {
+		return nil, nil, err
+	}
+	n := float64(len(votes))
+	shown, claimed = make([]float64, c.Classes), make([]float64, c.Classes)
+	if c.Classes == 2 {
+		s, v := c.twoPairs(law, votes)
+		for i := range shown {
+			shown[i], claimed[i] = s/(n*(n-1)), v/(n*(n-1))
+		}
+		return shown, claimed, nil
+	}
+	mean, variance := law.Mean(nil), law.Variance(nil)
+	for i := range shown {
+		var e, e2, f, f2 float64
+		for _, v := range votes {
+			sure, guess := c.factors(Rating{Rater: v.Rater, Class: int32(i)})
+			x := -(sure*mean[i] + guess)
+			if int(v.Class) == i {
+				x++
+			}
+			e, e2, f, f2 = e+x, e2+x*x, f+sure, f2+sure*sure
+		}
+		shown[i] = (e*e - e2) / (n * (n - 1))
+		claimed[i] = variance[i] * (f*f - f2) / (n * (n - 1))
+	}
+	return shown, claimed, nil
+}
+
+// twoPairs returns the sums over ordered pairs, of two classes.
+func (c *Crowd) twoPairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed float64) {
+	type node struct{ weight, odds float64 }
+	var nodes []node
+	var buffer []float64
+	beta := law.Marginal(1)
+	for k := range beta.K() {
+		w, a, b := beta.Component(k)
+		win := special.NewLogitWindow(a, b, math.Log(a/b), 0, 0, 3)
+		buffer = room(buffer, win.Nodes())
+		q := win.Weights(buffer)
+		nodes = append(nodes, node{w * q[0], 0}, node{w * q[len(q)-1], math.Inf(1)})
+		for i, odds := range win.Grid.Odds[win.Lo : win.Hi+1] {
+			nodes = append(nodes, node{w * q[1+i], odds})
+		}
+	}
+	means := make([]float64, len(votes))
+	chances := make([]float64, len(votes)*len(nodes))
+	e, e2 := 0.0, 0.0
+	for u, v := range votes {
+		own := chances[u*len(nodes):][:len(nodes)]
+		for i, x := range nodes {
+			own[i] = c.chance(v.Rater, x.odds)
+			means[u] += x.weight * own[i]
+		}
+		d := float64(v.Class) - means[u]
+		e, e2 = e+d, e2+d*d
+	}
+	for i, x := range nodes {
+		f, f2 := 0.0, 0.0
+		for u := range votes {
+			d := chances[u*len(nodes)+i] - means[u]
+			f, f2 = f+d, f2+d*d
+		}
+		claimed += x.weight * (f*f - f2)
+	}
+	return e*e - e2, claimed
+}

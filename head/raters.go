@@ -1,0 +1,382 @@
+package head
+
+import (
+	"fmt"
+	"math"
+
+	"credence/internal/par"
+	"credence/nn"
+)
+
+// Raters in the likelihood. Votes of an item are independent given its class probabilities p, but
+// who casts a vote matters. Of two classes, with z = log(p/(1−p)) and p that of the second,
+//
+//	P(v = 1 | p, r) = (1−g_r) σ(z + b_r) + g_r/2,
+//
+// where b_r is how far rater r leans towards the second class and g_r is how often she guesses; of
+// more classes
+//
+//	P(v | p, r) = (1−g_r) p_v + g_r π_rv,
+//
+// where π_r is what she says when she guesses. Σ b_r = 0 over the votes. The priors are
+// logit g_r ~ N(−7, 3²), b_r ~ N(0, τ²) and a Dirichlet one for π_r, around how often classes are
+// voted for; τ² is the mean of b̂² + s² over raters, with s the standard error of b_r (an EM step:
+// maximizing over τ² and b together collapses to 0).
+//
+// What is identified. Votes tell raters from each other, and the chance that an average rater of the
+// training set says a class, p̄. What all raters do alike cannot be told from p: if all of them
+// guessed every fifth time, p would merely have less spread. "A rater without error" exists by the
+// prior alone, so intervals are of p̄ unless p itself is asked for.
+//
+// The parameters are states of the network (nn.Own): the loss adds up their score and information
+// over an epoch, and the next one begins with a step of Fisher scoring. So they need no learning
+// rate, no weight decay pulls at them, and a step of the network costs nothing more for many raters.
+
+const (
+	guessMean, guessSD = -7, 3 // prior of logit g
+	guessStart         = -4    // where logit g starts
+	tasteVotes         = 2     // how many votes the prior of π counts for
+	leanMost           = 8     // largest |b|
+	guessMost          = 8     // largest logit g; the smallest is −15
+	guessLeast         = -15
+)
+
+// raterHead is the head of a [Mixture] with raters.
+type raterHead struct {
+	*mixtureHead
+	raters int
+	weight []float64 // [R] share of each rater in all votes
+	usual  []float64 // [d] share of each class
+
+	// The tensors.
+	lean, guess []float32 // [R]
+	taste       []float32 // [R, d], of more than two classes
+	sums        []float32 // [R, sumsWidth]: see add
+	mark        []float32 // the epoch that sums are of, and τ²
+
+	// The batch in hand.
+	out, grad []float32
+	batch     Batch
+	first     []int // of each item, its first rating; [N+1]
+	scale     float64
+	train     bool
+	nll       []float64
+	exps      []float32 // [N, K(d+1)]
+	scores    []score   // of each rating
+	works     []itemWork
+	piece     func(worker, p int)
+	average   average
+	known     []rater // of those in the batch; others may be out of date
+}
+
+// rater is what votes need of a rater's parameters, and the parameters that it was found from.
+type rater struct {
+	from        [2]float32
+	odds, guess float64 // e^b, g
+}
+
+// recall finds what votes need of the raters in the batch.
+func (h *raterHead) recall(ratings []Rating) {
+	if h.known == nil {
+		h.known = make([]rater, h.raters)
+		for r := range h.known {
+			h.known[r].from[0] = float32(math.NaN())
+		}
+	}
+	for _, v := range ratings {
+		at := [2]float32{h.guess[v.Rater], 0}
+		if h.lean != nil {
+			at[1] = h.lean[v.Rater]
+		}
+		if x := &h.known[v.Rater]; x.from != at {
+			*x = rater{at, math.Exp(float64(at[1])), sigmoid(float64(at[0]))}
+		}
+	}
+}
+
+// score is the derivative of the log-likelihood with respect to the parameters of a vote's rater.
+type score struct {
+	lean, guess float64 // b and logit g
+	guessed     float64 // probability that the vote was a guess
+}
+
+// average is the rater that votes without a name are taken to be by.
+type average struct{ guess float64 }
+
+// itemWork computes an item's loss.
+type itemWork interface {
+	// loss returns the negative log-likelihood of item j and, if training, fills its gradient and
+	// scores.
+	loss(j int) float64
+}
+
+// sumsWidth is the width of the sums of a rater: votes, score and squared score of b, the same of
+// logit g, then guessed votes by class.
+func (h *raterHead) sumsWidth() int { return 5 + h.classes }
+
+// withRaters returns the head of a mixture with raters.
+func withRaters(m *mixtureHead, t Task) (Head, error) {
+	if t.Raters < 1 {
+		return nil, fmt.Errorf("method mixture with raters: no raters are named")
+	}
+	if t.RaterVotes != nil && len(t.RaterVotes) != t.Raters {
+		return nil, fmt.Errorf("method mixture with raters: votes of %d raters, want %d", len(t.RaterVotes), t.Raters)
+	}
+	h := &raterHead{mixtureHead: m, raters: t.Raters, weight: make([]float64, t.Raters)}
+	whole := total(t.RaterVotes)
+	for r := range h.weight {
+		h.weight[r] = 1 / float64(t.Raters)
+		if whole > 0 {
+			h.weight[r] = t.RaterVotes[r] / whole
+		}
+	}
+	h.usual = make([]float64, t.Classes)
+	for i := range h.usual {
+		h.usual[i] = 1 / float64(t.Classes)
+		if len(t.ClassVotes) == t.Classes {
+			h.usual[i] = (t.ClassVotes[i] + 1) / (total(t.ClassVotes) + float64(t.Classes))
+		}
+	}
+	h.piece = h.some
+	return h, nil
+}
+
+// Traits implements [Head].
+func (h *raterHead) Traits() Traits { return Traits{Joint: true, Raters: true} }
+
+// Own implements [Head].
+func (h *raterHead) Own() []nn.Own {
+	r, d := h.raters, h.classes
+	own := []nn.Own{
+		{Name: "raters.guess", Shape: nn.Shape{r}, Start: guessStart, State: true},
+		{Name: "raters.sums", Shape: nn.Shape{r, h.sumsWidth()}, State: true},
+		{Name: "raters.mark", Shape: nn.Shape{2}, Start: 1, State: true},
+	}
+	if d == 2 {
+		return append(own, nn.Own{Name: "raters.lean", Shape: nn.Shape{r}, State: true})
+	}
+	return append(own, nn.Own{Name: "raters.taste", Shape: nn.Shape{r, d}, Start: 1 / float32(d), State: true})
+}
+
+// Bind implements [Head].
+func (h *raterHead) Bind(own []*nn.Param) {
+	h.guess, h.sums, h.mark = own[0].Value, own[1].Value, own[2].Value
+	if h.classes == 2 {
+		h.lean = own[3].Value
+		return
+	}
+	h.taste = own[3].Value
+	if h.mark[0] == 1 && h.sums[0] == 0 { // untouched
+		for r := range h.raters {
+			for i, x := range h.usual {
+				h.taste[r*h.classes+i] = float32(x)
+			}
+		}
+	}
+}
+
+// Loss implements [Head].
+func (h *raterHead) Loss(grad, out []float32, b Batch, at Step) Loss {
+	if grad != nil {
+		h.turnEpoch(at.Epoch)
+	}
+	h.compute(grad, out, b)
+	loss := Loss{Votes: b.Counts.Votes()}
+	sum := 0.0
+	for _, x := range h.nll {
+		sum += x
+	}
+	if h.scale > 0 {
+		loss.Over = 1 / h.scale
+		loss.Mean = sum * h.scale
+	}
+	if grad != nil {
+		h.add()
+	}
+	return loss
+}
+
+// compute fills nll and, with a grad, gradients and scores.
+func (h *raterHead) compute(grad, out []float32, b Batch) {
+	n, width := b.Items(), h.Outputs()
+	if b.Counts.Classes != h.classes || len(out) != n*width || grad != nil && len(grad) != len(out) {
+		panic(fmt.Sprintf("mixture head with raters: %d outputs, %d gradients for %d items of %d classes",
+			len(out), len(grad), n, b.Counts.Classes))
+	}
+	h.out, h.grad, h.batch, h.train = out, grad, b, grad != nil
+	h.nll = room(h.nll, n)
+	h.scores = room(h.scores, len(b.Ratings))
+	h.first = room(h.first, n+1)
+	at, voted := 0, 0
+	for j := range n {
+		h.first[j] = at
+		for at < len(b.Ratings) && int(b.Ratings[at].Item) == j {
+			at++
+		}
+		if m, _ := tally(b.Counts.Item(j)); m > 0 {
+			voted++
+		}
+	}
+	if h.first[n] = at; at != len(b.Ratings) {
+		panic("mixture head with raters: ratings are not in the order of their items")
+	}
+	h.scale = 0
+	if voted > 0 {
+		h.scale = 1 / float64(voted)
+	}
+	h.exps = room(h.exps, len(out))
+	h.exponentials(h.exps, out)
+	h.recall(b.Ratings)
+	if votes := b.Counts.Votes(); votes > float64(len(b.Ratings)) {
+		h.average.guess = 0
+		for r, w := range h.weight {
+			h.average.guess += w * sigmoid(float64(h.guess[r]))
+		}
+	}
+	for len(h.works) < par.Threads() {
+		if h.classes == 2 {
+			h.works = append(h.works, newTwoWork(h))
+		} else {
+			h.works = append(h.works, newManyWork(h))
+		}
+	}
+	par.ForWorker((n+ratedItems-1)/ratedItems, h.piece)
+}
+
+// ratedItems is how many items make a piece of work.
+const ratedItems = 8
+
+// some computes the items of piece p.
+func (h *raterHead) some(worker, p int) {
+	width := h.Outputs()
+	w := h.works[worker]
+	for j := p * ratedItems; j < min((p+1)*ratedItems, len(h.nll)); j++ {
+		g := row(h.grad, j, width)
+		if m, _ := tally(h.batch.Counts.Item(j)); m == 0 {
+			h.nll[j] = 0
+			clear(g)
+			continue
+		}
+		h.nll[j] = w.loss(j)
+		h.turn(g, h.out[j*width:][:width])
+		if g != nil && h.batch.Weights != nil {
+			for i := range g {
+				g[i] *= float32(h.batch.Weights[j])
+			}
+		}
+	}
+}
+
+// add adds the scores of the batch to the sums.
+func (h *raterHead) add() {
+	width := h.sumsWidth()
+	for k, r := range h.batch.Ratings {
+		s, w := h.scores[k], 1.0
+		if h.batch.Weights != nil {
+			w = h.batch.Weights[r.Item]
+		}
+		sums := h.sums[int(r.Rater)*width:][:width]
+		sums[0] += float32(w)
+		sums[1] += float32(w * s.lean)
+		sums[2] += float32(w * s.lean * s.lean)
+		sums[3] += float32(w * s.guess)
+		sums[4] += float32(w * s.guess * s.guess)
+		sums[5+r.Class] += float32(w * s.guessed)
+	}
+}
+
+// turnEpoch makes a step of the raters' parameters if a new epoch begins.
+func (h *raterHead) turnEpoch(epoch uint64) {
+	if h.mark[0] == float32(epoch)+1 {
+		return
+	}
+	h.mark[0] = float32(epoch) + 1
+	h.update()
+	clear(h.sums)
+}
+
+// update makes a step of Fisher scoring by the sums, and one of EM for the scale of the prior.
+func (h *raterHead) update() {
+	width, d := h.sumsWidth(), h.classes
+	tau2 := float64(h.mark[1])
+	second, seen := 0.0, 0
+	for r := range h.raters {
+		s := h.sums[r*width:][:width]
+		if s[0] == 0 {
+			continue
+		}
+		seen++
+		u := float64(h.guess[r])
+		step := (float64(s[3]) - (u-guessMean)/(guessSD*guessSD)) / (float64(s[4]) + 1/(guessSD*guessSD))
+		h.guess[r] = float32(min(max(u+min(max(step, -1.5), 1.5), guessLeast), guessMost))
+		if d == 2 {
+			b, information := float64(h.lean[r]), float64(s[2])+1/tau2
+			step := (float64(s[1]) - b/tau2) / information
+			b = min(max(b+min(max(step, -1), 1), -leanMost), leanMost)
+			h.lean[r] = float32(b)
+			second += b*b + 1/information
+			continue
+		}
+		guessed := 0.0
+		for _, x := range s[5:] {
+			guessed += float64(x)
+		}
+		for i := range d {
+			h.taste[r*d+i] = float32((float64(s[5+i]) + tasteVotes*h.usual[i]) / (guessed + tasteVotes))
+		}
+	}
+	if d != 2 || seen == 0 {
+		return
+	}
+	mean := 0.0
+	for r, w := range h.weight {
+		mean += w * float64(h.lean[r])
+	}
+	for r := range h.lean {
+		h.lean[r] -= float32(mean)
+	}
+	h.mark[1] = float32(max(second/float64(seen)-mean*mean, 1e-4))
+}
+
+// Criterion implements [Head]: the joint negative log-likelihood per vote.
+func (h *raterHead) Criterion() Criterion { return &raterCriterion{h: h} }
+
+type raterCriterion struct {
+	h          *raterHead
+	sum, votes float64
+}
+
+func (c *raterCriterion) Add(out []float32, b Batch) {
+	c.h.compute(nil, out, b)
+	for j, x := range c.h.nll {
+		w := 1.0
+		if b.Weights != nil {
+			w = b.Weights[j]
+		}
+		m, _ := tally(b.Counts.Item(j))
+		c.sum += w * x
+		c.votes += w * m
+	}
+}
+
+func (c *raterCriterion) Value() float64 { return c.sum / c.votes }
+
+// ItemLosses appends the joint negative log-likelihood of each item's votes, times its weight.
+func (h *raterHead) ItemLosses(dst []float64, out []float32, b Batch) []float64 {
+	h.compute(nil, out, b)
+	for j, x := range h.nll {
+		if b.Weights != nil {
+			x *= b.Weights[j]
+		}
+		dst = append(dst, x)
+	}
+	return dst
+}
+
+// room returns x with length n, its content lost where it has to grow.
+func room[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/4)
+	}
+	return x[:n]
+}

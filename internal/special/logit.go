@@ -1,0 +1,167 @@
+package special
+
+import (
+	"math"
+	"sync"
+)
+
+// A Beta(a, b) variable p has on the scale z = log(p/(1−p)) the density
+//
+//	f(z) = σ(z)^a σ(−z)^b / B(a, b),    σ(z) = 1/(1+e^(−z)),
+//
+// which has no poles, whatever a and b, and falls like e^(az) to the left and e^(−bz) to the right.
+// The trapezoidal rule over the whole line integrates it, times anything as smooth, with an error
+// that falls like e^(−2π²s²/h²) in the step h if f is narrow with standard deviation s, and like
+// e^(−π²/h) if it is wide: about 1e-7 for h ≤ min(1.05 s, ½), and up to 2e-5 of the result where one
+// of a and b is small and the other large. Nodes lie on one of several grids, whose logarithms are
+// tabulated.
+
+// LogitGrid is a grid z_i = (i − Middle)·Step.
+type LogitGrid struct {
+	Step   float64
+	Middle int
+	// log σ(z), log σ(−z) and e^z at the nodes.
+	LogP, LogQ, Odds []float64
+}
+
+const (
+	logitStep   = 0.5 // of the widest grid
+	logitEnd    = 33  // grids reach from −33 to 33
+	logitLevels = 10
+	logitRatio  = 1.05 // largest step in standard deviations
+	logitDrop   = 16   // nodes where the density is less than e^−16 of its largest are left out
+	logitFlat   = 14   // beyond so far from 0, p counts as 0 or 1
+	logitStride = 3    // nodes are looked at in steps of so many to find an end
+)
+
+// LogitGrids are grids of steps 2^−(l+1).
+var LogitGrids = sync.OnceValue(func() []LogitGrid {
+	grids := make([]LogitGrid, logitLevels)
+	for l := range grids {
+		middle := int(logitEnd/logitStep) << l
+		n := 2*middle + 1
+		g := LogitGrid{
+			Step: logitStep / float64(int(1)<<l), Middle: middle,
+			LogP: make([]float64, n), LogQ: make([]float64, n), Odds: make([]float64, n),
+		}
+		for i := range n {
+			z := float64(i-g.Middle) * g.Step
+			g.LogP[i], g.LogQ[i] = -math.Log1p(math.Exp(-z)), -math.Log1p(math.Exp(z))
+			g.Odds[i] = math.Exp(z)
+		}
+		grids[l] = g
+	}
+	return grids
+})
+
+// LogitWindow is where a Beta density is integrated: nodes Lo … Hi of a grid, and its two ends. Where
+// the window ends while the density still falls, exponentially, what is left of the sum over the
+// line is a geometric series, whose nodes all lie where p is 0 or 1 for any purpose.
+type LogitWindow struct {
+	Grid   *LogitGrid
+	Level  int
+	A, B   float64 // parameters, those of the narrowest law that a grid resolves if theirs is narrower
+	Lo, Hi int
+	Top    int // the node nearest to the largest density
+	// Zero is the sum of all nodes below Lo in units of the weight at Lo, 0 if there are none to count,
+	// and ZeroSlope the derivative of its logarithm with respect to A; One and OneSlope are the same
+	// beyond Hi, with respect to B.
+	Zero, ZeroSlope float64
+	One, OneSlope   float64
+}
+
+// NewLogitWindow returns the window for Beta(a, b), mode = log(a/b), times a likelihood of so many
+// votes for each outcome, none of which changes faster than σ(±z) does at a distance of less than
+// shift. Laws narrower than the last grid are widened to it, with the same a/b: for m votes the
+// expectation changes by less than m²·2^−19 of itself.
+func NewLogitWindow(a, b, mode, for0, for1, shift float64) LogitWindow {
+	grids := LogitGrids()
+	const narrowest = logitStep / (1 << (logitLevels - 1)) / logitRatio
+	if inverse := 1/a + 1/b; inverse < narrowest*narrowest {
+		t := inverse / (narrowest * narrowest)
+		a, b = a*t, b*t
+	}
+	w := LogitWindow{A: a, B: b}
+	s := 1/(a+for1) + 1/(b+for0)
+	for step := logitStep / logitRatio; step*step > s && w.Level < logitLevels-1; step /= 2 {
+		w.Level++
+	}
+	w.Grid = &grids[w.Level]
+	w.find(mode, for0, for1, logitFlat+shift)
+	return w
+}
+
+// find sets the ends. To the left, votes for 0 make small z more likely, by no more than as many
+// factors σ(−z) would; the density times those factors is followed until it has fallen by logitDrop
+// or z is so far from 0 that nothing but the density changes. To the right likewise.
+func (w *LogitWindow) find(mode, for0, for1, flat float64) {
+	g := w.Grid
+	last := len(g.LogP) - 1
+	top := float64(g.Middle) + mode/g.Step
+	w.Top = min(max(int(top+0.5), 0), last)
+
+	end := max(int(float64(g.Middle)+(min(mode, 0)-flat)/g.Step), 0)
+	a, b := w.A, w.B+for0
+	lo, best := w.Top, math.Inf(-1)
+	for ; lo > end; lo -= logitStride {
+		x := a*g.LogP[lo] + b*g.LogQ[lo]
+		if x < best-logitDrop {
+			break
+		}
+		best = max(best, x)
+	}
+	w.Lo = max(lo, min(end, w.Top))
+	if lo <= end {
+		w.Zero, w.ZeroSlope = series(w.A * g.Step)
+		w.ZeroSlope *= g.Step
+	}
+
+	end = min(int(float64(g.Middle)+(max(mode, 0)+flat)/g.Step), last)
+	a, b = w.A+for1, w.B
+	hi, best := w.Top, math.Inf(-1)
+	for ; hi < end; hi += logitStride {
+		x := a*g.LogP[hi] + b*g.LogQ[hi]
+		if x < best-logitDrop {
+			break
+		}
+		best = max(best, x)
+	}
+	w.Hi = min(hi, max(end, w.Top))
+	if hi >= end {
+		w.One, w.OneSlope = series(w.B * g.Step)
+		w.OneSlope *= g.Step
+	}
+}
+
+// series returns e^−x + e^−2x + …, and the derivative of its logarithm.
+func series(x float64) (sum, slope float64) {
+	e := math.Expm1(x)
+	if math.IsInf(e, 1) {
+		return 0, 0
+	}
+	return 1 / e, -(1 + 1/e)
+}
+
+// Nodes is how many weights there are.
+func (w *LogitWindow) Nodes() int { return w.Hi - w.Lo + 3 }
+
+// Weights fills dst, which has room for Nodes, with weights that sum to 1, and returns it: those of
+// p = 0, of the nodes Lo … Hi, and of p = 1.
+func (w *LogitWindow) Weights(dst []float64) []float64 {
+	dst = dst[:w.Nodes()]
+	last := len(dst) - 1
+	p, q := w.Grid.LogP[w.Lo:w.Hi+1], w.Grid.LogQ[w.Lo:w.Hi+1]
+	top := w.A*w.Grid.LogP[w.Top] + w.B*w.Grid.LogQ[w.Top]
+	sum := 0.0
+	for i := range p {
+		x := math.Exp(w.A*p[i] + w.B*q[i] - top)
+		dst[1+i] = x
+		sum += x
+	}
+	dst[0], dst[last] = w.Zero*dst[1], w.One*dst[last-1]
+	sum += dst[0] + dst[last]
+	for i := range dst {
+		dst[i] /= sum
+	}
+	return dst
+}

@@ -1,0 +1,246 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"credence/internal/special"
+)
+
+// Average is the average rater: it maps class probabilities p to p̄, the chances that a rater drawn
+// at random says each class. Each p̄_i is an increasing function of p_i alone, so quantiles and
+// intervals of p become those of p̄ by mapping their ends.
+//
+// Of two classes, with z = log(p/(1−p)), raters of weight w_r who lean by b_r and guess with
+// probability g_r say the second with the chance
+//
+//	p̄ = Σ_r w_r ((1−g_r) σ(z + b_r) + g_r/2);
+//
+// of more classes raters only guess, and p̄_i = (1−ḡ) p_i + Σ_r w_r g_r π_ri.
+//
+// It is safe for use by several goroutines.
+type Average struct {
+	scale  float64   // 1 − ḡ
+	offset []float64 // [d] Σ_r w_r g_r π_ri
+	shares []float64 // of leaning raters, of two classes; they sum to scale
+	odds   []float64 // e^b of each
+	shift  float64   // largest |b|
+	tables []averageTable
+}
+
+// averageTable holds p̄ of the second class at the nodes of a grid.
+type averageTable struct {
+	once   sync.Once
+	values []float64
+}
+
+// averageGroups is to how many groups of like leans raters are reduced. Within a group leans differ
+// by the 64th part of their range at most where raters are many, and p̄ by less than a tenth of the
+// square of that.
+const averageGroups = 64
+
+// NewAverage returns the average of raters of the given weights, of which not all are 0: for two classes
+// their leans, for more what each says when she guesses, taste [R, d]; and how often each guesses.
+func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average, error) {
+	n := len(weights)
+	if len(guesses) != n || classes == 2 && len(leans) != n || classes > 2 && len(taste) != n*classes {
+		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(leans), len(guesses), len(taste))
+	}
+	whole := sum(weights)
+	if !(whole > 0) || math.IsInf(whole, 1) {
+		return nil, fmt.Errorf("average of raters: weights sum to %v", whole)
+	}
+	a := &Average{offset: make([]float64, classes)}
+	order := make([]int, 0, n)
+	for r, w := range weights {
+		g := guesses[r]
+		if !(g >= 0 && g < 1) || !(w >= 0) {
+			return nil, fmt.Errorf("average of raters: rater %d guesses with probability %v and has weight %v", r, g, w)
+		}
+		a.scale += w / whole * (1 - g)
+		for i := range a.offset {
+			says := 0.5
+			if classes > 2 {
+				says = taste[r*classes+i]
+			}
+			a.offset[i] += w / whole * g * says
+		}
+		if w > 0 {
+			order = append(order, r)
+		}
+	}
+	if classes == 2 {
+		a.group(order, weights, leans, guesses, whole)
+		a.tables = make([]averageTable, len(special.LogitGrids()))
+	}
+	return a, nil
+}
+
+// group reduces raters, all of weight above 0, to groups that lean alike.
+func (a *Average) group(order []int, weights, leans, guesses []float64, whole float64) {
+	slices.SortFunc(order, func(x, y int) int {
+		switch {
+		case leans[x] < leans[y]:
+			return -1
+		case leans[x] > leans[y]:
+			return 1
+		}
+		return x - y
+	})
+	low, high := leans[order[0]], leans[order[len(order)-1]]
+	a.shift = max(math.Abs(low), math.Abs(high))
+	bin := -1
+	var sums []float64 // of share times lean
+	for _, r := range order {
+		share := weights[r] / whole * (1 - guesses[r])
+		at := len(a.shares)
+		if len(order) > averageGroups {
+			at = min(int((leans[r]-low)/(high-low)*averageGroups), averageGroups-1)
+			if high == low {
+				at = 0
+			}
+		}
+		if at != bin {
+			bin = at
+			a.shares, sums = append(a.shares, 0), append(sums, 0)
+		}
+		a.shares[len(a.shares)-1] += share
+		sums[len(sums)-1] += share * leans[r]
+	}
+	for k, share := range a.shares {
+		a.odds = append(a.odds, math.Exp(sums[k]/share))
+	}
+}
+
+// At returns p̄ of a class whose probability is p.
+func (a *Average) At(class int, p float64) float64 {
+	if a.shares == nil {
+		return a.scale*p + a.offset[class]
+	}
+	q := 1 - p
+	if class == 0 {
+		p, q = q, p
+	}
+	said := 0.0 // of the class asked for
+	for k, share := range a.shares {
+		x := p * a.odds[k]
+		if class == 0 {
+			said += share * q / (q + x)
+		} else {
+			said += share * x / (q + x)
+		}
+	}
+	return said + a.offset[class]
+}
+
+// Inverse returns the p that At maps to x: 0 or 1 if none does.
+func (a *Average) Inverse(class int, x float64) float64 {
+	if a.shares == nil {
+		return min(max((x-a.offset[class])/a.scale, 0), 1)
+	}
+	if x <= a.At(class, 0) {
+		return 0
+	}
+	if x >= a.At(class, 1) {
+		return 1
+	}
+	lo, hi := -750.0, 750.0 // on the logit scale
+	for range 200 {
+		mid := lo + (hi-lo)/2
+		if mid == lo || mid == hi {
+			break
+		}
+		if a.At(class, logistic(mid)) < x {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return logistic(lo + (hi-lo)/2)
+}
+
+func logistic(z float64) float64 {
+	if z < 0 {
+		e := math.Exp(z)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-z))
+}
+
+// table returns p̄ of the second class at the nodes of a grid.
+func (a *Average) table(level int) []float64 {
+	t := &a.tables[level]
+	t.once.Do(func() {
+		odds := special.LogitGrids()[level].Odds
+		t.values = make([]float64, len(odds))
+		for i, o := range odds {
+			x := a.offset[1]
+			for k, share := range a.shares {
+				x += share * (1 - 1/(1+o*a.odds[k]))
+			}
+			t.values[i] = x
+		}
+	})
+	return t.values
+}
+
+// Moments appends the mean and the variance of p̄ to those of the classes, under a law of p.
+func (a *Average) Moments(means, variances []float64, law *Dirichlet) ([]float64, []float64) {
+	if a.shares == nil {
+		for i, m := range law.Mean(nil) {
+			means = append(means, a.scale*m+a.offset[i])
+		}
+		for _, v := range law.Variance(nil) {
+			variances = append(variances, a.scale*a.scale*v)
+		}
+		return means, variances
+	}
+	mean, variance := a.second(law.Marginal(1))
+	return append(means, 1-mean, mean), append(variances, variance, variance)
+}
+
+// class returns the moments of p̄ of a class whose probability has the given law.
+func (a *Average) class(i int, law *Beta) (mean, variance float64) {
+	switch {
+	case a.shares == nil:
+		mean, variance = law.Moments()
+		return a.scale*mean + a.offset[i], a.scale * a.scale * variance
+	case i == 0:
+		mean, variance = a.second(law.Reflect())
+		return 1 - mean, variance
+	}
+	return a.second(law)
+}
+
+// second returns the moments of the second class, of two.
+func (a *Average) second(law *Beta) (mean, variance float64) {
+	var buffer [256]float64
+	nodes := buffer[:]
+	center := a.At(1, law.Mean())
+	first, square := 0.0, 0.0
+	for k := range law.K() {
+		w, x, y := law.Component(k)
+		win := special.NewLogitWindow(x, y, math.Log(x/y), 0, 0, a.shift)
+		if n := win.Nodes(); n > len(nodes) {
+			nodes = make([]float64, n)
+		}
+		q := win.Weights(nodes)
+		table := a.table(win.Level)[win.Lo : win.Hi+1]
+		m, s := 0.0, 0.0
+		add := func(q, at float64) {
+			e := at - center
+			m += q * e
+			s += q * e * e
+		}
+		add(q[0], a.offset[1])
+		for i, at := range table {
+			add(q[1+i], at)
+		}
+		add(q[len(q)-1], a.offset[1]+a.scale)
+		first += w * m
+		square += w * s
+	}
+	return center + first, max(0, square-first*first)
+}

@@ -1,0 +1,56 @@
+package mixture
+
+// mapped returns the interval of p̄ for one of p.
+func (c *ReportedClass) mapped(i Interval) Interval {
+	return Interval{c.average.At(c.class, i.Lo), c.average.At(c.class, i.Hi)}
+}
+
+// seen returns the interval of what is told, which contains its mean.
+func (c *ReportedClass) seen(i ReportedInterval) ReportedInterval {
+	if c.average != nil {
+		mean, _ := c.Moments()
+		i.Interval = c.mapped(i.Interval)
+		i.Lo, i.Hi = min(i.Lo, mean), max(i.Hi, mean)
+	}
+	return i
+}
+
+// Moments returns the mean and the variance of what is told.
+func (c *ReportedClass) Moments() (mean, variance float64) {
+	if c.average == nil {
+		return c.Law.Moments()
+	}
+	return c.average.class(c.class, c.Law)
+}
+
+// QuantileBoth returns the quantile of what is told, and one less it.
+func (c *ReportedClass) QuantileBoth(q float64) (x, complement float64) {
+	x, complement = c.Law.QuantileBoth(q)
+	if c.average != nil {
+		x = c.average.At(c.class, x)
+		complement = 1 - x
+	}
+	return x, complement
+}
+
+// CDF returns the probability that what is told is at most x.
+func (c *ReportedClass) CDF(x float64) float64 {
+	if c.average != nil {
+		if x < c.average.At(c.class, 0) {
+			return 0
+		}
+		x = c.average.Inverse(c.class, x)
+	}
+	return c.Law.CDF(x)
+}
+
+// Survival returns the probability that what is told is more than x.
+func (c *ReportedClass) Survival(x float64) float64 {
+	if c.average != nil {
+		if x < c.average.At(c.class, 0) {
+			return 1
+		}
+		x = c.average.Inverse(c.class, x)
+	}
+	return c.Law.Survival(x)
+}

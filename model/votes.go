@@ -1,0 +1,129 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"credence/dataset"
+	"credence/head"
+)
+
+// voted are the votes of a data set as a model takes them.
+type voted struct {
+	m       *Model
+	ds      *dataset.Dataset
+	classes []int // the model's class of each class of ds, −1 for those it does not know
+
+	// Where the model knows raters, by item: who cast which vote, in the model's numbers.
+	ratings []head.Rating
+	first   []int
+}
+
+// match finds the model's classes and raters in ds by their names.
+func (m *Model) match(ds *dataset.Dataset) (*voted, error) {
+	known := map[string]int{}
+	for i, c := range m.Classes {
+		known[c] = i
+	}
+	v := &voted{m: m, ds: ds, classes: make([]int, len(ds.Classes))}
+	for i, c := range ds.Classes {
+		v.classes[i] = -1
+		if k, ok := known[c]; ok {
+			v.classes[i] = k
+		}
+	}
+	for j := range ds.Len() {
+		for i, s := range ds.CountsOf(j) {
+			if s > 0 && v.classes[i] < 0 {
+				return nil, fmt.Errorf("item %q has votes for class %q, which is not one of the model's %q", ds.Items[j], ds.Classes[i], m.Classes)
+			}
+		}
+	}
+	if m.Crowd != nil {
+		v.matchRaters()
+	}
+	return v, nil
+}
+
+// matchRaters sorts the ratings of items that the model can read by item.
+func (v *voted) matchRaters() {
+	known := map[string]int32{}
+	for r, name := range v.m.Raters {
+		known[name] = int32(r)
+	}
+	raters := make([]int32, len(v.ds.Raters))
+	for r, name := range v.ds.Raters {
+		raters[r] = -1
+		if k, ok := known[name]; ok {
+			raters[r] = k
+		}
+	}
+	v.first = make([]int, v.ds.Len()+1)
+	for _, r := range v.ds.Ratings {
+		v.first[r.Item+1]++
+	}
+	for j := range v.ds.Len() {
+		v.first[j+1] += v.first[j]
+	}
+	v.ratings = make([]head.Rating, len(v.ds.Ratings))
+	next := append([]int(nil), v.first...)
+	for _, r := range v.ds.Ratings {
+		v.ratings[next[r.Item]] = head.Rating{Item: r.Item, Rater: raters[r.Rater], Class: int32(v.classes[r.Class])}
+		next[r.Item]++
+	}
+}
+
+// mostSingle is up to how many votes of an item are taken one by one.
+const mostSingle = 200
+
+// single returns the votes on item j one by one, those without a name by rater −1; nil if they
+// cannot be told apart, since there are parts of votes or too many.
+func (v *voted) single(j int, counts []float64) []head.Rating {
+	list := v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]]
+	left := append([]float64(nil), counts...)
+	for _, r := range list {
+		left[r.Class]--
+	}
+	for i, n := range left {
+		if n < 0 || n != math.Floor(n) || n > mostSingle {
+			return nil
+		}
+		for range int(n) {
+			list = append(list, head.Rating{Rater: -1, Class: int32(i)})
+		}
+	}
+	if len(list) > mostSingle {
+		return nil
+	}
+	return list
+}
+
+// update takes the votes on item j into account.
+func (v *voted) update(a *head.Answer, j int) {
+	votes := make([]float64, len(v.m.Classes))
+	any := false
+	for i, s := range v.ds.CountsOf(j) {
+		if s > 0 {
+			votes[v.classes[i]] += float64(s)
+			any = true
+		}
+	}
+	if !any || a.Err != nil {
+		return
+	}
+	after, err := v.after(a, j, votes)
+	if err != nil {
+		after.Err = err
+	}
+	*a = after
+}
+
+// after returns the answer after the votes on item j.
+func (v *voted) after(a *head.Answer, j int, votes []float64) (head.Answer, error) {
+	if v.m.Crowd != nil {
+		if single := v.single(j, votes); single != nil {
+			return a.AfterRatings(v.m.Crowd, single)
+		}
+	}
+	return a.After(votes)
+}

@@ -1,0 +1,449 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/internal/par"
+	"credence/internal/words"
+	"credence/mixture"
+	"credence/model"
+)
+
+// Whether raters are told apart ("auto") is decided by held-out votes. First the networks are fitted
+// without raters, as always. Then raters' parameters are fitted to the held-out laws of those
+// networks, fold by fold, which costs no training: where that predicts votes of the other folds no
+// better, raters are left alone, and the fit has cost what it costs without them. Otherwise networks
+// are fitted with raters as well, and are kept if they predict held-out votes better by more than
+// two standard errors.
+
+const (
+	raterVotes  = 30  // votes that a rater needs on average
+	raterGain   = 2   // standard errors by which raters have to be better
+	mostRatings = 200 // votes on an item that a likelihood with raters multiplies
+)
+
+// ErrRaters is the reason when raters are asked for and cannot be told apart.
+var ErrRaters = errors.New("raters cannot be told apart")
+
+// ratable returns why a likelihood with raters cannot be fitted to the data, or "".
+func ratable(ds *dataset.Dataset) string {
+	switch {
+	case len(ds.Raters) == 0 || len(ds.Ratings) == 0:
+		return noNames
+	case len(ds.Raters) == 1:
+		return "there is one rater only"
+	}
+	d := len(ds.Classes)
+	named := make([]float32, len(ds.Counts))
+	each := make([]int, ds.Len())
+	for _, r := range ds.Ratings {
+		named[int(r.Item)*d+int(r.Class)]++
+		each[r.Item]++
+	}
+	for k, n := range named {
+		if n > ds.Counts[k] || ds.Counts[k] != float32(math.Round(float64(ds.Counts[k]))) {
+			return fmt.Sprintf("item %q has %v votes for class %q, %v of them by raters with a name: only whole votes can be told apart",
+				ds.Items[k/d], ds.Counts[k], ds.Classes[k%d], n)
+		}
+	}
+	for j := range each {
+		if m := ds.VotesOf(j); m > mostRatings {
+			return fmt.Sprintf("item %q has %v votes, more than the %d that can be told apart", ds.Items[j], m, mostRatings)
+		}
+	}
+	return ""
+}
+
+// doubtful returns why raters are not tried without being asked for, or "".
+func doubtful(ds *dataset.Dataset) string {
+	votes := 0.0
+	for j := range ds.Len() {
+		votes += ds.VotesOf(j)
+	}
+	raters, parts := 0, newParts(ds.Len()+len(ds.Raters))
+	seen := make([]bool, len(ds.Raters))
+	for _, r := range ds.Ratings {
+		if !seen[r.Rater] {
+			seen[r.Rater] = true
+			raters++
+		}
+		parts.join(int(r.Item), ds.Len()+int(r.Rater))
+	}
+	each := float64(len(ds.Ratings)) / float64(raters)
+	camps := map[int]bool{}
+	for r, s := range seen {
+		if s {
+			camps[parts.root(ds.Len()+r)] = true
+		}
+	}
+	switch {
+	case votes > float64(len(ds.Ratings)):
+		return fmt.Sprintf("%s of %s carry no rater's name", words.Count(votes-float64(len(ds.Ratings))), words.Count(votes)+" votes")
+	case raters < 2:
+		return "there is one rater only"
+	case each < raterVotes:
+		return fmt.Sprintf("raters voted %.1f times on average, fewer than %d", each, raterVotes)
+	case len(camps) > 1:
+		return fmt.Sprintf("raters fall into %d groups that share no item: leans of one cannot be compared with those of another", len(camps))
+	}
+	return ""
+}
+
+// parts are disjoint sets.
+type parts []int32
+
+func newParts(n int) parts {
+	p := make(parts, n)
+	for i := range p {
+		p[i] = int32(i)
+	}
+	return p
+}
+
+func (p parts) root(i int) int {
+	for int(p[i]) != i {
+		p[i] = p[p[i]]
+		i = int(p[i])
+	}
+	return i
+}
+
+func (p parts) join(i, j int) { p[p.root(i)] = int32(p.root(j)) }
+
+// raterMethod is a method that has a likelihood with raters.
+type raterMethod interface {
+	head.Method
+	WithRaters() head.Method
+}
+
+// chooseRaters finds out whether raters are known from the start, and why not.
+func (f *fitting) chooseRaters(o *Options) error {
+	switch o.Raters {
+	case "", "auto", "on":
+	default:
+		return nil // off, or refused later
+	}
+	_, able := o.Head.(raterMethod)
+	reason := ""
+	if !able {
+		reason = "method " + o.Head.Name() + " takes all votes alike"
+	} else if reason = ratable(f.ds); reason == "" && o.Raters != "on" {
+		reason = doubtful(f.ds)
+	}
+	switch {
+	case reason != "" && o.Raters == "on":
+		return fmt.Errorf("%w: %s", ErrRaters, reason)
+	case reason != "":
+		f.declined = reason
+	case o.Raters == "on":
+		f.know()
+	default:
+		f.tryRaters = true
+	}
+	return nil
+}
+
+// know makes the task one with raters.
+func (f *fitting) know() {
+	f.task.RaterVotes = make([]float64, len(f.ds.Raters))
+	f.task.ClassVotes = make([]float64, len(f.ds.Classes))
+	for _, r := range f.ds.Ratings {
+		f.task.RaterVotes[r.Rater]++
+		f.task.ClassVotes[r.Class]++
+	}
+	f.knows = true
+}
+
+// withRaters returns a fitting of the same items with raters.
+func (f *fitting) withRaters() (*fitting, error) {
+	j := *f.job
+	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, prefix: "raters "}
+	g.know()
+	g.method = f.method.(raterMethod).WithRaters()
+	h, err := g.method.New(g.task)
+	if err != nil {
+		return nil, err
+	}
+	g.traits = h.Traits()
+	g.in.rate()
+	return g, nil
+}
+
+// ratingsOf returns the single votes on some items, in their order.
+func (f *fitting) ratingsOf(items []int) head.Batch {
+	if f.in.first == nil {
+		f.in.rate()
+	}
+	d := len(f.ds.Classes)
+	b := head.Batch{Counts: head.Counts{Classes: d}}
+	for k, j := range items {
+		b.Counts.Values = append(b.Counts.Values, f.ds.CountsOf(j)...)
+		for _, r := range f.in.ratings[f.in.first[j]:f.in.first[j+1]] {
+			b.Ratings = append(b.Ratings, head.Rating{Item: int32(k), Rater: r.Rater, Class: r.Class})
+		}
+	}
+	return b
+}
+
+// votesOf returns the votes on an item by whoever cast them; those without a name are by rater −1.
+func (f *fitting) votesOf(j int) []head.Rating {
+	b := f.ratingsOf([]int{j})
+	left := slices.Clone(b.Counts.Values)
+	for _, r := range b.Ratings {
+		left[r.Class]--
+	}
+	for i, n := range left {
+		for ; n >= 1; n-- {
+			b.Ratings = append(b.Ratings, head.Rating{Rater: -1, Class: int32(i)})
+		}
+	}
+	return b.Ratings
+}
+
+// decide compares a fit without raters with one that knows them, if held-out votes suggest it.
+func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
+	p := &plain.Model.Provenance
+	say := func(known bool, gain, se float64, format string, args ...any) *model.Raters {
+		return &model.Raters{Known: known, Reason: fmt.Sprintf(format, args...), Gain: gain, GainSE: se}
+	}
+	if f.declined != "" {
+		if f.declined != noNames {
+			p.Raters = say(false, 0, 0, "%s", f.declined)
+		}
+		return plain, nil
+	}
+	f.report.send(Event{Note: "comparing raters"})
+	before, err := f.losses(plain)
+	if err != nil {
+		return nil, err
+	}
+	gain, se, err := f.screen(plain, before)
+	if err != nil {
+		return nil, err
+	}
+	if !(gain > raterGain*se) {
+		p.Raters = say(false, gain, se, "leans and guesses of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)", gain, se)
+		return plain, nil
+	}
+	g, err := f.withRaters()
+	if err != nil {
+		return nil, err
+	}
+	rated, err := g.fit(ctx)
+	if err != nil {
+		if errors.Is(err, ErrStopped) {
+			p.Raters = say(false, 0, 0, "training was stopped before networks with raters were fitted")
+			p.Warnings = append(p.Warnings, "training was stopped before its end")
+			return plain, err
+		}
+		return nil, err
+	}
+	after, err := g.losses(rated)
+	if err != nil {
+		return nil, err
+	}
+	gain, se = f.compare(before, after)
+	if !(gain > raterGain*se) {
+		p.Raters = say(false, gain, se, "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)", gain, se)
+		return plain, nil
+	}
+	rated.Model.Provenance.Raters = say(true, gain, se, "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)", gain, se)
+	rated.Options = plain.Options
+	return rated, nil
+}
+
+const noNames = "votes carry no raters' names"
+
+// losses returns the joint loss of the votes on each item by its held-out answer, NaN without one.
+func (f *fitting) losses(res *Result) ([]float64, error) {
+	list := make([]float64, len(f.voted))
+	votes := make([]float64, len(f.ds.Classes))
+	for at, j := range f.voted {
+		a := res.OutOfFold[j]
+		list[at] = math.NaN()
+		if a == nil {
+			continue
+		}
+		for i, c := range f.ds.CountsOf(j) {
+			votes[i] = float64(c)
+		}
+		l, err := f.logVotes(at, a, votes)
+		if err != nil {
+			return nil, fmt.Errorf("item %q: %w", f.ds.Items[j], err)
+		}
+		list[at] = -l
+	}
+	return list, nil
+}
+
+// heldBy is the fold that holds the voted item at a place out.
+func (f *fitting) heldBy(at int) int {
+	if f.folds == 0 {
+		return 0
+	}
+	return f.fold[at]
+}
+
+// compare returns by how much losses are smaller after than before, per vote, with a standard error
+// over items or groups.
+func (f *fitting) compare(before, after []float64) (gain, se float64) {
+	type sums struct{ gain, votes float64 }
+	of := map[string]*sums{}
+	var list []*sums
+	all := sums{}
+	for at, j := range f.voted {
+		if math.IsNaN(before[at]) || math.IsNaN(after[at]) {
+			continue
+		}
+		s := &sums{}
+		if f.ds.Groups != nil && of[f.ds.Groups[j]] != nil {
+			s = of[f.ds.Groups[j]]
+		} else {
+			list = append(list, s)
+			if f.ds.Groups != nil {
+				of[f.ds.Groups[j]] = s
+			}
+		}
+		m := f.ds.VotesOf(j)
+		s.gain += before[at] - after[at]
+		s.votes += m
+		all.gain += before[at] - after[at]
+		all.votes += m
+	}
+	gain = all.gain / all.votes
+	square := 0.0
+	for _, s := range list {
+		e := s.gain - gain*s.votes
+		square += e * e
+	}
+	n := float64(len(list))
+	return gain, math.Sqrt(square*n/max(1, n-1)) / all.votes
+}
+
+// screen fits raters to the held-out laws of networks without raters, each fold by the others, and
+// returns what that gains per vote.
+func (f *fitting) screen(res *Result, before []float64) (gain, se float64, err error) {
+	f.know()
+	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes = false, nil, nil }()
+	after := slices.Clone(before)
+	for k := range f.parts() {
+		var items, rest []int // places
+		for at := range f.voted {
+			switch {
+			case math.IsNaN(before[at]):
+			case f.part(at) == k:
+				rest = append(rest, at)
+			default:
+				items = append(items, at)
+			}
+		}
+		crowd, err := f.fitCrowd(res, items)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, at := range rest {
+			j := f.voted[at]
+			l, err := crowd.LogVotes(res.OutOfFold[j].Law, f.votesOf(j))
+			if err != nil {
+				return 0, 0, err
+			}
+			after[at] = -l
+		}
+	}
+	gain, se = f.compare(before, after)
+	return gain, se, nil
+}
+
+// fitCrowd fits raters to the held-out laws of the voted items at some places.
+func (f *fitting) fitCrowd(res *Result, places []int) (*head.Crowd, error) {
+	var items []int
+	var laws []*mixture.Dirichlet
+	for _, at := range places {
+		if a := res.OutOfFold[f.voted[at]]; a != nil {
+			items, laws = append(items, f.voted[at]), append(laws, a.Law)
+		}
+	}
+	return head.FitCrowd(f.task, laws, f.ratingsOf(items))
+}
+
+// learnCrowd finds what the model says of raters: fitted to held-out laws where all items have one,
+// otherwise what the networks have learned. The standard errors add what networks disagree on.
+func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
+	owns := func(list []*run) (all [][][]float32) {
+		for _, r := range list {
+			var own [][]float32
+			for _, p := range r.network.Own {
+				own = append(own, p.Value)
+			}
+			all = append(all, own)
+		}
+		return all
+	}
+	f.crowds = map[int]*head.Crowd{}
+	for _, r := range runs {
+		if f.crowds[r.fold] == nil {
+			var same []*run
+			for _, s := range runs {
+				if s.fold == r.fold {
+					same = append(same, s)
+				}
+			}
+			c, err := head.CrowdOf(f.task, owns(same)...)
+			if err != nil {
+				return err
+			}
+			f.crowds[r.fold] = c
+		}
+	}
+	var places []int
+	for at, j := range f.voted {
+		if res.OutOfFold[j] != nil {
+			places = append(places, at)
+		}
+	}
+	learned, err := head.CrowdOf(f.task, owns(final)...)
+	if err != nil {
+		return err
+	}
+	crowd := learned
+	if len(places) == len(f.voted) {
+		if crowd, err = f.fitCrowd(res, places); err != nil {
+			return err
+		}
+	} else if len(places) > 0 {
+		fitted, err := f.fitCrowd(res, places)
+		if err != nil {
+			return err
+		}
+		crowd.Borrow(fitted, float64(len(places))/float64(len(f.voted)))
+	}
+	if err := crowd.Widen(f.task, owns(runs)...); err != nil {
+		return err
+	}
+	res.Model.Raters, res.Model.Crowd = slices.Clone(f.ds.Raters), crowd
+	return nil
+}
+
+// told makes held-out answers what is reported: an average rater's chances.
+func (f *fitting) told(res *Result) {
+	average := res.Model.Crowd.Average()
+	par.For(len(res.OutOfFold), func(j int) {
+		if a := res.OutOfFold[j]; a != nil {
+			a.Through(average)
+		}
+	})
+}
+
+// logVotes returns the joint log-likelihood of the votes on the voted item at a place.
+func (f *fitting) logVotes(at int, a *head.Answer, votes []float64) (float64, error) {
+	if f.knows {
+		return f.crowds[f.heldBy(at)].LogVotes(a.Law, f.votesOf(f.voted[at]))
+	}
+	return a.Law.LogVotes(votes)
+}
