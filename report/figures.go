@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
-	"io"
 	"math"
 	"strings"
 
@@ -28,22 +27,30 @@ type gallery struct {
 	err   error // the first
 }
 
-// draw returns the picture, or nil after an error.
-func (g *gallery) draw(f interface{ WriteSVG(io.Writer) error }, help string) *figure {
+// draw returns the picture, for wide and for narrow screens, or nil after an error.
+func (g *gallery) draw(f plot.Responsive, help string) *figure {
+	svg := g.picture(f, "wide") + g.picture(f.Narrow(), "narrow")
+	if g.err != nil {
+		return nil
+	}
+	g.count++
+	return &figure{g.count, help, template.HTML(svg)}
+}
+
+// picture returns the element of a figure, of a class by which the page shows it or not.
+func (g *gallery) picture(f plot.Figure, class string) string {
 	var b bytes.Buffer
 	if err := f.WriteSVG(&b); err != nil {
 		if g.err == nil {
 			g.err = err
 		}
-		return nil
+		return ""
 	}
 	before, rest, _ := strings.Cut(b.String(), "<style>")
 	style, after, _ := strings.Cut(rest, "</style>\n")
 	g.style = style
-	g.count++
 	// HTML knows the namespace.
-	svg := strings.Replace(before, ` xmlns="http://www.w3.org/2000/svg"`, "", 1) + after
-	return &figure{g.count, help, template.HTML(svg)}
+	return strings.Replace(before, ` xmlns="http://www.w3.org/2000/svg" class="credence"`, ` class="credence `+class+`"`, 1) + after
 }
 
 // training draws the curves of all runs.
@@ -106,38 +113,68 @@ func (g *gallery) reliability(in *Input) []*figure {
 		return nil
 	}
 	figures := []*figure{g.draw(c, help)}
-	if len(in.Classes) > 2 && len(in.Classes) <= 6 {
+	if len(in.Classes) > 2 {
 		all := plot.Comparison{Title: "Are the probabilities right, class by class?", Equal: "as predicted", Unit: true,
 			XLabel: "predicted probability of the class", YLabel: "share of votes for it"}
+		var empty []string
 		for i, name := range in.Classes {
-			all.Series = append(all.Series, plot.PointSeries{Label: name, Points: points(diagrams[i+1], false)})
+			p := points(diagrams[i+1], false)
+			switch {
+			case len(p) == 0:
+				empty = append(empty, name)
+			case len(all.Series) < mostSeries:
+				all.Series = append(all.Series, plot.PointSeries{Label: name, Points: p})
+			}
 		}
-		figures = append(figures, g.draw(all,
-			"The same for the probability of each class, predicted or not; intervals are left out."))
+		if len(all.Series) > 0 {
+			figures = append(figures, g.draw(all,
+				"The same for the probability of each class, predicted or not; intervals are left out."+notShown(len(in.Classes), len(all.Series), empty)))
+		}
 	}
 	return figures
+}
+
+// mostSeries is how many classes a figure tells apart.
+const mostSeries = 6
+
+// notShown says which classes a figure lacks: those of which there is nothing to show,
+// and those for which there is no room.
+func notShown(classes, shown int, empty []string) string {
+	text := ""
+	if len(empty) > 0 {
+		text = fmt.Sprintf(" Not shown, since too few votes are for them: %s.", words.Few(empty))
+	}
+	if rest := classes - shown - len(empty); rest > 0 {
+		text += fmt.Sprintf(" The first %d classes are shown, %d more are not.", shown, rest)
+	}
+	return text
 }
 
 // pit draws the histogram of the probability integral transforms.
 func (g *gallery) pit(in *Input) *figure {
 	h := plot.Histogram{Title: "Do votes follow the predicted distributions?",
 		XLabel: "place of the votes in their predicted distribution (PIT)"}
-	any := false
+	var empty []string
 	for _, c := range in.Result.PIT.Coordinates {
 		s := plot.ValueSeries{Label: c.Class, Values: c.Values}
 		if len(in.Classes) == 2 {
 			s.Label = ""
 		}
-		any = any || len(c.Values) > 0
-		if len(h.Series) < 6 {
+		if len(c.Values) == 0 {
+			empty = append(empty, c.Class)
+		} else if len(h.Series) < mostSeries {
 			h.Series = append(h.Series, s)
 		}
 	}
-	if !any {
+	if len(h.Series) == 0 {
 		return nil
 	}
+	missing := notShown(len(in.Result.PIT.Coordinates), len(h.Series), empty)
+	if d := len(in.Classes); d > 2 {
+		missing += fmt.Sprintf(" %s, the last class, has no bars of its own: its votes are those that the others did not get.", in.Classes[d-1])
+	}
 	return g.draw(h, "If predictions are right, all places are equally frequent and the bars stay in the gray band. A valley in the middle says that "+
-		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted.")
+		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted."+missing)
 }
 
 // dispersion draws the spread seen in pairs of votes against the predicted.
@@ -227,23 +264,27 @@ func (g *gallery) coverage(in *Input) *figure {
 	c := plot.Comparison{Title: "Do intervals hold the true probability as often as they say?",
 		XLabel: "level of the interval",
 		YLabel: "share of items it holds", Equal: "as promised", Same: true}
-	any := false
-	for _, name := range classes[:min(6, len(classes))] {
+	var empty []string
+	for _, name := range classes {
 		s := plot.PointSeries{Label: name}
 		for _, v := range in.Result.Coverage {
 			if v.Class == name && v.Empirical.Known() {
 				p := plot.IntervalPoint{X: v.Level, Y: plain(v.Empirical)}
 				p.Lo, p.Hi = around(v.Empirical, v.SE, 0, 1)
 				s.Points = append(s.Points, p)
-				any = true
 			}
 		}
-		c.Series = append(c.Series, s)
+		if len(s.Points) == 0 {
+			empty = append(empty, name)
+		} else if len(c.Series) < mostSeries {
+			c.Series = append(c.Series, s)
+		}
 	}
-	if !any {
+	if len(c.Series) == 0 {
 		return nil
 	}
-	return g.draw(c, "The data are simulated, so the true probabilities are known. Below the dashed line intervals are too narrow, above too wide.")
+	return g.draw(c, "The data are simulated, so the true probabilities are known. Below the dashed line intervals are too narrow, above too wide."+
+		notShown(len(classes), len(c.Series), empty))
 }
 
 // densities draws some items of each kind: of two classes two or three
@@ -278,6 +319,9 @@ func (g *gallery) densities(in *Input, items []item, level float64) []*figure {
 				}
 				d.Curves = append(d.Curves, plot.Curve{Label: label, Mixture: x.m.Marginal(i), Resolution: x.resolution})
 			}
+		}
+		if len(d.Curves) < len(in.Classes) && n == 1 {
+			kind.help += fmt.Sprintf(" The %d most probable of %d classes are shown.", len(d.Curves), len(in.Classes))
 		}
 		if n > 1 {
 			d.Title, d.XLabel = kind.title+" items", "probability of "+in.Classes[1]

@@ -13,6 +13,9 @@ import (
 type Input struct {
 	// Title is the name of the page, "Report of a Credence model" if empty.
 	Title string
+	// Author and Date are shown below it, where given. Date is any text: the package
+	// asks no clock.
+	Author, Date string
 	// Subject is what was learned, in words that continue "… was trained on",
 	// such as "the LIDC lung nodules".
 	Subject string

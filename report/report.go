@@ -31,6 +31,7 @@ var (
 // page is what the template shows.
 type page struct {
 	Title, Lead string
+	Byline      string // author and date
 	Style       template.CSS
 	Verdicts    []verdict
 	Warnings    []string
@@ -95,6 +96,7 @@ func newPage(in *Input) (*page, error) {
 	}
 	p := &page{Title: in.Title, Lead: lead(in), Commands: in.Commands, Config: in.Config, Evaluated: in.Evaluated}
 	p.Title = cmp.Or(p.Title, "Report of a Credence model")
+	p.Byline = strings.Join(slices.DeleteFunc([]string{in.Author, in.Date}, func(s string) bool { return s == "" }), " · ")
 	level := 0.95
 	if in.Result != nil && in.Result.Level > 0 {
 		level = in.Result.Level

@@ -31,6 +31,7 @@ type evaluateOptions struct {
 	replicates int
 	seed       uint64
 	report     string
+	page       pageFlags
 	pageOnly   bool // the report is all that is wanted
 	part       string
 	curve      bool
@@ -73,6 +74,7 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
+	o.page.declare(f)
 	o.apart.declare(f)
 	f.StringVar(&o.abstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
 	f.Float64Var(&o.accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
@@ -130,6 +132,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if o.report != "" {
 		page := run.Page(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
+		page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
 		if err := o.writePage(cmd.OutOrStdout(), page); err != nil {
 			return err
 		}
@@ -174,6 +177,12 @@ func (o *evaluateOptions) check() error {
 		return usagef("--accuracy %v: expected a share of items from 0 to 1", o.accuracy)
 	}
 	if err := o.apart.check(); err != nil {
+		return err
+	}
+	if err := checkPage("--report", o.report); err != nil {
+		return err
+	}
+	if err := o.page.settle(); err != nil {
 		return err
 	}
 	if o.pageOnly {

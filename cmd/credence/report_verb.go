@@ -1,7 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/run"
 )
@@ -20,7 +27,8 @@ func newReport() *cobra.Command {
 		Short: "Write the report of a model on given items as a page",
 		Long:  helpText("report"),
 		Example: `  credence report runs/first test-items.csv --votes test-votes.csv
-  credence report runs/first test.csv --vote-columns r1,r2 -o test.html`,
+  credence report runs/first test.csv --vote-columns r1,r2 -o test.html
+  credence report runs/first test.csv --title "Lung nodules" --author "A. Doe"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return withHint(usagef("expected a run and a file of items, found no items"),
@@ -29,6 +37,9 @@ func newReport() *cobra.Command {
 			return arguments(2, true, "a run and a file of items")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkPage("-o", o.output); err != nil {
+				return err
+			}
 			if err := refuseTaken(o.output, o.overwrite); err != nil {
 				return err
 			}
@@ -41,4 +52,45 @@ func newReport() *cobra.Command {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
 	o.declare(f)
 	return cmd
+}
+
+// pageFlags are what the top of a page says.
+type pageFlags struct{ title, author, date string }
+
+func (p *pageFlags) declare(f *pflag.FlagSet) {
+	f.StringVar(&p.title, "title", "", "`title` of the report's page")
+	f.StringVar(&p.author, "author", "", "`author` of the report, shown below its title")
+	f.StringVar(&p.date, "date", "", "`date` of the report (default: today's, or $SOURCE_DATE_EPOCH; none for none)")
+}
+
+// settle fills in the date. Pages that training writes have none, so that a run
+// repeats to the byte.
+func (p *pageFlags) settle() error {
+	switch p.date {
+	case "none":
+		p.date = ""
+		return nil
+	case "":
+		now := time.Now()
+		if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
+			seconds, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return usagef("$SOURCE_DATE_EPOCH %q: expected the number of seconds since 1970", text)
+			}
+			now = time.Unix(seconds, 0).UTC()
+		}
+		p.date = now.Format("2006-01-02")
+	}
+	return nil
+}
+
+// checkPage refuses the name of a page that is no HTML.
+func checkPage(flag, path string) error {
+	switch ext := strings.ToLower(filepath.Ext(path)); {
+	case path == "-" || path == "" || ext == ".html" || ext == ".htm":
+		return nil
+	case ext == ".pdf":
+		return withHint(usagef("%s %s: a report is an HTML page", flag, path), pdfAdvice)
+	}
+	return usagef("%s %s: expected a name that ends in .html", flag, path)
 }

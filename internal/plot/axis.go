@@ -134,6 +134,9 @@ var superscripts = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "
 
 func superscript(n int) string { return superscripts.Replace(strconv.Itoa(n)) }
 
+// lineGap is the room between lines of the name of an axis.
+const lineGap = 3
+
 // drawX draws the grid lines of a horizontal axis from top to bottom, its labels
 // and its name below, and returns the y at which the name ends.
 func (a axis) drawX(c *canvas, name string, top, bottom float64) float64 {
@@ -149,8 +152,11 @@ func (a axis) drawX(c *canvas, name string, top, bottom float64) float64 {
 	if name == "" {
 		return y
 	}
-	y += textSize + 8
-	c.text("middle", point{(a.start + a.end) / 2, y}, fit(name, textSize, a.end-a.start))
+	y += 8 - lineGap
+	for _, line := range wrap(name, textSize, a.end-a.start) {
+		y += textSize + lineGap
+		c.text("middle", point{(a.start + a.end) / 2, y}, line)
+	}
 	return y
 }
 

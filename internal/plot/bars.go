@@ -12,6 +12,8 @@ import (
 // Bars is a figure of one quantity here and there, a row each: a bar from what it
 // should be to what it is, its interval, and a mark where it is known.
 type Bars struct {
+	// Width of the card in pixels; 0 means 760.
+	Width  float64
 	Title  string
 	XLabel string
 	// Reference is what the quantity should be, drawn as a dashed line.
@@ -36,9 +38,10 @@ type BarRow struct {
 
 const barRow, barNames = 22.0, 220.0
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide. Ends of
+// WriteSVG writes the figure to w as an SVG file. Ends of
 // intervals that lie far beyond all values are cut off.
 func (d Bars) WriteSVG(w io.Writer) error {
+	c := canvas{width: d.Width}
 	values, ends := emptySpan(), emptySpan()
 	names, rows := 0.0, 0
 	var about []string
@@ -62,10 +65,9 @@ func (d Bars) WriteSVG(w io.Writer) error {
 	x := values
 	x.add(max(ends.lo, values.lo-room), min(ends.hi, values.hi+room))
 	x = x.padded()
-	names = min(names, barNames)
-	a := horizontal(x.lo, x.hi, margin+names+12, figureWidth-margin-12)
+	names = min(names, barNames, 0.45*c.wide())
+	a := horizontal(x.lo, x.hi, margin+names+12, c.wide()-margin-12)
 	height := float64(rows+len(d.Groups))*barRow + 4
-	var c canvas
 	legend := []key{rowKey(cmp.Or(d.Interval, "95% interval"), series(0))}
 	if d.Mark != "" {
 		legend = append(legend, key{d.Mark, func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
@@ -78,7 +80,7 @@ func (d Bars) WriteSVG(w io.Writer) error {
 	c.close()
 	y := 2.0
 	for _, g := range d.Groups {
-		c.text("tick", point{margin, y + barRow/2 + 0.36*tickSize}, fit(g.Label, tickSize, figureWidth/2))
+		c.text("tick", point{margin, y + barRow/2 + 0.36*tickSize}, fit(g.Label, tickSize, max(c.wide()/2, narrowWidth-2*margin)))
 		y += barRow
 		for _, r := range g.Rows {
 			d.row(&c, a, r, y+barRow/2, names)

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/xml"
 	"fmt"
@@ -19,10 +20,14 @@ type point struct{ x, y float64 }
 // canvas collects the elements of an SVG file. What they look like is decided
 // by their class, in the style sheet.
 type canvas struct {
+	width float64 // of the card; 0 means figureWidth
 	body  bytes.Buffer
 	rules string // of the style sheet, beyond those of every figure
 	err   error  // the first coordinate that is not a number
 }
+
+// wide returns the width of the card.
+func (c *canvas) wide() float64 { return cmp.Or(c.width, figureWidth) }
 
 // number formats a coordinate: a hundredth of a pixel is below what a printer
 // resolves, and above the rounding errors that differ between machines.
@@ -140,10 +145,10 @@ func (c *canvas) write(w io.Writer, width, height float64, name, description str
 	return err
 }
 
-// figure completes the file of a figure of the usual width, which ends at the
+// figure completes the file of a figure, which ends at the
 // given height; errors say which figure it is.
 func (c *canvas) figure(w io.Writer, figure string, end float64, name, description string) error {
-	if err := c.write(w, figureWidth, end+margin, name, description); err != nil {
+	if err := c.write(w, c.wide(), end+margin, name, description); err != nil {
 		return fmt.Errorf("%s: %w", figure, err)
 	}
 	return nil

@@ -14,6 +14,8 @@ import (
 // with the line on which both are equal: a reliability diagram, dispersion by
 // bin, nominal against empirical coverage.
 type Comparison struct {
+	// Width of the card in pixels; 0 means 760.
+	Width          float64
 	Title          string
 	XLabel, YLabel string
 	// Equal is the entry of the diagonal in the legend; "seen as predicted" if
@@ -39,8 +41,9 @@ func (p IntervalPoint) hasInterval() bool { return finite(p.Lo) && finite(p.Hi) 
 
 const comparisonHeight = 320.0
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+// WriteSVG writes the figure to w as an SVG file.
 func (d Comparison) WriteSVG(w io.Writer) error {
+	c := canvas{width: d.Width}
 	known, intervals, outside := 0, false, false
 	x, y := emptySpan(), emptySpan()
 	for _, s := range d.Series {
@@ -72,8 +75,7 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 		}
 		x, y = span{0, 1}, span{0, 1}
 	}
-	f := newFrame(x, y, d.XLabel, d.YLabel, comparisonHeight)
-	var c canvas
+	f := newFrame(&c, x, y, d.XLabel, d.YLabel, comparisonHeight)
 	top := drawHeader(&c, d.Title, d.legend(intervals)) + 14
 	c.openAt(top)
 	end := f.draw(&c)

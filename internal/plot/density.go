@@ -18,6 +18,8 @@ import (
 // at the top of the figure and marked. If the mass of all curves lies within a
 // tenth of [0, 1], only that part is shown.
 type Density struct {
+	// Width of the card in pixels; 0 means 760.
+	Width  float64
 	Title  string
 	XLabel string // "probability" if empty
 	Curves []Curve
@@ -51,7 +53,7 @@ const (
 	halfCap     = 4.5 // half of the stroke that ends a whisker
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide and high
+// WriteSVG writes the figure to w as an SVG file and high
 // enough for its title, legend and rows: 364 pixels for a title and two curves.
 func (d Density) WriteSVG(w io.Writer) error {
 	levels, err := d.sortedLevels()
@@ -59,10 +61,10 @@ func (d Density) WriteSVG(w io.Writer) error {
 		return fmt.Errorf("density figure: %w", err)
 	}
 	f := &densityFigure{Density: d, levels: levels}
-	f.layOut()
-	var c canvas
+	c := canvas{width: d.Width}
+	f.layOut(c.wide())
 	height := f.draw(&c)
-	if err := c.write(w, figureWidth, height, f.name(), f.description()); err != nil {
+	if err := c.write(w, c.wide(), height, f.name(), f.description()); err != nil {
 		return fmt.Errorf("density figure: %w", err)
 	}
 	return nil
@@ -107,7 +109,7 @@ type densityFigure struct {
 const yLabel = "density"
 
 // layOut finds the axes and traces the curves.
-func (f *densityFigure) layOut() {
+func (f *densityFigure) layOut(width float64) {
 	tail := 0.001
 	if len(f.levels) > 0 {
 		tail = min(tail, (1-f.levels[0])/2)
@@ -118,11 +120,11 @@ func (f *densityFigure) layOut() {
 
 	left, right := f.y.roomY(yLabel), margin
 	for range 3 { // the labels of x need room, which moves x
-		f.x = horizontal(lo, hi, left, figureWidth-right)
+		f.x = horizontal(lo, hi, left, width-right)
 		needLeft, needRight := f.sideRoom()
 		left, right = max(left, needLeft), max(right, needRight)
 	}
-	f.x = horizontal(lo, hi, left, figureWidth-right)
+	f.x = horizontal(lo, hi, left, width-right)
 
 	for _, c := range f.Curves {
 		line := trace(c.Mixture.PDF, f.x, f.y, features(c.Mixture))

@@ -14,17 +14,17 @@ type frame struct {
 	xLabel, yLabel string
 }
 
-// newFrame lays out a panel as wide as the card for the given ranges.
-func newFrame(x, y span, xLabel, yLabel string, height float64) frame {
+// newFrame lays out a panel as wide as the card of c for the given ranges.
+func newFrame(c *canvas, x, y span, xLabel, yLabel string, height float64) frame {
 	f := frame{xLabel: xLabel, yLabel: yLabel}
 	f.y = vertical(y.lo, y.hi, height, 0)
 	left, right := f.y.roomY(yLabel), margin
 	for range 3 { // the labels of x need room, which moves x
-		f.x = horizontal(x.lo, x.hi, left, figureWidth-right)
+		f.x = horizontal(x.lo, x.hi, left, c.wide()-right)
 		half := margin + f.x.labelWidth()/2
 		left, right = max(left, half), max(right, half)
 	}
-	f.x = horizontal(x.lo, x.hi, left, figureWidth-right)
+	f.x = horizontal(x.lo, x.hi, left, c.wide()-right)
 	return f
 }
 

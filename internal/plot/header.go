@@ -1,5 +1,7 @@
 package plot
 
+import "strings"
+
 // key is an entry of a legend: a symbol and what it stands for. The symbol is
 // drawn into a box symbolWidth wide, given the middle of its left side.
 type key struct {
@@ -17,7 +19,7 @@ const (
 // drawHeader writes the title and the legend at the top of the card, in as many
 // lines as they need, and returns the y at which they end.
 func drawHeader(c *canvas, title string, legend []key) float64 {
-	const width = figureWidth - 2*margin
+	width := c.wide() - 2*margin
 	y := margin
 	for _, line := range wrap(title, titleSize, width) {
 		c.text("title", point{margin, y + 0.85*titleSize}, line)
@@ -31,8 +33,15 @@ func drawHeader(c *canvas, title string, legend []key) float64 {
 	}
 	x := margin
 	for _, k := range legend {
-		text := fit(k.text, textSize, width-symbolWidth-symbolGap)
+		if strings.TrimSpace(k.text) == "" {
+			k.text = "…"
+		}
+		lines := wrap(k.text, textSize, width-symbolWidth-symbolGap)
+		text := lines[0]
 		wide := textWidth(text, textSize)
+		if len(lines) > 1 {
+			wide = width // it has its lines for itself
+		}
 		if x > margin && x+symbolWidth+symbolGap+wide > margin+width {
 			x = margin
 			y += lineHeight
@@ -40,6 +49,10 @@ func drawHeader(c *canvas, title string, legend []key) float64 {
 		k.symbol(c, point{x, y + lineHeight/2})
 		x += symbolWidth + symbolGap
 		c.text("key", point{x, y + lineHeight/2 + 0.36*textSize}, text)
+		for _, more := range lines[1:] {
+			y += textSize + lineGap
+			c.text("key", point{x, y + lineHeight/2 + 0.36*textSize}, more)
+		}
 		// Even gaps in Helvetica, and still some gap in a wider font.
 		x += max(wide/wider+keyGap, wide+keyGap/3)
 	}

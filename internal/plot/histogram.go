@@ -14,6 +14,8 @@ import (
 // into each bin, relative to equal shares, and the band in which all of them
 // stay 19 times out of 20 if the numbers are uniform.
 type Histogram struct {
+	// Width of the card in pixels; 0 means 760.
+	Width  float64
 	Title  string
 	XLabel string
 	Series []ValueSeries
@@ -28,8 +30,9 @@ type ValueSeries struct {
 
 const histogramHeight = 220.0
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+// WriteSVG writes the figure to w as an SVG file.
 func (d Histogram) WriteSVG(w io.Writer) error {
+	c := canvas{width: d.Width}
 	bins := d.Bins
 	if bins <= 0 {
 		bins = 10
@@ -46,7 +49,7 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	band := span{max(0, 1-half), 1 + half}
 	y.add(band.hi)
 	y.hi *= 1.06
-	f := newFrame(span{0, 1}, y, d.XLabel, "relative frequency", histogramHeight)
+	f := newFrame(&c, span{0, 1}, y, d.XLabel, "relative frequency", histogramHeight)
 
 	var legend []key
 	for i, s := range d.Series {
@@ -60,7 +63,6 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	}
 	legend = append(legend, areaKey("19 times out of 20 all stay here if predictions are right", "muted"),
 		lineKey("equal shares", "muted dashed"))
-	var c canvas
 	top := drawHeader(&c, d.Title, legend) + 14
 	c.openAt(top)
 	end := f.draw(&c)

@@ -9,6 +9,8 @@ import (
 // Lines is a figure of quantities that depend on one number, such as coverage by
 // epochs: one line per series, with a band of its standard error.
 type Lines struct {
+	// Width of the card in pixels; 0 means 760.
+	Width          float64
 	Title          string
 	XLabel, YLabel string
 	Series         []LineSeries
@@ -24,10 +26,10 @@ type Lines struct {
 
 const linesHeight = 300.0
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
+// WriteSVG writes the figure to w as an SVG file.
 func (d Lines) WriteSVG(w io.Writer) error {
 	return seriesFigure{
-		name: "figure of lines", title: d.Title, height: linesHeight, xLabel: d.XLabel, yLabel: d.YLabel,
+		name: "figure of lines", width: d.Width, title: d.Title, height: linesHeight, xLabel: d.XLabel, yLabel: d.YLabel,
 		series: d.Series, errs: cmp.Or(d.Errors, 2), percentY: d.Percent,
 		target: d.Target, dashed: d.TargetLabel,
 		describe: func(s LineSeries, x, y func(float64) string) string {

@@ -13,6 +13,8 @@ import (
 // probability of a class against the width of its interval, by how the votes
 // agree, a figure of Wu et al. (2019).
 type Scatter struct {
+	// Width of the card in pixels; 0 means 760.
+	Width          float64
 	Title          string
 	XLabel, YLabel string
 	Groups         []ScatterGroup
@@ -32,9 +34,10 @@ const (
 	scatterRadius = 2.4
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide. The x axis
+// WriteSVG writes the figure to w as an SVG file. The x axis
 // goes from 0 to 1, the y axis from 0 as far as there are points.
 func (d Scatter) WriteSVG(w io.Writer) error {
+	c := canvas{width: d.Width}
 	n := 0
 	y := span{0, 0}
 	for _, g := range d.Groups {
@@ -52,7 +55,7 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 	y.add(d.Threshold)
 	y.hi = cmp.Or(y.hi, 0.01)
 	y.hi *= 1.05
-	f := newFrame(span{0, 1}, y, d.XLabel, d.YLabel, scatterHeight)
+	f := newFrame(&c, span{0, 1}, y, d.XLabel, d.YLabel, scatterHeight)
 	var legend []key
 	var words []string
 	for i, g := range d.Groups {
@@ -63,7 +66,6 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 	if d.Threshold > 0 && d.ThresholdLabel != "" {
 		legend = append(legend, lineKey(d.ThresholdLabel, "muted dashed"))
 	}
-	var c canvas
 	top := drawHeader(&c, d.Title, legend) + 14
 	c.openAt(top)
 	end := f.draw(&c)

@@ -97,6 +97,7 @@ func area(upper, lower []point) []point {
 type seriesFigure struct {
 	name, title, xLabel, yLabel string
 	height                      float64
+	width                       float64
 	series                      []LineSeries
 	errs                        float64
 	percentX, percentY          bool
@@ -147,8 +148,8 @@ func (d seriesFigure) write(w io.Writer) error {
 			y.add(unitY * d.target)
 		}
 	}
-	f := newFrame(x.padded(), y.padded(), d.xLabel, d.yLabel, d.height)
-	var c canvas
+	c := canvas{width: d.width}
+	f := newFrame(&c, x.padded(), y.padded(), d.xLabel, d.yLabel, d.height)
 	top := drawHeader(&c, d.title, legend) + 14
 	c.openAt(top)
 	end := f.draw(&c)

@@ -11,7 +11,7 @@ import (
 func TestTraceError(t *testing.T) {
 	for name, d := range goldenFigures(t) {
 		f := &densityFigure{Density: d, levels: []float64{0.95}}
-		f.layOut()
+		f.layOut(figureWidth)
 		for i, c := range d.Curves {
 			at := 1
 			for j := range 20_000 {
@@ -40,7 +40,7 @@ func TestSpikesAreSeen(t *testing.T) {
 	for _, a := range []float64{1e4, 1e6, 1e8, 1e10, 1e12} {
 		m := beta(t, []float64{0.5, 0.5}, []float64{a, 2}, []float64{2 * a, 2})
 		f := &densityFigure{Density: Density{Curves: []Curve{{Mixture: m}}}}
-		f.layOut()
+		f.layOut(figureWidth)
 		highest := math.Inf(1)
 		for _, p := range f.lines[0] {
 			highest = min(highest, p.y)

@@ -14,6 +14,8 @@ import (
 // the items trained on and, beside it on the same scale, on the items held out,
 // with the epoch marked whose weights were kept.
 type Training struct {
+	// Width of the card in pixels; 0 means 760.
+	Width  float64
 	Title  string
 	YLabel string // "loss" if empty
 	Runs   []TrainingRun
@@ -30,9 +32,10 @@ type TrainingRun struct {
 
 const trainingHeight = 230.0
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide. Losses of the
+// WriteSVG writes the figure to w as an SVG file. Losses of the
 // first epochs that are far above all others are cut off.
 func (d Training) WriteSVG(w io.Writer) error {
+	c := canvas{width: d.Width}
 	var values []float64
 	epochs, held := 0, false
 	for _, r := range d.Runs {
@@ -47,14 +50,13 @@ func (d Training) WriteSVG(w io.Writer) error {
 	if len(values) == 0 {
 		return errors.New("training figure: no losses")
 	}
-	f := newFrame(span{0, float64(max(epochs, 2))}, lossRange(values), "epoch",
+	f := newFrame(&c, span{0, float64(max(epochs, 2))}, lossRange(values), "epoch",
 		cmp.Or(d.YLabel, "loss"), trainingHeight)
 	var legend []key
 	for i, r := range d.Runs {
 		legend = append(legend, lineKey(r.Name, series(i)))
 	}
 	legend = append(legend, dotKey("epoch kept", "muted", false))
-	var c canvas
 	top := drawHeader(&c, d.Title, legend) + 14 + lineHeight
 	c.openAt(top)
 	end := 0.0
