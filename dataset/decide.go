@@ -85,6 +85,8 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	info.Part = Part{Name: info.Name}
 	unnamed := info.Name == "column 1" || strings.HasPrefix(info.Name, "Unnamed: ")
 	switch {
+	case c.vector > 0 && c.fixed && c.kind == Text:
+		return s.t.ErrorAt(i, "lists of numbers, not text")
 	case c.vector > 0 && n > 0:
 		return s.t.ErrorAt(i, "lists of numbers and single values in one column")
 	case c.infinite > 0 && c.infinite == c.texts && !c.fixed:

@@ -19,6 +19,7 @@ type Watch struct {
 // watched counts what is unusual about one feature.
 type watched struct {
 	values, missing int
+	unheard         int     // texts without a word that training had
 	far             int     // items with a value far outside the training range
 	lo, hi          float32 // of the values
 }
@@ -61,8 +62,11 @@ func (s *watched) add(b *binding, x []float32) {
 	if p.Kind == Categorical || p.Kind == Text {
 		if x[0] != x[0] {
 			s.missing++
-		} else {
-			s.values++
+			return
+		}
+		s.values++
+		if i, err := textAt(x[0], len(b.texts)); p.Kind == Text && err == nil && !p.model().Heard(b.texts[i]) {
+			s.unheard++
 		}
 		return
 	}
@@ -124,7 +128,7 @@ func (p *fitted) span() (lo, hi float32, ok bool) {
 // Warnings tells what is unusual about the items added so far, in one warning for
 // each kind of trouble.
 func (w *Watch) Warnings() []error {
-	var empty, gaps, far []string
+	var empty, gaps, foreign, far []string
 	for k := range w.seen {
 		s, p := &w.seen[k], &w.t.parts[k]
 		switch {
@@ -132,6 +136,9 @@ func (w *Watch) Warnings() []error {
 			empty = append(empty, p.Name)
 		case s.missing > 0 && !p.Missing && p.Kind != Tensor:
 			gaps = append(gaps, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.missing), words.Thousands(w.items)))
+		}
+		if s.unheard*2 > s.values {
+			foreign = append(foreign, fmt.Sprintf("%s (%s of %s)", p.Name, words.Thousands(s.unheard), number(s.values, "text")))
 		}
 		if s.far == 0 {
 			continue
@@ -148,6 +155,9 @@ func (w *Watch) Warnings() []error {
 	}
 	if len(gaps) > 0 {
 		list = append(list, fmt.Errorf("values are missing that every training item had, and count as the mean or as no level: %s", words.Few(gaps)))
+	}
+	if len(foreign) > 0 {
+		list = append(list, fmt.Errorf("texts have no word in common with those of training: %s; are they in the same language?", words.Few(foreign)))
 	}
 	if len(far) > 0 {
 		list = append(list, errors.New("values far outside what training saw, for which predictions mean little: "+words.Few(far)+

@@ -1,6 +1,10 @@
 package text
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/kernel"
+)
 
 // Shapes: n documents, f terms, d classes, c outputs: one for two classes, whose
 // other logit is 0, and d for more.
@@ -284,27 +288,14 @@ func (p *problem) bend(out, z, prob []float64) {
 	}
 }
 
-// dot returns Σ a_i b_i in four sums.
+// dot returns Σ a_i b_i.
 func dot(a, b []float64) float64 {
-	var s0, s1, s2, s3 float64
-	b = b[:len(a)]
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return (s0 + s1) + (s2 + s3)
+	var sum [1]float64
+	kernel.Dots64(sum[:], a, b)
+	return sum[0]
 }
 
 // axpy adds a·x to y.
 func axpy(a float64, x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += a * v
-	}
+	kernel.AddRows64(y, []float64{a}, x, len(x))
 }

@@ -32,6 +32,21 @@ func (m *Model) Logits(z []float64, doc string) {
 	})
 }
 
+// Heard reports whether a document has a word, or a pair of words, that documents
+// of the fit had, or no words at all. It looks at the first few pages.
+func (m *Model) Heard(doc string) bool {
+	const pages = 1 << 14
+	words, heard := 0, false
+	t := terms{emit: func(b uint32) {
+		if b < blockSize {
+			words++
+			heard = heard || m.place[b] > 0
+		}
+	}}
+	t.document(doc[:min(len(doc), pages)])
+	return heard || words == 0
+}
+
 // Terms returns the number F of terms.
 func (m *Model) Terms() int { return len(m.buckets) }
 
