@@ -76,6 +76,10 @@ type impl struct {
 	dots64    func(dst, w, x []float64)
 	addRows64 func(y, a, x []float64, ld int)
 
+	betaSums  func(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm)
+	logGamma  func(gamma, log, x []float64)
+	expLinear func(dst, x, y []float64, slope, offset float64)
+
 	exp         func(dst, x []float32)
 	relu        func(dst, x []float32)
 	reluGrad    func(dx, dy, y []float32)
@@ -134,6 +138,10 @@ var generic = impl{
 
 	dots64:    dots64Generic,
 	addRows64: addRows64Generic,
+
+	betaSums:  betaSumsGeneric,
+	logGamma:  logGammaGeneric,
+	expLinear: expLinearGeneric,
 
 	exp:         expGeneric,
 	relu:        reluGeneric,

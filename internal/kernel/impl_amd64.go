@@ -4,6 +4,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
+//go:generate go -C _asm run . -group beta -out ../beta_amd64.s -stubs ../beta_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group conv -out ../conv_amd64.s -stubs ../conv_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group exp -out ../exp_amd64.s -stubs ../exp_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group float64 -out ../float64_amd64.s -stubs ../float64_stubs_amd64.go -pkg kernel
@@ -58,6 +59,7 @@ func newAVX2() *impl {
 	im.sum, im.sumSq, im.colSums = sum8, sumSq8, colSums8
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
+	im.betaSums, im.logGamma, im.expLinear = betaSums4, logGamma4, expLinear4
 	im.exp = exp8
 	im.relu, im.reluGrad = relu8, reluGrad8
 	im.tanh, im.tanhGrad = tanh8, tanhGrad8
@@ -81,6 +83,7 @@ func newAVX512() *impl {
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.gemmPanel = gemmPanelAVX512
+	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
 	return &im
 }
 

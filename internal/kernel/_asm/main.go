@@ -17,6 +17,7 @@ import (
 )
 
 var groups = map[string]func(){
+	"beta":     betaGroup,
 	"conv":     convGroup,
 	"exp":      expGroup,
 	"float64":  float64Group,

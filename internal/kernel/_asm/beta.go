@@ -1,0 +1,354 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+func betaGroup() {
+	betaSums(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
+	logGamma(&vector64{name: "AVX512", new: ZMM, bytes: 64})
+	expLinear(&vector64{name: "AVX512", new: ZMM, bytes: 64, kept: map[float64]VecVirtual{}})
+	betaSums(&vector64{name: "AVX2", new: YMM, bytes: 32})
+	logGamma(&vector64{name: "AVX2", new: YMM, bytes: 32})
+	expLinear(&vector64{name: "AVX2", new: YMM, bytes: 32})
+}
+
+// vector64 is a kind of vectors of float64.
+type vector64 struct {
+	name  string
+	new   func() VecVirtual
+	bytes int
+
+	// kept are constants in registers, of which only AVX-512 has enough: a load a cycle would
+	// otherwise be what the loop takes.
+	kept map[float64]VecVirtual
+}
+
+// betaSums generates the function that adds the densities of Beta distributions at eight points.
+func betaSums(v *vector64) {
+	function("betaSums"+v.name, "func(dst, z, terms *float64, n int)",
+		"betaSums"+v.name+" computes BetaSums for n terms of three numbers each.")
+	dst, z, n := loadGP("dst"), loadGP("z"), loadGP("n")
+	v.keep(append(expCoefficients(), magic, math.Log2E, ln2High, ln2Low)...)
+	for at := 0; at < 64; at += v.bytes {
+		terms := loadGP("terms")
+		Comment(fmt.Sprintf("points %d to %d: x, y, their logarithms, xy and y - x", at/8, (at+v.bytes)/8-1))
+		p := v.point(Mem{Base: z, Disp: at})
+		Comment("the density and its derivatives, summed over the terms")
+		var sum [4]VecVirtual
+		for d := range sum {
+			sum[d] = v.new()
+			VXORPD(sum[d], sum[d], sum[d])
+		}
+		left := GP64()
+		MOVQ(n, left)
+		loop, done := fmt.Sprintf("loop%d", at), fmt.Sprintf("done%d", at)
+		TESTQ(left, left)
+		JZ(LabelRef(done))
+		Label(loop)
+		v.term(p, terms, sum)
+		ADDQ(Imm(24), terms)
+		DECQ(left)
+		JNZ(LabelRef(loop))
+		Label(done)
+		for d := range sum {
+			VMOVUPD(sum[d], Mem{Base: dst, Disp: 64*d + at})
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// expLinear generates the function that takes exponentials of a straight line plus a curve.
+func expLinear(v *vector64) {
+	function("expLinear"+v.name, "func(dst, x, y *float64, n int, slope, offset float64)",
+		"expLinear"+v.name+" computes dst[i] = exp(offset + slope*x[i] + y[i]) for i < n, a multiple of 8.")
+	dst, x, y, n := loadGP("dst"), loadGP("x"), loadGP("y"), loadGP("n")
+	v.keep(append(expCoefficients(), magic, math.Log2E, ln2High, ln2Low)...)
+	slope, offset := v.parameter("slope"), v.parameter("offset")
+	i := GP64()
+	XORQ(i, i)
+	Label("loop")
+	f := v.new()
+	VADDPD(Mem{Base: y, Index: i, Scale: 8}, offset, f)
+	VFMADD231PD(Mem{Base: x, Index: i, Scale: 8}, slope, f)
+	v.exp(f)
+	VMOVUPD(f, Mem{Base: dst, Index: i, Scale: 8})
+	ADDQ(Imm(uint64(v.bytes/8)), i)
+	CMPQ(i, n)
+	JL(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// parameter loads a parameter into all lanes.
+func (v *vector64) parameter(name string) VecVirtual {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	r := v.new()
+	VBROADCASTSD(c.Addr, r)
+	return r
+}
+
+// betaPoint is what terms need to know of points.
+type betaPoint struct{ x, y, logX, logY, xy, turn VecVirtual }
+
+// point computes it from logits. Of exp(min(z, 0)) and exp(min(−z, 0)) one is 1, the other e = exp(−|z|),
+// and they are x and y up to the factor 1/(1+e).
+func (v *vector64) point(logits Mem) (p betaPoint) {
+	z, zero := v.new(), v.new()
+	VMOVUPD(logits, z)
+	VXORPD(zero, zero, zero)
+	p.logX, p.logY = v.new(), v.new()
+	VMINPD(zero, z, p.logX)
+	VSUBPD(z, zero, p.logY)
+	VMINPD(zero, p.logY, p.logY)
+	p.x, p.y = v.copy(p.logX), v.copy(p.logY)
+	v.exp(p.x)
+	v.exp(p.y)
+	e, whole := v.new(), v.new()
+	VMULPD(p.x, p.y, e)
+	VADDPD(v.float(1), e, whole)
+	VDIVPD(whole, p.x, p.x)
+	VDIVPD(whole, p.y, p.y)
+	l := v.log1p(e)
+	VSUBPD(l, p.logX, p.logX)
+	VSUBPD(l, p.logY, p.logY)
+	p.xy, p.turn = v.new(), v.new()
+	VMULPD(p.x, p.y, p.xy)
+	VSUBPD(p.x, p.y, p.turn)
+	return p
+}
+
+// term adds a term to the sums.
+func (v *vector64) term(p betaPoint, at GPVirtual, sum [4]VecVirtual) {
+	a, b, f := v.new(), v.new(), v.new()
+	VBROADCASTSD(Mem{Base: at}, a)
+	VBROADCASTSD(Mem{Base: at, Disp: 8}, b)
+	VBROADCASTSD(Mem{Base: at, Disp: 16}, f)
+	VFMADD231PD(p.logX, a, f)
+	VFMADD231PD(p.logY, b, f)
+	v.exp(f)
+	lambda, curve := v.new(), v.new()
+	VADDPD(a, b, curve)
+	VMULPD(p.xy, curve, curve)
+	VMULPD(p.y, a, lambda)
+	VFNMADD231PD(p.x, b, lambda)
+	second, third := v.new(), v.new()
+	VMULPD(lambda, lambda, second)
+	VMOVAPD(second, third)
+	VSUBPD(curve, second, second)
+	VFNMADD231PD(v.float(3), curve, third)
+	VMULPD(lambda, third, third)
+	VFNMADD231PD(p.turn, curve, third)
+	VADDPD(f, sum[0], sum[0])
+	VFMADD231PD(lambda, f, sum[1])
+	VFMADD231PD(second, f, sum[2])
+	VFMADD231PD(third, f, sum[3])
+}
+
+// exp makes x ≤ 700 its exponential, with a relative error of 3e-13, as exp of float32 does; below −300 it
+// no longer changes. The power of two is added to the exponent, n + 1.5·2⁵² having n in its last bits.
+func (v *vector64) exp(x VecVirtual) {
+	VMAXPD(v.float(-300), x, x)
+	n, whole := v.new(), v.new()
+	VMOVUPD(v.float(magic), n)
+	VFMADD231PD(v.float(math.Log2E), x, n)
+	VSUBPD(v.float(magic), n, whole)
+	VFNMADD231PD(v.float(ln2High), whole, x)
+	VFNMADD231PD(v.float(ln2Low), whole, x)
+	q := v.horner(x, expCoefficients()...)
+	VPSLLQ(Imm(52), n, n)
+	VPADDQ(n, q, x)
+}
+
+const (
+	magic   = 3 << 51
+	ln2High = 0x1.62e42fefap-1
+	ln2Low  = 0x1.cf79abc9e3b39p-40
+)
+
+// expCoefficients are those of Taylor's series, the highest first.
+func expCoefficients() []float64 {
+	c := make([]float64, 11)
+	f := 1.0
+	for i := range c {
+		c[len(c)-1-i] = 1 / f
+		f *= float64(i + 1)
+	}
+	return c
+}
+
+// logGamma generates the function that takes logarithms, and those of the gamma function.
+func logGamma(v *vector64) {
+	function("logGamma"+v.name, "func(gamma, log, x *float64, n int)",
+		"logGamma"+v.name+" computes LogGamma for n numbers, a multiple of 8.")
+	gamma, log, from, n := loadGP("gamma"), loadGP("log"), loadGP("x"), loadGP("n")
+	Label("loop")
+	x := v.new()
+	VMOVUPD(Mem{Base: from}, x)
+	Comment("ln x")
+	VMOVUPD(v.log(x), Mem{Base: log})
+	Comment("p = x(x+1)...(x+9) and z = x + 10 for x < 10, otherwise p = 1 and z = x")
+	ten := v.new()
+	VMOVUPD(v.float(10), ten)
+	small := v.less(x, ten)
+	p, z := v.copy(x), v.copy(x)
+	for range 9 {
+		VADDPD(v.float(1), z, z)
+		VMULPD(z, p, p)
+	}
+	VADDPD(v.float(1), z, z)
+	one := v.new()
+	VMOVUPD(v.float(1), one)
+	p, z = v.choose(small, p, one), v.choose(small, z, x)
+	Comment("Stirling's formula at z, less ln p")
+	r, u := v.new(), v.new()
+	VDIVPD(z, one, r)
+	VMULPD(r, r, u)
+	q := v.horner(u, -691./360360, 1./1188, -1./1680, 1./1260, -1./360, 1./12)
+	VMULPD(r, q, q)
+	VADDPD(v.float(halfLog2Pi), q, q)
+	VSUBPD(z, q, q)
+	half := v.new()
+	VSUBPD(v.float(0.5), z, half)
+	VFMADD231PD(v.log(z), half, q)
+	VSUBPD(v.log(p), q, q)
+	VMOVUPD(q, Mem{Base: gamma})
+	for _, at := range []GPVirtual{gamma, log, from} {
+		ADDQ(Imm(uint64(v.bytes)), at)
+	}
+	SUBQ(Imm(uint64(v.bytes/8)), n)
+	JG(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+const halfLog2Pi = 0.91893853320467274178
+
+// less compares lanes.
+func (v *vector64) less(x, y VecVirtual) Op {
+	if v.bytes == 64 {
+		k := K()
+		VCMPPD(Imm(1), y, x, k)
+		return k
+	}
+	m := v.new()
+	VCMPPD(Imm(1), y, x, m)
+	return m
+}
+
+// choose returns yes where the mask is set, and no elsewhere.
+func (v *vector64) choose(mask Op, yes, no VecVirtual) VecVirtual {
+	r := v.new()
+	if v.bytes == 64 {
+		VBLENDMPD(yes, no, mask, r)
+	} else {
+		VBLENDVPD(mask, yes, no, r)
+	}
+	return r
+}
+
+// log returns ln x of positive normal x. With x = 2ᵉ m, m from √½ to √2, and s = (m−1)/(m+1), it is
+// e ln 2 + 2 artanh s.
+func (v *vector64) log(x VecVirtual) VecVirtual {
+	var root, bias uint64 = 0x3fe6a09e667f3bcd, 1024 << 52 // of √½, and such that no exponent is negative
+	e, m := v.new(), v.new()
+	VPSUBQ(v.bits(root-bias), x, e)
+	VPSRLQ(Imm(52), e, e)
+	VPSLLQ(Imm(52), e, m)
+	VPSUBQ(m, x, m)
+	VPADDQ(v.bits(bias), m, m)
+	VPADDQ(v.bits(0x43300000<<32), e, e) // as the last bits of 2⁵²
+	VSUBPD(v.float(1<<52+1024), e, e)
+	s, t := v.new(), v.new()
+	VADDPD(v.float(1), m, t)
+	VSUBPD(v.float(1), m, s)
+	VDIVPD(t, s, s)
+	VMULPD(s, s, t)
+	c := make([]float64, 10)
+	for i := range c {
+		c[len(c)-1-i] = 2 / float64(2*i+1)
+	}
+	q := v.horner(t, c...)
+	VMULPD(s, q, q)
+	VFMADD231PD(v.float(ln2Low), e, q)
+	VFMADD231PD(v.float(ln2High), e, q)
+	return q
+}
+
+// bits is a constant vector of integers.
+func (v *vector64) bits(b uint64) Op { return v.float(math.Float64frombits(b)) }
+
+// log1p returns ln(1+e) for e from 0 to 1: with s = e/(2+e) ≤ 1/3 it is 2 artanh s.
+func (v *vector64) log1p(e VecVirtual) VecVirtual {
+	s, t := v.new(), v.new()
+	VADDPD(v.float(2), e, t)
+	VDIVPD(t, e, s)
+	VMULPD(s, s, t)
+	c := make([]float64, 15)
+	for i := range c {
+		c[len(c)-1-i] = 2 / float64(2*i+1)
+	}
+	q := v.horner(t, c...)
+	VMULPD(s, q, q)
+	return q
+}
+
+// horner returns c[0]·xⁿ + … + c[n] by multiply-adds.
+func (v *vector64) horner(x VecVirtual, c ...float64) VecVirtual {
+	p := v.new()
+	VMOVUPD(v.float(c[0]), p)
+	for _, a := range c[1:] {
+		VFMADD213PD(v.float(a), x, p)
+	}
+	return p
+}
+
+func (v *vector64) copy(x VecVirtual) VecVirtual {
+	y := v.new()
+	VMOVAPD(x, y)
+	return y
+}
+
+var constants64 = map[uint64]Mem{}
+
+// float is a constant vector, in a register if it was kept, otherwise a memory operand.
+func (v *vector64) float(x float64) Op {
+	if r, ok := v.kept[x]; ok {
+		return r
+	}
+	return constant64(x)
+}
+
+// keep loads constants into registers, where there are enough.
+func (v *vector64) keep(list ...float64) {
+	if v.kept == nil {
+		return
+	}
+	for _, x := range list {
+		r := v.new()
+		VMOVUPD(constant64(x), r)
+		v.kept[x] = r
+	}
+}
+
+// constant64 is a constant vector of eight equal numbers.
+func constant64(x float64) Mem {
+	if m, ok := constants64[math.Float64bits(x)]; ok {
+		return m
+	}
+	m := GLOBL(fmt.Sprintf("double%016x", math.Float64bits(x)), RODATA|NOPTR)
+	for i := range 8 {
+		DATA(8*i, U64(math.Float64bits(x)))
+	}
+	constants64[math.Float64bits(x)] = m
+	return m
+}

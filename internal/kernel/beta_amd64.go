@@ -1,0 +1,82 @@
+//go:build !purego
+
+package kernel
+
+func betaSums4(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+	betaSumsAVX2(&dst[0][0], &z[0], termsAt(terms), len(terms))
+}
+
+func betaSums8(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
+	betaSumsAVX512(&dst[0][0], &z[0], termsAt(terms), len(terms))
+}
+
+// termsAt returns the address of the first number.
+func termsAt(terms []BetaTerm) *float64 {
+	if len(terms) == 0 {
+		return nil
+	}
+	return &terms[0].A
+}
+
+func logGamma4(gamma, log, x []float64) {
+	n := len(x) &^ (BetaLanes - 1)
+	if n > 0 {
+		logGammaAVX2(&gamma[0], &log[0], &x[0], n)
+	}
+	if n < len(x) {
+		var g, l, rest BetaPoints
+		fill(&rest, x[n:])
+		logGammaAVX2(&g[0], &l[0], &rest[0], BetaLanes)
+		copy(gamma[n:], g[:])
+		copy(log[n:], l[:])
+	}
+}
+
+func logGamma8(gamma, log, x []float64) {
+	n := len(x) &^ (BetaLanes - 1)
+	if n > 0 {
+		logGammaAVX512(&gamma[0], &log[0], &x[0], n)
+	}
+	if n < len(x) {
+		var g, l, rest BetaPoints
+		fill(&rest, x[n:])
+		logGammaAVX512(&g[0], &l[0], &rest[0], BetaLanes)
+		copy(gamma[n:], g[:])
+		copy(log[n:], l[:])
+	}
+}
+
+func expLinear4(dst, x, y []float64, slope, offset float64) {
+	n := len(x) &^ (BetaLanes - 1)
+	if n > 0 {
+		expLinearAVX2(&dst[0], &x[0], &y[0], n, slope, offset)
+	}
+	if n < len(x) {
+		var d, a, b BetaPoints
+		fill(&a, x[n:])
+		fill(&b, y[n:])
+		expLinearAVX2(&d[0], &a[0], &b[0], BetaLanes, slope, offset)
+		copy(dst[n:], d[:])
+	}
+}
+
+func expLinear8(dst, x, y []float64, slope, offset float64) {
+	n := len(x) &^ (BetaLanes - 1)
+	if n > 0 {
+		expLinearAVX512(&dst[0], &x[0], &y[0], n, slope, offset)
+	}
+	if n < len(x) {
+		var d, a, b BetaPoints
+		fill(&a, x[n:])
+		fill(&b, y[n:])
+		expLinearAVX512(&d[0], &a[0], &b[0], BetaLanes, slope, offset)
+		copy(dst[n:], d[:])
+	}
+}
+
+// fill copies less than a block, and ones behind it.
+func fill(dst *BetaPoints, x []float64) {
+	for i := copy(dst[:], x); i < BetaLanes; i++ {
+		dst[i] = 1
+	}
+}

@@ -1,0 +1,130 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+)
+
+// TestBetaSums compares with the densities one by one, for parameters from one end of the range to the other, in plain Go.
+func TestBetaSums(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(31)
+		for n := range 20 {
+			var z BetaPoints
+			for i := range z {
+				z[i] = 60*r.Float64() - 30
+			}
+			terms := make([]BetaTerm, n)
+			for k := range terms {
+				a, b := math.Exp(12*r.Float64()-6), math.Exp(12*r.Float64()-6)
+				terms[k] = BetaTerm{a, b, lgamma(a+b) - lgamma(a) - lgamma(b)}
+			}
+			var got, want [4]BetaPoints
+			for d := range got {
+				for i := range got[d] {
+					got[d][i] = math.NaN() // of which nothing may be left
+				}
+			}
+			BetaSums(&got, &z, terms)
+			betaSumsGeneric(&want, &z, terms)
+			for i := range z {
+				// Errors of a derivative are those of its largest term.
+				size := [4]float64{1e-100, 1e-100, 1e-100, 1e-100}
+				for _, term := range terms {
+					var one [4]BetaPoints
+					betaSumsGeneric(&one, &z, []BetaTerm{term})
+					s := term.A + term.B
+					for d := range size {
+						size[d] += one[0][i] * math.Pow(s, float64(d)) * (1 + s)
+					}
+				}
+				for d := range got {
+					if e := math.Abs(got[d][i] - want[d][i]); !(e <= 2e-12*size[d]) {
+						t.Errorf("%d terms, derivative %d at %v: %v, want %v", n, d, z[i], got[d][i], want[d][i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestBetaSumsDerivatives: central differences of each are the next.
+func TestBetaSumsDerivatives(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		const h = 1e-4
+		terms := []BetaTerm{{2, 5, math.Log(30 * 0.7)}, {0.3, 1.5, -1}, {20, 3, 6}}
+		var at [3][4]BetaPoints
+		var z [3]BetaPoints
+		for i := range BetaLanes {
+			z[1][i] = float64(i) - 3.7
+			z[0][i], z[2][i] = z[1][i]-h, z[1][i]+h
+		}
+		for j := range at {
+			BetaSums(&at[j], &z[j], terms)
+		}
+		for d := 1; d < 4; d++ {
+			for i := range BetaLanes {
+				want := (at[2][d-1][i] - at[0][d-1][i]) / (2 * h)
+				if got := at[1][d][i]; !(math.Abs(got-want) <= 1e-5*(1+math.Abs(want))) {
+					t.Errorf("derivative %d at %v: %v, want %v", d, z[1][i], got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestLogGamma(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(32)
+		for _, n := range lengths() {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = math.Exp(70*r.Float64() - 35)
+			}
+			gamma, log := make([]float64, n+1), make([]float64, n+1)
+			gamma[n], log[n] = 7, 7
+			LogGamma(gamma[:n], log[:n], x)
+			for i, v := range x {
+				want := lgamma(v)
+				size := max(32, math.Abs(want), v*math.Abs(math.Log(v)))
+				if !(math.Abs(gamma[i]-want) <= 0x1p-50*size) {
+					t.Errorf("ln Γ(%v) = %v, want %v", v, gamma[i], want)
+				}
+				if want := math.Log(v); !(math.Abs(log[i]-want) <= 0x1p-51*max(1, math.Abs(want))) {
+					t.Errorf("ln %v = %v, want %v", v, log[i], want)
+				}
+			}
+			if gamma[n] != 7 || log[n] != 7 {
+				t.Fatalf("%d numbers: wrote behind the end", n)
+			}
+		}
+	})
+}
+
+func TestExpLinear(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		r := newRand(33)
+		for _, n := range lengths() {
+			x, y, dst := make([]float64, n), make([]float64, n), make([]float64, n+1)
+			for i := range x {
+				x[i], y[i] = 100*r.Float64()-50, 100*r.Float64()-50
+			}
+			dst[n] = 7
+			slope, offset := r.NormFloat64(), 20*r.NormFloat64()
+			ExpLinear(dst[:n], x, y, slope, offset)
+			for i, v := range x {
+				if want := math.Exp(offset + slope*v + y[i]); !(math.Abs(dst[i]-want) <= 1e-12*want+1e-100) {
+					t.Errorf("exp(%v + %v·%v + %v) = %v, want %v", offset, slope, v, y[i], dst[i], want)
+				}
+			}
+			if dst[n] != 7 {
+				t.Fatalf("%d numbers: wrote behind the end", n)
+			}
+		}
+	})
+}
+
+func lgamma(x float64) float64 {
+	l, _ := math.Lgamma(x)
+	return l
+}
