@@ -24,6 +24,9 @@ type Reported struct {
 	// Average makes what is told that of the chances of an average rater, p̄: the law is of p, and
 	// ends of intervals are mapped. nil if p itself is told.
 	Average *Average
+	// Precision is how exactly intervals, medians and the most probable class are computed. The zero
+	// value is [Full].
+	Precision Precision
 }
 
 // Smallest and largest resolution that [DefaultResolution] gives, and the largest
@@ -78,14 +81,18 @@ func (r Reported) TopClass(dst []float64) []float64 {
 		c := r.Class(0)
 		return append(dst, c.Survival(0.5), c.CDF(0.5))
 	}
-	return r.Law.TopClass(dst)
+	if r.Precision == Full {
+		return r.Law.TopClass(dst)
+	}
+	return r.topClass(dst)
 }
 
 // Update returns what is told after further votes were seen, votes[i] of them for
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
 	law, err := r.Law.Update(votes)
-	return Reported{law, r.Resolution, r.Average}, err
+	r.Law = law
+	return r, err
 }
 
 // Region finds the joint credible region of the given level as
@@ -103,8 +110,11 @@ func (r Reported) Class(i int) ReportedClass {
 		first := r.Class(0)
 		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
 	}
-	c := newReportedClass(r.Law.Marginal(i), r.Resolution)
-	c.average, c.class = r.Average, i
+	c := ReportedClass{Law: r.Law.Marginal(i), resolution: r.Resolution, average: r.Average, class: i}
+	if r.Precision != Full {
+		c.tables = newClassTables(c.Law)
+	}
+	c.begin()
 	return c
 }
 
@@ -116,26 +126,60 @@ type ReportedClass struct {
 	resolution   float64
 	mean         float64
 	below, above float64 // the mass in [0, ε] and in [1−ε, 1]
+	rough        bool    // whether these come from a table
 
+	tables  *classTables   // nil for full precision
 	mirrors *ReportedClass // the first of two classes, of the second
 
 	average *Average
 	class   int
 }
 
-// Reported returns what is told of a probability with the law m at a resolution.
-func (m *Beta) Reported(resolution float64) ReportedClass { return newReportedClass(m, resolution) }
-
-func newReportedClass(law *Beta, resolution float64) ReportedClass {
-	c := ReportedClass{Law: law, resolution: resolution, mean: law.Mean()}
-	if resolution > 0 {
-		// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
-		low := special.At(resolution)
-		high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
-		c.below, _ = law.tailsAt(&low)
-		_, c.above = law.tailsAt(&high)
-	}
+// Reported returns what is told of a probability with the law m at a resolution, to full precision.
+func (m *Beta) Reported(resolution float64) ReportedClass {
+	c := ReportedClass{Law: m, resolution: resolution}
+	c.begin()
 	return c
+}
+
+// begin finds the mean and the masses at the ends.
+func (c *ReportedClass) begin() {
+	if c.tables != nil {
+		c.mean, _ = c.tables.moments()
+	} else {
+		c.mean = c.Law.Mean()
+	}
+	if c.resolution > 0 && !c.tables.ends(c) {
+		c.exactEnds()
+	}
+}
+
+// exactEnds finds the masses at the ends to full precision.
+func (c *ReportedClass) exactEnds() {
+	// 1 − ε would have lost digits of ε, and equal masses might come out unequal.
+	low := special.At(c.resolution)
+	high := special.Point{X: low.Y, Y: low.X, LogX: low.LogY, LogY: low.LogX}
+	law := c.law()
+	c.below, _ = law.tailsAt(&low)
+	_, c.above = law.tailsAt(&high)
+	c.rough = false
+}
+
+// law returns the law, which a class that is told beside others makes only where it needs it.
+func (c *ReportedClass) law() *Beta {
+	if c.Law != nil {
+		return c.Law
+	}
+	return c.tables.law()
+}
+
+// quantile returns the point with mass q below and qc above it, and one less it.
+func (c *ReportedClass) quantile(q, qc float64) (x, y float64) {
+	if z, ok := c.tables.quantile(q, qc); ok {
+		p := special.AtLogit(z)
+		return p.X, p.Y
+	}
+	return c.law().quantile(q, qc)
 }
 
 // ReportedInterval is an interval as it is told.
@@ -189,6 +233,9 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 	if c.mirrors != nil {
 		return c.mirrors.Interval(side.opposite(), level).Mirror()
 	}
+	if c.unsure(1 - level) {
+		c.exactEnds()
+	}
 	if side != TwoSided {
 		return c.seen(c.flag(c.bound(side, level)))
 	}
@@ -198,30 +245,28 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 }
 
 // bound returns the one-sided interval.
-func (c ReportedClass) bound(side Side, level float64) Interval {
-	i := c.Law.Interval(side, level)
-	e := c.resolution
-	if e == 0 {
-		return i
+func (c *ReportedClass) bound(side Side, level float64) Interval {
+	gamma, e := 1-level, c.resolution
+	near, far := c.below, c.above // masses at the end that is kept, and at that which is free
+	if side == Lower {
+		near, far = far, near
 	}
 	// Which end of the resolution a bound lies beyond is asked of the masses: a
 	// quantile next to 1 has lost its digits.
-	gamma := 1 - level
-	switch side {
-	case Upper:
-		if c.below >= level {
-			i.Hi = e
-		} else if c.above > gamma {
-			i.Hi = 1
-		}
-	case Lower:
-		if c.above >= level {
-			i.Lo = 1 - e
-		} else if c.below > gamma {
-			i.Lo = 0
-		}
+	within, beyond := e > 0 && near >= level, e > 0 && far > gamma
+	switch {
+	case side == Upper && within:
+		return Interval{0, e}
+	case side == Upper && beyond:
+		return Interval{0, 1}
+	case side == Upper:
+		return Interval{0, c.high(gamma)}
+	case within:
+		return Interval{1 - e, 1}
+	case beyond:
+		return Interval{0, 1}
 	}
-	return i
+	return Interval{c.low(gamma), 1}
 }
 
 // moved is how many times the difference between the masses at both ends is added to
@@ -255,7 +300,8 @@ func (c ReportedClass) low(q float64) float64 {
 	if q == 0 {
 		return 0
 	}
-	return c.Law.Quantile(q)
+	x, _ := c.quantile(q, 1-q)
+	return x
 }
 
 // high returns the end that leaves out the mass q on the right.
@@ -263,7 +309,7 @@ func (c ReportedClass) high(q float64) float64 {
 	if q == 0 {
 		return 1
 	}
-	x, _ := c.Law.ComplementaryQuantile(q)
+	x, _ := c.quantile(1-q, q)
 	return x
 }
 
@@ -303,6 +349,9 @@ func (c ReportedClass) shortest(level float64) (set []Interval, atLeast bool) {
 		}
 		slices.Reverse(set)
 		return set, atLeast
+	}
+	if c.rough {
+		c.exactEnds()
 	}
 	sh := c.Law.shape()
 	if sh.flat {

@@ -12,7 +12,7 @@ import (
 // randomReported draws a class of an item with a law over the whole range and a
 // resolution between 1e-4 and 0.02.
 func randomReported(m *Beta, r *rand.Rand) ReportedClass {
-	return newReportedClass(m, math.Exp(math.Log(1e-4)+math.Log(200)*r.Float64()))
+	return m.Reported(math.Exp(math.Log(1e-4) + math.Log(200)*r.Float64()))
 }
 
 var reportedLevels = []float64{0.01, 0.2, 0.5, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 0.999}
@@ -106,7 +106,7 @@ func TestReportedTips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := newReportedClass(m, e)
+		c := m.Reported(e)
 		for gamma := 0.01; gamma < 0.3; gamma += 0.001 {
 			i := c.Interval(TwoSided, 1-gamma)
 			want := Interval{0, 1}
@@ -147,16 +147,16 @@ func TestReportedKnown(t *testing.T) {
 		{1, 1, 0.97, ReportedInterval{Interval: Interval{0, 1}}},
 		{1, 1, 0.9, ReportedInterval{Interval: Interval{0.05, 0.95}}},
 	} {
-		got := newReportedClass(beta(c.a, c.b), e).Interval(TwoSided, c.level)
+		got := beta(c.a, c.b).Reported(e).Interval(TwoSided, c.level)
 		if !near(got.Lo, c.want.Lo, 1e-12) || !near(got.Hi, c.want.Hi, 1e-12) || got.AtLeast != c.want.AtLeast {
 			t.Errorf("Beta(%v, %v) at %v: %v, want %v", c.a, c.b, c.level, got, c.want)
 		}
 	}
-	off := newReportedClass(beta(1, 1000), 0).Interval(TwoSided, 0.9)
+	off := beta(1, 1000).Reported(0).Interval(TwoSided, 0.9)
 	if want := beta(1, 1000).Interval(TwoSided, 0.9); off.Interval != want || off.AtLeast {
 		t.Errorf("without a resolution: %v, want %v", off, want)
 	}
-	if i := newReportedClass(beta(1, 2), e).Interval(TwoSided, 1); !math.IsNaN(i.Lo) || !math.IsNaN(i.Hi) {
+	if i := beta(1, 2).Reported(e).Interval(TwoSided, 1); !math.IsNaN(i.Lo) || !math.IsNaN(i.Hi) {
 		t.Errorf("level 1: %v, want NaN", i)
 	}
 }

@@ -17,6 +17,9 @@ func (c *ReportedClass) seen(i ReportedInterval) ReportedInterval {
 
 // Moments returns the mean and the variance of what is told.
 func (c *ReportedClass) Moments() (mean, variance float64) {
+	if c.average == nil && c.Law == nil {
+		return c.tables.moments()
+	}
 	if c.average == nil {
 		return c.Law.Moments()
 	}
@@ -25,7 +28,11 @@ func (c *ReportedClass) Moments() (mean, variance float64) {
 
 // QuantileBoth returns the quantile of what is told, and one less it.
 func (c *ReportedClass) QuantileBoth(q float64) (x, complement float64) {
-	x, complement = c.Law.QuantileBoth(q)
+	if c.mirrors != nil && c.mirrors.tables != nil {
+		x, complement = c.mirrors.QuantileBoth(1 - q)
+		return complement, x
+	}
+	x, complement = c.quantile(q, 1-q)
 	if c.average != nil {
 		x = c.average.At(c.class, x)
 		complement = 1 - x

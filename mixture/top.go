@@ -2,6 +2,7 @@ package mixture
 
 import (
 	"math"
+	"sync"
 
 	"credence/internal/special"
 )
@@ -22,7 +23,10 @@ const topError = 1e-9
 // φ the density of S. The smaller the weight of a component, the larger the error
 // that its integrals may have. Classes that are all but certain to be below the
 // component's largest are left out of them.
-func (m *Dirichlet) TopClass(dst []float64) []float64 {
+func (m *Dirichlet) TopClass(dst []float64) []float64 { return m.topClass(dst, topError) }
+
+// topClass is TopClass with the given error.
+func (m *Dirichlet) topClass(dst []float64, topError float64) []float64 {
 	d := m.Classes()
 	from := len(dst)
 	dst = append(dst, make([]float64, d)...)
@@ -30,7 +34,12 @@ func (m *Dirichlet) TopClass(dst []float64) []float64 {
 	if d == 2 {
 		top[1], top[0] = m.Marginal(0).tails(0.5)
 	} else {
-		t := topIntegral{class: make([]int, 0, d), of: make([]special.RootGamma, 0, d)}
+		t := topWork.Get().(*topIntegral)
+		defer topWork.Put(t)
+		t.rough = topError >= sixDigitsTop
+		if cap(t.class) < d {
+			t.class, t.of = make([]int, 0, d), make([]special.RootGamma, 0, d)
+		}
 		for k, w := range m.weights {
 			// Σ_k w_k times these is at most topError.
 			t.add(top, w, m.alpha[k], max(topError/2, topError/(2*float64(m.K())*w)))
@@ -42,6 +51,9 @@ func (m *Dirichlet) TopClass(dst []float64) []float64 {
 	}
 	return dst
 }
+
+// topWork keeps the memory of integrals.
+var topWork = sync.Pool{New: func() any { return new(topIntegral) }}
 
 // add adds w times the probabilities of Dirichlet(alpha), with an error below the
 // tolerance.

@@ -3,6 +3,7 @@ package mixture
 import (
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -23,6 +24,9 @@ type topIntegral struct {
 
 	pdf, cdf, left       []float64 // [m, n] at n nodes; left is the product of cdf over the classes before
 	right, s, logS       [topPoints]float64
+	square               [topPoints]float64 // −s²
+	scratch              [topPoints]float64
+	rough                bool // whether errors of 1e-9 do no harm
 	coefficients, powers [lowerTerms]float64
 }
 
@@ -153,20 +157,48 @@ func (t *topIntegral) panel(rule *special.Rule, lo, hi float64) {
 	mid, half := (lo+hi)/2, (hi-lo)/2
 	for k := range n {
 		t.s[k] = rule.At(k, mid, half)
-		t.logS[k] = math.Log(t.s[k])
 		t.right[k] = rule.Weight(k, half)
 	}
+	t.logarithms(n)
 	for j := range t.of {
 		pdf, cdf := t.pdf[j*n:(j+1)*n], t.cdf[j*n:(j+1)*n]
-		for k := range pdf {
-			pdf[k] = t.of[j].Density(t.s[k], t.logS[k])
-		}
-		t.beyond[j] = rule.Above(cdf, pdf, half, t.beyond[j])
+		t.densities(pdf, &t.of[j])
+		t.beyond[j] = rule.Above(cdf, pdf, t.scratch[:], half, t.beyond[j])
 		for k, above := range cdf {
 			cdf[k] = max(0, 1-above)
 		}
 	}
 	t.gather(n)
+}
+
+// logarithms takes those of the n points and, if errors may be larger than rounding, their squares.
+func (t *topIntegral) logarithms(n int) {
+	if t.rough {
+		kernel.LogGamma(t.square[:n], t.logS[:n], t.s[:n]) // which has the logarithms of vectors
+		for k, s := range t.s[:n] {
+			t.square[k] = -s * s
+		}
+		return
+	}
+	for k, s := range t.s[:n] {
+		t.logS[k] = math.Log(s)
+	}
+}
+
+// roughMost is the largest parameter of which densities may be taken in one exponential, and then have a relative
+// error below 1e-9.
+const roughMost = 1e5
+
+// densities sets pdf to the density of a variable at the points.
+func (t *topIntegral) densities(pdf []float64, of *special.RootGamma) {
+	if t.rough && of.A <= roughMost {
+		slope, offset := of.Linear()
+		kernel.ExpLinear(pdf, t.logS[:len(pdf)], t.square[:len(pdf)], slope, offset)
+		return
+	}
+	for k := range pdf {
+		pdf[k] = of.Density(t.s[k], t.logS[k])
+	}
 }
 
 // gather adds Σ_k right_k pdf_ik ∏_{j≠i} cdf_jk to the result of each class i.

@@ -1,5 +1,7 @@
 package special
 
+import "credence/internal/kernel"
+
 // Rule is an n-point Gauss–Legendre rule, n even, that integrates a function
 // known at its nodes over a whole stretch, from every node to the stretch's end,
 // or against a power.
@@ -70,16 +72,16 @@ func (r *Rule) Weight(k int, half float64) float64 { return half * r.weights[k%l
 
 // Above sets dst[k] to the integral from point k to the end of a stretch of the
 // given half-length, plus beyond, and returns that over the whole stretch. It is
-// exact for polynomials of a degree below n. f and dst have n values, and may not
-// overlap.
+// exact for polynomials of a degree below n. f, dst and scratch
+// have n values, and may not overlap.
 //
 // The function is taken apart into its even part e and its odd part o, which
 // halves the work: with E and O their integrals from a positive node to the end,
 // the whole is E + O there and ∫e − E + O at the mirrored node.
-func (r *Rule) Above(dst, f []float64, half, beyond float64) float64 {
+func (r *Rule) Above(dst, f, scratch []float64, half, beyond float64) float64 {
 	h := len(r.nodes)
 	up, down := f[:h], f[h:2*h]
-	var e, o [maxHalf]float64
+	e, o := scratch[:h], scratch[h:2*h]
 	whole := 0.0
 	for l, w := range r.weights {
 		a, b := up[l], down[l]
@@ -87,13 +89,10 @@ func (r *Rule) Above(dst, f []float64, half, beyond float64) float64 {
 		whole += 2 * w * e[l]
 	}
 	above, below := dst[:h], dst[h:2*h]
-	for k := range above {
-		even, odd := r.even[k*h:(k+1)*h], r.odd[k*h:(k+1)*h]
-		var E, O float64
-		for l, c := range even {
-			E += c * e[l]
-			O += odd[l] * o[l]
-		}
+	kernel.Dots64(above, r.even, e)
+	kernel.Dots64(below, r.odd, o)
+	for k, E := range above {
+		O := below[k]
 		above[k] = beyond + (E + O)
 		below[k] = beyond + (whole - E + O)
 	}

@@ -22,7 +22,7 @@ func TestRule(t *testing.T) {
 			for k := range f {
 				f[k] = math.Pow(r.At(k, mid, half)/half, float64(degree))
 			}
-			whole := r.Above(above, f, half, beyond)
+			whole := r.Above(above, f, make([]float64, r.Len()), half, beyond)
 			size := primitive(hi)
 			if want := beyond + primitive(hi) - primitive(lo); !(math.Abs(whole-want) <= 1e-13*size+1e-15) {
 				t.Errorf("%d points, degree %d: %v over the whole, want %v", n, degree, whole, want)
@@ -57,9 +57,9 @@ func BenchmarkRuleAbove(b *testing.B) {
 	for _, n := range []int{16, 48} {
 		b.Run(fmt.Sprintf("points=%d", n), func(b *testing.B) {
 			r := NewRule(n)
-			dst, f := make([]float64, n), make([]float64, n)
+			dst, f, scratch := make([]float64, n), make([]float64, n), make([]float64, n)
 			for b.Loop() {
-				r.Above(dst, f, 1, 0)
+				r.Above(dst, f, scratch, 1, 0)
 			}
 		})
 	}

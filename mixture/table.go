@@ -1,0 +1,384 @@
+package mixture
+
+import (
+	"math"
+	"sort"
+
+	"credence/internal/kernel"
+	"credence/internal/special"
+)
+
+// quantileTable is the distribution function of a Beta mixture on the logit scale as a table, from which all
+// quantiles of a law are read at the price of one or two exact ones.
+//
+// At its nodes it has the density f of the logit and three derivatives, which cost one exponential
+// per component. Between two nodes f is taken for the polynomial of degree 7 that has these
+// derivatives at both, whose integral over a cell of length h is
+//
+//	h/2 (f₀+f₁) + 3h²/28 (f₀′−f₁′) + h³/84 (f₀″+f₁″) + h⁴/1680 (f₀‴−f₁‴),
+//
+// off by h⁹ f⁽⁸⁾/25401600. The density of a component is log-concave, so that beyond the place where
+// it has fallen to e⁻ᴰ of its peak there is a mass of less than e⁻ᴰ/(1−e⁻ᴰ): each component is
+// looked at only between two such places, and decides there how far apart nodes may be. What could
+// make a table wrong (parameters so large that their logarithms lose digits, too many nodes, a mass in
+// all that is not one) makes build report that it cannot be used.
+type quantileTable struct {
+	grade   *tableGrade
+	terms   []tableTerm
+	zones   []tableZone
+	lo, hi  float64 // the range of all zones
+	out     [4]kernel.BetaPoints
+	values  []float64 // parameters and their logarithms
+	buckets [tableBuckets + 2]float64
+	of      []kernel.BetaTerm // of the terms that matter in a block
+
+	nodes []float64 // [n], padded to whole blocks with the last
+	f     []float64 // [4, padded]: f and its derivatives
+	mass  []float64 // [n]: mass below each node
+	step  []float64 // [n−1]: lengths of cells, 0 for one in which no component matters
+	pad   int       // length of a row of f
+	total float64   // mass in all, one but for errors
+}
+
+// tableTerm is a component in a table.
+type tableTerm struct {
+	kernel.BetaTerm
+	lo, hi float64 // where it matters
+}
+
+// tableZone is where a component asks for nodes.
+type tableZone struct {
+	lo, hi float64
+	step   float64 // how far apart they may be
+}
+
+// tableGrade is how fine a table is.
+type tableGrade struct {
+	quantile float64 // the smallest q of which it gives the q- and the (1−q)-quantile
+	step     float64 // length of a cell in units of a component's width
+	long     float64 // length of the longest cells, and of those in tails, in units of these of the first grade
+}
+
+// tableGrades are in order of fineness. With the normal density errors of the distribution function are up to
+// 26·step⁸/2.5e7. A quantile is taken from the first table that gives it.
+var tableGrades = [...]tableGrade{{0.02, 0.42, 1}, {4e-4, 0.26, 0.6}}
+
+// missing is how much mass may be left out at either end.
+func (g *tableGrade) missing() float64 { return 1e-8 * g.quantile }
+
+// error is how far from one the total may be.
+func (g *tableGrade) error() float64 { return 5e-8 * g.quantile }
+
+const (
+	// tableEnd is the largest logit of a node; beyond it x or 1−x are below 1e-13.
+	tableEnd = 30
+	// tableNodes is how many nodes there are at most.
+	tableNodes = 1024
+	// tableBuckets is how many pieces of equal length the range is first cut into, at most.
+	tableBuckets = 64
+	// tableLog is the largest logarithm of a Beta function: it has an error of some 1e-16 times it.
+	tableLog = 1e5
+	// tableSum is the a + b beyond which differences of log-gamma functions lose too many digits.
+	tableSum = 1e4
+	// tableLongest is the longest cell where a density bends.
+	tableLongest = 0.6
+	// tableNarrow is the variance of a narrow component: (0.8·7/σ)⁴ = 1680.
+	tableNarrow = 0.77
+	// tableTail is the logarithm of the (a+b)x below which it is a power of x with little else, so that cells
+	// may be longer, and tableBend how much farther out it is nothing else.
+	tableTail, tableBend = -3.5, 3.4
+)
+
+// make makes the table of the mixture Σ w_k Beta(a_k, b_k), all slices of one length, and reports whether it
+// can be used.
+func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
+	t.grade = g
+	t.terms, t.zones = t.terms[:0], t.zones[:0]
+	t.lo, t.hi = math.Inf(1), math.Inf(-1)
+	k := len(w)
+	if cap(t.values) < 12*k {
+		t.values = make([]float64, 12*k)
+	}
+	x, gamma, logs := t.values[:4*k], t.values[4*k:8*k], t.values[8*k:12*k]
+	copy(x, a)
+	copy(x[k:], b)
+	for i := range a {
+		x[2*k+i] = a[i] + b[i]
+	}
+	copy(x[3*k:], w)
+	kernel.LogGamma(gamma, logs, x)
+	missing := g.missing() / float64(k)
+	logMissing, logK := math.Log(missing), math.Log(float64(k))
+	for i := range w {
+		if w[i] <= missing {
+			continue
+		}
+		logBeta := gamma[i] + gamma[k+i] - gamma[2*k+i]
+		if x[2*k+i] > tableSum {
+			logBeta = special.LogBeta(a[i], b[i])
+		}
+		if math.Abs(logBeta) > tableLog || !t.add(w[i], a[i], b[i], logBeta, logMissing, logK, tableLogs{logs[i], logs[k+i], logs[2*k+i], logs[3*k+i]}) {
+			return false
+		}
+	}
+	if len(t.terms) == 0 || !t.place() {
+		return false
+	}
+	t.evaluate()
+	return t.sum()
+}
+
+// tableLogs are the logarithms of a component's parameters, of their sum, and of its weight.
+type tableLogs struct{ a, b, sum, w float64 }
+
+// add adds a component. It reports whether the table can have it.
+func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tableLogs) bool {
+	c := log.w - logBeta
+	// Beyond center − √(2D)σ − D/a the density has fallen by more than e⁻ᴰ, and everywhere it is below exp(C + az).
+	// Next to a narrow component cells may be so long that they magnify even the density that is left there,
+	// by h⁴/1680 times the third power of its slope, which is about √(2D)/σ.
+	peak := log.a - log.b
+	ra, rb := 1/a, 1/b
+	if v := ra + rb; v < tableNarrow {
+		logMissing -= 2 * math.Log(tableNarrow/v)
+	}
+	drop := log.w - logMissing + 0.7
+	width := math.Sqrt(2 * drop * (ra + rb))
+	lo := max(peak-width-drop*ra, (logMissing+log.a-c)*ra, -tableEnd)
+	hi := min(peak+width+drop*rb, -(logMissing+log.b-c)*rb, tableEnd)
+	if !(lo < hi) {
+		return false
+	}
+	t.terms = append(t.terms, tableTerm{BetaTerm: kernel.BetaTerm{A: a, B: b, C: c}, lo: lo, hi: hi})
+	t.lo, t.hi = min(t.lo, lo), max(t.hi, hi)
+	// Errors grow with the eighth power of the step, and may be the larger the less weight there is.
+	step := t.grade.step * math.Sqrt(min(ra, 1)+min(rb, 1))
+	if light := -0.125 * (log.w + logK); light > 0 {
+		step *= math.Exp(min(light, 1))
+	}
+	long := t.grade.long
+	step = min(step, long*tableLongest)
+	left, right := min(max(lo, tableTail-log.sum), hi), max(min(hi, log.sum-tableTail), lo)
+	far, mild := long*min(2, 0.6*ra), long*min(1, 0.6*ra)
+	t.zone(lo, left-tableBend, far)
+	t.zone(max(lo, left-tableBend), left, mild)
+	t.zone(left, right, step)
+	far, mild = long*min(2, 0.6*rb), long*min(1, 0.6*rb)
+	t.zone(right, min(hi, right+tableBend), mild)
+	t.zone(right+tableBend, hi, far)
+	return true
+}
+
+// zone asks for nodes from lo to hi, if that is a range.
+func (t *quantileTable) zone(lo, hi, step float64) {
+	if lo < hi {
+		t.zones = append(t.zones, tableZone{lo, hi, step})
+	}
+}
+
+// place chooses the nodes: the range is cut into buckets, and these into cells as short as the shortest
+// that a component asks for there, or put together to cells that are longer.
+func (t *quantileTable) place() bool {
+	width := math.Ldexp(1, math.Ilogb((t.hi-t.lo)/tableBuckets)+1)
+	per := 1 / width // a power of two, as width is
+	first, last := math.Floor(t.lo*per), math.Ceil(t.hi*per)
+	n := int(last - first)
+	buckets := t.buckets[:n]
+	for i := range buckets {
+		buckets[i] = math.Inf(1)
+	}
+	for _, z := range t.zones {
+		from, to := int(z.lo*per-first), int(math.Ceil(z.hi*per-first))
+		for i, step := range buckets[from:to] {
+			if z.step < step {
+				buckets[from+i] = z.step
+			}
+		}
+	}
+	t.nodes, t.step = append(t.nodes[:0], first*width), t.step[:0]
+	for i := 0; i < n; {
+		from, step, longest := i, buckets[i], buckets[i]
+		for i++; i < n; i++ {
+			least, most := min(step, buckets[i]), max(longest, buckets[i])
+			if !(most <= 1.25*least) && !math.IsInf(least, 1) {
+				break
+			}
+			step, longest = least, most
+		}
+		length := float64(i-from) * width
+		at, cells := (first+float64(from))*width, max(1, math.Ceil(length/step))
+		if cells > float64(tableNodes-len(t.nodes)) {
+			return false
+		}
+		h := length / cells
+		kept := h
+		if math.IsInf(step, 1) {
+			kept = 0
+		}
+		for c := 1.0; c <= cells; c++ {
+			t.nodes, t.step = append(t.nodes, at+c*h), append(t.step, kept)
+		}
+	}
+	return true
+}
+
+// evaluate finds the density and its derivatives at the nodes.
+func (t *quantileTable) evaluate() {
+	n := len(t.nodes)
+	const lanes = kernel.BetaLanes
+	t.pad = (n + lanes - 1) / lanes * lanes
+	for len(t.nodes) < t.pad {
+		t.nodes = append(t.nodes, t.nodes[n-1])
+	}
+	if cap(t.f) < 4*t.pad {
+		t.f = make([]float64, 4*t.pad*3/2)
+	}
+	t.f = t.f[:4*t.pad]
+	out := &t.out
+	for at := 0; at < t.pad; at += lanes {
+		z := (*kernel.BetaPoints)(t.nodes[at:])
+		t.of = t.of[:0]
+		for i := range t.terms {
+			if c := &t.terms[i]; c.lo <= z[lanes-1] && c.hi >= z[0] {
+				t.of = append(t.of, c.BetaTerm)
+			}
+		}
+		kernel.BetaSums(out, z, t.of)
+		for d := range out {
+			*(*kernel.BetaPoints)(t.f[d*t.pad+at:]) = out[d]
+		}
+	}
+	t.nodes = t.nodes[:n]
+}
+
+// sum finds the masses below the nodes, and reports whether they come to one.
+func (t *quantileTable) sum() bool {
+	n := len(t.nodes)
+	f0, f1, f2, f3 := t.f[:n], t.f[t.pad:][:n], t.f[2*t.pad:][:n], t.f[3*t.pad:][:n]
+	if cap(t.mass) < n {
+		t.mass = make([]float64, n, 2*n)
+	}
+	t.mass = t.mass[:n]
+	below, above := t.beyond()
+	t.mass[0] = below
+	for i, h := range t.step {
+		m := h * (0.5*(f0[i]+f0[i+1]) + h*((3./28)*(f1[i]-f1[i+1])+
+			h*((1./84)*(f2[i]+f2[i+1])+h*(1./1680)*(f3[i]-f3[i+1]))))
+		if m < 0 {
+			if m < -t.grade.error() {
+				return false
+			}
+			m = 0
+		}
+		below += m
+		t.mass[i+1] = below
+	}
+	t.total = below + above
+	return math.Abs(t.total-1) <= t.grade.error()
+}
+
+// beyond returns the mass below the first node and that above the last one. They are zero unless these are the
+// ends.
+func (t *quantileTable) beyond() (below, above float64) {
+	for i := range t.terms {
+		c := &t.terms[i]
+		if c.lo == -tableEnd {
+			below += c.tail(c.A)
+		}
+		if c.hi == tableEnd {
+			above += c.tail(c.B)
+		}
+	}
+	return below, above
+}
+
+// tail returns the mass of a component beyond the end at which its density is all but the a-th power of x,
+//
+//	I_x(a, b) = x^a/(a B(a, b)) (1 + a(1−b)x/(a+1) + …).
+func (c *tableTerm) tail(a float64) float64 {
+	sx := (c.A + c.B) * smallest
+	return math.Exp(c.C-tableEnd*a-sx) / a * (1 + sx/(a+1))
+}
+
+// smallest is the x at the end.
+var smallest = math.Exp(-tableEnd)
+
+// far returns the logit, below the end, of the point that has the mass q beyond it; of tells with which power a
+// component falls there, and whether it has any mass. The logarithm of Σ tail e^{at} is convex, so that
+// Newton's method comes down to the point from t = 0.
+func (t *quantileTable) far(q float64, of func(c *tableTerm) (a float64, reaches bool)) (z float64, ok bool) {
+	logQ, at := math.Log(q), 0.0
+	for range 50 {
+		mass, slope := 0.0, 0.0
+		for i := range t.terms {
+			if a, reaches := of(&t.terms[i]); reaches {
+				m := t.terms[i].tail(a) * math.Exp(a*at)
+				mass += m
+				slope += a * m
+			}
+		}
+		if !(mass > 0) {
+			return 0, false
+		}
+		step := (math.Log(mass) - logQ) * mass / slope
+		at -= step
+		if math.Abs(step) < 1e-9 {
+			return at - tableEnd, true
+		}
+	}
+	return 0, false
+}
+
+// quantile returns the logit of the point with the mass q below and qc above it, if the table can tell.
+func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
+	if min(q, qc) < t.grade.quantile {
+		return 0, false
+	}
+	if q > qc {
+		q = t.total - qc
+	}
+	switch n := len(t.nodes); {
+	case q <= t.mass[0]:
+		return t.far(q, func(c *tableTerm) (a float64, reaches bool) { return c.A, c.lo == -tableEnd })
+	case q >= t.mass[n-1]:
+		z, ok = t.far(t.total-q, func(c *tableTerm) (b float64, reaches bool) { return c.B, c.hi == tableEnd })
+		return -z, ok
+	}
+	i := sort.SearchFloat64s(t.mass, q) - 1 // mass[i] < q ≤ mass[i+1]
+	if t.step[i] == 0 {
+		return 0, false
+	}
+	c := t.polynomial(i)
+	want, whole := q-t.mass[i], t.mass[i+1]-t.mass[i]
+	at := want / whole
+	for range 8 {
+		d := c.density(at)
+		if !(d > 0) {
+			return 0, false
+		}
+		step := (want - c.integral(at)) / d
+		at = min(max(at+step, 0), 1)
+		if math.Abs(step) < 1e-7 { // the next one would be below 1e-13
+			return t.nodes[i] + at*t.step[i], true
+		}
+	}
+	return 0, false
+}
+
+// tails returns the mass below and above the logit z.
+func (t *quantileTable) tails(z float64) (lower, upper float64) {
+	n := len(t.nodes)
+	switch {
+	case z <= t.nodes[0]:
+		return t.mass[0], t.total
+	case z >= t.nodes[n-1]:
+		return t.mass[n-1], t.total - t.mass[n-1]
+	}
+	i := sort.SearchFloat64s(t.nodes, z) - 1
+	lower = t.mass[i]
+	if h := t.step[i]; h > 0 {
+		c := t.polynomial(i)
+		lower += c.integral((z - t.nodes[i]) / h)
+	}
+	return lower, t.total - lower
+}
