@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/pflag"
+
+	"credence/mixture"
 )
 
 // defaultDigits is how many significant digits the numbers of CSV have: what is
@@ -51,6 +53,14 @@ func (d digits) of(form string) digits {
 		d.n = 0
 	}
 	return d
+}
+
+// precision is that of intervals of which so many digits are written.
+func (d digits) precision() mixture.Precision {
+	if d.n == 0 {
+		return mixture.Full
+	}
+	return mixture.PrecisionOf(d.n)
 }
 
 // append writes a number. One that is not 1 is never rounded to it: how far a

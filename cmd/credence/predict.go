@@ -86,19 +86,14 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 // abstains reports whether items are marked on which to abstain.
 func (o *predictOptions) abstains() bool { return o.maxWidth > 0 || o.minTop > 0 }
 
-// abstain reports whether to abstain on an item of which the predicted class is told.
-func (o *predictOptions) abstain(law *mixture.Dirichlet, predicted int, width float64, top []float64) bool {
-	if o.maxWidth > 0 && width > o.maxWidth {
-		return true
-	}
-	if o.minTop == 0 {
-		return false
-	}
-	if top == nil {
-		top = law.TopClass(nil)
-	}
-	return top[predicted] < o.minTop
+// abstain reports whether to abstain on an item, by the width of the predicted class's interval and the
+// probability that it is the most probable one.
+func (o *predictOptions) abstain(width, top float64) bool {
+	return o.maxWidth > 0 && width > o.maxWidth || o.minTop > 0 && top < o.minTop
 }
+
+// precision is that of the numbers told: as many digits as are asked for, whatever the form shows of them.
+func (o *predictOptions) precision() mixture.Precision { return o.digits.precision() }
 
 // check refuses flags without sense, and finds the form of the output.
 func (o *predictOptions) check(terminal bool) error {

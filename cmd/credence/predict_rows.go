@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"math"
 	"strconv"
 	"strings"
 
@@ -45,20 +44,28 @@ type rowMaker interface {
 
 // newRowMaker returns the one for the model's answers, in the form asked for.
 func newRowMaker(o *predictOptions, m *model.Model) (rowMaker, error) {
-	var long rowMaker = &lawRows{o, m}
-	if !m.Traits().Joint {
-		long = newMeansRows(o, m)
-	}
+	long := newLongRows(o, m)
 	if !o.wide {
 		return long, nil
 	}
 	return newWideRows(o, m, long)
 }
 
+// newLongRows returns the one that gives each class of an item a row.
+func newLongRows(o *predictOptions, m *model.Model) rowMaker {
+	if !m.Traits().Joint {
+		return newMeansRows(o, m)
+	}
+	r := &lawRows{o: o, m: m}
+	r.width = len(r.columns())
+	return r
+}
+
 // lawRows writes answers that are distributions.
 type lawRows struct {
-	o *predictOptions
-	m *model.Model
+	o     *predictOptions
+	m     *model.Model
+	width int // how many columns there are
 }
 
 // columns implements [rowMaker].
@@ -131,78 +138,46 @@ func rename(list []predictColumn) {
 
 // rows implements [rowMaker].
 func (r *lawRows) rows(item string, answer *head.Answer) [][]any {
-	o, m, told := r.o, r.m, answer.Reported()
-	var top []float64
-	if o.top == "on" || o.minTop > 0 {
-		top = told.TopClass(nil)
-	}
+	o, m, told := r.o, r.m, answer.Reported().To(r.o.precision())
+	top := o.top == "on"
+	classes := told.Summarize(o.levels.values, top || o.minTop > 0)
 	entropy := answer.Law.Entropy()
 	var gain float64
 	if o.next {
 		gain, _ = answer.Law.Gain(1) // one vote has a closed form, which cannot fail
 	}
 	predicted := answer.Top()
-	abstain := make([]bool, len(o.levels.values))
-	if o.abstains() {
-		for k, level := range o.levels.values {
-			width := told.Class(predicted).Interval(mixture.TwoSided, level).Length()
-			abstain[k] = o.abstain(answer.Law, predicted, width, top)
-		}
-	}
+	cells := make([]any, 0, len(m.Classes)*len(o.levels.values)*r.width)
 	list := make([][]any, 0, len(m.Classes)*len(o.levels.values))
-	// Of two classes the second mirrors the first, which saves half the work.
-	var median, complement float64
-	ends := make([]intervals, len(o.levels.values))
 	for i, class := range m.Classes {
-		c := told.Class(i)
-		mean, variance := c.Moments()
-		second := i == 1 && len(m.Classes) == 2
-		if median = complement; !second {
-			median, complement = c.QuantileBoth(0.5)
-		}
+		c := &classes[i]
 		for k, level := range o.levels.values {
-			if second && told.Resolution > 0 {
-				ends[k] = ends[k].mirror()
-			} else {
-				ends[k] = intervalsOf(c, level)
-			}
-			in := ends[k].twoSided
-			row := []any{item, class, mean, math.Sqrt(variance), median, level, in.Lo, in.Hi,
-				ends[k].upper.Hi, ends[k].lower.Lo}
+			in := &c.Intervals[k]
+			from := len(cells)
+			cells = append(cells, item, class, c.Mean, c.SD, c.Median, level, in.TwoSided.Lo, in.TwoSided.Hi,
+				in.Upper.Hi, in.Lower.Lo)
 			if o.hpd {
-				set, _ := c.HighestDensity(level)
-				row = append(row, writeSet(set, o.digits.of(o.format)))
+				set, _ := told.Class(i).HighestDensity(level)
+				cells = append(cells, writeSet(set, o.digits.of(o.format)))
 			}
-			if o.top == "on" {
-				row = append(row, top[i])
+			if top {
+				cells = append(cells, c.Top)
 			}
-			row = append(row, o.predicted(m, i, predicted), entropy.Expected, entropy.Information)
+			cells = append(cells, o.predicted(m, i, predicted), entropy.Expected, entropy.Information)
 			if o.next {
-				row = append(row, gain)
+				cells = append(cells, gain)
 			}
-			row = append(row, in.AtLeast)
+			cells = append(cells, in.TwoSided.AtLeast)
 			if o.abstains() {
-				row = append(row, abstain[k])
+				cells = append(cells, o.abstain(classes[predicted].Intervals[k].TwoSided.Length(), classes[predicted].Top))
 			}
 			if o.full {
-				row = append(row, parameters(c.Law)...)
+				cells = append(cells, parameters(told.Law.Marginal(i))...)
 			}
-			list = append(list, row)
+			list = append(list, cells[from:])
 		}
 	}
 	return list
-}
-
-// intervals are those of a class at one level.
-type intervals struct{ twoSided, upper, lower mixture.ReportedInterval }
-
-func intervalsOf(c mixture.ReportedClass, level float64) intervals {
-	return intervals{c.Interval(mixture.TwoSided, level), c.Interval(mixture.Upper, level), c.Interval(mixture.Lower, level)}
-}
-
-// mirror returns those of the other of two classes, as [mixture.Reported.Class] has them.
-func (i intervals) mirror() intervals {
-	return intervals{i.twoSided.Mirror(), i.lower.Mirror(), i.upper.Mirror()}
 }
 
 // parameters returns the weights and parameters of a mixture.

@@ -15,7 +15,6 @@ import (
 	"credence/internal/par"
 	"credence/internal/printout"
 	"credence/internal/table"
-	"credence/mixture"
 )
 
 // predictWriter writes predictions batch by batch.
@@ -227,20 +226,20 @@ func (r *lawRows) table(b *bytes.Buffer, answered *answers) {
 		}
 		answer := &answered.list[j]
 		i := answer.Top()
-		told := answer.Reported().Class(i)
-		f := told.Law
-		in := told.Interval(mixture.TwoSided, level)
+		told := answer.Reported().To(o.precision())
+		f := told.Law.Marginal(i)
+		class := told.Summarize([]float64{level}, true)[i]
+		in := class.Intervals[0].TwoSided
 		mark := ""
 		if in.AtLeast {
 			mark = " *"
 		}
-		top := answer.Reported().TopClass(nil)
-		if o.abstain(answer.Law, i, in.Length(), top) {
+		if o.abstain(in.Length(), class.Top) {
 			mark += " abstain"
 		}
 		shown.Add(printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i]),
 			fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark),
-			calculator.Sparkline(f, 24), printout.Share(top[i]))
+			calculator.Sparkline(f, 24), printout.Share(class.Top))
 	}
 	shown.Print(b)
 	if bytes.Contains(b.Bytes(), []byte("] *")) {
