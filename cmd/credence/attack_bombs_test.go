@@ -40,6 +40,27 @@ var bombs = []struct {
 		_, err := io.WriteString(w, strings.Repeat(",", 200_000)+"\n1\n")
 		return err
 	}},
+	{"a long text", "x.json.gz", "line 1: a text would take", func(w io.Writer) error {
+		return zipped(w, `[{"a": "`, 256<<20, "x", `"}]`)
+	}},
+	{"a long list", "x.json.gz", "line 1: a value would take", func(w io.Writer) error {
+		return zipped(w, `[{"a": [`, 64<<20, "1,", `1]}]`)
+	}},
+	{"lists in lists", "x.json.gz", "values lie more than 100 deep in one another", func(w io.Writer) error {
+		return zipped(w, `[{"a": `, 256<<20, "[", "")
+	}},
+	{"items without an end", "x.json.gz", "what is kept of the items", func(w io.Writer) error {
+		return zipped(w, `[{"id": 0, "label": 1}`, 5<<18, `,{"id": 12345678, "label": 2}`, "]")
+	}},
+	{"a sheet of one value", "x.xlsx", "what is kept of xl/worksheets/sheet1.xml would take", func(w io.Writer) error {
+		return sheetBomb(w, `<row>`, `<c><v>1</v></c>`, 16_000, 100)
+	}},
+	{"a text in a sheet", "x.xlsx", "a text or tag of", func(w io.Writer) error {
+		return sheetBomb(w, `<row><c t="str"><v>`, strings.Repeat("x", 1<<16), 1<<12, 1)
+	}},
+	{"entities of entities", "x.xlsx", "invalid character entity", func(w io.Writer) error {
+		return sheetBomb(w, `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;&b;">]><row><c t="str"><v>&c;`, "", 1, 1)
+	}},
 	{"a page of one value", "x.parquet", "would take", func(w io.Writer) error {
 		type row struct {
 			X float64 `parquet:"x,plain,zstd"`
@@ -123,6 +144,37 @@ var bombs = []struct {
 		_, err := w.Write(b.Bytes())
 		return err
 	}},
+}
+
+// sheetBomb writes a workbook whose only sheet begins rows with a text, and repeats another
+// in each of them.
+func sheetBomb(w io.Writer, begin, text string, n, rows int) error {
+	z := zip.NewWriter(w)
+	for _, part := range [][2]string{
+		{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", `<a><Relationship Id="r1" Type="x/worksheet" Target="worksheets/sheet1.xml"/></a>`},
+	} {
+		f, err := z.Create(part[0])
+		if err != nil {
+			return err
+		}
+		io.WriteString(f, part[1])
+	}
+	f, err := z.Create("xl/worksheets/sheet1.xml")
+	if err != nil {
+		return err
+	}
+	io.WriteString(f, "<worksheet><sheetData>")
+	for range rows {
+		io.WriteString(f, begin)
+		for range n {
+			if _, err := io.WriteString(f, text); err != nil {
+				return err
+			}
+		}
+		io.WriteString(f, "</row>")
+	}
+	return z.Close()
 }
 
 // zipped writes texts, the second of which is repeated, compressed with gzip.

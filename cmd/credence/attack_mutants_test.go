@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ import (
 	"credence/train"
 )
 
-var attackFormats = []string{"csv", "csv.gz", "parquet", "npy", "npz", "idx", "idx.gz", "png", "jpg", "nii", "nii.gz", "yaml", "model"}
+var attackFormats = []string{"csv", "csv.gz", "json", "json.gz", "xlsx", "parquet", "npy", "npz", "idx", "idx.gz", "png", "jpg", "nii", "nii.gz", "yaml", "model"}
 
 // attackSeeds returns good files of a format, from which mutants are made. Those of
 // compressed formats are not compressed yet, and those of models without checksums.
@@ -48,6 +49,16 @@ func attackSeeds(t *testing.T, format, dir string) [][]byte {
 			[]byte("id,age,sex,vote\na,31,f,yes\nb,,m,no\nc,1e-300,\"f\",yes\n,,,\n"+strings.Repeat("d,4,m,no\n", 30)),
 			[]byte("item;rater;label\n1;x;0\n1;y;1\n2;x;1\n3;\"z\"\"z\";0\n"),
 			[]byte("\ufeffsep=,\n,a,b\n1,\"2,5\",3\n2,12%,4\n;\n"))
+	case "json":
+		seeds = append(seeds,
+			[]byte(`[{"id": 1, "x": 1.5e3, "y": {"a": true, "b": [1, null, 2]}}, {"id": 2, "x": "\u00e9\ud83d\ude00", "y": null}]`),
+			[]byte("{\"a\": 1, \"b\": \"x\"}\n{\"a\": NaN}\n"+strings.Repeat("{\"a\": -12, \"b\": \"y\"}\n", 20)),
+			[]byte(`{"1": {"text": "{\"agent\": \"hi\"}", "annotations": "-1,1", "annotators": "A,B", "soft_label": {"0": 0.5, "1": 0.5}, "other_info": {"domain": "x", "other annotations": {"q": "0,1"}}},
+				"2": {"text": "b", "annotations": {"A": "0", "C": [1, 2]}, "annotators": "A,C", "soft_label": {"0": 1, "1": 0}}}`),
+			[]byte(`[{"id": 7, "data": {"text": "a", "n": 1}, "annotations": [{"completed_by": {"email": "x"}, "was_cancelled": false, "result": [{"from_name": "q", "value": {"choices": ["a"]}}]}]}]`),
+			[]byte(`[{"text": "a", "id": 1, "q": "P", "annotator": 3, "annotation_id": 9}, {"text": "a", "id": 1, "q": {"choices": ["N"]}, "annotator": 4, "annotation_id": 8}]`))
+	case "xlsx":
+		add("internal/table/testdata/*.xlsx")
 	case "parquet":
 		add("dataset/testdata/*.parquet", "internal/table/testdata/*.parquet")
 	case "npy", "npz":
@@ -121,6 +132,8 @@ func mutant(r *rand.Rand, format string, seeds [][]byte) []byte {
 	switch {
 	case format == "model" && mend:
 		return mutantModel(r, b)
+	case format == "xlsx" && mend:
+		return mutantArchive(r, b)
 	case format == "npz":
 		return packZip(r, mutate(r, b, seeds), mend)
 	case packed && mend:
@@ -133,6 +146,34 @@ func mutant(r *rand.Rand, format string, seeds [][]byte) []byte {
 		mendPNG(b)
 	}
 	return b
+}
+
+// mutantArchive damages one file of an archive.
+func mutantArchive(r *rand.Rand, b []byte) []byte {
+	archive, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return b
+	}
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	chosen := r.IntN(len(archive.File))
+	for k, f := range archive.File {
+		in, err := f.Open()
+		if err != nil {
+			return b
+		}
+		text, _ := io.ReadAll(in)
+		if k == chosen {
+			text = mutate(r, text, [][]byte{text})
+		}
+		w, err := z.Create(f.Name)
+		if err != nil {
+			return b
+		}
+		w.Write(text)
+	}
+	z.Close()
+	return out.Bytes()
 }
 
 // mutate damages bytes in one to four places.

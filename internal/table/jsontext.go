@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -70,10 +71,11 @@ type jsonScanner struct {
 	column    int
 	lastWidth int // column before the last line feed
 	buf       []byte
+	keys      map[string]string
 }
 
 func newJSONScanner(r *bufio.Reader, file string, limit int64) *jsonScanner {
-	return &jsonScanner{r: r, file: file, limit: limit, line: 1, column: 1}
+	return &jsonScanner{r: r, file: file, limit: limit, line: 1, column: 1, keys: map[string]string{}}
 }
 
 // errorf reports something wrong at the next byte.
@@ -200,19 +202,24 @@ func (s *jsonScanner) read(depth int) (jsonValue, error) {
 }
 
 func (s *jsonScanner) object(v *jsonValue, depth int) error {
-	at := map[string]bool{}
-	for _, key := range v.keys { // read already
-		at[key] = true
-	}
+	var at map[string]bool // of many keys
 	for {
 		key, more, err := s.member(len(v.keys) == 0)
 		if err != nil || !more {
 			return err
 		}
-		if at[key] {
+		if at == nil && len(v.keys) >= 20 {
+			at = make(map[string]bool, 2*len(v.keys))
+			for _, k := range v.keys {
+				at[k] = true
+			}
+		}
+		if at[key] || at == nil && slices.Contains(v.keys, key) {
 			return s.errorf("the key %q is there twice", key)
 		}
-		at[key] = true
+		if at != nil {
+			at[key] = true
+		}
 		kid, err := s.read(depth + 1)
 		if err != nil {
 			return err
@@ -234,8 +241,15 @@ func (s *jsonScanner) member(first bool) (key string, more bool, err error) {
 	if c != '"' {
 		return "", false, s.errorf("expected a key in quotes, found %s", s.found())
 	}
-	if key, err = s.string(); err != nil {
+	if err = s.text(); err != nil {
 		return "", false, err
+	}
+	// Items have the same keys again and again.
+	key, ok := s.keys[string(s.buf)]
+	if !ok {
+		if key = string(s.buf); len(s.keys) < 1000 && len(key) < 100 {
+			s.keys[key] = key
+		}
 	}
 	return key, true, s.expect(':', "a colon after a key")
 }
@@ -352,35 +366,41 @@ func isJSONNumber(text string) bool {
 
 // string reads a text in quotes.
 func (s *jsonScanner) string() (string, error) {
+	err := s.text()
+	return string(s.buf), err
+}
+
+// text reads a text in quotes into buf.
+func (s *jsonScanner) text() error {
 	at := *s
 	s.next()
 	s.buf = s.buf[:0]
 	for {
 		c, err := s.next()
 		if err == io.EOF {
-			return "", at.errorf("the file ends in the middle of a text that begins here: it is cut short")
+			return at.errorf("the file ends in the middle of a text that begins here: it is cut short")
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 		switch {
 		case c == '"':
 			if !utf8.Valid(s.buf) {
-				return "", at.errorf("the text is not UTF-8: save the file as UTF-8")
+				return at.errorf("the text is not UTF-8: save the file as UTF-8")
 			}
-			return string(s.buf), s.keep(byteCost * len(s.buf))
+			return s.keep(byteCost * len(s.buf))
 		case c == '\\':
 			if err := s.escape(); err != nil {
-				return "", err
+				return err
 			}
 		case c < ' ':
 			s.back(c)
-			return "", s.errorf(`a line break, tab or control character within a text, where JSON has \n, \t or \u%04x`, c)
+			return s.errorf(`a line break, tab or control character within a text, where JSON has \n, \t or \u%04x`, c)
 		default:
 			s.buf = append(s.buf, c)
 		}
 		if need := s.used + byteCost*int64(len(s.buf)); need > s.limit {
-			return "", budget.Check(s.limit, need, s.file, "line %d: a text", at.line)
+			return budget.Check(s.limit, need, s.file, "line %d: a text", at.line)
 		}
 	}
 }
