@@ -18,6 +18,10 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 	if err := twiceGiven(paths); err != nil {
 		return nil, err
 	}
+	paths, err := opts.stack(ctx, paths, opts.Memory)
+	if err != nil {
+		return nil, err
+	}
 	if len(paths) == 1 {
 		return readVotesFile(ctx, paths[0], opts)
 	}

@@ -70,6 +70,7 @@ Shell completion:
 		newMixture(),
 		newBench(),
 		newVersion(),
+		newFormatsTopic(),
 		newNetworkTopic(),
 	)
 	return root
