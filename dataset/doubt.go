@@ -109,3 +109,14 @@ func alike(classes []string) []error {
 	}
 	return warnings
 }
+
+// meant asks for the class that a label is spelled almost like, or is "".
+func meant(label string, classes []string) string {
+	if near := known(classes, []string{table.Plain(label)}); near >= 0 {
+		return fmt.Sprintf(": is it %q in another spelling?", classes[near])
+	}
+	if near := words.Nearest(label, classes); near != "" {
+		return fmt.Sprintf(": is it %q misspelled?", near)
+	}
+	return ""
+}

@@ -131,7 +131,13 @@ func column(t table.Table, name string) (int, error) {
 			return i, readable(t, i)
 		}
 	}
-	return -1, &ParseError{File: t.Name(), Name: name, Msg: fmt.Sprintf("no column %q among [%s]", name, words.Few(t.Header())), Err: ErrNoColumn}
+	msg := fmt.Sprintf("no column %q among [%s]", name, words.Few(t.Header()))
+	if near := known(t.Header(), []string{table.Plain(name)}); near >= 0 {
+		msg += fmt.Sprintf(": is it %q?", t.Header()[near])
+	} else if near := words.Nearest(name, t.Header()); near != "" {
+		msg += fmt.Sprintf(": is it %q?", near)
+	}
+	return -1, &ParseError{File: t.Name(), Name: name, Msg: msg, Err: ErrNoColumn}
 }
 
 // readable refuses a column that is not read.

@@ -245,7 +245,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 				c = slices.Index(fixed, values[i])
 			}
 			if c < 0 && !opts.LeaveOut {
-				return nil, nil, errorIn(t, l.lines[i], -1, "label %q is not one of %s", name, classList(opts.Classes))
+				return nil, nil, errorIn(t, l.lines[i], -1, "label %q is not one of %s%s", name, classList(opts.Classes), meant(name, opts.Classes))
 			}
 			of[i] = int32(c)
 		}

@@ -4,12 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/printout"
+	"credence/internal/words"
 )
 
 // usageError marks a command line that cannot be understood, as opposed to
@@ -42,8 +48,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	flag := bad.GetFlag()
-	if _, ok := flag.Value.(*config.Field); ok {
-		return usagef("--%s %w", flag.Name, errors.Unwrap(bad))
+	if field, ok := flag.Value.(*config.Field); ok {
+		err := usagef("--%s %w", flag.Name, errors.Unwrap(bad))
+		if near := words.Nearest(strings.ToLower(bad.GetValue()), field.Choices); near != "" {
+			err = withHint(err, fmt.Sprintf("did you mean --%s %s?", flag.Name, near))
+		}
+		return err
 	}
 	want := map[string]string{"int": "a whole number", "uint64": "a whole number that is not negative", "intSlice": "whole numbers",
 		"float64": "a number", "bool": "true or false"}[flag.Value.Type()]
@@ -76,6 +86,9 @@ func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 		code = exitUsage
 		hint = fmt.Sprintf("run %q to see what it takes", cmd.CommandPath()+" --help")
 	}
+	if near := nearFile(err); near != "" {
+		hint = near
+	}
 	if advice := adviceOn(err, cmd.Flags()); advice != "" {
 		hint = advice
 	}
@@ -87,4 +100,31 @@ func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {
 		fmt.Fprintf(stderr, "credence: hint: %s\n", hint)
 	}
 	return code
+}
+
+// nearFile is the hint about a file that is not there: one of the same folder whose
+// name is almost the same, or that its folder is not there either.
+func nearFile(err error) string {
+	var path string
+	if e, ok := errors.AsType[*dataset.ParseError](err); ok {
+		path = e.File
+	} else if e, ok := errors.AsType[*fs.PathError](err); ok {
+		path = e.Path
+	}
+	if path == "" || !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	folder := filepath.Dir(path)
+	there, readErr := os.ReadDir(folder)
+	if readErr != nil {
+		return fmt.Sprintf("there is no folder %s here", folder)
+	}
+	var names []string
+	for _, e := range there {
+		names = append(names, e.Name())
+	}
+	if near := words.Nearest(filepath.Base(path), names); near != "" {
+		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
+	}
+	return ""
 }

@@ -89,6 +89,13 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if err := o.refuse(cmd, path, files); err != nil {
 		return err
 	}
+	flag := "--report"
+	if o.pageOnly {
+		flag = "-o"
+	}
+	if err := checkPage(flag, o.report); err != nil {
+		return err
+	}
 	m, err := loadModel(cmd.ErrOrStderr(), path)
 	if err != nil {
 		return err
@@ -161,7 +168,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 func (o *evaluateOptions) check() error {
 	for _, level := range o.levels.values {
 		if err := calculator.CheckLevel(level); err != nil {
-			return usagef("--level %v: %w", level, err)
+			return levelError(level, err)
 		}
 	}
 	if o.replicates < 0 {
@@ -177,9 +184,6 @@ func (o *evaluateOptions) check() error {
 		return usagef("--accuracy %v: expected a share of items from 0 to 1", o.accuracy)
 	}
 	if err := o.apart.check(); err != nil {
-		return err
-	}
-	if err := checkPage("--report", o.report); err != nil {
 		return err
 	}
 	if err := o.page.settle(); err != nil {

@@ -30,6 +30,9 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 
 // refuse is the error of an output that the command reads.
 func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
+	if err := errors.Join(checkFolder(o.out.file), checkFolder(o.report)); err != nil {
+		return err
+	}
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
 	return errors.Join(refuseInput(cmd.InOrStdin(), o.out.file, inputs...), refuseInput(cmd.InOrStdin(), o.report, inputs...))
 }

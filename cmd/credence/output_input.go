@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,15 @@ func refuseInput(stdin io.Reader, output string, inputs ...string) error {
 		}
 	}
 	return nil
+}
+
+// checkFolder refuses an output whose folder is not there, before anything is read.
+func checkFolder(output string) error {
+	folder := filepath.Dir(output)
+	if _, err := os.Stat(folder); output == "" || output == "-" || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return withHint(fmt.Errorf("writing %s: there is no folder %s", output, folder), "make it first: mkdir -p "+shellQuote(folder))
 }
 
 // statInput finds out what an input is; - is standard input.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -99,7 +100,7 @@ func (o *predictOptions) precision() mixture.Precision { return o.digits.precisi
 func (o *predictOptions) check(terminal bool) error {
 	for _, l := range o.levels.values {
 		if err := calculator.CheckLevel(l); err != nil {
-			return usagef("--level %v: %w", l, err)
+			return levelError(l, err)
 		}
 	}
 	if o.top != "on" && o.top != "off" {
@@ -186,4 +187,13 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 		return err
 	}
 	return p.end(in)
+}
+
+// levelError is that of a level without sense, such as one in percent.
+func levelError(level float64, err error) error {
+	e := usagef("--level %v: %w", level, err)
+	if level > 1 && level < 100 {
+		return withHint(e, fmt.Sprintf("%v%% is --level %v", level, level/100))
+	}
+	return e
 }

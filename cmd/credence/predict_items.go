@@ -19,6 +19,9 @@ import (
 
 // refuse is the error of an output that the command reads.
 func (o *predictOptions) refuse(cmd *cobra.Command, out, path string, items []string) error {
+	if err := checkFolder(out); err != nil {
+		return err
+	}
 	return refuseInput(cmd.InOrStdin(), out, slices.Concat(items, o.data.Load.Votes, runFiles(path))...)
 }
 

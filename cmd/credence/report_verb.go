@@ -37,9 +37,6 @@ func newReport() *cobra.Command {
 			return arguments(2, true, "a run and a file of items")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkPage("-o", o.output); err != nil {
-				return err
-			}
 			if err := refuseTaken(o.output, o.overwrite); err != nil {
 				return err
 			}

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"credence/internal/words"
 	"credence/model"
@@ -22,12 +26,18 @@ func loadModel(messages io.Writer, path string) (*model.Model, error) {
 	case errors.Is(err, run.ErrNoModel), errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "give the folder that credence train wrote with --out, or a model file")
 	}
+	if info, stat := os.Stat(path); err != nil && stat == nil && !info.IsDir() && slices.Contains(dataNames, strings.ToLower(filepath.Ext(path))) {
+		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data come behind it")
+	}
 	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
 		fmt.Fprintf(messages, "credence: warning: the run in %s has not ended: its model has %s; continue it with: %s\n",
 			folder, networksOf(m), resumeCommand(folder))
 	}
 	return m, err
 }
+
+// dataNames are how the names of data end, which no model is.
+var dataNames = []string{".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".parquet", ".npy", ".npz", ".yaml", ".yml", ".html"}
 
 // networksOf tells how many of the networks that were asked for a model has.
 func networksOf(m *model.Model) string {

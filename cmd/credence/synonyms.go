@@ -59,7 +59,7 @@ var flagSynonyms = invert(map[string]string{
 	"max-width":     "max-uncertainty max-interval",
 	"part":          "subset on-part split-part set partition",
 	"by":            "group-by groupby by-group subgroups strata stratify-by slice slices",
-	"format":        "output-format out-format fmt type as",
+	"format":        "output-format out-format fmt type as json jsonl csv parquet",
 	"digits":        "precision decimals decimal-places float-format round sig-figs significant",
 	"wide":          "wide-format one-row pivot spread per-item",
 	"names":         "column-names tidy tidymodels style",

@@ -100,7 +100,7 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
   credence train --data items.csv --votes votes.csv --out runs/qd \
     --method qd --setting lambda=20 --setting soften=100
   credence train --out runs/first --resume`,
-		Args: noArgs,
+		Args: trainArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
@@ -155,7 +155,8 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 // check refuses a command line that cannot be followed.
 func (o *trainOptions) check() error {
 	if o.out == "" {
-		return usagef("no --out: expected the folder to write the run to")
+		return withHint(usagef("no --out: expected the folder to write the run to"),
+			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
 	}
 	if err := o.settle(); err != nil {
 		return err
@@ -254,4 +255,17 @@ func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 		return withHint(err, "bring data and flags back to those of "+o.out.Path(run.ConfigFile)+", or begin anew with --overwrite")
 	}
 	return err
+}
+
+// trainArgs refuses arguments: files that need a flag, or the rest of a list that was
+// written with blanks.
+func trainArgs(cmd *cobra.Command, args []string) error {
+	err := noArgs(cmd, args)
+	if err == nil {
+		return nil
+	}
+	if _, stat := os.Stat(args[0]); stat == nil {
+		return withHint(err, "files are given with flags: credence train --data items.csv --votes votes.csv --out runs/first")
+	}
+	return withHint(err, "a list has commas and no blanks, such as --vote-columns r1,r2,r3")
 }

@@ -25,8 +25,10 @@ func (f *Field) set(text string, from origin) error {
 	if f.list && f.typ == textType {
 		texts = []string{}
 		if text != "" {
+			r := csv.NewReader(strings.NewReader(text))
+			r.TrimLeadingSpace = true // "r1, r2" are r1 and r2
 			var err error
-			if texts, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+			if texts, err = r.Read(); err != nil {
 				return fmt.Errorf("%q: expected texts separated by commas", text)
 			}
 		}
