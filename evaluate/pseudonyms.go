@@ -1,0 +1,61 @@
+package evaluate
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// Pseudonyms returns a name for each name, such as R-7KQ2M: a function of the name and the seed
+// alone (HMAC-SHA-256), so that it is the same in every report with that seed, whoever else
+// is in it, but for the rare case that two names share one, which then both have more letters.
+// Equal names have equal pseudonyms. Whoever knows the seed and suspects a name can check it, so
+// a seed that protects names is not told to those whom they are kept from.
+func Pseudonyms(names []string, seed uint64) []string {
+	key := binary.LittleEndian.AppendUint64([]byte("credence pseudonym "), seed)
+	codes := map[string]string{}
+	for _, name := range names {
+		if codes[name] == "" {
+			h := hmac.New(sha256.New, key)
+			h.Write([]byte(name))
+			codes[name] = base32.StdEncoding.EncodeToString(h.Sum(nil))
+		}
+	}
+	sorted := make([]string, 0, len(codes))
+	for _, code := range codes {
+		sorted = append(sorted, code)
+	}
+	slices.Sort(sorted)
+	letters := make(map[string]int, len(sorted)) // that tell a code from its neighbors
+	for i, code := range sorted {
+		n := 5
+		for _, k := range []int{i - 1, i + 1} {
+			if k >= 0 && k < len(sorted) {
+				for n < len(code) && strings.HasPrefix(sorted[k], code[:n]) {
+					n++
+				}
+			}
+		}
+		letters[code] = n
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = "R-" + codes[name][:letters[codes[name]]]
+	}
+	return list
+}
+
+// UsePseudonyms replaces the names of raters; see [Pseudonyms].
+func (r *RaterReport) UsePseudonyms(seed uint64) {
+	names := make([]string, len(r.Raters))
+	for i, x := range r.Raters {
+		names[i] = x.Name
+	}
+	for i, name := range Pseudonyms(names, seed) {
+		r.Raters[i].Name = name
+	}
+	r.Pseudonymous = true
+}
