@@ -39,6 +39,9 @@ type Input struct {
 	Answers   []head.Answer  // predictions, [N]
 	Votes     evaluate.Votes // [N × d]; the zero value if there are none
 
+	// Raters are shown where training modelled them, by the names given here.
+	Raters *evaluate.RaterReport
+
 	// Commands repeat the run, one per line; Config is the complete configuration
 	// as a file.
 	Commands []string

@@ -52,6 +52,11 @@ type page struct {
 	Examples    []*figure
 	Reading     string // how to read them
 
+	Raters      *figure
+	RaterRows   []raterRow
+	RatersMore  string // how many are not in the table
+	RatersNamed string // what their names are
+
 	Training *figure
 	Runs     []runRow
 
@@ -120,6 +125,14 @@ func newPage(in *Input) (*page, error) {
 	}
 	p.Examples = g.densities(in, items, level)
 	p.Reading = "Where a curve is high, the true probability is likely to be. The bar below it is the " + percent(level) + " interval, the dot the mean."
+	if p.Raters, p.RaterRows = g.raters(in); p.Raters != nil {
+		if more := len(in.Raters.Raters) - len(p.RaterRows); more > 0 {
+			p.RatersMore = fmt.Sprintf("The table has those who differ most; %s more are not in it.", words.Thousands(more))
+		}
+		if in.Raters.Pseudonymous {
+			p.RatersNamed = "Names are pseudonyms."
+		}
+	}
 	p.Training = g.training(in)
 	if g.err != nil {
 		return nil, g.err

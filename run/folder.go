@@ -28,12 +28,13 @@ const (
 	MetricsFile = "metrics.json"
 	HistoryFile = "history.csv"
 	ReportFile  = "report.html"
+	RatersFile  = "raters.json"
 	splitFile   = "split.csv"
 )
 
 // files are the files of a run, without its checkpoints, in the order in which they
 // are removed: while there is a configuration the run can be resumed.
-var files = []string{ModelFile, MetricsFile, HistoryFile, splitFile, ReportFile, ConfigFile}
+var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, splitFile, ReportFile, ConfigFile}
 
 // The reasons why a folder cannot be used as asked.
 var (

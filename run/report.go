@@ -98,6 +98,7 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 	}
 	page := Page(t.Model, in, r)
 	page.Evaluated, page.Items = "items, by networks that were not trained on them", held.Items
+	ShowRaters(&page, t.raters, true)
 	if command != "" {
 		page.Commands = []string{command}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"credence/evaluate"
 	"credence/internal/atomicfile"
 	"credence/train"
 )
@@ -26,6 +27,8 @@ type Options struct {
 type Trained struct {
 	*train.Result
 	Metrics *Metrics
+
+	raters *evaluate.RaterReport // nil if votes name none
 }
 
 // Train trains on what d leaves to training and writes the files of the run into
@@ -99,6 +102,7 @@ func (t *Trained) save(folder Folder, d *Division, config func(*train.Options) e
 		func() error { return config(&t.Options) },
 		func() error { return folder.writeHistory(t.Model.Provenance.Runs) },
 		func() error { return folder.WriteMetrics(t.Metrics) },
+		func() error { return t.writeRaters(folder, d) },
 		func() error { return t.Model.Save(folder.Path(ModelFile)) },
 		func() error { return t.writeReport(folder, d, command) },
 	} {

@@ -38,6 +38,7 @@ type evaluateOptions struct {
 	apart      byOptions
 	abstainBy  string
 	accuracy   float64
+	pseudonyms bool
 	out        outputFlags
 }
 
@@ -78,6 +79,7 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	o.apart.declare(f)
 	f.StringVar(&o.abstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
 	f.Float64Var(&o.accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
+	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
 	declare(f, &o.data, config.Evaluate)
 	notZero(f, "bootstrap", "accuracy")
 }
@@ -140,6 +142,11 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		page := run.Page(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
 		page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
+		raters, err := run.Raters(path)
+		if err != nil && !errors.Is(err, run.ErrNoRaters) {
+			return err
+		}
+		run.ShowRaters(&page, raters, o.pseudonyms)
 		if err := o.writePage(cmd.OutOrStdout(), page); err != nil {
 			return err
 		}

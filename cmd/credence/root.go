@@ -63,6 +63,7 @@ Shell completion:
 		newInspect(),
 		newVerify(),
 		newCheck(),
+		newRaters(),
 		newConfig(),
 		newData(),
 		newDemo(),

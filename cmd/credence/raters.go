@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"credence/evaluate"
+	"credence/internal/atomicfile"
+	"credence/internal/printout"
+	"credence/internal/table"
+	"credence/internal/words"
+	"credence/report"
+	"credence/run"
+)
+
+// ratersOptions is the command line of credence raters.
+type ratersOptions struct {
+	out        outputFlags
+	plot       string
+	pseudonyms bool
+	seed       uint64
+}
+
+func newRaters() *cobra.Command {
+	var o ratersOptions
+	cmd := &cobra.Command{
+		Use:   "raters RUN",
+		Short: "Tell what is known of the raters: votes, leans, guesses, agreement",
+		Long:  helpText("raters"),
+		Example: `  credence raters runs/first
+  credence raters runs/first -o raters.csv --plot raters.svg
+  credence raters runs/first --pseudonyms --seed 8731 -o raters.md`,
+		Args: arguments(1, false, "a run or a model file"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	o.out.declare(f, "table", "md", "csv", "json")
+	f.StringVar(&o.plot, "plot", "", "also draw leans and guesses with their intervals as an SVG `file`")
+	f.BoolVar(&o.pseudonyms, "pseudonyms", false, "replace the names of raters")
+	f.Uint64Var(&o.seed, "seed", run.DefaultPseudonyms, "seed of the pseudonyms: equal seeds give equal ones")
+	return cmd
+}
+
+func (o *ratersOptions) run(cmd *cobra.Command, path string) error {
+	if err := o.out.settle(); err != nil {
+		return err
+	}
+	for _, file := range []string{o.out.file, o.plot} {
+		if err := refuseInput(cmd.InOrStdin(), cmp.Or(file, "-"), runFiles(path)...); err != nil {
+			return err
+		}
+	}
+	// The model is read first, for its warnings and hints.
+	if _, err := loadModel(cmd.ErrOrStderr(), path); err != nil {
+		return err
+	}
+	r, err := run.Raters(path)
+	if errors.Is(err, run.ErrNoRaters) {
+		return withHint(fmt.Errorf("%w: its votes did not name any", err),
+			"train on votes with a column of raters (long form), or with one column per rater (wide form)")
+	}
+	if err != nil {
+		return err
+	}
+	if o.plot != "" && !r.Modelled {
+		return withHint(fmt.Errorf("--plot %s: raters are not modelled in %s, so there are no leans and guesses to draw", o.plot, path),
+			"train with --raters on")
+	}
+	if o.pseudonyms {
+		r.UsePseudonyms(o.seed)
+	}
+	if err := o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return o.tell(w, r) }); err != nil {
+		return err
+	}
+	if o.plot == "" {
+		return nil
+	}
+	return atomicfile.Write(o.plot, func(w io.Writer) error { return report.WriteRaters(w, r) })
+}
+
+// tell writes what is known in the form asked for.
+func (o *ratersOptions) tell(w io.Writer, r *evaluate.RaterReport) error {
+	switch o.out.form {
+	case "json":
+		return json.NewEncoder(w).Encode(r)
+	case "csv":
+		return writeRaters(w, r)
+	}
+	return o.out.print(w, func(p *printout.Page) {
+		p.Sections(ratersReport{r}.heading, ratersReport{r}.table, ratersReport{r}.notes)
+	})
+}
+
+// ratersReport is what is known of raters as credence raters prints it.
+type ratersReport struct{ *evaluate.RaterReport }
+
+func (r ratersReport) heading(w *printout.Page) {
+	text := words.Plural(len(r.Raters), "rater") + ", not modelled: what is told is how they vote compared with the others"
+	if r.Modelled {
+		text = words.Plural(len(r.Raters), "rater") + ", modelled"
+		if r.LeanSD.Known() {
+			text += fmt.Sprintf("; leans differ with a standard deviation of %s", decimal(r.LeanSD, 2))
+		}
+	}
+	if r.Reason != "" {
+		text += " (" + r.Reason + ")"
+	}
+	w.Paragraph("", text+".")
+}
+
+// ratersShown is how many raters the table shows.
+const ratersShown = 60
+
+func (r ratersReport) table(w *printout.Page) {
+	list := r.Raters
+	if len(list) > ratersShown { // those with flags first
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b evaluate.RaterEstimate) int { return cmp.Compare(len(b.Flags), len(a.Flags)) })
+		list = list[:ratersShown]
+	}
+	leans := r.LeanSD.Known()
+	t := printout.NewTable(0)
+	header := []string{"rater", "votes"}
+	if leans {
+		header = append(header, "lean", "95% interval")
+	}
+	if r.Modelled {
+		header = append(header, "guesses", "95% interval")
+	}
+	t.Add(append(header, "others agree", "expected", "")...)
+	t.Left(len(header) + 2)
+	for _, x := range list {
+		row := []string{printout.Ellipsis(x.Name, 24), words.Count(float64(x.Votes))}
+		if leans {
+			row = append(row, decimal(x.Lean.Value, 2), between(x.Lean, 2))
+		}
+		if r.Modelled {
+			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))
+		}
+		t.Add(append(row, percentage(x.Agreement), percentage(x.Expected), strings.Join(x.Flags, ", "))...)
+	}
+	w.Table(t)
+	if more := len(r.Raters) - len(list); more > 0 {
+		w.Note("and %s more: --json or -o raters.csv lists all", words.Thousands(more))
+	}
+}
+
+func (r ratersReport) notes(w *printout.Page) {
+	switch {
+	case !r.Modelled:
+		w.Paragraph("", "\"differs\" is a rater who agrees with others, or uses a class, unlike an exchangeable one would (5% for all together).")
+	case r.LeanSD.Known():
+		w.Paragraph("", fmt.Sprintf("A lean towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
+			"\"leans\": not 0 at 5%% for all raters together; \"guesses\": more than 5%% of the votes. What all raters have in common "+
+			"cannot be seen: these are differences from an average rater.", cmp.Or(r.Class, "the second class")))
+	default:
+		w.Paragraph("", "Guesses are votes that have nothing to do with the item; \"guesses\": more than 5% of the votes. What all raters have "+
+			"in common cannot be seen: these are differences from an average rater.")
+	}
+	if r.Pseudonymous {
+		w.Paragraph("", "Names are pseudonyms.")
+	}
+}
+
+// writeRaters writes a row per rater as CSV.
+func writeRaters(w io.Writer, r *evaluate.RaterReport) error {
+	text, number := table.ParquetText, table.ParquetNumber
+	columns := []predictColumn{{name: "rater", kind: text}, {name: "votes", kind: number}}
+	for _, name := range []string{"lean", "lean_se", "lean_lower", "lean_upper", "guess", "guess_se", "guess_lower", "guess_upper", "agreement", "expected"} {
+		columns = append(columns, predictColumn{name: name, kind: number})
+	}
+	columns = append(columns, predictColumn{name: "flags", kind: text})
+	var rows [][]any
+	for _, x := range r.Raters {
+		rows = append(rows, []any{x.Name, known(x.Votes), known(x.Lean.Value), known(x.Lean.SE), known(x.Lean.Lo), known(x.Lean.Hi),
+			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
+			strings.Join(x.Flags, " ")})
+	}
+	return writeRows(w, "csv", columns, rows)
+}

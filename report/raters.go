@@ -1,0 +1,131 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"credence/evaluate"
+	"credence/internal/plot"
+)
+
+// raterRows is how many raters the table of a page has; the figure of more shows how the others
+// lie.
+const raterRows = 40
+
+// raterRow is a row of the table of raters.
+type raterRow struct{ Name, Votes, Lean, Guess, Agreement, Flags string }
+
+// WriteRaters draws what was learned of raters as an SVG file: leans and shares of guesses with
+// their intervals.
+func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
+	f := raterForest(r)
+	if f == nil {
+		return errors.New("raters are not modelled: there are no leans and guesses to draw")
+	}
+	return f.WriteSVG(w)
+}
+
+// byWorth returns raters with those first who differ most from the others.
+func byWorth(r *evaluate.RaterReport) []evaluate.RaterEstimate {
+	worth := func(x evaluate.RaterEstimate) float64 {
+		w := 100 * float64(len(x.Flags))
+		if x.Lean.SE > 0 {
+			w += math.Abs(float64(x.Lean.Value / x.Lean.SE))
+		}
+		if x.Guess.Lo.Known() {
+			w += 10 * float64(x.Guess.Lo)
+		}
+		return w
+	}
+	list := slices.Clone(r.Raters)
+	slices.SortStableFunc(list, func(a, b evaluate.RaterEstimate) int { return cmp.Compare(worth(b), worth(a)) })
+	return list
+}
+
+// raterForest returns the figure, nil if raters are not modelled.
+func raterForest(r *evaluate.RaterReport) plot.Figure {
+	if !r.Modelled || len(r.Raters) == 0 {
+		return nil
+	}
+	leans := r.LeanSD.Known()
+	d := plot.Forest{Title: "Raters: leans and guesses, with 95% intervals", Noun: "raters", Notes: "votes",
+		Groups: []string{"as everybody", "leans", "guesses"}}
+	if leans {
+		d.Panels = append(d.Panels, plot.ForestPanel{Label: "lean towards " + cmp.Or(r.Class, "the second class") + " (logit)"})
+	} else {
+		d.Title = "Raters: guesses, with 95% intervals"
+	}
+	d.Panels = append(d.Panels, plot.ForestPanel{Label: "share of votes that are guesses", Share: true})
+	of := func(e evaluate.Estimate) plot.ForestEstimate {
+		return plot.ForestEstimate{Value: plain(e.Value), Lo: plain(e.Lo), Hi: plain(e.Hi)}
+	}
+	for _, x := range byWorth(r) {
+		if !x.Guess.Value.Known() {
+			continue // of a rater whom training did not see
+		}
+		row := plot.ForestRow{Name: x.Name, Note: count(plain(x.Votes))}
+		switch {
+		case slices.Contains(x.Flags, evaluate.FlagGuesses):
+			row.Group = 2
+		case slices.Contains(x.Flags, evaluate.FlagLeans):
+			row.Group = 1
+		}
+		if leans {
+			row.Estimates = append(row.Estimates, of(x.Lean))
+		}
+		row.Estimates = append(row.Estimates, of(x.Guess))
+		d.Rows = append(d.Rows, row)
+	}
+	if len(d.Rows) == 0 {
+		return nil
+	}
+	return d
+}
+
+// raters draws what was learned of raters, and returns their table.
+func (g *gallery) raters(in *Input) (*figure, []raterRow) {
+	if in.Raters == nil {
+		return nil, nil
+	}
+	f := raterForest(in.Raters)
+	if f == nil {
+		return nil, nil
+	}
+	help := "A lean shifts the logit of the probability that a rater says the class; the mean over all votes is 0. Guesses are votes that have " +
+		"nothing to do with the item. Raters with few votes are drawn towards what is true of everybody. What all raters have in common " +
+		"cannot be seen, so these are differences from an average rater, not from the truth."
+	if len(in.Raters.Raters) > raterRows {
+		help += " Of many raters those who differ most are drawn one by one, and how the others lie below."
+	}
+	list := in.Raters.Raters // as they first appear, without rank
+	if len(list) > raterRows {
+		list = byWorth(in.Raters)[:raterRows]
+	}
+	var rows []raterRow
+	for _, x := range list {
+		rows = append(rows, raterRow{x.Name, count(plain(x.Votes)), interval(x.Lean, 2), interval(x.Guess, 2),
+			othersAgree(x), cmp.Or(strings.Join(x.Flags, ", "), dash)})
+	}
+	return g.draw(f, help), rows
+}
+
+// interval writes an estimate with its interval.
+func interval(e evaluate.Estimate, decimals int) string {
+	if !e.Value.Known() {
+		return dash
+	}
+	return fmt.Sprintf("%s (%s to %s)", number(e.Value, decimals), number(e.Lo, decimals), number(e.Hi, decimals))
+}
+
+// othersAgree writes how often others agree with a rater, and how often with an exchangeable one.
+func othersAgree(x evaluate.RaterEstimate) string {
+	if !x.Agreement.Known() {
+		return dash
+	}
+	return fmt.Sprintf("%s%% (%s%%)", number(100*x.Agreement, 0), number(100*x.Expected, 0))
+}

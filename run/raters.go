@@ -1,0 +1,114 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"credence/evaluate"
+	"credence/model"
+	"credence/report"
+)
+
+// DefaultPseudonyms is the seed of the pseudonyms in reports; see [evaluate.Pseudonyms].
+const DefaultPseudonyms = 0
+
+// mostRaters bounds how many raters raters.json tells of.
+const mostRaters = 100_000
+
+// ErrNoRaters is the reason when nothing is known of the raters of a run.
+var ErrNoRaters = errors.New("nothing is known of its raters")
+
+// writeRaters writes raters.json, where votes name raters.
+func (t *Trained) writeRaters(folder Folder, d *Division) error {
+	if len(d.Learn.Ratings) == 0 || len(d.Learn.Raters) > mostRaters {
+		return nil
+	}
+	t.raters = evaluate.DescribeRaters(d.Learn, t.Model.Crowd, t.Model.Raters)
+	t.raters.Reason = ratersReason(t.Model)
+	return folder.write(RatersFile, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		return e.Encode(t.raters)
+	})
+}
+
+// ratersReason is why training modelled raters, or not.
+func ratersReason(m *model.Model) string {
+	if m.Provenance.Raters == nil {
+		return ""
+	}
+	return m.Provenance.Raters.Reason
+}
+
+// ShowRaters has a page tell of the raters, where they are modelled: under pseudonyms, which
+// replace their names in warnings too, or under their names.
+func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
+	if r == nil {
+		return
+	}
+	shown := *r
+	shown.Raters = slices.Clone(r.Raters)
+	if pseudonyms {
+		shown.UsePseudonyms(DefaultPseudonyms)
+		// Two votes by one rater are told of with a name.
+		var pairs []string
+		for i, x := range r.Raters {
+			pairs = append(pairs, "rater "+x.Name+" on item", "rater "+shown.Raters[i].Name+" on item")
+		}
+		replace := strings.NewReplacer(pairs...)
+		anonymous := func(warnings []string) (list []string) {
+			for _, w := range warnings {
+				list = append(list, replace.Replace(w))
+			}
+			return list
+		}
+		page.Warnings = anonymous(page.Warnings)
+		if page.Provenance != nil {
+			p := *page.Provenance
+			p.Warnings = anonymous(p.Warnings)
+			page.Provenance = &p
+		}
+	}
+	if shown.Modelled {
+		page.Raters = &shown
+	}
+}
+
+// Raters returns what is known of the raters that the run or the model file at path was trained
+// on: of a run also how they vote compared with others, of a model file by itself only what it
+// learned. If neither tells of any, the error is ErrNoRaters.
+func Raters(path string) (*evaluate.RaterReport, error) {
+	m, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file := Folder(path).Path(RatersFile)
+		text, err := os.ReadFile(file)
+		if err == nil {
+			r := &evaluate.RaterReport{}
+			if err := json.Unmarshal(text, r); err != nil {
+				return nil, fmt.Errorf("reading %s: %w", file, err)
+			}
+			return r, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if m.Crowd == nil {
+		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
+	}
+	r := evaluate.DescribeRaters(nil, m.Crowd, m.Raters)
+	r.Reason = ratersReason(m)
+	if m.Crowd.Lean != nil {
+		r.Class = m.Classes[1]
+	}
+	return r, nil
+}
