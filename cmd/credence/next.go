@@ -23,6 +23,7 @@ type nextOptions struct {
 	most   int
 	order  string
 	all    bool
+	raters string // file of costs
 	out    outputFlags
 }
 
@@ -35,12 +36,14 @@ func newNext() *cobra.Command {
 		Example: `  credence next runs/first items.csv --budget 200 -o next.csv
   credence next runs/first items.csv --votes votes.csv --budget 200
   credence next runs/first items.csv --budget 50 --max-votes 1 --json
-  credence next runs/first items.csv --budget 500 --all --order input -o all.csv`,
+  credence next runs/first items.csv --budget 500 --all --order input -o all.csv
+  credence next runs/first items.csv --votes votes.csv --raters costs.csv --budget 100`,
 		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "`votes` to spread over the items")
+	f.StringVar(&o.raters, "raters", "", "also say whom to ask: a `file` with the columns rater and cost, the budget being in the unit of costs")
 	f.IntVar(&o.most, "max-votes", 0, "further `votes` on one item at most (default 10; fewer if classes are many)")
 	f.StringVar(&o.order, "order", "rank", "`order` of the items: rank or input")
 	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
@@ -66,6 +69,8 @@ func (o *nextOptions) check(cmd *cobra.Command) error {
 		return usagef("--order %q: expected rank or input", o.order)
 	case o.from.batch < 1:
 		return usagef("--batch %d: expected at least 1", o.from.batch)
+	case o.raters != "" && (o.all || o.order != "rank"):
+		return usagef("--raters lists the votes to ask for, in their order: --all and --order are about items")
 	}
 	return o.out.settle()
 }
@@ -75,6 +80,9 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 		return err
 	}
 	if err := o.from.refuse(cmd, o.out.file, run, items); err != nil {
+		return err
+	}
+	if err := refuseInput(cmd.InOrStdin(), o.out.file, o.raters); err != nil {
 		return err
 	}
 	restore, err := useThreads(o.from.threads)
@@ -92,6 +100,12 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 		return withHint(fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.Method.Name()),
 			"train with --method "+head.Mixture{}.Name())
 	}
+	var costs []evaluate.Cost
+	if o.raters != "" {
+		if costs, err = readCosts(ctx, o.raters, m); err != nil {
+			return err
+		}
+	}
 	p, in, err := o.from.open(ctx, cmd, m, run, items)
 	if err != nil {
 		return orStopped(ctx, err)
@@ -100,6 +114,12 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	c := &candidates{most: o.mostVotes(m), from: p}
 	if err := p.each(ctx, in, c.add); err != nil {
 		return err
+	}
+	if o.raters != "" {
+		if err := o.ask(cmd, c, costs); err != nil {
+			return err
+		}
+		return p.end(in)
 	}
 	list, err := c.plan(o.budget)
 	if err != nil {

@@ -67,6 +67,8 @@ type predictor struct {
 	votes      *dataset.Dataset // nil without --votes
 	votesOf    map[string]int   // item → its index in votes
 	classes    []int            // the model's class of each class of votes
+	ratings    [][]int32        // who cast the votes on each item of votes, as the model numbers raters
+	classesOf  [][]int32        // and for which class
 	used       int              // items of votes that were found
 	items, bad int              // read, and of them without a prediction
 }
@@ -91,6 +93,7 @@ func (p *predictor) readVotes(ctx context.Context) error {
 	for i, id := range p.votes.Items {
 		p.votesOf[id] = i
 	}
+	p.matchRaters()
 	for _, w := range p.votes.Warnings {
 		if !errors.Is(w, dataset.ErrOneVote) {
 			p.warn(warningText(w))
@@ -196,6 +199,9 @@ func (p *predictor) update(a *answers, j int) error {
 	votes := make([]float64, len(p.model.Classes))
 	for i, s := range p.votes.CountsOf(at) {
 		votes[p.classes[i]] += float64(s)
+	}
+	if p.model.Crowd != nil {
+		return p.updateByRaters(a, j, at, votes)
 	}
 	var err error
 	a.list[j], err = a.list[j].After(votes)

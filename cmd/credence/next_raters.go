@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"credence/evaluate"
+	"credence/internal/printout"
+	"credence/internal/table"
+	"credence/internal/words"
+	"credence/model"
+)
+
+// readCosts reads what a vote of each rater costs. Raters have to be those of the model.
+func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cost, error) {
+	if m.Crowd == nil {
+		return nil, withHint(fmt.Errorf("--raters %s: the model does not know its raters apart", path),
+			"train on votes that name their raters, with --raters on; without --raters, credence next says on which items to ask anybody")
+	}
+	t, err := table.ReadSheet(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	rater, cost := t.Column("rater", "annotator", "worker", "name"), t.Column("cost", "price")
+	if rater < 0 || cost < 0 {
+		return nil, t.Errorf(-1, -1, "expected the columns rater and cost, found [%s]", words.Few(t.Header))
+	}
+	known := make(map[string]int, len(m.Raters))
+	for i, name := range m.Raters {
+		known[name] = i
+	}
+	first := map[string]int{}
+	var costs []evaluate.Cost
+	for i, row := range t.Rows {
+		name := row[rater]
+		at, ok := known[name]
+		line, twice := first[name]
+		x, number := t.Number(row[cost])
+		switch {
+		case name == "":
+			return nil, t.Errorf(i, rater, "the rater has no name")
+		case !ok:
+			return nil, withHint(t.Errorf(i, rater, "rater %q is not one of the %s that the model was trained on", name, words.Plural(len(m.Raters), "rater")),
+				"credence raters RUN lists them")
+		case twice:
+			return nil, t.Errorf(i, rater, "rater %q has a cost in line %d already", name, line)
+		case row[cost] == "":
+			return nil, t.Errorf(i, cost, "rater %q has no cost", name)
+		case !number:
+			return nil, t.Errorf(i, cost, "%q is not a cost", row[cost])
+		case !(x > 0):
+			return nil, t.Errorf(i, cost, "a cost of %s: expected more than 0", row[cost])
+		}
+		first[name] = t.Line(i)
+		costs = append(costs, evaluate.Cost{Rater: at, Cost: x})
+	}
+	if len(costs) == 0 {
+		return nil, t.Errorf(-1, -1, "there are no rows below the header")
+	}
+	return costs, nil
+}
+
+// askPlan is what credence next --raters prints. It is also its JSON.
+type askPlan struct {
+	Budget   int       `json:"budget"`
+	Spent    float64   `json:"spent"`
+	Votes    int       `json:"votes"`
+	Items    int       `json:"items"`
+	Raters   int       `json:"raters"`
+	Gain     float64   `json:"gain"`
+	Variance float64   `json:"variance"`
+	Plan     []askVote `json:"plan"`
+
+	candidates int // items that there are
+}
+
+// askVote is a vote to ask for.
+type askVote struct {
+	Rank     int     `json:"rank"`
+	Item     string  `json:"item"`
+	Rater    string  `json:"rater"`
+	Cost     float64 `json:"cost"`
+	Gain     float64 `json:"gain"`
+	PerCost  float64 `json:"gain_per_cost"`
+	Variance float64 `json:"variance"`
+}
+
+// ask plans of whom to ask votes on which items, and writes the plan.
+func (o *nextOptions) ask(cmd *cobra.Command, c *candidates, costs []evaluate.Cost) error {
+	list, err := c.ask(float64(o.budget), costs, o.askedVotes(c.from.model))
+	if err != nil {
+		return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+	}
+	list.Budget = o.budget
+	if err := o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return list.write(w, o) }); err != nil {
+		return err
+	}
+	if list.Votes == 0 && list.candidates > 0 {
+		c.from.warn(fmt.Sprintf("a budget of %d pays for no vote that would tell anything", o.budget))
+	}
+	if o.out.form != "table" && o.out.form != "md" && o.out.form != "json" {
+		fmt.Fprintln(cmd.ErrOrStderr(), list.summary())
+	}
+	return nil
+}
+
+// usualAsked is how many raters are asked about an item at most, unless told otherwise.
+const usualAsked = 3
+
+// askedVotes returns how many raters are asked about an item at most.
+func (o *nextOptions) askedVotes(m *model.Model) int {
+	if o.most > 0 {
+		return o.most
+	}
+	return min(usualAsked, evaluate.MostVotes(len(m.Classes)))
+}
+
+// ask spends a budget on votes of raters.
+func (c *candidates) ask(budget float64, costs []evaluate.Cost, most int) (*askPlan, error) {
+	m := c.from.model
+	asked, err := evaluate.Ask(c.laws, m.Crowd, costs, evaluate.AskOptions{Budget: budget, Most: most, Voted: c.voted})
+	if err != nil {
+		return nil, err
+	}
+	l := &askPlan{Votes: len(asked), Plan: []askVote{}, candidates: len(c.rows)}
+	for _, r := range c.rows {
+		l.Variance += r.Variance
+	}
+	items, raters := map[int]bool{}, map[int]bool{}
+	for i, a := range asked {
+		items[a.Item], raters[a.Rater] = true, true
+		l.Spent += a.Cost
+		l.Gain += a.Gain
+		l.Plan = append(l.Plan, askVote{i + 1, c.rows[a.Item].Item, m.Raters[a.Rater], a.Cost, a.Gain, a.Gain / a.Cost, c.rows[a.Item].Variance})
+	}
+	l.Items, l.Raters = len(items), len(raters)
+	return l, nil
+}
+
+// voted reports whether a rater of the model has voted on an item.
+func (c *candidates) voted(item, rater int) bool {
+	at, ok := c.from.votesOf[c.rows[item].Item]
+	return ok && slices.ContainsFunc(c.from.ratings[at], func(r int32) bool { return int(r) == rater })
+}
+
+func (l *askPlan) summary() string {
+	return fmt.Sprintf("%s of %s on %s of %s for %s: %s of the variance is expected to go (%.4g of %.4g)",
+		words.Plural(l.Votes, "vote"), words.Plural(l.Raters, "rater"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
+		strconv.FormatFloat(l.Spent, 'g', 6, 64), shareOf(l.Gain, l.Variance), l.Gain, l.Variance)
+}
+
+// write writes the plan in the form asked for.
+func (l *askPlan) write(w io.Writer, o *nextOptions) error {
+	switch o.out.form {
+	case "json":
+		return json.NewEncoder(w).Encode(l)
+	case "table", "md":
+		return o.out.print(w, func(p *printout.Page) {
+			p.Sections(func(p *printout.Page) { p.Paragraph("Gain  ", l.summary()+".") }, l.table)
+		})
+	}
+	text, number := table.ParquetText, table.ParquetNumber
+	columns := []predictColumn{{name: "rank", kind: table.ParquetWhole}, {name: "item", kind: text}, {name: "rater", kind: text},
+		{name: "cost", kind: number}, {name: "gain", kind: number}, {name: "gain_per_cost", kind: number}, {name: "variance", kind: number}}
+	var rows [][]any
+	for _, v := range l.Plan {
+		row := []any{int64(v.Rank), v.Item, v.Rater, v.Cost, v.Gain, v.PerCost, v.Variance}
+		if o.from.csvSafe && o.out.form == "csv" {
+			guardFormulas(row)
+		}
+		rows = append(rows, row)
+	}
+	return writeRows(w, o.out.form, columns, rows)
+}
+
+func (l *askPlan) table(w *printout.Page) {
+	if len(l.Plan) == 0 {
+		return
+	}
+	t := printout.NewTable(1, 2)
+	t.Add("rank", "item", "rater", "cost", "gain", "per cost", "variance")
+	for _, v := range l.Plan[:min(len(l.Plan), tableItems)] {
+		t.Add(strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
+			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance))
+	}
+	w.Table(t)
+	if more := len(l.Plan) - tableItems; more > 0 {
+		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "vote"))
+	}
+}
