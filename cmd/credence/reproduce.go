@@ -41,6 +41,7 @@ again. Equal seeds give equal numbers.`,
 		newReproduceComparison(),
 		newReproduceADNI(),
 		newReproduceVotes(),
+		newReproduceRaters(),
 	)
 	return cmd
 }

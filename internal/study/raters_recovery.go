@@ -1,0 +1,73 @@
+package study
+
+import (
+	"math"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/head"
+)
+
+// recover correlates what a method without intervals says of raters with the truth, where raters
+// differ in it.
+func (out *crowdOutcome) recover(w *crowd, lean, guess func(r int) float64) {
+	of := func(truth []float64, said func(r int) float64) recovery {
+		list := make([]float64, len(truth))
+		for r := range list {
+			list[r] = said(r)
+		}
+		return recovery{notKnown, evaluate.Number(correlation(list, truth)), notKnown}
+	}
+	out.Lean, out.Guess = of(w.Lean, lean), of(w.Guess, guess)
+}
+
+// noGuessing is the share of guesses below which an interval may begin and still hold no guessing at
+// all, which no interval of a logit does.
+const noGuessing = 0.01
+
+// recoverLearned compares what training learned of raters with the truth.
+func (out *crowdOutcome) recoverLearned(w *crowd, c *head.Crowd) {
+	n := len(w.Lean)
+	sums := func(estimate, truth []float64, holds func(r int) bool) recovery {
+		square, held := 0.0, 0.0
+		for r := range n {
+			e := estimate[r] - truth[r]
+			square += e * e / float64(n)
+			if holds(r) {
+				held += 1 / float64(n)
+			}
+		}
+		return recovery{evaluate.Number(math.Sqrt(square)), evaluate.Number(correlation(estimate, truth)), evaluate.Number(held)}
+	}
+	out.Lean = sums(c.Lean, w.Lean, func(r int) bool {
+		in, b := evaluate.LeanOf(c, r), evaluate.Number(w.Lean[r])
+		return in.Lo <= b && b <= in.Hi
+	})
+	out.Guess = sums(c.Guess, w.Guess, func(r int) bool {
+		in, g := evaluate.GuessOf(c, r), evaluate.Number(w.Guess[r])
+		return (in.Lo <= g || g == 0 && in.Lo < noGuessing) && g <= in.Hi
+	})
+}
+
+// byMajority says of each rater how much more often than the majority she says class 1, and how often
+// she is not with it.
+func byMajority(ds *dataset.Dataset) (lean, guess []float64) {
+	lean, guess = make([]float64, len(ds.Raters)), make([]float64, len(ds.Raters))
+	votes := make([]float64, len(ds.Raters))
+	for _, r := range ds.Ratings {
+		item := ds.CountsOf(int(r.Item))
+		most := int32(0)
+		if item[1] > item[0] {
+			most = 1
+		}
+		votes[r.Rater]++
+		lean[r.Rater] += float64(r.Class - most)
+		guess[r.Rater] += math.Abs(float64(r.Class - most))
+	}
+	for r, n := range votes {
+		if n > 0 {
+			lean[r], guess[r] = lean[r]/n, guess[r]/n
+		}
+	}
+	return lean, guess
+}
