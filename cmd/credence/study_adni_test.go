@@ -20,8 +20,8 @@ func TestStudyADNI(t *testing.T) {
 		Bars      []study.Bar `json:"bars"`
 	}
 	runStudy(t, "adni", &numbers)
-	if !numbers.Synthetic || len(numbers.Bars) != 8 {
-		t.Fatalf("synthetic %v, %d bars, want true and 8", numbers.Synthetic, len(numbers.Bars))
+	if !numbers.Synthetic || len(numbers.Bars) != 12 {
+		t.Fatalf("synthetic %v, %d bars, want true and 12", numbers.Synthetic, len(numbers.Bars))
 	}
 	for _, b := range numbers.Bars {
 		v := float64(b.Value)
@@ -37,6 +37,10 @@ func TestStudyADNI(t *testing.T) {
 		case strings.HasPrefix(b.Name, "mean gap of coverage"):
 			if !(v <= 0.15) {
 				t.Errorf("%s: %v, want at most 0.15", b.Name, v)
+			}
+		case strings.HasPrefix(b.Name, "predicted variance over squared error"):
+			if !(v >= 0.4 && v <= 2) {
+				t.Errorf("%s: %v, want 0.4 to 2", b.Name, v)
 			}
 		default:
 			t.Errorf("%s has no limits", b.Name)

@@ -72,6 +72,8 @@ type labels string
 const (
 	// instruments are the diagnosis, the MMSE and the CDR: the paper's votes.
 	instruments labels = "instruments"
+	// modelled are the same votes, learned from with a model of who cast them.
+	modelled labels = "instruments, raters modelled"
 	// exchangeable are three votes with the probability that an instrument picked
 	// at random says AD, which synthetic scans have.
 	exchangeable labels = "exchangeable"
@@ -94,7 +96,7 @@ func (a *ADNI) synthetic() bool { return a.Clinical == "" }
 // sets are what the study learns from, and how: the defaults first, where the truth is known.
 func (a *ADNI) sets() []labels {
 	if a.synthetic() {
-		return []labels{shipped, instruments, exchangeable}
+		return []labels{shipped, instruments, modelled, exchangeable}
 	}
 	return []labels{instruments}
 }

@@ -69,7 +69,7 @@ func (c *adniCohort) open(ctx context.Context, set labels) (*scans, error) {
 	}{{"", &s.study}, {cohort.FreshPrefix, &s.fresh}} {
 		table := filepath.Join(c.dir, part.prefix+cohort.ClinicalFile)
 		votes := filepath.Join(c.dir, part.prefix+cohort.ExchangeableFile)
-		if set == instruments {
+		if set == instruments || set == modelled {
 			var err error
 			if votes, err = c.votes(table, part.prefix+"instruments.csv"); err != nil {
 				return nil, errors.Join(err, s.close())

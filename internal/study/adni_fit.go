@@ -36,6 +36,8 @@ type adniResult struct {
 	Resolution float64      `json:"resolution"` // of what is reported
 	Test       []adniScan   `json:"test"`       // the tenth of the subjects
 	Fresh      *freshResult `json:"fresh,omitempty"`
+	// Raters are what was learned of the instruments, where they are modelled.
+	Raters *evaluate.RaterReport `json:"raters,omitempty"`
 }
 
 // adniScan is what is said of one scan.
@@ -55,10 +57,14 @@ func (a *ADNI) options(set labels, seed uint64) (train.Options, error) {
 	if set == shipped {
 		return train.Options{NoReferences: true, Seed: seed}, nil
 	}
+	raters := "off"
+	if set == modelled {
+		raters = "on"
+	}
 	augment, err := train.ParseAugment(a.Augment)
 	return train.Options{
-		NoReferences: true,
-		Network:      "cnn3d", Head: head.Mixture{Components: a.Components}, Batch: a.Batch,
+		NoReferences: true, Raters: raters,
+		Network: "cnn3d", Head: head.Mixture{Components: a.Components}, Batch: a.Batch,
 		Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
 		Ensemble: a.Ensemble, Seed: seed, Augment: augment,
 	}, err
@@ -130,6 +136,9 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	for _, r := range p.Runs {
 		result.Kept = append(result.Kept, r.Epoch)
 	}
+	if m.Crowd != nil {
+		result.Raters = evaluate.DescribeRaters(s.study.Select(parts.learn), m.Crowd, m.Raters)
+	}
 	if result.Stages, err = stagesOf(m.Members[0].Layers(), model.InputShape(m.Transform)); err != nil {
 		return nil, err
 	}
@@ -196,7 +205,7 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 		return nil, err
 	}
 	result = &slowFit{Epochs: len(h), First: h[0].Loss, Last: h[len(h)-1].Loss,
-		Accuracy: majorityAccuracy(head.Laws(got), test)}
+		Accuracy: majorityAccuracy(got, test)}
 	result.Constant, err = constantLoss(evaluate.NewVotes(test))
 	return result, err
 }

@@ -9,7 +9,6 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/cohort"
-	"credence/mixture"
 	"credence/model"
 )
 
@@ -77,7 +76,7 @@ func freshOf(m *model.Model, s *scans) (*freshResult, error) {
 	n := s.study.Len()
 	truth, shown := s.truth[n:], s.shown[n:]
 	o := newOracle(s)
-	r := &freshResult{Scans: len(got), Accuracy: majorityAccuracy(head.Laws(got), s.fresh)}
+	r := &freshResult{Scans: len(got), Accuracy: majorityAccuracy(got, s.fresh)}
 	r.Majority, r.Oracle = o.accuracies(s.fresh, shown)
 	ideal := map[string][]float64{}
 	var means, widths, plain, ideals []float64
@@ -206,12 +205,12 @@ func medianRatio(x, y []float64) float64 {
 
 // majorityAccuracy is the share of items whose predicted class has most votes;
 // a tie counts one half.
-func majorityAccuracy(got []*mixture.Dirichlet, ds *dataset.Dataset) float64 {
+func majorityAccuracy(got []head.Answer, ds *dataset.Dataset) float64 {
 	votes := evaluate.NewVotes(ds)
 	right, n := 0.0, 0.0
-	for i, p := range got {
+	for i := range got {
 		if votes.Total(i) > 0 {
-			right += evaluate.MajorityCredit(called(p.Marginal(1).Mean() > 0.5), votes.Item(i))
+			right += evaluate.MajorityCredit(called(got[i].Mean[1] > 0.5), votes.Item(i))
 			n++
 		}
 	}

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 
+	"credence/evaluate"
 	"credence/internal/cohort"
 )
 
@@ -31,14 +32,21 @@ type adniPage struct {
 	Between    float64 // mean V/m, V the variance of the instruments' probabilities
 	Spread     float64 // mean predicted variance
 	Actual     float64 // mean squared error of the mean
-	Bars       []Bar
-	Beyonds    []adniBeyondRow
-	Neighbors  int // by which the width of a mean is told
+	// The same two where raters are modelled, and what was then learned of the instruments in the
+	// first seed.
+	ModelledSpread, ModelledActual float64
+	Learned                        []adniRaterRow
+	Bars                           []Bar
+	Beyonds                        []adniBeyondRow
+	Neighbors                      int // by which the width of a mean is told
 	// Gaps of the defaults: as reported and raw, and whether the former is the smaller.
 	ShippedGap, ShippedRawGap float64
 	ShippedSize               cohort.Size
 	ShippedNetworks           int
 }
+
+// adniRaterRow is what was learned of an instrument.
+type adniRaterRow struct{ Name, Lean, Guess string }
 
 // adniBeyondRow is how the widths of MIX compare with those of unanimous scans.
 type adniBeyondRow struct {
@@ -147,6 +155,17 @@ func (r *adniResults) freshNumbers(p *adniPage) {
 			p.Between = float64(fresh(func(f *freshResult) float64 { return f.Between }).Mean)
 			p.Spread = float64(fresh(func(f *freshResult) float64 { return f.Spread }).Mean)
 			p.Actual = float64(fresh(func(f *freshResult) float64 { return f.Actual }).Mean)
+		}
+	}
+	of := r.of(modelled)
+	p.ModelledSpread = float64(across(of, func(f *adniResult) float64 { return f.Fresh.Spread }).Mean)
+	p.ModelledActual = float64(across(of, func(f *adniResult) float64 { return f.Fresh.Actual }).Mean)
+	if of[0].Raters != nil {
+		for _, x := range of[0].Raters.Raters {
+			text := func(e evaluate.Estimate) string {
+				return digits(e.Value, 2) + " (" + digits(e.Lo, 2) + " to " + digits(e.Hi, 2) + ")"
+			}
+			p.Learned = append(p.Learned, adniRaterRow{x.Name, text(x.Lean), text(x.Guess)})
 		}
 	}
 	p.Bars, p.Neighbors = r.bars(), 2*neighbors
