@@ -37,7 +37,7 @@ func newNext() *cobra.Command {
   credence next runs/first items.csv --votes votes.csv --budget 200
   credence next runs/first items.csv --budget 50 --max-votes 1 --json
   credence next runs/first items.csv --budget 500 --all --order input -o all.csv
-  credence next runs/first items.csv --votes votes.csv --raters costs.csv --budget 100`,
+  credence next runs/first items.csv --raters costs.csv --budget 100`,
 		Args: arguments(2, true, "a run and a file of items"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}

@@ -128,7 +128,8 @@ func (r *ratersResult) bars() (list []Bar) {
 		switch {
 		case c.Kind == leaners && c.Raters == 3 && c.Votes >= 300:
 			who := fmt.Sprintf("three leaners, %d votes each", c.Votes)
-			ratio, gap := m.Ratio().Mean, 100*m.Gap()
+			ratio, gap, held := m.Ratio().Mean, 100*m.Gap(), 100*m.Recovered(leaners).Coverage.Mean
+			add(who+": leans held by 95% intervals, %", held, "at least 90", held >= 90, 1)
 			add(who+": squared error over predicted variance", ratio, "1 ± 0.12", math.Abs(float64(ratio)-1) <= 0.12, 3)
 			add(who+": mean |coverage − nominal|, points", gap, "at most 3", gap <= 3, 2)
 		case c.Kind == guessers && c.Raters == 30 && c.Votes >= 100:
