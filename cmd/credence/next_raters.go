@@ -176,7 +176,7 @@ func (l *askPlan) write(w io.Writer, o *nextOptions) error {
 		}
 		rows = append(rows, row)
 	}
-	return writeRows(w, o.out.form, columns, rows)
+	return writeRows(w, o.out.form, o.out.digits, columns, rows)
 }
 
 func (l *askPlan) table(w *printout.Page) {

@@ -91,7 +91,7 @@ func (o *ratersOptions) tell(w io.Writer, r *evaluate.RaterReport) error {
 	case "json":
 		return json.NewEncoder(w).Encode(r)
 	case "csv":
-		return writeRaters(w, r)
+		return writeRaters(w, o.out.digits, r)
 	}
 	return o.out.print(w, func(p *printout.Page) {
 		p.Sections(ratersReport{r}.heading, ratersReport{r}.table, ratersReport{r}.notes)
@@ -170,7 +170,7 @@ func (r ratersReport) notes(w *printout.Page) {
 }
 
 // writeRaters writes a row per rater as CSV.
-func writeRaters(w io.Writer, r *evaluate.RaterReport) error {
+func writeRaters(w io.Writer, d digits, r *evaluate.RaterReport) error {
 	text, number := table.ParquetText, table.ParquetNumber
 	columns := []predictColumn{{name: "rater", kind: text}, {name: "votes", kind: number}}
 	for _, name := range []string{"lean", "lean_se", "lean_lower", "lean_upper", "guess", "guess_se", "guess_lower", "guess_upper", "agreement", "expected"} {
@@ -183,5 +183,5 @@ func writeRaters(w io.Writer, r *evaluate.RaterReport) error {
 			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
 			strings.Join(x.Flags, " ")})
 	}
-	return writeRows(w, "csv", columns, rows)
+	return writeRows(w, "csv", d, columns, rows)
 }
