@@ -40,10 +40,10 @@ func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, e
 // and ends with the first error, f's own included, or when ctx is canceled; see KeepBad for items
 // that have no answer.
 func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, a head.Answer) error) error {
-	var v *voted
+	var v *Voted
 	if o.Votes {
 		var err error
-		if v, err = m.match(ds); err != nil {
+		if v, err = m.Match(ds); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 			}
 		}
 		if o.Votes {
-			par.For(n, func(j int) { v.update(&got[j], lo+j) })
+			par.For(n, func(j int) { v.Update(&got[j], lo+j) })
 		}
 		for j := range got {
 			if err := got[j].Err; err != nil && !o.KeepBad {

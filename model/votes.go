@@ -3,13 +3,15 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/dataset"
 	"credence/head"
 )
 
-// voted are the votes of a data set as a model takes them.
-type voted struct {
+// Voted are the votes of a data set as a model takes them: for its classes and, where it knows raters
+// apart, by who cast them.
+type Voted struct {
 	m       *Model
 	ds      *dataset.Dataset
 	classes []int // the model's class of each class of ds, −1 for those it does not know
@@ -17,15 +19,17 @@ type voted struct {
 	// Where the model knows raters, by item: who cast which vote, in the model's numbers.
 	ratings []head.Rating
 	first   []int
+	unknown []string // raters whom it does not know
 }
 
-// match finds the model's classes and raters in ds by their names.
-func (m *Model) match(ds *dataset.Dataset) (*voted, error) {
+// Match finds the model's classes and raters in ds by their names. A vote for a class that the model
+// does not have is an error; a rater whom it does not know counts as an average one.
+func (m *Model) Match(ds *dataset.Dataset) (*Voted, error) {
 	known := map[string]int{}
 	for i, c := range m.Classes {
 		known[c] = i
 	}
-	v := &voted{m: m, ds: ds, classes: make([]int, len(ds.Classes))}
+	v := &Voted{m: m, ds: ds, classes: make([]int, len(ds.Classes))}
 	for i, c := range ds.Classes {
 		v.classes[i] = -1
 		if k, ok := known[c]; ok {
@@ -46,7 +50,7 @@ func (m *Model) match(ds *dataset.Dataset) (*voted, error) {
 }
 
 // matchRaters sorts the ratings of items that the model can read by item.
-func (v *voted) matchRaters() {
+func (v *Voted) matchRaters() {
 	known := map[string]int32{}
 	for r, name := range v.m.Raters {
 		known[name] = int32(r)
@@ -56,6 +60,8 @@ func (v *voted) matchRaters() {
 		raters[r] = -1
 		if k, ok := known[name]; ok {
 			raters[r] = k
+		} else {
+			v.unknown = append(v.unknown, name)
 		}
 	}
 	v.first = make([]int, v.ds.Len()+1)
@@ -73,12 +79,21 @@ func (v *voted) matchRaters() {
 	}
 }
 
+// Unknown returns the names of raters whom the model does not know; nil if it knows none apart.
+func (v *Voted) Unknown() []string { return v.unknown }
+
+// By reports whether a rater, as the model numbers them, voted on item j.
+func (v *Voted) By(rater, j int) bool {
+	return v.first != nil && slices.ContainsFunc(v.ratings[v.first[j]:v.first[j+1]],
+		func(r head.Rating) bool { return int(r.Rater) == rater })
+}
+
 // mostSingle is up to how many votes of an item are taken one by one.
 const mostSingle = 200
 
 // single returns the votes on item j one by one, those without a name by rater −1; nil if they
 // cannot be told apart, since there are parts of votes or too many.
-func (v *voted) single(j int, counts []float64) []head.Rating {
+func (v *Voted) single(j int, counts []float64) []head.Rating {
 	list := v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]]
 	left := append([]float64(nil), counts...)
 	for _, r := range list {
@@ -98,8 +113,8 @@ func (v *voted) single(j int, counts []float64) []head.Rating {
 	return list
 }
 
-// update takes the votes on item j into account.
-func (v *voted) update(a *head.Answer, j int) {
+// Update takes the votes on item j into account.
+func (v *Voted) Update(a *head.Answer, j int) {
 	votes := make([]float64, len(v.m.Classes))
 	any := false
 	for i, s := range v.ds.CountsOf(j) {
@@ -119,7 +134,7 @@ func (v *voted) update(a *head.Answer, j int) {
 }
 
 // after returns the answer after the votes on item j.
-func (v *voted) after(a *head.Answer, j int, votes []float64) (head.Answer, error) {
+func (v *Voted) after(a *head.Answer, j int, votes []float64) (head.Answer, error) {
 	if v.m.Crowd != nil {
 		if single := v.single(j, votes); single != nil {
 			return a.AfterRatings(v.m.Crowd, single)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -146,7 +145,7 @@ func (c *candidates) ask(budget float64, costs []evaluate.Cost, most int) (*askP
 // voted reports whether a rater of the model has voted on an item.
 func (c *candidates) voted(item, rater int) bool {
 	at, ok := c.from.votesOf[c.rows[item].Item]
-	return ok && slices.ContainsFunc(c.from.ratings[at], func(r int32) bool { return int(r) == rater })
+	return ok && c.from.voted.By(rater, at)
 }
 
 func (l *askPlan) summary() string {

@@ -66,9 +66,7 @@ type predictor struct {
 	progress   *predictProgress // nil for none
 	votes      *dataset.Dataset // nil without --votes
 	votesOf    map[string]int   // item → its index in votes
-	classes    []int            // the model's class of each class of votes
-	ratings    [][]int32        // who cast the votes on each item of votes, as the model numbers raters
-	classesOf  [][]int32        // and for which class
+	voted      *model.Voted     // votes as the model takes them
 	used       int              // items of votes that were found
 	items, bad int              // read, and of them without a prediction
 }
@@ -83,17 +81,18 @@ func (p *predictor) readVotes(ctx context.Context) error {
 		return err
 	}
 	for _, c := range p.votes.Classes {
-		i := slices.Index(p.model.Classes, c)
-		if i < 0 {
+		if !slices.Contains(p.model.Classes, c) {
 			return fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
 		}
-		p.classes = append(p.classes, i)
 	}
 	p.votesOf = make(map[string]int, len(p.votes.Items))
 	for i, id := range p.votes.Items {
 		p.votesOf[id] = i
 	}
-	p.matchRaters()
+	if p.voted, err = p.model.Match(p.votes); err != nil {
+		return fmt.Errorf("reading %s: %w", strings.Join(p.load.Votes, ", "), err)
+	}
+	p.tellStrangers()
 	for _, w := range p.votes.Warnings {
 		if !errors.Is(w, dataset.ErrOneVote) {
 			p.warn(warningText(w))
@@ -196,16 +195,22 @@ func (p *predictor) update(a *answers, j int) error {
 		return nil
 	}
 	p.used++
-	votes := make([]float64, len(p.model.Classes))
-	for i, s := range p.votes.CountsOf(at) {
-		votes[p.classes[i]] += float64(s)
+	p.voted.Update(&a.list[j], at)
+	return a.list[j].Err
+}
+
+// tellStrangers warns of votes that count as those of average raters, where the model knows raters
+// apart.
+func (p *predictor) tellStrangers() {
+	unknown := p.voted.Unknown()
+	switch {
+	case p.model.Crowd == nil:
+	case len(p.votes.Raters) == 0:
+		p.warn("the votes name no raters: each counts as one of an average rater")
+	case len(unknown) > 0:
+		p.warn(fmt.Sprintf("%s of %s [%s] did not vote in training: they count as average raters",
+			words.Thousands(len(unknown)), words.Plural(len(p.votes.Raters), "rater"), words.Few(unknown)))
 	}
-	if p.model.Crowd != nil {
-		return p.updateByRaters(a, j, at, votes)
-	}
-	var err error
-	a.list[j], err = a.list[j].After(votes)
-	return err
 }
 
 // end tells what reading warns of, of votes that were not used and of rows that were
