@@ -48,7 +48,7 @@ func byWorth(r *evaluate.RaterReport) []evaluate.RaterEstimate {
 }
 
 // raterForest returns the figure, nil if raters are not modelled.
-func raterForest(r *evaluate.RaterReport) plot.Figure {
+func raterForest(r *evaluate.RaterReport) plot.Responsive {
 	if !r.Modelled || len(r.Raters) == 0 {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 // quantity with its interval, in panels side by side. Of more than forestAll rows the
 // first are drawn, and of the others how their estimates lie.
 type Forest struct {
+	// Width of the card in pixels; 0 means 760. On a narrow one panels stand one below the other.
+	Width  float64
 	Title  string
 	Groups []string // of rows, in the legend; each has a color
 	Panels []ForestPanel
@@ -51,8 +53,8 @@ const (
 	forestStrip = 46.0 // height of the rows that are not drawn
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide. Ends of intervals that
-// lie far beyond all estimates are cut off.
+// WriteSVG writes the figure to w as an SVG file. Ends of intervals that lie far beyond all
+// estimates are cut off.
 func (d Forest) WriteSVG(w io.Writer) error {
 	if err := d.check(); err != nil {
 		return fmt.Errorf("forest figure: %w", err)
@@ -64,39 +66,57 @@ func (d Forest) WriteSVG(w io.Writer) error {
 	shown = slices.Clone(shown)
 	slices.SortStableFunc(shown, func(a, b ForestRow) int { return cmp.Compare(b.Estimates[0].Value, a.Estimates[0].Value) })
 
+	c := canvas{width: d.Width}
+	top := drawHeader(&c, d.Title, d.legend()) + 14
+	side := make([]int, len(d.Panels)) // panels side by side
+	for p := range side {
+		side[p] = p
+	}
+	rows := [][]int{side}
+	if c.wide() < figureWidth {
+		rows = slices.Collect(slices.Chunk(side, 1))
+	}
+	for i, panels := range rows {
+		if i > 0 {
+			top += intervalRow
+		}
+		top = d.draw(&c, top, panels, shown, rest)
+	}
+	return c.figure(w, "forest figure", top, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
+}
+
+// draw draws the rows in some panels side by side, and returns the height at which they end.
+func (d Forest) draw(c *canvas, top float64, panels []int, shown, rest []ForestRow) float64 {
 	names, notes := 0.0, textWidth(d.Notes, tickSize)
 	for _, r := range shown {
 		names = max(names, textWidth(r.Name, tickSize))
 		notes = max(notes, textWidth(r.Note, tickSize))
 	}
-	names = min(names, forestNames)
+	names = min(names, forestNames, 0.25*c.wide())
 	left := margin + max(names+notes+16, textWidth(d.others(rest), tickSize)) + 10
-	wide := (figureWidth - margin - 10 - left - forestGap*float64(len(d.Panels)-1)) / float64(len(d.Panels))
+	wide := (c.wide() - margin - 10 - left - forestGap*float64(len(panels)-1)) / float64(len(panels))
 	height := float64(len(shown))*intervalRow + 8
 	if rest != nil {
 		height += forestStrip + 8
 	}
-
-	var c canvas
-	top := drawHeader(&c, d.Title, d.legend()) + 14
 	if d.Notes != "" {
 		top += tickSize
 	}
 	c.openAt(top)
 	end := 0.0
-	for p, panel := range d.Panels {
-		x := d.span(p, shown)
-		from := left + float64(p)*(wide+forestGap)
+	for i, p := range panels {
+		panel, x := d.Panels[p], d.span(p, shown)
+		from := left + float64(i)*(wide+forestGap)
 		a := horizontal(x.lo, x.hi, from, from+wide)
-		end = max(end, a.drawX(&c, panel.Label, 0, height))
+		end = max(end, a.drawX(c, panel.Label, 0, height))
 		c.open("muted dashed")
 		c.curve("curve", []point{{a.pixel(panel.Reference), 0}, {a.pixel(panel.Reference), height}})
 		c.close()
 		for i, r := range shown {
-			drawForestRow(&c, a, r.Estimates[p], series(r.Group), 4+(float64(i)+0.5)*intervalRow)
+			drawForestRow(c, a, r.Estimates[p], series(r.Group), 4+(float64(i)+0.5)*intervalRow)
 		}
 		if rest != nil {
-			d.strip(&c, a, rest, p, height-4)
+			d.strip(c, a, rest, p, height-4)
 		}
 	}
 	c.open("muted")
@@ -113,7 +133,7 @@ func (d Forest) WriteSVG(w io.Writer) error {
 		c.text("tick", point{margin, height - 4 - forestStrip/2 + 0.36*tickSize}, d.others(rest))
 	}
 	c.close()
-	return c.figure(w, "forest figure", top+end, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
+	return top + end
 }
 
 func (d Forest) check() error {

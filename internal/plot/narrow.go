@@ -31,3 +31,6 @@ func (d Bars) Narrow() Figure { d.Width = narrowWidth; return d }
 
 // Narrow implements [Responsive].
 func (d Lines) Narrow() Figure { d.Width = narrowWidth; return d }
+
+// Narrow implements [Responsive].
+func (d Forest) Narrow() Figure { d.Width = narrowWidth; return d }
