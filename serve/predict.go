@@ -170,7 +170,7 @@ func (t *told) one(j int, level float64) {
 	}
 	for i := range d {
 		c := r.Class(i)
-		mean, variance := c.Law.Moments()
+		mean, variance := c.Moments()
 		t.mean[at+i] = mean
 		if t.sd != nil {
 			t.sd[at+i] = math.Sqrt(variance)
@@ -185,9 +185,10 @@ func (t *told) quantiles(c mixture.ReportedClass, at, i, d int, level float64, m
 	k := at + i
 	if t.median != nil {
 		if second {
-			_, t.median[k] = t.answers[at/d].Reported().Class(0).Law.QuantileBoth(0.5)
+			first := t.answers[at/d].Reported().Class(0)
+			_, t.median[k] = first.QuantileBoth(0.5)
 		} else {
-			t.median[k], _ = c.Law.QuantileBoth(0.5)
+			t.median[k], _ = c.QuantileBoth(0.5)
 		}
 	}
 	if t.lower != nil || t.upper != nil || t.atLeast != nil {
