@@ -53,7 +53,6 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	err    error
-	rows   int
 }
 
 func (r *recorder) WriteHeader(status int) {

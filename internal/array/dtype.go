@@ -28,7 +28,7 @@ func parseDtype(s string) (dtype, error) {
 		s = s[1:]
 	}
 	if s == "O" {
-		return dtype{}, errors.New("Python objects are not read: save the array with a type of its own, as dtype=str for texts")
+		return dtype{}, errors.New("objects of Python are not read: save the array with a type of its own, as dtype=str for texts")
 	}
 	n, err := strconv.Atoi(s[1:])
 	if err != nil {
