@@ -157,10 +157,6 @@ func (t *told) one(j int, level float64) {
 		copy(t.mean[at:at+d], a.Mean)
 		return
 	}
-	r := a.Reported()
-	if t.top != nil {
-		r.TopClass(t.top[at : at : at+d])
-	}
 	if t.entropy != nil {
 		e := a.Law.Entropy()
 		t.entropy[j], t.information[j] = e.Expected, e.Information
@@ -168,46 +164,25 @@ func (t *told) one(j int, level float64) {
 	if t.gain != nil {
 		t.gain[j], _ = a.Law.Gain(1) // one vote has a closed form, which cannot fail
 	}
-	for i := range d {
-		c := r.Class(i)
-		mean, variance := c.Moments()
-		t.mean[at+i] = mean
-		if t.sd != nil {
-			t.sd[at+i] = math.Sqrt(variance)
-		}
-		t.quantiles(c, at, i, d, level, r.Resolution > 0)
-	}
-}
-
-// quantiles fills in median and intervals of class i. Of two classes the second mirrors the first.
-func (t *told) quantiles(c mixture.ReportedClass, at, i, d int, level float64, mirrored bool) {
-	second := d == 2 && i == 1
-	k := at + i
-	if t.median != nil {
-		if second {
-			first := t.answers[at/d].Reported().Class(0)
-			_, t.median[k] = first.QuantileBoth(0.5)
-		} else {
-			t.median[k], _ = c.QuantileBoth(0.5)
+	set := func(dst []float64, i int, x float64) {
+		if dst != nil {
+			dst[at+i] = x
 		}
 	}
-	if t.lower != nil || t.upper != nil || t.atLeast != nil {
-		in := c.Interval(mixture.TwoSided, level)
-		if t.lower != nil {
-			t.lower[k] = in.Lo
-		}
-		if t.upper != nil {
-			t.upper[k] = in.Hi
-		}
+	// The precision of credence predict.
+	for i, c := range a.Reported().To(mixture.SixDigits).Summarize([]float64{level}, t.top != nil) {
+		in := c.Intervals[0]
+		t.mean[at+i] = c.Mean
+		set(t.sd, i, c.SD)
+		set(t.median, i, c.Median)
+		set(t.lower, i, in.TwoSided.Lo)
+		set(t.upper, i, in.TwoSided.Hi)
+		set(t.upperBound, i, in.Upper.Hi)
+		set(t.lowerBound, i, in.Lower.Lo)
+		set(t.top, i, c.Top)
 		if t.atLeast != nil {
-			t.atLeast[k] = in.AtLeast
+			t.atLeast[at+i] = in.TwoSided.AtLeast
 		}
-	}
-	if t.upperBound != nil {
-		t.upperBound[k] = c.Interval(mixture.Upper, level).Hi
-	}
-	if t.lowerBound != nil {
-		t.lowerBound[k] = c.Interval(mixture.Lower, level).Lo
 	}
 }
 

@@ -123,9 +123,9 @@ func expected(t *testing.T, n int) [][3]float64 {
 	}
 	var out [][3]float64
 	for _, a := range list {
-		c := a.Reported().Class(1)
-		in := c.Interval(mixture.TwoSided, 0.9)
-		out = append(out, [3]float64{a.Mean[1], in.Lo, in.Hi})
+		c := a.Reported().To(mixture.SixDigits).Summarize([]float64{0.9}, false)[1]
+		in := c.Intervals[0].TwoSided
+		out = append(out, [3]float64{c.Mean, in.Lo, in.Hi})
 	}
 	return out
 }

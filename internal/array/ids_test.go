@@ -83,7 +83,7 @@ func TestReadTexts(t *testing.T) {
 	}
 	for descr, want := range map[string]string{
 		"<f4":    "elements of type <f4, but texts or whole numbers are expected as ids",
-		"|O":     "Python objects are not read: save the array with a type of its own, as dtype=str for texts",
+		"|O":     "objects of Python are not read: save the array with a type of its own, as dtype=str for texts",
 		"<U0":    "but texts or whole numbers are expected as ids",
 		"<U9999": "the file is cut short: 0 of 2 ids are there",
 		"|S2":    "the file is cut short: 1 of 2 ids are there",
