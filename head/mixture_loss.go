@@ -191,6 +191,7 @@ func (h *mixtureHead) exponentials(exps, out []float32) {
 // exponentialsOf is exponentials for the items of part p.
 func (h *mixtureHead) exponentialsOf(p int) {
 	k, width, limit := h.components, h.Outputs(), h.limit
+	edge := math.Float32bits(limit)
 	lo, hi := h.part(p)
 	out, exps := h.out[lo*width:hi*width], h.exps[lo*width:hi*width]
 	h.parts[p].clamped = 0
@@ -216,7 +217,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 		}
 		e = e[k:]
 		for i, x := range o[k:] {
-			if x > limit || x < -limit {
+			if beyond(x, edge) && x == x {
 				clamped++
 				x = min(max(x, -limit), limit)
 			}
@@ -251,17 +252,21 @@ func largest(x []float32) float32 {
 // turn zeroes the gradients of those log α outside the limits whose descent
 // step would lead further out.
 func (h *mixtureHead) turn(g, out []float32) {
-	limit := h.limit
 	if g == nil || h.inside {
 		return
 	}
+	edge := math.Float32bits(h.limit)
 	g = g[h.components:]
 	for i, x := range out[h.components:] {
-		if x > limit && g[i] < 0 || x < -limit && g[i] > 0 {
+		if beyond(x, edge) && (x > 0 && g[i] < 0 || x < 0 && g[i] > 0) {
 			g[i] = 0
 		}
 	}
 }
+
+// beyond tells whether |x| is larger than the number with the bits of edge, or x
+// is NaN: without their sign, floats are ordered as the integers of their bits.
+func beyond(x float32, edge uint32) bool { return math.Float32bits(x)&(1<<31-1) > edge }
 
 // longItem is an item with many votes or fractional ones, and its loss.
 type longItem struct {

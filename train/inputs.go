@@ -40,6 +40,10 @@ func (in *inputs) rate() {
 	}
 }
 
+// manyItems is from where on features in memory count as well: computing inputs
+// again is then little work beside training on them, and memory is dear.
+const manyItems = 1_000_000
+
 // defaultMemory is what inputs may take, in bytes.
 const defaultMemory = 2 << 30
 
@@ -53,6 +57,9 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 		memory = defaultMemory
 	}
 	n := ds.Len()
+	if m, ok := ds.Rows.(*dataset.Memory); ok && n > manyItems {
+		memory -= int64(len(m.Values)) * 4 // they would be there twice
+	}
 	if int64(n)*int64(in.width)*4 > memory {
 		return in, nil
 	}
