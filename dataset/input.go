@@ -11,11 +11,19 @@ import (
 // InputRows are the network inputs of a data set's items: a Transform applied to
 // its rows. It is a Rows itself, of the transform's width.
 type InputRows struct {
-	ops   []binding
-	rows  Rows
-	width int
-	raw   int       // values of a raw row
-	bufs  sync.Pool // raw rows
+	ops     []binding // all parts
+	numbers []scaled  // those that are numeric and were never missing: tables have many
+	others  []int     // the indices of all others
+	rows    Rows
+	width   int
+	raw     int       // values of a raw row
+	bufs    sync.Pool // raw rows
+}
+
+// scaled is a value that is standardized and nothing else.
+type scaled struct {
+	from, to int
+	mean, sd float64
 }
 
 // binding says where a part lies in a raw row and in the network input.
@@ -105,6 +113,11 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 				}
 			}
 		}
+		if p.Kind == Numeric && !p.Missing {
+			in.numbers = append(in.numbers, scaled{b.from, b.to, p.Mean[0], p.SD[0]})
+		} else {
+			in.others = append(in.others, len(in.ops))
+		}
 		in.ops = append(in.ops, b)
 	}
 	return in, nil
@@ -140,7 +153,11 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 
 // apply fills dst with the network input of a raw row, that of item i.
 func (in *InputRows) apply(dst, raw []float32, i int) error {
-	for _, b := range in.ops {
+	for _, n := range in.numbers {
+		dst[n.to] = standardize(raw[n.from], n.mean, n.sd)
+	}
+	for _, k := range in.others {
+		b := &in.ops[k]
 		p := b.p
 		to := dst[b.to : b.to+p.width()]
 		switch p.Kind {
