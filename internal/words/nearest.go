@@ -8,7 +8,7 @@ func Nearest(name string, names []string) string {
 	}
 	best, least := "", max(2, len(name)/3)+1
 	for _, n := range names {
-		if d := Distance(name, n); d < least && 2*d < max(len(name), len(n)) {
+		if d := Distance(name, n); d < least && 3*d <= max(len(name), len(n)) {
 			best, least = n, d
 		}
 	}
