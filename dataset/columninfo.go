@@ -102,3 +102,6 @@ func DescribeColumns(columns []ColumnInfo) string {
 	}
 	return s
 }
+
+// Unused reports whether nothing is taken from the column.
+func (c ColumnInfo) Unused() bool { return c.role == roleIgnored }

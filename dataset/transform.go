@@ -132,6 +132,17 @@ func (p *fitted) channels() int {
 	return 1
 }
 
+// Clone returns a copy, of which [Transform.FitText] may learn anew.
+func (t *Transform) Clone() *Transform {
+	c := *t
+	c.parts = slices.Clone(t.parts)
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.Mean, p.SD = slices.Clone(p.Mean), slices.Clone(p.SD)
+	}
+	return &c
+}
+
 // Parts returns the features that the transform takes, with the levels of
 // categorical ones: the schema for reading new items. Columns of a file that
 // are not among them are not needed.

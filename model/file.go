@@ -2,6 +2,8 @@ package model
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,6 +104,15 @@ func (m *Model) Encode(w io.Writer) error {
 	}
 	f.Tensors = append(f.Tensors, crowdTensors(m.Crowd)...)
 	return safetensors.Write(w, f)
+}
+
+// Hash returns the SHA-256, in hexadecimal, of the model as it is saved.
+func (m *Model) Hash() (string, error) {
+	h := sha256.New()
+	if err := m.Encode(h); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // tensorName is the name of a member's parameter or state in the file.

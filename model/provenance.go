@@ -16,12 +16,30 @@ type Provenance struct {
 	Version    string               `json:"version,omitempty"`    // of the program
 	Kernel     string               `json:"kernel"`               // instruction set
 	Config     json.RawMessage      `json:"config,omitempty"`     // complete configuration of the fit
+	From       *Origin              `json:"from,omitempty"`       // the model that training started from
 	Split      Split                `json:"split"`                //
 	Runs       []Run                `json:"runs,omitempty"`       // training runs, in order
 	Scores     Scores               `json:"scores"`               // held-out
 	Raters     *Raters              `json:"raters,omitempty"`     // whether who cast a vote matters
 	References *evaluate.References `json:"references,omitempty"` // fitted reference models, for evaluation
 	Warnings   []string             `json:"warnings,omitempty"`   //
+}
+
+// Origin is a model that training started from, and what changed since.
+type Origin struct {
+	Model        string  `json:"model"`                   // SHA-256 of its file
+	Data         string  `json:"data"`                    // SHA-256 of the data set that it was trained on
+	Known        bool    `json:"known"`                   // these data were at hand, so what follows is known
+	NewItems     int     `json:"new_items,omitempty"`     // that were not among them
+	GoneItems    int     `json:"gone_items,omitempty"`    // that only they had
+	AddedVotes   float64 `json:"added_votes,omitempty"`   // also on items that are not new
+	RemovedVotes float64 `json:"removed_votes,omitempty"` // also on items that are gone
+	// The negative log-likelihood per vote before and after, in nats, on items that the
+	// networks of neither model were trained on.
+	Items  int     `json:"items,omitempty"`
+	Votes  float64 `json:"votes,omitempty"`
+	Before float64 `json:"before,omitempty"`
+	After  float64 `json:"after,omitempty"`
 }
 
 // Split says how many items served for what.

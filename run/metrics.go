@@ -2,6 +2,7 @@ package run
 
 import (
 	"credence/evaluate"
+	"credence/model"
 	"credence/train"
 )
 
@@ -16,6 +17,7 @@ type Metrics struct {
 	Votes      float64         `json:"votes"`
 	Networks   int             `json:"networks"`
 	Parameters int             `json:"parameters"`
+	From       *model.Origin   `json:"from,omitempty"` // the model that training started from
 	HeldOut    HeldOutMetrics  `json:"held_out"`
 	Runs       []NetworkMetric `json:"runs"`
 	Warnings   []string        `json:"warnings"`
@@ -48,7 +50,7 @@ func newMetrics(result *train.Result) *Metrics {
 	t := &Metrics{
 		Version: p.Version, Seed: p.Seed, Data: p.Data, Classes: m.Classes,
 		Items: p.Split.Items - p.Split.Unvoted, Votes: p.Split.Votes,
-		Networks: len(m.Members), Parameters: m.Size(),
+		Networks: len(m.Members), Parameters: m.Size(), From: p.From,
 		HeldOut: HeldOutMetrics{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: &p.Scores.NLLPerVote,
 			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy},
 		Warnings: append([]string{}, p.Warnings...),

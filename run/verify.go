@@ -55,6 +55,9 @@ func Verify(ctx context.Context, folder Folder, d *Division, o Options) (*Verifi
 	if want := recorded.Provenance.Data; found != want {
 		return nil, &DifferenceError{folder, "data", "sha256 " + want, "sha256 " + found}
 	}
+	if err := sameStart(folder, recorded, o.Fit.From); err != nil {
+		return nil, err
+	}
 	temporary, err := os.MkdirTemp("", "credence-verify-")
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"credence/head"
 	"credence/internal/par"
 	"credence/model"
+	"credence/nn"
 )
 
 // ErrStopped is the reason when a fit was canceled. The result that comes with
@@ -87,7 +88,7 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	if _, err := layers(&f.o, f.traits, f.transform, h.Outputs()); err != nil {
+	if _, err := f.network(h.Outputs()); err != nil {
 		return Options{}, err
 	}
 	return f.o, nil
@@ -108,6 +109,9 @@ type fitting struct {
 	knows     bool                // whether the likelihood knows raters
 	prefix    string              // of the names of runs
 	crowds    map[int]*head.Crowd // what networks that hold a fold out know of raters
+
+	before map[string]int // the fold of items of the model to start from; nil if not known
+	turns  int            // its number of folds
 }
 
 // newFitting checks the data, completes the options and divides the items.
@@ -141,6 +145,13 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := f.checkVotes(&o); err != nil {
 		return nil, err
 	}
+	o.FromModel = ""
+	if o.From != nil {
+		if err := o.follow(ds); err != nil {
+			return nil, err
+		}
+		f.sameRaters = slices.Equal(o.From.Model.Raters, ds.Raters)
+	}
 	if o.Head == nil {
 		o.Head = head.Mixture{}
 	}
@@ -163,7 +174,12 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := f.checkSpread(&o); err != nil {
 		return nil, err
 	}
-	if f.transform, err = dataset.Fit(ds, without(f.voted, o.Held), o.Transform); err != nil {
+	if o.From != nil {
+		err = f.takeTransform(o.From)
+	} else {
+		f.transform, err = dataset.Fit(ds, without(f.voted, o.Held), o.Transform)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if f.transform.Width() == 0 {
@@ -225,6 +241,11 @@ func (f *fitting) checkSpread(o *Options) error {
 func (f *fitting) divide() error {
 	o := &f.o
 	f.fold = make([]int, len(f.voted))
+	if o.From != nil {
+		if done, err := f.inherit(); done || err != nil {
+			return err
+		}
+	}
 	if o.Held != nil {
 		kept := without(f.voted, o.Held)
 		held := len(f.voted) - len(kept)
@@ -289,7 +310,7 @@ func (f *fitting) prepare() (err error) {
 	}
 	f.bias = h.Start(all)
 	f.shape = model.InputShape(f.transform)
-	if f.layers, err = layers(&f.o, f.traits, f.transform, h.Outputs()); err != nil {
+	if f.layers, err = f.network(h.Outputs()); err != nil {
 		return err
 	}
 	f.mark.Kernel = f.o.Engine.Name()
@@ -298,6 +319,15 @@ func (f *fitting) prepare() (err error) {
 	}
 	f.mark.Config, err = json.Marshal(f.o)
 	return err
+}
+
+// network returns the layers of a network: those of the model to start from, whatever
+// would be made of its options today, or those that the options say.
+func (f *fitting) network(outputs int) (nn.Layer, error) {
+	if f.o.From != nil {
+		return f.o.From.Model.Members[0].Layers(), nil
+	}
+	return layers(&f.o, f.traits, f.transform, outputs)
 }
 
 // run trains all networks, decides whether raters matter, and fits the references.
@@ -346,6 +376,10 @@ func (f *fitting) fit(ctx context.Context) (*Result, error) {
 				r.train = append(r.train, j)
 			}
 		}
+		// The only network has seen all items, so folds begin anew.
+		if f.o.From != nil && !refit {
+			r.from = f.o.From.Model.Members[i]
+		}
 		runs = append(runs, r)
 	}
 	if err := f.train(ctx, runs); err != nil {
@@ -354,6 +388,9 @@ func (f *fitting) fit(ctx context.Context) (*Result, error) {
 	final := runs
 	if refit && ctx.Err() == nil {
 		r := &run{job: f.job, name: f.prefix + "refit", member: members, epochs: refitEpochs(runs), train: f.voted}
+		if f.o.From != nil {
+			r.from, r.epochs = f.o.From.Model.Members[0], max(1, r.epochs/warmEpochs)
+		}
 		if err := f.train(ctx, []*run{r}); err != nil {
 			return nil, err
 		}

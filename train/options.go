@@ -81,6 +81,13 @@ type Options struct {
 	// negative Shift alone means nothing.
 	Augment Augment `json:"augment,omitzero"`
 
+	// From, if not nil, is a model that training starts from: for further votes, and items
+	// with the same features. What it has is taken over: classes, method, network, how
+	// features become inputs, and where they are left zero all other options, with a smaller
+	// Rate and fewer Epochs. FromModel is the SHA-256 of its file, for the record.
+	From      *Start `json:"-"`
+	FromModel string `json:"from,omitempty"`
+
 	Seed uint64 `json:"seed"`
 	// Force fits data without two votes on any item, whose intervals mean
 	// nothing.

@@ -163,7 +163,7 @@ func (f *fitting) know() {
 // withRaters returns a fitting of the same items with raters.
 func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
-	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, prefix: "raters "}
+	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, prefix: "raters "}
 	g.know()
 	g.method = f.method.(raterMethod).WithRaters()
 	h, err := g.method.New(g.task)

@@ -34,6 +34,9 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
+	if err := f.changed(res, runs, f.o.Ensemble == 1 && f.folds > 0); err != nil {
+		return nil, err
+	}
 	if f.knows {
 		if err := f.learnCrowd(res, runs, final); err != nil {
 			return nil, err
@@ -132,6 +135,11 @@ func (f *fitting) predict(by []*nn.Network, items []int, set func(j int, a *head
 	if err != nil {
 		return err
 	}
+	return f.predictWith(h, by, items, set)
+}
+
+// predictWith is predict with a head of its own.
+func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, set func(j int, a *head.Answer)) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err

@@ -27,7 +27,9 @@ type job struct {
 	mark      fingerprint
 	report    *reporter
 	runs      int // in this phase
-	outlook   *outlook
+
+	sameRaters bool // as those of the model to start from
+	outlook    *outlook
 }
 
 // run is the training of one network. Everything that decides how it goes on is
@@ -40,6 +42,8 @@ type run struct {
 	train, held []int // items
 	epochs      int   // at most; exactly, without held-out items
 	fold        int   // the part that is held out
+
+	from *nn.Network // that it starts from, or nil
 
 	network *nn.Network
 	stepper *Stepper
@@ -133,6 +137,11 @@ func (r *run) start() error {
 		return fmt.Errorf("network: %w", err)
 	}
 	startOutputs(r.network, r.bias)
+	if r.from != nil {
+		if err := r.startFrom(r.from); err != nil {
+			return err
+		}
+	}
 	r.batches = (len(r.train) + r.o.Batch - 1) / r.o.Batch
 	if r.traits.LeastBatch > 0 {
 		r.batches = max(1, len(r.train)/r.o.Batch) // none below the size

@@ -69,6 +69,9 @@ func (c modelCard) print(w io.Writer) {
 	line("votes", "%s", c.Votes)
 	line("data", "sha256 %s", c.Data)
 	line("features", "%s", c.features())
+	if c.From != nil {
+		line("from", "sha256 %s\n%s", c.From.Model, changes(c.From))
+	}
 	for _, t := range c.Texts {
 		line("text", "%s: %s, %s; held-out loss %.4f, %.4f without its words", t.Column,
 			words.Plural(t.Documents, "document"), words.Plural(t.Terms, "term"), t.Loss, t.Base)

@@ -74,6 +74,9 @@ func (o *trainOptions) settle() error {
 			return err
 		}
 	}
+	if err := o.inherit(); err != nil {
+		return err
+	}
 	if err := readMethod(&o.Settings); err != nil {
 		return err
 	}
@@ -112,11 +115,18 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	}
 	// --ignore names columns of any of the files.
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
+	if err := o.begin(ctx); err != nil {
+		return nil, err
+	}
+	o.beginning.Adapt(&load)
 	ds, err := dataset.Load(ctx, load)
 	p, ok := errors.AsType[*dataset.ParseError](err)
 	if ok && errors.Is(p, dataset.ErrNoColumn) && slices.Contains(load.Votes, p.File) && !o.Given("votes-item") &&
 		p.Name == load.FeatureOptions.ItemColumn {
 		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
+	}
+	if err = o.checkBegun(ds, err); err != nil && ds != nil {
+		return nil, errors.Join(err, ds.Close())
 	}
 	return ds, err
 }
@@ -139,7 +149,7 @@ func (o *trainOptions) choose(ds *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	fit := o.Fit
+	fit := o.fit()
 	fit.Held = d.Held
 	chosen, err := train.Complete(d.Learn, fit)
 	switch {

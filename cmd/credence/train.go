@@ -28,6 +28,8 @@ type trainOptions struct {
 	quiet     bool
 	json      bool
 
+	beginning *run.Beginning // of --from, once it is open
+
 	repeat bool // as the file says, whatever the environment, to compare the result
 }
 
@@ -84,6 +86,13 @@ changes what is theirs alone:
 
 ` + settingsHelp() + `
 
+--from starts from the model of another run, for further votes on the same
+features. What is left out is as it was there, the data and votes too; only
+epochs are fewer and the rate is smaller. Items stay in the part, and in the
+fold, that they were in, so that no network holds out what it has seen. Printed
+are the items and votes that are new, and the loss on held-out votes before and
+after; config.yaml names the run, and the model holds the SHA-256 of the other.
+
 Ctrl-C stops training, writes the best model so far and prints the command that
 continues; the exit code is then 1. A run that was continued ends with the same
 model as one that was never stopped. A folder that is not empty is left alone
@@ -99,6 +108,8 @@ in between, and at last {"event":"result",…} with the content of metrics.json.
   credence train --config runs/first/config.yaml --seed 2 --out runs/second
   credence train --data items.csv --votes votes.csv --out runs/qd \
     --method qd --setting lambda=20 --setting soften=100
+  credence train --from runs/first --votes votes.csv --votes later.csv \
+    --out runs/second
   credence train --out runs/first --resume`,
 		Args: trainArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -142,6 +153,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer d.Items.Close()
+	defer o.beginning.Close()
 	trained, err := run.Train(ctx, o.out, d, o.options(show))
 	show.erase()
 	if trained != nil {
@@ -204,6 +216,9 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Divis
 		return nil, err
 	}
 	show.data(ds)
+	if o.beginning != nil && o.beginning.Gone != nil {
+		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.beginning.Gone))
+	}
 	d, err := o.divide(ds)
 	if err != nil {
 		return nil, errors.Join(err, ds.Close())
@@ -217,13 +232,22 @@ func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Division, error) {
 	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
 		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", words.Plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
-	return run.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
+	return o.beginning.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
+}
+
+// fit returns how the model is fitted.
+func (o *trainOptions) fit() train.Options {
+	fit := o.Fit
+	if o.beginning != nil {
+		fit.From = o.beginning.Start
+	}
+	return fit
 }
 
 // options returns what package run takes. Once the fit has chosen its options,
 // they are taken over.
 func (o *trainOptions) options(show *trainDisplay) run.Options {
-	fit := o.Fit
+	fit := o.fit()
 	fit.Version, fit.Memory, fit.Progress = buildVersion(), o.Load.FeatureOptions.Memory, show.progress
 	return run.Options{
 		Mode: o.mode(), Fit: fit, Command: repeatCommand(o.out),

@@ -232,6 +232,9 @@ func (d *trainDisplay) result(trained *run.Trained) error {
 	}
 	var b strings.Builder
 	printMetrics(&b, m)
+	if c := trained.Model.Provenance.From; c != nil {
+		fmt.Fprintf(&b, "\nSince %s: %s\n", d.options.From, changes(c))
+	}
 	if _, err := io.WriteString(d.out, b.String()); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type Settings struct {
 	Limit            float64  // of the mixture
 	Test, Validation float64  // shares of the items
 	Threads          int      // 0 for all cores
+	From             string   // run to start from
 	Inside           bool     // tables name only images in their own folder
 
 	origins map[string]origin // of the options that are set
@@ -98,13 +99,16 @@ func (s *Settings) Environment() error {
 
 // File fills in what flags and the environment leave open from a configuration
 // file.
-func (s *Settings) File(path string) error {
+func (s *Settings) File(path string) error { return s.Inherit(path) }
+
+// Inherit is File for some options of the file alone.
+func (s *Settings) Inherit(path string, except ...string) error {
 	entries, err := read(path)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if s.Given(e.Name) {
+		if s.Given(e.Name) || slices.Contains(except, e.Name) {
 			continue
 		}
 		if err := e.put(s, e.Texts, false); err != nil {

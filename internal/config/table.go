@@ -117,6 +117,9 @@ var Options = derive([]Option{
 			"A file that needs more to be read at all is refused"},
 	{Name: "cache", verbs: Train, at: func(s *Settings) any { return &s.features().CacheDir },
 		Help: "`folder` of that file (default: the user's cache folder)"},
+	{Name: "from", verbs: Train, at: func(s *Settings) any { return &s.From },
+		Help: "`run` to start from: its networks go on with further votes on the same features, and what " +
+			"changed is told. What is left out here is as it was there"},
 
 	{Name: "method", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Method },
 		Choices: head.Names(),

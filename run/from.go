@@ -1,0 +1,186 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"credence/dataset"
+	"credence/internal/config"
+	"credence/model"
+	"credence/train"
+)
+
+// Beginning is a run whose model another run starts from.
+type Beginning struct {
+	*train.Start
+	// Gone is why the data of that run are not at hand, nil if they are.
+	Gone error
+
+	folder Folder
+	data   *dataset.Dataset
+}
+
+// Begin opens the run that settings name to start from; nil if they name none. The caller
+// closes it.
+func Begin(ctx context.Context, s *config.Settings) (*Beginning, error) {
+	return begin(ctx, s, nil)
+}
+
+// begin is Begin for a run that others, in folders named before, start from in turn.
+func begin(ctx context.Context, s *config.Settings, before []Folder) (*Beginning, error) {
+	if s.From == "" {
+		return nil, nil
+	}
+	m, err := Load(s.From)
+	if err != nil {
+		return nil, err
+	}
+	b := &Beginning{Start: &train.Start{Model: m}, folder: FolderOf(s.From)}
+	if slices.Contains(before, b.folder) {
+		b.Gone = fmt.Errorf("%s starts from itself", b.folder)
+		return b, nil
+	}
+	b.Gone = b.read(ctx, append(before, b.folder))
+	if b.Gone != nil && ctx.Err() != nil {
+		return nil, errors.Join(ctx.Err(), b.Close())
+	}
+	return b, nil
+}
+
+// read reads the data of the run as its configuration says.
+func (b *Beginning) read(ctx context.Context, before []Folder) error {
+	s := config.New()
+	if err := s.File(b.folder.Path(ConfigFile)); err != nil {
+		return err
+	}
+	earlier, err := begin(ctx, s, before)
+	if err != nil {
+		return err
+	}
+	if earlier != nil {
+		defer earlier.Close()
+		if earlier.Gone != nil {
+			return earlier.Gone
+		}
+		b.Before = earlier.Start
+	}
+	o := s.LoadOptions()
+	o.Ignore, o.FeatureOptions.Ignore, o.VotesOptions.Ignore = o.FeatureOptions.Ignore, nil, nil
+	earlier.Adapt(&o)
+	if b.data, err = dataset.Load(ctx, o); err != nil {
+		return err
+	}
+	d, err := earlier.Divide(b.data, s.Validation, s.Test, s.Fit.Seed)
+	if err != nil {
+		return err
+	}
+	hash, err := d.Learn.Hash()
+	if err != nil {
+		return err
+	}
+	if hash != b.Model.Provenance.Data {
+		return fmt.Errorf("the files that %s was trained on have changed", b.folder)
+	}
+	b.Data = d.Learn
+	return nil
+}
+
+// Adapt has data read for the features and classes of the model.
+func (b *Beginning) Adapt(o *dataset.LoadOptions) {
+	if b == nil {
+		return
+	}
+	o.FeatureOptions.Schema = b.Model.Transform.Parts()
+	if o.VotesOptions.Classes == nil {
+		o.VotesOptions.Classes = b.Model.Classes
+	}
+}
+
+// NewColumns returns the columns of data that the files of the run did not have, as far as
+// these are at hand.
+func (b *Beginning) NewColumns(ds *dataset.Dataset) []string {
+	if b == nil || b.data == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range ds.Columns {
+		if c.Unused() && !slices.ContainsFunc(b.data.Columns, func(old dataset.ColumnInfo) bool { return old.Name == c.Name }) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Divide is [Divide], but items stay in the part that they were in.
+func (b *Beginning) Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Division, error) {
+	if b == nil || ds.Given != nil || validation+test == 0 {
+		return Divide(ds, validation, test, seed)
+	}
+	parts, err := b.folder.readSplit()
+	if err != nil {
+		return nil, err
+	}
+	if parts == nil {
+		return Divide(ds, validation, test, seed)
+	}
+	given := make([]string, ds.Len())
+	var fresh []int
+	for j, id := range ds.Items {
+		if given[j] = parts[id]; given[j] == "" {
+			fresh = append(fresh, j)
+		}
+	}
+	for _, j := range fresh {
+		given[j] = trainPart // where too few are new to be divided
+	}
+	if float64(len(fresh))*min(1-test-validation, cmpPositive(test), cmpPositive(validation)) >= 1 {
+		d, err := Divide(ds.Select(fresh), validation, test, seed)
+		if err != nil {
+			return nil, err
+		}
+		for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
+			for _, k := range rows {
+				given[fresh[k]] = Parts[i]
+			}
+		}
+	}
+	ds.Given = given
+	return Divide(ds, validation, test, seed)
+}
+
+// cmpPositive is a share, or 1 if it is 0.
+func cmpPositive(share float64) float64 {
+	if share == 0 {
+		return 1
+	}
+	return share
+}
+
+// Close closes the data.
+func (b *Beginning) Close() error {
+	if b == nil || b.data == nil {
+		return nil
+	}
+	return b.data.Close()
+}
+
+// sameStart refuses a repetition that starts from another model.
+func sameStart(folder Folder, recorded *model.Model, start *train.Start) error {
+	want := ""
+	if recorded.Provenance.From != nil {
+		want = recorded.Provenance.From.Model
+	}
+	found := ""
+	if start != nil {
+		var err error
+		if found, err = start.Model.Hash(); err != nil {
+			return err
+		}
+	}
+	if want != found {
+		return &DifferenceError{folder, "the model to start from", "sha256 " + want, "sha256 " + found}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package train
+
+import (
+	"fmt"
+	"math"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/model"
+	"credence/nn"
+)
+
+// changed says what became of the model that training started from: which items and votes
+// are new, and how well held-out votes were predicted before and are now. It goes by items
+// that the networks of neither model were trained on.
+func (f *fitting) changed(res *Result, runs []*run, refit bool) error {
+	s := f.o.From
+	if s == nil {
+		return nil
+	}
+	c := &model.Origin{Model: f.o.FromModel, Data: s.Model.Provenance.Data}
+	res.Model.Provenance.From = c
+	if s.Data == nil {
+		return nil
+	}
+	c.Known = true
+	countChanges(c, s.Data, f.ds)
+	if f.before == nil {
+		return nil // what the networks have seen is not known
+	}
+	h, err := s.Model.Head()
+	if err != nil {
+		return err
+	}
+	before := make(map[int]*head.Answer)
+	for fold := range max(f.folds, 1) {
+		var by []*nn.Network
+		var held []int
+		for _, r := range runs {
+			if r.fold != fold || len(r.held) == 0 {
+				continue
+			}
+			if held = r.held; refit {
+				by = s.Model.Members
+			} else {
+				by = append(by, s.Model.Members[r.member])
+			}
+		}
+		var items []int
+		for _, j := range held {
+			then, seen := f.before[f.ds.Items[j]]
+			if !seen || !refit && then == fold && f.turns == f.folds {
+				items = append(items, j)
+			}
+		}
+		if len(by) == 0 || len(items) == 0 {
+			continue
+		}
+		if err := f.predictWith(h, by, items, func(j int, a *head.Answer) { before[j] = a }); err != nil {
+			return err
+		}
+	}
+	for _, j := range f.voted {
+		a, b := before[j], res.OutOfFold[j]
+		if a == nil || b == nil {
+			continue
+		}
+		then, err := f.loss(j, a)
+		if err != nil {
+			return err
+		}
+		now, err := f.loss(j, b)
+		if err != nil {
+			return err
+		}
+		c.Items++
+		c.Votes += f.ds.VotesOf(j)
+		c.Before += then
+		c.After += now
+	}
+	if c.Votes > 0 {
+		c.Before /= c.Votes
+		c.After /= c.Votes
+	}
+	return nil
+}
+
+// loss is the negative log-likelihood of the votes on item j.
+func (f *fitting) loss(j int, a *head.Answer) (float64, error) {
+	votes := make([]float64, len(f.ds.Classes))
+	sum := 0.0
+	for i, c := range f.ds.CountsOf(j) {
+		votes[i] = float64(c)
+		if c > 0 {
+			sum -= float64(c) * math.Log(a.Mean[i])
+		}
+	}
+	if !f.traits.Joint {
+		return sum, nil
+	}
+	l, err := a.Law.LogVotes(votes)
+	if err != nil {
+		return 0, fmt.Errorf("item %q: %w", f.ds.Items[j], err)
+	}
+	return -l, nil
+}
+
+// countChanges counts what data have that others had not, and the other way round.
+func countChanges(c *model.Origin, then, now *dataset.Dataset) {
+	at := map[string]int{}
+	for j, id := range then.Items {
+		at[id] = j
+	}
+	class := map[string]int{}
+	for i, name := range then.Classes {
+		class[name] = i
+	}
+	c.GoneItems = then.Len()
+	c.RemovedVotes = 0
+	left := make([]bool, then.Len())
+	for j, id := range now.Items {
+		k, ok := at[id]
+		if !ok {
+			c.NewItems++
+			c.AddedVotes += now.VotesOf(j)
+			continue
+		}
+		c.GoneItems--
+		left[k] = true
+		for i, name := range now.Classes {
+			was := float32(0)
+			if o, ok := class[name]; ok {
+				was = then.CountsOf(k)[o]
+			}
+			diff := float64(now.CountsOf(j)[i] - was)
+			c.AddedVotes += max(0, diff)
+			c.RemovedVotes += max(0, -diff)
+		}
+	}
+	for k := range then.Items {
+		if !left[k] {
+			c.RemovedVotes += then.VotesOf(k)
+		}
+	}
+}
