@@ -1,8 +1,17 @@
 package mixture
 
-// mapped returns the interval of p̄ for one of p.
+// mapped returns the interval of p̄ for one of p. How often raters guess, and so how close p̄ comes to
+// 0 and 1, is itself an estimate: an end at 0 or 1 is moved out by the resolution, no farther than
+// there.
 func (c *ReportedClass) mapped(i Interval) Interval {
-	return Interval{c.average.At(c.class, i.Lo), c.average.At(c.class, i.Hi)}
+	m := Interval{c.average.At(c.class, i.Lo), c.average.At(c.class, i.Hi)}
+	if i.Lo == 0 {
+		m.Lo = max(0, m.Lo-c.resolution)
+	}
+	if i.Hi == 1 {
+		m.Hi = min(1, m.Hi+c.resolution)
+	}
+	return m
 }
 
 // seen returns the interval of what is told, which contains its mean.
