@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/mixture"
 )
@@ -85,9 +86,20 @@ func (c *Crowd) Average() *mixture.Average {
 	return c.average
 }
 
+// newAverage takes raters who guess so seldom that it is the prior that speaks, not votes, not to guess:
+// otherwise p̄ would never come closer to 0 than half of what the prior allows.
 func (c *Crowd) newAverage() (*mixture.Average, error) {
-	return mixture.NewAverage(c.Classes, c.Votes, c.Lean, c.Taste, c.Guess)
+	guess := slices.Clone(c.Guess)
+	for r, g := range guess {
+		if g < rareGuess {
+			guess[r] = 0
+		}
+	}
+	return mixture.NewAverage(c.Classes, c.Votes, c.Lean, c.Taste, guess)
 }
+
+// rareGuess is how seldom.
+const rareGuess = 0.02
 
 // ErrNoRater is the reason when a rater's number is not one of the crowd's.
 var ErrNoRater = errors.New("no such rater")

@@ -7,8 +7,8 @@ import (
 )
 
 // twoWork computes the loss of items of two classes: an integral over z by the trapezoidal rule
-// ([special.LogitWindow]). Components of about the same width share a grid, and the likelihood of
-// the votes at its nodes. With u the weight of a node, T the likelihood there and L_k = ΣuT/Σu,
+// ([special.LogitWindow]). Components of about the same width that overlap share a part of a grid, and
+// the likelihood of the votes at its nodes. With u the weight of a node, T the likelihood there and L_k = ΣuT/Σu,
 //
 //	NLL = −log Σ_k w_k L_k,
 //	∂ log L_k/∂a = ΣuT log p/ΣuT − Σu log p/Σu,
@@ -25,7 +25,9 @@ type twoWork struct {
 	masses  []float64             // [K] Σu
 	at      []int                 // [K+1] where the nodes of a component begin
 	u       []float32             // of all components
-	grids   []gridWork            // by level
+	parts   []gridWork            // of grids, [K] of which some are used
+	used    int
+	in      []int // [K] the part that a component lies in
 }
 
 // voter is a vote, and who cast it.
@@ -34,16 +36,18 @@ type voter struct {
 	one         bool    // a vote for the second class
 }
 
-// gridWork is the likelihood of an item's votes at nodes of one grid.
+// gridWork is the likelihood of an item's votes at some nodes of a grid.
 type gridWork struct {
-	used   bool
+	level  int
 	lo, hi int
 	like   []float64 // p = 0, nodes lo … hi, p = 1
 	post   []float64 // posterior mass of the same, up to the likelihood
-	inv    []float64 // 1 − σ(z+b) by vote and node
 	prob   []float64 // P(v) by vote and node
+	before []float64 // likelihood of the votes before, by vote and node
 	spare  []float64
 	log    float64 // logarithm of a common factor of like
+
+	unnamed bool // whether like has votes that are not in prob
 }
 
 func newTwoWork(h *raterHead) *twoWork {
@@ -51,7 +55,7 @@ func newTwoWork(h *raterHead) *twoWork {
 	return &twoWork{
 		h: h, windows: make([]special.LogitWindow, k), weights: make([]float64, k), like: make([]float64, k),
 		slopes: make([]float64, 2*k), masses: make([]float64, k), at: make([]int, k+1),
-		grids: make([]gridWork, len(special.LogitGrids())),
+		parts: make([]gridWork, k), in: make([]int, k),
 	}
 }
 
@@ -77,10 +81,10 @@ func (w *twoWork) loss(j int) float64 {
 		shift += math.Log1p(float64(most))
 	}
 	w.place(e[k:], h.out[j*width+k:][:2*k], float64(s[0]), float64(s[1]), shift)
-	for l := range w.grids {
-		if g := &w.grids[l]; g.used {
-			g.likelihood(&special.LogitGrids()[l], w.voters, extra, h.average.guess)
-		}
+	grids := special.LogitGrids()
+	for l := range w.parts[:w.used] {
+		g := &w.parts[l]
+		g.likelihood(&grids[g.level], w.voters, extra, h.average.guess)
 	}
 	common := w.align()
 	like := w.components()
@@ -120,19 +124,13 @@ func weigh(w []float64, e, out []float32) {
 // clamp are logs, the weights of their nodes, and what part of which grids they need.
 func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 	limit := w.h.limit
-	for l := range w.grids {
-		w.grids[l].used = false
-	}
+	w.used = 0
 	n := 0
 	for c := range w.windows {
 		mode := min(max(logs[2*c+1], -limit), limit) - min(max(logs[2*c], -limit), limit)
 		win := special.NewLogitWindow(float64(alpha[2*c+1]), float64(alpha[2*c]), float64(mode), for0, for1, shift)
 		w.windows[c] = win
-		g := &w.grids[win.Level]
-		if !g.used {
-			g.used, g.lo, g.hi = true, win.Lo, win.Hi
-		}
-		g.lo, g.hi = min(g.lo, win.Lo), max(g.hi, win.Hi)
+		w.in[c] = w.partOf(&win)
 		w.at[c] = n
 		n += win.Hi - win.Lo + 1
 	}
@@ -152,79 +150,92 @@ func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 	exp(w.u, w.u)
 }
 
+// partOf returns the part of a grid that a window lies in: one that it overlaps, extended, or a new one.
+func (w *twoWork) partOf(win *special.LogitWindow) int {
+	for l := range w.parts[:w.used] {
+		g := &w.parts[l]
+		if g.level == win.Level && win.Lo <= g.hi+1 && win.Hi >= g.lo-1 {
+			g.lo, g.hi = min(g.lo, win.Lo), max(g.hi, win.Hi)
+			return l
+		}
+	}
+	g := &w.parts[w.used]
+	g.level, g.lo, g.hi = win.Level, win.Lo, win.Hi
+	w.used++
+	return w.used - 1
+}
+
 // likelihood fills like with that of the votes, extra of which have no rater's name and are taken to
 // be by one who does not lean and guesses as often as is usual.
 func (g *gridWork) likelihood(grid *special.LogitGrid, voters []voter, extra [2]float64, guess float64) {
 	n := g.hi - g.lo + 3
 	g.like = room(g.like, n)
 	g.post = room(g.post, n)
-	g.inv = room(g.inv, n*len(voters))
 	g.prob = room(g.prob, n*len(voters))
-	g.log = 0
+	g.before = room(g.before, n*len(voters))
+	g.log, g.unnamed = 0, extra != [2]float64{}
 	for i := range g.like {
 		g.like[i], g.post[i] = 1, 0
 	}
 	odds := grid.Odds[g.lo : g.hi+1]
 	for l, v := range voters {
-		v.chances(g.prob[l*n:][:n], g.inv[l*n:][:n], odds)
-		g.times(g.prob[l*n:][:n], l)
+		v.times(g.prob[l*n:][:n], g.before[l*n:][:n], g.like, odds)
+		if l%16 == 15 {
+			g.rescale()
+		}
 	}
 	for class, m := range extra {
 		if m <= 0 {
 			continue
 		}
 		v := voter{1, guess, class == 1}
-		g.spare = room(g.spare, 2*n)
-		v.chances(g.spare[:n], g.spare[n:], odds)
+		g.spare = room(g.spare, 3*n)
+		for i := range n {
+			g.spare[2*n+i] = 1
+		}
+		v.times(g.spare[:n], g.spare[n:2*n], g.spare[2*n:], odds)
 		for i, x := range g.spare[:n] {
 			g.like[i] *= math.Pow(x, m)
 		}
 	}
 }
 
-// chances fills p with the probability of the vote at p = 0, at nodes with the given odds, and at
-// p = 1, and inv with 1 − σ(z+b).
-func (v *voter) chances(p, inv, odds []float64) {
+// times fills p with the probability of the vote at p = 0, at nodes with the given odds, and at p = 1,
+// before with the likelihood so far, and multiplies that by p.
+func (v *voter) times(p, before, like, odds []float64) {
 	sure, half := 1-v.guess, v.guess/2
-	last := len(p) - 1
-	in, pr := inv[1:last], p[1:last]
-	odds = odds[:len(pr)]
-	in = in[:len(pr)]
-	inv[0], inv[last] = 1, 0
+	n := len(odds)
+	p, before, like = p[:n+2], before[:n+2], like[:n+2]
+	copy(before, like)
 	if v.one {
-		p[0], p[last] = half, sure+half
+		p[0], p[n+1] = half, sure+half
 		for i, o := range odds {
 			o *= v.odds
-			y := 1 / (1 + o)
-			in[i] = y
-			pr[i] = sure*(o*y) + half
+			x := sure*(o/(1+o)) + half
+			p[i+1] = x
+			like[i+1] *= x
 		}
-		return
+	} else {
+		p[0], p[n+1] = sure+half, half
+		for i, o := range odds {
+			x := sure/(1+o*v.odds) + half
+			p[i+1] = x
+			like[i+1] *= x
+		}
 	}
-	p[0], p[last] = sure+half, half
-	for i, o := range odds {
-		y := 1 / (1 + o*v.odds)
-		in[i] = y
-		pr[i] = sure*y + half
-	}
+	like[0] *= p[0]
+	like[n+1] *= p[n+1]
 }
 
-// times multiplies the likelihood by that of vote l, and takes out a common factor now and then.
-func (g *gridWork) times(p []float64, l int) {
-	like := g.like[:len(p)]
-	for i, x := range p {
-		like[i] *= x
-	}
-	if l%16 != 15 {
-		return
-	}
+// rescale takes a common factor out of the likelihood, which many votes would make too small.
+func (g *gridWork) rescale() {
 	top := 0.0
-	for _, x := range like {
+	for _, x := range g.like {
 		top = max(top, x)
 	}
 	if top > 0 {
-		for i := range like {
-			like[i] /= top
+		for i := range g.like {
+			g.like[i] /= top
 		}
 		g.log += math.Log(top)
 	}
@@ -236,13 +247,11 @@ func (w *twoWork) align() float64 {
 		return 0
 	}
 	common := math.Inf(-1)
-	for l := range w.grids {
-		if w.grids[l].used {
-			common = max(common, w.grids[l].log)
-		}
+	for l := range w.parts[:w.used] {
+		common = max(common, w.parts[l].log)
 	}
-	for l := range w.grids {
-		if g := &w.grids[l]; g.used && g.log != common {
+	for l := range w.parts[:w.used] {
+		if g := &w.parts[l]; g.log != common {
 			f := math.Exp(g.log - common)
 			for i := range g.like {
 				g.like[i] *= f
@@ -257,7 +266,7 @@ func (w *twoWork) components() float64 {
 	sum := 0.0
 	for c := range w.windows {
 		win := &w.windows[c]
-		g := &w.grids[win.Level]
+		g := &w.parts[w.in[c]]
 		u := w.u[w.at[c]:w.at[c+1]]
 		last := len(u) - 1
 		t := g.like[win.Lo-g.lo+1:][:len(u)]
@@ -315,7 +324,7 @@ func flushed(x float64) float32 { return float32(math.Copysign(flush(math.Abs(x)
 func (w *twoWork) score(scores []score, like float64) {
 	for c := range w.windows {
 		win := &w.windows[c]
-		g := &w.grids[win.Level]
+		g := &w.parts[w.in[c]]
 		u := w.u[w.at[c]:w.at[c+1]]
 		f := w.weights[c] / (w.masses[c] * like)
 		post := g.post[win.Lo-g.lo+1:][:len(u)]
@@ -326,25 +335,21 @@ func (w *twoWork) score(scores []score, like float64) {
 		g.post[len(g.post)-1] += f * win.One * float64(u[len(u)-1])
 	}
 	clear(scores)
-	for l := range w.grids {
-		g := &w.grids[l]
-		if !g.used {
-			continue
-		}
+	for l := range w.parts[:w.used] {
+		g := &w.parts[l]
+		g.others(len(scores))
 		n := len(g.like)
-		for i, x := range g.like {
-			g.post[i] *= x
-		}
 		for v := range scores {
-			prob, inv := g.prob[v*n:][:n], g.inv[v*n:][:n]
-			slope, inverse := 0.0, 0.0
-			for i, x := range g.post[:n] {
-				x /= prob[i]
-				inverse += x
-				slope += x * inv[i] * (1 - inv[i])
-			}
+			prob, rest := g.prob[v*n:][:n], g.before[v*n:][:n]
 			voter := &w.voters[v]
-			slope *= 1 - voter.guess
+			half := voter.guess / 2
+			slope, inverse := 0.0, 0.0
+			for i, x := range rest {
+				inverse += x
+				y := prob[i] - half // (1−g) of σ or 1 − σ
+				slope += x * y * (1 - voter.guess - y)
+			}
+			slope /= 1 - voter.guess
 			if !voter.one {
 				slope = -slope
 			}
@@ -354,5 +359,31 @@ func (w *twoWork) score(scores []score, like float64) {
 	}
 	for v := range scores {
 		scores[v].guess = scores[v].guessed - w.voters[v].guess
+	}
+}
+
+// others makes before, of each vote, the posterior mass of nodes over the likelihood of that vote: the
+// likelihood of all others times the mass before. Few votes need no division.
+func (g *gridWork) others(votes int) {
+	n := len(g.like)
+	if votes >= 16 || g.unnamed {
+		for i, x := range g.like {
+			g.post[i] *= x
+		}
+		for v := range votes {
+			rest, prob := g.before[v*n:][:n], g.prob[v*n:][:n]
+			for i, x := range g.post {
+				rest[i] = x / prob[i]
+			}
+		}
+		return
+	}
+	after := g.post[:n] // mass times the likelihood of the votes after
+	for v := votes - 1; v >= 0; v-- {
+		rest, prob := g.before[v*n:][:n], g.prob[v*n:][:n]
+		for i, x := range after {
+			rest[i] *= x
+			after[i] = x * prob[i]
+		}
 	}
 }

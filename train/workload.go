@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"credence/head"
@@ -12,7 +14,7 @@ import (
 )
 
 // Workloads are the names that [NewWorkload] knows, in order of size.
-var Workloads = []string{"mlp", "lenet5", "cnn3d"}
+var Workloads = []string{"mlp", "mlp-raters", "lenet5", "lenet5-raters", "cnn3d"}
 
 // Workload is a benchmark: one network and one fixed batch.
 type Workload struct {
@@ -27,34 +29,43 @@ type Workload struct {
 
 // NewWorkload sets up a benchmark with random inputs and votes, two classes:
 //
-//	mlp     2-64-64-30, 10 components, 2 votes, 64 items
-//	lenet5  28×28 images, 3 components, 2 votes, 64 items
-//	cnn3d   96×96×80 volumes, 3 components, 3 votes, 16 items
+//	mlp            2-64-64-30, 10 components, 2 votes, 64 items
+//	mlp-raters     the same with 3 votes by 30 raters, who lean and guess
+//	lenet5         28×28 images, 3 components, 2 votes, 64 items
+//	lenet5-raters  the same with 3 votes by 30 raters
+//	cnn3d          96×96×80 volumes, 3 components, 3 votes, 16 items
 func NewWorkload(name string) (*Workload, error) {
 	var (
 		in                       nn.Shape
 		components, votes, batch int
 	)
-	switch name {
+	network, rated := strings.CutSuffix(name, "-raters")
+	switch network {
 	case "mlp":
 		in, components, votes, batch = nn.Shape{2}, 10, 2, 64
 	case "lenet5":
 		in, components, votes, batch = nn.Shape{1, 28, 28}, 3, 2, 64
 	case "cnn3d":
 		in, components, votes, batch = nn.Shape{1, 96, 96, 80}, 3, 3, 16
-	default:
+	}
+	if !slices.Contains(Workloads, name) {
 		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
 	}
 	const classes = 2
-	h, err := head.Mixture{Components: components}.New(head.Task{Classes: classes})
+	method, task := head.Method(head.Mixture{Components: components}), head.Task{Classes: classes}
+	if rated {
+		votes, task.Raters = 3, 30
+		method = head.Mixture{Components: components}.WithRaters()
+	}
+	h, err := method.New(task)
 	if err != nil {
 		return nil, err
 	}
-	root, err := nn.ByName(name, in, h.Outputs())
+	root, err := nn.ByName(network, in, h.Outputs())
 	if err != nil {
 		return nil, err
 	}
-	net, err := nn.New(root, in, nn.Options{})
+	net, err := nn.New(root, in, nn.Options{Own: h.Own()})
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +73,7 @@ func NewWorkload(name string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.Bind(net.Own)
 	w := &Workload{Name: name, Batch: batch, Stepper: s}
 	r := rand.New(rng.New(0, "workload"))
 	w.x = make([]float32, batch*in.Size())
@@ -71,7 +83,12 @@ func NewWorkload(name string) (*Workload, error) {
 	w.votes.Counts = head.Counts{Classes: classes, Values: make([]float32, batch*classes)}
 	for j := range batch {
 		for range votes {
-			w.votes.Counts.Values[j*classes+r.IntN(classes)]++
+			c := r.IntN(classes)
+			w.votes.Counts.Values[j*classes+c]++
+			if rated {
+				w.votes.Ratings = append(w.votes.Ratings, head.Rating{
+					Item: int32(j), Rater: int32(r.IntN(task.Raters)), Class: int32(c)})
+			}
 		}
 	}
 	return w, nil

@@ -11,9 +11,9 @@ import (
 //
 // which has no poles, whatever a and b, and falls like e^(az) to the left and e^(−bz) to the right.
 // The trapezoidal rule over the whole line integrates it, times anything as smooth, with an error
-// that falls like e^(−2π²s²/h²) in the step h if f is narrow with standard deviation s, and like
-// e^(−π²/h) if it is wide: about 1e-7 for h ≤ min(1.05 s, ½), and up to 2e-5 of the result where one
-// of a and b is small and the other large. Nodes lie on one of several grids, whose logarithms are
+// that falls like e^(−2π²s²/h²) in the step h if f has the standard deviation s, and like e^(−π²/h)
+// where one of a and b is small and the other large: about 1e-7 for h ≤ 1.05 s, and up to 4e-5 of the
+// result for h = ½ in the second case. Nodes lie on one of several grids, whose logarithms are
 // tabulated.
 
 // LogitGrid is a grid z_i = (i − Middle)·Step.
@@ -25,16 +25,23 @@ type LogitGrid struct {
 }
 
 const (
-	logitStep   = 0.5 // of the widest grid
+	logitStep   = 1.0 // of the widest grid
 	logitEnd    = 33  // grids reach from −33 to 33
 	logitLevels = 10
 	logitRatio  = 1.05 // largest step in standard deviations
-	logitDrop   = 16   // nodes where the density is less than e^−16 of its largest are left out
-	logitFlat   = 14   // beyond so far from 0, p counts as 0 or 1
-	logitStride = 3    // nodes are looked at in steps of so many to find an end
+	logitDrop   = 13   // nodes where the density is less than e^−13 of its largest are left out
+	logitFlat   = 11   // beyond so far from 0, p counts as 0 or 1
+	logitStride = 2    // nodes are looked at in steps of so many to find an end
+	logitEven   = 4    // the widest grid is for parameters up to so much, votes included
+
+	// Where a law is narrower than logitNarrow, what is integrated hardly changes within it, and
+	// fewer nodes do.
+	logitNarrow = 0.2
+	narrowRatio = 1.3
+	narrowDrop  = 11
 )
 
-// LogitGrids are grids of steps 2^−(l+1).
+// LogitGrids are grids of steps 2^−l.
 var LogitGrids = sync.OnceValue(func() []LogitGrid {
 	grids := make([]LogitGrid, logitLevels)
 	for l := range grids {
@@ -76,25 +83,34 @@ type LogitWindow struct {
 // expectation changes by less than m²·2^−19 of itself.
 func NewLogitWindow(a, b, mode, for0, for1, shift float64) LogitWindow {
 	grids := LogitGrids()
-	const narrowest = logitStep / (1 << (logitLevels - 1)) / logitRatio
-	if inverse := 1/a + 1/b; inverse < narrowest*narrowest {
+	const narrowest = logitStep / (1 << (logitLevels - 1)) / narrowRatio
+	inverse := 1/a + 1/b
+	if inverse < narrowest*narrowest {
 		t := inverse / (narrowest * narrowest)
 		a, b = a*t, b*t
 	}
 	w := LogitWindow{A: a, B: b}
 	s := 1/(a+for1) + 1/(b+for0)
-	for step := logitStep / logitRatio; step*step > s && w.Level < logitLevels-1; step /= 2 {
+	step, drop := logitStep/logitRatio, float64(logitDrop)
+	if inverse < logitNarrow*logitNarrow {
+		step, drop = logitStep/narrowRatio, narrowDrop
+	}
+	if max(a+for1, b+for0) > logitEven {
+		step /= 2
+		w.Level++
+	}
+	for ; step*step > s && w.Level < logitLevels-1; step /= 2 {
 		w.Level++
 	}
 	w.Grid = &grids[w.Level]
-	w.find(mode, for0, for1, logitFlat+shift)
+	w.find(mode, for0, for1, logitFlat+shift, drop)
 	return w
 }
 
 // find sets the ends. To the left, votes for 0 make small z more likely, by no more than as many
-// factors σ(−z) would; the density times those factors is followed until it has fallen by logitDrop
+// factors σ(−z) would; the density times those factors is followed until it has fallen by drop
 // or z is so far from 0 that nothing but the density changes. To the right likewise.
-func (w *LogitWindow) find(mode, for0, for1, flat float64) {
+func (w *LogitWindow) find(mode, for0, for1, flat, drop float64) {
 	g := w.Grid
 	last := len(g.LogP) - 1
 	top := float64(g.Middle) + mode/g.Step
@@ -105,7 +121,7 @@ func (w *LogitWindow) find(mode, for0, for1, flat float64) {
 	lo, best := w.Top, math.Inf(-1)
 	for ; lo > end; lo -= logitStride {
 		x := a*g.LogP[lo] + b*g.LogQ[lo]
-		if x < best-logitDrop {
+		if x < best-drop {
 			break
 		}
 		best = max(best, x)
@@ -121,7 +137,7 @@ func (w *LogitWindow) find(mode, for0, for1, flat float64) {
 	hi, best := w.Top, math.Inf(-1)
 	for ; hi < end; hi += logitStride {
 		x := a*g.LogP[hi] + b*g.LogQ[hi]
-		if x < best-logitDrop {
+		if x < best-drop {
 			break
 		}
 		best = max(best, x)

@@ -27,7 +27,7 @@ func TestLogitWeights(t *testing.T) {
 				}
 				want := math.Exp(LogRising(a, s[1]) + LogRising(b, s[0]) - LogRising(a+b, s[0]+s[1]))
 				m := s[0] + s[1]
-				tolerance := 2e-5
+				tolerance := 4e-5
 				if a > 1e5 && b > 1e5 {
 					tolerance += m * m / (1 << 19)
 				}
