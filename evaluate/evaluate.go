@@ -187,7 +187,7 @@ func (r *Result) reliabilityIntervals() {
 // them. It returns the joint losses of the model.
 func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) (joint []float64, err error) {
 	if s.mixtures != nil {
-		if joint, err = jointLosses(s.mixtures, s.votes); err != nil {
+		if joint, err = s.jointLosses(); err != nil {
 			return nil, err
 		}
 	}

@@ -22,6 +22,10 @@ type Input struct {
 	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
 	// own group.
 	Groups []string
+	// Crowd is what the model knows of raters, nil if nothing, and Ratings [N] who cast which votes on
+	// an item, in the crowd's numbers: votes are then judged by the chances of those who cast them.
+	Crowd   *head.Crowd
+	Ratings [][]head.Rating
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
 	// Columns are those whose levels are judged apart, besides the predicted spread.
@@ -53,7 +57,7 @@ func NewInput(ds *dataset.Dataset) *Input {
 func (in *Input) laws() ([]*mixture.Dirichlet, error) {
 	var list []*mixture.Dirichlet
 	for j := range in.Answers {
-		if law := in.Answers[j].Law; law != nil {
+		if law := in.Answers[j].Told(); law != nil {
 			list = append(list, law)
 		}
 	}

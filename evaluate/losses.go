@@ -32,6 +32,29 @@ func jointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) 
 	return losses, nil
 }
 
+// jointLosses are those of the sample, by who cast the votes where that is known.
+func (s *sample) jointLosses() ([]float64, error) {
+	if s.crowd != nil {
+		return s.ratedLosses()
+	}
+	return jointLosses(s.mixtures, s.votes)
+}
+
+// ratedLosses are joint losses by who cast the votes.
+func (s *sample) ratedLosses() ([]float64, error) {
+	losses, errs := make([]float64, s.n), make([]error, s.n)
+	forItems(s.n, func(j int) {
+		l, err := s.crowd.LogVotes(s.answers[j].Law, s.ratings[j])
+		losses[j], errs[j] = -l, err
+	})
+	for j, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", j, err)
+		}
+	}
+	return losses, nil
+}
+
 // lossesOf returns the loss of every item's votes.
 func lossesOf(votes Votes, loss func(j int, s []float64) float64) []float64 {
 	losses := make([]float64, votes.Len())

@@ -22,6 +22,8 @@ type sample struct {
 	variance []float64 // [n × d]
 	top      []int     // [n] predicted class
 	unit     []int     // [n] unit of resampling
+	crowd    *head.Crowd
+	ratings  [][]head.Rating // [n] where there is a crowd
 	units    int
 }
 
@@ -47,6 +49,12 @@ func newSample(in *Input) (*sample, error) {
 		n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
+	}
+	if in.Crowd != nil && mixtures != nil {
+		if len(in.Ratings) != n {
+			return nil, fmt.Errorf("ratings of %d items, but votes on %d", len(in.Ratings), n)
+		}
+		s.crowd, s.ratings = in.Crowd, in.Ratings
 	}
 	if s.unit, s.units, err = unitsOf(n, in.Groups); err != nil {
 		return nil, err

@@ -95,6 +95,15 @@ func (a *Answer) Through(average *mixture.Average) {
 	a.Uncertainty = a.Variance[a.Top()]
 }
 
+// Told returns the law of what is told: of p or, about, of an average rater's chances
+// ([mixture.Average.Law]). It is nil if there is no law.
+func (a *Answer) Told() *mixture.Dirichlet {
+	if a.Law == nil || a.Average == nil {
+		return a.Law
+	}
+	return a.Average.Law(a.Law)
+}
+
 // Plain returns the answer about p itself, not an average rater's chances.
 func (a *Answer) Plain() Answer {
 	b := *a

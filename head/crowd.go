@@ -144,7 +144,7 @@ func (c *Crowd) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error
 	}
 	if c.Classes == 2 {
 		sum := 0.0
-		for _, part := range c.posterior(law, votes) {
+		for _, part := range c.posterior(law, c.asCast(votes)) {
 			sum += part.weight
 		}
 		return math.Log(sum), nil
@@ -154,9 +154,10 @@ func (c *Crowd) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error
 
 // Update returns the law of p after votes have been seen. Of more than two classes it is exact, a
 // mixture with components for each way in which votes may have been guesses, except that beyond 64
-// the lightest are merged into others (see merge). Of two classes each component
-// becomes the Beta distribution with the mean and variance of its own posterior; measured over laws
-// with α from 0.5 to 30 and up to five votes, the distribution function is off by at most 0.01.
+// the lightest are merged into others (see merge). Of two classes each component, and each way in which
+// votes of guessers may have been guesses, becomes the Beta distribution with the mean and variance of
+// its own posterior; measured over laws with α from 0.5 to 30 and up to five votes, the distribution
+// function is off by at most 0.04.
 func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	if err := c.check(votes); err != nil {
 		return nil, err
@@ -168,10 +169,13 @@ func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichl
 		return c.expand(law, votes)
 	}
 	weights, alpha, sum := []float64{}, [][]float64{}, 0.0
-	for _, part := range c.posterior(law, votes) {
-		a, b := part.beta()
-		weights, alpha = append(weights, part.weight), append(alpha, []float64{b, a})
-		sum += part.weight
+	for _, way := range c.ways(votes) {
+		for _, part := range c.posterior(law, way.votes) {
+			a, b := part.beta()
+			w := part.weight * way.weight
+			weights, alpha = append(weights, w), append(alpha, []float64{b, a})
+			sum += w
+		}
 	}
 	if !(sum > 0) {
 		return nil, errors.New("the votes are impossible under the law")
@@ -179,7 +183,7 @@ func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichl
 	for k := range weights {
 		weights[k] /= sum
 	}
-	return mixture.NewDirichlet(weights, alpha)
+	return merge(weights, alpha)
 }
 
 // AfterRatings returns the answer after votes by raters of the crowd have been seen.

@@ -3,6 +3,7 @@ package head
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/mixture"
 	"credence/nn"
@@ -68,54 +69,66 @@ func (c *Crowd) Settle() error {
 	return err
 }
 
-// FitCrowd finds the raters' parameters that make votes on items most probable, and their standard
-// errors, given the laws of the items. Laws should not have been learned from the same votes. b has
-// the votes on the items of laws, with ratings in the order of items.
+// FitCrowd finds the raters' parameters that make votes on items most probable, given the laws of the
+// items, which should not have been learned from the same votes. b has the votes on the items of
+// laws, with ratings in the order of items. Standard errors are not filled in, see [Crowd.Inform].
 func FitCrowd(t Task, laws []*mixture.Dirichlet, b Batch) (*Crowd, error) {
+	h, own, out, err := raterWork(t, laws)
+	if err != nil {
+		return nil, err
+	}
+	grad := make([]float32, len(out))
+	for range crowdSteps {
+		before := [][]float32{slices.Clone(own[0]), slices.Clone(own[3])}
+		h.compute(grad, out, b)
+		h.add()
+		h.update()
+		clear(h.sums)
+		if settled(before[0], own[0], 0.02) && settled(before[1], own[3], 0.002) {
+			break
+		}
+	}
+	return CrowdOf(t, own)
+}
+
+// Inform fills in the standard errors of the raters' parameters, by the votes on items of the given
+// laws: from the information in the scores of the votes, the prior included. share is that of the
+// votes that the parameters were learned from.
+func (c *Crowd) Inform(t Task, laws []*mixture.Dirichlet, b Batch, share float64) error {
+	h, own, out, err := raterWork(t, laws)
+	if err != nil {
+		return err
+	}
+	to := own[3]
+	for r, u := range c.GuessLogit {
+		own[0][r] = float32(u)
+	}
+	for r, x := range append(slices.Clone(c.Lean), c.Taste...) {
+		to[r] = float32(x)
+	}
+	h.mark[1] = float32(c.LeanSD * c.LeanSD)
+	h.compute(make([]float32, len(out)), out, b)
+	h.add()
+	h.errors(c, share)
+	return c.Settle()
+}
+
+// raterWork returns a head with raters, its tensors, and the raw outputs of a network that gives items
+// these laws.
+func raterWork(t Task, laws []*mixture.Dirichlet) (h *raterHead, own [][]float32, out []float32, err error) {
 	components := 1
 	for _, law := range laws {
 		components = max(components, law.K())
 	}
 	method, err := Mixture{Components: components, Raters: "on"}.New(t)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	h := method.(*raterHead)
-	own := ownTensors(h)
-	out := rawOutputs(h, laws)
-	grad := make([]float32, len(out))
-	for range crowdSteps {
-		before := [][]float32{append([]float32(nil), own[0].Value...), append([]float32(nil), own[3].Value...)}
-		h.compute(grad, out, b)
-		h.add()
-		h.update()
-		clear(h.sums)
-		if settled(before[0], own[0].Value, 0.02) && settled(before[1], own[3].Value, 0.002) {
-			break
-		}
+	h = method.(*raterHead)
+	for _, p := range ownTensors(h) {
+		own = append(own, p.Value)
 	}
-	h.compute(grad, out, b)
-	h.add()
-	var values [][]float32
-	for _, p := range own {
-		values = append(values, p.Value)
-	}
-	c, err := CrowdOf(t, values)
-	if err != nil {
-		return nil, err
-	}
-	h.errors(c)
-	return c, c.Settle()
-}
-
-// Borrow takes standard errors from a crowd that was fitted to a share of the votes.
-func (c *Crowd) Borrow(from *Crowd, share float64) {
-	for r, se := range from.LeanSE {
-		c.LeanSE[r] = se * math.Sqrt(share)
-	}
-	for r, se := range from.GuessLogitSE {
-		c.GuessLogitSE[r] = se * math.Sqrt(share)
-	}
+	return h, own, rawOutputs(h, laws), nil
 }
 
 // Widen adds to the standard errors what networks disagree on, each of which has learned raters'
@@ -200,12 +213,12 @@ func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
 // rater's lean says of another's is too little to matter.
 const jointRaters = 100
 
-// errors fills standard errors: from the information in the scores of the votes, the prior included.
-// That about leans is Σ_j s_j s_jᵀ over items, with the leans' sum, which is fixed, taken out.
-func (h *raterHead) errors(c *Crowd) {
+// errors fills standard errors. The information about leans is Σ_j s_j s_jᵀ over items, with the leans'
+// sum, which is fixed, taken out.
+func (h *raterHead) errors(c *Crowd, share float64) {
 	width := h.sumsWidth()
 	for r := range h.raters {
-		c.GuessLogitSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+4])+1/float64(guessSD*guessSD))
+		c.GuessLogitSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+4])/share+1/float64(guessSD*guessSD))
 	}
 	if h.classes != 2 {
 		return
@@ -213,7 +226,7 @@ func (h *raterHead) errors(c *Crowd) {
 	tau2 := float64(h.mark[1])
 	if h.raters > jointRaters {
 		for r := range h.raters {
-			c.LeanSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+2])+1/tau2)
+			c.LeanSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+2])/share+1/tau2)
 		}
 		return
 	}
@@ -226,7 +239,7 @@ func (h *raterHead) errors(c *Crowd) {
 		for x := h.first[j]; x < h.first[j+1]; x++ {
 			for y := h.first[j]; y < h.first[j+1]; y++ {
 				at := int(h.batch.Ratings[x].Rater)*n + int(h.batch.Ratings[y].Rater)
-				info[at] += h.scores[x].lean * h.scores[y].lean
+				info[at] += h.scores[x].lean * h.scores[y].lean / share
 			}
 		}
 	}

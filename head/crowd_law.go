@@ -19,8 +19,54 @@ type partLaw struct {
 	unchanged bool // narrower than any grid: votes move nothing but the weight
 }
 
+// cast is a vote of which it may be known that it is no guess.
+type cast struct {
+	Rating
+	sure bool
+}
+
+func (c *Crowd) asCast(votes []Rating) []cast {
+	list := make([]cast, len(votes))
+	for k, v := range votes {
+		list[k].Rating = v
+	}
+	return list
+}
+
+// way is a way in which votes may have been guesses: those that were not, and the chance of it.
+type way struct {
+	votes  []cast
+	weight float64
+}
+
+// mostGuesses is how many votes are told apart into guesses and others.
+const mostGuesses = 5
+
+// ways returns all of them, for two classes. Votes of raters who hardly guess are left as they are.
+func (c *Crowd) ways(votes []Rating) []way {
+	list := []way{{nil, 1}}
+	apart := 0
+	for _, v := range c.asCast(votes) {
+		if v.Rater < 0 || c.Guess[v.Rater] < rareGuess || apart == mostGuesses {
+			for k := range list {
+				list[k].votes = append(list[k].votes, v)
+			}
+			continue
+		}
+		apart++
+		g := c.Guess[v.Rater]
+		v.sure = true
+		for k, n := 0, len(list); k < n; k++ {
+			list = append(list, way{slices.Clone(list[k].votes), list[k].weight * g / 2})
+			list[k].votes = append(list[k].votes, v)
+			list[k].weight *= 1 - g
+		}
+	}
+	return list
+}
+
 // posterior returns that of each component, for two classes.
-func (c *Crowd) posterior(law *mixture.Dirichlet, votes []Rating) []partLaw {
+func (c *Crowd) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
 	shift := 0.0
 	var counts [2]float64
 	for _, v := range votes {
@@ -42,7 +88,12 @@ func (c *Crowd) posterior(law *mixture.Dirichlet, votes []Rating) []partLaw {
 		p := partLaw{prior: [2]float64{a, b}, unchanged: win.A < a}
 		add := func(weight, odds float64) {
 			for _, v := range votes {
-				x := c.chance(v.Rater, odds)
+				x := 0.0
+				if v.sure {
+					x = 1 - 1/(1+odds*math.Exp(c.Lean[v.Rater]))
+				} else {
+					x = c.chance(v.Rater, odds)
+				}
 				if v.Class == 0 {
 					x = 1 - x
 				}

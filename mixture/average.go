@@ -216,31 +216,69 @@ func (a *Average) class(i int, law *Beta) (mean, variance float64) {
 
 // second returns the moments of the second class, of two.
 func (a *Average) second(law *Beta) (mean, variance float64) {
-	var buffer [256]float64
-	nodes := buffer[:]
 	center := a.At(1, law.Mean())
 	first, square := 0.0, 0.0
 	for k := range law.K() {
 		w, x, y := law.Component(k)
-		win := special.NewLogitWindow(x, y, math.Log(x/y), 0, 0, a.shift)
-		if n := win.Nodes(); n > len(nodes) {
-			nodes = make([]float64, n)
-		}
-		q := win.Weights(nodes)
-		table := a.table(win.Level)[win.Lo : win.Hi+1]
-		m, s := 0.0, 0.0
-		add := func(q, at float64) {
-			e := at - center
-			m += q * e
-			s += q * e * e
-		}
-		add(q[0], a.offset[1])
-		for i, at := range table {
-			add(q[1+i], at)
-		}
-		add(q[len(q)-1], a.offset[1]+a.scale)
+		m, s := a.component(x, y, center)
 		first += w * m
 		square += w * s
 	}
 	return center + first, max(0, square-first*first)
+}
+
+// component returns E(p̄ − center) and E(p̄ − center)² of the second class if p is Beta(x, y).
+func (a *Average) component(x, y, center float64) (m, s float64) {
+	var buffer [256]float64
+	win := special.NewLogitWindow(x, y, math.Log(x/y), 0, 0, a.shift)
+	nodes := buffer[:]
+	if n := win.Nodes(); n > len(nodes) {
+		nodes = make([]float64, n)
+	}
+	q := win.Weights(nodes)
+	add := func(q, at float64) {
+		e := at - center
+		m += q * e
+		s += q * e * e
+	}
+	add(q[0], a.offset[1])
+	for i, at := range a.table(win.Level)[win.Lo : win.Hi+1] {
+		add(q[1+i], at)
+	}
+	add(q[len(q)-1], a.offset[1]+a.scale)
+	return m, s
+}
+
+// Law returns about the law of p̄: each component becomes the Dirichlet distribution with the means and
+// the trace of the covariance that p̄ has in it. For what is computed from a law as a whole, such as
+// the probability of votes by raters whose names are not known; means, quantiles and intervals are
+// exact without it.
+func (a *Average) Law(law *Dirichlet) *Dirichlet {
+	d := law.Classes()
+	out := &Dirichlet{weights: slices.Clone(law.weights)}
+	for _, alpha := range law.alpha {
+		total := sum(alpha)
+		mean, trace := make([]float64, d), 0.0
+		if a.shares != nil {
+			center := a.At(1, alpha[1]/total)
+			m, s := a.component(alpha[1], alpha[0], center)
+			mean[1] = center + m
+			mean[0] = 1 - mean[1]
+			trace = 2 * max(0, s-m*m)
+		} else {
+			for i, x := range alpha {
+				mean[i] = a.scale*x/total + a.offset[i]
+			}
+			trace = a.scale * a.scale * simplexVariance(alpha, total) / (total + 1)
+		}
+		whole := maxParameter
+		if g := simplexVariance(mean, 1); trace > 0 && g > trace {
+			whole = min(g/trace-1, maxParameter)
+		}
+		for i := range mean {
+			mean[i] = min(max(mean[i]*whole, minParameter), maxParameter)
+		}
+		out.alpha = append(out.alpha, mean)
+	}
+	return out
 }

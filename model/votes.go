@@ -142,3 +142,37 @@ func (v *Voted) after(a *head.Answer, j int, votes []float64) (head.Answer, erro
 	}
 	return a.After(votes)
 }
+
+// Ratings returns the votes on each item of ds one by one, in the numbers of the model's raters, nil if
+// the model knows none. Votes without a name that it knows are by rater −1; items whose votes cannot
+// be told apart, because there are parts of votes or too many, are an error.
+func (m *Model) Ratings(ds *dataset.Dataset) ([][]head.Rating, error) {
+	if m.Crowd == nil {
+		return nil, nil
+	}
+	v, err := m.match(ds)
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]head.Rating, ds.Len())
+	for j := range list {
+		counts := make([]float64, len(m.Classes))
+		for i, s := range ds.CountsOf(j) {
+			if s > 0 {
+				counts[v.classes[i]] += float64(s)
+			}
+		}
+		if list[j] = v.single(j, counts); list[j] == nil && total(counts) > 0 {
+			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], total(counts), mostSingle)
+		}
+	}
+	return list, nil
+}
+
+func total(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}

@@ -31,7 +31,7 @@ func itemsOf(in *Input, level float64) []item {
 	const each = 64
 	par.For((len(items)+each-1)/each, func(piece int) {
 		for j := piece * each; j < min((piece+1)*each, len(items)); j++ {
-			x := item{id: strconv.Itoa(j), m: in.Answers[j].Law, resolution: in.Answers[j].Resolution}
+			x := item{id: strconv.Itoa(j), m: in.Answers[j].Told(), resolution: in.Answers[j].Resolution}
 			if in.Items != nil {
 				x.id = in.Items[j]
 			}

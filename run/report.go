@@ -23,6 +23,10 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if in.Answers, err = m.Predict(ds, model.PredictOptions{}); err != nil {
 		return nil, err
 	}
+	in.Crowd = m.Crowd
+	if in.Ratings, err = m.Ratings(ds); err != nil {
+		return nil, err
+	}
 	if r := m.Provenance.References; r != nil {
 		if in.References, err = r.Score(ds, m.Transform); err != nil {
 			return nil, err
@@ -92,6 +96,11 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 	for _, j := range scored {
 		in.Answers = append(in.Answers, *t.OutOfFold[j])
 	}
+	ratings, err := t.Model.Ratings(held)
+	if err != nil {
+		return err
+	}
+	in.Crowd, in.Ratings = t.Model.Crowd, ratings
 	r, err := evaluate.Evaluate(*in, evaluate.Options{})
 	if err != nil {
 		return err

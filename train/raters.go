@@ -362,18 +362,23 @@ func (f *fitting) screen(res *Result, before []float64) (gain, se float64, err e
 
 // fitCrowd fits raters to the held-out laws of the voted items at some places.
 func (f *fitting) fitCrowd(res *Result, places []int) (*head.Crowd, error) {
-	var items []int
-	var laws []*mixture.Dirichlet
+	items, laws := f.heldLaws(res, places)
+	return head.FitCrowd(f.task, laws, f.ratingsOf(items))
+}
+
+// heldLaws returns the voted items at some places that have a held-out answer, and its laws.
+func (f *fitting) heldLaws(res *Result, places []int) (items []int, laws []*mixture.Dirichlet) {
 	for _, at := range places {
 		if a := res.OutOfFold[f.voted[at]]; a != nil {
 			items, laws = append(items, f.voted[at]), append(laws, a.Law)
 		}
 	}
-	return head.FitCrowd(f.task, laws, f.ratingsOf(items))
+	return items, laws
 }
 
-// learnCrowd finds what the model says of raters: fitted to held-out laws where all items have one,
-// otherwise what the networks have learned. The standard errors add what networks disagree on.
+// learnCrowd finds what the model says of raters: the mean of what its networks have learned. Fitted to
+// held-out laws, raters seem to guess where it is the networks that err. The standard errors are from
+// held-out laws, and add what networks disagree on.
 func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
 	owns := func(list []*run) (all [][][]float32) {
 		for _, r := range list {
@@ -407,21 +412,16 @@ func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
 			places = append(places, at)
 		}
 	}
-	learned, err := head.CrowdOf(f.task, owns(final)...)
+	crowd, err := head.CrowdOf(f.task, owns(final)...)
 	if err != nil {
 		return err
 	}
-	crowd := learned
-	if len(places) == len(f.voted) {
-		if crowd, err = f.fitCrowd(res, places); err != nil {
+	if len(places) > 0 {
+		items, laws := f.heldLaws(res, places)
+		share := float64(len(places)) / float64(len(f.voted))
+		if err := crowd.Inform(f.task, laws, f.ratingsOf(items), share); err != nil {
 			return err
 		}
-	} else if len(places) > 0 {
-		fitted, err := f.fitCrowd(res, places)
-		if err != nil {
-			return err
-		}
-		crowd.Borrow(fitted, float64(len(places))/float64(len(f.voted)))
 	}
 	if err := crowd.Widen(f.task, owns(runs)...); err != nil {
 		return err
