@@ -150,7 +150,7 @@ func (m *Model) Ratings(ds *dataset.Dataset) ([][]head.Rating, error) {
 	if m.Crowd == nil {
 		return nil, nil
 	}
-	v, err := m.match(ds)
+	v, err := m.Match(ds)
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,11 @@ func newBenchTrain() *cobra.Command {
 batch, the very function that training repeats. The best of five windows
 counts.
 
-  mlp     2-64-64-30, 10 components, 2 votes, 64 items
-  lenet5  28×28 images, 3 components, 2 votes, 64 items
-  cnn3d   96×96×80 volumes, 3 components, 3 votes, 16 items`,
+  mlp            2-64-64-30, 10 components, 2 votes, 64 items
+  mlp-raters     the same with 3 votes by 30 raters, who lean and guess
+  lenet5         28×28 images, 3 components, 2 votes, 64 items
+  lenet5-raters  the same with 3 votes by 30 raters
+  cnn3d          96×96×80 volumes, 3 components, 3 votes, 16 items`,
 		Example: `  credence bench train --workload lenet5
   credence bench train --workload cnn3d --seconds 20 --threads 2 --json
   credence bench train --workload mlp --kernel generic`,

@@ -117,6 +117,13 @@ func (c modelCard) print(w io.Writer) {
 		line("held out", "%s items, %s votes: %.4f nats per vote (one Dirichlet for all: %.4f),\nvotes one by one %.4f, accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
+	if r := c.Raters; r != nil {
+		known := "all votes count alike"
+		if r.Known {
+			known = "known by how they lean and guess; probabilities are what an average rater says"
+		}
+		line("raters", "%s:\n%s", known, r.Reason)
+	}
 	if k := c.Calibration; k != nil {
 		line("intervals", "%s", calibrationText(k, c.Classes))
 	}
