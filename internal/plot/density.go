@@ -114,7 +114,7 @@ func (f *densityFigure) layOut(width float64) {
 	if len(f.levels) > 0 {
 		tail = min(tail, (1-f.levels[0])/2)
 	}
-	lo, hi := probabilities(f.Curves, tail)
+	lo, hi := probabilities(f.Curves, tail, f.levels)
 	const headroom = 1.04 // so that the stroke of the highest peak is not cut
 	f.y = vertical(0, headroom*densities(f.Curves, lo, hi), panelHeight, 0)
 

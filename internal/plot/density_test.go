@@ -249,3 +249,18 @@ func TestFreePlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestCoarseIntervals: at a coarse resolution intervals reach far beyond the curve,
+// and are on the figure all the same.
+func TestCoarseIntervals(t *testing.T) {
+	for _, m := range []*mixture.Beta{one(t, 0.6, 3000), one(t, 3000, 0.6), one(t, 1, 1e6)} {
+		f := Density{Curves: []Curve{{Mixture: m, Resolution: 0.02}}, Levels: []float64{0.95}}
+		var b bytes.Buffer
+		if err := f.WriteSVG(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "NaN") {
+			t.Error("coordinates that are no numbers")
+		}
+	}
+}

@@ -100,7 +100,7 @@ func TestWindow(t *testing.T) {
 		{"uniform and a narrow peak", []Curve{{Mixture: one(t, 1, 1)}, {Mixture: one(t, 200, 200)}}, 0, 1, 15.9, 16},
 		{"uniform and a spike", []Curve{{Mixture: one(t, 1, 1)}, {Mixture: one(t, 1e6, 1e6)}}, 0, 1, 4, 4},
 	} {
-		lo, hi := probabilities(c.curves, 0.001)
+		lo, hi := probabilities(c.curves, 0.001, nil)
 		if math.Abs(lo-c.lo) > 1e-9 || math.Abs(hi-c.hi) > 1e-9 {
 			t.Errorf("%s: shown from %v to %v, want %v to %v", c.name, lo, hi, c.lo, c.hi)
 		}

@@ -9,12 +9,16 @@ import (
 
 // probabilities returns the part of [0, 1] to show: all of it, unless the curves
 // have all their mass but the share tail at either end within a tenth of it.
-func probabilities(curves []Curve, tail float64) (lo, hi float64) {
+func probabilities(curves []Curve, tail float64, levels []float64) (lo, hi float64) {
 	lo, hi = 1, 0
 	for _, c := range curves {
 		lo = min(lo, c.Mixture.Quantile(tail))
 		upper, _ := c.Mixture.ComplementaryQuantile(tail)
 		hi = max(hi, upper)
+		for _, level := range levels { // whose ends may lie outside at a coarse resolution
+			i := c.interval(level)
+			lo, hi = min(lo, i.Lo), max(hi, i.Hi)
+		}
 	}
 	// Within less than 1e-9 the labels of ticks would be endless.
 	if r := hi - lo; r > 0.1 || r < 1e-9 {
