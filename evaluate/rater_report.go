@@ -77,7 +77,7 @@ func DescribeRaters(ds *dataset.Dataset, crowd *head.Crowd, names []string) *Rat
 			x.Votes = Number(crowd.Votes[i])
 			x.Lean, x.Guess = LeanOf(crowd, i), GuessOf(crowd, i)
 		}
-		if crowd.Lean != nil {
+		if len(crowd.Lean) > 0 {
 			r.LeanSD = Number(crowd.LeanSD)
 		}
 		r.flag()
@@ -85,7 +85,7 @@ func DescribeRaters(ds *dataset.Dataset, crowd *head.Crowd, names []string) *Rat
 	if ds == nil {
 		return r
 	}
-	if crowd != nil && crowd.Lean != nil && len(ds.Classes) == 2 {
+	if crowd != nil && len(crowd.Lean) > 0 && len(ds.Classes) == 2 {
 		r.Class = ds.Classes[1]
 	}
 	r.compare(ds, add)
@@ -120,7 +120,7 @@ func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
 // LeanOf returns the lean of a rater with its 95% interval, not known where leans are not
 // modelled.
 func LeanOf(c *head.Crowd, r int) Estimate {
-	if c.Lean == nil {
+	if len(c.Lean) == 0 {
 		return Estimate{unknown, unknown, unknown, unknown}
 	}
 	b, se := c.Lean[r], c.LeanSE[r]

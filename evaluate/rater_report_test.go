@@ -63,7 +63,7 @@ func TestDescribeRaters(t *testing.T) {
 // With more than two classes there are guesses and no leans.
 func TestDescribeGuesses(t *testing.T) {
 	crowd, names := someCrowd()
-	crowd.Classes, crowd.Lean, crowd.LeanSE, crowd.LeanSD = 3, nil, nil, 0
+	crowd.Classes, crowd.Lean, crowd.LeanSE, crowd.LeanSD = 3, []float64{}, []float64{}, 0
 	r := DescribeRaters(nil, crowd, names)
 	if r.LeanSD.Known() || r.Raters[1].Lean.Value.Known() || len(r.Raters[1].Flags) != 0 || !slices.Equal(r.Raters[2].Flags, []string{FlagGuesses}) {
 		t.Errorf("report %+v", r)

@@ -107,7 +107,7 @@ func Raters(path string) (*evaluate.RaterReport, error) {
 	}
 	r := evaluate.DescribeRaters(nil, m.Crowd, m.Raters)
 	r.Reason = ratersReason(m)
-	if m.Crowd.Lean != nil {
+	if len(m.Crowd.Lean) > 0 {
 		r.Class = m.Classes[1]
 	}
 	return r, nil
