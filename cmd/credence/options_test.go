@@ -100,6 +100,7 @@ func TestChoices(t *testing.T) {
 			case "method":
 				err = readMethod(s)
 			case "calibrate": // TestFitCalibrates of package train tries both
+			case "raters": // TestRatersAuto and TestRatersAlike of package train try all
 			case "schedule": // the script of credence config tries both
 			default:
 				t.Errorf("nothing here checks the choices of --%s", o.Name)
