@@ -117,8 +117,12 @@ func (a *Answer) Plain() Answer {
 // Decode returns the answers to N items by the outputs of each member or pass. It uses all cores. If
 // there are items without an answer, which have an Err, the error is that of the first of them.
 func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
+	return decode(h.Decode, h.Outputs(), outputs, n)
+}
+
+// decode calls f for pieces of N items, on all cores.
+func decode(f func(dst []Answer, outputs []Output), width int, outputs []Output, n int) ([]Answer, error) {
 	const each = 64
-	width := h.Outputs()
 	answers := make([]Answer, n)
 	par.For((n+each-1)/each, func(piece int) {
 		lo, hi := piece*each, min((piece+1)*each, n)
@@ -126,7 +130,7 @@ func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
 		for i, out := range outputs {
 			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}
 		}
-		h.Decode(answers[lo:hi], part)
+		f(answers[lo:hi], part)
 	})
 	for j := range answers {
 		if err := answers[j].Err; err != nil {

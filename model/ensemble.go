@@ -35,12 +35,17 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 // without an answer, which have an Err, the error is that of the first of them; the
 // answers are nil only if the networks did not run.
 func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, error) {
+	return s.answers(h, x, cores, head.Decode)
+}
+
+// answers runs the networks and decodes their outputs.
+func (s *Ensemble) answers(h head.Head, x []float32, cores int, decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
 	n := len(x) / s.nets[0].In.Size()
 	outputs, err := s.raw(x, n, h.Traits().Passes, cores)
 	if err != nil {
 		return nil, err
 	}
-	return head.Decode(h, outputs, n)
+	return decode(h, outputs, n)
 }
 
 // raw returns the outputs of each network, or of each of so many passes with

@@ -23,6 +23,9 @@ type PredictOptions struct {
 	// as values so extreme that a network's outputs are not finite, or a row that
 	// cannot be read. Otherwise the first of them ends the prediction.
 	KeepBad bool
+	// MeansOnly is for those who read nothing of an answer but its Mean and Err: where there are no
+	// votes, no other field need be set.
+	MeansOnly bool
 }
 
 // Predict returns the answer to every item. Equal inputs give equal bits, whatever the other items
@@ -48,7 +51,7 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 		}
 	}
 	return m.batches(ctx, ds, o, func(lo, n int, x []float32, unread []error) error {
-		got, err := m.answers(x)
+		got, err := m.answers(x, o.MeansOnly && !o.Votes)
 		if got == nil {
 			return err
 		}
@@ -124,14 +127,17 @@ func (m *Model) itemSize() int {
 
 // answers returns those to network inputs x [N, width], which are what the Transform gives. If there are
 // items without an answer, which have an Err, the error is that of the first of them.
-func (m *Model) answers(x []float32) ([]head.Answer, error) {
+func (m *Model) answers(x []float32, meansOnly bool) ([]head.Answer, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer m.release(r)
-	answers, err := r.ensemble.Answers(r.head, x, cores)
 	average := m.Crowd.Average()
+	if meansOnly && average == nil { // which calibration leaves alone
+		return r.ensemble.answers(r.head, x, cores, head.DecodeMeans)
+	}
+	answers, err := r.ensemble.Answers(r.head, x, cores)
 	if m.Calibration != nil || average != nil {
 		par.Limit(cores).For(len(answers), func(j int) {
 			m.Calibration.Apply(&answers[j])

@@ -28,6 +28,7 @@ type predictOptions struct {
 	top      string
 	maxWidth float64
 	minTop   float64
+	only     string
 	names    string
 	batch    int
 	threads  int
@@ -73,6 +74,7 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
 	f.BoolVar(&o.wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
+	f.StringVar(&o.only, "only", "", "write nothing but `mean`, the fastest there is")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	declare(f, &o.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
@@ -145,6 +147,9 @@ func (o *predictOptions) check(terminal bool) error {
 func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) error {
 	stdout := cmd.OutOrStdout()
 	if err := o.check(isTerminal(stdout)); err != nil {
+		return err
+	}
+	if err := o.checkOnly(cmd.Flags()); err != nil {
 		return err
 	}
 	if err := o.refuse(cmd, o.out, path, items); err != nil {

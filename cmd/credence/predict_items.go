@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -147,7 +148,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
-	for batch, err := range in.All() {
+	for batch, err := range p.batches(ctx, in) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -158,7 +159,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 			return err
 		}
 		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
-		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true}); err != nil {
+		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true, MeansOnly: p.meansOnly()}); err != nil {
 			return err
 		}
 		for j := range got.list {
@@ -187,6 +188,48 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 	}
 	return nil
 }
+
+// batches reads the items. Those of a file are read while the ones before are predicted, one batch ahead; whoever
+// writes to standard input may wait for an answer.
+func (p *predictor) batches(ctx context.Context, in *dataset.Stream) iter.Seq2[*dataset.Batch, error] {
+	if p.input == "-" {
+		return in.All()
+	}
+	type read struct {
+		batch *dataset.Batch
+		err   error
+	}
+	return func(yield func(*dataset.Batch, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		list, done := make(chan read), make(chan struct{})
+		go func() {
+			defer close(done)
+			defer close(list)
+			for b, err := range in.All() {
+				select {
+				case list <- read{b, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		defer func() {
+			stop()
+			<-done
+		}()
+		for r := range list {
+			if !yield(r.batch, r.err) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// meansOnly reports whether nothing but means is asked of answers.
+func (p *predictor) meansOnly() bool { return p.options.only == "mean" && p.votes == nil }
 
 // update takes the votes on item j into account.
 func (p *predictor) update(a *answers, j int) error {

@@ -55,10 +55,13 @@ func (r *meansRows) rows(item string, a *head.Answer) [][]any {
 }
 
 // table implements [rowMaker].
-func (r *meansRows) table(b *bytes.Buffer, a *answers) {
+func (r *meansRows) table(b *bytes.Buffer, a *answers) { writeMeansTable(r.m, r.beside, b, a) }
+
+// writeMeansTable writes the mean of each item's predicted class, and what is told beside it.
+func writeMeansTable(m *model.Model, beside []head.Column, b *bytes.Buffer, a *answers) {
 	shown := printout.NewTable(0, 1)
 	header := []string{"item", "class", "mean"}
-	for _, c := range r.beside {
+	for _, c := range beside {
 		header = append(header, c.Name)
 	}
 	shown.Add(header...)
@@ -69,8 +72,8 @@ func (r *meansRows) table(b *bytes.Buffer, a *answers) {
 		}
 		answer := &a.list[j]
 		i := answer.Top()
-		row := []string{printout.Ellipsis(id, 24), printout.Ellipsis(r.m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i])}
-		for _, c := range r.beside {
+		row := []string{printout.Ellipsis(id, 24), printout.Ellipsis(m.Classes[i], 20), fmt.Sprintf("%.3f", answer.Mean[i])}
+		for _, c := range beside {
 			row = append(row, fmt.Sprintf("%.3f", c.Of(answer, i)))
 		}
 		shown.Add(row...)

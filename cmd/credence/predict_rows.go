@@ -42,6 +42,11 @@ type rowMaker interface {
 	table(b *bytes.Buffer, a *answers)
 }
 
+// csvMaker is a rowMaker that writes the rows of an item as CSV itself.
+type csvMaker interface {
+	appendCSV(dst []byte, item string, a *head.Answer) []byte
+}
+
 // newRowMaker returns the one for the model's answers, in the form asked for.
 func newRowMaker(o *predictOptions, m *model.Model) (rowMaker, error) {
 	long := newLongRows(o, m)
@@ -53,6 +58,9 @@ func newRowMaker(o *predictOptions, m *model.Model) (rowMaker, error) {
 
 // newLongRows returns the one that gives each class of an item a row.
 func newLongRows(o *predictOptions, m *model.Model) rowMaker {
+	if o.only != "" {
+		return newOnlyRows(o, m)
+	}
 	if !m.Traits().Joint {
 		return newMeansRows(o, m)
 	}

@@ -47,6 +47,7 @@ func (p *predictor) newWriter(w io.Writer) (predictWriter, error) {
 			return encode(dst, row)
 		}
 	}
+	t.csv, _ = p.maker.(csvMaker)
 	_, err := t.w.Write(headerCSV(columns))
 	return t, err
 }
@@ -74,22 +75,47 @@ type textRows struct {
 	p      *predictor
 	w      *bufio.Writer
 	encode func(dst []byte, row []any) []byte
+	csv    csvMaker // nil if rows are encoded one by one
+	texts  [][]byte // of pieces
 }
 
+// textItems is of how many items one goroutine writes the text at a time.
+const textItems = 32
+
 func (t *textRows) write(a *answers) (bool, error) {
-	texts := make([][]byte, len(a.items))
-	par.For(len(a.items), func(j int) {
-		for _, row := range a.rows(t.p.maker, j) {
-			texts[j] = t.encode(texts[j], row)
+	n := len(a.items)
+	pieces := (n + textItems - 1) / textItems
+	for len(t.texts) < pieces {
+		t.texts = append(t.texts, nil)
+	}
+	par.For(pieces, func(i int) {
+		text := t.texts[i][:0]
+		for j := i * textItems; j < min(n, (i+1)*textItems); j++ {
+			text = t.item(text, a, j)
 		}
+		t.texts[i] = text
 	})
-	for _, text := range texts {
+	for _, text := range t.texts[:pieces] {
 		if _, err := t.w.Write(text); err != nil {
 			return false, err
 		}
 	}
 	// Whoever waits for an answer at the other end of a pipe gets it now.
 	return true, t.w.Flush()
+}
+
+// item appends the text of an item.
+func (t *textRows) item(dst []byte, a *answers, j int) []byte {
+	if t.csv != nil {
+		if a.dropped[j] {
+			return dst
+		}
+		return t.csv.appendCSV(dst, a.items[j], &a.list[j])
+	}
+	for _, row := range a.rows(t.p.maker, j) {
+		dst = t.encode(dst, row)
+	}
+	return dst
 }
 
 func (t *textRows) close() error { return t.w.Flush() }

@@ -27,7 +27,7 @@ type Array struct {
 	dt      dtype
 	fortran bool
 	closer  io.Closer
-	bufs    sync.Pool
+	blocks  sync.Pool // of *rowBlock
 	loss    loss
 }
 
@@ -129,21 +129,17 @@ func (a *Array) ReadRow(i int, dst []float32) error {
 	if err := CheckRow(a.Len(), a.Width(), i, dst); err != nil {
 		return err
 	}
-	n := len(dst) * a.dt.size
-	buf, ok := a.bufs.Get().(*[]byte)
+	b, ok := a.blocks.Get().(*rowBlock)
 	if !ok {
-		b := make([]byte, n)
-		buf = &b
+		b = &rowBlock{}
 	}
-	defer a.bufs.Put(buf)
-	if k, err := a.src.ReadAt(*buf, a.offset+int64(i)*int64(n)); k < n {
-		if err == io.EOF {
-			return fault.Malformed(a.file, "row %d is cut short", i)
-		}
-		return fault.Of(a.file, err)
+	defer a.blocks.Put(b)
+	row, err := b.read(a, i, len(dst)*a.dt.size)
+	if err != nil {
+		return err
 	}
-	a.dt.decode(dst, *buf)
-	return a.judge(i, dst, *buf)
+	a.dt.decode(dst, row)
+	return a.judge(i, dst, row)
 }
 
 // Close closes the file, if there is one.

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
+	"credence/internal/par"
 	"credence/internal/python"
 )
 
@@ -146,5 +148,52 @@ func FuzzIDX(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := idxArray(t.Context(), "x", bytes.NewReader(b), int64(len(b)), Options{Memory: 1 << 30})
 		readSome(t, a, err)
+	})
+}
+
+// countingReader counts how often it is read from.
+type countingReader struct {
+	*bytes.Reader
+	reads atomic.Int64
+}
+
+func (c *countingReader) ReadAt(p []byte, at int64) (int, error) {
+	c.reads.Add(1)
+	return c.Reader.ReadAt(p, at)
+}
+
+// TestRowBlocks: rows are the same in any order of reading, by one goroutine or several, and those in a row take
+// few reads.
+func TestRowBlocks(t *testing.T) {
+	const n, w = 5000, 7
+	values := make([]float32, n*w)
+	for i := range values {
+		values[i] = float32(i)
+	}
+	var b bytes.Buffer
+	if err := WriteNPY(&b, []int{n, w}, values); err != nil {
+		t.Fatal(err)
+	}
+	src := &countingReader{Reader: bytes.NewReader(b.Bytes())}
+	a, err := npyArray("x.npy", src, 0, int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.reads.Store(0)
+	if got := rowsOf(t, a); !slices.Equal(got, values) {
+		t.Error("rows in order differ")
+	}
+	if reads := src.reads.Load(); reads > n/50 { // a collection may take a block away
+		t.Errorf("%d reads of %d rows in order", reads, n)
+	}
+	par.For(3*n, func(j int) {
+		i := j % n
+		if j >= n {
+			i = j * 7919 % n
+		}
+		row := make([]float32, w)
+		if err := a.ReadRow(i, row); err != nil || !slices.Equal(row, values[i*w:(i+1)*w]) {
+			t.Errorf("row %d: %v, %v", i, row, err)
+		}
 	})
 }
