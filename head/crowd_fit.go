@@ -10,7 +10,7 @@ import (
 )
 
 // crowdSteps bounds the steps of Fisher scoring.
-const crowdSteps = 60
+const crowdSteps = 30
 
 // CrowdOf returns the raters' parameters that networks have learned, the mean over networks, without
 // standard errors; own are the values of the head's tensors in each, as in [Output].
@@ -84,7 +84,7 @@ func FitCrowd(t Task, laws []*mixture.Dirichlet, b Batch) (*Crowd, error) {
 		h.add()
 		h.update()
 		clear(h.sums)
-		if settled(before[0], own[0], 0.02) && settled(before[1], own[3], 0.002) {
+		if settled(before[0], own[0], 0.1) && settled(before[1], own[3], 0.005) {
 			break
 		}
 	}
