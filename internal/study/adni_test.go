@@ -70,12 +70,12 @@ func TestADNI(t *testing.T) {
 	var numbers struct {
 		Bars []Bar `json:"bars"`
 	}
-	if err := json.Unmarshal([]byte(files["numbers.json"]), &numbers); err != nil || len(numbers.Bars) != 8 {
-		t.Errorf("numbers.json: %v, %d bars, want 8", err, len(numbers.Bars))
+	if err := json.Unmarshal([]byte(files["numbers.json"]), &numbers); err != nil || len(numbers.Bars) != 12 {
+		t.Errorf("numbers.json: %v, %d bars, want 12", err, len(numbers.Bars))
 	}
 	rows, err := csv.NewReader(strings.NewReader(files["fits.csv"])).ReadAll()
-	if err != nil || len(rows) != 4 {
-		t.Errorf("fits.csv: %v, %d rows, want 4", err, len(rows))
+	if err != nil || len(rows) != 5 {
+		t.Errorf("fits.csv: %v, %d rows, want 5", err, len(rows))
 	}
 	if again := run(); again["README.md"] != files["README.md"] || again["scans.csv"] != files["scans.csv"] {
 		t.Error("a finished study gives another page the second time")
