@@ -108,16 +108,6 @@ func (c *crowdResult) less(first, second string) evaluate.Number {
 	return 1 - c.method(first).Plain().Mean/c.method(second).Plain().Mean
 }
 
-// crowd returns the numbers of a crowd, nil if it was not simulated.
-func (r *ratersResult) crowd(kind string, raters, votes int) *crowdResult {
-	for _, c := range r.Crowds {
-		if c.Kind == kind && c.Raters == raters && c.Votes == votes {
-			return c
-		}
-	}
-	return nil
-}
-
 // bars are those of the study that its crowds can show.
 func (r *ratersResult) bars() (list []Bar) {
 	add := func(name string, value evaluate.Number, wanted string, pass bool, places int) {
