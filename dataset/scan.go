@@ -247,27 +247,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		}
 		row := float64(len(s.items))
 		c.counting = c.counting && (v == row || v == row-1)
-	} else {
-		c.counting = false
-		if c.texts == 0 {
-			c.line, c.text = s.t.Line(), strings.Clone(x.String())
-		}
-		c.texts++
-		if !c.fixed && text.Sentence(x.String()) {
-			c.sentences++
-		}
-		if table.IsDate(x.String()) {
-			c.dates++
-		}
-		if _, ok := table.ParseNumber(x.String(), true); ok {
-			c.commas++
-		}
-		if v, err := strconv.ParseFloat(x.String(), 64); err == nil && math.IsInf(v, 0) {
-			c.infinite++
-		}
-		if c.fixed && c.kind == Numeric {
-			return s.t.ErrorAt(i, "%q is not a number", x.String())
-		}
+	} else if err := s.seeWord(i, c, x); err != nil {
+		return err
 	}
 	if c.levels == nil {
 		if !ok {
@@ -298,6 +279,31 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 	if len(c.levels) > maxLevels {
 		e := s.t.ErrorAt(i, "more than %s different texts in one column", words.Thousands(maxLevels))
 		return advise(e, e.Name, SetIgnore)
+	}
+	return nil
+}
+
+// seeWord takes a cell that is no number into account.
+func (s *scan) seeWord(i int, c *columnScan, x *table.Cell) error {
+	c.counting = false
+	if c.texts == 0 {
+		c.line, c.text = s.t.Line(), strings.Clone(x.String())
+	}
+	c.texts++
+	if !c.fixed && text.Sentence(x.String()) {
+		c.sentences++
+	}
+	if table.IsDate(x.String()) {
+		c.dates++
+	}
+	if _, ok := table.ParseNumber(x.String(), true); ok {
+		c.commas++
+	}
+	if v, err := strconv.ParseFloat(x.String(), 64); err == nil && math.IsInf(v, 0) {
+		c.infinite++
+	}
+	if c.fixed && c.kind == Numeric {
+		return s.t.ErrorAt(i, "%q is not a number", x.String())
 	}
 	return nil
 }

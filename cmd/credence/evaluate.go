@@ -141,13 +141,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	if o.report != "" {
 		page := run.Page(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
-		page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
-		raters, err := run.Raters(path)
-		if err != nil && !errors.Is(err, run.ErrNoRaters) {
-			return err
-		}
-		run.ShowRaters(&page, raters, o.pseudonyms)
-		if err := o.writePage(cmd.OutOrStdout(), page); err != nil {
+		if err := o.completePage(cmd, path, page); err != nil {
 			return err
 		}
 	}
@@ -169,6 +163,17 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		}
 		return o.out.print(w, (&evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
 	})
+}
+
+// completePage adds what the flags and the run say to a page, and writes it.
+func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page report.Input) error {
+	page.Title, page.Author, page.Date = o.page.title, o.page.author, o.page.date
+	raters, err := run.Raters(path)
+	if err != nil && !errors.Is(err, run.ErrNoRaters) {
+		return err
+	}
+	run.ShowRaters(&page, raters, o.pseudonyms)
+	return o.writePage(cmd.OutOrStdout(), page)
 }
 
 // check refuses flags without sense before anything is read.

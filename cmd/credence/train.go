@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,66 +43,7 @@ func (o *trainOptions) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on items with votes",
-		Long: `Train a model on items that carry several votes each, and write it to a folder:
-
-  model.credence  the model, for credence predict, evaluate and inspect
-  config.yaml     the complete configuration: credence train --config repeats
-                  the run to the bit, on the same instruction set
-  metrics.json    scores on held-out votes, beside those of simple references
-  history.csv     the losses of every epoch
-  report.html     the scores with figures and explanations, for a browser
-  split.csv       the part of each item, if --test, --validation or --split
-                  divides them
-
-Votes may be long (item, rater, label), wide (a column per rater), counts (a
-column per class) or fractions with a total. How they were read is printed
-before training begins. --votes may be repeated: votes add up, and where two
-files have one by the same rater on the same item, --duplicates says which
-counts and a warning tells of it. Everything that is not given is chosen from
-the data, and the choice is in config.yaml. Held-out votes decide when a network
-stops.
-
-Columns of sentences are learned from word by word, in any script, and so are
-those that --text names; --ignore or --categorical says otherwise. A logistic
-regression on words, pairs of words and characters, fitted without the items
-that a network holds out, gives it a number per class beside other columns.
-
-Several --data are joined by item into one model. A table of ids alone names the
-rows of the array before or after it; an NPZ file may hold its own in an array
-called ids. Rows without ids are those of the first file in turn.
-
-A configuration file has the names of the flags below as keys; credence init
-writes one for given data. What the command line gives goes before the
-environment (CREDENCE_EPOCHS for --epochs), and that before the file; credence
-config show --origin tells what comes from where. Paths are relative to the
-folder in which the command runs.
-
---method trains a rival of the mixture on the same votes, each taken for an
-example of its own: softmax (several networks are a deep ensemble), dropout
-(Monte Carlo), mve (mean and variance), qd (quality-driven intervals),
-confidence (the confidence network) or evidential. They attach an uncertainty
-to the class but give no distribution of its probability, so no intervals of it
-and no report; credence inspect says what their uncertainty is. --setting
-changes what is theirs alone:
-
-` + settingsHelp() + `
-
---from starts from the model of another run, for further votes on the same
-features. What is left out is as it was there, the data and votes too; only
-epochs are fewer and the rate is smaller. Items stay in the part, and in the
-fold, that they were in, so that no network holds out what it has seen. Printed
-are the items and votes that are new, and the loss on held-out votes before and
-after; config.yaml names the run, and the model holds the SHA-256 of the other.
-
-Ctrl-C stops training, writes the best model so far and prints the command that
-continues; the exit code is then 1. A run that was continued ends with the same
-model as one that was never stopped. A folder that is not empty is left alone
-without --resume or --overwrite, and one that another process is training into
-is left alone in any case.
-
---json prints one object per line to standard output: {"event":"data",…}, then
-{"event":"epoch",…} for each epoch of each network and {"event":"progress",…}
-in between, and at last {"event":"result",…} with the content of metrics.json.`,
+		Long:  strings.Replace(helpText("train"), "{settings}", settingsHelp(), 1),
 		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
   credence train --data nodules.csv --votes reads.csv --group patient \
     --classes 1,2,3,4,5 --out runs/nodules

@@ -1,0 +1,276 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"credence/dataset"
+)
+
+// reader fills a frame from JSON, within limits.
+type reader struct {
+	*scanner
+	parts  []dataset.Part // of the model
+	limits *Limits
+	values int // numbers in lists
+}
+
+func (r *reader) row(n int) error {
+	if n >= r.limits.Rows {
+		return failf(413, "more than %d rows in a request", r.limits.Rows)
+	}
+	return nil
+}
+
+// part returns the model's feature of a name, or nil.
+func (r *reader) part(name string) *dataset.Part {
+	for i := range r.parts {
+		if r.parts[i].Name == name {
+			return &r.parts[i]
+		}
+	}
+	return nil
+}
+
+// value takes a value and adds it to a column.
+func (r *reader) value(c *column) error {
+	switch r.peek() {
+	case '"':
+		text, err := r.str()
+		if err != nil {
+			return err
+		}
+		c.addText(string(text))
+		return nil
+	case 'n':
+		if r.word("null") {
+			c.addMissing()
+			return nil
+		}
+	case 't', 'f':
+		truth := r.word("true")
+		if truth || r.word("false") {
+			r.addBool(c, truth)
+			return nil
+		}
+	case '[':
+		list, err := r.list(nil, 0)
+		if err != nil {
+			return err
+		}
+		c.addList(list)
+		return nil
+	case '{':
+		return r.errorf("column %q: found an object, expected a number, a text, a list of numbers or null", c.name)
+	}
+	x, err := r.number()
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(x) {
+		c.addMissing()
+	} else {
+		c.addNumber(x)
+	}
+	return nil
+}
+
+// addBool adds a truth value, as the model's feature spells it.
+func (r *reader) addBool(c *column, truth bool) {
+	p := r.part(c.name)
+	if p == nil || p.Kind != dataset.Categorical {
+		x := 0.0
+		if truth {
+			x = 1
+		}
+		c.addNumber(x)
+		return
+	}
+	want := fmt.Sprint(truth)
+	for _, l := range p.Levels {
+		if strings.EqualFold(l, want) {
+			want = l
+			break
+		}
+	}
+	c.addText(want)
+}
+
+// list takes numbers that may nest, in row-major order.
+func (r *reader) list(dst []float32, depth int) ([]float32, error) {
+	if depth > 4 {
+		return nil, r.errorf("lists nest more than four deep")
+	}
+	err := r.array(func(int) error {
+		var err error
+		switch {
+		case r.peek() == '[':
+			dst, err = r.list(dst, depth+1)
+			return err
+		case r.word("null"):
+			dst = append(dst, float32(math.NaN()))
+		default:
+			x, err := r.number()
+			if err != nil {
+				return err
+			}
+			dst = append(dst, float32(x))
+		}
+		if r.values++; r.values > r.limits.Values {
+			return failf(413, "more than %d numbers in a request", r.limits.Values)
+		}
+		return nil
+	})
+	return dst, err
+}
+
+// records takes [{"age": 61, "sex": "f"}, …].
+func (r *reader) records() (*frame, error) {
+	f := &frame{}
+	err := r.array(func(i int) error {
+		if err := r.row(i); err != nil {
+			return err
+		}
+		f.rows = i + 1
+		return r.record(f, i)
+	})
+	for i := range f.columns {
+		f.columns[i].complete(f.rows)
+	}
+	return f, err
+}
+
+// record takes row i.
+func (r *reader) record(f *frame, i int) error {
+	next := 0 // records mostly have the same keys in the same order
+	return r.object(func(key []byte) error {
+		var c *column
+		if next < len(f.columns) && f.columns[next].name == string(key) {
+			c = &f.columns[next]
+		} else {
+			if len(f.columns) >= r.limits.Columns {
+				return failf(413, "more than %d columns in a request", r.limits.Columns)
+			}
+			c = f.column(string(key))
+		}
+		next++
+		if c.len() > i {
+			return r.errorf("row %d has %q twice", i+1, key)
+		}
+		c.complete(i)
+		return r.value(c)
+	})
+}
+
+// split takes {"columns": […], "data": [[…], …]}; an index is passed over.
+func (r *reader) split() (*frame, error) {
+	f := &frame{}
+	var data []byte
+	err := r.object(func(key []byte) error {
+		switch string(key) {
+		case "columns":
+			return r.array(func(int) error {
+				name, err := r.str()
+				if err != nil {
+					return err
+				}
+				return r.newColumn(f, string(name))
+			})
+		case "data":
+			var err error
+			data, err = r.raw()
+			return err
+		}
+		return r.skip(0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.columns == nil || data == nil {
+		return nil, badRequest(`found %d columns and %d bytes of data, expected {"columns": […], "data": [[…], …]}`, len(f.columns), len(data))
+	}
+	body := reader{scanner: &scanner{text: data}, parts: r.parts, limits: r.limits}
+	return f, body.matrix(f)
+}
+
+// newColumn adds a column.
+func (r *reader) newColumn(f *frame, name string) error {
+	if len(f.columns) >= r.limits.Columns {
+		return failf(413, "more than %d columns in a request", r.limits.Columns)
+	}
+	if before := len(f.columns); f.column(name) != &f.columns[len(f.columns)-1] || len(f.columns) == before {
+		return badRequest("column %q is there twice", name)
+	}
+	return nil
+}
+
+// matrix takes [[…], …], whose columns are there already.
+func (r *reader) matrix(f *frame) error {
+	return r.array(func(i int) error {
+		if err := r.row(i); err != nil {
+			return err
+		}
+		f.rows = i + 1
+		n := 0
+		err := r.array(func(k int) error {
+			if k >= len(f.columns) {
+				return badRequest("row %d has more than %d values", i+1, len(f.columns))
+			}
+			n++
+			return r.value(&f.columns[k])
+		})
+		if err == nil && n < len(f.columns) {
+			err = badRequest("row %d has %d values, expected %d", i+1, n, len(f.columns))
+		}
+		return err
+	})
+}
+
+// byColumn takes {"age": [61, 48], "sex": ["f", "m"]}.
+func (r *reader) byColumn() (*frame, error) {
+	f := &frame{}
+	err := r.object(func(key []byte) error {
+		name := string(key)
+		if err := r.newColumn(f, name); err != nil {
+			return err
+		}
+		c := &f.columns[len(f.columns)-1]
+		if err := r.array(func(i int) error {
+			if err := r.row(i); err != nil {
+				return err
+			}
+			return r.value(c)
+		}); err != nil {
+			return err
+		}
+		if len(f.columns) == 1 {
+			f.rows = c.len()
+		}
+		return nil
+	})
+	return f, err
+}
+
+// rowsOf takes [[…], …] in the order of the model's features, or records.
+func (r *reader) rowsOf() (*frame, error) {
+	ahead := *r.scanner
+	ahead.take('[')
+	if c := ahead.peek(); c == '{' || c == ']' {
+		return r.records()
+	}
+	f := &frame{}
+	for _, p := range r.parts {
+		f.column(p.Name)
+	}
+	if len(r.parts) == 1 && r.parts[0].Kind == dataset.Tensor {
+		return f, r.array(func(i int) error {
+			if err := r.row(i); err != nil {
+				return err
+			}
+			f.rows = i + 1
+			return r.value(&f.columns[0])
+		})
+	}
+	return f, r.matrix(f)
+}
