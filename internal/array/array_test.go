@@ -162,6 +162,9 @@ func (c *countingReader) ReadAt(p []byte, at int64) (int, error) {
 	return c.Reader.ReadAt(p, at)
 }
 
+// poolsForget says that a pool may lose what it was given at any time.
+var poolsForget bool
+
 // TestRowBlocks: rows are the same in any order of reading, by one goroutine or several, and those in a row take
 // few reads.
 func TestRowBlocks(t *testing.T) {
@@ -183,7 +186,7 @@ func TestRowBlocks(t *testing.T) {
 	if got := rowsOf(t, a); !slices.Equal(got, values) {
 		t.Error("rows in order differ")
 	}
-	if reads := src.reads.Load(); reads > n/50 { // a collection may take a block away
+	if reads := src.reads.Load(); reads > n/50 && !poolsForget { // a collection may take a block away
 		t.Errorf("%d reads of %d rows in order", reads, n)
 	}
 	par.For(3*n, func(j int) {
