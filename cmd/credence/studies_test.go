@@ -8,6 +8,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,11 +47,16 @@ func TestStudyCoverage(t *testing.T) {
 		"one network": {{0.5, 0.93}, {0.84, 0.99}},
 	}
 	seen := 0
+	classes := map[string][]float64{} // coverage at 95% of the defaults, by fit
 	for _, e := range n.Numbers {
 		if e.Teacher != 1 {
 			continue
 		}
 		seen++
+		if e.Network == "defaults" {
+			fit := fmt.Sprintf("%d classes, %d votes, %s", e.Classes, e.Votes, e.Intervals)
+			classes[fit] = append(classes[fit], e.Coverage[4].Mean)
+		}
 		for i, l := range []int{0, 4} {
 			c := e.Coverage[l]
 			if w := want[e.Network][i]; !(c.Mean >= w[0] && c.Mean <= w[1]) {
@@ -60,6 +66,16 @@ func TestStudyCoverage(t *testing.T) {
 		}
 		if w := e.Width[4].Mean; !(w > 0.005 && w < 0.5) {
 			t.Errorf("%d classes, %d votes, class %s, %s: mean width %.3f at 95%%", e.Classes, e.Votes, e.Class, e.Network, w)
+		}
+	}
+	// The mean over classes moves less than each of them.
+	for fit, list := range classes {
+		mean := 0.0
+		for _, c := range list {
+			mean += c / float64(len(list))
+		}
+		if !(mean >= 0.9) {
+			t.Errorf("%s: defaults hold %.3f at 95%% over all classes, want 0.9", fit, mean)
 		}
 	}
 	if seen != 4*(1+1+3+3) {
