@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -276,20 +275,9 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 
 // apiItems reads the items of a request, and what is asked of them.
 func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
-	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind {
-	case "text/csv":
-		body, err := s.plain(w, r)
-		if err != nil {
-			return nil, err
-		}
-		return csvTable(r.Context(), body, s.options.Limits.Body)
-	case "application/json", "":
-	default:
-		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", kind)
-	}
-	body, err := s.body(w, r)
-	if err != nil {
-		return nil, err
+	body, csv, err := s.jsonOrCSV(w, r)
+	if csv != nil || err != nil {
+		return csv, err
 	}
 	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
 	var f *frame

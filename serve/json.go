@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"credence/internal/table"
 )
 
 // scanner reads JSON text token by token, without building values of it: requests are mostly
@@ -246,7 +248,7 @@ func (s *scanner) number() (float64, error) {
 	case "-Infinity":
 		return math.Inf(-1), nil
 	}
-	if !isNumber(word) {
+	if !table.IsJSONNumber(string(word)) {
 		s.at = from
 		return 0, s.errorf("found %s, expected a number", s.found())
 	}
@@ -255,38 +257,6 @@ func (s *scanner) number() (float64, error) {
 		return 0, s.errorf("%q is not a number", word)
 	}
 	return x, nil
-}
-
-// isNumber reports whether a text is a number by the grammar of JSON.
-func isNumber(b []byte) bool {
-	digits := func() bool {
-		n := 0
-		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-			n++
-		}
-		b = b[n:]
-		return n > 0
-	}
-	if len(b) > 0 && b[0] == '-' {
-		b = b[1:]
-	}
-	if len(b) > 1 && b[0] == '0' && b[1] >= '0' && b[1] <= '9' || !digits() {
-		return false
-	}
-	if len(b) > 0 && b[0] == '.' {
-		if b = b[1:]; !digits() {
-			return false
-		}
-	}
-	if len(b) > 0 && (b[0] == 'e' || b[0] == 'E') {
-		if b = b[1:]; len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-			b = b[1:]
-		}
-		if !digits() {
-			return false
-		}
-	}
-	return len(b) == 0
 }
 
 // word takes true, false or null if it comes next.

@@ -63,27 +63,29 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 
 // scoring reads the items of a request, whatever its form.
 func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
-	}
-	switch kind {
-	case "text/csv":
-		body, err := s.plain(w, r)
-		if err != nil {
-			return nil, err
-		}
-		return csvTable(r.Context(), body, s.options.Limits.Body)
-	case "application/json":
-	default:
-		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", kind)
-	}
-	body, err := s.body(w, r)
-	if err != nil {
-		return nil, err
+	body, csv, err := s.jsonOrCSV(w, r)
+	if csv != nil || err != nil {
+		return csv, err
 	}
 	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
 	return in.scoringInput(want)
+}
+
+// jsonOrCSV returns the body if it is JSON, and a table if it is CSV.
+func (s *Server) jsonOrCSV(w http.ResponseWriter, r *http.Request) (body []byte, csv table.Table, err error) {
+	given := r.Header.Get("Content-Type")
+	switch kind, _, _ := mime.ParseMediaType(given); kind {
+	case "application/json":
+		body, err = s.body(w, r)
+	case "text/csv":
+		var plain io.Reader
+		if plain, err = s.plain(w, r); err == nil {
+			csv, err = csvTable(r.Context(), plain, s.options.Limits.Body)
+		}
+	default:
+		err = failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", given)
+	}
+	return body, csv, err
 }
 
 // scoringInput takes one of dataframe_split, dataframe_records, instances and inputs, and params.

@@ -43,7 +43,7 @@ func (s *jsonScanner) word(v *jsonValue) error {
 		return nil
 	}
 	v.kind = jsonNumber
-	if !isJSONNumber(v.text) {
+	if !IsJSONNumber(v.text) {
 		found := strconv.Quote(v.text)
 		if v.text == "" {
 			found = s.found()
@@ -53,8 +53,8 @@ func (s *jsonScanner) word(v *jsonValue) error {
 	return s.keep(len(v.text))
 }
 
-// isJSONNumber reports whether a text is a number as JSON writes them.
-func isJSONNumber(text string) bool {
+// IsJSONNumber reports whether a text is a number as JSON writes them.
+func IsJSONNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	rest := strings.TrimLeft(text, "0123456789")
 	whole := text[:len(text)-len(rest)]
