@@ -150,7 +150,7 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 		}
 		shapes.Panels = append(shapes.Panels, plot.FieldPanel{Title: title, Note: shapeNote, Values: square(relative)})
 	}
-	add("truth", "Var(p | x)", fmt.Sprintf("greatest %.2g", slices.Max(truth)), truth)
+	add("truth", "Var(p | x)", fmt.Sprintf("max %.2g", slices.Max(truth)), truth)
 	for _, s := range shown {
 		for i, who := range contenders(r.Study.Ensemble) {
 			c := d.Contenders[i]
@@ -161,7 +161,7 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 			if sd := c.SDError().Mean; sd.Known() {
 				note = fmt.Sprintf("r = %.2f, error %.3f", c.Correlation().Mean, sd)
 			}
-			shape := fmt.Sprintf("r = %.2f, greatest %.2g", c.Correlation().Mean, slices.Max(c.Seeds[0].Field))
+			shape := fmt.Sprintf("r = %.2f, max %.2g", c.Correlation().Mean, slices.Max(c.Seeds[0].Field))
 			add(who.short, note, shape, c.Seeds[0].Field)
 		}
 	}
