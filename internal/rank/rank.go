@@ -1,0 +1,123 @@
+// Package rank tells a process which of several it is: the third of five that train one network each,
+// or that predict a part of the items each. Whoever starts the processes says so on the command line,
+// or has said so in the environment already: arrays of Slurm, indexed jobs of Kubernetes, Open MPI, and
+// the launchers that set RANK and WORLD_SIZE.
+package rank
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Rank is the place of one process among Count, from 0.
+type Rank struct{ Index, Count int }
+
+// String returns the rank as [Parse] reads it.
+func (r Rank) String() string { return fmt.Sprintf("%d/%d", r.Index, r.Count) }
+
+// ErrRank is the reason when a rank cannot be read.
+var ErrRank = errors.New("expected INDEX/COUNT, such as 0/5 for the first of five, auto/5 or auto")
+
+// most bounds the number of processes.
+const most = 1_000_000
+
+// sources are the variables that launchers set: the index, and the number where there is one.
+var sources = []struct{ index, count string }{
+	{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"},
+	{"JOB_COMPLETION_INDEX", ""},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"RANK", "WORLD_SIZE"},
+}
+
+// Parse reads a rank: "2/5" is the third of five; "auto/5" takes the index from the environment, and
+// "auto" the number of processes as well.
+func Parse(text string, getenv func(string) string) (Rank, error) {
+	index, count, both := strings.Cut(text, "/")
+	if index == "auto" {
+		return fromEnvironment(count, both, getenv)
+	}
+	if !both {
+		return Rank{}, fmt.Errorf("%q: %w", text, ErrRank)
+	}
+	i, err := number(index)
+	if err != nil {
+		return Rank{}, fmt.Errorf("%q: %w", text, ErrRank)
+	}
+	n, err := number(count)
+	if err != nil {
+		return Rank{}, fmt.Errorf("%q: %w", text, ErrRank)
+	}
+	return check(i, n, strconv.Quote(text))
+}
+
+// fromEnvironment finds the index, and the number unless it is given.
+func fromEnvironment(count string, given bool, getenv func(string) string) (Rank, error) {
+	var found Rank
+	from := "" // the variable that told
+	for _, s := range sources {
+		text := getenv(s.index)
+		if text == "" {
+			continue
+		}
+		i, err := number(text)
+		if err != nil {
+			return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 0", s.index, text)
+		}
+		n := 0
+		switch size := ""; {
+		case given:
+			if n, err = number(count); err != nil {
+				return Rank{}, fmt.Errorf("%q: %w", "auto/"+count, ErrRank)
+			}
+		case s.count == "":
+			return Rank{}, fmt.Errorf("%s is %d, but no variable says of how many: give the number, such as auto/5", s.index, i)
+		default:
+			if size = getenv(s.count); size == "" {
+				return Rank{}, fmt.Errorf("%s is %d, but %s is not set: give the number, such as auto/5", s.index, i, s.count)
+			}
+			if n, err = number(size); err != nil {
+				return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 1", s.count, size)
+			}
+			if least := getenv("SLURM_ARRAY_TASK_MIN"); s.count == "SLURM_ARRAY_TASK_COUNT" && least != "" && least != "0" {
+				return Rank{}, fmt.Errorf("the array of Slurm starts at %s: expected 0, as in --array=0-%d, or the number of processes beside it, such as auto/5", least, n-1)
+			}
+		}
+		r, err := check(i, n, fmt.Sprintf("%s is %d of %d", s.index, i, n))
+		switch {
+		case err != nil:
+			return Rank{}, err
+		case from != "" && r != found:
+			return Rank{}, fmt.Errorf("%s says %v, %s says %v: give the rank itself", from, found, s.index, r)
+		}
+		found, from = r, s.index
+	}
+	if from == "" {
+		var names []string
+		for _, s := range sources {
+			names = append(names, s.index)
+		}
+		return Rank{}, fmt.Errorf("none of %s is set: give the rank itself, such as 0/5", strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// number reads a whole number of plain digits.
+func number(text string) (int, error) {
+	if strings.Trim(text, "0123456789") != "" {
+		return 0, ErrRank
+	}
+	return strconv.Atoi(text)
+}
+
+// check refuses an index that is not below the number.
+func check(i, n int, what string) (Rank, error) {
+	switch {
+	case n < 1 || n > most:
+		return Rank{}, fmt.Errorf("%s: expected from 1 to %d processes", what, most)
+	case i >= n:
+		return Rank{}, fmt.Errorf("%s: the first of %d is 0, the last %d", what, n, n-1)
+	}
+	return Rank{i, n}, nil
+}
