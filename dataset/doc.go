@@ -9,8 +9,8 @@
 // alike; NaN stands for a missing value.
 //
 // [Load] reads a data set from files: features from CSV, TSV, XLSX, JSON,
-// Parquet, NPY, NPZ, IDX or a folder of images, votes from CSV, TSV, XLSX, JSON,
-// Parquet or NPY in any of four forms ([Form]). Collections in JSON, sets of
+// Parquet, NPY, NPZ, IDX, or a folder of images or of Parquet files, votes from
+// CSV, TSV, XLSX, JSON, Parquet or NPY in any of four forms ([Form]). Collections in JSON, sets of
 // LeWiDi and Label Studio's exports, hold items with their votes. What was understood is in [Dataset.Votes] and
 // [Dataset.Columns], to be shown before training; what was left out or looks
 // wrong is in [Dataset.Warnings]. Errors are [ParseError]s, with the place in the

@@ -145,8 +145,8 @@ type features struct {
 
 // readFeatures reads the features in a file or folder: .csv, .tsv, .parquet,
 // .npy, .npz, IDX (.idx, or a name with "-ubyte"), a volume (.nii, .nii.gz, .hdr
-// with .img), or a folder of images or volumes. A text file may be compressed
-// with gzip.
+// with .img), or a folder of images, of volumes or of Parquet files. A text file may be
+// compressed with gzip.
 func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
 	if path == "-" && opts.Stdin != nil {
 		return readTableFeatures(ctx, path, &opts)
@@ -178,7 +178,12 @@ func readerOf(path string) (func(ctx context.Context, path string, opts *Feature
 	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
 	base := filepath.Base(low)
 	switch ext := filepath.Ext(low); {
-	case info.IsDir(), nifti.IsVolume(path):
+	case info.IsDir():
+		if tables, err := isTableFolder(path); tables || err != nil {
+			return nil, err
+		}
+		return readImageFolder, nil
+	case nifti.IsVolume(path):
 		return readImageFolder, nil
 	case ext == ".npy":
 		return readNPYFeatures, nil
@@ -297,9 +302,9 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 	if err != nil {
 		return err
 	}
-	files := append([]string{path}, opts.under[path]...)
-	if path == "-" && opts.Stdin != nil { // the text is among the options
-		files = nil
+	files, err := opts.files(path)
+	if err != nil {
+		return err
 	}
 	sink, err := newSink(ctx, len(f.Items), f.Parts, files, opts)
 	if err != nil {

@@ -119,7 +119,7 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 				return g.t.ErrorAt(item, "the item has no id")
 			}
 			if line, ok := seen[id]; ok {
-				e := g.t.ErrorAt(item, "item %q is there already, on line %d", id, line)
+				e := g.t.ErrorAt(item, "item %q is there already, on %s", id, table.Place(g.t, line))
 				if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
 					return advise(e, "", SetLabel)
 				}

@@ -86,7 +86,7 @@ func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*fe
 		return nil, fault.Of(dir, err)
 	}
 	if len(paths) == 0 {
-		return nil, &ParseError{File: dir, Msg: "no PNG or JPEG images and no NIfTI volumes in this folder"}
+		return nil, &ParseError{File: dir, Msg: "no Parquet files, no PNG or JPEG images and no NIfTI volumes in this folder"}
 	}
 	if image != "" && volume != "" {
 		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("both images (%s) and volumes (%s) in this folder: expected one kind", filepath.Base(image), filepath.Base(volume))}
@@ -115,7 +115,7 @@ func (f *features) addImages(ctx context.Context, table string, paths []string, 
 			return &ParseError{File: table, Msg: fmt.Sprintf("item %q has no image in column %q", f.Items[i], opts.ImageColumn)}
 		}
 		var err error
-		if full[i], err = opts.imagePath(filepath.Dir(table), p); err != nil {
+		if full[i], err = opts.imagePath(folderOf(table), p); err != nil {
 			return &ParseError{File: table, Msg: fmt.Sprintf("item %q, column %q: %v", f.Items[i], opts.ImageColumn, err), Err: err}
 		}
 		if _, err := os.Stat(full[i]); errors.Is(err, fs.ErrNotExist) {

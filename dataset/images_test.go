@@ -100,7 +100,7 @@ func TestImagesRefused(t *testing.T) {
 		t.Error(err)
 	}
 	t.Chdir(t.TempDir())
-	if _, err := readFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading .: no PNG or JPEG images and no NIfTI volumes in this folder" {
+	if _, err := readFeatures(t.Context(), ".", FeatureOptions{}); err == nil || err.Error() != "reading .: no Parquet files, no PNG or JPEG images and no NIfTI volumes in this folder" {
 		t.Error(err)
 	}
 	// A header that promises 2³¹ × 2³¹ pixels.

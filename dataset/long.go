@@ -153,7 +153,7 @@ func (r *longReader) again(vote longVote) (done bool, err error) {
 		return true, r.t.ErrorAt(-1, "rater %q votes on item %q a second time", rater, item)
 	}
 	if r.twice++; r.twice == 1 {
-		r.firstTwice = fmt.Sprintf("rater %s on item %s, line %d", rater, item, r.t.Line())
+		r.firstTwice = fmt.Sprintf("rater %s on item %s, %s", rater, item, table.Place(r.t, r.t.Line()))
 	}
 	if r.opts.Duplicates == LastVote {
 		r.list[at] = vote

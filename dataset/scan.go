@@ -208,10 +208,10 @@ func (s *scan) keep(rec []table.Cell) error {
 func (s *scan) twice(id string, line int) error {
 	name := s.t.Header()[s.item]
 	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
-		e := s.t.ErrorAt(s.item, "item %q is there already, on line %d; does column %q name the items?", id, line, name)
+		e := s.t.ErrorAt(s.item, "item %q is there already, on %s; does column %q name the items?", id, table.Place(s.t, line), name)
 		return advise(e, "", SetItem, SetGroup, SetCategorical, SetIgnore)
 	}
-	return s.t.ErrorAt(s.item, "item %q is there already, on line %d", id, line)
+	return s.t.ErrorAt(s.item, "item %q is there already, on %s", id, table.Place(s.t, line))
 }
 
 // see takes one cell of a feature into account.

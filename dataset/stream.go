@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +107,7 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	} else if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
-	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, folder: filepath.Dir(t.Name())}
+	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, folder: folderOf(t.Name())}
 	s.opts.budget() // shared by all
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)

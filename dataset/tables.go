@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -60,6 +63,54 @@ func (o *TableOptions) open(ctx context.Context, path string, opts table.Options
 		return nil, advise(e, "", SetSheet)
 	}
 	return t, err
+}
+
+// files returns the files that a table is read from.
+func (o *TableOptions) files(path string) ([]string, error) {
+	if path == "-" && o.Stdin != nil { // the text is among the options
+		return nil, nil
+	}
+	if isFolder(path) {
+		return table.FolderFiles(path)
+	}
+	return append([]string{path}, o.under[path]...), nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// folderOf returns the folder that paths in a table are relative to.
+func folderOf(path string) string {
+	if isFolder(path) {
+		return path
+	}
+	return filepath.Dir(path)
+}
+
+// isTableFolder reports whether a folder is a table: one of Parquet files, without images
+// and volumes.
+func isTableFolder(dir string) (bool, error) {
+	tables, err := table.FolderFiles(dir)
+	if len(tables) == 0 || err != nil {
+		return false, err
+	}
+	pictures := false
+	err = filepath.WalkDir(filepath.Clean(dir)+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && isPicture(path) {
+			pictures, err = true, filepath.SkipAll
+		}
+		return err
+	})
+	return !pictures, err
+}
+
+// InTable reports whether a file of this name would belong to the table that a folder is, if
+// it lay there.
+func InTable(folder, file string) bool {
+	tables, err := isTableFolder(folder)
+	return tables && err == nil && table.IsParquet(file)
 }
 
 // errorIn reports something wrong in an earlier line, in a column or, if that is negative,

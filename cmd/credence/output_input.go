@@ -9,15 +9,22 @@ import (
 	"path/filepath"
 	"slices"
 
+	"credence/dataset"
 	"credence/run"
 )
 
 // refuseInput is the error of an output that would replace a file which the same
 // command reads, by whatever name or link. In a folder of data every file that is
-// there is taken for one of them, unless its name is that of a result.
+// there is taken for one of them, unless its name is that of a result. In a folder of
+// Parquet files no such file may be written at all: it would be among the data next time.
 func refuseInput(stdin io.Reader, output string, inputs ...string) error {
 	if output == "" || output == "-" {
 		return nil
+	}
+	for _, input := range inputs {
+		if in, err := os.Stat(input); err == nil && in.IsDir() && dataset.InTable(input, output) && within(output, in) {
+			return withHint(fmt.Errorf("%s would be one of the files of the input %s", output, input), "write it to another folder")
+		}
 	}
 	out, err := os.Stat(output)
 	if err != nil || !out.Mode().IsRegular() {

@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			"makecollections": makeCollections,
 			"makeembeds":      makeEmbeddings,
 			"maketexts":       makeTexts,
+			"makefolder":      makeFolder,
 			"makelong":        makeLong,
 			"cut":             cut,
 			"metadata":        metadata,

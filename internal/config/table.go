@@ -18,8 +18,8 @@ const firstOfTraining = "method"
 // Options is the table of options, in the order in which they are shown.
 var Options = derive([]Option{
 	{Name: "data", verbs: Train, at: func(s *Settings) any { return &s.Load.Data },
-		Help: "`file` of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of images or " +
-			"NIfTI volumes; further ones are joined to the first by item, or add items with their votes " +
+		Help: "`file` of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of images, " +
+			"NIfTI volumes or Parquet files; further ones are joined to the first by item, or add items with their votes " +
 			"(credence help formats)"},
 	{Name: "votes", verbs: features, at: func(s *Settings) any { return &s.Load.Votes },
 		Help: "`file` of votes (default: they are in the data file); the votes of further ones are added"},

@@ -47,6 +47,7 @@ type parquetLeaf struct {
 	half     bool
 	unsigned bool
 	uuid     bool
+	null     bool  // the type of a column without any value
 	unread   error // why values are not read
 }
 
@@ -111,6 +112,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 		}
 		if i < len(logical) {
 			_, l.half = logical[i].Value.(*format.Float16Type)
+			_, l.null = logical[i].Value.(*format.NullType)
 		}
 		l.unread = l.check(leaf.MaxRepetitionLevel)
 		t.names = append(t.names, name)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -82,8 +83,8 @@ type Options struct {
 // Stdin is what messages call the file "-".
 const Stdin = "standard input"
 
-// Open opens a file as a table, by its extension. Reading ends when the context
-// does.
+// Open opens a file as a table, by its extension, or all Parquet files of a folder. Reading
+// ends when the context does.
 func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if path == "-" && opts.Stdin != nil {
 		if isJSON(opts.Stdin) {
@@ -98,6 +99,9 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 			return t, nil
 		}
 		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return openFolder(ctx, path, budget.Of(opts.Memory))
 	}
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
 	switch ext {
@@ -144,8 +148,16 @@ func checkHeader(file string, line int, names []string) error {
 // Only tells a table, before the first record, that the cells of other columns
 // will not be looked at, so that they need not be read.
 func Only(t Table, columns ...int) {
-	if p, ok := t.(*parquetTable); ok && p.blocks != nil {
-		p.blocks.only(columns)
+	switch t := t.(type) {
+	case *parquetTable:
+		if t.blocks != nil {
+			t.blocks.only(columns)
+		}
+	case *folder:
+		t.only = make([]bool, len(t.names))
+		for _, i := range columns {
+			t.only[i] = true
+		}
 	}
 }
 

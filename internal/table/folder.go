@@ -1,0 +1,329 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"credence/internal/budget"
+	"credence/internal/fault"
+	"credence/internal/par"
+	"credence/internal/words"
+)
+
+// folder shows the Parquet files of a folder as one table, as engines such as Spark write
+// one: part-00000-….parquet and so on, beside files whose names begin with "_" or ".", which
+// are not data. Files come in the order of their names. What the names of subfolders say, as
+// in year=2024/month=01, are further columns. One file is open at a time, so that there may
+// be any number; but all are looked at first, so that one that does not fit is refused before
+// anything is made of the others.
+type folder struct {
+	ctx    context.Context
+	path   string
+	parts  []folderPart
+	names  []string // of the columns in files, then of those in names of subfolders
+	own    int      // of these, those in files
+	first  *parquetTable
+	now    *parquetTable // nil before the first record and between files
+	at     int           // its index
+	row    int           // of the last record, from 1, over all files
+	only   []bool        // columns to read, or nil for all
+	cells  []Cell
+	memory int64
+	meter  *budget.Meter
+}
+
+// folderPart is a file of a folder.
+type folderPart struct {
+	path   string
+	keys   []string // of the subfolders that it is in
+	values []Cell
+	to     []int // column of the folder for each of the file
+	rows   int
+	before int // rows of the files before it
+}
+
+// nullPartition is the name of a subfolder of rows without a value.
+const nullPartition = "__HIVE_DEFAULT_PARTITION__"
+
+// FolderFiles returns the Parquet files below a folder, in order. What begins with "_" or
+// "." is passed over, as are files of other kinds.
+func FolderFiles(dir string) ([]string, error) {
+	var files []string
+	root := filepath.Clean(dir) + string(filepath.Separator) // follows a link
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fault.Of(path, err)
+		}
+		name := d.Name()
+		switch hidden := path != root && (name[0] == '_' || name[0] == '.'); {
+		case hidden && d.IsDir():
+			return filepath.SkipDir
+		case !hidden && !d.IsDir() && IsParquet(name):
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// IsParquet reports whether a file is one of Parquet by its name.
+func IsParquet(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".parquet" || ext == ".pq"
+}
+
+func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
+	files, err := FolderFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
+	}
+	f := &folder{ctx: ctx, path: dir, memory: memory}
+	parts := make([]*parquetTable, len(files))
+	var size int64
+	// A few at a time: a file of many pages takes memory.
+	for from := 0; from < len(files); from += 64 {
+		some := files[from:min(from+64, len(files))]
+		errs := make([]error, len(some))
+		sizes := make([]int64, len(some))
+		par.For(len(some), func(i int) { parts[from+i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
+		for i, path := range some {
+			err := errs[i]
+			if err == nil {
+				err = f.add(path, parts[from+i])
+			}
+			if err != nil {
+				return nil, err
+			}
+			size += sizes[i]
+			parts[from+i] = nil
+		}
+	}
+	f.cells = make([]Cell, len(f.names))
+	f.meter = &budget.Meter{File: dir, Limit: memory, Read: func() int64 { return size }}
+	return f, checkHeader(dir, 0, f.names)
+}
+
+// lookAt reads what a file says of its columns and rows, and closes it.
+func lookAt(ctx context.Context, path string, memory int64) (*parquetTable, int64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	src, size, err := fault.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer src.Close()
+	t, err := newParquet(ctx, path, src, size, memory)
+	return t, size, err
+}
+
+// add takes a file over whose columns are those of the first.
+func (f *folder) add(path string, t *parquetTable) error {
+	part := folderPart{path: path, rows: t.Rows()}
+	if err := f.partition(&part); err != nil {
+		return err
+	}
+	if f.first == nil {
+		f.first, f.own = t, len(t.names)
+		f.names = append(slices.Clone(t.names), part.keys...)
+	} else {
+		last := &f.parts[len(f.parts)-1]
+		part.before = last.before + last.rows
+	}
+	first := f.parts
+	if len(first) > 0 && !slices.Equal(part.keys, first[0].keys) {
+		return &fault.Error{File: path, Msg: fmt.Sprintf("it lies in subfolders for [%s], but %s in such for [%s]", strings.Join(part.keys, ", "), first[0].path, strings.Join(first[0].keys, ", "))}
+	}
+	for i, name := range t.names {
+		to := slices.Index(f.names[:f.own], name)
+		if to < 0 {
+			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q is not in %s, which has [%s]", name, f.first.file, words.Few(f.first.names))}
+		}
+		if found, want := t.leaves[i].kind(), f.first.leaves[to].kind(); found != want && found != "" && want != "" {
+			return &fault.Error{File: path, Msg: fmt.Sprintf("column %q holds %s, but in %s %s", name, found, f.first.file, want)}
+		} else if want == "" && found != "" {
+			f.first.leaves[to] = t.leaves[i]
+		}
+		part.to = append(part.to, to)
+	}
+	for _, name := range f.names[:f.own] {
+		if !slices.Contains(t.names, name) {
+			return &fault.Error{File: path, Msg: fmt.Sprintf("no column %q, which %s has", name, f.first.file)}
+		}
+	}
+	f.parts = append(f.parts, part)
+	return nil
+}
+
+// kind says what a column holds; "" means nothing at all, which fits everything.
+func (l *parquetLeaf) kind() string {
+	switch {
+	case l.null:
+		return ""
+	case l.unread != nil:
+		return "values of type " + l.typ.String()
+	case l.list:
+		return "lists of numbers"
+	case l.typ.Kind() == parquet.Boolean:
+		return "true and false"
+	case l.uuid, l.typ.Kind() == parquet.ByteArray && l.scale == 0:
+		return "texts"
+	}
+	return "numbers"
+}
+
+// partition reads the columns that the names of a file's subfolders are.
+func (f *folder) partition(p *folderPart) error {
+	rel, err := filepath.Rel(f.path, filepath.Dir(p.path))
+	if err != nil || rel == "." {
+		return err
+	}
+	for _, name := range strings.Split(filepath.ToSlash(rel), "/") {
+		key, value, ok := strings.Cut(name, "=")
+		if key, err = url.PathUnescape(key); err == nil {
+			value, err = url.PathUnescape(value)
+		}
+		if !ok || key == "" || err != nil {
+			return &fault.Error{File: p.path, Msg: fmt.Sprintf("it lies in the subfolder %q, whose name is not of the form key=value", name)}
+		}
+		cell := Cell{Kind: TextCell, Text: value}
+		if value == nullPartition {
+			cell = Cell{Kind: MissingCell}
+		}
+		p.keys, p.values = append(p.keys, key), append(p.values, cell)
+	}
+	return nil
+}
+
+// open opens the next file.
+func (f *folder) open() error {
+	p := &f.parts[f.at]
+	t, err := openParquet(f.ctx, p.path, f.memory)
+	if err != nil {
+		return err
+	}
+	f.now = t.(*parquetTable)
+	if names := f.now.names; len(names) != len(p.to) || f.now.Rows() != p.rows {
+		return &fault.Error{File: p.path, Msg: "the file changed while it was read: try again when nothing writes to it"}
+	}
+	if f.only != nil && f.now.blocks != nil {
+		var columns []int
+		for i, to := range p.to {
+			if f.only[to] {
+				columns = append(columns, i)
+			}
+		}
+		f.now.blocks.only(columns)
+	}
+	copy(f.cells[f.own:], p.values)
+	return nil
+}
+
+// Next returns the next record of any file.
+func (f *folder) Next() ([]Cell, error) {
+	for {
+		if f.now == nil {
+			if err := f.open(); err != nil {
+				return nil, err
+			}
+		}
+		rec, err := f.now.Next()
+		if err == io.EOF && f.at+1 < len(f.parts) {
+			err := f.now.Close()
+			f.now = nil
+			f.at++
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, to := range f.parts[f.at].to {
+			f.cells[to] = rec[i]
+		}
+		f.row++
+		return f.cells, nil
+	}
+}
+
+// Rows returns how many records there are.
+func (f *folder) Rows() int {
+	last := &f.parts[len(f.parts)-1]
+	return last.before + last.rows
+}
+
+func (f *folder) Name() string     { return f.path }
+func (f *folder) Header() []string { return f.names }
+func (f *folder) Line() int        { return f.row }
+func (f *folder) Traits() Traits   { return f.first.Traits() }
+func (f *folder) Notes() []error   { return nil }
+
+// Keep counts memory that a caller keeps.
+func (f *folder) Keep(n int) error {
+	return f.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(f.row))
+}
+
+// Unread returns why a column is not read.
+func (f *folder) Unread(col int) error {
+	if col >= f.own {
+		return nil
+	}
+	return f.first.leaves[col].unread
+}
+
+// ErrorAt gives the file of the last record, its row there and the column.
+func (f *folder) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return f.ErrorIn(f.row, col, format, args...)
+}
+
+// ErrorIn reports something wrong in a row of all files together, counted from 1.
+func (f *folder) ErrorIn(row, col int, format string, args ...any) *fault.Error {
+	p, at := f.find(row)
+	where := fmt.Sprintf("row %d", at)
+	if col >= 0 && col < len(f.names) {
+		where += ", column " + f.names[col]
+	}
+	return &fault.Error{File: p.path, Msg: where + ": " + fmt.Sprintf(format, args...)}
+}
+
+// Place says where a row is.
+func (f *folder) Place(row int) string {
+	p, at := f.find(row)
+	return fmt.Sprintf("row %d of %s", at, p.path)
+}
+
+// find returns the file of a row, and the row there.
+func (f *folder) find(row int) (*folderPart, int) {
+	k := max(0, sort.Search(len(f.parts), func(i int) bool { return f.parts[i].before >= row })-1)
+	return &f.parts[k], row - f.parts[k].before
+}
+
+// Place says where a line of a table is, as in "line 3".
+func Place(t Table, line int) string {
+	if f, ok := t.(*folder); ok {
+		return f.Place(line)
+	}
+	return fmt.Sprintf("line %d", line)
+}
+
+// Close closes the file that is open.
+func (f *folder) Close() error {
+	if f.now == nil {
+		return nil
+	}
+	return f.now.Close()
+}
