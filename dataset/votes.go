@@ -95,6 +95,19 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 	return v.dataset(), nil
 }
 
+// VotesOf reads votes from a table that the caller has, as [ReadVotes] reads those of a file. The
+// caller closes it.
+func VotesOf(ctx context.Context, t table.Table, opts VotesOptions) (*Dataset, error) {
+	v, err := readVotes(ctx, t, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.finish(&opts); err != nil {
+		return nil, err
+	}
+	return v.dataset(), nil
+}
+
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
 	v, err := openVotes(ctx, path, opts)
 	if err != nil {

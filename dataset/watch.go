@@ -11,10 +11,20 @@ import (
 // model answers for any input, however unlike its training items; a column in other
 // units, or without values, shows only here.
 type Watch struct {
-	t     *Transform
-	items int
-	seen  []watched // one per part
+	t      *Transform
+	items  int
+	unlike Unlike
+	seen   []watched // one per part
 }
+
+// Unlike counts items unlike those of training.
+type Unlike struct {
+	Far     int // with a value far outside the training range
+	Unknown int // with a level that training did not have
+}
+
+// Unlike returns how many of the items added so far are unlike those of training.
+func (w *Watch) Unlike() Unlike { return w.unlike }
 
 // watched counts what is unusual about one feature.
 type watched struct {
@@ -48,30 +58,40 @@ func (w *Watch) Add(ds *Dataset, skip []error) error {
 			continue // prediction reports it
 		}
 		w.items++
+		far, unknown := false, false
 		for k := range in.ops {
 			b := &in.ops[k]
-			w.seen[k].add(b, row[b.from:b.from+b.p.Part.Width()])
+			x := row[b.from : b.from+b.p.Part.Width()]
+			far = w.seen[k].add(b, x) || far
+			unknown = unknown || b.p.Kind == Categorical && x[0] == UnknownLevel
+		}
+		if far {
+			w.unlike.Far++
+		}
+		if unknown {
+			w.unlike.Unknown++
 		}
 	}
 	return nil
 }
 
-// add takes the values of one item into account.
-func (s *watched) add(b *binding, x []float32) {
+// add takes the values of one item into account, and reports whether one of them is far outside the
+// training range.
+func (s *watched) add(b *binding, x []float32) (far bool) {
 	p := b.p
 	if p.Kind == Categorical || p.Kind == Text {
 		if x[0] != x[0] {
 			s.missing++
-			return
+			return false
 		}
 		s.values++
 		if i, err := textAt(x[0], len(b.texts)); p.Kind == Text && err == nil && !p.model().Heard(b.texts[i]) {
 			s.unheard++
 		}
-		return
+		return false
 	}
 	each := len(x) / len(p.Mean)
-	far, found := false, false
+	found := false
 	for i, v := range x {
 		if v != v {
 			continue
@@ -91,6 +111,7 @@ func (s *watched) add(b *binding, x []float32) {
 	} else {
 		s.missing++
 	}
+	return far
 }
 
 // farSDs is how many standard deviations from the mean are far where the training

@@ -88,6 +88,11 @@ func Raters(path string) (*evaluate.RaterReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	return RatersOf(m, path)
+}
+
+// RatersOf is [Raters] for a model that was loaded from path.
+func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		file := Folder(path).Path(RatersFile)
 		text, err := os.ReadFile(file)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"credence/internal/calculator"
 	"credence/internal/table"
 	"credence/internal/votelog"
-	"credence/internal/words"
 	"credence/run"
 )
 
@@ -51,6 +49,7 @@ func (s *Server) api(mux *http.ServeMux) error {
 	}
 	api := humago.NewWithPrefix(mux, s.options.BasePath, config)
 	s.apiModels(api)
+	s.apiRaters(api)
 	s.apiVotes(api)
 	s.apiMixture(api)
 	s.apiPredict(api, mux)
@@ -203,7 +202,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 		"items":   {Type: "array", Items: item},
 		"level":   {Type: "number", Description: "of the intervals; 0.95 if none is given"},
 		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "which numbers are wanted; all but next_gain, weights and alpha if none are named"},
-		"votes":   {Type: "object", AdditionalProperties: true, Description: "votes on items to take into account: item → class → number"},
+		"votes":   votesSchema(),
 		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
 	}}
 	lines := "one object for each item, on a line of its own"
@@ -233,7 +232,7 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	want := &wanted{level: s.options.Level}
+	want := s.wanted()
 	if text := q.Get("level"); text != "" {
 		if want.level, err = strconv.ParseFloat(text, 64); err != nil {
 			return badRequest("level %q: expected a number", text)
@@ -250,7 +249,7 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.count(r, out)
+	s.count(out)
 	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		var text []byte
@@ -280,7 +279,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 		return csv, err
 	}
 	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
-	var f *frame
+	var f, votes *frame
 	err = in.object(func(key []byte) (err error) {
 		switch name := string(key); name {
 		case "items":
@@ -290,7 +289,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 		case "outputs":
 			want.columns, err = in.outputs()
 		case "votes":
-			want.votes, err = in.votes(m.model.Classes)
+			votes, err = in.votes()
 		case "partial":
 			if want.partial = in.word("true"); !want.partial && !in.word("false") {
 				err = in.errorf("found %s, expected true or false", in.found())
@@ -305,6 +304,9 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 	}
 	if err == nil && f == nil {
 		err = badRequest("the request has no items")
+	}
+	if err == nil {
+		want.votes, err = m.cast(r.Context(), votes)
 	}
 	if err != nil {
 		return nil, err
@@ -324,26 +326,4 @@ func (r *reader) outputs() (map[string]bool, error) {
 		return nil, err
 	}
 	return columnsOf(names)
-}
-
-// votes takes item → class → number.
-func (r *reader) votes(classes []string) (func(item string, row, d int) ([]float64, error), error) {
-	of := map[string][]float64{}
-	err := r.object(func(key []byte) error {
-		item, counts := string(key), make([]float64, len(classes))
-		of[item] = counts
-		return r.object(func(key []byte) error {
-			i := slices.Index(classes, string(key))
-			if i < 0 {
-				return badRequest("votes on item %q for %q: the classes are [%s]", item, key, words.Few(classes))
-			}
-			n, err := r.number()
-			if err == nil && !(n >= 0 && n <= 1e9) {
-				err = badRequest("votes on item %q: found %v, expected a number of votes", item, n)
-			}
-			counts[i] = n
-			return err
-		})
-	})
-	return func(item string, _, _ int) ([]float64, error) { return of[item], nil }, err
 }

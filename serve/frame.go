@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +13,7 @@ import (
 // frame is the items of a request: columns of equal length under names. It is a [table.Table], so
 // that a request is understood as the same values in a file are.
 type frame struct {
+	name    string // in messages
 	columns []column
 	rows    int
 
@@ -129,7 +131,7 @@ func (f *frame) finish() error {
 }
 
 // Name implements [table.Table].
-func (f *frame) Name() string { return "the request" }
+func (f *frame) Name() string { return cmp.Or(f.name, "the request") }
 
 // Header implements [table.Table].
 func (f *frame) Header() []string { return f.header }

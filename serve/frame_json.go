@@ -18,7 +18,7 @@ type reader struct {
 
 func (r *reader) row(n int) error {
 	if n >= r.limits.Rows {
-		return failf(413, "more than %d rows in a request", r.limits.Rows)
+		return tooManyRows(r.limits.Rows)
 	}
 	return nil
 }

@@ -178,12 +178,13 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := []prediction{}
 	if f.rows > 0 {
-		t, err := m.predict(r.Context(), f, &wanted{level: s.options.Level, partial: true,
-			columns: map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}})
+		want := s.wanted()
+		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
+		t, err := m.predict(r.Context(), f, want)
 		if err != nil {
 			return err
 		}
-		s.count(r, t)
+		s.count(t)
 		for j := range t.items {
 			out = append(out, t.prediction(j, at))
 		}

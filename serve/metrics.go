@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,59 +12,77 @@ import (
 
 // metrics is what Prometheus collects.
 type metrics struct {
-	all       *prometheus.Registry
-	requests  *prometheus.CounterVec
-	latency   *prometheus.HistogramVec
-	rows      *prometheus.CounterVec
-	refused   *prometheus.CounterVec
-	abstained *prometheus.CounterVec
-	batch     prometheus.Histogram
-	width     *prometheus.SummaryVec
-	votes     prometheus.Counter
-	warnings  *prometheus.CounterVec
+	all      *prometheus.Registry
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	batch    prometheus.Histogram
+	votes    prometheus.Counter
+
+	rows, refused, far, unknown *prometheus.CounterVec
+	abstained, width            *prometheus.SummaryVec
+	models                      sync.Map // name → *modelMetrics
+}
+
+// modelMetrics are those of one model.
+type modelMetrics struct {
+	rows, refused, far, unknown prometheus.Counter
+	abstained, width            prometheus.Observer
 }
 
 func newMetrics(r *registry) *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	m := &metrics{
-		all: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "credence_requests_total",
-			Help: "Requests by route, method and status."}, []string{"route", "method", "status"}),
+		all:      prometheus.NewRegistry(),
+		requests: counter("credence_requests_total", "Requests by route, method and status.", "route", "method", "status"),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "credence_request_seconds",
 			Help: "Time from request to answer by route.", Buckets: prometheus.ExponentialBuckets(1e-4, 2.5, 14)}, []string{"route"}),
-		rows: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "credence_rows_total",
-			Help: "Items predicted."}, []string{"model"}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "credence_rows_without_prediction_total",
-			Help: "Items whose values could not be used."}, []string{"model"}),
-		abstained: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "credence_rows_uncertain_total",
-			Help: "Items whose predicted class is the most probable one with probability below 0.9."}, []string{"model"}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "credence_batch_rows",
 			Help: "Items in a request.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
-		width: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
-			Help: "Width of the predicted class's interval; its mean is sum by count."}, []string{"model"}),
 		votes: prometheus.NewCounter(prometheus.CounterOpts{Name: "credence_votes_total",
 			Help: "Votes received and on disk."}),
-		warnings: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "credence_input_warnings_total",
-			Help: "Requests with values unlike those of training: outside their range, or of unknown levels."}, []string{"model"}),
+		rows:    counter("credence_rows_total", "Items predicted.", "model"),
+		refused: counter("credence_rows_without_prediction_total", "Items whose values could not be used.", "model"),
+		far:     counter("credence_rows_outside_training_range_total", "Items with a value far outside the range of training.", "model"),
+		unknown: counter("credence_rows_with_unknown_level_total", "Items with a level of a category that training did not have.", "model"),
+		abstained: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_abstained",
+			Help: "1 for items on which to abstain, by the server's rule or, without one, where p_top is below 0.9, and 0 for others: sum by count is the share."}, []string{"model"}),
+		width: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
+			Help: "Width of the predicted class's interval: sum by count is the mean."}, []string{"model"}),
 	}
-	m.all.MustRegister(m.requests, m.latency, m.rows, m.refused, m.abstained, m.batch, m.width, m.votes, m.warnings,
+	m.all.MustRegister(m.requests, m.latency, m.batch, m.votes, m.rows, m.refused, m.far, m.unknown, m.abstained, m.width,
 		&modelInfo{r}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// of returns the metrics of a model.
+func (m *metrics) of(name string) *modelMetrics {
+	if found, ok := m.models.Load(name); ok {
+		return found.(*modelMetrics)
+	}
+	found, _ := m.models.LoadOrStore(name, &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name),
+		m.far.WithLabelValues(name), m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)})
+	return found.(*modelMetrics)
 }
 
 // modelInfo tells which models are served, and for how long.
 type modelInfo struct{ r *registry }
 
 var (
-	infoDesc = prometheus.NewDesc("credence_model_info", "A served model: always 1.", []string{"model", "version", "sha256"}, nil)
-	ageDesc  = prometheus.NewDesc("credence_model_age_seconds", "Time since the model's file was written.", []string{"model", "version"}, nil)
+	infoDesc   = prometheus.NewDesc("credence_model_info", "A served model: always 1.", []string{"model", "version", "sha256"}, nil)
+	brokenDesc = prometheus.NewDesc("credence_models_broken", "Models whose file cannot be read; an older one serves where there was one.", nil, nil)
+	ageDesc    = prometheus.NewDesc("credence_model_age_seconds", "Time since the model's file was written.", []string{"model", "version"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
-func (m *modelInfo) Describe(c chan<- *prometheus.Desc) { c <- infoDesc; c <- ageDesc }
+func (m *modelInfo) Describe(c chan<- *prometheus.Desc) { c <- infoDesc; c <- ageDesc; c <- brokenDesc }
 
 // Collect implements [prometheus.Collector].
 func (m *modelInfo) Collect(c chan<- prometheus.Metric) {
-	for _, versions := range m.r.current.Load().models {
+	now := m.r.current.Load()
+	c <- prometheus.MustNewConstMetric(brokenDesc, prometheus.GaugeValue, float64(len(now.broken)))
+	for _, versions := range now.models {
 		for _, s := range versions {
 			c <- prometheus.MustNewConstMetric(infoDesc, prometheus.GaugeValue, 1, s.name, s.version, s.hash)
 			c <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(s.stamp.modified).Seconds(), s.name, s.version)
@@ -81,29 +100,35 @@ func (s *Server) operations(mux *http.ServeMux) {
 }
 
 // count adds predictions to the metrics.
-func (s *Server) count(r *http.Request, t *told) {
-	m, name := s.metrics, t.of.name
-	m.batch.Observe(float64(len(t.items)))
-	bad, unsure := 0, 0
+func (s *Server) count(t *told) {
+	m := s.metrics.of(t.of.name)
+	s.metrics.batch.Observe(float64(len(t.items)))
+	bad := 0
 	d := len(t.of.model.Classes)
-	width := m.width.WithLabelValues(name)
 	for j, why := range t.bad {
 		if why != nil {
 			bad++
 			continue
 		}
 		k := j*d + t.predicted[j]
-		if t.top != nil && t.top[k] < 0.9 {
-			unsure++
-		}
 		if t.lower != nil && t.upper != nil {
-			width.Observe(t.upper[k] - t.lower[k])
+			m.width.Observe(t.upper[k] - t.lower[k])
+		}
+		if t.abstain != nil {
+			m.abstained.Observe(oneIf(t.abstain[j]))
+		} else if t.top != nil {
+			m.abstained.Observe(oneIf(t.top[k] < 0.9))
 		}
 	}
-	m.rows.WithLabelValues(name).Add(float64(len(t.items) - bad))
-	m.refused.WithLabelValues(name).Add(float64(bad))
-	m.abstained.WithLabelValues(name).Add(float64(unsure))
-	if len(t.warnings) > 0 {
-		m.warnings.WithLabelValues(name).Inc()
+	m.rows.Add(float64(len(t.items) - bad))
+	m.refused.Add(float64(bad))
+	m.far.Add(float64(t.unlike.Far))
+	m.unknown.Add(float64(t.unlike.Unknown))
+}
+
+func oneIf(truth bool) float64 {
+	if truth {
+		return 1
 	}
+	return 0
 }

@@ -45,7 +45,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	want := &wanted{level: s.options.Level}
+	want := s.wanted()
 	t, err := s.scoring(w, r, m, want)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.count(r, out)
+	s.count(out)
 	w.Header().Set("Content-Type", "application/json")
 	text := append(out.records([]byte(`{"predictions": [`)), "]}\n"...)
 	_, err = w.Write(text)

@@ -146,7 +146,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	want := &wanted{level: s.options.Level}
+	want := s.wanted()
 	if v, ok := req.Parameters["level"]; ok {
 		if want.level, ok = v.(float64); !ok {
 			return badRequest("parameter level: found %v, expected a number", v)
@@ -172,7 +172,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.count(r, t)
+	s.count(t)
 	if names == nil {
 		for _, o := range m.outputs() {
 			names = append(names, o.Name)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
+	"net/http"
 	"slices"
 
 	"credence/dataset"
@@ -21,7 +21,25 @@ type wanted struct {
 	level   float64
 	columns map[string]bool // nil for all that have a meaning
 	partial bool            // rows that cannot be predicted are marked, not refused
-	votes   func(item string, row int, classes int) ([]float64, error)
+	rows    int             // at most
+	rule    abstention
+	votes   *castVotes // on the items, to take into account; nil for none
+}
+
+// abstention says on which items to abstain, as the flags of credence predict do: where the predicted
+// class's interval is wider than maxWidth, or its p_top smaller than minTop. 0 is no rule.
+type abstention struct{ maxWidth, minTop float64 }
+
+func (a abstention) given() bool { return a.maxWidth > 0 || a.minTop > 0 }
+
+func (a abstention) check() error {
+	if !(a.maxWidth >= 0 && a.maxWidth <= 1) {
+		return badRequest("max_width %v: expected a width between 0 and 1", a.maxWidth)
+	}
+	if !(a.minTop >= 0 && a.minTop <= 1) {
+		return badRequest("min_top %v: expected a probability between 0 and 1", a.minTop)
+	}
+	return nil
 }
 
 func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
@@ -33,6 +51,7 @@ type told struct {
 	bad      []error // nil, or why an item has no prediction
 	answers  []head.Answer
 	warnings []string
+	unlike   dataset.Unlike
 
 	// [N, d]
 	mean, sd, median, lower, upper, lowerBound, upperBound, top []float64
@@ -40,11 +59,20 @@ type told struct {
 	// [N]
 	entropy, information, gain []float64
 	predicted                  []int
+	abstain                    []bool
+}
+
+// batchRows is how many items are predicted at a time.
+const batchRows = 1024
+
+// tooManyRows is the error of a request with more than n items.
+func tooManyRows(n int) error {
+	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request", n)
 }
 
 // predict answers a frame. The values are those of credence predict, bit for bit.
 func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, error) {
-	opts := dataset.StreamOptions{Batch: math.MaxInt, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
+	opts := dataset.StreamOptions{Batch: batchRows, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
 	in, err := dataset.StreamOf(ctx, t, s.parts, opts)
 	if err != nil {
@@ -52,8 +80,15 @@ func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, 
 	}
 	defer in.Close()
 	out := &told{of: s}
+	watch := s.model.Transform.NewWatch()
 	for batch, err := range in.All() {
 		if err != nil {
+			return nil, err
+		}
+		if len(out.items)+batch.Len() > w.rows {
+			return nil, tooManyRows(w.rows)
+		}
+		if err := watch.Add(batch.Dataset, batch.Bad); err != nil {
 			return nil, err
 		}
 		list, err := s.model.Predict(batch.Dataset, model.PredictOptions{KeepBad: true})
@@ -69,10 +104,11 @@ func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, 
 			out.bad = append(out.bad, why)
 		}
 	}
-	for _, err := range in.Warnings() {
+	out.unlike = watch.Unlike()
+	for _, err := range slices.Concat(in.Warnings(), watch.Warnings()) {
 		out.warnings = append(out.warnings, err.Error())
 	}
-	if err := out.update(w); err != nil {
+	if err := w.votes.update(out); err != nil {
 		return nil, err
 	}
 	for j, err := range out.bad {
@@ -84,36 +120,10 @@ func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, 
 	return out, ctx.Err()
 }
 
-// update takes votes on the items into account.
-func (t *told) update(w *wanted) error {
-	if w.votes == nil {
-		return nil
-	}
-	for j := range t.answers {
-		if t.bad[j] != nil {
-			continue
-		}
-		votes, err := w.votes(t.items[j], j, len(t.of.model.Classes))
-		if err != nil {
-			return err
-		}
-		if votes == nil {
-			continue
-		}
-		if t.answers[j].Law == nil {
-			return badRequest("votes on item %q: the model, by method %s, has no distribution that they could change", t.items[j], t.of.model.Method.Name())
-		}
-		if t.answers[j], err = t.answers[j].After(votes); err != nil {
-			return badRequest("votes on item %q: %w", t.items[j], err)
-		}
-	}
-	return nil
-}
-
 // tell fills in the numbers that are asked for.
 func (t *told) tell(w *wanted) {
 	n, d := len(t.items), len(t.of.model.Classes)
-	law := t.of.model.Traits().Joint
+	law := t.of.law
 	grid := func(name string, laws bool) []float64 {
 		if !w.wants(name) || laws && !law {
 			return nil
@@ -135,9 +145,12 @@ func (t *told) tell(w *wanted) {
 		t.gain = make([]float64, n)
 	}
 	t.predicted = make([]int, n)
+	if law && w.rule.given() {
+		t.abstain = make([]bool, n)
+	}
 	each := func(j int) {
 		if t.bad[j] == nil {
-			t.one(j, w.level)
+			t.one(j, w)
 		}
 	}
 	if n == 1 {
@@ -148,7 +161,7 @@ func (t *told) tell(w *wanted) {
 }
 
 // one fills in item j.
-func (t *told) one(j int, level float64) {
+func (t *told) one(j int, w *wanted) {
 	a := &t.answers[j]
 	d := len(a.Mean)
 	at := j * d
@@ -170,7 +183,12 @@ func (t *told) one(j int, level float64) {
 		}
 	}
 	// The precision of credence predict.
-	for i, c := range a.Reported().To(mixture.SixDigits).Summarize([]float64{level}, t.top != nil) {
+	classes := a.Reported().To(mixture.SixDigits).Summarize([]float64{w.level}, t.top != nil || w.rule.minTop > 0)
+	if t.abstain != nil {
+		c := &classes[t.predicted[j]]
+		t.abstain[j] = w.rule.maxWidth > 0 && c.Intervals[0].TwoSided.Length() > w.rule.maxWidth || w.rule.minTop > 0 && c.Top < w.rule.minTop
+	}
+	for i, c := range classes {
 		in := c.Intervals[0]
 		t.mean[at+i] = c.Mean
 		set(t.sd, i, c.SD)

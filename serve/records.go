@@ -78,6 +78,9 @@ func (t *told) record(dst []byte, fields []gridField, j int) []byte {
 			dst = strconv.AppendBool(append(dst, ':'), t.atLeast[j*d+i])
 		}
 	}
+	if t.abstain != nil {
+		dst = strconv.AppendBool(append(dst, `,"abstain":`...), t.abstain[j])
+	}
 	return append(dst, '}')
 }
 

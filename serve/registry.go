@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/internal/words"
 	"credence/model"
 	"credence/run"
@@ -36,6 +37,9 @@ type served struct {
 	stamp         stamp
 	parts         []dataset.Part
 	read          dataset.LoadOptions // how the run's files are read
+	law           bool                // answers are distributions
+	raters        *evaluate.RaterReport
+	noRaters      error // why there is none
 }
 
 // stamp tells whether a file was replaced.
@@ -214,6 +218,12 @@ func (r *registry) load(p place, before *served) (*served, error) {
 		s.version = hash[:12]
 	}
 	s.folder.ReadAs(&s.read)
+	s.law = m.Traits().Joint
+	of := p.path
+	if filepath.Base(of) == run.ModelFile {
+		of = filepath.Dir(of)
+	}
+	s.raters, s.noRaters = run.RatersOf(m, of)
 	return s, nil
 }
 

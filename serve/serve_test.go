@@ -521,12 +521,40 @@ func TestBusy(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	_, url := start(t, Options{})
 	ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"f"],[50,"m"]]}`)
+	ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"x"],[5000,"m"],[-4000,"y"]]}`)
 	_, _, text := ask(t, "GET", url+"/metrics", "", "")
-	for _, want := range []string{`credence_rows_total{model="first"} 2`, `credence_requests_total{method="POST",route="/invocations",status="200"} 1`,
-		`credence_interval_width_count{model="first"} 2`, "credence_model_info{", "credence_model_age_seconds{", "credence_batch_rows_sum 2"} {
+	for _, want := range []string{`credence_rows_total{model="first"} 5`, `credence_requests_total{method="POST",route="/invocations",status="200"} 2`,
+		`credence_interval_width_count{model="first"} 5`, `credence_rows_with_unknown_level_total{model="first"} 2`,
+		`credence_rows_outside_training_range_total{model="first"} 2`, `credence_abstained_count{model="first"} 5`,
+		`credence_abstained_sum{model="first"} `, `credence_request_seconds_bucket{route="/invocations",le="`, "credence_votes_total 0",
+		"credence_model_info{", "credence_model_age_seconds{", "credence_models_broken 0", "credence_batch_rows_sum 5"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
+	}
+}
+
+// TestAbstain: items on which to abstain are marked, and counted.
+func TestAbstain(t *testing.T) {
+	_, url := start(t, Options{MinTop: 1})
+	_, _, text := ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"f"],[50,"m"]]}`)
+	if n := strings.Count(text, `"abstain":true`); n != 2 {
+		t.Errorf("%d of 2 items are marked: %s", n, text)
+	}
+	_, _, text = ask(t, "GET", url+"/metrics", "", "")
+	if !strings.Contains(text, `credence_abstained_sum{model="first"} 2`) {
+		t.Error(text)
+	}
+	if _, err := New(Options{Path: "x", MaxWidth: 2}); err == nil || !strings.Contains(err.Error(), "max_width 2") {
+		t.Error(err)
+	}
+}
+
+// TestRowsOfCSV: the bound on rows holds for tables too.
+func TestRowsOfCSV(t *testing.T) {
+	_, url := start(t, Options{Limits: Limits{Rows: 3}})
+	if status, _, text := ask(t, "POST", url+"/invocations", "text/csv", "age,sex\n"+strings.Repeat("30,f\n", 4)); status != 413 {
+		t.Error(status, text)
 	}
 }
 

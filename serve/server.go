@@ -49,6 +49,9 @@ type Options struct {
 	Votes string
 	// Level of the intervals where a request names none; 0 means 0.95.
 	Level float64
+	// MaxWidth and MinTop, if not 0, say on which items to abstain: where the interval of the
+	// predicted class is wider, or the probability that it is the most probable one smaller.
+	MaxWidth, MinTop float64
 	// Version is that of the program.
 	Version string
 	Limits  Limits
@@ -74,7 +77,16 @@ func (o *Options) complete() error {
 	if l.Body < 0 || l.Rows < 0 || l.Columns < 0 || l.Values < 0 || l.Concurrency < 0 || l.Timeout < 0 || o.Reload < 0 {
 		return errors.New("a limit is negative")
 	}
+	if err := (abstention{o.MaxWidth, o.MinTop}).check(); err != nil {
+		return err
+	}
 	return checkLevel(o.Level)
+}
+
+// wanted returns what is asked for where a request says nothing else.
+func (s *Server) wanted() *wanted {
+	o := &s.options
+	return &wanted{level: o.Level, rows: o.Limits.Rows, rule: abstention{o.MaxWidth, o.MinTop}}
 }
 
 // Server serves models.

@@ -55,6 +55,8 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.BasePath, "base-path", "", "`path` that all routes begin with, such as /credence")
 	f.StringVar(&o.Votes, "votes", "", "`file` that posted votes are added to; without it none are taken")
 	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals where a request names none")
+	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
+	f.Float64Var(&o.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
 	f.Int64Var(&o.Limits.Body, "max-body", 64<<20, "`bytes` of a request at most")
 	f.IntVar(&o.Limits.Rows, "max-rows", 100_000, "`items` of a request at most")
 	f.IntVar(&o.Limits.Concurrency, "max-requests", 256, "`requests` at work at the same time at most")
@@ -62,6 +64,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.logForm, "log", "text", "`form` of the log on standard error: text or json")
 	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug (every request), info, warn or error")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	notZero(f, "max-width", "min-top")
 	return cmd
 }
 
@@ -80,6 +83,10 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 	switch {
 	case !(o.Level > 0 && o.Level < 1):
 		return usagef("--level %v: expected a level between 0 and 1", o.Level)
+	case !(o.MaxWidth >= 0 && o.MaxWidth <= 1):
+		return usagef("--max-width %v: expected a width between 0 and 1", o.MaxWidth)
+	case !(o.MinTop >= 0 && o.MinTop <= 1):
+		return usagef("--min-top %v: expected a probability between 0 and 1", o.MinTop)
 	case cmd.Flags().Changed("timeout") && o.Limits.Timeout <= 0:
 		return usagef("--timeout %v: expected a time such as 30s", o.Limits.Timeout)
 	case (o.tlsCert == "") != (o.tlsKey == ""):
