@@ -14,7 +14,6 @@ import (
 
 	"credence/internal/calculator"
 	"credence/internal/table"
-	"credence/internal/votelog"
 	"credence/run"
 )
 
@@ -31,11 +30,13 @@ type apiModel struct {
 
 // apiVote is a vote as it is posted and listed.
 type apiVote struct {
-	Item  string    `json:"item" minLength:"1" maxLength:"1024" doc:"id of the item"`
-	Rater string    `json:"rater" minLength:"1" maxLength:"1024" doc:"who votes"`
-	Label string    `json:"label" maxLength:"1024" doc:"a class; empty withdraws the rater's vote on the item"`
-	Key   string    `json:"key,omitempty" maxLength:"128" doc:"the sender's name for the vote: sent again with the same key, it counts once"`
-	Time  time.Time `json:"time,omitzero" readOnly:"true" doc:"when it came in"`
+	Item  string `json:"item" minLength:"1" maxLength:"1024" doc:"id of the item"`
+	Rater string `json:"rater" minLength:"1" maxLength:"1024" doc:"who votes"`
+	Label string `json:"label" maxLength:"1024" doc:"a class; empty withdraws the rater's vote on the item"`
+	Key   string `json:"key,omitempty" maxLength:"128" doc:"the sender's name for the vote: sent again with the same key, it counts once"`
+	// CannotTell is in the file as a line without a label, so that nobody counts it.
+	CannotTell bool      `json:"cannot_tell,omitempty" doc:"instead of a label: the rater saw the item and cannot tell"`
+	Time       time.Time `json:"time,omitzero" readOnly:"true" doc:"when it came in"`
 }
 
 // api adds the routes under /api/v1, described by OpenAPI at /api/v1/openapi.json.
@@ -51,6 +52,7 @@ func (s *Server) api(mux *http.ServeMux) error {
 	s.apiModels(api)
 	s.apiRaters(api)
 	s.apiVotes(api)
+	s.apiQueue(api)
 	s.apiMixture(api)
 	s.apiPredict(api, mux)
 	return nil
@@ -117,8 +119,11 @@ func (s *Server) apiVotes(api huma.API) {
 	huma.Register(api, huma.Operation{OperationID: "post-vote", Method: "POST", Path: "/api/v1/votes", Summary: "Cast a vote",
 		Description: "Answered after the vote is on disk.", DefaultStatus: http.StatusCreated, Tags: []string{"votes"}},
 		func(ctx context.Context, in *struct{ Body apiVote }) (*voteSaved, error) {
-			v := votelog.Vote{Item: in.Body.Item, Rater: in.Body.Rater, Label: in.Body.Label, Key: in.Body.Key, Time: time.Now()}
-			if err := s.addVote(v); err != nil {
+			v, err := in.Body.line()
+			if err == nil {
+				err = s.addVote(v)
+			}
+			if err != nil {
 				return nil, problem(err)
 			}
 			out := &voteSaved{}
@@ -139,7 +144,7 @@ func (s *Server) apiVotes(api huma.API) {
 			Rater string `query:"rater" doc:"only those of this rater"`
 		}) (*voteList, error) {
 			if s.votes == nil {
-				return nil, problem(failf(404, "this server takes no votes: start it with --votes FILE"))
+				return nil, problem(noVotes())
 			}
 			out := &voteList{}
 			out.Body.Votes, out.Body.Next = []apiVote{}, in.From
@@ -151,7 +156,7 @@ func (s *Server) apiVotes(api huma.API) {
 				if in.Item != "" && v.Item != in.Item || in.Rater != "" && v.Rater != in.Rater {
 					continue
 				}
-				out.Body.Votes = append(out.Body.Votes, apiVote{v.Item, v.Rater, v.Label, v.Key, v.Time})
+				out.Body.Votes = append(out.Body.Votes, voteOf(v))
 			}
 			return out, nil
 		})

@@ -290,7 +290,7 @@ func raterOf(text json.RawMessage) string {
 // addVote keeps a vote, and counts it.
 func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
-		return failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
+		return noVotes()
 	}
 	if v.Label != "" {
 		if err := s.knownLabel(v.Label); err != nil {
@@ -311,6 +311,7 @@ func (s *Server) addVote(v votelog.Vote) error {
 	if !known {
 		s.metrics.votes.Inc()
 	}
+	s.queue.voted()
 	return nil
 }
 

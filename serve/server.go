@@ -52,6 +52,8 @@ type Options struct {
 	// MaxWidth and MinTop, if not 0, say on which items to abstain: where the interval of the
 	// predicted class is wider, or the probability that it is the most probable one smaller.
 	MaxWidth, MinTop float64
+	// Queue says which items people look at and vote on, if any.
+	Queue Queue
 	// Version is that of the program.
 	Version string
 	Limits  Limits
@@ -94,6 +96,7 @@ type Server struct {
 	options  Options
 	registry *registry
 	votes    *votelog.Log // or nil
+	queue    *queue       // or nil
 	metrics  *metrics
 	handler  http.Handler
 	slots    chan struct{} // one for each request at work
@@ -113,6 +116,11 @@ func New(o Options) (*Server, error) {
 	if o.Votes != "" {
 		if s.votes, err = votelog.Open(o.Votes); err != nil {
 			return nil, err
+		}
+	}
+	if len(o.Queue.Items) > 0 {
+		if s.queue, err = newQueue(s, o.Queue); err != nil {
+			return nil, errors.Join(err, s.Close())
 		}
 	}
 	s.metrics = newMetrics(r)
@@ -139,6 +147,9 @@ func (s *Server) Reload() error { return s.registry.reload() }
 
 // Close closes the file of votes, after those that wait are written.
 func (s *Server) Close() error {
+	if s.queue != nil {
+		s.queue.close()
+	}
 	if s.votes == nil {
 		return nil
 	}

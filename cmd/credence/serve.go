@@ -36,6 +36,7 @@ func newServe() *cobra.Command {
 		Long:  helpText("serve"),
 		Example: `  credence serve runs/first
   credence serve runs --votes votes.csv
+  credence serve runs/first --items items.csv --earlier votes.csv --votes new.csv
   credence serve runs --addr :8080 --token-file token \
     --tls-cert cert.pem --tls-key key.pem
   credence serve runs/first --addr unix:/run/credence.sock`,
@@ -54,6 +55,9 @@ func newServe() *cobra.Command {
 	f.StringSliceVar(&o.Hosts, "host", nil, "`names` under which the server may be asked for; may be repeated")
 	f.StringVar(&o.BasePath, "base-path", "", "`path` that all routes begin with, such as /credence")
 	f.StringVar(&o.Votes, "votes", "", "`file` that posted votes are added to; without it none are taken")
+	f.StringArrayVar(&o.Queue.Items, "items", nil, "`file` of items to look at and vote on; further ones are joined to the first")
+	f.StringArrayVar(&o.Queue.Earlier, "earlier", nil, "`file` of votes on the items that were cast before; may be repeated")
+	f.StringSliceVar(&o.Queue.By, "by", nil, "`columns` of the items to filter by, beside the categories that the model knows")
 	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals where a request names none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
@@ -91,6 +95,10 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 		return usagef("--timeout %v: expected a time such as 30s", o.Limits.Timeout)
 	case (o.tlsCert == "") != (o.tlsKey == ""):
 		return usagef("--tls-cert and --tls-key go together")
+	case len(o.Queue.Items) == 0 && len(o.Queue.Earlier) > 0:
+		return usagef("--earlier goes with --items FILE")
+	case len(o.Queue.Items) == 0 && len(o.Queue.By) > 0:
+		return usagef("--by goes with --items FILE")
 	case o.logForm != "text" && o.logForm != "json":
 		return usagef("--log %q: expected text or json", o.logForm)
 	case o.BasePath != "" && !strings.HasPrefix(o.BasePath, "/"):

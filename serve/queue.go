@@ -1,0 +1,385 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"credence/head"
+	"credence/internal/par"
+	"credence/internal/votelog"
+	"credence/internal/words"
+	"credence/mixture"
+	"credence/model"
+)
+
+// Queue says which items people look at and vote on.
+type Queue struct {
+	// Items are files that [model.Model.Predict] can read, as credence predict takes them: the
+	// second and further ones are joined to the first. Without items there is no queue.
+	Items []string
+	// Earlier are files of votes on the items that were cast before.
+	Earlier []string
+	// By are columns of the items to filter by, beside the categories that the model knows.
+	By []string
+}
+
+// queue is the items that people look at and vote on, ordered by the value of a vote. Items are
+// predicted in the background; a vote changes the numbers of its item alone.
+type queue struct {
+	server      *Server
+	options     Queue
+	done, total atomic.Int64 // items predicted, and of how many where that is known
+	stop        context.CancelFunc
+	idle        sync.WaitGroup
+
+	mu       sync.RWMutex
+	pool     *pool     // nil until the first is ready
+	building *served   // the model that items are being predicted with, or were last
+	failed   error     // why there is no pool for it
+	seen     int       // lines of the file of votes that the pool knows
+	version  int       // grows with every change
+	skipped  []skipped // in the order in which items were put off
+}
+
+// pool is the items of one file by one model. All but what votes change stays as it is.
+type pool struct {
+	of      *served
+	ids     []string
+	at      map[string]int // id → place
+	rows    rowStore
+	bad     map[int]string // why an item has no prediction
+	twice   int            // rows of items that came before
+	facets  []facet
+	notes   []string // what is unusual about the items
+	ballots *ballots
+
+	prior []*numbers // before any votes; nil for items without a prediction
+	now   []*numbers // given all votes; the same as prior where there are none
+	order []int      // items by the value of a vote, largest first
+	rank  []int      // place in order; −1 for items without a prediction
+
+	first, variance float64 // the sum of variances when the pool was made, and now
+}
+
+// numbers are what is told of an item in lists, [d] each.
+type numbers struct {
+	mean, lower, upper, top []float64
+	gain, variance          float64
+	predicted               int
+}
+
+// mostNumbers is how many items by classes a queue holds.
+const mostNumbers = 4 << 20
+
+// numbersOf summarizes an answer, to the precision of credence predict.
+func numbersOf(a *head.Answer, level float64) *numbers {
+	d := len(a.Mean)
+	all := make([]float64, 4*d)
+	n := &numbers{mean: all[:d:d], lower: all[d : 2*d : 2*d], upper: all[2*d : 3*d : 3*d], top: all[3*d:], predicted: a.Top()}
+	for i, c := range a.Reported().To(mixture.SixDigits).Summarize([]float64{level}, true) {
+		in := c.Intervals[0].TwoSided
+		n.mean[i], n.lower[i], n.upper[i], n.top[i] = c.Mean, in.Lo, in.Hi, c.Top
+	}
+	n.gain, _ = a.Law.Gain(1) // one vote has a closed form, which cannot fail
+	for _, v := range a.Variance {
+		n.variance += v
+	}
+	return n
+}
+
+// newQueue begins to predict the items.
+func newQueue(s *Server, o Queue) (*queue, error) {
+	m, err := s.registry.get("", "")
+	if err != nil {
+		return nil, fmt.Errorf("items are voted on with one model: %w", err)
+	}
+	if !m.model.Traits().Joint {
+		return nil, fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.model.Method.Name())
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	q := &queue{server: s, options: o, stop: stop}
+	q.build(ctx, m)
+	return q, nil
+}
+
+// close ends what is at work.
+func (q *queue) close() {
+	q.stop()
+	q.idle.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pool != nil {
+		q.pool.rows.close()
+	}
+}
+
+// build predicts the items with a model in the background; what was there before is answered from
+// until that is done.
+func (q *queue) build(ctx context.Context, m *served) {
+	q.building, q.failed = m, nil
+	q.done.Store(0)
+	q.total.Store(0)
+	q.idle.Go(func() {
+		p, err := q.newPool(ctx, m)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if err != nil {
+			if p != nil {
+				p.rows.close()
+			}
+			if q.failed = err; ctx.Err() == nil {
+				q.server.options.Log.Error("the items cannot be read", "error", err)
+			}
+			return
+		}
+		if q.pool != nil {
+			q.pool.rows.close()
+		}
+		q.pool, q.seen = p, 0
+		q.version++
+		q.catchUp()
+		p.first = p.variance
+		q.server.options.Log.Info("items ready", "items", len(p.ids), "model", m.name, "version", m.version)
+	})
+}
+
+// get returns the pool, locked for reading until release is called.
+func (q *queue) get() (p *pool, release func(), err error) {
+	if q == nil {
+		return nil, nil, failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
+	}
+	q.renew()
+	q.mu.RLock()
+	switch {
+	case q.pool != nil:
+		return q.pool, q.mu.RUnlock, nil
+	case q.failed != nil:
+		err = failf(http.StatusConflict, "the items cannot be read: %w", q.failed)
+	default:
+		err = failf(http.StatusServiceUnavailable, "items are being predicted: %s", q.progress())
+	}
+	q.mu.RUnlock()
+	return nil, nil, err
+}
+
+// progress says how far the prediction of the items is.
+func (q *queue) progress() string {
+	done, total := int(q.done.Load()), int(q.total.Load())
+	if total == 0 {
+		return words.Thousands(done)
+	}
+	return words.Thousands(done) + " of " + words.Thousands(total)
+}
+
+// renew predicts the items anew if the model was replaced.
+func (q *queue) renew() {
+	m, err := q.server.registry.get("", "")
+	if err != nil {
+		return
+	}
+	q.mu.RLock()
+	same := m == q.building
+	q.mu.RUnlock()
+	if same || !m.model.Traits().Joint {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if m != q.building && (q.pool == nil || q.pool.of == q.building || q.failed != nil) {
+		ctx, stop := context.WithCancel(context.Background())
+		before := q.stop
+		q.stop = func() { before(); stop() }
+		q.build(ctx, m)
+	}
+}
+
+// voted takes in what is new in the file of votes.
+func (q *queue) voted() {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.catchUp()
+}
+
+// catchUp brings the pool up to the file of votes. The queue is locked.
+func (q *queue) catchUp() {
+	if q.pool == nil || q.server.votes == nil {
+		return
+	}
+	news := q.server.votes.Votes(q.seen)
+	q.seen += len(news)
+	touched := map[int]bool{}
+	for _, v := range news {
+		if i, ok := q.pool.at[v.Item]; ok {
+			q.pool.ballots.cast(i, v)
+			q.unskip(v)
+			touched[i] = true
+		}
+	}
+	if len(touched) == 0 {
+		return
+	}
+	q.version++
+	level := q.server.options.Level
+	if len(touched) == 1 {
+		for i := range touched {
+			q.pool.move(i, level)
+		}
+		return
+	}
+	list := make([]int, 0, len(touched))
+	for i := range touched {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	q.pool.update(list, level)
+}
+
+// skipped is an item that a rater put off.
+type skipped struct{ item, rater string }
+
+// mostSkipped bounds what is kept of items put off: the oldest are forgotten.
+const mostSkipped = 100_000
+
+// skip puts an item at the end of a rater's queue. Nothing is written: it is no vote.
+func (q *queue) skip(item, rater string) error {
+	p, release, err := q.get()
+	if err != nil {
+		return err
+	}
+	_, ok := p.at[item]
+	release()
+	if !ok {
+		return noItem(item)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.unskip(votelog.Vote{Item: item, Rater: rater})
+	if len(q.skipped) == mostSkipped {
+		q.skipped = q.skipped[mostSkipped/10:]
+	}
+	q.skipped = append(q.skipped, skipped{item, rater})
+	return nil
+}
+
+// unskip forgets that a rater put an item off. The queue is locked.
+func (q *queue) unskip(v votelog.Vote) {
+	q.skipped = slices.DeleteFunc(q.skipped, func(s skipped) bool { return s.item == v.Item && s.rater == v.Rater })
+}
+
+func noItem(id string) error {
+	return failf(http.StatusNotFound, "there is no item %q", id)
+}
+
+// forRater returns items in the order in which a rater is asked about them, from the given place
+// on: by the value of a vote those that she has said nothing of, then those that she put off.
+func (q *queue) forRater(p *pool, rater string, from, limit int) (list []int, left int) {
+	later := map[int]bool{}
+	var last []int
+	for _, s := range q.skipped {
+		if i, ok := p.at[s.item]; ok && s.rater == rater {
+			later[i] = true
+			last = append(last, i)
+		}
+	}
+	take := func(i int) {
+		if left >= from && len(list) < limit {
+			list = append(list, i)
+		}
+		left++
+	}
+	for _, i := range p.order {
+		if _, said := p.ballots.own(i, rater); !said && !later[i] {
+			take(i)
+		}
+	}
+	for _, i := range last {
+		if p.rank[i] >= 0 {
+			take(i)
+		}
+	}
+	return list, left
+}
+
+// byValue orders items by what a vote is worth, then as the file has them.
+func (p *pool) byValue(a, b int) int {
+	return cmp.Or(cmp.Compare(p.now[b].gain, p.now[a].gain), cmp.Compare(a, b))
+}
+
+// predict returns what the model says of item i without votes.
+func (p *pool) predict(i int) (head.Answer, error) {
+	ds, err := p.rows.dataset(i, p.ids[i])
+	if err != nil {
+		return head.Answer{}, err
+	}
+	list, err := p.of.model.Predict(ds, model.PredictOptions{KeepBad: true})
+	if err != nil {
+		return head.Answer{}, err
+	}
+	return list[0], list[0].Err
+}
+
+// renumber computes the numbers of item i given its votes.
+func (p *pool) renumber(i int, level float64) {
+	if p.now[i] == nil {
+		return
+	}
+	votes := p.ballots.of(i, p.ids[i], "")
+	if votes == nil {
+		p.now[i] = p.prior[i]
+		return
+	}
+	a, err := p.predict(i)
+	if err == nil {
+		a, err = after(p.of.model, a, votes)
+	}
+	if err == nil {
+		p.now[i] = numbersOf(&a, level)
+	}
+}
+
+// move computes the numbers of item i anew and puts it where it belongs in the order.
+func (p *pool) move(i int, level float64) {
+	if p.now[i] == nil {
+		return
+	}
+	p.order = slices.Delete(p.order, p.rank[i], p.rank[i]+1)
+	p.variance -= p.now[i].variance
+	p.renumber(i, level)
+	p.variance += p.now[i].variance
+	to, _ := slices.BinarySearchFunc(p.order, i, p.byValue)
+	from := min(to, p.rank[i])
+	p.order = slices.Insert(p.order, to, i)
+	for k := from; k < len(p.order); k++ {
+		p.rank[p.order[k]] = k
+	}
+}
+
+// update computes the numbers of some items anew, and the order of all.
+func (p *pool) update(list []int, level float64) {
+	par.For(len(list), func(k int) { p.renumber(list[k], level) })
+	p.sort()
+}
+
+// sort orders all items.
+func (p *pool) sort() {
+	p.order, p.rank, p.variance = p.order[:0], make([]int, len(p.ids)), 0
+	for i, n := range p.now {
+		p.rank[i] = -1
+		if n != nil {
+			p.order = append(p.order, i)
+			p.variance += n.variance
+		}
+	}
+	slices.SortFunc(p.order, p.byValue)
+	for k, i := range p.order {
+		p.rank[i] = k
+	}
+}

@@ -1,0 +1,289 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"credence/internal/words"
+)
+
+func noClass(name string, classes []string) error {
+	return badRequest("class %q: the classes are [%s]", name, words.Few(classes))
+}
+
+// register adds an operation of the queue.
+func register[I, O any](api huma.API, id, method, path, summary, description string, f func(in *I) (*O, error)) {
+	huma.Register(api, huma.Operation{OperationID: id, Method: method, Path: "/api/v1" + path, Summary: summary, Description: description, Tags: []string{"items"}},
+		func(_ context.Context, in *I) (*O, error) {
+			out, err := f(in)
+			if err != nil {
+				return nil, problem(err)
+			}
+			return out, nil
+		})
+}
+
+// apiQueue adds the routes of items, of the queue and of votes taken back.
+func (s *Server) apiQueue(api huma.API) {
+	register(api, "list-items", "GET", "/items", "Items with filters, page by page", "", s.listItems)
+	register(api, "get-item", "GET", "/item", "One item: features, distribution, votes so far", "", s.getItem)
+	register(api, "item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
+		"Nothing is kept. The votes come on top of those that the rater may see.", s.whatIf)
+	register(api, "item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", "", s.itemImage)
+	register(api, "item-points", "GET", "/items/points", "Numbers of all items, by columns",
+		"For figures: values have five decimals. Lists are as long as there are items with a prediction.", s.itemPoints)
+	register(api, "get-queue", "GET", "/queue", "Items by the value of a rater's vote",
+		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last.", s.raterQueue)
+	register(api, "skip-item", "POST", "/queue/skip", "Put an item off",
+		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops.", s.skipItem)
+	register(api, "undo-vote", "DELETE", "/votes", "Take a vote back",
+		"A line is added to the file of votes that withdraws what the rater said of the item. Answered after it is on disk.", s.undoVote)
+	register(api, "export-votes", "GET", "/votes/export", "Votes of this server as a file",
+		"The votes that count: the last of each rater on an item, without those taken back. csv is read by credence train --votes, labelstudio is Label Studio's JSON.", s.exportVotes)
+	register(api, "items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", "", s.itemsProgress)
+}
+
+type itemAsked struct {
+	Rater string  `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name all is told"`
+	ID    string  `query:"id" required:"true" doc:"id of the item"`
+	Class string  `query:"class" doc:"class whose density is wanted; the second of two, otherwise the predicted one if none is named"`
+	Level float64 `query:"level" doc:"of the intervals"`
+}
+
+// find returns the place of an item.
+func (p *pool) find(id string) (int, error) {
+	i, ok := p.at[id]
+	if !ok {
+		return 0, noItem(id)
+	}
+	return i, nil
+}
+
+// level returns that of a request, or the server's.
+func (s *Server) levelOf(asked float64) (float64, error) {
+	level := cmp.Or(asked, s.options.Level)
+	return level, checkLevel(level)
+}
+
+func (s *Server) getItem(in *itemAsked) (*struct{ Body *itemView }, error) {
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	i, err := p.find(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	level, err := s.levelOf(in.Level)
+	if err != nil {
+		return nil, err
+	}
+	v, err := p.see(i, in.Rater, in.Class, level)
+	return &struct{ Body *itemView }{v}, err
+}
+
+type whatIfAsked struct {
+	Body struct {
+		Item  string             `json:"item" minLength:"1" maxLength:"1024"`
+		Rater string             `json:"rater,omitempty" maxLength:"1024" doc:"who asks; see get-item"`
+		Votes map[string]float64 `json:"votes" doc:"further votes: class → number"`
+		Class string             `json:"class,omitempty" doc:"class whose density is wanted"`
+		Level float64            `json:"level,omitempty"`
+	}
+}
+
+func (s *Server) whatIf(in *whatIfAsked) (*struct{ Body *itemLaw }, error) {
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	b := &in.Body
+	i, err := p.find(b.Item)
+	if err != nil {
+		return nil, err
+	}
+	level, err := s.levelOf(b.Level)
+	if err != nil {
+		return nil, err
+	}
+	if p.now[i] == nil {
+		return nil, failf(http.StatusConflict, "item %q has no prediction: %s", b.Item, p.bad[i])
+	}
+	classes := p.of.model.Classes
+	votes := make([]float64, len(classes))
+	for name, n := range b.Votes {
+		k := slices.Index(classes, name)
+		if k < 0 {
+			return nil, noClass(name, classes)
+		}
+		if !(n >= 0 && n <= 1e6) {
+			return nil, badRequest("votes for %q: found %v, expected a number of votes", name, n)
+		}
+		votes[k] = n
+	}
+	a, err := p.predict(i)
+	if err != nil {
+		return nil, err
+	}
+	if a, err = p.given(i, a, b.Rater); err != nil {
+		return nil, err
+	}
+	if slices.Max(votes) > 0 {
+		if a, err = a.After(votes); err != nil {
+			return nil, badRequest("%w", err)
+		}
+	}
+	at, err := p.focus(b.Class, p.seen(i, b.Rater).predicted)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body *itemLaw }{p.lawOf(&a, level, at)}, nil
+}
+
+type imageAsked struct {
+	ID    string `query:"id" required:"true" doc:"id of the item"`
+	Part  int    `query:"part" doc:"number of the feature"`
+	Axis  int    `query:"axis" minimum:"0" maximum:"2" doc:"of a volume: the axis that slices are across"`
+	Slice int    `query:"slice" minimum:"0" doc:"of a volume: which slice"`
+}
+
+type fileAnswer struct {
+	ContentType        string `header:"Content-Type"`
+	ContentEncoding    string `header:"Content-Encoding"`
+	ContentDisposition string `header:"Content-Disposition"`
+	CacheControl       string `header:"Cache-Control"`
+	Body               []byte
+}
+
+func (s *Server) itemImage(in *imageAsked) (*fileAnswer, error) {
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	i, err := p.find(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.picture(i, in.Part, in.Axis, in.Slice)
+	return &fileAnswer{ContentType: "image/png", CacheControl: "private, max-age=60", Body: b}, err
+}
+
+type pointsAsked struct {
+	Rater          string `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name all is told"`
+	Class          string `query:"class" doc:"the class whose probability and width are wanted"`
+	AcceptEncoding string `header:"Accept-Encoding" hidden:"true"`
+}
+
+// points are the numbers of all items with a prediction. Agreement is 0 for votes that all are for the
+// class, 1 for all against, 2 for mixed ones, 3 for fewer than two votes, 4 for votes that are
+// hidden.
+type points struct {
+	Version int       `json:"version"`
+	Class   string    `json:"class"`
+	Classes []string  `json:"classes"`
+	Level   float64   `json:"level"`
+	Items   []string  `json:"items"`
+	Mean    []float64 `json:"mean"`
+	Lower   []float64 `json:"lower"`
+	Upper   []float64 `json:"upper"`
+	Top     []float64 `json:"p_top"`
+	Gain    []float64 `json:"gain"`
+	Votes   []float64 `json:"votes"`
+	Class1  []int     `json:"predicted"`
+	Agree   []int     `json:"agreement"`
+	Facets  []facet   `json:"facets"`
+	Bad     int       `json:"without_prediction"`
+}
+
+func (s *Server) itemPoints(in *pointsAsked) (*fileAnswer, error) {
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.points(in.Class, in.Rater)
+	if out != nil {
+		out.Version, out.Level = s.queue.version, s.options.Level
+	}
+	release()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	f := &fileAnswer{ContentType: "application/json", CacheControl: "no-store", Body: text}
+	if strings.Contains(in.AcceptEncoding, "gzip") && len(text) > 1<<16 {
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+		w.Write(text)
+		w.Close()
+		f.ContentEncoding, f.Body = "gzip", b.Bytes()
+	}
+	return f, nil
+}
+
+// points collects what a figure of all items shows to a rater.
+func (p *pool) points(class, rater string) (*points, error) {
+	c, err := p.focus(class, 0)
+	if err != nil {
+		return nil, err
+	}
+	o := &points{Class: p.of.model.Classes[c], Classes: p.of.model.Classes, Bad: len(p.bad), Items: []string{}, Facets: []facet{}}
+	for _, f := range p.facets {
+		o.Facets = append(o.Facets, facet{Name: f.Name, Levels: f.Levels})
+	}
+	for i := range p.ids {
+		n := p.now[i]
+		if n == nil {
+			continue
+		}
+		agree, total := p.agreement(i, c, rater)
+		if agree == 4 {
+			n = p.prior[i]
+		}
+		o.Items = append(o.Items, p.ids[i])
+		o.Mean = append(o.Mean, rounded(n.mean[c], 1e5))
+		o.Lower, o.Upper = append(o.Lower, rounded(n.lower[c], 1e5)), append(o.Upper, rounded(n.upper[c], 1e5))
+		o.Top = append(o.Top, rounded(n.top[n.predicted], 1e5))
+		o.Gain = append(o.Gain, rounded(p.now[i].gain, 1e7))
+		o.Votes, o.Agree, o.Class1 = append(o.Votes, total), append(o.Agree, agree), append(o.Class1, n.predicted)
+		for k := range p.facets {
+			o.Facets[k].Codes = append(o.Facets[k].Codes, p.facets[k].Codes[i])
+		}
+	}
+	return o, nil
+}
+
+// agreement tells how the votes on item i agree about a class; see points.
+func (p *pool) agreement(i, class int, rater string) (int, float64) {
+	if p.hides(i, rater) {
+		return 4, 0
+	}
+	ds := p.ballots.of(i, p.ids[i], "")
+	if ds == nil {
+		return 3, 0
+	}
+	total := ds.VotesOf(0)
+	most := slices.Max(ds.Counts)
+	switch {
+	case total < 2:
+		return 3, total
+	case float64(most) < total:
+		return 2, total
+	case ds.Counts[class] == most:
+		return 0, total
+	}
+	return 1, total
+}

@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"credence/dataset"
+	"credence/internal/par"
+	"credence/internal/words"
+	"credence/model"
+)
+
+// facet is a column that items are filtered by: codes are indices into levels, −1 where an item has
+// no value.
+type facet struct {
+	Name   string   `json:"name"`
+	Levels []string `json:"levels"`
+	Codes  []int    `json:"codes,omitempty"`
+}
+
+// mostLevels is how many values a category may have to be offered as a filter unasked.
+const mostLevels = 200
+
+// newPool reads and predicts the items.
+func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
+	p := &pool{of: m, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
+	earlier, err := readGiven(ctx, m, q.options.Earlier)
+	if err != nil {
+		return p, err
+	}
+	o := dataset.StreamOptions{KeepBad: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
+	o.Ignore, o.AnyPath = nil, true // whoever starts the server names the files
+	if earlier != nil {
+		o.Known = earlier.Items
+	}
+	in, err := dataset.OpenStream(ctx, q.options.Items[0], m.parts, o)
+	if err != nil {
+		return p, err
+	}
+	defer in.Close()
+	watch := m.model.Transform.NewWatch()
+	for batch, err := range in.All() {
+		if err == nil {
+			err = watch.Add(batch.Dataset, batch.Bad)
+		}
+		if err == nil {
+			err = p.add(batch, q.server.options.Level)
+		}
+		if err != nil {
+			return p, err
+		}
+		q.done.Store(int64(len(p.ids)))
+		q.total.Store(int64(in.Total()))
+	}
+	if len(p.ids) == 0 {
+		return p, fmt.Errorf("%s has no items", q.options.Items[0])
+	}
+	for _, w := range slices.Concat(in.Warnings(), watch.Warnings()) {
+		p.notes = append(p.notes, w.Error())
+	}
+	if p.twice > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%s of items that are there before: the first of an item counts", words.Plural(p.twice, "row")))
+	}
+	p.ballots = newBallots(m.model.Classes, p.at, earlier)
+	p.notes = append(p.notes, p.ballots.notes...)
+	if err := p.facet(ctx, m, &q.options); err != nil {
+		return p, err
+	}
+	list := make([]int, 0, len(p.ballots.given))
+	for i := range p.ballots.given {
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	p.update(list, q.server.options.Level)
+	return p, ctx.Err()
+}
+
+// add predicts a batch of items. One whose id was there before is left out, and told of.
+func (p *pool) add(b *dataset.Batch, level float64) error {
+	answers, err := p.of.model.Predict(b.Dataset, model.PredictOptions{KeepBad: true})
+	if err != nil {
+		return err
+	}
+	list := make([]*numbers, len(answers))
+	par.For(len(list), func(j int) {
+		if answers[j].Err == nil && (b.Bad == nil || b.Bad[j] == nil) {
+			list[j] = numbersOf(&answers[j], level)
+		}
+	})
+	for j, id := range b.Items {
+		if _, twice := p.at[id]; twice {
+			p.twice++
+			continue
+		}
+		i := len(p.ids)
+		if (i+1)*len(p.of.model.Classes) > mostNumbers {
+			return fmt.Errorf("there are more than %s items of %s", words.Thousands(i), words.Plural(len(p.of.model.Classes), "class"))
+		}
+		if list[j] == nil {
+			why := answers[j].Err
+			if b.Bad != nil && b.Bad[j] != nil {
+				why = b.Bad[j]
+			}
+			p.bad[i] = why.Error()
+		}
+		p.at[id] = i
+		p.ids = append(p.ids, id)
+		p.prior, p.now = append(p.prior, list[j]), append(p.now, list[j])
+		if err := p.rows.add(b, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// facet finds what items can be filtered by: categories of the model, and the columns asked for.
+func (p *pool) facet(ctx context.Context, m *served, o *Queue) error {
+	at := 0
+	for _, part := range p.rows.parts {
+		if part.Kind == dataset.Categorical && len(part.Levels) <= mostLevels && !slices.Contains(o.By, part.Name) {
+			f := facet{Name: part.Name, Levels: part.Levels, Codes: make([]int, len(p.ids))}
+			for i := range p.ids {
+				x, err := p.rows.value(i, at)
+				if err != nil {
+					return err
+				}
+				if f.Codes[i] = -1; x >= 0 && int(x) < len(part.Levels) {
+					f.Codes[i] = int(x)
+				}
+			}
+			p.facets = append(p.facets, f)
+		}
+		at += part.Width()
+	}
+	if len(o.By) == 0 {
+		return nil
+	}
+	load := dataset.LoadOptions{Data: slices.Clone(o.Items), NoVotes: true, FeatureOptions: m.read.FeatureOptions}
+	load.FeatureOptions.Ignore = nil
+	values, err := (&dataset.Dataset{Items: p.ids}).ReadColumns(ctx, load, o.By)
+	if err != nil {
+		if errors.Is(err, dataset.ErrNoColumn) {
+			return fmt.Errorf("filtering by %s: %w", strings.Join(o.By, ", "), err)
+		}
+		return err
+	}
+	for k, name := range o.By {
+		p.facets = append(p.facets, newFacet(name, values[k]))
+	}
+	return nil
+}
+
+// newFacet codes the values of a column, "" being none.
+func newFacet(name string, values []string) facet {
+	f := facet{Name: name, Codes: make([]int, len(values))}
+	code := map[string]int{}
+	for _, v := range values {
+		if _, ok := code[v]; !ok && v != "" {
+			code[v] = 0
+			f.Levels = append(f.Levels, v)
+		}
+	}
+	slices.SortFunc(f.Levels, byNumber)
+	for c, v := range f.Levels {
+		code[v] = c
+	}
+	for i, v := range values {
+		if f.Codes[i] = -1; v != "" {
+			f.Codes[i] = code[v]
+		}
+	}
+	return f
+}

@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"math"
+	"slices"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/mixture"
+)
+
+// itemView is what is told of one item.
+type itemView struct {
+	Item     string       `json:"item"`
+	Rank     int          `json:"rank,omitempty" doc:"place among all items by the value of a vote; the first is 1"`
+	Gain     float64      `json:"gain" doc:"expected loss of variance by one more vote, as credence next tells it"`
+	Features []itemValue  `json:"features"`
+	Groups   []groupValue `json:"groups,omitempty" doc:"columns to filter by"`
+	Error    string       `json:"error,omitempty" doc:"why there is no prediction"`
+	Now      *itemLaw     `json:"now,omitempty" doc:"the distribution given the votes that the rater may see"`
+	Before   *itemLaw     `json:"before,omitempty" doc:"the distribution without the rater's own vote, after she has cast it"`
+	Votes    *itemVotes   `json:"votes,omitempty" doc:"votes so far, unless they are hidden"`
+	Hidden   bool         `json:"hidden" doc:"others have voted, and it is not told how before the rater has"`
+	Own      *ownVote     `json:"own,omitempty" doc:"what the rater said"`
+}
+
+// itemValue is a feature as people read it.
+type itemValue struct {
+	Name  string   `json:"name"`
+	Kind  string   `json:"kind" enum:"numeric,categorical,text,vector,image,volume"`
+	Value *float64 `json:"value,omitempty" doc:"a number"`
+	Text  string   `json:"text,omitempty" doc:"a category or a document"`
+	Part  int      `json:"part" doc:"number of the feature, to ask for its image"`
+	Shape []int    `json:"shape,omitempty" doc:"of arrays: channels, then depth, height and width as far as there are"`
+}
+
+type groupValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// itemLaw is a distribution as it is drawn.
+type itemLaw struct {
+	Level     float64     `json:"level"`
+	Predicted string      `json:"predicted"`
+	Gain      float64     `json:"gain"`
+	Variance  float64     `json:"variance"`
+	Classes   []itemClass `json:"classes"`
+	Of        string      `json:"of" doc:"the class whose density is given"`
+	Density   []float64   `json:"density" doc:"mean density in equal pieces of the interval from 0 to 1"`
+}
+
+type itemClass struct {
+	Class   string  `json:"class"`
+	Mean    float64 `json:"mean"`
+	SD      float64 `json:"sd"`
+	Median  float64 `json:"median"`
+	Lower   float64 `json:"lower"`
+	Upper   float64 `json:"upper"`
+	Top     float64 `json:"p_top" doc:"probability that the class is the most probable one"`
+	AtLeast bool    `json:"at_least" doc:"the interval holds more than the level: it ends at 0 or 1 because of the resolution"`
+}
+
+type itemVotes struct {
+	Counts     []float64 `json:"counts" doc:"by class, in the order of the model's"`
+	CannotTell int       `json:"cannot_tell" doc:"raters who said that they cannot tell"`
+}
+
+type ownVote struct {
+	Label      string `json:"label"`
+	CannotTell bool   `json:"cannot_tell,omitempty"`
+}
+
+// densityPieces is in how many pieces a density is cut.
+const densityPieces = 160
+
+// lawOf describes an answer and draws the density of a class.
+func (p *pool) lawOf(a *head.Answer, level float64, class int) *itemLaw {
+	names := p.of.model.Classes
+	l := &itemLaw{Level: level, Predicted: names[a.Top()], Of: names[class]}
+	l.Gain, _ = a.Law.Gain(1)
+	for _, v := range a.Variance {
+		l.Variance += v
+	}
+	for i, c := range a.Reported().To(mixture.SixDigits).Summarize([]float64{level}, true) {
+		in := c.Intervals[0].TwoSided
+		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
+	}
+	law := a.Told().Marginal(class)
+	before := 0.0
+	for k := range densityPieces {
+		at := law.CDF(float64(k+1) / densityPieces)
+		l.Density = append(l.Density, rounded(densityPieces*max(0, at-before), 1e4))
+		before = at
+	}
+	return l
+}
+
+// rounded returns x to a multiple of 1/unit, so that lists for figures are short.
+func rounded(x, unit float64) float64 { return math.Round(x*unit) / unit }
+
+// focus is the class that is looked at unless another is named: the second of two, otherwise the
+// predicted one.
+func (p *pool) focus(name string, predicted int) (int, error) {
+	classes := p.of.model.Classes
+	if name != "" {
+		i := slices.Index(classes, name)
+		if i < 0 {
+			return 0, noClass(name, classes)
+		}
+		return i, nil
+	}
+	if len(classes) == 2 {
+		return 1, nil
+	}
+	return predicted, nil
+}
+
+// see returns what a rater may see of item i; nobody's name sees all.
+func (p *pool) see(i int, rater, class string, level float64) (*itemView, error) {
+	v := &itemView{Item: p.ids[i], Rank: p.rank[i] + 1, Error: p.bad[i]}
+	ds, err := p.rows.dataset(i, p.ids[i])
+	if err != nil {
+		return nil, err
+	}
+	v.Features = featuresOf(ds)
+	for _, f := range p.facets {
+		if c := f.Codes[i]; c >= 0 && !slices.ContainsFunc(v.Features, func(x itemValue) bool { return x.Name == f.Name }) {
+			v.Groups = append(v.Groups, groupValue{f.Name, f.Levels[c]})
+		}
+	}
+	own, said := p.ballots.own(i, rater)
+	v.Hidden = p.hides(i, rater)
+	if !v.Hidden {
+		v.Votes = p.ballots.count(i)
+	}
+	if said {
+		v.Own = &ownVote{CannotTell: own.class < 0}
+		if own.class >= 0 {
+			v.Own.Label = p.of.model.Classes[own.class]
+		}
+	}
+	if p.now[i] == nil {
+		return v, nil
+	}
+	v.Gain = p.now[i].gain
+	a, err := p.predict(i)
+	if err != nil {
+		return nil, err
+	}
+	at, err := p.focus(class, p.seen(i, rater).predicted)
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.given(i, a, rater)
+	if err != nil {
+		return nil, err
+	}
+	v.Now = p.lawOf(&now, level, at)
+	if said && own.class >= 0 {
+		before, err := after(p.of.model, a, p.ballots.of(i, p.ids[i], rater))
+		if err != nil {
+			return nil, err
+		}
+		v.Before = p.lawOf(&before, level, at)
+	}
+	return v, nil
+}
+
+// hides reports whether the votes on item i are kept from a rater: others have voted, she has not.
+func (p *pool) hides(i int, rater string) bool {
+	if rater == "" {
+		return false
+	}
+	_, said := p.ballots.own(i, rater)
+	return !said && p.ballots.voted(i, rater)
+}
+
+// seen returns the numbers of item i that a rater may see.
+func (p *pool) seen(i int, rater string) *numbers {
+	if p.hides(i, rater) {
+		return p.prior[i]
+	}
+	return p.now[i]
+}
+
+// given returns the answer a, which is that without votes, given the votes that a rater may see.
+func (p *pool) given(i int, a head.Answer, rater string) (head.Answer, error) {
+	if p.hides(i, rater) {
+		return a, nil
+	}
+	return after(p.of.model, a, p.ballots.of(i, p.ids[i], ""))
+}
+
+// count counts the votes on item i.
+func (b *ballots) count(i int) *itemVotes {
+	v := &itemVotes{Counts: make([]float64, len(b.classes))}
+	if ds := b.of(i, "", ""); ds != nil {
+		for k, n := range ds.Counts {
+			v.Counts[k] = float64(n)
+		}
+	}
+	for _, m := range b.marks[i] {
+		if m.class < 0 {
+			v.CannotTell++
+		}
+	}
+	return v
+}
+
+// featuresOf describes the features of one item.
+func featuresOf(ds *dataset.Dataset) []itemValue {
+	row := ds.Rows.(*dataset.Memory).Values
+	list, at := []itemValue{}, 0
+	for k, p := range ds.Parts {
+		f := itemValue{Name: p.Name, Kind: p.Kind.String(), Part: k, Shape: p.Shape}
+		x := row[at]
+		switch p.Kind {
+		case dataset.Numeric:
+			if y := float64(x); !math.IsNaN(y) && !math.IsInf(y, 0) {
+				f.Value = &y
+			}
+		case dataset.Categorical:
+			if f.Text = "(not in training)"; math.IsNaN(float64(x)) {
+				f.Text = ""
+			} else if x >= 0 && int(x) < len(p.Levels) {
+				f.Text = p.Levels[int(x)]
+			}
+		case dataset.Text:
+			f.Text = textOf(p, x)
+		case dataset.Tensor:
+			f.Kind = pictureKind(p.Shape)
+		}
+		list = append(list, f)
+		at += p.Width()
+	}
+	return list
+}
+
+// pictureKind says how an array is shown.
+func pictureKind(shape []int) string {
+	switch {
+	case len(shape) == 3 && shape[1] > 1 && shape[2] > 1:
+		return "image"
+	case len(shape) == 4:
+		return "volume"
+	}
+	return "vector"
+}

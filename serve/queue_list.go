@@ -1,0 +1,292 @@
+package serve
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"credence/internal/votelog"
+	"credence/internal/words"
+)
+
+// listAsked are the filters of a list of items.
+type listAsked struct {
+	Rater    string   `query:"rater" maxLength:"1024" doc:"who looks: votes of others on an item are hidden from a rater until she has voted on it; without a name all is told"`
+	Class    string   `query:"class" doc:"the class whose probability and width are meant; the second of two, otherwise the predicted one if none is named"`
+	MinMean  float64  `query:"min_mean"`
+	MaxMean  float64  `query:"max_mean" default:"1"`
+	MinWidth float64  `query:"min_width" doc:"of the interval"`
+	MaxWidth float64  `query:"max_width" default:"1"`
+	MinTop   float64  `query:"min_top" doc:"of the predicted class: the probability that it is the most probable one"`
+	MaxTop   float64  `query:"max_top" default:"1"`
+	Predict  string   `query:"predicted" doc:"the predicted class"`
+	Group    []string `query:"group,explode" doc:"column:value; of several values of a column any will do"`
+	Contains string   `query:"contains" maxLength:"1024" doc:"a part of the id, whatever its case"`
+	Order    string   `query:"order" enum:"value,input,width,mean" default:"value" doc:"value: of a vote, largest first"`
+	From     int      `query:"from" minimum:"0" doc:"how many to pass over"`
+	Limit    int      `query:"limit" minimum:"1" maximum:"10000" default:"100"`
+}
+
+// listedItem is an item of a list.
+type listedItem struct {
+	Item      string   `json:"item"`
+	Rank      int      `json:"rank" doc:"place among all items by the value of a vote"`
+	Predicted string   `json:"predicted"`
+	Class     string   `json:"class"`
+	Mean      float64  `json:"mean"`
+	Lower     float64  `json:"lower"`
+	Upper     float64  `json:"upper"`
+	Top       float64  `json:"p_top"`
+	Gain      float64  `json:"next_gain"`
+	Variance  float64  `json:"variance"`
+	Votes     *float64 `json:"votes,omitempty" doc:"how many there are, unless they are hidden"`
+	Said      bool     `json:"said,omitempty" doc:"the rater voted, or cannot tell"`
+}
+
+type itemList struct {
+	Body struct {
+		Total int          `json:"total" doc:"items that pass the filters"`
+		Items []listedItem `json:"items"`
+		Next  int          `json:"next,omitempty" doc:"from where to go on, if there are more"`
+	}
+}
+
+func (s *Server) listItems(in *listAsked) (*itemList, error) {
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	groups, err := p.groupsOf(in.Group)
+	if err != nil {
+		return nil, err
+	}
+	classes := p.of.model.Classes
+	for _, name := range []string{in.Class, in.Predict} {
+		if name != "" && !slices.Contains(classes, name) {
+			return nil, noClass(name, classes)
+		}
+	}
+	var list []int
+	for _, i := range p.order {
+		if p.passes(in, groups, i) {
+			list = append(list, i)
+		}
+	}
+	p.arrange(list, in)
+	out := &itemList{}
+	out.Body.Total, out.Body.Items = len(list), []listedItem{}
+	from := min(in.From, len(list))
+	to := min(from+in.Limit, len(list))
+	for _, i := range list[from:to] {
+		out.Body.Items = append(out.Body.Items, p.listed(i, in.Rater, in.Class))
+	}
+	if to < len(list) {
+		out.Body.Next = to
+	}
+	return out, nil
+}
+
+// groupsOf reads filters by columns: of each facet the codes that pass, nil for all.
+func (p *pool) groupsOf(filters []string) ([][]int, error) {
+	groups := make([][]int, len(p.facets))
+	var names []string
+	for _, f := range p.facets {
+		names = append(names, f.Name)
+	}
+	for _, text := range filters {
+		at := slices.IndexFunc(p.facets, func(f facet) bool { return strings.HasPrefix(text, f.Name+":") })
+		if at < 0 {
+			return nil, badRequest("group %q: expected COLUMN:VALUE with a column of [%s]", text, words.Few(names))
+		}
+		f := p.facets[at]
+		code := slices.Index(f.Levels, strings.TrimPrefix(text, f.Name+":"))
+		if code < 0 {
+			return nil, badRequest("group %q: %s is one of [%s]", text, f.Name, words.Few(f.Levels))
+		}
+		groups[at] = append(groups[at], code)
+	}
+	return groups, nil
+}
+
+// passes reports whether item i passes all filters.
+func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
+	n := p.seen(i, in.Rater)
+	c, _ := p.focus(in.Class, n.predicted)
+	width, top := n.upper[c]-n.lower[c], n.top[n.predicted]
+	switch {
+	case n.mean[c] < in.MinMean, n.mean[c] > in.MaxMean, width < in.MinWidth, width > in.MaxWidth, top < in.MinTop, top > in.MaxTop,
+		in.Predict != "" && p.of.model.Classes[n.predicted] != in.Predict,
+		in.Contains != "" && !strings.Contains(strings.ToLower(p.ids[i]), strings.ToLower(in.Contains)):
+		return false
+	}
+	for k, codes := range groups {
+		if codes != nil && !slices.Contains(codes, p.facets[k].Codes[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// arrange orders a list, which comes by the value of a vote.
+func (p *pool) arrange(list []int, in *listAsked) {
+	by := func(of func(n *numbers, c int) float64) {
+		key := func(i int) float64 {
+			n := p.seen(i, in.Rater)
+			c, _ := p.focus(in.Class, n.predicted)
+			return of(n, c)
+		}
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(key(b), key(a)) })
+	}
+	switch in.Order {
+	case "input":
+		slices.Sort(list)
+	case "width":
+		by(func(n *numbers, c int) float64 { return n.upper[c] - n.lower[c] })
+	case "mean":
+		by(func(n *numbers, c int) float64 { return n.mean[c] })
+	}
+}
+
+// listed returns item i as a rater may see it.
+func (p *pool) listed(i int, rater, class string) listedItem {
+	n := p.seen(i, rater)
+	c, _ := p.focus(class, n.predicted)
+	x := listedItem{Item: p.ids[i], Rank: p.rank[i] + 1, Predicted: p.of.model.Classes[n.predicted], Class: p.of.model.Classes[c],
+		Mean: n.mean[c], Lower: n.lower[c], Upper: n.upper[c], Top: n.top[n.predicted], Gain: p.now[i].gain, Variance: n.variance}
+	_, x.Said = p.ballots.own(i, rater)
+	if agree, total := p.agreement(i, c, rater); agree != 4 {
+		x.Votes = &total
+	}
+	return x
+}
+
+type queueAsked struct {
+	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024" doc:"who votes"`
+	From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"10"`
+}
+
+// queueProgress tells how far voting is.
+type queueProgress struct {
+	Own      int     `json:"own" doc:"items that the rater voted on, or cannot tell"`
+	Left     int     `json:"left" doc:"items in the rater's queue"`
+	Votes    int     `json:"votes" doc:"votes of all raters in the file of votes that count"`
+	Raters   int     `json:"raters" doc:"how many cast them"`
+	Items    int     `json:"items" doc:"items with a prediction"`
+	First    float64 `json:"variance_first" doc:"sum of the variances of all items when the server started"`
+	Variance float64 `json:"variance" doc:"the same now"`
+	Next     float64 `json:"next_gain" doc:"what the next vote is expected to take off it"`
+	Takes    bool    `json:"takes_votes" doc:"the server keeps votes"`
+}
+
+type queueAnswer struct {
+	Body struct {
+		Items    []listedItem  `json:"items"`
+		Progress queueProgress `json:"progress"`
+		Version  int           `json:"version"`
+	}
+}
+
+func (s *Server) raterQueue(in *queueAsked) (*queueAnswer, error) {
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	list, left := s.queue.forRater(p, in.Rater, in.From, in.Limit)
+	out := &queueAnswer{}
+	out.Body.Items, out.Body.Version = []listedItem{}, s.queue.version
+	for _, i := range list {
+		out.Body.Items = append(out.Body.Items, p.listed(i, in.Rater, ""))
+	}
+	g := &out.Body.Progress
+	*g = p.progress(in.Rater)
+	g.Left, g.Takes = left, s.votes != nil
+	if len(list) > 0 {
+		g.Next = p.now[list[0]].gain
+	}
+	return out, nil
+}
+
+// progress counts votes.
+func (p *pool) progress(rater string) queueProgress {
+	g := queueProgress{Items: len(p.order), First: p.first, Variance: p.variance}
+	raters := map[string]bool{}
+	for _, marks := range p.ballots.marks {
+		for _, m := range marks {
+			if m.class >= 0 {
+				g.Votes++
+				raters[m.rater] = true
+			}
+			if m.rater == rater {
+				g.Own++
+			}
+		}
+	}
+	g.Raters = len(raters)
+	return g
+}
+
+type skipAsked struct {
+	Body struct {
+		Item  string `json:"item" minLength:"1" maxLength:"1024"`
+		Rater string `json:"rater" minLength:"1" maxLength:"1024"`
+	}
+}
+
+func (s *Server) skipItem(in *skipAsked) (*struct{}, error) {
+	return nil, s.queue.skip(in.Body.Item, in.Body.Rater)
+}
+
+type undoAsked struct {
+	Item  string `query:"item" required:"true" minLength:"1" maxLength:"1024"`
+	Rater string `query:"rater" required:"true" minLength:"1" maxLength:"1024"`
+	Key   string `query:"key" maxLength:"128" doc:"the sender's name for the request: sent again with the same key, it counts once"`
+}
+
+type savedAnswer struct {
+	Body struct {
+		Saved bool `json:"saved" doc:"true: it is on disk"`
+	}
+}
+
+func (s *Server) undoVote(in *undoAsked) (*savedAnswer, error) {
+	if strings.HasPrefix(in.Key, cannotTell) {
+		return nil, badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+	}
+	out := &savedAnswer{}
+	out.Body.Saved = true
+	return out, s.addVote(votelog.Vote{Item: in.Item, Rater: in.Rater, Key: in.Key, Time: time.Now()})
+}
+
+type progressAnswer struct {
+	Body struct {
+		Ready   bool   `json:"ready"`
+		Done    int    `json:"done" doc:"items predicted"`
+		Total   int    `json:"total" doc:"of so many; 0 if that is not known yet"`
+		Version int    `json:"version" doc:"grows with every change"`
+		Error   string `json:"error,omitempty" doc:"why there are no items"`
+		Takes   bool   `json:"takes_votes"`
+	}
+}
+
+func (s *Server) itemsProgress(*struct{}) (*progressAnswer, error) {
+	q := s.queue
+	if q == nil {
+		return nil, failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
+	}
+	q.renew()
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	out := &progressAnswer{}
+	b := &out.Body
+	b.Ready, b.Version, b.Takes = q.pool != nil, q.version, s.votes != nil
+	b.Done, b.Total = int(q.done.Load()), int(q.total.Load())
+	if q.failed != nil {
+		b.Error = q.failed.Error()
+	}
+	return out, nil
+}

@@ -1,0 +1,215 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/internal/votelog"
+	"credence/internal/words"
+	"credence/model"
+)
+
+// cannotTell begins the key of a line without a label by which a rater says that she has seen the
+// item and cannot tell. To everybody who counts votes the line is one without a vote.
+const cannotTell = "cannot-tell:"
+
+func noVotes() error {
+	return failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
+}
+
+// line returns a posted vote as the file has it.
+func (a *apiVote) line() (votelog.Vote, error) {
+	v := votelog.Vote{Item: a.Item, Rater: a.Rater, Label: a.Label, Key: a.Key, Time: time.Now()}
+	switch {
+	case a.CannotTell && a.Label != "":
+		return v, badRequest("a vote for %q cannot also say that the rater cannot tell", a.Label)
+	case a.CannotTell:
+		v.Key = cannotTell + cmp.Or(a.Key, rand.Text())
+	case strings.HasPrefix(a.Key, cannotTell):
+		return v, badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+	}
+	return v, nil
+}
+
+// voteOf returns a line of the file as it is listed.
+func voteOf(v votelog.Vote) apiVote {
+	a := apiVote{Item: v.Item, Rater: v.Rater, Label: v.Label, Key: v.Key, Time: v.Time}
+	if isCannotTell(v) {
+		a.CannotTell, a.Key = true, strings.TrimPrefix(v.Key, cannotTell)
+	}
+	return a
+}
+
+func isCannotTell(v votelog.Vote) bool { return v.Label == "" && strings.HasPrefix(v.Key, cannotTell) }
+
+// mark is what a rater of the file of votes says of an item: a class, or that she cannot tell.
+type mark struct {
+	rater string
+	class int // −1: cannot tell
+}
+
+// given are votes on an item that were cast before, in other files.
+type given struct {
+	counts []float32
+	named  []mark // those of them that name a rater
+}
+
+// ballots are the votes on the items of a model, by the place of the item. Votes of the server's own
+// file are by rater, the last counts; where a rater also voted in an earlier file, that one is
+// replaced, as credence train does with both files.
+type ballots struct {
+	classes []string
+	given   map[int]*given
+	marks   map[int][]mark
+	strange int // items with earlier votes that are not among the items
+	notes   []string
+}
+
+// readGiven reads the files of earlier votes. Their classes are the model's, so that any other is
+// refused where it stands.
+func readGiven(ctx context.Context, m *served, files []string) (*dataset.Dataset, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	opts := m.read.VotesOptions
+	opts.Classes = m.model.Classes
+	opts.Columns, opts.LabelColumn = nil, "" // of the run's own data
+	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: files, VotesOptions: opts})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range ds.Classes {
+		if !slices.Contains(m.model.Classes, c) {
+			return nil, fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(files, ", "), c, m.model.Classes)
+		}
+	}
+	return ds, nil
+}
+
+// newBallots takes in earlier votes; ds is nil without.
+func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballots {
+	b := &ballots{classes: classes, given: map[int]*given{}, marks: map[int][]mark{}}
+	if ds == nil {
+		return b
+	}
+	class := make([]int, len(ds.Classes))
+	for i, c := range ds.Classes {
+		class[i] = slices.Index(classes, c)
+	}
+	place := make([]int, ds.Len())
+	for j, id := range ds.Items {
+		i, ok := at[id]
+		if place[j] = i; !ok {
+			place[j] = -1
+			b.strange++
+			continue
+		}
+		g := &given{counts: make([]float32, len(classes))}
+		for k, n := range ds.CountsOf(j) {
+			g.counts[class[k]] += n
+		}
+		b.given[i] = g
+	}
+	for _, r := range ds.Ratings {
+		if i := place[r.Item]; i >= 0 {
+			b.given[i].named = append(b.given[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
+		}
+	}
+	if b.strange > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(b.strange, "item")))
+	}
+	return b
+}
+
+// cast takes in a line of the file of votes on item i.
+func (b *ballots) cast(i int, v votelog.Vote) {
+	list := slices.DeleteFunc(slices.Clone(b.marks[i]), func(m mark) bool { return m.rater == v.Rater })
+	switch class := slices.Index(b.classes, v.Label); {
+	case class >= 0:
+		list = append(list, mark{v.Rater, class})
+	case isCannotTell(v):
+		list = append(list, mark{v.Rater, -1})
+	}
+	if b.marks[i] = list; len(list) == 0 {
+		delete(b.marks, i)
+	}
+}
+
+// own returns what a rater said of an item in the file of votes.
+func (b *ballots) own(i int, rater string) (m mark, ok bool) {
+	at := slices.IndexFunc(b.marks[i], func(m mark) bool { return m.rater == rater })
+	if at < 0 || rater == "" {
+		return mark{}, false
+	}
+	return b.marks[i][at], true
+}
+
+// of returns the votes on an item as a data set of one item, without those of a rater if one is
+// named; nil if there are none.
+func (b *ballots) of(i int, id, without string) *dataset.Dataset {
+	ds := &dataset.Dataset{Items: []string{id}, Classes: b.classes, Counts: make([]float32, len(b.classes))}
+	add := func(m mark) {
+		if m.class < 0 || without != "" && m.rater == without {
+			return
+		}
+		ds.Counts[m.class]++
+		ds.Ratings = append(ds.Ratings, dataset.Rating{Rater: int32(len(ds.Raters)), Class: int32(m.class)})
+		ds.Raters = append(ds.Raters, m.rater)
+	}
+	if g := b.given[i]; g != nil {
+		copy(ds.Counts, g.counts)
+		for _, m := range g.named {
+			ds.Counts[m.class]-- // counted below, if it still holds
+			if now, ok := b.own(i, m.rater); !ok || now.class < 0 {
+				add(m)
+			}
+		}
+	}
+	for _, m := range b.marks[i] {
+		add(m)
+	}
+	if ds.VotesOf(0) <= 0 {
+		return nil
+	}
+	return ds
+}
+
+// voted reports whether others than a rater have voted on an item; of no rater, whether anybody has.
+func (b *ballots) voted(i int, but string) bool {
+	if g := b.given[i]; g != nil {
+		n := float32(0)
+		for _, c := range g.counts {
+			n += c
+		}
+		for _, m := range g.named {
+			if m.rater == but && but != "" {
+				n--
+			}
+		}
+		if n > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(b.marks[i], func(m mark) bool { return m.class >= 0 && (but == "" || m.rater != but) })
+}
+
+// after returns the answer given votes, nil meaning none.
+func after(m *model.Model, a head.Answer, votes *dataset.Dataset) (head.Answer, error) {
+	if votes == nil {
+		return a, a.Err
+	}
+	matched, err := m.Match(votes)
+	if err != nil {
+		return a, err
+	}
+	matched.Update(&a, 0)
+	return a, a.Err
+}
