@@ -258,16 +258,18 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		var text []byte
-		names := out.fieldNames()
 		for j := range out.items {
-			text = append(out.record(text, names, j), '\n')
+			text = append(out.record(text, j), '\n')
 		}
 		_, err = w.Write(text)
 		return err
 	}
 	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
-	text = append(appendNumber(text, want.level), `,"predictions":[`...)
-	text = append(out.records(text), ']')
+	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
+	if text, err = out.records(text); err != nil {
+		return err
+	}
+	text = append(text, ']')
 	if len(out.warnings) > 0 {
 		list, _ := json.Marshal(out.warnings)
 		text = append(append(text, `,"warnings":`...), list...)

@@ -123,8 +123,8 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, to any) error {
 	return nil
 }
 
-// prediction is one in Label Studio's form.
-type prediction struct {
+// suggestion is a prediction in Label Studio's form.
+type suggestion struct {
 	ModelVersion string   `json:"model_version"`
 	Score        float64  `json:"score"`
 	Result       []choice `json:"result"`
@@ -176,7 +176,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	if err := f.finish(); err != nil {
 		return err
 	}
-	out := []prediction{}
+	out := []suggestion{}
 	if f.rows > 0 {
 		want := s.wanted()
 		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
@@ -186,26 +186,26 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.count(t)
 		for j := range t.items {
-			out = append(out, t.prediction(j, at))
+			out = append(out, t.suggestion(j, at))
 		}
 	}
 	return writeJSON(w, map[string]any{"results": out, "model_version": m.version})
 }
 
-// prediction returns that of item j. The score is what a vote leaves unchanged: 1 less the expected
+// suggestion returns the prediction of item j. The score is what a vote leaves unchanged: 1 less the expected
 // loss of variance.
-func (t *told) prediction(j int, at choices) prediction {
-	p := prediction{ModelVersion: t.of.version, Result: []choice{}}
+func (t *told) suggestion(j int, at choices) suggestion {
+	p := suggestion{ModelVersion: t.of.version, Result: []choice{}}
 	if t.bad[j] != nil {
 		return p
 	}
-	k := j*len(t.of.model.Classes) + t.predicted[j]
-	p.Score = t.mean[k]
-	if t.gain != nil {
-		p.Score = 1 - t.gain[j]
+	i, row := t.answers[j].Top(), t.row(j)
+	mean := row[t.places("mean")[i]].Number
+	p.Score = mean
+	if gain := t.places("next_gain"); gain != nil {
+		p.Score = 1 - row[gain[0]].Number
 	}
-	p.Result = append(p.Result, choice{at.from, at.to, "choices",
-		map[string]any{"choices": []string{t.of.model.Classes[t.predicted[j]]}}, t.mean[k]})
+	p.Result = append(p.Result, choice{at.from, at.to, "choices", map[string]any{"choices": []string{t.of.model.Classes[i]}}, mean})
 	return p
 }
 

@@ -104,20 +104,20 @@ func (s *Server) count(t *told) {
 	m := s.metrics.of(t.of.name)
 	s.metrics.batch.Observe(float64(len(t.items)))
 	bad := 0
-	d := len(t.of.model.Classes)
+	top, lower, upper, abstain := t.places("p_top"), t.places("lower"), t.places("upper"), t.places("abstain")
 	for j, why := range t.bad {
 		if why != nil {
 			bad++
 			continue
 		}
-		k := j*d + t.predicted[j]
-		if t.lower != nil && t.upper != nil {
-			m.width.Observe(t.upper[k] - t.lower[k])
+		i, row := t.answers[j].Top(), t.row(j)
+		if lower != nil && upper != nil {
+			m.width.Observe(row[upper[i]].Number - row[lower[i]].Number)
 		}
-		if t.abstain != nil {
-			m.abstained.Observe(oneIf(t.abstain[j]))
-		} else if t.top != nil {
-			m.abstained.Observe(oneIf(t.top[k] < 0.9))
+		if abstain != nil {
+			m.abstained.Observe(row[abstain[0]].Number)
+		} else if top != nil {
+			m.abstained.Observe(oneIf(row[top[i]].Number < 0.9))
 		}
 	}
 	m.rows.Add(float64(len(t.items) - bad))

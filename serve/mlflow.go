@@ -55,9 +55,12 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.count(out)
+	text, err := out.records([]byte(`{"predictions": [`))
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/json")
-	text := append(out.records([]byte(`{"predictions": [`)), "]}\n"...)
-	_, err = w.Write(text)
+	_, err = w.Write(append(text, "]}\n"...))
 	return err
 }
 

@@ -6,6 +6,9 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+
+	"credence/internal/prediction"
+	"credence/internal/table"
 )
 
 // outputs returns what a prediction consists of, that of weights and alpha on request only.
@@ -29,56 +32,41 @@ type inferResponse struct {
 	Outputs      []tensor `json:"outputs"`
 }
 
-// output returns a tensor of the answers.
+// output returns a tensor of the answers: [N] of what is told of an item, [N, d] of its classes.
 func (t *told) output(name string) (tensor, error) {
-	n, d := int64(len(t.items)), int64(len(t.of.model.Classes))
-	grid := func(x []float64) (tensor, error) {
-		if x == nil {
-			return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
-		}
-		return tensor{Name: name, Shape: []int64{n, d}, Datatype: "FP64", Data: x}, nil
+	if name == "weights" || name == "alpha" {
+		return t.parameters(name)
 	}
-	vector := func(x []float64) (tensor, error) {
-		out, err := grid(x)
-		out.Shape = []int64{n}
-		return out, err
+	places := t.places(name)
+	if places == nil {
+		return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
 	}
-	switch name {
-	case "mean":
-		return grid(t.mean)
-	case "sd":
-		return grid(t.sd)
-	case "median":
-		return grid(t.median)
-	case "lower":
-		return grid(t.lower)
-	case "upper":
-		return grid(t.upper)
-	case "lower_bound":
-		return grid(t.lowerBound)
-	case "upper_bound":
-		return grid(t.upperBound)
-	case "p_top":
-		return grid(t.top)
-	case "entropy":
-		return vector(t.entropy)
-	case "information":
-		return vector(t.information)
-	case "next_gain":
-		return vector(t.gain)
-	case "at_least":
-		if t.atLeast == nil {
-			return grid(nil)
-		}
-		return tensor{Name: name, Shape: []int64{n, d}, Datatype: "BOOL", Data: t.atLeast}, nil
-	case "predicted":
-		list := make([]string, n)
-		for j, i := range t.predicted {
-			list[j] = t.of.model.Classes[i]
-		}
-		return tensor{Name: name, Shape: []int64{n}, Datatype: "BYTES", Data: list}, nil
+	out := tensor{Name: name, Shape: []int64{int64(len(t.items))}}
+	first := t.maker.Columns()[places[0]]
+	if first.Class >= 0 {
+		out.Shape = append(out.Shape, int64(len(places)))
 	}
-	return t.parameters(name)
+	switch first.Kind {
+	case table.ParquetText:
+		out.Datatype, out.Data = "BYTES", gather(t, places, func(c *prediction.Cell) string { return c.Text })
+	case table.ParquetBool:
+		out.Datatype, out.Data = "BOOL", gather(t, places, func(c *prediction.Cell) bool { return c.Number != 0 })
+	default:
+		out.Datatype, out.Data = "FP64", gather(t, places, func(c *prediction.Cell) float64 { return c.Number })
+	}
+	return out, nil
+}
+
+// gather returns the values at the given places of all rows.
+func gather[T any](t *told, places []int, value func(*prediction.Cell) T) []T {
+	list := make([]T, 0, len(t.items)*len(places))
+	for j := range t.items {
+		row := t.row(j)
+		for _, i := range places {
+			list = append(list, value(&row[i]))
+		}
+	}
+	return list
 }
 
 // parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Laws of

@@ -10,6 +10,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/par"
+	"credence/internal/prediction"
 	"credence/internal/table"
 	"credence/internal/words"
 	"credence/mixture"
@@ -44,7 +45,7 @@ func (a abstention) check() error {
 
 func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
 
-// told is what is told of N items, of d classes, in rows.
+// told is what is told of N items, a row each.
 type told struct {
 	of       *served
 	items    []string
@@ -53,13 +54,8 @@ type told struct {
 	warnings []string
 	unlike   dataset.Unlike
 
-	// [N, d]
-	mean, sd, median, lower, upper, lowerBound, upperBound, top []float64
-	atLeast                                                     []bool
-	// [N]
-	entropy, information, gain []float64
-	predicted                  []int
-	abstain                    []bool
+	maker *prediction.Maker
+	cells []prediction.Cell // [N, columns of the maker]
 }
 
 // batchRows is how many items are predicted at a time.
@@ -120,37 +116,18 @@ func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, 
 	return out, ctx.Err()
 }
 
-// tell fills in the numbers that are asked for.
+// tell fills in the cells that are asked for, at the precision of credence predict.
 func (t *told) tell(w *wanted) {
-	n, d := len(t.items), len(t.of.model.Classes)
-	law := t.of.law
-	grid := func(name string, laws bool) []float64 {
-		if !w.wants(name) || laws && !law {
-			return nil
-		}
-		return make([]float64, n*d)
-	}
-	t.mean = make([]float64, n*d)
-	t.sd, t.median = grid("sd", true), grid("median", true)
-	t.lower, t.upper = grid("lower", true), grid("upper", true)
-	t.lowerBound, t.upperBound = grid("lower_bound", true), grid("upper_bound", true)
-	t.top = grid("p_top", true)
-	if law && w.wants("at_least") {
-		t.atLeast = make([]bool, n*d)
-	}
-	if law && (w.wants("entropy") || w.wants("information")) {
-		t.entropy, t.information = make([]float64, n), make([]float64, n)
-	}
-	if law && w.columns["next_gain"] {
-		t.gain = make([]float64, n)
-	}
-	t.predicted = make([]int, n)
-	if law && w.rule.given() {
-		t.abstain = make([]bool, n)
-	}
+	t.maker = prediction.New(t.of.model, prediction.Options{
+		Levels: []float64{w.level}, Precision: mixture.SixDigits, Wide: true,
+		Top: w.wants("p_top"), Next: w.columns["next_gain"], MaxWidth: w.rule.maxWidth, MinTop: w.rule.minTop,
+		Keep: func(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) },
+	})
+	n, columns := len(t.items), len(t.maker.Columns())
+	t.cells = make([]prediction.Cell, n*columns)
 	each := func(j int) {
 		if t.bad[j] == nil {
-			t.one(j, w)
+			copy(t.row(j), t.maker.Append(nil, t.items[j], &t.answers[j]))
 		}
 	}
 	if n == 1 {
@@ -160,48 +137,22 @@ func (t *told) tell(w *wanted) {
 	par.For(n, each)
 }
 
-// one fills in item j.
-func (t *told) one(j int, w *wanted) {
-	a := &t.answers[j]
-	d := len(a.Mean)
-	at := j * d
-	t.predicted[j] = a.Top()
-	if a.Law == nil {
-		copy(t.mean[at:at+d], a.Mean)
-		return
-	}
-	if t.entropy != nil {
-		e := a.Law.Entropy()
-		t.entropy[j], t.information[j] = e.Expected, e.Information
-	}
-	if t.gain != nil {
-		t.gain[j], _ = a.Law.Gain(1) // one vote has a closed form, which cannot fail
-	}
-	set := func(dst []float64, i int, x float64) {
-		if dst != nil {
-			dst[at+i] = x
+// row returns the cells of item j.
+func (t *told) row(j int) []prediction.Cell {
+	columns := len(t.maker.Columns())
+	return t.cells[j*columns : (j+1)*columns]
+}
+
+// places returns where a row has the values of a name: one for each class, or a single one if it is about the
+// item. There are none if it was not asked for or the model does not tell it.
+func (t *told) places(name string) []int {
+	var list []int
+	for i, c := range t.maker.Columns() {
+		if c.Of == name {
+			list = append(list, i)
 		}
 	}
-	// The precision of credence predict.
-	classes := a.Reported().To(mixture.SixDigits).Summarize([]float64{w.level}, t.top != nil || w.rule.minTop > 0)
-	if t.abstain != nil {
-		c := &classes[t.predicted[j]]
-		t.abstain[j] = w.rule.maxWidth > 0 && c.Intervals[0].TwoSided.Length() > w.rule.maxWidth || w.rule.minTop > 0 && c.Top < w.rule.minTop
-	}
-	for i, c := range classes {
-		in := c.Intervals[0]
-		t.mean[at+i] = c.Mean
-		set(t.sd, i, c.SD)
-		set(t.median, i, c.Median)
-		set(t.lower, i, in.TwoSided.Lo)
-		set(t.upper, i, in.TwoSided.Hi)
-		set(t.upperBound, i, in.Upper.Hi)
-		set(t.lowerBound, i, in.Lower.Lo)
-		set(t.top, i, c.Top)
-		if t.atLeast != nil {
-			t.atLeast[at+i] = in.TwoSided.AtLeast
-		}
-	}
+	return list
 }
 
 // columnsOf refuses names of columns that there are not.

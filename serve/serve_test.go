@@ -489,7 +489,7 @@ func TestLabelStudio(t *testing.T) {
 		t.Error(text)
 	}
 	_, _, text = ask(t, "POST", url+"/predict", asJSON, `{"tasks":[{"id":1,"data":{"age":30,"sex":"f"}},{"id":2,"data":{"age":"x","sex":"f"}}],"label_config":"`+config+`"}`)
-	var got struct{ Results []prediction }
+	var got struct{ Results []suggestion }
 	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Results) != 2 {
 		t.Fatal(err, text)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"credence/evaluate"
+	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/table"
 	"credence/internal/words"
@@ -75,18 +76,18 @@ func (r *checkReport) designs(w *printout.Page) {
 // writeDesigns writes them as CSV.
 func (r *checkReport) writeDesigns(w io.Writer, d digits) error {
 	number, whole := table.ParquetNumber, table.ParquetWhole
-	columns := []predictColumn{
-		{name: "items", kind: whole}, {name: "votes_per_item", kind: whole},
-		{name: "ratio_se", kind: number}, {name: "items_needed", kind: number},
-		{name: "nll_per_vote", kind: number}, {name: "nll_per_vote_se", kind: number},
-		{name: "intervals", kind: table.ParquetText},
+	columns := []prediction.Column{
+		{Name: "items", Kind: whole}, {Name: "votes_per_item", Kind: whole},
+		{Name: "ratio_se", Kind: number}, {Name: "items_needed", Kind: number},
+		{Name: "nll_per_vote", Kind: number}, {Name: "nll_per_vote_se", Kind: number},
+		{Name: "intervals", Kind: table.ParquetText},
 	}
 	var rows [][]any
 	for _, d := range r.Designs {
 		rows = append(rows, []any{int64(d.Items), int64(d.Votes),
 			known(d.RatioSE), known(d.Needed), known(d.Loss), known(d.LossSE), d.Intervals})
 	}
-	return writeRows(w, "csv", d, columns, rows)
+	return prediction.WriteRows(w, prediction.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }
 
 // known is a number as a cell, nil if it is not known.

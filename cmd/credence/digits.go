@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"credence/mixture"
+	"credence/internal/prediction"
 )
 
 // defaultDigits is how many significant digits the numbers of CSV have: what is
@@ -15,7 +15,7 @@ const defaultDigits = 6
 
 // digits is the flag --digits: how many significant digits numbers are written with.
 type digits struct {
-	n     int // 0 for as many as reading the same number back takes
+	prediction.Digits
 	given bool
 }
 
@@ -27,55 +27,30 @@ func (d *digits) Set(s string) error {
 	case err != nil || n < 1 || n > 17:
 		return errors.New("expected a number of digits from 1 to 17, or full")
 	}
-	d.n, d.given = n, true
+	d.Digits, d.given = prediction.Digits(n), true
 	return nil
 }
 
 func (d *digits) String() string {
-	if d.n == 0 {
+	if d.Digits == 0 {
 		return "full"
 	}
-	return strconv.Itoa(d.n)
+	return strconv.Itoa(int(d.Digits))
 }
 
 func (d *digits) Type() string { return "number" }
 
 // declare adds the flag to a verb that writes CSV.
 func (d *digits) declare(f *pflag.FlagSet) {
-	d.n = defaultDigits
+	d.Digits = defaultDigits
 	f.Var(d, "digits", "significant `digits` of numbers in CSV, or full; of JSON lines too if given; Parquet has all")
 }
 
 // of returns the digits of numbers in a form of output. Programs read JSON, and get
 // all unless told otherwise.
-func (d digits) of(form string) digits {
+func (d digits) of(form string) prediction.Digits {
 	if form != "csv" && !d.given {
-		d.n = 0
+		return 0
 	}
-	return d
+	return d.Digits
 }
-
-// precision is that of intervals of which so many digits are written.
-func (d digits) precision() mixture.Precision {
-	if d.n == 0 {
-		return mixture.Full
-	}
-	return mixture.PrecisionOf(d.n)
-}
-
-// append writes a number. One that is not 1 is never rounded to it: how far a
-// probability is from 1 may be all that matters.
-func (d digits) append(dst []byte, x float64) []byte {
-	if d.n == 0 {
-		return strconv.AppendFloat(dst, x, 'g', -1, 64)
-	}
-	from := len(dst)
-	dst = strconv.AppendFloat(dst, x, 'g', d.n, 64)
-	for n := d.n + 1; string(dst[from:]) == "1" && x != 1 && n <= 17; n++ {
-		dst = strconv.AppendFloat(dst[:from], x, 'g', n, 64)
-	}
-	return dst
-}
-
-// text is a number as text.
-func (d digits) text(x float64) string { return string(d.append(nil, x)) }

@@ -56,7 +56,7 @@ func writeApart(c *csv.Writer, d digits, columns []evaluate.DispersionColumn) {
 		if !x.Known() {
 			return ""
 		}
-		return d.text(float64(x))
+		return d.Text(float64(x))
 	}
 	row := func(name, column, level string, value, se evaluate.Number) {
 		if level != "" {
@@ -93,5 +93,5 @@ func numberText(value json.RawMessage, d digits) string {
 	if err != nil || x == math.Trunc(x) { // a count has all its digits
 		return string(value)
 	}
-	return d.text(x)
+	return d.Text(x)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"credence/evaluate"
+	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/table"
 	"credence/internal/words"
@@ -27,15 +28,15 @@ func (r *evaluateReport) curve(w *printout.Page) {
 // writeCurve writes it as CSV.
 func writeCurve(w io.Writer, d digits, curve []evaluate.CurvePoint) error {
 	number, whole := table.ParquetNumber, table.ParquetWhole
-	columns := []predictColumn{
-		{name: "votes_per_item", kind: whole}, {name: "share", kind: number}, {name: "items", kind: whole},
-		{name: "dispersion_ratio", kind: number}, {name: "dispersion_ratio_se", kind: number},
-		{name: "nll_per_vote", kind: number}, {name: "nll_per_vote_se", kind: number},
+	columns := []prediction.Column{
+		{Name: "votes_per_item", Kind: whole}, {Name: "share", Kind: number}, {Name: "items", Kind: whole},
+		{Name: "dispersion_ratio", Kind: number}, {Name: "dispersion_ratio_se", Kind: number},
+		{Name: "nll_per_vote", Kind: number}, {Name: "nll_per_vote_se", Kind: number},
 	}
 	var rows [][]any
 	for _, p := range curve {
 		rows = append(rows, []any{int64(p.Votes), known(p.Share), int64(p.Items),
 			known(p.Ratio), known(p.RatioSE), known(p.Loss), known(p.LossSE)})
 	}
-	return writeRows(w, "csv", d, columns, rows)
+	return prediction.WriteRows(w, prediction.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }

@@ -11,6 +11,7 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/config"
+	"credence/internal/prediction"
 	"credence/internal/words"
 	"credence/mixture"
 	"credence/model"
@@ -157,13 +158,13 @@ type candidates struct {
 }
 
 // add takes in the answers to some items.
-func (c *candidates) add(a *answers) (more bool, err error) {
-	for j := range a.items {
-		if a.dropped[j] {
+func (c *candidates) add(a *prediction.Answers) (more bool, err error) {
+	for j := range a.Items {
+		if a.Dropped[j] {
 			continue
 		}
-		row := nextItem{Item: a.items[j]}
-		for _, v := range a.list[j].Variance {
+		row := nextItem{Item: a.Items[j]}
+		for _, v := range a.List[j].Variance {
 			row.Variance += v
 		}
 		if c.from.votes != nil {
@@ -173,7 +174,7 @@ func (c *candidates) add(a *answers) (more bool, err error) {
 			}
 			row.Cast = &cast
 		}
-		c.rows, c.laws = append(c.rows, row), append(c.laws, a.list[j].Law)
+		c.rows, c.laws = append(c.rows, row), append(c.laws, a.List[j].Law)
 	}
 	return true, nil
 }
@@ -217,6 +218,11 @@ func (l *nextPlan) choose(o *nextOptions) {
 	}
 }
 
+// rowForm is the form of rows.
+func (o *nextOptions) rowForm() prediction.Form {
+	return prediction.Form{Name: o.out.form, Digits: o.out.digits.of(o.out.form), CSVSafe: o.from.csvSafe}
+}
+
 // write writes the plan in the form asked for.
 func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
 	switch o.out.form {
@@ -225,11 +231,5 @@ func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
 	case "table", "md":
 		return o.out.print(w, l.print)
 	}
-	rows := l.rows()
-	if o.from.csvSafe && o.out.form == "csv" {
-		for _, row := range rows {
-			guardFormulas(row)
-		}
-	}
-	return writeRows(w, o.out.form, o.out.digits, l.columns(), rows)
+	return prediction.WriteRows(w, o.rowForm(), l.columns(), l.rows())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
+	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/table"
 	"credence/internal/words"
@@ -165,17 +166,13 @@ func (l *askPlan) write(w io.Writer, o *nextOptions) error {
 		})
 	}
 	text, number := table.ParquetText, table.ParquetNumber
-	columns := []predictColumn{{name: "rank", kind: table.ParquetWhole}, {name: "item", kind: text}, {name: "rater", kind: text},
-		{name: "cost", kind: number}, {name: "gain", kind: number}, {name: "gain_per_cost", kind: number}, {name: "variance", kind: number}}
+	columns := []prediction.Column{{Name: "rank", Kind: table.ParquetWhole}, {Name: "item", Kind: text}, {Name: "rater", Kind: text},
+		{Name: "cost", Kind: number}, {Name: "gain", Kind: number}, {Name: "gain_per_cost", Kind: number}, {Name: "variance", Kind: number}}
 	var rows [][]any
 	for _, v := range l.Plan {
-		row := []any{int64(v.Rank), v.Item, v.Rater, v.Cost, v.Gain, v.PerCost, v.Variance}
-		if o.from.csvSafe && o.out.form == "csv" {
-			guardFormulas(row)
-		}
-		rows = append(rows, row)
+		rows = append(rows, []any{int64(v.Rank), v.Item, v.Rater, v.Cost, v.Gain, v.PerCost, v.Variance})
 	}
-	return writeRows(w, o.out.form, o.out.digits, columns, rows)
+	return prediction.WriteRows(w, o.rowForm(), columns, rows)
 }
 
 func (l *askPlan) table(w *printout.Page) {
@@ -184,12 +181,12 @@ func (l *askPlan) table(w *printout.Page) {
 	}
 	t := printout.NewTable(1, 2)
 	t.Add("rank", "item", "rater", "cost", "gain", "per cost", "variance")
-	for _, v := range l.Plan[:min(len(l.Plan), tableItems)] {
+	for _, v := range l.Plan[:min(len(l.Plan), prediction.TableItems)] {
 		t.Add(strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
 			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance))
 	}
 	w.Table(t)
-	if more := len(l.Plan) - tableItems; more > 0 {
+	if more := len(l.Plan) - prediction.TableItems; more > 0 {
 		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "vote"))
 	}
 }

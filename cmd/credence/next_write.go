@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"strconv"
 
+	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/table"
 	"credence/internal/words"
@@ -65,7 +64,7 @@ func (l *nextPlan) table(w *printout.Page) {
 		header = append(header, "cast")
 	}
 	t.Add(header...)
-	for _, r := range l.Plan[:min(len(l.Plan), tableItems)] {
+	for _, r := range l.Plan[:min(len(l.Plan), prediction.TableItems)] {
 		row := []string{strconv.Itoa(r.Rank), printout.Ellipsis(r.Item, 24), strconv.Itoa(r.Votes), fmt.Sprintf("%.4f", r.Gain),
 			fmt.Sprintf("%.4f", r.NextGain), fmt.Sprintf("%.4f", r.Variance)}
 		if r.Cast != nil {
@@ -74,7 +73,7 @@ func (l *nextPlan) table(w *printout.Page) {
 		t.Add(row...)
 	}
 	w.Table(t)
-	if more := len(l.Plan) - tableItems; more > 0 {
+	if more := len(l.Plan) - prediction.TableItems; more > 0 {
 		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "item"))
 	}
 }
@@ -82,18 +81,18 @@ func (l *nextPlan) table(w *printout.Page) {
 // cast reports whether votes were taken into account.
 func (l *nextPlan) cast() bool { return len(l.Plan) > 0 && l.Plan[0].Cast != nil }
 
-func (l *nextPlan) columns() []predictColumn {
+func (l *nextPlan) columns() []prediction.Column {
 	number, whole := table.ParquetNumber, table.ParquetWhole
-	list := []predictColumn{
-		{name: "rank", kind: whole},
-		{name: "item", kind: table.ParquetText},
-		{name: "votes", kind: whole},
-		{name: "gain", kind: number},
-		{name: "next_gain", kind: number},
-		{name: "variance", kind: number},
+	list := []prediction.Column{
+		{Name: "rank", Kind: whole},
+		{Name: "item", Kind: table.ParquetText},
+		{Name: "votes", Kind: whole},
+		{Name: "gain", Kind: number},
+		{Name: "next_gain", Kind: number},
+		{Name: "variance", Kind: number},
 	}
 	if l.cast() {
-		list = append(list, predictColumn{name: "cast", kind: number})
+		list = append(list, prediction.Column{Name: "cast", Kind: number})
 	}
 	return list
 }
@@ -108,33 +107,4 @@ func (l *nextPlan) rows() [][]any {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// writeRows writes rows, a value for each column, as csv, jsonl or parquet.
-func writeRows(w io.Writer, form string, d digits, columns []predictColumn, rows [][]any) error {
-	if form == "parquet" {
-		p, err := newParquet(w, columns)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if err := p.Write(row...); err != nil {
-				return err
-			}
-		}
-		return p.Close()
-	}
-	b := bufio.NewWriter(w)
-	encode := csvEncoder(d.of(form))
-	if form == "jsonl" {
-		encode = jsonEncoder(columns, d.of(form))
-	} else if _, err := b.Write(headerCSV(columns)); err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if _, err := b.Write(encode(nil, row)); err != nil {
-			return err
-		}
-	}
-	return b.Flush()
 }

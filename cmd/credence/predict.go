@@ -13,7 +13,7 @@ import (
 	"credence/internal/atomicfile"
 	"credence/internal/calculator"
 	"credence/internal/config"
-	"credence/mixture"
+	"credence/internal/prediction"
 )
 
 // predictOptions is the command line of credence predict.
@@ -86,17 +86,16 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	notZero(f, "max-width", "min-top")
 }
 
-// abstains reports whether items are marked on which to abstain.
-func (o *predictOptions) abstains() bool { return o.maxWidth > 0 || o.minTop > 0 }
-
-// abstain reports whether to abstain on an item, by the width of the predicted class's interval and the
-// probability that it is the most probable one.
-func (o *predictOptions) abstain(width, top float64) bool {
-	return o.maxWidth > 0 && width > o.maxWidth || o.minTop > 0 && top < o.minTop
+// told is what is told of an item and in what form. Intervals are computed to as many digits as are
+// asked for, whatever the form shows of them.
+func (o *predictOptions) told() prediction.Options {
+	return prediction.Options{
+		Form:   prediction.Form{Name: o.format, Digits: o.digits.of(o.format), CSVSafe: o.csvSafe},
+		Levels: o.levels.values, Precision: o.digits.Precision(),
+		HPD: o.hpd, Full: o.full, Next: o.next, Top: o.top == "on", MaxWidth: o.maxWidth, MinTop: o.minTop,
+		OnlyMean: o.only == "mean", Wide: o.wide, Tidymodels: o.names == "tidymodels",
+	}
 }
-
-// precision is that of the numbers told: as many digits as are asked for, whatever the form shows of them.
-func (o *predictOptions) precision() mixture.Precision { return o.digits.precision() }
 
 // check refuses flags without sense, and finds the form of the output.
 func (o *predictOptions) check(terminal bool) error {
@@ -178,8 +177,9 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	if p.maker, err = newRowMaker(o, m); err != nil {
-		return err
+	p.maker = prediction.New(m, o.told())
+	if err := p.maker.CheckNames(); err != nil {
+		return withHint(fmt.Errorf("--wide: %w", err), "without --wide, classes are in a column of their own")
 	}
 	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out == "-")
 	to := func(w io.Writer) error { return p.predict(ctx, in, w) }

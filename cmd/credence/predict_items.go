@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
+	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
@@ -57,7 +58,7 @@ func orStopped(ctx context.Context, err error) error {
 type predictor struct {
 	options  *predictOptions
 	model    *model.Model
-	maker    rowMaker
+	maker    *prediction.Maker
 	messages io.Writer
 	input    string
 	beside   []string            // files that are joined to it
@@ -119,7 +120,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 		o.Known = p.votes.Items
 	}
 	if p.options.format == "table" {
-		o.Batch = tableItems + 1
+		o.Batch = prediction.TableItems + 1
 	}
 	if p.input == "-" {
 		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", parts, o)
@@ -132,19 +133,19 @@ const maxReports = 20
 
 // predict writes the predictions of all items to w.
 func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer) error {
-	out, err := p.newWriter(w)
+	out, err := prediction.NewWriter(w, p.maker)
 	if err != nil {
 		return err
 	}
-	if err := p.each(ctx, in, out.write); err != nil {
+	if err := p.each(ctx, in, out.Write); err != nil {
 		return err
 	}
-	return out.close()
+	return out.Close()
 }
 
 // each calls do with the answers to the items, batch by batch, until it wants no
 // more.
-func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *answers) (more bool, err error)) error {
+func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *prediction.Answers) (more bool, err error)) error {
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
@@ -158,12 +159,12 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 		if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
 			return err
 		}
-		got := &answers{items: batch.Items, dropped: make([]bool, len(batch.Items))}
-		if got.list, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true, MeansOnly: p.meansOnly()}); err != nil {
+		got := &prediction.Answers{Items: batch.Items, Dropped: make([]bool, len(batch.Items))}
+		if got.List, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true, MeansOnly: p.meansOnly()}); err != nil {
 			return err
 		}
-		for j := range got.list {
-			why := got.list[j].Err
+		for j := range got.List {
+			why := got.List[j].Err
 			if batch.Bad != nil && batch.Bad[j] != nil {
 				why = batch.Bad[j]
 			}
@@ -173,12 +174,12 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *ans
 			if why == nil {
 				continue
 			}
-			got.dropped[j] = true
+			got.Dropped[j] = true
 			if p.bad++; p.bad <= maxReports {
 				p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
 			}
 		}
-		p.items += len(got.items)
+		p.items += len(got.Items)
 		if p.progress != nil {
 			p.progress.done(p.items, in.Total())
 		}
@@ -232,14 +233,14 @@ func (p *predictor) batches(ctx context.Context, in *dataset.Stream) iter.Seq2[*
 func (p *predictor) meansOnly() bool { return p.options.only == "mean" && p.votes == nil }
 
 // update takes the votes on item j into account.
-func (p *predictor) update(a *answers, j int) error {
-	at, ok := p.votesOf[a.items[j]]
+func (p *predictor) update(a *prediction.Answers, j int) error {
+	at, ok := p.votesOf[a.Items[j]]
 	if !ok {
 		return nil
 	}
 	p.used++
-	p.voted.Update(&a.list[j], at)
-	return a.list[j].Err
+	p.voted.Update(&a.List[j], at)
+	return a.List[j].Err
 }
 
 // tellStrangers warns of votes that count as those of average raters, where the model knows raters

@@ -95,7 +95,7 @@ func TestDigits(t *testing.T) {
 		if err := d.Set(c.set); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.text(c.x); got != c.want {
+		if got := d.Text(c.x); got != c.want {
 			t.Errorf("%v with %s: %s, want %s", c.x, c.set, got, c.want)
 		}
 	}

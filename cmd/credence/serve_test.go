@@ -64,7 +64,6 @@ func sameAsPredict(t *testing.T, answer, arguments string) {
 		if err := json.Unmarshal([]byte(line), &want); err != nil {
 			t.Fatal(err)
 		}
-		delete(want, "level")
 		if len(want) != len(got.Predictions[j]) {
 			t.Errorf("%v, want the keys of %v", got.Predictions[j], want)
 		}
@@ -91,6 +90,10 @@ func TestServeSameBits(t *testing.T) {
 	blobs(t, "items.csv", "votes.csv", 3, 60)
 	must(t, "train --data items.csv --votes votes.csv --epochs 2 --ensemble 2 --widths 4 --quiet --out run")
 	sameAsPredict(t, asked(t, "run", "POST", "/invocations", "text/csv", readFile(t, "items.csv")), "run items.csv")
+	lines := asked(t, "run", "POST", "/api/v1/models/run/predict", "text/csv", readFile(t, "items.csv"), "Accept", "application/x-ndjson")
+	if want := printed(t, "predict run items.csv --format jsonl --wide --level 0.9"); lines != want {
+		t.Errorf("lines of JSON:\n%s\ncredence predict --wide writes\n%s", lines, want)
+	}
 }
 
 // TestServeSameRaters: votes count by who cast them, and raters are told of, as on the command line.
