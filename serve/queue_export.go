@@ -66,7 +66,7 @@ type task struct {
 	ID          int            `json:"id"`
 	Data        map[string]any `json:"data"`
 	Annotations []annotation   `json:"annotations"`
-	Predictions []prediction   `json:"predictions"`
+	Predictions []suggestion   `json:"predictions"`
 }
 
 type annotation struct {
@@ -108,7 +108,7 @@ func (p *pool) tasks(votes []votelog.Vote) ([]task, error) {
 
 // task returns item i with its features, as far as they are numbers or text, and its prediction.
 func (p *pool) task(i int) (task, error) {
-	t := task{ID: i + 1, Data: map[string]any{}, Predictions: []prediction{}}
+	t := task{ID: i + 1, Data: map[string]any{}, Predictions: []suggestion{}}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return t, err
@@ -123,7 +123,7 @@ func (p *pool) task(i int) (task, error) {
 	}
 	t.Data["item"] = p.ids[i]
 	if n := p.now[i]; n != nil {
-		t.Predictions = append(t.Predictions, prediction{ModelVersion: p.of.version, Score: 1 - n.gain, Result: []choice{{
+		t.Predictions = append(t.Predictions, suggestion{ModelVersion: p.of.version, Score: 1 - n.gain, Result: []choice{{
 			FromName: "label", ToName: "item", Type: "choices", Value: map[string]any{"choices": []string{p.of.model.Classes[n.predicted]}}, Score: n.mean[n.predicted]}}})
 	}
 	return t, nil
