@@ -38,10 +38,17 @@ func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, 
 	return s.answers(h, x, cores, head.Decode)
 }
 
+// Outputs returns what each network, or each pass through it, says of the items with inputs x
+// [N, width]. The networks are those from place first of an ensemble, which matters where they are
+// sampled.
+func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, error) {
+	return s.raw(x, len(x)/s.nets[0].In.Size(), h.Traits().Passes, 0, first)
+}
+
 // answers runs the networks and decodes their outputs.
 func (s *Ensemble) answers(h head.Head, x []float32, cores int, decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
 	n := len(x) / s.nets[0].In.Size()
-	outputs, err := s.raw(x, n, h.Traits().Passes, cores)
+	outputs, err := s.raw(x, n, h.Traits().Passes, cores, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +56,8 @@ func (s *Ensemble) answers(h head.Head, x []float32, cores int, decode func(head
 }
 
 // raw returns the outputs of each network, or of each of so many passes with
-// dropout on.
-func (s *Ensemble) raw(x []float32, n, passes, cores int) ([]head.Output, error) {
+// dropout on. The first network has a place in an ensemble.
+func (s *Ensemble) raw(x []float32, n, passes, cores, first int) ([]head.Output, error) {
 	var outputs []head.Output
 	add := func(i int, p nn.Pass) error {
 		p.Cores = cores
@@ -77,7 +84,7 @@ func (s *Ensemble) raw(x []float32, n, passes, cores int) ([]head.Output, error)
 		for pass := range max(1, passes) {
 			p := nn.Pass{Sample: keys}
 			if passes > 0 {
-				p.At = nn.Step{Member: uint64(i), Step: uint64(pass)}
+				p.At = nn.Step{Member: uint64(first + i), Step: uint64(pass)}
 			}
 			if err := add(i, p); err != nil {
 				return nil, err

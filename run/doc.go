@@ -4,6 +4,9 @@
 //   - [Train] trains on a data set and leaves the model, the metrics, the history
 //     and a report in a [Folder]; a run that was stopped is resumed to the same
 //     bytes.
+//   - [TrainMember] trains one network of the ensemble, on a machine of its own
+//     perhaps; [Train] with the parts of all ([ReadMembers]) makes the run of them, with the bytes
+//     that one process would have written.
 //   - [Load] reads the model of a folder, or a model file. [Folder.Part] finds the
 //     items that training left alone, [Folder.Seen] those that it saw.
 //   - [Input] puts together what a model says of a data set and all it is judged
@@ -19,6 +22,7 @@
 //	report.html     the scores with figures and explanations
 //	split.csv       the part of each item, if items were divided
 //	checkpoint/     the state of a run that has not ended
+//	member-0/ …     members that were trained by processes of their own
 //	.lock           while a process writes into the folder: which one
 //
 // Every file appears whole or not at all, and one process at a time writes into a

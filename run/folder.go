@@ -52,6 +52,7 @@ const (
 	New       Mode = iota // it is refused
 	Resume                // its run is continued
 	Overwrite             // its run is replaced
+	Join                  // its members are joined, see [ReadMembers]
 )
 
 // FolderOf returns the folder of a run that is named by its folder or by the
@@ -106,6 +107,10 @@ func (f Folder) check(mode Mode) error {
 	switch {
 	case mode == Overwrite || mode == New && len(there) == 0:
 		return nil
+	case mode == Join && f.Has(ModelFile) && !f.hasCheckpoints():
+		return fmt.Errorf("%s: %w", f, ErrEnded)
+	case mode == Join:
+		return nil
 	case mode == New:
 		return fmt.Errorf("%s %w", f, ErrTaken)
 	case f.hasCheckpoints():
@@ -150,7 +155,7 @@ func (f Folder) open(mode Mode, config func() error) error {
 	}
 	// What has checkpoints keeps the configuration that they belong to, in case
 	// it turns out that this is another.
-	if mode == Resume && f.hasCheckpoints() && f.Has(ConfigFile) {
+	if (mode == Resume || mode == Join) && f.hasCheckpoints() && f.Has(ConfigFile) {
 		return nil
 	}
 	return config()
@@ -158,7 +163,7 @@ func (f Folder) open(mode Mode, config func() error) error {
 
 // clear removes the files of an earlier run, and nothing else.
 func (f Folder) clear() error {
-	for _, name := range files {
+	for _, name := range slices.Concat([]string{partFile}, files) {
 		if err := os.Remove(f.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -78,7 +78,7 @@ func (f Folder) stale() bool {
 // sweep removes leftovers. The caller holds the lock: a folder of checkpoints that
 // is empty may be one that is about to be written to.
 func (f Folder) sweep() error {
-	if err := atomicfile.Clean(string(f), files...); err != nil {
+	if err := atomicfile.Clean(string(f), slices.Concat([]string{partFile}, files)...); err != nil {
 		return err
 	}
 	_, err := train.CleanCheckpoint(f.checkpoints())

@@ -15,7 +15,7 @@ import (
 // Options says how a run is trained and recorded.
 type Options struct {
 	Mode Mode
-	Fit  train.Options
+	Fit  train.Options // with the parts of all members, to join them
 	// Config writes config.yaml: once before training, when chosen is nil, and
 	// once more with the options that the fit has chosen.
 	Config func(w io.Writer, chosen *train.Options) error
@@ -76,7 +76,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 	}
 	fit := o.Fit
 	fit.Held = d.Held
-	fit.Checkpoint, fit.Resume = folder.checkpoints(), o.Mode == Resume
+	fit.Checkpoint, fit.Resume = folder.checkpoints(), o.Mode == Resume || o.Mode == Join
 	result, err := train.Fit(ctx, d.Learn, fit)
 	if !lock.Holds() { // what is there now may be another run, and a checkpoint may have failed for it
 		return nil, errors.Join(

@@ -119,7 +119,7 @@ func (r *run) resume() error {
 	if err := json.Unmarshal([]byte(f.Metadata["fingerprint"]), &mark); err != nil {
 		return bad(err)
 	}
-	if err := r.mark.compare(mark); err != nil {
+	if err := r.mark.compare(mark, ErrResume); err != nil {
 		return bad(err)
 	}
 	var s state
@@ -153,15 +153,15 @@ func (r *run) resume() error {
 	return nil
 }
 
-// compare says in what a checkpoint's fingerprint differs from the run's own.
-func (f *fingerprint) compare(old fingerprint) error {
+// compare says in what a fingerprint differs from the run's own; what names the reason.
+func (f *fingerprint) compare(old fingerprint, what error) error {
 	switch {
 	case f.Data != old.Data:
-		return fmt.Errorf("%w: the data are not the same (SHA-256 %.12s…, then %.12s…)", ErrResume, f.Data, old.Data)
+		return fmt.Errorf("%w: the data are not the same (SHA-256 %.12s…, then %.12s…)", what, f.Data, old.Data)
 	case f.Kernel != old.Kernel:
-		return fmt.Errorf("%w: the instruction set is %s, then %s; set CREDENCE_KERNEL=%s", ErrResume, f.Kernel, old.Kernel, old.Kernel)
+		return fmt.Errorf("%w: the instruction set is %s, then %s; set CREDENCE_KERNEL=%s", what, f.Kernel, old.Kernel, old.Kernel)
 	case !bytes.Equal(f.Config, old.Config):
-		return fmt.Errorf("%w: the configuration is not the same: %s", ErrResume, difference(f.Config, old.Config))
+		return fmt.Errorf("%w: the configuration is not the same: %s", what, difference(f.Config, old.Config))
 	}
 	return nil
 }

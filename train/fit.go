@@ -44,6 +44,15 @@ type Result struct {
 // When ctx is canceled, Fit returns the best model so far, if any network has
 // finished an epoch, and an error that is ErrStopped.
 func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
+	f, err := begin(ctx, ds, o)
+	if err != nil {
+		return nil, err
+	}
+	return f.run(ctx)
+}
+
+// begin prepares a fit, unless ctx is canceled.
+func begin(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error) {
 	rows := &stoppable{Rows: ds.Rows, ctx: ctx}
 	watched := *ds
 	if ds.Rows != nil {
@@ -57,7 +66,7 @@ func Fit(ctx context.Context, ds *dataset.Dataset, o Options) (*Result, error) {
 		return nil, err
 	}
 	rows.ctx = context.Background() // a fit that is stopped still reads, to save what it has
-	return f.run(ctx)
+	return f, nil
 }
 
 // stoppable are rows that cannot be read any more once a context is done: all are read
@@ -170,8 +179,10 @@ func (f *fitting) prepare() (err error) {
 	if f.mark.Data, err = f.ds.Hash(); err != nil {
 		return err
 	}
-	f.mark.Config, err = json.Marshal(f.o)
-	return err
+	if f.mark.Config, err = json.Marshal(f.o); err != nil {
+		return err
+	}
+	return f.takeParts()
 }
 
 // network returns the layers of a network: those of the model to start from, whatever
@@ -185,14 +196,8 @@ func (f *fitting) network(outputs int) (nn.Layer, error) {
 
 // run trains all networks, decides whether raters matter, and fits the references.
 func (f *fitting) run(ctx context.Context) (*Result, error) {
-	if !f.o.Resume && f.o.Checkpoint != "" {
-		if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
-			return nil, fmt.Errorf("removing old checkpoints: %w", err)
-		}
-	} else if f.o.Checkpoint != "" {
-		if _, err := CleanCheckpoint(f.o.Checkpoint); err != nil {
-			return nil, fmt.Errorf("opening the checkpoints: %w", err)
-		}
+	if err := f.openCheckpoints(); err != nil {
+		return nil, err
 	}
 	res, err := f.fit(ctx)
 	if err == nil && f.o.Raters == "auto" {
@@ -207,21 +212,51 @@ func (f *fitting) run(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
+// openCheckpoints removes those of earlier fits or, to resume, what is half written of them.
+func (f *fitting) openCheckpoints() error {
+	if f.o.Checkpoint == "" {
+		return nil
+	}
+	if f.o.Resume {
+		if _, err := CleanCheckpoint(f.o.Checkpoint); err != nil {
+			return fmt.Errorf("opening the checkpoints: %w", err)
+		}
+		return nil
+	}
+	if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
+		return fmt.Errorf("removing old checkpoints: %w", err)
+	}
+	return nil
+}
+
 // fit trains all networks, with raters or without.
 func (f *fitting) fit(ctx context.Context) (*Result, error) {
-	refit := f.o.Ensemble == 1 && f.folds > 0
-	members := f.o.Ensemble
-	name := "member"
-	if refit {
+	runs := f.plan()
+	final, err := f.networks(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	return f.result(ctx, runs, final)
+}
+
+// refits reports whether folds choose the number of epochs of a single network.
+func (f *fitting) refits() bool { return f.o.Ensemble == 1 && f.folds > 0 }
+
+// plan returns the runs of all networks that hold something out.
+func (f *fitting) plan() []*run {
+	members, name := f.o.Ensemble, "member"
+	if f.refits() {
 		members, name = f.folds, "fold"
 	}
 	var runs []*run
+	same := map[int]int{} // runs that hold out a fold
 	for i := range members {
 		held := 0
 		if f.folds > 0 {
 			held = i % f.folds
 		}
-		r := &run{job: f.job, name: fmt.Sprintf("%s%s %d", f.prefix, name, i), member: i, epochs: f.o.Epochs, fold: held}
+		r := &run{job: f.job, name: fmt.Sprintf("%s%s %d", f.prefix, name, i), member: i, epochs: f.o.Epochs, fold: held, turn: same[held]}
+		same[held]++
 		for at, j := range f.voted {
 			if f.fold[at] == held {
 				r.held = append(r.held, j)
@@ -230,28 +265,33 @@ func (f *fitting) fit(ctx context.Context) (*Result, error) {
 			}
 		}
 		// The only network has seen all items, so folds begin anew.
-		if f.o.From != nil && !refit {
+		if f.o.From != nil && !f.refits() {
 			r.from = f.o.From.Model.Members[i]
 		}
 		runs = append(runs, r)
 	}
+	return runs
+}
+
+// networks trains the runs of a plan and returns those whose networks the model consists of.
+func (f *fitting) networks(ctx context.Context, runs []*run) (final []*run, err error) {
 	if err := f.train(ctx, runs); err != nil {
 		return nil, err
 	}
-	final := runs
-	if refit && ctx.Err() == nil {
-		r := &run{job: f.job, name: f.prefix + "refit", member: members, epochs: refitEpochs(runs), train: f.voted}
-		if f.o.From != nil {
-			r.from, r.epochs = f.o.From.Model.Members[0], max(1, r.epochs/warmEpochs)
-		}
-		if err := f.train(ctx, []*run{r}); err != nil {
-			return nil, err
-		}
-		if r.state.Epoch > 0 {
-			final = []*run{r}
-		}
+	if !f.refits() || ctx.Err() != nil {
+		return runs, nil
 	}
-	return f.result(ctx, runs, final)
+	r := &run{job: f.job, name: f.prefix + "refit", member: len(runs), epochs: refitEpochs(runs), train: f.voted}
+	if f.o.From != nil {
+		r.from, r.epochs = f.o.From.Model.Members[0], max(1, r.epochs/warmEpochs)
+	}
+	if err := f.train(ctx, []*run{r}); err != nil {
+		return nil, err
+	}
+	if r.state.Epoch == 0 {
+		return runs, nil
+	}
+	return []*run{r}, nil
 }
 
 // refitEpochs is the number of epochs for all items: the median of what the

@@ -122,11 +122,17 @@ type Options struct {
 	Checkpoint      string        `json:"-"`
 	CheckpointEvery time.Duration `json:"-"`
 	Resume          bool          `json:"-"`
+	// Parts are networks that other processes have trained with [FitMember]: they are taken
+	// over, and only what is in none of them is trained.
+	Parts []*Part `json:"-"`
 }
 
 // RefitItems is the number of items below which a single network is chosen by
 // folds and trained again on all items.
 const RefitItems = 2000
+
+// mostMembers bounds the networks of an ensemble.
+const mostMembers = 1000
 
 // Defaults returns the choices that do not depend on the data. Only where one network alone takes hours is an ensemble not five.
 func Defaults() Options {
@@ -322,8 +328,8 @@ func (o *Options) check() error {
 		return bad("batch", o.Batch, "at least 1")
 	case o.Epochs < 1:
 		return bad("epochs", o.Epochs, "at least 1")
-	case o.Ensemble < 1 || o.Ensemble > 1000:
-		return bad("ensemble", o.Ensemble, "between 1 and 1000")
+	case o.Ensemble < 1 || o.Ensemble > mostMembers:
+		return bad("ensemble", o.Ensemble, fmt.Sprintf("between 1 and %d", mostMembers))
 	case !(o.HeldOut > 0 && o.HeldOut <= 0.5):
 		return bad("held-out share", o.HeldOut, "more than 0 and at most 0.5")
 	case o.Calibrate != "auto" && o.Calibrate != "off":

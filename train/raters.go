@@ -136,7 +136,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	gain, se, err := f.screen(plain, before)
+	gain, se, err := f.screen(plain, before, f.parts(), f.part)
 	if err != nil {
 		return nil, err
 	}
@@ -239,18 +239,18 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	return gain, math.Sqrt(square*n/max(1, n-1)) / all.votes
 }
 
-// screen fits raters to the held-out laws of networks without raters, each fold by the others, and
-// returns what that gains per vote.
-func (f *fitting) screen(res *Result, before []float64) (gain, se float64, err error) {
+// screen fits raters to the held-out laws of networks without raters, each part of the items by the
+// others, and returns what that gains per vote.
+func (f *fitting) screen(res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
 	f.know()
 	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes = false, nil, nil }()
 	after := slices.Clone(before)
-	for k := range f.parts() {
+	for k := range parts {
 		var items, rest []int // places
 		for at := range f.voted {
 			switch {
 			case math.IsNaN(before[at]):
-			case f.part(at) == k:
+			case part(at) == k:
 				rest = append(rest, at)
 			default:
 				items = append(items, at)

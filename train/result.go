@@ -109,36 +109,35 @@ func (f *fitting) split() model.Split {
 	return s
 }
 
-// outOfFold predicts each held-out item by the networks that held it out.
+// outOfFold makes answers to held-out items of what the networks that held them out say together.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
+	h, err := f.method.New(f.task)
+	if err != nil {
+		return err
+	}
 	for fold := range max(f.folds, 1) {
-		var by []*nn.Network
+		var said []head.Output
 		var held []int
 		for _, r := range runs {
 			if r.fold == fold && len(r.held) > 0 {
-				by, held = append(by, r.network), r.held
+				said, held = append(said, r.said...), r.held
 			}
 		}
-		if len(by) == 0 {
+		if len(said) == 0 {
 			continue
 		}
-		if err := f.predict(by, held, func(j int, a *head.Answer) { res.OutOfFold[j] = a }); err != nil {
+		answers, err := head.Decode(h, said, len(held))
+		if err != nil {
 			return err
+		}
+		for k, j := range held {
+			res.OutOfFold[j] = &answers[k]
 		}
 	}
 	return nil
 }
 
-// predict calls set with what the given networks together say of items.
-func (f *fitting) predict(by []*nn.Network, items []int, set func(j int, a *head.Answer)) error {
-	h, err := f.method.New(f.task)
-	if err != nil {
-		return err
-	}
-	return f.predictWith(h, by, items, set)
-}
-
-// predictWith is predict with a head of its own.
+// predictWith calls set with what the given networks together say of items.
 func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, set func(j int, a *head.Answer)) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {

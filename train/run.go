@@ -26,7 +26,8 @@ type job struct {
 	weights   []float64 // of items, or nil
 	mark      fingerprint
 	report    *reporter
-	runs      int // in this phase
+	runs      int                    // in this phase
+	elsewhere map[string]*trainedRun // runs of other processes, by name
 
 	sameRaters bool // as those of the model to start from
 	outlook    *outlook
@@ -42,6 +43,7 @@ type run struct {
 	train, held []int // items
 	epochs      int   // at most; exactly, without held-out items
 	fold        int   // the part that is held out
+	turn        int   // among the runs that hold it out
 
 	from *nn.Network // that it starts from, or nil
 
@@ -58,6 +60,7 @@ type run struct {
 	best    *snapshot
 	state   state
 	cross   *crossStop
+	said    []head.Output // of the held-out items, by the best network
 	meter   *meter
 	saved   time.Time
 }
@@ -107,11 +110,25 @@ func (s *snapshot) restore(net *nn.Network) {
 }
 
 // do starts or resumes the run, trains until it is done or ctx is canceled, and
-// leaves the network with its best weights and little working memory.
+// leaves the network with its best weights, what it says of the items it held out,
+// and little working memory. What another process has trained is taken over.
 func (r *run) do(ctx context.Context) error {
 	if err := r.start(); err != nil {
 		return err
 	}
+	if p := r.elsewhere[r.name]; p != nil {
+		if err := r.take(p); err != nil {
+			return err
+		}
+	} else if err := r.work(ctx); err != nil {
+		return err
+	}
+	r.stepper, r.head, r.buffers, r.best, r.order = nil, nil, nil, nil, nil
+	return nil
+}
+
+// work trains the network and lets it say what it held out.
+func (r *run) work(ctx context.Context) error {
 	if r.o.Resume && r.o.Checkpoint != "" {
 		if err := r.resume(); err != nil {
 			return err
@@ -121,8 +138,36 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	r.best.restore(r.network)
-	r.stepper, r.head, r.buffers, r.best, r.order = nil, nil, nil, nil, nil
+	if r.state.Done || r.state.Epoch > 0 {
+		return r.say()
+	}
 	return nil
+}
+
+// say runs the network on the items that it held out.
+func (r *run) say() error {
+	if len(r.held) == 0 {
+		return nil
+	}
+	e, err := model.NewEnsemble(r.o.Engine, []*nn.Network{r.network})
+	if err != nil {
+		return err
+	}
+	buffers := r.in.buffers(r.o.Batch, false)
+	return r.in.each(buffers, r.o.Batch, r.held, func(x []float32, _ head.Batch, _ []int) error {
+		got, err := e.Outputs(r.head, x, r.turn)
+		if err != nil {
+			return err
+		}
+		if r.said == nil {
+			r.said = got
+			return nil
+		}
+		for k := range got {
+			r.said[k].Raw = append(r.said[k].Raw, got[k].Raw...)
+		}
+		return nil
+	})
 }
 
 // start makes the network, its head and its optimizer.

@@ -58,7 +58,7 @@ func refuseZeros(cmd *cobra.Command) (err error) {
 // settle fills in what the command line leaves open, from the environment and
 // from the configuration file.
 func (o *trainOptions) settle() error {
-	if o.config == "" && o.resume && o.out.Has(run.ConfigFile) {
+	if o.config == "" && o.resume && o.out.Has(run.ConfigFile) && o.memberText == "" {
 		o.config = o.out.Path(run.ConfigFile)
 	}
 	if !o.repeat {
@@ -75,6 +75,9 @@ func (o *trainOptions) settle() error {
 		}
 	}
 	if err := o.inherit(); err != nil {
+		return err
+	}
+	if err := o.settleMember(); err != nil {
 		return err
 	}
 	if err := readMethod(&o.Settings); err != nil {

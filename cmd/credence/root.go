@@ -55,6 +55,7 @@ Shell completion:
 	root.AddCommand(
 		newInit(),
 		newTrain(),
+		newJoin(),
 		newPredict(),
 		newNext(),
 		newServe(),

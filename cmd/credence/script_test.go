@@ -44,6 +44,8 @@ func TestScripts(t *testing.T) {
 			"maketexts":       makeTexts,
 			"makefolder":      makeFolder,
 			"makelong":        makeLong,
+			"makerated":       makeRated,
+			"members":         trainMembers,
 			"cut":             cut,
 			"metadata":        metadata,
 			"patch":           patch,

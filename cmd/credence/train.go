@@ -14,6 +14,7 @@ import (
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/par"
+	"credence/internal/rank"
 	"credence/internal/words"
 	"credence/run"
 	"credence/train"
@@ -28,6 +29,9 @@ type trainOptions struct {
 	overwrite bool
 	quiet     bool
 	json      bool
+
+	memberText string
+	member     *rank.Rank // one of the networks alone, nil for all
 
 	beginning *run.Beginning // of --from, once it is open
 
@@ -52,7 +56,8 @@ func (o *trainOptions) command() *cobra.Command {
     --method qd --setting lambda=20 --setting soften=100
   credence train --from runs/first --votes votes.csv --votes later.csv \
     --out runs/second
-  credence train --out runs/first --resume`,
+  credence train --out runs/first --resume
+  credence train --data items.csv --votes votes.csv --out runs/first --member 0/5`,
 		Args: trainArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -64,12 +69,16 @@ func (o *trainOptions) command() *cobra.Command {
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines")
+	f.StringVar(&o.memberText, "member", "", "train network `I/M` alone, from 0/M, for credence join; auto or auto/M takes I from the environment")
 	return cmd
 }
 
 func (o *trainOptions) run(cmd *cobra.Command) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if o.member != nil {
+		return o.runMember(cmd)
 	}
 	err := o.out.Check(o.mode())
 	switch {
@@ -215,10 +224,16 @@ func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
 		return withHint(err, "continue with: "+again)
 	case errors.Is(err, run.ErrInUse):
 		return withHint(err, "wait until it has ended, or choose another --out")
-	case errors.Is(err, dataset.ErrOneVote):
-		return withHint(err, "--force trains nevertheless")
 	case errors.Is(err, train.ErrResume):
 		return withHint(err, "bring data and flags back to those of "+o.out.Path(run.ConfigFile)+", or begin anew with --overwrite")
+	}
+	return o.adviseData(err)
+}
+
+// adviseData adds to an error of the data what can be done about it.
+func (o *trainOptions) adviseData(err error) error {
+	if errors.Is(err, dataset.ErrOneVote) {
+		return withHint(err, "--force trains nevertheless")
 	}
 	return err
 }

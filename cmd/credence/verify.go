@@ -57,7 +57,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, folder run.Folder) error {
 	case !folder.Has(run.ConfigFile):
 		return withHint(fmt.Errorf("%s holds no %s to repeat", folder, run.ConfigFile), "give the folder that credence train wrote with --out")
 	}
-	if err := o.useKernel(cmd, recorded.Provenance.Kernel); err != nil {
+	if err := useKernel(cmd, recorded.Provenance.Kernel); err != nil {
 		return err
 	}
 	v, err := o.repeat(cmd, folder)
@@ -112,8 +112,8 @@ func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder) (*run.Veri
 	return v, err
 }
 
-// useKernel takes the instruction set of the run, if nobody chose another.
-func (o *verifyOptions) useKernel(cmd *cobra.Command, name string) error {
+// useKernel takes the instruction set of a run, if nobody chose another.
+func useKernel(cmd *cobra.Command, name string) error {
 	if name == kernel.Name() || cmd.Flags().Changed("kernel") || os.Getenv(kernel.Env) != "" || !slices.Contains(kernel.Available(), name) {
 		return nil
 	}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/par"
+	"credence/run"
+)
+
+// joinOptions is the command line of credence join.
+type joinOptions struct {
+	threads   int
+	overwrite bool
+	quiet     bool
+	json      bool
+}
+
+func newJoin() *cobra.Command {
+	o := &joinOptions{}
+	cmd := &cobra.Command{
+		Use:   "join OUT",
+		Short: "Make one run of members that were trained apart",
+		Long:  helpText("join"),
+		Example: `  credence train --data items.csv --votes votes.csv --out runs/first --member 0/2
+  credence train --data items.csv --votes votes.csv --out runs/first --member 1/2
+  credence join runs/first`,
+		Args: arguments(1, false, "the folder that the parts were written to"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Folder(args[0])) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run that is there")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
+	f.BoolVar(&o.json, "json", false, "print events as JSON lines, as credence train does")
+	return cmd
+}
+
+// run joins what is in a folder.
+func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
+	parts, err := run.ReadMembers(out)
+	switch {
+	case errors.Is(err, run.ErrInUse):
+		return withHint(err, "wait until all members have ended")
+	case errors.Is(err, run.ErrParts):
+		return withHint(err, "credence train --out "+shellQuote(string(out))+" --member I/M trains member I of M, with the flags of the others")
+	case errors.Is(err, fs.ErrNotExist):
+		return withHint(err, "give the --out of the members: credence join runs/first")
+	case err != nil:
+		return err
+	}
+	if !o.overwrite {
+		done, err := run.Joined(out, parts)
+		switch {
+		case errors.Is(err, run.ErrTaken):
+			return withHint(err, "replace it with --overwrite")
+		case err != nil:
+			return err
+		case done:
+			if !o.quiet {
+				fmt.Fprintf(cmd.ErrOrStderr(), "credence: the members of %s are joined already: there is nothing to do\n", out)
+			}
+			return nil
+		}
+	}
+	if err := useKernel(cmd, parts[0].Kernel()); err != nil {
+		return err
+	}
+	t := newTrainOptions()
+	t.out, t.config, t.repeat = out, out.Member(parts[0].Member).Path(run.ConfigFile), true
+	t.quiet, t.json, t.overwrite = o.quiet, o.json, o.overwrite
+	if err := t.check(); err != nil {
+		return err
+	}
+	par.SetThreads(o.threads)
+	defer par.SetThreads(0)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	return t.join(ctx, cmd, parts)
+}

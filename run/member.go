@@ -1,0 +1,227 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/internal/rank"
+	"credence/model"
+	"credence/train"
+)
+
+// partFile is what the folder of a member holds once it is trained.
+const partFile = "networks.part"
+
+// memberPrefix begins the names of members' folders.
+const memberPrefix = "member-"
+
+// ErrParts is the reason when parts cannot be joined: one is missing, has not ended, is there twice
+// or belongs to another run. The error names it.
+var ErrParts = errors.New("the parts cannot be joined")
+
+// Member returns the folder of one member of the ensemble of a run, from 0.
+func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
+
+// TrainMember trains one member of the ensemble of a run into a folder of its own, which no other
+// process can write into meanwhile. [Train] with the parts of all members, see [ReadMembers], ends the run.
+//
+// A member that was stopped or killed is continued, and one that has ended is left as it is (done is
+// true), if its data and options are the same; with o.Mode Overwrite it begins anew. When ctx is
+// canceled, the error is train.ErrStopped.
+func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Division, o Options) (done bool, err error) {
+	folder := out.Member(r.Index)
+	lock, err := folder.lock()
+	if err != nil {
+		return false, err
+	}
+	done, err = trainMember(ctx, folder, r, d, o)
+	if !lock.Holds() {
+		err = errors.Join(fmt.Errorf("%s was removed or replaced while it was trained", folder), err)
+	}
+	if failed := lock.Release(); err == nil && failed != nil {
+		return false, failed
+	}
+	if err != nil { // only if they are empty
+		os.Remove(string(folder))
+		os.Remove(string(out))
+	}
+	return done, err
+}
+
+// trainMember is TrainMember in a folder that this process holds.
+func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o Options) (done bool, err error) {
+	if err := folder.sweep(); err != nil {
+		return false, err
+	}
+	fit := o.Fit
+	if o.Mode != Overwrite && folder.Has(partFile) {
+		p, err := readMember(folder, r.Index)
+		if err != nil {
+			return false, err
+		}
+		fit.Parts, done = []*train.Part{p}, true
+	}
+	config := func(chosen *train.Options) error {
+		return folder.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
+	}
+	if !done {
+		mode := Resume
+		if o.Mode == Overwrite {
+			mode = Overwrite
+		}
+		if err := folder.open(mode, func() error { return config(nil) }); err != nil {
+			return false, err
+		}
+	}
+	fit.Held = d.Held
+	fit.Checkpoint, fit.Resume = folder.checkpoints(), true
+	part, chosen, err := train.FitMember(ctx, d.Learn, fit, r.Index)
+	switch {
+	case done:
+		return true, err
+	case err != nil:
+		folder.abandon()
+		return false, err
+	}
+	// The part comes last: with it the member has ended.
+	if err := config(&chosen); err != nil {
+		return false, err
+	}
+	if err := part.Write(folder.Path(partFile)); err != nil {
+		return false, err
+	}
+	return false, train.RemoveCheckpoint(folder.checkpoints())
+}
+
+// readMember reads the part in the folder of a member, and refuses that of another.
+func readMember(folder Folder, i int) (*train.Part, error) {
+	p, err := train.ReadPart(folder.Path(partFile))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrParts, err)
+	}
+	if p.Member != i {
+		return nil, fmt.Errorf("%w: %s holds member %d, which belongs into %s%d", ErrParts, folder, p.Member, memberPrefix, p.Member)
+	}
+	return p, nil
+}
+
+// HasMembers reports whether the folder has folders of members.
+func (f Folder) HasMembers() bool {
+	list, _ := f.members()
+	return len(list) > 0
+}
+
+// members lists the members whose folders are there, and refuses names that none has.
+func (f Folder) members() (list []int, err error) {
+	there, err := os.ReadDir(string(f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: expected a folder: %w", f, cause(err))
+	}
+	for _, e := range there {
+		text, ok := strings.CutPrefix(e.Name(), memberPrefix)
+		if !ok || !e.IsDir() {
+			continue
+		}
+		i, err := strconv.Atoi(text)
+		if err != nil || i < 0 || strconv.Itoa(i) != text {
+			return nil, fmt.Errorf("%w: %s is not the folder of a member: expected names such as %s0", ErrParts, f.Path(e.Name()), memberPrefix)
+		}
+		list = append(list, i)
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// ReadMembers reads the parts of all members of the run in a folder. What keeps them from being joined is
+// ErrParts, or ErrInUse where a member is still being trained.
+func ReadMembers(out Folder) ([]*train.Part, error) {
+	there, err := out.members()
+	if err != nil {
+		return nil, err
+	}
+	if len(there) == 0 {
+		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrParts, out, memberPrefix)
+	}
+	var parts []*train.Part
+	for _, i := range there {
+		folder := out.Member(i)
+		if err := folder.clean(); err != nil { // which finds processes at work
+			return nil, err
+		}
+		if !folder.Has(partFile) {
+			return nil, fmt.Errorf("%w: %s has not ended: run its member again", ErrParts, folder)
+		}
+		p, err := readMember(folder, i)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, sameRun(out, parts)
+}
+
+// sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
+// that most of them are of.
+func sameRun(out Folder, parts []*train.Part) error {
+	var run *train.Part
+	most := 0
+	for _, p := range parts {
+		n := 0
+		for _, q := range parts {
+			if p.Members == q.Members && p.Like(q) == nil {
+				n++
+			}
+		}
+		if n > most {
+			run, most = p, n
+		}
+	}
+	for _, p := range parts {
+		folder := out.Member(p.Member)
+		if p.Members != run.Members {
+			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrParts, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
+		}
+		if err := run.Like(p); err != nil {
+			return fmt.Errorf("%w: %s is not of the run of %s: %w", ErrParts, folder, out.Member(run.Member), err)
+		}
+	}
+	have := map[int]bool{}
+	for _, p := range parts {
+		have[p.Member] = true
+	}
+	var missing []string
+	for i := range run.Members {
+		if !have[i] {
+			missing = append(missing, string(out.Member(i)))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: %d of %d members are missing: %s", ErrParts, len(missing), run.Members, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// Joined reports whether the model in a folder is the one that parts make. Another model is ErrTaken.
+func Joined(out Folder, parts []*train.Part) (bool, error) {
+	if !out.Has(ModelFile) || out.Unfinished() {
+		return false, nil
+	}
+	m, err := model.Load(out.Path(ModelFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := parts[0].Made(&m.Provenance); err != nil {
+		return false, fmt.Errorf("%s %w: its %s is not of these members: %w", out, ErrTaken, ModelFile, err)
+	}
+	return true, nil
+}

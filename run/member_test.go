@@ -1,0 +1,136 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"credence/internal/rank"
+	"credence/train"
+)
+
+// TestMembers: members trained apart and joined leave the files of one run; two processes with one
+// rank never mix; a member that was stopped goes on, and one that has ended is left alone.
+func TestMembers(t *testing.T) {
+	dir := t.TempDir()
+	d, err := Divide(plane(80), 0, 0.25, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, out := Folder(filepath.Join(dir, "one")), Folder(filepath.Join(dir, "many"))
+	trained(t, one, d, Options{Fit: quick(), Config: writeConfig})
+	first, second := rank.Rank{Index: 0, Count: 2}, rank.Rank{Index: 1, Count: 2}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	tried := false
+	o := Options{Fit: quick(), Config: writeConfig}
+	o.Fit.Progress = func(train.Event) {
+		defer cancel()
+		if tried {
+			return
+		}
+		tried = true
+		for _, mode := range []Mode{New, Overwrite} {
+			if _, err := TrainMember(context.Background(), out, first, d, Options{Mode: mode, Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrInUse) {
+				t.Errorf("a second process with the same rank: %v", err)
+			}
+		}
+		if _, err := ReadMembers(out); !errors.Is(err, ErrInUse) {
+			t.Errorf("joined while a member is trained: %v", err)
+		}
+	}
+	if _, err := TrainMember(ctx, out, first, d, o); !errors.Is(err, train.ErrStopped) || !tried {
+		t.Fatalf("stopped: %v", err)
+	}
+	if _, err := ReadMembers(out); !errors.Is(err, ErrParts) || !strings.Contains(err.Error(), "member-0 has not ended") {
+		t.Errorf("a member that was stopped: %v", err)
+	}
+	o.Fit.Progress = nil
+	for _, r := range []rank.Rank{second, first} {
+		if done, err := TrainMember(t.Context(), out, r, d, o); done || err != nil {
+			t.Fatal(done, err)
+		}
+	}
+	if done, err := TrainMember(t.Context(), out, first, d, o); !done || err != nil {
+		t.Errorf("again: %v, %v", done, err)
+	}
+	other := o
+	other.Fit.Seed = 2
+	if _, err := TrainMember(t.Context(), out, first, d, other); !errors.Is(err, train.ErrPart) {
+		t.Errorf("again with another seed: %v", err)
+	}
+	o.Mode = Join
+	if o.Fit.Parts, err = ReadMembers(out); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := Joined(out, o.Fit.Parts); done || err != nil {
+		t.Error("joined before it is", err)
+	}
+	trained(t, out, d, o)
+	if done, err := Joined(out, o.Fit.Parts); !done || err != nil {
+		t.Error("not joined", err)
+	}
+	for _, name := range []string{ModelFile, MetricsFile, HistoryFile, ReportFile, ConfigFile, splitFile} {
+		if !bytes.Equal(read(t, one, name), read(t, out, name)) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	if _, err := Train(t.Context(), out, d, o); !errors.Is(err, ErrEnded) {
+		t.Errorf("joined again: %v", err)
+	}
+}
+
+// TestReadMembers: parts that do not make a run are refused by name.
+func TestReadMembers(t *testing.T) {
+	dir := t.TempDir()
+	d := &Division{Items: plane(80), Learn: plane(80)}
+	out := Folder(filepath.Join(dir, "out"))
+	refused := func(want string) {
+		t.Helper()
+		if _, err := ReadMembers(out); !errors.Is(err, ErrParts) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	member := func(i, n int, fit train.Options) {
+		t.Helper()
+		fit.Ensemble = n
+		if _, err := TrainMember(t.Context(), out, rank.Rank{Index: i, Count: n}, d, Options{Mode: Overwrite, Fit: fit, Config: writeConfig}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.MkdirAll(string(out), 0o755)
+	refused("holds no members")
+	member(0, 3, quick())
+	member(2, 3, quick())
+	refused("1 of 3 members are missing: " + string(out.Member(1)))
+	member(1, 2, quick())
+	refused("member-1 is member 1 of 2, but " + string(out.Member(0)) + " is one of 3")
+	older := quick()
+	older.Version = "0.0"
+	member(1, 3, older)
+	refused("member-1 is not of the run of " + string(out.Member(0)) + ": the part belongs to another run: it was trained by version 0.0")
+	foreign := quick()
+	foreign.Seed = 9
+	member(0, 3, foreign)
+	member(1, 3, quick())
+	refused("member-0 is not of the run of " + string(out.Member(1)) + ": the part belongs to another run: the configuration is not the same: seed is 1, then 9")
+	member(0, 3, quick())
+	if _, err := ReadMembers(out); err != nil {
+		t.Error(err)
+	}
+
+	part := read(t, out.Member(0), partFile)
+	os.WriteFile(out.Member(1).Path(partFile), part, 0o644)
+	refused("member-1 holds member 0, which belongs into member-0")
+	os.WriteFile(out.Member(1).Path(partFile), part[:len(part)-1], 0o644)
+	refused("networks.part: the file is truncated")
+	os.Remove(out.Member(1).Path(partFile))
+	refused("member-1 has not ended")
+	os.RemoveAll(string(out.Member(1)))
+	os.Mkdir(out.Path("member-01"), 0o755)
+	refused("member-01 is not the folder of a member")
+}

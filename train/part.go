@@ -1,0 +1,236 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"credence/head"
+	"credence/internal/atomicfile"
+	"credence/internal/safetensors"
+	"credence/model"
+)
+
+// ErrPart is the reason when a part cannot be joined: it belongs to other data, another
+// configuration, another instruction set or another version.
+var ErrPart = errors.New("the part belongs to another run")
+
+// Part is what one process of several has trained: the networks of one member of an ensemble, what
+// they say of the items they held out, and how training went. It depends on the data, the
+// configuration and the member alone.
+type Part struct {
+	Member, Members int
+	// Version is that of the program that trained it.
+	Version string
+	// Path is the file that it was read from.
+	Path string
+
+	mark fingerprint
+	runs map[string]*trainedRun
+}
+
+// trainedRun is a run that has ended.
+type trainedRun struct {
+	Name   string `json:"name"`
+	State  state  `json:"state"`
+	Passes int    `json:"passes"` // outputs for held-out items
+
+	tensors map[string][]float32
+}
+
+// Format and version of a part.
+const (
+	partFormat  = "credence-part"
+	partVersion = "1"
+)
+
+// Kernel returns the instruction set that the part was trained with.
+func (p *Part) Kernel() string { return p.mark.Kernel }
+
+// Like returns an error that is ErrPart and says in what a part differs from this one, if they
+// cannot be of one run.
+func (p *Part) Like(q *Part) error { return p.mark.like(q, p.Version) }
+
+// Made returns an error that is ErrPart if a model with this provenance cannot have been made of the part.
+func (p *Part) Made(m *model.Provenance) error {
+	mark := fingerprint{Data: m.Data, Kernel: m.Kernel, Config: m.Config}
+	return mark.like(p, m.Version)
+}
+
+// like refuses a part of another fit.
+func (f *fingerprint) like(p *Part, version string) error {
+	if err := f.compare(p.mark, ErrPart); err != nil {
+		return err
+	}
+	if p.Version != version {
+		return fmt.Errorf("%w: it was trained by version %s of credence, the others by %s", ErrPart, p.Version, version)
+	}
+	return nil
+}
+
+// newPart makes a part of runs that have ended.
+func (f *fitting) newPart(member int, runs []*run) *Part {
+	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, mark: f.mark, runs: map[string]*trainedRun{}}
+	for _, r := range runs {
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{"values": r.network.Values}}
+		if r.cross != nil {
+			t.State.Cross = r.cross.best
+			t.tensors["cross"] = r.cross.kept
+		}
+		for _, s := range r.network.States {
+			t.tensors["states."+s.Name] = s.Value
+		}
+		for k, s := range r.said {
+			t.tensors[fmt.Sprintf("held.%d", k)] = s.Raw
+		}
+		p.runs[r.name] = t
+	}
+	return p
+}
+
+// take makes the run one that another process has trained.
+func (r *run) take(t *trainedRun) error {
+	copyTo := func(name string, dst []float32) error {
+		from, ok := t.tensors[name]
+		if !ok || len(from) != len(dst) {
+			return fmt.Errorf("tensor %q of its part is missing or of another size", name)
+		}
+		copy(dst, from)
+		return nil
+	}
+	r.state = t.State
+	if !r.state.Done {
+		return errors.New("its part has not ended")
+	}
+	if err := copyTo("values", r.network.Values); err != nil {
+		return err
+	}
+	for _, s := range r.network.States {
+		if err := copyTo("states."+s.Name, s.Value); err != nil {
+			return err
+		}
+	}
+	if r.cross != nil {
+		if err := copyTo("cross", r.cross.kept); err != nil {
+			return err
+		}
+		if len(t.State.Cross) == crossParts {
+			r.cross.best = t.State.Cross
+		}
+	}
+	passes := max(1, r.traits.Passes)
+	if len(r.held) == 0 {
+		passes = 0
+	}
+	if t.Passes != passes {
+		return fmt.Errorf("its part has %d outputs for held-out items, expected %d", t.Passes, passes)
+	}
+	var own [][]float32
+	for _, p := range r.network.Own {
+		own = append(own, p.Value)
+	}
+	for k := range passes {
+		raw := make([]float32, len(r.held)*r.head.Outputs())
+		if err := copyTo(fmt.Sprintf("held.%d", k), raw); err != nil {
+			return err
+		}
+		r.said = append(r.said, head.Output{Raw: raw, Own: own})
+	}
+	r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
+	return nil
+}
+
+// takeParts makes the runs of other processes known, and refuses parts of another fit.
+func (f *fitting) takeParts() error {
+	f.elsewhere = map[string]*trainedRun{}
+	for _, p := range f.o.Parts {
+		if p.Members != f.o.Ensemble {
+			return fmt.Errorf("%s: %w: member %d of %d, but the ensemble has %d", p.Path, ErrPart, p.Member, p.Members, f.o.Ensemble)
+		}
+		if err := f.mark.like(p, f.o.Version); err != nil {
+			return fmt.Errorf("%s: %w", p.Path, err)
+		}
+		for name, t := range p.runs {
+			if f.elsewhere[name] != nil {
+				return fmt.Errorf("%s: %q is in another part too", p.Path, name)
+			}
+			f.elsewhere[name] = t
+		}
+	}
+	return nil
+}
+
+// Write writes the part to a file.
+func (p *Part) Write(path string) error {
+	mark, err := json.Marshal(p.mark)
+	if err != nil {
+		return err
+	}
+	var runs []*trainedRun
+	f := &safetensors.File{}
+	for _, name := range sortedKeys(p.runs) {
+		t := p.runs[name]
+		runs = append(runs, t)
+		for _, key := range sortedKeys(t.tensors) {
+			v := t.tensors[key]
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name + "/" + key, Shape: []int{len(v)}, Values: v})
+		}
+	}
+	list, err := json.Marshal(runs)
+	if err != nil {
+		return err
+	}
+	f.Metadata = map[string]string{
+		"format": partFormat, "format_version": partVersion, "version": p.Version,
+		"member": fmt.Sprint(p.Member), "members": fmt.Sprint(p.Members),
+		"fingerprint": string(mark), "runs": string(list),
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
+}
+
+// ReadPart reads a part that [Part.Write] wrote.
+func ReadPart(path string) (*Part, error) {
+	f, err := safetensors.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("reading %s: %w", path, fmt.Errorf(format, args...))
+	}
+	m := f.Metadata
+	if m["format"] != partFormat {
+		return nil, bad("the file is not a part of a run")
+	}
+	if v := m["format_version"]; v != partVersion {
+		return nil, bad("the part has version %s, this program reads %s", v, partVersion)
+	}
+	p := &Part{Path: path, Version: m["version"], runs: map[string]*trainedRun{}}
+	var runs []*trainedRun
+	for _, e := range []struct {
+		text string
+		to   any
+	}{{m["member"], &p.Member}, {m["members"], &p.Members}, {m["fingerprint"], &p.mark}, {m["runs"], &runs}} {
+		if err := json.Unmarshal([]byte(e.text), e.to); err != nil {
+			return nil, bad("%w", err)
+		}
+	}
+	if p.Members < 1 || p.Members > mostMembers || p.Member < 0 || p.Member >= p.Members {
+		return nil, bad("member %d of %d", p.Member, p.Members)
+	}
+	for _, t := range runs {
+		if t == nil {
+			return nil, bad("a run is null")
+		}
+		t.tensors = map[string][]float32{}
+		p.runs[t.Name] = t
+	}
+	for _, t := range f.Tensors {
+		name, key, _ := strings.Cut(t.Name, "/")
+		if r := p.runs[name]; r != nil {
+			r.tensors[key] = t.Values
+		}
+	}
+	return p, nil
+}
