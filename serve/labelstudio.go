@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"credence/internal/votelog"
 	"credence/internal/words"
@@ -24,6 +23,13 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 	s.route(mux, "POST /setup", oipErrors, s.setup)
 	s.route(mux, "POST /predict", oipErrors, s.predictTasks)
 	s.route(mux, "POST /webhook", oipErrors, s.webhook)
+	s.route(mux, "GET /versions", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
+		m, err := s.registry.get(r.URL.Query().Get("model"), "")
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, map[string][]string{"versions": {m.version}})
+	})
 }
 
 // choices is the part of a labeling configuration that asks for a class.
@@ -176,7 +182,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	if err := f.finish(); err != nil {
 		return err
 	}
-	out := []suggestion{}
+	out := []any{}
 	if f.rows > 0 {
 		want := s.wanted()
 		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
@@ -186,6 +192,10 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.count(t)
 		for j := range t.items {
+			if t.bad[j] != nil {
+				out = append(out, []suggestion{}) // a task without a prediction
+				continue
+			}
 			out = append(out, t.suggestion(j, at))
 		}
 	}
@@ -195,10 +205,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 // suggestion returns the prediction of item j. The score is what a vote leaves unchanged: 1 less the expected
 // loss of variance.
 func (t *told) suggestion(j int, at choices) suggestion {
-	p := suggestion{ModelVersion: t.of.version, Result: []choice{}}
-	if t.bad[j] != nil {
-		return p
-	}
+	p := suggestion{ModelVersion: t.of.version}
 	i, row := t.answers[j].Top(), t.row(j)
 	mean := row[t.places("mean")[i]].Number
 	p.Score = mean
@@ -207,84 +214,6 @@ func (t *told) suggestion(j int, at choices) suggestion {
 	}
 	p.Result = append(p.Result, choice{at.from, at.to, "choices", map[string]any{"choices": []string{t.of.model.Classes[i]}}, mean})
 	return p
-}
-
-// webhook takes in the votes of annotations that people finish in Label Studio, if votes are kept.
-// Other events are acknowledged.
-func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
-	var req struct {
-		Action     string `json:"action"`
-		Annotation *struct {
-			ID           json.Number     `json:"id"`
-			CompletedBy  json.RawMessage `json:"completed_by"`
-			WasCancelled bool            `json:"was_cancelled"`
-			UpdatedAt    string          `json:"updated_at"`
-			Result       []struct {
-				Type  string `json:"type"`
-				Value struct {
-					Choices []string `json:"choices"`
-				} `json:"value"`
-			} `json:"result"`
-		} `json:"annotation"`
-		Task *struct {
-			ID   json.Number                `json:"id"`
-			Data map[string]json.RawMessage `json:"data"`
-		} `json:"task"`
-	}
-	if err := s.decode(w, r, &req); err != nil {
-		return err
-	}
-	a := req.Annotation
-	if s.votes != nil && a != nil && req.Task != nil && !a.WasCancelled &&
-		(req.Action == "ANNOTATION_CREATED" || req.Action == "ANNOTATION_UPDATED") {
-		for _, result := range a.Result {
-			if result.Type != "choices" || len(result.Value.Choices) != 1 {
-				continue
-			}
-			v := votelog.Vote{Item: taskItem(req.Task.ID, req.Task.Data), Rater: raterOf(a.CompletedBy), Label: result.Value.Choices[0],
-				Time: time.Now(), Key: "ls-" + a.ID.String() + "-" + a.UpdatedAt}
-			if err := s.addVote(v); err != nil {
-				return err
-			}
-		}
-	}
-	w.WriteHeader(http.StatusCreated)
-	_, err := io.WriteString(w, "{}\n")
-	return err
-}
-
-// taskItem returns the item of a task: its data's own id, or that of the task.
-func taskItem(id json.Number, data map[string]json.RawMessage) string {
-	for _, name := range []string{"item", "id"} {
-		var text string
-		if json.Unmarshal(data[name], &text) == nil && text != "" {
-			return text
-		}
-		var n json.Number
-		if json.Unmarshal(data[name], &n) == nil && n != "" {
-			return n.String()
-		}
-	}
-	return id.String()
-}
-
-// raterOf returns who finished an annotation: a number, or an object with an address.
-func raterOf(text json.RawMessage) string {
-	var n json.Number
-	if json.Unmarshal(text, &n) == nil && n != "" {
-		return n.String()
-	}
-	var who struct {
-		ID    json.Number `json:"id"`
-		Email string      `json:"email"`
-	}
-	if json.Unmarshal(text, &who) == nil {
-		if who.Email != "" {
-			return who.Email
-		}
-		return who.ID.String()
-	}
-	return "unknown"
 }
 
 // addVote keeps a vote, and counts it.

@@ -481,30 +481,6 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-func TestLabelStudio(t *testing.T) {
-	_, url := start(t, Options{})
-	config := `<View><Text name='t' value='$age'/><Choices name='verdict' toName='t'><Choice value='yes'/><Choice value='no'/></Choices></View>`
-	_, _, text := ask(t, "POST", url+"/setup", asJSON, `{"project":"1.2","schema":"`+config+`","hostname":"http://x"}`)
-	if !strings.Contains(text, "model_version") {
-		t.Error(text)
-	}
-	_, _, text = ask(t, "POST", url+"/predict", asJSON, `{"tasks":[{"id":1,"data":{"age":30,"sex":"f"}},{"id":2,"data":{"age":"x","sex":"f"}}],"label_config":"`+config+`"}`)
-	var got struct{ Results []suggestion }
-	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Results) != 2 {
-		t.Fatal(err, text)
-	}
-	r := got.Results[0]
-	if len(r.Result) != 1 || r.Result[0].FromName != "verdict" || r.Result[0].ToName != "t" || !(r.Score > 0 && r.Score < 1) || r.ModelVersion == "" {
-		t.Error(text)
-	}
-	if len(got.Results[1].Result) != 0 {
-		t.Error("a task that cannot be predicted has a result:", text)
-	}
-	if _, _, text := ask(t, "GET", url+"/health", "", ""); !strings.Contains(text, "UP") {
-		t.Error(text)
-	}
-}
-
 func TestBusy(t *testing.T) {
 	s, url := start(t, Options{Limits: Limits{Concurrency: 1}})
 	s.slots <- struct{}{}
