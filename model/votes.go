@@ -94,7 +94,11 @@ const mostSingle = 200
 // single returns the votes on item j one by one, those without a name by rater −1; nil if they
 // cannot be told apart, since there are parts of votes or too many.
 func (v *Voted) single(j int, counts []float64) []head.Rating {
-	list := v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]]
+	return withNameless(v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]], counts)
+}
+
+// withNameless adds to a list of votes those that counts has beyond them.
+func withNameless(list []head.Rating, counts []float64) []head.Rating {
 	left := append([]float64(nil), counts...)
 	for _, r := range list {
 		left[r.Class]--
@@ -138,6 +142,16 @@ func (v *Voted) after(a *head.Answer, j int, votes []float64) (head.Answer, erro
 	if v.m.Crowd != nil {
 		if single := v.single(j, votes); single != nil {
 			return a.AfterRatings(v.m.Crowd, single)
+		}
+	}
+	return a.After(votes)
+}
+
+// After returns an answer of the model after votes [d] whose raters are not named.
+func (m *Model) After(a *head.Answer, votes []float64) (head.Answer, error) {
+	if m.Crowd != nil {
+		if single := withNameless(nil, votes); single != nil {
+			return a.AfterRatings(m.Crowd, single)
 		}
 	}
 	return a.After(votes)

@@ -84,7 +84,8 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 }
 
 func newConfigSchema() *cobra.Command {
-	return &cobra.Command{
+	var verbs bool
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file",
 		Long: `Print what a configuration file may hold as a JSON Schema, draft 2020-12, by
@@ -92,11 +93,21 @@ which editors complete and check it: every key with its type, its choices, its
 default and what it does. In an editor with a YAML language server, save the
 schema and let the first line of a configuration name it:
 
-  # yaml-language-server: $schema=config.schema.json`,
-		Example: `  credence config schema > config.schema.json`,
-		Args:    noArgs,
+  # yaml-language-server: $schema=config.schema.json
+
+--verbs describes the command line instead, for programs that call it: every
+verb with its arguments and flags, and of each flag its type, whether it may be
+repeated, its choices and its default.`,
+		Example: `  credence config schema > config.schema.json
+  credence config schema --verbs`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if verbs {
+				return writeVerbs(cmd.OutOrStdout(), cmd.Root())
+			}
 			return config.WriteSchema(cmd.OutOrStdout())
 		},
 	}
+	cmd.Flags().BoolVar(&verbs, "verbs", false, "describe all verbs and their flags, as JSON")
+	return cmd
 }

@@ -24,6 +24,7 @@ const (
 )
 
 func main() {
+	endWithParent()
 	os.Exit(program(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

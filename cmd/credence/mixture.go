@@ -23,6 +23,12 @@ type mixtureOptions struct {
 	width                             int
 	plot                              string
 	json                              bool
+
+	data, out, run string // for records
+	tell           []string
+	cdf            numbers
+	resolution     float64
+	digits         digits
 }
 
 func newMixture() *cobra.Command {
@@ -35,9 +41,10 @@ func newMixture() *cobra.Command {
   credence mixture --alpha 2,5 --votes 2,0
   credence mixture --alpha 8,3,1 --classes cat,dog,other --level 0.5,0.95
   credence mixture --alpha 2,5 --votes 2,0 --plot density.svg
-  echo '{"weights":[1],"alpha":[[2,5]],"cdf":[0.3]}' | credence mixture --json`,
+  echo '{"weights":[1],"alpha":[[2,5]],"cdf":[0.3]}' | credence mixture --json
+  credence mixture --data mixtures.npy -o answers.npy --tell mean,interval`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.describe(cmd) },
 	}
 	f := cmd.Flags()
 	f.Var(&o.weights, "weights", "weights of the components, summing to one")
@@ -49,11 +56,21 @@ func newMixture() *cobra.Command {
 	f.IntVar(&o.width, "width", 0, "`columns` of the sketch (default $COLUMNS, else 72)")
 	f.StringVar(&o.plot, "plot", "", "also draw the densities to a `file`, .svg")
 	f.BoolVar(&o.json, "json", false, "answer JSON lines from standard input")
+	f.StringVar(&o.data, "data", "", "`file` of many mixtures, .npy, to answer at once")
+	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
+	f.StringSliceVar(&o.tell, "tell", nil, "`fields` of these answers (default: those below that apply)")
+	f.Var(&o.cdf, "cdf", "points at which to tell the distribution function of those")
+	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
+	f.StringVar(&o.run, "run", "", "`run` whose model gave the mixtures; its resolution holds, and votes count as it takes them")
+	f.Var(&o.digits, "digits", "significant `digits` to compute of their medians and ends of intervals: a number, or full")
 	notZero(f, "width")
 	return cmd
 }
 
-func (o *mixtureOptions) run(cmd *cobra.Command) error {
+func (o *mixtureOptions) describe(cmd *cobra.Command) error {
+	if err := o.onlyBulk(cmd); err != nil || o.data != "" {
+		return err
+	}
 	if o.json {
 		if err := o.onlyJSON(cmd); err != nil {
 			return err

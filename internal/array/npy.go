@@ -43,6 +43,9 @@ type npyHeader struct {
 	fortran bool
 	shape   []int
 	size    int64 // in bytes
+
+	records bool    // whether elements may be records
+	fields  []Field // of them
 }
 
 // numbers refuses an array of texts.
@@ -54,39 +57,44 @@ func (h *npyHeader) numbers(file string) error {
 }
 
 func readNPYHeader(file string, r io.Reader) (*npyHeader, error) {
+	h := &npyHeader{}
+	return h, h.read(file, r)
+}
+
+func (h *npyHeader) read(file string, r io.Reader) error {
 	var head [12]byte
 	if n, err := io.ReadFull(r, head[:10]); err != nil {
 		if n == 0 {
-			return nil, fault.Malformed(file, "the file is empty")
+			return fault.Malformed(file, "the file is empty")
 		}
-		return nil, fault.Malformed(file, "the file is cut short: %d bytes of a header", n)
+		return fault.Malformed(file, "the file is cut short: %d bytes of a header", n)
 	}
 	if string(head[:6]) != npyMagic {
-		return nil, fault.Malformed(file, "this is not an NPY file: it begins with %q", head[:6])
+		return fault.Malformed(file, "this is not an NPY file: it begins with %q", head[:6])
 	}
 	size, length := int64(10), int64(binary.LittleEndian.Uint16(head[8:]))
 	switch head[6] {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return nil, fault.Malformed(file, "the header is cut short")
+			return fault.Malformed(file, "the header is cut short")
 		}
 		size, length = 12, int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return nil, fault.Malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
+		return fault.Malformed(file, "NPY version %d.%d: versions 1 to 3 are read", head[6], head[7])
 	}
 	if length > maxNPYHeader {
-		return nil, fault.Malformed(file, "a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
+		return fault.Malformed(file, "a header of %s bytes: at most %s are read", words.Thousands(int(length)), words.Thousands(maxNPYHeader))
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, fault.Malformed(file, "the header is cut short")
+		return fault.Malformed(file, "the header is cut short")
 	}
-	h := &npyHeader{size: size + length}
+	h.size = size + length
 	if err := h.parse(string(text)); err != nil {
-		return nil, fault.Malformed(file, "header %.80q: %v", strings.TrimSpace(string(text)), err)
+		return fault.Malformed(file, "header %.80q: %v", strings.TrimSpace(string(text)), err)
 	}
-	return h, nil
+	return nil
 }
 
 // parse reads the Python dictionary of the header:
@@ -101,6 +109,10 @@ func (h *npyHeader) parse(s string) error {
 		case "descr":
 			var text string
 			descr = true
+			if h.records {
+				h.fields, err = p.fields()
+				return err
+			}
 			if text, err = p.quoted(); err != nil {
 				return errors.New("elements are not plain numbers")
 			}

@@ -62,6 +62,12 @@ func (o *Option) Of(verbs Verb) bool { return o.verbs&verbs != 0 }
 // IsBool reports whether the option is true or false.
 func (o *Option) IsBool() bool { return o.typ == boolType }
 
+// TypeName returns the type of the value, or of the elements of a list, as JSON Schema names it, or
+// size for a number of bytes.
+func (o *Option) TypeName() (name string, list bool) {
+	return [...]string{"string", "boolean", "integer", "integer", "number", "number", "size"}[o.typ], o.list
+}
+
 // Default is what holds if the option is left out, "" for nothing or for what
 // suits the data.
 func (o *Option) Default() string { return strings.Join(o.fallback, ",") }

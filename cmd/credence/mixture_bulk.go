@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/array"
+	"credence/internal/atomicfile"
+	"credence/internal/calculator"
+)
+
+// onlyBulk answers --data, and refuses flags that belong to other forms of the verb.
+func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
+	bulk := []string{"output", "tell", "cdf", "resolution", "run", "digits"}
+	single := []string{"weights", "alpha", "votes", "classes", "width", "plot", "json"}
+	if o.data == "" {
+		for _, name := range bulk {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s without --data: it is for many mixtures at once", name)
+			}
+		}
+		return nil
+	}
+	for _, name := range single {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s beside --data: weights, alpha and votes are fields of its records", name)
+		}
+	}
+	if !strings.HasSuffix(o.out, ".npy") {
+		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)
+	}
+	return o.answerRecords(cmd)
+}
+
+// answerRecords answers about the mixtures in a file.
+func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
+	b := calculator.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Tell: o.tell,
+		Resolution: o.resolution, Precision: o.digits.precision()}
+	if o.run != "" {
+		m, err := loadModel(cmd.ErrOrStderr(), o.run)
+		if err != nil {
+			return err
+		}
+		if b.Model = m; m.Calibration != nil && !cmd.Flags().Changed("resolution") {
+			b.Resolution = m.Calibration.Resolution
+		}
+	}
+	in, err := array.ReadRecords(o.data)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(o.out, func(w io.Writer) error {
+		if err := b.Answer(in, w); err != nil {
+			return fmt.Errorf("%s: %w", o.data, err)
+		}
+		return nil
+	})
+}

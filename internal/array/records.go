@@ -1,0 +1,234 @@
+package array
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// Field is a field of records: float64 in a shape, or truth values.
+type Field struct {
+	Name  string
+	Truth bool
+	Shape []int // of one record; nil for a single value
+}
+
+// Len returns how many values of a record the field holds.
+func (f *Field) Len() int {
+	n := 1
+	for _, s := range f.Shape {
+		n *= s
+	}
+	return n
+}
+
+func (f *Field) bytes() int {
+	if f.Truth {
+		return f.Len()
+	}
+	return 8 * f.Len()
+}
+
+// tuple writes a shape as Python does.
+func tuple(shape []int) string {
+	var b strings.Builder
+	b.WriteByte('(')
+	for i, s := range shape {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, s)
+	}
+	if len(shape) == 1 {
+		b.WriteByte(',')
+	}
+	return b.String() + ")"
+}
+
+// HeaderRecords returns the header of an NPY file of n records, a structured array of numpy: the
+// records follow, each with its fields one after the other, without gaps.
+func HeaderRecords(fields []Field, n int) ([]byte, error) {
+	var list []string
+	for i := range fields {
+		f := &fields[i]
+		kind := "<f8"
+		if f.Truth {
+			kind = "|b1"
+		}
+		text := fmt.Sprintf("('%s', '%s'", f.Name, kind)
+		if f.Shape != nil {
+			text += ", " + tuple(f.Shape)
+		}
+		list = append(list, text+")")
+	}
+	text := fmt.Sprintf("{'descr': [%s], 'fortran_order': False, 'shape': (%d,), }", strings.Join(list, ", "), n)
+	text += strings.Repeat(" ", (64-(10+len(text)+1)%64)%64) + "\n"
+	if len(text) > math.MaxUint16 {
+		return nil, fmt.Errorf("records of %s: their header has %s bytes, more than an NPY file holds",
+			words.Plural(len(fields), "field"), words.Thousands(len(text)))
+	}
+	b := append([]byte(npyMagic), 1, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
+	return append(b, text...), nil
+}
+
+// AppendNumbers appends the values of a field to a record.
+func AppendNumbers(dst []byte, values []float64) []byte {
+	for _, x := range values {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	return dst
+}
+
+// AppendTruths appends the values of a field of truth values to a record.
+func AppendTruths(dst []byte, values []bool) []byte {
+	for _, x := range values {
+		b := byte(0)
+		if x {
+			b = 1
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+// Records are those of an NPY file, in memory.
+type Records struct {
+	Fields []Field
+	N      int
+
+	offsets []int // of the fields in a record
+	size    int   // bytes of a record
+	data    []byte
+}
+
+// maxFields bounds the fields of a record.
+const maxFields = 64
+
+// ReadRecords reads an NPY file of records whose fields are float64.
+func ReadRecords(path string) (*Records, error) {
+	f, size, err := fault.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readRecords(path, f, size)
+}
+
+func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
+	in := io.NewSectionReader(src, 0, size)
+	h := &npyHeader{records: true}
+	if err := h.read(file, in); err != nil {
+		return nil, err
+	}
+	r := &Records{Fields: h.fields}
+	if len(h.shape) != 1 {
+		return nil, fault.Malformed(file, "records of shape %s: expected one after the other", tuple(h.shape))
+	}
+	for i := range r.Fields {
+		r.offsets = append(r.offsets, r.size)
+		if r.size += r.Fields[i].bytes(); r.size > MaxRow {
+			return nil, fault.Malformed(file, "a record has more than %s bytes", words.Thousands(MaxRow))
+		}
+	}
+	r.N = h.shape[0]
+	if r.size == 0 {
+		return nil, fault.Malformed(file, "records that hold nothing")
+	}
+	if left := size - h.size; int64(r.N) > left/int64(r.size) {
+		return nil, fault.Malformed(file, "the file is cut short: %s of %s bytes, but %s are there",
+			words.Plural(r.N, "record"), words.Thousands(r.size), words.Thousands(int(max(0, left))))
+	}
+	r.data = make([]byte, r.N*r.size)
+	if _, err := io.ReadFull(in, r.data); err != nil {
+		return nil, fault.Of(file, err)
+	}
+	return r, nil
+}
+
+// Field returns the number of a field, -1 if there is none of that name.
+func (r *Records) Field(name string) int {
+	for i := range r.Fields {
+		if r.Fields[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Append appends the values of a field of record i to dst and returns it.
+func (r *Records) Append(dst []float64, i, field int) []float64 {
+	b := r.data[i*r.size+r.offsets[field]:]
+	for k := range r.Fields[field].Len() {
+		dst = append(dst, math.Float64frombits(binary.LittleEndian.Uint64(b[8*k:])))
+	}
+	return dst
+}
+
+// fields reads the type of records:
+//
+//	[('weights', '<f8', (3,)), ('alpha', '<f8', (3, 2))]
+func (p *literal) fields() ([]Field, error) {
+	if !p.skip('[') {
+		return nil, errors.New("elements are not records: expected an array whose type has fields")
+	}
+	var list []Field
+	for !p.skip(']') {
+		f, err := p.field()
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, f); len(list) > maxFields {
+			return nil, fmt.Errorf("more than %d fields", maxFields)
+		}
+		if !p.skip(',') {
+			if p.skip(']') {
+				break
+			}
+			return nil, errors.New("a comma or bracket is expected")
+		}
+	}
+	if list == nil {
+		return nil, errors.New("records without fields")
+	}
+	return list, nil
+}
+
+func (p *literal) field() (f Field, err error) {
+	bad := errors.New("a field is expected as ('name', '<f8', (2,))")
+	if !p.skip('(') {
+		return f, bad
+	}
+	if f.Name, err = p.quoted(); err != nil || !p.skip(',') {
+		return f, bad
+	}
+	kind, err := p.quoted()
+	if err != nil {
+		return f, bad
+	}
+	if kind != "<f8" {
+		return f, fmt.Errorf("field %q has the type %q: expected float64, <f8", f.Name, kind)
+	}
+	if p.skip(',') {
+		if f.Shape, err = p.tuple(); err != nil {
+			return f, err
+		}
+	}
+	n := 1
+	for _, s := range f.Shape {
+		if s > 0 && n > MaxRow/s {
+			return f, fmt.Errorf("field %q has more than %d values", f.Name, MaxRow)
+		}
+		n *= s
+	}
+	if !p.skip(')') {
+		return f, bad
+	}
+	return f, nil
+}

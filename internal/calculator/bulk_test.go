@@ -1,0 +1,153 @@
+package calculator
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"credence/internal/array"
+	"credence/mixture"
+)
+
+// bulkRecords writes mixtures of two components and three classes, with votes on them, and reads them.
+func bulkRecords(t *testing.T, fields []array.Field, values ...float64) *array.Records {
+	t.Helper()
+	size := 0
+	for i := range fields {
+		size += fields[i].Len()
+	}
+	b, err := array.HeaderRecords(fields, len(values)/size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "in.npy")
+	if err := os.WriteFile(path, array.AppendNumbers(b, values), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := array.ReadRecords(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// votedFields are those of records of two components and three classes.
+var votedFields = []array.Field{{Name: "weights", Shape: []int{2}}, {Name: "alpha", Shape: []int{2, 3}}, {Name: "votes", Shape: []int{3}}}
+
+// askBulk returns the answers to records.
+func askBulk(t *testing.T, b *Bulk, in *array.Records) (*array.Records, error) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := b.Answer(in, &out); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(t.TempDir(), "out.npy")
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := array.ReadRecords(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, nil
+}
+
+// TestBulk compares every field with what package mixture says of the mixture by itself. The second
+// record has a component of weight 0.
+func TestBulk(t *testing.T) {
+	in := bulkRecords(t, votedFields,
+		0.25, 0.75, 8, 3, 1, 2, 2, 9, 1, 0, 2,
+		1, 0, 5, 1, 1, 1, 1, 1, 0, 0, 0)
+	b := &Bulk{Levels: []float64{0.5, 0.95}, Quantiles: []float64{0.1, 0.9}, CDF: []float64{0.3}, Resolution: 0.01}
+	out, err := askBulk(t, b, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Fields) != len(BulkFields) || out.N != 2 {
+		t.Fatalf("%d records of %d fields", out.N, len(out.Fields))
+	}
+	first, err := mixture.NewDirichlet([]float64{0.25, 0.75}, [][]float64{{8, 3, 1}, {2, 2, 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err = first.Update([]float64{1, 0, 2}); err != nil {
+		t.Fatal(err)
+	}
+	second, err := mixture.NewDirichlet([]float64{1}, [][]float64{{5, 1, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, law := range []*mixture.Dirichlet{first, second} {
+		told, err := mixture.NewReported(law, 0.01)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][]float64{"mean": law.Mean(nil), "variance": law.Variance(nil), "p_top": law.TopClass(nil),
+			"entropy": {law.Entropy().Expected}, "information": {law.Entropy().Information}}
+		gain, _ := law.Gain(1)
+		want["next_gain"] = []float64{gain}
+		for class := range 3 {
+			c := told.Class(class)
+			x, _ := c.QuantileBoth(0.5)
+			want["median"] = append(want["median"], x)
+			for _, q := range b.Quantiles {
+				x, _ := c.QuantileBoth(q)
+				want["quantile"] = append(want["quantile"], x)
+			}
+			want["cdf"] = append(want["cdf"], c.CDF(0.3))
+			for _, l := range b.Levels {
+				in := c.Interval(mixture.TwoSided, l)
+				want["interval"] = append(want["interval"], in.Lo, in.Hi)
+				want["upper_bound"] = append(want["upper_bound"], c.Interval(mixture.Upper, l).Hi)
+				want["lower_bound"] = append(want["lower_bound"], c.Interval(mixture.Lower, l).Lo)
+			}
+		}
+		for k := range 2 {
+			w, a := 0.0, []float64{1, 1, 1}
+			if k < law.K() {
+				w, a = law.Component(k)
+			}
+			want["weights"], want["alpha"] = append(want["weights"], w), append(want["alpha"], a...)
+		}
+		for name, values := range want {
+			got := out.Append(nil, i, out.Field(name))
+			if !slices.EqualFunc(got, values, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12*math.Abs(y) }) {
+				t.Errorf("record %d: %s is %v, want %v", i, name, got, values)
+			}
+		}
+	}
+	alone, err := askBulk(t, &Bulk{Levels: b.Levels, Resolution: 0.01, Tell: []string{"interval"}}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := alone.Append(nil, 0, 0), out.Append(nil, 0, out.Field("interval")); !slices.Equal(got, want) {
+		t.Errorf("intervals alone are %v, with others %v", got, want)
+	}
+}
+
+func TestBulkRefused(t *testing.T) {
+	plain := []array.Field{{Name: "weights", Shape: []int{1}}, {Name: "alpha", Shape: []int{1, 2}}}
+	good := bulkRecords(t, plain, 1, 2, 5)
+	for _, c := range []struct {
+		b    Bulk
+		in   *array.Records
+		want string
+	}{
+		{Bulk{}, bulkRecords(t, plain, 1, 2, 5, 1, -2, 5), "record 1 (from 0): "},
+		{Bulk{}, bulkRecords(t, plain, 1, math.NaN(), 5), "record 0 (from 0): "},
+		{Bulk{}, bulkRecords(t, votedFields, 0.5, 0.5, 1, 1, 1, 1, 1, 1, 0, -1, 0), "record 0 (from 0): votes: "},
+		{Bulk{}, bulkRecords(t, plain[:1], 1), `the records have the fields ["weights"]`},
+		{Bulk{}, bulkRecords(t, []array.Field{plain[0], {Name: "alpha", Shape: []int{3}}}, 1, 2, 3, 4), "expected (K,) and (K, d)"},
+		{Bulk{Tell: []string{"means"}}, good, `field "means" is not one of`},
+		{Bulk{Levels: []float64{95}}, good, "level 95: a level lies between 0 and 1"},
+		{Bulk{Resolution: 2}, good, "resolution is 2"},
+	} {
+		if _, err := askBulk(t, &c.b, c.in); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
