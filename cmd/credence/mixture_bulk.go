@@ -38,7 +38,7 @@ func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 // answerRecords answers about the mixtures in a file.
 func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
 	b := calculator.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Tell: o.tell,
-		Resolution: o.resolution, Precision: o.digits.precision()}
+		Resolution: o.resolution, Precision: o.digits.Precision()}
 	if o.run != "" {
 		m, err := loadModel(cmd.ErrOrStderr(), o.run)
 		if err != nil {
