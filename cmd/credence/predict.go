@@ -28,7 +28,7 @@ type predictOptions struct {
 	top      string
 	maxWidth float64
 	minTop   float64
-	only     string
+	only     []string
 	names    string
 	batch    int
 	threads  int
@@ -39,7 +39,7 @@ type predictOptions struct {
 }
 
 // predictFormats are the values of --format.
-var predictFormats = []string{"csv", "jsonl", "parquet", "table"}
+var predictFormats = []string{"csv", "jsonl", "parquet", "npy", "table"}
 
 func newPredict() *cobra.Command {
 	o := &predictOptions{levels: numbers{values: []float64{0.95}}}
@@ -65,7 +65,7 @@ const votesUsage = "`file` of votes on the items, to take into account; the vote
 // declare adds the flags.
 func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
-	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl or .parquet; - is standard output")
+	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl, .parquet or .npy; - is standard output")
 	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
@@ -74,7 +74,7 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
 	f.BoolVar(&o.wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
-	f.StringVar(&o.only, "only", "", "write nothing but `mean`, the fastest there is")
+	f.StringSliceVar(&o.only, "only", nil, "write nothing but `mean`, the fastest there is; or, to .npy, these fields")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	declare(f, &o.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
@@ -93,7 +93,7 @@ func (o *predictOptions) told() prediction.Options {
 		Form:   prediction.Form{Name: o.format, Digits: o.digits.of(o.format), CSVSafe: o.csvSafe},
 		Levels: o.levels.values, Precision: o.digits.Precision(),
 		HPD: o.hpd, Full: o.full, Next: o.next, Top: o.top == "on", MaxWidth: o.maxWidth, MinTop: o.minTop,
-		OnlyMean: o.only == "mean", Wide: o.wide, Tidymodels: o.names == "tidymodels",
+		OnlyMean: o.onlyMean(), Fields: o.only, Wide: o.wide, Tidymodels: o.names == "tidymodels",
 	}
 }
 
@@ -137,8 +137,10 @@ func (o *predictOptions) check(terminal bool) error {
 		o.format = "jsonl"
 	case ext == ".parquet":
 		o.format = "parquet"
+	case ext == ".npy":
+		o.format = "npy"
 	default:
-		return usagef("-o %s: expected a name that ends in .csv, .jsonl or .parquet, or --format", o.out)
+		return usagef("-o %s: expected a name that ends in .csv, .jsonl, .parquet or .npy, or --format", o.out)
 	}
 	return nil
 }

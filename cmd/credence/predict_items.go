@@ -230,7 +230,7 @@ func (p *predictor) batches(ctx context.Context, in *dataset.Stream) iter.Seq2[*
 }
 
 // meansOnly reports whether nothing but means is asked of answers.
-func (p *predictor) meansOnly() bool { return p.options.only == "mean" && p.votes == nil }
+func (p *predictor) meansOnly() bool { return p.options.onlyMean() && p.votes == nil }
 
 // update takes the votes on item j into account.
 func (p *predictor) update(a *prediction.Answers, j int) error {

@@ -32,7 +32,7 @@ type Bulk struct {
 // at each level (two-sided, as [lower, upper]; the bound below which and that above which the
 // probability lies), distribution function, and probability to be the most probable one; of the item
 // the entropies of a label, the gain of a further vote, and the mixture after the votes.
-var BulkFields = []string{"mean", "variance", "median", "quantile", "interval", "upper_bound", "lower_bound", "cdf",
+var BulkFields = []string{"mean", "variance", "sd", "median", "quantile", "interval", "upper_bound", "lower_bound", "cdf",
 	"p_top", "entropy", "information", "next_gain", "weights", "alpha"}
 
 // law is one mixture, on its way to its answer.
@@ -58,16 +58,16 @@ func (b *Bulk) Answer(in *array.Records, w io.Writer) error {
 		if err := laws[i].err; err != nil {
 			return fmt.Errorf("record %d (from 0): %w", i, err)
 		}
-		shape.k = max(shape.k, laws[i].answer.Law.K())
+		shape.K = max(shape.K, laws[i].answer.Law.K())
 	}
-	fields := b.fields(shape)
+	fields := b.Fields(shape)
 	head, err := array.HeaderRecords(fields, in.N)
 	if err != nil {
 		return err
 	}
 	par.For(bulkPieces(in.N), func(p int) {
 		for i := p * bulkItems; i < min(in.N, (p+1)*bulkItems); i++ {
-			laws[i].record = b.record(fields, shape, &laws[i].answer)
+			laws[i].record = b.AppendRecord(nil, shape, &laws[i].answer)
 		}
 	})
 	if _, err := w.Write(head); err != nil {
@@ -86,12 +86,16 @@ const bulkItems = 64
 
 func bulkPieces(n int) int { return (n + bulkItems - 1) / bulkItems }
 
-// bulkShape is what all records have in common: K components of d classes, and where the fields are.
-type bulkShape struct{ k, d, weights, alpha, votes int }
+// BulkShape is what all records have in common: K components, or fewer, of d classes.
+type BulkShape struct {
+	K, D int
+
+	weights, alpha, votes int // where the fields are
+}
 
 // shape checks the fields of the records, and what is asked.
-func (b *Bulk) shape(in *array.Records) (bulkShape, error) {
-	s := bulkShape{weights: in.Field("weights"), alpha: in.Field("alpha"), votes: in.Field("votes")}
+func (b *Bulk) shape(in *array.Records) (BulkShape, error) {
+	s := BulkShape{weights: in.Field("weights"), alpha: in.Field("alpha"), votes: in.Field("votes")}
 	if s.weights < 0 || s.alpha < 0 {
 		var names []string
 		for i := range in.Fields {
@@ -103,9 +107,9 @@ func (b *Bulk) shape(in *array.Records) (bulkShape, error) {
 	if len(w) != 1 || len(a) != 2 || w[0] != a[0] {
 		return s, fmt.Errorf("weights of shape %s and alpha of shape %s: expected (K,) and (K, d)", words.Shape(w), words.Shape(a))
 	}
-	s.d = a[1]
-	if s.votes >= 0 && !slices.Equal(in.Fields[s.votes].Shape, []int{s.d}) {
-		return s, fmt.Errorf("votes of shape %s: expected one number for each of %d classes", words.Shape(in.Fields[s.votes].Shape), s.d)
+	s.D = a[1]
+	if s.votes >= 0 && !slices.Equal(in.Fields[s.votes].Shape, []int{s.D}) {
+		return s, fmt.Errorf("votes of shape %s: expected one number for each of %d classes", words.Shape(in.Fields[s.votes].Shape), s.D)
 	}
 	if b.Tell == nil {
 		b.Tell = slices.DeleteFunc(slices.Clone(BulkFields), func(name string) bool {
@@ -122,11 +126,11 @@ func (b *Bulk) shape(in *array.Records) (bulkShape, error) {
 			return false
 		})
 	}
-	return s, b.check()
+	return s, b.Check()
 }
 
-// check refuses questions without sense.
-func (b *Bulk) check() error {
+// Check refuses questions without sense.
+func (b *Bulk) Check() error {
 	for _, name := range b.Tell {
 		if !slices.Contains(BulkFields, name) {
 			return fmt.Errorf("field %q is not one of %q", name, BulkFields)
@@ -147,11 +151,11 @@ func (b *Bulk) check() error {
 }
 
 // law returns the mixture of a record, after its votes.
-func (b *Bulk) law(in *array.Records, s bulkShape, i int) (head.Answer, error) {
+func (b *Bulk) law(in *array.Records, s BulkShape, i int) (head.Answer, error) {
 	weights, flat := in.Append(nil, i, s.weights), in.Append(nil, i, s.alpha)
 	rows := make([][]float64, len(weights))
 	for k := range rows {
-		rows[k] = flat[k*s.d : (k+1)*s.d]
+		rows[k] = flat[k*s.D : (k+1)*s.D]
 	}
 	m, err := mixture.NewDirichlet(weights, rows)
 	if err != nil {
@@ -177,49 +181,51 @@ func (b *Bulk) law(in *array.Records, s bulkShape, i int) (head.Answer, error) {
 	return a, err
 }
 
-// fields returns those of the answers.
-func (b *Bulk) fields(s bulkShape) []array.Field {
+// Fields returns those of the answers.
+func (b *Bulk) Fields(s BulkShape) []array.Field {
 	var list []array.Field
 	for _, name := range b.Tell {
-		f := array.Field{Name: name, Shape: []int{s.d}}
+		f := array.Field{Name: name, Shape: []int{s.D}}
 		switch name {
 		case "quantile":
-			f.Shape = []int{s.d, len(b.Quantiles)}
+			f.Shape = []int{s.D, len(b.Quantiles)}
 		case "cdf":
-			f.Shape = []int{s.d, len(b.CDF)}
+			f.Shape = []int{s.D, len(b.CDF)}
 		case "interval":
-			f.Shape = []int{s.d, len(b.Levels), 2}
+			f.Shape = []int{s.D, len(b.Levels), 2}
 		case "upper_bound", "lower_bound":
-			f.Shape = []int{s.d, len(b.Levels)}
+			f.Shape = []int{s.D, len(b.Levels)}
 		case "entropy", "information", "next_gain":
 			f.Shape = nil
 		case "weights":
-			f.Shape = []int{s.k}
+			f.Shape = []int{s.K}
 		case "alpha":
-			f.Shape = []int{s.k, s.d}
+			f.Shape = []int{s.K, s.D}
 		}
 		list = append(list, f)
 	}
 	return list
 }
 
-// record returns the answer about one mixture.
-func (b *Bulk) record(fields []array.Field, s bulkShape, a *head.Answer) []byte {
+// AppendRecord appends the answer about one item to dst and returns it.
+func (b *Bulk) AppendRecord(dst []byte, s BulkShape, a *head.Answer) []byte {
+	if a.Law == nil { // a method without distributions, of which only means are asked
+		return array.AppendNumbers(dst, a.Mean)
+	}
 	told := a.Reported().To(b.Precision)
 	asked := func(names ...string) bool {
 		return slices.ContainsFunc(b.Tell, func(name string) bool { return slices.Contains(names, name) })
 	}
 	var classes []mixture.ClassSummary
 	switch top := asked("p_top"); {
-	case top, asked("median", "upper_bound", "lower_bound"):
+	case top, asked("median", "upper_bound", "lower_bound"), b.Precision != mixture.Full && asked("interval"):
 		classes = told.Summarize(b.Levels, top)
 	case asked("interval"):
 		classes = b.intervals(told)
 	}
-	var dst []byte
 	var values []float64
-	for i := range fields {
-		values = b.appendField(values[:0], fields[i].Name, s, a, told, classes)
+	for _, name := range b.Tell {
+		values = b.appendField(values[:0], name, s, a, told, classes)
 		dst = array.AppendNumbers(dst, values)
 	}
 	return dst
@@ -246,14 +252,16 @@ func (b *Bulk) intervals(told mixture.Reported) []mixture.ClassSummary {
 }
 
 // appendField appends the values of a field.
-func (b *Bulk) appendField(dst []float64, name string, s bulkShape, a *head.Answer, told mixture.Reported, classes []mixture.ClassSummary) []float64 {
+func (b *Bulk) appendField(dst []float64, name string, s BulkShape, a *head.Answer, told mixture.Reported, classes []mixture.ClassSummary) []float64 {
 	switch name {
 	case "mean":
 		return append(dst, a.Mean...)
 	case "variance":
 		return append(dst, a.Variance...)
+	case "sd":
+		return told.SD(dst)
 	case "quantile", "cdf":
-		for i := range s.d {
+		for i := range s.D {
 			c := told.Class(i)
 			for _, q := range b.Quantiles {
 				if name == "quantile" {
@@ -275,7 +283,7 @@ func (b *Bulk) appendField(dst []float64, name string, s bulkShape, a *head.Answ
 		gain, _ := a.Law.Gain(1) // one vote has a closed form, which cannot fail
 		return append(dst, gain)
 	case "weights":
-		for k := range s.k {
+		for k := range s.K {
 			w := 0.0
 			if k < a.Law.K() {
 				w, _ = a.Law.Component(k)
@@ -283,8 +291,8 @@ func (b *Bulk) appendField(dst []float64, name string, s bulkShape, a *head.Answ
 			dst = append(dst, w)
 		}
 	case "alpha":
-		for k := range s.k {
-			row := slices.Repeat([]float64{1}, s.d)
+		for k := range s.K {
+			row := slices.Repeat([]float64{1}, s.D)
 			if k < a.Law.K() {
 				_, row = a.Law.Component(k)
 			}

@@ -87,7 +87,7 @@ func TestBulk(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string][]float64{"mean": law.Mean(nil), "variance": law.Variance(nil), "p_top": law.TopClass(nil),
-			"entropy": {law.Entropy().Expected}, "information": {law.Entropy().Information}}
+			"sd": told.SD(nil), "entropy": {law.Entropy().Expected}, "information": {law.Entropy().Information}}
 		gain, _ := law.Gain(1)
 		want["next_gain"] = []float64{gain}
 		for class := range 3 {

@@ -1,5 +1,5 @@
-// Package prediction turns a model's answers into rows of a table, and writes them as CSV, JSON lines
-// or Parquet. Whoever tells predictions uses it, so that the same items have the same numbers, digit
+// Package prediction turns a model's answers into rows of a table, and writes them as CSV, JSON lines,
+// Parquet or NPY. Whoever tells predictions uses it, so that the same items have the same numbers, digit
 // for digit, on the command line and from a server.
 //
 // A [Maker] knows the columns that a model and some [Options] have and makes the cells of an item; a
@@ -31,6 +31,7 @@ type Options struct {
 	OnlyMean   bool              // nothing but means
 	Wide       bool              // one row per item
 	Tidymodels bool              // names of columns as R's tidymodels have them
+	Fields     []string          // of the records of an NPY file; nil for those that the above ask for
 
 	// Keep leaves columns out of the wide form, by their names without class and level; nil keeps
 	// all. The item and the predicted class always stay.
@@ -39,7 +40,7 @@ type Options struct {
 
 // Form is how rows are written.
 type Form struct {
-	Name    string // csv, jsonl, parquet, or table for a terminal
+	Name    string // csv, jsonl, parquet, npy, or table for a terminal
 	Digits  Digits // of numbers in text
 	CSVSafe bool   // texts that a spreadsheet would take for formulas have ' before them in CSV
 }
@@ -92,12 +93,13 @@ type rowMaker interface {
 type Maker struct {
 	rowMaker
 	options *Options
+	model   *model.Model
 	list    []Column
 }
 
 // New returns the one for the answers of m.
 func New(m *model.Model, o Options) *Maker {
-	k := &Maker{options: &o}
+	k := &Maker{options: &o, model: m}
 	switch {
 	case o.OnlyMean:
 		k.rowMaker = newOnlyRows(&o, m)

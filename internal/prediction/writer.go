@@ -26,6 +26,8 @@ func NewWriter(w io.Writer, k *Maker) (Writer, error) {
 	case "parquet":
 		p, err := newParquet(w, k.list)
 		return &parquetRows{k: k, w: p}, err
+	case "npy":
+		return newRecords(w, k.model, o)
 	case "jsonl":
 		return &textRows{k: k, w: bufio.NewWriterSize(w, 1<<16), encode: o.appendJSON}, nil
 	case "csv":
