@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"credence/internal/calculator"
-	"credence/internal/table"
 	"credence/run"
 )
 
@@ -196,141 +193,4 @@ func calculate(question []byte) (json.RawMessage, error) {
 		return nil, failf(http.StatusUnprocessableEntity, "%s", failed.Error)
 	}
 	return out.Bytes(), nil
-}
-
-// apiPredict adds the prediction. Its body is read by the same reader as those of the other
-// protocols, so huma only describes it.
-func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
-	const path = "/api/v1/models/{model}/predict"
-	item := &huma.Schema{Type: "object", AdditionalProperties: true, Description: "features by name; the column item holds the id"}
-	request := &huma.Schema{Type: "object", Required: []string{"items"}, Properties: map[string]*huma.Schema{
-		"items":   {Type: "array", Items: item},
-		"level":   {Type: "number", Description: "of the intervals; 0.95 if none is given"},
-		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "which numbers are wanted; all but next_gain, weights and alpha if none are named"},
-		"votes":   votesSchema(),
-		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
-	}}
-	lines := "one object for each item, on a line of its own"
-	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Distributions of the class probabilities of items", Tags: []string{"predict"},
-		Parameters: []*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}},
-			{Name: "version", In: "query", Schema: &huma.Schema{Type: "string"}}, {Name: "level", In: "query", Schema: &huma.Schema{Type: "number"}}},
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/json": {Schema: request}, "text/csv": {Schema: &huma.Schema{Type: "string"}}}},
-		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Content: map[string]*huma.MediaType{
-			"application/json": {}, "application/x-ndjson": {Schema: &huma.Schema{Type: "string", Description: lines}}}}},
-	}
-	api.OpenAPI().AddOperation(op)
-	s.route(mux, "POST "+path, apiErrors, s.apiPredictions)
-}
-
-// apiErrors answers an error in the form that huma's have.
-func apiErrors(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	text, _ := json.Marshal(huma.NewError(status, err.Error()))
-	w.Write(append(text, '\n'))
-}
-
-func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	m, err := s.registry.get(r.PathValue("model"), q.Get("version"))
-	if err != nil {
-		return err
-	}
-	want := s.wanted()
-	if text := q.Get("level"); text != "" {
-		if want.level, err = strconv.ParseFloat(text, 64); err != nil {
-			return badRequest("level %q: expected a number", text)
-		}
-	}
-	t, err := s.apiItems(w, r, m, want)
-	if err != nil {
-		return err
-	}
-	if err := checkLevel(want.level); err != nil {
-		return err
-	}
-	out, err := m.predict(r.Context(), t, want)
-	if err != nil {
-		return err
-	}
-	s.count(out)
-	if strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
-		w.Header().Set("Content-Type", "application/x-ndjson")
-		var text []byte
-		for j := range out.items {
-			text = append(out.record(text, j), '\n')
-		}
-		_, err = w.Write(text)
-		return err
-	}
-	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
-	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
-	if text, err = out.records(text); err != nil {
-		return err
-	}
-	text = append(text, ']')
-	if len(out.warnings) > 0 {
-		list, _ := json.Marshal(out.warnings)
-		text = append(append(text, `,"warnings":`...), list...)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, err = w.Write(append(text, "}\n"...))
-	return err
-}
-
-// apiItems reads the items of a request, and what is asked of them.
-func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
-	body, csv, err := s.jsonOrCSV(w, r)
-	if csv != nil || err != nil {
-		return csv, err
-	}
-	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
-	var f, votes *frame
-	err = in.object(func(key []byte) (err error) {
-		switch name := string(key); name {
-		case "items":
-			f, err = in.records()
-		case "level":
-			want.level, err = in.number()
-		case "outputs":
-			want.columns, err = in.outputs()
-		case "votes":
-			votes, err = in.votes()
-		case "partial":
-			if want.partial = in.word("true"); !want.partial && !in.word("false") {
-				err = in.errorf("found %s, expected true or false", in.found())
-			}
-		default:
-			err = badRequest("found %q, expected items, level, outputs, votes or partial", name)
-		}
-		return err
-	})
-	if err == nil {
-		err = in.end()
-	}
-	if err == nil && f == nil {
-		err = badRequest("the request has no items")
-	}
-	if err == nil {
-		want.votes, err = m.cast(r.Context(), votes)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, f.finish()
-}
-
-// outputs takes the names of columns.
-func (r *reader) outputs() (map[string]bool, error) {
-	var names []string
-	err := r.array(func(int) error {
-		name, err := r.str()
-		names = append(names, string(name))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return columnsOf(names)
 }

@@ -85,10 +85,12 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, route := mux.Handler(r)
 		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler {
-					panic(p)
-				}
+			p := recover()
+			if p == http.ErrAbortHandler {
+				s.record(w, r, route, id, time.Since(start))
+				panic(p)
+			}
+			if p != nil {
 				w.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 				if w.status == 0 {
 					oipErrors(w, http.StatusInternalServerError, said(w.err))

@@ -127,18 +127,16 @@ func (s *served) cast(ctx context.Context, f *frame) (*castVotes, error) {
 }
 
 // update takes the votes into account.
-func (c *castVotes) update(t *told) error {
+func (c *castVotes) update(p *predicting, t *told) error {
 	if c == nil {
 		return nil
 	}
-	t.warnings = append(t.warnings, c.warnings...)
-	used := 0
 	for j := range t.answers {
 		at, ok := c.at[t.items[j]]
 		if !ok {
 			continue
 		}
-		used++
+		p.voted++
 		if t.bad[j] != nil {
 			continue
 		}
@@ -149,9 +147,16 @@ func (c *castVotes) update(t *told) error {
 		c.voted.Update(&t.answers[j], at)
 		t.bad[j] = t.answers[j].Err
 	}
-	if used < len(c.votes.Items) {
-		t.warnings = append(t.warnings, fmt.Sprintf("votes on %s that the request does not have were not used",
-			words.Plural(len(c.votes.Items)-used, "item")))
-	}
 	return nil
+}
+
+// unused tells what is doubtful about the votes, in the end.
+func (c *castVotes) unused(p *predicting) []string {
+	if c == nil {
+		return nil
+	}
+	if left := len(c.votes.Items) - p.voted; left > 0 {
+		return append(c.warnings, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(left, "item")))
+	}
+	return c.warnings
 }

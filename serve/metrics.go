@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"credence/dataset"
 )
 
 // metrics is what Prometheus collects.
@@ -102,7 +104,6 @@ func (s *Server) operations(mux *http.ServeMux) {
 // count adds predictions to the metrics.
 func (s *Server) count(t *told) {
 	m := s.metrics.of(t.of.name)
-	s.metrics.batch.Observe(float64(len(t.items)))
 	bad := 0
 	top, lower, upper, abstain := t.places("p_top"), t.places("lower"), t.places("upper"), t.places("abstain")
 	for j, why := range t.bad {
@@ -120,10 +121,16 @@ func (s *Server) count(t *told) {
 			m.abstained.Observe(oneIf(row[top[i]].Number < 0.9))
 		}
 	}
-	m.rows.Add(float64(len(t.items) - bad))
-	m.refused.Add(float64(bad))
-	m.far.Add(float64(t.unlike.Far))
-	m.unknown.Add(float64(t.unlike.Unknown))
+	s.metrics.counted(m, len(t.items), bad, t.unlike)
+}
+
+// counted adds the items of a request.
+func (m *metrics) counted(of *modelMetrics, items, bad int, unlike dataset.Unlike) {
+	m.batch.Observe(float64(items))
+	of.rows.Add(float64(items - bad))
+	of.refused.Add(float64(bad))
+	of.far.Add(float64(unlike.Far))
+	of.unknown.Add(float64(unlike.Unknown))
 }
 
 func oneIf(truth bool) float64 {

@@ -3,7 +3,6 @@ package serve
 import (
 	"encoding/json"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -66,29 +65,21 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 
 // scoring reads the items of a request, whatever its form.
 func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
-	body, csv, err := s.jsonOrCSV(w, r)
-	if csv != nil || err != nil {
-		return csv, err
+	kind, err := mediaType(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == csvForm:
+		return s.table(w, r, kind, false)
+	case kind != jsonForm:
+		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
+	}
+	body, err := s.body(w, r)
+	if err != nil {
+		return nil, err
 	}
 	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
 	return in.scoringInput(want)
-}
-
-// jsonOrCSV returns the body if it is JSON, and a table if it is CSV.
-func (s *Server) jsonOrCSV(w http.ResponseWriter, r *http.Request) (body []byte, csv table.Table, err error) {
-	given := r.Header.Get("Content-Type")
-	switch kind, _, _ := mime.ParseMediaType(given); kind {
-	case "application/json":
-		body, err = s.body(w, r)
-	case "text/csv":
-		var plain io.Reader
-		if plain, err = s.plain(w, r); err == nil {
-			csv, err = csvTable(r.Context(), plain, s.options.Limits.Body)
-		}
-	default:
-		err = failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", given)
-	}
-	return body, csv, err
 }
 
 // scoringInput takes one of dataframe_split, dataframe_records, instances and inputs, and params.

@@ -15,7 +15,7 @@ import (
 func (m *served) outputs() []tensorInfo {
 	d := int64(len(m.model.Classes))
 	list := []tensorInfo{{"mean", "FP64", []int64{-1, d}}}
-	if m.model.Traits().Joint {
+	if m.law {
 		for _, name := range []string{"sd", "median", "lower", "upper", "lower_bound", "upper_bound", "p_top"} {
 			list = append(list, tensorInfo{name, "FP64", []int64{-1, d}})
 		}
@@ -72,7 +72,7 @@ func gather[T any](t *told, places []int, value func(*prediction.Cell) T) []T {
 // parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Laws of
 // fewer components than others have further ones of weight 0.
 func (t *told) parameters(name string) (tensor, error) {
-	if !t.of.model.Traits().Joint {
+	if !t.of.law {
 		return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
 	}
 	n, d, k := len(t.items), len(t.of.model.Classes), 0

@@ -2,10 +2,10 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 
 	"credence/dataset"
 	"credence/head"
@@ -13,7 +13,6 @@ import (
 	"credence/internal/prediction"
 	"credence/internal/table"
 	"credence/internal/words"
-	"credence/mixture"
 	"credence/model"
 )
 
@@ -23,6 +22,7 @@ type wanted struct {
 	columns map[string]bool // nil for all that have a meaning
 	partial bool            // rows that cannot be predicted are marked, not refused
 	rows    int             // at most
+	batch   int             // items answered at a time as they come in; 0 if the body is read first
 	rule    abstention
 	votes   *castVotes // on the items, to take into account; nil for none
 }
@@ -54,7 +54,7 @@ type told struct {
 	warnings []string
 	unlike   dataset.Unlike
 
-	maker *prediction.Maker
+	*layout
 	cells []prediction.Cell // [N, columns of the maker]
 }
 
@@ -66,68 +66,116 @@ func tooManyRows(n int) error {
 	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request", n)
 }
 
-// predict answers a frame. The values are those of credence predict, bit for bit.
-func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, error) {
-	opts := dataset.StreamOptions{Batch: batchRows, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
+// predicting predicts the items of a request, some at a time.
+type predicting struct {
+	of    *served
+	want  *wanted
+	in    *dataset.Stream
+	watch *dataset.Watch
+	items int
+	bad   int // items without a prediction, where answers are streamed
+	voted int // items of votes that were found
+}
+
+// begin starts to predict the items of a table, n at a time. The caller closes what it returns.
+func (s *served) begin(ctx context.Context, t table.Table, w *wanted, n int) (*predicting, error) {
+	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
 	in, err := dataset.StreamOf(ctx, t, s.parts, opts)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	out := &told{of: s}
-	watch := s.model.Transform.NewWatch()
-	for batch, err := range in.All() {
-		if err != nil {
-			return nil, err
-		}
-		if len(out.items)+batch.Len() > w.rows {
-			return nil, tooManyRows(w.rows)
-		}
-		if err := watch.Add(batch.Dataset, batch.Bad); err != nil {
-			return nil, err
-		}
-		list, err := s.model.Predict(batch.Dataset, model.PredictOptions{KeepBad: true})
-		if err != nil {
-			return nil, err
-		}
-		out.items, out.answers = append(out.items, batch.Items...), append(out.answers, list...)
-		for j := range list {
-			why := list[j].Err
-			if batch.Bad != nil && batch.Bad[j] != nil {
-				why = batch.Bad[j]
-			}
-			out.bad = append(out.bad, why)
-		}
-	}
-	out.unlike = watch.Unlike()
-	for _, err := range slices.Concat(in.Warnings(), watch.Warnings()) {
-		out.warnings = append(out.warnings, err.Error())
-	}
-	if err := w.votes.update(out); err != nil {
+	return &predicting{of: s, want: w, in: in, watch: s.model.Transform.NewWatch()}, nil
+}
+
+func (p *predicting) close() error { return p.in.Close() }
+
+// next answers further items, and returns io.EOF if there are none. The values are those of credence
+// predict, bit for bit.
+func (p *predicting) next() (*told, error) {
+	batch, err := p.in.Next()
+	if err != nil {
 		return nil, err
 	}
-	for j, err := range out.bad {
-		if err != nil && !w.partial {
-			return nil, badRequest("item %q has no prediction: %w", out.items[j], err)
+	if p.items += batch.Len(); p.items > p.want.rows {
+		return nil, tooManyRows(p.want.rows)
+	}
+	if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
+		return nil, err
+	}
+	t := &told{of: p.of, items: batch.Items, bad: batch.Bad}
+	if t.answers, err = p.of.model.Predict(batch.Dataset, model.PredictOptions{KeepBad: true}); err != nil {
+		return nil, err
+	}
+	if t.bad == nil {
+		t.bad = make([]error, len(t.answers))
+	}
+	for j := range t.answers {
+		if t.bad[j] == nil {
+			t.bad[j] = t.answers[j].Err
 		}
 	}
-	out.tell(w)
+	if err := p.want.votes.update(p, t); err != nil {
+		return nil, err
+	}
+	for j, err := range t.bad {
+		if err != nil && !p.want.partial {
+			return nil, badRequest("item %q has no prediction: %w", t.items[j], err)
+		}
+	}
+	return t, nil
+}
+
+// warnings tells what looks wrong about the items so far.
+func (p *predicting) warnings() []string {
+	var list []string
+	for _, err := range p.in.Warnings() {
+		list = append(list, err.Error())
+	}
+	for _, err := range p.watch.Warnings() {
+		list = append(list, err.Error())
+	}
+	return append(list, p.want.votes.unused(p)...)
+}
+
+// predict answers all items of a table.
+func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, error) {
+	p, err := s.begin(ctx, t, w, batchRows)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	out := &told{of: s}
+	for {
+		t, err := p.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if out.items == nil {
+			out = t
+			continue
+		}
+		out.items, out.bad, out.answers = append(out.items, t.items...), append(out.bad, t.bad...), append(out.answers, t.answers...)
+	}
+	out.unlike, out.warnings = p.watch.Unlike(), p.warnings()
+	out.layout = s.layout(w)
+	out.tell()
 	return out, ctx.Err()
 }
 
-// tell fills in the cells that are asked for, at the precision of credence predict.
-func (t *told) tell(w *wanted) {
-	t.maker = prediction.New(t.of.model, prediction.Options{
-		Levels: []float64{w.level}, Precision: mixture.SixDigits, Wide: true,
-		Top: w.wants("p_top"), Next: w.columns["next_gain"], MaxWidth: w.rule.maxWidth, MinTop: w.rule.minTop,
-		Keep: func(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) },
-	})
+// tell fills in the cells.
+func (t *told) tell() {
 	n, columns := len(t.items), len(t.maker.Columns())
 	t.cells = make([]prediction.Cell, n*columns)
 	each := func(j int) {
 		if t.bad[j] == nil {
-			copy(t.row(j), t.maker.Append(nil, t.items[j], &t.answers[j]))
+			scratch := cellPool.Get().(*[]prediction.Cell)
+			*scratch = t.maker.Append((*scratch)[:0], t.items[j], &t.answers[j])
+			copy(t.row(j), *scratch)
+			cellPool.Put(scratch)
 		}
 	}
 	if n == 1 {
@@ -137,22 +185,13 @@ func (t *told) tell(w *wanted) {
 	par.For(n, each)
 }
 
+// cellPool has memory in which rows are made.
+var cellPool = sync.Pool{New: func() any { return new([]prediction.Cell) }}
+
 // row returns the cells of item j.
 func (t *told) row(j int) []prediction.Cell {
 	columns := len(t.maker.Columns())
 	return t.cells[j*columns : (j+1)*columns]
-}
-
-// places returns where a row has the values of a name: one for each class, or a single one if it is about the
-// item. There are none if it was not asked for or the model does not tell it.
-func (t *told) places(name string) []int {
-	var list []int
-	for i, c := range t.maker.Columns() {
-		if c.Of == name {
-			list = append(list, i)
-		}
-	}
-	return list
 }
 
 // columnsOf refuses names of columns that there are not.
@@ -179,16 +218,4 @@ func checkLevel(level float64) error {
 		return badRequest("level %v: expected a number between 0 and 1", level)
 	}
 	return nil
-}
-
-// csvTable reads a request of CSV.
-func csvTable(ctx context.Context, body io.Reader, memory int64) (table.Table, error) {
-	t, err := table.NewText(ctx, io.NopCloser(body), "the request", table.Options{Memory: memory})
-	if err != nil {
-		if statusOf(err) == 500 && !errors.Is(err, context.Canceled) {
-			err = badRequest("%w", err)
-		}
-		return nil, err
-	}
-	return t, nil
 }

@@ -1,11 +1,14 @@
 package serve
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // records appends one JSON object for each item, separated by commas.
 func (t *told) records(dst []byte) ([]byte, error) {
-	if err := t.maker.CheckNames(); err != nil {
-		return dst, badRequest("%w: ask for fewer outputs", err)
+	if t.names != nil {
+		return dst, badRequest("%w: ask for fewer outputs", t.names)
 	}
 	for j := range t.items {
 		if j > 0 {
@@ -28,5 +31,34 @@ func (t *told) record(dst []byte, j int) []byte {
 		dst = append(append(dst, `,"error":`...), quote(t.bad[j].Error())...)
 		return append(dst, '}')
 	}
-	return t.maker.AppendJSON(dst, t.row(j))
+	dst = t.maker.AppendJSON(dst, t.row(j))
+	if law := t.answers[j].Law; t.full && law != nil {
+		dst = append(dst[:len(dst)-1], `,"weights":[`...)
+		for c := range law.K() {
+			weight, _ := law.Component(c)
+			dst = appendListed(dst, c, weight)
+		}
+		dst = append(dst, `],"alpha":[`...)
+		for c := range law.K() {
+			_, alpha := law.Component(c)
+			if c > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, '[')
+			for i, a := range alpha {
+				dst = appendListed(dst, i, a)
+			}
+			dst = append(dst, ']')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return dst
+}
+
+// appendListed appends number i of a list.
+func appendListed(dst []byte, i int, x float64) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return strconv.AppendFloat(dst, x, 'g', -1, 64)
 }

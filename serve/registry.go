@@ -27,7 +27,8 @@ import (
 	"credence/run"
 )
 
-// served is one version of a model. It is never changed: a run that was trained again is another.
+// served is one version of a model. It is never changed but for what it keeps ready: a run that was
+// trained again is another.
 type served struct {
 	name, version string
 	folder        run.Folder
@@ -40,6 +41,7 @@ type served struct {
 	law           bool                // answers are distributions
 	raters        *evaluate.RaterReport
 	noRaters      error // why there is none
+	layouts       layouts
 }
 
 // stamp tells whether a file was replaced.

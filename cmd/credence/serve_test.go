@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"credence/internal/array"
+	"credence/internal/table"
 	"credence/serve"
 )
 
@@ -93,6 +95,64 @@ func TestServeSameBits(t *testing.T) {
 	lines := asked(t, "run", "POST", "/api/v1/models/run/predict", "text/csv", readFile(t, "items.csv"), "Accept", "application/x-ndjson")
 	if want := printed(t, "predict run items.csv --format jsonl --wide --level 0.9"); lines != want {
 		t.Errorf("lines of JSON:\n%s\ncredence predict --wide writes\n%s", lines, want)
+	}
+}
+
+// TestServeSameFiles: batches are answered with the files that credence predict writes, byte for byte,
+// whatever form they come in.
+func TestServeSameFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	blobs(t, "items.csv", "votes.csv", 3, 1100) // two batches
+	blobs(t, "few.csv", "few-votes.csv", 3, 60)
+	must(t, "train --data few.csv --votes few-votes.csv --epochs 2 --ensemble 2 --widths 4 --quiet --out run")
+	items := readFile(t, "items.csv")
+	var lines strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(items), "\n")[1:] {
+		f := strings.Split(line, ",")
+		fmt.Fprintf(&lines, "{\"item\":\"i%d\",\"x\":%s,\"y\":%s,\"noise\":%s}\n", i, f[1], f[2], f[3])
+	}
+	var parquet bytes.Buffer
+	w, err := table.NewParquetWriter(&parquet, []table.ParquetColumn{{Name: "item", Kind: table.ParquetText},
+		{Name: "x", Kind: table.ParquetNumber}, {Name: "y", Kind: table.ParquetNumber}, {Name: "noise", Kind: table.ParquetNumber}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(items), "\n")[1:] {
+		row := []any{strings.Split(line, ",")[0]}
+		for _, text := range strings.Split(line, ",")[1:] {
+			x, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row = append(row, x)
+		}
+		if err := w.Write(row...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bodies := []struct{ kind, text string }{{"text/csv", items}, {"application/x-ndjson", lines.String()}, {"application/vnd.apache.parquet", parquet.String()},
+		{"application/json", `{"items":[` + strings.ReplaceAll(strings.TrimSpace(lines.String()), "\n", ",") + `]}`}}
+	for i, c := range []struct{ accept, query, flags string }{
+		{"text/csv", "", "--format csv"},
+		{"application/x-ndjson", "", "--format jsonl --wide"},
+		{"application/vnd.apache.parquet", "", "--format parquet"},
+		{"", "?format=jsonl&wide=false&level=0.5&level=0.9", "--format jsonl --level 0.5,0.9"},
+		{"", "?format=csv&hpd=true&full=1&next=true&max_width=0.3&min_top=0.8", "--format csv --hpd --full --next --max-width 0.3 --min-top 0.8"},
+		{"text/csv", "?names=tidymodels&wide=true&digits=full&top=false", "--format csv --names tidymodels --wide --digits full --top off"},
+		{"text/csv", "?only=mean&batch=7", "--format csv --only mean"},
+	} {
+		flags := c.flags
+		if !strings.Contains(flags, "--level") && !strings.Contains(flags, "--only") {
+			flags += " --level 0.9"
+		}
+		body := bodies[i%len(bodies)]
+		got := asked(t, "run", "POST", "/api/v1/models/run/predict"+c.query, body.kind, body.text, "Accept", c.accept)
+		if want := printed(t, "predict run items.csv "+flags); got != want {
+			t.Errorf("%s %s of %s: %d bytes, credence predict %s writes %d", c.accept, c.query, body.kind, len(got), flags, len(want))
+		}
 	}
 }
 

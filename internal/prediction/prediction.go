@@ -33,6 +33,9 @@ type Options struct {
 	Tidymodels bool              // names of columns as R's tidymodels have them
 	Fields     []string          // of the records of an NPY file; nil for those that the above ask for
 
+	// Seen, if not nil, is called with the cells of each item that a [Writer] writes, j being its place
+	// among the answers, by several goroutines at a time; not where nothing but means is written.
+	Seen func(a *Answers, j int, cells []Cell)
 	// Keep leaves columns out of the wide form, by their names without class and level; nil keeps
 	// all. The item and the predicted class always stay.
 	Keep func(name string) bool

@@ -91,7 +91,15 @@ func (t *textRows) item(p *textPiece, a *Answers, j int) {
 		return
 	}
 	p.cells = t.k.append(p.cells[:0], a.Items[j], &a.List[j])
+	t.k.see(a, j, p.cells)
 	p.text = t.encode(p.text, t.k.list, p.cells)
+}
+
+// see passes cells on to whoever wants to see them.
+func (k *Maker) see(a *Answers, j int, cells []Cell) {
+	if k.options.Seen != nil {
+		k.options.Seen(a, j, cells)
+	}
 }
 
 func (t *textRows) Close() error { return t.w.Flush() }
@@ -121,6 +129,7 @@ func (t *parquetRows) Write(a *Answers) (bool, error) {
 		t.cells[j] = t.cells[j][:0]
 		if !a.Dropped[j] {
 			t.cells[j] = t.k.append(t.cells[j], a.Items[j], &a.List[j])
+			t.k.see(a, j, t.cells[j])
 		}
 	})
 	for _, cells := range t.cells[:len(a.Items)] {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -65,6 +66,16 @@ func openParquet(ctx context.Context, path string, memory int64) (Table, error) 
 		return nil, err
 	}
 	t.src = f
+	return t, nil
+}
+
+// NewParquet reads a Parquet file that lies in memory; name is used in messages.
+func NewParquet(ctx context.Context, data []byte, name string, opts Options) (Table, error) {
+	t, err := newParquet(ctx, name, bytes.NewReader(data), int64(len(data)), budget.Of(opts.Memory))
+	if err != nil {
+		return nil, err
+	}
+	t.src = io.NopCloser(nil)
 	return t, nil
 }
 

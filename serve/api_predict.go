@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"credence/internal/table"
+)
+
+// apiPredict adds the prediction. Its body is read by the same reader as those of the other
+// protocols, so huma only describes it.
+func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
+	const path = "/api/v1/models/{model}/predict"
+	item := &huma.Schema{Type: "object", AdditionalProperties: true, Description: "features by name; the column item holds the id"}
+	request := &huma.Schema{Type: "object", Required: []string{"items"}, Properties: map[string]*huma.Schema{
+		"items":   {Type: "array", Items: item},
+		"level":   {Type: "number", Description: "of the intervals; 0.95 if none is given"},
+		"outputs": {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "which numbers are wanted; all but next_gain, weights and alpha if none are named"},
+		"votes":   votesSchema(),
+		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
+	}}
+	text := func(about string) *huma.MediaType {
+		return &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: about}}
+	}
+	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary", Description: "an Apache Parquet file"}}
+	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Distributions of the class probabilities of items", Tags: []string{"predict"},
+		Description: "Answers in the form that Accept or format asks for. JSON lines, CSV and Parquet are what credence predict writes with the flags of the same names as the parameters; they are sent while items are predicted.",
+		Parameters:  append([]*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}, formParams()...),
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: request}, "text/csv": text("a table with a header"), "application/x-ndjson": text("one item per line"),
+			"application/vnd.apache.parquet": binary}},
+		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Content: map[string]*huma.MediaType{
+			"application/json": {}, "application/x-ndjson": text("one object per item, on a line of its own"),
+			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
+	}
+	api.OpenAPI().AddOperation(op)
+	s.route(mux, "POST "+path, apiErrors, s.apiPredictions)
+}
+
+// apiErrors answers an error in the form that huma's have.
+func apiErrors(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	text, _ := json.Marshal(huma.NewError(status, err.Error()))
+	w.Write(append(text, '\n'))
+}
+
+func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.registry.get(r.PathValue("model"), r.URL.Query().Get("version"))
+	if err != nil {
+		return err
+	}
+	want := s.wanted()
+	form, err := readForm(r, want)
+	if err != nil {
+		return err
+	}
+	t, err := s.apiItems(w, r, m, want)
+	if err != nil {
+		return err
+	}
+	if form.Name != jsonForm {
+		return s.streamAnswers(w, r, m, t, want, form)
+	}
+	if err := checkLevel(want.level); err != nil {
+		return err
+	}
+	out, err := m.predict(r.Context(), t, want)
+	if err != nil {
+		return err
+	}
+	s.count(out)
+	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
+	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
+	if text, err = out.records(text); err != nil {
+		return err
+	}
+	text = append(text, ']')
+	if len(out.warnings) > 0 {
+		list, _ := json.Marshal(out.warnings)
+		text = append(append(text, `,"warnings":`...), list...)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(append(text, "}\n"...))
+	return err
+}
+
+// apiItems reads the items of a request, and what is asked of them.
+func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, want *wanted) (table.Table, error) {
+	kind, err := mediaType(r)
+	if err != nil {
+		return nil, err
+	}
+	if kind != jsonForm {
+		return s.table(w, r, kind, want.batch != 0)
+	}
+	body, err := s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
+	var f, votes *frame
+	err = in.object(func(key []byte) (err error) {
+		switch name := string(key); name {
+		case "items":
+			f, err = in.records()
+		case "level":
+			want.level, err = in.number()
+		case "outputs":
+			want.columns, err = in.outputs()
+		case "votes":
+			votes, err = in.votes()
+		case "partial":
+			if want.partial = in.word("true"); !want.partial && !in.word("false") {
+				err = in.errorf("found %s, expected true or false", in.found())
+			}
+		default:
+			err = badRequest("found %q, expected items, level, outputs, votes or partial", name)
+		}
+		return err
+	})
+	if err == nil {
+		err = in.end()
+	}
+	if err == nil && f == nil {
+		err = badRequest("the request has no items")
+	}
+	if err == nil {
+		want.votes, err = m.cast(r.Context(), votes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, f.finish()
+}
+
+// outputs takes the names of columns.
+func (r *reader) outputs() (map[string]bool, error) {
+	var names []string
+	err := r.array(func(int) error {
+		name, err := r.str()
+		names = append(names, string(name))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return columnsOf(names)
+}
