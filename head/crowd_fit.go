@@ -13,19 +13,21 @@ import (
 const crowdSteps = 30
 
 // CrowdOf returns the raters' parameters that networks have learned, the mean over networks, without
-// standard errors; own are the values of the head's tensors in each, as in [Output].
+// standard errors; own are the values of the head's tensors in each, as in [Output]. Of guessing it is
+// the mean share: where networks disagree about somebody, the mean logit would be as good as none.
 func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
 	if len(own) == 0 || t.Raters < 1 {
 		return nil, fmt.Errorf("no network knows raters")
 	}
 	c := newCrowd(t)
+	guess := make([]float64, t.Raters)
 	n := float64(len(own))
 	for _, values := range own {
 		if len(values) != 4 || len(values[0]) != t.Raters {
 			return nil, fmt.Errorf("tensors of raters: %d, want 4 of %d raters", len(values), t.Raters)
 		}
 		for r, u := range values[0] {
-			c.GuessLogit[r] += float64(u) / n
+			guess[r] += sigmoid(float64(u)) / n
 		}
 		c.LeanSD += math.Sqrt(float64(values[2][1])) / n
 		to := c.Lean
@@ -35,6 +37,9 @@ func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
 		for r, x := range values[3] {
 			to[r] += float64(x) / n
 		}
+	}
+	for r, g := range guess {
+		c.GuessLogit[r] = math.Log(g / (1 - g))
 	}
 	return c, c.Settle()
 }

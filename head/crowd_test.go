@@ -241,3 +241,72 @@ func TestCrowdRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestGuessersFound: of raters with 30 votes each, those who guess four votes in five stand out where the
+// laws of items are known, of two classes and of three, also if nobody is taken to guess at first: steps
+// of Fisher scoring alone leave all where they are. The others are said not to guess. The seed is fixed;
+// over ten others the means were at most 0.023 and at least 0.399.
+func TestGuessersFound(t *testing.T) {
+	for _, classes := range []int{2, 3} {
+		r := rand.New(rand.NewPCG(5, uint64(classes)))
+		const raters, items = 30, 300
+		task := Task{Classes: classes, Raters: raters}
+		b := Batch{Counts: Counts{Classes: classes}}
+		var laws []*mixture.Dirichlet
+		for j := range items {
+			alpha := make([]float64, classes)
+			for i := range alpha {
+				alpha[i] = 1
+			}
+			alpha[r.IntN(classes)] = 8
+			law, err := mixture.NewDirichlet([]float64{1}, [][]float64{alpha})
+			if err != nil {
+				t.Fatal(err)
+			}
+			laws = append(laws, law)
+			p := law.Sample(nil, r)
+			counts := make([]float32, classes)
+			for v := range 3 {
+				rater := (3*j + v) % raters
+				u, says := r.Float64(), 0
+				for ; says < classes-1 && u > p[says]; says++ {
+					u -= p[says]
+				}
+				if rater%5 == 0 && r.Float64() < 0.8 {
+					says = r.IntN(classes)
+				}
+				counts[says]++
+				b.Ratings = append(b.Ratings, Rating{Item: int32(j), Rater: int32(rater), Class: int32(says)})
+			}
+			b.Counts.Values = append(b.Counts.Values, counts...)
+		}
+		h, own, out, err := raterWork(task, laws)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range own[0] {
+			own[0][k] = guessMean
+		}
+		for range crowdSteps {
+			h.compute(make([]float32, len(out)), out, b)
+			h.add()
+			h.update()
+			clear(h.sums)
+		}
+		c, err := CrowdOf(task, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mean [2]float64 // of those who do not guess, and of those who do
+		for rater, g := range c.Guess {
+			if rater%5 == 0 {
+				mean[1] += g / 6
+			} else {
+				mean[0] += g / 24
+			}
+		}
+		if mean[0] > 0.1 || mean[1] < 0.35 {
+			t.Errorf("%d classes: raters who do not guess are said to guess %.3f, those who do %.3f", classes, mean[0], mean[1])
+		}
+	}
+}

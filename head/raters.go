@@ -29,17 +29,9 @@ import (
 // prior alone, so intervals are of p̄ unless p itself is asked for.
 //
 // The parameters are states of the network (nn.Own): the loss adds up their score and information
-// over an epoch, and the next one begins with a step of Fisher scoring. So they need no learning
+// over an epoch, and the next one begins with a step of Fisher scoring or, for g, with a jump to where
+// the votes are more probable (see jumps). So they need no learning
 // rate, no weight decay pulls at them, and a step of the network costs nothing more for many raters.
-
-const (
-	guessMean, guessSD = -7, 3 // prior of logit g
-	guessStart         = -4    // where logit g starts
-	tasteVotes         = 2     // how many votes the prior of π counts for
-	leanMost           = 8     // largest |b|
-	guessMost          = 8     // largest logit g; the smallest is −15
-	guessLeast         = -15
-)
 
 // raterHead is the head of a [Mixture] with raters.
 type raterHead struct {
@@ -109,10 +101,6 @@ type itemWork interface {
 	// scores.
 	loss(j int) float64
 }
-
-// sumsWidth is the width of the sums of a rater: votes, score and squared score of b, the same of
-// logit g, then guessed votes by class.
-func (h *raterHead) sumsWidth() int { return 5 + h.classes }
 
 // withRaters returns the head of a mixture with raters.
 func withRaters(m *mixtureHead, t Task) (Head, error) {
@@ -265,77 +253,6 @@ func (h *raterHead) some(worker, p int) {
 			}
 		}
 	}
-}
-
-// add adds the scores of the batch to the sums.
-func (h *raterHead) add() {
-	width := h.sumsWidth()
-	for k, r := range h.batch.Ratings {
-		s, w := h.scores[k], 1.0
-		if h.batch.Weights != nil {
-			w = h.batch.Weights[r.Item]
-		}
-		sums := h.sums[int(r.Rater)*width:][:width]
-		sums[0] += float32(w)
-		sums[1] += float32(w * s.lean)
-		sums[2] += float32(w * s.lean * s.lean)
-		sums[3] += float32(w * s.guess)
-		sums[4] += float32(w * s.guess * s.guess)
-		sums[5+r.Class] += float32(w * s.guessed)
-	}
-}
-
-// turnEpoch makes a step of the raters' parameters if a new epoch begins.
-func (h *raterHead) turnEpoch(epoch uint64) {
-	if h.mark[0] == float32(epoch)+1 {
-		return
-	}
-	h.mark[0] = float32(epoch) + 1
-	h.update()
-	clear(h.sums)
-}
-
-// update makes a step of Fisher scoring by the sums, and one of EM for the scale of the prior.
-func (h *raterHead) update() {
-	width, d := h.sumsWidth(), h.classes
-	tau2 := float64(h.mark[1])
-	second, seen := 0.0, 0
-	for r := range h.raters {
-		s := h.sums[r*width:][:width]
-		if s[0] == 0 {
-			continue
-		}
-		seen++
-		u := float64(h.guess[r])
-		step := (float64(s[3]) - (u-guessMean)/(guessSD*guessSD)) / (float64(s[4]) + 1/(guessSD*guessSD))
-		h.guess[r] = float32(min(max(u+min(max(step, -1.5), 1.5), guessLeast), guessMost))
-		if d == 2 {
-			b, information := float64(h.lean[r]), float64(s[2])+1/tau2
-			step := (float64(s[1]) - b/tau2) / information
-			b = min(max(b+min(max(step, -1), 1), -leanMost), leanMost)
-			h.lean[r] = float32(b)
-			second += b*b + 1/information
-			continue
-		}
-		guessed := 0.0
-		for _, x := range s[5:] {
-			guessed += float64(x)
-		}
-		for i := range d {
-			h.taste[r*d+i] = float32((float64(s[5+i]) + tasteVotes*h.usual[i]) / (guessed + tasteVotes))
-		}
-	}
-	if d != 2 || seen == 0 {
-		return
-	}
-	mean := 0.0
-	for r, w := range h.weight {
-		mean += w * float64(h.lean[r])
-	}
-	for r := range h.lean {
-		h.lean[r] -= float32(mean)
-	}
-	h.mark[1] = float32(max(second/float64(seen)-mean*mean, 1e-4))
 }
 
 // Criterion implements [Head]: the joint negative log-likelihood per vote.
