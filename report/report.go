@@ -33,7 +33,7 @@ type page struct {
 	Title, Lead string
 	Byline      string // author and date
 	Style       template.CSS
-	Verdicts    []verdict
+	Verdicts    []Verdict
 	Warnings    []string
 
 	Data     []pair

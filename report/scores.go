@@ -17,29 +17,22 @@ type row struct {
 	Bar float64
 }
 
-// verdict answers a question in words.
-type verdict struct {
-	Mark     string // good, careful, bad or unknown
-	Question string
-	Answer   string
-}
-
 // Symbol is the mark without color.
-func (v verdict) Symbol() string {
+func (v Verdict) Symbol() string {
 	return map[string]string{"good": "✓", "careful": "!", "bad": "✗", "unknown": "?"}[v.Mark]
 }
 
 // verdicts answers what a reader wants to know first.
-func verdicts(r *evaluate.Result) []verdict {
-	vs := []verdict{better(r), probabilities(r), intervals(r), distributions(r)}
+func verdicts(r *evaluate.Result) []Verdict {
+	vs := []Verdict{better(r), probabilities(r), intervals(r), distributions(r)}
 	if v, ok := covered(r); ok {
 		vs = append(vs, v)
 	}
 	return vs
 }
 
-func better(r *evaluate.Result) verdict {
-	v := verdict{"unknown", "Is it better than simple predictions?",
+func better(r *evaluate.Result) Verdict {
+	v := Verdict{"unknown", "Is it better than simple predictions?",
 		"Cannot be told: there is nothing to compare with."}
 	d, than := r.LessLogisticDM, "logistic regression (with one spread for all items)"
 	if d == nil || !d.Value.Known() {
@@ -71,8 +64,8 @@ func better(r *evaluate.Result) verdict {
 	return v
 }
 
-func probabilities(r *evaluate.Result) verdict {
-	v := verdict{"unknown", "Are its probabilities right?", "Cannot be told from these votes."}
+func probabilities(r *evaluate.Result) Verdict {
+	v := Verdict{"unknown", "Are its probabilities right?", "Cannot be told from these votes."}
 	if !r.ECE.Known() {
 		return v
 	}
@@ -120,8 +113,8 @@ func some(things []string) string {
 	return list(things)
 }
 
-func intervals(r *evaluate.Result) verdict {
-	v := verdict{"unknown", "Are its intervals as wide as they should be?",
+func intervals(r *evaluate.Result) Verdict {
+	v := Verdict{"unknown", "Are its intervals as wide as they should be?",
 		"Cannot be told: that takes two votes on an item."}
 	d, se := r.DispersionRatio, r.DispersionRatioSE
 	if !d.Known() || !se.Known() {
@@ -154,8 +147,8 @@ func alike(r *evaluate.Result) bool {
 	return !slices.ContainsFunc(r.DispersionBy, func(c evaluate.DispersionColumn) bool { return c.PValue < 0.01 })
 }
 
-func distributions(r *evaluate.Result) verdict {
-	v := verdict{"unknown", "Do votes follow the predicted distributions?", "Cannot be told from these votes."}
+func distributions(r *evaluate.Result) Verdict {
+	v := Verdict{"unknown", "Do votes follow the predicted distributions?", "Cannot be told from these votes."}
 	switch p := r.PITPValue; {
 	case !p.Known():
 	case p < 0.01:
@@ -170,8 +163,8 @@ func distributions(r *evaluate.Result) verdict {
 
 // covered judges the coverage at the lowest and the highest level, over all
 // classes.
-func covered(r *evaluate.Result) (verdict, bool) {
-	v := verdict{Mark: "good", Question: "Do its intervals hold the true probability (known here) as often as they say?"}
+func covered(r *evaluate.Result) (Verdict, bool) {
+	v := Verdict{Mark: "good", Question: "Do its intervals hold the true probability (known here) as often as they say?"}
 	low, high := 1.0, 0.0
 	for _, c := range r.Coverage {
 		low, high = min(low, c.Level), max(high, c.Level)

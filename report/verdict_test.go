@@ -62,3 +62,21 @@ func TestVerdictOnProbabilities(t *testing.T) {
 		}
 	}
 }
+
+// What a page tells in short can be read from it again.
+func TestVerdictsOfPage(t *testing.T) {
+	in := made(t, 120, []string{"no", `<yes> & "so"`}, true)
+	got := Verdicts(written(t, in))
+	want := verdicts(in.Result)
+	if len(got) != len(want) || len(want) == 0 {
+		t.Fatalf("%d verdicts, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("verdict %d is %q, want %q", i, got[i], want[i])
+		}
+	}
+	if Verdicts([]byte("<li>another page</li>")) != nil {
+		t.Error("verdicts of a page that has none")
+	}
+}

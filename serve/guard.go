@@ -5,8 +5,6 @@ import (
 	"compress/zlib"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -101,7 +99,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		if err := s.admit(r, route); err != nil {
 			w.err = err
 			if statusOf(err) == http.StatusUnauthorized {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="credence", Basic realm="credence"`)
+				w.Header().Set("WWW-Authenticate", challenge(r))
 			}
 			oipErrors(w, statusOf(err), err)
 			return
@@ -124,6 +122,15 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	})
 }
 
+// challenge says how to send the token. A script of the page asks for it itself: offered Basic, the
+// browser would ask too.
+func challenge(r *http.Request) string {
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
+		return `Bearer realm="credence"`
+	}
+	return `Bearer realm="credence", Basic realm="credence"`
+}
+
 // light reports whether a request costs nothing, so that probes are answered under load.
 func light(path, base string) bool {
 	switch strings.TrimPrefix(path, base) {
@@ -138,16 +145,17 @@ func (s *Server) admit(r *http.Request, route string) error {
 	if err := s.checkHost(r); err != nil {
 		return err
 	}
-	if s.options.Token == "" || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
+	if err := checkSite(r); err != nil {
+		return err
+	}
+	if s.options.Token == "" || s.pageOpen(route) || s.hasSession(r) || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
 		return nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
 		_, given, _ = r.BasicAuth()
 	}
-	// Of hashes, so that not even the length shows in the time.
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.options.Token))
-	if subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
+	if !s.isToken(given) {
 		return failf(http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN, or Basic with the token as the password")
 	}
 	return nil

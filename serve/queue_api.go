@@ -33,6 +33,7 @@ func register[I, O any](api huma.API, id, method, path, summary, description str
 
 // apiQueue adds the routes of items, of the queue and of votes taken back.
 func (s *Server) apiQueue(api huma.API) {
+	register(api, "get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", "", s.overview)
 	register(api, "list-items", "GET", "/items", "Items with filters, page by page", "", s.listItems)
 	register(api, "get-item", "GET", "/item", "One item: features, distribution, votes so far", "", s.getItem)
 	register(api, "item-posterior", "POST", "/item/posterior", "What further votes on an item would change",

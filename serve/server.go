@@ -129,7 +129,7 @@ func New(o Options) (*Server, error) {
 	s.mlflow(mux)
 	s.labelStudio(mux)
 	s.operations(mux)
-	if err := s.api(mux); err != nil {
+	if err := errors.Join(s.api(mux), s.page(mux)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.handler = s.guard(mux)

@@ -36,7 +36,8 @@ func newServe() *cobra.Command {
 		Long:  helpText("serve"),
 		Example: `  credence serve runs/first
   credence serve runs --votes votes.csv
-  credence serve runs/first --items items.csv --earlier votes.csv --votes new.csv
+  credence serve runs/first --items items.csv --earlier votes.csv \
+    --votes new-votes.csv
   credence serve runs --addr :8080 --token-file token \
     --tls-cert cert.pem --tls-key key.pem
   credence serve runs/first --addr unix:/run/credence.sock`,

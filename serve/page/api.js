@@ -1,0 +1,87 @@
+// Requests to the server.
+
+import { h, show } from "./dom.js";
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// fetchFrom asks the server; a request that gets no answer is an error without status.
+async function fetchFrom(method, path, query, body) {
+  const url = new URL("api/v1/" + path, document.baseURI);
+  url.hash = "";
+  for (const [k, v] of Object.entries(query ?? {})) {
+    if (v !== undefined && v !== null && v !== "") url.searchParams.set(k, v);
+  }
+  const response = await fetch(url, {
+    method, cache: "no-store", credentials: "same-origin",
+    headers: body ? { "Content-Type": "application/json" } : {},
+    body: body ? JSON.stringify(body) : undefined,
+  });
+  if (response.ok) return response.status === 204 ? null : response.json();
+  let message = "status " + response.status;
+  try {
+    const problem = await response.json();
+    message = problem.detail ?? problem.error ?? message;
+  } catch { /* no JSON: the status says it */ }
+  throw new Refused(response.status, message);
+}
+
+// asked is the form for the token while it is shown.
+let asked = null;
+
+// call asks the server, and the reader for the token if the server wants one.
+export async function call(method, path, query, body) {
+  for (;;) {
+    try {
+      return await fetchFrom(method, path, query, body);
+    } catch (e) {
+      if (e.status !== 401) throw e;
+      asked ??= askToken().finally(() => { asked = null; });
+      await asked;
+    }
+  }
+}
+
+export const get = (path, query) => call("GET", path, query);
+export const post = (path, body) => call("POST", path, null, body);
+
+// askToken shows a form until the token is right. The server keeps it as a cookie that scripts do not
+// see.
+function askToken() {
+  return new Promise((resolve) => {
+    const wrong = h("p", { class: "bad", role: "alert" });
+    const input = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true });
+    const form = h("form", {
+      onsubmit: async (event) => {
+        event.preventDefault();
+        try {
+          const r = await fetch(new URL("page/session", document.baseURI), {
+            method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token: input.value }),
+          });
+          if (r.ok) {
+            dialog.close();
+            dialog.remove();
+            resolve();
+            return;
+          }
+          wrong.textContent = r.status === 403 ? "This is not the token of the server." : "The server answered with status " + r.status + ".";
+        } catch {
+          wrong.textContent = "The server cannot be reached.";
+        }
+        input.select();
+      },
+    },
+    h("h2", { id: "token-title" }, "Token"),
+    h("p", {}, "This server asks for its token. It is asked for once on this device."),
+    h("label", { for: "token" }, "Token"), input, wrong,
+    h("p", {}, h("button", { type: "submit", class: "strong" }, "Sign in")));
+    const dialog = show(h("dialog", { class: "small", "aria-labelledby": "token-title" }), form);
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

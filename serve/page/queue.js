@@ -1,0 +1,259 @@
+// The queue: items by the value of a vote, one at a time, voted on by keyboard or touch. Neither what
+// others said nor what the model expects is shown before the rater has spoken.
+
+import { get, post } from "./api.js";
+import { h, show, count, plural, number, percent } from "./dom.js";
+import { content, votes } from "./content.js";
+import { density, of } from "./density.js";
+import { rater, setRater, suggested, say, onSent, waiting } from "./votes.js";
+import { state } from "./state.js";
+
+const ahead = 3; // items that are loaded before they are asked about
+
+class Queue {
+  constructor(main) {
+    this.main = main;
+    this.loaded = new Map(); // id → promise of the item
+    this.list = [];
+    this.front = null; // an item that comes before all others: one that was taken back
+    this.current = null;
+    this.progress = h("div", { class: "progress" });
+    this.card = h("section", { class: "card ask", "aria-label": "Item to vote on", "aria-live": "polite" });
+    this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your vote" });
+    this.last = h("section", { class: "last", "aria-label": "Your last vote", "aria-live": "polite" });
+  }
+
+  // done is what the rater did in this tab, the last at the end, so that it can be undone.
+  get done() {
+    try { return JSON.parse(sessionStorage.getItem("credence-done-" + rater())) ?? []; } catch { return []; }
+  }
+
+  set done(list) { sessionStorage.setItem("credence-done-" + rater(), JSON.stringify(list.slice(-100))); }
+
+  async start() {
+    if (!rater()) {
+      this.askName();
+      return;
+    }
+    show(this.main, h("h1", {}, "Queue"), this.progress,
+      h("div", { class: "columns queue" }, h("div", {}, this.card, this.choices), this.last),
+      h("p", { class: "muted export" }, "Votes of all raters: ", h("a", { href: "api/v1/votes/export?format=csv", download: "votes.csv" }, "CSV"), " for ",
+        h("code", {}, "credence train --votes"), ", or ", h("a", { href: "api/v1/votes/export?format=labelstudio", download: "votes-labelstudio.json" }, "Label Studio JSON"), "."));
+    show(this.last, h("h2", {}, "After you vote"), h("p", { class: "muted" },
+      "The distribution of the item you voted on appears here, before and after your vote, with what others said. Before it is hidden, so that it does not sway you."));
+    this.offer();
+    this.stop = onSent((vote, refused) => this.sent(vote, refused));
+    this.keys = (event) => this.key(event);
+    document.addEventListener("keydown", this.keys);
+    await this.refresh();
+  }
+
+  end() {
+    this.stop?.();
+    document.removeEventListener("keydown", this.keys);
+  }
+
+  // askName asks under which name votes are cast; one is offered.
+  askName() {
+    const input = h("input", { id: "rater", value: suggested(), maxlength: 64, required: true, autocomplete: "nickname", spellcheck: "false" });
+    const wrong = h("p", { class: "bad", role: "alert" });
+    show(this.main, h("h1", {}, "Queue"),
+      h("form", { class: "card name", onsubmit: async (event) => {
+        event.preventDefault();
+        const text = input.value.trim();
+        if (!text || /[\u0000-\u001f\u007f]/.test(text)) {
+          wrong.textContent = "Please give a name of letters.";
+          return;
+        }
+        setRater(text);
+        dispatchEvent(new Event("hashchange"));
+      } },
+      h("p", {}, "Items come in the order of what your vote tells: the most telling first. You vote under a name, so that your vote counts once and you can take it back."),
+      h("label", { for: "rater" }, "Your name"), input, wrong,
+      h("p", {}, h("button", { type: "submit", class: "strong", autofocus: true }, "Start voting"))));
+    this.main.querySelector("button").focus({ preventScroll: true });
+    document.documentElement.dataset.ready = "queue";
+  }
+
+  // offer shows the buttons.
+  offer() {
+    const key = (text) => h("kbd", {}, text);
+    show(this.choices,
+      h("div", { class: "classes" }, state.classes.map((c, i) => h("button", { type: "button", class: "class", "data-class": c, "aria-keyshortcuts": i < 9 ? String(i + 1) : null, onclick: () => this.vote({ label: c }) },
+        i < 9 ? key(String(i + 1)) : null, h("bdi", {}, c)))),
+      h("div", { class: "others" },
+        h("button", { type: "button", id: "cannot-tell", "aria-keyshortcuts": "0", onclick: () => this.vote({ cannot_tell: true }) }, key("0"), "Cannot tell"),
+        h("button", { type: "button", id: "skip", "aria-keyshortcuts": "S", onclick: () => this.skip() }, key("S"), "Skip"),
+        h("button", { type: "button", id: "undo", "aria-keyshortcuts": "U", onclick: () => this.undo() }, key("U"), "Undo")));
+  }
+
+  key(event) {
+    const t = event.target;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector("dialog[open]")) return;
+    if (t instanceof Element && (t.matches("select, textarea") || t.matches("input") && t.type !== "range")) return;
+    const n = Number(event.key);
+    if (event.key >= "1" && event.key <= "9" && n <= state.classes.length) this.vote({ label: state.classes[n - 1] });
+    else if (event.key === "0") this.vote({ cannot_tell: true });
+    else if (event.key === "s" || event.key === "S") this.skip();
+    else if (event.key === "u" || event.key === "U" || event.key === "Backspace") this.undo();
+    else return;
+    event.preventDefault();
+  }
+
+  // refresh asks for the queue as it is now, and shows its first item if none is shown.
+  async refresh() {
+    let q;
+    try {
+      q = await get("queue", { rater: rater(), limit: 20 });
+    } catch (e) {
+      if (e.status) throw e;
+      this.stuck();
+      return;
+    }
+    const kept = new Set(waiting().filter((v) => v.rater === rater()).map((v) => v.item));
+    this.list = q.items.filter((x) => !kept.has(x.item));
+    this.tell(q.progress);
+    for (const x of this.list.slice(0, ahead)) this.load(x.item);
+    if (!this.current || !this.current.item) await this.next();
+    document.documentElement.dataset.ready = "queue";
+  }
+
+  tell(p) {
+    const less = p.variance_first > 0 ? Math.max(0, 1 - p.variance / p.variance_first) : 0;
+    show(this.progress,
+      h("p", {}, h("b", {}, plural(p.own, "item")), " of yours · ", h("span", {}, count(p.left) + " left"), " · ",
+        h("span", { class: "muted" }, `${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}`)),
+      h("p", { class: "muted" }, "Uncertainty taken off since the server started: ", h("b", {}, percent(less, 1)),
+        h("progress", { max: 1, value: less, "aria-label": "uncertainty taken off" }),
+        p.left > 0 ? [" The next vote is expected to take off ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of what is left."] : null));
+  }
+
+  load(id) {
+    if (!this.loaded.has(id)) {
+      const p = get("item", { id, rater: rater() });
+      p.catch(() => this.loaded.delete(id));
+      this.loaded.set(id, p);
+      if (this.loaded.size > 40) this.loaded.delete(this.loaded.keys().next().value);
+    }
+    return this.loaded.get(id);
+  }
+
+  // next shows the item that comes first.
+  async next() {
+    const id = this.front ?? this.list.find((x) => x.item !== this.current?.item)?.item;
+    this.front = null;
+    if (id === undefined) {
+      this.current = null;
+      this.choices.hidden = true;
+      show(this.card, h("h2", {}, "Nothing is left"), h("p", {}, "You have said something of every item. Undo takes the last back."),
+        h("button", { type: "button", onclick: () => this.undo() }, "Undo"));
+      return;
+    }
+    this.choices.hidden = false;
+    this.current = { id };
+    const rank = this.list.find((x) => x.item === id)?.rank;
+    try {
+      const item = await this.load(id);
+      if (this.current?.id !== id) return;
+      this.current = item;
+      show(this.card, h("header", {}, h("h2", {}, h("bdi", {}, id)),
+        h("p", { class: "muted" }, rank === 1 ? "A vote here tells most of all items." : rank ? `Number ${count(rank)} of all items by what a vote tells.` : "")),
+      content(item));
+      this.card.dataset.item = id;
+      scrollTo({ top: 0 });
+    } catch (e) {
+      if (e.status) show(this.card, h("p", { class: "bad" }, e.message));
+      else this.stuck();
+    }
+  }
+
+  // stuck tells that nothing can be loaded, and goes on when it can.
+  stuck() {
+    this.current = null;
+    show(this.card, h("p", {}, "The server cannot be reached. What you said is kept on this device; the next item comes as soon as the server answers."));
+    setTimeout(() => { if (document.contains(this.card) && !this.current) this.refresh(); }, 2000);
+  }
+
+  vote(what) {
+    if (!this.current?.item) return;
+    const id = this.current.item;
+    this.done = [...this.done, { item: id, ...what }];
+    say(id, rater(), what);
+    this.leave(id);
+    show(this.last, h("h2", {}, "Your last vote"), this.said(id, what), h("p", { class: "muted" }, "Sending …"));
+  }
+
+  async skip() {
+    if (!this.current?.item) return;
+    const id = this.current.item;
+    this.done = [...this.done, { item: id, skip: true }];
+    this.leave(id);
+    show(this.last, h("h2", {}, "Skipped"), h("p", {}, h("bdi", {}, id), " comes again after all others."));
+    try {
+      await post("queue/skip", { item: id, rater: rater() });
+    } catch (e) {
+      if (e.status) show(this.last, h("p", { class: "bad" }, e.message));
+    }
+    this.refresh();
+  }
+
+  // leave goes on to the next item.
+  leave(id) {
+    this.list = this.list.filter((x) => x.item !== id);
+    this.loaded.delete(id);
+    this.next();
+  }
+
+  undo() {
+    const done = this.done, what = done.pop();
+    if (!what) {
+      show(this.last, h("h2", {}, "Undo"), h("p", { class: "muted" }, "There is nothing to take back in this tab."));
+      return;
+    }
+    this.done = done;
+    if (!what.skip) say(what.item, rater(), { undo: true });
+    show(this.last, h("h2", {}, "Taken back"), h("p", {}, h("bdi", {}, what.item), what.skip ? " is asked about again." : [" is asked about again: you had said ", h("b", {}, what.cannot_tell ? "cannot tell" : what.label), "."]));
+    this.loaded.delete(what.item);
+    this.front = what.item;
+    this.list = this.list.filter((x) => x.item !== what.item);
+    this.next();
+  }
+
+  said(id, what) {
+    return h("p", {}, h("bdi", {}, id), ": ", h("b", {}, what.cannot_tell ? "cannot tell" : h("bdi", {}, what.label)));
+  }
+
+  // sent shows what a vote changed, once the server has it.
+  async sent(vote, refused) {
+    if (vote.rater !== rater() || refused) return;
+    this.refresh();
+    if (vote.undo) return;
+    try {
+      const item = await get("item", { id: vote.item, rater: rater(), class: vote.label && state.classes.length > 2 ? vote.label : undefined });
+      show(this.last, h("h2", {}, "Your last vote"), this.said(vote.item, vote),
+        item.before ? this.change(item) : null,
+        h("h3", {}, "Votes so far"), votes(item, state.classes));
+      document.documentElement.dataset.sent = vote.key;
+    } catch { /* the next vote tries again */ }
+  }
+
+  change(item) {
+    const a = of(item.before), b = of(item.now);
+    const less = (a.upper - a.lower) - (b.upper - b.lower);
+    return h("figure", { class: "shrinks" }, density(item.now, { before: item.before, beforeLabel: "before your vote" }),
+      h("figcaption", {}, "Probability of ", h("b", {}, h("bdi", {}, item.now.of)), `: the ${percent(item.now.level)} interval was ${number(a.lower)} to ${number(a.upper)} (dashed), and is `,
+        h("b", {}, `${number(b.lower)} to ${number(b.upper)}`), Math.abs(less) < 0.005 ? ", as wide as before." : less > 0 ? `, ${number(less)} narrower.` : `, ${number(-less)} wider: your vote was not expected.`));
+  }
+}
+
+export async function queue(main) {
+  if (!state.hasItems || !state.takesVotes) {
+    show(main, h("h1", {}, "Queue"), h("p", {}, "This server takes no votes. Start it with ",
+      h("code", {}, "credence serve RUN --items items.csv --votes new-votes.csv"), "."));
+    document.documentElement.dataset.ready = "queue";
+    return {};
+  }
+  const view = new Queue(main);
+  await view.start();
+  return { refresh: () => rater() && view.refresh(), end: () => view.end() };
+}
