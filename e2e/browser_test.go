@@ -240,13 +240,17 @@ func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// shot keeps a screenshot where CREDENCE_SHOTS names a folder.
-func (b *tab) shot(name string) {
+// shot keeps a screenshot of the whole page where CREDENCE_SHOTS names a folder, and screen one of
+// what the screen shows.
+func (b *tab) shot(name string)   { b.keep(name, chromedp.FullScreenshot(100)) }
+func (b *tab) screen(name string) { b.keep(name, chromedp.CaptureScreenshot()) }
+
+func (b *tab) keep(name string, take chromedp.Action[[]byte]) {
 	folder := os.Getenv("CREDENCE_SHOTS")
 	if folder == "" {
 		return
 	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	png, err := chromedp.Run(b.ctx, take)
 	if err != nil {
 		b.t.Logf("no screenshot: %v", err)
 		return

@@ -31,7 +31,7 @@ func TestSmokeViews(t *testing.T) {
 			b.click("table.items tbody button")
 			b.until(`document.querySelector("dialog .density")`)
 			b.fits()
-			b.shot("item")
+			b.screen("item")
 			b.press("\x1b")
 			b.until(`!document.querySelector("dialog")`)
 			b.open(s, "queue")
@@ -39,7 +39,7 @@ func TestSmokeViews(t *testing.T) {
 			b.click("form.name button")
 			b.until(`document.querySelector(".ask")?.dataset.item`)
 			b.fits()
-			b.shot("queue")
+			b.screen("queue")
 		})
 	}
 }

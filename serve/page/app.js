@@ -71,7 +71,7 @@ async function ready(mine) {
 function nameShown() {
   const me = rater();
   who.hidden = !me;
-  show(who, me ? ["as ", h("bdi", {}, me)] : null);
+  show(who, me ? h("span", {}, "as ", h("bdi", {}, me)) : null);
   who.setAttribute("aria-label", me ? `You vote as ${me}. Change the name` : "");
 }
 

@@ -2,9 +2,13 @@
 
 import { h, number, percent, interval } from "./dom.js";
 
-const width = 560, height = 200, left = 8, right = 8, top = 10, floor = 132;
+const height = 200, left = 8, right = 8, top = 10, floor = 132;
 
-const x = (p) => left + p * (width - left - right);
+// Narrow screens get a narrower drawing, not the same one with smaller letters.
+const narrow = matchMedia("(max-width:760px)");
+const width = () => (narrow.matches ? 360 : 560);
+
+const x = (p) => left + p * (width() - left - right);
 
 // outline returns the path of a density in equal pieces, as steps joined in their middles.
 function outline(values, most) {
@@ -30,7 +34,7 @@ export function density(law, { before = null, beforeLabel = "before" } = {}) {
     h("line", { class: "end " + kind, x1: x(y.upper), x2: x(y.upper), y1: at - 5, y2: at + 5 }),
     h("circle", { class: "mean " + kind, cx: x(y.mean), cy: at, r: 4.5 }),
   ];
-  return h("svg", { class: "density", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text },
+  return h("svg", { class: "density", viewBox: `0 0 ${width()} ${height}`, role: "img", "aria-label": text },
     [0, 0.25, 0.5, 0.75, 1].map((p) => [
       h("line", { class: "grid", x1: x(p), x2: x(p), y1: top, y2: height - 22 }),
       h("text", { x: x(p), y: height - 6, class: p === 0 ? "tick" : p === 1 ? "tick last" : "tick middle" }, String(p)),

@@ -165,7 +165,7 @@ class Items {
       h("table", { class: "items" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Item"), h("th", { scope: "col" }, "Predicted"), head("Mean"),
           head(percent(d.level) + " interval"), head("p_top", "Probability that the predicted class is the most probable one"),
-          head("Votes"), head("Value", "Expected loss of variance by one more vote, times 1,000"))),
+          head("Votes"), head("Value of a vote", "Expected loss of variance by one more vote"))),
         h("tbody", {}, some.map((i) => h("tr", {},
           h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => this.open(d.items[i]) }, h("bdi", {}, d.items[i]))),
           h("td", {}, h("bdi", {}, d.classes[d.predicted[i]])),
@@ -173,7 +173,7 @@ class Items {
           h("td", { class: "number" }, h("span", { class: "nowrap" }, `${number(d.lower[i])} to ${number(d.upper[i])}`)),
           h("td", { class: "number" }, number(d.p_top[i])),
           h("td", { class: "number" }, d.agreement[i] === 4 ? h("span", { class: "muted" }, "hidden") : number(d.votes[i], Number.isInteger(d.votes[i]) ? 0 : 1)),
-          h("td", { class: "number" }, number(1000 * d.gain[i], 2)))))),
+          h("td", { class: "number" }, number(d.gain[i], 4)))))),
       list.length > f.shown && h("p", {}, h("button", { type: "button", onclick: () => { f.shown += pageSize; this.apply(); } }, `Show ${Math.min(pageSize, list.length - f.shown)} more`)));
   }
 

@@ -121,11 +121,10 @@ class Queue {
   tell(p) {
     const less = p.variance_first > 0 ? Math.max(0, 1 - p.variance / p.variance_first) : 0;
     show(this.progress,
-      h("p", {}, h("b", {}, plural(p.own, "item")), " of yours · ", h("span", {}, count(p.left) + " left"), " · ",
-        h("span", { class: "muted" }, `${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}`)),
-      h("p", { class: "muted" }, "Uncertainty taken off since the server started: ", h("b", {}, percent(less, 1)),
-        h("progress", { max: 1, value: less, "aria-label": "uncertainty taken off" }),
-        p.left > 0 ? [" The next vote is expected to take off ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of what is left."] : null));
+      h("p", {}, "You: ", h("b", {}, plural(p.own, "item")), ", ", h("span", {}, count(p.left) + " left"),
+        h("span", { class: "muted" }, `. All raters: ${plural(p.votes, "vote")} by ${count(p.raters)}.`)),
+      h("p", { class: "muted" }, "Uncertainty taken off so far: ", h("b", {}, percent(less, 1)), h("progress", { max: 1, value: less, "aria-label": "uncertainty taken off" })),
+      p.left > 0 ? h("p", { class: "muted" }, "Expected of the next vote: ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of what is left") : null);
   }
 
   load(id) {
