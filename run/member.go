@@ -26,6 +26,9 @@ const memberPrefix = "member-"
 // or belongs to another run. The error names it.
 var ErrParts = errors.New("the parts cannot be joined")
 
+// ErrIncomplete is the reason, beside ErrParts, when members are missing or have not ended yet.
+var ErrIncomplete = errors.New("not all members have ended")
+
 // Member returns the folder of one member of the ensemble of a run, from 0.
 func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
 
@@ -147,7 +150,7 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 		return nil, err
 	}
 	if len(there) == 0 {
-		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrParts, out, memberPrefix)
+		return nil, incomplete("%s holds no members: expected %s0 and so on", out, memberPrefix)
 	}
 	var parts []*train.Part
 	for _, i := range there {
@@ -156,7 +159,7 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 			return nil, err
 		}
 		if !folder.Has(partFile) {
-			return nil, fmt.Errorf("%w: %s has not ended: run its member again", ErrParts, folder)
+			return nil, incomplete("%s has not ended: run its member again", folder)
 		}
 		p, err := readMember(folder, i)
 		if err != nil {
@@ -165,6 +168,16 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 		parts = append(parts, p)
 	}
 	return parts, sameRun(out, parts)
+}
+
+// incompleteError is ErrParts and ErrIncomplete, in the words of the first.
+type incompleteError struct{ text string }
+
+func (e *incompleteError) Error() string   { return ErrParts.Error() + ": " + e.text }
+func (e *incompleteError) Unwrap() []error { return []error{ErrParts, ErrIncomplete} }
+
+func incomplete(format string, args ...any) error {
+	return &incompleteError{fmt.Sprintf(format, args...)}
 }
 
 // sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
@@ -203,7 +216,7 @@ func sameRun(out Folder, parts []*train.Part) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: %d of %d members are missing: %s", ErrParts, len(missing), run.Members, strings.Join(missing, ", "))
+		return incomplete("%d of %d members are missing: %s", len(missing), run.Members, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +22,11 @@ func TestTriton(t *testing.T) {
 // TestManifests has Kubernetes' own schemas look at the manifests.
 func TestManifests(t *testing.T) {
 	interpreter := python.Interpreter(t, "kubernetes_validate")
-	out, err := exec.Command(interpreter, "-m", "kubernetes_validate", "--strict", "../deploy/kubernetes/credence.yaml").CombinedOutput()
+	files, err := filepath.Glob("../deploy/kubernetes/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("manifests %v, %v", files, err)
+	}
+	out, err := exec.Command(interpreter, append([]string{"-m", "kubernetes_validate", "--strict"}, files...)...).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"credence/internal/par"
 	"credence/run"
+	"credence/train"
 )
 
 // joinOptions is the command line of credence join.
 type joinOptions struct {
+	wait      time.Duration
 	threads   int
 	overwrite bool
 	quiet     bool
@@ -33,16 +37,38 @@ func newJoin() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members that have not ended, such as 2h")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run that is there")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines, as credence train does")
 	return cmd
 }
 
+// members reads the members of a run, and waits for them where that is asked for.
+func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.Part, error) {
+	const every = time.Second
+	for end := time.Now().Add(o.wait); ; {
+		parts, err := run.ReadMembers(out)
+		late := errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist)
+		if !late || time.Now().Add(every).After(end) {
+			return parts, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
 // run joins what is in a folder.
 func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
-	parts, err := run.ReadMembers(out)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	parts, err := o.members(ctx, out)
 	switch {
+	case ctx.Err() != nil:
+		return errors.New("stopped before all members had ended: nothing is joined")
 	case errors.Is(err, run.ErrInUse):
 		return withHint(err, "wait until all members have ended")
 	case errors.Is(err, run.ErrParts):
@@ -77,7 +103,5 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	}
 	par.SetThreads(o.threads)
 	defer par.SetThreads(0)
-	ctx, stop := interruptible(cmd)
-	defer stop()
 	return t.join(ctx, cmd, parts)
 }
