@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -100,6 +101,11 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 	}
 	if !m.model.Traits().Joint {
 		return nil, fmt.Errorf("what a vote is worth follows from the distribution of the class probability: the model, by method %s, has none", m.model.Method.Name())
+	}
+	for _, path := range slices.Concat(o.Items, o.Earlier) {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", path, unwrapPath(err))
+		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{server: s, options: o, stop: stop}

@@ -434,7 +434,16 @@ func TestQueueRefused(t *testing.T) {
 			t.Errorf("%s without items: status %d", path, status)
 		}
 	}
-	s, base := start(t, Options{Queue: Queue{Items: []string{filepath.Join(t.TempDir(), "nothing.csv")}}})
+	folder := t.TempDir()
+	items := filepath.Join(folder, "nothing.csv")
+	save(t, fitted()[0], folder, "first")
+	if _, err := New(Options{Path: filepath.Join(folder, "first"), Queue: Queue{Items: []string{items}}}); err == nil || !strings.Contains(err.Error(), "nothing.csv: no such file") {
+		t.Errorf("items that are not there: %v", err)
+	}
+	if err := os.WriteFile(items, []byte("item,height\na,3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, base := start(t, Options{Queue: Queue{Items: []string{items}}})
 	s.queue.idle.Wait()
 	var progress struct{ Error string }
 	call(t, "GET", base+"/api/v1/items/progress", nil, &progress)

@@ -15,6 +15,7 @@ import (
 	"credence/internal/printout"
 	"credence/internal/study"
 	"credence/run"
+	"credence/serve"
 	"credence/train"
 )
 
@@ -24,6 +25,9 @@ type demoOptions struct {
 	design    string
 	seed      uint64
 	overwrite bool
+	serve     bool
+	noOpen    bool
+	addr      string
 }
 
 // The sizes of the demonstration: those of the paper, and enough fresh items
@@ -41,6 +45,7 @@ func newDemo() *cobra.Command {
 		Short: "Train on simulated votes and see how far intervals can be trusted",
 		Long:  helpText("demo"),
 		Example: `  credence demo
+  credence demo --serve
   credence demo --design paper --out runs/paper --seed 2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -50,10 +55,32 @@ func newDemo() *cobra.Command {
 	f.StringVar(&o.design, "design", string(study.Spread), "`name` of the simulation: spread or paper")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the files of an earlier demonstration")
+	f.BoolVar(&o.serve, "serve", false, "then serve the page to look at the fresh items and to vote on them; with a demonstration that is there, at once")
+	f.BoolVar(&o.noOpen, "no-open", false, "with --serve, open no browser")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "with --serve, `address` to listen on; another port if that one is taken")
 	return cmd
 }
 
+// run makes the demonstration, and serves it if asked to.
 func (o *demoOptions) run(cmd *cobra.Command) error {
+	if !o.serve {
+		if name := firstChanged(cmd.Flags(), "no-open", "addr"); name != "" {
+			return usagef("--%s goes with --serve", name)
+		}
+		return o.train(cmd)
+	}
+	if !serve.Loopback(o.addr) {
+		return withHint(usagef("--addr %s can be reached from other machines", o.addr), "credence serve asks for a token there")
+	}
+	if o.overwrite || !o.made() {
+		if err := o.train(cmd); err != nil {
+			return err
+		}
+	}
+	return o.show(cmd)
+}
+
+func (o *demoOptions) train(cmd *cobra.Command) error {
 	design := study.Design(o.design)
 	if design != study.Paper && design != study.Spread {
 		return usagef("--design %q: expected paper or spread", o.design)

@@ -26,6 +26,8 @@ type serveOptions struct {
 	insecure          bool
 	logForm, logLevel string
 	threads           int
+	anyPort           bool             // take another port if that of addr is taken
+	started           func(url string) // called when the server listens, or nil
 }
 
 func newServe() *cobra.Command {
@@ -115,6 +117,11 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
 	}
+	return o.serve(cmd)
+}
+
+// serve serves until the program is stopped.
+func (o *serveOptions) serve(cmd *cobra.Command) error {
 	log, err := o.logger(cmd)
 	if err != nil {
 		return err
@@ -134,6 +141,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	l, err := serve.Listen(o.addr)
+	if o.anyPort && errors.Is(err, syscall.EADDRINUSE) {
+		l, err = serve.Listen("127.0.0.1:0")
+	}
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -142,6 +152,9 @@ func (o *serveOptions) run(cmd *cobra.Command) error {
 	go reloadOnHangup(ctx, s, log)
 	names := s.Models()
 	fmt.Fprintf(cmd.ErrOrStderr(), "serving %s (%s) at %s\n", words.Plural(len(names), "model"), words.Few(names), o.url(l, secure != nil))
+	if o.started != nil {
+		o.started(o.url(l, secure != nil))
+	}
 	err = s.Serve(ctx, l, secure)
 	return errors.Join(err, s.Close())
 }
