@@ -31,7 +31,7 @@ func (s *scan) decide(f *features) error {
 			if err := s.kind(i, c, &info, f); err != nil {
 				return err
 			}
-			if value, ok := c.constant(len(s.items)); ok && info.role == roleFeature {
+			if value, ok := c.constant(len(s.ids.names)); ok && info.role == roleFeature {
 				constant = append(constant, fmt.Sprintf("%s (%s)", name, value))
 			}
 		}
@@ -97,7 +97,7 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 		return advise(errorIn(s.t, c.line, i, "%q has a decimal comma, which is read only where semicolons separate the fields: write a point", c.text), info.Name, SetCategorical)
 	case c.vector > 0:
 		info.Part.Kind, info.Part.Shape = Tensor, []int{c.vector}
-	case c.missing == len(s.items):
+	case c.missing == len(s.ids.names):
 		leave("it has no values")
 	case !c.other && !c.fixed:
 		leave("it holds paths of files", SetImages)

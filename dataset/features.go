@@ -77,6 +77,7 @@ type FeatureOptions struct {
 	TableOptions
 
 	votes    []string // columns of votes in the same file
+	known    []string // items of the votes, which may be those of the features
 	lazy     bool     // images and volumes are decoded when they are read
 	repeated bool     // items may come in several rows, as in the long form
 	several  bool     // the file is one of several: it may hold ids alone
@@ -248,7 +249,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 		named.ItemColumn = t.Header()[0]
 		return readTableFeatures(ctx, path, &named)
 	}
-	f := &features{Items: s.items, Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
+	f := &features{Items: sameItems(s.ids.names, opts.known), Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
 		lacks: lackingOf(t, opts.Ignore)}
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}

@@ -280,7 +280,7 @@ func FuzzFeatures(f *testing.F) {
 		if err := table.Records(t.Context(), from, s.add); err != nil {
 			return
 		}
-		out := &features{Items: s.items}
+		out := &features{Items: s.ids.names}
 		if err := s.decide(out); err != nil {
 			return
 		}
@@ -289,7 +289,7 @@ func FuzzFeatures(f *testing.F) {
 				out.Parts = append(out.Parts, c.Part)
 			}
 		}
-		if len(s.items) == 0 || len(out.Parts) == 0 {
+		if len(s.ids.names) == 0 || len(out.Parts) == 0 {
 			return
 		}
 		again, err := table.NewText(t.Context(), readCloser(text), "items.csv", table.Options{})

@@ -19,7 +19,7 @@ type grid struct {
 	cols  []int  // the columns of the table that hold votes
 	names []string
 	items []string
-	lines []int
+	lines []int32
 	cells []int32 // [N×columns]
 	text  labels  // the distinct cells
 	lacks lacking
@@ -105,33 +105,33 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 }
 
 func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
-	seen := map[string]int{}
+	ids := newIDSet(g.t)
+	g.cells = make([]int32, 0, min(cap(ids.names)*len(g.cols), 4*mostRoom))
 	wanted := slices.Clone(g.cols)
 	if item >= 0 {
 		wanted = append(wanted, item)
 	}
 	table.Only(g.t, wanted...)
-	return table.Records(ctx, g.t, func(rec []table.Cell) error {
-		id := strconv.Itoa(len(g.items))
+	err := table.Records(ctx, g.t, func(rec []table.Cell) error {
 		if item >= 0 {
-			id = string(append([]byte(nil), rec[item].String()...))
+			id := rec[item].String()
 			if id == "" {
 				return g.t.ErrorAt(item, "the item has no id")
 			}
-			if line, ok := seen[id]; ok {
-				e := g.t.ErrorAt(item, "item %q is there already, on %s", id, table.Place(g.t, line))
+			if earlier, ok := ids.add(id, g.t.Line()); ok {
+				e := g.t.ErrorAt(item, "item %q is there already, on %s", id, table.Place(g.t, int(ids.lines[earlier])))
 				if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
 					return advise(e, "", SetLabel)
 				}
 				return e
 			}
-			seen[id] = g.t.Line()
+		} else {
+			ids.keep(strconv.Itoa(len(ids.names)))
+			ids.lines = append(ids.lines, int32(g.t.Line()))
 		}
-		if err := g.t.Keep(100 + len(id) + 16*len(g.cols)); err != nil {
+		if err := g.t.Keep(100 + len(ids.names[len(ids.names)-1]) + 16*len(g.cols)); err != nil {
 			return err
 		}
-		g.items = append(g.items, id)
-		g.lines = append(g.lines, g.t.Line())
 		for _, c := range g.cols {
 			code := int32(-1)
 			if !opts.missing(&rec[c], table.VoteNA) {
@@ -147,6 +147,8 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 		}
 		return nil
 	})
+	g.items, g.lines = ids.names, ids.lines
+	return err
 }
 
 // row returns the cells of item i.
@@ -164,7 +166,13 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Raters, v.Ratings = g.names, []Rating{}
+	votes := 0
+	for _, code := range g.cells {
+		if code >= 0 && class[code] >= 0 {
+			votes++
+		}
+	}
+	v.Raters, v.Ratings = g.names, make([]Rating, 0, votes)
 	left := 0
 	var unknown []string
 	for k, c := range class {
@@ -202,7 +210,7 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	text := g.text.names[g.row(i)[k]]
 	x, ok := table.ParseFormatted(text, g.t.Traits().Commas)
 	fail := func(format string, args ...any) (float64, error) {
-		return 0, errorIn(g.t, g.lines[i], g.cols[k], format, args...)
+		return 0, errorIn(g.t, int(g.lines[i]), g.cols[k], format, args...)
 	}
 	switch {
 	case !ok:
@@ -299,7 +307,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	for i := range g.items {
 		row, sum := g.row(i), 0.0
 		if row[total] < 0 {
-			return nil, errorIn(g.t, g.lines[i], g.cols[total], "the number of votes is missing")
+			return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "the number of votes is missing")
 		}
 		m, err := g.number(i, total, "a number of votes")
 		if err != nil {
@@ -320,7 +328,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 		}
 		// Fractions written with two digits may miss one by 0.005 each.
 		if math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
-			return nil, errorIn(g.t, g.lines[i], -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
+			return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
 		}
 		whole(share, m)
 		for k, s := range share {

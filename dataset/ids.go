@@ -71,7 +71,7 @@ func (s *scan) namesAlone() bool {
 		return false
 	}
 	c := &s.columns[0]
-	return c.use && !c.fixed && s.opts.Features == nil && c.texts == len(s.items) && len(c.levels) == c.texts && c.texts > 1
+	return c.use && !c.fixed && s.opts.Features == nil && c.texts == len(s.ids.names) && len(c.levels) == c.texts && c.texts > 1
 }
 
 // namesRows reports whether a table of which a model needs no column can name the

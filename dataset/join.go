@@ -136,14 +136,17 @@ func (f *features) join(g *features, file string) error {
 // rowsOf returns the row of f for each item that votes are on. Votes that name
 // no items are those of the rows in turn, unless the ids are row numbers
 // themselves.
-func (f *features) rowsOf(v *votes) (map[string]int, error) {
+func (f *features) rowsOf(v *votes) (places, error) {
+	if slices.Equal(v.Items, f.Items) {
+		return places{}, nil
+	}
 	at := placesOf(f.Items)
 	numbered := v.How.ItemColumn == "" && !v.named
 	known := func(id string) bool { _, ok := at[id]; return ok }
 	switch n := len(f.Items); {
 	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):
 		if len(v.Items) != n {
-			return nil, advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
+			return places{}, advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
 				number(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
 		clear(at)
@@ -151,9 +154,9 @@ func (f *features) rowsOf(v *votes) (map[string]int, error) {
 			at[id] = i
 		}
 	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
-		return nil, &ParseError{File: v.How.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
+		return places{}, &ParseError{File: v.How.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
 	}
-	return at, nil
+	return places{at}, nil
 }
 
 // readTruth reads true probabilities, one column per class, joined by id.

@@ -63,6 +63,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v != nil {
+		fo.known = v.Items
+	}
 	f, err := readJoined(ctx, opts.Data, fo)
 	if err != nil {
 		return nil, err
@@ -220,29 +223,11 @@ func join(f *features, v *votes) (*Dataset, error) {
 	}
 	d := len(v.Classes)
 	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.How
-	ds.Counts = make([]float32, len(f.Items)*d)
 	ds.Warnings = append(ds.Warnings, v.Warnings...)
-	var unknown []string
-	for i, id := range v.Items {
-		if to, ok := at[id]; ok {
-			copy(ds.Counts[to*d:(to+1)*d], v.Counts[i*d:(i+1)*d])
-		} else {
-			unknown = append(unknown, strconv.Quote(id))
-		}
-	}
-	if err := v.strangers(f.Items, at); err != nil {
+	if at.at == nil {
+		ds.Counts, ds.Ratings = v.Counts, v.Ratings
+	} else if err := ds.place(f, v, at, d); err != nil {
 		return nil, err
-	}
-	if len(unknown) > 0 {
-		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), words.Few(unknown)))
-	}
-	if v.Ratings != nil {
-		ds.Ratings = make([]Rating, 0, len(v.Ratings))
-		for _, r := range v.Ratings {
-			if to, ok := at[v.Items[r.Item]]; ok {
-				ds.Ratings = append(ds.Ratings, Rating{int32(to), r.Rater, r.Class})
-			}
-		}
 	}
 	ds.Votes.count(ds)
 	if n := ds.Votes.Unvoted; n > 0 {
@@ -265,6 +250,34 @@ func join(f *features, v *votes) (*Dataset, error) {
 		ds.Warnings = append(ds.Warnings, ErrOneVote)
 	}
 	return ds, nil
+}
+
+// place puts votes to the rows of their items.
+func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
+	ds.Counts = make([]float32, len(f.Items)*d)
+	var unknown []string
+	for i, id := range v.Items {
+		if to, ok := at.of(i, id); ok {
+			copy(ds.Counts[to*d:(to+1)*d], v.Counts[i*d:(i+1)*d])
+		} else {
+			unknown = append(unknown, strconv.Quote(id))
+		}
+	}
+	if err := v.strangers(f.Items, at.at); err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		ds.Warnings = append(ds.Warnings, fmt.Errorf("votes on %s without features left out: %s", number(len(unknown), "item"), words.Few(unknown)))
+	}
+	if v.Ratings != nil {
+		ds.Ratings = make([]Rating, 0, len(v.Ratings))
+		for _, r := range v.Ratings {
+			if to, ok := at.of(int(r.Item), v.Items[r.Item]); ok {
+				ds.Ratings = append(ds.Ratings, Rating{int32(to), r.Rater, r.Class})
+			}
+		}
+	}
+	return nil
 }
 
 // strangers refuses a file of votes none of whose items has features.

@@ -46,7 +46,7 @@ func (s *scan) choosePaths(f *features) error {
 			continue
 		}
 		used++
-		if c.other || c.fixed || c.missing == len(s.items) {
+		if c.other || c.fixed || c.missing == len(s.ids.names) {
 			continue
 		}
 		if found >= 0 && slices.Contains(s.opts.Features, header[i]) {

@@ -19,12 +19,12 @@ type scan struct {
 	commas                            bool // numbers may have a decimal comma
 	item, group, split, weight, image int  // columns, or −1
 	columns                           []columnScan
-	items, groups, given              []string
+	ids                               *idSet
+	groups, given                     []string
 	weights                           []float64
 	paths                             []string     // of images
 	skip                              map[int]bool // records that repeat an item
 	records                           int
-	seen                              map[string]int // item → line
 }
 
 // columnScan is what one column holds.
@@ -69,7 +69,7 @@ const (
 
 func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
 	s := &scan{t: t, opts: opts, commas: t.Traits().Commas, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.Header())),
-		skip: map[int]bool{}, seen: map[string]int{}}
+		skip: map[int]bool{}, ids: newIDSet(t)}
 	var err error
 	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, opts.taken()...); err != nil {
 		return nil, err
@@ -127,22 +127,21 @@ func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
 func (s *scan) add(rec []table.Cell) error {
 	at := s.records
 	s.records++
-	id := strconv.Itoa(len(s.items))
 	if s.item >= 0 {
-		id = strings.Clone(rec[s.item].String())
+		id := rec[s.item].String()
 		if id == "" {
 			return s.t.ErrorAt(s.item, "the item has no id")
 		}
-		if line, ok := s.seen[id]; ok {
+		if earlier, ok := s.ids.add(id, s.t.Line()); ok {
 			if s.opts.repeated {
 				s.skip[at] = true
 				return nil
 			}
-			return s.twice(id, line)
+			return s.twice(id, int(s.ids.lines[earlier]))
 		}
-		s.seen[id] = s.t.Line()
+	} else {
+		s.ids.keep(strconv.Itoa(len(s.ids.names)))
 	}
-	s.items = append(s.items, id)
 	if err := s.keep(rec); err != nil {
 		return err
 	}
@@ -191,8 +190,8 @@ func (s *scan) add(rec []table.Cell) error {
 // keep counts the memory that is kept of a record, besides its features: ids, groups and
 // paths.
 func (s *scan) keep(rec []table.Cell) error {
-	const text, entry = 16, 64 // bytes of a text besides its own, and of one in a map
-	size := text + len(s.items[len(s.items)-1])
+	const text, entry = 16, 16 // bytes of a text besides its own, and of what finds it
+	size := text + len(s.ids.names[len(s.ids.names)-1])
 	if s.item >= 0 {
 		size += entry
 	}
@@ -245,7 +244,7 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		if x.Kind == table.TextCell && strings.HasSuffix(x.String(), "%") {
 			c.percent++
 		}
-		row := float64(len(s.items))
+		row := float64(len(s.ids.names))
 		c.counting = c.counting && (v == row || v == row-1)
 	} else if err := s.seeWord(i, c, x); err != nil {
 		return err

@@ -49,7 +49,7 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 	s := &Split{parts[0], parts[1], parts[2]}
 	switch {
 	case len(s.Train) == 0, v > 0 && len(s.Validation) == 0, t > 0 && len(s.Test) == 0:
-		return nil, fmt.Errorf("%s in %s: too few to divide", number(ds.Len(), "item"), number(len(groupsOf(ds, all)), "group"))
+		return nil, fmt.Errorf("%s in %s: too few to divide", number(ds.Len(), "item"), number(groupCount(ds, all), "group"))
 	}
 	return s, nil
 }
@@ -57,7 +57,7 @@ func NewSplit(ds *Dataset, opts SplitOptions) (*Split, error) {
 // Folds divides the given items of ds into k folds of nearly equal size, drawn
 // as in NewSplit, or into one per group if those are fewer. There must be two.
 func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
-	k = max(2, min(k, len(groupsOf(ds, rows))))
+	k = max(2, min(k, groupCount(ds, rows)))
 	shares := make([]float64, k)
 	for i := range shares {
 		shares[i] = 1 / float64(k)
@@ -65,74 +65,143 @@ func Folds(ds *Dataset, rows []int, k int, seed uint64) ([][]int, error) {
 	folds := deal(ds, rows, shares, seed, "folds")
 	for _, f := range folds {
 		if len(f) == 0 {
-			return nil, fmt.Errorf("%s in %s: too few for %d folds", number(len(rows), "item"), number(len(groupsOf(ds, rows)), "group"), k)
+			return nil, fmt.Errorf("%s in %s: too few for %d folds", number(len(rows), "item"), number(groupCount(ds, rows), "group"), k)
 		}
 	}
 	return folds, nil
 }
 
-// unit is what a split never parts: an item or a group.
-type unit struct {
-	items   []int
-	stratum int
+// HoldOut draws a share of the given items of ds, as in NewSplit. Neither it nor the rest is
+// empty.
+func HoldOut(ds *Dataset, rows []int, share float64, seed uint64) ([]int, error) {
+	parts := deal(ds, rows, []float64{share, 1 - share}, seed, "folds")
+	if len(parts[0]) == 0 || len(parts[1]) == 0 {
+		return nil, fmt.Errorf("%s in %s: too few to hold out a share of %.3g", number(len(rows), "item"), number(groupCount(ds, rows), "group"), share)
+	}
+	return parts[0], nil
 }
 
-// groupsOf returns the units of the given items, in order of first appearance.
-func groupsOf(ds *Dataset, rows []int) []unit {
-	var units []unit
-	at := map[string]int{}
+// units are what a split never parts, items or groups, in order of first appearance.
+type units struct {
+	items []int // of all units, one after the other
+	list  []unit
+}
+
+// unit is the items from first up to end.
+type unit struct {
+	first, end int32
+	stratum    int32
+}
+
+// groupCount returns how many units the given items are.
+func groupCount(ds *Dataset, rows []int) int {
+	if ds.Groups == nil {
+		return len(rows)
+	}
+	seen := map[string]bool{}
 	for _, i := range rows {
-		if ds.Groups == nil {
-			units = append(units, unit{items: []int{i}})
-			continue
+		seen[ds.Groups[i]] = true
+	}
+	return len(seen)
+}
+
+// unitsOf returns the units of the given items.
+func unitsOf(ds *Dataset, rows []int) units {
+	u := units{items: rows}
+	if ds.Groups == nil {
+		u.list = make([]unit, len(rows))
+		for k := range u.list {
+			u.list[k] = unit{first: int32(k), end: int32(k + 1)}
 		}
+	} else {
+		u.group(ds, rows)
+	}
+	sums := make([]float64, len(ds.Classes))
+	for k := range u.list {
+		u.list[k].stratum = stratum(ds, u.items[u.list[k].first:u.list[k].end], sums)
+	}
+	return u
+}
+
+// group makes units of the items of the same group.
+func (u *units) group(ds *Dataset, rows []int) {
+	at := map[string]int{}
+	var groups [][]int
+	for _, i := range rows {
 		g, ok := at[ds.Groups[i]]
 		if !ok {
-			g = len(units)
+			g = len(groups)
 			at[ds.Groups[i]] = g
-			units = append(units, unit{})
+			groups = append(groups, nil)
 		}
-		units[g].items = append(units[g].items, i)
+		groups[g] = append(groups[g], i)
 	}
-	d := len(ds.Classes)
-	for g := range units {
-		u := &units[g]
-		sums, total := make([]float64, d), 0.0
-		for _, i := range u.items {
-			for c, s := range ds.CountsOf(i) {
-				sums[c] += float64(s)
-				total += float64(s)
-			}
-		}
-		if total > 0 {
-			top := slices.Index(sums, slices.Max(sums))
-			// Votes an item, in steps of a factor of two.
-			step := int(math.Ceil(math.Log2(max(1, total/float64(len(u.items))))))
-			u.stratum = 1 + top*64 + min(step, 63)
+	u.items = make([]int, 0, len(rows))
+	for _, items := range groups {
+		first := len(u.items)
+		u.items = append(u.items, items...)
+		u.list = append(u.list, unit{first: int32(first), end: int32(len(u.items))})
+	}
+}
+
+// stratum says what items are alike in: the majority class and the votes per item, in steps
+// of a factor of two. sums is scratch memory, [d].
+func stratum(ds *Dataset, items []int, sums []float64) int32 {
+	clear(sums)
+	total := 0.0
+	for _, i := range items {
+		for c, s := range ds.CountsOf(i) {
+			sums[c] += float64(s)
+			total += float64(s)
 		}
 	}
-	return units
+	if total == 0 {
+		return 0
+	}
+	top := slices.Index(sums, slices.Max(sums))
+	step := int(math.Ceil(math.Log2(max(1, total/float64(len(items))))))
+	return int32(1 + top*64 + min(step, 63))
+}
+
+// byStratum returns the units in the order of their strata, and within one as they stand.
+func byStratum(list []unit) []unit {
+	var count []int
+	for _, u := range list {
+		for int(u.stratum) >= len(count) {
+			count = append(count, 0)
+		}
+		count[u.stratum]++
+	}
+	next := 0
+	for s, n := range count {
+		count[s], next = next, next+n
+	}
+	sorted := make([]unit, len(list))
+	for _, u := range list {
+		sorted[count[u.stratum]] = u
+		count[u.stratum]++
+	}
+	return sorted
 }
 
 // deal hands the units of the given items out to parts with the given shares.
 // Units go stratum by stratum, shuffled within, each to the part that is
 // furthest below its share of the items dealt so far.
 func deal(ds *Dataset, rows []int, shares []float64, seed uint64, purpose string) [][]int {
-	units := groupsOf(ds, rows)
+	all := unitsOf(ds, rows)
 	r := rand.New(rng.New(seed, purpose))
-	r.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
-	slices.SortStableFunc(units, func(a, b unit) int { return a.stratum - b.stratum })
+	r.Shuffle(len(all.list), func(i, j int) { all.list[i], all.list[j] = all.list[j], all.list[i] })
 	parts := make([][]int, len(shares))
 	dealt := 0
-	for _, u := range units {
-		dealt += len(u.items)
+	for _, u := range byStratum(all.list) {
+		dealt += int(u.end - u.first)
 		best, most := 0, math.Inf(-1)
 		for p, share := range shares {
 			if lack := share*float64(dealt) - float64(len(parts[p])); share > 0 && lack > most {
 				best, most = p, lack
 			}
 		}
-		parts[best] = append(parts[best], u.items...)
+		parts[best] = append(parts[best], all.items[u.first:u.end]...)
 	}
 	for _, p := range parts {
 		slices.Sort(p)

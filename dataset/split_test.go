@@ -60,6 +60,26 @@ func TestNewSplit(t *testing.T) {
 	}
 }
 
+// What is held out is a share of every stratum, and the rest is not empty.
+func TestHoldOut(t *testing.T) {
+	ds := voted(1000)
+	rows := make([]int, 900)
+	for i := range rows {
+		rows[i] = i + 100
+	}
+	held, err := HoldOut(ds, rows, 0.01, 3)
+	if err != nil || len(held) != 9 || !slices.IsSorted(held) || held[0] < 100 {
+		t.Errorf("%v %v: want 9 of the items from 100 on, in order", held, err)
+	}
+	other, _ := HoldOut(ds, rows, 0.01, 4)
+	if slices.Equal(held, other) {
+		t.Error("another seed, the same items")
+	}
+	if _, err := HoldOut(ds, rows[:3], 0.01, 3); err == nil {
+		t.Error("nothing is held out of three items, without an error")
+	}
+}
+
 func TestGroupsStayTogether(t *testing.T) {
 	ds := voted(500)
 	for i := range ds.Items {

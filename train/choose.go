@@ -135,6 +135,8 @@ func (f *fitting) divide() error {
 	}
 	parts := max(2, int(1/o.HeldOut+0.5))
 	switch {
+	case len(f.voted) >= manyItems && o.Patience >= 0:
+		return f.holdOut()
 	case o.Ensemble > 1:
 		parts = min(max(o.Ensemble, 5), 10)
 		f.folds = parts
@@ -153,5 +155,21 @@ func (f *fitting) divide() error {
 		return err
 	}
 	f.folds = min(f.folds, n)
+	return nil
+}
+
+// holdOut holds the same share of many items out of all networks: what they say of more would
+// take more memory than the items themselves, and tell nothing that these do not.
+func (f *fitting) holdOut() error {
+	held, err := dataset.HoldOut(f.ds, f.voted, f.o.HeldOut, f.o.Seed)
+	if err != nil {
+		return err
+	}
+	for at, j := range f.voted {
+		if _, found := slices.BinarySearch(held, j); !found {
+			f.fold[at] = 1
+		}
+	}
+	f.forGood = true
 	return nil
 }

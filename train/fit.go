@@ -111,6 +111,7 @@ type fitting struct {
 	most     float64 // votes on one item
 	fold     []int   // of each voted item; 0 if it is held out for good, else 1
 	folds    int     // how many take turns; 0 if one part is held out for good
+	forGood  bool    // whether there are so many items that it is
 	warnings []string
 
 	declined  string              // why raters are not tried, see decide

@@ -359,3 +359,37 @@ func TestFitAfterEpoch(t *testing.T) {
 		}
 	}
 }
+
+// Of a million items 100,000 are held out, by all networks, and inputs are not there a second
+// time.
+func TestManyItems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million items")
+	}
+	n := manyItems
+	ds := &dataset.Dataset{Classes: []string{"a", "b"}, Items: make([]string, n), Counts: make([]float32, 2*n),
+		Parts: []dataset.Part{{Name: "x"}}}
+	rows := &dataset.Memory{N: n, W: 1, Values: make([]float32, n)}
+	ds.Rows = rows
+	for i := range n {
+		ds.Counts[2*i+i%2], rows.Values[i] = 2, float32(i%7)
+	}
+	for _, ensemble := range []int{1, 3} {
+		f, err := newFitting(t.Context(), ds, Options{Ensemble: ensemble})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := 0
+		for _, part := range f.fold {
+			if part == 0 {
+				held++
+			}
+		}
+		if held != heldItems || f.folds != 0 || f.o.Batch != largeBatch {
+			t.Errorf("%d networks: %d items are held out in %d folds, batches of %d", ensemble, held, f.folds, f.o.Batch)
+		}
+		if f.in.cached != nil {
+			t.Error("inputs are kept beside features in memory")
+		}
+	}
+}

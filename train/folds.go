@@ -16,15 +16,15 @@ func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []in
 	if err != nil {
 		return nil, 0, err
 	}
-	of := map[int]int{}
+	of := make([]int32, ds.Len())
 	for f, items := range folds {
 		for _, j := range items {
-			of[j] = f
+			of[j] = int32(f)
 		}
 	}
 	part = make([]int, len(voted))
 	for at, j := range voted {
-		part[at] = of[j]
+		part[at] = int(of[j])
 	}
 	return part, len(folds), nil
 }

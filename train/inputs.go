@@ -20,17 +20,21 @@ type inputs struct {
 
 	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head asks for them.
 	ratings []dataset.Rating
-	first   []int
+	first   []int32
 }
 
 // rate sorts the single votes by item, for heads that ask who cast them.
 func (in *inputs) rate() {
-	in.first = make([]int, in.ds.Len()+1)
+	in.first = make([]int32, in.ds.Len()+1)
 	for _, r := range in.ds.Ratings {
 		in.first[r.Item+1]++
 	}
 	for i := range in.ds.Len() {
 		in.first[i+1] += in.first[i]
+	}
+	if slices.IsSortedFunc(in.ds.Ratings, func(a, b dataset.Rating) int { return int(a.Item) - int(b.Item) }) {
+		in.ratings = in.ds.Ratings
+		return
 	}
 	in.ratings = make([]dataset.Rating, len(in.ds.Ratings))
 	next := slices.Clone(in.first)
@@ -40,8 +44,8 @@ func (in *inputs) rate() {
 	}
 }
 
-// manyItems is from where on features in memory count as well: computing inputs
-// again is then little work beside training on them, and memory is dear.
+// manyItems is from where on inputs are computed anew from features in memory, which is
+// little work beside training on them; memory is dear then.
 const manyItems = 1_000_000
 
 // defaultMemory is what inputs may take, in bytes.
@@ -57,10 +61,7 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 		memory = defaultMemory
 	}
 	n := ds.Len()
-	if m, ok := ds.Rows.(*dataset.Memory); ok && n > manyItems {
-		memory -= int64(len(m.Values)) * 4 // they would be there twice
-	}
-	if int64(n)*int64(in.width)*4 > memory {
+	if inMemory(ds.Rows) && n >= manyItems || int64(n)*int64(in.width)*4 > memory {
 		return in, nil
 	}
 	cache := make([]float32, n*in.width)
@@ -73,6 +74,15 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 	}
 	in.cached = cache
 	return in, nil
+}
+
+// inMemory reports whether rows are held in memory, so that inputs would be there twice.
+func inMemory(rows dataset.Rows) bool {
+	if s, ok := rows.(*stoppable); ok {
+		rows = s.Rows
+	}
+	_, ok := rows.(*dataset.Memory)
+	return ok
 }
 
 // read fills x [len(items), width] from the data set.

@@ -49,10 +49,12 @@ type Options struct {
 	Patience int `json:"patience"`
 
 	// Ensemble is the number M of networks. With more than one, member i holds
-	// out fold i of max(M, 5), at most 10.
+	// out fold i of max(M, 5), at most 10; of a million items and more all hold
+	// out the same share.
 	Ensemble int `json:"ensemble"`
 	// HeldOut is the share of the items held out for early stopping by a single
-	// network. Below RefitItems items it is 1/5, in five folds that take turns
+	// network, and of a million items and more by each: 0 means 1/10, and at most
+	// 100,000 items. Below RefitItems items it is 1/5, in five folds that take turns
 	// to choose the number of epochs, after which one network is trained on all.
 	HeldOut float64 `json:"held_out"`
 	// Held are the items held out by every network, by index, instead of folds.
@@ -207,7 +209,7 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 	if o.HeldOut == 0 {
 		o.HeldOut = 0.2
 		if n >= 10000 {
-			o.HeldOut = 0.1
+			o.HeldOut = min(0.1, heldItems/float64(n))
 		}
 	}
 	o.Transform = o.Transform.Complete()
@@ -248,6 +250,10 @@ func defaultBatch(n, grid int) int {
 	}
 	return min(256, max(16, 1<<bits(n/32)))
 }
+
+// heldItems is how many of very many items are held out: a loss per vote is then known to
+// about 0.001.
+const heldItems = 100_000
 
 // largeBatch is the batch of very many rows.
 const largeBatch = 1024

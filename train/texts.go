@@ -17,8 +17,16 @@ func (f *fitting) readTexts(ctx context.Context) error {
 	}
 	f.report.send(Event{Note: learningFromWords})
 	rows, fold := f.voted, f.fold
-	if f.o.Held != nil || !slices.Contains(fold, 0) {
-		rows = without(f.voted, f.o.Held)
+	held := f.o.Held
+	if f.forGood {
+		for at, j := range f.voted {
+			if f.fold[at] == 0 {
+				held = append(held, j)
+			}
+		}
+	}
+	if held != nil || !slices.Contains(fold, 0) {
+		rows = without(f.voted, held)
 		var err error
 		if fold, _, err = foldsOf(f.ds, rows, max(2, min(5, len(rows)/2)), f.o.Seed); err != nil {
 			return err

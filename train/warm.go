@@ -171,7 +171,7 @@ func (f *fitting) inherit() (bool, error) {
 	if f.o.Held != nil {
 		return false, nil // what is held out is given
 	}
-	f.folds = old.folds
+	f.folds, f.forGood = old.folds, old.forGood
 	parts := cmp.Or(old.folds, max(2, int(1/f.o.HeldOut+0.5)))
 	var fresh []int // places in voted
 	count := make([]int, max(parts, 2))

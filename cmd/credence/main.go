@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"credence/internal/budget"
 	"github.com/spf13/cobra"
 )
 
@@ -25,6 +26,7 @@ const (
 
 func main() {
 	endWithParent()
+	budget.BoundGarbage(256 << 20)
 	os.Exit(program(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -55,6 +55,17 @@ type Meter struct {
 // perByte is how many bytes may be kept for one of the file.
 const perByte = 16
 
+// Fits counts n bytes more if they stay within the limit, and reports whether they do.
+// Callers who keep something of every record ask this first, and word what they keep only if
+// it does not fit.
+func (m *Meter) Fits(n int64) bool {
+	if m.kept+n > m.Limit {
+		return false
+	}
+	m.kept += n
+	return true
+}
+
 // Keep counts n bytes more. The format and its arguments say what they are.
 func (m *Meter) Keep(n int64, format string, args ...any) error {
 	m.kept += n

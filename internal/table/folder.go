@@ -274,6 +274,9 @@ func (f *folder) Notes() []error   { return nil }
 
 // Keep counts memory that a caller keeps.
 func (f *folder) Keep(n int) error {
+	if f.meter.Fits(int64(n)) {
+		return nil
+	}
 	return f.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(f.row))
 }
 

@@ -191,6 +191,9 @@ func (t *parquetTable) Traits() Traits   { return Traits{Lists: true} }
 
 // Keep counts memory that a caller keeps.
 func (t *parquetTable) Keep(n int) error {
+	if t.meter.Fits(int64(n)) {
+		return nil
+	}
 	return t.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(t.at))
 }
 

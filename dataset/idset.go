@@ -1,0 +1,105 @@
+package dataset
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"credence/internal/table"
+)
+
+// idSet keeps the ids of items in order of appearance, and finds them. Of ten million items
+// every byte counts: texts lie in large pieces, so that they are not objects of their own to
+// the collector, and what is found by is four bytes in a table of numbers.
+type idSet struct {
+	names []string
+	lines []int32 // where each stands; only of ids that were added with one
+	piece strings.Builder
+	slots []uint32 // open addressing: 1 + an index into names, or 0
+	seed  maphash.Seed
+}
+
+// idPiece is the size of a piece of text.
+const idPiece = 1 << 16
+
+// newIDSet returns room for the ids of a table, if it says how many there are.
+func newIDSet(t table.Table) *idSet {
+	s := &idSet{}
+	if t, ok := t.(interface{ Rows() int }); ok {
+		n := min(t.Rows(), mostRoom)
+		s.names, s.lines = make([]string, 0, n), make([]int32, 0, n)
+	}
+	return s
+}
+
+// mostRoom is for how many ids room is made beforehand: a file may say anything.
+const mostRoom = 1 << 24
+
+// keep adds an id that nobody will look for.
+func (s *idSet) keep(id string) {
+	if s.piece.Cap()-s.piece.Len() < len(id) {
+		s.piece = strings.Builder{}
+		s.piece.Grow(max(idPiece, len(id)))
+	}
+	from := s.piece.Len()
+	s.piece.WriteString(id)
+	s.names = append(s.names, s.piece.String()[from:])
+}
+
+// add adds an id that stands on a line, unless it is there: then it returns its index.
+func (s *idSet) add(id string, line int) (earlier int, there bool) {
+	if 2*len(s.names) >= len(s.slots) {
+		s.grow()
+	}
+	at := s.slot(id)
+	if k := s.slots[at]; k != 0 {
+		return int(k - 1), true
+	}
+	s.keep(id)
+	s.lines = append(s.lines, int32(line))
+	s.slots[at] = uint32(len(s.names))
+	return 0, false
+}
+
+// slot returns where an id is, or belongs.
+func (s *idSet) slot(id string) uint64 {
+	mask := uint64(len(s.slots) - 1)
+	at := maphash.String(s.seed, id) & mask
+	for s.slots[at] != 0 && s.names[s.slots[at]-1] != id {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+func (s *idSet) grow() {
+	if s.slots == nil {
+		s.seed = maphash.MakeSeed()
+	}
+	s.slots = make([]uint32, max(64, 2*len(s.slots)))
+	for i, id := range s.names {
+		s.slots[s.slot(id)] = uint32(i + 1)
+	}
+}
+
+// places says which row of the features the items of votes are.
+type places struct {
+	at map[string]int // nil: every item is the row of its own number
+}
+
+// of returns the row of item i of the votes, whose id is given.
+func (p places) of(i int, id string) (int, bool) {
+	if p.at == nil {
+		return i, true
+	}
+	to, ok := p.at[id]
+	return to, ok
+}
+
+// sameItems returns one of two lists of ids if they are equal, so that the other can be
+// forgotten, and else the first.
+func sameItems(a, b []string) []string {
+	if slices.Equal(a, b) {
+		return b
+	}
+	return a
+}
