@@ -107,7 +107,7 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	} else if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
-	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, folder: folderOf(t.Name())}
+	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1}
 	s.opts.budget() // shared by all
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
@@ -127,6 +127,7 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	}
 	s.parts = plain
 	if s.image >= 0 {
+		s.folder = folderOf(t.Name())
 		i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == opts.ImageColumn })
 		s.parts = append(slices.Clone(plain), parts[i])
 	}

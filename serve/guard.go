@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -8,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -81,11 +84,10 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		id := requestID(r)
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, route := mux.Handler(r)
 		defer func() {
 			p := recover()
 			if p == http.ErrAbortHandler {
-				s.record(w, r, route, id, time.Since(start))
+				s.record(w, r, id, time.Since(start))
 				panic(p)
 			}
 			if p != nil {
@@ -94,9 +96,9 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 					oipErrors(w, http.StatusInternalServerError, said(w.err))
 				}
 			}
-			s.record(w, r, route, id, time.Since(start))
+			s.record(w, r, id, time.Since(start))
 		}()
-		if err := s.admit(r, route); err != nil {
+		if err := s.admit(mux, r); err != nil {
 			w.err = err
 			if statusOf(err) == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", challenge(r))
@@ -118,7 +120,8 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
 		defer cancel()
-		mux.ServeHTTP(w, r.WithContext(ctx))
+		r = r.WithContext(ctx) // which also learns the route
+		mux.ServeHTTP(w, r)
 	})
 }
 
@@ -141,14 +144,18 @@ func light(path, base string) bool {
 }
 
 // admit refuses requests from where none may come.
-func (s *Server) admit(r *http.Request, route string) error {
+func (s *Server) admit(mux *http.ServeMux, r *http.Request) error {
 	if err := s.checkHost(r); err != nil {
 		return err
 	}
 	if err := checkSite(r); err != nil {
 		return err
 	}
-	if s.options.Token == "" || s.pageOpen(route) || s.hasSession(r) || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
+	if s.options.Token == "" || s.hasSession(r) {
+		return nil
+	}
+	_, route := mux.Handler(r)
+	if s.pageOpen(route) || strings.HasSuffix(route, "/v2/health/live") || strings.HasSuffix(route, "/v2/health/ready") {
 		return nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -179,11 +186,17 @@ func (s *Server) checkHost(r *http.Request) error {
 	return failf(http.StatusMisdirectedRequest, "host %q is not a name of this server", host)
 }
 
+// requestIDs numbers requests, from a start that no other process is likely to have.
+var requestIDs = struct {
+	process string
+	last    atomic.Uint64
+}{process: rand.Text()[:10]}
+
 // requestID returns the client's name for the request, or a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if id == "" || len(id) > 64 || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return rand.Text()[:16]
+		return requestIDs.process + "-" + strconv.FormatUint(requestIDs.last.Add(1), 10)
 	}
 	return id
 }
@@ -214,18 +227,13 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, e
 }
 
 // record logs a request and counts it.
-func (s *Server) record(w *recorder, r *http.Request, route, id string, took time.Duration) {
-	status := w.status
-	if status == 0 {
-		status = http.StatusOK
-	}
+func (s *Server) record(w *recorder, r *http.Request, id string, took time.Duration) {
+	status := cmp.Or(w.status, http.StatusOK)
+	route := cmp.Or(r.Pattern, "none")
 	if _, path, ok := strings.Cut(route, " "); ok {
 		route = path
 	}
-	if route == "" {
-		route = "none"
-	}
-	s.metrics.requests.WithLabelValues(route, r.Method, strconv.Itoa(status)).Inc()
+	s.metrics.requests.WithLabelValues(route, methodLabel(r.Method), strconv.Itoa(status)).Inc()
 	s.metrics.latency.WithLabelValues(route).Observe(took.Seconds())
 	log := s.options.Log
 	switch {
@@ -233,7 +241,16 @@ func (s *Server) record(w *recorder, r *http.Request, route, id string, took tim
 		log.Error("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
 	case w.err != nil:
 		log.Info("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
-	default:
+	case log.Enabled(r.Context(), slog.LevelDebug):
 		log.Debug("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took)
 	}
+}
+
+// methodLabel returns a method as metrics have it: clients may invent others without end.
+func methodLabel(method string) string {
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return method
+	}
+	return "other"
 }
