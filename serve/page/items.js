@@ -167,7 +167,7 @@ class Items {
           head(percent(d.level) + " interval"), head("p_top", "Probability that the predicted class is the most probable one"),
           head("Votes"), head("Value of a vote", "Expected loss of variance by one more vote"))),
         h("tbody", {}, some.map((i) => h("tr", {},
-          h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => this.open(d.items[i]) }, h("bdi", {}, d.items[i]))),
+          h("th", { scope: "row" }, h("button", { type: "button", class: "link", title: d.items[i], onclick: () => this.open(d.items[i]) }, h("bdi", {}, d.items[i]))),
           h("td", {}, h("bdi", {}, d.classes[d.predicted[i]])),
           h("td", { class: "number" }, number(d.mean[i])),
           h("td", { class: "number" }, h("span", { class: "nowrap" }, `${number(d.lower[i])} to ${number(d.upper[i])}`)),
@@ -183,7 +183,9 @@ class Items {
     history.replaceState(null, "", "#items?" + q);
     openItem(id, {
       onClose: () => {
-        const rest = new URLSearchParams(location.hash.split("?")[1] ?? "");
+        const [view, query] = location.hash.split("?");
+        const rest = new URLSearchParams(query ?? "");
+        if (view !== "#items" || rest.get("item") !== id) return; // the reader has gone elsewhere
         rest.delete("item");
         history.replaceState(null, "", "#items" + (rest.size ? "?" + rest : ""));
       },

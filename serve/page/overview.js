@@ -35,7 +35,7 @@ function attention(o) {
     h("ul", { class: "verdicts" }, o.queue.attention.map((a) => h("li", {}, mark(a.mark),
       h("span", {}, a.text, a.filter ? [" ", h("a", { href: "#items?" + a.filter }, "Show them")] : null)))),
     o.takes_votes && h("p", { class: "muted" }, p.votes === 0 ? "No votes were cast here yet." :
-      `${plural(p.votes, "vote")} by ${plural(p.raters, "rater")} were cast here; the sum of variances went from ${number(p.variance_first, 3)} to ${number(p.variance, 3)} since the server started.`));
+      `Cast here so far: ${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}. Since the server started the sum of variances went from ${number(p.variance_first, 3)} to ${number(p.variance, 3)}.`));
 }
 
 function pairs(o) {

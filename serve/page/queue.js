@@ -114,7 +114,7 @@ class Queue {
     this.list = q.items.filter((x) => !kept.has(x.item));
     this.tell(q.progress);
     for (const x of this.list.slice(0, ahead)) this.load(x.item);
-    if (!this.current || !this.current.item) await this.next();
+    if (!this.current) await this.next();
     document.documentElement.dataset.ready = "queue";
   }
 
@@ -122,7 +122,7 @@ class Queue {
     const less = p.variance_first > 0 ? Math.max(0, 1 - p.variance / p.variance_first) : 0;
     show(this.progress,
       h("p", {}, "You: ", h("b", {}, plural(p.own, "item")), ", ", h("span", {}, count(p.left) + " left"),
-        h("span", { class: "muted" }, `. All raters: ${plural(p.votes, "vote")} by ${count(p.raters)}.`)),
+        h("span", { class: "muted" }, `. All raters: ${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}.`)),
       h("p", { class: "muted" }, "Uncertainty taken off so far: ", h("b", {}, percent(less, 1)), h("progress", { max: 1, value: less, "aria-label": "uncertainty taken off" })),
       p.left > 0 ? h("p", { class: "muted" }, "Expected of the next vote: ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of what is left") : null);
   }

@@ -19,7 +19,7 @@ export async function raters(main) {
   const leans = r.modelled && r.lean_sd !== null;
   const worth = (x) => 100 * x.flags.length + Math.abs((x.lean.value ?? 0) / (x.lean.se || 1)) + 10 * (x.guess.lo ?? 0);
   const rows = known.slice().sort((a, b) => worth(b) - worth(a)).slice(0, most);
-  show(main, h("h1", {}, "Raters"), h("p", {}, r.reason),
+  show(main, h("h1", {}, "Raters"), h("p", {}, `${r.modelled ? "Votes count by who cast them" : "All votes count alike"}: ${r.reason}.`),
     r.modelled && rows.length > 0 && h("figure", {},
       h("div", { class: "forest" }, leans && forest(rows, (x) => x.lean, `lean towards ${r.class ?? "the second class"} (logit)`, false),
         forest(rows, (x) => x.guess, "share of votes that are guesses", true)),
