@@ -58,6 +58,7 @@ type Stream struct {
 	folder string    // that paths are relative to
 	f      *features // arrays and folders
 	row    int
+	block  int   // see Cut
 	match  match // what the model calls the features
 	beside []*besideFile
 }
@@ -186,6 +187,10 @@ func (s *Stream) Total() int {
 	return 0
 }
 
+// Cut has batches end after every so many items, counted from the first, whatever their own size. It is called
+// before the first batch is read.
+func (s *Stream) Cut(items int) { s.block = items }
+
 // Close closes the files.
 func (s *Stream) Close() error {
 	var errs []error
@@ -214,6 +219,9 @@ func (s *Stream) Next() (*Batch, error) {
 	row := make([]float32, w)
 	var errs []error
 	var later []func(row []float32) error
+	if s.block > 0 {
+		size = min(size, s.block-s.row%s.block)
+	}
 	for m.N < size && !s.enough() {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err

@@ -27,17 +27,21 @@ func newJoin() *cobra.Command {
 	o := &joinOptions{}
 	cmd := &cobra.Command{
 		Use:   "join OUT",
-		Short: "Make one run of members that were trained apart",
+		Short: "Put together members that were trained apart, or shards of a prediction",
 		Long:  helpText("join"),
 		Example: `  credence train --data items.csv --votes votes.csv --out runs/first --member 0/2
   credence train --data items.csv --votes votes.csv --out runs/first --member 1/2
-  credence join runs/first`,
-		Args: arguments(1, false, "the folder that the parts were written to"),
+  credence join runs/first
+
+  credence predict runs/first new.csv -o predictions.csv --shard 0/2
+  credence predict runs/first new.csv -o predictions.csv --shard 1/2
+  credence join predictions.csv`,
+		Args: arguments(1, false, "the folder or file that the parts were written for"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Folder(args[0])) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
-	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members that have not ended, such as 2h")
+	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run that is there")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines, as credence train does")
@@ -46,16 +50,25 @@ func newJoin() *cobra.Command {
 
 // members reads the members of a run, and waits for them where that is asked for.
 func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.Part, error) {
+	var parts []*train.Part
+	err := o.waiting(ctx, func() (late bool, err error) {
+		parts, err = run.ReadMembers(out)
+		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
+	})
+	return parts, err
+}
+
+// waiting calls f until nothing is late any more or the time is over.
+func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err error)) error {
 	const every = time.Second
 	for end := time.Now().Add(o.wait); ; {
-		parts, err := run.ReadMembers(out)
-		late := errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist)
+		late, err := f()
 		if !late || time.Now().Add(every).After(end) {
-			return parts, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-time.After(every):
 		}
 	}
@@ -65,6 +78,15 @@ func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.Par
 func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
+	switch {
+	case hasParts(string(out)):
+		return o.joinParts(ctx, cmd, string(out))
+	case isPrediction(string(out)):
+		if !o.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "credence: %s is there, and no parts of it: there is nothing to do\n", out)
+		}
+		return nil
+	}
 	parts, err := o.members(ctx, out)
 	switch {
 	case ctx.Err() != nil:

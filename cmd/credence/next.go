@@ -113,7 +113,7 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	}
 	defer in.Close()
 	c := &candidates{most: o.mostVotes(m), from: p}
-	if err := p.each(ctx, in, c.add); err != nil {
+	if err := p.each(ctx, in, nil, c.add); err != nil {
 		return err
 	}
 	if o.raters != "" {

@@ -14,6 +14,7 @@ import (
 	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/prediction"
+	"credence/internal/rank"
 )
 
 // predictOptions is the command line of credence predict.
@@ -36,6 +37,9 @@ type predictOptions struct {
 	digits   digits
 	wide     bool
 	progress float64
+	resume   bool
+	shard    string
+	rank     rank.Rank // among those that predict
 }
 
 // predictFormats are the values of --format.
@@ -82,6 +86,8 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	o.digits.declare(f)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time; 1 answers each as it comes")
 	f.Float64Var(&o.progress, "progress", 5, "`seconds` between lines on how far it is, 0 for none")
+	f.BoolVar(&o.resume, "resume", false, "keep finished parts in OUT.parts, and go on from those that are there")
+	f.StringVar(&o.shard, "shard", "", "predict the `i/n`-th part of the items only, i from 0, or auto; credence join puts them together")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
 	notZero(f, "max-width", "min-top")
 }
@@ -153,6 +159,9 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := o.checkOnly(cmd.Flags()); err != nil {
 		return err
 	}
+	if err := o.checkParts(items); err != nil {
+		return err
+	}
 	if err := o.refuse(cmd, o.out, path, items); err != nil {
 		return err
 	}
@@ -174,20 +183,24 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}
+	maker := prediction.New(m, o.told())
+	if err := maker.CheckNames(); err != nil {
+		return withHint(fmt.Errorf("--wide: %w", err), "without --wide, classes are in a column of their own")
+	}
 	p, in, err := o.open(ctx, cmd, m, path, items)
 	if err != nil {
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	p.maker = prediction.New(m, o.told())
-	if err := p.maker.CheckNames(); err != nil {
-		return withHint(fmt.Errorf("--wide: %w", err), "without --wide, classes are in a column of their own")
-	}
+	p.maker = maker
 	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out == "-")
 	to := func(w io.Writer) error { return p.predict(ctx, in, w) }
-	if o.out == "-" {
+	switch {
+	case o.inParts():
+		err = p.predictParts(ctx, cmd, in, path)
+	case o.out == "-":
 		err = to(stdout)
-	} else {
+	default:
 		err = atomicfile.Write(o.out, to)
 	}
 	if err != nil {

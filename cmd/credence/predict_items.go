@@ -71,6 +71,7 @@ type predictor struct {
 	voted      *model.Voted     // votes as the model takes them
 	used       int              // items of votes that were found
 	items, bad int              // read, and of them without a prediction
+	reports    []string         // why items have no prediction, of the first
 }
 
 // readVotes reads the votes to take into account. Their classes are the
@@ -137,15 +138,15 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 	if err != nil {
 		return err
 	}
-	if err := p.each(ctx, in, out.Write); err != nil {
+	if err := p.each(ctx, in, nil, out.Write); err != nil {
 		return err
 	}
 	return out.Close()
 }
 
 // each calls do with the answers to the items, batch by batch, until it wants no
-// more.
-func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *prediction.Answers) (more bool, err error)) error {
+// more. Batches whose first item is not wanted are passed over; nil wants all.
+func (p *predictor) each(ctx context.Context, in *dataset.Stream, wanted func(first int) bool, do func(a *prediction.Answers) (more bool, err error)) error {
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
@@ -155,6 +156,12 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *pre
 		}
 		if err != nil {
 			return orStopped(ctx, err)
+		}
+		if wanted != nil && !wanted(p.items) {
+			if err := p.pass(batch); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
 			return err
@@ -175,9 +182,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *pre
 				continue
 			}
 			got.Dropped[j] = true
-			if p.bad++; p.bad <= maxReports {
-				p.warn(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
-			}
+			p.report(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
 		}
 		p.items += len(got.Items)
 		if p.progress != nil {
@@ -188,6 +193,29 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, do func(a *pre
 		}
 	}
 	return nil
+}
+
+// report tells of an item without a prediction, of the first ones at least.
+func (p *predictor) report(text string) {
+	if p.bad++; p.bad <= maxReports {
+		p.reports = append(p.reports, text)
+		p.warn(text)
+	}
+}
+
+// pass passes over items that are not predicted here. Those that an earlier run predicted are compared with those of
+// training all the same, so that the last run says what a single one would have said.
+func (p *predictor) pass(batch *dataset.Batch) error {
+	for _, id := range batch.Items {
+		if _, ok := p.votesOf[id]; ok {
+			p.used++
+		}
+	}
+	p.items += len(batch.Items)
+	if p.options.rank.Count > 1 {
+		return nil
+	}
+	return p.watch.Add(batch.Dataset, batch.Bad)
 }
 
 // batches reads the items. Those of a file are read while the ones before are predicted, one batch ahead; whoever
@@ -270,6 +298,11 @@ func (p *predictor) end(in *dataset.Stream) error {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
 			words.Plural(len(p.votes.Items)-p.used, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}
+	return p.withoutPrediction()
+}
+
+// withoutPrediction is the error of items that have none, nil if all have one.
+func (p *predictor) withoutPrediction() error {
 	if p.bad == 0 {
 		return nil
 	}

@@ -23,6 +23,7 @@ type predictProgress struct {
 	start, last time.Time
 	input       string
 	total       int // items, 0 if that is not known
+	before      int // items that were predicted already when the watch began
 	counted     bool
 }
 
@@ -62,9 +63,14 @@ func (p *predictProgress) done(items, total int) {
 	fmt.Fprintf(p.w, "credence: %s\n", text)
 }
 
+// resumed is told how many items an earlier run has predicted: their time does not count.
+func (p *predictProgress) resumed(items int) {
+	p.before, p.start = items, p.now()
+}
+
 // text is the line.
 func (p *predictProgress) text(items int, took time.Duration) string {
-	rate := float64(items) / max(1e-9, took.Seconds())
+	rate := float64(items-p.before) / max(1e-9, took.Seconds())
 	speed := fmt.Sprintf("%s items/s", words.Thousands(int(rate)))
 	if rate < 10 {
 		speed = fmt.Sprintf("%.1f items/s", rate)

@@ -1,0 +1,195 @@
+package prediction
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"credence/internal/atomicfile"
+	"credence/internal/rank"
+	"credence/internal/words"
+)
+
+// Joined is what a joined file holds.
+type Joined struct {
+	Items, Bad int      // predicted, and of them without a prediction
+	Reports    []string // why, of the first
+}
+
+// ErrNotEnded is the reason when a process has not done all of its parts.
+var ErrNotEnded = errors.New("has not ended")
+
+// Join makes the file out of its parts, the bytes that one process would have written, and removes
+// them. Parts that are missing, damaged, doubled or of another source than the others are refused.
+func Join(out string) (*Joined, error) {
+	folder := PartsOf(out)
+	lock, err := atomicfile.TakeLock(filepath.Join(folder, "join.lock"))
+	if err != nil {
+		if held, ok := errors.AsType[*atomicfile.HeldError](err); ok {
+			err = fmt.Errorf("%s is being joined already: %w", out, held)
+		}
+		return nil, err
+	}
+	defer lock.Release()
+	list, err := readManifests(folder)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := complete(folder, list)
+	if err != nil {
+		return nil, err
+	}
+	source := &list[0].Source
+	j := &Joined{}
+	for _, m := range parts {
+		j.Items, j.Bad, j.Reports = j.Items+m.Items, j.Bad+m.Bad, append(j.Reports, m.Reports...)
+	}
+	write := joinText
+	if source.Form == "parquet" {
+		write = joinParquet
+	}
+	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, parts) }); err != nil {
+		return nil, err
+	}
+	return j, os.RemoveAll(folder)
+}
+
+// complete returns the manifests of all parts in their order, or says which is missing or does not belong to the
+// others.
+func complete(folder string, list []*manifest) ([]*manifest, error) {
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s holds no parts of a prediction: its work %w", folder, ErrNotEnded)
+	}
+	// What was written last is what is wanted.
+	latest := slices.MaxFunc(list, func(a, b *manifest) int { return a.written.Compare(b.written) })
+	var parts []*manifest
+	ended := make([]*manifest, latest.Source.Shards)
+	for _, m := range list {
+		if why := m.Source.differs(&latest.Source); why != "" {
+			return nil, &PartError{m.path, fmt.Sprintf("it was made %s as %s, which is newer", why, filepath.Base(latest.path))}
+		}
+		if m.Shard != nil {
+			ended[*m.Shard] = m
+		} else {
+			parts = append(parts, m)
+		}
+	}
+	for i, m := range ended {
+		if m == nil {
+			r := rank.Rank{Index: i, Count: len(ended)}
+			return nil, fmt.Errorf("%s: missing: shard %v %w; run credence predict with --shard %v again",
+				filepath.Join(folder, shardName(r)+".json"), r, ErrNotEnded, r)
+		}
+		if m.Items != ended[0].Items {
+			return nil, &PartError{m.path, fmt.Sprintf("it read %s, %s %s", words.Plural(m.Items, "item"), filepath.Base(ended[0].path), words.Thousands(ended[0].Items))}
+		}
+	}
+	return parts, inOrder(folder, parts, ended[0])
+}
+
+// inOrder makes sure that the parts hold all items, each once.
+func inOrder(folder string, parts []*manifest, end *manifest) error {
+	block, items := end.Source.Block, end.Items
+	slices.SortFunc(parts, func(a, b *manifest) int { return a.Part - b.Part })
+	for k := range (items + block - 1) / block {
+		want := manifest{Source: end.Source, Part: k}
+		if k >= len(parts) || parts[k].Part != k {
+			return &PartError{filepath.Join(folder, partName(k)+".json"), fmt.Sprintf("missing: run credence predict with --shard %v again", want.rank())}
+		}
+		m := parts[k]
+		if m.First != k*block || m.Items != min(block, items-k*block) {
+			return &PartError{m.path, fmt.Sprintf("it holds %s from %s on, expected %s from %s on", words.Plural(m.Items, "item"),
+				words.Thousands(m.First), words.Thousands(min(block, items-k*block)), words.Thousands(k*block))}
+		}
+		info, err := os.Stat(m.data())
+		if errors.Is(err, os.ErrNotExist) {
+			return &PartError{m.data(), fmt.Sprintf("missing: run credence predict with --shard %v again", m.rank())}
+		}
+		if err != nil {
+			return err
+		}
+		if info.Size() != m.Bytes {
+			return &PartError{m.data(), fmt.Sprintf("%d bytes, expected %d: remove it and run credence predict with --shard %v again", info.Size(), m.Bytes, m.rank())}
+		}
+	}
+	if n := (items + block - 1) / block; len(parts) > n {
+		return &PartError{parts[n].path, fmt.Sprintf("there are only %s", words.Plural(items, "item"))}
+	}
+	return nil
+}
+
+// damaged is the error of a part that is not what was written.
+func (m *manifest) damaged() error {
+	return &PartError{m.data(), fmt.Sprintf("its SHA-256 is not that of %s: remove it and run credence predict with --shard %v again", filepath.Base(m.path), m.rank())}
+}
+
+// joinText joins parts that are text. All of them begin with the header that CSV has.
+func joinText(w io.Writer, s *Source, parts []*manifest) error {
+	var header []byte
+	if s.Form == "csv" {
+		header = headerCSV(s.columns())
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	buf := make([]byte, 1<<20)
+	for _, m := range parts {
+		if err := appendText(w, m, header, buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendText copies a part without its header.
+func appendText(w io.Writer, m *manifest, header, buf []byte) error {
+	f, err := os.Open(m.data())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	r := io.TeeReader(f, sum)
+	own := make([]byte, len(header))
+	if _, err := io.ReadFull(r, own); err != nil || !bytes.Equal(own, header) {
+		return m.damaged()
+	}
+	if _, err := io.CopyBuffer(w, r, buf); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != m.SHA256 {
+		return m.damaged()
+	}
+	return nil
+}
+
+// joinParquet writes the rows of Parquet files into one.
+func joinParquet(w io.Writer, s *Source, parts []*manifest) error {
+	out, err := newParquet(w, s.columns())
+	if err != nil {
+		return err
+	}
+	for _, m := range parts {
+		f, err := os.Open(m.data())
+		if err != nil {
+			return err
+		}
+		sum := sha256.New()
+		if _, err = io.Copy(sum, f); err == nil && hex.EncodeToString(sum.Sum(nil)) != m.SHA256 {
+			err = m.damaged()
+		}
+		if err == nil {
+			err = out.Append(f, m.Bytes)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
