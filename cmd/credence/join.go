@@ -29,9 +29,9 @@ func newJoin() *cobra.Command {
 		Use:   "join OUT",
 		Short: "Put together members that were trained apart, or shards of a prediction",
 		Long:  helpText("join"),
-		Example: `  credence train --data items.csv --votes votes.csv --out runs/first --member 0/2
-  credence train --data items.csv --votes votes.csv --out runs/first --member 1/2
-  credence join runs/first
+		Example: `  credence train --data items.csv --votes votes.csv --out runs/a --member 0/2
+  credence train --data items.csv --votes votes.csv --out runs/a --member 1/2
+  credence join runs/a
 
   credence predict runs/first new.csv -o predictions.csv --shard 0/2
   credence predict runs/first new.csv -o predictions.csv --shard 1/2

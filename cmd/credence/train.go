@@ -57,7 +57,7 @@ func (o *trainOptions) command() *cobra.Command {
   credence train --from runs/first --votes votes.csv --votes later.csv \
     --out runs/second
   credence train --out runs/first --resume
-  credence train --data items.csv --votes votes.csv --out runs/first --member 0/5`,
+  credence train --data items.csv --votes votes.csv --out runs/a --member 0/5`,
 		Args: trainArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
