@@ -11,11 +11,13 @@ everywhere. Of several windows of time the best counts, because other programs
 can only slow one down. With --json a measurement is one line.`,
 		Example: `  credence bench train --workload lenet5
   credence bench kernels
+  credence bench serve runs/first
   credence bench intervals --seconds 10 --threads 2 --json`,
 	}
 	cmd.AddCommand(
 		newBenchIntervals(),
 		newBenchKernels(),
+		newBenchServe(),
 		newBenchTrain(),
 	)
 	return cmd

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"credence/internal/bench"
+	"credence/internal/par"
+	"credence/internal/study"
+	"credence/run"
+	"credence/serve"
+	"credence/train"
+)
+
+// benchServe is the command line of credence bench serve.
+type benchServe struct {
+	window      benchWindow
+	url         string
+	connections int
+	rate        float64
+	rows        int
+	requests    int
+	json        bool
+}
+
+// serveResult is what bench serve prints, under its JSON names.
+type serveResult struct {
+	Workload    string  `json:"workload"`
+	Threads     int     `json:"threads"`
+	Connections int     `json:"connections"`
+	PerSecond   float64 `json:"requests_per_second"`
+	P50         float64 `json:"p50_ms"`
+	P99         float64 `json:"p99_ms"`
+	CPU         float64 `json:"cpu_us_per_request"`
+	Rate        float64 `json:"open_rate"`
+	OpenP50     float64 `json:"open_p50_ms"`
+	OpenP99     float64 `json:"open_p99_ms"`
+	BatchRows   int     `json:"batch_rows"`
+	Batches     float64 `json:"batch_rows_per_second"`
+	Predict     float64 `json:"predict_rows_per_second"`
+	Requests    int     `json:"soak_requests"`
+	MemoryFrom  float64 `json:"soak_mb_at_a_tenth"`
+	MemoryTo    float64 `json:"soak_mb_at_the_end"`
+}
+
+func newBenchServe() *cobra.Command {
+	var o benchServe
+	cmd := &cobra.Command{
+		Use:   "serve [RUN]",
+		Short: "Time requests to a server, one at a time and in batches",
+		Long: `Time requests to a server of a run's model, or of the demonstration's, which is
+trained for it. The model takes numbers alone; its items are the rows of one
+request that is sent again and again, over the loopback device:
+
+  - closed loop: every connection sends its next request after an answer
+  - open loop: requests are sent at times that are fixed beforehand, and the
+    time of an answer counts from then
+  - batches of rows as CSV, on two connections, beside credence predict on a
+    file of the same rows
+  - with --requests, so many requests in a closed loop, and the memory of the
+    server after a tenth of them and at the end
+
+Client and server share the process and its cores, and processor time is that
+of both. With --url the server is another process, that of credence serve RUN
+on the same model, and processor time and memory are the server's alone.`,
+		Example: `  credence bench serve runs/first
+  credence bench serve runs/first --rate 6000 --seconds 30 --json
+  credence serve runs/first & credence bench serve runs/first --url http://127.0.0.1:8080`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := ""
+			if len(args) > 0 {
+				path = args[0]
+			}
+			return o.run(cmd, path)
+		},
+	}
+	f := cmd.Flags()
+	o.window.flags(f, 15, 0)
+	f.StringVar(&o.url, "url", "", "`address` of a server that runs already, such as http://127.0.0.1:8080")
+	f.IntVar(&o.connections, "connections", 64, "how many `connections` send at the same time")
+	f.Float64Var(&o.rate, "rate", 6000, "`requests` per second of the open loop, 0 to leave it out")
+	f.IntVar(&o.rows, "rows", 1000, "`items` in a batch, 0 to leave batches out")
+	f.IntVar(&o.requests, "requests", 0, "`requests` over which to watch the server's memory, 0 for none")
+	f.BoolVar(&o.json, "json", false, "print one line of JSON")
+	return cmd
+}
+
+func (o *benchServe) run(cmd *cobra.Command, path string) error {
+	if o.connections < 1 || o.connections > 10_000 {
+		return usagef("--connections %d: expected 1 to 10000", o.connections)
+	}
+	if !(o.rate >= 0 && o.rate <= 1e7) || o.rows < 0 || o.rows > 100_000 || o.requests < 0 {
+		return usagef("--rate %v, --rows %d, --requests %d: expected numbers that are not negative, and at most 100000 rows", o.rate, o.rows, o.requests)
+	}
+	each, stop, err := o.window.start()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	ctx, stopped := interruptible(cmd)
+	defer stopped()
+	scratch, err := os.MkdirTemp("", "credence-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	if path == "" {
+		if path, err = trainDemonstration(ctx, scratch); err != nil {
+			return err
+		}
+	}
+	end := func() error { return nil }
+	if o.url == "" {
+		if o.url, end, err = serveAside(ctx, path); err != nil {
+			return err
+		}
+	}
+	r, err := o.measure(ctx, path, scratch, each/3)
+	if err := errors.Join(err, end()); err != nil {
+		return orStopped(ctx, err)
+	}
+	return o.print(cmd.OutOrStdout(), r)
+}
+
+// trainDemonstration trains the model of credence demo, and returns its folder.
+func trainDemonstration(ctx context.Context, scratch string) (string, error) {
+	items, err := study.Simulate(study.Spread, demoItems, demoVotes, 2)
+	if err != nil {
+		return "", err
+	}
+	fit, err := train.Fit(ctx, items.Dataset(), train.Options{Seed: 1, Version: buildVersion()})
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(scratch, "demo")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		return "", err
+	}
+	return folder, fit.Model.Save(run.Folder(folder).Path(run.ModelFile))
+}
+
+// serveAside serves a run on a free port, until it is ended.
+func serveAside(ctx context.Context, path string) (url string, end func() error, err error) {
+	before := debug.SetGCPercent(serverGC)
+	s, err := serve.New(serve.Options{Path: path, Log: slog.New(slog.DiscardHandler), Version: buildVersion()})
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := serve.Listen("127.0.0.1:0")
+	if err != nil {
+		return "", nil, errors.Join(err, s.Close())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, nil) }()
+	return "http://" + l.Addr().String(), func() error {
+		stop()
+		debug.SetGCPercent(before)
+		return errors.Join(<-done, s.Close())
+	}, nil
+}
+
+// rowsFor returns n rows of a model's features as CSV, and one as JSON.
+func rowsFor(path string, n int) (csv []byte, row string, err error) {
+	m, err := run.Load(path)
+	if err != nil {
+		return nil, "", err
+	}
+	var b bytes.Buffer
+	var names []string
+	for _, p := range m.Transform.Parts() {
+		if p.Kind != 0 {
+			return nil, "", fmt.Errorf("%s: the model takes %q, which is no number; bench serve sends numbers alone", path, p.Name)
+		}
+		names = append(names, p.Name)
+	}
+	quoted, err := json.Marshal(names)
+	if err != nil {
+		return nil, "", err
+	}
+	b.WriteString("item," + strings.Trim(string(quoted), "[]") + "\n")
+	cell := func(i, k int) string { return fmt.Sprintf("%.4f", float64((i*37+k*101)%2000)/1000-1) }
+	var first []string
+	for i := range n {
+		fmt.Fprintf(&b, "i%d", i)
+		for k := range names {
+			b.WriteString("," + cell(i, k))
+		}
+		b.WriteByte('\n')
+	}
+	for k := range names {
+		first = append(first, cell(0, k))
+	}
+	return b.Bytes(), strings.Join(first, ","), nil
+}
+
+func (o *benchServe) measure(ctx context.Context, path, scratch string, each time.Duration) (*serveResult, error) {
+	csv, row, err := rowsFor(path, o.rows)
+	if err != nil {
+		return nil, err
+	}
+	r := &serveResult{Workload: "serve", Threads: par.Threads(), Connections: o.connections, Rate: o.rate, BatchRows: o.rows, Requests: o.requests}
+	l := bench.Load{URL: o.url, Path: "/invocations", Kind: "application/json", Body: []byte(`{"instances":[[` + row + `]]}`),
+		Connections: o.connections, Duration: each}
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	got, err := l.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.PerSecond, r.P50, r.P99 = float64(got.Requests)/got.Seconds, ms(got.P50), ms(got.P99)
+	r.CPU = float64(got.CPU.Microseconds()) / float64(got.Requests)
+	if o.rate > 0 {
+		open := l
+		open.Rate = o.rate
+		if got, err = open.Run(ctx); err != nil {
+			return nil, err
+		}
+		r.OpenP50, r.OpenP99 = ms(got.P50), ms(got.P99)
+	}
+	if o.rows > 0 {
+		name := filepath.Base(filepath.Clean(path))
+		if filepath.Ext(name) == ".credence" {
+			name = strings.TrimSuffix(name, ".credence")
+		}
+		batch := bench.Load{URL: o.url, Path: "/api/v1/models/" + name + "/predict", Kind: "text/csv", Accept: "text/csv", Body: csv, Connections: 2, Duration: each}
+		if got, err = batch.Run(ctx); err != nil {
+			return nil, err
+		}
+		r.Batches = float64(got.Requests*o.rows) / got.Seconds
+		if r.Predict, err = timePredict(path, scratch, csv, o.rows, int(max(20_000, r.Batches*each.Seconds()/2))); err != nil {
+			return nil, err
+		}
+	}
+	if o.requests > 0 {
+		soak := l
+		soak.Requests = o.requests
+		if got, err = soak.Run(ctx); err != nil {
+			return nil, err
+		}
+		r.MemoryFrom, r.MemoryTo = float64(got.MemoryFrom)/1e6, float64(got.MemoryTo)/1e6
+	}
+	return r, nil
+}
+
+// timePredict returns how many rows per second credence predict reads from a file of about n rows and
+// writes as CSV.
+func timePredict(path, scratch string, csv []byte, rows, n int) (float64, error) {
+	file := filepath.Join(scratch, "rows.csv")
+	header, body, _ := bytes.Cut(csv, []byte("\n"))
+	repeats := max(1, n/rows)
+	text := append(append(bytes.Clone(header), '\n'), bytes.Repeat(body, repeats)...)
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	var stderr bytes.Buffer
+	if code := program([]string{"predict", path, file, "--format", "csv", "--progress", "0"}, nil, io.Discard, &stderr); code != exitOK {
+		return 0, fmt.Errorf("credence predict: %s", &stderr)
+	}
+	return float64(rows*repeats) / time.Since(start).Seconds(), nil
+}
+
+func (o *benchServe) print(w io.Writer, r *serveResult) error {
+	if o.json {
+		return json.NewEncoder(w).Encode(r)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "closed loop  %.0f requests/s on %d connections; answers after %.2f ms (median), %.2f ms (99%%)\n", r.PerSecond, r.Connections, r.P50, r.P99)
+	fmt.Fprintf(&b, "processor    %.1f µs per request\n", r.CPU)
+	if r.Rate > 0 {
+		fmt.Fprintf(&b, "open loop    %.0f requests/s; answers after %.2f ms (median), %.2f ms (99%%)\n", r.Rate, r.OpenP50, r.OpenP99)
+	}
+	if r.BatchRows > 0 {
+		fmt.Fprintf(&b, "batches      %.0f rows/s in requests of %d; credence predict %.0f rows/s\n", r.Batches, r.BatchRows, r.Predict)
+	}
+	if r.Requests > 0 {
+		fmt.Fprintf(&b, "memory       %.1f MB after a tenth of %d requests, %.1f MB after all\n", r.MemoryFrom, r.Requests, r.MemoryTo)
+	}
+	fmt.Fprintf(&b, "threads      %d\n", r.Threads)
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Load sends one request again and again to a server, over connections that stay open.
+type Load struct {
+	URL         string // of the server, without a path
+	Path        string
+	Kind        string // content type
+	Accept      string // that of the answer; "" for any
+	Token       string // "" for none
+	Body        []byte
+	Connections int
+	Rate        float64 // requests per second, at times that are fixed beforehand; 0 sends the next after an answer
+	Requests    int     // ends after so many; 0 for as long as Duration says
+	Duration    time.Duration
+}
+
+// Loaded is what a load came to. The time of an answer counts from when the request was to be sent, so
+// that a server which makes requests wait is charged for those behind it, too.
+type Loaded struct {
+	Requests   int
+	Seconds    float64
+	P50, P99   time.Duration
+	Worst      time.Duration
+	CPU        time.Duration // that the server's process used, as its metrics tell
+	MemoryFrom int64         // resident bytes of the server after a tenth of the requests
+	MemoryTo   int64         // and after the last
+}
+
+// Run sends the load.
+func (l *Load) Run(ctx context.Context) (*Loaded, error) {
+	u, err := url.Parse(l.URL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%q: expected http://HOST:PORT", l.URL)
+	}
+	request := l.request(u)
+	conns := make([]net.Conn, l.Connections)
+	for i := range conns {
+		if conns[i], err = (&net.Dialer{}).DialContext(ctx, "tcp", u.Host); err != nil {
+			return nil, err
+		}
+		defer conns[i].Close()
+	}
+	defer context.AfterFunc(ctx, func() {
+		for _, c := range conns {
+			c.SetDeadline(time.Now())
+		}
+	})()
+	before, err := l.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	var sent atomic.Int64
+	out, took, errs := &Loaded{}, make([][]time.Duration, len(conns)), make([]error, len(conns))
+	var wg sync.WaitGroup
+	for i, c := range conns {
+		wg.Go(func() { took[i], errs[i] = l.connection(ctx, c, request, start, &sent, out) })
+	}
+	wg.Wait()
+	out.Seconds = time.Since(start).Seconds()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	after, err := l.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.CPU, out.MemoryTo = after.cpu-before.cpu, after.memory
+	all := slices.Concat(took...)
+	slices.Sort(all)
+	if len(all) == 0 {
+		return nil, errors.New("there was no time for a request")
+	}
+	out.Requests, out.Worst = len(all), all[len(all)-1]
+	out.P50, out.P99 = all[len(all)/2], all[min(len(all)-1, int(math.Ceil(0.99*float64(len(all)))))]
+	return out, nil
+}
+
+// request returns what is sent each time.
+func (l *Load) request(u *url.URL) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", strings.TrimSuffix(u.Path, "/"), l.Path, u.Host, l.Kind, len(l.Body))
+	if l.Accept != "" {
+		fmt.Fprintf(&b, "Accept: %s\r\n", l.Accept)
+	}
+	if l.Token != "" {
+		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", l.Token)
+	}
+	b.WriteString("\r\n")
+	b.Write(l.Body)
+	return b.Bytes()
+}
+
+// connection sends requests over one connection, and returns how long each took.
+func (l *Load) connection(ctx context.Context, c net.Conn, request []byte, start time.Time, sent *atomic.Int64, out *Loaded) ([]time.Duration, error) {
+	in := bufio.NewReaderSize(c, 1<<14)
+	var list []time.Duration
+	for {
+		n := sent.Add(1) - 1
+		if l.Requests > 0 && n >= int64(l.Requests) {
+			return list, nil
+		}
+		begun := time.Now()
+		if l.Rate > 0 {
+			begun = start.Add(time.Duration(float64(n) / l.Rate * 1e9))
+			time.Sleep(time.Until(begun))
+		}
+		if l.Requests == 0 && begun.Sub(start) >= l.Duration {
+			return list, nil
+		}
+		if _, err := c.Write(request); err != nil {
+			return nil, cause(ctx, err)
+		}
+		if err := readAnswer(in); err != nil {
+			return nil, cause(ctx, err)
+		}
+		list = append(list, time.Since(begun))
+		if l.Requests > 0 && n == int64(l.Requests/10) {
+			now, err := l.server(ctx)
+			if err != nil {
+				return nil, err
+			}
+			out.MemoryFrom = now.memory // by this goroutine alone
+		}
+	}
+}
+
+// cause returns why a connection failed: the context's end, if that is why.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// readAnswer reads an answer, which has to be a good one.
+func readAnswer(in *bufio.Reader) error {
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
+		return fmt.Errorf("the server answers %s: %s", resp.Status, bytes.TrimSpace(text))
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+// serverState is what the metrics of a server tell of its process.
+type serverState struct {
+	cpu    time.Duration
+	memory int64
+}
+
+// server asks for the metrics. A server without any has used nothing.
+func (l *Load) server(ctx context.Context) (s serverState, err error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(l.URL, "/")+"/metrics", nil)
+	if err != nil {
+		return s, err
+	}
+	if l.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+l.Token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return s, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		x, err := strconv.ParseFloat(text, 64)
+		switch {
+		case err != nil:
+		case name == "process_cpu_seconds_total":
+			s.cpu = time.Duration(x * 1e9)
+		case name == "process_resident_memory_bytes":
+			s.memory = int64(x)
+		}
+	}
+	return s, lines.Err()
+}
