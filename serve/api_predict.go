@@ -84,8 +84,7 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 		text = append(append(text, `,"warnings":`...), list...)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, err = w.Write(append(text, "}\n"...))
-	return err
+	return writeText(w, append(text, "}\n"...))
 }
 
 // apiItems reads the items of a request, and what is asked of them.

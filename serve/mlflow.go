@@ -59,8 +59,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, err = w.Write(append(text, "]}\n"...))
-	return err
+	return writeText(w, append(text, "]}\n"...))
 }
 
 // scoring reads the items of a request, whatever its form.

@@ -344,7 +344,13 @@ func writeJSON(w http.ResponseWriter, v any) error {
 		return fmt.Errorf("the answer cannot be written: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, err = w.Write(append(text, '\n'))
+	return writeText(w, append(text, '\n'))
+}
+
+// writeText writes an answer whose length is told before, so that it need not come in chunks.
+func writeText(w http.ResponseWriter, text []byte) error {
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, err := w.Write(text)
 	return err
 }
 

@@ -49,6 +49,7 @@ type serveResult struct {
 	OpenP99     float64 `json:"open_p99_ms"`
 	BatchRows   int     `json:"batch_rows"`
 	Batches     float64 `json:"batch_rows_per_second"`
+	BatchCPU    float64 `json:"batch_cpu_us_per_row"`
 	Predict     float64 `json:"predict_rows_per_second"`
 	Requests    int     `json:"soak_requests"`
 	MemoryFrom  float64 `json:"soak_mb_at_a_tenth"`
@@ -67,7 +68,7 @@ request that is sent again and again, over the loopback device:
   - closed loop: every connection sends its next request after an answer
   - open loop: requests are sent at times that are fixed beforehand, and the
     time of an answer counts from then
-  - batches of rows as CSV, on two connections, beside credence predict on a
+  - batches of rows as CSV, on four connections, beside credence predict on a
     file of the same rows
   - with --requests, so many requests in a closed loop, and the memory of the
     server after a tenth of them and at the end
@@ -235,11 +236,12 @@ func (o *benchServe) measure(ctx context.Context, path, scratch string, each tim
 		if filepath.Ext(name) == ".credence" {
 			name = strings.TrimSuffix(name, ".credence")
 		}
-		batch := bench.Load{URL: o.url, Path: "/api/v1/models/" + name + "/predict", Kind: "text/csv", Accept: "text/csv", Body: csv, Connections: 2, Duration: each}
+		batch := bench.Load{URL: o.url, Path: "/api/v1/models/" + name + "/predict", Kind: "text/csv", Accept: "text/csv", Body: csv, Connections: 4, Duration: each}
 		if got, err = batch.Run(ctx); err != nil {
 			return nil, err
 		}
 		r.Batches = float64(got.Requests*o.rows) / got.Seconds
+		r.BatchCPU = float64(got.CPU.Microseconds()) / float64(got.Requests*o.rows)
 		if r.Predict, err = timePredict(path, scratch, csv, o.rows, int(max(20_000, r.Batches*each.Seconds()/2))); err != nil {
 			return nil, err
 		}
