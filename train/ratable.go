@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/internal/words"
 )
 
@@ -37,58 +38,20 @@ func ratable(ds *dataset.Dataset) string {
 	return ""
 }
 
-// doubtful returns why raters are not tried without being asked for, or "".
+// doubtful returns why raters are not tried without being asked for, or "". It names nobody: the reason
+// goes into the model and onto its page.
 func doubtful(ds *dataset.Dataset) string {
-	votes := 0.0
-	for j := range ds.Len() {
-		votes += ds.VotesOf(j)
-	}
-	raters, parts := 0, newParts(ds.Len()+len(ds.Raters))
-	seen := make([]bool, len(ds.Raters))
-	for _, r := range ds.Ratings {
-		if !seen[r.Rater] {
-			seen[r.Rater] = true
-			raters++
-		}
-		parts.join(int(r.Item), ds.Len()+int(r.Rater))
-	}
-	each := float64(len(ds.Ratings)) / float64(raters)
-	camps := map[int]bool{}
-	for r, s := range seen {
-		if s {
-			camps[parts.root(ds.Len()+r)] = true
-		}
-	}
+	g := evaluate.CountRaters(ds)
 	switch {
-	case votes > float64(len(ds.Ratings)):
-		return fmt.Sprintf("%s of %s carry no rater's name", words.Count(votes-float64(len(ds.Ratings))), words.Count(votes)+" votes")
-	case raters < 2:
+	case g.Unnamed > 0:
+		return fmt.Sprintf("%s of %s carry no rater's name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
+	case g.Raters < 2:
 		return "there is one rater only"
-	case each < raterVotes:
-		return fmt.Sprintf("raters voted %.1f times on average, fewer than %d", each, raterVotes)
-	case len(camps) > 1:
-		return fmt.Sprintf("raters fall into %d groups that share no item: leans of one cannot be compared with those of another", len(camps))
+	case g.MeanVotes < evaluate.EnoughVotes:
+		return fmt.Sprintf("raters voted %.1f times on average, fewer than %d", float64(g.MeanVotes), evaluate.EnoughVotes)
+	case g.Components > 1:
+		return fmt.Sprintf("raters fall into %s groups that share no item: leans of one cannot be compared with those of another",
+			words.Thousands(g.Components))
 	}
 	return ""
 }
-
-// parts are disjoint sets.
-type parts []int32
-
-func newParts(n int) parts {
-	p := make(parts, n)
-	for i := range p {
-		p[i] = int32(i)
-	}
-	return p
-}
-
-func (p parts) root(i int) int {
-	for int(p[i]) != i {
-		p[i] = p[p[i]]
-		i = int(p[i])
-	}
-	return i
-}
-
-func (p parts) join(i, j int) { p[p.root(i)] = int32(p.root(j)) }

@@ -21,7 +21,6 @@ import (
 // two standard errors.
 
 const (
-	raterVotes  = 30  // votes that a rater needs on average
 	raterGain   = 2   // standard errors by which raters have to be better
 	mostRatings = 200 // votes on an item that a likelihood with raters multiplies
 )
