@@ -92,6 +92,11 @@ func (h *HeldOut) AddRated(c *head.Crowd, law *mixture.Dirichlet, votes []head.R
 	return nil
 }
 
+// usualRatio is how far from 1 ratios of fits are that know raters, as a standard deviation: one that is
+// known less well is drawn to 1. With 80 scans held out, three instruments' ratios were 1.1 to 2.8 with
+// standard errors of 0.5 to 1, and laws scaled by them claimed 1.1 to 3.2 times their squared error.
+const usualRatio = 0.5
+
 // byRaters makes a dispersion that of votes by raters: with their ratio, and the standard error that
 // the items show, since how much a vote tells depends on who casts it.
 func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
@@ -159,6 +164,9 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 		// With raters known, pairs are trusted where they ask for wider laws: held back by the
 		// likelihood, three instruments' intervals held 3 points less than they said, and 1 so.
 		h.trust, err = h.likely(d.Ratio)
+	}
+	if h.crowd != nil {
+		h.trust *= usualRatio * usualRatio / (usualRatio*usualRatio + d.SE*d.SE)
 	}
 	return d, err
 }
