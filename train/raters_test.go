@@ -172,7 +172,10 @@ func TestRatersDeclined(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.name, p, c.auto)
 		}
 		o.Raters = "on"
-		_, err := Fit(context.Background(), ds, o)
+		asked, err := Fit(context.Background(), ds, o)
+		if err == nil && !strings.Contains(strings.Join(asked.Model.Provenance.Warnings, "\n"), c.auto) {
+			t.Errorf("%s, asked for: warnings %q, want %q", c.name, asked.Model.Provenance.Warnings, c.auto)
+		}
 		switch {
 		case c.on == "" && err != nil, c.on != "" && (!errors.Is(err, ErrRaters) || !strings.Contains(err.Error(), c.on)):
 			t.Errorf("%s, asked for: %v, want %q", c.name, err, c.on)
