@@ -82,12 +82,17 @@ func (l *BatchNorm) statistics(c int) {
 	mean := sum / n
 	sq = squares(sum, sq, n)
 	l.mean[c], l.inv[c] = float32(mean), float32(1/math.Sqrt(sq/n+eps))
-	momentum := l.Momentum
-	if momentum == 0 {
-		momentum = 0.1
-	}
+	momentum := l.momentum()
 	run(&l.runMean.Value[c], momentum, mean)
 	run(&l.runVariance.Value[c], momentum, sq/math.Max(n-1, 1))
+}
+
+// momentum is the weight of a new batch in the running statistics.
+func (l *BatchNorm) momentum() float64 {
+	if l.Momentum == 0 {
+		return 0.1
+	}
+	return l.Momentum
 }
 
 // run moves a running statistic towards x.

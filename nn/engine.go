@@ -5,7 +5,7 @@ import "credence/internal/kernel"
 // Engine runs networks: whole forward passes and whole training steps, given a
 // network, which is layers and weights, and a batch. Nobody else asks what it runs
 // on. [CPU] is the engine of this package; one for another device takes the tree
-// from [Network.Layers] and the tensors from Params and States.
+// from [Network.Ops] and the tensors from Params and States.
 type Engine interface {
 	// Name says what the last bits of results depend on, for the record and for
 	// checkpoints, which go on only where they were begun: of the CPU, the
@@ -52,6 +52,26 @@ type Trainer interface {
 	Pull() error
 	Push() error
 }
+
+// Feeder is a Trainer that can take the inputs of a step ahead of it, while the step before runs.
+type Feeder interface {
+	Trainer
+
+	// Ahead begins to take x, which is then given to a Step and stays as it is until
+	// that returns. Any goroutine may call it, but not twice with the same memory before
+	// the Step.
+	Ahead(x []float32) error
+}
+
+// Pinner is an Engine whose trainers copy some memory faster than other.
+type Pinner interface {
+	// Pin returns such memory for n values, which is free again once nothing refers to
+	// the pointer.
+	Pin(n int) (*Pinned, error)
+}
+
+// Pinned is memory that an engine copies faster than other.
+type Pinned struct{ Values []float32 }
 
 // OptimizerState is what an optimizer remembers.
 type OptimizerState struct {

@@ -1,0 +1,187 @@
+// Package cuda runs kernels on NVIDIA GPUs through the driver's own library, libcuda.so.1: nothing
+// else has to be installed. The kernels, CUDA C in the folder kernels, are in the program as PTX,
+// which the driver compiles for the GPU at hand.
+//
+// The library is loaded by purego, which makes a program dynamic. So only a build with the tag cuda
+// can load it; in any other, [Open] fails with [ErrBuild].
+//
+// A [Device] may be used from any goroutine: each call runs in the device's context, on a locked
+// thread. What is given to a [Stream] runs in order; errors of kernels show at a later call, mostly
+// Synchronize.
+package cuda
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+// ErrBuild is the error of a build without GPUs.
+var ErrBuild = errors.New("this build has no GPUs: it is the static one; credence-gpu, built with -tags cuda, has")
+
+// ErrNoDevice is the error if there is no driver or no GPU, or none of the number asked for.
+var ErrNoDevice = errors.New("no GPU can be used")
+
+// LibraryEnv is the environment variable that names another file than libcuda.so.1.
+const LibraryEnv = "CREDENCE_CUDA_LIBRARY"
+
+// leastCapability is that of the oldest GPUs that the PTX is for.
+const leastCapability = 75
+
+// Device is a GPU with the kernels loaded.
+type Device struct {
+	Number     int
+	Name       string
+	Capability int   // major and minor, such as 90
+	Memory     int64 // bytes
+
+	context uintptr
+	kernels map[string]uintptr
+	module  uintptr
+	mu      sync.Mutex
+	spare   map[int][]Memory // blocks that were freed, by size
+}
+
+var (
+	driver     library
+	driverErr  error
+	driverOnce sync.Once
+	devices    = map[int]*Device{}
+	devicesMu  sync.Mutex
+)
+
+// start loads the driver once.
+func start() error {
+	driverOnce.Do(func() {
+		path := os.Getenv(LibraryEnv)
+		if path == "" {
+			path = "libcuda.so.1"
+		}
+		if driver, driverErr = load(path); driverErr == nil {
+			driverErr = check("cuInit", driver.call(fnInit, 0))
+		}
+		if driverErr != nil && !errors.Is(driverErr, ErrBuild) {
+			driverErr = fmt.Errorf("%w: %w", ErrNoDevice, driverErr)
+		}
+	})
+	return driverErr
+}
+
+// Count returns how many GPUs there are.
+func Count() (int, error) {
+	if err := start(); err != nil {
+		return 0, err
+	}
+	var n int32
+	err := check("cuDeviceGetCount", driver.call(fnDeviceGetCount, uintptr(unsafe.Pointer(&n))))
+	return int(n), err
+}
+
+// Open returns GPU number i, from 0, with its kernels. Calls with the same number return the same
+// device.
+func Open(i int) (*Device, error) {
+	n, err := Count()
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 || i >= n {
+		return nil, fmt.Errorf("%w: number %d of %d", ErrNoDevice, i, n)
+	}
+	devicesMu.Lock()
+	defer devicesMu.Unlock()
+	if d := devices[i]; d != nil {
+		return d, nil
+	}
+	d := &Device{Number: i, spare: map[int][]Memory{}}
+	if err := d.open(); err != nil {
+		return nil, fmt.Errorf("GPU %d: %w", i, err)
+	}
+	devices[i] = d
+	return d, nil
+}
+
+func (d *Device) open() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var handle, major, minor int32
+	if err := check("cuDeviceGet", driver.call(fnDeviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(d.Number))); err != nil {
+		return err
+	}
+	var name [256]byte
+	if err := check("cuDeviceGetName", driver.call(fnDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(handle))); err != nil {
+		return err
+	}
+	for i, c := range name {
+		if c == 0 {
+			d.Name = string(name[:i])
+			break
+		}
+	}
+	const attributeMajor, attributeMinor = 75, 76
+	if err := check("cuDeviceGetAttribute", driver.call(fnDeviceGetAttribute, uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(handle))); err != nil {
+		return err
+	}
+	if err := check("cuDeviceGetAttribute", driver.call(fnDeviceGetAttribute, uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(handle))); err != nil {
+		return err
+	}
+	d.Capability = int(major*10 + minor)
+	if d.Capability < leastCapability {
+		return fmt.Errorf("%w: %s has compute capability %d.%d, want at least %d.%d", ErrNoDevice, d.Name, major, minor,
+			leastCapability/10, leastCapability%10)
+	}
+	if err := check("cuDeviceTotalMem", driver.call(fnDeviceTotalMem, uintptr(unsafe.Pointer(&d.Memory)), uintptr(handle))); err != nil {
+		return err
+	}
+	if err := check("cuDevicePrimaryCtxRetain", driver.call(fnCtxRetain, uintptr(unsafe.Pointer(&d.context)), uintptr(handle))); err != nil {
+		return err
+	}
+	if err := check("cuCtxSetCurrent", driver.call(fnCtxSetCurrent, d.context)); err != nil {
+		return err
+	}
+	return d.loadKernels()
+}
+
+// loadKernels compiles the PTX and looks all kernels up.
+func (d *Device) loadKernels() error {
+	text := append(ptx[:len(ptx):len(ptx)], 0)
+	if err := check("cuModuleLoadData", driver.call(fnModuleLoadData, uintptr(unsafe.Pointer(&d.module)), uintptr(unsafe.Pointer(&text[0])))); err != nil {
+		return fmt.Errorf("compiling the kernels: %w", err)
+	}
+	runtime.KeepAlive(text)
+	d.kernels = map[string]uintptr{}
+	for _, name := range entries(ptx) {
+		var f uintptr
+		c := append([]byte(name), 0)
+		if err := check("cuModuleGetFunction", driver.call(fnModuleGetFunction, uintptr(unsafe.Pointer(&f)), d.module, uintptr(unsafe.Pointer(&c[0])))); err != nil {
+			return fmt.Errorf("kernel %s: %w", name, err)
+		}
+		d.kernels[name] = f
+	}
+	return nil
+}
+
+// Free returns how much memory no process has taken, in bytes.
+func (d *Device) Free() (free int64, err error) {
+	err = d.do(func() error {
+		var total int64
+		return check("cuMemGetInfo", driver.call(fnMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))))
+	})
+	return free, err
+}
+
+// do calls f on a thread whose context is the device's.
+func (d *Device) do(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := check("cuCtxSetCurrent", driver.call(fnCtxSetCurrent, d.context)); err != nil {
+		return err
+	}
+	return f()
+}

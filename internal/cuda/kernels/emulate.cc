@@ -1,0 +1,198 @@
+// The part of the CUDA driver that package cuda calls, on the CPU, and the kernels compiled for it: so
+// that tests run the very sources of the kernels, and all that launches them, without a GPU.
+//
+//	g++ -O2 -shared -fPIC -o libemulate.so emulate.cc
+//	CREDENCE_CUDA_LIBRARY=libemulate.so credence-gpu …
+//
+// The threads of a block are fibers that take turns at barriers. All is done when it is called, one
+// call at a time.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <ucontext.h>
+#include <vector>
+
+#define EMULATE
+#define DEVICE static inline
+#define SHARED static
+#define SYNC() yield()
+#define __restrict__
+
+struct Index {
+	unsigned x, y, z;
+};
+static Index blockIdx, threadIdx;
+struct alignas(16) float4 {
+	float x, y, z, w;
+};
+static inline int min(int a, int b) { return a < b ? a : b; }
+static inline int max(int a, int b) { return a > b ? a : b; }
+static inline long long min(long long a, long long b) { return a < b ? a : b; }
+
+struct Kernel {
+	void (*run)(const void *);
+	size_t size; // of its arguments
+};
+static std::map<std::string, Kernel> &kernels() {
+	static std::map<std::string, Kernel> all;
+	return all;
+}
+
+static void yield();
+
+#define KERNEL(threads, name, Args)                                                                          \
+	static void name(const Args a);                                                                          \
+	static const bool name##_known = (kernels()[#name] = {[](const void *p) { name(*(const Args *)p); }, sizeof(Args)}, true); \
+	static void name(const Args a)
+
+#include "all.cu"
+
+// Fibers: those of one block, and the loop that lets each run to its next barrier.
+enum { stackSize = 64 << 10, maxThreads = 1024 };
+static ucontext_t loop, fibers[maxThreads];
+static bool ended[maxThreads];
+static char *stacks;
+static int running;
+static const Kernel *kernel;
+static const void *arguments;
+
+static void yield() { swapcontext(&fibers[running], &loop); }
+
+static void fiber() {
+	kernel->run(arguments);
+	ended[running] = true;
+}
+
+static void runBlock(int threads) {
+	for (int t = 0; t < threads; t++) {
+		getcontext(&fibers[t]);
+		fibers[t].uc_stack.ss_sp = stacks + (size_t)t * stackSize;
+		fibers[t].uc_stack.ss_size = stackSize;
+		fibers[t].uc_link = &loop;
+		makecontext(&fibers[t], fiber, 0);
+		ended[t] = false;
+	}
+	for (int left = threads; left > 0;) {
+		left = 0;
+		for (int t = 0; t < threads; t++) {
+			if (ended[t]) continue;
+			running = t, threadIdx = {(unsigned)t, 0, 0};
+			swapcontext(&loop, &fibers[t]);
+			left += !ended[t];
+		}
+	}
+}
+
+static void runGrid(const Kernel &k, Index grid, int threads, const void *args) {
+	if (!stacks) stacks = (char *)malloc((size_t)maxThreads * stackSize);
+	kernel = &k, arguments = args;
+	for (unsigned z = 0; z < grid.z; z++)
+		for (unsigned y = 0; y < grid.y; y++)
+			for (unsigned x = 0; x < grid.x; x++) {
+				blockIdx = {x, y, z};
+				runBlock(threads);
+			}
+}
+
+// The driver. A stream that records keeps what it is given.
+static std::recursive_mutex busy;
+struct Stream {
+	bool recording = false;
+	std::vector<std::function<void()>> work;
+};
+struct Graph {
+	std::vector<std::function<void()>> work;
+};
+static Stream none;
+static size_t taken, limit = [] {
+	const char *s = getenv("EMULATE_MEMORY");
+	return s ? strtoull(s, 0, 10) : (size_t)8 << 30;
+}();
+static std::map<void *, size_t> sizes;
+static int failAfter = [] {
+	const char *s = getenv("EMULATE_FAIL"); // launches until the device is lost
+	return s ? atoi(s) : -1;
+}();
+
+enum { OK, InvalidValue, OutOfMemory, NotFound = 500, LaunchFailed = 719 };
+
+static int give(Stream *s, std::function<void()> f) {
+	std::lock_guard<std::recursive_mutex> lock(busy);
+	if (!s) s = &none;
+	if (s->recording)
+		s->work.push_back(std::move(f));
+	else
+		f();
+	return failAfter == 0 ? LaunchFailed : OK;
+}
+
+#define API extern "C" __attribute__((visibility("default"))) int
+
+API cuInit(unsigned) { return OK; }
+API cuDeviceGetCount(int *n) { return *n = getenv("EMULATE_DEVICES") ? atoi(getenv("EMULATE_DEVICES")) : 1, OK; }
+API cuDeviceGet(int *d, int i) { return *d = i, OK; }
+API cuDeviceGetName(char *name, int n, int) { return strncpy(name, "Emulator", n), OK; }
+API cuDeviceGetAttribute(int *v, int which, int) { return *v = which == 75 ? 9 : 0, OK; }
+API cuDeviceTotalMem_v2(size_t *n, int) { return *n = limit, OK; }
+API cuDevicePrimaryCtxRetain(uintptr_t *c, int i) { return *c = i + 1, OK; }
+API cuCtxSetCurrent(uintptr_t) { return OK; }
+API cuModuleLoadData(uintptr_t *m, const char *) { return *m = 1, OK; }
+API cuModuleGetFunction(const Kernel **f, uintptr_t, const char *name) {
+	auto k = kernels().find(name);
+	if (k == kernels().end()) return NotFound;
+	return *f = &k->second, OK;
+}
+API cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = limit - taken, *total = limit, OK; }
+API cuMemAlloc_v2(void **p, size_t n) {
+	std::lock_guard<std::recursive_mutex> lock(busy);
+	if (taken + n > limit) return OutOfMemory;
+	*p = aligned_alloc(512, (n + 511) / 512 * 512);
+	memset(*p, 0xff, n); // NaN
+	return sizes[*p] = n, taken += n, OK;
+}
+API cuMemFree_v2(void *p) {
+	std::lock_guard<std::recursive_mutex> lock(busy);
+	auto s = sizes.find(p);
+	if (s == sizes.end()) return InvalidValue;
+	taken -= s->second, sizes.erase(s), free(p);
+	return OK;
+}
+API cuMemHostAlloc(void **p, size_t n, unsigned) { return *p = malloc(n), OK; }
+API cuMemFreeHost(void *p) { return free(p), OK; }
+API cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t n, Stream *s) { return give(s, [=] { memcpy(to, from, n); }); }
+API cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t n, Stream *s) { return give(s, [=] { memcpy(to, from, n); }); }
+API cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t n, Stream *s) { return give(s, [=] { memmove(to, from, n); }); }
+API cuMemsetD32Async(void *p, unsigned v, size_t n, Stream *s) { return give(s, [=] { std::fill_n((unsigned *)p, n, v); }); }
+API cuStreamCreate(Stream **s, unsigned) { return *s = new Stream, OK; }
+API cuStreamDestroy_v2(Stream *s) { return delete s, OK; }
+API cuStreamSynchronize(Stream *) { return failAfter == 0 ? LaunchFailed : OK; }
+API cuStreamWaitEvent(Stream *, void *, unsigned) { return OK; }
+API cuStreamBeginCapture_v2(Stream *s, int) { return s->recording = true, s->work.clear(), OK; }
+API cuStreamEndCapture(Stream *s, Graph **g) { return s->recording = false, *g = new Graph{std::move(s->work)}, s->work.clear(), OK; }
+API cuEventCreate(void **e, unsigned) { return *e = malloc(1), OK; }
+API cuEventDestroy_v2(void *e) { return free(e), OK; }
+API cuEventRecord(void *, Stream *) { return OK; }
+API cuEventSynchronize(void *) { return OK; }
+API cuEventElapsedTime(float *ms, void *, void *) { return *ms = 1, OK; }
+API cuGraphInstantiateWithFlags(Graph **e, Graph *g, unsigned long long) { return *e = new Graph(*g), OK; }
+API cuGraphLaunch(Graph *e, Stream *s) {
+	std::lock_guard<std::recursive_mutex> lock(busy);
+	for (auto &f : e->work) give(s, f);
+	return failAfter == 0 ? LaunchFailed : OK;
+}
+API cuGraphDestroy(Graph *g) { return delete g, OK; }
+API cuGraphExecDestroy(Graph *e) { return delete e, OK; }
+API cuLaunchKernel(const Kernel *k, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned, unsigned, Stream *s, void **params, void **) {
+	if (!x || !y || !z || !threads || threads > maxThreads || y > 65535 || z > 65535) return InvalidValue;
+	std::vector<char> args((char *)params[0], (char *)params[0] + k->size);
+	return give(s, [=] {
+		if (failAfter > 0) failAfter--;
+		runGrid(*k, Index{x, y, z}, threads, args.data());
+	});
+}

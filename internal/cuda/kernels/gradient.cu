@@ -1,0 +1,203 @@
+// Gradients of convolutions of any shape: of what follows a max-pool, only the positions that won
+// their window count.
+#include "common.h"
+
+// conv_dw sums the gradient of the weights over a chunk of all windows (or positions, without a
+// pool). A thread has one tap of 16 output channels; the gradients of 32 windows at a time lie in shared
+// memory. The last tap, beyond all, is the bias.
+enum { gradThreads = 128, gradOut = 16, gradBatch = 32 };
+
+template <bool Pool>
+DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
+	const int taps = a.k.d * a.k.h * a.k.w, all = a.c * taps;
+	const int o0 = blockIdx.z * gradOut, t = blockIdx.y * gradThreads + threadIdx.x;
+	const int c = t / taps, tap = t % taps;
+	const int kd = tap / (a.k.w * a.k.h) * a.l.d - a.p.d, kh = tap / a.k.w % a.k.h * a.l.h - a.p.h, kw = tap % a.k.w * a.l.w - a.p.w;
+	const Three z = Pool ? a.z : a.out;
+	const int plane = z.d * z.h * z.w, volume = a.s.d * a.s.h * a.s.w;
+	const long long total = (long long)a.n * plane;
+	const long long lo = total * blockIdx.x / a.chunks, hi = total * (blockIdx.x + 1) / a.chunks;
+	float acc[gradOut] = {};
+	for (long long first = lo; first < hi; first += gradBatch) {
+		const int count = (int)min((long long)gradBatch, hi - first);
+		SYNC();
+		for (int i = threadIdx.x; i < count * gradOut; i += gradThreads) {
+			const int j = i % count, o = i / count;
+			const long long at = first + j;
+			const int n = at / plane, place = at % plane;
+			const long long from = ((long long)n * a.o + min(o0 + o, a.o - 1)) * plane + place;
+			grads[j * gradOut + o] = o0 + o < a.o ? a.dy[from] : 0;
+			if (Pool) places[j * gradOut + o] = a.arg[from];
+		}
+		SYNC();
+		if (t > all) continue;
+		for (int j = 0; j < count; j++) {
+			const float *g = grads + j * gradOut;
+			if (t == all) {
+#pragma unroll
+				for (int i = 0; i < gradOut; i++) acc[i] += g[i];
+				continue;
+			}
+			const long long at = first + j;
+			const int n = at / plane, place = at % plane;
+			const int zw = place % z.w, zh = place / z.w % z.h, zd = place / (z.w * z.h);
+			const float *x = a.x + ((long long)n * a.c + c) * volume;
+			if (Pool) {
+#pragma unroll
+				for (int i = 0; i < gradOut; i++) {
+					if (g[i] == 0) continue; // the same in all threads
+					const int p = places[j * gradOut + i];
+					const int d = (zd * a.q.d + (p >> 16)) * a.t.d + kd;
+					const int h = (zh * a.q.h + (p >> 8 & 255)) * a.t.h + kh;
+					const int w = (zw * a.q.w + (p & 255)) * a.t.w + kw;
+					if ((unsigned)d < (unsigned)a.s.d && (unsigned)h < (unsigned)a.s.h && (unsigned)w < (unsigned)a.s.w)
+						acc[i] += g[i] * x[(d * a.s.h + h) * a.s.w + w];
+				}
+				continue;
+			}
+			const int d = zd * a.t.d + kd, h = zh * a.t.h + kh, w = zw * a.t.w + kw;
+			if ((unsigned)d >= (unsigned)a.s.d || (unsigned)h >= (unsigned)a.s.h || (unsigned)w >= (unsigned)a.s.w) continue;
+			const float v = x[(d * a.s.h + h) * a.s.w + w];
+#pragma unroll
+			for (int i = 0; i < gradOut; i++) acc[i] += g[i] * v;
+		}
+	}
+	if (t > all) return;
+#pragma unroll
+	for (int i = 0; i < gradOut; i++) {
+		const long long o = o0 + i;
+		if (o < a.o) a.part[(long long)blockIdx.x * a.o * (all + 1) + (t < all ? o * all + t : (long long)a.o * all + o)] = acc[i];
+	}
+}
+
+KERNEL(gradThreads, conv_dw, ConvArgs) {
+	SHARED float grads[gradBatch * gradOut];
+	gradWeights<false>(a, grads, 0);
+}
+
+KERNEL(gradThreads, conv_pool_dw, ConvArgs) {
+	SHARED float grads[gradBatch * gradOut];
+	SHARED int places[gradBatch * gradOut];
+	gradWeights<true>(a, grads, places);
+}
+
+// SumArgs adds chunks of partial sums in order: the first na go to a, the others to b.
+struct SumArgs {
+	const float *part; // [chunks, na + nb]
+	float *a, *b;      // b may be null
+	const float *bias; // added to a, repeated; may be null
+	int na, nb, chunks, width, relu;
+};
+
+KERNEL(512, sum_chunks, SumArgs) {
+	SHARED float sums[512];
+	const int col = threadIdx.x % 32, seg = threadIdx.x / 32, i = blockIdx.x * 32 + col, all = a.na + a.nb;
+	float s = 0;
+	if (i < all)
+		for (int k = seg; k < a.chunks; k += 16) s += a.part[(long long)k * all + i];
+	sums[threadIdx.x] = s;
+	SYNC();
+	if (seg > 0 || i >= all) return;
+	for (int k = 1; k < 16; k++) s += sums[k * 32 + col];
+	if (i < a.na) {
+		if (a.bias) s += a.bias[i % a.width];
+		a.a[i] = a.relu && s < 0 ? 0 : s;
+	} else if (a.b)
+		a.b[i - a.na] = s;
+}
+
+// TransposeArgs writes weights [o, c, k] as [o, k, c rounded up to 8].
+struct TransposeArgs {
+	const float *w;
+	float *to;
+	int o, c, k;
+};
+
+KERNEL(256, transpose_weights, TransposeArgs) {
+	const int wide = (a.c + 7) / 8 * 8, i = blockIdx.x * 256 + threadIdx.x;
+	if (i >= a.o * a.k * wide) return;
+	const int c = i % wide, k = i / wide % a.k, o = i / wide / a.k;
+	a.to[i] = c < a.c ? a.w[((long long)o * a.c + c) * a.k + k] : 0;
+}
+
+// A thread of the gradients of the input has one position and 8 channels. It gathers from all
+// output positions that the input reaches, so that nothing is written twice.
+enum { inputThreads = 128 };
+
+DEVICE void gather(float (&acc)[8], float g, const float *w) {
+	const float4 u = ((const float4 *)w)[0], v = ((const float4 *)w)[1];
+	acc[0] += g * u.x, acc[1] += g * u.y, acc[2] += g * u.z, acc[3] += g * u.w;
+	acc[4] += g * v.x, acc[5] += g * v.y, acc[6] += g * v.z, acc[7] += g * v.w;
+}
+
+// tapOf returns which tap leads from input place i to output place p, or -1.
+DEVICE int tapOf(int i, int p, int stride, int pad, int dilation, int kernel) {
+	const int r = i + pad - p * stride;
+	if (r < 0) return -1;
+	if (dilation == 1) return r < kernel ? r : -1;
+	return r % dilation == 0 && r / dilation < kernel ? r / dilation : -1;
+}
+
+// firstOf returns the first output place that reaches input place i.
+DEVICE int firstOf(int i, int stride, int pad, int dilation, int kernel) {
+	const int r = i + pad - dilation * (kernel - 1);
+	return r <= 0 ? 0 : (r + stride - 1) / stride;
+}
+
+DEVICE void scatterOut(const ConvArgs &a, const float (&acc)[8], int n, int c0, int at) {
+	const int volume = a.s.d * a.s.h * a.s.w;
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		if (c0 + i < a.c) a.dx[((long long)n * a.c + c0 + i) * volume + at] = acc[i];
+}
+
+KERNEL(inputThreads, conv_pool_dx, ConvArgs) {
+	const int groups = (a.c + 7) / 8, wide = groups * 8, taps = a.k.d * a.k.h * a.k.w;
+	const int c0 = (int)(blockIdx.y % groups) * 8, n = blockIdx.y / groups;
+	const int at = blockIdx.x * inputThreads + threadIdx.x;
+	if (at >= a.s.d * a.s.h * a.s.w) return;
+	const int iw = at % a.s.w, ih = at / a.s.w % a.s.h, id = at / (a.s.w * a.s.h);
+	const int d0 = firstOf(id, a.t.d, a.p.d, a.l.d, a.k.d) / a.q.d, d1 = min((id + a.p.d) / a.t.d / a.q.d, a.z.d - 1);
+	const int h0 = firstOf(ih, a.t.h, a.p.h, a.l.h, a.k.h) / a.q.h, h1 = min((ih + a.p.h) / a.t.h / a.q.h, a.z.h - 1);
+	const int w0 = firstOf(iw, a.t.w, a.p.w, a.l.w, a.k.w) / a.q.w, w1 = min((iw + a.p.w) / a.t.w / a.q.w, a.z.w - 1);
+	float acc[8] = {};
+	for (int o = 0; o < a.o; o++) {
+		const long long plane = ((long long)n * a.o + o) * (a.z.d * a.z.h * a.z.w);
+		const float *w = a.w + (long long)o * taps * wide + c0;
+		for (int zd = d0; zd <= d1; zd++)
+			for (int zh = h0; zh <= h1; zh++)
+				for (int zw = w0; zw <= w1; zw++) {
+					const long long from = plane + (zd * a.z.h + zh) * a.z.w + zw;
+					const int p = a.arg[from];
+					const int kd = tapOf(id, zd * a.q.d + (p >> 16), a.t.d, a.p.d, a.l.d, a.k.d);
+					const int kh = tapOf(ih, zh * a.q.h + (p >> 8 & 255), a.t.h, a.p.h, a.l.h, a.k.h);
+					const int kw = tapOf(iw, zw * a.q.w + (p & 255), a.t.w, a.p.w, a.l.w, a.k.w);
+					if ((kd | kh | kw) < 0) continue;
+					gather(acc, a.dy[from], w + ((kd * a.k.h + kh) * a.k.w + kw) * wide);
+				}
+	}
+	scatterOut(a, acc, n, c0, at);
+}
+
+KERNEL(inputThreads, conv_dx, ConvArgs) {
+	const int groups = (a.c + 7) / 8, wide = groups * 8, taps = a.k.d * a.k.h * a.k.w;
+	const int c0 = (int)(blockIdx.y % groups) * 8, n = blockIdx.y / groups;
+	const int at = blockIdx.x * inputThreads + threadIdx.x;
+	if (at >= a.s.d * a.s.h * a.s.w) return;
+	const int iw = at % a.s.w, ih = at / a.s.w % a.s.h, id = at / (a.s.w * a.s.h);
+	const int plane = a.out.d * a.out.h * a.out.w;
+	float acc[8] = {};
+	int tap = 0;
+	for (int kd = 0; kd < a.k.d; kd++)
+		for (int kh = 0; kh < a.k.h; kh++)
+			for (int kw = 0; kw < a.k.w; kw++, tap++) {
+				const int d = id + a.p.d - kd * a.l.d, h = ih + a.p.h - kh * a.l.h, w = iw + a.p.w - kw * a.l.w;
+				if ((d | h | w) < 0 || d % a.t.d | h % a.t.h | w % a.t.w) continue;
+				const int od = d / a.t.d, oh = h / a.t.h, ow = w / a.t.w;
+				if (od >= a.out.d || oh >= a.out.h || ow >= a.out.w) continue;
+				const float *g = a.dy + (long long)n * a.o * plane + (od * a.out.h + oh) * a.out.w + ow;
+				const float *f = a.w + (long long)tap * wide + c0;
+				for (int o = 0; o < a.o; o++) gather(acc, g[(long long)o * plane], f + (long long)o * taps * wide);
+			}
+	scatterOut(a, acc, n, c0, at);
+}

@@ -1,0 +1,146 @@
+// Package gpu is the engine of networks on NVIDIA GPUs: it runs what [nn.Network.Ops] lists with the
+// kernels of package cuda.
+//
+// A network's weights, gradients, moments and activations stay on the device. A training step is two
+// CUDA graphs, recorded at the first step of each batch size: forward up to the outputs, and from
+// their gradients backward to the new weights. Between them the head's loss runs on the CPU, on the
+// few values that the outputs are, so that every method works, those that know raters, too.
+//
+// Sums are taken in an order that shapes decide: the same seed and GPU give the same bits. Random
+// numbers are those of the CPU.
+package gpu
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"credence/internal/cuda"
+	"credence/nn"
+)
+
+// Engine runs networks on one GPU or several; of several, each network is on one of them.
+type Engine struct {
+	devices []*cuda.Device
+
+	mu   sync.Mutex
+	used []int // networks on each
+}
+
+// Open returns the engine of GPU number i, or of all if i is negative.
+func Open(i int) (*Engine, error) {
+	first, count := i, 1
+	if i < 0 {
+		n, err := cuda.Count()
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return nil, fmt.Errorf("%w: the driver finds none", cuda.ErrNoDevice)
+		}
+		first, count = 0, n
+	}
+	e := &Engine{used: make([]int, count)}
+	for k := range count {
+		d, err := cuda.Open(first + k)
+		if err != nil {
+			return nil, err
+		}
+		e.devices = append(e.devices, d)
+	}
+	return e, nil
+}
+
+// Name implements [nn.Engine].
+func (e *Engine) Name() string {
+	d := e.devices[0]
+	return fmt.Sprintf("cuda sm_%d %s", d.Capability, d.Name)
+}
+
+// Describe says for people what the engine runs on.
+func (e *Engine) Describe() string {
+	d := e.devices[0]
+	text := fmt.Sprintf("%s, %.0f GB", d.Name, float64(d.Memory)/1e9)
+	if len(e.devices) > 1 {
+		text = fmt.Sprintf("%d × %s", len(e.devices), text)
+	}
+	return text
+}
+
+// NewPredictor implements [nn.Engine].
+func (e *Engine) NewPredictor(net *nn.Network, batch int) (nn.Predictor, error) {
+	n, err := e.load(net, batch, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &predictor{n}
+	runtime.AddCleanup(p, (*network).close, n)
+	return p, nil
+}
+
+// NewTrainer implements [nn.Engine].
+func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (nn.Trainer, error) {
+	o, err := o.Complete()
+	if err != nil {
+		return nil, err
+	}
+	n, err := e.load(net, batch, &o)
+	if err != nil {
+		return nil, err
+	}
+	t := &trainer{network: n}
+	runtime.AddCleanup(t, (*network).close, n)
+	return t, nil
+}
+
+// load puts a network on the device with the fewest.
+func (e *Engine) load(net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
+	e.mu.Lock()
+	at := 0
+	for k := range e.used {
+		if e.used[k] < e.used[at] {
+			at = k
+		}
+	}
+	e.used[at]++
+	e.mu.Unlock()
+	n, err := newNetwork(e.devices[at], net, max(batch, 1), o)
+	if err != nil {
+		e.leave(at)
+		return nil, fmt.Errorf("GPU %d: %w", e.devices[at].Number, err)
+	}
+	n.leave = func() { e.leave(at) }
+	return n, nil
+}
+
+func (e *Engine) leave(at int) {
+	e.mu.Lock()
+	e.used[at]--
+	e.mu.Unlock()
+}
+
+// Pin implements [nn.Pinner].
+func (e *Engine) Pin(n int) (*nn.Pinned, error) {
+	a := e.devices[0].NewArena()
+	x, err := a.Pinned(n)
+	if err != nil {
+		return nil, err
+	}
+	p := &nn.Pinned{Values: x}
+	runtime.AddCleanup(p, (*cuda.Arena).Free, a)
+	return p, nil
+}
+
+// predictor is the [nn.Predictor].
+type predictor struct{ *network }
+
+// Forward implements [nn.Predictor].
+func (p *predictor) Forward(x []float32, pass nn.Pass) ([]float32, error) {
+	out, err := p.network.Forward(x, pass)
+	runtime.KeepAlive(p)
+	return out, err
+}
+
+// start is where a slice begins, by which it is known again.
+func start(x []float32) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }

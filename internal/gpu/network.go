@@ -1,0 +1,352 @@
+package gpu
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"credence/internal/cuda"
+	"credence/internal/rng"
+	"credence/nn"
+)
+
+// network is a network on a device.
+type network struct {
+	net    *nn.Network
+	device *cuda.Device
+	stream *cuda.Stream
+	copies *cuda.Stream // inputs on their way
+	arena  *cuda.Arena
+	leave  func()
+
+	batch   int
+	root    node
+	drops   []*dropout
+	keys    []float32 // pinned; bits of [drops, batch, 4] 32-bit numbers
+	keysAt  cuda.Memory
+	values  cuda.Memory
+	states  map[*nn.Param]cuda.Memory
+	out     cuda.Memory
+	outHost []float32 // pinned [batch, Out]
+	all     []float32 // the outputs of more items than a batch
+
+	mu     sync.Mutex
+	slots  map[uintptr]*slot // of inputs that were taken ahead, by their place in host memory
+	staged *slot
+	graphs map[graphKey]*graphs
+	steps  *stepping // nil of a predictor
+}
+
+// slot is a place on the device for the inputs of a batch.
+type slot struct {
+	at          cuda.Memory
+	values      int
+	ready, done *cuda.Event
+	ahead       bool // whether inputs were taken ahead and no step has used them
+}
+
+// mode is how a network is run.
+type mode int
+
+const (
+	predicting mode = iota
+	sampling        // dropout drops though nothing is trained
+	training
+)
+
+type graphKey struct {
+	x     cuda.Memory
+	items int
+	mode  mode
+}
+
+type graphs struct{ forward, backward *cuda.Graph }
+
+func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
+	ops, err := net.Ops()
+	if err != nil {
+		return nil, err
+	}
+	n := &network{
+		net: net, device: d, batch: batch, arena: d.NewArena(),
+		states: map[*nn.Param]cuda.Memory{}, slots: map[uintptr]*slot{}, graphs: map[graphKey]*graphs{},
+	}
+	if err := n.allocate(ops, o); err != nil {
+		n.arena.Free()
+		return nil, fmt.Errorf("a network of %d parameters for batches of %d items: %w", net.Size(), batch, err)
+	}
+	return n, n.Push()
+}
+
+func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
+	if n.stream, err = n.device.NewStream(); err != nil {
+		return err
+	}
+	if n.copies, err = n.device.NewStream(); err != nil {
+		return err
+	}
+	b := &builder{network: n, arena: n.arena, train: o != nil}
+	n.values = b.values(len(n.net.Values))
+	if o != nil {
+		n.steps = newStepping(b, n.net, *o)
+	}
+	for _, s := range n.net.States {
+		n.states[s] = b.values(s.Size())
+	}
+	n.root = newSequence(b, ops)
+	n.out = b.values(n.batch * n.net.Out.Size())
+	n.outHost = b.pinned(n.batch * n.net.Out.Size())
+	if len(n.drops) > 0 {
+		n.keys = b.pinned(len(n.drops) * n.batch * 4)
+		n.keysAt = b.values(len(n.keys))
+	}
+	if b.err != nil {
+		return b.err
+	}
+	n.staged, err = n.newSlot(n.batch * n.net.In.Size())
+	return err
+}
+
+func (n *network) newSlot(values int) (s *slot, err error) {
+	s = &slot{values: values}
+	if s.at, err = n.arena.Values(values); err != nil {
+		return nil, err
+	}
+	if s.ready, err = n.device.NewEvent(); err != nil {
+		return nil, err
+	}
+	s.done, err = n.device.NewEvent()
+	return s, err
+}
+
+// close frees everything once the device is done with it.
+func (n *network) close() {
+	_ = n.stream.Synchronize()
+	_ = n.copies.Synchronize()
+	for _, g := range n.graphs {
+		g.forward.Close()
+		if g.backward != nil {
+			g.backward.Close()
+		}
+	}
+	n.stream.Close()
+	n.copies.Close()
+	for _, s := range n.slots {
+		s.ready.Close()
+		s.done.Close()
+	}
+	n.arena.Free()
+	n.leave()
+}
+
+// items checks the length of inputs and returns of how many items they are.
+func (n *network) items(x []float32) (int, error) {
+	in := n.net.In.Size()
+	if len(x)%in != 0 || len(x) == 0 {
+		return 0, fmt.Errorf("gpu: %d inputs are not those of items of %v", len(x), n.net.In)
+	}
+	return len(x) / in, nil
+}
+
+// Forward runs the network on any number of items, a batch at a time.
+func (n *network) Forward(x []float32, p nn.Pass) ([]float32, error) {
+	if len(x) == 0 {
+		return nil, nil
+	}
+	items, err := n.items(x)
+	if err != nil {
+		return nil, err
+	}
+	if p.Sample != nil && len(p.Sample) != items {
+		return nil, fmt.Errorf("gpu: %d keys for %d items", len(p.Sample), items)
+	}
+	m := predicting
+	switch {
+	case p.Train:
+		return nil, fmt.Errorf("gpu: training is done by steps")
+	case p.Sample != nil && len(n.drops) > 0:
+		m = sampling
+	}
+	if items <= n.batch {
+		return n.forward(x, p, m)
+	}
+	in, out := n.net.In.Size(), n.net.Out.Size()
+	if len(n.all) < items*out {
+		n.all = make([]float32, items*out)
+	}
+	for lo := 0; lo < items; lo += n.batch {
+		hi, part := min(lo+n.batch, items), p
+		if p.Sample != nil {
+			part.Sample = p.Sample[lo:hi]
+		}
+		y, err := n.forward(x[lo*in:hi*in], part, m)
+		if err != nil {
+			return nil, err
+		}
+		copy(n.all[lo*out:], y)
+	}
+	return n.all[:items*out], nil
+}
+
+// forward runs one batch and waits for its outputs.
+func (n *network) forward(x []float32, p nn.Pass, m mode) ([]float32, error) {
+	_, err := n.launch(x, p, m)
+	if err == nil {
+		err = n.stream.Synchronize()
+	}
+	items := len(x) / n.net.In.Size()
+	return n.outHost[:items*n.net.Out.Size()], err
+}
+
+// launch begins a forward pass and returns where its inputs are and what was recorded.
+func (n *network) launch(x []float32, p nn.Pass, m mode) (at *slot, err error) {
+	p.Items = len(x) / n.net.In.Size()
+	if at, err = n.place(x); err != nil {
+		return nil, err
+	}
+	g, err := n.graphsOf(graphKey{at.at, p.Items, m})
+	if err != nil {
+		return nil, err
+	}
+	if m != predicting {
+		n.drawKeys(p)
+	}
+	return at, n.stream.Run(g.forward)
+}
+
+// place returns the slot of inputs that were taken ahead, or copies them.
+func (n *network) place(x []float32) (*slot, error) {
+	n.mu.Lock()
+	s := n.slots[start(x)]
+	n.mu.Unlock()
+	if s != nil && s.ahead {
+		s.ahead = false
+		return s, n.stream.Wait(s.ready)
+	}
+	return n.staged, n.stream.Upload(n.staged.at, x)
+}
+
+// Ahead implements [nn.Feeder].
+func (n *network) Ahead(x []float32) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.slots[start(x)]
+	if s == nil || s.values < len(x) {
+		var err error
+		if s, err = n.newSlot(max(len(x), n.batch*n.net.In.Size())); err != nil {
+			return err
+		}
+		n.slots[start(x)] = s
+	}
+	s.ahead = true
+	if err := n.copies.Wait(s.done); err != nil { // the step that used it before
+		return err
+	}
+	if err := n.copies.Upload(s.at, x); err != nil {
+		return err
+	}
+	return n.copies.Mark(s.ready)
+}
+
+// drawKeys sets the random numbers that dropout starts from.
+func (n *network) drawKeys(p nn.Pass) {
+	bits := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(n.keys))), len(n.keys))
+	for k, d := range n.drops {
+		for j := range p.Items {
+			var s rng.Stream
+			if p.Sample == nil {
+				s.Reset(p.At.Seed, "dropout", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, uint64(j))
+			} else {
+				s.Reset(p.At.Seed, "dropout.sample", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, p.Sample[j])
+			}
+			key, ctr := s.Skip(0)
+			copy(bits[(k*n.batch+j)*4:], []uint32{key[0], key[1], ctr[2], ctr[3]})
+		}
+	}
+}
+
+// graphsOf returns the graphs of some inputs, which are recorded when they are first asked for.
+func (n *network) graphsOf(k graphKey) (*graphs, error) {
+	if g := n.graphs[k]; g != nil {
+		return g, nil
+	}
+	g := &graphs{}
+	var err error
+	if g.forward, err = n.stream.Record(func() error { return n.record(k, false) }); err != nil {
+		return nil, err
+	}
+	if k.mode == training {
+		if g.backward, err = n.stream.Record(func() error { return n.record(k, true) }); err != nil {
+			return nil, err
+		}
+	}
+	n.graphs[k] = g
+	return g, nil
+}
+
+// record gives the kernels of a pass to the stream.
+func (n *network) record(k graphKey, back bool) error {
+	r := &recorder{stream: n.stream, items: k.items, mode: k.mode}
+	if back {
+		n.steps.backward(r, n, k.x)
+		return r.err
+	}
+	if k.mode != predicting && len(n.drops) > 0 {
+		r.check(n.stream.Upload(n.keysAt, n.keys))
+	}
+	n.root.forward(r, n.out, k.x)
+	r.check(n.stream.Download(n.outHost[:k.items*n.net.Out.Size()], n.out))
+	if k.mode == training {
+		n.steps.download(r, n)
+	}
+	return r.err
+}
+
+// Pull brings the network's values and states up to date.
+func (n *network) Pull() error {
+	if err := n.stream.Download(n.net.Values, n.values); err != nil {
+		return err
+	}
+	for s, at := range n.states {
+		if n.ownState(s) {
+			continue
+		}
+		if err := n.stream.Download(s.Value, at); err != nil {
+			return err
+		}
+	}
+	if n.steps != nil {
+		if err := n.steps.pull(n.stream); err != nil {
+			return err
+		}
+	}
+	return n.stream.Synchronize()
+}
+
+// Push brings the device up to date with the network's values and states.
+func (n *network) Push() error {
+	if err := n.stream.Upload(n.values, n.net.Values); err != nil {
+		return err
+	}
+	for s, at := range n.states {
+		if err := n.stream.Upload(at, s.Value); err != nil {
+			return err
+		}
+	}
+	if n.steps != nil {
+		if err := n.steps.push(n.stream); err != nil {
+			return err
+		}
+	}
+	return n.stream.Synchronize()
+}
+
+// ownState reports whether a state is the loss's, which the device never changes.
+func (n *network) ownState(s *nn.Param) bool {
+	for _, p := range n.net.Own {
+		if p == s {
+			return true
+		}
+	}
+	return false
+}

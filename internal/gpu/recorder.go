@@ -1,0 +1,110 @@
+package gpu
+
+import (
+	"unsafe"
+
+	"credence/internal/cuda"
+	"credence/nn"
+)
+
+// node is an operation on a device: forward beside backward, as a layer of package nn.
+type node interface {
+	// forward computes y [N, out] from x [N, in].
+	forward(r *recorder, y, x cuda.Memory)
+	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch.
+	backward(r *recorder, dx, dy, y, x cuda.Memory)
+}
+
+// recorder gives kernels for so many items to a stream, until the first error.
+type recorder struct {
+	stream *cuda.Stream
+	items  int
+	mode   mode
+	err    error
+}
+
+func (r *recorder) check(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// launch runs a kernel on a grid of blocks.
+func (r *recorder) launch(kernel string, grid [3]int, threads int, args unsafe.Pointer) {
+	if r.err == nil {
+		r.err = r.stream.Launch(kernel, grid, threads, args)
+	}
+}
+
+// each runs a kernel with a thread for each of n values.
+func (r *recorder) each(kernel string, n int, args unsafe.Pointer) {
+	r.launch(kernel, [3]int{pieces(n, 256), 1, 1}, 256, args)
+}
+
+// pieces is n divided by the size of a piece, rounded up.
+func pieces(n, size int) int { return (n + size - 1) / size }
+
+// builder makes the nodes of a network and allocates for them, until the first error.
+type builder struct {
+	network *network
+	arena   *cuda.Arena
+	train   bool
+	err     error
+}
+
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// values returns memory for so many values.
+func (b *builder) values(n int) cuda.Memory {
+	if b.err != nil {
+		return 0
+	}
+	var m cuda.Memory
+	m, b.err = b.arena.Values(n)
+	return m
+}
+
+// pinned returns host memory for so many values.
+func (b *builder) pinned(n int) []float32 {
+	if b.err != nil {
+		return make([]float32, n)
+	}
+	var x []float32
+	if x, b.err = b.arena.Pinned(n); b.err != nil {
+		return make([]float32, n)
+	}
+	return x
+}
+
+// perItem returns memory for n values of each item of a batch.
+func (b *builder) perItem(n int) cuda.Memory { return b.values(n * b.network.batch) }
+
+// training returns perItem memory that only training needs, or none.
+func (b *builder) training(n int) cuda.Memory {
+	if !b.train {
+		return 0
+	}
+	return b.perItem(n)
+}
+
+// tensor is a parameter on the device.
+type tensor struct {
+	value, grad cuda.Memory
+	size        int
+}
+
+func (b *builder) tensor(p *nn.Param) tensor {
+	if p == nil {
+		return tensor{}
+	}
+	at := b.network.net.Offset(p)
+	t := tensor{value: b.network.values.At(at), size: p.Size()}
+	if b.train {
+		t.grad = b.network.steps.grads.At(at)
+	}
+	return t
+}

@@ -1,0 +1,260 @@
+package gpu
+
+import (
+	"unsafe"
+
+	"credence/internal/cuda"
+	"credence/nn"
+)
+
+// sequence runs operations one after the other.
+type sequence struct {
+	stages []stage
+	first  int // the first with parameters: none before it needs a gradient
+	grad   [2]cuda.Memory
+}
+
+type stage struct {
+	node
+	in, out int
+	y       cuda.Memory // of all but the last
+}
+
+func newSequence(b *builder, ops []nn.Op) *sequence {
+	s := &sequence{first: len(ops)}
+	widest := 0
+	for i := range ops {
+		op := &ops[i]
+		st := stage{node: newNode(b, op), in: op.In, out: op.Out}
+		if i+1 < len(ops) {
+			st.y = b.perItem(op.Out)
+		}
+		if i > 0 {
+			widest = max(widest, op.In)
+		}
+		if s.first == len(ops) && trained(op) {
+			s.first = i
+		}
+		s.stages = append(s.stages, st)
+	}
+	if widest > 0 {
+		s.grad = [2]cuda.Memory{b.training(widest), b.training(widest)}
+	}
+	return s
+}
+
+// trained reports whether an operation has parameters.
+func trained(op *nn.Op) bool {
+	if op.Weight != nil {
+		return true
+	}
+	for _, list := range op.Branches {
+		for i := range list {
+			if trained(&list[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func newNode(b *builder, op *nn.Op) node {
+	switch op.Kind {
+	case nn.OpConv:
+		return newConv(b, op)
+	case nn.OpDense:
+		return newDense(b, op)
+	case nn.OpActivation:
+		return &activation{op: *op}
+	case nn.OpPool:
+		return newPool(b, op)
+	case nn.OpGlobalPool:
+		return newGlobalPool(b, op)
+	case nn.OpBatchNorm, nn.OpLayerNorm:
+		return newNorm(b, op)
+	case nn.OpDropout:
+		return newDropout(b, op)
+	case nn.OpEmbedding:
+		return newEmbedding(b, op)
+	case nn.OpResidual:
+		return newResidual(b, op)
+	}
+	return newConcat(b, op)
+}
+
+// output returns where stage i writes.
+func (s *sequence) output(i int, y cuda.Memory) cuda.Memory {
+	if i == len(s.stages)-1 {
+		return y
+	}
+	return s.stages[i].y
+}
+
+// forward of no operations needs the width, which only the caller knows: see residual and concat.
+func (s *sequence) forward(r *recorder, y, x cuda.Memory) {
+	for i := range s.stages {
+		to := s.output(i, y)
+		s.stages[i].forward(r, to, x)
+		x = to
+	}
+}
+
+func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
+	for i := len(s.stages) - 1; i >= 0; i-- {
+		var from, to cuda.Memory
+		switch {
+		case i == 0:
+			from, to = x, dx
+		case i > s.first || dx != 0:
+			from, to = s.output(i-1, y), s.grad[i%2]
+		default:
+			from = s.output(i-1, y)
+		}
+		s.stages[i].backward(r, to, dy, s.output(i, y), from)
+		if to == 0 {
+			return
+		}
+		dy = to
+	}
+}
+
+// branch is a sequence that may have no operations, which copies.
+type branch struct {
+	*sequence
+	in int
+}
+
+func (b branch) forward(r *recorder, y, x cuda.Memory) {
+	if len(b.stages) == 0 {
+		r.check(r.stream.Copy(y, x, r.items*b.in))
+		return
+	}
+	b.sequence.forward(r, y, x)
+}
+
+func (b branch) backward(r *recorder, dx, dy, y, x cuda.Memory) {
+	if len(b.stages) == 0 {
+		if dx != 0 {
+			r.check(r.stream.Copy(dx, dy, r.items*b.in))
+		}
+		return
+	}
+	b.sequence.backward(r, dx, dy, y, x)
+}
+
+// residual adds a shortcut to what its body computes.
+type residual struct {
+	op          nn.Op
+	body, short branch
+	plain       bool // the shortcut is the identity
+	yb, ys, db  cuda.Memory
+	dxs         cuda.Memory
+}
+
+func newResidual(b *builder, op *nn.Op) node {
+	l := &residual{op: *op, plain: op.Branches[1] == nil}
+	l.body = branch{newSequence(b, op.Branches[0]), op.In}
+	l.yb, l.db = b.perItem(op.Out), b.training(op.Out)
+	if !l.plain {
+		l.short = branch{newSequence(b, op.Branches[1]), op.In}
+		l.ys, l.dxs = b.perItem(op.Out), b.training(op.In)
+	}
+	return l
+}
+
+func (l *residual) forward(r *recorder, y, x cuda.Memory) {
+	ys := x
+	l.body.forward(r, l.yb, x)
+	if !l.plain {
+		ys = l.ys
+		l.short.forward(r, ys, x)
+	}
+	addTo(r, y, l.yb, ys, l.op.Out)
+}
+
+func (l *residual) backward(r *recorder, dx, dy, _, x cuda.Memory) {
+	r.check(r.stream.Copy(l.db, dy, r.items*l.op.Out))
+	l.body.backward(r, dx, l.db, l.yb, x)
+	short := dy
+	if !l.plain {
+		short = 0
+		if dx != 0 {
+			short = l.dxs
+		}
+		l.short.backward(r, short, dy, l.ys, x)
+	}
+	if dx != 0 {
+		addTo(r, dx, dx, short, l.op.In)
+	}
+}
+
+// addTo sets y to x + z, size values of each item.
+func addTo(r *recorder, y, x, z cuda.Memory, size int) {
+	n := r.items * size
+	args := pointArgs{x: x, z: z, y: y, count: int32(n)}
+	r.each("add", n, unsafe.Pointer(&args))
+}
+
+// concat runs branches side by side and joins their outputs.
+type concat struct {
+	op       nn.Op
+	branches []joined
+}
+
+type joined struct {
+	branch
+	nn.Place
+	cut          bool // the branch gets a part of the inputs
+	x, y, dx, dy cuda.Memory
+}
+
+func newConcat(b *builder, op *nn.Op) node {
+	l := &concat{op: *op}
+	for i, p := range op.Places {
+		j := joined{branch: branch{newSequence(b, op.Branches[i]), p.In}, Place: p, cut: p.In != op.In}
+		if j.cut {
+			j.x = b.perItem(p.In)
+		}
+		j.y, j.dy, j.dx = b.perItem(p.Out), b.training(p.Out), b.training(p.In)
+		l.branches = append(l.branches, j)
+	}
+	return l
+}
+
+// columns copies width columns of all items between matrices of so many columns.
+func columns(r *recorder, y, x cuda.Memory, width, ys, xs int, add bool) {
+	args := copyArgs{x: x, y: y, n: int32(r.items), width: int32(width), xs: int32(xs), ys: int32(ys), add: flag(add)}
+	r.each("copy_columns", r.items*width, unsafe.Pointer(&args))
+}
+
+func (l *concat) forward(r *recorder, y, x cuda.Memory) {
+	for _, b := range l.branches {
+		bx := x
+		if b.cut {
+			bx = b.x
+			columns(r, bx, x.At(b.At), b.In, b.In, l.op.In, false)
+		}
+		b.forward(r, b.y, bx)
+		columns(r, y.At(b.To), b.y, b.Out, l.op.Out, b.Out, false)
+	}
+}
+
+func (l *concat) backward(r *recorder, dx, dy, _, x cuda.Memory) {
+	if dx != 0 {
+		r.check(r.stream.Zero(dx, r.items*l.op.In))
+	}
+	for _, b := range l.branches {
+		bx, bdx := x, cuda.Memory(0)
+		if b.cut {
+			bx = b.x
+		}
+		if dx != 0 {
+			bdx = b.dx
+		}
+		columns(r, b.dy, dy.At(b.To), b.Out, b.Out, l.op.Out, false)
+		b.backward(r, bdx, b.dy, b.y, bx)
+		if dx != 0 {
+			columns(r, dx.At(b.At), bdx, b.In, l.op.In, b.In, true)
+		}
+	}
+}

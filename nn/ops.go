@@ -1,0 +1,160 @@
+package nn
+
+import (
+	"fmt"
+
+	"credence/internal/kernel"
+)
+
+// OpKind says what an [Op] does.
+type OpKind int
+
+// The kinds of operations.
+const (
+	OpConv       OpKind = iota // Conv, Weight, Bias; with Pool.Window, a max-pool and Act follow
+	OpDense                    // Weight, Bias, then Act
+	OpActivation               // Act
+	OpPool                     // Pool, of the largest or the mean
+	OpGlobalPool               // of each channel, to the largest or the mean
+	OpBatchNorm                // Weight, Bias, Mean, Variance, Epsilon, Momentum
+	OpLayerNorm                // Weight, Bias, Epsilon
+	OpDropout                  // Rate, Number
+	OpEmbedding                // Weight, Sizes, Width
+	OpResidual                 // Branches: the body, and the shortcut or nil
+	OpConcat                   // Branches, Places
+)
+
+// Op is a step of a network as an engine runs it: the shapes are known, layers that follow each
+// other are fused where the CPU fuses them, and tensors are the network's own.
+type Op struct {
+	Kind           OpKind
+	In, Out        int // values of an item
+	Channels       int // of the input, where they matter
+	Conv           kernel.ConvShape
+	Pool           kernel.PoolShape
+	Max            bool
+	Act            kernel.Activation
+	Weight, Bias   *Param // Bias may be nil
+	Mean, Variance *Param
+	Epsilon        float64
+	Momentum       float64
+	Rate           float64
+	Number         uint64 // of a dropout, for its randomness
+	Sizes          Ints
+	Width          int
+	Branches       [][]Op
+	Places         []Place
+}
+
+// Place is where a branch finds its inputs among those of an item, and where its outputs go.
+type Place struct{ At, In, To, Out int }
+
+// Ops returns the network as operations in order. It fails for a layer that none of them is, and
+// names it.
+func (n *Network) Ops() ([]Op, error) {
+	s, err := n.NewSession(0)
+	if err != nil {
+		return nil, err
+	}
+	return ops(s.root, n.In.Size(), n.Out.Size())
+}
+
+// MakeGrads makes room for gradients, also those of Own, which a trainer's loss sets.
+func (n *Network) MakeGrads() { n.needGrads() }
+
+// Offset returns where in Values a parameter begins.
+func (n *Network) Offset(p *Param) int {
+	at := 0
+	for _, q := range n.Params {
+		if p == q {
+			return at
+		}
+		at += pieces(q.Size(), align) * align
+	}
+	return -1
+}
+
+// ops returns what a layer that was built does, with so many inputs and outputs.
+func ops(l Layer, in, out int) ([]Op, error) {
+	op := Op{In: in, Out: out}
+	switch l := l.(type) {
+	case *Sequential:
+		var list []Op
+		for _, s := range l.stages {
+			part, err := ops(s.layer, s.in, s.out)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, part...)
+		}
+		return list, nil
+	case *Flatten:
+		return nil, nil
+	case *Conv:
+		op.conv(l)
+	case *convPool:
+		op.conv(l.conv)
+		op.Pool, op.Max, op.Act = l.pool.shape, true, l.act
+	case *Dense:
+		op.Kind, op.Weight, op.Bias = OpDense, l.weight, l.bias
+		if l.relu != nil {
+			op.Act = kernel.ReLU
+		}
+	case elementwise:
+		op.Kind, op.Act = OpActivation, l.function()
+	case *MaxPool:
+		op.Kind, op.Pool, op.Max = OpPool, l.shape, true
+	case *AvgPool:
+		op.Kind, op.Pool = OpPool, l.shape
+	case *GlobalPool:
+		op.Kind, op.Channels, op.Max = OpGlobalPool, l.channels, l.Max
+	case *BatchNorm:
+		op.Kind, op.Channels, op.Weight, op.Bias = OpBatchNorm, l.channels, l.gamma, l.beta
+		op.Mean, op.Variance, op.Epsilon, op.Momentum = l.runMean, l.runVariance, epsilon(l.Epsilon), l.momentum()
+	case *LayerNorm:
+		op.Kind, op.Weight, op.Bias, op.Epsilon = OpLayerNorm, l.gamma, l.beta, epsilon(l.Epsilon)
+	case *Dropout:
+		op.Kind, op.Rate, op.Number = OpDropout, l.Rate, l.number
+	case *Embedding:
+		op.Kind, op.Weight, op.Sizes, op.Width = OpEmbedding, l.table, l.Sizes, l.Width
+	case *Residual:
+		return op.residual(l)
+	case *Concat:
+		return op.concat(l)
+	default:
+		return nil, fmt.Errorf("no layer %s on this device", typeName(l))
+	}
+	return []Op{op}, nil
+}
+
+func (o *Op) conv(l *Conv) {
+	o.Kind, o.Channels, o.Conv, o.Weight, o.Bias = OpConv, l.shape.In, l.shape, l.weight, l.bias
+}
+
+func (o *Op) residual(l *Residual) ([]Op, error) {
+	o.Kind = OpResidual
+	body, err := ops(l.body, o.In, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	o.Branches = [][]Op{body, nil}
+	if l.short != nil {
+		if o.Branches[1], err = ops(l.short, o.In, o.Out); err != nil {
+			return nil, err
+		}
+	}
+	return []Op{*o}, nil
+}
+
+func (o *Op) concat(l *Concat) ([]Op, error) {
+	o.Kind = OpConcat
+	for _, b := range l.branches {
+		part, err := ops(b.layer, b.in, b.out)
+		if err != nil {
+			return nil, err
+		}
+		o.Branches = append(o.Branches, part)
+		o.Places = append(o.Places, Place{At: b.at, In: b.in, To: b.to, Out: b.out})
+	}
+	return []Op{*o}, nil
+}
