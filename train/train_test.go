@@ -12,7 +12,7 @@ import (
 
 func workload(t testing.TB, name string) *Workload {
 	t.Helper()
-	w, err := NewWorkload(name)
+	w, err := NewWorkload(nil, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestNewStepperRefuses(t *testing.T) {
 	if _, err := NewStepper(nil, net, h, nn.OptimizerOptions{}, 4); err == nil {
 		t.Error("3 outputs for 2 classes: no error")
 	}
-	if _, err := NewWorkload("none"); err == nil {
+	if _, err := NewWorkload(nil, "none"); err == nil {
 		t.Error("unknown workload: no error")
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Workloads are the names that [NewWorkload] knows, in order of size.
-var Workloads = []string{"mlp", "mlp-raters", "lenet5", "lenet5-raters", "cnn3d"}
+var Workloads = []string{"mlp", "mlp-raters", "lenet5", "lenet5-raters", "cnn2d", "cnn3d"}
 
 // Workload is a benchmark: one network and one fixed batch.
 type Workload struct {
@@ -25,6 +25,7 @@ type Workload struct {
 	x     []float32
 	votes head.Batch
 	at    nn.Step
+	turns []*nn.Pinned // copies of x that take turns where inputs are taken ahead
 }
 
 // NewWorkload sets up a benchmark with random inputs and votes, two classes:
@@ -33,8 +34,11 @@ type Workload struct {
 //	mlp-raters     the same with 3 votes by 30 raters, who lean and guess
 //	lenet5         28×28 images, 3 components, 2 votes, 64 items
 //	lenet5-raters  the same with 3 votes by 30 raters
+//	cnn2d          32×32 images in color, 3 components, 3 votes, 128 items
 //	cnn3d          96×96×80 volumes, 3 components, 3 votes, 16 items
-func NewWorkload(name string) (*Workload, error) {
+//
+// A nil engine is the CPU. An engine that takes inputs ahead gets them anew for each step.
+func NewWorkload(e nn.Engine, name string) (*Workload, error) {
 	var (
 		in                       nn.Shape
 		components, votes, batch int
@@ -45,6 +49,8 @@ func NewWorkload(name string) (*Workload, error) {
 		in, components, votes, batch = nn.Shape{2}, 10, 2, 64
 	case "lenet5":
 		in, components, votes, batch = nn.Shape{1, 28, 28}, 3, 2, 64
+	case "cnn2d":
+		in, components, votes, batch = nn.Shape{3, 32, 32}, 3, 3, 128
 	case "cnn3d":
 		in, components, votes, batch = nn.Shape{1, 96, 96, 80}, 3, 3, 16
 	}
@@ -69,7 +75,7 @@ func NewWorkload(name string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewStepper(nil, net, h, nn.OptimizerOptions{}, batch)
+	s, err := NewStepper(e, net, h, nn.OptimizerOptions{}, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +97,43 @@ func NewWorkload(name string) (*Workload, error) {
 			}
 		}
 	}
-	return w, nil
+	return w, w.pin(e)
+}
+
+// pin makes copies of the inputs that an engine takes ahead in turn.
+func (w *Workload) pin(e nn.Engine) error {
+	pinner, pins := e.(nn.Pinner)
+	feeder, feeds := w.Stepper.Trainer.(nn.Feeder)
+	if !pins || !feeds {
+		return nil
+	}
+	for range 2 {
+		p, err := pinner.Pin(len(w.x))
+		if err != nil {
+			return err
+		}
+		copy(p.Values, w.x)
+		w.turns = append(w.turns, p)
+	}
+	return feeder.Ahead(w.turns[0].Values)
+}
+
+// inputs returns those of a step, and lets those of the next be taken ahead.
+func (w *Workload) inputs() ([]float32, error) {
+	if w.turns == nil {
+		return w.x, nil
+	}
+	x, next := w.turns[w.at.Step%2].Values, w.turns[(w.at.Step+1)%2].Values
+	return x, w.Stepper.Trainer.(nn.Feeder).Ahead(next)
 }
 
 // Step trains once on the batch and returns the loss.
 func (w *Workload) Step() float64 {
-	loss, err := w.Stepper.Step(w.x, w.votes, w.at)
+	x, err := w.inputs()
+	if err != nil {
+		panic(err)
+	}
+	loss, err := w.Stepper.Step(x, w.votes, w.at)
 	if err != nil {
 		panic(err) // the batch is made for the network
 	}

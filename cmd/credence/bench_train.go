@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/train"
 )
@@ -31,6 +30,7 @@ func newBenchTrain() *cobra.Command {
 		workload string
 		window   benchWindow
 		asJSON   bool
+		on       device
 	)
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -43,10 +43,14 @@ counts.
   mlp-raters     the same with 3 votes by 30 raters, who lean and guess
   lenet5         28×28 images, 3 components, 2 votes, 64 items
   lenet5-raters  the same with 3 votes by 30 raters
-  cnn3d          96×96×80 volumes, 3 components, 3 votes, 16 items`,
+  cnn2d          32×32 images in color, 3 components, 3 votes, 128 items
+  cnn3d          96×96×80 volumes, 3 components, 3 votes, 16 items
+
+On a GPU a step includes that its inputs are copied from host memory.`,
 		Example: `  credence bench train --workload lenet5
   credence bench train --workload cnn3d --seconds 20 --threads 2 --json
-  credence bench train --workload mlp --kernel generic`,
+  credence bench train --workload mlp --kernel generic
+  credence-gpu bench train --workload cnn3d --device gpu`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(train.Workloads, workload) {
@@ -57,7 +61,11 @@ counts.
 				return err
 			}
 			defer stop()
-			w, err := train.NewWorkload(workload)
+			engine, err := on.engine()
+			if err != nil {
+				return err
+			}
+			w, err := train.NewWorkload(engine, workload)
 			if err != nil {
 				return err
 			}
@@ -67,7 +75,7 @@ counts.
 				Threads:       par.Threads(),
 				Batch:         w.Batch,
 				MsPerStep:     math.Round(t.PerStep.Seconds()*1e7) / 1e4,
-				Kernel:        kernel.Name(),
+				Kernel:        engine.Name(),
 				AllocsPerStep: t.AllocsPerStep,
 			}
 			if asJSON {
@@ -86,6 +94,7 @@ allocations  %d per step
 	f.StringVar(&workload, "workload", "lenet5", "`name` of the network: "+strings.Join(train.Workloads, ", "))
 	window.flags(f, 5, 0)
 	f.BoolVar(&asJSON, "json", false, "print one line of JSON")
+	on.declare(f)
 	return cmd
 }
 

@@ -138,7 +138,9 @@ type Event struct {
 // NewEvent returns an event, which has passed until it is recorded.
 func (d *Device) NewEvent() (*Event, error) {
 	e := &Event{device: d}
-	err := d.do(func() error { return check("cuEventCreate", driver.call(fnEventCreate, uintptr(unsafe.Pointer(&e.handle)), 0)) })
+	err := d.do(func() error {
+		return check("cuEventCreate", driver.call(fnEventCreate, uintptr(unsafe.Pointer(&e.handle)), 0))
+	})
 	return e, err
 }
 

@@ -20,6 +20,7 @@ type recorder struct {
 	stream *cuda.Stream
 	items  int
 	mode   mode
+	watch  func(kernel string, run func() error) error // measures kernels, where not nil
 	err    error
 }
 
@@ -31,7 +32,11 @@ func (r *recorder) check(err error) {
 
 // launch runs a kernel on a grid of blocks.
 func (r *recorder) launch(kernel string, grid [3]int, threads int, args unsafe.Pointer) {
-	if r.err == nil {
+	switch {
+	case r.err != nil:
+	case r.watch != nil:
+		r.err = r.watch(kernel, func() error { return r.stream.Launch(kernel, grid, threads, args) })
+	default:
 		r.err = r.stream.Launch(kernel, grid, threads, args)
 	}
 }

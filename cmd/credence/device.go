@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"credence/internal/cuda"
+	"credence/internal/gpu"
+	"credence/nn"
+)
+
+// device is the value of --device: what networks run on.
+type device string
+
+func (d *device) declare(f *pflag.FlagSet) {
+	f.StringVar((*string)(d), "device", "auto", deviceHelp)
+}
+
+const deviceHelp = "what networks run `on`: cpu, gpu, gpu:N for the GPU of that number, or auto, " +
+	"which is the CPU but for training on images and volumes where there is a GPU; GPUs need credence-gpu"
+
+// engine returns what runs networks; auto is the CPU.
+func (d device) engine() (nn.Engine, error) {
+	number := -1
+	switch text, found := strings.CutPrefix(string(d), "gpu:"); {
+	case d == "" || d == "auto" || d == "cpu":
+		return nn.CPU{}, nil
+	case d == "gpu":
+	case found:
+		var err error
+		if number, err = strconv.Atoi(text); err == nil && number >= 0 {
+			break
+		}
+		fallthrough
+	default:
+		return nil, usagef("--device %q: expected auto, cpu, gpu or gpu:N", string(d))
+	}
+	e, err := gpu.Open(number)
+	switch {
+	case errors.Is(err, cuda.ErrBuild):
+		return nil, withHint(usagef("--device %s: %w", string(d), err), "leave --device out to run on the processor")
+	case err != nil:
+		return nil, withHint(fmt.Errorf("--device %s: %w", string(d), err), "nvidia-smi lists the GPUs that the driver finds")
+	}
+	return e, nil
+}
