@@ -158,13 +158,17 @@ func (f *fingerprint) compare(old fingerprint, what error) error {
 	switch {
 	case f.Data != old.Data:
 		return fmt.Errorf("%w: the data are not the same (SHA-256 %.12s…, then %.12s…)", what, f.Data, old.Data)
-	case f.Kernel != old.Kernel:
+	case f.Kernel != old.Kernel && !onGPU(f.Kernel) && !onGPU(old.Kernel):
 		return fmt.Errorf("%w: the instruction set is %s, then %s; set CREDENCE_KERNEL=%s", what, f.Kernel, old.Kernel, old.Kernel)
 	case !bytes.Equal(f.Config, old.Config):
 		return fmt.Errorf("%w: the configuration is not the same: %s", what, difference(f.Config, old.Config))
 	}
 	return nil
 }
+
+// onGPU reports whether an engine's name is that of a GPU. Between it and the CPU a run may
+// move, and then differs by rounding from one that stays.
+func onGPU(engine string) bool { return strings.HasPrefix(engine, "cuda ") }
 
 // difference names the keys in which two configurations differ.
 func difference(now, then json.RawMessage) string {

@@ -7,6 +7,7 @@ import (
 
 	"credence/head"
 	"credence/internal/par"
+	"credence/nn"
 )
 
 // feed gives batches of inputs in turn. While one is trained on, goroutines of
@@ -48,6 +49,20 @@ func (in *inputs) buffers(n int, changing bool) []*batch {
 		list[i] = in.newBatch(n)
 	}
 	return list
+}
+
+// pinned returns buffers in memory that an engine copies fastest. ahead is called
+// with the inputs of each batch as soon as they are there.
+func (in *inputs) pinned(n int, e nn.Pinner, ahead func(x []float32) error) ([]*batch, error) {
+	list := make([]*batch, 1+readAhead)
+	for i := range list {
+		p, err := e.Pin(n * in.width)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = &batch{x: p.Values, pin: p, ahead: ahead, votes: make([]float32, n*len(in.ds.Classes))}
+	}
+	return list, nil
 }
 
 // feed returns the batches 0 … n−1 in turn, each with the given items. change,
@@ -114,6 +129,9 @@ func (f *feed) fill(b *batch, items []int) error {
 		if err != nil {
 			return fmt.Errorf("item %q: %w", f.in.ds.Items[items[j]], err)
 		}
+	}
+	if b.ahead != nil {
+		return b.ahead(b.x[:len(items)*width])
 	}
 	return nil
 }

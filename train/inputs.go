@@ -7,6 +7,7 @@ import (
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/par"
+	"credence/nn"
 )
 
 // inputs gives the network inputs and votes of items. Inputs that fit into the
@@ -104,6 +105,9 @@ type batch struct {
 	n     int       // items in it
 
 	ratings []head.Rating // where heads ask for them
+
+	pin   *nn.Pinned              // what x is a part of, on other devices than the CPU
+	ahead func(x []float32) error // takes x to the device
 }
 
 func (in *inputs) newBatch(n int) *batch {

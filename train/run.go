@@ -193,7 +193,9 @@ func (r *run) start() error {
 	}
 	r.size = max(r.o.Batch, (len(r.train)+r.batches-1)/r.batches)
 	r.augment = newAugmenter(r.o.Augment, r.transform, r.o.Seed, uint64(r.member))
-	r.buffers = r.in.buffers(r.size, r.augment != nil)
+	if r.buffers, err = r.newBuffers(); err != nil {
+		return err
+	}
 	r.state.Share = 1
 	r.cross = r.newCrossStop()
 	if err := r.newStepper(); err != nil {
@@ -205,9 +207,25 @@ func (r *run) start() error {
 	return nil
 }
 
+// newBuffers returns the memory that batches are read into: that of the engine where
+// it takes inputs ahead.
+func (r *run) newBuffers() ([]*batch, error) {
+	e, ok := r.o.Engine.(nn.Pinner)
+	if !ok {
+		return r.in.buffers(r.size, r.augment != nil), nil
+	}
+	return r.in.pinned(r.size, e, func(x []float32) error {
+		if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
+			return f.Ahead(x)
+		}
+		return nil
+	})
+}
+
 // newStepper makes an optimizer without memory, at the current share of the
 // learning rate.
 func (r *run) newStepper() error {
+	r.stopReading() // which takes inputs to the engine
 	steps := uint64(0)
 	if r.stepper != nil {
 		steps = r.stepper.Trainer.State().Steps

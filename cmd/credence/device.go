@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"credence/dataset"
 	"credence/internal/cuda"
 	"credence/internal/gpu"
 	"credence/nn"
@@ -21,7 +23,18 @@ func (d *device) declare(f *pflag.FlagSet) {
 }
 
 const deviceHelp = "what networks run `on`: cpu, gpu, gpu:N for the GPU of that number, or auto, " +
-	"which is the CPU but for training on images and volumes where there is a GPU; GPUs need credence-gpu"
+	"which is the CPU; GPUs need the program credence-gpu"
+
+// suited returns the device for training: with auto, a GPU for images and volumes where there is one.
+func (d device) suited(parts []dataset.Part) (nn.Engine, error) {
+	grids := slices.ContainsFunc(parts, func(p dataset.Part) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 })
+	if d == "" || d == "auto" {
+		if e, err := gpu.Open(-1); grids && err == nil {
+			return e, nil
+		}
+	}
+	return d.engine()
+}
 
 // engine returns what runs networks; auto is the CPU.
 func (d device) engine() (nn.Engine, error) {

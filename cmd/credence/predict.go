@@ -33,6 +33,7 @@ type predictOptions struct {
 	names    string
 	batch    int
 	threads  int
+	device   device
 	csvSafe  bool
 	digits   digits
 	wide     bool
@@ -89,6 +90,7 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.resume, "resume", false, "keep finished parts in OUT.parts, and go on from those that are there")
 	f.StringVar(&o.shard, "shard", "", "predict the `i/n`-th part of the items only, i from 0, or auto; credence join puts them together")
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	o.device.declare(f)
 	notZero(f, "max-width", "min-top")
 }
 
@@ -165,6 +167,10 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := o.refuse(cmd, o.out, path, items); err != nil {
 		return err
 	}
+	engine, err := o.device.engine()
+	if err != nil {
+		return err
+	}
 	restore, err := useThreads(o.threads)
 	if err != nil {
 		return err
@@ -176,6 +182,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err != nil {
 		return err
 	}
+	m.Engine = engine
 	if err := refuseIntervals(m, cmd.Flags(), "level", "hpd", "full", "next", "resolution", "calibrate", "top", "max-width", "min-top", "votes"); err != nil {
 		return err
 	}

@@ -89,7 +89,6 @@ var flagAdvice = map[string]string{
 	"n-folds":          cvAdvice,
 	"n-splits":         cvAdvice,
 	"cross-validation": cvAdvice,
-	"device":           gpuAdvice,
 	"gpu":              gpuAdvice,
 	"gpus":             gpuAdvice,
 	"cuda":             gpuAdvice,
@@ -134,7 +133,7 @@ var flagAdvice = map[string]string{
 
 const (
 	cvAdvice  = "the networks of an ensemble hold out one fold each by themselves (--ensemble); --test leaves items alone for credence evaluate"
-	gpuAdvice = "training and prediction run on the processor; --threads says on how many cores"
+	gpuAdvice = "credence-gpu train and predict --device gpu run on a GPU; --threads says on how many cores of the processor"
 	sepAdvice = "the separator of a table is found by itself: comma, semicolon, tab or bar"
 	pdfAdvice = "write .html, open it in a browser and print it to a PDF file"
 )

@@ -105,6 +105,12 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	defer d.Items.Close()
 	defer o.beginning.Close()
+	if o.Fit.Engine, err = device(o.Device).suited(d.Items.Parts); err != nil {
+		return err
+	}
+	if e, ok := o.Fit.Engine.(interface{ Describe() string }); ok {
+		show.note("device    %s", e.Describe())
+	}
 	trained, err := run.Train(ctx, o.out, d, o.options(show))
 	show.erase()
 	if trained != nil {
@@ -127,6 +133,9 @@ func (o *trainOptions) check() error {
 	if len(o.Load.Data) == 0 {
 		return withHint(usagef("no --data: expected a file of items with their features"),
 			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
+	}
+	if _, err := device(o.Device).engine(); err != nil {
+		return err // before the data are read
 	}
 	if o.resume && o.overwrite {
 		return usagef("--resume and --overwrite exclude each other")

@@ -23,6 +23,7 @@ type Settings struct {
 	Limit            float64  // of the mixture
 	Test, Validation float64  // shares of the items
 	Threads          int      // 0 for all cores
+	Device           string   // what networks run on
 	From             string   // run to start from
 	Inside           bool     // tables name only images in their own folder
 

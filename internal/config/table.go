@@ -240,6 +240,9 @@ var Options = derive([]Option{
 	{Name: "threads", verbs: Train, at: func(s *Settings) any { return &s.Threads },
 		valid: notNegative, want: "a whole number of at least 1, or 0 for all cores",
 		Help: "how many `cores` to use (default all); the result is the same"},
+	{Name: "device", verbs: Train, open: true, at: func(s *Settings) any { return &s.Device },
+		Help: "what networks run `on`: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a GPU " +
+			"for images and volumes where there is one; GPUs need the program credence-gpu (default auto)"},
 })
 
 func atLeastOne(x float64) bool  { return x >= 1 }

@@ -19,7 +19,6 @@ var (
 )
 
 const (
-	codeInvalidValue   = 1
 	codeMemory         = 2
 	codeNotInitialized = 3
 )

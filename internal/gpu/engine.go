@@ -70,13 +70,9 @@ func (e *Engine) Describe() string {
 
 // NewPredictor implements [nn.Engine].
 func (e *Engine) NewPredictor(net *nn.Network, batch int) (nn.Predictor, error) {
-	n, err := e.load(net, batch, nil)
-	if err != nil {
-		return nil, err
-	}
-	p := &predictor{n}
-	runtime.AddCleanup(p, (*network).close, n)
-	return p, nil
+	p := &predictor{engine: e, net: net, held: &held{}}
+	runtime.AddCleanup(p, (*held).close, p.held)
+	return p, p.grow(batch)
 }
 
 // NewTrainer implements [nn.Engine].
@@ -132,14 +128,45 @@ func (e *Engine) Pin(n int) (*nn.Pinned, error) {
 	return p, nil
 }
 
-// predictor is the [nn.Predictor].
-type predictor struct{ *network }
+// predictor is the [nn.Predictor]. It grows with the batches that it is given.
+type predictor struct {
+	engine *Engine
+	net    *nn.Network
+	held   *held
+}
+
+// held is what a predictor frees when nobody uses it any more.
+type held struct{ network *network }
+
+func (h *held) close() {
+	if h.network != nil {
+		h.network.close()
+		h.network = nil
+	}
+}
+
+// mostPredicted is how many values a predictor keeps at most, on a device.
+const mostPredicted = 1 << 28
+
+// grow makes room for batches of so many items, as far as that is sensible: larger ones are cut.
+func (p *predictor) grow(batch int) error {
+	batch = max(1, min(batch, 1024, mostPredicted/p.net.ItemSize()))
+	if p.held.network != nil && p.held.network.batch >= batch {
+		return nil
+	}
+	p.held.close()
+	var err error
+	p.held.network, err = p.engine.load(p.net, batch, nil)
+	return err
+}
 
 // Forward implements [nn.Predictor].
 func (p *predictor) Forward(x []float32, pass nn.Pass) ([]float32, error) {
-	out, err := p.network.Forward(x, pass)
-	runtime.KeepAlive(p)
-	return out, err
+	defer runtime.KeepAlive(p)
+	if err := p.grow(len(x) / p.net.In.Size()); err != nil {
+		return nil, err
+	}
+	return p.held.network.Forward(x, pass)
 }
 
 // start is where a slice begins, by which it is known again.

@@ -53,29 +53,74 @@ static void yield();
 
 #include "all.cu"
 
-// Fibers: those of one block, and the loop that lets each run to its next barrier.
+// Fibers: those of one block, and the loop that lets each run to its next barrier. Where the
+// registers that a function keeps are known, a switch saves those alone: swapcontext asks the
+// kernel for signal masks each time.
 enum { stackSize = 64 << 10, maxThreads = 1024 };
-static ucontext_t loop, fibers[maxThreads];
 static bool ended[maxThreads];
 static char *stacks;
 static int running;
 static const Kernel *kernel;
 static const void *arguments;
 
+static void fiber();
+
+#ifdef __x86_64__
+typedef void *Context;
+extern "C" void switchContext(Context *from, Context to);
+asm(R"(
+.local switchContext
+switchContext:
+	push %rbx
+	push %rbp
+	push %r12
+	push %r13
+	push %r14
+	push %r15
+	mov %rsp, (%rdi)
+	mov %rsi, %rsp
+	pop %r15
+	pop %r14
+	pop %r13
+	pop %r12
+	pop %rbp
+	pop %rbx
+	ret
+)");
+static Context loop, fibers[maxThreads];
+
+static void enter(int t) { switchContext(&loop, fibers[t]); }
+static void yield() { switchContext(&fibers[running], loop); }
+
+static void prepare(int t) {
+	void **top = (void **)(stacks + (size_t)(t + 1) * stackSize) - 3; // aligned as at the start of a function
+	top[0] = 0;
+	top[-1] = (void *)fiber;
+	fibers[t] = top - 7;
+}
+#else
+static ucontext_t loop, fibers[maxThreads];
+
+static void enter(int t) { swapcontext(&loop, &fibers[t]); }
 static void yield() { swapcontext(&fibers[running], &loop); }
+
+static void prepare(int t) {
+	getcontext(&fibers[t]);
+	fibers[t].uc_stack.ss_sp = stacks + (size_t)t * stackSize;
+	fibers[t].uc_stack.ss_size = stackSize;
+	makecontext(&fibers[t], fiber, 0);
+}
+#endif
 
 static void fiber() {
 	kernel->run(arguments);
 	ended[running] = true;
+	yield();
 }
 
 static void runBlock(int threads) {
 	for (int t = 0; t < threads; t++) {
-		getcontext(&fibers[t]);
-		fibers[t].uc_stack.ss_sp = stacks + (size_t)t * stackSize;
-		fibers[t].uc_stack.ss_size = stackSize;
-		fibers[t].uc_link = &loop;
-		makecontext(&fibers[t], fiber, 0);
+		prepare(t);
 		ended[t] = false;
 	}
 	for (int left = threads; left > 0;) {
@@ -83,14 +128,14 @@ static void runBlock(int threads) {
 		for (int t = 0; t < threads; t++) {
 			if (ended[t]) continue;
 			running = t, threadIdx = {(unsigned)t, 0, 0};
-			swapcontext(&loop, &fibers[t]);
+			enter(t);
 			left += !ended[t];
 		}
 	}
 }
 
 static void runGrid(const Kernel &k, Index grid, int threads, const void *args) {
-	if (!stacks) stacks = (char *)malloc((size_t)maxThreads * stackSize);
+	if (!stacks) stacks = (char *)aligned_alloc(64, (size_t)maxThreads * stackSize);
 	kernel = &k, arguments = args;
 	for (unsigned z = 0; z < grid.z; z++)
 		for (unsigned y = 0; y < grid.y; y++)
