@@ -20,6 +20,9 @@ import (
 	"credence/internal/python"
 )
 
+// labelConfig is that of a project whose classes are the model's.
+const labelConfig = `<View><Text name="age" value="$age"/><Choices name="verdict" toName="age"><Choice value="yes"/><Choice value="no"/></Choices></View>`
+
 // TestLabelStudioItself has Label Studio label with a server of ours behind it. With CREDENCE_RECORD=1
 // it writes what Label Studio sends to testdata/labelstudio.json, which TestLabelStudioRecorded sends
 // again.

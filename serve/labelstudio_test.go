@@ -8,9 +8,6 @@ import (
 	"testing"
 )
 
-// labelConfig is that of a project whose classes are the model's.
-const labelConfig = `<View><Text name="age" value="$age"/><Choices name="verdict" toName="age"><Choice value="yes"/><Choice value="no"/></Choices></View>`
-
 // recorded is a request that Label Studio sent.
 type recorded struct {
 	Method string          `json:"method"`

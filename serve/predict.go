@@ -31,8 +31,6 @@ type wanted struct {
 // class's interval is wider than maxWidth, or its p_top smaller than minTop. 0 is no rule.
 type abstention struct{ maxWidth, minTop float64 }
 
-func (a abstention) given() bool { return a.maxWidth > 0 || a.minTop > 0 }
-
 func (a abstention) check() error {
 	if !(a.maxWidth >= 0 && a.maxWidth <= 1) {
 		return badRequest("max_width %v: expected a width between 0 and 1", a.maxWidth)
