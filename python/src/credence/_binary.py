@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from ._errors import BinaryError, CredenceWarning, from_messages
 
@@ -124,13 +125,19 @@ def environment(given: Sequence[str] = ()) -> dict[str, str]:
 class Child:
     """A process of the binary, which never outlives its use."""
 
-    def __init__(self, args: Sequence[str], given: Sequence[str] = (), stdout: int | None = subprocess.PIPE) -> None:
+    def __init__(
+        self,
+        args: Sequence[str],
+        given: Sequence[str] = (),
+        stdout: int | None = subprocess.PIPE,
+        stderr: int | IO[bytes] = subprocess.PIPE,
+    ) -> None:
         # In a session of its own: Ctrl-C comes to this process alone, which decides.
         self.process = subprocess.Popen(
             [checked(), *args],
             stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL if stdout is None else stdout,
+            stderr=stderr,
             env=environment(given),
             start_new_session=True,
         )
@@ -229,3 +236,12 @@ def flags(options: Mapping[str, object]) -> list[str]:
                 text = '"' + text.replace('"', '""') + '"'  # one element, not several
             line.append(f"--{name}={text}")
     return line
+
+
+def verb(
+    name: Sequence[str], arguments: Sequence[str | os.PathLike[str]], options: Mapping[str, object]
+) -> str:
+    """Runs a verb of the command line and returns what it prints."""
+    out, messages = run([*name, *flags(options), "--", *map(os.fspath, arguments)])
+    warn_of(messages, stacklevel=3)
+    return out.decode("utf-8")

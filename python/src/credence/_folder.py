@@ -37,8 +37,8 @@ def _remove(path: str, lock: int, owner: int) -> None:
 class Folder:
     """A temporary folder; also a context manager."""
 
-    def __init__(self) -> None:
-        parent = tempfile.gettempdir()
+    def __init__(self, parent: str | None = None) -> None:
+        parent = parent or tempfile.gettempdir()
         sweep(parent)
         try:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))

@@ -1,0 +1,767 @@
+"""The classifier."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _items, _run, _votes
+from ._base import HAVE_SKLEARN, BaseEstimator, ClassifierMixin, not_fitted
+from ._binary import flags, run, warn_of
+from ._errors import CredenceWarning, FileError, InputError
+from ._folder import Folder
+from ._mixture import Mixture
+from ._parameters import LISTS, OPTIONS, Parameters
+from ._server import Server
+
+Floats = npt.NDArray[np.float64]
+
+#: What save writes beside the files of a run.
+_ABOUT = "python.json"
+
+
+class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
+    """A classifier that learns from several votes per item and knows how sure it is of each probability.
+
+    It answers with the distribution of the class probabilities: a mixture of Beta or Dirichlet
+    distributions, whose intervals are calibrated by votes held out. Training and all computations are done
+    by the binary; parameters are the options of ``credence train``.
+
+    Parameters
+    ----------
+    components : int, optional
+        Number of Dirichlet components of a network.
+    ensemble : int, default 5
+        Number of networks that predict together.
+    network : str, path or list of layers, optional
+        Name of the network (mlp, lenet5, cnn2d, resnet, cnn3d), a .yaml file of layers, or the layers.
+    epochs : int, optional
+        At most this many passes over the items.
+    raters : {"auto", "off", "on"}, default "auto"
+        Learn who leans and who guesses.
+    random_state : int, default 0
+        Seed of all randomness.
+    **others
+        All other options of ``credence train``, by their names: ``help(credence.Parameters)``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels, in the order of the columns of predictions.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : array of str
+        The names of the columns, if X was a frame.
+    metrics_ : dict
+        Scores on held-out votes, beside those of simple references.
+    raters_ : list of dict, or None
+        What is known of each rater, if votes named them.
+    stopped_ : bool
+        Whether Ctrl-C stopped training; the best networks so far are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> votes = rng.binomial(3, 1 / (1 + np.exp(-2 * X[:, 0])))
+    >>> clf = CredenceClassifier(ensemble=2, epochs=20).fit(X, np.column_stack([3 - votes, votes]))
+    >>> clf.predict_proba(X[:2]).shape
+    (2, 2)
+    >>> clf.predict_interval(X[:2], level=0.9).shape
+    (2, 2, 2)
+    """
+
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    metrics_: dict[str, Any]
+    raters_: list[dict[str, Any]] | None
+    stopped_: bool
+    _fitted: _run.Run
+    _form: dict[str, Any]
+
+    # Training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        votes: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> CredenceClassifier:
+        """Train on items and the votes on them.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix, images, or list of paths or of texts
+            Features, one row per item. Frames may have categories, texts and missing values; arrays of
+            three axes and more are images or volumes.
+        y : array, list or frame
+            Votes: counts (n × classes) as an array, a list of each item's labels, a wide frame (a column
+            per rater, blanks where one did not vote), or a long frame (item, rater, label). A label for each
+            item is taken with a warning: rows with equal features are then one item, and their labels votes
+            on it.
+        votes : array, list or frame
+            Another name for `y`.
+        groups : array of shape (n,), optional
+            Items with equal values are kept on one side of every split.
+        sample_weight : array of shape (n,), optional
+            How much an item counts.
+
+        Returns
+        -------
+        CredenceClassifier
+            Itself. Ctrl-C stops training: the best networks so far are kept, and a warning says so.
+        """
+        if votes is not None and y is not None:
+            raise InputError("votes were given twice, as y and as votes")
+        y = votes if votes is not None else y
+        if y is None:
+            raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        items = self._items(X, reset=True)
+        cast = self._votes(y, items, self.classes)
+        extra = _beside(items, groups, sample_weight)
+        if cast.plain:
+            items, cast, extra = _merged(items, cast, extra)
+            warnings.warn(
+                "there is one label per item: intervals mean nothing without items that have two votes or more",
+                CredenceWarning,
+                stacklevel=2,
+            )
+        cast = _without_empty_classes(cast, self.classes)
+        with Folder() as folder:
+            options = self._options(items, cast, extra, folder)
+            trained, stopped, notes = _run.train(options, folder, self.verbose)
+            for note in notes:
+                if not (cast.plain and "no item has more than one vote" in note):
+                    warnings.warn(note, CredenceWarning, stacklevel=2)
+            if stopped:
+                warnings.warn("training was stopped: the best networks so far are kept", CredenceWarning, stacklevel=2)
+            self.raters_ = _raters(str(folder / "run")) if cast.rater is not None else None
+        self._take(trained, cast.classes, stopped)
+        return self
+
+    def _take(self, trained: _run.Run, classes: Sequence[Any], stopped: bool) -> None:
+        self._fitted = trained
+        self.stopped_ = stopped
+        self.classes_ = _class_array(classes)
+        self.metrics_ = json.loads(trained.files.get("metrics.json", b"{}"))
+
+    def _items(self, X: Any, reset: bool) -> _items.Items:
+        """Takes features, and checks that they are those of training."""
+        shape = np.shape(X) if isinstance(X, np.ndarray) else ()
+        if HAVE_SKLEARN and not (isinstance(X, (list, tuple)) and X and isinstance(X[0], (str, os.PathLike))) and len(shape) < 3:
+            X = _validated(self, X, reset)
+        items = _items.read(X, None if reset else self._form["columns"])
+        if items.kind == "frame" and (self._all_numbers(items) if reset else self._form["kind"] == "array"):
+            items = _items.as_array(items)
+        if items.n == 0:
+            raise InputError(f"Found array with 0 sample(s) (shape=(0, {items.width})) while a minimum of 1 is required.")
+        if items.width == 0:
+            raise InputError(f"Found array with 0 feature(s) (shape=({items.n}, 0)) while a minimum of 1 is required.")
+        form = {"kind": items.kind, "columns": list(items.columns) or None, "shape": None}
+        if items.array is not None and items.array.ndim > 2:
+            form["shape"] = list(items.array.shape[1:])
+        if reset:
+            self._form = form
+            if not HAVE_SKLEARN or not hasattr(self, "n_features_in_") or form["shape"]:
+                self.n_features_in_ = items.width
+            if items.kind == "frame" and not HAVE_SKLEARN:
+                self.feature_names_in_ = np.array(list(items.columns), dtype=object)
+            return items
+        if items.width != self.n_features_in_ and items.kind != "frame":
+            raise InputError(
+                f"X has {items.width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
+            )
+        if form["kind"] != self._form["kind"] or form["shape"] != self._form["shape"]:
+            raise InputError(
+                f"X is {_describe(form)}, but {type(self).__name__} was trained on {_describe(self._form)}"
+            )
+        if items.kind == "frame":
+            _as_trained(items, self._form.get("numbers"))
+        return items
+
+    def _all_numbers(self, items: _items.Items) -> bool:
+        """Reports whether a frame is as good as an array: numbers, none of them missing or spoken of."""
+        spoken = (self.ignore, self.numeric, self.categorical, self.text, self.one_hot, self.embed, self.features)
+        return all(s is None for s in spoken) and all(
+            c.kind == "number" and not np.isnan(c.values).any() for c in items.columns.values()
+        )
+
+    def _votes(self, votes: Any, items: _items.Items, classes: Sequence[Any] | None) -> _votes.Votes:
+        named = {"item": self.item, "rater": self.rater, "label": self.label, "count": self.count}
+        return _votes.read(votes, items.n, classes, form=self.votes_form, index=items.index, **named)
+
+    def _options(
+        self, items: _items.Items, cast: _votes.Votes, extra: dict[str, Any], folder: Folder
+    ) -> dict[str, object]:
+        """Returns the options of training, and writes the files that they name."""
+        given = self._given()
+        written = _items.write(items, folder)
+        path, how = _votes.write(cast, folder)
+        options: dict[str, object] = {"data": written.files, "votes": [path], "classes": cast.names, **how}
+        _add_features(options, written, items, given)
+        self._form["numbers"] = [n for n, c in items.columns.items() if c.kind == "number"]
+        if extra:
+            _add_beside(options, written, items, extra, folder)
+        if items.array is not None and items.array.ndim > 2 and self.layout is None:
+            given["layout"] = _layout(items.array.shape[1:])
+        if cast.plain:
+            given["force"] = True
+        options.update(given)
+        options["seed"] = _seed(self.random_state)
+        return options
+
+    def _given(self) -> dict[str, object]:
+        """Returns the options that were given, in their own names."""
+        given: dict[str, object] = {}
+        for name, option in OPTIONS.items():
+            value = getattr(self, name)
+            if value is None or value is False or option in ("classes", "votes-form", "item", "rater", "label", "count"):
+                continue
+            if option == "setting" and isinstance(value, Mapping):
+                value = [f"{k}={v}" for k, v in value.items()]
+            if option == "network":
+                value = _network(value)
+            if option in LISTS:
+                value = [_yaml_value(v) for v in ([value] if isinstance(value, (str, int, float)) else value)]
+            given[option] = _yaml_value(value)
+        if self.start is not None:
+            given["from"] = os.fspath(self.start)
+        if given.get("kernel"):
+            raise InputError("kernel is chosen by the environment variable CREDENCE_KERNEL")
+        return given
+
+    # Prediction
+
+    def _records(
+        self, X: Any, fields: Sequence[str], votes: Any = None, level: float | None = None, **options: object
+    ) -> Any:
+        self._check_fitted()
+        items = self._items(X, reset=False)
+        server = self._fitted.server
+        if votes is None and not options and server is not None and server.can(items, fields):
+            return server.predict(items, fields, 0.95 if level is None else level)
+        cast = None
+        if votes is not None:
+            cast = self._votes(votes, items, list(self.classes_.tolist()))
+        if level is not None:
+            options["level"] = repr(float(level))
+        return _run.predict(self._fitted, items, fields, votes=cast, options=options, stacklevel=5)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_fitted"):
+            raise not_fitted(type(self).__name__)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def predict_proba(self, X: Any, votes: Any = None) -> Floats:
+        """Return the mean of each class probability.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        votes : array, list or frame, optional
+            Votes that the items have already, to take into account.
+
+        Returns
+        -------
+        array of shape (n, classes)
+        """
+        found: Floats = np.ascontiguousarray(self._records(X, ["mean"], votes)["mean"])
+        return found
+
+    def predict(self, X: Any, votes: Any = None) -> npt.NDArray[Any]:
+        """Return the class of the largest mean probability.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        votes : array, list or frame, optional
+            Votes that the items have already, to take into account.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        best = self.predict_proba(X, votes).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_interval(self, X: Any, level: float = 0.95, votes: Any = None) -> Floats:
+        """Return the two-sided credible interval of each class probability.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        level : float, default 0.95
+            The probability that it holds.
+        votes : array, list or frame, optional
+            Votes that the items have already, to take into account.
+
+        Returns
+        -------
+        array of shape (n, classes, 2)
+            Lower and upper end.
+        """
+        found = self._records(X, ["interval"], votes, level=level)["interval"]
+        return np.ascontiguousarray(found if found.ndim == 3 else found[:, :, 0, :])
+
+    def predict_mixture(self, X: Any, votes: Any = None) -> Mixture:
+        """Return the distributions of the class probabilities.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        votes : array, list or frame, optional
+            Votes that the items have already, to take into account.
+
+        Returns
+        -------
+        Mixture
+            With weights, alpha, and methods such as `quantile` and `update`.
+        """
+        found = self._records(X, ["weights", "alpha"], votes)
+        resolution = self._card().get("calibration") or {}
+        return Mixture._of(
+            np.ascontiguousarray(found["weights"]),
+            np.ascontiguousarray(found["alpha"]),
+            self._fitted,
+            float(resolution.get("resolution") or 0.0),
+        )
+
+    def next_label_value(self, X: Any, votes: Any = None) -> Floats:
+        """Return the variance that one further vote on an item is expected to take off.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        votes : array, list or frame, optional
+            Votes that the items have already, to take into account.
+
+        Returns
+        -------
+        array of shape (n,)
+            Summed over classes; label the items of the largest first.
+        """
+        found: Floats = np.ascontiguousarray(self._records(X, ["next_gain"], votes)["next_gain"])
+        return found
+
+    def score(self, X: Any, y: Any = None, *, votes: Any = None) -> float:
+        """Return the log-likelihood per vote, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        y : array, list or frame
+            Votes on the items, in any form that `fit` takes.
+        votes : array, list or frame
+            Another name for `y`.
+
+        Returns
+        -------
+        float
+        """
+        result = self.evaluate(X, votes if votes is not None else y, bootstrap=1)
+        value = result.get("nll_per_vote")
+        return -float(value if value is not None else result["marginal_nll_per_vote"])
+
+    def evaluate(self, X: Any, votes: Any, **options: Any) -> dict[str, Any]:
+        """Judge the model by votes that it has not seen, as ``credence evaluate`` does.
+
+        Parameters
+        ----------
+        X : array, frame, …
+            Features, as in training.
+        votes : array, list or frame
+            Votes on the items, in any form that `fit` takes.
+        **options
+            Options of `credence.verbs.evaluate`.
+
+        Returns
+        -------
+        dict
+            Scores with standard errors, coverage, calibration.
+        """
+        self._check_fitted()
+        items = self._items(X, reset=False)
+        cast = self._votes(votes, items, list(self.classes_.tolist()))
+
+        def judge(trained: str, files: list[str], path: str, how: dict[str, object]) -> dict[str, Any]:
+            told = {**how, "votes": path, "json": True, **options}
+            out, messages = run(["evaluate", trained, *files, *flags(told)], list(told))
+            if not cast.plain:
+                warn_of(messages, 5)
+            found: dict[str, Any] = json.loads(out)
+            return found
+
+        result: dict[str, Any] = _run.with_files(self._fitted, items, cast, judge)
+        return result
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, votes: Any = None) -> None:
+        """Write the report of the model as an HTML page.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the page.
+        X : array, frame, …, optional
+            Items to report on; by default the report is that of training.
+        votes : array, list or frame, optional
+            Votes on them.
+        """
+        self._check_fitted()
+        if X is None:
+            page = self._fitted.files.get("report.html")
+            if page is None:
+                raise InputError("the model has no report of its training", "report(path, X, votes) writes one on other items")
+            Path(path).write_bytes(page)
+            return
+        items = self._items(X, reset=False)
+        cast = self._votes(votes, items, list(self.classes_.tolist()))
+
+        def write(trained: str, files: list[str], votes_file: str, how: dict[str, object]) -> None:
+            told = {**how, "votes": votes_file, "output": os.path.abspath(path)}
+            _, messages = run(["report", trained, *files, *flags(told)], list(told))
+            warn_of(messages, 5)
+
+        _run.with_files(self._fitted, items, cast, write)
+
+    def server(self, threads: int | None = None) -> Server:
+        """Return a server for many small predictions: ``with clf.server(): …``.
+
+        Within the block predictions are asked of a child that keeps the model in memory; it ends with the
+        block.
+
+        Parameters
+        ----------
+        threads : int, optional
+            How many cores to use; all by default.
+
+        Returns
+        -------
+        context manager
+        """
+        self._check_fitted()
+        return self._fitted.server or Server(self._fitted, threads)
+
+    def _card(self) -> dict[str, Any]:
+        """Returns what credence inspect says of the model."""
+        if self._fitted.card is None:
+            out, _ = run(["inspect", self._fitted.path(), "--json"])
+            self._fitted.card = json.loads(out)
+        return self._fitted.card
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into a folder, which `load` and the command line read.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the folder; what it holds of another model is replaced.
+        """
+        self._check_fitted()
+        to = Path(path)
+        about = {
+            "classes": [_yaml_value(c) for c in self.classes_.tolist()],
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": list(map(str, getattr(self, "feature_names_in_", []))) or None,
+            "form": self._form,
+            "raters": self.raters_,
+            "stopped": self.stopped_,
+            "params": {k: v for k, v in self.get_params(deep=False).items() if _is_plain(v)},
+        }
+        try:
+            self._fitted.write(to)
+            (to / _ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
+        except OSError as e:
+            raise FileError(f"writing {e.filename or path}: {e.strerror or e}") from e
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CredenceClassifier:
+        """Read a model that `save` or ``credence train`` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the folder of the run, or of a model file.
+
+        Returns
+        -------
+        CredenceClassifier
+        """
+        at = Path(path)
+        if not at.exists():
+            raise FileError(f"reading the model {path}: there is no such file or folder")
+        trained = _run.Run.read(at)
+        about_file = at / _ABOUT
+        if at.is_dir() and about_file.is_file():
+            about = json.loads(about_file.read_text(encoding="utf-8"))
+            known = {k: v for k, v in about["params"].items() if hasattr(cls(), k)}
+            clf = cls(**known)
+            clf._form, clf.raters_, clf.n_features_in_ = about["form"], about["raters"], about["n_features_in"]
+            if about["feature_names_in"]:
+                clf.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+            clf._take(trained, about["classes"], about["stopped"])
+            return clf
+        clf = cls()
+        clf._take(trained, [], False)
+        clf._describe_from_card()
+        return clf
+
+    def _describe_from_card(self) -> None:
+        """Learns from the model itself what classes and features there are."""
+        card = self._card()
+        self.classes_ = _class_array(card["classes"])
+        self.raters_ = None
+        features = card["features"]
+        tensors = [f for f in features if f["kind"] == "tensor"]
+        if len(features) == 1 and tensors:
+            shape = tensors[0]["shape"]
+            self._form = {"kind": "array", "columns": None, "shape": shape if len(shape) > 1 else None}
+            self.n_features_in_ = int(np.prod(shape))
+            return
+        self._form = {"kind": "frame", "columns": [f["name"] for f in features], "shape": None}
+        self._form["numbers"] = [f["name"] for f in features if f["kind"] == "numeric"]
+        self.n_features_in_ = len(features)
+        self.feature_names_in_ = np.array(self._form["columns"], dtype=object)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(super().__getstate__())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _validated(clf: CredenceClassifier, X: Any, reset: bool) -> Any:
+    """Lets scikit-learn check X, so that messages are those that its users know."""
+    from sklearn.utils.validation import validate_data
+
+    frame = _items.is_frame(X)
+    plain = not frame and not (isinstance(X, np.ndarray) and X.dtype.kind in "OUS")
+    if frame or not plain or _items.is_series(X):
+        if reset and not frame:
+            for name in ("feature_names_in_",):
+                if hasattr(clf, name):
+                    delattr(clf, name)
+        if _items.is_series(X) or isinstance(X, np.ndarray) and X.ndim != 2:
+            return X
+        return validate_data(clf, X, reset=reset, skip_check_array=True)
+    return validate_data(
+        clf,
+        X,
+        reset=reset,
+        accept_sparse=["csr", "csc", "coo"],
+        dtype="numeric",
+        ensure_all_finite="allow-nan",
+        allow_nd=True,
+    )
+
+
+def _describe(form: dict[str, Any]) -> str:
+    names = {"array": "an array", "frame": "a frame", "paths": "a list of paths", "texts": "a list of texts"}
+    return names[form["kind"]] + (f" of items of shape {tuple(form['shape'])}" if form["shape"] else "")
+
+
+def _as_trained(items: _items.Items, numbers: list[str] | None) -> None:
+    """Reads columns as numbers or texts, whatever a few rows look like."""
+    for name, c in items.columns.items():
+        if numbers is None:
+            continue
+        if name in numbers and c.kind != "number":
+            try:
+                c.values = np.array([np.nan if v is None else float(v) for v in c.values], dtype=np.float64)
+            except ValueError as e:
+                raise InputError(f"column {name!r} of X: {e}: expected numbers, as in training") from e
+            c.kind = "number"
+        elif name not in numbers and c.kind == "number":
+            c.values = [None if v != v else _votes._name(v) for v in c.values.tolist()]
+            c.kind = "text"
+
+
+def _beside(items: _items.Items, groups: Any, weights: Any) -> dict[str, Any]:
+    """Checks groups and weights."""
+    extra: dict[str, Any] = {}
+    if groups is not None:
+        list_ = np.asarray(groups).tolist()
+        if len(list_) != items.n:
+            raise InputError(f"X has {items.n:,} items, but groups {len(list_):,}")
+        extra["group"] = [str(g) for g in list_]
+    if weights is not None:
+        w = np.asarray(weights, dtype=np.float64)
+        if w.ndim != 1:
+            raise InputError(f"Sample weights must be 1D array or scalar: found the shape {w.shape}")
+        if len(w) != items.n:
+            raise InputError(f"sample_weight.shape == {w.shape}, expected ({items.n},)!")
+        if not np.isfinite(w).all() or (w < 0).any():
+            raise InputError("sample_weight has a weight that is negative, NaN or infinite")
+        if not w.any():
+            raise InputError("sample weights are all zero: expected at least one above 0")
+        if not (w == w[0]).all():
+            extra["weight"] = w
+    return extra
+
+
+def _merged(
+    items: _items.Items, cast: _votes.Votes, extra: dict[str, Any]
+) -> tuple[_items.Items, _votes.Votes, dict[str, Any]]:
+    """Takes rows with equal features for one item, and their labels for votes on it.
+
+    A weight then says how many labels a row stands for. Rows get an order of their own, so that the
+    order in which they came does not matter.
+    """
+    if items.sparse is not None and items.n * items.width <= 1 << 27:
+        items.array, items.sparse = items.sparse.toarray(), None
+    if items.array is None or items.array.ndim != 2 or "group" in extra:
+        return items, cast, extra
+    assert cast.counts is not None
+    counts = cast.counts
+    if "weight" in extra:
+        counts = counts * extra["weight"][:, np.newaxis]
+    keep = counts.sum(axis=1) > 0
+    rows, at = np.unique(items.array[keep], axis=0, return_inverse=True)
+    merged = np.zeros((len(rows), counts.shape[1]))
+    np.add.at(merged, at.reshape(-1), counts[keep])
+    items = _items.Items("array", len(rows), items.width, array=rows)
+    return items, _votes.Votes(len(rows), cast.classes, counts=merged, plain=True), {}
+
+
+def _without_empty_classes(cast: _votes.Votes, given: Sequence[Any] | None) -> _votes.Votes:
+    """Refuses votes that are all for one class."""
+    if cast.counts is not None:
+        voted = [c for c, n in zip(cast.classes, cast.counts.sum(axis=0)) if n > 0]
+    else:
+        assert cast.label is not None
+        voted = [cast.classes[i] for i in np.unique(cast.label)]
+    if len(voted) < 2:
+        found = f"only one class, {voted[0]!r}" if voted else "none"
+        raise InputError(f"votes are for {found}: Credence needs votes for at least two classes")
+    return cast
+
+
+def _add_features(
+    options: dict[str, object], written: _items.Written, items: _items.Items, given: dict[str, object]
+) -> None:
+    """Adds how features are read, after what the caller says of columns."""
+    options.update({k: v for k, v in written.options.items() if k not in ("categorical", "numeric", "features")})
+    for name in ("ignore", "numeric", "categorical", "text", "one-hot", "embed", "features"):
+        for column in given.get(name) or ():  # type: ignore[attr-defined]
+            if items.columns and str(column) not in items.columns:
+                raise InputError(f"{name.replace('-', '_')}={column!r}: X has no such column", f"columns: {list(items.columns)[:20]}")
+    said = {c for name in ("ignore", "numeric", "categorical", "text") for c in given.get(name) or ()}  # type: ignore[attr-defined]
+    for kind in ("categorical", "numeric"):
+        found = [c for c in written.options.get(kind) or () if c not in said]  # type: ignore[attr-defined]
+        both = found + [str(c) for c in given.pop(kind, None) or ()]  # type: ignore[attr-defined]
+        if both:
+            options[kind] = both
+    if "features" in written.options and "features" not in given:
+        ignored = set(given.get("ignore") or ())  # type: ignore[call-overload]
+        options["features"] = [c for c in written.options["features"] if c not in ignored]  # type: ignore[attr-defined]
+
+
+def _add_beside(
+    options: dict[str, object], written: _items.Written, items: _items.Items, extra: dict[str, Any], folder: Folder
+) -> None:
+    """Adds groups and weights, in a table beside the features."""
+    import csv
+
+    item = str(written.options.get("item", "item"))
+    names = {k: _items.free_name(k, items.columns) for k in extra}
+    path = folder / "beside.csv"
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f)
+        w.writerow([item, *names.values()])
+        columns = [v.tolist() if isinstance(v, np.ndarray) else v for v in extra.values()]
+        w.writerows([i, *row] for i, row in enumerate(zip(*columns)))
+    files = list(written.files)
+    options["data"] = [*files, str(path)] if written.ids else [str(path), *files]
+    options["item"] = item
+    for kind, option in (("group", "group"), ("weight", "item-weights")):
+        if kind in names:
+            options[option] = names[kind]
+
+
+def _raters(folder: str) -> list[dict[str, Any]] | None:
+    out, _ = run(["raters", folder, "--format", "json"])
+    found: list[dict[str, Any]] | None = json.loads(out).get("raters")
+    return found
+
+
+def _layout(shape: tuple[int, ...]) -> str:
+    """Guesses the axes of an item: channels are few, and come first or last."""
+    if len(shape) == 2:
+        return "HW"
+    few = (1, 2, 3, 4)
+    if len(shape) == 3:
+        return "CHW" if shape[0] in few and shape[2] not in few else "HWC" if shape[2] in few else "DHW"
+    if len(shape) == 4:
+        return "CDHW" if shape[0] in few else "DHWC"
+    raise InputError(f"items of shape {shape}: expected images or volumes, of two to four axes")
+
+
+def _seed(state: Any) -> int:
+    if state is None:
+        return int(np.random.default_rng().integers(1 << 31))
+    if isinstance(state, (int, np.integer)):
+        if state < 0:
+            raise InputError(f"random_state={state}: expected a whole number from 0")
+        return int(state)
+    if isinstance(state, np.random.Generator):
+        return int(state.integers(1 << 31))
+    if hasattr(state, "randint"):
+        return int(state.randint(1 << 31))
+    raise InputError(f"random_state={state!r}: expected a whole number, a RandomState, a Generator or None")
+
+
+def _network(value: Any) -> Any:
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    return json.dumps([dict(layer) for layer in value])
+
+
+def _class_array(classes: Sequence[Any]) -> npt.NDArray[Any]:
+    a = np.asarray(list(classes))
+    if a.dtype.kind in "US" and not all(isinstance(c, (str, bytes)) for c in classes) or a.ndim != 1:
+        a = np.empty(len(classes), dtype=object)
+        a[:] = list(classes)
+    return a
+
+
+def _yaml_value(v: Any) -> Any:
+    if isinstance(v, np.generic):
+        return v.item()
+    if isinstance(v, os.PathLike):
+        return os.fspath(v)
+    if isinstance(v, (str, int, float, bool, list)):
+        return v
+    return str(v)
+
+
+def _is_plain(v: Any) -> bool:
+    try:
+        json.dumps(v)
+    except (TypeError, ValueError):
+        return False
+    return True
