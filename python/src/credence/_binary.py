@@ -232,7 +232,7 @@ def flags(options: Mapping[str, object]) -> list[str]:
         several = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
         for one in value if several else [value]:  # type: ignore[attr-defined]
             text = os.fspath(one) if isinstance(one, os.PathLike) else str(one)
-            if several and "," in text:
+            if several and "," in text and not re.fullmatch(r"[-+0-9.eE/, ]+", text):
                 text = '"' + text.replace('"', '""') + '"'  # one element, not several
             line.append(f"--{name}={text}")
     return line
@@ -242,6 +242,6 @@ def verb(
     name: Sequence[str], arguments: Sequence[str | os.PathLike[str]], options: Mapping[str, object]
 ) -> str:
     """Runs a verb of the command line and returns what it prints."""
-    out, messages = run([*name, *flags(options), "--", *map(os.fspath, arguments)])
+    out, messages = run([*name, *flags(options), "--", *(os.fspath(a) for a in arguments)])
     warn_of(messages, stacklevel=3)
     return out.decode("utf-8")

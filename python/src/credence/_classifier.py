@@ -128,8 +128,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         y = votes if votes is not None else y
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
-        items = self._items(X, reset=True)
-        cast = self._votes(y, items, self.classes)
+        items = self._features(X, reset=True)
+        cast = self._cast(y, items, self.classes)
         extra = _beside(items, groups, sample_weight)
         if cast.plain:
             items, cast, extra = _merged(items, cast, extra)
@@ -157,10 +157,11 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         self.classes_ = _class_array(classes)
         self.metrics_ = json.loads(trained.files.get("metrics.json", b"{}"))
 
-    def _items(self, X: Any, reset: bool) -> _items.Items:
+    def _features(self, X: Any, reset: bool) -> _items.Items:
         """Takes features, and checks that they are those of training."""
-        shape = np.shape(X) if isinstance(X, np.ndarray) else ()
-        if HAVE_SKLEARN and not (isinstance(X, (list, tuple)) and X and isinstance(X[0], (str, os.PathLike))) and len(shape) < 3:
+        first = X[0] if isinstance(X, (list, tuple)) and X else X
+        named = isinstance(first, (str, os.PathLike))  # paths or texts, which scikit-learn does not know
+        if HAVE_SKLEARN and not named and not (isinstance(X, np.ndarray) and X.ndim > 2):
             X = _validated(self, X, reset)
         items = _items.read(X, None if reset else self._form["columns"])
         if items.kind == "frame" and (self._all_numbers(items) if reset else self._form["kind"] == "array"):
@@ -179,13 +180,13 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             if items.kind == "frame" and not HAVE_SKLEARN:
                 self.feature_names_in_ = np.array(list(items.columns), dtype=object)
             return items
-        if items.width != self.n_features_in_ and items.kind != "frame":
-            raise InputError(
-                f"X has {items.width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
-            )
         if form["kind"] != self._form["kind"] or form["shape"] != self._form["shape"]:
             raise InputError(
                 f"X is {_describe(form)}, but {type(self).__name__} was trained on {_describe(self._form)}"
+            )
+        if items.width != self.n_features_in_ and items.kind != "frame":
+            raise InputError(
+                f"X has {items.width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
             )
         if items.kind == "frame":
             _as_trained(items, self._form.get("numbers"))
@@ -198,8 +199,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             c.kind == "number" and not np.isnan(c.values).any() for c in items.columns.values()
         )
 
-    def _votes(self, votes: Any, items: _items.Items, classes: Sequence[Any] | None) -> _votes.Votes:
-        named = {"item": self.item, "rater": self.rater, "label": self.label, "count": self.count}
+    def _cast(self, votes: Any, items: _items.Items, classes: Sequence[Any] | None) -> _votes.Votes:
+        named: dict[str, Any] = {"item": self.item, "rater": self.rater, "label": self.label, "count": self.count}
         return _votes.read(votes, items.n, classes, form=self.votes_form, index=items.index, **named)
 
     def _options(
@@ -207,13 +208,14 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
     ) -> dict[str, object]:
         """Returns the options of training, and writes the files that they name."""
         given = self._given()
-        written = _items.write(items, folder)
+        beside = _named_beside(items, extra)
+        written = _items.write(items, folder, beside=beside)
         path, how = _votes.write(cast, folder)
         options: dict[str, object] = {"data": written.files, "votes": [path], "classes": cast.names, **how}
         _add_features(options, written, items, given)
         self._form["numbers"] = [n for n, c in items.columns.items() if c.kind == "number"]
-        if extra:
-            _add_beside(options, written, items, extra, folder)
+        for name, column in beside.items():
+            options["item-weights" if column.kind == "number" else "group"] = name
         if items.array is not None and items.array.ndim > 2 and self.layout is None:
             given["layout"] = _layout(items.array.shape[1:])
         if cast.plain:
@@ -248,13 +250,13 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         self, X: Any, fields: Sequence[str], votes: Any = None, level: float | None = None, **options: object
     ) -> Any:
         self._check_fitted()
-        items = self._items(X, reset=False)
+        items = self._features(X, reset=False)
         server = self._fitted.server
         if votes is None and not options and server is not None and server.can(items, fields):
             return server.predict(items, fields, 0.95 if level is None else level)
         cast = None
         if votes is not None:
-            cast = self._votes(votes, items, list(self.classes_.tolist()))
+            cast = self._cast(votes, items, list(self.classes_.tolist()))
         if level is not None:
             options["level"] = repr(float(level))
         return _run.predict(self._fitted, items, fields, votes=cast, options=options, stacklevel=5)
@@ -400,8 +402,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             Scores with standard errors, coverage, calibration.
         """
         self._check_fitted()
-        items = self._items(X, reset=False)
-        cast = self._votes(votes, items, list(self.classes_.tolist()))
+        items = self._features(X, reset=False)
+        cast = self._cast(votes, items, list(self.classes_.tolist()))
 
         def judge(trained: str, files: list[str], path: str, how: dict[str, object]) -> dict[str, Any]:
             told = {**how, "votes": path, "json": True, **options}
@@ -433,8 +435,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
                 raise InputError("the model has no report of its training", "report(path, X, votes) writes one on other items")
             Path(path).write_bytes(page)
             return
-        items = self._items(X, reset=False)
-        cast = self._votes(votes, items, list(self.classes_.tolist()))
+        items = self._features(X, reset=False)
+        cast = self._cast(votes, items, list(self.classes_.tolist()))
 
         def write(trained: str, files: list[str], votes_file: str, how: dict[str, object]) -> None:
             told = {**how, "votes": votes_file, "output": os.path.abspath(path)}
@@ -681,26 +683,12 @@ def _add_features(
         options["features"] = [c for c in written.options["features"] if c not in ignored]  # type: ignore[attr-defined]
 
 
-def _add_beside(
-    options: dict[str, object], written: _items.Written, items: _items.Items, extra: dict[str, Any], folder: Folder
-) -> None:
-    """Adds groups and weights, in a table beside the features."""
-    import csv
-
-    item = str(written.options.get("item", "item"))
-    names = {k: _items.free_name(k, items.columns) for k in extra}
-    path = folder / "beside.csv"
-    with open(path, "w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        w.writerow([item, *names.values()])
-        columns = [v.tolist() if isinstance(v, np.ndarray) else v for v in extra.values()]
-        w.writerows([i, *row] for i, row in enumerate(zip(*columns)))
-    files = list(written.files)
-    options["data"] = [*files, str(path)] if written.ids else [str(path), *files]
-    options["item"] = item
-    for kind, option in (("group", "group"), ("weight", "item-weights")):
-        if kind in names:
-            options[option] = names[kind]
+def _named_beside(items: _items.Items, extra: dict[str, Any]) -> dict[str, _items.Column]:
+    """Names the columns of groups and weights as no feature is named."""
+    return {
+        _items.free_name(k, {*items.columns, "path", "text"}): _items.Column("number" if k == "weight" else "text", v)
+        for k, v in extra.items()
+    }
 
 
 def _raters(folder: str) -> list[dict[str, Any]] | None:

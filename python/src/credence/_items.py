@@ -245,20 +245,21 @@ class Written:
     ids: bool  # whether they name items; else items are rows counted from 0
 
 
-def write(items: Items, folder: Folder, name: str = "items") -> Written:
-    """Writes features into a folder, in rows whose ids count from 0."""
+def write(items: Items, folder: Folder, name: str = "items", beside: dict[str, Column] | None = None) -> Written:
+    """Writes features into a folder, in rows whose ids count from 0, and columns that are no features."""
+    beside = beside or {}
     try:
         if items.kind == "array":
-            return _write_array(items, folder, name)
+            return _write_array(items, folder, name, beside)
         if items.kind == "frame":
-            return _write_frame(items, folder, name)
+            return _write_frame(items, folder, name, beside)
         column = "path" if items.kind == "paths" else "text"
         assert items.texts is not None
         path = folder / f"{name}.csv"
         with open(path, "w", newline="", encoding="utf-8") as f:
             w = csv.writer(f, quoting=csv.QUOTE_ALL)
-            w.writerow(["item", column])
-            w.writerows([i, e] for i, e in enumerate(items.texts))
+            w.writerow(["item", column, *beside])
+            w.writerows(zip(range(items.n), items.texts, *(c.values for c in beside.values())))
         options: dict[str, object] = {"item": "item", "features": [column]}
         options["image-column" if items.kind == "paths" else "text"] = column if items.kind == "paths" else [column]
         return Written([str(path)], options, True)
@@ -269,13 +270,18 @@ def write(items: Items, folder: Folder, name: str = "items") -> Written:
         ) from e
 
 
-def _write_array(items: Items, folder: Folder, name: str) -> Written:
+def _write_array(items: Items, folder: Folder, name: str, beside: dict[str, Column]) -> Written:
     path = folder / f"{name}.npy"
+    files, options = [str(path)], dict[str, object]()
+    if beside:  # an array has no columns: a table before it has them
+        table = Items("frame", items.n, len(beside), columns=beside)
+        files.insert(0, str(_csv(table, "item", folder, "beside")))
+        options["item"] = "item"
     if items.sparse is None:
         assert items.array is not None
         with open(path, "wb") as f:
             np.save(f, np.ascontiguousarray(items.array), allow_pickle=False)
-        return Written([str(path)], {}, False)
+        return Written(files, options, False)
     need, free = 4 * items.n * items.width, shutil.disk_usage(folder.path).free
     if need > free:
         raise InputError(
@@ -289,7 +295,7 @@ def _write_array(items: Items, folder: Folder, name: str) -> Written:
         )
         for block in _dense(items.sparse, items.width):
             f.write(block.tobytes())
-    return Written([str(path)], {}, False)
+    return Written(files, options, False)
 
 
 def _dense(matrix: Any, width: int) -> Iterator[np.ndarray[Any, Any]]:
@@ -308,14 +314,15 @@ def free_name(wanted: str, taken: Sequence[str] | set[str] | dict[str, Any]) -> 
     return wanted
 
 
-def _write_frame(items: Items, folder: Folder, name: str) -> Written:
-    item = free_name("item", items.columns)
+def _write_frame(items: Items, folder: Folder, name: str, beside: dict[str, Column]) -> Written:
+    item = free_name("item", {*items.columns, *beside})
     options: dict[str, object] = {"item": item, "features": list(items.columns)}
     for kind, option in (("category", "categorical"), ("number", "numeric")):
         names = [n for n, c in items.columns.items() if c.kind == kind]
         if names:
             options[option] = names
-    path = _parquet(items, item, folder, name) or _csv(items, item, folder, name)
+    whole = Items("frame", items.n, items.width, columns={**items.columns, **beside})
+    path = _parquet(whole, item, folder, name) or _csv(whole, item, folder, name)
     return Written([str(path)], options, True)
 
 

@@ -195,7 +195,7 @@ class Mixture:
         records = self._records(["weights", "alpha"], votes=np.broadcast_to(v, (n, d)))
         return Mixture._of(records["weights"].copy(), records["alpha"].copy(), self._run, self.resolution)
 
-    def _ask(self, field: str, **options: object) -> Floats:
+    def _ask(self, field: str, **options: Any) -> Floats:
         found: Floats = np.ascontiguousarray(self._records([field], **options)[field])
         return found
 
@@ -214,7 +214,8 @@ class Mixture:
         told["resolution"] = repr(self.resolution)
         with Folder() as folder:
             try:
-                np.save(folder / "in.npy", records)
+                with open(folder / "in.npy", "wb") as f:
+                    np.save(f, records)
             except OSError as e:
                 raise FileError(f"writing mixtures to {folder.path}: {e.strerror or e}") from e
             run(["mixture", f"--data={folder / 'in.npy'}", f"--output={folder / 'out.npy'}", *flags(told)])
