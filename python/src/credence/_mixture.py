@@ -37,8 +37,8 @@ class Mixture:
     >>> m.mean().round(3)
     array([[0.495, 0.505]])
     >>> m.interval(0.95).round(3)
-    array([[[0.039, 0.955],
-            [0.045, 0.961]]])
+    array([[[0.031, 0.958],
+            [0.042, 0.969]]])
     >>> m.update([[2, 0]]).mean().round(3)
     array([[0.866, 0.134]])
     """
