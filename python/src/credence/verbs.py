@@ -19,6 +19,7 @@ Path = str | PathLike[str]
 __all__ = [
     "bench_intervals",
     "bench_kernels",
+    "bench_serve",
     "bench_train",
     "check",
     "config_schema",
@@ -118,6 +119,66 @@ def bench_kernels(
         (),
         {
             "seconds": seconds,
+            "json": json,
+            "kernel": kernel,
+        },
+    )
+
+
+def bench_serve(
+    *arguments: Path,
+    seconds: float | None = None,
+    threads: int | None = None,
+    url: str | None = None,
+    connections: int | None = None,
+    rate: float | None = None,
+    rows: int | None = None,
+    requests: int | None = None,
+    json: bool = False,
+    kernel: str | None = None,
+) -> str:
+    """Time requests to a server, one at a time and in batches.
+
+    Parameters
+    ----------
+    *arguments : str or path
+        [RUN].
+    seconds : float | None
+        How long to measure, all windows together, in seconds (default 15).
+    threads : int | None
+        How many cores to use, 0 for all (default 0).
+    url : str | None
+        Address of a server that runs already, such as http://127.0.0.1:8080.
+    connections : int | None
+        How many connections send at the same time (default 64).
+    rate : float | None
+        Requests per second of the open loop, 0 to leave it out (default 6000).
+    rows : int | None
+        Items in a batch, 0 to leave batches out (default 1000).
+    requests : int | None
+        Requests over which to watch the server's memory, 0 for none (default 0).
+    json : bool
+        Print one line of JSON.
+    kernel : str | None
+        Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
+        fastest).
+
+    Returns
+    -------
+    str
+        What the verb prints to standard output.
+    """
+    return verb(
+        ["bench", "serve"],
+        arguments,
+        {
+            "seconds": seconds,
+            "threads": threads,
+            "url": url,
+            "connections": connections,
+            "rate": rate,
+            "rows": rows,
+            "requests": requests,
             "json": json,
             "kernel": kernel,
         },
@@ -802,6 +863,9 @@ def demo(
     design: str | None = None,
     seed: int | None = None,
     overwrite: bool = False,
+    serve: bool = False,
+    no_open: bool = False,
+    addr: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Train on simulated votes and see how far intervals can be trusted.
@@ -816,6 +880,14 @@ def demo(
         Seed of data and training (default 1).
     overwrite : bool
         Replace the files of an earlier demonstration.
+    serve : bool
+        Then serve the page to look at the fresh items and to vote on them; with a demonstration
+        that is there, at once.
+    no_open : bool
+        With --serve, open no browser.
+    addr : str | None
+        With --serve, address to listen on; another port if that one is taken (default
+        127.0.0.1:8080).
     kernel : str | None
         Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -833,6 +905,9 @@ def demo(
             "design": design,
             "seed": seed,
             "overwrite": overwrite,
+            "serve": serve,
+            "no-open": no_open,
+            "addr": addr,
             "kernel": kernel,
         },
     )
@@ -1420,12 +1495,13 @@ def inspect(
 def join(
     *arguments: Path,
     threads: int | None = None,
+    wait: str | None = None,
     overwrite: bool = False,
     quiet: bool = False,
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Make one run of members that were trained apart.
+    """Put together members that were trained apart, or shards of a prediction.
 
     Parameters
     ----------
@@ -1433,6 +1509,8 @@ def join(
         OUT.
     threads : int | None
         How many cores to use (default all); the result is the same.
+    wait : str | None
+        Wait so long for members or shards that have not ended, such as 2h (default 0s).
     overwrite : bool
         Replace the run that is there.
     quiet : bool
@@ -1453,6 +1531,7 @@ def join(
         arguments,
         {
             "threads": threads,
+            "wait": wait,
             "overwrite": overwrite,
             "quiet": quiet,
             "json": json,
@@ -1763,6 +1842,8 @@ def predict(
     digits: str | None = None,
     batch: int | None = None,
     progress: float | None = None,
+    resume: bool = False,
+    shard: str | None = None,
     threads: int | None = None,
     kernel: str | None = None,
 ) -> str:
@@ -1855,6 +1936,11 @@ def predict(
         Items read at a time; 1 answers each as it comes (default 1024).
     progress : float | None
         Seconds between lines on how far it is, 0 for none (default 5).
+    resume : bool
+        Keep finished parts in OUT.parts, and go on from those that are there.
+    shard : str | None
+        Predict the i/n-th part of the items only, i from 0, or auto; credence join puts them
+        together.
     threads : int | None
         How many cores to use (default all).
     kernel : str | None
@@ -1908,6 +1994,8 @@ def predict(
             "digits": digits,
             "batch": batch,
             "progress": progress,
+            "resume": resume,
+            "shard": shard,
             "threads": threads,
             "kernel": kernel,
         },
