@@ -40,7 +40,7 @@ class Mixture:
     array([[[0.031, 0.958],
             [0.042, 0.969]]])
     >>> m.update([[2, 0]]).mean().round(3)
-    array([[0.866, 0.134]])
+    array([[0.875, 0.125]])
     """
 
     def __init__(self, weights: npt.ArrayLike, alpha: npt.ArrayLike, resolution: float = 0.0) -> None:
