@@ -3,13 +3,11 @@
 package serve
 
 import (
-	"bufio"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,27 +83,7 @@ func TestAttackVotes(t *testing.T) {
 // keys of the votes that it acknowledged.
 func killUnderLoad(t *testing.T, dir string, k int, after time.Duration) (keys []string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.run", "^TestAttackServer$")
-	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "listening ")
-	if err != nil || !ok {
-		cmd.Process.Kill()
-		cmd.Wait()
-		t.Fatalf("the server says %q, %v", line, err)
-	}
+	cmd, addr := startChild(t, dir)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	first := make(chan struct{}, 8)

@@ -54,6 +54,29 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	err    error
+	slots  chan struct{} // nil if the request has none of the places of those at work
+	held   int64         // bytes of the body in memory
+}
+
+// wait gives up the request's place among those at work while it waits for the client: clients that
+// send or read slowly, or not at all, take no place from others.
+func (r *recorder) wait(f func()) {
+	if r.slots != nil {
+		<-r.slots
+		defer func() { r.slots <- struct{}{} }()
+	}
+	f()
+}
+
+// patientBody is a body that waits for the client.
+type patientBody struct {
+	io.ReadCloser
+	of *recorder
+}
+
+func (b *patientBody) Read(p []byte) (n int, err error) {
+	b.of.wait(func() { n, err = b.ReadCloser.Read(p) })
+	return n, err
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -66,11 +89,15 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-func (r *recorder) Write(b []byte) (int, error) {
+func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	return r.ResponseWriter.Write(b)
+	if len(b) < 1<<14 { // which the system takes at once, mostly
+		return r.ResponseWriter.Write(b)
+	}
+	r.wait(func() { n, err = r.ResponseWriter.Write(b) })
+	return n, err
 }
 
 // Unwrap lets [http.ResponseController] find the writer below.
@@ -112,6 +139,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		}
 		select {
 		case s.slots <- struct{}{}:
+			w.slots = s.slots
 			defer func() { <-s.slots }()
 		default:
 			w.err = failf(http.StatusTooManyRequests, "%d requests are at work already", s.options.Limits.Concurrency)
@@ -120,7 +148,11 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
 		defer cancel()
+		defer func() { s.held.Add(-w.held) }()
 		r = r.WithContext(ctx) // which also learns the route
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &patientBody{r.Body, w}
+		}
 		mux.ServeHTTP(w, r)
 	})
 }

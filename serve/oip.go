@@ -3,7 +3,6 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -352,19 +351,4 @@ func writeText(w http.ResponseWriter, text []byte) error {
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	_, err := w.Write(text)
 	return err
-}
-
-// body reads the body, which is bounded.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	plain, err := s.plain(w, r)
-	if err != nil {
-		return nil, err
-	}
-	defer plain.Close()
-	if n := r.ContentLength; n > 0 && n <= s.options.Limits.Body && r.Header.Get("Content-Encoding") == "" {
-		b := make([]byte, n)
-		_, err := io.ReadFull(plain, b)
-		return b, err
-	}
-	return io.ReadAll(plain)
 }

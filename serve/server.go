@@ -29,6 +29,7 @@ type Limits struct {
 	Rows        int           // items in a request; 0 means 100,000
 	Columns     int           // columns of a request; 0 means 10,000
 	Values      int           // numbers in the lists of a request; 0 means 16 million
+	Memory      int64         // bytes of the bodies of all requests at work; 0 means 1 GiB
 	Concurrency int           // requests at work at the same time; 0 means 256
 	Timeout     time.Duration // of a request; 0 means a minute
 }
@@ -67,6 +68,7 @@ func (o *Options) complete() error {
 	o.Level = cmp.Or(o.Level, 0.95)
 	l := &o.Limits
 	l.Body, l.Rows, l.Columns = cmp.Or(l.Body, 64<<20), cmp.Or(l.Rows, 100_000), cmp.Or(l.Columns, 10_000)
+	l.Memory = max(cmp.Or(l.Memory, 1<<30), 2*l.Body)
 	l.Values, l.Concurrency = cmp.Or(l.Values, 16<<20), cmp.Or(l.Concurrency, 256)
 	l.Timeout, o.Reload = cmp.Or(l.Timeout, time.Minute), cmp.Or(o.Reload, 2*time.Second)
 	if o.Log == nil {
@@ -100,6 +102,7 @@ type Server struct {
 	metrics  *metrics
 	handler  http.Handler
 	slots    chan struct{} // one for each request at work
+	held     atomic.Int64  // bytes of bodies in memory
 	draining atomic.Bool
 }
 
