@@ -239,6 +239,7 @@ def test_overhead(spark: SparkSession, cluster: Cluster, model: Path) -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("spark: stopped"))
     items, votes = HERE / "items", HERE / "votes.parquet"
     make_items(items, 5000, 4, 1)
     make_votes(items, votes)
