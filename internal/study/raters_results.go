@@ -213,9 +213,29 @@ type ratersKindPage struct {
 	Most   int // the most raters
 }
 
+// Who is the crowd in words.
+func (k ratersKindPage) Who() string {
+	switch k.Kind {
+	case leaners:
+		return fmt.Sprintf("%d raters who lean", k.Most)
+	case guessers:
+		return fmt.Sprintf("%d raters, one in five of whom guesses", k.Most)
+	}
+	return fmt.Sprintf("%d exchangeable raters", k.Most)
+}
+
+// Of is what the figure shows the error of: p̄, but p where raters guess, since methods that set guesses
+// aside are after that.
+func (k ratersKindPage) Of() string {
+	if k.Kind == guessers {
+		return "p"
+	}
+	return "p̄"
+}
+
 // figure shows the error by votes per rater of the largest number of raters.
 func (k ratersKindPage) figure() plot.Figure {
-	d := plot.Lines{Title: fmt.Sprintf("Error of the mean on new items: %d %s", k.Most, k.Kind), XLabel: "items trained on, thousands",
+	d := plot.Lines{Title: fmt.Sprintf("Error of the mean of %s on new items: %s", k.Of(), k.Who()), XLabel: "items trained on, thousands",
 		YLabel: "root mean square error"}
 	for _, method := range crowdMethods(k.Kind) {
 		s := plot.LineSeries{Label: method}
@@ -224,6 +244,9 @@ func (k ratersKindPage) figure() plot.Figure {
 				continue
 			}
 			x := c.method(method).RMS()
+			if k.Kind == guessers {
+				x = c.method(method).Plain()
+			}
 			s.X, s.Y, s.SE = append(s.X, float64(c.Items())/1000), append(s.Y, float64(x.Mean)), append(s.SE, float64(x.SE))
 		}
 		d.Series = append(d.Series, s)
