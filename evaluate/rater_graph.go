@@ -88,6 +88,7 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 	g.expectLean(ds, votes, cast, by)
 	g.findConstant(ds, votes, cast)
 	g.judge(len(ds.Classes))
+	g.findAlike(ds.Raters, cast)
 	return g
 }
 
@@ -256,6 +257,26 @@ func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes, cast []int) 
 	slices.SortStableFunc(g.Constant, func(a, b ConstantRater) int {
 		return cmp.Or(cmp.Compare(a.Chance, b.Chance), cmp.Compare(b.Votes, a.Votes))
 	})
+}
+
+// findAlike tells of raters who may be one, whose names differ in upper and lower case only.
+func (g *RaterGraph) findAlike(names []string, cast []int) {
+	first := map[string]string{}
+	var pairs []string
+	for r, name := range names {
+		if r >= len(cast) || cast[r] == 0 {
+			continue
+		}
+		key := strings.ToLower(name)
+		if other, seen := first[key]; seen {
+			pairs = append(pairs, fmt.Sprintf("%q and %q", other, name))
+		} else {
+			first[key] = name
+		}
+	}
+	if len(pairs) > 0 {
+		g.Reasons = append(g.Reasons, "names of raters differ in upper and lower case only, "+words.Few(pairs)+": if they are one, give them one name")
+	}
 }
 
 // judge says whether raters can be told apart, and why not.

@@ -207,3 +207,14 @@ func TestRaterGraphMany(t *testing.T) {
 		t.Errorf("%d raters in %d camps, %v", g.Raters, g.Components, g.Camps)
 	}
 }
+
+// Names that differ in case only are told of: they are likely to be one rater.
+func TestRaterGraphAlike(t *testing.T) {
+	g, err := NewRaterGraph(ratedBy([]string{"no", "yes"}, "Ann x no", "bob x yes", "ann y no", "bob y yes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(g.Reasons, "\n"); !strings.Contains(text, `"Ann" and "ann"`) || strings.Contains(text, "bob\"") {
+		t.Errorf("reasons %q", g.Reasons)
+	}
+}
