@@ -2,7 +2,7 @@
 // others said nor what the model expects is shown before the rater has spoken.
 
 import { get, post } from "./api.js";
-import { h, show, count, plural, number, percent } from "./dom.js";
+import { h, show, count, plural, number, percent, notice } from "./dom.js";
 import { content, votes } from "./content.js";
 import { density, of } from "./density.js";
 import { rater, setRater, suggested, say, onSent, waiting } from "./votes.js";
@@ -50,6 +50,7 @@ class Queue {
 
   end() {
     this.stop?.();
+    clearTimeout(this.retry);
     document.removeEventListener("keydown", this.keys);
   }
 
@@ -106,8 +107,10 @@ class Queue {
     try {
       q = await get("queue", { rater: rater(), limit: 20 });
     } catch (e) {
-      if (e.status) throw e;
-      this.stuck();
+      // Without an answer, or while a server that was started again predicts the items, the next
+      // turn may do better.
+      if (!e.status || e.status === 503 || e.status === 429) this.stuck();
+      else notice(e.message, "bad");
       return;
     }
     const kept = new Set(waiting().filter((v) => v.rater === rater()).map((v) => v.item));
@@ -161,16 +164,19 @@ class Queue {
       this.card.dataset.item = id;
       scrollTo({ top: 0 });
     } catch (e) {
-      if (e.status) show(this.card, h("p", { class: "bad" }, e.message));
+      if (e.status && e.status !== 503 && e.status !== 429) show(this.card, h("p", { class: "bad" }, e.message));
       else this.stuck();
     }
   }
 
   // stuck tells that nothing can be loaded, and goes on when it can.
   stuck() {
-    this.current = null;
-    show(this.card, h("p", {}, "The server cannot be reached. What you said is kept on this device; the next item comes as soon as the server answers."));
-    setTimeout(() => { if (document.contains(this.card) && !this.current) this.refresh(); }, 2000);
+    if (!this.current?.item) {
+      this.current = null;
+      show(this.card, h("p", {}, "The server cannot be reached. What you said is kept on this device; the next item comes as soon as the server answers."));
+    }
+    clearTimeout(this.retry);
+    this.retry = setTimeout(() => { if (document.contains(this.card)) this.refresh(); }, 1500);
   }
 
   vote(what) {
@@ -233,7 +239,9 @@ class Queue {
         item.before ? this.change(item) : null,
         h("h3", {}, "Votes so far"), votes(item, state.classes));
       document.documentElement.dataset.sent = vote.key;
-    } catch { /* the next vote tries again */ }
+    } catch {
+      show(this.last, h("h2", {}, "Your last vote"), this.said(vote.item, vote), h("p", { class: "muted" }, "Saved. What it changed cannot be shown right now."));
+    }
   }
 
   change(item) {
