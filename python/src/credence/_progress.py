@@ -26,6 +26,7 @@ class Progress:
     def __init__(self, verbose: int | None) -> None:
         self.bar: Any = None
         self.done = 0.0
+        self.parts: dict[int, float] = {}  # of each network, which may train at the same time
         if verbose == 0 or verbose is None and not in_notebook():
             return
         try:
@@ -42,13 +43,15 @@ class Progress:
             return
         runs, epochs = max(1, e["runs"]), max(1, e["epochs"])
         part = 1.0 if e.get("end") else min(1.0, (e["epoch"] + e["done"]) / epochs)
-        now = min(1.0, (e["index"] + part) / runs)
+        self.parts[e["index"]] = part
+        now = min(1.0, sum(self.parts.values()) / runs)
         if now > self.done:
             self.bar.update(now - self.done)
             self.done = now
         loss = e.get("held_out")
         self.bar.set_postfix_str(
-            f"network {e['index'] + 1}/{runs} epoch {e['epoch']}/{epochs}" + (f" held out {loss:.4f}" if loss is not None else "")
+            f"network {e['index'] + 1}/{runs} epoch {e['epoch']}/{epochs}" + (f" held out {loss:.4f}" if loss is not None else ""),
+            refresh=False,
         )
 
     def close(self) -> None:
