@@ -68,6 +68,7 @@ OPTIONS = {
     "augment": "augment",
     "force": "force",
     "threads": "threads",
+    "device": "device",
     "kernel": "kernel",
 }
 
@@ -204,6 +205,10 @@ class Parameters:
         Train though no item has two votes: intervals then mean nothing.
     threads : int | None, default None
         How many cores to use (default all); the result is the same.
+    device : str | None, default None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
+        GPU for images and volumes where there is one; GPUs need the program credence-gpu
+        (default auto).
     kernel : str | None, default None
         Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -273,6 +278,7 @@ class Parameters:
         augment: str | None = None,
         force: bool = False,
         threads: int | None = None,
+        device: str | None = None,
         kernel: str | None = None,
         start: str | Path | None = None,
         verbose: int | None = None,
@@ -333,6 +339,7 @@ class Parameters:
         self.augment = augment
         self.force = force
         self.threads = threads
+        self.device = device
         self.kernel = kernel
         self.start = start
         self.verbose = verbose

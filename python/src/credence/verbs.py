@@ -191,6 +191,7 @@ def bench_train(
     seconds: float | None = None,
     threads: int | None = None,
     json: bool = False,
+    device: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Time training steps of the paper's networks.
@@ -198,13 +199,17 @@ def bench_train(
     Parameters
     ----------
     workload : str | None
-        Name of the network: mlp, mlp-raters, lenet5, lenet5-raters, cnn3d (default lenet5).
+        Name of the network: mlp, mlp-raters, lenet5, lenet5-raters, cnn2d, cnn3d (default
+        lenet5).
     seconds : float | None
         How long to measure, all windows together, in seconds (default 5).
     threads : int | None
         How many cores to use, 0 for all (default 0).
     json : bool
         Print one line of JSON.
+    device : str | None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
+        CPU; GPUs need the program credence-gpu (default auto).
     kernel : str | None
         Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -222,6 +227,7 @@ def bench_train(
             "seconds": seconds,
             "threads": threads,
             "json": json,
+            "device": device,
             "kernel": kernel,
         },
     )
@@ -456,6 +462,7 @@ def config_show(
     seed: int | None = None,
     force: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Print the effective configuration of training.
@@ -628,6 +635,10 @@ def config_show(
         Train though no item has two votes: intervals then mean nothing.
     threads : int | None
         How many cores to use (default all); the result is the same.
+    device : str | None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
+        GPU for images and volumes where there is one; GPUs need the program credence-gpu
+        (default auto).
     kernel : str | None
         Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -716,6 +727,7 @@ def config_show(
             "seed": seed,
             "force": force,
             "threads": threads,
+            "device": device,
             "kernel": kernel,
         },
     )
@@ -1190,6 +1202,7 @@ def init(
     seed: int | None = None,
     force: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Write a commented configuration for given data.
@@ -1360,6 +1373,10 @@ def init(
         Train though no item has two votes: intervals then mean nothing.
     threads : int | None
         How many cores to use (default all); the result is the same.
+    device : str | None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
+        GPU for images and volumes where there is one; GPUs need the program credence-gpu
+        (default auto).
     kernel : str | None
         Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -1447,6 +1464,7 @@ def init(
             "seed": seed,
             "force": force,
             "threads": threads,
+            "device": device,
             "kernel": kernel,
         },
     )
@@ -1845,6 +1863,7 @@ def predict(
     resume: bool = False,
     shard: str | None = None,
     threads: int | None = None,
+    device: str | None = None,
     kernel: str | None = None,
 ) -> str:
     """Predict class probabilities of items, with intervals.
@@ -1943,6 +1962,9 @@ def predict(
         together.
     threads : int | None
         How many cores to use (default all).
+    device : str | None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
+        CPU; GPUs need the program credence-gpu (default auto).
     kernel : str | None
         Force an instruction set: generic, avx2 or avx512 (default $CREDENCE_KERNEL, else the
         fastest).
@@ -1997,6 +2019,7 @@ def predict(
             "resume": resume,
             "shard": shard,
             "threads": threads,
+            "device": device,
             "kernel": kernel,
         },
     )
@@ -2744,6 +2767,7 @@ def train(
     seed: int | None = None,
     force: bool = False,
     threads: int | None = None,
+    device: str | None = None,
     config: Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -2918,6 +2942,10 @@ def train(
         Train though no item has two votes: intervals then mean nothing.
     threads : int | None
         How many cores to use (default all); the result is the same.
+    device : str | None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is a
+        GPU for images and volumes where there is one; GPUs need the program credence-gpu
+        (default auto).
     config : Path | None
         File of settings, .yaml.
     resume : bool
@@ -3017,6 +3045,7 @@ def train(
             "seed": seed,
             "force": force,
             "threads": threads,
+            "device": device,
             "config": config,
             "resume": resume,
             "overwrite": overwrite,
