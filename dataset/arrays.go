@@ -66,6 +66,9 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*
 		}
 		f.Warnings = append(f.Warnings, f.noted()...)
 	}
+	if opts.counted {
+		return f, nil
+	}
 	f.Items = make([]string, rows.Len())
 	for i := range f.Items {
 		f.Items[i] = strconv.Itoa(i)

@@ -79,6 +79,7 @@ type FeatureOptions struct {
 	votes    []string // columns of votes in the same file
 	known    []string // items of the votes, which may be those of the features
 	lazy     bool     // images and volumes are decoded when they are read
+	counted  bool     // the items of an array have no names: their numbers would take memory
 	repeated bool     // items may come in several rows, as in the long form
 	several  bool     // the file is one of several: it may hold ids alone
 	shared   bool     // Ignore names columns of other files too
@@ -163,10 +164,18 @@ func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*featu
 	if err != nil {
 		return nil, err
 	}
-	if len(f.Items) == 0 {
+	if f.length() == 0 {
 		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.close())
 	}
 	return f, nil
+}
+
+// length returns how many items there are.
+func (f *features) length() int {
+	if f.Items == nil && f.numbered && f.Rows != nil {
+		return f.Rows.Len()
+	}
+	return len(f.Items)
 }
 
 // readerOf returns what reads the features of an array, of a volume or of a

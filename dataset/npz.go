@@ -90,8 +90,8 @@ func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*f
 		case err != nil:
 		case f == nil:
 			f, first = g, name
-		case len(g.Items) != len(f.Items):
-			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(len(g.Items), "row"), first, words.Thousands(len(f.Items)))}, g.close())
+		case g.length() != f.length():
+			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.close())
 		default:
 			err = f.join(g, path)
 		}
@@ -130,12 +130,12 @@ func (f *features) nameItems(ctx context.Context, path, ids, first string, opts 
 	if err != nil {
 		return err
 	}
-	if len(texts) != len(f.Items) {
+	if len(texts) != f.length() {
 		what := "the array"
 		if first != "" {
 			what = fmt.Sprintf("array %q", first)
 		}
-		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", number(len(texts), "id"), ids, what, number(len(f.Items), "row"))}
+		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", number(len(texts), "id"), ids, what, number(f.length(), "row"))}
 	}
 	seen := make(map[string]int, len(texts))
 	for i, id := range texts {

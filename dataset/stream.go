@@ -147,7 +147,7 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 // newArrayStream reads an array or a folder of images.
 func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
 	o := opts.FeatureOptions
-	o.Schema, o.lazy = parts, true
+	o.Schema, o.lazy, o.counted = parts, true, opts.Known == nil && len(opts.Beside) == 0
 	f, err := readFeatures(ctx, path, o)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *Stream) Warnings() []error {
 // Total returns how many items there are, or 0 if that is known only at the end.
 func (s *Stream) Total() int {
 	if s.f != nil {
-		return len(s.f.Items)
+		return s.f.length()
 	}
 	if t, ok := s.t.(interface{ Rows() int }); ok {
 		return t.Rows()
@@ -214,11 +214,11 @@ func (s *Stream) Next() (*Batch, error) {
 	parts := s.allParts()
 	own, w := totalWidth(s.parts), totalWidth(parts)
 	size = min(size, max(1, batchValues/max(1, w)))
-	m := &Memory{W: w}
-	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m}}
+	room := s.room(size)
+	m := &Memory{W: w, Values: make([]float32, 0, room*w)}
+	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m, Items: make([]string, 0, room)}}
 	row := make([]float32, w)
-	var errs []error
-	var later []func(row []float32) error
+	errs, later := make([]error, 0, room), make([]func(row []float32) error, 0, room)
 	if s.block > 0 {
 		size = min(size, s.block-s.row%s.block)
 	}
@@ -273,6 +273,16 @@ func (s *Stream) Next() (*Batch, error) {
 	return b, nil
 }
 
+// room is for how many of up to size items memory is taken at once: for as many as there are, if that is known, and
+// for a few thousand at most.
+func (s *Stream) room(size int) int {
+	size = min(size, 4096)
+	if total := s.Total(); total > 0 {
+		size = min(size, max(0, total-s.row))
+	}
+	return size
+}
+
 // batchValues bounds the values of a batch, batchText the bytes of its texts.
 const (
 	batchValues = 1 << 24
@@ -288,11 +298,14 @@ func (s *Stream) enough() bool { return s.dec != nil && s.dec.size >= batchText 
 func (s *Stream) read(row []float32) (id string, later func(row []float32) error, err error) {
 	n := s.row
 	if s.f != nil {
-		if n == len(s.f.Items) {
+		if n == s.f.length() {
 			return "", nil, io.EOF
 		}
 		s.row++
-		return s.f.Items[n], func(row []float32) error { return s.f.Rows.ReadRow(n, row) }, nil
+		if id = strconv.Itoa(n); s.f.Items != nil {
+			id = s.f.Items[n]
+		}
+		return id, func(row []float32) error { return s.f.Rows.ReadRow(n, row) }, nil
 	}
 	rec, err := s.t.Next()
 	if err != nil && !errors.Is(err, table.ErrRagged) {

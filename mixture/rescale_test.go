@@ -121,3 +121,54 @@ func BenchmarkRescale(b *testing.B) {
 		})
 	}
 }
+
+// TestSolveWithin: Newton's method changes no bit of what bisection alone finds.
+func TestSolveWithin(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	plain := func(variance, total []float64, want, largest float64) float64 {
+		within := func(log float64) float64 {
+			t, v := math.Exp(log), 0.0
+			for k := range total {
+				v += variance[k] / (t*total[k] + 1)
+			}
+			return v
+		}
+		lo, hi := math.Log((1/widest-1)/largest)-1, 1.0
+		for within(hi) > want && hi < 700 {
+			hi *= 2
+		}
+		for range 100 {
+			mid := lo + (hi-lo)/2
+			if mid <= lo || mid >= hi {
+				break
+			}
+			if within(mid) > want {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		return math.Exp(lo + (hi-lo)/2)
+	}
+	for range 20000 {
+		k := 1 + r.IntN(15)
+		variance, total := make([]float64, k), make([]float64, k)
+		whole, largest := 0.0, 0.0
+		for i := range k {
+			variance[i] = r.Float64() * math.Pow(10, -20*r.Float64()*float64(r.IntN(2)))
+			total[i] = math.Pow(10, -3+9*r.Float64())
+			whole, largest = whole+variance[i], max(largest, total[i])
+		}
+		want := whole * widest * math.Pow(10, -8*r.Float64()*float64(r.IntN(2))) * (1 - 1e-3*r.Float64())
+		if got, want := solveWithin(variance, total, want, largest), plain(variance, total, want, largest); got != want {
+			t.Fatalf("%v %v: %v, bisection alone gives %v", variance, total, got, want)
+		}
+	}
+	// What cannot be reached ends as it did.
+	for _, want := range []float64{0, -1, 1e-320} {
+		one := []float64{1}
+		if got, want := solveWithin(one, one, want, 1), plain(one, one, want, 1); got != want {
+			t.Errorf("%v, bisection alone gives %v", got, want)
+		}
+	}
+}

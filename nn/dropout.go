@@ -51,9 +51,12 @@ func (l *Dropout) draw(j int) {
 	kernel.Mask(l.keep[j*l.size:][:l.size], &s, l.limit, float32(1/(1-l.Rate)))
 }
 
+// idle reports whether nothing is dropped in a pass.
+func (l *Dropout) idle(p *Pass) bool { return !p.Train && p.Sample == nil || l.Rate == 0 }
+
 // Forward implements [Layer].
 func (l *Dropout) Forward(p *Pass, y, x []float32) {
-	if !p.Train && p.Sample == nil || l.Rate == 0 {
+	if l.idle(p) {
 		copy(y, x)
 		return
 	}

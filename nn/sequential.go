@@ -149,6 +149,9 @@ func (l *Sequential) Forward(p *Pass, y, x []float32) {
 		return
 	}
 	for i := range l.stages {
+		if d, ok := l.stages[i].layer.(*Dropout); ok && i < len(l.stages)-1 && l.grad[0] == nil && d.idle(p) {
+			continue // the next stage reads what this one would copy
+		}
 		to := l.output(i, p, y)
 		l.stages[i].layer.Forward(p, to, x)
 		x = to

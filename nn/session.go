@@ -85,7 +85,12 @@ func (s *Session) Backward(dx, dy []float32) error {
 		return fmt.Errorf("nn: %d and %d gradients after a forward pass with %d inputs and %d outputs",
 			len(dx), len(dy), len(s.in), len(y))
 	}
-	s.bindBackward()
+	if !s.back {
+		s.bindBackward()
+		if !s.pass.Train {
+			s.root.Forward(&s.pass, y, s.in) // a session that only predicts does not keep all that goes back
+		}
+	}
 	s.root.Backward(&s.pass, dx, dy, y, s.in)
 	return nil
 }
