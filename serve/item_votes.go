@@ -44,7 +44,7 @@ func (r *reader) votes() (*frame, error) {
 			label := string(key)
 			n, err := r.number()
 			if err == nil {
-				f.addVote(item, "", label, n)
+				err = r.addVote(f, item, "", label, n)
 			}
 			return err
 		})
@@ -72,12 +72,17 @@ func (r *reader) namedVote(f *frame, item string) error {
 	if err == nil && label == "" {
 		err = badRequest("votes on item %q: a vote has no label", item)
 	}
-	f.addVote(item, rater, label, 1)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.addVote(f, item, rater, label, 1)
 }
 
-// addVote adds a row to the long form of votes.
-func (f *frame) addVote(item, rater, label string, n float64) {
+// addVote adds a row to the long form of votes, of which there may be ten for each item of a request.
+func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
+	if most := 10 * r.limits.Rows; f.rows >= most {
+		return failf(http.StatusRequestEntityTooLarge, "more than %d votes in a request", most)
+	}
 	f.columns[0].addText(item)
 	if rater == "" {
 		f.columns[1].addMissing()
@@ -87,6 +92,7 @@ func (f *frame) addVote(item, rater, label string, n float64) {
 	f.columns[2].addText(label)
 	f.columns[3].addNumber(n)
 	f.rows++
+	return nil
 }
 
 // cast reads votes as credence predict reads a file of them, and matches them with the model's

@@ -97,6 +97,32 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
+// FuzzVotes: no votes on items panic or are more than may be.
+func FuzzVotes(f *testing.F) {
+	for _, s := range []string{`{"a":{"no":2,"yes":1e-3},"b":[{"rater":"r","label":"yes"},{"label":"no"},{"label":"no","rater":"r"}]}`,
+		`{"a":{"maybe":1}}`, `{"a":{"no":-1}}`, `{"":{"no":1}}`, `{"a":[{"label":""}]}`, `{"a":{"no":NaN}}`} {
+		f.Add([]byte(s))
+	}
+	m := &served{model: fitted()[0]}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		in := reader{scanner: &scanner{text: body}, limits: &Limits{Rows: 3}}
+		votes, err := in.votes()
+		if err != nil {
+			return
+		}
+		if votes.rows > 30 {
+			t.Fatalf("%d votes", votes.rows)
+		}
+		c, err := m.cast(t.Context(), votes)
+		if err == nil && votes.rows > 0 && len(c.votes.Items) == 0 {
+			t.Fatalf("%d votes on no item", votes.rows)
+		}
+		if err != nil && statusOf(err) == 500 {
+			t.Fatalf("%v is no error of the client's", err)
+		}
+	})
+}
+
 func checkFrame(t *testing.T, f *frame) {
 	t.Helper()
 	if f.rows > 10 || len(f.columns) > 10 {
