@@ -32,6 +32,12 @@ var poolKernels = map[[3]int]string{
 	{1, 1, 2}: "conv_pool_1x1x2", {1, 2, 1}: "conv_pool_1x2x1", {1, 2, 2}: "conv_pool_1x2x2", {2, 2, 2}: "conv_pool_2x2x2",
 }
 
+// narrowKernels are how many output channels a thread has in variants for fewer threads than
+// manyThreads, which would leave a GPU idle.
+var narrowKernels = map[[3]int]int{{1, 2, 2}: 2, {2, 2, 2}: 4}
+
+const manyThreads = 16 * 1024
+
 func newConv(b *builder, op *nn.Op) node {
 	c := op.Conv
 	l := &conv{op: *op, weight: b.tensor(op.Weight), bias: b.tensor(op.Bias), pooled: op.Pool.Window != [3]int{}}
@@ -65,7 +71,7 @@ func newConv(b *builder, op *nn.Op) node {
 func (l *conv) chunksOf(items int) int {
 	const blocks = 1056 // 8 for each of 132 multiprocessors
 	if l.volume {
-		return min(items*int(l.args.z.d*l.args.z.h)*pieces(int(l.args.z.w), 15), blocks/2)
+		return min(items*int(l.args.z.d*l.args.z.h)*pieces(int(l.args.z.w), 15), blocks)
 	}
 	z := l.args.out
 	if l.pooled {
@@ -102,23 +108,25 @@ func (l *conv) forward(r *recorder, y, x cuda.Memory) {
 			grid := [3]int{pieces(int(a.z.w), 15) * pieces(int(a.z.h), 2), int(a.z.d), int(a.n) * groups}
 			r.launch("volume_pool", grid, 128, unsafe.Pointer(a))
 		})
-	case l.pooled:
-		name, wide := poolKernels[l.op.Pool.Window], 8
-		if name == "" {
-			name, wide = "conv_pool", 4
-		}
-		l.forEach(r, a, pieces(o, wide), func(a *convArgs) {
-			r.launch(name, [3]int{pieces(a.z.size(), 128), pieces(o, wide) * int(a.n), 1}, 128, unsafe.Pointer(a))
+	case l.pooled && poolKernels[l.op.Pool.Window] == "":
+		l.forEach(r, a, pieces(o, 4), func(a *convArgs) {
+			r.launch("conv_pool", [3]int{pieces(a.z.size(), 128), pieces(o, 4) * int(a.n), 1}, 128, unsafe.Pointer(a))
 		})
+	case l.pooled:
+		a.n = int32(r.items)
+		name, wide := poolKernels[l.op.Pool.Window], 8
+		if narrow := narrowKernels[l.op.Pool.Window]; narrow > 0 && r.items*a.z.size()*pieces(o, 8) < manyThreads {
+			name, wide = name+"_narrow", narrow
+		}
+		r.launch(name, [3]int{pieces(r.items*a.z.size(), 128), pieces(o, wide), 1}, 128, unsafe.Pointer(&a))
 	default:
 		name, tile := "conv_2d", three{1, 1, 4}
 		if a.out.d > 1 {
 			name, tile = "conv_3d", three{1, 2, 4}
 		}
 		tiles := pieces(int(a.out.d), int(tile.d)) * pieces(int(a.out.h), int(tile.h)) * pieces(int(a.out.w), int(tile.w))
-		l.forEach(r, a, pieces(o, 8), func(a *convArgs) {
-			r.launch(name, [3]int{pieces(tiles, 128), pieces(o, 8) * int(a.n), 1}, 128, unsafe.Pointer(a))
-		})
+		a.n = int32(r.items)
+		r.launch(name, [3]int{pieces(r.items*tiles, 128), pieces(o, 8), 1}, 128, unsafe.Pointer(&a))
 	}
 }
 
@@ -147,14 +155,15 @@ func (l *conv) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	kernelSize := a.k.size()
 	turn := transposeArgs{w: l.weight.value, to: l.turned, o: a.o, c: a.c, k: int32(kernelSize)}
 	r.each("transpose_weights", o*kernelSize*pieces(int(a.c), 8)*8, unsafe.Pointer(&turn))
-	name = "conv_dx"
+	var each int
+	name, each, threads = "conv_dx", 128, 128
 	if l.pooled {
-		name = "conv_pool_dx"
+		name, each, threads = "conv_pool_dx", 32, 256
 	}
 	a.w, a.dx = l.turned, dx
 	groups := pieces(int(a.c), 8)
 	l.forEach(r, a, groups, func(a *convArgs) {
-		r.launch(name, [3]int{pieces(a.s.size(), 128), groups * int(a.n), 1}, 128, unsafe.Pointer(a))
+		r.launch(name, [3]int{pieces(a.s.size(), each), groups * int(a.n), 1}, threads, unsafe.Pointer(a))
 	})
 }
 

@@ -10,11 +10,11 @@ enum { convTaps = 512, convThreads = 128 };
 template <int QD, int QH, int QW, int OT, bool Pool>
 DEVICE void convolve(const ConvArgs &a, float *weights) {
 	constexpr int Q = QD * QH * QW;
-	const int groups = (a.o + OT - 1) / OT;
-	const int o0 = (int)(blockIdx.y % groups) * OT, n = blockIdx.y / groups;
+	const int o0 = (int)blockIdx.y * OT;
 	const Three z = Pool ? a.z : Three{(a.out.d + QD - 1) / QD, (a.out.h + QH - 1) / QH, (a.out.w + QW - 1) / QW};
-	const int at = blockIdx.x * convThreads + threadIdx.x;
-	const bool active = at < z.d * z.h * z.w;
+	const long long place = (long long)blockIdx.x * convThreads + threadIdx.x; // among those of all items
+	const int places = z.d * z.h * z.w, n = place / places, at = place % places;
+	const bool active = n < a.n;
 	const int zw = at % z.w, zh = at / z.w % z.h, zd = at / (z.w * z.h);
 	const int d0 = zd * QD * a.t.d - a.p.d, h0 = zh * QH * a.t.h - a.p.h, w0 = zw * QW * a.t.w - a.p.w;
 	const int taps = a.k.d * a.k.h * a.k.w, all = a.c * taps;
@@ -107,6 +107,8 @@ CONV(conv_pool_1x1x2, 1, 1, 2, 8, true)
 CONV(conv_pool_1x2x1, 1, 2, 1, 8, true)
 CONV(conv_pool_1x2x2, 1, 2, 2, 8, true)
 CONV(conv_pool_2x2x2, 2, 2, 2, 8, true)
+CONV(conv_pool_1x2x2_narrow, 1, 2, 2, 2, true)
+CONV(conv_pool_2x2x2_narrow, 2, 2, 2, 4, true)
 
 // conv_pool is for windows of any size: a thread has one window and 4 channels, and goes through
 // the positions of the window in turn.

@@ -31,6 +31,9 @@ static Index blockIdx, threadIdx;
 struct alignas(16) float4 {
 	float x, y, z, w;
 };
+struct alignas(16) int4 {
+	int x, y, z, w;
+};
 static inline int min(int a, int b) { return a < b ? a : b; }
 static inline int max(int a, int b) { return a > b ? a : b; }
 static inline long long min(long long a, long long b) { return a < b ? a : b; }

@@ -13,6 +13,7 @@ DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
 	const int o0 = blockIdx.z * gradOut, t = blockIdx.y * gradThreads + threadIdx.x;
 	const int c = t / taps, tap = t % taps;
 	const int kd = tap / (a.k.w * a.k.h) * a.l.d - a.p.d, kh = tap / a.k.w % a.k.h * a.l.h - a.p.h, kw = tap % a.k.w * a.l.w - a.p.w;
+	const int off = ((kd + a.p.d) * a.s.h + kh + a.p.h) * a.s.w + kw + a.p.w; // without padding
 	const Three z = Pool ? a.z : a.out;
 	const int plane = z.d * z.h * z.w, volume = a.s.d * a.s.h * a.s.w;
 	const long long total = (long long)a.n * plane;
@@ -27,7 +28,14 @@ DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
 			const int n = at / plane, place = at % plane;
 			const long long from = ((long long)n * a.o + min(o0 + o, a.o - 1)) * plane + place;
 			grads[j * gradOut + o] = o0 + o < a.o ? a.dy[from] : 0;
-			if (Pool) places[j * gradOut + o] = a.arg[from];
+			if (!Pool) continue;
+			// Where all taps lie inside the input, its place there; else where in the window, negative.
+			const int p = a.arg[from];
+			const int d = (place / (z.w * z.h) * a.q.d + (p >> 16)) * a.t.d - a.p.d;
+			const int h = (place / z.w % z.h * a.q.h + (p >> 8 & 255)) * a.t.h - a.p.h;
+			const int w = (place % z.w * a.q.w + (p & 255)) * a.t.w - a.p.w;
+			const bool inside = (d | h | w) >= 0 && d + (a.k.d - 1) * a.l.d < a.s.d && h + (a.k.h - 1) * a.l.h < a.s.h && w + (a.k.w - 1) * a.l.w < a.s.w;
+			places[j * gradOut + o] = inside ? (d * a.s.h + h) * a.s.w + w : -1 - p;
 		}
 		SYNC();
 		if (t > all) continue;
@@ -46,7 +54,12 @@ DEVICE void gradWeights(const ConvArgs &a, float *grads, int *places) {
 #pragma unroll
 				for (int i = 0; i < gradOut; i++) {
 					if (g[i] == 0) continue; // the same in all threads
-					const int p = places[j * gradOut + i];
+					int p = places[j * gradOut + i];
+					if (p >= 0) {
+						acc[i] += g[i] * x[p + off];
+						continue;
+					}
+					p = -1 - p;
 					const int d = (zd * a.q.d + (p >> 16)) * a.t.d + kd;
 					const int h = (zh * a.q.h + (p >> 8 & 255)) * a.t.h + kh;
 					const int w = (zw * a.q.w + (p & 255)) * a.t.w + kw;
@@ -151,17 +164,22 @@ DEVICE void scatterOut(const ConvArgs &a, const float (&acc)[8], int n, int c0, 
 		if (c0 + i < a.c) a.dx[((long long)n * a.c + c0 + i) * volume + at] = acc[i];
 }
 
-KERNEL(inputThreads, conv_pool_dx, ConvArgs) {
+// Of conv_pool_dx, 8 warps share 32 positions: each has every eighth output channel, and the first
+// adds what they found, in order.
+enum { poolSplit = 8 };
+
+KERNEL(32 * poolSplit, conv_pool_dx, ConvArgs) {
+	SHARED float sums[poolSplit * 32 * 9];
 	const int groups = (a.c + 7) / 8, wide = groups * 8, taps = a.k.d * a.k.h * a.k.w;
 	const int c0 = (int)(blockIdx.y % groups) * 8, n = blockIdx.y / groups;
-	const int at = blockIdx.x * inputThreads + threadIdx.x;
-	if (at >= a.s.d * a.s.h * a.s.w) return;
+	const int lane = threadIdx.x % 32, part = threadIdx.x / 32, volume = a.s.d * a.s.h * a.s.w;
+	const int real = blockIdx.x * 32 + lane, at = min(real, volume - 1);
 	const int iw = at % a.s.w, ih = at / a.s.w % a.s.h, id = at / (a.s.w * a.s.h);
 	const int d0 = firstOf(id, a.t.d, a.p.d, a.l.d, a.k.d) / a.q.d, d1 = min((id + a.p.d) / a.t.d / a.q.d, a.z.d - 1);
 	const int h0 = firstOf(ih, a.t.h, a.p.h, a.l.h, a.k.h) / a.q.h, h1 = min((ih + a.p.h) / a.t.h / a.q.h, a.z.h - 1);
 	const int w0 = firstOf(iw, a.t.w, a.p.w, a.l.w, a.k.w) / a.q.w, w1 = min((iw + a.p.w) / a.t.w / a.q.w, a.z.w - 1);
 	float acc[8] = {};
-	for (int o = 0; o < a.o; o++) {
+	for (int o = part; o < a.o; o += poolSplit) {
 		const long long plane = ((long long)n * a.o + o) * (a.z.d * a.z.h * a.z.w);
 		const float *w = a.w + (long long)o * taps * wide + c0;
 		for (int zd = d0; zd <= d1; zd++)
@@ -176,6 +194,13 @@ KERNEL(inputThreads, conv_pool_dx, ConvArgs) {
 					gather(acc, a.dy[from], w + ((kd * a.k.h + kh) * a.k.w + kw) * wide);
 				}
 	}
+#pragma unroll
+	for (int i = 0; i < 8; i++) sums[(part * 32 + lane) * 9 + i] = acc[i];
+	SYNC();
+	if (part > 0 || real >= volume) return;
+	for (int k = 1; k < poolSplit; k++)
+#pragma unroll
+		for (int i = 0; i < 8; i++) acc[i] += sums[(k * 32 + lane) * 9 + i];
 	scatterOut(a, acc, n, c0, at);
 }
 

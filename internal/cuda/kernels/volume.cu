@@ -87,54 +87,62 @@ KERNEL(volumeThreads, volume_pool, ConvArgs) {
 
 // volume_dw is the gradient of its weights: only the position that won its window counts. A block
 // goes through a chunk of the rows of windows; the slab of the input that a row sees lies in shared
-// memory. A thread has one tap (the 126th sums dy for the bias) of 8 channels.
-enum { rowW = 80, dwThreads = 256 };
+// memory, with rows and planes so far apart that the taps of a warp rarely meet in a bank. A thread
+// has one tap (the 126th sums dy for the bias) of 8 channels.
+enum { rowW = 101, rowD = 921, dwThreads = 256 };
 
 KERNEL(dwThreads, volume_dw, ConvArgs) {
-	SHARED float slab[9 * 9 * rowW];
-	SHARED float grads[16 * 15];
-	SHARED int places[16 * 15];
+	SHARED float slab[9 * rowD];
+	SHARED float4 grads[15 * 4];
+	SHARED int4 places[15 * 4];
 	const int across = (a.z.w + 14) / 15, rows = a.n * a.z.d * a.z.h * across;
-	const int o0 = blockIdx.y * 16, tap = threadIdx.x % 128, half = threadIdx.x / 128 * 8;
-	const int off = (tap / 25 * 9 + tap / 5 % 5) * rowW + tap % 5;
+	const int o0 = blockIdx.y * 16, tap = threadIdx.x % 128, half = threadIdx.x / 128 * 2;
+	const float *x0 = slab + tap / 25 * rowD + tap / 5 % 5 * rowW + tap % 5;
 	const int plane = a.z.d * a.z.h * a.z.w;
 	float acc[8] = {};
 	const int lo = (long long)rows * blockIdx.x / a.chunks, hi = (long long)rows * (blockIdx.x + 1) / a.chunks;
 	for (int row = lo; row < hi; row++) {
-		const int x0 = row % across * 15, zy = row / across % a.z.h, zd = row / across / a.z.h % a.z.d;
-		const int n = row / across / a.z.h / a.z.d, count = min(15, a.z.w - x0);
-		const float *x = a.x + (((long long)n * a.s.d + zd * 5) * a.s.h + zy * 5) * a.s.w + x0 * 5;
+		const int first = row % across * 15, zy = row / across % a.z.h, zd = row / across / a.z.h % a.z.d;
+		const int n = row / across / a.z.h / a.z.d, count = min(15, a.z.w - first);
+		const float *x = a.x + (((long long)n * a.s.d + zd * 5) * a.s.h + zy * 5) * a.s.w + first * 5;
+		const int wide = count * 5 + 4, lane = threadIdx.x % 32;
 		SYNC();
-		for (int i = threadIdx.x; i < 9 * 9 * rowW; i += dwThreads) {
-			const int w = i % rowW, h = i / rowW % 9, d = i / rowW / 9;
-			slab[i] = x0 * 5 + w < a.s.w ? x[((long long)d * a.s.h + h) * a.s.w + w] : 0;
+		for (int i = threadIdx.x / 32; i < 81; i += dwThreads / 32) { // a warp reads a row
+			const float *from = x + ((long long)(i / 9) * a.s.h + i % 9) * a.s.w;
+			float *to = slab + i / 9 * rowD + i % 9 * rowW;
+			for (int w = lane; w < wide; w += 32) to[w] = from[w];
 		}
-		for (int i = threadIdx.x; i < 16 * 15; i += dwThreads) {
-			const int o = i % 16, w = i / 16;
+		if (threadIdx.x < 16 * 15) {
+			const int w = threadIdx.x % 15, o = threadIdx.x / 15;
 			float g = 0;
 			int place = 0;
 			if (w < count && o0 + o < a.o) {
-				const long long from = ((long long)n * a.o + o0 + o) * plane + (zd * a.z.h + zy) * a.z.w + x0 + w;
+				const long long from = ((long long)n * a.o + o0 + o) * plane + (zd * a.z.h + zy) * a.z.w + first + w;
 				const int p = a.arg[from];
 				g = a.dy[from];
-				place = ((p >> 16) * 9 + (p >> 8 & 255)) * rowW + (p & 255) + w * 5;
+				place = (p >> 16) * rowD + (p >> 8 & 255) * rowW + (p & 255) + w * 5;
 			}
-			grads[i] = g, places[i] = place;
+			((float *)grads)[w * 16 + o] = g, ((int *)places)[w * 16 + o] = place;
 		}
 		SYNC();
 		if (tap < 125)
-			for (int w = 0; w < count; w++)
-#pragma unroll
-				for (int i = 0; i < 8; i++) acc[i] += grads[w * 16 + half + i] * slab[places[w * 16 + half + i] + off];
+			for (int w = 0; w < count; w++) {
+				const float4 g = grads[w * 4 + half], h = grads[w * 4 + half + 1];
+				const int4 p = places[w * 4 + half], q = places[w * 4 + half + 1];
+				acc[0] += g.x * x0[p.x], acc[1] += g.y * x0[p.y], acc[2] += g.z * x0[p.z], acc[3] += g.w * x0[p.w];
+				acc[4] += h.x * x0[q.x], acc[5] += h.y * x0[q.y], acc[6] += h.z * x0[q.z], acc[7] += h.w * x0[q.w];
+			}
 		else if (tap == 125)
-			for (int w = 0; w < count; w++)
-#pragma unroll
-				for (int i = 0; i < 8; i++) acc[i] += grads[w * 16 + half + i];
+			for (int w = 0; w < count; w++) {
+				const float4 g = grads[w * 4 + half], h = grads[w * 4 + half + 1];
+				acc[0] += g.x, acc[1] += g.y, acc[2] += g.z, acc[3] += g.w;
+				acc[4] += h.x, acc[5] += h.y, acc[6] += h.z, acc[7] += h.w;
+			}
 	}
 	if (tap > 125) return;
 #pragma unroll
 	for (int i = 0; i < 8; i++) {
-		const int o = o0 + half + i;
+		const int o = o0 + half * 4 + i;
 		if (o < a.o) a.part[(long long)blockIdx.x * a.o * 126 + (tap < 125 ? o * 125 + tap : a.o * 125 + o)] = acc[i];
 	}
 }
