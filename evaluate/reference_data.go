@@ -54,15 +54,40 @@ func (d *referenceData) selected(rows []int) *referenceData {
 	return s
 }
 
-// votedItems returns the items that have votes.
-func votedItems(ds *dataset.Dataset) []int {
-	var voted []int
+// referenceItems bounds the items that references are fitted to: what they have to learn is
+// known from fewer.
+const referenceItems = 1_000_000
+
+// itemsFor returns the items that have votes and are scored, and of the others at most so many,
+// evenly over the data. A nil scored means none.
+func itemsFor(ds *dataset.Dataset, scored []bool, most int) []int {
+	test := func(j int) bool { return scored != nil && scored[j] }
+	rest, all := 0, 0
 	for j := range ds.Len() {
 		if ds.VotesOf(j) > 0 {
-			voted = append(voted, j)
+			all++
+			if !test(j) {
+				rest++
+			}
 		}
 	}
-	return voted
+	every := max(1, (rest+most-1)/most)
+	items := make([]int, 0, all-rest+rest/every+1)
+	seen := 0
+	for j := range ds.Len() {
+		if ds.VotesOf(j) == 0 {
+			continue
+		}
+		if test(j) {
+			items = append(items, j)
+			continue
+		}
+		if seen%every == 0 {
+			items = append(items, j)
+		}
+		seen++
+	}
+	return items
 }
 
 // A logistic regression is fitted if the features have at most so many columns

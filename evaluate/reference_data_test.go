@@ -153,3 +153,31 @@ func TestNewInput(t *testing.T) {
 	near(t, "sum", in.Truth[0]+in.Truth[1], 1, 1e-15)
 	near(t, "certain", in.Truth[2], 1, 0)
 }
+
+// All scored items are there, others evenly and within the bound, and none without votes.
+func TestItemsFor(t *testing.T) {
+	ds := &dataset.Dataset{Items: make([]string, 100), Classes: []string{"a", "b"}, Counts: make([]float32, 200)}
+	scored := make([]bool, 100)
+	for j := range 100 {
+		if j%10 != 9 {
+			ds.Counts[2*j] = 1
+		}
+		scored[j] = j%10 == 0
+	}
+	if got := itemsFor(ds, nil, 100); len(got) != 90 {
+		t.Errorf("%d items, want the 90 with votes", len(got))
+	}
+	got := itemsFor(ds, scored, 20)
+	others := 0
+	for k, j := range got {
+		if j%10 == 9 || k > 0 && j <= got[k-1] {
+			t.Fatalf("item %d is there without votes, or out of order", j)
+		}
+		if !scored[j] {
+			others++
+		}
+	}
+	if len(got)-others != 10 || others > 20 || others < 16 {
+		t.Errorf("%d scored items and %d others, want 10 and about 20", len(got)-others, others)
+	}
+}

@@ -25,7 +25,7 @@ type References struct {
 // it is left out if t is nil or the inputs are too many. Items of a group stay
 // together when its penalty is chosen.
 func FitReferences(ds *dataset.Dataset, t *dataset.Transform, seed uint64) (*References, error) {
-	d, err := newReferenceData(ds, t, votedItems(ds), true)
+	d, err := newReferenceData(ds, t, itemsFor(ds, nil, referenceItems), true)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ const referenceFoldWork = 2_000_000
 // by fold or, if the model's parts took no turns, once without the scored items.
 // When ctx is canceled it returns the context's error.
 func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, scored []bool, folds bool, seed uint64) (*ReferenceScores, error) {
-	voted := votedItems(ds)
+	voted := itemsFor(ds, scored, referenceItems)
 	all, err := newReferenceData(ds, t, voted, true)
 	if err != nil {
 		return nil, err

@@ -2,9 +2,11 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
+	"credence/dataset"
 	"credence/head"
 	"credence/internal/par"
 	"credence/internal/rng"
@@ -14,13 +16,13 @@ import (
 // growth is one setting of BenchmarkGrowth: a step of the mlp workload with
 // everything at its default but one.
 type growth struct {
-	batch, components, classes, votes, threads int
+	batch, features, components, classes, votes, threads int
 }
 
 // BenchmarkGrowth shows how the time of a step grows with each of its sizes.
 func BenchmarkGrowth(b *testing.B) {
 	defer par.SetThreads(0)
-	base := growth{batch: 64, components: 10, classes: 2, votes: 2, threads: 1}
+	base := growth{batch: 64, features: 2, components: 10, classes: 2, votes: 2, threads: 1}
 	run := func(name string, values []int, set func(g *growth, v int)) {
 		for _, v := range values {
 			g := base
@@ -35,6 +37,7 @@ func BenchmarkGrowth(b *testing.B) {
 		}
 	}
 	run("batch", []int{16, 64, 256, 1024, 4096}, func(g *growth, v int) { g.batch = v })
+	run("features", []int{2, 10, 50, 250, 1000}, func(g *growth, v int) { g.features = v })
 	run("components", []int{1, 3, 10, 30}, func(g *growth, v int) { g.components = v })
 	run("classes", []int{2, 5, 20, 100}, func(g *growth, v int) { g.classes = v })
 	run("votes", []int{2, 10, 100, 1000}, func(g *growth, v int) { g.votes = v })
@@ -49,11 +52,11 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	root, err := nn.ByName("mlp", nn.Shape{2}, h.Outputs())
+	root, err := nn.ByName("mlp", nn.Shape{g.features}, h.Outputs())
 	if err != nil {
 		b.Fatal(err)
 	}
-	net, err := nn.New(root, nn.Shape{2}, nn.Options{})
+	net, err := nn.New(root, nn.Shape{g.features}, nn.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,7 +65,7 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 		b.Fatal(err)
 	}
 	r := rand.New(rng.New(0, "growth"))
-	x := make([]float32, g.batch*2)
+	x := make([]float32, g.batch*g.features)
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
 	}
@@ -73,4 +76,53 @@ func (g growth) build(b *testing.B) (*Stepper, []float32, head.Batch) {
 		}
 	}
 	return s, x, head.Batch{Counts: votes}
+}
+
+// BenchmarkFitRows shows how one epoch of a whole fit grows with rows, features and threads:
+// features in memory, one network, no references.
+func BenchmarkFitRows(b *testing.B) {
+	defer par.SetThreads(0)
+	for _, c := range []struct{ rows, features, threads int }{
+		{10_000, 50, 2}, {100_000, 50, 2}, {1_000_000, 50, 2},
+		{100_000, 10, 2}, {100_000, 250, 2}, {100_000, 50, 1},
+	} {
+		b.Run(fmt.Sprintf("rows=%d/features=%d/threads=%d", c.rows, c.features, c.threads), func(b *testing.B) {
+			ds := manyRows(c.rows, c.features)
+			par.SetThreads(c.threads)
+			for b.Loop() {
+				o := Options{Epochs: 1, Ensemble: 1, Batch: largeBatch, Widths: []int{128, 128}, NoReferences: true}
+				if _, err := Fit(b.Context(), ds, o); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(c.rows), "µs/row")
+		})
+	}
+}
+
+// manyRows returns rows of normal numbers with two votes each, of whose classes the first
+// numbers tell.
+func manyRows(n, features int) *dataset.Dataset {
+	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Items: make([]string, n), Counts: make([]float32, 2*n)}
+	for k := range features {
+		ds.Parts = append(ds.Parts, dataset.Part{Name: fmt.Sprintf("x%d", k)})
+	}
+	rows := &dataset.Memory{N: n, W: features, Values: make([]float32, n*features)}
+	r := rand.New(rng.New(0, "many rows"))
+	for i := range rows.Values {
+		rows.Values[i] = float32(r.NormFloat64())
+	}
+	for i := range n {
+		x := rows.Values[i*features:]
+		p := 1 / (1 + math.Exp(-2*math.Tanh(float64(x[0]))-float64(x[1]*x[2])))
+		for range 2 {
+			if r.Float64() < p {
+				ds.Counts[2*i+1]++
+			} else {
+				ds.Counts[2*i]++
+			}
+		}
+	}
+	ds.Rows = rows
+	return ds
 }
