@@ -91,6 +91,9 @@ func (l *Load) Run(ctx context.Context) (*Loaded, error) {
 		return nil, errors.New("there was no time for a request")
 	}
 	out.Requests, out.Worst = len(all), all[len(all)-1]
+	if l.Requests > 0 {
+		out.Requests = l.Requests
+	}
 	out.P50, out.P99 = all[len(all)/2], all[min(len(all)-1, int(math.Ceil(0.99*float64(len(all)))))]
 	return out, nil
 }
@@ -133,7 +136,10 @@ func (l *Load) connection(ctx context.Context, c net.Conn, request []byte, start
 		if err := readAnswer(in); err != nil {
 			return nil, cause(ctx, err)
 		}
-		list = append(list, time.Since(begun))
+		// Over a number of requests memory is watched, of which a list would take ever more.
+		if l.Requests == 0 || n%100 == 0 {
+			list = append(list, time.Since(begun))
+		}
 		if l.Requests > 0 && n == int64(l.Requests/10) {
 			now, err := l.server(ctx)
 			if err != nil {
