@@ -10,12 +10,14 @@ const (
 	leanMost           = 8     // largest |b|
 	guessMost          = 8     // largest logit g; the smallest is −15
 	guessLeast         = -15
+	guessMany          = -1.2 // from here on somebody is said to guess
+	guessPrecision     = 1 / float64(guessSD*guessSD)
 )
 
 // jumps are where else logit g may lie. A few votes of somebody who guesses leave two modes, one of
 // them at the prior's, and steps uphill from there never reach the other: networks that know nothing
 // yet take everybody to the first.
-var jumps = [...]float64{guessMean, -1.2, 1.2}
+var jumps = [...]float64{guessMean, guessMany, 1.2}
 
 // jumpGuess are the same as shares.
 var jumpGuess = func() (g [len(jumps)]float64) {
@@ -98,13 +100,14 @@ func (h *raterHead) update() {
 	width, d := h.sumsWidth(), h.classes
 	tau2 := float64(h.mark[1])
 	second, seen := 0.0, 0
+	jump := h.fewGuess()
 	for r := range h.raters {
 		s := h.sums[r*width:][:width]
 		if s[0] == 0 {
 			continue
 		}
 		seen++
-		h.guess[r] = float32(nextGuess(float64(h.guess[r]), s, d))
+		h.guess[r] = float32(nextGuess(float64(h.guess[r]), s, d, jump))
 		if d == 2 {
 			b, information := float64(h.lean[r]), float64(s[2])+1/tau2
 			step := (float64(s[1]) - b/tau2) / information
@@ -134,19 +137,39 @@ func (h *raterHead) update() {
 	h.mark[1] = float32(max(second/float64(seen)-mean*mean, 1e-4))
 }
 
-// nextGuess returns logit g after u by the sums of a rater: the best of jumps if that is better than u,
-// else a step of Fisher scoring.
-func nextGuess(u float64, sums []float32, classes int) float64 {
-	const precision = 1 / float64(guessSD*guessSD)
+// fewGuess reports whether the raters who would be said to guess after a jump have cast less than half
+// of the votes. If they have more, it is the network that is wrong, as one that has seen little is:
+// whether all guess cannot be told from votes, and with all of them guessing it would not be corrected.
+func (h *raterHead) fewGuess() bool {
+	width := h.sumsWidth()
+	var all, guess float64
+	for r := range h.raters {
+		s := h.sums[r*width:][:width]
+		all += float64(s[0])
+		if u := float64(h.guess[r]); bestJump(u, s, h.classes) >= guessMany {
+			guess += float64(s[0])
+		}
+	}
+	return guess < all/2
+}
+
+// bestJump returns where the posterior of logit g is highest, of u and jumps.
+func bestJump(u float64, sums []float32, classes int) float64 {
 	best, at := 0.0, u
 	for k, there := range jumps {
-		if gain := elsewhere(sums, classes, k).log() - precision/2*(there-u)*(there+u-2*guessMean); gain > best {
+		if gain := elsewhere(sums, classes, k).log() - guessPrecision/2*(there-u)*(there+u-2*guessMean); gain > best {
 			best, at = gain, there
 		}
 	}
-	if at != u {
+	return at
+}
+
+// nextGuess returns logit g after u by the sums of a rater: with jump the best of jumps if that is
+// better than u, else a step of Fisher scoring.
+func nextGuess(u float64, sums []float32, classes int, jump bool) float64 {
+	if at := bestJump(u, sums, classes); at != u && (jump || at < guessMany) {
 		return at
 	}
-	step := (float64(sums[3]) - (u-guessMean)*precision) / (float64(sums[4]) + precision)
+	step := (float64(sums[3]) - (u-guessMean)*guessPrecision) / (float64(sums[4]) + guessPrecision)
 	return min(max(u+min(max(step, -1.5), 1.5), guessLeast), guessMost)
 }
