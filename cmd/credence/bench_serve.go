@@ -78,7 +78,7 @@ of both. With --url the server is another process, that of credence serve RUN
 on the same model, and processor time and memory are the server's alone.`,
 		Example: `  credence bench serve runs/first
   credence bench serve runs/first --rate 6000 --seconds 30 --json
-  credence serve runs/first & credence bench serve runs/first --url http://127.0.0.1:8080`,
+  credence bench serve runs/first --url http://127.0.0.1:8080`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := ""

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/study"
+	"credence/nn"
 	"credence/train"
 )
 
@@ -14,6 +15,7 @@ func newReproduceADNI() *cobra.Command {
 	o := studyFlags{}
 	var a study.ADNI
 	var size string
+	var on device
 	cmd := &cobra.Command{
 		Use:   "adni",
 		Short: "MRI scans with three imperfect labels a patient",
@@ -55,11 +57,15 @@ func newReproduceADNI() *cobra.Command {
 			if s.Seeds < 1 || s.Epochs < 1 || s.Ensemble < 1 || !(s.Rate > 0) {
 				return usagef("--seeds %d, --epochs %d, --ensemble %d, --rate %v: expected positive numbers", s.Seeds, s.Epochs, s.Ensemble, s.Rate)
 			}
+			if err := runOn(&s, on); err != nil {
+				return err
+			}
 			return o.run(cmd, "adni", s, func(ctx context.Context, f *study.Folder) error { return s.Run(ctx, f, o.again(cmd)) })
 		},
 	}
 	f := cmd.Flags()
 	o.declare(f, "adni")
+	on.declare(f)
 	f.StringVar(&a.Clinical, "clinical", "", "`table` of a cohort of your own, .csv (default: a synthetic cohort)")
 	f.StringVar(&a.Rules, "rules", "", "`file` of rules that make votes of scores, .yaml")
 	f.StringVar(&a.Item, "item", "scan", "`column` of the scan's name")
@@ -75,4 +81,16 @@ func newReproduceADNI() *cobra.Command {
 	f.StringVar(&a.Scratch, "scratch", "", "`folder` for the volumes (default: scans in --out)")
 	f.BoolVar(&a.Keep, "keep-scans", false, "keep the volumes of the synthetic cohort")
 	return cmd
+}
+
+// runOn has a study's networks run on a device.
+func runOn(s *study.ADNI, on device) error {
+	e, err := on.engine()
+	if err != nil {
+		return err
+	}
+	if _, cpu := e.(nn.CPU); !cpu {
+		s.Engine, s.Device = e, e.Name()
+	}
+	return nil
 }

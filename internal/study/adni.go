@@ -7,6 +7,7 @@ import (
 
 	"credence/internal/clinical"
 	"credence/internal/cohort"
+	"credence/nn"
 	"credence/train"
 )
 
@@ -41,6 +42,11 @@ type ADNI struct {
 	// PaperEpochs is how many epochs are run at the paper's learning rate, to
 	// show what it does; 0 for none.
 	PaperEpochs int `json:"paperEpochs"`
+
+	// Engine runs the networks; nil means the CPU. Device is its name where it is not the CPU, because
+	// numbers depend on it.
+	Engine nn.Engine `json:"-"`
+	Device string    `json:"device,omitempty"`
 
 	// Scratch is the folder for volumes, as they are and prepared; "" means one
 	// inside the study's. They are removed when they are no longer needed unless

@@ -55,7 +55,7 @@ func (s adniScan) width() float64 { return s.Upper - s.Lower }
 // options are those of a fit.
 func (a *ADNI) options(set labels, seed uint64) (train.Options, error) {
 	if set == shipped {
-		return train.Options{NoReferences: true, Seed: seed}, nil
+		return train.Options{NoReferences: true, Seed: seed, Engine: a.Engine}, nil
 	}
 	raters := "off"
 	if set == modelled {
@@ -63,7 +63,7 @@ func (a *ADNI) options(set labels, seed uint64) (train.Options, error) {
 	}
 	augment, err := train.ParseAugment(a.Augment)
 	return train.Options{
-		NoReferences: true, Raters: raters,
+		NoReferences: true, Raters: raters, Engine: a.Engine,
 		Network: "cnn3d", Head: head.Mixture{Components: a.Components}, Batch: a.Batch,
 		Rate: a.Rate, Schedule: a.Schedule, WeightDecay: a.Decay, Epochs: a.Epochs, Patience: a.Patience,
 		Ensemble: a.Ensemble, Seed: seed, Augment: augment,

@@ -2274,6 +2274,7 @@ def reproduce_adni(
     threads: int | None = None,
     overwrite: bool = False,
     quiet: bool = False,
+    device: str | None = None,
     clinical: str | None = None,
     rules: str | None = None,
     item: str | None = None,
@@ -2305,6 +2306,9 @@ def reproduce_adni(
         Replace an earlier study in the folder.
     quiet : bool
         Print nothing but warnings and errors.
+    device : str | None
+        What networks run on: cpu, gpu, gpu:N for the GPU of that number, or auto, which is the
+        CPU; GPUs need the program credence-gpu (default auto).
     clinical : str | None
         Table of a cohort of your own, .csv (default: a synthetic cohort).
     rules : str | None
@@ -2350,6 +2354,7 @@ def reproduce_adni(
             "threads": threads,
             "overwrite": overwrite,
             "quiet": quiet,
+            "device": device,
             "clinical": clinical,
             "rules": rules,
             "item": item,
