@@ -86,29 +86,6 @@ type state struct {
 	Cross    []float64     `json:"cross,omitempty"` // see crossStop.best
 }
 
-// snapshot is a copy of a network's parameters and states.
-type snapshot struct {
-	values []float32
-	states [][]float32
-}
-
-func (s *snapshot) take(net *nn.Network) {
-	s.values = append(s.values[:0], net.Values...)
-	if s.states == nil {
-		s.states = make([][]float32, len(net.States))
-	}
-	for i, p := range net.States {
-		s.states[i] = append(s.states[i][:0], p.Value...)
-	}
-}
-
-func (s *snapshot) restore(net *nn.Network) {
-	copy(net.Values, s.values)
-	for i, p := range net.States {
-		copy(p.Value, s.states[i])
-	}
-}
-
 // do starts or resumes the run, trains until it is done or ctx is canceled, and
 // leaves the network with its best weights, what it says of the items it held out,
 // and little working memory. What another process has trained is taken over.
