@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"credence/evaluate"
 	"credence/head"
@@ -25,7 +26,10 @@ var (
 	//go:embed page.css
 	pageCSS string
 
-	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+	// pageTemplate is parsed when a page is made, so that no start of a program waits for it.
+	pageTemplate = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("page").Parse(pageHTML))
+	})
 )
 
 // page is what the template shows.
@@ -88,7 +92,7 @@ func Write(w io.Writer, in Input) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := pageTemplate().Execute(&b, p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	_, err = w.Write(b.Bytes())

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"credence/evaluate"
@@ -20,30 +21,33 @@ import (
 //go:embed pages/*.md
 var pageFiles embed.FS
 
-// pages are the parsed files, with what they write numbers with.
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"capital":   capital,
-	"cell":      tableCell,
-	"cells":     tableCells,
-	"digits":    digits,
-	"eachSeed":  eachSeed,
-	"epochs":    epochs,
-	"joined":    joined,
-	"percent":   percent,
-	"percentOf": percentOf,
-	"plusMinus": plusMinus,
-	"plural":    words.Plural[int],
-	"points":    points,
-	"share":     withError,
-	"spelled":   words.Spelled,
-	"thousands": words.Thousands,
-	"word":      words.Word,
-}).ParseFS(pageFiles, "pages/*.md"))
+// pages returns the parsed files, with what they write numbers with. They are parsed when a study asks:
+// that takes a millisecond, which every start of the program would wait for.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"capital":   capital,
+		"cell":      tableCell,
+		"cells":     tableCells,
+		"digits":    digits,
+		"eachSeed":  eachSeed,
+		"epochs":    epochs,
+		"joined":    joined,
+		"percent":   percent,
+		"percentOf": percentOf,
+		"plusMinus": plusMinus,
+		"plural":    words.Plural[int],
+		"points":    points,
+		"share":     withError,
+		"spelled":   words.Spelled,
+		"thousands": words.Thousands,
+		"word":      words.Word,
+	}).ParseFS(pageFiles, "pages/*.md"))
+})
 
 // writePage writes README.md: the page of the given name with its numbers.
 func (f *Folder) writePage(name string, numbers any) error {
 	var b strings.Builder
-	if err := pages.ExecuteTemplate(&b, name, numbers); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, numbers); err != nil {
 		return fmt.Errorf("the page of the study: %w", err)
 	}
 	return f.write("README.md", func(w io.Writer) error {
