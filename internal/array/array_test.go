@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -68,7 +69,8 @@ func fuzzFiles(f *testing.F, pattern string) {
 	}
 }
 
-// readSome reads the first rows of an array that was opened.
+// readSome reads the first rows of an array that was opened. What may be wrong with them is a number that
+// 32 bits cannot hold.
 func readSome(t *testing.T, a *Array, err error) {
 	if err != nil {
 		return
@@ -77,12 +79,16 @@ func readSome(t *testing.T, a *Array, err error) {
 	if a.Width() > 1<<20 {
 		return
 	}
+	tooLarge := func(err error) bool { return strings.Contains(err.Error(), "is too large: values lie within") }
 	if a, err = a.RowMajor(t.Context(), Options{Memory: 1 << 30}); err != nil {
-		t.Fatal(err)
+		if !tooLarge(err) {
+			t.Fatal(err)
+		}
+		return
 	}
 	row := make([]float32, a.Width())
 	for i := range min(a.Len(), 10) {
-		if err := a.ReadRow(i, row); err != nil {
+		if err := a.ReadRow(i, row); err != nil && !tooLarge(err) {
 			t.Fatal(err)
 		}
 	}
