@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
