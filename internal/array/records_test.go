@@ -37,6 +37,7 @@ func TestRecords(t *testing.T) {
 
 // TestRecordsNumpy lets numpy read a file with truth values, and reads one of numpy's.
 func TestRecordsNumpy(t *testing.T) {
+	python.Interpreter(t, "numpy") // without it there is no second file
 	head, err := HeaderRecords([]Field{{Name: "mean", Shape: []int{2}}, {Name: "sure", Truth: true, Shape: []int{2}}}, 1)
 	if err != nil {
 		t.Fatal(err)
