@@ -105,12 +105,6 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	defer d.Items.Close()
 	defer o.beginning.Close()
-	if o.Fit.Engine, err = device(o.Device).suited(d.Items.Parts); err != nil {
-		return err
-	}
-	if e, ok := o.Fit.Engine.(interface{ Describe() string }); ok {
-		show.note("device    %s", e.Describe())
-	}
 	trained, err := run.Train(ctx, o.out, d, o.options(show))
 	show.erase()
 	if trained != nil {
@@ -184,6 +178,12 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Divis
 		return nil, errors.Join(err, ds.Close())
 	}
 	show.split(d)
+	if o.Fit.Engine, err = device(o.Device).suited(d.Items.Parts); err != nil {
+		return nil, errors.Join(err, ds.Close())
+	}
+	if e, ok := o.Fit.Engine.(interface{ Describe() string }); ok {
+		show.note("device    %s", e.Describe())
+	}
 	return d, nil
 }
 
