@@ -23,7 +23,7 @@ type Dense struct {
 	relu         *ReLU // run here, in place, if Sequential says so
 	work         *workspace
 	fwd, bwd     func(worker, i int)
-	n            int
+	n, workers   int   // that the tiles are for
 	yTiles       tiles // y, split for the forward pass
 	wTiles       tiles // dW
 	xTiles       tiles // dx
@@ -61,26 +61,24 @@ func (l *Dense) Build(b *Builder, in Shape) (Shape, error) {
 
 // Forward implements [Layer].
 func (l *Dense) Forward(p *Pass, y, x []float32) {
-	l.split(p.Items)
+	l.split(p)
 	l.y, l.x = y, x
 	p.ForWorker(l.yTiles.count, l.fwd)
-	if l.relu != nil {
-		l.relu.Forward(p, y, y)
-	}
 }
 
-// split lays the three products out in tiles for n items.
-func (l *Dense) split(n int) {
-	if l.n == n {
+// split lays the three products out in tiles for the items and cores of a pass.
+func (l *Dense) split(p *Pass) {
+	n, workers := p.Items, p.Workers()
+	if l.n == n && l.workers == workers {
 		return
 	}
-	l.n = n
-	l.yTiles = tile(n, l.Out, l.in)
-	l.wTiles = tile(l.Out, l.in, n)
+	l.n, l.workers = n, workers
+	l.yTiles = tile(n, l.Out, l.in, workers)
+	l.wTiles = tile(l.Out, l.in, n, workers)
 	if l.thin {
-		l.wTiles = tile(l.in, l.Out, n)
+		l.wTiles = tile(l.in, l.Out, n, workers)
 	}
-	l.xTiles = tile(n, l.in, l.Out)
+	l.xTiles = tile(n, l.in, l.Out, workers)
 }
 
 func (l *Dense) forward(worker, i int) {
@@ -94,12 +92,22 @@ func (l *Dense) forward(worker, i int) {
 		kernel.Matrix{Data: l.x[r0*l.in:], Stride: l.in},
 		kernel.Matrix{Data: l.weight.Value[c0*l.in:], Stride: l.in, Trans: true},
 		e, l.work.gemm[worker])
+	if l.relu == nil {
+		return
+	}
+	if cols == l.Out { // whole rows lie together
+		rows, cols = 1, rows*cols
+	}
+	for r := range rows {
+		y := l.y[(r0+r)*l.Out+c0:][:cols]
+		kernel.ReLU.Forward(y, y)
+	}
 }
 
 // Backward implements [Layer]. dW = dyᵀ·x, db = Σ dy, dx = dy·W, all tiles of
 // the three in one loop.
 func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
-	l.split(p.Items)
+	l.split(p)
 	if l.relu != nil {
 		l.relu.Backward(p, dy, dy, y, y)
 	}
@@ -131,8 +139,20 @@ func (l *Dense) Backward(p *Pass, dx, dy, y, x []float32) {
 func (l *Dense) backward(worker, i int) {
 	s := l.work.gemm[worker]
 	dy := kernel.Matrix{Data: l.dy, Stride: l.Out}
-	if i < l.wTiles.count {
-		r0, rows, c0, cols := l.wTiles.at(i)
+	// Tiles of dx lie evenly among those of dW: whoever gets the first half of the
+	// pieces gets the first half of the items, as in other layers.
+	x, all := 0, l.wTiles.count
+	if l.dx != nil {
+		x, all = l.xTiles.count, all+l.xTiles.count
+	}
+	if i == all {
+		clear(l.bias.Grad)
+		kernel.ColSums(l.bias.Grad, l.dy, l.n, l.Out)
+		return
+	}
+	before := i * x / all // tiles of dx
+	if (i+1)*x/all == before {
+		r0, rows, c0, cols := l.wTiles.at(i - before)
 		// A narrow dW would leave most lanes of the kernel empty: its
 		// transpose xᵀ·dy is computed instead.
 		if l.thin {
@@ -148,18 +168,10 @@ func (l *Dense) backward(worker, i int) {
 			kernel.Matrix{Data: l.x[c0:], Stride: l.in}, kernel.Epilogue{}, s)
 		return
 	}
-	i -= l.wTiles.count
-	if l.dx != nil {
-		if i < l.xTiles.count {
-			r0, rows, c0, cols := l.xTiles.at(i)
-			dy.Data = l.dy[r0*l.Out:]
-			kernel.Gemm(rows, cols, l.Out,
-				kernel.Matrix{Data: l.dx[r0*l.in+c0:], Stride: l.in},
-				dy,
-				kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, kernel.Epilogue{}, s)
-			return
-		}
-	}
-	clear(l.bias.Grad)
-	kernel.ColSums(l.bias.Grad, l.dy, l.n, l.Out)
+	r0, rows, c0, cols := l.xTiles.at(before)
+	dy.Data = l.dy[r0*l.Out:]
+	kernel.Gemm(rows, cols, l.Out,
+		kernel.Matrix{Data: l.dx[r0*l.in+c0:], Stride: l.in},
+		dy,
+		kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, kernel.Epilogue{}, s)
 }

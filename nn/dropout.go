@@ -18,11 +18,12 @@ type Dropout struct {
 	number uint64
 	keep   []float32 // [N, size]: 0 or 1/(1−Rate)
 	limit  uint32
-	fwd    func(i int)
 	at     Step
 	keys   []uint64 // of items, instead of their places
 	items  int
-	y, x   []float32
+
+	fwd, bwd     func(i int)
+	y, x, dx, dy []float32
 }
 
 // dropItems is how many items make a piece of work.
@@ -36,19 +37,17 @@ func (l *Dropout) Build(b *Builder, in Shape) (Shape, error) {
 	l.size, l.number = in.Size(), b.Number()
 	l.limit = uint32(l.Rate * (1 << 32))
 	b.hold(l.size)
-	l.fwd = l.forward
+	l.fwd, l.bwd = l.forward, l.backward
 	return in, nil
 }
 
-// draw fills the mask of item j.
-func (l *Dropout) draw(j int) {
-	var s rng.Stream
-	if l.keys == nil {
-		s.Reset(l.at.Seed, "dropout", l.at.Member, l.at.Epoch, l.at.Step, l.number, uint64(j))
-	} else {
-		s.Reset(l.at.Seed, "dropout.sample", l.at.Member, l.at.Epoch, l.at.Step, l.number, l.keys[j])
+// place is where the randomness of the batch is, but for the item's.
+func (l *Dropout) place() rng.Place {
+	purpose := "dropout"
+	if l.keys != nil {
+		purpose = "dropout.sample"
 	}
-	kernel.Mask(l.keep[j*l.size:][:l.size], &s, l.limit, float32(1/(1-l.Rate)))
+	return rng.At(l.at.Seed, purpose, l.at.Member, l.at.Epoch, l.at.Step, l.number)
 }
 
 // idle reports whether nothing is dropped in a pass.
@@ -70,11 +69,24 @@ func (l *Dropout) Forward(p *Pass, y, x []float32) {
 // forward drops values of piece i of the items.
 func (l *Dropout) forward(i int) {
 	lo, hi := i*dropItems, min((i+1)*dropItems, l.items)
+	var s rng.Stream
+	place := l.place()
 	for j := lo; j < hi; j++ {
-		l.draw(j)
+		if l.keys == nil {
+			place.Stream(&s, uint64(j))
+		} else {
+			place.Stream(&s, l.keys[j])
+		}
+		at := j * l.size
+		kernel.Mask(l.keep[at:at+l.size], &s, l.limit, float32(1/(1-l.Rate)))
+		kernel.Mul(l.y[at:at+l.size], l.keep[at:at+l.size], l.x[at:at+l.size])
 	}
-	lo, hi = lo*l.size, hi*l.size
-	kernel.Mul(l.y[lo:hi], l.keep[lo:hi], l.x[lo:hi])
+}
+
+// backward is that of piece i of the items.
+func (l *Dropout) backward(i int) {
+	lo, hi := i*dropItems*l.size, min((i+1)*dropItems, l.items)*l.size
+	kernel.Mul(l.dx[lo:hi], l.keep[lo:hi], l.dy[lo:hi])
 }
 
 // Backward implements [Layer].
@@ -84,6 +96,7 @@ func (l *Dropout) Backward(p *Pass, dx, dy, _, _ []float32) {
 	case !p.Train || l.Rate == 0:
 		copy(dx, dy)
 	default:
-		kernel.Mul(dx, l.keep[:len(dx)], dy)
+		l.dx, l.dy, l.items = dx, dy, p.Items
+		p.For(pieces(p.Items, dropItems), l.bwd)
 	}
 }

@@ -3,7 +3,8 @@ package nn
 import "math"
 
 // tiles is a division of an [m, n] matrix product into pieces of rows and
-// columns: a constant of the shapes, whatever the number of cores.
+// columns. Each element is the same chain of multiply-adds in whatever tile it is,
+// so that the division may depend on the number of cores.
 type tiles struct {
 	m, n       int
 	rows, cols int // of a tile
@@ -17,15 +18,16 @@ const (
 	tileWork  = 1 << 17 // multiply-adds that make a piece of their own
 	splitWork = 1 << 20 // multiply-adds, below which a loop is done before help arrives
 	maxTiles  = 64
+	tilesEach = 4 // for each core: enough that one which is late is helped
 )
 
-// tile divides an m×n product over k. Each tile reads all of its rows of the
+// tile divides an m×n product over k among so many cores. Each tile reads all of its rows of the
 // left and packs all of its columns of the right matrix; of t tiles, a across,
 // that is a·m + (t/a)·n in all, which is least for a² = t·n/m.
-func tile(m, n, k int) tiles {
+func tile(m, n, k, workers int) tiles {
 	want := 1.0
-	if work := float64(m) * float64(n) * float64(k); work >= splitWork {
-		want = min(math.Floor(work/tileWork), maxTiles)
+	if work := float64(m) * float64(n) * float64(k); work >= splitWork && workers > 1 {
+		want = min(math.Floor(work/tileWork), maxTiles, float64(tilesEach*workers))
 	}
 	t := tiles{m: m, n: n, rows: max(m, 1)}
 	panels := pieces(n, panelCols)

@@ -10,7 +10,7 @@ func TestTiles(t *testing.T) {
 		{16, 9, 12288, 1, 13}, {1024, 1024, 1024, 64, 64}, {1, 1000, 1000, 1, 1}, {1, 1000, 2000, 8, 15}, {2000, 1, 1000, 8, 15},
 		{1, 1, 1, 1, 1}, {37, 53, 100000, 10, 64},
 	} {
-		ti := tile(c.m, c.n, c.k)
+		ti := tile(c.m, c.n, c.k, 16)
 		if ti.count < c.least || ti.count > c.most {
 			t.Errorf("%+v: %d tiles, want %d to %d", c, ti.count, c.least, c.most)
 		}

@@ -21,14 +21,19 @@ const lookout = 100 * time.Microsecond
 // same compare-and-swap that sees the loop open, and lowers it when no pieces
 // are left. The caller works too, closes the loop, and waits for the active
 // helpers: one that never woke up is not waited for.
+//
+// Each worker begins with a share of its own, the same of every loop of n pieces,
+// and then takes pieces of others' shares. So the layers of a network, which divide
+// the same items in the same order, find what they read in the cache of the core
+// that wrote it: fetching it from another costs more than many a piece's work.
 type pool struct {
 	mu    sync.Mutex // held by the caller whose loop this is
 	state atomic.Uint64
 
-	n        int
 	body     func(i int)         // either this
 	worker   func(worker, i int) // or this
-	next     atomic.Int64
+	shares   []*share            // of the caller and the helpers
+	workers  int                 // how many of the shares the loop is divided into
 	panicked atomic.Pointer[any]
 
 	helpers []*helper // only the holder of mu adds to it
@@ -55,6 +60,13 @@ type helper struct {
 	wake   chan struct{}
 }
 
+// A share is the pieces of a loop that one worker begins with.
+type share struct {
+	next atomic.Int64 // the first that nobody has taken
+	end  int64
+	_    [112]byte // no two shares lie in lines that a core fetches together
+}
+
 // run is For with the lock held and at least one helper.
 func (p *pool) run(n, helpers int, body func(i int), worker func(worker, i int)) {
 	for len(p.helpers) < helpers {
@@ -62,8 +74,8 @@ func (p *pool) run(n, helpers int, body func(i int), worker func(worker, i int))
 		p.helpers = append(p.helpers, h)
 		go h.serve()
 	}
-	p.n, p.body, p.worker = n, body, worker
-	p.next.Store(0)
+	p.divide(n, helpers+1)
+	p.body, p.worker = body, worker
 	loop := p.state.Load()>>loopShift + 1
 	p.state.Store(loop<<loopShift | openBit | uint64(helpers)<<allowShift)
 	for _, h := range p.helpers[:helpers] {
@@ -85,25 +97,42 @@ func (p *pool) run(n, helpers int, body func(i int), worker func(worker, i int))
 	}
 }
 
-// work takes pieces until none are left. The caller is worker 0, helper number h
-// is worker h+1.
+// divide gives each of the workers a share of n pieces.
+func (p *pool) divide(n, workers int) {
+	for len(p.shares) < workers {
+		p.shares = append(p.shares, &share{})
+	}
+	p.workers = workers
+	for w, s := range p.shares[:workers] {
+		s.end = int64((w + 1) * n / workers)
+		s.next.Store(int64(w * n / workers))
+	}
+}
+
+// work takes pieces until none are left, first those of its own share. The caller
+// is worker 0, helper number h is worker h+1.
 func (p *pool) work(me int) {
 	defer func() {
 		if r := recover(); r != nil {
 			v := r // a copy, so that only a panic allocates
 			p.panicked.CompareAndSwap(nil, &v)
-			p.next.Store(int64(p.n))
+			for _, s := range p.shares[:p.workers] {
+				s.next.Store(s.end)
+			}
 		}
 	}()
-	for n := int64(p.n); ; {
-		i := p.next.Add(1) - 1
-		if i >= n {
-			return
-		}
-		if p.body != nil {
-			p.body(int(i))
-		} else {
-			p.worker(me, int(i))
+	for k := range p.workers {
+		s := p.shares[(me+k)%p.workers]
+		for s.next.Load() < s.end {
+			i := s.next.Add(1) - 1
+			if i >= s.end {
+				break
+			}
+			if p.body != nil {
+				p.body(int(i))
+			} else {
+				p.worker(me, int(i))
+			}
 		}
 	}
 }

@@ -32,8 +32,17 @@ func New(seed uint64, purpose string, place ...uint64) *Stream {
 
 // Reset makes s the stream that New would return, without allocating.
 func (s *Stream) Reset(seed uint64, purpose string, place ...uint64) {
-	// The purpose and place are hashed into a key and a counter offset of 64
-	// bits each; the low 64 bits of the counter run along the stream.
+	At(seed, purpose, place...).set(s)
+}
+
+// Place is a seed, a purpose and a place, or the beginning of a place.
+type Place struct {
+	hash   uint64
+	length int
+}
+
+// At returns the place of the given seed and purpose.
+func At(seed uint64, purpose string, place ...uint64) Place {
 	h := mix(seed ^ 0x9e3779b97f4a7c15)
 	for i := 0; i < len(purpose); i++ {
 		h = mix(h ^ uint64(purpose[i]))
@@ -42,9 +51,20 @@ func (s *Stream) Reset(seed uint64, purpose string, place ...uint64) {
 	for _, p := range place {
 		h = mix(h ^ mix(p+0x632be59bd9b4e019))
 	}
-	g := mix(h ^ 0xd1b54a32d192ed03 ^ uint64(len(place)))
+	return Place{h, len(place)}
+}
+
+// Stream makes s the stream that New would return for p with last at its end.
+func (p Place) Stream(s *Stream, last uint64) {
+	Place{mix(p.hash ^ mix(last+0x632be59bd9b4e019)), p.length + 1}.set(s)
+}
+
+// set makes s the stream of p: purpose and place are hashed into a key and a counter
+// offset of 64 bits each; the low 64 bits of the counter run along the stream.
+func (p Place) set(s *Stream) {
+	g := mix(p.hash ^ 0xd1b54a32d192ed03 ^ uint64(p.length))
 	*s = Stream{
-		key: [2]uint32{uint32(h), uint32(h >> 32)},
+		key: [2]uint32{uint32(p.hash), uint32(p.hash >> 32)},
 		ctr: [4]uint32{0, 0, uint32(g), uint32(g >> 32)},
 	}
 }
