@@ -2,15 +2,17 @@ package head
 
 import "math"
 
-// The parameters of raters, and how they move from epoch to epoch.
+// The parameters of raters, and how they move from epoch to epoch. In the first, nobody guesses: were
+// votes that a network gives no probability taken for guesses from the start, one that a few large
+// steps made certain of a single class would have nothing to correct it.
 const (
 	guessMean, guessSD = -7, 3 // prior of logit g
-	guessStart         = -4    // where logit g starts
 	tasteVotes         = 2     // how many votes the prior of π counts for
 	leanMost           = 8     // largest |b|
 	guessMost          = 8     // largest logit g; the smallest is −15
 	guessLeast         = -15
 	guessMany          = -1.2 // from here on somebody is said to guess
+	guessStart         = guessLeast
 	guessPrecision     = 1 / float64(guessSD*guessSD)
 )
 
@@ -104,6 +106,7 @@ func (h *raterHead) update() {
 	for r := range h.raters {
 		s := h.sums[r*width:][:width]
 		if s[0] == 0 {
+			h.guess[r] = guessMean
 			continue
 		}
 		seen++
@@ -164,10 +167,13 @@ func bestJump(u float64, sums []float32, classes int) float64 {
 	return at
 }
 
-// nextGuess returns logit g after u by the sums of a rater: with jump the best of jumps if that is
-// better than u, else a step of Fisher scoring.
+// nextGuess returns logit g after u by the sums of a rater: the best of jumps if that is better than u,
+// else a step of Fisher scoring. Without jump nobody comes to guess: who would stays at u.
 func nextGuess(u float64, sums []float32, classes int, jump bool) float64 {
-	if at := bestJump(u, sums, classes); at != u && (jump || at < guessMany) {
+	if at := bestJump(u, sums, classes); at != u {
+		if !jump && at >= guessMany {
+			return u
+		}
 		return at
 	}
 	step := (float64(sums[3]) - (u-guessMean)*guessPrecision) / (float64(sums[4]) + guessPrecision)
