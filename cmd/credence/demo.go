@@ -110,6 +110,9 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := o.setVotesAside(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
 	if err := items.WriteFiles(o.out, "", false); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,12 +19,27 @@ const (
 	demoFreshItems = "fresh-items.csv"
 	demoFreshVotes = "fresh-votes.csv"
 	demoNewVotes   = "new-votes.csv"
+	demoOldVotes   = "new-votes-old.csv"
 )
 
 // made reports whether the folder holds a demonstration.
 func (o *demoOptions) made() bool {
 	folder := run.Folder(o.out)
 	return folder.Has(run.ModelFile) && folder.Has(demoFreshItems) && folder.Has(demoFreshVotes)
+}
+
+// setVotesAside renames what was voted on the items of an earlier demonstration: those of a new one may
+// have the same names and are others.
+func (o *demoOptions) setVotesAside(out io.Writer) error {
+	folder := run.Folder(o.out)
+	if !folder.Has(demoNewVotes) {
+		return nil
+	}
+	if err := os.Rename(folder.Path(demoNewVotes), folder.Path(demoOldVotes)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "credence: votes on the earlier items are now in %s\n", folder.Path(demoOldVotes))
+	return err
 }
 
 // show serves the page of the demonstration.
