@@ -264,18 +264,17 @@ func trainingFigure(fit *adniResult) plot.Figure {
 	return d
 }
 
+// coverageFigure shows what is reported; the table has the rest.
 func (r *adniResults) coverageFigure() plot.Figure {
 	d := plot.Coverage{Title: "Coverage of the probability of AD on fresh scans" + r.synthetic(),
 		Percent: true, XLabel: "nominal coverage (%)", YLabel: "empirical coverage (%)"}
 	for _, set := range r.ADNI.sets() {
-		for _, kind := range coverageKinds[:2] {
-			s := plot.LineSeries{Label: fmt.Sprintf("%s, %s", set, kind.name)}
-			for i, level := range adniLevels {
-				y := across(r.of(set), func(f *adniResult) float64 { return kind.number(f.Fresh.Coverage[i]) })
-				s.X, s.Y, s.SE = append(s.X, level), append(s.Y, float64(y.Mean)), append(s.SE, float64(y.SE))
-			}
-			d.Series = append(d.Series, s)
+		s := plot.LineSeries{Label: string(set)}
+		for i, level := range adniLevels {
+			y := across(r.of(set), func(f *adniResult) float64 { return asReported(f.Fresh.Coverage[i]) })
+			s.X, s.Y, s.SE = append(s.X, level), append(s.Y, float64(y.Mean)), append(s.SE, float64(y.SE))
 		}
+		d.Series = append(d.Series, s)
 	}
 	return d
 }
