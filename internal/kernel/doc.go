@@ -1,7 +1,7 @@
 // Package kernel holds the float32 compute kernels of the network engine:
 // matrix product, convolution with an optional fused max-pool, pooling,
 // activations, elementwise operations, reductions and optimizer updates; and, in
-// float64, the two products of a linear model.
+// float64, the two products of a linear model, densities and tails of Beta mixtures.
 //
 // Every operation is a driver in Go around a few small primitives (type impl).
 // The primitives exist once in plain Go, the reference, and once in assembly

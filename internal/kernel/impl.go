@@ -79,6 +79,8 @@ type impl struct {
 	betaSums  func(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm)
 	logGamma  func(gamma, log, x []float64)
 	expLinear func(dst, x, y []float64, slope, offset float64)
+	betaTails func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
+	logBetas  func(dst *BetaLogs, w, a, b []float64)
 
 	exp         func(dst, x []float32)
 	relu        func(dst, x []float32)
@@ -142,6 +144,8 @@ var generic = impl{
 	betaSums:  betaSumsGeneric,
 	logGamma:  logGammaGeneric,
 	expLinear: expLinearGeneric,
+	betaTails: betaTailsGeneric,
+	logBetas:  logBetasGeneric,
 
 	exp:         expGeneric,
 	relu:        reluGeneric,

@@ -14,6 +14,7 @@ import "golang.org/x/sys/cpu"
 //go:generate go -C _asm run . -group optim -out ../optim_amd64.s -stubs ../optim_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group peak -out ../peak_amd64.s -stubs ../peak_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group runs -out ../runs_amd64.s -stubs ../runs_stubs_amd64.go -pkg kernel
+//go:generate go -C _asm run . -group tails -out ../tails_amd64.s -stubs ../tails_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group vec -out ../vec_amd64.s -stubs ../vec_stubs_amd64.go -pkg kernel
 //go:generate go -C _asm run . -group winograd -out ../winograd_amd64.s -stubs ../winograd_stubs_amd64.go -pkg kernel
 
@@ -60,6 +61,7 @@ func newAVX2() *impl {
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
 	im.betaSums, im.logGamma, im.expLinear = betaSums4, logGamma4, expLinear4
+	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.exp = exp8
 	im.relu, im.reluGrad = relu8, reluGrad8
 	im.tanh, im.tanhGrad = tanh8, tanhGrad8
@@ -84,6 +86,7 @@ func newAVX512() *impl {
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.gemmPanel = gemmPanelAVX512
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
+	im.betaTails, im.logBetas = betaTails8, logBetas8
 	return &im
 }
 

@@ -27,6 +27,10 @@ type vector64 struct {
 	// kept are constants in registers, of which only AVX-512 has enough: a load a cycle would
 	// otherwise be what the loop takes.
 	kept map[float64]VecVirtual
+
+	// frame is the memory for what has no register, of which so many places are held.
+	frame []Mem
+	held  int
 }
 
 // betaSums generates the function that adds the densities of Beta distributions at eight points.
@@ -34,7 +38,7 @@ func betaSums(v *vector64) {
 	function("betaSums"+v.name, "func(dst, z, terms *float64, n int)",
 		"betaSums"+v.name+" computes BetaSums for n terms of three numbers each.")
 	dst, z, n := loadGP("dst"), loadGP("z"), loadGP("n")
-	v.keep(append(expCoefficients(), magic, math.Log2E, ln2High, ln2Low)...)
+	v.keep(append(expCoefficients(expTerms), magic, math.Log2E, ln2High, ln2Low)...)
 	for at := 0; at < 64; at += v.bytes {
 		terms := loadGP("terms")
 		Comment(fmt.Sprintf("points %d to %d: x, y, their logarithms, xy and y - x", at/8, (at+v.bytes)/8-1))
@@ -69,7 +73,7 @@ func expLinear(v *vector64) {
 	function("expLinear"+v.name, "func(dst, x, y *float64, n int, slope, offset float64)",
 		"expLinear"+v.name+" computes dst[i] = exp(offset + slope*x[i] + y[i]) for i < n, a multiple of 8.")
 	dst, x, y, n := loadGP("dst"), loadGP("x"), loadGP("y"), loadGP("n")
-	v.keep(append(expCoefficients(), magic, math.Log2E, ln2High, ln2Low)...)
+	v.keep(append(expCoefficients(expTerms), magic, math.Log2E, ln2High, ln2Low)...)
 	slope, offset := v.parameter("slope"), v.parameter("offset")
 	i := GP64()
 	XORQ(i, i)
@@ -158,13 +162,18 @@ func (v *vector64) term(p betaPoint, at GPVirtual, sum [4]VecVirtual) {
 // no longer changes. The power of two is added to the exponent, n + 1.5·2⁵² having n in its last bits.
 func (v *vector64) exp(x VecVirtual) {
 	VMAXPD(v.float(-300), x, x)
+	v.expTerms(x, expTerms)
+}
+
+// expTerms takes so many terms of the series.
+func (v *vector64) expTerms(x VecVirtual, terms int) {
 	n, whole := v.new(), v.new()
 	VMOVUPD(v.float(magic), n)
 	VFMADD231PD(v.float(math.Log2E), x, n)
 	VSUBPD(v.float(magic), n, whole)
 	VFNMADD231PD(v.float(ln2High), whole, x)
 	VFNMADD231PD(v.float(ln2Low), whole, x)
-	q := v.horner(x, expCoefficients()...)
+	q := v.horner(x, expCoefficients(terms)...)
 	VPSLLQ(Imm(52), n, n)
 	VPADDQ(n, q, x)
 }
@@ -173,11 +182,13 @@ const (
 	magic   = 3 << 51
 	ln2High = 0x1.62e42fefap-1
 	ln2Low  = 0x1.cf79abc9e3b39p-40
+
+	expTerms = 11
 )
 
 // expCoefficients are those of Taylor's series, the highest first.
-func expCoefficients() []float64 {
-	c := make([]float64, 11)
+func expCoefficients(terms int) []float64 {
+	c := make([]float64, terms)
 	f := 1.0
 	for i := range c {
 		c[len(c)-1-i] = 1 / f

@@ -27,6 +27,7 @@ var groups = map[string]func(){
 	"optim":    optimGroup,
 	"peak":     peakGroup,
 	"runs":     runsGroup,
+	"tails":    tailsGroup,
 	"vec":      vecGroup,
 	"winograd": winogradGroup,
 }
