@@ -36,24 +36,39 @@ func NewBeta(weights, a, b []float64) (*Beta, error) {
 
 // set makes m the given mixture, reusing its memory.
 func (m *Beta) set(weights, a, b []float64) error {
-	sum, err := checkWeights(weights)
+	sum, err := checkMixture(weights, a, b)
 	if err != nil {
 		return err
 	}
-	if len(a) != len(weights) || len(b) != len(weights) {
-		return invalid("%d weights but %d values of a and %d of b", len(weights), len(a), len(b))
+	m.fill(weights, a, b, sum)
+	return nil
+}
+
+// checkMixture returns the sum of the weights of a mixture of Beta distributions.
+func checkMixture(weights, a, b []float64) (sum float64, err error) {
+	if sum, err = checkWeights(weights); err != nil {
+		return 0, err
 	}
-	m.components = m.components[:0]
-	for k, w := range weights {
+	if len(a) != len(weights) || len(b) != len(weights) {
+		return 0, invalid("%d weights but %d values of a and %d of b", len(weights), len(a), len(b))
+	}
+	for k := range weights {
 		if err := checkParameter(a[k], "a of component %d", k); err != nil {
-			return err
+			return 0, err
 		}
 		if err := checkParameter(b[k], "b of component %d", k); err != nil {
-			return err
+			return 0, err
 		}
+	}
+	return sum, nil
+}
+
+// fill makes m the mixture with weights of the given sum.
+func (m *Beta) fill(weights, a, b []float64, sum float64) {
+	m.components = m.components[:0]
+	for k, w := range weights {
 		m.add(w/sum, a[k], b[k])
 	}
-	return nil
 }
 
 // add appends the component w Beta(a, b); one without weight is left out.

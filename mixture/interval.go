@@ -53,6 +53,6 @@ func (m *Beta) Interval(side Side, level float64) Interval {
 	case Lower:
 		return Interval{m.Quantile(gamma), 1}
 	}
-	hi, _ := m.ComplementaryQuantile(gamma / 2)
-	return Interval{m.Quantile(gamma / 2), hi}
+	lo, hi := m.between(gamma/2, gamma/2)
+	return Interval{lo, hi}
 }

@@ -50,17 +50,30 @@ func (m *Beta) quantile(q, qc float64) (x, y float64) {
 	case qc == 0:
 		return 1, 0
 	}
-	p := special.AtLogit(m.solve(q, qc))
-	return p.X, p.Y
+	return special.Logistic(m.solve(q, qc))
 }
 
 // solve returns the logit of the point with mass q below and qc above it, the
 // smaller of which is what is solved for.
 func (m *Beta) solve(q, qc float64) float64 {
-	if q <= qc {
-		return m.solveTail(q, false)
+	ends := [1]laneEnd{laneEndAt(0, q, qc)}
+	m.solveEnds(ends[:])
+	return ends[0].logit()
+}
+
+// between returns the point that leaves out the mass low on its left and that which leaves out the mass high on its right, as
+// quantile does in more time.
+func (m *Beta) between(low, high float64) (lo, hi float64) {
+	if !(low > 0 && low < 1 && high > 0 && high < 1) || len(m.components) == 0 {
+		lo, _ = m.quantile(low, 1-low)
+		hi, _ = m.quantile(1-high, high)
+		return lo, hi
 	}
-	return -m.solveTail(qc, true)
+	ends := [2]laneEnd{laneEndAt(0, low, 1-low), laneEndAt(0, 1-high, high)}
+	m.solveEnds(ends[:])
+	lo, _ = special.Logistic(ends[0].logit())
+	hi, _ = special.Logistic(ends[1].logit())
+	return lo, hi
 }
 
 // tail is the mass beyond a point on the logit scale, with derivatives.
@@ -100,77 +113,24 @@ func (m *Beta) tailAt(u float64, upper bool) (t tail) {
 }
 
 // solveTail returns the u at which the tail of tailAt has the mass q ≤ ½.
-//
-// It finds the root of h(u) = ln(mass(u)/q), which is nearly linear far out and
-// concave for a single component, by reverting h's Taylor series to third order
-// (so that the error is of the fourth), inside a bracket that every evaluation
-// tightens. Where the series is of no use, as on the plateau between two
-// separated modes, the bracket is halved.
 func (m *Beta) solveTail(q float64, upper bool) float64 {
-	u := m.start(q, upper)
-	lo, hi := math.Inf(-1), math.Inf(1)
-	reach := 1 + math.Abs(u) // how far a step may go beyond a one-sided bracket
-	last := math.Inf(1)      // |h| at the previous evaluation
+	r := newTailRoot(m.start(q, upper))
 	for range 200 {
-		t := m.tailAt(u, upper)
+		t := m.tailAt(r.u, upper)
 		h := math.Inf(-1)
 		if t.mass > 0 {
 			h = math.Log(t.mass / q)
 		}
-		if h == 0 {
-			return u
+		h1, r2 := t.d1/t.mass, t.d2/t.mass
+		h2 := r2 - h1*h1
+		h3 := t.d3/t.mass - 3*h1*r2 + 2*h1*h1*h1
+		d := -h / h1
+		e2, e3 := h2/(2*h1), h3/(6*h1)
+		if r.step(h, d, e2*d, e3*d*d) {
+			break
 		}
-		if h < 0 {
-			lo = u
-		} else {
-			hi = u
-		}
-		if hi-lo <= 0x1p-51*math.Abs(u) {
-			return u
-		}
-
-		next := math.NaN()
-		h1 := t.d1 / t.mass
-		if t.mass > 0 && h1 > 0 {
-			r2 := t.d2 / t.mass
-			h2 := r2 - h1*h1
-			h3 := t.d3/t.mass - 3*h1*r2 + 2*h1*h1*h1
-			d := -h / h1
-			e2, e3 := h2/(2*h1), h3/(6*h1)
-			a, b := e2*d, e3*d*d
-			// size is how fast the series shrinks.
-			size := max(math.Abs(h), math.Abs(a), math.Sqrt(math.Abs(b)))
-			if size < 0.35 {
-				step := d * (1 - a + 2*a*a - b)
-				next = u + step
-				if s3 := size * size * size; s3*size < 1e-15 && s3*math.Abs(d) < 1e-14 ||
-					math.Abs(step) <= 0x1p-52*math.Abs(u) {
-					if next > lo && next < hi {
-						return next
-					}
-					return u
-				}
-			} else if k := 1 + a; k > 0.2 {
-				next = u + d/k // Halley's method
-			} else {
-				next = u + d
-			}
-		}
-		switch {
-		case next > lo && next < hi && math.Abs(next-u) <= reach && math.Abs(h) < 0.7*last:
-		case !math.IsInf(lo, 0) && !math.IsInf(hi, 0):
-			next = lo + (hi-lo)/2
-		case h < 0:
-			next = u + reach
-			reach *= 2
-		default:
-			next = u - reach
-			reach *= 2
-		}
-		last = math.Abs(h)
-		u = next
 	}
-	return u
+	return r.u
 }
 
 // start returns a first guess for solveTail. If a component's weight w exceeds

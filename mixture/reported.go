@@ -290,9 +290,19 @@ func (c ReportedClass) twoSided(gamma float64) Interval {
 		}
 	}
 	if c.below >= c.above {
-		return Interval{c.low(near), max(c.high(far), c.resolution)}
+		lo, hi := c.between(near, far)
+		return Interval{lo, max(hi, c.resolution)}
 	}
-	return Interval{min(c.low(far), 1-c.resolution), c.high(near)}
+	lo, hi := c.between(far, near)
+	return Interval{min(lo, 1-c.resolution), hi}
+}
+
+// between returns the ends that leave out the mass low on the left and high on the right.
+func (c ReportedClass) between(low, high float64) (lo, hi float64) {
+	if c.tables != nil || low == 0 || high == 0 {
+		return c.low(low), c.high(high)
+	}
+	return c.Law.between(low, high)
 }
 
 // low returns the end that leaves out the mass q on the left.

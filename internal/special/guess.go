@@ -17,28 +17,40 @@ func (d *Beta) GuessUpperLogit(t, logT float64) float64 {
 }
 
 func (d *Beta) guess(a, b, t, logT float64) float64 {
-	if !d.atPeak {
-		// The tail is gx^a(1 − (b−1)ax/(a+1) + …), g = 1/(a B(a, b)).
-		lx := (logT + math.Log(a) + d.logBeta) / a
-		x := math.Exp(min(lx, 0))
-		if x*b < 0.3*(a+1) && x < 0.5 {
-			return lx + (b-1)*x/(a+1) + x
-		}
-		if a < 1 || b < 1 {
-			ly := (math.Log1p(-t) + math.Log(b) + d.logBeta) / b
-			if ly < -0.7 || lx > -0.7 {
-				return -min(ly, -0.05)
-			}
-			return lx
-		}
+	logA, logB := math.Log(a), math.Log(b)
+	if d.atPeak {
+		return middleGuess(a, b, logA-logB, t, logT)
 	}
+	power := (logT + logA + d.logBeta) / a
+	return Guess(a, b, logA, logB, d.logBeta, t, logT, power, math.Exp(min(power, 0)))
+}
+
+// Guess is [Beta.GuessLogit] for whom logarithms are at hand: those of a, b, B(a, b) and t. The tail is
+// gxᵃ(1 − (b−1)ax/(a+1) + …), g = 1/(a B(a, b)); power is the ln x at which gxᵃ is t, and x that x, or anything larger than one if
+// it is.
+func Guess(a, b, logA, logB, logBeta, t, logT, power, x float64) float64 {
+	if x*b < 0.3*(a+1) && x < 0.5 {
+		return power + (b-1)*x/(a+1) + x
+	}
+	if a < 1 || b < 1 {
+		y := (math.Log1p(-t) + logB + logBeta) / b
+		if y < -0.7 || power > -0.7 {
+			return -min(y, -0.05)
+		}
+		return power
+	}
+	return middleGuess(a, b, logA-logB, t, logT)
+}
+
+// middleGuess is the guess for a law that is nearly normal on the logit scale; mode is ln(a/b).
+func middleGuess(a, b, mode, t, logT float64) float64 {
 	// Abramowitz and Stegun 26.5.22, with a = ½ drawn aside from its pole.
 	ra, rb := 1/max(2*a-1, 0.1), 1/max(2*b-1, 0.1)
 	u := normalGuess(t, logT)
 	h := 2 / (ra + rb)
 	l := (u*u - 3) / 6
 	w := u*math.Sqrt(max(h+l, 0))/h - (rb-ra)*(l+5./6-2/(3*h))
-	return math.Log(a/b) - 2*w
+	return mode - 2*w
 }
 
 // normalGuess returns the point above which a standard normal variable has the

@@ -44,6 +44,17 @@ func AtLogit(z float64) Point {
 	return Point{x, e * x, -l, -z - l}
 }
 
+// Logistic returns the X and the Y of AtLogit(z).
+func Logistic(z float64) (x, y float64) {
+	e := math.Exp(-math.Abs(z))
+	x = 1 / (1 + e)
+	y = e * x
+	if z <= 0 {
+		return y, x
+	}
+	return x, y
+}
+
 // log1pSmall is ln(1+e) for e in [0, 1]. It corrects the rounding of 1+e as
 // Kahan's log1p does, with the faster math.Log.
 func log1pSmall(e float64) float64 {
