@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"credence/internal/par"
+	"credence/nn"
 )
 
 // maxLogAlpha is the bound |log α| ≤ 20 inside which the loss is accurate.
@@ -84,6 +85,31 @@ func (h *mixtureHead) Loss(grad, out []float32, b Batch, _ Step) Loss {
 		}
 	}
 	return loss
+}
+
+// OnDevice returns the loss and the votes of a batch for an engine that computes it itself, which
+// takes whole counts only.
+func (h *mixtureHead) OnDevice(b Batch) (l nn.MixtureLoss, v nn.MixtureVotes, ok bool) {
+	l = nn.MixtureLoss{Components: h.components, Classes: h.classes, Limit: h.limit}
+	v = nn.MixtureVotes{Counts: b.Counts.Values, Weights: b.Weights}
+	for j := range b.Items() {
+		m, whole := tally(b.Counts.Item(j))
+		if !whole {
+			return l, v, false
+		}
+		if m > 0 {
+			v.Voted++
+			v.Most = max(v.Most, int(m))
+		}
+	}
+	return l, v, b.Counts.Classes == h.classes && v.Voted > 0
+}
+
+// Scored takes note of what an engine has found for the batch, and returns its loss.
+func (h *mixtureHead) Scored(b Batch, v nn.MixtureVotes, sum float64, clamped int64) Loss {
+	h.clamped += clamped
+	h.seen += int64(b.Items() * h.components * h.classes)
+	return Loss{Mean: sum / float64(v.Voted), Over: float64(v.Voted), Votes: b.Counts.Votes()}
 }
 
 // mean returns the mean loss of a batch and over how many items it is taken.

@@ -34,10 +34,12 @@ type Stepper struct {
 	Head    head.Objective
 	Trainer nn.Trainer
 
-	score func(grad, out []float32) // the batch in hand
-	votes head.Batch
-	at    nn.Step
-	loss  head.Loss
+	scorer nn.Scorer // of an engine that computes some losses itself, and such a head
+	device deviceHead
+	score  func(grad, out []float32) // the batch in hand
+	votes  head.Batch
+	at     nn.Step
+	loss   head.Loss
 }
 
 // NewStepper returns a stepper for batches of up to the given number of items,
@@ -54,14 +56,31 @@ func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOp
 		return nil, err
 	}
 	s := &Stepper{Net: net, Head: h, Trainer: t}
+	if d, ok := h.(deviceHead); ok {
+		if scorer, ok := t.(nn.Scorer); ok {
+			s.device, s.scorer = d, scorer
+		}
+	}
 	s.score = func(grad, out []float32) { s.loss = s.Head.Loss(grad, out, s.votes, s.at) }
 	return s, nil
+}
+
+// deviceHead is a head whose loss an engine may compute itself.
+type deviceHead interface {
+	OnDevice(b head.Batch) (l nn.MixtureLoss, v nn.MixtureVotes, ok bool)
+	Scored(b head.Batch, v nn.MixtureVotes, sum float64, clamped int64) head.Loss
 }
 
 // Step trains on one batch x [N, in] with its votes and returns the loss before
 // the update. On the CPU it allocates nothing.
 func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) (head.Loss, error) {
 	s.votes, s.at = votes, at
+	if s.scorer != nil {
+		if l, v, ok := s.device.OnDevice(votes); ok && s.scorer.Scores(l, v.Most) {
+			sum, clamped, err := s.scorer.StepVotes(x, at, l, v)
+			return s.device.Scored(votes, v, sum, clamped), err
+		}
+	}
 	err := s.Trainer.Step(x, at, s.score)
 	return s.loss, err
 }

@@ -65,6 +65,9 @@ func (a *Arena) Pinned(n int) ([]float32, error) {
 	return s, nil
 }
 
+// Host is the place of pinned memory, which kernels reach by themselves.
+func Host(x []float32) Memory { return Memory(unsafe.Pointer(unsafe.SliceData(x))) }
+
 // Free gives all memory back, the device's to those to come. Nothing may be using it.
 func (a *Arena) Free() {
 	d := a.device

@@ -79,8 +79,41 @@ type embedArgs struct {
 
 type stepArgs struct {
 	w, m, v, d, numbers, squares                 cuda.Memory
-	count, decoupled, nesterov                   int32
+	count, sgd, decoupled, nesterov, parts       int32
 	beta1, beta2, epsilon, decay, clip, momentum float32
+}
+
+type lossArgs struct {
+	out, grad, counts, weights, sent, numbers, nll, clamped cuda.Memory
+	n, k, d                                                 int32
+	limit                                                   float32
+}
+
+type itemLayer struct {
+	w, bias, x, dy, part       cuda.Memory
+	relu, in, out, taps        int32
+	xAt, argAt, wAt            int32
+	c, o, slices, plane, pitch int32
+	s, k, t, p, l, q, z        three
+	_                          int32
+}
+
+type itemArgs struct {
+	x                                                          cuda.Memory
+	loss                                                       lossArgs
+	n, layers, outAt, votesAt, gradAt, otherAt, spareAt, spare int32
+	layer                                                      [itemLayers]itemLayer
+}
+
+type sumLayer struct {
+	x, dy, part                        cuda.Memory
+	in, out, at, biasAt, chunks, first int32
+}
+
+type sumsArgs struct {
+	step      stepArgs
+	n, layers int32
+	layer     [itemLayers]sumLayer
 }
 
 // flag is a bool as kernels take it.

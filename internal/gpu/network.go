@@ -20,6 +20,7 @@ type network struct {
 	leave  func()
 
 	batch   int
+	ops     []nn.Op
 	root    node
 	drops   []*dropout
 	keys    []float32 // pinned; bits of [drops, batch, 4] 32-bit numbers
@@ -35,6 +36,8 @@ type network struct {
 	staged *slot
 	graphs map[graphKey]*graphs
 	steps  *stepping // nil of a predictor
+
+	scoring *scoring // of the loss that was last computed here
 }
 
 // slot is a place on the device for the inputs of a batch.
@@ -58,8 +61,10 @@ type graphKey struct {
 	x     cuda.Memory
 	items int
 	mode  mode
+	loss  nn.MixtureLoss // of a whole step; else zero
 }
 
+// graphs are the two halves of a step, or with a loss computed here all of it, the first.
 type graphs struct{ forward, backward *cuda.Graph }
 
 func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
@@ -68,7 +73,7 @@ func newNetwork(d *cuda.Device, net *nn.Network, batch int, o *nn.OptimizerOptio
 		return nil, err
 	}
 	n := &network{
-		net: net, device: d, batch: batch, arena: d.NewArena(),
+		net: net, device: d, batch: batch, ops: ops, arena: d.NewArena(),
 		states: map[*nn.Param]cuda.Memory{}, slots: map[uintptr]*slot{}, graphs: map[graphKey]*graphs{},
 	}
 	if err := n.allocate(ops, o); err != nil {
@@ -204,7 +209,7 @@ func (n *network) launch(x []float32, p nn.Pass, m mode) (at *slot, err error) {
 	if at, err = n.place(x); err != nil {
 		return nil, err
 	}
-	g, err := n.graphsOf(graphKey{at.at, p.Items, m})
+	g, err := n.graphsOf(graphKey{x: at.at, items: p.Items, mode: m})
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +280,7 @@ func (n *network) graphsOf(k graphKey) (*graphs, error) {
 	if g.forward, err = n.stream.Record(func() error { return n.record(k, false) }); err != nil {
 		return nil, err
 	}
-	if k.mode == training {
+	if k.mode == training && k.loss == (nn.MixtureLoss{}) {
 		if g.backward, err = n.stream.Record(func() error { return n.record(k, true) }); err != nil {
 			return nil, err
 		}
@@ -293,6 +298,10 @@ func (n *network) record(k graphKey, back bool) error {
 	}
 	if k.mode != predicting && len(n.drops) > 0 {
 		r.check(n.stream.Upload(n.keysAt, n.keys))
+	}
+	if k.loss != (nn.MixtureLoss{}) {
+		n.scoring.record(r, n, k.x)
+		return r.err
 	}
 	n.root.forward(r, n.out, k.x)
 	r.check(n.stream.Download(n.outHost[:k.items*n.net.Out.Size()], n.out))

@@ -35,7 +35,7 @@ func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) 
 		s.fetch()
 		loss(s.grad[:size], t.outHost[:size])
 		s.send()
-		if err := t.stream.Run(t.graphs[graphKey{from.at, items, training}].backward); err != nil {
+		if err := t.stream.Run(t.graphs[graphKey{x: from.at, items: items, mode: training}].backward); err != nil {
 			return err
 		}
 		return t.stream.Mark(from.done)
@@ -119,18 +119,23 @@ func (s *stepping) fetch() {
 	}
 }
 
-// send sets what is sent before the backward pass, and counts the step.
+// send sets what is sent before the backward pass.
 func (s *stepping) send() {
 	to := s.ownGrads
 	for _, p := range s.own {
 		copy(to, p.Grad)
 		to = to[p.Size():]
 	}
-	s.numbers[0] = float32(s.options.RateAt(s.state.Steps))
+	s.count(s.numbers)
+}
+
+// count counts a step and sets its numbers.
+func (s *stepping) count(numbers []float32) {
+	numbers[0] = float32(s.options.RateAt(s.state.Steps))
 	s.state.Steps++
 	t := float64(s.state.Steps)
-	s.numbers[1] = float32(1 - math.Pow(float64(float32(s.options.Beta1)), t))
-	s.numbers[2] = float32(1 - math.Pow(float64(float32(s.options.Beta2)), t))
+	numbers[1] = float32(1 - math.Pow(float64(float32(s.options.Beta1)), t))
+	numbers[2] = float32(1 - math.Pow(float64(float32(s.options.Beta2)), t))
 }
 
 // backward records the way from the gradients of the outputs to the new weights.
@@ -143,21 +148,28 @@ func (s *stepping) backward(r *recorder, n *network, x cuda.Memory) {
 		from = from.At(p.Size())
 	}
 	n.root.backward(r, 0, s.device.At(stepNumbers+own), n.out, x)
+	s.move(r, n)
+}
+
+// args are what the kernels of optimizers take.
+func (s *stepping) args(n *network) stepArgs {
 	o := s.options
-	args := stepArgs{
+	return stepArgs{
 		w: n.values, m: s.moments[0], v: s.moments[1], d: s.grads, numbers: s.device, squares: s.squares,
-		count: int32(len(s.net.Values)), decoupled: flag(o.Kind == "adamw"), nesterov: flag(o.Nesterov),
+		count: int32(len(s.net.Values)), parts: squareBlocks,
+		sgd: flag(o.Kind == "sgd"), decoupled: flag(o.Kind == "adamw"), nesterov: flag(o.Nesterov),
 		beta1: float32(o.Beta1), beta2: float32(o.Beta2), epsilon: float32(o.Epsilon), decay: float32(o.WeightDecay),
 		clip: float32(o.Clip), momentum: float32(o.Momentum),
 	}
-	if o.Clip > 0 {
+}
+
+// move records the step of the optimizer.
+func (s *stepping) move(r *recorder, n *network) {
+	args := s.args(n)
+	if args.clip > 0 {
 		r.launch("sum_squares", [3]int{squareBlocks, 1, 1}, 256, unsafe.Pointer(&args))
 	}
-	kernel := "adam"
-	if o.Kind == "sgd" {
-		kernel = "sgd"
-	}
-	r.each(kernel, len(s.net.Values), unsafe.Pointer(&args))
+	r.each("optimize", len(s.net.Values), unsafe.Pointer(&args))
 }
 
 // pull and push copy the moments.

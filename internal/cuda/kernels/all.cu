@@ -6,3 +6,5 @@
 #include "norm.cu"
 #include "pointwise.cu"
 #include "optimizer.cu"
+#include "loss.cu"
+#include "items.cu"

@@ -1,6 +1,7 @@
 // What all kernels share. A kernel takes one structure by value, whose layout package gpu
-// repeats: pointers first, then 32-bit numbers. None uses atomics or warp shuffles: sums are taken
-// in an order that depends on shapes alone, and the sources also compile for the CPU (emulate.cc).
+// repeats: pointers first, then 32-bit numbers. None uses atomics: sums are taken in an order
+// that depends on shapes alone. The sources also compile for the CPU (emulate.cc): so shuffles only
+// exchange values with the lane whose number differs by mask, in warps all of whose threads take part.
 //
 // Letters: n items, c input and o output channels, s input size, k kernel, t stride, p padding,
 // l dilation, z output of a pool of windows q.
@@ -8,9 +9,12 @@
 
 #ifndef EMULATE
 #define KERNEL(threads, name, Args) extern "C" __global__ void __launch_bounds__(threads) name(const Args a)
+// A kernel of which a multiprocessor has room for one block only, which may use all registers.
+#define KERNEL_ALONE(threads, name, Args) extern "C" __global__ void __launch_bounds__(threads, 1) name(const Args a)
 #define DEVICE __device__ __forceinline__
 #define SHARED __shared__
 #define SYNC() __syncthreads()
+#define SHUFFLE(value, mask) __shfl_xor_sync(~0u, value, mask)
 #endif
 
 struct Three {

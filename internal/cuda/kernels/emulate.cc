@@ -4,7 +4,7 @@
 //	g++ -O2 -shared -fPIC -o libemulate.so emulate.cc
 //	CREDENCE_CUDA_LIBRARY=libemulate.so credence-gpu …
 //
-// The threads of a block are fibers that take turns at barriers. All is done when it is called, one
+// The threads of a block are fibers that take turns at barriers and shuffles. All is done when it is called, one
 // call at a time.
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,8 @@
 #define EMULATE
 #define DEVICE static inline
 #define SHARED static
-#define SYNC() yield()
+#define SYNC() barrier()
+#define SHUFFLE(value, mask) exchange(value, mask)
 #define __restrict__
 
 struct Index {
@@ -30,6 +31,9 @@ struct Index {
 static Index blockIdx, threadIdx;
 struct alignas(16) float4 {
 	float x, y, z, w;
+};
+struct alignas(8) float2 {
+	float x, y;
 };
 struct alignas(16) int4 {
 	int x, y, z, w;
@@ -47,12 +51,15 @@ static std::map<std::string, Kernel> &kernels() {
 	return all;
 }
 
-static void yield();
+static void barrier();
+static float exchange(float value, int mask);
 
 #define KERNEL(threads, name, Args)                                                                          \
 	static void name(const Args a);                                                                          \
 	static const bool name##_known = (kernels()[#name] = {[](const void *p) { name(*(const Args *)p); }, sizeof(Args)}, true); \
 	static void name(const Args a)
+
+#define KERNEL_ALONE KERNEL
 
 #include "all.cu"
 
@@ -121,19 +128,42 @@ static void fiber() {
 	yield();
 }
 
+// exchange returns the value of another thread of the warp. Two places take turns, so that nobody
+// writes the next value before all have read the last.
+static float exchange(float value, int mask) {
+	static float values[2][maxThreads];
+	static bool turn[maxThreads];
+	const int t = running, side = turn[t] = !turn[t];
+	values[side][t] = value;
+	yield();
+	return values[side][t ^ mask];
+}
+
+static bool waiting[maxThreads]; // at a barrier
+
+static void barrier() {
+	waiting[running] = true;
+	yield();
+}
+
 static void runBlock(int threads) {
 	for (int t = 0; t < threads; t++) {
 		prepare(t);
-		ended[t] = false;
+		ended[t] = waiting[t] = false;
 	}
 	for (int left = threads; left > 0;) {
+		bool all = true; // wait or have ended
 		left = 0;
 		for (int t = 0; t < threads; t++) {
 			if (ended[t]) continue;
-			running = t, threadIdx = {(unsigned)t, 0, 0};
-			enter(t);
+			if (!waiting[t]) {
+				running = t, threadIdx = {(unsigned)t, 0, 0};
+				enter(t);
+			}
 			left += !ended[t];
+			all = all && (ended[t] || waiting[t]);
 		}
+		if (all) std::fill_n(waiting, threads, false);
 	}
 }
 

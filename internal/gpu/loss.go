@@ -1,0 +1,127 @@
+package gpu
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"credence/internal/cuda"
+	"credence/nn"
+)
+
+const (
+	lossComponents = 64  // as in loss.cu: the most components, and the most classes
+	lossVotes      = 256 // the most votes of an item, which a thread goes through one by one
+	lossNumbers    = 4
+)
+
+// scoring is what the loss of a mixture needs, all in pinned memory, which kernels reach by
+// themselves: nothing is copied on its own.
+type scoring struct {
+	loss    nn.MixtureLoss
+	host    []float32 // [lossNumbers, batch·d votes, batch weights, batch clamped]
+	numbers []float32 // parts of host
+	counts  []float32
+	weights []float32
+	clamped []float32
+	sums    []float32 // bits of nll
+	nll     []float64
+	grad    cuda.Memory // of the outputs
+	items   *itemPlan   // nil where layers run one by one
+}
+
+func (n *network) newScoring(l nn.MixtureLoss) (*scoring, error) {
+	b := &builder{network: n, arena: n.arena, train: true}
+	s := &scoring{loss: l, grad: b.perItem(n.net.Out.Size())}
+	s.host = b.pinned(lossNumbers + n.batch*(l.Classes+2))
+	s.sums = b.pinned(2 * n.batch)
+	if b.err != nil {
+		return nil, b.err
+	}
+	s.numbers, s.counts = s.host[:lossNumbers], s.host[lossNumbers:][:n.batch*l.Classes]
+	rest := s.host[lossNumbers+len(s.counts):]
+	s.weights, s.clamped = rest[:n.batch], rest[n.batch:]
+	s.nll = unsafe.Slice((*float64)(unsafe.Pointer(&s.sums[0])), n.batch)
+	s.items = newItemPlan(b, n.ops, l)
+	return s, b.err
+}
+
+func (s *scoring) args(n *network, items int) lossArgs {
+	return lossArgs{
+		out: n.out, grad: s.grad, counts: cuda.Host(s.counts), weights: cuda.Host(s.weights), sent: cuda.Host(s.numbers),
+		numbers: n.steps.device, nll: cuda.Host(s.sums), clamped: cuda.Host(s.clamped),
+		n: int32(items), k: int32(s.loss.Components), d: int32(s.loss.Classes), limit: s.loss.Limit,
+	}
+}
+
+// record gives a whole step to the stream: one graph.
+func (s *scoring) record(r *recorder, n *network, x cuda.Memory) {
+	if s.items != nil {
+		s.items.record(r, n, s, x)
+		return
+	}
+	n.root.forward(r, n.out, x)
+	args := s.args(n, r.items)
+	r.launch("mixture_loss", [3]int{r.items, 1, 1}, lossComponents, unsafe.Pointer(&args))
+	n.root.backward(r, 0, s.grad, n.out, x)
+	n.steps.move(r, n)
+}
+
+// Scores implements [nn.Scorer].
+func (t *trainer) Scores(l nn.MixtureLoss, most int) bool {
+	return l.Components <= lossComponents && l.Classes <= lossComponents && most <= lossVotes && len(t.steps.own) == 0
+}
+
+// StepVotes implements [nn.Scorer]. It returns when the step is done.
+func (t *trainer) StepVotes(x []float32, at nn.Step, l nn.MixtureLoss, v nn.MixtureVotes) (sum float64, clamped int64, err error) {
+	defer runtime.KeepAlive(t)
+	items, err := t.items(x)
+	if err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case items > t.batch:
+		return 0, 0, fmt.Errorf("gpu: %d items in a step of at most %d", items, t.batch)
+	case l.Components*(l.Classes+1) != t.net.Out.Size() || len(v.Counts) != items*l.Classes:
+		return 0, 0, fmt.Errorf("gpu: %d votes of %d items and %d outputs for %d components of %d classes",
+			len(v.Counts), items, t.net.Out.Size(), l.Components, l.Classes)
+	}
+	if t.scoring == nil || t.scoring.loss != l {
+		if t.scoring, err = t.newScoring(l); err != nil {
+			return 0, 0, fmt.Errorf("GPU %d: the loss of %d items: %w", t.device.Number, t.batch, err)
+		}
+	}
+	s := t.scoring
+	copy(s.counts, v.Counts)
+	for j := range items {
+		s.weights[j] = 1
+		if v.Weights != nil {
+			s.weights[j] = float32(v.Weights[j])
+		}
+	}
+	t.steps.count(s.numbers)
+	s.numbers[3] = float32(1 / float64(v.Voted))
+	err = t.stream.Do(func() error {
+		from, err := t.place(x)
+		if err != nil {
+			return err
+		}
+		g, err := t.graphsOf(graphKey{x: from.at, items: items, mode: training, loss: l})
+		if err != nil {
+			return err
+		}
+		t.drawKeys(nn.Pass{Train: true, At: at, Items: items})
+		if err := t.stream.Run(g.forward); err != nil {
+			return err
+		}
+		if err := t.stream.Mark(from.done); err != nil {
+			return err
+		}
+		return t.stream.Synchronize()
+	})
+	for j := range items {
+		sum += s.nll[j]
+		clamped += int64(s.clamped[j])
+	}
+	return sum, clamped, err
+}
