@@ -145,6 +145,9 @@ func (r *run) take(t *trainedRun) error {
 // takeParts makes the runs of other processes known, and refuses parts of another fit.
 func (f *fitting) takeParts() error {
 	f.elsewhere = map[string]*trainedRun{}
+	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].mark.Kernel) {
+		f.mark.Kernel = f.o.Parts[0].mark.Kernel // what has trained, whatever joins
+	}
 	for _, p := range f.o.Parts {
 		if p.Members != f.o.Ensemble {
 			return fmt.Errorf("%s: %w: member %d of %d, but the ensemble has %d", p.Path, ErrPart, p.Member, p.Members, f.o.Ensemble)

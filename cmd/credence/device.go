@@ -38,19 +38,12 @@ func (d device) suited(parts []dataset.Part) (nn.Engine, error) {
 
 // engine returns what runs networks; auto is the CPU.
 func (d device) engine() (nn.Engine, error) {
-	number := -1
-	switch text, found := strings.CutPrefix(string(d), "gpu:"); {
-	case d == "" || d == "auto" || d == "cpu":
+	if d == "" || d == "auto" || d == "cpu" {
 		return nn.CPU{}, nil
-	case d == "gpu":
-	case found:
-		var err error
-		if number, err = strconv.Atoi(text); err == nil && number >= 0 {
-			break
-		}
-		fallthrough
-	default:
-		return nil, usagef("--device %q: expected auto, cpu, gpu or gpu:N", string(d))
+	}
+	number, err := d.number()
+	if err != nil {
+		return nil, err
 	}
 	e, err := gpu.Open(number)
 	switch {
@@ -58,6 +51,39 @@ func (d device) engine() (nn.Engine, error) {
 		return nil, withHint(usagef("--device %s: %w", string(d), err), "leave --device out to run on the processor")
 	case err != nil:
 		return nil, withHint(fmt.Errorf("--device %s: %w", string(d), err), "nvidia-smi lists the GPUs that the driver finds")
+	}
+	return e, nil
+}
+
+// number returns the number of the GPU that is asked for, −1 for any.
+func (d device) number() (int, error) {
+	if d == "" || d == "auto" || d == "cpu" || d == "gpu" {
+		return -1, nil
+	}
+	text, found := strings.CutPrefix(string(d), "gpu:")
+	number, err := strconv.Atoi(text)
+	if !found || err != nil || number < 0 {
+		return 0, usagef("--device %q: expected auto, cpu, gpu or gpu:N", string(d))
+	}
+	return number, nil
+}
+
+// like returns an engine of the name that a run has recorded, whatever auto would be here: its results
+// are repeated to the bit only there.
+func (d device) like(recorded string) (nn.Engine, error) {
+	if !gpu.Named(recorded) {
+		return nn.CPU{}, nil
+	}
+	number, err := d.number()
+	if err != nil {
+		return nil, err
+	}
+	e, err := gpu.Open(number)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("trained on a GPU, %s; %w", recorded, err)
+	case e.Name() != recorded:
+		return nil, fmt.Errorf("trained on a GPU, %s; here is another, %s", recorded, e.Name())
 	}
 	return e, nil
 }

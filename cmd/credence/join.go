@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/par"
+	"credence/nn"
 	"credence/run"
 	"credence/train"
 )
@@ -120,10 +121,24 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	t := newTrainOptions()
 	t.out, t.config, t.repeat = out, out.Member(parts[0].Member).Path(run.ConfigFile), true
 	t.quiet, t.json, t.overwrite = o.quiet, o.json, o.overwrite
+	t.Fit.Engine = nn.CPU{} // until the members' is found
 	if err := t.check(); err != nil {
 		return err
 	}
+	o.engine(cmd, t, parts[0].Kernel())
 	par.SetThreads(o.threads)
 	defer par.SetThreads(0)
 	return t.join(ctx, cmd, parts)
+}
+
+// engine lets the joined networks run on what they were trained on. Without that GPU the processor
+// computes what is left to do, which differs by rounding.
+func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
+	e, err := device(t.Device).like(recorded)
+	switch {
+	case err == nil:
+		t.Fit.Engine = e
+	case !o.quiet:
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there\n", err)
+	}
 }

@@ -128,8 +128,10 @@ func (o *trainOptions) check() error {
 		return withHint(usagef("no --data: expected a file of items with their features"),
 			"for example, credence train --data items.csv --votes votes.csv --out runs/first")
 	}
-	if _, err := device(o.Device).engine(); err != nil {
-		return err // before the data are read
+	if o.Fit.Engine == nil {
+		if _, err := device(o.Device).engine(); err != nil {
+			return err // before the data are read
+		}
 	}
 	if o.resume && o.overwrite {
 		return usagef("--resume and --overwrite exclude each other")
@@ -178,8 +180,10 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Divis
 		return nil, errors.Join(err, ds.Close())
 	}
 	show.split(d)
-	if o.Fit.Engine, err = device(o.Device).suited(d.Items.Parts); err != nil {
-		return nil, errors.Join(err, ds.Close())
+	if o.Fit.Engine == nil { // no recorded run says which
+		if o.Fit.Engine, err = device(o.Device).suited(d.Items.Parts); err != nil {
+			return nil, errors.Join(err, ds.Close())
+		}
 	}
 	if e, ok := o.Fit.Engine.(interface{ Describe() string }); ok {
 		show.note("device    %s", e.Describe())

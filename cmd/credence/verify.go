@@ -35,7 +35,8 @@ version of credence, the configuration, a weight), and the exit code is 1.
 Call it in the folder in which the run was started, since the paths of its data
 are relative to that. The configuration of the run goes before the environment.
 The instruction set is that of the run where this machine has it, unless
---kernel or CREDENCE_KERNEL names another. The run itself is left alone.`,
+--kernel or CREDENCE_KERNEL names another. What a GPU has trained repeats on
+such a GPU only, and is refused elsewhere. The run itself is left alone.`,
 		Example: `  credence verify runs/first
   credence verify runs/first --threads 1`,
 		Args: arguments(1, false, "the folder of a run"),
@@ -60,7 +61,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, folder run.Folder) error {
 	if err := useKernel(cmd, recorded.Provenance.Kernel); err != nil {
 		return err
 	}
-	v, err := o.repeat(cmd, folder)
+	v, err := o.repeat(cmd, folder, recorded.Provenance.Kernel)
 	if d, ok := errors.AsType[*run.DifferenceError](err); ok && d.What == "data" {
 		return withHint(err, "bring the data back to what they were, or train a run on these")
 	}
@@ -76,8 +77,8 @@ func (o *verifyOptions) run(cmd *cobra.Command, folder run.Folder) error {
 	return err
 }
 
-// repeat trains the run again as its configuration says.
-func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder) (*run.Verification, error) {
+// repeat trains the run again as its configuration says, on what it has recorded.
+func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded string) (*run.Verification, error) {
 	t := newTrainOptions()
 	t.repeat = true
 	c := t.command()
@@ -88,6 +89,11 @@ func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder) (*run.Veri
 	}
 	if err := t.settle(); err != nil {
 		return nil, err
+	}
+	var err error
+	if t.Fit.Engine, err = device(t.Device).like(recorded); err != nil {
+		return nil, withHint(fmt.Errorf("%s does not repeat here: %w", folder, err),
+			"call credence-gpu verify on a machine with such a GPU")
 	}
 	par.SetThreads(t.Threads)
 	defer par.SetThreads(0)

@@ -13,6 +13,7 @@ package gpu
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -52,10 +53,16 @@ func Open(i int) (*Engine, error) {
 	return e, nil
 }
 
+// namePrefix begins the names of GPUs.
+const namePrefix = "cuda "
+
+// Named reports whether a name that was recorded is that of a GPU.
+func Named(name string) bool { return strings.HasPrefix(name, namePrefix) }
+
 // Name implements [nn.Engine].
 func (e *Engine) Name() string {
 	d := e.devices[0]
-	return fmt.Sprintf("cuda sm_%d %s", d.Capability, d.Name)
+	return fmt.Sprintf("%ssm_%d %s", namePrefix, d.Capability, d.Name)
 }
 
 // Describe says for people what the engine runs on.

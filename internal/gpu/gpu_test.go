@@ -69,9 +69,11 @@ func makeNet(t testing.TB, root nn.Layer, in nn.Shape) *nn.Network {
 	return net
 }
 
-func byName(t testing.TB, name string, in nn.Shape) nn.Layer {
+func byName(t testing.TB, name string, in nn.Shape) nn.Layer { return byNameOut(t, name, in, 6) }
+
+func byNameOut(t testing.TB, name string, in nn.Shape, out int) nn.Layer {
 	t.Helper()
-	root, err := nn.ByName(name, in, 6)
+	root, err := nn.ByName(name, in, out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,41 +6,63 @@ import (
 	"cmp"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 
+	"credence/head"
+	"credence/internal/cuda"
 	"credence/nn"
+	"credence/train"
 )
+
+// profiled returns a network on the device that has made a step, and where its inputs are.
+func profiled(t *testing.T, name string) (*network, cuda.Memory) {
+	t.Helper()
+	if name != "resnet" {
+		w, err := train.NewWorkload(open(t), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Step()
+		n := w.Stepper.Trainer.(*trainer).network
+		t.Cleanup(func() { runtime.KeepAlive(w) })
+		for _, s := range n.slots {
+			return n, s.at
+		}
+	}
+	in := nn.Shape{3, 32, 32}
+	h, err := head.Mixture{Components: 3}.New(head.Task{Classes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := train.NewStepper(open(t), makeNet(t, byNameOut(t, name, in, h.Outputs()), in), h, nn.OptimizerOptions{}, 128)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Step(inputs("", 128, in.Size()), batchOf(128, 2, false), nn.Step{}); err != nil {
+		t.Fatal(err)
+	}
+	n := s.Trainer.(*trainer).network
+	t.Cleanup(func() { runtime.KeepAlive(s) })
+	return n, n.staged.at
+}
 
 // TestProfile tells how long each kernel of a training step takes, on a GPU.
 func TestProfile(t *testing.T) {
 	if os.Getenv(deviceEnv) == "" {
 		t.Skip("needs a GPU")
 	}
-	for _, c := range []struct {
-		name  string
-		in    nn.Shape
-		items int
-	}{
-		{"cnn3d", nn.Shape{1, 96, 96, 80}, 16}, {"lenet5", nn.Shape{1, 28, 28}, 64}, {"cnn2d", nn.Shape{3, 32, 32}, 128},
-		{"resnet", nn.Shape{3, 32, 32}, 128},
-	} {
-		net := makeNet(t, byName(t, c.name, c.in), c.in)
-		made, err := open(t).NewTrainer(net, nn.OptimizerOptions{Clip: 5}, c.items)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := made.(*trainer).network
-		if err := made.Step(inputs("", c.items, c.in.Size()), nn.Step{}, slopesOf(c.items)); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range []string{"cnn3d", "lenet5", "cnn2d", "resnet", "mlp"} {
+		n, x := profiled(t, name)
+		items := n.batch
 		begin, _ := n.device.NewEvent()
 		end, _ := n.device.NewEvent()
 		best, calls := map[string]float32{}, map[string]int{}
 		for range 20 {
 			sum := map[string]float32{}
 			clear(calls)
-			r := &recorder{stream: n.stream, items: c.items, mode: training, watch: func(kernel string, run func() error) error {
+			r := &recorder{stream: n.stream, items: items, mode: training, watch: func(kernel string, run func() error) error {
 				if err := n.stream.Mark(begin); err != nil {
 					return err
 				}
@@ -58,8 +80,7 @@ func TestProfile(t *testing.T) {
 				calls[kernel]++
 				return err
 			}}
-			n.root.forward(r, n.out, n.staged.at)
-			n.steps.backward(r, n, n.staged.at)
+			n.scoring.record(r, n, x)
 			if r.err != nil {
 				t.Fatal(r.err)
 			}
@@ -71,9 +92,9 @@ func TestProfile(t *testing.T) {
 		}
 		total := float32(0)
 		for _, k := range slices.SortedFunc(maps.Keys(best), func(a, b string) int { return cmp.Compare(best[b], best[a]) }) {
-			t.Logf("%-8s %-24s %2d calls %8.1f µs", c.name, k, calls[k], best[k]*1000)
+			t.Logf("%-8s %-24s %2d calls %8.1f µs", name, k, calls[k], best[k]*1000)
 			total += best[k]
 		}
-		t.Logf("%-8s all kernels %.1f µs", c.name, total*1000)
+		t.Logf("%-8s all kernels %.1f µs", name, total*1000)
 	}
 }

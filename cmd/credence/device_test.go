@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"credence/internal/atomicfile"
+	"credence/internal/kernel"
+	"credence/internal/safetensors"
+	"credence/model"
+	"credence/nn"
+)
+
+// otherGPU is the name of a GPU that no machine has.
+const otherGPU = "cuda sm_99 Another GPU"
+
+// asOf rewrites a file of tensors as one that otherGPU has trained.
+func asOf(t *testing.T, path string) {
+	t.Helper()
+	f, err := safetensors.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := false
+	for k, v := range f.Metadata {
+		if f.Metadata[k] = strings.ReplaceAll(v, fmt.Sprintf(`"kernel":%q`, kernel.Name()), fmt.Sprintf(`"kernel":%q`, otherGPU)); f.Metadata[k] != v {
+			changed = true
+		}
+	}
+	if !changed {
+		t.Fatalf("%s does not say what it was trained on: %v", path, f.Metadata)
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func called(line string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	root := newRoot()
+	root.SetContext(context.Background())
+	code = execute(root, strings.Fields(line), nil, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// Runs of a GPU that is not here: verify refuses them before it trains, join goes on and says so.
+func TestTrainedElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	items, votes := smallData(40)
+	for name, text := range map[string]string{"items.csv": items, "votes.csv": votes} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const flags = "train --data items.csv --votes votes.csv --epochs 1 --widths 4 --quiet --out "
+	must(t, flags+"run --ensemble 2")
+	asOf(t, "run/model.credence")
+	code, stdout, stderr := called("verify run")
+	if code != exitError || stdout != "" || !strings.Contains(stderr, "credence: error: run does not repeat here: trained on a GPU, "+otherGPU+"; ") ||
+		!strings.Contains(stderr, "credence: hint: call credence-gpu verify on a machine with such a GPU") {
+		t.Errorf("verify: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+
+	must(t, flags+"parts --member 0/2")
+	must(t, flags+"parts --member 1/2")
+	found, err := filepath.Glob("parts*/*/networks.part")
+	if err != nil || len(found) != 2 {
+		t.Fatal(found, err)
+	}
+	for _, path := range found {
+		asOf(t, path)
+	}
+	code, _, stderr = called("join parts")
+	if code != 0 || !strings.Contains(stderr, "credence: warning: the processor joins what it has not trained (trained on a GPU, "+otherGPU+"; ") {
+		t.Errorf("join: exit code %d, stderr %q", code, stderr)
+	}
+	m, err := model.Load("parts/model.credence")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Provenance.Kernel != otherGPU {
+		t.Errorf("the joined model was trained on %q", m.Provenance.Kernel)
+	}
+}
+
+// A recorded engine is used whatever auto would be.
+func TestDeviceLike(t *testing.T) {
+	for _, d := range []device{"", "auto", "cpu", "gpu", "gpu:3"} {
+		if e, err := d.like("avx2"); err != nil || e != nn.Engine(nn.CPU{}) {
+			t.Errorf("%q: %v, %v", d, e, err)
+		}
+	}
+	if _, err := device("gpu:x").like(otherGPU); !errors.As(err, new(*usageError)) {
+		t.Errorf("gpu:x: %v", err)
+	}
+}
