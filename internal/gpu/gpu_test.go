@@ -21,6 +21,9 @@ import (
 const deviceEnv = "CREDENCE_TEST_GPU"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(helperEnv) != "" {
+		os.Exit(help(os.Getenv(helperEnv)))
+	}
 	if os.Getenv(deviceEnv) != "" || os.Getenv(cuda.LibraryEnv) != "" {
 		os.Exit(m.Run())
 	}

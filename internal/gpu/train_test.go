@@ -3,9 +3,7 @@
 package gpu
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,9 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"credence/dataset"
 	"credence/internal/cuda"
-	"credence/model"
 	"credence/nn"
 	"credence/train"
 )
@@ -210,52 +206,5 @@ func TestRefusals(t *testing.T) {
 	}
 	if err := tr.Step(make([]float32, 7), nn.Step{}, slopesOf(1)); err == nil {
 		t.Error("7 inputs of 4 were taken")
-	}
-}
-
-// A whole fit on images: an ensemble whose members train side by side, a model that says what it was
-// trained on and predicts alike on both engines.
-func TestFit(t *testing.T) {
-	const n, side = 24, 8
-	ds := &dataset.Dataset{Classes: []string{"no", "yes"}, Parts: []dataset.Part{{Name: "image", Kind: dataset.Tensor, Shape: []int{1, side, side}}}}
-	rows := &dataset.Memory{N: n, W: side * side}
-	for i := range n {
-		ds.Items = append(ds.Items, fmt.Sprint("item ", i))
-		for k := range side * side {
-			rows.Values = append(rows.Values, float32((i*k)%7)+float32(i%2)*float32(k%3))
-		}
-		ds.Counts = append(ds.Counts, float32(1+i%2), float32(2-i%2))
-	}
-	ds.Rows = rows
-	o := train.Options{Network: "cnn2d", Widths: []int{4}, Epochs: 3, Ensemble: 2, Batch: 8, Seed: 1, NoReferences: true, Engine: open(t)}
-	fit := func() *model.Model {
-		res, err := train.Fit(context.Background(), ds, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.Model
-	}
-	m, again := fit(), fit()
-	if !strings.HasPrefix(m.Provenance.Kernel, "cuda sm_") {
-		t.Errorf("kernel %q", m.Provenance.Kernel)
-	}
-	for i := range m.Members {
-		if !slices.Equal(m.Members[i].Values, again.Members[i].Values) {
-			t.Errorf("network %d: a second fit gives other bits", i)
-		}
-	}
-	cpu, err := m.Predict(ds, model.PredictOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Engine = o.Engine
-	gpu, err := m.Predict(ds, model.PredictOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range cpu {
-		if d := math.Abs(cpu[i].Mean[0] - gpu[i].Mean[0]); !(d < 1e-5) {
-			t.Errorf("item %d: means %v and %v", i, cpu[i].Mean, gpu[i].Mean)
-		}
 	}
 }

@@ -210,17 +210,27 @@ static int give(Stream *s, std::function<void()> f) {
 	return failAfter == 0 ? LaunchFailed : OK;
 }
 
+// failure returns what a function shall return: EMULATE_ERRORS is a list such as cuInit=100,cuMemAlloc=2.
+static int failure(const char *name) {
+	const char *list = getenv("EMULATE_ERRORS"), *at = list ? strstr(list, name) : 0;
+	return at && at[strlen(name)] == '=' ? atoi(at + strlen(name) + 1) : OK;
+}
+
 #define API extern "C" __attribute__((visibility("default"))) int
 
-API cuInit(unsigned) { return OK; }
+API cuInit(unsigned) { return failure("cuInit"); }
 API cuDeviceGetCount(int *n) { return *n = getenv("EMULATE_DEVICES") ? atoi(getenv("EMULATE_DEVICES")) : 1, OK; }
 API cuDeviceGet(int *d, int i) { return *d = i, OK; }
 API cuDeviceGetName(char *name, int n, int) { return strncpy(name, "Emulator", n), OK; }
-API cuDeviceGetAttribute(int *v, int which, int) { return *v = which == 75 ? 9 : 0, OK; }
+API cuDeviceGetAttribute(int *v, int which, int) {
+	const char *s = getenv("EMULATE_CAPABILITY"); // such as 90
+	const int capability = s ? atoi(s) : 90;
+	return *v = which == 75 ? capability / 10 : capability % 10, OK;
+}
 API cuDeviceTotalMem_v2(size_t *n, int) { return *n = limit, OK; }
-API cuDevicePrimaryCtxRetain(uintptr_t *c, int i) { return *c = i + 1, OK; }
+API cuDevicePrimaryCtxRetain(uintptr_t *c, int i) { return *c = i + 1, failure("cuDevicePrimaryCtxRetain"); }
 API cuCtxSetCurrent(uintptr_t) { return OK; }
-API cuModuleLoadData(uintptr_t *m, const char *) { return *m = 1, OK; }
+API cuModuleLoadData(uintptr_t *m, const char *) { return *m = 1, failure("cuModuleLoadData"); }
 API cuModuleGetFunction(const Kernel **f, uintptr_t, const char *name) {
 	auto k = kernels().find(name);
 	if (k == kernels().end()) return NotFound;
@@ -258,7 +268,9 @@ API cuEventDestroy_v2(void *e) { return free(e), OK; }
 API cuEventRecord(void *, Stream *) { return OK; }
 API cuEventSynchronize(void *) { return OK; }
 API cuEventElapsedTime(float *ms, void *, void *) { return *ms = 1, OK; }
+#ifndef OLD_DRIVER
 API cuGraphInstantiateWithFlags(Graph **e, Graph *g, unsigned long long) { return *e = new Graph(*g), OK; }
+#endif
 API cuGraphLaunch(Graph *e, Stream *s) {
 	std::lock_guard<std::recursive_mutex> lock(busy);
 	for (auto &f : e->work) give(s, f);
