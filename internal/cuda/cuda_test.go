@@ -34,7 +34,7 @@ func TestKernelsAreUpToDate(t *testing.T) {
 
 func TestEntries(t *testing.T) {
 	list := entries(ptx)
-	for _, name := range []string{"volume_pool", "conv_pool_dw", "gemm_64", "adam", "dropout"} {
+	for _, name := range []string{"volume_pool", "conv_pool_dw", "gemm_64", "optimize", "item_step", "dropout"} {
 		if !slices.Contains(list, name) {
 			t.Errorf("no kernel %s among %v", name, list)
 		}
