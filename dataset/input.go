@@ -153,9 +153,7 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 
 // apply fills dst with the network input of a raw row, that of item i.
 func (in *InputRows) apply(dst, raw []float32, i int) error {
-	for _, n := range in.numbers {
-		dst[n.to] = standardize(raw[n.from], n.mean, n.sd)
-	}
+	in.scale(dst, raw)
 	for _, k := range in.others {
 		b := &in.ops[k]
 		p := b.p
@@ -186,6 +184,28 @@ func (in *InputRows) apply(dst, raw []float32, i int) error {
 		}
 	}
 	return nil
+}
+
+// scale standardizes the numbers of a raw row.
+func (in *InputRows) scale(dst, raw []float32) {
+	// Four at a time, see standardizeAll.
+	ns := in.numbers
+	for ; len(ns) >= 4; ns = ns[4:] {
+		a, b, c, d := &ns[0], &ns[1], &ns[2], &ns[3]
+		x, y, z, w := raw[a.from], raw[b.from], raw[c.from], raw[d.from]
+		p, q := (float64(x)-a.mean)/a.sd, (float64(y)-b.mean)/b.sd
+		r, s := (float64(z)-c.mean)/c.sd, (float64(w)-d.mean)/d.sd
+		if t := float32(p) + float32(q) + float32(r) + float32(s); t-t != 0 { // missing, constant or too large
+			for _, n := range ns[:4] {
+				dst[n.to] = standardize(raw[n.from], n.mean, n.sd)
+			}
+			continue
+		}
+		dst[a.to], dst[b.to], dst[c.to], dst[d.to] = float32(p), float32(q), float32(r), float32(s)
+	}
+	for _, n := range ns {
+		dst[n.to] = standardize(raw[n.from], n.mean, n.sd)
+	}
 }
 
 // category writes the level with raw code x.

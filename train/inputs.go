@@ -6,6 +6,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/nn"
 )
@@ -17,7 +18,8 @@ type inputs struct {
 	ds     *dataset.Dataset
 	rows   *dataset.InputRows
 	width  int
-	cached []float32 // [N, width] or nil
+	cached []float32       // [N, width] or nil
+	memory *dataset.Memory // raw rows, or nil where they are not in memory
 
 	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head asks for them.
 	ratings []dataset.Rating
@@ -57,12 +59,12 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{ds: ds, rows: rows, width: rows.Width()}
+	in := &inputs{ds: ds, rows: rows, width: rows.Width(), memory: inMemory(ds.Rows)}
 	if memory <= 0 {
 		memory = defaultMemory
 	}
 	n := ds.Len()
-	if inMemory(ds.Rows) && n >= manyItems || int64(n)*int64(in.width)*4 > memory {
+	if in.memory != nil && n >= manyItems || int64(n)*int64(in.width)*4 > memory {
 		return in, nil
 	}
 	cache := make([]float32, n*in.width)
@@ -77,13 +79,28 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 	return in, nil
 }
 
-// inMemory reports whether rows are held in memory, so that inputs would be there twice.
-func inMemory(rows dataset.Rows) bool {
+// quick reports whether inputs are read from memory.
+func (in *inputs) quick() bool { return in.cached != nil || in.memory != nil }
+
+// prefetch asks for what [batch.put] will read of an item.
+func (in *inputs) prefetch(item int) {
+	kernel.Prefetch(in.ds.CountsOf(item))
+	switch {
+	case in.cached != nil:
+		kernel.Prefetch(in.cached[item*in.width : (item+1)*in.width])
+	case in.memory != nil:
+		w := in.memory.W
+		kernel.Prefetch(in.memory.Values[item*w : (item+1)*w])
+	}
+}
+
+// inMemory returns rows that are held in memory, so that inputs would be there twice, or nil.
+func inMemory(rows dataset.Rows) *dataset.Memory {
 	if s, ok := rows.(*stoppable); ok {
 		rows = s.Rows
 	}
-	_, ok := rows.(*dataset.Memory)
-	return ok
+	m, _ := rows.(*dataset.Memory)
+	return m
 }
 
 // read fills x [len(items), width] from the data set.
@@ -114,13 +131,21 @@ func (in *inputs) newBatch(n int) *batch {
 	return &batch{x: make([]float32, n*in.width), votes: make([]float32, n*len(in.ds.Classes))}
 }
 
-// begin puts in the votes of items, whose inputs follow.
+// put makes an item the one at place j, with its inputs and votes.
+func (b *batch) put(in *inputs, j, item int) error {
+	d := len(in.ds.Classes)
+	copy(b.votes[j*d:(j+1)*d], in.ds.CountsOf(item))
+	x := b.x[j*in.width : (j+1)*in.width]
+	if in.cached != nil {
+		copy(x, in.cached[item*in.width:])
+		return nil
+	}
+	return in.rows.ReadRow(item, x)
+}
+
+// begin makes room for items, which follow, and tells who cast their votes.
 func (b *batch) begin(in *inputs, items []int) {
 	b.n = len(items)
-	d := len(in.ds.Classes)
-	for j, i := range items {
-		copy(b.votes[j*d:(j+1)*d], in.ds.CountsOf(i))
-	}
 	if in.first == nil {
 		return
 	}

@@ -264,8 +264,8 @@ func (n *network) drawKeys(p nn.Pass) {
 			} else {
 				s.Reset(p.At.Seed, "dropout.sample", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, p.Sample[j])
 			}
-			key, ctr := s.Skip(0)
-			copy(bits[(k*n.batch+j)*4:], []uint32{key[0], key[1], ctr[2], ctr[3]})
+			key, _, high := s.Skip(0)
+			copy(bits[(k*n.batch+j)*4:], []uint32{uint32(key), uint32(key >> 32), uint32(high), uint32(high >> 32)})
 		}
 	}
 }

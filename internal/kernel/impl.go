@@ -61,6 +61,8 @@ type impl struct {
 	packCols  func(dst, b []float32, ldb, k, n int)
 	packTrans func(dst, a []float32, lda, m, k int)
 
+	prefetch func(x []float32)
+
 	mask func(keep []float32, s *rng.Stream, limit uint32, scale float32)
 
 	add     func(dst, a, b []float32)
@@ -125,6 +127,8 @@ var generic = impl{
 	packRows:  packRowsGeneric,
 	packCols:  packColsGeneric,
 	packTrans: packTransGeneric,
+
+	prefetch: func([]float32) {},
 
 	mask: maskGeneric,
 

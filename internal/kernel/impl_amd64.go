@@ -57,6 +57,7 @@ func newAVX2() *impl {
 	im.packTrans = packTrans8
 	im.mask = mask8
 	im.add, im.mul = add8, mul8
+	im.prefetch = prefetch64
 	im.sum, im.sumSq, im.colSums = sum8, sumSq8, colSums8
 	im.norm, im.normGrad, im.centredDot = norm8, normGrad8, centredDot8
 	im.dots64, im.addRows64 = dots64AVX2, addRows64AVX2
@@ -85,6 +86,7 @@ func newAVX512() *impl {
 	im.sparseDotBlock = sparseDotBlockAVX512
 	im.sparseAddBlock = sparseAddBlockAVX512
 	im.gemmPanel = gemmPanelAVX512
+	im.mask = mask16
 	im.betaSums, im.logGamma, im.expLinear = betaSums8, logGamma8, expLinear8
 	im.betaTails, im.logBetas = betaTails8, logBetas8
 	return &im

@@ -4,9 +4,15 @@
 
 package kernel
 
-// maskAVX2 computes, for j < 4n (n ≥ 1) with b = Philox(key, ctr + j), the counter 64 bits wide,
+// maskAVX2 computes, for j < 4n (n ≥ 1) with b = Philox(key0, key1, low + j, high), low and high
+// two words each,
 //
 //	keep[4*j+i] = b[i^1] >= limit ? scale : 0,   i < 4
 //
 //go:noescape
-func maskAVX2(keep *float32, n int, key *[2]uint32, ctr *[4]uint32, limit int, scale float32)
+func maskAVX2(keep *float32, n int, key0 uint64, key1 uint64, low uint64, high uint64, limit int, scale float32)
+
+// maskAVX512 is maskAVX2 for j < 8n.
+//
+//go:noescape
+func maskAVX512(keep *float32, n int, key0 uint64, key1 uint64, low uint64, high uint64, limit int, scale float32)

@@ -12,6 +12,15 @@ func Mul(dst, a, b []float32) {
 	active.mul(dst, a, b)
 }
 
+// Prefetch asks for x to be brought into the cache, without waiting for it: for rows
+// that are read in no order. Of a long one only the beginning is asked for; the
+// processor guesses the rest.
+func Prefetch(x []float32) {
+	if len(x) > 0 {
+		active.prefetch(x[:min(len(x), 256)])
+	}
+}
+
 // Fill sets every element of dst to v.
 func Fill(dst []float32, v float32) {
 	if v == 0 {

@@ -43,3 +43,5 @@ func colSums8(dst, x []float32, rows, cols int) {
 		colSumsAVX2(first(dst), first(x), rows, cols)
 	}
 }
+
+func prefetch64(x []float32) { prefetchLines(&x[0], len(x)) }

@@ -555,3 +555,18 @@ restrows:
 done:
 	VZEROUPPER
 	RET
+
+// func prefetchLines(x *float32, n int)
+// Requires: MMX+
+TEXT ·prefetchLines(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ n+8(FP), CX
+	LEAQ -4(AX)(CX*4), CX
+	ANDQ $-64, AX
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	CMPQ       AX, CX
+	JBE        line
+	RET

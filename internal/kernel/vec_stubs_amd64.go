@@ -48,3 +48,8 @@ func sumSqAVX2(p *float64, x *float32, n int)
 //
 //go:noescape
 func colSumsAVX2(dst *float32, x *float32, rows int, n int)
+
+// prefetchLines asks for the cache lines of x[0] … x[n-1] (n ≥ 1).
+//
+//go:noescape
+func prefetchLines(x *float32, n int)

@@ -16,10 +16,11 @@ import "math/bits"
 // Stream is one sequence of random numbers. Streams made from different
 // arguments of [New] are independent for all practical purposes.
 type Stream struct {
-	key  [2]uint32
-	ctr  [4]uint32
-	buf  [2]uint64
-	have int // numbers left in buf
+	// The key and the counter, words as the halves of larger ones: what is written in
+	// halves cannot be read whole before it has gone to the cache.
+	key, low, high uint64
+	buf            [2]uint64
+	have           int // numbers left in buf
 }
 
 // New returns the stream of the given seed, purpose and place. The same
@@ -63,35 +64,31 @@ func (p Place) Stream(s *Stream, last uint64) {
 // offset of 64 bits each; the low 64 bits of the counter run along the stream.
 func (p Place) set(s *Stream) {
 	g := mix(p.hash ^ 0xd1b54a32d192ed03 ^ uint64(p.length))
-	*s = Stream{
-		key: [2]uint32{uint32(p.hash), uint32(p.hash >> 32)},
-		ctr: [4]uint32{0, 0, uint32(g), uint32(g >> 32)},
-	}
+	s.key, s.low, s.high, s.have = p.hash, 0, g, 0
 }
 
 // Uint64 returns the next 64 random bits.
 func (s *Stream) Uint64() uint64 {
 	if s.have == 0 {
-		b := Philox(s.key, s.ctr)
+		b := Philox([2]uint32{uint32(s.key), uint32(s.key >> 32)},
+			[4]uint32{uint32(s.low), uint32(s.low >> 32), uint32(s.high), uint32(s.high >> 32)})
 		s.buf[1] = uint64(b[1])<<32 | uint64(b[0])
 		s.buf[0] = uint64(b[3])<<32 | uint64(b[2])
 		s.have = 2
-		if s.ctr[0]++; s.ctr[0] == 0 {
-			s.ctr[1]++
-		}
+		s.low++
 	}
 	s.have--
 	return s.buf[s.have]
 }
 
-// Skip passes over n blocks of two numbers and returns the key and the counter
-// of the first, for callers that compute many blocks at once. Numbers left of the
-// block before are dropped, so s should be fresh or at the end of a block.
-func (s *Stream) Skip(n uint64) (key [2]uint32, ctr [4]uint32) {
-	key, ctr = s.key, s.ctr
-	at := uint64(ctr[1])<<32 + uint64(ctr[0]) + n
-	s.ctr[0], s.ctr[1], s.have = uint32(at), uint32(at>>32), 0
-	return key, ctr
+// Skip passes over n blocks of two numbers and returns the key and both halves of the
+// counter of the first, each two words of [Philox], for callers that compute many blocks
+// at once. Numbers left of the block before are dropped, so s should be fresh or at the
+// end of a block.
+func (s *Stream) Skip(n uint64) (key, low, high uint64) {
+	low = s.low
+	s.low, s.have = low+n, 0
+	return s.key, low, s.high
 }
 
 // Float64 returns a uniform number in [0, 1) with 53 random bits.

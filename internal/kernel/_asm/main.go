@@ -22,7 +22,7 @@ var groups = map[string]func(){
 	"exp":      expGroup,
 	"float64":  float64Group,
 	"gemm":     gemmGroup,
-	"mask":     mask,
+	"mask":     maskGroup,
 	"norm":     normGroup,
 	"optim":    optimGroup,
 	"peak":     peakGroup,

@@ -63,6 +63,21 @@ func vecGroup() {
 
 	reduceAVX2()
 	colSumsAVX2()
+	prefetch()
+}
+
+// prefetch asks for each cache line once.
+func prefetch() {
+	function("prefetchLines", "func(x *float32, n int)", "prefetchLines asks for the cache lines of x[0] … x[n-1] (n ≥ 1).")
+	x, n := loadGP("x"), loadGP("n")
+	LEAQ(Mem{Base: x, Index: n, Scale: 4, Disp: -4}, n)
+	ANDQ(I8(-64), x)
+	Label("line")
+	PREFETCHT0(Mem{Base: x})
+	ADDQ(Imm(64), x)
+	CMPQ(x, n)
+	JBE(LabelRef("line"))
+	RET()
 }
 
 // reduceAVX2 generates the reductions over multiples of 16 elements.
