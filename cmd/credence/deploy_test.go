@@ -2,20 +2,38 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"credence/internal/table"
 )
+
+// manifestCommands returns the arguments of a manifest's containers, with a folder in the place of its claims.
+func manifestCommands(t *testing.T, name, dir string, completions int) []string {
+	t.Helper()
+	manifest, err := os.ReadFile("../../deploy/kubernetes/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, m := range regexp.MustCompile(`args: \[(.*)\]`).FindAllSubmatch(manifest, -1) {
+		commands = append(commands, strings.NewReplacer(`"`, "", ", ", " ", "/data/", dir+"/", "/runs/", dir+"/").Replace(string(m[1])))
+	}
+	if len(commands) != 2 || !bytes.Contains(manifest, fmt.Appendf(nil, "completions: %d\n  parallelism: %[1]d\n", completions)) ||
+		!strings.Contains(commands[0], fmt.Sprintf(" auto/%d", completions)) {
+		t.Fatalf("%s: commands %q", name, commands)
+	}
+	return commands
+}
 
 // TestKubernetesJob: the arguments of the manifest train and join a run, with the folders of this
 // test in the place of its claims.
 func TestKubernetesJob(t *testing.T) {
-	manifest, err := os.ReadFile("../../deploy/kubernetes/train.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	items, votes := smallData(40)
 	for name, text := range map[string]string{"items.csv": items, "votes.csv": votes} {
@@ -23,18 +41,89 @@ func TestKubernetesJob(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var commands [][]string
-	for _, m := range regexp.MustCompile(`args: \[(.*)\]`).FindAllSubmatch(manifest, -1) {
-		line := strings.NewReplacer(`"`, "", ", ", " ", "/data/", dir+"/", "/runs/", dir+"/").Replace(string(m[1]))
-		commands = append(commands, strings.Fields(line))
-	}
-	if len(commands) != 2 || !bytes.Contains(manifest, []byte("completions: 5\n  parallelism: 5\n")) {
-		t.Fatalf("commands %q", commands)
-	}
+	commands := manifestCommands(t, "train.yaml", dir, 5)
 	for _, index := range []string{"3", "1", "4", "0", "2"} {
 		t.Setenv("JOB_COMPLETION_INDEX", index)
-		must(t, strings.Join(commands[0], " ")+" --epochs 1 --widths 4 --quiet")
+		must(t, commands[0]+" --epochs 1 --widths 4 --quiet")
 	}
-	must(t, strings.Join(commands[1], " ")+" --quiet")
+	must(t, commands[1]+" --quiet")
 	must(t, "verify "+dir+"/first --quiet")
+}
+
+// TestKubernetesPredict: the arguments of the manifest predict in shards, each a process of its own, one of which is
+// killed and started again, while another process, started before all of them, waits and joins.
+func TestKubernetesPredict(t *testing.T) {
+	commands := manifestCommands(t, "predict.yaml", ".", 8)
+	partsModel(t, 2, 6000)
+	if err := os.Rename("run", "first"); err != nil {
+		t.Fatal(err)
+	}
+	toParquet(t, "new.csv", "new.parquet")
+	start := func(line, index string) *exec.Cmd {
+		cmd := exec.Command("credence", strings.Fields(line)...)
+		cmd.Env = append(os.Environ(), "JOB_COMPLETION_INDEX="+index)
+		cmd.Stderr = &bytes.Buffer{}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	wait := func(cmd *exec.Cmd) {
+		t.Helper()
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v: %v\n%v", cmd.Args, err, cmd.Stderr)
+		}
+	}
+	join := start(commands[1], "")
+	killed := start(commands[0], "2")
+	killed.Process.Kill()
+	killed.Wait()
+	for _, index := range []string{"7", "0", "3", "2", "1", "4", "6", "5"} {
+		wait(start(commands[0], index))
+	}
+	wait(join)
+	must(t, "predict first new.parquet -o one.parquet")
+	sameFiles(t, "one.parquet", "predictions.parquet")
+}
+
+// toParquet writes the items of a CSV file, ids and numbers, as Parquet.
+func toParquet(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := table.Open(t.Context(), from, table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	f, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := table.NewParquetWriter(f, numberColumns(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = table.Records(t.Context(), in, func(rec []table.Cell) error {
+		row := []any{rec[0].String()}
+		for i := 1; i < len(rec); i++ {
+			x, _ := rec[i].Number(false)
+			row = append(row, x)
+		}
+		return w.Write(row...)
+	})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// numberColumns are the columns of a table with ids in the first and numbers in the others.
+func numberColumns(in table.Table) []table.ParquetColumn {
+	columns := []table.ParquetColumn{{Name: in.Header()[0], Kind: table.ParquetText}}
+	for _, name := range in.Header()[1:] {
+		columns = append(columns, table.ParquetColumn{Name: name, Kind: table.ParquetNumber})
+	}
+	return columns
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 // joinOptions is the command line of credence join.
 type joinOptions struct {
 	wait      time.Duration
+	end       time.Time // of waiting
 	threads   int
 	overwrite bool
 	quiet     bool
@@ -62,9 +64,9 @@ func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.Par
 // waiting calls f until nothing is late any more or the time is over.
 func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err error)) error {
 	const every = time.Second
-	for end := time.Now().Add(o.wait); ; {
+	for {
 		late, err := f()
-		if !late || time.Now().Add(every).After(end) {
+		if !late || time.Now().Add(every).After(o.end) {
 			return err
 		}
 		select {
@@ -75,10 +77,25 @@ func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err erro
 	}
 }
 
+// begun waits until there is something of a run or of a prediction, which shows what is to be joined.
+func (o *joinOptions) begun(ctx context.Context, out string) error {
+	return o.waiting(ctx, func() (late bool, err error) {
+		if hasParts(out) {
+			return false, nil
+		}
+		_, err = os.Stat(out)
+		return errors.Is(err, fs.ErrNotExist), nil
+	})
+}
+
 // run joins what is in a folder.
 func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
+	o.end = time.Now().Add(o.wait)
+	if err := o.begun(ctx, string(out)); err != nil {
+		return orStopped(ctx, err)
+	}
 	switch {
 	case hasParts(string(out)):
 		return o.joinParts(ctx, cmd, string(out))
