@@ -40,6 +40,8 @@ type StreamOptions struct {
 // Batch is a run of items in input order.
 type Batch struct {
 	*Dataset
+	// First is how many items the stream had before.
+	First int
 	// Bad is nil, or has for each item the reason why its row cannot be used;
 	// the features of such an item are missing.
 	Bad []error
@@ -58,8 +60,9 @@ type Stream struct {
 	folder string    // that paths are relative to
 	f      *features // arrays and folders
 	row    int
-	block  int   // see Cut
-	match  match // what the model calls the features
+	block  int                  // see Cut
+	pass   func(first int) bool // see Pass
+	match  match                // what the model calls the features
 	beside []*besideFile
 }
 
@@ -84,8 +87,8 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 	return newStream(ctx, t, parts, opts)
 }
 
-// NewStream reads items from CSV or JSON text, such as standard input; name is
-// used in messages.
+// NewStream reads items from CSV or JSON text, such as standard input;
+// name is used in messages.
 func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
 	t, err := table.NewText(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
@@ -191,6 +194,33 @@ func (s *Stream) Total() int {
 // before the first batch is read.
 func (s *Stream) Cut(items int) { s.block = items }
 
+// Pass has stretches of as many items as [Stream.Cut] says passed over, without being looked at, for which a function of the first
+// one's place is true. It is called before the first batch is read.
+func (s *Stream) Pass(over func(first int) bool) { s.pass = over }
+
+// Read returns how many items were read, or passed over.
+func (s *Stream) Read() int { return s.row }
+
+// passOver passes over the items that nobody wants.
+func (s *Stream) passOver() error {
+	for s.pass != nil && s.block > 0 && s.row%s.block == 0 && s.pass(s.row) {
+		n := s.block
+		if s.f != nil {
+			n = min(n, s.f.length()-s.row)
+		} else {
+			var err error
+			if n, err = table.Skip(s.t, n); err != nil {
+				return err
+			}
+		}
+		s.row += n
+		if n < s.block {
+			return nil
+		}
+	}
+	return nil
+}
+
 // Close closes the files.
 func (s *Stream) Close() error {
 	var errs []error
@@ -211,12 +241,15 @@ func (s *Stream) Next() (*Batch, error) {
 	if size <= 0 {
 		size = 1024
 	}
+	if err := s.passOver(); err != nil {
+		return nil, err
+	}
 	parts := s.allParts()
 	own, w := totalWidth(s.parts), totalWidth(parts)
 	size = min(size, max(1, batchValues/max(1, w)))
 	room := s.room(size)
 	m := &Memory{W: w, Values: make([]float32, 0, room*w)}
-	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m, Items: make([]string, 0, room)}}
+	b := &Batch{Dataset: &Dataset{Parts: parts, Rows: m, Items: make([]string, 0, room)}, First: s.row}
 	row := make([]float32, w)
 	errs, later := make([]error, 0, room), make([]func(row []float32) error, 0, room)
 	if s.block > 0 {

@@ -157,6 +157,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, wanted func(fi
 		if err != nil {
 			return orStopped(ctx, err)
 		}
+		p.items = batch.First
 		if wanted != nil && !wanted(p.items) {
 			if err := p.pass(batch); err != nil {
 				return err
@@ -192,6 +193,7 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, wanted func(fi
 			return err
 		}
 	}
+	p.items = in.Read()
 	return nil
 }
 

@@ -111,6 +111,9 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	}
 	defer parts.Close()
 	in.Cut(s.Block)
+	if p.votes == nil { // whose items would be looked for among all
+		in.Pass(parts.Others)
+	}
 	told := 0 // reports that were written
 	wanted := func(first int) bool {
 		wanted, bad, reports := parts.Wants(first)

@@ -97,11 +97,10 @@ func (p *Parts) look() error {
 // Wants reports whether the items from first on, those of one part, are to be predicted here. If they were
 // already, it returns how many had no prediction, and the reasons that were told then.
 func (p *Parts) Wants(first int) (wanted bool, bad int, reports []string) {
-	k := first / p.source.Block
-	if k%p.rank.Count != p.rank.Index {
+	if p.Others(first) {
 		return false, 0, nil
 	}
-	m, ok := p.done[k]
+	m, ok := p.done[first/p.source.Block]
 	if !ok {
 		return true, 0, nil
 	}
@@ -110,6 +109,9 @@ func (p *Parts) Wants(first int) (wanted bool, bad int, reports []string) {
 	}
 	return false, m.Bad, m.Reports
 }
+
+// Others reports whether the part of the items from first on falls to another process.
+func (p *Parts) Others(first int) bool { return first/p.source.Block%p.rank.Count != p.rank.Index }
 
 // Write writes the predictions of items from first on, which are all of one part, and why some of them
 // have none.

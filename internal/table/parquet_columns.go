@@ -123,7 +123,6 @@ func (b *parquetBlocks) start() {
 // run reads blocks until there are no more, or nobody wants them.
 func (b *parquetBlocks) run() {
 	defer close(b.ready)
-	defer b.closeColumns()
 	for {
 		select {
 		case <-b.quit:
@@ -143,21 +142,11 @@ func (b *parquetBlocks) run() {
 func (b *parquetBlocks) fill(columns []blockColumn) (rows int, err error) {
 	defer guard(b.t.file, &err)
 	for b.left == 0 {
-		if err := b.closeColumns(); err != nil {
-			return 0, fault.Of(b.t.file, err)
-		}
-		groups := b.t.pq.RowGroups()
-		if b.group == len(groups) {
+		if b.group == len(b.t.pq.RowGroups()) {
 			return 0, io.EOF
 		}
-		g := groups[b.group]
-		b.group++
-		b.left = g.NumRows()
-		b.columns = make([]parquet.ColumnChunkValueReader, len(b.wanted))
-		for i, chunk := range g.ColumnChunks() {
-			if i < len(b.wanted) && b.wanted[i] {
-				b.columns[i] = parquet.NewColumnChunkValueReader(chunk)
-			}
+		if err := b.open(); err != nil {
+			return 0, err
 		}
 	}
 	rows = int(min(b.left, blockRows))
@@ -165,7 +154,7 @@ func (b *parquetBlocks) fill(columns []blockColumn) (rows int, err error) {
 		if c == nil {
 			continue
 		}
-		if err := b.fillColumn(&columns[i], i, c, rows); err != nil {
+		if err := b.fillColumn(&columns[i], i, rows); err != nil {
 			return 0, err
 		}
 	}
@@ -173,20 +162,45 @@ func (b *parquetBlocks) fill(columns []blockColumn) (rows int, err error) {
 	return rows, nil
 }
 
+// open begins the next row group.
+func (b *parquetBlocks) open() error {
+	if err := b.closeColumns(); err != nil {
+		return fault.Of(b.t.file, err)
+	}
+	g := b.t.pq.RowGroups()[b.group]
+	b.group++
+	b.left = g.NumRows()
+	b.columns = make([]parquet.ColumnChunkValueReader, len(b.wanted))
+	for i, chunk := range g.ColumnChunks() {
+		if i < len(b.wanted) && b.wanted[i] {
+			b.columns[i] = parquet.NewColumnChunkValueReader(chunk)
+		}
+	}
+	return nil
+}
+
+// read reads some of the next rows' values of column i, at least one, and no more than there is room for.
+func (b *parquetBlocks) read(i, rows int) (n int, err error) {
+	n, err = b.columns[i].ReadValues(b.values[:min(rows, len(b.values))])
+	switch {
+	case b.t.plain.err != nil:
+		return 0, b.t.plain.err
+	case n == 0 && (err == nil || err == io.EOF):
+		return 0, fault.Malformed(b.t.file, "the Parquet file is damaged: column %s has fewer values than rows", b.t.names[i])
+	case err != nil && err != io.EOF:
+		return 0, fault.Of(b.t.file, err)
+	}
+	return n, nil
+}
+
 // fillColumn reads one value of column i for each row.
-func (b *parquetBlocks) fillColumn(to *blockColumn, i int, c parquet.ColumnChunkValueReader, rows int) error {
+func (b *parquetBlocks) fillColumn(to *blockColumn, i, rows int) error {
 	leaf := &b.t.leaves[i]
 	var cell Cell
 	for at := 0; at < rows; {
-		n, err := c.ReadValues(b.values[:rows-at])
-		if b.t.plain.err != nil {
-			return b.t.plain.err
-		}
-		if n == 0 && err == nil || err == io.EOF && at+n < rows {
-			return fault.Malformed(b.t.file, "the Parquet file is damaged: column %s has fewer values than rows", b.t.names[i])
-		}
-		if err != nil && err != io.EOF {
-			return fault.Of(b.t.file, err)
+		n, err := b.read(i, rows-at)
+		if err != nil {
+			return err
 		}
 		for j, v := range b.values[:n] {
 			switch v.Kind() {
@@ -220,14 +234,27 @@ func (b *parquetBlocks) closeColumns() (err error) {
 	return err
 }
 
-// close ends reading ahead.
+// close ends reading.
 func (b *parquetBlocks) close() {
+	b.pause()
+	b.closeColumns()
+}
+
+// pause ends reading ahead, and returns how many rows were read but not handed out, which are lost, and why there would
+// have been no more.
+func (b *parquetBlocks) pause() (rows int, err error) {
 	if b.ready == nil {
-		return
+		return 0, nil
+	}
+	if b.hand != nil {
+		rows, err = b.hand.rows-b.at, b.hand.err
 	}
 	close(b.quit)
-	for range b.ready {
+	for block := range b.ready {
+		rows, err = rows+block.rows, block.err
 	}
+	b.ready, b.hand = nil, nil
+	return rows, err
 }
 
 // only has columns read that the caller names, if reading has not begun.
