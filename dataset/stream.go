@@ -87,10 +87,10 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 	return newStream(ctx, t, parts, opts)
 }
 
-// NewStream reads items from CSV or JSON text, such as standard input;
+// NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
 // name is used in messages.
 func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts StreamOptions) (*Stream, error) {
-	t, err := table.NewText(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
+	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
 	}

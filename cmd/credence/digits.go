@@ -43,7 +43,7 @@ func (d *digits) Type() string { return "number" }
 // declare adds the flag to a verb that writes CSV.
 func (d *digits) declare(f *pflag.FlagSet) {
 	d.Digits = defaultDigits
-	f.Var(d, "digits", "significant `digits` of numbers in CSV, or full; of JSON lines too if given; Parquet has all")
+	f.Var(d, "digits", "significant `digits` of numbers in CSV, or full; of JSON lines too if given; Parquet and Arrow have all")
 }
 
 // of returns the digits of numbers in a form of output. Programs read JSON, and get

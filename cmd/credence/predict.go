@@ -44,7 +44,7 @@ type predictOptions struct {
 }
 
 // predictFormats are the values of --format.
-var predictFormats = []string{"csv", "jsonl", "parquet", "npy", "table"}
+var predictFormats = []string{"csv", "jsonl", "parquet", "arrow", "npy", "table"}
 
 func newPredict() *cobra.Command {
 	o := &predictOptions{levels: numbers{values: []float64{0.95}}}

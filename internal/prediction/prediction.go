@@ -1,5 +1,5 @@
 // Package prediction turns a model's answers into rows of a table, and writes them as CSV, JSON lines,
-// Parquet or NPY. Whoever tells predictions uses it, so that the same items have the same numbers, digit
+// Parquet, Arrow or NPY. Whoever tells predictions uses it, so that the same items have the same numbers, digit
 // for digit, on the command line and from a server.
 //
 // A [Maker] knows the columns that a model and some [Options] have and makes the cells of an item; a
@@ -43,7 +43,7 @@ type Options struct {
 
 // Form is how rows are written.
 type Form struct {
-	Name    string // csv, jsonl, parquet, npy, or table for a terminal
+	Name    string // csv, jsonl, parquet, arrow, npy, or table for a terminal
 	Digits  Digits // of numbers in text
 	CSVSafe bool   // texts that a spreadsheet would take for formulas have ' before them in CSV
 }

@@ -25,7 +25,9 @@ func NewWriter(w io.Writer, k *Maker) (Writer, error) {
 		return &terminalTable{k, w}, nil
 	case "parquet":
 		p, err := newParquet(w, k.list)
-		return &parquetRows{k: k, w: p}, err
+		return &parquetRows{cells: cellRows{k: k}, w: p}, err
+	case "arrow":
+		return newArrowRows(w, k)
 	case "npy":
 		return newRecords(w, k.model, o)
 	case "jsonl":
@@ -106,22 +108,33 @@ func (t *textRows) Close() error { return t.w.Flush() }
 
 // newParquet begins a Parquet file with the given columns.
 func newParquet(w io.Writer, columns []Column) (*table.ParquetWriter, error) {
-	var list []table.ParquetColumn
-	for _, c := range columns {
-		list = append(list, table.ParquetColumn{Name: c.Name, Kind: c.Kind})
+	return table.NewParquetWriter(w, typed(columns))
+}
+
+// typed returns columns with their types, to write.
+func typed(columns []Column) []table.ParquetColumn {
+	list := make([]table.ParquetColumn, len(columns))
+	for i, c := range columns {
+		list[i] = table.ParquetColumn{Name: c.Name, Kind: c.Kind}
 	}
-	return table.NewParquetWriter(w, list)
+	return list
 }
 
 // parquetRows writes rows to a Parquet file.
 type parquetRows struct {
-	k     *Maker
+	cells cellRows
 	w     *table.ParquetWriter
-	cells [][]Cell // of items
 	row   []any
 }
 
-func (t *parquetRows) Write(a *Answers) (bool, error) {
+// cellRows makes the cells of items, on all cores.
+type cellRows struct {
+	k     *Maker
+	cells [][]Cell // of items
+}
+
+// of returns the cells of the items, for each item those of its rows, one row behind the other.
+func (t *cellRows) of(a *Answers) [][]Cell {
 	for len(t.cells) < len(a.Items) {
 		t.cells = append(t.cells, nil)
 	}
@@ -132,9 +145,14 @@ func (t *parquetRows) Write(a *Answers) (bool, error) {
 			t.k.see(a, j, t.cells[j])
 		}
 	})
-	for _, cells := range t.cells[:len(a.Items)] {
-		for ; len(cells) > 0; cells = cells[len(t.k.list):] {
-			t.row = appendValues(t.row[:0], t.k.list, cells)
+	return t.cells[:len(a.Items)]
+}
+
+func (t *parquetRows) Write(a *Answers) (bool, error) {
+	columns := t.cells.k.list
+	for _, cells := range t.cells.of(a) {
+		for ; len(cells) > 0; cells = cells[len(columns):] {
+			t.row = appendValues(t.row[:0], columns, cells)
 			if err := t.w.Write(t.row...); err != nil {
 				return false, err
 			}

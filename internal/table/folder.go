@@ -296,11 +296,7 @@ func (f *folder) ErrorAt(col int, format string, args ...any) *fault.Error {
 // ErrorIn reports something wrong in a row of all files together, counted from 1.
 func (f *folder) ErrorIn(row, col int, format string, args ...any) *fault.Error {
 	p, at := f.find(row)
-	where := fmt.Sprintf("row %d", at)
-	if col >= 0 && col < len(f.names) {
-		where += ", column " + f.names[col]
-	}
-	return &fault.Error{File: p.path, Msg: where + ": " + fmt.Sprintf(format, args...)}
+	return errorInRow(p.path, at, f.names, col, fmt.Sprintf(format, args...))
 }
 
 // Place says where a row is.

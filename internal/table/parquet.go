@@ -357,9 +357,14 @@ func (t *parquetTable) Unread(col int) error { return t.leaves[col].unread }
 
 // ErrorAt gives the row and the name of the column.
 func (t *parquetTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	where := fmt.Sprintf("row %d", t.at)
-	if col >= 0 && col < len(t.names) {
-		where += ", column " + t.names[col]
+	return errorInRow(t.file, t.at, t.names, col, fmt.Sprintf(format, args...))
+}
+
+// errorInRow is what is wrong in a row of a file that has no lines.
+func errorInRow(file string, row int, names []string, col int, msg string) *fault.Error {
+	where := fmt.Sprintf("row %d", row)
+	if col >= 0 && col < len(names) {
+		where += ", column " + names[col]
 	}
-	return &fault.Error{File: t.file, Msg: where + ": " + fmt.Sprintf(format, args...)}
+	return &fault.Error{File: file, Msg: where + ": " + msg}
 }

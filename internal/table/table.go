@@ -1,6 +1,6 @@
-// Package table reads tables: CSV, TSV and their kin, sheets of workbooks, JSON, Parquet, and matrices in NPY
-// files. It knows of cells, records and their places in the file, and nothing of what
-// they mean. It also writes Parquet.
+// Package table reads tables: CSV, TSV and their kin, sheets of workbooks, JSON, Parquet, Arrow streams, and
+// matrices in NPY files. It knows of cells, records and their places in the file, and nothing of what
+// they mean. It also writes Parquet and Arrow streams.
 package table
 
 import (
@@ -98,7 +98,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 			t.src = io.NopCloser(nil)
 			return t, nil
 		}
-		return NewText(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
+		return NewPiped(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return openFolder(ctx, path, budget.Of(opts.Memory))

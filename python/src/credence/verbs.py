@@ -310,8 +310,8 @@ def check(
     format : str | None
         Form of the output, whatever its name: table, md, csv, json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet has
-        all (default 6).
+        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
+        Arrow have all (default 6).
     json : bool
         Short for --format json: one object on one line.
     kernel : str | None
@@ -1062,8 +1062,8 @@ def evaluate(
     format : str | None
         Form of the output, whatever its name: table, md, csv, json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet has
-        all (default 6).
+        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
+        Arrow have all (default 6).
     json : bool
         Short for --format json: one object on one line.
     kernel : str | None
@@ -1764,8 +1764,8 @@ def next(
     format : str | None
         Form of the output, whatever its name: table, md, csv, jsonl, parquet, json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet has
-        all (default 6).
+        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
+        Arrow have all (default 6).
     json : bool
         Short for --format json: one object on one line.
     kernel : str | None
@@ -1877,7 +1877,7 @@ def predict(
     output : Path | None
         File to write: .csv, .jsonl, .parquet or .npy; - is standard output (default -).
     format : str | None
-        Form of the output, whatever its name: csv, jsonl, parquet, npy, table.
+        Form of the output, whatever its name: csv, jsonl, parquet, arrow, npy, table.
     hpd : bool
         Add highest-density sets.
     full : bool
@@ -1949,8 +1949,8 @@ def predict(
     csv_safe : bool
         In CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @).
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet has
-        all (default 6).
+        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
+        Arrow have all (default 6).
     batch : int | None
         Items read at a time; 1 answers each as it comes (default 1024).
     progress : float | None
@@ -2047,8 +2047,8 @@ def raters(
     format : str | None
         Form of the output, whatever its name: table, md, csv, json.
     digits : str | None
-        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet has
-        all (default 6).
+        Significant digits of numbers in CSV, or full; of JSON lines too if given; Parquet and
+        Arrow have all (default 6).
     json : bool
         Short for --format json: one object on one line.
     plot : Path | None

@@ -1,0 +1,245 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"credence/internal/budget"
+	"credence/internal/fault"
+	"credence/internal/words"
+)
+
+// An Arrow stream is a series of messages. Each is four bytes of 0xff, the length of its metadata, these, and a body; the first
+// names the columns, and the others hold the values of some rows, column after column, so that the columns of a message
+// are read in place. Structures become columns called outer.inner, as in Parquet. Dictionaries, compressed
+// bodies and numbers with the highest byte first are refused. (arrow.apache.org, "Arrow Columnar Format")
+
+// arrowTable reads an Arrow stream, one message at a time.
+type arrowTable struct {
+	ctx    context.Context
+	file   string
+	src    io.Closer
+	r      *bufio.Reader
+	names  []string
+	leaves []arrowLeaf
+	fields int // nodes of a message, one for each field
+	parts  int // buffers of a message
+
+	body    []byte
+	buffers [][]byte // of the message at hand
+	rows    int      // of the message at hand
+	next    int      // of these, the next
+	cells   []Cell
+	at      int
+	read    int64
+	memory  int64
+	meter   *budget.Meter
+}
+
+// arrowMark is what a message begins with.
+var arrowMark = []byte{0xff, 0xff, 0xff, 0xff}
+
+// NewPiped reads a table as it comes from a pipe: an Arrow stream, or else a text as of [NewText].
+func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
+	r := bufio.NewReaderSize(src, peekSize)
+	// No UTF-8 text begins so, and who sends text may wait after few bytes of it.
+	if head, _ := r.Peek(1); len(head) == 0 || head[0] != arrowMark[0] {
+		return NewText(ctx, readCloser{r, src}, file, opts)
+	}
+	if head, _ := r.Peek(len(arrowMark)); !bytes.Equal(head, arrowMark) {
+		return NewText(ctx, readCloser{r, src}, file, opts)
+	}
+	t, err := newArrow(ctx, r, file, budget.Of(opts.Memory))
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	t.src = src
+	return t, nil
+}
+
+func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
+	t := &arrowTable{ctx: ctx, file: file, r: r, memory: memory}
+	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}
+	kind, header, err := t.message()
+	if err == io.EOF || err == nil && kind != arrowSchema {
+		return nil, t.malformed("it does not begin with a schema")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if header.int16(0) != 0 {
+		return nil, t.malformed("numbers have the highest byte first")
+	}
+	for _, field := range header.tables(1) {
+		if err := t.add(field, "", nil, 0); err != nil {
+			return nil, err
+		}
+	}
+	if header.buffer.damaged {
+		return nil, t.damaged()
+	}
+	for i := range t.leaves {
+		t.names = append(t.names, t.leaves[i].name)
+	}
+	t.cells = make([]Cell, len(t.leaves))
+	for i := range t.cells {
+		t.cells[i].Kind = MissingCell
+	}
+	return t, checkHeader(file, 0, t.names)
+}
+
+func (t *arrowTable) malformed(format string, args ...any) error {
+	return fault.Malformed(t.file, "the Arrow stream is not read: "+format, args...)
+}
+
+func (t *arrowTable) damaged() error {
+	return fault.Malformed(t.file, "the Arrow stream is damaged, or cut short, after %s", words.Plural(t.at, "row"))
+}
+
+// message reads a message: what kind it is, and its header. Its body is in t.body. The end is io.EOF.
+func (t *arrowTable) message() (kind int, header flatTable, err error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, header, err
+	}
+	var head [8]byte
+	n, err := io.ReadFull(t.r, head[:])
+	switch {
+	case err == io.EOF, err == io.ErrUnexpectedEOF && n == 4 && bytes.Equal(head[:4], arrowMark):
+		return 0, header, io.EOF
+	case err == io.ErrUnexpectedEOF:
+		return 0, header, t.damaged()
+	case err != nil:
+		return 0, header, readError(t.file, err)
+	}
+	size := int64(int32(binary.LittleEndian.Uint32(head[4:])))
+	if size == 0 && bytes.Equal(head[:4], arrowMark) {
+		return 0, header, io.EOF
+	}
+	if size < 0 || !bytes.Equal(head[:4], arrowMark) {
+		return 0, header, t.damaged()
+	}
+	t.read += 8
+	metadata, err := t.take(nil, size, "the metadata of a message")
+	if err != nil {
+		return 0, header, err
+	}
+	f := &flatBuffer{b: metadata}
+	m := f.root()
+	header, ok := m.table(2)
+	body := m.int64(3)
+	if f.damaged || !ok || body < 0 {
+		return 0, header, t.damaged()
+	}
+	t.body, err = t.take(t.body[:0], body, "the values of a message")
+	return m.byte(1), header, err
+}
+
+// take reads so many bytes to the end of b, and takes memory as they come.
+func (t *arrowTable) take(b []byte, size int64, what string) ([]byte, error) {
+	if err := budget.Check(t.memory, size, t.file, "%s", what); err != nil {
+		return nil, err
+	}
+	const step = 1 << 20
+	for int64(len(b)) < size {
+		from := len(b)
+		n := int(min(size-int64(from), max(step, int64(from))))
+		if cap(b)-from < n {
+			b = append(b, make([]byte, n)...)
+		}
+		b = b[:from+n]
+		if _, err := io.ReadFull(t.r, b[from:]); err != nil {
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				return nil, t.damaged()
+			}
+			return nil, readError(t.file, err)
+		}
+	}
+	t.read += size
+	return b, nil
+}
+
+// batch reads the next message of values.
+func (t *arrowTable) batch() error {
+	kind, header, err := t.message()
+	if err != nil {
+		return err
+	}
+	if kind != arrowBatch {
+		return t.malformed("a message of kind %d instead of values", kind)
+	}
+	if _, compressed := header.table(3); compressed {
+		return t.malformed("its values are compressed: write it without compression")
+	}
+	f := header.buffer
+	rows := header.int64(0)
+	nodes, fields := header.vector(1, 16)
+	places, parts := header.vector(2, 16)
+	if f.damaged || rows < 0 || rows > 1<<31-1 || fields != t.fields || parts != t.parts {
+		return t.damaged()
+	}
+	t.buffers = t.buffers[:0]
+	for i := range parts {
+		from, size := f.int64(places+16*i), f.int64(places+16*i+8)
+		if from < 0 || size < 0 || from > int64(len(t.body)) || size > int64(len(t.body))-from {
+			return t.damaged()
+		}
+		t.buffers = append(t.buffers, t.body[from:from+size])
+	}
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		if f.int64(nodes+16*l.node) != rows {
+			return t.damaged()
+		}
+		elements := int64(0)
+		if l.element != nil {
+			elements = f.int64(nodes + 16*l.element.node)
+		}
+		if l.unread == nil && !l.fits(t.buffers, int(rows), elements) {
+			return t.damaged()
+		}
+	}
+	t.rows, t.next = int(rows), 0
+	return nil
+}
+
+func (t *arrowTable) Next() ([]Cell, error) {
+	for t.next == t.rows {
+		if err := t.batch(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range t.leaves {
+		if l := &t.leaves[i]; l.unread == nil {
+			l.cell(t.buffers, t.next, &t.cells[i])
+		}
+	}
+	t.next++
+	t.at++
+	return t.cells, nil
+}
+
+func (t *arrowTable) Notes() []error       { return nil }
+func (t *arrowTable) Name() string         { return t.file }
+func (t *arrowTable) Header() []string     { return t.names }
+func (t *arrowTable) Line() int            { return t.at }
+func (t *arrowTable) Traits() Traits       { return Traits{Lists: true} }
+func (t *arrowTable) Unread(col int) error { return t.leaves[col].unread }
+func (t *arrowTable) Close() error         { return t.src.Close() }
+
+// Keep counts memory that a caller keeps.
+func (t *arrowTable) Keep(n int) error {
+	if t.meter.Fits(int64(n)) {
+		return nil
+	}
+	return t.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(t.at))
+}
+
+// ErrorAt gives the row and the name of the column.
+func (t *arrowTable) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return errorInRow(t.file, t.at, t.names, col, fmt.Sprintf(format, args...))
+}

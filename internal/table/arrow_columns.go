@@ -1,0 +1,311 @@
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"credence/internal/array"
+)
+
+// arrowLeaf is a column of values of an Arrow stream, or the elements of a column of lists.
+type arrowLeaf struct {
+	name    string
+	typ     int
+	node    int   // its number among the fields
+	first   int   // the first of its buffers
+	above   []int // buffers that say which of the structures around it are there
+	width   int   // bytes of a number
+	signed  bool
+	scale   float64    // of a decimal
+	long    bool       // offsets have 64 bits
+	size    int        // of the lists, if all have the same
+	element *arrowLeaf // of the lists, or nil
+	unread  error      // why values are not read
+}
+
+// Types of Arrow, by their numbers in its format; more are in the writer.
+const (
+	arrowNull          = 1
+	arrowBinary        = 4
+	arrowDecimal       = 7
+	arrowDate          = 8
+	arrowTime          = 9
+	arrowTimestamp     = 10
+	arrowInterval      = 11
+	arrowList          = 12
+	arrowStruct        = 13
+	arrowFixedBinary   = 15
+	arrowFixedList     = 16
+	arrowMap           = 17
+	arrowDuration      = 18
+	arrowLargeBinary   = 19
+	arrowLargeUtf8     = 20
+	arrowLargeList     = 21
+	arrowDeepest       = 64 // fields within fields
+	arrowMostListItems = 1 << 24
+)
+
+// arrowBuffers is how many buffers a field has of its own, by its type.
+var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBinary: 3, arrowUtf8: 3, arrowBool: 2, arrowDecimal: 2,
+	arrowDate: 2, arrowTime: 2, arrowTimestamp: 2, arrowInterval: 2, arrowList: 2, arrowStruct: 1, arrowFixedBinary: 2, arrowFixedList: 1,
+	arrowMap: 2, arrowDuration: 2, arrowLargeBinary: 3, arrowLargeUtf8: 3, arrowLargeList: 2}
+
+// add adds the columns of a field, whose name begins with that of the structures around it.
+func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
+	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, above: above}
+	if _, ok := field.table(4); ok {
+		return t.malformed("column %s is a dictionary: write its values", strconv.Quote(l.name))
+	}
+	buffers, ok := arrowBuffers[l.typ]
+	if !ok || depth > arrowDeepest || field.buffer.damaged {
+		return t.malformed("column %s has a type (%d) that is not known", strconv.Quote(l.name), l.typ)
+	}
+	t.fields++
+	t.parts += buffers
+	children := field.tables(5)
+	if l.typ == arrowStruct {
+		above = append(append([]int{}, above...), l.first)
+		for _, child := range children {
+			if err := t.add(child, l.name+".", above, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	details, _ := field.table(3)
+	l.describe(details)
+	from := len(t.leaves)
+	for _, child := range children {
+		if err := t.add(child, l.name+".", nil, depth+1); err != nil {
+			return err
+		}
+	}
+	l.hold(t.leaves[from:])
+	t.leaves = append(t.leaves[:from], l)
+	return nil
+}
+
+// describe takes what the type of a column says.
+func (l *arrowLeaf) describe(details flatTable) {
+	if details.buffer == nil {
+		details = (&flatBuffer{b: make([]byte, 4)}).root()
+	}
+	switch l.typ {
+	case arrowInt:
+		l.width, l.signed = details.int32(0, 0)/8, details.byte(1) != 0
+	case arrowFloat:
+		l.width = 2 << details.int16(0)
+	case arrowDecimal:
+		l.width, l.scale = details.int32(2, 128)/8, math.Pow10(-details.int32(1, 0))
+	case arrowDate: // days, or else milliseconds, which is what it is if nothing is said
+		l.width, l.signed = 8, true
+		if details.field(0) > 0 && details.int16(0) == 0 {
+			l.width = 4
+		}
+	case arrowTime:
+		l.width, l.signed = details.int32(1, 32)/8, true
+	case arrowTimestamp, arrowDuration:
+		l.width, l.signed = 8, true
+	case arrowLargeBinary, arrowLargeUtf8, arrowLargeList:
+		l.long = true
+	case arrowFixedList:
+		l.size = details.int32(0, 0)
+	case arrowInterval, arrowFixedBinary, arrowMap:
+		l.unread = errors.New("values of its type are not read")
+	}
+	switch {
+	case l.typ == arrowDecimal && (l.width < 4 || l.width > 32), l.typ == arrowFloat && l.width > 8,
+		l.typ == arrowInt && l.width != 1 && l.width != 2 && l.width != 4 && l.width != 8,
+		l.typ == arrowTime && l.width != 4 && l.width != 8, l.size < 0 || l.size > arrowMostListItems:
+		l.unread = errors.New("values of its type are not read")
+	}
+}
+
+// hold takes the columns within a column of lists.
+func (l *arrowLeaf) hold(inner []arrowLeaf) {
+	switch l.typ {
+	case arrowList, arrowLargeList, arrowFixedList:
+	default:
+		return
+	}
+	if len(inner) != 1 || inner[0].above != nil {
+		l.unread = errors.New("lists of structures are not read")
+		return
+	}
+	l.element = &arrowLeaf{}
+	*l.element = inner[0]
+	switch e := l.element; {
+	case e.unread != nil:
+		l.unread = e.unread
+	case e.element != nil:
+		l.unread = errors.New("lists of lists are not read")
+	case e.texts():
+		l.unread = errors.New("lists of text are not read")
+	}
+}
+
+// texts reports whether values are texts.
+func (l *arrowLeaf) texts() bool {
+	switch l.typ {
+	case arrowUtf8, arrowLargeUtf8, arrowBinary, arrowLargeBinary:
+		return true
+	}
+	return false
+}
+
+// fits reports whether buffers hold so many values, and lists no more than so many elements.
+func (l *arrowLeaf) fits(buffers [][]byte, n int, elements int64) bool {
+	for _, b := range l.above {
+		if size := len(buffers[b]); size > 0 && size < (n+7)/8 {
+			return false
+		}
+	}
+	if l.typ == arrowNull {
+		return true
+	}
+	if size := len(buffers[l.first]); size > 0 && size < (n+7)/8 {
+		return false
+	}
+	switch {
+	case l.typ == arrowFixedList:
+		return int64(n)*int64(l.size) <= elements && l.element.fits(buffers, int(elements), 0)
+	case l.element != nil:
+		return elements >= 0 && elements < math.MaxInt32 && l.rising(buffers[l.first+1], n, elements) && l.element.fits(buffers, int(elements), 0)
+	case l.texts():
+		return l.rising(buffers[l.first+1], n, int64(len(buffers[l.first+2])))
+	case l.typ == arrowBool:
+		return len(buffers[l.first+1]) >= (n+7)/8
+	}
+	return len(buffers[l.first+1])/l.width >= n
+}
+
+// rising reports whether n ranges lie one behind the other and end within a limit.
+func (l *arrowLeaf) rising(offsets []byte, n int, limit int64) bool {
+	if n == 0 {
+		return true
+	}
+	if width := l.offsetWidth(); len(offsets)/width <= n {
+		return false
+	}
+	last := int64(0)
+	for i := range n + 1 {
+		at := l.offset(offsets, i)
+		if at < last {
+			return false
+		}
+		last = at
+	}
+	return last <= limit
+}
+
+func (l *arrowLeaf) offsetWidth() int {
+	if l.long {
+		return 8
+	}
+	return 4
+}
+
+func (l *arrowLeaf) offset(offsets []byte, i int) int64 {
+	if l.long {
+		return int64(binary.LittleEndian.Uint64(offsets[8*i:]))
+	}
+	return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
+}
+
+// there reports whether bit i is set, as all are of a buffer that is left out.
+func there(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&1 != 0 }
+
+// has reports whether there is a value in row i.
+func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
+	for _, b := range l.above {
+		if !there(buffers[b], i) {
+			return false
+		}
+	}
+	return l.typ != arrowNull && there(buffers[l.first], i)
+}
+
+// cell sets a cell to the value of row i.
+func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
+	c.Kind = MissingCell
+	if !l.has(buffers, i) {
+		return
+	}
+	switch {
+	case l.element != nil:
+		from, to := int64(i*l.size), int64((i+1)*l.size)
+		if l.typ != arrowFixedList {
+			from, to = l.offset(buffers[l.first+1], i), l.offset(buffers[l.first+1], i+1)
+		}
+		c.Vec = c.Vec[:0]
+		for j := from; j < to; j++ {
+			c.Vec = append(c.Vec, l.element.number(buffers, int(j)))
+		}
+		if to > from {
+			c.Kind = VectorCell
+		}
+	case l.texts():
+		from, to := l.offset(buffers[l.first+1], i), l.offset(buffers[l.first+1], i+1)
+		c.Kind, c.Text = TextCell, ""
+		if to > from {
+			c.Text = unsafe.String(&buffers[l.first+2][from], to-from)
+		}
+	case l.typ == arrowBool:
+		c.Kind, c.Text = TextCell, strconv.FormatBool(buffers[l.first+1][i/8]>>(i%8)&1 != 0)
+	default:
+		l.scalar(buffers[l.first+1][i*l.width:][:l.width], c)
+	}
+}
+
+// number returns element i of a list.
+func (l *arrowLeaf) number(buffers [][]byte, i int) float32 {
+	if !l.has(buffers, i) {
+		return float32(math.NaN())
+	}
+	b := buffers[l.first+1]
+	if l.typ == arrowBool {
+		return float32(b[i/8] >> (i % 8) & 1)
+	}
+	var one Cell
+	l.scalar(b[i*l.width:][:l.width], &one)
+	x, _ := one.Number(false)
+	return float32(x)
+}
+
+// scalar sets a cell to a number.
+func (l *arrowLeaf) scalar(b []byte, c *Cell) {
+	switch l.typ {
+	case arrowFloat:
+		c.Kind = NumberCell
+		switch l.width {
+		case 2:
+			c.Num = float64(array.Half(binary.LittleEndian.Uint16(b)))
+		case 4:
+			c.Num = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		default:
+			c.Num = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		}
+		return
+	case arrowDecimal:
+		var high [32]byte
+		for i, v := range b {
+			high[len(b)-1-i] = v
+		}
+		c.Kind, c.Num = NumberCell, decimal(high[:len(b)])*l.scale
+		return
+	}
+	var x uint64
+	for i, v := range b {
+		x |= uint64(v) << (8 * i)
+	}
+	c.Kind, c.Whole = WholeCell, int64(x)
+	switch shift := 64 - 8*len(b); {
+	case l.signed:
+		c.Whole = int64(x<<shift) >> shift
+	case c.Whole < 0: // as text, it keeps all digits, as ids need them
+		c.Kind, c.Text = TextCell, strconv.FormatUint(x, 10)
+	}
+}

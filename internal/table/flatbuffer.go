@@ -1,0 +1,247 @@
+package table
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// What precedes the values of an Arrow stream is written in FlatBuffers: tables whose fields have numbers and may
+// be absent. A table begins with the distance back to its vtable, which lists where in the table each field is, 0
+// for those that are absent; strings, vectors and tables lie elsewhere, at a distance that the field holds. This is
+// as much of it as Arrow needs, by the format's description (flatbuffers.dev, "FlatBuffer Internals").
+
+// flatBuffer is a buffer to read. Whatever lies outside of it is read as 0 and makes it damaged.
+type flatBuffer struct {
+	b       []byte
+	damaged bool
+}
+
+// flatTable is a table at a place of a buffer.
+type flatTable struct {
+	buffer *flatBuffer
+	at     int
+}
+
+// at returns the n bytes from a place on, nil if they are not all there.
+func (f *flatBuffer) bytes(at, n int) []byte {
+	if at < 0 || n < 0 || at > len(f.b) || n > len(f.b)-at {
+		f.damaged = true
+		return nil
+	}
+	return f.b[at : at+n]
+}
+
+func (f *flatBuffer) uint16(at int) int {
+	if b := f.bytes(at, 2); b != nil {
+		return int(binary.LittleEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (f *flatBuffer) int32(at int) int {
+	if b := f.bytes(at, 4); b != nil {
+		return int(int32(binary.LittleEndian.Uint32(b)))
+	}
+	return 0
+}
+
+func (f *flatBuffer) int64(at int) int64 {
+	if b := f.bytes(at, 8); b != nil {
+		return int64(binary.LittleEndian.Uint64(b))
+	}
+	return 0
+}
+
+// root returns the table that a buffer begins with.
+func (f *flatBuffer) root() flatTable { return flatTable{f, f.int32(0)} }
+
+// field returns the place of a field, or 0 if it is absent.
+func (t flatTable) field(id int) int {
+	vtable := t.at - t.buffer.int32(t.at)
+	if size := t.buffer.uint16(vtable); 4+2*id+2 > size {
+		return 0
+	}
+	if offset := t.buffer.uint16(vtable + 4 + 2*id); offset > 0 {
+		return t.at + offset
+	}
+	return 0
+}
+
+// byte returns a field of one byte, 0 if it is absent.
+func (t flatTable) byte(id int) int {
+	if at := t.field(id); at > 0 {
+		if b := t.buffer.bytes(at, 1); b != nil {
+			return int(b[0])
+		}
+	}
+	return 0
+}
+
+func (t flatTable) int16(id int) int {
+	if at := t.field(id); at > 0 {
+		return t.buffer.uint16(at)
+	}
+	return 0
+}
+
+func (t flatTable) int32(id, absent int) int {
+	if at := t.field(id); at > 0 {
+		return t.buffer.int32(at)
+	}
+	return absent
+}
+
+func (t flatTable) int64(id int) int64 {
+	if at := t.field(id); at > 0 {
+		return t.buffer.int64(at)
+	}
+	return 0
+}
+
+// table returns a field that is a table, and false if it is absent.
+func (t flatTable) table(id int) (flatTable, bool) {
+	at := t.field(id)
+	if at == 0 {
+		return flatTable{}, false
+	}
+	return flatTable{t.buffer, at + t.buffer.int32(at)}, true
+}
+
+// vector returns where the n elements of a vector, each of so many bytes, begin.
+func (t flatTable) vector(id, size int) (at, n int) {
+	if at = t.field(id); at == 0 {
+		return 0, 0
+	}
+	at += t.buffer.int32(at)
+	n = t.buffer.int32(at)
+	if n < 0 || n > len(t.buffer.b)/size || t.buffer.bytes(at+4, n*size) == nil {
+		t.buffer.damaged = true
+		return 0, 0
+	}
+	return at + 4, n
+}
+
+// tables returns a vector of tables.
+func (t flatTable) tables(id int) []flatTable {
+	at, n := t.vector(id, 4)
+	list := make([]flatTable, n)
+	for i := range list {
+		list[i] = flatTable{t.buffer, at + 4*i + t.buffer.int32(at+4*i)}
+	}
+	return list
+}
+
+func (t flatTable) text(id int) string {
+	at, n := t.vector(id, 1)
+	return string(t.buffer.bytes(at, n))
+}
+
+// flatFields is a table to write: its fields by number. A field is an int8, int16, int32, int64, string,
+// flatFields, []flatFields or flatStructs.
+type flatFields map[int]any
+
+// flatStructs is a vector of pairs of numbers.
+type flatStructs [][2]int64
+
+// flatten returns a buffer with a table as its root.
+func flatten(root flatFields) []byte {
+	b := append(make([]byte, 0, 1024), 0, 0, 0, 0)
+	return linkTable(b, 0, root)
+}
+
+// flatSize returns how many bytes a field takes within its table.
+func flatSize(field any) int {
+	switch field.(type) {
+	case int8:
+		return 1
+	case int16:
+		return 2
+	case int64:
+		return 8
+	}
+	return 4
+}
+
+// linkTable appends a table, and sets the distance at a place to where it is. Its fields are in the order of their sizes, the
+// largest first, and begin at a multiple of 8, so that each lies at a multiple of its size.
+func linkTable(b []byte, from int, fields flatFields) []byte {
+	ids := make([]int, 0, len(fields))
+	for id := range fields {
+		ids = append(ids, id)
+	}
+	sort.Slice(ids, func(i, j int) bool {
+		if a, b := flatSize(fields[ids[i]]), flatSize(fields[ids[j]]); a != b {
+			return a > b
+		}
+		return ids[i] < ids[j]
+	})
+	last := -1
+	size := 4
+	offsets := map[int]int{}
+	for _, id := range ids {
+		offsets[id] = size
+		size += flatSize(fields[id])
+		last = max(last, id)
+	}
+	vtable := 4 + 2*(last+1)
+	for (len(b)+vtable)%8 != 4 {
+		b = append(b, 0)
+	}
+	b = binary.LittleEndian.AppendUint16(b, uint16(vtable))
+	b = binary.LittleEndian.AppendUint16(b, uint16(size))
+	for id := range last + 1 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(offsets[id]))
+	}
+	at := len(b)
+	binary.LittleEndian.PutUint32(b[from:], uint32(at-from))
+	b = append(b, make([]byte, size)...)
+	binary.LittleEndian.PutUint32(b[at:], uint32(vtable))
+	for _, id := range ids {
+		place := at + offsets[id]
+		switch v := fields[id].(type) {
+		case int8:
+			b[place] = byte(v)
+		case int16:
+			binary.LittleEndian.PutUint16(b[place:], uint16(v))
+		case int32:
+			binary.LittleEndian.PutUint32(b[place:], uint32(v))
+		case int64:
+			binary.LittleEndian.PutUint64(b[place:], uint64(v))
+		default:
+			b = linkField(b, place, v)
+		}
+	}
+	return b
+}
+
+// linkField appends what a field refers to.
+func linkField(b []byte, from int, field any) []byte {
+	vector := func(n, align int) {
+		for (len(b)+4)%align != 0 {
+			b = append(b, 0)
+		}
+		binary.LittleEndian.PutUint32(b[from:], uint32(len(b)-from))
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	switch v := field.(type) {
+	case flatFields:
+		return linkTable(b, from, v)
+	case string:
+		vector(len(v), 4)
+		return append(append(b, v...), 0)
+	case []flatFields:
+		vector(len(v), 4)
+		at := len(b)
+		b = append(b, make([]byte, 4*len(v))...)
+		for i, t := range v {
+			b = linkTable(b, at+4*i, t)
+		}
+	case flatStructs:
+		vector(len(v), 8)
+		for _, pair := range v {
+			b = binary.LittleEndian.AppendUint64(b, uint64(pair[0]))
+			b = binary.LittleEndian.AppendUint64(b, uint64(pair[1]))
+		}
+	}
+	return b
+}
