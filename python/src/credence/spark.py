@@ -9,14 +9,14 @@ them; :func:`fit` needs a folder that all of them see.
 
 from __future__ import annotations
 
-import csv
-import io
+import contextlib
+import fcntl
 import os
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,18 +27,16 @@ from ._folder import Folder
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 __all__ = ["fit", "predict"]
 
 MODEL = "model.credence"
 CONFIG = "config.yaml"
-# Columns of predictions that are no numbers.
-_TEXTS = {"item", "class", "hpd", "weights", "a", "b", "distribution"}
-_TRUTHS = {"at_least", "abstain"}
 # Names that say which items rows are, as the binary knows them.
 _ITEMS = ("item", "item_id", "id", "case", "case_id", "sample", "sample_id", "image", "image_id")
-# Bytes of predictions that are read at a time.
-_BYTES = 1 << 20
+# Bytes that a pipe holds, so that neither end wakes the other for every few rows.
+_PIPE = 1 << 20
 
 
 def predict(
@@ -51,14 +49,15 @@ def predict(
 ) -> DataFrame:
     """Predict the distribution of the class probabilities of the rows of a DataFrame.
 
-    Rows pass through one process of the binary per task, batch by batch; no task holds
-    more than a few thousand of them.
+    Rows pass through one process of the binary per task, batch by batch, as Arrow has
+    them; no task holds more than a few thousand of them.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         Items with the features that the model was trained with. Columns of lists
-        are features of several numbers.
+        are features of several numbers; the fields of a structure ``s`` are columns
+        such as ``s.x``, as in Parquet.
     model : str or path
         Of the folder of a run, or a model file, on the driver.
     level : float or sequence of float
@@ -67,13 +66,13 @@ def predict(
         The column that says which item a row is; found by its name if not given.
     **options
         Further options of ``credence predict``: ``wide=True``, ``only="mean"``,
-        ``hpd=True``, ``digits="full"`` and others.
+        ``hpd=True``, ``top="off"`` and others.
 
     Returns
     -------
     pyspark.sql.DataFrame
         The columns of ``credence predict``: one row per item, class and level or, with
-        ``wide=True``, per item. Numbers have six digits unless ``digits`` says otherwise.
+        ``wide=True``, per item. Types and numbers are those of ``-o predictions.parquet``.
 
     Raises
     ------
@@ -87,16 +86,16 @@ def predict(
     item = item or _item_column(df.columns)
     if item not in df.columns:
         raise InputError(f"there is no column {item!r}: the columns are {', '.join(df.columns)}")
-    flags = ["--format=csv", "--progress=0", *_binary.flags({"item": item, "level": level, **options})]
-    names = _columns(files, flags, df)
-    wide = bool(options.get("wide"))
+    if options.get("only") != "mean" or level != 0.95:  # which has no intervals, and so no level
+        options["level"] = level
+    flags = ["--format=arrow", "--progress=0", *_binary.flags({"item": item, **options})]
+    schema = _schema(files, flags, df)
     sent = df.sparkSession.sparkContext.broadcast(files)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Folder() as folder:
-            yield from _stream(batches, _place(sent.value, folder), flags, names, wide)
+            yield from _stream(batches, _place(sent.value, folder), flags)
 
-    schema = ", ".join(f"`{name.replace('`', '``')}` {_kind(name, wide)}" for name in names)
     return df.mapInArrow(work, schema)
 
 
@@ -215,23 +214,25 @@ def _item_column(columns: Sequence[str]) -> str:
     )
 
 
-def _columns(files: dict[str, bytes], flags: Sequence[str], df: DataFrame) -> list[str]:
+def _schema(files: dict[str, bytes], flags: Sequence[str], df: DataFrame) -> StructType:
     """Asks the binary which columns predictions have, and whether it takes options and features."""
-    from pyarrow import parquet
-    from pyspark.sql.pandas.types import to_arrow_schema
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+    try:
+        columns = to_arrow_schema(df.schema)
+    except (TypeError, ValueError, NotImplementedError) as e:
+        raise InputError(f"the DataFrame has columns that are no features: {e}") from e
+    nothing = pa.BufferOutputStream()
+    with pa.ipc.new_stream(nothing, columns):
+        pass
     with Folder() as folder:
-        items = folder / "items.parquet"
-        try:
-            parquet.write_table(to_arrow_schema(df.schema).empty_table(), items)
-        except (TypeError, ValueError, NotImplementedError) as e:
-            raise InputError(f"the DataFrame has columns that are no features: {e}") from e
-        target = _place(files, folder)
-        try:
-            out, _ = _binary.run(["predict", str(target), str(items), *flags], _names(flags))
-        except CredenceError as e:
-            raise type(e)(e.message.replace(str(items), "the DataFrame"), e.hint, e.code) from e
-    return next(csv.reader(io.StringIO(out.decode())))
+        process = _start(_place(files, folder), flags, 1, subprocess.PIPE)
+        out, messages = process.communicate(nothing.getvalue())
+    if process.returncode != 0:
+        e = from_messages(messages.decode("utf-8", "replace"), process.returncode)
+        raise type(e)(e.message.replace("standard input", "the DataFrame"), e.hint, e.code)
+    return from_arrow_schema(pa.ipc.open_stream(out).schema)
 
 
 def _place(files: dict[str, bytes], folder: Folder) -> Path:
@@ -246,22 +247,24 @@ def _names(flags: Sequence[str]) -> list[str]:
     return [f.removeprefix("--").split("=")[0] for f in flags]
 
 
-def _kind(name: str, wide: bool) -> str:
-    """Returns the type of a column of predictions, as Spark names it."""
-    if name == "predicted":
-        return "string" if wide else "boolean"
-    if name in _TEXTS or name.startswith(".pred_class"):
-        return "string"
-    if wide and name.startswith(("hpd_", "weights_", "a_", "b_")):
-        return "string"
-    if name in _TRUTHS or wide and name.startswith(("at_least_", "abstain")):
-        return "boolean"
-    return "double"
+def _start(model: Path, flags: Sequence[str], cores: int, messages: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    """Starts a process that takes items, and gives predictions, as Arrow streams."""
+    process = subprocess.Popen(
+        [_binary.checked(), "predict", str(model), "-", *flags, f"--threads={cores}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=messages,
+        env=_binary.environment(_names(flags)),
+        start_new_session=True,
+    )
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
+            with contextlib.suppress(OSError):  # beyond what the system allows
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+    return process
 
 
-def _stream(
-    batches: Iterator[pa.RecordBatch], model: Path, flags: Sequence[str], names: Sequence[str], wide: bool
-) -> Iterator[pa.RecordBatch]:
+def _stream(batches: Iterator[pa.RecordBatch], model: Path, flags: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Passes batches through a process of the binary."""
     import pyarrow as pa
 
@@ -269,38 +272,38 @@ def _stream(
         first = next(batches)
     except StopIteration:
         return
-    nested = any(pa.types.is_nested(f.type) for f in first.schema)
-    with Folder() as folder, tempfile.TemporaryFile(dir=folder.path) as messages:
-        items = "-"
-        if nested:  # which CSV has no columns for
-            items = str(folder / "items.parquet")
-            _write_parquet(first, batches, items)
-        process = subprocess.Popen(
-            [_binary.checked(), "predict", str(model), items, *flags, f"--threads={_cores()}"],
-            stdin=subprocess.DEVNULL if nested else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=messages,
-            env=_binary.environment(_names(flags)),
-            start_new_session=True,
-        )
-        feeder = None
+    with tempfile.TemporaryFile() as messages:
+        process = _start(model, flags, _cores(), messages)
+        assert process.stdin is not None and process.stdout is not None
+        feeder = _Feeder(process.stdin, first, batches)
         try:
-            if process.stdin is not None:
-                feeder = _Feeder(process.stdin, first, batches)
-            assert process.stdout is not None
-            yield from _read(process.stdout, names, wide)
+            broken: Exception | None = None
+            try:
+                yield from pa.ipc.open_stream(process.stdout)
+            except (pa.ArrowInvalid, OSError) as e:  # nothing more was written; the exit code says why
+                broken = e
             code = process.wait()
-            if feeder is not None:
-                feeder.finish(code == 0)
+            feeder.finish(code == 0)
             if code != 0:
                 messages.seek(0)
-                raise from_messages(messages.read().decode("utf-8", "replace"), code)
+                raise _failure(messages.read().decode("utf-8", "replace"), code)
+            if broken is not None:
+                raise broken
         finally:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-            if feeder is not None:
-                feeder.finish(False)
+            process.stdout.close()
+            feeder.finish(False)
+
+
+def _failure(messages: str, code: int) -> CredenceError:
+    """Returns the exception for a task's process, with the first rows that have no prediction: nobody sees its messages."""
+    e = from_messages(messages, code)
+    rows = [line.removeprefix("credence: warning: ") for line in messages.splitlines() if " has no prediction: " in line]
+    if rows:
+        return type(e)(f"{e.message}: {'; '.join(rows[:3])}", "", e.code)
+    return e
 
 
 class _Feeder:
@@ -320,9 +323,9 @@ class _Feeder:
 
     @staticmethod
     def _write(pipe: IO[bytes], first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
-        from pyarrow import csv as arrow_csv
+        import pyarrow as pa
 
-        with arrow_csv.CSVWriter(pipe, first.schema) as w:
+        with pa.ipc.new_stream(pipe, first.schema) as w:
             w.write_batch(first)
             for batch in rest:
                 w.write_batch(batch)
@@ -332,34 +335,6 @@ class _Feeder:
         self._thread.join(10)
         if needed and self.error is not None:
             raise self.error
-
-
-def _write_parquet(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch], path: str) -> None:
-    """Writes batches to a file."""
-    from pyarrow import parquet
-
-    with parquet.ParquetWriter(path, first.schema) as w:
-        w.write_batch(first)
-        for batch in rest:
-            w.write_batch(batch)
-
-
-def _read(pipe: IO[bytes], names: Sequence[str], wide: bool) -> Iterator[pa.RecordBatch]:
-    """Reads predictions as they are written."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    arrow: dict[str, Callable[[], pa.DataType]] = {"string": pa.string, "boolean": pa.bool_, "double": pa.float64}
-    types = {name: arrow[_kind(name, wide)]() for name in names}
-    try:
-        reader = arrow_csv.open_csv(
-            pipe,
-            read_options=arrow_csv.ReadOptions(block_size=_BYTES, use_threads=False),
-            convert_options=arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[""]),
-        )
-    except pa.ArrowInvalid:
-        return  # nothing was written; the exit code says why
-    yield from reader
 
 
 def _cores() -> int:
