@@ -230,8 +230,8 @@ def _schema(files: dict[str, bytes], flags: Sequence[str], df: DataFrame) -> Str
         process = _start(_place(files, folder), flags, 1, subprocess.PIPE)
         out, messages = process.communicate(nothing.getvalue())
     if process.returncode != 0:
-        e = from_messages(messages.decode("utf-8", "replace"), process.returncode)
-        raise type(e)(e.message.replace("standard input", "the DataFrame"), e.hint, e.code)
+        refused = from_messages(messages.decode("utf-8", "replace"), process.returncode)
+        raise type(refused)(refused.message.replace("standard input", "the DataFrame"), refused.hint, refused.code)
     return from_arrow_schema(pa.ipc.open_stream(out).schema)
 
 
