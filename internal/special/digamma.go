@@ -8,13 +8,13 @@ import "math"
 func DigammaExcess(a float64) float64 {
 	// ψ(a+1) = ψ(a+n+1) − Σ_{i=1…n} 1/(a+i).
 	shift, z := 0.0, a
-	for z < 16 {
-		z++
-		shift -= 1 / z
+	for z < 10 { // two terms with one division
+		shift -= (2*z + 3) / ((z + 1) * (z + 2))
+		z += 2
 	}
 	if z != a {
 		shift += math.Log(z / a)
 	}
 	t := 1 / (z * z)
-	return shift + 1/(2*z) - t*(1./12-t*(1./120-t*(1./252-t*(1./240-t*(1./132-t*(691./32760))))))
+	return shift + 1/(2*z) - t*(1./12-t*(1./120-t*(1./252-t*(1./240-t*(1./132-t*(691./32760-t*(1./12)))))))
 }
