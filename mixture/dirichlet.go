@@ -36,7 +36,8 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 	if d < 2 {
 		return nil, invalid("alpha of component 0 has length %d: there are at least two classes", d)
 	}
-	m := &Dirichlet{}
+	m := &Dirichlet{weights: make([]float64, 0, len(weights)), alpha: make([][]float64, 0, len(weights))}
+	values := make([]float64, 0, len(weights)*d)
 	for k, w := range weights {
 		if len(alpha[k]) != d {
 			return nil, invalid("alpha of component %d has length %d, that of component 0 has %d", k, len(alpha[k]), d)
@@ -48,7 +49,9 @@ func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 		}
 		if w > 0 {
 			m.weights = append(m.weights, w/sum)
-			m.alpha = append(m.alpha, slices.Clone(alpha[k]))
+			at := len(values)
+			values = append(values, alpha[k]...)
+			m.alpha = append(m.alpha, values[at:len(values):len(values)])
 		}
 	}
 	return m, nil

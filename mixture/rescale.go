@@ -49,7 +49,7 @@ func (m *Dirichlet) narrow(ratio float64) *Dirichlet {
 	mean := m.Mean(nil)
 	root := math.Sqrt(ratio)
 	values := make([]float64, m.K()*d)
-	s := &Dirichlet{weights: slices.Clone(m.weights)}
+	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, m.K())}
 	for k, a := range m.alpha {
 		row := values[k*d : (k+1)*d]
 		total := sum(a)
@@ -89,14 +89,15 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 		return m
 	}
 	step := min(math.Sqrt(want/now), m.room(mean))
-	s := &Dirichlet{weights: slices.Clone(m.weights)}
+	d, n := len(mean), m.K()
+	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, n)}
 	// Per component, the trace within it is variance[k]/(t·total[k] + 1).
-	variance, total := make([]float64, m.K()), make([]float64, m.K())
+	variance, total, values := make([]float64, n), make([]float64, n), make([]float64, n*d)
 	largest := 0.0
 	for k, a := range m.alpha {
 		total[k] = sum(a)
 		largest = max(largest, total[k])
-		row := make([]float64, len(a))
+		row := values[k*d : (k+1)*d : (k+1)*d]
 		for i, ai := range a {
 			mu := ai / total[k]
 			row[i] = mu + (step-1)*(mu-mean[i])
