@@ -178,11 +178,13 @@ func (t *classTables) add(w, a, b float64) {
 	t.w, t.a, t.b = append(t.w, w), append(t.a, a), append(t.b, b)
 }
 
-// law returns the mixture.
+// law returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
+// their masses.
 func (t *classTables) law() *Beta {
 	m := &Beta{components: make([]component, 0, len(t.w))}
 	for k, w := range t.w {
-		m.add(w, t.a[k], t.b[k])
+		r := tooNarrow(t.a[k], t.b[k])
+		m.add(w, r*t.a[k], r*t.b[k])
 	}
 	return m
 }

@@ -13,14 +13,15 @@ import (
 
 // drawLaw draws a law of d classes of one of the kinds that models give, or of an extreme one.
 func drawLaw(r *rand.Rand, d int) *Dirichlet {
-	kind := r.IntN(6)
-	k := []int{15, 15, 3, 6, 1 + r.IntN(4), 30}[kind]
+	kind := r.IntN(7)
+	k := []int{15, 15, 3, 6, 1 + r.IntN(4), 30, 15}[kind]
 	weights, alpha := make([]float64, k), make([][]float64, k)
 	center := make([]float64, d)
 	for i := range center {
 		center[i] = 2 * r.NormFloat64()
 	}
 	center[r.IntN(d)] += 6 * r.Float64()
+	largest := 16.0
 	for c := range k {
 		alpha[c] = make([]float64, d)
 		weights[c] = r.ExpFloat64()
@@ -38,8 +39,16 @@ func drawLaw(r *rand.Rand, d int) *Dirichlet {
 			case 4: // all of the range
 				alpha[c][i] = -6.9 + 23*r.Float64()
 				weights[c] = math.Exp(6 * r.NormFloat64())
+			case 6: // networks that are all but certain, each of something else
+				alpha[c][i] = 4*total + 2*center[i] + 2*r.NormFloat64()
+				weights[c] = math.Exp(-20 * r.Float64())
+				largest = 30
+				if c < 5 {
+					alpha[c][i] += 12
+					weights[c] = 1
+				}
 			}
-			alpha[c][i] = math.Exp(min(max(alpha[c][i], -6.9), 16))
+			alpha[c][i] = math.Exp(min(max(alpha[c][i], -6.9), largest))
 		}
 	}
 	total := sum(weights)

@@ -165,12 +165,12 @@ func (c *ReportedClass) exactEnds() {
 	c.rough = false
 }
 
-// law returns the law, which a class that is told beside others makes only where it needs it.
+// law returns the law from which quantiles come where no table has them. To six digits it is made only where it is needed.
 func (c *ReportedClass) law() *Beta {
-	if c.Law != nil {
-		return c.Law
+	if c.tables != nil {
+		return c.tables.law()
 	}
-	return c.tables.law()
+	return c.Law
 }
 
 // quantile returns the point with mass q below and qc above it, and one less it.

@@ -26,18 +26,16 @@ type quantileTable struct {
 	grade   *tableGrade
 	terms   []tableTerm
 	zones   []tableZone
-	lo, hi  float64 // the range of all zones
-	out     [4]kernel.BetaPoints
+	lo, hi  float64   // the range of all zones
 	values  []float64 // parameters and their logarithms
 	buckets [tableBuckets + 2]float64
 	of      []kernel.BetaTerm // of the terms that matter in a block
 
-	nodes []float64 // [n], padded to whole blocks with the last
-	f     []float64 // [4, padded]: f and its derivatives
-	mass  []float64 // [n]: mass below each node
-	step  []float64 // [n−1]: lengths of cells, 0 for one in which no component matters
-	pad   int       // length of a row of f
-	total float64   // mass in all, one but for errors
+	nodes []float64              // [n], padded to whole blocks with the last
+	f     [][4]kernel.BetaPoints // f and its derivatives at the nodes of each block
+	mass  []float64              // [n]: mass below each node
+	step  []float64              // [n−1]: lengths of cells, 0 for one in which no component matters
+	total float64                // mass in all, one but for errors
 }
 
 // tableTerm is a component in a table.
@@ -77,7 +75,12 @@ const (
 	// tableBuckets is how many pieces of equal length the range is first cut into, at most.
 	tableBuckets = 64
 	// tableLog is the largest logarithm of a Beta function: it has an error of some 1e-16 times it.
-	tableLog = 1e5
+	tableLog = 2e6
+	// tableSD is the standard deviation to which narrower components are widened, which moves no quantile by more than
+	// some times as much: the logarithms of their Beta functions would be too large.
+	tableSD = 4e-9
+	// tableNormal is the smallest parameter of components that are widened.
+	tableNormal = 1000
 	// tableSum is the a + b beyond which differences of log-gamma functions lose too many digits.
 	tableSum = 1e4
 	// tableLongest is the longest cell where a density bends.
@@ -113,11 +116,18 @@ func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 		if w[i] <= missing {
 			continue
 		}
+		a, b, sum := a[i], b[i], x[2*k+i]
+		log := tableLogs{logs[i], logs[k+i], logs[2*k+i], logs[3*k+i]}
 		logBeta := gamma[i] + gamma[k+i] - gamma[2*k+i]
-		if x[2*k+i] > tableSum {
-			logBeta = special.LogBeta(a[i], b[i])
+		if sum > tableSum {
+			if r := tooNarrow(a, b); r < 1 {
+				a, b = r*a, r*b
+				by := math.Log(r)
+				log.a, log.b, log.sum = log.a+by, log.b+by, log.sum+by
+			}
+			logBeta = special.LogBeta(a, b)
 		}
-		if math.Abs(logBeta) > tableLog || !t.add(w[i], a[i], b[i], logBeta, logMissing, logK, tableLogs{logs[i], logs[k+i], logs[2*k+i], logs[3*k+i]}) {
+		if math.Abs(logBeta) > tableLog || !t.add(w[i], a, b, logBeta, logMissing, logK, log) {
 			return false
 		}
 	}
@@ -126,6 +136,13 @@ func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 	}
 	t.evaluate()
 	return t.sum()
+}
+
+// tooNarrow returns by what factor parameters are to be multiplied so that the standard deviation is no less than
+// [tableSD], 1 if it is not, or if one of them is not large: the law is no longer normal then.
+func tooNarrow(a, b float64) float64 {
+	sum := a + b
+	return min(1, max((a/sum)*(b/sum)/(sum*(tableSD*tableSD)), tableNormal/min(a, b)))
 }
 
 // tableLogs are the logarithms of a component's parameters, of their sum, and of its weight.
@@ -181,33 +198,36 @@ func (t *quantileTable) zone(lo, hi, step float64) {
 func (t *quantileTable) place() bool {
 	width := math.Ldexp(1, math.Ilogb((t.hi-t.lo)/tableBuckets)+1)
 	per := 1 / width // a power of two, as width is
-	first, last := math.Floor(t.lo*per), math.Ceil(t.hi*per)
-	n := int(last - first)
+	first := math.Floor(t.lo * per)
+	n := int(math.Ceil(t.hi*per) - first)
 	buckets := t.buckets[:n]
 	for i := range buckets {
 		buckets[i] = math.Inf(1)
 	}
 	for _, z := range t.zones {
 		from, to := int(z.lo*per-first), int(math.Ceil(z.hi*per-first))
-		for i, step := range buckets[from:to] {
-			if z.step < step {
-				buckets[from+i] = z.step
-			}
+		for i := from; i < to; i++ {
+			buckets[i] = min(buckets[i], z.step)
 		}
 	}
-	t.nodes, t.step = append(t.nodes[:0], first*width), t.step[:0]
+	if t.nodes == nil {
+		t.nodes, t.step = make([]float64, tableNodes+kernel.BetaLanes), make([]float64, tableNodes)
+	}
+	nodes, steps := t.nodes[:tableNodes], t.step[:tableNodes]
+	nodes[0] = first * width
+	last := 0 // node
 	for i := 0; i < n; {
 		from, step, longest := i, buckets[i], buckets[i]
 		for i++; i < n; i++ {
 			least, most := min(step, buckets[i]), max(longest, buckets[i])
-			if !(most <= 1.25*least) && !math.IsInf(least, 1) {
+			if !(most <= 1.25*least) && least <= math.MaxFloat64 {
 				break
 			}
 			step, longest = least, most
 		}
 		length := float64(i-from) * width
 		at, cells := (first+float64(from))*width, max(1, math.Ceil(length/step))
-		if cells > float64(tableNodes-len(t.nodes)) {
+		if cells > float64(tableNodes-1-last) {
 			return false
 		}
 		h := length / cells
@@ -216,9 +236,12 @@ func (t *quantileTable) place() bool {
 			kept = 0
 		}
 		for c := 1.0; c <= cells; c++ {
-			t.nodes, t.step = append(t.nodes, at+c*h), append(t.step, kept)
+			steps[last] = kept
+			last++
+			nodes[last] = at + c*h
 		}
 	}
+	t.nodes, t.step = nodes[:last+1], steps[:last]
 	return true
 }
 
@@ -226,52 +249,62 @@ func (t *quantileTable) place() bool {
 func (t *quantileTable) evaluate() {
 	n := len(t.nodes)
 	const lanes = kernel.BetaLanes
-	t.pad = (n + lanes - 1) / lanes * lanes
-	for len(t.nodes) < t.pad {
-		t.nodes = append(t.nodes, t.nodes[n-1])
+	blocks := (n + lanes - 1) / lanes
+	nodes := t.nodes[:blocks*lanes]
+	for i := n; i < len(nodes); i++ {
+		nodes[i] = nodes[n-1]
 	}
-	if cap(t.f) < 4*t.pad {
-		t.f = make([]float64, 4*t.pad*3/2)
+	if cap(t.f) < blocks {
+		t.f = make([][4]kernel.BetaPoints, blocks*3/2)
 	}
-	t.f = t.f[:4*t.pad]
-	out := &t.out
-	for at := 0; at < t.pad; at += lanes {
-		z := (*kernel.BetaPoints)(t.nodes[at:])
+	t.f = t.f[:blocks]
+	for block := range t.f {
+		z := (*kernel.BetaPoints)(nodes[block*lanes:])
 		t.of = t.of[:0]
 		for i := range t.terms {
 			if c := &t.terms[i]; c.lo <= z[lanes-1] && c.hi >= z[0] {
 				t.of = append(t.of, c.BetaTerm)
 			}
 		}
-		kernel.BetaSums(out, z, t.of)
-		for d := range out {
-			*(*kernel.BetaPoints)(t.f[d*t.pad+at:]) = out[d]
-		}
+		kernel.BetaSums(&t.f[block], z, t.of)
 	}
-	t.nodes = t.nodes[:n]
+}
+
+// at returns the density at node i and its derivatives.
+func (t *quantileTable) at(i int) (f [4]float64) {
+	block, lane := &t.f[i/kernel.BetaLanes], i%kernel.BetaLanes
+	return [4]float64{block[0][lane], block[1][lane], block[2][lane], block[3][lane]}
 }
 
 // sum finds the masses below the nodes, and reports whether they come to one.
 func (t *quantileTable) sum() bool {
 	n := len(t.nodes)
-	f0, f1, f2, f3 := t.f[:n], t.f[t.pad:][:n], t.f[2*t.pad:][:n], t.f[3*t.pad:][:n]
 	if cap(t.mass) < n {
 		t.mass = make([]float64, n, 2*n)
 	}
 	t.mass = t.mass[:n]
 	below, above := t.beyond()
 	t.mass[0] = below
-	for i, h := range t.step {
-		m := h * (0.5*(f0[i]+f0[i+1]) + h*((3./28)*(f1[i]-f1[i+1])+
-			h*((1./84)*(f2[i]+f2[i+1])+h*(1./1680)*(f3[i]-f3[i+1]))))
-		if m < 0 {
-			if m < -t.grade.error() {
-				return false
+	var f0, f1, f2, f3 float64 // at the node before
+	for block := range t.f {
+		f := &t.f[block]
+		from := block * kernel.BetaLanes
+		for lane := range min(kernel.BetaLanes, n-from) {
+			g0, g1, g2, g3 := f[0][lane], f[1][lane], f[2][lane], f[3][lane]
+			if i := from + lane; i > 0 {
+				h := t.step[i-1]
+				m := h * (0.5*(f0+g0) + h*((3./28)*(f1-g1)+h*((1./84)*(f2+g2)+h*(1./1680)*(f3-g3))))
+				if m < 0 {
+					if m < -t.grade.error() {
+						return false
+					}
+					m = 0
+				}
+				below += m
+				t.mass[i] = below
 			}
-			m = 0
+			f0, f1, f2, f3 = g0, g1, g2, g3
 		}
-		below += m
-		t.mass[i+1] = below
 	}
 	t.total = below + above
 	return math.Abs(t.total-1) <= t.grade.error()
@@ -378,7 +411,7 @@ func (t *quantileTable) tails(z float64) (lower, upper float64) {
 	lower = t.mass[i]
 	if h := t.step[i]; h > 0 {
 		c := t.polynomial(i)
-		lower += c.integral((z - t.nodes[i]) / h)
+		lower = min(max(lower+c.integral((z-t.nodes[i])/h), lower), t.mass[i+1])
 	}
 	return lower, t.total - lower
 }

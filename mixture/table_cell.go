@@ -8,10 +8,10 @@ func (t *quantileTable) polynomial(i int) (c cellPolynomial) {
 	h := t.step[i]
 	h2 := h * h
 	s := [4]float64{h, h2, h2 * h / 2, h2 * h2 / 6}
-	var r [4]float64
+	left, r := t.at(i), t.at(i+1)
 	for d := range r {
-		c[d] = s[d] * t.f[d*t.pad+i]
-		r[d] = s[d] * t.f[d*t.pad+i+1]
+		c[d] = s[d] * left[d]
+		r[d] *= s[d]
 	}
 	// What the Taylor polynomial of the left end leaves at the right end, in powers of u = t − 1, divided by
 	// t⁴ = 1 + 4u + 6u² + 4u³ + …
