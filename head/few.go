@@ -15,8 +15,13 @@ type fewWork struct {
 	like, rising []float64 // likelihood [K] and gradient of its log [K·d]
 }
 
+// newFewWork keeps all of it in memory of its own, two cache lines beyond which no other
+// worker writes: what two cores write in one line goes back and forth between them.
 func newFewWork(k, d int) *fewWork {
-	return &fewWork{weights: make([]float64, k), like: make([]float64, k), rising: make([]float64, k*d)}
+	const apart = 16
+	n := 2*k + k*d
+	all := make([]float64, apart+n+apart)[apart:][:n:n]
+	return &fewWork{weights: all[:k:k], like: all[k : 2*k : 2*k], rising: all[2*k:]}
 }
 
 // nll returns exp(NLL) of an item with m whole votes, 1 ≤ m ≤ fewVotes, as a
