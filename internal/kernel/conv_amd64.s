@@ -4399,6 +4399,306 @@ next:
 	VZEROUPPER
 	RET
 
+// func sparseAddRuns8x3AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseAddRuns8x3AVX2(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x05, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Y0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+	MOVQ         BX, R13
+
+row:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	VMOVUPS     64(R9)(R12*1), Y1
+	VFMADD231PS 64(R10), Y0, Y1
+	VMOVUPS     Y1, 64(R9)(R12*1)
+	ADDQ        $0x00000060, R10
+	ADDQ        $0x0c, R11
+	DECQ        R13
+	JNZ         row
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddRuns16x3AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseAddRuns16x3AVX2(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x06, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Y0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+	MOVQ         BX, R13
+
+row:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	VMOVUPS     64(R9)(R12*1), Y1
+	VFMADD231PS 64(R10), Y0, Y1
+	VMOVUPS     Y1, 64(R9)(R12*1)
+	VMOVUPS     96(R9)(R12*1), Y1
+	VFMADD231PS 96(R10), Y0, Y1
+	VMOVUPS     Y1, 96(R9)(R12*1)
+	VMOVUPS     128(R9)(R12*1), Y1
+	VFMADD231PS 128(R10), Y0, Y1
+	VMOVUPS     Y1, 128(R9)(R12*1)
+	VMOVUPS     160(R9)(R12*1), Y1
+	VFMADD231PS 160(R10), Y0, Y1
+	VMOVUPS     Y1, 160(R9)(R12*1)
+	ADDQ        $0x000000c0, R10
+	ADDQ        $0x0c, R11
+	DECQ        R13
+	JNZ         row
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddRuns16x3AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseAddRuns16x3AVX512(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x06, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Z0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+	MOVQ         BX, R13
+
+row:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	VMOVUPS     64(R9)(R12*1), Z1
+	VFMADD231PS 64(R10), Z0, Z1
+	VMOVUPS     Z1, 64(R9)(R12*1)
+	VMOVUPS     128(R9)(R12*1), Z1
+	VFMADD231PS 128(R10), Z0, Z1
+	VMOVUPS     Z1, 128(R9)(R12*1)
+	ADDQ        $0x000000c0, R10
+	ADDQ        $0x0c, R11
+	DECQ        R13
+	JNZ         row
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddRuns8x5AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseAddRuns8x5AVX2(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x05, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Y0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+	MOVQ         BX, R13
+
+row:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x05, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	VMOVUPS     64(R9)(R12*1), Y1
+	VFMADD231PS 64(R10), Y0, Y1
+	VMOVUPS     Y1, 64(R9)(R12*1)
+	VMOVUPS     96(R9)(R12*1), Y1
+	VFMADD231PS 96(R10), Y0, Y1
+	VMOVUPS     Y1, 96(R9)(R12*1)
+	VMOVUPS     128(R9)(R12*1), Y1
+	VFMADD231PS 128(R10), Y0, Y1
+	VMOVUPS     Y1, 128(R9)(R12*1)
+	ADDQ        $0x000000a0, R10
+	ADDQ        $0x14, R11
+	DECQ        R13
+	JNZ         row
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddRuns16x5AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·sparseAddRuns16x5AVX2(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x06, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Y0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+	MOVQ         BX, R13
+
+row:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Y1
+	VFMADD231PS (R10), Y0, Y1
+	VMOVUPS     Y1, (R9)(R12*1)
+	VMOVUPS     32(R9)(R12*1), Y1
+	VFMADD231PS 32(R10), Y0, Y1
+	VMOVUPS     Y1, 32(R9)(R12*1)
+	VMOVUPS     64(R9)(R12*1), Y1
+	VFMADD231PS 64(R10), Y0, Y1
+	VMOVUPS     Y1, 64(R9)(R12*1)
+	VMOVUPS     96(R9)(R12*1), Y1
+	VFMADD231PS 96(R10), Y0, Y1
+	VMOVUPS     Y1, 96(R9)(R12*1)
+	VMOVUPS     128(R9)(R12*1), Y1
+	VFMADD231PS 128(R10), Y0, Y1
+	VMOVUPS     Y1, 128(R9)(R12*1)
+	VMOVUPS     160(R9)(R12*1), Y1
+	VFMADD231PS 160(R10), Y0, Y1
+	VMOVUPS     Y1, 160(R9)(R12*1)
+	VMOVUPS     192(R9)(R12*1), Y1
+	VFMADD231PS 192(R10), Y0, Y1
+	VMOVUPS     Y1, 192(R9)(R12*1)
+	VMOVUPS     224(R9)(R12*1), Y1
+	VFMADD231PS 224(R10), Y0, Y1
+	VMOVUPS     Y1, 224(R9)(R12*1)
+	VMOVUPS     256(R9)(R12*1), Y1
+	VFMADD231PS 256(R10), Y0, Y1
+	VMOVUPS     Y1, 256(R9)(R12*1)
+	VMOVUPS     288(R9)(R12*1), Y1
+	VFMADD231PS 288(R10), Y0, Y1
+	VMOVUPS     Y1, 288(R9)(R12*1)
+	ADDQ        $0x00000140, R10
+	ADDQ        $0x14, R11
+	DECQ        R13
+	JNZ         row
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
+// func sparseAddRuns16x5AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sparseAddRuns16x5AVX512(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ off+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ pos+32(FP), SI
+	MOVQ grad+40(FP), DI
+	MOVQ n+48(FP), R8
+
+winner:
+	MOVLQSX      (SI), R9
+	SHLQ         $0x06, R9
+	ADDQ         AX, R9
+	VBROADCASTSS (DI), Z0
+	MOVQ         CX, R10
+	MOVQ         DX, R11
+	MOVQ         BX, R13
+
+row:
+	MOVLQSX     (R11), R12
+	SHLQ        $0x06, R12
+	VMOVUPS     (R9)(R12*1), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMOVUPS     Z1, (R9)(R12*1)
+	VMOVUPS     64(R9)(R12*1), Z1
+	VFMADD231PS 64(R10), Z0, Z1
+	VMOVUPS     Z1, 64(R9)(R12*1)
+	VMOVUPS     128(R9)(R12*1), Z1
+	VFMADD231PS 128(R10), Z0, Z1
+	VMOVUPS     Z1, 128(R9)(R12*1)
+	VMOVUPS     192(R9)(R12*1), Z1
+	VFMADD231PS 192(R10), Z0, Z1
+	VMOVUPS     Z1, 192(R9)(R12*1)
+	VMOVUPS     256(R9)(R12*1), Z1
+	VFMADD231PS 256(R10), Z0, Z1
+	VMOVUPS     Z1, 256(R9)(R12*1)
+	ADDQ        $0x00000140, R10
+	ADDQ        $0x14, R11
+	DECQ        R13
+	JNZ         row
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, DI
+	DECQ        R8
+	JNZ         winner
+	VZEROUPPER
+	RET
+
 // func winnersAVX2(pos *int32, sel *float32, grad *float32, arg *int32, n int, nz int, ph int, rowPos *int32, lo int, width int, stride int, compress *uint64) int
 // Requires: AVX, AVX2, POPCNT
 TEXT ·winnersAVX2(SB), NOSPLIT, $0-104

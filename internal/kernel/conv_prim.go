@@ -162,7 +162,9 @@ func sparseDotBlockGeneric(dw, x []float32, off, pos []int32, g []float32, cb in
 // and c < cb (8 or 16),
 //
 //	dx[(pos[j] + off[t])·cb + c] += g[j] · w[t·cb + c]
-func sparseAddBlockGeneric(dx, w []float32, off, pos []int32, g []float32, cb int) {
+//
+// Taps lie side by side in runs: off[t+1] = off[t] + 1 unless t+1 is a multiple of run.
+func sparseAddBlockGeneric(dx, w []float32, off []int32, _ int, pos []int32, g []float32, cb int) {
 	for j, p := range pos {
 		for t, o := range off {
 			at := int(p+o) * cb

@@ -114,10 +114,14 @@ func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 	cb := blockWidth(c0, c.shape.In)
 	used := min(cb, c.shape.In-c0)
 	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
+	run := c.shape.Kernel[2]
+	if c.shape.Dilation[2] > 1 {
+		run = 1
+	}
 	clear(dxc)
 	for o := range c.shape.Out {
 		pos, g := c.all(p, o)
-		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], pos, g, cb)
+		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], run, pos, g, cb)
 	}
 	c.eachRun(func(at, from, n int) {
 		active.unblock(dx[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), dxc[at*cb:], n, cb, used)

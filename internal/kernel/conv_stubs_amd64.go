@@ -414,6 +414,48 @@ func sparseAddBlock16AVX2(dx *float32, w *float32, off *int32, taps int, pos *in
 //go:noescape
 func sparseAddBlock16AVX512(dx *float32, w *float32, off *int32, taps int, pos *int32, grad *float32, n int)
 
+// sparseAddRuns8x3AVX2 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < 3 and c < 8,
+//
+//	dx[(pos[j]+off[3*r]+t)*8+c] += grad[j] * w[(3*r+t)*8+c]
+//
+//go:noescape
+func sparseAddRuns8x3AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddRuns16x3AVX2 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < 3 and c < 16,
+//
+//	dx[(pos[j]+off[3*r]+t)*16+c] += grad[j] * w[(3*r+t)*16+c]
+//
+//go:noescape
+func sparseAddRuns16x3AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddRuns16x3AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < 3 and c < 16,
+//
+//	dx[(pos[j]+off[3*r]+t)*16+c] += grad[j] * w[(3*r+t)*16+c]
+//
+//go:noescape
+func sparseAddRuns16x3AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddRuns8x5AVX2 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < 5 and c < 8,
+//
+//	dx[(pos[j]+off[5*r]+t)*8+c] += grad[j] * w[(5*r+t)*8+c]
+//
+//go:noescape
+func sparseAddRuns8x5AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddRuns16x5AVX2 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < 5 and c < 16,
+//
+//	dx[(pos[j]+off[5*r]+t)*16+c] += grad[j] * w[(5*r+t)*16+c]
+//
+//go:noescape
+func sparseAddRuns16x5AVX2(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
+// sparseAddRuns16x5AVX512 computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < 5 and c < 16,
+//
+//	dx[(pos[j]+off[5*r]+t)*16+c] += grad[j] * w[(5*r+t)*16+c]
+//
+//go:noescape
+func sparseAddRuns16x5AVX512(dx *float32, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)
+
 // winnersAVX2 computes, for z < nz and h < ph with r = z*ph+h, and j < n, in order (none of them 0),
 //
 //	l = arg[z*n+j] - (lo + r*width)

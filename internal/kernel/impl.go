@@ -54,7 +54,7 @@ type impl struct {
 
 	winners        func(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
-	sparseAddBlock func(dx, w []float32, off, pos []int32, g []float32, cb int)
+	sparseAddBlock func(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int)
 
 	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
 	packRows  func(dst, b []float32, ldb, k, n int)

@@ -200,8 +200,22 @@ func TestSparse(t *testing.T) {
 					p.compare(got, want)
 
 					got, want = p.out(80 * cb)
-					active.sparseAddBlock(got, w, off, pos, g, cb)
-					sparseAddBlockGeneric(want, w, off, pos, g, cb)
+					active.sparseAddBlock(got, w, off, 1, pos, g, cb)
+					sparseAddBlockGeneric(want, w, off, 1, pos, g, cb)
+					p.compare(got, want)
+
+					run := 1 + taps%8
+					p.what += fmt.Sprintf(" run=%d", run)
+					for t := range off {
+						off[t] = off[t-t%run] + int32(t%run)
+					}
+					off, w = off[:taps/run*run], w[:taps/run*run*cb]
+					if len(off) == 0 {
+						continue
+					}
+					got, want = p.out(88 * cb)
+					active.sparseAddBlock(got, w, off, run, pos, g, cb)
+					sparseAddBlockGeneric(want, w, off, run, pos, g, cb)
 					p.compare(got, want)
 				}
 			}

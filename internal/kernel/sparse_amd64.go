@@ -101,20 +101,43 @@ func sparseDotTaps(by []sparseBlockFunc, dw, x []float32, off, pos []int32, g []
 	}
 }
 
-func sparseAddBlockAVX2(dx, w []float32, off, pos []int32, g []float32, cb int) {
-	switch {
-	case len(pos) == 0:
-	case cb == 16:
-		sparseAddBlock16AVX2(&dx[0], &w[0], &off[0], len(off), &pos[0], &g[0], len(pos))
-	default:
-		sparseAddBlock8AVX2(&dx[0], &w[0], &off[0], len(off), &pos[0], &g[0], len(pos))
+// sparseAddFunc is a variant of sparseAddBlock; the number is that of taps, or of rows of taps.
+type sparseAddFunc = func(dx, w *float32, off *int32, number int, pos *int32, grad *float32, n int)
+
+// The variants for any taps, and for those that lie side by side in rows of 3 and of 5.
+var (
+	sparseAdds8AVX2    = [3]sparseAddFunc{sparseAddBlock8AVX2, sparseAddRuns8x3AVX2, sparseAddRuns8x5AVX2}
+	sparseAdds16AVX2   = [3]sparseAddFunc{sparseAddBlock16AVX2, sparseAddRuns16x3AVX2, sparseAddRuns16x5AVX2}
+	sparseAdds16AVX512 = [3]sparseAddFunc{sparseAddBlock16AVX512, sparseAddRuns16x3AVX512, sparseAddRuns16x5AVX512}
+)
+
+func sparseAddBlockAVX2(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int) {
+	by := &sparseAdds8AVX2
+	if cb == 16 {
+		by = &sparseAdds16AVX2
 	}
+	sparseAddTaps(by, dx, w, off, run, pos, g)
 }
 
-func sparseAddBlockAVX512(dx, w []float32, off, pos []int32, g []float32, cb int) {
-	if cb == 16 && len(pos) > 0 {
-		sparseAddBlock16AVX512(&dx[0], &w[0], &off[0], len(off), &pos[0], &g[0], len(pos))
+func sparseAddBlockAVX512(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int) {
+	by := &sparseAdds8AVX2
+	if cb == 16 {
+		by = &sparseAdds16AVX512
+	}
+	sparseAddTaps(by, dx, w, off, run, pos, g)
+}
+
+// sparseAddTaps is sparseAddBlockGeneric.
+func sparseAddTaps(by *[3]sparseAddFunc, dx, w []float32, off []int32, run int, pos []int32, g []float32) {
+	if len(pos) == 0 {
 		return
 	}
-	sparseAddBlockAVX2(dx, w, off, pos, g, cb)
+	f, number := by[0], len(off)
+	switch run {
+	case 3:
+		f, number = by[1], len(off)/3
+	case 5:
+		f, number = by[2], len(off)/5
+	}
+	f(&dx[0], &w[0], &off[0], number, &pos[0], &g[0], len(pos))
 }

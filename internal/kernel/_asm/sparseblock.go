@@ -128,6 +128,53 @@ func sparseAddBlock(vecs, lanes int, isa string) {
 	RET()
 }
 
+// sparseAddRuns is sparseAddBlock for taps that lie side by side, run of them in a row of
+// the kernel, whose places are computed once.
+func sparseAddRuns(run, vecs, lanes int, isa string) {
+	cb := vecs * lanes
+	name := fmt.Sprintf("sparseAddRuns%dx%d%s", cb, run, isa)
+	function(name, "func(dx, w *float32, off *int32, rows int, pos *int32, grad *float32, n int)",
+		fmt.Sprintf("%s computes, for j = 0 … n-1 in order (n ≥ 1), r < rows (rows ≥ 1), t < %d and c < %d,", name, run, cb),
+		"",
+		fmt.Sprintf("\tdx[(pos[j]+off[%d*r]+t)*%d+c] += grad[j] * w[(%[1]d*r+t)*%[2]d+c]", run, cb))
+	shift := Imm(5)
+	if cb == 16 {
+		shift = Imm(6)
+	}
+	dx, w, off, rows := loadGP("dx"), loadGP("w"), loadGP("off"), loadGP("rows")
+	pos, g, n := loadGP("pos"), loadGP("grad"), loadGP("n")
+	at, wp, op, o, left := GP64(), GP64(), GP64(), GP64(), GP64()
+	gv := vectors(1, lanes)[0]
+	Label("winner")
+	MOVLQSX(Mem{Base: pos}, at)
+	SHLQ(shift, at)
+	ADDQ(dx, at)
+	VBROADCASTSS(Mem{Base: g}, gv)
+	MOVQ(w, wp)
+	MOVQ(off, op)
+	MOVQ(rows, left)
+	Label("row")
+	MOVLQSX(Mem{Base: op}, o)
+	SHLQ(shift, o)
+	for i := range run * vecs {
+		d := vectors(1, lanes)[0]
+		m := Mem{Base: at, Index: o, Scale: 1, Disp: 4 * lanes * i}
+		VMOVUPS(m, d)
+		VFMADD231PS(Mem{Base: wp, Disp: 4 * lanes * i}, gv, d)
+		VMOVUPS(d, m)
+	}
+	ADDQ(U32(4*cb*run), wp)
+	ADDQ(Imm(uint64(4*run)), op)
+	DECQ(left)
+	JNZ(LabelRef("row"))
+	ADDQ(Imm(4), pos)
+	ADDQ(Imm(4), g)
+	DECQ(n)
+	JNZ(LabelRef("winner"))
+	VZEROUPPER()
+	RET()
+}
+
 func sparseBlocks() {
 	for taps := 1; taps <= maxSparseRows; taps++ {
 		sparseDotBlock(taps, 1, 8, "AVX2")
@@ -141,4 +188,9 @@ func sparseBlocks() {
 	sparseAddBlock(1, 8, "AVX2")
 	sparseAddBlock(2, 8, "AVX2")
 	sparseAddBlock(1, 16, "AVX512")
+	for _, run := range []int{3, 5} {
+		sparseAddRuns(run, 1, 8, "AVX2")
+		sparseAddRuns(run, 2, 8, "AVX2")
+		sparseAddRuns(run, 1, 16, "AVX512")
+	}
 }
