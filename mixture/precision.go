@@ -144,6 +144,7 @@ type classTables struct {
 	mu     sync.Mutex
 	tables [len(tableGrades)]quantileTable
 	state  [len(tableGrades)]tableState
+	exact  *Beta // see law
 }
 
 // tableState says whether a table was made, and if so whether it can be used.
@@ -172,6 +173,7 @@ func (t *classTables) set(m *Dirichlet, class int) {
 		t.add(w, m.alpha[k][class], sumExcept(m.alpha[k], class))
 	}
 	t.state = [len(tableGrades)]tableState{}
+	t.exact = nil
 }
 
 func (t *classTables) add(w, a, b float64) {
@@ -181,12 +183,16 @@ func (t *classTables) add(w, a, b float64) {
 // law returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
 // their masses.
 func (t *classTables) law() *Beta {
-	m := &Beta{components: make([]component, 0, len(t.w))}
-	for k, w := range t.w {
-		r := tooNarrow(t.a[k], t.b[k])
-		m.add(w, r*t.a[k], r*t.b[k])
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.exact == nil {
+		t.exact = &Beta{components: make([]component, 0, len(t.w))}
+		for k, w := range t.w {
+			r := tooNarrow(t.a[k], t.b[k])
+			t.exact.add(w, r*t.a[k], r*t.b[k])
+		}
 	}
-	return m
+	return t.exact
 }
 
 // moments returns the mean and the variance, as [Beta.Moments] does.
