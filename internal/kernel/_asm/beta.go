@@ -104,31 +104,37 @@ func (v *vector64) parameter(name string) VecVirtual {
 // betaPoint is what terms need to know of points.
 type betaPoint struct{ x, y, logX, logY, xy, turn VecVirtual }
 
-// point computes it from logits. Of exp(min(z, 0)) and exp(min(−z, 0)) one is 1, the other e = exp(−|z|),
-// and they are x and y up to the factor 1/(1+e).
+// point computes it from logits. With e = exp(−|z|), one of x and y is 1/(1+e), the other e/(1+e).
 func (v *vector64) point(logits Mem) (p betaPoint) {
-	z, zero := v.new(), v.new()
-	VMOVUPD(logits, z)
-	VXORPD(zero, zero, zero)
-	p.logX, p.logY = v.new(), v.new()
-	VMINPD(zero, z, p.logX)
-	VSUBPD(z, zero, p.logY)
-	VMINPD(zero, p.logY, p.logY)
-	p.x, p.y = v.copy(p.logX), v.copy(p.logY)
-	v.exp(p.x)
-	v.exp(p.y)
-	e, whole := v.new(), v.new()
-	VMULPD(p.x, p.y, e)
-	VADDPD(v.float(1), e, whole)
-	VDIVPD(whole, p.x, p.x)
-	VDIVPD(whole, p.y, p.y)
+	logX, logY, e, below := v.sides(logits)
+	one, whole := v.new(), v.new()
+	VMOVUPD(v.float(1), one)
+	v.exp(e)
+	VADDPD(one, e, whole)
+	VDIVPD(whole, one, one)
+	VDIVPD(whole, e, whole)
+	p.x, p.y = v.choose(below, whole, one), v.choose(below, one, whole)
 	l := v.log1p(e)
-	VSUBPD(l, p.logX, p.logX)
-	VSUBPD(l, p.logY, p.logY)
+	VSUBPD(l, logX, logX)
+	VSUBPD(l, logY, logY)
+	p.logX, p.logY = logX, logY
 	p.xy, p.turn = v.new(), v.new()
 	VMULPD(p.x, p.y, p.xy)
 	VSUBPD(p.x, p.y, p.turn)
 	return p
+}
+
+// sides returns of logits z min(z, 0), min(−z, 0), −|z|, and where z is negative.
+func (v *vector64) sides(logits Mem) (negative, positive, both VecVirtual, below Op) {
+	z, zero := v.new(), v.new()
+	VMOVUPD(logits, z)
+	VXORPD(zero, zero, zero)
+	negative, positive, both = v.new(), v.new(), v.new()
+	VMINPD(zero, z, negative)
+	VSUBPD(z, zero, positive)
+	VMINPD(zero, positive, positive)
+	VADDPD(negative, positive, both)
+	return negative, positive, both, v.less(z, zero)
 }
 
 // term adds a term to the sums.

@@ -62,22 +62,14 @@ type tailPoint struct{ x, y, logX, logY Op }
 
 // tailPoint computes points from their logits.
 func (v *vector64) tailPoint(logits Mem) (p tailPoint) {
-	z, zero := v.new(), v.new()
-	VMOVUPD(logits, z)
-	VXORPD(zero, zero, zero)
-	logX, logY := v.new(), v.new()
-	VMINPD(zero, z, logX)
-	VSUBPD(z, zero, logY)
-	VMINPD(zero, logY, logY)
-	e, whole := v.new(), v.new()
-	VADDPD(logX, logY, e) // −|z|
+	logX, logY, e, below := v.sides(logits)
 	v.exactExp(e)
+	whole := v.new()
 	l, one := v.log1p(e), v.new()
 	VMOVUPD(v.float(1), one)
 	VADDPD(one, e, whole)
 	VDIVPD(whole, one, whole)
 	VMULPD(whole, e, e)
-	below := v.less(z, zero)
 	p.x, p.y = v.hold(v.choose(below, e, whole)), v.hold(v.choose(below, whole, e))
 	VSUBPD(l, logX, logX)
 	VSUBPD(l, logY, logY)
