@@ -22,7 +22,7 @@ type flatTable struct {
 	at     int
 }
 
-// at returns the n bytes from a place on, nil if they are not all there.
+// bytes returns the n bytes from a place on, nil if they are not all there.
 func (f *flatBuffer) bytes(at, n int) []byte {
 	if at < 0 || n < 0 || at > len(f.b) || n > len(f.b)-at {
 		f.damaged = true
