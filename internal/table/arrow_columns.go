@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -45,6 +46,7 @@ const (
 	arrowLargeUtf8     = 20
 	arrowLargeList     = 21
 	arrowDeepest       = 64 // fields within fields
+	arrowMostFields    = 100_000
 	arrowMostListItems = 1 << 24
 )
 
@@ -60,8 +62,17 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 		return t.malformed("column %s is a dictionary: write its values", strconv.Quote(l.name))
 	}
 	buffers, ok := arrowBuffers[l.typ]
-	if !ok || depth > arrowDeepest || field.buffer.damaged {
+	switch {
+	case field.buffer.damaged:
+		return t.damaged()
+	case !ok:
 		return t.malformed("column %s has a type (%d) that is not known", strconv.Quote(l.name), l.typ)
+	case depth > arrowDeepest, t.fields == arrowMostFields:
+		return t.malformed("more than %d fields, or fields more than %d deep within others", arrowMostFields, arrowDeepest)
+	}
+	// Fields may share what they refer to, so that a few bytes could name many long ones.
+	if err := t.Keep(len(l.name)); err != nil {
+		return err
 	}
 	t.fields++
 	t.parts += buffers
@@ -97,7 +108,7 @@ func (l *arrowLeaf) describe(details flatTable) {
 	case arrowInt:
 		l.width, l.signed = details.int32(0, 0)/8, details.byte(1) != 0
 	case arrowFloat:
-		l.width = 2 << details.int16(0)
+		l.width = 2 << min(details.int16(0), 8)
 	case arrowDecimal:
 		l.width, l.scale = details.int32(2, 128)/8, math.Pow10(-details.int32(1, 0))
 	case arrowDate: // days, or else milliseconds, which is what it is if nothing is said
@@ -116,13 +127,13 @@ func (l *arrowLeaf) describe(details flatTable) {
 	case arrowInterval, arrowFixedBinary, arrowMap:
 		l.unread = errors.New("values of its type are not read")
 	}
-	switch {
-	case l.typ == arrowDecimal && (l.width < 4 || l.width > 32), l.typ == arrowFloat && l.width > 8,
-		l.typ == arrowInt && l.width != 1 && l.width != 2 && l.width != 4 && l.width != 8,
-		l.typ == arrowTime && l.width != 4 && l.width != 8, l.size < 0 || l.size > arrowMostListItems:
+	if widths := arrowWidths[l.typ]; widths != nil && !slices.Contains(widths, l.width) || l.size < 0 || l.size > arrowMostListItems {
 		l.unread = errors.New("values of its type are not read")
 	}
 }
+
+// arrowWidths are the bytes that numbers of a type may have.
+var arrowWidths = map[int][]int{arrowInt: {1, 2, 4, 8}, arrowFloat: {2, 4, 8}, arrowDecimal: {4, 8, 16, 32}, arrowDate: {4, 8}, arrowTime: {4, 8}}
 
 // hold takes the columns within a column of lists.
 func (l *arrowLeaf) hold(inner []arrowLeaf) {
