@@ -177,11 +177,13 @@ func (ds *Dataset) Hash() (string, error) {
 	}
 	var buf []byte
 	numbers := func(x []float32) {
-		buf = buf[:0]
-		for _, v := range x {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+		if len(buf) < 4*len(x) {
+			buf = make([]byte, 4*len(x))
 		}
-		h.Write(buf)
+		for i, v := range x {
+			binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(v))
+		}
+		h.Write(buf[:4*len(x)])
 	}
 	text("items", ds.Items)
 	text("classes", ds.Classes)
@@ -193,15 +195,15 @@ func (ds *Dataset) Hash() (string, error) {
 		text("levels", p.Levels)
 	}
 	if ds.Rows != nil {
-		row := make([]float32, ds.Rows.Width())
-		for i := range ds.Rows.Len() {
-			if err := ds.Rows.ReadRow(i, row); err != nil {
-				return "", err
-			}
+		err := eachRow(ds.Rows, ds.Rows.Len(), func(k int) int { return k }, func(_ int, row []float32) error {
 			if err := hashTexts(h, ds.Parts, row); err != nil {
-				return "", err
+				return err
 			}
 			numbers(row)
+			return nil
+		})
+		if err != nil {
+			return "", err
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

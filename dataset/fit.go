@@ -53,19 +53,19 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	for i, p := range ds.Parts {
 		sums[i] = newSummary(p)
 	}
-	raw := make([]float32, ds.Rows.Width())
-	for _, r := range rows {
-		if err := ds.Rows.ReadRow(r, raw); err != nil {
-			return nil, err
-		}
+	err := eachRow(ds.Rows, len(rows), func(k int) int { return rows[k] }, func(r int, raw []float32) error {
 		at := 0
 		for i, p := range ds.Parts {
 			w := p.Width()
 			if err := sums[i].add(raw[at : at+w]); err != nil {
-				return nil, fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
+				return fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
 			}
 			at += w
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	t := &Transform{parts: make([]fitted, len(ds.Parts))}
 	for i, p := range ds.Parts {
@@ -126,7 +126,7 @@ func (s *summary) add(x []float32) error {
 	}
 	each := len(x) / len(s.channels)
 	for c := range s.channels {
-		m := &s.channels[c]
+		m := s.channels[c] // a copy, which stays in registers
 		for _, v := range x[c*each : (c+1)*each] {
 			if v != v {
 				s.missing = true
@@ -144,6 +144,7 @@ func (s *summary) add(x []float32) error {
 			m.squares += d * d
 			m.min, m.max = min(m.min, v), max(m.max, v)
 		}
+		s.channels[c] = m
 	}
 	return nil
 }

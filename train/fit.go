@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,9 +148,21 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 
 // prepare computes what all runs share.
 func (f *fitting) prepare() (err error) {
-	if f.in, err = newInputs(f.ds, f.transform, f.o.Memory); err != nil {
-		return err
+	type hashed struct {
+		sum string
+		err error
 	}
+	hash := make(chan hashed, 1)
+	go func() { // beside reading the inputs: both go through all data
+		sum, err := f.ds.Hash()
+		hash <- hashed{sum, err}
+	}()
+	f.in, err = newInputs(f.ds, f.transform, f.o.Memory)
+	data := <-hash
+	if err != nil || data.err != nil {
+		return cmp.Or(err, data.err)
+	}
+	f.mark.Data = data.sum
 	if f.traits.Raters {
 		f.in.rate()
 	}
@@ -177,9 +190,6 @@ func (f *fitting) prepare() (err error) {
 		return err
 	}
 	f.mark.Kernel = f.o.Engine.Name()
-	if f.mark.Data, err = f.ds.Hash(); err != nil {
-		return err
-	}
 	if f.mark.Config, err = json.Marshal(f.o); err != nil {
 		return err
 	}

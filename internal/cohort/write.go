@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"credence/internal/atomicfile"
 	"credence/internal/nifti"
@@ -41,6 +42,8 @@ type WriteOptions struct {
 	// Progress is told, as volumes are done, how many of how many are there. It
 	// is not called by two goroutines at a time.
 	Progress func(done, total int)
+	// Apart draws with goroutines of its own, beside which loops of package par keep the cores.
+	Apart bool
 }
 
 // settings are all that a folder's content depends on.
@@ -77,7 +80,11 @@ func Write(ctx context.Context, dir string, c *Cohort, o WriteOptions) error {
 	var mu sync.Mutex
 	var first error
 	done := 0
-	par.For(len(c.Scans), func(i int) {
+	each := par.For
+	if o.Apart {
+		each = apart
+	}
+	each(len(c.Scans), func(i int) {
 		mu.Lock()
 		stop := first != nil || ctx.Err() != nil
 		mu.Unlock()
@@ -98,6 +105,20 @@ func Write(ctx context.Context, dir string, c *Cohort, o WriteOptions) error {
 		return ctx.Err()
 	}
 	return first
+}
+
+// apart is par.For with goroutines of its own.
+func apart(n int, body func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range par.Threads() {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				body(int(i))
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // check refuses sizes that no volume has.

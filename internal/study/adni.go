@@ -129,16 +129,27 @@ func (a ADNI) Run(ctx context.Context, f *Folder, command string) error {
 	if results.Counts, err = a.counts(f); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var next *adniCohort
+	defer func() {
+		cancel()
+		_ = next.wait() // of a study that ends early, nobody asks how it went
+	}()
 	for i := range a.Seeds {
-		c := &adniCohort{study: &a, folder: f, seed: a.Seed + uint64(i)}
+		c := next
+		if next = nil; c == nil {
+			c = &adniCohort{study: &a, folder: f, seed: a.Seed + uint64(i)}
+		}
 		for _, set := range a.sets() {
-			key := fmt.Sprintf("seed %d, %s", c.seed, set)
-			r, err := piece(ctx, f, key,
+			r, err := piece(ctx, f, c.key(set),
 				func(ctx context.Context) (*adniResult, error) { return c.study.measure(ctx, c, set) })
 			if err != nil {
 				return err
 			}
 			results.Fits = append(results.Fits, r)
+			if next == nil && i+1 < a.Seeds {
+				next = c.drawNext(ctx)
+			}
 		}
 		if i == 0 && a.PaperEpochs > 0 {
 			results.Paper, err = piece(ctx, f, "the paper's learning rate",

@@ -12,6 +12,7 @@ import (
 	"credence/internal/clinical"
 	"credence/internal/cohort"
 	"credence/internal/table"
+	"credence/nn"
 )
 
 // adniCohort is the cohort of one seed, made and read when it is first needed.
@@ -22,7 +23,35 @@ type adniCohort struct {
 
 	truth *cohort.Cohort // nil for a cohort of one's own
 	dir   string
+	drawn chan error // nil unless it is drawn ahead
 }
+
+// drawNext begins to draw the cohort of the next seed where networks leave the cores to it, and returns it, or
+// nil: on the processor it would only slow them down, and nobody needs it if its pieces are there.
+func (c *adniCohort) drawNext(ctx context.Context) *adniCohort {
+	a := c.study
+	next := &adniCohort{study: a, folder: c.folder, seed: c.seed + 1}
+	_, cpu := a.Engine.(nn.CPU)
+	if a.Engine == nil || cpu || c.truth == nil || c.folder.hasPiece(next.key(a.sets()[0])) {
+		return nil
+	}
+	next.drawn = make(chan error, 1)
+	go func() { next.drawn <- next.draw(ctx, cohort.WriteOptions{Size: a.Size, Apart: true}) }()
+	return next
+}
+
+// wait waits until a cohort that is drawn ahead is there.
+func (c *adniCohort) wait() error {
+	if c == nil || c.drawn == nil {
+		return nil
+	}
+	err := <-c.drawn
+	c.drawn = nil
+	return err
+}
+
+// key names the piece of a set of labels.
+func (c *adniCohort) key(set labels) string { return fmt.Sprintf("seed %d, %s", c.seed, set) }
 
 // scans are the items of one set of labels: those to train and test on, and
 // fresh ones of other subjects.
@@ -105,6 +134,24 @@ func (s *scans) close() error {
 
 // make writes the volumes of a synthetic cohort, unless they are there.
 func (c *adniCohort) make(ctx context.Context) error {
+	if err := c.wait(); err != nil {
+		return err
+	}
+	a := c.study
+	o := cohort.WriteOptions{Size: a.Size}
+	if c.folder.Progress != nil {
+		o.Progress = func(done, total int) {
+			if done%100 == 0 {
+				c.folder.Progress(c.folder.done, c.folder.total,
+					fmt.Sprintf("seed %d: drawing scan %d of %d", c.seed, done, total))
+			}
+		}
+	}
+	return c.draw(ctx, o)
+}
+
+// draw is make with options of writing.
+func (c *adniCohort) draw(ctx context.Context, o cohort.WriteOptions) error {
 	a := c.study
 	c.dir = filepath.Join(a.Scratch, fmt.Sprintf("seed-%d", c.seed))
 	if err := atomicfile.MkdirAll(c.dir); err != nil {
@@ -116,15 +163,6 @@ func (c *adniCohort) make(ctx context.Context) error {
 	truth, err := cohort.New(cohort.Options{Scans: a.Scans, Fresh: a.Fresh, Seed: c.seed})
 	if err != nil {
 		return err
-	}
-	o := cohort.WriteOptions{Size: a.Size}
-	if c.folder.Progress != nil {
-		o.Progress = func(done, total int) {
-			if done%100 == 0 {
-				c.folder.Progress(c.folder.done, c.folder.total,
-					fmt.Sprintf("seed %d: drawing scan %d of %d", c.seed, done, total))
-			}
-		}
 	}
 	if err := cohort.Write(ctx, c.dir, truth, o); err != nil {
 		return err

@@ -129,6 +129,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 		return nil, err
 	}
 	m := fit.Model
+	m.Engine = a.Engine
 	p := &m.Provenance
 	result = &adniResult{Seed: c.seed, Labels: set, Trained: len(parts.learn),
 		HeldOut: p.Scores.NLLPerVote, Constant: p.Scores.ConstantPerVote,

@@ -140,14 +140,25 @@ func (f *Folder) writeFigure(name string, figure plot.Figure) error {
 // plan says how many pieces there will be.
 func (f *Folder) plan(pieces int) { f.total = pieces }
 
+// pieceFile is where the result of a piece lies.
+func pieceFile(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(piecesFolder, fmt.Sprintf("%x.json", sum[:10]))
+}
+
+// hasPiece reports whether the result of a piece is there.
+func (f *Folder) hasPiece(key string) bool {
+	_, err := os.Stat(f.Path(pieceFile(key)))
+	return err == nil
+}
+
 // piece returns what work gives, from the folder if it has been done before.
 // The key names the piece and everything by which it differs from the other
 // pieces of the study; T is written as JSON, so a NaN has to be a *float64 or
 // kept out. One piece is worked on at a time.
 func piece[T any](ctx context.Context, f *Folder, key string, work func(ctx context.Context) (T, error)) (T, error) {
 	var result T
-	sum := sha256.Sum256([]byte(key))
-	name := filepath.Join(piecesFolder, fmt.Sprintf("%x.json", sum[:10]))
+	name := pieceFile(key)
 	type file struct {
 		Key    string
 		Result T // not by pointer: the null of a number that is not known is one
