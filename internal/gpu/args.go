@@ -91,11 +91,10 @@ type lossArgs struct {
 
 type itemLayer struct {
 	w, bias, x, dy, part       cuda.Memory
-	relu, in, out, taps        int32
+	relu, in, out, taps, plain int32
 	xAt, argAt, wAt            int32
 	c, o, slices, plane, pitch int32
 	s, k, t, p, l, q, z        three
-	_                          int32
 }
 
 type itemArgs struct {
@@ -106,13 +105,15 @@ type itemArgs struct {
 }
 
 type sumLayer struct {
-	x, dy, part                        cuda.Memory
-	in, out, at, biasAt, chunks, first int32
+	x, dy, part                 cuda.Memory
+	in, out, at, biasAt, chunks int32
+	_                           int32
 }
 
 type sumsArgs struct {
 	step      stepArgs
 	n, layers int32
+	first     [itemLayers]int32
 	layer     [itemLayers]sumLayer
 }
 

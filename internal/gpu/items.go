@@ -15,6 +15,7 @@ const (
 	itemRoom    = 11776
 	itemLayers  = 10
 	itemSide    = 1 << 10
+	itemScratch = 192
 )
 
 // itemPlan is a training step of a network that is so small that a block holds all of an item: two
@@ -29,7 +30,7 @@ type itemPlan struct {
 // newItemPlan returns nil if the network is none of dense layers and convolutions with ReLU or
 // nothing behind them, or too large.
 func newItemPlan(b *builder, ops []nn.Op, loss nn.MixtureLoss) *itemPlan {
-	if len(ops) > itemLayers {
+	if len(ops) > itemLayers || loss.Components*(loss.Classes+4) > itemScratch {
 		return nil
 	}
 	p := &itemPlan{}
@@ -49,7 +50,7 @@ func newItemPlan(b *builder, ops []nn.Op, loss nn.MixtureLoss) *itemPlan {
 		l.in, l.out, l.relu = int32(op.In), int32(op.Out), flag(op.Act == kernel.ReLU)
 		s.in, s.out = l.in, l.out
 		if op.Kind == nn.OpDense {
-			l.xAt = take(op.In)
+			l.xAt, l.plain = take(op.In), 1
 		} else if !l.shape(op, take) {
 			return nil
 		}
@@ -87,6 +88,7 @@ func (l *itemLayer) shape(op *nn.Op, take func(int) int32) bool {
 	l.c, l.o, l.taps = int32(c.In), int32(c.Out), int32(l.k.size())
 	l.pitch = (wide + 1) / 2 * 2
 	l.plane = deep * high * l.pitch
+	l.plain = flag(l.p == three{} && l.pitch == wide)
 	l.slices = max(1, min(itemThreads/(l.o*(l.taps+1)), int32(l.z.size())/8))
 	if int(l.c)*int(l.plane) > itemRoom || int(l.o)*int(l.c)*int(l.taps) > itemRoom {
 		return false
@@ -103,14 +105,14 @@ func (p *itemPlan) allocate(b *builder, ops []nn.Op) {
 		l, s := &p.args.layer[i], &p.sums.layer[i]
 		weight, bias := b.tensor(op.Weight), b.tensor(op.Bias)
 		l.w, l.bias = weight.value, bias.value
-		s.at, s.biasAt, s.first = int32(net.Offset(op.Weight)), -1, int32(p.blocks)
+		s.at, s.biasAt, p.sums.first[i] = int32(net.Offset(op.Weight)), -1, int32(p.blocks)
 		if op.Bias != nil {
 			s.biasAt = int32(net.Offset(op.Bias))
 		}
 		if op.Kind == nn.OpDense {
 			l.x, l.dy = b.perItem(op.In), b.perItem(op.Out)
 			s.x, s.dy = l.x, l.dy
-			p.blocks += pieces(op.In, 32) * pieces(op.Out, 32)
+			p.blocks += pieces(op.In+1, 32) * pieces(op.Out, 32)
 			continue
 		}
 		s.in, s.out = l.c*l.taps, l.o

@@ -10,7 +10,9 @@ import (
 )
 
 const (
-	lossComponents = 64  // as in loss.cu: the most components, and the most classes
+	lossComponents = 64 // as in loss.cu: the most components, and the most classes
+	lossScratch    = 4352
+	lossThreads    = 128
 	lossVotes      = 256 // the most votes of an item, which a thread goes through one by one
 	lossNumbers    = 4
 )
@@ -62,14 +64,15 @@ func (s *scoring) record(r *recorder, n *network, x cuda.Memory) {
 	}
 	n.root.forward(r, n.out, x)
 	args := s.args(n, r.items)
-	r.launch("mixture_loss", [3]int{r.items, 1, 1}, lossComponents, unsafe.Pointer(&args))
+	r.launch("mixture_loss", [3]int{r.items, 1, 1}, lossThreads, unsafe.Pointer(&args))
 	n.root.backward(r, 0, s.grad, n.out, x)
 	n.steps.move(r, n)
 }
 
 // Scores implements [nn.Scorer].
 func (t *trainer) Scores(l nn.MixtureLoss, most int) bool {
-	return l.Components <= lossComponents && l.Classes <= lossComponents && most <= lossVotes && len(t.steps.own) == 0
+	return l.Components <= lossComponents && l.Classes <= lossComponents && l.Components*(l.Classes+4) <= lossScratch &&
+		most <= lossVotes && len(t.steps.own) == 0
 }
 
 // StepVotes implements [nn.Scorer]. It returns when the step is done.

@@ -4,7 +4,7 @@
 // otherwise spends most of its time between them.
 #include "common.h"
 
-enum { itemThreads = 512, itemRoom = 11776, itemLayers = 10, itemWide = 8 };
+enum { itemThreads = 512, itemRoom = 11776, itemLayers = 10, itemWide = 8, itemScratch = 192 };
 
 // ItemLayer is a dense layer (taps 0) or a convolution with a max-pool, whose windows may have one
 // position. Numbers ending in At are places in shared memory.
@@ -13,8 +13,10 @@ struct ItemLayer {
 	float *x, *dy;         // of a dense layer, [n, in] and [n, out]: what the sums over items need
 	float *part;           // of a convolution, [n·slices, o·(c·taps + 1)]
 	int relu, in, out, taps;
+	int plain;             // nothing is padded
 	int xAt;               // its input; of a convolution, padded
-	int argAt;             // where in the padded input the first tap of a window's maximum lies, packed
+	int argAt;             // where in the padded input the first tap of a window's maximum lies: packed, or
+	                       // of the first layer, as of all once dx is there, the place in a channel
 	int wAt;               // weights of a convolution
 	int c, o, slices;      // parts of the windows for the gradient of the weights
 	int plane, pitch;      // sizes of a channel and of a row of the padded input
@@ -35,9 +37,12 @@ DEVICE float passes(int relu, float y) { return relu && !(y > 0) ? 0 : 1; }
 
 DEVICE int packed(int d, int h, int w) { return d << 20 | h << 10 | w; }
 
+// unpacked is the place in a channel of a packed one.
+DEVICE int unpacked(const ItemLayer &l, int p) { return ((p >> 20) * (l.s.h + 2 * l.p.h) + (p >> 10 & 1023)) * l.pitch + (p & 1023); }
+
 // itemPlace is where value i of a layer's input lies behind xAt.
 DEVICE int itemPlace(const ItemLayer &l, int i) {
-	if (l.taps == 0) return i;
+	if (l.plain) return i;
 	const int w = i % l.s.w, h = i / l.s.w % l.s.h, cd = i / (l.s.w * l.s.h), d = cd % l.s.d, c = cd / l.s.d;
 	return c * l.plane + ((d + l.p.d) * (l.s.h + 2 * l.p.h) + h + l.p.h) * l.pitch + w + l.p.w;
 }
@@ -86,7 +91,7 @@ DEVICE void itemConv(const ItemArgs &a, int i, float *m) {
 				if (q == 0 || larger(acc[e][q], best)) best = acc[e][q], arg = packed(0, zh * 2 + q / 2, zw * 2 + q % 2);
 			const int y = (o0 + e) * windows + at;
 			m[itemOut(a, i, y)] = rectify(l.relu, best + (l.bias ? l.bias[o0 + e] : 0));
-			((int *)m)[l.argAt + y] = arg;
+			((int *)m)[l.argAt + y] = i == 0 ? unpacked(l, arg) : arg;
 		}
 	}
 }
@@ -114,7 +119,7 @@ DEVICE void itemConvAny(const ItemArgs &a, int i, float *m) {
 		}
 		const float bias = l.bias ? l.bias[task / windows] : 0;
 		m[itemOut(a, i, task)] = rectify(l.relu, best + bias);
-		((int *)m)[l.argAt + task] = arg;
+		((int *)m)[l.argAt + task] = i == 0 ? unpacked(l, arg) : arg;
 	}
 }
 
@@ -179,14 +184,16 @@ DEVICE int itemDenseDx(const ItemLayer &l, const float *dy, float *dx, int room)
 }
 
 // itemConvDx gathers for every input from the windows whose maximum saw it, with slices of the output
-// channels; a thread has one position and up to itemWide channels at a time.
+// channels; a thread has one position and up to itemWide channels at a time. Flat is for images whose
+// kernels have no gaps.
+template <bool Flat>
 DEVICE int itemConvDx(const ItemLayer &l, const float *m, const float *dy, float *dx, int room) {
 	const int places = l.s.d * l.s.h * l.s.w, all = l.c * l.taps, windows = l.z.d * l.z.h * l.z.w;
 	const int slices = max(1, min(min(itemThreads / places, l.o), room / l.in));
 	for (int task = threadIdx.x; task < places * slices; task += itemThreads) {
 		const int at = task % places, k = task / places;
-		const int iw = at % l.s.w + l.p.w, ih = at / l.s.w % l.s.h + l.p.h, id = at / (l.s.w * l.s.h) + l.p.d;
-		const int d0 = firstOf(id, l.t.d, 0, l.l.d, l.k.d) / l.q.d, d1 = min(id / l.t.d / l.q.d, l.z.d - 1);
+		const int iw = at % l.s.w + l.p.w, ih = at / l.s.w % l.s.h + l.p.h, id = Flat ? 0 : at / (l.s.w * l.s.h) + l.p.d;
+		const int d0 = Flat ? 0 : firstOf(id, l.t.d, 0, l.l.d, l.k.d) / l.q.d, d1 = Flat ? 0 : min(id / l.t.d / l.q.d, l.z.d - 1);
 		const int h0 = firstOf(ih, l.t.h, 0, l.l.h, l.k.h) / l.q.h, h1 = min(ih / l.t.h / l.q.h, l.z.h - 1);
 		const int w0 = firstOf(iw, l.t.w, 0, l.l.w, l.k.w) / l.q.w, w1 = min(iw / l.t.w / l.q.w, l.z.w - 1);
 		for (int c0 = 0; c0 < l.c; c0 += itemWide) {
@@ -197,13 +204,21 @@ DEVICE int itemConvDx(const ItemLayer &l, const float *m, const float *dy, float
 						for (int zw = w0; zw <= w1; zw++) {
 							const int from = o * windows + (zd * l.z.h + zh) * l.z.w + zw, p = ((const int *)m)[l.argAt + from];
 							const float g = dy[from];
-							const int kd = tapOf(id, p >> 20, 1, 0, l.l.d, l.k.d), kh = tapOf(ih, p >> 10 & 1023, 1, 0, l.l.h, l.k.h);
-							const int kw = tapOf(iw, p & 1023, 1, 0, l.l.w, l.k.w);
-							if ((kd | kh | kw) < 0 || g == 0) continue;
-							const float *w = m + l.wAt + o * all + c0 * l.taps + (kd * l.k.h + kh) * l.k.w + kw;
+							int tap;
+							if (Flat) {
+								const int kh = ih - (p >> 10), kw = iw - (p & 1023);
+								if ((unsigned)kh >= (unsigned)l.k.h || (unsigned)kw >= (unsigned)l.k.w || g == 0) continue;
+								tap = kh * l.k.w + kw;
+							} else {
+								const int kd = tapOf(id, p >> 20, 1, 0, l.l.d, l.k.d), kh = tapOf(ih, p >> 10 & 1023, 1, 0, l.l.h, l.k.h);
+								const int kw = tapOf(iw, p & 1023, 1, 0, l.l.w, l.k.w);
+								if ((kd | kh | kw) < 0 || g == 0) continue;
+								tap = (kd * l.k.h + kh) * l.k.w + kw;
+							}
+							const float *w = m + l.wAt + o * all + c0 * l.taps + tap;
 #pragma unroll
-							for (int c = 0; c < itemWide; c++)
-								if (c0 + c < l.c) acc[c] += g * w[c * l.taps];
+							for (int c = 0; c < itemWide; c++, w += l.taps)
+								if (c0 + c < l.c) acc[c] += g * *w;
 						}
 #pragma unroll
 			for (int c = 0; c < itemWide; c++)
@@ -213,15 +228,29 @@ DEVICE int itemConvDx(const ItemLayer &l, const float *m, const float *dy, float
 	return slices;
 }
 
+// itemTap sums the gradient of one tap over windows lo … hi, of Wide input channels from x on.
+template <int Wide>
+DEVICE void itemTap(const ItemLayer &l, const float *x, const float *g, const int *places, int lo, int hi, float *to) {
+	float acc[Wide] = {};
+#pragma unroll 4
+	for (int z = lo; z < hi; z++) {
+		const float f = g[z], *from = x + places[z];
+#pragma unroll
+		for (int c = 0; c < Wide; c++, from += l.plane) acc[c] += f * *from;
+	}
+#pragma unroll
+	for (int c = 0; c < Wide; c++) to[c * l.taps] = acc[c];
+}
+
 // itemConvDw writes an item's part of the gradient of the weights: a thread has a tap, or behind the
-// last the bias, of an output channel, up to itemWide input channels at a time, and a slice of the windows.
+// last the bias, of an output channel, and a slice of the windows.
 DEVICE void itemConvDw(const ItemLayer &l, const float *m, const float *dy, int n) {
 	const int windows = l.z.d * l.z.h * l.z.w, tasks = l.o * (l.taps + 1), all = l.c * l.taps, high = l.s.h + 2 * l.p.h;
 	for (int task = threadIdx.x; task < tasks * l.slices; task += itemThreads) {
 		const int tap = task % (l.taps + 1), o = task / (l.taps + 1) % l.o, k = task / tasks;
 		const int lo = windows * k / l.slices, hi = windows * (k + 1) / l.slices;
 		const float *g = dy + o * windows;
-		const int *args = (const int *)m + l.argAt + o * windows;
+		const int *places = (const int *)m + l.argAt + o * windows;
 		float *to = l.part + (long long)(n * l.slices + k) * l.o * (all + 1);
 		if (tap == l.taps) {
 			float s = 0;
@@ -229,29 +258,18 @@ DEVICE void itemConvDw(const ItemLayer &l, const float *m, const float *dy, int 
 			to[l.o * all + o] = s;
 			continue;
 		}
-		const int off = (tap / (l.k.w * l.k.h) * l.l.d * high + tap / l.k.w % l.k.h * l.l.h) * l.pitch + tap % l.k.w * l.l.w;
-		for (int c0 = 0; c0 < l.c; c0 += itemWide) {
-			const float *x = m + l.xAt + c0 * l.plane + off;
-			float acc[itemWide] = {};
-			for (int z = lo; z < hi; z++) {
-				const float f = g[z];
-				if (f == 0) continue;
-				const int p = args[z];
-				const float *from = x + ((p >> 20) * high + (p >> 10 & 1023)) * l.pitch + (p & 1023);
-#pragma unroll
-				for (int c = 0; c < itemWide; c++)
-					if (c0 + c < l.c) acc[c] += f * from[c * l.plane];
-			}
-#pragma unroll
-			for (int c = 0; c < itemWide; c++)
-				if (c0 + c < l.c) to[o * all + (c0 + c) * l.taps + tap] = acc[c];
-		}
+		const float *x = m + l.xAt + (tap / (l.k.w * l.k.h) * l.l.d * high + tap / l.k.w % l.k.h * l.l.h) * l.pitch + tap % l.k.w * l.l.w;
+		to += o * all + tap;
+		int c = 0;
+		for (; c + 4 <= l.c; c += 4) itemTap<4>(l, x + c * l.plane, g, places, lo, hi, to + c * l.taps);
+		for (; c + 2 <= l.c; c += 2) itemTap<2>(l, x + c * l.plane, g, places, lo, hi, to + c * l.taps);
+		if (c < l.c) itemTap<1>(l, x + c * l.plane, g, places, lo, hi, to + c * l.taps);
 	}
 }
 
 KERNEL_ALONE(itemThreads, item_step, ItemArgs) {
 	SHARED float4 room[itemRoom / 4];
-	SHARED LossScratch scratch;
+	SHARED double scratch[itemScratch];
 	float *m = (float *)room;
 	const int n = blockIdx.x;
 	// Borders of padded inputs are zero.
@@ -294,18 +312,28 @@ KERNEL_ALONE(itemThreads, item_step, ItemArgs) {
 		SYNC();
 		if (l.taps == 0)
 			for (int j = threadIdx.x; j < l.out; j += itemThreads) l.dy[(long long)n * l.out + j] = dy[j];
-		else
-			itemConvDw(l, m, dy, n);
-		if (i == 0) return;
-		// The first slice of dx is summed where it will stay, the others behind it.
-		float *parts = m + a.spareAt;
-		const int slices = l.taps == 0 ? itemDenseDx(l, dy, parts, a.spare) : itemConvDx(l, m, dy, parts, a.spare);
-		SYNC();
-		for (int j = threadIdx.x; j < l.in; j += itemThreads) {
-			float s = parts[j];
-			for (int k = 1; k < slices; k++) s += parts[k * l.in + j];
-			dx[j] = s * passes(a.layer[i - 1].relu, m[l.xAt + itemPlace(l, j)]);
+		if (i > 0) {
+			float *parts = m + a.spareAt;
+			int slices;
+			if (l.taps == 0)
+				slices = itemDenseDx(l, dy, parts, a.spare);
+			else if (l.s.d == 1 && l.k.d == 1 && l.p.d == 0 && l.l.h == 1 && l.l.w == 1)
+				slices = itemConvDx<true>(l, m, dy, parts, a.spare);
+			else
+				slices = itemConvDx<false>(l, m, dy, parts, a.spare);
+			SYNC();
+			for (int j = threadIdx.x; j < l.in; j += itemThreads) {
+				float s = parts[j];
+				for (int k = 1; k < slices; k++) s += parts[k * l.in + j];
+				dx[j] = s * passes(a.layer[i - 1].relu, m[l.xAt + itemPlace(l, j)]);
+			}
+			if (l.taps > 0) {
+				int *places = (int *)m + l.argAt;
+				for (int j = threadIdx.x; j < l.out; j += itemThreads) places[j] = unpacked(l, places[j]);
+				SYNC();
+			}
 		}
+		if (l.taps > 0) itemConvDw(l, m, dy, n);
 		float *swap = dy;
 		dy = dx, dx = swap;
 	}
@@ -315,12 +343,13 @@ KERNEL_ALONE(itemThreads, item_step, ItemArgs) {
 // convolution. at and biasAt are places among all parameters, biasAt −1 for none.
 struct SumLayer {
 	const float *x, *dy, *part;
-	int in, out, at, biasAt, chunks, first; // chunks of part; the first block
+	int in, out, at, biasAt, chunks; // of part
 };
 
 struct SumsArgs {
 	StepArgs step;
 	int n, layers;
+	int first[itemLayers]; // blocks of layers
 	SumLayer layer[itemLayers];
 };
 
@@ -333,54 +362,61 @@ DEVICE double moved(const SumsArgs &a, int i, float g) {
 	return (double)g * (double)g;
 }
 
-// item_sums: a block has 32² weights of a dense layer, or 32 of a convolution.
+// item_sums: a block has 32² weights of a dense layer, whose bias is the weight of an input that is
+// always 1, or 32 of a convolution.
 KERNEL(stepThreads, item_sums, SumsArgs) {
 	SHARED double sums[stepThreads];
-	SHARED float left[32 * 33], right[32 * 33];
-	int i = a.layers - 1;
-	while ((int)blockIdx.x < a.layer[i].first) i--;
+	SHARED float4 left[32 * 8];
+	SHARED float right[32 * 33];
+	int i = 0;
+	for (int k = 1; k < a.layers; k++) i += (int)blockIdx.x >= a.first[k];
 	const SumLayer &l = a.layer[i];
-	const int block = blockIdx.x - l.first, col = threadIdx.x % 32, seg = threadIdx.x / 32;
+	const int block = blockIdx.x - a.first[i], col = threadIdx.x % 32, seg = threadIdx.x / 32;
 	double squares = 0;
 	if (l.part) {
 		const int na = l.in * l.out, all = na + l.out, j = block * 32 + col;
 		float s = 0;
 		if (j < all)
+#pragma unroll 8
 			for (int k = seg; k < l.chunks; k += 8) s += l.part[(long long)k * all + j];
-		left[seg * 33 + col] = s;
+		right[seg * 33 + col] = s;
 		SYNC();
 		if (seg == 0 && j < all) {
-			for (int k = 1; k < 8; k++) s += left[k * 33 + col];
+			for (int k = 1; k < 8; k++) s += right[k * 33 + col];
 			if (j < na)
 				squares = moved(a, l.at + j, s);
 			else if (l.biasAt >= 0)
 				squares = moved(a, l.biasAt + j - na, s);
 		}
 	} else {
-		const int across = (l.in + 31) / 32, j0 = block % across * 32, o0 = block / across * 32;
-		float acc[4] = {}, bias = 0;
+		const int across = (l.in + 32) / 32, j = block % across * 32 + col, o0 = block / across * 32;
+		float acc[4] = {};
 		for (int first = 0; first < a.n; first += 32) {
 			SYNC();
+#pragma unroll
 			for (int r = seg; r < 32; r += 8) {
-				const bool in = first + r < a.n;
-				left[r * 33 + col] = in && o0 + col < l.out ? l.dy[(long long)(first + r) * l.out + o0 + col] : 0;
-				right[r * 33 + col] = in && j0 + col < l.in ? l.x[(long long)(first + r) * l.in + j0 + col] : 0;
+				const long long item = first + r;
+				const bool in = item < a.n;
+				((float *)left)[r * 32 + col] = in && o0 + col < l.out ? l.dy[item * l.out + o0 + col] : 0;
+				right[r * 33 + col] = in && j < l.in ? l.x[item * l.in + j] : in && j == l.in ? 1 : 0;
 			}
 			SYNC();
 #pragma unroll 8
 			for (int r = 0; r < 32; r++) {
 				const float x = right[r * 33 + col];
-#pragma unroll
-				for (int k = 0; k < 4; k++) acc[k] += left[r * 33 + seg + 8 * k] * x;
-				if (seg == 0) bias += left[r * 33 + col];
+				const float4 g = left[r * 8 + seg];
+				acc[0] += g.x * x, acc[1] += g.y * x, acc[2] += g.z * x, acc[3] += g.w * x;
 			}
 		}
 #pragma unroll
 		for (int k = 0; k < 4; k++) {
-			const int o = o0 + seg + 8 * k;
-			if (o < l.out && j0 + col < l.in) squares += moved(a, l.at + o * l.in + j0 + col, acc[k]);
+			const int o = o0 + seg * 4 + k;
+			if (o >= l.out) break;
+			if (j < l.in)
+				squares += moved(a, l.at + o * l.in + j, acc[k]);
+			else if (j == l.in && l.biasAt >= 0)
+				squares += moved(a, l.biasAt + o, acc[k]);
 		}
-		if (seg == 0 && j0 == 0 && o0 + col < l.out && l.biasAt >= 0) squares += moved(a, l.biasAt + o0 + col, bias);
 	}
 	if (!(a.step.clip > 0)) return;
 	squares = blockSum(squares, sums);

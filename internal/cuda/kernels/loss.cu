@@ -17,90 +17,97 @@ struct LossArgs {
 	float limit;
 };
 
-enum { lossComponents = 64, lossThreads = 64 };
+enum { lossComponents = 64, lossScratch = 4352, lossThreads = 128 };
 
-// LossScratch is what the threads of an item share.
-struct LossScratch {
-	double logp[lossComponents], weight[lossComponents], mass[lossComponents];
-};
-
-// component returns log B(α+S)/B(α) of one component and sets q [d] to its derivative with respect to
-// log α, whose raw values are x. With u_t = 1/(α₀+t) and m votes
+// lossTerm is what class i of a component with raw values x of log α adds to the logarithm of the
+// likelihood of votes s, and its derivative q with respect to log α_i; class d is what all take from it:
 //
-//	∂/∂ log α_i = (α₀−α_i) Σ_{t<S_i} α_i/(α_i+t)·u_t − α_i Σ_{t=S_i}^{m−1} u_t,
+//	log B(α+S)/B(α) = Σ_i Σ_{t<S_i} log(α_i+t) − Σ_{t<m} log(α₀+t)
+//	∂/∂ log α_i = (α₀−α_i) Σ_{t<S_i} α_i/((α_i+t)(α₀+t)) − α_i Σ_{t=S_i}^{m−1} 1/(α₀+t),
 //
-// where α₀ − α_i of a large α_i is summed from the others, so that nothing cancels.
-DEVICE double component(float *q, const float *x, const float *s, int d, float limit) {
-	double a0 = 0, rest = 0;
-	int m = 0, big = -1;
-	for (int i = 0; i < d; i++) {
-		q[i] = expf(x[i] > limit ? limit : x[i] < -limit ? -limit : x[i]); // α for now
-		a0 += q[i];
-		m += (int)s[i];
+// where α₀ − α_i is summed from the others, so that nothing cancels.
+DEVICE double lossTerm(float *q, const float *x, const float *s, int i, int d, float limit) {
+	double a = 0, rest = 0;
+	int m = 0;
+	for (int j = 0; j < d; j++) {
+		const double v = expf(x[j] > limit ? limit : x[j] < -limit ? -limit : x[j]);
+		if (j == i)
+			a = v;
+		else
+			rest += v;
+		m += (int)s[j];
 	}
-	for (int i = 0; i < d; i++)
-		if (q[i] > 0.5 * a0) big = i;
-	for (int i = 0; i < d; i++)
-		if (i != big) rest += q[i];
-	double all = 0; // Σ u
-	for (int t = 0; t < m; t++) all += 1 / (a0 + t);
-	double logp = 0, p = 1;
-	int vote = 0;
-	for (int i = 0; i < d; i++) {
-		const double a = q[i];
-		double up = 0, before = 0;
-		for (int t = 0; t < (int)s[i]; t++, vote++) {
-			const double u = 1 / (a0 + t);
-			before += u;
-			up += t == 0 ? u : a / (a + t) * u;
-			p *= (a + t) / (a0 + vote);
-			if (vote % 8 == 7) logp += log(p), p = 1; // e^±40 each
-		}
-		q[i] = (float)((i == big ? rest : a0 - a) * up - a * (all - before));
+	const double a0 = a + rest;
+	const int votes = i < d ? (int)s[i] : m;
+	double log_ = 0, p = 1, up = 0, down = 0;
+	for (int t = 0; t < m; t++) {
+		if (t < votes) p *= a + t + (i < d ? 0 : rest);
+		if (t % 8 == 7) log_ += log(p), p = 1; // e^±21 each
+		if (i == d) continue;
+		if (t < votes)
+			up += a / ((a + t) * (a0 + t));
+		else
+			down += 1 / (a0 + t);
 	}
-	return logp + log(p);
+	if (p != 1) log_ += log(p);
+	if (i == d) return -log_;
+	*q = (float)(rest * up - a * down);
+	return log_;
 }
 
-// mixtureLoss sets grad, for an item with raw outputs out and votes s, to scale times the derivative
-// of its loss, which it returns to all threads of the block. All of them call it.
-DEVICE double mixtureLoss(const LossArgs &a, const float *out, float *grad, const float *s, double scale, float weight, int threads,
-                          LossScratch &x) {
+// mixtureLoss sets grad, for an item with raw outputs out and votes s, to scale times weight times the
+// derivative of its loss, which it returns to all threads of the block. All of them call it; x is for
+// k·(d+4) numbers that they share.
+DEVICE double mixtureLoss(const LossArgs &a, const float *out, float *grad, const float *s, double scale, float weight, int threads, double *x) {
 	const int k = a.k, d = a.d;
-	for (int c = threadIdx.x; c < k; c += threads)
-		x.logp[c] = (double)out[c] + component(grad + k + c * d, out + k + c * d, s, d, a.limit);
-	SYNC();
-	double topW = out[0], topP = x.logp[0];
-	for (int c = 1; c < k; c++) topW = fmax(topW, (double)out[c]), topP = fmax(topP, x.logp[c]);
-	for (int c = threadIdx.x; c < k; c += threads) x.weight[c] = exp((double)out[c] - topW), x.mass[c] = exp(x.logp[c] - topP);
-	SYNC();
-	double weights = 0, masses = 0;
-	for (int c = 0; c < k; c++) weights += x.weight[c], masses += x.mass[c];
-	for (int c = threadIdx.x; c < k; c += threads) {
-		double p = x.weight[c] / weights * scale, r = x.mass[c] / masses * scale;
-		if (p < 1e-30) p = 0;
-		if (r < 1e-30) r = 0;
-		grad[c] = (float)(p - r) * weight;
-		for (int i = 0; i < d; i++) {
-			const float v = out[k + c * d + i];
-			float g = (float)(-r * (double)grad[k + c * d + i]);
-			if (v > a.limit && g < 0 || v < -a.limit && g > 0) g = 0; // a step leads further out
-			grad[k + c * d + i] = g * weight;
-		}
+	double *logp = x, *weights = x + k, *masses = x + 2 * k, *terms = x + 3 * k;
+	for (int j = threadIdx.x; j < k * (d + 1); j += threads) {
+		const int c = j / (d + 1), i = j % (d + 1);
+		terms[j] = lossTerm(grad + k + c * d + i, out + k + c * d, s, i, d, a.limit);
 	}
-	return topW - topP + log(weights / masses);
+	SYNC();
+	for (int c = threadIdx.x; c < k; c += threads) {
+		double sum = out[c];
+		for (int i = 0; i <= d; i++) sum += terms[c * (d + 1) + i];
+		logp[c] = sum;
+	}
+	SYNC();
+	double topW = out[0], topP = logp[0];
+	for (int c = 1; c < k; c++) topW = fmax(topW, (double)out[c]), topP = fmax(topP, logp[c]);
+	for (int c = threadIdx.x; c < 2 * k; c += threads) {
+		const bool w = c < k;
+		weights[c] = exp((w ? (double)out[c] : logp[c - k]) - (w ? topW : topP)); // masses behind weights
+	}
+	SYNC();
+	double sumW = 0, sumP = 0;
+	for (int c = 0; c < k; c++) sumW += weights[c], sumP += masses[c];
+	for (int j = threadIdx.x; j < k * (d + 1); j += threads) {
+		const int c = j < k ? j : (j - k) / d;
+		double r = masses[c] / sumP * scale;
+		if (r < 1e-30) r = 0;
+		if (j < k) {
+			double p = weights[c] / sumW * scale;
+			if (p < 1e-30) p = 0;
+			grad[j] = (float)(p - r) * weight;
+			continue;
+		}
+		float g = (float)(-r * (double)grad[j]);
+		if (out[j] > a.limit && g < 0 || out[j] < -a.limit && g > 0) g = 0; // a step leads further out
+		grad[j] = g * weight;
+	}
+	return topW - topP + log(sumW / sumP);
 }
 
 // itemLoss is mixtureLoss with what it leaves to the host; s are the item's votes, in shared memory.
-DEVICE void itemLoss(const LossArgs &a, int n, const float *out, float *grad, const float *s, int threads, LossScratch &x) {
+DEVICE void itemLoss(const LossArgs &a, int n, const float *out, float *grad, const float *s, int threads, double *x) {
 	float votes = 0;
 	for (int i = 0; i < a.d; i++) votes += s[i];
-	if (votes == 0) {
+	double nll = 0;
+	if (votes == 0)
 		for (int i = threadIdx.x; i < a.k * (a.d + 1); i += threads) grad[i] = 0;
-		if (threadIdx.x == 0) a.nll[n] = 0;
-	} else {
-		const double nll = mixtureLoss(a, out, grad, s, (double)a.sent[3], a.weights[n], threads, x);
-		if (threadIdx.x == 0) a.nll[n] = nll;
-	}
+	else
+		nll = mixtureLoss(a, out, grad, s, (double)a.sent[3], a.weights[n], threads, x);
+	if (threadIdx.x == 0) a.nll[n] = nll;
 	if (threadIdx.x == 32) {
 		float clamped = 0;
 		for (int i = a.k; i < a.k * (a.d + 1); i++) clamped += out[i] > a.limit || out[i] < -a.limit;
@@ -111,7 +118,7 @@ DEVICE void itemLoss(const LossArgs &a, int n, const float *out, float *grad, co
 
 // mixture_loss: a block has an item.
 KERNEL(lossThreads, mixture_loss, LossArgs) {
-	SHARED LossScratch scratch;
+	SHARED double scratch[lossScratch];
 	SHARED float votes[lossComponents];
 	const int n = blockIdx.x, width = a.k * (a.d + 1);
 	for (int i = threadIdx.x; i < a.d; i += lossThreads) votes[i] = a.counts[n * a.d + i];
