@@ -1,10 +1,12 @@
 // Package gpu is the engine of networks on NVIDIA GPUs: it runs what [nn.Network.Ops] lists with the
 // kernels of package cuda.
 //
-// A network's weights, gradients, moments and activations stay on the device. A training step is two
-// CUDA graphs, recorded at the first step of each batch size: forward up to the outputs, and from
-// their gradients backward to the new weights. Between them the head's loss runs on the CPU, on the
-// few values that the outputs are, so that every method works, those that know raters, too.
+// A network's weights, gradients, moments and activations stay on the device. A training step is one
+// CUDA graph, recorded at the first step of each batch size: forward, the loss of the mixture, backward
+// and the new weights (loss.go). It is a kernel or two for each layer, or where all that an item needs
+// fits into the shared memory of a block, two kernels in all (items.go). Other losses, with raters,
+// fractions of votes or of another method, run on the CPU, on the few values that the outputs are,
+// between two graphs.
 //
 // Sums are taken in an order that shapes decide: the same seed and GPU give the same bits. Random
 // numbers are those of the CPU.

@@ -8,3 +8,4 @@
 #include "optimizer.cu"
 #include "loss.cu"
 #include "items.cu"
+#include "sums.cu"
