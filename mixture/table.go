@@ -41,7 +41,8 @@ type quantileTable struct {
 // tableTerm is a component in a table.
 type tableTerm struct {
 	kernel.BetaTerm
-	lo, hi float64 // where it matters
+	lo, hi       float64 // where it matters
+	below, above float64 // its mass beyond the ends −tableEnd and tableEnd, 0 if it does not matter there
 }
 
 // tableZone is where a component asks for nodes.
@@ -156,8 +157,8 @@ func (t *quantileTable) add(w, a, b, logBeta, logMissing, logK float64, log tabl
 	// by h⁴/1680 times the third power of its slope, which is about √(2D)/σ.
 	peak := log.a - log.b
 	ra, rb := 1/a, 1/b
-	if v := ra + rb; v < tableNarrow {
-		logMissing -= 2 * math.Log(tableNarrow/v)
+	if ra+rb < tableNarrow {
+		logMissing -= 2 * (logNarrow + log.a + log.b - log.sum)
 	}
 	drop := log.w - logMissing + 0.7
 	width := math.Sqrt(2 * drop * (ra + rb))
@@ -206,8 +207,8 @@ func (t *quantileTable) place() bool {
 	}
 	for _, z := range t.zones {
 		from, to := int(z.lo*per-first), int(math.Ceil(z.hi*per-first))
-		for i := from; i < to; i++ {
-			buckets[i] = min(buckets[i], z.step)
+		for i, step := range buckets[from:to] {
+			buckets[from+i] = lesser(step, z.step)
 		}
 	}
 	if t.nodes == nil {
@@ -243,6 +244,11 @@ func (t *quantileTable) place() bool {
 	}
 	t.nodes, t.step = nodes[:last+1], steps[:last]
 	return true
+}
+
+// lesser is min of positive numbers, which are in the order of their bits: without a branch that nothing predicts.
+func lesser(x, y float64) float64 {
+	return math.Float64frombits(min(math.Float64bits(x), math.Float64bits(y)))
 }
 
 // evaluate finds the density and its derivatives at the nodes.
@@ -316,10 +322,12 @@ func (t *quantileTable) beyond() (below, above float64) {
 	for i := range t.terms {
 		c := &t.terms[i]
 		if c.lo == -tableEnd {
-			below += c.tail(c.A)
+			c.below = c.tail(c.A)
+			below += c.below
 		}
 		if c.hi == tableEnd {
-			above += c.tail(c.B)
+			c.above = c.tail(c.B)
+			above += c.above
 		}
 	}
 	return below, above
@@ -336,16 +344,23 @@ func (c *tableTerm) tail(a float64) float64 {
 // smallest is the x at the end.
 var smallest = math.Exp(-tableEnd)
 
-// far returns the logit, below the end, of the point that has the mass q beyond it; of tells with which power a
-// component falls there, and whether it has any mass. The logarithm of Σ tail e^{at} is convex, so that
+var logNarrow = math.Log(tableNarrow)
+
+// far returns the logit, below the end, of the point that has the mass q beyond it; upper says whether that is the end at
+// which x is 1. A component falls there like e^{at}, with a one of its parameters. The logarithm of Σ tail e^{at} is convex, so that
 // Newton's method comes down to the point from t = 0.
-func (t *quantileTable) far(q float64, of func(c *tableTerm) (a float64, reaches bool)) (z float64, ok bool) {
+func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
 	logQ, at := math.Log(q), 0.0
 	for range 50 {
 		mass, slope := 0.0, 0.0
 		for i := range t.terms {
-			if a, reaches := of(&t.terms[i]); reaches {
-				m := t.terms[i].tail(a) * math.Exp(a*at)
+			c := &t.terms[i]
+			a, m := c.A, c.below
+			if upper {
+				a, m = c.B, c.above
+			}
+			if m > 0 {
+				m *= math.Exp(a * at)
 				mass += m
 				slope += a * m
 			}
@@ -372,9 +387,9 @@ func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
 	}
 	switch n := len(t.nodes); {
 	case q <= t.mass[0]:
-		return t.far(q, func(c *tableTerm) (a float64, reaches bool) { return c.A, c.lo == -tableEnd })
+		return t.far(q, false)
 	case q >= t.mass[n-1]:
-		z, ok = t.far(t.total-q, func(c *tableTerm) (b float64, reaches bool) { return c.B, c.hi == tableEnd })
+		z, ok = t.far(t.total-q, true)
 		return -z, ok
 	}
 	i := sort.SearchFloat64s(t.mass, q) - 1 // mass[i] < q ≤ mass[i+1]
