@@ -91,7 +91,8 @@ func TestPredictShards(t *testing.T) {
 // items is joined too.
 func TestPredictShardsMany(t *testing.T) {
 	partsModel(t, 3, 23000) // more rows than a row group has
-	for _, input := range []string{"new.csv", "none.csv"} {
+	toParquet(t, "new.csv", "new.parquet")
+	for _, input := range []string{"new.csv", "new.parquet", "none.csv"} {
 		if err := os.WriteFile("none.csv", []byte("item,x,y,noise\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
