@@ -29,18 +29,21 @@ type mixtureHead struct {
 	fews  []*fewWork // one for each worker
 	works []*work    // one for each worker
 	each  func(p int)
+	exp   func(p int)
 	few   func(worker, p int)
 	many  func(worker, p int)
 
-	// The batch in hand, for these three.
+	// The batch in hand, for these four.
 	out, grad []float32
 	votes     Counts
 	scale     float64
 }
 
-// lossPart is what comes of some items of a batch: how many values of log α were
-// outside the limits, and the sum of the losses of items with few votes.
+// lossPart is what comes of some items of a batch: the largest raw output in absolute
+// value, how many values of log α were outside the limits, and the sum of the losses of
+// items with few votes.
 type lossPart struct {
+	top     float32
 	clamped int64
 	sum     float64
 }
@@ -138,7 +141,7 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 		h.exps = make([]float32, len(out))
 	}
 	h.exps = h.exps[:len(out)]
-	h.exponentials(h.exps, out)
+	h.survey(h.exps, out)
 	h.grad, h.votes, h.scale = grad, votes, 1/float64(voted)
 	for len(h.fews) < par.Threads() {
 		h.fews = append(h.fews, newFewWork(h.components, h.classes))
@@ -147,6 +150,7 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 	sum := 0.0
 	for _, p := range h.parts {
 		sum += p.sum
+		h.clamped += p.clamped
 	}
 	if len(long) > 0 {
 		for len(h.works) < par.Threads() {
@@ -163,9 +167,10 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 // isFew tells whether m votes are multiplied out.
 func isFew(m float64, whole bool) bool { return whole && m <= fewVotes }
 
-// fewLoss computes the losses of the items of part p that have few votes or none.
-// Their likelihoods are multiplied, so that many share a logarithm.
+// fewLoss computes the exponentials of the items of part p, and the losses of those that
+// have few votes or none. Their likelihoods are multiplied, so that many share a logarithm.
 func (h *mixtureHead) fewLoss(worker, p int) {
+	h.exponentialsOf(p)
 	width := h.Outputs()
 	lo, hi := h.part(p)
 	sum, product := 0.0, 1.0 // of inverse likelihoods whose logarithm is not in sum yet
@@ -199,8 +204,17 @@ func row(x []float32, j, width int) []float32 {
 // counts the values of log α outside the limits. Nearly always all raw outputs
 // are inside, where neither can overflow.
 func (h *mixtureHead) exponentials(exps, out []float32) {
+	h.survey(exps, out)
+	par.For(len(h.parts), h.exp)
+	for _, p := range h.parts {
+		h.clamped += p.clamped
+	}
+}
+
+// survey takes a batch in hand and sees whether all of its raw outputs are inside the
+// limits.
+func (h *mixtureHead) survey(exps, out []float32) {
 	h.seen += int64(len(out) / (h.classes + 1) * h.classes)
-	h.inside = !(largest(out) > h.limit)
 	h.out, h.exps = out, exps
 	n, per := len(out)/h.Outputs(), h.partItems()
 	parts := (n + per - 1) / per
@@ -209,9 +223,16 @@ func (h *mixtureHead) exponentials(exps, out []float32) {
 	}
 	h.parts = h.parts[:parts]
 	par.For(parts, h.each)
+	h.inside = true
 	for _, p := range h.parts {
-		h.clamped += p.clamped
+		h.inside = h.inside && !(p.top > h.limit)
 	}
+}
+
+// largestOf finds the largest raw output of part p.
+func (h *mixtureHead) largestOf(p int) {
+	lo, hi := h.part(p)
+	h.parts[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
 // exponentialsOf is exponentials for the items of part p.
