@@ -360,7 +360,8 @@ func (c ReportedClass) shortest(level float64) (set []Interval, atLeast bool) {
 		slices.Reverse(set)
 		return set, atLeast
 	}
-	if c.rough {
+	if c.tables != nil { // whose masses are rough, or those of a law that is a little wider
+		c.tables = nil
 		c.exactEnds()
 	}
 	sh := c.Law.shape()
