@@ -1,0 +1,91 @@
+package mixture
+
+import (
+	"math"
+	"sort"
+)
+
+// far returns the logit, below the end, of the point that has the mass q beyond it; upper says whether that is the end at
+// which x is 1. A component falls there like e^{at}, with a one of its parameters. The logarithm of Σ tail e^{at} is convex, so that
+// Newton's method comes down to the point from t = 0.
+func (t *quantileTable) far(q float64, upper bool) (z float64, ok bool) {
+	logQ, at := math.Log(q), 0.0
+	for range 50 {
+		mass, slope := 0.0, 0.0
+		for i := range t.terms {
+			c := &t.terms[i]
+			a, m := c.A, c.below
+			if upper {
+				a, m = c.B, c.above
+			}
+			if m > 0 {
+				m *= math.Exp(a * at)
+				mass += m
+				slope += a * m
+			}
+		}
+		if !(mass > 0) {
+			return 0, false
+		}
+		step := (math.Log(mass) - logQ) * mass / slope
+		at -= step
+		if math.Abs(step) < 1e-9 {
+			return at - tableEnd, true
+		}
+	}
+	return 0, false
+}
+
+// quantile returns the logit of the point with the mass q below and qc above it, if the table can tell.
+func (t *quantileTable) quantile(q, qc float64) (z float64, ok bool) {
+	if min(q, qc) < t.grade.quantile {
+		return 0, false
+	}
+	if q > qc {
+		q = t.total - qc
+	}
+	switch n := len(t.nodes); {
+	case q <= t.mass[0]:
+		return t.far(q, false)
+	case q >= t.mass[n-1]:
+		z, ok = t.far(t.total-q, true)
+		return -z, ok
+	}
+	i := sort.SearchFloat64s(t.mass, q) - 1 // mass[i] < q ≤ mass[i+1]
+	if t.step[i] == 0 {
+		return 0, false
+	}
+	c := t.polynomial(i)
+	want, whole := q-t.mass[i], t.mass[i+1]-t.mass[i]
+	at := want / whole
+	for range 8 {
+		d := c.density(at)
+		if !(d > 0) {
+			return 0, false
+		}
+		step := (want - c.integral(at)) / d
+		at = min(max(at+step, 0), 1)
+		if math.Abs(step) < 1e-7 { // the next one would be below 1e-13
+			return t.nodes[i] + at*t.step[i], true
+		}
+	}
+	return 0, false
+}
+
+// tails returns the mass below and above the logit z.
+func (t *quantileTable) tails(z float64) (lower, upper float64) {
+	n := len(t.nodes)
+	switch {
+	case z <= t.nodes[0]:
+		return t.mass[0], t.total
+	case z >= t.nodes[n-1]:
+		return t.mass[n-1], t.total - t.mass[n-1]
+	}
+	i := sort.SearchFloat64s(t.nodes, z) - 1
+	lower = t.mass[i]
+	if h := t.step[i]; h > 0 {
+		c := t.polynomial(i)
+		lower = min(max(lower+c.integral((z-t.nodes[i])/h), lower), t.mass[i+1])
+	}
+	return lower, t.total - lower
+}
