@@ -8,7 +8,7 @@
 // first, then channels, then space: [N, C, D, H, W].
 //
 // Results are the same bits on any number of cores: each layer splits its work
-// into pieces that depend on shapes alone. A layer of one's own is one type
+// into pieces whose sums depend on shapes alone. A layer of one's own is one type
 // with the three methods of [Layer], and one more to be saved, see [Typed].
 //
 // Training and prediction run networks through an [Engine], of which [CPU] is the
@@ -67,8 +67,8 @@ type Pass struct {
 func (p *Pass) Workers() int { return par.Limit(p.Cores).Workers() }
 
 // For calls body(i) once for each i in 0 … n−1, in any order and on several cores.
-// n has to depend on shapes alone, and body(i) writes what no other call reads or
-// writes.
+// What is computed has to depend on shapes alone, whatever n is, and body(i) writes
+// what no other call reads or writes.
 func (p *Pass) For(n int, body func(i int)) { par.Limit(p.Cores).For(n, body) }
 
 // ForWorker is For for bodies that need working memory of their own: worker is
