@@ -115,26 +115,31 @@ func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side
 	}
 	v.lanes.solve()
 	ends := v.lanes.ends
-	for _, i := range v.rows {
-		x := Interval{0, 1}
-		if side != Upper {
-			x.Lo, _ = special.Logistic(ends[0].logit())
-			ends = ends[1:]
-		}
-		if side != Lower {
-			x.Hi, _ = special.Logistic(ends[0].logit())
-			ends = ends[1:]
-		}
-		if dst[i] = x; math.IsNaN(x.Lo) || math.IsNaN(x.Hi) {
+	next := func(i int) float64 {
+		e := &ends[0]
+		ends = ends[1:]
+		if math.IsNaN(e.root) { // too much for the lanes
 			w, a, b := rows.row(i)
 			sum, _ := checkMixture(w, a, b)
-			dst[i] = v.alone(w, a, b, sum, side, level)
+			v.law.fill(w, a, b, sum)
+			e.root = v.law.solveTail(e.q, e.upper)
+		}
+		x, _ := special.Logistic(e.logit())
+		return x
+	}
+	for _, i := range v.rows {
+		dst[i] = Interval{0, 1}
+		if side != Upper {
+			dst[i].Lo = next(i)
+		}
+		if side != Lower {
+			dst[i].Hi = next(i)
 		}
 	}
 	return bad, err
 }
 
-// alone returns the interval of a mixture that is not for lanes, or was too much for them.
+// alone returns the interval of a mixture that is not for lanes.
 func (v *intervalWorker) alone(w, a, b []float64, sum float64, side Side, level float64) Interval {
 	v.law.fill(w, a, b, sum)
 	return v.law.Interval(side, level)
