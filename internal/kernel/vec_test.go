@@ -178,3 +178,15 @@ func TestColSums(t *testing.T) {
 		}
 	})
 }
+
+// TestPrefetch: any slice may be asked for, and none is changed.
+func TestPrefetch(t *testing.T) {
+	eachImpl(t, func(t *testing.T) {
+		for n := range 600 {
+			g := newGuarded(make([]float32, n), n%4)
+			Prefetch(g.x)
+			g.check(t, "prefetch")
+		}
+		Prefetch(nil)
+	})
+}

@@ -101,3 +101,19 @@ func TestSkip(t *testing.T) {
 		t.Errorf("counter %v after 2³² blocks", a.low)
 	}
 }
+
+// TestPlace: a stream from the beginning of a place is that of the whole place.
+func TestPlace(t *testing.T) {
+	at := At(5, "dropout", 1, 2)
+	for last := range uint64(3) {
+		var got Stream
+		got.Uint64() // what is left of an earlier stream does not matter
+		at.Stream(&got, last)
+		want := New(5, "dropout", 1, 2, last)
+		for i := range 5 {
+			if x, y := got.Uint64(), want.Uint64(); x != y {
+				t.Fatalf("last %d: number %d is %x, want %x", last, i, x, y)
+			}
+		}
+	}
+}
