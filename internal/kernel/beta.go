@@ -25,16 +25,19 @@ func BetaSums(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	active.betaSums(dst, z, terms)
 }
 
+// unlogit returns the point x whose logit is z, y = 1−x, and the logarithms of both.
+func unlogit(z float64) (x, y, logX, logY float64) {
+	e := math.Exp(-math.Abs(z))
+	l := math.Log1p(e)
+	if z < 0 {
+		return e / (1 + e), 1 / (1 + e), z - l, -l
+	}
+	return 1 / (1 + e), e / (1 + e), -l, -z - l
+}
+
 func betaSumsGeneric(dst *[4]BetaPoints, z *BetaPoints, terms []BetaTerm) {
 	for n, z := range z {
-		e := math.Exp(-math.Abs(z))
-		l := math.Log1p(e)
-		x, y := 1/(1+e), e/(1+e)
-		logX, logY := -l, -z-l
-		if z < 0 {
-			x, y = y, x
-			logX, logY = z-l, -l
-		}
+		x, y, logX, logY := unlogit(z)
 		xy, turn := x*y, y-x
 		var f0, f1, f2, f3 float64
 		for _, t := range terms {

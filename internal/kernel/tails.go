@@ -24,14 +24,7 @@ func BetaTails(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes
 
 func betaTailsGeneric(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int) {
 	for i, z := range z[:lanes] {
-		e := math.Exp(-math.Abs(z))
-		l := math.Log1p(e)
-		x, y := 1/(1+e), e/(1+e)
-		logX, logY := -l, -z-l
-		if z < 0 {
-			x, y = y, x
-			logX, logY = z-l, -l
-		}
+		x, y, logX, logY := unlogit(z)
 		var mass, d1, d2, d3 float64
 		for k := range terms {
 			t := &terms[k]
