@@ -93,18 +93,8 @@ func TestMixtureLoss(t *testing.T) {
 					var clamped [][2]int64
 					for _, e := range []nn.Engine{nn.CPU{}, e} {
 						s := stepper(t, e, name, k.method, k.classes, items+1, o)
-						before := slices.Clone(s.Net.Values)
-						loss, err := s.Step(x, votes, nn.Step{Seed: 3, Step: 4})
-						if err == nil {
-							err = s.Trainer.Pull()
-						}
-						if err != nil {
-							t.Fatal(err)
-						}
-						for i := range before {
-							before[i] -= s.Net.Values[i]
-						}
-						losses, moved = append(losses, loss), append(moved, before)
+						loss, by := oneStep(t, s, x, votes, nn.Step{Seed: 3, Step: 4})
+						losses, moved = append(losses, loss), append(moved, by)
 						outside, seen := s.Head.(interface{ Clamped() (int64, int64) }).Clamped()
 						clamped = append(clamped, [2]int64{outside, seen})
 						if g, ok := s.Trainer.(*trainer); ok {
@@ -128,6 +118,23 @@ func TestMixtureLoss(t *testing.T) {
 	}
 }
 
+// oneStep makes a step, and returns its loss and what it took off the weights.
+func oneStep(t *testing.T, s *train.Stepper, x []float32, b head.Batch, at nn.Step) (head.Loss, []float32) {
+	t.Helper()
+	by := slices.Clone(s.Net.Values)
+	loss, err := s.Step(x, b, at)
+	if err == nil {
+		err = s.Trainer.Pull()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range by {
+		by[i] -= s.Net.Values[i]
+	}
+	return loss, by
+}
+
 // Gradients are the slopes of the losses, both found on the device.
 func TestFiniteDifferences(t *testing.T) {
 	const items, h = 6, 4e-3
@@ -139,22 +146,11 @@ func TestFiniteDifferences(t *testing.T) {
 			for i, d := range move {
 				s.Net.Values[i] += d
 			}
-			before := slices.Clone(s.Net.Values)
-			err := s.Trainer.Push()
-			if err != nil {
+			if err := s.Trainer.Push(); err != nil {
 				t.Fatal(err)
 			}
-			loss, err := s.Step(x, votes, nn.Step{})
-			if err == nil {
-				err = s.Trainer.Pull()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range before {
-				before[i] -= s.Net.Values[i]
-			}
-			return loss.Mean, before
+			loss, by := oneStep(t, s, x, votes, nn.Step{})
+			return loss.Mean, by
 		}
 		_, grad := at(nil)
 		top := 0.0
