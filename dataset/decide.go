@@ -74,6 +74,7 @@ func (c *columnScan) constant(n int) (string, bool) {
 // kind finds the kind of a feature, or a reason to leave it out.
 func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	n := c.numbers + c.texts
+	c.joinSpellings()
 	leave := func(reason string, settings ...Setting) {
 		info.role, info.Reason = roleIgnored, reason
 		w := &warning{text: fmt.Sprintf("column %q is left out: %s", info.Name, reason)}

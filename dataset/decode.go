@@ -17,13 +17,13 @@ type decoder struct {
 	commas bool // numbers may have a decimal comma
 	cols   []int
 	parts  []Part
-	codes  []map[string]float32 // of categorical parts
-	seen   []unseen             // of categorical parts
-	gone   []vanished           // of numeric parts
-	gaps   []gaps               // of lists
-	texts  [][]string           // of text parts; nil if there are none
-	size   int                  // bytes of these
-	keep   bool                 // texts are kept beyond a batch
+	levels []*levelIndex // of categorical parts
+	seen   []unseen      // of categorical parts
+	gone   []vanished    // of numeric parts
+	gaps   []gaps        // of lists
+	texts  [][]string    // of text parts; nil if there are none
+	size   int           // bytes of these
+	keep   bool          // texts are kept beyond a batch
 }
 
 // unseen counts the levels of a column that a model does not know.
@@ -53,19 +53,16 @@ func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, erro
 		if err != nil {
 			return nil, err
 		}
-		var codes map[string]float32
+		var levels *levelIndex
 		if p.Kind == Categorical {
-			codes = make(map[string]float32, len(p.Levels))
-			for i, l := range p.Levels {
-				codes[l] = float32(i)
-			}
+			levels = newLevelIndex(p.Levels, true)
 		}
 		if p.Kind == Text && d.texts == nil {
 			d.texts = make([][]string, len(parts))
 		}
 		d.seen, d.gone, d.gaps = append(d.seen, unseen{}), append(d.gone, vanished{}), append(d.gaps, gaps{})
 		d.cols = append(d.cols, col)
-		d.codes = append(d.codes, codes)
+		d.levels = append(d.levels, levels)
 	}
 	return d, nil
 }
@@ -113,18 +110,22 @@ func (d *decoder) value(k int, c *table.Cell, to []float32) error {
 	}
 	switch p.Kind {
 	case Categorical:
-		code, ok := d.codes[k][c.String()]
+		code := d.levels[k].code(c.String())
 		d.seen[k].values++
-		if !ok {
-			code = UnknownLevel
+		if code == UnknownLevel {
 			if d.seen[k].unknown == 0 {
 				d.seen[k].first = strings.Clone(c.String())
 			}
 			d.seen[k].unknown++
 		}
-		to[0] = code
+		to[0] = float32(code)
 	case Numeric:
 		x, ok := c.Number(d.commas)
+		if !ok && p.binary {
+			var b int
+			b, ok = boolOf(c.String(), false)
+			x = float64(b)
+		}
 		if !ok {
 			return d.t.ErrorAt(col, "%q is not a number", c.String())
 		}

@@ -227,6 +227,7 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, error) {
 	of := make([]int, len(g.names))
 	classes := opts.Classes
+	index := newLevelIndex(opts.Classes, false)
 	for k, name := range g.names {
 		switch {
 		case k == skip:
@@ -235,7 +236,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 			of[k] = len(classes)
 			classes = append(classes, name)
 		default:
-			of[k] = slices.Index(classes, name)
+			of[k] = int(index.code(name))
 			if of[k] < 0 && !opts.LeaveOut {
 				return nil, nil, advise(&ParseError{File: g.t.Name(), Msg: fmt.Sprintf("column %q is not one of the classes %s", name, classList(classes))}, name, SetIgnore)
 			}

@@ -100,17 +100,10 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		b.to = *to
 		*to += p.width()
 		if p.Kind == Categorical {
-			known := make(map[string]int32, len(p.Levels))
-			for k, l := range p.Levels {
-				known[l] = int32(k)
-			}
+			index := newLevelIndex(p.Levels, true)
 			b.levels = make([]int32, len(q.Levels))
 			for k, l := range q.Levels {
-				if c, ok := known[l]; ok {
-					b.levels[k] = c
-				} else {
-					b.levels[k] = UnknownLevel
-				}
+				b.levels[k] = index.code(l)
 			}
 		}
 		if p.Kind == Numeric && !p.Missing {

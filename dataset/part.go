@@ -66,6 +66,8 @@ type Part struct {
 	// Volume says how a tensor [1,X,Y,Z] was made from NIfTI files; nil for
 	// tensors from elsewhere.
 	Volume *Preparation `json:"volume,omitempty"`
+
+	binary bool // a number that was 0 or 1 in training, as frames of Python give booleans: True and False are read as these
 }
 
 // Width returns how many raw values of a row belong to the part.

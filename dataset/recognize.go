@@ -17,10 +17,10 @@ func (g *grid) recognize(opts *VotesOptions) (Form, error) {
 		total = slices.Index(g.names, opts.TotalColumn)
 	}
 	if opts.Classes != nil {
-		if sameSet(g.names, opts.Classes) {
+		if areClasses(g.names, opts.Classes) {
 			return Counted, nil
 		}
-		if total >= 0 && sameSet(slices.Delete(slices.Clone(g.names), total, total+1), opts.Classes) {
+		if total >= 0 && areClasses(slices.Delete(slices.Clone(g.names), total, total+1), opts.Classes) {
 			return Fractions, nil
 		}
 	}
@@ -84,16 +84,15 @@ func (g *grid) ambiguous(total int, negative bool) error {
 	return &ParseError{File: g.t.Name(), Msg: which + ":" + readings.String(), Err: &Advice{Settings: []Setting{SetForm}, Forms: forms}}
 }
 
-// sameSet reports whether a and b have the same members; each is free of
-// repeats.
-func sameSet(a, b []string) bool {
-	if len(a) != len(b) {
+// areClasses reports whether columns have the names of all classes, and no others; each is free of repeats.
+func areClasses(columns, classes []string) bool {
+	if len(columns) != len(classes) {
 		return false
 	}
-	for _, s := range a {
-		if !slices.Contains(b, s) {
-			return false
-		}
+	index := newLevelIndex(classes, false)
+	of := map[int32]bool{}
+	for _, name := range columns {
+		of[index.code(name)] = true
 	}
-	return true
+	return len(of) == len(classes) && !of[UnknownLevel]
 }

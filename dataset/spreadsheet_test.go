@@ -239,10 +239,10 @@ func TestNumberedRows(t *testing.T) {
 
 // Levels that a model does not know are warned of, however items are read.
 func TestUnseenLevels(t *testing.T) {
-	const text = "id,smoker,site\nx,True,a\ny,FALSE,a\nz,,a\n"
-	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"FALSE", "TRUE"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
-	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "True", and count as unknown; is it "TRUE" in another spelling?`
-	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,True\ny,FALSE\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
+	const text = "id,smoker,site\nx,Yes,a\ny,NO,a\nz,,a\n"
+	schema := []Part{{Name: "smoker", Kind: Categorical, Levels: []string{"NO", "YES"}}, {Name: "site", Kind: Categorical, Levels: []string{"a"}}}
+	want := `column "smoker": 1 of 2 values have a level that training did not have, such as "Yes", and count as unknown; is it "YES" in another spelling?`
+	inDir(t, "items.csv", text, "smokers.csv", "id,smoker\nx,Yes\ny,NO\nz,\n", "sites.csv", "id,site\nx,a\ny,a\nz,a\n")
 	f, err := readFeatures(t.Context(), "items.csv", FeatureOptions{Schema: schema})
 	if err != nil {
 		t.Fatal(err)

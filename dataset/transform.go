@@ -150,6 +150,9 @@ func (t *Transform) Parts() []Part {
 	parts := make([]Part, len(t.parts))
 	for i, p := range t.parts {
 		parts[i] = p.Part
+		if p.Kind == Numeric && len(p.Min) == 1 {
+			parts[i].binary = (p.Min[0] == 0 || p.Min[0] == 1) && (p.Max[0] == 0 || p.Max[0] == 1)
+		}
 	}
 	return parts
 }

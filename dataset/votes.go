@@ -245,22 +245,23 @@ func (l *labels) code(name string, line, col int) int32 {
 }
 
 // classes returns the class of each label, −1 for those left out, and the
-// classes in order. Labels that are equal as numbers ("1" and "1.0") are one.
+// classes in order. Labels that are equal as numbers ("1" and "1.0") are one, and so are spellings of a boolean.
 func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, error) {
 	read := func(s string) (float64, bool) { return table.ParseNumber(s, t.Traits().Commas) }
 	if opts.Classes != nil {
 		values, numeric := numbersOf(l.names, read)
 		of := make([]int32, len(l.names))
 		fixed, fixedNumeric := numbersOf(opts.Classes, read)
+		index := newLevelIndex(opts.Classes, true)
 		for i, name := range l.names {
-			c := slices.Index(opts.Classes, name)
+			c := index.code(name)
 			if c < 0 && numeric && fixedNumeric {
-				c = slices.Index(fixed, values[i])
+				c = int32(slices.Index(fixed, values[i]))
 			}
 			if c < 0 && !opts.LeaveOut {
 				return nil, nil, errorIn(t, l.lines[i], -1, "label %q is not one of %s%s", name, classList(opts.Classes), meant(name, opts.Classes))
 			}
-			of[i] = int32(c)
+			of[i] = c
 		}
 		if len(of) > 0 && slices.Max(of) < 0 {
 			return nil, nil, noneOf(t, "labels", l.names, opts.Classes)
@@ -277,8 +278,9 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 
 // sortLabels returns the class of each label, and the classes in order of their
 // value if all labels are numbers, else in alphabetical order. Labels that are
-// equal as numbers are one class.
+// equal as numbers are one class, and so are spellings of a boolean.
 func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, classes []string) {
+	names = oneSpelling(names)
 	values, numeric := numbersOf(names, read)
 	of = make([]int32, len(names))
 	order := make([]int, len(names))
@@ -298,7 +300,7 @@ func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, 
 		return strings.Compare(names[a], names[b])
 	})
 	for k, i := range order {
-		if !(numeric && k > 0 && values[i] == values[order[k-1]]) {
+		if k == 0 || names[i] != names[order[k-1]] && !(numeric && values[i] == values[order[k-1]]) {
 			classes = append(classes, names[i])
 		}
 		of[i] = int32(len(classes) - 1)
