@@ -22,18 +22,25 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 		"votes":   votesSchema(),
 		"partial": {Type: "boolean", Description: "mark items that cannot be predicted with an error instead of refusing all"},
 	}}
+	answer := &huma.Schema{Type: "object", Required: []string{"model", "version", "level", "predictions"}, Properties: map[string]*huma.Schema{
+		"model": {Type: "string"}, "version": {Type: "string"}, "level": {Type: "number"},
+		"predictions": {Type: "array", Items: &huma.Schema{Type: "object", AdditionalProperties: true}},
+		"warnings":    {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "what looks wrong about the items; absent if nothing does"},
+	}}
 	text := func(about string) *huma.MediaType {
 		return &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: about}}
 	}
 	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary", Description: "an Apache Parquet file"}}
 	op := &huma.Operation{OperationID: "predict", Method: "POST", Path: path, Summary: "Distributions of the class probabilities of items", Tags: []string{"predict"},
-		Description: "Answers in the form that Accept or format asks for. JSON lines, CSV and Parquet are what credence predict writes with the flags of the same names as the parameters; they are sent while items are predicted.",
-		Parameters:  append([]*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}, formParams()...),
+		Description: "Answers in the form that Accept or format asks for. JSON lines, CSV and Parquet are what credence predict writes with the flags of the same names as the parameters; they are sent while items are predicted. " +
+			"What looks wrong about the items, such as levels that training did not have, is the array warnings of JSON answers, and the header " + warningsHeader + " of others.",
+		Parameters: append([]*huma.Param{{Name: "model", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}, formParams()...),
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json": {Schema: request}, "text/csv": text("a table with a header"), "application/x-ndjson": text("one item per line"),
 			"application/vnd.apache.parquet": binary}},
-		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Content: map[string]*huma.MediaType{
-			"application/json": {}, "application/x-ndjson": text("one object per item, on a line of its own"),
+		Responses: map[string]*huma.Response{"200": {Description: "the predictions", Headers: map[string]*huma.Param{
+			warningsHeader: {Description: warningsAbout, Schema: &huma.Schema{Type: "string"}}}, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: answer}, "application/x-ndjson": text("one object per item, on a line of its own"),
 			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
 	}
 	api.OpenAPI().AddOperation(op)
@@ -78,13 +85,8 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 	if text, err = out.records(text); err != nil {
 		return err
 	}
-	text = append(text, ']')
-	if len(out.warnings) > 0 {
-		list, _ := json.Marshal(out.warnings)
-		text = append(append(text, `,"warnings":`...), list...)
-	}
 	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(text, "}\n"...))
+	return writeText(w, append(out.appendWarnings(append(text, ']')), "}\n"...))
 }
 
 // apiItems reads the items of a request, and what is asked of them.

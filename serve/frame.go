@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
+	"credence/dataset"
 	"credence/internal/fault"
 	"credence/internal/table"
 )
@@ -67,6 +69,15 @@ func (c *column) addText(s string) {
 	c.kind(table.TextCell)
 	c.nums = pad(c.nums, n+1)
 	c.texts = append(pad(c.texts, n), s)
+}
+
+// addBool adds a boolean: a level of a category, and else a number. p is the model's feature, or nil.
+func (c *column) addBool(b bool, p *dataset.Part) {
+	if p != nil && p.Kind == dataset.Categorical {
+		c.addText(strconv.FormatBool(b))
+		return
+	}
+	c.addNumber(oneIf(b))
 }
 
 func (c *column) addList(v []float32) {

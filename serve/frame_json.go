@@ -1,9 +1,7 @@
 package serve
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"credence/dataset"
 )
@@ -51,7 +49,7 @@ func (r *reader) value(c *column) error {
 	case 't', 'f':
 		truth := r.word("true")
 		if truth || r.word("false") {
-			r.addBool(c, truth)
+			c.addBool(truth, r.part(c.name))
 			return nil
 		}
 	case '[':
@@ -74,27 +72,6 @@ func (r *reader) value(c *column) error {
 		c.addNumber(x)
 	}
 	return nil
-}
-
-// addBool adds a truth value, as the model's feature spells it.
-func (r *reader) addBool(c *column, truth bool) {
-	p := r.part(c.name)
-	if p == nil || p.Kind != dataset.Categorical {
-		x := 0.0
-		if truth {
-			x = 1
-		}
-		c.addNumber(x)
-		return
-	}
-	want := fmt.Sprint(truth)
-	for _, l := range p.Levels {
-		if strings.EqualFold(l, want) {
-			want = l
-			break
-		}
-	}
-	c.addText(want)
 }
 
 // list takes numbers that may nest, in row-major order.

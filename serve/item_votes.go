@@ -27,7 +27,7 @@ func votesSchema() *huma.Schema {
 	counts := &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{Type: "number"},
 		Description: "class → number of votes, of nobody in particular"}
 	named := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object", Required: []string{"label"},
-		Properties: map[string]*huma.Schema{"label": text, "rater": text}}, Description: "one by one, with who cast them"}
+		Properties: map[string]*huma.Schema{"label": {OneOf: []*huma.Schema{text, {Type: "boolean"}}}, "rater": text}}, Description: "one by one, with who cast them"}
 	return &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{AnyOf: []*huma.Schema{counts, named}},
 		Description: "votes on items to take into account, by item; those of raters whom the model knows count by who cast them"}
 }
@@ -64,6 +64,12 @@ func (r *reader) namedVote(f *frame, item string) error {
 			to = &label
 		default:
 			return badRequest("votes on item %q: found %q, expected rater and label", item, name)
+		}
+		for _, word := range []string{"true", "false"} {
+			if to == &label && r.word(word) {
+				label = word
+				return nil
+			}
 		}
 		text, err := r.str()
 		*to = string(text)
@@ -156,12 +162,12 @@ func (c *castVotes) update(p *predicting, t *told) error {
 	return nil
 }
 
-// unused tells what is doubtful about the votes, in the end.
-func (c *castVotes) unused(p *predicting) []string {
+// doubts returns what is doubtful about the votes; done is whether p has seen all items.
+func (c *castVotes) doubts(p *predicting, done bool) []string {
 	if c == nil {
 		return nil
 	}
-	if left := len(c.votes.Items) - p.voted; left > 0 {
+	if left := len(c.votes.Items) - p.voted; left > 0 && done {
 		return append(c.warnings, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(left, "item")))
 	}
 	return c.warnings

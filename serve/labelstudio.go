@@ -183,6 +183,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := []any{}
+	answer := map[string]any{"model_version": m.version}
 	if f.rows > 0 {
 		want := s.wanted()
 		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
@@ -198,8 +199,12 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 			}
 			out = append(out, t.suggestion(j, at))
 		}
+		if len(t.warnings) > 0 {
+			answer["warnings"] = t.warnings
+		}
 	}
-	return writeJSON(w, map[string]any{"results": out, "model_version": m.version})
+	answer["results"] = out
+	return writeJSON(w, answer)
 }
 
 // suggestion returns the prediction of item j. The score is what a vote leaves unchanged: 1 less the expected

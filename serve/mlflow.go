@@ -38,7 +38,7 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 	w.Write(append(text, '\n'))
 }
 
-// invocations predicts: one record for each row.
+// invocations predicts: one record for each row, and warnings as metadata beside them, which clients of MLflow keep.
 func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.registry.get(r.URL.Query().Get("model"), r.URL.Query().Get("version"))
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(text, "]}\n"...))
+	return writeText(w, append(out.appendWarnings(append(text, ']')), "}\n"...))
 }
 
 // scoring reads the items of a request, whatever its form.

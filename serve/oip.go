@@ -290,9 +290,12 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 		return badRequest("input %q: texts of shape [rows] or [rows, 1] are expected, not %d for each row", v.name, width)
 	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
 		for _, x := range v.nums {
-			if math.IsNaN(x) {
+			switch {
+			case v.datatype == "BOOL":
+				c.addBool(x != 0, part)
+			case math.IsNaN(x):
 				c.addMissing()
-			} else {
+			default:
 				c.addNumber(x)
 			}
 		}

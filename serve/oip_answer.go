@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"credence/internal/prediction"
 	"credence/internal/table"
@@ -30,6 +31,8 @@ type inferResponse struct {
 	ModelVersion string   `json:"model_version"`
 	ID           string   `json:"id,omitempty"`
 	Outputs      []tensor `json:"outputs"`
+	// Parameters has warnings, one per line: the protocol's parameters are texts, numbers and booleans.
+	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
 // output returns a tensor of the answers: [N] of what is told of an item, [N, d] of its classes.
@@ -99,6 +102,9 @@ func (t *told) parameters(name string) (tensor, error) {
 // writeInfer writes the answer, binary outputs behind the JSON.
 func (t *told) writeInfer(w http.ResponseWriter, id string, names []string, binary map[string]bool) error {
 	out := inferResponse{ModelName: t.of.name, ModelVersion: t.of.version, ID: id}
+	if len(t.warnings) > 0 {
+		out.Parameters = map[string]string{"warnings": strings.Join(t.warnings, "\n")}
+	}
 	var rest []byte
 	for _, name := range names {
 		o, err := t.output(name)

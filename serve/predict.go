@@ -124,8 +124,8 @@ func (p *predicting) next() (*told, error) {
 	return t, nil
 }
 
-// warnings tells what looks wrong about the items so far.
-func (p *predicting) warnings() []string {
+// warnings returns what looks wrong about the items so far; done is whether these are all.
+func (p *predicting) warnings(done bool) []string {
 	var list []string
 	for _, err := range p.in.Warnings() {
 		list = append(list, err.Error())
@@ -133,7 +133,7 @@ func (p *predicting) warnings() []string {
 	for _, err := range p.watch.Warnings() {
 		list = append(list, err.Error())
 	}
-	return append(list, p.want.votes.unused(p)...)
+	return append(list, p.want.votes.doubts(p, done)...)
 }
 
 // predict answers all items of a table.
@@ -158,7 +158,7 @@ func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, 
 		}
 		out.items, out.bad, out.answers = append(out.items, t.items...), append(out.bad, t.bad...), append(out.answers, t.answers...)
 	}
-	out.unlike, out.warnings = p.watch.Unlike(), p.warnings()
+	out.unlike, out.warnings = p.watch.Unlike(), p.warnings(true)
 	out.layout = s.layout(w)
 	out.tell()
 	return out, ctx.Err()

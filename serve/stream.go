@@ -65,6 +65,8 @@ func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form
 			break
 		}
 	}
+	w.Header().Set("Trailer", warningsHeader)
+	setWarnings(w, p.warnings(false))
 	out, failed := prediction.NewWriter(w, maker)
 	if failed != nil {
 		return failed
@@ -83,7 +85,11 @@ func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form
 	if err != io.EOF {
 		return err
 	}
-	return out.Close()
+	if err := out.Close(); err != nil {
+		return err
+	}
+	setWarnings(w, p.warnings(true))
+	return nil
 }
 
 // write writes a batch. Where lines are items, those without a prediction have one that says why.
