@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"exits":           exits,
 			"makedata":        makeData,
 			"makearray":       makeArray,
+			"makebooleans":    makeBooleans,
 			"makecollections": makeCollections,
 			"makeembeds":      makeEmbeddings,
 			"maketexts":       makeTexts,
