@@ -10,6 +10,7 @@ import struct
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._binary import Child
-from ._errors import BinaryError, InputError, from_messages
+from ._errors import BinaryError, CredenceWarning, InputError, from_messages
 from ._folder import Folder
 from ._items import Column, Items
 from ._run import Run
@@ -169,12 +170,17 @@ class Server:
         return items.kind != "paths" and "variance" not in fields
 
     def predict(self, items: Items, fields: Sequence[str], level: float = 0.95) -> dict[str, Any]:
-        """Returns the fields of the predictions."""
+        """Returns the fields of the predictions, after the warnings of the server."""
         step = max(1, _VALUES // max(1, items.width))
-        parts = [self._part(items, i, min(items.n, i + step), fields, level) for i in range(0, items.n, step)]
+        notes: list[str] = []
+        parts = [self._part(items, i, min(items.n, i + step), fields, level, notes) for i in range(0, items.n, step)]
+        for note in notes:
+            warnings.warn(note, CredenceWarning, stacklevel=4)
         return parts[0] if len(parts) == 1 else {f: np.concatenate([p[f] for p in parts]) for f in fields}
 
-    def _part(self, items: Items, start: int, end: int, fields: Sequence[str], level: float) -> dict[str, Any]:
+    def _part(
+        self, items: Items, start: int, end: int, fields: Sequence[str], level: float, notes: list[str]
+    ) -> dict[str, Any]:
         inputs, tail = self._encode(items, start, end)
         outputs = [o for f in fields for o in _OUTPUTS.get(f, (f,))]
         head = json.dumps({
@@ -190,7 +196,9 @@ class Server:
         )
         found: dict[str, Any] = {}
         at = cut
-        for o in json.loads(data[:cut])["outputs"]:
+        answer = json.loads(data[:cut])
+        notes += answer.get("parameters", {}).get("warnings", "").splitlines()
+        for o in answer["outputs"]:
             size = o["parameters"]["binary_data_size"]
             found[o["name"]] = np.frombuffer(data, "<f8", size // 8, at).reshape(o["shape"])
             at += size
