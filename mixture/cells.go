@@ -1,6 +1,9 @@
 package mixture
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // cellSet finds highest-density sets of a law that is constant on the cells [0, ε]
 // and [1−ε, 1]: as the threshold falls, the part between them grows with it, and
@@ -18,12 +21,12 @@ type cell struct {
 	mass float64
 }
 
-func newCellSet(c ReportedClass, sh shape) *cellSet {
+func newCellSet(ctx context.Context, c ReportedClass, sh shape) *cellSet {
 	e := c.resolution
 	z := math.Log(e) - math.Log1p(-e)
 	lo, hi := c.Law.endAt(-math.Abs(z)), c.Law.endAt(math.Abs(z))
 	lo.lower, hi.upper = c.below, c.above
-	s := &cellSet{c: c, middle: newLevelSet(c.Law, sh, lo, hi), mass: between(&lo, &hi)}
+	s := &cellSet{c: c, middle: newLevelSet(ctx, c.Law, sh, lo, hi), mass: between(&lo, &hi)}
 	s.cells = []cell{{false, c.below}, {true, c.above}}
 	if c.above > c.below {
 		s.cells[0], s.cells[1] = s.cells[1], s.cells[0]

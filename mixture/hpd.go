@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"math"
 
 	"credence/internal/special"
@@ -13,16 +14,26 @@ import (
 // than 1e-12 of it, as around a pole of minute weight, are left out. The
 // result is nil unless 0 < level < 1.
 func (m *Beta) HighestDensity(level float64) []Interval {
+	set, _ := m.HighestDensityContext(context.Background(), level)
+	return set
+}
+
+// HighestDensityContext is [Beta.HighestDensity], which for a mixture of a thousand components may take
+// seconds. When ctx is done it stops and returns the context's error.
+func (m *Beta) HighestDensityContext(ctx context.Context, level float64) ([]Interval, error) {
 	if !(level > 0 && level < 1) || len(m.components) == 0 {
-		return nil
+		return nil, ctx.Err()
 	}
-	sh := m.shape()
+	sh := m.shape(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if sh.flat {
-		return []Interval{m.Interval(TwoSided, level)}
+		return []Interval{m.Interval(TwoSided, level)}, nil
 	}
-	s := newLevelSet(m, sh, end{z: math.Inf(-1), log: m.LogPDF(0), upper: 1}, end{z: math.Inf(1), log: m.LogPDF(1), lower: 1})
+	s := newLevelSet(ctx, m, sh, end{z: math.Inf(-1), log: m.LogPDF(0), upper: 1}, end{z: math.Inf(1), log: m.LogPDF(1), lower: 1})
 	s.solve(level, 1-level)
-	return s.intervals(1e-12 * level)
+	return s.intervals(1e-12 * level), ctx.Err()
 }
 
 // A branch is a stretch between two turns, where the density is monotone.
@@ -42,14 +53,17 @@ type end struct {
 }
 
 // levelSet is {x : ln f(x) ≥ threshold}, with the threshold still to be found.
+//
+// Once ctx is done nothing is computed any more: what the set holds then has no meaning.
 type levelSet struct {
+	ctx      context.Context
 	m        *Beta
 	branches []branch
 }
 
 // newLevelSet cuts the stretch from lo to hi at the turns of the density.
-func newLevelSet(m *Beta, sh shape, lo, hi end) *levelSet {
-	s := &levelSet{m: m, branches: make([]branch, 0, len(sh.turns)+1)}
+func newLevelSet(ctx context.Context, m *Beta, sh shape, lo, hi end) *levelSet {
+	s := &levelSet{ctx: ctx, m: m, branches: make([]branch, 0, len(sh.turns)+1)}
 	rises := sh.rising
 	next := func(to end) {
 		s.branches = append(s.branches, branch{lo: lo, hi: to, rises: rises, at: end{z: math.NaN()}})
@@ -57,6 +71,9 @@ func newLevelSet(m *Beta, sh shape, lo, hi end) *levelSet {
 	}
 	for _, z := range sh.turns {
 		if z >= hi.z {
+			break
+		}
+		if ctx.Err() != nil {
 			break
 		}
 		if z > lo.z {
@@ -92,6 +109,9 @@ func (s *levelSet) solve(level, gamma float64) {
 	reach, last := 1.0, math.Inf(1)
 	for range 200 {
 		out, in, rate := s.masses(t)
+		if s.ctx.Err() != nil {
+			return
+		}
 		h, slope := math.Log(out/gamma)-math.Log(in/level), rate/out+rate/in
 		if math.Abs(h) < 1e-15 {
 			return
@@ -155,6 +175,9 @@ func (s *levelSet) start(gamma, lowest float64) float64 {
 // with respect to t.
 func (s *levelSet) masses(t float64) (outside, inside, rate float64) {
 	for i := range s.branches {
+		if s.ctx.Err() != nil {
+			return
+		}
 		b := &s.branches[i]
 		s.cross(b, t)
 		left, right := between(&b.lo, &b.at), between(&b.at, &b.hi)

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"math"
 	"sync"
 
@@ -55,6 +56,13 @@ func (i ClassIntervals) Mirror() ClassIntervals {
 // Summarize returns what is told of all classes; top says whether to add the probabilities of being the most
 // probable one. The numbers are those of [Reported.Class] and [Reported.TopClass], which take more time apart.
 func (r Reported) Summarize(levels []float64, top bool) []ClassSummary {
+	list, _ := r.SummarizeContext(context.Background(), levels, top)
+	return list
+}
+
+// SummarizeContext is [Reported.Summarize], which takes long for many classes or levels. When ctx is done it
+// stops and returns the context's error.
+func (r Reported) SummarizeContext(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
 	d := r.Law.Classes()
 	list := make([]ClassSummary, d)
 	room := make([]ClassIntervals, d*len(levels))
@@ -62,6 +70,9 @@ func (r Reported) Summarize(levels []float64, top bool) []ClassSummary {
 	defer summaryWork.Put(work)
 	complement := 0.0
 	for i := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		s := &list[i]
 		s.Intervals, room = room[:len(levels):len(levels)], room[len(levels):]
 		c := r.classIn(work, i)
@@ -81,6 +92,9 @@ func (r Reported) Summarize(levels []float64, top bool) []ClassSummary {
 			s.Median, complement = c.QuantileBoth(0.5)
 		}
 		for k, level := range levels {
+			if k%64 == 63 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			s.Intervals[k] = ClassIntervals{c.Interval(TwoSided, level), c.Interval(Upper, level), c.Interval(Lower, level)}
 		}
 		if top && i == 0 && d == 2 && r.Average == nil {
@@ -88,11 +102,15 @@ func (r Reported) Summarize(levels []float64, top bool) []ClassSummary {
 		}
 	}
 	if top && (d > 2 || r.Average != nil) {
-		for i, p := range r.TopClass(nil) {
-			list[i].Top = p
+		p, err := r.topClassContext(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Top = p[i]
 		}
 	}
-	return list
+	return list, nil
 }
 
 // classIn returns what is told of class i, before begin, in the memory of work.
@@ -119,15 +137,15 @@ func (c *ReportedClass) topOfTwo() (first, second float64) {
 }
 
 // topClass is TopClass to six digits.
-func (r Reported) topClass(dst []float64) []float64 {
+func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error) {
 	if r.Law.Classes() > 2 {
-		return r.Law.topClass(dst, sixDigitsTop)
+		return r.Law.topClass(ctx, dst, sixDigitsTop)
 	}
 	c := ReportedClass{tables: summaryWork.Get().(*classTables)}
 	defer summaryWork.Put(c.tables)
 	c.tables.set(r.Law, 0)
 	first, second := c.topOfTwo()
-	return append(dst, first, second)
+	return append(dst, first, second), nil
 }
 
 // sixDigitsTop bounds the error of the probabilities of being on top, to six digits.

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -77,14 +78,20 @@ func (r Reported) SD(dst []float64) []float64 {
 // TopClass appends to dst, for each class, the probability that it is the most
 // probable one, and returns it.
 func (r Reported) TopClass(dst []float64) []float64 {
+	dst, _ = r.topClassContext(context.Background(), dst)
+	return dst
+}
+
+// topClassContext is TopClass; it stops with the context's error when ctx is done.
+func (r Reported) topClassContext(ctx context.Context, dst []float64) ([]float64, error) {
 	if r.Average != nil && r.Law.Classes() == 2 {
 		c := r.Class(0)
-		return append(dst, c.Survival(0.5), c.CDF(0.5))
+		return append(dst, c.Survival(0.5), c.CDF(0.5)), nil
 	}
 	if r.Precision == Full {
-		return r.Law.TopClass(dst)
+		return r.Law.TopClassContext(ctx, dst)
 	}
-	return r.topClass(dst)
+	return r.topClass(ctx, dst)
 }
 
 // Update returns what is told after further votes were seen, votes[i] of them for
@@ -335,39 +342,53 @@ func (c ReportedClass) flag(i Interval) ReportedInterval {
 // is at least the level. AtLeast says that the set consists of them alone. Of an average rater's
 // chances it is the shortest set of p, mapped.
 func (c ReportedClass) HighestDensity(level float64) (set []Interval, atLeast bool) {
-	set, atLeast = c.shortest(level)
+	set, atLeast, _ = c.HighestDensityContext(context.Background(), level)
+	return set, atLeast
+}
+
+// HighestDensityContext is [ReportedClass.HighestDensity]. When ctx is done it stops and returns the
+// context's error.
+func (c ReportedClass) HighestDensityContext(ctx context.Context, level float64) (set []Interval, atLeast bool, err error) {
+	if set, atLeast, err = c.shortest(ctx, level); err != nil {
+		return nil, false, err
+	}
 	if c.average != nil && c.mirrors == nil {
 		for k := range set {
 			set[k] = c.mapped(set[k])
 		}
 	}
-	return set, atLeast
+	return set, atLeast, nil
 }
 
-// shortest is HighestDensity, of p.
-func (c ReportedClass) shortest(level float64) (set []Interval, atLeast bool) {
+// shortest is HighestDensityContext, of p.
+func (c ReportedClass) shortest(ctx context.Context, level float64) (set []Interval, atLeast bool, err error) {
 	if c.resolution == 0 {
-		return c.Law.HighestDensity(level), false
+		set, err = c.Law.HighestDensityContext(ctx, level)
+		return set, false, err
 	}
 	if !(level > 0 && level < 1) || c.Law.K() == 0 {
-		return nil, false
+		return nil, false, nil
 	}
 	if c.mirrors != nil {
-		set, atLeast = c.mirrors.HighestDensity(level)
+		set, atLeast, err = c.mirrors.HighestDensityContext(ctx, level)
 		for k := range set {
 			set[k].Lo, set[k].Hi = 1-set[k].Hi, 1-set[k].Lo
 		}
 		slices.Reverse(set)
-		return set, atLeast
+		return set, atLeast, err
 	}
 	if c.tables != nil { // whose masses are rough, or those of a law that is a little wider
 		c.tables = nil
 		c.exactEnds()
 	}
-	sh := c.Law.shape()
+	sh := c.Law.shape(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
 	if sh.flat {
 		i := c.Interval(TwoSided, level)
-		return []Interval{i.Interval}, i.AtLeast
+		return []Interval{i.Interval}, i.AtLeast, nil
 	}
-	return newCellSet(c, sh).find(level)
+	set, atLeast = newCellSet(ctx, c, sh).find(level)
+	return set, atLeast, ctx.Err()
 }

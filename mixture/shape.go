@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"math"
 
 	"credence/internal/special"
@@ -71,10 +72,10 @@ type shape struct {
 
 // shape finds the turns. Beyond the components the density is a sum of powers of
 // x (or 1−x), which can turn at most once more, towards a pole at the end;
-// between them it is scanned.
-func (m *Beta) shape() shape {
+// between them it is scanned. Once ctx is done the scan stops, and the result has no meaning.
+func (m *Beta) shape(ctx context.Context) shape {
 	left, right := m.endSign(), -m.Reflect().endSign()
-	t := newTurns(m)
+	t := newTurns(ctx, m)
 	if left == 0 && right == 0 && m.flat(t.lo, t.hi) {
 		return shape{flat: true}
 	}
@@ -99,7 +100,7 @@ func (m *Beta) flat(lo, hi float64) bool {
 // increasing order, the ends 0 and 1 among them where it rises towards them. A
 // flat density has none.
 func (m *Beta) Modes() []float64 {
-	sh := m.shape()
+	sh := m.shape(context.Background())
 	if sh.flat {
 		return nil
 	}

@@ -24,7 +24,7 @@ func TestTurnsAgainstGrid(t *testing.T) {
 				return err
 			}
 		}
-		sh := m.shape()
+		sh := m.shape(t.Context())
 		var grid []float64
 		for i := range m.components {
 			c := &m.components[i]

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"math"
 	"sync"
 
@@ -23,10 +24,19 @@ const topError = 1e-9
 // φ the density of S. The smaller the weight of a component, the larger the error
 // that its integrals may have. Classes that are all but certain to be below the
 // component's largest are left out of them.
-func (m *Dirichlet) TopClass(dst []float64) []float64 { return m.topClass(dst, topError) }
+func (m *Dirichlet) TopClass(dst []float64) []float64 {
+	dst, _ = m.TopClassContext(context.Background(), dst)
+	return dst
+}
 
-// topClass is TopClass with the given error.
-func (m *Dirichlet) topClass(dst []float64, topError float64) []float64 {
+// TopClassContext is [Dirichlet.TopClass], which for hundreds of classes and components may take seconds.
+// When ctx is done it stops and returns the context's error.
+func (m *Dirichlet) TopClassContext(ctx context.Context, dst []float64) ([]float64, error) {
+	return m.topClass(ctx, dst, topError)
+}
+
+// topClass is TopClassContext with the given error.
+func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float64) ([]float64, error) {
 	d := m.Classes()
 	from := len(dst)
 	dst = append(dst, make([]float64, d)...)
@@ -36,11 +46,14 @@ func (m *Dirichlet) topClass(dst []float64, topError float64) []float64 {
 	} else {
 		t := topWork.Get().(*topIntegral)
 		defer topWork.Put(t)
-		t.rough = topError >= sixDigitsTop
+		t.ctx, t.rough = ctx, topError >= sixDigitsTop
 		if cap(t.class) < d {
 			t.class, t.of = make([]int, 0, d), make([]special.RootGamma, 0, d)
 		}
 		for k, w := range m.weights {
+			if err := ctx.Err(); err != nil {
+				return dst, err
+			}
 			// Σ_k w_k times these is at most topError.
 			t.add(top, w, m.alpha[k], max(topError/2, topError/(2*float64(m.K())*w)))
 		}
@@ -49,7 +62,7 @@ func (m *Dirichlet) topClass(dst []float64, topError float64) []float64 {
 	for i := range top {
 		top[i] /= total
 	}
-	return dst
+	return dst, ctx.Err()
 }
 
 // topWork keeps the memory of integrals.

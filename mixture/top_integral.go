@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"math"
 
 	"credence/internal/kernel"
@@ -17,7 +18,8 @@ import (
 // from the right. Near 0 the densities are powers of s, and the integrands a
 // power times a smooth function, for which lower has a rule of its own.
 type topIntegral struct {
-	class  []int // the classes that are integrated, m of them
+	ctx    context.Context // once it is done, integrals stop and have no meaning
+	class  []int           // the classes that are integrated, m of them
 	of     []special.RootGamma
 	result []float64 // [m]
 	beyond []float64 // [m]: P(S > the end of a panel)
@@ -69,6 +71,9 @@ func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
 	// is one: what is missing betrays a rule that does not do, as may be where
 	// hundreds of classes share the mass. Shorter panels then do.
 	for cuts := range 6 {
+		if t.ctx.Err() != nil {
+			break
+		}
 		t.integrate(rule, lo, hi, cuts)
 		if math.Abs(sum(t.result)-1) <= tolerance/2 {
 			break
@@ -135,7 +140,7 @@ func (t *topIntegral) integrate(rule *special.Rule, lo, hi float64, cuts int) {
 	clear(t.beyond)
 	n := 1 << cuts
 	from := max(lo, 1)
-	for i := n - 1; i >= 0; i-- {
+	for i := n - 1; i >= 0 && t.ctx.Err() == nil; i-- {
 		width := (hi - from) / float64(n)
 		t.panel(rule, from+float64(i)*width, from+float64(i+1)*width)
 	}

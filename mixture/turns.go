@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 // matter there, where the slope is nearly a cubic.
 type turns struct {
 	shape
+	ctx    context.Context
 	m      *Beta
 	lo, hi float64 // beyond all components
 	spots  []spot  // of the components
@@ -48,8 +50,8 @@ type part struct {
 // stretch is not halved.
 const narrow = 0.25
 
-func newTurns(m *Beta) *turns {
-	t := &turns{m: m, lo: math.Inf(1), hi: math.Inf(-1), spots: make([]spot, len(m.components)), high: make([]float64, len(m.components))}
+func newTurns(ctx context.Context, m *Beta) *turns {
+	t := &turns{ctx: ctx, m: m, lo: math.Inf(1), hi: math.Inf(-1), spots: make([]spot, len(m.components)), high: make([]float64, len(m.components))}
 	for i := range m.components {
 		c := &m.components[i]
 		// The logit density of Beta(a, b) peaks at ln(a/b) with the width
@@ -94,6 +96,9 @@ func (t *turns) scan(left, right float64) {
 	}
 	slices.Sort(centers)
 	for _, z := range centers {
+		if t.ctx.Err() != nil {
+			return
+		}
 		if z > p.z {
 			to(t.look(z))
 		}
@@ -142,6 +147,7 @@ func (t *turns) drop(p *place) { t.spare = append(t.spare, p) }
 func (t *turns) stretch(p, q *place) {
 	sure, short := t.judge(p, q)
 	switch {
+	case t.ctx.Err() != nil:
 	case sure:
 		t.visit(q)
 	case short:
@@ -160,7 +166,7 @@ func (t *turns) stretch(p, q *place) {
 // in the end; depth bounds how often.
 func (t *turns) cubic(p, q *place, depth int) {
 	z, ok := extremum(p, q)
-	if !ok || depth == 0 {
+	if !ok || depth == 0 || t.ctx.Err() != nil {
 		t.visit(q)
 		return
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"math"
 
 	"credence/head"
@@ -35,20 +36,20 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 // without an answer, which have an Err, the error is that of the first of them; the
 // answers are nil only if the networks did not run.
 func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, error) {
-	return s.answers(h, x, cores, head.Decode)
+	return s.answers(context.Background(), h, x, cores, head.Decode)
 }
 
 // Outputs returns what each network, or each pass through it, says of the items with inputs x
 // [N, width]. The networks are those from place first of an ensemble, which matters where they are
 // sampled.
 func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, error) {
-	return s.raw(x, len(x)/s.nets[0].In.Size(), h.Traits().Passes, 0, first)
+	return s.raw(context.Background(), x, len(x)/s.nets[0].In.Size(), h.Traits().Passes, 0, first)
 }
 
 // answers runs the networks and decodes their outputs.
-func (s *Ensemble) answers(h head.Head, x []float32, cores int, decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
+func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores int, decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
 	n := len(x) / s.nets[0].In.Size()
-	outputs, err := s.raw(x, n, h.Traits().Passes, cores, 0)
+	outputs, err := s.raw(ctx, x, n, h.Traits().Passes, cores, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +57,13 @@ func (s *Ensemble) answers(h head.Head, x []float32, cores int, decode func(head
 }
 
 // raw returns the outputs of each network, or of each of so many passes with
-// dropout on. The first network has a place in an ensemble.
-func (s *Ensemble) raw(x []float32, n, passes, cores, first int) ([]head.Output, error) {
+// dropout on. The first network has a place in an ensemble. When ctx is done it stops between passes.
+func (s *Ensemble) raw(ctx context.Context, x []float32, n, passes, cores, first int) ([]head.Output, error) {
 	var outputs []head.Output
 	add := func(i int, p nn.Pass) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p.Cores = cores
 		out, err := s.run[i].Forward(x, p)
 		if err != nil {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,6 +20,9 @@ type PredictOptions struct {
 	// Batch is how many items go through the networks at a time; 0 means as
 	// many as take some megabytes.
 	Batch int
+	// BatchValues bounds Batch: the values that the networks keep of the items of a batch. 0 means 2^27.
+	// The smaller it is, the sooner a prediction stops when its context is done.
+	BatchValues int
 	// KeepBad has items without an answer passed on with the reason in Err, such
 	// as values so extreme that a network's outputs are not finite, or a row that
 	// cannot be read. Otherwise the first of them ends the prediction.
@@ -31,8 +35,14 @@ type PredictOptions struct {
 // Predict returns the answer to every item. Equal inputs give equal bits, whatever the other items
 // and the number of cores.
 func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
+	return m.PredictContext(context.Background(), ds, o)
+}
+
+// PredictContext is [Model.Predict]. When ctx is done it stops, after the pass of a batch through one network at
+// the latest, and returns the context's error.
+func (m *Model) PredictContext(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
 	out := make([]head.Answer, 0, ds.Len())
-	err := m.Each(context.Background(), ds, o, func(_ int, a head.Answer) error {
+	err := m.Each(ctx, ds, o, func(_ int, a head.Answer) error {
 		out = append(out, a)
 		return nil
 	})
@@ -51,7 +61,7 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 		}
 	}
 	return m.batches(ctx, ds, o, func(lo, n int, x []float32, unread []error) error {
-		got, err := m.answers(x, o.MeansOnly && !o.Votes)
+		got, err := m.answers(ctx, x, o.MeansOnly && !o.Votes)
 		if got == nil {
 			return err
 		}
@@ -61,7 +71,14 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 			}
 		}
 		if o.Votes {
-			par.For(n, func(j int) { v.Update(&got[j], lo+j) })
+			par.For(n, func(j int) {
+				if ctx.Err() == nil {
+					v.Update(&got[j], lo+j)
+				}
+			})
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 		for j := range got {
 			if err := got[j].Err; err != nil && !o.KeepBad {
@@ -88,7 +105,7 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 	if batch <= 0 {
 		batch = min(1024, max(16, 1<<21/max(1, width)))
 	}
-	batch = min(batch, ds.Len(), max(1, maxBatch/m.itemSize()))
+	batch = min(batch, ds.Len(), max(1, cmp.Or(o.BatchValues, maxBatch)/m.itemSize()))
 	x := make([]float32, batch*width)
 	errs := make([]error, batch)
 	for lo := 0; lo < ds.Len(); lo += batch {
@@ -126,8 +143,9 @@ func (m *Model) itemSize() int {
 }
 
 // answers returns those to network inputs x [N, width], which are what the Transform gives. If there are
-// items without an answer, which have an Err, the error is that of the first of them.
-func (m *Model) answers(x []float32, meansOnly bool) ([]head.Answer, error) {
+// items without an answer, which have an Err, the error is that of the first of them. When ctx is done there are
+// no answers.
+func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]head.Answer, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err
@@ -135,16 +153,22 @@ func (m *Model) answers(x []float32, meansOnly bool) ([]head.Answer, error) {
 	defer m.release(r)
 	average := m.Crowd.Average()
 	if meansOnly && average == nil { // which calibration leaves alone
-		return r.ensemble.answers(r.head, x, cores, head.DecodeMeans)
+		return r.ensemble.answers(ctx, r.head, x, cores, head.DecodeMeans)
 	}
-	answers, err := r.ensemble.Answers(r.head, x, cores)
+	answers, err := r.ensemble.answers(ctx, r.head, x, cores, head.Decode)
 	if m.Calibration != nil || average != nil {
 		par.Limit(cores).For(len(answers), func(j int) {
+			if ctx.Err() != nil {
+				return
+			}
 			m.Calibration.Apply(&answers[j])
 			if answers[j].Err == nil {
 				answers[j].Through(average)
 			}
 		})
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	return answers, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -168,29 +169,26 @@ func (s *Server) apiMixture(api huma.API) {
 		func(ctx context.Context, in *struct {
 			RawBody []byte `contentType:"application/json"`
 		}) (*mixtureAnswer, error) {
-			text, err := calculate(in.RawBody)
+			text, err := s.calculate(ctx, in.RawBody)
 			if err != nil {
-				return nil, problem(err)
+				return nil, problem(causeOf(ctx, err))
 			}
 			return &mixtureAnswer{text}, nil
 		})
 }
 
 // calculate answers one question about a mixture.
-func calculate(question []byte) (json.RawMessage, error) {
-	var line, out bytes.Buffer
+func (s *Server) calculate(ctx context.Context, question []byte) (json.RawMessage, error) {
+	var line bytes.Buffer
 	if err := json.Compact(&line, question); err != nil {
 		return nil, badRequest("the question is not JSON: %w", err)
 	}
-	line.WriteByte('\n')
-	if _, _, err := calculator.Answer(&line, &out); err != nil {
+	text, err := calculator.AnswerOne(ctx, line.Bytes(), s.options.Limits.checkMixture)
+	switch _, limited := errors.AsType[*httpError](err); {
+	case err == nil:
+		return append(text, '\n'), s.options.Limits.checkAnswer(int64(len(text)))
+	case limited, ctx.Err() != nil:
 		return nil, err
 	}
-	var failed struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(out.Bytes(), &failed) == nil && failed.Error != "" {
-		return nil, failf(http.StatusUnprocessableEntity, "%s", failed.Error)
-	}
-	return out.Bytes(), nil
+	return nil, failf(http.StatusUnprocessableEntity, "%w", err)
 }

@@ -65,6 +65,9 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := want.limits.checkLevels(len(form.levels)); err != nil {
+		return err
+	}
 	t, err := s.apiItems(w, r, m, want)
 	if err != nil {
 		return err
@@ -75,18 +78,14 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
 	if err := checkLevel(want.level); err != nil {
 		return err
 	}
-	out, err := m.predict(r.Context(), t, want)
+	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
+	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
+	text, p, err := s.recordText(w, r, m, t, want, text)
 	if err != nil {
 		return err
 	}
-	s.count(out)
-	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
-	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
-	if text, err = out.records(text); err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(out.appendWarnings(append(text, ']')), "}\n"...))
+	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
 }
 
 // apiItems reads the items of a request, and what is asked of them.

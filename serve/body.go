@@ -44,7 +44,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
-// hold takes n bytes of the memory that bodies share, until the request ends.
+// hold takes n bytes of the memory that bodies and answers share, until the request ends.
 func (s *Server) hold(w http.ResponseWriter, n int64) error {
 	rec, ok := w.(*recorder)
 	if !ok {
@@ -52,7 +52,7 @@ func (s *Server) hold(w http.ResponseWriter, n int64) error {
 	}
 	if s.held.Add(n) > s.options.Limits.Memory {
 		s.held.Add(-n)
-		return failf(http.StatusServiceUnavailable, "the bodies of requests at work fill the memory they share, %d bytes", s.options.Limits.Memory)
+		return failf(http.StatusServiceUnavailable, "requests at work fill the memory they share, %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
 	}
 	rec.held += n
 	return nil

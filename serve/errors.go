@@ -28,6 +28,25 @@ func badRequest(format string, args ...any) error {
 	return failf(http.StatusBadRequest, format, args...)
 }
 
+// causeOf returns, for an error of a request's context, why that is done: the request took too long, or the client left.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// stopped returns the error of a request's context in a loop over many items, at every 1024th of them.
+func stopped(ctx context.Context, i int) error {
+	if i%1024 != 0 {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// statusClientGone is how nginx records a request whose client left before it was answered.
+const statusClientGone = 499
+
 // statusOf returns the status of an error: the one it carries, or the one that its cause calls for.
 func statusOf(err error) int {
 	if e, ok := errors.AsType[*httpError](err); ok {
@@ -41,6 +60,8 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, context.Canceled):
+		return statusClientGone
 	case errors.Is(err, dataset.ErrMissingFeature):
 		return http.StatusBadRequest
 	}

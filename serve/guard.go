@@ -28,7 +28,7 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 	method, path, _ := strings.Cut(pattern, " ")
 	pattern = method + " " + s.options.BasePath + path
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		err := f(w, r)
+		err := causeOf(r.Context(), f(w, r))
 		if err == nil {
 			return
 		}
@@ -49,13 +49,15 @@ func said(err error) error {
 	return err
 }
 
-// recorder remembers how a request was answered.
+// recorder remembers how a request was answered, and bounds the answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	err    error
 	slots  chan struct{} // nil if the request has none of the places of those at work
-	held   int64         // bytes of the body in memory
+	held   int64         // bytes of the body and the answer in memory
+	limits *Limits
+	bytes  int64 // of the answer
 }
 
 // wait gives up the request's place among those at work while it waits for the client: clients that
@@ -90,6 +92,16 @@ func (r *recorder) WriteHeader(status int) {
 }
 
 func (r *recorder) Write(b []byte) (n int, err error) {
+	if r.status < http.StatusBadRequest { // or not set
+		if err := r.limits.checkAnswer(r.bytes + int64(len(b))); err != nil {
+			if r.status != 0 { // which nothing but an answer that breaks off can take back
+				r.err = err
+				panic(http.ErrAbortHandler)
+			}
+			return 0, err
+		}
+		r.bytes += int64(len(b))
+	}
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
@@ -107,7 +119,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		w := &recorder{ResponseWriter: rw}
+		w := &recorder{ResponseWriter: rw, limits: &s.options.Limits}
 		id := requestID(r)
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -142,11 +154,11 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			w.slots = s.slots
 			defer func() { <-s.slots }()
 		default:
-			w.err = failf(http.StatusTooManyRequests, "%d requests are at work already", s.options.Limits.Concurrency)
+			w.err = failf(http.StatusTooManyRequests, "%d requests are at work already (credence serve --max-requests)", s.options.Limits.Concurrency)
 			oipErrors(w, statusOf(w.err), w.err)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), s.options.Limits.Timeout)
+		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout, s.options.Limits.timedOut())
 		defer cancel()
 		defer func() { s.held.Add(-w.held) }()
 		r = r.WithContext(ctx) // which also learns the route
@@ -237,7 +249,7 @@ func requestID(r *http.Request) string {
 func (s *Server) plain(w http.ResponseWriter, r *http.Request) (io.ReadCloser, error) {
 	limit := s.options.Limits.Body
 	if r.ContentLength > limit {
-		return nil, failf(http.StatusRequestEntityTooLarge, "the body has %d bytes, more than %d", r.ContentLength, limit)
+		return nil, failf(http.StatusRequestEntityTooLarge, "the body has %d bytes, more than %d (credence serve --max-body)", r.ContentLength, limit)
 	}
 	body := http.MaxBytesReader(w, r.Body, limit)
 	var unpacked io.Reader

@@ -144,6 +144,9 @@ func (c *castVotes) update(p *predicting, t *told) error {
 		return nil
 	}
 	for j := range t.answers {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
 		at, ok := c.at[t.items[j]]
 		if !ok {
 			continue

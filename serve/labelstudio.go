@@ -136,6 +136,9 @@ type suggestion struct {
 	Result       []choice `json:"result"`
 }
 
+// suggestionMemory is about how much memory a suggestion takes, its text included.
+const suggestionMemory = 2048
+
 type choice struct {
 	FromName string         `json:"from_name"`
 	ToName   string         `json:"to_name"`
@@ -187,20 +190,21 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	if f.rows > 0 {
 		want := s.wanted()
 		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
-		t, err := m.predict(r.Context(), f, want)
+		p, err := s.predict(r.Context(), m, f, want, func(t *told) error {
+			for j := range t.items {
+				if t.bad[j] != nil {
+					out = append(out, []suggestion{}) // a task without a prediction
+					continue
+				}
+				out = append(out, t.suggestion(j, at))
+			}
+			return s.hold(w, suggestionMemory*int64(len(t.items)))
+		})
 		if err != nil {
 			return err
 		}
-		s.count(t)
-		for j := range t.items {
-			if t.bad[j] != nil {
-				out = append(out, []suggestion{}) // a task without a prediction
-				continue
-			}
-			out = append(out, t.suggestion(j, at))
-		}
-		if len(t.warnings) > 0 {
-			answer["warnings"] = t.warnings
+		if warnings := p.warnings(true); len(warnings) > 0 {
+			answer["warnings"] = warnings
 		}
 	}
 	answer["results"] = out

@@ -101,14 +101,12 @@ func (s *Server) operations(mux *http.ServeMux) {
 	})
 }
 
-// count adds predictions to the metrics.
-func (s *Server) count(t *told) {
+// observe adds intervals and abstentions to the metrics.
+func (s *Server) observe(t *told) {
 	m := s.metrics.of(t.of.name)
-	bad := 0
 	top, lower, upper, abstain := t.places("p_top"), t.places("lower"), t.places("upper"), t.places("abstain")
 	for j, why := range t.bad {
 		if why != nil {
-			bad++
 			continue
 		}
 		i, row := t.answers[j].Top(), t.row(j)
@@ -121,7 +119,6 @@ func (s *Server) count(t *told) {
 			m.abstained.Observe(oneIf(row[top[i]].Number < 0.9))
 		}
 	}
-	s.metrics.counted(m, len(t.items), bad, t.unlike)
 }
 
 // counted adds the items of a request.

@@ -49,17 +49,12 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := m.predict(r.Context(), t, want)
-	if err != nil {
-		return err
-	}
-	s.count(out)
-	text, err := out.records([]byte(`{"predictions": [`))
+	text, p, err := s.recordText(w, r, m, t, want, []byte(`{"predictions": [`))
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(out.appendWarnings(append(text, ']')), "}\n"...))
+	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
 }
 
 // scoring reads the items of a request, whatever its form.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -167,18 +168,21 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := m.predict(r.Context(), f, want)
-	if err != nil {
-		return err
-	}
-	s.count(t)
 	if names == nil {
 		for _, o := range m.outputs() {
 			names = append(names, o.Name)
 			binary[o.Name] = req.Parameters["binary_data_output"] == true
 		}
 	}
-	return t.writeInfer(w, req.ID, names, binary)
+	out := inferOutputs{of: m, names: names, tensors: make([]tensor, len(names))}
+	p, err := s.predict(r.Context(), m, f, want, func(t *told) error {
+		values, err := out.add(t)
+		return cmp.Or(err, s.hold(w, tensorMemory*int64(values)))
+	})
+	if err != nil {
+		return err
+	}
+	return out.write(w, req.ID, binary, p.warnings(true), want.limits)
 }
 
 // readInfer parts the JSON from the binary data behind it.

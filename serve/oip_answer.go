@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/head"
 	"credence/internal/prediction"
 	"credence/internal/table"
+	"credence/mixture"
 )
 
 // outputs returns what a prediction consists of, that of weights and alpha on request only.
@@ -27,19 +29,16 @@ func (m *served) outputs() []tensorInfo {
 }
 
 type inferResponse struct {
-	ModelName    string   `json:"model_name"`
-	ModelVersion string   `json:"model_version"`
-	ID           string   `json:"id,omitempty"`
-	Outputs      []tensor `json:"outputs"`
+	ModelName    string `json:"model_name"`
+	ModelVersion string `json:"model_version"`
+	ID           string `json:"id,omitempty"`
 	// Parameters has warnings, one per line: the protocol's parameters are texts, numbers and booleans.
 	Parameters map[string]string `json:"parameters,omitempty"`
+	Outputs    []tensor          `json:"outputs,omitempty"` // written one by one
 }
 
 // output returns a tensor of the answers: [N] of what is told of an item, [N, d] of its classes.
 func (t *told) output(name string) (tensor, error) {
-	if name == "weights" || name == "alpha" {
-		return t.parameters(name)
-	}
 	places := t.places(name)
 	if places == nil {
 		return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
@@ -72,58 +71,122 @@ func gather[T any](t *told, places []int, value func(*prediction.Cell) T) []T {
 	return list
 }
 
+// inferOutputs are the tensors that a request names, of all its items.
+type inferOutputs struct {
+	of      *served
+	names   []string
+	tensors []tensor             // in the order of names; those of weights and alpha are made in the end
+	laws    []*mixture.Dirichlet // of the items, where weights or alpha are asked for
+}
+
+// tensorMemory is about how much memory a value of a tensor takes, its text included.
+const tensorMemory = 48
+
+// add appends what is told of further items, and returns how many values that are.
+func (o *inferOutputs) add(t *told) (values int, err error) {
+	for i, name := range o.names {
+		if name == "weights" || name == "alpha" {
+			if !t.of.law {
+				return 0, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
+			}
+			if len(o.laws) < t.first+len(t.items) {
+				o.laws = append(o.laws, head.Laws(t.answers)...)
+			}
+			for _, law := range o.laws[t.first:] {
+				values += law.K() * len(t.of.model.Classes)
+			}
+			continue
+		}
+		more, err := t.output(name)
+		if err != nil {
+			return 0, err
+		}
+		values += len(t.items) * len(t.places(name))
+		if to := &o.tensors[i]; to.Data == nil {
+			*to = more
+		} else {
+			to.Shape[0] += more.Shape[0]
+			to.Data = concatenate(to.Data, more.Data)
+		}
+	}
+	return values, nil
+}
+
+// concatenate appends the values of a tensor to those of another of the same type.
+func concatenate(to, more any) any {
+	switch to := to.(type) {
+	case []string:
+		return append(to, more.([]string)...)
+	case []bool:
+		return append(to, more.([]bool)...)
+	default:
+		return append(to.([]float64), more.([]float64)...)
+	}
+}
+
 // parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Laws of
 // fewer components than others have further ones of weight 0.
-func (t *told) parameters(name string) (tensor, error) {
-	if !t.of.law {
-		return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
-	}
-	n, d, k := len(t.items), len(t.of.model.Classes), 0
-	for j := range t.answers {
-		k = max(k, t.answers[j].Law.K())
+func (o *inferOutputs) parameters(name string) tensor {
+	n, d, k := len(o.laws), len(o.of.model.Classes), 0
+	for _, law := range o.laws {
+		k = max(k, law.K())
 	}
 	weights, alpha := make([]float64, n*k), make([]float64, n*k*d)
 	for i := range alpha {
 		alpha[i] = 1
 	}
-	for j := range t.answers {
-		for c := range t.answers[j].Law.K() {
-			w, a := t.answers[j].Law.Component(c)
+	for j, law := range o.laws {
+		for c := range law.K() {
+			w, a := law.Component(c)
 			weights[j*k+c] = w
 			copy(alpha[(j*k+c)*d:], a)
 		}
 	}
 	if name == "weights" {
-		return tensor{Name: name, Shape: []int64{int64(n), int64(k)}, Datatype: "FP64", Data: weights}, nil
+		return tensor{Name: name, Shape: []int64{int64(n), int64(k)}, Datatype: "FP64", Data: weights}
 	}
-	return tensor{Name: name, Shape: []int64{int64(n), int64(k), int64(d)}, Datatype: "FP64", Data: alpha}, nil
+	return tensor{Name: name, Shape: []int64{int64(n), int64(k), int64(d)}, Datatype: "FP64", Data: alpha}
 }
 
-// writeInfer writes the answer, binary outputs behind the JSON.
-func (t *told) writeInfer(w http.ResponseWriter, id string, names []string, binary map[string]bool) error {
-	out := inferResponse{ModelName: t.of.name, ModelVersion: t.of.version, ID: id}
-	if len(t.warnings) > 0 {
-		out.Parameters = map[string]string{"warnings": strings.Join(t.warnings, "\n")}
+// write writes the answer, binary outputs behind the JSON. Outputs become text one after the other, so that the values of
+// one at a time are in memory twice.
+func (o *inferOutputs) write(w http.ResponseWriter, id string, binary map[string]bool, warnings []string, limits *Limits) error {
+	response := inferResponse{ModelName: o.of.name, ModelVersion: o.of.version, ID: id}
+	if len(warnings) > 0 {
+		response.Parameters = map[string]string{"warnings": strings.Join(warnings, "\n")}
 	}
-	var rest []byte
-	for _, name := range names {
-		o, err := t.output(name)
-		if err != nil {
-			return err
-		}
-		if binary[name] {
-			before := len(rest)
-			rest = appendBinary(rest, o.Data)
-			o.Data, o.Parameters = nil, map[string]any{"binary_data_size": len(rest) - before}
-		} else if o.Data, err = finite(o.Data); err != nil {
-			return err
-		}
-		out.Outputs = append(out.Outputs, o)
-	}
-	text, err := json.Marshal(out)
+	text, err := json.Marshal(response)
 	if err != nil {
 		return err
 	}
+	text = append(text[:len(text)-1], `,"outputs":[`...)
+	var rest []byte
+	for i, name := range o.names {
+		out := o.tensors[i]
+		o.tensors[i].Data = nil
+		if name == "weights" || name == "alpha" {
+			out = o.parameters(name)
+		}
+		if binary[name] {
+			before := len(rest)
+			rest = appendBinary(rest, out.Data)
+			out.Data, out.Parameters = nil, map[string]any{"binary_data_size": len(rest) - before}
+		} else if out.Data, err = finite(out.Data); err != nil {
+			return err
+		}
+		one, err := json.Marshal(out)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, one...)
+		if err := limits.checkAnswer(int64(len(text) + len(rest))); err != nil {
+			return err
+		}
+	}
+	text = append(text, "]}"...)
 	if rest == nil {
 		w.Header().Set("Content-Type", "application/json")
 		_, err = w.Write(text)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -51,7 +52,7 @@ type overviewAsked struct {
 	Rater string `query:"rater" maxLength:"1024" doc:"who looks"`
 }
 
-func (s *Server) overview(in *overviewAsked) (*struct{ Body *overview }, error) {
+func (s *Server) overview(ctx context.Context, in *overviewAsked) (*struct{ Body *overview }, error) {
 	c := s.registry.current.Load()
 	name := ""
 	if names := c.names(); len(names) > 1 {
@@ -81,9 +82,12 @@ func (s *Server) overview(in *overviewAsked) (*struct{ Body *overview }, error) 
 		return &struct{ Body *overview }{o}, nil
 	}
 	if p, release, err := s.queue.get(); err == nil {
-		progress := p.progress(in.Rater)
-		o.Queue = &overviewItems{Items: len(p.ids), Progress: progress, Attention: p.attention(in.Rater, s.options.Level)}
-		release()
+		defer release()
+		list, err := p.attention(ctx, in.Rater, s.options.Level)
+		if err != nil {
+			return nil, err
+		}
+		o.Queue = &overviewItems{Items: len(p.ids), Progress: p.progress(in.Rater), Attention: list}
 	}
 	return &struct{ Body *overview }{o}, nil
 }
@@ -92,9 +96,12 @@ func (s *Server) overview(in *overviewAsked) (*struct{ Body *overview }, error) 
 const wide = 0.5
 
 // attention says what needs it about the items.
-func (p *pool) attention(rater string, level float64) []attention {
+func (p *pool) attention(ctx context.Context, rater string, level float64) ([]attention, error) {
 	var broad, unsure, split int
 	for i, n := range p.now {
+		if err := stopped(ctx, i); err != nil {
+			return nil, err
+		}
 		if n == nil {
 			continue
 		}
@@ -132,7 +139,7 @@ func (p *pool) attention(rater string, level float64) []attention {
 	if list == nil {
 		list = []attention{{"good", "Nothing stands out.", ""}}
 	}
-	return list
+	return list, nil
 }
 
 // firstBad says why the first item without a prediction has none.

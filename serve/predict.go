@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -19,10 +20,11 @@ import (
 // wanted is what is asked of a prediction.
 type wanted struct {
 	level   float64
+	levels  int             // how many there are
 	columns map[string]bool // nil for all that have a meaning
 	partial bool            // rows that cannot be predicted are marked, not refused
-	rows    int             // at most
-	batch   int             // items answered at a time as they come in; 0 if the body is read first
+	limits  *Limits
+	batch   int // items answered at a time as they come in; 0 if the body is read first
 	rule    abstention
 	votes   *castVotes // on the items, to take into account; nil for none
 }
@@ -43,47 +45,60 @@ func (a abstention) check() error {
 
 func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
 
-// told is what is told of N items, a row each.
+// told is what is told of N items of a request, a row each.
 type told struct {
-	of       *served
-	items    []string
-	bad      []error // nil, or why an item has no prediction
-	answers  []head.Answer
-	warnings []string
-	unlike   dataset.Unlike
+	of      *served
+	first   int // items of the request before them
+	items   []string
+	bad     []error // nil, or why an item has no prediction
+	answers []head.Answer
 
 	*layout
 	cells []prediction.Cell // [N, columns of the maker]
 }
 
-// batchRows is how many items are predicted at a time.
-const batchRows = 1024
+// Items are predicted some at a time: at most batchRows of them, so many that they have batchIntervals (classes by
+// levels) where they have more than one, and so many that networks keep batchValues of them. This bounds the memory of
+// a request, and how long one goes on whose client has left.
+const (
+	batchRows      = 1024
+	batchIntervals = 1 << 14
+	batchValues    = 1 << 21
+)
 
 // tooManyRows is the error of a request with more than n items.
 func tooManyRows(n int) error {
-	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request", n)
+	return failf(http.StatusRequestEntityTooLarge, "more than %d rows in a request (credence serve --max-rows)", n)
 }
 
 // predicting predicts the items of a request, some at a time.
 type predicting struct {
+	ctx   context.Context
 	of    *served
 	want  *wanted
 	in    *dataset.Stream
 	watch *dataset.Watch
 	items int
-	bad   int // items without a prediction, where answers are streamed
+	bad   int // items without a prediction
 	voted int // items of votes that were found
 }
 
-// begin starts to predict the items of a table, n at a time. The caller closes what it returns.
-func (s *served) begin(ctx context.Context, t table.Table, w *wanted, n int) (*predicting, error) {
+// begin starts to predict the items of a table. The caller closes what it returns.
+func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicting, error) {
+	classes := len(s.model.Classes)
+	if f, ok := t.(*frame); ok { // whose items are counted
+		if err := w.limits.checkIntervals(f.rows, classes, w.levels); err != nil {
+			return nil, err
+		}
+	}
+	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels)))
 	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
 	in, err := dataset.StreamOf(ctx, t, s.parts, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &predicting{of: s, want: w, in: in, watch: s.model.Transform.NewWatch()}, nil
+	return &predicting{ctx: ctx, of: s, want: w, in: in, watch: s.model.Transform.NewWatch()}, nil
 }
 
 func (p *predicting) close() error { return p.in.Close() }
@@ -95,14 +110,18 @@ func (p *predicting) next() (*told, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.items += batch.Len(); p.items > p.want.rows {
-		return nil, tooManyRows(p.want.rows)
+	first := p.items
+	if p.items += batch.Len(); p.items > p.want.limits.Rows {
+		return nil, tooManyRows(p.want.limits.Rows)
+	}
+	if err := p.want.limits.checkIntervals(p.items, len(p.of.model.Classes), p.want.levels); err != nil {
+		return nil, err
 	}
 	if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
 		return nil, err
 	}
-	t := &told{of: p.of, items: batch.Items, bad: batch.Bad}
-	if t.answers, err = p.of.model.Predict(batch.Dataset, model.PredictOptions{KeepBad: true}); err != nil {
+	t := &told{of: p.of, first: first, items: batch.Items, bad: batch.Bad}
+	if t.answers, err = p.of.model.PredictContext(p.ctx, batch.Dataset, model.PredictOptions{KeepBad: true, BatchValues: batchValues}); err != nil {
 		return nil, err
 	}
 	if t.bad == nil {
@@ -117,9 +136,13 @@ func (p *predicting) next() (*told, error) {
 		return nil, err
 	}
 	for j, err := range t.bad {
-		if err != nil && !p.want.partial {
+		if err == nil {
+			continue
+		}
+		if !p.want.partial {
 			return nil, badRequest("item %q has no prediction: %w", t.items[j], err)
 		}
+		p.bad++
 	}
 	return t, nil
 }
@@ -136,51 +159,63 @@ func (p *predicting) warnings(done bool) []string {
 	return append(list, p.want.votes.doubts(p, done)...)
 }
 
-// predict answers all items of a table.
-func (s *served) predict(ctx context.Context, t table.Table, w *wanted) (*told, error) {
-	p, err := s.begin(ctx, t, w, batchRows)
+// predict answers all items of a table, some at a time: each is called with them in turn. If there are no items it is called
+// once, with none.
+func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wanted, each func(t *told) error) (*predicting, error) {
+	p, err := m.begin(ctx, t, w)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	out := &told{of: s}
+	l := m.layout(w)
 	for {
 		t, err := p.next()
+		if err == io.EOF && p.items == 0 {
+			t, err = &told{of: m}, nil
+		}
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if out.items == nil {
-			out = t
-			continue
+		t.layout = l
+		if err := t.tell(ctx); err != nil {
+			return nil, err
 		}
-		out.items, out.bad, out.answers = append(out.items, t.items...), append(out.bad, t.bad...), append(out.answers, t.answers...)
+		s.observe(t)
+		if err := each(t); err != nil {
+			return nil, err
+		}
+		if len(t.items) == 0 {
+			break
+		}
 	}
-	out.unlike, out.warnings = p.watch.Unlike(), p.warnings(true)
-	out.layout = s.layout(w)
-	out.tell()
-	return out, ctx.Err()
+	s.metrics.counted(s.metrics.of(m.name), p.items, p.bad, p.watch.Unlike())
+	return p, ctx.Err()
 }
 
 // tell fills in the cells.
-func (t *told) tell() {
+func (t *told) tell(ctx context.Context) error {
 	n, columns := len(t.items), len(t.maker.Columns())
 	t.cells = make([]prediction.Cell, n*columns)
 	each := func(j int) {
-		if t.bad[j] == nil {
-			scratch := cellPool.Get().(*[]prediction.Cell)
-			*scratch = t.maker.Append((*scratch)[:0], t.items[j], &t.answers[j])
-			copy(t.row(j), *scratch)
-			cellPool.Put(scratch)
+		if t.bad[j] != nil || ctx.Err() != nil {
+			return
 		}
+		scratch := cellPool.Get().(*[]prediction.Cell)
+		var err error
+		if *scratch, err = t.maker.Append(ctx, (*scratch)[:0], t.items[j], &t.answers[j]); err == nil {
+			copy(t.row(j), *scratch)
+		}
+		cellPool.Put(scratch)
 	}
 	if n == 1 {
 		each(0)
-		return
+	} else {
+		par.For(n, each)
 	}
-	par.For(n, each)
+	return ctx.Err()
 }
 
 // cellPool has memory in which rows are made.

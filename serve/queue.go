@@ -286,7 +286,7 @@ func noItem(id string) error {
 
 // forRater returns items in the order in which a rater is asked about them, from the given place
 // on: by the value of a vote those that she has said nothing of, then those that she put off.
-func (q *queue) forRater(p *pool, rater string, from, limit int) (list []int, left int) {
+func (q *queue) forRater(ctx context.Context, p *pool, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int
 	for _, s := range q.skipped {
@@ -301,7 +301,10 @@ func (q *queue) forRater(p *pool, rater string, from, limit int) (list []int, le
 		}
 		left++
 	}
-	for _, i := range p.order {
+	for k, i := range p.order {
+		if err := stopped(ctx, k); err != nil {
+			return nil, 0, err
+		}
 		if _, said := p.ballots.own(i, rater); !said && !later[i] {
 			take(i)
 		}
@@ -311,7 +314,7 @@ func (q *queue) forRater(p *pool, rater string, from, limit int) (list []int, le
 			take(i)
 		}
 	}
-	return list, left
+	return list, left, nil
 }
 
 // byValue orders items by what a vote is worth, then as the file has them.
@@ -320,12 +323,12 @@ func (p *pool) byValue(a, b int) int {
 }
 
 // predict returns what the model says of item i without votes.
-func (p *pool) predict(i int) (head.Answer, error) {
+func (p *pool) predict(ctx context.Context, i int) (head.Answer, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
 		return head.Answer{}, err
 	}
-	list, err := p.of.model.Predict(ds, model.PredictOptions{KeepBad: true})
+	list, err := p.of.model.PredictContext(ctx, ds, model.PredictOptions{KeepBad: true})
 	if err != nil {
 		return head.Answer{}, err
 	}
@@ -342,7 +345,7 @@ func (p *pool) renumber(i int, level float64) {
 		p.now[i] = p.prior[i]
 		return
 	}
-	a, err := p.predict(i)
+	a, err := p.predict(context.Background(), i)
 	if err == nil {
 		a, err = after(p.of.model, a, votes)
 	}

@@ -20,12 +20,12 @@ func noClass(name string, classes []string) error {
 }
 
 // register adds an operation of the queue.
-func register[I, O any](api huma.API, id, method, path, summary, description string, f func(in *I) (*O, error)) {
+func register[I, O any](api huma.API, id, method, path, summary, description string, f func(ctx context.Context, in *I) (*O, error)) {
 	huma.Register(api, huma.Operation{OperationID: id, Method: method, Path: "/api/v1" + path, Summary: summary, Description: description, Tags: []string{"items"}},
-		func(_ context.Context, in *I) (*O, error) {
-			out, err := f(in)
+		func(ctx context.Context, in *I) (*O, error) {
+			out, err := f(ctx, in)
 			if err != nil {
-				return nil, problem(err)
+				return nil, problem(causeOf(ctx, err))
 			}
 			return out, nil
 		})
@@ -74,7 +74,7 @@ func (s *Server) levelOf(asked float64) (float64, error) {
 	return level, checkLevel(level)
 }
 
-func (s *Server) getItem(in *itemAsked) (*struct{ Body *itemView }, error) {
+func (s *Server) getItem(ctx context.Context, in *itemAsked) (*struct{ Body *itemView }, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *Server) getItem(in *itemAsked) (*struct{ Body *itemView }, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.see(i, in.Rater, in.Class, level)
+	v, err := p.see(ctx, i, in.Rater, in.Class, level)
 	return &struct{ Body *itemView }{v}, err
 }
 
@@ -102,7 +102,7 @@ type whatIfAsked struct {
 	}
 }
 
-func (s *Server) whatIf(in *whatIfAsked) (*struct{ Body *itemLaw }, error) {
+func (s *Server) whatIf(ctx context.Context, in *whatIfAsked) (*struct{ Body *itemLaw }, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *Server) whatIf(in *whatIfAsked) (*struct{ Body *itemLaw }, error) {
 		}
 		votes[k] = n
 	}
-	a, err := p.predict(i)
+	a, err := p.predict(ctx, i)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,8 @@ func (s *Server) whatIf(in *whatIfAsked) (*struct{ Body *itemLaw }, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body *itemLaw }{p.lawOf(&a, level, at)}, nil
+	law, err := p.lawOf(ctx, &a, level, at)
+	return &struct{ Body *itemLaw }{law}, err
 }
 
 type imageAsked struct {
@@ -166,7 +167,7 @@ type fileAnswer struct {
 	Body               []byte
 }
 
-func (s *Server) itemImage(in *imageAsked) (*fileAnswer, error) {
+func (s *Server) itemImage(ctx context.Context, in *imageAsked) (*fileAnswer, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -207,12 +208,12 @@ type points struct {
 	Bad     int       `json:"without_prediction"`
 }
 
-func (s *Server) itemPoints(in *pointsAsked) (*fileAnswer, error) {
+func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.points(in.Class, in.Rater)
+	out, err := p.points(ctx, in.Class, in.Rater)
 	if out != nil {
 		out.Version, out.Level = s.queue.version, s.options.Level
 	}
@@ -221,6 +222,9 @@ func (s *Server) itemPoints(in *pointsAsked) (*fileAnswer, error) {
 		return nil, err
 	}
 	text, err := json.Marshal(out)
+	if err == nil {
+		err = s.options.Limits.checkAnswer(int64(len(text)))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +240,7 @@ func (s *Server) itemPoints(in *pointsAsked) (*fileAnswer, error) {
 }
 
 // points collects what a figure of all items shows to a rater.
-func (p *pool) points(class, rater string) (*points, error) {
+func (p *pool) points(ctx context.Context, class, rater string) (*points, error) {
 	c, err := p.focus(class, 0)
 	if err != nil {
 		return nil, err
@@ -246,6 +250,9 @@ func (p *pool) points(class, rater string) (*points, error) {
 		o.Facets = append(o.Facets, facet{Name: f.Name, Levels: f.Levels})
 	}
 	for i := range p.ids {
+		if err := stopped(ctx, i); err != nil {
+			return nil, err
+		}
 		n := p.now[i]
 		if n == nil {
 			continue

@@ -47,7 +47,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 			err = watch.Add(batch.Dataset, batch.Bad)
 		}
 		if err == nil {
-			err = p.add(batch, q.server.options.Level)
+			err = p.add(ctx, batch, q.server.options.Level)
 		}
 		if err != nil {
 			return p, err
@@ -79,17 +79,20 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 }
 
 // add predicts a batch of items. One whose id was there before is left out, and told of.
-func (p *pool) add(b *dataset.Batch, level float64) error {
-	answers, err := p.of.model.Predict(b.Dataset, model.PredictOptions{KeepBad: true})
+func (p *pool) add(ctx context.Context, b *dataset.Batch, level float64) error {
+	answers, err := p.of.model.PredictContext(ctx, b.Dataset, model.PredictOptions{KeepBad: true, BatchValues: batchValues})
 	if err != nil {
 		return err
 	}
 	list := make([]*numbers, len(answers))
 	par.For(len(list), func(j int) {
-		if answers[j].Err == nil && (b.Bad == nil || b.Bad[j] == nil) {
+		if ctx.Err() == nil && answers[j].Err == nil && (b.Bad == nil || b.Bad[j] == nil) {
 			list[j] = numbersOf(&answers[j], level)
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for j, id := range b.Items {
 		if _, twice := p.at[id]; twice {
 			p.twice++

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"slices"
@@ -14,7 +15,7 @@ type exportAsked struct {
 }
 
 // exportVotes writes the votes of the server's file that count.
-func (s *Server) exportVotes(in *exportAsked) (*fileAnswer, error) {
+func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer, error) {
 	if s.votes == nil {
 		return nil, noVotes()
 	}
@@ -36,11 +37,14 @@ func (s *Server) exportVotes(in *exportAsked) (*fileAnswer, error) {
 		return nil, err
 	}
 	defer release()
-	tasks, err := p.tasks(votes)
+	tasks, err := p.tasks(ctx, votes)
 	if err != nil {
 		return nil, err
 	}
 	text, err := json.MarshalIndent(tasks, "", " ")
+	if err == nil {
+		err = s.options.Limits.checkAnswer(int64(len(text)))
+	}
 	return &fileAnswer{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
 }
 
@@ -79,9 +83,12 @@ type annotation struct {
 
 // tasks returns the items that somebody said something of. "Cannot tell" is an annotation that was
 // canceled.
-func (p *pool) tasks(votes []votelog.Vote) ([]task, error) {
+func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
 	list, place := []task{}, map[string]int{}
 	for n, v := range votes {
+		if err := stopped(ctx, n); err != nil {
+			return nil, err
+		}
 		i, ok := p.at[v.Item]
 		if !ok {
 			continue

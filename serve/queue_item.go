@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -75,14 +76,18 @@ type ownVote struct {
 const densityPieces = 160
 
 // lawOf describes an answer and draws the density of a class.
-func (p *pool) lawOf(a *head.Answer, level float64, class int) *itemLaw {
+func (p *pool) lawOf(ctx context.Context, a *head.Answer, level float64, class int) (*itemLaw, error) {
 	names := p.of.model.Classes
 	l := &itemLaw{Level: level, Predicted: names[a.Top()], Of: names[class]}
 	l.Gain, _ = a.Law.Gain(1)
 	for _, v := range a.Variance {
 		l.Variance += v
 	}
-	for i, c := range a.Reported().To(mixture.SixDigits).Summarize([]float64{level}, true) {
+	classes, err := a.Reported().To(mixture.SixDigits).SummarizeContext(ctx, []float64{level}, true)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range classes {
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
 	}
@@ -93,7 +98,7 @@ func (p *pool) lawOf(a *head.Answer, level float64, class int) *itemLaw {
 		l.Density = append(l.Density, rounded(densityPieces*max(0, at-before), 1e4))
 		before = at
 	}
-	return l
+	return l, nil
 }
 
 // rounded returns x to a multiple of 1/unit, so that lists for figures are short.
@@ -117,7 +122,7 @@ func (p *pool) focus(name string, predicted int) (int, error) {
 }
 
 // see returns what a rater may see of item i; nobody's name sees all.
-func (p *pool) see(i int, rater, class string, level float64) (*itemView, error) {
+func (p *pool) see(ctx context.Context, i int, rater, class string, level float64) (*itemView, error) {
 	v := &itemView{Item: p.ids[i], Rank: p.rank[i] + 1, Error: p.bad[i]}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
@@ -144,7 +149,7 @@ func (p *pool) see(i int, rater, class string, level float64) (*itemView, error)
 		return v, nil
 	}
 	v.Gain = p.now[i].gain
-	a, err := p.predict(i)
+	a, err := p.predict(ctx, i)
 	if err != nil {
 		return nil, err
 	}
@@ -156,15 +161,15 @@ func (p *pool) see(i int, rater, class string, level float64) (*itemView, error)
 	if err != nil {
 		return nil, err
 	}
-	v.Now = p.lawOf(&now, level, at)
-	if said && own.class >= 0 {
+	if v.Now, err = p.lawOf(ctx, &now, level, at); err == nil && said && own.class >= 0 {
 		before, err := after(p.of.model, a, p.ballots.of(i, p.ids[i], rater))
 		if err != nil {
 			return nil, err
 		}
-		v.Before = p.lawOf(&before, level, at)
+		v.Before, err = p.lawOf(ctx, &before, level, at)
+		return v, err
 	}
-	return v, nil
+	return v, err
 }
 
 // hides reports whether the votes on item i are kept from a rater: others have voted, she has not.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ type itemList struct {
 	}
 }
 
-func (s *Server) listItems(in *listAsked) (*itemList, error) {
+func (s *Server) listItems(ctx context.Context, in *listAsked) (*itemList, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
@@ -70,12 +71,17 @@ func (s *Server) listItems(in *listAsked) (*itemList, error) {
 		}
 	}
 	var list []int
-	for _, i := range p.order {
+	for k, i := range p.order {
+		if err := stopped(ctx, k); err != nil {
+			return nil, err
+		}
 		if p.passes(in, groups, i) {
 			list = append(list, i)
 		}
 	}
-	p.arrange(list, in)
+	if err := p.arrange(ctx, list, in); err != nil {
+		return nil, err
+	}
 	out := &itemList{}
 	out.Body.Total, out.Body.Items = len(list), []listedItem{}
 	from := min(in.From, len(list))
@@ -131,23 +137,29 @@ func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
 }
 
 // arrange orders a list, which comes by the value of a vote.
-func (p *pool) arrange(list []int, in *listAsked) {
-	by := func(of func(n *numbers, c int) float64) {
-		key := func(i int) float64 {
+func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
+	by := func(of func(n *numbers, c int) float64) error {
+		keys := make([]float64, len(p.ids))
+		for k, i := range list {
+			if err := stopped(ctx, k); err != nil {
+				return err
+			}
 			n := p.seen(i, in.Rater)
 			c, _ := p.focus(in.Class, n.predicted)
-			return of(n, c)
+			keys[i] = of(n, c)
 		}
-		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(key(b), key(a)) })
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(keys[b], keys[a]) })
+		return nil
 	}
 	switch in.Order {
 	case "input":
 		slices.Sort(list)
 	case "width":
-		by(func(n *numbers, c int) float64 { return n.upper[c] - n.lower[c] })
+		return by(func(n *numbers, c int) float64 { return n.upper[c] - n.lower[c] })
 	case "mean":
-		by(func(n *numbers, c int) float64 { return n.mean[c] })
+		return by(func(n *numbers, c int) float64 { return n.mean[c] })
 	}
+	return nil
 }
 
 // listed returns item i as a rater may see it.
@@ -190,13 +202,16 @@ type queueAnswer struct {
 	}
 }
 
-func (s *Server) raterQueue(in *queueAsked) (*queueAnswer, error) {
+func (s *Server) raterQueue(ctx context.Context, in *queueAsked) (*queueAnswer, error) {
 	p, release, err := s.queue.get()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	list, left := s.queue.forRater(p, in.Rater, in.From, in.Limit)
+	list, left, err := s.queue.forRater(ctx, p, in.Rater, in.From, in.Limit)
+	if err != nil {
+		return nil, err
+	}
 	out := &queueAnswer{}
 	out.Body.Items, out.Body.Version = []listedItem{}, s.queue.version
 	for _, i := range list {
@@ -237,7 +252,7 @@ type skipAsked struct {
 	}
 }
 
-func (s *Server) skipItem(in *skipAsked) (*struct{}, error) {
+func (s *Server) skipItem(ctx context.Context, in *skipAsked) (*struct{}, error) {
 	return nil, s.queue.skip(in.Body.Item, in.Body.Rater)
 }
 
@@ -253,7 +268,7 @@ type savedAnswer struct {
 	}
 }
 
-func (s *Server) undoVote(in *undoAsked) (*savedAnswer, error) {
+func (s *Server) undoVote(ctx context.Context, in *undoAsked) (*savedAnswer, error) {
 	if strings.HasPrefix(in.Key, cannotTell) {
 		return nil, badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
 	}
@@ -273,7 +288,7 @@ type progressAnswer struct {
 	}
 }
 
-func (s *Server) itemsProgress(*struct{}) (*progressAnswer, error) {
+func (s *Server) itemsProgress(ctx context.Context, _ *struct{}) (*progressAnswer, error) {
 	q := s.queue
 	if q == nil {
 		return nil, failf(http.StatusNotFound, "this server has no items: start it with --items FILE")

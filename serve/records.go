@@ -1,8 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
+	"net/http"
 	"strconv"
+
+	"credence/internal/table"
 )
 
 // records appends one JSON object for each item, separated by commas.
@@ -11,13 +15,28 @@ func (t *told) records(dst []byte) ([]byte, error) {
 		return dst, badRequest("%w: ask for fewer outputs", t.names)
 	}
 	for j := range t.items {
-		if j > 0 {
+		if t.first+j > 0 {
 			dst = append(dst, ',')
 		}
 		dst = t.record(dst, j)
 	}
 	return dst, nil
 }
+
+// recordText predicts the items of a table and appends their objects to text, which waits in memory for the last of them.
+func (s *Server) recordText(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, text []byte) ([]byte, *predicting, error) {
+	p, err := s.predict(r.Context(), m, t, want, func(t *told) (err error) {
+		before := len(text)
+		if text, err = t.records(text); err != nil {
+			return err
+		}
+		return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
+	})
+	return text, p, err
+}
+
+// textMemory is how much memory text takes that grows, compared with its length.
+const textMemory = 2
 
 func quote(s string) string {
 	text, _ := json.Marshal(s)

@@ -23,17 +23,6 @@ import (
 	"credence/internal/votelog"
 )
 
-// Limits bound what a request may ask for.
-type Limits struct {
-	Body        int64         // bytes; 0 means 64 MiB
-	Rows        int           // items in a request; 0 means 100,000
-	Columns     int           // columns of a request; 0 means 10,000
-	Values      int           // numbers in the lists of a request; 0 means 16 million
-	Memory      int64         // bytes of the bodies of all requests at work; 0 means 1 GiB
-	Concurrency int           // requests at work at the same time; 0 means 256
-	Timeout     time.Duration // of a request; 0 means a minute
-}
-
 // Options says what is served and how.
 type Options struct {
 	// Path is a run, a model file, or a folder of runs.
@@ -66,11 +55,10 @@ type Options struct {
 // complete puts in what is not given.
 func (o *Options) complete() error {
 	o.Level = cmp.Or(o.Level, 0.95)
-	l := &o.Limits
-	l.Body, l.Rows, l.Columns = cmp.Or(l.Body, 64<<20), cmp.Or(l.Rows, 100_000), cmp.Or(l.Columns, 10_000)
-	l.Memory = max(cmp.Or(l.Memory, 1<<30), 2*l.Body)
-	l.Values, l.Concurrency = cmp.Or(l.Values, 16<<20), cmp.Or(l.Concurrency, 256)
-	l.Timeout, o.Reload = cmp.Or(l.Timeout, time.Minute), cmp.Or(o.Reload, 2*time.Second)
+	o.Reload = cmp.Or(o.Reload, 2*time.Second)
+	if err := o.Limits.complete(); err != nil {
+		return err
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -78,8 +66,8 @@ func (o *Options) complete() error {
 	if o.BasePath != "" && !strings.HasPrefix(o.BasePath, "/") {
 		return fmt.Errorf("base path %q: expected one that begins with /", o.BasePath)
 	}
-	if l.Body < 0 || l.Rows < 0 || l.Columns < 0 || l.Values < 0 || l.Concurrency < 0 || l.Timeout < 0 || o.Reload < 0 {
-		return errors.New("a limit is negative")
+	if o.Reload < 0 {
+		return fmt.Errorf("reload %v: expected a time that is not negative", o.Reload)
 	}
 	if err := (abstention{o.MaxWidth, o.MinTop}).check(); err != nil {
 		return err
@@ -90,7 +78,7 @@ func (o *Options) complete() error {
 // wanted returns what is asked for where a request says nothing else.
 func (s *Server) wanted() *wanted {
 	o := &s.options
-	return &wanted{level: o.Level, rows: o.Limits.Rows, rule: abstention{o.MaxWidth, o.MinTop}}
+	return &wanted{level: o.Level, levels: 1, limits: &o.Limits, rule: abstention{o.MaxWidth, o.MinTop}}
 }
 
 // Server serves models.
@@ -102,7 +90,7 @@ type Server struct {
 	metrics  *metrics
 	handler  http.Handler
 	slots    chan struct{} // one for each request at work
-	held     atomic.Int64  // bytes of bodies in memory
+	held     atomic.Int64  // bytes of bodies and answers in memory
 	draining atomic.Bool
 }
 

@@ -21,6 +21,10 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 			return err
 		}
 	}
+	want.levels = len(f.levels)
+	if err := s.checkWide(m, f); err != nil {
+		return err
+	}
 	o := f.Options
 	o.Levels, o.MaxWidth, o.MinTop = f.levels, want.rule.maxWidth, want.rule.minTop
 	o.Next = o.Next || want.columns["next_gain"]
@@ -37,12 +41,13 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	if err := maker.CheckNames(); err != nil {
 		return badRequest("%w: ask for fewer outputs, or for the long form", err)
 	}
-	p, err := m.begin(r.Context(), t, want, cmp.Or(want.batch, batchRows))
+	p, err := m.begin(r.Context(), t, want)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	err = p.stream(w, maker, f.Name, want.batch != 0)
+	hold := func(n int) error { return s.hold(w, int64(n)) }
+	err = causeOf(r.Context(), p.stream(w, maker, f.Name, want.batch != 0, hold))
 	s.metrics.counted(judge.m, p.items, p.bad, p.watch.Unlike())
 	if rec := w.(*recorder); err != nil && rec.status != 0 {
 		// The status is sent: an answer that ends too early is all that is left to say.
@@ -52,9 +57,24 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	return err
 }
 
-// stream writes the predictions. The first are made before anything is written, so that most mistakes
+// checkWide refuses a wide table of several levels with more columns than a request may have.
+func (s *Server) checkWide(m *served, f *answerForm) error {
+	each := 5 // intervals have as many columns for each class and level
+	if f.HPD {
+		each++
+	}
+	if !f.Wide || len(f.levels) == 1 {
+		return nil
+	}
+	return exceeds("columns of the answer, one row per item", each*len(f.levels)*len(m.model.Classes), s.options.Limits.Columns, "max-columns")
+}
+
+// cellMemory is about how much memory a value takes until it is written: in a batch, and in a group of rows of Parquet.
+const cellMemory, groupMemory = 64, 16
+
+// stream writes the predictions. What it keeps in memory it asks for with hold. The first are made before anything is written, so that most mistakes
 // are still answered with their status.
-func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form string, flush bool) error {
+func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form string, flush bool, hold func(bytes int) error) error {
 	t, err := p.next()
 	if err != nil && err != io.EOF {
 		return err
@@ -72,7 +92,24 @@ func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form
 		return failed
 	}
 	control := http.NewResponseController(w)
+	columns, batch, group := len(maker.Columns()), 0, 0
+	if !maker.Wide() {
+		columns *= len(p.of.model.Classes) * p.want.levels
+	}
 	for ; err == nil; t, err = p.next() {
+		values := len(t.items) * columns
+		if values > batch {
+			if err := hold((values - batch) * cellMemory); err != nil {
+				return err
+			}
+			batch = values
+		}
+		if more := min(values, table.GroupValues-group); form == parquetForm && more > 0 {
+			if err := hold(more * groupMemory); err != nil {
+				return err
+			}
+			group += more
+		}
 		if err := p.write(w, out, t, form == linesForm); err != nil {
 			return err
 		}
@@ -97,10 +134,9 @@ func (p *predicting) write(w io.Writer, out prediction.Writer, t *told, lines bo
 	a := &prediction.Answers{Items: t.items, List: t.answers, Dropped: make([]bool, len(t.items))}
 	for j, why := range t.bad {
 		a.Dropped[j] = why != nil
-		p.bad += int(oneIf(why != nil))
 	}
 	if !lines || !p.want.partial {
-		_, err := out.Write(a)
+		_, err := out.Write(p.ctx, a)
 		return err
 	}
 	// Stretches without a gap go together.
@@ -110,7 +146,7 @@ func (p *predicting) write(w io.Writer, out prediction.Writer, t *told, lines bo
 			to++
 		}
 		part := prediction.Answers{Items: a.Items[from:to], List: a.List[from:to], Dropped: a.Dropped[from:to]}
-		if _, err := out.Write(&part); err != nil {
+		if _, err := out.Write(p.ctx, &part); err != nil {
 			return err
 		}
 		if from = to; to < len(t.items) {

@@ -24,11 +24,11 @@ const warningsAbout = "of JSON lines, CSV and Parquet: a JSON array of warnings 
 const mostHeader = 3 << 10
 
 // appendWarnings appends the member "warnings" to a JSON object, if there are any.
-func (t *told) appendWarnings(dst []byte) []byte {
-	if len(t.warnings) == 0 {
+func appendWarnings(dst []byte, warnings []string) []byte {
+	if len(warnings) == 0 {
 		return dst
 	}
-	list, _ := json.Marshal(t.warnings)
+	list, _ := json.Marshal(warnings)
 	return append(append(dst, `,"warnings":`...), list...)
 }
 

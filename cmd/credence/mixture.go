@@ -195,7 +195,7 @@ func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Di
 		after = before
 	}
 	q := calculator.Query{Levels: o.levels.values, Quantiles: o.quantiles.values}
-	line, err := q.Describe(after)
+	line, err := q.Describe(cmd.Context(), after)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer
 	if err != nil {
 		return err
 	}
-	if err := p.each(ctx, in, nil, out.Write); err != nil {
+	if err := p.each(ctx, in, nil, func(a *prediction.Answers) (bool, error) { return out.Write(ctx, a) }); err != nil {
 		return err
 	}
 	return out.Close()
@@ -168,8 +168,8 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, wanted func(fi
 			return err
 		}
 		got := &prediction.Answers{Items: batch.Items, Dropped: make([]bool, len(batch.Items))}
-		if got.List, err = p.model.Predict(batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true, MeansOnly: p.meansOnly()}); err != nil {
-			return err
+		if got.List, err = p.model.PredictContext(ctx, batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true, MeansOnly: p.meansOnly()}); err != nil {
+			return orStopped(ctx, err)
 		}
 		for j := range got.List {
 			why := got.List[j].Err
@@ -189,8 +189,10 @@ func (p *predictor) each(ctx context.Context, in *dataset.Stream, wanted func(fi
 		if p.progress != nil {
 			p.progress.done(p.items, in.Total())
 		}
-		if more, err := do(got); err != nil || !more {
-			return err
+		if more, err := do(got); err != nil {
+			return orStopped(ctx, err)
+		} else if !more {
+			return nil
 		}
 	}
 	p.items = in.Read()

@@ -131,7 +131,7 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	err = p.each(ctx, in, func(at int) bool { first = at; return wanted(at) }, func(a *prediction.Answers) (bool, error) {
 		reports := p.reports[told:]
 		told = len(p.reports)
-		return true, parts.Write(first, a, reports)
+		return true, parts.Write(ctx, first, a, reports)
 	})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -34,6 +36,19 @@ type serveOptions struct {
 // serverGC is how far the heap of a server grows between collections, in percent. Little of it lives
 // longer than a request, so that more room costs a few megabytes and saves most of the collections.
 const serverGC = 400
+
+// boundMemory has the collector work harder when the process takes more than the models and so many bytes of requests, with
+// half as much again for what is made of these. It returns what takes that back. Whoever sets GOMEMLIMIT has said otherwise.
+func boundMemory(requests int64) (restore func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	requests = cmp.Or(requests, serve.DefaultLimits.Memory)
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	before := debug.SetMemoryLimit(int64(now.HeapAlloc) + requests + requests/2)
+	return func() { debug.SetMemoryLimit(before) }
+}
 
 func newServe() *cobra.Command {
 	var o serveOptions
@@ -69,9 +84,14 @@ func newServe() *cobra.Command {
 	f.Float64Var(&o.Level, "level", 0.95, "`level` of the intervals where a request names none")
 	f.Float64Var(&o.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
 	f.Float64Var(&o.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
-	f.Int64Var(&o.Limits.Body, "max-body", 64<<20, "`bytes` of a request at most")
-	f.IntVar(&o.Limits.Rows, "max-rows", 100_000, "`items` of a request at most")
-	f.IntVar(&o.Limits.Concurrency, "max-requests", 256, "`requests` at work at the same time at most")
+	for _, l := range o.limits() {
+		switch to := l.to.(type) {
+		case *int:
+			f.IntVar(to, l.name, *to, l.usage)
+		case *int64:
+			f.Int64Var(to, l.name, *to, l.usage)
+		}
+	}
 	f.DurationVar(&o.Limits.Timeout, "timeout", 0, "`time` that a request may take (default 1m0s)")
 	f.StringVar(&o.logForm, "log", "text", "`form` of the log on standard error: text or json")
 	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug (every request), info, warn or error")
@@ -80,12 +100,42 @@ func newServe() *cobra.Command {
 	return cmd
 }
 
+// limitFlag is a flag that bounds requests.
+type limitFlag struct {
+	name, usage string
+	to          any // *int or *int64, which holds the default before flags are read
+}
+
+// limits returns the flags that bound what a request may ask for, with --timeout.
+func (o *serveOptions) limits() []limitFlag {
+	l := &o.Limits
+	if *l == (serve.Limits{}) {
+		*l = serve.DefaultLimits
+		l.Timeout = 0 // whose flag has no default, so that 0 can be refused
+	}
+	return []limitFlag{
+		{"max-body", "`bytes` of a request at most", &l.Body},
+		{"max-rows", "`items` of a request at most", &l.Rows},
+		{"max-columns", "`columns` of a request at most, of a wide answer with several levels, and classes of a mixture", &l.Columns},
+		{"max-levels", "`levels` of intervals in a request at most", &l.Levels},
+		{"max-intervals", "`intervals` of a request at most: items by classes by levels", &l.Intervals},
+		{"max-components", "`components` at most of a mixture at /api/v1/mixture", &l.Components},
+		{"max-points", "`points` at most of a mixture: levels, quantiles and points, by classes", &l.Points},
+		{"max-answer", "`bytes` of an answer at most", &l.Answer},
+		{"max-memory", "`bytes` of all requests and answers at work at most", &l.Memory},
+		{"max-requests", "`requests` at work at the same time at most", &l.Concurrency},
+	}
+}
+
 // check refuses flags without sense.
 func (o *serveOptions) check(cmd *cobra.Command) error {
-	for _, name := range []string{"max-body", "max-rows", "max-requests"} {
-		if text := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(text, "-") || text == "0" {
-			return usagef("--%s %s: expected at least 1", name, text)
+	for _, l := range o.limits() {
+		if text := cmd.Flags().Lookup(l.name).Value.String(); strings.HasPrefix(text, "-") || text == "0" {
+			return usagef("--%s %s: expected at least 1", l.name, text)
 		}
+	}
+	if !cmd.Flags().Changed("max-memory") {
+		o.Limits.Memory = 0 // for twice the largest body, if that is more
 	}
 	if !strings.HasPrefix(o.addr, "unix:") {
 		if _, _, err := net.SplitHostPort(o.addr); err != nil {
@@ -148,6 +198,7 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	defer boundMemory(o.Limits.Memory)()
 	l, err := serve.Listen(o.addr)
 	if o.anyPort && errors.Is(err, syscall.EADDRINUSE) {
 		l, err = serve.Listen("127.0.0.1:0")

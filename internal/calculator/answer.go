@@ -2,6 +2,7 @@ package calculator
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,17 +62,34 @@ func CheckQuantile(q float64) error {
 	return nil
 }
 
-// answerLine returns the answer to one line of input, without a line end.
-func answerLine(line []byte) ([]byte, error) {
-	q, err := parseQuery(line)
+// Size is how much a question asks for.
+type Size struct {
+	Components, Classes, Levels int
+	Points                      int // levels, quantiles and points of the CDF, times the classes, and points of the density
+}
+
+// AnswerOne returns the answer to one question, without a line end. check, if not nil, may refuse it by its
+// size. When ctx is done AnswerOne stops and returns the context's error.
+func AnswerOne(ctx context.Context, question []byte, check func(Size) error) ([]byte, error) {
+	q, err := parseQuery(question)
 	if err != nil {
 		return nil, err
+	}
+	if check != nil {
+		s := Size{Components: max(len(q.weights), len(q.alpha)), Levels: len(q.Levels)}
+		for _, a := range q.alpha {
+			s.Classes = max(s.Classes, len(a))
+		}
+		s.Points = s.Classes*(len(q.Levels)+len(q.Quantiles)+len(q.cdf)) + len(q.logPDF)
+		if err := check(s); err != nil {
+			return nil, err
+		}
 	}
 	m, err := q.mixture()
 	if err != nil {
 		return nil, err
 	}
-	return q.Describe(m)
+	return q.Describe(ctx, m)
 }
 
 // mixture returns the mixture that q asks about, after the votes, and checks
@@ -99,13 +117,21 @@ func (q *Query) mixture() (*mixture.Dirichlet, error) {
 	return m, nil
 }
 
-// Describe returns what q asks about m as a line of JSON, without a line end.
-func (q *Query) Describe(m *mixture.Dirichlet) ([]byte, error) {
+// Describe returns what q asks about m as a line of JSON, without a line end. When ctx is done it stops and returns
+// the context's error.
+func (q *Query) Describe(ctx context.Context, m *mixture.Dirichlet) ([]byte, error) {
+	top, err := m.TopClassContext(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
 	a := answer{
-		Mean: m.Mean(nil), Variance: m.Variance(nil), TopClass: m.TopClass(nil),
+		Mean: m.Mean(nil), Variance: m.Variance(nil), TopClass: top,
 		LogPDF: make([]number, len(q.logPDF)), Classes: make([]classAnswer, m.Classes()),
 	}
 	for i, p := range q.logPDF {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		l, err := m.LogPDF(p)
 		if err != nil {
 			return nil, fmt.Errorf("logpdf[%d]: %w", i, err)
@@ -113,12 +139,14 @@ func (q *Query) Describe(m *mixture.Dirichlet) ([]byte, error) {
 		a.LogPDF[i] = number(l)
 	}
 	for i := range a.Classes {
-		a.Classes[i] = q.describeClass(m.Marginal(i))
+		if a.Classes[i], err = q.describeClass(ctx, m.Marginal(i)); err != nil {
+			return nil, err
+		}
 	}
 	return marshalLine(a)
 }
 
-func (q *Query) describeClass(f *mixture.Beta) classAnswer {
+func (q *Query) describeClass(ctx context.Context, f *mixture.Beta) (classAnswer, error) {
 	a := classAnswer{
 		Quantiles: make([]quantileAnswer, len(q.Quantiles)),
 		CDF:       make([]cdfAnswer, len(q.cdf)),
@@ -126,16 +154,26 @@ func (q *Query) describeClass(f *mixture.Beta) classAnswer {
 	}
 	a.Mean, a.Variance = f.Moments()
 	for i, p := range q.Quantiles {
+		if err := ctx.Err(); err != nil {
+			return a, err
+		}
 		x, complement := f.QuantileBoth(p)
 		a.Quantiles[i] = quantileAnswer{p, x, complement}
 	}
 	for i, x := range q.cdf {
+		if err := ctx.Err(); err != nil {
+			return a, err
+		}
 		a.CDF[i] = cdfAnswer{x, f.CDF(x), f.Survival(x)}
 	}
 	ends := func(i mixture.Interval) [2]float64 { return [2]float64{i.Lo, i.Hi} }
 	for i, level := range q.Levels {
+		set, err := f.HighestDensityContext(ctx, level)
+		if err != nil {
+			return a, err
+		}
 		hpd := [][2]float64{}
-		for _, piece := range f.HighestDensity(level) {
+		for _, piece := range set {
 			hpd = append(hpd, ends(piece))
 		}
 		a.Intervals[i] = intervalAnswer{
@@ -146,7 +184,7 @@ func (q *Query) describeClass(f *mixture.Beta) classAnswer {
 			HPD:      hpd,
 		}
 	}
-	return a
+	return a, ctx.Err()
 }
 
 // errNaN is what no mixture of the documented range gives.

@@ -3,6 +3,7 @@ package calculator
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +70,7 @@ type inputLine struct {
 
 func (l *inputLine) solve() {
 	if l.err == nil {
-		l.answer, l.err = answerLine(l.text)
+		l.answer, l.err = AnswerOne(context.Background(), l.text, nil)
 	}
 	if l.err != nil {
 		// Cannot fail: it holds an int and a string.

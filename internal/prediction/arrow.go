@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"bufio"
+	"context"
 	"io"
 
 	"credence/internal/table"
@@ -25,9 +26,13 @@ func newArrowRows(w io.Writer, k *Maker) (*arrowRows, error) {
 	return t, err
 }
 
-func (t *arrowRows) Write(a *Answers) (bool, error) {
+func (t *arrowRows) Write(ctx context.Context, a *Answers) (bool, error) {
 	columns := t.cells.k.list
-	for _, cells := range t.cells.of(a) {
+	list, err := t.cells.of(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	for _, cells := range list {
 		for ; len(cells) > 0; cells = cells[len(columns):] {
 			for i := range columns {
 				t.put(i, &columns[i], &cells[i])

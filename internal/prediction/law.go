@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"context"
 	"strings"
 
 	"credence/head"
@@ -57,9 +58,12 @@ func (r *lawRows) columns() []Column {
 }
 
 // append implements [rowMaker].
-func (r *lawRows) append(dst []Cell, item string, answer *head.Answer) []Cell {
+func (r *lawRows) append(ctx context.Context, dst []Cell, item string, answer *head.Answer) ([]Cell, error) {
 	o, m, told := r.o, r.m, answer.Reported().To(r.o.Precision)
-	classes := told.Summarize(o.Levels, o.Top || o.MinTop > 0)
+	classes, err := told.SummarizeContext(ctx, o.Levels, o.Top || o.MinTop > 0)
+	if err != nil {
+		return dst, err
+	}
 	entropy := answer.Law.Entropy()
 	var gain float64
 	if o.Next {
@@ -73,7 +77,10 @@ func (r *lawRows) append(dst []Cell, item string, answer *head.Answer) []Cell {
 			dst = append(dst, Cell{Text: item}, Cell{Text: class}, Cell{Number: c.Mean}, Cell{Number: c.SD}, Cell{Number: c.Median},
 				Cell{Number: level}, Cell{Number: in.TwoSided.Lo}, Cell{Number: in.TwoSided.Hi}, Cell{Number: in.Upper.Hi}, Cell{Number: in.Lower.Lo})
 			if o.HPD {
-				set, _ := told.Class(i).HighestDensity(level)
+				set, _, err := told.Class(i).HighestDensityContext(ctx, level)
+				if err != nil {
+					return dst, err
+				}
 				dst = append(dst, Cell{Text: setText(set, o.Digits)})
 			}
 			if o.Top {
@@ -93,7 +100,7 @@ func (r *lawRows) append(dst []Cell, item string, answer *head.Answer) []Cell {
 			}
 		}
 	}
-	return dst
+	return dst, ctx.Err()
 }
 
 // appendParameters appends the weights and parameters of a mixture.

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"bytes"
+	"context"
 
 	"credence/head"
 	"credence/internal/table"
@@ -36,7 +37,7 @@ func (r *meansRows) columns() []Column {
 }
 
 // append implements [rowMaker].
-func (r *meansRows) append(dst []Cell, item string, a *head.Answer) []Cell {
+func (r *meansRows) append(ctx context.Context, dst []Cell, item string, a *head.Answer) ([]Cell, error) {
 	top, distribution := a.Top(), "none"
 	if a.Opinion != nil {
 		distribution = r.m.Method.Name() // of another kind
@@ -48,7 +49,7 @@ func (r *meansRows) append(dst []Cell, item string, a *head.Answer) []Cell {
 		}
 		dst = append(dst, Cell{Text: distribution})
 	}
-	return dst
+	return dst, ctx.Err()
 }
 
 // table implements [rowMaker].

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"credence/head"
@@ -34,11 +35,11 @@ func (r *onlyRows) columns() []Column {
 }
 
 // append implements [rowMaker].
-func (r *onlyRows) append(dst []Cell, item string, a *head.Answer) []Cell {
+func (r *onlyRows) append(ctx context.Context, dst []Cell, item string, a *head.Answer) ([]Cell, error) {
 	for i, p := range a.Mean {
 		dst = append(dst, Cell{Text: item}, Cell{Text: r.m.Classes[i]}, Cell{Number: p})
 	}
-	return dst
+	return dst, ctx.Err()
 }
 
 // appendCSV implements [csvMaker].

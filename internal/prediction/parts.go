@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -115,13 +116,13 @@ func (p *Parts) Others(first int) bool { return first/p.source.Block%p.rank.Coun
 
 // Write writes the predictions of items from first on, which are all of one part, and why some of them
 // have none.
-func (p *Parts) Write(first int, a *Answers, reports []string) (err error) {
+func (p *Parts) Write(ctx context.Context, first int, a *Answers, reports []string) (err error) {
 	if p.file == nil {
 		if err := p.begin(first / p.source.Block); err != nil {
 			return err
 		}
 	}
-	if _, err := p.out.Write(a); err != nil {
+	if _, err := p.out.Write(ctx, a); err != nil {
 		return err
 	}
 	c := &p.current

@@ -9,6 +9,7 @@ package prediction
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"credence/head"
@@ -86,8 +87,8 @@ type Cell struct {
 // rowMaker makes rows of one kind.
 type rowMaker interface {
 	columns() []Column
-	// append appends the rows of an item, a cell for each column.
-	append(dst []Cell, item string, a *head.Answer) []Cell
+	// append appends the rows of an item, a cell for each column. The error is that of ctx, once it is done.
+	append(ctx context.Context, dst []Cell, item string, a *head.Answer) ([]Cell, error)
 	// table writes the first items for a terminal.
 	table(b *bytes.Buffer, a *Answers)
 }
@@ -128,6 +129,9 @@ func New(m *model.Model, o Options) *Maker {
 // Columns returns the columns of the rows. They are not to be changed.
 func (k *Maker) Columns() []Column { return k.list }
 
+// Wide reports whether there is one row per item.
+func (k *Maker) Wide() bool { return k.options.Wide }
+
 // CheckNames is the error of classes such that columns of the wide form have the names of others.
 func (k *Maker) CheckNames() error {
 	seen := map[string]bool{}
@@ -140,8 +144,11 @@ func (k *Maker) CheckNames() error {
 	return nil
 }
 
-// Append appends the cells of an item's rows to dst: row after row, a cell for each column.
-func (k *Maker) Append(dst []Cell, item string, a *head.Answer) []Cell { return k.append(dst, item, a) }
+// Append appends the cells of an item's rows to dst: row after row, a cell for each column. When ctx is done it stops
+// and returns the context's error.
+func (k *Maker) Append(ctx context.Context, dst []Cell, item string, a *head.Answer) ([]Cell, error) {
+	return k.append(ctx, dst, item, a)
+}
 
 // truth is a boolean as a cell.
 func truth(b bool) Cell {

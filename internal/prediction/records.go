@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -67,7 +68,7 @@ func newRecords(w io.Writer, m *model.Model, o *Options) (*recordRows, error) {
 	return t, nil
 }
 
-func (t *recordRows) Write(a *Answers) (bool, error) {
+func (t *recordRows) Write(ctx context.Context, a *Answers) (bool, error) {
 	t.items += len(a.Items)
 	t.pending = append(t.pending, a.List...)
 	t.missing = append(t.missing, a.Dropped...)
@@ -79,7 +80,7 @@ func (t *recordRows) Write(a *Answers) (bool, error) {
 	if !t.laws {
 		t.flush()
 	}
-	return true, nil
+	return true, ctx.Err()
 }
 
 // flush makes the records of the answers that wait.

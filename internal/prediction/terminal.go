@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 
@@ -20,7 +21,7 @@ type terminalTable struct {
 	w io.Writer
 }
 
-func (t *terminalTable) Write(a *Answers) (bool, error) {
+func (t *terminalTable) Write(_ context.Context, a *Answers) (bool, error) {
 	var b bytes.Buffer
 	t.k.table(&b, a)
 	if len(a.Items) > TableItems {

@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strconv"
 
@@ -112,10 +113,13 @@ func (w *wideRows) columns() []Column {
 }
 
 // append implements [rowMaker]. The long rows stand behind the wide one until their cells were taken.
-func (w *wideRows) append(dst []Cell, item string, a *head.Answer) []Cell {
+func (w *wideRows) append(ctx context.Context, dst []Cell, item string, a *head.Answer) ([]Cell, error) {
 	from := len(dst)
 	dst = slices.Grow(dst, len(w.layout))[:from+len(w.layout)]
-	all := w.long.append(dst, item, a)
+	all, err := w.long.append(ctx, dst, item, a)
+	if err != nil {
+		return dst[:from], err
+	}
 	row, long := all[from:len(dst)], all[len(dst):]
 	for i := range w.layout {
 		if at := w.layout[i].from; at >= 0 {
@@ -124,7 +128,7 @@ func (w *wideRows) append(dst []Cell, item string, a *head.Answer) []Cell {
 			row[i] = Cell{Text: w.m.Classes[a.Top()]}
 		}
 	}
-	return all[:len(dst)]
+	return all[:len(dst)], nil
 }
 
 // table implements [rowMaker]: that of a terminal has one row per item anyway.

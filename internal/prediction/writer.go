@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 
@@ -12,8 +13,9 @@ import (
 // Writer writes predictions, some items at a time.
 type Writer interface {
 	// Write writes the predictions of some items. It returns false if it wants
-	// no more.
-	Write(a *Answers) (more bool, err error)
+	// no more. When ctx is done it stops, writes nothing further, and returns the
+	// context's error.
+	Write(ctx context.Context, a *Answers) (more bool, err error)
 	Close() error
 }
 
@@ -62,7 +64,7 @@ type textPiece struct {
 // textItems is of how many items one goroutine writes the text at a time.
 const textItems = 32
 
-func (t *textRows) Write(a *Answers) (bool, error) {
+func (t *textRows) Write(ctx context.Context, a *Answers) (bool, error) {
 	n := len(a.Items)
 	pieces := (n + textItems - 1) / textItems
 	for len(t.pieces) < pieces {
@@ -72,11 +74,14 @@ func (t *textRows) Write(a *Answers) (bool, error) {
 		p := &t.pieces[i]
 		p.text = p.text[:0]
 		for j := i * textItems; j < min(n, (i+1)*textItems); j++ {
-			if !a.Dropped[j] {
-				t.item(p, a, j)
+			if !a.Dropped[j] && ctx.Err() == nil {
+				t.item(ctx, p, a, j)
 			}
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	for i := range t.pieces[:pieces] {
 		if _, err := t.w.Write(t.pieces[i].text); err != nil {
 			return false, err
@@ -86,13 +91,16 @@ func (t *textRows) Write(a *Answers) (bool, error) {
 	return true, t.w.Flush()
 }
 
-// item appends the text of an item.
-func (t *textRows) item(p *textPiece, a *Answers, j int) {
+// item appends the text of an item, unless ctx is done before it is made.
+func (t *textRows) item(ctx context.Context, p *textPiece, a *Answers, j int) {
 	if t.csv != nil {
 		p.text = t.csv.appendCSV(p.text, a.Items[j], &a.List[j])
 		return
 	}
-	p.cells = t.k.append(p.cells[:0], a.Items[j], &a.List[j])
+	var err error
+	if p.cells, err = t.k.append(ctx, p.cells[:0], a.Items[j], &a.List[j]); err != nil {
+		return
+	}
 	t.k.see(a, j, p.cells)
 	p.text = t.encode(p.text, t.k.list, p.cells)
 }
@@ -134,23 +142,33 @@ type cellRows struct {
 }
 
 // of returns the cells of the items, for each item those of its rows, one row behind the other.
-func (t *cellRows) of(a *Answers) [][]Cell {
+func (t *cellRows) of(ctx context.Context, a *Answers) ([][]Cell, error) {
 	for len(t.cells) < len(a.Items) {
 		t.cells = append(t.cells, nil)
 	}
 	par.For(len(a.Items), func(j int) {
 		t.cells[j] = t.cells[j][:0]
-		if !a.Dropped[j] {
-			t.cells[j] = t.k.append(t.cells[j], a.Items[j], &a.List[j])
+		if a.Dropped[j] || ctx.Err() != nil {
+			return
+		}
+		var err error
+		if t.cells[j], err = t.k.append(ctx, t.cells[j], a.Items[j], &a.List[j]); err == nil {
 			t.k.see(a, j, t.cells[j])
 		}
 	})
-	return t.cells[:len(a.Items)]
+	return t.cells[:len(a.Items)], ctx.Err()
 }
 
-func (t *parquetRows) Write(a *Answers) (bool, error) {
+func (t *parquetRows) Write(ctx context.Context, a *Answers) (bool, error) {
 	columns := t.cells.k.list
-	for _, cells := range t.cells.of(a) {
+	list, err := t.cells.of(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	for _, cells := range list {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
 		for ; len(cells) > 0; cells = cells[len(columns):] {
 			t.row = appendValues(t.row[:0], columns, cells)
 			if err := t.w.Write(t.row...); err != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // ParquetWriter writes rows to a Parquet file as they come, holding one row
-// group of rowsPerGroup rows at most.
+// group of rowsPerGroup rows and GroupValues values at most.
 type ParquetWriter struct {
 	columns []ParquetColumn
 	w       *parquet.GenericWriter[any]
@@ -34,6 +34,9 @@ type ParquetWriter struct {
 }
 
 const rowsPerGroup = 1 << 16
+
+// GroupValues bounds the values of a row group, whose rows are then fewer where there are more than 128 columns.
+const GroupValues = 1 << 23
 
 // ordered is a group whose fields keep their order; parquet.Group sorts them.
 type ordered struct {
@@ -119,7 +122,7 @@ func (p *ParquetWriter) write(row parquet.Row) error {
 	if _, err := p.w.WriteRows([]parquet.Row{row}); err != nil {
 		return err
 	}
-	if p.n++; p.n%rowsPerGroup == 0 {
+	if p.n++; p.n%min(rowsPerGroup, max(1, GroupValues/len(p.columns))) == 0 {
 		return p.w.Flush()
 	}
 	return nil

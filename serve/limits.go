@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"credence/internal/calculator"
+	"credence/internal/words"
+)
+
+// Limits bound what a request may ask for. A field that is 0 has the value of [DefaultLimits].
+type Limits struct {
+	Body        int64         // bytes of a request
+	Rows        int           // items in a request
+	Columns     int           // columns of a request, and of a table with several levels that is answered; classes of a mixture
+	Values      int           // numbers in the lists of a request
+	Levels      int           // levels of intervals in a request
+	Intervals   int           // items by classes by levels
+	Components  int           // of a mixture that is asked about
+	Points      int           // levels, quantiles and points of a mixture that is asked about, by classes
+	Answer      int64         // bytes of an answer
+	Memory      int64         // bytes that the bodies and answers of all requests at work hold
+	Concurrency int           // requests at work at the same time
+	Timeout     time.Duration // of a request
+}
+
+// DefaultLimits are beyond what clients ask for on purpose.
+var DefaultLimits = Limits{
+	Body: 64 << 20, Rows: 100_000, Columns: 10_000, Values: 16 << 20,
+	Levels: 200, Intervals: 10_000_000, Components: 1000, Points: 100_000,
+	Answer: 256 << 20, Memory: 512 << 20, Concurrency: 256, Timeout: time.Minute,
+}
+
+// complete puts in what is not given.
+func (l *Limits) complete() error {
+	d := &DefaultLimits
+	l.Body, l.Answer = cmp.Or(l.Body, d.Body), cmp.Or(l.Answer, d.Answer)
+	l.Memory = cmp.Or(l.Memory, max(d.Memory, 2*l.Body))
+	for _, x := range []struct {
+		to      *int
+		initial int
+	}{{&l.Rows, d.Rows}, {&l.Columns, d.Columns}, {&l.Values, d.Values}, {&l.Levels, d.Levels}, {&l.Intervals, d.Intervals},
+		{&l.Components, d.Components}, {&l.Points, d.Points}, {&l.Concurrency, d.Concurrency}} {
+		if *x.to = cmp.Or(*x.to, x.initial); *x.to < 0 {
+			return errors.New("a limit is negative")
+		}
+	}
+	if l.Timeout = cmp.Or(l.Timeout, d.Timeout); l.Body < 0 || l.Answer < 0 || l.Memory < 0 || l.Timeout < 0 {
+		return errors.New("a limit is negative")
+	}
+	return nil
+}
+
+// exceeds is the error of a request in which there is more of something than a flag allows; nil if there is not.
+func exceeds(what string, found, most int, flag string) error {
+	if found <= most {
+		return nil
+	}
+	return failf(http.StatusRequestEntityTooLarge, "%s: found %s, expected at most %s (credence serve --%s)",
+		what, words.Thousands(found), words.Thousands(most), flag)
+}
+
+// checkLevels refuses a request for too many levels.
+func (l *Limits) checkLevels(n int) error {
+	return exceeds("levels of a request", n, l.Levels, "max-levels")
+}
+
+// checkIntervals refuses items that have too many intervals in all.
+func (l *Limits) checkIntervals(rows, classes, levels int) error {
+	return exceeds(fmt.Sprintf("intervals of a request (items × %d classes × %d levels)", classes, levels), rows*classes*levels, l.Intervals, "max-intervals")
+}
+
+// checkMixture refuses questions about a mixture that are too large.
+func (l *Limits) checkMixture(s calculator.Size) error {
+	return cmp.Or(
+		exceeds("components of the mixture", s.Components, l.Components, "max-components"),
+		exceeds("classes of the mixture", s.Classes, l.Columns, "max-columns"),
+		l.checkLevels(s.Levels),
+		exceeds("levels, quantiles and points, times classes", s.Points, l.Points, "max-points"))
+}
+
+// checkAnswer refuses an answer of too many bytes.
+func (l *Limits) checkAnswer(bytes int64) error {
+	if bytes <= l.Answer {
+		return nil
+	}
+	return failf(http.StatusRequestEntityTooLarge,
+		"the answer has more than %s bytes (credence serve --max-answer): ask for fewer items, levels or outputs at a time", words.Thousands(int(l.Answer)))
+}
+
+// timedOut is the error of a request that took too long.
+func (l *Limits) timedOut() error {
+	return failf(http.StatusServiceUnavailable,
+		"the request took longer than %v (credence serve --timeout): ask for fewer items, levels or components at a time", l.Timeout)
+}
