@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
         (None, "requires y"),
         (np.zeros((3, 2, 2)), "shape"),
         ({"a": 1}, "dict"),
-        (pd.DataFrame({"item": [0, 7], "label": [0, 1]}), "an item 7 that X does not have"),
+        (pd.DataFrame({"item": [0, 7], "label": [0, 1]}), "the rows of X have no names"),
     ],
 )
 def test_votes(votes, message):

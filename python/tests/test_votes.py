@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from conftest import quiet_fit, small
 
-from credence import CredenceWarning, InputError
+from credence import CredenceWarning, InputError, align
 from credence import _votes
 
 
@@ -30,7 +30,7 @@ def test_forms_agree(data, fitted):
     long = pd.DataFrame(
         [(i, f"r{j}", v) for i, row in enumerate(lists) for j, v in enumerate(row)], columns=["item", "rater", "label"]
     )
-    clf = quiet_fit(small(raters="on"), X, long)
+    clf = quiet_fit(small(raters="on"), X, align(long, range(len(X))))
     assert clf.raters_ is not None and {r["rater"] for r in clf.raters_} == {"r0", "r1", "r2"}
     frame = pd.DataFrame(X, columns=list("xyz"), index=[f"p{i}" for i in range(len(X))])
     named = long.assign(item=[f"p{i}" for i in long["item"]])
@@ -46,7 +46,7 @@ def test_read_forms():
     assert _votes.read(counts, 2).counts.tolist() == [[20, 0], [1, 2]]
     assert _votes.read(pd.DataFrame({"no": [2, 1], "yes": [0, 2]}), 2, ["no", "yes"]).counts.tolist() == [[2, 0], [1, 2]]
     times = pd.DataFrame({"item": [0, 1, 1], "label": ["n", "y", "n"], "count": [3, 1, 2]})
-    assert _votes.read(times, 2, count="count").counts.tolist() == [[3, 0], [2, 1]]
+    assert _votes.read(times, 2, index=range(2), count="count").counts.tolist() == [[3, 0], [2, 1]]
     with pytest.raises(InputError, match="more than one way"):
         _votes.read(pd.DataFrame({"a": [0, 1], "b": [1, 1]}), 2)
     assert _votes.read(pd.DataFrame({"a": [0, 1], "b": [1, 1]}), 2, form="wide").rater == ["a", "a", "b", "b"]

@@ -13,6 +13,7 @@ from ._errors import BinaryError, CredenceError, CredenceWarning, FileError, Inp
 
 if TYPE_CHECKING:
     from . import verbs
+    from ._align import align
     from ._classifier import CredenceClassifier
     from ._mixture import Mixture
     from ._parameters import Parameters
@@ -28,13 +29,20 @@ __all__ = [
     "InputError",
     "Mixture",
     "Parameters",
+    "align",
     "binary_version",
     "find",
     "verbs",
 ]
 
 # Imported when they are asked for, so that python -m credence starts at once.
-_LATER = {"CredenceClassifier": "_classifier", "Mixture": "_mixture", "Parameters": "_parameters", "verbs": "verbs"}
+_LATER = {
+    "CredenceClassifier": "_classifier",
+    "Mixture": "_mixture",
+    "Parameters": "_parameters",
+    "align": "_align",
+    "verbs": "verbs",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from ._errors import CredenceWarning, FileError, InputError
 from ._folder import Folder
 from ._mixture import Mixture
 from ._parameters import LISTS, OPTIONS, Parameters
+from ._rows import Votes, index_of, label_name, order
 from ._server import Server
 
 Floats = npt.NDArray[np.float64]
@@ -107,10 +108,14 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             Features, one row per item. Frames may have categories, texts and missing values; arrays of
             three axes and more are images or volumes.
         y : array, list or frame
-            Votes: counts (n × classes) as an array, a list of each item's labels, a wide frame (a column
-            per rater, blanks where one did not vote), or a long frame (item, rater, label). A label for each
-            item is taken with a warning: rows with equal features are then one item, and their labels votes
-            on it.
+            Votes: counts (n × classes) as an array or a frame whose columns are named as the classes, a list
+            of each item's labels, a wide frame (a column per rater, blanks where one did not vote), a long
+            frame (item, rater, label), or what `credence.align` returned. Items of a long frame are names
+            in the index of X. A label for each item is taken with a warning: rows with equal features are
+            then one item, and their labels votes on it.
+
+            Where both X and votes, weights or groups have an index, rows are matched by it: the same names
+            in another order are put in order, other names are refused.
         votes : array, list or frame
             Another name for `y`.
         groups : array of shape (n,), optional
@@ -199,18 +204,19 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             c.kind == "number" and not np.isnan(c.values).any() for c in items.columns.values()
         )
 
-    def _cast(self, votes: Any, items: _items.Items, classes: Sequence[Any] | None) -> _votes.Votes:
+    def _cast(self, votes: Any, items: _items.Items, classes: Sequence[Any] | None) -> Votes:
         named: dict[str, Any] = {"item": self.item, "rater": self.rater, "label": self.label, "count": self.count}
-        return _votes.read(votes, items.n, classes, form=self.votes_form, index=items.index, **named)
+        columns = list(items.columns)
+        return _votes.read(votes, items.n, classes, form=self.votes_form, index=items.index, columns=columns, **named)
 
     def _options(
-        self, items: _items.Items, cast: _votes.Votes, extra: dict[str, Any], folder: Folder
+        self, items: _items.Items, cast: Votes, extra: dict[str, Any], folder: Folder
     ) -> dict[str, object]:
         """Returns the options of training, and writes the files that they name."""
         given = self._given()
         beside = _named_beside(items, extra)
         written = _items.write(items, folder, beside=beside)
-        path, how = _votes.write(cast, folder)
+        path, how = cast.write(folder)
         options: dict[str, object] = {"data": written.files, "votes": [path], "classes": cast.names, **how}
         _add_features(options, written, items, given)
         self._form["numbers"] = [n for n, c in items.columns.items() if c.kind == "number"]
@@ -599,7 +605,7 @@ def _as_trained(items: _items.Items, numbers: list[str] | None) -> None:
                 raise InputError(f"column {name!r} of X: {e}: expected numbers, as in training") from e
             c.kind = "number"
         elif name not in numbers and c.kind == "number":
-            c.values = [None if v != v else _votes._name(v) for v in c.values.tolist()]
+            c.values = [None if v != v else label_name(v) for v in c.values.tolist()]
             c.kind = "text"
 
 
@@ -607,12 +613,12 @@ def _beside(items: _items.Items, groups: Any, weights: Any) -> dict[str, Any]:
     """Checks groups and weights."""
     extra: dict[str, Any] = {}
     if groups is not None:
-        list_ = np.asarray(groups).tolist()
+        list_ = _by_index(np.asarray(groups), groups, items, "groups").tolist()
         if len(list_) != items.n:
             raise InputError(f"X has {items.n:,} items, but groups {len(list_):,}")
         extra["group"] = [str(g) for g in list_]
     if weights is not None:
-        w = np.asarray(weights, dtype=np.float64)
+        w = _by_index(np.asarray(weights, dtype=np.float64), weights, items, "sample_weight")
         if w.ndim != 1:
             raise InputError(f"Sample weights must be 1D array or scalar: found the shape {w.shape}")
         if len(w) != items.n:
@@ -626,9 +632,15 @@ def _beside(items: _items.Items, groups: Any, weights: Any) -> dict[str, Any]:
     return extra
 
 
+def _by_index(values: npt.NDArray[Any], given: Any, items: _items.Items, what: str) -> npt.NDArray[Any]:
+    """Puts values in the order of X, if they came with an index."""
+    rows = order(index_of(given), items.index, what)
+    return values if rows is None else values[rows]
+
+
 def _merged(
-    items: _items.Items, cast: _votes.Votes, extra: dict[str, Any]
-) -> tuple[_items.Items, _votes.Votes, dict[str, Any]]:
+    items: _items.Items, cast: Votes, extra: dict[str, Any]
+) -> tuple[_items.Items, Votes, dict[str, Any]]:
     """Takes rows with equal features for one item, and their labels for votes on it.
 
     A weight then says how many labels a row stands for. Rows get an order of their own, so that the
@@ -647,10 +659,10 @@ def _merged(
     merged = np.zeros((len(rows), counts.shape[1]))
     np.add.at(merged, at.reshape(-1), counts[keep])
     items = _items.Items("array", len(rows), items.width, array=rows)
-    return items, _votes.Votes(len(rows), cast.classes, counts=merged, plain=True), {}
+    return items, Votes(len(rows), cast.classes, counts=merged, plain=True), {}
 
 
-def _without_empty_classes(cast: _votes.Votes, given: Sequence[Any] | None) -> _votes.Votes:
+def _without_empty_classes(cast: Votes, given: Sequence[Any] | None) -> Votes:
     """Refuses votes that are all for one class."""
     if cast.counts is not None:
         voted = [c for c, n in zip(cast.classes, cast.counts.sum(axis=0)) if n > 0]

@@ -32,7 +32,7 @@ class Items:
     array: np.ndarray[Any, Any] | None = None
     sparse: Any = None
     columns: dict[str, Column] = field(default_factory=dict)
-    index: Sequence[Any] | None = None  # names of the rows of a pandas frame
+    index: Any = None  # names of the rows of a frame or column of pandas
     texts: list[str] | None = None  # paths or sentences
 
     def __len__(self) -> int:
@@ -87,7 +87,9 @@ def read(x: Any, columns: Sequence[str] | None = None) -> Items:
             f"X is {os.fspath(x)!r}: expected one row per item", "a single file is read by credence.verbs.train"
         )
     if is_series(x):
-        x = x.to_numpy()
+        items = read(x.to_numpy())
+        items.index = x.index if hasattr(x, "iloc") else None
+        return items
     if isinstance(x, (list, tuple)) and x and all(isinstance(e, (str, os.PathLike)) for e in x):
         return _texts([os.fspath(e) for e in x])
     if not hasattr(x, "__array__") and not hasattr(x, "__array_interface__") and not isinstance(x, (list, tuple)):

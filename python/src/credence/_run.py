@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _items
-from . import _votes
 from ._binary import Child, flags, run, warn_of
 from ._errors import BinaryError, FileError, InputError, from_messages
 from ._folder import Folder
 from ._progress import Progress, log
+from ._rows import Votes
 
 if TYPE_CHECKING:
     from ._server import Server
@@ -148,7 +148,7 @@ def predict(
     items: _items.Items,
     fields: Sequence[str],
     *,
-    votes: _votes.Votes | None = None,
+    votes: Votes | None = None,
     options: dict[str, object] | None = None,
     stacklevel: int = 4,
 ) -> np.ndarray[Any, Any]:
@@ -162,7 +162,7 @@ def predict(
             if name in written.options:
                 told[name] = written.options[name]
         if votes is not None:
-            path, how = _votes.write(votes, folder)
+            path, how = votes.write(folder)
             told.update(how, votes=path)
             told.pop("item", None) if not written.ids else None
         _, messages = run([*line, *flags(told)], list(told))
@@ -182,12 +182,12 @@ def load(folder: Folder, name: str, n: int) -> np.ndarray[Any, Any]:
 
 
 def with_files(
-    trained: Run, items: _items.Items, votes: _votes.Votes, verb: Callable[[str, list[str], str, dict[str, object]], Any]
+    trained: Run, items: _items.Items, votes: Votes, verb: Callable[[str, list[str], str, dict[str, object]], Any]
 ) -> Any:
     """Writes items and votes for a verb that judges, and calls it with the run, files and options."""
     with Folder() as folder:
         written = _items.write(items, folder)
-        path, options = _votes.write(votes, folder)
+        path, options = votes.write(folder)
         if "item" in written.options:
             options["item"] = written.options["item"]
         return verb(trained.path(), written.files, path, options)

@@ -2,81 +2,30 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._errors import CredenceWarning, FileError, InputError
-from ._folder import Folder
-from ._items import free_name, is_frame, is_series
-
-#: Spellings that the binary reads as missing.
-_MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>"}
-
-
-@dataclass
-class Votes:
-    """Votes on n items: counts, or single votes by raters."""
-
-    n: int
-    classes: list[Any]  # labels, in their order
-    counts: np.ndarray[Any, Any] | None = None  # [n, classes]
-    item: np.ndarray[Any, Any] | None = None  # of single votes: rows,
-    rater: list[str] | None = None  # who cast them,
-    label: np.ndarray[Any, Any] | None = None  # and numbers of classes
-    plain: bool = False  # one label per item, as y
-
-    @property
-    def names(self) -> list[str]:
-        """The labels as the binary knows them."""
-        return class_names(self.classes)
-
-
-def class_names(labels: Sequence[Any]) -> list[str]:
-    """Writes labels as texts, all different and none of them a missing value."""
-    names = [_name(label) for label in labels]
-    if len(set(names)) < len(names) or any(n.strip().lower() in _MISSING or n != n.strip() for n in names):
-        names = [f"class {i}" if len(set(names)) < len(names) else f"{n!r}" for i, n in enumerate(names)]
-    return names
-
-
-def _name(label: Any) -> str:
-    if isinstance(label, (float, np.floating)) and float(label).is_integer():
-        return str(int(label))
-    return str(label)
+from ._errors import CredenceWarning, InputError
+from ._items import is_frame, is_series
+from ._rows import (
+    Votes,
+    first_twice,
+    index_of,
+    is_packed,
+    label_name,
+    labels_of,
+    names_of,
+    order,
+    plain_value,
+    unpack,
+)
 
 
 def _is_missing(v: Any) -> bool:
     return v is None or isinstance(v, (float, np.floating)) and bool(np.isnan(v)) or type(v).__name__ in ("NAType", "NaTType")
-
-
-def _plainly(v: Any) -> Any:
-    return v.item() if isinstance(v, np.generic) else v
-
-
-def labels_of(values: Sequence[Any], given: Sequence[Any] | None, what: str = "label") -> tuple[list[Any], dict[Any, int]]:
-    """Returns the classes in order, and the number of each."""
-    if given is not None:
-        classes = [_plainly(v) for v in given]
-        if len(set(classes)) != len(classes):
-            raise InputError(f"classes {classes!r} name one twice")
-    else:
-        found = set(values)
-        try:
-            classes = sorted(found)
-        except TypeError:
-            classes = sorted(found, key=str)
-    at = {c: i for i, c in enumerate(classes)}
-    for c in classes:  # labels that were read as texts
-        at.setdefault(_name(c), at[c])
-    for v in values:
-        if v not in at:
-            raise InputError(f"{what} {v!r} is not one of the classes {classes!r}")
-    return classes, at
 
 
 def read(
@@ -85,7 +34,8 @@ def read(
     classes: Sequence[Any] | None = None,
     *,
     form: str | None = None,
-    index: Sequence[Any] | None = None,
+    index: Any = None,
+    columns: Sequence[str] = (),
     item: Any = None,
     rater: Any = None,
     label: Any = None,
@@ -98,7 +48,8 @@ def read(
     ----------
     votes : array, list or frame
         Counts (n × classes), a list of each item's labels, a wide frame (a column per rater, blanks where
-        one did not vote), a long frame (item, rater, label), or a label for each item.
+        one did not vote), a long frame (item, rater, label), a label for each item, or what
+        `credence.align` returned.
     n : int
         The number of items.
     classes : sequence, optional
@@ -106,14 +57,31 @@ def read(
     form : str, optional
         The form of a frame: long, wide or counts.
     index : sequence, optional
-        The names of the items, for a long frame.
+        The names of the rows of X. Votes that name items, too, are matched with them; others are taken
+        by position.
+    columns : sequence of str
+        The columns of X.
     """
     if votes is None:
         raise InputError("requires y to be passed, but the target y is None", "fit(X, votes) takes votes or labels")
     if isinstance(votes, Mapping) and not is_frame(votes):
         raise InputError("votes are a dict: expected counts, lists of labels or a frame", "pandas.DataFrame(votes) makes one")
+    if is_packed(votes):
+        found, theirs = unpack(votes)
+        _lengths(found.n, n, "votes")
+        return _in_order(found.relabel(classes), theirs, index)
     if is_frame(votes):
-        return _from_frame(votes, n, classes, form, index, {"item": item, "rater": rater, "label": label, "count": count})
+        return _from_frame(votes, n, classes, form, index, columns, {"item": item, "rater": rater, "label": label, "count": count})
+    return _in_order(_by_position(votes, n, classes, form, warn), index_of(votes), index)
+
+
+def _in_order(votes: Votes, theirs: Any, index: Any) -> Votes:
+    """Puts votes that were read by position in the order of the rows of X."""
+    rows = order(theirs, index, "votes")
+    return votes if rows is None else votes.take(rows)
+
+
+def _by_position(votes: Any, n: int, classes: Sequence[Any] | None, form: str | None, warn: bool) -> Votes:
     if is_series(votes):
         votes = votes.to_numpy()
     if isinstance(votes, (list, tuple)) and any(_is_several(v) for v in votes):
@@ -137,9 +105,9 @@ def _warn_of_column() -> None:
     try:
         from sklearn.exceptions import DataConversionWarning
     except ImportError:
-        warnings.warn(text, CredenceWarning, stacklevel=5)
+        warnings.warn(text, CredenceWarning, stacklevel=7)
     else:
-        warnings.warn(text, DataConversionWarning, stacklevel=5)
+        warnings.warn(text, DataConversionWarning, stacklevel=7)
 
 
 def _is_several(v: Any) -> bool:
@@ -166,8 +134,8 @@ def _plain(a: np.ndarray[Any, Any], n: int, classes: Sequence[Any] | None) -> Vo
             raise InputError(
                 f"Unknown label type: continuous. Label {a[a != np.round(a)][0]} is no class", "fractions of votes are counts"
             )
-    names, at_ = labels_of([_plainly(v) for v in values], classes)
-    codes = np.fromiter((at_[_plainly(v)] for v in values), np.int64, n)
+    names, at_ = labels_of([plain_value(v) for v in values], classes)
+    codes = np.fromiter((at_[plain_value(v)] for v in values), np.int64, n)
     counts = np.zeros((n, len(names)))
     counts[np.arange(n), codes] = 1
     return Votes(n, names, counts=counts, plain=True)
@@ -191,7 +159,7 @@ def _counts(a: np.ndarray[Any, Any], n: int, classes: Sequence[Any] | None) -> V
     if (counts < 0).any():
         at = np.argwhere(counts < 0)[0]
         raise InputError(f"votes are counts, but row {at[0]}, column {at[1]} is {counts[tuple(at)]}: expected at least 0")
-    labels = list(range(counts.shape[1])) if classes is None else [_plainly(c) for c in classes]
+    labels = list(range(counts.shape[1])) if classes is None else [plain_value(c) for c in classes]
     if len(labels) != counts.shape[1]:
         raise InputError(f"votes have {counts.shape[1]} columns, but there are {len(labels)} classes: {labels!r}")
     return Votes(n, labels, counts=counts)
@@ -205,7 +173,7 @@ def _ragged(rows: list[Any], n: int, classes: Sequence[Any] | None) -> Votes:
             continue
         for v in row if _is_several(row) else [row]:
             if not _is_missing(v):
-                flat.append(_plainly(v))
+                flat.append(plain_value(v))
                 item.append(i)
     labels, at = labels_of(flat, classes, "vote")
     counts = np.zeros((n, len(labels)))
@@ -230,38 +198,90 @@ def _named(names: list[str], wanted: Any, known: Sequence[str]) -> str | None:
 def _cells(frame: Any, name: str) -> list[Any]:
     if hasattr(frame, "iloc"):
         at = [str(c) for c in frame.columns].index(name)
-        return [_plainly(v) for v in frame.iloc[:, at].tolist()]
+        return [plain_value(v) for v in frame.iloc[:, at].tolist()]
     c = frame[name]
     return list(c.to_pylist() if hasattr(c, "to_pylist") else c.to_list())
 
 
 def _from_frame(
-    frame: Any, n: int, classes: Sequence[Any] | None, form: str | None, index: Sequence[Any] | None, named: dict[str, Any]
+    frame: Any,
+    n: int,
+    classes: Sequence[Any] | None,
+    form: str | None,
+    index: Any,
+    columns: Sequence[str],
+    named: dict[str, Any],
 ) -> Votes:
-    names = [str(c) for c in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+    labels = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    names = [str(c) for c in labels]
+    twice = first_twice(names)
+    if twice is not None:
+        raise InputError(f"votes have several columns of the name {names[twice]!r}")
     item = _named(names, named["item"] if named["item"] is None or str(named["item"]) in names else None, _ITEMS)
     label = _named(names, named["label"], _LABELS)
+    if label is None and classes is not None and item in [label_name(c) for c in classes]:
+        item = None  # a class of such a name
     if form in (None, "auto"):
         if item is not None and label is not None:
             form = "long"
         else:
-            form = _recognized(frame, names, classes)
+            form = _recognized(frame, [c for c in names if c != item], classes)
     if form == "long":
         if item is None or label is None:
             raise InputError(f"votes have the columns {names[:20]}: expected item and label", "item= and label= name them")
+        _named_by_index(index, item, columns)
         return _long(frame, n, classes, index, item, label, _named(names, named["rater"], _RATERS), named["count"])
-    columns = [c for c in names if c != item] if item is not None and item in _ITEMS else names
+    theirs = index_of(frame)
+    if item is not None:
+        _named_by_index(index, item, columns)
+        theirs = _cells(frame, item)
+        labels.pop(names.index(item))
+        names.remove(item)
     if form == "counts":
-        values = np.array([[np.nan if _is_missing(v) else v for v in _cells(frame, c)] for c in columns], dtype=object).T
-        return _counts(values, n, classes if classes is not None else columns)
+        return _in_order(_counts_by_name(frame, n, classes, labels), theirs, index)
     if form != "wide":
         raise InputError(f"votes_form={form!r}: a frame is long, wide or counts")
-    return _wide(frame, n, classes, columns)
+    return _in_order(_wide(frame, n, classes, names), theirs, index)
+
+
+def _named_by_index(index: Any, item: str, columns: Sequence[str]) -> None:
+    """Refuses votes that name items, where it is not certain that the rows of X are named."""
+    if index is None:
+        raise InputError(
+            f"votes name items in their column {item!r}, but the rows of X have no names: X has no index, as an array or what a "
+            "transformer in a pipeline returned",
+            'set_output(transform="pandas") makes transformers keep the index of a frame; credence.align(votes, index) '
+            "puts votes in the order of the rows of X, which index names",
+        )
+    if item in columns and getattr(index, "name", None) != item:
+        raise InputError(
+            f"votes name items in their column {item!r}, and X has a column of that name, which is not its index",
+            f"X.set_index({item!r}) if the column names the items, X.drop(columns={item!r}) if the index does",
+        )
+
+
+def _counts_by_name(frame: Any, n: int, classes: Sequence[Any] | None, labels: list[Any]) -> Votes:
+    """Takes counts whose columns are named as the classes, in any order."""
+    if classes is None:
+        classes = [plain_value(c) for c in labels]
+    else:
+        classes, at = labels_of([], classes)
+        number = [at.get(c, at.get(label_name(c), -1)) for c in labels]
+        other = [c for c, k in zip(labels, number) if k < 0]
+        if other:
+            raise InputError(
+                f"votes have the columns {other[:20]!r}, which are no classes: expected a column for each of {classes!r}"
+            )
+        if sorted(number) != list(range(len(classes))):
+            raise InputError(f"votes have the {len(labels)} columns {labels!r}: expected a column for each of the classes {classes!r}")
+        labels = [labels[number.index(k)] for k in range(len(classes))]
+    values = np.array([[np.nan if _is_missing(v) else v for v in _cells(frame, str(c))] for c in labels], dtype=object).T
+    return _counts(values.reshape(-1, len(labels)), n, classes)
 
 
 def _recognized(frame: Any, names: list[str], classes: Sequence[Any] | None) -> str:
     """Returns the form of a frame that is not long, by the rules of the binary."""
-    if classes is not None and sorted(names) == sorted(_name(c) for c in classes):
+    if classes is not None and sorted(names) == sorted(label_name(c) for c in classes):
         return "counts"
     largest = 0.0
     for c in names:
@@ -304,32 +324,35 @@ def _long(
     frame: Any,
     n: int,
     classes: Sequence[Any] | None,
-    index: Sequence[Any] | None,
+    index: Any,
     item: str,
     label: str,
     rater: str | None,
     count: Any,
 ) -> Votes:
-    keys = list(range(n)) if index is None else [_plainly(k) for k in index]
+    keys = names_of(index)
+    twice = first_twice(keys)
+    if twice is not None:
+        raise InputError(f"the index of X names the item {keys[twice]!r} twice", "give each row of X an index of its own")
     rows = {k: i for i, k in enumerate(keys)}
-    if len(rows) < len(keys):
-        raise InputError("the index of X names an item twice", "give each row of X an index of its own")
-    at_item, said, who = [], [], []
+    at_item, said, who, unused = [], [], [], []
     raters = _cells(frame, rater) if rater is not None else None
     times = _cells(frame, str(count)) if count is not None else None
     for k, (i, v) in enumerate(zip(_cells(frame, item), _cells(frame, label))):
         if _is_missing(v) or v == "":
             continue
+        if _is_missing(i):
+            raise InputError(f"vote {k} of the long frame, for {v!r}, names no item: its column {item!r} is blank")
         if i not in rows:
-            raise InputError(
-                f"votes have an item {i!r} that X does not have",
-                "items of a long frame are the index of a pandas frame, or rows of X counted from 0",
-            )
+            unused.append(i)
+            continue
         for _ in range(int(times[k]) if times is not None else 1):
             at_item.append(rows[i])
             said.append(_whole(v))
             if raters is not None:
                 who.append("" if _is_missing(raters[k]) else str(_whole(raters[k])))
+    if unused:
+        _report_unused(unused, len(at_item), keys)
     labels, at = labels_of(said, classes)
     codes = np.array([at[v] for v in said], np.int64)
     if raters is None or "" in who or times is not None:
@@ -339,30 +362,16 @@ def _long(
     return Votes(n, labels, item=np.array(at_item, np.int64), rater=who, label=codes)
 
 
-def write(votes: Votes, folder: Folder, name: str = "votes") -> tuple[str, dict[str, object]]:
-    """Writes votes into a folder; returns the file and how it is to be read."""
-    path = folder / f"{name}.csv"
-    names = votes.names
-    options: dict[str, object]
-    try:
-        with open(path, "w", newline="", encoding="utf-8") as f:
-            w = csv.writer(f, quoting=csv.QUOTE_NONNUMERIC)
-            if votes.counts is not None:
-                item = free_name("item", names)
-                w.writerow([item, *names])
-                counts = votes.counts
-                table = counts.astype(np.int64) if (counts == np.round(counts)).all() else counts
-                f.writelines(f"{i},{','.join(map(repr, row))}\n" for i, row in enumerate(table.tolist()))
-                options = {"votes-form": "counts", "votes-item": item, "vote-columns": names}
-            else:
-                assert votes.item is not None and votes.label is not None and votes.rater is not None
-                w.writerow(["item", "rater", "label"])
-                w.writerows(
-                    (i, r, names[k]) for i, r, k in zip(votes.item.tolist(), votes.rater, votes.label.tolist())
-                )
-                options = {"votes-form": "long", "votes-item": "item", "rater": "rater", "label": "label"}
-    except OSError as e:
-        raise FileError(
-            f"writing votes to {path}: {e.strerror or e}", "the environment variable TMPDIR names another place"
-        ) from e
-    return str(path), options
+def _report_unused(unused: list[Any], used: int, keys: list[Any]) -> None:
+    """Warns of votes on items that X does not have, as after a split; refuses them if there are no others."""
+    if not used:
+        raise InputError(
+            f"no vote is on an item of X: votes name {unused[0]!r} ({type(unused[0]).__name__}), for example, "
+            f"and the index of X {keys[0]!r} ({type(keys[0]).__name__})",
+            "X.set_index(column) sets the column that names items",
+        )
+    warnings.warn(
+        f"{len(unused):,} of {len(unused) + used:,} votes are on items that X does not have, such as {unused[0]!r}: they are not used",
+        CredenceWarning,
+        stacklevel=8,
+    )
