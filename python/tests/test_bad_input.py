@@ -113,6 +113,52 @@ def test_a_million_columns(data):
     assert leftovers()[: len(before)] == before or len(leftovers()) <= len(before) + 1
 
 
+@pytest.mark.parametrize("bad", ["features", "votes", "options"])
+def test_failed_refit_keeps_the_model(data, bad):
+    X, counts = data
+    frame = pd.DataFrame(X, columns=list("xyz"))
+    clf = quiet_fit(small(), frame, counts)
+    want, before = clf.predict_proba(frame), set(vars(clf))
+    clf.set_params(epochs=0 if bad == "options" else 2)
+    with pytest.raises(ValueError, match="infinity|votes on 2|epochs"):
+        clf.fit(np.full((300, 2), np.inf if bad == "features" else 1.0), counts[:2] if bad == "votes" else counts)
+    assert np.array_equal(clf.predict_proba(frame), want) and set(vars(clf)) == before
+    assert clf.feature_names_in_.tolist() == ["x", "y", "z"] and clf.n_features_in_ == 3
+    fresh = small()
+    with pytest.raises(ValueError, match="votes on 2"):
+        fresh.fit(X, counts[:2])
+    assert vars(fresh).keys() == vars(small()).keys()
+
+
+def test_refit_forgets_the_columns(data):
+    X, counts = data
+    clf = quiet_fit(small(), pd.DataFrame(X, columns=list("xyz")), counts)
+    images = np.arange(300.0 * 64).reshape(300, 8, 8)
+    assert not hasattr(quiet_fit(clf, images, counts), "feature_names_in_") and clf.n_features_in_ == 64
+
+
+def test_load_corrupt(tmp_path, fitted):
+    fitted.save(tmp_path)
+    whole = {name: (tmp_path / name).read_bytes() for name in ("model.credence", "python.json", "metrics.json")}
+    flipped = bytearray(whole["model.credence"])
+    flipped[-100] ^= 1
+    other = whole["python.json"].replace(b"0,\n  1\n", b"0,\n  2\n")
+    assert other != whole["python.json"]
+    for name, content, message in (
+        ("model.credence", bytes(flipped), rf"reading {tmp_path}/model.credence: the file is corrupt"),
+        ("model.credence", whole["model.credence"][:5000], "model.credence"),
+        ("python.json", whole["python.json"][:100], "python.json: the file is corrupt"),
+        ("python.json", b"{}", "python.json: the file is corrupt: KeyError"),
+        ("python.json", other, r"classes \[0, 2\], but model.credence has \['0', '1'\]"),
+        ("metrics.json", b"{", "metrics.json of the model is corrupt"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            CredenceClassifier.load(tmp_path)
+        (tmp_path / name).write_bytes(whole[name])
+    assert CredenceClassifier.load(tmp_path).classes_.tolist() == [0, 1]
+
+
 def test_load_nothing(tmp_path):
     with pytest.raises(OSError, match="no such file"):
         CredenceClassifier.load(tmp_path / "none")

@@ -115,6 +115,41 @@ def test_images_and_paths(tmp_path, data):
         clf.predict([folder / "none.png"])
 
 
+class Tensor:
+    """Stands for a tensor of torch: an array of another library, which has no methods of numpy's."""
+
+    def __init__(self, array, requires_grad=False):
+        self.array, self.requires_grad = array, requires_grad
+        self.shape, self.ndim, self.dtype = array.shape, array.ndim, f"torch.{array.dtype}"
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, key):
+        return Tensor(self.array[key])
+
+    def __array__(self, dtype=None, copy=None):
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return np.asarray(self.array, dtype=dtype)
+
+
+def test_tensors(data):
+    X, counts = data[0][:60], data[1][:60]
+    images = np.random.default_rng(2).normal(size=(60, 1, 12, 12)).astype("f4")
+    images[counts[:, 1] > 1, :, 3:9, 3:9] += 2
+    for x in (images, X):
+        want = quiet_fit(small(epochs=2), x, counts).predict_proba(x)
+        clf = quiet_fit(small(epochs=2), Tensor(x), Tensor(counts))
+        assert np.array_equal(same(clf, Tensor(x)), want) and np.array_equal(clf.predict_proba(x), want)
+        assert np.array_equal(clf.predict_proba(Tensor(x)[:5], votes=Tensor(counts)[:5]), clf.predict_proba(x[:5], votes=counts[:5]))
+        with pytest.raises(InputError, match=r"requires grad.*\n.*X.detach\(\).cpu\(\).numpy\(\)"):
+            clf.predict(Tensor(x, requires_grad=True))
+    lists = images.tolist()
+    clf = quiet_fit(small(epochs=2), lists, counts)
+    assert np.array_equal(clf.predict_proba(lists), clf.predict_proba(np.array(lists)))
+
+
 def test_texts(data):
     counts = data[1]
     texts = ["good work, well done" if c[1] > 1 else "bad work, do it again" for c in counts]

@@ -19,7 +19,7 @@ from ._errors import CredenceWarning, FileError, InputError
 from ._folder import Folder
 from ._mixture import Mixture
 from ._parameters import LISTS, OPTIONS, Parameters
-from ._rows import Votes, index_of, label_name, order
+from ._rows import Votes, class_names, index_of, label_name, order
 from ._server import Server
 
 Floats = npt.NDArray[np.float64]
@@ -126,13 +126,23 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         Returns
         -------
         CredenceClassifier
-            Itself. Ctrl-C stops training: the best networks so far are kept, and a warning says so.
+            Itself. Ctrl-C stops training: the best networks so far are kept, and a warning says so. If `fit`
+            raises, the classifier is what it was before: a model of an earlier call still predicts.
         """
         if votes is not None and y is not None:
             raise InputError("votes were given twice, as y and as votes")
         y = votes if votes is not None else y
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y, groups, sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> CredenceClassifier:
         items = self._features(X, reset=True)
         cast = self._cast(y, items, self.classes)
         extra = _beside(items, groups, sample_weight)
@@ -141,7 +151,7 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             warnings.warn(
                 "there is one label per item: intervals mean nothing without items that have two votes or more",
                 CredenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         cast = _without_empty_classes(cast, self.classes)
         with Folder() as folder:
@@ -149,9 +159,9 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             trained, stopped, notes = _run.train(options, folder, self.verbose)
             for note in notes:
                 if not (cast.plain and "no item has more than one vote" in note):
-                    warnings.warn(note, CredenceWarning, stacklevel=2)
+                    warnings.warn(note, CredenceWarning, stacklevel=3)
             if stopped:
-                warnings.warn("training was stopped: the best networks so far are kept", CredenceWarning, stacklevel=2)
+                warnings.warn("training was stopped: the best networks so far are kept", CredenceWarning, stacklevel=3)
             self.raters_ = _raters(str(folder / "run")) if cast.rater is not None else None
         self._take(trained, cast.classes, stopped)
         return self
@@ -160,12 +170,20 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         self._fitted = trained
         self.stopped_ = stopped
         self.classes_ = _class_array(classes)
-        self.metrics_ = json.loads(trained.files.get("metrics.json", b"{}"))
+        try:
+            self.metrics_ = json.loads(trained.files.get("metrics.json", b"{}"))
+        except ValueError as e:
+            raise InputError(f"metrics.json of the model is corrupt: {e}") from e
 
     def _features(self, X: Any, reset: bool) -> _items.Items:
         """Takes features, and checks that they are those of training."""
         first = X[0] if isinstance(X, (list, tuple)) and X else X
         named = isinstance(first, (str, os.PathLike))  # paths or texts, which scikit-learn does not know
+        if not named:
+            X = _items.as_numpy(X)
+        if reset:  # what an earlier fit saw
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
         if HAVE_SKLEARN and not named and not (isinstance(X, np.ndarray) and X.ndim > 2):
             X = _validated(self, X, reset)
         items = _items.read(X, None if reset else self._form["columns"])
@@ -520,19 +538,35 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         if not at.exists():
             raise FileError(f"reading the model {path}: there is no such file or folder")
         trained = _run.Run.read(at)
+        out, _ = run(["inspect", os.fspath(at), "--json"])  # refuses a model that is corrupt
+        trained.card = json.loads(out)
         about_file = at / _ABOUT
         if at.is_dir() and about_file.is_file():
-            about = json.loads(about_file.read_text(encoding="utf-8"))
-            known = {k: v for k, v in about["params"].items() if hasattr(cls(), k)}
-            clf = cls(**known)
-            clf._form, clf.raters_, clf.n_features_in_ = about["form"], about["raters"], about["n_features_in"]
-            if about["feature_names_in"]:
-                clf.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
-            clf._take(trained, about["classes"], about["stopped"])
-            return clf
+            return cls._loaded(trained, about_file)
         clf = cls()
         clf._take(trained, [], False)
         clf._describe_from_card()
+        return clf
+
+    @classmethod
+    def _loaded(cls, trained: _run.Run, about_file: Path) -> CredenceClassifier:
+        """Returns the classifier that save wrote, as it describes itself."""
+        try:
+            about = json.loads(about_file.read_text(encoding="utf-8"))
+            clf = cls(**{k: v for k, v in about["params"].items() if hasattr(cls(), k)})
+            clf._form, clf.raters_, clf.n_features_in_ = about["form"], about["raters"], about["n_features_in"]
+            if about["feature_names_in"]:
+                clf.feature_names_in_ = np.array(about["feature_names_in"], dtype=object)
+            classes, stopped = list(about["classes"]), bool(about["stopped"])
+        except (AttributeError, KeyError, TypeError, ValueError) as e:
+            raise InputError(f"reading {about_file}: the file is corrupt: {e!r}", "save the model again") from e
+        assert trained.card is not None
+        if class_names(classes) != trained.card["classes"]:
+            raise InputError(
+                f"reading {about_file}: it describes a model of the classes {classes!r}, but model.credence has {trained.card['classes']!r}",
+                f"a later training wrote into this folder: remove {_ABOUT} to load its model",
+            )
+        clf._take(trained, classes, stopped)
         return clf
 
     def _describe_from_card(self) -> None:
@@ -570,10 +604,6 @@ def _validated(clf: CredenceClassifier, X: Any, reset: bool) -> Any:
     frame = _items.is_frame(X)
     plain = not frame and not (isinstance(X, np.ndarray) and X.dtype.kind in "OUS")
     if frame or not plain or _items.is_series(X):
-        if reset and not frame:
-            for name in ("feature_names_in_",):
-                if hasattr(clf, name):
-                    delattr(clf, name)
         if _items.is_series(X) or isinstance(X, np.ndarray) and X.ndim != 2:
             return X
         return validate_data(clf, X, reset=reset, skip_check_array=True)

@@ -66,6 +66,25 @@ def is_sparse(x: object) -> bool:
     return hasattr(x, "tocsr") and hasattr(x, "nnz")
 
 
+def as_numpy(x: Any) -> Any:
+    """Returns arrays of other libraries, and nested lists of images, as arrays of numpy; anything else as it is."""
+    if isinstance(x, (list, tuple)):
+        try:
+            a = np.asarray(x)
+        except (RuntimeError, TypeError, ValueError):
+            return x  # rows of different lengths, which are refused later
+        return a if a.ndim > 2 else x
+    if isinstance(x, np.ndarray) or not hasattr(x, "__array__") or is_frame(x) or is_series(x) or is_sparse(x):
+        return x
+    try:
+        return np.asarray(x)
+    except (RuntimeError, TypeError, ValueError) as e:
+        raise InputError(
+            f"X is {type(x).__module__}.{type(x).__name__}, of which no array can be made: {e}",
+            "X.detach().cpu().numpy() makes an array of a tensor of torch",
+        ) from e
+
+
 def read(x: Any, columns: Sequence[str] | None = None) -> Items:
     """Takes features in any of their forms.
 
