@@ -119,8 +119,9 @@ func TestBooleanForNumber(t *testing.T) {
 
 // Votes that are booleans are for the same classes in every spelling.
 func TestBooleansOfVotes(t *testing.T) {
-	inDir(t, "title.csv", "item,label\na,True\na,False\nb,False\n", "typed.json", `[{"item": "a", "label": true}, {"item": "a", "label": false}, {"item": "b", "label": false}]`,
-		"upper.csv", "item,label\na,TRUE\na,FALSE\nb,FALSE\n", "wide.csv", "item,r1,r2\na,true,FALSE\nb,False,\n", "counts.csv", "item,FALSE,TRUE\na,1,1\nb,1,0\n",
+	inDir(t, "title.csv", "item,label\na,True\na,False\nb,False\n", "upper.csv", "item,label\na,TRUE\na,FALSE\nb,FALSE\n",
+		"typed.json", `[{"item": "a", "label": true}, {"item": "a", "label": false}, {"item": "b", "label": false}]`,
+		"wide.csv", "item,r1,r2\na,true,FALSE\nb,False,\n", "counts.csv", "item,FALSE,TRUE\na,1,1\nb,1,0\n",
 		"numbers.csv", "item,label\na,1\na,0\nb,0\n", "mixed.csv", "item,label\na,TRUE\na,False\nb,false\n", "other.csv", "item,label\na,True\na,maybe\n")
 	const want = "[1 1 1 0]"
 	for _, c := range []struct{ files, classes, found string }{

@@ -48,13 +48,15 @@ func booleanBodies(t *testing.T, b bool) map[string][3]string {
 		digit, bit = "1", "\x01"
 	}
 	title, upper := strings.ToUpper(word[:1])+word[1:], strings.ToUpper(word)
-	const infer = "/v2/models/first/infer"
+	const infer, age = "/v2/models/first/infer", `{"name":"age","shape":[1],"datatype":"FP64","data":[30]}`
 	oip := func(kind, value string) [3]string {
-		return [3]string{infer, asJSON, fmt.Sprintf(`{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[30]},{"name":"ok","shape":[1],"datatype":%q,"data":[%s]}]}`, kind, value)}
+		return [3]string{infer, asJSON, fmt.Sprintf(`{"inputs":[%s,{"name":"ok","shape":[1],"datatype":%q,"data":[%s]}]}`, age, kind, value)}
 	}
 	bodies := map[string][3]string{
-		"OIP BOOL": oip("BOOL", word), "OIP BOOL as a number": oip("BOOL", digit), "OIP BYTES": oip("BYTES", strconv.Quote(title)), "OIP INT8": oip("INT8", digit),
-		"OIP binary":        {infer, "application/octet-stream", `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[30]},{"name":"ok","shape":[1],"datatype":"BOOL","parameters":{"binary_data_size":1}}]}` + bit},
+		"OIP BOOL": oip("BOOL", word), "OIP BOOL as a number": oip("BOOL", digit), "OIP INT8": oip("INT8", digit),
+		"OIP BYTES": oip("BYTES", strconv.Quote(title)),
+		"OIP binary": {infer, "application/octet-stream", `{"inputs":[` + age +
+			`,{"name":"ok","shape":[1],"datatype":"BOOL","parameters":{"binary_data_size":1}}]}` + bit},
 		"MLflow records":    {"/invocations", asJSON, `{"dataframe_records":[{"age":30,"ok":` + word + `}]}`},
 		"MLflow split":      {"/invocations", asJSON, `{"dataframe_split":{"columns":["age","ok"],"data":[[30,` + word + `]]}}`},
 		"MLflow inputs":     {"/invocations", asJSON, `{"inputs":{"age":[30],"ok":[` + word + `]}}`},
@@ -165,7 +167,8 @@ func TestBooleanVotes(t *testing.T) {
 			t.Errorf("votes %s: %d %s, want %s", votes, status, text, first)
 		}
 	}
-	if status, _, text := ask(t, "POST", url+predictPath, asJSON, `{"items":[{"item":"a","age":30,"sex":"f"}],"votes":{"a":[{"label":tru}]}}`); status != 400 {
+	const cut = `{"items":[{"item":"a","age":30,"sex":"f"}],"votes":{"a":[{"label":tru}]}}`
+	if status, _, text := ask(t, "POST", url+predictPath, asJSON, cut); status != 400 {
 		t.Error(status, text)
 	}
 }

@@ -14,7 +14,8 @@ func TestUnknownLevels(t *testing.T) {
 	_, url := start(t, Options{})
 	const want = `column "sex": 1 of 1 value have a level that training did not have, such as "ü", and count as unknown`
 	for name, c := range map[string]struct{ path, kind, body string }{
-		"OIP":          {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[30]},{"name":"sex","shape":[1],"datatype":"BYTES","data":["%s"]}]}`},
+		"OIP": {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[30]},` +
+			`{"name":"sex","shape":[1],"datatype":"BYTES","data":["%s"]}]}`},
 		"MLflow":       {"/invocations", asJSON, `{"dataframe_records":[{"age":30,"sex":"%s"}]}`},
 		"MLflow CSV":   {"/invocations", "text/csv", "age,sex\n30,%s\n"},
 		"Label Studio": {"/predict", asJSON, `{"tasks":[{"id":1,"data":{"age":30,"sex":"%s"}}]}`},
@@ -32,7 +33,8 @@ func TestUnknownLevels(t *testing.T) {
 		if found := strings.Join(append(got.Warnings, got.Parameters["warnings"]), ""); found != want {
 			t.Errorf("%s: warnings %q, want %q", name, found, want)
 		}
-		if _, _, text := ask(t, "POST", url+c.path, c.kind, fmt.Sprintf(c.body, "f")); strings.Contains(text, "warnings") || strings.Contains(text, "parameters") {
+		_, _, text = ask(t, "POST", url+c.path, c.kind, fmt.Sprintf(c.body, "f"))
+		if strings.Contains(text, "warnings") || strings.Contains(text, "parameters") {
 			t.Errorf("%s without an unknown level: %s", name, text)
 		}
 	}
@@ -77,7 +79,8 @@ func TestHeaderText(t *testing.T) {
 	}{
 		{[]string{"a \"b\"\n\x7f"}, `["a \"b\"\n\u007f"]`},
 		{[]string{"ä", "😀", "\xff"}, `["\u00e4","\ud83d\ude00","\ufffd"]`},
-		{[]string{long, long, long, long, "y"}, `["` + long + `","` + long + `","` + long + `","2 further warnings too long for a header: a JSON answer has them"]`},
+		{[]string{long, long, long, long, "y"}, `["` + long + `","` + long + `","` + long +
+			`","2 further warnings too long for a header: a JSON answer has them"]`},
 	} {
 		got := headerText(c.list)
 		if got != c.want {

@@ -13,6 +13,7 @@ assert client.get_model_repository_index()[0]["name"] == name
 
 ages, sexes = np.array([30.0, np.nan, 70.0]), np.array(["f", "m", "f"], dtype=object)
 names = ["mean", "lower", "upper", "predicted", "at_least", "weights", "alpha"]
+warnings = []
 
 
 def infer(sent=True, received=True, dtype="FP64", **options):
@@ -23,6 +24,7 @@ def infer(sent=True, received=True, dtype="FP64", **options):
     wanted = [triton.InferRequestedOutput(n, binary_data=received) for n in names]
     answer = client.infer(name, [age, sex], outputs=wanted, request_id="7", **options)
     assert answer.get_response()["id"] == "7"
+    warnings.append(answer.get_response().get("parameters", {}).get("warnings"))
     return {n: answer.as_numpy(n) for n in names}
 
 
@@ -36,6 +38,10 @@ for other in (infer(received=False), infer(dtype="FP32"), infer(request_compress
         assert np.array_equal(first[n], other[n]), n
 narrow = infer(parameters={"level": 0.5})
 assert (narrow["upper"] - narrow["lower"] <= first["upper"] - first["lower"]).all()
+assert not any(warnings), warnings
+sexes[0] = "z"
+infer()
+assert "1 of 3 values have a level that training did not have" in warnings[-1], warnings
 try:
     client.infer("none", [triton.InferInput("age", [1], "FP64").set_data_from_numpy(np.ones(1))])
     raise AssertionError("a model that is not there answered")
