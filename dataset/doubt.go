@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,50 @@ func (v *votes) doubtful() []error {
 		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.How.Votes), words.Few(single))
 	}
 	return list
+}
+
+// Numbers are taken for measurements where they have at least manyGrades different values and fewer votes per value than
+// these: whole numbers may be codes of many classes, others are at best points of a fine scale.
+const (
+	manyGrades    = 50
+	votesPerCode  = 1.25
+	votesPerPoint = 5
+)
+
+// measured returns an error if labels look like measurements, or like ids, instead of classes.
+func (v *votes) measured() error {
+	values, numeric := readNumbers(v.Classes)
+	if !numeric || len(values) < manyGrades {
+		return nil
+	}
+	least := votesPerCode
+	if slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) {
+		least = votesPerPoint
+	}
+	if v.How.Votes >= least*float64(len(values)) {
+		return nil
+	}
+	where, settle := "votes have", SetVoteColumns
+	if v.How.LabelColumn != "" {
+		where, settle = "column "+v.How.LabelColumn+" has", SetLabel
+	}
+	return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): are they classes? Measurements have to be rounded to a few values first",
+		where, words.Thousands(len(values)), voteString(v.How.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
+}
+
+// readNumbers is numbersOf of labels with points or commas in numbers.
+func readNumbers(labels []string) ([]float64, bool) {
+	return numbersOf(labels, func(s string) (float64, bool) { return table.ParseNumber(s, true) })
+}
+
+// tooManyLabels refuses more than maxClasses classes.
+func tooManyLabels(file string, classes []string) error {
+	msg := fmt.Sprintf("%s different labels (%s, …), but at most %s classes make sense: is this the label column?",
+		words.Thousands(len(classes)), strings.Join(classes[:3], ", "), words.Thousands(maxClasses))
+	if _, numeric := readNumbers(classes); numeric {
+		msg += " Measurements have to be rounded to a few values first"
+	}
+	return advise(&ParseError{File: file, Msg: msg}, "", SetLabel)
 }
 
 // blank reports whether a label often stands for no vote. A minus beside a plus does

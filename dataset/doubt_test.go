@@ -1,8 +1,11 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -49,6 +52,68 @@ func TestDoubtfulClasses(t *testing.T) {
 			named, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{Classes: v.Classes})
 			if err != nil || strings.Contains(warningText(named.Warnings), "slip") {
 				t.Errorf("named classes: %v, %v", err, named.Warnings)
+			}
+		})
+	}
+}
+
+// scattered returns a file of n votes, label(i) being that of the ith.
+func scattered(n int, label func(i int) string) string {
+	var labels []any
+	for i := range n {
+		labels = append(labels, label(i), 1)
+	}
+	return votesOf(labels...)
+}
+
+func TestMeasurements(t *testing.T) {
+	const question = ": are they classes? Measurements have to be rounded to a few values first"
+	root := func(i, digits int) string { return strconv.FormatFloat(math.Sqrt(float64(i+2)), 'f', digits, 64) }
+	wide := "item,r1,r2\n"
+	for i := range 40 {
+		wide += fmt.Sprintf("i%d,%s,%s\n", i, root(2*i, 3), root(2*i+1, 3))
+	}
+	for _, c := range []struct {
+		name, text string
+		form       Form
+		want       string
+	}{
+		{"measurements", scattered(300, func(i int) string { return root(i, 3) }), Auto,
+			"column label has 300 different numbers in 300 votes (1.414, 1.732, 2.000, …)" + question},
+		{"to two digits", scattered(900, func(i int) string { return root(i%220, 2) }), Auto,
+			"column label has 220 different numbers in 900 votes (1.41, 1.73, 2.00, …)" + question},
+		{"with commas", strings.ReplaceAll(strings.ReplaceAll(scattered(300, func(i int) string { return root(i, 3) }), ",", ";"), ".", ","), Auto,
+			"column label has 300 different numbers in 300 votes (1,414, 1,732, 2,000, …)" + question},
+		{"ids", scattered(200, func(i int) string { return fmt.Sprint(1000 + 7*i) }), Auto,
+			"column label has 200 different numbers in 200 votes (1000, 1007, 1014, …)" + question},
+		{"too many", scattered(1200, func(i int) string { return fmt.Sprintf("%d.5", i) }), Auto,
+			"1,200 different labels (0.5, 1.5, 2.5, …), but at most 1,000 classes make sense: " +
+				"is this the label column? Measurements have to be rounded to a few values first"},
+		{"wide", wide, Wide, "votes have 80 different numbers in 80 votes (1.414, 1.732, 2.000, …)" + question},
+		{"scores up to 100", scattered(300, func(i int) string { return fmt.Sprint(i % 100) }), Auto, ""},
+		{"halves up to 100", scattered(1005, func(i int) string { return fmt.Sprintf("%.1f", float64(i%201)/2) }), Auto, ""},
+		{"few grades", scattered(49, func(i int) string { return fmt.Sprintf("%.1f", float64(i)/2) }), Auto, ""},
+		{"names", scattered(200, func(i int) string { return fmt.Sprintf("species %d", i) }), Auto, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inDir(t, "votes.csv", c.text)
+			_, err := ReadVotes(t.Context(), "votes.csv", VotesOptions{Form: c.form})
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err == nil || err.Error() != "reading votes.csv: "+c.want {
+				t.Fatalf("got  %v\nwant %s", err, c.want)
+			}
+			if _, ok := errors.AsType[*Advice](err); !ok {
+				t.Error("no advice")
+			}
+			// Named classes are classes.
+			named := VotesOptions{Form: c.form, Classes: []string{"1.414", "1,414", "2.00", "1000", "0.5"}, LeaveOut: true}
+			if v, err := ReadVotes(t.Context(), "votes.csv", named); err != nil || len(v.Classes) != 5 {
+				t.Errorf("named classes: %v, %v", v, err)
 			}
 		})
 	}

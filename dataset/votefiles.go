@@ -137,8 +137,7 @@ func (a *adder) classes(list []*votes) ([][]int32, error) {
 		}
 	}
 	if len(classes) > maxClasses {
-		return nil, &ParseError{File: fileNames(list), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
-			words.Thousands(len(classes)), words.Thousands(maxClasses))}
+		return nil, tooManyLabels(fileNames(list), classes)
 	}
 	a.Classes = classes
 	at := map[string]int32{}

@@ -177,6 +177,9 @@ func (v *votes) finish(opts *VotesOptions) error {
 	v.How.count(v.dataset())
 	v.Warnings = append(v.Warnings, alike(v.Classes)...)
 	if opts.Classes == nil && v.How.Form != Counted && v.How.Form != Fractions {
+		if err := v.measured(); err != nil {
+			return err
+		}
 		v.Warnings = append(v.Warnings, v.doubtful()...)
 	}
 	return nil
@@ -270,8 +273,7 @@ func (l *labels) classes(t table.Table, opts *VotesOptions) ([]int32, []string, 
 	}
 	of, classes := sortLabels(l.names, read)
 	if len(classes) > maxClasses {
-		return nil, nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("%s different labels, but at most %s classes make sense: is this the label column?",
-			words.Thousands(len(classes)), words.Thousands(maxClasses))}
+		return nil, nil, tooManyLabels(t.Name(), classes)
 	}
 	return of, classes, nil
 }

@@ -53,7 +53,7 @@ func (s *sample) sureness(by string, width []float64) (sure []float64, sign floa
 	sure = make([]float64, s.n)
 	switch by {
 	case ByTop:
-		forItems(s.n, func(j int) { sure[j] = s.mixtures[j].TopClass(nil)[s.top[j]] })
+		forItems(s.ctx, s.n, func(j int) { sure[j] = s.mixtures[j].TopClass(nil)[s.top[j]] })
 		return sure, 1, nil
 	case ByWidth:
 		for j, w := range width {

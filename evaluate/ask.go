@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -42,7 +43,7 @@ func Ask(laws []*mixture.Dirichlet, crowd *head.Crowd, costs []Cost, o AskOption
 	}
 	items := make([]askedItem, len(laws))
 	errs := make([]error, len(laws))
-	forItems(len(laws), func(j int) {
+	forItems(context.Background(), len(laws), func(j int) {
 		items[j] = askedItem{outcomes: []askedOutcome{{law: laws[j], chance: 1}}, asked: make([]bool, len(costs))}
 		for k, c := range costs {
 			items[j].asked[k] = o.Voted != nil && o.Voted(j, c.Rater)

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -21,7 +22,12 @@ type Bootstrap struct {
 	// Seed fixes the draws: the same seed gives the same errors, on any number
 	// of cores.
 	Seed uint64
+
+	ctx context.Context // of [EvaluateContext], or nil
 }
+
+// stopped reports whether the draws are not wanted any more.
+func (b Bootstrap) stopped() bool { return b.ctx != nil && b.ctx.Err() != nil }
 
 func (b Bootstrap) replicates(units int) int {
 	switch {
@@ -51,7 +57,7 @@ func (b Bootstrap) each(units int, body func(r int, times []int32)) {
 	n := b.replicates(units)
 	par.For((n+piece-1)/piece, func(p int) {
 		times := make([]int32, units)
-		for r := p * piece; r < min(n, (p+1)*piece); r++ {
+		for r := p * piece; r < min(n, (p+1)*piece) && !b.stopped(); r++ {
 			b.draw(times, r)
 			body(r, times)
 		}
@@ -153,8 +159,8 @@ func (t *tally) ratioOf(items int, value, se *Number, numerator, denominator int
 
 // run computes every estimate and its standard error: the standard deviation
 // over the replicates in which the statistic is defined. With fewer than two
-// units there is none. It returns the statistics of all replicates,
-// [replicates × outputs].
+// units there is none. It returns the statistics of all replicates that have a standard error,
+// [replicates × outputs with one].
 func (t *tally) run(b Bootstrap) []float64 {
 	sums := make([]float64, t.columns)
 	for _, unit := range t.units {
@@ -173,14 +179,15 @@ func (t *tally) run(b Bootstrap) []float64 {
 	if len(t.units) < 2 || len(t.outputs) == 0 {
 		return nil
 	}
-	draws := t.draws(b)
-	column := make([]float64, 0, len(draws)/len(t.outputs))
-	for k, o := range t.outputs {
-		if o.se == nil || !o.value.Known() {
+	drawn := slices.DeleteFunc(slices.Clone(t.outputs), func(o output) bool { return o.se == nil })
+	draws := t.draws(b, drawn)
+	column := make([]float64, 0, b.replicates(len(t.units)))
+	for k, o := range drawn {
+		if !o.value.Known() {
 			continue
 		}
 		column = column[:0]
-		for r := k; r < len(draws); r += len(t.outputs) {
+		for r := k; r < len(draws); r += len(drawn) {
 			column = append(column, draws[r])
 		}
 		*o.se = Number(deviation(column))
@@ -223,9 +230,9 @@ func (t *tally) blocks() [][]cell {
 	return blocks
 }
 
-// draws returns the statistics of all replicates, [replicates × outputs].
-func (t *tally) draws(b Bootstrap) []float64 {
-	k, units := len(t.outputs), t.blocks()
+// draws returns statistics of all replicates, [replicates × outputs].
+func (t *tally) draws(b Bootstrap, outputs []output) []float64 {
+	k, units := len(outputs), t.blocks()
 	b.Replicates = b.replicates(len(t.units))
 	draws := make([]float64, b.Replicates*k)
 	b.each(len(units), func(r int, times []int32) {
@@ -239,7 +246,7 @@ func (t *tally) draws(b Bootstrap) []float64 {
 				s[c.column] += w * c.value
 			}
 		}
-		for i, o := range t.outputs {
+		for i, o := range outputs {
 			draws[r*k+i] = o.f(s)
 		}
 	})

@@ -50,7 +50,7 @@ func tallyCoverage(t *tally, s *sample, truth, levels []float64) (r coverages, e
 	inside := make([]bool, s.n*len(levels))
 	width := make([]float64, s.n*len(levels)) // [levels × N]
 	for c := range s.d {
-		forItems(s.n, func(j int) {
+		forItems(s.ctx, s.n, func(j int) {
 			row := truth[j*s.d : (j+1)*s.d]
 			m := NewCovered(s.answers[j].Reported(), c, row[c], sum(row[:c])+sum(row[c+1:]))
 			for l, level := range levels {

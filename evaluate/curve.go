@@ -120,7 +120,7 @@ func (s *sample) usualVotes() []int {
 // if they had come one by one.
 func (s *sample) voteOrder(m int, seed uint64) [][]int {
 	order := make([][]int, s.n)
-	forItems(s.n, func(j int) {
+	forItems(s.ctx, s.n, func(j int) {
 		r := rand.New(rng.New(seed, "evaluate.Curve.votes", uint64(j)))
 		left := slices.Clone(s.votes.Item(j))
 		for n := s.total[j]; n > 0 && len(order[j]) < m; n-- {
@@ -151,7 +151,7 @@ type thinned struct {
 func (s *sample) thin(order [][]int, m int) (*thinned, error) {
 	t := &thinned{s: s, m: m, spread: make([]float64, s.n), model: make([]float64, s.n), loss: make([]float64, s.n)}
 	errs := make([]error, s.n)
-	forItems(s.n, func(j int) {
+	forItems(s.ctx, s.n, func(j int) {
 		t.spread[j] = math.NaN()
 		if len(order[j]) < m {
 			return

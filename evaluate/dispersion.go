@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -71,7 +72,7 @@ type pairLaws struct {
 func (s *sample) allClasses() (*pairLaws, error) {
 	p := &pairLaws{law: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
 		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
-	return p, p.look(s.total)
+	return p, p.look(s.ctx, s.total)
 }
 
 // oneClass returns those of class i and the rest, which count its variance twice.
@@ -91,15 +92,15 @@ func (s *sample) oneClass(i int) (*pairLaws, error) {
 	}
 	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
 	p := &pairLaws{law: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
-	return p, p.look(s.total)
+	return p, p.look(s.ctx, s.total)
 }
 
 // look computes what every item with two votes or more shows.
-func (p *pairLaws) look(total []float64) error {
+func (p *pairLaws) look(ctx context.Context, total []float64) error {
 	n := len(total)
 	p.shown, p.noise = make([]float64, n), make([]float64, n)
 	errs := make([]error, n)
-	forItems(n, func(j int) {
+	forItems(ctx, n, func(j int) {
 		if total[j] >= 2 {
 			law := p.law(j)
 			p.shown[j], errs[j] = law.PairError(p.votes(j))
@@ -111,7 +112,7 @@ func (p *pairLaws) look(total []float64) error {
 			return fmt.Errorf("item %d: %w", j, err)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // sums returns ΣD and ΣV over some items, and the variance of the former.

@@ -2,7 +2,7 @@ package evaluate
 
 import (
 	"cmp"
-
+	"context"
 	"fmt"
 )
 
@@ -57,14 +57,29 @@ const fewItems = 100
 // Evaluate computes everything. It fails on input that does not fit together;
 // what merely cannot be computed is NaN in the result, with a warning.
 func Evaluate(in Input, opt Options) (*Result, error) {
+	return EvaluateContext(context.Background(), in, opt)
+}
+
+// EvaluateContext is [Evaluate] that ends early, with the context's error, once ctx is canceled.
+func EvaluateContext(ctx context.Context, in Input, opt Options) (*Result, error) {
+	r, err := evaluate(ctx, in, opt)
+	if ctx.Err() != nil { // what was computed since may be anything
+		return nil, ctx.Err()
+	}
+	return r, err
+}
+
+func evaluate(ctx context.Context, in Input, opt Options) (*Result, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	opt.Bootstrap.ctx = ctx
 	s, err := newSample(&in)
 	if err != nil {
 		return nil, err
 	}
+	s.ctx = ctx
 	r := s.newResult(opt)
 	t := newTally(s.units)
 	joint, err := s.likelihoods(t, r, in.References, opt.Bootstrap)

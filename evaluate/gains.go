@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 
 	"credence/mixture"
@@ -58,7 +59,7 @@ func Gains(laws []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 // extend computes the gains of item j up to the number of votes that most gives.
 func extend(gains [][]float64, laws []*mixture.Dirichlet, most func(j int) int) error {
 	errs := make([]error, len(laws))
-	forItems(len(laws), func(j int) {
+	forItems(context.Background(), len(laws), func(j int) {
 		for n, last := len(gains[j]), most(j); n <= last && errs[j] == nil; n++ {
 			var g float64
 			g, errs[j] = laws[j].Gain(n)

@@ -129,7 +129,7 @@ func TestLogisticSklearn(t *testing.T) {
 		x.values = append(x.values, float32((7*j+3)%11)/5-1, float32((j*j)%7)/3-1)
 	}
 	theta := make([]float64, 9)
-	fitLogistic(theta, x, v, rows, 0.05*sum(v.Counts), 1e-14)
+	fitLogistic(t.Context(), theta, x, v, rows, 0.05*sum(v.Counts), 1e-14)
 	want := []float64{-0.6496959222025995, 0.5078958164577189, 0.9464891857201082, -0.1714998415696684,
 		-0.29679326351750857, -0.3363959748880503}
 	for i, w := range want {

@@ -10,6 +10,9 @@ import (
 // maxLossTerms bounds the terms that the variance of a loss is summed from.
 const maxLossTerms = 2e7
 
+// fewClasses is the largest number of classes for which the parameters of others are added up anew for each pair.
+const fewClasses = 16
+
 // jointLoss returns mean and variance of −ln B(α + S)/B(α), the loss of m votes of an
 // item together under the Dirichlet distribution that they follow. It is a constant
 // less a sum over classes,
@@ -44,13 +47,15 @@ func jointLoss(alpha []float64, m int) (mean, variance float64) {
 // probabilities are products of rising factorials over factorials.
 type voteCounts struct {
 	alpha     []float64
+	sum       float64     // α₀
 	rising    [][]float64 // [d][m+1] ln α_i(α_i+1)…(α_i+s−1)
 	factorial []float64   // [m+1] ln s!
 	total     float64     // ln α₀(α₀+1)…(α₀+m−1)
 }
 
 func newVoteCounts(alpha []float64, m int) *voteCounts {
-	c := &voteCounts{alpha: alpha, factorial: logRisings(1, m), total: special.LogRising(sum(alpha), float64(m))}
+	c := &voteCounts{alpha: alpha, sum: sum(alpha), factorial: logRisings(1, m)}
+	c.total = special.LogRising(c.sum, float64(m))
 	for _, a := range alpha {
 		c.rising = append(c.rising, logRisings(a, m))
 	}
@@ -66,15 +71,31 @@ func logRisings(a float64, m int) []float64 {
 	return list
 }
 
-// others returns the logarithms of what votes for other classes than those given
-// contribute, by their number.
-func (c *voteCounts) others(than ...int) []float64 {
+// rest returns the parameters of other classes than those given, summed: what is left of
+// the whole, if that is most of it and classes are many.
+func (c *voteCounts) rest(than []int) float64 {
+	if len(c.alpha) > fewClasses {
+		part := 0.0
+		for _, i := range than {
+			part += c.alpha[i]
+		}
+		if part <= c.sum/2 {
+			return c.sum - part
+		}
+	}
 	rest := 0.0
 	for i, a := range c.alpha {
 		if !slices.Contains(than, i) {
 			rest += a
 		}
 	}
+	return rest
+}
+
+// others returns the logarithms of what votes for other classes than those given
+// contribute, by their number.
+func (c *voteCounts) others(than ...int) []float64 {
+	rest := c.rest(than)
 	list := logRisings(rest, len(c.factorial)-1)
 	for u := range list {
 		if list[u] -= c.factorial[u]; rest == 0 && u > 0 {

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -87,7 +88,7 @@ func (l *logisticModel) losses(x features, votes Votes) (independent, dirichlet 
 			x.columns, votes.Classes, l.Columns, l.Classes)
 	}
 	independent, dirichlet = make([]float64, votes.Len()), make([]float64, votes.Len())
-	forItems(votes.Len(), func(j int) {
+	forItems(context.Background(), votes.Len(), func(j int) {
 		p, s := l.probabilities(nil, x.row(j)), votes.Item(j)
 		independent[j], dirichlet[j] = independentLoss(p, s), concentratedLoss(l.Concentration, p, s)
 	})
@@ -137,8 +138,8 @@ const (
 //
 //	Σ_{j ∈ rows} −Σ_i S_ji ln p_i(x_j) + ½ λ ‖W‖²,
 //
-// whose gradient with respect to the logits of item j is m_j p − S_j.
-func fitLogistic(theta []float64, x features, votes Votes, rows []int, lambda, tolerance float64) {
+// whose gradient with respect to the logits of item j is m_j p − S_j. When ctx is canceled it ends where it is.
+func fitLogistic(ctx context.Context, theta []float64, x features, votes Votes, rows []int, lambda, tolerance float64) {
 	d, f := votes.Classes, x.columns
 	grads := make([][]float64, logisticPieces)
 	losses := make([]float64, logisticPieces)
@@ -146,6 +147,9 @@ func fitLogistic(theta []float64, x features, votes Votes, rows []int, lambda, t
 		grads[p] = make([]float64, len(theta))
 	}
 	minimize(func(theta, grad []float64) float64 {
+		if ctx.Err() != nil {
+			return math.NaN() // no step is better
+		}
 		par.For(logisticPieces, func(piece int) {
 			from, to := piece*len(rows)/logisticPieces, (piece+1)*len(rows)/logisticPieces
 			losses[piece] = logisticGradient(grads[piece], theta, x, votes, rows[from:to])

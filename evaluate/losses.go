@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -14,13 +15,13 @@ import (
 //	−ln Σ_k w_k B(α_k + S)/B(α_k).
 //
 // Their sum over the number of votes is the joint NLL per vote.
-func jointLosses(mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
+func jointLosses(ctx context.Context, mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
 	if err := checkMixtures(mixtures, votes); err != nil {
 		return nil, err
 	}
 	losses := make([]float64, len(mixtures))
 	errs := make([]error, len(mixtures))
-	forItems(len(mixtures), func(j int) {
+	forItems(ctx, len(mixtures), func(j int) {
 		l, err := mixtures[j].LogVotes(votes.Item(j))
 		losses[j], errs[j] = -l, err
 	})
@@ -37,13 +38,13 @@ func (s *sample) jointLosses() ([]float64, error) {
 	if s.crowd != nil {
 		return s.ratedLosses()
 	}
-	return jointLosses(s.mixtures, s.votes)
+	return jointLosses(s.ctx, s.mixtures, s.votes)
 }
 
 // ratedLosses are joint losses by who cast the votes.
 func (s *sample) ratedLosses() ([]float64, error) {
 	losses, errs := make([]float64, s.n), make([]error, s.n)
-	forItems(s.n, func(j int) {
+	forItems(s.ctx, s.n, func(j int) {
 		l, err := s.crowd.LogVotes(s.answers[j].Law, s.ratings[j])
 		losses[j], errs[j] = -l, err
 	})
@@ -99,10 +100,14 @@ func independentLoss(p, s []float64) float64 {
 // itemsPerPiece is how many items one goroutine takes at a time.
 const itemsPerPiece = 64
 
-// forItems calls body once for each of n items, on all cores.
-func forItems(n int, body func(j int)) {
+// forItems calls body once for each of n items, on all cores. Once ctx is canceled it calls it no
+// more: callers check ctx before they use what it computed.
+func forItems(ctx context.Context, n int, body func(j int)) {
 	par.For((n+itemsPerPiece-1)/itemsPerPiece, func(p int) {
 		for j := p * itemsPerPiece; j < min(n, (p+1)*itemsPerPiece); j++ {
+			if ctx.Err() != nil {
+				return
+			}
 			body(j)
 		}
 	})

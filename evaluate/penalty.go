@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -15,8 +16,8 @@ import (
 // many. The folds respect groups (nil: every item is its own). With the predictions of the
 // chosen penalty on the items held out, the concentration is fitted by
 // likelihood: on the items of the fit itself it would come out too high. The
-// weights are then fitted again to all items.
-func newLogistic(x features, votes Votes, groups []int, seed uint64) (*logisticModel, error) {
+// weights are then fitted again to all items. When ctx is canceled it returns the context's error.
+func newLogistic(ctx context.Context, x features, votes Votes, groups []int, seed uint64) (*logisticModel, error) {
 	if err := votes.check(); err != nil {
 		return nil, err
 	}
@@ -51,9 +52,12 @@ func newLogistic(x features, votes Votes, groups []int, seed uint64) (*logisticM
 	if float64(len(s.rows))*float64(x.columns)*float64(votes.Classes) > selectionWork {
 		s.folds = 1
 	}
-	penalty, concentration := s.choose()
+	penalty, concentration := s.choose(ctx)
 	theta := make([]float64, votes.Classes*(x.columns+1))
-	fitLogistic(theta, x, votes, voted, penalty*total, fitTolerance)
+	fitLogistic(ctx, theta, x, votes, voted, penalty*total, fitTolerance)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	l := &logisticModel{
 		Classes: votes.Classes, Columns: x.columns, Penalty: penalty, Concentration: concentration,
 		Bias: theta[votes.Classes*x.columns:],
@@ -93,7 +97,7 @@ type selection struct {
 
 // choose returns the penalty per vote with the smallest held-out loss, and the
 // concentration that suits its held-out predictions.
-func (s *selection) choose() (penalty, concentration float64) {
+func (s *selection) choose(ctx context.Context) (penalty, concentration float64) {
 	d := s.votes.Classes
 	thetas := make([][]float64, s.folds)
 	fit, out := make([][]int, s.folds), make([][]int, s.folds)
@@ -117,10 +121,10 @@ func (s *selection) choose() (penalty, concentration float64) {
 		loss := 0.0
 		var held, counts []float64
 		for k := range thetas {
-			if weight[k] == 0 || len(out[k]) == 0 {
+			if weight[k] == 0 || len(out[k]) == 0 || ctx.Err() != nil {
 				continue
 			}
-			fitLogistic(thetas[k], s.x, s.votes, fit[k], lambda*weight[k], pathTolerance)
+			fitLogistic(ctx, thetas[k], s.x, s.votes, fit[k], lambda*weight[k], pathTolerance)
 			for _, j := range out[k] {
 				predictLogistic(p, thetas[k], s.x.row(j))
 				loss += independentLoss(p, s.votes.Item(j))

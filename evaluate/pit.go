@@ -109,7 +109,7 @@ func (s *sample) pit(r *Result, seed uint64) {
 			fractional++
 		}
 	}
-	forItems(s.n, func(j int) {
+	forItems(s.ctx, s.n, func(j int) {
 		if !whole(s.votes.Item(j)) {
 			return
 		}

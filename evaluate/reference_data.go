@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"fmt"
 
 	"credence/dataset"
@@ -15,7 +16,7 @@ type referenceData struct {
 
 // newReferenceData reads some items of ds, their features through t; training
 // says that t was fitted to ds.
-func newReferenceData(ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
+func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
 	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
 	var groups []string
 	for _, j := range items {
@@ -32,7 +33,7 @@ func newReferenceData(ds *dataset.Dataset, t *dataset.Transform, items []int, tr
 			return nil, err
 		}
 	}
-	d.x, err = referenceFeatures(t, ds, items, training)
+	d.x, err = referenceFeatures(ctx, t, ds, items, training)
 	return d, err
 }
 
@@ -90,17 +91,19 @@ func itemsFor(ds *dataset.Dataset, scored []bool, most int) []int {
 	return items
 }
 
-// A logistic regression is fitted if the features have at most so many columns
-// and values.
+// A logistic regression is fitted up to these numbers of columns, of values of features, to fit it also of weights (columns ×
+// classes) and of values × classes.
 const (
 	referenceColumns = 10000
 	referenceValues  = 20_000_000
+	referenceWeights = 1_000_000
+	referenceWork    = 400_000_000
 )
 
 // referenceFeatures returns the features that the logistic regression takes, for
 // the given items: the inputs that t gives, with one column per level instead of
 // the code of an embedded category. It is nil if they are too many, or t is nil.
-func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*features, error) {
+func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*features, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -112,7 +115,9 @@ func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int, t
 			columns += in.Width
 		}
 	}
-	if columns == 0 || columns > referenceColumns || columns*len(items) > referenceValues {
+	weights := columns * len(ds.Classes)
+	if columns == 0 || columns > referenceColumns || columns*len(items) > referenceValues ||
+		training && (weights > referenceWeights || weights*len(items) > referenceWork) {
 		return nil, nil
 	}
 	over := t.Over
@@ -126,6 +131,9 @@ func referenceFeatures(t *dataset.Transform, ds *dataset.Dataset, items []int, t
 	x := &features{columns: columns, values: make([]float32, 0, columns*len(items))}
 	row := make([]float32, t.Width())
 	for _, j := range items {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := rows.ReadRow(j, row); err != nil {
 			return nil, fmt.Errorf("item %q: %w", ds.Items[j], err)
 		}

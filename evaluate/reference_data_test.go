@@ -23,7 +23,7 @@ func TestLogisticFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := referenceFeatures(tr, ds, []int{0, 1, 2, 3, 4}, false)
+	x, err := referenceFeatures(t.Context(), tr, ds, []int{0, 1, 2, 3, 4}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestScoreReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitted, err := FitReferences(ds.Select(rest), tr, 1)
+	fitted, err := FitReferences(t.Context(), ds.Select(rest), tr, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestScoreReferences(t *testing.T) {
 // fittedLoss is the loss per vote of class frequencies on their own votes.
 func fittedLoss(t *testing.T, ds *dataset.Dataset) float64 {
 	t.Helper()
-	r, err := FitReferences(ds, nil, 1)
+	r, err := FitReferences(t.Context(), ds, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,13 @@ type References struct {
 // FitReferences fits the references to the votes of ds. The logistic regression
 // takes the inputs that t, the preprocessing of the model, makes of the features;
 // it is left out if t is nil or the inputs are too many. Items of a group stay
-// together when its penalty is chosen.
-func FitReferences(ds *dataset.Dataset, t *dataset.Transform, seed uint64) (*References, error) {
-	d, err := newReferenceData(ds, t, itemsFor(ds, nil, referenceItems), true)
+// together when its penalty is chosen. When ctx is canceled it returns the context's error.
+func FitReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, seed uint64) (*References, error) {
+	d, err := newReferenceData(ctx, ds, t, itemsFor(ds, nil, referenceItems), true)
 	if err != nil {
 		return nil, err
 	}
-	return fitReferences(d, seed)
+	return fitReferences(ctx, d, seed)
 }
 
 // Score returns the losses of the items of ds, none of which the references
@@ -42,7 +42,7 @@ func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*Referenc
 	for j := range all {
 		all[j] = j
 	}
-	d, err := newReferenceData(ds, t, all, false)
+	d, err := newReferenceData(context.Background(), ds, t, all, false)
 	if err != nil {
 		return nil, fmt.Errorf("references: %w", err)
 	}
@@ -53,7 +53,7 @@ func (r *References) Score(ds *dataset.Dataset, t *dataset.Transform) (*Referenc
 	return s, nil
 }
 
-func fitReferences(d *referenceData, seed uint64) (*References, error) {
+func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*References, error) {
 	if err := d.votes.check(); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func fitReferences(d *referenceData, seed uint64) (*References, error) {
 		return r, nil
 	}
 	var err error
-	if r.Logistic, err = newLogistic(*d.x, d.votes, d.groups, seed); err != nil {
+	if r.Logistic, err = newLogistic(ctx, *d.x, d.votes, d.groups, seed); err != nil {
 		return nil, fmt.Errorf("logistic reference: %w", err)
 	}
 	return r, nil
@@ -134,7 +134,7 @@ const referenceFoldWork = 2_000_000
 // When ctx is canceled it returns the context's error.
 func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, scored []bool, folds bool, seed uint64) (*ReferenceScores, error) {
 	voted := itemsFor(ds, scored, referenceItems)
-	all, err := newReferenceData(ds, t, voted, true)
+	all, err := newReferenceData(ctx, ds, t, voted, true)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +154,6 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	var sums [len(s.losses)]float64
 	votes := 0.0
 	for _, part := range parts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		var rest, test []int
 		for at, j := range voted {
 			if _, in := slices.BinarySearch(part, j); !in {
@@ -166,7 +163,7 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 				votes += ds.VotesOf(j)
 			}
 		}
-		losses, err := all.selected(rest).score(all.selected(test), seed)
+		losses, err := all.selected(rest).score(ctx, all.selected(test), seed)
 		if err != nil {
 			return nil, err
 		}
@@ -189,8 +186,8 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 }
 
 // score fits references to d and returns their losses on other items.
-func (d *referenceData) score(test *referenceData, seed uint64) (l referenceLosses, err error) {
-	r, err := fitReferences(d, seed)
+func (d *referenceData) score(ctx context.Context, test *referenceData, seed uint64) (l referenceLosses, err error) {
+	r, err := fitReferences(ctx, d, seed)
 	if err != nil {
 		return l, err
 	}

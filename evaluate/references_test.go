@@ -47,7 +47,7 @@ func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (featur
 // the votes they score.
 func scoredConstants(t *testing.T, votes Votes) *ReferenceScores {
 	t.Helper()
-	r, err := fitReferences(&referenceData{votes: votes}, 0)
+	r, err := fitReferences(t.Context(), &referenceData{votes: votes}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func scoredConstants(t *testing.T, votes Votes) *ReferenceScores {
 // 15%, and the penalty that many idle features need, and beats the constants.
 func TestReferencesOnTheirModel(t *testing.T) {
 	x, v := logisticWorld(t, 1000, 40, 5, 4, 1)
-	r, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
+	r, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestReferencesOnTheirModel(t *testing.T) {
 	}
 	for _, penalty := range []float64{1e-3, 1e-2, 1e-1, 1} {
 		theta := make([]float64, 3*(x.columns+1))
-		fitLogistic(theta, x, v, rows, penalty*5000, fitTolerance)
+		fitLogistic(t.Context(), theta, x, v, rows, penalty*5000, fitTolerance)
 		loss, p := 0.0, make([]float64, 3)
 		for j := range rows {
 			predictLogistic(p, theta, xt.row(j))
@@ -101,12 +101,12 @@ func TestReferencesJSON(t *testing.T) {
 	x, v := logisticWorld(t, 100, 0, 3, 4, 3)
 	defer par.SetThreads(0)
 	par.SetThreads(3)
-	r, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
+	r, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	par.SetThreads(1)
-	again, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
+	again, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
 	if err != nil || !reflect.DeepEqual(r, again) {
 		t.Errorf("a second fit on another number of goroutines differs (error %v)", err)
 	}
@@ -127,7 +127,7 @@ func TestReferencesJSON(t *testing.T) {
 // losses of the logistic regression agree.
 func TestReferencesOneVote(t *testing.T) {
 	x, v := logisticWorld(t, 200, 0, 1, 4, 4)
-	r, err := fitReferences(&referenceData{x: &x, votes: v}, 1)
+	r, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestLogisticErrors(t *testing.T) {
 		{features{1, []float32{1, float32(math.Inf(1))}}, v, "feature 0 of item 1 is +Inf: features are finite"},
 		{features{1, []float32{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
 	} {
-		if _, err := newLogistic(c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
+		if _, err := newLogistic(t.Context(), c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
@@ -204,11 +204,11 @@ func TestLogisticManyItems(t *testing.T) {
 		yes := float64(of[j]%2) * float64(1+r.IntN(2))
 		v.Counts = append(v.Counts, yes, 2-yes)
 	}
-	split, err := newLogistic(x, v, nil, 1)
+	split, err := newLogistic(t.Context(), x, v, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := newLogistic(x, v, of, 1)
+	whole, err := newLogistic(t.Context(), x, v, of, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

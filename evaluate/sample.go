@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 // sample is a set of predictions with their votes, and what all metrics need of
 // them. n items, d classes.
 type sample struct {
+	ctx      context.Context // canceled if the result is not wanted any more
 	n, d     int
 	answers  []head.Answer
 	mixtures []*mixture.Dirichlet // of the answers, nil if they have none
@@ -46,7 +48,7 @@ func newSample(in *Input) (*sample, error) {
 		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
 	}
 	s := &sample{
-		n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
+		ctx: context.Background(), n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
 	}

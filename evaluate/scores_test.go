@@ -21,7 +21,7 @@ func dirichlet(t testing.TB, alpha ...float64) *mixture.Dirichlet {
 func TestLossesClosedForm(t *testing.T) {
 	v := votesOf(t, [][]float64{{2, 1}, {0, 0}, {0, 4}})
 	uniform := dirichlet(t, 1, 1)
-	joint, err := jointLosses([]*mixture.Dirichlet{uniform, uniform, uniform}, v)
+	joint, err := jointLosses(t.Context(), []*mixture.Dirichlet{uniform, uniform, uniform}, v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type WidthGroup struct {
 func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 	width = make([]float64, s.n)
 	intervals := make([]mixture.ReportedInterval, s.n)
-	forItems(s.n, func(j int) {
+	forItems(s.ctx, s.n, func(j int) {
 		intervals[j] = s.answers[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
 	})
 	for j, in := range intervals {

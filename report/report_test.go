@@ -65,7 +65,7 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	for _, c := range in.Votes.Counts {
 		ds.Counts = append(ds.Counts, float32(c))
 	}
-	refs, err := evaluate.FitReferences(ds, nil, 1)
+	refs, err := evaluate.FitReferences(t.Context(), ds, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,18 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/model"
 	"credence/report"
+	"credence/train"
 )
 
 // Input puts together what m says of the items of ds and all it is judged by:
@@ -66,13 +69,17 @@ func (f Folder) WriteReport(page report.Input) error {
 	return f.write(ReportFile, func(w io.Writer) error { return report.Write(w, page) })
 }
 
-// reportItems bounds how many items the report of a training run is made from.
-const reportItems = 20_000
+// The report of a training run is made from at most reportItems items and, where classes are many,
+// from fewer: at most reportMeans class probabilities.
+const (
+	reportItems = 20_000
+	reportMeans = 1_000_000
+)
 
 // writeReport judges the predictions that training made for items it held out,
 // and writes the page of the run. It is about distributions: methods without
-// them have none.
-func (t *Trained) writeReport(folder Folder, d *Division, command string) error {
+// them have none. When ctx is canceled, there is no page and the error is train.ErrStopped.
+func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, command string) error {
 	var scored []int
 	for j, p := range t.OutOfFold {
 		if p != nil {
@@ -82,8 +89,9 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 	if len(scored) == 0 || !t.Model.Traits().Joint {
 		return nil
 	}
-	if n := len(scored); n > reportItems {
-		every := (n + reportItems - 1) / reportItems
+	most := min(reportItems, reportMeans/len(t.Model.Classes)+1)
+	if n := len(scored); n > most {
+		every := (n + most - 1) / most
 		some := scored[:0]
 		for i := 0; i < n; i += every {
 			some = append(some, scored[i])
@@ -101,7 +109,11 @@ func (t *Trained) writeReport(folder Folder, d *Division, command string) error 
 		return err
 	}
 	in.Crowd, in.Ratings = t.Model.Crowd, ratings
-	r, err := evaluate.Evaluate(*in, evaluate.Options{})
+	r, err := evaluate.EvaluateContext(ctx, *in, evaluate.Options{})
+	if ctx.Err() != nil {
+		os.Remove(folder.Path(ReportFile)) // one of an earlier state
+		return fmt.Errorf("%w: the model is written, its report is not", train.ErrStopped)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type Trained struct {
 // can write into it meanwhile.
 //
 // When ctx is canceled, the error is train.ErrStopped. If any network has
-// finished an epoch, the best model so far is written and returned with it, and
+// finished an epoch, the best model so far is written and returned with it, without a report, and
 // the run can be resumed.
 func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained, error) {
 	if err := folder.Check(o.Mode); err != nil {
@@ -87,24 +88,23 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 		return nil, err
 	}
 	t := &Trained{Result: result, Metrics: newMetrics(result)}
-	if failed := t.save(folder, d, config, o.Command); failed != nil {
+	if failed := t.save(ctx, folder, d, config, o.Command); failed != nil && !errors.Is(failed, train.ErrStopped) {
 		return nil, failed
-	}
-	if err != nil {
+	} else if err = cmp.Or(err, failed); err != nil {
 		return t, err
 	}
 	return t, train.RemoveCheckpoint(folder.checkpoints())
 }
 
-// save writes the files of the run.
-func (t *Trained) save(folder Folder, d *Division, config func(*train.Options) error, command string) error {
+// save writes the files of the run, the report last: one that is stopped has none.
+func (t *Trained) save(ctx context.Context, folder Folder, d *Division, config func(*train.Options) error, command string) error {
 	for _, step := range []func() error{
 		func() error { return config(&t.Options) },
 		func() error { return folder.writeHistory(t.Model.Provenance.Runs) },
 		func() error { return folder.WriteMetrics(t.Metrics) },
 		func() error { return t.writeRaters(folder, d) },
 		func() error { return t.Model.Save(folder.Path(ModelFile)) },
-		func() error { return t.writeReport(folder, d, command) },
+		func() error { return t.writeReport(ctx, folder, d, command) },
 	} {
 		if err := step(); err != nil {
 			return err

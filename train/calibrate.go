@@ -1,6 +1,8 @@
 package train
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"credence/head"
@@ -27,9 +29,17 @@ const likelyItems = 5_000
 // computed from.
 const calibrationItems = 20_000
 
+// fewer is a bound of items where an item of more than 16 classes takes longer than one of 16, which the
+// bound is for.
+func fewer(items, classes int) int { return max(min(items, items*16/classes), min(items, 500)) }
+
+// errEnough ends a loop over items.
+var errEnough = errors.New("enough items")
+
 // calibrate finds how laws are reported, and makes the held-out answers those that would have been
-// reported, each by what the other folds say.
-func (f *fitting) calibrate(res *Result, runs, final []*run) error {
+// reported, each by what the other folds say. Once ctx is canceled it looks at few items where networks are
+// to be run.
+func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run) error {
 	if !f.traits.Joint {
 		return nil
 	}
@@ -54,7 +64,7 @@ func (f *fitting) calibrate(res *Result, runs, final []*run) error {
 	}
 	within := 1.0
 	if len(final) > 1 {
-		if within, err = f.within(final); err != nil {
+		if within, err = f.within(ctx, final); err != nil {
 			return err
 		}
 	}
@@ -202,8 +212,9 @@ func (w *Within) Share() float64 {
 	return w.one / (w.one + w.between)
 }
 
-// within compares the networks of an ensemble on the items that they were trained on.
-func (f *fitting) within(final []*run) (float64, error) {
+// within compares the networks of an ensemble on the items that they were trained on: on one batch of them at least,
+// and no further once ctx is canceled.
+func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 	every := (len(f.voted) + calibrationItems - 1) / calibrationItems
 	var items []int
 	for k := 0; k < len(f.voted); k += every {
@@ -235,7 +246,13 @@ func (f *fitting) within(final []*run) (float64, error) {
 			}
 			w.Add(one)
 		}
+		if ctx.Err() != nil {
+			return errEnough
+		}
 		return nil
 	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	return w.Share(), err
 }

@@ -144,7 +144,8 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 	if h.dispersion != nil {
 		return h.dispersion, nil
 	}
-	every := (len(h.laws) + calibrationItems - 1) / calibrationItems
+	most := fewer(calibrationItems, len(h.sums[0].classes))
+	every := (len(h.laws) + most - 1) / most
 	var laws []*mixture.Dirichlet
 	for k := 0; k < len(h.laws); k += every {
 		laws = append(laws, h.laws[k])
@@ -176,7 +177,8 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 // disagree: on five ordered classes with few votes, pairs showed hardly any spread, and laws as
 // narrow as that predicted votes worse than those of the networks.
 func (h *HeldOut) likely(ratio float64) (float64, error) {
-	every := (len(h.laws) + likelyItems - 1) / likelyItems
+	most := fewer(likelyItems, len(h.sums[0].classes))
+	every := (len(h.laws) + most - 1) / most
 	n := (len(h.laws) + every - 1) / every
 	losses, errs := make([]float64, n), make([]error, n)
 	loss := func(t float64) (float64, error) {

@@ -46,7 +46,10 @@ func (f *fitting) member(ctx context.Context, member int) (*Part, error) {
 		return nil, err
 	}
 	if f.o.Raters == "auto" && f.tryRaters {
-		likely, err := f.suggestRaters(runs)
+		likely, err := f.suggestRaters(ctx, runs)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: raters were still being compared", ErrStopped)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +89,7 @@ func (f *fitting) alone(ctx context.Context, member int) ([]*run, error) {
 
 // suggestRaters reports whether the votes that some networks hold out speak for raters at all: one
 // half of them as judged by the other. It only saves time: [fitting.decide] has the last word.
-func (f *fitting) suggestRaters(runs []*run) (bool, error) {
+func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) {
 	res := &Result{OutOfFold: make([]*head.Answer, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
 		return false, err
@@ -105,7 +108,7 @@ func (f *fitting) suggestRaters(runs []*run) (bool, error) {
 	if turn < 4 {
 		return false, nil
 	}
-	gain, _, err := f.screen(res, before, 2, func(at int) int { return half[at] })
+	gain, _, err := f.screen(ctx, res, before, 2, func(at int) int { return half[at] })
 	return gain > 0, err
 }
 

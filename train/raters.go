@@ -140,7 +140,15 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	gain, se, err := f.screen(plain, before, f.parts(), f.part)
+	stopped := func() (*Result, error) {
+		p.Raters = say(false, 0, 0, "training was stopped before networks with raters were fitted")
+		p.Warnings = append(p.Warnings, "training was stopped before its end")
+		return plain, fmt.Errorf("%w: raters were still being compared", ErrStopped)
+	}
+	gain, se, err := f.screen(ctx, plain, before, f.parts(), f.part)
+	if ctx.Err() != nil {
+		return stopped()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +163,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	rated, err := g.fit(ctx)
 	if err != nil {
 		if errors.Is(err, ErrStopped) {
-			p.Raters = say(false, 0, 0, "training was stopped before networks with raters were fitted")
-			p.Warnings = append(p.Warnings, "training was stopped before its end")
-			return plain, err
+			return stopped()
 		}
 		return nil, err
 	}
@@ -244,12 +250,15 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 }
 
 // screen fits raters to the held-out laws of networks without raters, each part of the items by the
-// others, and returns what that gains per vote.
-func (f *fitting) screen(res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
+// others, and returns what that gains per vote. When ctx is canceled it returns the context's error.
+func (f *fitting) screen(ctx context.Context, res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
 	f.know()
 	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes = false, nil, nil }()
 	after := slices.Clone(before)
 	for k := range parts {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
 		var items, rest []int // places
 		for at := range f.voted {
 			switch {

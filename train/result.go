@@ -56,8 +56,11 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if final[0] != runs[0] {
 		p.Runs = append(p.Runs, final[0].record())
 	}
-	if err := f.calibrate(res, runs, final); err != nil {
+	if err := f.calibrate(ctx, res, runs, final); err != nil {
 		return nil, err
+	}
+	if !stopped && ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
 	}
 	if f.knows {
 		f.told(res)

@@ -247,8 +247,11 @@ func (d *trainDisplay) result(trained *run.Trained) error {
 		d.note("\nwritten to %s; next:\n  credence inspect %s\n  credence predict %s new-items.csv -o predictions.csv", out, out, out)
 		return nil
 	}
-	d.note("\nwritten to %s; open %s in a browser; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv",
-		out, shellQuote(d.options.out.Path(run.ReportFile)), out, out)
+	page := ""
+	if d.options.out.Has(run.ReportFile) {
+		page = "; open " + shellQuote(d.options.out.Path(run.ReportFile)) + " in a browser"
+	}
+	d.note("\nwritten to %s%s; next:\n  credence inspect %s\n  credence predict %s new-items.csv --level 0.95 -o predictions.csv", out, page, out, out)
 	return nil
 }
 
