@@ -55,12 +55,18 @@ func apiErrors(w http.ResponseWriter, status int, err error) {
 	w.Write(append(text, '\n'))
 }
 
-func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err error) {
 	m, err := s.registry.get(r.PathValue("model"), r.URL.Query().Get("version"))
 	if err != nil {
 		return err
 	}
 	want := s.wanted()
+	defer func() {
+		if err != nil && want.batch != 0 {
+			// The rest of the body is not read: another request on the connection would be lost.
+			w.Header().Set("Connection", "close")
+		}
+	}()
 	form, err := readForm(r, want)
 	if err != nil {
 		return err

@@ -92,6 +92,8 @@ class Server:
         self.path = path
         line = ["serve", self.run.path(), "--addr", f"unix:{path}", "--log-level", "error"]
         line += ["--max-rows", "10000000", "--max-body", str(1 << 30), "--timeout", "10m"]
+        # Whoever asks is this process: nothing but its own memory bounds what it may ask for.
+        line += ["--max-intervals", str(10**12), "--max-answer", str(1 << 40), "--max-memory", str(1 << 40)]
         if self.threads:
             line += ["--threads", str(self.threads)]
         self.messages = tempfile.TemporaryFile()

@@ -2603,6 +2603,13 @@ def serve(
     min_top: float | None = None,
     max_body: int | None = None,
     max_rows: int | None = None,
+    max_columns: int | None = None,
+    max_levels: int | None = None,
+    max_intervals: int | None = None,
+    max_components: int | None = None,
+    max_points: int | None = None,
+    max_answer: int | None = None,
+    max_memory: int | None = None,
     max_requests: int | None = None,
     timeout: str | None = None,
     log: str | None = None,
@@ -2648,6 +2655,21 @@ def serve(
         Bytes of a request at most (default 67108864).
     max_rows : int | None
         Items of a request at most (default 100000).
+    max_columns : int | None
+        Columns of a request at most, of a wide answer with several levels, and classes of a
+        mixture (default 10000).
+    max_levels : int | None
+        Levels of intervals in a request at most (default 200).
+    max_intervals : int | None
+        Intervals of a request at most: items by classes by levels (default 10000000).
+    max_components : int | None
+        Components at most of a mixture at /api/v1/mixture (default 1000).
+    max_points : int | None
+        Points at most of a mixture: levels, quantiles and points, by classes (default 100000).
+    max_answer : int | None
+        Bytes of an answer at most (default 268435456).
+    max_memory : int | None
+        Bytes of all requests and answers at work at most (default 536870912).
     max_requests : int | None
         Requests at work at the same time at most (default 256).
     timeout : str | None
@@ -2687,6 +2709,13 @@ def serve(
             "min-top": min_top,
             "max-body": max_body,
             "max-rows": max_rows,
+            "max-columns": max_columns,
+            "max-levels": max_levels,
+            "max-intervals": max_intervals,
+            "max-components": max_components,
+            "max-points": max_points,
+            "max-answer": max_answer,
+            "max-memory": max_memory,
             "max-requests": max_requests,
             "timeout": timeout,
             "log": log,

@@ -1,0 +1,62 @@
+package calculator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// countdown is a context that is canceled when its error was asked for a number of times.
+type countdown struct {
+	context.Context
+	left, asked atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	if c.asked.Add(1) > c.left.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAnswerStops: a question of many levels, quantiles and points stops soon after its context is done.
+func TestAnswerStops(t *testing.T) {
+	list := strings.TrimSuffix(strings.Repeat("0.3,", 50), ",")
+	points := strings.TrimSuffix(strings.Repeat("[0.3,0.3,0.4],", 50), ",")
+	for _, more := range []string{`"levels":[` + list + `]`, `"quantiles":[` + list + `]`, `"cdf":[` + list + `]`, `"logpdf":[` + points + `]`} {
+		question := []byte(`{"weights":[0.5,0.5],"alpha":[[1,2,3],[3,4,5]],` + more + `}`)
+		all := &countdown{Context: t.Context()}
+		all.left.Store(1 << 62)
+		if _, err := AnswerOne(all, question, nil); err != nil {
+			t.Fatal(err)
+		}
+		n := all.asked.Load()
+		if n < 50 {
+			t.Errorf("%.20s: the context was asked %d times, expected at least 50", more, n)
+		}
+		for left := int64(0); left < n; left = 2*left + 1 {
+			ctx := &countdown{Context: t.Context()}
+			ctx.left.Store(left)
+			if _, err := AnswerOne(ctx, question, nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("%.20s: canceled after %d of %d questions, found the error %v", more, left, n, err)
+			}
+			if further := ctx.asked.Load() - left; further > 8 {
+				t.Errorf("%.20s: canceled after %d of %d questions, %d further ones were asked", more, left, n, further)
+			}
+		}
+	}
+}
+
+// TestSize: how much a question asks for is known before it is answered.
+func TestSize(t *testing.T) {
+	refused := errors.New("refused")
+	var got Size
+	_, err := AnswerOne(t.Context(), []byte(`{"weights":[0.5,0.5],"alpha":[[1,2,3],[3,4,5]],"levels":[0.5,0.9],"quantiles":[0.1],"cdf":[0.1,0.2],"logpdf":[[0.1,0.2,0.7]]}`),
+		func(s Size) error { got = s; return refused })
+	if want := (Size{Components: 2, Classes: 3, Levels: 2, Points: 3*5 + 1}); got != want || err != refused {
+		t.Error(fmt.Sprintf("%+v, want %+v;", got, want), err)
+	}
+}
