@@ -93,6 +93,19 @@ func sumExcept(a []float64, i int) float64 {
 	return s
 }
 
+// fewClasses is the largest number of classes for which sums over pairs of classes are taken term by term,
+// so that their last digits stay as they are; beyond it, they are found from sums over classes.
+const fewClasses = 16
+
+// sumOthers is [sumExcept], given the sum of all: of many classes at most one is added up
+// again, that which makes up more than half.
+func sumOthers(a []float64, i int, total float64) float64 {
+	if len(a) > fewClasses && a[i] <= total/2 {
+		return total - a[i]
+	}
+	return sumExcept(a, i)
+}
+
 func sum(a []float64) float64 {
 	s := 0.0
 	for _, v := range a {
@@ -185,13 +198,15 @@ func dirichletLogPDF(a, p []float64) float64 {
 
 // Mean appends the d class means to dst and returns it.
 func (m *Dirichlet) Mean(dst []float64) []float64 {
-	for i := range m.Classes() {
-		s := 0.0
-		for k, w := range m.weights {
-			a := m.alpha[k]
-			s += w * (a[i] / (a[i] + sumExcept(a, i)))
+	from := len(dst)
+	dst = append(dst, make([]float64, m.Classes())...)
+	mean := dst[from:]
+	for k, w := range m.weights {
+		a := m.alpha[k]
+		total := sum(a)
+		for i, ai := range a {
+			mean[i] += w * (ai / (ai + sumOthers(a, i, total)))
 		}
-		dst = append(dst, s)
 	}
 	return dst
 }
@@ -199,20 +214,19 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 // Variance appends the d class variances to dst and returns it.
 func (m *Dirichlet) Variance(dst []float64) []float64 {
 	// As Beta.Moments of each marginal, without the constants of its density.
-	for i := range m.Classes() {
-		mean, variance := 0.0, 0.0
-		for k, w := range m.weights {
-			a := m.alpha[k][i]
-			mean += w * (a / (a + sumExcept(m.alpha[k], i)))
-		}
-		for k, w := range m.weights {
-			a, b := m.alpha[k][i], sumExcept(m.alpha[k], i)
+	from := len(dst)
+	mean := m.Mean(nil)
+	dst = append(dst, make([]float64, len(mean))...)
+	variance := dst[from:]
+	for k, w := range m.weights {
+		total := sum(m.alpha[k])
+		for i, a := range m.alpha[k] {
+			b := sumOthers(m.alpha[k], i, total)
 			s := a + b
 			mu := a / s
-			d := mu - mean
-			variance += w * (mu*(b/s)/(s+1) + d*d)
+			d := mu - mean[i]
+			variance[i] += w * (mu*(b/s)/(s+1) + d*d)
 		}
-		dst = append(dst, variance)
 	}
 	return dst
 }

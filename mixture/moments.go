@@ -23,7 +23,7 @@ func (m *Dirichlet) Covariance(dst []float64) []float64 {
 			for j := range d {
 				within := -mu[i] * mu[j]
 				if i == j {
-					within = mu[i] * (sumExcept(a, i) / total)
+					within = mu[i] * (sumOthers(a, i, total) / total)
 				}
 				cov[i*d+j] += w * (within/(total+1) + di*(mu[j]-mean[j]))
 			}

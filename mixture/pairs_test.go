@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -91,12 +92,48 @@ func TestPairsNeedTwoVotes(t *testing.T) {
 }
 
 func BenchmarkPairVariance(b *testing.B) {
-	for _, d := range []int{2, 10} {
-		b.Run(map[int]string{2: "d=2", 10: "d=10"}[d], func(b *testing.B) {
-			m := ensembles(b, 1, d)[0]
+	for _, d := range []int{2, 10, 16, 17, 600} {
+		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+			m := manyClasses(b, rand.New(rng.New(26, "bench", uint64(d))), d)
 			for b.Loop() {
 				m.PairVariance(3)
 			}
 		})
+	}
+}
+
+// manyClasses returns a mixture of d classes, some of which may be nearly certain or all but impossible.
+func manyClasses(t testing.TB, r *rand.Rand, d int) *Dirichlet {
+	k := 1 + r.IntN(4)
+	w, alpha := make([]float64, k), make([][]float64, k)
+	for i := range w {
+		w[i] = 1 / float64(k)
+		alpha[i] = make([]float64, d)
+		scale, spread := math.Exp(3*r.NormFloat64()), 3*r.Float64()
+		for j := range alpha[i] {
+			alpha[i][j] = scale * math.Exp(spread*r.NormFloat64())
+		}
+		for range r.IntN(3) { // probable classes
+			j := r.IntN(d)
+			alpha[i][j] = min(1e14, alpha[i][j]*math.Exp(25*r.Float64()))
+		}
+	}
+	return mustDirichlet(t, w, alpha)
+}
+
+// Sums over classes have to agree with sums over pairs of them.
+func TestPairMomentsOfManyClasses(t *testing.T) {
+	for i := range uint64(300) {
+		r := rand.New(rng.New(26, "many classes", i))
+		m := manyClasses(t, r, 2+r.IntN(60))
+		mean := m.Mean(nil)
+		pairs, sums := newPairKernel(mean, true), newPairKernel(mean, false)
+		for k, a := range m.alpha {
+			want, got := newPairMoments(a, pairs), newPairMoments(a, sums)
+			if !near(got.theta, want.theta, 1e-12) || !near(got.theta2, want.theta2, 1e-12) ||
+				!near(got.zeta1, want.zeta1, 1e-11) || !near(got.zeta2, want.zeta2, 1e-11) {
+				t.Errorf("mixture %d, component %d (%v of mean %v):\n%v by sums over classes,\n%v by sums over pairs", i, k, a, mean, got, want)
+			}
+		}
 	}
 }

@@ -74,8 +74,9 @@ func (m *Dirichlet) narrow(ratio float64) *Dirichlet {
 // keeps its digits next to a corner.
 func simplexVariance(a []float64, total float64) float64 {
 	g := 0.0
+	whole := sum(a)
 	for i, ai := range a {
-		g += (ai / total) * (sumExcept(a, i) / total)
+		g += (ai / total) * (sumOthers(a, i, whole) / total)
 	}
 	return g
 }
