@@ -21,6 +21,9 @@ var (
 	// ErrMissingFeature is the reason when data lack a feature that a model was
 	// trained with.
 	ErrMissingFeature = errors.New("a feature is missing")
+
+	// ErrRaterNames warns that raters may be one person under several spellings.
+	ErrRaterNames = errors.New("names of raters differ only in case, spaces or Unicode form")
 )
 
 // ParseError says what is wrong with a file, and where: File, as the caller named

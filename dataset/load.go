@@ -46,7 +46,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		return v.dataset(), nil
+		ds := v.dataset()
+		ds.warnRaters()
+		return ds, nil
 	}
 	if err := opts.stack(ctx); err != nil {
 		return nil, err
@@ -74,8 +76,11 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 	if err = checkIgnored(opts.Ignore, f, v); err == nil {
 		ds, err = join(f, v)
 	}
-	if err == nil && v != nil && fo.Schema == nil {
-		ds.Warnings = append(ds.Warnings, ds.leaks()...)
+	if err == nil && v != nil {
+		if fo.Schema == nil {
+			ds.Warnings = append(ds.Warnings, ds.leaks()...)
+		}
+		ds.warnRaters()
 	}
 	if err == nil && opts.Truth != "" {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)

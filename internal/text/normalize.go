@@ -92,3 +92,18 @@ func Sentence(cell string) bool {
 	}
 	return false
 }
+
+// SameName returns one spelling for names that differ only in case, white space or
+// Unicode form: "Ann Lee", "ann  lee" and full-width "ＡＮＮ ＬＥＥ" are "annlee".
+func SameName(name string) string {
+	if !plain(name) {
+		name = norm.NFKC.String(strings.ToValidUTF8(name, "\ufffd"))
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u200b', r == '\u200c', r == '\u200d', r == '\u00ad', r == '\ufeff':
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
