@@ -19,7 +19,7 @@ type Crowd struct {
 	Classes int
 	Votes   []float64 // [R] votes that were learned from
 	// Lean [R] is b_r, how far a rater leans towards the second of two classes, on the logit scale;
-	// Σ Votes·Lean is 0. LeanSE is its standard error. Both are nil for more classes.
+	// Σ Votes·Lean is 0, in each of [Task.RaterGroups]. LeanSE is its standard error. Both are nil for more classes.
 	Lean, LeanSE []float64
 	// Guess [R] is g_r, how often a rater guesses. Its logarithm of odds and the standard error of
 	// that tell what is known of it: below −5 or so it is the prior that speaks.

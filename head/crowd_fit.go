@@ -219,7 +219,7 @@ func rawOutputs(h *raterHead, laws []*mixture.Dirichlet) []float32 {
 const jointRaters = 100
 
 // errors fills standard errors. The information about leans is Σ_j s_j s_jᵀ over items, with the leans'
-// sum, which is fixed, taken out.
+// sum in each group, which is fixed, taken out.
 func (h *raterHead) errors(c *Crowd, share float64) {
 	width := h.sumsWidth()
 	for r := range h.raters {
@@ -249,16 +249,17 @@ func (h *raterHead) errors(c *Crowd, share float64) {
 		}
 	}
 	cov := inverse(info, n)
-	// Given Σ w b = 0: Cov − Cov w wᵀ Cov/(wᵀ Cov w).
-	along, whole := make([]float64, n), 0.0
+	// Given Σ w b = 0 in each group: Cov − Cov w wᵀ Cov/(wᵀ Cov w). Between groups, which share no item,
+	// Cov is 0.
+	along, whole := make([]float64, n), make([]float64, h.groups)
 	for r := range n {
-		for s, w := range h.weight {
+		for s, w := range h.within {
 			along[r] += cov[r*n+s] * w
 		}
-		whole += h.weight[r] * along[r]
+		whole[h.group[r]] += h.within[r] * along[r]
 	}
 	for r := range n {
-		c.LeanSE[r] = math.Sqrt(max(0, cov[r*n+r]-along[r]*along[r]/whole))
+		c.LeanSE[r] = math.Sqrt(max(0, cov[r*n+r]-along[r]*along[r]/whole[h.group[r]]))
 	}
 }
 

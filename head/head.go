@@ -43,6 +43,10 @@ type Task struct {
 
 	// RaterVotes [R] and ClassVotes [d] count the votes by rater and by class; nil means alike.
 	RaterVotes, ClassVotes []float64
+	// RaterGroups [R] is the group of raters connected by shared items that each rater belongs to, from 0;
+	// nil if all belong to one. Leans are compared within a group only: their mean over the votes of each
+	// group is 0.
+	RaterGroups []int
 }
 
 // Objective scores raw outputs against votes.

@@ -3,6 +3,7 @@ package head
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/par"
 	"credence/nn"
@@ -18,7 +19,8 @@ import (
 //
 //	P(v | p, r) = (1−g_r) p_v + g_r π_rv,
 //
-// where π_r is what she says when she guesses. Σ b_r = 0 over the votes. The priors are
+// where π_r is what she says when she guesses. Σ b_r = 0 over the votes of raters whom items connect
+// ([Task.RaterGroups]). The priors are
 // logit g_r ~ N(−7, 3²), b_r ~ N(0, τ²) and a Dirichlet one for π_r, around how often classes are
 // voted for; τ² is the mean of b̂² + s² over raters, with s the standard error of b_r (an EM step:
 // maximizing over τ² and b together collapses to 0).
@@ -38,6 +40,9 @@ type raterHead struct {
 	*mixtureHead
 	raters int
 	weight []float64 // [R] share of each rater in all votes
+	within []float64 // [R] share of each rater in the votes of the group
+	group  []int     // [R], see [Task.RaterGroups]
+	groups int
 	usual  []float64 // [d] share of each class
 
 	// The tensors.
@@ -92,8 +97,36 @@ type score struct {
 	guessed     float64 // probability that the vote was a guess
 }
 
-// average is the rater that votes without a name are taken to be by.
-type average struct{ guess float64 }
+// average is the rater that votes without a name are taken to be by: one who guesses as often as is
+// usual and whose bias is drawn from the prior, of two classes.
+type average struct {
+	guess float64
+	odds  [len(normalNodes)]float64 // e^b at the nodes of the prior
+	shift float64                   // largest |b|
+}
+
+// normalNodes and normalWeights are the Gauss–Hermite rule of five nodes for N(0, 1) (Abramowitz and
+// Stegun 1964, table 25.10, with nodes times √2 and weights over √π).
+var (
+	normalNodes   = [...]float64{-2.8569700138728056, -1.3556261799742659, 0, 1.3556261799742659, 2.8569700138728056}
+	normalWeights = [...]float64{0.011257411327720689, 0.22207592200561264, 0.5333333333333333, 0.22207592200561264, 0.011257411327720689}
+)
+
+// update makes the average rater one of the parameters as they are.
+func (a *average) update(h *raterHead) {
+	a.guess = 0
+	for r, w := range h.weight {
+		a.guess += w * sigmoid(float64(h.guess[r]))
+	}
+	if h.classes > 2 {
+		return
+	}
+	tau := math.Sqrt(float64(h.mark[1]))
+	for k, x := range normalNodes {
+		a.odds[k] = math.Exp(tau * x)
+	}
+	a.shift = tau * normalNodes[len(normalNodes)-1]
+}
 
 // itemWork computes an item's loss.
 type itemWork interface {
@@ -118,6 +151,9 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 			h.weight[r] = t.RaterVotes[r] / whole
 		}
 	}
+	if err := h.divide(t.RaterGroups); err != nil {
+		return nil, err
+	}
 	h.usual = make([]float64, t.Classes)
 	for i := range h.usual {
 		h.usual[i] = 1 / float64(t.Classes)
@@ -127,6 +163,30 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 	}
 	h.piece = h.some
 	return h, nil
+}
+
+// divide sets each rater's share in the votes of the group.
+func (h *raterHead) divide(groups []int) error {
+	h.group, h.groups, h.within = groups, 1, h.weight
+	if groups == nil {
+		h.group = make([]int, h.raters)
+		return nil
+	}
+	if len(groups) != h.raters || slices.Min(groups) < 0 {
+		return fmt.Errorf("method mixture with raters: groups of %d raters, expected %d from 0", len(groups), h.raters)
+	}
+	h.groups = slices.Max(groups) + 1
+	whole := make([]float64, h.groups)
+	for r, g := range groups {
+		whole[g] += h.weight[r]
+	}
+	h.within = make([]float64, h.raters)
+	for r, g := range groups {
+		if whole[g] > 0 {
+			h.within[r] = h.weight[r] / whole[g]
+		}
+	}
+	return nil
 }
 
 // Traits implements [Head].
@@ -221,10 +281,7 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 	h.exponentials(h.exps, out)
 	h.recall(b.Ratings)
 	if votes := b.Counts.Votes(); votes > float64(len(b.Ratings)) {
-		h.average.guess = 0
-		for r, w := range h.weight {
-			h.average.guess += w * sigmoid(float64(h.guess[r]))
-		}
+		h.average.update(h)
 	}
 	for len(h.works) < par.Threads() {
 		if h.classes == 2 {

@@ -74,6 +74,9 @@ func (w *twoWork) loss(j int) float64 {
 		w.voters = append(w.voters, voter{known.odds, known.guess, r.Class == 1})
 		extra[r.Class]--
 	}
+	if extra != [2]float64{} {
+		shift = max(shift, h.average.shift)
+	}
 	weigh(w.weights, e[:k], h.out[j*width:][:k])
 	if most := max(s[0], s[1]); most < 7 {
 		shift += 2
@@ -84,7 +87,7 @@ func (w *twoWork) loss(j int) float64 {
 	grids := special.LogitGrids()
 	for l := range w.parts[:w.used] {
 		g := &w.parts[l]
-		g.likelihood(&grids[g.level], w.voters, extra, h.average.guess)
+		g.likelihood(&grids[g.level], w.voters, extra, &h.average)
 	}
 	common := w.align()
 	like := w.components()
@@ -166,8 +169,8 @@ func (w *twoWork) partOf(win *special.LogitWindow) int {
 }
 
 // likelihood fills like with that of the votes, extra of which have no rater's name and are taken to
-// be by one who does not lean and guesses as often as is usual.
-func (g *gridWork) likelihood(grid *special.LogitGrid, voters []voter, extra [2]float64, guess float64) {
+// be by the average rater.
+func (g *gridWork) likelihood(grid *special.LogitGrid, voters []voter, extra [2]float64, by *average) {
 	n := g.hi - g.lo + 3
 	g.like = room(g.like, n)
 	g.post = room(g.post, n)
@@ -188,13 +191,17 @@ func (g *gridWork) likelihood(grid *special.LogitGrid, voters []voter, extra [2]
 		if m <= 0 {
 			continue
 		}
-		v := voter{1, guess, class == 1}
-		g.spare = room(g.spare, 3*n)
-		for i := range n {
-			g.spare[2*n+i] = 1
+		g.spare = room(g.spare, 4*n)
+		prob, one, before, unused := g.spare[:n], g.spare[n:2*n], g.spare[2*n:3*n], g.spare[3*n:4*n]
+		clear(g.spare)
+		for k, b := range by.odds {
+			v := voter{b, by.guess, class == 1}
+			v.times(one, before, unused, odds)
+			for i, x := range one {
+				prob[i] += normalWeights[k] * x
+			}
 		}
-		v.times(g.spare[:n], g.spare[n:2*n], g.spare[2*n:], odds)
-		for i, x := range g.spare[:n] {
+		for i, x := range prob {
 			g.like[i] *= math.Pow(x, m)
 		}
 	}

@@ -101,7 +101,7 @@ func (h *raterHead) turnEpoch(epoch uint64) {
 func (h *raterHead) update() {
 	width, d := h.sumsWidth(), h.classes
 	tau2 := float64(h.mark[1])
-	second, seen := 0.0, 0
+	second, seen, seenIn := 0.0, 0, make([]int, h.groups)
 	jump := h.fewGuess()
 	for r := range h.raters {
 		s := h.sums[r*width:][:width]
@@ -110,6 +110,7 @@ func (h *raterHead) update() {
 			continue
 		}
 		seen++
+		seenIn[h.group[r]]++
 		h.guess[r] = float32(nextGuess(float64(h.guess[r]), s, d, jump))
 		if d == 2 {
 			b, information := float64(h.lean[r]), float64(s[2])+1/tau2
@@ -130,14 +131,18 @@ func (h *raterHead) update() {
 	if d != 2 || seen == 0 {
 		return
 	}
-	mean := 0.0
-	for r, w := range h.weight {
-		mean += w * float64(h.lean[r])
+	mean := make([]float64, h.groups)
+	for r, w := range h.within {
+		mean[h.group[r]] += w * float64(h.lean[r])
 	}
 	for r := range h.lean {
-		h.lean[r] -= float32(mean)
+		h.lean[r] -= float32(mean[h.group[r]])
 	}
-	h.mark[1] = float32(max(second/float64(seen)-mean*mean, 1e-4))
+	moved := 0.0
+	for g, m := range mean {
+		moved += float64(seenIn[g]) / float64(seen) * (m * m)
+	}
+	h.mark[1] = float32(max(second/float64(seen)-moved, 1e-4))
 }
 
 // fewGuess reports whether the raters who would be said to guess after a jump have cast less than half
