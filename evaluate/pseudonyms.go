@@ -54,8 +54,12 @@ func (r *RaterReport) UsePseudonyms(seed uint64) {
 	for i, x := range r.Raters {
 		names[i] = x.Name
 	}
+	code := map[string]string{}
 	for i, name := range Pseudonyms(names, seed) {
-		r.Raters[i].Name = name
+		code[r.Raters[i].Name], r.Raters[i].Name = name, name
+	}
+	for i := range r.Raters {
+		r.Raters[i].Like = code[r.Raters[i].Like]
 	}
 	r.Pseudonymous = true
 }

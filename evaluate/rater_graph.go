@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"credence/dataset"
 	"credence/internal/words"
@@ -41,20 +40,17 @@ type RaterGraph struct {
 	// Constant are the raters with ten votes or more who always say the same, the least
 	// likely first.
 	Constant []ConstantRater `json:"constant"`
-	// Apart is whether training may model raters: all votes are named, by two raters or
-	// more, of [EnoughVotes] on average, and the graph is connected. Reasons say why not, and
-	// what else is to be known of the raters.
+	// Modelled is how many raters training may model, and Left who the others are, nil if there are
+	// none or if nobody is modelled; see [RaterGraph.Group].
+	Modelled int         `json:"modelled"`
+	Left     *LeftRaters `json:"left,omitempty"`
+	// Apart is whether training may model raters: all votes are named, and there is a connected group
+	// that is large enough. Reasons say why not, and what else is to be known of the raters.
 	Apart   bool     `json:"apart"`
 	Reasons []string `json:"reasons"`
-}
 
-// Camp is a number of raters who share items with each other, directly or by way of others,
-// and with nobody else.
-type Camp struct {
-	Raters int      `json:"raters"`
-	Names  []string `json:"names"` // the first of them
-	Items  int      `json:"items"`
-	Votes  int      `json:"votes"`
+	group  []int32 // of each rater, see Group
+	groups int
 }
 
 // ConstantRater voted for one class only.
@@ -88,7 +84,9 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 	g.expectLean(ds, votes, cast, by)
 	g.findConstant(ds, votes, cast)
 	g.judge(len(ds.Classes))
-	g.findAlike(ds.Raters, cast)
+	if err := ds.AlikeRaters(); err != nil {
+		g.Reasons = append(g.Reasons, err.Error())
+	}
 	return g
 }
 
@@ -127,67 +125,6 @@ func countRaters(ds *dataset.Dataset) (g *RaterGraph, cast []int) {
 	}
 	g.findCamps(ds, cast)
 	return g, cast
-}
-
-// camps joins raters who share an item, by union-find.
-type camps []int32
-
-// root returns the rater who stands for r's camp.
-func (c camps) root(r int32) int32 {
-	for c[r] != r {
-		c[r] = c[c[r]]
-		r = c[r]
-	}
-	return r
-}
-
-// join makes one camp of two; the rater of smallest number stands for it.
-func (c camps) join(a, b int32) {
-	a, b = c.root(a), c.root(b)
-	c[max(a, b)] = min(a, b)
-}
-
-// findCamps finds the connected parts of the graph.
-func (g *RaterGraph) findCamps(ds *dataset.Dataset, cast []int) {
-	of := make(camps, len(cast))
-	for r := range of {
-		of[r] = int32(r)
-	}
-	first := make([]int32, ds.Len()) // the first rater of each item, plus one
-	for _, r := range ds.Ratings {
-		if first[r.Item] == 0 {
-			first[r.Item] = r.Rater + 1
-		} else {
-			of.join(first[r.Item]-1, r.Rater)
-		}
-	}
-	at := map[int32]int{}
-	var list []Camp
-	for r, n := range cast {
-		if n == 0 {
-			continue
-		}
-		root := of.root(int32(r))
-		k, ok := at[root]
-		if !ok {
-			k = len(list)
-			at[root] = k
-			list = append(list, Camp{})
-		}
-		list[k].Raters++
-		list[k].Votes += n
-		if len(list[k].Names) < listed {
-			list[k].Names = append(list[k].Names, raterName(ds.Raters, r))
-		}
-	}
-	for _, r := range first {
-		if r > 0 {
-			list[at[of.root(r-1)]].Items++
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Camp) int { return cmp.Compare(b.Raters, a.Raters) })
-	g.Components = len(list)
-	g.Camps = append(g.Camps, list[:min(listed, len(list))]...)
 }
 
 // raterName is the name of rater r, or its number where it has none.
@@ -259,26 +196,6 @@ func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes, cast []int) 
 	})
 }
 
-// findAlike tells of raters who may be one, whose names differ in upper and lower case only.
-func (g *RaterGraph) findAlike(names []string, cast []int) {
-	first := map[string]string{}
-	var pairs []string
-	for r, name := range names {
-		if r >= len(cast) || cast[r] == 0 {
-			continue
-		}
-		key := strings.ToLower(name)
-		if other, seen := first[key]; seen {
-			pairs = append(pairs, fmt.Sprintf("%q and %q", other, name))
-		} else {
-			first[key] = name
-		}
-	}
-	if len(pairs) > 0 {
-		g.Reasons = append(g.Reasons, "names of raters differ in upper and lower case only, "+words.Few(pairs)+": if they are one, give them one name")
-	}
-}
-
 // judge says whether raters can be told apart, and why not.
 func (g *RaterGraph) judge(classes int) {
 	say := func(format string, args ...any) { g.Reasons = append(g.Reasons, fmt.Sprintf(format, args...)) }
@@ -292,14 +209,21 @@ func (g *RaterGraph) judge(classes int) {
 	if g.Unnamed > 0 {
 		say("%s of %s carry no rater's name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
 	}
-	if g.MeanVotes < EnoughVotes {
+	if g.MeanVotes < EnoughVotes && g.Modelled == 0 {
 		say("raters cast %.1f votes on average: it takes %d", float64(g.MeanVotes), EnoughVotes)
 	}
-	if g.Components > 1 {
+	if g.Components > 1 && g.Modelled == 0 {
 		say("raters fall into %s camps without a common item, such as %s: what sets camps apart, raters or items, votes cannot tell",
 			words.Thousands(g.Components), g.nameCamps())
 	}
 	g.Apart = len(g.Reasons) == 0
+	if g.Left != nil {
+		say("%s: %s", g.Left, g.Left.Names())
+	}
+	if g.groups > 1 {
+		say("raters fall into %s groups without a common item, such as %s, each with a mean lean of 0: what sets groups apart, raters or items, is left to the features",
+			words.Thousands(g.groups), g.nameCamps())
+	}
 	if g.Apart && classes > 2 {
 		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")
 	}
@@ -323,17 +247,4 @@ func (g *RaterGraph) unlikely() []string {
 		}
 	}
 	return names
-}
-
-// nameCamps names the two largest camps by a few of their raters.
-func (g *RaterGraph) nameCamps() string {
-	var list []string
-	for _, c := range g.Camps[:2] {
-		name := strings.Join(c.Names[:min(3, len(c.Names))], ", ")
-		if more := c.Raters - min(3, len(c.Names)); more > 0 {
-			name += fmt.Sprintf(" and %s more", words.Thousands(more))
-		}
-		list = append(list, "{"+name+"}")
-	}
-	return strings.Join(list, " and ")
 }

@@ -43,7 +43,7 @@ func TestRaterGraphCamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Camp{{3, []string{"ann", "bob", "cy"}, 2, 4}, {2, []string{"dee", "eve"}, 2, 3}, {1, []string{"fay"}, 1, 1}}
+	want := []Camp{{3, []string{"ann", "bob", "cy"}, 2, 4, false}, {2, []string{"dee", "eve"}, 2, 3, false}, {1, []string{"fay"}, 1, 1, false}}
 	if g.Components != 3 || fmt.Sprint(g.Camps) != fmt.Sprint(want) {
 		t.Errorf("%d camps %v, want %v", g.Components, g.Camps, want)
 	}
@@ -214,7 +214,54 @@ func TestRaterGraphAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(g.Reasons, "\n"); !strings.Contains(text, `"Ann" and "ann"`) || strings.Contains(text, "bob\"") {
+	if text := strings.Join(g.Reasons, "\n"); !strings.Contains(text, `"Ann" (1 vote) and "ann" (1 vote)`) || strings.Contains(text, "bob\"") {
 		t.Errorf("reasons %q", g.Reasons)
+	}
+}
+
+// A group that shares no item with the others is modelled if it has two raters or more with 30 votes on
+// average; others are left out by name, and nobody is modelled if they cast most of the votes.
+func TestRaterGraphGroups(t *testing.T) {
+	group := func(item string, n int, raters ...string) (list []string) {
+		for j := range n {
+			for r, name := range raters {
+				list = append(list, fmt.Sprintf("%s %s%d %s", name, item, j, []string{"no", "yes"}[(j+r)%2]))
+			}
+		}
+		return list
+	}
+	main := group("x", 40, "ann", "bob", "cy")
+	for name, c := range map[string]struct {
+		ratings []string
+		group   []int // of raters in the order in which they first appear
+		left    string
+		apart   bool
+		reason  string
+	}{
+		"connected":  {main, []int{0, 0, 0}, "", true, ""},
+		"stray name": {slices.Concat(main, group("y", 2, "Ann"), group("z", 1, "gil")), []int{0, 0, 0, -1, -1}, `"Ann" (2 votes), "gil" (1 vote)`, true, "3 votes by 2 raters count as cast by an average rater"},
+		"new rater":  {slices.Concat(group("y", 1, "gil"), main), []int{-1, 0, 0, 0}, `"gil" (1 vote)`, true, "1 vote by 1 rater counts as cast by an average rater"},
+		"two groups": {slices.Concat(main, group("y", 30, "dee", "eve")), []int{0, 0, 0, 1, 1}, "", true, "raters fall into 2 groups without a common item, such as {ann, bob, cy} and {dee, eve}"},
+		"small pair": {slices.Concat(main, group("y", 29, "dee", "eve")), []int{0, 0, 0, -1, -1}, `"dee" (29 votes), "eve" (29 votes)`, true, "58 votes by 2 raters"},
+		"a lone one": {slices.Concat(main, group("y", 100, "dee")), []int{0, 0, 0, -1}, `"dee" (100 votes)`, true, "100 votes by 1 rater"},
+		"a minority": {slices.Concat(main, group("y", 121, "dee")), []int{0, 0, 0, 0}, "", false, "raters fall into 2 camps"},
+		"lone ones":  {slices.Concat(group("x", 40, "ann"), group("y", 40, "bob")), []int{0, 0}, "", false, "raters fall into 2 camps"},
+	} {
+		ds := ratedBy([]string{"no", "yes"}, c.ratings...)
+		g, err := NewRaterGraph(ds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group []int
+		for r := range ds.Raters {
+			group = append(group, g.Group(r))
+		}
+		left := ""
+		if g.Left != nil {
+			left = g.Left.Names()
+		}
+		if !slices.Equal(group, c.group) || left != c.left || g.Apart != c.apart || !strings.Contains(strings.Join(g.Reasons, "\n"), c.reason) {
+			t.Errorf("%s: groups %v, left %s, apart %v, %q", name, group, left, g.Apart, g.Reasons)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
 	"credence/dataset"
 	"credence/head"
@@ -18,7 +19,7 @@ type RaterReport struct {
 	// LeanSD is the standard deviation of leans between raters, which leans of few votes are
 	// drawn to zero by.
 	LeanSD Number `json:"lean_sd"`
-	// Raters are in the order in which they were first seen.
+	// Raters are in the order in which they were first seen, those who are modelled first.
 	Raters []RaterEstimate `json:"raters"`
 	// Pseudonymous says that names have been replaced.
 	Pseudonymous bool `json:"pseudonymous"`
@@ -39,6 +40,47 @@ type RaterEstimate struct {
 	Expected  Number `json:"expected"`
 	// Flags are [FlagLeans] and [FlagGuesses], or [FlagDiffers] where raters are not modelled.
 	Flags []string `json:"flags"`
+	// Average is whether the rater is not modelled where others are (see [RaterGraph.Group]): votes count
+	// as cast by an average rater, and Lean is 0 with the uncertainty of the prior.
+	Average bool `json:"average,omitempty"`
+	// Like is the name of the first rater that differs from this one only in case, spaces or Unicode form.
+	Like string `json:"like,omitempty"`
+}
+
+// Marks returns the flags, and "average" for a rater who is not modelled where others are.
+func (x *RaterEstimate) Marks() []string {
+	if x.Average {
+		return append(slices.Clone(x.Flags), "average")
+	}
+	return x.Flags
+}
+
+// MarkAlike fills in [RaterEstimate].Like.
+func (r *RaterReport) MarkAlike() {
+	names := make([]string, len(r.Raters))
+	for i, x := range r.Raters {
+		names[i] = x.Name
+	}
+	for i, k := range dataset.RatersAlike(names) {
+		if k >= 0 {
+			r.Raters[i].Like = names[k]
+		}
+	}
+}
+
+// AddAverage adds a rater who is not modelled where others are.
+func (r *RaterReport) AddAverage(name string, votes int) {
+	no := Estimate{unknown, unknown, unknown, unknown}
+	r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: no, Guess: no, Agreement: unknown, Expected: unknown, Flags: []string{}})
+	r.average(&r.Raters[len(r.Raters)-1], votes)
+}
+
+// average makes an estimate that of an average rater.
+func (r *RaterReport) average(x *RaterEstimate, votes int) {
+	x.Average, x.Votes = true, Number(votes)
+	if r.LeanSD.Known() {
+		x.Lean = Estimate{0, r.LeanSD, -normal975 * r.LeanSD, normal975 * r.LeanSD}
+	}
 }
 
 // What raters are flagged for.
@@ -99,12 +141,17 @@ func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
 	for _, v := range ds.Ratings {
 		votes[v.Rater]++
 	}
+	modelled := len(r.Raters)
 	for i, n := range votes {
 		place[i] = -1
 		if n > 0 {
 			place[i] = add(raterName(ds.Raters, i))
-			if !r.Modelled {
-				r.Raters[place[i]].Votes = Number(n)
+			x := &r.Raters[place[i]]
+			switch {
+			case !r.Modelled:
+				x.Votes = Number(n)
+			case place[i] >= modelled:
+				r.average(x, int(n))
 			}
 		}
 	}
