@@ -35,11 +35,15 @@ type Origin struct {
 	AddedVotes   float64 `json:"added_votes,omitempty"`   // also on items that are not new
 	RemovedVotes float64 `json:"removed_votes,omitempty"` // also on items that are gone
 	// The negative log-likelihood per vote before and after, in nats, on items that the
-	// networks of neither model were trained on.
+	// networks of neither model were trained on. RatersBefore and RatersNow are whether the models
+	// know raters: what a model knows of who cast a vote is part of what it predicts.
 	Items  int     `json:"items,omitempty"`
 	Votes  float64 `json:"votes,omitempty"`
 	Before float64 `json:"before,omitempty"`
 	After  float64 `json:"after,omitempty"`
+
+	RatersBefore bool `json:"raters_before,omitempty"`
+	RatersNow    bool `json:"raters_now,omitempty"`
 }
 
 // Split says how many items served for what.
@@ -92,4 +96,7 @@ type Raters struct {
 	// error, paired by item; both are 0 if it was not compared.
 	Gain   float64 `json:"gain,omitempty"`
 	GainSE float64 `json:"gain_se,omitempty"`
+	// Left are the raters who are not modelled where others are: their votes count as those of average
+	// raters. Nil if there are none.
+	Left *evaluate.LeftRaters `json:"left,omitempty"`
 }

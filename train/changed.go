@@ -33,6 +33,7 @@ func (f *fitting) changed(res *Result, runs []*run, refit bool) error {
 		return err
 	}
 	before := make(map[int]*head.Answer)
+	crowds := make(map[int]*head.Crowd) // of the networks that gave an answer, by fold; nil if they know no raters
 	for fold := range max(f.folds, 1) {
 		var by []*nn.Network
 		var held []int
@@ -56,27 +57,53 @@ func (f *fitting) changed(res *Result, runs []*run, refit bool) error {
 		if len(by) == 0 || len(items) == 0 {
 			continue
 		}
+		if crowds[fold], err = crowdOf(s.Model, by); err != nil {
+			return err
+		}
 		if err := f.predictWith(h, by, items, func(j int, a *head.Answer) { before[j] = a }); err != nil {
 			return err
 		}
 	}
-	for _, j := range f.voted {
-		a, b := before[j], res.OutOfFold[j]
-		if a == nil || b == nil {
-			continue
+	return f.compareLosses(c, res, before, crowds)
+}
+
+// compareLosses fills in the losses of held-out votes before and after: those that each model expects
+// with what it knows of who cast them.
+func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Answer, crowds map[int]*head.Crowd) error {
+	var places, items []int
+	for at, j := range f.voted {
+		if before[j] != nil && res.OutOfFold[j] != nil {
+			places, items = append(places, at), append(items, j)
 		}
-		then, err := f.loss(j, a)
+	}
+	m := f.o.From.Model
+	cast, err := m.Ratings(f.ds.Select(items))
+	if err != nil {
+		f.warnings = append(f.warnings, "the losses before and now are not compared: "+err.Error())
+		return nil
+	}
+	c.RatersBefore, c.RatersNow = m.Crowd != nil, f.knows
+	for k, at := range places {
+		j := f.voted[at]
+		var then, now []head.Rating
+		if c.RatersBefore {
+			then = cast[k]
+		}
+		if c.RatersNow {
+			now = f.votesOf(j)
+		}
+		was, err := f.loss(j, before[j], crowds[f.heldBy(at)], then)
 		if err != nil {
 			return err
 		}
-		now, err := f.loss(j, b)
+		is, err := f.loss(j, res.OutOfFold[j], f.crowds[f.heldBy(at)], now)
 		if err != nil {
 			return err
 		}
 		c.Items++
 		c.Votes += f.ds.VotesOf(j)
-		c.Before += then
-		c.After += now
+		c.Before += was
+		c.After += is
 	}
 	if c.Votes > 0 {
 		c.Before /= c.Votes
@@ -85,8 +112,20 @@ func (f *fitting) changed(res *Result, runs []*run, refit bool) error {
 	return nil
 }
 
-// loss is the negative log-likelihood of the votes on item j.
-func (f *fitting) loss(j int, a *head.Answer) (float64, error) {
+// crowdOf returns what some networks of a model know of its raters, nil if they know none.
+func crowdOf(m *model.Model, by []*nn.Network) (*head.Crowd, error) {
+	if m.Crowd == nil {
+		return nil, nil
+	}
+	var own [][][]float32
+	for _, n := range by {
+		own = append(own, ownValues(n))
+	}
+	return head.CrowdOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.Crowd.Votes}, own...)
+}
+
+// loss is the negative log-likelihood of the votes on item j, by whoever cast them where a crowd is given.
+func (f *fitting) loss(j int, a *head.Answer, crowd *head.Crowd, cast []head.Rating) (float64, error) {
 	votes := make([]float64, len(f.ds.Classes))
 	sum := 0.0
 	for i, c := range f.ds.CountsOf(j) {
@@ -98,7 +137,13 @@ func (f *fitting) loss(j int, a *head.Answer) (float64, error) {
 	if !f.traits.Joint {
 		return sum, nil
 	}
-	l, err := a.Law.LogVotes(votes)
+	var l float64
+	var err error
+	if crowd != nil {
+		l, err = crowd.LogVotes(a.Law, cast)
+	} else {
+		l, err = a.Law.LogVotes(votes)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("item %q: %w", f.ds.Items[j], err)
 	}

@@ -15,7 +15,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, err
 	}
 	f := &fitting{ds: ds, job: &job{report: &reporter{call: o.Progress}}}
-	f.task = head.Task{Classes: len(ds.Classes), Raters: len(ds.Raters)}
+	f.task = head.Task{Classes: len(ds.Classes)}
 	if err := f.checkVotes(&o); err != nil {
 		return nil, err
 	}
@@ -24,7 +24,6 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		if err := o.follow(ds); err != nil {
 			return nil, err
 		}
-		f.sameRaters = slices.Equal(o.From.Model.Raters, ds.Raters)
 	}
 	if o.Head == nil {
 		o.Head = head.Mixture{}
@@ -37,6 +36,8 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := f.chooseRaters(&o); err != nil {
 		return nil, err
 	}
+	f.task.Raters = len(f.crew.names)
+	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.crew.names)
 	if f.knows {
 		f.method = o.Head.(raterMethod).WithRaters()
 	}

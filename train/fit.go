@@ -115,6 +115,7 @@ type fitting struct {
 	forGood  bool    // whether there are so many items that it is
 	warnings []string
 
+	crew      crew                // the raters whom a likelihood may model
 	declined  string              // why raters are not tried, see decide
 	tryRaters bool                // whether to decide by held-out votes
 	knows     bool                // whether the likelihood knows raters
@@ -164,7 +165,7 @@ func (f *fitting) prepare() (err error) {
 	}
 	f.mark.Data = data.sum
 	if f.traits.Raters {
-		f.in.rate()
+		f.in.rate(f.crew.ratings)
 	}
 	d := len(f.ds.Classes)
 	votes := make([]float32, 0, len(f.voted)*d)

@@ -26,22 +26,22 @@ type inputs struct {
 	first   []int32
 }
 
-// rate sorts the single votes by item, for heads that ask who cast them.
-func (in *inputs) rate() {
+// rate sorts single votes by item, for heads that ask who cast them.
+func (in *inputs) rate(ratings []dataset.Rating) {
 	in.first = make([]int32, in.ds.Len()+1)
-	for _, r := range in.ds.Ratings {
+	for _, r := range ratings {
 		in.first[r.Item+1]++
 	}
 	for i := range in.ds.Len() {
 		in.first[i+1] += in.first[i]
 	}
-	if slices.IsSortedFunc(in.ds.Ratings, func(a, b dataset.Rating) int { return int(a.Item) - int(b.Item) }) {
-		in.ratings = in.ds.Ratings
+	if slices.IsSortedFunc(ratings, func(a, b dataset.Rating) int { return int(a.Item) - int(b.Item) }) {
+		in.ratings = ratings
 		return
 	}
-	in.ratings = make([]dataset.Rating, len(in.ds.Ratings))
+	in.ratings = make([]dataset.Rating, len(ratings))
 	next := slices.Clone(in.first)
-	for _, r := range in.ds.Ratings {
+	for _, r := range ratings {
 		in.ratings[next[r.Item]] = r
 		next[r.Item]++
 	}

@@ -127,10 +127,7 @@ func (r *run) take(t *trainedRun) error {
 	if t.Passes != passes {
 		return fmt.Errorf("its part has %d outputs for held-out items, expected %d", t.Passes, passes)
 	}
-	var own [][]float32
-	for _, p := range r.network.Own {
-		own = append(own, p.Value)
-	}
+	own := ownValues(r.network)
 	for k := range passes {
 		raw := make([]float32, len(r.held)*r.head.Outputs())
 		if err := copyTo(fmt.Sprintf("held.%d", k), raw); err != nil {

@@ -40,18 +40,56 @@ func ratable(ds *dataset.Dataset) string {
 
 // doubtful returns why raters are not tried without being asked for, or "". It names nobody: the reason
 // goes into the model and onto its page.
-func doubtful(ds *dataset.Dataset) string {
-	g := evaluate.CountRaters(ds)
+func doubtful(g *evaluate.RaterGraph) string {
 	switch {
 	case g.Unnamed > 0:
 		return fmt.Sprintf("%s of %s carry no rater's name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
 	case g.Raters < 2:
 		return "there is one rater only"
+	case g.Modelled > 0:
+		return ""
 	case g.MeanVotes < evaluate.EnoughVotes:
 		return fmt.Sprintf("raters voted %.1f times on average, fewer than %d", float64(g.MeanVotes), evaluate.EnoughVotes)
-	case g.Components > 1:
-		return fmt.Sprintf("raters fall into %s groups that share no item: leans of one cannot be compared with those of another",
-			words.Thousands(g.Components))
 	}
-	return ""
+	return fmt.Sprintf("raters fall into %s groups that share no item, and less than half of the votes are by groups of two raters or more with %d votes each on average",
+		words.Thousands(g.Components), evaluate.EnoughVotes)
+}
+
+// crew are the raters whom a likelihood models.
+type crew struct {
+	names   []string
+	ratings []dataset.Rating     // their votes, by numbers in names
+	groups  []int                // of each, see head.Task; nil if there is one
+	left    *evaluate.LeftRaters // whose votes count as those of average raters; nil if nobody's
+}
+
+// newCrew chooses the raters of groups that are large enough, or all if none is.
+func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
+	c := crew{names: ds.Raters, ratings: ds.Ratings, left: g.Left}
+	number := make([]int32, len(ds.Raters))
+	if c.left != nil {
+		c.names, c.ratings = nil, nil
+	}
+	for r := range ds.Raters {
+		group := g.Group(r)
+		if number[r] = -1; group < 0 {
+			continue
+		}
+		if c.left != nil {
+			number[r] = int32(len(c.names))
+			c.names = append(c.names, ds.Raters[r])
+		}
+		if g.Groups() > 1 {
+			c.groups = append(c.groups, group)
+		}
+	}
+	if c.left == nil {
+		return c
+	}
+	for _, r := range ds.Ratings {
+		if r.Rater = number[r.Rater]; r.Rater >= 0 {
+			c.ratings = append(c.ratings, r)
+		}
+	}
+	return c
 }

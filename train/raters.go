@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,12 @@ import (
 	"slices"
 	"time"
 
+	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
 	"credence/mixture"
 	"credence/model"
+	"credence/nn"
 )
 
 // Whether raters are told apart ("auto") is decided by held-out votes. First the networks are fitted
@@ -44,22 +47,24 @@ func (f *fitting) chooseRaters(o *Options) error {
 		return nil // off, or refused later
 	}
 	_, able := o.Head.(raterMethod)
-	reason := ""
+	reason, doubt := "", ""
 	if !able {
 		reason = "method " + o.Head.Name() + " takes all votes alike"
-	} else if reason = ratable(f.ds); reason == "" && o.Raters != "on" {
-		reason = doubtful(f.ds)
+	} else if reason = ratable(f.ds); reason == "" {
+		g := evaluate.CountRaters(f.ds)
+		f.crew = newCrew(f.ds, g)
+		doubt = doubtful(g)
 	}
 	switch {
 	case reason != "" && o.Raters == "on":
 		return fmt.Errorf("%w: %s", ErrRaters, reason)
-	case reason != "":
-		f.declined = reason
 	case o.Raters == "on":
-		if doubt := doubtful(f.ds); doubt != "" {
+		if doubt != "" {
 			f.warnings = append(f.warnings, "raters are modelled as asked, although "+doubt)
 		}
 		f.know()
+	case reason != "" || doubt != "":
+		f.declined = cmp.Or(reason, doubt)
 	default:
 		f.tryRaters = true
 	}
@@ -68,19 +73,20 @@ func (f *fitting) chooseRaters(o *Options) error {
 
 // know makes the task one with raters.
 func (f *fitting) know() {
-	f.task.RaterVotes = make([]float64, len(f.ds.Raters))
+	f.task.RaterVotes = make([]float64, len(f.crew.names))
 	f.task.ClassVotes = make([]float64, len(f.ds.Classes))
-	for _, r := range f.ds.Ratings {
+	for _, r := range f.crew.ratings {
 		f.task.RaterVotes[r.Rater]++
 		f.task.ClassVotes[r.Class]++
 	}
+	f.task.RaterGroups = f.crew.groups
 	f.knows = true
 }
 
 // withRaters returns a fitting of the same items with raters.
 func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
-	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, prefix: "raters "}
+	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, crew: f.crew, prefix: "raters "}
 	g.know()
 	g.method = f.method.(raterMethod).WithRaters()
 	h, err := g.method.New(g.task)
@@ -88,14 +94,14 @@ func (f *fitting) withRaters() (*fitting, error) {
 		return nil, err
 	}
 	g.traits = h.Traits()
-	g.in.rate()
+	g.in.rate(g.crew.ratings)
 	return g, nil
 }
 
 // ratingsOf returns the single votes on some items, in their order.
 func (f *fitting) ratingsOf(items []int) head.Batch {
 	if f.in.first == nil {
-		f.in.rate()
+		f.in.rate(f.crew.ratings)
 	}
 	d := len(f.ds.Classes)
 	b := head.Batch{Counts: head.Counts{Classes: d}}
@@ -108,7 +114,8 @@ func (f *fitting) ratingsOf(items []int) head.Batch {
 	return b
 }
 
-// votesOf returns the votes on an item by whoever cast them; those without a name are by rater −1.
+// votesOf returns the votes on an item by whoever cast them; those without a name, or by raters who are
+// not modelled, are by rater −1.
 func (f *fitting) votesOf(j int) []head.Rating {
 	b := f.ratingsOf([]int{j})
 	left := slices.Clone(b.Counts.Values)
@@ -176,7 +183,9 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		p.Raters = say(false, gain, se, "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)", gain, se)
 		return plain, nil
 	}
-	rated.Model.Provenance.Raters = say(true, gain, se, "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)", gain, se)
+	p = &rated.Model.Provenance
+	p.Raters = say(true, gain, se, "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)", gain, se)
+	p.Raters.Left = f.crew.left
 	rated.Options = plain.Options
 	return rated, nil
 }
@@ -253,7 +262,7 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 // others, and returns what that gains per vote. When ctx is canceled it returns the context's error.
 func (f *fitting) screen(ctx context.Context, res *Result, before []float64, parts int, part func(at int) int) (gain, se float64, err error) {
 	f.know()
-	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes = false, nil, nil }()
+	defer func() { f.knows, f.task.RaterVotes, f.task.ClassVotes, f.task.RaterGroups = false, nil, nil, nil }()
 	after := slices.Clone(before)
 	for k := range parts {
 		if err := ctx.Err(); err != nil {
@@ -309,11 +318,7 @@ func (f *fitting) heldLaws(res *Result, places []int) (items []int, laws []*mixt
 func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
 	owns := func(list []*run) (all [][][]float32) {
 		for _, r := range list {
-			var own [][]float32
-			for _, p := range r.network.Own {
-				own = append(own, p.Value)
-			}
-			all = append(all, own)
+			all = append(all, ownValues(r.network))
 		}
 		return all
 	}
@@ -353,8 +358,16 @@ func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
 	if err := crowd.Widen(f.task, owns(runs)...); err != nil {
 		return err
 	}
-	res.Model.Raters, res.Model.Crowd = slices.Clone(f.ds.Raters), crowd
+	res.Model.Raters, res.Model.Crowd = slices.Clone(f.crew.names), crowd
 	return nil
+}
+
+// ownValues returns the values of the head's tensors in a network.
+func ownValues(n *nn.Network) (own [][]float32) {
+	for _, p := range n.Own {
+		own = append(own, p.Value)
+	}
+	return own
 }
 
 // told makes held-out answers what is reported: an average rater's chances.

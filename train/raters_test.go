@@ -148,12 +148,9 @@ func TestRatersDeclined(t *testing.T) {
 				ds.Ratings[k].Rater = int32(k % len(ds.Raters))
 			}
 		}},
-		{"two camps", "2 groups that share no item", "", func(ds *dataset.Dataset) {
-			ds.Raters = append(ds.Raters, "D", "E", "F")
+		{"raters apart", "2 groups that share no item", "", func(ds *dataset.Dataset) {
 			for k := range ds.Ratings {
-				if ds.Ratings[k].Item >= 100 {
-					ds.Ratings[k].Rater += 3
-				}
+				ds.Ratings[k].Rater = ds.Ratings[k].Item / 100
 			}
 		}},
 		{"unnamed votes", "carry no rater's name", "", func(ds *dataset.Dataset) { ds.Ratings = ds.Ratings[1:] }},

@@ -34,13 +34,13 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
-	if err := f.changed(res, runs, f.o.Ensemble == 1 && f.folds > 0); err != nil {
-		return nil, err
-	}
 	if f.knows {
 		if err := f.learnCrowd(res, runs, final); err != nil {
 			return nil, err
 		}
+	}
+	if err := f.changed(res, runs, f.o.Ensemble == 1 && f.folds > 0); err != nil {
+		return nil, err
 	}
 	p := &m.Provenance
 	p.Data, p.Config, p.Kernel = f.mark.Data, f.mark.Config, f.mark.Kernel
@@ -64,12 +64,15 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	if f.knows {
 		f.told(res)
-		p.Raters = &model.Raters{Known: true, Reason: "they were asked for"}
+		p.Raters = &model.Raters{Known: true, Reason: "they were asked for", Left: f.crew.left}
 	}
 	if err := f.score(res); err != nil {
 		return nil, err
 	}
 	p.Warnings = append(f.warnings, f.advice(res, runs)...)
+	if f.knows && f.crew.left != nil {
+		p.Warnings = append(p.Warnings, f.crew.left.String())
+	}
 	if stopped {
 		p.Warnings = append(p.Warnings, "training was stopped before its end")
 		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
