@@ -12,7 +12,8 @@ import (
 
 // Names that differ only in case, spaces or Unicode form are found, others are not.
 func TestRatersAlike(t *testing.T) {
-	names := []string{"ann", "Bob", "Ann", "Ann Lee", "annlee", "Jürgen", "Ju\u0308rgen", "ＢＯＢ", "ann", "r1", "r-1", "", "reader\u200b1", "reader 1"}
+	names := []string{"ann", "Bob", "Ann", "Ann Lee", "annlee", "Jürgen", "Ju\u0308rgen", "ＢＯＢ", "ann",
+		"r1", "r-1", "", "reader\u200b1", "reader 1"}
 	want := []int{-1, -1, 0, -1, 3, -1, 5, 1, -1, -1, -1, -1, -1, 12}
 	if got := RatersAlike(names); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -36,7 +37,8 @@ func TestLoadRaterNames(t *testing.T) {
 		data, votes []string
 		want        string
 	}{
-		{nil, []string{one, two}, `"ann" (3 votes) and "Ann" (1 vote), "Ju\u0308rgen" (1 vote) and "J\u00fcrgen" (1 vote); if they are one person, give them one name`},
+		{nil, []string{one, two}, `"ann" (3 votes) and "Ann" (1 vote), "Ju\u0308rgen" (1 vote) and "J\u00fcrgen" (1 vote); ` +
+			`if they are one person, give them one name`},
 		{[]string{items}, []string{one, two}, `"ann" (3 votes) and "Ann" (1 vote)`},
 		{[]string{items}, []string{one}, ""},
 	} {

@@ -221,7 +221,8 @@ func (g *RaterGraph) judge(classes int) {
 		say("%s: %s", g.Left, g.Left.Names())
 	}
 	if g.groups > 1 {
-		say("raters fall into %s groups without a common item, such as %s, each with a mean lean of 0: what sets groups apart, raters or items, is left to the features",
+		say("raters fall into %s groups without a common item, such as %s, each with a mean lean of 0: "+
+			"what sets groups apart, raters or items, is left to the features",
 			words.Thousands(g.groups), g.nameCamps())
 	}
 	if g.Apart && classes > 2 {

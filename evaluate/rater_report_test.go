@@ -27,9 +27,9 @@ func TestDescribeRaters(t *testing.T) {
 	r := DescribeRaters(ds, crowd, names)
 	var got []string
 	for _, x := range r.Raters {
-		got = append(got, fmt.Sprintf("%s %v %.2f %.2f %v", x.Name, x.Votes, x.Lean.Lo, x.Guess.Hi, x.Flags))
+		got = append(got, fmt.Sprintf("%s %v %.2f %.2f %v", x.Name, x.Votes, x.Lean.Lo, x.Guess.Hi, x.Marks()))
 	}
-	want := []string{"ann 40 -0.49 0.16 []", "bob 50 0.91 0.18 [leans]", "cy 60 -0.98 0.84 [guesses]", "dee 2 -1.57 0.27 []", "eve 0 NaN NaN []"}
+	want := []string{"ann 40 -0.49 0.16 []", "bob 50 0.91 0.18 [leans]", "cy 60 -0.98 0.84 [guesses]", "dee 2 -1.57 0.27 []", "eve 1 -1.57 NaN [average]"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}

@@ -109,7 +109,7 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	var rows []raterRow
 	for _, x := range list {
 		rows = append(rows, raterRow{x.Name, count(plain(x.Votes)), interval(x.Lean, 2), interval(x.Guess, 2),
-			othersAgree(x), cmp.Or(strings.Join(x.Flags, ", "), dash)})
+			othersAgree(x), cmp.Or(strings.Join(x.Marks(), ", "), dash)})
 	}
 	return g.draw(f, help), rows
 }

@@ -101,6 +101,7 @@ func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 			if err := json.Unmarshal(text, r); err != nil {
 				return nil, fmt.Errorf("reading %s: %w", file, err)
 			}
+			r.MarkAlike()
 			return r, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -115,5 +116,11 @@ func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 	if len(m.Crowd.Lean) > 0 {
 		r.Class = m.Classes[1]
 	}
+	if p := m.Provenance.Raters; p != nil && p.Left != nil {
+		for _, x := range p.Left.First {
+			r.AddAverage(x.Name, x.Votes)
+		}
+	}
+	r.MarkAlike()
 	return r, nil
 }

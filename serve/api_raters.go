@@ -75,6 +75,8 @@ func ratersSchema() *huma.Schema {
 		"agreement": number("mean share of the other votes on an item that equal hers"),
 		"expected":  number("the same of an exchangeable rater"),
 		"flags":     {Type: "array", Items: typed("string", "leans, guesses or differs")},
+		"average":   typed("boolean", "not modelled where others are: votes count as cast by an average rater"),
+		"like":      typed("string", "an earlier rater whose name differs only in case, spaces or Unicode form"),
 	}}
 	return &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
 		"modelled": typed("boolean", "training modelled raters"), "reason": typed("string", "why it did or did not"),

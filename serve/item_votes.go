@@ -132,7 +132,7 @@ func (s *served) cast(ctx context.Context, f *frame) (*castVotes, error) {
 	case len(c.votes.Raters) == 0:
 		c.warnings = append(c.warnings, "the votes name no raters: each counts as one of an average rater")
 	case len(unknown) > 0:
-		c.warnings = append(c.warnings, fmt.Sprintf("%s of %s [%s] did not vote in training: they count as average raters",
+		c.warnings = append(c.warnings, fmt.Sprintf("%s of %s [%s] unknown to the model: their votes count as cast by average raters",
 			words.Thousands(len(unknown)), words.Plural(len(c.votes.Raters), "rater"), words.Few(unknown)))
 	}
 	return c, nil

@@ -51,7 +51,8 @@ func doubtful(g *evaluate.RaterGraph) string {
 	case g.MeanVotes < evaluate.EnoughVotes:
 		return fmt.Sprintf("raters voted %.1f times on average, fewer than %d", float64(g.MeanVotes), evaluate.EnoughVotes)
 	}
-	return fmt.Sprintf("raters fall into %s groups that share no item, and less than half of the votes are by groups of two raters or more with %d votes each on average",
+	return fmt.Sprintf("raters fall into %s groups that share no item, and less than half of the votes are by groups "+
+		"of two raters or more with %d votes each on average",
 		words.Thousands(g.Components), evaluate.EnoughVotes)
 }
 

@@ -201,6 +201,9 @@ func (r *checkReport) apart(w *printout.Page) {
 	connected := "connected"
 	if g.Components > 1 {
 		connected = words.Thousands(g.Components) + " camps without a common item"
+		if g.Modelled > 0 {
+			connected += fmt.Sprintf("; %s of %s can be modelled", words.Thousands(g.Modelled), words.Plural(g.Raters, "rater"))
+		}
 	}
 	t.Add("  items and raters", connected)
 	if g.LeanSE.Known() {

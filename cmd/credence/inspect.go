@@ -13,6 +13,7 @@ import (
 	"credence/head"
 	"credence/internal/printout"
 	"credence/internal/words"
+	"credence/model"
 	"credence/run"
 )
 
@@ -118,11 +119,7 @@ func (c modelCard) print(w io.Writer) {
 			words.Thousands(s.Items), words.Count(s.Votes), s.NLLPerVote, s.ConstantPerVote, s.MarginalPerVote, s.Accuracy)
 	}
 	if r := c.Raters; r != nil {
-		known := "all votes count alike"
-		if r.Known {
-			known = "known by how they lean and guess; probabilities are what an average rater says"
-		}
-		line("raters", "%s:\n%s", known, r.Reason)
+		line("raters", "%s", ratersText(r, "\n"))
 	}
 	if k := c.Calibration; k != nil {
 		line("intervals", "%s", calibrationText(k, c.Classes))
@@ -131,6 +128,19 @@ func (c modelCard) print(w io.Writer) {
 		line("warning", "%s", warning)
 	}
 	line("made by", "credence %s, kernel %s, seed %d", c.Version, c.Kernel, c.Seed)
+}
+
+// ratersText reports whether raters are modelled, why, and who is not.
+func ratersText(r *model.Raters, separator string) string {
+	text := "all votes count alike:"
+	if r.Known {
+		text = "known by how they lean and guess; probabilities are what an average rater says:"
+	}
+	text += separator + r.Reason
+	if r.Left != nil {
+		text += separator + "not modelled: " + r.Left.Names()
+	}
+	return text
 }
 
 // branches writes one per line.

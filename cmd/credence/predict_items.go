@@ -284,7 +284,7 @@ func (p *predictor) tellStrangers() {
 	case len(p.votes.Raters) == 0:
 		p.warn("the votes name no raters: each counts as one of an average rater")
 	case len(unknown) > 0:
-		p.warn(fmt.Sprintf("%s of %s [%s] did not vote in training: they count as average raters",
+		p.warn(fmt.Sprintf("%s of %s [%s] unknown to the model: their votes count as cast by average raters",
 			words.Thousands(len(unknown)), words.Plural(len(p.votes.Raters), "rater"), words.Few(unknown)))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/atomicfile"
 	"credence/internal/prediction"
@@ -77,6 +78,7 @@ func (o *ratersOptions) run(cmd *cobra.Command, path string) error {
 	if o.pseudonyms {
 		r.UsePseudonyms(o.seed)
 	}
+	warnAlike(cmd.ErrOrStderr(), r)
 	if err := o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return o.tell(w, r) }); err != nil {
 		return err
 	}
@@ -84,6 +86,19 @@ func (o *ratersOptions) run(cmd *cobra.Command, path string) error {
 		return nil
 	}
 	return atomicfile.Write(o.plot, func(w io.Writer) error { return report.WriteRaters(w, r) })
+}
+
+// warnAlike warns of raters who may be one under several spellings.
+func warnAlike(w io.Writer, r *evaluate.RaterReport) {
+	var pairs []string
+	for _, x := range r.Raters {
+		if x.Like != "" {
+			pairs = append(pairs, fmt.Sprintf("%+q and %+q", x.Like, x.Name))
+		}
+	}
+	if len(pairs) > 0 {
+		fmt.Fprintf(w, "credence: warning: %v: %s\n", dataset.ErrRaterNames, words.Few(pairs))
+	}
 }
 
 // tell writes what is known in the form asked for.
@@ -106,6 +121,15 @@ func (r ratersReport) heading(w *printout.Page) {
 	text := words.Plural(len(r.Raters), "rater") + ", not modelled: what is told is how they vote compared with the others"
 	if r.Modelled {
 		text = words.Plural(len(r.Raters), "rater") + ", modelled"
+		average := 0
+		for _, x := range r.Raters {
+			if x.Average {
+				average++
+			}
+		}
+		if average > 0 {
+			text = fmt.Sprintf("%s, %s of them modelled", words.Plural(len(r.Raters), "rater"), words.Thousands(len(r.Raters)-average))
+		}
 		if r.LeanSD.Known() {
 			text += fmt.Sprintf("; leans differ with a standard deviation of %s", decimal(r.LeanSD, 2))
 		}
@@ -145,7 +169,7 @@ func (r ratersReport) table(w *printout.Page) {
 		if r.Modelled {
 			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))
 		}
-		t.Add(append(row, percentage(x.Agreement), percentage(x.Expected), strings.Join(x.Flags, ", "))...)
+		t.Add(append(row, percentage(x.Agreement), percentage(x.Expected), strings.Join(x.Marks(), ", "))...)
 	}
 	w.Table(t)
 	if more := len(r.Raters) - len(list); more > 0 {
@@ -165,6 +189,10 @@ func (r ratersReport) notes(w *printout.Page) {
 		w.Paragraph("", "Guesses are votes that have nothing to do with the item; \"guesses\": more than 5% of the votes. What all raters have "+
 			"in common cannot be seen: these are differences from an average rater.")
 	}
+	if slices.ContainsFunc(r.Raters, func(x evaluate.RaterEstimate) bool { return x.Average }) {
+		w.Paragraph("", "\"average\": not modelled, because no shared items connect the rater with enough others; the votes count as cast by an "+
+			"average rater, and the interval of the lean is that of the prior.")
+	}
 	if r.Pseudonymous {
 		w.Paragraph("", "Names are pseudonyms.")
 	}
@@ -182,7 +210,7 @@ func writeRaters(w io.Writer, d digits, r *evaluate.RaterReport) error {
 	for _, x := range r.Raters {
 		rows = append(rows, []any{x.Name, known(x.Votes), known(x.Lean.Value), known(x.Lean.SE), known(x.Lean.Lo), known(x.Lean.Hi),
 			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
-			strings.Join(x.Flags, " ")})
+			strings.Join(x.Marks(), " ")})
 	}
 	return prediction.WriteRows(w, prediction.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }

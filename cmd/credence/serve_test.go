@@ -179,7 +179,7 @@ func TestServeSameRaters(t *testing.T) {
 	byWhom := predict(`{"i3":[{"rater":"r1","label":"c0"},{"rater":"r0","label":"c1"},{"rater":"stranger","label":"c1"}],
 		"i5":[{"rater":"r2","label":"c0"},{"label":"c1"},{"label":"c1","rater":"r2"}]}`)
 	sameAsPredict(t, byWhom, "run items.csv --votes further.csv")
-	if !strings.Contains(byWhom, "1 of 4 raters [stranger] did not vote in training") {
+	if !strings.Contains(byWhom, "1 of 4 raters [stranger] unknown to the model") {
 		t.Error(byWhom)
 	}
 	if err := os.WriteFile("counted.csv", []byte("item,label,count\ni3,c0,2\ni3,c1,1\n"), 0o666); err != nil {

@@ -98,5 +98,10 @@ func changes(c *model.Origin) string {
 	if c.Items == 0 {
 		return text + "; no held-out item tells what that changed"
 	}
-	return text + fmt.Sprintf("\nnats per vote on %s that neither was trained on: %.4f before, %.4f now", words.Plural(c.Items, "item"), c.Before, c.After)
+	text += fmt.Sprintf("\nnats per vote on %s that neither was trained on: %.4f before, %.4f now", words.Plural(c.Items, "item"), c.Before, c.After)
+	if c.RatersBefore || c.RatersNow {
+		how := map[bool]string{true: "modelled", false: "not modelled"}
+		text += fmt.Sprintf("\n(each with what it knows of the raters: %s before, %s now)", how[c.RatersBefore], how[c.RatersNow])
+	}
+	return text
 }

@@ -217,8 +217,15 @@ func describeEvent(e train.Event, short bool) string {
 // to standard error.
 func (d *trainDisplay) result(trained *run.Trained) error {
 	m := trained.Metrics
+	raters := trained.Model.Provenance.Raters
 	for _, w := range m.Warnings {
+		if raters != nil && raters.Left != nil && w == raters.Left.String() {
+			w += ": " + raters.Left.Names()
+		}
 		d.warn(w)
+	}
+	if raters != nil {
+		d.note("raters    %s", ratersText(raters, "\n          "))
 	}
 	if d.options.json {
 		d.event(struct {
