@@ -182,7 +182,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 		at[id] = i
 	}
 	truth := make([]float32, len(ds.Items)*d)
-	seen := make([]bool, len(ds.Items))
+	lines := slices.Repeat([]int{-1}, len(ds.Items)) // of their probabilities
 	row := 0
 	err = table.Records(ctx, t, func(rec []table.Cell) error {
 		id := strconv.Itoa(row)
@@ -194,10 +194,10 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 		if !ok {
 			return nil
 		}
-		if seen[i] {
-			return t.ErrorAt(item, "item %q is there already", id)
+		if lines[i] >= 0 {
+			return twice(t, t.Line(), item, vo.ItemColumn, id, lines[i])
 		}
-		seen[i] = true
+		lines[i] = t.Line()
 		var sum float64
 		for c, col := range cols {
 			p, ok := rec[col].Number(t.Traits().Commas)
@@ -215,7 +215,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 	if err != nil {
 		return err
 	}
-	if i := slices.Index(seen, false); i >= 0 {
+	if i := slices.Index(lines, -1); i >= 0 {
 		return &ParseError{File: path, Msg: fmt.Sprintf("no probabilities for item %q", ds.Items[i])}
 	}
 	ds.Truth = truth

@@ -50,6 +50,9 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		ds.warnRaters()
 		return ds, nil
 	}
+	if err := twiceGiven(opts.Data, "features"); err != nil {
+		return nil, err
+	}
 	if err := opts.stack(ctx); err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (s *scan) add(rec []table.Cell) error {
 				s.skip[at] = true
 				return nil
 			}
-			return s.twice(id, int(s.ids.lines[earlier]))
+			return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, id, int(s.ids.lines[earlier]))
 		}
 	} else {
 		s.ids.keep(strconv.Itoa(len(s.ids.names)))
@@ -203,14 +203,15 @@ func (s *scan) keep(rec []table.Cell) error {
 	return s.t.Keep(size)
 }
 
-// twice refuses an item that stands on an earlier line.
-func (s *scan) twice(id string, line int) error {
-	name := s.t.Header()[s.item]
-	if s.opts.ItemColumn == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
-		e := s.t.ErrorAt(s.item, "item %q is there already, on %s; does column %q name the items?", id, table.Place(s.t, line), name)
+// twice refuses an item on a line that stands on an earlier one too. given is the name of the column of ids, if the
+// options have it.
+func twice(t table.Table, line, item int, given, id string, earlier int) error {
+	name := t.Header()[item]
+	if given == "" && !slices.Contains(itemNames[:3], table.Plain(name)) {
+		e := errorIn(t, line, item, "item %q is there already, on %s; does column %q name the items?", id, table.Place(t, earlier), name)
 		return advise(e, "", SetItem, SetGroup, SetCategorical, SetIgnore)
 	}
-	return s.t.ErrorAt(s.item, "item %q is there already, on %s", id, table.Place(s.t, line))
+	return errorIn(t, line, item, "item %q is there already, on %s", id, table.Place(t, earlier))
 }
 
 // see takes one cell of a feature into account.

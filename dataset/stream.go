@@ -32,6 +32,9 @@ type StreamOptions struct {
 	// Inline has images and volumes come as lists of numbers in their columns, and never as paths:
 	// for items that strangers send.
 	Inline bool
+	// Repeats lets an id come twice; the caller sees to it. Otherwise the second ends the stream, even with KeepBad.
+	// Beyond some millions of ids not all are compared, and [Stream.Warnings] says so.
+	Repeats bool
 	// ItemColumn, ImageColumn, Layout, Array, the cache of volumes and the table
 	// options mean what they mean in FeatureOptions.
 	FeatureOptions
@@ -55,6 +58,7 @@ type Stream struct {
 	t      table.Table
 	dec    *decoder
 	item   int
+	ids    seenIDs
 	image  int       // column of paths, or −1
 	grid   Part      // that the images or volumes at these paths become
 	folder string    // that paths are relative to
@@ -69,7 +73,11 @@ type Stream struct {
 // OpenStream opens a file or folder of items with the features of a trained
 // model ([Transform.Parts]); other columns are passed over.
 func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
-	rest, err := opts.stack(ctx, append([]string{path}, opts.Beside...), opts.Memory)
+	paths := append([]string{path}, opts.Beside...)
+	if err := twiceGiven(paths, "features"); err != nil {
+		return nil, err
+	}
+	rest, err := opts.stack(ctx, paths, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +101,9 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	t, err := table.NewPiped(ctx, io.NopCloser(r), name, table.Options{Comma: opts.Comma, Memory: opts.Memory, Items: true})
 	if err != nil {
 		return nil, err
+	}
+	if err := twiceGiven(opts.Beside, "features"); err != nil {
+		return nil, errors.Join(err, t.Close())
 	}
 	if len(opts.Beside) > 0 {
 		return openJoined(ctx, name, t, parts, opts)
@@ -167,6 +178,7 @@ func (s *Stream) Warnings() []error {
 	var list []error
 	if s.dec != nil {
 		list = append(s.dec.warnings(), s.t.Notes()...)
+		list = append(list, s.ids.warnings()...)
 	}
 	if s.f != nil {
 		list = append(list, s.f.Warnings...)
@@ -188,37 +200,6 @@ func (s *Stream) Total() int {
 		return t.Rows()
 	}
 	return 0
-}
-
-// Cut has batches end after every so many items, counted from the first, whatever their own size. It is called
-// before the first batch is read.
-func (s *Stream) Cut(items int) { s.block = items }
-
-// Pass has stretches of as many items as [Stream.Cut] says passed over, without being looked at, for which a function of the first
-// one's place is true. It is called before the first batch is read.
-func (s *Stream) Pass(over func(first int) bool) { s.pass = over }
-
-// Read returns how many items were read, or passed over.
-func (s *Stream) Read() int { return s.row }
-
-// passOver passes over the items that nobody wants.
-func (s *Stream) passOver() error {
-	for s.pass != nil && s.block > 0 && s.row%s.block == 0 && s.pass(s.row) {
-		n := s.block
-		if s.f != nil {
-			n = min(n, s.f.length()-s.row)
-		} else {
-			var err error
-			if n, err = table.Skip(s.t, n); err != nil {
-				return err
-			}
-		}
-		s.row += n
-		if n < s.block {
-			return nil
-		}
-	}
-	return nil
 }
 
 // Close closes the files.
@@ -279,6 +260,9 @@ func (s *Stream) Next() (*Batch, error) {
 	}
 	if m.N == 0 {
 		return nil, io.EOF
+	}
+	if err := s.compareIDs(); err != nil {
+		return nil, err
 	}
 	if s.dec != nil {
 		s.dec.giveTexts(parts)
@@ -351,6 +335,13 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 			id = "line " + strconv.Itoa(s.t.Line())
 			if err == nil {
 				err = s.t.ErrorAt(s.item, "the item has no id")
+			}
+		} else if !s.opts.Repeats {
+			s.ids.wait(id, s.t.Line())
+			if len(s.opts.under) > 0 { // later lines may be those of another file
+				if err := s.compareIDs(); err != nil {
+					return "", nil, err
+				}
 			}
 		}
 	}

@@ -116,6 +116,9 @@ func InTable(folder, file string) bool {
 // errorIn reports something wrong in an earlier line, in a column or, if that is negative,
 // in all of it.
 func errorIn(t table.Table, line, col int, format string, args ...any) *ParseError {
+	if line == t.Line() {
+		return t.ErrorAt(col, format, args...)
+	}
 	if sheet, ok := t.(interface {
 		ErrorIn(row, col int, format string, args ...any) *ParseError
 	}); ok {

@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // readVotesFiles reads the votes of one file, or of several, which add up. Each
 // file may be in a form of its own.
 func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*votes, error) {
-	if err := twiceGiven(paths); err != nil {
+	if err := twiceGiven(paths, "votes"); err != nil {
 		return nil, err
 	}
 	paths, err := opts.stack(ctx, paths, opts.Memory)
@@ -43,25 +42,6 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 		return nil, err
 	}
 	return v, v.finish(&opts)
-}
-
-// twiceGiven refuses a file of votes that is named twice: its votes would count
-// double.
-func twiceGiven(paths []string) error {
-	var infos []os.FileInfo
-	for i, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			info = nil // the reader tells why
-		}
-		for j, other := range paths[:i] {
-			if other == path || info != nil && infos[j] != nil && os.SameFile(info, infos[j]) {
-				return &ParseError{File: path, Msg: "this file of votes is given twice: its votes would count double"}
-			}
-		}
-		infos = append(infos, info)
-	}
-	return nil
 }
 
 // votesFile is one of several files that votes come from.

@@ -31,7 +31,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if err != nil {
 		return p, err
 	}
-	o := dataset.StreamOptions{KeepBad: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
+	o := dataset.StreamOptions{KeepBad: true, Repeats: true, Beside: q.options.Items[1:], FeatureOptions: m.read.FeatureOptions}
 	o.Ignore, o.AnyPath = nil, true // whoever starts the server names the files
 	if earlier != nil {
 		o.Known = earlier.Items
