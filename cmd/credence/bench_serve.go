@@ -242,7 +242,7 @@ func (o *benchServe) measure(ctx context.Context, path, scratch string, each tim
 		}
 		r.Batches = float64(got.Requests*o.rows) / got.Seconds
 		r.BatchCPU = float64(got.CPU.Microseconds()) / float64(got.Requests*o.rows)
-		if r.Predict, err = timePredict(path, scratch, csv, o.rows, int(max(20_000, r.Batches*each.Seconds()/2))); err != nil {
+		if r.Predict, err = timePredict(path, scratch, int(max(20_000, r.Batches*each.Seconds()/2))); err != nil {
 			return nil, err
 		}
 	}
@@ -257,14 +257,14 @@ func (o *benchServe) measure(ctx context.Context, path, scratch string, each tim
 	return r, nil
 }
 
-// timePredict returns how many rows per second credence predict reads from a file of about n rows and
-// writes as CSV.
-func timePredict(path, scratch string, csv []byte, rows, n int) (float64, error) {
+// timePredict returns how many rows per second credence predict reads from a file of n rows and writes as CSV.
+func timePredict(path, scratch string, n int) (float64, error) {
+	csv, _, err := rowsFor(path, n)
+	if err != nil {
+		return 0, err
+	}
 	file := filepath.Join(scratch, "rows.csv")
-	header, body, _ := bytes.Cut(csv, []byte("\n"))
-	repeats := max(1, n/rows)
-	text := append(append(bytes.Clone(header), '\n'), bytes.Repeat(body, repeats)...)
-	if err := os.WriteFile(file, text, 0o666); err != nil {
+	if err := os.WriteFile(file, csv, 0o666); err != nil {
 		return 0, err
 	}
 	start := time.Now()
@@ -272,7 +272,7 @@ func timePredict(path, scratch string, csv []byte, rows, n int) (float64, error)
 	if code := program([]string{"predict", path, file, "--format", "csv", "--progress", "0"}, nil, io.Discard, &stderr); code != exitOK {
 		return 0, fmt.Errorf("credence predict: %s", &stderr)
 	}
-	return float64(rows*repeats) / time.Since(start).Seconds(), nil
+	return float64(n) / time.Since(start).Seconds(), nil
 }
 
 func (o *benchServe) print(w io.Writer, r *serveResult) error {

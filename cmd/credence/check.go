@@ -71,7 +71,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	if err := o.out.settle(); err != nil {
 		return err
 	}
-	if err := refuseInput(cmd.InOrStdin(), o.out.file, paths...); err != nil {
+	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file}, paths); err != nil {
 		return err
 	}
 	var err error

@@ -46,7 +46,7 @@ func newDataADNISynthetic() *cobra.Command {
 	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans, of other subjects, to test on")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random")
 	f.StringVar(&o.size, "size", "96x96x80", "`voxels` of a volume, XxYxZ: right to left, back to front, up")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace another cohort in the folder")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace another cohort in the folder, or the picture")
 	f.StringVar(&o.montage, "montage", "", "`file`.png of slices to write, instead of a folder")
 	return cmd
 }
@@ -103,6 +103,9 @@ func (o *adniOptions) writeMontage(size cohort.Size) error {
 		return usagef("--montage %q: expected a name that ends in .png", o.montage)
 	}
 	p := cohort.Picture{Seed: o.seed, Part: cohort.Study}
+	if err := checkOutputs(nil, o.overwrite, []string{o.montage}, nil); err != nil {
+		return err
+	}
 	img := cohort.Montage(p, size, []float64{-1.5, 0.3, 2}, max(1, 288/size[0]))
 	return atomicfile.Write(o.montage, func(w io.Writer) error {
 		return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, img)

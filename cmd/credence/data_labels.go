@@ -22,7 +22,7 @@ import (
 // labelsOptions is the command line of credence data labels.
 type labelsOptions struct {
 	rules, out, item string
-	show             bool
+	show, overwrite  bool
 	na               []string
 }
 
@@ -52,6 +52,7 @@ func newDataLabels() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - is standard output")
+	declareOverwrite(f, &o.overwrite)
 	f.StringVar(&o.item, "item", "", "`column` that names the items (default: as the rules say)")
 	f.StringSliceVar(&o.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
 	f.BoolVar(&o.show, "show-rules", false, "print the default rules, to start from")
@@ -66,7 +67,7 @@ func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
 	case ext != ".csv" && o.out != "-":
 		return usagef("--output %q: expected a name that ends in .csv or .tsv, or -", o.out)
 	}
-	if err := refuseInput(cmd.InOrStdin(), o.out, path, o.rules); err != nil {
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, []string{path, o.rules}); err != nil {
 		return err
 	}
 	rules := clinical.Default()

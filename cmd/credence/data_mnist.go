@@ -10,6 +10,7 @@ import (
 
 func newDataMNIST() *cobra.Command {
 	var out, from string
+	var overwrite bool
 	cmd := &cobra.Command{
 		Use:   "mnist",
 		Short: "Fetch the MNIST handwritten digits, verified",
@@ -23,6 +24,13 @@ With --out they are copied to a folder, as plain IDX files.`,
   credence data mnist --out mnist`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out != "" {
+				for _, path := range mnist.Paths(out) {
+					if err := refuseExisting(path, overwrite); err != nil {
+						return err
+					}
+				}
+			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			dir, err := findMNIST(ctx, cmd, from, false)
@@ -41,6 +49,7 @@ With --out they are copied to a folder, as plain IDX files.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "`folder` to copy the files to")
+	declareOverwrite(f, &overwrite)
 	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
 	return cmd
 }

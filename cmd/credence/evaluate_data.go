@@ -28,13 +28,10 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 	return o, err
 }
 
-// refuse is the error of an output that the command reads.
+// refuse is the error of an output that cannot be written.
 func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
-	if err := errors.Join(checkFolder(o.out.file), checkFolder(o.report)); err != nil {
-		return err
-	}
 	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	return errors.Join(refuseInput(cmd.InOrStdin(), o.out.file, inputs...), refuseInput(cmd.InOrStdin(), o.report, inputs...))
+	return checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs)
 }
 
 // votesOfRun takes the votes that the run was trained on for a part of its items, unless

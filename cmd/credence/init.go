@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -44,7 +41,7 @@ runs. A file that is there already is left alone without --overwrite.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
+	declareOverwrite(f, &o.overwrite)
 	declare(f, &o.Settings, config.Train)
 	return cmd
 }
@@ -57,10 +54,11 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 		return withHint(usagef("no --data: expected a file of items with their features"),
 			"for example, credence init --data items.csv --votes votes.csv")
 	}
-	if err := refuseTaken(o.output, o.overwrite); err != nil {
-		return err
+	inputs := slices.Concat(o.Load.Data, o.Load.Votes, []string{o.layers})
+	if o.From != "" {
+		inputs = append(inputs, runFiles(o.From)...)
 	}
-	if err := refuseInput(nil, o.output, slices.Concat(o.Load.Data, o.Load.Votes)...); err != nil {
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.output}, inputs); err != nil {
 		return err
 	}
 	ds, err := o.examine(cmd.Context())
@@ -83,17 +81,6 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, shellQuote(o.output))
 	return nil
-}
-
-// refuseTaken is the error of a file that is there and was not to be replaced.
-func refuseTaken(path string, overwrite bool) error {
-	if path == "-" || overwrite {
-		return nil
-	}
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return withHint(fmt.Errorf("%s is there already", path), "choose another with -o, or replace it with --overwrite")
 }
 
 // text returns the file.

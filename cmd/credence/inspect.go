@@ -35,6 +35,9 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 			if err := out.settle(); err != nil {
 				return err
 			}
+			if err := checkOutputs(cmd.InOrStdin(), out.overwrite, []string{out.file}, runFiles(args[0])); err != nil {
+				return err
+			}
 			m, err := loadModel(cmd.ErrOrStderr(), args[0])
 			if err != nil {
 				return err

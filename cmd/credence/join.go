@@ -45,7 +45,7 @@ func newJoin() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
 	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run that is there")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run or the predictions if they exist")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines, as credence train does")
 	return cmd

@@ -23,6 +23,7 @@ type mixtureOptions struct {
 	width                             int
 	plot                              string
 	json                              bool
+	overwrite                         bool
 
 	data, out, run string // for records
 	tell           []string
@@ -58,6 +59,7 @@ func newMixture() *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "answer JSON lines from standard input")
 	f.StringVar(&o.data, "data", "", "`file` of many mixtures, .npy, to answer at once")
 	f.StringVarP(&o.out, "output", "o", "", "`file` to write the answers to --data to, .npy")
+	declareOverwrite(f, &o.overwrite)
 	f.StringSliceVar(&o.tell, "tell", nil, "`fields` of these answers (default: those below that apply)")
 	f.Var(&o.cdf, "cdf", "points at which to tell the distribution function of those")
 	f.Float64Var(&o.resolution, "resolution", 0, "`distance` from 0 and 1 within which their intervals do not end")
@@ -81,6 +83,9 @@ func (o *mixtureOptions) describe(cmd *cobra.Command) error {
 	}
 	before, after, err := o.mixtures()
 	if err != nil {
+		return err
+	}
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.plot}, nil); err != nil {
 		return err
 	}
 	if o.json {

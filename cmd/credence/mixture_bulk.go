@@ -32,6 +32,13 @@ func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 	if !strings.HasSuffix(o.out, ".npy") {
 		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)
 	}
+	inputs := []string{o.data}
+	if o.run != "" {
+		inputs = append(inputs, runFiles(o.run)...)
+	}
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, inputs); err != nil {
+		return err
+	}
 	return o.answerRecords(cmd)
 }
 

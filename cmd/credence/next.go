@@ -80,10 +80,7 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	if err := o.check(cmd); err != nil {
 		return err
 	}
-	if err := o.from.refuse(cmd, o.out.file, run, items); err != nil {
-		return err
-	}
-	if err := refuseInput(cmd.InOrStdin(), o.out.file, o.raters); err != nil {
+	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file}, append(o.from.inputs(run, items), o.raters)); err != nil {
 		return err
 	}
 	restore, err := useThreads(o.from.threads)

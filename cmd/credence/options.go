@@ -103,7 +103,7 @@ func (o *trainOptions) readLayers() error {
 	if _, err := nn.Parse(text, 1); err != nil {
 		return withHint(fmt.Errorf("reading %s: %w", path, err), "credence help network describes the format, with examples")
 	}
-	o.Fit.Network = strings.TrimSpace(string(text))
+	o.Fit.Network, o.layers = strings.TrimSpace(string(text)), path
 	return nil
 }
 

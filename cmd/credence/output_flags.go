@@ -20,7 +20,8 @@ type outputFlags struct {
 	form  string
 	json  bool
 
-	digits digits
+	overwrite bool
+	digits    digits
 }
 
 // formOf is the form that the name of a file asks for.
@@ -32,6 +33,7 @@ var formOf = map[string]string{
 func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {
 	o.forms = forms
 	f.StringVarP(&o.file, "output", "o", "-", "`file` to write, in the form that its name says; - is standard output")
+	declareOverwrite(f, &o.overwrite)
 	f.StringVar(&o.form, "format", "", "`form` of the output, whatever its name: "+strings.Join(forms, ", "))
 	if slices.Contains(forms, "csv") {
 		o.digits.declare(f)

@@ -9,18 +9,56 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"credence/dataset"
+	"credence/internal/atomicfile"
 	"credence/run"
 )
+
+// declareOverwrite adds the flag without which no verb replaces a file.
+func declareOverwrite(f *pflag.FlagSet, overwrite *bool) {
+	f.BoolVar(overwrite, "overwrite", false, "replace the output if it exists")
+}
+
+// checkOutputs refuses outputs before any work begins: one whose folder is not there, two that are one file, one
+// that the same command reads and, unless overwrite is set, one that exists. "" and - are none.
+func checkOutputs(stdin io.Reader, overwrite bool, outputs, inputs []string) error {
+	outputs = slices.DeleteFunc(slices.Clone(outputs), func(f string) bool { return f == "" || f == "-" })
+	for i, output := range outputs {
+		if err := checkFolder(output); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(outputs[:i], func(other string) bool { return filepath.Clean(other) == filepath.Clean(output) }) {
+			return usagef("%s is given for two outputs: expected a file for each", output)
+		}
+		if err := refuseInput(stdin, output, inputs...); err != nil {
+			return err
+		}
+		if err := refuseExisting(output, overwrite); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseExisting is the error of a file that exists and was not to be replaced. Devices, pipes and /dev/stdout are
+// written to as they are.
+func refuseExisting(output string, overwrite bool) error {
+	if info, err := os.Stat(output); err == nil && info.IsDir() {
+		return fmt.Errorf("writing %s: expected a file, found a folder", output)
+	}
+	if _, err := os.Lstat(output); overwrite || errors.Is(err, fs.ErrNotExist) || atomicfile.IsStream(output) {
+		return nil
+	}
+	return withHint(fmt.Errorf("%s exists already", output), "choose another name, or replace it with --overwrite")
+}
 
 // refuseInput is the error of an output that would replace a file which the same
 // command reads, by whatever name or link. In a folder of data every file that is
 // there is taken for one of them, unless its name is that of a result. In a folder of
 // Parquet files no such file may be written at all: it would be among the data next time.
 func refuseInput(stdin io.Reader, output string, inputs ...string) error {
-	if output == "" || output == "-" {
-		return nil
-	}
 	for _, input := range inputs {
 		if in, err := os.Stat(input); err == nil && in.IsDir() && dataset.InTable(input, output) && within(output, in) {
 			return withHint(fmt.Errorf("%s would be one of the files of the input %s", output, input), "write it to another folder")
@@ -48,7 +86,7 @@ func refuseInput(stdin io.Reader, output string, inputs ...string) error {
 // checkFolder refuses an output whose folder is not there, before anything is read.
 func checkFolder(output string) error {
 	folder := filepath.Dir(output)
-	if _, err := os.Stat(folder); output == "" || output == "-" || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return withHint(fmt.Errorf("writing %s: there is no folder %s", output, folder), "make it first: mkdir -p "+shellQuote(folder))

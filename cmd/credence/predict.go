@@ -19,28 +19,29 @@ import (
 
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
-	data     config.Settings
-	levels   numbers
-	out      string
-	format   string
-	hpd      bool
-	full     bool
-	next     bool
-	top      string
-	maxWidth float64
-	minTop   float64
-	only     []string
-	names    string
-	batch    int
-	threads  int
-	device   device
-	csvSafe  bool
-	digits   digits
-	wide     bool
-	progress float64
-	resume   bool
-	shard    string
-	rank     rank.Rank // among those that predict
+	data      config.Settings
+	levels    numbers
+	out       string
+	overwrite bool
+	format    string
+	hpd       bool
+	full      bool
+	next      bool
+	top       string
+	maxWidth  float64
+	minTop    float64
+	only      []string
+	names     string
+	batch     int
+	threads   int
+	device    device
+	csvSafe   bool
+	digits    digits
+	wide      bool
+	progress  float64
+	resume    bool
+	shard     string
+	rank      rank.Rank // among those that predict
 }
 
 // predictFormats are the values of --format.
@@ -71,6 +72,7 @@ const votesUsage = "`file` of votes on the items, to take into account; the vote
 func (o *predictOptions) declare(f *pflag.FlagSet) {
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl, .parquet or .npy; - is standard output")
+	declareOverwrite(f, &o.overwrite)
 	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
 	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
 	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
@@ -164,7 +166,8 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := o.checkParts(items); err != nil {
 		return err
 	}
-	if err := o.refuse(cmd, o.out, path, items); err != nil {
+	overwrite := o.overwrite || o.inParts() && prediction.Joining(o.out)
+	if err := checkOutputs(cmd.InOrStdin(), overwrite, []string{o.out}, o.inputs(path, items)); err != nil {
 		return err
 	}
 	engine, err := o.device.engine()

@@ -19,12 +19,9 @@ import (
 	"credence/run"
 )
 
-// refuse is the error of an output that the command reads.
-func (o *predictOptions) refuse(cmd *cobra.Command, out, path string, items []string) error {
-	if err := checkFolder(out); err != nil {
-		return err
-	}
-	return refuseInput(cmd.InOrStdin(), out, slices.Concat(items, o.data.Load.Votes, runFiles(path))...)
+// inputs are the files that are read, which no output may replace.
+func (o *predictOptions) inputs(path string, items []string) []string {
+	return slices.Concat(items, o.data.Load.Votes, runFiles(path))
 }
 
 // open reads the votes to take into account and opens the items, which the

@@ -51,7 +51,7 @@ func (o *predictOptions) checkParts(items []string) error {
 }
 
 // unlikeParts are flags that may differ between parts: they change nothing in the result.
-var unlikeParts = []string{"output", "batch", "progress", "threads", "resume", "shard", "votes", "help", "kernel"}
+var unlikeParts = []string{"output", "batch", "progress", "threads", "overwrite", "resume", "shard", "votes", "help", "kernel"}
 
 // source is what the parts of a prediction are made from.
 func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *dataset.Stream, path string) (prediction.Source, error) {
@@ -163,6 +163,9 @@ func (o *predictOptions) partsHint(err error) error {
 
 // joinParts joins the parts of a prediction.
 func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out string) error {
+	if err := checkOutputs(nil, o.overwrite || prediction.Joining(out), []string{out}, nil); err != nil {
+		return err
+	}
 	var j *prediction.Joined
 	err := o.waiting(ctx, func() (late bool, err error) {
 		j, err = prediction.Join(out)

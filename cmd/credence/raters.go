@@ -54,10 +54,8 @@ func (o *ratersOptions) run(cmd *cobra.Command, path string) error {
 	if err := o.out.settle(); err != nil {
 		return err
 	}
-	for _, file := range []string{o.out.file, o.plot} {
-		if err := refuseInput(cmd.InOrStdin(), cmp.Or(file, "-"), runFiles(path)...); err != nil {
-			return err
-		}
+	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.plot}, runFiles(path)); err != nil {
+		return err
 	}
 	// The model is read first, for its warnings and hints.
 	if _, err := loadModel(cmd.ErrOrStderr(), path); err != nil {

@@ -16,8 +16,7 @@ import (
 // reportOptions is the command line of credence report.
 type reportOptions struct {
 	evaluateOptions
-	output    string
-	overwrite bool
+	output string
 }
 
 func newReport() *cobra.Command {
@@ -37,16 +36,13 @@ func newReport() *cobra.Command {
 			return arguments(2, true, "a run and a file of items")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := refuseTaken(o.output, o.overwrite); err != nil {
-				return err
-			}
 			o.report = o.output
 			return o.run(cmd, args[0], args[1:])
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the file")
+	declareOverwrite(f, &o.out.overwrite)
 	o.declare(f)
 	return cmd
 }

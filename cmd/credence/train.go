@@ -30,6 +30,7 @@ type trainOptions struct {
 	quiet     bool
 	json      bool
 
+	layers     string // file that the network was read from
 	memberText string
 	member     *rank.Rank // one of the networks alone, nil for all
 

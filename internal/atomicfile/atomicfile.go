@@ -2,7 +2,7 @@
 // temporary name in the same folder, synced, then renamed, and the folder
 // synced. A crash, a full disk or a signal never leaves half a file under a
 // final name, and what was there before stays until the new file is complete.
-// A device or a pipe is written to as it is.
+// A device, a pipe or /dev/stdout is written to as it is.
 //
 // A process that is killed leaves its temporary file behind. The next [Write]
 // of the same file removes it, and so does [Clean] for the files of a folder.
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -31,7 +32,7 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 	case old == nil:
 	case old.IsDir():
 		return syscall.EISDIR
-	case !old.Mode().IsRegular():
+	case IsStream(path):
 		return writeThrough(path, write)
 	default: // nobody may read the new content who may not read the old
 		begin, keep = Create, func(f *File) error { return f.Chmod(old.Mode().Perm()) }
@@ -50,9 +51,29 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 	return nil
 }
 
-// writeThrough writes to what is not a file that could be replaced.
+// IsStream reports whether a path is written to as it is, and never replaced: a device, a pipe, or the name of
+// a file that the process has open, such as /dev/stdout, whatever that leads to.
+func IsStream(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return false
+	}
+	return !info.Mode().IsRegular() || isDescriptor(path)
+}
+
+// isDescriptor reports whether a path names a file that the process has open.
+func isDescriptor(path string) bool {
+	switch path = filepath.Clean(path); filepath.Dir(path) {
+	case "/dev/fd", "/proc/self/fd":
+		return true
+	}
+	return path == "/dev/stdout" || path == "/dev/stderr"
+}
+
+// writeThrough writes to what is not a file that could be replaced. What a shell has redirected to the end of a file
+// goes there.
 func writeThrough(path string, write func(w io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}

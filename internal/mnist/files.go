@@ -82,6 +82,15 @@ func (f File) verify(dst io.Writer, src io.Reader) error {
 	return nil
 }
 
+// Paths returns where [Copy] puts the files.
+func Paths(folder string) []string {
+	var list []string
+	for _, f := range originals {
+		list = append(list, filepath.Join(folder, f.Name))
+	}
+	return list
+}
+
 // Copy puts the files of a folder, uncompressed, into another, which is made if
 // need be.
 func Copy(from, to string) error { return copyFiles(from, to, originals) }

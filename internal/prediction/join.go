@@ -25,11 +25,21 @@ type Joined struct {
 // ErrNotEnded is the reason when a process has not done all of its parts.
 var ErrNotEnded = errors.New("has not ended")
 
+// joinLock is held, in the folder of the parts, while they are joined.
+const joinLock = "join.lock"
+
+// Joining reports whether a join of the parts of out is at work, or was killed: out may be there then, and is
+// made again.
+func Joining(out string) bool {
+	_, err := os.Stat(filepath.Join(PartsOf(out), joinLock))
+	return err == nil
+}
+
 // Join makes the file out of its parts, the bytes that one process would have written, and removes
 // them. Parts that are missing, damaged, doubled or of another source than the others are refused.
 func Join(out string) (*Joined, error) {
 	folder := PartsOf(out)
-	lock, err := atomicfile.TakeLock(filepath.Join(folder, "join.lock"))
+	lock, err := atomicfile.TakeLock(filepath.Join(folder, joinLock))
 	if err != nil {
 		if held, ok := errors.AsType[*atomicfile.HeldError](err); ok {
 			err = fmt.Errorf("%s is being joined already: %w", out, held)
@@ -57,7 +67,18 @@ func Join(out string) (*Joined, error) {
 	if err := atomicfile.Write(out, func(w io.Writer) error { return write(w, source, parts) }); err != nil {
 		return nil, err
 	}
-	return j, os.RemoveAll(folder)
+	return j, removeParts(folder)
+}
+
+// removeParts removes the folder of joined parts, its lock last, by which [Joining] finds what a killed process left.
+func removeParts(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if e.Name() != joinLock {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+		}
+	}
+	return errors.Join(err, os.RemoveAll(folder))
 }
 
 // complete returns the manifests of all parts in their order, or says which is missing or does not belong to the
