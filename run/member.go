@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -97,13 +99,27 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o
 	if err := config(&chosen); err != nil {
 		return false, err
 	}
+	if part.ConfigSum, err = folder.configSum(); err != nil {
+		return false, err
+	}
 	if err := part.Write(folder.Path(partFile)); err != nil {
 		return false, err
 	}
 	return false, train.RemoveCheckpoint(folder.checkpoints())
 }
 
-// readMember reads the part in the folder of a member, and refuses that of another.
+// configSum returns the SHA-256 of the configuration file in hexadecimal.
+func (f Folder) configSum() (string, error) {
+	text, err := os.ReadFile(f.Path(ConfigFile))
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", f.Path(ConfigFile), cause(err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// readMember reads the part in the folder of a member, and refuses that of another and one whose configuration file has
+// changed since.
 func readMember(folder Folder, i int) (*train.Part, error) {
 	p, err := train.ReadPart(folder.Path(partFile))
 	if err != nil {
@@ -111,6 +127,17 @@ func readMember(folder Folder, i int) (*train.Part, error) {
 	}
 	if p.Member != i {
 		return nil, fmt.Errorf("%w: %s holds member %d, which belongs into %s%d", ErrParts, folder, p.Member, memberPrefix, p.Member)
+	}
+	if p.ConfigSum == "" { // of an earlier build
+		return p, nil
+	}
+	sum, err := folder.configSum()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrParts, err)
+	}
+	if sum != p.ConfigSum {
+		return nil, fmt.Errorf("%w: %s has changed since the member was trained: its SHA-256 is %s, expected %s",
+			ErrParts, folder.Path(ConfigFile), sum, p.ConfigSum)
 	}
 	return p, nil
 }

@@ -123,6 +123,31 @@ func TestReadMembers(t *testing.T) {
 		t.Error(err)
 	}
 
+	// A bit that flips in the configuration of any member is found; parts of builds that did not record it still join.
+	config := read(t, out.Member(2), ConfigFile)
+	flipped := bytes.Clone(config)
+	flipped[len(flipped)/2] ^= 1
+	os.WriteFile(out.Member(2).Path(ConfigFile), flipped, 0o644)
+	refused(out.Member(2).Path(ConfigFile) + " has changed since the member was trained")
+	if _, err := TrainMember(t.Context(), out, rank.Rank{Index: 2, Count: 3}, d, Options{Fit: quick(), Config: writeConfig}); !errors.Is(err, ErrParts) {
+		t.Errorf("a member whose configuration changed: %v", err)
+	}
+	old, err := train.ReadPart(out.Member(2).Path(partFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := old.ConfigSum
+	old.ConfigSum = ""
+	old.Write(out.Member(2).Path(partFile))
+	if _, err := ReadMembers(out); err != nil {
+		t.Errorf("a part without the sum of its configuration: %v", err)
+	}
+	old.ConfigSum = sum
+	old.Write(out.Member(2).Path(partFile))
+	os.Remove(out.Member(2).Path(ConfigFile))
+	refused("reading " + out.Member(2).Path(ConfigFile) + ": no such file")
+	os.WriteFile(out.Member(2).Path(ConfigFile), config, 0o644)
+
 	part := read(t, out.Member(0), partFile)
 	os.WriteFile(out.Member(1).Path(partFile), part, 0o644)
 	refused("member-1 holds member 0, which belongs into member-0")

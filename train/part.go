@@ -24,6 +24,8 @@ type Part struct {
 	Member, Members int
 	// Version is that of the program that trained it.
 	Version string
+	// ConfigSum is the SHA-256 of the configuration file beside it, in hexadecimal; "" in parts of earlier builds.
+	ConfigSum string
 	// Path is the file that it was read from.
 	Path string
 
@@ -185,7 +187,7 @@ func (p *Part) Write(path string) error {
 	f.Metadata = map[string]string{
 		"format": partFormat, "format_version": partVersion, "version": p.Version,
 		"member": fmt.Sprint(p.Member), "members": fmt.Sprint(p.Members),
-		"fingerprint": string(mark), "runs": string(list),
+		"fingerprint": string(mark), "runs": string(list), "config_sha256": p.ConfigSum,
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
@@ -206,7 +208,7 @@ func ReadPart(path string) (*Part, error) {
 	if v := m["format_version"]; v != partVersion {
 		return nil, bad("the part has version %s, this program reads %s", v, partVersion)
 	}
-	p := &Part{Path: path, Version: m["version"], runs: map[string]*trainedRun{}}
+	p := &Part{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
 	var runs []*trainedRun
 	for _, e := range []struct {
 		text string
