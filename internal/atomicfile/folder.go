@@ -23,15 +23,15 @@ func MkdirAll(path string) error {
 		return err
 	}
 	for _, dir := range made {
-		if err := syncDir(filepath.Dir(dir)); err != nil {
+		if err := SyncDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
+// SyncDir makes the names in a folder durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -59,6 +59,20 @@ func TakeLock(path string) (*Lock, error) {
 	}
 }
 
+// LockFile takes the lock of an open file itself, whatever names it has; closing
+// it gives the lock back. If another process has it, the error is a [HeldError].
+// Where the file system knows no locks nothing is locked.
+func LockFile(f *os.File) error {
+	for end := time.Now().Add(patience); ; time.Sleep(patience / 25) {
+		if held, known := lock(f); held || !known {
+			return nil
+		}
+		if time.Now().After(end) {
+			return &HeldError{Path: f.Name()}
+		}
+	}
+}
+
 // sign writes into the file who holds it; a disk that is full does not keep
 // anybody from holding it.
 func (l *Lock) sign() {

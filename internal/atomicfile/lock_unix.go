@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lock takes the lock of a temporary file if no other process has it. known is
-// false where the file system cannot tell.
+// lock takes the lock of an open file if no other process has it. known is false
+// where the file system has no locks.
 func lock(f *os.File) (held, known bool) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {

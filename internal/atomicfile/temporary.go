@@ -145,7 +145,7 @@ func (f *File) Commit() error {
 		return err
 	}
 	f.done = true
-	return syncDir(folder(f.path))
+	return SyncDir(folder(f.path))
 }
 
 // Discard closes and removes a file that was not committed.
