@@ -65,7 +65,7 @@ export async function send() {
         else await call("POST", "votes", null, { item: vote.item, rater: vote.rater, label: vote.label ?? "", cannot_tell: vote.cannot_tell, key: vote.key });
       } catch (e) {
         if (!(e.status >= 400 && e.status < 500) || e.status === 429) {
-          wait(list.length);
+          wait(list.length, e);
           return;
         }
         refused = e; // sent again it would be refused again
@@ -81,8 +81,9 @@ export async function send() {
   }
 }
 
-function wait(n) {
-  notice(`No connection: ${plural(n, "vote is", "votes are")} kept on this device and sent as soon as the server answers.`, "careful");
+function wait(n, e) {
+  const why = e.status ? `The server does not take votes now (${e.message})` : "No connection";
+  notice(`${why}: ${plural(n, "vote is", "votes are")} kept on this device and sent as soon as the server ${e.status ? "takes them" : "answers"}.`, "careful");
   again = setTimeout(send, pause);
   pause = Math.min(2 * pause, 8000);
 }
