@@ -42,6 +42,7 @@ func (s *Server) api(mux *http.ServeMux) error {
 	config := huma.DefaultConfig("Credence", s.options.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", "/api/v1/schemas"
 	config.CreateHooks = nil // no links to schemas in answers
+	config.Transformers = append(config.Transformers, recordProblem)
 	config.Info.Description = "Distributions of class probabilities, with credible intervals, by models that were trained on votes."
 	if s.options.BasePath != "" {
 		config.Servers = []*huma.Server{{URL: s.options.BasePath}}
@@ -56,9 +57,34 @@ func (s *Server) api(mux *http.ServeMux) error {
 	return nil
 }
 
+// apiProblem is an error as the API answers it, with its cause for the log.
+type apiProblem struct {
+	huma.ErrorModel
+	cause error
+}
+
 // problem turns an error into one of huma's.
 func problem(err error) error {
-	return huma.NewError(statusOf(err), said(err).Error())
+	status := statusOf(err)
+	return &apiProblem{huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: said(err).Error()}, err}
+}
+
+// recordProblem keeps the cause of an answer that is an error for the log.
+func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
+	_, w := humago.Unwrap(ctx)
+	rec, recorded := w.(*recorder)
+	switch err := v.(type) {
+	case *apiProblem:
+		if recorded {
+			rec.err = err.cause
+		}
+		return &err.ErrorModel, nil
+	case error:
+		if recorded {
+			rec.err = err
+		}
+	}
+	return v, nil
 }
 
 func (m *served) summary() apiModel {

@@ -59,7 +59,7 @@ func TestAttackVotes(t *testing.T) {
 			acknowledged[key] = true
 		}
 	}
-	log, err := votelog.Open(filepath.Join(dir, "votes.csv"))
+	log, err := votelog.Open(filepath.Join(dir, "votes.csv"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

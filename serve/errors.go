@@ -8,6 +8,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/budget"
+	"credence/internal/votelog"
 )
 
 // httpError is an error with the status that it is answered with.
@@ -54,6 +55,9 @@ func statusOf(err error) int {
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge
+	}
+	if _, ok := errors.AsType[*votelog.WriteError](err); ok {
+		return http.StatusInsufficientStorage
 	}
 	switch {
 	case errors.Is(err, budget.ErrMemory):

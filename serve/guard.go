@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"credence/internal/votelog"
 )
 
 // failure writes an error as a protocol has it.
@@ -43,6 +45,9 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 
 // said is what a client is told of an error: nothing of what went wrong inside.
 func said(err error) error {
+	if e, ok := errors.AsType[*votelog.WriteError](err); ok {
+		return errors.New("votes cannot be written: " + e.Reason())
+	}
 	if statusOf(err) == http.StatusInternalServerError {
 		return errors.New("something went wrong inside the server; its log says what")
 	}

@@ -241,10 +241,11 @@ func (s *Server) addVote(v votelog.Vote) error {
 		return failf(http.StatusConflict, "key %s: %w", strconv.Quote(v.Key), err)
 	case errors.Is(err, votelog.ErrClosed):
 		return failf(http.StatusServiceUnavailable, "%w", err)
-	case err != nil && s.votes.Failed() == nil:
-		return badRequest("%w", err)
+	case statusOf(err) == http.StatusInsufficientStorage:
+		s.metrics.unwritten.Inc()
+		return err
 	case err != nil:
-		return failf(http.StatusInsufficientStorage, "the vote could not be written")
+		return badRequest("%w", err)
 	}
 	if !known {
 		s.metrics.votes.Inc()

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"credence/dataset"
+	"credence/internal/votelog"
 )
 
 // metrics is what Prometheus collects.
@@ -19,6 +20,8 @@ type metrics struct {
 	latency  *prometheus.HistogramVec
 	batch    prometheus.Histogram
 	votes    prometheus.Counter
+	// unwritten counts votes that were refused because they could not be written.
+	unwritten prometheus.Counter
 
 	rows, refused, far, unknown *prometheus.CounterVec
 	abstained, width            *prometheus.SummaryVec
@@ -31,7 +34,8 @@ type modelMetrics struct {
 	abstained, width            prometheus.Observer
 }
 
-func newMetrics(r *registry) *metrics {
+// newMetrics returns the metrics of a server; votes is nil if it takes none.
+func newMetrics(r *registry, votes *votelog.Log) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
@@ -44,6 +48,8 @@ func newMetrics(r *registry) *metrics {
 			Help: "Items in a request.", Buckets: prometheus.ExponentialBuckets(1, 4, 10)}),
 		votes: prometheus.NewCounter(prometheus.CounterOpts{Name: "credence_votes_total",
 			Help: "Votes received and on disk."}),
+		unwritten: prometheus.NewCounter(prometheus.CounterOpts{Name: "credence_votes_unwritten_total",
+			Help: "Votes refused because they could not be written."}),
 		rows:    counter("credence_rows_total", "Items predicted.", "model"),
 		refused: counter("credence_rows_without_prediction_total", "Items whose values could not be used.", "model"),
 		far:     counter("credence_rows_outside_training_range_total", "Items with a value far outside the range of training.", "model"),
@@ -53,8 +59,12 @@ func newMetrics(r *registry) *metrics {
 		width: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "credence_interval_width",
 			Help: "Width of the predicted class's interval: sum by count is the mean."}, []string{"model"}),
 	}
-	m.all.MustRegister(m.requests, m.latency, m.batch, m.votes, m.rows, m.refused, m.far, m.unknown, m.abstained, m.width,
+	m.all.MustRegister(m.requests, m.latency, m.batch, m.votes, m.unwritten, m.rows, m.refused, m.far, m.unknown, m.abstained, m.width,
 		&modelInfo{r}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if votes != nil {
+		m.all.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "credence_votes_writable",
+			Help: "1 if votes can be written, 0 after a write that failed."}, func() float64 { return oneIf(votes.Failed() == nil) }))
+	}
 	return m
 }
 

@@ -61,9 +61,16 @@ func (s *Server) oip(mux *http.ServeMux) {
 	}
 }
 
+// ready reports whether the server does all that it was started for. Predictions do not need votes: the
+// route of a model stays ready while votes cannot be written.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if s.draining.Load() {
 		return failf(http.StatusServiceUnavailable, "the server is shutting down")
+	}
+	if s.votes != nil {
+		if err := s.votes.Failed(); err != nil {
+			return failf(http.StatusServiceUnavailable, "%w", err)
+		}
 	}
 	return writeJSON(w, map[string]bool{"ready": true})
 }

@@ -105,7 +105,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{options: o, registry: r, slots: make(chan struct{}, o.Limits.Concurrency)}
 	if o.Votes != "" {
-		if s.votes, err = votelog.Open(o.Votes); err != nil {
+		if s.votes, err = votelog.Open(o.Votes, s.logVotes); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +114,7 @@ func New(o Options) (*Server, error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	s.metrics = newMetrics(r)
+	s.metrics = newMetrics(r, s.votes)
 	mux := http.NewServeMux()
 	s.oip(mux)
 	s.mlflow(mux)
@@ -125,6 +125,15 @@ func New(o Options) (*Server, error) {
 	}
 	s.handler = s.guard(mux)
 	return s, nil
+}
+
+// logVotes logs that votes can no longer be written, or can again.
+func (s *Server) logVotes(err error) {
+	if err != nil {
+		s.options.Log.Error("votes cannot be written", "error", err)
+	} else {
+		s.options.Log.Info("votes are written again")
+	}
 }
 
 // Handler answers requests.

@@ -13,9 +13,9 @@ import (
 
 var noon = time.Date(2020, 2, 29, 12, 0, 0, 5e6, time.UTC)
 
-func open(t *testing.T, path string) *Log {
+func openLog(t *testing.T, path string) *Log {
 	t.Helper()
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func add(t *testing.T, l *Log, v Vote) {
 
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
-	l := open(t, path)
+	l := openLog(t, path)
 	want := []Vote{
 		{"a", "ann", "yes", noon, "k1"},
 		{`quoted "b", with comma`, "بوب", "no", noon, ""},
@@ -47,7 +47,7 @@ func TestReopen(t *testing.T) {
 	if _, err := l.Add(want[0]); err != ErrClosed {
 		t.Errorf("a vote after Close: %v", err)
 	}
-	l = open(t, path)
+	l = openLog(t, path)
 	got := l.Votes(0)
 	if len(got) != len(want) {
 		t.Fatalf("%d votes, want %d", len(got), len(want))
@@ -64,7 +64,7 @@ func TestReopen(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
-	l := open(t, path)
+	l := openLog(t, path)
 	v := Vote{"a", "ann", "yes", noon, "k"}
 	add(t, l, v)
 	again := v
@@ -79,7 +79,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("another vote with the key: %v", err)
 		}
 		l.Close()
-		l = open(t, path)
+		l = openLog(t, path)
 	}
 	if n := len(l.Votes(0)); n != 1 {
 		t.Errorf("%d votes, want 1", n)
@@ -89,7 +89,7 @@ func TestKeys(t *testing.T) {
 // TestTogether has many senders at once, every vote twice under one key.
 func TestTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "votes.csv")
-	l := open(t, path)
+	l := openLog(t, path)
 	var wg sync.WaitGroup
 	for i := range 200 {
 		wg.Go(func() {
@@ -101,17 +101,36 @@ func TestTogether(t *testing.T) {
 	}
 	wg.Wait()
 	l.Close()
-	if n := len(open(t, path).Votes(0)); n != 100 {
+	if n := len(openLog(t, path).Votes(0)); n != 100 {
 		t.Errorf("%d votes, want 100", n)
 	}
 }
 
+// TestOneProcess: the file is held under all of its names.
 func TestOneProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "votes.csv")
-	open(t, path)
-	if l, err := Open(path); err == nil {
+	dir := t.TempDir()
+	path, symbolic, hard := filepath.Join(dir, "votes.csv"), filepath.Join(dir, "symbolic.csv"), filepath.Join(dir, "hard.csv")
+	l := openLog(t, path)
+	if err := errors.Join(os.Symlink(path, symbolic), os.Link(path, hard)); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{path, symbolic, hard} {
+		if l, err := Open(name, nil); err == nil {
+			l.Close()
+			t.Errorf("%s was opened while votes.csv is", name)
+		} else if !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "is held by") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	add(t, l, Vote{"a", "ann", "yes", noon, ""})
+	l.Close()
+	for _, name := range []string{symbolic, hard} {
+		l := openLog(t, name)
+		add(t, l, Vote{"b", "ann", "yes", noon, ""})
 		l.Close()
-		t.Error("the file was opened twice")
+	}
+	if n := len(openLog(t, path).Votes(0)); n != 3 {
+		t.Errorf("%d votes, want 3", n)
 	}
 }
 
@@ -120,7 +139,7 @@ func TestOneProcess(t *testing.T) {
 func TestTorn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "votes.csv")
-	l := open(t, path)
+	l := openLog(t, path)
 	add(t, l, Vote{"a", "ann", "yes", noon, "1"})
 	before, _ := os.Stat(path)
 	add(t, l, Vote{"b", "ann", "no", noon, "2"})
@@ -134,10 +153,10 @@ func TestTorn(t *testing.T) {
 		if err := os.WriteFile(torn, text[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		l := open(t, torn)
+		l := openLog(t, torn)
 		add(t, l, Vote{"c", "bob", "no", noon, "3"})
 		l.Close()
-		got := open(t, torn).Votes(0)
+		got := openLog(t, torn).Votes(0)
 		if len(got) != 2 || got[0].Item != "a" || got[1].Item != "c" {
 			t.Fatalf("cut after %d bytes: %v", cut, got)
 		}
@@ -147,7 +166,7 @@ func TestTorn(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "votes.csv")
-	l := open(t, path)
+	l := openLog(t, path)
 	add(t, l, Vote{"a", "ann", "yes", noon, "1"})
 	add(t, l, Vote{"b", "ann", "no", noon, "2"})
 	l.Close()
@@ -161,7 +180,7 @@ func TestDamaged(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		l, err := Open(path)
+		l, err := Open(path, nil)
 		if err == nil {
 			l.Close()
 			t.Errorf("%s: opened", name)
@@ -175,7 +194,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "votes.csv"))
+	l := openLog(t, filepath.Join(t.TempDir(), "votes.csv"))
 	for _, v := range []Vote{
 		{"", "ann", "yes", noon, ""},
 		{"a", "", "yes", noon, ""},
@@ -194,20 +213,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestFailure: after a write that failed nothing more is taken, for what is on disk is not known.
-func TestFailure(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "votes.csv"))
-	l.file.Close()
-	for range 2 {
-		if _, err := l.Add(Vote{"a", "ann", "yes", noon, ""}); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("got %v", err)
-		}
-	}
-	if l.Failed() == nil || len(l.Votes(0)) != 0 {
-		t.Error("the log does not say that it failed")
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	f.Add(encode(nil, Vote{"a", "ann", "yes", noon, "k"}))
 	f.Add([]byte("a,b,c,d,e,00000000\n"))
@@ -223,7 +228,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	l, err := Open(filepath.Join(b.TempDir(), "votes.csv"))
+	l, err := Open(filepath.Join(b.TempDir(), "votes.csv"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
