@@ -67,6 +67,28 @@ func TestJointLossTooLong(t *testing.T) {
 	}
 }
 
+// What other classes have is the same whether it is added up or what a pair leaves.
+func TestRestOfManyClasses(t *testing.T) {
+	r := rand.New(rng.New(26, "evaluate.TestRestOfManyClasses"))
+	alpha := make([]float64, 40)
+	for i := range alpha {
+		alpha[i] = math.Exp(2 * r.NormFloat64())
+	}
+	alpha[7] = 1e6
+	c := newVoteCounts(alpha, 2)
+	for i := range alpha {
+		for l := range i {
+			want := 0.0
+			for k, a := range alpha {
+				if k != i && k != l {
+					want += a
+				}
+			}
+			near(t, "rest", c.rest([]int{i, l})/want, 1, 1e-13)
+		}
+	}
+}
+
 // A design's loss is what a fit to as many votes reaches on new items, and its
 // errors are those between simulated sets: over 400 sets the means agree within 4.5
 // standard errors (false-alarm rate 1e-5 each) and the deviations within 20%, which

@@ -76,6 +76,22 @@ func TestPairVarianceManyVotes(t *testing.T) {
 	}
 }
 
+// Of 20,000 classes neither all pairs nor all triples can be gone through. With many votes the statistic is |p − μ|²,
+// for α = (a, …, a) it is Σp² − 1/d, and the moments of Σp² are products of rising factorials.
+func TestPairVarianceOfManyClasses(t *testing.T) {
+	const d, a = 20_000, 0.3
+	alpha := make([]float64, d)
+	for i := range alpha {
+		alpha[i] = a
+	}
+	const total = d * a
+	first := (a + 1) / (total + 1)
+	second := (a*(a+1)*(a+2)*(a+3)*d + a*(a+1)*a*(a+1)*d*(d-1)) / (total * (total + 1) * (total + 2) * (total + 3))
+	if got, want := mustDirichlet(t, []float64{1}, [][]float64{alpha}).PairVariance(1e300), second-first*first; !near(got, want, 1e-7) {
+		t.Errorf("variance %v, want %v", got, want)
+	}
+}
+
 func TestPairsNeedTwoVotes(t *testing.T) {
 	m := mustDirichlet(t, []float64{1}, [][]float64{{2, 3}})
 	if d, err := m.PairError([]float64{0, 1}); err != nil || !math.IsNaN(d) {

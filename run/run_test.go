@@ -147,6 +147,36 @@ func TestTrain(t *testing.T) {
 	}
 }
 
+// untilModel is a context that is canceled once a folder has a model.
+type untilModel struct {
+	context.Context
+	folder Folder
+}
+
+func (c untilModel) Err() error {
+	if c.folder.Has(ModelFile) {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestStopInReport: a run that is stopped while its report is made has all but the report, and can be resumed.
+func TestStopInReport(t *testing.T) {
+	d := &Division{Items: plane(80), Learn: plane(80)}
+	o := Options{Fit: quick(), Config: writeConfig}
+	want := trainedFolder(t, o)
+	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	got, err := Train(untilModel{context.Background(), folder}, folder, d, o)
+	if !errors.Is(err, train.ErrStopped) || got == nil || !folder.Unfinished() || folder.Has(ReportFile) {
+		t.Fatalf("stopped: error %v, result %v, unfinished %v, report %v", err, got, folder.Unfinished(), folder.Has(ReportFile))
+	}
+	o.Mode = Resume
+	trained(t, folder, d, o)
+	if !folder.Has(ReportFile) || !bytes.Equal(read(t, folder, ModelFile), read(t, want, ModelFile)) {
+		t.Error("a resumed run has no report, or another model")
+	}
+}
+
 // TestResume: a run that is stopped keeps its configuration, can be resumed and
 // ends with the bytes of one that was not.
 func TestResume(t *testing.T) {
@@ -157,8 +187,8 @@ func TestResume(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	o.Fit.Progress = func(e train.Event) { cancel() }
 	got, err := Train(ctx, folder, d, o)
-	if !errors.Is(err, train.ErrStopped) || got == nil || !folder.Unfinished() || !folder.Has(ModelFile) {
-		t.Fatalf("stopped: error %v, result %v, unfinished %v", err, got, folder.Unfinished())
+	if !errors.Is(err, train.ErrStopped) || got == nil || !folder.Unfinished() || !folder.Has(ModelFile) || folder.Has(ReportFile) {
+		t.Fatalf("stopped: error %v, result %v, unfinished %v, report %v", err, got, folder.Unfinished(), folder.Has(ReportFile))
 	}
 	if got.Metrics.HeldOut.ConstantNLL != nil || !strings.Contains(got.Metrics.Warnings[len(got.Metrics.Warnings)-1], "stopped") {
 		t.Errorf("metrics of a stopped run %+v", got.Metrics)
