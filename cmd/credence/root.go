@@ -28,6 +28,8 @@ Exit codes:
   2  the command line was not understood: nothing was done; also what the Go
      runtime ends with if memory is exhausted ("fatal error: out of memory")
   3  a fault in credence itself; what was written before is whole
+  130, 143  as shells report it: ended by Ctrl-C or SIGTERM, of verbs that
+     have nothing to keep (evaluate, report, check and others)
 
 Shell completion:
   "credence completion SHELL" prints a script for bash, zsh, fish or powershell;
