@@ -81,7 +81,8 @@ func (v *votes) measured() error {
 	if v.How.LabelColumn != "" {
 		where, settle = "column "+v.How.LabelColumn+" has", SetLabel
 	}
-	return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): are they classes? Measurements have to be rounded to a few values first",
+	return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): "+
+		"are they classes? Measurements have to be rounded to a few values first",
 		where, words.Thousands(len(values)), voteString(v.How.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
 }
 

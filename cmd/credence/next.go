@@ -113,6 +113,10 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	if err := p.each(ctx, in, nil, c.add); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return orStopped(ctx, err)
+	}
+	stop() // from here on a signal ends the program at once: there is nothing to keep
 	if o.raters != "" {
 		if err := o.ask(cmd, c, costs); err != nil {
 			return err

@@ -113,7 +113,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	f := p.load.FeatureOptions
 	f.Ignore = nil // what the model does not know is passed over
 	parts := p.model.Transform.Parts()
-	o := dataset.StreamOptions{Batch: p.options.batch, KeepBad: true, Beside: p.beside, FeatureOptions: f}
+	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.beside, FeatureOptions: f}
 	if p.votes != nil {
 		o.Known = p.votes.Items
 	}
@@ -124,6 +124,17 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", parts, o)
 	}
 	return dataset.OpenStream(ctx, p.input, parts, o)
+}
+
+// batchMeans bounds the class probabilities of a batch where classes are many: a stop waits for the batch under way.
+const batchMeans = 16 * 1024
+
+// batch returns the number of items read at a time.
+func (p *predictor) batch() int {
+	if d := len(p.model.Classes); d > 16 {
+		return min(p.options.batch, max(1, batchMeans/d))
+	}
+	return p.options.batch
 }
 
 // maxReports is how many bad rows are reported one by one.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"credence/model"
 )
 
 // TestPredictOnlyMean: --only mean writes the means that all columns together have, to six digits, and the same
@@ -57,6 +59,16 @@ func TestPredictOnlyMean(t *testing.T) {
 		var stderr bytes.Buffer
 		if code := program(strings.Fields(line), nil, &stderr, &stderr); code != exitUsage || !strings.Contains(stderr.String(), message) {
 			t.Errorf("%s: exit code %d, %s", line, code, &stderr)
+		}
+	}
+}
+
+// TestBatchOfManyClasses: a batch of many classes has fewer items, so that a stop need not wait for long.
+func TestBatchOfManyClasses(t *testing.T) {
+	for d, want := range map[int]int{2: 5000, 16: 5000, 17: 963, 600: 27, 20_000: 1} {
+		p := &predictor{options: &predictOptions{batch: 5000}, model: &model.Model{Classes: make([]string, d)}}
+		if got := p.batch(); got != want {
+			t.Errorf("%d classes: %d items, want %d", d, got, want)
 		}
 	}
 }
