@@ -47,7 +47,8 @@ func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, 
 }
 
 // answers runs the networks and decodes their outputs.
-func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores int, decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
+func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores int,
+	decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
 	n := len(x) / s.nets[0].In.Size()
 	outputs, err := s.raw(ctx, x, n, h.Traits().Passes, cores, 0)
 	if err != nil {

@@ -112,7 +112,8 @@ func startAttacked(t *testing.T) *attacked {
 	for range 100_000 {
 		a.rows = append(a.rows, fmt.Sprintf("%d,%s\n", 10+random.IntN(90), []string{"f", "m", "x"}[random.IntN(3)]))
 	}
-	a.cmd = exec.Command(binary, "serve", filepath.Join(dir, "runs"), "--addr", "127.0.0.1:0", "--timeout", attackTimeout.String(), "--log-level", "warn")
+	a.cmd = exec.Command(binary, "serve", filepath.Join(dir, "runs"), "--addr", "127.0.0.1:0",
+		"--timeout", attackTimeout.String(), "--log-level", "warn")
 	messages, err := a.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +165,8 @@ func (a *attacked) request(k int) {
 		}
 		name = format
 		r.path = "/api/v1/models/" + models[m] + "/predict?format=" + format + levelQuery(levels)
-		for _, option := range []string{"hpd=true", "full=true", "next=true", "wide=true", "top=false", "digits=full", "digits=17", "partial=true", "names=tidymodels", "batch=3", "max_width=0.3"} {
+		for _, option := range []string{"hpd=true", "full=true", "next=true", "wide=true", "top=false", "digits=full", "digits=17",
+			"partial=true", "names=tidymodels", "batch=3", "max_width=0.3"} {
 			if random.IntN(4) == 0 {
 				r.path += "&" + option
 			}

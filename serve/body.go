@@ -52,7 +52,8 @@ func (s *Server) hold(w http.ResponseWriter, n int64) error {
 	}
 	if s.held.Add(n) > s.options.Limits.Memory {
 		s.held.Add(-n)
-		return failf(http.StatusServiceUnavailable, "requests at work fill the memory they share, %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
+		return failf(http.StatusServiceUnavailable,
+			"requests at work fill the memory they share, %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
 	}
 	rec.held += n
 	return nil

@@ -70,7 +70,8 @@ func (l *Limits) checkLevels(n int) error {
 
 // checkIntervals refuses items that have too many intervals in all.
 func (l *Limits) checkIntervals(rows, classes, levels int) error {
-	return exceeds(fmt.Sprintf("intervals of a request (items × %d classes × %d levels)", classes, levels), rows*classes*levels, l.Intervals, "max-intervals")
+	what := fmt.Sprintf("intervals of a request (items × %d classes × %d levels)", classes, levels)
+	return exceeds(what, rows*classes*levels, l.Intervals, "max-intervals")
 }
 
 // checkMixture refuses questions about a mixture that are too large.

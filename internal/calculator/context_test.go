@@ -54,7 +54,9 @@ func TestAnswerStops(t *testing.T) {
 func TestSize(t *testing.T) {
 	refused := errors.New("refused")
 	var got Size
-	_, err := AnswerOne(t.Context(), []byte(`{"weights":[0.5,0.5],"alpha":[[1,2,3],[3,4,5]],"levels":[0.5,0.9],"quantiles":[0.1],"cdf":[0.1,0.2],"logpdf":[[0.1,0.2,0.7]]}`),
+	question := `{"weights":[0.5,0.5],"alpha":[[1,2,3],[3,4,5]],"levels":[0.5,0.9],` +
+		`"quantiles":[0.1],"cdf":[0.1,0.2],"logpdf":[[0.1,0.2,0.7]]}`
+	_, err := AnswerOne(t.Context(), []byte(question),
 		func(s Size) error { got = s; return refused })
 	if want := (Size{Components: 2, Classes: 3, Levels: 2, Points: 3*5 + 1}); got != want || err != refused {
 		t.Error(fmt.Sprintf("%+v, want %+v;", got, want), err)
