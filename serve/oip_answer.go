@@ -82,7 +82,7 @@ type inferOutputs struct {
 // tensorMemory is about how much memory a value of a tensor takes, its text included.
 const tensorMemory = 48
 
-// add appends what is told of further items, and returns how many values that are.
+// add appends the outputs of further items and returns their number of values.
 func (o *inferOutputs) add(t *told) (values int, err error) {
 	for i, name := range o.names {
 		if name == "weights" || name == "alpha" {
@@ -112,7 +112,7 @@ func (o *inferOutputs) add(t *told) (values int, err error) {
 	return values, nil
 }
 
-// concatenate appends the values of a tensor to those of another of the same type.
+// concatenate returns the values of a tensor followed by those of another of the same type.
 func concatenate(to, more any) any {
 	switch to := to.(type) {
 	case []string:

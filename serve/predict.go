@@ -57,9 +57,9 @@ type told struct {
 	cells []prediction.Cell // [N, columns of the maker]
 }
 
-// Items are predicted some at a time: at most batchRows of them, so many that they have batchIntervals (classes by
-// levels) where they have more than one, and so many that networks keep batchValues of them. This bounds the memory of
-// a request, and how long one goes on whose client has left.
+// Items are predicted in batches of at most batchRows items and batchIntervals intervals (items × classes × levels), and
+// go through the networks in batches of which these keep at most batchValues values; a batch has at least one item. This
+// bounds the memory of a request, and the time until it stops when its context is done.
 const (
 	batchRows      = 1024
 	batchIntervals = 1 << 14

@@ -37,8 +37,8 @@ type serveOptions struct {
 // longer than a request, so that more room costs a few megabytes and saves most of the collections.
 const serverGC = 400
 
-// boundMemory has the collector work harder when the process takes more than the models and so many bytes of requests, with
-// half as much again for what is made of these. It returns what takes that back. Whoever sets GOMEMLIMIT has said otherwise.
+// boundMemory sets the soft memory limit of the garbage collector to what the models take plus 1.5 times the given bytes
+// of requests, unless GOMEMLIMIT is set. It returns a function that restores the limit.
 func boundMemory(requests int64) (restore func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
