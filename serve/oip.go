@@ -189,7 +189,7 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return out.write(w, req.ID, binary, p.warnings(true), want.limits)
+	return out.write(r.Context(), w, req.ID, binary, p.warnings(true), want.limits)
 }
 
 // readInfer parts the JSON from the binary data behind it.

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -150,7 +152,7 @@ func (o *inferOutputs) parameters(name string) tensor {
 
 // write writes the answer, binary outputs behind the JSON. Outputs become text one after the other, so that the values of
 // one at a time are in memory twice.
-func (o *inferOutputs) write(w http.ResponseWriter, id string, binary map[string]bool, warnings []string, limits *Limits) error {
+func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id string, binary map[string]bool, warnings []string, limits *Limits) error {
 	response := inferResponse{ModelName: o.of.name, ModelVersion: o.of.version, ID: id}
 	if len(warnings) > 0 {
 		response.Parameters = map[string]string{"warnings": strings.Join(warnings, "\n")}
@@ -182,7 +184,7 @@ func (o *inferOutputs) write(w http.ResponseWriter, id string, binary map[string
 			text = append(text, ',')
 		}
 		text = append(text, one...)
-		if err := limits.checkAnswer(int64(len(text) + len(rest))); err != nil {
+		if err := cmp.Or(ctx.Err(), limits.checkAnswer(int64(len(text)+len(rest)))); err != nil {
 			return err
 		}
 	}
