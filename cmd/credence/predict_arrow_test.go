@@ -52,8 +52,8 @@ func TestPredictArrow(t *testing.T) {
 	partsModel(t, 3, 300)
 	stream := arrowItems(t, "new.csv")
 	for _, flags := range []string{"", "--wide --level 0.5,0.9 --hpd", "--full --max-width 0.3", "--only mean", "--names tidymodels"} {
-		must(t, "predict run new.csv -o one.csv "+flags)
-		must(t, "predict run new.csv -o one.parquet "+flags)
+		must(t, "predict run new.csv -o one.csv --overwrite "+flags)
+		must(t, "predict run new.csv -o one.parquet --overwrite "+flags)
 		want, err := os.ReadFile("one.csv")
 		if err != nil {
 			t.Fatal(err)

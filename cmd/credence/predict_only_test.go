@@ -41,7 +41,7 @@ func TestPredictOnlyMean(t *testing.T) {
 	}
 	want, _ := os.ReadFile("only.csv")
 	for _, flags := range []string{"--batch 1", "--batch 7 --threads 1", "--votes votes.csv --batch 5"} {
-		must(t, "predict run items.csv --only mean -o again.csv "+flags)
+		must(t, "predict run items.csv --only mean -o again.csv --overwrite "+flags)
 		got, _ := os.ReadFile("again.csv")
 		if same := bytes.Equal(got, want); same == strings.Contains(flags, "--votes") {
 			t.Errorf("%s: the same bytes: %v", flags, same)

@@ -63,8 +63,8 @@ func TestPredictShards(t *testing.T) {
 	for _, c := range []struct{ form, flags string }{
 		{"csv", ""}, {"csv", "--wide --level 0.5,0.9 --batch 100"}, {"jsonl", "--full"}, {"parquet", "--votes votes.csv --only mean"}, {"parquet", "--wide"},
 	} {
-		single := failing(t, fmt.Sprintf("predict run new.csv -o one.%s %s", c.form, c.flags), exitError)
-		resumed := failing(t, fmt.Sprintf("predict run new.csv -o all.%s --resume %s", c.form, c.flags), exitError)
+		single := failing(t, fmt.Sprintf("predict run new.csv -o one.%s --overwrite %s", c.form, c.flags), exitError)
+		resumed := failing(t, fmt.Sprintf("predict run new.csv -o all.%s --resume --overwrite %s", c.form, c.flags), exitError)
 		if single != resumed || !strings.Contains(single, bad) {
 			t.Errorf("in parts:\n%s\nat once:\n%s", resumed, single)
 		}
@@ -74,9 +74,9 @@ func TestPredictShards(t *testing.T) {
 			if shard == "0/3" {
 				code = exitError // it has the item without a prediction
 			}
-			failing(t, fmt.Sprintf("predict run new.csv -o joined.%s --shard %s %s", c.form, shard, c.flags), code)
+			failing(t, fmt.Sprintf("predict run new.csv -o joined.%s --shard %s --overwrite %s", c.form, shard, c.flags), code)
 		}
-		if said := failing(t, "join joined."+c.form, exitError); !strings.Contains(said, `item "i7" has no prediction`) || !strings.Contains(said, bad) {
+		if said := failing(t, "join --overwrite joined."+c.form, exitError); !strings.Contains(said, `item "i7" has no prediction`) || !strings.Contains(said, bad) {
 			t.Errorf("joining says %s", said)
 		}
 		sameFiles(t, "one."+c.form, "joined."+c.form)
@@ -97,13 +97,13 @@ func TestPredictShardsMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, form := range []string{"csv", "parquet"} {
-			must(t, "predict run "+input+" --only mean -o one."+form)
+			must(t, "predict run "+input+" --only mean --overwrite -o one."+form)
 			for i := range 2 {
 				t.Setenv("SLURM_ARRAY_TASK_ID", fmt.Sprint(i))
 				t.Setenv("SLURM_ARRAY_TASK_COUNT", "2")
-				must(t, "predict run "+input+" --only mean --shard auto -o joined."+form)
+				must(t, "predict run "+input+" --only mean --shard auto --overwrite -o joined."+form)
 			}
-			must(t, "join joined."+form)
+			must(t, "join --overwrite joined."+form)
 			sameFiles(t, "one."+form, "joined."+form)
 		}
 	}
