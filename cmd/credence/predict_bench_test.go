@@ -32,7 +32,7 @@ func BenchmarkPredict(b *testing.B) {
 		}
 		command("train", "--data", at("items.csv"), "--votes", at("votes.csv"), "--out", at("run"))
 		for _, columns := range []string{"default", "hpd"} {
-			args := []string{"predict", at("run"), at("new.csv"), "-o", at("out.csv")}
+			args := []string{"predict", at("run"), at("new.csv"), "-o", at("out.csv"), "--overwrite"}
 			if columns == "hpd" {
 				args = append(args, "--hpd")
 			}
