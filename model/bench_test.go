@@ -3,15 +3,13 @@ package model
 import (
 	"context"
 	"testing"
-
-	"credence/head"
 )
 
-// BenchmarkEach predicts items of a small table, mixtures only.
-func BenchmarkEach(b *testing.B) {
+// BenchmarkPredict predicts items of a small table, mixtures only.
+func BenchmarkPredict(b *testing.B) {
 	m, ds := small(b), items(20000)
 	for b.Loop() {
-		if err := m.Each(context.Background(), ds, PredictOptions{}, func(int, head.Answer) error { return nil }); err != nil {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"sync"
@@ -24,7 +25,7 @@ func TestConcurrent(t *testing.T) {
 	for k := range 8 {
 		wg.Go(func() {
 			for j := k; j < ds.Len(); j += 8 {
-				got, err := m.Predict(ds.Select([]int{j}), PredictOptions{})
+				got, err := m.Predict(context.Background(), ds.Select([]int{j}), PredictOptions{})
 				if err != nil || !reflect.DeepEqual(got[0], want[j]) {
 					t.Errorf("item %d: %+v, %v, want %+v", j, got, err, want[j])
 				}
@@ -80,7 +81,7 @@ func BenchmarkRows(b *testing.B) {
 						if i > int64(b.N) {
 							return
 						}
-						if _, err := m.Predict(rows[i%int64(len(rows))], PredictOptions{}); err != nil {
+						if _, err := m.Predict(context.Background(), rows[i%int64(len(rows))], PredictOptions{}); err != nil {
 							b.Error(err)
 							return
 						}
@@ -122,7 +123,7 @@ func BenchmarkVolume(b *testing.B) {
 		b.Run(fmt.Sprintf("cores=%d", cores), func(b *testing.B) {
 			par.SetThreads(cores)
 			for b.Loop() {
-				if _, err := m.Predict(ds, PredictOptions{}); err != nil {
+				if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}

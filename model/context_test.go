@@ -26,7 +26,7 @@ func TestPredictContext(t *testing.T) {
 	m, ds := small(t), items(40)
 	o := PredictOptions{BatchValues: 10 * m.itemSize()}
 	all := &countdown{Context: t.Context(), left: 1 << 62}
-	if got, err := m.PredictContext(all, ds, o); err != nil || len(got) != ds.Len() {
+	if got, err := m.Predict(all, ds, o); err != nil || len(got) != ds.Len() {
 		t.Fatal(err, len(got))
 	}
 	n := all.asked.Load()
@@ -35,7 +35,7 @@ func TestPredictContext(t *testing.T) {
 	}
 	for left := range n {
 		ctx := &countdown{Context: t.Context(), left: left}
-		if _, err := m.PredictContext(ctx, ds, o); !errors.Is(err, context.Canceled) {
+		if _, err := m.Predict(ctx, ds, o); !errors.Is(err, context.Canceled) {
 			t.Errorf("canceled after %d of %d questions, found the error %v", left, n, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"math"
@@ -14,14 +15,14 @@ import (
 	"credence/nn"
 )
 
-// A model is saved, loaded and asked about an item, before and after a vote.
+// A model is saved, loaded and asked about two items.
 // Package train makes models; this one is made by hand, of a network that says
 // Beta(2, 8) of the second class whatever the item is.
 func Example() {
 	ds := &dataset.Dataset{
 		Items:   []string{"nodule 1", "nodule 2"},
 		Classes: []string{"benign", "malignant"},
-		Counts:  []float32{0, 0, 0, 1}, // one vote on the second item
+		Counts:  make([]float32, 4),
 		Parts:   []dataset.Part{{Name: "size", Kind: dataset.Numeric}},
 		Rows:    &dataset.Memory{N: 2, W: 1, Values: []float32{4, 9}},
 	}
@@ -56,7 +57,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	predicted, err := m.Predict(ds, model.PredictOptions{Votes: true})
+	predicted, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -67,5 +68,5 @@ func Example() {
 	}
 	// Output:
 	// nodule 1: 0.20, 95% interval 0.03 to 0.48
-	// nodule 2: 0.27, 95% interval 0.07 to 0.56
+	// nodule 2: 0.20, 95% interval 0.03 to 0.48
 }

@@ -3,7 +3,6 @@ package model
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -55,36 +54,26 @@ func TestMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := m.Predict(ds, PredictOptions{})
+		want, err := m.Predict(context.Background(), ds, PredictOptions{})
 		if err != nil || len(want) != 23 {
 			t.Fatalf("%s: %d answers, %v", kind, len(want), err)
 		}
 		for _, threads := range []int{1, 2, 3} {
 			par.SetThreads(threads)
-			j := 0
-			err := again.Each(context.Background(), ds, PredictOptions{Batch: 4 * threads}, func(i int, e head.Answer) error {
-				if i != j || !reflect.DeepEqual(e, want[i]) {
-					t.Errorf("%s: item %d in batches of %d: %+v, want %+v", kind, i, 4*threads, e, want[i])
-				}
-				j++
-				return nil
-			})
-			if err != nil || j != 23 {
-				t.Errorf("%s: %d items, %v", kind, j, err)
+			got, err := again.Predict(context.Background(), ds, PredictOptions{Batch: 4 * threads})
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: in batches of %d: %v, %+v, want %+v", kind, 4*threads, err, got, want)
 			}
 		}
 		if kind == "dropout" && want[0].Variance[0] == 0 {
 			t.Error("passes with dropout are all alike")
 		}
-		if _, err := m.Predict(ds, PredictOptions{Votes: true}); !errors.Is(err, head.ErrNoDistribution) {
-			t.Errorf("%s: after votes: %v", kind, err)
-		}
 		m.Members[1].Values[0] = float32(math.NaN())
-		if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "output is NaN") {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), "output is NaN") {
 			t.Errorf("%s: a network with NaN: %v", kind, err)
 		}
 	}
-	if _, err := labelModels(t)[0].Predict(&dataset.Dataset{Items: []string{"a"}, Rows: &dataset.Memory{N: 1}}, PredictOptions{}); err == nil {
+	if _, err := labelModels(t)[0].Predict(context.Background(), &dataset.Dataset{Items: []string{"a"}, Rows: &dataset.Memory{N: 1}}, PredictOptions{}); err == nil {
 		t.Error("items without features are predicted")
 	}
 }

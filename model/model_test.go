@@ -69,7 +69,7 @@ func small(t testing.TB) *Model {
 
 func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []head.Answer {
 	t.Helper()
-	got, err := m.Predict(ds, o)
+	got, err := m.Predict(context.Background(), ds, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,32 +112,19 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// TestPredictReported: answers are calibrated, before votes are taken into account.
+// TestPredictReported: answers are calibrated.
 func TestPredictReported(t *testing.T) {
 	m, ds := small(t), items(30)
 	c := m.Calibration
-	for _, votes := range []bool{false, true} {
-		got := predict(t, m, ds, PredictOptions{Votes: votes})
-		m.Calibration = nil
-		want := predict(t, m, ds, PredictOptions{})
-		m.Calibration = c
-		for j := range got {
-			law, err := want[j].Law.Rescale(c.Scale)
-			if err != nil {
-				t.Fatal(err)
-			}
-			counts := make([]float64, 3)
-			for i, v := range ds.CountsOf(j) {
-				counts[i] = float64(v)
-			}
-			if votes && counts[0]+counts[1]+counts[2] > 0 {
-				if law, err = law.Update(counts); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if !reflect.DeepEqual(got[j].Law, law) || got[j].Resolution != c.Resolution {
-				t.Errorf("votes %v, item %d: %+v", votes, j, got[j])
-			}
+	got := predict(t, m, ds, PredictOptions{})
+	m.Calibration = nil
+	for j, a := range predict(t, m, ds, PredictOptions{}) {
+		law, err := a.Law.Rescale(c.Scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got[j].Law, law) || got[j].Resolution != c.Resolution {
+			t.Errorf("item %d: %+v", j, got[j])
 		}
 	}
 }
@@ -156,57 +143,16 @@ func TestPredictSame(t *testing.T) {
 	}
 }
 
-// TestPredictVotes: votes are taken into account by class name.
-func TestPredictVotes(t *testing.T) {
-	m, ds := small(t), items(30)
-	prior := predict(t, m, ds, PredictOptions{})
-	// The same votes with classes in another order, and one that has no votes.
-	other := *ds
-	other.Classes = []string{"yes", "never", "no", "maybe"}
-	other.Counts = nil
-	for j := range ds.Items {
-		c := ds.CountsOf(j)
-		other.Counts = append(other.Counts, c[2], 0, c[0], c[1])
-	}
-	after := predict(t, m, &other, PredictOptions{Votes: true})
-	for j, p := range prior {
-		c := ds.CountsOf(j)
-		want, err := p.Law.Update([]float64{float64(c[0]), float64(c[1]), float64(c[2])})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, mu := range after[j].Mean {
-			if w := want.Mean(nil)[i]; math.Abs(mu-w) > 1e-14 {
-				t.Errorf("item %d, class %d: mean %v, want %v", j, i, mu, w)
-			}
-		}
-	}
-	other.Counts[1] = 1
-	if _, err := m.Predict(&other, PredictOptions{Votes: true}); err == nil || !strings.Contains(err.Error(), `item "item 0" has votes for class "never"`) {
-		t.Errorf("a vote for an unknown class: %v", err)
-	}
-}
-
 func TestPredictRefuses(t *testing.T) {
 	m, ds := small(t), items(5)
 	ds.Parts = []dataset.Part{{Name: "weight", Kind: dataset.Numeric}, ds.Parts[1]}
-	if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `feature "age" is missing`) {
+	if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `feature "age" is missing`) {
 		t.Errorf("another feature: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	seen := 0
-	err := m.Each(ctx, items(50), PredictOptions{Batch: 10}, func(i int, _ head.Answer) error {
-		if seen++; i == 15 {
-			cancel()
-		}
-		return nil
-	})
-	if !errors.Is(err, context.Canceled) || seen != 20 {
-		t.Errorf("cancelled: %v after %d items", err, seen)
-	}
-	own := errors.New("enough")
-	if err := m.Each(context.Background(), items(50), PredictOptions{}, func(int, head.Answer) error { return own }); err != own {
-		t.Errorf("f's own error: %v", err)
+	cancel()
+	if _, err := m.Predict(ctx, items(50), PredictOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 }
 
@@ -218,16 +164,16 @@ func TestKeepBad(t *testing.T) {
 		m.Members[0].Values[i] *= 50 // so that a sum of products overflows
 	}
 	ds := items(20)
-	want, err := m.Predict(ds, PredictOptions{Votes: true})
+	want, err := m.Predict(context.Background(), ds, PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ds.Rows.(*dataset.Memory).Values[2*7] = 3e38
 	for _, batch := range []int{0, 1, 3} {
-		if _, err := m.Predict(ds, PredictOptions{Batch: batch}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
+		if _, err := m.Predict(context.Background(), ds, PredictOptions{Batch: batch}); err == nil || !strings.HasPrefix(err.Error(), `item "item 7": `) {
 			t.Errorf("batch %d: %v", batch, err)
 		}
-		got, err := m.Predict(ds, PredictOptions{Votes: true, Batch: batch, KeepBad: true})
+		got, err := m.Predict(context.Background(), ds, PredictOptions{Batch: batch, KeepBad: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,10 +186,10 @@ func TestKeepBad(t *testing.T) {
 
 	// A row that cannot be read is no other.
 	ds.Rows = broken{ds.Rows}
-	if _, err := m.Predict(ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `item "item 3": torn`) {
+	if _, err := m.Predict(context.Background(), ds, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `item "item 3": torn`) {
 		t.Errorf("a torn row: %v", err)
 	}
-	got, err := m.Predict(ds, PredictOptions{KeepBad: true})
+	got, err := m.Predict(context.Background(), ds, PredictOptions{KeepBad: true})
 	if err != nil || got[3].Err == nil || got[3].Err.Error() != "torn" || got[4].Err != nil {
 		t.Errorf("a torn row: %v, %v", got[3].Err, err)
 	}

@@ -12,56 +12,26 @@ import (
 
 // PredictOptions says how items are predicted.
 type PredictOptions struct {
-	// Votes makes each result the distribution after the item's own votes have
-	// been seen (the conjugate update). Classes are matched by name; a vote for
-	// a class that the model does not know is an error. A model that knows raters
-	// weighs votes by who cast them, by name too; others count as an average rater's.
-	Votes bool
 	// Batch is how many items go through the networks at a time; 0 means as
 	// many as take some megabytes.
 	Batch int
 	// BatchValues bounds Batch: the values that the networks keep of the items of a batch. 0 means 2^27.
 	// The smaller it is, the sooner a prediction stops when its context is done.
 	BatchValues int
-	// KeepBad has items without an answer passed on with the reason in Err, such
-	// as values so extreme that a network's outputs are not finite, or a row that
-	// cannot be read. Otherwise the first of them ends the prediction.
+	// KeepBad returns items without an answer with the reason in Err, such as values so extreme that a network's outputs
+	// are not finite, or a row that cannot be read. Otherwise the first of them is an error.
 	KeepBad bool
-	// MeansOnly is for those who read nothing of an answer but its Mean and Err: where there are no
-	// votes, no other field need be set.
+	// MeansOnly need not set any field of an answer but Mean and Err.
 	MeansOnly bool
 }
 
-// Predict returns the answer to every item. Equal inputs give equal bits, whatever the other items
-// and the number of cores.
-func (m *Model) Predict(ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
-	return m.PredictContext(context.Background(), ds, o)
-}
-
-// PredictContext is [Model.Predict]. When ctx is done it stops, after the pass of a batch through one network at
-// the latest, and returns the context's error.
-func (m *Model) PredictContext(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
+// Predict returns the answer to every item of ds, before any votes on it. Equal inputs give equal bits, whatever the other
+// items and the number of cores. When ctx is done it stops, after the pass of a batch through one network at the latest, and
+// returns the context's error.
+func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
 	out := make([]head.Answer, 0, ds.Len())
-	err := m.Each(ctx, ds, o, func(_ int, a head.Answer) error {
-		out = append(out, a)
-		return nil
-	})
-	return out, err
-}
-
-// Each calls f with the answer to each item of ds in turn. It holds one batch in memory at a time,
-// and ends with the first error, f's own included, or when ctx is canceled; see KeepBad for items
-// that have no answer.
-func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(i int, a head.Answer) error) error {
-	var v *Voted
-	if o.Votes {
-		var err error
-		if v, err = m.Match(ds); err != nil {
-			return err
-		}
-	}
-	return m.batches(ctx, ds, o, func(lo, n int, x []float32, unread []error) error {
-		got, err := m.answers(ctx, x, o.MeansOnly && !o.Votes)
+	err := m.batches(ctx, ds, o, func(lo int, x []float32, unread []error) error {
+		got, err := m.answers(ctx, x, o.MeansOnly)
 		if got == nil {
 			return err
 		}
@@ -69,33 +39,20 @@ func (m *Model) Each(ctx context.Context, ds *dataset.Dataset, o PredictOptions,
 			if err != nil {
 				got[j] = head.Answer{Err: err}
 			}
-		}
-		if o.Votes {
-			par.For(n, func(j int) {
-				if ctx.Err() == nil {
-					v.Update(&got[j], lo+j)
-				}
-			})
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		for j := range got {
 			if err := got[j].Err; err != nil && !o.KeepBad {
 				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
 			}
-			if err := f(lo+j, got[j]); err != nil {
-				return err
-			}
 		}
+		out = append(out, got...)
 		return nil
 	})
+	return out, err
 }
 
-// batches calls f with the network inputs x [n, width] of items lo … lo+n−1, one
+// batches calls f with the network inputs x [n, width] of the items from lo on, one
 // batch after the other, until it returns an error or ctx is canceled. What could
 // not be read has zeros and an error.
-func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(lo, n int, x []float32, unread []error) error) error {
+func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(lo int, x []float32, unread []error) error) error {
 	in, err := m.Transform.Over(ds)
 	if err != nil {
 		return err
@@ -123,7 +80,7 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 			}
 			clear(x[j*width : (j+1)*width])
 		}
-		if err := f(lo, n, x[:n*width], errs[:n]); err != nil {
+		if err := f(lo, x[:n*width], errs[:n]); err != nil {
 			return err
 		}
 	}

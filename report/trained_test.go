@@ -61,7 +61,7 @@ func TestTrained(t *testing.T) {
 	m := res.Model
 	m.Provenance.Votes = "counts, one column per class"
 	test, truth := simulated(n, 3, 2)
-	predicted, err := m.Predict(test, model.PredictOptions{})
+	predicted, err := m.Predict(context.Background(), test, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

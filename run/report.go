@@ -11,6 +11,7 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/model"
+	"credence/predict"
 	"credence/report"
 	"credence/train"
 )
@@ -23,11 +24,11 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	}
 	in := evaluate.NewInput(ds)
 	var err error
-	if in.Answers, err = m.Predict(ds, model.PredictOptions{}); err != nil {
+	if in.Answers, err = m.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {
 		return nil, err
 	}
 	in.Crowd = m.Crowd
-	if in.Ratings, err = m.Ratings(ds); err != nil {
+	if in.Ratings, err = predict.Ratings(m, ds); err != nil {
 		return nil, err
 	}
 	if r := m.Provenance.References; r != nil {
@@ -104,7 +105,7 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, c
 	for _, j := range scored {
 		in.Answers = append(in.Answers, *t.OutOfFold[j])
 	}
-	ratings, err := t.Model.Ratings(held)
+	ratings, err := predict.Ratings(t.Model, held)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestBooleans(t *testing.T) {
 		for b := range means {
 			ds := consents(1, levels)
 			ds.Rows = &dataset.Memory{N: 1, W: 2, Values: []float32{30, float32(b)}}
-			list, err := fit.Model.Predict(ds, model.PredictOptions{})
+			list, err := fit.Model.Predict(context.Background(), ds, model.PredictOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"credence/internal/prediction"
 	"credence/internal/table"
+	"credence/predict"
 )
 
 // Forms of requests and answers.
@@ -89,7 +89,7 @@ func asClients(t table.Table, err error) (table.Table, error) {
 
 // answerForm is how an answer is written: the options of credence predict.
 type answerForm struct {
-	prediction.Options
+	predict.Format
 	levels []float64 // that the query names
 }
 
@@ -120,7 +120,7 @@ func formParams() []*huma.Param {
 
 // readForm reads the parameters of a request.
 func readForm(r *http.Request, want *wanted) (*answerForm, error) {
-	f := &answerForm{Options: prediction.Options{Top: true}}
+	f := &answerForm{Format: predict.Format{Top: true}}
 	f.Name = jsonForm
 	if accept := r.Header.Get("Accept"); accept != "" && accept != "*/*" {
 		f.Name = accepted(accept)
@@ -149,9 +149,9 @@ func readForm(r *http.Request, want *wanted) (*answerForm, error) {
 	}
 	// All that is told is computed to as many digits; programs that read JSON and Parquet get all
 	// of them unless told otherwise.
-	f.Precision = prediction.Digits(n).Precision()
+	f.Precision = predict.Digits(n).Precision()
 	if f.Digits != 0 || f.Name == csvForm {
-		f.Digits = prediction.Digits(n)
+		f.Digits = predict.Digits(n)
 	}
 	return f, want.rule.check()
 }

@@ -2,24 +2,13 @@ package serve
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"credence/dataset"
-	"credence/internal/words"
-	"credence/model"
+	"credence/predict"
 )
-
-// castVotes are votes on items of a request, as a model takes them into account.
-type castVotes struct {
-	votes    *dataset.Dataset
-	voted    *model.Voted
-	at       map[string]int // item → its index in votes
-	warnings []string
-}
 
 // votesSchema describes the votes of a request.
 func votesSchema() *huma.Schema {
@@ -103,75 +92,24 @@ func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
 
 // cast reads votes as credence predict reads a file of them, and matches them with the model's
 // classes and raters. Without any it returns nil.
-func (s *served) cast(ctx context.Context, f *frame) (*castVotes, error) {
+func (s *served) cast(ctx context.Context, f *frame) (*predict.Votes, error) {
 	if f == nil || f.rows == 0 {
 		return nil, nil
+	}
+	if !s.law {
+		return nil, badRequest("votes on items: the model, by method %s, has no distribution that they could change", s.model.Method.Name())
 	}
 	if err := f.finish(); err != nil {
 		return nil, err
 	}
-	c := &castVotes{at: map[string]int{}}
-	var err error
-	if c.votes, err = dataset.VotesOf(ctx, f, dataset.VotesOptions{Form: dataset.Long, Classes: s.model.Classes,
-		Duplicates: s.read.VotesOptions.Duplicates}); err != nil {
+	ds, err := dataset.VotesOf(ctx, f, dataset.VotesOptions{Form: dataset.Long, Classes: s.model.Classes,
+		Duplicates: s.read.VotesOptions.Duplicates})
+	if err != nil {
 		return nil, err
 	}
-	if c.voted, err = s.model.Match(c.votes); err != nil {
+	v, err := predict.MatchVotes(s.model, ds)
+	if err != nil {
 		return nil, badRequest("%w", err)
 	}
-	for j, item := range c.votes.Items {
-		c.at[item] = j
-	}
-	for _, w := range c.votes.Warnings {
-		if !errors.Is(w, dataset.ErrOneVote) {
-			c.warnings = append(c.warnings, w.Error())
-		}
-	}
-	switch unknown := c.voted.Unknown(); {
-	case s.model.Crowd == nil:
-	case len(c.votes.Raters) == 0:
-		c.warnings = append(c.warnings, "the votes name no raters: each counts as one of an average rater")
-	case len(unknown) > 0:
-		c.warnings = append(c.warnings, fmt.Sprintf("%s of %s [%s] unknown to the model: their votes count as cast by average raters",
-			words.Thousands(len(unknown)), words.Plural(len(c.votes.Raters), "rater"), words.Few(unknown)))
-	}
-	return c, nil
-}
-
-// update takes the votes into account.
-func (c *castVotes) update(p *predicting, t *told) error {
-	if c == nil {
-		return nil
-	}
-	for j := range t.answers {
-		if err := p.ctx.Err(); err != nil {
-			return err
-		}
-		at, ok := c.at[t.items[j]]
-		if !ok {
-			continue
-		}
-		p.voted++
-		if t.bad[j] != nil {
-			continue
-		}
-		if t.answers[j].Law == nil {
-			return failf(http.StatusBadRequest, "votes on item %q: the model, by method %s, has no distribution that they could change",
-				t.items[j], t.of.model.Method.Name())
-		}
-		c.voted.Update(&t.answers[j], at)
-		t.bad[j] = t.answers[j].Err
-	}
-	return nil
-}
-
-// doubts returns what is doubtful about the votes; done is whether p has seen all items.
-func (c *castVotes) doubts(p *predicting, done bool) []string {
-	if c == nil {
-		return nil
-	}
-	if left := len(c.votes.Items) - p.voted; left > 0 && done {
-		return append(c.warnings, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(left, "item")))
-	}
-	return c.warnings
+	return v, nil
 }

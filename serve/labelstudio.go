@@ -11,6 +11,7 @@ import (
 
 	"credence/internal/votelog"
 	"credence/internal/words"
+	"credence/predict"
 )
 
 // labelStudio adds the routes of Label Studio's ML backend. A project's tasks are predicted by the
@@ -186,42 +187,41 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := []any{}
-	answer := map[string]any{"model_version": m.version}
+	body := map[string]any{"model_version": m.version}
 	if f.rows > 0 {
 		want := s.wanted()
 		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
-		p, err := s.predict(r.Context(), m, f, want, func(t *told) error {
-			for j := range t.items {
-				if t.bad[j] != nil {
+		p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
+			for j := range a.items {
+				if a.items[j].Err != nil {
 					out = append(out, []suggestion{}) // a task without a prediction
 					continue
 				}
-				out = append(out, t.suggestion(j, at))
+				out = append(out, m.suggestion(&a.rows[j], at))
 			}
-			return s.hold(w, suggestionMemory*int64(len(t.items)))
+			return s.hold(w, suggestionMemory*int64(len(a.items)))
 		})
 		if err != nil {
 			return err
 		}
 		if warnings := p.warnings(true); len(warnings) > 0 {
-			answer["warnings"] = warnings
+			body["warnings"] = warnings
 		}
 	}
-	answer["results"] = out
-	return writeJSON(w, answer)
+	body["results"] = out
+	return writeJSON(w, body)
 }
 
-// suggestion returns the prediction of item j. The score is what a vote leaves unchanged: 1 less the expected
+// suggestion returns the prediction of an item. The score is what a vote leaves unchanged: 1 less the expected
 // loss of variance.
-func (t *told) suggestion(j int, at choices) suggestion {
-	p := suggestion{ModelVersion: t.of.version}
-	i, row := t.answers[j].Top(), t.row(j)
-	mean := row[t.places("mean")[i]].Number
-	p.Score = mean
-	if gain := t.places("next_gain"); gain != nil {
-		p.Score = 1 - row[gain[0]].Number
+func (m *served) suggestion(r *predict.Row, at choices) suggestion {
+	mean := r.Mean[r.Predicted]
+	p := suggestion{ModelVersion: m.version, Score: mean}
+	if r.Classes != nil {
+		mean = r.Classes[r.Predicted].Mean
+		p.Score = 1 - r.NextGain
 	}
-	p.Result = append(p.Result, choice{at.from, at.to, "choices", map[string]any{"choices": []string{t.of.model.Classes[i]}}, mean})
+	p.Result = append(p.Result, choice{at.from, at.to, "choices", map[string]any{"choices": []string{m.model.Classes[r.Predicted]}}, mean})
 	return p
 }
 

@@ -3,16 +3,15 @@ package serve
 import (
 	"sync"
 
-	"credence/internal/prediction"
 	"credence/mixture"
+	"credence/predict"
 )
 
-// layout is what a row of an answer holds, and where.
+// layout is what a row of an answer holds.
 type layout struct {
-	maker *prediction.Maker
-	names error            // why the rows cannot be objects: names of columns that are equal
-	at    map[string][]int // where a row has the values of a name
-	full  bool             // parameters of the mixtures are asked for
+	table *predict.Table
+	names error // why the rows cannot be objects: names of columns that are equal
+	full  bool  // parameters of the mixtures are asked for
 }
 
 // layouts keeps the layouts of a model that are asked for again and again.
@@ -55,20 +54,11 @@ func (s *served) layout(w *wanted) *layout {
 }
 
 func newLayout(s *served, w *wanted) *layout {
-	l := &layout{at: map[string][]int{}, full: w.columns["weights"] || w.columns["alpha"]}
 	// The precision of credence predict.
-	l.maker = prediction.New(s.model, prediction.Options{
-		Levels: []float64{w.level}, Precision: mixture.SixDigits, Wide: true,
-		Top: w.wants("p_top"), Next: w.columns["next_gain"], MaxWidth: w.rule.maxWidth, MinTop: w.rule.minTop,
+	t := predict.NewTable(s.model, predict.Format{
+		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.rule.maxWidth, MinTop: w.rule.minTop},
+		Wide:    true, Top: w.wants("p_top"), Next: w.columns["next_gain"],
 		Keep: func(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) },
 	})
-	for i, c := range l.maker.Columns() {
-		l.at[c.Of] = append(l.at[c.Of], i)
-	}
-	l.names = l.maker.CheckNames()
-	return l
+	return &layout{table: t, names: t.CheckNames(), full: w.columns["weights"] || w.columns["alpha"]}
 }
-
-// places returns where a row has the values of a name: one for each class, or a single one if it is about the
-// item. There are none if it was not asked for or the model does not tell it.
-func (l *layout) places(name string) []int { return l.at[name] }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"credence/internal/prediction"
 	"credence/model"
+	"credence/predict"
 	"credence/train"
 )
 
@@ -235,21 +235,21 @@ func TestClientLeaves(t *testing.T) {
 // TestWritersStop: a writer whose context is done writes nothing more.
 func TestWritersStop(t *testing.T) {
 	m := fitted()[0]
-	answers, err := m.Predict(people(40), model.PredictOptions{})
+	list, err := predict.New(m, predict.Options{}).Dataset(t.Context(), people(40))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &prediction.Answers{Items: people(40).Items, List: answers, Dropped: make([]bool, 40)}
 	for _, form := range []string{"csv", "jsonl", "parquet", "arrow"} {
 		var b bytes.Buffer
-		w, err := prediction.NewWriter(&b, prediction.New(m, prediction.Options{Form: prediction.Form{Name: form}, Levels: []float64{0.9}}))
+		w, err := predict.NewWriter(&b, predict.NewTable(m, predict.Format{Form: predict.Form{Name: form},
+			Summary: predict.Summary{Levels: []float64{0.9}}}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := b.Len()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := w.Write(ctx, a); !errors.Is(err, context.Canceled) || b.Len() != before {
+		if _, err := w.Write(ctx, list); !errors.Is(err, context.Canceled) || b.Len() != before {
 			t.Errorf("%s: %v, %d bytes", form, err, b.Len()-before)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"credence/dataset"
 	"credence/internal/votelog"
+	"credence/predict"
 )
 
 // metrics is what Prometheus collects.
@@ -111,33 +111,26 @@ func (s *Server) operations(mux *http.ServeMux) {
 	})
 }
 
-// observe adds intervals and abstentions to the metrics.
-func (s *Server) observe(t *told) {
-	m := s.metrics.of(t.of.name)
-	top, lower, upper, abstain := t.places("p_top"), t.places("lower"), t.places("upper"), t.places("abstain")
-	for j, why := range t.bad {
-		if why != nil {
-			continue
-		}
-		i, row := t.answers[j].Top(), t.row(j)
-		if lower != nil && upper != nil {
-			m.width.Observe(row[upper[i]].Number - row[lower[i]].Number)
-		}
-		if abstain != nil {
-			m.abstained.Observe(row[abstain[0]].Number)
-		} else if top != nil {
-			m.abstained.Observe(oneIf(row[top[i]].Number < 0.9))
-		}
+// observe adds the interval and the abstention of an item.
+func (m *modelMetrics) observe(r *predict.Row, rule abstention) {
+	if r.Classes == nil {
+		return
+	}
+	m.width.Observe(r.Width(0))
+	if rule != (abstention{}) {
+		m.abstained.Observe(oneIf(r.Abstain(0)))
+	} else if r.HasTop() {
+		m.abstained.Observe(oneIf(r.Classes[r.Predicted].Top < 0.9))
 	}
 }
 
 // counted adds the items of a request.
-func (m *metrics) counted(of *modelMetrics, items, bad int, unlike dataset.Unlike) {
-	m.batch.Observe(float64(items))
-	of.rows.Add(float64(items - bad))
-	of.refused.Add(float64(bad))
-	of.far.Add(float64(unlike.Far))
-	of.unknown.Add(float64(unlike.Unknown))
+func (m *metrics) counted(of *modelMetrics, d predict.Diagnostics) {
+	m.batch.Observe(float64(d.Items))
+	of.rows.Add(float64(d.Items - d.Failed))
+	of.refused.Add(float64(d.Failed))
+	of.far.Add(float64(d.Unlike.Far))
+	of.unknown.Add(float64(d.Unlike.Unknown))
 }
 
 func oneIf(truth bool) float64 {

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -181,10 +180,12 @@ func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
 			binary[o.Name] = req.Parameters["binary_data_output"] == true
 		}
 	}
-	out := inferOutputs{of: m, names: names, tensors: make([]tensor, len(names))}
-	p, err := s.predict(r.Context(), m, f, want, func(t *told) error {
-		values, err := out.add(t)
-		return cmp.Or(err, s.hold(w, tensorMemory*int64(values)))
+	out, err := newInferOutputs(m, names)
+	if err != nil {
+		return err
+	}
+	p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
+		return s.hold(w, tensorMemory*int64(out.add(a)))
 	})
 	if err != nil {
 		return err

@@ -7,27 +7,31 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"credence/head"
-	"credence/internal/prediction"
-	"credence/internal/table"
-	"credence/mixture"
+	"credence/predict"
 )
 
-// outputs returns what a prediction consists of, that of weights and alpha on request only.
+// datatypes are the protocol's names of the types of fields.
+var datatypes = map[predict.Kind]string{predict.Number: "FP64", predict.Bool: "BOOL", predict.Text: "BYTES"}
+
+// outputs returns what a prediction consists of, unless a request names outputs.
 func (m *served) outputs() []tensorInfo {
-	d := int64(len(m.model.Classes))
-	list := []tensorInfo{{"mean", "FP64", []int64{-1, d}}}
-	if m.law {
-		for _, name := range []string{"sd", "median", "lower", "upper", "lower_bound", "upper_bound", "p_top"} {
-			list = append(list, tensorInfo{name, "FP64", []int64{-1, d}})
+	var list []tensorInfo
+	for _, f := range predict.Outputs(m.law) {
+		if f.OnRequest {
+			continue
 		}
-		list = append(list, tensorInfo{"at_least", "BOOL", []int64{-1, d}},
-			tensorInfo{"entropy", "FP64", []int64{-1}}, tensorInfo{"information", "FP64", []int64{-1}})
+		info := tensorInfo{f.Name, datatypes[f.Kind], []int64{-1}}
+		if f.Per != predict.PerItem {
+			info.Shape = append(info.Shape, int64(len(m.model.Classes)))
+		}
+		list = append(list, info)
 	}
-	return append(list, tensorInfo{"predicted", "BYTES", []int64{-1}})
+	return list
 }
 
 type inferResponse struct {
@@ -39,79 +43,63 @@ type inferResponse struct {
 	Outputs    []tensor          `json:"outputs,omitempty"` // written one by one
 }
 
-// output returns a tensor of the answers: [N] of what is told of an item, [N, d] of its classes.
-func (t *told) output(name string) (tensor, error) {
-	places := t.places(name)
-	if places == nil {
-		return tensor{}, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
-	}
-	out := tensor{Name: name, Shape: []int64{int64(len(t.items))}}
-	first := t.maker.Columns()[places[0]]
-	if first.Class >= 0 {
-		out.Shape = append(out.Shape, int64(len(places)))
-	}
-	switch first.Kind {
-	case table.ParquetText:
-		out.Datatype, out.Data = "BYTES", gather(t, places, func(c *prediction.Cell) string { return c.Text })
-	case table.ParquetBool:
-		out.Datatype, out.Data = "BOOL", gather(t, places, func(c *prediction.Cell) bool { return c.Number != 0 })
-	default:
-		out.Datatype, out.Data = "FP64", gather(t, places, func(c *prediction.Cell) float64 { return c.Number })
-	}
-	return out, nil
-}
-
-// gather returns the values at the given places of all rows.
-func gather[T any](t *told, places []int, value func(*prediction.Cell) T) []T {
-	list := make([]T, 0, len(t.items)*len(places))
-	for j := range t.items {
-		row := t.row(j)
-		for _, i := range places {
-			list = append(list, value(&row[i]))
-		}
-	}
-	return list
-}
-
 // inferOutputs are the tensors that a request names, of all its items.
 type inferOutputs struct {
 	of      *served
-	names   []string
-	tensors []tensor             // in the order of names; those of weights and alpha are made in the end
-	laws    []*mixture.Dirichlet // of the items, where weights or alpha are asked for
+	fields  []*predict.Field
+	tensors []tensor      // in the order of fields; those of weights and alpha are made in the end
+	dists   []predict.Row // of the items, where weights or alpha are asked for
+}
+
+// newInferOutputs refuses outputs that the model does not have.
+func newInferOutputs(m *served, names []string) (*inferOutputs, error) {
+	o := &inferOutputs{of: m, tensors: make([]tensor, len(names))}
+	for i, name := range names {
+		f := outputOf(name, m.law)
+		if f == nil {
+			return nil, badRequest("output %q: the model, by method %s, has none", name, m.model.Method.Name())
+		}
+		o.fields = append(o.fields, f)
+		o.tensors[i] = tensor{Name: name, Datatype: "FP64", Shape: []int64{0}}
+	}
+	return o, nil
 }
 
 // tensorMemory is about how much memory a value of a tensor takes, its text included.
 const tensorMemory = 48
 
-// add appends the outputs of further items and returns their number of values.
-func (o *inferOutputs) add(t *told) (values int, err error) {
-	for i, name := range o.names {
-		if name == "weights" || name == "alpha" {
-			if !t.of.law {
-				return 0, badRequest("output %q: the model, by method %s, has none", name, t.of.model.Method.Name())
-			}
-			if len(o.laws) < t.first+len(t.items) {
-				o.laws = append(o.laws, head.Laws(t.answers)...)
-			}
-			for _, law := range o.laws[t.first:] {
-				values += law.K() * len(t.of.model.Classes)
-			}
-			continue
-		}
-		more, err := t.output(name)
-		if err != nil {
-			return 0, err
-		}
-		values += len(t.items) * len(t.places(name))
-		if to := &o.tensors[i]; to.Data == nil {
-			*to = more
-		} else {
-			to.Shape[0] += more.Shape[0]
-			to.Data = concatenate(to.Data, more.Data)
+// parameter reports whether a field is one of the parameters of distributions.
+func parameter(f *predict.Field) bool { return f.Name == "weights" || f.Name == "alpha" }
+
+// add appends the values of further items, and returns how many these are.
+func (o *inferOutputs) add(a *answer) (values int) {
+	d := len(o.of.model.Classes)
+	if slices.ContainsFunc(o.fields, parameter) {
+		for j := range a.items {
+			law := a.items[j].Law
+			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Answer: head.Answer{Law: law}}})
+			values += law.K() * d
 		}
 	}
-	return values, nil
+	for i, f := range o.fields {
+		if parameter(f) {
+			continue
+		}
+		more, perClass := f.Values(a.rows, d)
+		to := &o.tensors[i]
+		to.Datatype = datatypes[f.Kind]
+		if perClass && len(to.Shape) == 1 {
+			to.Shape = append(to.Shape, int64(d))
+		}
+		to.Shape[0] += int64(len(a.rows))
+		values += len(a.rows) * max(1, d*int(oneIf(perClass)))
+		if to.Data == nil {
+			to.Data = more
+		} else {
+			to.Data = concatenate(to.Data, more)
+		}
+	}
+	return values
 }
 
 // concatenate returns the values of a tensor followed by those of another of the same type.
@@ -126,28 +114,19 @@ func concatenate(to, more any) any {
 	}
 }
 
-// parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Laws of
+// parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Distributions of
 // fewer components than others have further ones of weight 0.
-func (o *inferOutputs) parameters(name string) tensor {
-	n, d, k := len(o.laws), len(o.of.model.Classes), 0
-	for _, law := range o.laws {
-		k = max(k, law.K())
+func (o *inferOutputs) parameters(f *predict.Field) tensor {
+	s := predict.RecordShape{D: len(o.of.model.Classes)}
+	for _, r := range o.dists {
+		s.K = max(s.K, r.Law.K())
 	}
-	weights, alpha := make([]float64, n*k), make([]float64, n*k*d)
-	for i := range alpha {
-		alpha[i] = 1
+	values, shape := f.Numbers(o.dists, s)
+	t := tensor{Name: f.Name, Shape: []int64{int64(len(o.dists))}, Datatype: "FP64", Data: values}
+	for _, n := range shape {
+		t.Shape = append(t.Shape, int64(n))
 	}
-	for j, law := range o.laws {
-		for c := range law.K() {
-			w, a := law.Component(c)
-			weights[j*k+c] = w
-			copy(alpha[(j*k+c)*d:], a)
-		}
-	}
-	if name == "weights" {
-		return tensor{Name: name, Shape: []int64{int64(n), int64(k)}, Datatype: "FP64", Data: weights}
-	}
-	return tensor{Name: name, Shape: []int64{int64(n), int64(k), int64(d)}, Datatype: "FP64", Data: alpha}
+	return t
 }
 
 // write writes the answer, binary outputs behind the JSON. Outputs become text one after the other, so that the values of
@@ -163,13 +142,13 @@ func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id stri
 	}
 	text = append(text[:len(text)-1], `,"outputs":[`...)
 	var rest []byte
-	for i, name := range o.names {
+	for i, f := range o.fields {
 		out := o.tensors[i]
 		o.tensors[i].Data = nil
-		if name == "weights" || name == "alpha" {
-			out = o.parameters(name)
+		if parameter(f) {
+			out = o.parameters(f)
 		}
-		if binary[name] {
+		if binary[f.Name] {
 			before := len(rest)
 			rest = appendBinary(rest, out.Data)
 			out.Data, out.Parameters = nil, map[string]any{"binary_data_size": len(rest) - before}

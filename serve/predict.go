@@ -3,18 +3,15 @@ package serve
 import (
 	"cmp"
 	"context"
-	"io"
+	"fmt"
+	"iter"
 	"net/http"
-	"slices"
-	"sync"
 
 	"credence/dataset"
-	"credence/head"
 	"credence/internal/par"
-	"credence/internal/prediction"
 	"credence/internal/table"
 	"credence/internal/words"
-	"credence/model"
+	"credence/predict"
 )
 
 // wanted is what is asked of a prediction.
@@ -26,7 +23,7 @@ type wanted struct {
 	limits  *Limits
 	batch   int // items answered at a time as they come in; 0 if the body is read first
 	rule    abstention
-	votes   *castVotes // on the items, to take into account; nil for none
+	votes   *predict.Votes // on the items, to take into account; nil for none
 }
 
 // abstention says on which items to abstain, as the flags of credence predict do: where the predicted
@@ -45,16 +42,13 @@ func (a abstention) check() error {
 
 func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
 
-// told is what is told of N items of a request, a row each.
-type told struct {
-	of      *served
-	first   int // items of the request before them
-	items   []string
-	bad     []error // nil, or why an item has no prediction
-	answers []head.Answer
-
+// answer is the predictions for consecutive items of a request, a row each.
+type answer struct {
+	of    *served
+	first int // items of the request before them
 	*layout
-	cells []prediction.Cell // [N, columns of the maker]
+	items []predict.Prediction
+	rows  []predict.Row // of items without an Err
 }
 
 // Items are predicted in batches of at most batchRows items and batchIntervals intervals (items × classes × levels), and
@@ -73,14 +67,30 @@ func tooManyRows(n int) error {
 
 // predicting predicts the items of a request, some at a time.
 type predicting struct {
-	ctx   context.Context
-	of    *served
-	want  *wanted
-	in    *dataset.Stream
-	watch *dataset.Watch
-	items int
-	bad   int // items without a prediction
-	voted int // items of votes that were found
+	*predict.Predictor
+	of   *served
+	want *wanted
+	in   limitedSource
+}
+
+// limitedSource is the items of a request, of which there are only as many as the limits allow.
+type limitedSource struct {
+	*dataset.Stream
+	want    *wanted
+	classes int
+}
+
+// Next implements [predict.Source].
+func (s limitedSource) Next() (*dataset.Batch, error) {
+	b, err := s.Stream.Next()
+	if err != nil {
+		return nil, err
+	}
+	n := b.First + b.Len()
+	if n > s.want.limits.Rows {
+		return nil, tooManyRows(s.want.limits.Rows)
+	}
+	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels)
 }
 
 // begin starts to predict the items of a table. The caller closes what it returns.
@@ -98,133 +108,99 @@ func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicti
 	if err != nil {
 		return nil, err
 	}
-	return &predicting{ctx: ctx, of: s, want: w, in: in, watch: s.model.Transform.NewWatch()}, nil
+	p := predict.New(s.model, predict.Options{Votes: w.votes, BatchValues: batchValues})
+	return &predicting{p, s, w, limitedSource{in, w, classes}}, nil
 }
 
 func (p *predicting) close() error { return p.in.Close() }
 
-// next answers further items, and returns io.EOF if there are none. The values are those of credence
-// predict, bit for bit.
-func (p *predicting) next() (*told, error) {
-	batch, err := p.in.Next()
-	if err != nil {
-		return nil, err
-	}
-	first := p.items
-	if p.items += batch.Len(); p.items > p.want.limits.Rows {
-		return nil, tooManyRows(p.want.limits.Rows)
-	}
-	if err := p.want.limits.checkIntervals(p.items, len(p.of.model.Classes), p.want.levels); err != nil {
-		return nil, err
-	}
-	if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
-		return nil, err
-	}
-	t := &told{of: p.of, first: first, items: batch.Items, bad: batch.Bad}
-	if t.answers, err = p.of.model.PredictContext(p.ctx, batch.Dataset, model.PredictOptions{KeepBad: true, BatchValues: batchValues}); err != nil {
-		return nil, err
-	}
-	if t.bad == nil {
-		t.bad = make([]error, len(t.answers))
-	}
-	for j := range t.answers {
-		if t.bad[j] == nil {
-			t.bad[j] = t.answers[j].Err
+// batches returns the predictions. The values are those of credence predict, bit for bit. Unless the client takes a
+// part of the items, one without a prediction is an error.
+func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, error] {
+	return func(yield func(*predict.Batch, error) bool) {
+		for b, err := range p.Run(ctx, p.in) {
+			if err == nil && !p.want.partial {
+				for j := range b.Predictions {
+					if x := &b.Predictions[j]; x.Err != nil {
+						err = badRequest("item %q has no prediction: %w", x.Item, x.Err)
+						break
+					}
+				}
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
 		}
 	}
-	if err := p.want.votes.update(p, t); err != nil {
-		return nil, err
-	}
-	for j, err := range t.bad {
-		if err == nil {
-			continue
-		}
-		if !p.want.partial {
-			return nil, badRequest("item %q has no prediction: %w", t.items[j], err)
-		}
-		p.bad++
-	}
-	return t, nil
 }
 
 // warnings returns what looks wrong about the items so far; done is whether these are all.
 func (p *predicting) warnings(done bool) []string {
 	var list []string
-	for _, err := range p.in.Warnings() {
+	d := p.Diagnostics()
+	for _, err := range d.Warnings {
 		list = append(list, err.Error())
 	}
-	for _, err := range p.watch.Warnings() {
-		list = append(list, err.Error())
+	if v := p.want.votes; v != nil {
+		for _, err := range v.Warnings() {
+			list = append(list, err.Error())
+		}
+		if done && d.Unused > 0 {
+			list = append(list, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(d.Unused, "item")))
+		}
 	}
-	return append(list, p.want.votes.doubts(p, done)...)
+	return list
 }
 
 // predict answers all items of a table, some at a time: each is called with them in turn. If there are no items it is called
 // once, with none.
-func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wanted, each func(t *told) error) (*predicting, error) {
+func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wanted, each func(a *answer) error) (*predicting, error) {
 	p, err := m.begin(ctx, t, w)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	l := m.layout(w)
-	for {
-		t, err := p.next()
-		if err == io.EOF && p.items == 0 {
-			t, err = &told{of: m}, nil
-		}
-		if err == io.EOF {
-			break
-		}
+	a, metrics := &answer{of: m, layout: m.layout(w)}, s.metrics.of(m.name)
+	for b, err := range p.batches(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		t.layout = l
-		if err := t.tell(ctx); err != nil {
+		a.first, a.items = b.First, b.Predictions
+		if err := a.summarize(ctx); err != nil {
 			return nil, err
 		}
-		s.observe(t)
-		if err := each(t); err != nil {
-			return nil, err
+		for j := range a.rows {
+			if a.items[j].Err == nil {
+				metrics.observe(&a.rows[j], w.rule)
+			}
 		}
-		if len(t.items) == 0 {
-			break
+		if err := each(a); err != nil {
+			return nil, err
 		}
 	}
-	s.metrics.counted(s.metrics.of(m.name), p.items, p.bad, p.watch.Unlike())
+	if a.items == nil {
+		if err := each(a); err != nil {
+			return nil, err
+		}
+	}
+	s.metrics.counted(metrics, p.Diagnostics())
 	return p, ctx.Err()
 }
 
-// tell fills in the cells.
-func (t *told) tell(ctx context.Context) error {
-	n, columns := len(t.items), len(t.maker.Columns())
-	t.cells = make([]prediction.Cell, n*columns)
+// summarize computes the rows.
+func (a *answer) summarize(ctx context.Context) error {
+	a.rows = make([]predict.Row, len(a.items))
 	each := func(j int) {
-		if t.bad[j] != nil || ctx.Err() != nil {
-			return
+		if a.items[j].Err == nil && ctx.Err() == nil {
+			a.rows[j], _ = a.table.Row(ctx, &a.items[j]) // the error is that of ctx
 		}
-		scratch := cellPool.Get().(*[]prediction.Cell)
-		var err error
-		if *scratch, err = t.maker.Append(ctx, (*scratch)[:0], t.items[j], &t.answers[j]); err == nil {
-			copy(t.row(j), *scratch)
-		}
-		cellPool.Put(scratch)
 	}
-	if n == 1 {
+	if len(a.items) == 1 {
 		each(0)
 	} else {
-		par.For(n, each)
+		par.For(len(a.items), each)
 	}
 	return ctx.Err()
-}
-
-// cellPool has memory in which rows are made.
-var cellPool = sync.Pool{New: func() any { return new([]prediction.Cell) }}
-
-// row returns the cells of item j.
-func (t *told) row(j int) []prediction.Cell {
-	columns := len(t.maker.Columns())
-	return t.cells[j*columns : (j+1)*columns]
 }
 
 // columnsOf refuses names of columns that there are not.
@@ -234,16 +210,27 @@ func columnsOf(names []string) (map[string]bool, error) {
 	}
 	out := map[string]bool{}
 	for _, n := range names {
-		if !slices.Contains(columnNames, n) {
-			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(columnNames))
+		if outputOf(n, true) == nil {
+			var names []string
+			for _, f := range predict.Outputs(true) {
+				names = append(names, f.Name)
+			}
+			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(names))
 		}
 		out[n] = true
 	}
 	return out, nil
 }
 
-var columnNames = []string{"mean", "sd", "median", "lower", "upper", "lower_bound", "upper_bound", "p_top",
-	"at_least", "entropy", "information", "next_gain", "predicted", "weights", "alpha"}
+// outputOf returns the output of a name, of models with distributions or without; nil if there is none.
+func outputOf(name string, dists bool) *predict.Field {
+	for _, f := range predict.Outputs(dists) {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
 
 // checkLevel refuses a level that no interval has.
 func checkLevel(level float64) error {

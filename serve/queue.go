@@ -10,17 +10,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"credence/head"
 	"credence/internal/par"
 	"credence/internal/votelog"
 	"credence/internal/words"
 	"credence/mixture"
-	"credence/model"
+	"credence/predict"
 )
 
 // Queue says which items people look at and vote on.
 type Queue struct {
-	// Items are files that [model.Model.Predict] can read, as credence predict takes them: the
+	// Items are files of items, as credence predict takes them: the
 	// second and further ones are joined to the first. Without items there is no queue.
 	Items []string
 	// Earlier are files of votes on the items that were cast before.
@@ -77,20 +76,33 @@ type numbers struct {
 // mostNumbers is how many items by classes a queue holds.
 const mostNumbers = 4 << 20
 
-// numbersOf summarizes an answer, to the precision of credence predict.
-func numbersOf(a *head.Answer, level float64) *numbers {
-	d := len(a.Mean)
+// numbersOf summarizes a prediction, to the precision of credence predict.
+func numbersOf(p *predict.Prediction, level float64) *numbers {
+	r, _ := summaryOf(context.Background(), p, level) // which cannot fail
+	d := len(p.Mean)
 	all := make([]float64, 4*d)
-	n := &numbers{mean: all[:d:d], lower: all[d : 2*d : 2*d], upper: all[2*d : 3*d : 3*d], top: all[3*d:], predicted: a.Top()}
-	for i, c := range a.Reported().To(mixture.SixDigits).Summarize([]float64{level}, true) {
+	n := &numbers{mean: all[:d:d], lower: all[d : 2*d : 2*d], upper: all[2*d : 3*d : 3*d], top: all[3*d:],
+		predicted: r.Predicted, gain: r.NextGain, variance: totalVariance(p)}
+	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		n.mean[i], n.lower[i], n.upper[i], n.top[i] = c.Mean, in.Lo, in.Hi, c.Top
 	}
-	n.gain, _ = a.Law.Gain(1) // one vote has a closed form, which cannot fail
-	for _, v := range a.Variance {
-		n.variance += v
-	}
 	return n
+}
+
+// summaryOf returns all numbers of a prediction at one level.
+func summaryOf(ctx context.Context, p *predict.Prediction, level float64) (predict.Row, error) {
+	s := predict.Summary{Levels: []float64{level}, Precision: mixture.SixDigits}.All()
+	return p.Summarize(ctx, &s)
+}
+
+// totalVariance returns the sum of the variances of the classes.
+func totalVariance(p *predict.Prediction) float64 {
+	sum := 0.0
+	for _, v := range p.Variance {
+		sum += v
+	}
+	return sum
 }
 
 // newQueue begins to predict the items.
@@ -322,15 +334,15 @@ func (p *pool) byValue(a, b int) int {
 	return cmp.Or(cmp.Compare(p.now[b].gain, p.now[a].gain), cmp.Compare(a, b))
 }
 
-// predict returns what the model says of item i without votes.
-func (p *pool) predict(ctx context.Context, i int) (head.Answer, error) {
+// predict returns the prediction for item i without votes.
+func (p *pool) predict(ctx context.Context, i int) (predict.Prediction, error) {
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
-		return head.Answer{}, err
+		return predict.Prediction{}, err
 	}
-	list, err := p.of.model.PredictContext(ctx, ds, model.PredictOptions{KeepBad: true})
+	list, err := predict.New(p.of.model, predict.Options{BatchValues: batchValues}).Dataset(ctx, ds)
 	if err != nil {
-		return head.Answer{}, err
+		return predict.Prediction{}, err
 	}
 	return list[0], list[0].Err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"credence/internal/words"
+	"credence/predict"
 )
 
 func noClass(name string, classes []string) error {
@@ -140,7 +141,7 @@ func (s *Server) whatIf(ctx context.Context, in *whatIfAsked) (*struct{ Body *it
 		return nil, err
 	}
 	if slices.Max(votes) > 0 {
-		if a, err = a.After(votes); err != nil {
+		if a.Answer, err = predict.After(p.of.model, &a.Answer, votes); err != nil {
 			return nil, badRequest("%w", err)
 		}
 	}

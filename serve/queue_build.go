@@ -10,7 +10,7 @@ import (
 	"credence/dataset"
 	"credence/internal/par"
 	"credence/internal/words"
-	"credence/model"
+	"credence/predict"
 )
 
 // facet is a column that items are filtered by: codes are indices into levels, −1 where an item has
@@ -41,13 +41,10 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 		return p, err
 	}
 	defer in.Close()
-	watch := m.model.Transform.NewWatch()
-	for batch, err := range in.All() {
+	run := predict.New(m.model, predict.Options{BatchValues: batchValues})
+	for batch, err := range run.Run(ctx, in) {
 		if err == nil {
-			err = watch.Add(batch.Dataset, batch.Bad)
-		}
-		if err == nil {
-			err = p.add(ctx, batch, q.server.options.Level)
+			err = p.add(batch, q.server.options.Level)
 		}
 		if err != nil {
 			return p, err
@@ -58,7 +55,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if len(p.ids) == 0 {
 		return p, fmt.Errorf("%s has no items", q.options.Items[0])
 	}
-	for _, w := range slices.Concat(in.Warnings(), watch.Warnings()) {
+	for _, w := range run.Diagnostics().Warnings {
 		p.notes = append(p.notes, w.Error())
 	}
 	if p.twice > 0 {
@@ -78,21 +75,14 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	return p, ctx.Err()
 }
 
-// add predicts a batch of items. One whose id was there before is left out, and told of.
-func (p *pool) add(ctx context.Context, b *dataset.Batch, level float64) error {
-	answers, err := p.of.model.PredictContext(ctx, b.Dataset, model.PredictOptions{KeepBad: true, BatchValues: batchValues})
-	if err != nil {
-		return err
-	}
-	list := make([]*numbers, len(answers))
+// add takes in the predictions for a batch of items. A row whose id was there before is left out, and counted.
+func (p *pool) add(b *predict.Batch, level float64) error {
+	list := make([]*numbers, len(b.Predictions))
 	par.For(len(list), func(j int) {
-		if ctx.Err() == nil && answers[j].Err == nil && (b.Bad == nil || b.Bad[j] == nil) {
-			list[j] = numbersOf(&answers[j], level)
+		if x := &b.Predictions[j]; x.Err == nil {
+			list[j] = numbersOf(x, level)
 		}
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	for j, id := range b.Items {
 		if _, twice := p.at[id]; twice {
 			p.twice++
@@ -103,16 +93,12 @@ func (p *pool) add(ctx context.Context, b *dataset.Batch, level float64) error {
 			return fmt.Errorf("there are more than %s items of %s", words.Thousands(i), words.Plural(len(p.of.model.Classes), "class"))
 		}
 		if list[j] == nil {
-			why := answers[j].Err
-			if b.Bad != nil && b.Bad[j] != nil {
-				why = b.Bad[j]
-			}
-			p.bad[i] = why.Error()
+			p.bad[i] = b.Predictions[j].Err.Error()
 		}
 		p.at[id] = i
 		p.ids = append(p.ids, id)
 		p.prior, p.now = append(p.prior, list[j]), append(p.now, list[j])
-		if err := p.rows.add(b, j); err != nil {
+		if err := p.rows.add(b.Batch, j); err != nil {
 			return err
 		}
 	}

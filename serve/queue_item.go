@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"credence/dataset"
-	"credence/head"
-	"credence/mixture"
+	"credence/predict"
 )
 
 // itemView is what is told of one item.
@@ -75,19 +74,15 @@ type ownVote struct {
 // densityPieces is in how many pieces a density is cut.
 const densityPieces = 160
 
-// lawOf describes an answer and draws the density of a class.
-func (p *pool) lawOf(ctx context.Context, a *head.Answer, level float64, class int) (*itemLaw, error) {
-	names := p.of.model.Classes
-	l := &itemLaw{Level: level, Predicted: names[a.Top()], Of: names[class]}
-	l.Gain, _ = a.Law.Gain(1)
-	for _, v := range a.Variance {
-		l.Variance += v
-	}
-	classes, err := a.Reported().To(mixture.SixDigits).SummarizeContext(ctx, []float64{level}, true)
+// lawOf describes a prediction and draws the density of a class.
+func (p *pool) lawOf(ctx context.Context, a *predict.Prediction, level float64, class int) (*itemLaw, error) {
+	r, err := summaryOf(ctx, a, level)
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range classes {
+	names := p.of.model.Classes
+	l := &itemLaw{Level: level, Predicted: names[r.Predicted], Of: names[class], Gain: r.NextGain, Variance: totalVariance(a)}
+	for i, c := range r.Classes {
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
 	}
@@ -190,7 +185,7 @@ func (p *pool) seen(i int, rater string) *numbers {
 }
 
 // given returns the answer a, which is that without votes, given the votes that a rater may see.
-func (p *pool) given(i int, a head.Answer, rater string) (head.Answer, error) {
+func (p *pool) given(i int, a predict.Prediction, rater string) (predict.Prediction, error) {
 	if p.hides(i, rater) {
 		return a, nil
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"credence/dataset"
-	"credence/model"
+	"credence/predict"
 )
 
 // desk is a server with forty items, of which the first ten have earlier votes; item i7 cannot be
@@ -126,13 +126,9 @@ func gainsOf(t *testing.T, s *Server, files ...string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	voted, err := m.Match(votes)
+	voted, err := predict.MatchVotes(m, votes)
 	if err != nil {
 		t.Fatal(err)
-	}
-	at := map[string]int{}
-	for j, id := range votes.Items {
-		at[id] = j
 	}
 	in, err := dataset.OpenStream(context.Background(), s.options.Queue.Items[0], m.Transform.Parts(), dataset.StreamOptions{KeepBad: true})
 	if err != nil {
@@ -140,22 +136,14 @@ func gainsOf(t *testing.T, s *Server, files ...string) map[string]float64 {
 	}
 	defer in.Close()
 	gains := map[string]float64{}
-	for b, err := range in.All() {
+	for b, err := range predict.New(m, predict.Options{Votes: voted}).Run(context.Background(), in) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := m.Predict(b.Dataset, model.PredictOptions{KeepBad: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for j := range list {
-			if b.Bad != nil && b.Bad[j] != nil {
-				continue
+		for _, p := range b.Predictions {
+			if p.Err == nil {
+				gains[p.Item], _ = p.Law.Gain(1)
 			}
-			if k, ok := at[b.Items[j]]; ok {
-				voted.Update(&list[j], k)
-			}
-			gains[b.Items[j]], _ = list[j].Law.Gain(1)
 		}
 	}
 	return gains

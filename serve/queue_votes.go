@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"credence/dataset"
-	"credence/head"
 	"credence/internal/votelog"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 )
 
 // cannotTell begins the key of a line without a label by which a rater says that she has seen the
@@ -201,15 +201,15 @@ func (b *ballots) voted(i int, but string) bool {
 	return slices.ContainsFunc(b.marks[i], func(m mark) bool { return m.class >= 0 && (but == "" || m.rater != but) })
 }
 
-// after returns the answer given votes, nil meaning none.
-func after(m *model.Model, a head.Answer, votes *dataset.Dataset) (head.Answer, error) {
+// after returns the prediction given votes, nil meaning none.
+func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predict.Prediction, error) {
 	if votes == nil {
-		return a, a.Err
+		return x, x.Err
 	}
-	matched, err := m.Match(votes)
+	matched, err := predict.MatchVotes(m, votes)
 	if err != nil {
-		return a, err
+		return x, err
 	}
-	matched.Update(&a, 0)
-	return a, a.Err
+	matched.UpdateAt(&x.Answer, 0)
+	return x, x.Err
 }

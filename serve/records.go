@@ -7,27 +7,38 @@ import (
 	"strconv"
 
 	"credence/internal/table"
+	"credence/mixture"
+	"credence/predict"
 )
 
 // records appends one JSON object for each item, separated by commas.
-func (t *told) records(dst []byte) ([]byte, error) {
-	if t.names != nil {
-		return dst, badRequest("%w: ask for fewer outputs", t.names)
+func (a *answer) records(dst []byte) ([]byte, error) {
+	if a.names != nil {
+		return dst, badRequest("%w: ask for fewer outputs", a.names)
 	}
-	for j := range t.items {
-		if t.first+j > 0 {
+	var cells []predict.Cell
+	for j := range a.items {
+		if a.first+j > 0 {
 			dst = append(dst, ',')
 		}
-		dst = t.record(dst, j)
+		if a.items[j].Err != nil {
+			dst = appendFailed(dst, &a.items[j])
+			continue
+		}
+		cells = a.table.Append(cells[:0], &a.rows[j])
+		dst = a.table.AppendJSON(dst, cells)
+		if law := a.items[j].Law; a.full && law != nil {
+			dst = appendParameters(dst[:len(dst)-1], law)
+		}
 	}
 	return dst, nil
 }
 
 // recordText predicts the items of a table and appends their objects to text, which waits in memory for the last of them.
 func (s *Server) recordText(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, text []byte) ([]byte, *predicting, error) {
-	p, err := s.predict(r.Context(), m, t, want, func(t *told) (err error) {
+	p, err := s.predict(r.Context(), m, t, want, func(a *answer) (err error) {
 		before := len(text)
-		if text, err = t.records(text); err != nil {
+		if text, err = a.records(text); err != nil {
 			return err
 		}
 		return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
@@ -43,35 +54,33 @@ func quote(s string) string {
 	return string(text)
 }
 
-// record appends the object of item j: that of credence predict --wide --format jsonl.
-func (t *told) record(dst []byte, j int) []byte {
-	if t.bad[j] != nil {
-		dst = append(append(dst, `{"item":`...), quote(t.items[j])...)
-		dst = append(append(dst, `,"error":`...), quote(t.bad[j].Error())...)
-		return append(dst, '}')
+// appendFailed appends the object of an item without a prediction.
+func appendFailed(dst []byte, p *predict.Prediction) []byte {
+	dst = append(append(dst, `{"item":`...), quote(p.Item)...)
+	dst = append(append(dst, `,"error":`...), quote(p.Err.Error())...)
+	return append(dst, '}')
+}
+
+// appendParameters appends the parameters of a distribution to an object that is left open.
+func appendParameters(dst []byte, law *mixture.Dirichlet) []byte {
+	dst = append(dst, `,"weights":[`...)
+	for c := range law.K() {
+		weight, _ := law.Component(c)
+		dst = appendListed(dst, c, weight)
 	}
-	dst = t.maker.AppendJSON(dst, t.row(j))
-	if law := t.answers[j].Law; t.full && law != nil {
-		dst = append(dst[:len(dst)-1], `,"weights":[`...)
-		for c := range law.K() {
-			weight, _ := law.Component(c)
-			dst = appendListed(dst, c, weight)
+	dst = append(dst, `],"alpha":[`...)
+	for c := range law.K() {
+		_, alpha := law.Component(c)
+		if c > 0 {
+			dst = append(dst, ',')
 		}
-		dst = append(dst, `],"alpha":[`...)
-		for c := range law.K() {
-			_, alpha := law.Component(c)
-			if c > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(dst, '[')
-			for i, a := range alpha {
-				dst = appendListed(dst, i, a)
-			}
-			dst = append(dst, ']')
+		dst = append(dst, '[')
+		for i, a := range alpha {
+			dst = appendListed(dst, i, a)
 		}
-		dst = append(dst, "]}"...)
+		dst = append(dst, ']')
 	}
-	return dst
+	return append(dst, "]}"...)
 }
 
 // appendListed appends number i of a list.

@@ -114,7 +114,7 @@ func FuzzVotes(f *testing.F) {
 			t.Fatalf("%d votes", votes.rows)
 		}
 		c, err := m.cast(t.Context(), votes)
-		if err == nil && votes.rows > 0 && len(c.votes.Items) == 0 {
+		if err == nil && votes.rows > 0 && len(c.Items()) == 0 {
 			t.Fatalf("%d votes on no item", votes.rows)
 		}
 		if err != nil && statusOf(err) == 500 {

@@ -117,7 +117,7 @@ const asJSON = "application/json"
 // expected returns what the library says of the people: by item, the mean and the interval of yes.
 func expected(t *testing.T, n int) [][3]float64 {
 	t.Helper()
-	list, err := fitted()[0].Predict(people(n), model.PredictOptions{})
+	list, err := fitted()[0].Predict(context.Background(), people(n), model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,14 @@
 package serve
 
 import (
-	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
-	"credence/internal/prediction"
 	"credence/internal/table"
+	"credence/predict"
 )
 
 // streamAnswers writes predictions as JSON lines, CSV or Parquet, as credence predict does: some items at
@@ -25,7 +26,7 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	if err := s.checkWide(m, f); err != nil {
 		return err
 	}
-	o := f.Options
+	o := f.Format
 	o.Levels, o.MaxWidth, o.MinTop = f.levels, want.rule.maxWidth, want.rule.minTop
 	o.Next = o.Next || want.columns["next_gain"]
 	o.Top = o.Top && (!o.Wide || want.wants("p_top"))
@@ -35,10 +36,10 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 		}
 		o.Keep = func(name string) bool { return name == "mean" || name == "abstain" || want.wants(name) }
 	}
-	judge := newJudge(s.metrics.of(m.name), m, o)
-	o.Seen = judge.seen
-	maker := prediction.New(m.model, o)
-	if err := maker.CheckNames(); err != nil {
+	metrics := s.metrics.of(m.name)
+	o.Seen = func(r *predict.Row) { metrics.observe(r, want.rule) }
+	rows := predict.NewTable(m.model, o)
+	if err := rows.CheckNames(); err != nil {
 		return badRequest("%w: ask for fewer outputs, or for the long form", err)
 	}
 	p, err := m.begin(r.Context(), t, want)
@@ -47,11 +48,12 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	}
 	defer p.close()
 	hold := func(n int) error { return s.hold(w, int64(n)) }
-	err = causeOf(r.Context(), p.stream(w, maker, f.Name, want.batch != 0, hold))
-	s.metrics.counted(judge.m, p.items, p.bad, p.watch.Unlike())
+	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, &f.Format, hold))
+	d := p.Diagnostics()
+	s.metrics.counted(metrics, d)
 	if rec := w.(*recorder); err != nil && rec.status != 0 {
 		// The status is sent: an answer that ends too early is all that is left to say.
-		rec.err = fmt.Errorf("after %d items: %w", p.items, err)
+		rec.err = fmt.Errorf("after %d items: %w", d.Items, err)
 		panic(http.ErrAbortHandler)
 	}
 	return err
@@ -72,55 +74,59 @@ func (s *Server) checkWide(m *served, f *answerForm) error {
 // cellMemory is about how much memory a value takes until it is written: in a batch, and in a group of rows of Parquet.
 const cellMemory, groupMemory = 64, 16
 
-// stream writes the predictions. What it keeps in memory it asks for with hold. The first are made before anything is written, so that most mistakes
-// are still answered with their status.
-func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form string, flush bool, hold func(bytes int) error) error {
-	t, err := p.next()
-	if err != nil && err != io.EOF {
-		return err
-	}
-	for _, m := range mediaTypes {
-		if m.form == form {
-			w.Header().Set("Content-Type", m.name)
-			break
-		}
-	}
-	w.Header().Set("Trailer", warningsHeader)
-	setWarnings(w, p.warnings(false))
-	out, failed := prediction.NewWriter(w, maker)
-	if failed != nil {
-		return failed
-	}
-	control := http.NewResponseController(w)
-	columns, batch, group := len(maker.Columns()), 0, 0
-	if !maker.Wide() {
+// stream writes the predictions. What it keeps in memory it asks for with hold. The first are made before anything is
+// written, so that most mistakes are still answered with their status.
+func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *predict.Table, f *predict.Format, hold func(bytes int) error) error {
+	columns, batch, group := len(rows.Columns()), 0, 0
+	if !f.Wide {
 		columns *= len(p.of.model.Classes) * p.want.levels
 	}
-	for ; err == nil; t, err = p.next() {
-		values := len(t.items) * columns
+	var out predict.Writer
+	begin := func() (err error) {
+		for _, m := range mediaTypes {
+			if m.form == f.Name {
+				w.Header().Set("Content-Type", m.name)
+				break
+			}
+		}
+		w.Header().Set("Trailer", warningsHeader)
+		setWarnings(w, p.warnings(false))
+		out, err = predict.NewWriter(w, rows)
+		return err
+	}
+	for b, err := range p.batches(ctx) {
+		if err == nil && out == nil {
+			err = begin()
+		}
+		if err != nil {
+			return err
+		}
+		values := len(b.Predictions) * columns
 		if values > batch {
 			if err := hold((values - batch) * cellMemory); err != nil {
 				return err
 			}
 			batch = values
 		}
-		if more := min(values, table.GroupValues-group); form == parquetForm && more > 0 {
+		if more := min(values, table.GroupValues-group); f.Name == parquetForm && more > 0 {
 			if err := hold(more * groupMemory); err != nil {
 				return err
 			}
 			group += more
 		}
-		if err := p.write(w, out, t, form == linesForm); err != nil {
+		if err := p.write(ctx, w, out, b.Predictions, f.Name == linesForm); err != nil {
 			return err
 		}
-		if flush {
-			if err := control.Flush(); err != nil {
+		if p.want.batch != 0 {
+			if err := http.NewResponseController(w).Flush(); err != nil {
 				return err
 			}
 		}
 	}
-	if err != io.EOF {
-		return err
+	if out == nil { // there are no items
+		if err := begin(); err != nil {
+			return err
+		}
 	}
 	if err := out.Close(); err != nil {
 		return err
@@ -130,89 +136,26 @@ func (p *predicting) stream(w http.ResponseWriter, maker *prediction.Maker, form
 }
 
 // write writes a batch. Where lines are items, those without a prediction have one that says why.
-func (p *predicting) write(w io.Writer, out prediction.Writer, t *told, lines bool) error {
-	a := &prediction.Answers{Items: t.items, List: t.answers, Dropped: make([]bool, len(t.items))}
-	for j, why := range t.bad {
-		a.Dropped[j] = why != nil
-	}
+func (p *predicting) write(ctx context.Context, w io.Writer, out predict.Writer, list []predict.Prediction, lines bool) error {
 	if !lines || !p.want.partial {
-		_, err := out.Write(p.ctx, a)
+		_, err := out.Write(ctx, list)
 		return err
 	}
 	// Stretches without a gap go together.
-	for from := 0; from < len(t.items); {
-		to := from
-		for to < len(t.items) && t.bad[to] == nil {
-			to++
+	for len(list) > 0 {
+		n := slices.IndexFunc(list, func(x predict.Prediction) bool { return x.Err != nil })
+		if n < 0 {
+			n = len(list)
 		}
-		part := prediction.Answers{Items: a.Items[from:to], List: a.List[from:to], Dropped: a.Dropped[from:to]}
-		if _, err := out.Write(p.ctx, &part); err != nil {
+		if _, err := out.Write(ctx, list[:n]); err != nil {
 			return err
 		}
-		if from = to; to < len(t.items) {
-			if _, err := w.Write(append(t.record(nil, to), '\n')); err != nil {
+		if list = list[n:]; len(list) > 0 {
+			if _, err := w.Write(append(appendFailed(nil, &list[0]), '\n')); err != nil {
 				return err
 			}
-			from++
+			list = list[1:]
 		}
 	}
 	return nil
-}
-
-// judge counts what is told of items for the metrics of a model.
-type judge struct {
-	m       *modelMetrics
-	lower   []int // by class, where the cells of an item have it; nil if they do not
-	upper   []int
-	top     []int
-	abstain int // −1 if items are not marked
-}
-
-// newJudge returns the one for cells that are made with some options.
-func newJudge(m *modelMetrics, s *served, o prediction.Options) *judge {
-	j := &judge{m: m, abstain: -1}
-	o.Tidymodels = false
-	columns := prediction.New(s.model, o).Columns()
-	classes := len(s.model.Classes)
-	for i, c := range columns {
-		var to *[]int
-		switch cmp.Or(c.Of, c.Name) {
-		case "lower":
-			to = &j.lower
-		case "upper":
-			to = &j.upper
-		case "p_top":
-			to = &j.top
-		case "abstain":
-			if j.abstain < 0 {
-				j.abstain = i
-			}
-			continue
-		default:
-			continue
-		}
-		switch {
-		case !o.Wide:
-			for class := range classes {
-				*to = append(*to, class*len(o.Levels)*len(columns)+i)
-			}
-		case len(*to) == c.Class: // the first level
-			*to = append(*to, i)
-		}
-	}
-	return j
-}
-
-// seen takes the cells of an item into account.
-func (j *judge) seen(a *prediction.Answers, item int, cells []prediction.Cell) {
-	i := a.List[item].Top()
-	if j.lower != nil && j.upper != nil {
-		j.m.width.Observe(cells[j.upper[i]].Number - cells[j.lower[i]].Number)
-	}
-	switch {
-	case j.abstain >= 0:
-		j.m.abstained.Observe(cells[j.abstain].Number)
-	case j.top != nil:
-		j.m.abstained.Observe(oneIf(cells[j.top[i]].Number < 0.9))
-	}
 }

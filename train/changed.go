@@ -8,6 +8,7 @@ import (
 	"credence/head"
 	"credence/model"
 	"credence/nn"
+	"credence/predict"
 )
 
 // changed says what became of the model that training started from: which items and votes
@@ -77,7 +78,7 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 		}
 	}
 	m := f.o.From.Model
-	cast, err := m.Ratings(f.ds.Select(items))
+	cast, err := predict.Ratings(m, f.ds.Select(items))
 	if err != nil {
 		f.warnings = append(f.warnings, "the losses before and now are not compared: "+err.Error())
 		return nil

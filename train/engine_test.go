@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -265,7 +266,7 @@ func TestEngine(t *testing.T) {
 	means := func(m *model.Model, e nn.Engine) []float64 {
 		t.Helper()
 		m.Engine = e
-		answers, err := m.Predict(ds, model.PredictOptions{})
+		answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer fresh.Close()
-	predicted, err := m.Predict(fresh, model.PredictOptions{})
+	predicted, err := m.Predict(context.Background(), fresh, model.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func ExampleFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	predicted, err := res.Model.Predict(ds.Select([]int{2, 38}), model.PredictOptions{})
+	predicted, err := res.Model.Predict(context.Background(), ds.Select([]int{2, 38}), model.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

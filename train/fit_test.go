@@ -130,7 +130,7 @@ func TestFitLearns(t *testing.T) {
 			t.Errorf("run %+v", r)
 		}
 	}
-	got, err := res.Model.Predict(ds, model.PredictOptions{})
+	got, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestFitRefuses(t *testing.T) {
 func TestFitWeights(t *testing.T) {
 	ds := simulated(150, 3, 9)
 	mean := func(res *Result) float64 {
-		got, err := res.Model.Predict(ds, model.PredictOptions{})
+		got, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func TestMethodsLearn(t *testing.T) {
 				t.Errorf("%v: %s kept the weights of epoch %d", m, r.Name, r.Epoch)
 			}
 		}
-		got, err := res.Model.Predict(ds, model.PredictOptions{})
+		got, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil || len(got) != 300 {
 			t.Errorf("%v: %d estimates, %v", m, len(got), err)
 		}
@@ -129,11 +129,11 @@ func TestMethodWeights(t *testing.T) {
 		plain := fitted(t, &twice, o)
 		o.ItemWeights = weights
 		weighted := fitted(t, ds, o)
-		a, err := plain.Model.Predict(ds, model.PredictOptions{})
+		a, err := plain.Model.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := weighted.Model.Predict(ds, model.PredictOptions{})
+		b, err := weighted.Model.Predict(context.Background(), ds, model.PredictOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

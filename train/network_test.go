@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -103,7 +104,7 @@ func TestDefaultNetwork(t *testing.T) {
 func TestFitImages(t *testing.T) {
 	ds := tensors(40, dataset.Part{Name: "scan", Kind: dataset.Tensor, Shape: []int{1, 16, 16}}, dataset.Part{Name: "age", Kind: dataset.Numeric})
 	res := fitted(t, ds, Options{Epochs: 2, Ensemble: 1, Patience: -1})
-	if _, err := res.Model.Predict(ds, model.PredictOptions{}); err != nil {
+	if _, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -74,27 +74,21 @@ func TestRatersAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	few := ds.Select([]int{0, 1, 2})
-	for _, votes := range []bool{false, true} {
-		before, err := res.Model.Predict(few, model.PredictOptions{Votes: votes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := loaded.Predict(few, model.PredictOptions{Votes: votes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for j := range after {
-			a, b := before[j].Reported().Class(1).Interval(0, 0.9), after[j].Reported().Class(1).Interval(0, 0.9)
-			if before[j].Mean[1] != after[j].Mean[1] || a != b || before[j].Average == nil {
-				t.Errorf("item %d: %v %v, after loading %v %v", j, before[j].Mean, a, after[j].Mean, b)
-			}
-		}
-	}
-	// A vote for the second class tells more if it is by a rater who leans to the first.
-	answers, err := loaded.Predict(few, model.PredictOptions{})
+	before, err := res.Model.Predict(context.Background(), few, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	answers, err := loaded.Predict(context.Background(), few, model.PredictOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range answers {
+		a, b := before[j].Reported().Class(1).Interval(0, 0.9), answers[j].Reported().Class(1).Interval(0, 0.9)
+		if before[j].Mean[1] != answers[j].Mean[1] || a != b || before[j].Average == nil {
+			t.Errorf("item %d: %v %v, after loading %v %v", j, before[j].Mean, a, answers[j].Mean, b)
+		}
+	}
+	// A vote for the second class tells more if it is by a rater who leans to the first.
 	var means [3]float64
 	for r := range means {
 		after, err := answers[0].AfterRatings(loaded.Crowd, []head.Rating{{Rater: int32(r), Class: 1}})

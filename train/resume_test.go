@@ -176,7 +176,7 @@ func TestCancel(t *testing.T) {
 	if w := res.Model.Provenance.Warnings; !strings.Contains(strings.Join(w, "\n"), "stopped before its end") {
 		t.Errorf("warnings %q", w)
 	}
-	if _, err := res.Model.Predict(ds, model.PredictOptions{}); err != nil {
+	if _, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel = context.WithCancel(context.Background())

@@ -6,10 +6,9 @@ import (
 	"strconv"
 
 	"credence/evaluate"
-	"credence/internal/prediction"
 	"credence/internal/printout"
-	"credence/internal/table"
 	"credence/internal/words"
+	"credence/predict"
 )
 
 // checkPlan refuses plans without sense before anything is read.
@@ -75,19 +74,19 @@ func (r *checkReport) designs(w *printout.Page) {
 
 // writeDesigns writes them as CSV.
 func (r *checkReport) writeDesigns(w io.Writer, d digits) error {
-	number, whole := table.ParquetNumber, table.ParquetWhole
-	columns := []prediction.Column{
+	number, whole := predict.Number, predict.Whole
+	columns := []predict.Column{
 		{Name: "items", Kind: whole}, {Name: "votes_per_item", Kind: whole},
 		{Name: "ratio_se", Kind: number}, {Name: "items_needed", Kind: number},
 		{Name: "nll_per_vote", Kind: number}, {Name: "nll_per_vote_se", Kind: number},
-		{Name: "intervals", Kind: table.ParquetText},
+		{Name: "intervals", Kind: predict.Text},
 	}
 	var rows [][]any
 	for _, d := range r.Designs {
 		rows = append(rows, []any{int64(d.Items), int64(d.Votes),
 			known(d.RatioSE), known(d.Needed), known(d.Loss), known(d.LossSE), d.Intervals})
 	}
-	return prediction.WriteRows(w, prediction.Form{Name: "csv", Digits: d.Digits}, columns, rows)
+	return predict.WriteRows(w, predict.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }
 
 // known is a number as a cell, nil if it is not known.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"credence/internal/prediction"
+	"credence/predict"
 )
 
 // defaultDigits is how many significant digits the numbers of CSV have: what is
@@ -15,7 +15,7 @@ const defaultDigits = 6
 
 // digits is the flag --digits: how many significant digits numbers are written with.
 type digits struct {
-	prediction.Digits
+	predict.Digits
 	given bool
 }
 
@@ -27,7 +27,7 @@ func (d *digits) Set(s string) error {
 	case err != nil || n < 1 || n > 17:
 		return errors.New("expected a number of digits from 1 to 17, or full")
 	}
-	d.Digits, d.given = prediction.Digits(n), true
+	d.Digits, d.given = predict.Digits(n), true
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (d *digits) declare(f *pflag.FlagSet) {
 
 // of returns the digits of numbers in a form of output. Programs read JSON, and get
 // all unless told otherwise.
-func (d digits) of(form string) prediction.Digits {
+func (d digits) of(form string) predict.Digits {
 	if form != "csv" && !d.given {
 		return 0
 	}

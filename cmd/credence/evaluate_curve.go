@@ -5,10 +5,9 @@ import (
 	"strconv"
 
 	"credence/evaluate"
-	"credence/internal/prediction"
 	"credence/internal/printout"
-	"credence/internal/table"
 	"credence/internal/words"
+	"credence/predict"
 )
 
 // curve shows what fewer votes on fewer items say.
@@ -27,8 +26,8 @@ func (r *evaluateReport) curve(w *printout.Page) {
 
 // writeCurve writes it as CSV.
 func writeCurve(w io.Writer, d digits, curve []evaluate.CurvePoint) error {
-	number, whole := table.ParquetNumber, table.ParquetWhole
-	columns := []prediction.Column{
+	number, whole := predict.Number, predict.Whole
+	columns := []predict.Column{
 		{Name: "votes_per_item", Kind: whole}, {Name: "share", Kind: number}, {Name: "items", Kind: whole},
 		{Name: "dispersion_ratio", Kind: number}, {Name: "dispersion_ratio_se", Kind: number},
 		{Name: "nll_per_vote", Kind: number}, {Name: "nll_per_vote_se", Kind: number},
@@ -38,5 +37,5 @@ func writeCurve(w io.Writer, d digits, curve []evaluate.CurvePoint) error {
 		rows = append(rows, []any{int64(p.Votes), known(p.Share), int64(p.Items),
 			known(p.Ratio), known(p.RatioSE), known(p.Loss), known(p.LossSE)})
 	}
-	return prediction.WriteRows(w, prediction.Form{Name: "csv", Digits: d.Digits}, columns, rows)
+	return predict.WriteRows(w, predict.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"credence/internal/array"
 	"credence/internal/atomicfile"
-	"credence/internal/calculator"
+	"credence/predict"
 )
 
 // onlyBulk answers --data, and refuses flags that belong to other forms of the verb.
@@ -44,7 +42,7 @@ func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
 
 // answerRecords answers about the mixtures in a file.
 func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
-	b := calculator.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Tell: o.tell,
+	b := predict.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Fields: o.tell,
 		Resolution: o.resolution, Precision: o.digits.Precision()}
 	if o.run != "" {
 		m, err := loadModel(cmd.ErrOrStderr(), o.run)
@@ -55,14 +53,5 @@ func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
 			b.Resolution = m.Calibration.Resolution
 		}
 	}
-	in, err := array.ReadRecords(o.data)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(o.out, func(w io.Writer) error {
-		if err := b.Answer(in, w); err != nil {
-			return fmt.Errorf("%s: %w", o.data, err)
-		}
-		return nil
-	})
+	return atomicfile.Write(o.out, func(w io.Writer) error { return b.Run(o.data, w) })
 }

@@ -11,10 +11,10 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/config"
-	"credence/internal/prediction"
 	"credence/internal/words"
 	"credence/mixture"
 	"credence/model"
+	"credence/predict"
 )
 
 // nextOptions is the command line of credence next.
@@ -110,7 +110,7 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	}
 	defer in.Close()
 	c := &candidates{most: o.mostVotes(m), from: p}
-	if err := p.each(ctx, in, nil, c.add); err != nil {
+	if err := p.each(ctx, in, predict.Options{}, c.add); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -121,7 +121,7 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 		if err := o.ask(cmd, c, costs); err != nil {
 			return err
 		}
-		return p.end(in)
+		return p.end()
 	}
 	list, err := c.plan(o.budget)
 	if err != nil {
@@ -139,7 +139,7 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 	if o.out.form != "table" && o.out.form != "md" && o.out.form != "json" {
 		fmt.Fprintln(cmd.ErrOrStderr(), list.summary())
 	}
-	return p.end(in)
+	return p.end()
 }
 
 // mostVotes returns how many votes on one item are planned at most.
@@ -158,24 +158,22 @@ type candidates struct {
 	laws []*mixture.Dirichlet
 }
 
-// add takes in the answers to some items.
-func (c *candidates) add(a *prediction.Answers) (more bool, err error) {
-	for j := range a.Items {
-		if a.Dropped[j] {
+// add takes in the predictions for some items.
+func (c *candidates) add(b *predict.Batch) (more bool, err error) {
+	for j := range b.Predictions {
+		p := &b.Predictions[j]
+		if p.Err != nil {
 			continue
 		}
-		row := nextItem{Item: a.Items[j]}
-		for _, v := range a.List[j].Variance {
+		row := nextItem{Item: p.Item}
+		for _, v := range p.Variance {
 			row.Variance += v
 		}
 		if c.from.votes != nil {
-			cast := 0.0
-			if at, ok := c.from.votesOf[row.Item]; ok {
-				cast = c.from.votes.VotesOf(at)
-			}
+			cast := c.from.votes.Cast(row.Item)
 			row.Cast = &cast
 		}
-		c.rows, c.laws = append(c.rows, row), append(c.laws, a.List[j].Law)
+		c.rows, c.laws = append(c.rows, row), append(c.laws, p.Law)
 	}
 	return true, nil
 }
@@ -220,8 +218,8 @@ func (l *nextPlan) choose(o *nextOptions) {
 }
 
 // rowForm is the form of rows.
-func (o *nextOptions) rowForm() prediction.Form {
-	return prediction.Form{Name: o.out.form, Digits: o.out.digits.of(o.out.form), CSVSafe: o.from.csvSafe}
+func (o *nextOptions) rowForm() predict.Form {
+	return predict.Form{Name: o.out.form, Digits: o.out.digits.of(o.out.form), CSVSafe: o.from.csvSafe}
 }
 
 // write writes the plan in the form asked for.
@@ -232,5 +230,5 @@ func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
 	case "table", "md":
 		return o.out.print(w, l.print)
 	}
-	return prediction.WriteRows(w, o.rowForm(), l.columns(), l.rows())
+	return predict.WriteRows(w, o.rowForm(), l.columns(), l.rows())
 }

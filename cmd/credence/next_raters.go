@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
-	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/table"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 )
 
 // readCosts reads what a vote of each rater costs. Raters have to be those of the model.
@@ -145,8 +145,7 @@ func (c *candidates) ask(budget float64, costs []evaluate.Cost, most int) (*askP
 
 // voted reports whether a rater of the model has voted on an item.
 func (c *candidates) voted(item, rater int) bool {
-	at, ok := c.from.votesOf[c.rows[item].Item]
-	return ok && c.from.voted.By(rater, at)
+	return c.from.votes.By(rater, c.rows[item].Item)
 }
 
 func (l *askPlan) summary() string {
@@ -165,14 +164,14 @@ func (l *askPlan) write(w io.Writer, o *nextOptions) error {
 			p.Sections(func(p *printout.Page) { p.Paragraph("Gain  ", l.summary()+".") }, l.table)
 		})
 	}
-	text, number := table.ParquetText, table.ParquetNumber
-	columns := []prediction.Column{{Name: "rank", Kind: table.ParquetWhole}, {Name: "item", Kind: text}, {Name: "rater", Kind: text},
+	text, number := predict.Text, predict.Number
+	columns := []predict.Column{{Name: "rank", Kind: predict.Whole}, {Name: "item", Kind: text}, {Name: "rater", Kind: text},
 		{Name: "cost", Kind: number}, {Name: "gain", Kind: number}, {Name: "gain_per_cost", Kind: number}, {Name: "variance", Kind: number}}
 	var rows [][]any
 	for _, v := range l.Plan {
 		rows = append(rows, []any{int64(v.Rank), v.Item, v.Rater, v.Cost, v.Gain, v.PerCost, v.Variance})
 	}
-	return prediction.WriteRows(w, o.rowForm(), columns, rows)
+	return predict.WriteRows(w, o.rowForm(), columns, rows)
 }
 
 func (l *askPlan) table(w *printout.Page) {
@@ -181,12 +180,12 @@ func (l *askPlan) table(w *printout.Page) {
 	}
 	t := printout.NewTable(1, 2)
 	t.Add("rank", "item", "rater", "cost", "gain", "per cost", "variance")
-	for _, v := range l.Plan[:min(len(l.Plan), prediction.TableItems)] {
+	for _, v := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
 		t.Add(strconv.Itoa(v.Rank), printout.Ellipsis(v.Item, 24), printout.Ellipsis(v.Rater, 24), strconv.FormatFloat(v.Cost, 'g', 6, 64),
 			fmt.Sprintf("%.4f", v.Gain), fmt.Sprintf("%.4f", v.PerCost), fmt.Sprintf("%.4f", v.Variance))
 	}
 	w.Table(t)
-	if more := len(l.Plan) - prediction.TableItems; more > 0 {
+	if more := len(l.Plan) - predict.TableItems; more > 0 {
 		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "vote"))
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"credence/internal/prediction"
 	"credence/internal/printout"
-	"credence/internal/table"
 	"credence/internal/words"
+	"credence/predict"
 )
 
 // nextPlan is what credence next prints. It is also its JSON.
@@ -64,7 +63,7 @@ func (l *nextPlan) table(w *printout.Page) {
 		header = append(header, "cast")
 	}
 	t.Add(header...)
-	for _, r := range l.Plan[:min(len(l.Plan), prediction.TableItems)] {
+	for _, r := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
 		row := []string{strconv.Itoa(r.Rank), printout.Ellipsis(r.Item, 24), strconv.Itoa(r.Votes), fmt.Sprintf("%.4f", r.Gain),
 			fmt.Sprintf("%.4f", r.NextGain), fmt.Sprintf("%.4f", r.Variance)}
 		if r.Cast != nil {
@@ -73,7 +72,7 @@ func (l *nextPlan) table(w *printout.Page) {
 		t.Add(row...)
 	}
 	w.Table(t)
-	if more := len(l.Plan) - prediction.TableItems; more > 0 {
+	if more := len(l.Plan) - predict.TableItems; more > 0 {
 		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "item"))
 	}
 }
@@ -81,18 +80,18 @@ func (l *nextPlan) table(w *printout.Page) {
 // cast reports whether votes were taken into account.
 func (l *nextPlan) cast() bool { return len(l.Plan) > 0 && l.Plan[0].Cast != nil }
 
-func (l *nextPlan) columns() []prediction.Column {
-	number, whole := table.ParquetNumber, table.ParquetWhole
-	list := []prediction.Column{
+func (l *nextPlan) columns() []predict.Column {
+	number, whole := predict.Number, predict.Whole
+	list := []predict.Column{
 		{Name: "rank", Kind: whole},
-		{Name: "item", Kind: table.ParquetText},
+		{Name: "item", Kind: predict.Text},
 		{Name: "votes", Kind: whole},
 		{Name: "gain", Kind: number},
 		{Name: "next_gain", Kind: number},
 		{Name: "variance", Kind: number},
 	}
 	if l.cast() {
-		list = append(list, prediction.Column{Name: "cast", Kind: number})
+		list = append(list, predict.Column{Name: "cast", Kind: number})
 	}
 	return list
 }

@@ -13,8 +13,8 @@ import (
 	"credence/internal/atomicfile"
 	"credence/internal/calculator"
 	"credence/internal/config"
-	"credence/internal/prediction"
 	"credence/internal/rank"
+	"credence/predict"
 )
 
 // predictOptions is the command line of credence predict.
@@ -96,13 +96,13 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 	notZero(f, "max-width", "min-top")
 }
 
-// told is what is told of an item and in what form. Intervals are computed to as many digits as are
+// output selects the fields of the output and its form. Intervals are computed to as many digits as are
 // asked for, whatever the form shows of them.
-func (o *predictOptions) told() prediction.Options {
-	return prediction.Options{
-		Form:   prediction.Form{Name: o.format, Digits: o.digits.of(o.format), CSVSafe: o.csvSafe},
-		Levels: o.levels.values, Precision: o.digits.Precision(),
-		HPD: o.hpd, Full: o.full, Next: o.next, Top: o.top == "on", MaxWidth: o.maxWidth, MinTop: o.minTop,
+func (o *predictOptions) output() predict.Format {
+	return predict.Format{
+		Form:    predict.Form{Name: o.format, Digits: o.digits.of(o.format), CSVSafe: o.csvSafe},
+		Summary: predict.Summary{Levels: o.levels.values, Precision: o.digits.Precision(), MaxWidth: o.maxWidth, MinTop: o.minTop},
+		HPD:     o.hpd, Full: o.full, Next: o.next, Top: o.top == "on",
 		OnlyMean: o.onlyMean(), Fields: o.only, Wide: o.wide, Tidymodels: o.names == "tidymodels",
 	}
 }
@@ -166,7 +166,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := o.checkParts(items); err != nil {
 		return err
 	}
-	overwrite := o.overwrite || o.inParts() && prediction.Joining(o.out)
+	overwrite := o.overwrite || o.inParts() && predict.Joining(o.out)
 	if err := checkOutputs(cmd.InOrStdin(), overwrite, []string{o.out}, o.inputs(path, items)); err != nil {
 		return err
 	}
@@ -193,8 +193,8 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err := tellMeaning(cmd.ErrOrStderr(), m, 80); err != nil {
 		return err
 	}
-	maker := prediction.New(m, o.told())
-	if err := maker.CheckNames(); err != nil {
+	table := predict.NewTable(m, o.output())
+	if err := table.CheckNames(); err != nil {
 		return withHint(fmt.Errorf("--wide: %w", err), "without --wide, classes are in a column of their own")
 	}
 	p, in, err := o.open(ctx, cmd, m, path, items)
@@ -202,7 +202,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 		return orStopped(ctx, err)
 	}
 	defer in.Close()
-	p.maker = maker
+	p.table = table
 	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out == "-")
 	to := func(w io.Writer) error { return p.predict(ctx, in, w) }
 	switch {
@@ -216,7 +216,7 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err != nil {
 		return err
 	}
-	return p.end(in)
+	return p.end()
 }
 
 // levelError is that of a level without sense, such as one in percent.

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
-	"credence/internal/prediction"
 	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 	"credence/run"
 )
 
@@ -27,8 +26,7 @@ func (o *predictOptions) inputs(path string, items []string) []string {
 // open reads the votes to take into account and opens the items, which the
 // caller closes.
 func (o *predictOptions) open(ctx context.Context, cmd *cobra.Command, m *model.Model, path string, items []string) (*predictor, *dataset.Stream, error) {
-	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:],
-		watch: m.Transform.NewWatch()}
+	p := &predictor{options: o, model: m, messages: cmd.ErrOrStderr(), input: items[0], beside: items[1:]}
 	p.load = o.data.LoadOptions()
 	run.FolderOf(path).ReadAs(&p.load)
 	if len(o.data.Load.Votes) > 0 {
@@ -55,20 +53,17 @@ func orStopped(ctx context.Context, err error) error {
 type predictor struct {
 	options  *predictOptions
 	model    *model.Model
-	maker    *prediction.Maker
+	table    *predict.Table
 	messages io.Writer
 	input    string
 	beside   []string            // files that are joined to it
 	load     dataset.LoadOptions // how files are read
 
-	watch      *dataset.Watch
-	progress   *predictProgress // nil for none
-	votes      *dataset.Dataset // nil without --votes
-	votesOf    map[string]int   // item → its index in votes
-	voted      *model.Voted     // votes as the model takes them
-	used       int              // items of votes that were found
-	items, bad int              // read, and of them without a prediction
-	reports    []string         // why items have no prediction, of the first
+	run        *predict.Predictor // nil until items are read
+	progress   *predictProgress   // nil for none
+	votes      *predict.Votes     // nil without --votes
+	items, bad int                // read, and of them without a prediction
+	reports    []string           // why items have no prediction, of the first
 }
 
 // readVotes reads the votes to take into account. Their classes are the
@@ -76,27 +71,20 @@ type predictor struct {
 func (p *predictor) readVotes(ctx context.Context) error {
 	opts := p.load.VotesOptions
 	opts.Classes = p.model.Classes
-	var err error
-	if p.votes, err = dataset.Load(ctx, dataset.LoadOptions{Votes: p.load.Votes, VotesOptions: opts}); err != nil {
+	ds, err := dataset.Load(ctx, dataset.LoadOptions{Votes: p.load.Votes, VotesOptions: opts})
+	if err != nil {
 		return err
 	}
-	for _, c := range p.votes.Classes {
+	for _, c := range ds.Classes {
 		if !slices.Contains(p.model.Classes, c) {
 			return fmt.Errorf("reading %s: class %q is not one of the model's %q", strings.Join(p.load.Votes, ", "), c, p.model.Classes)
 		}
 	}
-	p.votesOf = make(map[string]int, len(p.votes.Items))
-	for i, id := range p.votes.Items {
-		p.votesOf[id] = i
-	}
-	if p.voted, err = p.model.Match(p.votes); err != nil {
+	if p.votes, err = predict.MatchVotes(p.model, ds); err != nil {
 		return fmt.Errorf("reading %s: %w", strings.Join(p.load.Votes, ", "), err)
 	}
-	p.tellStrangers()
-	for _, w := range p.votes.Warnings {
-		if !errors.Is(w, dataset.ErrOneVote) {
-			p.warn(warningText(w))
-		}
+	for _, w := range p.votes.Warnings() {
+		p.warn(warningText(w))
 	}
 	return nil
 }
@@ -115,10 +103,10 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	parts := p.model.Transform.Parts()
 	o := dataset.StreamOptions{Batch: p.batch(), KeepBad: true, Beside: p.beside, FeatureOptions: f}
 	if p.votes != nil {
-		o.Known = p.votes.Items
+		o.Known = p.votes.Items()
 	}
 	if p.options.format == "table" {
-		o.Batch = prediction.TableItems + 1
+		o.Batch = predict.TableItems + 1
 	}
 	if p.input == "-" {
 		return dataset.NewStream(ctx, newStdinReader(ctx, stdin), "standard input", parts, o)
@@ -142,62 +130,39 @@ const maxReports = 20
 
 // predict writes the predictions of all items to w.
 func (p *predictor) predict(ctx context.Context, in *dataset.Stream, w io.Writer) error {
-	out, err := prediction.NewWriter(w, p.maker)
+	out, err := predict.NewWriter(w, p.table)
 	if err != nil {
 		return err
 	}
-	if err := p.each(ctx, in, nil, func(a *prediction.Answers) (bool, error) { return out.Write(ctx, a) }); err != nil {
+	write := func(b *predict.Batch) (bool, error) { return out.Write(ctx, b.Predictions) }
+	if err := p.each(ctx, in, predict.Options{}, write); err != nil {
 		return err
 	}
 	return out.Close()
 }
 
-// each calls do with the answers to the items, batch by batch, until it wants no
-// more. Batches whose first item is not wanted are passed over; nil wants all.
-func (p *predictor) each(ctx context.Context, in *dataset.Stream, wanted func(first int) bool, do func(a *prediction.Answers) (more bool, err error)) error {
+// each calls do with the predictions, batch by batch, until it takes no more, and reports items without one. Files are read
+// one batch ahead; whoever writes to standard input may wait for an answer.
+func (p *predictor) each(ctx context.Context, in *dataset.Stream, o predict.Options, do func(b *predict.Batch) (more bool, err error)) error {
 	if p.progress != nil {
 		defer p.progress.erase()
 	}
-	for batch, err := range p.batches(ctx, in) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	o.Votes, o.MeansOnly, o.Ahead = p.votes, p.options.onlyMean(), p.input != "-"
+	p.run = predict.New(p.model, o)
+	for b, err := range p.run.Run(ctx, in) {
 		if err != nil {
 			return orStopped(ctx, err)
 		}
-		p.items = batch.First
-		if wanted != nil && !wanted(p.items) {
-			if err := p.pass(batch); err != nil {
-				return err
+		for j := range b.Predictions {
+			if x := &b.Predictions[j]; x.Err != nil {
+				p.report(fmt.Sprintf("item %q has no prediction: %v", x.Item, x.Err))
 			}
-			continue
 		}
-		if err := p.watch.Add(batch.Dataset, batch.Bad); err != nil {
-			return err
-		}
-		got := &prediction.Answers{Items: batch.Items, Dropped: make([]bool, len(batch.Items))}
-		if got.List, err = p.model.PredictContext(ctx, batch.Dataset, model.PredictOptions{Batch: p.options.batch, KeepBad: true, MeansOnly: p.meansOnly()}); err != nil {
-			return orStopped(ctx, err)
-		}
-		for j := range got.List {
-			why := got.List[j].Err
-			if batch.Bad != nil && batch.Bad[j] != nil {
-				why = batch.Bad[j]
-			}
-			if why == nil {
-				why = p.update(got, j)
-			}
-			if why == nil {
-				continue
-			}
-			got.Dropped[j] = true
-			p.report(fmt.Sprintf("item %q has no prediction: %v", batch.Items[j], why))
-		}
-		p.items += len(got.Items)
+		p.items = b.First + b.Len()
 		if p.progress != nil {
 			p.progress.done(p.items, in.Total())
 		}
-		if more, err := do(got); err != nil {
+		if more, err := do(b); err != nil {
 			return orStopped(ctx, err)
 		} else if !more {
 			return nil
@@ -215,100 +180,18 @@ func (p *predictor) report(text string) {
 	}
 }
 
-// pass passes over items that are not predicted here. Those that an earlier run predicted are compared with those of
-// training all the same, so that the last run says what a single one would have said.
-func (p *predictor) pass(batch *dataset.Batch) error {
-	for _, id := range batch.Items {
-		if _, ok := p.votesOf[id]; ok {
-			p.used++
-		}
-	}
-	p.items += len(batch.Items)
-	if p.options.rank.Count > 1 {
-		return nil
-	}
-	return p.watch.Add(batch.Dataset, batch.Bad)
-}
-
-// batches reads the items. Those of a file are read while the ones before are predicted, one batch ahead; whoever
-// writes to standard input may wait for an answer.
-func (p *predictor) batches(ctx context.Context, in *dataset.Stream) iter.Seq2[*dataset.Batch, error] {
-	if p.input == "-" {
-		return in.All()
-	}
-	type read struct {
-		batch *dataset.Batch
-		err   error
-	}
-	return func(yield func(*dataset.Batch, error) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		list, done := make(chan read), make(chan struct{})
-		go func() {
-			defer close(done)
-			defer close(list)
-			for b, err := range in.All() {
-				select {
-				case list <- read{b, err}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-		defer func() {
-			stop()
-			<-done
-		}()
-		for r := range list {
-			if !yield(r.batch, r.err) {
-				return
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-// meansOnly reports whether nothing but means is asked of answers.
-func (p *predictor) meansOnly() bool { return p.options.onlyMean() && p.votes == nil }
-
-// update takes the votes on item j into account.
-func (p *predictor) update(a *prediction.Answers, j int) error {
-	at, ok := p.votesOf[a.Items[j]]
-	if !ok {
-		return nil
-	}
-	p.used++
-	p.voted.Update(&a.List[j], at)
-	return a.List[j].Err
-}
-
-// tellStrangers warns of votes that count as those of average raters, where the model knows raters
-// apart.
-func (p *predictor) tellStrangers() {
-	unknown := p.voted.Unknown()
-	switch {
-	case p.model.Crowd == nil:
-	case len(p.votes.Raters) == 0:
-		p.warn("the votes name no raters: each counts as one of an average rater")
-	case len(unknown) > 0:
-		p.warn(fmt.Sprintf("%s of %s [%s] unknown to the model: their votes count as cast by average raters",
-			words.Thousands(len(unknown)), words.Plural(len(p.votes.Raters), "rater"), words.Few(unknown)))
-	}
-}
-
-// end tells what reading warns of, of votes that were not used and of rows that were
-// not predicted.
-func (p *predictor) end(in *dataset.Stream) error {
-	for _, w := range slices.Concat(in.Warnings(), p.watch.Warnings()) {
+// end warns of what was noticed about the items and the votes, and returns an error if items have no prediction.
+func (p *predictor) end() error {
+	d := p.run.Diagnostics()
+	for _, w := range d.Warnings {
 		p.warn(warningText(w))
 	}
 	if p.items == 0 {
 		p.warn(p.input + " has no items")
 	}
-	if p.votes != nil && p.options.format != "table" && p.used < len(p.votes.Items) {
+	if d.Unused > 0 && p.options.format != "table" {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
-			words.Plural(len(p.votes.Items)-p.used, "item"), strings.Join(p.load.Votes, ", "), p.input))
+			words.Plural(d.Unused, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}
 	return p.withoutPrediction()
 }

@@ -14,9 +14,9 @@ import (
 
 	"credence/dataset"
 	"credence/internal/kernel"
-	"credence/internal/prediction"
 	"credence/internal/rank"
 	"credence/internal/words"
+	"credence/predict"
 	"credence/run"
 )
 
@@ -54,8 +54,8 @@ func (o *predictOptions) checkParts(items []string) error {
 var unlikeParts = []string{"output", "batch", "progress", "threads", "overwrite", "resume", "shard", "votes", "help", "kernel"}
 
 // source is what the parts of a prediction are made from.
-func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *dataset.Stream, path string) (prediction.Source, error) {
-	s := prediction.Source{Program: buildVersion(), Options: map[string]string{"kernel": kernel.Name()}}
+func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *dataset.Stream, path string) (predict.ShardSource, error) {
+	s := predict.ShardSource{Program: buildVersion(), Options: map[string]string{"kernel": kernel.Name()}}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(unlikeParts, f.Name) {
 			s.Options[f.Name] = f.Value.String()
@@ -66,13 +66,13 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = run.Folder(path).Path(run.ModelFile)
 	}
-	m, err := prediction.SumFile(ctx, path)
+	m, err := predict.SumFile(ctx, path)
 	if err != nil {
 		return s, err
 	}
 	s.Model = m.SHA256
 	for _, name := range slices.Concat([]string{p.input}, p.beside, p.load.Votes) {
-		sum, err := prediction.SumFile(ctx, name)
+		sum, err := predict.SumFile(ctx, name)
 		if err != nil {
 			return s, err
 		}
@@ -82,12 +82,12 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 	for _, part := range p.model.Transform.Parts() {
 		width += part.Width()
 	}
-	s.Block = prediction.BlockOf(p.about(in, &s.Files[0], width), width, p.options.rank.Count)
+	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, p.options.rank.Count)
 	return s, nil
 }
 
 // about returns about how many items there are: all processes find the same number.
-func (p *predictor) about(in *dataset.Stream, sum *prediction.FileSum, width int) int {
+func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) int {
 	if n := in.Total(); n > 0 {
 		return n
 	}
@@ -105,7 +105,7 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	parts, err := prediction.OpenParts(o.out, p.maker, s, o.rank)
+	parts, err := predict.OpenParts(o.out, p.table, s, o.rank)
 	if err != nil {
 		return o.partsHint(err)
 	}
@@ -114,28 +114,30 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	if p.votes == nil { // whose items would be looked for among all
 		in.Pass(parts.Others)
 	}
-	told := 0 // reports that were written
+	written := 0 // reports that are in parts
 	wanted := func(first int) bool {
 		wanted, bad, reports := parts.Wants(first)
 		for _, text := range reports {
 			p.report(text)
 		}
 		p.bad += bad - len(reports)
-		told = len(p.reports)
+		written = len(p.reports)
 		if !wanted && o.rank.Count == 1 {
 			p.progress.resumed(first + s.Block)
 		}
 		return wanted
 	}
-	first := 0
-	err = p.each(ctx, in, func(at int) bool { first = at; return wanted(at) }, func(a *prediction.Answers) (bool, error) {
-		reports := p.reports[told:]
-		told = len(p.reports)
-		return true, parts.Write(ctx, first, a, reports)
+	// What an earlier run predicted is compared with the items of training all the same, so that the last run warns of
+	// what a single one would have.
+	run := predict.Options{Skip: func(first int) bool { return !wanted(first) }, WatchSkipped: o.rank.Count == 1}
+	err = p.each(ctx, in, run, func(b *predict.Batch) (bool, error) {
+		reports := p.reports[written:]
+		written = len(p.reports)
+		return true, parts.Write(ctx, b.First, b.Predictions, reports)
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return withHint(err, "the same command goes on from the parts in "+prediction.PartsOf(o.out))
+			return withHint(err, "the same command goes on from the parts in "+predict.PartsOf(o.out))
 		}
 		return err
 	}
@@ -149,27 +151,27 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	if err := parts.Close(); err != nil {
 		return err
 	}
-	_, err = prediction.Join(o.out)
+	_, err = predict.Join(o.out)
 	return err
 }
 
 // partsHint adds what to do about parts that do not fit.
 func (o *predictOptions) partsHint(err error) error {
-	if _, ok := errors.AsType[*prediction.PartError](err); ok {
-		return withHint(err, "parts of other work are in the way: remove "+shellQuote(prediction.PartsOf(o.out))+", or choose another -o")
+	if _, ok := errors.AsType[*predict.PartError](err); ok {
+		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.PartsOf(o.out))+", or choose another -o")
 	}
 	return err
 }
 
 // joinParts joins the parts of a prediction.
 func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out string) error {
-	if err := checkOutputs(nil, o.overwrite || prediction.Joining(out), []string{out}, nil); err != nil {
+	if err := checkOutputs(nil, o.overwrite || predict.Joining(out), []string{out}, nil); err != nil {
 		return err
 	}
-	var j *prediction.Joined
+	var j *predict.Joined
 	err := o.waiting(ctx, func() (late bool, err error) {
-		j, err = prediction.Join(out)
-		return errors.Is(err, prediction.ErrNotEnded), err
+		j, err = predict.Join(out)
+		return errors.Is(err, predict.ErrNotEnded), err
 	})
 	if err != nil {
 		return orStopped(ctx, err)
@@ -188,7 +190,7 @@ func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out str
 
 // hasParts reports whether a file has parts to join.
 func hasParts(out string) bool {
-	info, err := os.Stat(prediction.PartsOf(out))
+	info, err := os.Stat(predict.PartsOf(out))
 	return err == nil && info.IsDir()
 }
 

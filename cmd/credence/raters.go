@@ -14,10 +14,9 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/atomicfile"
-	"credence/internal/prediction"
 	"credence/internal/printout"
-	"credence/internal/table"
 	"credence/internal/words"
+	"credence/predict"
 	"credence/report"
 	"credence/run"
 )
@@ -198,17 +197,17 @@ func (r ratersReport) notes(w *printout.Page) {
 
 // writeRaters writes a row per rater as CSV.
 func writeRaters(w io.Writer, d digits, r *evaluate.RaterReport) error {
-	text, number := table.ParquetText, table.ParquetNumber
-	columns := []prediction.Column{{Name: "rater", Kind: text}, {Name: "votes", Kind: number}}
+	text, number := predict.Text, predict.Number
+	columns := []predict.Column{{Name: "rater", Kind: text}, {Name: "votes", Kind: number}}
 	for _, name := range []string{"lean", "lean_se", "lean_lower", "lean_upper", "guess", "guess_se", "guess_lower", "guess_upper", "agreement", "expected"} {
-		columns = append(columns, prediction.Column{Name: name, Kind: number})
+		columns = append(columns, predict.Column{Name: name, Kind: number})
 	}
-	columns = append(columns, prediction.Column{Name: "flags", Kind: text})
+	columns = append(columns, predict.Column{Name: "flags", Kind: text})
 	var rows [][]any
 	for _, x := range r.Raters {
 		rows = append(rows, []any{x.Name, known(x.Votes), known(x.Lean.Value), known(x.Lean.SE), known(x.Lean.Lo), known(x.Lean.Hi),
 			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
 			strings.Join(x.Marks(), " ")})
 	}
-	return prediction.WriteRows(w, prediction.Form{Name: "csv", Digits: d.Digits}, columns, rows)
+	return predict.WriteRows(w, predict.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }

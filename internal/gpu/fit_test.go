@@ -60,12 +60,12 @@ func TestFit(t *testing.T) {
 			t.Errorf("network %d: a second fit gives other bits", i)
 		}
 	}
-	cpu, err := m.Predict(ds, model.PredictOptions{})
+	cpu, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Engine = o.Engine
-	gpu, err := m.Predict(ds, model.PredictOptions{})
+	gpu, err := m.Predict(context.Background(), ds, model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 		return nil, err
 	}
 	test := s.study.Select(parts.test)
-	got, err := m.Predict(test, model.PredictOptions{})
+	got, err := m.Predict(context.Background(), test, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (a *ADNI) paperRate(ctx context.Context, c *adniCohort) (result *slowFit, e
 	runs := fit.Model.Provenance.Runs
 	h := runs[len(runs)-1].History
 	test := s.study.Select(parts.test)
-	got, err := fit.Model.Predict(test, model.PredictOptions{})
+	got, err := fit.Model.Predict(context.Background(), test, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -62,13 +63,13 @@ type groupWidths struct {
 
 // freshOf measures predictions for fresh scans.
 func freshOf(m *model.Model, s *scans) (*freshResult, error) {
-	got, err := m.Predict(s.fresh, model.PredictOptions{})
+	got, err := m.Predict(context.Background(), s.fresh, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}
 	calibration := m.Calibration
 	m.Calibration = nil
-	raw, err := m.Predict(s.fresh, model.PredictOptions{})
+	raw, err := m.Predict(context.Background(), s.fresh, model.PredictOptions{})
 	m.Calibration = calibration
 	if err != nil {
 		return nil, err

@@ -250,7 +250,7 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 		}
 		part := places[lo:min(lo+block, len(places))]
 		data := (&Simulation{X: part, Votes: make([][2]int, len(part))}).Dataset()
-		got, err := m.Predict(data, model.PredictOptions{})
+		got, err := m.Predict(context.Background(), data, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}

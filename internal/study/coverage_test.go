@@ -184,7 +184,7 @@ func TestStudentPredicts(t *testing.T) {
 	}
 	reported := s.model.Calibration
 	s.model.Calibration = nil
-	want, err := s.model.Predict(imageData(test, g.Names, make([]float32, 300)), model.PredictOptions{})
+	want, err := s.model.Predict(context.Background(), imageData(test, g.Names, make([]float32, 300)), model.PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

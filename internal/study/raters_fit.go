@@ -85,7 +85,7 @@ func (s *Raters) judge(ctx context.Context, c crowdDesign, method string, seed u
 	if err != nil {
 		return nil, err
 	}
-	said, err := res.Model.Predict(fresh.ds, model.PredictOptions{})
+	said, err := res.Model.Predict(context.Background(), fresh.ds, model.PredictOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, see
 		if err != nil {
 			return nil, err
 		}
-		got, err := res.Model.Predict(test, model.PredictOptions{})
+		got, err := res.Model.Predict(context.Background(), test, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func fitMixture(ctx context.Context, ds, test *dataset.Dataset, seed uint64) ([]
 	m := res.Model
 	said := []spoken{{method: votesReported, scale: m.Calibration.Scale}, {method: votesRaw}}
 	for k := range said {
-		got, err := m.Predict(test, model.PredictOptions{})
+		got, err := m.Predict(context.Background(), test, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) (
 		if err != nil {
 			return nil, err
 		}
-		got, err := res.Model.Predict(test, model.PredictOptions{})
+		got, err := res.Model.Predict(context.Background(), test, model.PredictOptions{})
 		if err != nil {
 			return nil, err
 		}

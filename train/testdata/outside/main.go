@@ -194,11 +194,11 @@ func main() {
 	net := loaded.Members[0]
 	fmt.Println("trained:", net.Params[0].Name, net.Params[0].Value[0] != 0.5, net.Own[0].Name, net.Own[0].Value[0] != 1)
 	few := ds.Select([]int{2, 57})
-	before, err := result.Model.Predict(few, model.PredictOptions{})
+	before, err := result.Model.Predict(context.Background(), few, model.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	after, err := loaded.Predict(few, model.PredictOptions{})
+	after, err := loaded.Predict(context.Background(), few, model.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

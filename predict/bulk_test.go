@@ -1,4 +1,4 @@
-package calculator
+package predict
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ var votedFields = []array.Field{{Name: "weights", Shape: []int{2}}, {Name: "alph
 func askBulk(t *testing.T, b *Bulk, in *array.Records) (*array.Records, error) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := b.Answer(in, &out); err != nil {
+	if err := b.run(in, &out); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(t.TempDir(), "out.npy")
@@ -67,7 +67,7 @@ func TestBulk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Fields) != len(BulkFields) || out.N != 2 {
+	if len(out.Fields) != len(recordNames()) || out.N != 2 {
 		t.Fatalf("%d records of %d fields", out.N, len(out.Fields))
 	}
 	first, err := mixture.NewDirichlet([]float64{0.25, 0.75}, [][]float64{{8, 3, 1}, {2, 2, 9}})
@@ -120,7 +120,7 @@ func TestBulk(t *testing.T) {
 			}
 		}
 	}
-	alone, err := askBulk(t, &Bulk{Levels: b.Levels, Resolution: 0.01, Tell: []string{"interval"}}, in)
+	alone, err := askBulk(t, &Bulk{Levels: b.Levels, Resolution: 0.01, Fields: []string{"interval"}}, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestBulkRefused(t *testing.T) {
 		{Bulk{}, bulkRecords(t, votedFields, 0.5, 0.5, 1, 1, 1, 1, 1, 1, 0, -1, 0), "record 0 (from 0): votes: "},
 		{Bulk{}, bulkRecords(t, plain[:1], 1), `the records have the fields ["weights"]`},
 		{Bulk{}, bulkRecords(t, []array.Field{plain[0], {Name: "alpha", Shape: []int{3}}}, 1, 2, 3, 4), "expected (K,) and (K, d)"},
-		{Bulk{Tell: []string{"means"}}, good, `field "means" is not one of`},
+		{Bulk{Fields: []string{"means"}}, good, `field "means" is not one of`},
 		{Bulk{Levels: []float64{95}}, good, "level 95: a level lies between 0 and 1"},
 		{Bulk{Resolution: 2}, good, "resolution is 2"},
 	} {

@@ -1,4 +1,4 @@
-package prediction
+package predict
 
 import (
 	"bufio"
@@ -19,20 +19,20 @@ type arrowRows struct {
 // arrowBytes is how much waits at most before it is written.
 const arrowBytes = 64 << 20
 
-func newArrowRows(w io.Writer, k *Maker) (*arrowRows, error) {
-	t := &arrowRows{cells: cellRows{k: k}, buffer: bufio.NewWriterSize(w, 1<<16)}
+func newArrowRows(w io.Writer, rows *Table) (*arrowRows, error) {
+	t := &arrowRows{cells: cellRows{table: rows}, buffer: bufio.NewWriterSize(w, 1<<16)}
 	var err error
-	t.w, err = table.NewArrowWriter(t.buffer, typed(k.list))
+	t.w, err = table.NewArrowWriter(t.buffer, typed(rows.columns))
 	return t, err
 }
 
-func (t *arrowRows) Write(ctx context.Context, a *Answers) (bool, error) {
-	columns := t.cells.k.list
-	list, err := t.cells.of(ctx, a)
+func (t *arrowRows) Write(ctx context.Context, list []Prediction) (bool, error) {
+	columns := t.cells.table.columns
+	made, err := t.cells.of(ctx, list)
 	if err != nil {
 		return false, err
 	}
-	for _, cells := range list {
+	for _, cells := range made {
 		for ; len(cells) > 0; cells = cells[len(columns):] {
 			for i := range columns {
 				t.put(i, &columns[i], &cells[i])
@@ -59,11 +59,11 @@ func (t *arrowRows) put(i int, c *Column, v *Cell) {
 	case c.list:
 		t.list = appendList(t.list[:0], v.list)
 		t.w.Text(i, string(t.list))
-	case c.Kind == table.ParquetText:
+	case c.Kind == Text:
 		t.w.Text(i, v.Text)
-	case c.Kind == table.ParquetNumber:
+	case c.Kind == Number:
 		t.w.Number(i, v.Number)
-	case c.Kind == table.ParquetWhole:
+	case c.Kind == Whole:
 		t.w.Whole(i, int64(v.Number))
 	default:
 		t.w.Bool(i, v.Number != 0)

@@ -1,4 +1,4 @@
-package prediction
+package predict
 
 import (
 	"bufio"
@@ -12,35 +12,32 @@ import (
 
 // Writer writes predictions, some items at a time.
 type Writer interface {
-	// Write writes the predictions of some items. It returns false if it wants
-	// no more. When ctx is done it stops, writes nothing further, and returns the
-	// context's error.
-	Write(ctx context.Context, a *Answers) (more bool, err error)
+	// Write writes the predictions of consecutive items; those with an Err are left out. It returns false if it
+	// takes no more. When ctx is done it stops, writes nothing further, and returns the context's error.
+	Write(ctx context.Context, list []Prediction) (more bool, err error)
 	Close() error
 }
 
-// NewWriter returns the one that writes the rows of k to w, in the form of its options.
-func NewWriter(w io.Writer, k *Maker) (Writer, error) {
-	o := k.options
-	switch o.Form.Name {
+// NewWriter returns a writer of the rows of t to w, in the form that its format names.
+func NewWriter(w io.Writer, t *Table) (Writer, error) {
+	switch t.format.Form.Name {
 	case "table":
-		return &terminalTable{k, w}, nil
+		return &terminalTable{t, w}, nil
 	case "parquet":
-		p, err := newParquet(w, k.list)
-		return &parquetRows{cells: cellRows{k: k}, w: p}, err
+		p, err := newParquet(w, t.columns)
+		return &parquetRows{cells: cellRows{table: t}, w: p}, err
 	case "arrow":
-		return newArrowRows(w, k)
+		return newArrowRows(w, t)
 	case "npy":
-		return newRecords(w, k.model, o)
+		return newRecordRows(w, t)
 	case "jsonl":
-		return &textRows{k: k, w: bufio.NewWriterSize(w, 1<<16), encode: o.appendJSON}, nil
+		return &textRows{table: t, w: bufio.NewWriterSize(w, 1<<16), encode: t.format.appendJSON}, nil
 	case "csv":
-		t := &textRows{k: k, w: bufio.NewWriterSize(w, 1<<16), encode: o.appendCSV}
-		t.csv, _ = k.rowMaker.(csvMaker)
-		_, err := t.w.Write(headerCSV(k.list))
-		return t, err
+		out := &textRows{table: t, w: bufio.NewWriterSize(w, 1<<16), encode: t.format.appendCSV}
+		_, err := out.w.Write(headerCSV(t.columns))
+		return out, err
 	}
-	return nil, fmt.Errorf("predictions cannot be written as %q", o.Form.Name)
+	return nil, fmt.Errorf("predictions cannot be written as %q", t.format.Form.Name)
 }
 
 // encoder appends rows as text.
@@ -48,10 +45,9 @@ type encoder func(dst []byte, columns []Column, cells []Cell) []byte
 
 // textRows writes rows as text, which is made on all cores.
 type textRows struct {
-	k      *Maker
+	table  *Table
 	w      *bufio.Writer
 	encode encoder
-	csv    csvMaker // nil if rows are encoded cell by cell
 	pieces []textPiece
 }
 
@@ -61,11 +57,11 @@ type textPiece struct {
 	cells []Cell
 }
 
-// textItems is of how many items one goroutine writes the text at a time.
+// textItems is the number of items that one goroutine writes at a time.
 const textItems = 32
 
-func (t *textRows) Write(ctx context.Context, a *Answers) (bool, error) {
-	n := len(a.Items)
+func (t *textRows) Write(ctx context.Context, list []Prediction) (bool, error) {
+	n := len(list)
 	pieces := (n + textItems - 1) / textItems
 	for len(t.pieces) < pieces {
 		t.pieces = append(t.pieces, textPiece{})
@@ -74,8 +70,8 @@ func (t *textRows) Write(ctx context.Context, a *Answers) (bool, error) {
 		p := &t.pieces[i]
 		p.text = p.text[:0]
 		for j := i * textItems; j < min(n, (i+1)*textItems); j++ {
-			if !a.Dropped[j] && ctx.Err() == nil {
-				t.item(ctx, p, a, j)
+			if list[j].Err == nil && ctx.Err() == nil {
+				t.item(ctx, p, &list[j])
 			}
 		}
 	})
@@ -92,24 +88,28 @@ func (t *textRows) Write(ctx context.Context, a *Answers) (bool, error) {
 }
 
 // item appends the text of an item, unless ctx is done before it is made.
-func (t *textRows) item(ctx context.Context, p *textPiece, a *Answers, j int) {
-	if t.csv != nil {
-		p.text = t.csv.appendCSV(p.text, a.Items[j], &a.List[j])
+func (t *textRows) item(ctx context.Context, p *textPiece, x *Prediction) {
+	if t.table.classes != nil && t.table.format.Form.Name == "csv" {
+		p.text = t.table.appendMeans(p.text, x)
 		return
 	}
 	var err error
-	if p.cells, err = t.k.append(ctx, p.cells[:0], a.Items[j], &a.List[j]); err != nil {
+	if p.cells, err = t.table.cells(ctx, p.cells[:0], x); err != nil {
 		return
 	}
-	t.k.see(a, j, p.cells)
-	p.text = t.encode(p.text, t.k.list, p.cells)
+	p.text = t.encode(p.text, t.table.columns, p.cells)
 }
 
-// see passes cells on to whoever wants to see them.
-func (k *Maker) see(a *Answers, j int, cells []Cell) {
-	if k.options.Seen != nil {
-		k.options.Seen(a, j, cells)
+// cells appends the cells of a prediction, and passes its row on to whoever wants to see it.
+func (t *Table) cells(ctx context.Context, dst []Cell, p *Prediction) ([]Cell, error) {
+	r, err := t.Row(ctx, p)
+	if err != nil {
+		return dst, err
 	}
+	if t.format.Seen != nil {
+		t.format.Seen(&r)
+	}
+	return t.Append(dst, &r), nil
 }
 
 func (t *textRows) Close() error { return t.w.Flush() }
@@ -123,7 +123,7 @@ func newParquet(w io.Writer, columns []Column) (*table.ParquetWriter, error) {
 func typed(columns []Column) []table.ParquetColumn {
 	list := make([]table.ParquetColumn, len(columns))
 	for i, c := range columns {
-		list[i] = table.ParquetColumn{Name: c.Name, Kind: c.Kind}
+		list[i] = table.ParquetColumn{Name: c.Name, Kind: table.ParquetKind(c.Kind)}
 	}
 	return list
 }
@@ -137,35 +137,31 @@ type parquetRows struct {
 
 // cellRows makes the cells of items, on all cores.
 type cellRows struct {
-	k     *Maker
-	cells [][]Cell // of items
+	table *Table
+	lists [][]Cell // of items
 }
 
-// of returns the cells of the items, for each item those of its rows, one row behind the other.
-func (t *cellRows) of(ctx context.Context, a *Answers) ([][]Cell, error) {
-	for len(t.cells) < len(a.Items) {
-		t.cells = append(t.cells, nil)
+// of returns the cells of each item: those of its rows, one row behind the other.
+func (t *cellRows) of(ctx context.Context, list []Prediction) ([][]Cell, error) {
+	for len(t.lists) < len(list) {
+		t.lists = append(t.lists, nil)
 	}
-	par.For(len(a.Items), func(j int) {
-		t.cells[j] = t.cells[j][:0]
-		if a.Dropped[j] || ctx.Err() != nil {
-			return
-		}
-		var err error
-		if t.cells[j], err = t.k.append(ctx, t.cells[j], a.Items[j], &a.List[j]); err == nil {
-			t.k.see(a, j, t.cells[j])
+	par.For(len(list), func(j int) {
+		t.lists[j] = t.lists[j][:0]
+		if list[j].Err == nil && ctx.Err() == nil {
+			t.lists[j], _ = t.table.cells(ctx, t.lists[j], &list[j])
 		}
 	})
-	return t.cells[:len(a.Items)], ctx.Err()
+	return t.lists[:len(list)], ctx.Err()
 }
 
-func (t *parquetRows) Write(ctx context.Context, a *Answers) (bool, error) {
-	columns := t.cells.k.list
-	list, err := t.cells.of(ctx, a)
+func (t *parquetRows) Write(ctx context.Context, list []Prediction) (bool, error) {
+	columns := t.cells.table.columns
+	made, err := t.cells.of(ctx, list)
 	if err != nil {
 		return false, err
 	}
-	for _, cells := range list {
+	for _, cells := range made {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
@@ -188,11 +184,11 @@ func appendValues(dst []any, columns []Column, row []Cell) []any {
 			dst = append(dst, nil)
 		case c.list:
 			dst = append(dst, string(appendList(nil, v.list)))
-		case c.Kind == table.ParquetText:
+		case c.Kind == Text:
 			dst = append(dst, v.Text)
-		case c.Kind == table.ParquetNumber:
+		case c.Kind == Number:
 			dst = append(dst, v.Number)
-		case c.Kind == table.ParquetWhole:
+		case c.Kind == Whole:
 			dst = append(dst, int64(v.Number))
 		default:
 			dst = append(dst, v.Number != 0)

@@ -1,4 +1,4 @@
-package prediction
+package predict
 
 import (
 	"encoding/json"
@@ -14,13 +14,12 @@ import (
 
 	"credence/internal/atomicfile"
 	"credence/internal/rank"
-	"credence/internal/table"
 	"credence/internal/words"
 )
 
 // manifest says what a part is, or that a process has done all of its parts.
 type manifest struct {
-	Source Source `json:"source"`
+	Source ShardSource `json:"source"`
 	// Shard is the process that has ended, nil for the manifest of a part.
 	Shard *int `json:"shard,omitempty"`
 	Part  int  `json:"part,omitempty"`
@@ -38,8 +37,8 @@ type manifest struct {
 
 // sourceColumn is a column as a manifest has it.
 type sourceColumn struct {
-	Name string            `json:"name"`
-	Kind table.ParquetKind `json:"kind"`
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
 }
 
 func sourceColumns(list []Column) []sourceColumn {
@@ -51,7 +50,7 @@ func sourceColumns(list []Column) []sourceColumn {
 }
 
 // columns returns the columns as writers take them.
-func (s *Source) columns() []Column {
+func (s *ShardSource) columns() []Column {
 	out := make([]Column, len(s.Columns))
 	for i, c := range s.Columns {
 		out[i] = Column{Name: c.Name, Kind: c.Kind}
@@ -139,7 +138,7 @@ func readManifest(path string) (*manifest, error) {
 }
 
 // differs says how the source of a part differs from the one that is wanted; it is empty if it does not.
-func (s *Source) differs(want *Source) string {
+func (s *ShardSource) differs(want *ShardSource) string {
 	switch {
 	case s.Model != want.Model:
 		return fmt.Sprintf("with another model (SHA-256 %.12s…, not %.12s…)", s.Model, want.Model)

@@ -1,18 +1,25 @@
-package prediction
+package predict
 
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strconv"
 	"strings"
-
-	"credence/head"
-	"credence/internal/table"
 )
 
-// csvMaker is a rowMaker that writes the rows of an item as CSV itself.
-type csvMaker interface {
-	appendCSV(dst []byte, item string, a *head.Answer) []byte
+// appendMeans appends the rows of a table that has nothing but means.
+func (t *Table) appendMeans(dst []byte, p *Prediction) []byte {
+	from := len(dst)
+	dst = appendField(dst, t.format.guard(p.Item))
+	field := slices.Clip(dst[from:])
+	for i, x := range p.Mean {
+		if i > 0 {
+			dst = append(dst, field...)
+		}
+		dst = append(t.format.Digits.Append(append(dst, t.classes[i]...), x), '\n')
+	}
+	return dst
 }
 
 // guard puts an apostrophe before a text that a spreadsheet would take for a formula, which may come
@@ -48,11 +55,11 @@ func (f *Form) appendCSV(dst []byte, columns []Column, cells []Cell) []byte {
 			case v.null:
 			case columns[i].list:
 				dst = appendList(dst, v.list)
-			case columns[i].Kind == table.ParquetText:
+			case columns[i].Kind == Text:
 				dst = appendField(dst, f.guard(v.Text))
-			case columns[i].Kind == table.ParquetNumber:
+			case columns[i].Kind == Number:
 				dst = f.Digits.Append(dst, v.Number)
-			case columns[i].Kind == table.ParquetWhole:
+			case columns[i].Kind == Whole:
 				dst = strconv.AppendInt(dst, int64(v.Number), 10)
 			default:
 				dst = strconv.AppendBool(dst, v.Number != 0)

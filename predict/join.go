@@ -1,4 +1,4 @@
-package prediction
+package predict
 
 import (
 	"bytes"
@@ -151,7 +151,7 @@ func (m *manifest) damaged() error {
 }
 
 // joinText joins parts that are text. All of them begin with the header that CSV has.
-func joinText(w io.Writer, s *Source, parts []*manifest) error {
+func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
 	var header []byte
 	if s.Form == "csv" {
 		header = headerCSV(s.columns())
@@ -191,7 +191,7 @@ func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 }
 
 // joinParquet writes the rows of Parquet files into one.
-func joinParquet(w io.Writer, s *Source, parts []*manifest) error {
+func joinParquet(w io.Writer, s *ShardSource, parts []*manifest) error {
 	out, err := newParquet(w, s.columns())
 	if err != nil {
 		return err

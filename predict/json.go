@@ -1,16 +1,14 @@
-package prediction
+package predict
 
 import (
 	"encoding/json"
 	"math"
 	"strconv"
-
-	"credence/internal/table"
 )
 
 // AppendJSON appends a row of cells as one object. Numbers that JSON does not have are null.
-func (k *Maker) AppendJSON(dst []byte, row []Cell) []byte {
-	return k.options.appendObject(dst, k.list, row)
+func (t *Table) AppendJSON(dst []byte, row []Cell) []byte {
+	return t.format.appendObject(dst, t.columns, row)
 }
 
 // appendJSON appends rows, each an object on a line.
@@ -33,11 +31,11 @@ func (f *Form) appendObject(dst []byte, columns []Column, row []Cell) []byte {
 			dst = append(dst, "null"...)
 		case c.list:
 			dst = appendNumbers(dst, v.list)
-		case c.Kind == table.ParquetText:
+		case c.Kind == Text:
 			dst = appendString(dst, v.Text)
-		case c.Kind == table.ParquetNumber:
+		case c.Kind == Number:
 			dst = f.appendNumber(dst, v.Number)
-		case c.Kind == table.ParquetWhole:
+		case c.Kind == Whole:
 			dst = strconv.AppendInt(dst, int64(v.Number), 10)
 		default:
 			dst = strconv.AppendBool(dst, v.Number != 0)

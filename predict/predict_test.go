@@ -1,4 +1,4 @@
-package prediction
+package predict
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"credence/internal/table"
 )
 
 // TestJSONAsEncodingJSON: numbers and texts are those of encoding/json, to the byte.
@@ -32,7 +30,7 @@ func TestJSONAsEncodingJSON(t *testing.T) {
 }
 
 func TestWriteRows(t *testing.T) {
-	columns := []Column{{Name: "id", Kind: table.ParquetText}, {Name: "n", Kind: table.ParquetWhole}, {Name: "x", Kind: table.ParquetNumber}, {Name: "b", Kind: table.ParquetBool}}
+	columns := []Column{{Name: "id", Kind: Text}, {Name: "n", Kind: Whole}, {Name: "x", Kind: Number}, {Name: "b", Kind: Bool}}
 	rows := [][]any{{"=1", int64(1e15), 1.0 / 3, true}, {`a,"b`, int64(-2), nil, false}}
 	for _, c := range []struct {
 		form Form

@@ -1,4 +1,4 @@
-package prediction
+package predict
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // whole, in the folder OUT.parts, and beside it a manifest, which is written after it and says what it
 // was made from. A process that is killed loses the part it was at. [Join] makes OUT of the parts.
 
-// Source is what a part was made from. Parts of one result have the same.
-type Source struct {
+// ShardSource is what a part was made from. Parts of one result have the same.
+type ShardSource struct {
 	Model   string            `json:"model"` // SHA-256 of its file
 	Files   []FileSum         `json:"files"` // items, and votes on them
 	Options map[string]string `json:"options"`
@@ -39,8 +39,8 @@ func PartsOf(out string) string { return out + ".parts" }
 type Parts struct {
 	folder string
 	rank   rank.Rank
-	maker  *Maker
-	source Source
+	table  *Table
+	source ShardSource
 	lock   *atomicfile.Lock
 	done   map[int]*manifest
 
@@ -52,9 +52,9 @@ type Parts struct {
 
 // OpenParts opens the folder of parts of the file out, and makes it if there is none. All that is there
 // has to be of the same source. Nobody else may work on the same rank.
-func OpenParts(out string, k *Maker, s Source, r rank.Rank) (*Parts, error) {
-	s.Shards, s.Form, s.Columns = r.Count, k.options.Form.Name, sourceColumns(k.list)
-	p := &Parts{folder: PartsOf(out), rank: r, maker: k, source: s}
+func OpenParts(out string, t *Table, s ShardSource, r rank.Rank) (*Parts, error) {
+	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, sourceColumns(t.columns)
+	p := &Parts{folder: PartsOf(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err
 	}
@@ -116,20 +116,20 @@ func (p *Parts) Others(first int) bool { return first/p.source.Block%p.rank.Coun
 
 // Write writes the predictions of items from first on, which are all of one part, and why some of them
 // have none.
-func (p *Parts) Write(ctx context.Context, first int, a *Answers, reports []string) (err error) {
+func (p *Parts) Write(ctx context.Context, first int, list []Prediction, reports []string) error {
 	if p.file == nil {
 		if err := p.begin(first / p.source.Block); err != nil {
 			return err
 		}
 	}
-	if _, err := p.out.Write(ctx, a); err != nil {
+	if _, err := p.out.Write(ctx, list); err != nil {
 		return err
 	}
 	c := &p.current
-	c.Items += len(a.Items)
+	c.Items += len(list)
 	c.Reports = append(c.Reports, reports...)
-	for _, dropped := range a.Dropped {
-		if dropped {
+	for j := range list {
+		if list[j].Err != nil {
 			c.Bad++
 		}
 	}
@@ -147,7 +147,7 @@ func (p *Parts) begin(k int) error {
 		return err
 	}
 	p.sum = sha256.New()
-	if p.out, err = NewWriter(io.MultiWriter(f, p.sum), p.maker); err != nil {
+	if p.out, err = NewWriter(io.MultiWriter(f, p.sum), p.table); err != nil {
 		f.Discard()
 		return err
 	}

@@ -1,0 +1,174 @@
+package predict
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"credence/head"
+	"credence/internal/array"
+	"credence/internal/calculator"
+	"credence/internal/par"
+	"credence/internal/words"
+	"credence/mixture"
+	"credence/model"
+)
+
+// Bulk describes many mixtures at once: records of an NPY file with the fields weights [K] and alpha [K, d] and, if
+// there are votes to take into account, votes [d].
+type Bulk struct {
+	Levels, Quantiles, CDF []float64
+	// Fields names the fields of the results; nil means those that the records and the lists above determine.
+	Fields []string
+	// Resolution, Precision: as [mixture.Reported] has them.
+	Resolution float64
+	Precision  mixture.Precision
+	// Model, if not nil, is where the mixtures come from: results are those of its average rater, and votes are taken
+	// as it takes them.
+	Model *model.Model
+}
+
+// bulkItems is how many mixtures one goroutine takes at a time.
+const bulkItems = 64
+
+// Run reads the records of a file and writes the results, a record each.
+func (b *Bulk) Run(path string, w io.Writer) error {
+	in, err := array.ReadRecords(path)
+	if err != nil {
+		return err
+	}
+	if err := b.run(in, w); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (b *Bulk) run(in *array.Records, w io.Writer) error {
+	at, err := b.find(in)
+	if err != nil {
+		return err
+	}
+	out, err := newRecords(Summary{Levels: b.Levels, Precision: b.Precision},
+		RecordShape{D: at.classes, Quantiles: b.Quantiles, CDF: b.CDF}, b.names(at))
+	if err != nil {
+		return err
+	}
+	list := make([]Prediction, in.N)
+	each := func(do func(i int)) {
+		par.For((in.N+bulkItems-1)/bulkItems, func(c int) {
+			for i := c * bulkItems; i < min(in.N, (c+1)*bulkItems); i++ {
+				do(i)
+			}
+		})
+	}
+	each(func(i int) { list[i].Answer, list[i].Err = b.mixture(in, at, i) })
+	for i := range list {
+		if err := list[i].Err; err != nil {
+			return fmt.Errorf("record %d (from 0): %w", i, err)
+		}
+		out.shape.K = max(out.shape.K, list[i].Law.K())
+	}
+	head, err := array.HeaderRecords(out.layout(), in.N)
+	if err != nil {
+		return err
+	}
+	results := make([][]byte, in.N)
+	each(func(i int) { results[i] = out.append(nil, &list[i]) })
+	for _, text := range append([][]byte{head}, results...) {
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bulkFields is where the fields of the input are; votes is −1 if there are none.
+type bulkFields struct{ weights, alpha, votes, classes int }
+
+// find checks the fields of the records, and what is asked.
+func (b *Bulk) find(in *array.Records) (at bulkFields, err error) {
+	at = bulkFields{weights: in.Field("weights"), alpha: in.Field("alpha"), votes: in.Field("votes")}
+	if at.weights < 0 || at.alpha < 0 {
+		var names []string
+		for i := range in.Fields {
+			names = append(names, in.Fields[i].Name)
+		}
+		return at, fmt.Errorf("the records have the fields %q: expected weights, of shape (K,), and alpha, (K, d)", names)
+	}
+	w, a := in.Fields[at.weights].Shape, in.Fields[at.alpha].Shape
+	if len(w) != 1 || len(a) != 2 || w[0] != a[0] {
+		return at, fmt.Errorf("weights of shape %s and alpha of shape %s: expected (K,) and (K, d)", words.Shape(w), words.Shape(a))
+	}
+	at.classes = a[1]
+	if at.votes >= 0 && !slices.Equal(in.Fields[at.votes].Shape, []int{at.classes}) {
+		return at, fmt.Errorf("votes of shape %s: expected one number for each of %d classes", words.Shape(in.Fields[at.votes].Shape), at.classes)
+	}
+	return at, b.check()
+}
+
+// names returns the fields of the results.
+func (b *Bulk) names(at bulkFields) []string {
+	if b.Fields != nil {
+		return b.Fields
+	}
+	return slices.DeleteFunc(recordNames(), func(name string) bool {
+		switch name {
+		case "quantile":
+			return len(b.Quantiles) == 0
+		case "cdf":
+			return len(b.CDF) == 0
+		case "interval", "upper_bound", "lower_bound":
+			return len(b.Levels) == 0
+		case "weights", "alpha":
+			return at.votes < 0
+		}
+		return false
+	})
+}
+
+// check refuses levels, quantiles and a resolution out of range.
+func (b *Bulk) check() error {
+	for _, l := range b.Levels {
+		if err := calculator.CheckLevel(l); err != nil {
+			return fmt.Errorf("level %v: %w", l, err)
+		}
+	}
+	for _, q := range b.Quantiles {
+		if err := calculator.CheckQuantile(q); err != nil {
+			return fmt.Errorf("quantile %v: %w", q, err)
+		}
+	}
+	_, err := mixture.NewReported(nil, b.Resolution)
+	return err
+}
+
+// mixture returns the mixture of record i, after its votes.
+func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, error) {
+	weights, flat := in.Append(nil, i, at.weights), in.Append(nil, i, at.alpha)
+	rows := make([][]float64, len(weights))
+	for k := range rows {
+		rows[k] = flat[k*at.classes : (k+1)*at.classes]
+	}
+	m, err := mixture.NewDirichlet(weights, rows)
+	if err != nil {
+		return head.Answer{}, err
+	}
+	a := head.Of(m)
+	a.Resolution = b.Resolution
+	after := a.After
+	if b.Model != nil {
+		a.Through(b.Model.Crowd.Average())
+		after = func(votes []float64) (head.Answer, error) { return After(b.Model, &a, votes) }
+	}
+	if at.votes < 0 {
+		return a, nil
+	}
+	votes := in.Append(nil, i, at.votes)
+	if !slices.ContainsFunc(votes, func(x float64) bool { return x != 0 }) {
+		return a, nil
+	}
+	if a, err = after(votes); err != nil {
+		err = fmt.Errorf("votes: %w", err)
+	}
+	return a, err
+}

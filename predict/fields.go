@@ -1,0 +1,202 @@
+package predict
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"credence/head"
+	"credence/internal/table"
+	"credence/mixture"
+)
+
+// Kind is the type of a field.
+type Kind uint8
+
+// The values are those in files of shards.
+const (
+	Text   = Kind(table.ParquetText)
+	Number = Kind(table.ParquetNumber)
+	Whole  = Kind(table.ParquetWhole)
+	Bool   = Kind(table.ParquetBool)
+)
+
+// Scope says what a value of a field describes.
+type Scope uint8
+
+const (
+	PerItem     Scope = iota
+	PerLevel          // a level of intervals
+	PerClass          // a class
+	PerInterval       // a class at a level
+)
+
+// Field is a value of a prediction that can be written. All formats and protocols derive from the list of fields: a
+// further one is one line there.
+type Field struct {
+	Name string
+	Kind Kind
+	Per  Scope
+	// OnRequest is a field that a server returns only to clients that name it.
+	OnRequest bool
+
+	tidymodels string             // its name among R's tidymodels
+	column     func(*Format) bool // whether a table of distributions has it; nil for never
+	means      bool               // a table of a method without distributions has it
+	record     func(*Format) bool // whether records have it unless others are named; nil for never
+	output     int                // place among the outputs of a server, from 1; 0 for none
+	needs      need               // of the values below
+
+	// One of these returns the value of a column, for a class and a level.
+	number func(r *Row, class, level int) float64
+	truth  func(r *Row, class, level int) bool
+	text   func(r *Row, class, level int) string
+	list   func(r *Row, class, level int) []float64
+
+	// numbers appends the values of a record, of the given shape; nil for those of number, class by class, and level
+	// by level in a class.
+	numbers      func(dst []float64, r *Row, s *RecordShape) []float64
+	shape        func(s *RecordShape) []int
+	numbersNeeds need
+}
+
+func always(*Format) bool { return true }
+func never(*Format) bool  { return false }
+func long(f *Format) bool { return !f.Wide }
+func full(f *Format) bool { return f.Full }
+func next(f *Format) bool { return f.Next }
+func top(f *Format) bool  { return f.Top }
+func hpd(f *Format) bool  { return f.HPD }
+
+// fields lists all output fields, in the order of the columns of a table and of the fields of a record.
+var fields = []Field{
+	{Name: "item", Kind: Text, column: always, means: true,
+		text: func(r *Row, _, _ int) string { return r.Item }},
+	{Name: "class", Kind: Text, Per: PerClass, column: long, means: true,
+		text: func(r *Row, i, _ int) string { return r.table.model.Classes[i] }},
+	{Name: "mean", tidymodels: ".pred", Kind: Number, Per: PerClass, column: always, means: true, record: always, output: 1, needs: needClasses,
+		number:  func(r *Row, i, _ int) float64 { return r.mean(i) },
+		numbers: func(dst []float64, r *Row, _ *RecordShape) []float64 { return append(dst, r.Mean...) }},
+	{Name: "variance", Kind: Number, Per: PerClass, record: always,
+		numbers: func(dst []float64, r *Row, _ *RecordShape) []float64 { return append(dst, r.Variance...) }},
+	{Name: "sd", tidymodels: ".std_error", Kind: Number, Per: PerClass, column: always, record: always, output: 2, needs: needClasses,
+		number:  func(r *Row, i, _ int) float64 { return r.Classes[i].SD },
+		numbers: func(dst []float64, r *Row, _ *RecordShape) []float64 { return r.reported.SD(dst) }},
+	{Name: "median", tidymodels: ".pred_median", Kind: Number, Per: PerClass, column: always, record: always, output: 3, needs: needClasses,
+		number: func(r *Row, i, _ int) float64 { return r.Classes[i].Median }},
+	{Name: "quantile", Kind: Number, Per: PerClass, record: never, numbers: appendQuantiles,
+		shape: func(s *RecordShape) []int { return []int{s.D, len(s.Quantiles)} }},
+	{Name: "level", tidymodels: ".level", Kind: Number, Per: PerLevel, column: always,
+		number: func(r *Row, _, k int) float64 { return r.summary.Levels[k] }},
+	{Name: "lower", tidymodels: ".pred_lower", Kind: Number, Per: PerInterval, column: always, output: 4, needs: needClasses,
+		number: func(r *Row, i, k int) float64 { return r.Classes[i].Intervals[k].TwoSided.Lo }},
+	{Name: "upper", tidymodels: ".pred_upper", Kind: Number, Per: PerInterval, column: always, output: 5, needs: needClasses,
+		number: func(r *Row, i, k int) float64 { return r.Classes[i].Intervals[k].TwoSided.Hi }},
+	{Name: "interval", Kind: Number, Per: PerInterval, record: always, numbers: appendIntervals, numbersNeeds: needTwoSided,
+		shape: func(s *RecordShape) []int { return []int{s.D, len(s.Levels), 2} }},
+	{Name: "upper_bound", tidymodels: ".pred_upper_bound", Kind: Number, Per: PerInterval, column: always, record: always, output: 7, needs: needClasses,
+		number: func(r *Row, i, k int) float64 { return r.Classes[i].Intervals[k].Upper.Hi }},
+	{Name: "lower_bound", tidymodels: ".pred_lower_bound", Kind: Number, Per: PerInterval, column: always, record: always, output: 6, needs: needClasses,
+		number: func(r *Row, i, k int) float64 { return r.Classes[i].Intervals[k].Lower.Lo }},
+	{Name: "cdf", Kind: Number, Per: PerClass, record: never, numbers: appendCDF,
+		shape: func(s *RecordShape) []int { return []int{s.D, len(s.CDF)} }},
+	{Name: "hpd", tidymodels: ".pred_hpd", Kind: Text, Per: PerInterval, column: hpd, needs: needHPD,
+		text: func(r *Row, i, k int) string { return setText(r.hpd[i][k], r.table.format.Digits) }},
+	{Name: "p_top", tidymodels: ".pred_top", Kind: Number, Per: PerClass, column: top, record: top, output: 8, needs: needTop,
+		number: func(r *Row, i, _ int) float64 { return r.Classes[i].Top }},
+	// The predicted class is marked in long rows, and named in wide ones and by tidymodels.
+	{Name: "predicted", Kind: Bool, Per: PerClass, column: func(f *Format) bool { return !f.namesPredicted() }, means: true,
+		truth: func(r *Row, i, _ int) bool { return i == r.Predicted }},
+	{Name: "predicted", tidymodels: ".pred_class", Kind: Text, column: (*Format).namesPredicted, means: true, output: 12,
+		text: func(r *Row, _, _ int) string { return r.table.model.Classes[r.Predicted] }},
+	{Name: "entropy", tidymodels: ".entropy", Kind: Number, column: always, record: always, output: 10, needs: needEntropy,
+		number: func(r *Row, _, _ int) float64 { return r.Entropy.Expected }},
+	{Name: "information", tidymodels: ".information", Kind: Number, column: always, record: always, output: 11, needs: needEntropy,
+		number: func(r *Row, _, _ int) float64 { return r.Entropy.Information }},
+	{Name: "next_gain", tidymodels: ".next_gain", Kind: Number, column: next, record: next, output: 13, OnRequest: true, needs: needGain,
+		number: func(r *Row, _, _ int) float64 { return r.NextGain }},
+	{Name: "at_least", tidymodels: ".at_least", Kind: Bool, Per: PerInterval, column: always, output: 9, needs: needClasses,
+		truth: func(r *Row, i, k int) bool { return r.Classes[i].Intervals[k].TwoSided.AtLeast }},
+	{Name: "abstain", tidymodels: ".abstain", Kind: Bool, Per: PerLevel, column: (*Format).abstains, needs: needClasses,
+		truth: func(r *Row, _, k int) bool { return r.Abstain(k) }},
+	{Name: "weights", tidymodels: ".weights", Kind: Text, Per: PerClass, column: full, record: full, output: 14, OnRequest: true,
+		list:    func(r *Row, i, _ int) []float64 { return components(r, i, func(w, _, _ float64) float64 { return w }) },
+		numbers: appendWeights, shape: func(s *RecordShape) []int { return []int{s.K} }},
+	{Name: "a", tidymodels: ".a", Kind: Text, Per: PerClass, column: full,
+		list: func(r *Row, i, _ int) []float64 { return components(r, i, func(_, a, _ float64) float64 { return a }) }},
+	{Name: "b", tidymodels: ".b", Kind: Text, Per: PerClass, column: full,
+		list: func(r *Row, i, _ int) []float64 { return components(r, i, func(_, _, b float64) float64 { return b }) }},
+	{Name: "alpha", Kind: Number, record: full, output: 15, OnRequest: true,
+		numbers: appendAlpha, shape: func(s *RecordShape) []int { return []int{s.K, s.D} }},
+	{Name: "distribution", tidymodels: ".distribution", Kind: Text, means: true,
+		text: func(r *Row, _, _ int) string {
+			if r.Opinion != nil {
+				return r.table.model.Method.Name() // of another kind
+			}
+			return "none"
+		}},
+}
+
+// methodField returns the field of a number that a method without distributions gives beside the means.
+func methodField(c head.Column) *Field {
+	return &Field{Name: c.Name, tidymodels: "." + c.Name, Kind: Number, Per: PerClass, means: true,
+		number: func(r *Row, i, _ int) float64 { return c.Of(&r.Answer, i) }}
+}
+
+// Outputs returns the fields that clients of a server may ask for: of distributions, or those of methods without one.
+func Outputs(dists bool) []*Field {
+	var list []*Field
+	for i := range fields {
+		if f := &fields[i]; f.output > 0 && (dists || f.means) {
+			list = append(list, f)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Field) int { return cmp.Compare(a.output, b.output) })
+	return list
+}
+
+// Values returns the values of a field for all rows, at the first level: []float64, []bool or []string, [N] or, if
+// perClass, [N, d]. It is nil if the field has no such values, or the rows do not hold them.
+func (f *Field) Values(rows []Row, d int) (values any, perClass bool) {
+	if perClass = f.Per == PerClass || f.Per == PerInterval; !perClass {
+		d = 1
+	}
+	switch {
+	case f.number != nil:
+		return gather(rows, d, f.number), perClass
+	case f.truth != nil:
+		return gather(rows, d, f.truth), perClass
+	case f.text != nil:
+		return gather(rows, d, f.text), perClass
+	}
+	return nil, perClass
+}
+
+func gather[T any](rows []Row, d int, value func(r *Row, class, level int) T) []T {
+	list := make([]T, 0, len(rows)*d)
+	for j := range rows {
+		for i := range d {
+			list = append(list, value(&rows[j], i, 0))
+		}
+	}
+	return list
+}
+
+// components returns a parameter of each component of the distribution of class i.
+func components(r *Row, i int, value func(weight, a, b float64) float64) []float64 {
+	f := r.reported.Law.Marginal(i)
+	list := make([]float64, f.K())
+	for c := range list {
+		list[c] = value(f.Component(c))
+	}
+	return list
+}
+
+// setText writes intervals as [0.1,0.2] [0.7,0.9].
+func setText(set []mixture.Interval, d Digits) string {
+	var parts []string
+	for _, s := range set {
+		parts = append(parts, "["+d.Text(s.Lo)+","+d.Text(s.Hi)+"]")
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,214 @@
+// Package predict is the one way from items to predictions.
+//
+// A [Predictor] reads items from a [Source], runs them through a model, and takes votes on them into
+// account; it returns a [Prediction] for each item, and counts what looks wrong about the input in
+// [Diagnostics]. [Prediction.Summarize] computes the numbers of a prediction once, as a [Row]. A [Table]
+// selects fields of rows from the one list of output fields, and a [Writer] writes them as CSV, JSON lines,
+// Parquet, Arrow or NPY, so that an item has the same digits on the command line and from a server.
+package predict
+
+import (
+	"context"
+	"io"
+	"iter"
+	"slices"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/model"
+)
+
+// Prediction is what a model predicts for one item. Err of the answer says why there is none: the row could not
+// be read, or the outputs of a network were not finite.
+type Prediction struct {
+	Item string
+	head.Answer
+}
+
+// Source gives items, batch after batch, and io.EOF after the last; [dataset.Stream] is one.
+type Source interface {
+	Next() (*dataset.Batch, error)
+	// Warnings returns what looked wrong in the items so far.
+	Warnings() []error
+}
+
+// Batch is the predictions for consecutive items.
+type Batch struct {
+	*dataset.Batch // the items, with their features
+	Predictions    []Prediction
+}
+
+// Options says how items are predicted. The zero value is useful.
+type Options struct {
+	// Votes are votes on items, to take into account.
+	Votes *Votes
+	// MeansOnly leaves all of a prediction but its Mean and Err unset, where there are no votes.
+	MeansOnly bool
+	// BatchValues bounds what goes through the networks at a time, as in [model.PredictOptions].
+	BatchValues int
+	// Ahead reads the next batch while one is predicted. Where somebody waits for the answer to one item
+	// before sending the next, it must be false.
+	Ahead bool
+	// Skip, if not nil, reports whether the items of a batch, the first of which is item first of the source,
+	// are passed over: they are not predicted and not returned.
+	Skip func(first int) bool
+	// WatchSkipped includes skipped items in [Diagnostics].
+	WatchSkipped bool
+}
+
+// Predictor predicts the items of one source with a model.
+type Predictor struct {
+	model *model.Model
+	o     Options
+	watch *dataset.Watch
+	src   Source
+	// Of [Diagnostics].
+	items, failed, voted int
+}
+
+// New returns a predictor that has read nothing yet.
+func New(m *model.Model, o Options) *Predictor {
+	return &Predictor{model: m, o: o, watch: m.Transform.NewWatch()}
+}
+
+// Run returns the predictions for the items of src, in their order, batch by batch; memory is bounded by the batch. It
+// ends with the first error: a source that cannot be read, or ctx canceled. An item without a prediction is no error:
+// it has an Err. Equal inputs give equal bits, whatever the other items and the number of cores.
+func (p *Predictor) Run(ctx context.Context, src Source) iter.Seq2[*Batch, error] {
+	p.src = src
+	return func(yield func(*Batch, error) bool) {
+		for b, err := range p.batches(ctx, src) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			var out *Batch
+			if err == nil {
+				out, err = p.predict(ctx, b)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if out != nil && !yield(out, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Dataset returns the predictions for items in memory.
+func (p *Predictor) Dataset(ctx context.Context, ds *dataset.Dataset) ([]Prediction, error) {
+	b, err := p.predict(ctx, &dataset.Batch{Dataset: ds})
+	if err != nil {
+		return nil, err
+	}
+	return b.Predictions, nil
+}
+
+// predict returns the predictions for a batch, or nil if the batch is skipped.
+func (p *Predictor) predict(ctx context.Context, b *dataset.Batch) (*Batch, error) {
+	p.items = b.First + b.Len()
+	skip := p.o.Skip != nil && p.o.Skip(b.First)
+	if !skip || p.o.WatchSkipped {
+		if err := p.watch.Add(b.Dataset, b.Bad); err != nil {
+			return nil, err
+		}
+	}
+	if skip {
+		for _, id := range b.Items {
+			if _, ok := p.o.Votes.index(id); ok {
+				p.voted++
+			}
+		}
+		return nil, nil
+	}
+	answers, err := p.model.Predict(ctx, b.Dataset, model.PredictOptions{KeepBad: true, BatchValues: p.o.BatchValues,
+		MeansOnly: p.o.MeansOnly && p.o.Votes == nil})
+	if err != nil {
+		return nil, err
+	}
+	out := &Batch{Batch: b, Predictions: make([]Prediction, len(answers))}
+	for j := range answers {
+		x := &out.Predictions[j]
+		x.Item, x.Answer = b.Items[j], answers[j]
+		if b.Bad != nil && b.Bad[j] != nil {
+			x.Answer = head.Answer{Err: b.Bad[j]}
+		}
+		if p.o.Votes.Update(x) {
+			p.voted++
+		}
+		if x.Err != nil {
+			p.failed++
+		}
+	}
+	return out, nil
+}
+
+// batches returns the batches of src; with Ahead, one is read while the one before is predicted.
+func (p *Predictor) batches(ctx context.Context, src Source) iter.Seq2[*dataset.Batch, error] {
+	each := func(yield func(*dataset.Batch, error) bool) {
+		for {
+			b, err := src.Next()
+			if err == io.EOF || !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+	if !p.o.Ahead {
+		return each
+	}
+	type read struct {
+		batch *dataset.Batch
+		err   error
+	}
+	return func(yield func(*dataset.Batch, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		list, done := make(chan read), make(chan struct{})
+		go func() {
+			defer close(done)
+			defer close(list)
+			for b, err := range each {
+				select {
+				case list <- read{b, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		defer func() {
+			stop()
+			<-done
+		}()
+		for r := range list {
+			if !yield(r.batch, r.err) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Diagnostics is what a [Predictor] noticed about its input.
+type Diagnostics struct {
+	Items  int            // read, those that were skipped included
+	Failed int            // of them without a prediction
+	Unlike dataset.Unlike // unlike those of training
+	// Warnings are those of the source, and of features unlike those of training.
+	Warnings []error
+	// Unused is the number of items with votes that the source did not have.
+	Unused int
+}
+
+// Diagnostics returns what was noticed so far.
+func (p *Predictor) Diagnostics() Diagnostics {
+	d := Diagnostics{Items: p.items, Failed: p.failed, Unlike: p.watch.Unlike(), Warnings: p.watch.Warnings()}
+	if p.src != nil {
+		d.Warnings = slices.Concat(p.src.Warnings(), d.Warnings)
+	}
+	if v := p.o.Votes; v != nil {
+		d.Unused = len(v.ds.Items) - p.voted
+	}
+	return d
+}

@@ -1,0 +1,228 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"credence/model"
+)
+
+// Format selects the output fields of a prediction, and how they are written.
+type Format struct {
+	Form
+	Summary
+	HPD        bool     // adds highest-density sets
+	Full       bool     // adds the parameters of the mixtures
+	Next       bool     // adds the value of one further vote
+	Top        bool     // adds p_top
+	OnlyMean   bool     // nothing but means
+	Wide       bool     // one row per item
+	Tidymodels bool     // names of columns as R's tidymodels have them
+	Fields     []string // of the records of an NPY file; nil for those that the above ask for
+
+	// Seen, if not nil, is called with each row that a [Writer] writes, by several goroutines at a time; not where
+	// nothing but means is written.
+	Seen func(r *Row)
+	// Keep selects fields of the wide form by their names; nil keeps all. The item and the predicted class always stay.
+	Keep func(name string) bool
+}
+
+// Form is how rows are written.
+type Form struct {
+	Name    string // csv, jsonl, parquet, arrow, npy, or table for a terminal
+	Digits  Digits // of numbers in text
+	CSVSafe bool   // texts that a spreadsheet would take for formulas have ' before them in CSV
+}
+
+func (f *Format) abstains() bool       { return f.Summary.abstains() }
+func (f *Format) namesPredicted() bool { return f.Wide || f.Tidymodels }
+
+// Column is a column of a table.
+type Column struct {
+	Name string
+	Kind Kind
+
+	field        *Field
+	class, level int  // of a column of the wide form
+	list         bool // numbers, written as text where there are no lists
+}
+
+// Cell is a value in a row. Which of its fields holds it depends on the column: booleans are numbers, 0 or 1.
+type Cell struct {
+	Text   string
+	Number float64
+	list   []float64
+	null   bool
+}
+
+// Table lays the predictions of a model out in rows and columns. It may be used by several goroutines at a time.
+type Table struct {
+	format  Format
+	model   *model.Model
+	columns []Column
+	dists   bool     // predictions are distributions
+	levels  int      // of the intervals, 1 if there are none
+	classes [][]byte // where there are but means: fields of CSV, with the commas around them
+}
+
+// NewTable returns the table of a model's predictions.
+func NewTable(m *model.Model, f Format) *Table {
+	t := &Table{format: f, model: m, dists: m.Traits().Joint, levels: 1}
+	if t.dists && !f.OnlyMean {
+		t.levels = len(f.Levels)
+	}
+	if f.Wide {
+		t.wide(t.fields())
+	} else {
+		for _, x := range t.fields() {
+			t.add(x, 0, 0, "")
+		}
+	}
+	if !f.OnlyMean {
+		for i := range t.columns {
+			t.format.needs |= t.columns[i].field.needs
+		}
+	} else if !f.Wide {
+		for _, c := range m.Classes {
+			t.classes = append(t.classes, append(appendField([]byte{','}, f.guard(c)), ','))
+		}
+	}
+	return t
+}
+
+// fields returns those that the table has.
+func (t *Table) fields() []*Field {
+	var used []*Field
+	for i := range fields {
+		f := &fields[i]
+		switch {
+		case t.format.OnlyMean && f.Name != "item" && f.Name != "class" && f.Name != "mean" && !(f.Name == "predicted" && t.format.Wide):
+			continue
+		case !t.dists && f.Name == "distribution" && !t.format.OnlyMean:
+			for _, c := range t.model.Traits().Columns(len(t.model.Members)) {
+				used = append(used, methodField(c))
+			}
+		}
+		if has := f.column != nil && f.column(&t.format); t.dists && has || !t.dists && f.means && (f.column == nil || has) {
+			used = append(used, f)
+		}
+	}
+	return used
+}
+
+// add adds a column.
+func (t *Table) add(f *Field, class, level int, suffix string) {
+	c := Column{Name: f.Name + suffix, Kind: f.Kind, field: f, class: class, level: level, list: f.list != nil}
+	if t.format.Tidymodels && f.tidymodels != "" {
+		c.Name = f.tidymodels + suffix
+	}
+	t.columns = append(t.columns, c)
+}
+
+// wide adds the columns of the wide form: the item, the predicted class, the means, what differs by level, what all
+// rows share, and then everything else of one class after the other.
+func (t *Table) wide(used []*Field) {
+	levelSuffix := func(k int) string {
+		if t.levels == 1 {
+			return ""
+		}
+		return "_" + strconv.FormatFloat(t.format.Levels[k], 'g', -1, 64)
+	}
+	first := func(f *Field) bool { return f.Name == "item" || f.Name == "predicted" }
+	used = slices.DeleteFunc(used, func(f *Field) bool { return !first(f) && t.format.Keep != nil && !t.format.Keep(f.Name) })
+	each := func(which func(f *Field) bool, add func(f *Field)) {
+		for _, f := range used {
+			if which(f) {
+				add(f)
+			}
+		}
+	}
+	each(first, func(f *Field) { t.add(f, 0, 0, "") })
+	mean := func(f *Field) bool { return f.Name == "mean" }
+	each(mean, func(f *Field) {
+		for i, class := range t.model.Classes {
+			t.add(f, i, 0, "_"+class)
+		}
+	})
+	each(func(f *Field) bool { return f.Per == PerLevel && !(f.Name == "level" && t.levels > 1) }, func(f *Field) {
+		for k := range t.levels {
+			t.add(f, 0, k, levelSuffix(k))
+		}
+	})
+	each(func(f *Field) bool { return f.Per == PerItem && !first(f) }, func(f *Field) { t.add(f, 0, 0, "") })
+	for i, class := range t.model.Classes {
+		each(func(f *Field) bool { return f.Per == PerClass && !mean(f) || f.Per == PerInterval }, func(f *Field) {
+			if f.Per == PerClass {
+				t.add(f, i, 0, "_"+class)
+				return
+			}
+			for k := range t.levels {
+				t.add(f, i, k, "_"+class+levelSuffix(k))
+			}
+		})
+	}
+}
+
+// Columns returns the columns of the table. They are not to be changed.
+func (t *Table) Columns() []Column { return t.columns }
+
+// CheckNames returns an error if columns of the wide form have equal names, because of the classes' names.
+func (t *Table) CheckNames() error {
+	seen := map[string]bool{}
+	for _, c := range t.columns {
+		if seen[c.Name] {
+			return fmt.Errorf("two columns would have the name %q", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+// Row computes what the table needs of a prediction, which has no Err. When ctx is done, Row returns its error.
+func (t *Table) Row(ctx context.Context, p *Prediction) (Row, error) {
+	r, err := p.Summarize(ctx, &t.format.Summary)
+	r.table = t
+	return r, err
+}
+
+// Append appends the cells of an item to dst: row after row, a cell for each column.
+func (t *Table) Append(dst []Cell, r *Row) []Cell {
+	if t.format.Wide {
+		for j := range t.columns {
+			c := &t.columns[j]
+			dst = append(dst, c.field.cell(r, c.class, c.level))
+		}
+		return dst
+	}
+	for i := range t.model.Classes {
+		for k := range t.levels {
+			for j := range t.columns {
+				dst = append(dst, t.columns[j].field.cell(r, i, k))
+			}
+		}
+	}
+	return dst
+}
+
+// cell returns the value for a class and a level.
+func (f *Field) cell(r *Row, class, level int) Cell {
+	switch {
+	case f.number != nil:
+		return Cell{Number: f.number(r, class, level)}
+	case f.text != nil:
+		return Cell{Text: f.text(r, class, level)}
+	case f.list != nil:
+		return Cell{list: f.list(r, class, level)}
+	}
+	return truth(f.truth(r, class, level))
+}
+
+// truth is a boolean as a cell.
+func truth(b bool) Cell {
+	if b {
+		return Cell{Number: 1}
+	}
+	return Cell{}
+}

@@ -1,0 +1,254 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"credence/dataset"
+	"credence/head"
+	"credence/internal/words"
+	"credence/model"
+)
+
+// Votes are the votes of a data set, matched by name with the classes and raters of a model.
+type Votes struct {
+	m       *model.Model
+	ds      *dataset.Dataset
+	at      map[string]int // item → its index in ds
+	classes []int          // the model's class of each class of ds, −1 for those it does not have
+
+	// With a rater model, the votes of item j are ratings[first[j]:first[j+1]], by the model's numbers of raters.
+	ratings []head.Rating
+	first   []int
+	unknown []string // raters that are not in the model
+}
+
+// MatchVotes finds the model's classes and raters in ds by their names. A vote for a class that the model does not have is
+// an error; an unknown rater counts as an average one.
+func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
+	known := map[string]int{}
+	for i, c := range m.Classes {
+		known[c] = i
+	}
+	v := &Votes{m: m, ds: ds, at: make(map[string]int, ds.Len()), classes: make([]int, len(ds.Classes))}
+	for j, id := range ds.Items {
+		v.at[id] = j
+	}
+	for i, c := range ds.Classes {
+		v.classes[i] = -1
+		if k, ok := known[c]; ok {
+			v.classes[i] = k
+		}
+	}
+	for j := range ds.Len() {
+		for i, s := range ds.CountsOf(j) {
+			if s > 0 && v.classes[i] < 0 {
+				return nil, fmt.Errorf("item %q has votes for class %q, which is not one of the model's %q", ds.Items[j], ds.Classes[i], m.Classes)
+			}
+		}
+	}
+	if m.Crowd != nil {
+		v.matchRaters()
+	}
+	return v, nil
+}
+
+// matchRaters sorts the ratings of items that the model can read by item.
+func (v *Votes) matchRaters() {
+	known := map[string]int32{}
+	for r, name := range v.m.Raters {
+		known[name] = int32(r)
+	}
+	raters := make([]int32, len(v.ds.Raters))
+	for r, name := range v.ds.Raters {
+		raters[r] = -1
+		if k, ok := known[name]; ok {
+			raters[r] = k
+		} else {
+			v.unknown = append(v.unknown, name)
+		}
+	}
+	v.first = make([]int, v.ds.Len()+1)
+	for _, r := range v.ds.Ratings {
+		v.first[r.Item+1]++
+	}
+	for j := range v.ds.Len() {
+		v.first[j+1] += v.first[j]
+	}
+	v.ratings = make([]head.Rating, len(v.ds.Ratings))
+	next := append([]int(nil), v.first...)
+	for _, r := range v.ds.Ratings {
+		v.ratings[next[r.Item]] = head.Rating{Item: r.Item, Rater: raters[r.Rater], Class: int32(v.classes[r.Class])}
+		next[r.Item]++
+	}
+}
+
+// UnknownRaters is the warning that votes count as those of average raters, in a model that has a rater model.
+type UnknownRaters struct {
+	Names  []string // raters that are not in the model
+	Raters int      // all that cast votes; 0 if the votes name none
+}
+
+// Error implements error.
+func (w *UnknownRaters) Error() string {
+	if w.Raters == 0 {
+		return "the votes name no raters: each counts as one of an average rater"
+	}
+	return fmt.Sprintf("%s of %s [%s] unknown to the model: their votes count as cast by average raters",
+		words.Thousands(len(w.Names)), words.Plural(w.Raters, "rater"), words.Few(w.Names))
+}
+
+// Warnings returns what is doubtful about the votes.
+func (v *Votes) Warnings() []error {
+	var list []error
+	if v.m.Crowd != nil && (len(v.ds.Raters) == 0 || len(v.unknown) > 0) {
+		list = append(list, &UnknownRaters{v.unknown, len(v.ds.Raters)})
+	}
+	for _, w := range v.ds.Warnings {
+		if !errors.Is(w, dataset.ErrOneVote) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// index returns the place of an item among those with votes. There is none without votes at all.
+func (v *Votes) index(item string) (j int, ok bool) {
+	if v == nil {
+		return 0, false
+	}
+	j, ok = v.at[item]
+	return j, ok
+}
+
+// Cast returns the number of votes on an item.
+func (v *Votes) Cast(item string) float64 {
+	if j, ok := v.index(item); ok {
+		return v.ds.VotesOf(j)
+	}
+	return 0
+}
+
+// Items returns the ids of the items with votes.
+func (v *Votes) Items() []string { return v.ds.Items }
+
+// By reports whether a rater, by the model's number, voted on an item.
+func (v *Votes) By(rater int, item string) bool {
+	j, ok := v.index(item)
+	return ok && v.first != nil && slices.ContainsFunc(v.ratings[v.first[j]:v.first[j+1]],
+		func(r head.Rating) bool { return int(r.Rater) == rater })
+}
+
+// mostSingle is up to how many votes of an item are taken one by one.
+const mostSingle = 200
+
+// single returns the votes on item j one by one, those without a name by rater −1; nil if they
+// cannot be told apart, since there are parts of votes or too many.
+func (v *Votes) single(j int, counts []float64) []head.Rating {
+	return withNameless(v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]], counts)
+}
+
+// withNameless adds to a list of votes those that counts has beyond them.
+func withNameless(list []head.Rating, counts []float64) []head.Rating {
+	left := append([]float64(nil), counts...)
+	for _, r := range list {
+		left[r.Class]--
+	}
+	for i, n := range left {
+		if n < 0 || n != math.Floor(n) || n > mostSingle {
+			return nil
+		}
+		for range int(n) {
+			list = append(list, head.Rating{Rater: -1, Class: int32(i)})
+		}
+	}
+	if len(list) > mostSingle {
+		return nil
+	}
+	return list
+}
+
+// Update takes the votes on an item into account, and reports whether there are any. Without votes at all, v is nil.
+func (v *Votes) Update(p *Prediction) bool {
+	j, ok := v.index(p.Item)
+	if ok {
+		v.UpdateAt(&p.Answer, j)
+	}
+	return ok
+}
+
+// UpdateAt takes the votes on item j of the data set into account.
+func (v *Votes) UpdateAt(a *head.Answer, j int) {
+	votes := make([]float64, len(v.m.Classes))
+	any := false
+	for i, s := range v.ds.CountsOf(j) {
+		if s > 0 {
+			votes[v.classes[i]] += float64(s)
+			any = true
+		}
+	}
+	if !any || a.Err != nil {
+		return
+	}
+	after, err := v.after(a, j, votes)
+	if err != nil {
+		after.Err = err
+	}
+	*a = after
+}
+
+// after returns the answer after the votes on item j.
+func (v *Votes) after(a *head.Answer, j int, votes []float64) (head.Answer, error) {
+	if v.m.Crowd != nil {
+		if single := v.single(j, votes); single != nil {
+			return a.AfterRatings(v.m.Crowd, single)
+		}
+	}
+	return a.After(votes)
+}
+
+// After returns an answer of a model after votes [d] whose raters are not named.
+func After(m *model.Model, a *head.Answer, votes []float64) (head.Answer, error) {
+	if m.Crowd != nil {
+		if single := withNameless(nil, votes); single != nil {
+			return a.AfterRatings(m.Crowd, single)
+		}
+	}
+	return a.After(votes)
+}
+
+// Ratings returns the votes on each item of ds one by one, by the model's numbers of raters; nil without a rater model.
+// Votes of unknown raters are by rater −1. An item whose votes cannot be listed one by one, because they are fractions
+// or too many, is an error.
+func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
+	if m.Crowd == nil {
+		return nil, nil
+	}
+	v, err := MatchVotes(m, ds)
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]head.Rating, ds.Len())
+	for j := range list {
+		counts := make([]float64, len(m.Classes))
+		for i, s := range ds.CountsOf(j) {
+			if s > 0 {
+				counts[v.classes[i]] += float64(s)
+			}
+		}
+		if list[j] = v.single(j, counts); list[j] == nil && total(counts) > 0 {
+			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], total(counts), mostSingle)
+		}
+	}
+	return list, nil
+}
+
+func total(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
