@@ -19,16 +19,12 @@ const (
 type AbstentionPoint struct {
 	Answered Number `json:"answered"` // share of items answered
 	// Threshold is the smallest probability or the largest width that is answered.
-	Threshold  Number `json:"threshold"`
-	Accuracy   Number `json:"accuracy"`
-	AccuracySE Number `json:"accuracy_se"`
-	NLL        Number `json:"nll_per_vote"` // of an item's votes together
-	NLLSE      Number `json:"nll_per_vote_se"`
+	Threshold Number   `json:"threshold"`
+	Accuracy  Estimate `json:"accuracy"`
+	NLL       Estimate `json:"nll_per_vote"` // of an item's votes together
 	// What is handed on; unknown where it is nothing.
-	HandedAccuracy   Number `json:"handed_on_accuracy"`
-	HandedAccuracySE Number `json:"handed_on_accuracy_se"`
-	HandedNLL        Number `json:"handed_on_nll_per_vote"`
-	HandedNLLSE      Number `json:"handed_on_nll_per_vote_se"`
+	HandedAccuracy Estimate `json:"handed_on_accuracy"`
+	HandedNLL      Estimate `json:"handed_on_nll_per_vote"`
 }
 
 // AbstentionTarget is the threshold at which what is answered reaches a wanted
@@ -105,20 +101,20 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		p := &r.Abstention[b]
 		answered += count[b]
 		p.Answered, p.Threshold = Number(answered/all), Number(sign*least[b])
-		upTo := func(value, se *Number, numerator, denominator int) {
-			t.estimate(value, se, func(s []float64) float64 {
+		upTo := func(e *Estimate, numerator, denominator int) {
+			t.estimate(&e.Value, &e.SE, func(s []float64) float64 {
 				return sum(s[numerator:numerator+b+1]) / sum(s[denominator:denominator+b+1])
 			})
 		}
-		beyond := func(value, se *Number, numerator, denominator int) {
-			t.estimate(value, se, func(s []float64) float64 {
+		beyond := func(e *Estimate, numerator, denominator int) {
+			t.estimate(&e.Value, &e.SE, func(s []float64) float64 {
 				return sum(s[numerator+b+1:numerator+bins]) / sum(s[denominator+b+1:denominator+bins])
 			})
 		}
-		upTo(&p.Accuracy, &p.AccuracySE, credit, items)
-		upTo(&p.NLL, &p.NLLSE, loss, votes)
-		beyond(&p.HandedAccuracy, &p.HandedAccuracySE, credit, items)
-		beyond(&p.HandedNLL, &p.HandedNLLSE, loss, votes)
+		upTo(&p.Accuracy, credit, items)
+		upTo(&p.NLL, loss, votes)
+		beyond(&p.HandedAccuracy, credit, items)
+		beyond(&p.HandedNLL, loss, votes)
 	}
 	if opt.Accuracy > 0 {
 		r.AbstentionTarget = s.abstentionTarget(unsure, sign, opt)

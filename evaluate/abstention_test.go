@@ -38,12 +38,12 @@ func TestAbstention(t *testing.T) {
 		}
 		half, all := r.Abstention[4], r.Abstention[9]
 		near(t, "answered", float64(half.Answered), 0.5, 1e-15)
-		near(t, "accuracy", float64(half.Accuracy), 1, 0)
-		near(t, "accuracy of what is handed on", float64(half.HandedAccuracy), 0.4, 1e-15)
-		near(t, "accuracy of all", float64(all.Accuracy), 0.7, 1e-15)
-		near(t, "loss of all", float64(all.NLL), float64(r.NLL), 1e-14)
-		near(t, "loss of both", float64(half.NLL+half.HandedNLL), 2*float64(r.NLL), 1e-14)
-		if all.HandedAccuracy.Known() || all.HandedNLL.Known() {
+		near(t, "accuracy", float64(half.Accuracy.Value), 1, 0)
+		near(t, "accuracy of what is handed on", float64(half.HandedAccuracy.Value), 0.4, 1e-15)
+		near(t, "accuracy of all", float64(all.Accuracy.Value), 0.7, 1e-15)
+		near(t, "loss of all", float64(all.NLL.Value), float64(r.NLL.Value), 1e-14)
+		near(t, "loss of both", float64(half.NLL.Value+half.HandedNLL.Value), 2*float64(r.NLL.Value), 1e-14)
+		if all.HandedAccuracy.Value.Known() || all.HandedNLL.Value.Known() {
 			t.Errorf("nothing is handed on, with accuracy %v and loss %v", all.HandedAccuracy, all.HandedNLL)
 		}
 		// Of the first seven 6 are right, of the first eight 6, of nine 7.

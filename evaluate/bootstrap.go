@@ -107,15 +107,6 @@ type output struct {
 	f                 func(sums []float64) float64
 }
 
-// Estimate is a number with its bootstrap standard error and the ends of its
-// 95% percentile interval.
-type Estimate struct {
-	Value Number `json:"value"`
-	SE    Number `json:"se"`
-	Lo    Number `json:"lo"`
-	Hi    Number `json:"hi"`
-}
-
 func newTally(units int) *tally { return &tally{units: make([][]cell, units)} }
 
 // column reserves n neighboring columns and returns the first.
@@ -138,7 +129,7 @@ func (t *tally) estimate(value, se *Number, f func(sums []float64) float64) {
 }
 
 // interval is estimate with a percentile interval.
-func (t *tally) interval(e *Estimate, f func(sums []float64) float64) {
+func (t *tally) interval(e *IntervalEstimate, f func(sums []float64) float64) {
 	t.outputs = append(t.outputs, output{&e.Value, &e.SE, &e.Lo, &e.Hi, f})
 }
 

@@ -143,12 +143,12 @@ func TestEvaluateInvariant(t *testing.T) {
 		name      string
 		got, want Number
 	}{
-		{"nll", got.NLL, want.NLL}, {"marginal", got.MarginalNLL, want.MarginalNLL}, {"floor", got.FloorNLL, want.FloorNLL},
-		{"brier", got.Brier, want.Brier}, {"accuracy", got.Accuracy, want.Accuracy}, {"ece", got.ECE, want.ECE},
-		{"dispersion", got.DispersionRatio, want.DispersionRatio}, {"width", got.Widths[1].Mean, want.Widths[1].Mean},
-		{"median", got.Widths[0].Median, want.Widths[0].Median},
-		{"unanimous for class 2", got.Widths[4].Mean, want.Widths[3].Mean},
-		{"abstention", got.Abstention[5].Accuracy, want.Abstention[5].Accuracy},
+		{"nll", got.NLL.Value, want.NLL.Value}, {"marginal", got.MarginalNLL.Value, want.MarginalNLL.Value}, {"floor", got.FloorNLL.Value, want.FloorNLL.Value},
+		{"brier", got.Brier.Value, want.Brier.Value}, {"accuracy", got.Accuracy.Value, want.Accuracy.Value}, {"ece", got.ECE.Value, want.ECE.Value},
+		{"dispersion", got.DispersionRatio.Value, want.DispersionRatio.Value}, {"width", got.Widths[1].Mean.Value, want.Widths[1].Mean.Value},
+		{"median", got.Widths[0].Median.Value, want.Widths[0].Median.Value},
+		{"unanimous for class 2", got.Widths[4].Mean.Value, want.Widths[3].Mean.Value},
+		{"abstention", got.Abstention[5].Accuracy.Value, want.Abstention[5].Accuracy.Value},
 		{"observed", got.Reliability[3].Bins[4].Observed, want.Reliability[2].Bins[4].Observed},
 	} {
 		near(t, c.name, float64(c.got), float64(c.want), 1e-12)

@@ -33,8 +33,7 @@ type DispersionLevel struct {
 	Dispersion
 	// Shrunk is the ratio drawn towards the one that is common to all levels, as
 	// far as chance explains the distance, with its standard error.
-	Shrunk   Number `json:"shrunk"`
-	ShrunkSE Number `json:"shrunk_se"`
+	Shrunk Estimate `json:"shrunk"`
 }
 
 // DispersionColumn is the dispersion by the levels of a column: whether intervals
@@ -48,11 +47,10 @@ type DispersionLevel struct {
 // negative where few votes differ, and s_l, which does not depend on R_l, does not
 // give most weight to the levels that happened to come out small.
 type DispersionColumn struct {
-	Column   string            `json:"column"`
-	Levels   []DispersionLevel `json:"levels"`
-	Common   Number            `json:"common"` // the mean of the true ratios
-	CommonSE Number            `json:"common_se"`
-	Tau      Number            `json:"tau"` // their standard deviation
+	Column string            `json:"column"`
+	Levels []DispersionLevel `json:"levels"`
+	Common Estimate          `json:"common"` // the mean of the true ratios
+	Tau    Number            `json:"tau"`    // their standard deviation
 	// PValue is that of one ratio for all levels.
 	PValue Number `json:"heterogeneity_p_value"`
 }
@@ -185,12 +183,12 @@ func (c *columnDispersion) finish(all float64) {
 	}
 	e := derSimonianLaird(y, v)
 	into := c.into
-	into.Common, into.CommonSE = Number(e.mean), Number(math.Sqrt(e.variance))
+	into.Common = Estimate{Number(e.mean), Number(math.Sqrt(e.variance))}
 	into.Tau, into.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
 	for l := range y {
 		weight := e.tau2 / (e.tau2 + v[l])
-		into.Levels[l].Shrunk = Number(e.mean + weight*(y[l]-e.mean))
-		into.Levels[l].ShrunkSE = Number(math.Sqrt(weight*v[l] + (1-weight)*(1-weight)*e.variance))
+		variance := weight*v[l] + (1-weight)*(1-weight)*e.variance
+		into.Levels[l].Shrunk = Estimate{Number(e.mean + weight*(y[l]-e.mean)), Number(math.Sqrt(variance))}
 	}
 	if k < 2 {
 		into.Tau, into.PValue = unknown, unknown

@@ -73,15 +73,15 @@ func TestDispersionBySite(t *testing.T) {
 	var names []string
 	for _, l := range by.Levels {
 		names = append(names, l.Name)
-		if math.Abs(float64(l.Shrunk-by.Common)) > math.Abs(float64(l.Ratio-by.Common)) {
-			t.Errorf("site %s: ratio %.2f, shrunk to %.2f away from %.2f", l.Name, l.Ratio, l.Shrunk, by.Common)
+		if math.Abs(float64(l.Shrunk.Value-by.Common.Value)) > math.Abs(float64(l.Ratio.Value-by.Common.Value)) {
+			t.Errorf("site %s: ratio %.2f, shrunk to %.2f away from %.2f", l.Name, l.Ratio.Value, l.Shrunk.Value, by.Common.Value)
 		}
 	}
 	if got := strings.Join(names, " "); got != "a b c (missing)" {
 		t.Fatalf("levels %s", got)
 	}
 	b := by.Levels[1]
-	if !(by.PValue < 1e-3) || !(by.Tau > 0.2) || !(b.PValue < 1e-3) || !(b.Shrunk > 1.5) || !(b.Lo > 1.2) {
+	if !(by.PValue < 1e-3) || !(by.Tau > 0.2) || !(b.PValue < 1e-3) || !(b.Shrunk.Value > 1.5) || !(b.Ratio.Lo > 1.2) {
 		t.Errorf("sites %+v", by)
 	}
 	if got := strings.Join(r.Warnings, "; "); strings.Count(got, "too wide here and too narrow there, by") != 1 || !strings.Contains(got, "at b") {

@@ -36,14 +36,14 @@ type CheckResult struct {
 	Classes      []ClassUse     `json:"classes"`
 
 	// PairAgreement is the share of pairs of votes on an item that agree.
-	PairAgreement Estimate `json:"pair_agreement"`
+	PairAgreement IntervalEstimate `json:"pair_agreement"`
 	// Krippendorff's alpha is 1 less the observed over the expected disagreement:
 	// 1 if votes on an item always agree, 0 if they agree as by chance. It is
 	// ordinal and interval where three classes or more are in order, or numbers.
-	AlphaNominal  Estimate `json:"alpha_nominal"`
-	AlphaOrdinal  Estimate `json:"alpha_ordinal"`
-	AlphaInterval Estimate `json:"alpha_interval"`
-	FleissKappa   Estimate `json:"fleiss_kappa"`
+	AlphaNominal  IntervalEstimate `json:"alpha_nominal"`
+	AlphaOrdinal  IntervalEstimate `json:"alpha_ordinal"`
+	AlphaInterval IntervalEstimate `json:"alpha_interval"`
+	FleissKappa   IntervalEstimate `json:"fleiss_kappa"`
 
 	// Confusions are the pairs of classes that disagreeing votes are for, most
 	// frequent first.
@@ -72,7 +72,7 @@ type ClassUse struct {
 	Share Number `json:"share"`
 	// Agreement is the chance that another vote on the same item is for the
 	// class too, given one that is.
-	Agreement Estimate `json:"agreement"`
+	Agreement IntervalEstimate `json:"agreement"`
 }
 
 // Confusion is a pair of classes that votes on the same item were split between.
@@ -150,7 +150,7 @@ func (r *CheckResult) agree(votes Votes, unit []int, units int, classes []string
 	}
 	values := classValues(classes)
 	for _, a := range []struct {
-		into  *Estimate
+		into  *IntervalEstimate
 		scale scale
 		known bool
 	}{
@@ -158,7 +158,7 @@ func (r *CheckResult) agree(votes Votes, unit []int, units int, classes []string
 		{&r.AlphaOrdinal, ordinal, d > 2 && (values != nil || o.Ordered)},
 		{&r.AlphaInterval, byValue, d > 2 && values != nil},
 	} {
-		*a.into = Estimate{unknown, unknown, unknown, unknown}
+		*a.into = unknownInterval
 		if a.known {
 			t.interval(a.into, func(s []float64) float64 { return alpha(s[pairs:pairs+d*d], d, a.scale, values) })
 		}

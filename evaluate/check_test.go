@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 	}
 	// With p uniform on the simplex, two votes agree with probability Σ Ep² = ½,
 	// by chance with ⅓: alpha is ¼. 4.5 standard errors.
-	for _, e := range []Estimate{r.AlphaNominal, r.FleissKappa} {
+	for _, e := range []IntervalEstimate{r.AlphaNominal, r.FleissKappa} {
 		near(t, "alpha", float64(e.Value), .25, 4.5*float64(e.SE))
 		if !(e.Lo < e.Value && e.Value < e.Hi) || !(e.SE > .005 && e.SE < .05) {
 			t.Errorf("estimate %+v", e)

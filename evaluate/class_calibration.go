@@ -9,11 +9,10 @@ type ClassCalibration struct {
 	Class    string `json:"class"`
 	Observed Number `json:"observed"` // share of votes
 	Expected Number `json:"expected"` // mean predicted probability, a vote
-	Ratio    Number `json:"ratio"`    // observed over expected
-	// RatioSE is the standard error of the ratio if predictions are right: exact
-	// under the predicted laws or, where there are none or it is larger for items in
-	// groups, by bootstrap.
-	RatioSE Number `json:"ratio_se"`
+	// Ratio is observed over expected. Its standard error is that if predictions are
+	// right: exact under the predicted laws or, where there are none or it is larger
+	// for items in groups, by bootstrap.
+	Ratio Estimate `json:"ratio"`
 	// PValue is that of the ratio being one, adjusted for the number of classes.
 	PValue Number `json:"p_value"`
 }
@@ -21,13 +20,13 @@ type ClassCalibration struct {
 // Off reports whether the class gets other than the predicted share of votes: by more
 // than chance, and by more than a tenth of it.
 func (c *ClassCalibration) Off() bool {
-	return c.PValue < 0.01 && math.Abs(float64(c.Ratio)-1) > 0.1
+	return c.PValue < 0.01 && math.Abs(float64(c.Ratio.Value)-1) > 0.1
 }
 
 // Near reports whether it surely gets about the predicted share: two standard errors
 // about the ratio lie within two thirds and three halves.
 func (c *ClassCalibration) Near() bool {
-	return c.Ratio-2*c.RatioSE >= 2./3 && c.Ratio+2*c.RatioSE <= 1.5
+	return c.Ratio.Value-2*c.Ratio.SE >= 2./3 && c.Ratio.Value+2*c.Ratio.SE <= 1.5
 }
 
 // classTally is the calibration of classes before the bootstrap has run.
@@ -58,7 +57,7 @@ func tallyClasses(t *tally, s *sample) *classTally {
 		c.of[i].Class, c.model[i] = name, math.Sqrt(variance)/total
 		t.ratio(&c.of[i].Observed, nil, observed, votes)
 		t.ratio(&c.of[i].Expected, nil, expected, votes)
-		t.ratio(&c.of[i].Ratio, &c.boot[i], observed, expected)
+		t.ratio(&c.of[i].Ratio.Value, &c.boot[i], observed, expected)
 	}
 	return c
 }
@@ -71,8 +70,8 @@ func (c *classTally) finish(s *sample) []ClassCalibration {
 		if s.mixtures == nil || s.units < s.n && float64(c.boot[i]) > se {
 			se = float64(c.boot[i])
 		}
-		x.RatioSE = Number(se)
-		p[i] = twoSidedNormal(float64(x.Ratio-1) / se)
+		x.Ratio.SE = Number(se)
+		p[i] = twoSidedNormal(float64(x.Ratio.Value-1) / se)
 	}
 	for i, adjusted := range holm(p) {
 		c.of[i].PValue = Number(adjusted)

@@ -33,8 +33,8 @@ func TestClassCalibration(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := r.ClassCalibration[1]
-		if x.Off() != c.off || x.Near() != c.near || !(r.ECE < 0.03) {
-			t.Errorf("%+v, ECE %.4f", x, r.ECE)
+		if x.Off() != c.off || x.Near() != c.near || !(r.ECE.Value < 0.03) {
+			t.Errorf("%+v, ECE %.4f", x, r.ECE.Value)
 		}
 		if got := strings.Contains(strings.Join(r.Warnings, " "), "classes do not get the share"); got != c.off {
 			t.Errorf("warnings %q", r.Warnings)

@@ -30,11 +30,9 @@ type CurvePoint struct {
 	Share Number `json:"share"`
 	Items int    `json:"items"`
 	// Ratio is the dispersion ratio R, with the error of [Dispersion].
-	Ratio   Number `json:"dispersion_ratio"`
-	RatioSE Number `json:"dispersion_ratio_se"`
+	Ratio Estimate `json:"dispersion_ratio"`
 	// Loss is that of an item's votes together, with a bootstrap error.
-	Loss   Number `json:"nll_per_vote"`
-	LossSE Number `json:"nll_per_vote_se"`
+	Loss Estimate `json:"nll_per_vote"`
 }
 
 // Curve measures how the dispersion ratio, the loss and their errors depend on the
@@ -198,12 +196,12 @@ func (t *thinned) point(share float64, rank []int, b Bootstrap) CurvePoint {
 		sums.add(u, votes, float64(t.m))
 	}
 	var boot Number // over groups
-	sums.ratioOf(p.Items, &p.Ratio, &boot, spread, variance)
-	sums.ratioOf(p.Items, &p.Loss, &p.LossSE, loss, votes)
+	sums.ratioOf(p.Items, &p.Ratio.Value, &boot, spread, variance)
+	sums.ratioOf(p.Items, &p.Loss.Value, &p.Loss.SE, loss, votes)
 	sums.run(b)
-	p.RatioSE = Number(math.Sqrt(model) / predicted)
-	if s.units < s.n && boot > p.RatioSE {
-		p.RatioSE = boot
+	p.Ratio.SE = Number(math.Sqrt(model) / predicted)
+	if s.units < s.n && boot > p.Ratio.SE {
+		p.Ratio.SE = boot
 	}
 	return p
 }

@@ -27,17 +27,17 @@ func TestCurve(t *testing.T) {
 		if p.Votes != []int{2, 3, 5, 7}[i/3] {
 			t.Errorf("point %d has %d votes", i, p.Votes)
 		}
-		if !(math.Abs(float64(p.Ratio)-1) < 4.5*float64(p.RatioSE)) {
-			t.Errorf("R at %d votes on %d items: %v ± %v", p.Votes, p.Items, p.Ratio, p.RatioSE)
+		if !(math.Abs(float64(p.Ratio.Value)-1) < 4.5*float64(p.Ratio.SE)) {
+			t.Errorf("R at %d votes on %d items: %v ± %v", p.Votes, p.Items, p.Ratio, p.Ratio.SE)
 		}
-		if all := list[i/3*3+2]; !(math.Abs(float64(p.Loss-all.Loss)) < 4.5*float64(p.LossSE)) {
-			t.Errorf("loss at %d votes on %d items: %v ± %v, on all %v", p.Votes, p.Items, p.Loss, p.LossSE, all.Loss)
+		if all := list[i/3*3+2]; !(math.Abs(float64(p.Loss.Value-all.Loss.Value)) < 4.5*float64(p.Loss.SE)) {
+			t.Errorf("loss at %d votes on %d items: %v ± %v, on all %v", p.Votes, p.Items, p.Loss, p.Loss.SE, all.Loss)
 		}
-		if i%3 > 0 && !(p.Items > list[i-1].Items && p.RatioSE < list[i-1].RatioSE && p.LossSE < list[i-1].LossSE) {
+		if i%3 > 0 && !(p.Items > list[i-1].Items && p.Ratio.SE < list[i-1].Ratio.SE && p.Loss.SE < list[i-1].Loss.SE) {
 			t.Errorf("point %d: %+v is no better than %+v", i, p, list[i-1])
 		}
 	}
-	if !(list[5].RatioSE < list[2].RatioSE && list[2].Loss > list[5].Loss && list[5].Loss > list[8].Loss) {
+	if !(list[5].Ratio.SE < list[2].Ratio.SE && list[2].Loss.Value > list[5].Loss.Value && list[5].Loss.Value > list[8].Loss.Value) {
 		t.Errorf("more votes: %+v", list)
 	}
 	// The same on any number of cores; other votes with another seed.
@@ -74,9 +74,9 @@ func TestCurveAtItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := list[len(list)-1]
-	near(t, "R", float64(last.Ratio), float64(r.DispersionRatio), 1e-12)
-	near(t, "error of R", float64(last.RatioSE), float64(r.DispersionRatioSE), 0.2*float64(r.DispersionRatioSE)) // other draws
-	near(t, "loss", float64(last.Loss), float64(r.NLL), 1e-12)
+	near(t, "R", float64(last.Ratio.Value), float64(r.DispersionRatio.Value), 1e-12)
+	near(t, "error of R", float64(last.Ratio.SE), float64(r.DispersionRatio.SE), 0.2*float64(r.DispersionRatio.SE)) // other draws
+	near(t, "loss", float64(last.Loss.Value), float64(r.NLL.Value), 1e-12)
 	if last.Votes != 7 || last.Items != 300 || list[0].Votes != 2 || list[0].Items != 75 {
 		t.Errorf("from %+v to %+v: want 5 of 20 groups of 15, and all", list[0], last)
 	}
@@ -92,7 +92,7 @@ func TestCurvePoor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := json.Marshal(list); err != nil || list[2].Items != 1 || list[2].LossSE.Known() || list[5].Items != 0 || list[5].Ratio.Known() {
+	if _, err := json.Marshal(list); err != nil || list[2].Items != 1 || list[2].Loss.SE.Known() || list[5].Items != 0 || list[5].Ratio.Value.Known() {
 		t.Errorf("one pair: %+v, %v", list, err)
 	}
 	halves := votesOf(t, [][]float64{{.5, 1.5}, {1, 1}, {1, 1}})

@@ -23,13 +23,10 @@ type Dispersion struct {
 	Variance Number `json:"variance"` // predicted, ΣV_i, mean over items
 	Observed Number `json:"observed"` // D, mean over items
 	// Ratio is ΣD/ΣV: below one if intervals are too wide, above if they are
-	// too narrow or the means are wrong.
-	Ratio   Number `json:"ratio"`
-	RatioSE Number `json:"ratio_se"` // if the ratio is one
-	// Lo and Hi are the ends of a 95% interval of the ratio: those that a test
-	// under laws as much wider or narrower does not reject.
-	Lo Number `json:"ratio_lo"`
-	Hi Number `json:"ratio_hi"`
+	// too narrow or the means are wrong. Its standard error is that if the ratio is
+	// one; its interval has the ratios that a test under laws as much wider or
+	// narrower does not reject.
+	Ratio IntervalEstimate `json:"ratio"`
 	// PValue is that of the ratio being one.
 	PValue Number `json:"p_value"`
 }
@@ -179,10 +176,9 @@ func (d *dispersions) finish(r *Result) {
 		x.finish()
 	}
 	for _, c := range d.columns {
-		c.finish(float64(d.all.Ratio))
+		c.finish(float64(d.all.Ratio.Value))
 	}
-	r.DispersionRatio, r.DispersionRatioSE = d.all.Ratio, d.all.RatioSE
-	r.DispersionLo, r.DispersionHi, r.DispersionP = d.all.Lo, d.all.Hi, d.all.PValue
+	r.DispersionRatio, r.DispersionP = d.all.Ratio, d.all.PValue
 }
 
 func (x *dispersion) finish() {
@@ -194,9 +190,8 @@ func (x *dispersion) finish() {
 		se = boot
 	}
 	ci := x.model.Interval(0.95)
-	into := x.into
-	into.Ratio, into.RatioSE, into.Lo, into.Hi = Number(x.model.Ratio), Number(se), Number(ci.Lo), Number(ci.Hi)
-	into.PValue = Number(twoSidedNormal((x.model.Ratio - 1) / se))
+	x.into.Ratio = IntervalEstimate{Estimate{Number(x.model.Ratio), Number(se)}, Number(ci.Lo), Number(ci.Hi)}
+	x.into.PValue = Number(twoSidedNormal((x.model.Ratio - 1) / se))
 }
 
 // tallyDispersion adds the ratio over all items, in bins of predicted variance,

@@ -92,7 +92,7 @@ func (p *place) add(votes Votes) {
 	if x.into.PValue < 0.05 {
 		p.rejected++
 	}
-	if float64(x.into.Lo) <= p.truth && p.truth <= float64(x.into.Hi) {
+	if float64(x.into.Ratio.Lo) <= p.truth && p.truth <= float64(x.into.Ratio.Hi) {
 		p.held++
 	}
 }
@@ -229,14 +229,14 @@ func TestDispersionGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "ratio", float64(items.DispersionRatio), float64(one.DispersionRatio), 1e-12)
-	near(t, "error of items taken as independent", float64(items.DispersionRatioSE), float64(one.DispersionRatioSE)/2, 1e-12)
-	if se := groups.DispersionRatioSE; !(se > 0.8*one.DispersionRatioSE && se < 1.3*one.DispersionRatioSE) {
-		t.Errorf("error over groups %.3f, of the items once %.3f", se, one.DispersionRatioSE)
+	near(t, "ratio", float64(items.DispersionRatio.Value), float64(one.DispersionRatio.Value), 1e-12)
+	near(t, "error of items taken as independent", float64(items.DispersionRatio.SE), float64(one.DispersionRatio.SE)/2, 1e-12)
+	if se := groups.DispersionRatio.SE; !(se > 0.8*one.DispersionRatio.SE && se < 1.3*one.DispersionRatio.SE) {
+		t.Errorf("error over groups %.3f, of the items once %.3f", se, one.DispersionRatio.SE)
 	}
-	if !(groups.DispersionHi-groups.DispersionLo > 1.5*(items.DispersionHi-items.DispersionLo)) || !(groups.DispersionP >= items.DispersionP) {
-		t.Errorf("groups: %.3f to %.3f, p %.3g; items: %.3f to %.3f, p %.3g", groups.DispersionLo, groups.DispersionHi, groups.DispersionP,
-			items.DispersionLo, items.DispersionHi, items.DispersionP)
+	if !(groups.DispersionRatio.Hi-groups.DispersionRatio.Lo > 1.5*(items.DispersionRatio.Hi-items.DispersionRatio.Lo)) || !(groups.DispersionP >= items.DispersionP) {
+		t.Errorf("groups: %.3f to %.3f, p %.3g; items: %.3f to %.3f, p %.3g", groups.DispersionRatio.Lo, groups.DispersionRatio.Hi, groups.DispersionP,
+			items.DispersionRatio.Lo, items.DispersionRatio.Hi, items.DispersionP)
 	}
 }
 

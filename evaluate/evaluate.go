@@ -183,9 +183,7 @@ func (r *Result) meansAlone() {
 // noPairs marks as unknown what only pairs of votes can tell.
 func (r *Result) noPairs() {
 	r.Agreement = Agreement{Predicted: unknown, Observed: unknown, SE: unknown}
-	for _, x := range []*Number{&r.DispersionRatio, &r.DispersionRatioSE, &r.DispersionLo, &r.DispersionHi, &r.DispersionP} {
-		*x = unknown
-	}
+	r.DispersionRatio, r.DispersionP = unknownInterval, unknown
 }
 
 // reliabilityIntervals gives the bins of the reliability diagrams their
@@ -219,13 +217,13 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 	if joint == nil { // these would have nothing beside them
 		refs[refConstantDM], refs[refLogisticDM] = nil, nil
 	}
-	tallyLosses(t, s, joint, &r.NLL, &r.NLLSE)
-	tallyLosses(t, s, marginal, &r.MarginalNLL, &r.MarginalNLLSE)
-	tallyLosses(t, s, refs[refConstant], &r.ConstantNLL, &r.ConstantNLLSE)
-	tallyLosses(t, s, refs[refConstantDM], &r.ConstantDMNLL, &r.ConstantDMNLLSE)
-	tallyLosses(t, s, refs[refLogistic], &r.LogisticNLL, &r.LogisticNLLSE)
-	tallyLosses(t, s, refs[refLogisticDM], &r.LogisticDMNLL, &r.LogisticDMNLLSE)
-	tallyLosses(t, s, floorLosses(s.votes), &r.FloorNLL, &r.FloorNLLSE)
+	tallyLosses(t, s, joint, &r.NLL)
+	tallyLosses(t, s, marginal, &r.MarginalNLL)
+	tallyLosses(t, s, refs[refConstant], &r.ConstantNLL)
+	tallyLosses(t, s, refs[refConstantDM], &r.ConstantDMNLL)
+	tallyLosses(t, s, refs[refLogistic], &r.LogisticNLL)
+	tallyLosses(t, s, refs[refLogisticDM], &r.LogisticDMNLL)
+	tallyLosses(t, s, floorLosses(s.votes), &r.FloorNLL)
 	for _, c := range []struct {
 		into          **Difference
 		first, second []float64
@@ -256,7 +254,7 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 // reliability diagrams.
 func (s *sample) calibration(t *tally, r *Result, bins int) {
 	if r.VotedItems == 0 {
-		r.ECE, r.ECESE, r.ECEPlain = unknown, unknown, unknown
+		r.ECE, r.ECEPlain = Estimate{unknown, unknown}, unknown
 		return
 	}
 	p, hits := make([]float64, s.n), make([]float64, s.n)
@@ -270,7 +268,7 @@ func (s *sample) calibration(t *tally, r *Result, bins int) {
 		return c
 	}
 	top := add("", func(j int) int { return s.top[j] })
-	t.estimate(&r.ECE, &r.ECESE, func(sums []float64) float64 { e, _ := top.ece(sums); return e })
+	t.estimate(&r.ECE.Value, &r.ECE.SE, func(sums []float64) float64 { e, _ := top.ece(sums); return e })
 	t.estimate(&r.ECEPlain, nil, func(sums []float64) float64 { _, e := top.ece(sums); return e })
 	for i, name := range s.names {
 		add(name, func(int) int { return i })

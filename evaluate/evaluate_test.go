@@ -67,7 +67,7 @@ func TestResultJSON(t *testing.T) {
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.NLL != r.NLL || !math.IsNaN(float64(back.LogisticNLL)) {
+	if back.NLL != r.NLL || !math.IsNaN(float64(back.LogisticNLL.Value)) {
 		t.Errorf("read back %v, %v", back.NLL, back.LogisticNLL)
 	}
 }
@@ -79,10 +79,14 @@ func TestEvaluatePoorVotes(t *testing.T) {
 		rows          [][]float64
 		unknown       func(r *Result) []Number
 	}{
-		{"one item", "no standard errors", [][]float64{{2, 1}}, func(r *Result) []Number { return []Number{r.NLLSE, r.BrierSE} }},
-		{"no votes", "no item has votes", [][]float64{{0, 0}, {0, 0}}, func(r *Result) []Number { return []Number{r.NLL, r.Brier, r.ECE, r.PITPValue, r.Accuracy} }},
-		{"one vote an item", "no item has two votes", [][]float64{{1, 0}, {0, 1}, {0, 1}}, func(r *Result) []Number { return []Number{r.DispersionRatio, r.Agreement.Observed, r.Widths[0].Mean} }},
-		{"fractions", "fractional vote counts", [][]float64{{.5, 2}, {1.5, 1}}, func(r *Result) []Number { return []Number{r.PITPValue, r.LogisticNLL} }},
+		{"one item", "no standard errors", [][]float64{{2, 1}}, func(r *Result) []Number { return []Number{r.NLL.SE, r.Brier.SE} }},
+		{"no votes", "no item has votes", [][]float64{{0, 0}, {0, 0}}, func(r *Result) []Number {
+			return []Number{r.NLL.Value, r.Brier.Value, r.ECE.Value, r.PITPValue, r.Accuracy.Value}
+		}},
+		{"one vote an item", "no item has two votes", [][]float64{{1, 0}, {0, 1}, {0, 1}}, func(r *Result) []Number {
+			return []Number{r.DispersionRatio.Value, r.Agreement.Observed, r.Widths[0].Mean.Value}
+		}},
+		{"fractions", "fractional vote counts", [][]float64{{.5, 2}, {1.5, 1}}, func(r *Result) []Number { return []Number{r.PITPValue, r.LogisticNLL.Value} }},
 	} {
 		v := votesOf(t, c.rows)
 		var m []*mixture.Dirichlet
@@ -190,10 +194,10 @@ func TestJudge(t *testing.T) {
 		want string
 	}{
 		{Result{PITPValue: .001, DispersionP: 1}, "votes do not follow"},
-		{Result{PITPValue: 1, DispersionRatio: 2, DispersionP: .001}, "too narrow"},
-		{Result{PITPValue: 1, DispersionRatio: .2, DispersionP: .001}, "too wide"},
-		{Result{PITPValue: 1, DispersionP: 1, LessLogisticDM: &Difference{Estimate: Estimate{-.01, .02, -.05, .03}}}, "no better than logistic"},
-		{Result{PITPValue: unknown, DispersionP: unknown, LessLogisticDM: &Difference{Estimate: Estimate{-.1, .02, -.14, -.06}}}, ""},
+		{Result{PITPValue: 1, DispersionRatio: IntervalEstimate{Estimate: Estimate{Value: 2}}, DispersionP: .001}, "too narrow"},
+		{Result{PITPValue: 1, DispersionRatio: IntervalEstimate{Estimate: Estimate{Value: .2}}, DispersionP: .001}, "too wide"},
+		{Result{PITPValue: 1, DispersionP: 1, LessLogisticDM: &Difference{IntervalEstimate: IntervalEstimate{Estimate{-.01, .02}, -.05, .03}}}, "no better than logistic"},
+		{Result{PITPValue: unknown, DispersionP: unknown, LessLogisticDM: &Difference{IntervalEstimate: IntervalEstimate{Estimate{-.1, .02}, -.14, -.06}}}, ""},
 	} {
 		c.r.judge()
 		if got := strings.Join(c.r.Warnings, "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {

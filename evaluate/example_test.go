@@ -21,7 +21,7 @@ func ExampleEvaluate() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%.3f nats per vote over %v votes, accuracy %.2f\n", r.NLL, r.Votes, r.Accuracy)
+	fmt.Printf("%.3f nats per vote over %v votes, accuracy %.2f\n", r.NLL.Value, r.Votes, r.Accuracy.Value)
 	fmt.Println(r.Warnings[0])
 	// Output:
 	// 0.509 nats per vote over 11 votes, accuracy 0.67

@@ -13,22 +13,24 @@ import (
 
 // full is a result in which every list has an entry, so that every key is there.
 func full() *evaluate.Result {
-	estimate := evaluate.Estimate{Value: -0.25, SE: 0.125, Lo: -0.5, Hi: 0}
-	difference := &evaluate.Difference{Estimate: estimate, PValue: 0.0625}
+	between := func(value, se, lo, hi evaluate.Number) evaluate.IntervalEstimate {
+		return evaluate.IntervalEstimate{Estimate: evaluate.Estimate{Value: value, SE: se}, Lo: lo, Hi: hi}
+	}
+	difference := &evaluate.Difference{IntervalEstimate: between(-0.25, 0.125, -0.5, 0), PValue: 0.0625}
 	agreement := evaluate.Agreement{Items: 3, Predicted: 0.5, Observed: 0.625, SE: 0.125}
-	dispersion := evaluate.Dispersion{Name: "ill", Items: 3, Variance: 0.25, Observed: 0.375, Ratio: 1.5, RatioSE: 0.5, Lo: 0.5, Hi: 3, PValue: 0.25}
+	dispersion := evaluate.Dispersion{Name: "ill", Items: 3, Variance: 0.25, Observed: 0.375, Ratio: between(1.5, 0.5, 0.5, 3), PValue: 0.25}
 	coverage := evaluate.Coverage{Class: "ill", Level: 0.95, Items: 4, Empirical: 1, SE: 0, Width: 0.25}
 	stratum := coverage
 	stratum.Stratum = "narrowest third"
 	return &evaluate.Result{
 		Items: 4, VotedItems: 3, Votes: 10, Units: 2, Replicates: 1000, Seed: 7,
-		NLL: 0.5, NLLSE: 0.25, FloorNLL: evaluate.Number(math.NaN()), FloorNLLSE: evaluate.Number(math.Inf(1)),
+		NLL: evaluate.Estimate{Value: 0.5, SE: 0.25}, FloorNLL: evaluate.Estimate{Value: evaluate.Number(math.NaN()), SE: evaluate.Number(math.Inf(1))},
 		LessConstantDM: difference, LessLogisticDM: difference, LessLogistic: difference,
-		DispersionRatio: 1.5, DispersionRatioSE: 0.5, DispersionLo: 0.5, DispersionHi: 3, DispersionP: 0.25,
+		DispersionRatio: between(1.5, 0.5, 0.5, 3), DispersionP: 0.25,
 		DispersionBins: []evaluate.Dispersion{dispersion}, DispersionClasses: []evaluate.Dispersion{dispersion},
-		DispersionBy: []evaluate.DispersionColumn{{Column: "Site", Levels: []evaluate.DispersionLevel{{Dispersion: dispersion, Shrunk: 1.25, ShrunkSE: 0.25}},
-			Common: 1, CommonSE: 0.125, Tau: 0.25, PValue: 0.5}},
-		ClassCalibration: []evaluate.ClassCalibration{{Class: "ill", Observed: 0.25, Expected: 0.5, Ratio: 0.5, RatioSE: 0.25, PValue: 0.125}},
+		DispersionBy: []evaluate.DispersionColumn{{Column: "Site", Levels: []evaluate.DispersionLevel{{Dispersion: dispersion, Shrunk: evaluate.Estimate{Value: 1.25, SE: 0.25}}},
+			Common: evaluate.Estimate{Value: 1, SE: 0.125}, Tau: 0.25, PValue: 0.5}},
+		ClassCalibration: []evaluate.ClassCalibration{{Class: "ill", Observed: 0.25, Expected: 0.5, Ratio: evaluate.Estimate{Value: 0.5, SE: 0.25}, PValue: 0.125}},
 		Agreement:        agreement, AgreementBins: []evaluate.Agreement{agreement},
 		Reliability: []evaluate.Reliability{{Class: "ill", Bins: []evaluate.ReliabilityBin{
 			{Items: 3, Votes: 9, Predicted: 0.5, Observed: 0.625, SE: 0.125, Lo: 0.375, Hi: 0.75}}}},
@@ -36,17 +38,18 @@ func full() *evaluate.Result {
 		PIT: evaluate.PIT{PValue: 0.5, Distance: 0.25, Coordinates: []evaluate.PITCoordinate{
 			{Class: "ill", Items: 1, Distance: 0.25, PValue: 0.5, Adjusted: 0.5, Values: []float64{0.75}}}},
 		Level: 0.95, AtLeast: 1, Vacuous: 2,
-		Widths:       []evaluate.WidthGroup{{Group: "mixed", Class: "", Items: 3, Mean: 0.5, Median: 0.5}},
-		Abstention:   []evaluate.AbstentionPoint{{Answered: 0.5, Threshold: 0.25, Accuracy: 1, NLL: 0.5, NLLSE: 0.25, HandedAccuracy: 0.5, HandedNLL: 1}},
+		Widths: []evaluate.WidthGroup{{Group: "mixed", Class: "", Items: 3, Mean: evaluate.Estimate{Value: 0.5}, Median: evaluate.Estimate{Value: 0.5}}},
+		Abstention: []evaluate.AbstentionPoint{{Answered: 0.5, Threshold: 0.25, Accuracy: evaluate.Estimate{Value: 1}, NLL: evaluate.Estimate{Value: 0.5, SE: 0.25},
+			HandedAccuracy: evaluate.Estimate{Value: 0.5}, HandedNLL: evaluate.Estimate{Value: 1}}},
 		AbstentionBy: "p_top", AbstentionTarget: &evaluate.AbstentionTarget{Wanted: 0.9, Threshold: 0.75, Lo: 0.5, Hi: 1, Answered: 0.5, Accuracy: 0.9, Reached: 1},
 		Coverage: []evaluate.Coverage{coverage}, CoverageStrata: []evaluate.Coverage{stratum},
-		Curve:    []evaluate.CurvePoint{{Votes: 2, Share: 0.5, Items: 3, Ratio: 1.25, RatioSE: 0.5, Loss: 0.5, LossSE: 0.125}},
+		Curve:    []evaluate.CurvePoint{{Votes: 2, Share: 0.5, Items: 3, Ratio: evaluate.Estimate{Value: 1.25, SE: 0.5}, Loss: evaluate.Estimate{Value: 0.5, SE: 0.125}}},
 		Warnings: []string{"only 3 items have votes: every number is rough"},
 	}
 }
 
 func fullCheck() *evaluate.CheckResult {
-	estimate := evaluate.Estimate{Value: 0.25, SE: 0.125, Lo: 0, Hi: 0.5}
+	estimate := evaluate.IntervalEstimate{Estimate: evaluate.Estimate{Value: 0.25, SE: 0.125}, Lo: 0, Hi: 0.5}
 	return &evaluate.CheckResult{
 		Items: 4, VotedItems: 3, Votes: 10,
 		VotesPerItem:  []evaluate.VotesPerItem{{Votes: 2, Items: 1}},

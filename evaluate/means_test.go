@@ -30,15 +30,15 @@ func TestMeans(t *testing.T) {
 		name      string
 		got, want Number
 	}{
-		{"marginal NLL", got.MarginalNLL, want.MarginalNLL}, {"its error", got.MarginalNLLSE, want.MarginalNLLSE},
-		{"constant NLL", got.ConstantNLL, want.ConstantNLL}, {"floor", got.FloorNLL, want.FloorNLL},
-		{"accuracy", got.Accuracy, want.Accuracy}, {"Brier", got.Brier, want.Brier}, {"ECE", got.ECE, want.ECE}, {"its error", got.ECESE, want.ECESE},
+		{"marginal NLL", got.MarginalNLL.Value, want.MarginalNLL.Value}, {"its error", got.MarginalNLL.SE, want.MarginalNLL.SE},
+		{"constant NLL", got.ConstantNLL.Value, want.ConstantNLL.Value}, {"floor", got.FloorNLL.Value, want.FloorNLL.Value},
+		{"accuracy", got.Accuracy.Value, want.Accuracy.Value}, {"Brier", got.Brier.Value, want.Brier.Value}, {"ECE", got.ECE.Value, want.ECE.Value}, {"its error", got.ECE.SE, want.ECE.SE},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %v, of mixtures %v", c.name, c.got, c.want)
 		}
 	}
-	for _, x := range []Number{got.NLL, got.NLLSE, got.ConstantDMNLL, got.LogisticDMNLL, got.DispersionRatio, got.Agreement.Predicted, got.PITPValue, got.PIT.Distance} {
+	for _, x := range []Number{got.NLL.Value, got.NLL.SE, got.ConstantDMNLL.Value, got.LogisticDMNLL.Value, got.DispersionRatio.Value, got.Agreement.Predicted, got.PITPValue, got.PIT.Distance} {
 		if x.Known() {
 			t.Errorf("a distribution's score is %v", x)
 		}

@@ -34,3 +34,21 @@ func (x Number) Known() bool {
 }
 
 var unknown = Number(math.NaN())
+
+// Estimate is a number with its standard error. The JSON of a [Result] has no
+// objects of this type, but two keys: that of the field, and the same with _se.
+type Estimate struct {
+	Value Number `json:"value"`
+	SE    Number `json:"se"`
+}
+
+// IntervalEstimate is an estimate with the ends of its 95% interval, which a
+// [Result] has under the keys with _lo and _hi.
+type IntervalEstimate struct {
+	Estimate
+	Lo Number `json:"lo"`
+	Hi Number `json:"hi"`
+}
+
+// unknownInterval is an estimate that could not be computed.
+var unknownInterval = IntervalEstimate{Estimate{unknown, unknown}, unknown, unknown}

@@ -9,7 +9,7 @@ import (
 // Difference compares the losses of two models on the same items: first less
 // second, so a negative value says that the first is better.
 type Difference struct {
-	Estimate
+	IntervalEstimate
 	// PValue is that of no difference, two-sided: twice the share of replicates
 	// on the other side of zero, and never below 2/(replicates + 1).
 	PValue Number `json:"p_value"`
@@ -23,7 +23,7 @@ type Difference struct {
 // jointLosses returns them). Items, or groups of items if groups is not nil,
 // are drawn together for both models.
 func comparePaired(first, second, votes []float64, groups []int, b Bootstrap) (Difference, error) {
-	none := Difference{Estimate{unknown, unknown, unknown, unknown}, unknown}
+	none := Difference{unknownInterval, unknown}
 	n := len(first)
 	if len(second) != n || len(votes) != n {
 		return none, fmt.Errorf("%d and %d losses for %d items", n, len(second), len(votes))
@@ -39,7 +39,7 @@ func comparePaired(first, second, votes []float64, groups []int, b Bootstrap) (D
 		t.add(of[j], weight, votes[j])
 	}
 	d := none
-	t.interval(&d.Estimate, func(s []float64) float64 { return s[loss] / s[weight] })
+	t.interval(&d.IntervalEstimate, func(s []float64) float64 { return s[loss] / s[weight] })
 	draws := t.run(b)
 	if !d.SE.Known() {
 		return d, nil

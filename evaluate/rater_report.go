@@ -32,8 +32,8 @@ type RaterEstimate struct {
 	// Lean is how far the logit of the probability that she says Class is shifted, the mean
 	// over all votes being 0. Guess is the share of her votes that have nothing to do with the
 	// item. Both are with 95% intervals.
-	Lean  Estimate `json:"lean"`
-	Guess Estimate `json:"guess"`
+	Lean  IntervalEstimate `json:"lean"`
+	Guess IntervalEstimate `json:"guess"`
 	// Agreement is the mean share of the other votes on an item that equal the rater's,
 	// Expected the same for an exchangeable rater; see [Rater].
 	Agreement Number `json:"agreement"`
@@ -107,8 +107,7 @@ func DescribeRaters(ds *dataset.Dataset, crowd *head.Crowd, names []string) *Rat
 		if !ok {
 			k = len(r.Raters)
 			at[name] = k
-			no := Estimate{unknown, unknown, unknown, unknown}
-			r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: no, Guess: no, Agreement: unknown, Expected: unknown, Flags: []string{}})
+			r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
 		}
 		return k
 	}
@@ -166,21 +165,21 @@ func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
 
 // LeanOf returns the lean of a rater with its 95% interval, not known where leans are not
 // modelled.
-func LeanOf(c *head.Crowd, r int) Estimate {
+func LeanOf(c *head.Crowd, r int) IntervalEstimate {
 	if len(c.Lean) == 0 {
-		return Estimate{unknown, unknown, unknown, unknown}
+		return unknownInterval
 	}
 	b, se := c.Lean[r], c.LeanSE[r]
-	return Estimate{Number(b), Number(se), Number(b - normal975*se), Number(b + normal975*se)}
+	return IntervalEstimate{Estimate{Number(b), Number(se)}, Number(b - normal975*se), Number(b + normal975*se)}
 }
 
 // GuessOf returns the share of guesses of a rater with its 95% interval, which is one of its
 // logit.
-func GuessOf(c *head.Crowd, r int) Estimate {
+func GuessOf(c *head.Crowd, r int) IntervalEstimate {
 	u, se := c.GuessLogit[r], c.GuessLogitSE[r]
 	share := func(logit float64) Number { return Number(1 / (1 + math.Exp(-logit))) }
 	g := Number(c.Guess[r])
-	return Estimate{g, g * (1 - g) * Number(se), min(g, share(u-normal975*se)), max(g, share(u+normal975*se))}
+	return IntervalEstimate{Estimate{g, g * (1 - g) * Number(se)}, min(g, share(u-normal975*se)), max(g, share(u+normal975*se))}
 }
 
 // flag marks raters who lean or guess.

@@ -20,25 +20,18 @@ type Result struct {
 
 	// NLL is the joint likelihood of an item's votes under its mixture, the
 	// order of votes given.
-	NLL   Number `json:"nll_per_vote"`
-	NLLSE Number `json:"nll_per_vote_se"`
+	NLL Estimate `json:"nll_per_vote"`
 	// MarginalNLL takes votes one by one, under the mean.
-	MarginalNLL   Number `json:"marginal_nll_per_vote"`
-	MarginalNLLSE Number `json:"marginal_nll_per_vote_se"`
+	MarginalNLL Estimate `json:"marginal_nll_per_vote"`
 	// The references, see [References]. Constant and logistic take votes as
 	// independent; those with dm compare with NLL.
-	ConstantNLL     Number `json:"constant_nll_per_vote"`
-	ConstantNLLSE   Number `json:"constant_nll_per_vote_se"`
-	ConstantDMNLL   Number `json:"constant_dm_nll_per_vote"`
-	ConstantDMNLLSE Number `json:"constant_dm_nll_per_vote_se"`
-	LogisticNLL     Number `json:"logistic_nll_per_vote"`
-	LogisticNLLSE   Number `json:"logistic_nll_per_vote_se"`
-	LogisticDMNLL   Number `json:"logistic_dm_nll_per_vote"`
-	LogisticDMNLLSE Number `json:"logistic_dm_nll_per_vote_se"`
+	ConstantNLL   Estimate `json:"constant_nll_per_vote"`
+	ConstantDMNLL Estimate `json:"constant_dm_nll_per_vote"`
+	LogisticNLL   Estimate `json:"logistic_nll_per_vote"`
+	LogisticDMNLL Estimate `json:"logistic_dm_nll_per_vote"`
 	// FloorNLL is that of each item's own vote shares; with few votes per item
 	// nothing can come near it.
-	FloorNLL   Number `json:"floor_nll_per_vote"`
-	FloorNLLSE Number `json:"floor_nll_per_vote_se"`
+	FloorNLL Estimate `json:"floor_nll_per_vote"`
 
 	// Against the references: NLL less that of the Dirichlet-multinomial
 	// references, and MarginalNLL less that of plain logistic regression.
@@ -49,13 +42,10 @@ type Result struct {
 	// DispersionRatio is the spread of true probabilities about the predicted
 	// mean, as pairs of votes show it, over the predicted variance; its error, a
 	// 95% interval and the p-value of its being one are as in [Dispersion].
-	DispersionRatio   Number       `json:"dispersion_ratio"`
-	DispersionRatioSE Number       `json:"dispersion_ratio_se"`
-	DispersionLo      Number       `json:"dispersion_ratio_lo"`
-	DispersionHi      Number       `json:"dispersion_ratio_hi"`
-	DispersionP       Number       `json:"dispersion_p_value"`
-	DispersionBins    []Dispersion `json:"dispersion_bins"`              // by predicted variance
-	DispersionClasses []Dispersion `json:"dispersion_classes,omitempty"` // of more than two
+	DispersionRatio   IntervalEstimate `json:"dispersion_ratio"`
+	DispersionP       Number           `json:"dispersion_p_value"`
+	DispersionBins    []Dispersion     `json:"dispersion_bins"`              // by predicted variance
+	DispersionClasses []Dispersion     `json:"dispersion_classes,omitempty"` // of more than two
 	// DispersionBy is the ratio by predicted spread and by the columns asked for.
 	DispersionBy  []DispersionColumn `json:"dispersion_by"`
 	Agreement     Agreement          `json:"agreement"`
@@ -63,16 +53,13 @@ type Result struct {
 
 	// Accuracy is the share of items whose predicted class is a most-voted one;
 	// a tie of t classes counts 1/t.
-	Accuracy   Number `json:"accuracy"`
-	AccuracySE Number `json:"accuracy_se"`
+	Accuracy Estimate `json:"accuracy"`
 	// Brier is the mean over votes of ‖p − e‖².
-	Brier   Number `json:"brier"`
-	BrierSE Number `json:"brier_se"`
+	Brier Estimate `json:"brier"`
 	// ECE is the expected calibration error of the predicted class over
 	// equal-mass bins, corrected for the part that chance adds; ECEPlain is not
 	// corrected.
-	ECE         Number        `json:"ece"`
-	ECESE       Number        `json:"ece_se"`
+	ECE         Estimate      `json:"ece"`
 	ECEPlain    Number        `json:"ece_plain"`
 	Reliability []Reliability `json:"reliability"` // predicted class, then each class
 	// ClassCalibration compares the votes for each class with those predicted.
@@ -111,11 +98,11 @@ func (r *Result) judge() {
 	}
 	if d := r.DispersionRatio; r.DispersionP < 0.01 && !r.NearOne() {
 		how, what := "more", "too narrow or means are off"
-		if d < 1 {
+		if d.Value < 1 {
 			how, what = "less", "too wide"
 		}
 		r.warn("probabilities are spread %s widely about the predicted means than predicted (ratio %.2f, 95%% interval %.2f to %.2f): intervals are %s",
-			how, d, r.DispersionLo, r.DispersionHi, what)
+			how, d.Value, d.Lo, d.Hi, what)
 	}
 	r.judgeColumns()
 	r.judgeClasses()
@@ -128,8 +115,8 @@ func (r *Result) judge() {
 // errors, that intervals can be called as wide as they should be: at most a fifth too wide or too
 // narrow.
 func (r *Result) NearOne() bool {
-	d, se := r.DispersionRatio, r.DispersionRatioSE
-	return d-2*se >= LeastNear && d+2*se <= MostNear
+	d := r.DispersionRatio
+	return d.Value-2*d.SE >= LeastNear && d.Value+2*d.SE <= MostNear
 }
 
 // LeastNear and MostNear bound what is near enough to one: intervals 16% narrower to 18% wider.
@@ -144,14 +131,14 @@ func (r *Result) judgeColumns() {
 		}
 		lo, hi := c.Levels[0], c.Levels[0]
 		for _, l := range c.Levels {
-			if l.Shrunk < lo.Shrunk {
+			if l.Shrunk.Value < lo.Shrunk.Value {
 				lo = l
 			}
-			if l.Shrunk > hi.Shrunk {
+			if l.Shrunk.Value > hi.Shrunk.Value {
 				hi = l
 			}
 		}
-		differ = append(differ, fmt.Sprintf("%s (ratio %.2f at %s, %.2f at %s)", c.Column, lo.Shrunk, lo.Name, hi.Shrunk, hi.Name))
+		differ = append(differ, fmt.Sprintf("%s (ratio %.2f at %s, %.2f at %s)", c.Column, lo.Shrunk.Value, lo.Name, hi.Shrunk.Value, hi.Name))
 	}
 	if differ != nil {
 		r.warn("intervals are too wide here and too narrow there, by %s: where the ratio is far from one, do not rely on them", strings.Join(differ, ", "))

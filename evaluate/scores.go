@@ -40,14 +40,14 @@ func tallyScores(t *tally, s *sample, r *Result) {
 		t.add(u, votes, s.total[j])
 		t.add(u, brier, brierScore(s.means(j), v))
 	}
-	t.ratio(&r.Accuracy, &r.AccuracySE, credit, items)
-	t.ratio(&r.Brier, &r.BrierSE, brier, votes)
+	t.ratio(&r.Accuracy.Value, &r.Accuracy.SE, credit, items)
+	t.ratio(&r.Brier.Value, &r.Brier.SE, brier, votes)
 }
 
 // tallyLosses adds the loss per vote of losses summed over each item's votes.
 // Losses that are nil leave it unknown.
-func tallyLosses(t *tally, s *sample, losses []float64, value, se *Number) {
-	*value, *se = unknown, unknown
+func tallyLosses(t *tally, s *sample, losses []float64, e *Estimate) {
+	*e = Estimate{unknown, unknown}
 	if losses == nil {
 		return
 	}
@@ -58,5 +58,5 @@ func tallyLosses(t *tally, s *sample, losses []float64, value, se *Number) {
 			t.add(s.unit[j], loss, l)
 		}
 	}
-	t.ratio(value, se, loss, votes)
+	t.ratio(&e.Value, &e.SE, loss, votes)
 }

@@ -67,9 +67,9 @@ func TestDiagnosticsOnRightPredictions(t *testing.T) {
 			t.Errorf("%s = %.4f ± %.4f, want %.4f", name, got, se, want)
 		}
 	}
-	within("dispersion ratio", r.DispersionRatio, 1, r.DispersionRatioSE)
+	within("dispersion ratio", r.DispersionRatio.Value, 1, r.DispersionRatio.SE)
 	for _, b := range r.DispersionBins {
-		within("dispersion ratio of a bin", b.Ratio, 1, b.RatioSE)
+		within("dispersion ratio of a bin", b.Ratio.Value, 1, b.Ratio.SE)
 	}
 	within("agreement", r.Agreement.Observed, r.Agreement.Predicted, r.Agreement.SE)
 	for _, c := range r.Coverage {
@@ -83,8 +83,8 @@ func TestDiagnosticsOnRightPredictions(t *testing.T) {
 	if r.PITPValue < 1e-3 {
 		t.Errorf("PIT p-value %v", r.PITPValue)
 	}
-	if !(r.ECE < .01) {
-		t.Errorf("ECE %.4f (plain %.4f)", r.ECE, r.ECEPlain)
+	if !(r.ECE.Value < .01) {
+		t.Errorf("ECE %.4f (plain %.4f)", r.ECE.Value, r.ECEPlain)
 	}
 	if len(r.Warnings) != 1 { // no references
 		t.Errorf("warnings %q", r.Warnings)
@@ -110,8 +110,8 @@ func TestDiagnosticsOnWrongPredictions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.PITPValue > 1e-6 || r.DispersionRatio < 1+5*r.DispersionRatioSE || r.Coverage[0].Empirical > .7 {
-		t.Errorf("PIT p-value %v, dispersion ratio %v ± %v, coverage %+v", r.PITPValue, r.DispersionRatio, r.DispersionRatioSE, r.Coverage[0])
+	if r.PITPValue > 1e-6 || r.DispersionRatio.Value < 1+5*r.DispersionRatio.SE || r.Coverage[0].Empirical > .7 {
+		t.Errorf("PIT p-value %v, dispersion ratio %v ± %v, coverage %+v", r.PITPValue, r.DispersionRatio, r.DispersionRatio.SE, r.Coverage[0])
 	}
 }
 

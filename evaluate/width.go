@@ -13,12 +13,10 @@ type WidthGroup struct {
 	// Group is "unanimous" or "mixed".
 	Group string `json:"group"`
 	// Class is the one that all votes are for, "" for all classes together.
-	Class    string `json:"class"`
-	Items    int    `json:"items"`
-	Mean     Number `json:"mean"`
-	MeanSE   Number `json:"mean_se"`
-	Median   Number `json:"median"`
-	MedianSE Number `json:"median_se"`
+	Class  string   `json:"class"`
+	Items  int      `json:"items"`
+	Mean   Estimate `json:"mean"`
+	Median Estimate `json:"median"`
 }
 
 // widths returns, for every item, the width of the two-sided interval of its predicted class at a
@@ -66,20 +64,20 @@ func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 		w := &r.Widths[g]
 		*w = groups[g]
 		w.Items = len(members[g])
-		w.Median, w.MedianSE = s.median(members[g], width, b)
+		w.Median = s.median(members[g], width, b)
 		items, total := t.column(1), t.column(1)
 		for _, j := range members[g] {
 			t.add(s.unit[j], items, 1)
 			t.add(s.unit[j], total, width[j])
 		}
-		t.ratioOf(w.Items, &w.Mean, &w.MeanSE, total, items)
+		t.ratioOf(w.Items, &w.Mean.Value, &w.Mean.SE, total, items)
 	}
 }
 
 // median returns the median of a value over some items, and its standard error.
-func (s *sample) median(items []int, value []float64, b Bootstrap) (median, se Number) {
+func (s *sample) median(items []int, value []float64, b Bootstrap) Estimate {
 	if len(items) == 0 {
-		return unknown, unknown
+		return Estimate{unknown, unknown}
 	}
 	order := slices.Clone(items)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(value[i], value[j]) })
@@ -87,9 +85,9 @@ func (s *sample) median(items []int, value []float64, b Bootstrap) (median, se N
 	for i, j := range order {
 		sorted[i] = value[j]
 	}
-	median, se = Number(sortedQuantile(sorted, 0.5)), unknown
+	median := Number(sortedQuantile(sorted, 0.5))
 	if s.units < 2 || len(items) < 2 {
-		return median, se
+		return Estimate{median, unknown}
 	}
 	draws := make([]float64, b.replicates(s.units))
 	b.each(s.units, func(r int, times []int32) {
@@ -106,5 +104,5 @@ func (s *sample) median(items []int, value []float64, b Bootstrap) (median, se N
 			}
 		}
 	})
-	return median, Number(deviation(draws))
+	return Estimate{median, Number(deviation(draws))}
 }

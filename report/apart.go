@@ -16,13 +16,14 @@ func (g *gallery) apart(in *Input) *figure {
 	d := plot.Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "variance in pairs of votes over predicted variance",
 		Reference: 1, Mark: "drawn towards the common ratio"}
 	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {
-		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: plain(x.Ratio), Lo: plain(x.Lo), Hi: plain(x.Hi), Mark: shrunk}
+		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: plain(x.Ratio.Value), Lo: plain(x.Ratio.Lo),
+			Hi: plain(x.Ratio.Hi), Mark: shrunk}
 	}
 	r := in.Result
 	if n := len(r.DispersionClasses); n > 0 && n <= apartLevels {
 		group := plot.BarGroup{Label: "class"}
 		for _, x := range r.DispersionClasses {
-			if x.Ratio.Known() {
+			if x.Ratio.Value.Known() {
 				group.Rows = append(group.Rows, row(x, math.NaN()))
 			}
 		}
@@ -38,8 +39,8 @@ func (g *gallery) apart(in *Input) *figure {
 			group.Label += ": all alike? p " + pValue(c.PValue)
 		}
 		for i, l := range c.Levels {
-			if cut = cut || i == apartLevels; i < apartLevels && l.Ratio.Known() {
-				group.Rows = append(group.Rows, row(l.Dispersion, plain(l.Shrunk)))
+			if cut = cut || i == apartLevels; i < apartLevels && l.Ratio.Value.Known() {
+				group.Rows = append(group.Rows, row(l.Dispersion, plain(l.Shrunk.Value)))
 			}
 		}
 		d.Groups = append(d.Groups, group)
@@ -72,21 +73,21 @@ func (g *gallery) abstention(in *Input) []*figure {
 	accuracy := plot.Lines{Title: "What is gained by leaving uncertain items to a person", XLabel: "share of items left to a person (%), " + order,
 		YLabel: "accuracy (%)", Percent: true}
 	loss := plot.Lines{Title: "How well the votes are predicted on either side", XLabel: accuracy.XLabel, YLabel: "loss per vote (nats)"}
-	add := func(d *plot.Lines, label string, of func(p evaluate.AbstentionPoint) (value, se evaluate.Number)) {
+	add := func(d *plot.Lines, label string, of func(p *evaluate.AbstentionPoint) evaluate.Estimate) {
 		s := plot.LineSeries{Label: label}
 		for i := len(r.Abstention) - 1; i >= 0; i-- {
-			p := r.Abstention[i]
-			if value, se := of(p); value.Known() {
-				s.X, s.Y, s.SE = append(s.X, 100*(1-plain(p.Answered))), append(s.Y, plain(value)), append(s.SE, plain(se))
+			p := &r.Abstention[i]
+			if e := of(p); e.Value.Known() {
+				s.X, s.Y, s.SE = append(s.X, 100*(1-plain(p.Answered))), append(s.Y, plain(e.Value)), append(s.SE, plain(e.SE))
 			}
 		}
 		d.Series = append(d.Series, s)
 	}
-	type point = evaluate.AbstentionPoint
-	add(&accuracy, "of the items that it answers", func(p point) (_, _ evaluate.Number) { return p.Accuracy, p.AccuracySE })
-	add(&accuracy, "of those left to a person", func(p point) (_, _ evaluate.Number) { return p.HandedAccuracy, p.HandedAccuracySE })
-	add(&loss, "of the items that it answers", func(p point) (_, _ evaluate.Number) { return p.NLL, p.NLLSE })
-	add(&loss, "of those left to a person", func(p point) (_, _ evaluate.Number) { return p.HandedNLL, p.HandedNLLSE })
+	type point = *evaluate.AbstentionPoint
+	add(&accuracy, "of the items that it answers", func(p point) evaluate.Estimate { return p.Accuracy })
+	add(&accuracy, "of those left to a person", func(p point) evaluate.Estimate { return p.HandedAccuracy })
+	add(&loss, "of the items that it answers", func(p point) evaluate.Estimate { return p.NLL })
+	add(&loss, "of those left to a person", func(p point) evaluate.Estimate { return p.HandedNLL })
 	help := "Accuracy is against the majority of votes. Where the curves part, the model knows what it does not know."
 	if x := r.AbstentionTarget; x != nil {
 		accuracy.Target, accuracy.TargetLabel = x.Wanted, "wanted"

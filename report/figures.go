@@ -182,7 +182,7 @@ func (g *gallery) dispersion(in *Input) *figure {
 	var s plot.PointSeries
 	for _, b := range in.Result.DispersionBins {
 		p := plot.IntervalPoint{X: plain(b.Variance), Y: plain(b.Observed)}
-		p.Lo, p.Hi = min(p.Y, plain(b.Lo*b.Variance)), max(p.Y, plain(b.Hi*b.Variance))
+		p.Lo, p.Hi = min(p.Y, plain(b.Ratio.Lo*b.Variance)), max(p.Y, plain(b.Ratio.Hi*b.Variance))
 		if !math.IsNaN(p.X) && !math.IsNaN(p.Y) {
 			s.Points = append(s.Points, p)
 		}

@@ -61,7 +61,7 @@ func raterForest(r *evaluate.RaterReport) plot.Responsive {
 		d.Title = "Raters: guesses, with 95% intervals"
 	}
 	d.Panels = append(d.Panels, plot.ForestPanel{Label: "share of votes that are guesses", Share: true})
-	of := func(e evaluate.Estimate) plot.ForestEstimate {
+	of := func(e evaluate.IntervalEstimate) plot.ForestEstimate {
 		return plot.ForestEstimate{Value: plain(e.Value), Lo: plain(e.Lo), Hi: plain(e.Hi)}
 	}
 	for _, x := range byWorth(r) {
@@ -115,7 +115,7 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 }
 
 // interval writes an estimate with its interval.
-func interval(e evaluate.Estimate, decimals int) string {
+func interval(e evaluate.IntervalEstimate, decimals int) string {
 	if !e.Value.Known() {
 		return dash
 	}

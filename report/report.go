@@ -320,7 +320,7 @@ func widths(r *evaluate.Result) []widthRow {
 		}
 		if g.Items > 0 {
 			rows = append(rows, widthRow{name, count(float64(g.Items)),
-				withError(g.Mean, g.MeanSE, 3), withError(g.Median, g.MedianSE, 3)})
+				withError(g.Mean, 3), withError(g.Median, 3)})
 		}
 	}
 	return rows

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"credence/evaluate"
 )
@@ -66,12 +67,12 @@ func better(r *evaluate.Result) Verdict {
 
 func probabilities(r *evaluate.Result) Verdict {
 	v := Verdict{"unknown", "Are its probabilities right?", "Cannot be told from these votes."}
-	if !r.ECE.Known() {
+	if !r.ECE.Value.Known() {
 		return v
 	}
-	off := number(100*r.ECE, 1)
-	if r.ECESE.Known() {
-		off += " ± " + number(100*r.ECESE, 1)
+	off := number(100*r.ECE.Value, 1)
+	if r.ECE.SE.Known() {
+		off += " ± " + number(100*r.ECE.SE, 1)
 	}
 	var wrong, vague []string
 	for _, c := range r.ClassCalibration {
@@ -86,16 +87,16 @@ func probabilities(r *evaluate.Result) Verdict {
 	switch {
 	case wrong != nil:
 		v.Mark, v.Answer = "bad", fmt.Sprintf("No: not those of %s.", some(wrong))
-	case r.ECE <= 0.02 && r.ECESE <= 0.03 && vague != nil:
+	case r.ECE.Value <= 0.02 && r.ECE.SE <= 0.03 && vague != nil:
 		v.Mark, v.Answer = "careful",
 			fmt.Sprintf("On average: they are off by %s points in a hundred, chance apart. It cannot be told of %s.", off, some(vague))
-	case r.ECE <= 0.05 && !(r.ECESE <= 0.03):
+	case r.ECE.Value <= 0.05 && !(r.ECE.SE <= 0.03):
 		v.Mark, v.Answer = "careful",
 			fmt.Sprintf("Nothing speaks against it, but these votes tell little: they are off by %s points in a hundred on average, chance apart.", off)
-	case r.ECE <= 0.02:
+	case r.ECE.Value <= 0.02:
 		v.Mark, v.Answer = "good",
 			fmt.Sprintf("Yes: they are off by %s points in a hundred on average, chance apart.", off)
-	case r.ECE <= 0.05:
+	case r.ECE.Value <= 0.05:
 		v.Mark, v.Answer = "careful",
 			fmt.Sprintf("Nearly: they are off by %s points in a hundred on average, chance apart.", off)
 	default:
@@ -116,11 +117,12 @@ func some(things []string) string {
 func intervals(r *evaluate.Result) Verdict {
 	v := Verdict{"unknown", "Are its intervals as wide as they should be?",
 		"Cannot be told: that takes two votes on an item."}
-	d, se := r.DispersionRatio, r.DispersionRatioSE
+	ratio := r.DispersionRatio
+	d, se := ratio.Value, ratio.SE
 	if !d.Known() || !se.Known() {
 		return v
 	}
-	seen := fmt.Sprintf("pairs of votes show %s times the predicted variance", withError(d, se, 2))
+	seen := fmt.Sprintf("pairs of votes show %s times the predicted variance", withError(ratio.Estimate, 2))
 	lo, hi := d-2*se, d+2*se
 	switch {
 	case r.NearOne() && !alike(r):
@@ -137,7 +139,7 @@ func intervals(r *evaluate.Result) Verdict {
 		v.Mark, v.Answer = "careful", "Somewhat too wide: "+seen+"."
 	default:
 		v.Answer = fmt.Sprintf("Cannot be told: %s, so that it may truly be anything from %s to %s times. More items with two votes would tell.",
-			seen, number(r.DispersionLo, 2), number(r.DispersionHi, 2))
+			seen, number(ratio.Lo, 2), number(ratio.Hi, 2))
 	}
 	return v
 }
@@ -203,30 +205,24 @@ func covered(r *evaluate.Result) (Verdict, bool) {
 
 // losses is the table of the likelihood of votes beside the references.
 func losses(r *evaluate.Result) []row {
-	rows := []row{
-		{Name: "This model", Value: withError(r.NLL, r.NLLSE, 3), Strong: true, Bar: plain(r.NLL),
-			Meaning: "All votes on an item together, under the predicted distribution."},
-		{Name: "Logistic regression with a spread", Value: withError(r.LogisticDMNLL,
-			r.LogisticDMNLLSE, 3), Bar: plain(r.LogisticDMNLL),
-			Meaning: "The mark to beat: features are used linearly, every item is equally uncertain."},
-		{Name: "One distribution for all items", Value: withError(r.ConstantDMNLL,
-			r.ConstantDMNLLSE, 3), Bar: plain(r.ConstantDMNLL),
-			Meaning: "No features; only knows that votes on an item tend to agree."},
-		{Name: "Class frequencies", Value: withError(r.ConstantNLL, r.ConstantNLLSE, 3), Bar: plain(r.ConstantNLL),
-			Meaning: "No features, every vote for itself."},
-		{Name: "Floor", Value: withError(r.FloorNLL, r.FloorNLLSE, 3), Bar: plain(r.FloorNLL),
-			Meaning: "Knows each item’s own votes beforehand. With few votes per item nothing can come near it."},
-		{Name: "This model, vote by vote", Value: withError(r.MarginalNLL, r.MarginalNLLSE, 3),
-			Strong: true, Bar: plain(r.MarginalNLL),
-			Meaning: "Each vote for itself, under the mean alone."},
-		{Name: "Logistic regression, vote by vote", Value: withError(r.LogisticNLL, r.LogisticNLLSE,
-			3), Bar: plain(r.LogisticNLL),
-			Meaning: "Features are used linearly."},
-	}
+	var rows []row
 	most := 0.0
-	for _, x := range rows {
-		if x.Bar > most {
-			most = x.Bar
+	for _, x := range []struct {
+		name, meaning string
+		loss          evaluate.Estimate
+	}{
+		{"This model", "All votes on an item together, under the predicted distribution.", r.NLL},
+		{"Logistic regression with a spread", "The mark to beat: features are used linearly, every item is equally uncertain.", r.LogisticDMNLL},
+		{"One distribution for all items", "No features; only knows that votes on an item tend to agree.", r.ConstantDMNLL},
+		{"Class frequencies", "No features, every vote for itself.", r.ConstantNLL},
+		{"Floor", "Knows each item’s own votes beforehand. With few votes per item nothing can come near it.", r.FloorNLL},
+		{"This model, vote by vote", "Each vote for itself, under the mean alone.", r.MarginalNLL},
+		{"Logistic regression, vote by vote", "Features are used linearly.", r.LogisticNLL},
+	} {
+		rows = append(rows, row{Name: x.name, Value: withError(x.loss, 3), Meaning: x.meaning,
+			Strong: strings.HasPrefix(x.name, "This model"), Bar: plain(x.loss.Value)})
+		if b := plain(x.loss.Value); b > most {
+			most = b
 		}
 	}
 	for i := range rows {
@@ -242,15 +238,15 @@ func losses(r *evaluate.Result) []row {
 // further is the table of the other scores.
 func further(r *evaluate.Result) []row {
 	return []row{
-		{Name: "Accuracy", Value: withError(r.Accuracy, r.AccuracySE, 3),
+		{Name: "Accuracy", Value: withError(r.Accuracy, 3),
 			Meaning: "Share of items whose predicted class has most votes; a tie of two counts one half. 1 is best."},
-		{Name: "Brier score", Value: withError(r.Brier, r.BrierSE, 3),
+		{Name: "Brier score", Value: withError(r.Brier, 3),
 			Meaning: "Mean squared distance between prediction and vote. 0 is best; where raters disagree no prediction reaches it."},
-		{Name: "Calibration error", Value: withError(r.ECE, r.ECESE, 3),
+		{Name: "Calibration error", Value: withError(r.ECE, 3),
 			Meaning: "How far the probability of the predicted class is off on average, less what chance adds. 0 is best."},
-		{Name: "Dispersion ratio", Value: withError(r.DispersionRatio, r.DispersionRatioSE, 2),
+		{Name: "Dispersion ratio", Value: withError(r.DispersionRatio.Estimate, 2),
 			Meaning: "Variance seen in pairs of votes over predicted variance. 1 is best; above, intervals are too narrow; below, too wide."},
-		{Name: "Agreement of two votes", Value: withError(r.Agreement.Observed, r.Agreement.SE, 3),
+		{Name: "Agreement of two votes", Value: withError(evaluate.Estimate{Value: r.Agreement.Observed, SE: r.Agreement.SE}, 3),
 			Meaning: "How often two raters agree on an item. Predicted: " + number(r.Agreement.Predicted, 3) + "."},
 		{Name: "PIT p-value", Value: pValue(r.PITPValue),
 			Meaning: "How likely such votes are if the predicted distributions are right. Below 0.01 they are not."},

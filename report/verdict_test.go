@@ -28,7 +28,8 @@ func TestVerdictOnIntervals(t *testing.T) {
 		{0, 0.8, false, "unknown", "Cannot be told"},
 		{math.NaN(), math.NaN(), false, "unknown", "two votes on an item"},
 	} {
-		r := &evaluate.Result{DispersionRatio: evaluate.Number(c.ratio), DispersionRatioSE: evaluate.Number(c.se), DispersionLo: 0.5, DispersionHi: 1.9}
+		r := &evaluate.Result{DispersionRatio: evaluate.IntervalEstimate{
+			Estimate: evaluate.Estimate{Value: evaluate.Number(c.ratio), SE: evaluate.Number(c.se)}, Lo: 0.5, Hi: 1.9}}
 		if c.differ {
 			r.DispersionBy = []evaluate.DispersionColumn{{PValue: 0.001}}
 		}
@@ -42,7 +43,7 @@ func TestVerdictOnIntervals(t *testing.T) {
 // A small average error does not hide a rare class that is predicted twice too often.
 func TestVerdictOnProbabilities(t *testing.T) {
 	class := func(name string, expected, observed, se, p evaluate.Number) evaluate.ClassCalibration {
-		return evaluate.ClassCalibration{Class: name, Expected: expected, Observed: observed, Ratio: observed / expected, RatioSE: se, PValue: p}
+		return evaluate.ClassCalibration{Class: name, Expected: expected, Observed: observed, Ratio: evaluate.Estimate{Value: observed / expected, SE: se}, PValue: p}
 	}
 	common := class("well", 0.96, 0.98, 0.005, 0.001)
 	for _, c := range []struct {
@@ -56,7 +57,7 @@ func TestVerdictOnProbabilities(t *testing.T) {
 		{0.08, 0.005, []evaluate.ClassCalibration{common, class("ill", 0.04, 0.03, 0.4, 0.2)}, "bad", "off by 8.0"},
 		{0.01, 0.1, nil, "careful", "tell little"},
 	} {
-		v := probabilities(&evaluate.Result{ECE: c.ece, ECESE: c.se, ClassCalibration: c.classes})
+		v := probabilities(&evaluate.Result{ECE: evaluate.Estimate{Value: c.ece, SE: c.se}, ClassCalibration: c.classes})
 		if v.Mark != c.mark || !strings.Contains(v.Answer, c.say) {
 			t.Errorf("error %v ± %v, classes %v: %s, %q; want %s, %q", c.ece, c.se, c.classes, v.Mark, v.Answer, c.mark, c.say)
 		}

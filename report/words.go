@@ -25,11 +25,11 @@ func number(x evaluate.Number, decimals int) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// withError writes x ± se.
-func withError(x, se evaluate.Number, decimals int) string {
-	s := number(x, decimals)
-	if x.Known() && se.Known() {
-		s += " ± " + number(se, decimals)
+// withError writes an estimate and its standard error, value ± se.
+func withError(e evaluate.Estimate, decimals int) string {
+	s := number(e.Value, decimals)
+	if e.Value.Known() && e.SE.Known() {
+		s += " ± " + number(e.SE, decimals)
 	}
 	return s
 }

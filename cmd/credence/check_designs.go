@@ -63,7 +63,7 @@ func (r *checkReport) designs(w *printout.Page) {
 		if last.Needed.Known() && last.Needed < 1e9 {
 			needed = words.Thousands(int(last.Needed))
 		}
-		t.Add(append(cells, needed, plusMinus(last.Loss, last.LossSE, 3))...)
+		t.Add(append(cells, needed, plusMinus(evaluate.Estimate{Value: last.Loss, SE: last.LossSE}, 3))...)
 	}
 	w.Table(t)
 	last := words.Thousands(items[len(items)-1])

@@ -35,7 +35,7 @@ func (r *checkReport) agreement(w *printout.Page) {
 	t.Add("", "", "95% interval")
 	for _, a := range []struct {
 		name   string
-		of     evaluate.Estimate
+		of     evaluate.IntervalEstimate
 		always bool
 	}{
 		{"pairs of votes that agree", r.PairAgreement, true},
@@ -242,7 +242,7 @@ func (r *checkReport) warn(w *printout.Page) {
 }
 
 // between writes the interval of an estimate.
-func between(e evaluate.Estimate, decimals int) string {
+func between(e evaluate.IntervalEstimate, decimals int) string {
 	if !e.Lo.Known() || !e.Hi.Known() {
 		return "-"
 	}

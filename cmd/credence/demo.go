@@ -179,8 +179,8 @@ The predicted class is the one most voted for in %.1f%% of the items. The loss i
 
 %s holds the data, the model, the scores (metrics.json) and the
 report: open %s
-`, c.Scale, demoItems*demoVotes, c.Resolution, 100*float64(r.Accuracy),
-		float64(r.NLL), float64(r.LogisticDMNLL), o.out, filepath.Join(o.out, run.ReportFile))
+`, c.Scale, demoItems*demoVotes, c.Resolution, 100*float64(r.Accuracy.Value),
+		float64(r.NLL.Value), float64(r.LogisticDMNLL.Value), o.out, filepath.Join(o.out, run.ReportFile))
 	// A failed write is kept by the output and reported at the end.
 	_, _ = out.Write(w.Bytes())
 }

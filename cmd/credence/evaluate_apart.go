@@ -20,7 +20,7 @@ func (r *evaluateReport) classes(w *printout.Page) {
 	t.Add("  class", "predicted", "seen", "seen/predicted", "p-value")
 	percent := func(x evaluate.Number) string { return decimal(100*x, 2) + "%" }
 	for _, c := range r.result.ClassCalibration {
-		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected), percent(c.Observed), plusMinus(c.Ratio, c.RatioSE, 2), pValue(c.PValue))
+		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected), percent(c.Observed), plusMinus(c.Ratio, 2), pValue(c.PValue))
 	}
 	w.Table(t)
 }
@@ -35,8 +35,8 @@ func (r *evaluateReport) apart(w *printout.Page) {
 	t := printout.NewTable(0)
 	t.Add("", "items", "ratio", "95% interval", "p-value", "shrunk")
 	add := func(d evaluate.Dispersion, shrunk string) {
-		t.Add("    "+printout.Ellipsis(d.Name, 24), words.Thousands(d.Items), plusMinus(d.Ratio, d.RatioSE, 2),
-			decimal(d.Lo, 2)+" to "+decimal(d.Hi, 2), pValue(d.PValue), shrunk)
+		t.Add("    "+printout.Ellipsis(d.Name, 24), words.Thousands(d.Items), plusMinus(d.Ratio.Estimate, 2),
+			decimal(d.Ratio.Lo, 2)+" to "+decimal(d.Ratio.Hi, 2), pValue(d.PValue), shrunk)
 	}
 	if len(res.DispersionClasses) > 0 {
 		t.Add("  class")
@@ -53,12 +53,12 @@ func (r *evaluateReport) apart(w *printout.Page) {
 		for _, l := range c.Levels {
 			shrunk := ""
 			if len(c.Levels) > 1 {
-				shrunk = plusMinus(l.Shrunk, l.ShrunkSE, 2)
+				shrunk = plusMinus(l.Shrunk, 2)
 			}
 			add(l.Dispersion, shrunk)
 		}
 		if len(c.Levels) > 1 {
-			t.Add("    all alike?", "", "τ "+decimal(c.Tau, 2), "", pValue(c.PValue), plusMinus(c.Common, c.CommonSE, 2))
+			t.Add("    all alike?", "", "τ "+decimal(c.Tau, 2), "", pValue(c.PValue), plusMinus(c.Common, 2))
 		}
 	}
 	w.Table(t)
@@ -93,8 +93,8 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 		}
 		last = at
 		p := points[at]
-		t.Add(wholePercent(p.Answered), decimal(p.Threshold, 3), plusMinus(p.Accuracy, p.AccuracySE, 3), plusMinus(p.NLL, p.NLLSE, 3),
-			decimal(p.HandedAccuracy, 3), decimal(p.HandedNLL, 3))
+		t.Add(wholePercent(p.Answered), decimal(p.Threshold, 3), plusMinus(p.Accuracy, 3), plusMinus(p.NLL, 3),
+			decimal(p.HandedAccuracy.Value, 3), decimal(p.HandedNLL.Value, 3))
 	}
 	w.Table(t)
 }

@@ -58,24 +58,26 @@ func writeApart(c *csv.Writer, d digits, columns []evaluate.DispersionColumn) {
 		}
 		return d.Text(float64(x))
 	}
-	row := func(name, column, level string, value, se evaluate.Number) {
+	row := func(name, column, level string, e evaluate.Estimate) {
 		if level != "" {
 			column += "=" + level
 		}
-		c.Write([]string{name + "[" + column + "]", text(value), text(se)})
+		c.Write([]string{name + "[" + column + "]", text(e.Value), text(e.SE)})
 	}
-	none := evaluate.Number(math.NaN())
+	alone := func(x evaluate.Number) evaluate.Estimate {
+		return evaluate.Estimate{Value: x, SE: evaluate.Number(math.NaN())}
+	}
 	for _, x := range columns {
 		for _, l := range x.Levels {
-			row("dispersion_ratio", x.Column, l.Name, l.Ratio, l.RatioSE)
-			row("dispersion_ratio_lo", x.Column, l.Name, l.Lo, none)
-			row("dispersion_ratio_hi", x.Column, l.Name, l.Hi, none)
-			row("dispersion_p_value", x.Column, l.Name, l.PValue, none)
-			row("dispersion_ratio_shrunk", x.Column, l.Name, l.Shrunk, l.ShrunkSE)
+			row("dispersion_ratio", x.Column, l.Name, l.Ratio.Estimate)
+			row("dispersion_ratio_lo", x.Column, l.Name, alone(l.Ratio.Lo))
+			row("dispersion_ratio_hi", x.Column, l.Name, alone(l.Ratio.Hi))
+			row("dispersion_p_value", x.Column, l.Name, alone(l.PValue))
+			row("dispersion_ratio_shrunk", x.Column, l.Name, l.Shrunk)
 		}
-		row("dispersion_common", x.Column, "", x.Common, x.CommonSE)
-		row("dispersion_tau", x.Column, "", x.Tau, none)
-		row("dispersion_heterogeneity_p_value", x.Column, "", x.PValue, none)
+		row("dispersion_common", x.Column, "", x.Common)
+		row("dispersion_tau", x.Column, "", alone(x.Tau))
+		row("dispersion_heterogeneity_p_value", x.Column, "", alone(x.PValue))
 	}
 }
 

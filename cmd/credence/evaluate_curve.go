@@ -19,7 +19,7 @@ func (r *evaluateReport) curve(w *printout.Page) {
 	t := printout.NewTable()
 	t.Add("  votes", "items", "dispersion ratio", "loss per vote")
 	for _, p := range r.result.Curve {
-		t.Add(strconv.Itoa(p.Votes), words.Thousands(p.Items), plusMinus(p.Ratio, p.RatioSE, 2), plusMinus(p.Loss, p.LossSE, 4))
+		t.Add(strconv.Itoa(p.Votes), words.Thousands(p.Items), plusMinus(p.Ratio, 2), plusMinus(p.Loss, 4))
 	}
 	w.Table(t)
 }
@@ -35,7 +35,7 @@ func writeCurve(w io.Writer, d digits, curve []evaluate.CurvePoint) error {
 	var rows [][]any
 	for _, p := range curve {
 		rows = append(rows, []any{int64(p.Votes), known(p.Share), int64(p.Items),
-			known(p.Ratio), known(p.RatioSE), known(p.Loss), known(p.LossSE)})
+			known(p.Ratio.Value), known(p.Ratio.SE), known(p.Loss.Value), known(p.Loss.SE)})
 	}
 	return predict.WriteRows(w, predict.Form{Name: "csv", Digits: d.Digits}, columns, rows)
 }

@@ -54,7 +54,7 @@ func (r *evaluateReport) losses(w *printout.Page) {
 	res := r.result
 	w.Heading("Loss per vote, in nats: lower is better")
 	t := printout.NewTable(0, 2)
-	add := func(name string, loss, se evaluate.Number, d *evaluate.Difference) {
+	add := func(name string, loss evaluate.Estimate, d *evaluate.Difference) {
 		difference := ""
 		if d != nil && d.Value.Known() {
 			difference = fmt.Sprintf("%+.4f", d.Value)
@@ -62,21 +62,21 @@ func (r *evaluateReport) losses(w *printout.Page) {
 				difference += fmt.Sprintf(" [%+.4f, %+.4f], p %s", d.Lo, d.Hi, pValue(d.PValue))
 			}
 		}
-		t.Add("  "+name, plusMinus(loss, se, 4), difference)
+		t.Add("  "+name, plusMinus(loss, 4), difference)
 	}
 	if r.model.Traits().Joint {
 		t.Add("an item's votes together", "", "model less this, 95% interval")
-		add("model", res.NLL, res.NLLSE, nil)
-		add("logistic_dm", res.LogisticDMNLL, res.LogisticDMNLLSE, res.LessLogisticDM)
-		add("constant_dm", res.ConstantDMNLL, res.ConstantDMNLLSE, res.LessConstantDM)
+		add("model", res.NLL, nil)
+		add("logistic_dm", res.LogisticDMNLL, res.LessLogisticDM)
+		add("constant_dm", res.ConstantDMNLL, res.LessConstantDM)
 		t.Add("votes one by one")
 	} else {
 		t.Add("votes one by one", "", "model less this, 95% interval")
 	}
-	add("model", res.MarginalNLL, res.MarginalNLLSE, nil)
-	add("logistic", res.LogisticNLL, res.LogisticNLLSE, res.LessLogistic)
-	add("constant", res.ConstantNLL, res.ConstantNLLSE, nil)
-	add("floor", res.FloorNLL, res.FloorNLLSE, nil)
+	add("model", res.MarginalNLL, nil)
+	add("logistic", res.LogisticNLL, res.LessLogistic)
+	add("constant", res.ConstantNLL, nil)
+	add("floor", res.FloorNLL, nil)
 	t.Rows[len(t.Rows)-1][2] = "the items' own shares: out of reach"
 	w.Table(t)
 }
@@ -85,9 +85,9 @@ func (r *evaluateReport) scores(w *printout.Page) {
 	res := r.result
 	w.Heading("Scores")
 	t := printout.NewTable(0, 2).Bare()
-	t.Add("  accuracy", plusMinus(res.Accuracy, res.AccuracySE, 3), "predicted class is a most-voted one")
-	t.Add("  Brier", plusMinus(res.Brier, res.BrierSE, 3), "squared error per vote, 0 to 2")
-	t.Add("  ECE", plusMinus(res.ECE, res.ECESE, 3), "calibration error of the predicted class")
+	t.Add("  accuracy", plusMinus(res.Accuracy, 3), "predicted class is a most-voted one")
+	t.Add("  Brier", plusMinus(res.Brier, 3), "squared error per vote, 0 to 2")
+	t.Add("  ECE", plusMinus(res.ECE, 3), "calibration error of the predicted class")
 	w.Table(t)
 }
 
@@ -97,9 +97,9 @@ func (r *evaluateReport) intervals(w *printout.Page) {
 	w.Heading("Are votes spread as predicted?")
 	t := printout.NewTable(0, 2).Bare()
 	t.Add("  PIT p-value", pValue(res.PITPValue), "below 0.01: the distributions do not fit")
-	t.Add("  dispersion ratio", plusMinus(res.DispersionRatio, res.DispersionRatioSE, 2), "over 1: too narrow; under 1: too wide")
-	if res.DispersionLo.Known() {
-		t.Add("    95% interval, p-value", fmt.Sprintf("%s to %s, %s", decimal(res.DispersionLo, 2), decimal(res.DispersionHi, 2), pValue(res.DispersionP)),
+	t.Add("  dispersion ratio", plusMinus(res.DispersionRatio.Estimate, 2), "over 1: too narrow; under 1: too wide")
+	if d := res.DispersionRatio; d.Lo.Known() {
+		t.Add("    95% interval, p-value", fmt.Sprintf("%s to %s, %s", decimal(d.Lo, 2), decimal(d.Hi, 2), pValue(res.DispersionP)),
 			"of its being 1")
 	}
 	if a := res.Agreement; a.Items > 0 {
@@ -108,7 +108,7 @@ func (r *evaluateReport) intervals(w *printout.Page) {
 		if a.Items != 1 {
 			items = words.Thousands(a.Items) + " items"
 		}
-		t.Add("  agreement, observed", plusMinus(a.Observed, a.SE, 3), "on the "+items+" with two votes or more")
+		t.Add("  agreement, observed", plusMinus(evaluate.Estimate{Value: a.Observed, SE: a.SE}, 3), "on the "+items+" with two votes or more")
 	}
 	w.Table(t)
 }
@@ -131,7 +131,7 @@ func (r *evaluateReport) widths(w *printout.Page) {
 		if g.Class != "" {
 			name = "  all for " + printout.Ellipsis(g.Class, 24)
 		}
-		t.Add("  "+name, words.Thousands(g.Items), plusMinus(g.Median, g.MedianSE, 3), plusMinus(g.Mean, g.MeanSE, 3))
+		t.Add("  "+name, words.Thousands(g.Items), plusMinus(g.Median, 3), plusMinus(g.Mean, 3))
 	}
 	w.Table(t)
 }
@@ -158,7 +158,7 @@ func (r *evaluateReport) coverage(w *printout.Page) {
 		row[0] = "  " + printout.Ellipsis(class, 24)
 		for _, c := range all {
 			if c.Class == class {
-				row[1+slices.Index(levels, c.Level)] = plusMinus(100*c.Empirical, 100*c.SE, 1)
+				row[1+slices.Index(levels, c.Level)] = plusMinus(evaluate.Estimate{Value: 100 * c.Empirical, SE: 100 * c.SE}, 1)
 			}
 		}
 		t.Add(row...)
@@ -191,12 +191,12 @@ func decimal(x evaluate.Number, decimals int) string {
 	return strconv.FormatFloat(float64(x), 'f', decimals, 64)
 }
 
-// plusMinus writes x with its standard error, if they are known.
-func plusMinus(x, se evaluate.Number, decimals int) string {
-	if !x.Known() || !se.Known() {
-		return decimal(x, decimals)
+// plusMinus writes an estimate with its standard error, if they are known.
+func plusMinus(e evaluate.Estimate, decimals int) string {
+	if !e.Value.Known() || !e.SE.Known() {
+		return decimal(e.Value, decimals)
 	}
-	return decimal(x, decimals) + " ± " + decimal(se, decimals)
+	return decimal(e.Value, decimals) + " ± " + decimal(e.SE, decimals)
 }
 
 // pValue writes a p-value.

@@ -162,7 +162,7 @@ func (r *adniResults) freshNumbers(p *adniPage) {
 	p.ModelledActual = float64(across(of, func(f *adniResult) float64 { return f.Fresh.Actual }).Mean)
 	if of[0].Raters != nil {
 		for _, x := range of[0].Raters.Raters {
-			text := func(e evaluate.Estimate) string {
+			text := func(e evaluate.IntervalEstimate) string {
 				return digits(e.Value, 2) + " (" + digits(e.Lo, 2) + " to " + digits(e.Hi, 2) + ")"
 			}
 			p.Learned = append(p.Learned, adniRaterRow{x.Name, text(x.Lean), text(x.Guess)})
