@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"credence/internal/par"
-	"credence/nn"
 )
 
 // maxLogAlpha is the bound |log α| ≤ 20 inside which the loss is accurate.
@@ -20,6 +19,7 @@ type mixtureHead struct {
 	limit               float32
 	bound               float64 // the limit, not rounded
 	clamped, seen       int64
+	device              MixtureLoss
 	inside              bool // whether all raw outputs of the batch are within the limit
 
 	// Scratch of a batch.
@@ -90,29 +90,59 @@ func (h *mixtureHead) Loss(grad, out []float32, b Batch, _ Step) Loss {
 	return loss
 }
 
-// OnDevice returns the loss and the votes of a batch for an engine that computes it itself, which
-// takes whole counts only.
-func (h *mixtureHead) OnDevice(b Batch) (l nn.MixtureLoss, v nn.MixtureVotes, ok bool) {
-	l = nn.MixtureLoss{Components: h.components, Classes: h.classes, Limit: h.limit}
-	v = nn.MixtureVotes{Counts: b.Counts.Values, Weights: b.Weights}
+// DeviceLoss is the loss of a batch for an engine that computes it itself ([nn.Scorer]), and then
+// its result.
+type DeviceLoss interface{ Loss() Loss }
+
+// MixtureShape is what the loss of a mixture depends on beside votes: there are K logits of weights
+// and K·d values of log α for an item.
+type MixtureShape struct {
+	Components, Classes int
+	Limit               float32 // largest |log α|
+}
+
+// MixtureLoss is the negative log-likelihood of a batch of votes under a mixture. An engine sets Sum
+// and Clamped.
+type MixtureLoss struct {
+	MixtureShape
+	Counts  []float32 // [N, Classes], whole numbers
+	Most    int       // the most votes of an item
+	Voted   int       // items with votes, over which the mean is taken
+	Weights []float64 // [N] what the gradients of items are multiplied with; nil means 1
+
+	Sum     float64 // of the items' losses
+	Clamped int64   // how many log α were beyond the limit
+
+	head *mixtureHead
+}
+
+// OnDevice returns the loss of a batch for an engine that computes it itself, or nil: it takes whole
+// counts only.
+func (h *mixtureHead) OnDevice(b Batch) DeviceLoss {
+	l := &h.device
+	*l = MixtureLoss{MixtureShape: MixtureShape{h.components, h.classes, h.limit}, Counts: b.Counts.Values, Weights: b.Weights, head: h}
 	for j := range b.Items() {
 		m, whole := tally(b.Counts.Item(j))
 		if !whole {
-			return l, v, false
+			return nil
 		}
 		if m > 0 {
-			v.Voted++
-			v.Most = max(v.Most, int(m))
+			l.Voted++
+			l.Most = max(l.Most, int(m))
 		}
 	}
-	return l, v, b.Counts.Classes == h.classes && v.Voted > 0
+	if b.Counts.Classes != h.classes || l.Voted == 0 {
+		return nil
+	}
+	return l
 }
 
-// Scored takes note of what an engine has found for the batch, and returns its loss.
-func (h *mixtureHead) Scored(b Batch, v nn.MixtureVotes, sum float64, clamped int64) Loss {
-	h.clamped += clamped
-	h.seen += int64(b.Items() * h.components * h.classes)
-	return Loss{Mean: sum / float64(v.Voted), Over: float64(v.Voted), Votes: b.Counts.Votes()}
+// Loss implements [DeviceLoss]. The head takes note of the clamped values.
+func (l *MixtureLoss) Loss() Loss {
+	votes := Counts{Values: l.Counts, Classes: l.Classes}
+	l.head.clamped += l.Clamped
+	l.head.seen += int64(votes.Items() * l.Components * l.Classes)
+	return Loss{Mean: l.Sum / float64(l.Voted), Over: float64(l.Voted), Votes: votes.Votes()}
 }
 
 // mean returns the mean loss of a batch and over how many items it is taken.

@@ -245,9 +245,7 @@ func (h *raterHead) Loss(grad, out []float32, b Batch, at Step) Loss {
 }
 
 // OnDevice says that no engine but the CPU knows raters.
-func (h *raterHead) OnDevice(Batch) (l nn.MixtureLoss, v nn.MixtureVotes, ok bool) {
-	return l, v, false
-}
+func (h *raterHead) OnDevice(Batch) DeviceLoss { return nil }
 
 // compute fills nll and, with a grad, gradients and scores.
 func (h *raterHead) compute(grad, out []float32, b Batch) {

@@ -63,32 +63,18 @@ type Feeder interface {
 	Ahead(x []float32) error
 }
 
-// Scorer is a Trainer that computes the loss of a mixture itself, so that a step never waits for the
-// host in its middle.
+// DeviceLoss describes the loss of a batch. What can be described is between heads, which define such
+// types, and engines, which know some of them: this package passes it on.
+type DeviceLoss any
+
+// Scorer is a Trainer that computes some losses itself, so that a step never waits for the host in its
+// middle.
 type Scorer interface {
 	Trainer
 
-	// Scores reports whether it computes such a loss of items with at most so many votes each.
-	Scores(l MixtureLoss, most int) bool
-
-	// StepVotes is Step with that loss. It returns the sum of the items' losses and how many log α were
-	// beyond the limit.
-	StepVotes(x []float32, at Step, l MixtureLoss, v MixtureVotes) (sum float64, clamped int64, err error)
-}
-
-// MixtureLoss is the negative log-likelihood of votes under a mixture of Dirichlet distributions, as
-// package head defines it: K logits of weights and K·d values of log α for an item.
-type MixtureLoss struct {
-	Components, Classes int
-	Limit               float32 // largest |log α|
-}
-
-// MixtureVotes are the votes on N items.
-type MixtureVotes struct {
-	Counts  []float32 // [N, Classes], whole numbers
-	Most    int       // the most votes of an item
-	Voted   int       // items with votes, over which the mean is taken
-	Weights []float64 // [N] what the gradients of items are multiplied with; nil means 1
+	// StepLoss is Step with the loss that l describes and in which its result is returned. It
+	// reports whether it computes such a loss: if not, nothing was done.
+	StepLoss(x []float32, at Step, l DeviceLoss) (computed bool, err error)
 }
 
 // Pinner is an Engine whose trainers copy some memory faster than other.

@@ -67,8 +67,7 @@ func NewStepper(e nn.Engine, net *nn.Network, h head.Objective, o nn.OptimizerOp
 
 // deviceHead is a head whose loss an engine may compute itself.
 type deviceHead interface {
-	OnDevice(b head.Batch) (l nn.MixtureLoss, v nn.MixtureVotes, ok bool)
-	Scored(b head.Batch, v nn.MixtureVotes, sum float64, clamped int64) head.Loss
+	OnDevice(b head.Batch) head.DeviceLoss // nil if none can
 }
 
 // Step trains on one batch x [N, in] with its votes and returns the loss before
@@ -76,9 +75,10 @@ type deviceHead interface {
 func (s *Stepper) Step(x []float32, votes head.Batch, at nn.Step) (head.Loss, error) {
 	s.votes, s.at = votes, at
 	if s.scorer != nil {
-		if l, v, ok := s.device.OnDevice(votes); ok && s.scorer.Scores(l, v.Most) {
-			sum, clamped, err := s.scorer.StepVotes(x, at, l, v)
-			return s.device.Scored(votes, v, sum, clamped), err
+		if l := s.device.OnDevice(votes); l != nil {
+			if computed, err := s.scorer.StepLoss(x, at, l); computed {
+				return l.Loss(), err
+			}
 		}
 	}
 	err := s.Trainer.Step(x, at, s.score)

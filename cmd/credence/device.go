@@ -25,11 +25,14 @@ func (d *device) declare(f *pflag.FlagSet) {
 const deviceHelp = "what networks run `on`: cpu, gpu, gpu:N for the GPU of that number, or auto, " +
 	"which is the CPU; GPUs need the program credence-gpu"
 
+// openGPU opens a GPU; tests count the calls.
+var openGPU = gpu.Open
+
 // suited returns the device for training: with auto, a GPU for images and volumes where there is one.
 func (d device) suited(parts []dataset.Part) (nn.Engine, error) {
-	grids := slices.ContainsFunc(parts, func(p dataset.Part) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 })
-	if d == "" || d == "auto" {
-		if e, err := gpu.Open(-1); grids && err == nil {
+	grid := func(p dataset.Part) bool { return p.Kind == dataset.Tensor && len(p.Shape) > 1 }
+	if (d == "" || d == "auto") && slices.ContainsFunc(parts, grid) {
+		if e, err := openGPU(-1); err == nil {
 			return e, nil
 		}
 	}
@@ -45,7 +48,7 @@ func (d device) engine() (nn.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := gpu.Open(number)
+	e, err := openGPU(number)
 	switch {
 	case errors.Is(err, cuda.ErrBuild):
 		return nil, withHint(usagef("--device %s: %w", string(d), err), "leave --device out to run on the processor")
@@ -78,7 +81,7 @@ func (d device) like(recorded string) (nn.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := gpu.Open(number)
+	e, err := openGPU(number)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("trained on a GPU, %s; %w", recorded, err)

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"credence/dataset"
 	"credence/internal/atomicfile"
+	"credence/internal/cuda"
+	"credence/internal/gpu"
 	"credence/internal/kernel"
 	"credence/internal/safetensors"
 	"credence/model"
@@ -99,5 +102,25 @@ func TestDeviceLike(t *testing.T) {
 	}
 	if _, err := device("gpu:x").like(otherGPU); !errors.As(err, new(*usageError)) {
 		t.Errorf("gpu:x: %v", err)
+	}
+}
+
+// With auto, a GPU is looked for only where it would be taken: for images and volumes.
+func TestDeviceSuited(t *testing.T) {
+	opened := 0
+	defer func(open func(int) (*gpu.Engine, error)) { openGPU = open }(openGPU)
+	openGPU = func(int) (*gpu.Engine, error) { opened++; return nil, cuda.ErrNoDevice }
+	for _, c := range []struct {
+		part dataset.Part
+		want int
+	}{
+		{dataset.Part{Kind: dataset.Numeric}, 0},
+		{dataset.Part{Kind: dataset.Tensor, Shape: []int{16}}, 0},
+		{dataset.Part{Kind: dataset.Tensor, Shape: []int{1, 8, 8}}, 1},
+	} {
+		opened = 0
+		if e, err := device("auto").suited([]dataset.Part{c.part}); err != nil || e != (nn.CPU{}) || opened != c.want {
+			t.Errorf("%v %v: %v, %v, %d GPUs opened, want %d", c.part.Kind, c.part.Shape, e, err, opened, c.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package gpu
 import (
 	"unsafe"
 
+	"credence/head"
 	"credence/internal/cuda"
 	"credence/internal/kernel"
 	"credence/nn"
@@ -29,7 +30,7 @@ type itemPlan struct {
 
 // newItemPlan returns nil if the network is none of dense layers and convolutions with ReLU or
 // nothing behind them, or too large.
-func newItemPlan(b *builder, ops []nn.Op, loss nn.MixtureLoss) *itemPlan {
+func newItemPlan(b *builder, ops []nn.Op, loss head.MixtureShape) *itemPlan {
 	if len(ops) > itemLayers || loss.Components*(loss.Classes+4) > itemScratch {
 		return nil
 	}

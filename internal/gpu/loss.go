@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"credence/head"
 	"credence/internal/cuda"
 	"credence/nn"
 )
@@ -20,7 +21,7 @@ const (
 // scoring is what the loss of a mixture needs, all in pinned memory, which kernels reach by
 // themselves: nothing is copied on its own.
 type scoring struct {
-	loss    nn.MixtureLoss
+	loss    head.MixtureShape
 	host    []float32 // [lossNumbers, batch·d votes, batch weights, batch clamped]
 	numbers []float32 // parts of host
 	counts  []float32
@@ -32,7 +33,7 @@ type scoring struct {
 	items   *itemPlan   // nil where layers run one by one
 }
 
-func (n *network) newScoring(l nn.MixtureLoss) (*scoring, error) {
+func (n *network) newScoring(l head.MixtureShape) (*scoring, error) {
 	b := &builder{network: n, arena: n.arena, train: true}
 	s := &scoring{loss: l, grad: b.perItem(n.net.Out.Size())}
 	s.host = b.pinned(lossNumbers + n.batch*(l.Classes+2))
@@ -69,47 +70,51 @@ func (s *scoring) record(r *recorder, n *network, x cuda.Memory) {
 	n.steps.move(r, n)
 }
 
-// Scores implements [nn.Scorer].
-func (t *trainer) Scores(l nn.MixtureLoss, most int) bool {
-	return l.Components <= lossComponents && l.Classes <= lossComponents && l.Components*(l.Classes+4) <= lossScratch &&
-		most <= lossVotes && len(t.steps.own) == 0
+// StepLoss implements [nn.Scorer]: it computes the loss of mixtures.
+func (t *trainer) StepLoss(x []float32, at nn.Step, loss nn.DeviceLoss) (computed bool, err error) {
+	l, ok := loss.(*head.MixtureLoss)
+	if !ok || l.Components > lossComponents || l.Classes > lossComponents || l.Components*(l.Classes+4) > lossScratch ||
+		l.Most > lossVotes || len(t.steps.own) > 0 {
+		return false, nil
+	}
+	return true, t.stepVotes(x, at, l)
 }
 
-// StepVotes implements [nn.Scorer]. It returns when the step is done.
-func (t *trainer) StepVotes(x []float32, at nn.Step, l nn.MixtureLoss, v nn.MixtureVotes) (sum float64, clamped int64, err error) {
+// stepVotes is a step with the loss of a mixture. It returns when the step is done.
+func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error {
 	defer runtime.KeepAlive(t)
 	items, err := t.items(x)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	switch {
 	case items > t.batch:
-		return 0, 0, fmt.Errorf("gpu: %d items in a step of at most %d", items, t.batch)
-	case l.Components*(l.Classes+1) != t.net.Out.Size() || len(v.Counts) != items*l.Classes:
-		return 0, 0, fmt.Errorf("gpu: %d votes of %d items and %d outputs for %d components of %d classes",
-			len(v.Counts), items, t.net.Out.Size(), l.Components, l.Classes)
+		return fmt.Errorf("gpu: %d items in a step of at most %d", items, t.batch)
+	case l.Components*(l.Classes+1) != t.net.Out.Size() || len(l.Counts) != items*l.Classes:
+		return fmt.Errorf("gpu: %d votes of %d items and %d outputs for %d components of %d classes",
+			len(l.Counts), items, t.net.Out.Size(), l.Components, l.Classes)
 	}
-	if t.scoring == nil || t.scoring.loss != l {
-		if t.scoring, err = t.newScoring(l); err != nil {
-			return 0, 0, fmt.Errorf("GPU %d: the loss of %d items: %w", t.device.Number, t.batch, err)
+	if t.scoring == nil || t.scoring.loss != l.MixtureShape {
+		if t.scoring, err = t.newScoring(l.MixtureShape); err != nil {
+			return fmt.Errorf("GPU %d: the loss of %d items: %w", t.device.Number, t.batch, err)
 		}
 	}
 	s := t.scoring
-	copy(s.counts, v.Counts)
+	copy(s.counts, l.Counts)
 	for j := range items {
 		s.weights[j] = 1
-		if v.Weights != nil {
-			s.weights[j] = float32(v.Weights[j])
+		if l.Weights != nil {
+			s.weights[j] = float32(l.Weights[j])
 		}
 	}
 	t.steps.count(s.numbers)
-	s.numbers[3] = float32(1 / float64(v.Voted))
+	s.numbers[3] = float32(1 / float64(l.Voted))
 	err = t.stream.Do(func() error {
 		from, err := t.place(x)
 		if err != nil {
 			return err
 		}
-		g, err := t.graphsOf(graphKey{x: from.at, items: items, mode: training, loss: l})
+		g, err := t.graphsOf(graphKey{x: from.at, items: items, mode: training, loss: l.MixtureShape})
 		if err != nil {
 			return err
 		}
@@ -123,8 +128,8 @@ func (t *trainer) StepVotes(x []float32, at nn.Step, l nn.MixtureLoss, v nn.Mixt
 		return t.stream.Synchronize()
 	})
 	for j := range items {
-		sum += s.nll[j]
-		clamped += int64(s.clamped[j])
+		l.Sum += s.nll[j]
+		l.Clamped += int64(s.clamped[j])
 	}
-	return sum, clamped, err
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"credence/head"
 	"credence/internal/cuda"
 	"credence/internal/rng"
 	"credence/nn"
@@ -61,7 +62,7 @@ type graphKey struct {
 	x     cuda.Memory
 	items int
 	mode  mode
-	loss  nn.MixtureLoss // of a whole step; else zero
+	loss  head.MixtureShape // of a whole step; else zero
 }
 
 // graphs are the two halves of a step, or with a loss computed here all of it, the first.
@@ -280,7 +281,7 @@ func (n *network) graphsOf(k graphKey) (*graphs, error) {
 	if g.forward, err = n.stream.Record(func() error { return n.record(k, false) }); err != nil {
 		return nil, err
 	}
-	if k.mode == training && k.loss == (nn.MixtureLoss{}) {
+	if k.mode == training && k.loss == (head.MixtureShape{}) {
 		if g.backward, err = n.stream.Record(func() error { return n.record(k, true) }); err != nil {
 			return nil, err
 		}
@@ -299,7 +300,7 @@ func (n *network) record(k graphKey, back bool) error {
 	if k.mode != predicting && len(n.drops) > 0 {
 		r.check(n.stream.Upload(n.keysAt, n.keys))
 	}
-	if k.loss != (nn.MixtureLoss{}) {
+	if k.loss != (head.MixtureShape{}) {
 		n.scoring.record(r, n, k.x)
 		return r.err
 	}
