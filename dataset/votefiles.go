@@ -285,8 +285,7 @@ func fileNames(list []*votes) string {
 	for _, v := range list {
 		names = append(names, v.How.File)
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return words.List(names, "and")
 }
 
 // IsNPY reports whether a file is an array by its name. An array has no columns

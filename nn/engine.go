@@ -90,7 +90,7 @@ type Pinned struct{ Values []float32 }
 // OptimizerState is what an optimizer remembers.
 type OptimizerState struct {
 	Steps   uint64       // updates made so far
-	Moments [2][]float32 // as long as Network.Values; sgd has only the first
+	Moments [2][]float32 // as long as Network.Values, as many as OptimizerKind.Moments
 }
 
 // CPU is the engine of this package. Results are the same bits on any number of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/kernel"
 	"credence/internal/par"
@@ -11,8 +12,8 @@ import (
 
 // OptimizerOptions configures how a [Trainer] moves weights.
 type OptimizerOptions struct {
-	Kind        string   // "adam", "adamw" or "sgd"; empty means adam
-	Rate        float64  // learning rate; zero means 1e-3 (sgd: 1e-2)
+	Kind        string   // the name of one of [Optimizers]; empty means adam
+	Rate        float64  // learning rate; zero means that of the kind
 	Momentum    float64  // of sgd
 	Nesterov    bool     // of sgd
 	Beta1       float64  // of adam; zero means 0.9
@@ -23,14 +24,86 @@ type OptimizerOptions struct {
 	Schedule    Schedule // how the rate changes; zero means not at all
 }
 
+// OptimizerKind is all that depends on the name of an optimizer.
+type OptimizerKind struct {
+	Name     string
+	Rate     float64 // learning rate, if none is given
+	Momentum float64 // what training takes if none is given; 0 for a kind without
+	Moments  int     // how many of OptimizerState.Moments it has
+	updater  func(o OptimizerOptions) updater
+}
+
+// Optimizers are the kinds there are, in the order in which people are shown them.
+var Optimizers = []OptimizerKind{
+	{"adamw", 1e-3, 0, 2, newAdam},
+	{"adam", 1e-3, 0, 2, newAdam},
+	{"sgd", 1e-2, 0.9, 1, newSGD},
+}
+
+// OptimizerNames returns the names of Optimizers.
+func OptimizerNames() (names []string) {
+	for _, k := range Optimizers {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// OptimizerNamed returns the kind of a name, the zero value if there is none.
+func OptimizerNamed(name string) OptimizerKind {
+	if i := slices.Index(OptimizerNames(), name); i >= 0 {
+		return Optimizers[i]
+	}
+	return OptimizerKind{}
+}
+
+// updater moves weights by their gradients.
+type updater interface {
+	// begin sets the factors of step t, from 1; scale multiplies gradients.
+	begin(t uint64, rate, scale float32)
+	// update moves the weights from lo to hi.
+	update(net *Network, s *OptimizerState, lo, hi int)
+}
+
+type sgd struct{ kernel.SGD }
+
+func newSGD(o OptimizerOptions) updater {
+	return &sgd{kernel.SGD{Momentum: float32(o.Momentum), WeightDecay: float32(o.WeightDecay), Nesterov: o.Nesterov}}
+}
+
+func (p *sgd) begin(_ uint64, rate, scale float32) { p.Rate, p.GradScale = rate, scale }
+
+func (p *sgd) update(net *Network, s *OptimizerState, lo, hi int) {
+	p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], net.Grads[lo:hi])
+}
+
+type adam struct{ kernel.Adam }
+
+func newAdam(o OptimizerOptions) updater {
+	return &adam{kernel.Adam{
+		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Epsilon: float32(o.Epsilon),
+		WeightDecay: float32(o.WeightDecay), Decoupled: o.Kind == "adamw",
+	}}
+}
+
+func (p *adam) begin(t uint64, rate, scale float32) {
+	p.Rate, p.GradScale = rate, scale
+	// With the betas as the kernel rounds them: 1 − 0.999 in float32 is off by
+	// 5e-5, which cancels only against itself.
+	p.Correction1 = float32(1 - math.Pow(float64(p.Beta1), float64(t)))
+	p.Correction2 = float32(1 - math.Pow(float64(p.Beta2), float64(t)))
+}
+
+func (p *adam) update(net *Network, s *OptimizerState, lo, hi int) {
+	p.Update(net.Values[lo:hi], s.Moments[0][lo:hi], s.Moments[1][lo:hi], net.Grads[lo:hi])
+}
+
 // optimizer moves the parameters of a network against their gradients.
 type optimizer struct {
 	OptimizerState
+	updater
 	options OptimizerOptions // complete
 	net     *Network
-	adam    kernel.Adam
-	sgd     kernel.SGD
-	update  func(i int)
+	piece   func(i int) // updates one
 	squares func(i int)
 	sums    []float64 // squared gradients of each piece
 }
@@ -39,15 +112,8 @@ type optimizer struct {
 // is out of range.
 func (o OptimizerOptions) Complete() (OptimizerOptions, error) {
 	o.Kind = cmp.Or(o.Kind, "adam")
-	if o.Rate == 0 {
-		o.Rate = 1e-3
-		if o.Kind == "sgd" {
-			o.Rate = 1e-2
-		}
-	}
-	set(&o.Beta1, 0.9)
-	set(&o.Beta2, 0.999)
-	set(&o.Epsilon, 1e-8)
+	o.Rate = cmp.Or(o.Rate, OptimizerNamed(o.Kind).Rate)
+	o.Beta1, o.Beta2, o.Epsilon = cmp.Or(o.Beta1, 0.9), cmp.Or(o.Beta2, 0.999), cmp.Or(o.Epsilon, 1e-8)
 	return o, o.check()
 }
 
@@ -62,39 +128,20 @@ func newOptimizer(net *Network, o OptimizerOptions) (*optimizer, error) {
 	}
 	net.needGrads()
 	n := len(net.Values)
-	p := &optimizer{options: o, net: net, sums: make([]float64, pieces(n, grain))}
-	p.Moments[0] = make([]float32, n)
-	if o.Kind == "sgd" {
-		p.sgd = kernel.SGD{Momentum: float32(o.Momentum), WeightDecay: float32(o.WeightDecay), Nesterov: o.Nesterov}
-		p.update = func(i int) {
-			lo, hi := i*grain, min((i+1)*grain, n)
-			p.sgd.Update(net.Values[lo:hi], p.Moments[0][lo:hi], net.Grads[lo:hi])
-		}
-	} else {
-		p.Moments[1] = make([]float32, n)
-		p.adam = kernel.Adam{
-			Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Epsilon: float32(o.Epsilon),
-			WeightDecay: float32(o.WeightDecay), Decoupled: o.Kind == "adamw",
-		}
-		p.update = func(i int) {
-			lo, hi := i*grain, min((i+1)*grain, n)
-			p.adam.Update(net.Values[lo:hi], p.Moments[0][lo:hi], p.Moments[1][lo:hi], net.Grads[lo:hi])
-		}
+	kind := OptimizerNamed(o.Kind)
+	p := &optimizer{options: o, net: net, updater: kind.updater(o), sums: make([]float64, pieces(n, grain))}
+	for i := range kind.Moments {
+		p.Moments[i] = make([]float32, n)
 	}
+	p.piece = func(i int) { p.update(net, &p.OptimizerState, i*grain, min((i+1)*grain, n)) }
 	p.squares = func(i int) { p.sums[i] = kernel.SumSq(net.Grads[i*grain : min((i+1)*grain, n)]) }
 	return p, nil
 }
 
-func set(x *float64, def float64) {
-	if *x == 0 {
-		*x = def
-	}
-}
-
 func (o *OptimizerOptions) check() error {
 	switch {
-	case o.Kind != "adam" && o.Kind != "adamw" && o.Kind != "sgd":
-		return fmt.Errorf("optimizer %q is not one of [adam adamw sgd]", o.Kind)
+	case OptimizerNamed(o.Kind).Name == "":
+		return fmt.Errorf("optimizer %q is not one of %v", o.Kind, slices.Sorted(slices.Values(OptimizerNames())))
 	case !(o.Rate > 0):
 		return fmt.Errorf("optimizer: learning rate %v, want more than 0", o.Rate)
 	case !(o.Momentum >= 0 && o.Momentum < 1):
@@ -119,14 +166,8 @@ func (p *optimizer) step() (norm float64) {
 	}
 	rate := float32(p.options.RateAt(p.Steps))
 	p.Steps++
-	p.sgd.Rate, p.sgd.GradScale = rate, float32(scale)
-	p.adam.Rate, p.adam.GradScale = rate, float32(scale)
-	t := float64(p.Steps)
-	// With the betas as the kernel rounds them: 1 − 0.999 in float32 is off by
-	// 5e-5, which cancels only against itself.
-	p.adam.Correction1 = float32(1 - math.Pow(float64(p.adam.Beta1), t))
-	p.adam.Correction2 = float32(1 - math.Pow(float64(p.adam.Beta2), t))
-	par.For(len(p.sums), p.update)
+	p.begin(p.Steps, rate, float32(scale))
+	par.For(len(p.sums), p.piece)
 	return norm
 }
 

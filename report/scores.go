@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/internal/words"
 )
 
 // row is a line of a table.
@@ -111,7 +112,7 @@ func some(things []string) string {
 	if n := len(things); n > shown+1 {
 		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
 	}
-	return list(things)
+	return words.List(things, "and")
 }
 
 func intervals(r *evaluate.Result) Verdict {

@@ -53,14 +53,6 @@ func count(v float64) string {
 	return words.Count(v)
 }
 
-// list joins parts of a sentence: "a, b and c".
-func list(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
-
 // sentence gives a warning the form of one.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
@@ -103,5 +95,5 @@ func quoted(classes []string) string {
 		}
 		names = append(names, "“"+c+"”")
 	}
-	return list(names)
+	return words.List(names, "and")
 }

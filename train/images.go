@@ -17,9 +17,7 @@ import (
 // Shifts by a sixteenth of the shorter side help, and do no harm where left and
 // right differ, as flips would.
 func (o *Options) paceImages(n int, t *dataset.Transform) {
-	if o.Optimizer != "sgd" {
-		o.Rate = cmp.Or(o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
-	}
+	o.Rate = cmp.Or(o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
 	o.Schedule = cmp.Or(o.Schedule, "cosine")
 	o.Epochs = cmp.Or(o.Epochs, imageEpochs(n))
 	o.Patience = cmp.Or(o.Patience, max(5, o.Epochs/2))

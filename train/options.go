@@ -35,7 +35,7 @@ type Options struct {
 	// Init is the rule for initial weights.
 	Init nn.Init `json:"init"`
 
-	Optimizer   string  `json:"optimizer"`    // "adam", "adamw" or "sgd"
+	Optimizer   string  `json:"optimizer"`    // one of nn.Optimizers
 	Rate        float64 `json:"rate"`         // learning rate
 	Momentum    float64 `json:"momentum"`     // of sgd; negative means none
 	WeightDecay float64 `json:"weight_decay"` // negative means none
@@ -185,9 +185,8 @@ func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Opti
 		o.Dropout = max(o.Dropout, 0.1) // passes that hardly differ would tell nothing
 	}
 	o.Optimizer = cmp.Or(o.Optimizer, def.Optimizer)
-	if o.Optimizer == "sgd" {
-		o.Rate = cmp.Or(o.Rate, 1e-2)
-		o.Momentum = cmp.Or(o.Momentum, 0.9)
+	if k := nn.OptimizerNamed(o.Optimizer); k.Momentum > 0 {
+		o.Rate, o.Momentum = cmp.Or(o.Rate, k.Rate), cmp.Or(o.Momentum, k.Momentum)
 	}
 	o.Clip = cmp.Or(o.Clip, def.Clip)
 	o.Batch = cmp.Or(o.Batch, max(defaultBatch(n, grid), traits.LeastBatch))

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"credence/head"
+	"credence/internal/words"
+	"credence/nn"
 	"credence/train"
 )
 
@@ -172,8 +174,8 @@ var Options = derive([]Option{
 			"off, or a number up to 0.1 (default auto)"},
 	{Name: "optimizer", verbs: Train, fit: true, open: true,
 		at:      func(s *Settings) any { return &s.Fit.Optimizer },
-		Choices: []string{"adamw", "adam", "sgd"},
-		Help:    "`name` of the optimizer: adamw, adam or sgd"},
+		Choices: nn.OptimizerNames(),
+		Help:    "`name` of the optimizer: " + words.List(nn.OptimizerNames(), "or")},
 	{Name: "rate", verbs: Train, fit: true, open: true,
 		at:    func(s *Settings) any { return &s.Fit.Rate },
 		valid: func(x float64) bool { return x > 0 && x < 1e6 }, want: "a learning rate above 0",

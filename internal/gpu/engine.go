@@ -15,6 +15,7 @@ package gpu
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -89,6 +90,9 @@ func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (
 	o, err := o.Complete()
 	if err != nil {
 		return nil, err
+	}
+	if !slices.Contains([]string{"adam", "adamw", "sgd"}, o.Kind) { // those of optimizer.cu
+		return nil, fmt.Errorf("no optimizer %s on this device", o.Kind)
 	}
 	n, err := e.load(net, batch, &o)
 	if err != nil {

@@ -77,10 +77,7 @@ func newStepping(b *builder, net *nn.Network, o nn.OptimizerOptions) *stepping {
 	s := &stepping{options: o, net: net}
 	size := len(net.Values)
 	s.grads = b.values(size)
-	for i := range s.moments {
-		if i == 1 && o.Kind == "sgd" {
-			break
-		}
+	for i := range nn.OptimizerNamed(o.Kind).Moments {
 		s.moments[i] = b.values(size)
 		s.state.Moments[i] = make([]float32, size)
 	}

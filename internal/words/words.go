@@ -52,6 +52,15 @@ func Word(n int) string {
 	return Thousands(n)
 }
 
+// List joins names as a sentence does: "a, b and c", with and or another word.
+func List(names []string, and string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " " + and + " " + names[last]
+}
+
 // Few lists at most five names, for messages.
 func Few(names []string) string {
 	if len(names) <= 5 {
