@@ -148,29 +148,23 @@ type thinned struct {
 
 func (s *sample) thin(order [][]int, m int) (*thinned, error) {
 	t := &thinned{s: s, m: m, spread: make([]float64, s.n), model: make([]float64, s.n), loss: make([]float64, s.n)}
-	errs := make([]error, s.n)
-	forItems(s.ctx, s.n, func(j int) {
+	return t, tryItems(s.ctx, s.n, func(j int) error {
 		t.spread[j] = math.NaN()
 		if len(order[j]) < m {
-			return
+			return nil
 		}
 		votes := make([]float64, s.d)
 		for _, c := range order[j][:m] {
 			votes[c]++
 		}
 		law := s.mixtures[j]
-		var l float64
-		if l, errs[j] = law.LogVotes(votes); errs[j] == nil {
-			t.spread[j], errs[j] = law.PairError(votes)
+		l, err := law.LogVotes(votes)
+		if err == nil {
+			t.spread[j], err = law.PairError(votes)
 		}
 		t.loss[j], t.model[j] = -l, law.PairVariance(float64(m))
+		return err
 	})
-	for j, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("item %d: %w", j, err)
-		}
-	}
-	return t, nil
 }
 
 // point returns what the share of the units with the lowest ranks says.

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"credence/mixture"
@@ -96,20 +95,14 @@ func (s *sample) oneClass(i int) (*pairLaws, error) {
 func (p *pairLaws) look(ctx context.Context, total []float64) error {
 	n := len(total)
 	p.shown, p.noise = make([]float64, n), make([]float64, n)
-	errs := make([]error, n)
-	forItems(ctx, n, func(j int) {
+	return tryItems(ctx, n, func(j int) (err error) {
 		if total[j] >= 2 {
 			law := p.law(j)
-			p.shown[j], errs[j] = law.PairError(p.votes(j))
+			p.shown[j], err = law.PairError(p.votes(j))
 			p.noise[j] = law.PairVariance(total[j])
 		}
+		return err
 	})
-	for j, err := range errs {
-		if err != nil {
-			return fmt.Errorf("item %d: %w", j, err)
-		}
-	}
-	return ctx.Err()
 }
 
 // sums returns ΣD and ΣV over some items, and the variance of the former.

@@ -58,20 +58,16 @@ func Gains(laws []*mixture.Dirichlet, budget, most int) ([][]float64, error) {
 
 // extend computes the gains of item j up to the number of votes that most gives.
 func extend(gains [][]float64, laws []*mixture.Dirichlet, most func(j int) int) error {
-	errs := make([]error, len(laws))
-	forItems(context.Background(), len(laws), func(j int) {
-		for n, last := len(gains[j]), most(j); n <= last && errs[j] == nil; n++ {
-			var g float64
-			g, errs[j] = laws[j].Gain(n)
+	return tryItems(context.Background(), len(laws), func(j int) error {
+		for n, last := len(gains[j]), most(j); n <= last; n++ {
+			g, err := laws[j].Gain(n)
 			gains[j] = append(gains[j], g)
+			if err != nil {
+				return err
+			}
 		}
+		return nil
 	})
-	for j, err := range errs {
-		if err != nil {
-			return fmt.Errorf("item %d: %w", j, err)
-		}
-	}
-	return nil
 }
 
 // gainBound returns what the gain of n ≥ 1 votes does not exceed; see [Gains].

@@ -19,18 +19,7 @@ func jointLosses(ctx context.Context, mixtures []*mixture.Dirichlet, votes Votes
 	if err := checkMixtures(mixtures, votes); err != nil {
 		return nil, err
 	}
-	losses := make([]float64, len(mixtures))
-	errs := make([]error, len(mixtures))
-	forItems(ctx, len(mixtures), func(j int) {
-		l, err := mixtures[j].LogVotes(votes.Item(j))
-		losses[j], errs[j] = -l, err
-	})
-	for j, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("item %d: %w", j, err)
-		}
-	}
-	return losses, nil
+	return negated(ctx, len(mixtures), func(j int) (float64, error) { return mixtures[j].LogVotes(votes.Item(j)) })
 }
 
 // jointLosses are those of the sample, by who cast the votes where that is known.
@@ -43,17 +32,17 @@ func (s *sample) jointLosses() ([]float64, error) {
 
 // ratedLosses are joint losses by who cast the votes.
 func (s *sample) ratedLosses() ([]float64, error) {
-	losses, errs := make([]float64, s.n), make([]error, s.n)
-	forItems(s.ctx, s.n, func(j int) {
-		l, err := s.crowd.LogVotes(s.answers[j].Law, s.ratings[j])
-		losses[j], errs[j] = -l, err
+	return negated(s.ctx, s.n, func(j int) (float64, error) { return s.crowd.LogVotes(s.answers[j].Law, s.ratings[j]) })
+}
+
+// negated returns minus the log-probability that f returns for each of n items.
+func negated(ctx context.Context, n int, f func(j int) (float64, error)) ([]float64, error) {
+	losses := make([]float64, n)
+	return losses, tryItems(ctx, n, func(j int) error {
+		l, err := f(j)
+		losses[j] = -l
+		return err
 	})
-	for j, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("item %d: %w", j, err)
-		}
-	}
-	return losses, nil
 }
 
 // lossesOf returns the loss of every item's votes.
@@ -111,6 +100,19 @@ func forItems(ctx context.Context, n int, body func(j int)) {
 			body(j)
 		}
 	})
+}
+
+// tryItems calls body once for each of n items, on all cores, and returns the
+// error of the first item that has one, or that of ctx.
+func tryItems(ctx context.Context, n int, body func(j int) error) error {
+	errs := make([]error, n)
+	forItems(ctx, n, func(j int) { errs[j] = body(j) })
+	for j, err := range errs {
+		if err != nil {
+			return fmt.Errorf("item %d: %w", j, err)
+		}
+	}
+	return ctx.Err()
 }
 
 // checkMixtures returns an error unless there is a mixture of the right number

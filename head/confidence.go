@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 // Confidence is the confidence network.
@@ -105,12 +106,12 @@ func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price floa
 	if h.log == nil {
 		h.log = make([]float64, d)
 	}
-	n := total(votes)
+	n := special.Sum(votes)
 	for j := range len(votes) / d {
 		o, s := out[j*width:(j+1)*width], votes[j*d:(j+1)*d]
 		logSoftmax(h.log, o[:d])
-		m, c := total(s), sigmoid(o[d])
-		price += m * softplus(-o[d]) / n
+		m, c := special.Sum(s), special.Sigmoid(o[d])
+		price += m * special.Softplus(-o[d]) / n
 		var g []float64
 		if grad != nil {
 			g = grad[j*width : (j+1)*width]
@@ -155,7 +156,7 @@ func (h *confidence) answer(outputs [][]float64) Answer {
 		for i, l := range log {
 			e.Mean[i] += each * math.Exp(l)
 		}
-		e.Uncertainty += each * sigmoid(-out[h.classes])
+		e.Uncertainty += each * special.Sigmoid(-out[h.classes])
 	}
 	return e
 }

@@ -35,10 +35,7 @@ func ConstantDirichlet(votes Counts) (alpha []float64, nll float64) {
 		alpha[i] = max(2*alpha[i]/cast, 1e-3)
 	}
 	for range 200 {
-		a0 := 0.0
-		for _, a := range alpha {
-			a0 += a
-		}
+		a0 := special.Sum(alpha)
 		sums, below := make([]float64, d), 0.0
 		for j := 0; j < len(counts)/d; j += stride {
 			m := 0.0
@@ -66,10 +63,7 @@ func ConstantDirichlet(votes Counts) (alpha []float64, nll float64) {
 // dirichletLoss is the joint negative log-likelihood per vote of votes under
 // one Dirichlet distribution.
 func dirichletLoss(alpha []float64, counts []float32) float64 {
-	a0 := 0.0
-	for _, a := range alpha {
-		a0 += a
-	}
+	a0 := special.Sum(alpha)
 	d := len(alpha)
 	nll, votes := 0.0, 0.0
 	for j := range len(counts) / d {

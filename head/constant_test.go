@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 // TestConstantDirichlet: the parameters are where the likelihood is largest: no step of 2% improves
@@ -16,7 +17,7 @@ func TestConstantDirichlet(t *testing.T) {
 		p := []float64{r.Float64(), r.Float64(), r.Float64()}
 		s := make([]float32, 3)
 		for range 4 {
-			u, c := r.Float64()*total(p), 0
+			u, c := r.Float64()*special.Sum(p), 0
 			for c < 2 && u > p[c] {
 				u -= p[c]
 				c++

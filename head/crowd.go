@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -218,14 +219,14 @@ func (c *Crowd) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
 		return 0, err
 	}
 	_, before := c.average.Moments(nil, nil, law)
-	gain := total(before)
+	gain := special.Sum(before)
 	for i, p := range chances {
 		after, err := c.Update(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
 		if err != nil {
 			return 0, err
 		}
 		_, v := c.average.Moments(nil, nil, after)
-		gain -= p * total(v)
+		gain -= p * special.Sum(v)
 	}
 	return max(0, gain), nil
 }

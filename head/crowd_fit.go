@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/special"
 	"credence/mixture"
 	"credence/nn"
 )
@@ -27,7 +28,7 @@ func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
 			return nil, fmt.Errorf("tensors of raters: %d, want 4 of %d raters", len(values), t.Raters)
 		}
 		for r, u := range values[0] {
-			guess[r] += sigmoid(float64(u)) / n
+			guess[r] += special.Sigmoid(float64(u)) / n
 		}
 		c.LeanSD += math.Sqrt(float64(values[2][1])) / n
 		to := c.Lean
@@ -67,7 +68,7 @@ func (c *Crowd) Settle() error {
 	}
 	c.Guess = make([]float64, len(c.GuessLogit))
 	for r, u := range c.GuessLogit {
-		c.Guess[r] = sigmoid(u)
+		c.Guess[r] = special.Sigmoid(u)
 	}
 	var err error
 	c.average, err = c.newAverage()

@@ -3,6 +3,7 @@ package head
 import (
 	"math"
 
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -43,7 +44,7 @@ func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
 
 // apart returns the squared distance between the means of two Dirichlet distributions.
 func apart(a, b []float64) float64 {
-	a0, b0, sum := total(a), total(b), 0.0
+	a0, b0, sum := special.Sum(a), special.Sum(b), 0.0
 	for i := range a {
 		e := a[i]/a0 - b[i]/b0
 		sum += e * e
@@ -53,7 +54,7 @@ func apart(a, b []float64) float64 {
 
 // joined returns the Dirichlet distribution with the mean and the trace of the covariance of two.
 func joined(v float64, a []float64, w float64, b []float64) []float64 {
-	a0, b0 := total(a), total(b)
+	a0, b0 := special.Sum(a), special.Sum(b)
 	share := v / (v + w)
 	mean := make([]float64, len(a))
 	ga, gb, g := 1.0, 1.0, 1.0 // 1 − Σ mean²

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -47,7 +48,7 @@ func chancesAt(c *Crowd, p []float64, rater int) []float64 {
 	}
 	g := c.Guess[rater]
 	if c.Classes == 2 {
-		one := (1-g)*sigmoid(math.Log(p[1]/p[0])+c.Lean[rater]) + g/2
+		one := (1-g)*special.Sigmoid(math.Log(p[1]/p[0])+c.Lean[rater]) + g/2
 		return []float64{1 - one, one}
 	}
 	list := make([]float64, c.Classes)
@@ -123,8 +124,8 @@ func TestCrowdVotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := pairs / 6; !(math.Abs(total(claimed)-want) <= 0.03*want+1e-3) {
-				t.Errorf("%d classes: pairs claim %v, want %v", classes, total(claimed), want)
+			if want := pairs / 6; !(math.Abs(special.Sum(claimed)-want) <= 0.03*want+1e-3) {
+				t.Errorf("%d classes: pairs claim %v, want %v", classes, special.Sum(claimed), want)
 			}
 		}
 	}
@@ -151,7 +152,7 @@ func TestCrowdPosteriorShape(t *testing.T) {
 		below, whole := make([]float64, len(at)), 0.0
 		prior := law.Marginal(1)
 		for i := range 6001 {
-			p := sigmoid(float64(i-3000) / 100)
+			p := special.Sigmoid(float64(i-3000) / 100)
 			l := prior.PDF(p) * p * (1 - p)
 			for _, v := range votes {
 				l *= chancesAt(c, []float64{1 - p, p}, int(v.Rater))[v.Class]
@@ -217,7 +218,7 @@ func TestCrowdMerge(t *testing.T) {
 	if few.K() > mostParts {
 		t.Errorf("%d components, want at most %d", few.K(), mostParts)
 	}
-	if a, b := total(whole.Variance(nil)), total(few.Variance(nil)); math.Abs(a-b) > 1e-12 {
+	if a, b := special.Sum(whole.Variance(nil)), special.Sum(few.Variance(nil)); math.Abs(a-b) > 1e-12 {
 		t.Errorf("trace %v, want %v", b, a)
 	}
 	for i, m := range few.Mean(nil) {

@@ -56,7 +56,7 @@ type evidence struct {
 const largestExponent = 10
 
 var evidences = map[string]*evidence{
-	"softplus": {softplus, sigmoid, math.Log(math.E - 1)},
+	"softplus": {special.Softplus, special.Sigmoid, math.Log(math.E - 1)},
 	"relu": {func(x float64) float64 { return max(x, 0) }, func(x float64) float64 {
 		if x > 0 {
 			return 1
@@ -79,7 +79,7 @@ func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 		h.alpha, h.slope, h.dAlpha, h.tilde = make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
 	}
 	share := min(1, float64(at.Epoch)/float64(h.anneal))
-	sum, n := 0.0, total(votes)
+	sum, n := 0.0, special.Sum(votes)
 	for j := 0; j < len(out); j += d {
 		for i, x := range out[j : j+d] {
 			h.alpha[i], h.slope[i] = 1+h.evidence.value(x), h.evidence.slope(x)
@@ -104,7 +104,7 @@ func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 //
 //	Σ (y − m)² + Σ m(1 − m)/(α₀ + 1) = Q + 1 − 2m_y + (1 − Q)/(α₀ + 1),    Q = Σ m²
 func (h *evidential) squares(y int, scale float64) float64 {
-	a0 := total(h.alpha)
+	a0 := special.Sum(h.alpha)
 	q := 0.0
 	for _, a := range h.alpha {
 		q += a / a0 * (a / a0)
@@ -129,7 +129,7 @@ func (h *evidential) squares(y int, scale float64) float64 {
 func (h *evidential) divergence(y int, scale float64) float64 {
 	copy(h.tilde, h.alpha)
 	h.tilde[y] = 1
-	a0, d := total(h.tilde), float64(h.classes)
+	a0, d := special.Sum(h.tilde), float64(h.classes)
 	kl := logGamma(a0) - logGamma(d)
 	slope0 := (a0 - d) * trigamma(a0)
 	for i, a := range h.tilde {
@@ -174,7 +174,7 @@ func (h *evidential) criterion(out, votes []float64) float64 {
 			}
 		}
 	}
-	return sum / total(votes)
+	return sum / special.Sum(votes)
 }
 
 // answer reads several networks as the equal mixture of their distributions.
@@ -188,7 +188,7 @@ func (h *evidential) answer(outputs [][]float64) Answer {
 			// Beyond what the mixture takes for a parameter nothing changes any more.
 			alpha[k] = append(alpha[k], min(1+h.evidence.value(x), 1e7))
 		}
-		e.Uncertainty += weights[k] * float64(h.classes) / total(alpha[k])
+		e.Uncertainty += weights[k] * float64(h.classes) / special.Sum(alpha[k])
 	}
 	m, err := mixture.NewDirichlet(weights, alpha)
 	if err != nil {

@@ -3,6 +3,8 @@ package head
 import (
 	"fmt"
 	"math"
+
+	"credence/internal/special"
 )
 
 // labeled is a method that learns from one label at a time, in float64. Votes [N, d] hold at least
@@ -82,7 +84,7 @@ func (r *labels) load(out []float32, b Batch) float64 {
 	}
 	r.out = append64(r.out[:0], out)
 	r.votes = appendVotes(r.votes[:0], b)
-	return total(r.votes)
+	return special.Sum(r.votes)
 }
 
 // appendVotes appends the counts of a batch times the weights of its items.
@@ -111,7 +113,7 @@ func (c *labelsCriterion) Add(out []float32, b Batch) {
 }
 
 func (c *labelsCriterion) Value() float64 {
-	if total(c.votes) == 0 {
+	if special.Sum(c.votes) == 0 {
 		return 0
 	}
 	return c.of.criterion(c.out, c.votes)
@@ -172,27 +174,6 @@ func append64(dst []float64, x []float32) []float64 {
 	return dst
 }
 
-// total returns Σ x.
-func total(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum
-}
-
-// sigmoid returns 1/(1 + exp(−x)) without overflow.
-func sigmoid(x float64) float64 {
-	if x >= 0 {
-		return 1 / (1 + math.Exp(-x))
-	}
-	e := math.Exp(x)
-	return e / (1 + e)
-}
-
-// softplus returns log(1 + exp(x)) without overflow; log σ(x) = −softplus(−x).
-func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
-
 // logit is the inverse of sigmoid, held within ±5.
 func logit(p float64) float64 { return min(max(math.Log(p/(1-p)), -5), 5) }
 
@@ -225,7 +206,7 @@ func mirrored(mean, variance []float64) (means, variances []float64) {
 	if len(mean) == 1 {
 		return append(means, 1-means[0]), []float64{variance[0], variance[0]}
 	}
-	sum := total(means)
+	sum := special.Sum(means)
 	for i := range means {
 		means[i] /= sum
 	}

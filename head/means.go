@@ -1,6 +1,9 @@
 package head
 
-import "credence/internal/kernel"
+import (
+	"credence/internal/kernel"
+	"credence/internal/special"
+)
 
 // meaner is a head that tells the means of answers for less work than all of them.
 type meaner interface {
@@ -31,11 +34,11 @@ func (h *mixtureHead) means(dst []Answer, outputs []Output) {
 		kernel.ExpLinear(e, x, zeros, 1, 0)
 		for j := range dst {
 			w, alpha := e[j*width:][:k], e[j*width+k:(j+1)*width]
-			share := 1 / (sum64(w) * float64(len(outputs)))
+			share := 1 / (special.Sum(w) * float64(len(outputs)))
 			mean := means[j*d : (j+1)*d]
 			for c, weight := range w {
 				a := alpha[c*d : (c+1)*d]
-				s := weight * share / sum64(a)
+				s := weight * share / special.Sum(a)
 				for i, v := range a {
 					mean[i] += s * v
 				}
@@ -70,12 +73,4 @@ func (h *mixtureHead) logits(x []float64, raw []float32) bool {
 		}
 	}
 	return true
-}
-
-func sum64(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += v
-	}
-	return s
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -93,7 +94,7 @@ func (c *jointCriterion) Add(out []float32, b Batch) {
 		outputs = append64(outputs[:0], out[j*width:(j+1)*width])
 		counts = append64(counts[:0], b.Counts.Item(j))
 		sum += weight * NLL(nil, outputs, counts)
-		votes += weight * total(counts)
+		votes += weight * special.Sum(counts)
 	}
 	c.sum += sum
 	c.votes += votes
@@ -177,7 +178,7 @@ func (h *mixtureHead) Start(b Batch) []float32 {
 	alpha, _ := ConstantDirichlet(b.Counts)
 	bias := make([]float32, h.Outputs())
 	k, d := h.components, h.classes
-	scale := math.Log(max(total(alpha), startConcentration) / total(alpha))
+	scale := math.Log(max(special.Sum(alpha), startConcentration) / special.Sum(alpha))
 	for c := range k {
 		at := 0.0 // of −1 … 1
 		if k > 1 {

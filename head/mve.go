@@ -2,6 +2,8 @@ package head
 
 import (
 	"math"
+
+	"credence/internal/special"
 )
 
 // MVE is mean-variance estimation.
@@ -61,10 +63,10 @@ func (h *mve) criterion(out, votes []float64) float64 { return h.gaussian(nil, o
 
 func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
 	d, width := h.classes, h.outputs()
-	sum, scale := 0.0, 1/(total(votes)*float64(h.pairs))
+	sum, scale := 0.0, 1/(special.Sum(votes)*float64(h.pairs))
 	for j := range len(votes) / d {
 		s := votes[j*d : (j+1)*d]
-		m := total(s)
+		m := special.Sum(s)
 		for i := range h.pairs {
 			at := j*width + 2*i
 			mean, variance := h.read(out[at], out[at+1])
@@ -88,7 +90,7 @@ func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
 
 // read turns a pair of raw outputs into mean and variance.
 func (h *mve) read(a, b float64) (mean, variance float64) {
-	return sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.floor
+	return special.Sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.floor
 }
 
 // answer reads several networks as an equal mixture of their Gaussians

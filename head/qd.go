@@ -3,6 +3,8 @@ package head
 import (
 	"fmt"
 	"math"
+
+	"credence/internal/special"
 )
 
 // leastQD is the least number of items in a batch of qd: its loss compares the
@@ -61,12 +63,12 @@ func (h *qd) loss(grad, out, votes []float64, _ Step) float64 {
 // labels are those of one item for a pair: ones and zeros, so many of each.
 func (h *qd) labels(votes []float64, j, pair int) [2]float64 {
 	s := votes[j*h.classes : (j+1)*h.classes]
-	return [2]float64{total(s) - s[pair], s[pair]}
+	return [2]float64{special.Sum(s) - s[pair], s[pair]}
 }
 
 // pair returns the loss of one class and adds its gradient.
 func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
-	n := total(votes)
+	n := special.Sum(votes)
 	width, captured, soft := 0.0, 0.0, 0.0
 	each := func(f func(at int, lo, hi, y, count float64)) {
 		for j := range len(votes) / h.classes {
@@ -83,7 +85,7 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 			width += count * (hi - lo)
 			captured += count
 		}
-		soft += count * sigmoid(h.soften*(y-lo)) * sigmoid(h.soften*(hi-y))
+		soft += count * special.Sigmoid(h.soften*(y-lo)) * special.Sigmoid(h.soften*(hi-y))
 	})
 	loss := 0.0
 	if captured > 0 {
@@ -101,10 +103,10 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 			grad[at] -= scale * count / captured
 			grad[at+1] += scale * count / captured
 		}
-		a, b := sigmoid(h.soften*(y-lo)), sigmoid(h.soften*(hi-y))
+		a, b := special.Sigmoid(h.soften*(y-lo)), special.Sigmoid(h.soften*(hi-y))
 		slope := scale * penalty * 2 * shortfall * count / n * h.soften * a * b
-		grad[at] += slope * sigmoid(-h.soften*(y-lo))
-		grad[at+1] -= slope * sigmoid(-h.soften*(hi-y))
+		grad[at] += slope * special.Sigmoid(-h.soften*(y-lo))
+		grad[at+1] -= slope * special.Sigmoid(-h.soften*(hi-y))
 	})
 	return loss
 }
@@ -116,7 +118,7 @@ const missed = 1000
 // criterion is the mean width if the intervals of each class hold at least the
 // level's share of the labels; otherwise it grows with the shortfall.
 func (h *qd) criterion(out, votes []float64) float64 {
-	n := total(votes)
+	n := special.Sum(votes)
 	widths, shortfall := 0.0, 0.0
 	for i := range h.pairs {
 		held := 0.0
@@ -177,7 +179,7 @@ func (h *qd) answer(outputs [][]float64) Answer {
 
 // spread returns mean and standard deviation, with n−1; of one number, 0.
 func spread(x []float64) (mean, sd float64) {
-	mean = total(x) / float64(len(x))
+	mean = special.Sum(x) / float64(len(x))
 	if len(x) < 2 {
 		return mean, 0
 	}

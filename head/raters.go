@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/internal/par"
+	"credence/internal/special"
 	"credence/nn"
 )
 
@@ -86,7 +87,7 @@ func (h *raterHead) recall(ratings []Rating) {
 			at[1] = h.lean[v.Rater]
 		}
 		if x := &h.known[v.Rater]; x.from != at {
-			*x = rater{at, math.Exp(float64(at[1])), sigmoid(float64(at[0]))}
+			*x = rater{at, math.Exp(float64(at[1])), special.Sigmoid(float64(at[0]))}
 		}
 	}
 }
@@ -116,7 +117,7 @@ var (
 func (a *average) update(h *raterHead) {
 	a.guess = 0
 	for r, w := range h.weight {
-		a.guess += w * sigmoid(float64(h.guess[r]))
+		a.guess += w * special.Sigmoid(float64(h.guess[r]))
 	}
 	if h.classes > 2 {
 		return
@@ -144,7 +145,7 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 		return nil, fmt.Errorf("method mixture with raters: votes of %d raters, want %d", len(t.RaterVotes), t.Raters)
 	}
 	h := &raterHead{mixtureHead: m, raters: t.Raters, weight: make([]float64, t.Raters)}
-	whole := total(t.RaterVotes)
+	whole := special.Sum(t.RaterVotes)
 	for r := range h.weight {
 		h.weight[r] = 1 / float64(t.Raters)
 		if whole > 0 {
@@ -158,7 +159,7 @@ func withRaters(m *mixtureHead, t Task) (Head, error) {
 	for i := range h.usual {
 		h.usual[i] = 1 / float64(t.Classes)
 		if len(t.ClassVotes) == t.Classes {
-			h.usual[i] = (t.ClassVotes[i] + 1) / (total(t.ClassVotes) + float64(t.Classes))
+			h.usual[i] = (t.ClassVotes[i] + 1) / (special.Sum(t.ClassVotes) + float64(t.Classes))
 		}
 	}
 	h.piece = h.some

@@ -1,6 +1,10 @@
 package head
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/special"
+)
 
 // The parameters of raters, and how they move from epoch to epoch. In the first, nobody guesses: were
 // votes that a network gives no probability taken for guesses from the start, one that a few large
@@ -24,7 +28,7 @@ var jumps = [...]float64{guessMean, guessMany, 1.2}
 // jumpGuess are the same as shares.
 var jumpGuess = func() (g [len(jumps)]float64) {
 	for k, u := range jumps {
-		g[k] = sigmoid(u)
+		g[k] = special.Sigmoid(u)
 	}
 	return g
 }()

@@ -3,6 +3,8 @@ package head
 import (
 	"fmt"
 	"math"
+
+	"credence/internal/special"
 )
 
 // Softmax is the plain classifier; several networks are a deep ensemble.
@@ -55,11 +57,11 @@ func (h *softmax) loss(grad, out, votes []float64, _ Step) float64 {
 	if h.log == nil {
 		h.log = make([]float64, d)
 	}
-	sum, n := 0.0, total(votes)
+	sum, n := 0.0, special.Sum(votes)
 	for j := 0; j < len(out); j += d {
 		s := votes[j : j+d]
 		logSoftmax(h.log, out[j:j+d])
-		m := total(s)
+		m := special.Sum(s)
 		for i, l := range h.log {
 			if s[i] > 0 {
 				sum -= s[i] * l

@@ -48,7 +48,7 @@ func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average
 	if len(guesses) != n || classes == 2 && len(leans) != n || classes > 2 && len(taste) != n*classes {
 		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(leans), len(guesses), len(taste))
 	}
-	whole := sum(weights)
+	whole := special.Sum(weights)
 	if !(whole > 0) || math.IsInf(whole, 1) {
 		return nil, fmt.Errorf("average of raters: weights sum to %v", whole)
 	}
@@ -152,21 +152,13 @@ func (a *Average) Inverse(class int, x float64) float64 {
 		if mid == lo || mid == hi {
 			break
 		}
-		if a.At(class, logistic(mid)) < x {
+		if a.At(class, special.Sigmoid(mid)) < x {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	return logistic(lo + (hi-lo)/2)
-}
-
-func logistic(z float64) float64 {
-	if z < 0 {
-		e := math.Exp(z)
-		return e / (1 + e)
-	}
-	return 1 / (1 + math.Exp(-z))
+	return special.Sigmoid(lo + (hi-lo)/2)
 }
 
 // table returns p̄ of the second class at the nodes of a grid.
@@ -257,7 +249,7 @@ func (a *Average) Law(law *Dirichlet) *Dirichlet {
 	d := law.Classes()
 	out := &Dirichlet{weights: slices.Clone(law.weights)}
 	for _, alpha := range law.alpha {
-		total := sum(alpha)
+		total := special.Sum(alpha)
 		mean, trace := make([]float64, d), 0.0
 		if a.shares != nil {
 			center := a.At(1, alpha[1]/total)

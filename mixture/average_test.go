@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"credence/internal/special"
 )
 
 // TestAverage: moments, quantiles and intervals of p̄ against draws of p, and what At and Inverse say of
@@ -90,7 +92,7 @@ func TestAverageGroups(t *testing.T) {
 		t.Errorf("%d groups, want at most %d", len(a.odds), averageGroups)
 	}
 	for _, p := range []float64{0, 0.001, 0.2, 0.5, 0.97, 1} {
-		want, whole := 0.0, sum(weights)
+		want, whole := 0.0, special.Sum(weights)
 		for i := range n {
 			e := math.Exp(leans[i])
 			want += weights[i] / whole * ((1-guesses[i])*p*e/(1-p+p*e) + guesses[i]/2)

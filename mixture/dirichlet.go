@@ -106,14 +106,6 @@ func sumOthers(a []float64, i int, total float64) float64 {
 	return sumExcept(a, i)
 }
 
-func sum(a []float64) float64 {
-	s := 0.0
-	for _, v := range a {
-		s += v
-	}
-	return s
-}
-
 // onSimplex is how far from one the coordinates of a point may sum.
 const onSimplex = 1e-9
 
@@ -130,7 +122,7 @@ func (m *Dirichlet) LogPDF(p []float64) (float64, error) {
 			return 0, fmt.Errorf("coordinate %d of the point is %v: it lies between 0 and 1", i, v)
 		}
 	}
-	if s := sum(p); math.Abs(s-1) > onSimplex {
+	if s := special.Sum(p); math.Abs(s-1) > onSimplex {
 		return 0, fmt.Errorf("coordinates of the point sum to %v: they sum to one (within %g)", s, onSimplex)
 	}
 	return m.logPDF(p), nil
@@ -170,7 +162,7 @@ func dirichletLogPDF(a, p []float64) float64 {
 		return math.Inf(1)
 	}
 	l := 0.0
-	restA, restP := sum(a)-float64(flat), 1.0
+	restA, restP := special.Sum(a)-float64(flat), 1.0
 	for ; flat > 0; flat-- { // Beta(0; 1, b) = b
 		l += math.Log(restA + float64(flat-1))
 	}
@@ -203,7 +195,7 @@ func (m *Dirichlet) Mean(dst []float64) []float64 {
 	mean := dst[from:]
 	for k, w := range m.weights {
 		a := m.alpha[k]
-		total := sum(a)
+		total := special.Sum(a)
 		for i, ai := range a {
 			mean[i] += w * (ai / (ai + sumOthers(a, i, total)))
 		}
@@ -219,7 +211,7 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 	dst = append(dst, make([]float64, len(mean))...)
 	variance := dst[from:]
 	for k, w := range m.weights {
-		total := sum(m.alpha[k])
+		total := special.Sum(m.alpha[k])
 		for i, a := range m.alpha[k] {
 			b := sumOthers(m.alpha[k], i, total)
 			s := a + b

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 func mustDirichlet(t testing.TB, w []float64, alpha [][]float64) *Dirichlet {
@@ -139,8 +140,8 @@ func TestPredictiveSumsToOne(t *testing.T) {
 		for s, p := range pmf {
 			mean += float64(s) * p
 		}
-		if !near(sum(pmf), 1, 1e-12) || !near(mean, 50*b.Mean(), 1e-12) {
-			t.Fatalf("mixture %d: vote counts sum to %v with mean %v, want 1 and %v", i, sum(pmf), mean, 50*b.Mean())
+		if !near(special.Sum(pmf), 1, 1e-12) || !near(mean, 50*b.Mean(), 1e-12) {
+			t.Fatalf("mixture %d: vote counts sum to %v with mean %v, want 1 and %v", i, special.Sum(pmf), mean, 50*b.Mean())
 		}
 		l, err := b.Dirichlet().LogCounts([]float64{20, 30})
 		if err != nil {
@@ -273,7 +274,7 @@ func TestInvalid(t *testing.T) {
 	}
 	// Weights within the tolerance are rescaled, and a weight of zero is dropped.
 	m := mustDirichlet(t, []float64{0.5, 0.5 + 5e-10, 0}, [][]float64{{1, 2}, {3, 4}, {5, 6}})
-	if m.K() != 2 || !near(sum(m.weights), 1, 1e-15) {
+	if m.K() != 2 || !near(special.Sum(m.weights), 1, 1e-15) {
 		t.Errorf("K = %d, weights %v", m.K(), m.weights)
 	}
 	for _, votes := range [][]float64{{1}, {1, -1}, {1, nan}, {inf, 1}} {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"credence/internal/par"
+	"credence/internal/special"
 )
 
 // Dispersion compares the variance that laws claim for items with the squared error
@@ -63,8 +64,8 @@ func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion,
 			case !math.IsNaN(d):
 				s.items++
 				s.shown += d
-				s.claims += sum(laws[j].Variance(nil))
-				s.err = laws[j].pairVariances(s.variance, sum(counts))
+				s.claims += special.Sum(laws[j].Variance(nil))
+				s.err = laws[j].pairVariances(s.variance, special.Sum(counts))
 			}
 		}
 		pieces[p] = s

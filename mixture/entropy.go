@@ -38,7 +38,7 @@ func (m *Dirichlet) Entropy() Entropy {
 	}
 	for k, w := range m.weights {
 		a := m.alpha[k]
-		total := sum(a)
+		total := special.Sum(a)
 		dt := special.DigammaExcess(total)
 		for i, ai := range a {
 			mu := ai / total

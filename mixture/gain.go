@@ -88,7 +88,7 @@ func newGain(m *Dirichlet, n int) *gain {
 		g.logs = append(g.logs, make([]float64, m.K()))
 	}
 	for k, a := range m.alpha {
-		total := sum(a)
+		total := special.Sum(a)
 		g.total = append(g.total, total)
 		g.logs[0][k] = math.Log(m.weights[k]) + factorial[n] - special.LogRising(total, votes)
 		rows := make([][]float64, d)

@@ -1,5 +1,7 @@
 package mixture
 
+import "credence/internal/special"
+
 // Covariance appends the d × d covariance matrix of the class probabilities to
 // dst, row by row, and returns it: the law of total covariance over the
 // components, within each of which, with mean μ and α₀ = Σα,
@@ -14,7 +16,7 @@ func (m *Dirichlet) Covariance(dst []float64) []float64 {
 	mu := make([]float64, d)
 	for k, w := range m.weights {
 		a := m.alpha[k]
-		total := sum(a)
+		total := special.Sum(a)
 		for i := range mu {
 			mu[i] = a[i] / total
 		}

@@ -1,6 +1,10 @@
 package mixture
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/special"
+)
 
 // PairError returns what the pairs among an item's votes say of the error of the
 // mean,
@@ -16,7 +20,7 @@ func (m *Dirichlet) PairError(votes []float64) (float64, error) {
 	if err := m.checkVotes(votes); err != nil {
 		return 0, err
 	}
-	n := sum(votes)
+	n := special.Sum(votes)
 	if n < 2 {
 		return math.NaN(), nil
 	}
@@ -80,7 +84,7 @@ func newPairKernel(mean []float64, matrix bool) *pairKernel {
 	for i, mu := range mean {
 		squares[i] = mu * mu
 	}
-	total, square := sum(mean), sum(squares)
+	total, square := special.Sum(mean), special.Sum(squares)
 	for v, mu := range mean {
 		rest, others := sumOthers(mean, v, total), sumOthers(squares, v, square)
 		h.same[v] = rest*rest + others
@@ -143,7 +147,7 @@ type pairMoments struct{ theta, theta2, zeta1, zeta2 float64 }
 // of length one vanish.
 func newPairMoments(a []float64, h *pairKernel) pairMoments {
 	d, mean := len(a), h.mean
-	total := sum(a)
+	total := special.Sum(a)
 	mu, delta := make([]float64, d), make([]float64, d)
 	shift, delta2, meanDelta, square := 0.0, 0.0, 0.0, 0.0 // δ·m, |δ|², δ·μ, |m|²
 	for i, ai := range a {

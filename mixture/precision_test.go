@@ -9,6 +9,7 @@ import (
 
 	"credence/internal/par"
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 // drawLaw draws a law of d classes of one of the kinds that models give, or of an extreme one.
@@ -51,7 +52,7 @@ func drawLaw(r *rand.Rand, d int) *Dirichlet {
 			alpha[c][i] = math.Exp(min(max(alpha[c][i], -6.9), largest))
 		}
 	}
-	total := sum(weights)
+	total := special.Sum(weights)
 	for c := range weights {
 		weights[c] /= total
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 // Region is a joint credible region on the simplex: all p whose log-density
@@ -72,7 +73,7 @@ func clip(p []float64, resolution float64) {
 	for i := range p {
 		p[i] = max(p[i], resolution)
 	}
-	s := sum(p)
+	s := special.Sum(p)
 	for i := range p {
 		p[i] /= s
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"credence/internal/special"
 )
 
 // widest is the largest share of 1 − Σμ_i² that [Dirichlet.Rescale] lets the
@@ -52,14 +54,14 @@ func (m *Dirichlet) narrow(ratio float64) *Dirichlet {
 	s := &Dirichlet{weights: slices.Clone(m.weights), alpha: make([][]float64, 0, m.K())}
 	for k, a := range m.alpha {
 		row := values[k*d : (k+1)*d]
-		total := sum(a)
+		total := special.Sum(a)
 		for i, ai := range a {
 			row[i] = (1-root)*mean[i] + root*(ai/total)
 		}
 		// α₀′ = α₀ q + (q − 1), q = g(m′)/(ratio g(m)).
 		q := math.Inf(1)
 		if g := simplexVariance(a, total); g > 0 {
-			q = simplexVariance(row, sum(row)) / (ratio * g)
+			q = simplexVariance(row, special.Sum(row)) / (ratio * g)
 		}
 		whole := min(max(total*q+(q-1), total), maxParameter)
 		for i := range row {
@@ -74,7 +76,7 @@ func (m *Dirichlet) narrow(ratio float64) *Dirichlet {
 // keeps its digits next to a corner.
 func simplexVariance(a []float64, total float64) float64 {
 	g := 0.0
-	whole := sum(a)
+	whole := special.Sum(a)
 	for i, ai := range a {
 		g += (ai / total) * (sumOthers(a, i, whole) / total)
 	}
@@ -84,7 +86,7 @@ func simplexVariance(a []float64, total float64) float64 {
 // widen is Rescale for ratio > 1.
 func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 	mean := m.Mean(nil)
-	now := sum(m.Variance(nil))
+	now := special.Sum(m.Variance(nil))
 	want := min(ratio*now, max(now, widest*simplexVariance(mean, 1)))
 	if !(want > now) {
 		return m
@@ -96,7 +98,7 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 	variance, total, values := make([]float64, n), make([]float64, n), make([]float64, n*d)
 	largest := 0.0
 	for k, a := range m.alpha {
-		total[k] = sum(a)
+		total[k] = special.Sum(a)
 		largest = max(largest, total[k])
 		row := values[k*d : (k+1)*d : (k+1)*d]
 		for i, ai := range a {
@@ -105,7 +107,7 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 			e := step * (mu - mean[i])
 			want -= m.weights[k] * e * e
 		}
-		variance[k] = m.weights[k] * simplexVariance(row, sum(row))
+		variance[k] = m.weights[k] * simplexVariance(row, special.Sum(row))
 		s.alpha = append(s.alpha, row)
 	}
 	t := solveWithin(variance, total, want, largest)
@@ -122,7 +124,7 @@ func (m *Dirichlet) widen(ratio float64) *Dirichlet {
 func (m *Dirichlet) room(mean []float64) float64 {
 	step := math.Inf(1)
 	for _, a := range m.alpha {
-		total := sum(a)
+		total := special.Sum(a)
 		for i, ai := range a {
 			if mu := ai / total; mu < mean[i] {
 				step = min(step, 1+mu/2/(mean[i]-mu))

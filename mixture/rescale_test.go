@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 // trace returns Σ_i Var p_i.
-func trace(m *Dirichlet) float64 { return sum(m.Variance(nil)) }
+func trace(m *Dirichlet) float64 { return special.Sum(m.Variance(nil)) }
 
 func TestRescaleIsExact(t *testing.T) {
 	for i := range uint64(mixtures() / 5) {

@@ -58,7 +58,7 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 			t.add(top, w, m.alpha[k], max(topError/2, topError/(2*float64(m.K())*w)))
 		}
 	}
-	total := sum(top)
+	total := special.Sum(top)
 	for i := range top {
 		top[i] /= total
 	}

@@ -75,7 +75,7 @@ func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
 			break
 		}
 		t.integrate(rule, lo, hi, cuts)
-		if math.Abs(sum(t.result)-1) <= tolerance/2 {
+		if math.Abs(special.Sum(t.result)-1) <= tolerance/2 {
 			break
 		}
 	}

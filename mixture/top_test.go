@@ -10,6 +10,7 @@ import (
 
 	"credence/internal/par"
 	"credence/internal/rng"
+	"credence/internal/special"
 )
 
 func TestTopClassClosedForms(t *testing.T) {
@@ -43,7 +44,7 @@ func TestTopClassClosedForms(t *testing.T) {
 				t.Errorf("alpha %v: P(%d is top) = %v, want %v", r.alpha[:min(3, len(r.alpha))], i, got[i], want)
 			}
 		}
-		if s := sum(got); !(math.Abs(s-1) < 1e-14) {
+		if s := special.Sum(got); !(math.Abs(s-1) < 1e-14) {
 			t.Errorf("alpha %v: sums to %v", r.alpha[:min(3, len(r.alpha))], s)
 		}
 	}
@@ -115,7 +116,7 @@ func slowTop(alpha []float64) []float64 {
 		}
 	}
 	if lo == -40 {
-		l, total := 0.0, sum(alpha)
+		l, total := 0.0, special.Sum(alpha)
 		for _, a := range alpha {
 			g, _ := math.Lgamma(1 + a)
 			l += a*lo - g

@@ -37,7 +37,7 @@ func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
 		u.weights = append(u.weights, w)
 		u.alpha = append(u.alpha, a)
 	}
-	s := sum(u.weights)
+	s := special.Sum(u.weights)
 	for k := range u.weights {
 		u.weights[k] /= s
 	}
@@ -72,5 +72,5 @@ func logVotes(a, votes []float64) float64 {
 	for i, s := range votes {
 		l += special.LogRising(a[i], s)
 	}
-	return l - special.LogRising(sum(a), sum(votes))
+	return l - special.LogRising(special.Sum(a), special.Sum(votes))
 }

@@ -8,6 +8,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/special"
 	"credence/internal/words"
 	"credence/model"
 )
@@ -238,17 +239,9 @@ func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
 				counts[v.classes[i]] += float64(s)
 			}
 		}
-		if list[j] = v.single(j, counts); list[j] == nil && total(counts) > 0 {
-			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], total(counts), mostSingle)
+		if list[j] = v.single(j, counts); list[j] == nil && special.Sum(counts) > 0 {
+			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], special.Sum(counts), mostSingle)
 		}
 	}
 	return list, nil
-}
-
-func total(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum
 }

@@ -6,6 +6,7 @@ import (
 
 	"credence/head"
 	"credence/internal/par"
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -87,7 +88,7 @@ func (h *HeldOut) AddRated(c *head.Crowd, law *mixture.Dirichlet, votes []head.R
 	}
 	h.laws, h.votes, h.part = append(h.laws, law), append(h.votes, counts), append(h.part, part)
 	h.crowd, h.rated = c, append(h.rated, votes)
-	h.errors = append(h.errors, pairError{total(shown), total(claimed)})
+	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
 	h.dispersion = nil
 	return nil
 }
@@ -101,13 +102,13 @@ const usualRatio = 0.5
 // the items show, since how much a vote tells depends on who casts it.
 func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
 	_, shown, claimed := h.sum(-1)
-	ratio, square := total(shown)/total(claimed), 0.0
+	ratio, square := special.Sum(shown)/special.Sum(claimed), 0.0
 	for _, e := range h.errors {
 		x := e.shown - ratio*e.claimed
 		square += x * x
 	}
 	d = d.Of(len(h.laws), ratio)
-	if se := math.Sqrt(square) / total(claimed); d.SE > 0 {
+	if se := math.Sqrt(square) / special.Sum(claimed); d.SE > 0 {
 		d = d.Widen(se / d.SE)
 	}
 	return d
@@ -158,7 +159,7 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 		d = h.byRaters(d)
 	} else if every > 1 {
 		_, shown, claimed := h.sum(-1)
-		d = d.Of(len(h.laws), total(shown)/total(claimed))
+		d = d.Of(len(h.laws), special.Sum(shown)/special.Sum(claimed))
 	}
 	h.dispersion = d
 	if h.trust = 1; h.crowd == nil || d.Ratio < 1 {
@@ -189,7 +190,7 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 				losses[k], errs[k] = h.logVotes(law, k*every)
 			}
 		})
-		return -total(losses), errors.Join(errs...)
+		return -special.Sum(losses), errors.Join(errs...)
 	}
 	raw, err := loss(0)
 	if err != nil {
@@ -220,7 +221,7 @@ func (h *HeldOut) likely(ratio float64) (float64, error) {
 func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	c := head.Calibration{Scale: 1}
 	items, shown, claimed := h.sum(-1)
-	if items < 2 || !(total(claimed) > 0) {
+	if items < 2 || !(special.Sum(claimed) > 0) {
 		return c, nil
 	}
 	d, err := h.all()
@@ -253,10 +254,10 @@ func (h *HeldOut) scaleWithout(part int, within float64) (float64, error) {
 		return 0, err
 	}
 	items, shown, claimed := h.sum(part)
-	if items < 2 || !(total(claimed) > 0) {
+	if items < 2 || !(special.Sum(claimed) > 0) {
 		return 1, nil
 	}
-	if d, err = d.Of(items, h.trusted(total(shown)/total(claimed))).Ensemble(within); err != nil {
+	if d, err = d.Of(items, h.trusted(special.Sum(shown)/special.Sum(claimed))).Ensemble(within); err != nil {
 		return 0, err
 	}
 	return d.Scale(), nil
@@ -268,12 +269,4 @@ func (h *HeldOut) trusted(ratio float64) float64 {
 		return ratio
 	}
 	return 1 + h.trust*(max(ratio, leastRatio)-1)
-}
-
-func total(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum
 }

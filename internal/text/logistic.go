@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"credence/internal/kernel"
+	"credence/internal/special"
 )
 
 // Shapes: n documents, f terms, d classes, c outputs: one for two classes, whose
@@ -60,7 +61,7 @@ func (p *problem) loss(z []float64, squares, biasSquares float64) float64 {
 // crossEntropy returns −Σ_k y_k ln p_k for logits z.
 func crossEntropy(y, z []float64) float64 {
 	if len(z) == 1 {
-		return softplus(z[0]) - y[1]*z[0]
+		return special.Softplus(z[0]) - y[1]*z[0]
 	}
 	top := z[0]
 	for _, v := range z {
@@ -72,11 +73,6 @@ func crossEntropy(y, z []float64) float64 {
 		dot += y[k] * v
 	}
 	return top + math.Log(sum) - dot
-}
-
-// softplus returns ln(1 + exp z).
-func softplus(z float64) float64 {
-	return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z)))
 }
 
 // probabilities sets p [n × c] to those of the outputs' classes.
