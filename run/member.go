@@ -142,12 +142,6 @@ func readMember(folder Folder, i int) (*train.Part, error) {
 	return p, nil
 }
 
-// HasMembers reports whether the folder has folders of members.
-func (f Folder) HasMembers() bool {
-	list, _ := f.members()
-	return len(list) > 0
-}
-
 // members lists the members whose folders are there, and refuses names that none has.
 func (f Folder) members() (list []int, err error) {
 	there, err := os.ReadDir(string(f))
