@@ -281,11 +281,7 @@ func (a *adder) tell(list []*votes) {
 
 // fileNames lists the files of votes.
 func fileNames(list []*votes) string {
-	var names []string
-	for _, v := range list {
-		names = append(names, v.How.File)
-	}
-	return words.List(names, "and")
+	return words.List(words.Each(list, func(v *votes) string { return v.How.File }), "and")
 }
 
 // IsNPY reports whether a file is an array by its name. An array has no columns

@@ -53,11 +53,9 @@ func (b Bootstrap) draw(times []int32, r int) {
 // each calls body once for every replicate with how often it holds each unit,
 // on all cores. What body writes must depend on r alone.
 func (b Bootstrap) each(units int, body func(r int, times []int32)) {
-	const piece = 8
-	n := b.replicates(units)
-	par.For((n+piece-1)/piece, func(p int) {
+	par.Chunks(b.replicates(units), 8, func(lo, hi int) {
 		times := make([]int32, units)
-		for r := p * piece; r < min(n, (p+1)*piece) && !b.stopped(); r++ {
+		for r := lo; r < hi && !b.stopped(); r++ {
 			b.draw(times, r)
 			body(r, times)
 		}

@@ -86,17 +86,11 @@ func independentLoss(p, s []float64) float64 {
 	return l
 }
 
-// itemsPerPiece is how many items one goroutine takes at a time.
-const itemsPerPiece = 64
-
 // forItems calls body once for each of n items, on all cores. Once ctx is canceled it calls it no
 // more: callers check ctx before they use what it computed.
 func forItems(ctx context.Context, n int, body func(j int)) {
-	par.For((n+itemsPerPiece-1)/itemsPerPiece, func(p int) {
-		for j := p * itemsPerPiece; j < min(n, (p+1)*itemsPerPiece); j++ {
-			if ctx.Err() != nil {
-				return
-			}
+	par.Chunks(n, 64, func(lo, hi int) {
+		for j := lo; j < hi && ctx.Err() == nil; j++ {
 			body(j)
 		}
 	})

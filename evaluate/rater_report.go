@@ -70,7 +70,7 @@ func (r *RaterReport) MarkAlike() {
 
 // AddAverage adds a rater who is not modelled where others are.
 func (r *RaterReport) AddAverage(name string, votes int) {
-	no := Estimate{unknown, unknown, unknown, unknown}
+	no := IntervalEstimate{unknown, unknown, unknown, unknown}
 	r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: no, Guess: no, Agreement: unknown, Expected: unknown, Flags: []string{}})
 	r.average(&r.Raters[len(r.Raters)-1], votes)
 }
@@ -79,7 +79,7 @@ func (r *RaterReport) AddAverage(name string, votes int) {
 func (r *RaterReport) average(x *RaterEstimate, votes int) {
 	x.Average, x.Votes = true, Number(votes)
 	if r.LeanSD.Known() {
-		x.Lean = Estimate{0, r.LeanSD, -normal975 * r.LeanSD, normal975 * r.LeanSD}
+		x.Lean = IntervalEstimate{0, r.LeanSD, -normal975 * r.LeanSD, normal975 * r.LeanSD}
 	}
 }
 

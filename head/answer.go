@@ -122,10 +122,8 @@ func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
 
 // decode calls f for pieces of N items, on all cores.
 func decode(f func(dst []Answer, outputs []Output), width int, outputs []Output, n int) ([]Answer, error) {
-	const each = 64
 	answers := make([]Answer, n)
-	par.For((n+each-1)/each, func(piece int) {
-		lo, hi := piece*each, min((piece+1)*each, n)
+	par.Chunks(n, 64, func(lo, hi int) {
 		part := make([]Output, len(outputs))
 		for i, out := range outputs {
 			part[i] = Output{Raw: out.Raw[lo*width : hi*width], Own: out.Own}

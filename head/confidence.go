@@ -57,10 +57,8 @@ func (h *confidence) setState(state []float64) error {
 
 func (h *confidence) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
-	if cap(h.hints) < len(votes) {
-		h.hints = make([]float64, len(votes))
-	}
-	hints := h.hints[:len(votes)]
+	h.hints = room(h.hints, len(votes))
+	hints := h.hints
 	var s rng.Stream
 	for j := range len(votes) / d {
 		s.Reset(at.Seed, "confidence.hints", at.Member, at.Epoch, at.Step, uint64(j))

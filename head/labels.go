@@ -64,10 +64,8 @@ func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
 	if grad == nil {
 		return Loss{Mean: r.loss(nil, r.out, r.votes, at), Over: n, Votes: n}
 	}
-	if cap(r.grad) < len(out) {
-		r.grad = make([]float64, len(out))
-	}
-	g := r.grad[:len(out)]
+	r.grad = room(r.grad, len(out))
+	g := r.grad
 	clear(g)
 	loss := r.loss(g, r.out, r.votes, at)
 	for i, x := range g {

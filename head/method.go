@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Method is a name with settings, from which heads are made. Its settings are the exported fields
@@ -24,13 +26,7 @@ type Method interface {
 var Methods = []Method{Mixture{}, Softmax{}, Dropout{}, MVE{}, QD{}, Confidence{}, Evidential{}}
 
 // Names returns the names of Methods.
-func Names() []string {
-	var list []string
-	for _, m := range Methods {
-		list = append(list, m.Name())
-	}
-	return list
-}
+func Names() []string { return words.Each(Methods, Method.Name) }
 
 // Named returns the method of that name with its default settings, among those given and Methods.
 func Named(name string, own ...Method) (Method, error) {
@@ -40,11 +36,7 @@ func Named(name string, own ...Method) (Method, error) {
 			return Complete(m), nil
 		}
 	}
-	var names []string
-	for _, m := range known {
-		names = append(names, m.Name())
-	}
-	return nil, fmt.Errorf("method %q is not one of %q", name, names)
+	return nil, fmt.Errorf("method %q is not one of %q", name, words.Each(known, Method.Name))
 }
 
 // Setting describes a setting of a method.

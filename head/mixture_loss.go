@@ -167,10 +167,7 @@ func (h *mixtureHead) mean(grad, out []float32, votes Counts) (loss, over float6
 		clear(grad)
 		return 0, 0
 	}
-	if cap(h.exps) < len(out) {
-		h.exps = make([]float32, len(out))
-	}
-	h.exps = h.exps[:len(out)]
+	h.exps = room(h.exps, len(out))
 	h.survey(h.exps, out)
 	h.grad, h.votes, h.scale = grad, votes, 1/float64(voted)
 	for len(h.fews) < par.Threads() {

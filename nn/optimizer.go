@@ -8,6 +8,7 @@ import (
 
 	"credence/internal/kernel"
 	"credence/internal/par"
+	"credence/internal/words"
 )
 
 // OptimizerOptions configures how a [Trainer] moves weights.
@@ -41,11 +42,8 @@ var Optimizers = []OptimizerKind{
 }
 
 // OptimizerNames returns the names of Optimizers.
-func OptimizerNames() (names []string) {
-	for _, k := range Optimizers {
-		names = append(names, k.Name)
-	}
-	return names
+func OptimizerNames() []string {
+	return words.Each(Optimizers, func(k OptimizerKind) string { return k.Name })
 }
 
 // OptimizerNamed returns the kind of a name, the zero value if there is none.

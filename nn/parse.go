@@ -135,7 +135,7 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 			}
 			kind = s.Value
 			if _, ok := r.kinds[kind]; !ok {
-				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(sorted(r.kinds), " "))
+				return nil, at(v.Value, "layer %q is not one of [%s]", kind, strings.Join(slices.Sorted(maps.Keys(r.kinds)), " "))
 			}
 		} else {
 			rest = append(rest, v)
@@ -209,13 +209,4 @@ func (r *layerReader) container(kind string, rest []*ast.MappingValueNode) (Laye
 		return res, nil
 	}
 	return nil, fmt.Errorf("layers: %s without layers", kind)
-}
-
-func sorted(m map[string]func() Layer) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -28,9 +28,8 @@ type item struct {
 // itemsOf looks at all predictions, at the level of the intervals.
 func itemsOf(in *Input, level float64) []item {
 	items := make([]item, len(in.Answers))
-	const each = 64
-	par.For((len(items)+each-1)/each, func(piece int) {
-		for j := piece * each; j < min((piece+1)*each, len(items)); j++ {
+	par.Chunks(len(items), 64, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
 			x := item{id: strconv.Itoa(j), m: in.Answers[j].Told(), resolution: in.Answers[j].Resolution}
 			if in.Items != nil {
 				x.id = in.Items[j]

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"credence/internal/atomicfile"
+	"credence/internal/words"
 	"credence/model"
 	"credence/train"
 )
@@ -69,13 +70,7 @@ func (f Folder) Path(name string) string { return filepath.Join(string(f), name)
 
 // Files returns the paths of the files that a run has, whether they are there or
 // not, without its checkpoints.
-func (f Folder) Files() []string {
-	var paths []string
-	for _, name := range files {
-		paths = append(paths, f.Path(name))
-	}
-	return paths
-}
+func (f Folder) Files() []string { return words.Each(files, f.Path) }
 
 // Has reports whether the folder holds a file.
 func (f Folder) Has(name string) bool {

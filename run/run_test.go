@@ -137,7 +137,7 @@ func TestTrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := evaluate.Evaluate(*in, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 20}})
-	if err != nil || !r.LogisticDMNLL.Known() || in.Answers[0].Resolution == 0 {
+	if err != nil || !r.LogisticDMNLL.Value.Known() || in.Answers[0].Resolution == 0 {
 		t.Errorf("result %+v, error %v", r, err)
 	}
 	other := ds.Select(d.Split.Test)

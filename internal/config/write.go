@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"credence/internal/printout"
+	"credence/internal/words"
 )
 
 // writeYAML writes values in the form that Settings.File reads, each with its origin as
@@ -79,11 +80,7 @@ func (v *setting) yaml(comment string) string {
 	switch {
 	case v.Texts == nil:
 	case v.list:
-		var list []string
-		for _, t := range v.Texts {
-			list = append(list, v.scalar(t))
-		}
-		line += " [" + strings.Join(list, ", ") + "]"
+		line += " [" + strings.Join(words.Each(v.Texts, v.scalar), ", ") + "]"
 	case v.typ == textType && block(v.Texts[0]):
 		line += " |-"
 		for l := range strings.SplitSeq(v.Texts[0], "\n") {

@@ -44,6 +44,12 @@ func (l Limit) Workers() int {
 // another goroutine's is under way, runs on its own goroutine alone.
 func For(n int, body func(i int)) { Limit(0).For(n, body) }
 
+// Chunks calls body once for each chunk lo … hi−1 of 0 … n−1, all but the last of the given size, as
+// [For] does.
+func Chunks(n, size int, body func(lo, hi int)) {
+	For((n+size-1)/size, func(i int) { body(i*size, min((i+1)*size, n)) })
+}
+
 // ForWorker is [For] for bodies that need working memory of their own: worker
 // is less than [Threads], and calls that run at the same time have different
 // ones. What body computes must not depend on it.

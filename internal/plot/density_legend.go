@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -118,10 +119,7 @@ func (f *densityFigure) description() string {
 			"median " + f.x.probability(c.Mixture.Quantile(0.5))}
 		for _, level := range f.levels {
 			parts = append(parts, percent(level)+" two-sided interval "+f.span(c.interval(level)))
-			var pieces []string
-			for _, piece := range c.Mixture.HighestDensity(level) {
-				pieces = append(pieces, f.span(piece))
-			}
+			pieces := words.Each(c.Mixture.HighestDensity(level), f.span)
 			parts = append(parts, percent(level)+" highest-density set "+strings.Join(pieces, " and "))
 		}
 		sentences = append(sentences, label+": "+strings.Join(parts, ", ")+".")

@@ -81,10 +81,8 @@ func (s *sparse) transposed(f int) sparse {
 
 // multiply sets out [n × c] to the product of s [n × f] and x [f × c].
 func (s *sparse) multiply(out, x []float64, c int) {
-	const piece = 256
-	n := s.len()
-	par.For((n+piece-1)/piece, func(k int) {
-		for i := k * piece; i < min(n, (k+1)*piece); i++ {
+	par.Chunks(s.len(), 256, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
 			at, values := s.list(i)
 			sum := out[i*c : (i+1)*c]
 			if c == 1 {

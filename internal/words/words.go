@@ -61,6 +61,15 @@ func List(names []string, and string) string {
 	return strings.Join(names[:last], ", ") + " " + and + " " + names[last]
 }
 
+// Each returns the text of each element of a list.
+func Each[T any](list []T, text func(T) string) []string {
+	var texts []string
+	for _, x := range list {
+		texts = append(texts, text(x))
+	}
+	return texts
+}
+
 // Few lists at most five names, for messages.
 func Few(names []string) string {
 	if len(names) <= 5 {
