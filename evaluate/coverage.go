@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -23,15 +24,17 @@ type Coverage struct {
 
 // meanStrata are the strata of the predicted mean: below each bound, and from
 // the last on.
-var meanStrata = []struct {
-	below float64
-	name  string
-}{
+var meanStrata = []meanStratum{
 	{0.05, "mean below 0.05"}, {0.2, "mean 0.05 to 0.2"}, {0.8, "mean 0.2 to 0.8"},
 	{0.95, "mean 0.8 to 0.95"}, {math.Inf(1), "mean from 0.95"},
 }
 
 var widthStrata = []string{"narrowest third", "middle third", "widest third"}
+
+type meanStratum struct {
+	below float64
+	name  string
+}
 
 // coverages are filled in when the tally they belong to is run.
 type coverages struct{ all, strata []*Coverage }
@@ -97,10 +100,7 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 		}
 		return items, hits, widths
 	}
-	var names []string
-	for _, m := range meanStrata {
-		names = append(names, m.name)
-	}
+	names := words.Each(meanStrata, func(m meanStratum) string { return m.name })
 	items, hits, widths := family(names, func(j int) int {
 		b := 0
 		for s.means(j)[class] >= meanStrata[b].below {

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Pseudonyms returns a name for each name, such as R-7KQ2M: a function of the name and the seed
@@ -50,10 +52,7 @@ func Pseudonyms(names []string, seed uint64) []string {
 
 // UsePseudonyms replaces the names of raters; see [Pseudonyms].
 func (r *RaterReport) UsePseudonyms(seed uint64) {
-	names := make([]string, len(r.Raters))
-	for i, x := range r.Raters {
-		names[i] = x.Name
-	}
+	names := words.Each(r.Raters, func(x RaterEstimate) string { return x.Name })
 	code := map[string]string{}
 	for i, name := range Pseudonyms(names, seed) {
 		code[r.Raters[i].Name], r.Raters[i].Name = name, name

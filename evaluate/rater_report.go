@@ -70,8 +70,7 @@ func (r *RaterReport) MarkAlike() {
 
 // AddAverage adds a rater who is not modelled where others are.
 func (r *RaterReport) AddAverage(name string, votes int) {
-	no := IntervalEstimate{unknown, unknown, unknown, unknown}
-	r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: no, Guess: no, Agreement: unknown, Expected: unknown, Flags: []string{}})
+	r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
 	r.average(&r.Raters[len(r.Raters)-1], votes)
 }
 
@@ -79,7 +78,7 @@ func (r *RaterReport) AddAverage(name string, votes int) {
 func (r *RaterReport) average(x *RaterEstimate, votes int) {
 	x.Average, x.Votes = true, Number(votes)
 	if r.LeanSD.Known() {
-		x.Lean = IntervalEstimate{0, r.LeanSD, -normal975 * r.LeanSD, normal975 * r.LeanSD}
+		x.Lean = IntervalEstimate{Estimate{0, r.LeanSD}, -normal975 * r.LeanSD, normal975 * r.LeanSD}
 	}
 }
 

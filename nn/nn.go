@@ -22,10 +22,10 @@ package nn
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"credence/internal/par"
+	"credence/internal/words"
 )
 
 // Layer is one step of a network. A value that is given to [New], or lies in a
@@ -98,13 +98,7 @@ func (s Shape) Size() int {
 }
 
 // String writes a shape as 6×14×14.
-func (s Shape) String() string {
-	parts := make([]string, len(s))
-	for i, x := range s {
-		parts[i] = strconv.Itoa(x)
-	}
-	return strings.Join(parts, "×")
-}
+func (s Shape) String() string { return words.Shape(s) }
 
 // typeName is how errors call a layer: dense, conv, myLayer …
 func typeName(l Layer) string {

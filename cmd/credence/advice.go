@@ -9,6 +9,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/printout"
+	"credence/internal/words"
 )
 
 // settingFlags says which flag makes a setting, and what to do with it: the first
@@ -51,11 +52,7 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		case s == dataset.SetMissing:
 			word = listWord(a.Value)
 		case s == dataset.SetVoteColumns:
-			var names []string
-			for _, name := range a.Columns {
-				names = append(names, listWord(name))
-			}
-			word = strings.Join(names, ",")
+			word = strings.Join(words.Each(a.Columns, listWord), ",")
 		case s == dataset.SetForm:
 			word = formFlags(a.Forms)
 		case s == dataset.SetItem || s == dataset.SetImages:
@@ -77,11 +74,8 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 
 // formFlags lists the flags for forms of votes.
 func formFlags(forms []dataset.Form) string {
-	var list []string
-	for _, f := range forms {
-		list = append(list, fmt.Sprintf("--votes-form %v", f))
-	}
-	return strings.Join(list, " or ")
+	flag := func(f dataset.Form) string { return fmt.Sprintf("--votes-form %v", f) }
+	return strings.Join(words.Each(forms, flag), " or ")
 }
 
 // warningText writes a warning about data with the flags that would settle it.

@@ -119,11 +119,7 @@ func nearFile(err error) string {
 	if readErr != nil {
 		return fmt.Sprintf("there is no folder %s here", folder)
 	}
-	var names []string
-	for _, e := range there {
-		names = append(names, e.Name())
-	}
-	if near := words.Nearest(filepath.Base(path), names); near != "" {
+	if near := words.Nearest(filepath.Base(path), words.Each(there, fs.DirEntry.Name)); near != "" {
 		return fmt.Sprintf("did you mean %s?", shellQuote(filepath.Join(folder, near)))
 	}
 	return ""

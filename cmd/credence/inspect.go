@@ -163,10 +163,7 @@ func (c modelCard) branches() string {
 
 // settings writes those of the method: (lambda=15, soften=160).
 func (c modelCard) settings() string {
-	var list []string
-	for _, s := range settingsOf(c.Method) {
-		list = append(list, s.Name+"="+head.Get(c.Method, s.Name))
-	}
+	list := words.Each(settingsOf(c.Method), func(s head.Setting) string { return s.Name + "=" + head.Get(c.Method, s.Name) })
 	if len(list) == 0 {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"credence/head"
 	"credence/internal/config"
 	"credence/internal/printout"
+	"credence/internal/words"
 	"credence/model"
 )
 
@@ -78,10 +79,7 @@ func settingsHelp() string {
 
 // settingsHint lists the settings of a method with their defaults.
 func settingsHint(m head.Method) string {
-	var list []string
-	for _, s := range settingsOf(m) {
-		list = append(list, fmt.Sprintf("%s=%s (%s)", s.Name, s.Default, s.Help))
-	}
+	list := words.Each(settingsOf(m), func(s head.Setting) string { return fmt.Sprintf("%s=%s (%s)", s.Name, s.Default, s.Help) })
 	if len(list) == 0 {
 		return "leave out --setting"
 	}

@@ -6,6 +6,7 @@ import (
 
 	"credence/internal/calculator"
 	"credence/internal/config"
+	"credence/internal/words"
 )
 
 // numbers is a flag of numbers separated by commas. Given repeatedly, it holds
@@ -43,11 +44,8 @@ func (r *numberRows) Set(s string) error {
 }
 
 func (r *numberRows) String() string {
-	var rows []string
-	for _, values := range *r {
-		rows = append(rows, calculator.JoinNumbers(values, ","))
-	}
-	return strings.Join(rows, " ")
+	row := func(values []float64) string { return calculator.JoinNumbers(values, ",") }
+	return strings.Join(words.Each(*r, row), " ")
 }
 
 func (r *numberRows) Type() string { return "numbers" }

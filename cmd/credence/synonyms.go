@@ -259,10 +259,7 @@ func verbHint(cmd *cobra.Command, word string) string {
 	if advice := verbAdvice[word]; advice != "" {
 		return advice
 	}
-	var fits []string
-	for _, name := range verbSynonyms[word] {
-		fits = append(fits, fmt.Sprintf("%q", "credence "+name))
-	}
+	fits := words.Each(verbSynonyms[word], func(name string) string { return fmt.Sprintf("%q", "credence "+name) })
 	if len(fits) == 0 {
 		return ""
 	}

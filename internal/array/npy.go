@@ -234,11 +234,7 @@ func (p *literal) tuple() ([]int, error) {
 // HeaderNPY returns the header of an NPY file of float32 in row-major order, of
 // version 1, padded to a multiple of 64 bytes.
 func HeaderNPY(shape []int) []byte {
-	dims := make([]string, len(shape))
-	for i, s := range shape {
-		dims[i] = strconv.Itoa(s)
-	}
-	tuple := strings.Join(dims, ", ")
+	tuple := strings.Join(words.Each(shape, strconv.Itoa), ", ")
 	if len(shape) == 1 {
 		tuple += ","
 	}

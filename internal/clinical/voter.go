@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"credence/internal/words"
 )
 
 // voter reads one entry under votes.
@@ -136,13 +138,7 @@ func (v *Voter) describe(levels []string) string {
 
 // String writes the condition as ParseCondition reads it.
 func (c *Condition) String() string {
-	var parts []string
-	for _, s := range c.ranges {
-		parts = append(parts, s.String())
-	}
-	for _, n := range c.names {
-		parts = append(parts, quoteName(n))
-	}
+	parts := append(words.Each(c.ranges, span.String), words.Each(c.names, quoteName)...)
 	if c.otherwise {
 		parts = append(parts, "otherwise")
 	}

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
+
+	"credence/internal/words"
 )
 
 // Layers is a figure of a network: what goes from layer to layer as boxes, the
@@ -62,7 +65,7 @@ func (d Layers) WriteSVG(w io.Writer) error {
 	// What is done is written above the middle, beside the boxes.
 	room := max(0, float64(lines)*14+12-layersHeight/2)
 	mid := room + layersHeight/2
-	var words []string
+	var about []string
 	for i, s := range d.Stages {
 		x := margin + float64(i)*(column+layersArrow)
 		if i > 0 {
@@ -75,10 +78,10 @@ func (d Layers) WriteSVG(w io.Writer) error {
 		wide := min(column+layersArrow, 2*x+column, 2*(figureWidth-x)-column) - 8
 		c.text("tick middle", point{x + column/2, under}, fit(shapeText(s.Shape), tickSize, wide))
 		c.text("tick middle", point{x + column/2, under + 15}, fit(s.Name, tickSize, wide))
-		words = append(words, s.Name+" "+shapeText(s.Shape))
+		about = append(about, s.Name+" "+shapeText(s.Shape))
 	}
 	c.close()
-	if err := c.write(w, figureWidth, top+room+layersHeight+48, d.Title, strings.Join(words, "; ")+"."); err != nil {
+	if err := c.write(w, figureWidth, top+room+layersHeight+48, d.Title, strings.Join(about, "; ")+"."); err != nil {
 		return fmt.Errorf("layers figure: %w", err)
 	}
 	return nil
@@ -99,14 +102,10 @@ func side(shape []int) float64 {
 
 // shapeText writes a shape as 16 × 18·18·15.
 func shapeText(shape []int) string {
-	var space []string
-	for _, n := range shape[1:] {
-		space = append(space, fmt.Sprint(n))
+	if len(shape) == 1 {
+		return strconv.Itoa(shape[0])
 	}
-	if len(space) == 0 {
-		return fmt.Sprint(shape[0])
-	}
-	return fmt.Sprintf("%d × %s", shape[0], strings.Join(space, "·"))
+	return fmt.Sprintf("%d × %s", shape[0], strings.Join(words.Each(shape[1:], strconv.Itoa), "·"))
 }
 
 // drawBox draws a shape around a place: a bar for a list of numbers, a cuboid

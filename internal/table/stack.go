@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"credence/internal/fault"
+	"credence/internal/words"
 )
 
 // stack shows several collections of labeled items as one table, those of a later file
@@ -195,11 +196,7 @@ func (s *stack) Name() string {
 	if !s.ended {
 		return s.parts[s.at].Name()
 	}
-	var names []string
-	for _, p := range s.parts {
-		names = append(names, p.Name())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(words.Each(s.parts, Table.Name), ", ")
 }
 
 // Traits are those of all parts together.

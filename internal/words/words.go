@@ -79,10 +79,4 @@ func Few(names []string) string {
 }
 
 // Shape writes the lengths of the axes of an array: 3×32×32.
-func Shape(shape []int) string {
-	s := make([]string, len(shape))
-	for i, n := range shape {
-		s[i] = strconv.Itoa(n)
-	}
-	return strings.Join(s, "×")
-}
+func Shape(shape []int) string { return strings.Join(Each(shape, strconv.Itoa), "×") }
