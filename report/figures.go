@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 
 	"credence/evaluate"
@@ -177,42 +178,40 @@ func (g *gallery) pit(in *Input) *figure {
 		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted."+missing)
 }
 
+// compare draws those of the points that are known against the diagonal, or nothing if none is.
+func (g *gallery) compare(c plot.Comparison, points []plot.IntervalPoint, help string) *figure {
+	points = slices.DeleteFunc(points, func(p plot.IntervalPoint) bool { return math.IsNaN(p.X) || math.IsNaN(p.Y) })
+	if len(points) == 0 {
+		return nil
+	}
+	c.Equal, c.Series = "as predicted", []plot.PointSeries{{Points: points}}
+	return g.draw(c, help)
+}
+
 // dispersion draws the spread seen in pairs of votes against the predicted.
 func (g *gallery) dispersion(in *Input) *figure {
-	var s plot.PointSeries
+	var points []plot.IntervalPoint
 	for _, b := range in.Result.DispersionBins {
 		p := plot.IntervalPoint{X: plain(b.Variance), Y: plain(b.Observed)}
 		p.Lo, p.Hi = min(p.Y, plain(b.Ratio.Lo*b.Variance)), max(p.Y, plain(b.Ratio.Hi*b.Variance))
-		if !math.IsNaN(p.X) && !math.IsNaN(p.Y) {
-			s.Points = append(s.Points, p)
-		}
+		points = append(points, p)
 	}
-	if len(s.Points) == 0 {
-		return nil
-	}
-	return g.draw(plot.Comparison{Title: "Are the distributions as wide as they should be?",
-		XLabel: "predicted variance V",
-		YLabel: "spread about the mean in pairs of votes, D", Equal: "as predicted", Series: []plot.PointSeries{s}},
+	return g.compare(plot.Comparison{Title: "Are the distributions as wide as they should be?",
+		XLabel: "predicted variance V", YLabel: "spread about the mean in pairs of votes, D"}, points,
 		"Two votes on the same item show how far its true probability is from the predicted one. Above the dashed line distributions "+
 			"(and so intervals) are too narrow, below they are too wide. D is an estimate and can be negative.")
 }
 
 // agreement draws how often two votes agree against the prediction.
 func (g *gallery) agreement(in *Input) *figure {
-	var s plot.PointSeries
+	var points []plot.IntervalPoint
 	for _, b := range in.Result.AgreementBins {
 		p := plot.IntervalPoint{X: plain(b.Predicted), Y: plain(b.Observed)}
 		p.Lo, p.Hi = around(b.Observed, b.SE, 0, 1)
-		if !math.IsNaN(p.X) && !math.IsNaN(p.Y) {
-			s.Points = append(s.Points, p)
-		}
+		points = append(points, p)
 	}
-	if len(s.Points) == 0 {
-		return nil
-	}
-	return g.draw(plot.Comparison{Title: "Does it know where raters will disagree?",
-		XLabel: "predicted chance that two votes agree",
-		YLabel: "share of pairs that agree", Equal: "as predicted", Same: true, Series: []plot.PointSeries{s}},
+	return g.compare(plot.Comparison{Title: "Does it know where raters will disagree?",
+		XLabel: "predicted chance that two votes agree", YLabel: "share of pairs that agree", Same: true}, points,
 		"On the dashed line raters agree as often as predicted; the farther the dots spread from left to right, the better easy items are "+
 			"told from hard ones.")
 }

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -111,10 +112,7 @@ func (f *densityFigure) name() string {
 func (f *densityFigure) description() string {
 	var sentences []string
 	for i, c := range f.Curves {
-		label := c.Label
-		if label == "" {
-			label = fmt.Sprintf("curve %d", i+1)
-		}
+		label := cmp.Or(c.Label, fmt.Sprintf("curve %d", i+1))
 		parts := []string{"mean " + f.x.probability(c.Mixture.Mean()),
 			"median " + f.x.probability(c.Mixture.Quantile(0.5))}
 		for _, level := range f.levels {
