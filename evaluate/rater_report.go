@@ -200,16 +200,3 @@ func (r *RaterReport) flag() {
 		}
 	}
 }
-
-// Flagged returns how many raters have a flag.
-func (r *RaterReport) Flagged(flag string) int {
-	n := 0
-	for _, x := range r.Raters {
-		for _, f := range x.Flags {
-			if f == flag {
-				n++
-			}
-		}
-	}
-	return n
-}

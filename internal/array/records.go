@@ -86,18 +86,6 @@ func AppendNumbers(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// AppendTruths appends the values of a field of truth values to a record.
-func AppendTruths(dst []byte, values []bool) []byte {
-	for _, x := range values {
-		b := byte(0)
-		if x {
-			b = 1
-		}
-		dst = append(dst, b)
-	}
-	return dst
-}
-
 // Records are those of an NPY file, in memory.
 type Records struct {
 	Fields []Field

@@ -43,7 +43,7 @@ func TestRecordsNumpy(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "r.npy")
-	if err := os.WriteFile(path, AppendTruths(AppendNumbers(head, []float64{0.25, 0.75}), []bool{false, true}), 0o644); err != nil {
+	if err := os.WriteFile(path, append(AppendNumbers(head, []float64{0.25, 0.75}), 0, 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	other := path + "-2.npy"
