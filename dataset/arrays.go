@@ -13,20 +13,20 @@ import (
 
 // arrays says where arrays go that cannot be read in place.
 func (o *FeatureOptions) arrays() array.Options {
-	return array.Options{Memory: o.memory(), Dir: func() (string, error) { return cacheDir(o) }}
+	return array.Options{Memory: o.memory(), Dir: func() (string, error) { return o.cacheDir() }}
 }
 
-// readNPYFeatures takes an array as one feature named "x".
-func readNPYFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
-	a, err := array.OpenNPY(path)
-	if err != nil {
-		return nil, err
+// readArray takes an array as one feature named "x".
+func readArray(ctx context.Context, path string, opts *reading) (*features, error) {
+	return openArray(ctx, path, "", opts)
+}
+
+// openArray takes the array of a file, or the one of this name, as a feature.
+func openArray(ctx context.Context, path, name string, opts *reading) (*features, error) {
+	a, err := array.FormatOf(path).Open(ctx, path, name, opts.arrays())
+	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
+		err = advise(e, "", SetArray)
 	}
-	return arrayFeatures(ctx, a, opts)
-}
-
-func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
-	a, err := array.OpenIDX(ctx, path, opts.arrays())
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func readIDXFeatures(ctx context.Context, path string, opts *FeatureOptions) (*f
 const arrayPart = "x"
 
 // arrayFeatures makes features of an array, whose items are numbered from 0.
-func arrayFeatures(ctx context.Context, a *array.Array, opts *FeatureOptions) (*features, error) {
+func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, errors.Join(&ParseError{File: a.File(), Msg: "an array has no columns for groups, splits or weights: give them in a table beside it"}, a.Close())
 	}

@@ -61,13 +61,13 @@ type cacheKey struct {
 }
 
 // newSink makes a sink for n rows of the given parts, which are read from files.
-func newSink(ctx context.Context, n int, parts []Part, files []string, opts *FeatureOptions) (*sink, error) {
+func newSink(ctx context.Context, n int, parts []Part, files []string, opts *reading) (*sink, error) {
 	s := &sink{n: n, w: totalWidth(parts)}
 	if int64(n)*int64(s.w)*4 <= opts.memory() {
 		s.rows = &Memory{N: n, W: s.w, Values: make([]float32, 0, n*s.w)}
 		return s, nil
 	}
-	dir, err := cacheDir(opts)
+	dir, err := opts.cacheDir()
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func (s *sink) whole(ctx context.Context) bool {
 }
 
 // cacheDir returns the folder for caches, made if need be.
-func cacheDir(opts *FeatureOptions) (string, error) {
-	dir := opts.CacheDir
+func (o *FeatureOptions) cacheDir() (string, error) {
+	dir := o.CacheDir
 	if dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {

@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"credence/internal/budget"
-	"credence/internal/fault"
-	"credence/internal/nifti"
 	"credence/internal/table"
 	"credence/internal/words"
 )
@@ -75,29 +71,30 @@ type FeatureOptions struct {
 	// one call at a time.
 	Progress func(done, total int)
 	TableOptions
-
-	votes    []string // columns of votes in the same file
-	known    []string // items of the votes, which may be those of the features
-	lazy     bool     // images and volumes are decoded when they are read
-	counted  bool     // the items of an array have no names: their numbers would take memory
-	repeated bool     // items may come in several rows, as in the long form
-	several  bool     // the file is one of several: it may hold ids alone
-	shared   bool     // Ignore names columns of other files too
-	pool     *budget.Pool
 }
 
-// budget returns the memory that images and volumes share which are decoded at the same
-// time.
-func (o *FeatureOptions) budget() *budget.Pool {
-	if o.pool == nil {
-		o.pool = budget.NewPool(budget.Of(o.Memory))
-	}
-	return o.pool
+// reading is how a file of features is read: what the caller wants, and what follows from
+// where the file stands among others.
+type reading struct {
+	FeatureOptions
+	votes    []string     // columns of votes in the same file
+	known    []string     // items of the votes, which may be those of the features
+	lazy     bool         // images and volumes are decoded when they are read
+	counted  bool         // the items of an array have no names: their numbers would take memory
+	repeated bool         // items may come in several rows, as in the long form
+	several  bool         // the file is one of several: it may hold ids alone
+	shared   bool         // Ignore names columns of other files too
+	pool     *budget.Pool // memory that images and volumes share which are decoded at the same time
+}
+
+// newReading returns how files are read with the given options.
+func newReading(o FeatureOptions) reading {
+	return reading{FeatureOptions: o, pool: budget.NewPool(budget.Of(o.Memory))}
 }
 
 // taken returns the columns that options give a use other than that of ids.
 func (o *FeatureOptions) taken() []string {
-	return slices.Concat(o.Ignore, o.votes, o.Numeric, o.Categorical, o.Text, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
+	return slices.Concat(o.Ignore, o.Numeric, o.Categorical, o.Text, columnsOf(o.Schema), []string{o.GroupColumn, o.SplitColumn, o.WeightColumn})
 }
 
 // aside reports whether the format says that a column is no value of the item, and no
@@ -145,13 +142,13 @@ type features struct {
 	closers  []io.Closer
 }
 
-// readFeatures reads the features in a file or folder: .csv, .tsv, .parquet,
+// features reads the features in a file or folder: .csv, .tsv, .parquet,
 // .npy, .npz, IDX (.idx, or a name with "-ubyte"), a volume (.nii, .nii.gz, .hdr
 // with .img), or a folder of images, of volumes or of Parquet files. A text file may be
 // compressed with gzip.
-func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
-	if path == "-" && opts.Stdin != nil {
-		return readTableFeatures(ctx, path, &opts)
+func (o reading) features(ctx context.Context, path string) (*features, error) {
+	if path == "-" && o.Stdin != nil {
+		return readTableFeatures(ctx, path, &o)
 	}
 	read, err := readerOf(path)
 	if err != nil {
@@ -160,7 +157,7 @@ func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*featu
 	if read == nil {
 		read = readTableFeatures
 	}
-	f, err := read(ctx, path, &opts)
+	f, err := read(ctx, path, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -178,33 +175,6 @@ func (f *features) length() int {
 	return len(f.Items)
 }
 
-// readerOf returns what reads the features of an array, of a volume or of a
-// folder, by the name of the file; nil means that it is a table.
-func readerOf(path string) (func(ctx context.Context, path string, opts *FeatureOptions) (*features, error), error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fault.Of(path, err)
-	}
-	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
-	base := filepath.Base(low)
-	switch ext := filepath.Ext(low); {
-	case info.IsDir():
-		if tables, err := isTableFolder(path); tables || err != nil {
-			return nil, err
-		}
-		return readImageFolder, nil
-	case nifti.IsVolume(path):
-		return readImageFolder, nil
-	case ext == ".npy":
-		return readNPYFeatures, nil
-	case ext == ".npz":
-		return readNPZFeatures, nil
-	case ext == ".idx" || strings.Contains(base, "-ubyte") || strings.Contains(base, ".idx3"):
-		return readIDXFeatures, nil
-	}
-	return nil, nil
-}
-
 func (f *features) close() error {
 	var errs []error
 	for _, c := range f.closers {
@@ -214,7 +184,7 @@ func (f *features) close() error {
 }
 
 // checkNames refuses options that name columns the table lacks.
-func (o *FeatureOptions) checkNames(t table.Table) error {
+func (o *reading) checkNames(t table.Table) error {
 	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
 		return err
 	}
@@ -234,7 +204,7 @@ func (o *FeatureOptions) checkNames(t table.Table) error {
 
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
-func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
+func readTableFeatures(ctx context.Context, path string, opts *reading) (*features, error) {
 	t, err := openItems(ctx, path, opts.TableOptions, opts.Memory)
 	if err != nil {
 		return nil, err
@@ -307,7 +277,7 @@ func readTableFeatures(ctx context.Context, path string, opts *FeatureOptions) (
 
 // fill reads the values of f's features from t, the table at path, into memory or
 // into a cache.
-func fill(ctx context.Context, f *features, path string, t table.Table, s *scan, opts *FeatureOptions) error {
+func fill(ctx context.Context, f *features, path string, t table.Table, s *scan, opts *reading) error {
 	dec, err := newDecoder(t, f.Parts, &opts.TableOptions)
 	if err != nil {
 		return err

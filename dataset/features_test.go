@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,11 @@ import (
 	"credence/internal/array"
 	"credence/internal/table"
 )
+
+// readFeatures reads a file of features as the first of a data set is read.
+func readFeatures(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
+	return newReading(opts).features(ctx, path)
+}
 
 // columnLines describes the columns that were read, one a line.
 func columnLines(columns []ColumnInfo) string {
@@ -336,7 +342,7 @@ func FuzzFeatures(f *testing.F) {
 		if err != nil {
 			return
 		}
-		opts := &FeatureOptions{}
+		opts := &reading{}
 		s, err := newScan(from, opts)
 		if err != nil {
 			t.Fatal(err)

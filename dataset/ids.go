@@ -3,7 +3,6 @@ package dataset
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"credence/internal/table"
 )
@@ -84,17 +83,6 @@ func placesOf(items []string) map[string]int {
 		at[id] = i
 	}
 	return at
-}
-
-// bareName cuts the extensions of an image or a volume off a name.
-func bareName(name string) string {
-	low := strings.ToLower(name)
-	for _, ext := range []string{".nii.gz", ".hdr.gz", ".img.gz", ".nii", ".hdr", ".img", ".png", ".jpg", ".jpeg"} {
-		if strings.HasSuffix(low, ext) && len(low) > len(ext) {
-			return name[:len(name)-len(ext)]
-		}
-	}
-	return name
 }
 
 // bareNames returns names of files without their extensions, or nil if two of them

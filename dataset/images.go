@@ -7,18 +7,13 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/jpeg" // decoders by format
-	_ "image/png"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
-	"credence/internal/nifti"
 	"credence/internal/par"
 	"credence/internal/words"
 	"golang.org/x/image/draw"
@@ -49,7 +44,7 @@ const maxPixels = 1 << 28
 // every volume, in alphabetical order; its id is the path within the folder. Of
 // a pair of files the header is the item. The folder may also be a single
 // volume.
-func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*features, error) {
+func readImageFolder(ctx context.Context, dir string, opts *reading) (*features, error) {
 	if opts.GroupColumn != "" || opts.SplitColumn != "" || opts.WeightColumn != "" {
 		return nil, advise(&ParseError{File: dir, Msg: "a folder has no columns for groups, splits or weights: list the images in a table"}, "", SetImages)
 	}
@@ -60,13 +55,12 @@ func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*fe
 		if err != nil {
 			return err
 		}
-		low := strings.TrimSuffix(strings.ToLower(path), ".gz")
 		switch {
-		case d.IsDir() || strings.HasSuffix(low, ".img") && path != dir:
+		case d.IsDir() || isVoxels(path) && path != dir:
 			return nil
 		case isImage(path):
 			image = cmp.Or(image, path)
-		case nifti.IsVolume(path):
+		case volumeFormat(path) != nil:
 			volume = cmp.Or(volume, path)
 		default:
 			return nil
@@ -86,7 +80,7 @@ func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*fe
 		return nil, fault.Of(dir, err)
 	}
 	if len(paths) == 0 {
-		return nil, &ParseError{File: dir, Msg: "no Parquet files, no PNG or JPEG images and no NIfTI volumes in this folder"}
+		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("no Parquet files, no %s images and no %s volumes in this folder", imageFormats, volumeNames())}
 	}
 	if image != "" && volume != "" {
 		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("both images (%s) and volumes (%s) in this folder: expected one kind", filepath.Base(image), filepath.Base(volume))}
@@ -102,12 +96,8 @@ func readImageFolder(ctx context.Context, dir string, opts *FeatureOptions) (*fe
 	return f, f.readImages(ctx, paths, &o)
 }
 
-func isImage(path string) bool {
-	return slices.Contains([]string{".png", ".jpg", ".jpeg"}, strings.ToLower(filepath.Ext(path)))
-}
-
 // addImages reads the images or volumes that a column of a table names.
-func (f *features) addImages(ctx context.Context, table string, paths []string, opts *FeatureOptions) error {
+func (f *features) addImages(ctx context.Context, table string, paths []string, opts *reading) error {
 	full := make([]string, len(paths))
 	var gone []string // told before any is decoded, which may take hours
 	for i, p := range paths {
@@ -146,11 +136,11 @@ func (o *FeatureOptions) imagePath(folder, p string) (string, error) {
 
 // readImages adds one part, named opts.ImageColumn, with the images or volumes
 // at paths; the first tells which.
-func (f *features) readImages(ctx context.Context, paths []string, opts *FeatureOptions) error {
+func (f *features) readImages(ctx context.Context, paths []string, opts *reading) error {
 	var part Part
 	var rows Rows
 	var err error
-	if nifti.IsVolume(paths[0]) {
+	if volumeFormat(paths[0]) != nil {
 		part, rows, err = f.volumes(ctx, paths, opts)
 	} else {
 		part, rows, err = f.images(ctx, paths, opts)
@@ -169,8 +159,8 @@ func (f *features) readImages(ctx context.Context, paths []string, opts *Feature
 }
 
 // volumes returns the part of volumes and their rows.
-func (f *features) volumes(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
-	part, err := volumePart(opts)
+func (f *features) volumes(ctx context.Context, paths []string, opts *reading) (Part, Rows, error) {
+	part, err := volumePart(&opts.FeatureOptions)
 	if err != nil {
 		return part, nil, err
 	}
@@ -185,7 +175,7 @@ func (f *features) volumes(ctx context.Context, paths []string, opts *FeatureOpt
 }
 
 // images returns the part of images and their rows.
-func (f *features) images(ctx context.Context, paths []string, opts *FeatureOptions) (Part, Rows, error) {
+func (f *features) images(ctx context.Context, paths []string, opts *reading) (Part, Rows, error) {
 	shape, err := imageShape(paths[0], opts)
 	if err != nil {
 		return Part{}, nil, err
@@ -195,7 +185,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *FeatureOpti
 		return part, nil, err
 	}
 	if opts.lazy {
-		return part, imageRows{paths, shape, opts.budget()}, nil
+		return part, imageRows{paths, shape, opts.pool}, nil
 	}
 	sink, err := newSink(ctx, len(paths), []Part{part}, paths, opts)
 	if err != nil {
@@ -212,7 +202,7 @@ func (f *features) images(ctx context.Context, paths []string, opts *FeatureOpti
 }
 
 // imageShape returns [C,H,W] as the options, the schema or the first image say.
-func imageShape(first string, opts *FeatureOptions) ([]int, error) {
+func imageShape(first string, opts *reading) ([]int, error) {
 	for _, p := range opts.Schema {
 		if p.Name == opts.ImageColumn && p.Kind == Tensor && len(p.Shape) == 3 {
 			return p.Shape, nil
@@ -240,7 +230,7 @@ func imageShape(first string, opts *FeatureOptions) ([]int, error) {
 func imageConfig(path string, r io.Reader) (image.Config, error) {
 	c, _, err := image.DecodeConfig(r)
 	if err != nil {
-		return c, fault.Malformed(path, "this is not a PNG or JPEG image: %v", err)
+		return c, fault.Malformed(path, "this is not a %s image: %v", imageFormats, err)
 	}
 	if c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
 		return c, fault.Malformed(path, "an image of %d×%d pixels: at most %s pixels are read", c.Width, c.Height, words.Thousands(maxPixels))
@@ -290,17 +280,16 @@ func (r imageRows) ReadRow(i int, dst []float32) error {
 }
 
 // decodeImages decodes on all cores, a block of images at a time.
-func decodeImages(ctx context.Context, paths []string, shape []int, opts *FeatureOptions, to *sink) (Rows, error) {
+func decodeImages(ctx context.Context, paths []string, shape []int, opts *reading, to *sink) (Rows, error) {
 	w := shape[0] * shape[1] * shape[2]
 	block := max(1, min(64, int(budget.Of(opts.Memory)/8)/w))
-	pool := opts.budget()
 	rows := make([]float32, min(block, len(paths))*w)
 	for start := 0; start < len(paths); start += block {
 		n := min(block, len(paths)-start)
 		errs := make([]error, n)
 		par.For(n, func(i int) {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = decodeImage(paths[start+i], shape, pool, rows[i*w:(i+1)*w])
+				errs[i] = decodeImage(paths[start+i], shape, opts.pool, rows[i*w:(i+1)*w])
 			}
 		})
 		for i, err := range errs {

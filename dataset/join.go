@@ -14,11 +14,11 @@ import (
 
 // readJoined reads the features of several files and joins them to those of the
 // first.
-func readJoined(ctx context.Context, paths []string, opts FeatureOptions) (*features, error) {
+func readJoined(ctx context.Context, paths []string, opts reading) (*features, error) {
 	matches := make([]match, len(paths))
 	if opts.Schema != nil && len(paths) > 1 {
 		var err error
-		if matches, err = matchFiles(ctx, paths, nil, &opts); err != nil {
+		if matches, err = matchFiles(ctx, paths, nil, &opts.FeatureOptions); err != nil {
 			return nil, err
 		}
 	}
@@ -37,7 +37,7 @@ func readJoined(ctx context.Context, paths []string, opts FeatureOptions) (*feat
 		}
 		list = append(list, source{f, path})
 		if k == 0 {
-			opts = opts.further(itemColumn(f.Columns))
+			opts.FeatureOptions = opts.further(itemColumn(f.Columns))
 		}
 	}
 	joined, err := nameRows(list)

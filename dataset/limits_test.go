@@ -55,8 +55,8 @@ func TestImageMemory(t *testing.T) {
 	}
 }
 
-// volume writes one whose voxels are those that f gives.
-func volume(t *testing.T, path string, dim [3]int, f func(i int) float32) {
+// writeVolume writes one whose voxels are those that f gives.
+func writeVolume(t *testing.T, path string, dim [3]int, f func(i int) float32) {
 	t.Helper()
 	v := &nifti.Volume{Dim: dim, Spacing: [3]float64{1, 1, 1}, Data: make([]float32, dim[0]*dim[1]*dim[2])}
 	for i := range v.Data {
@@ -90,7 +90,7 @@ func TestVolumesThatShowNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := strings.ReplaceAll(c.name, " ", "-") + ".nii.gz"
-			volume(t, path, c.dim, c.f)
+			writeVolume(t, path, c.dim, c.f)
 			opts := FeatureOptions{Memory: 1, CacheDir: "cache", Volume: VolumeOptions{Size: [3]int{8, 8, 40}}}
 			f, err := readFeatures(t.Context(), path, opts)
 			check := func(err error) {

@@ -57,7 +57,8 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		return nil, err
 	}
 	var v *votes
-	fo := opts.FeatureOptions
+	fo := newReading(opts.FeatureOptions)
+	fo.shared = len(opts.Ignore) > 0
 	var err error
 	switch {
 	case len(opts.Votes) > 0:
@@ -111,7 +112,6 @@ func (o *LoadOptions) shareIgnored() {
 		return
 	}
 	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
-	o.FeatureOptions.shared = true
 	if len(o.Votes) > 0 {
 		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
 		o.VotesOptions.shared = true
@@ -135,7 +135,7 @@ func checkIgnored(names []string, f *features, v *votes) error {
 
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
-func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *FeatureOptions) (*votes, error) {
+func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
 	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
 	if err != nil {
 		return nil, err

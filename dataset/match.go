@@ -3,11 +3,11 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"credence/internal/array"
 	"credence/internal/table"
 	"credence/internal/words"
 )
@@ -125,7 +125,7 @@ func (m *matcher) array(path string) (match, error) {
 // arrays returns the features of an array or a folder, or those of the several
 // arrays of an NPZ file, which have names as columns do.
 func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
-	if strings.ToLower(filepath.Ext(path)) != ".npz" {
+	if f := array.FormatOf(path); f == nil || !f.Several {
 		return m.array(path)
 	}
 	arrays, err := arraysOf(path, opts.Array, nil)
@@ -192,12 +192,11 @@ func (m *matcher) index(name string) int {
 	return slices.IndexFunc(m.parts, func(p Part) bool { return p.Name == name })
 }
 
-// apply returns opts for the file of the match.
-func (m *match) apply(opts FeatureOptions) FeatureOptions {
+// apply makes opts those for the file of the match.
+func (m *match) apply(opts *FeatureOptions) {
 	if m.given {
 		opts.Schema, opts.ImageColumn = m.schema, m.image
 	}
-	return opts
 }
 
 // modelName returns what the model calls a feature of the file.
@@ -209,8 +208,9 @@ func (m *match) modelName(name string) string {
 }
 
 // read reads the features of a file, under the names of the model.
-func (m *match) read(ctx context.Context, path string, opts FeatureOptions) (*features, error) {
-	f, err := readFeatures(ctx, path, m.apply(opts))
+func (m *match) read(ctx context.Context, path string, opts reading) (*features, error) {
+	m.apply(&opts.FeatureOptions)
+	f, err := opts.features(ctx, path)
 	if err != nil {
 		return nil, err
 	}

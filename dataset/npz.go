@@ -71,9 +71,9 @@ func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 	return out, nil
 }
 
-// readNPZFeatures takes one array of an NPZ file as a feature named "x" or, if it
+// readNamedArrays takes one array of an NPZ file as a feature named "x" or, if it
 // holds ids and several arrays, each under its own name.
-func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*features, error) {
+func readNamedArrays(ctx context.Context, path string, opts *reading) (*features, error) {
 	arrays, err := arraysOf(path, opts.Array, opts.Schema)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*f
 		if len(arrays.names) > 1 {
 			o.Schema = []Part{{Name: name, Kind: Tensor}}
 		}
-		g, err := readNPZArray(ctx, path, name, &o)
+		g, err := openArray(ctx, path, name, &o)
 		switch {
 		case err != nil:
 		case f == nil:
@@ -113,19 +113,8 @@ func readNPZFeatures(ctx context.Context, path string, opts *FeatureOptions) (*f
 	return f, nil
 }
 
-func readNPZArray(ctx context.Context, path, name string, opts *FeatureOptions) (*features, error) {
-	a, err := array.OpenNPZ(ctx, path, name, opts.arrays())
-	if e, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, array.ErrWhich) {
-		err = advise(e, "", SetArray)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return arrayFeatures(ctx, a, opts)
-}
-
 // nameItems gives items the ids of an array.
-func (f *features) nameItems(ctx context.Context, path, ids, first string, opts *FeatureOptions) error {
+func (f *features) nameItems(ctx context.Context, path, ids, first string, opts *reading) error {
 	texts, err := array.ReadTexts(ctx, path, ids, opts.arrays())
 	if err != nil {
 		return err

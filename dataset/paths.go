@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"credence/internal/nifti"
 	"credence/internal/table"
 )
 
@@ -27,9 +26,6 @@ func (s *scan) seePath(c *columnScan, x *table.Cell) error {
 	c.paths = append(c.paths, path)
 	return s.t.Keep(16 + len(path))
 }
-
-// isPicture reports by its name whether a file is an image or a volume.
-func isPicture(path string) bool { return isImage(path) || nifti.IsVolume(path) }
 
 // choosePaths takes a column of paths as the images, if the options name none:
 // the one that they name among the features, or the only column there is, which

@@ -15,7 +15,7 @@ import (
 // columns hold.
 type scan struct {
 	t                                 table.Table
-	opts                              *FeatureOptions
+	opts                              *reading
 	commas                            bool // numbers may have a decimal comma
 	item, group, split, weight, image int  // columns, or −1
 	columns                           []columnScan
@@ -67,11 +67,11 @@ const (
 	maxWeight = 1e9
 )
 
-func newScan(t table.Table, opts *FeatureOptions) (*scan, error) {
+func newScan(t table.Table, opts *reading) (*scan, error) {
 	s := &scan{t: t, opts: opts, commas: t.Traits().Commas, group: -1, split: -1, weight: -1, image: -1, columns: make([]columnScan, len(t.Header())),
 		skip: map[int]bool{}, ids: newIDSet(t)}
 	var err error
-	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, opts.taken()...); err != nil {
+	if s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), opts.votes)...); err != nil {
 		return nil, err
 	}
 	if s.item < 0 && opts.several && len(opts.Schema) == 0 && opts.Schema != nil && len(t.Header()) == 1 {

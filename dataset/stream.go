@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"credence/internal/budget"
 	"credence/internal/par"
 	"credence/internal/table"
 )
@@ -59,10 +60,11 @@ type Stream struct {
 	dec    *decoder
 	item   int
 	ids    seenIDs
-	image  int       // column of paths, or −1
-	grid   Part      // that the images or volumes at these paths become
-	folder string    // that paths are relative to
-	f      *features // arrays and folders
+	image  int          // column of paths, or −1
+	grid   Part         // that the images or volumes at these paths become
+	folder string       // that paths are relative to
+	pool   *budget.Pool // memory of the images and volumes that are decoded at a time
+	f      *features    // arrays and folders
 	row    int
 	block  int                  // see Cut
 	pass   func(first int) bool // see Pass
@@ -122,8 +124,7 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	} else if opts.ImageColumn == "" {
 		opts.ImageColumn = schemaImage(parts, t)
 	}
-	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1}
-	s.opts.budget() // shared by all
+	s := &Stream{ctx: ctx, parts: parts, opts: opts, t: t, image: -1, pool: budget.NewPool(budget.Of(opts.Memory))}
 	var err error
 	s.item, err = findItem(t, opts.ItemColumn, opts.ItemOptional, slices.Concat(opts.taken(), columnsOf(parts))...)
 	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
@@ -160,9 +161,9 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 
 // newArrayStream reads an array or a folder of images.
 func newArrayStream(ctx context.Context, path string, parts []Part, opts StreamOptions) (*Stream, error) {
-	o := opts.FeatureOptions
+	o := newReading(opts.FeatureOptions)
 	o.Schema, o.lazy, o.counted = parts, true, opts.Known == nil && len(opts.Beside) == 0
-	f, err := readFeatures(ctx, path, o)
+	f, err := o.features(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -369,9 +370,9 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 // picture reads the image or volume at path.
 func (s *Stream) picture(path string, dst []float32) error {
 	if s.grid.Volume == nil {
-		return decodeImage(path, s.grid.Shape, s.opts.budget(), dst)
+		return decodeImage(path, s.grid.Shape, s.pool, dst)
 	}
-	r, err := newVolumeRows(s.ctx, []string{path}, s.grid, &FeatureOptions{lazy: true, Volume: s.opts.Volume, pool: s.opts.budget()})
+	r, err := newVolumeRows(s.ctx, []string{path}, s.grid, &reading{FeatureOptions: FeatureOptions{Volume: s.opts.Volume}, lazy: true, pool: s.pool})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 		return nil, err
 	}
 	first := opts
-	first.FeatureOptions = matches[0].apply(fo)
+	first.FeatureOptions = fo
+	matches[0].apply(&first.FeatureOptions)
 	var s *Stream
 	if t != nil {
 		s, err = newStream(ctx, t, matches[0].schema, first)
@@ -56,9 +57,9 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	if s.f == nil && s.item >= 0 {
 		item = t.Header()[s.item]
 	}
-	fo = fo.further(item)
-	fo.lazy, fo.several = true, true
-	list, err := readBesides(ctx, opts.Beside, matches[1:], fo, numbered)
+	further := newReading(fo.further(item))
+	further.lazy, further.several = true, true
+	list, err := readBesides(ctx, opts.Beside, matches[1:], further, numbered)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -81,7 +82,7 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 
 // readBesides reads files that are joined to the items of a stream, which may be
 // numbered.
-func readBesides(ctx context.Context, paths []string, matches []match, fo FeatureOptions, numbered bool) ([]source, error) {
+func readBesides(ctx context.Context, paths []string, matches []match, fo reading, numbered bool) ([]source, error) {
 	var list []source
 	closing := func(err error) error {
 		for _, s := range list {

@@ -77,7 +77,7 @@ func TestJoinedStream(t *testing.T) {
 		"plain.csv": "age,x\n1,10\n2,20\n",
 		"other.csv": "item,height\np,1\nq,2\n",
 	})
-	f, err := readJoined(t.Context(), []string{"a.csv", "b.csv", "e.npy", "f.npy"}, FeatureOptions{})
+	f, err := readJoined(t.Context(), []string{"a.csv", "b.csv", "e.npy", "f.npy"}, newReading(FeatureOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestJoinedStream(t *testing.T) {
 	}
 
 	// The same with all items at once, as for an evaluation.
-	g, err := readJoined(t.Context(), []string{"a.csv", "b.csv", "e.npy", "f.npy"}, FeatureOptions{Schema: parts})
+	g, err := readJoined(t.Context(), []string{"a.csv", "b.csv", "e.npy", "f.npy"}, newReading(FeatureOptions{Schema: parts}))
 	if err != nil {
 		t.Fatal(err)
 	}

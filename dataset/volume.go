@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 
 	"credence/internal/budget"
 	"credence/internal/fault"
-	"credence/internal/nifti"
+	"credence/internal/volume"
 	"credence/internal/words"
 )
 
@@ -48,28 +49,20 @@ type Preparation struct {
 
 // complete fills in the defaults and refuses what cannot be.
 func (p Preparation) complete() (Preparation, error) {
-	setDefault := func(s *string, def string) {
-		if *s == "" {
-			*s = def
-		}
-	}
-	setDefault(&p.Fit, string(nifti.Stretch))
-	setDefault(&p.Scale, string(nifti.ZScore))
-	setDefault(&p.Store, string(storeFloat16))
-	if p.Low == 0 && p.High == 0 {
-		p.Low, p.High = 0.5, 99.5
-	}
-	if p.Fit != string(nifti.Stretch) && p.Fit != string(nifti.Proportions) {
+	p.Fit, p.Store = cmp.Or(p.Fit, string(volume.Stretch)), cmp.Or(p.Store, string(storeFloat16))
+	n, err := p.normalization().Complete()
+	p.Scale, p.Low, p.High = string(n.Scale), n.Low, n.High
+	if p.Fit != string(volume.Stretch) && p.Fit != string(volume.Proportions) {
 		return p, fmt.Errorf("fit %q of volumes is not one of [stretch proportions]", p.Fit)
 	}
-	if err := p.normalization().Check(); err != nil {
+	if err != nil {
 		return p, fmt.Errorf("volumes: %w", err)
 	}
 	return p, store(p.Store).check()
 }
 
-func (p Preparation) normalization() nifti.Normalization {
-	return nifti.Normalization{Scale: nifti.Scale(p.Scale), Low: p.Low, High: p.High}
+func (p Preparation) normalization() volume.Normalization {
+	return volume.Normalization{Scale: volume.Scale(p.Scale), Low: p.Low, High: p.High}
 }
 
 // volumePart returns the part of volumes: what the schema says, or the options.
@@ -116,9 +109,9 @@ func sameVolumes(trained, here Part) error {
 	case a == nil && b == nil, a != nil && b != nil && *a == *b:
 		return nil
 	case a == nil:
-		return fmt.Errorf("feature %q is read from NIfTI files here, but the model was trained with arrays", trained.Name)
+		return fmt.Errorf("feature %q is read from %s files here, but the model was trained with arrays", trained.Name, volumeNames())
 	case b == nil:
-		return fmt.Errorf("feature %q is not read from NIfTI files here, but the model was trained with it so", trained.Name)
+		return fmt.Errorf("feature %q is not read from %s files here, but the model was trained with it so", trained.Name, volumeNames())
 	default:
 		return fmt.Errorf("feature %q is prepared as %+v here, but the model was trained with %+v", trained.Name, *b, *a)
 	}
@@ -128,28 +121,29 @@ func sameVolumes(trained, here Part) error {
 // [1,X,Y,Z], z fastest, as an array of nibabel's is laid out. Memory comes out of
 // the pool.
 func prepareVolume(ctx context.Context, path string, part *Part, pool *budget.Pool, dst []float32) error {
-	h, err := nifti.ReadHeader(path)
+	format := volumeReader(path)
+	h, err := format.Header(path)
 	if err != nil {
 		return err
 	}
 	prep := part.Volume
 	x, y, z := part.Shape[1], part.Shape[2], part.Shape[3]
-	giveBack, err := pool.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", h.Dims())
+	giveBack, err := pool.Take(h.Memory([3]int{x, y, z}), path, "a volume of %s voxels", volume.Dims(h.Dim))
 	if err != nil {
 		return err
 	}
 	defer giveBack()
-	v, err := nifti.Read(ctx, path)
+	v, err := format.Read(ctx, path)
 	if err != nil {
 		return err
 	}
 	if err := checkContrast(path, v.Data); err != nil {
 		return err
 	}
-	if v, err = nifti.Resample(v, [3]int{x, y, z}, nifti.Fit(prep.Fit)); err != nil {
+	if v, err = volume.Resample(v, [3]int{x, y, z}, volume.Fit(prep.Fit)); err != nil {
 		return fault.Malformed(path, "%v", err)
 	}
-	if err := nifti.Normalize(v.Data, prep.normalization()); err != nil {
+	if err := volume.Normalize(v.Data, prep.normalization()); err != nil {
 		return fault.Malformed(path, "%v", err)
 	}
 	for k := range z {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"credence/internal/budget"
 	"credence/internal/nifti"
 )
 
@@ -37,7 +38,7 @@ func BenchmarkVolume(b *testing.B) {
 			b.Fatal(err)
 		}
 		rows := func(cache string) *volumeRows {
-			r, err := newVolumeRows(b.Context(), []string{path}, part, &FeatureOptions{lazy: true, Volume: VolumeOptions{CacheDir: cache}})
+			r, err := newVolumeRows(b.Context(), []string{path}, part, &reading{lazy: true, FeatureOptions: FeatureOptions{Volume: VolumeOptions{CacheDir: cache}}, pool: budget.NewPool(budget.Default)})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -19,6 +19,7 @@ import (
 	"credence/internal/nifti"
 	"credence/internal/par"
 	"credence/internal/rng"
+	"credence/internal/volume"
 )
 
 // cohort changes to a folder with n volumes scans/0.nii.gz, … of random values
@@ -72,10 +73,10 @@ func TestVolumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err = nifti.Resample(v, [3]int{3, 4, 2}, nifti.Stretch); err != nil {
+		if v, err = volume.Resample(v, [3]int{3, 4, 2}, volume.Stretch); err != nil {
 			t.Fatal(err)
 		}
-		if err := nifti.Normalize(v.Data, nifti.Normalization{}); err != nil {
+		if err := volume.Normalize(v.Data, volume.Normalization{}); err != nil {
 			t.Fatal(err)
 		}
 		for x := range 3 {

@@ -15,7 +15,6 @@ import (
 	"sync"
 
 	"credence/internal/atomicfile"
-	"credence/internal/nifti"
 )
 
 // volumeCache keeps prepared volumes in a folder, one file each, named after a
@@ -61,7 +60,7 @@ func newVolumeCache(dir string, part *Part) (*volumeCache, error) {
 
 // key returns the hash of the volume at path.
 func (c *volumeCache) key(ctx context.Context, path string) (sum [sha256.Size]byte, err error) {
-	files, err := nifti.Files(path)
+	files, err := volumeReader(path).Files(path)
 	if err != nil {
 		return sum, err
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"credence/internal/budget"
-	"credence/internal/nifti"
 	"credence/internal/par"
 	"credence/internal/words"
 )
@@ -29,15 +28,15 @@ type volumeRows struct {
 // newVolumeRows prepares the volumes at paths. Lazy ones are prepared when they
 // are read; the others now, on all cores: into memory if they fit, and into the
 // cache, if one is wanted or they do not.
-func newVolumeRows(ctx context.Context, paths []string, part Part, opts *FeatureOptions) (*volumeRows, error) {
-	r := &volumeRows{paths: paths, part: part, pool: opts.budget(), ctx: context.Background()}
+func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading) (*volumeRows, error) {
+	r := &volumeRows{paths: paths, part: part, pool: opts.pool, ctx: context.Background()}
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()
 	dir := opts.Volume.CacheDir
 	if dir == "" && !fits && !opts.lazy {
 		var err error
-		if dir, err = cacheDir(opts); err != nil {
+		if dir, err = opts.cacheDir(); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +68,7 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *Feature
 			errs[i] = r.compact(ctx, i, *b)
 			r.bufs.Put(b)
 		}
-		if h, err := nifti.ReadHeader(paths[i]); err == nil {
+		if h, err := volumeReader(paths[i]).Header(paths[i]); err == nil {
 			lost[i] = !h.Oriented
 		}
 		if opts.Progress != nil {

@@ -3,10 +3,9 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
+	"credence/internal/array"
 	"credence/internal/table"
 	"credence/internal/words"
 )
@@ -284,6 +283,6 @@ func fileNames(list []*votes) string {
 	return words.List(words.Each(list, func(v *votes) string { return v.How.File }), "and")
 }
 
-// IsNPY reports whether a file is an array by its name. An array has no columns
+// IsArray reports whether a file is an array by its name. An array has no columns
 // of ids: its rows are those of the items in turn.
-func IsNPY(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
+func IsArray(path string) bool { return array.FormatOf(path) != nil }

@@ -31,7 +31,7 @@ func (f Folder) ReadAs(o *dataset.LoadOptions) {
 	}
 	features.ItemColumn, features.ItemOptional = trained.Load.FeatureOptions.ItemColumn, true
 	// Votes beside the features have their column; an array has none.
-	if votes.ItemColumn != "" || len(o.Votes) == 0 || slices.ContainsFunc(o.Votes, dataset.IsNPY) {
+	if votes.ItemColumn != "" || len(o.Votes) == 0 || slices.ContainsFunc(o.Votes, dataset.IsArray) {
 		return
 	}
 	votes.ItemColumn = cmp.Or(trained.Load.VotesOptions.ItemColumn, features.ItemColumn)

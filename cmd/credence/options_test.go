@@ -13,7 +13,7 @@ import (
 
 	"credence/dataset"
 	"credence/internal/config"
-	"credence/internal/nifti"
+	"credence/internal/volume"
 	"credence/nn"
 )
 
@@ -87,11 +87,11 @@ func TestChoices(t *testing.T) {
 					t.Errorf("layout %q is unknown", c)
 				}
 			case "volume-fit":
-				if c != string(nifti.Stretch) && c != string(nifti.Proportions) {
+				if c != string(volume.Stretch) && c != string(volume.Proportions) {
 					t.Errorf("fit %q of volumes is unknown", c)
 				}
 			case "volume-scale":
-				err = nifti.Normalization{Scale: nifti.Scale(c), Low: 0.5, High: 99.5}.Check()
+				_, err = volume.Normalization{Scale: volume.Scale(c), Low: 0.5, High: 99.5}.Complete()
 			case "volume-store": // the script of volumes tries all
 			case "optimizer":
 				_, err = nn.OptimizerOptions{Kind: c, Rate: 0.1}.Complete()

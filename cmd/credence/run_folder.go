@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/dataset"
 	"credence/internal/words"
 	"credence/model"
 	"credence/run"
@@ -26,7 +27,7 @@ func loadModel(messages io.Writer, path string) (*model.Model, error) {
 	case errors.Is(err, run.ErrNoModel), errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "give the folder that credence train wrote with --out, or a model file")
 	}
-	if info, stat := os.Stat(path); err != nil && stat == nil && !info.IsDir() && slices.Contains(dataNames, strings.ToLower(filepath.Ext(path))) {
+	if info, stat := os.Stat(path); err != nil && stat == nil && !info.IsDir() && (dataset.IsFile(path) || slices.Contains(otherNames, strings.ToLower(filepath.Ext(path)))) {
 		return nil, withHint(err, "the first argument is the folder that credence train wrote with --out, or its "+run.ModelFile+"; data come behind it")
 	}
 	if folder := run.FolderOf(path); err == nil && folder.Has(run.ConfigFile) && folder.Unfinished() {
@@ -36,8 +37,8 @@ func loadModel(messages io.Writer, path string) (*model.Model, error) {
 	return m, err
 }
 
-// dataNames are how the names of data end, which no model is.
-var dataNames = []string{".csv", ".tsv", ".txt", ".json", ".jsonl", ".xlsx", ".parquet", ".npy", ".npz", ".yaml", ".yml", ".html"}
+// otherNames are how the names of files end that are neither data nor models.
+var otherNames = []string{".yaml", ".yml", ".html"}
 
 // networksOf tells how many of the networks that were asked for a model has.
 func networksOf(m *model.Model) string {

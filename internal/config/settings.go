@@ -74,7 +74,7 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 		o.VotesOptions.Sheet, o.VotesOptions.SheetOptional = o.FeatureOptions.Sheet, len(o.Votes) > 0
 	}
 	// An array has no columns of ids: its rows are those of the items in turn.
-	if o.VotesOptions.ItemColumn == "" && !slices.ContainsFunc(o.Votes, dataset.IsNPY) {
+	if o.VotesOptions.ItemColumn == "" && !slices.ContainsFunc(o.Votes, dataset.IsArray) {
 		o.VotesOptions.ItemColumn = o.FeatureOptions.ItemColumn
 	}
 	return o

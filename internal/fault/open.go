@@ -30,3 +30,8 @@ func handedOver(path string) bool {
 	path = filepath.Clean(path)
 	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
 }
+
+// Extension returns the extension of a file's name in lower case, without .gz behind it.
+func Extension(path string) string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+}

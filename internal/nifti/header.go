@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"credence/internal/volume"
 )
 
 const (
@@ -152,8 +154,8 @@ func (h *Header) size(dim [8]int64) error {
 			return fmt.Errorf("a volume with %d values along axis %d: volumes with one value a voxel are read", dim[i], i)
 		}
 		if i <= 3 {
-			if n > maxVoxels/dim[i] {
-				return fmt.Errorf("its header says that a volume has %v voxels: at most %d are read", dim[1:4], maxVoxels)
+			if n > volume.MaxVoxels/dim[i] {
+				return fmt.Errorf("its header says that a volume has %v voxels: at most %d are read", dim[1:4], volume.MaxVoxels)
 			}
 			n *= dim[i]
 		}
@@ -191,22 +193,6 @@ func (h *Header) first() [3]int {
 	copy(d[:], h.Dim)
 	return d
 }
-
-// Memory returns the most bytes that reading the first volume and bringing it to a grid
-// take at a time: the voxels, a copy of them in another order, and those of the grid along
-// one axis, then along two.
-func (h *Header) Memory(grid [3]int) int64 {
-	d := h.first()
-	n := int64(d[0]) * int64(d[1]) * int64(d[2])
-	// Which axis of the file becomes which of the grid is not known yet.
-	g := int64(max(grid[0], grid[1], grid[2]))
-	along1 := n / int64(min(d[0], d[1], d[2])) * g
-	along2 := int64(max(d[0], d[1], d[2])) * g * g
-	return 4 * (2*n + along1 + along2 + 2*g*g*g)
-}
-
-// Dims returns the numbers of voxels, for messages.
-func (h *Header) Dims() string { return dims(h.first()) }
 
 // orientation is what a header says about where a volume lies.
 type orientation struct {

@@ -13,34 +13,24 @@ import (
 	"strings"
 
 	"credence/internal/fault"
+	"credence/internal/volume"
 )
 
-// extensions of volumes; each may be followed by .gz.
 var extensions = []string{".nii", ".hdr", ".img"}
 
-// IsVolume reports by a file's name whether it is a volume: .nii, .hdr or .img,
-// or one of these with .gz.
-func IsVolume(path string) bool {
-	_, ext := splitName(path)
-	return ext != ""
-}
-
-// splitName returns a path without the extension of a volume, and the
-// extension in lower case, without .gz; "" if it has none.
-func splitName(path string) (stem, ext string) {
-	low := strings.ToLower(path)
-	low = strings.TrimSuffix(low, ".gz")
-	for _, e := range extensions {
-		if strings.HasSuffix(low, e) && len(filepath.Base(low)) > len(e) {
-			return path[:len(low)-len(e)], e
+// Format is NIfTI as a format of volumes.
+var Format = volume.Format{Name: "NIfTI", Extensions: extensions, Voxels: ".img", Read: Read, Files: files,
+	Header: func(path string) (volume.Header, error) {
+		h, err := ReadHeader(path)
+		if err != nil {
+			return volume.Header{}, err
 		}
-	}
-	return path, ""
-}
+		return volume.Header{Dim: h.first(), Oriented: h.Oriented}, nil
+	}}
 
-// Files returns the files that a volume is made of: one, or header and voxels.
-func Files(path string) ([]string, error) {
-	stem, ext := splitName(path)
+// files returns the files that a volume is made of: one, or header and voxels.
+func files(path string) ([]string, error) {
+	stem, ext := volume.SplitName(path, extensions)
 	if ext != ".hdr" && ext != ".img" {
 		return []string{path}, nil
 	}
@@ -75,7 +65,7 @@ func ReadHeader(path string) (*Header, error) {
 // openFirst opens the file of the header of the volume at path, and names all of
 // the volume's files.
 func openFirst(ctx context.Context, path string) ([]string, *source, error) {
-	files, err := Files(path)
+	files, err := files(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +75,7 @@ func openFirst(ctx context.Context, path string) ([]string, *source, error) {
 
 // Read reads the volume at path, the first one of a series. Either file of a
 // pair may be named. Files compressed with gzip are recognized by their content.
-// [Header.Memory] says what it takes.
+// [volume.Header.Memory] says what it takes.
 func Read(ctx context.Context, path string) (*Volume, error) {
 	files, src, err := openFirst(ctx, path)
 	if err != nil {
@@ -217,7 +207,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	dim := h.first()
 	n, size := dim[0]*dim[1]*dim[2], h.Type.size()
 	need := h.Offset + int64(n)*int64(size)
-	what := fmt.Sprintf("%s voxels of %v after byte %d", dims(dim), h.Type, h.Offset)
+	what := fmt.Sprintf("%s voxels of %v after byte %d", volume.Dims(dim), h.Type, h.Offset)
 	if need > s.holds() {
 		found := fmt.Sprint(s.size)
 		if s.packed {
@@ -255,7 +245,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	if err := s.end(); err != nil {
 		return nil, err
 	}
-	v, err := canonical(data, dim, h.Affine)
+	v, err := volume.Canonical(data, dim, h.Affine)
 	if err != nil {
 		return nil, fault.Malformed(s.file, "%v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"credence/internal/fault"
+	"credence/internal/volume"
 )
 
 // decode reads a single file held in memory.
@@ -287,7 +288,7 @@ func TestFiles(t *testing.T) {
 func TestIsVolume(t *testing.T) {
 	for path, want := range map[string]bool{"a.nii": true, "b/a.NII.GZ": true, "a.hdr": true, "a.img.gz": true,
 		"a.png": false, "nii": false, ".nii": false, "a.gz": false, "a.nii.zip": false} {
-		if IsVolume(path) != want {
+		if _, ext := volume.SplitName(path, Format.Extensions); (ext != "") != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
@@ -336,11 +337,11 @@ func FuzzRead(f *testing.F) {
 		if len(v.Data) > 1<<16 {
 			return
 		}
-		small, err := Resample(v, [3]int{3, 2, 4}, Proportions)
+		small, err := volume.Resample(v, [3]int{3, 2, 4}, volume.Proportions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Normalize(small.Data, Normalization{}); err != nil {
+		if err := volume.Normalize(small.Data, volume.Normalization{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range small.Data {
@@ -374,7 +375,7 @@ func FuzzHeader(f *testing.F) {
 			return
 		}
 		d := h.first()
-		if d[0]*d[1]*d[2] < 1 || d[0]*d[1]*d[2] > maxVoxels || h.Type.size() == 0 || h.Offset < 0 || h.Slope == 0 {
+		if d[0]*d[1]*d[2] < 1 || d[0]*d[1]*d[2] > volume.MaxVoxels || h.Type.size() == 0 || h.Offset < 0 || h.Slope == 0 {
 			t.Fatalf("accepted: %+v", h)
 		}
 	})

@@ -1,10 +1,21 @@
+// Package nifti reads and writes volumes in the NIfTI format of medical
+// imaging: single files (.nii, .nii.gz) and pairs (.hdr with .img), NIfTI-1 and
+// NIfTI-2, in either byte order. [Format] is what readers of volumes know of it.
+//
+// Headers are not trusted: no size in one makes the reader allocate, or
+// decompress, more than the file can hold.
 package nifti
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"credence/internal/volume"
 )
+
+// Volume is a three-dimensional image in the RAS frame.
+type Volume = volume.Volume
 
 // Type is the type of a file's voxels, by its code in the header.
 type Type int16

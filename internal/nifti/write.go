@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"credence/internal/atomicfile"
+	"credence/internal/volume"
 )
 
 // WriteOptions says how a volume is written. The zero value writes float32,
@@ -34,7 +35,7 @@ type WriteOptions struct {
 // qform.
 func Write(w io.Writer, v *Volume, o WriteOptions) error {
 	o.Type = cmp.Or(o.Type, Float32)
-	if err := v.check(); err != nil {
+	if err := check(v); err != nil {
 		return fmt.Errorf("writing a volume: %w", err)
 	}
 	if o.Type != Float32 && o.Type != Int16 && o.Type != Uint8 {
@@ -42,7 +43,7 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 	}
 	for _, d := range v.Dim {
 		if d > math.MaxInt16 {
-			return fmt.Errorf("writing a volume: %s voxels: an axis of NIfTI-1 has at most %d", dims(v.Dim), math.MaxInt16)
+			return fmt.Errorf("writing a volume: %s voxels: an axis of NIfTI-1 has at most %d", volume.Dims(v.Dim), math.MaxInt16)
 		}
 	}
 	if len(o.Description) > 79 {
@@ -61,6 +62,31 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 		return err
 	}
 	return z.Close()
+}
+
+// check refuses a volume whose fields contradict each other.
+func check(v *Volume) error {
+	n := 1
+	for axis, d := range v.Dim {
+		if d < 1 || n > volume.MaxVoxels/d {
+			return fmt.Errorf("a volume of %s voxels: at most %d are written", volume.Dims(v.Dim), volume.MaxVoxels)
+		}
+		n *= d
+		if !(v.Spacing[axis] > 0) || math.IsInf(v.Spacing[axis], 0) {
+			return fmt.Errorf("voxels of %v: sizes are positive", v.Spacing)
+		}
+	}
+	if len(v.Data) != n {
+		return fmt.Errorf("%d values for a volume of %s voxels", len(v.Data), volume.Dims(v.Dim))
+	}
+	for _, row := range v.Affine {
+		for _, a := range row {
+			if bad(a) {
+				return fmt.Errorf("an affine with the element %v", a)
+			}
+		}
+	}
+	return nil
 }
 
 // WriteFile writes a volume to a file that appears whole or not at all,

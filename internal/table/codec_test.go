@@ -93,7 +93,7 @@ func checkCodecFile(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := openParquet(t.Context(), path, budget.Default)
+	table, err := Open(t.Context(), path, Options{})
 	if err != nil {
 		t.Error(err)
 		return

@@ -65,6 +65,20 @@ type record struct {
 	err    error
 }
 
+// openText opens a text table, or a JSON text, whatever its name.
+func openText(ctx context.Context, in input, opts Options) (Table, error) {
+	src, _, err := in.open()
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 512)
+	if n, _ := src.ReadAt(head, 0); isJSON(head[:n]) {
+		src.Close()
+		return openJSON(ctx, in, opts)
+	}
+	return NewText(ctx, src, in.name, opts)
+}
+
 // NewText reads the header of a text table from src, which the table owns; the text may
 // be JSON.
 func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {

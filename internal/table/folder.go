@@ -75,12 +75,6 @@ func FolderFiles(dir string) ([]string, error) {
 	return files, err
 }
 
-// IsParquet reports whether a file is one of Parquet by its name.
-func IsParquet(name string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	return ext == ".parquet" || ext == ".pq"
-}
-
 func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	files, err := FolderFiles(dir)
 	if err != nil {
@@ -210,7 +204,7 @@ func (f *folder) partition(p *folderPart) error {
 // open opens the next file.
 func (f *folder) open() error {
 	p := &f.parts[f.at]
-	t, err := openParquet(f.ctx, p.path, f.memory)
+	t, err := openParquet(f.ctx, input{name: p.path}, Options{Memory: f.memory})
 	if err != nil {
 		return err
 	}

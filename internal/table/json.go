@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
@@ -63,6 +61,7 @@ type jsonTable struct {
 	src    io.Closer
 	items  *jsonItems
 	flavor jsonFlavor
+	lines  bool // the name says that there is one object a line
 	perOne bool // records are items, not votes
 
 	names  []string
@@ -79,32 +78,30 @@ type jsonTable struct {
 	meter *budget.Meter
 }
 
-// openJSONFile opens a file whose name or content says that it is JSON.
-func openJSONFile(ctx context.Context, path string, opts Options) (Table, error) {
-	return openJSON(ctx, func() (io.ReadCloser, error) {
-		f, err := fault.OpenFile(path)
-		if err != nil {
-			return nil, fault.Of(path, err)
-		}
-		return f, nil
-	}, path, opts)
+// openJSON reads a JSON text once for its columns, and opens it again for its records.
+func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
+	return openItems(ctx, in, false, opts)
 }
 
-// openJSON reads a JSON text once for its columns, and opens it again for its records.
-func openJSON(ctx context.Context, open func() (io.ReadCloser, error), file string, opts Options) (Table, error) {
-	src, err := open()
+// openJSONLines reads a text with an object per line.
+func openJSONLines(ctx context.Context, in input, opts Options) (Table, error) {
+	return openItems(ctx, in, true, opts)
+}
+
+func openItems(ctx context.Context, in input, lines bool, opts Options) (Table, error) {
+	src, _, err := in.open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	t, err := newJSON(ctx, src, file, opts)
+	t, err := newJSON(ctx, src, in.name, lines, opts)
 	if err != nil {
 		return nil, err
 	}
 	if err := t.survey(); err != nil {
 		return nil, err
 	}
-	again, err := open()
+	again, _, err := in.open()
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +116,7 @@ func openJSON(ctx context.Context, open func() (io.ReadCloser, error), file stri
 
 // newJSONStream opens a JSON text that can be read once, which the table owns.
 func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
-	t, err := newJSON(ctx, src, file, opts)
+	t, err := newJSON(ctx, src, file, false, opts)
 	if err == nil {
 		var it *jsonItem
 		if it, err = t.read(); err == nil {
@@ -142,8 +139,8 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 	return t, nil
 }
 
-func newJSON(ctx context.Context, src io.ReadCloser, file string, opts Options) (*jsonTable, error) {
-	t := &jsonTable{file: file, perOne: opts.Items, at: map[string]int{}}
+func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
+	t := &jsonTable{file: file, lines: lines, perOne: opts.Items, at: map[string]int{}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
 }
@@ -156,9 +153,8 @@ func (t *jsonTable) begin(ctx context.Context, src io.ReadCloser) error {
 	if err != nil {
 		return err
 	}
-	ext := filepath.Ext(strings.TrimSuffix(strings.ToLower(t.file), ".gz"))
 	t.src = src
-	t.items = &jsonItems{s: newJSONScanner(buf, t.file, t.meter.Limit), lines: ext == ".jsonl" || ext == ".ndjson"}
+	t.items = &jsonItems{s: newJSONScanner(buf, t.file, t.meter.Limit), lines: t.lines}
 	return nil
 }
 

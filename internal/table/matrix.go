@@ -26,12 +26,12 @@ type matrix struct {
 // maxMatrix bounds the columns of a matrix.
 const maxMatrix = 100_000
 
-func openMatrix(ctx context.Context, path string, memory int64) (Table, error) {
-	a, err := array.OpenNPY(path)
+func openMatrix(ctx context.Context, in input, opts Options) (Table, error) {
+	a, err := array.OpenNPY(in.name)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newMatrix(ctx, a, memory)
+	t, err := newMatrix(ctx, a, budget.Of(opts.Memory))
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

@@ -55,28 +55,23 @@ type parquetLeaf struct {
 // Rows returns how many records there are.
 func (t *parquetTable) Rows() int { return int(t.pq.NumRows()) }
 
-func openParquet(ctx context.Context, path string, memory int64) (Table, error) {
-	f, size, err := fault.Open(path)
+func openParquet(ctx context.Context, in input, opts Options) (Table, error) {
+	src, size, err := in.open()
 	if err != nil {
 		return nil, err
 	}
-	t, err := newParquet(ctx, path, f, size, memory)
+	t, err := newParquet(ctx, in.name, src, size, budget.Of(opts.Memory))
 	if err != nil {
-		f.Close()
+		src.Close()
 		return nil, err
 	}
-	t.src = f
+	t.src = src
 	return t, nil
 }
 
 // NewParquet reads a Parquet file that lies in memory; name is used in messages.
 func NewParquet(ctx context.Context, data []byte, name string, opts Options) (Table, error) {
-	t, err := newParquet(ctx, name, bytes.NewReader(data), int64(len(data)), budget.Of(opts.Memory))
-	if err != nil {
-		return nil, err
-	}
-	t.src = io.NopCloser(nil)
-	return t, nil
+	return openParquet(ctx, input{name, bytes.NewReader(data)}, opts)
 }
 
 // guard turns a panic of the Parquet library on a damaged file into an error.

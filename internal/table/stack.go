@@ -57,15 +57,6 @@ func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error)
 	return s, nil
 }
 
-// MayBeCollection reports by its name whether a file may be a collection.
-func MayBeCollection(path string) bool {
-	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
-	case ".json", ".jsonl", ".ndjson":
-		return true
-	}
-	return false
-}
-
 // IsCollection reports whether a table holds items with their votes.
 func IsCollection(t Table) bool {
 	roles := t.Traits().Roles

@@ -4,15 +4,10 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"credence/internal/budget"
 	"credence/internal/fault"
 )
 
@@ -82,53 +77,6 @@ type Options struct {
 
 // Stdin is what messages call the file "-".
 const Stdin = "standard input"
-
-// Open opens a file as a table, by its extension, or all Parquet files of a folder. Reading
-// ends when the context does.
-func Open(ctx context.Context, path string, opts Options) (Table, error) {
-	if path == "-" && opts.Stdin != nil {
-		if isJSON(opts.Stdin) {
-			return openJSON(ctx, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(opts.Stdin)), nil }, Stdin, opts)
-		}
-		if bytes.HasPrefix(opts.Stdin, []byte("PK")) {
-			t, err := newXLSX(ctx, Stdin, bytes.NewReader(opts.Stdin), int64(len(opts.Stdin)), opts)
-			if err != nil {
-				return nil, err
-			}
-			t.src = io.NopCloser(nil)
-			return t, nil
-		}
-		return NewPiped(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return openFolder(ctx, path, budget.Of(opts.Memory))
-	}
-	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")))
-	switch ext {
-	case ".parquet", ".pq":
-		return openParquet(ctx, path, budget.Of(opts.Memory))
-	case ".npy":
-		return openMatrix(ctx, path, budget.Of(opts.Memory))
-	case ".xlsx", ".xlsm":
-		return openXLSX(ctx, path, opts)
-	case ".xls", ".xlsb", ".ods", ".numbers":
-		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not read: save it as .xlsx or as CSV UTF-8", ext)}
-	case ".json", ".jsonl", ".ndjson":
-		return openJSONFile(ctx, path, opts)
-	case ".npz", ".idx", ".feather", ".arrow", ".rds", ".sav", ".dta":
-		return nil, &fault.Error{File: path, Msg: fmt.Sprintf("%s is not a format for tables: use CSV, TSV, .xlsx, JSON or Parquet", ext)}
-	}
-	f, err := fault.OpenFile(path)
-	if err != nil {
-		return nil, fault.Of(path, err)
-	}
-	head := make([]byte, 512)
-	if n, _ := f.ReadAt(head, 0); isJSON(head[:n]) { // whatever its name
-		f.Close()
-		return openJSONFile(ctx, path, opts)
-	}
-	return NewText(ctx, f, path, opts)
-}
 
 // checkHeader refuses tables without columns and with two of one name.
 func checkHeader(file string, line int, names []string) error {

@@ -58,18 +58,21 @@ type xlsxCell struct {
 	num  float64
 }
 
+// isWorkbook reports whether a file begins as a ZIP archive does.
+func isWorkbook(head []byte) bool { return bytes.HasPrefix(head, []byte("PK")) }
+
 // openXLSX opens the sheet of a workbook that opts names.
-func openXLSX(ctx context.Context, path string, opts Options) (Table, error) {
-	f, size, err := fault.Open(path)
+func openXLSX(ctx context.Context, in input, opts Options) (Table, error) {
+	src, size, err := in.open()
 	if err != nil {
 		return nil, err
 	}
-	t, err := newXLSX(ctx, path, f, size, opts)
+	t, err := newXLSX(ctx, in.name, src, size, opts)
 	if err != nil {
-		f.Close()
+		src.Close()
 		return nil, err
 	}
-	t.src = f
+	t.src = src
 	return t, nil
 }
 
@@ -82,7 +85,7 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 		return nil, &fault.Error{File: file, Msg: "the file is empty"}
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return nil, fault.Malformed(file, "the workbook is protected by a password, or of the old format .xls: save it as .xlsx without a password")
-	case !bytes.HasPrefix(head, []byte("PK")):
+	case !isWorkbook(head):
 		return nil, fault.Malformed(file, "this is not a workbook: expected .xlsx as Excel saves it")
 	}
 	archive, err := zip.NewReader(src, size)

@@ -1,4 +1,4 @@
-package nifti
+package volume
 
 import (
 	"math"
@@ -8,6 +8,20 @@ import (
 
 	"credence/internal/rng"
 )
+
+// random returns a volume of random values and orientation.
+func random(r *rand.Rand, dim [3]int) *Volume {
+	v := &Volume{Dim: dim, Data: make([]float32, dim[0]*dim[1]*dim[2])}
+	for i := range v.Data {
+		v.Data[i] = float32(100 * r.NormFloat64())
+	}
+	for i := range 3 {
+		v.Spacing[i] = 0.5 + r.Float64()
+		v.Affine[i][i] = v.Spacing[i]
+		v.Affine[i][3] = 10 * r.NormFloat64()
+	}
+	return v
+}
 
 // direct evaluates the definition: the product of three normalized tents.
 func direct(v *Volume, grid [3]int, x, y, z int) float64 {

@@ -1,4 +1,4 @@
-package nifti
+package volume
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ type Normalization struct {
 	Low, High float64
 }
 
-// complete fills in the defaults and refuses what cannot be.
-func (n Normalization) complete() (Normalization, error) {
+// Complete fills in the defaults and refuses what cannot be.
+func (n Normalization) Complete() (Normalization, error) {
 	n.Scale = cmp.Or(n.Scale, ZScore)
 	if n.Low == 0 && n.High == 0 {
 		n.Low, n.High = 0.5, 99.5
@@ -45,18 +45,12 @@ func (n Normalization) complete() (Normalization, error) {
 	return n, nil
 }
 
-// Check refuses a normalization that cannot be.
-func (n Normalization) Check() error {
-	_, err := n.complete()
-	return err
-}
-
 // Normalize changes values, all finite, as n says. They are cut off at the two
 // percentiles of all of them. For a z-score, the foreground is what then lies
 // above the mean of all: tissue, not the air around it. A volume without any
 // contrast becomes 0 throughout.
 func Normalize(values []float32, n Normalization) error {
-	n, err := n.complete()
+	n, err := n.Complete()
 	if err != nil || n.Scale == Raw || len(values) == 0 {
 		return err
 	}

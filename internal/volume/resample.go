@@ -1,4 +1,4 @@
-package nifti
+package volume
 
 import (
 	"fmt"
@@ -32,11 +32,11 @@ const (
 func Resample(v *Volume, grid [3]int, fit Fit) (*Volume, error) {
 	for _, n := range grid {
 		if n < 1 || n > math.MaxInt16 {
-			return nil, fmt.Errorf("a grid of %s voxels: an axis has 1 to %d", dims(grid), math.MaxInt16)
+			return nil, fmt.Errorf("a grid of %s voxels: an axis has 1 to %d", Dims(grid), math.MaxInt16)
 		}
 	}
-	if grid[0]*grid[1] > maxVoxels/grid[2] {
-		return nil, fmt.Errorf("a grid of %s voxels: at most %d are possible", dims(grid), maxVoxels)
+	if grid[0]*grid[1] > MaxVoxels/grid[2] {
+		return nil, fmt.Errorf("a grid of %s voxels: at most %d are possible", Dims(grid), MaxVoxels)
 	}
 	var scale [3]float64
 	for k := range 3 {

@@ -1,0 +1,112 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	_ "image/jpeg" // decoders of the formats below
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/internal/array"
+	"credence/internal/fault"
+	"credence/internal/nifti"
+	"credence/internal/table"
+	"credence/internal/volume"
+)
+
+// Which file is of which format is decided in four places: internal/table has the formats of tables,
+// internal/array those of arrays, and these lists are those of images and volumes. A new format of
+// volumes is a package that offers a [volume.Format], and its row here.
+
+// imageExtensions are those of the formats of images, which package image decodes by their content.
+var imageExtensions = []string{".png", ".jpg", ".jpeg"}
+
+// imageFormats names them.
+const imageFormats = "PNG or JPEG"
+
+// volumeFormats are all formats of volumes.
+var volumeFormats = []*volume.Format{&nifti.Format}
+
+// volumeNames names them.
+func volumeNames() string {
+	var names []string
+	for _, f := range volumeFormats {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, " or ")
+}
+
+// volumeFormat returns the format of a volume by the name of its file; nil means that it is none.
+func volumeFormat(path string) *volume.Format {
+	for _, f := range volumeFormats {
+		if _, ext := volume.SplitName(path, f.Extensions); ext != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// volumeReader returns the format that a volume is read as. The first says what is wrong with a file
+// that has the name of none.
+func volumeReader(path string) *volume.Format { return cmp.Or(volumeFormat(path), volumeFormats[0]) }
+
+// isVoxels reports whether a file holds the voxels of a volume that another file is the header of.
+func isVoxels(path string) bool {
+	f := volumeFormat(path)
+	return f != nil && fault.Extension(path) == f.Voxels
+}
+
+func isImage(path string) bool {
+	return slices.Contains(imageExtensions, strings.ToLower(filepath.Ext(path)))
+}
+
+// isPicture reports by its name whether a file is an image or a volume.
+func isPicture(path string) bool { return isImage(path) || volumeFormat(path) != nil }
+
+// bareName cuts the extensions of an image or a volume off a name.
+func bareName(name string) string {
+	if f := volumeFormat(name); f != nil {
+		stem, _ := volume.SplitName(name, f.Extensions)
+		return stem
+	}
+	if isImage(name) && len(name) > len(filepath.Ext(name)) {
+		return name[:len(name)-len(filepath.Ext(name))]
+	}
+	return name
+}
+
+// IsFile reports by its name whether a file holds data: a table, an array, an image or a volume.
+func IsFile(path string) bool {
+	return table.IsTable(path) || array.FormatOf(path) != nil || isPicture(path)
+}
+
+// featureReader reads the features in a file or a folder.
+type featureReader func(ctx context.Context, path string, opts *reading) (*features, error)
+
+// readerOf returns what reads the features of an array, of a volume or of a
+// folder, by the name of the file; nil means that it is a table.
+func readerOf(path string) (featureReader, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fault.Of(path, err)
+	}
+	if info.IsDir() {
+		if tables, err := isTableFolder(path); tables || err != nil {
+			return nil, err
+		}
+		return readImageFolder, nil
+	}
+	if volumeFormat(path) != nil {
+		return readImageFolder, nil
+	}
+	switch f := array.FormatOf(path); {
+	case f == nil:
+		return nil, nil
+	case f.Several:
+		return readNamedArrays, nil
+	}
+	return readArray, nil
+}
