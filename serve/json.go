@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 
-	"credence/internal/table"
+	"credence/internal/jsontext"
 )
 
 // scanner reads JSON text token by token, without building values of it: requests are mostly
@@ -36,9 +35,7 @@ func (s *scanner) errorf(format string, args ...any) error {
 // peek returns the first byte of the next token, 0 at the end of the text.
 func (s *scanner) peek() byte {
 	for ; s.at < len(s.text); s.at++ {
-		switch c := s.text[s.at]; c {
-		case ' ', '\t', '\n', '\r':
-		default:
+		if c := s.text[s.at]; !jsontext.Blank(c) {
 			return c
 		}
 	}
@@ -124,121 +121,41 @@ func (s *scanner) str() ([]byte, error) {
 	if !s.take('"') {
 		return nil, s.errorf("found %s, expected a string", s.found())
 	}
-	from := s.at
-	for ; s.at < len(s.text); s.at++ {
-		switch c := s.text[s.at]; {
-		case c == '"':
-			text := s.text[from:s.at]
-			s.at++
-			return s.valid(text)
-		case c == '\\':
-			return s.escaped(from)
-		case c < ' ':
-			return nil, s.errorf("a control character in a string")
+	text := s.text[s.at:]
+	n := jsontext.Plain(text)
+	if n < len(text) && text[n] == '"' { // without escapes, as most
+		s.at += n + 1
+		if !utf8.Valid(text[:n]) {
+			return nil, s.errorf("a string is not valid UTF-8")
 		}
+		return text[:n], nil
 	}
-	return nil, s.errorf("the string has no end")
-}
-
-func (s *scanner) valid(text []byte) ([]byte, error) {
-	if !utf8.Valid(text) {
+	var problem jsontext.Problem
+	s.buf, n, problem = jsontext.Append(s.buf[:0], text)
+	s.at += n
+	switch problem {
+	case jsontext.None:
+		return s.buf, nil
+	case jsontext.NotUTF8:
 		return nil, s.errorf("a string is not valid UTF-8")
+	case jsontext.Control:
+		return nil, s.errorf("a control character in a string")
+	case jsontext.BadEscape:
+		s.at += 2
+		return nil, s.errorf("a string has the escape \\%c", text[n+1])
+	case jsontext.BadHex:
+		s.at += 2
+		return nil, s.errorf("\\u%s: expected four hexadecimal digits", text[n+2:n+6])
 	}
-	return text, nil
-}
-
-// escaped takes the rest of a string that began at from and has escapes.
-func (s *scanner) escaped(from int) ([]byte, error) {
-	s.buf = append(s.buf[:0], s.text[from:s.at]...)
-	for s.at < len(s.text) {
-		c := s.text[s.at]
-		s.at++
-		switch {
-		case c == '"':
-			return s.valid(s.buf)
-		case c < ' ':
-			return nil, s.errorf("a control character in a string")
-		case c != '\\':
-			s.buf = append(s.buf, c)
-		default:
-			if err := s.escape(); err != nil {
-				return nil, err
-			}
-		}
-	}
+	s.at = len(s.text)
 	return nil, s.errorf("the string has no end")
-}
-
-// escape takes what follows a backslash.
-func (s *scanner) escape() error {
-	if s.at == len(s.text) {
-		return s.errorf("the string has no end")
-	}
-	c := s.text[s.at]
-	s.at++
-	switch c {
-	case '"', '\\', '/':
-		s.buf = append(s.buf, c)
-	case 'b':
-		s.buf = append(s.buf, '\b')
-	case 'f':
-		s.buf = append(s.buf, '\f')
-	case 'n':
-		s.buf = append(s.buf, '\n')
-	case 'r':
-		s.buf = append(s.buf, '\r')
-	case 't':
-		s.buf = append(s.buf, '\t')
-	case 'u':
-		r, err := s.hex()
-		if err != nil {
-			return err
-		}
-		if utf16.IsSurrogate(r) {
-			second := rune(utf8.RuneError)
-			if s.at+1 < len(s.text) && s.text[s.at] == '\\' && s.text[s.at+1] == 'u' {
-				before := s.at
-				s.at += 2
-				if second, err = s.hex(); err != nil {
-					return err
-				}
-				if utf16.DecodeRune(r, second) == utf8.RuneError {
-					s.at = before
-				}
-			}
-			r = utf16.DecodeRune(r, second)
-		}
-		s.buf = utf8.AppendRune(s.buf, r)
-	default:
-		return s.errorf("a string has the escape \\%c", c)
-	}
-	return nil
-}
-
-func (s *scanner) hex() (rune, error) {
-	if s.at+4 > len(s.text) {
-		return 0, s.errorf("the string has no end")
-	}
-	x, err := strconv.ParseUint(string(s.text[s.at:s.at+4]), 16, 16)
-	if err != nil {
-		return 0, s.errorf("\\u%s: expected four hexadecimal digits", s.text[s.at:s.at+4])
-	}
-	s.at += 4
-	return rune(x), nil
 }
 
 // number takes a number. NaN and infinities, as Python writes them, are numbers.
 func (s *scanner) number() (float64, error) {
 	s.peek()
 	from := s.at
-	for s.at < len(s.text) {
-		c := s.text[s.at]
-		if c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			s.at++
-			continue
-		}
-		break
-	}
+	s.at += jsontext.Word(s.text[s.at:])
 	word := s.text[from:s.at]
 	switch string(word) {
 	case "NaN":
@@ -248,7 +165,7 @@ func (s *scanner) number() (float64, error) {
 	case "-Infinity":
 		return math.Inf(-1), nil
 	}
-	if !table.IsJSONNumber(string(word)) {
+	if !jsontext.IsNumber(string(word)) {
 		s.at = from
 		return 0, s.errorf("found %s, expected a number", s.found())
 	}

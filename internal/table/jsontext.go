@@ -1,7 +1,7 @@
 package table
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +10,7 @@ import (
 
 	"credence/internal/budget"
 	"credence/internal/fault"
+	"credence/internal/jsontext"
 )
 
 // jsonKind says what a value of a JSON text is.
@@ -56,71 +57,73 @@ const (
 	jsonCost = 256
 )
 
-// jsonScanner reads a JSON text value by value. It takes NaN and infinities for numbers,
-// as Python writes them. A value is bounded in memory and depth, whatever the text
-// says, and a text that is not UTF-8 is refused where the standard library would mend it
-// silently.
+// jsonScanner reads a JSON text value by value. A value is bounded in memory and depth, whatever
+// the text says. A part of the text is in memory: tokens that it ends within are read on.
 type jsonScanner struct {
-	r         *bufio.Reader
-	file      string
-	limit     int64 // of the memory of a value
-	used      int64
-	line      int // of the next byte, from 1
-	column    int
-	lastWidth int // column before the last line feed
-	buf       []byte
-	keys      map[string]string
+	r     io.Reader
+	file  string
+	limit int64 // of the memory of a value
+	used  int64
+	text  []byte // what was read and not dropped
+	at    int    // the next byte
+	// line and column, from 1, are those of the byte at counted, which [jsonScanner.place] moves on.
+	line, column, counted int
+
+	buf  []byte // the last text in quotes
+	keys map[string]string
 }
 
-func newJSONScanner(r *bufio.Reader, file string, limit int64) *jsonScanner {
+func newJSONScanner(r io.Reader, file string, limit int64) *jsonScanner {
 	return &jsonScanner{r: r, file: file, limit: limit, line: 1, column: 1, keys: map[string]string{}}
 }
 
 // errorf reports something wrong at the next byte.
 func (s *jsonScanner) errorf(format string, args ...any) error {
+	s.place()
 	return &fault.Error{File: s.file, Line: s.line, Column: s.column, Msg: fmt.Sprintf(format, args...), Err: fault.ErrFormat}
 }
 
-// next returns the next byte, and 0 with an error at the end.
-func (s *jsonScanner) next() (byte, error) {
-	c, err := s.r.ReadByte()
-	if err != nil {
-		return 0, s.readError(err)
+// place counts lines and columns up to the next byte.
+func (s *jsonScanner) place() {
+	passed := s.text[s.counted:s.at]
+	s.counted = s.at
+	s.column += len(passed)
+	if last := bytes.LastIndexByte(passed, '\n'); last >= 0 {
+		s.line += bytes.Count(passed, []byte{'\n'})
+		s.column = len(passed) - last
 	}
-	s.column++
-	if c == '\n' {
-		s.line, s.column, s.lastWidth = s.line+1, 1, s.column-1
-	}
-	return c, nil
 }
 
-// readError says why no byte is left.
-func (s *jsonScanner) readError(err error) error {
-	if err == io.EOF {
-		return io.EOF
-	}
-	return readError(s.file, err)
-}
-
-// back has the byte that next returned last returned once more.
-func (s *jsonScanner) back(c byte) {
-	s.r.UnreadByte()
-	s.column--
-	if c == '\n' {
-		s.line, s.column = s.line-1, s.lastWidth
+// more reads on, and drops what lies before the next byte. It returns io.EOF at the end.
+func (s *jsonScanner) more() error {
+	s.place()
+	s.text = append(s.text[:0], s.text[s.at:]...)
+	s.at, s.counted = 0, 0
+	s.text = slices.Grow(s.text, peekSize)
+	for {
+		n, err := s.r.Read(s.text[len(s.text):cap(s.text)])
+		switch s.text = s.text[:len(s.text)+n]; {
+		case n > 0: // an error comes again
+			return nil
+		case err == io.EOF:
+			return err
+		case err != nil:
+			return readError(s.file, err)
+		}
 	}
 }
 
 // peek returns the first byte that is not a blank and leaves it to be read.
 func (s *jsonScanner) peek() (byte, error) {
 	for {
-		c, err := s.next()
-		if err != nil {
-			return 0, err
+		for ; s.at < len(s.text); s.at++ {
+			if c := s.text[s.at]; !jsontext.Blank(c) {
+				s.place()
+				return c, nil
+			}
 		}
-		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
-			s.back(c)
-			return c, nil
+		if err := s.more(); err != nil {
+			return 0, err
 		}
 	}
 }
@@ -148,14 +151,15 @@ func (s *jsonScanner) expect(c byte, what string) error {
 	if found != c {
 		return s.errorf("expected %s, found %s", what, s.found())
 	}
-	s.next()
+	s.at++
 	return nil
 }
 
 // found describes what stands at the next byte.
 func (s *jsonScanner) found() string {
-	head, _ := s.r.Peek(12)
-	text := strings.ToValidUTF8(string(head), "")
+	for len(s.text)-s.at < 12 && s.more() == nil {
+	}
+	text := strings.ToValidUTF8(string(s.text[s.at:min(s.at+12, len(s.text))]), "")
 	if end := strings.IndexAny(text, " \t\r\n,:]}"); end > 0 {
 		text = text[:end]
 	}
@@ -186,7 +190,8 @@ func (s *jsonScanner) read(depth int) (jsonValue, error) {
 		err = s.errorf("values lie more than %d deep in one another", maxDepth)
 	case c == '"':
 		v.kind = jsonText
-		v.text, err = s.string()
+		err = s.string()
+		v.text = string(s.buf)
 	case c == '{':
 		v.kind = jsonObject
 		err = s.object(&v, depth)
@@ -239,7 +244,7 @@ func (s *jsonScanner) member(first bool) (key string, more bool, err error) {
 	if c != '"' {
 		return "", false, s.errorf("expected a key in quotes, found %s", s.found())
 	}
-	if err = s.text(); err != nil {
+	if err = s.string(); err != nil {
 		return "", false, err
 	}
 	// Items have the same keys again and again.
@@ -256,7 +261,7 @@ func (s *jsonScanner) member(first bool) (key string, more bool, err error) {
 // values, or its end, at which more is false.
 func (s *jsonScanner) separator(first bool, closing byte) (more bool, err error) {
 	if first {
-		s.next()
+		s.at++
 	}
 	c, err := s.must()
 	if err != nil {
@@ -264,14 +269,14 @@ func (s *jsonScanner) separator(first bool, closing byte) (more bool, err error)
 	}
 	switch {
 	case c == closing:
-		s.next()
+		s.at++
 		return false, nil
 	case first:
 		return true, nil
 	case c != ',':
 		return false, s.errorf("expected a comma or %q, found %s", closing, s.found())
 	}
-	s.next()
+	s.at++
 	if c, err = s.must(); err == nil && c == closing {
 		err = s.errorf("a comma before %q", closing)
 	}
@@ -294,7 +299,7 @@ func (s *jsonScanner) list(v *jsonValue, depth int) error {
 
 // parseJSON reads a text that is one value.
 func parseJSON(text string) (jsonValue, error) {
-	s := newJSONScanner(bufio.NewReader(strings.NewReader(text)), "", budget.Least)
+	s := newJSONScanner(strings.NewReader(text), "", budget.Least)
 	v, err := s.value()
 	if err == nil {
 		if _, err = s.peek(); err == nil {

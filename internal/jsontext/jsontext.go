@@ -1,0 +1,146 @@
+// Package jsontext reads the tokens of JSON text: strings, numbers and words. It is what readers
+// of files, which see a part of the text at a time and build values, and readers of requests, which
+// have all of it and build none, have in common. Both take NaN and infinities for numbers, as Python
+// writes them, and refuse text that is not UTF-8, where the standard library would replace bytes.
+package jsontext
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Problem is what is wrong with a string. Callers word it, and say where it lies.
+type Problem uint8
+
+const (
+	None       Problem = iota
+	Unfinished         // the text ends before the string does
+	Control            // a control character, at the place that is returned
+	NotUTF8            // the whole string is not UTF-8
+	BadEscape          // no escape of JSON, behind the backslash at the place that is returned
+	BadHex             // no four hexadecimal digits behind \u at the place that is returned
+)
+
+// Blank reports whether c is white space between tokens.
+func Blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// Plain returns how many bytes of text stand for themselves in a string: those before a quote,
+// a backslash or a control character.
+func Plain(text []byte) int {
+	for i, c := range text {
+		if c == '"' || c == '\\' || c < ' ' {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// Append decodes what follows the opening quote of a string and appends it to buf. It takes n bytes
+// of text: up to the closing quote and with it, or up to the problem. An unfinished string goes on
+// when it is called again with the buffer and with text[n:], followed by more.
+func Append(buf, text []byte) (out []byte, n int, p Problem) {
+	for {
+		k := Plain(text[n:])
+		buf = append(buf, text[n:n+k]...)
+		n += k
+		switch {
+		case n == len(text):
+			return buf, n, Unfinished
+		case text[n] == '"' && !utf8.Valid(buf):
+			return buf, n + 1, NotUTF8
+		case text[n] == '"':
+			return buf, n + 1, None
+		case text[n] != '\\':
+			return buf, n, Control
+		}
+		r, k, p := escape(text[n:])
+		if p != None {
+			return buf, n, p
+		}
+		buf = utf8.AppendRune(buf, r)
+		n += k
+	}
+}
+
+// escape returns the character of an escape, which text begins with, and its length. Halves of a pair
+// of surrogates that stand alone become U+FFFD, as in the standard library.
+func escape(text []byte) (r rune, n int, p Problem) {
+	if len(text) < 2 {
+		return 0, 0, Unfinished
+	}
+	if i := strings.IndexByte(`"\/bfnrt`, text[1]); i >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[i]), 2, None
+	}
+	if text[1] != 'u' {
+		return 0, 0, BadEscape
+	}
+	if r, p = hex(text[2:]); p != None || !utf16.IsSurrogate(r) {
+		return r, 6, p
+	}
+	rest := text[6:]
+	if len(rest) < 2 && strings.HasPrefix(`\u`, string(rest)) {
+		return 0, 0, Unfinished
+	}
+	if bytes.HasPrefix(rest, []byte(`\u`)) {
+		low, p := hex(rest[2:])
+		if p == Unfinished {
+			return 0, 0, p
+		}
+		if pair := utf16.DecodeRune(r, low); p == None && pair != utf8.RuneError {
+			return pair, 12, None
+		}
+	}
+	return utf8.RuneError, 6, None
+}
+
+// hex reads four hexadecimal digits.
+func hex(text []byte) (rune, Problem) {
+	if len(text) < 4 {
+		return 0, Unfinished
+	}
+	x, err := strconv.ParseUint(string(text[:4]), 16, 16)
+	if err != nil {
+		return 0, BadHex
+	}
+	return rune(x), None
+}
+
+// Word returns the length of the number or word that text begins with.
+func Word(text []byte) int {
+	for i, c := range text {
+		if !(c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// IsNumber reports whether a text is a number as JSON writes them.
+func IsNumber(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	rest := strings.TrimLeft(text, "0123456789")
+	whole := text[:len(text)-len(rest)]
+	if whole == "" || len(whole) > 1 && whole[0] == '0' {
+		return false
+	}
+	if after, ok := strings.CutPrefix(rest, "."); ok {
+		rest = strings.TrimLeft(after, "0123456789")
+		if len(rest) == len(after) {
+			return false
+		}
+	}
+	if rest == "" {
+		return true
+	}
+	if rest[0] != 'e' && rest[0] != 'E' {
+		return false
+	}
+	rest = rest[1:]
+	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+		rest = rest[1:]
+	}
+	return rest != "" && strings.Trim(rest, "0123456789") == ""
+}
