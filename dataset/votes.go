@@ -95,10 +95,9 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 	return v.dataset(), nil
 }
 
-// VotesOf reads votes from a table that the caller has, as [ReadVotes] reads those of a file. The
-// caller closes it.
-func VotesOf(ctx context.Context, t table.Table, opts VotesOptions) (*Dataset, error) {
-	v, err := readVotes(ctx, t, opts)
+// VotesOf reads the votes of a source, as [ReadVotes] reads those of a file. The caller closes it.
+func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error) {
+	v, err := readVotes(ctx, tableFrom(s), opts)
 	if err != nil {
 		return nil, err
 	}
