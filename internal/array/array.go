@@ -6,6 +6,7 @@ package array
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -110,12 +111,15 @@ func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
 func (a *Array) Len() int { return a.Shape[0] }
 
 // Width returns the number of values per item.
-func (a *Array) Width() int {
-	w := 1
-	for _, s := range a.Shape[1:] {
-		w *= s
+func (a *Array) Width() int { return product(a.Shape[1:]) }
+
+// product returns how many elements an array of the given shape has.
+func product(shape []int) int {
+	n := 1
+	for _, s := range shape {
+		n *= s
 	}
-	return w
+	return n
 }
 
 // Bytes returns the size of all elements.
@@ -171,19 +175,22 @@ func (a *Array) RowMajor(ctx context.Context, opts Options) (*Array, error) {
 	if !a.fortran {
 		return a, nil
 	}
-	n, w, size := a.Len(), a.Width(), a.dt.size
-	var out io.ReadWriteCloser
-	var at io.ReaderAt
-	if a.Bytes() <= opts.Memory {
-		m := &memoryFile{}
-		out, at = m, m
-	} else {
-		f, err := spoolFile(opts)
-		if err != nil {
-			return nil, err
-		}
-		out, at = f, f
+	out, err := newSpool(a.Bytes(), opts)
+	if err != nil {
+		return nil, err
 	}
+	if err := a.writeRows(ctx, out); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	if err := a.Close(); err != nil {
+		return nil, errors.Join(fault.Of(a.file, err), out.Close())
+	}
+	return &Array{Shape: a.Shape, file: a.file, src: out, dt: a.dt, closer: out}, nil
+}
+
+// writeRows writes the elements of an array in Fortran order in C order.
+func (a *Array) writeRows(ctx context.Context, out io.Writer) error {
+	n, w, size := a.Len(), a.Width(), a.dt.size
 	// Place of element j, counted in Fortran order, in a row in C order.
 	place := make([]int, w)
 	index := make([]int, len(a.Shape)-1)
@@ -204,36 +211,42 @@ func (a *Array) RowMajor(ctx context.Context, opts Options) (*Array, error) {
 	in, row := make([]byte, block*size), make([]byte, block*w*size)
 	for i := 0; i < n; i += block {
 		if err := ctx.Err(); err != nil {
-			out.Close()
-			return nil, err
+			return err
 		}
 		m := min(block, n-i)
 		for j := range w {
 			if k, err := a.src.ReadAt(in[:m*size], a.offset+(int64(j)*int64(n)+int64(i))*int64(size)); k < m*size {
-				out.Close()
-				return nil, fault.Of(a.file, err)
+				return fault.Of(a.file, err)
 			}
 			for r := range m {
 				copy(row[(r*w+place[j])*size:][:size], in[r*size:])
 			}
 		}
 		if _, err := out.Write(row[:m*w*size]); err != nil {
-			out.Close()
-			return nil, fault.Of(a.file, err)
+			return fault.Of(a.file, err)
 		}
 	}
-	if err := a.Close(); err != nil {
-		out.Close()
-		return nil, fault.Of(a.file, err)
+	return nil
+}
+
+// spool takes elements that cannot be read in place.
+type spool interface {
+	io.WriteCloser
+	io.ReaderAt
+}
+
+// newSpool returns one in memory or, above the limit, in a temporary file.
+func newSpool(need int64, opts Options) (spool, error) {
+	if need <= opts.Memory {
+		return &memoryFile{}, nil
 	}
-	return &Array{Shape: a.Shape, file: a.file, src: at, dt: a.dt, closer: out}, nil
+	return spoolFile(opts)
 }
 
 // memoryFile is a growing file in memory.
 type memoryFile struct{ b []byte }
 
 func (m *memoryFile) Write(p []byte) (int, error) { m.b = append(m.b, p...); return len(p), nil }
-func (m *memoryFile) Read([]byte) (int, error)    { return 0, io.EOF }
 func (m *memoryFile) Close() error                { return nil }
 
 func (m *memoryFile) ReadAt(p []byte, off int64) (int, error) {

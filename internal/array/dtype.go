@@ -67,67 +67,75 @@ func (d dtype) String() string {
 	return fmt.Sprintf("%s%c%d", order, d.kind, d.size)
 }
 
+func (d dtype) order() binary.ByteOrder {
+	if d.big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// whole returns the whole number at the beginning of b; a negative one in two's complement.
+func (d dtype) whole(b []byte, order binary.ByteOrder) (u uint64) {
+	switch d.size {
+	case 1:
+		u = uint64(b[0])
+	case 2:
+		u = uint64(order.Uint16(b))
+	case 4:
+		u = uint64(order.Uint32(b))
+	default:
+		u = order.Uint64(b)
+	}
+	if d.kind == 'i' {
+		shift := 64 - 8*d.size
+		u = uint64(int64(u<<shift) >> shift)
+	}
+	return u
+}
+
+// digits writes a whole number.
+func (d dtype) digits(u uint64) string {
+	if d.kind == 'i' {
+		return strconv.FormatInt(int64(u), 10)
+	}
+	return strconv.FormatUint(u, 10)
+}
+
 // decode converts len(dst) elements.
 func (d dtype) decode(dst []float32, b []byte) {
-	var order binary.ByteOrder = binary.LittleEndian
-	if d.big {
-		order = binary.BigEndian
-	}
+	order, size := d.order(), d.size
 	switch {
-	case d.kind == 'f' && d.size == 4 && !d.big:
+	case d.kind == 'f' && size == 4 && !d.big:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 		}
-	case d.kind == 'u' && d.size == 1:
+	case d.kind == 'u' && size == 1:
 		for i := range dst {
 			dst[i] = float32(b[i])
 		}
 	case d.kind == 'b':
 		for i := range dst {
-			dst[i] = 0
-			if b[i] != 0 {
-				dst[i] = 1
-			}
+			dst[i] = float32(min(1, b[i]))
 		}
-	case d.size == 1:
+	case d.kind == 'i':
 		for i := range dst {
-			dst[i] = float32(int8(b[i]))
+			dst[i] = float32(int64(d.whole(b[size*i:], order)))
 		}
-	case d.size == 2:
+	case d.kind == 'u':
 		for i := range dst {
-			u := order.Uint16(b[2*i:])
-			switch d.kind {
-			case 'f':
-				dst[i] = Half(u)
-			case 'i':
-				dst[i] = float32(int16(u))
-			default:
-				dst[i] = float32(u)
-			}
+			dst[i] = float32(d.whole(b[size*i:], order))
 		}
-	case d.size == 4:
+	case size == 2:
 		for i := range dst {
-			u := order.Uint32(b[4*i:])
-			switch d.kind {
-			case 'f':
-				dst[i] = math.Float32frombits(u)
-			case 'i':
-				dst[i] = float32(int32(u))
-			default:
-				dst[i] = float32(u)
-			}
+			dst[i] = Half(order.Uint16(b[2*i:]))
+		}
+	case size == 4:
+		for i := range dst {
+			dst[i] = math.Float32frombits(order.Uint32(b[4*i:]))
 		}
 	default:
 		for i := range dst {
-			u := order.Uint64(b[8*i:])
-			switch d.kind {
-			case 'f':
-				dst[i] = float32(math.Float64frombits(u))
-			case 'i':
-				dst[i] = float32(int64(u))
-			default:
-				dst[i] = float32(u)
-			}
+			dst[i] = float32(math.Float64frombits(order.Uint64(b[8*i:])))
 		}
 	}
 }

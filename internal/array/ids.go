@@ -1,13 +1,9 @@
 package array
 
 import (
-	"archive/zip"
 	"bufio"
 	"context"
-	"encoding/binary"
 	"io"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,22 +34,13 @@ func EntriesNPZ(path string) ([]Entry, error) {
 	var list []Entry
 	for _, name := range names {
 		e := Entry{Name: name}
-		if h, err := headerOf(path, entries[name]); err == nil {
+		if r, h, err := openEntry(path, entries[name]); err == nil {
 			e.Shape, e.Text = h.shape, h.dt.text()
+			r.Close()
 		}
 		list = append(list, e)
 	}
 	return list, nil
-}
-
-// headerOf reads the header of an array in an archive.
-func headerOf(file string, e *zip.File) (*npyHeader, error) {
-	r, err := e.Open()
-	if err != nil {
-		return nil, fault.Of(file, err)
-	}
-	defer r.Close()
-	return readNPYHeader(file, r)
 }
 
 // ReadTexts reads a vector of texts or whole numbers of an NPZ file as texts, of
@@ -73,15 +60,11 @@ func ReadTexts(ctx context.Context, path, name string, opts Options) ([]string, 
 	if e == nil {
 		return nil, fault.Malformed(path, "no array %q", name)
 	}
-	r, err := e.Open()
-	if err != nil {
-		return nil, fault.Of(file, err)
-	}
-	defer r.Close()
-	h, err := readNPYHeader(file, r)
+	r, h, err := openEntry(file, e)
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	return h.texts(ctx, file, r, opts)
 }
 
@@ -118,10 +101,7 @@ func (h *npyHeader) texts(ctx context.Context, file string, r io.Reader, opts Op
 
 // id returns one element as text.
 func (d dtype) id(b []byte) string {
-	var order binary.ByteOrder = binary.LittleEndian
-	if d.big {
-		order = binary.BigEndian
-	}
+	order := d.order()
 	switch {
 	case d.kind == 'S':
 		return strings.ToValidUTF8(strings.TrimRight(string(b), "\x00"), string(utf8.RuneError))
@@ -135,17 +115,5 @@ func (d dtype) id(b []byte) string {
 		}
 		return string(runes)
 	}
-	wide := make([]byte, 8)
-	if d.big {
-		copy(wide[8-len(b):], b)
-	} else {
-		copy(wide, b)
-		slices.Reverse(wide)
-	}
-	u := binary.BigEndian.Uint64(wide)
-	if d.kind == 'i' {
-		shift := 64 - 8*d.size
-		return strconv.FormatInt(int64(u<<shift)>>shift, 10)
-	}
-	return strconv.FormatUint(u, 10)
+	return d.digits(d.whole(b, order))
 }

@@ -46,10 +46,7 @@ func (a *Array) judge(i int, row []float32, b []byte) error {
 	if !a.Loses() {
 		return nil
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if a.dt.big {
-		order = binary.BigEndian
-	}
+	order := a.dt.order()
 	var rounded, vanished int64
 	var whole string
 	var small float64
@@ -98,26 +95,9 @@ func (l *loss) add(rounded, vanished int64, whole string, small float64) {
 // text if not.
 func (d dtype) exact(v float32, b []byte, order binary.ByteOrder) (string, bool) {
 	x := float64(v) // whole, and no larger than 2⁶⁴
-	if d.kind == 'u' {
-		u := uint64(0)
-		if d.size == 4 {
-			u = uint64(order.Uint32(b))
-		} else {
-			u = order.Uint64(b)
-		}
-		if x < 1<<64 && uint64(x) == u {
-			return "", true
-		}
-		return fmt.Sprint(u), false
-	}
-	k := int64(0)
-	if d.size == 4 {
-		k = int64(int32(order.Uint32(b)))
-	} else {
-		k = int64(order.Uint64(b))
-	}
-	if x < 1<<63 && int64(x) == k {
+	u := d.whole(b, order)
+	if d.kind == 'u' && x < 1<<64 && uint64(x) == u || d.kind == 'i' && x < 1<<63 && int64(x) == int64(u) {
 		return "", true
 	}
-	return fmt.Sprint(k), false
+	return d.digits(u), false
 }

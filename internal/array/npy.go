@@ -162,11 +162,28 @@ func (p *literal) quoted() (string, error) {
 	return "", errors.New("a string is expected")
 }
 
-func (p *literal) dict(entry func(key string) error) error {
-	if !p.skip('{') {
-		return errors.New("a dictionary is expected")
+// each reads values between two brackets with commas between them, and perhaps behind the last. none is what
+// is wrong without the first bracket, and closing what the last is called.
+func (p *literal) each(from, to byte, none, closing string, value func() error) error {
+	if !p.skip(from) {
+		return errors.New(none)
 	}
-	for !p.skip('}') {
+	for !p.skip(to) {
+		if err := value(); err != nil {
+			return err
+		}
+		if !p.skip(',') {
+			if p.skip(to) {
+				break
+			}
+			return fmt.Errorf("a comma or %s is expected", closing)
+		}
+	}
+	return nil
+}
+
+func (p *literal) dict(entry func(key string) error) error {
+	err := p.each('{', '}', "a dictionary is expected", "brace", func() error {
 		key, err := p.quoted()
 		if err != nil {
 			return err
@@ -174,20 +191,12 @@ func (p *literal) dict(entry func(key string) error) error {
 		if !p.skip(':') {
 			return errors.New("a colon is expected")
 		}
-		if err := entry(key); err != nil {
-			return err
-		}
-		if !p.skip(',') {
-			if p.skip('}') {
-				break
-			}
-			return errors.New("a comma or brace is expected")
-		}
+		return entry(key)
+	})
+	if err == nil && strings.TrimSpace(p.s) != "" {
+		err = errors.New("text after the dictionary")
 	}
-	if strings.TrimSpace(p.s) != "" {
-		return errors.New("text after the dictionary")
-	}
-	return nil
+	return err
 }
 
 func (p *literal) boolean() (bool, error) {
@@ -201,44 +210,29 @@ func (p *literal) boolean() (bool, error) {
 	return false, errors.New("a truth value is expected")
 }
 
-func (p *literal) tuple() ([]int, error) {
-	if !p.skip('(') {
-		return nil, errors.New("a tuple is expected")
-	}
-	var shape []int
-	for !p.skip(')') {
+func (p *literal) tuple() (shape []int, err error) {
+	err = p.each('(', ')', "a tuple is expected", "parenthesis", func() error {
 		p.blanks()
-		end := 0
-		for end < len(p.s) && p.s[end] >= '0' && p.s[end] <= '9' {
-			end++
-		}
+		end := len(p.s) - len(strings.TrimLeft(p.s, "0123456789"))
 		n, err := strconv.ParseInt(p.s[:end], 10, 56)
 		if err != nil || n > math.MaxInt {
-			return nil, errors.New("the shape is not a tuple of whole numbers")
+			return errors.New("the shape is not a tuple of whole numbers")
 		}
 		p.s = strings.TrimPrefix(p.s[end:], "L") // written by Python 2
-		shape = append(shape, int(n))
-		if len(shape) > maxDims {
-			return nil, fmt.Errorf("more than %d axes", maxDims)
+		if shape = append(shape, int(n)); len(shape) > maxDims {
+			return fmt.Errorf("more than %d axes", maxDims)
 		}
-		if !p.skip(',') {
-			if p.skip(')') {
-				break
-			}
-			return nil, errors.New("a comma or parenthesis is expected")
-		}
-	}
-	return shape, nil
+		return nil
+	})
+	return shape, err
 }
 
 // HeaderNPY returns the header of an NPY file of float32 in row-major order, of
 // version 1, padded to a multiple of 64 bytes.
-func HeaderNPY(shape []int) []byte {
-	tuple := strings.Join(words.Each(shape, strconv.Itoa), ", ")
-	if len(shape) == 1 {
-		tuple += ","
-	}
-	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", tuple)
+func HeaderNPY(shape []int) []byte { return headerNPY("'<f4'", shape) }
+
+func headerNPY(descr string, shape []int) []byte {
+	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
 	text += strings.Repeat(" ", (64-(10+len(text)+1)%64)%64) + "\n"
 	b := append([]byte(npyMagic), 1, 0)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
@@ -247,11 +241,7 @@ func HeaderNPY(shape []int) []byte {
 
 // WriteNPY writes an array of float32 in row-major order.
 func WriteNPY(w io.Writer, shape []int, values []float32) error {
-	n := 1
-	for _, s := range shape {
-		n *= s
-	}
-	if n != len(values) {
+	if n := product(shape); n != len(values) {
 		return fmt.Errorf("an array of %s has %d values, not %d", words.Shape(shape), n, len(values))
 	}
 	if _, err := w.Write(HeaderNPY(shape)); err != nil {

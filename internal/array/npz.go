@@ -80,19 +80,29 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 	return unpackNPY(ctx, file, e, opts)
 }
 
+// openEntry opens an array of an archive and reads its header.
+func openEntry(file string, e *zip.File) (io.ReadCloser, *npyHeader, error) {
+	r, err := e.Open()
+	if err != nil {
+		return nil, nil, fault.Of(file, err)
+	}
+	h, err := readNPYHeader(file, r)
+	if err != nil {
+		r.Close()
+		return nil, nil, err
+	}
+	return r, h, nil
+}
+
 // unpackNPY decompresses an array into memory or, above the limit, into a
 // temporary file. No more is kept than the header announces.
 func unpackNPY(ctx context.Context, file string, e *zip.File, opts Options) (*Array, error) {
-	r, err := e.Open()
+	r, h, err := openEntry(file, e)
 	if err != nil {
-		return nil, fault.Of(file, err)
+		return nil, err
 	}
 	defer r.Close()
-	h, err := readNPYHeader(file, r)
-	if err == nil {
-		err = h.numbers(file)
-	}
-	if err != nil {
+	if err := h.numbers(file); err != nil {
 		return nil, err
 	}
 	return unpack(ctx, file, r, h.dt, h.shape, h.fortran, opts)
@@ -104,14 +114,9 @@ func unpack(ctx context.Context, file string, r io.Reader, dt dtype, shape []int
 	if err != nil {
 		return nil, err
 	}
-	var to interface {
-		io.WriteCloser
-		io.ReaderAt
-	} = &memoryFile{}
-	if need > opts.Memory {
-		if to, err = spoolFile(opts); err != nil {
-			return nil, err
-		}
+	to, err := newSpool(need, opts)
+	if err != nil {
+		return nil, err
 	}
 	got, err := io.Copy(to, io.LimitReader(fault.Reader(ctx, r), need))
 	if err != nil {

@@ -20,13 +20,7 @@ type Field struct {
 }
 
 // Len returns how many values of a record the field holds.
-func (f *Field) Len() int {
-	n := 1
-	for _, s := range f.Shape {
-		n *= s
-	}
-	return n
-}
+func (f *Field) Len() int { return product(f.Shape) }
 
 func (f *Field) bytes() int {
 	if f.Truth {
@@ -67,15 +61,12 @@ func HeaderRecords(fields []Field, n int) ([]byte, error) {
 		}
 		list = append(list, text+")")
 	}
-	text := fmt.Sprintf("{'descr': [%s], 'fortran_order': False, 'shape': (%d,), }", strings.Join(list, ", "), n)
-	text += strings.Repeat(" ", (64-(10+len(text)+1)%64)%64) + "\n"
-	if len(text) > math.MaxUint16 {
+	header := headerNPY("["+strings.Join(list, ", ")+"]", []int{n})
+	if len(header) > 10+math.MaxUint16 {
 		return nil, fmt.Errorf("records of %s: their header has %s bytes, more than an NPY file holds",
-			words.Plural(len(fields), "field"), words.Thousands(len(text)))
+			words.Plural(len(fields), "field"), words.Thousands(len(header)-10))
 	}
-	b := append([]byte(npyMagic), 1, 0)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
-	return append(b, text...), nil
+	return header, nil
 }
 
 // AppendNumbers appends the values of a field to a record.
@@ -163,29 +154,19 @@ func (r *Records) Append(dst []float64, i, field int) []float64 {
 //
 //	[('weights', '<f8', (3,)), ('alpha', '<f8', (3, 2))]
 func (p *literal) fields() ([]Field, error) {
-	if !p.skip('[') {
-		return nil, errors.New("elements are not records: expected an array whose type has fields")
-	}
 	var list []Field
-	for !p.skip(']') {
+	err := p.each('[', ']', "elements are not records: expected an array whose type has fields", "bracket", func() error {
 		f, err := p.field()
-		if err != nil {
-			return nil, err
+		if err == nil && len(list) == maxFields {
+			err = fmt.Errorf("more than %d fields", maxFields)
 		}
-		if list = append(list, f); len(list) > maxFields {
-			return nil, fmt.Errorf("more than %d fields", maxFields)
-		}
-		if !p.skip(',') {
-			if p.skip(']') {
-				break
-			}
-			return nil, errors.New("a comma or bracket is expected")
-		}
+		list = append(list, f)
+		return err
+	})
+	if err == nil && list == nil {
+		err = errors.New("records without fields")
 	}
-	if list == nil {
-		return nil, errors.New("records without fields")
-	}
-	return list, nil
+	return list, err
 }
 
 func (p *literal) field() (f Field, err error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 
 	"credence/internal/budget"
@@ -21,11 +20,9 @@ import (
 
 // arrowTable reads an Arrow stream, one message at a time.
 type arrowTable struct {
-	ctx    context.Context
-	file   string
-	src    io.Closer
+	ctx context.Context
+	rowBase
 	r      *bufio.Reader
-	names  []string
 	leaves []arrowLeaf
 	fields int // nodes of a message, one for each field
 	parts  int // buffers of a message
@@ -34,11 +31,8 @@ type arrowTable struct {
 	buffers [][]byte // of the message at hand
 	rows    int      // of the message at hand
 	next    int      // of these, the next
-	cells   []Cell
-	at      int
 	read    int64
 	memory  int64
-	meter   *budget.Meter
 }
 
 // arrowMark is what a message begins with.
@@ -63,7 +57,8 @@ func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options)
 }
 
 func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
-	t := &arrowTable{ctx: ctx, file: file, r: r, memory: memory}
+	t := &arrowTable{ctx: ctx, r: r, memory: memory}
+	t.file = file
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}
 	kind, header, err := t.message()
 	if err == io.EOF || err == nil && kind != arrowSchema {
@@ -98,7 +93,7 @@ func (t *arrowTable) malformed(format string, args ...any) error {
 }
 
 func (t *arrowTable) damaged() error {
-	return fault.Malformed(t.file, "the Arrow stream is damaged, or cut short, after %s", words.Plural(t.at, "row"))
+	return fault.Malformed(t.file, "the Arrow stream is damaged, or cut short, after %s", words.Plural(t.line, "row"))
 }
 
 // message reads a message: what kind it is, and its header. Its body is in t.body. The end is io.EOF.
@@ -219,27 +214,9 @@ func (t *arrowTable) Next() ([]Cell, error) {
 		}
 	}
 	t.next++
-	t.at++
+	t.line++
 	return t.cells, nil
 }
 
-func (t *arrowTable) Notes() []error       { return nil }
-func (t *arrowTable) Name() string         { return t.file }
-func (t *arrowTable) Header() []string     { return t.names }
-func (t *arrowTable) Line() int            { return t.at }
-func (t *arrowTable) Traits() Traits       { return Traits{Lists: true} }
+// Unread returns why a column is not read, or nil.
 func (t *arrowTable) Unread(col int) error { return t.leaves[col].unread }
-func (t *arrowTable) Close() error         { return t.src.Close() }
-
-// Keep counts memory that a caller keeps.
-func (t *arrowTable) Keep(n int) error {
-	if t.meter.Fits(int64(n)) {
-		return nil
-	}
-	return t.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(t.at))
-}
-
-// ErrorAt gives the row and the name of the column.
-func (t *arrowTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return errorInRow(t.file, t.at, t.names, col, fmt.Sprintf(format, args...))
-}

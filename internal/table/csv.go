@@ -38,13 +38,10 @@ import (
 // After that, Next hands out records: those in blanks and ahead first, then those of the
 // file. A record of the wrong length comes with ErrRagged, after which reading can go on.
 type csvTable struct {
-	file  string
-	src   io.Closer
-	r     *csv.Reader
-	cells []Cell
+	base
+	r *csv.Reader
 
 	// Decided by the head of the file.
-	names    []string
 	blank    []bool // columns without a name
 	above    int    // lines above the header
 	plain    bool   // the header has no separator
@@ -53,9 +50,7 @@ type csvTable struct {
 
 	blanks []blanks // read but not handed out, then
 	ahead  *record  // the record behind them
-	at     int      // line of the last record
 	handed int      // records handed out
-	meter  *budget.Meter
 }
 
 // record is one line of a text table.
@@ -88,7 +83,7 @@ func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) 
 	}
 	src = readCloser{buf, src}
 	raw := &counter{r: fault.Reader(ctx, src)}
-	t := &csvTable{file: file, src: src}
+	t := &csvTable{base: base{file: file, src: src}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory), Read: func() int64 { return raw.n }}
 	if err := t.start(raw, opts.Comma); err != nil {
 		src.Close()
@@ -134,9 +129,9 @@ func (t *csvTable) header() error {
 	if err != nil {
 		return t.parseError(err)
 	}
-	t.at, _ = t.r.FieldPos(0)
-	t.at += t.above
-	if err := budget.Check(t.meter.Limit, columnCost*int64(len(rec)), t.file, "line %d: a header of %s columns", t.at, words.Thousands(len(rec))); err != nil {
+	t.line, _ = t.r.FieldPos(0)
+	t.line += t.above
+	if err := budget.Check(t.meter.Limit, columnCost*int64(len(rec)), t.file, "line %d: a header of %s columns", t.line, words.Thousands(len(rec))); err != nil {
 		return err
 	}
 	for i, name := range rec {
@@ -151,7 +146,7 @@ func (t *csvTable) header() error {
 		t.names = append(t.names, strings.Clone(name))
 	}
 	t.cells = make([]Cell, len(t.names))
-	if err := checkHeader(t.file, t.at, t.names); err != nil {
+	if err := checkHeader(t.file, t.line, t.names); err != nil {
 		return err
 	}
 	if t.blank[0] {
@@ -206,13 +201,6 @@ func separator(head []byte) (comma rune, none bool) {
 	}
 	return rune(separators[best]), n[best] == 0
 }
-
-func (t *csvTable) Notes() []error   { return nil }
-func (t *csvTable) Name() string     { return t.file }
-func (t *csvTable) Header() []string { return t.names }
-func (t *csvTable) Line() int        { return t.at }
-func (t *csvTable) Unread(int) error { return nil }
-func (t *csvTable) Close() error     { return t.src.Close() }
 
 // Traits tells of decimal commas, row names and a header without a separator.
 func (t *csvTable) Traits() Traits {
@@ -282,7 +270,7 @@ func (t *csvTable) keep(r record) error {
 
 // Keep counts memory that a caller keeps.
 func (t *csvTable) Keep(bytes int) error {
-	return t.meter.Keep(int64(bytes), "what is kept of the rows up to line %d", t.at)
+	return t.meter.Keep(int64(bytes), "what is kept of the rows up to line %d", t.line)
 }
 
 func allBlank(fields []string) bool {
@@ -303,7 +291,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 		return nil, t.parseError(r.err)
 	}
 	rec := r.fields
-	t.at = r.line
+	t.line = r.line
 	t.handed++
 	for i, s := range rec[:min(len(rec), len(t.cells))] {
 		if !utf8.ValidString(s) {
@@ -319,7 +307,7 @@ func (t *csvTable) Next() ([]Cell, error) {
 		if t.handed == 1 && len(rec) == len(t.names)+1 {
 			msg += ": if the first are row names, as R writes them, give them a header (col.names = NA) or leave them out (row.names = FALSE)"
 		}
-		return t.cells, &fault.Error{File: t.file, Line: t.at, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: ErrRagged}
+		return t.cells, &fault.Error{File: t.file, Line: t.line, Column: min(len(rec), len(t.names)) + 1, Msg: msg, Err: ErrRagged}
 	}
 	return t.cells, nil
 }
@@ -334,7 +322,7 @@ func (t *csvTable) parseError(err error) error {
 	}
 	var pe *csv.ParseError
 	if errors.As(err, &pe) {
-		t.at = pe.Line + t.above
+		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
 		switch {
 		case t.plain && t.names == nil:
@@ -344,7 +332,7 @@ func (t *csvTable) parseError(err error) error {
 		case pe.Err == csv.ErrQuote && pe.StartLine != pe.Line:
 			msg = fmt.Sprintf(`character %d: the quote (") that opens on line %d is not closed, or not followed by a separator`, pe.Column, pe.StartLine+t.above)
 		}
-		return &fault.Error{File: t.file, Line: t.at, Msg: msg, Err: err}
+		return &fault.Error{File: t.file, Line: t.line, Msg: msg, Err: err}
 	}
 	return readError(t.file, err)
 }

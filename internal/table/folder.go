@@ -26,19 +26,15 @@ import (
 // be any number; but all are looked at first, so that one that does not fit is refused before
 // anything is made of the others.
 type folder struct {
-	ctx    context.Context
-	path   string
-	parts  []folderPart
-	names  []string // of the columns in files, then of those in names of subfolders
-	own    int      // of these, those in files
-	first  *parquetTable
-	now    *parquetTable // nil before the first record and between files
-	at     int           // its index
-	row    int           // of the last record, from 1, over all files
-	only   []bool        // columns to read, or nil for all
-	cells  []Cell
-	memory int64
-	meter  *budget.Meter
+	rowBase // names are those of the columns in files, then of those in names of subfolders
+	ctx     context.Context
+	parts   []folderPart
+	own     int // columns in files
+	first   *parquetTable
+	now     *parquetTable // nil before the first record and between files
+	at      int           // its index
+	only    []bool        // columns to read, or nil for all
+	memory  int64
 }
 
 // folderPart is a file of a folder.
@@ -83,7 +79,7 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	if len(files) == 0 {
 		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
 	}
-	f := &folder{ctx: ctx, path: dir, memory: memory}
+	f := &folder{ctx: ctx, rowBase: rowBase{base{file: dir}}, memory: memory}
 	parts := make([]*parquetTable, len(files))
 	var size int64
 	// A few at a time: a file of many pages takes memory.
@@ -180,7 +176,7 @@ func (l *parquetLeaf) kind() string {
 
 // partition reads the columns that the names of a file's subfolders are.
 func (f *folder) partition(p *folderPart) error {
-	rel, err := filepath.Rel(f.path, filepath.Dir(p.path))
+	rel, err := filepath.Rel(f.file, filepath.Dir(p.path))
 	if err != nil || rel == "." {
 		return err
 	}
@@ -249,7 +245,7 @@ func (f *folder) Next() ([]Cell, error) {
 		for i, to := range f.parts[f.at].to {
 			f.cells[to] = rec[i]
 		}
-		f.row++
+		f.line++
 		return f.cells, nil
 	}
 }
@@ -258,20 +254,6 @@ func (f *folder) Next() ([]Cell, error) {
 func (f *folder) Rows() int {
 	last := &f.parts[len(f.parts)-1]
 	return last.before + last.rows
-}
-
-func (f *folder) Name() string     { return f.path }
-func (f *folder) Header() []string { return f.names }
-func (f *folder) Line() int        { return f.row }
-func (f *folder) Traits() Traits   { return f.first.Traits() }
-func (f *folder) Notes() []error   { return nil }
-
-// Keep counts memory that a caller keeps.
-func (f *folder) Keep(n int) error {
-	if f.meter.Fits(int64(n)) {
-		return nil
-	}
-	return f.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(f.row))
 }
 
 // Unread returns why a column is not read.
@@ -284,7 +266,7 @@ func (f *folder) Unread(col int) error {
 
 // ErrorAt gives the file of the last record, its row there and the column.
 func (f *folder) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return f.ErrorIn(f.row, col, format, args...)
+	return f.ErrorIn(f.line, col, format, args...)
 }
 
 // ErrorIn reports something wrong in a row of all files together, counted from 1.

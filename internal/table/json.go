@@ -57,14 +57,12 @@ type jsonFlavor interface {
 
 // jsonTable is a JSON text as a table.
 type jsonTable struct {
-	file   string
-	src    io.Closer
+	base
 	items  *jsonItems
 	flavor jsonFlavor
 	lines  bool // the name says that there is one object a line
 	perOne bool // records are items, not votes
 
-	names  []string
 	roles  []Role
 	unread []error
 	lists  bool
@@ -73,9 +71,6 @@ type jsonTable struct {
 	queue []*jsonItem // the first items of a stream
 	item  *jsonItem   // of the last record
 	votes []jsonVote  // of it, not handed out yet
-	line  int
-	cells []Cell
-	meter *budget.Meter
 }
 
 // openJSON reads a JSON text once for its columns, and opens it again for its records.
@@ -140,7 +135,7 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 }
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
-	t := &jsonTable{file: file, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t := &jsonTable{base: base{file: file}, lines: lines, perOne: opts.Items, at: map[string]int{}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
 }
@@ -345,11 +340,8 @@ func (t *jsonTable) put(f *jsonField) error {
 	return nil
 }
 
-func (t *jsonTable) Name() string         { return t.file }
-func (t *jsonTable) Header() []string     { return t.names }
-func (t *jsonTable) Line() int            { return t.line }
+// Unread returns why a column is not read, or nil.
 func (t *jsonTable) Unread(col int) error { return t.unread[col] }
-func (t *jsonTable) Close() error         { return t.src.Close() }
 
 // Notes are about votes.
 func (t *jsonTable) Notes() []error {

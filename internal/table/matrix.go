@@ -15,12 +15,9 @@ import (
 
 // matrix shows a matrix in an NPY file as a table with columns named 0, 1, 2, …
 type matrix struct {
-	a     *array.Array
-	names []string
-	row   []float32
-	cells []Cell
-	at    int
-	meter *budget.Meter
+	base
+	a   *array.Array
+	row []float32
 }
 
 // maxMatrix bounds the columns of a matrix.
@@ -53,7 +50,7 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	if w > maxMatrix {
 		return nil, fault.Malformed(a.File(), "%s columns: too many for votes", words.Thousands(w))
 	}
-	t := &matrix{a: a, row: make([]float32, w), cells: make([]Cell, w)}
+	t := &matrix{a: a, row: make([]float32, w), base: base{file: a.File(), src: a, cells: make([]Cell, w)}}
 	t.meter = &budget.Meter{File: a.File(), Limit: memory, Read: a.Bytes}
 	for i := range w {
 		t.names = append(t.names, strconv.Itoa(i))
@@ -61,23 +58,17 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	return t, nil
 }
 
-func (t *matrix) Notes() []error   { return nil }
-func (t *matrix) Name() string     { return t.a.File() }
-func (t *matrix) Header() []string { return t.names }
-func (t *matrix) Line() int        { return t.at }
-func (t *matrix) Unread(int) error { return nil }
 func (t *matrix) Traits() Traits   { return Traits{} }
 func (t *matrix) Keep(n int) error { return t.meter.Keep(int64(n), "what is kept of the rows") }
-func (t *matrix) Close() error     { return t.a.Close() }
 
 func (t *matrix) Next() ([]Cell, error) {
-	if t.at == t.a.Len() {
+	if t.line == t.a.Len() {
 		return nil, io.EOF
 	}
-	if err := t.a.ReadRow(t.at, t.row); err != nil {
+	if err := t.a.ReadRow(t.line, t.row); err != nil {
 		return nil, err
 	}
-	t.at++
+	t.line++
 	for i, x := range t.row {
 		t.cells[i] = Cell{Kind: NumberCell, Num: float64(x)}
 	}
@@ -85,5 +76,5 @@ func (t *matrix) Next() ([]Cell, error) {
 }
 
 func (t *matrix) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("row %d, column %d: %s", t.at-1, max(col, 0), fmt.Sprintf(format, args...))}
+	return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("row %d, column %d: %s", t.line-1, max(col, 0), fmt.Sprintf(format, args...))}
 }

@@ -23,20 +23,15 @@ import (
 // parquetTable reads the plain columns of a Parquet file and its lists of
 // numbers, a few rows at a time.
 type parquetTable struct {
-	file   string
-	src    io.Closer
+	rowBase
 	plain  *plainParquet
 	pq     *parquet.File
-	names  []string
 	leaves []parquetLeaf
 	blocks *parquetBlocks // nil if there are lists; then the rest is in use
 	group  int            // the next row group
 	rows   parquet.Rows
 	buf    []parquet.Row
 	left   []parquet.Row // read, not yet returned
-	cells  []Cell
-	at     int
-	meter  *budget.Meter
 }
 
 // parquetLeaf is a column of values.
@@ -95,7 +90,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	if err != nil {
 		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{file: file, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
+	t = &parquetTable{rowBase: rowBase{base{file: file}}, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the
@@ -178,20 +173,6 @@ func (l *parquetLeaf) check(nesting int) error {
 	return nil
 }
 
-func (t *parquetTable) Notes() []error   { return nil }
-func (t *parquetTable) Name() string     { return t.file }
-func (t *parquetTable) Header() []string { return t.names }
-func (t *parquetTable) Line() int        { return t.at }
-func (t *parquetTable) Traits() Traits   { return Traits{Lists: true} }
-
-// Keep counts memory that a caller keeps.
-func (t *parquetTable) Keep(n int) error {
-	if t.meter.Fits(int64(n)) {
-		return nil
-	}
-	return t.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(t.at))
-}
-
 func (t *parquetTable) Close() (err error) {
 	defer guard(t.file, &err)
 	if t.blocks != nil {
@@ -211,7 +192,7 @@ func (t *parquetTable) Next() (cells []Cell, err error) {
 		if err := t.blocks.next(t.cells); err != nil {
 			return nil, err
 		}
-		t.at++
+		t.line++
 		return t.cells, nil
 	}
 	defer guard(t.file, &err)
@@ -243,14 +224,14 @@ func (t *parquetTable) Next() (cells []Cell, err error) {
 	}
 	row := t.left[0]
 	t.left = t.left[1:]
-	t.at++
+	t.line++
 	for i := range t.cells {
 		t.cells[i] = Cell{Kind: MissingCell, Vec: t.cells[i].Vec[:0]}
 	}
 	for _, v := range row {
 		i := v.Column()
 		if i < 0 || i >= len(t.cells) {
-			return nil, fault.Malformed(t.file, "row %d: a value in column %d of %d", t.at, i, len(t.cells))
+			return nil, fault.Malformed(t.file, "row %d: a value in column %d of %d", t.line, i, len(t.cells))
 		}
 		if t.leaves[i].unread == nil {
 			t.leaves[i].set(&t.cells[i], v)
@@ -349,11 +330,6 @@ func decimal(b []byte) float64 {
 
 // Unread returns why a column is not read, or nil.
 func (t *parquetTable) Unread(col int) error { return t.leaves[col].unread }
-
-// ErrorAt gives the row and the name of the column.
-func (t *parquetTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return errorInRow(t.file, t.at, t.names, col, fmt.Sprintf(format, args...))
-}
 
 // errorInRow is what is wrong in a row of a file that has no lines.
 func errorInRow(file string, row int, names []string, col int, msg string) *fault.Error {

@@ -13,11 +13,11 @@ func Skip(t Table, n int) (skipped int, err error) {
 		return t.skip(n)
 	case *parquetTable:
 		if t.blocks != nil {
-			n = min(n, t.Rows()-t.at)
+			n = min(n, t.Rows()-t.line)
 			if err := t.blocks.skip(n); err != nil {
 				return 0, err
 			}
-			t.at += n
+			t.line += n
 			return n, nil
 		}
 	}
@@ -46,7 +46,7 @@ func (f *folder) skip(n int) (skipped int, err error) {
 				return skipped, err
 			}
 		}
-		skipped, f.row = skipped+k, f.row+k
+		skipped, f.line = skipped+k, f.line+k
 		if skipped == n || f.at+1 == len(f.parts) {
 			return skipped, nil
 		}

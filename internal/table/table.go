@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
+	"credence/internal/words"
 )
 
 // Table is a source of records under named columns.
@@ -31,6 +33,42 @@ type Table interface {
 	// Notes returns what was left out or mended so far, to be told.
 	Notes() []error
 	Close() error
+}
+
+// base has what most tables know of themselves.
+type base struct {
+	file  string // as the caller named it
+	src   io.Closer
+	names []string // of the columns
+	line  int      // of the last record, or its number where there are no lines
+	cells []Cell   // of the last record
+	meter *budget.Meter
+}
+
+func (b *base) Name() string     { return b.file }
+func (b *base) Header() []string { return b.names }
+func (b *base) Line() int        { return b.line }
+func (b *base) Unread(int) error { return nil }
+func (b *base) Notes() []error   { return nil }
+func (b *base) Close() error     { return b.src.Close() }
+
+// rowBase is the base of tables with typed columns, in files that have rows and no lines.
+type rowBase struct{ base }
+
+// Traits tells of lists.
+func (b *rowBase) Traits() Traits { return Traits{Lists: true} }
+
+// Keep counts memory that a caller keeps.
+func (b *rowBase) Keep(n int) error {
+	if b.meter.Fits(int64(n)) {
+		return nil
+	}
+	return b.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(b.line))
+}
+
+// ErrorAt gives the row and the name of the column.
+func (b *rowBase) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return errorInRow(b.file, b.line, b.names, col, fmt.Sprintf(format, args...))
 }
 
 // Traits are what sets a table apart.
