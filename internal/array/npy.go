@@ -247,17 +247,5 @@ func WriteNPY(w io.Writer, shape []int, values []float32) error {
 	if _, err := w.Write(HeaderNPY(shape)); err != nil {
 		return err
 	}
-	buf := make([]byte, 0, 1<<16)
-	for len(values) > 0 {
-		k := min(len(values), cap(buf)/4)
-		buf = buf[:0]
-		for _, v := range values[:k] {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-		}
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-		values = values[k:]
-	}
-	return nil
+	return binary.Write(w, binary.LittleEndian, values)
 }

@@ -12,22 +12,14 @@ import (
 	"credence/internal/words"
 )
 
-// Field is a field of records: float64 in a shape, or truth values.
+// Field is a field of records: float64 in a shape.
 type Field struct {
 	Name  string
-	Truth bool
 	Shape []int // of one record; nil for a single value
 }
 
 // Len returns how many values of a record the field holds.
 func (f *Field) Len() int { return product(f.Shape) }
-
-func (f *Field) bytes() int {
-	if f.Truth {
-		return f.Len()
-	}
-	return 8 * f.Len()
-}
 
 // tuple writes a shape as Python does.
 func tuple(shape []int) string {
@@ -51,11 +43,7 @@ func HeaderRecords(fields []Field, n int) ([]byte, error) {
 	var list []string
 	for i := range fields {
 		f := &fields[i]
-		kind := "<f8"
-		if f.Truth {
-			kind = "|b1"
-		}
-		text := fmt.Sprintf("('%s', '%s'", f.Name, kind)
+		text := fmt.Sprintf("('%s', '<f8'", f.Name)
 		if f.Shape != nil {
 			text += ", " + tuple(f.Shape)
 		}
@@ -112,7 +100,7 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 	}
 	for i := range r.Fields {
 		r.offsets = append(r.offsets, r.size)
-		if r.size += r.Fields[i].bytes(); r.size > MaxRow {
+		if r.size += 8 * r.Fields[i].Len(); r.size > MaxRow {
 			return nil, fault.Malformed(file, "a record has more than %s bytes", words.Thousands(MaxRow))
 		}
 	}

@@ -35,21 +35,21 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestRecordsNumpy lets numpy read a file with truth values, and reads one of numpy's.
+// TestRecordsNumpy lets numpy read a file, and reads one of numpy's.
 func TestRecordsNumpy(t *testing.T) {
 	python.Interpreter(t, "numpy") // without it there is no second file
-	head, err := HeaderRecords([]Field{{Name: "mean", Shape: []int{2}}, {Name: "sure", Truth: true, Shape: []int{2}}}, 1)
+	head, err := HeaderRecords([]Field{{Name: "mean", Shape: []int{2}}, {Name: "gain"}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "r.npy")
-	if err := os.WriteFile(path, append(AppendNumbers(head, []float64{0.25, 0.75}), 0, 1), 0o644); err != nil {
+	if err := os.WriteFile(path, AppendNumbers(head, []float64{0.25, 0.75, 3}), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	other := path + "-2.npy"
 	python.Check(t, "numpy", `import numpy, sys
 a = numpy.load(sys.argv[1])
-assert a.shape == (1,) and a['mean'].tolist() == [[.25, .75]] and a['sure'].tolist() == [[False, True]]
+assert a.shape == (1,) and a['mean'].tolist() == [[.25, .75]] and a['gain'].tolist() == [3]
 b = numpy.zeros(3, [('weights', 'f8', (1,)), ('x', 'f8')])
 b['weights'], b['x'] = 1, range(3)
 numpy.save(sys.argv[1] + '-2.npy', b)`, path)

@@ -31,26 +31,20 @@ func (f *flatBuffer) bytes(at, n int) []byte {
 	return f.b[at : at+n]
 }
 
-func (f *flatBuffer) uint16(at int) int {
-	if b := f.bytes(at, 2); b != nil {
-		return int(binary.LittleEndian.Uint16(b))
+// number returns the whole number of n bytes from a place on, with a sign if it has four or more.
+func (f *flatBuffer) number(at, n int) int64 {
+	var b [8]byte
+	copy(b[:], f.bytes(at, n))
+	u := binary.LittleEndian.Uint64(b[:])
+	if n == 4 {
+		return int64(int32(u))
 	}
-	return 0
+	return int64(u)
 }
 
-func (f *flatBuffer) int32(at int) int {
-	if b := f.bytes(at, 4); b != nil {
-		return int(int32(binary.LittleEndian.Uint32(b)))
-	}
-	return 0
-}
-
-func (f *flatBuffer) int64(at int) int64 {
-	if b := f.bytes(at, 8); b != nil {
-		return int64(binary.LittleEndian.Uint64(b))
-	}
-	return 0
-}
+func (f *flatBuffer) uint16(at int) int  { return int(f.number(at, 2)) }
+func (f *flatBuffer) int32(at int) int   { return int(f.number(at, 4)) }
+func (f *flatBuffer) int64(at int) int64 { return f.number(at, 8) }
 
 // root returns the table that a buffer begins with.
 func (f *flatBuffer) root() flatTable { return flatTable{f, f.int32(0)} }
@@ -67,36 +61,18 @@ func (t flatTable) field(id int) int {
 	return 0
 }
 
-// byte returns a field of one byte, 0 if it is absent.
-func (t flatTable) byte(id int) int {
+// number returns a field of n bytes, or what stands for one that is absent.
+func (t flatTable) number(id, n int, absent int64) int64 {
 	if at := t.field(id); at > 0 {
-		if b := t.buffer.bytes(at, 1); b != nil {
-			return int(b[0])
-		}
-	}
-	return 0
-}
-
-func (t flatTable) int16(id int) int {
-	if at := t.field(id); at > 0 {
-		return t.buffer.uint16(at)
-	}
-	return 0
-}
-
-func (t flatTable) int32(id, absent int) int {
-	if at := t.field(id); at > 0 {
-		return t.buffer.int32(at)
+		return t.buffer.number(at, n)
 	}
 	return absent
 }
 
-func (t flatTable) int64(id int) int64 {
-	if at := t.field(id); at > 0 {
-		return t.buffer.int64(at)
-	}
-	return 0
-}
+func (t flatTable) byte(id int) int          { return int(t.number(id, 1, 0)) }
+func (t flatTable) int16(id int) int         { return int(t.number(id, 2, 0)) }
+func (t flatTable) int32(id, absent int) int { return int(t.number(id, 4, int64(absent))) }
+func (t flatTable) int64(id int) int64       { return t.number(id, 8, 0) }
 
 // table returns a field that is a table, and false if it is absent.
 func (t flatTable) table(id int) (flatTable, bool) {
