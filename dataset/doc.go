@@ -18,7 +18,8 @@
 //
 // A [Transform] is fitted on the training items alone and gives the flat
 // network input of any item. [NewSplit] and [Folds] divide the items.
-// [OpenStream] reads items for prediction in memory bounded by the batch.
+// [OpenStream] reads items for prediction in memory bounded by the batch; [StreamOf] and
+// [VotesOf] read items and votes that lie in no file, from a [Source].
 //
 // Dimension letters of the package: N items, d classes, W raw values per row.
 package dataset
