@@ -60,9 +60,13 @@ func (s *jsonScanner) string() error {
 		case jsontext.None:
 			return s.keep(byteCost * len(s.buf))
 		case jsontext.Unfinished:
-			if err := s.more(); err == io.EOF {
+			switch err := s.more(); {
+			case err == io.EOF && s.at < len(s.text): // within an escape
+				s.at = len(s.text)
+				return s.cutShort()
+			case err == io.EOF:
 				return begin.errorf("the file ends in the middle of a text that begins here: it is cut short")
-			} else if err != nil {
+			case err != nil:
 				return err
 			}
 		case jsontext.NotUTF8:
