@@ -5,6 +5,7 @@
 package array
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -244,20 +245,12 @@ func newSpool(need int64, opts Options) (spool, error) {
 }
 
 // memoryFile is a growing file in memory.
-type memoryFile struct{ b []byte }
+type memoryFile struct{ bytes.Buffer }
 
-func (m *memoryFile) Write(p []byte) (int, error) { m.b = append(m.b, p...); return len(p), nil }
-func (m *memoryFile) Close() error                { return nil }
+func (m *memoryFile) Close() error { return nil }
 
 func (m *memoryFile) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off > int64(len(m.b)) {
-		return 0, io.EOF
-	}
-	n := copy(p, m.b[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+	return bytes.NewReader(m.Bytes()).ReadAt(p, off)
 }
 
 // tempFile is a file without a name: it is gone when it is closed.
