@@ -1,6 +1,10 @@
 package dataset
 
-import "credence/internal/table"
+import (
+	"context"
+
+	"credence/internal/table"
+)
 
 // Source is where items or votes come from that lie in no file: a request, a query of a database.
 // It has columns, then records.
@@ -27,6 +31,11 @@ const (
 	VectorCell  = table.VectorCell
 	MissingCell = table.MissingCell
 )
+
+// StreamOf reads the items of a source, and closes it.
+func StreamOf(ctx context.Context, s Source, parts []Part, opts StreamOptions) (*Stream, error) {
+	return newStream(ctx, tableFrom(s), parts, opts)
+}
 
 // tableFrom returns a source as a table, which it may be already.
 func tableFrom(s Source) table.Table {

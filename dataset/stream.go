@@ -113,11 +113,6 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	return newStream(ctx, t, parts, opts)
 }
 
-// StreamOf reads the items of a source, and closes it.
-func StreamOf(ctx context.Context, s Source, parts []Part, opts StreamOptions) (*Stream, error) {
-	return newStream(ctx, tableFrom(s), parts, opts)
-}
-
 func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
 	if opts.Inline {
 		opts.ImageColumn = ""
