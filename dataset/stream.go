@@ -60,16 +60,17 @@ type Stream struct {
 	dec    *decoder
 	item   int
 	ids    seenIDs
-	image  int          // column of paths, or −1
-	grid   Part         // that the images or volumes at these paths become
-	folder string       // that paths are relative to
-	pool   *budget.Pool // memory of the images and volumes that are decoded at a time
-	f      *features    // arrays and folders
+	image  int       // column of paths, or −1
+	grid   Part      // that the images or volumes at these paths become
+	folder string    // that paths are relative to
+	f      *features // arrays and folders
 	row    int
 	block  int                  // see Cut
 	pass   func(first int) bool // see Pass
 	match  match                // what the model calls the features
 	beside []*besideFile
+
+	pool *budget.Pool // memory of the images and volumes that are decoded at a time
 }
 
 // OpenStream opens a file or folder of items with the features of a trained
