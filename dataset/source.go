@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 
 	"credence/internal/table"
 )
@@ -63,5 +64,9 @@ func (t *sourceTable) Traits() table.Traits { return table.Traits{Lists: true} }
 func (t *sourceTable) Notes() []error       { return nil }
 
 func (t *sourceTable) ErrorAt(col int, format string, args ...any) *ParseError {
-	return errorIn(t, t.records, col, format, args...)
+	e := &ParseError{File: t.Name(), Line: t.records, Msg: fmt.Sprintf(format, args...)}
+	if col >= 0 {
+		e.Column, e.Name = col+1, t.Header()[col]
+	}
+	return e
 }
