@@ -243,9 +243,11 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		}
 	}
 	if len(f.Parts) > 0 {
-		again, err := openItems(ctx, path, opts.TableOptions, opts.Memory)
-		if err != nil {
-			return nil, err
+		again, ok := table.Again(t)
+		if !ok {
+			if again, err = openItems(ctx, path, opts.TableOptions, opts.Memory); err != nil {
+				return nil, err
+			}
 		}
 		defer again.Close()
 		if err := fill(ctx, f, path, again, s, opts); err != nil {

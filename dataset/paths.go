@@ -19,9 +19,19 @@ func (s *scan) seePath(c *columnScan, x *table.Cell) error {
 		c.other, c.paths = true, nil
 		return nil
 	}
+	if missing && c.paths == nil { // most columns that begin so hold no paths
+		return nil
+	}
 	path := ""
 	if !missing {
 		path = strings.Clone(x.String())
+	}
+	if c.paths == nil {
+		before := len(s.ids.names) - 1 // all of them missing
+		if err := s.t.Keep(16 * before); err != nil {
+			return err
+		}
+		c.paths = make([]string, before, before+1)
 	}
 	c.paths = append(c.paths, path)
 	return s.t.Keep(16 + len(path))

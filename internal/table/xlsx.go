@@ -35,14 +35,16 @@ type xlsx struct {
 	blank []bool
 	cols  []int // of the sheet, from 0, for each column
 	rows  []xlsxRow
-	first string // cell of an error other than #N/A
-	text  string // of that error
-	bad   int    // cells with such errors
-	title string // what stood above the header
-	named bool   // the first column has values but no name
-	at    int    // rows handed out
+	texts []string // of cells
+	first string   // cell of an error other than #N/A
+	text  string   // of that error
+	bad   int      // cells with such errors
+	title string   // what stood above the header
+	named bool     // the first column has values but no name
+	at    int      // rows handed out
 	cells []Cell
 	meter *budget.Meter
+	fresh budget.Meter // as it was before the first record
 }
 
 // xlsxRow is a row of a sheet with the cells that are not empty, by column.
@@ -51,12 +53,19 @@ type xlsxRow struct {
 	cells  []xlsxCell
 }
 
+// xlsxCell is a cell, in few bytes: a sheet has millions.
 type xlsxCell struct {
-	col  int // from 0
-	kind CellKind
-	text string
 	num  float64
+	text uint32 // index of its text
+	col  uint16 // from 0
+	kind CellKind
 }
+
+// cellCost is what a cell takes, with room that is not used yet.
+const cellCost = 24
+
+// textCost is what a text takes besides its bytes: where it is, with room that is not used yet, and where it ends.
+const textCost = 48
 
 // isWorkbook reports whether a file begins as a ZIP archive does.
 func isWorkbook(head []byte) bool { return bytes.HasPrefix(head, []byte("PK")) }
@@ -101,10 +110,11 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 	if err != nil {
 		return nil, err
 	}
-	t := &xlsx{file: file, sheet: sheet.name, meter: b.meter}
+	t := &xlsx{file: file, sheet: sheet.name, texts: b.texts, meter: b.meter}
 	if err := b.read(sheet, t); err != nil {
 		return nil, err
 	}
+	t.fresh = *t.meter
 	return t, t.header(b)
 }
 
@@ -264,11 +274,9 @@ func (b *workbook) shared(part string) error {
 			text.begin()
 		case x.closes("si"):
 			b.texts = append(b.texts, text.end())
-			return x.keep(16 + len(b.texts[len(b.texts)-1]))
-		default:
-			text.see(x)
+			return x.keep(textCost + len(b.texts[len(b.texts)-1]))
 		}
-		return nil
+		return text.see(x)
 	})
 }
 
@@ -282,7 +290,7 @@ type richText struct {
 
 func (r *richText) begin() { r.b.Reset(); r.in, r.read, r.phonetic = true, false, false }
 
-func (r *richText) see(x *xmlScanner) {
+func (r *richText) see(x *xmlScanner) error {
 	switch {
 	case !r.in:
 	case x.opens("rPh"):
@@ -295,7 +303,9 @@ func (r *richText) see(x *xmlScanner) {
 		r.read = false
 	case r.read:
 		r.b.Write(x.chars())
+		return x.bound(r.b.Len())
 	}
+	return nil
 }
 
 func (r *richText) end() string {
@@ -359,6 +369,9 @@ func (t *xlsx) Notes() []error {
 
 // Keep counts memory that a caller keeps.
 func (t *xlsx) Keep(bytes int) error {
+	if t.meter.Fits(int64(bytes)) {
+		return nil
+	}
 	return t.meter.Keep(int64(bytes), "what is kept of the rows up to row %d", t.Line())
 }
 

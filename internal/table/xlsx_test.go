@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -164,17 +165,68 @@ func TestXLSXRefuses(t *testing.T) {
 
 // Archives that unpack to much more than they weigh are refused.
 func TestXLSXLimits(t *testing.T) {
-	cells := strings.Repeat("<row>"+strings.Repeat(`<c><v>1</v></c>`, 1000)+"</row>", 1500)
+	cells := strings.Repeat("<row>"+strings.Repeat(`<c><v>1</v></c>`, 1000)+"</row>", 3500)
+	var names, areas strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&names, `<c t="str"><v>n%d</v></c>`, i)
+	}
+	for i := range 1000 {
+		fmt.Fprintf(&areas, `<mergeCell ref="%s2:%s2000"/>`, fault.Letters(2*i+1), fault.Letters(2*i+2))
+	}
+	header := names.String()
 	for name, book := range map[string][]byte{
-		"many cells":   archived(t, cells, nil),
-		"a long text":  archived(t, `<row><c t="str"><v>`+strings.Repeat("x", 40<<20)+"</v></c></row>", nil),
-		"many texts":   archived(t, "", map[string]string{"xl/strings.xml": "<sst>" + strings.Repeat("<si><t>"+strings.Repeat("x", 4096)+"</t></si>", 17_000) + "</sst>"}),
+		"many cells":               archived(t, cells, nil),
+		"a long text":              archived(t, `<row><c t="str"><v>`+strings.Repeat("x", 40<<20)+"</v></c></row>", nil),
+		"many texts":               archived(t, "", map[string]string{"xl/strings.xml": "<sst>" + strings.Repeat("<si><t>"+strings.Repeat("x", 4096)+"</t></si>", 17_000) + "</sst>"}),
+		"many small texts":         archived(t, "", map[string]string{"xl/strings.xml": "<sst>" + strings.Repeat("<si><t>x</t></si>", 2_000_000) + "</sst>"}),
+		"a text in pieces":         archived(t, `<row><c t="str"><v>`+strings.Repeat("xxxxxxx<!---->", 6<<20)+"</v></c></row>", nil),
+		"a tag in pieces":          archived(t, `<row x="`+strings.Repeat(">", 40<<20)+`"/>`, nil),
+		"few cells in a wide grid": archived(t, "<row>"+header+"</row>"+strings.Repeat(`<row><c><v>1</v></c></row>`, 2000), nil),
+		"merged cells side by side": archived(t, "", map[string]string{"xl/worksheets/sheet1.xml": "<w><sheetData>" + "<row>" + header + "</row>" +
+			strings.Repeat("<row>"+strings.Repeat(`<c><v>1</v></c><c/>`, 1000)+"</row>", 2400) + "</sheetData><mergeCells>" + areas.String() + "</mergeCells></w>"}),
 		"merged cells": archived(t, strings.Repeat(`<row><c t="str"><v>a</v></c></row>`, 2000), map[string]string{"xl/worksheets/sheet1.xml": "<w><sheetData>" + strings.Repeat(`<row><c t="str"><v>a</v></c></row>`, 2000) + `</sheetData><mergeCells><mergeCell ref="A2:XFD1048576"/></mergeCells></w>`}),
 	} {
 		_, err := Open(t.Context(), written(t, "x.xlsx", string(book)), Options{Memory: budget.Least})
 		if !errors.Is(err, budget.ErrMemory) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestXLSXCost: a cell takes few bytes and no objects of its own, whatever its archive weighs, and a second pass over the
+// records none at all.
+func TestXLSXCost(t *testing.T) {
+	const rows, columns = 2000, 100
+	var head strings.Builder
+	for i := range columns {
+		fmt.Fprintf(&head, `<c t="str"><v>n%d</v></c>`, i)
+	}
+	path := written(t, "x.xlsx", string(archived(t, "<row>"+head.String()+"</row>"+strings.Repeat("<row>"+strings.Repeat(`<c><v>1</v></c>`, columns)+"</row>", rows), nil)))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	table, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	runtime.ReadMemStats(&after)
+	if n := float64(after.Mallocs-before.Mallocs) / (rows * columns); n > 0.5 {
+		t.Errorf("%.1f objects per cell", n)
+	}
+	if n := float64(after.TotalAlloc-before.TotalAlloc) / (rows * columns); n > 60 {
+		t.Errorf("%.0f bytes per cell", n)
+	}
+	first, err := dump(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, ok := Again(table)
+	if !ok {
+		t.Fatal("a sheet is not kept")
+	}
+	second, err := dump(again)
+	if err != nil || fmt.Sprint(first) != fmt.Sprint(second) || again.Close() != nil {
+		t.Errorf("read again, %d records instead of %d, %v", len(second), len(first), err)
 	}
 }
 

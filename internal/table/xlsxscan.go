@@ -1,44 +1,53 @@
 package table
 
 import (
-	"encoding/xml"
+	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
 )
 
-// xmlScanner goes through the elements of a part of a workbook. Elements are known by their
-// names, whatever their prefix. Entities that a document would define are not known to the
-// decoder, and a text or tag is bounded in memory.
+// xmlScanner goes through the tags and texts of a part of a workbook. It knows as much of XML as workbooks have:
+// elements by their names, whatever their prefix, attributes, references to characters, CDATA; comments, declarations
+// and document types are passed over. Entities that a document would define are refused. It takes no memory but for
+// the tag or text that it is at, which is bounded: a sheet of a few hundred kilobytes may unpack to as many megabytes.
 type xmlScanner struct {
-	b     *workbook
-	part  string
-	d     *xml.Decoder
-	token xml.Token
-	limit *tokenLimit
-}
-
-// tokenLimit bounds what is read between two tokens, which the decoder holds in memory.
-type tokenLimit struct {
-	r    io.Reader
 	b    *workbook
 	part string
-	n    int64
+	r    *bufio.Reader
+	at   int64 // bytes read
+
+	kind  xmlKind
+	name  []byte // of the element, without a prefix
+	attrs []xmlAttr
+	text  []byte
+	tag   bool   // the next byte is the first of a tag
+	ends  bool   // the element that begins ends at once: <v/>
+	buf   []byte // of a tag or text that is longer than the buffer of r
+	plain []byte // text without references
 }
 
-func (l *tokenLimit) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p)
-	l.n += int64(n)
-	if need := byteCost * l.n; need > l.b.limit {
-		return 0, budget.Check(l.b.limit, need, l.b.file, "%s: a text or tag of %d bytes or more", l.part, l.n)
-	}
-	return n, err
-}
+// xmlKind is what the scanner is at.
+type xmlKind uint8
 
-// scan calls f with every token of a part.
+const (
+	xmlText xmlKind = iota
+	xmlStart
+	xmlEnd
+	xmlOther // what is passed over
+)
+
+// xmlAttr is an attribute, its value as it is written.
+type xmlAttr struct{ name, value []byte }
+
+// scan calls f with every tag and text of a part.
 func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 	file := b.part(part)
 	if file == nil {
@@ -49,17 +58,10 @@ func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 		return fault.Malformed(b.file, "%s: %v", part, err)
 	}
 	defer r.Close()
-	x := &xmlScanner{b: b, part: part, limit: &tokenLimit{r: fault.Reader(b.ctx, r), b: b, part: part}}
-	x.d = xml.NewDecoder(x.limit)
-	x.d.CharsetReader = func(name string, r io.Reader) (io.Reader, error) {
-		if strings.EqualFold(name, "us-ascii") {
-			return r, nil
-		}
-		return nil, errors.New("the encoding " + name + " is not read")
-	}
+	x := &xmlScanner{b: b, part: part, r: bufio.NewReaderSize(fault.Reader(b.ctx, r), 1<<16)}
 	depth := 0
 	for {
-		x.token, err = x.d.RawToken()
+		err := x.next()
 		if err == io.EOF && depth > 0 {
 			return fault.Malformed(b.file, "%s is cut short", part)
 		}
@@ -67,11 +69,10 @@ func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 			return nil
 		}
 		if err == nil {
-			x.limit.n = 0
-			switch x.token.(type) {
-			case xml.StartElement:
+			switch x.kind {
+			case xmlStart:
 				depth++
-			case xml.EndElement:
+			case xmlEnd:
 				depth--
 			}
 			err = f(x)
@@ -93,35 +94,303 @@ func (x *xmlScanner) error(err error) error {
 	return fault.Malformed(x.b.file, "%s: %v", x.part, err)
 }
 
-// opens and closes report whether the token begins or ends an element of the name.
-func (x *xmlScanner) opens(name string) bool {
-	e, ok := x.token.(xml.StartElement)
-	return ok && e.Name.Local == name
+// syntax is the error of something that is no XML.
+func (x *xmlScanner) syntax(format string, args ...any) error {
+	return fmt.Errorf("XML syntax error before byte %d: %s", x.at, fmt.Sprintf(format, args...))
 }
 
-func (x *xmlScanner) closes(name string) bool {
-	e, ok := x.token.(xml.EndElement)
-	return ok && e.Name.Local == name
+// next goes to the next tag or text. It returns io.EOF after the last.
+func (x *xmlScanner) next() error {
+	if x.ends {
+		x.ends, x.kind = false, xmlEnd
+		return nil
+	}
+	if !x.tag {
+		text, err := x.until('<', x.buf[:0])
+		if err != nil && err != io.EOF || err == io.EOF && len(text) == 0 {
+			return err
+		}
+		x.tag = err == nil
+		if len(text) > 0 {
+			x.kind = xmlText
+			x.text, err = x.decoded(text)
+			return err
+		}
+	}
+	x.tag = false
+	tag, err := x.until('>', x.buf[:0])
+	if err == nil && len(tag) > 0 && (tag[0] == '!' || tag[0] == '?') {
+		return x.special(tag)
+	}
+	for quote, seen := byte(0), 0; err == nil; { // the value of an attribute may hold ">"
+		if quote = quoted(quote, tag[seen:]); quote == 0 {
+			break
+		}
+		seen = len(tag)
+		tag, err = x.more(tag)
+	}
+	if err == io.EOF {
+		return x.syntax("unexpected end")
+	}
+	if err != nil {
+		return err
+	}
+	return x.element(tag)
 }
+
+// until appends what comes before a byte to what was read, and passes over the byte. The result is valid until the next call.
+func (x *xmlScanner) until(end byte, before []byte) ([]byte, error) {
+	for {
+		part, err := x.r.ReadSlice(end)
+		x.at += int64(len(part))
+		if err == nil {
+			part = part[:len(part)-1]
+		}
+		if err == nil && len(before) == 0 {
+			return part, nil
+		}
+		before = append(before, part...)
+		x.buf = before
+		if err := x.bound(len(before)); err != nil {
+			return nil, err
+		}
+		if err != bufio.ErrBufferFull {
+			return before, err
+		}
+	}
+}
+
+// more adds ">" and what comes before the next to a tag that until has returned.
+func (x *xmlScanner) more(tag []byte) ([]byte, error) {
+	if len(tag) == 0 || len(x.buf) != len(tag) || &x.buf[0] != &tag[0] {
+		x.buf = append(x.buf[:0], tag...)
+	}
+	x.buf = append(x.buf, '>')
+	return x.until('>', x.buf)
+}
+
+// bound refuses a tag or text that takes too much memory.
+func (x *xmlScanner) bound(n int) error {
+	if byteCost*int64(n) <= x.b.limit {
+		return nil
+	}
+	return budget.Check(x.b.limit, byteCost*int64(n), x.b.file, "%s: a text or tag of %d bytes or more", x.part, n)
+}
+
+// quoted returns the quotation mark that is open at the end of a part of a tag, or 0, given that at its beginning.
+func quoted(quote byte, tag []byte) byte {
+	for _, c := range tag {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		}
+	}
+	return quote
+}
+
+// element takes a tag apart.
+func (x *xmlScanner) element(tag []byte) error {
+	x.attrs = x.attrs[:0]
+	if closing, ok := bytes.CutPrefix(tag, []byte("/")); ok {
+		x.kind = xmlEnd
+		tag = closing
+	} else {
+		x.kind = xmlStart
+		tag, x.ends = bytes.CutSuffix(tag, []byte("/"))
+	}
+	n := 0
+	for n < len(tag) && tag[n] > ' ' {
+		n++
+	}
+	if x.name = localName(tag[:n]); len(x.name) == 0 || bytes.IndexByte(x.name, '=') >= 0 {
+		return x.syntax("expected the name of an element, found <%.20s", tag)
+	}
+	if x.kind == xmlEnd || n == len(tag) {
+		return nil
+	}
+	for rest := bytes.TrimSpace(tag[n:]); len(rest) > 0; rest = bytes.TrimSpace(rest) {
+		name, value, ok := bytes.Cut(rest, []byte("="))
+		value = bytes.TrimLeft(value, " \t\r\n")
+		if !ok || len(value) < 2 || value[0] != '"' && value[0] != '\'' {
+			return x.syntax("expected an attribute with a quoted value, found %.20s", rest)
+		}
+		end := bytes.IndexByte(value[1:], value[0]) + 1
+		if end == 0 {
+			return x.syntax("expected an attribute with a quoted value, found %.20s", rest)
+		}
+		if _, err := x.decoded(value[1:end]); err != nil {
+			return err
+		}
+		x.attrs = append(x.attrs, xmlAttr{localName(bytes.TrimSpace(name)), value[1:end]})
+		rest = value[end+1:]
+	}
+	return nil
+}
+
+// localName returns a name without its prefix.
+func localName(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
+
+// special passes over a declaration, a comment or a document type that begins with tag, and takes CDATA as text.
+func (x *xmlScanner) special(tag []byte) error {
+	x.kind = xmlOther
+	switch {
+	case bytes.HasPrefix(tag, []byte("!--")):
+		return x.pass(tag[3:], "--")
+	case bytes.HasPrefix(tag, []byte("![CDATA[")):
+		x.kind = xmlText
+		for len(tag) < len("![CDATA[]]") || !bytes.HasSuffix(tag, []byte("]]")) {
+			var err error
+			if tag, err = x.more(tag); err == io.EOF {
+				return x.syntax("unexpected end of CDATA")
+			} else if err != nil {
+				return err
+			}
+		}
+		x.text = tag[len("![CDATA[") : len(tag)-2]
+		return x.valid(x.text)
+	case tag[0] == '?':
+		if _, after, ok := bytes.Cut(tag, []byte("encoding=")); ok && bytes.HasPrefix(tag, []byte("?xml ")) {
+			name, _, _ := strings.Cut(strings.Trim(string(after), `"'? `), " ")
+			name = strings.Trim(name, `"'`)
+			if !strings.EqualFold(name, "utf-8") && !strings.EqualFold(name, "us-ascii") {
+				return errors.New("the encoding " + name + " is not read")
+			}
+		}
+		return x.pass(tag[1:], "?")
+	}
+	// A document type may hold declarations, in tags of their own.
+	for depth := 1; ; {
+		depth += bytes.Count(tag, []byte("<")) - 1
+		if depth <= 0 {
+			return nil
+		}
+		var err error
+		if tag, err = x.until('>', x.buf[:0]); err == io.EOF {
+			return x.syntax("unexpected end")
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// pass passes over what comes before an end and ">", of which tag was read.
+func (x *xmlScanner) pass(tag []byte, end string) error {
+	for !bytes.HasSuffix(tag, []byte(end)) {
+		var err error
+		if tag, err = x.until('>', x.buf[:0]); err == io.EOF {
+			return x.syntax("unexpected end")
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valid refuses a text with characters that XML does not have.
+func (x *xmlScanner) valid(text []byte) error {
+	for _, c := range text {
+		switch {
+		case c >= utf8.RuneSelf:
+			if !utf8.Valid(text) {
+				return x.syntax("invalid UTF-8")
+			}
+			return nil
+		case c < ' ' && c != '\t' && c != '\n' && c != '\r':
+			return x.syntax("illegal character code %U", rune(c))
+		}
+	}
+	return nil
+}
+
+// decoded returns a text with characters in place of references to them, and one form of line ends.
+func (x *xmlScanner) decoded(text []byte) ([]byte, error) {
+	if err := x.valid(text); err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(text, '&') < 0 && bytes.IndexByte(text, '\r') < 0 {
+		return text, nil
+	}
+	out := x.plain[:0]
+	for len(text) > 0 {
+		at := bytes.IndexAny(text, "&\r")
+		if at < 0 {
+			at = len(text)
+		}
+		out = append(out, text[:at]...)
+		if text = text[at:]; len(text) == 0 {
+			break
+		}
+		if text[0] == '\r' {
+			out = append(out, '\n')
+			text = bytes.TrimPrefix(text[1:], []byte("\n"))
+			continue
+		}
+		name, rest, ok := bytes.Cut(text[1:], []byte(";"))
+		c, known := reference(string(name[:min(len(name), 12)]))
+		if !ok || !known {
+			return nil, x.syntax("invalid character entity &%.12s;", name)
+		}
+		out, text = utf8.AppendRune(out, c), rest
+	}
+	x.plain = out
+	return out, nil
+}
+
+// reference returns the character that a reference such as "amp" or "#x2F" stands for.
+func reference(name string) (rune, bool) {
+	switch name {
+	case "amp":
+		return '&', true
+	case "lt":
+		return '<', true
+	case "gt":
+		return '>', true
+	case "quot":
+		return '"', true
+	case "apos":
+		return '\'', true
+	}
+	digits, number := strings.CutPrefix(name, "#")
+	base := 10
+	if hex, ok := strings.CutPrefix(digits, "x"); ok {
+		digits, base = hex, 16
+	}
+	n, err := strconv.ParseUint(digits, base, 31)
+	if c := rune(n); number && err == nil && utf8.ValidRune(c) && (c >= ' ' || c == '\t' || c == '\n' || c == '\r') {
+		return c, true
+	}
+	return 0, false
+}
+
+// opens and closes report whether the scanner is at the beginning or the end of an element of the name.
+func (x *xmlScanner) opens(name string) bool  { return x.kind == xmlStart && string(x.name) == name }
+func (x *xmlScanner) closes(name string) bool { return x.kind == xmlEnd && string(x.name) == name }
 
 // attr returns an attribute of the element that begins, or "".
 func (x *xmlScanner) attr(name string) string {
-	e, _ := x.token.(xml.StartElement)
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return a.Value
+	for _, a := range x.attrs {
+		if string(a.name) == name {
+			value, _ := x.decoded(a.value) // which element has done without error
+			return string(value)
 		}
 	}
 	return ""
 }
 
-// chars returns the text of the token, valid until the next.
+// chars returns the text that the scanner is at, valid until the next.
 func (x *xmlScanner) chars() []byte {
-	text, _ := x.token.(xml.CharData)
-	return text
+	if x.kind != xmlText {
+		return nil
+	}
+	return x.text
 }
 
 // keep counts memory that is kept.
 func (x *xmlScanner) keep(bytes int) error {
+	if x.b.meter.Fits(int64(bytes)) {
+		return nil
+	}
 	return x.b.meter.Keep(int64(bytes), "what is kept of %s", x.part)
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"credence/internal/budget"
 	"credence/internal/fault"
+	"credence/internal/words"
 )
 
 // The grid of a sheet.
@@ -22,9 +25,10 @@ const (
 type sheetReader struct {
 	b      *workbook
 	t      *xlsx
-	row    xlsxRow
-	col    int    // of the cell
-	kind   string // of the cell, as the file says it
+	row    int        // its number
+	cells  []xlsxCell // of the row
+	col    int        // of the cell
+	kind   string     // of the cell, as the file says it
 	style  int
 	value  []byte // of the cell
 	reads  bool   // in its value
@@ -80,34 +84,35 @@ func (r *sheetReader) see(x *xmlScanner) error {
 		}
 	case r.reads:
 		r.value = append(r.value, x.chars()...)
+		return x.bound(len(r.value))
 	default:
-		r.inline.see(x)
+		return r.inline.see(x)
 	}
 	return nil
 }
 
 func (r *sheetReader) beginRow(x *xmlScanner) error {
-	number := r.row.number + 1
+	number := r.row + 1
 	if text := x.attr("r"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < number || n > maxSheetRows {
-			return fault.Malformed(r.b.file, "%s: row %q after row %d", x.part, text, r.row.number)
+			return fault.Malformed(r.b.file, "%s: row %q after row %d", x.part, text, r.row)
 		}
 		number = n
 	}
 	if number > maxSheetRows {
 		return fault.Malformed(r.b.file, "%s: more than %d rows", x.part, maxSheetRows)
 	}
-	r.row, r.col = xlsxRow{number: number}, -1
+	r.row, r.cells, r.col = number, r.cells[:0], -1
 	return nil
 }
 
 func (r *sheetReader) endRow(x *xmlScanner) error {
-	if len(r.row.cells) == 0 {
+	if len(r.cells) == 0 {
 		return nil
 	}
-	r.row.cells = slices.Clone(r.row.cells)
-	r.t.rows = append(r.t.rows, r.row)
+	r.t.rows = append(r.t.rows, xlsxRow{r.row, slices.Clone(r.cells)})
+	r.cells = r.cells[:0]
 	return x.keep(96)
 }
 
@@ -115,8 +120,8 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 	col := r.col + 1
 	if ref := x.attr("r"); ref != "" {
 		row, c, ok := parseRef(ref)
-		if !ok || row != r.row.number || c < col {
-			return fault.Malformed(r.b.file, "%s: cell %q in row %d, after column %s", x.part, ref, r.row.number, fault.Letters(r.col+1))
+		if !ok || row != r.row || c < col {
+			return fault.Malformed(r.b.file, "%s: cell %q in row %d, after column %s", x.part, ref, r.row, fault.Letters(r.col+1))
 		}
 		col = c
 	}
@@ -124,26 +129,40 @@ func (r *sheetReader) beginCell(x *xmlScanner) error {
 		return fault.Malformed(r.b.file, "%s: more than %d columns", x.part, maxSheetColumns)
 	}
 	r.col, r.kind, r.value, r.reads = col, x.attr("t"), r.value[:0], false
-	r.style, _ = strconv.Atoi(x.attr("s"))
+	r.style = 0
+	if style := x.attr("s"); style != "" {
+		r.style, _ = strconv.Atoi(style)
+	}
 	return nil
 }
 
 // endCell keeps a cell, unless it is empty.
 func (r *sheetReader) endCell(x *xmlScanner) error {
+	own := len(r.t.texts)
 	c, err := r.cell()
 	if err != nil {
-		return &fault.Error{File: r.b.file, Sheet: r.t.sheet, Line: r.row.number, Column: r.col + 1, Msg: err.Error(), Err: fault.ErrFormat}
+		return &fault.Error{File: r.b.file, Sheet: r.t.sheet, Line: r.row, Column: r.col + 1, Msg: err.Error(), Err: fault.ErrFormat}
 	}
-	if c.kind == MissingCell || c.kind == TextCell && strings.TrimSpace(c.text) == "" {
+	if c.kind == MissingCell || c.kind == TextCell && strings.TrimSpace(r.t.texts[c.text]) == "" {
+		r.t.texts = r.t.texts[:own]
 		return nil
 	}
-	c.col = r.col
-	r.row.cells = append(r.row.cells, c)
-	size := 64
-	if r.kind != "s" {
-		size += len(c.text)
+	c.col = uint16(r.col)
+	r.cells = append(r.cells, c)
+	size := cellCost
+	if len(r.t.texts) > own {
+		size += textCost + len(r.t.texts[own])
 	}
 	return x.keep(size)
+}
+
+// ownText returns a cell with a text that it does not share.
+func (r *sheetReader) ownText(text string) (xlsxCell, error) {
+	if len(r.t.texts) >= math.MaxUint32 {
+		return xlsxCell{}, errors.New("too many texts")
+	}
+	r.t.texts = append(r.t.texts, text)
+	return xlsxCell{text: uint32(len(r.t.texts) - 1)}, nil
 }
 
 // cell returns the value of the cell that was read.
@@ -158,17 +177,17 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 		if err != nil || i < 0 || i >= len(r.b.texts) {
 			return xlsxCell{}, fmt.Errorf("text number %q of %d that cells share", text, len(r.b.texts))
 		}
-		return xlsxCell{text: r.b.texts[i]}, nil
+		return xlsxCell{text: uint32(i)}, nil
 	case "inlineStr", "d":
-		return xlsxCell{text: text}, nil
+		return r.ownText(text)
 	case "str":
-		return xlsxCell{text: unescaped(text)}, nil
+		return r.ownText(unescaped(text))
 	case "b":
-		return xlsxCell{text: map[bool]string{true: "TRUE", false: "FALSE"}[isTrue(strings.TrimSpace(text))]}, nil
+		return r.ownText(map[bool]string{true: "TRUE", false: "FALSE"}[isTrue(strings.TrimSpace(text))])
 	case "e":
 		if text = strings.TrimSpace(text); text != "#N/A" && text != "" {
 			if r.t.bad++; r.t.bad == 1 {
-				r.t.first, r.t.text = fault.Letters(r.col+1)+strconv.Itoa(r.row.number), text
+				r.t.first, r.t.text = fault.Letters(r.col+1)+strconv.Itoa(r.row), text
 			}
 		}
 		return xlsxCell{kind: MissingCell}, nil
@@ -183,7 +202,7 @@ func (r *sheetReader) cell() (xlsxCell, error) {
 	}
 	if r.style >= 0 && r.style < len(r.b.styles) && r.b.styles[r.style] {
 		if date, ok := dateText(v, r.b.from1904); ok {
-			return xlsxCell{text: date}, nil
+			return r.ownText(date)
 		}
 	}
 	return xlsxCell{kind: NumberCell, num: v}, nil
@@ -221,10 +240,10 @@ func parseArea(ref string) (area [4]int, ok bool) {
 func (t *xlsx) skipTitle() {
 	left := maxSheetColumns
 	for _, row := range t.rows {
-		left = min(left, row.cells[0].col)
+		left = min(left, int(row.cells[0].col))
 	}
 	isText := func(c xlsxCell) bool { return c.kind == TextCell }
-	for len(t.rows) > 2 && len(t.rows[0].cells) == 1 && t.rows[0].cells[0].col == left &&
+	for len(t.rows) > 2 && len(t.rows[0].cells) == 1 && int(t.rows[0].cells[0].col) == left &&
 		(len(t.rows[1].cells) == 1 || !slices.ContainsFunc(t.rows[1].cells, func(c xlsxCell) bool { return !isText(c) })) {
 		// Several such rows in turn are a title only above a header.
 		k := 1
@@ -234,52 +253,68 @@ func (t *xlsx) skipTitle() {
 		if k > 5 || len(t.rows[k].cells) < 2 || slices.ContainsFunc(t.rows[k].cells, func(c xlsxCell) bool { return !isText(c) }) {
 			return
 		}
-		t.title = t.rows[0].cells[0].text
+		t.title = t.cell(t.rows[0].cells[0]).Text
 		t.rows = t.rows[k:]
 	}
+}
+
+// mergedArea is an area of merged cells on the way down the sheet: its last row, its columns, and its value.
+type mergedArea struct {
+	last, from, to int
+	value          xlsxCell
 }
 
 // merge puts the value of merged cells below the header into all of them: a patient's name
 // stands beside all of the patient's rows.
 func (r *sheetReader) merge() error {
-	t := r.t
-	for _, a := range r.merged {
-		from, _ := slices.BinarySearchFunc(t.rows, a[0], func(row xlsxRow, n int) int { return row.number - n })
-		if from == 0 || from == len(t.rows) || t.rows[from].number != a[0] {
-			continue
+	slices.SortStableFunc(r.merged, func(a, b [4]int) int { return a[0] - b[0] })
+	var active []mergedArea // by column
+	next := 0
+	for k := range r.t.rows {
+		if err := r.b.ctx.Err(); err != nil {
+			return err
 		}
-		at := slices.IndexFunc(t.rows[from].cells, func(c xlsxCell) bool { return c.col == a[1] })
-		if at < 0 {
-			continue
+		row := &r.t.rows[k]
+		active = slices.DeleteFunc(active, func(a mergedArea) bool { return a.last < row.number })
+		for ; next < len(r.merged) && r.merged[next][0] <= row.number; next++ {
+			a := r.merged[next]
+			at, found := slices.BinarySearchFunc(row.cells, a[1], func(c xlsxCell, col int) int { return int(c.col) - col })
+			if k > 0 && a[0] == row.number && found {
+				active = append(active, mergedArea{a[2], a[1], a[3], row.cells[at]})
+			}
 		}
-		value := t.rows[from].cells[at]
-		for k := from; k < len(t.rows) && t.rows[k].number <= a[2]; k++ {
-			if err := r.b.ctx.Err(); err != nil {
-				return err
-			}
-			if err := t.fillArea(k, a[1], a[3], value); err != nil {
-				return err
-			}
+		if err := r.fill(row, active); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// fillArea gives a value to the empty cells of a row from one column to another.
-func (t *xlsx) fillArea(row, from, to int, value xlsxCell) error {
-	cells := t.rows[row].cells
-	for col := from; col <= to; col++ {
-		at, found := slices.BinarySearchFunc(cells, col, func(c xlsxCell, col int) int { return c.col - col })
-		if found {
-			continue
+// fill gives the values of areas to the empty cells of a row that they cover.
+func (r *sheetReader) fill(row *xlsxRow, active []mergedArea) error {
+	if len(active) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(active, func(a, b mergedArea) int { return a.from - b.from })
+	cells, filled, col := row.cells, r.cells[:0], 0
+	for _, a := range active {
+		if n := int64(cellCost * (a.to - a.from + 1)); !r.t.meter.Fits(n) {
+			if err := r.t.meter.Keep(n, "merged cells"); err != nil {
+				return err
+			}
 		}
-		value.col = col
-		cells = slices.Insert(cells, at, value)
-		if err := t.meter.Keep(64, "merged cells"); err != nil {
-			return err
+		for col = max(col, a.from); col <= a.to; col++ {
+			for len(cells) > 0 && int(cells[0].col) < col {
+				filled, cells = append(filled, cells[0]), cells[1:]
+			}
+			if len(cells) == 0 || int(cells[0].col) > col {
+				a.value.col = uint16(col)
+				filled = append(filled, a.value)
+			}
 		}
 	}
-	t.rows[row].cells = cells
+	r.cells = append(filled, cells...)
+	row.cells = slices.Clone(r.cells)
 	return nil
 }
 
@@ -289,17 +324,22 @@ func (t *xlsx) header(b *workbook) error {
 	used := map[int]bool{}
 	for _, row := range t.rows {
 		for _, c := range row.cells {
-			used[c.col] = true
+			used[int(c.col)] = true
 		}
 	}
 	for col := range used {
 		t.cols = append(t.cols, col)
 	}
 	slices.Sort(t.cols)
+	// Cells that are empty are not kept, but whoever reads the table goes through them.
+	if err := budget.Check(b.limit, 4*int64(len(t.rows))*int64(len(t.cols)), t.file, "sheet %q: %s of %s", t.sheet,
+		words.Plural(len(t.rows), "row"), words.Plural(len(t.cols), "column")); err != nil {
+		return err
+	}
 	names := map[int]string{}
 	for _, c := range head.cells {
-		cell := c.cell()
-		names[c.col] = strings.Join(strings.Fields(cell.String()), " ")
+		cell := t.cell(c)
+		names[int(c.col)] = strings.Join(strings.Fields(cell.String()), " ")
 	}
 	seen := map[string]int{}
 	for i, col := range t.cols {
@@ -316,12 +356,17 @@ func (t *xlsx) header(b *workbook) error {
 		t.names = append(t.names, name)
 	}
 	t.rows = t.rows[1:]
-	t.named = t.blank[0] && len(t.rows) > 0 && t.rows[0].cells[0].col == t.cols[0]
+	t.named = t.blank[0] && len(t.rows) > 0 && int(t.rows[0].cells[0].col) == t.cols[0]
 	t.cells = make([]Cell, len(t.names))
 	return nil
 }
 
-func (c *xlsxCell) cell() Cell { return Cell{Kind: c.kind, Text: c.text, Num: c.num} }
+func (t *xlsx) cell(c xlsxCell) Cell {
+	if c.kind == TextCell {
+		return Cell{Text: t.texts[c.text]}
+	}
+	return Cell{Kind: c.kind, Num: c.num}
+}
 
 // Next returns the next row that is not empty.
 func (t *xlsx) Next() ([]Cell, error) {
@@ -333,10 +378,22 @@ func (t *xlsx) Next() ([]Cell, error) {
 	k := 0
 	for i, col := range t.cols {
 		t.cells[i] = Cell{Kind: MissingCell}
-		if k < len(row.cells) && row.cells[k].col == col {
-			t.cells[i] = row.cells[k].cell()
+		if k < len(row.cells) && int(row.cells[k].col) == col {
+			t.cells[i] = t.cell(row.cells[k])
 			k++
 		}
 	}
 	return t.cells, nil
+}
+
+// Again returns the records of a table from the first on, if they are in memory.
+func Again(t Table) (Table, bool) {
+	x, ok := t.(*xlsx)
+	if !ok {
+		return nil, false
+	}
+	again := *x
+	again.meter = &again.fresh
+	again.src, again.at, again.cells = io.NopCloser(nil), 0, make([]Cell, len(x.names))
+	return &again, true
 }
