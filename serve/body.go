@@ -25,6 +25,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	for {
 		if len(b) == cap(b) {
 			if err := s.hold(w, size); err != nil {
+				// A client that is still sending would see a broken connection instead of the answer.
+				_, _ = io.Copy(io.Discard, plain)
 				return nil, err
 			}
 			b = slices.Grow(b, int(size))

@@ -106,6 +106,10 @@ func TestLimits(t *testing.T) {
 	if status, header, text := ask(t, "POST", url+predictPath, "text/csv", csvRows(40)); status != 503 || !strings.Contains(text, "30000 bytes (credence serve --max-memory)") || header.Get("Retry-After") == "" {
 		t.Error(status, text)
 	}
+	// The answer reaches a client that is still sending.
+	if status, _, text := ask(t, "POST", url+"/predict", asJSON, `{"tasks":[`+strings.Repeat(" ", 20<<20)+`]}`); status != 503 || !strings.Contains(text, "--max-memory") {
+		t.Error(status, text)
+	}
 	if _, err := New(Options{Path: "x", Limits: Limits{Levels: -1}}); err == nil || !strings.Contains(err.Error(), "negative") {
 		t.Error(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -152,17 +151,13 @@ func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id stri
 			before := len(rest)
 			rest = appendBinary(rest, out.Data)
 			out.Data, out.Parameters = nil, map[string]any{"binary_data_size": len(rest) - before}
-		} else if out.Data, err = finite(out.Data); err != nil {
-			return err
-		}
-		one, err := json.Marshal(out)
-		if err != nil {
-			return err
 		}
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(text, one...)
+		if text, err = out.appendJSON(ctx, text); err != nil {
+			return err
+		}
 		if err := cmp.Or(ctx.Err(), limits.checkAnswer(int64(len(text)+len(rest)))); err != nil {
 			return err
 		}
@@ -182,14 +177,41 @@ func (o *inferOutputs) write(ctx context.Context, w http.ResponseWriter, id stri
 	return err
 }
 
-// finite makes sure that JSON can hold the numbers.
-func finite(data any) (any, error) {
-	if list, ok := data.([]float64); ok {
-		for _, x := range list {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, errors.New("an answer is not finite")
-			}
-		}
+// appendJSON appends a tensor as encoding/json writes it, some values at a time, and stops when ctx is done.
+func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
+	data := t.Data
+	t.Data = nil
+	text, err := json.Marshal(t)
+	if err != nil || data == nil {
+		return append(dst, text...), err
 	}
-	return data, nil
+	dst = append(append(dst, text[:len(text)-1]...), `,"data":[`...)
+	switch list := data.(type) {
+	case []float64:
+		dst, err = appendList(ctx, dst, list)
+	case []bool:
+		dst, err = appendList(ctx, dst, list)
+	case []string:
+		dst, err = appendList(ctx, dst, list)
+	}
+	return append(dst, "]}"...), err
+}
+
+// appendList appends the values of a list, with commas between them.
+func appendList[T any](ctx context.Context, dst []byte, list []T) ([]byte, error) {
+	const most = 1 << 14
+	for from := 0; from < len(list); from += most {
+		text, err := json.Marshal(list[from:min(from+most, len(list))])
+		if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
+			return dst, errors.New("an answer is not finite")
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return dst, err
+		}
+		if from > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, text[1:len(text)-1]...)
+	}
+	return dst, nil
 }
