@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"credence/dataset"
 	"credence/internal/kernel"
 	"credence/internal/rank"
+	"credence/internal/table"
 	"credence/internal/words"
 	"credence/predict"
 	"credence/run"
@@ -91,7 +91,7 @@ func (p *predictor) about(in *dataset.Stream, sum *predict.FileSum, width int) i
 	if n := in.Total(); n > 0 {
 		return n
 	}
-	if slices.Contains([]string{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(p.input))) {
+	if table.IsLines(p.input) {
 		return sum.Lines
 	}
 	return int(sum.Bytes / int64(64+16*width))

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -94,7 +93,7 @@ func (p *predictProgress) text(items int, took time.Duration) string {
 // no plain text that is there to be read twice.
 func countLines(path string) int {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || !slices.Contains([]string{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"}, strings.ToLower(filepath.Ext(path))) {
+	if err != nil || !info.Mode().IsRegular() || !table.IsLines(path) {
 		return 0
 	}
 	f, err := os.Open(path)
