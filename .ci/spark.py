@@ -223,7 +223,7 @@ def test_overhead(spark: SparkSession, model: Path) -> None:
     shares: list[float] = []
     for k in range(4):
         start = time.monotonic()
-        alone = binary("predict", model, items, "-o", HERE / "many.parquet")
+        alone = binary("predict", model, items, "-o", HERE / "many.parquet", "--overwrite")
         middle, before = time.monotonic(), seconds()
         # Numbers that are all different gain nothing from the dictionaries of Parquet, which the binary does not write either.
         writer = credence.spark.predict(frame, model).write.mode("overwrite").option("parquet.enable.dictionary", "false")

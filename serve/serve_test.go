@@ -286,6 +286,8 @@ func TestErrors(t *testing.T) {
 		"output":         {"/v2/models/first/infer", asJSON, `{"inputs":[{"name":"age","shape":[1],"datatype":"FP64","data":[1]}],"outputs":[{"name":"mode"}]}`, 400, "mode"},
 		"api":            {"/api/v1/models/first/predict", asJSON, `{"items":[{"age":1,"sex":"f"}],"outputs":["mode"]}`, 400, "mode"},
 		"api votes":      {"/api/v1/models/first/predict", asJSON, `{"items":[],"votes":{"i1":{"maybe":1}}}`, 400, "maybe"},
+		"repeated id":    {"/api/v1/models/first/predict", asJSON, `{"items":[{"item":"a","age":1,"sex":"f"},{"item":"a","age":2,"sex":"f"}]}`, 400, `item \"a\" is there already`},
+		"repeated ids":   {"/invocations", "text/csv", "item,age,sex\na,1,f\na,2,f\n", 400, `item \"a\" is there already, on line 2`},
 		"mixture":        {"/api/v1/mixture", asJSON, `{"weights":[1]}`, 422, "alpha"},
 		"no votes":       {"/api/v1/votes", asJSON, `{"item":"a","rater":"b","label":"yes"}`, 404, "--votes"},
 		"config":         {"/setup", asJSON, `{"schema":"<View><Choices name='l' toName='t'><Choice value='maybe'/></Choices></View>"}`, 400, "maybe"},

@@ -32,7 +32,7 @@ be chosen for these data; take out the "#" before a key to change it. Used as it
 is, the file trains the same model as the flags given here.
 
 Paths in the file are those given here, relative to the folder in which credence
-runs. A file that is there already is left alone without --overwrite.`,
+runs. A file that exists already is replaced with --overwrite only.`,
 		Example: `  credence init --data items.csv --votes votes.csv
   credence train --config config.yaml --out runs/first
   credence init --data nodules.csv --votes reads.csv --group patient -o -`,

@@ -145,7 +145,11 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 		return err
 	}
 	if o.rank.Count > 1 {
-		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s puts all of them together\n", o.rank, shellQuote(o.out))
+		within := "; ids were compared within the shard"
+		if p.votes != nil { // all items were read
+			within = ""
+		}
+		fmt.Fprintf(p.messages, "credence: shard %v is done: credence join %s puts all of them together%s\n", o.rank, shellQuote(o.out), within)
 		return nil
 	}
 	if err := parts.Close(); err != nil {

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -128,5 +129,38 @@ func TestClean(t *testing.T) {
 	}
 	if err := Clean(dir, "["); err == nil {
 		t.Error("a bad pattern passes")
+	}
+}
+
+// TestStream: what a process has open is written to, behind what is there, even where it is a file.
+func TestStream(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	if err := os.WriteFile(path, []byte("first\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if IsStream(path) || IsStream(dir) || IsStream(filepath.Join(dir, "missing")) {
+		t.Error("files and folders are taken for streams")
+	}
+	if !IsStream(os.DevNull) {
+		t.Errorf("%s is no stream", os.DevNull)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	open := fmt.Sprintf("/dev/fd/%d", f.Fd())
+	if _, err := os.Stat(open); err != nil {
+		t.Skip("no /dev/fd on this system")
+	}
+	if !IsStream(open) {
+		t.Errorf("%s is no stream", open)
+	}
+	if err := Write(open, text("second\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "first\nsecond\n" {
+		t.Errorf("read %q, %v", got, err)
 	}
 }

@@ -113,7 +113,7 @@ def frame(spark, here, model):
 
 def one_process(here, model, *flags: object) -> pa.Table:
     out = here / "one.parquet"
-    binary("predict", model, here / "items.parquet", "-o", out, *flags)
+    binary("predict", model, here / "items.parquet", "-o", out, "--overwrite", *flags)
     return parquet.read_table(out)
 
 

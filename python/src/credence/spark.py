@@ -79,7 +79,7 @@ def predict(
     CredenceError
         If the model or an option is refused; in a task, if a row is.
     """
-    for name in ("output", "format", "o", "threads", "batch", "progress", "shard", "resume", "votes"):
+    for name in ("output", "format", "o", "threads", "batch", "progress", "shard", "resume", "votes", "overwrite"):
         if name in options:
             raise InputError(f"{name} is not an option of predict on Spark: rows come from and go to DataFrames")
     files = _model_files(Path(model))

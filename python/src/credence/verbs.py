@@ -255,6 +255,7 @@ def check(
     plan_items: Sequence[int] | int | None = None,
     plan_votes: Sequence[int] | int | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     format: str | None = None,
     digits: str | None = None,
     json: bool = False,
@@ -307,6 +308,8 @@ def check(
         Numbers of votes per item to predict for (default 2, 3, 5 and 10).
     output : Path | None
         File to write, in the form that its name says; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     format : str | None
         Form of the output, whatever its name: table, md, csv, json.
     digits : str | None
@@ -347,6 +350,7 @@ def check(
             "plan-items": plan_items,
             "plan-votes": plan_votes,
             "output": output,
+            "overwrite": overwrite,
             "format": format,
             "digits": digits,
             "json": json,
@@ -759,7 +763,7 @@ def data_adni_synthetic(
     size : str | None
         Voxels of a volume, XxYxZ: right to left, back to front, up (default 96x96x80).
     overwrite : bool
-        Replace another cohort in the folder.
+        Replace another cohort in the folder, or the picture.
     montage : str | None
         File.png of slices to write, instead of a folder.
     kernel : str | None
@@ -791,6 +795,7 @@ def data_labels(
     *arguments: Path,
     rules: str | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     item: str | None = None,
     na: Sequence[str] | str | None = None,
     show_rules: bool = False,
@@ -806,6 +811,8 @@ def data_labels(
         File of rules, .yaml (default: those that --show-rules prints).
     output : Path | None
         File of votes to write, .csv or .tsv; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     item : str | None
         Column that names the items (default: as the rules say).
     na : Sequence[str] | str | None
@@ -827,6 +834,7 @@ def data_labels(
         {
             "rules": rules,
             "output": output,
+            "overwrite": overwrite,
             "item": item,
             "na": na,
             "show-rules": show_rules,
@@ -838,6 +846,7 @@ def data_labels(
 def data_mnist(
     *,
     out: Path | None = None,
+    overwrite: bool = False,
     mnist: str | None = None,
     kernel: str | None = None,
 ) -> str:
@@ -847,6 +856,8 @@ def data_mnist(
     ----------
     out : Path | None
         Folder to copy the files to.
+    overwrite : bool
+        Replace the output if it exists.
     mnist : str | None
         Folder to take the files from, plain or compressed, instead of cache and network.
     kernel : str | None
@@ -863,6 +874,7 @@ def data_mnist(
         (),
         {
             "out": out,
+            "overwrite": overwrite,
             "mnist": mnist,
             "kernel": kernel,
         },
@@ -966,6 +978,7 @@ def evaluate(
     curve: bool = False,
     report: str | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     format: str | None = None,
     digits: str | None = None,
     json: bool = False,
@@ -1059,6 +1072,8 @@ def evaluate(
         Also write the report as a page to this file, .html.
     output : Path | None
         File to write, in the form that its name says; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     format : str | None
         Form of the output, whatever its name: table, md, csv, json.
     digits : str | None
@@ -1118,6 +1133,7 @@ def evaluate(
             "curve": curve,
             "report": report,
             "output": output,
+            "overwrite": overwrite,
             "format": format,
             "digits": digits,
             "json": json,
@@ -1212,7 +1228,7 @@ def init(
     output : Path | None
         File to write; - is standard output (default config.yaml).
     overwrite : bool
-        Replace the file.
+        Replace the output if it exists.
     data : Sequence[str] | Path | None
         File of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of
         images, NIfTI volumes or Parquet files; further ones are joined to the first by item, or
@@ -1473,6 +1489,7 @@ def init(
 def inspect(
     *arguments: Path,
     output: Path | None = None,
+    overwrite: bool = False,
     format: str | None = None,
     json: bool = False,
     kernel: str | None = None,
@@ -1485,6 +1502,8 @@ def inspect(
         RUN.
     output : Path | None
         File to write, in the form that its name says; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     format : str | None
         Form of the output, whatever its name: table, json.
     json : bool
@@ -1503,6 +1522,7 @@ def inspect(
         arguments,
         {
             "output": output,
+            "overwrite": overwrite,
             "format": format,
             "json": json,
             "kernel": kernel,
@@ -1530,7 +1550,7 @@ def join(
     wait : str | None
         Wait so long for members or shards that have not ended, such as 2h (default 0s).
     overwrite : bool
-        Replace the run that is there.
+        Replace the run or the predictions if they exist.
     quiet : bool
         Print nothing but warnings and errors.
     json : bool
@@ -1571,6 +1591,7 @@ def mixture(
     json: bool = False,
     data: Path | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     tell: Sequence[str] | str | None = None,
     cdf: Sequence[float] | float | None = None,
     resolution: float | None = None,
@@ -1604,6 +1625,8 @@ def mixture(
         File of many mixtures, .npy, to answer at once.
     output : Path | None
         File to write the answers to --data to, .npy.
+    overwrite : bool
+        Replace the output if it exists.
     tell : Sequence[str] | str | None
         Fields of these answers (default: those below that apply).
     cdf : Sequence[float] | float | None
@@ -1640,6 +1663,7 @@ def mixture(
             "json": json,
             "data": data,
             "output": output,
+            "overwrite": overwrite,
             "tell": tell,
             "cdf": cdf,
             "resolution": resolution,
@@ -1683,6 +1707,7 @@ def next(
     batch: int | None = None,
     threads: int | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     format: str | None = None,
     digits: str | None = None,
     json: bool = False,
@@ -1761,6 +1786,8 @@ def next(
         How many cores to use (default all).
     output : Path | None
         File to write, in the form that its name says; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     format : str | None
         Form of the output, whatever its name: table, md, csv, jsonl, parquet, json.
     digits : str | None
@@ -1812,6 +1839,7 @@ def next(
             "batch": batch,
             "threads": threads,
             "output": output,
+            "overwrite": overwrite,
             "format": format,
             "digits": digits,
             "json": json,
@@ -1824,6 +1852,7 @@ def predict(
     *arguments: Path,
     level: Sequence[float] | float | None = None,
     output: Path | None = None,
+    overwrite: bool = False,
     format: str | None = None,
     hpd: bool = False,
     full: bool = False,
@@ -1876,6 +1905,8 @@ def predict(
         Levels of the intervals; may be repeated (default 0.95).
     output : Path | None
         File to write: .csv, .jsonl, .parquet or .npy; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     format : str | None
         Form of the output, whatever its name: csv, jsonl, parquet, arrow, npy, table.
     hpd : bool
@@ -1980,6 +2011,7 @@ def predict(
         {
             "level": level,
             "output": output,
+            "overwrite": overwrite,
             "format": format,
             "hpd": hpd,
             "full": full,
@@ -2028,6 +2060,7 @@ def predict(
 def raters(
     *arguments: Path,
     output: Path | None = None,
+    overwrite: bool = False,
     format: str | None = None,
     digits: str | None = None,
     json: bool = False,
@@ -2044,6 +2077,8 @@ def raters(
         RUN.
     output : Path | None
         File to write, in the form that its name says; - is standard output (default -).
+    overwrite : bool
+        Replace the output if it exists.
     format : str | None
         Form of the output, whatever its name: table, md, csv, json.
     digits : str | None
@@ -2071,6 +2106,7 @@ def raters(
         arguments,
         {
             "output": output,
+            "overwrite": overwrite,
             "format": format,
             "digits": digits,
             "json": json,
@@ -2133,7 +2169,7 @@ def report(
     output : Path | None
         File to write, .html; - is standard output (default report.html).
     overwrite : bool
-        Replace the file.
+        Replace the output if it exists.
     truth : str | None
         File of true probabilities, one column per class.
     level : Sequence[float] | float | None
