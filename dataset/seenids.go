@@ -98,7 +98,8 @@ func (s *seenIDs) warnings() []error {
 	if s.n < maxSeen || !s.falling {
 		return nil
 	}
-	return []error{fmt.Errorf("ids were compared with those of the first %s alone: one that comes twice after these is not noticed", number(s.n, "item"))}
+	return []error{fmt.Errorf("ids were compared with those of the first %s alone: one that comes twice after these is not noticed",
+		number(s.n, "item"))}
 }
 
 // compareIDs refuses an id that came before.
