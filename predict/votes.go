@@ -146,7 +146,7 @@ func (v *Votes) By(rater int, item string) bool {
 const mostSingle = 200
 
 // single returns the votes on item j one by one, those without a name by rater −1; nil if they
-// cannot be told apart, since there are parts of votes or too many.
+// cannot be listed one by one, because they are fractions or too many.
 func (v *Votes) single(j int, counts []float64) []head.Rating {
 	return withNameless(v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]], counts)
 }
