@@ -31,14 +31,22 @@ type Bulk struct {
 // bulkItems is how many mixtures one goroutine takes at a time.
 const bulkItems = 64
 
-// Run reads the records of a file and writes the results, a record each.
-func (b *Bulk) Run(path string, w io.Writer) error {
+// Mixtures are the records of an NPY file.
+type Mixtures struct {
+	path    string
+	records *array.Records
+}
+
+// ReadMixtures reads a file.
+func ReadMixtures(path string) (*Mixtures, error) {
 	in, err := array.ReadRecords(path)
-	if err != nil {
-		return err
-	}
-	if err := b.run(in, w); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	return &Mixtures{path, in}, err
+}
+
+// Run writes the results for all mixtures, a record each.
+func (b *Bulk) Run(in *Mixtures, w io.Writer) error {
+	if err := b.run(in.records, w); err != nil {
+		return fmt.Errorf("%s: %w", in.path, err)
 	}
 	return nil
 }

@@ -53,5 +53,9 @@ func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
 			b.Resolution = m.Calibration.Resolution
 		}
 	}
-	return atomicfile.Write(o.out, func(w io.Writer) error { return b.Run(o.data, w) })
+	in, err := predict.ReadMixtures(o.data)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(o.out, func(w io.Writer) error { return b.Run(in, w) })
 }
