@@ -54,7 +54,7 @@ func TestAttackWork(t *testing.T) {
 				if k >= times {
 					return
 				}
-				a.request(k)
+				a.send(a.request(k))
 			}
 		})
 	}
@@ -128,10 +128,17 @@ func startAttacked(t *testing.T) *attacked {
 		a.cmd.Wait()
 	})
 	lines := bufio.NewScanner(messages)
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if _, url, ok := strings.Cut(lines.Text(), " at http"); ok {
 			a.url = "http" + url
-			go io.Copy(io.Discard, messages)
+			go func() {
+				for lines.Scan() {
+					if strings.Contains(lines.Text(), "panic") || strings.Contains(lines.Text(), "status=500") {
+						t.Error(lines.Text())
+					}
+				}
+			}()
 			return a
 		}
 	}
@@ -149,15 +156,13 @@ func tasks(n int) string {
 
 type workRequest struct{ path, kind, body string }
 
-// request sends request k, whose kind and options are a function of k.
-func (a *attacked) request(k int) {
+// request returns request k, its kind, and when its client leaves, 0 if it does not.
+func (a *attacked) request(k int) (name string, r workRequest, leaves time.Duration) {
 	random := rand.New(rng.New(uint64(k), "requests"))
 	// upTo returns a number from 1 to n, whose logarithm is uniform.
 	upTo := func(n int) int { return int(math.Exp(random.Float64() * math.Log(float64(n)+0.5))) }
 	models, classes := []string{"two", "ten"}, []int{2, 10}
 	m := random.IntN(2)
-	var r workRequest
-	name := ""
 	switch random.IntN(6) {
 	case 0, 1:
 		format := []string{"json", "jsonl", "csv", "parquet"}[random.IntN(4)]
@@ -196,11 +201,10 @@ func (a *attacked) request(k int) {
 		levels := min(upTo(200), 50_000/d)
 		r = workRequest{"/api/v1/mixture", asJSON, mixtureQuestion(k, d, levels, `,"quantiles":[`+strings.Repeat("0.25,", upTo(min(200, 20_000/d)))+`0.5]`)}
 	}
-	leaves := time.Duration(0)
 	if random.IntN(20) == 0 {
 		leaves = time.Duration(random.IntN(2000)) * time.Millisecond
 	}
-	a.send(name, r, leaves)
+	return name, r, leaves
 }
 
 // send sends a request, waits for the whole answer, and notes how long that took. The server is done when an answer begins
