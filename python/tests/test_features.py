@@ -185,6 +185,10 @@ def test_report_and_scores(data, fitted, tmp_path):
     X, counts = data
     fitted.report(tmp_path / "training.html")
     fitted.report(tmp_path / "other.html", X[:100], counts[:100])
+    for args in [(), (X[:100], counts[:100])]:
+        with pytest.raises(InputError, match="training.html exists already"):
+            fitted.report(tmp_path / "training.html", *args)
+        fitted.report(tmp_path / "training.html", *args, overwrite=True)
     assert all("<html" in (tmp_path / f).read_text() for f in ("training.html", "other.html"))
     got = fitted.evaluate(X, counts)
     assert fitted.score(X, counts) == -got["nll_per_vote"] < 0

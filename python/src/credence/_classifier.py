@@ -440,7 +440,7 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         result: dict[str, Any] = _run.with_files(self._fitted, items, cast, judge)
         return result
 
-    def report(self, path: str | os.PathLike[str], X: Any = None, votes: Any = None) -> None:
+    def report(self, path: str | os.PathLike[str], X: Any = None, votes: Any = None, *, overwrite: bool = False) -> None:
         """Write the report of the model as an HTML page.
 
         Parameters
@@ -451,8 +451,12 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
             Items to report on; by default the report is that of training.
         votes : array, list or frame, optional
             Votes on them.
+        overwrite : bool, default False
+            Replace a file that exists, which is refused otherwise.
         """
         self._check_fitted()
+        if not overwrite and os.path.exists(path):
+            raise InputError(f"{os.fspath(path)} exists already", "choose another name, or replace it with overwrite=True")
         if X is None:
             page = self._fitted.files.get("report.html")
             if page is None:
@@ -463,8 +467,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         cast = self._cast(votes, items, list(self.classes_.tolist()))
 
         def write(trained: str, files: list[str], votes_file: str, how: dict[str, object]) -> None:
-            told = {**how, "votes": votes_file, "output": os.path.abspath(path)}
-            _, messages = run(["report", trained, *files, *flags(told)], list(told))
+            options = {**how, "votes": votes_file, "output": os.path.abspath(path), "overwrite": overwrite}
+            _, messages = run(["report", trained, *files, *flags(options)], list(options))
             warn_of(messages, 5)
 
         _run.with_files(self._fitted, items, cast, write)
