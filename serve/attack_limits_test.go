@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -209,8 +212,15 @@ func (a *attacked) request(k int) (name string, r workRequest, leaves time.Durat
 
 // send sends a request, waits for the whole answer, and notes how long that took. The server is done when an answer begins
 // that is sent as a whole, and when one ends that is sent while it is made: how long it takes to read the former is
-// the client's own matter. A client may leave before.
+// the client's own matter. A client may leave before. A connection that was used before may be closed while the
+// next request is on its way, after an answer that broke off: then it is sent again, as clients do.
 func (a *attacked) send(name string, r workRequest, leaves time.Duration) {
+	for a.sendOn(name, r, leaves) {
+	}
+}
+
+// sendOn sends a request once, and reports whether the connection it got was closed before.
+func (a *attacked) sendOn(name string, r workRequest, leaves time.Duration) (again bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	if leaves > 0 {
 		ctx, cancel = context.WithTimeout(context.Background(), leaves)
@@ -219,9 +229,11 @@ func (a *attacked) send(name string, r workRequest, leaves time.Duration) {
 	req, err := http.NewRequestWithContext(ctx, "POST", a.url+r.path, strings.NewReader(r.body))
 	if err != nil {
 		a.t.Error(err)
-		return
+		return false
 	}
 	req.Header.Set("Content-Type", r.kind)
+	used := false
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { used = c.Reused }}))
 	begin := time.Now()
 	what := "left"
 	var start []byte
@@ -236,6 +248,11 @@ func (a *attacked) send(name string, r workRequest, leaves time.Duration) {
 		if what = strconv.Itoa(resp.StatusCode); err != nil {
 			what += " broken off"
 		}
+	} else if used && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.seen["closed before"]++
+		return true
 	} else if leaves == 0 {
 		what = "no answer: " + err.Error()
 	}
@@ -254,6 +271,7 @@ func (a *attacked) send(name string, r workRequest, leaves time.Duration) {
 	if !slices.Contains([]string{"200", "200 broken off", "503", "left"}, what) && !bytes.Contains(start, []byte("--max-answer")) {
 		a.t.Errorf("%s %.150s: %s %s", name, r.path, what, start)
 	}
+	return false
 }
 
 // report logs what was seen, and checks that the server answers still and has not taken too much memory.
