@@ -117,6 +117,14 @@ func (r *recorder) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// FlushError sends what was written, and the status if nothing was: [http.ResponseController] calls it.
+func (r *recorder) FlushError() error {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
 // Unwrap lets [http.ResponseController] find the writer below.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 

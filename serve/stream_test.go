@@ -83,6 +83,26 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
+// TestLateErrorOfParquet: a mistake that is found after the status was sent, although no row was yet, breaks the answer off, and the
+// next request on the same client is answered.
+func TestLateErrorOfParquet(t *testing.T) {
+	_, url := start(t, Options{})
+	body := "age,sex\n" + strings.Repeat("30,f\n", 2000) + "old,f\n" + strings.Repeat("30,f\n", 50_000)
+	for range 5 {
+		resp, err := http.Post(url+predictPath+"?format=parquet&batch=1", "text/csv", strings.NewReader(body))
+		if err != nil {
+			continue // broken off before the client saw the status
+		}
+		if text, err := io.ReadAll(resp.Body); resp.StatusCode == 200 && err == nil {
+			t.Errorf("the answer ends as if nothing was wrong, after %d bytes: %.200s", len(text), text)
+		}
+		resp.Body.Close()
+		if status, _, text := ask(t, "POST", url+"/invocations", asJSON, `{"instances":[[30,"f"]]}`); status != 200 {
+			t.Error(status, text)
+		}
+	}
+}
+
 // TestStreamAsTheyCome: with batch=1 an item is answered before the next is sent.
 func TestStreamAsTheyCome(t *testing.T) {
 	_, url := start(t, Options{})
