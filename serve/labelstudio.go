@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -137,9 +138,6 @@ type suggestion struct {
 	Result       []choice `json:"result"`
 }
 
-// suggestionMemory is about how much memory a suggestion takes, its text included.
-const suggestionMemory = 2048
-
 type choice struct {
 	FromName string         `json:"from_name"`
 	ToName   string         `json:"to_name"`
@@ -186,30 +184,36 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	if err := f.finish(); err != nil {
 		return err
 	}
-	out := []any{}
-	body := map[string]any{"model_version": m.version}
+	text := []byte(`{"model_version":` + quote(m.version) + `,"results":[`)
+	var warnings []string
 	if f.rows > 0 {
 		want := s.wanted()
 		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
 		p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
+			before := len(text)
 			for j := range a.items {
+				if a.first+j > 0 {
+					text = append(text, ',')
+				}
 				if a.items[j].Err != nil {
-					out = append(out, []suggestion{}) // a task without a prediction
+					text = append(text, "[]"...) // a task without a prediction
 					continue
 				}
-				out = append(out, m.suggestion(&a.rows[j], at))
+				one, err := json.Marshal(m.suggestion(&a.rows[j], at))
+				if err != nil {
+					return err
+				}
+				text = append(text, one...)
 			}
-			return s.hold(w, suggestionMemory*int64(len(a.items)))
+			return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
 		})
 		if err != nil {
 			return err
 		}
-		if warnings := p.warnings(true); len(warnings) > 0 {
-			body["warnings"] = warnings
-		}
+		warnings = p.warnings(true)
 	}
-	body["results"] = out
-	return writeJSON(w, body)
+	w.Header().Set("Content-Type", "application/json")
+	return writeText(w, append(appendWarnings(append(text, ']'), warnings), "}\n"...))
 }
 
 // suggestion returns the prediction of an item. The score is what a vote leaves unchanged: 1 less the expected
