@@ -16,6 +16,9 @@ import (
 	"testing"
 )
 
+// modulePath is the path of this module; tools/rename-module changes it.
+const modulePath = "credence"
+
 // testOnly are the packages that any test may import and no other code may.
 var testOnly = []string{"internal/oracle", "internal/python"}
 
@@ -40,7 +43,7 @@ func TestImportOrder(t *testing.T) {
 	found := map[string]bool{}
 	for _, arch := range []string{"amd64", "arm64"} { // files for one of them import on their own
 		for _, p := range listPackages(t, arch) {
-			for _, problem := range checkImports("credence", order, p) {
+			for _, problem := range checkImports(modulePath, order, p) {
 				found[problem] = true
 			}
 		}
@@ -171,19 +174,19 @@ func TestCheckImports(t *testing.T) {
 		p    goPackage
 		want string
 	}{
-		{goPackage{ImportPath: "credence"}, ""},
-		{goPackage{ImportPath: "credence/mixture", Imports: []string{"math", "credence/internal/special"},
-			TestImports: []string{"credence/internal/oracle"}, XTestImports: []string{"credence/mixture"}}, ""},
-		{goPackage{ImportPath: "credence/internal/special", XTestImports: []string{"credence/internal/oracle"}}, ""},
-		{goPackage{ImportPath: "credence/util"}, "util is not in the package table of ARCHITECTURE.md"},
-		{goPackage{ImportPath: "credence/mixture", Imports: []string{"credence/nn"}},
+		{goPackage{ImportPath: modulePath}, ""},
+		{goPackage{ImportPath: modulePath + "/mixture", Imports: []string{"math", modulePath + "/internal/special"},
+			TestImports: []string{modulePath + "/internal/oracle"}, XTestImports: []string{modulePath + "/mixture"}}, ""},
+		{goPackage{ImportPath: modulePath + "/internal/special", XTestImports: []string{modulePath + "/internal/oracle"}}, ""},
+		{goPackage{ImportPath: modulePath + "/util"}, "util is not in the package table of ARCHITECTURE.md"},
+		{goPackage{ImportPath: modulePath + "/mixture", Imports: []string{modulePath + "/nn"}},
 			"mixture imports nn, which comes after mixture in the package table of ARCHITECTURE.md"},
-		{goPackage{ImportPath: "credence/mixture", XTestImports: []string{"credence/nn"}},
+		{goPackage{ImportPath: modulePath + "/mixture", XTestImports: []string{modulePath + "/nn"}},
 			"the test of mixture imports nn, which comes after mixture in the package table of ARCHITECTURE.md"},
-		{goPackage{ImportPath: "credence/nn", Imports: []string{"credence/internal/oracle"}},
+		{goPackage{ImportPath: modulePath + "/nn", Imports: []string{modulePath + "/internal/oracle"}},
 			"nn imports internal/oracle, which is for tests only"},
 	} {
-		if got := strings.Join(checkImports("credence", order, c.p), "\n"); got != c.want {
+		if got := strings.Join(checkImports(modulePath, order, c.p), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.p.ImportPath, got, c.want)
 		}
 	}
