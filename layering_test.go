@@ -22,6 +22,11 @@ const modulePath = "credence"
 // testOnly are the packages that any test may import and no other code may.
 var testOnly = []string{"internal/oracle", "internal/python"}
 
+// forStudies are the packages of internal/ that studies may import: that they need no other shows that the public
+// packages suffice.
+var forStudies = []string{"internal/plot", "internal/rng", "internal/par", "internal/atomicfile", "internal/words",
+	"internal/simulation", "internal/clinical", "internal/cohort", "internal/mnist", "internal/array"}
+
 // goPackage is the part of the output of go list that matters here.
 type goPackage struct {
 	ImportPath                         string
@@ -104,6 +109,8 @@ func checkImports(module string, order []string, p goPackage) []string {
 				if !inTest {
 					problems = append(problems, fmt.Sprintf("%s imports %s, which is for tests only", importer, imported))
 				}
+			case strings.HasPrefix(name, "studies/") && strings.HasPrefix(imported, "internal/") && !slices.Contains(forStudies, imported):
+				problems = append(problems, fmt.Sprintf("%s imports %s, which is not among the internal packages for studies", importer, imported))
 			case slices.Index(order, imported) > place:
 				problems = append(problems, fmt.Sprintf(
 					"%s imports %s, which comes after %s in the package table of ARCHITECTURE.md", importer, imported, name))
@@ -169,7 +176,7 @@ func TestPackageTable(t *testing.T) {
 }
 
 func TestCheckImports(t *testing.T) {
-	order := []string{"internal/special", "internal/oracle", "internal/rng", "mixture", "nn", "cmd/credence"}
+	order := []string{"internal/special", "internal/oracle", "internal/rng", "mixture", "nn", "cmd/credence", "studies/study"}
 	for _, c := range []struct {
 		p    goPackage
 		want string
@@ -185,6 +192,9 @@ func TestCheckImports(t *testing.T) {
 			"the test of mixture imports nn, which comes after mixture in the package table of ARCHITECTURE.md"},
 		{goPackage{ImportPath: modulePath + "/nn", Imports: []string{modulePath + "/internal/oracle"}},
 			"nn imports internal/oracle, which is for tests only"},
+		{goPackage{ImportPath: modulePath + "/studies/study", Imports: []string{modulePath + "/nn", modulePath + "/internal/rng",
+			modulePath + "/internal/special"}},
+			"studies/study imports internal/special, which is not among the internal packages for studies"},
 	} {
 		if got := strings.Join(checkImports(modulePath, order, c.p), "\n"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.p.ImportPath, got, c.want)

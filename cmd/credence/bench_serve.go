@@ -18,7 +18,7 @@ import (
 
 	"credence/internal/bench"
 	"credence/internal/par"
-	"credence/internal/study"
+	"credence/internal/simulation"
 	"credence/run"
 	"credence/serve"
 	"credence/train"
@@ -138,7 +138,7 @@ func (o *benchServe) run(cmd *cobra.Command, path string) error {
 
 // trainDemonstration trains the model of credence demo, and returns its folder.
 func trainDemonstration(ctx context.Context, scratch string) (string, error) {
-	items, err := study.Simulate(study.Spread, demoItems, demoVotes, 2)
+	items, err := simulation.Simulate(simulation.Spread, demoItems, demoVotes, 2)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,7 @@ With --out they are copied to a folder, as plain IDX files.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			dir, err := findMNIST(ctx, cmd, from, false)
+			dir, err := findMNIST(ctx, cmd, from)
 			if err != nil {
 				return err
 			}
@@ -52,4 +54,16 @@ With --out they are copied to a folder, as plain IDX files.`,
 	declareOverwrite(f, &overwrite)
 	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
 	return cmd
+}
+
+// findMNIST returns a folder with MNIST, fetched if need be and no folder is
+// given.
+func findMNIST(ctx context.Context, cmd *cobra.Command, folder string) (string, error) {
+	src := mnist.Source{Folder: folder}
+	src.Note = func(s string) { fmt.Fprintf(cmd.ErrOrStderr(), "credence: %s\n", s) }
+	dir, err := src.Find(ctx)
+	if errors.Is(err, mnist.ErrNowhere) {
+		return "", withHint(err, "fetch the four files train-images-idx3-ubyte.gz … by hand and name their folder with --mnist")
+	}
+	return dir, err
 }

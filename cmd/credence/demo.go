@@ -13,7 +13,7 @@ import (
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/printout"
-	"credence/internal/study"
+	"credence/internal/simulation"
 	"credence/run"
 	"credence/serve"
 	"credence/train"
@@ -52,7 +52,7 @@ func newDemo() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
-	f.StringVar(&o.design, "design", string(study.Spread), "`name` of the simulation: spread or paper")
+	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread or paper")
 	f.Uint64Var(&o.seed, "seed", 1, "`seed` of data and training")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the files of an earlier demonstration")
 	f.BoolVar(&o.serve, "serve", false, "then serve the page to look at the fresh items and to vote on them; with a demonstration that is there, at once")
@@ -81,8 +81,8 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 }
 
 func (o *demoOptions) train(cmd *cobra.Command) error {
-	design := study.Design(o.design)
-	if design != study.Paper && design != study.Spread {
+	design := simulation.Design(o.design)
+	if design != simulation.Paper && design != simulation.Spread {
 		return usagef("--design %q: expected paper or spread", o.design)
 	}
 	folder, mode := run.Folder(o.out), run.New
@@ -102,11 +102,11 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	// The two samples have seeds of their own, so that no item is in both.
-	items, err := study.Simulate(design, demoItems, demoVotes, 2*o.seed)
+	items, err := simulation.Simulate(design, demoItems, demoVotes, 2*o.seed)
 	if err != nil {
 		return err
 	}
-	fresh, err := study.Simulate(design, demoFresh, demoVotes, 2*o.seed+1)
+	fresh, err := simulation.Simulate(design, demoFresh, demoVotes, 2*o.seed+1)
 	if err != nil {
 		return err
 	}

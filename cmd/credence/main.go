@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"credence/internal/budget"
+
 	"github.com/spf13/cobra"
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"credence/internal/table"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"credence/internal/table"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

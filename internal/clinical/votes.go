@@ -1,6 +1,7 @@
 package clinical
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -23,6 +24,15 @@ type Result struct {
 	Missing  []int    // [voters]
 	// Unvoted are the items without any score.
 	Unvoted []string
+}
+
+// ApplyFile is [Rules.Apply] for the table in a file.
+func (r *Rules) ApplyFile(ctx context.Context, path, item string) (*Result, error) {
+	t, err := table.ReadSheet(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Apply(t, item)
 }
 
 // Apply reads a table by the rules. item names the column of items where that is

@@ -1,0 +1,116 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"credence/dataset"
+	"credence/internal/rng"
+	"credence/internal/simulation"
+)
+
+// crowd is who votes: rater r says class 1 of an item whose logit of class 1 is z with the probability
+//
+//	(1 − g_r) σ(z + b_r) + g_r/2.
+type crowd struct {
+	Lean, Guess []float64
+}
+
+// The raters of a crowd: leans have the standard deviation 1, or are −1, 0 and 1; of guessers there is
+// one in five, or one of three, who guess that share of their votes.
+const guessedShare = 0.8
+
+// newCrowd draws a crowd.
+func newCrowd(c crowdDesign, seed uint64) *crowd {
+	w := &crowd{Lean: make([]float64, c.Raters), Guess: make([]float64, c.Raters)}
+	switch {
+	case c.Kind == leaners && c.Raters == 3:
+		copy(w.Lean, []float64{-1, 0, 1})
+	case c.Kind == leaners:
+		r := rand.New(rng.New(seed, "study.raters.lean", uint64(c.Raters)))
+		for i := range w.Lean {
+			w.Lean[i] = r.NormFloat64()
+		}
+		m := mean(w.Lean)
+		for i := range w.Lean {
+			w.Lean[i] -= m
+		}
+	case c.Kind == guessers:
+		for i := 0; i < c.Raters; i += min(5, c.Raters) {
+			w.Guess[i] = guessedShare
+		}
+	}
+	return w
+}
+
+// chance is that of rater r to say class 1 at the logit z.
+func (w *crowd) chance(z float64, r int) float64 {
+	return (1-w.Guess[r])/(1+math.Exp(-z-w.Lean[r])) + w.Guess[r]/2
+}
+
+// average is the chance that a rater picked at random says class 1 at the logit z: p̄.
+func (w *crowd) average(z float64) float64 {
+	sum := 0.0
+	for r := range w.Lean {
+		sum += w.chance(z, r)
+	}
+	return sum / float64(len(w.Lean))
+}
+
+// crowdItems are items with votes of a crowd, and what is true of them.
+type crowdItems struct {
+	ds       *dataset.Dataset
+	average  []float64 // [N] p̄ of class 1
+	expected []float64 // [N] E[p̄ | x]
+	plain    []float64 // [N] E[p | x]
+}
+
+// vote draws items of the design that has mean and spread vary on their own, and three votes on each
+// of raters who all cast equally many.
+func (w *crowd) vote(n int, seed uint64, purpose string) (*crowdItems, error) {
+	sample, err := simulation.Simulate(simulation.Spread, n, 0, rng.New(seed, purpose).Uint64())
+	if err != nil {
+		return nil, err
+	}
+	items := &crowdItems{ds: sample.Dataset(), average: make([]float64, n), expected: make([]float64, n), plain: make([]float64, n)}
+	ds := items.ds
+	for r := range w.Lean {
+		ds.Raters = append(ds.Raters, fmt.Sprintf("r%d", r+1))
+	}
+	luck := rand.New(rng.New(seed, purpose, 1))
+	var deck []int
+	for j := range n {
+		z := math.Log(sample.Q[j]) - math.Log(sample.P[j])
+		items.average[j] = w.average(z)
+		if items.expected[j], items.plain[j], err = w.expect(sample.X[j]); err != nil {
+			return nil, err
+		}
+		if len(deck) < votesEach {
+			deck = luck.Perm(len(w.Lean))
+		}
+		for _, r := range deck[:votesEach] {
+			class := 0
+			if luck.Float64() < w.chance(z, r) {
+				class = 1
+			}
+			ds.Counts[2*j+class]++
+			ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(j), Rater: int32(r), Class: int32(class)})
+		}
+		deck = deck[votesEach:]
+	}
+	return items, nil
+}
+
+// expect returns E[p̄ | x], by the quantiles of the law of p at x, and E[p | x].
+func (w *crowd) expect(x [2]float64) (average, plain float64, err error) {
+	law, err := simulation.Spread.Law(x)
+	if err != nil {
+		return 0, 0, err
+	}
+	const nodes = 40
+	for k := range nodes {
+		average += w.average(-law.QuantileLogit((float64(k)+0.5)/nodes)) / nodes
+	}
+	return average, 1 - law.Mean(), nil
+}
