@@ -123,6 +123,7 @@ func (c studyCommand) command(began *bool) *cobra.Command {
 	for line := range strings.Lines(c.example) {
 		cmd.Example += "  go run ./studies/reproduce " + line
 	}
+	cmd.Flags().SortFlags = false
 	o.declare(cmd.Flags(), c.name)
 	newStudy := c.declare(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
