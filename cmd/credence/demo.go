@@ -40,16 +40,7 @@ const (
 
 func newDemo() *cobra.Command {
 	o := demoOptions{}
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Train on simulated votes and see how far intervals can be trusted",
-		Long:  helpText("demo"),
-		Example: `  credence demo
-  credence demo --serve
-  credence demo --design paper --out runs/paper --seed 2`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
+	cmd := newVerb("demo", "Train on simulated votes and see how far intervals can be trusted", "", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
 	f.StringVar(&o.design, "design", string(study.Spread), "`name` of the simulation: spread or paper")
@@ -62,7 +53,7 @@ func newDemo() *cobra.Command {
 }
 
 // run makes the demonstration, and serves it if asked to.
-func (o *demoOptions) run(cmd *cobra.Command) error {
+func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !o.serve {
 		if name := firstChanged(cmd.Flags(), "no-open", "addr"); name != "" {
 			return usagef("--%s goes with --serve", name)
@@ -82,8 +73,8 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 
 func (o *demoOptions) train(cmd *cobra.Command) error {
 	design := study.Design(o.design)
-	if design != study.Paper && design != study.Spread {
-		return usagef("--design %q: expected paper or spread", o.design)
+	if err := oneOf("design", o.design, string(study.Paper), string(study.Spread)); err != nil {
+		return err
 	}
 	folder, mode := run.Folder(o.out), run.New
 	if o.overwrite {

@@ -8,7 +8,6 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"credence/run"
 	"credence/serve"
@@ -71,14 +70,4 @@ func openBrowser(url string) {
 	if cmd.Start() == nil {
 		go cmd.Wait()
 	}
-}
-
-// firstChanged returns the first of some flags that the command line sets, or "".
-func firstChanged(f *pflag.FlagSet, names ...string) string {
-	for _, name := range names {
-		if f.Changed(name) {
-			return name
-		}
-	}
-	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,33 @@ func (e *usageError) Unwrap() error { return e.err }
 // usagef formats a usageError.
 func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// expect returns a usageError unless ok.
+func expect(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return usagef(format, args...)
+}
+
+// oneOf checks a flag that has a few values.
+func oneOf(flag, value string, choices ...string) error {
+	expected := "one of " + strings.Join(choices, ", ")
+	if len(choices) == 2 {
+		expected = words.List(choices, "or")
+	}
+	return expect(slices.Contains(choices, value), "--%s %q: expected %s", flag, value, expected)
+}
+
+// firstChanged returns the first of some flags that the command line sets, or "".
+func firstChanged(f *pflag.FlagSet, names ...string) string {
+	for _, name := range names {
+		if f.Changed(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // asUsage marks err as a usageError unless it is one.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +15,10 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/atomicfile"
-	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 	"credence/report"
 	"credence/run"
 )
@@ -44,22 +44,7 @@ type evaluateOptions struct {
 
 func newEvaluate() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}}
-	cmd := &cobra.Command{
-		Use:   "evaluate RUN DATA...",
-		Short: "Judge a model by votes it has not seen",
-		Long:  helpText("evaluate"),
-		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
-  credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
-  credence evaluate model.credence items.csv --votes votes.csv --truth p.csv
-  credence evaluate runs/first items.csv --votes votes.csv --part test
-  credence evaluate runs/first items.csv --votes votes.csv -o scores.json
-  credence evaluate runs/first items.csv --votes votes.csv --curve -o curve.csv
-  credence evaluate runs/first items.csv --votes votes.csv --by Site,Sex
-  credence evaluate runs/first items.csv --votes votes.csv --accuracy 0.9
-  credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
-		Args: arguments(2, true, "a run and a file of items"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
-	}
+	cmd := newVerb("evaluate RUN DATA...", "Judge a model by votes it has not seen", "a run and a file of items", o.run)
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add what fewer votes per item and fewer items would tell")
@@ -84,18 +69,16 @@ func (o *evaluateOptions) declare(f *pflag.FlagSet) {
 	notZero(f, "bootstrap", "accuracy")
 }
 
-func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) error {
+func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
+	path, files := args[0], args[1:]
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := o.refuse(cmd, path, files); err != nil {
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
+	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs); err != nil {
 		return err
 	}
-	flag := "--report"
-	if o.pageOnly {
-		flag = "-o"
-	}
-	if err := checkPage(flag, o.report); err != nil {
+	if err := o.checkPage(); err != nil {
 		return err
 	}
 	m, err := loadModel(cmd.ErrOrStderr(), path)
@@ -114,9 +97,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		return err
 	}
 	o.votesOfRun(cmd.ErrOrStderr(), path, &load)
-	all, err := o.load(cmd, path, load, m)
+	all, err := run.FolderOf(path).ReadData(cmd.Context(), m, load)
 	if err != nil {
-		return err
+		return withFeatureHint(err)
 	}
 	defer all.Close()
 	dataWarnings(cmd.ErrOrStderr(), all)
@@ -151,18 +134,12 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		}
 		return nil
 	}
-	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
-		switch o.out.form {
-		case "json":
-			return json.NewEncoder(w).Encode(r)
-		case "csv":
-			if o.curve {
-				return writeCurve(w, o.out.digits, r.Curve)
-			}
-			return writeScores(w, o.out.digits, r)
-		}
-		return o.out.print(w, (&evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
-	})
+	rows := func(w io.Writer, form predict.Form) error { return writeScores(w, form.Digits, r) }
+	if o.curve {
+		rows = records(r.Curve)
+	}
+	page := &evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}
+	return o.out.write(cmd, r, page.print, rows)
 }
 
 // completePage adds what the flags and the run say to a page, and writes it.
@@ -173,46 +150,29 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page rep
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
-	return o.writePage(cmd.OutOrStdout(), page)
+	write := func(w io.Writer) error { return report.Write(w, page) }
+	if o.pageOnly {
+		return writeFile(cmd, o.report, write)
+	}
+	return atomicfile.Write(o.report, write)
 }
 
 // check refuses flags without sense before anything is read.
 func (o *evaluateOptions) check() error {
-	for _, level := range o.levels.values {
-		if err := calculator.CheckLevel(level); err != nil {
-			return levelError(level, err)
-		}
-	}
-	if o.replicates < 0 {
-		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
-	}
-	if o.part != "" && !slices.Contains(run.Parts, o.part) {
-		return usagef("--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", "))
-	}
-	if o.abstainBy != evaluate.ByTop && o.abstainBy != evaluate.ByWidth {
-		return usagef("--abstain-by %s: expected %s or %s", o.abstainBy, evaluate.ByTop, evaluate.ByWidth)
-	}
-	if !(o.accuracy >= 0 && o.accuracy <= 1) {
-		return usagef("--accuracy %v: expected a share of items from 0 to 1", o.accuracy)
-	}
-	if err := o.apart.check(); err != nil {
+	err := cmp.Or(
+		checkLevels(o.levels.values),
+		expect(o.replicates >= 0, "--bootstrap %d: expected a number of draws", o.replicates),
+		expect(o.part == "" || slices.Contains(run.Parts, o.part),
+			"--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", ")),
+		expect(o.abstainBy == evaluate.ByTop || o.abstainBy == evaluate.ByWidth,
+			"--abstain-by %s: expected %s or %s", o.abstainBy, evaluate.ByTop, evaluate.ByWidth),
+		expect(o.accuracy >= 0 && o.accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", o.accuracy),
+		o.apart.check(),
+		o.page.settle())
+	if err != nil || o.pageOnly {
 		return err
-	}
-	if err := o.page.settle(); err != nil {
-		return err
-	}
-	if o.pageOnly {
-		return nil
 	}
 	return o.out.settle()
-}
-
-// load reads items and votes as training did, for the classes of the model.
-func (o *evaluateOptions) load(cmd *cobra.Command, path string, load dataset.LoadOptions, m *model.Model) (ds *dataset.Dataset, err error) {
-	if ds, err = run.FolderOf(path).ReadData(cmd.Context(), m, load); err != nil {
-		return nil, withFeatureHint(err)
-	}
-	return ds, nil
 }
 
 // partOf returns the items of the part of the run's split that is asked for.
@@ -256,15 +216,6 @@ func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset
 	}
 	r.Warnings = slices.Insert(r.Warnings, 0, warning)
 	return in, r, nil
-}
-
-// writePage writes the report to its file, or to standard output for -, where
-// it is all that is wanted.
-func (o *evaluateOptions) writePage(stdout io.Writer, page report.Input) error {
-	if o.pageOnly && o.report == "-" {
-		return report.Write(stdout, page)
-	}
-	return atomicfile.Write(o.report, func(w io.Writer) error { return report.Write(w, page) })
 }
 
 // evaluated says which items were evaluated, for the page.

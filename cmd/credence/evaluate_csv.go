@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"credence/evaluate"
+	"credence/predict"
 )
 
 // writeScores writes the single numbers of an evaluation as CSV, one per row
 // under its name in JSON, with its standard error where it has one.
-func writeScores(w io.Writer, d digits, r *evaluate.Result) error {
+func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func writeScores(w io.Writer, d digits, r *evaluate.Result) error {
 }
 
 // writeApart writes the dispersion ratios of the levels of columns.
-func writeApart(c *csv.Writer, d digits, columns []evaluate.DispersionColumn) {
+func writeApart(c *csv.Writer, d predict.Digits, columns []evaluate.DispersionColumn) {
 	text := func(x evaluate.Number) string {
 		if !x.Known() {
 			return ""
@@ -87,7 +88,7 @@ func isNumber(value json.RawMessage) bool {
 	return len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9' || string(value) == "null")
 }
 
-func numberText(value json.RawMessage, d digits) string {
+func numberText(value json.RawMessage, d predict.Digits) string {
 	if string(value) == "null" {
 		return ""
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/words"
@@ -26,12 +24,6 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 	text, err := readStdin(stdin, slices.Concat(o.Data, o.Votes, []string{o.Truth})...)
 	o.FeatureOptions.Stdin, o.VotesOptions.Stdin = text, text
 	return o, err
-}
-
-// refuse is the error of an output that cannot be written.
-func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
-	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	return checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs)
 }
 
 // votesOfRun takes the votes that the run was trained on for a part of its items, unless

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/dataset"
-	"credence/internal/atomicfile"
 	"credence/internal/config"
 	"credence/run"
 )
@@ -22,23 +21,7 @@ type initOptions struct {
 
 func newInit() *cobra.Command {
 	o := &initOptions{trainOptions: *newTrainOptions()}
-	cmd := &cobra.Command{
-		Use:   "init",
-		Short: "Write a commented configuration for given data",
-		Long: `Look at data as credence train would, and write a configuration file for them:
-how they were read, and every setting of training with one line on what it does.
-Settings that were not given stand there as comments, with the values that would
-be chosen for these data; take out the "#" before a key to change it. Used as it
-is, the file trains the same model as the flags given here.
-
-Paths in the file are those given here, relative to the folder in which credence
-runs. A file that exists already is replaced with --overwrite only.`,
-		Example: `  credence init --data items.csv --votes votes.csv
-  credence train --config config.yaml --out runs/first
-  credence init --data nodules.csv --votes reads.csv --group patient -o -`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
+	cmd := newVerb("init", "Write a commented configuration for given data", "", o.run)
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
 	declareOverwrite(f, &o.overwrite)
@@ -46,7 +29,7 @@ runs. A file that exists already is replaced with --overwrite only.`,
 	return cmd
 }
 
-func (o *initOptions) run(cmd *cobra.Command) error {
+func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.settle(); err != nil {
 		return err
 	}
@@ -67,16 +50,11 @@ func (o *initOptions) run(cmd *cobra.Command) error {
 	}
 	defer ds.Close()
 	newTrainDisplay(&o.trainOptions, cmd).data(ds)
-	text := o.text(ds)
-	if o.output == "-" {
-		_, err := cmd.OutOrStdout().Write(text)
-		return err
-	}
-	err = atomicfile.Write(o.output, func(w io.Writer) error {
-		_, err := w.Write(text)
+	err = writeFile(cmd, o.output, func(w io.Writer) error {
+		_, err := w.Write(o.text(ds))
 		return err
 	})
-	if err != nil {
+	if err != nil || o.output == "-" {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, shellQuote(o.output))

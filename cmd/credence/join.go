@@ -28,20 +28,8 @@ type joinOptions struct {
 
 func newJoin() *cobra.Command {
 	o := &joinOptions{}
-	cmd := &cobra.Command{
-		Use:   "join OUT",
-		Short: "Put together members that were trained apart, or shards of a prediction",
-		Long:  helpText("join"),
-		Example: `  credence train --data items.csv --votes votes.csv --out runs/a --member 0/2
-  credence train --data items.csv --votes votes.csv --out runs/a --member 1/2
-  credence join runs/a
-
-  credence predict runs/first new.csv -o predictions.csv --shard 0/2
-  credence predict runs/first new.csv -o predictions.csv --shard 1/2
-  credence join predictions.csv`,
-		Args: arguments(1, false, "the folder or file that the parts were written for"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Folder(args[0])) },
-	}
+	cmd := newVerb("join OUT", "Put together members that were trained apart, or shards of a prediction",
+		"the folder or file that the parts were written for", o.run)
 	f := cmd.Flags()
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
 	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
@@ -89,7 +77,8 @@ func (o *joinOptions) begun(ctx context.Context, out string) error {
 }
 
 // run joins what is in a folder.
-func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
+func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
+	out := run.Folder(args[0])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	o.end = time.Now().Add(o.wait)
@@ -144,7 +133,6 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	}
 	o.engine(cmd, t, parts[0].Kernel())
 	par.SetThreads(o.threads)
-	defer par.SetThreads(0)
 	return t.join(ctx, cmd, parts)
 }
 

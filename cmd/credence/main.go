@@ -6,14 +6,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 	"slices"
 
-	"credence/internal/budget"
 	"github.com/spf13/cobra"
+
+	"credence/internal/budget"
+	"credence/internal/par"
 )
 
 // The exit codes that the help of the root command documents.
@@ -64,9 +67,10 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	eachCommand(root, func(c *cobra.Command) {
 		if runE := c.RunE; runE != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
-				if err := refuseZeros(c); err != nil {
+				if err := cmp.Or(refuseZeros(c), useThreads(c.Flags())); err != nil {
 					return err
 				}
+				defer par.SetThreads(0)
 				began = true
 				return runE(c, args)
 			}

@@ -34,19 +34,7 @@ type mixtureOptions struct {
 
 func newMixture() *cobra.Command {
 	o := mixtureOptions{levels: numbers{values: []float64{0.95}}}
-	cmd := &cobra.Command{
-		Use:   "mixture",
-		Short: "Describe a Beta or Dirichlet mixture: moments, intervals, density",
-		Long:  helpText("mixture"),
-		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25 --level 0.95
-  credence mixture --alpha 2,5 --votes 2,0
-  credence mixture --alpha 8,3,1 --classes cat,dog,other --level 0.5,0.95
-  credence mixture --alpha 2,5 --votes 2,0 --plot density.svg
-  echo '{"weights":[1],"alpha":[[2,5]],"cdf":[0.3]}' | credence mixture --json
-  credence mixture --data mixtures.npy -o answers.npy --tell mean,interval`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.describe(cmd) },
-	}
+	cmd := newVerb("mixture", "Describe a Beta or Dirichlet mixture: moments, intervals, density", "", o.describe)
 	f := cmd.Flags()
 	f.Var(&o.weights, "weights", "weights of the components, summing to one")
 	f.Var(&o.alpha, "alpha", "parameters of a component; repeat it for each")
@@ -69,7 +57,7 @@ func newMixture() *cobra.Command {
 	return cmd
 }
 
-func (o *mixtureOptions) describe(cmd *cobra.Command) error {
+func (o *mixtureOptions) describe(cmd *cobra.Command, _ []string) error {
 	if err := o.onlyBulk(cmd); err != nil || o.data != "" {
 		return err
 	}
@@ -116,18 +104,11 @@ func (o *mixtureOptions) describe(cmd *cobra.Command) error {
 
 // onlyJSON refuses flags that --json would silently ignore.
 func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
-	for _, name := range []string{"classes", "width", "plot"} {
-		if cmd.Flags().Changed(name) {
-			return usagef("--%s is for the table: it has no place beside --json", name)
-		}
+	if name := firstChanged(cmd.Flags(), "classes", "width", "plot"); name != "" {
+		return usagef("--%s is for the table: it has no place beside --json", name)
 	}
-	if len(o.alpha) > 0 {
-		return nil
-	}
-	for _, name := range []string{"weights", "level", "quantile", "votes"} {
-		if cmd.Flags().Changed(name) {
-			return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
-		}
+	if name := firstChanged(cmd.Flags(), "weights", "level", "quantile", "votes"); name != "" && len(o.alpha) == 0 {
+		return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
 	}
 	return nil
 }

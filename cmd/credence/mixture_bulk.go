@@ -12,20 +12,12 @@ import (
 
 // onlyBulk answers --data, and refuses flags that belong to other forms of the verb.
 func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
-	bulk := []string{"output", "tell", "cdf", "resolution", "run", "digits"}
-	single := []string{"weights", "alpha", "votes", "classes", "width", "plot", "json"}
 	if o.data == "" {
-		for _, name := range bulk {
-			if cmd.Flags().Changed(name) {
-				return usagef("--%s without --data: it is for many mixtures at once", name)
-			}
-		}
-		return nil
+		bulk := firstChanged(cmd.Flags(), "output", "tell", "cdf", "resolution", "run", "digits")
+		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
 	}
-	for _, name := range single {
-		if cmd.Flags().Changed(name) {
-			return usagef("--%s beside --data: weights, alpha and votes are fields of its records", name)
-		}
+	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
+		return usagef("--%s beside --data: weights, alpha and votes are fields of its records", single)
 	}
 	if !strings.HasSuffix(o.out, ".npy") {
 		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)

@@ -9,7 +9,7 @@ import (
 	"credence/predict"
 )
 
-// nextPlan is what credence next prints. It is also its JSON.
+// nextPlan is how the budget is spread over items.
 type nextPlan struct {
 	Budget   int        `json:"budget"`
 	Votes    int        `json:"votes"`
@@ -34,7 +34,6 @@ type nextItem struct {
 	Cast     *float64 `json:"cast,omitempty"`
 }
 
-// summary says what the budget gains.
 func (l *nextPlan) summary() string {
 	return fmt.Sprintf("%s on %s of %s: %s of the variance is expected to go (%.4g of %.4g); spread evenly, %s",
 		words.Plural(l.Votes, "vote"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
@@ -49,9 +48,15 @@ func shareOf(part, whole float64) string {
 	return strconv.FormatFloat(100*part/whole, 'f', 1, 64) + "%"
 }
 
-func (l *nextPlan) print(w *printout.Page) { w.Sections(l.heading, l.table) }
-
-func (l *nextPlan) heading(w *printout.Page) { w.Paragraph("Gain  ", l.summary()+".") }
+// warning says what no item may take.
+func (l *nextPlan) warning(most int) string {
+	left := l.Budget - l.Votes
+	if left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %d left: no more than %d on an item are planned; see --max-votes",
+		words.Plural(left, "vote"), l.Budget, most)
+}
 
 func (l *nextPlan) table(w *printout.Page) {
 	if len(l.Plan) == 0 {
@@ -59,7 +64,7 @@ func (l *nextPlan) table(w *printout.Page) {
 	}
 	t := printout.NewTable(1)
 	header := []string{"rank", "item", "votes", "gain", "by one", "variance"}
-	if l.cast() {
+	if l.Plan[0].Cast != nil { // votes were taken into account
 		header = append(header, "cast")
 	}
 	t.Add(header...)
@@ -75,35 +80,4 @@ func (l *nextPlan) table(w *printout.Page) {
 	if more := len(l.Plan) - predict.TableItems; more > 0 {
 		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "item"))
 	}
-}
-
-// cast reports whether votes were taken into account.
-func (l *nextPlan) cast() bool { return len(l.Plan) > 0 && l.Plan[0].Cast != nil }
-
-func (l *nextPlan) columns() []predict.Column {
-	number, whole := predict.Number, predict.Whole
-	list := []predict.Column{
-		{Name: "rank", Kind: whole},
-		{Name: "item", Kind: predict.Text},
-		{Name: "votes", Kind: whole},
-		{Name: "gain", Kind: number},
-		{Name: "next_gain", Kind: number},
-		{Name: "variance", Kind: number},
-	}
-	if l.cast() {
-		list = append(list, predict.Column{Name: "cast", Kind: number})
-	}
-	return list
-}
-
-func (l *nextPlan) rows() [][]any {
-	var rows [][]any
-	for _, r := range l.Plan {
-		row := []any{int64(r.Rank), r.Item, int64(r.Votes), r.Gain, r.NextGain, r.Variance}
-		if r.Cast != nil {
-			row = append(row, *r.Cast)
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }

@@ -11,26 +11,15 @@ func (o *predictOptions) onlyMean() bool { return len(o.only) == 1 && o.only[0] 
 
 // checkOnly refuses --only with flags that ask for more.
 func (o *predictOptions) checkOnly(f *pflag.FlagSet) error {
-	if o.format == "npy" {
-		for _, name := range []string{"hpd", "wide", "max-width", "min-top", "names", "csv-safe"} {
-			if f.Changed(name) {
-				return usagef("--%s has no place in an NPY file", name)
-			}
-		}
-	}
-	if o.only == nil {
-		return nil
-	}
-	if o.format == "npy" && !o.onlyMean() {
-		return nil
-	}
-	if !o.onlyMean() {
+	outside := firstChanged(f, "hpd", "wide", "max-width", "min-top", "names", "csv-safe")
+	more := firstChanged(f, "level", "hpd", "full", "next", "top", "max-width", "min-top")
+	switch {
+	case o.format == "npy" && outside != "":
+		return usagef("--%s has no place in an NPY file", outside)
+	case o.only != nil && o.format != "npy" && !o.onlyMean():
 		return usagef("--only %q: expected mean, or the fields of an NPY file", strings.Join(o.only, ","))
-	}
-	for _, name := range []string{"level", "hpd", "full", "next", "top", "max-width", "min-top"} {
-		if f.Changed(name) {
-			return usagef("--only mean leaves out what --%s asks for: give one of them", name)
-		}
+	case o.onlyMean() && more != "":
+		return usagef("--only mean leaves out what --%s asks for: give one of them", more)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/internal/par"
 )
@@ -55,14 +57,27 @@ func (l *statusLine) erase() {
 	}
 }
 
-// useThreads sets the number of cores, 0 for all, until the function it returns
-// is called.
-func useThreads(n int) (restore func(), err error) {
-	if n < 0 {
-		return nil, usagef("--threads %d: expected at least 1, or 0 for all cores", n)
+// threadsMark marks a flag --threads that holds for the whole verb.
+const threadsMark = "credence_threads"
+
+// declareThreads adds a flag by which the verb is run on so many cores, 0 for all.
+func declareThreads(f *pflag.FlagSet, n int, usage string) {
+	f.Int("threads", n, usage)
+	f.SetAnnotation("threads", threadsMark, nil)
+}
+
+// useThreads sets the number of cores that such a flag gives.
+func useThreads(f *pflag.FlagSet) error {
+	flag := f.Lookup("threads")
+	if flag == nil {
+		return nil
 	}
+	if _, marked := flag.Annotations[threadsMark]; !marked {
+		return nil
+	}
+	n, err := f.GetInt("threads")
 	par.SetThreads(n)
-	return func() { par.SetThreads(0) }, nil
+	return cmp.Or(err, expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n))
 }
 
 // interruptible returns a context that ends with the first signal; a second one

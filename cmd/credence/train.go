@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,23 +44,8 @@ func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.Ne
 
 // command returns the verb that fills in o.
 func (o *trainOptions) command() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "train",
-		Short: "Train a model on items with votes",
-		Long:  strings.Replace(helpText("train"), "{settings}", settingsHelp(), 1),
-		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
-  credence train --data nodules.csv --votes reads.csv --group patient \
-    --classes 1,2,3,4,5 --out runs/nodules
-  credence train --config runs/first/config.yaml --seed 2 --out runs/second
-  credence train --data items.csv --votes votes.csv --out runs/qd \
-    --method qd --setting lambda=20 --setting soften=100
-  credence train --from runs/first --votes votes.csv --votes later.csv \
-    --out runs/second
-  credence train --out runs/first --resume
-  credence train --data items.csv --votes votes.csv --out runs/a --member 0/5`,
-		Args: trainArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
+	cmd := newVerb("train", "Train a model on items with votes", "", o.run)
+	cmd.Args = trainArgs
 	f := cmd.Flags()
 	f.StringVar((*string)(&o.out), "out", "", "`folder` to write to")
 	declare(f, &o.Settings, config.Train)
@@ -74,10 +58,11 @@ func (o *trainOptions) command() *cobra.Command {
 	return cmd
 }
 
-func (o *trainOptions) run(cmd *cobra.Command) error {
+func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	par.SetThreads(o.Threads)
 	if o.member != nil {
 		return o.runMember(cmd)
 	}
@@ -95,10 +80,17 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case err != nil:
 		return fmt.Errorf("--out %w", err)
 	}
-	par.SetThreads(o.Threads)
-	defer par.SetThreads(0)
 	ctx, stop := interruptible(cmd) // the first signal ends training in good order
 	defer stop()
+	return o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+		trained, err := run.Train(ctx, o.out, d, o.options(show))
+		return o.advise(cmd, show.result(trained, err))
+	})
+}
+
+// train reads the data and calls work with what to train on.
+func (o *trainOptions) train(ctx context.Context, cmd *cobra.Command,
+	work func(d *run.Division, show *trainDisplay) error) error {
 	show := newTrainDisplay(o, cmd)
 	d, err := o.read(ctx, show)
 	if err != nil {
@@ -106,14 +98,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	defer d.Items.Close()
 	defer o.beginning.Close()
-	trained, err := run.Train(ctx, o.out, d, o.options(show))
-	show.erase()
-	if trained != nil {
-		if err := show.result(trained); err != nil {
-			return err
-		}
-	}
-	return o.advise(cmd, err)
+	return work(d, show)
 }
 
 // check refuses a command line that cannot be followed.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"credence/internal/par"
 	"credence/internal/rank"
 	"credence/run"
 	"credence/train"
@@ -33,24 +32,17 @@ func (o *trainOptions) settleMember() error {
 
 // runMember trains one member of the ensemble.
 func (o *trainOptions) runMember(cmd *cobra.Command) error {
-	par.SetThreads(o.Threads)
-	defer par.SetThreads(0)
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	show := newTrainDisplay(o, cmd)
-	d, err := o.read(ctx, show)
-	if err != nil {
-		return err
-	}
-	defer d.Items.Close()
-	defer o.beginning.Close()
-	done, err := run.TrainMember(ctx, o.out, *o.member, d, o.options(show))
-	show.erase()
-	if err != nil {
-		return o.adviseMember(err)
-	}
-	show.member(done)
-	return nil
+	return o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+		done, err := run.TrainMember(ctx, o.out, *o.member, d, o.options(show))
+		show.erase()
+		if err != nil {
+			return o.adviseMember(err)
+		}
+		show.member(done)
+		return nil
+	})
 }
 
 // member tells where a member is and what comes next.
@@ -89,25 +81,14 @@ func (o *trainOptions) adviseMember(err error) error {
 
 // join makes the run of the members in --out.
 func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*train.Part) error {
-	show := newTrainDisplay(o, cmd)
-	d, err := o.read(ctx, show)
-	if err != nil {
-		return err
-	}
-	defer d.Items.Close()
-	defer o.beginning.Close()
-	options := o.options(show)
-	options.Mode, options.Fit.Parts = run.Join, parts
-	if o.overwrite {
-		options.Mode = run.Overwrite
-	}
-	trained, err := run.Train(ctx, o.out, d, options)
-	show.erase()
-	if trained != nil {
-		if err := show.result(trained); err != nil {
-			return err
+	err := o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+		options := o.options(show)
+		options.Mode, options.Fit.Parts = run.Join, parts
+		if o.overwrite {
+			options.Mode = run.Overwrite
 		}
-	}
+		return show.result(run.Train(ctx, o.out, d, options))
+	})
 	switch {
 	case errors.Is(err, train.ErrPart):
 		return withHint(err, "call credence join in the folder in which the members were trained, with the data that they had and the same credence")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,9 +214,17 @@ func describeEvent(e train.Event, short bool) string {
 	return strings.Join(parts, separator)
 }
 
-// result prints what came out: the scores to standard output, what to do next
-// to standard error.
-func (d *trainDisplay) result(trained *run.Trained) error {
+// result prints what came out, if anything did: the scores to standard output, what to do next
+// to standard error. It returns the error of training, or that of printing.
+func (d *trainDisplay) result(trained *run.Trained, err error) error {
+	d.erase()
+	if trained == nil {
+		return err
+	}
+	return cmp.Or(d.print(trained), err)
+}
+
+func (d *trainDisplay) print(trained *run.Trained) error {
 	m := trained.Metrics
 	raters := trained.Model.Provenance.Raters
 	for _, w := range m.Warnings {
