@@ -15,13 +15,9 @@ import (
 
 // checkOptions is the command line of credence check.
 type checkOptions struct {
-	data       config.Settings
-	ordered    bool
-	replicates int
-	seed       uint64
-	items      []int
-	votes      []int
-	out        outputFlags
+	evaluate.CheckOptions
+	data config.Settings
+	out  outputFlags
 }
 
 func newCheck() *cobra.Command {
@@ -30,11 +26,11 @@ func newCheck() *cobra.Command {
 		"a file of votes", o.run)
 	f := cmd.Flags()
 	declare(f, &o.data, config.Check)
-	f.BoolVar(&o.ordered, "ordered", false, "the classes are in order, as grades are")
-	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
-	f.IntSliceVar(&o.items, "plan-items", nil, "numbers of `items` to predict for (default those at hand, twice and four times)")
-	f.IntSliceVar(&o.votes, "plan-votes", nil, "numbers of `votes` per item to predict for (default 2, 3, 5 and 10)")
+	f.BoolVar(&o.Ordered, "ordered", false, "the classes are in order, as grades are")
+	f.IntVar(&o.Bootstrap.Replicates, "bootstrap", 0, "`draws` for intervals (default 1000; 200 if items are many)")
+	f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
+	f.IntSliceVar(&o.Items, "plan-items", nil, "numbers of `items` to predict for (default those at hand, twice and four times)")
+	f.IntSliceVar(&o.Votes, "plan-votes", nil, "numbers of `votes` per item to predict for (default 2, 3, 5 and 10)")
 	o.out.declare(f, "table", "md", "csv", "json")
 	notZero(f, "bootstrap")
 	return cmd
@@ -49,8 +45,8 @@ type checkReport struct {
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
-	err := expect(o.replicates >= 0, "--bootstrap %d: expected a number of draws", o.replicates)
-	if err := cmp.Or(err, o.checkPlan()); err != nil {
+	err := cmp.Or(checkDraws(o.Bootstrap), o.checkPlan())
+	if err != nil {
 		return err
 	}
 	if err := o.out.begin(cmd, paths); err != nil {
@@ -66,10 +62,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	}
 	// The report says in its own words what one vote per item means.
 	dataWarnings(cmd.ErrOrStderr(), ds)
-	c, err := evaluate.Check(ds, evaluate.CheckOptions{
-		Ordered: o.ordered, Items: o.items, Votes: o.votes,
-		Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed},
-	})
+	c, err := evaluate.Check(ds, o.CheckOptions)
 	if errors.Is(err, evaluate.ErrFractions) {
 		err = withHint(err, "shares times their total should be whole numbers of votes: is --total the right column?")
 	}

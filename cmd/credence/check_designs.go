@@ -11,12 +11,12 @@ import (
 
 // checkPlan refuses plans without sense before anything is read.
 func (o *checkOptions) checkPlan() error {
-	for _, n := range o.items {
+	for _, n := range o.Items {
 		if n < 1 {
 			return usagef("--plan-items %d: expected at least 1", n)
 		}
 	}
-	for _, m := range o.votes {
+	for _, m := range o.Votes {
 		if m < 2 || m > evaluate.MaxPlannedVotes {
 			return usagef("--plan-votes %d: expected 2 to %s", m, words.Thousands(evaluate.MaxPlannedVotes))
 		}

@@ -151,12 +151,7 @@ func (r *checkReport) raters(w *printout.Page) {
 	if len(r.Raters) == 0 {
 		return
 	}
-	var differ []evaluate.Rater
-	for _, x := range r.Raters {
-		if x.Differs {
-			differ = append(differ, x)
-		}
-	}
+	differ := slices.DeleteFunc(slices.Clone(r.Raters), func(x evaluate.Rater) bool { return !x.Differs })
 	least := func(x evaluate.Rater) float64 {
 		p := 1.0
 		for _, q := range []evaluate.Number{x.AgreementP, x.UsageP} {
@@ -228,17 +223,8 @@ func (r *checkReport) leaning(x evaluate.Rater) string {
 
 // warn leaves out the reasons that the verdict has given.
 func (r *checkReport) warn(w *printout.Page) {
-	given := map[string]bool{}
-	for _, reason := range r.Support.Reasons {
-		given[reason] = true
-	}
-	var rest []string
-	for _, text := range r.Warnings {
-		if !given[text] {
-			rest = append(rest, text)
-		}
-	}
-	w.Bullets(rest)
+	given := func(text string) bool { return slices.Contains(r.Support.Reasons, text) }
+	w.Bullets(slices.DeleteFunc(slices.Clone(r.Warnings), given))
 }
 
 // between writes the interval of an estimate.

@@ -63,16 +63,20 @@ func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	bar := newCounter(cmd.ErrOrStderr(), "volumes")
-	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: bar.show})
+	start, bar := time.Now(), newStatusLine(cmd.ErrOrStderr())
+	progress := func(done, total int) {
+		if now := time.Now(); bar.due(now, 200*time.Millisecond, 10*time.Second) {
+			left := time.Duration(float64(now.Sub(start)) / float64(done) * float64(total-done)).Round(time.Second)
+			bar.show("credence: ", fmt.Sprintf("%s of %s volumes, %s left", words.Thousands(done), words.Thousands(total), left))
+		}
+	}
+	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: progress})
 	bar.erase()
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return withHint(errors.New("interrupted"), "the same command completes "+o.out)
-	case errors.Is(err, cohort.ErrOccupied):
-		return withHint(err, "choose another folder, or give --overwrite")
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		return withHintOn(err, hint{cohort.ErrOccupied, "choose another folder, or give --overwrite"})
 	}
 	subjects := 0
 	for i, s := range c.Scans {
@@ -115,36 +119,4 @@ func parseSize(s string) (size cohort.Size, err error) {
 		size[i] = n
 	}
 	return size, nil
-}
-
-// counter shows how far a long piece of work has come: a line that changes on a
-// terminal, a line every few seconds elsewhere.
-type counter struct {
-	statusLine
-	noun        string
-	start, last time.Time
-}
-
-func newCounter(w io.Writer, noun string) *counter {
-	return &counter{statusLine: newStatusLine(w), noun: noun, start: time.Now(), last: time.Now()}
-}
-
-// show is called with how many of how many are done.
-func (c *counter) show(done, total int) {
-	now := time.Now()
-	every := 10 * time.Second
-	if c.live {
-		every = 200 * time.Millisecond
-	}
-	if now.Sub(c.last) < every {
-		return
-	}
-	c.last = now
-	left := time.Duration(float64(now.Sub(c.start)) / float64(done) * float64(total-done)).Round(time.Second)
-	text := fmt.Sprintf("%s of %s %s, %s left", words.Thousands(done), words.Thousands(total), c.noun, left)
-	if c.live {
-		c.draw(text)
-		return
-	}
-	fmt.Fprintf(c.w, "credence: %s\n", text)
 }

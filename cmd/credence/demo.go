@@ -80,10 +80,8 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if o.overwrite {
 		mode = run.Overwrite
 	}
-	if err := folder.Check(mode); errors.Is(err, run.ErrTaken) {
-		return withHint(err, "choose another with --out, or give --overwrite")
-	} else if err != nil {
-		return err
+	if err := folder.Check(mode); err != nil {
+		return withHintOn(err, hint{run.ErrTaken, "choose another with --out, or give --overwrite"})
 	}
 	release, err := folder.Lock()
 	if err != nil {

@@ -106,6 +106,22 @@ func withHint(err error, hint string) error {
 	return &hintedError{err, hint}
 }
 
+// hint is what to do about errors of a kind.
+type hint struct {
+	kind error
+	text string
+}
+
+// withHintOn attaches the hint of the first kind that err is of, if there is one.
+func withHintOn(err error, hints ...hint) error {
+	for _, h := range hints {
+		if errors.Is(err, h.kind) {
+			return withHint(err, h.text)
+		}
+	}
+	return err
+}
+
 // reportError prints err and its hint, and returns the exit code it calls for. A
 // usage error without a hint of its own points to the help of cmd.
 func reportError(stderr io.Writer, cmd *cobra.Command, err error) int {

@@ -28,16 +28,13 @@ type evaluateOptions struct {
 	data       config.Settings
 	truth      string
 	levels     numbers
-	replicates int
-	seed       uint64
+	judging    evaluate.Options // without levels
 	report     string
 	page       pageFlags
 	pageOnly   bool // the report is all that is wanted
 	part       string
 	curve      bool
 	apart      byOptions
-	abstainBy  string
-	accuracy   float64
 	pseudonyms bool
 	out        outputFlags
 }
@@ -55,15 +52,16 @@ func newEvaluate() *cobra.Command {
 
 // declare adds the flags on the data and on how they are judged.
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
+	by := &o.judging
 	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
+	f.IntVar(&by.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
+	f.Uint64Var(&by.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.apart.declare(f)
-	f.StringVar(&o.abstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
-	f.Float64Var(&o.accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
+	f.StringVar(&by.AbstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
+	f.Float64Var(&by.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
 	declare(f, &o.data, config.Evaluate)
 	notZero(f, "bootstrap", "accuracy")
@@ -116,7 +114,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	in, r, err := o.judge(path, m, ds, columns)
 	if err == nil && o.curve {
-		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.options().Bootstrap})
+		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.judging.Bootstrap})
 	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
@@ -159,20 +157,26 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page rep
 
 // check refuses flags without sense before anything is read.
 func (o *evaluateOptions) check() error {
+	by, accuracy := o.judging.AbstainBy, o.judging.Accuracy
 	err := cmp.Or(
 		checkLevels(o.levels.values),
-		expect(o.replicates >= 0, "--bootstrap %d: expected a number of draws", o.replicates),
+		checkDraws(o.judging.Bootstrap),
 		expect(o.part == "" || slices.Contains(run.Parts, o.part),
 			"--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", ")),
-		expect(o.abstainBy == evaluate.ByTop || o.abstainBy == evaluate.ByWidth,
-			"--abstain-by %s: expected %s or %s", o.abstainBy, evaluate.ByTop, evaluate.ByWidth),
-		expect(o.accuracy >= 0 && o.accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", o.accuracy),
+		expect(by == evaluate.ByTop || by == evaluate.ByWidth,
+			"--abstain-by %s: expected %s or %s", by, evaluate.ByTop, evaluate.ByWidth),
+		expect(accuracy >= 0 && accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", accuracy),
 		o.apart.check(),
 		o.page.settle())
 	if err != nil || o.pageOnly {
 		return err
 	}
 	return o.out.settle()
+}
+
+// checkDraws checks the flag --bootstrap.
+func checkDraws(b evaluate.Bootstrap) error {
+	return expect(b.Replicates >= 0, "--bootstrap %d: expected a number of draws", b.Replicates)
 }
 
 // partOf returns the items of the part of the run's split that is asked for.
@@ -232,12 +236,8 @@ func (o *evaluateOptions) evaluated(files []string) string {
 
 // options returns how to evaluate.
 func (o *evaluateOptions) options() evaluate.Options {
-	opt := evaluate.Options{
-		Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed},
-		Level:     o.levels.values[0],
-		AbstainBy: o.abstainBy,
-		Accuracy:  o.accuracy,
-	}
+	opt := o.judging
+	opt.Level = o.levels.values[0]
 	if o.levels.changed {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,10 +10,8 @@ import (
 
 // withFeatureHint says what to do if data lack features of a model.
 func withFeatureHint(err error) error {
-	if errors.Is(err, dataset.ErrMissingFeature) {
-		return withHint(err, "give every file that the model was trained on; credence inspect RUN --json lists its features")
-	}
-	return err
+	return withHintOn(err, hint{dataset.ErrMissingFeature,
+		"give every file that the model was trained on; credence inspect RUN --json lists its features"})
 }
 
 // readStdin returns the text of standard input if one of the files is called

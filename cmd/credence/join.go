@@ -89,35 +89,26 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	case hasParts(string(out)):
 		return o.joinParts(ctx, cmd, string(out))
 	case isPrediction(string(out)):
-		if !o.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "credence: %s is there, and no parts of it: there is nothing to do\n", out)
-		}
+		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
 		return nil
 	}
 	parts, err := o.members(ctx, out)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return errors.New("stopped before all members had ended: nothing is joined")
-	case errors.Is(err, run.ErrInUse):
-		return withHint(err, "wait until all members have ended")
-	case errors.Is(err, run.ErrParts):
-		return withHint(err, "credence train --out "+shellQuote(string(out))+" --member I/M trains member I of M, with the flags of the others")
-	case errors.Is(err, fs.ErrNotExist):
-		return withHint(err, "give the --out of the members: credence join runs/first")
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		return withHintOn(err,
+			hint{run.ErrInUse, "wait until all members have ended"},
+			hint{run.ErrParts, "credence train --out " + shellQuote(string(out)) + " --member I/M trains member I of M, with the flags of the others"},
+			hint{fs.ErrNotExist, "give the --out of the members: credence join runs/first"})
 	}
 	if !o.overwrite {
 		done, err := run.Joined(out, parts)
-		switch {
-		case errors.Is(err, run.ErrTaken):
-			return withHint(err, "replace it with --overwrite")
-		case err != nil:
-			return err
-		case done:
-			if !o.quiet {
-				fmt.Fprintf(cmd.ErrOrStderr(), "credence: the members of %s are joined already: there is nothing to do\n", out)
-			}
+		if err != nil {
+			return withHintOn(err, hint{run.ErrTaken, "replace it with --overwrite"})
+		}
+		if done {
+			o.note(cmd, "the members of %s are joined already: there is nothing to do", out)
 			return nil
 		}
 	}
@@ -140,10 +131,16 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 // computes what is left to do, which differs by rounding.
 func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
 	e, err := device(t.Device).like(recorded)
-	switch {
-	case err == nil:
-		t.Fit.Engine = e
-	case !o.quiet:
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there\n", err)
+	if err != nil {
+		o.note(cmd, "warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there", err)
+		return
+	}
+	t.Fit.Engine = e
+}
+
+// note prints a line to standard error.
+func (o *joinOptions) note(cmd *cobra.Command, format string, args ...any) {
+	if !o.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: "+format+"\n", args...)
 	}
 }

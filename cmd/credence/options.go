@@ -21,8 +21,7 @@ import (
 
 // declare adds the options of a verb to its flags.
 func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
-	for i := range config.Options {
-		o := &config.Options[i]
+	for _, o := range config.Options {
 		if !o.Of(verb) {
 			continue
 		}
@@ -155,11 +154,8 @@ func (o *trainOptions) choose(ds *dataset.Dataset) error {
 	fit := o.fit()
 	fit.Held = d.Held
 	chosen, err := train.Complete(d.Learn, fit)
-	switch {
-	case errors.Is(err, dataset.ErrOneVote):
-		return withHint(err, "--force trains nevertheless")
-	case err != nil:
-		return err
+	if err != nil {
+		return withHintOn(err, forceOneVote)
 	}
 	o.Complete(chosen)
 	return o.Recognized(ds)

@@ -20,23 +20,15 @@ import (
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
 	data      config.Settings
+	format    predict.Format // as far as flags give its fields themselves
 	levels    numbers
+	digits    digits
+	top       string
+	names     string
 	out       string
 	overwrite bool
-	format    string
-	hpd       bool
-	full      bool
-	next      bool
-	top       string
-	maxWidth  float64
-	minTop    float64
-	only      []string
-	names     string
 	batch     int
 	device    device
-	csvSafe   bool
-	digits    digits
-	wide      bool
 	progress  float64
 	resume    bool
 	shard     string
@@ -59,22 +51,23 @@ const votesUsage = "`file` of votes on the items, to take into account; the vote
 
 // declare adds the flags.
 func (o *predictOptions) declare(f *pflag.FlagSet) {
+	to := &o.format
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl, .parquet or .npy; - is standard output")
 	declareOverwrite(f, &o.overwrite)
-	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
-	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
-	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
-	f.BoolVar(&o.next, "next", false, "add what one further vote on the item would gain; see credence next")
+	f.StringVar(&to.Name, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
+	f.BoolVar(&to.HPD, "hpd", false, "add highest-density sets")
+	f.BoolVar(&to.Full, "full", false, "add the parameters of the mixtures")
+	f.BoolVar(&to.Next, "next", false, "add what one further vote on the item would gain; see credence next")
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
-	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
-	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
-	f.BoolVar(&o.wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
-	f.StringSliceVar(&o.only, "only", nil, "write nothing but `mean`, the fastest there is; or, to .npy, these fields")
+	f.Float64Var(&to.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
+	f.Float64Var(&to.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
+	f.BoolVar(&to.Wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
+	f.StringSliceVar(&to.Fields, "only", nil, "write nothing but `mean`, the fastest there is; or, to .npy, these fields")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	declare(f, &o.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
-	f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
+	f.BoolVar(&to.CSVSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	o.digits.declare(f)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time; 1 answers each as it comes")
 	f.Float64Var(&o.progress, "progress", 5, "`seconds` between lines on how far it is, 0 for none")
@@ -88,12 +81,10 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 // output selects the fields of the output and its form. Intervals are computed to as many digits as are
 // asked for, whatever the form shows of them.
 func (o *predictOptions) output() predict.Format {
-	return predict.Format{
-		Form:    predict.Form{Name: o.format, Digits: o.digits.of(o.format), CSVSafe: o.csvSafe},
-		Summary: predict.Summary{Levels: o.levels.values, Precision: o.digits.Precision(), MaxWidth: o.maxWidth, MinTop: o.minTop},
-		HPD:     o.hpd, Full: o.full, Next: o.next, Top: o.top == "on",
-		OnlyMean: o.onlyMean(), Fields: o.only, Wide: o.wide, Tidymodels: o.names == "tidymodels",
-	}
+	f := o.format
+	f.Digits, f.Precision, f.Levels = o.digits.of(f.Name), o.digits.Precision(), o.levels.values
+	f.Top, f.OnlyMean, f.Tidymodels = o.top == "on", o.onlyMean(), o.names == "tidymodels"
+	return f
 }
 
 // check refuses flags without sense, and finds the form of the output.
@@ -102,24 +93,24 @@ func (o *predictOptions) check(terminal bool) error {
 		checkLevels(o.levels.values),
 		oneOf("top", o.top, "on", "off"),
 		oneOf("names", o.names, "credence", "tidymodels"),
-		checkAbstention(o.maxWidth, o.minTop),
+		checkAbstention(o.format.MaxWidth, o.format.MinTop),
 		expect(o.progress >= 0 && o.progress < 1e6, "--progress %v: expected a number of seconds, 0 for none", o.progress),
 		expect(o.batch >= 1, "--batch %d: expected at least 1", o.batch))
 	switch {
 	case err != nil:
 		return err
-	case o.format != "":
-		return oneOf("format", o.format, predictFormats...)
+	case o.format.Name != "":
+		return oneOf("format", o.format.Name, predictFormats...)
 	case o.out == "-" && terminal:
-		o.format = "table"
+		o.format.Name = "table"
 	case o.out == "-":
-		o.format = "csv"
+		o.format.Name = "csv"
 	default:
 		ext := strings.ToLower(filepath.Ext(o.out))
-		if o.format = formOf[ext]; ext == ".npy" {
-			o.format = "npy"
+		if o.format.Name = formOf[ext]; ext == ".npy" {
+			o.format.Name = "npy"
 		}
-		return expect(slices.Contains([]string{"csv", "jsonl", "parquet", "npy"}, o.format),
+		return expect(slices.Contains([]string{"csv", "jsonl", "parquet", "npy"}, o.format.Name),
 			"-o %s: expected a name that ends in .csv, .jsonl, .parquet or .npy, or --format", o.out)
 	}
 	return nil

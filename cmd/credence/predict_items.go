@@ -105,7 +105,7 @@ func (p *predictor) open(ctx context.Context, stdin io.Reader) (*dataset.Stream,
 	if p.votes != nil {
 		o.Known = p.votes.Items()
 	}
-	if p.options.format == "table" {
+	if p.options.format.Name == "table" {
 		o.Batch = predict.TableItems + 1
 	}
 	if p.input == "-" {
@@ -189,7 +189,7 @@ func (p *predictor) end() error {
 	if p.items == 0 {
 		p.warn(p.input + " has no items")
 	}
-	if d.Unused > 0 && p.options.format != "table" {
+	if d.Unused > 0 && p.options.format.Name != "table" {
 		p.warn(fmt.Sprintf("votes on %s of %s that %s does not have were not used",
 			words.Plural(d.Unused, "item"), strings.Join(p.load.Votes, ", "), p.input))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -17,13 +16,13 @@ import (
 // changes, elsewhere in a line from time to time.
 type predictProgress struct {
 	statusLine
-	every       time.Duration // between lines; 0 for none
-	now         func() time.Time
-	start, last time.Time
-	input       string
-	total       int // items, 0 if that is not known
-	before      int // items that were predicted already when the watch began
-	counted     bool
+	every   time.Duration // between lines; 0 for none
+	now     func() time.Time
+	start   time.Time
+	input   string
+	total   int // items, 0 if that is not known
+	before  int // items that were predicted already when the watch began
+	counted bool
 }
 
 // newPredictProgress begins the watch. A terminal that shows predictions has no room for it.
@@ -31,9 +30,6 @@ func newPredictProgress(w io.Writer, input string, seconds float64, stdout io.Wr
 	p := &predictProgress{statusLine: newStatusLine(w), every: time.Duration(seconds * float64(time.Second)), now: time.Now, input: input}
 	if toStdout && isTerminal(stdout) {
 		p.every = 0
-	}
-	if p.live && p.every > 0 {
-		p.every = min(p.every, 200*time.Millisecond)
 	}
 	p.start = p.now()
 	p.last = p.start
@@ -47,19 +43,13 @@ func newPredictProgress(w io.Writer, input string, seconds float64, stdout io.Wr
 // or 0.
 func (p *predictProgress) done(items, total int) {
 	now := p.now()
-	if p.every == 0 || now.Sub(p.last) < p.every {
+	if p.every == 0 || !p.due(now, min(p.every, 200*time.Millisecond), p.every) {
 		return
 	}
-	p.last = now
 	if p.total = max(p.total, total); p.total == 0 && !p.counted {
 		p.total, p.counted = countLines(p.input), true
 	}
-	text := p.text(items, now.Sub(p.start))
-	if p.live {
-		p.draw(text)
-		return
-	}
-	fmt.Fprintf(p.w, "credence: %s\n", text)
+	p.show("credence: ", p.text(items, now.Sub(p.start)))
 }
 
 // resumed is told how many items an earlier run has predicted: their time does not count.
@@ -101,10 +91,10 @@ func countLines(path string) int {
 		return 0
 	}
 	defer f.Close()
-	r, n, last := bufio.NewReaderSize(f, 1<<20), 0, byte('\n')
+	n, last := 0, byte('\n')
 	buf := make([]byte, 1<<20)
 	for {
-		k, err := r.Read(buf)
+		k, err := f.Read(buf)
 		n += bytes.Count(buf[:k], []byte{'\n'})
 		if k > 0 {
 			last = buf[k-1]

@@ -44,11 +44,9 @@ func newStudy(name, short string, work func(cmd *cobra.Command, o *studyFlags) e
 // run opens the folder of a study and works on it until it is done or stopped.
 func (o *studyFlags) run(cmd *cobra.Command, settings any, work func(context.Context, *study.Folder) error) error {
 	folder, err := study.OpenFolder(o.out, cmd.Name(), settings, o.overwrite)
-	switch {
-	case errors.Is(err, study.ErrOtherStudy), errors.Is(err, study.ErrTaken):
-		return withHint(err, "choose another --out, or replace it with --overwrite")
-	case err != nil:
-		return err
+	if err != nil {
+		taken := "choose another --out, or replace it with --overwrite"
+		return withHintOn(err, hint{study.ErrOtherStudy, taken}, hint{study.ErrTaken, taken})
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -56,11 +54,10 @@ func (o *studyFlags) run(cmd *cobra.Command, settings any, work func(context.Con
 	if !o.quiet {
 		folder.Progress = func(done, total int, what string) {
 			line := fmt.Sprintf("%s  %d of %d  %s", time.Since(start).Round(time.Second), done, total, what)
-			if !show.live {
-				fmt.Fprintln(show.w, line)
-				return
+			if show.live {
+				line = printout.Ellipsis(line, 78)
 			}
-			show.draw(printout.Ellipsis(line, 78))
+			show.show("", line)
 		}
 	}
 	err = work(ctx, folder)
@@ -115,10 +112,9 @@ func findMNIST(ctx context.Context, cmd *cobra.Command, folder string, quiet boo
 		src.Note = func(s string) { fmt.Fprintf(cmd.ErrOrStderr(), "credence: %s\n", s) }
 	}
 	dir, err := src.Find(ctx)
-	if errors.Is(err, mnist.ErrNowhere) {
-		return "", withHint(err, "fetch the four files train-images-idx3-ubyte.gz … by hand and name their folder with --mnist")
-	}
-	return dir, err
+	return dir, withHintOn(err,
+		hint{mnist.ErrNowhere,
+			"fetch the four files train-images-idx3-ubyte.gz … by hand and name their folder with --mnist"})
 }
 
 func newReproduceComparison() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,14 +34,39 @@ func isTerminal(w io.Writer) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// statusLine is the last line of a terminal, which changes.
+// statusLine shows how far a long piece of work has come: in the last line of a terminal, which
+// changes, or in a line now and then elsewhere.
 type statusLine struct {
 	w     io.Writer
 	live  bool // w is a terminal
 	drawn bool
+	last  time.Time // when something was shown
 }
 
-func newStatusLine(w io.Writer) statusLine { return statusLine{w: w, live: isTerminal(w)} }
+func newStatusLine(w io.Writer) statusLine {
+	return statusLine{w: w, live: isTerminal(w), last: time.Now()}
+}
+
+// due reports whether it is time to show something again, after a time on a terminal or after another elsewhere.
+func (l *statusLine) due(now time.Time, live, elsewhere time.Duration) bool {
+	if l.live {
+		elsewhere = live
+	}
+	if now.Sub(l.last) < elsewhere {
+		return false
+	}
+	l.last = now
+	return true
+}
+
+// show replaces the line on a terminal, and writes one, after a prefix, elsewhere.
+func (l *statusLine) show(prefix, text string) {
+	if l.live {
+		l.draw(text)
+	} else {
+		fmt.Fprintln(l.w, prefix+text)
+	}
+}
 
 // draw replaces the line.
 func (l *statusLine) draw(text string) {

@@ -214,27 +214,25 @@ func (o *trainOptions) options(show *trainDisplay) run.Options {
 
 // advise adds to the error of a run what can be done about it.
 func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
-	switch {
-	case errors.Is(err, train.ErrStopped) && o.out.Unfinished():
+	if errors.Is(err, train.ErrStopped) && o.out.Unfinished() {
 		again := resumeCommand(o.out)
 		if k := cmd.Flags().Lookup("kernel"); k != nil && k.Changed {
 			again += " --kernel " + k.Value.String()
 		}
 		return withHint(err, "continue with: "+again)
-	case errors.Is(err, run.ErrInUse):
-		return withHint(err, "wait until it has ended, or choose another --out")
-	case errors.Is(err, train.ErrResume):
-		return withHint(err, "bring data and flags back to those of "+o.out.Path(run.ConfigFile)+", or begin anew with --overwrite")
 	}
-	return o.adviseData(err)
+	return withHintOn(err,
+		hint{run.ErrInUse, "wait until it has ended, or choose another --out"},
+		hint{train.ErrResume, backTo(o.out)},
+		forceOneVote)
 }
 
-// adviseData adds to an error of the data what can be done about it.
-func (o *trainOptions) adviseData(err error) error {
-	if errors.Is(err, dataset.ErrOneVote) {
-		return withHint(err, "--force trains nevertheless")
-	}
-	return err
+// forceOneVote is the hint about items with one vote each.
+var forceOneVote = hint{dataset.ErrOneVote, "--force trains nevertheless"}
+
+// backTo is the hint about data or flags that are not those of the run in a folder.
+func backTo(folder run.Folder) string {
+	return "bring data and flags back to those of " + folder.Path(run.ConfigFile) + ", or begin anew with --overwrite"
 }
 
 // trainArgs refuses arguments: files that need a flag, or the rest of a list that was

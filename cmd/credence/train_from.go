@@ -37,7 +37,7 @@ func (o *trainOptions) inherit() error {
 	if o.Given("data") {
 		except = append(except, "votes")
 	}
-	return o.Inherit(folder.Path(run.ConfigFile), except...)
+	return o.File(folder.Path(run.ConfigFile), except...)
 }
 
 // begin opens the run to start from.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -68,15 +66,14 @@ func (d *trainDisplay) member(done bool) {
 
 // adviseMember adds to the error of a member what can be done about it.
 func (o *trainOptions) adviseMember(err error) error {
-	switch folder := o.out.Member(o.member.Index); {
-	case errors.Is(err, train.ErrStopped):
-		return withHint(err, "the same command continues")
-	case errors.Is(err, run.ErrInUse):
-		return withHint(err, "two processes have the same rank: wait until the other has ended, or give each its own --member")
-	case errors.Is(err, train.ErrResume), errors.Is(err, train.ErrPart), errors.Is(err, run.ErrParts):
-		return withHint(err, "bring data and flags back to those of "+folder.Path(run.ConfigFile)+", or begin anew with --overwrite")
-	}
-	return o.adviseData(err)
+	back := backTo(o.out.Member(o.member.Index))
+	return withHintOn(err,
+		hint{train.ErrStopped, "the same command continues"},
+		hint{run.ErrInUse, "two processes have the same rank: wait until the other has ended, or give each its own --member"},
+		hint{train.ErrResume, back},
+		hint{train.ErrPart, back},
+		hint{run.ErrParts, back},
+		forceOneVote)
 }
 
 // join makes the run of the members in --out.
@@ -89,13 +86,8 @@ func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*tr
 		}
 		return show.result(run.Train(ctx, o.out, d, options))
 	})
-	switch {
-	case errors.Is(err, train.ErrPart):
-		return withHint(err, "call credence join in the folder in which the members were trained, with the data that they had and the same credence")
-	case errors.Is(err, train.ErrStopped):
-		return withHint(err, fmt.Sprintf("continue with: credence join %s", shellQuote(string(o.out))))
-	case errors.Is(err, run.ErrInUse):
-		return withHint(err, "wait until it has ended")
-	}
-	return err
+	return withHintOn(err,
+		hint{train.ErrPart, "call credence join in the folder in which the members were trained, with the data that they had and the same credence"},
+		hint{train.ErrStopped, "continue with: credence join " + shellQuote(string(o.out))},
+		hint{run.ErrInUse, "wait until it has ended"})
 }

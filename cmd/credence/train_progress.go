@@ -28,11 +28,10 @@ type trainDisplay struct {
 	statusLine // of standard error
 	options    *trainOptions
 	out        io.Writer
-	last       time.Time
 }
 
 func newTrainDisplay(o *trainOptions, cmd *cobra.Command) *trainDisplay {
-	return &trainDisplay{statusLine: newStatusLine(cmd.ErrOrStderr()), options: o, out: cmd.OutOrStdout(), last: time.Now()}
+	return &trainDisplay{statusLine: newStatusLine(cmd.ErrOrStderr()), options: o, out: cmd.OutOrStdout()}
 }
 
 // note prints a line to standard error.
@@ -79,20 +78,9 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 
 // volumes is called while the data are read, one call at a time.
 func (d *trainDisplay) volumes(done, total int) {
-	every := linesEvery
-	if d.live {
-		every = 100 * time.Millisecond
+	if !d.options.quiet && d.due(time.Now(), 100*time.Millisecond, linesEvery) {
+		d.show("", fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total)))
 	}
-	if d.options.quiet || time.Since(d.last) < every {
-		return
-	}
-	d.last = time.Now()
-	text := fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total))
-	if !d.live {
-		d.note("%s", text)
-		return
-	}
-	d.draw(text)
 }
 
 func (d *trainDisplay) warn(text string) {

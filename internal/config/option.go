@@ -97,7 +97,7 @@ func (o *Option) left() string {
 // lookup returns the option of a name, or nil.
 func lookup(name string) *Option {
 	if i := slices.Index(names, name); i >= 0 {
-		return &Options[i]
+		return Options[i]
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package config
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // source is the kind of place that a value comes from.
 type source string
@@ -37,11 +40,8 @@ func (o origin) place() string {
 // String reads like "--epochs", "$CREDENCE_EPOCHS", "config.yaml:3", "default"
 // or "chosen from the data".
 func (o origin) String() string {
-	switch o.source {
-	case fromDefault:
-		return "default"
-	case fromData:
+	if o.source == fromData {
 		return "chosen from the data"
 	}
-	return o.place()
+	return cmp.Or(o.place(), string(o.source))
 }

@@ -1,13 +1,16 @@
 package config
 
-import "io"
+import (
+	"io"
+	"slices"
+)
 
 // WriteSchema writes what a configuration file may hold as a JSON Schema, draft
 // 2020-12, that accepts what Settings.File accepts.
 func WriteSchema(w io.Writer) error {
 	var properties ordered
-	for i := range Options {
-		properties = append(properties, member{Options[i].Name, Options[i].property()})
+	for _, o := range Options {
+		properties = append(properties, member{o.Name, o.property()})
 	}
 	return writeIndented(w, ordered{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -24,54 +27,39 @@ func WriteSchema(w io.Writer) error {
 func (o *Option) property() ordered {
 	p := ordered{{"description", o.about()}}
 	// A key without a value is as good as left out.
-	switch {
-	case o.list:
+	if o.list {
 		p = append(p, member{"anyOf", []ordered{
 			{{"type", "array"}, {"items", o.element(false)}},
 			o.element(true),
 		}})
-	default:
+	} else {
 		p = append(p, o.element(true)...)
 	}
 	if o.fallback == nil {
 		return p
 	}
-	if o.list {
-		var all []any
-		for _, t := range o.fallback {
-			all = append(all, o.typed(t))
-		}
-		return append(p, member{"default", all})
-	}
-	return append(p, member{"default", o.typed(o.fallback[0])})
+	return append(p, member{"default", o.value(o.fallback)})
+}
+
+// elements are the types of plain values, and what else holds for them. Names may look like numbers: classes 1 to 5.
+var elements = [...]struct {
+	types []string
+	more  ordered
+}{
+	textType:     {types: []string{"string", "number", "boolean"}},
+	boolType:     {types: []string{"boolean"}},
+	wholeType:    {types: []string{"integer"}},
+	naturalType:  {[]string{"integer"}, ordered{{"minimum", 0}}},
+	numberType:   {types: []string{"number"}},
+	fractionType: {[]string{"number", "string"}, ordered{{"pattern", `^\s*[-+0-9.eE]+(/[-+0-9.eE]+)?\s*$`}}},
+	sizeType:     {[]string{"integer", "string"}, ordered{{"pattern", `^\s*[0-9.eE+]+\s*([TGMkK]?B)?\s*$`}}},
 }
 
 // element describes one plain value.
 func (o *Option) element(null bool) ordered {
-	var types []string
-	var more ordered
-	switch o.typ {
-	case boolType:
-		types = []string{"boolean"}
-	case wholeType:
-		types = []string{"integer"}
-	case naturalType:
-		types, more = []string{"integer"}, ordered{{"minimum", 0}}
-	case numberType:
-		types = []string{"number"}
-	case fractionType:
-		types, more = []string{"number", "string"}, ordered{{"pattern", `^\s*[-+0-9.eE]+(/[-+0-9.eE]+)?\s*$`}}
-	case sizeType:
-		types, more = []string{"integer", "string"}, ordered{{"pattern", `^\s*[0-9.eE+]+\s*([TGMkK]?B)?\s*$`}}
-	default:
-		// Names may look like numbers: classes 1 to 5.
-		types = []string{"string", "number", "boolean"}
-	}
+	types, more := slices.Clone(elements[o.typ].types), elements[o.typ].more
 	if o.Choices != nil {
-		choices := []any{}
-		for _, c := range o.Choices {
-			choices = append(choices, o.typed(c))
-		}
+		choices := o.values(o.Choices)
 		if null {
 			choices = append(choices, nil)
 		}

@@ -55,8 +55,7 @@ func (s *Settings) WriteTemplate(b *bytes.Buffer, about []string) {
 	}
 	b.WriteString("\n# ── Data ──\n")
 	training := false
-	for i := range Options {
-		o := &Options[i]
+	for _, o := range Options {
 		if o.Name == firstOfTraining {
 			b.WriteString("\n# ── Training ──\n")
 			training = true
@@ -175,23 +174,32 @@ func (o *Option) typed(text string) any {
 	return text
 }
 
+// values returns what texts stand for.
+func (o *Option) values(texts []string) []any {
+	all := []any{}
+	for _, t := range texts {
+		all = append(all, o.typed(t))
+	}
+	return all
+}
+
+// value returns what the texts of the option stand for, nil for none.
+func (o *Option) value(texts []string) any {
+	switch {
+	case texts == nil:
+		return nil
+	case o.list:
+		return o.values(texts)
+	}
+	return o.typed(texts[0])
+}
+
 // writeJSON writes values as one object; with origins, each is an object of
 // value, origin and, for what was given, the place.
 func writeJSON(w io.Writer, values []setting, origins bool) error {
 	var list ordered
 	for _, v := range values {
-		var value any
-		switch {
-		case v.Texts == nil:
-		case v.list:
-			all := []any{}
-			for _, t := range v.Texts {
-				all = append(all, v.typed(t))
-			}
-			value = all
-		default:
-			value = v.typed(v.Texts[0])
-		}
+		value := v.value(v.Texts)
 		if origins {
 			value = struct {
 				Value  any    `json:"value"`
