@@ -27,8 +27,7 @@ func (o *trainOptions) inherit() error {
 		}
 	}
 	if !folder.Has(run.ConfigFile) { // a model file by itself
-		_, err := run.Load(o.From)
-		if err != nil {
+		if _, err := run.Load(o.From); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
 		return nil
@@ -56,29 +55,27 @@ func (o *trainOptions) begin(ctx context.Context) error {
 // checkBegun refuses columns that the run to start from did not have, and adds to errors
 // about its features or classes what can be done.
 func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
-	switch names := []string(nil); {
+	switch {
 	case o.beginning == nil:
 		return err
 	case errors.Is(err, dataset.ErrMissingFeature):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "data to go on with need the features of the run; with others, train from the beginning, without --from")
 	case err != nil && strings.Contains(err.Error(), "is not one of"):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "a model with other classes has to be trained from the beginning, without --from")
-	case err == nil:
-		for _, name := range o.beginning.NewColumns(ds) {
-			if !slices.Contains(o.Load.FeatureOptions.Ignore, name) {
-				names = append(names, name)
-			}
-		}
-		if len(names) == 0 {
-			return nil
-		}
-		for i, name := range names {
-			names[i] = listWord(name)
-		}
-		return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, plural(len(names), "column", "columns"), words.Few(names)),
-			"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
+	case err != nil:
+		return err
 	}
-	return err
+	var names []string
+	for _, name := range o.beginning.NewColumns(ds) {
+		if !slices.Contains(o.Load.FeatureOptions.Ignore, name) {
+			names = append(names, listWord(name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, plural(len(names), "column", "columns"), words.Few(names)),
+		"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
 }
 
 func plural(n int, one, more string) string {

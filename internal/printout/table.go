@@ -2,8 +2,11 @@ package printout
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"credence/internal/words"
 )
 
 // Table is cells in columns, as wide as their widest cell. Its first row is its
@@ -11,17 +14,13 @@ import (
 type Table struct {
 	Rows [][]string
 
-	left map[int]bool // columns aligned on the left: text, not numbers
-	bare bool         // there is no header
+	left []int // columns aligned on the left: text, not numbers
+	bare bool  // there is no header
 }
 
 // NewTable returns a table whose columns of the given numbers are aligned on the
 // left.
-func NewTable(left ...int) *Table {
-	t := &Table{left: map[int]bool{}}
-	t.Left(left...)
-	return t
-}
+func NewTable(left ...int) *Table { return &Table{left: left} }
 
 // Bare says that there is no header.
 func (t *Table) Bare() *Table {
@@ -30,20 +29,10 @@ func (t *Table) Bare() *Table {
 }
 
 // Left aligns further columns on the left.
-func (t *Table) Left(columns ...int) {
-	for _, i := range columns {
-		t.left[i] = true
-	}
-}
+func (t *Table) Left(columns ...int) { t.left = append(t.left, columns...) }
 
 // Add adds a row.
-func (t *Table) Add(cells ...string) {
-	row := make([]string, len(cells))
-	for i, c := range cells {
-		row[i] = line(c)
-	}
-	t.Rows = append(t.Rows, row)
-}
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, words.Each(cells, line)) }
 
 // Print writes the rows, their columns two spaces apart.
 func (t *Table) Print(w io.StringWriter) {
@@ -62,7 +51,7 @@ func (t *Table) Print(w io.StringWriter) {
 			if i > 0 {
 				b.WriteString("  ")
 			}
-			b.WriteString(Pad(cell, widths[i], t.left[i]))
+			b.WriteString(Pad(cell, widths[i], slices.Contains(t.left, i)))
 		}
 		w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	}
@@ -94,7 +83,7 @@ func (t *Table) printMarkdown(w io.StringWriter) {
 	}
 	for i := range columns {
 		rule := "| ---: "
-		if t.left[i] {
+		if slices.Contains(t.left, i) {
 			rule = "| --- "
 		}
 		w.WriteString(rule)

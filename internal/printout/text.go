@@ -4,27 +4,21 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Wrap writes text in lines of at most width characters, the first after
 // lead and the others indented as far.
 func Wrap(w io.StringWriter, lead, text string, width int) {
-	indent := strings.Repeat(" ", len([]rune(lead)))
-	line := lead
-	room := width - len(indent)
-	used := 0
+	indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
+	line, separator := lead, ""
 	for word := range strings.FieldsSeq(text) {
-		n := len([]rune(word))
-		if used > 0 && used+1+n > room {
+		if separator != "" && utf8.RuneCountInString(line+separator+word) > width {
 			w.WriteString(line + "\n")
-			line, used = indent, 0
+			line, separator = indent, ""
 		}
-		if used > 0 {
-			line += " "
-			used++
-		}
-		line += word
-		used += n
+		line += separator + word
+		separator = " "
 	}
 	w.WriteString(line + "\n")
 }
