@@ -12,10 +12,14 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"credence/internal/budget"
+	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -105,4 +109,41 @@ func (o *output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
 	o.err = err
 	return n, err
+}
+
+// parentVariable is the variable of the environment by which a program that calls this one asks it
+// not to outlive the caller: it holds the caller's process id.
+const parentVariable = "CREDENCE_PARENT"
+
+// endWithParent ends this process as SIGTERM does, in good order, when its parent is gone, if the
+// parent asked for that. Signals at the death of a parent (prctl) would come when the thread ends
+// that started the process.
+func endWithParent() {
+	parent, err := strconv.Atoi(os.Getenv(parentVariable))
+	if err != nil || parent != os.Getppid() {
+		return
+	}
+	go func() {
+		for os.Getppid() == parent {
+			time.Sleep(500 * time.Millisecond)
+		}
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(syscall.SIGTERM) == nil {
+			time.Sleep(20 * time.Second)
+		}
+		os.Exit(exitError)
+	}()
+}
+
+// addKernelFlag adds --kernel to every verb. The flag goes before the
+// environment variable, which package kernel reads itself.
+func addKernelFlag(root *cobra.Command) {
+	var name string
+	root.PersistentFlags().StringVar(&name, "kernel", "",
+		"force an instruction `set`: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if !cmd.Flags().Changed("kernel") {
+			return kernel.Err()
+		}
+		return kernel.Use(name)
+	}
 }

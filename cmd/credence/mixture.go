@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"credence/internal/atomicfile"
 	"credence/internal/calculator"
+	"credence/internal/plot"
 	"credence/internal/words"
 	"credence/mixture"
+	"credence/predict"
 )
 
 // mixtureOptions is the command line of credence mixture.
@@ -212,4 +216,94 @@ func terminalWidth() int {
 		return defaultWidth
 	}
 	return min(max(n, minWidth), maxWidth)
+}
+
+// onlyBulk answers --data, and refuses flags that belong to other forms of the verb.
+func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
+	if o.data == "" {
+		bulk := firstChanged(cmd.Flags(), "output", "tell", "cdf", "resolution", "run", "digits")
+		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
+	}
+	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
+		return usagef("--%s beside --data: weights, alpha and votes are fields of its records", single)
+	}
+	if !strings.HasSuffix(o.out, ".npy") {
+		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)
+	}
+	inputs := []string{o.data}
+	if o.run != "" {
+		inputs = append(inputs, runFiles(o.run)...)
+	}
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, inputs); err != nil {
+		return err
+	}
+	return o.answerRecords(cmd)
+}
+
+// answerRecords answers about the mixtures in a file.
+func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
+	b := predict.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Fields: o.tell,
+		Resolution: o.resolution, Precision: o.digits.Precision()}
+	if o.run != "" {
+		m, err := loadModel(cmd.ErrOrStderr(), o.run)
+		if err != nil {
+			return err
+		}
+		if b.Model = m; m.Calibration != nil && !cmd.Flags().Changed("resolution") {
+			b.Resolution = m.Calibration.Resolution
+		}
+	}
+	in, err := predict.ReadMixtures(o.data)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(o.out, func(w io.Writer) error { return b.Run(in, w) })
+}
+
+// writePlot draws the densities to a file: of two classes the first, before and
+// after the votes; of more, each class after the votes.
+func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Dirichlet) error {
+	if ext := strings.ToLower(filepath.Ext(o.plot)); ext != ".svg" {
+		return usagef("--plot %s: expected a file name that ends in .svg", o.plot)
+	}
+	figure := plot.Density{Levels: o.levels.values}
+	switch {
+	case before.Classes() > 2:
+		m := before
+		if after != nil {
+			m = after
+		}
+		for i, name := range classes {
+			figure.Curves = append(figure.Curves, plot.Curve{Label: name, Mixture: m.Marginal(i)})
+		}
+		figure.XLabel = "probability of the class"
+	case after == nil:
+		figure.Curves = []plot.Curve{{Mixture: before.Marginal(0)}}
+		figure.XLabel = "probability of class " + classes[0]
+	default:
+		figure.Curves = []plot.Curve{
+			{Label: "before", Mixture: before.Marginal(0)},
+			{Label: "after " + o.votesLabel(classes), Mixture: after.Marginal(0)},
+		}
+		figure.XLabel = "probability of class " + classes[0]
+	}
+	return atomicfile.Write(o.plot, func(w io.Writer) error { return figure.WriteSVG(w) })
+}
+
+// votesLabel tells the votes in words.
+func (o *mixtureOptions) votesLabel(classes []string) string {
+	var parts []string
+	for i, v := range o.votes.values {
+		if v > 0 {
+			noun := " votes for "
+			if v == 1 {
+				noun = " vote for "
+			}
+			parts = append(parts, strconv.FormatFloat(v, 'g', -1, 64)+noun+classes[i])
+		}
+	}
+	if len(parts) == 0 {
+		return "no votes"
+	}
+	return strings.Join(parts, ", ")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"credence/internal/bench"
 	"credence/internal/par"
 	"credence/train"
 )
@@ -95,4 +96,66 @@ func printResult(cmd *cobra.Command, asJSON bool, result any, format string, arg
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), format, args...)
 	return err
+}
+
+func newBenchIntervals() *cobra.Command {
+	var (
+		window benchWindow
+		seed   uint64
+		asJSON bool
+	)
+	run := func(cmd *cobra.Command, _ []string) error {
+		duration, err := window.each()
+		if err != nil {
+			return err
+		}
+		result, err := bench.Intervals(duration, seed)
+		if err != nil {
+			return err
+		}
+		return printResult(cmd, asJSON, result, `workload         two-sided 95%% intervals, %d components, %d rows, seed %d
+rows per second  %.0f
+threads          %d
+kernel           %s
+largest error    %.2g
+`, result.Components, bench.IntervalRows, seed, result.RowsPerSecond, result.Threads, result.Kernel, result.MaxError)
+	}
+	cmd := newVerb("intervals", "Time credible intervals of Beta mixtures", "", run)
+	f := cmd.Flags()
+	window.flags(f, 5, 1)
+	f.Uint64Var(&seed, "seed", 1, "`seed` of the random mixtures")
+	f.BoolVar(&asJSON, "json", false, "print one line of JSON")
+	return cmd
+}
+
+func newBenchKernels() *cobra.Command {
+	var (
+		window benchWindow
+		asJSON bool
+	)
+	run := func(cmd *cobra.Command, _ []string) error {
+		each, err := window.each()
+		if err != nil {
+			return err
+		}
+		par.SetThreads(1)
+		out := cmd.OutOrStdout()
+		if !asJSON {
+			fmt.Fprintf(out, "%-13s  %-22s  %10s  %8s  %s\n", "operation", "size", "ms", "GFLOP/s", "share of peak")
+		}
+		// A failed write is kept by the output and reported at the end.
+		return bench.Kernels(each/5, func(r bench.KernelResult) {
+			if asJSON {
+				_ = json.NewEncoder(out).Encode(r)
+				return
+			}
+			fmt.Fprintf(out, "%-13s  %-22s  %10.4f  %8.1f  %5.1f%% of %.0f\n",
+				r.Operation, r.Size, r.Ms, r.GFLOPS, 100*r.Share, r.Peak)
+		})
+	}
+	cmd := newVerb("kernels", "Time the compute kernels against the peak of the chip", "", run)
+	f := cmd.Flags()
+	f.Float64Var((*float64)(&window), "seconds", 1, "how long to measure each kernel, in `seconds`")
+	f.BoolVar(&asJSON, "json", false, "print one line of JSON for each kernel and size")
+	return cmd
 }
