@@ -100,7 +100,7 @@ func (r *checkReport) use(w *printout.Page) {
 	t := printout.NewTable(0, 3, 5)
 	t.Add("  class", "votes", "share", "", "agrees", "95% interval")
 	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
-		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
+		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percent(c.Share, 1), shareBar(float64(c.Share), 15),
 			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
 	}
 	w.Table(t)
@@ -119,7 +119,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		t := printout.NewTable(0, 3)
 		t.Add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
-			t.Add("  "+printout.Ellipsis(c.First, 20)+" and "+printout.Ellipsis(c.Second, 20), percentage(c.Share), percentage(c.Chance), shareBar(float64(c.Share), 20))
+			t.Add("  "+printout.Ellipsis(c.First, 20)+" and "+printout.Ellipsis(c.Second, 20), percent(c.Share, 1), percent(c.Chance, 1), shareBar(float64(c.Share), 20))
 		}
 		w.Table(t)
 		w.WriteByte('\n')
@@ -141,7 +141,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		for _, i := range order {
 			votes = append(votes, printout.Ellipsis(r.classes[i], 16)+": "+words.Count(c.Votes[i]))
 		}
-		t.Add("  "+printout.Ellipsis(c.Item, 30), percentage(c.Agreement), printout.Ellipsis(strings.Join(votes, ", "), 40))
+		t.Add("  "+printout.Ellipsis(c.Item, 30), percent(c.Agreement, 1), printout.Ellipsis(strings.Join(votes, ", "), 40))
 	}
 	w.Table(t)
 }
@@ -233,12 +233,4 @@ func between(e evaluate.IntervalEstimate, decimals int) string {
 		return "-"
 	}
 	return decimal(e.Lo, decimals) + " to " + decimal(e.Hi, decimals)
-}
-
-// percentage writes a share: 12.3%.
-func percentage(x evaluate.Number) string {
-	if !x.Known() {
-		return "-"
-	}
-	return decimal(100*x, 1) + "%"
 }

@@ -191,6 +191,14 @@ func decimal(x evaluate.Number, decimals int) string {
 	return strconv.FormatFloat(float64(x), 'f', decimals, 64)
 }
 
+// percent writes a share: 12.3%.
+func percent(x evaluate.Number, decimals int) string {
+	if !x.Known() {
+		return "-"
+	}
+	return decimal(100*x, decimals) + "%"
+}
+
 // plusMinus writes an estimate with its standard error, if they are known.
 func plusMinus(e evaluate.Estimate, decimals int) string {
 	if !e.Value.Known() || !e.SE.Known() {
@@ -228,9 +236,8 @@ func (r *evaluateReport) classes(w *printout.Page) {
 	w.Heading("Votes for each class, of all")
 	t := printout.NewTable(0)
 	t.Add("  class", "predicted", "seen", "seen/predicted", "p-value")
-	percent := func(x evaluate.Number) string { return decimal(100*x, 2) + "%" }
 	for _, c := range r.result.ClassCalibration {
-		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected), percent(c.Observed), plusMinus(c.Ratio, 2), pValue(c.PValue))
+		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected, 2), percent(c.Observed, 2), plusMinus(c.Ratio, 2), pValue(c.PValue))
 	}
 	w.Table(t)
 }
@@ -303,7 +310,7 @@ func (r *evaluateReport) abstention(w *printout.Page) {
 		}
 		last = at
 		p := points[at]
-		t.Add(wholePercent(p.Answered), decimal(p.Threshold, 3), plusMinus(p.Accuracy, 3), plusMinus(p.NLL, 3),
+		t.Add(percent(p.Answered, 0), decimal(p.Threshold, 3), plusMinus(p.Accuracy, 3), plusMinus(p.NLL, 3),
 			decimal(p.HandedAccuracy.Value, 3), decimal(p.HandedNLL.Value, 3))
 	}
 	w.Table(t)
@@ -331,11 +338,7 @@ func (r *evaluateReport) target(w *printout.Page) {
 		return decimal(x, 3)
 	}
 	w.Paragraph("", fmt.Sprintf("An accuracy of %s is reached by "+rule+" (95%% interval %s to %s): %s of the items are answered, %s of them right. credence predict %s %s marks the others.",
-		wanted, decimal(x.Threshold, 3), end(x.Lo), end(x.Hi), wholePercent(x.Answered), wholePercent(x.Accuracy), flag, decimal(x.Threshold, 3)))
-}
-
-func wholePercent(x evaluate.Number) string {
-	return strconv.FormatFloat(100*float64(x), 'f', 0, 64) + "%"
+		wanted, decimal(x.Threshold, 3), end(x.Lo), end(x.Hi), percent(x.Answered, 0), percent(x.Accuracy, 0), flag, decimal(x.Threshold, 3)))
 }
 
 // curve shows what fewer votes on fewer items say.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"credence/internal/calculator"
@@ -12,6 +13,41 @@ import (
 	"credence/internal/words"
 	"credence/predict"
 )
+
+// declare adds the options of a verb to its flags.
+func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
+	for _, o := range config.Options {
+		if !o.Of(verb) {
+			continue
+		}
+		flag := f.VarPF(s.Field(o), o.Name, "", o.Help)
+		flag.DefValue = o.Default()
+		if o.IsBool() {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// zeroMark marks flags whose 0 stands for their default, which nobody means who
+// writes 0.
+const zeroMark = "credence_not_zero"
+
+// notZero marks flags that may be left out but not be 0.
+func notZero(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f.SetAnnotation(name, zeroMark, nil)
+	}
+}
+
+// refuseZeros is the error of a marked flag that is given as 0.
+func refuseZeros(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if _, marked := f.Annotations[zeroMark]; marked && f.Value.String() == "0" && err == nil {
+			err = usagef("--%s 0: expected a number above 0, or leave the flag out", f.Name)
+		}
+	})
+	return err
+}
 
 // numbers is a flag of numbers separated by commas. Given repeatedly, it holds
 // those of all; its default gives way to the first.

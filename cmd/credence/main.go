@@ -1,8 +1,8 @@
 // Command credence trains neural classifiers on items with several labels each
 // and answers with a distribution of every class probability.
 //
-// Each verb is a file of its own; root.go assembles them. A verb parses its
-// flags into the options of a library package, calls it, and prints.
+// Each verb, or group of verbs, is a file of its own; root.go assembles them, with their help from help/. A verb
+// parses its flags into the options of a library package, calls it, and prints.
 package main
 
 import (

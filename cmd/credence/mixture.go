@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -149,24 +150,24 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 			return nil, nil, usagef("--votes: %w", err)
 		}
 	}
-	for _, l := range o.levels.values {
-		if err := calculator.CheckLevel(l); err != nil {
-			return nil, nil, usagef("--level %v: %w", l, err)
+	n := len(o.classes)
+	return before, after, cmp.Or(
+		checkEach("level", o.levels, calculator.CheckLevel),
+		checkEach("quantile", o.quantiles, calculator.CheckQuantile),
+		expect(n == 0 || n == before.Classes(), "--classes gives %s but --alpha %d: expected a name for each class",
+			words.Plural(n, "name"), before.Classes()),
+		expect(o.width == 0 || o.width >= minWidth && o.width <= maxWidth,
+			"--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth))
+}
+
+// checkEach checks the numbers of a flag.
+func checkEach(flag string, list numbers, check func(float64) error) error {
+	for _, x := range list.values {
+		if err := check(x); err != nil {
+			return usagef("--%s %v: %w", flag, x, err)
 		}
 	}
-	for _, q := range o.quantiles.values {
-		if err := calculator.CheckQuantile(q); err != nil {
-			return nil, nil, usagef("--quantile %v: %w", q, err)
-		}
-	}
-	if n := len(o.classes); n > 0 && n != before.Classes() {
-		return nil, nil, usagef("--classes gives %s but --alpha %d: expected a name for each class",
-			words.Plural(n, "name"), before.Classes())
-	}
-	if o.width != 0 && (o.width < minWidth || o.width > maxWidth) {
-		return nil, nil, usagef("--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth)
-	}
-	return before, after, nil
+	return nil
 }
 
 // answerInput answers every line of r, and fails if some could not be.
@@ -181,11 +182,8 @@ func answerInput(r io.Reader, w io.Writer) error {
 
 // printJSON answers the flags as if they had been a line of input.
 func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Dirichlet) error {
-	if after == nil {
-		after = before
-	}
 	q := calculator.Query{Levels: o.levels.values, Quantiles: o.quantiles.values}
-	line, err := q.Describe(cmd.Context(), after)
+	line, err := q.Describe(cmd.Context(), cmp.Or(after, before))
 	if err != nil {
 		return err
 	}
@@ -269,10 +267,7 @@ func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Diri
 	figure := plot.Density{Levels: o.levels.values}
 	switch {
 	case before.Classes() > 2:
-		m := before
-		if after != nil {
-			m = after
-		}
+		m := cmp.Or(after, before)
 		for i, name := range classes {
 			figure.Curves = append(figure.Curves, plot.Curve{Label: name, Mixture: m.Marginal(i)})
 		}

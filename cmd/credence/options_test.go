@@ -97,7 +97,7 @@ func TestChoices(t *testing.T) {
 			case "init":
 				network(t, nn.Init(c))
 			case "method":
-				err = readMethod(s)
+				err = (&trainOptions{Settings: *s}).readMethod()
 			case "calibrate": // TestFitCalibrates of package train tries both
 			case "raters": // TestRatersAuto and TestRatersAlike of package train try all
 			case "schedule": // the script of credence config tries both

@@ -144,7 +144,7 @@ func (r ratersReport) table(w *printout.Page) {
 		if r.Modelled {
 			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))
 		}
-		t.Add(append(row, percentage(x.Agreement), percentage(x.Expected), strings.Join(x.Marks(), ", "))...)
+		t.Add(append(row, percent(x.Agreement, 1), percent(x.Expected, 1), strings.Join(x.Marks(), ", "))...)
 	}
 	w.Table(t)
 	if more := len(r.Raters) - len(list); more > 0 {

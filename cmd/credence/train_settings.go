@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"credence/dataset"
 	"credence/internal/config"
 	"credence/internal/words"
@@ -20,41 +17,6 @@ import (
 	"credence/run"
 	"credence/train"
 )
-
-// declare adds the options of a verb to its flags.
-func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
-	for _, o := range config.Options {
-		if !o.Of(verb) {
-			continue
-		}
-		flag := f.VarPF(s.Field(o), o.Name, "", o.Help)
-		flag.DefValue = o.Default()
-		if o.IsBool() {
-			flag.NoOptDefVal = "true"
-		}
-	}
-}
-
-// zeroMark marks flags whose 0 stands for their default, which nobody means who
-// writes 0.
-const zeroMark = "credence_not_zero"
-
-// notZero marks flags that may be left out but not be 0.
-func notZero(f *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		f.SetAnnotation(name, zeroMark, nil)
-	}
-}
-
-// refuseZeros is the error of a marked flag that is given as 0.
-func refuseZeros(cmd *cobra.Command) (err error) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if _, marked := f.Annotations[zeroMark]; marked && f.Value.String() == "0" && err == nil {
-			err = usagef("--%s 0: expected a number above 0, or leave the flag out", f.Name)
-		}
-	})
-	return err
-}
 
 // settle fills in what the command line leaves open, from the environment and
 // from the configuration file.
@@ -75,16 +37,12 @@ func (o *trainOptions) settle() error {
 			return err
 		}
 	}
-	if err := o.inherit(); err != nil {
-		return err
+	for _, step := range []func() error{o.inherit, o.settleMember, o.readMethod, o.readLayers} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := o.settleMember(); err != nil {
-		return err
-	}
-	if err := readMethod(&o.Settings); err != nil {
-		return err
-	}
-	return o.readLayers()
+	return nil
 }
 
 // readLayers replaces the name of a file of layers by its content, so that the
