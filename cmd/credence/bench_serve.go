@@ -105,7 +105,7 @@ func (o *benchServe) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(err, end()); err != nil {
 		return orStopped(ctx, err)
 	}
-	return o.print(cmd.OutOrStdout(), r)
+	return printResult(cmd, o.json, r, "%s", r.text())
 }
 
 // trainDemonstration trains the model of credence demo, and returns its folder.
@@ -247,11 +247,8 @@ func timePredict(path, scratch string, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-func (o *benchServe) print(w io.Writer, r *serveResult) error {
-	if o.json {
-		return json.NewEncoder(w).Encode(r)
-	}
-	var b bytes.Buffer
+func (r *serveResult) text() string {
+	var b strings.Builder
 	fmt.Fprintf(&b, "closed loop  %.0f requests/s on %d connections; answers after %.2f ms (median), %.2f ms (99%%)\n", r.PerSecond, r.Connections, r.P50, r.P99)
 	fmt.Fprintf(&b, "processor    %.1f µs per request\n", r.CPU)
 	if r.Rate > 0 {
@@ -264,6 +261,5 @@ func (o *benchServe) print(w io.Writer, r *serveResult) error {
 		fmt.Fprintf(&b, "memory       %.1f MB after a tenth of %d requests, %.1f MB after all\n", r.MemoryFrom, r.Requests, r.MemoryTo)
 	}
 	fmt.Fprintf(&b, "threads      %d\n", r.Threads)
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.String()
 }

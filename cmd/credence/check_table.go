@@ -60,19 +60,20 @@ const mostRows = 12
 // numbers shows how many items have how many votes.
 func (r *checkReport) numbers(w *printout.Page) {
 	per := r.VotesPerItem
-	if len(per) > mostRows {
+	inBands := len(per) > mostRows
+	if inBands {
 		per = bands(per)
 	}
 	w.Heading("Votes per item")
 	t := printout.NewTable(2)
 	t.Add("  votes", "items", "")
 	for i, p := range per {
-		votes := words.Count(float64(p.Votes))
-		if len(r.VotesPerItem) > mostRows && i+1 < len(per) && per[i+1].Votes > p.Votes+1 {
-			votes += "–" + words.Count(float64(per[i+1].Votes-1))
+		votes, last := words.Count(float64(p.Votes)), r.VotesPerItem[len(r.VotesPerItem)-1].Votes
+		if i+1 < len(per) {
+			last = per[i+1].Votes - 1
 		}
-		if len(r.VotesPerItem) > mostRows && i+1 == len(per) && r.VotesPerItem[len(r.VotesPerItem)-1].Votes > p.Votes {
-			votes += "–" + words.Count(float64(r.VotesPerItem[len(r.VotesPerItem)-1].Votes))
+		if inBands && last > p.Votes {
+			votes += "–" + words.Count(float64(last))
 		}
 		t.Add(votes, words.Thousands(p.Items), shareBar(float64(p.Items)/float64(r.Items), 30))
 	}

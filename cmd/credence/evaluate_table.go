@@ -237,7 +237,8 @@ func (r *evaluateReport) classes(w *printout.Page) {
 	t := printout.NewTable(0)
 	t.Add("  class", "predicted", "seen", "seen/predicted", "p-value")
 	for _, c := range r.result.ClassCalibration {
-		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected, 2), percent(c.Observed, 2), plusMinus(c.Ratio, 2), pValue(c.PValue))
+		t.Add("  "+printout.Ellipsis(c.Class, 24), percent(c.Expected, 2), percent(c.Observed, 2),
+			plusMinus(c.Ratio, 2), pValue(c.PValue))
 	}
 	w.Table(t)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -86,9 +85,7 @@ func (c modelCard) print(w *printout.Page) {
 	for _, r := range c.Runs {
 		t.Add(r.Name, words.Thousands(r.Items), words.Thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
 	}
-	var runs bytes.Buffer
-	t.Print(&runs)
-	line("", "%s", strings.TrimRight(runs.String(), "\n"))
+	line("", "%s", tableText(t))
 	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
 		line("held out", "%s items, %s votes: %.4f nats per vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
@@ -131,7 +128,12 @@ func (c modelCard) branches() string {
 		}
 		t.Add(printout.Ellipsis(strings.Join(b.Features, ", "), 24), words.Shape(b.Shape), layers)
 	}
-	var b bytes.Buffer
+	return tableText(t)
+}
+
+// tableText returns the lines of a table.
+func tableText(t *printout.Table) string {
+	var b strings.Builder
 	t.Print(&b)
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -116,6 +116,7 @@ const (
 	sepAdvice       = "the separator of a table is found by itself: comma, semicolon, tab or bar"
 	pdfAdvice       = "write .html, open it in a browser and print it to a PDF file"
 	tuneAdvice      = "credence train chooses its settings from the data; credence config show lists them"
+	searchAdvice    = "credence train chooses its settings from the data; credence config show lists what could be set"
 	calibrateAdvice = "credence train calibrates intervals by held-out votes itself; see --calibrate"
 )
 
@@ -143,7 +144,7 @@ var verbSynonyms = invert(map[string]string{
 var verbAdvice = eachWord(map[string]string{
 	"cv":                   cvAdvice,
 	"calibrate":            calibrateAdvice,
-	"tune hyperopt search": "credence train chooses its settings from the data; credence config show lists what could be set",
+	"tune hyperopt search": searchAdvice,
 	"resume":               "credence train --out FOLDER --resume continues a run",
 	"export":               "the model file is a safetensors file; credence inspect RUN --json tells what is in it",
 	"merge join":           "--data and --votes may be repeated: files are joined by item",

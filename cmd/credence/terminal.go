@@ -86,7 +86,7 @@ func (l *statusLine) erase() {
 // threadsMark marks a flag --threads that holds for the whole verb.
 const threadsMark = "credence_threads"
 
-// declareThreads adds a flag by which the verb is run on so many cores, 0 for all.
+// declareThreads adds the flag --threads: the number of cores that the whole verb uses, 0 for all.
 func declareThreads(f *pflag.FlagSet, n int, usage string) {
 	f.Int("threads", n, usage)
 	f.SetAnnotation("threads", threadsMark, nil)

@@ -141,14 +141,13 @@ func (d *trainDisplay) progress(e train.Event) {
 	case e.Note != "" || e.End:
 		d.erase()
 		d.note("%s", describeEvent(e, false))
-	case d.live && now.Sub(d.last) > 100*time.Millisecond:
+		d.last = now
+	case !d.due(now, 100*time.Millisecond, linesEvery):
+	case d.live:
 		d.draw(printout.Ellipsis(describeEvent(e, true), terminalWidth()-1))
-	case !d.live && now.Sub(d.last) >= linesEvery:
-		d.note("%s", describeEvent(e, false))
 	default:
-		return
+		d.note("%s", describeEvent(e, false))
 	}
-	d.last = now
 }
 
 // describeEvent reads like
