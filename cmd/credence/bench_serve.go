@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,36 +59,8 @@ type serveResult struct {
 
 func newBenchServe() *cobra.Command {
 	var o benchServe
-	cmd := &cobra.Command{
-		Use:   "serve [RUN]",
-		Short: "Time requests to a server, one at a time and in batches",
-		Long: `Time requests to a server of a run's model, or of the demonstration's, which is
-trained for it. The model takes numbers alone; its items are the rows of one
-request that is sent again and again, over the loopback device:
-
-  - closed loop: every connection sends its next request after an answer
-  - open loop: requests are sent at times that are fixed beforehand, and the
-    time of an answer counts from then
-  - batches of rows as CSV, on four connections, beside credence predict on a
-    file of the same rows
-  - with --requests, so many requests in a closed loop, and the memory of the
-    server after a tenth of them and at the end
-
-Client and server share the process and its cores, and processor time is that
-of both. With --url the server is another process, that of credence serve RUN
-on the same model, and processor time and memory are the server's alone.`,
-		Example: `  credence bench serve runs/first
-  credence bench serve runs/first --rate 6000 --seconds 30 --json
-  credence bench serve runs/first --url http://127.0.0.1:8080`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path := ""
-			if len(args) > 0 {
-				path = args[0]
-			}
-			return o.run(cmd, path)
-		},
-	}
+	cmd := newVerb("serve [RUN]", "Time requests to a server, one at a time and in batches", "", o.run)
+	cmd.Args = cobra.MaximumNArgs(1)
 	f := cmd.Flags()
 	o.window.flags(f, 15, 0)
 	f.StringVar(&o.url, "url", "", "`address` of a server that runs already, such as http://127.0.0.1:8080")
@@ -99,18 +72,17 @@ on the same model, and processor time and memory are the server's alone.`,
 	return cmd
 }
 
-func (o *benchServe) run(cmd *cobra.Command, path string) error {
-	if o.connections < 1 || o.connections > 10_000 {
-		return usagef("--connections %d: expected 1 to 10000", o.connections)
-	}
-	if !(o.rate >= 0 && o.rate <= 1e7) || o.rows < 0 || o.rows > 100_000 || o.requests < 0 {
-		return usagef("--rate %v, --rows %d, --requests %d: expected numbers that are not negative, and at most 100000 rows", o.rate, o.rows, o.requests)
-	}
-	each, stop, err := o.window.start()
+func (o *benchServe) run(cmd *cobra.Command, args []string) error {
+	path := strings.Join(args, "") // of one, or none
+	each, err := o.window.each()
+	err = cmp.Or(
+		expect(o.connections >= 1 && o.connections <= 10_000, "--connections %d: expected 1 to 10000", o.connections),
+		expect(o.rate >= 0 && o.rate <= 1e7 && o.rows >= 0 && o.rows <= 100_000 && o.requests >= 0,
+			"--rate %v, --rows %d, --requests %d: expected numbers that are not negative, and at most 100000 rows", o.rate, o.rows, o.requests),
+		err)
 	if err != nil {
 		return err
 	}
-	defer stop()
 	ctx, stopped := interruptible(cmd)
 	defer stopped()
 	scratch, err := os.MkdirTemp("", "credence-bench-")
@@ -133,7 +105,7 @@ func (o *benchServe) run(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, end()); err != nil {
 		return orStopped(ctx, err)
 	}
-	return o.print(cmd.OutOrStdout(), r)
+	return printResult(cmd, o.json, r, "%s", r.text())
 }
 
 // trainDemonstration trains the model of credence demo, and returns its folder.
@@ -275,11 +247,8 @@ func timePredict(path, scratch string, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-func (o *benchServe) print(w io.Writer, r *serveResult) error {
-	if o.json {
-		return json.NewEncoder(w).Encode(r)
-	}
-	var b bytes.Buffer
+func (r *serveResult) text() string {
+	var b strings.Builder
 	fmt.Fprintf(&b, "closed loop  %.0f requests/s on %d connections; answers after %.2f ms (median), %.2f ms (99%%)\n", r.PerSecond, r.Connections, r.P50, r.P99)
 	fmt.Fprintf(&b, "processor    %.1f µs per request\n", r.CPU)
 	if r.Rate > 0 {
@@ -292,6 +261,5 @@ func (o *benchServe) print(w io.Writer, r *serveResult) error {
 		fmt.Fprintf(&b, "memory       %.1f MB after a tenth of %d requests, %.1f MB after all\n", r.MemoryFrom, r.Requests, r.MemoryTo)
 	}
 	fmt.Fprintf(&b, "threads      %d\n", r.Threads)
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.String()
 }

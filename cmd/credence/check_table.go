@@ -60,19 +60,20 @@ const mostRows = 12
 // numbers shows how many items have how many votes.
 func (r *checkReport) numbers(w *printout.Page) {
 	per := r.VotesPerItem
-	if len(per) > mostRows {
+	inBands := len(per) > mostRows
+	if inBands {
 		per = bands(per)
 	}
 	w.Heading("Votes per item")
 	t := printout.NewTable(2)
 	t.Add("  votes", "items", "")
 	for i, p := range per {
-		votes := words.Count(float64(p.Votes))
-		if len(r.VotesPerItem) > mostRows && i+1 < len(per) && per[i+1].Votes > p.Votes+1 {
-			votes += "–" + words.Count(float64(per[i+1].Votes-1))
+		votes, last := words.Count(float64(p.Votes)), r.VotesPerItem[len(r.VotesPerItem)-1].Votes
+		if i+1 < len(per) {
+			last = per[i+1].Votes - 1
 		}
-		if len(r.VotesPerItem) > mostRows && i+1 == len(per) && r.VotesPerItem[len(r.VotesPerItem)-1].Votes > p.Votes {
-			votes += "–" + words.Count(float64(r.VotesPerItem[len(r.VotesPerItem)-1].Votes))
+		if inBands && last > p.Votes {
+			votes += "–" + words.Count(float64(last))
 		}
 		t.Add(votes, words.Thousands(p.Items), shareBar(float64(p.Items)/float64(r.Items), 30))
 	}
@@ -100,7 +101,7 @@ func (r *checkReport) use(w *printout.Page) {
 	t := printout.NewTable(0, 3, 5)
 	t.Add("  class", "votes", "share", "", "agrees", "95% interval")
 	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
-		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percentage(c.Share), shareBar(float64(c.Share), 15),
+		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percent(c.Share, 1), shareBar(float64(c.Share), 15),
 			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
 	}
 	w.Table(t)
@@ -119,7 +120,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		t := printout.NewTable(0, 3)
 		t.Add("", "share", "by chance", "")
 		for _, c := range r.Confusions {
-			t.Add("  "+printout.Ellipsis(c.First, 20)+" and "+printout.Ellipsis(c.Second, 20), percentage(c.Share), percentage(c.Chance), shareBar(float64(c.Share), 20))
+			t.Add("  "+printout.Ellipsis(c.First, 20)+" and "+printout.Ellipsis(c.Second, 20), percent(c.Share, 1), percent(c.Chance, 1), shareBar(float64(c.Share), 20))
 		}
 		w.Table(t)
 		w.WriteByte('\n')
@@ -141,7 +142,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 		for _, i := range order {
 			votes = append(votes, printout.Ellipsis(r.classes[i], 16)+": "+words.Count(c.Votes[i]))
 		}
-		t.Add("  "+printout.Ellipsis(c.Item, 30), percentage(c.Agreement), printout.Ellipsis(strings.Join(votes, ", "), 40))
+		t.Add("  "+printout.Ellipsis(c.Item, 30), percent(c.Agreement, 1), printout.Ellipsis(strings.Join(votes, ", "), 40))
 	}
 	w.Table(t)
 }
@@ -151,12 +152,7 @@ func (r *checkReport) raters(w *printout.Page) {
 	if len(r.Raters) == 0 {
 		return
 	}
-	var differ []evaluate.Rater
-	for _, x := range r.Raters {
-		if x.Differs {
-			differ = append(differ, x)
-		}
-	}
+	differ := slices.DeleteFunc(slices.Clone(r.Raters), func(x evaluate.Rater) bool { return !x.Differs })
 	least := func(x evaluate.Rater) float64 {
 		p := 1.0
 		for _, q := range []evaluate.Number{x.AgreementP, x.UsageP} {
@@ -228,17 +224,8 @@ func (r *checkReport) leaning(x evaluate.Rater) string {
 
 // warn leaves out the reasons that the verdict has given.
 func (r *checkReport) warn(w *printout.Page) {
-	given := map[string]bool{}
-	for _, reason := range r.Support.Reasons {
-		given[reason] = true
-	}
-	var rest []string
-	for _, text := range r.Warnings {
-		if !given[text] {
-			rest = append(rest, text)
-		}
-	}
-	w.Bullets(rest)
+	given := func(text string) bool { return slices.Contains(r.Support.Reasons, text) }
+	w.Bullets(slices.DeleteFunc(slices.Clone(r.Warnings), given))
 }
 
 // between writes the interval of an estimate.
@@ -247,12 +234,4 @@ func between(e evaluate.IntervalEstimate, decimals int) string {
 		return "-"
 	}
 	return decimal(e.Lo, decimals) + " to " + decimal(e.Hi, decimals)
-}
-
-// percentage writes a share: 12.3%.
-func percentage(x evaluate.Number) string {
-	if !x.Known() {
-		return "-"
-	}
-	return decimal(100*x, 1) + "%"
 }

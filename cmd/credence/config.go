@@ -1,27 +1,84 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"credence/dataset"
 	"credence/internal/config"
+	"credence/run"
 )
 
-func newConfig() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the configuration of training, and where it comes from",
-		Long: `Show the configuration that credence train would use, and what a configuration
-file may hold. A file has the names of the flags of credence train as keys, such
-as "epochs: 100", and lists as [64, 64]. What the command line gives goes before
-the environment (CREDENCE_EPOCHS for --epochs), that before the file, and the
-file before defaults and choices made from the data.`,
-		Example: `  credence config show --config config.yaml --origin
-  credence config schema > config.schema.json`,
-	}
-	cmd.AddCommand(newConfigShow(), newConfigSchema())
+// initOptions is the command line of credence init.
+type initOptions struct {
+	trainOptions
+	output string
+}
+
+func newInit() *cobra.Command {
+	o := &initOptions{trainOptions: *newTrainOptions()}
+	cmd := newVerb("init", "Write a commented configuration for given data", "", o.run)
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
+	declareOverwrite(f, &o.overwrite)
+	declare(f, &o.Settings, config.Train)
 	return cmd
+}
+
+func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
+	if err := o.settle(); err != nil {
+		return err
+	}
+	if len(o.Load.Data) == 0 {
+		return withHint(usagef("no --data: expected a file of items with their features"),
+			"for example, credence init --data items.csv --votes votes.csv")
+	}
+	inputs := slices.Concat(o.Load.Data, o.Load.Votes, []string{o.layers})
+	if o.From != "" {
+		inputs = append(inputs, runFiles(o.From)...)
+	}
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.output}, inputs); err != nil {
+		return err
+	}
+	ds, err := o.examine(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer ds.Close()
+	newTrainDisplay(&o.trainOptions, cmd).data(ds)
+	err = writeFile(cmd, o.output, func(w io.Writer) error {
+		_, err := w.Write(o.text(ds))
+		return err
+	})
+	if err != nil || o.output == "-" {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nwritten to %s; next:\n  credence train --config %s --out runs/first\n", o.output, shellQuote(o.output))
+	return nil
+}
+
+// text returns the file.
+func (o *initOptions) text(ds *dataset.Dataset) []byte {
+	name := shellQuote(o.output)
+	if o.output == "-" {
+		name = run.ConfigFile
+	}
+	about := []string{ds.Votes.String() + "."}
+	if len(ds.Columns) > 0 {
+		about = append(about, dataset.DescribeColumns(ds.Columns)+".")
+	}
+	b := &bytes.Buffer{}
+	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
+	o.WriteTemplate(b, about)
+	return b.Bytes()
 }
 
 // configShowOptions is the command line of credence config show.
@@ -33,16 +90,7 @@ type configShowOptions struct {
 
 func newConfigShow() *cobra.Command {
 	o := &configShowOptions{trainOptions: *newTrainOptions()}
-	cmd := &cobra.Command{
-		Use:   "show",
-		Short: "Print the effective configuration of training",
-		Long:  helpText("config"),
-		Example: `  credence config show --config config.yaml --origin
-  credence config show --data items.csv --votes votes.csv
-  credence config show --config runs/first/config.yaml --epochs 50 --format json`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.show(cmd) },
-	}
+	cmd := newVerb("show", "Print the effective configuration of training", "", o.show)
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "`file` of settings, .yaml")
 	f.BoolVar(&o.origin, "origin", false, "tell where each value comes from")
@@ -51,9 +99,9 @@ func newConfigShow() *cobra.Command {
 	return cmd
 }
 
-func (o *configShowOptions) show(cmd *cobra.Command) error {
-	if o.format != "yaml" && o.format != "json" {
-		return usagef("--format %q: expected yaml or json", o.format)
+func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
+	if err := oneOf("format", o.format, "yaml", "json"); err != nil {
+		return err
 	}
 	if err := o.settle(); err != nil {
 		return err
@@ -85,29 +133,85 @@ func (o *configShowOptions) show(cmd *cobra.Command) error {
 
 func newConfigSchema() *cobra.Command {
 	var verbs bool
-	cmd := &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of the configuration file",
-		Long: `Print what a configuration file may hold as a JSON Schema, draft 2020-12, by
-which editors complete and check it: every key with its type, its choices, its
-default and what it does. In an editor with a YAML language server, save the
-schema and let the first line of a configuration name it:
-
-  # yaml-language-server: $schema=config.schema.json
-
---verbs describes the command line instead, for programs that call it: every
-verb with its arguments and flags, and of each flag its type, whether it may be
-repeated, its choices and its default.`,
-		Example: `  credence config schema > config.schema.json
-  credence config schema --verbs`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if verbs {
-				return writeVerbs(cmd.OutOrStdout(), cmd.Root())
-			}
-			return config.WriteSchema(cmd.OutOrStdout())
-		},
+	run := func(cmd *cobra.Command, _ []string) error {
+		if verbs {
+			return writeVerbs(cmd.OutOrStdout(), cmd.Root())
+		}
+		return config.WriteSchema(cmd.OutOrStdout())
 	}
+	cmd := newVerb("schema", "Print the JSON Schema of the configuration file", "", run)
 	cmd.Flags().BoolVar(&verbs, "verbs", false, "describe all verbs and their flags, as JSON")
 	return cmd
+}
+
+// What config schema --verbs prints, under its JSON names.
+type (
+	verbsInfo struct {
+		Version string     `json:"version"`
+		Verbs   []verbInfo `json:"verbs"`
+	}
+	verbInfo struct {
+		Name      string     `json:"name"` // such as "config show"
+		Summary   string     `json:"summary"`
+		Arguments string     `json:"arguments"` // such as "RUN ITEMS..."
+		Flags     []flagInfo `json:"flags"`
+	}
+	flagInfo struct {
+		Name    string   `json:"name"`
+		Short   string   `json:"short,omitempty"`
+		Type    string   `json:"type"` // boolean, integer, number, string, size or duration
+		List    bool     `json:"list"` // may be repeated
+		Choices []string `json:"choices,omitempty"`
+		Default string   `json:"default"` // "" for nothing, or what is chosen from the data
+		Help    string   `json:"help"`
+	}
+)
+
+// flagTypes are the types of flags that are not of the table of options, and whether they are lists.
+var flagTypes = map[string]flagInfo{
+	"bool": {Type: "boolean"}, "int": {Type: "integer"}, "int64": {Type: "integer"}, "uint64": {Type: "integer"},
+	"float64": {Type: "number"}, "numbers": {Type: "number", List: true}, "stringSlice": {Type: "string", List: true},
+	"stringArray": {Type: "string", List: true}, "intSlice": {Type: "integer", List: true}, "duration": {Type: "duration"},
+}
+
+// writeVerbs describes every verb and its flags, for programs that call them.
+func writeVerbs(w io.Writer, root *cobra.Command) error {
+	info := verbsInfo{Version: buildVersion()}
+	eachCommand(root, func(c *cobra.Command) {
+		name := strings.TrimPrefix(c.CommandPath(), root.Name()+" ")
+		if c == root || c.Hidden || strings.HasPrefix(name, "completion") || !c.Runnable() || c.HasSubCommands() {
+			return
+		}
+		_, arguments, _ := strings.Cut(strings.TrimSuffix(c.Use, " [flags]"), " ")
+		v := verbInfo{Name: name, Summary: c.Short, Arguments: arguments, Flags: []flagInfo{}}
+		add := func(f *pflag.Flag) {
+			if f.Name != "help" && !f.Hidden {
+				v.Flags = append(v.Flags, describeFlag(f))
+			}
+		}
+		c.LocalFlags().VisitAll(add)
+		c.InheritedFlags().VisitAll(add)
+		info.Verbs = append(info.Verbs, v)
+	})
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(info)
+}
+
+func describeFlag(f *pflag.Flag) flagInfo {
+	info, ok := flagTypes[f.Value.Type()]
+	if !ok {
+		info = flagInfo{Type: "string"}
+	}
+	if field, ok := f.Value.(*config.Field); ok {
+		info.Type, info.List = field.TypeName()
+		info.Choices = field.Choices
+	}
+	_, info.Help = pflag.UnquoteUsage(f)
+	info.Name, info.Short = f.Name, f.Shorthand
+	if f.DefValue != "false" && f.DefValue != "[]" {
+		info.Default = f.DefValue
+	}
+	return info
 }

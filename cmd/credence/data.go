@@ -1,22 +1,305 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
-func newData() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "data",
-		Short: "Fetch or make data sets, and votes",
-		Long: `Fetch or make the data that the studies use, to train on
-them with other settings or to have them at hand where there is no network, and
-make votes from the columns of a clinical table.`,
-		Example: `  credence data mnist --out mnist
-  credence data adni-synthetic --out cohort
-  credence data labels cohort/clinical.csv -o votes.csv`,
+	"github.com/spf13/cobra"
+
+	"credence/internal/atomicfile"
+	"credence/internal/clinical"
+	"credence/internal/cohort"
+	"credence/internal/mnist"
+	"credence/internal/printout"
+	"credence/internal/table"
+	"credence/internal/words"
+)
+
+func newDataMNIST() *cobra.Command {
+	var out, from string
+	var overwrite bool
+	run := func(cmd *cobra.Command, _ []string) error {
+		if out != "" {
+			for _, path := range mnist.Paths(out) {
+				if err := refuseExisting(path, overwrite); err != nil {
+					return err
+				}
+			}
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		src := mnist.Source{Folder: from, Note: func(s string) { fmt.Fprintf(cmd.ErrOrStderr(), "credence: %s\n", s) }}
+		dir, err := src.Find(ctx)
+		if err != nil {
+			return withHintOn(err, hint{mnist.ErrNowhere,
+				"fetch the four files train-images-idx3-ubyte.gz … by hand and name their folder with --mnist"})
+		}
+		if out != "" {
+			if err := mnist.Copy(dir, out); err != nil {
+				return err
+			}
+			dir = out
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), dir)
+		return err
 	}
-	cmd.AddCommand(
-		newDataMNIST(),
-		newDataADNISynthetic(),
-		newDataLabels(),
-	)
+	cmd := newVerb("mnist", "Fetch the MNIST handwritten digits, verified", "", run)
+	f := cmd.Flags()
+	f.StringVar(&out, "out", "", "`folder` to copy the files to")
+	declareOverwrite(f, &overwrite)
+	f.StringVar(&from, "mnist", "", "`folder` to take the files from, plain or compressed, instead of cache and network")
 	return cmd
+}
+
+// adniOptions is the command line of credence data adni-synthetic.
+type adniOptions struct {
+	out          string
+	scans, fresh int
+	seed         uint64
+	size         string
+	overwrite    bool
+	montage      string
+}
+
+func newDataADNISynthetic() *cobra.Command {
+	o := adniOptions{}
+	cmd := newVerb("adni-synthetic", "Write a synthetic cohort of MRI scans with clinical scores", "", o.run)
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "`folder` to write to")
+	f.IntVar(&o.scans, "scans", cohort.PaperScans, "`number` of scans")
+	f.IntVar(&o.fresh, "fresh", 0, "`number` of further scans, of other subjects, to test on")
+	f.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random")
+	f.StringVar(&o.size, "size", "96x96x80", "`voxels` of a volume, XxYxZ: right to left, back to front, up")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace another cohort in the folder, or the picture")
+	f.StringVar(&o.montage, "montage", "", "`file`.png of slices to write, instead of a folder")
+	return cmd
+}
+
+func (o *adniOptions) run(cmd *cobra.Command, _ []string) error {
+	size, err := parseSize(o.size)
+	oneOutput := expect((o.out == "") != (o.montage == ""), "expected a folder with --out, or a picture with --montage")
+	if err := cmp.Or(err, oneOutput); err != nil {
+		return err
+	}
+	if o.montage != "" {
+		return o.writeMontage(size)
+	}
+	err = cmp.Or(
+		expect(o.scans >= 1, "--scans %d: expected one or more", o.scans),
+		expect(o.fresh >= 0, "--fresh %d: expected none or more", o.fresh))
+	if err != nil {
+		return err
+	}
+	c, err := cohort.New(cohort.Options{Scans: o.scans, Fresh: o.fresh, Seed: o.seed})
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	start, bar := time.Now(), newStatusLine(cmd.ErrOrStderr())
+	progress := func(done, total int) {
+		if now := time.Now(); bar.due(now, 200*time.Millisecond, 10*time.Second) {
+			left := time.Duration(float64(now.Sub(start)) / float64(done) * float64(total-done)).Round(time.Second)
+			bar.show("credence: ", fmt.Sprintf("%s of %s volumes, %s left", words.Thousands(done), words.Thousands(total), left))
+		}
+	}
+	err = cohort.Write(ctx, o.out, c, cohort.WriteOptions{Size: size, Overwrite: o.overwrite, Progress: progress})
+	bar.erase()
+	if errors.Is(err, context.Canceled) {
+		return withHint(errors.New("interrupted"), "the same command completes "+o.out)
+	}
+	if err != nil {
+		return withHintOn(err, hint{cohort.ErrOccupied, "choose another folder, or give --overwrite"})
+	}
+	subjects := 0
+	for i, s := range c.Scans {
+		if i == 0 || s.Subject != c.Scans[i-1].Subject {
+			subjects++
+		}
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s scans of %s synthetic subjects, %s, seed %d\n",
+		o.out, words.Thousands(len(c.Scans)), words.Thousands(subjects), o.size, o.seed)
+	return err
+}
+
+// writeMontage draws one subject at three severities: the mean less one and a
+// half standard deviations, about the mean, and two above it.
+func (o *adniOptions) writeMontage(size cohort.Size) error {
+	if !strings.HasSuffix(strings.ToLower(o.montage), ".png") {
+		return usagef("--montage %q: expected a name that ends in .png", o.montage)
+	}
+	p := cohort.Picture{Seed: o.seed, Part: cohort.Study}
+	if err := checkOutputs(nil, o.overwrite, []string{o.montage}, nil); err != nil {
+		return err
+	}
+	img := cohort.Montage(p, size, []float64{-1.5, 0.3, 2}, max(1, 288/size[0]))
+	return atomicfile.Write(o.montage, func(w io.Writer) error {
+		return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, img)
+	})
+}
+
+// parseSize reads a size such as 96x96x80.
+func parseSize(s string) (size cohort.Size, err error) {
+	parts := strings.Split(s, "x")
+	if len(parts) != len(size) {
+		return size, usagef("--size %q: expected three numbers such as 96x96x80", s)
+	}
+	for i, p := range parts {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 4 || n > 512 {
+			return size, usagef("--size %q: %q is not a number of voxels from 4 to 512", s, p)
+		}
+		size[i] = n
+	}
+	return size, nil
+}
+
+// labelsOptions is the command line of credence data labels.
+type labelsOptions struct {
+	rules, out, item string
+	show, overwrite  bool
+	na               []string
+}
+
+func newDataLabels() *cobra.Command {
+	o := labelsOptions{}
+	cmd := newVerb("labels TABLE", "Make votes from the columns of a clinical table", "a table", o.run)
+	takesTable := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if o.show && len(args) == 0 {
+			return nil
+		}
+		return takesTable(cmd, args)
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.rules, "rules", "", "`file` of rules, .yaml (default: those that --show-rules prints)")
+	f.StringVarP(&o.out, "output", "o", "-", "`file` of votes to write, .csv or .tsv; - is standard output")
+	declareOverwrite(f, &o.overwrite)
+	f.StringVar(&o.item, "item", "", "`column` that names the items (default: as the rules say)")
+	f.StringSliceVar(&o.na, "na", nil, "`spellings` of a missing value (default: NA, NaN, null and others)")
+	f.BoolVar(&o.show, "show-rules", false, "print the default rules, to start from")
+	return cmd
+}
+
+func (o *labelsOptions) run(cmd *cobra.Command, args []string) error {
+	if o.show {
+		_, err := io.WriteString(cmd.OutOrStdout(), clinical.DefaultText())
+		return err
+	}
+	path, comma := args[0], ','
+	switch ext := strings.ToLower(filepath.Ext(o.out)); {
+	case ext == ".tsv":
+		comma = '\t'
+	case ext != ".csv" && o.out != "-":
+		return usagef("--output %q: expected a name that ends in .csv or .tsv, or -", o.out)
+	}
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, []string{path, o.rules}); err != nil {
+		return err
+	}
+	rules := clinical.Default()
+	if o.rules != "" {
+		var err error
+		if rules, err = clinical.Read(o.rules); err != nil {
+			return withHint(err, `"credence data labels --show-rules" prints rules to start from; conditions such as ">= 1" are put in quotes`)
+		}
+	}
+	sheet, err := table.ReadSheet(cmd.Context(), path, o.na)
+	if err != nil {
+		return err
+	}
+	res, err := rules.Apply(sheet, o.item)
+	if err != nil {
+		return withHint(err, "which columns and scores are meant can be said in a file: credence data labels --help")
+	}
+	if len(res.Votes) == 0 {
+		return fmt.Errorf("reading %s: no votes: every score is missing", path)
+	}
+	if n := len(res.Unvoted); n > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: %s without any score, so without votes: %s\n", words.Plural(n, "item"), firstFew(res.Unvoted))
+	}
+	var text bytes.Buffer
+	printCounts(&text, rules, res, path)
+	if err := writeFile(cmd, o.out, func(w io.Writer) error { return writeVotes(w, res.Votes, comma) }); err != nil {
+		return err
+	}
+	to := cmd.ErrOrStderr()
+	if o.out != "-" {
+		to = cmd.OutOrStdout()
+		fmt.Fprintf(&text, "\nwritten to %s\n", o.out)
+	}
+	_, err = to.Write(text.Bytes())
+	return err
+}
+
+// writeVotes writes votes in long form.
+func writeVotes(w io.Writer, votes []clinical.Vote, comma rune) error {
+	c := csv.NewWriter(w)
+	c.Comma = comma
+	rows := [][]string{{"item", "rater", "label"}}
+	for _, v := range votes {
+		rows = append(rows, []string{v.Item, v.Rater, v.Label})
+	}
+	return errors.Join(c.WriteAll(rows), c.Error())
+}
+
+// printCounts prints how often each voter says what: the paper's table.
+func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, path string) {
+	fmt.Fprintf(w, "%s: %s, named in column %s; %s\n\n", path, words.Plural(res.Items, "item"), res.ItemName, words.Plural(len(res.Votes), "vote"))
+	t := printout.NewTable(0)
+	head := []string{""}
+	for v, voter := range rules.Voters {
+		name := voter.Name
+		if c := res.Columns[v]; c != name {
+			name += " (" + c + ")"
+		}
+		head = append(head, name)
+	}
+	t.Add(head...)
+	total := make([]int, len(rules.Voters))
+	for l, level := range rules.Levels() {
+		row := []string{level}
+		for v := range rules.Voters {
+			total[v] += res.Counts[v][l]
+			row = append(row, strconv.Itoa(res.Counts[v][l]))
+		}
+		t.Add(row...)
+	}
+	totals, missing, any := []string{"total"}, []string{"missing"}, false
+	for v, n := range total {
+		totals = append(totals, strconv.Itoa(n))
+		missing = append(missing, strconv.Itoa(res.Missing[v]))
+		any = any || res.Missing[v] > 0
+	}
+	t.Add(totals...)
+	if any {
+		t.Add(missing...)
+	}
+	t.Print(w)
+	for _, c := range rules.Classes {
+		if len(c.Levels) != 1 || c.Levels[0] != c.Name {
+			fmt.Fprintf(w, "\nlabel %s: %s", c.Name, strings.Join(c.Levels, " or "))
+		}
+	}
+	if bytes.HasSuffix(w.Bytes(), []byte("\n")) {
+		return
+	}
+	w.WriteByte('\n')
+}
+
+// firstFew lists at most five names.
+func firstFew(names []string) string {
+	if len(names) > 5 {
+		return strings.Join(names[:5], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
 }

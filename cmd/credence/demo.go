@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,16 +43,7 @@ const (
 
 func newDemo() *cobra.Command {
 	o := demoOptions{}
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Train on simulated votes and see how far intervals can be trusted",
-		Long:  helpText("demo"),
-		Example: `  credence demo
-  credence demo --serve
-  credence demo --design paper --out runs/paper --seed 2`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
+	cmd := newVerb("demo", "Train on simulated votes and see how far intervals can be trusted", "", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
 	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread or paper")
@@ -62,7 +56,7 @@ func newDemo() *cobra.Command {
 }
 
 // run makes the demonstration, and serves it if asked to.
-func (o *demoOptions) run(cmd *cobra.Command) error {
+func (o *demoOptions) run(cmd *cobra.Command, _ []string) error {
 	if !o.serve {
 		if name := firstChanged(cmd.Flags(), "no-open", "addr"); name != "" {
 			return usagef("--%s goes with --serve", name)
@@ -82,17 +76,15 @@ func (o *demoOptions) run(cmd *cobra.Command) error {
 
 func (o *demoOptions) train(cmd *cobra.Command) error {
 	design := simulation.Design(o.design)
-	if design != simulation.Paper && design != simulation.Spread {
-		return usagef("--design %q: expected paper or spread", o.design)
+	if err := oneOf("design", o.design, string(simulation.Paper), string(simulation.Spread)); err != nil {
+		return err
 	}
 	folder, mode := run.Folder(o.out), run.New
 	if o.overwrite {
 		mode = run.Overwrite
 	}
-	if err := folder.Check(mode); errors.Is(err, run.ErrTaken) {
-		return withHint(err, "choose another with --out, or give --overwrite")
-	} else if err != nil {
-		return err
+	if err := folder.Check(mode); err != nil {
+		return withHintOn(err, hint{run.ErrTaken, "choose another with --out, or give --overwrite"})
 	}
 	release, err := folder.Lock()
 	if err != nil {
@@ -183,4 +175,63 @@ report: open %s
 		float64(r.NLL.Value), float64(r.LogisticDMNLL.Value), o.out, filepath.Join(o.out, run.ReportFile))
 	// A failed write is kept by the output and reported at the end.
 	_, _ = out.Write(w.Bytes())
+}
+
+// Files of the demonstration that the page shows and writes.
+const (
+	demoFreshItems = "fresh-items.csv"
+	demoFreshVotes = "fresh-votes.csv"
+	demoNewVotes   = "new-votes.csv"
+	demoOldVotes   = "new-votes-old.csv"
+)
+
+// made reports whether the folder holds a demonstration.
+func (o *demoOptions) made() bool {
+	folder := run.Folder(o.out)
+	return folder.Has(run.ModelFile) && folder.Has(demoFreshItems) && folder.Has(demoFreshVotes)
+}
+
+// setVotesAside renames what was voted on the items of an earlier demonstration: those of a new one may
+// have the same names and are others.
+func (o *demoOptions) setVotesAside(out io.Writer) error {
+	folder := run.Folder(o.out)
+	if !folder.Has(demoNewVotes) {
+		return nil
+	}
+	if err := os.Rename(folder.Path(demoNewVotes), folder.Path(demoOldVotes)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "credence: votes on the earlier items are now in %s\n", folder.Path(demoOldVotes))
+	return err
+}
+
+// show serves the page of the demonstration.
+func (o *demoOptions) show(cmd *cobra.Command) error {
+	folder := run.Folder(o.out)
+	s := serveOptions{addr: o.addr, anyPort: true, logForm: "text", logLevel: "warn"}
+	s.Options = serve.Options{Path: o.out, Votes: folder.Path(demoNewVotes),
+		Queue: serve.Queue{Items: []string{folder.Path(demoFreshItems)}, Earlier: []string{folder.Path(demoFreshVotes)}}}
+	if !o.noOpen {
+		s.started = openBrowser
+	}
+	return s.serve(cmd)
+}
+
+// openBrowser shows an address in the reader's browser, if there is one. The address is printed
+// anyway, so that it does not matter whether this works.
+func openBrowser(url string) {
+	var cmd *exec.Cmd
+	switch {
+	case runtime.GOOS == "darwin":
+		cmd = exec.Command("open", url)
+	case runtime.GOOS == "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
+	case os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "":
+		cmd = exec.Command("xdg-open", url)
+	default:
+		return
+	}
+	if cmd.Start() == nil {
+		go cmd.Wait()
+	}
 }

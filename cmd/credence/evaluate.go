@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +15,10 @@ import (
 	"credence/dataset"
 	"credence/evaluate"
 	"credence/internal/atomicfile"
-	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
+	"credence/predict"
 	"credence/report"
 	"credence/run"
 )
@@ -28,38 +28,20 @@ type evaluateOptions struct {
 	data       config.Settings
 	truth      string
 	levels     numbers
-	replicates int
-	seed       uint64
+	judging    evaluate.Options // without levels
 	report     string
 	page       pageFlags
 	pageOnly   bool // the report is all that is wanted
 	part       string
 	curve      bool
 	apart      byOptions
-	abstainBy  string
-	accuracy   float64
 	pseudonyms bool
 	out        outputFlags
 }
 
 func newEvaluate() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}}
-	cmd := &cobra.Command{
-		Use:   "evaluate RUN DATA...",
-		Short: "Judge a model by votes it has not seen",
-		Long:  helpText("evaluate"),
-		Example: `  credence evaluate runs/first test-items.csv --votes test-votes.csv
-  credence evaluate runs/first test.csv --vote-columns r1,r2,r3 --group patient
-  credence evaluate model.credence items.csv --votes votes.csv --truth p.csv
-  credence evaluate runs/first items.csv --votes votes.csv --part test
-  credence evaluate runs/first items.csv --votes votes.csv -o scores.json
-  credence evaluate runs/first items.csv --votes votes.csv --curve -o curve.csv
-  credence evaluate runs/first items.csv --votes votes.csv --by Site,Sex
-  credence evaluate runs/first items.csv --votes votes.csv --accuracy 0.9
-  credence evaluate runs/first items.csv --votes votes.csv --report page.html`,
-		Args: arguments(2, true, "a run and a file of items"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
-	}
+	cmd := newVerb("evaluate RUN DATA...", "Judge a model by votes it has not seen", "a run and a file of items", o.run)
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add what fewer votes per item and fewer items would tell")
@@ -70,32 +52,31 @@ func newEvaluate() *cobra.Command {
 
 // declare adds the flags on the data and on how they are judged.
 func (o *evaluateOptions) declare(f *pflag.FlagSet) {
+	by := &o.judging
 	f.StringVar(&o.truth, "truth", "", "`file` of true probabilities, one column per class")
 	f.Var(&o.levels, "level", "levels of the intervals; widths are at the first")
-	f.IntVar(&o.replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the bootstrap")
+	f.IntVar(&by.Bootstrap.Replicates, "bootstrap", 0, "`draws` for standard errors (default 1000; 200 if items are many)")
+	f.Uint64Var(&by.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
 	f.StringVar(&o.part, "part", "", "only the items of this `part` of the run's split: train, validation or test")
 	o.page.declare(f)
 	o.apart.declare(f)
-	f.StringVar(&o.abstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
-	f.Float64Var(&o.accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
+	f.StringVar(&by.AbstainBy, "abstain-by", evaluate.ByTop, "`what` tells the predictions to withhold: p_top or width")
+	f.Float64Var(&by.Accuracy, "accuracy", 0, "find the threshold at which what is not withheld has this `accuracy`")
 	f.BoolVar(&o.pseudonyms, "pseudonyms", true, "replace the names of raters in the page; =false shows them")
 	declare(f, &o.data, config.Evaluate)
 	notZero(f, "bootstrap", "accuracy")
 }
 
-func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) error {
+func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
+	path, files := args[0], args[1:]
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := o.refuse(cmd, path, files); err != nil {
+	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
+	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs); err != nil {
 		return err
 	}
-	flag := "--report"
-	if o.pageOnly {
-		flag = "-o"
-	}
-	if err := checkPage(flag, o.report); err != nil {
+	if err := o.checkPage(); err != nil {
 		return err
 	}
 	m, err := loadModel(cmd.ErrOrStderr(), path)
@@ -114,9 +95,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		return err
 	}
 	o.votesOfRun(cmd.ErrOrStderr(), path, &load)
-	all, err := o.load(cmd, path, load, m)
+	all, err := run.FolderOf(path).ReadData(cmd.Context(), m, load)
 	if err != nil {
-		return err
+		return withFeatureHint(err)
 	}
 	defer all.Close()
 	dataWarnings(cmd.ErrOrStderr(), all)
@@ -133,7 +114,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 	}
 	in, r, err := o.judge(path, m, ds, columns)
 	if err == nil && o.curve {
-		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.options().Bootstrap})
+		r.Curve, err = evaluate.Curve(*in, evaluate.CurveOptions{Bootstrap: o.judging.Bootstrap})
 	}
 	if err != nil {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
@@ -151,18 +132,12 @@ func (o *evaluateOptions) run(cmd *cobra.Command, path string, files []string) e
 		}
 		return nil
 	}
-	return o.out.write(cmd.OutOrStdout(), func(w io.Writer) error {
-		switch o.out.form {
-		case "json":
-			return json.NewEncoder(w).Encode(r)
-		case "csv":
-			if o.curve {
-				return writeCurve(w, o.out.digits, r.Curve)
-			}
-			return writeScores(w, o.out.digits, r)
-		}
-		return o.out.print(w, (&evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}).print)
-	})
+	rows := func(w io.Writer, form predict.Form) error { return writeScores(w, form.Digits, r) }
+	if o.curve {
+		rows = records(r.Curve)
+	}
+	page := &evaluateReport{run: path, group: o.data.Load.FeatureOptions.GroupColumn, model: m, data: ds, result: r}
+	return o.out.write(cmd, r, page.print, rows)
 }
 
 // completePage adds what the flags and the run say to a page, and writes it.
@@ -173,46 +148,35 @@ func (o *evaluateOptions) completePage(cmd *cobra.Command, path string, page rep
 		return err
 	}
 	run.ShowRaters(&page, raters, o.pseudonyms)
-	return o.writePage(cmd.OutOrStdout(), page)
+	write := func(w io.Writer) error { return report.Write(w, page) }
+	if o.pageOnly {
+		return writeFile(cmd, o.report, write)
+	}
+	return atomicfile.Write(o.report, write)
 }
 
 // check refuses flags without sense before anything is read.
 func (o *evaluateOptions) check() error {
-	for _, level := range o.levels.values {
-		if err := calculator.CheckLevel(level); err != nil {
-			return levelError(level, err)
-		}
-	}
-	if o.replicates < 0 {
-		return usagef("--bootstrap %d: expected a number of draws", o.replicates)
-	}
-	if o.part != "" && !slices.Contains(run.Parts, o.part) {
-		return usagef("--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", "))
-	}
-	if o.abstainBy != evaluate.ByTop && o.abstainBy != evaluate.ByWidth {
-		return usagef("--abstain-by %s: expected %s or %s", o.abstainBy, evaluate.ByTop, evaluate.ByWidth)
-	}
-	if !(o.accuracy >= 0 && o.accuracy <= 1) {
-		return usagef("--accuracy %v: expected a share of items from 0 to 1", o.accuracy)
-	}
-	if err := o.apart.check(); err != nil {
+	by, accuracy := o.judging.AbstainBy, o.judging.Accuracy
+	err := cmp.Or(
+		checkLevels(o.levels.values),
+		checkDraws(o.judging.Bootstrap),
+		expect(o.part == "" || slices.Contains(run.Parts, o.part),
+			"--part %q: expected one of %s", o.part, strings.Join(run.Parts, ", ")),
+		expect(by == evaluate.ByTop || by == evaluate.ByWidth,
+			"--abstain-by %s: expected %s or %s", by, evaluate.ByTop, evaluate.ByWidth),
+		expect(accuracy >= 0 && accuracy <= 1, "--accuracy %v: expected a share of items from 0 to 1", accuracy),
+		o.apart.check(),
+		o.page.settle())
+	if err != nil || o.pageOnly {
 		return err
-	}
-	if err := o.page.settle(); err != nil {
-		return err
-	}
-	if o.pageOnly {
-		return nil
 	}
 	return o.out.settle()
 }
 
-// load reads items and votes as training did, for the classes of the model.
-func (o *evaluateOptions) load(cmd *cobra.Command, path string, load dataset.LoadOptions, m *model.Model) (ds *dataset.Dataset, err error) {
-	if ds, err = run.FolderOf(path).ReadData(cmd.Context(), m, load); err != nil {
-		return nil, withFeatureHint(err)
-	}
-	return ds, nil
+// checkDraws checks the flag --bootstrap.
+func checkDraws(b evaluate.Bootstrap) error {
+	return expect(b.Replicates >= 0, "--bootstrap %d: expected a number of draws", b.Replicates)
 }
 
 // partOf returns the items of the part of the run's split that is asked for.
@@ -258,15 +222,6 @@ func (o *evaluateOptions) judge(path string, m *model.Model, ds *dataset.Dataset
 	return in, r, nil
 }
 
-// writePage writes the report to its file, or to standard output for -, where
-// it is all that is wanted.
-func (o *evaluateOptions) writePage(stdout io.Writer, page report.Input) error {
-	if o.pageOnly && o.report == "-" {
-		return report.Write(stdout, page)
-	}
-	return atomicfile.Write(o.report, func(w io.Writer) error { return report.Write(w, page) })
-}
-
 // evaluated says which items were evaluated, for the page.
 func (o *evaluateOptions) evaluated(files []string) string {
 	text := "items of " + filepath.Base(files[0])
@@ -281,12 +236,8 @@ func (o *evaluateOptions) evaluated(files []string) string {
 
 // options returns how to evaluate.
 func (o *evaluateOptions) options() evaluate.Options {
-	opt := evaluate.Options{
-		Bootstrap: evaluate.Bootstrap{Replicates: o.replicates, Seed: o.seed},
-		Level:     o.levels.values[0],
-		AbstainBy: o.abstainBy,
-		Accuracy:  o.accuracy,
-	}
+	opt := o.judging
+	opt.Level = o.levels.values[0]
 	if o.levels.changed {
 		opt.Levels = slices.Compact(slices.Sorted(slices.Values(o.levels.values)))
 	}

@@ -4,46 +4,49 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"credence/evaluate"
+	"credence/predict"
 )
 
 // writeScores writes the single numbers of an evaluation as CSV, one per row
 // under its name in JSON, with its standard error where it has one.
-func writeScores(w io.Writer, d digits, r *evaluate.Result) error {
+func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	values := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &values); err != nil {
+	// The order of the object is that of the result.
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	_, err = dec.Token()
+	var names []string
+	values := map[string]any{}
+	for err == nil && dec.More() {
+		var key json.Token
+		var value any
+		key, err = dec.Token()
+		err = errors.Join(err, dec.Decode(&value))
+		name, _ := key.(string)
+		names, values[name] = append(names, name), value
+	}
+	if err != nil {
 		return err
 	}
 	c := csv.NewWriter(w)
 	c.Write([]string{"score", "value", "se"})
-	// The order of the object is that of the result.
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		name := key.(string)
-		if base, ok := strings.CutSuffix(name, "_se"); ok && values[base] != nil || !isNumber(value) {
+	for _, name := range names {
+		base, isSE := strings.CutSuffix(name, "_se")
+		_, hasBase := values[base]
+		_, isNumber := values[name].(json.Number)
+		if isSE && hasBase || !isNumber && values[name] != nil { // null is a number that is not known
 			continue
 		}
-		c.Write([]string{name, numberText(value, d), numberText(values[name+"_se"], d)})
+		c.Write([]string{name, numberText(values[name], d), numberText(values[name+"_se"], d)})
 	}
 	writeApart(c, d, r.DispersionBy)
 	c.Flush()
@@ -51,7 +54,7 @@ func writeScores(w io.Writer, d digits, r *evaluate.Result) error {
 }
 
 // writeApart writes the dispersion ratios of the levels of columns.
-func writeApart(c *csv.Writer, d digits, columns []evaluate.DispersionColumn) {
+func writeApart(c *csv.Writer, d predict.Digits, columns []evaluate.DispersionColumn) {
 	text := func(x evaluate.Number) string {
 		if !x.Known() {
 			return ""
@@ -81,19 +84,11 @@ func writeApart(c *csv.Writer, d digits, columns []evaluate.DispersionColumn) {
 	}
 }
 
-// isNumber reports whether a value of JSON is a number, or null for one that is
-// not known.
-func isNumber(value json.RawMessage) bool {
-	return len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9' || string(value) == "null")
-}
-
-func numberText(value json.RawMessage, d digits) string {
-	if string(value) == "null" {
-		return ""
-	}
-	x, err := strconv.ParseFloat(string(value), 64)
+func numberText(value any, d predict.Digits) string {
+	number, _ := value.(json.Number)
+	x, err := number.Float64()
 	if err != nil || x == math.Trunc(x) { // a count has all its digits
-		return string(value)
+		return number.String()
 	}
 	return d.Text(x)
 }

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
@@ -26,12 +29,6 @@ func evaluationData(s *config.Settings, data []string, truth string, stdin io.Re
 	text, err := readStdin(stdin, slices.Concat(o.Data, o.Votes, []string{o.Truth})...)
 	o.FeatureOptions.Stdin, o.VotesOptions.Stdin = text, text
 	return o, err
-}
-
-// refuse is the error of an output that cannot be written.
-func (o *evaluateOptions) refuse(cmd *cobra.Command, path string, files []string) error {
-	inputs := slices.Concat(files, o.data.Load.Votes, []string{o.truth}, runFiles(path))
-	return checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.report}, inputs)
 }
 
 // votesOfRun takes the votes that the run was trained on for a part of its items, unless
@@ -76,4 +73,74 @@ func watchWarnings(w io.Writer, m *model.Model, ds *dataset.Dataset) error {
 		fmt.Fprintf(w, "credence: warning: %s\n", warningText(err))
 	}
 	return nil
+}
+
+// byOptions are the flags on what items are judged apart by.
+type byOptions struct {
+	by, bins []string
+	columns  []evaluate.Column // without values
+}
+
+func (o *byOptions) declare(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.by, "by", nil, "judge the spread apart by the levels of these `columns` of DATA")
+	f.StringSliceVar(&o.bins, "bins", nil, "and by bins of numbers, `column=n`; spread=n is the predicted spread (default spread=4)")
+}
+
+// spreadName is what --bins calls the predicted spread.
+const spreadName = "spread"
+
+// check parses the flags.
+func (o *byOptions) check() error {
+	o.columns = nil
+	for _, name := range o.by {
+		o.columns = append(o.columns, evaluate.Column{Name: name})
+	}
+	for _, text := range o.bins {
+		at := strings.LastIndex(text, "=")
+		if at <= 0 {
+			return usagef("--bins %s: expected a column and a number of bins, such as age=4", text)
+		}
+		n, err := strconv.Atoi(text[at+1:])
+		if err != nil || n < 1 || n > 100 {
+			return usagef("--bins %s: expected a number of bins from 1 to 100 behind the =", text)
+		}
+		o.columns = append(o.columns, evaluate.Column{Name: text[:at], Bins: n})
+	}
+	for i, c := range o.columns {
+		if slices.ContainsFunc(o.columns[:i], func(d evaluate.Column) bool { return d.Name == c.Name }) {
+			return usagef("--by and --bins name the column %s twice", c.Name)
+		}
+	}
+	return nil
+}
+
+// read returns the columns with their values for the items of ds, a part of all,
+// which was loaded with the given options.
+func (o *byOptions) read(ctx context.Context, path string, m *model.Model, load dataset.LoadOptions,
+	all, ds *dataset.Dataset) ([]evaluate.Column, error) {
+	columns := slices.Clone(o.columns)
+	var names []string
+	var to []int
+	for i, c := range columns {
+		if c.Name != spreadName || c.Bins == 0 {
+			names, to = append(names, c.Name), append(to, i)
+		}
+	}
+	if names == nil {
+		return columns, nil
+	}
+	values, err := run.FolderOf(path).ReadColumns(ctx, m, all, load, names)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, all.Len())
+	for j, id := range all.Items {
+		place[id] = j
+	}
+	for k, i := range to {
+		for _, id := range ds.Items {
+			columns[i].Values = append(columns[i].Values, values[k][place[id]])
+		}
+	}
+	return columns, nil
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,44 +16,21 @@ import (
 
 func newInspect() *cobra.Command {
 	var out outputFlags
-	cmd := &cobra.Command{
-		Use:   "inspect RUN",
-		Short: "Print what a model is and where it comes from",
-		Long: `Print the card of a model: its classes and features, the data it was trained on
-and how their votes were read, its networks, how training went and ended, its
-scores on held-out votes, how close to 0 and 1 its probabilities can be trusted
-(the resolution), warnings, and the version, instruction set and seed that made
-it. RUN is the folder that credence train wrote, or a model file.`,
-		Example: `  credence inspect runs/first
-  credence inspect runs/first/model.credence --json
-  credence inspect runs/first -o card.json`,
-		Args: arguments(1, false, "a run or a model file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.settle(); err != nil {
-				return err
-			}
-			if err := checkOutputs(cmd.InOrStdin(), out.overwrite, []string{out.file}, runFiles(args[0])); err != nil {
-				return err
-			}
-			m, err := loadModel(cmd.ErrOrStderr(), args[0])
-			if err != nil {
-				return err
-			}
-			card, err := run.NewCard(m)
-			if err != nil {
-				return fmt.Errorf("reading %s: %w", args[0], err)
-			}
-			return out.write(cmd.OutOrStdout(), func(w io.Writer) error {
-				if out.form == "json" {
-					return json.NewEncoder(w).Encode(card)
-				}
-				var b bytes.Buffer
-				modelCard{card}.print(&b)
-				_, err := w.Write(b.Bytes())
-				return err
-			})
-		},
+	inspect := func(cmd *cobra.Command, args []string) error {
+		if err := out.begin(cmd, runFiles(args[0])); err != nil {
+			return err
+		}
+		m, err := loadModel(cmd.ErrOrStderr(), args[0])
+		if err != nil {
+			return err
+		}
+		card, err := run.NewCard(m)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", args[0], err)
+		}
+		return out.write(cmd, card, modelCard{card}.print, nil)
 	}
+	cmd := newVerb("inspect RUN", "Print what a model is and where it comes from", "a run or a model file", inspect)
 	out.declare(cmd.Flags(), "table", "json")
 	return cmd
 }
@@ -64,7 +38,7 @@ it. RUN is the folder that credence train wrote, or a model file.`,
 // modelCard is a card as credence inspect prints it.
 type modelCard struct{ *run.Card }
 
-func (c modelCard) print(w io.Writer) {
+func (c modelCard) print(w *printout.Page) {
 	line := func(name, format string, args ...any) {
 		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+strings.Repeat(" ", 13))
 		fmt.Fprintf(w, "%-11s  %s\n", name, text)
@@ -111,9 +85,7 @@ func (c modelCard) print(w io.Writer) {
 	for _, r := range c.Runs {
 		t.Add(r.Name, words.Thousands(r.Items), words.Thousands(r.Held), fmt.Sprint(len(r.History)), fmt.Sprint(r.Epoch), r.Reason)
 	}
-	var runs bytes.Buffer
-	t.Print(&runs)
-	line("", "%s", strings.TrimRight(runs.String(), "\n"))
+	line("", "%s", tableText(t))
 	if s := c.Scores; s.Items > 0 && c.Meaning != "" {
 		line("held out", "%s items, %s votes: %.4f nats per vote, votes one by one\n(one probability for all: %.4f), accuracy %.3f",
 			words.Thousands(s.Items), words.Count(s.Votes), s.MarginalPerVote, s.ConstantPerVote, s.Accuracy)
@@ -156,7 +128,12 @@ func (c modelCard) branches() string {
 		}
 		t.Add(printout.Ellipsis(strings.Join(b.Features, ", "), 24), words.Shape(b.Shape), layers)
 	}
-	var b bytes.Buffer
+	return tableText(t)
+}
+
+// tableText returns the lines of a table.
+func tableText(t *printout.Table) string {
+	var b strings.Builder
 	t.Print(&b)
 	return strings.TrimRight(b.String(), "\n")
 }

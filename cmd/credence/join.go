@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/par"
+	"credence/internal/rank"
 	"credence/nn"
 	"credence/run"
 	"credence/train"
@@ -28,20 +29,8 @@ type joinOptions struct {
 
 func newJoin() *cobra.Command {
 	o := &joinOptions{}
-	cmd := &cobra.Command{
-		Use:   "join OUT",
-		Short: "Put together members that were trained apart, or shards of a prediction",
-		Long:  helpText("join"),
-		Example: `  credence train --data items.csv --votes votes.csv --out runs/a --member 0/2
-  credence train --data items.csv --votes votes.csv --out runs/a --member 1/2
-  credence join runs/a
-
-  credence predict runs/first new.csv -o predictions.csv --shard 0/2
-  credence predict runs/first new.csv -o predictions.csv --shard 1/2
-  credence join predictions.csv`,
-		Args: arguments(1, false, "the folder or file that the parts were written for"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Folder(args[0])) },
-	}
+	cmd := newVerb("join OUT", "Put together members that were trained apart, or shards of a prediction",
+		"the folder or file that the parts were written for", o.run)
 	f := cmd.Flags()
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
 	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
@@ -89,7 +78,8 @@ func (o *joinOptions) begun(ctx context.Context, out string) error {
 }
 
 // run joins what is in a folder.
-func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
+func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
+	out := run.Folder(args[0])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	o.end = time.Now().Add(o.wait)
@@ -100,35 +90,26 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	case hasParts(string(out)):
 		return o.joinParts(ctx, cmd, string(out))
 	case isPrediction(string(out)):
-		if !o.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "credence: %s is there, and no parts of it: there is nothing to do\n", out)
-		}
+		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
 		return nil
 	}
 	parts, err := o.members(ctx, out)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return errors.New("stopped before all members had ended: nothing is joined")
-	case errors.Is(err, run.ErrInUse):
-		return withHint(err, "wait until all members have ended")
-	case errors.Is(err, run.ErrParts):
-		return withHint(err, "credence train --out "+shellQuote(string(out))+" --member I/M trains member I of M, with the flags of the others")
-	case errors.Is(err, fs.ErrNotExist):
-		return withHint(err, "give the --out of the members: credence join runs/first")
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		return withHintOn(err,
+			hint{run.ErrInUse, "wait until all members have ended"},
+			hint{run.ErrParts, "credence train --out " + shellQuote(string(out)) + " --member I/M trains member I of M, with the flags of the others"},
+			hint{fs.ErrNotExist, "give the --out of the members: credence join runs/first"})
 	}
 	if !o.overwrite {
 		done, err := run.Joined(out, parts)
-		switch {
-		case errors.Is(err, run.ErrTaken):
-			return withHint(err, "replace it with --overwrite")
-		case err != nil:
-			return err
-		case done:
-			if !o.quiet {
-				fmt.Fprintf(cmd.ErrOrStderr(), "credence: the members of %s are joined already: there is nothing to do\n", out)
-			}
+		if err != nil {
+			return withHintOn(err, hint{run.ErrTaken, "replace it with --overwrite"})
+		}
+		if done {
+			o.note(cmd, "the members of %s are joined already: there is nothing to do", out)
 			return nil
 		}
 	}
@@ -144,7 +125,6 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	}
 	o.engine(cmd, t, parts[0].Kernel())
 	par.SetThreads(o.threads)
-	defer par.SetThreads(0)
 	return t.join(ctx, cmd, parts)
 }
 
@@ -152,10 +132,97 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 // computes what is left to do, which differs by rounding.
 func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
 	e, err := device(t.Device).like(recorded)
-	switch {
-	case err == nil:
-		t.Fit.Engine = e
-	case !o.quiet:
-		fmt.Fprintf(cmd.ErrOrStderr(), "credence: warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there\n", err)
+	if err != nil {
+		o.note(cmd, "warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there", err)
+		return
 	}
+	t.Fit.Engine = e
+}
+
+// note prints a line to standard error.
+func (o *joinOptions) note(cmd *cobra.Command, format string, args ...any) {
+	if !o.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "credence: "+format+"\n", args...)
+	}
+}
+
+// settleMember reads --member, which is one of the networks of --ensemble.
+func (o *trainOptions) settleMember() error {
+	if o.memberText == "" {
+		return nil
+	}
+	r, err := rank.Parse(o.memberText, os.Getenv)
+	if err != nil {
+		return usagef("--member: %w", err)
+	}
+	if o.Fit.Ensemble != 0 && o.Fit.Ensemble != r.Count {
+		return withHint(usagef("--member %v is one of %d, but --ensemble is %d", r, r.Count, o.Fit.Ensemble),
+			"every member is one network: the numbers are the same")
+	}
+	o.Fit.Ensemble, o.member = r.Count, &r
+	return nil
+}
+
+// runMember trains one member of the ensemble.
+func (o *trainOptions) runMember(cmd *cobra.Command) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	return o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+		done, err := run.TrainMember(ctx, o.out, *o.member, d, o.options(show))
+		show.erase()
+		if err != nil {
+			return o.adviseMember(err)
+		}
+		show.member(done)
+		return nil
+	})
+}
+
+// member tells where a member is and what comes next.
+func (d *trainDisplay) member(done bool) {
+	o := d.options
+	folder := o.out.Member(o.member.Index)
+	if o.json {
+		d.event(struct {
+			Event   string `json:"event"`
+			Member  int    `json:"member"`
+			Members int    `json:"members"`
+			Folder  string `json:"folder"`
+			Before  bool   `json:"trained_before"`
+		}{"member", o.member.Index, o.member.Count, string(folder), done})
+		return
+	}
+	if done {
+		d.note("%s has ended before: there is nothing to do", folder)
+		return
+	}
+	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, shellQuote(string(o.out)))
+}
+
+// adviseMember adds to the error of a member what can be done about it.
+func (o *trainOptions) adviseMember(err error) error {
+	back := backTo(o.out.Member(o.member.Index))
+	return withHintOn(err,
+		hint{train.ErrStopped, "the same command continues"},
+		hint{run.ErrInUse, "two processes have the same rank: wait until the other has ended, or give each its own --member"},
+		hint{train.ErrResume, back},
+		hint{train.ErrPart, back},
+		hint{run.ErrParts, back},
+		forceOneVote)
+}
+
+// join makes the run of the members in --out.
+func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*train.Part) error {
+	err := o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+		options := o.options(show)
+		options.Mode, options.Fit.Parts = run.Join, parts
+		if o.overwrite {
+			options.Mode = run.Overwrite
+		}
+		return show.result(run.Train(ctx, o.out, d, options))
+	})
+	return withHintOn(err,
+		hint{train.ErrPart, "call credence join in the folder in which the members were trained, with the data that they had and the same credence"},
+		hint{train.ErrStopped, "continue with: credence join " + shellQuote(string(o.out))},
+		hint{run.ErrInUse, "wait until it has ended"})
 }

@@ -1,20 +1,26 @@
 // Command credence trains neural classifiers on items with several labels each
 // and answers with a distribution of every class probability.
 //
-// Each verb is a file of its own; root.go assembles them. A verb parses its
-// flags into the options of a library package, calls it, and prints.
+// Each verb, or group of verbs, is a file of its own; root.go assembles them, with their help from help/. A verb
+// parses its flags into the options of a library package, calls it, and prints.
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
 	"slices"
-
-	"credence/internal/budget"
+	"strconv"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"credence/internal/budget"
+	"credence/internal/kernel"
+	"credence/internal/par"
 )
 
 // The exit codes that the help of the root command documents.
@@ -65,9 +71,10 @@ func execute(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	eachCommand(root, func(c *cobra.Command) {
 		if runE := c.RunE; runE != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
-				if err := refuseZeros(c); err != nil {
+				if err := cmp.Or(refuseZeros(c), useThreads(c.Flags())); err != nil {
 					return err
 				}
+				defer par.SetThreads(0)
 				began = true
 				return runE(c, args)
 			}
@@ -102,4 +109,41 @@ func (o *output) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
 	o.err = err
 	return n, err
+}
+
+// parentVariable is the variable of the environment by which a program that calls this one asks it
+// not to outlive the caller: it holds the caller's process id.
+const parentVariable = "CREDENCE_PARENT"
+
+// endWithParent ends this process as SIGTERM does, in good order, when its parent is gone, if the
+// parent asked for that. Signals at the death of a parent (prctl) would come when the thread ends
+// that started the process.
+func endWithParent() {
+	parent, err := strconv.Atoi(os.Getenv(parentVariable))
+	if err != nil || parent != os.Getppid() {
+		return
+	}
+	go func() {
+		for os.Getppid() == parent {
+			time.Sleep(500 * time.Millisecond)
+		}
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(syscall.SIGTERM) == nil {
+			time.Sleep(20 * time.Second)
+		}
+		os.Exit(exitError)
+	}()
+}
+
+// addKernelFlag adds --kernel to every verb. The flag goes before the
+// environment variable, which package kernel reads itself.
+func addKernelFlag(root *cobra.Command) {
+	var name string
+	root.PersistentFlags().StringVar(&name, "kernel", "",
+		"force an instruction `set`: generic, avx2 or avx512 (default $"+kernel.Env+", else the fastest)")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if !cmd.Flags().Changed("kernel") {
+			return kernel.Err()
+		}
+		return kernel.Use(name)
+	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // readMethod makes the method from --method, which is one of its choices, and its settings.
-func readMethod(o *config.Settings) error {
+func (o *trainOptions) readMethod() error {
 	m, err := head.Named(o.Method)
 	if err != nil {
 		return usagef("--method: %w", err)

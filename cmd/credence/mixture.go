@@ -2,17 +2,22 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"credence/internal/atomicfile"
 	"credence/internal/calculator"
+	"credence/internal/plot"
 	"credence/internal/words"
 	"credence/mixture"
+	"credence/predict"
 )
 
 // mixtureOptions is the command line of credence mixture.
@@ -34,19 +39,7 @@ type mixtureOptions struct {
 
 func newMixture() *cobra.Command {
 	o := mixtureOptions{levels: numbers{values: []float64{0.95}}}
-	cmd := &cobra.Command{
-		Use:   "mixture",
-		Short: "Describe a Beta or Dirichlet mixture: moments, intervals, density",
-		Long:  helpText("mixture"),
-		Example: `  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25 --level 0.95
-  credence mixture --alpha 2,5 --votes 2,0
-  credence mixture --alpha 8,3,1 --classes cat,dog,other --level 0.5,0.95
-  credence mixture --alpha 2,5 --votes 2,0 --plot density.svg
-  echo '{"weights":[1],"alpha":[[2,5]],"cdf":[0.3]}' | credence mixture --json
-  credence mixture --data mixtures.npy -o answers.npy --tell mean,interval`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.describe(cmd) },
-	}
+	cmd := newVerb("mixture", "Describe a Beta or Dirichlet mixture: moments, intervals, density", "", o.describe)
 	f := cmd.Flags()
 	f.Var(&o.weights, "weights", "weights of the components, summing to one")
 	f.Var(&o.alpha, "alpha", "parameters of a component; repeat it for each")
@@ -69,7 +62,7 @@ func newMixture() *cobra.Command {
 	return cmd
 }
 
-func (o *mixtureOptions) describe(cmd *cobra.Command) error {
+func (o *mixtureOptions) describe(cmd *cobra.Command, _ []string) error {
 	if err := o.onlyBulk(cmd); err != nil || o.data != "" {
 		return err
 	}
@@ -116,18 +109,11 @@ func (o *mixtureOptions) describe(cmd *cobra.Command) error {
 
 // onlyJSON refuses flags that --json would silently ignore.
 func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
-	for _, name := range []string{"classes", "width", "plot"} {
-		if cmd.Flags().Changed(name) {
-			return usagef("--%s is for the table: it has no place beside --json", name)
-		}
+	if name := firstChanged(cmd.Flags(), "classes", "width", "plot"); name != "" {
+		return usagef("--%s is for the table: it has no place beside --json", name)
 	}
-	if len(o.alpha) > 0 {
-		return nil
-	}
-	for _, name := range []string{"weights", "level", "quantile", "votes"} {
-		if cmd.Flags().Changed(name) {
-			return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
-		}
+	if name := firstChanged(cmd.Flags(), "weights", "level", "quantile", "votes"); name != "" && len(o.alpha) == 0 {
+		return usagef("--%s without --alpha: --json then takes everything from the lines of standard input", name)
 	}
 	return nil
 }
@@ -164,24 +150,24 @@ func (o *mixtureOptions) mixtures() (before, after *mixture.Dirichlet, err error
 			return nil, nil, usagef("--votes: %w", err)
 		}
 	}
-	for _, l := range o.levels.values {
-		if err := calculator.CheckLevel(l); err != nil {
-			return nil, nil, usagef("--level %v: %w", l, err)
+	n := len(o.classes)
+	return before, after, cmp.Or(
+		checkEach("level", o.levels, calculator.CheckLevel),
+		checkEach("quantile", o.quantiles, calculator.CheckQuantile),
+		expect(n == 0 || n == before.Classes(), "--classes gives %s but --alpha %d: expected a name for each class",
+			words.Plural(n, "name"), before.Classes()),
+		expect(o.width == 0 || o.width >= minWidth && o.width <= maxWidth,
+			"--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth))
+}
+
+// checkEach checks the numbers of a flag.
+func checkEach(flag string, list numbers, check func(float64) error) error {
+	for _, x := range list.values {
+		if err := check(x); err != nil {
+			return usagef("--%s %v: %w", flag, x, err)
 		}
 	}
-	for _, q := range o.quantiles.values {
-		if err := calculator.CheckQuantile(q); err != nil {
-			return nil, nil, usagef("--quantile %v: %w", q, err)
-		}
-	}
-	if n := len(o.classes); n > 0 && n != before.Classes() {
-		return nil, nil, usagef("--classes gives %s but --alpha %d: expected a name for each class",
-			words.Plural(n, "name"), before.Classes())
-	}
-	if o.width != 0 && (o.width < minWidth || o.width > maxWidth) {
-		return nil, nil, usagef("--width %d: expected between %d and %d columns", o.width, minWidth, maxWidth)
-	}
-	return before, after, nil
+	return nil
 }
 
 // answerInput answers every line of r, and fails if some could not be.
@@ -196,11 +182,8 @@ func answerInput(r io.Reader, w io.Writer) error {
 
 // printJSON answers the flags as if they had been a line of input.
 func (o *mixtureOptions) printJSON(cmd *cobra.Command, before, after *mixture.Dirichlet) error {
-	if after == nil {
-		after = before
-	}
 	q := calculator.Query{Levels: o.levels.values, Quantiles: o.quantiles.values}
-	line, err := q.Describe(cmd.Context(), after)
+	line, err := q.Describe(cmd.Context(), cmp.Or(after, before))
 	if err != nil {
 		return err
 	}
@@ -231,4 +214,91 @@ func terminalWidth() int {
 		return defaultWidth
 	}
 	return min(max(n, minWidth), maxWidth)
+}
+
+// onlyBulk answers --data, and refuses flags that belong to other forms of the verb.
+func (o *mixtureOptions) onlyBulk(cmd *cobra.Command) error {
+	if o.data == "" {
+		bulk := firstChanged(cmd.Flags(), "output", "tell", "cdf", "resolution", "run", "digits")
+		return expect(bulk == "", "--%s without --data: it is for many mixtures at once", bulk)
+	}
+	if single := firstChanged(cmd.Flags(), "weights", "alpha", "votes", "classes", "width", "plot", "json"); single != "" {
+		return usagef("--%s beside --data: weights, alpha and votes are fields of its records", single)
+	}
+	if !strings.HasSuffix(o.out, ".npy") {
+		return usagef("-o %q: expected a file name that ends in .npy for the answers to --data", o.out)
+	}
+	inputs := []string{o.data}
+	if o.run != "" {
+		inputs = append(inputs, runFiles(o.run)...)
+	}
+	if err := checkOutputs(cmd.InOrStdin(), o.overwrite, []string{o.out}, inputs); err != nil {
+		return err
+	}
+	return o.answerRecords(cmd)
+}
+
+// answerRecords answers about the mixtures in a file.
+func (o *mixtureOptions) answerRecords(cmd *cobra.Command) error {
+	b := predict.Bulk{Levels: o.levels.values, Quantiles: o.quantiles.values, CDF: o.cdf.values, Fields: o.tell,
+		Resolution: o.resolution, Precision: o.digits.Precision()}
+	if o.run != "" {
+		m, err := loadModel(cmd.ErrOrStderr(), o.run)
+		if err != nil {
+			return err
+		}
+		if b.Model = m; m.Calibration != nil && !cmd.Flags().Changed("resolution") {
+			b.Resolution = m.Calibration.Resolution
+		}
+	}
+	in, err := predict.ReadMixtures(o.data)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(o.out, func(w io.Writer) error { return b.Run(in, w) })
+}
+
+// writePlot draws the densities to a file: of two classes the first, before and
+// after the votes; of more, each class after the votes.
+func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Dirichlet) error {
+	if ext := strings.ToLower(filepath.Ext(o.plot)); ext != ".svg" {
+		return usagef("--plot %s: expected a file name that ends in .svg", o.plot)
+	}
+	figure := plot.Density{Levels: o.levels.values}
+	switch {
+	case before.Classes() > 2:
+		m := cmp.Or(after, before)
+		for i, name := range classes {
+			figure.Curves = append(figure.Curves, plot.Curve{Label: name, Mixture: m.Marginal(i)})
+		}
+		figure.XLabel = "probability of the class"
+	case after == nil:
+		figure.Curves = []plot.Curve{{Mixture: before.Marginal(0)}}
+		figure.XLabel = "probability of class " + classes[0]
+	default:
+		figure.Curves = []plot.Curve{
+			{Label: "before", Mixture: before.Marginal(0)},
+			{Label: "after " + o.votesLabel(classes), Mixture: after.Marginal(0)},
+		}
+		figure.XLabel = "probability of class " + classes[0]
+	}
+	return atomicfile.Write(o.plot, func(w io.Writer) error { return figure.WriteSVG(w) })
+}
+
+// votesLabel tells the votes in words.
+func (o *mixtureOptions) votesLabel(classes []string) string {
+	var parts []string
+	for i, v := range o.votes.values {
+		if v > 0 {
+			noun := " votes for "
+			if v == 1 {
+				noun = " vote for "
+			}
+			parts = append(parts, strconv.FormatFloat(v, 'g', -1, 64)+noun+classes[i])
+		}
+	}
+	if len(parts) == 0 {
+		return "no votes"
+	}
+	return strings.Join(parts, ", ")
 }

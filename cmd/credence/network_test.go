@@ -9,9 +9,13 @@ import (
 
 // The examples of the help on layers are read and make networks.
 func TestNetworkHelp(t *testing.T) {
+	topic, _, err := newRoot().Find([]string{"network"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var blocks []string
 	var block strings.Builder
-	for line := range strings.Lines(helpText("network") + "\n\n") {
+	for line := range strings.Lines(topic.Long + "\n\n") {
 		switch {
 		case strings.HasPrefix(line, "  - "), block.Len() > 0 && strings.HasPrefix(line, "    "):
 			block.WriteString(line[2:])

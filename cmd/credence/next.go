@@ -1,16 +1,17 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/config"
+	"credence/internal/printout"
 	"credence/internal/words"
 	"credence/mixture"
 	"credence/model"
@@ -30,18 +31,8 @@ type nextOptions struct {
 
 func newNext() *cobra.Command {
 	var o nextOptions
-	cmd := &cobra.Command{
-		Use:   "next RUN ITEMS...",
-		Short: "Find the items on which further votes tell most",
-		Long:  helpText("next"),
-		Example: `  credence next runs/first items.csv --budget 200 -o next.csv
-  credence next runs/first items.csv --votes votes.csv --budget 200
-  credence next runs/first items.csv --budget 50 --max-votes 1 --json
-  credence next runs/first items.csv --budget 500 --all --order input -o all.csv
-  credence next runs/first items.csv --raters costs.csv --budget 100`,
-		Args: arguments(2, true, "a run and a file of items"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
-	}
+	cmd := newVerb("next RUN ITEMS...", "Find the items on which further votes tell most",
+		"a run and a file of items", o.run)
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "`votes` to spread over the items")
 	f.StringVar(&o.raters, "raters", "", "also say whom to ask: a `file` with the columns rater and cost, the budget being in the unit of costs")
@@ -50,44 +41,35 @@ func newNext() *cobra.Command {
 	f.BoolVar(&o.all, "all", false, "also list items that get no votes")
 	declare(f, &o.from.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
-	f.BoolVar(&o.from.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
+	f.BoolVar(&o.out.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	f.IntVar(&o.from.batch, "batch", 1024, "`items` read at a time")
-	f.IntVar(&o.from.threads, "threads", 0, "how many `cores` to use (default all)")
+	declareThreads(f, 0, "how many `cores` to use (default all)")
 	o.out.declare(f, "table", "md", "csv", "jsonl", "parquet", "json")
 	return cmd
 }
 
 // check refuses flags without sense before anything is read.
 func (o *nextOptions) check(cmd *cobra.Command) error {
-	switch {
-	case !cmd.Flags().Changed("budget"):
+	if !cmd.Flags().Changed("budget") {
 		return withHint(usagef("no budget is given"), "--budget 200 spreads 200 votes over the items")
-	case o.budget < 1:
-		return usagef("--budget %d: expected a number of votes", o.budget)
-	case cmd.Flags().Changed("max-votes") && o.most < 1:
-		return usagef("--max-votes %d: expected at least 1", o.most)
-	case o.order != "rank" && o.order != "input":
-		return usagef("--order %q: expected rank or input", o.order)
-	case o.from.batch < 1:
-		return usagef("--batch %d: expected at least 1", o.from.batch)
-	case o.raters != "" && (o.all || o.order != "rank"):
-		return usagef("--raters lists the votes to ask for, in their order: --all and --order are about items")
 	}
-	return o.out.settle()
+	return cmp.Or(
+		expect(o.budget >= 1, "--budget %d: expected a number of votes", o.budget),
+		expect(o.most >= 1 || !cmd.Flags().Changed("max-votes"), "--max-votes %d: expected at least 1", o.most),
+		oneOf("order", o.order, "rank", "input"),
+		expect(o.from.batch >= 1, "--batch %d: expected at least 1", o.from.batch),
+		expect(o.raters == "" || !o.all && o.order == "rank",
+			"--raters lists the votes to ask for, in their order: --all and --order are about items"))
 }
 
-func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error {
+func (o *nextOptions) run(cmd *cobra.Command, args []string) error {
+	run, items := args[0], args[1:]
 	if err := o.check(cmd); err != nil {
 		return err
 	}
-	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file}, append(o.from.inputs(run, items), o.raters)); err != nil {
+	if err := o.out.begin(cmd, append(o.from.inputs(run, items), o.raters)); err != nil {
 		return err
 	}
-	restore, err := useThreads(o.from.threads)
-	if err != nil {
-		return err
-	}
-	defer restore()
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	m, err := loadModel(cmd.ErrOrStderr(), run)
@@ -117,29 +99,50 @@ func (o *nextOptions) run(cmd *cobra.Command, run string, items []string) error 
 		return orStopped(ctx, err)
 	}
 	stop() // from here on a signal ends the program at once: there is nothing to keep
-	if o.raters != "" {
-		if err := o.ask(cmd, c, costs); err != nil {
-			return err
-		}
-		return p.end()
-	}
-	list, err := c.plan(o.budget)
-	if err != nil {
+	if err := o.plan(cmd, c, costs); err != nil {
 		return err
-	}
-	list.choose(o)
-	err = o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return list.write(w, o) })
-	if err != nil {
-		return err
-	}
-	if left := list.Budget - list.Votes; left > 0 && list.candidates > 0 {
-		p.warn(fmt.Sprintf("%s of %d left: no more than %d on an item are planned; see --max-votes",
-			words.Plural(left, "vote"), list.Budget, c.most))
-	}
-	if o.out.form != "table" && o.out.form != "md" && o.out.form != "json" {
-		fmt.Fprintln(cmd.ErrOrStderr(), list.summary())
 	}
 	return p.end()
+}
+
+// plan spends the budget and writes the plan: votes on items or, where their costs are known, of raters.
+func (o *nextOptions) plan(cmd *cobra.Command, c *candidates, costs []evaluate.Cost) error {
+	var list votePlan
+	var rows rowWriter
+	if costs != nil {
+		l, err := c.ask(o.budget, costs, o.askedVotes(c.from.model))
+		if err != nil {
+			return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
+		}
+		list, rows = l, records(l.Plan)
+	} else {
+		l, err := c.plan(o.budget)
+		if err != nil {
+			return err
+		}
+		l.choose(o)
+		list, rows = l, records(l.Plan)
+	}
+	report := func(w *printout.Page) {
+		w.Sections(func(w *printout.Page) { w.Paragraph("Gain  ", list.summary()+".") }, list.table)
+	}
+	if err := o.out.write(cmd, list, report, rows); err != nil {
+		return err
+	}
+	if warning := list.warning(c.most); warning != "" && len(c.rows) > 0 {
+		c.from.warn(warning)
+	}
+	if !o.out.forPeople() && o.out.form != "json" {
+		fmt.Fprintln(cmd.ErrOrStderr(), list.summary())
+	}
+	return nil
+}
+
+// votePlan is what credence next prints. It is also its JSON.
+type votePlan interface {
+	summary() string         // what the budget gains
+	warning(most int) string // what is left of it, with most votes on an item, or ""
+	table(w *printout.Page)
 }
 
 // mostVotes returns how many votes on one item are planned at most.
@@ -217,18 +220,75 @@ func (l *nextPlan) choose(o *nextOptions) {
 	}
 }
 
-// rowForm is the form of rows.
-func (o *nextOptions) rowForm() predict.Form {
-	return predict.Form{Name: o.out.form, Digits: o.out.digits.of(o.out.form), CSVSafe: o.from.csvSafe}
+// nextPlan is how the budget is spread over items.
+type nextPlan struct {
+	Budget   int        `json:"budget"`
+	Votes    int        `json:"votes"`
+	Items    int        `json:"items"`
+	Gain     float64    `json:"gain"`
+	Even     float64    `json:"even"`
+	Bound    float64    `json:"bound"`
+	Variance float64    `json:"variance"`
+	Plan     []nextItem `json:"plan"`
+
+	candidates int // items that there are
 }
 
-// write writes the plan in the form asked for.
-func (l *nextPlan) write(w io.Writer, o *nextOptions) error {
-	switch o.out.form {
-	case "json":
-		return json.NewEncoder(w).Encode(l)
-	case "table", "md":
-		return o.out.print(w, l.print)
+// nextItem is an item of the plan.
+type nextItem struct {
+	Rank     int      `json:"rank"`
+	Item     string   `json:"item"`
+	Votes    int      `json:"votes"`
+	Gain     float64  `json:"gain"`
+	NextGain float64  `json:"next_gain"`
+	Variance float64  `json:"variance"`
+	Cast     *float64 `json:"cast,omitempty"`
+}
+
+func (l *nextPlan) summary() string {
+	return fmt.Sprintf("%s on %s of %s: %s of the variance is expected to go (%.4g of %.4g); spread evenly, %s",
+		words.Plural(l.Votes, "vote"), words.Thousands(l.Items), words.Plural(l.candidates, "item"),
+		shareOf(l.Gain, l.Variance), l.Gain, l.Variance, shareOf(l.Even, l.Variance))
+}
+
+// shareOf writes part of a whole in percent.
+func shareOf(part, whole float64) string {
+	if whole == 0 {
+		return "0%"
 	}
-	return predict.WriteRows(w, o.rowForm(), l.columns(), l.rows())
+	return strconv.FormatFloat(100*part/whole, 'f', 1, 64) + "%"
+}
+
+// warning says what no item may take.
+func (l *nextPlan) warning(most int) string {
+	left := l.Budget - l.Votes
+	if left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %d left: no more than %d on an item are planned; see --max-votes",
+		words.Plural(left, "vote"), l.Budget, most)
+}
+
+func (l *nextPlan) table(w *printout.Page) {
+	if len(l.Plan) == 0 {
+		return
+	}
+	t := printout.NewTable(1)
+	header := []string{"rank", "item", "votes", "gain", "by one", "variance"}
+	if l.Plan[0].Cast != nil { // votes were taken into account
+		header = append(header, "cast")
+	}
+	t.Add(header...)
+	for _, r := range l.Plan[:min(len(l.Plan), predict.TableItems)] {
+		row := []string{strconv.Itoa(r.Rank), printout.Ellipsis(r.Item, 24), strconv.Itoa(r.Votes), fmt.Sprintf("%.4f", r.Gain),
+			fmt.Sprintf("%.4f", r.NextGain), fmt.Sprintf("%.4f", r.Variance)}
+		if r.Cast != nil {
+			row = append(row, words.Count(*r.Cast))
+		}
+		t.Add(row...)
+	}
+	w.Table(t)
+	if more := len(l.Plan) - predict.TableItems; more > 0 {
+		w.Note("… and %s more: -o next.csv writes all of them", words.Plural(more, "item"))
+	}
 }

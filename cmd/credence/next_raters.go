@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
-
-	"github.com/spf13/cobra"
 
 	"credence/evaluate"
 	"credence/internal/printout"
@@ -66,7 +62,7 @@ func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cos
 	return costs, nil
 }
 
-// askPlan is what credence next --raters prints. It is also its JSON.
+// askPlan is the votes of raters to ask for.
 type askPlan struct {
 	Budget   int       `json:"budget"`
 	Spent    float64   `json:"spent"`
@@ -91,25 +87,6 @@ type askVote struct {
 	Variance float64 `json:"variance"`
 }
 
-// ask plans of whom to ask votes on which items, and writes the plan.
-func (o *nextOptions) ask(cmd *cobra.Command, c *candidates, costs []evaluate.Cost) error {
-	list, err := c.ask(float64(o.budget), costs, o.askedVotes(c.from.model))
-	if err != nil {
-		return withHint(err, "a smaller --max-votes has fewer outcomes to go through")
-	}
-	list.Budget = o.budget
-	if err := o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return list.write(w, o) }); err != nil {
-		return err
-	}
-	if list.Votes == 0 && list.candidates > 0 {
-		c.from.warn(fmt.Sprintf("a budget of %d pays for no vote that would tell anything", o.budget))
-	}
-	if o.out.form != "table" && o.out.form != "md" && o.out.form != "json" {
-		fmt.Fprintln(cmd.ErrOrStderr(), list.summary())
-	}
-	return nil
-}
-
 // usualAsked is how many raters are asked about an item at most, unless told otherwise.
 const usualAsked = 3
 
@@ -122,13 +99,14 @@ func (o *nextOptions) askedVotes(m *model.Model) int {
 }
 
 // ask spends a budget on votes of raters.
-func (c *candidates) ask(budget float64, costs []evaluate.Cost, most int) (*askPlan, error) {
+func (c *candidates) ask(budget int, costs []evaluate.Cost, most int) (*askPlan, error) {
 	m := c.from.model
-	asked, err := evaluate.Ask(c.laws, m.Crowd, costs, evaluate.AskOptions{Budget: budget, Most: most, Voted: c.voted})
+	o := evaluate.AskOptions{Budget: float64(budget), Most: most, Voted: c.voted}
+	asked, err := evaluate.Ask(c.laws, m.Crowd, costs, o)
 	if err != nil {
 		return nil, err
 	}
-	l := &askPlan{Votes: len(asked), Plan: []askVote{}, candidates: len(c.rows)}
+	l := &askPlan{Budget: budget, Votes: len(asked), Plan: []askVote{}, candidates: len(c.rows)}
 	for _, r := range c.rows {
 		l.Variance += r.Variance
 	}
@@ -154,24 +132,12 @@ func (l *askPlan) summary() string {
 		strconv.FormatFloat(l.Spent, 'g', 6, 64), shareOf(l.Gain, l.Variance), l.Gain, l.Variance)
 }
 
-// write writes the plan in the form asked for.
-func (l *askPlan) write(w io.Writer, o *nextOptions) error {
-	switch o.out.form {
-	case "json":
-		return json.NewEncoder(w).Encode(l)
-	case "table", "md":
-		return o.out.print(w, func(p *printout.Page) {
-			p.Sections(func(p *printout.Page) { p.Paragraph("Gain  ", l.summary()+".") }, l.table)
-		})
+// warning says that nothing is bought.
+func (l *askPlan) warning(int) string {
+	if l.Votes > 0 {
+		return ""
 	}
-	text, number := predict.Text, predict.Number
-	columns := []predict.Column{{Name: "rank", Kind: predict.Whole}, {Name: "item", Kind: text}, {Name: "rater", Kind: text},
-		{Name: "cost", Kind: number}, {Name: "gain", Kind: number}, {Name: "gain_per_cost", Kind: number}, {Name: "variance", Kind: number}}
-	var rows [][]any
-	for _, v := range l.Plan {
-		rows = append(rows, []any{int64(v.Rank), v.Item, v.Rater, v.Cost, v.Gain, v.PerCost, v.Variance})
-	}
-	return predict.WriteRows(w, o.rowForm(), columns, rows)
+	return fmt.Sprintf("a budget of %d pays for no vote that would tell anything", l.Budget)
 }
 
 func (l *askPlan) table(w *printout.Page) {

@@ -60,8 +60,7 @@ func TestConfigRoundTrip(t *testing.T) {
 // Every choice that the table names is one that the libraries take, and the
 // help tells of each.
 func TestChoices(t *testing.T) {
-	for i := range config.Options {
-		o := &config.Options[i]
+	for _, o := range config.Options {
 		for _, c := range o.Choices {
 			if !strings.Contains(o.Help, c) {
 				t.Errorf("the help of --%s does not tell of %q", o.Name, c)
@@ -98,7 +97,7 @@ func TestChoices(t *testing.T) {
 			case "init":
 				network(t, nn.Init(c))
 			case "method":
-				err = readMethod(s)
+				err = (&trainOptions{Settings: *s}).readMethod()
 			case "calibrate": // TestFitCalibrates of package train tries both
 			case "raters": // TestRatersAuto and TestRatersAlike of package train try all
 			case "schedule": // the script of credence config tries both

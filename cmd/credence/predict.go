@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"credence/internal/atomicfile"
 	"credence/internal/calculator"
 	"credence/internal/config"
 	"credence/internal/rank"
@@ -20,24 +20,15 @@ import (
 // predictOptions is the command line of credence predict.
 type predictOptions struct {
 	data      config.Settings
+	format    predict.Format // as far as flags give its fields themselves
 	levels    numbers
+	digits    digits
+	top       string
+	names     string
 	out       string
 	overwrite bool
-	format    string
-	hpd       bool
-	full      bool
-	next      bool
-	top       string
-	maxWidth  float64
-	minTop    float64
-	only      []string
-	names     string
 	batch     int
-	threads   int
 	device    device
-	csvSafe   bool
-	digits    digits
-	wide      bool
 	progress  float64
 	resume    bool
 	shard     string
@@ -49,18 +40,8 @@ var predictFormats = []string{"csv", "jsonl", "parquet", "arrow", "npy", "table"
 
 func newPredict() *cobra.Command {
 	o := &predictOptions{levels: numbers{values: []float64{0.95}}}
-	cmd := &cobra.Command{
-		Use:   "predict RUN ITEMS...",
-		Short: "Predict class probabilities of items, with intervals",
-		Long:  helpText("predict"),
-		Example: `  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
-  credence predict runs/first new-items.csv --level 0.5,0.9 -o out.parquet
-  cat new-items.csv | credence predict runs/first - --format jsonl
-  credence predict runs/first items.csv --votes votes.csv --min-top 0.9
-  credence predict runs/joined items.csv embeddings.npy -o out.csv`,
-		Args: arguments(2, true, "a run and a file of items"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
-	}
+	cmd := newVerb("predict RUN ITEMS...", "Predict class probabilities of items, with intervals",
+		"a run and a file of items", o.run)
 	o.declare(cmd.Flags())
 	return cmd
 }
@@ -70,28 +51,29 @@ const votesUsage = "`file` of votes on the items, to take into account; the vote
 
 // declare adds the flags.
 func (o *predictOptions) declare(f *pflag.FlagSet) {
+	to := &o.format
 	f.Var(&o.levels, "level", "levels of the intervals; may be repeated")
 	f.StringVarP(&o.out, "output", "o", "-", "`file` to write: .csv, .jsonl, .parquet or .npy; - is standard output")
 	declareOverwrite(f, &o.overwrite)
-	f.StringVar(&o.format, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
-	f.BoolVar(&o.hpd, "hpd", false, "add highest-density sets")
-	f.BoolVar(&o.full, "full", false, "add the parameters of the mixtures")
-	f.BoolVar(&o.next, "next", false, "add what one further vote on the item would gain; see credence next")
+	f.StringVar(&to.Name, "format", "", "`form` of the output, whatever its name: "+strings.Join(predictFormats, ", "))
+	f.BoolVar(&to.HPD, "hpd", false, "add highest-density sets")
+	f.BoolVar(&to.Full, "full", false, "add the parameters of the mixtures")
+	f.BoolVar(&to.Next, "next", false, "add what one further vote on the item would gain; see credence next")
 	f.StringVar(&o.top, "top", "on", "compute p_top, about a third of the time for more than two classes: `on` or off")
-	f.Float64Var(&o.maxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
-	f.Float64Var(&o.minTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
-	f.BoolVar(&o.wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
-	f.StringSliceVar(&o.only, "only", nil, "write nothing but `mean`, the fastest there is; or, to .npy, these fields")
+	f.Float64Var(&to.MaxWidth, "max-width", 0, "abstain where the predicted class's interval is wider than this `width`")
+	f.Float64Var(&to.MinTop, "min-top", 0, "abstain where the predicted class's p_top is smaller than this `probability`")
+	f.BoolVar(&to.Wide, "wide", false, "one row per item, with columns such as mean_CLASS; with tidymodels .pred_CLASS and so on")
+	f.StringSliceVar(&to.Fields, "only", nil, "write nothing but `mean`, the fastest there is; or, to .npy, these fields")
 	f.StringVar(&o.names, "names", "credence", "`names` of the columns: credence or tidymodels")
 	declare(f, &o.data, config.Predict)
 	f.Lookup("votes").Usage = votesUsage
-	f.BoolVar(&o.csvSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
+	f.BoolVar(&to.CSVSafe, "csv-safe", false, "in CSV, put ' before texts that a spreadsheet would take for a formula (=, +, -, @)")
 	o.digits.declare(f)
 	f.IntVar(&o.batch, "batch", 1024, "`items` read at a time; 1 answers each as it comes")
 	f.Float64Var(&o.progress, "progress", 5, "`seconds` between lines on how far it is, 0 for none")
 	f.BoolVar(&o.resume, "resume", false, "keep finished parts in OUT.parts, and go on from those that are there")
 	f.StringVar(&o.shard, "shard", "", "predict the `i/n`-th part of the items only, i from 0, or auto; credence join puts them together")
-	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	declareThreads(f, 0, "how many `cores` to use (default all)")
 	o.device.declare(f)
 	notZero(f, "max-width", "min-top")
 }
@@ -99,63 +81,43 @@ func (o *predictOptions) declare(f *pflag.FlagSet) {
 // output selects the fields of the output and its form. Intervals are computed to as many digits as are
 // asked for, whatever the form shows of them.
 func (o *predictOptions) output() predict.Format {
-	return predict.Format{
-		Form:    predict.Form{Name: o.format, Digits: o.digits.of(o.format), CSVSafe: o.csvSafe},
-		Summary: predict.Summary{Levels: o.levels.values, Precision: o.digits.Precision(), MaxWidth: o.maxWidth, MinTop: o.minTop},
-		HPD:     o.hpd, Full: o.full, Next: o.next, Top: o.top == "on",
-		OnlyMean: o.onlyMean(), Fields: o.only, Wide: o.wide, Tidymodels: o.names == "tidymodels",
-	}
+	f := o.format
+	f.Digits, f.Precision, f.Levels = o.digits.of(f.Name), o.digits.Precision(), o.levels.values
+	f.Top, f.OnlyMean, f.Tidymodels = o.top == "on", o.onlyMean(), o.names == "tidymodels"
+	return f
 }
 
 // check refuses flags without sense, and finds the form of the output.
 func (o *predictOptions) check(terminal bool) error {
-	for _, l := range o.levels.values {
-		if err := calculator.CheckLevel(l); err != nil {
-			return levelError(l, err)
-		}
-	}
-	if o.top != "on" && o.top != "off" {
-		return usagef("--top %q: expected on or off", o.top)
-	}
-	if o.names != "credence" && o.names != "tidymodels" {
-		return usagef("--names %q: expected credence or tidymodels", o.names)
-	}
-	if !(o.maxWidth >= 0 && o.maxWidth <= 1) {
-		return usagef("--max-width %v: expected a width between 0 and 1", o.maxWidth)
-	}
-	if !(o.minTop >= 0 && o.minTop <= 1) {
-		return usagef("--min-top %v: expected a probability between 0 and 1", o.minTop)
-	}
-	if !(o.progress >= 0 && o.progress < 1e6) {
-		return usagef("--progress %v: expected a number of seconds, 0 for none", o.progress)
-	}
-	if o.batch < 1 {
-		return usagef("--batch %d: expected at least 1", o.batch)
-	}
-	if o.format != "" {
-		if !slices.Contains(predictFormats, o.format) {
-			return usagef("--format %q: expected one of %s", o.format, strings.Join(predictFormats, ", "))
-		}
-		return nil
-	}
-	switch ext := strings.ToLower(filepath.Ext(o.out)); {
+	err := cmp.Or(
+		checkLevels(o.levels.values),
+		oneOf("top", o.top, "on", "off"),
+		oneOf("names", o.names, "credence", "tidymodels"),
+		checkAbstention(o.format.MaxWidth, o.format.MinTop),
+		expect(o.progress >= 0 && o.progress < 1e6, "--progress %v: expected a number of seconds, 0 for none", o.progress),
+		expect(o.batch >= 1, "--batch %d: expected at least 1", o.batch))
+	switch {
+	case err != nil:
+		return err
+	case o.format.Name != "":
+		return oneOf("format", o.format.Name, predictFormats...)
 	case o.out == "-" && terminal:
-		o.format = "table"
-	case o.out == "-" || ext == ".csv":
-		o.format = "csv"
-	case ext == ".jsonl" || ext == ".ndjson":
-		o.format = "jsonl"
-	case ext == ".parquet":
-		o.format = "parquet"
-	case ext == ".npy":
-		o.format = "npy"
+		o.format.Name = "table"
+	case o.out == "-":
+		o.format.Name = "csv"
 	default:
-		return usagef("-o %s: expected a name that ends in .csv, .jsonl, .parquet or .npy, or --format", o.out)
+		ext := strings.ToLower(filepath.Ext(o.out))
+		if o.format.Name = formOf[ext]; ext == ".npy" {
+			o.format.Name = "npy"
+		}
+		return expect(slices.Contains([]string{"csv", "jsonl", "parquet", "npy"}, o.format.Name),
+			"-o %s: expected a name that ends in .csv, .jsonl, .parquet or .npy, or --format", o.out)
 	}
 	return nil
 }
 
-func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) error {
+func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
+	path, items := args[0], args[1:]
 	stdout := cmd.OutOrStdout()
 	if err := o.check(isTerminal(stdout)); err != nil {
 		return err
@@ -174,11 +136,6 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	if err != nil {
 		return err
 	}
-	restore, err := useThreads(o.threads)
-	if err != nil {
-		return err
-	}
-	defer restore()
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	m, err := loadModel(cmd.ErrOrStderr(), path)
@@ -204,14 +161,10 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	defer in.Close()
 	p.table = table
 	p.progress = newPredictProgress(cmd.ErrOrStderr(), items[0], o.progress, stdout, o.out == "-")
-	to := func(w io.Writer) error { return p.predict(ctx, in, w) }
-	switch {
-	case o.inParts():
+	if o.inParts() {
 		err = p.predictParts(ctx, cmd, in, path)
-	case o.out == "-":
-		err = to(stdout)
-	default:
-		err = atomicfile.Write(o.out, to)
+	} else {
+		err = writeFile(cmd, o.out, func(w io.Writer) error { return p.predict(ctx, in, w) })
 	}
 	if err != nil {
 		return err
@@ -219,11 +172,45 @@ func (o *predictOptions) run(cmd *cobra.Command, path string, items []string) er
 	return p.end()
 }
 
-// levelError is that of a level without sense, such as one in percent.
-func levelError(level float64, err error) error {
-	e := usagef("--level %v: %w", level, err)
-	if level > 1 && level < 100 {
-		return withHint(e, fmt.Sprintf("%v%% is --level %v", level, level/100))
+// checkLevels refuses levels without sense, such as those in percent.
+func checkLevels(levels []float64) error {
+	for _, level := range levels {
+		err := calculator.CheckLevel(level)
+		if err == nil {
+			continue
+		}
+		err = usagef("--level %v: %w", level, err)
+		if level > 1 && level < 100 {
+			err = withHint(err, fmt.Sprintf("%v%% is --level %v", level, level/100))
+		}
+		return err
 	}
-	return e
+	return nil
+}
+
+// checkAbstention checks the flags on where to abstain.
+func checkAbstention(maxWidth, minTop float64) error {
+	return cmp.Or(
+		expect(maxWidth >= 0 && maxWidth <= 1, "--max-width %v: expected a width between 0 and 1", maxWidth),
+		expect(minTop >= 0 && minTop <= 1, "--min-top %v: expected a probability between 0 and 1", minTop))
+}
+
+// onlyMean reports whether nothing but means is asked for.
+func (o *predictOptions) onlyMean() bool {
+	return len(o.format.Fields) == 1 && o.format.Fields[0] == "mean"
+}
+
+// checkOnly refuses --only with flags that ask for more.
+func (o *predictOptions) checkOnly(f *pflag.FlagSet) error {
+	outside := firstChanged(f, "hpd", "wide", "max-width", "min-top", "names", "csv-safe")
+	more := firstChanged(f, "level", "hpd", "full", "next", "top", "max-width", "min-top")
+	switch {
+	case o.format.Name == "npy" && outside != "":
+		return usagef("--%s has no place in an NPY file", outside)
+	case o.format.Fields != nil && o.format.Name != "npy" && !o.onlyMean():
+		return usagef("--only %q: expected mean, or the fields of an NPY file", strings.Join(o.format.Fields, ","))
+	case o.onlyMean() && more != "":
+		return usagef("--only mean leaves out what --%s asks for: give one of them", more)
+	}
+	return nil
 }

@@ -42,8 +42,8 @@ func (o *predictOptions) checkParts(items []string) error {
 	switch {
 	case o.out == "-":
 		return usagef("%s keeps finished parts beside the output: give a file, such as -o predictions.csv", flag)
-	case !slices.Contains([]string{"csv", "jsonl", "parquet"}, o.format):
-		return usagef("%s writes csv, jsonl or parquet, not %s", flag, o.format)
+	case !slices.Contains([]string{"csv", "jsonl", "parquet"}, o.format.Name):
+		return usagef("%s writes csv, jsonl or parquet, not %s", flag, o.format.Name)
 	case slices.Contains(items, "-"):
 		return withHint(usagef("%s reads the items more than once, and standard input cannot be: give a file", flag), "save it first: cat > items.csv")
 	}
@@ -180,11 +180,8 @@ func (o *joinOptions) joinParts(ctx context.Context, cmd *cobra.Command, out str
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	w := cmd.ErrOrStderr()
-	if !o.quiet {
-		fmt.Fprintf(w, "credence: %s of %s are in %s\n", words.Plural(j.Items-j.Bad, "prediction"), words.Plural(j.Items, "item"), out)
-	}
-	p := &predictor{messages: w, items: j.Items}
+	o.note(cmd, "%s of %s are in %s", words.Plural(j.Items-j.Bad, "prediction"), words.Plural(j.Items, "item"), out)
+	p := &predictor{messages: cmd.ErrOrStderr(), items: j.Items}
 	for _, text := range j.Reports {
 		p.report(text)
 	}

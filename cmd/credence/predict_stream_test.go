@@ -62,7 +62,7 @@ func TestPredictStreams(t *testing.T) {
 func TestPredictProgress(t *testing.T) {
 	var b strings.Builder
 	clock := time.Unix(0, 0)
-	p := &predictProgress{statusLine: newStatusLine(&b), every: 5 * time.Second, now: func() time.Time { return clock }, input: "no such file", start: clock, last: clock}
+	p := &predictProgress{statusLine: statusLine{w: &b, last: clock}, every: 5 * time.Second, now: func() time.Time { return clock }, input: "no such file", start: clock}
 	for i := range 12 {
 		clock = clock.Add(time.Second)
 		p.done(1000*(i+1), 20000)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,16 +30,8 @@ type ratersOptions struct {
 
 func newRaters() *cobra.Command {
 	var o ratersOptions
-	cmd := &cobra.Command{
-		Use:   "raters RUN",
-		Short: "Tell what is known of the raters: votes, leans, guesses, agreement",
-		Long:  helpText("raters"),
-		Example: `  credence raters runs/first
-  credence raters runs/first -o raters.csv --plot raters.svg
-  credence raters runs/first --pseudonyms --seed 8731 -o raters.md`,
-		Args: arguments(1, false, "a run or a model file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
-	}
+	cmd := newVerb("raters RUN", "Tell what is known of the raters: votes, leans, guesses, agreement",
+		"a run or a model file", o.run)
 	f := cmd.Flags()
 	o.out.declare(f, "table", "md", "csv", "json")
 	f.StringVar(&o.plot, "plot", "", "also draw leans and guesses with their intervals as an SVG `file`")
@@ -49,11 +40,9 @@ func newRaters() *cobra.Command {
 	return cmd
 }
 
-func (o *ratersOptions) run(cmd *cobra.Command, path string) error {
-	if err := o.out.settle(); err != nil {
-		return err
-	}
-	if err := checkOutputs(cmd.InOrStdin(), o.out.overwrite, []string{o.out.file, o.plot}, runFiles(path)); err != nil {
+func (o *ratersOptions) run(cmd *cobra.Command, args []string) error {
+	path := args[0]
+	if err := o.out.begin(cmd, runFiles(path), o.plot); err != nil {
 		return err
 	}
 	// The model is read first, for its warnings and hints.
@@ -76,7 +65,7 @@ func (o *ratersOptions) run(cmd *cobra.Command, path string) error {
 		r.UsePseudonyms(o.seed)
 	}
 	warnAlike(cmd.ErrOrStderr(), r)
-	if err := o.out.write(cmd.OutOrStdout(), func(w io.Writer) error { return o.tell(w, r) }); err != nil {
+	if err := o.out.write(cmd, r, ratersReport{r}.print, ratersReport{r}.writeRows); err != nil {
 		return err
 	}
 	if o.plot == "" {
@@ -98,21 +87,10 @@ func warnAlike(w io.Writer, r *evaluate.RaterReport) {
 	}
 }
 
-// tell writes what is known in the form asked for.
-func (o *ratersOptions) tell(w io.Writer, r *evaluate.RaterReport) error {
-	switch o.out.form {
-	case "json":
-		return json.NewEncoder(w).Encode(r)
-	case "csv":
-		return writeRaters(w, o.out.digits, r)
-	}
-	return o.out.print(w, func(p *printout.Page) {
-		p.Sections(ratersReport{r}.heading, ratersReport{r}.table, ratersReport{r}.notes)
-	})
-}
-
 // ratersReport is what is known of raters as credence raters prints it.
 type ratersReport struct{ *evaluate.RaterReport }
+
+func (r ratersReport) print(w *printout.Page) { w.Sections(r.heading, r.table, r.notes) }
 
 func (r ratersReport) heading(w *printout.Page) {
 	text := words.Plural(len(r.Raters), "rater") + ", not modelled: what is told is how they vote compared with the others"
@@ -166,7 +144,7 @@ func (r ratersReport) table(w *printout.Page) {
 		if r.Modelled {
 			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))
 		}
-		t.Add(append(row, percentage(x.Agreement), percentage(x.Expected), strings.Join(x.Marks(), ", "))...)
+		t.Add(append(row, percent(x.Agreement, 1), percent(x.Expected, 1), strings.Join(x.Marks(), ", "))...)
 	}
 	w.Table(t)
 	if more := len(r.Raters) - len(list); more > 0 {
@@ -195,8 +173,8 @@ func (r ratersReport) notes(w *printout.Page) {
 	}
 }
 
-// writeRaters writes a row per rater as CSV.
-func writeRaters(w io.Writer, d digits, r *evaluate.RaterReport) error {
+// writeRows writes a row per rater.
+func (r ratersReport) writeRows(w io.Writer, form predict.Form) error {
 	text, number := predict.Text, predict.Number
 	columns := []predict.Column{{Name: "rater", Kind: text}, {Name: "votes", Kind: number}}
 	for _, name := range []string{"lean", "lean_se", "lean_lower", "lean_upper", "guess", "guess_se", "guess_lower", "guess_upper", "agreement", "expected"} {
@@ -209,5 +187,5 @@ func writeRaters(w io.Writer, d digits, r *evaluate.RaterReport) error {
 			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
 			strings.Join(x.Marks(), " ")})
 	}
-	return predict.WriteRows(w, predict.Form{Name: "csv", Digits: d.Digits}, columns, rows)
+	return predict.WriteRows(w, form, columns, rows)
 }

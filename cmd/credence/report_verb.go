@@ -13,35 +13,20 @@ import (
 	"credence/run"
 )
 
-// reportOptions is the command line of credence report.
-type reportOptions struct {
-	evaluateOptions
-	output string
-}
-
 func newReport() *cobra.Command {
-	o := reportOptions{evaluateOptions: evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}}
-	cmd := &cobra.Command{
-		Use:   "report RUN DATA...",
-		Short: "Write the report of a model on given items as a page",
-		Long:  helpText("report"),
-		Example: `  credence report runs/first test-items.csv --votes test-votes.csv
-  credence report runs/first test.csv --vote-columns r1,r2 -o test.html
-  credence report runs/first test.csv --title "Lung nodules" --author "A. Doe"`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return withHint(usagef("expected a run and a file of items, found no items"),
-					"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
-			}
-			return arguments(2, true, "a run and a file of items")(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.report = o.output
-			return o.run(cmd, args[0], args[1:])
-		},
+	o := evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}
+	cmd := newVerb("report RUN DATA...", "Write the report of a model on given items as a page",
+		"a run and a file of items", o.run)
+	takesItems := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return withHint(usagef("expected a run and a file of items, found no items"),
+				"the page on the items that training held out is "+shellQuote(run.Folder(args[0]).Path(run.ReportFile)))
+		}
+		return takesItems(cmd, args)
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
+	f.StringVarP(&o.report, "output", "o", run.ReportFile, "`file` to write, .html; - is standard output")
 	declareOverwrite(f, &o.out.overwrite)
 	o.declare(f)
 	return cmd
@@ -78,7 +63,11 @@ func (p *pageFlags) settle() error {
 }
 
 // checkPage refuses the name of a page that is no HTML.
-func checkPage(flag, path string) error {
+func (o *evaluateOptions) checkPage() error {
+	flag, path := "--report", o.report
+	if o.pageOnly {
+		flag = "-o"
+	}
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case path == "-" || path == "" || ext == ".html" || ext == ".htm":
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"embed"
 	"fmt"
 	"strings"
 
@@ -12,37 +13,8 @@ import (
 // newRoot assembles the command tree.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "credence",
-		Short: "Classifiers that say how sure they are of each probability",
-		Long: `Credence trains neural classifiers on items that carry several labels each
-(votes by doctors, raters, instruments) and answers, for every new item, with a
-distribution of each class probability: a Beta or Dirichlet mixture, with its
-mean, its variance and credible intervals.
-
-Results go to standard output, messages to standard error.
-
-Exit codes:
-  0  success
-  1  the work failed, or part of it did: files that cannot be read, training
-     that was stopped (what was reached is kept), a run that does not repeat
-  2  the command line was not understood: nothing was done; also what the Go
-     runtime ends with if memory is exhausted ("fatal error: out of memory")
-  3  a fault in credence itself; what was written before is whole
-  130, 143  as shells report it: ended by Ctrl-C or SIGTERM, of verbs that
-     have nothing to keep (evaluate, report, check and others)
-
-Shell completion:
-  "credence completion SHELL" prints a script for bash, zsh, fish or powershell;
-  "credence completion SHELL --help" tells how to load it.`,
-		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
-  credence predict runs/first new-items.csv --level 0.95 -o predictions.csv
-  credence inspect runs/first
-  credence config show --config runs/first/config.yaml --origin
-  credence mixture --weights 0.5,0.5 --alpha 30,4 --alpha 3,25
-  credence bench intervals     how fast this machine computes intervals
-  credence version             what this binary is and what it runs on
-  credence help version        how to use a command
-  source <(credence completion bash)`,
+		Use:           "credence",
+		Short:         "Classifiers that say how sure they are of each probability",
 		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -67,16 +39,20 @@ Shell completion:
 		newVerify(),
 		newCheck(),
 		newRaters(),
-		newConfig(),
-		newData(),
+		newGroup("config", "Show the configuration of training, and where it comes from",
+			newConfigShow(), newConfigSchema()),
+		newGroup("data", "Fetch or make data sets, and votes",
+			newDataMNIST(), newDataADNISynthetic(), newDataLabels()),
 		newDemo(),
 		newReproduce(),
 		newMixture(),
-		newBench(),
+		newGroup("bench", "Measure how fast this machine computes",
+			newBenchIntervals(), newBenchKernels(), newBenchServe(), newBenchTrain()),
 		newVersion(),
-		newFormatsTopic(),
-		newNetworkTopic(),
+		newVerb("formats", "Which files of items and votes are read, and how", "", help),
+		newVerb("network", "How to write layers of your own for --network", "", help),
 	)
+	addHelp(root)
 	return root
 }
 
@@ -104,23 +80,6 @@ func eachCommand(c *cobra.Command, f func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
 		eachCommand(sub, f)
 	}
-}
-
-// help prints the help of a command that was called without a verb, or of the
-// command that the arguments of "credence help" name.
-func help(cmd *cobra.Command, args []string) error {
-	if cmd.Name() != "help" {
-		return cmd.Help()
-	}
-	topic, rest, err := cmd.Root().Find(args)
-	if err != nil {
-		return asUsage(err)
-	}
-	if err := noUnknownVerb(topic, rest); err != nil {
-		return err
-	}
-	topic.InitDefaultHelpFlag()
-	return topic.Help()
 }
 
 // noUnknownVerb is the check on what is left of the command line where a verb
@@ -171,4 +130,56 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return usagef("%s takes no arguments, found %q", cmd.CommandPath(), args[0])
 	}
 	return nil
+}
+
+// helpFiles are the long help texts, of 80 columns: what a verb does, reads and writes and, below a line
+// "Examples:", how it is called.
+//
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// addHelp gives every command the help and the examples of the file of its name, such as config-show.txt.
+func addHelp(root *cobra.Command) {
+	eachCommand(root, func(c *cobra.Command) {
+		name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), " ", "-")
+		text, err := helpFiles.ReadFile("help/" + name + ".txt")
+		if err != nil {
+			panic(err) // the files are part of the program
+		}
+		c.Long, c.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
+		c.Long = strings.Replace(c.Long, "{settings}", settingsHelp(), 1)
+	})
+}
+
+// newVerb returns a command that takes the arguments that follow its name in use, which errors call expected.
+func newVerb(use, short, expected string, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	args := arguments(len(strings.Fields(use))-1, strings.HasSuffix(use, "..."), expected)
+	if expected == "" {
+		args = noArgs
+	}
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+}
+
+// newGroup returns a command that only groups verbs.
+func newGroup(name, short string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short}
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
+// help prints the help of a command that was called without a verb, or of the
+// command that the arguments of "credence help" name.
+func help(cmd *cobra.Command, args []string) error {
+	if cmd.Name() != "help" {
+		return cmd.Help()
+	}
+	topic, rest, err := cmd.Root().Find(args)
+	if err != nil {
+		return asUsage(err)
+	}
+	if err := noUnknownVerb(topic, rest); err != nil {
+		return err
+	}
+	topic.InitDefaultHelpFlag()
+	return topic.Help()
 }

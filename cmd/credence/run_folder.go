@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"credence/dataset"
+	"credence/internal/config"
 	"credence/internal/words"
 	"credence/model"
 	"credence/run"
@@ -57,4 +58,19 @@ func repeatCommand(f run.Folder) string {
 // resumeCommand is what continues a run.
 func resumeCommand(f run.Folder) string {
 	return "credence train --config " + shellQuote(f.Path(run.ConfigFile)) + " --out " + shellQuote(string(f)) + " --resume"
+}
+
+// reportAs makes the model report as it was told to, not as its training found.
+func reportAs(m *model.Model, o *config.Settings) {
+	if m.Calibration == nil {
+		return
+	}
+	c := *m.Calibration
+	if o.Fit.Calibrate == "off" {
+		c.Scale = 1
+	}
+	if e := o.Fit.Resolution; e != 0 {
+		c.Resolution = max(e, 0)
+	}
+	m.Calibration = &c
 }

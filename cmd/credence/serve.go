@@ -28,7 +28,6 @@ type serveOptions struct {
 	tlsCert, tlsKey   string
 	insecure          bool
 	logForm, logLevel string
-	threads           int
 	anyPort           bool             // take another port if that of addr is taken
 	started           func(url string) // called when the server listens, or nil
 }
@@ -52,23 +51,7 @@ func boundMemory(requests int64) (restore func()) {
 
 func newServe() *cobra.Command {
 	var o serveOptions
-	cmd := &cobra.Command{
-		Use:   "serve RUNS",
-		Short: "Serve models over HTTP",
-		Long:  helpText("serve"),
-		Example: `  credence serve runs/first
-  credence serve runs --votes votes.csv
-  credence serve runs/first --items items.csv --earlier votes.csv \
-    --votes new-votes.csv
-  credence serve runs --addr :8080 --token-file token \
-    --tls-cert cert.pem --tls-key key.pem
-  credence serve runs/first --addr unix:/run/credence.sock`,
-		Args: arguments(1, false, "a run, or a folder of runs"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Path = args[0]
-			return o.run(cmd)
-		},
-	}
+	cmd := newVerb("serve RUNS", "Serve models over HTTP", "a run, or a folder of runs", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on: host:port, or unix:PATH")
 	f.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token which clients have to send")
@@ -95,7 +78,7 @@ func newServe() *cobra.Command {
 	f.DurationVar(&o.Limits.Timeout, "timeout", 0, "`time` that a request may take (default 1m0s)")
 	f.StringVar(&o.logForm, "log", "text", "`form` of the log on standard error: text or json")
 	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: debug (every request), info, warn or error")
-	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all)")
+	declareThreads(f, 0, "how many `cores` to use (default all)")
 	notZero(f, "max-width", "min-top")
 	return cmd
 }
@@ -137,38 +120,29 @@ func (o *serveOptions) check(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("max-memory") {
 		o.Limits.Memory = 0 // for twice the largest body, if that is more
 	}
-	if !strings.HasPrefix(o.addr, "unix:") {
-		if _, _, err := net.SplitHostPort(o.addr); err != nil {
-			return usagef("--addr %q: expected host:port, such as 127.0.0.1:8080, or unix:PATH", o.addr)
-		}
-	}
-	switch {
-	case !(o.Level > 0 && o.Level < 1):
-		return usagef("--level %v: expected a level between 0 and 1", o.Level)
-	case !(o.MaxWidth >= 0 && o.MaxWidth <= 1):
-		return usagef("--max-width %v: expected a width between 0 and 1", o.MaxWidth)
-	case !(o.MinTop >= 0 && o.MinTop <= 1):
-		return usagef("--min-top %v: expected a probability between 0 and 1", o.MinTop)
-	case cmd.Flags().Changed("timeout") && o.Limits.Timeout <= 0:
-		return usagef("--timeout %v: expected a time such as 30s", o.Limits.Timeout)
-	case (o.tlsCert == "") != (o.tlsKey == ""):
-		return usagef("--tls-cert and --tls-key go together")
-	case len(o.Queue.Items) == 0 && len(o.Queue.Earlier) > 0:
-		return usagef("--earlier goes with --items FILE")
-	case len(o.Queue.Items) == 0 && len(o.Queue.By) > 0:
-		return usagef("--by goes with --items FILE")
-	case o.logForm != "text" && o.logForm != "json":
-		return usagef("--log %q: expected text or json", o.logForm)
-	case o.BasePath != "" && !strings.HasPrefix(o.BasePath, "/"):
-		return usagef("--base-path %q: expected a path that begins with /", o.BasePath)
-	case o.tokenFile == "" && !o.insecure && !serve.Loopback(o.addr):
+	_, _, noPort := net.SplitHostPort(o.addr)
+	err := cmp.Or(
+		expect(noPort == nil || strings.HasPrefix(o.addr, "unix:"),
+			"--addr %q: expected host:port, such as 127.0.0.1:8080, or unix:PATH", o.addr),
+		expect(o.Level > 0 && o.Level < 1, "--level %v: expected a level between 0 and 1", o.Level),
+		checkAbstention(o.MaxWidth, o.MinTop),
+		expect(o.Limits.Timeout > 0 || !cmd.Flags().Changed("timeout"),
+			"--timeout %v: expected a time such as 30s", o.Limits.Timeout),
+		expect((o.tlsCert == "") == (o.tlsKey == ""), "--tls-cert and --tls-key go together"),
+		expect(len(o.Queue.Items) > 0 || len(o.Queue.Earlier) == 0, "--earlier goes with --items FILE"),
+		expect(len(o.Queue.Items) > 0 || len(o.Queue.By) == 0, "--by goes with --items FILE"),
+		oneOf("log", o.logForm, "text", "json"),
+		expect(o.BasePath == "" || strings.HasPrefix(o.BasePath, "/"),
+			"--base-path %q: expected a path that begins with /", o.BasePath))
+	if err == nil && o.tokenFile == "" && !o.insecure && !serve.Loopback(o.addr) {
 		return withHint(usagef("--addr %s can be reached from other machines, and there is no token", o.addr),
 			"--token-file FILE asks clients for the token in FILE; --insecure serves everybody")
 	}
-	return nil
+	return err
 }
 
-func (o *serveOptions) run(cmd *cobra.Command) error {
+func (o *serveOptions) run(cmd *cobra.Command, args []string) error {
+	o.Path = args[0]
 	if err := o.check(cmd); err != nil {
 		return err
 	}
@@ -181,11 +155,6 @@ func (o *serveOptions) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	restore, err := useThreads(o.threads)
-	if err != nil {
-		return err
-	}
-	defer restore()
 	secure, err := o.secrets()
 	if err != nil {
 		return err

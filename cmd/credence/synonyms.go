@@ -81,61 +81,43 @@ var flagSynonyms = invert(map[string]string{
 })
 
 // flagAdvice answers flags that stand for what is done otherwise here.
-var flagAdvice = map[string]string{
-	"cv":               cvAdvice,
-	"folds":            cvAdvice,
-	"k-fold":           cvAdvice,
-	"kfold":            cvAdvice,
-	"n-folds":          cvAdvice,
-	"n-splits":         cvAdvice,
-	"cross-validation": cvAdvice,
-	"gpu":              gpuAdvice,
-	"gpus":             gpuAdvice,
-	"cuda":             gpuAdvice,
-	"accelerator":      gpuAdvice,
-	"fp16":             gpuAdvice,
-	"sep":              sepAdvice,
-	"delimiter":        sepAdvice,
-	"separator":        sepAdvice,
-	"delim":            sepAdvice,
-	"encoding":         "text is read as UTF-8; convert other files first, such as with iconv",
-	"header":           "the first line of a table names its columns; there is no other way to read it",
-	"verbose":          "what was understood and the progress are printed anyway; --quiet prints less",
-	"debug":            "what was understood and the progress are printed anyway; --json prints every epoch where there is training",
-	"log-level":        "what was understood and the progress are printed anyway; --quiet prints less",
-	"stratify":         "items are always divided evenly over classes; --group keeps some of them together",
-	"shuffle":          "items are always shuffled, by --seed",
-	"normalize":        "features are standardized by the training items, and predictions repeat it",
-	"standardize":      "features are standardized by the training items, and predictions repeat it",
-	"scale":            "features are standardized by the training items, and predictions repeat it",
-	"impute":           "missing values may stay: a number counts as the mean beside an indicator, a category as a level",
-	"proba":            "probabilities of every class are what credence predict writes",
-	"predict-proba":    "probabilities of every class are what credence predict writes",
-	"majority":         "votes are not put to a majority: the model learns from all of them",
-	"aggregate":        "votes are not put to a majority: the model learns from all of them",
-	"calibration":      "credence train calibrates intervals by held-out votes itself; see --calibrate",
-	"metric":           "credence evaluate computes all scores",
-	"metrics":          "credence evaluate computes all scores",
-	"eval-metric":      "credence evaluate computes all scores",
-	"save-model":       "credence train writes the model into --out",
-	"model-file":       "the model is the first argument: credence predict RUN ITEMS",
-	"run":              "the run is the first argument: credence predict RUN ITEMS",
-	"pretrained":       "networks are trained from the data alone",
-	"tune":             "credence train chooses its settings from the data; credence config show lists them",
-	"trials":           "credence train chooses its settings from the data; credence config show lists them",
-	"n-trials":         "credence train chooses its settings from the data; credence config show lists them",
-	"pdf":              pdfAdvice,
-	"auto":             "everything that is not given is chosen from the data anyway",
-	"dry-run":          "credence config show --config FILE tells what training would do; credence init reads the data without training",
-	"max-time":         "Ctrl-C stops at any time and keeps what was reached; --epochs bounds the passes",
-	"time-limit":       "Ctrl-C stops at any time and keeps what was reached; --epochs bounds the passes",
-}
+var flagAdvice = eachWord(map[string]string{
+	"cv folds k-fold kfold n-folds n-splits cross-validation": cvAdvice,
+	"gpu gpus cuda accelerator fp16":                          gpuAdvice,
+	"sep delimiter separator delim":                           sepAdvice,
+	"tune trials n-trials":                                    tuneAdvice,
+
+	"verbose log-level":           "what was understood and the progress are printed anyway; --quiet prints less",
+	"normalize standardize scale": "features are standardized by the training items, and predictions repeat it",
+	"proba predict-proba":         "probabilities of every class are what credence predict writes",
+	"majority aggregate":          "votes are not put to a majority: the model learns from all of them",
+	"metric metrics eval-metric":  "credence evaluate computes all scores",
+	"max-time time-limit":         "Ctrl-C stops at any time and keeps what was reached; --epochs bounds the passes",
+
+	"pdf":         pdfAdvice,
+	"calibration": calibrateAdvice,
+	"encoding":    "text is read as UTF-8; convert other files first, such as with iconv",
+	"header":      "the first line of a table names its columns; there is no other way to read it",
+	"debug":       "what was understood and the progress are printed anyway; --json prints every epoch where there is training",
+	"stratify":    "items are always divided evenly over classes; --group keeps some of them together",
+	"shuffle":     "items are always shuffled, by --seed",
+	"impute":      "missing values may stay: a number counts as the mean beside an indicator, a category as a level",
+	"save-model":  "credence train writes the model into --out",
+	"model-file":  "the model is the first argument: credence predict RUN ITEMS",
+	"run":         "the run is the first argument: credence predict RUN ITEMS",
+	"pretrained":  "networks are trained from the data alone",
+	"auto":        "everything that is not given is chosen from the data anyway",
+	"dry-run":     "credence config show --config FILE tells what training would do; credence init reads the data without training",
+})
 
 const (
-	cvAdvice  = "the networks of an ensemble hold out one fold each by themselves (--ensemble); --test leaves items alone for credence evaluate"
-	gpuAdvice = "credence-gpu train and predict --device gpu run on a GPU; --threads says on how many cores of the processor"
-	sepAdvice = "the separator of a table is found by itself: comma, semicolon, tab or bar"
-	pdfAdvice = "write .html, open it in a browser and print it to a PDF file"
+	cvAdvice        = "the networks of an ensemble hold out one fold each by themselves (--ensemble); --test leaves items alone for credence evaluate"
+	gpuAdvice       = "credence-gpu train and predict --device gpu run on a GPU; --threads says on how many cores of the processor"
+	sepAdvice       = "the separator of a table is found by itself: comma, semicolon, tab or bar"
+	pdfAdvice       = "write .html, open it in a browser and print it to a PDF file"
+	tuneAdvice      = "credence train chooses its settings from the data; credence config show lists them"
+	searchAdvice    = "credence train chooses its settings from the data; credence config show lists what could be set"
+	calibrateAdvice = "credence train calibrates intervals by held-out votes itself; see --calibrate"
 )
 
 // verbSynonyms are what other tools call our commands.
@@ -159,18 +141,15 @@ var verbSynonyms = invert(map[string]string{
 })
 
 // verbAdvice answers commands that stand for what is done otherwise here.
-var verbAdvice = map[string]string{
-	"tune":      "credence train chooses its settings from the data; credence config show lists what could be set",
-	"hyperopt":  "credence train chooses its settings from the data; credence config show lists what could be set",
-	"search":    "credence train chooses its settings from the data; credence config show lists what could be set",
-	"cv":        cvAdvice,
-	"calibrate": "credence train calibrates intervals by held-out votes itself; see --calibrate",
-	"resume":    "credence train --out FOLDER --resume continues a run",
-	"export":    "the model file is a safetensors file; credence inspect RUN --json tells what is in it",
-	"merge":     "--data and --votes may be repeated: files are joined by item",
-	"join":      "--data and --votes may be repeated: files are joined by item",
-	"upgrade":   "credence is one file: replace it by a newer one",
-}
+var verbAdvice = eachWord(map[string]string{
+	"cv":                   cvAdvice,
+	"calibrate":            calibrateAdvice,
+	"tune hyperopt search": searchAdvice,
+	"resume":               "credence train --out FOLDER --resume continues a run",
+	"export":               "the model file is a safetensors file; credence inspect RUN --json tells what is in it",
+	"merge join":           "--data and --votes may be repeated: files are joined by item",
+	"upgrade":              "credence is one file: replace it by a newer one",
+})
 
 // invert turns a list of words for each of our names into our names for each word.
 func invert(of map[string]string) map[string][]string {
@@ -178,6 +157,17 @@ func invert(of map[string]string) map[string][]string {
 	for name, list := range of {
 		for word := range strings.FieldsSeq(list) {
 			to[word] = append(to[word], name)
+		}
+	}
+	return to
+}
+
+// eachWord returns the advice on each word, from that on lists of words.
+func eachWord(of map[string]string) map[string]string {
+	to := map[string]string{}
+	for list, advice := range of {
+		for word := range strings.FieldsSeq(list) {
+			to[word] = advice
 		}
 	}
 	return to

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,8 +9,10 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"credence/internal/par"
 )
@@ -31,14 +34,39 @@ func isTerminal(w io.Writer) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// statusLine is the last line of a terminal, which changes.
+// statusLine shows how far a long piece of work has come: in the last line of a terminal, which
+// changes, or in a line now and then elsewhere.
 type statusLine struct {
 	w     io.Writer
 	live  bool // w is a terminal
 	drawn bool
+	last  time.Time // when something was shown
 }
 
-func newStatusLine(w io.Writer) statusLine { return statusLine{w: w, live: isTerminal(w)} }
+func newStatusLine(w io.Writer) statusLine {
+	return statusLine{w: w, live: isTerminal(w), last: time.Now()}
+}
+
+// due reports whether it is time to show something again, after a time on a terminal or after another elsewhere.
+func (l *statusLine) due(now time.Time, live, elsewhere time.Duration) bool {
+	if l.live {
+		elsewhere = live
+	}
+	if now.Sub(l.last) < elsewhere {
+		return false
+	}
+	l.last = now
+	return true
+}
+
+// show replaces the line on a terminal, and writes one, after a prefix, elsewhere.
+func (l *statusLine) show(prefix, text string) {
+	if l.live {
+		l.draw(text)
+	} else {
+		fmt.Fprintln(l.w, prefix+text)
+	}
+}
 
 // draw replaces the line.
 func (l *statusLine) draw(text string) {
@@ -55,14 +83,27 @@ func (l *statusLine) erase() {
 	}
 }
 
-// useThreads sets the number of cores, 0 for all, until the function it returns
-// is called.
-func useThreads(n int) (restore func(), err error) {
-	if n < 0 {
-		return nil, usagef("--threads %d: expected at least 1, or 0 for all cores", n)
+// threadsMark marks a flag --threads that holds for the whole verb.
+const threadsMark = "credence_threads"
+
+// declareThreads adds the flag --threads: the number of cores that the whole verb uses, 0 for all.
+func declareThreads(f *pflag.FlagSet, n int, usage string) {
+	f.Int("threads", n, usage)
+	f.SetAnnotation("threads", threadsMark, nil)
+}
+
+// useThreads sets the number of cores that such a flag gives.
+func useThreads(f *pflag.FlagSet) error {
+	flag := f.Lookup("threads")
+	if flag == nil {
+		return nil
 	}
+	if _, marked := flag.Annotations[threadsMark]; !marked {
+		return nil
+	}
+	n, err := f.GetInt("threads")
 	par.SetThreads(n)
-	return func() { par.SetThreads(0) }, nil
+	return cmp.Or(err, expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n))
 }
 
 // interruptible returns a context that ends with the first signal; a second one

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,23 +44,8 @@ func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.Ne
 
 // command returns the verb that fills in o.
 func (o *trainOptions) command() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "train",
-		Short: "Train a model on items with votes",
-		Long:  strings.Replace(helpText("train"), "{settings}", settingsHelp(), 1),
-		Example: `  credence train --data items.csv --votes votes.csv --out runs/first
-  credence train --data nodules.csv --votes reads.csv --group patient \
-    --classes 1,2,3,4,5 --out runs/nodules
-  credence train --config runs/first/config.yaml --seed 2 --out runs/second
-  credence train --data items.csv --votes votes.csv --out runs/qd \
-    --method qd --setting lambda=20 --setting soften=100
-  credence train --from runs/first --votes votes.csv --votes later.csv \
-    --out runs/second
-  credence train --out runs/first --resume
-  credence train --data items.csv --votes votes.csv --out runs/a --member 0/5`,
-		Args: trainArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
+	cmd := newVerb("train", "Train a model on items with votes", "", o.run)
+	cmd.Args = trainArgs
 	f := cmd.Flags()
 	f.StringVar((*string)(&o.out), "out", "", "`folder` to write to")
 	declare(f, &o.Settings, config.Train)
@@ -74,10 +58,11 @@ func (o *trainOptions) command() *cobra.Command {
 	return cmd
 }
 
-func (o *trainOptions) run(cmd *cobra.Command) error {
+func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	par.SetThreads(o.Threads)
 	if o.member != nil {
 		return o.runMember(cmd)
 	}
@@ -95,10 +80,17 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	case err != nil:
 		return fmt.Errorf("--out %w", err)
 	}
-	par.SetThreads(o.Threads)
-	defer par.SetThreads(0)
 	ctx, stop := interruptible(cmd) // the first signal ends training in good order
 	defer stop()
+	return o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+		trained, err := run.Train(ctx, o.out, d, o.options(show))
+		return o.advise(cmd, show.result(trained, err))
+	})
+}
+
+// train reads the data and calls work with what to train on.
+func (o *trainOptions) train(ctx context.Context, cmd *cobra.Command,
+	work func(d *run.Division, show *trainDisplay) error) error {
 	show := newTrainDisplay(o, cmd)
 	d, err := o.read(ctx, show)
 	if err != nil {
@@ -106,14 +98,7 @@ func (o *trainOptions) run(cmd *cobra.Command) error {
 	}
 	defer d.Items.Close()
 	defer o.beginning.Close()
-	trained, err := run.Train(ctx, o.out, d, o.options(show))
-	show.erase()
-	if trained != nil {
-		if err := show.result(trained); err != nil {
-			return err
-		}
-	}
-	return o.advise(cmd, err)
+	return work(d, show)
 }
 
 // check refuses a command line that cannot be followed.
@@ -229,27 +214,25 @@ func (o *trainOptions) options(show *trainDisplay) run.Options {
 
 // advise adds to the error of a run what can be done about it.
 func (o *trainOptions) advise(cmd *cobra.Command, err error) error {
-	switch {
-	case errors.Is(err, train.ErrStopped) && o.out.Unfinished():
+	if errors.Is(err, train.ErrStopped) && o.out.Unfinished() {
 		again := resumeCommand(o.out)
 		if k := cmd.Flags().Lookup("kernel"); k != nil && k.Changed {
 			again += " --kernel " + k.Value.String()
 		}
 		return withHint(err, "continue with: "+again)
-	case errors.Is(err, run.ErrInUse):
-		return withHint(err, "wait until it has ended, or choose another --out")
-	case errors.Is(err, train.ErrResume):
-		return withHint(err, "bring data and flags back to those of "+o.out.Path(run.ConfigFile)+", or begin anew with --overwrite")
 	}
-	return o.adviseData(err)
+	return withHintOn(err,
+		hint{run.ErrInUse, "wait until it has ended, or choose another --out"},
+		hint{train.ErrResume, backTo(o.out)},
+		forceOneVote)
 }
 
-// adviseData adds to an error of the data what can be done about it.
-func (o *trainOptions) adviseData(err error) error {
-	if errors.Is(err, dataset.ErrOneVote) {
-		return withHint(err, "--force trains nevertheless")
-	}
-	return err
+// forceOneVote is the hint about items with one vote each.
+var forceOneVote = hint{dataset.ErrOneVote, "--force trains nevertheless"}
+
+// backTo is the hint about data or flags that are not those of the run in a folder.
+func backTo(folder run.Folder) string {
+	return "bring data and flags back to those of " + folder.Path(run.ConfigFile) + ", or begin anew with --overwrite"
 }
 
 // trainArgs refuses arguments: files that need a flag, or the rest of a list that was

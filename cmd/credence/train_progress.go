@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,11 +28,10 @@ type trainDisplay struct {
 	statusLine // of standard error
 	options    *trainOptions
 	out        io.Writer
-	last       time.Time
 }
 
 func newTrainDisplay(o *trainOptions, cmd *cobra.Command) *trainDisplay {
-	return &trainDisplay{statusLine: newStatusLine(cmd.ErrOrStderr()), options: o, out: cmd.OutOrStdout(), last: time.Now()}
+	return &trainDisplay{statusLine: newStatusLine(cmd.ErrOrStderr()), options: o, out: cmd.OutOrStdout()}
 }
 
 // note prints a line to standard error.
@@ -78,20 +78,9 @@ func (d *trainDisplay) data(ds *dataset.Dataset) {
 
 // volumes is called while the data are read, one call at a time.
 func (d *trainDisplay) volumes(done, total int) {
-	every := linesEvery
-	if d.live {
-		every = 100 * time.Millisecond
+	if !d.options.quiet && d.due(time.Now(), 100*time.Millisecond, linesEvery) {
+		d.show("", fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total)))
 	}
-	if d.options.quiet || time.Since(d.last) < every {
-		return
-	}
-	d.last = time.Now()
-	text := fmt.Sprintf("preparing volumes: %s of %s", words.Thousands(done), words.Thousands(total))
-	if !d.live {
-		d.note("%s", text)
-		return
-	}
-	d.draw(text)
 }
 
 func (d *trainDisplay) warn(text string) {
@@ -152,14 +141,13 @@ func (d *trainDisplay) progress(e train.Event) {
 	case e.Note != "" || e.End:
 		d.erase()
 		d.note("%s", describeEvent(e, false))
-	case d.live && now.Sub(d.last) > 100*time.Millisecond:
+		d.last = now
+	case !d.due(now, 100*time.Millisecond, linesEvery):
+	case d.live:
 		d.draw(printout.Ellipsis(describeEvent(e, true), terminalWidth()-1))
-	case !d.live && now.Sub(d.last) >= linesEvery:
-		d.note("%s", describeEvent(e, false))
 	default:
-		return
+		d.note("%s", describeEvent(e, false))
 	}
-	d.last = now
 }
 
 // describeEvent reads like
@@ -213,9 +201,17 @@ func describeEvent(e train.Event, short bool) string {
 	return strings.Join(parts, separator)
 }
 
-// result prints what came out: the scores to standard output, what to do next
-// to standard error.
-func (d *trainDisplay) result(trained *run.Trained) error {
+// result prints what came out, if anything did: the scores to standard output, what to do next
+// to standard error. It returns the error of training, or that of printing.
+func (d *trainDisplay) result(trained *run.Trained, err error) error {
+	d.erase()
+	if trained == nil {
+		return err
+	}
+	return cmp.Or(d.print(trained), err)
+}
+
+func (d *trainDisplay) print(trained *run.Trained) error {
 	m := trained.Metrics
 	raters := trained.Model.Provenance.Raters
 	for _, w := range m.Warnings {

@@ -24,30 +24,14 @@ type verifyOptions struct {
 
 func newVerify() *cobra.Command {
 	o := &verifyOptions{}
-	cmd := &cobra.Command{
-		Use:   "verify RUN",
-		Short: "Repeat a run and prove that the model is the same",
-		Long: `Train again what the config.yaml of a run says, in a temporary folder, and
-compare the two model files byte by byte. Both SHA-256 sums are printed. If they
-differ, the first difference is named (the data, the instruction set, the
-version of credence, the configuration, a weight), and the exit code is 1.
-
-Call it in the folder in which the run was started, since the paths of its data
-are relative to that. The configuration of the run goes before the environment.
-The instruction set is that of the run where this machine has it, unless
---kernel or CREDENCE_KERNEL names another. What a GPU has trained repeats on
-such a GPU only, and is refused elsewhere. The run itself is left alone.`,
-		Example: `  credence verify runs/first
-  credence verify runs/first --threads 1`,
-		Args: arguments(1, false, "the folder of a run"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, run.Folder(args[0])) },
-	}
+	cmd := newVerb("verify RUN", "Repeat a run and prove that the model is the same", "the folder of a run", o.run)
 	cmd.Flags().IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no progress")
 	return cmd
 }
 
-func (o *verifyOptions) run(cmd *cobra.Command, folder run.Folder) error {
+func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
+	folder := run.Folder(args[0])
 	recorded, err := loadModel(io.Discard, string(folder))
 	if err != nil {
 		return err
@@ -96,7 +80,6 @@ func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded s
 			"call credence-gpu verify on a machine with such a GPU")
 	}
 	par.SetThreads(t.Threads)
-	defer par.SetThreads(0)
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	show := newTrainDisplay(t, c)

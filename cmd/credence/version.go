@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -31,33 +29,18 @@ type versionInfo struct {
 
 func newVersion() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, and the instruction set in use",
-		Long: `Print the version of credence, the version of Go it was built with, the
-operating system and architecture it was built for, and the kernel: the
-instruction set that the compute kernels use on this machine (avx512, avx2 or
-generic). The same build gives the same bits on machines with the same kernel,
-and results that agree to rounding on others.`,
-		Example: `  credence version
-  credence version --json`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := versionInfo{
-				Version: buildVersion(),
-				Go:      runtime.Version(),
-				OS:      runtime.GOOS,
-				Arch:    runtime.GOARCH,
-				Kernel:  kernel.Name(),
-			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
-				v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
-			return err
-		},
+	run := func(cmd *cobra.Command, _ []string) error {
+		v := versionInfo{
+			Version: buildVersion(),
+			Go:      runtime.Version(),
+			OS:      runtime.GOOS,
+			Arch:    runtime.GOARCH,
+			Kernel:  kernel.Name(),
+		}
+		return printResult(cmd, asJSON, v, "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
+			v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
 	}
+	cmd := newVerb("version", "Print the version, and the instruction set in use", "", run)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
 }

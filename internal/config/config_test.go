@@ -253,8 +253,7 @@ func TestByteSize(t *testing.T) {
 
 // Every option has what its flag and its key need, and takes its own default.
 func TestTable(t *testing.T) {
-	for i := range Options {
-		o := &Options[i]
+	for _, o := range Options {
 		if o.Help == "" || o.verbs == 0 || lookup(o.Name) != o {
 			t.Errorf("%+v", o)
 		}

@@ -43,8 +43,6 @@ func (b *byteSize) texts() []string {
 	return nil
 }
 
-func (b *byteSize) kind() (valueType, bool) { return sizeType, false }
-
 // extent is the sides of a grid, like 64x64.
 type extent []*int
 
@@ -74,8 +72,6 @@ func (e extent) texts() []string {
 	return []string{strings.Join(sides, "x")}
 }
 
-func (e extent) kind() (valueType, bool) { return textType, false }
-
 // percentiles are a lower and a higher one.
 type percentiles [2]*float64
 
@@ -104,8 +100,6 @@ func (p percentiles) texts() (list []string) {
 	}
 	return list
 }
-
-func (p percentiles) kind() (valueType, bool) { return fractionType, true }
 
 // resolution is a number, auto (0) or off (negative).
 type resolution float64
@@ -137,8 +131,6 @@ func (r *resolution) texts() []string {
 	return []string{strconv.FormatFloat(float64(*r), 'g', -1, 64)}
 }
 
-func (r *resolution) kind() (valueType, bool) { return textType, false }
-
 // augment is a list of changes like shift=2,flip, or none.
 type augment train.Augment
 
@@ -156,8 +148,6 @@ func (a *augment) texts() []string {
 	}
 	return []string{train.Augment(*a).String()}
 }
-
-func (a *augment) kind() (valueType, bool) { return textType, false }
 
 // ParseNumber reads a finite number or a fraction such as 1/3.
 func ParseNumber(s string) (float64, error) {

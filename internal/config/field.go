@@ -64,7 +64,6 @@ func (f *Field) Type() string {
 type custom interface {
 	set(texts []string) error // errUnfit where the option says what it wants
 	texts() []string          // nil where nothing is set
-	kind() (valueType, bool)
 }
 
 // errUnfit is that a text is not what an option wants.
@@ -72,8 +71,13 @@ var errUnfit = errors.New("unfit")
 
 // kind returns the type of a field, and whether it holds a list.
 func kind(field any) (valueType, bool) {
-	if c, ok := field.(custom); ok {
-		return c.kind()
+	switch field.(type) {
+	case *byteSize:
+		return sizeType, false
+	case percentiles:
+		return fractionType, true
+	case custom:
+		return textType, false
 	}
 	t := reflect.TypeOf(field).Elem()
 	list := t.Kind() == reflect.Slice

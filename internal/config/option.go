@@ -1,7 +1,23 @@
+// Package config is the options of credence train, which are flags, keys of the
+// configuration file and variables of the environment at once.
+//
+// [Options] is the one table of them: a row names an option, says what it does
+// and points to its field in [Settings]; types and defaults are those of the
+// fields. [Settings.Field] is an option as a flag, [Settings.Environment] and
+// [Settings.File] fill in what flags leave open, [Settings.Show] tells what holds
+// and where it comes from, [Settings.WriteRecord] writes what repeats a run,
+// [Settings.WriteTemplate] a file to start from, and [WriteSchema] publishes the
+// keys as a JSON Schema, for editors. Other verbs take some of the rows.
+//
+// A file is read strictly: a key that is unknown, given twice or of the wrong
+// type is an [Error] with its place and, where there is one, the nearest key and
+// its default. What is written reads back the same.
 package config
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -97,7 +113,48 @@ func (o *Option) left() string {
 // lookup returns the option of a name, or nil.
 func lookup(name string) *Option {
 	if i := slices.Index(names, name); i >= 0 {
-		return &Options[i]
+		return Options[i]
 	}
 	return nil
+}
+
+// source is the kind of place that a value comes from.
+type source string
+
+// The sources, from the one that goes before all others to the last resort.
+const (
+	fromFlag        source = "flag"
+	fromEnvironment source = "environment"
+	fromFile        source = "file"
+	fromDefault     source = "default"
+	fromData        source = "data" // chosen by what the data are
+)
+
+// origin is where a value comes from.
+type origin struct {
+	source source
+	name   string // of the flag, the environment variable or the file
+	line   int    // of the file
+}
+
+// place is the flag, the variable or file:line; "" for the other sources.
+func (o origin) place() string {
+	switch o.source {
+	case fromFlag:
+		return "--" + o.name
+	case fromEnvironment:
+		return "$" + o.name
+	case fromFile:
+		return o.name + ":" + strconv.Itoa(o.line)
+	}
+	return ""
+}
+
+// String reads like "--epochs", "$CREDENCE_EPOCHS", "config.yaml:3", "default"
+// or "chosen from the data".
+func (o origin) String() string {
+	if o.source == fromData {
+		return "chosen from the data"
+	}
+	return cmp.Or(o.place(), string(o.source))
 }

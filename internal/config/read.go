@@ -77,15 +77,15 @@ func parse(name string, text []byte) (entries []entry, err error) {
 		switch {
 		case slices.Contains(ofOneCall, word):
 			bad.Msg = word + " has its place on the command line, not in a file"
-			return nil, bad
 		case option == nil:
 			bad.Msg = fmt.Sprintf("unknown key %q", word)
 			if near := lookup(words.Nearest(strings.ReplaceAll(word, "_", "-"), names)); near != nil {
 				bad.Hint = fmt.Sprintf("did you mean %q (%s)?", near.Name, near.left())
 			}
-			return nil, bad
 		case twice:
 			bad.Msg = fmt.Sprintf("%s is given twice, first in line %d", word, line)
+		}
+		if bad.Msg != "" {
 			return nil, bad
 		}
 		lines[word] = at.Line

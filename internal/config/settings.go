@@ -83,8 +83,7 @@ func (s *Settings) LoadOptions() dataset.LoadOptions {
 // Environment fills in what flags leave open from variables such as
 // CREDENCE_EPOCHS.
 func (s *Settings) Environment() error {
-	for i := range Options {
-		o := &Options[i]
+	for _, o := range Options {
 		variable := "CREDENCE_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))
 		from := origin{source: fromEnvironment, name: variable}
 		text := os.Getenv(from.name)
@@ -99,11 +98,8 @@ func (s *Settings) Environment() error {
 }
 
 // File fills in what flags and the environment leave open from a configuration
-// file.
-func (s *Settings) File(path string) error { return s.Inherit(path) }
-
-// Inherit is File for some options of the file alone.
-func (s *Settings) Inherit(path string, except ...string) error {
+// file, but for some options.
+func (s *Settings) File(path string, except ...string) error {
 	entries, err := read(path)
 	if err != nil {
 		return err
@@ -179,8 +175,8 @@ func (s *Settings) set(o *Option) bool { return s.Given(o.Name) || o.fit && !o.z
 // WriteRecord writes what is set in the form that File reads.
 func (s *Settings) WriteRecord(w io.Writer) error {
 	var list []setting
-	for i := range Options {
-		if o := &Options[i]; s.set(o) {
+	for _, o := range Options {
+		if s.set(o) {
 			list = append(list, setting{Option: o, Texts: o.texts(s)})
 		}
 	}
@@ -207,8 +203,7 @@ func (s *Settings) Show(w io.Writer, v View) error {
 // without a value, what is chosen from data that are unknown.
 func (s *Settings) effective(unknown bool) []setting {
 	var list []setting
-	for i := range Options {
-		o := &Options[i]
+	for _, o := range Options {
 		v := setting{Option: o, origin: s.origins[o.Name]}
 		switch {
 		case slices.Contains(OfMixture, o.Name) && s.Method != head.Mixture{}.Name():

@@ -18,7 +18,7 @@ const (
 const firstOfTraining = "method"
 
 // Options is the table of options, in the order in which they are shown.
-var Options = derive([]Option{
+var Options = derive([]*Option{
 	{Name: "data", verbs: Train, at: func(s *Settings) any { return &s.Load.Data },
 		Help: "`file` of features: .csv, .tsv, .xlsx, .json, .parquet, .npy, .npz, IDX, or a folder of images, " +
 			"NIfTI volumes or Parquet files; further ones are joined to the first by item, or add items with their votes " +
@@ -129,36 +129,29 @@ var Options = derive([]Option{
 			strings.Join(head.Names()[1:], ", ")},
 	{Name: "setting", verbs: Train, fit: true, at: func(s *Settings) any { return &s.MethodSettings },
 		Help: "a setting of the method, `name=value`; may be repeated"},
-	{Name: "network", verbs: Train, fit: true, open: true,
-		at: func(s *Settings) any { return &s.Fit.Network },
+	{Name: "network", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Network },
 		Help: "`name` of the network: mlp, lenet5, cnn2d, resnet or cnn3d, or a list of layers, " +
 			"or a .yaml file with one (default: by the features' shape)"},
-	{Name: "widths", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Fit.Widths },
+	{Name: "widths", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Widths },
 		valid: atLeastOne, want: "whole numbers of at least 1",
 		Help: "`widths` of the hidden layers of mlp, or of the stages of cnn2d or resnet"},
-	{Name: "components", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Components },
+	{Name: "components", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Components },
 		valid: atLeastOne, want: "a whole number of at least 1",
 		Help: "`number` of Dirichlet components of a network"},
-	{Name: "ensemble", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Fit.Ensemble },
+	{Name: "ensemble", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Ensemble },
 		valid: func(x float64) bool { return x >= 1 && x <= 1000 }, want: "a whole number from 1 to 1000",
 		Help: "`number` of networks that predict together"},
-	{Name: "epochs", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Fit.Epochs },
+	{Name: "epochs", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Epochs },
 		valid: atLeastOne, want: "a whole number of at least 1",
 		Help: "at most this many `passes` over the items"},
 	{Name: "patience", verbs: Train, fit: true, open: true, none: true,
 		at:    func(s *Settings) any { return &s.Fit.Patience },
 		valid: notNegative, want: "a whole number of at least 1, or 0 for never",
 		Help: "`epochs` without a better held-out loss before training stops; 0 for never"},
-	{Name: "batch", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Fit.Batch },
+	{Name: "batch", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Batch },
 		valid: atLeastOne, want: "a whole number of at least 1",
 		Help: "`items` per step"},
-	{Name: "held-out", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Fit.HeldOut },
+	{Name: "held-out", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.HeldOut },
 		valid: func(x float64) bool { return x > 0 && x <= 0.5 }, want: "a share above 0, at most 0.5",
 		Help: "`share` of the items that a single network holds out"},
 	{Name: "raters", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Fit.Raters },
@@ -172,29 +165,24 @@ var Options = derive([]Option{
 		want: "auto, off or a number above 0, at most 0.1",
 		Help: "`distance` from 0 and 1 within which intervals do not end: auto (by the number of votes), " +
 			"off, or a number up to 0.1 (default auto)"},
-	{Name: "optimizer", verbs: Train, fit: true, open: true,
-		at:      func(s *Settings) any { return &s.Fit.Optimizer },
+	{Name: "optimizer", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Optimizer },
 		Choices: nn.OptimizerNames(),
 		Help:    "`name` of the optimizer: " + words.List(nn.OptimizerNames(), "or")},
-	{Name: "rate", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Fit.Rate },
+	{Name: "rate", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Rate },
 		valid: func(x float64) bool { return x > 0 && x < 1e6 }, want: "a learning rate above 0",
 		Help: "learning `rate`"},
-	{Name: "schedule", verbs: Train, fit: true, open: true,
-		at:      func(s *Settings) any { return &s.Fit.Schedule },
+	{Name: "schedule", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Schedule },
 		Choices: []string{"constant", "cosine"},
 		Help: "how the learning rate `changes`: constant or cosine (default: cosine for cnn2d, " +
 			"else constant)"},
-	{Name: "momentum", verbs: Train, fit: true, none: true,
-		at:    func(s *Settings) any { return &s.Fit.Momentum },
+	{Name: "momentum", verbs: Train, fit: true, none: true, at: func(s *Settings) any { return &s.Fit.Momentum },
 		valid: share, want: "a number from 0 to below 1",
 		Help: "`momentum` of sgd; 0 for none (default 0.9)"},
 	{Name: "weight-decay", verbs: Train, fit: true, open: true, none: true,
 		at:    func(s *Settings) any { return &s.Fit.WeightDecay },
-		valid: below(1e6), want: "a number of at least 0",
+		valid: func(x float64) bool { return x >= 0 && x < 1e6 }, want: "a number of at least 0",
 		Help: "weight `decay`; 0 for none"},
-	{Name: "clip", verbs: Train, fit: true, open: true, none: true,
-		at:    func(s *Settings) any { return &s.Fit.Clip },
+	{Name: "clip", verbs: Train, fit: true, open: true, none: true, at: func(s *Settings) any { return &s.Fit.Clip },
 		valid: notNegative, want: "a norm above 0, or 0 for any",
 		Help: "largest `norm` of the gradient; 0 for any"},
 	{Name: "dropout", verbs: Train, fit: true, open: true, none: true,
@@ -205,17 +193,14 @@ var Options = derive([]Option{
 		at:    func(s *Settings) any { return &s.Fit.InputDropout },
 		valid: share, want: "a rate from 0 to below 1",
 		Help: "dropout `rate` of the inputs of mlp; 0 for none"},
-	{Name: "init", verbs: Train, fit: true, open: true,
-		at:      func(s *Settings) any { return &s.Fit.Init },
+	{Name: "init", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Fit.Init },
 		Choices: []string{"he", "glorot"},
 		Help:    "`rule` for initial weights: he or glorot"},
-	{Name: "limit", verbs: Train, fit: true, open: true,
-		at:    func(s *Settings) any { return &s.Limit },
+	{Name: "limit", verbs: Train, fit: true, open: true, at: func(s *Settings) any { return &s.Limit },
 		valid: func(x float64) bool { return x > 0 && x <= 20 },
 		want:  "a number above 0, at most 20",
 		Help:  "`clamp` on |log α|"},
-	{Name: "class-weights", verbs: Train, fit: true,
-		at:    func(s *Settings) any { return &s.Fit.ClassWeights },
+	{Name: "class-weights", verbs: Train, fit: true, at: func(s *Settings) any { return &s.Fit.ClassWeights },
 		valid: notNegative, want: "weights that are not negative",
 		Help: "a weight for each class, in order; voids the calibration of intervals"},
 	{Name: "one-hot-levels", verbs: Train, fit: true, open: true,
@@ -250,25 +235,21 @@ var Options = derive([]Option{
 func atLeastOne(x float64) bool  { return x >= 1 }
 func notNegative(x float64) bool { return x >= 0 }
 func share(x float64) bool       { return x >= 0 && x < 1 }
-func below(most float64) func(float64) bool {
-	return func(x float64) bool { return x >= 0 && x < most }
-}
 
 // names are those of the options, in order.
 var names = func() (list []string) {
-	for i := range Options {
-		list = append(list, Options[i].Name)
+	for _, o := range Options {
+		list = append(list, o.Name)
 	}
 	return list
 }()
 
 // derive completes the rows: their types are those of the fields, and their
 // defaults are what new settings hold, or what a fit takes whatever the data are.
-func derive(rows []Option) []Option {
+func derive(rows []*Option) []*Option {
 	fresh, chosen := New(), &Settings{}
 	chosen.Complete(train.Defaults())
-	for i := range rows {
-		o := &rows[i]
+	for _, o := range rows {
 		o.typ, o.list = kind(o.at(fresh))
 		for _, s := range []*Settings{chosen, fresh} {
 			if o.typ == boolType || !o.zero(s) {

@@ -55,8 +55,7 @@ func (s *Settings) WriteTemplate(b *bytes.Buffer, about []string) {
 	}
 	b.WriteString("\n# ── Data ──\n")
 	training := false
-	for i := range Options {
-		o := &Options[i]
+	for _, o := range Options {
 		if o.Name == firstOfTraining {
 			b.WriteString("\n# ── Training ──\n")
 			training = true
@@ -175,23 +174,32 @@ func (o *Option) typed(text string) any {
 	return text
 }
 
+// values returns what texts stand for.
+func (o *Option) values(texts []string) []any {
+	all := []any{}
+	for _, t := range texts {
+		all = append(all, o.typed(t))
+	}
+	return all
+}
+
+// value returns what the texts of the option stand for, nil for none.
+func (o *Option) value(texts []string) any {
+	switch {
+	case texts == nil:
+		return nil
+	case o.list:
+		return o.values(texts)
+	}
+	return o.typed(texts[0])
+}
+
 // writeJSON writes values as one object; with origins, each is an object of
 // value, origin and, for what was given, the place.
 func writeJSON(w io.Writer, values []setting, origins bool) error {
 	var list ordered
 	for _, v := range values {
-		var value any
-		switch {
-		case v.Texts == nil:
-		case v.list:
-			all := []any{}
-			for _, t := range v.Texts {
-				all = append(all, v.typed(t))
-			}
-			value = all
-		default:
-			value = v.typed(v.Texts[0])
-		}
+		value := v.value(v.Texts)
 		if origins {
 			value = struct {
 				Value  any    `json:"value"`
@@ -236,4 +244,73 @@ func writeIndented(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// WriteSchema writes what a configuration file may hold as a JSON Schema, draft
+// 2020-12, that accepts what Settings.File accepts.
+func WriteSchema(w io.Writer) error {
+	var properties ordered
+	for _, o := range Options {
+		properties = append(properties, member{o.Name, o.property()})
+	}
+	return writeIndented(w, ordered{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "Configuration of credence train"},
+		{"description", "Keys are the long flags of credence train. " +
+			"What is left out is chosen from the data, or has the default named here."},
+		{"type", "object"},
+		{"additionalProperties", false},
+		{"properties", properties},
+	})
+}
+
+// property describes the value of a key.
+func (o *Option) property() ordered {
+	p := ordered{{"description", o.about()}}
+	// A key without a value is as good as left out.
+	if o.list {
+		p = append(p, member{"anyOf", []ordered{
+			{{"type", "array"}, {"items", o.element(false)}},
+			o.element(true),
+		}})
+	} else {
+		p = append(p, o.element(true)...)
+	}
+	if o.fallback == nil {
+		return p
+	}
+	return append(p, member{"default", o.value(o.fallback)})
+}
+
+// elements are the types of plain values, and what else holds for them. Names may look like numbers: classes 1 to 5.
+var elements = [...]struct {
+	types []string
+	more  ordered
+}{
+	textType:     {types: []string{"string", "number", "boolean"}},
+	boolType:     {types: []string{"boolean"}},
+	wholeType:    {types: []string{"integer"}},
+	naturalType:  {[]string{"integer"}, ordered{{"minimum", 0}}},
+	numberType:   {types: []string{"number"}},
+	fractionType: {[]string{"number", "string"}, ordered{{"pattern", `^\s*[-+0-9.eE]+(/[-+0-9.eE]+)?\s*$`}}},
+	sizeType:     {[]string{"integer", "string"}, ordered{{"pattern", `^\s*[0-9.eE+]+\s*([TGMkK]?B)?\s*$`}}},
+}
+
+// element describes one plain value.
+func (o *Option) element(null bool) ordered {
+	types, more := slices.Clone(elements[o.typ].types), elements[o.typ].more
+	if o.Choices != nil {
+		choices := o.values(o.Choices)
+		if null {
+			choices = append(choices, nil)
+		}
+		return append(ordered{{"enum", choices}}, more...)
+	}
+	if null {
+		types = append(types, "null")
+	}
+	if len(types) == 1 {
+		return append(ordered{{"type", types[0]}}, more...)
+	}
+	return append(ordered{{"type", types}}, more...)
 }

@@ -4,7 +4,12 @@ package printout
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"credence/internal/words"
 )
 
 // Page is a report: text for a terminal, or Markdown.
@@ -79,4 +84,98 @@ func (p *Page) Bullets(warnings []string) {
 	for _, text := range warnings {
 		p.Paragraph("  - ", text)
 	}
+}
+
+// Table is cells in columns, as wide as their widest cell. Its first row is its
+// header.
+type Table struct {
+	Rows [][]string
+
+	left []int // columns aligned on the left: text, not numbers
+	bare bool  // there is no header
+}
+
+// NewTable returns a table whose columns of the given numbers are aligned on the
+// left.
+func NewTable(left ...int) *Table { return &Table{left: left} }
+
+// Bare says that there is no header.
+func (t *Table) Bare() *Table {
+	t.bare = true
+	return t
+}
+
+// Left aligns further columns on the left.
+func (t *Table) Left(columns ...int) { t.left = append(t.left, columns...) }
+
+// Add adds a row.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, words.Each(cells, line)) }
+
+// Print writes the rows, their columns two spaces apart.
+func (t *Table) Print(w io.StringWriter) {
+	var widths []int
+	for _, row := range t.Rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range t.Rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			b.WriteString(Pad(cell, widths[i], slices.Contains(t.left, i)))
+		}
+		w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	}
+}
+
+// printMarkdown writes the rows as a table of Markdown, which always has a
+// header.
+func (t *Table) printMarkdown(w io.StringWriter) {
+	columns := 0
+	for _, row := range t.Rows {
+		columns = max(columns, len(row))
+	}
+	write := func(cells []string) {
+		for i := range columns {
+			cell := ""
+			if i < len(cells) {
+				cell = markdown.Replace(strings.ReplaceAll(strings.TrimSpace(cells[i]), "|", `\|`))
+			}
+			w.WriteString("| " + cell + strings.Repeat(" ", min(1, len(cell))))
+		}
+		w.WriteString("|\n")
+	}
+	rows := t.Rows
+	if t.bare {
+		write(nil)
+	} else if len(rows) > 0 {
+		write(rows[0])
+		rows = rows[1:]
+	}
+	for i := range columns {
+		rule := "| ---: "
+		if slices.Contains(t.left, i) {
+			rule = "| --- "
+		}
+		w.WriteString(rule)
+	}
+	w.WriteString("|\n")
+	for _, row := range rows {
+		write(row)
+	}
+}
+
+// Pad fills s up with spaces, behind it if it is aligned on the left.
+func Pad(s string, width int, left bool) string {
+	spaces := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	if left {
+		return s + spaces
+	}
+	return spaces + s
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -131,4 +133,44 @@ func runFiles(path string) []string {
 		files = append(files, path)
 	}
 	return files
+}
+
+// withFeatureHint says what to do if data lack features of a model.
+func withFeatureHint(err error) error {
+	return withHintOn(err, hint{dataset.ErrMissingFeature,
+		"give every file that the model was trained on; credence inspect RUN --json lists its features"})
+}
+
+// readStdin returns the text of standard input if one of the files is called
+// "-", and nil otherwise. Only one of them can be.
+func readStdin(stdin io.Reader, files ...string) ([]byte, error) {
+	n := 0
+	for _, f := range files {
+		if f == "-" {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return nil, nil
+	case 1:
+		text, err := io.ReadAll(stdin) // never nil
+		if err != nil {
+			return nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		return text, nil
+	}
+	return nil, usagef("- stands for standard input, which can be one file only, found it in %s", strings.Join(files, " "))
+}
+
+// newStdinReader returns a reader of what may never come: a Read that waits for a terminal or for
+// another program ends when the context does.
+func newStdinReader(ctx context.Context, r io.Reader) io.Reader {
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.CopyBuffer(in, struct{ io.Reader }{r}, make([]byte, 64<<10))
+		in.CloseWithError(err)
+	}()
+	return out
 }

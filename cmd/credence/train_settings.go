@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"credence/dataset"
+	"credence/internal/config"
+	"credence/internal/words"
+	"credence/model"
+	"credence/nn"
+	"credence/run"
+	"credence/train"
+)
+
+// settle fills in what the command line leaves open, from the environment and
+// from the configuration file.
+func (o *trainOptions) settle() error {
+	if o.config == "" && o.resume && o.out.Has(run.ConfigFile) && o.memberText == "" {
+		o.config = o.out.Path(run.ConfigFile)
+	}
+	if !o.repeat {
+		if err := o.Environment(); err != nil {
+			return asUsage(err)
+		}
+	}
+	if o.config != "" {
+		if err := o.File(o.config); err != nil {
+			if e, ok := errors.AsType[*config.Error](err); ok && e.Hint != "" {
+				return withHint(err, e.Hint)
+			}
+			return err
+		}
+	}
+	for _, step := range []func() error{o.inherit, o.settleMember, o.readMethod, o.readLayers} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readLayers replaces the name of a file of layers by its content, so that the
+// record of the run holds it.
+func (o *trainOptions) readLayers() error {
+	path := o.Fit.Network
+	if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" && ext != ".json" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		if pe, ok := errors.AsType[*os.PathError](err); ok {
+			err = pe.Err
+		}
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	if _, err := nn.Parse(text, 1); err != nil {
+		return withHint(fmt.Errorf("reading %s: %w", path, err), "credence help network describes the format, with examples")
+	}
+	o.Fit.Network, o.layers = strings.TrimSpace(string(text)), path
+	return nil
+}
+
+// load reads the data set.
+func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
+	load := o.LoadOptions()
+	if slices.Contains(load.Data, "-") || slices.Contains(load.Votes, "-") {
+		return nil, usagef("standard input (-) can be read only once, and data are read more often: give the name of a file")
+	}
+	if err := o.checkShares(); err != nil {
+		return nil, err
+	}
+	// --ignore names columns of any of the files.
+	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
+	if err := o.begin(ctx); err != nil {
+		return nil, err
+	}
+	o.beginning.Adapt(&load)
+	ds, err := dataset.Load(ctx, load)
+	p, ok := errors.AsType[*dataset.ParseError](err)
+	if ok && errors.Is(p, dataset.ErrNoColumn) && slices.Contains(load.Votes, p.File) && !o.Given("votes-item") &&
+		p.Name == load.FeatureOptions.ItemColumn {
+		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
+	}
+	if err = o.checkBegun(ds, err); err != nil && ds != nil {
+		return nil, errors.Join(err, ds.Close())
+	}
+	return ds, err
+}
+
+// examine reads the data and completes the settings, as training would. The
+// caller closes the data.
+func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
+	ds, err := o.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.choose(ds); err != nil {
+		return nil, errors.Join(err, ds.Close())
+	}
+	return ds, nil
+}
+
+func (o *trainOptions) choose(ds *dataset.Dataset) error {
+	d, err := o.divide(ds)
+	if err != nil {
+		return err
+	}
+	fit := o.fit()
+	fit.Held = d.Held
+	chosen, err := train.Complete(d.Learn, fit)
+	if err != nil {
+		return withHintOn(err, forceOneVote)
+	}
+	o.Complete(chosen)
+	return o.Recognized(ds)
+}
+
+// checkShares refuses shares of the items that make no split.
+func (o *trainOptions) checkShares() error {
+	if o.Test+o.Validation >= 1 {
+		return usagef("--test %v and --validation %v leave nothing to train on", o.Test, o.Validation)
+	}
+	if o.Load.FeatureOptions.SplitColumn != "" && o.Test+o.Validation > 0 {
+		return usagef("--split follows a split that is given, --test and --validation make one: they exclude each other")
+	}
+	return nil
+}
+
+// split tells how many items are in each part, and what they cannot tell.
+func (d *trainDisplay) split(division *run.Division) {
+	s := division.Split
+	if s == nil {
+		return
+	}
+	d.note("split     %s to train on, %s for validation, %s for the test left alone",
+		words.Plural(len(s.Train), "item"), words.Thousands(len(s.Validation)), words.Thousands(len(s.Test)))
+	if none := division.Items.Len() - len(s.Train) - len(s.Validation) - len(s.Test); none > 0 {
+		d.warn(words.Plural(none, "item") + " in no part of the split left out")
+	}
+	for _, w := range s.Check(division.Items) {
+		d.warn(w.Error())
+	}
+}
+
+// inherit fills in what is left open from the configuration of the run to start from. Data
+// that are given have votes of their own.
+func (o *trainOptions) inherit() error {
+	if o.From == "" {
+		return nil
+	}
+	folder := run.FolderOf(o.From)
+	if a, err := os.Stat(string(folder)); err == nil && o.out != "" {
+		if b, err := os.Stat(string(o.out)); err == nil && os.SameFile(a, b) {
+			return usagef("--from %s is the folder of --out: what training starts from would be replaced", o.From)
+		}
+	}
+	if !folder.Has(run.ConfigFile) { // a model file by itself
+		if _, err := run.Load(o.From); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		return nil
+	}
+	except := []string{"from", "epochs", "rate"}
+	if o.Given("data") {
+		except = append(except, "votes")
+	}
+	return o.File(folder.Path(run.ConfigFile), except...)
+}
+
+// begin opens the run to start from.
+func (o *trainOptions) begin(ctx context.Context) error {
+	if o.From == "" || o.beginning != nil {
+		return nil
+	}
+	b, err := run.Begin(ctx, &o.Settings)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	o.beginning = b
+	return nil
+}
+
+// checkBegun refuses columns that the run to start from did not have, and adds to errors
+// about its features or classes what can be done.
+func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
+	switch {
+	case o.beginning == nil:
+		return err
+	case errors.Is(err, dataset.ErrMissingFeature):
+		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "data to go on with need the features of the run; with others, train from the beginning, without --from")
+	case err != nil && strings.Contains(err.Error(), "is not one of"):
+		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "a model with other classes has to be trained from the beginning, without --from")
+	case err != nil:
+		return err
+	}
+	var names []string
+	for _, name := range o.beginning.NewColumns(ds) {
+		if !slices.Contains(o.Load.FeatureOptions.Ignore, name) {
+			names = append(names, listWord(name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, plural(len(names), "column", "columns"), words.Few(names)),
+		"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// changes tells what changed since the model that training started from.
+func changes(c *model.Origin) string {
+	if !c.Known {
+		return fmt.Sprintf("started from the model with sha256 %.12s…; its data are not at hand", c.Model)
+	}
+	votes := func(n float64) string { return words.Count(n) + " " + plural(int(min(n, 2)), "vote", "votes") }
+	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), votes(c.AddedVotes), words.Count(c.RemovedVotes))
+	if c.Items == 0 {
+		return text + "; no held-out item tells what that changed"
+	}
+	text += fmt.Sprintf("\nnats per vote on %s that neither was trained on: %.4f before, %.4f now", words.Plural(c.Items, "item"), c.Before, c.After)
+	if c.RatersBefore || c.RatersNow {
+		how := map[bool]string{true: "modelled", false: "not modelled"}
+		text += fmt.Sprintf("\n(each with what it knows of the raters: %s before, %s now)", how[c.RatersBefore], how[c.RatersNow])
+	}
+	return text
+}
