@@ -154,7 +154,7 @@ func (m *manifest) damaged() error {
 func joinText(w io.Writer, s *ShardSource, parts []*manifest) error {
 	var header []byte
 	if s.Form == "csv" {
-		header = headerCSV(s.columns())
+		header = headerCSV(s.Columns)
 	}
 	if _, err := w.Write(header); err != nil {
 		return err
@@ -192,7 +192,7 @@ func appendText(w io.Writer, m *manifest, header, buf []byte) error {
 
 // joinParquet writes the rows of Parquet files into one.
 func joinParquet(w io.Writer, s *ShardSource, parts []*manifest) error {
-	out, err := newParquet(w, s.columns())
+	out, err := newParquet(w, s.Columns)
 	if err != nil {
 		return err
 	}

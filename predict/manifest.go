@@ -35,29 +35,6 @@ type manifest struct {
 	written time.Time
 }
 
-// sourceColumn is a column as a manifest has it.
-type sourceColumn struct {
-	Name string `json:"name"`
-	Kind Kind   `json:"kind"`
-}
-
-func sourceColumns(list []Column) []sourceColumn {
-	out := make([]sourceColumn, len(list))
-	for i, c := range list {
-		out[i] = sourceColumn{c.Name, c.Kind}
-	}
-	return out
-}
-
-// columns returns the columns as writers take them.
-func (s *ShardSource) columns() []Column {
-	out := make([]Column, len(s.Columns))
-	for i, c := range s.Columns {
-		out[i] = Column{Name: c.Name, Kind: c.Kind}
-	}
-	return out
-}
-
 // PartError is what is wrong with a part.
 type PartError struct{ Path, Msg string }
 
@@ -73,12 +50,9 @@ func (m *manifest) rank() rank.Rank {
 // write writes the manifest under a name.
 func (m *manifest) write(folder, name string) error {
 	return atomicfile.Write(filepath.Join(folder, name+".json"), func(w io.Writer) error {
-		text, err := json.MarshalIndent(m, "", " ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(text, '\n'))
-		return err
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		return e.Encode(m)
 	})
 }
 
@@ -160,8 +134,11 @@ func (s *ShardSource) differs(want *ShardSource) string {
 		return fmt.Sprintf("by one of %s, not %d", words.Plural(s.Shards, "shard"), want.Shards)
 	case s.Program != want.Program:
 		return fmt.Sprintf("by credence %s, not %s", s.Program, want.Program)
-	case s.Form != want.Form || s.Block != want.Block || !slices.Equal(s.Columns, want.Columns) || !maps.Equal(s.Options, want.Options):
+	case s.Form != want.Form || s.Block != want.Block || !slices.EqualFunc(s.Columns, want.Columns, alike) || !maps.Equal(s.Options, want.Options):
 		return "with other options"
 	}
 	return ""
 }
+
+// alike reports whether files have the same of two columns.
+func alike(a, b Column) bool { return a.Name == b.Name && a.Kind == b.Kind }

@@ -27,7 +27,7 @@ type ShardSource struct {
 	Options map[string]string `json:"options"`
 	Program string            `json:"program"`
 	Form    string            `json:"form"`
-	Columns []sourceColumn    `json:"columns"`
+	Columns []Column          `json:"columns"`
 	Shards  int               `json:"shards"`         // processes that share the work
 	Block   int               `json:"items_per_part"` // all but the last
 }
@@ -53,7 +53,7 @@ type Parts struct {
 // OpenParts opens the folder of parts of the file out, and makes it if there is none. All that is there
 // has to be of the same source. Nobody else may work on the same rank.
 func OpenParts(out string, t *Table, s ShardSource, r rank.Rank) (*Parts, error) {
-	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, sourceColumns(t.columns)
+	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, t.columns
 	p := &Parts{folder: PartsOf(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err

@@ -39,10 +39,10 @@ type Form struct {
 func (f *Format) abstains() bool       { return f.Summary.abstains() }
 func (f *Format) namesPredicted() bool { return f.Wide || f.Tidymodels }
 
-// Column is a column of a table.
+// Column is a column of a table, in JSON its name and kind.
 type Column struct {
-	Name string
-	Kind Kind
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
 
 	field        *Field
 	class, level int  // of a column of the wide form

@@ -138,20 +138,33 @@ func (v *Votes) Items() []string { return v.ds.Items }
 // By reports whether a rater, by the model's number, voted on an item.
 func (v *Votes) By(rater int, item string) bool {
 	j, ok := v.index(item)
-	return ok && v.first != nil && slices.ContainsFunc(v.ratings[v.first[j]:v.first[j+1]],
-		func(r head.Rating) bool { return int(r.Rater) == rater })
+	return ok && slices.ContainsFunc(v.named(j), func(r head.Rating) bool { return int(r.Rater) == rater })
 }
 
 // mostSingle is up to how many votes of an item are taken one by one.
 const mostSingle = 200
 
-// single returns the votes on item j one by one, those without a name by rater −1; nil if they
-// cannot be listed one by one, because they are fractions or too many.
-func (v *Votes) single(j int, counts []float64) []head.Rating {
-	return withNameless(v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]], counts)
+// counts returns the votes on item j by the model's classes.
+func (v *Votes) counts(j int) []float64 {
+	votes := make([]float64, len(v.m.Classes))
+	for i, s := range v.ds.CountsOf(j) {
+		if s > 0 {
+			votes[v.classes[i]] += float64(s)
+		}
+	}
+	return votes
 }
 
-// withNameless adds to a list of votes those that counts has beyond them.
+// named returns the ratings of item j, nil without a rater model.
+func (v *Votes) named(j int) []head.Rating {
+	if v.first == nil {
+		return nil
+	}
+	return v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]]
+}
+
+// withNameless adds to a list of votes those that counts has beyond them, by rater −1. It is nil if votes cannot be
+// listed one by one, because they are fractions or too many.
 func withNameless(list []head.Rating, counts []float64) []head.Rating {
 	left := append([]float64(nil), counts...)
 	for _, r := range list {
@@ -182,38 +195,21 @@ func (v *Votes) Update(p *Prediction) bool {
 
 // UpdateAt takes the votes on item j of the data set into account.
 func (v *Votes) UpdateAt(a *head.Answer, j int) {
-	votes := make([]float64, len(v.m.Classes))
-	any := false
-	for i, s := range v.ds.CountsOf(j) {
-		if s > 0 {
-			votes[v.classes[i]] += float64(s)
-			any = true
-		}
-	}
-	if !any || a.Err != nil {
+	votes := v.counts(j)
+	if special.Sum(votes) == 0 || a.Err != nil {
 		return
 	}
-	after, err := v.after(a, j, votes)
+	after, err := After(v.m, a, votes, v.named(j)...)
 	if err != nil {
 		after.Err = err
 	}
 	*a = after
 }
 
-// after returns the answer after the votes on item j.
-func (v *Votes) after(a *head.Answer, j int, votes []float64) (head.Answer, error) {
-	if v.m.Crowd != nil {
-		if single := v.single(j, votes); single != nil {
-			return a.AfterRatings(v.m.Crowd, single)
-		}
-	}
-	return a.After(votes)
-}
-
-// After returns an answer of a model after votes [d] whose raters are not named.
-func After(m *model.Model, a *head.Answer, votes []float64) (head.Answer, error) {
+// After returns an answer of a model after votes [d], among them those of named raters.
+func After(m *model.Model, a *head.Answer, votes []float64, named ...head.Rating) (head.Answer, error) {
 	if m.Crowd != nil {
-		if single := withNameless(nil, votes); single != nil {
+		if single := withNameless(named, votes); single != nil {
 			return a.AfterRatings(m.Crowd, single)
 		}
 	}
@@ -233,13 +229,8 @@ func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
 	}
 	list := make([][]head.Rating, ds.Len())
 	for j := range list {
-		counts := make([]float64, len(m.Classes))
-		for i, s := range ds.CountsOf(j) {
-			if s > 0 {
-				counts[v.classes[i]] += float64(s)
-			}
-		}
-		if list[j] = v.single(j, counts); list[j] == nil && special.Sum(counts) > 0 {
+		counts := v.counts(j)
+		if list[j] = withNameless(v.named(j), counts); list[j] == nil && special.Sum(counts) > 0 {
 			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], special.Sum(counts), mostSingle)
 		}
 	}
