@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -80,15 +81,7 @@ func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average
 
 // group reduces raters, all of weight above 0, to groups that lean alike.
 func (a *Average) group(order []int, weights, leans, guesses []float64, whole float64) {
-	slices.SortFunc(order, func(x, y int) int {
-		switch {
-		case leans[x] < leans[y]:
-			return -1
-		case leans[x] > leans[y]:
-			return 1
-		}
-		return x - y
-	})
+	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(leans[x], leans[y]), x-y) })
 	low, high := leans[order[0]], leans[order[len(order)-1]]
 	a.shift = max(math.Abs(low), math.Abs(high))
 	bin := -1

@@ -110,7 +110,8 @@ func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side
 			}
 			v.rows = append(v.rows, i)
 		default:
-			dst[i] = v.alone(w, a, b, sum, side, level)
+			v.law.fill(w, a, b, sum)
+			dst[i] = v.law.Interval(side, level)
 		}
 	}
 	v.lanes.solve()
@@ -137,12 +138,6 @@ func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side
 		}
 	}
 	return bad, err
-}
-
-// alone returns the interval of a mixture that is not for lanes.
-func (v *intervalWorker) alone(w, a, b []float64, sum float64, side Side, level float64) Interval {
-	v.law.fill(w, a, b, sum)
-	return v.law.Interval(side, level)
 }
 
 // row returns weights and parameters of row i.

@@ -27,21 +27,13 @@ type component struct {
 // which case they are rescaled to sum to one exactly; a and b lie between 1e-100
 // and 1e15.
 func NewBeta(weights, a, b []float64) (*Beta, error) {
-	m := &Beta{}
-	if err := m.set(weights, a, b); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// set makes m the given mixture, reusing its memory.
-func (m *Beta) set(weights, a, b []float64) error {
 	sum, err := checkMixture(weights, a, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	m := &Beta{}
 	m.fill(weights, a, b, sum)
-	return nil
+	return m, nil
 }
 
 // checkMixture returns the sum of the weights of a mixture of Beta distributions.

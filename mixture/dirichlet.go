@@ -76,34 +76,22 @@ func (m *Dirichlet) Component(k int) (weight float64, alpha []float64) {
 func (m *Dirichlet) Marginal(i int) *Beta {
 	b := &Beta{components: make([]component, 0, len(m.weights))}
 	for k, w := range m.weights {
-		b.add(w, m.alpha[k][i], sumExcept(m.alpha[k], i))
+		b.add(w, m.alpha[k][i], special.SumExcept(m.alpha[k], i))
 	}
 	return b
-}
-
-// sumExcept returns the sum of all a[j], j ≠ i. The total less a[i] would lose
-// nine digits at α = (1e7, 1e-3).
-func sumExcept(a []float64, i int) float64 {
-	s := 0.0
-	for j, v := range a {
-		if j != i {
-			s += v
-		}
-	}
-	return s
 }
 
 // fewClasses is the largest number of classes for which sums over pairs of classes are taken term by term,
 // so that their last digits stay as they are; beyond it, they are found from sums over classes.
 const fewClasses = 16
 
-// sumOthers is [sumExcept], given the sum of all: of many classes at most one is added up
+// sumOthers is [special.SumExcept], given the sum of all: of many classes at most one is added up
 // again, that which makes up more than half.
 func sumOthers(a []float64, i int, total float64) float64 {
 	if len(a) > fewClasses && a[i] <= total/2 {
 		return total - a[i]
 	}
-	return sumExcept(a, i)
+	return special.SumExcept(a, i)
 }
 
 // onSimplex is how far from one the coordinates of a point may sum.

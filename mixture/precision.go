@@ -102,7 +102,7 @@ func (r Reported) SummarizeContext(ctx context.Context, levels []float64, top bo
 		}
 	}
 	if top && (d > 2 || r.Average != nil) {
-		p, err := r.topClassContext(ctx, nil)
+		p, err := r.topClass(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -136,18 +136,6 @@ func (c *ReportedClass) topOfTwo() (first, second float64) {
 	return upper / (upper + lower), lower / (upper + lower)
 }
 
-// topClass is TopClass to six digits.
-func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error) {
-	if r.Law.Classes() > 2 {
-		return r.Law.topClass(ctx, dst, sixDigitsTop)
-	}
-	c := ReportedClass{tables: summaryWork.Get().(*classTables)}
-	defer summaryWork.Put(c.tables)
-	c.tables.set(r.Law, 0)
-	first, second := c.topOfTwo()
-	return append(dst, first, second), nil
-}
-
 // sixDigitsTop bounds the error of the probabilities of being on top, to six digits.
 const sixDigitsTop = 1e-7
 
@@ -161,41 +149,19 @@ type classTables struct {
 
 	mu     sync.Mutex
 	tables [len(tableGrades)]quantileTable
-	state  [len(tableGrades)]tableState
-	exact  *Beta // see law
-}
-
-// tableState says whether a table was made, and if so whether it can be used.
-type tableState uint8
-
-const (
-	tableNew tableState = iota
-	tableGood
-	tableBad
-)
-
-// newClassTables returns those of a law.
-func newClassTables(m *Beta) *classTables {
-	t := &classTables{}
-	for i := range m.components {
-		c := &m.components[i]
-		t.add(c.weight, c.A, c.B)
-	}
-	return t
+	made   [len(tableGrades)]bool
+	good   [len(tableGrades)]bool // tables that were made and can be used
+	exact  *Beta                  // see law
 }
 
 // set makes them those of a class.
 func (t *classTables) set(m *Dirichlet, class int) {
 	t.w, t.a, t.b = t.w[:0], t.a[:0], t.b[:0]
 	for k, w := range m.weights {
-		t.add(w, m.alpha[k][class], sumExcept(m.alpha[k], class))
+		t.w, t.a, t.b = append(t.w, w), append(t.a, m.alpha[k][class]), append(t.b, special.SumExcept(m.alpha[k], class))
 	}
-	t.state = [len(tableGrades)]tableState{}
+	clear(t.made[:])
 	t.exact = nil
-}
-
-func (t *classTables) add(w, a, b float64) {
-	t.w, t.a, t.b = append(t.w, w), append(t.a, a), append(t.b, b)
 }
 
 // law returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
@@ -239,16 +205,13 @@ func (t *classTables) table(q float64) *quantileTable {
 		if q < tableGrades[i].quantile {
 			continue
 		}
-		if t.state[i] == tableNew {
-			t.state[i] = tableBad
-			if t.tables[i].make(&tableGrades[i], t.w, t.a, t.b) {
-				t.state[i] = tableGood
-			}
+		if !t.made[i] {
+			t.made[i], t.good[i] = true, t.tables[i].make(&tableGrades[i], t.w, t.a, t.b)
 		}
-		if t.state[i] == tableGood {
+		if t.good[i] {
 			return &t.tables[i]
 		}
-		return nil
+		break
 	}
 	return nil
 }

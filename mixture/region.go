@@ -73,10 +73,7 @@ func clip(p []float64, resolution float64) {
 	for i := range p {
 		p[i] = max(p[i], resolution)
 	}
-	s := special.Sum(p)
-	for i := range p {
-		p[i] /= s
-	}
+	special.Normalize(p)
 }
 
 // Contains reports whether p, a point of the simplex, lies in the region.

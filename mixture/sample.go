@@ -3,6 +3,8 @@ package mixture
 import (
 	"math"
 	"math/rand/v2"
+
+	"credence/internal/special"
 )
 
 // Sample appends one random draw of the class probabilities to dst. Parameters
@@ -18,14 +20,10 @@ func (m *Dirichlet) Sample(dst []float64, r *rand.Rand) []float64 {
 		dst = append(dst, g)
 	}
 	p := dst[from:]
-	total := 0.0
 	for i := range p {
 		p[i] = math.Exp(p[i] - top)
-		total += p[i]
 	}
-	for i := range p {
-		p[i] /= total
-	}
+	special.Normalize(p)
 	return dst
 }
 

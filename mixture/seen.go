@@ -14,8 +14,10 @@ func (c *ReportedClass) mapped(i Interval) Interval {
 	return m
 }
 
-// seen returns the interval of what is told, which contains its mean.
-func (c *ReportedClass) seen(i ReportedInterval) ReportedInterval {
+// seen returns the interval of what is told, which contains its mean, and whether that of p lies within the resolution.
+func (c *ReportedClass) seen(of Interval) ReportedInterval {
+	e := c.resolution
+	i := ReportedInterval{of, e > 0 && (of.Hi <= e || of.Lo >= 1-e)}
 	if c.average != nil {
 		mean, _ := c.Moments()
 		i.Interval = c.mapped(i.Interval)
@@ -26,13 +28,13 @@ func (c *ReportedClass) seen(i ReportedInterval) ReportedInterval {
 
 // Moments returns the mean and the variance of what is told.
 func (c *ReportedClass) Moments() (mean, variance float64) {
-	if c.average == nil && c.Law == nil {
+	switch {
+	case c.average != nil:
+		return c.average.class(c.class, c.Law)
+	case c.Law == nil:
 		return c.tables.moments()
 	}
-	if c.average == nil {
-		return c.Law.Moments()
-	}
-	return c.average.class(c.class, c.Law)
+	return c.Law.Moments()
 }
 
 // QuantileBoth returns the quantile of what is told, and one less it.
@@ -51,22 +53,22 @@ func (c *ReportedClass) QuantileBoth(q float64) (x, complement float64) {
 
 // CDF returns the probability that what is told is at most x.
 func (c *ReportedClass) CDF(x float64) float64 {
-	if c.average != nil {
-		if x < c.average.At(c.class, 0) {
-			return 0
-		}
-		x = c.average.Inverse(c.class, x)
-	}
-	return c.Law.CDF(x)
+	lower, _ := c.tails(x)
+	return lower
 }
 
 // Survival returns the probability that what is told is more than x.
 func (c *ReportedClass) Survival(x float64) float64 {
+	_, upper := c.tails(x)
+	return upper
+}
+
+func (c *ReportedClass) tails(x float64) (lower, upper float64) {
 	if c.average != nil {
 		if x < c.average.At(c.class, 0) {
-			return 1
+			return 0, 1
 		}
 		x = c.average.Inverse(c.class, x)
 	}
-	return c.Law.Survival(x)
+	return c.Law.tails(x)
 }

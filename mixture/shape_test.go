@@ -20,7 +20,8 @@ func TestTurnsAgainstGrid(t *testing.T) {
 	forRandom(t, n, func(m *Beta, r *rand.Rand) error {
 		if r.IntN(3) == 0 {
 			rows := randomRows(r, 15)
-			if err := m.set(rows.Weights, rows.A, rows.B); err != nil {
+			var err error
+			if m, err = NewBeta(rows.Weights, rows.A, rows.B); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package mixture
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"credence/internal/special"
@@ -58,10 +59,7 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 			t.add(top, w, m.alpha[k], max(topError/2, topError/(2*float64(m.K())*w)))
 		}
 	}
-	total := special.Sum(top)
-	for i := range top {
-		top[i] /= total
-	}
+	special.Normalize(top)
 	return dst, ctx.Err()
 }
 
@@ -71,12 +69,7 @@ var topWork = sync.Pool{New: func() any { return new(topIntegral) }}
 // add adds w times the probabilities of Dirichlet(alpha), with an error below the
 // tolerance.
 func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance float64) {
-	best := 0
-	for i, a := range alpha {
-		if a > alpha[best] {
-			best = i
-		}
-	}
+	best := slices.Index(alpha, slices.Max(alpha))
 	// If the classes left out are above the best with the probability e, then so is
 	// one of them above whichever of the others is top with at most that, and the
 	// error is at most e.

@@ -37,10 +37,7 @@ func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
 		u.weights = append(u.weights, w)
 		u.alpha = append(u.alpha, a)
 	}
-	s := special.Sum(u.weights)
-	for k := range u.weights {
-		u.weights[k] /= s
-	}
+	special.Normalize(u.weights)
 	return u, nil
 }
 

@@ -11,6 +11,25 @@ func Sum(x []float64) float64 {
 	return s
 }
 
+// SumExcept returns the sum of all x_j, j ≠ i. The total less x_i would lose nine digits at x = (1e7, 1e-3).
+func SumExcept(x []float64, i int) float64 {
+	s := 0.0
+	for j, v := range x {
+		if j != i {
+			s += v
+		}
+	}
+	return s
+}
+
+// Normalize divides x by its sum.
+func Normalize(x []float64) {
+	s := Sum(x)
+	for i := range x {
+		x[i] /= s
+	}
+}
+
 // Sigmoid returns 1/(1 + exp(−x)) without overflow.
 func Sigmoid(x float64) float64 {
 	if x >= 0 {
