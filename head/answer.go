@@ -66,14 +66,24 @@ func (a *Answer) Top() int {
 
 // After returns the answer after further votes [d] on the item have been seen.
 func (a *Answer) After(votes []float64) (Answer, error) {
+	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return law.Update(votes) })
+}
+
+// AfterRatings returns the answer after votes by raters of the crowd have been seen.
+func (a *Answer) AfterRatings(c *Crowd, votes []Rating) (Answer, error) {
+	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(law, votes) })
+}
+
+// updated returns the answer for the law that update returns.
+func (a *Answer) updated(update func(law *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Answer, error) {
 	if a.Law == nil {
 		return Answer{}, ErrNoDistribution
 	}
-	m, err := a.Law.Update(votes)
+	law, err := update(a.Law)
 	if err != nil {
 		return Answer{}, err
 	}
-	return a.with(m), nil
+	return a.with(law), nil
 }
 
 // with returns the answer for another law.

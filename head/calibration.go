@@ -54,9 +54,7 @@ func (c *Calibration) Apply(a *Answer) {
 			*a = Answer{Err: err}
 			return
 		}
-		average := a.Average
-		*a = Of(law)
-		a.Through(average)
+		*a = a.with(law)
 	}
 	a.Resolution = c.Resolution
 }

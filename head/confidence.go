@@ -20,7 +20,7 @@ func (Confidence) Name() string { return "confidence" }
 // New implements [Method].
 func (m Confidence) New(t Task) (Head, error) {
 	m = Complete(m).(Confidence)
-	h := &confidence{classes: t.Classes, lambda: m.Lambda, budget: m.Budget}
+	h := &confidence{Confidence: m, classes: t.Classes}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
 }
 
@@ -34,24 +34,25 @@ func (m Confidence) New(t Task) (Head, error) {
 // label by a draw of its own; the others have p' = p. After each step λ grows by
 // 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
 type confidence struct {
-	classes        int
-	lambda, budget float64
-	log, hints     []float64 // scratch
+	Base
+	Confidence
+	classes    int
+	log, hints []float64 // scratch
 }
 
 // confidenceStep is by how much λ changes after a step.
 const confidenceStep = 1.01
 
-func (h *confidence) outputs() int { return h.classes + 1 }
+func (h *confidence) Outputs() int { return h.classes + 1 }
 
-// state is λ, which training adapts.
-func (h *confidence) state() []float64 { return []float64{h.lambda} }
+// State is λ, which training adapts.
+func (h *confidence) State() []float64 { return []float64{h.Lambda} }
 
-func (h *confidence) setState(state []float64) error {
+func (h *confidence) SetState(state []float64) error {
 	if len(state) != 1 || !(state[0] > 0) || math.IsInf(state[0], 0) {
 		return noState(state)
 	}
-	h.lambda = state[0]
+	h.Lambda = state[0]
 	return nil
 }
 
@@ -67,12 +68,12 @@ func (h *confidence) loss(grad, out, votes []float64, at Step) float64 {
 		}
 	}
 	loss, price := h.hinted(grad, out, votes, hints)
-	loss += h.lambda * price
+	loss += h.Lambda * price
 	if grad != nil {
-		if price > h.budget {
-			h.lambda *= confidenceStep
+		if price > h.Budget {
+			h.Lambda *= confidenceStep
 		} else {
-			h.lambda /= confidenceStep
+			h.Lambda /= confidenceStep
 		}
 	}
 	return loss
@@ -100,7 +101,7 @@ func half(s *rng.Stream, labels float64) float64 {
 // hints [N, d], and the mean of −log c. The gradient is that of their sum, the
 // latter times λ.
 func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price float64) {
-	d, width := h.classes, h.outputs()
+	d, width := h.classes, h.Outputs()
 	if h.log == nil {
 		h.log = make([]float64, d)
 	}
@@ -113,7 +114,7 @@ func (h *confidence) hinted(grad, out, votes, hints []float64) (loss, price floa
 		var g []float64
 		if grad != nil {
 			g = grad[j*width : (j+1)*width]
-			g[d] = -h.lambda * m * (1 - c) / n
+			g[d] = -h.Lambda * m * (1 - c) / n
 		}
 		for y, count := range s {
 			if count == 0 {
@@ -159,7 +160,7 @@ func (h *confidence) answer(outputs [][]float64) Answer {
 	return e
 }
 
-func (h *confidence) traits() Traits {
+func (h *confidence) Traits() Traits {
 	return Traits{
 		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to be told " +
 			"the label while it was trained. It ranks items; it is no variance and has no unit.",

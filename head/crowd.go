@@ -41,14 +41,15 @@ func (c *Crowd) Check(classes, raters int) error {
 	if c.Classes != classes || len(c.Votes) != raters {
 		return fmt.Errorf("%d raters of %d classes, want %d of %d", len(c.Votes), c.Classes, raters, classes)
 	}
+	leans, tastes := c.sizes()
 	for _, part := range []struct {
 		name   string
 		values []float64
 		want   int
 	}{
-		{"lean", c.Lean, c.leans()}, {"standard error of lean", c.LeanSE, c.leans()}, {"guess", c.Guess, raters},
+		{"lean", c.Lean, leans}, {"standard error of lean", c.LeanSE, leans}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
-		{"taste", c.Taste, c.tastes()}, {"votes", c.Votes, raters},
+		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
 		if len(part.values) != part.want {
 			return fmt.Errorf("raters: %d values of %s, want %d", len(part.values), part.name, part.want)
@@ -65,18 +66,12 @@ func (c *Crowd) Check(classes, raters int) error {
 	return nil
 }
 
-func (c *Crowd) leans() int {
+// sizes returns the numbers of leans and of tastes.
+func (c *Crowd) sizes() (leans, tastes int) {
 	if c.Classes == 2 {
-		return len(c.Votes)
+		return len(c.Votes), 0
 	}
-	return 0
-}
-
-func (c *Crowd) tastes() int {
-	if c.Classes == 2 {
-		return 0
-	}
-	return len(c.Votes) * c.Classes
+	return 0, len(c.Votes) * c.Classes
 }
 
 // Average returns the average rater, nil of a nil crowd.
@@ -169,34 +164,18 @@ func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichl
 	if c.Classes > 2 {
 		return c.expand(law, votes)
 	}
-	weights, alpha, sum := []float64{}, [][]float64{}, 0.0
+	weights, alpha := []float64{}, [][]float64{}
 	for _, way := range c.ways(votes) {
 		for _, part := range c.posterior(law, way.votes) {
 			a, b := part.beta()
-			w := part.weight * way.weight
-			weights, alpha = append(weights, w), append(alpha, []float64{b, a})
-			sum += w
+			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
 		}
 	}
-	if !(sum > 0) {
+	if !(special.Sum(weights) > 0) {
 		return nil, errors.New("the votes are impossible under the law")
 	}
-	for k := range weights {
-		weights[k] /= sum
-	}
+	special.Normalize(weights)
 	return merge(weights, alpha)
-}
-
-// AfterRatings returns the answer after votes by raters of the crowd have been seen.
-func (a *Answer) AfterRatings(c *Crowd, votes []Rating) (Answer, error) {
-	if a.Law == nil {
-		return Answer{}, ErrNoDistribution
-	}
-	law, err := c.Update(a.Law, votes)
-	if err != nil {
-		return Answer{}, err
-	}
-	return a.with(law), nil
 }
 
 // Chances returns how likely a rater is to vote for each class of an item whose p has the given law.

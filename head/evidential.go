@@ -38,7 +38,7 @@ func (m Evidential) New(t Task) (Head, error) {
 // networks end in a rectifier, whose outputs can die; softplus is its smooth
 // form, and the authors' code also offers the exponential.
 type evidential struct {
-	plain
+	Base
 	classes, anneal int
 	evidence        *evidence
 	alpha, slope    []float64
@@ -71,7 +71,7 @@ var evidences = map[string]*evidence{
 	}, 0},
 }
 
-func (h *evidential) outputs() int { return h.classes }
+func (h *evidential) Outputs() int { return h.classes }
 
 func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
@@ -199,7 +199,7 @@ func (h *evidential) answer(outputs [][]float64) Answer {
 	return e
 }
 
-func (h *evidential) traits() Traits {
+func (h *evidential) Traits() Traits {
 	return Traits{
 		Meaning: "The number of classes over the total evidence: 1 without any, near 0 with much. " +
 			"Its Dirichlet distribution says how much evidence the network sees for its mean; it is fitted to single labels " +

@@ -1,6 +1,9 @@
 package head
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // fewVotes is up to how many votes an item's likelihood is multiplied out. The
 // products stay within e^±(20·16) ≈ 1e±139, far from the ends of float64.
@@ -54,10 +57,7 @@ func (h *fewWork) nll(g, e, out, s []float32, m, scale float64) float64 {
 	if faint && !(total > 1e-14) {
 		// A component whose weight is beyond the range of float32 may be the
 		// only one that explains the votes.
-		top := float64(out[0])
-		for _, x := range out[1:k] {
-			top = max(top, float64(x))
-		}
+		top := float64(slices.Max(out[:k]))
 		for c, x := range out[:k] {
 			w[c] = math.Exp(float64(x) - top)
 		}

@@ -1,6 +1,8 @@
 package head
 
 import (
+	"slices"
+
 	"credence/internal/kernel"
 	"credence/internal/special"
 )
@@ -55,10 +57,7 @@ func (h *mixtureHead) logits(x []float64, raw []float32) bool {
 	k, width := h.components, h.Outputs()
 	limit := h.bound
 	for ; len(raw) > 0; raw, x = raw[width:], x[width:] {
-		top := raw[0]
-		for _, v := range raw[1:k] {
-			top = max(top, v)
-		}
+		top := slices.Max(raw[:k])
 		for i, v := range raw[:k] {
 			if v-v != 0 {
 				return false

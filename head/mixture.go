@@ -3,6 +3,7 @@ package head
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/special"
 	"credence/mixture"
@@ -141,10 +142,7 @@ func (h *mixtureHead) Decode(dst []Answer, outputs []Output) {
 // read turns the raw outputs of one network for one item into K weights, which
 // sum to 1/members, and K rows of parameters.
 func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members int) {
-	top := math.Inf(-1)
-	for _, x := range out[:h.components] {
-		top = max(top, float64(x))
-	}
+	top := float64(slices.Max(out[:h.components]))
 	sum := 0.0
 	for k, x := range out[:h.components] {
 		weights[k] = math.Exp(float64(x) - top)

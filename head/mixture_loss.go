@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -270,7 +271,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 	out, exps := h.out[lo*width:hi*width], h.exps[lo*width:hi*width]
 	h.parts[p].clamped = 0
 	if h.inside {
-		exp(exps, out)
+		kernel.Exp(exps, out)
 		return
 	}
 	clamped := int64(0)
@@ -299,7 +300,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 		}
 	}
 	h.parts[p].clamped = clamped
-	exp(exps, exps)
+	kernel.Exp(exps, exps)
 }
 
 // largest returns the largest |x|. NaN counts as larger than any number.
@@ -358,12 +359,8 @@ func (h *mixtureHead) longLoss(worker, p int) {
 	items := h.long[p*longItems : min((p+1)*longItems, len(h.long))]
 	for i := range items {
 		j := items[i].at
-		for i, x := range row(h.out, j, width) {
-			w.out[i] = float64(x)
-		}
-		for i, x := range h.votes.Item(j) {
-			w.counts[i] = float64(x)
-		}
+		w.out = append64(w.out[:0], row(h.out, j, width))
+		w.counts = append64(w.counts[:0], h.votes.Item(j))
 		og := w.grad
 		g := row(h.grad, j, width)
 		if g == nil {

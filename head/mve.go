@@ -18,7 +18,7 @@ func (MVE) Name() string { return "mve" }
 // New implements [Method].
 func (m MVE) New(t Task) (Head, error) {
 	m = Complete(m).(MVE)
-	h := &mve{classes: t.Classes, pairs: pairsOf(t.Classes), floor: m.Floor, meanOnly: max(0, m.Warmup)}
+	h := &mve{newPaired(t.Classes), m}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t, "warmup")
 }
 
@@ -40,13 +40,9 @@ func (m MVE) New(t Task) (Head, error) {
 // Raw outputs are pairs, one for each class against the others; two classes
 // need one. The loss is the mean over labels and pairs.
 type mve struct {
-	plain
-	classes, pairs int
-	floor          float64
-	meanOnly       int // epochs that fit the mean alone
+	paired
+	MVE
 }
-
-func (h *mve) outputs() int { return 2 * h.pairs }
 
 // startVariance is what the warm-up takes for σ²: that of a fair coin.
 const startVariance = 0.25
@@ -55,14 +51,14 @@ const startVariance = 0.25
 const largestLog = 20
 
 func (h *mve) loss(grad, out, votes []float64, at Step) float64 {
-	return h.gaussian(grad, out, votes, at.Epoch < uint64(h.meanOnly))
+	return h.gaussian(grad, out, votes, at.Epoch < uint64(max(0, h.Warmup)))
 }
 
 // criterion is the Gaussian negative log-likelihood per label.
 func (h *mve) criterion(out, votes []float64) float64 { return h.gaussian(nil, out, votes, false) }
 
 func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
-	d, width := h.classes, h.outputs()
+	d, width := h.classes, h.Outputs()
 	sum, scale := 0.0, 1/(special.Sum(votes)*float64(h.pairs))
 	for j := range len(votes) / d {
 		s := votes[j*d : (j+1)*d]
@@ -81,7 +77,7 @@ func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
 			}
 			grad[at] = scale * (m*mean - s[i]) / variance * mean * (1 - mean)
 			if !meanOnly && math.Abs(out[at+1]) < largestLog {
-				grad[at+1] = scale * 0.5 * (m - squares/variance) / variance * (variance - h.floor)
+				grad[at+1] = scale * 0.5 * (m - squares/variance) / variance * (variance - h.Floor)
 			}
 		}
 	}
@@ -90,7 +86,7 @@ func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
 
 // read turns a pair of raw outputs into mean and variance.
 func (h *mve) read(a, b float64) (mean, variance float64) {
-	return special.Sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.floor
+	return special.Sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.Floor
 }
 
 // answer reads several networks as an equal mixture of their Gaussians
@@ -114,9 +110,9 @@ func (h *mve) answer(outputs [][]float64) Answer {
 	return e
 }
 
-func (h *mve) traits() Traits {
+func (h *mve) Traits() Traits {
 	return Traits{
-		Warmup: h.meanOnly,
+		Warmup: max(0, h.Warmup),
 		Meaning: "The variance of a single label, 0 or 1, as if it were Gaussian. At its best it is p(1 - p), " +
 			"which the mean alone determines; it is not the variance of the probability.",
 		Columns: func(int) []Column { return []Column{{"label_sd", sdOf}} },

@@ -2,6 +2,7 @@ package head
 
 import (
 	"math"
+	"slices"
 
 	"credence/internal/special"
 )
@@ -38,10 +39,7 @@ func newWork(k, d int) *work {
 
 func (w *work) nll(grad, out, s []float64, k int, limit float64) float64 {
 	d := len(s)
-	m := 0.0
-	for _, x := range s {
-		m += x
-	}
+	m := special.Sum(s)
 	if m == 0 {
 		clear(grad)
 		return 0
@@ -103,12 +101,7 @@ func component(q, alpha, s []float64, m float64) float64 {
 		}
 		rest := a0 - alpha[i]
 		if alpha[i] > 0.5*a0 { // cancels; at most one class does
-			rest = 0
-			for j, a := range alpha {
-				if j != i {
-					rest += a
-				}
-			}
+			rest = special.SumExcept(alpha, i)
 		}
 		// Rounding in m may leave m − S_i below zero.
 		q[i] = alpha[i] * (bracket(alpha[i], rest, s[i]) - special.DigammaDiff(a0+s[i], max(m-s[i], 0)))
@@ -141,10 +134,7 @@ func bracket(a, b, s float64) float64 {
 
 // sumExp returns the largest x_i and Σ exp(x_i − largest).
 func sumExp(x []float64) (top, sum float64) {
-	top = x[0]
-	for _, v := range x[1:] {
-		top = max(top, v)
-	}
+	top = slices.Max(x)
 	for _, v := range x {
 		sum += math.Exp(v - top)
 	}

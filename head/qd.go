@@ -27,7 +27,7 @@ func (m QD) New(t Task) (Head, error) {
 	if !(m.Level > 0 && m.Level < 1) {
 		return nil, fmt.Errorf("method qd: level %v, want between 0 and 1", m.Level)
 	}
-	h := &qd{classes: t.Classes, pairs: pairsOf(t.Classes), lambda: m.Lambda, soften: m.Soften, level: m.Level}
+	h := &qd{newPaired(t.Classes), m}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
 }
 
@@ -45,12 +45,9 @@ func (m QD) New(t Task) (Head, error) {
 // Raw outputs are pairs, one for each class against the others; two classes
 // need one. The loss is the mean over the pairs.
 type qd struct {
-	plain
-	classes, pairs        int
-	lambda, soften, level float64
+	paired
+	QD
 }
-
-func (h *qd) outputs() int { return 2 * h.pairs }
 
 func (h *qd) loss(grad, out, votes []float64, _ Step) float64 {
 	sum := 0.0
@@ -72,7 +69,7 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 	width, captured, soft := 0.0, 0.0, 0.0
 	each := func(f func(at int, lo, hi, y, count float64)) {
 		for j := range len(votes) / h.classes {
-			at := j*h.outputs() + 2*pair
+			at := j*h.Outputs() + 2*pair
 			for y, count := range h.labels(votes, j, pair) {
 				if count > 0 {
 					f(at, out[at], out[at+1], float64(y), count)
@@ -85,14 +82,14 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 			width += count * (hi - lo)
 			captured += count
 		}
-		soft += count * special.Sigmoid(h.soften*(y-lo)) * special.Sigmoid(h.soften*(hi-y))
+		soft += count * special.Sigmoid(h.Soften*(y-lo)) * special.Sigmoid(h.Soften*(hi-y))
 	})
 	loss := 0.0
 	if captured > 0 {
 		loss = width / captured
 	}
-	shortfall := max(0, h.level-soft/n)
-	penalty := h.lambda * n / (h.level * (1 - h.level))
+	shortfall := max(0, h.Level-soft/n)
+	penalty := h.Lambda * n / (h.Level * (1 - h.Level))
 	loss += penalty * shortfall * shortfall
 	if grad == nil {
 		return loss
@@ -103,10 +100,10 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 			grad[at] -= scale * count / captured
 			grad[at+1] += scale * count / captured
 		}
-		a, b := special.Sigmoid(h.soften*(y-lo)), special.Sigmoid(h.soften*(hi-y))
-		slope := scale * penalty * 2 * shortfall * count / n * h.soften * a * b
-		grad[at] += slope * special.Sigmoid(-h.soften*(y-lo))
-		grad[at+1] -= slope * special.Sigmoid(-h.soften*(hi-y))
+		a, b := special.Sigmoid(h.Soften*(y-lo)), special.Sigmoid(h.Soften*(hi-y))
+		slope := scale * penalty * 2 * shortfall * count / n * h.Soften * a * b
+		grad[at] += slope * special.Sigmoid(-h.Soften*(y-lo))
+		grad[at+1] -= slope * special.Sigmoid(-h.Soften*(hi-y))
 	})
 	return loss
 }
@@ -123,7 +120,7 @@ func (h *qd) criterion(out, votes []float64) float64 {
 	for i := range h.pairs {
 		held := 0.0
 		for j := range len(votes) / h.classes {
-			at := j*h.outputs() + 2*i
+			at := j*h.Outputs() + 2*i
 			lo, hi := out[at], out[at+1]
 			for y, count := range h.labels(votes, j, i) {
 				widths += count * max(0, hi-lo)
@@ -132,7 +129,7 @@ func (h *qd) criterion(out, votes []float64) float64 {
 				}
 			}
 		}
-		shortfall += max(0, h.level-held/n)
+		shortfall += max(0, h.Level-held/n)
 	}
 	if shortfall > 0 {
 		return missed + shortfall
@@ -142,7 +139,7 @@ func (h *qd) criterion(out, votes []float64) float64 {
 
 // normal returns z such that mean ± z sd holds the level's share of a Gaussian:
 // 1.96 for 0.95.
-func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.level) }
+func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.Level) }
 
 // answer makes one interval of several networks' as the paper does: the mean
 // of an end, moved outwards by z standard deviations between the networks. The
@@ -190,7 +187,7 @@ func spread(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sum / float64(len(x)-1))
 }
 
-func (h *qd) traits() Traits {
+func (h *qd) Traits() Traits {
 	return Traits{
 		LeastBatch: leastQD, Coarse: true,
 		Meaning: "The width of an interval that is to hold a single label, 0 or 1, most of the time. " +

@@ -231,13 +231,9 @@ func (h *raterHead) Loss(grad, out []float32, b Batch, at Step) Loss {
 	}
 	h.compute(grad, out, b)
 	loss := Loss{Votes: b.Counts.Votes()}
-	sum := 0.0
-	for _, x := range h.nll {
-		sum += x
-	}
 	if h.scale > 0 {
 		loss.Over = 1 / h.scale
-		loss.Mean = sum * h.scale
+		loss.Mean = special.Sum(h.nll) * h.scale
 	}
 	if grad != nil {
 		h.add()

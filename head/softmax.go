@@ -44,13 +44,13 @@ func (m Dropout) New(t Task) (Head, error) {
 // as Monte Carlo dropout: the mean of the probabilities, and their variance
 // (1/M) Σ (p − mean)².
 type softmax struct {
-	plain
+	Base
 	classes int
 	passes  int // of Monte Carlo dropout; 0 is the plain method
 	log     []float64
 }
 
-func (h *softmax) outputs() int { return h.classes }
+func (h *softmax) Outputs() int { return h.classes }
 
 func (h *softmax) loss(grad, out, votes []float64, _ Step) float64 {
 	d := h.classes
@@ -104,7 +104,7 @@ func (h *softmax) answer(outputs [][]float64) Answer {
 	return e
 }
 
-func (h *softmax) traits() Traits {
+func (h *softmax) Traits() Traits {
 	t := Traits{Passes: h.passes}
 	if h.passes > 0 {
 		t.Meaning = fmt.Sprintf("The variance of the probability between %d passes through the network with dropout on: "+
