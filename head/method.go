@@ -42,100 +42,94 @@ func Named(name string, own ...Method) (Method, error) {
 // Setting describes a setting of a method.
 type Setting struct {
 	Name, Default, Help string
+
+	value reflect.Value
 }
 
 // Settings returns those of a method.
 func Settings(m Method) []Setting {
-	var list []Setting
-	for i, t := 0, reflect.TypeOf(m); i < t.NumField(); i++ {
-		if name := settingName(t.Field(i)); name != "" {
-			tag := t.Field(i).Tag
-			list = append(list, Setting{name, tag.Get("default"), tag.Get("help")})
-		}
-	}
+	_, list := settings(m)
 	return list
 }
 
-// settingName is the JSON name of a field, empty if it is no setting.
-func settingName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if name == "-" || f.Tag.Get("setting") == "-" {
-		return ""
+// settings returns a copy of m that can be changed, and its settings, whose values are the fields of the copy.
+func settings(m Method) (v reflect.Value, list []Setting) {
+	v = reflect.New(reflect.TypeOf(m)).Elem()
+	v.Set(reflect.ValueOf(m))
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		if name != "" && name != "-" && tag.Get("setting") != "-" {
+			list = append(list, Setting{name, tag.Get("default"), tag.Get("help"), v.Field(i)})
+		}
 	}
-	return name
+	return v, list
 }
 
 // Set returns m with the setting of that name given a value, as a user writes it.
 func Set(m Method, name, value string) (Method, error) {
-	v, f, err := field(m, name)
-	if err != nil {
-		return nil, err
+	v, list := settings(m)
+	if len(list) == 0 {
+		return nil, fmt.Errorf("method %s has no settings, found %q", m.Name(), name)
 	}
-	switch f.Kind() {
+	for _, s := range list {
+		if s.Name == name {
+			err := s.set(value)
+			return v.Interface().(Method), err
+		}
+	}
+	names := words.Each(list, func(s Setting) string { return s.Name })
+	return nil, fmt.Errorf("method %s has no setting %q, its settings are [%s]", m.Name(), name, strings.Join(names, " "))
+}
+
+// set changes the value.
+func (s *Setting) set(value string) error {
+	switch s.value.Kind() {
 	case reflect.String:
-		f.SetString(value)
+		s.value.SetString(value)
 	case reflect.Int:
 		n, err := strconv.Atoi(value)
 		if err != nil || n == 0 {
-			return nil, fmt.Errorf("setting %s is %q, want a whole number that is not 0", name, value)
+			return fmt.Errorf("setting %s is %q, want a whole number that is not 0", s.Name, value)
 		}
-		f.SetInt(int64(n))
+		s.value.SetInt(int64(n))
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(x > 0) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("setting %s is %q, want a number above 0", name, value)
+			return fmt.Errorf("setting %s is %q, want a number above 0", s.Name, value)
 		}
-		f.SetFloat(x)
+		s.value.SetFloat(x)
 	}
-	return v.Interface().(Method), nil
+	return nil
 }
 
 // Get returns the value of the setting of that name as Set takes it, empty if there is no such
 // setting.
 func Get(m Method, name string) string {
-	_, f, err := field(m, name)
-	if err != nil {
-		return ""
-	}
-	if f.Kind() == reflect.Float64 {
-		return strconv.FormatFloat(f.Float(), 'g', -1, 64)
-	}
-	return fmt.Sprint(f.Interface())
-}
-
-// field returns a copy of m that can be changed, and in it the setting of that name.
-func field(m Method, name string) (v, f reflect.Value, err error) {
-	v = reflect.New(reflect.TypeOf(m)).Elem()
-	v.Set(reflect.ValueOf(m))
-	var own []string
-	for i := range v.NumField() {
-		s := settingName(v.Type().Field(i))
-		if s == name && s != "" {
-			return v, v.Field(i), nil
-		}
-		if s != "" {
-			own = append(own, s)
+	for _, s := range Settings(m) {
+		switch {
+		case s.Name != name:
+		case s.value.Kind() == reflect.Float64:
+			return strconv.FormatFloat(s.value.Float(), 'g', -1, 64)
+		default:
+			return fmt.Sprint(s.value.Interface())
 		}
 	}
-	if len(own) == 0 {
-		return v, f, fmt.Errorf("method %s has no settings, found %q", m.Name(), name)
-	}
-	return v, f, fmt.Errorf("method %s has no setting %q, its settings are [%s]",
-		m.Name(), name, strings.Join(own, " "))
+	return ""
 }
 
 // Complete returns m with defaults where settings are zero.
 func Complete(m Method) Method {
-	for _, s := range Settings(m) {
-		_, f, err := field(m, s.Name)
-		if err != nil || !f.IsZero() || s.Default == "" {
+	v, list := settings(m)
+	for _, s := range list {
+		if !s.value.IsZero() || s.Default == "" {
 			continue
 		}
-		if m, err = Set(m, s.Name, s.Default); err != nil {
+		if err := s.set(s.Default); err != nil {
 			panic(fmt.Sprintf("method %s: default of %s: %v", m.Name(), s.Name, err))
 		}
 	}
-	return m
+	return v.Interface().(Method)
 }
 
 // Encode returns a method as JSON: an object with its name as "kind", and its settings.
@@ -164,12 +158,11 @@ func Parse(text []byte, own ...Method) (Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := reflect.New(reflect.TypeOf(m))
-	v.Elem().Set(reflect.ValueOf(m))
-	if err := json.Unmarshal(text, v.Interface()); err != nil {
+	v, _ := settings(m)
+	if err := json.Unmarshal(text, v.Addr().Interface()); err != nil {
 		return nil, fmt.Errorf("method %s: %w", m.Name(), err)
 	}
-	return v.Elem().Interface().(Method), nil
+	return v.Interface().(Method), nil
 }
 
 // checked returns an error unless classes are enough and every number is finite and not negative,
@@ -182,10 +175,7 @@ func checked(m Method, t Task, negative ...string) error {
 		return bad("classes", t.Classes, "at least 2")
 	}
 	for _, s := range Settings(m) {
-		_, f, err := field(m, s.Name)
-		switch {
-		case err != nil:
-			return err
+		switch f := s.value; {
 		case f.Kind() == reflect.Float64 && !(f.Float() > 0 && !math.IsInf(f.Float(), 0)):
 			return bad(s.Name, f.Float(), "more than 0")
 		case f.Kind() == reflect.Int && f.Int() < 1 && !slices.Contains(negative, s.Name):
