@@ -20,29 +20,14 @@ type Votes struct {
 	at      map[string]int // item → its index in ds
 	classes []int          // the model's class of each class of ds, −1 for those it does not have
 
-	// With a rater model, the votes of item j are ratings[first[j]:first[j+1]], by the model's numbers of raters.
-	ratings []head.Rating
-	first   []int
-	unknown []string // raters that are not in the model
+	ratings [][]head.Rating // with a rater model, those of each item, by the model's numbers of raters
+	unknown []string        // raters that are not in the model
 }
 
 // MatchVotes finds the model's classes and raters in ds by their names. A vote for a class that the model does not have is
 // an error; an unknown rater counts as an average one.
 func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
-	known := map[string]int{}
-	for i, c := range m.Classes {
-		known[c] = i
-	}
-	v := &Votes{m: m, ds: ds, at: make(map[string]int, ds.Len()), classes: make([]int, len(ds.Classes))}
-	for j, id := range ds.Items {
-		v.at[id] = j
-	}
-	for i, c := range ds.Classes {
-		v.classes[i] = -1
-		if k, ok := known[c]; ok {
-			v.classes[i] = k
-		}
-	}
+	v := &Votes{m: m, ds: ds, at: places(ds.Items), classes: placesIn(m.Classes, ds.Classes)}
 	for j := range ds.Len() {
 		for i, s := range ds.CountsOf(j) {
 			if s > 0 && v.classes[i] < 0 {
@@ -56,33 +41,39 @@ func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
 	return v, nil
 }
 
-// matchRaters sorts the ratings of items that the model can read by item.
-func (v *Votes) matchRaters() {
-	known := map[string]int32{}
-	for r, name := range v.m.Raters {
-		known[name] = int32(r)
+// places returns the place of each name.
+func places(names []string) map[string]int {
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
 	}
-	raters := make([]int32, len(v.ds.Raters))
-	for r, name := range v.ds.Raters {
-		raters[r] = -1
+	return at
+}
+
+// placesIn returns the place of each name in a list, −1 for those that it does not have.
+func placesIn(list, names []string) []int {
+	known, at := places(list), make([]int, len(names))
+	for i, name := range names {
+		at[i] = -1
 		if k, ok := known[name]; ok {
-			raters[r] = k
-		} else {
-			v.unknown = append(v.unknown, name)
+			at[i] = k
 		}
 	}
-	v.first = make([]int, v.ds.Len()+1)
-	for _, r := range v.ds.Ratings {
-		v.first[r.Item+1]++
+	return at
+}
+
+// matchRaters sorts the ratings of items that the model can read by item.
+func (v *Votes) matchRaters() {
+	raters := placesIn(v.m.Raters, v.ds.Raters)
+	for r, k := range raters {
+		if k < 0 {
+			v.unknown = append(v.unknown, v.ds.Raters[r])
+		}
 	}
-	for j := range v.ds.Len() {
-		v.first[j+1] += v.first[j]
-	}
-	v.ratings = make([]head.Rating, len(v.ds.Ratings))
-	next := append([]int(nil), v.first...)
+	v.ratings = make([][]head.Rating, v.ds.Len())
 	for _, r := range v.ds.Ratings {
-		v.ratings[next[r.Item]] = head.Rating{Item: r.Item, Rater: raters[r.Rater], Class: int32(v.classes[r.Class])}
-		next[r.Item]++
+		v.ratings[r.Item] = append(v.ratings[r.Item],
+			head.Rating{Item: r.Item, Rater: int32(raters[r.Rater]), Class: int32(v.classes[r.Class])})
 	}
 }
 
@@ -157,10 +148,10 @@ func (v *Votes) counts(j int) []float64 {
 
 // named returns the ratings of item j, nil without a rater model.
 func (v *Votes) named(j int) []head.Rating {
-	if v.first == nil {
+	if v.ratings == nil {
 		return nil
 	}
-	return v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]]
+	return slices.Clip(v.ratings[j])
 }
 
 // withNameless adds to a list of votes those that counts has beyond them, by rater −1. It is nil if votes cannot be

@@ -12,17 +12,16 @@ type Point struct {
 
 // At returns the point x of [0, 1].
 func At(x float64) Point {
-	y := 1 - x
-	if x < 0.5 {
-		return Point{x, y, math.Log(x), math.Log1p(-x)}
-	}
-	return Point{x, y, math.Log1p(-y), math.Log(y)}
+	return point(x, 1-x)
 }
 
 // Ratio returns the point u/(u+v), u, v > 0.
 func Ratio(u, v float64) Point {
 	s := u + v
-	x, y := u/s, v/s
+	return point(u/s, v/s)
+}
+
+func point(x, y float64) Point {
 	if x < 0.5 {
 		return Point{x, y, math.Log(x), math.Log1p(-x)}
 	}
