@@ -1,9 +1,9 @@
 package mixture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"sync"
 
 	"credence/internal/par"
 	"credence/internal/special"
@@ -53,28 +53,13 @@ func IntervalsInto(dst []Interval, rows Rows, side Side, level float64) error {
 	if !(level > 0 && level < 1) {
 		return fmt.Errorf("level is %v: it lies between 0 and 1", level)
 	}
-	pieces := (n + rowsPerPiece - 1) / rowsPerPiece
-	var (
-		mu    sync.Mutex
-		first = n // the first bad row
-		bad   error
-	)
+	errs := make([]error, (n+rowsPerPiece-1)/rowsPerPiece)
 	workers := make([]intervalWorker, par.Threads())
-	par.ForWorker(pieces, func(worker, piece int) {
+	par.ForWorker(len(errs), func(worker, piece int) {
 		from := piece * rowsPerPiece
-		to := min(n, from+rowsPerPiece)
-		if row, err := workers[worker].intervals(dst, rows, from, to, side, level); err != nil {
-			mu.Lock()
-			if row < first {
-				first, bad = row, err
-			}
-			mu.Unlock()
-		}
+		errs[piece] = workers[worker].intervals(dst, rows, from, min(n, from+rowsPerPiece), side, level)
 	})
-	if bad != nil {
-		return fmt.Errorf("row %d: %w", first, bad)
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // intervalWorker finds intervals of rows with memory of its own.
@@ -84,8 +69,8 @@ type intervalWorker struct {
 	rows  []int // those that the lanes have
 }
 
-// intervals sets those of rows from … to−1. If some are not mixtures, it returns the first of them.
-func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side Side, level float64) (bad int, err error) {
+// intervals sets those of rows from … to−1. If some are not mixtures, its error names the first of them.
+func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side Side, level float64) (err error) {
 	gamma := 1 - level
 	if side == TwoSided {
 		gamma /= 2
@@ -99,7 +84,7 @@ func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side
 		switch {
 		case e != nil:
 			if err == nil {
-				bad, err = i, e
+				err = fmt.Errorf("row %d: %w", i, e)
 			}
 		case lanes && v.lanes.add(w, a, b, sum):
 			if side != Upper {
@@ -137,7 +122,7 @@ func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side
 			dst[i].Hi = next(i)
 		}
 	}
-	return bad, err
+	return err
 }
 
 // row returns weights and parameters of row i.

@@ -28,15 +28,10 @@ const (
 
 // String returns "two-sided", "upper" or "lower".
 func (s Side) String() string {
-	switch s {
-	case TwoSided:
-		return "two-sided"
-	case Upper:
-		return "upper"
-	case Lower:
-		return "lower"
+	if s < TwoSided || s > Lower {
+		return fmt.Sprintf("Side(%d)", int(s))
 	}
-	return fmt.Sprintf("Side(%d)", int(s))
+	return [...]string{"two-sided", "upper", "lower"}[s]
 }
 
 // Interval returns the credible interval of the given side and level, which

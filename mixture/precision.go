@@ -55,14 +55,8 @@ func (i ClassIntervals) Mirror() ClassIntervals {
 
 // Summarize returns what is told of all classes; top says whether to add the probabilities of being the most
 // probable one. The numbers are those of [Reported.Class] and [Reported.TopClass], which take more time apart.
-func (r Reported) Summarize(levels []float64, top bool) []ClassSummary {
-	list, _ := r.SummarizeContext(context.Background(), levels, top)
-	return list
-}
-
-// SummarizeContext is [Reported.Summarize], which takes long for many classes or levels. When ctx is done it
-// stops and returns the context's error.
-func (r Reported) SummarizeContext(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
+// It takes long for many classes or levels: when ctx is done, it stops and returns the context's error.
+func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
 	d := r.Law.Classes()
 	list := make([]ClassSummary, d)
 	room := make([]ClassIntervals, d*len(levels))

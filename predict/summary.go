@@ -65,7 +65,7 @@ func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err erro
 	top := s.needs&needTop != 0 || s.MinTop > 0
 	switch {
 	case top, s.needs&needClasses != 0, s.needs&needTwoSided != 0 && s.Precision != mixture.Full:
-		r.Classes, err = r.reported.SummarizeContext(ctx, s.Levels, top)
+		r.Classes, err = r.reported.Summarize(ctx, s.Levels, top)
 	case s.needs&needTwoSided != 0:
 		r.Classes = r.twoSided()
 	}
