@@ -210,3 +210,94 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 	}
 	return dst
 }
+
+// Covariance appends the d × d covariance matrix of the class probabilities to
+// dst, row by row, and returns it: the law of total covariance over the
+// components, within each of which, with mean μ and α₀ = Σα,
+//
+//	Cov(p_i, p_j) = (μ_i 1{i=j} − μ_i μ_j) / (α₀ + 1).
+func (m *Dirichlet) Covariance(dst []float64) []float64 {
+	d := m.Classes()
+	mean := m.Mean(nil)
+	n := len(dst)
+	dst = append(dst, make([]float64, d*d)...)
+	cov := dst[n:]
+	mu := make([]float64, d)
+	for k, w := range m.weights {
+		a := m.alpha[k]
+		total := special.Sum(a)
+		for i := range mu {
+			mu[i] = a[i] / total
+		}
+		for i := range d {
+			di := mu[i] - mean[i]
+			for j := range d {
+				within := -mu[i] * mu[j]
+				if i == j {
+					within = mu[i] * (sumOthers(a, i, total) / total)
+				}
+				cov[i*d+j] += w * (within/(total+1) + di*(mu[j]-mean[j]))
+			}
+		}
+	}
+	return dst
+}
+
+// Dirichlet returns m as the distribution of two classes (p, 1 − p).
+func (m *Beta) Dirichlet() *Dirichlet {
+	d := &Dirichlet{}
+	for _, c := range m.components {
+		d.weights = append(d.weights, c.weight)
+		d.alpha = append(d.alpha, []float64{c.A, c.B})
+	}
+	return d
+}
+
+// Entropy splits the uncertainty about an item's next label, in nats.
+type Entropy struct {
+	// Predictive is the entropy of the label itself, −Σ μ_i ln μ_i, with μ the
+	// mean probabilities.
+	Predictive float64
+	// Expected is E[−Σ p_i ln p_i]: what would be left if p were known, the
+	// disagreement among raters.
+	Expected float64
+	// Information is their difference, the mutual information between the
+	// label and p: what knowing p would tell.
+	Information float64
+}
+
+// Entropy returns the entropies of the next label. With μ_k the mean of
+// component k and μ their mixture,
+//
+//	Expected    = Σ_k w_k Σ_i μ_ki (ψ(α_k0+1) − ψ(α_ki+1))
+//	Information = Σ_k w_k Σ_i μ_ki (ln(μ_ki/μ_i) + δ(α_ki) − δ(α_k0)),
+//
+// δ(a) = ψ(a+1) − ln a. The second is computed as written, so that it keeps its
+// digits when all parameters are large and it is the small difference of two
+// large entropies.
+func (m *Dirichlet) Entropy() Entropy {
+	mean := m.Mean(nil)
+	var e Entropy
+	for _, mu := range mean {
+		if mu > 0 {
+			e.Predictive -= mu * math.Log(mu)
+		}
+	}
+	for k, w := range m.weights {
+		a := m.alpha[k]
+		total := special.Sum(a)
+		dt := special.DigammaExcess(total)
+		for i, ai := range a {
+			mu := ai / total
+			if mu == 0 {
+				continue
+			}
+			da := special.DigammaExcess(ai)
+			// ln(μ_i/μ_ki): the ratio is near one when one component dominates.
+			e.Information += w * mu * (math.Log(mu/mean[i]) + (da - dt))
+			e.Expected += w * mu * (dt - da - math.Log(mu))
+		}
+	}
+	e.Information = max(0, e.Information)
+	return e
+}

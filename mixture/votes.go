@@ -7,6 +7,128 @@ import (
 	"credence/internal/special"
 )
 
+// Update returns the distribution of p after further votes were seen:
+// votes[i] of them for class i, between 0 and 1e12. A mixture of Dirichlets is conjugate, so the
+// result is one too, with parameters α_k + S and weights
+//
+//	w_k B(α_k + S)/B(α_k), rescaled.
+//
+// Votes may be fractional. A component whose weight underflows is dropped.
+func (m *Dirichlet) Update(votes []float64) (*Dirichlet, error) {
+	if err := m.checkVotes(votes); err != nil {
+		return nil, err
+	}
+	logs := make([]float64, m.K())
+	var total logSum
+	for k := range logs {
+		logs[k] = math.Log(m.weights[k]) + logVotes(m.alpha[k], votes)
+		total.add(logs[k])
+	}
+	u := &Dirichlet{}
+	for k, l := range logs {
+		w := math.Exp(l - total.value())
+		if w == 0 {
+			continue
+		}
+		a := make([]float64, len(votes))
+		for i := range a {
+			a[i] = m.alpha[k][i] + votes[i]
+		}
+		u.weights = append(u.weights, w)
+		u.alpha = append(u.alpha, a)
+	}
+	special.Normalize(u.weights)
+	return u, nil
+}
+
+// maxVotes keeps updated parameters within bounds.
+const maxVotes = 1e12
+
+// checkVotes returns an error unless votes holds a count for each class.
+func (m *Dirichlet) checkVotes(votes []float64) error {
+	if len(votes) != m.Classes() {
+		return fmt.Errorf("%d vote counts for %d classes", len(votes), m.Classes())
+	}
+	for i, v := range votes {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return fmt.Errorf("vote count of class %d is %v: counts are finite and not negative", i, v)
+		}
+		if v > maxVotes {
+			return fmt.Errorf("vote count of class %d is %v: counts are at most %g", i, v, maxVotes)
+		}
+	}
+	return nil
+}
+
+// logVotes returns the log-probability of votes in a given order under one
+// Dirichlet: the ratio of rising factorials
+//
+//	B(a + S)/B(a) = ∏_i a_i(a_i+1)…(a_i+S_i−1) / (a₀(a₀+1)…(a₀+m−1)).
+func logVotes(a, votes []float64) float64 {
+	l := 0.0
+	for i, s := range votes {
+		l += special.LogRising(a[i], s)
+	}
+	return l - special.LogRising(special.Sum(a), special.Sum(votes))
+}
+
+// LogVotes returns the log-probability that further votes come out as given,
+// votes[i] of them for class i, in one given order: the likelihood that a mixture
+// is fitted by. The probability of the next vote alone is [Dirichlet.Mean].
+func (m *Dirichlet) LogVotes(votes []float64) (float64, error) {
+	if err := m.checkVotes(votes); err != nil {
+		return 0, err
+	}
+	var l logSum
+	for k, w := range m.weights {
+		l.add(math.Log(w) + logVotes(m.alpha[k], votes))
+	}
+	return l.value(), nil
+}
+
+// LogCounts returns the log-probability that Σ counts further votes are split
+// between the classes as given, in any order: LogVotes plus the logarithm of the
+// multinomial coefficient (a Dirichlet-multinomial mixture).
+func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
+	l, err := m.LogVotes(counts)
+	if err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for i, c := range counts {
+		if c != math.Floor(c) {
+			return 0, fmt.Errorf("count of class %d is %v: counts are whole numbers", i, c)
+		}
+		// The multinomial coefficient, one binomial at a time.
+		total += c
+		l += special.LogRising(1+total-c, c) - special.LogRising(1, c)
+	}
+	return l, nil
+}
+
+// VoteCounts appends to dst the distribution of the number of votes, out of n
+// further ones, that go to the class of m: n + 1 probabilities of a
+// beta-binomial mixture.
+func (m *Beta) VoteCounts(dst []float64, n int) []float64 {
+	from := len(dst)
+	dst = append(dst, make([]float64, n+1)...)
+	pmf := dst[from:]
+	for i := range m.components {
+		c := &m.components[i]
+		whole := special.LogRising(c.A+c.B, float64(n))
+		choose := 0.0 // ln C(n, s)
+		for s := range pmf {
+			yes, no := float64(s), float64(n-s)
+			if s > 0 {
+				choose += math.Log((no + 1) / yes)
+			}
+			pmf[s] += math.Exp(c.logWeight + choose +
+				special.LogRising(c.A, yes) + special.LogRising(c.B, no) - whole)
+		}
+	}
+	return dst
+}
+
 // maxCountVectors bounds how many outcomes of further votes are enumerated: about
 // a second for a mixture of fifteen components.
 const maxCountVectors = 2_000_000
