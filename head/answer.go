@@ -153,10 +153,8 @@ func decode(f func(dst []Answer, outputs []Output), width int, outputs []Output,
 
 // finite returns an error that shows the first value that is no number.
 func finite(out []float32) error {
-	for _, v := range out {
-		if v-v != 0 {
-			return fmt.Errorf("a network's output is %v", v)
-		}
+	if i := slices.IndexFunc(out, func(v float32) bool { return v-v != 0 }); i >= 0 {
+		return fmt.Errorf("a network's output is %v", out[i])
 	}
 	return nil
 }

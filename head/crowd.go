@@ -224,12 +224,7 @@ func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
 	}
 	weights, alpha = weights[:n], alpha[:n]
 	for n > mostParts {
-		light := 0
-		for k, w := range weights[:n] {
-			if w < weights[light] {
-				light = k
-			}
-		}
+		light := slices.Index(weights, slices.Min(weights[:n]))
 		n--
 		w, a := weights[light], alpha[light]
 		weights[light], alpha[light] = weights[n], alpha[n]

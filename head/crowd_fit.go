@@ -171,12 +171,7 @@ func (c *Crowd) Widen(t Task, own ...[][]float32) error {
 
 // settled reports whether no value differs by more than so much.
 func settled(a, b []float32, most float32) bool {
-	for i := range a {
-		if d := a[i] - b[i]; d > most || d < -most {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return !(x-y > most || x-y < -most) })
 }
 
 // ownTensors gives a head tensors as a network would.

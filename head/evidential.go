@@ -130,20 +130,15 @@ func (h *evidential) divergence(y int, scale float64) float64 {
 	copy(h.tilde, h.alpha)
 	h.tilde[y] = 1
 	a0, d := special.Sum(h.tilde), float64(h.classes)
-	kl := logGamma(a0) - logGamma(d)
+	kl := special.LogGamma(a0) - special.LogGamma(d)
 	slope0 := (a0 - d) * trigamma(a0)
 	for i, a := range h.tilde {
-		kl -= logGamma(a) + (a-1)*special.DigammaDiff(a, a0-a)
+		kl -= special.LogGamma(a) + (a-1)*special.DigammaDiff(a, a0-a)
 		if i != y {
 			h.dAlpha[i] += scale * ((a-1)*trigamma(a) - slope0)
 		}
 	}
 	return kl
-}
-
-func logGamma(x float64) float64 {
-	l, _ := math.Lgamma(x)
-	return l
 }
 
 // trigamma is ψ'(x) for x ≥ 1, to about 15 digits: the recurrence

@@ -41,7 +41,13 @@ func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
 	if grad != nil && len(grad) != len(out) {
 		panic(fmt.Sprintf("head: %d gradients for %d outputs", len(grad), len(out)))
 	}
-	n := r.load(out, b)
+	if b.Counts.Classes != r.classes || len(out) != b.Items()*r.Outputs() {
+		panic(fmt.Sprintf("head: %d outputs for %d items of %d classes, want %d outputs per item of %d classes",
+			len(out), b.Items(), b.Counts.Classes, r.Outputs(), r.classes))
+	}
+	r.out = append64(r.out[:0], out)
+	r.votes = appendVotes(r.votes[:0], b)
+	n := special.Sum(r.votes)
 	if n == 0 {
 		clear(grad)
 		return Loss{}
@@ -57,17 +63,6 @@ func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
 		grad[i] = float32(x)
 	}
 	return Loss{Mean: loss, Over: n, Votes: n}
-}
-
-// load copies a batch to float64 and returns how many labels it has.
-func (r *labels) load(out []float32, b Batch) float64 {
-	if b.Counts.Classes != r.classes || len(out) != b.Items()*r.Outputs() {
-		panic(fmt.Sprintf("head: %d outputs for %d items of %d classes, want %d outputs per item of %d classes",
-			len(out), b.Items(), b.Counts.Classes, r.Outputs(), r.classes))
-	}
-	r.out = append64(r.out[:0], out)
-	r.votes = appendVotes(r.votes[:0], b)
-	return special.Sum(r.votes)
 }
 
 // appendVotes appends the counts of a batch times the weights of its items.

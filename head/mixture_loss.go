@@ -228,17 +228,6 @@ func row(x []float32, j, width int) []float32 {
 	return x[j*width:][:width]
 }
 
-// exponentials fills exps with the weights, unnormalized, and with α, and
-// counts the values of log α outside the limits. Nearly always all raw outputs
-// are inside, where neither can overflow.
-func (h *mixtureHead) exponentials(exps, out []float32) {
-	h.survey(exps, out)
-	par.For(len(h.parts), h.exp)
-	for _, p := range h.parts {
-		h.clamped += p.clamped
-	}
-}
-
 // survey takes a batch in hand and sees whether all of its raw outputs are inside the
 // limits.
 func (h *mixtureHead) survey(exps, out []float32) {
@@ -263,7 +252,9 @@ func (h *mixtureHead) largestOf(p int) {
 	h.parts[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
-// exponentialsOf is exponentials for the items of part p.
+// exponentialsOf fills exps of the items of part p with the weights, unnormalized, and with α, and
+// counts the values of log α outside the limits. Nearly always all raw outputs
+// are inside, where neither can overflow.
 func (h *mixtureHead) exponentialsOf(p int) {
 	k, width, limit := h.components, h.Outputs(), h.limit
 	edge := math.Float32bits(limit)

@@ -269,7 +269,11 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 	if voted > 0 {
 		h.scale = 1 / float64(voted)
 	}
-	h.exponentials(room(h.exps, len(out)), out)
+	h.survey(room(h.exps, len(out)), out)
+	par.For(len(h.parts), h.exp)
+	for _, p := range h.parts {
+		h.clamped += p.clamped
+	}
 	h.recall(b.Ratings)
 	if votes := b.Counts.Votes(); votes > float64(len(b.Ratings)) {
 		h.average.update(h)

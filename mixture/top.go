@@ -357,8 +357,7 @@ func (t *topIntegral) lower(end float64) {
 	for j := range t.of {
 		a := t.of[j].A
 		total += a
-		l, _ := math.Lgamma(1 + a)
-		scale -= l
+		scale -= special.LogGamma(1 + a)
 		for i, p := range t.powers {
 			t.coefficients[i] = p * a / (a + float64(i))
 		}

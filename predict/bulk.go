@@ -150,10 +150,8 @@ func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, er
 	}
 	a := head.Of(m)
 	a.Resolution = b.Resolution
-	after := a.After
 	if b.Model != nil {
 		a.Through(b.Model.Crowd.Average())
-		after = func(votes []float64) (head.Answer, error) { return After(b.Model, &a, votes) }
 	}
 	if at.votes < 0 {
 		return a, nil
@@ -162,7 +160,7 @@ func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, er
 	if !slices.ContainsFunc(votes, func(x float64) bool { return x != 0 }) {
 		return a, nil
 	}
-	if a, err = after(votes); err != nil {
+	if a, err = After(b.Model, &a, votes); err != nil {
 		err = fmt.Errorf("votes: %w", err)
 	}
 	return a, err

@@ -197,9 +197,9 @@ func (v *Votes) UpdateAt(a *head.Answer, j int) {
 	*a = after
 }
 
-// After returns an answer of a model after votes [d], among them those of named raters.
+// After returns an answer of a model after votes [d], among them those of named raters. Without a model, all raters are alike.
 func After(m *model.Model, a *head.Answer, votes []float64, named ...head.Rating) (head.Answer, error) {
-	if m.Crowd != nil {
+	if m != nil && m.Crowd != nil {
 		if single := withNameless(named, votes); single != nil {
 			return a.AfterRatings(m.Crowd, single)
 		}

@@ -88,17 +88,17 @@ func LogBeta(a, b float64) float64 {
 	}
 	switch {
 	case b < stirlingMin:
-		return lgamma(a) + lgamma(b) - lgamma(a+b)
+		return LogGamma(a) + LogGamma(b) - LogGamma(a+b)
 	case a < stirlingMin:
-		return lgamma(a) - LogRising(b, a)
+		return LogGamma(a) - LogRising(b, a)
 	}
 	s := a + b
 	return halfLog2Pi + (stirling(a) + stirling(b) - stirling(s)) -
 		0.5*math.Log(b) + (a-0.5)*math.Log(a/s) + b*math.Log1p(-a/s)
 }
 
-// lgamma is math.Lgamma of a positive argument, without the sign.
-func lgamma(a float64) float64 {
+// LogGamma is math.Lgamma of a positive argument, without the sign.
+func LogGamma(a float64) float64 {
 	g, _ := math.Lgamma(a)
 	return g
 }
@@ -260,7 +260,7 @@ func NewRootGamma(a float64) RootGamma {
 	if v.atPeak {
 		v.constant = math.Ln2 - halfLog2Pi - stirling(a)
 	} else {
-		v.constant = math.Ln2 - lgamma(a)
+		v.constant = math.Ln2 - LogGamma(a)
 	}
 	return v
 }

@@ -85,11 +85,7 @@ type Rule struct {
 // NewRule returns the rule with n points, n even.
 func NewRule(n int) *Rule {
 	h := n / 2
-	r := &Rule{
-		even:  make([]float64, h*h),
-		odd:   make([]float64, h*h),
-		basis: make([]float64, n*n),
-	}
+	r := &Rule{even: make([]float64, h*h), odd: make([]float64, h*h), basis: make([]float64, n*n)}
 	r.nodes, r.weights = legendre(n)
 	// p[k*(n+1)+m] is P_m at point k.
 	p := make([]float64, n*(n+1))
