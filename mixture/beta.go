@@ -189,17 +189,20 @@ func (m *Beta) Variance() float64 {
 
 // Moments returns the mean and the variance, by the laws of total expectation
 // and total variance; every term is non-negative, so the variance is too.
-func (m *Beta) Moments() (mean, variance float64) {
-	for i := range m.components {
-		c := &m.components[i]
-		mean += c.weight * (c.A / (c.A + c.B))
+func (m *Beta) Moments() (mean, variance float64) { return moments(m.K(), m.Component) }
+
+// moments returns those of n components.
+func moments(n int, component func(k int) (weight, a, b float64)) (mean, variance float64) {
+	for k := range n {
+		w, a, b := component(k)
+		mean += w * (a / (a + b))
 	}
-	for i := range m.components {
-		c := &m.components[i]
-		s := c.A + c.B
-		mu := c.A / s
+	for k := range n {
+		w, a, b := component(k)
+		s := a + b
+		mu := a / s
 		d := mu - mean
-		variance += c.weight * (mu*(c.B/s)/(s+1) + d*d)
+		variance += w * (mu*(b/s)/(s+1) + d*d)
 	}
 	return mean, variance
 }

@@ -85,10 +85,9 @@ func (r Rows) check() error {
 // rowsPerPiece is how many rows one goroutine takes at a time: about 0.1 ms.
 const rowsPerPiece = 256
 
-// IntervalsInto sets dst[i] to the credible interval of row i, as
-// [Beta.Interval] would, on all cores. The result does not depend on their
-// number, and nothing is allocated a row. If some rows are not mixtures, the
-// error names the first of them; the rows that are have their intervals.
+// IntervalsInto sets dst[i] to the credible interval of row i, as [Beta.Interval] would, on all cores. The result
+// does not depend on their number, and nothing is allocated a row. If some rows are not mixtures, the error names the
+// first of them; the rows that are have their intervals.
 func IntervalsInto(dst []Interval, rows Rows, side Side, level float64) error {
 	if err := rows.check(); err != nil {
 		return err

@@ -175,17 +175,7 @@ func (t *classTables) law() *Beta {
 
 // moments returns the mean and the variance, as [Beta.Moments] does.
 func (t *classTables) moments() (mean, variance float64) {
-	for k, w := range t.w {
-		mean += w * (t.a[k] / (t.a[k] + t.b[k]))
-	}
-	for k, w := range t.w {
-		a, b := t.a[k], t.b[k]
-		s := a + b
-		mu := a / s
-		d := mu - mean
-		variance += w * (mu*(b/s)/(s+1) + d*d)
-	}
-	return mean, variance
+	return moments(len(t.w), func(k int) (w, a, b float64) { return t.w[k], t.a[k], t.b[k] })
 }
 
 // table returns the table for a q-quantile, nil if there is none.

@@ -6,11 +6,9 @@ import (
 	"credence/internal/special"
 )
 
-// Quantile returns the x below which the distribution has the mass q, for q in
-// [0, 1]; NaN for other q. It is accurate to a relative 1e-10 in x; for an x
-// close to 1, [Beta.QuantileBoth] gives 1 − x with the same accuracy. A
-// quantile below the smallest positive float64 is 0; [Beta.QuantileLogit] tells
-// it apart.
+// Quantile returns the x below which the distribution has the mass q, for q in [0, 1]; NaN for other q. It is
+// accurate to a relative 1e-10 in x; for an x close to 1, [Beta.QuantileBoth] gives 1 − x with the same accuracy. A
+// quantile below the smallest positive float64 is 0; [Beta.QuantileLogit] tells it apart.
 func (m *Beta) Quantile(q float64) float64 {
 	x, _ := m.QuantileBoth(q)
 	return x
@@ -27,9 +25,8 @@ func (m *Beta) ComplementaryQuantile(q float64) (x, complement float64) {
 	return m.quantile(1-q, q)
 }
 
-// QuantileLogit returns the logit ln(x/(1−x)) of the q-quantile, which stays
-// finite where x or 1 − x underflows: the 2.5% quantile of Beta(0.001, 1) is
-// about 10⁻¹⁶⁰².
+// QuantileLogit returns the logit ln(x/(1−x)) of the q-quantile, which stays finite where x or 1 − x underflows: the
+// 2.5% quantile of Beta(0.001, 1) is about 10⁻¹⁶⁰².
 func (m *Beta) QuantileLogit(q float64) float64 {
 	switch {
 	case !(q >= 0 && q <= 1) || len(m.components) == 0:
@@ -53,8 +50,7 @@ func (m *Beta) quantile(q, qc float64) (x, y float64) {
 	return special.Logistic(m.solve(q, qc))
 }
 
-// solve returns the logit of the point with mass q below and qc above it, the
-// smaller of which is what is solved for.
+// solve returns the logit of the point with mass q below and qc above it, the smaller of which is what is solved for.
 func (m *Beta) solve(q, qc float64) float64 {
 	ends := [1]laneEnd{laneEndAt(0, q, qc)}
 	m.solveEnds(ends[:])
@@ -82,9 +78,8 @@ type tail struct {
 	d1, d2, d3 float64
 }
 
-// tailAt evaluates the lower tail at the logit u or, if upper, the upper tail
-// at −u, so that it increases with u either way. The derivative of a
-// component's tail is its logit density φ = xᵃyᵇ/B, whose own derivatives are
+// tailAt evaluates the lower tail at the logit u or, if upper, the upper tail at −u, so that it increases with u
+// either way. The derivative of a component's tail is its logit density φ = xᵃyᵇ/B, whose own derivatives are
 //
 //	φ′ = φ λ,   φ″ = φ (λ² − (a+b)xy),   λ = ay − bx.
 func (m *Beta) tailAt(u float64, upper bool) (t tail) {
@@ -133,9 +128,8 @@ func (m *Beta) solveTail(q float64, upper bool) float64 {
 	return r.u
 }
 
-// start returns a first guess for solveTail. If a component's weight w exceeds
-// q, the mixture's quantile lies below that component's quantile of q/w, and
-// usually close to the smallest of these.
+// start returns a first guess for solveTail. If a component's weight w exceeds q, the mixture's quantile lies below
+// that component's quantile of q/w, and usually close to the smallest of these.
 func (m *Beta) start(q float64, upper bool) float64 {
 	best, mean := math.Inf(1), 0.0
 	logQ := math.Log(q)

@@ -13,9 +13,8 @@ import (
 // topError bounds the error of TopClass.
 const topError = 1e-9
 
-// TopClass appends to dst, for each class, the probability that it is the most
-// probable one, P(p_i > p_j for all j ≠ i). The error is below 1e-9, for
-// parameters from 1e-3 to 1e7, and they sum to one. A class whose probability is
+// TopClass appends to dst, for each class, the probability that it is the most probable one, P(p_i > p_j for all j ≠
+// i). The error is below 1e-9, for parameters from 1e-3 to 1e7, and they sum to one. A class whose probability is
 // smaller than that may be given as 0.
 //
 // For two classes it is the mass above ½. For more, p is a vector of independent
@@ -23,9 +22,8 @@ const topError = 1e-9
 //
 //	P(i is top) = Σ_k w_k ∫ φ_ki(s) ∏_{j≠i} P(S_kj ≤ s) ds,
 //
-// φ the density of S. The smaller the weight of a component, the larger the error
-// that its integrals may have. Classes that are all but certain to be below the
-// component's largest are left out of them.
+// φ the density of S. The smaller the weight of a component, the larger the error that its integrals may have.
+// Classes that are all but certain to be below the component's largest are left out of them.
 func (m *Dirichlet) TopClass(dst []float64) []float64 {
 	dst, _ = m.TopClassContext(context.Background(), dst)
 	return dst
@@ -67,13 +65,11 @@ func (m *Dirichlet) topClass(ctx context.Context, dst []float64, topError float6
 // topWork keeps the memory of integrals.
 var topWork = sync.Pool{New: func() any { return new(topIntegral) }}
 
-// add adds w times the probabilities of Dirichlet(alpha), with an error below the
-// tolerance.
+// add adds w times the probabilities of Dirichlet(alpha), with an error below the tolerance.
 func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance float64) {
 	best := slices.Index(alpha, slices.Max(alpha))
-	// If the classes left out are above the best with the probability e, then so is
-	// one of them above whichever of the others is top with at most that, and the
-	// error is at most e.
+	// If the classes left out are above the best with the probability e, then so is one of them above whichever of
+	// the others is top with at most that, and the error is at most e.
 	t.class = t.class[:0]
 	most := math.Log(tolerance / 2 / float64(len(alpha)))
 	logBest := math.Log(alpha[best])
@@ -103,8 +99,7 @@ func (t *topIntegral) add(top []float64, w float64, alpha []float64, tolerance f
 //
 //	P = ∫_½^1 xᵃ⁻¹ (1−x)ᵇ⁻¹ dx / B(a, b) ≤ 2¹⁻ᵃ 2⁻ᵇ/b · bᵃ a/Γ(1+a),
 //
-// because Γ(b+a) ≤ bᵃ Γ(b) (Wendel 1948); Γ(1+a) ≥ 0.8856. For larger a it is
-// Chernoff's bound,
+// because Γ(b+a) ≤ bᵃ Γ(b) (Wendel 1948); Γ(1+a) ≥ 0.8856. For larger a it is Chernoff's bound,
 //
 //	P ≤ E e^{θ(X−Y)} = (1−θ)⁻ᵃ (1+θ)⁻ᵇ   at   θ = (b−a)/(a+b).
 func logAbove(a, b, logB float64) float64 {
@@ -115,15 +110,13 @@ func logAbove(a, b, logB float64) float64 {
 	return -a*math.Log1p(-theta) - b*math.Log1p(theta)
 }
 
-// topIntegral integrates the integrands of TopClass at once, because they share
-// all their factors. It is the workspace of a call, and is used for one
-// component after the other.
+// topIntegral integrates the integrands of TopClass at once, because they share all their factors. It is the
+// workspace of a call, and is used for one component after the other.
 //
-// All distributions are nearly normal with the standard deviation ½ on the scale
-// of S, so that one Gauss–Legendre rule over the range of the largest sees them
-// all; distribution functions are the integrals of the densities at its nodes,
-// from the right. Near 0 the densities are powers of s, and the integrands a
-// power times a smooth function, for which lower has a rule of its own.
+// All distributions are nearly normal with the standard deviation ½ on the scale of S, so that one Gauss–Legendre
+// rule over the range of the largest sees them all; distribution functions are the integrals of the densities at its
+// nodes, from the right. Near 0 the densities are powers of s, and the integrands a power times a smooth function,
+// for which lower has a rule of its own.
 type topIntegral struct {
 	ctx    context.Context // once it is done, integrals stop and have no meaning
 	class  []int           // the classes that are integrated, m of them
@@ -142,9 +135,8 @@ type topIntegral struct {
 // topPoints is the number of points of the largest rule.
 const topPoints = 48
 
-// topRules are the rules by the least tolerance of each. Over thousands of random
-// components of 3 to 30 classes, from one end of the parameters' range to the
-// other, the error was at most four tenths of it.
+// topRules are the rules by the least tolerance of each. Over thousands of random components of 3 to 30 classes, from
+// one end of the parameters' range to the other, the error was at most four tenths of it.
 var topRules = []struct {
 	tolerance float64
 	*special.Rule
@@ -174,9 +166,8 @@ func (t *topIntegral) run(alpha []float64, tolerance float64) []float64 {
 	t.resize(alpha)
 	lo, hi := t.span(tolerance / 4)
 	rule := topRule(tolerance, len(t.of), hi-max(lo, 1))
-	// The sum of the integrands is the derivative of ∏ P(S_j ≤ s), so its integral
-	// is one: what is missing betrays a rule that does not do, as may be where
-	// hundreds of classes share the mass. Shorter panels then do.
+	// The sum of the integrands is the derivative of ∏ P(S_j ≤ s), so its integral is one: what is missing betrays a
+	// rule that does not do, as may be where hundreds of classes share the mass. Shorter panels then do.
 	for cuts := range 6 {
 		if t.ctx.Err() != nil {
 			break
@@ -229,8 +220,7 @@ func (t *topIntegral) span(outside float64) (lo, hi float64) {
 		}
 		lo += excess / slope
 	}
-	// Likewise from above, from a bound in closed form (Boucheron, Lugosi and
-	// Massart 2013, section 2.4).
+	// Likewise from above, from a bound in closed form (Boucheron, Lugosi and Massart 2013, section 2.4).
 	y += math.Log(float64(len(t.of)))
 	x := largest + math.Sqrt(2*largest*y) + y
 	for range 2 {
@@ -239,9 +229,8 @@ func (t *topIntegral) span(outside float64) (lo, hi float64) {
 	return lo, math.Sqrt(x)
 }
 
-// integrate sets the result to the integrals from lo to hi: what lies above s = 1
-// in 2^cuts panels; [2^−cuts, 1] in one for every power of two; and the rest in
-// closed form.
+// integrate sets the result to the integrals from lo to hi: what lies above s = 1 in 2^cuts panels; [2^−cuts, 1] in
+// one for every power of two; and the rest in closed form.
 func (t *topIntegral) integrate(rule *special.Rule, lo, hi float64, cuts int) {
 	clear(t.result)
 	clear(t.beyond)
@@ -337,8 +326,7 @@ func (t *topIntegral) gather(n int) {
 	}
 }
 
-// lowerTerms is how many terms of its series the incomplete gamma function needs
-// below x = 1: 1/14! is 1e-11.
+// lowerTerms is how many terms of its series the incomplete gamma function needs below x = 1: 1/14! is 1e-11.
 const lowerTerms = 14
 
 // lower adds the integrals over x = s² from 0 to end ≤ 1. With A = Σ a_j, they are

@@ -7,9 +7,8 @@ import (
 	"credence/internal/special"
 )
 
-// Update returns the distribution of p after further votes were seen:
-// votes[i] of them for class i, between 0 and 1e12. A mixture of Dirichlets is conjugate, so the
-// result is one too, with parameters α_k + S and weights
+// Update returns the distribution of p after further votes were seen: votes[i] of them for class i, between 0 and
+// 1e12. A mixture of Dirichlets is conjugate, so the result is one too, with parameters α_k + S and weights
 //
 //	w_k B(α_k + S)/B(α_k), rescaled.
 //
@@ -60,8 +59,7 @@ func (m *Dirichlet) checkVotes(votes []float64) error {
 	return nil
 }
 
-// logVotes returns the log-probability of votes in a given order under one
-// Dirichlet: the ratio of rising factorials
+// logVotes returns the log-probability of votes in a given order under one Dirichlet: the ratio of rising factorials
 //
 //	B(a + S)/B(a) = ∏_i a_i(a_i+1)…(a_i+S_i−1) / (a₀(a₀+1)…(a₀+m−1)).
 func logVotes(a, votes []float64) float64 {
@@ -86,9 +84,8 @@ func (m *Dirichlet) LogVotes(votes []float64) (float64, error) {
 	return l.value(), nil
 }
 
-// LogCounts returns the log-probability that Σ counts further votes are split
-// between the classes as given, in any order: LogVotes plus the logarithm of the
-// multinomial coefficient (a Dirichlet-multinomial mixture).
+// LogCounts returns the log-probability that Σ counts further votes are split between the classes as given, in any
+// order: LogVotes plus the logarithm of the multinomial coefficient (a Dirichlet-multinomial mixture).
 func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
 	l, err := m.LogVotes(counts)
 	if err != nil {
@@ -106,9 +103,8 @@ func (m *Dirichlet) LogCounts(counts []float64) (float64, error) {
 	return l, nil
 }
 
-// VoteCounts appends to dst the distribution of the number of votes, out of n
-// further ones, that go to the class of m: n + 1 probabilities of a
-// beta-binomial mixture.
+// VoteCounts appends to dst the distribution of the number of votes, out of n further ones, that go to the class of
+// m: n + 1 probabilities of a beta-binomial mixture.
 func (m *Beta) VoteCounts(dst []float64, n int) []float64 {
 	from := len(dst)
 	dst = append(dst, make([]float64, n+1)...)
@@ -178,8 +174,7 @@ func (m *Dirichlet) firstGain() float64 {
 	return g
 }
 
-// countVectors returns C(n+d−1, d−1), the number of ways to split n votes between
-// d classes.
+// countVectors returns C(n+d−1, d−1), the number of ways to split n votes between d classes.
 func countVectors(n, d int) float64 {
 	v := 1.0
 	for i := 1; i < d; i++ {
@@ -225,8 +220,7 @@ func newGain(m *Dirichlet, n int) *gain {
 	return g
 }
 
-// walk returns the sum of P(S) |E[p | S] − μ|² over all ways to give left votes to
-// the classes from i on.
+// walk returns the sum of P(S) |E[p | S] − μ|² over all ways to give left votes to the classes from i on.
 func (g *gain) walk(i, left int) float64 {
 	if i == len(g.count)-1 {
 		g.count[i] = float64(left)

@@ -41,7 +41,6 @@ type Form struct {
 	CSVSafe bool   // texts that a spreadsheet would take for formulas have ' before them in CSV
 }
 
-func (f *Format) abstains() bool       { return f.Summary.abstains() }
 func (f *Format) namesPredicted() bool { return f.Wide || f.Tidymodels }
 
 // Column is a column of a table, in JSON its name and kind.
