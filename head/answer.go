@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
+	"credence/internal/special"
 	"credence/mixture"
 )
 
@@ -66,14 +69,24 @@ func (a *Answer) Top() int {
 
 // After returns the answer after further votes [d] on the item have been seen.
 func (a *Answer) After(votes []float64) (Answer, error) {
+	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return law.Update(votes) })
+}
+
+// AfterRatings returns the answer after votes by raters of the crowd have been seen.
+func (a *Answer) AfterRatings(c *Crowd, votes []Rating) (Answer, error) {
+	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(law, votes) })
+}
+
+// updated returns the answer for the law that update returns.
+func (a *Answer) updated(update func(law *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Answer, error) {
 	if a.Law == nil {
 		return Answer{}, ErrNoDistribution
 	}
-	m, err := a.Law.Update(votes)
+	law, err := update(a.Law)
 	if err != nil {
 		return Answer{}, err
 	}
-	return a.with(m), nil
+	return a.with(law), nil
 }
 
 // with returns the answer for another law.
@@ -140,10 +153,8 @@ func decode(f func(dst []Answer, outputs []Output), width int, outputs []Output,
 
 // finite returns an error that shows the first value that is no number.
 func finite(out []float32) error {
-	for _, v := range out {
-		if v-v != 0 {
-			return fmt.Errorf("a network's output is %v", v)
-		}
+	if i := slices.IndexFunc(out, func(v float32) bool { return v-v != 0 }); i >= 0 {
+		return fmt.Errorf("a network's output is %v", out[i])
 	}
 	return nil
 }
@@ -158,4 +169,129 @@ func Laws(answers []Answer) []*mixture.Dirichlet {
 		list[j] = answers[j].Law
 	}
 	return list
+}
+
+// Calibration is how laws are reported: scaled about their means such that their spread is the one
+// that pairs of held-out votes show, and at the resolution that the votes allow. It is found by
+// training and travels with the model, so that whoever asks the model gets the same intervals.
+type Calibration struct {
+	// Scale is by how much the variance of every law is multiplied; 1 leaves laws as they are.
+	Scale float64 `json:"scale"`
+	// Resolution is ε, see [mixture.Reported]; 0 lets intervals end however close to 0 or 1.
+	Resolution float64 `json:"resolution"`
+
+	// Ratio is the squared error of the mean over the predicted variance that the scale was chosen
+	// by, RatioSE its standard error, Classes [d] the same class by class, and Items how many items
+	// had two votes or more to find it from. They are zero if it could not be found.
+	Ratio   float64   `json:"ratio,omitempty"`
+	RatioSE float64   `json:"ratio_se,omitempty"`
+	Classes []float64 `json:"classes,omitempty"`
+	Items   int       `json:"items,omitempty"`
+}
+
+// Check reports what is wrong with a calibration that was read from a file.
+func (c *Calibration) Check() error {
+	switch {
+	case c == nil:
+		return nil
+	case !(c.Scale > 0 && c.Scale <= maxScale):
+		return fmt.Errorf("calibration: scale %v, want above 0 and at most %v", c.Scale, maxScale)
+	case !(c.Resolution >= 0 && c.Resolution <= 0.1):
+		return fmt.Errorf("calibration: resolution %v, want from 0 to 0.1", c.Resolution)
+	case math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) || !(c.RatioSE >= 0) || math.IsInf(c.RatioSE, 0):
+		return fmt.Errorf("calibration: ratio %v ± %v", c.Ratio, c.RatioSE)
+	}
+	return nil
+}
+
+// maxScale is far beyond what any law can be widened by.
+const maxScale = 1e6
+
+// Apply makes a the answer that is reported. A nil calibration leaves it as it is.
+func (c *Calibration) Apply(a *Answer) {
+	if c == nil || a.Law == nil || a.Err != nil {
+		return
+	}
+	if c.Scale != 1 {
+		law, err := a.Law.Rescale(c.Scale)
+		if err != nil {
+			*a = Answer{Err: err}
+			return
+		}
+		*a = a.with(law)
+	}
+	a.Resolution = c.Resolution
+}
+
+// Reported returns what is told of the item: of p̄ where raters are known, see Average. The answer has
+// a law.
+func (a *Answer) Reported() mixture.Reported {
+	return mixture.Reported{Law: a.Law, Resolution: a.Resolution, Average: a.Average}
+}
+
+// meaner is a head that tells the means of answers for less work than all of them.
+type meaner interface {
+	// means fills in Mean and Err of dst [N] as Decode would.
+	means(dst []Answer, outputs []Output)
+}
+
+// DecodeMeans is [Decode] for those who ask for means alone: of a method whose other numbers take time, answers
+// have only Mean and Err.
+func DecodeMeans(h Head, outputs []Output, n int) ([]Answer, error) {
+	if m, ok := h.(meaner); ok {
+		return decode(m.means, h.Outputs(), outputs, n)
+	}
+	return Decode(h, outputs, n)
+}
+
+// means implements [meaner]: no distribution is made, and the exponentials of many items are taken at once.
+func (h *mixtureHead) means(dst []Answer, outputs []Output) {
+	k, d, width := h.components, h.classes, h.Outputs()
+	n := len(dst)
+	room := make([]float64, n*d+3*n*width)
+	means, x, zeros, e := room[:n*d], room[n*d:][:n*width], room[n*d+n*width:][:n*width], room[n*d+2*n*width:]
+	for _, out := range outputs {
+		if !h.logits(x, out.Raw[:n*width]) {
+			h.Decode(dst, outputs) // which says what is wrong with which item
+			return
+		}
+		kernel.ExpLinear(e, x, zeros, 1, 0)
+		for j := range dst {
+			w, alpha := e[j*width:][:k], e[j*width+k:(j+1)*width]
+			share := 1 / (special.Sum(w) * float64(len(outputs)))
+			mean := means[j*d : (j+1)*d]
+			for c, weight := range w {
+				a := alpha[c*d : (c+1)*d]
+				s := weight * share / special.Sum(a)
+				for i, v := range a {
+					mean[i] += s * v
+				}
+			}
+		}
+	}
+	for j := range dst {
+		dst[j].Mean = means[j*d : (j+1)*d : (j+1)*d]
+	}
+}
+
+// logits sets x to the exponents of raw outputs, the largest weight's 0, and reports whether all are finite.
+func (h *mixtureHead) logits(x []float64, raw []float32) bool {
+	k, width := h.components, h.Outputs()
+	limit := h.bound
+	for ; len(raw) > 0; raw, x = raw[width:], x[width:] {
+		top := slices.Max(raw[:k])
+		for i, v := range raw[:k] {
+			if v-v != 0 {
+				return false
+			}
+			x[i] = float64(v) - float64(top)
+		}
+		for i, v := range raw[k:width] {
+			if v-v != 0 {
+				return false
+			}
+			x[k+i] = min(max(float64(v), -limit), limit)
+		}
+	}
+	return true
 }

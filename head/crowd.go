@@ -41,14 +41,15 @@ func (c *Crowd) Check(classes, raters int) error {
 	if c.Classes != classes || len(c.Votes) != raters {
 		return fmt.Errorf("%d raters of %d classes, want %d of %d", len(c.Votes), c.Classes, raters, classes)
 	}
+	leans, tastes := c.sizes()
 	for _, part := range []struct {
 		name   string
 		values []float64
 		want   int
 	}{
-		{"lean", c.Lean, c.leans()}, {"standard error of lean", c.LeanSE, c.leans()}, {"guess", c.Guess, raters},
+		{"lean", c.Lean, leans}, {"standard error of lean", c.LeanSE, leans}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
-		{"taste", c.Taste, c.tastes()}, {"votes", c.Votes, raters},
+		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
 		if len(part.values) != part.want {
 			return fmt.Errorf("raters: %d values of %s, want %d", len(part.values), part.name, part.want)
@@ -65,18 +66,12 @@ func (c *Crowd) Check(classes, raters int) error {
 	return nil
 }
 
-func (c *Crowd) leans() int {
+// sizes returns the numbers of leans and of tastes.
+func (c *Crowd) sizes() (leans, tastes int) {
 	if c.Classes == 2 {
-		return len(c.Votes)
+		return len(c.Votes), 0
 	}
-	return 0
-}
-
-func (c *Crowd) tastes() int {
-	if c.Classes == 2 {
-		return 0
-	}
-	return len(c.Votes) * c.Classes
+	return 0, len(c.Votes) * c.Classes
 }
 
 // Average returns the average rater, nil of a nil crowd.
@@ -169,34 +164,18 @@ func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichl
 	if c.Classes > 2 {
 		return c.expand(law, votes)
 	}
-	weights, alpha, sum := []float64{}, [][]float64{}, 0.0
+	weights, alpha := []float64{}, [][]float64{}
 	for _, way := range c.ways(votes) {
 		for _, part := range c.posterior(law, way.votes) {
 			a, b := part.beta()
-			w := part.weight * way.weight
-			weights, alpha = append(weights, w), append(alpha, []float64{b, a})
-			sum += w
+			weights, alpha = append(weights, part.weight*way.weight), append(alpha, []float64{b, a})
 		}
 	}
-	if !(sum > 0) {
+	if !(special.Sum(weights) > 0) {
 		return nil, errors.New("the votes are impossible under the law")
 	}
-	for k := range weights {
-		weights[k] /= sum
-	}
+	special.Normalize(weights)
 	return merge(weights, alpha)
-}
-
-// AfterRatings returns the answer after votes by raters of the crowd have been seen.
-func (a *Answer) AfterRatings(c *Crowd, votes []Rating) (Answer, error) {
-	if a.Law == nil {
-		return Answer{}, ErrNoDistribution
-	}
-	law, err := c.Update(a.Law, votes)
-	if err != nil {
-		return Answer{}, err
-	}
-	return a.with(law), nil
 }
 
 // Chances returns how likely a rater is to vote for each class of an item whose p has the given law.
@@ -229,4 +208,68 @@ func (c *Crowd) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
 		gain -= p * special.Sum(v)
 	}
 	return max(0, gain), nil
+}
+
+// merge returns the mixture with components merged until there are at most mostParts: again and again
+// the lightest joins the one whose mean is nearest, and both become the Dirichlet distribution with
+// their mean and the trace of their covariance. Class means and Σ_i Var p_i of the whole stay as they
+// are, and no probability changes by more than the weight of the components that were lightest.
+func merge(weights []float64, alpha [][]float64) (*mixture.Dirichlet, error) {
+	n := 0
+	for k, w := range weights {
+		if w > 0 {
+			weights[n], alpha[n] = w, alpha[k]
+			n++
+		}
+	}
+	weights, alpha = weights[:n], alpha[:n]
+	for n > mostParts {
+		light := slices.Index(weights, slices.Min(weights[:n]))
+		n--
+		w, a := weights[light], alpha[light]
+		weights[light], alpha[light] = weights[n], alpha[n]
+		near, least := 0, math.Inf(1)
+		for k := range n {
+			if d := apart(a, alpha[k]); d < least {
+				near, least = k, d
+			}
+		}
+		alpha[near] = joined(w, a, weights[near], alpha[near])
+		weights[near] += w
+	}
+	return mixture.NewDirichlet(weights[:n], alpha[:n])
+}
+
+// apart returns the squared distance between the means of two Dirichlet distributions.
+func apart(a, b []float64) float64 {
+	a0, b0, sum := special.Sum(a), special.Sum(b), 0.0
+	for i := range a {
+		e := a[i]/a0 - b[i]/b0
+		sum += e * e
+	}
+	return sum
+}
+
+// joined returns the Dirichlet distribution with the mean and the trace of the covariance of two.
+func joined(v float64, a []float64, w float64, b []float64) []float64 {
+	a0, b0 := special.Sum(a), special.Sum(b)
+	share := v / (v + w)
+	mean := make([]float64, len(a))
+	ga, gb, g := 1.0, 1.0, 1.0 // 1 − Σ mean²
+	for i := range a {
+		x, y := a[i]/a0, b[i]/b0
+		mean[i] = share*x + (1-share)*y
+		ga -= x * x
+		gb -= y * y
+		g -= mean[i] * mean[i]
+	}
+	trace := share*ga/(a0+1) + (1-share)*gb/(b0+1) + share*(1-share)*apart(a, b)
+	whole := max(a0, b0)
+	if trace > 0 && g > trace {
+		whole = g/trace - 1
+	}
+	for i := range mean {
+		mean[i] = min(max(mean[i]*whole, 1e-12), 1e12)
+	}
+	return mean
 }

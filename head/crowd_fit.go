@@ -53,9 +53,10 @@ func newCrowd(t Task) *Crowd {
 			c.Votes[r] = 1
 		}
 	}
-	c.Lean, c.LeanSE = make([]float64, c.leans()), make([]float64, c.leans())
+	leans, tastes := c.sizes()
+	c.Lean, c.LeanSE = make([]float64, leans), make([]float64, leans)
 	c.GuessLogit, c.GuessLogitSE = make([]float64, t.Raters), make([]float64, t.Raters)
-	c.Taste = make([]float64, c.tastes())
+	c.Taste = make([]float64, tastes)
 	return c
 }
 
@@ -147,38 +148,30 @@ func (c *Crowd) Widen(t Task, own ...[][]float32) error {
 	if err != nil {
 		return err
 	}
-	lean, guess := make([]float64, len(c.LeanSE)), make([]float64, len(c.GuessLogitSE))
-	for _, values := range own {
-		one, err := CrowdOf(t, values)
-		if err != nil {
+	each := make([]*Crowd, len(own))
+	for k, values := range own {
+		if each[k], err = CrowdOf(t, values); err != nil {
 			return err
 		}
-		for r := range lean {
-			e := one.Lean[r] - mean.Lean[r]
-			lean[r] += e * e / float64(len(own)-1)
+	}
+	widen := func(se []float64, values func(*Crowd) []float64) {
+		for r := range se {
+			variance := 0.0
+			for _, one := range each {
+				e := values(one)[r] - values(mean)[r]
+				variance += e * e / float64(len(own)-1)
+			}
+			se[r] = math.Hypot(se[r], math.Sqrt(variance))
 		}
-		for r := range guess {
-			e := one.GuessLogit[r] - mean.GuessLogit[r]
-			guess[r] += e * e / float64(len(own)-1)
-		}
 	}
-	for r, v := range lean {
-		c.LeanSE[r] = math.Hypot(c.LeanSE[r], math.Sqrt(v))
-	}
-	for r, v := range guess {
-		c.GuessLogitSE[r] = math.Hypot(c.GuessLogitSE[r], math.Sqrt(v))
-	}
+	widen(c.LeanSE, func(c *Crowd) []float64 { return c.Lean })
+	widen(c.GuessLogitSE, func(c *Crowd) []float64 { return c.GuessLogit })
 	return c.Settle()
 }
 
 // settled reports whether no value differs by more than so much.
 func settled(a, b []float32, most float32) bool {
-	for i := range a {
-		if d := a[i] - b[i]; d > most || d < -most {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return !(x-y > most || x-y < -most) })
 }
 
 // ownTensors gives a head tensors as a network would.

@@ -236,14 +236,10 @@ func (c *Crowd) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixture.Dir
 	if math.IsInf(top, -1) {
 		return nil, errors.New("the votes are impossible under the law")
 	}
-	sum := 0.0
 	for k, l := range weights {
 		weights[k] = math.Exp(l - top)
-		sum += weights[k]
 	}
-	for k := range weights {
-		weights[k] /= sum
-	}
+	special.Normalize(weights)
 	return merge(weights, alpha)
 }
 

@@ -38,7 +38,7 @@ func (m Evidential) New(t Task) (Head, error) {
 // networks end in a rectifier, whose outputs can die; softplus is its smooth
 // form, and the authors' code also offers the exponential.
 type evidential struct {
-	plain
+	Base
 	classes, anneal int
 	evidence        *evidence
 	alpha, slope    []float64
@@ -71,7 +71,7 @@ var evidences = map[string]*evidence{
 	}, 0},
 }
 
-func (h *evidential) outputs() int { return h.classes }
+func (h *evidential) Outputs() int { return h.classes }
 
 func (h *evidential) loss(grad, out, votes []float64, at Step) float64 {
 	d := h.classes
@@ -130,20 +130,15 @@ func (h *evidential) divergence(y int, scale float64) float64 {
 	copy(h.tilde, h.alpha)
 	h.tilde[y] = 1
 	a0, d := special.Sum(h.tilde), float64(h.classes)
-	kl := logGamma(a0) - logGamma(d)
+	kl := special.LogGamma(a0) - special.LogGamma(d)
 	slope0 := (a0 - d) * trigamma(a0)
 	for i, a := range h.tilde {
-		kl -= logGamma(a) + (a-1)*special.DigammaDiff(a, a0-a)
+		kl -= special.LogGamma(a) + (a-1)*special.DigammaDiff(a, a0-a)
 		if i != y {
 			h.dAlpha[i] += scale * ((a-1)*trigamma(a) - slope0)
 		}
 	}
 	return kl
-}
-
-func logGamma(x float64) float64 {
-	l, _ := math.Lgamma(x)
-	return l
 }
 
 // trigamma is ψ'(x) for x ≥ 1, to about 15 digits: the recurrence
@@ -199,7 +194,7 @@ func (h *evidential) answer(outputs [][]float64) Answer {
 	return e
 }
 
-func (h *evidential) traits() Traits {
+func (h *evidential) Traits() Traits {
 	return Traits{
 		Meaning: "The number of classes over the total evidence: 1 without any, near 0 with much. " +
 			"Its Dirichlet distribution says how much evidence the network sees for its mean; it is fitted to single labels " +

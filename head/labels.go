@@ -5,12 +5,19 @@ import (
 	"math"
 
 	"credence/internal/special"
+	"credence/nn"
 )
 
 // labeled is a method that learns from one label at a time, in float64. Votes [N, d] hold at least
 // one label. What is not documented here is as in [Head].
 type labeled interface {
-	outputs() int
+	Outputs() int
+	Traits() Traits
+	Own() []nn.Own
+	Bind(own []*nn.Param)
+	State() []float64
+	SetState(state []float64) error
+
 	// loss returns the mean loss over the labels and, unless grad is nil, fills grad
 	// [N, outputs()] with its derivative.
 	loss(grad, out, votes []float64, at Step) float64
@@ -19,70 +26,43 @@ type labeled interface {
 	// answer reads the raw outputs [M, outputs()] for one item, which are finite.
 	answer(outputs [][]float64) Answer
 	start(bias, shares []float64)
-	traits() Traits
-	state() []float64
-	setState(state []float64) error
 }
-
-// plain is what a method embeds whose loss does not adapt.
-type plain struct{}
-
-func (plain) state() []float64               { return nil }
-func (plain) setState(state []float64) error { return Base{}.SetState(state) }
 
 // labels brings a method to the float32 of networks. The loss is the mean over the labels of a
 // batch, fractional counts being fractions of a label, and an item's weight multiplies its labels.
 type labels struct {
-	Base
 	labeled
 	classes          int
 	out, grad, votes []float64 // scratch
 }
-
-// Outputs implements [Head].
-func (r *labels) Outputs() int { return r.outputs() }
-
-// Traits implements [Head].
-func (r *labels) Traits() Traits { return r.traits() }
-
-// State implements [Head].
-func (r *labels) State() []float64 { return r.state() }
-
-// SetState implements [Head].
-func (r *labels) SetState(state []float64) error { return r.setState(state) }
 
 // Loss implements [Head].
 func (r *labels) Loss(grad, out []float32, b Batch, at Step) Loss {
 	if grad != nil && len(grad) != len(out) {
 		panic(fmt.Sprintf("head: %d gradients for %d outputs", len(grad), len(out)))
 	}
-	n := r.load(out, b)
+	if b.Counts.Classes != r.classes || len(out) != b.Items()*r.Outputs() {
+		panic(fmt.Sprintf("head: %d outputs for %d items of %d classes, want %d outputs per item of %d classes",
+			len(out), b.Items(), b.Counts.Classes, r.Outputs(), r.classes))
+	}
+	r.out = append64(r.out[:0], out)
+	r.votes = appendVotes(r.votes[:0], b)
+	n := special.Sum(r.votes)
 	if n == 0 {
 		clear(grad)
 		return Loss{}
 	}
-	if grad == nil {
-		return Loss{Mean: r.loss(nil, r.out, r.votes, at), Over: n, Votes: n}
+	var g []float64
+	if grad != nil {
+		r.grad = room(r.grad, len(out))
+		g = r.grad
+		clear(g)
 	}
-	r.grad = room(r.grad, len(out))
-	g := r.grad
-	clear(g)
 	loss := r.loss(g, r.out, r.votes, at)
 	for i, x := range g {
 		grad[i] = float32(x)
 	}
 	return Loss{Mean: loss, Over: n, Votes: n}
-}
-
-// load copies a batch to float64 and returns how many labels it has.
-func (r *labels) load(out []float32, b Batch) float64 {
-	if b.Counts.Classes != r.classes || len(out) != b.Items()*r.outputs() {
-		panic(fmt.Sprintf("head: %d outputs for %d items of %d classes, want %d outputs per item of %d classes",
-			len(out), b.Items(), b.Counts.Classes, r.outputs(), r.classes))
-	}
-	r.out = append64(r.out[:0], out)
-	r.votes = appendVotes(r.votes[:0], b)
-	return special.Sum(r.votes)
 }
 
 // appendVotes appends the counts of a batch times the weights of its items.
@@ -119,7 +99,7 @@ func (c *labelsCriterion) Value() float64 {
 
 // Decode implements [Head].
 func (r *labels) Decode(dst []Answer, outputs []Output) {
-	width := r.outputs()
+	width := r.Outputs()
 	wide := make([][]float64, len(outputs))
 	for j := range dst {
 		var err error
@@ -148,7 +128,7 @@ func (r *labels) Start(b Batch) []float32 {
 	for i := range shares {
 		shares[i] /= sum
 	}
-	wide, bias := make([]float64, r.outputs()), make([]float32, r.outputs())
+	wide, bias := make([]float64, r.Outputs()), make([]float32, r.Outputs())
 	r.start(wide, shares)
 	for i, x := range wide {
 		bias[i] = float32(x)
@@ -156,14 +136,20 @@ func (r *labels) Start(b Batch) []float32 {
 	return bias
 }
 
-// pairsOf is how many one-versus-all pairs d classes make: of two the second is the first one's
-// mirror image.
-func pairsOf(d int) int {
-	if d == 2 {
-		return 1
-	}
-	return d
+// paired has two outputs for each class against all others; of two classes the second is the first one's mirror image.
+type paired struct {
+	Base
+	classes, pairs int
 }
+
+func newPaired(classes int) paired {
+	if classes == 2 {
+		return paired{classes: 2, pairs: 1}
+	}
+	return paired{classes: classes, pairs: classes}
+}
+
+func (h *paired) Outputs() int { return 2 * h.pairs }
 
 func append64(dst []float64, x []float32) []float64 {
 	for _, v := range x {
@@ -177,14 +163,7 @@ func logit(p float64) float64 { return min(max(math.Log(p/(1-p)), -5), 5) }
 
 // logSoftmax fills dst with the logarithms of the softmax of x.
 func logSoftmax(dst, x []float64) {
-	top := x[0]
-	for _, v := range x[1:] {
-		top = max(top, v)
-	}
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Exp(v - top)
-	}
+	top, sum := sumExp(x)
 	log := math.Log(sum)
 	for i, v := range x {
 		dst[i] = v - top - log
@@ -204,9 +183,6 @@ func mirrored(mean, variance []float64) (means, variances []float64) {
 	if len(mean) == 1 {
 		return append(means, 1-means[0]), []float64{variance[0], variance[0]}
 	}
-	sum := special.Sum(means)
-	for i := range means {
-		means[i] /= sum
-	}
+	special.Normalize(means)
 	return means, variance
 }

@@ -59,7 +59,7 @@ func TestGradients(t *testing.T) {
 			for _, at := range steps {
 				t.Run(fmt.Sprintf("%s%v/d=%d/epoch=%d", v.Name(), v, classes, at.Epoch), func(t *testing.T) {
 					h := made(t, v, classes)
-					out, votes := batch(rand.New(rng.New(1, "gradients", uint64(classes))), 12, h.outputs(), classes)
+					out, votes := batch(rand.New(rng.New(1, "gradients", uint64(classes))), 12, h.Outputs(), classes)
 					grad := make([]float64, len(out))
 					state := h.State()
 					loss := h.loss(grad, out, votes, at)
@@ -97,7 +97,7 @@ func TestDuplication(t *testing.T) {
 			h := made(t, v, classes)
 			r := rand.New(rng.New(2, "duplication"))
 			const n = 20
-			width := h.outputs()
+			width := h.Outputs()
 			var out, one []float64
 			var votes, ones []float64
 			var of []int
@@ -162,7 +162,7 @@ func TestDuplication(t *testing.T) {
 func TestLoss32(t *testing.T) {
 	for _, v := range variants {
 		h := made(t, v, 3)
-		out, votes := batch(rand.New(rng.New(4, "loss32")), 10, h.outputs(), 3)
+		out, votes := batch(rand.New(rng.New(4, "loss32")), 10, h.Outputs(), 3)
 		x, counts := make([]float32, len(out)), Counts{Classes: 3, Values: make([]float32, len(votes))}
 		for i := range out {
 			x[i] = float32(out[i])
@@ -189,8 +189,8 @@ func TestLoss32(t *testing.T) {
 				t.Errorf("%s: gradient %d is %v, want %v", v.Name(), i, grad[i], want[i])
 			}
 		}
-		for i := range h.outputs() {
-			if g := grad[3*h.outputs()+i]; g != 0 {
+		for i := range h.Outputs() {
+			if g := grad[3*h.Outputs()+i]; g != 0 {
 				t.Errorf("%s: an item without votes has gradient %v", v.Name(), g)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 func descend(t *testing.T, m Method, votes []float64, rate float64) (*labels, []float64) {
 	t.Helper()
 	h := made(t, m, len(votes))
-	out, grad := make([]float64, h.outputs()), make([]float64, h.outputs())
+	out, grad := make([]float64, h.Outputs()), make([]float64, h.Outputs())
 	shares := make([]float64, len(votes))
 	for i := range shares {
 		shares[i] = 1 / float64(len(votes))

@@ -3,6 +3,7 @@ package head
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/special"
 	"credence/mixture"
@@ -56,9 +57,7 @@ func (m Mixture) New(t Task) (Head, error) {
 		return nil, fmt.Errorf("method mixture: limit %v, want at most %v", m.Limit, maxLogAlpha)
 	}
 	k, d := m.Components, t.Classes
-	h := &mixtureHead{
-		components: k, classes: d, limit: float32(m.Limit), bound: m.Limit,
-	}
+	h := &mixtureHead{components: k, classes: d, limit: float32(m.Limit), bound: m.Limit}
 	h.each, h.exp, h.few, h.many = h.largestOf, h.exponentialsOf, h.fewLoss, h.longLoss
 	switch m.Raters {
 	case "on":
@@ -141,10 +140,7 @@ func (h *mixtureHead) Decode(dst []Answer, outputs []Output) {
 // read turns the raw outputs of one network for one item into K weights, which
 // sum to 1/members, and K rows of parameters.
 func (h *mixtureHead) read(weights []float64, alpha [][]float64, out []float32, members int) {
-	top := math.Inf(-1)
-	for _, x := range out[:h.components] {
-		top = max(top, float64(x))
-	}
+	top := float64(slices.Max(out[:h.components]))
 	sum := 0.0
 	for k, x := range out[:h.components] {
 		weights[k] = math.Exp(float64(x) - top)
@@ -189,4 +185,78 @@ func (h *mixtureHead) Start(b Batch) []float32 {
 		}
 	}
 	return bias
+}
+
+// startItems bounds how many items the constant Dirichlet is fitted to.
+const startItems = 20000
+
+// ConstantDirichlet fits one Dirichlet distribution to the votes of all
+// items together, by Minka's fixed point (Estimating a Dirichlet distribution,
+// 2000, eq. 55):
+//
+//	α_i ← α_i Σ_j h(α_i, S_ji) / Σ_j h(α₀, m_j),    h(a, s) = ψ(a+s) − ψ(a)
+//
+// Parameters are held between 1e-3 and 1e3, within which few votes leave them
+// anyway. It also returns the joint negative log-likelihood per vote.
+func ConstantDirichlet(votes Counts) (alpha []float64, nll float64) {
+	counts, d := votes.Values, votes.Classes
+	stride := max(1, len(counts)/d/startItems)
+	alpha = make([]float64, d)
+	cast := 0.0
+	for j := 0; j < len(counts)/d; j += stride {
+		for i, s := range counts[j*d : (j+1)*d] {
+			alpha[i] += float64(s)
+			cast += float64(s)
+		}
+	}
+	if cast == 0 {
+		return alpha, 0
+	}
+	for i := range alpha {
+		alpha[i] = max(2*alpha[i]/cast, 1e-3)
+	}
+	for range 200 {
+		a0 := special.Sum(alpha)
+		sums, below := make([]float64, d), 0.0
+		for j := 0; j < len(counts)/d; j += stride {
+			m := 0.0
+			for i, s := range counts[j*d : (j+1)*d] {
+				if s > 0 {
+					sums[i] += special.DigammaDiff(alpha[i], float64(s))
+					m += float64(s)
+				}
+			}
+			below += special.DigammaDiff(a0, m)
+		}
+		moved := 0.0
+		for i := range alpha {
+			next := min(max(alpha[i]*sums[i]/below, 1e-3), 1e3)
+			moved = max(moved, math.Abs(math.Log(next/alpha[i])))
+			alpha[i] = next
+		}
+		if moved < 1e-4 {
+			break
+		}
+	}
+	return alpha, dirichletLoss(alpha, counts)
+}
+
+// dirichletLoss is the joint negative log-likelihood per vote of votes under
+// one Dirichlet distribution.
+func dirichletLoss(alpha []float64, counts []float32) float64 {
+	a0 := special.Sum(alpha)
+	d := len(alpha)
+	nll, votes := 0.0, 0.0
+	for j := range len(counts) / d {
+		m := 0.0
+		for i, s := range counts[j*d : (j+1)*d] {
+			if s > 0 {
+				nll -= special.LogRising(alpha[i], float64(s))
+				m += float64(s)
+			}
+		}
+		nll += special.LogRising(a0, m)
+		votes += m
+	}
+	return nll / votes
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -227,17 +228,6 @@ func row(x []float32, j, width int) []float32 {
 	return x[j*width:][:width]
 }
 
-// exponentials fills exps with the weights, unnormalized, and with α, and
-// counts the values of log α outside the limits. Nearly always all raw outputs
-// are inside, where neither can overflow.
-func (h *mixtureHead) exponentials(exps, out []float32) {
-	h.survey(exps, out)
-	par.For(len(h.parts), h.exp)
-	for _, p := range h.parts {
-		h.clamped += p.clamped
-	}
-}
-
 // survey takes a batch in hand and sees whether all of its raw outputs are inside the
 // limits.
 func (h *mixtureHead) survey(exps, out []float32) {
@@ -262,7 +252,9 @@ func (h *mixtureHead) largestOf(p int) {
 	h.parts[p].top = largest(h.out[lo*h.Outputs() : hi*h.Outputs()])
 }
 
-// exponentialsOf is exponentials for the items of part p.
+// exponentialsOf fills exps of the items of part p with the weights, unnormalized, and with α, and
+// counts the values of log α outside the limits. Nearly always all raw outputs
+// are inside, where neither can overflow.
 func (h *mixtureHead) exponentialsOf(p int) {
 	k, width, limit := h.components, h.Outputs(), h.limit
 	edge := math.Float32bits(limit)
@@ -270,7 +262,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 	out, exps := h.out[lo*width:hi*width], h.exps[lo*width:hi*width]
 	h.parts[p].clamped = 0
 	if h.inside {
-		exp(exps, out)
+		kernel.Exp(exps, out)
 		return
 	}
 	clamped := int64(0)
@@ -299,7 +291,7 @@ func (h *mixtureHead) exponentialsOf(p int) {
 		}
 	}
 	h.parts[p].clamped = clamped
-	exp(exps, exps)
+	kernel.Exp(exps, exps)
 }
 
 // largest returns the largest |x|. NaN counts as larger than any number.
@@ -358,12 +350,8 @@ func (h *mixtureHead) longLoss(worker, p int) {
 	items := h.long[p*longItems : min((p+1)*longItems, len(h.long))]
 	for i := range items {
 		j := items[i].at
-		for i, x := range row(h.out, j, width) {
-			w.out[i] = float64(x)
-		}
-		for i, x := range h.votes.Item(j) {
-			w.counts[i] = float64(x)
-		}
+		w.out = append64(w.out[:0], row(h.out, j, width))
+		w.counts = append64(w.counts[:0], h.votes.Item(j))
 		og := w.grad
 		g := row(h.grad, j, width)
 		if g == nil {

@@ -52,19 +52,16 @@ type raterHead struct {
 	sums        []float32 // [R, sumsWidth]: see add
 	mark        []float32 // the epoch that sums are of, and τ²
 
-	// The batch in hand.
-	out, grad []float32
-	batch     Batch
-	first     []int // of each item, its first rating; [N+1]
-	scale     float64
-	train     bool
-	nll       []float64
-	exps      []float32 // [N, K(d+1)]
-	scores    []score   // of each rating
-	works     []itemWork
-	piece     func(worker, p int)
-	average   average
-	known     []rater // of those in the batch; others may be out of date
+	// The batch in hand, beside what the mixture's head has of it.
+	batch   Batch
+	first   []int // of each item, its first rating; [N+1]
+	train   bool
+	nll     []float64
+	scores  []score // of each rating
+	works   []itemWork
+	piece   func(worker, p int)
+	average average
+	known   []rater // of those in the batch; others may be out of date
 }
 
 // rater is what votes need of a rater's parameters, and the parameters that it was found from.
@@ -231,13 +228,9 @@ func (h *raterHead) Loss(grad, out []float32, b Batch, at Step) Loss {
 	}
 	h.compute(grad, out, b)
 	loss := Loss{Votes: b.Counts.Votes()}
-	sum := 0.0
-	for _, x := range h.nll {
-		sum += x
-	}
 	if h.scale > 0 {
 		loss.Over = 1 / h.scale
-		loss.Mean = sum * h.scale
+		loss.Mean = special.Sum(h.nll) * h.scale
 	}
 	if grad != nil {
 		h.add()
@@ -255,7 +248,7 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 		panic(fmt.Sprintf("mixture head with raters: %d outputs, %d gradients for %d items of %d classes",
 			len(out), len(grad), n, b.Counts.Classes))
 	}
-	h.out, h.grad, h.batch, h.train = out, grad, b, grad != nil
+	h.grad, h.batch, h.train = grad, b, grad != nil
 	h.nll = room(h.nll, n)
 	h.scores = room(h.scores, len(b.Ratings))
 	h.first = room(h.first, n+1)
@@ -276,8 +269,11 @@ func (h *raterHead) compute(grad, out []float32, b Batch) {
 	if voted > 0 {
 		h.scale = 1 / float64(voted)
 	}
-	h.exps = room(h.exps, len(out))
-	h.exponentials(h.exps, out)
+	h.survey(room(h.exps, len(out)), out)
+	par.For(len(h.parts), h.exp)
+	for _, p := range h.parts {
+		h.clamped += p.clamped
+	}
 	h.recall(b.Ratings)
 	if votes := b.Counts.Votes(); votes > float64(len(b.Ratings)) {
 		h.average.update(h)

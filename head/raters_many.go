@@ -1,6 +1,10 @@
 package head
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/special"
+)
 
 // manyWork computes the loss of items of more than two classes. The likelihood of the votes is a
 // polynomial in p: those for class i are
@@ -68,7 +72,7 @@ func (w *manyWork) loss(j int) float64 {
 	}
 	like = max(like, 1e-300)
 	if h.train {
-		w.gradient(h.grad[j*width:][:width], like)
+		gradient(h.grad[j*width:][:width], w.weights, w.like, w.slopes, like, h.scale)
 		w.score(h.scores[h.first[j]:h.first[j+1]], like)
 	}
 	return -math.Log(like)
@@ -128,12 +132,9 @@ func multiply(e []float64, votes []genuine, but int) {
 // component returns the likelihood under one Dirichlet distribution and, in training, fills its
 // slopes and adds to what the coefficients of classes are worth.
 func (w *manyWork) component(c int, alpha []float64) float64 {
-	m, a0 := 0, 0.0
+	m, a0 := 0, special.Sum(alpha)
 	for i := range w.voted {
 		m += len(w.voted[i].votes)
-	}
-	for _, a := range alpha {
-		a0 += a
 	}
 	unit := 1 / (a0 + float64(m))
 	w.whole = room(w.whole, m+1)
@@ -220,18 +221,6 @@ func (w *manyWork) backward(c int, alpha []float64, from int, like, slope0 float
 			}
 		}
 		w.adjoint = append(w.adjoint[:0], w.spare...)
-	}
-}
-
-// gradient fills that of the raw outputs, times the scale of the batch.
-func (w *manyWork) gradient(grad []float32, like float64) {
-	k, d, scale := w.h.components, w.h.classes, w.h.scale
-	for c := range k {
-		r := w.weights[c] * w.like[c] / like
-		grad[c] = float32(scale * (w.weights[c] - r))
-		for i := range d {
-			grad[k+c*d+i] = flushed(-scale * r * w.slopes[c*d+i])
-		}
 	}
 }
 

@@ -2,7 +2,9 @@ package head
 
 import (
 	"math"
+	"slices"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -93,7 +95,7 @@ func (w *twoWork) loss(j int) float64 {
 	like := w.components()
 	nll := -math.Log(like) - common
 	if h.train {
-		w.gradient(h.grad[j*width:][:width], like)
+		gradient(h.grad[j*width:][:width], w.weights, w.like, w.slopes, like, h.scale)
 		w.score(h.scores[h.first[j]:h.first[j+1]], like)
 	}
 	return nll
@@ -108,10 +110,7 @@ func weigh(w []float64, e, out []float32) {
 		sum += w[k]
 	}
 	if !(sum > 1e-30) || math.IsInf(sum, 1) {
-		top := math.Inf(-1)
-		for _, x := range out {
-			top = max(top, float64(x))
-		}
+		top := float64(slices.Max(out))
 		sum = 0
 		for k, x := range out {
 			w[k] = math.Exp(float64(x) - top)
@@ -150,7 +149,7 @@ func (w *twoWork) place(alpha, logs []float32, for0, for1, shift float64) {
 			u[i] = float32(win.A*x + win.B*q[i] - top)
 		}
 	}
-	exp(w.u, w.u)
+	kernel.Exp(w.u, w.u)
 }
 
 // partOf returns the part of a grid that a window lies in: one that it overlaps, extended, or a new one.
@@ -236,11 +235,7 @@ func (v *voter) times(p, before, like, odds []float64) {
 
 // rescale takes a common factor out of the likelihood, which many votes would make too small.
 func (g *gridWork) rescale() {
-	top := 0.0
-	for _, x := range g.like {
-		top = max(top, x)
-	}
-	if top > 0 {
+	if top := slices.Max(g.like); top > 0 {
 		for i := range g.like {
 			g.like[i] /= top
 		}
@@ -312,14 +307,16 @@ func (w *twoWork) components() float64 {
 	return max(sum, 1e-300)
 }
 
-// gradient fills that of the raw outputs, times the scale of the batch.
-func (w *twoWork) gradient(grad []float32, like float64) {
-	k, scale := len(w.windows), w.h.scale
-	for c := range k {
-		r := w.weights[c] * w.like[c] / like
-		grad[c] = float32(scale * (w.weights[c] - r))
-		for i := range 2 {
-			grad[k+2*c+i] = flushed(-scale * r * w.slopes[2*c+i])
+// gradient fills that of the raw outputs, times the scale of the batch, given the components' weights [K], likelihoods
+// [K] and slopes [K, d], and the likelihood of all.
+func gradient(grad []float32, weights, likes, slopes []float64, like, scale float64) {
+	k := len(weights)
+	d := len(slopes) / k
+	for c, w := range weights {
+		r := w * likes[c] / like
+		grad[c] = float32(scale * (w - r))
+		for i := range d {
+			grad[k+c*d+i] = flushed(-scale * r * slopes[c*d+i])
 		}
 	}
 }

@@ -110,10 +110,10 @@ func TestIntervalsIntoAllocatesNothingARow(t *testing.T) {
 
 func BenchmarkInterval(b *testing.B) {
 	rows := benchmarkRows(2000, 3)
-	m := &Beta{}
 	for i := 0; b.Loop(); i++ {
 		k := i % rows.Len() * rows.K
-		if err := m.set(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K]); err != nil {
+		m, err := NewBeta(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K])
+		if err != nil {
 			b.Fatal(err)
 		}
 		m.Interval(TwoSided, 0.95)
@@ -124,10 +124,10 @@ func BenchmarkHighestDensity(b *testing.B) {
 	for _, k := range []int{1, 3, 15} {
 		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {
 			rows := benchmarkRows(2000, k)
-			m := &Beta{}
 			for i := 0; b.Loop(); i++ {
 				k := i % rows.Len() * rows.K
-				if err := m.set(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K]); err != nil {
+				m, err := NewBeta(rows.Weights[k:k+rows.K], rows.A[k:k+rows.K], rows.B[k:k+rows.K])
+				if err != nil {
 					b.Fatal(err)
 				}
 				m.HighestDensity(0.95)

@@ -60,15 +60,15 @@ func TestContext(t *testing.T) {
 			return err
 		},
 		"summary": func(ctx context.Context) error {
-			_, err := reported.SummarizeContext(ctx, []float64{0.9}, false)
+			_, err := reported.Summarize(ctx, []float64{0.9}, false)
 			return err
 		},
 		"summary to six digits": func(ctx context.Context) error {
-			_, err := reported.To(SixDigits).SummarizeContext(ctx, []float64{0.9}, true)
+			_, err := reported.To(SixDigits).Summarize(ctx, []float64{0.9}, true)
 			return err
 		},
 		"levels": func(ctx context.Context) error {
-			_, err := Reported{Law: law.Dirichlet()}.SummarizeContext(ctx, levels, false)
+			_, err := Reported{Law: law.Dirichlet()}.Summarize(ctx, levels, false)
 			return err
 		},
 	} {

@@ -8,8 +8,7 @@ import (
 	"credence/internal/special"
 )
 
-// Dirichlet is a mixture of Dirichlet distributions on the probabilities
-// p = (p₁, …, p_d) of d ≥ 2 classes,
+// Dirichlet is a mixture of Dirichlet distributions on the probabilities p = (p₁, …, p_d) of d ≥ 2 classes,
 //
 //	f(p) = Σ_k w_k Dirichlet(p; α_k1, …, α_kd).
 //
@@ -20,10 +19,9 @@ type Dirichlet struct {
 	alpha   [][]float64 // K × d
 }
 
-// NewDirichlet returns the mixture with K ≥ 1 weights and K rows of d ≥ 2
-// parameters. Weights are non-negative and sum to one within 1e-9, in which
-// case they are rescaled to sum to one exactly; parameters lie between 1e-100
-// and 1e15. The slices are copied.
+// NewDirichlet returns the mixture with K ≥ 1 weights and K rows of d ≥ 2 parameters. Weights are non-negative and
+// sum to one within 1e-9, in which case they are rescaled to sum to one exactly; parameters lie between 1e-100 and
+// 1e15. The slices are copied.
 func NewDirichlet(weights []float64, alpha [][]float64) (*Dirichlet, error) {
 	sum, err := checkWeights(weights)
 	if err != nil {
@@ -69,50 +67,35 @@ func (m *Dirichlet) Component(k int) (weight float64, alpha []float64) {
 	return m.weights[k], slices.Clone(m.alpha[k])
 }
 
-// Marginal returns the distribution of the probability of class i, 0 ≤ i < d:
-// the one-versus-all Beta mixture
+// Marginal returns the distribution of the probability of class i, 0 ≤ i < d: the one-versus-all Beta mixture
 //
 //	Σ_k w_k Beta(α_ki, Σ_{j≠i} α_kj).
 func (m *Dirichlet) Marginal(i int) *Beta {
 	b := &Beta{components: make([]component, 0, len(m.weights))}
 	for k, w := range m.weights {
-		b.add(w, m.alpha[k][i], sumExcept(m.alpha[k], i))
+		b.add(w, m.alpha[k][i], special.SumExcept(m.alpha[k], i))
 	}
 	return b
-}
-
-// sumExcept returns the sum of all a[j], j ≠ i. The total less a[i] would lose
-// nine digits at α = (1e7, 1e-3).
-func sumExcept(a []float64, i int) float64 {
-	s := 0.0
-	for j, v := range a {
-		if j != i {
-			s += v
-		}
-	}
-	return s
 }
 
 // fewClasses is the largest number of classes for which sums over pairs of classes are taken term by term,
 // so that their last digits stay as they are; beyond it, they are found from sums over classes.
 const fewClasses = 16
 
-// sumOthers is [sumExcept], given the sum of all: of many classes at most one is added up
+// sumOthers is [special.SumExcept], given the sum of all: of many classes at most one is added up
 // again, that which makes up more than half.
 func sumOthers(a []float64, i int, total float64) float64 {
 	if len(a) > fewClasses && a[i] <= total/2 {
 		return total - a[i]
 	}
-	return sumExcept(a, i)
+	return special.SumExcept(a, i)
 }
 
 // onSimplex is how far from one the coordinates of a point may sum.
 const onSimplex = 1e-9
 
-// LogPDF returns the log-density at p, a point of the simplex: d non-negative
-// numbers that sum to one within 1e-9. The density is with respect to
-// dp₁ … dp_{d−1}; it is −Inf or +Inf on the boundary where some α_ki ≠ 1 makes
-// it so.
+// LogPDF returns the log-density at p, a point of the simplex: d non-negative numbers that sum to one within 1e-9.
+// The density is with respect to dp₁ … dp_{d−1}; it is −Inf or +Inf on the boundary where some α_ki ≠ 1 makes it so.
 func (m *Dirichlet) LogPDF(p []float64) (float64, error) {
 	if len(p) != m.Classes() {
 		return 0, fmt.Errorf("point has %d coordinates, the mixture %d classes", len(p), m.Classes())
@@ -140,9 +123,8 @@ func (m *Dirichlet) logPDF(p []float64) float64 {
 //
 //	ln Γ(Σa) − Σ ln Γ(a_i) + Σ (a_i − 1) ln p_i,
 //
-// as a product of Beta densities: breaking class after class off the stick, the
-// share t = p_i / (1 − Σ_{j<i} p_j) is Beta(a_i, Σ_{j>i} a_j). Each is taken
-// relative to its peak, so that the large logarithms of α = 1e7 never meet.
+// as a product of Beta densities: breaking class after class off the stick, the share t = p_i / (1 − Σ_{j<i} p_j) is
+// Beta(a_i, Σ_{j>i} a_j). Each is taken relative to its peak, so that the large logarithms of α = 1e7 never meet.
 func dirichletLogPDF(a, p []float64) float64 {
 	pole, flat := false, 0
 	for i, v := range p {
@@ -221,4 +203,89 @@ func (m *Dirichlet) Variance(dst []float64) []float64 {
 		}
 	}
 	return dst
+}
+
+// Covariance appends the d × d covariance matrix of the class probabilities to dst, row by row, and returns it: the
+// law of total covariance over the components, within each of which, with mean μ and α₀ = Σα,
+//
+//	Cov(p_i, p_j) = (μ_i 1{i=j} − μ_i μ_j) / (α₀ + 1).
+func (m *Dirichlet) Covariance(dst []float64) []float64 {
+	d := m.Classes()
+	mean := m.Mean(nil)
+	n := len(dst)
+	dst = append(dst, make([]float64, d*d)...)
+	cov := dst[n:]
+	mu := make([]float64, d)
+	for k, w := range m.weights {
+		a := m.alpha[k]
+		total := special.Sum(a)
+		for i := range mu {
+			mu[i] = a[i] / total
+		}
+		for i := range d {
+			di := mu[i] - mean[i]
+			for j := range d {
+				within := -mu[i] * mu[j]
+				if i == j {
+					within = mu[i] * (sumOthers(a, i, total) / total)
+				}
+				cov[i*d+j] += w * (within/(total+1) + di*(mu[j]-mean[j]))
+			}
+		}
+	}
+	return dst
+}
+
+// Dirichlet returns m as the distribution of two classes (p, 1 − p).
+func (m *Beta) Dirichlet() *Dirichlet {
+	d := &Dirichlet{}
+	for _, c := range m.components {
+		d.weights = append(d.weights, c.weight)
+		d.alpha = append(d.alpha, []float64{c.A, c.B})
+	}
+	return d
+}
+
+// Entropy splits the uncertainty about an item's next label, in nats.
+type Entropy struct {
+	// Predictive is the entropy of the label itself, −Σ μ_i ln μ_i, with μ the mean probabilities.
+	Predictive float64
+	// Expected is E[−Σ p_i ln p_i]: what would be left if p were known, the disagreement among raters.
+	Expected float64
+	// Information is their difference, the mutual information between the label and p: what knowing p would tell.
+	Information float64
+}
+
+// Entropy returns the entropies of the next label. With μ_k the mean of component k and μ their mixture,
+//
+//	Expected    = Σ_k w_k Σ_i μ_ki (ψ(α_k0+1) − ψ(α_ki+1))
+//	Information = Σ_k w_k Σ_i μ_ki (ln(μ_ki/μ_i) + δ(α_ki) − δ(α_k0)),
+//
+// δ(a) = ψ(a+1) − ln a. The second is computed as written, so that it keeps its digits when all parameters are large
+// and it is the small difference of two large entropies.
+func (m *Dirichlet) Entropy() Entropy {
+	mean := m.Mean(nil)
+	var e Entropy
+	for _, mu := range mean {
+		if mu > 0 {
+			e.Predictive -= mu * math.Log(mu)
+		}
+	}
+	for k, w := range m.weights {
+		a := m.alpha[k]
+		total := special.Sum(a)
+		dt := special.DigammaExcess(total)
+		for i, ai := range a {
+			mu := ai / total
+			if mu == 0 {
+				continue
+			}
+			da := special.DigammaExcess(ai)
+			// ln(μ_i/μ_ki): the ratio is near one when one component dominates.
+			e.Information += w * mu * (math.Log(mu/mean[i]) + (da - dt))
+			e.Expected += w * mu * (dt - da - math.Log(mu))
+		}
+	}
+	e.Information = max(0, e.Information)
+	return e
 }

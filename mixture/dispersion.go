@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/par"
 	"credence/internal/special"
@@ -110,10 +111,7 @@ func (m *Dirichlet) pairVariances(dst []float64, n float64) error {
 // SEAt returns the standard error of R if the true ratio is the given one.
 func (d *Dispersion) SEAt(ratio float64) float64 {
 	last := len(d.at) - 1
-	i := 0
-	for i < last && ratio > d.at[i] {
-		i++
-	}
+	i, _ := slices.BinarySearch(d.at[:last], ratio)
 	if i == 0 || ratio >= d.at[last] {
 		return math.Sqrt(d.variance[i])
 	}

@@ -70,10 +70,7 @@ func newLevelSet(ctx context.Context, m *Beta, sh shape, lo, hi end) *levelSet {
 		lo = to
 	}
 	for _, z := range sh.turns {
-		if z >= hi.z {
-			break
-		}
-		if ctx.Err() != nil {
+		if z >= hi.z || ctx.Err() != nil {
 			break
 		}
 		if z > lo.z {
@@ -88,7 +85,7 @@ func newLevelSet(ctx context.Context, m *Beta, sh shape, lo, hi end) *levelSet {
 // endAt returns the point with the logit z, which is finite.
 func (m *Beta) endAt(z float64) end {
 	e := end{z: z}
-	e.log, _ = m.logPDFSlope(z)
+	e.log, _, _ = m.logPDFCurve(z)
 	e.lower, e.upper = m.tailsAtLogit(z)
 	return e
 }
@@ -155,7 +152,7 @@ func (s *levelSet) start(gamma, lowest float64) float64 {
 	m := s.m
 	rises, falls := s.branches[0].rises, !s.branches[len(s.branches)-1].rises
 	log := func(q, qc float64) float64 {
-		l, _ := m.logPDFSlope(m.solve(q, qc))
+		l, _, _ := m.logPDFCurve(m.solve(q, qc))
 		return l
 	}
 	switch {

@@ -45,11 +45,11 @@ func solveLane(t *testing.T, m *Beta, q float64, upper bool) float64 {
 func TestLanes(t *testing.T) {
 	for _, k := range []int{1, 2, 3, 8, 25} {
 		rows := laneRows(400, k)
-		m := &Beta{}
 		lanes, all := 0, 0
 		for i := range rows.Len() {
 			w, a, b := rows.row(i)
-			if err := m.set(w, a, b); err != nil {
+			m, err := NewBeta(w, a, b)
+			if err != nil {
 				t.Fatal(err)
 			}
 			for _, q := range []float64{0.5, 0.1, 0.025, 1e-4, 1e-9, laneMass} {

@@ -109,7 +109,7 @@ func kernelMatrix(mean []float64) []float64 {
 	d := len(mean)
 	h, rest := make([]float64, d*d), make([]float64, d)
 	for i := range mean {
-		rest[i] = sumExcept(mean, i) // with the digits that 1 − μ loses
+		rest[i] = special.SumExcept(mean, i) // with the digits that 1 − μ loses
 	}
 	for u := range d {
 		for v := range u + 1 {

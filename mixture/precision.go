@@ -55,14 +55,8 @@ func (i ClassIntervals) Mirror() ClassIntervals {
 
 // Summarize returns what is told of all classes; top says whether to add the probabilities of being the most
 // probable one. The numbers are those of [Reported.Class] and [Reported.TopClass], which take more time apart.
-func (r Reported) Summarize(levels []float64, top bool) []ClassSummary {
-	list, _ := r.SummarizeContext(context.Background(), levels, top)
-	return list
-}
-
-// SummarizeContext is [Reported.Summarize], which takes long for many classes or levels. When ctx is done it
-// stops and returns the context's error.
-func (r Reported) SummarizeContext(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
+// It takes long for many classes or levels: when ctx is done, it stops and returns the context's error.
+func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
 	d := r.Law.Classes()
 	list := make([]ClassSummary, d)
 	room := make([]ClassIntervals, d*len(levels))
@@ -102,7 +96,7 @@ func (r Reported) SummarizeContext(ctx context.Context, levels []float64, top bo
 		}
 	}
 	if top && (d > 2 || r.Average != nil) {
-		p, err := r.topClassContext(ctx, nil)
+		p, err := r.topClass(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -136,18 +130,6 @@ func (c *ReportedClass) topOfTwo() (first, second float64) {
 	return upper / (upper + lower), lower / (upper + lower)
 }
 
-// topClass is TopClass to six digits.
-func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error) {
-	if r.Law.Classes() > 2 {
-		return r.Law.topClass(ctx, dst, sixDigitsTop)
-	}
-	c := ReportedClass{tables: summaryWork.Get().(*classTables)}
-	defer summaryWork.Put(c.tables)
-	c.tables.set(r.Law, 0)
-	first, second := c.topOfTwo()
-	return append(dst, first, second), nil
-}
-
 // sixDigitsTop bounds the error of the probabilities of being on top, to six digits.
 const sixDigitsTop = 1e-7
 
@@ -161,41 +143,19 @@ type classTables struct {
 
 	mu     sync.Mutex
 	tables [len(tableGrades)]quantileTable
-	state  [len(tableGrades)]tableState
-	exact  *Beta // see law
-}
-
-// tableState says whether a table was made, and if so whether it can be used.
-type tableState uint8
-
-const (
-	tableNew tableState = iota
-	tableGood
-	tableBad
-)
-
-// newClassTables returns those of a law.
-func newClassTables(m *Beta) *classTables {
-	t := &classTables{}
-	for i := range m.components {
-		c := &m.components[i]
-		t.add(c.weight, c.A, c.B)
-	}
-	return t
+	made   [len(tableGrades)]bool
+	good   [len(tableGrades)]bool // tables that were made and can be used
+	exact  *Beta                  // see law
 }
 
 // set makes them those of a class.
 func (t *classTables) set(m *Dirichlet, class int) {
 	t.w, t.a, t.b = t.w[:0], t.a[:0], t.b[:0]
 	for k, w := range m.weights {
-		t.add(w, m.alpha[k][class], sumExcept(m.alpha[k], class))
+		t.w, t.a, t.b = append(t.w, w), append(t.a, m.alpha[k][class]), append(t.b, special.SumExcept(m.alpha[k], class))
 	}
-	t.state = [len(tableGrades)]tableState{}
+	clear(t.made[:])
 	t.exact = nil
-}
-
-func (t *classTables) add(w, a, b float64) {
-	t.w, t.a, t.b = append(t.w, w), append(t.a, a), append(t.b, b)
 }
 
 // law returns the mixture, with its narrowest components as wide as in a table: quantiles from both then have the order of
@@ -215,17 +175,7 @@ func (t *classTables) law() *Beta {
 
 // moments returns the mean and the variance, as [Beta.Moments] does.
 func (t *classTables) moments() (mean, variance float64) {
-	for k, w := range t.w {
-		mean += w * (t.a[k] / (t.a[k] + t.b[k]))
-	}
-	for k, w := range t.w {
-		a, b := t.a[k], t.b[k]
-		s := a + b
-		mu := a / s
-		d := mu - mean
-		variance += w * (mu*(b/s)/(s+1) + d*d)
-	}
-	return mean, variance
+	return moments(len(t.w), func(k int) (w, a, b float64) { return t.w[k], t.a[k], t.b[k] })
 }
 
 // table returns the table for a q-quantile, nil if there is none.
@@ -239,16 +189,13 @@ func (t *classTables) table(q float64) *quantileTable {
 		if q < tableGrades[i].quantile {
 			continue
 		}
-		if t.state[i] == tableNew {
-			t.state[i] = tableBad
-			if t.tables[i].make(&tableGrades[i], t.w, t.a, t.b) {
-				t.state[i] = tableGood
-			}
+		if !t.made[i] {
+			t.made[i], t.good[i] = true, t.tables[i].make(&tableGrades[i], t.w, t.a, t.b)
 		}
-		if t.state[i] == tableGood {
+		if t.good[i] {
 			return &t.tables[i]
 		}
-		return nil
+		break
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -77,8 +78,8 @@ func sameEnd(m *Beta, got, want float64) error {
 
 // sameSummary returns an error if what is told to six digits is farther from what is told in full than it may be.
 func sameSummary(r Reported, levels []float64) error {
-	want := r.To(Full).Summarize(levels, true)
-	got := r.To(SixDigits).Summarize(levels, true)
+	want, _ := r.To(Full).Summarize(context.Background(), levels, true)
+	got, _ := r.To(SixDigits).Summarize(context.Background(), levels, true)
 	lowest, highest := 0.0, 0.0
 	for i := range got {
 		m := r.Law.Marginal(i)
@@ -170,7 +171,7 @@ func TestSixDigitsSameBits(t *testing.T) {
 	for range 200 {
 		told := Reported{Law: drawLaw(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
 		levels := []float64{0.8, 0.95, 0.999}
-		all := told.Summarize(levels, true)
+		all, _ := told.Summarize(t.Context(), levels, true)
 		top := told.TopClass(nil)
 		for i := range all {
 			if top[i] != all[i].Top {
@@ -220,7 +221,7 @@ func BenchmarkSummarize(b *testing.B) {
 			b.Run(fmt.Sprintf("classes=%d/digits=%s", d, name), func(b *testing.B) {
 				i := 0
 				for b.Loop() {
-					Reported{Law: list[i%len(list)], Resolution: 0.01, Precision: p}.Summarize([]float64{0.95}, true)
+					Reported{Law: list[i%len(list)], Resolution: 0.01, Precision: p}.Summarize(b.Context(), []float64{0.95}, true)
 					i++
 				}
 			})

@@ -6,11 +6,9 @@ import (
 	"credence/internal/special"
 )
 
-// Quantile returns the x below which the distribution has the mass q, for q in
-// [0, 1]; NaN for other q. It is accurate to a relative 1e-10 in x; for an x
-// close to 1, [Beta.QuantileBoth] gives 1 − x with the same accuracy. A
-// quantile below the smallest positive float64 is 0; [Beta.QuantileLogit] tells
-// it apart.
+// Quantile returns the x below which the distribution has the mass q, for q in [0, 1]; NaN for other q. It is
+// accurate to a relative 1e-10 in x; for an x close to 1, [Beta.QuantileBoth] gives 1 − x with the same accuracy. A
+// quantile below the smallest positive float64 is 0; [Beta.QuantileLogit] tells it apart.
 func (m *Beta) Quantile(q float64) float64 {
 	x, _ := m.QuantileBoth(q)
 	return x
@@ -27,9 +25,8 @@ func (m *Beta) ComplementaryQuantile(q float64) (x, complement float64) {
 	return m.quantile(1-q, q)
 }
 
-// QuantileLogit returns the logit ln(x/(1−x)) of the q-quantile, which stays
-// finite where x or 1 − x underflows: the 2.5% quantile of Beta(0.001, 1) is
-// about 10⁻¹⁶⁰².
+// QuantileLogit returns the logit ln(x/(1−x)) of the q-quantile, which stays finite where x or 1 − x underflows: the
+// 2.5% quantile of Beta(0.001, 1) is about 10⁻¹⁶⁰².
 func (m *Beta) QuantileLogit(q float64) float64 {
 	switch {
 	case !(q >= 0 && q <= 1) || len(m.components) == 0:
@@ -53,8 +50,7 @@ func (m *Beta) quantile(q, qc float64) (x, y float64) {
 	return special.Logistic(m.solve(q, qc))
 }
 
-// solve returns the logit of the point with mass q below and qc above it, the
-// smaller of which is what is solved for.
+// solve returns the logit of the point with mass q below and qc above it, the smaller of which is what is solved for.
 func (m *Beta) solve(q, qc float64) float64 {
 	ends := [1]laneEnd{laneEndAt(0, q, qc)}
 	m.solveEnds(ends[:])
@@ -82,9 +78,8 @@ type tail struct {
 	d1, d2, d3 float64
 }
 
-// tailAt evaluates the lower tail at the logit u or, if upper, the upper tail
-// at −u, so that it increases with u either way. The derivative of a
-// component's tail is its logit density φ = xᵃyᵇ/B, whose own derivatives are
+// tailAt evaluates the lower tail at the logit u or, if upper, the upper tail at −u, so that it increases with u
+// either way. The derivative of a component's tail is its logit density φ = xᵃyᵇ/B, whose own derivatives are
 //
 //	φ′ = φ λ,   φ″ = φ (λ² − (a+b)xy),   λ = ay − bx.
 func (m *Beta) tailAt(u float64, upper bool) (t tail) {
@@ -133,9 +128,8 @@ func (m *Beta) solveTail(q float64, upper bool) float64 {
 	return r.u
 }
 
-// start returns a first guess for solveTail. If a component's weight w exceeds
-// q, the mixture's quantile lies below that component's quantile of q/w, and
-// usually close to the smallest of these.
+// start returns a first guess for solveTail. If a component's weight w exceeds q, the mixture's quantile lies below
+// that component's quantile of q/w, and usually close to the smallest of these.
 func (m *Beta) start(q float64, upper bool) float64 {
 	best, mean := math.Inf(1), 0.0
 	logQ := math.Log(q)
@@ -157,4 +151,70 @@ func (m *Beta) start(q float64, upper bool) float64 {
 		return mean
 	}
 	return best
+}
+
+// tailRoot finds the u at which a tail has the mass q: the root of h(u) = ln(mass(u)/q), which is nearly linear far out and
+// concave for a single component. It reverts h's Taylor series to third order (so that the error is of the fourth), inside a
+// bracket that every evaluation tightens. Where the series is of no use, as on the plateau between two separated modes, the
+// bracket is halved.
+type tailRoot struct {
+	u      float64 // where h is to be evaluated, and the root in the end
+	lo, hi float64 // the bracket
+	reach  float64 // how far a step may go beyond a one-sided bracket
+	last   float64 // |h| at the previous evaluation
+}
+
+func newTailRoot(start float64) tailRoot {
+	return tailRoot{start, math.Inf(-1), math.Inf(1), 1 + math.Abs(start), math.Inf(1)}
+}
+
+// step moves u, given at u h, the step of Newton's method d = −h/h′, a = d h″/(2h′) and b = d² h‴/(6h′), all but h NaN or
+// infinite where there are no derivatives. It reports whether u is the root.
+func (r *tailRoot) step(h, d, a, b float64) (done bool) {
+	if h == 0 {
+		return true
+	}
+	u := r.u
+	if h < 0 {
+		r.lo = u
+	} else {
+		r.hi = u
+	}
+	if r.hi-r.lo <= 0x1p-51*math.Abs(u) {
+		return true
+	}
+	next := math.NaN()
+	if d*h < 0 && !math.IsInf(d, 0) {
+		// size is how fast the series shrinks.
+		size := max(math.Abs(h), math.Abs(a), math.Sqrt(math.Abs(b)))
+		if size < 0.35 {
+			step := d * (1 - a + 2*a*a - b)
+			next = u + step
+			if s3 := size * size * size; s3*size < 1e-15 && s3*math.Abs(d) < 1e-14 ||
+				math.Abs(step) <= 0x1p-52*math.Abs(u) {
+				if next > r.lo && next < r.hi {
+					r.u = next
+				}
+				return true
+			}
+		} else if k := 1 + a; k > 0.2 {
+			next = u + d/k // Halley's method
+		} else {
+			next = u + d
+		}
+	}
+	switch {
+	case next > r.lo && next < r.hi && math.Abs(next-u) <= r.reach && math.Abs(h) < 0.7*r.last:
+	case !math.IsInf(r.lo, 0) && !math.IsInf(r.hi, 0):
+		next = r.lo + (r.hi-r.lo)/2
+	case h < 0:
+		next = u + r.reach
+		r.reach *= 2
+	default:
+		next = u - r.reach
+		r.reach *= 2
+	}
+	r.last = math.Abs(h)
+	r.u = next
+	return false
 }

@@ -78,20 +78,26 @@ func (r Reported) SD(dst []float64) []float64 {
 // TopClass appends to dst, for each class, the probability that it is the most
 // probable one, and returns it.
 func (r Reported) TopClass(dst []float64) []float64 {
-	dst, _ = r.topClassContext(context.Background(), dst)
+	dst, _ = r.topClass(context.Background(), dst)
 	return dst
 }
 
-// topClassContext is TopClass; it stops with the context's error when ctx is done.
-func (r Reported) topClassContext(ctx context.Context, dst []float64) ([]float64, error) {
-	if r.Average != nil && r.Law.Classes() == 2 {
+// topClass is TopClass; it stops with the context's error when ctx is done.
+func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error) {
+	switch d := r.Law.Classes(); {
+	case r.Average != nil && d == 2:
 		c := r.Class(0)
 		return append(dst, c.Survival(0.5), c.CDF(0.5)), nil
-	}
-	if r.Precision == Full {
+	case r.Precision == Full:
 		return r.Law.TopClassContext(ctx, dst)
+	case d > 2:
+		return r.Law.topClass(ctx, dst, sixDigitsTop)
 	}
-	return r.topClass(ctx, dst)
+	work := summaryWork.Get().(*classTables)
+	defer summaryWork.Put(work)
+	c := r.classIn(work, 0)
+	first, second := c.topOfTwo()
+	return append(dst, first, second), nil
 }
 
 // Update returns what is told after further votes were seen, votes[i] of them for
@@ -117,9 +123,9 @@ func (r Reported) Class(i int) ReportedClass {
 		first := r.Class(0)
 		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
 	}
-	c := ReportedClass{Law: r.Law.Marginal(i), resolution: r.Resolution, average: r.Average, class: i}
-	if r.Precision != Full {
-		c.tables = newClassTables(c.Law)
+	c := r.classIn(new(classTables), i)
+	if c.Law == nil {
+		c.Law = r.Law.Marginal(i)
 	}
 	c.begin()
 	return c
@@ -244,11 +250,11 @@ func (c ReportedClass) Interval(side Side, level float64) ReportedInterval {
 		c.exactEnds()
 	}
 	if side != TwoSided {
-		return c.seen(c.flag(c.bound(side, level)))
+		return c.seen(c.bound(side, level))
 	}
 	i := c.twoSided(1 - level)
 	i.Lo, i.Hi = min(i.Lo, c.mean), max(i.Hi, c.mean)
-	return c.seen(c.flag(i))
+	return c.seen(i)
 }
 
 // bound returns the one-sided interval.
@@ -261,19 +267,19 @@ func (c *ReportedClass) bound(side Side, level float64) Interval {
 	// Which end of the resolution a bound lies beyond is asked of the masses: a
 	// quantile next to 1 has lost its digits.
 	within, beyond := e > 0 && near >= level, e > 0 && far > gamma
+	i := Interval{0, 1}
 	switch {
-	case side == Upper && within:
-		return Interval{0, e}
-	case side == Upper && beyond:
-		return Interval{0, 1}
-	case side == Upper:
-		return Interval{0, c.high(gamma)}
+	case within && side == Upper:
+		i.Hi = e
 	case within:
-		return Interval{1 - e, 1}
+		i.Lo = 1 - e
 	case beyond:
-		return Interval{0, 1}
+	case side == Upper:
+		i.Hi = c.high(gamma)
+	default:
+		i.Lo = c.low(gamma)
 	}
-	return Interval{c.low(gamma), 1}
+	return i
 }
 
 // moved is how many times the difference between the masses at both ends is added to
@@ -328,12 +334,6 @@ func (c ReportedClass) high(q float64) float64 {
 	}
 	x, _ := c.quantile(1-q, q)
 	return x
-}
-
-// flag says of an interval whether it lies within the resolution.
-func (c ReportedClass) flag(i Interval) ReportedInterval {
-	e := c.resolution
-	return ReportedInterval{i, e > 0 && (i.Hi <= e || i.Lo >= 1-e)}
 }
 
 // HighestDensity returns the shortest set of the given level, as

@@ -14,12 +14,6 @@ import (
 //
 //	d ln f / d logit x = Σ_k r_k ((a_k−1)(1−x) − (b_k−1)x).
 
-// logPDFSlope returns the log-density at the logit z, and its slope.
-func (m *Beta) logPDFSlope(z float64) (logPDF, slope float64) {
-	logPDF, slope, _ = m.logPDFCurve(z)
-	return logPDF, slope
-}
-
 // logPDFCurve returns the log-density at the logit z, its slope, and that one's
 // derivative,
 //
@@ -59,7 +53,7 @@ func (m *Beta) endSign() float64 {
 	if a != 1 {
 		return a - 1
 	}
-	_, s := m.logPDFSlope(-40)
+	_, s, _ := m.logPDFCurve(-40)
 	return s
 }
 
@@ -87,9 +81,9 @@ func (m *Beta) shape(ctx context.Context) shape {
 // logits.
 func (m *Beta) flat(lo, hi float64) bool {
 	const steps = 100
-	l0, _ := m.logPDFSlope(0)
+	l0, _, _ := m.logPDFCurve(0)
 	for i := range steps + 1 {
-		if l, _ := m.logPDFSlope(lo + (hi-lo)*float64(i)/steps); math.Abs(l-l0) > 1e-12 {
+		if l, _, _ := m.logPDFCurve(lo + (hi-lo)*float64(i)/steps); math.Abs(l-l0) > 1e-12 {
 			return false
 		}
 	}

@@ -20,7 +20,8 @@ func TestTurnsAgainstGrid(t *testing.T) {
 	forRandom(t, n, func(m *Beta, r *rand.Rand) error {
 		if r.IntN(3) == 0 {
 			rows := randomRows(r, 15)
-			if err := m.set(rows.Weights, rows.A, rows.B); err != nil {
+			var err error
+			if m, err = NewBeta(rows.Weights, rows.A, rows.B); err != nil {
 				return err
 			}
 		}
@@ -44,7 +45,7 @@ func TestTurnsAgainstGrid(t *testing.T) {
 			for _, at := range sh.turns {
 				near = near || math.Abs(z-at) < 1e-9*max(1, math.Abs(z))
 			}
-			if _, s := m.logPDFSlope(z); !near && s != 0 && (s > 0) != rising {
+			if _, s, _ := m.logPDFCurve(z); !near && s != 0 && (s > 0) != rising {
 				return fmt.Errorf("turns at %v, rising at the left: %v; but the slope at %v is %v", sh.turns, sh.rising, z, s)
 			}
 		}
@@ -111,8 +112,8 @@ func TestLogPDFCurve(t *testing.T) {
 		}
 		h := 1e-4 * scale
 		l, slope, curve := m.logPDFCurve(z)
-		l0, s0 := m.logPDFSlope(z - h)
-		l1, s1 := m.logPDFSlope(z + h)
+		l0, s0, _ := m.logPDFCurve(z - h)
+		l1, s1, _ := m.logPDFCurve(z + h)
 		// Rounding of z, and with it of l, and the differences' own error.
 		tol := 1e-5/scale + 1e-15*math.Abs(z)*math.Abs(slope)/h + 1e-12/h
 		if d := (l1 - l0) / (2 * h); !(math.Abs(d-slope) <= tol) {

@@ -99,9 +99,7 @@ func (t *quantileTable) make(g *tableGrade, w, a, b []float64) bool {
 	t.terms, t.zones = t.terms[:0], t.zones[:0]
 	t.lo, t.hi = math.Inf(1), math.Inf(-1)
 	k := len(w)
-	if cap(t.values) < 12*k {
-		t.values = make([]float64, 12*k)
-	}
+	t.values = room(t.values, 12*k)
 	x, gamma, logs := t.values[:4*k], t.values[4*k:8*k], t.values[8*k:12*k]
 	copy(x, a)
 	copy(x[k:], b)
@@ -259,10 +257,7 @@ func (t *quantileTable) evaluate() {
 	for i := n; i < len(nodes); i++ {
 		nodes[i] = nodes[n-1]
 	}
-	if cap(t.f) < blocks {
-		t.f = make([][4]kernel.BetaPoints, blocks*3/2)
-	}
-	t.f = t.f[:blocks]
+	t.f = room(t.f, blocks)[:blocks]
 	for block := range t.f {
 		z := (*kernel.BetaPoints)(nodes[block*lanes:])
 		t.of = t.of[:0]
@@ -284,10 +279,7 @@ func (t *quantileTable) at(i int) (f [4]float64) {
 // sum finds the masses below the nodes, and reports whether they come to one.
 func (t *quantileTable) sum() bool {
 	n := len(t.nodes)
-	if cap(t.mass) < n {
-		t.mass = make([]float64, n, 2*n)
-	}
-	t.mass = t.mass[:n]
+	t.mass = room(t.mass, n)[:n]
 	below, above := t.beyond()
 	t.mass[0] = below
 	var f0, f1, f2, f3 float64 // at the node before

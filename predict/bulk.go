@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -56,38 +57,27 @@ func (b *Bulk) run(in *array.Records, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out, err := newRecords(Summary{Levels: b.Levels, Precision: b.Precision},
-		RecordShape{D: at.classes, Quantiles: b.Quantiles, CDF: b.CDF}, b.names(at))
+	all := recordFields(func(*Field) bool { return true })
+	out, err := newRecords(w, Summary{Levels: b.Levels, Precision: b.Precision},
+		RecordShape{D: at.classes, Quantiles: b.Quantiles, CDF: b.CDF}, b.names(at, all), all)
 	if err != nil {
 		return err
 	}
 	list := make([]Prediction, in.N)
-	each := func(do func(i int)) {
-		par.For((in.N+bulkItems-1)/bulkItems, func(c int) {
-			for i := c * bulkItems; i < min(in.N, (c+1)*bulkItems); i++ {
-				do(i)
-			}
-		})
-	}
-	each(func(i int) { list[i].Answer, list[i].Err = b.mixture(in, at, i) })
+	par.Chunks(in.N, bulkItems, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			list[i].Answer, list[i].Err = b.mixture(in, at, i)
+		}
+	})
 	for i := range list {
 		if err := list[i].Err; err != nil {
 			return fmt.Errorf("record %d (from 0): %w", i, err)
 		}
-		out.shape.K = max(out.shape.K, list[i].Law.K())
 	}
-	head, err := array.HeaderRecords(out.layout(), in.N)
-	if err != nil {
+	if _, err := out.Write(context.Background(), list); err != nil {
 		return err
 	}
-	results := make([][]byte, in.N)
-	each(func(i int) { results[i] = out.append(nil, &list[i]) })
-	for _, text := range append([][]byte{head}, results...) {
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out.Close()
 }
 
 // bulkFields is where the fields of the input are; votes is −1 if there are none.
@@ -97,10 +87,7 @@ type bulkFields struct{ weights, alpha, votes, classes int }
 func (b *Bulk) find(in *array.Records) (at bulkFields, err error) {
 	at = bulkFields{weights: in.Field("weights"), alpha: in.Field("alpha"), votes: in.Field("votes")}
 	if at.weights < 0 || at.alpha < 0 {
-		var names []string
-		for i := range in.Fields {
-			names = append(names, in.Fields[i].Name)
-		}
+		names := words.Each(in.Fields, func(f array.Field) string { return f.Name })
 		return at, fmt.Errorf("the records have the fields %q: expected weights, of shape (K,), and alpha, (K, d)", names)
 	}
 	w, a := in.Fields[at.weights].Shape, in.Fields[at.alpha].Shape
@@ -114,12 +101,12 @@ func (b *Bulk) find(in *array.Records) (at bulkFields, err error) {
 	return at, b.check()
 }
 
-// names returns the fields of the results.
-func (b *Bulk) names(at bulkFields) []string {
+// names returns the fields of the results, of all that there are.
+func (b *Bulk) names(at bulkFields, all []string) []string {
 	if b.Fields != nil {
 		return b.Fields
 	}
-	return slices.DeleteFunc(recordNames(), func(name string) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
 		switch name {
 		case "quantile":
 			return len(b.Quantiles) == 0
@@ -163,10 +150,8 @@ func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, er
 	}
 	a := head.Of(m)
 	a.Resolution = b.Resolution
-	after := a.After
 	if b.Model != nil {
 		a.Through(b.Model.Crowd.Average())
-		after = func(votes []float64) (head.Answer, error) { return After(b.Model, &a, votes) }
 	}
 	if at.votes < 0 {
 		return a, nil
@@ -175,7 +160,7 @@ func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, er
 	if !slices.ContainsFunc(votes, func(x float64) bool { return x != 0 }) {
 		return a, nil
 	}
-	if a, err = after(votes); err != nil {
+	if a, err = After(b.Model, &a, votes); err != nil {
 		err = fmt.Errorf("votes: %w", err)
 	}
 	return a, err

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,10 +9,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"credence/internal/atomicfile"
+	"credence/internal/fault"
 	"credence/internal/rank"
 )
 
@@ -27,7 +30,7 @@ type ShardSource struct {
 	Options map[string]string `json:"options"`
 	Program string            `json:"program"`
 	Form    string            `json:"form"`
-	Columns []sourceColumn    `json:"columns"`
+	Columns []Column          `json:"columns"`
 	Shards  int               `json:"shards"`         // processes that share the work
 	Block   int               `json:"items_per_part"` // all but the last
 }
@@ -53,7 +56,7 @@ type Parts struct {
 // OpenParts opens the folder of parts of the file out, and makes it if there is none. All that is there
 // has to be of the same source. Nobody else may work on the same rank.
 func OpenParts(out string, t *Table, s ShardSource, r rank.Rank) (*Parts, error) {
-	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, sourceColumns(t.columns)
+	s.Shards, s.Form, s.Columns = r.Count, t.format.Form.Name, t.columns
 	p := &Parts{folder: PartsOf(out), rank: r, table: t, source: s}
 	if err := atomicfile.MkdirAll(p.folder); err != nil {
 		return nil, err
@@ -212,4 +215,63 @@ func BlockOf(items, width, n int) int {
 		block = (items + n*each - 1) / (n * each)
 	}
 	return block
+}
+
+// FileSum says which content a file has.
+type FileSum struct {
+	Name   string `json:"name"` // without its folder
+	SHA256 string `json:"sha256"`
+
+	Lines int   `json:"-"`
+	Bytes int64 `json:"-"`
+}
+
+// SumFile reads a file through. Of a folder, names, sizes and times of the files in it count: to read
+// images or volumes twice would take longer than to predict them.
+func SumFile(ctx context.Context, path string) (FileSum, error) {
+	s := FileSum{Name: filepath.Base(path)}
+	f, err := fault.OpenFile(path)
+	if err != nil {
+		return s, fault.Of(path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return s, fault.Of(path, err)
+	}
+	sum := sha256.New()
+	switch {
+	case info.IsDir():
+		err = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(path, at)
+			fmt.Fprintf(sum, "%q %d %d\n", filepath.ToSlash(name), info.Size(), info.ModTime().UnixNano())
+			s.Bytes += info.Size()
+			return err
+		})
+	case info.Mode().IsRegular():
+		_, err = io.CopyBuffer(io.MultiWriter(sum, (*lineCounter)(&s)), fault.Reader(ctx, f), make([]byte, 1<<20))
+	default:
+		return s, fmt.Errorf("%s is no file that can be read twice", path)
+	}
+	if err != nil {
+		return s, fault.Of(path, err)
+	}
+	s.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return s, nil
+}
+
+// lineCounter counts the lines of what is written to it.
+type lineCounter FileSum
+
+func (c *lineCounter) Write(b []byte) (int, error) {
+	c.Lines += bytes.Count(b, []byte{'\n'})
+	c.Bytes += int64(len(b))
+	return len(b), nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"credence/internal/array"
 	"credence/internal/par"
-	"credence/model"
 )
 
 // RecordShape is what the records of a file have in common: distributions of K components, or fewer, over D classes,
@@ -19,34 +18,38 @@ type RecordShape struct {
 	Levels, Quantiles, CDF []float64
 }
 
-// records writes predictions as records of an NPY file, one per item.
-type records struct {
+// recordRows is the [Writer] of an NPY file with a record per item. The file begins with the number of records, so
+// that records are held in memory until the end. An item without a prediction has a record of NaN.
+type recordRows struct {
+	w       io.Writer
 	summary Summary
 	fields  []*Field
 	shape   RecordShape
+	pending []Prediction // if records hold distributions, whose length the longest decides
+	items   int
+	chunks  [][]byte
 }
 
-// recordNames returns the names of fields that records can have.
-func recordNames() []string {
+// recordFields returns the names of the fields of records that meet a condition.
+func recordFields(which func(f *Field) bool) []string {
 	var list []string
 	for i := range fields {
-		if fields[i].record != nil {
-			list = append(list, fields[i].Name)
+		if f := &fields[i]; f.record != nil && which(f) {
+			list = append(list, f.Name)
 		}
 	}
 	return list
 }
 
-// newRecords returns the records with the named fields.
-func newRecords(s Summary, shape RecordShape, names []string) (*records, error) {
+// newRecords returns the records with the named fields, which are some of all.
+func newRecords(w io.Writer, s Summary, shape RecordShape, names, all []string) (*recordRows, error) {
 	shape.Levels = s.Levels
-	r := &records{summary: s, shape: shape}
+	r := &recordRows{w: w, summary: s, shape: shape}
 	for _, name := range names {
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name && f.record != nil })
-		if i < 0 {
-			return nil, fmt.Errorf("field %q is not one of %q", name, recordNames())
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("field %q is not one of %q", name, all)
 		}
-		f := &fields[i]
+		f := &fields[slices.IndexFunc(fields, func(f Field) bool { return f.Name == name && f.record != nil })]
 		r.fields = append(r.fields, f)
 		if f.numbers != nil {
 			r.summary.needs |= f.numbersNeeds
@@ -58,7 +61,7 @@ func newRecords(s Summary, shape RecordShape, names []string) (*records, error) 
 }
 
 // layout returns the fields as a file has them.
-func (r *records) layout() []array.Field {
+func (r *recordRows) layout() []array.Field {
 	list := make([]array.Field, len(r.fields))
 	for i, f := range r.fields {
 		list[i] = array.Field{Name: f.Name, Shape: f.recordShape(&r.shape)}
@@ -80,7 +83,7 @@ func (f *Field) recordShape(s *RecordShape) []int {
 }
 
 // append appends the record of a prediction.
-func (r *records) append(dst []byte, p *Prediction) []byte {
+func (r *recordRows) append(dst []byte, p *Prediction) []byte {
 	row, _ := p.Summarize(context.Background(), &r.summary) // which cannot fail
 	var values []float64
 	for _, f := range r.fields {
@@ -95,15 +98,9 @@ func (f *Field) appendNumbers(dst []float64, r *Row, s *RecordShape) []float64 {
 	if f.numbers != nil {
 		return f.numbers(dst, r, s)
 	}
-	classes, levels := 1, 1
-	if f.Per == PerClass || f.Per == PerInterval {
-		classes = s.D
-	}
-	if f.Per == PerInterval {
-		levels = len(s.Levels)
-	}
-	for i := range classes {
-		for k := range levels {
+	shape := append(f.recordShape(s), 1, 1) // classes and levels
+	for i := range shape[0] {
+		for k := range shape[1] {
 			dst = append(dst, f.number(r, i, k))
 		}
 	}
@@ -173,50 +170,21 @@ func (f *Field) Numbers(rows []Row, s RecordShape) (values []float64, shape []in
 	return values, f.recordShape(&s)
 }
 
-// RecordFields returns the fields of records of a model's predictions if none are named, and those that may be named.
-func RecordFields(m *model.Model, f *Format) (list, all []string) {
-	if !m.Traits().Joint {
-		return []string{"mean"}, []string{"mean"}
-	}
-	for i := range fields {
-		x := &fields[i]
-		if x.record == nil || x.Name == "quantile" || x.Name == "cdf" { // which only distributions given as records have
-			continue
-		}
-		all = append(all, x.Name)
-		if x.record(f) {
-			list = append(list, x.Name)
-		}
-	}
-	return list, all
-}
-
-// recordRows is the [Writer] of an NPY file with a record per item. The file begins with the number of records, so
-// that records are held in memory until the end. An item without a prediction has a record of NaN.
-type recordRows struct {
-	*records
-	w       io.Writer
-	pending []Prediction // if records hold distributions, whose length the longest decides
-	items   int
-	chunks  [][]byte
-}
-
+// newRecordRows returns the records of a model's predictions.
 func newRecordRows(w io.Writer, t *Table) (*recordRows, error) {
-	list, all := RecordFields(t.model, &t.format)
+	all := []string{"mean"}
+	list := all
+	if t.model.Traits().Joint {
+		given := func(f *Field) bool { return f.Name == "quantile" || f.Name == "cdf" } // of distributions given as records
+		all = recordFields(func(f *Field) bool { return !given(f) })
+		list = recordFields(func(f *Field) bool { return !given(f) && f.record(&t.format) })
+	}
 	if t.format.Fields != nil {
 		list = t.format.Fields
 	}
-	for _, name := range list {
-		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("field %q is not one of %q", name, all)
-		}
-	}
-	r, err := newRecords(t.format.Summary, RecordShape{D: len(t.model.Classes)}, list)
-	if err != nil {
-		return nil, err
-	}
-	r.summary.MaxWidth, r.summary.MinTop = 0, 0
-	return &recordRows{records: r, w: w}, nil
+	s := t.format.Summary
+	s.MaxWidth, s.MinTop = 0, 0
+	return newRecords(w, s, RecordShape{D: len(t.model.Classes)}, list, all)
 }
 
 func (t *recordRows) Write(ctx context.Context, list []Prediction) (bool, error) {
@@ -236,19 +204,19 @@ func (t *recordRows) Write(ctx context.Context, list []Prediction) (bool, error)
 // flush makes the records of the predictions that wait.
 func (t *recordRows) flush() {
 	const items = 64 // that one goroutine takes at a time
-	n := len(t.pending)
-	chunks := make([][]byte, (n+items-1)/items)
+	chunks := make([][]byte, (len(t.pending)+items-1)/items)
 	size := 0
 	for _, f := range t.layout() {
 		size += f.Len()
 	}
 	empty := array.AppendNumbers(nil, slices.Repeat([]float64{math.NaN()}, size))
-	par.For(len(chunks), func(c int) {
-		for j := c * items; j < min(n, (c+1)*items); j++ {
+	par.Chunks(len(t.pending), items, func(lo, hi int) {
+		c := &chunks[lo/items]
+		for j := lo; j < hi; j++ {
 			if p := &t.pending[j]; p.Err != nil {
-				chunks[c] = append(chunks[c], empty...)
+				*c = append(*c, empty...)
 			} else {
-				chunks[c] = t.append(chunks[c], p)
+				*c = t.append(*c, p)
 			}
 		}
 	})

@@ -20,29 +20,14 @@ type Votes struct {
 	at      map[string]int // item → its index in ds
 	classes []int          // the model's class of each class of ds, −1 for those it does not have
 
-	// With a rater model, the votes of item j are ratings[first[j]:first[j+1]], by the model's numbers of raters.
-	ratings []head.Rating
-	first   []int
-	unknown []string // raters that are not in the model
+	ratings [][]head.Rating // with a rater model, those of each item, by the model's numbers of raters
+	unknown []string        // raters that are not in the model
 }
 
 // MatchVotes finds the model's classes and raters in ds by their names. A vote for a class that the model does not have is
 // an error; an unknown rater counts as an average one.
 func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
-	known := map[string]int{}
-	for i, c := range m.Classes {
-		known[c] = i
-	}
-	v := &Votes{m: m, ds: ds, at: make(map[string]int, ds.Len()), classes: make([]int, len(ds.Classes))}
-	for j, id := range ds.Items {
-		v.at[id] = j
-	}
-	for i, c := range ds.Classes {
-		v.classes[i] = -1
-		if k, ok := known[c]; ok {
-			v.classes[i] = k
-		}
-	}
+	v := &Votes{m: m, ds: ds, at: places(ds.Items), classes: placesIn(m.Classes, ds.Classes)}
 	for j := range ds.Len() {
 		for i, s := range ds.CountsOf(j) {
 			if s > 0 && v.classes[i] < 0 {
@@ -56,33 +41,39 @@ func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
 	return v, nil
 }
 
-// matchRaters sorts the ratings of items that the model can read by item.
-func (v *Votes) matchRaters() {
-	known := map[string]int32{}
-	for r, name := range v.m.Raters {
-		known[name] = int32(r)
+// places returns the place of each name.
+func places(names []string) map[string]int {
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
 	}
-	raters := make([]int32, len(v.ds.Raters))
-	for r, name := range v.ds.Raters {
-		raters[r] = -1
+	return at
+}
+
+// placesIn returns the place of each name in a list, −1 for those that it does not have.
+func placesIn(list, names []string) []int {
+	known, at := places(list), make([]int, len(names))
+	for i, name := range names {
+		at[i] = -1
 		if k, ok := known[name]; ok {
-			raters[r] = k
-		} else {
-			v.unknown = append(v.unknown, name)
+			at[i] = k
 		}
 	}
-	v.first = make([]int, v.ds.Len()+1)
-	for _, r := range v.ds.Ratings {
-		v.first[r.Item+1]++
+	return at
+}
+
+// matchRaters sorts the ratings of items that the model can read by item.
+func (v *Votes) matchRaters() {
+	raters := placesIn(v.m.Raters, v.ds.Raters)
+	for r, k := range raters {
+		if k < 0 {
+			v.unknown = append(v.unknown, v.ds.Raters[r])
+		}
 	}
-	for j := range v.ds.Len() {
-		v.first[j+1] += v.first[j]
-	}
-	v.ratings = make([]head.Rating, len(v.ds.Ratings))
-	next := append([]int(nil), v.first...)
+	v.ratings = make([][]head.Rating, v.ds.Len())
 	for _, r := range v.ds.Ratings {
-		v.ratings[next[r.Item]] = head.Rating{Item: r.Item, Rater: raters[r.Rater], Class: int32(v.classes[r.Class])}
-		next[r.Item]++
+		v.ratings[r.Item] = append(v.ratings[r.Item],
+			head.Rating{Item: r.Item, Rater: int32(raters[r.Rater]), Class: int32(v.classes[r.Class])})
 	}
 }
 
@@ -138,20 +129,33 @@ func (v *Votes) Items() []string { return v.ds.Items }
 // By reports whether a rater, by the model's number, voted on an item.
 func (v *Votes) By(rater int, item string) bool {
 	j, ok := v.index(item)
-	return ok && v.first != nil && slices.ContainsFunc(v.ratings[v.first[j]:v.first[j+1]],
-		func(r head.Rating) bool { return int(r.Rater) == rater })
+	return ok && slices.ContainsFunc(v.named(j), func(r head.Rating) bool { return int(r.Rater) == rater })
 }
 
 // mostSingle is up to how many votes of an item are taken one by one.
 const mostSingle = 200
 
-// single returns the votes on item j one by one, those without a name by rater −1; nil if they
-// cannot be listed one by one, because they are fractions or too many.
-func (v *Votes) single(j int, counts []float64) []head.Rating {
-	return withNameless(v.ratings[v.first[j]:v.first[j+1]:v.first[j+1]], counts)
+// counts returns the votes on item j by the model's classes.
+func (v *Votes) counts(j int) []float64 {
+	votes := make([]float64, len(v.m.Classes))
+	for i, s := range v.ds.CountsOf(j) {
+		if s > 0 {
+			votes[v.classes[i]] += float64(s)
+		}
+	}
+	return votes
 }
 
-// withNameless adds to a list of votes those that counts has beyond them.
+// named returns the ratings of item j, nil without a rater model.
+func (v *Votes) named(j int) []head.Rating {
+	if v.ratings == nil {
+		return nil
+	}
+	return slices.Clip(v.ratings[j])
+}
+
+// withNameless adds to a list of votes those that counts has beyond them, by rater −1. It is nil if votes cannot be
+// listed one by one, because they are fractions or too many.
 func withNameless(list []head.Rating, counts []float64) []head.Rating {
 	left := append([]float64(nil), counts...)
 	for _, r := range list {
@@ -182,38 +186,21 @@ func (v *Votes) Update(p *Prediction) bool {
 
 // UpdateAt takes the votes on item j of the data set into account.
 func (v *Votes) UpdateAt(a *head.Answer, j int) {
-	votes := make([]float64, len(v.m.Classes))
-	any := false
-	for i, s := range v.ds.CountsOf(j) {
-		if s > 0 {
-			votes[v.classes[i]] += float64(s)
-			any = true
-		}
-	}
-	if !any || a.Err != nil {
+	votes := v.counts(j)
+	if special.Sum(votes) == 0 || a.Err != nil {
 		return
 	}
-	after, err := v.after(a, j, votes)
+	after, err := After(v.m, a, votes, v.named(j)...)
 	if err != nil {
 		after.Err = err
 	}
 	*a = after
 }
 
-// after returns the answer after the votes on item j.
-func (v *Votes) after(a *head.Answer, j int, votes []float64) (head.Answer, error) {
-	if v.m.Crowd != nil {
-		if single := v.single(j, votes); single != nil {
-			return a.AfterRatings(v.m.Crowd, single)
-		}
-	}
-	return a.After(votes)
-}
-
-// After returns an answer of a model after votes [d] whose raters are not named.
-func After(m *model.Model, a *head.Answer, votes []float64) (head.Answer, error) {
-	if m.Crowd != nil {
-		if single := withNameless(nil, votes); single != nil {
+// After returns an answer of a model after votes [d], among them those of named raters. Without a model, all raters are alike.
+func After(m *model.Model, a *head.Answer, votes []float64, named ...head.Rating) (head.Answer, error) {
+	if m != nil && m.Crowd != nil {
+		if single := withNameless(named, votes); single != nil {
 			return a.AfterRatings(m.Crowd, single)
 		}
 	}
@@ -233,13 +220,8 @@ func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
 	}
 	list := make([][]head.Rating, ds.Len())
 	for j := range list {
-		counts := make([]float64, len(m.Classes))
-		for i, s := range ds.CountsOf(j) {
-			if s > 0 {
-				counts[v.classes[i]] += float64(s)
-			}
-		}
-		if list[j] = v.single(j, counts); list[j] == nil && special.Sum(counts) > 0 {
+		counts := v.counts(j)
+		if list[j] = withNameless(v.named(j), counts); list[j] == nil && special.Sum(counts) > 0 {
 			return nil, fmt.Errorf("item %q: %v votes cannot be told apart by rater, want at most %d whole ones", ds.Items[j], special.Sum(counts), mostSingle)
 		}
 	}

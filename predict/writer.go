@@ -2,6 +2,7 @@ package predict
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,81 +24,102 @@ func NewWriter(w io.Writer, t *Table) (Writer, error) {
 	switch t.format.Form.Name {
 	case "table":
 		return &terminalTable{t, w}, nil
-	case "parquet":
-		p, err := newParquet(w, t.columns)
-		return &parquetRows{cells: cellRows{table: t}, w: p}, err
-	case "arrow":
-		return newArrowRows(w, t)
 	case "npy":
 		return newRecordRows(w, t)
+	}
+	form, err := newSink(w, &t.format.Form, t.columns)
+	return &tableRows{sink: form, table: t}, err
+}
+
+// sink takes rows in one form.
+type sink interface {
+	// encode appends cells as text, in forms that are text: this is done on all cores.
+	encode(dst []byte, cells []Cell) []byte
+	// put writes a piece, and flush all that waits.
+	put(p *piece) error
+	flush() error
+	Close() error
+}
+
+// piece is the rows of some items: cells, and their text in forms that are text.
+type piece struct {
+	cells []Cell
+	text  []byte
+}
+
+// newSink begins a file of the given columns.
+func newSink(w io.Writer, f *Form, columns []Column) (sink, error) {
+	switch f.Name {
+	case "parquet":
+		p, err := newParquet(w, columns)
+		return &parquetSink{columns: columns, w: p}, err
+	case "arrow":
+		buffer := bufio.NewWriterSize(w, 1<<16)
+		a, err := table.NewArrowWriter(buffer, typed(columns))
+		return &arrowSink{columns: columns, w: a, buffer: buffer}, err
 	case "jsonl":
-		return &textRows{table: t, w: bufio.NewWriterSize(w, 1<<16), encode: t.format.appendJSON}, nil
+		return &textSink{bufio.NewWriterSize(w, 1<<16), columns, f.appendJSON}, nil
 	case "csv":
-		out := &textRows{table: t, w: bufio.NewWriterSize(w, 1<<16), encode: t.format.appendCSV}
-		_, err := out.w.Write(headerCSV(t.columns))
+		out := &textSink{bufio.NewWriterSize(w, 1<<16), columns, f.appendCSV}
+		_, err := out.w.Write(headerCSV(columns))
 		return out, err
 	}
-	return nil, fmt.Errorf("predictions cannot be written as %q", t.format.Form.Name)
+	return nil, fmt.Errorf("predictions cannot be written as %q", f.Name)
 }
 
-// encoder appends rows as text.
-type encoder func(dst []byte, columns []Column, cells []Cell) []byte
-
-// textRows writes rows as text, which is made on all cores.
-type textRows struct {
+// tableRows writes the rows of a table to a sink.
+type tableRows struct {
+	sink
 	table  *Table
-	w      *bufio.Writer
-	encode encoder
-	pieces []textPiece
+	pieces []piece
 }
 
-// textPiece is the text of some items, and memory to make it in.
-type textPiece struct {
-	text  []byte
-	cells []Cell
-}
-
-// textItems is the number of items that one goroutine writes at a time.
+// textItems is the number of items that one goroutine writes as text at a time.
 const textItems = 32
 
-func (t *textRows) Write(ctx context.Context, list []Prediction) (bool, error) {
-	n := len(list)
-	pieces := (n + textItems - 1) / textItems
-	for len(t.pieces) < pieces {
-		t.pieces = append(t.pieces, textPiece{})
+func (t *tableRows) Write(ctx context.Context, list []Prediction) (bool, error) {
+	items := 1
+	if _, ok := t.sink.(*textSink); ok {
+		items = textItems
 	}
-	par.For(pieces, func(i int) {
-		p := &t.pieces[i]
-		p.text = p.text[:0]
-		for j := i * textItems; j < min(n, (i+1)*textItems); j++ {
+	pieces := (len(list) + items - 1) / items
+	for len(t.pieces) < pieces {
+		t.pieces = append(t.pieces, piece{})
+	}
+	par.Chunks(len(list), items, func(lo, hi int) {
+		p := &t.pieces[lo/items]
+		p.text, p.cells = p.text[:0], p.cells[:0]
+		for j := lo; j < hi; j++ {
 			if list[j].Err == nil && ctx.Err() == nil {
 				t.item(ctx, p, &list[j])
 			}
 		}
 	})
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
 	for i := range t.pieces[:pieces] {
-		if _, err := t.w.Write(t.pieces[i].text); err != nil {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if err := t.put(&t.pieces[i]); err != nil {
 			return false, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	// Whoever waits for an answer at the other end of a pipe gets it now.
-	return true, t.w.Flush()
+	return true, t.flush()
 }
 
-// item appends the text of an item, unless ctx is done before it is made.
-func (t *textRows) item(ctx context.Context, p *textPiece, x *Prediction) {
+// item adds the rows of an item to a piece, unless ctx is done before they are made.
+func (t *tableRows) item(ctx context.Context, p *piece, x *Prediction) {
 	if t.table.classes != nil && t.table.format.Form.Name == "csv" {
 		p.text = t.table.appendMeans(p.text, x)
 		return
 	}
-	var err error
-	if p.cells, err = t.table.cells(ctx, p.cells[:0], x); err != nil {
-		return
+	if cells, err := t.table.cells(ctx, p.cells[:0], x); err == nil {
+		p.cells = cells
+		p.text = t.encode(p.text, cells)
 	}
-	p.text = t.encode(p.text, t.table.columns, p.cells)
 }
 
 // cells appends the cells of a prediction, and passes its row on to whoever wants to see it.
@@ -112,7 +134,22 @@ func (t *Table) cells(ctx context.Context, dst []Cell, p *Prediction) ([]Cell, e
 	return t.Append(dst, &r), nil
 }
 
-func (t *textRows) Close() error { return t.w.Flush() }
+// textSink writes rows as text.
+type textSink struct {
+	w       *bufio.Writer
+	columns []Column
+	rows    func(dst []byte, columns []Column, cells []Cell) []byte
+}
+
+func (t *textSink) encode(dst []byte, cells []Cell) []byte { return t.rows(dst, t.columns, cells) }
+
+func (t *textSink) put(p *piece) error {
+	_, err := t.w.Write(p.text)
+	return err
+}
+
+func (t *textSink) flush() error { return t.w.Flush() }
+func (t *textSink) Close() error { return t.w.Flush() }
 
 // newParquet begins a Parquet file with the given columns.
 func newParquet(w io.Writer, columns []Column) (*table.ParquetWriter, error) {
@@ -128,106 +165,110 @@ func typed(columns []Column) []table.ParquetColumn {
 	return list
 }
 
-// parquetRows writes rows to a Parquet file.
-type parquetRows struct {
-	cells cellRows
-	w     *table.ParquetWriter
-	row   []any
+// parquetSink writes rows to a Parquet file.
+type parquetSink struct {
+	columns []Column
+	w       *table.ParquetWriter
+	row     []any
 }
 
-// cellRows makes the cells of items, on all cores.
-type cellRows struct {
-	table *Table
-	lists [][]Cell // of items
-}
+func (*parquetSink) encode(dst []byte, _ []Cell) []byte { return dst }
 
-// of returns the cells of each item: those of its rows, one row behind the other.
-func (t *cellRows) of(ctx context.Context, list []Prediction) ([][]Cell, error) {
-	for len(t.lists) < len(list) {
-		t.lists = append(t.lists, nil)
-	}
-	par.For(len(list), func(j int) {
-		t.lists[j] = t.lists[j][:0]
-		if list[j].Err == nil && ctx.Err() == nil {
-			t.lists[j], _ = t.table.cells(ctx, t.lists[j], &list[j])
+func (t *parquetSink) put(p *piece) error {
+	for cells := p.cells; len(cells) > 0; cells = cells[len(t.columns):] {
+		t.row = t.row[:0]
+		for i := range t.columns {
+			t.row = append(t.row, cells[i].value(&t.columns[i]))
 		}
-	})
-	return t.lists[:len(list)], ctx.Err()
-}
-
-func (t *parquetRows) Write(ctx context.Context, list []Prediction) (bool, error) {
-	columns := t.cells.table.columns
-	made, err := t.cells.of(ctx, list)
-	if err != nil {
-		return false, err
-	}
-	for _, cells := range made {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		for ; len(cells) > 0; cells = cells[len(columns):] {
-			t.row = appendValues(t.row[:0], columns, cells)
-			if err := t.w.Write(t.row...); err != nil {
-				return false, err
-			}
+		if err := t.w.Write(t.row...); err != nil {
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
-// appendValues appends the values of a row for a Parquet file.
-func appendValues(dst []any, columns []Column, row []Cell) []any {
-	for i := range columns {
-		c, v := &columns[i], &row[i]
-		switch {
-		case v.null:
-			dst = append(dst, nil)
-		case c.list:
-			dst = append(dst, string(appendList(nil, v.list)))
-		case c.Kind == Text:
-			dst = append(dst, v.Text)
-		case c.Kind == Number:
-			dst = append(dst, v.Number)
-		case c.Kind == Whole:
-			dst = append(dst, int64(v.Number))
-		default:
-			dst = append(dst, v.Number != 0)
+func (*parquetSink) flush() error   { return nil }
+func (t *parquetSink) Close() error { return t.w.Close() }
+
+// value returns a cell as a Parquet file takes it.
+func (v *Cell) value(c *Column) any {
+	switch {
+	case v.null:
+		return nil
+	case c.list:
+		return string(appendList(nil, v.list))
+	case c.Kind == Text:
+		return v.Text
+	case c.Kind == Number:
+		return v.Number
+	case c.Kind == Whole:
+		return int64(v.Number)
+	}
+	return v.Number != 0
+}
+
+// arrowSink writes rows as an Arrow stream, which other programs take over as they are.
+type arrowSink struct {
+	columns []Column
+	w       *table.ArrowWriter
+	buffer  *bufio.Writer
+	list    []byte
+}
+
+// arrowBytes is how much waits at most before it is written.
+const arrowBytes = 64 << 20
+
+func (*arrowSink) encode(dst []byte, _ []Cell) []byte { return dst }
+
+func (t *arrowSink) put(p *piece) error {
+	for cells := p.cells; len(cells) > 0; cells = cells[len(t.columns):] {
+		for i := range t.columns {
+			t.cell(i, &t.columns[i], &cells[i])
 		}
 	}
-	return dst
+	if t.w.Size() > arrowBytes {
+		return t.w.Flush()
+	}
+	return nil
 }
 
-func (t *parquetRows) Close() error { return t.w.Close() }
+// cell appends a cell to column i.
+func (t *arrowSink) cell(i int, c *Column, v *Cell) {
+	switch {
+	case v.null:
+		t.w.Null(i)
+	case c.list:
+		t.list = appendList(t.list[:0], v.list)
+		t.w.Text(i, string(t.list))
+	case c.Kind == Text:
+		t.w.Text(i, v.Text)
+	case c.Kind == Number:
+		t.w.Number(i, v.Number)
+	case c.Kind == Whole:
+		t.w.Whole(i, int64(v.Number))
+	default:
+		t.w.Bool(i, v.Number != 0)
+	}
+}
+
+func (t *arrowSink) flush() error { return cmp.Or(t.w.Flush(), t.buffer.Flush()) }
+func (t *arrowSink) Close() error { return cmp.Or(t.w.Close(), t.buffer.Flush()) }
 
 // WriteRows writes rows of other things than predictions: a string, float64, int64, bool or, for what
 // is not known, nil for each column.
 func WriteRows(w io.Writer, f Form, columns []Column, rows [][]any) error {
-	if f.Name == "parquet" {
-		p, err := newParquet(w, columns)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if err := p.Write(row...); err != nil {
-				return err
-			}
-		}
-		return p.Close()
-	}
-	b := bufio.NewWriter(w)
-	encode := f.appendJSON
-	if f.Name == "csv" {
-		encode = f.appendCSV
-		if _, err := b.Write(headerCSV(columns)); err != nil {
-			return err
-		}
+	out, err := newSink(w, &f, columns)
+	if err != nil {
+		return err
 	}
 	for _, row := range rows {
-		if _, err := b.Write(encode(nil, columns, cellsOf(row))); err != nil {
+		p := piece{cells: cellsOf(row)}
+		p.text = out.encode(nil, p.cells)
+		if err := out.put(&p); err != nil {
 			return err
 		}
 	}
-	return b.Flush()
+	return out.Close()
 }
 
 // cellsOf returns values as cells.

@@ -95,7 +95,11 @@ func TestBooleans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			means[b] = list[0].Reported().To(mixture.SixDigits).Summarize([]float64{0.95}, false)[1].Mean
+			classes, err := list[0].Reported().To(mixture.SixDigits).Summarize(t.Context(), []float64{0.95}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			means[b] = classes[1].Mean
 			for name, c := range booleanBodies(t, b == 1) {
 				header := []string{}
 				if name == "OIP binary" {

@@ -123,7 +123,11 @@ func expected(t *testing.T, n int) [][3]float64 {
 	}
 	var out [][3]float64
 	for _, a := range list {
-		c := a.Reported().To(mixture.SixDigits).Summarize([]float64{0.9}, false)[1]
+		classes, err := a.Reported().To(mixture.SixDigits).Summarize(t.Context(), []float64{0.9}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := classes[1]
 		in := c.Intervals[0].TwoSided
 		out = append(out, [3]float64{c.Mean, in.Lo, in.Hi})
 	}

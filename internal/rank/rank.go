@@ -38,15 +38,9 @@ func Parse(text string, getenv func(string) string) (Rank, error) {
 	if index == "auto" {
 		return fromEnvironment(count, both, getenv)
 	}
-	if !both {
-		return Rank{}, fmt.Errorf("%q: %w", text, ErrRank)
-	}
-	i, err := number(index)
-	if err != nil {
-		return Rank{}, fmt.Errorf("%q: %w", text, ErrRank)
-	}
-	n, err := number(count)
-	if err != nil {
+	i, errIndex := number(index)
+	n, errCount := number(count)
+	if !both || errIndex != nil || errCount != nil {
 		return Rank{}, fmt.Errorf("%q: %w", text, ErrRank)
 	}
 	return check(i, n, strconv.Quote(text))
@@ -65,18 +59,17 @@ func fromEnvironment(count string, given bool, getenv func(string) string) (Rank
 		if err != nil {
 			return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 0", s.index, text)
 		}
-		n := 0
-		switch size := ""; {
+		n, size := 0, getenv(s.count)
+		switch {
 		case given:
 			if n, err = number(count); err != nil {
 				return Rank{}, fmt.Errorf("%q: %w", "auto/"+count, ErrRank)
 			}
 		case s.count == "":
 			return Rank{}, fmt.Errorf("%s is %d, but no variable says of how many: give the number, such as auto/5", s.index, i)
+		case size == "":
+			return Rank{}, fmt.Errorf("%s is %d, but %s is not set: give the number, such as auto/5", s.index, i, s.count)
 		default:
-			if size = getenv(s.count); size == "" {
-				return Rank{}, fmt.Errorf("%s is %d, but %s is not set: give the number, such as auto/5", s.index, i, s.count)
-			}
 			if n, err = number(size); err != nil {
 				return Rank{}, fmt.Errorf("%s is %q: expected a whole number from 1", s.count, size)
 			}

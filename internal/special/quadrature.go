@@ -1,6 +1,10 @@
 package special
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/kernel"
+)
 
 // quadratureRatio returns I_x(a, b) divided by xᵃyᵇ/B(a, b), for large a and b
 // and x at or below the mean; l = ay − bx ≥ 0.
@@ -64,4 +68,124 @@ func legendre(n int) (nodes, weights []float64) {
 		weights[i] = 2 / ((1 - z*z) * dp * dp)
 	}
 	return nodes, weights
+}
+
+// Rule is an n-point Gauss–Legendre rule, n even, that integrates a function
+// known at its nodes over a whole stretch, from every node to the stretch's end,
+// or against a power.
+//
+// Points k < n/2 are the positive nodes in decreasing order, and point n/2 + k
+// mirrors point k.
+type Rule struct {
+	nodes, weights []float64 // the positive nodes and their weights, [n/2]
+	even, odd      []float64 // [n/2, n/2]: see Above
+	basis          []float64 // [n, n]: point k, degree m: see PowerWeights
+}
+
+// NewRule returns the rule with n points, n even.
+func NewRule(n int) *Rule {
+	h := n / 2
+	r := &Rule{even: make([]float64, h*h), odd: make([]float64, h*h), basis: make([]float64, n*n)}
+	r.nodes, r.weights = legendre(n)
+	// p[k*(n+1)+m] is P_m at point k.
+	p := make([]float64, n*(n+1))
+	for k := range n {
+		at := p[k*(n+1) : (k+1)*(n+1)]
+		z := r.At(k, 0, 1)
+		at[0], at[1] = 1, z
+		for m := 2; m <= n; m++ {
+			at[m] = (float64(2*m-1)*z*at[m-1] - float64(m-1)*at[m-2]) / float64(m)
+		}
+		for m := range n {
+			r.basis[k*n+m] = float64(2*m+1) / 2 * r.weights[k%h] * at[m]
+		}
+	}
+	// A function is Σ c_m P_m with c_m = Σ_l basis_lm f_l, and
+	//
+	//	∫_z^1 P_m = (P_{m−1}(z) − P_{m+1}(z)) / (2m+1),   ∫_z^1 P_0 = 1 − z.
+	for k := range h {
+		at := p[k*(n+1) : (k+1)*(n+1)]
+		for l := range h {
+			r.even[k*h+l] = 2 * r.basis[l*n] * (1 - at[1])
+			for m := 1; m < n; m++ {
+				c := 2 * r.basis[l*n+m] * (at[m-1] - at[m+1]) / float64(2*m+1)
+				if m%2 == 0 {
+					r.even[k*h+l] += c
+				} else {
+					r.odd[k*h+l] += c
+				}
+			}
+		}
+	}
+	return r
+}
+
+// Len returns the number of points.
+func (r *Rule) Len() int { return 2 * len(r.nodes) }
+
+// At returns point k of the stretch mid ± half.
+func (r *Rule) At(k int, mid, half float64) float64 {
+	if h := len(r.nodes); k >= h {
+		return mid - half*r.nodes[k-h]
+	}
+	return mid + half*r.nodes[k]
+}
+
+// Weight returns the weight of point k of a stretch of the given half-length.
+func (r *Rule) Weight(k int, half float64) float64 { return half * r.weights[k%len(r.nodes)] }
+
+// Above sets dst[k] to the integral from point k to the end of a stretch of the
+// given half-length, plus beyond, and returns that over the whole stretch. It is
+// exact for polynomials of a degree below n. f, dst and scratch
+// have n values, and may not overlap.
+//
+// The function is taken apart into its even part e and its odd part o, which
+// halves the work: with E and O their integrals from a positive node to the end,
+// the whole is E + O there and ∫e − E + O at the mirrored node.
+func (r *Rule) Above(dst, f, scratch []float64, half, beyond float64) float64 {
+	h := len(r.nodes)
+	up, down := f[:h], f[h:2*h]
+	e, o := scratch[:h], scratch[h:2*h]
+	whole := 0.0
+	for l, w := range r.weights {
+		a, b := up[l], down[l]
+		e[l], o[l] = half*0.5*(a+b), half*0.5*(a-b)
+		whole += 2 * w * e[l]
+	}
+	above, below := dst[:h], dst[h:2*h]
+	kernel.Dots64(above, r.even, e)
+	kernel.Dots64(below, r.odd, o)
+	for k, E := range above {
+		O := below[k]
+		above[k] = beyond + (E + O)
+		below[k] = beyond + (whole - E + O)
+	}
+	return beyond + whole
+}
+
+// maxHalf bounds half the number of points of a rule.
+const maxHalf = 24
+
+// PowerWeights sets dst [n] to the weights with which
+//
+//	∫₀¹ xᵃ⁻¹ g(x) dx = Σ_k dst_k g(x_k),   x_k = At(k, ½, ½),
+//
+// exactly if g is a polynomial of a degree below n, for any a > 0. They come
+// from the moments of the Legendre polynomials on [0, 1],
+//
+//	∫₀¹ xᵃ⁻¹ P_m(2x−1) dx = (a−1)(a−2)…(a−m) / (a(a+1)…(a+m)).
+func (r *Rule) PowerWeights(dst []float64, a float64) {
+	n := r.Len()
+	var moments [2 * maxHalf]float64
+	moments[0] = 1 / a
+	for m := 1; m < n; m++ {
+		moments[m] = moments[m-1] * (a - float64(m)) / (a + float64(m))
+	}
+	for k := range dst[:n] {
+		s := 0.0
+		for m, b := range r.basis[k*n : (k+1)*n] {
+			s += b * moments[m]
+		}
+		dst[k] = s
+	}
 }

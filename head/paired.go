@@ -7,6 +7,126 @@ import (
 	"credence/internal/special"
 )
 
+// MVE is mean-variance estimation.
+type MVE struct {
+	Floor  float64 `json:"floor" default:"0.0001" help:"least variance"`
+	Warmup int     `json:"warmup" default:"5" help:"epochs that fit the mean alone; -1 for none"`
+}
+
+// Name returns "mve".
+func (MVE) Name() string { return "mve" }
+
+// New implements [Method].
+func (m MVE) New(t Task) (Head, error) {
+	m = Complete(m).(MVE)
+	h := &mve{newPaired(t.Classes), m}
+	return &labels{labeled: h, classes: t.Classes}, checked(m, t, "warmup")
+}
+
+// mve is mean-variance estimation: a network with two outputs, the mean μ and
+// the variance σ² of a label y that is 1 for the class and 0 for the others,
+// fitted by the Gaussian likelihood (Nix and Weigend 1994)
+//
+//	½ [(y − μ)²/σ² + log σ² + log 2π],    μ = sigmoid(out₀),  σ² = exp(out₁) + floor
+//
+// The variance is exponential as in the paper. The mean there is linear, for
+// targets on the real line; here it is a probability, and a sigmoid keeps it
+// one. On labels of 0 and 1 the likelihood is unbounded as σ² → 0, hence the
+// floor. In the first epochs the mean is fitted alone, by least squares: the
+// paper's phase I, without which the network may explain items by a large
+// variance that it could explain by the mean. After that mean and variance are
+// fitted together, the paper's phase III; its phase II, the variance alone on a
+// second set of items, is left out.
+//
+// Raw outputs are pairs, one for each class against the others; two classes
+// need one. The loss is the mean over labels and pairs.
+type mve struct {
+	paired
+	MVE
+}
+
+// startVariance is what the warm-up takes for σ²: that of a fair coin.
+const startVariance = 0.25
+
+// largestLog bounds the log variance, so that exp cannot overflow.
+const largestLog = 20
+
+func (h *mve) loss(grad, out, votes []float64, at Step) float64 {
+	return h.gaussian(grad, out, votes, at.Epoch < uint64(max(0, h.Warmup)))
+}
+
+// criterion is the Gaussian negative log-likelihood per label.
+func (h *mve) criterion(out, votes []float64) float64 { return h.gaussian(nil, out, votes, false) }
+
+func (h *mve) gaussian(grad, out, votes []float64, meanOnly bool) float64 {
+	d, width := h.classes, h.Outputs()
+	sum, scale := 0.0, 1/(special.Sum(votes)*float64(h.pairs))
+	for j := range len(votes) / d {
+		s := votes[j*d : (j+1)*d]
+		m := special.Sum(s)
+		for i := range h.pairs {
+			at := j*width + 2*i
+			mean, variance := h.read(out[at], out[at+1])
+			if meanOnly {
+				variance = startVariance
+			}
+			// Labels: s[i] times 1, m − s[i] times 0.
+			squares := s[i]*(1-mean)*(1-mean) + (m-s[i])*mean*mean
+			sum += 0.5 * (squares/variance + m*math.Log(2*math.Pi*variance))
+			if grad == nil {
+				continue
+			}
+			grad[at] = scale * (m*mean - s[i]) / variance * mean * (1 - mean)
+			if !meanOnly && math.Abs(out[at+1]) < largestLog {
+				grad[at+1] = scale * 0.5 * (m - squares/variance) / variance * (variance - h.Floor)
+			}
+		}
+	}
+	return sum * scale
+}
+
+// read turns a pair of raw outputs into mean and variance.
+func (h *mve) read(a, b float64) (mean, variance float64) {
+	return special.Sigmoid(a), math.Exp(min(max(b, -largestLog), largestLog)) + h.Floor
+}
+
+// answer reads several networks as an equal mixture of their Gaussians
+// (Lakshminarayanan et al. 2017): its mean and variance.
+func (h *mve) answer(outputs [][]float64) Answer {
+	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
+	each := 1 / float64(len(outputs))
+	for i := range h.pairs {
+		for _, out := range outputs {
+			m, _ := h.read(out[2*i], out[2*i+1])
+			mean[i] += each * m
+		}
+		for _, out := range outputs {
+			m, v := h.read(out[2*i], out[2*i+1])
+			variance[i] += each * (v + (m-mean[i])*(m-mean[i]))
+		}
+	}
+	var e Answer
+	e.Mean, e.Variance = mirrored(mean, variance)
+	e.Uncertainty = e.Variance[e.Top()]
+	return e
+}
+
+func (h *mve) Traits() Traits {
+	return Traits{
+		Warmup: max(0, h.Warmup),
+		Meaning: "The variance of a single label, 0 or 1, as if it were Gaussian. At its best it is p(1 - p), " +
+			"which the mean alone determines; it is not the variance of the probability.",
+		Columns: func(int) []Column { return []Column{{"label_sd", sdOf}} },
+	}
+}
+
+func (h *mve) start(bias, shares []float64) {
+	for i := range h.pairs {
+		p := shares[i]
+		bias[2*i], bias[2*i+1] = logit(p), math.Log(max(p*(1-p), 1e-3))
+	}
+}
+
 // leastQD is the least number of items in a batch of qd: its loss compares the
 // share of captured labels with a level, which fewer cannot show.
 const leastQD = 100
@@ -27,7 +147,7 @@ func (m QD) New(t Task) (Head, error) {
 	if !(m.Level > 0 && m.Level < 1) {
 		return nil, fmt.Errorf("method qd: level %v, want between 0 and 1", m.Level)
 	}
-	h := &qd{classes: t.Classes, pairs: pairsOf(t.Classes), lambda: m.Lambda, soften: m.Soften, level: m.Level}
+	h := &qd{newPaired(t.Classes), m}
 	return &labels{labeled: h, classes: t.Classes}, checked(m, t)
 }
 
@@ -45,12 +165,9 @@ func (m QD) New(t Task) (Head, error) {
 // Raw outputs are pairs, one for each class against the others; two classes
 // need one. The loss is the mean over the pairs.
 type qd struct {
-	plain
-	classes, pairs        int
-	lambda, soften, level float64
+	paired
+	QD
 }
-
-func (h *qd) outputs() int { return 2 * h.pairs }
 
 func (h *qd) loss(grad, out, votes []float64, _ Step) float64 {
 	sum := 0.0
@@ -72,7 +189,7 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 	width, captured, soft := 0.0, 0.0, 0.0
 	each := func(f func(at int, lo, hi, y, count float64)) {
 		for j := range len(votes) / h.classes {
-			at := j*h.outputs() + 2*pair
+			at := j*h.Outputs() + 2*pair
 			for y, count := range h.labels(votes, j, pair) {
 				if count > 0 {
 					f(at, out[at], out[at+1], float64(y), count)
@@ -85,14 +202,14 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 			width += count * (hi - lo)
 			captured += count
 		}
-		soft += count * special.Sigmoid(h.soften*(y-lo)) * special.Sigmoid(h.soften*(hi-y))
+		soft += count * special.Sigmoid(h.Soften*(y-lo)) * special.Sigmoid(h.Soften*(hi-y))
 	})
 	loss := 0.0
 	if captured > 0 {
 		loss = width / captured
 	}
-	shortfall := max(0, h.level-soft/n)
-	penalty := h.lambda * n / (h.level * (1 - h.level))
+	shortfall := max(0, h.Level-soft/n)
+	penalty := h.Lambda * n / (h.Level * (1 - h.Level))
 	loss += penalty * shortfall * shortfall
 	if grad == nil {
 		return loss
@@ -103,10 +220,10 @@ func (h *qd) pair(grad, out, votes []float64, pair int) float64 {
 			grad[at] -= scale * count / captured
 			grad[at+1] += scale * count / captured
 		}
-		a, b := special.Sigmoid(h.soften*(y-lo)), special.Sigmoid(h.soften*(hi-y))
-		slope := scale * penalty * 2 * shortfall * count / n * h.soften * a * b
-		grad[at] += slope * special.Sigmoid(-h.soften*(y-lo))
-		grad[at+1] -= slope * special.Sigmoid(-h.soften*(hi-y))
+		a, b := special.Sigmoid(h.Soften*(y-lo)), special.Sigmoid(h.Soften*(hi-y))
+		slope := scale * penalty * 2 * shortfall * count / n * h.Soften * a * b
+		grad[at] += slope * special.Sigmoid(-h.Soften*(y-lo))
+		grad[at+1] -= slope * special.Sigmoid(-h.Soften*(hi-y))
 	})
 	return loss
 }
@@ -123,7 +240,7 @@ func (h *qd) criterion(out, votes []float64) float64 {
 	for i := range h.pairs {
 		held := 0.0
 		for j := range len(votes) / h.classes {
-			at := j*h.outputs() + 2*i
+			at := j*h.Outputs() + 2*i
 			lo, hi := out[at], out[at+1]
 			for y, count := range h.labels(votes, j, i) {
 				widths += count * max(0, hi-lo)
@@ -132,7 +249,7 @@ func (h *qd) criterion(out, votes []float64) float64 {
 				}
 			}
 		}
-		shortfall += max(0, h.level-held/n)
+		shortfall += max(0, h.Level-held/n)
 	}
 	if shortfall > 0 {
 		return missed + shortfall
@@ -142,7 +259,7 @@ func (h *qd) criterion(out, votes []float64) float64 {
 
 // normal returns z such that mean ± z sd holds the level's share of a Gaussian:
 // 1.96 for 0.95.
-func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.level) }
+func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.Level) }
 
 // answer makes one interval of several networks' as the paper does: the mean
 // of an end, moved outwards by z standard deviations between the networks. The
@@ -190,7 +307,7 @@ func spread(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sum / float64(len(x)-1))
 }
 
-func (h *qd) traits() Traits {
+func (h *qd) Traits() Traits {
 	return Traits{
 		LeastBatch: leastQD, Coarse: true,
 		Meaning: "The width of an interval that is to hold a single label, 0 or 1, most of the time. " +

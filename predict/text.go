@@ -1,0 +1,214 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"credence/mixture"
+)
+
+// Digits is how many significant digits numbers are written with; 0 for as many as reading the same
+// number back takes.
+type Digits int
+
+// Precision is that of intervals of which so many digits are written.
+func (d Digits) Precision() mixture.Precision {
+	if d == 0 {
+		return mixture.Full
+	}
+	return mixture.PrecisionOf(int(d))
+}
+
+// Append writes a number. One that is not 1 is never rounded to it: how far a
+// probability is from 1 may be all that matters.
+func (d Digits) Append(dst []byte, x float64) []byte {
+	if d == 0 {
+		return strconv.AppendFloat(dst, x, 'g', -1, 64)
+	}
+	from := len(dst)
+	dst = strconv.AppendFloat(dst, x, 'g', int(d), 64)
+	for n := int(d) + 1; string(dst[from:]) == "1" && x != 1 && n <= 17; n++ {
+		dst = strconv.AppendFloat(dst[:from], x, 'g', n, 64)
+	}
+	return dst
+}
+
+// Text is a number as text.
+func (d Digits) Text(x float64) string { return string(d.Append(nil, x)) }
+
+// appendMeans appends the rows of a table that has nothing but means.
+func (t *Table) appendMeans(dst []byte, p *Prediction) []byte {
+	from := len(dst)
+	dst = appendField(dst, t.format.guard(p.Item))
+	field := slices.Clip(dst[from:])
+	for i, x := range p.Mean {
+		if i > 0 {
+			dst = append(dst, field...)
+		}
+		dst = append(t.format.Digits.Append(append(dst, t.classes[i]...), x), '\n')
+	}
+	return dst
+}
+
+// guard puts an apostrophe before a text that a spreadsheet would take for a formula, which may come
+// from an id in somebody else's file, if that is asked for.
+func (f *Form) guard(s string) string {
+	if f.CSVSafe && s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
+		return "'" + s
+	}
+	return s
+}
+
+// headerCSV returns the first line of CSV.
+func headerCSV(columns []Column) []byte {
+	var line []byte
+	for i, c := range columns {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = appendField(line, c.Name)
+	}
+	return append(line, '\n')
+}
+
+// appendCSV appends rows of CSV. Lists, which are parameters to compute with, keep all digits.
+func (f *Form) appendCSV(dst []byte, columns []Column, cells []Cell) []byte {
+	for ; len(cells) > 0; cells = cells[len(columns):] {
+		for i := range columns {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			v := &cells[i]
+			switch {
+			case v.null:
+			case columns[i].list:
+				dst = appendList(dst, v.list)
+			case columns[i].Kind == Text:
+				dst = appendField(dst, f.guard(v.Text))
+			case columns[i].Kind == Number:
+				dst = f.Digits.Append(dst, v.Number)
+			case columns[i].Kind == Whole:
+				dst = strconv.AppendInt(dst, int64(v.Number), 10)
+			default:
+				dst = strconv.AppendBool(dst, v.Number != 0)
+			}
+		}
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// appendField appends a field, in quotes where encoding/csv would put them.
+func appendField(dst []byte, s string) []byte {
+	if s != "" && s[0] != ' ' && s != `\.` && !strings.ContainsAny(s, "\",\r\n\t") {
+		return append(dst, s...)
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{s})
+	w.Flush()
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// appendList appends numbers with spaces between them.
+func appendList(dst []byte, values []float64) []byte {
+	for i, v := range values {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = strconv.AppendFloat(dst, v, 'g', -1, 64)
+	}
+	return dst
+}
+
+// AppendJSON appends a row of cells as one object. Numbers that JSON does not have are null.
+func (t *Table) AppendJSON(dst []byte, row []Cell) []byte {
+	return t.format.appendObject(dst, t.columns, row)
+}
+
+// appendJSON appends rows, each an object on a line.
+func (f *Form) appendJSON(dst []byte, columns []Column, cells []Cell) []byte {
+	for ; len(cells) > 0; cells = cells[len(columns):] {
+		dst = append(f.appendObject(dst, columns, cells), '\n')
+	}
+	return dst
+}
+
+func (f *Form) appendObject(dst []byte, columns []Column, row []Cell) []byte {
+	sep := byte('{')
+	for i := range columns {
+		c, v := &columns[i], &row[i]
+		dst = appendString(append(dst, sep), c.Name)
+		dst = append(dst, ':')
+		sep = ','
+		switch {
+		case v.null:
+			dst = append(dst, "null"...)
+		case c.list:
+			dst = appendNumbers(dst, v.list)
+		case c.Kind == Text:
+			dst = appendString(dst, v.Text)
+		case c.Kind == Number:
+			dst = f.appendNumber(dst, v.Number)
+		case c.Kind == Whole:
+			dst = strconv.AppendInt(dst, int64(v.Number), 10)
+		default:
+			dst = strconv.AppendBool(dst, v.Number != 0)
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendNumber appends a number; JSON has none for what is not finite.
+func (f *Form) appendNumber(dst []byte, x float64) []byte {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return append(dst, "null"...)
+	case f.Digits > 0:
+		return f.Digits.Append(dst, x)
+	}
+	return appendFloat(dst, x)
+}
+
+// appendNumbers appends a list, null if one of its numbers is not finite.
+func appendNumbers(dst []byte, list []float64) []byte {
+	from := len(dst)
+	sep := byte('[')
+	for _, x := range list {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return append(dst[:from], "null"...)
+		}
+		dst = appendFloat(append(dst, sep), x)
+		sep = ','
+	}
+	return append(dst, ']')
+}
+
+// appendFloat appends a finite number as encoding/json writes it: exponents only where the number would
+// be long without, and of as few digits as possible.
+func appendFloat(dst []byte, x float64) []byte {
+	if size := math.Abs(x); size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(dst, x, 'f', -1, 64)
+	}
+	dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
+	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+		dst = append(dst[:n-2], dst[n-1])
+	}
+	return dst
+}
+
+// appendString appends a text in quotes.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			text, _ := json.Marshal(s)
+			return append(dst, text...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
