@@ -57,9 +57,8 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		part.Name = opts.Schema[0].Name
 	}
-	f := &features{Parts: []Part{part}, Rows: rows, numbered: true, closers: []io.Closer{b}}
-	f.Columns = []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
-	f.notes = append(f.notes, b.Lost)
+	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
+	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true, notes: []func() error{b.Lost}}
 	if b.Loses() && !opts.lazy {
 		if err := readThrough(ctx, b); err != nil {
 			return nil, errors.Join(err, b.Close())

@@ -24,12 +24,11 @@ var blankNames = []string{"?", "??", "???", "-", "--", "---", "–", "—", ".",
 
 // doubtful warns of classes that look like no classes.
 func (v *votes) doubtful() []error {
-	ds := v.dataset()
 	count := make([]float64, len(v.Classes))
 	for c := range v.Classes {
-		count[c] = ds.classVotes(c)
+		count[c] = v.classVotes(c)
 	}
-	of := func(c int) string { return voteString(count[c]) + " of " + voteString(v.How.Votes) + " votes" }
+	of := func(c int) string { return voteString(count[c]) + " of " + voteString(v.Votes.Votes) + " votes" }
 	var list []error
 	doubt := func(format string, args ...any) {
 		list = append(list, &warning{text: fmt.Sprintf(format, args...), advice: &Advice{Settings: []Setting{SetClasses}}})
@@ -43,15 +42,15 @@ func (v *votes) doubtful() []error {
 				advice: &Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
 		case near >= 0:
 			doubt("class %q, with %s, is spelled almost like %q, with %s: mend the file if it is a slip", name, of(c), v.Classes[near], voteString(count[near]))
-		case count[c] == 1 && v.How.Votes >= 50:
+		case count[c] == 1 && v.Votes.Votes >= 50:
 			single = append(single, strconv.Quote(name))
 		}
 	}
 	switch {
 	case len(single) == 1:
-		doubt("class %s has 1 of %s votes: mend the file if it is a slip", single[0], voteString(v.How.Votes))
+		doubt("class %s has 1 of %s votes: mend the file if it is a slip", single[0], voteString(v.Votes.Votes))
 	case len(single) > 1:
-		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.How.Votes), words.Few(single))
+		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.Votes.Votes), words.Few(single))
 	}
 	return list
 }
@@ -74,16 +73,16 @@ func (v *votes) measured() error {
 	if slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) {
 		least = votesPerPoint
 	}
-	if v.How.Votes >= least*float64(len(values)) {
+	if v.Votes.Votes >= least*float64(len(values)) {
 		return nil
 	}
 	where, settle := "votes have", SetVoteColumns
-	if v.How.LabelColumn != "" {
-		where, settle = "column "+v.How.LabelColumn+" has", SetLabel
+	if v.Votes.LabelColumn != "" {
+		where, settle = "column "+v.Votes.LabelColumn+" has", SetLabel
 	}
-	return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): "+
+	return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): "+
 		"are they classes? Measurements have to be rounded to a few values first",
-		where, words.Thousands(len(values)), voteString(v.How.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
+		where, words.Thousands(len(values)), voteString(v.Votes.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
 }
 
 // readNumbers is numbersOf of labels with points or commas in numbers.

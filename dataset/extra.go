@@ -18,10 +18,7 @@ func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []st
 	if err := opts.stack(ctx); err != nil {
 		return nil, err
 	}
-	at := make(map[string]int, len(ds.Items))
-	for i, id := range ds.Items {
-		at[id] = i
-	}
+	at := placesOf(ds.Items)
 	values := make([][]string, len(names))
 	var headers []string
 	for k, path := range opts.Data {
@@ -50,7 +47,7 @@ func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []st
 
 // readColumns reads from one table the columns that it has and none before had.
 // Rows belong to the item of their id or, without ids, of their number.
-func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, at map[string]int, opts *LoadOptions,
+func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, at places, opts *LoadOptions,
 	names []string, values [][]string) error {
 	fo := &opts.FeatureOptions
 	item, err := findItem(t, fo.ItemColumn, fo.ItemOptional || !first, slices.Concat(fo.taken(), opts.VotesOptions.Columns)...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -126,20 +125,11 @@ func (o *FeatureOptions) memory() int64 {
 
 // features are the features of a file, before votes are joined to them.
 type features struct {
-	Items    []string  // [N] ids
-	Groups   []string  // [N] or nil
-	Given    []string  // [N] or nil: the part of a given split
-	Weights  []float64 // [N] or nil: how much items count in training
-	Parts    []Part
-	Rows     Rows // [N×W]
-	Columns  []ColumnInfo
-	Warnings []error
-
+	Dataset
 	notes    []func() error // warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are names of files
 	lacks    lacking        // of FeatureOptions.Ignore, columns that are not there
-	closers  []io.Closer
 }
 
 // features reads the features in a file or folder: .csv, .tsv, .parquet,
@@ -162,7 +152,7 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 		return nil, err
 	}
 	if f.length() == 0 {
-		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.close())
+		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.Close())
 	}
 	return f, nil
 }
@@ -173,14 +163,6 @@ func (f *features) length() int {
 		return f.Rows.Len()
 	}
 	return len(f.Items)
-}
-
-func (f *features) close() error {
-	var errs []error
-	for _, c := range f.closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // checkNames refuses options that name columns the table lacks.
@@ -228,8 +210,8 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		named.ItemColumn = t.Header()[0]
 		return readTableFeatures(ctx, path, &named)
 	}
-	f := &features{Items: sameItems(s.ids.names, opts.known), Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
-		lacks: lackingOf(t, opts.Ignore)}
+	f := &features{Dataset: Dataset{Items: sameItems(s.ids.names, opts.known), Groups: s.groups, Given: s.given, Weights: s.weights},
+		numbered: s.item < 0, lacks: lackingOf(t, opts.Ignore)}
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
@@ -256,7 +238,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	}
 	if opts.ImageColumn != "" {
 		if err := f.addImages(ctx, path, s.paths, opts); err != nil {
-			return nil, errors.Join(err, f.close())
+			return nil, errors.Join(err, f.Close())
 		}
 	}
 	if len(f.Parts) == 0 {

@@ -68,7 +68,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 	if err != nil {
 		return nil, err
 	}
-	v.How.Form, v.How.ItemColumn, v.lacks = form, g.item, g.lacks
+	v.Votes.Form, v.Votes.ItemColumn, v.lacks = form, g.item, g.lacks
 	return v, nil
 }
 
@@ -136,7 +136,7 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 			code := int32(-1)
 			if !opts.missing(&rec[c], table.VoteNA) {
 				n := len(g.text.names)
-				code = g.text.code(rec[c].String(), g.t.Line(), c)
+				code = g.text.code(rec[c].String(), g.t.Line())
 				if len(g.text.names) > n {
 					if err := g.t.Keep(120 + len(rec[c].Text)); err != nil {
 						return err

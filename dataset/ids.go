@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"credence/internal/table"
+	"credence/internal/words"
 )
 
 // source is a file that was read, before it is joined to others.
@@ -77,25 +78,12 @@ func (s *scan) namesAlone() bool {
 // rows of an array next to it. One with further columns is more likely a mistake.
 func namesRows(t table.Table, array bool) bool { return array && len(t.Header()) == 1 }
 
-func placesOf(items []string) map[string]int {
-	at := make(map[string]int, len(items))
-	for i, id := range items {
-		at[id] = i
-	}
-	return at
-}
-
 // bareNames returns names of files without their extensions, or nil if two of them
 // become one.
 func bareNames(items []string) []string {
-	bare := make([]string, len(items))
-	seen := make(map[string]bool, len(items))
-	for i, name := range items {
-		bare[i] = bareName(name)
-		if seen[bare[i]] {
-			return nil
-		}
-		seen[bare[i]] = true
+	bare := words.Each(items, bareName)
+	if len(placesOf(bare)) < len(bare) {
+		return nil
 	}
 	return bare
 }
@@ -103,17 +91,10 @@ func bareNames(items []string) []string {
 // dropExtensions takes names of files without their extensions for ids if, and only
 // if, none of the ids of another file is the name of a file and all are without.
 func (f *features) dropExtensions(ids []string) {
-	if !f.files || len(ids) == 0 {
+	if !f.files || len(ids) == 0 || slices.ContainsFunc(ids, placesOf(f.Items).has) {
 		return
 	}
-	at := placesOf(f.Items)
-	in := func(id string) bool { _, ok := at[id]; return ok }
-	if slices.ContainsFunc(ids, in) {
-		return
-	}
-	bare := bareNames(f.Items)
-	at = placesOf(bare)
-	if bare != nil && !slices.ContainsFunc(ids, func(id string) bool { return !in(id) }) {
+	if bare := bareNames(f.Items); bare != nil && placesOf(bare).hasAll(ids) {
 		f.Items, f.files = bare, false
 	}
 }
@@ -127,8 +108,7 @@ func alignNames(f, g *features) {
 	if f.files && !g.files {
 		// All files have to be items of g, which may have more.
 		bare, at := bareNames(f.Items), placesOf(g.Items)
-		missing := func(id string) bool { _, ok := at[id]; return !ok }
-		if bare != nil && !slices.ContainsFunc(bare, missing) && !slices.ContainsFunc(f.Items, func(id string) bool { return !missing(id) }) {
+		if bare != nil && at.hasAll(bare) && !slices.ContainsFunc(f.Items, at.has) {
 			f.Items, f.files = bare, false
 		}
 	}
@@ -143,10 +123,8 @@ func lackExtension(ids, others []string) string {
 	}{{ids, others, "; do they lack %s?"}, {others, ids, "; is %s too much?"}} {
 		at := placesOf(c.short)
 		for _, name := range c.long {
-			if bare := bareName(name); bare != name {
-				if _, ok := at[bare]; ok {
-					return fmt.Sprintf(c.ask, name[len(bare):])
-				}
+			if bare := bareName(name); bare != name && at.has(bare) {
+				return fmt.Sprintf(c.ask, name[len(bare):])
 			}
 		}
 	}

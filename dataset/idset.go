@@ -81,18 +81,35 @@ func (s *idSet) grow() {
 	}
 }
 
-// places says which row of the features the items of votes are.
-type places struct {
-	at map[string]int // nil: every item is the row of its own number
+// places has the rows of items by their ids; nil means that every item is the row of its own number.
+type places map[string]int
+
+func placesOf(items []string) places {
+	at := make(places, len(items))
+	for i, id := range items {
+		at[id] = i
+	}
+	return at
 }
 
-// of returns the row of item i of the votes, whose id is given.
+// of returns the row of item i, whose id is given.
 func (p places) of(i int, id string) (int, bool) {
-	if p.at == nil {
+	if p == nil {
 		return i, true
 	}
-	to, ok := p.at[id]
+	to, ok := p[id]
 	return to, ok
+}
+
+// has reports whether there is an item with an id.
+func (p places) has(id string) bool {
+	_, ok := p[id]
+	return ok
+}
+
+// hasAll reports whether there are items with all of some ids.
+func (p places) hasAll(ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !p.has(id) })
 }
 
 // sameItems returns one of two lists of ids if they are equal, so that the other can be

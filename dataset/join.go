@@ -26,7 +26,7 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	var list []source
 	closing := func(err error) error {
 		for _, s := range list {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, s.Close())
 		}
 		return err
 	}
@@ -48,12 +48,12 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	for k, more := range joined[1:] {
 		if err := f.join(more.features, more.path); err != nil {
 			list = joined[k+2:] // f closes the others
-			return nil, errors.Join(closing(err), f.close())
+			return nil, errors.Join(closing(err), f.Close())
 		}
 		f.lacks = bothLack(f.lacks, more.lacks)
 	}
 	if f.Rows == nil {
-		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no column is a feature, here and in the other files"}, f.close())
+		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no column is a feature, here and in the other files"}, f.Close())
 	}
 	return f, nil
 }
@@ -138,25 +138,21 @@ func (f *features) join(g *features, file string) error {
 // themselves.
 func (f *features) rowsOf(v *votes) (places, error) {
 	if slices.Equal(v.Items, f.Items) {
-		return places{}, nil
+		return nil, nil
 	}
 	at := placesOf(f.Items)
-	numbered := v.How.ItemColumn == "" && !v.named
-	known := func(id string) bool { _, ok := at[id]; return ok }
+	numbered := v.Votes.ItemColumn == "" && !v.named
 	switch n := len(f.Items); {
-	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):
+	case numbered && !f.numbered && !at.hasAll(v.Items):
 		if len(v.Items) != n {
-			return places{}, advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
+			return nil, advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
 				number(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
-		clear(at)
-		for i, id := range v.Items {
-			at[id] = i
-		}
+		return placesOf(v.Items), nil
 	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
-		return places{}, &ParseError{File: v.How.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
+		return nil, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
 	}
-	return places{at}, nil
+	return at, nil
 }
 
 // readTruth reads true probabilities, one column per class, joined by id.
@@ -177,10 +173,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 			return err
 		}
 	}
-	at := make(map[string]int, len(ds.Items))
-	for i, id := range ds.Items {
-		at[id] = i
-	}
+	at := placesOf(ds.Items)
 	truth := make([]float32, len(ds.Items)*d)
 	lines := slices.Repeat([]int{-1}, len(ds.Items)) // of their probabilities
 	row := 0

@@ -90,7 +90,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return ds, ds.Check()
 }
@@ -126,7 +126,7 @@ func checkIgnored(names []string, f *features, v *votes) error {
 		if err == nil {
 			continue
 		}
-		if v == nil || v.How.Form == Long || v.lacks.of(name) != nil {
+		if v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading
 		if err != nil {
 			return nil, err
 		}
-		v.How.File = t.Name()
+		v.Votes.File = t.Name()
 		v.Warnings = append(v.Warnings, t.Notes()...)
 		return v, v.finish(&opts)
 	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
@@ -203,7 +203,7 @@ func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOpt
 	if err != nil {
 		return nil, err
 	}
-	v.How.File = t.Name()
+	v.Votes.File = t.Name()
 	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v, v.finish(&opts)
 }
@@ -212,8 +212,7 @@ func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOpt
 // none; votes for items without features are left out. Both are reported. Votes
 // may be nil.
 func join(f *features, v *votes) (*Dataset, error) {
-	ds := &Dataset{Items: f.Items, Groups: f.Groups, Given: f.Given, Weights: f.Weights, Parts: f.Parts, Rows: f.Rows,
-		Columns: f.Columns, Warnings: slices.Clone(f.Warnings), closers: f.closers}
+	ds := &f.Dataset
 	if v == nil {
 		ds.Votes.count(ds)
 		return ds, nil
@@ -221,18 +220,17 @@ func join(f *features, v *votes) (*Dataset, error) {
 	if len(v.Items) == 0 {
 		return nil, errors.New("there are no votes to join to the features")
 	}
-	if f.files && v.How.ItemColumn != "" {
+	if f.files && v.Votes.ItemColumn != "" {
 		f.dropExtensions(v.Items)
-		ds.Items = f.Items
 	}
 	at, err := f.rowsOf(v)
 	if err != nil {
 		return nil, err
 	}
 	d := len(v.Classes)
-	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.How
+	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.Votes
 	ds.Warnings = append(ds.Warnings, v.Warnings...)
-	if at.at == nil {
+	if at == nil {
 		ds.Counts, ds.Ratings = v.Counts, v.Ratings
 	} else if err := ds.place(f, v, at, d); err != nil {
 		return nil, err
@@ -271,7 +269,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 			unknown = append(unknown, strconv.Quote(id))
 		}
 	}
-	if err := v.strangers(f.Items, at.at); err != nil {
+	if err := v.strangers(f.Items, at); err != nil {
 		return err
 	}
 	if len(unknown) > 0 {
@@ -289,13 +287,13 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 }
 
 // strangers refuses a file of votes none of whose items has features.
-func (v *votes) strangers(items []string, at map[string]int) error {
+func (v *votes) strangers(items []string, at places) error {
 	files := v.files
 	if files == nil {
-		files = []votesFile{{v.How.File, v.Items}}
+		files = []votesFile{{v.Votes.File, v.Items}}
 	}
 	for _, file := range files {
-		if slices.ContainsFunc(file.items, func(id string) bool { _, ok := at[id]; return ok }) {
+		if slices.ContainsFunc(file.items, at.has) {
 			continue
 		}
 		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", file.name, words.Few(quoted(file.items)), words.Few(quoted(items)))

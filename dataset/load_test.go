@@ -120,7 +120,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestJoinNoVotes(t *testing.T) {
-	if _, err := join(&features{Items: []string{"a"}}, &votes{}); err == nil || err.Error() != "there are no votes to join to the features" {
+	if _, err := join(&features{Dataset: Dataset{Items: []string{"a"}}}, &votes{}); err == nil || err.Error() != "there are no votes to join to the features" {
 		t.Error(err)
 	}
 }

@@ -101,7 +101,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 		r.blankVote(vote.item, rec)
 		return nil
 	}
-	vote.label = r.labels.code(rec[r.label].String(), r.t.Line(), r.label)
+	vote.label = r.labels.code(rec[r.label].String(), r.t.Line())
 	if len(r.labels.names) > 100*maxClasses {
 		return r.t.ErrorAt(r.label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
 	}
@@ -172,12 +172,12 @@ func (r *longReader) votes() (*votes, error) {
 		return nil, err
 	}
 	header := r.t.Header()
-	v.How = Interpretation{Form: Long, LabelColumn: header[r.label]}
+	v.Votes = Interpretation{Form: Long, LabelColumn: header[r.label]}
 	if r.item >= 0 {
-		v.How.ItemColumn = header[r.item]
+		v.Votes.ItemColumn = header[r.item]
 	}
 	if r.rater >= 0 {
-		v.How.RaterColumn = header[r.rater]
+		v.Votes.RaterColumn = header[r.rater]
 		v.Raters, v.Ratings = r.raters.names, make([]Rating, 0, len(r.list))
 	}
 	left := 0
@@ -237,7 +237,7 @@ func (v *votes) warn(format string, args ...any) {
 
 // warnVotes reports votes without a label and those for unknown classes.
 func (v *votes) warnVotes(blank, left int, labels []string) {
-	if blank > 0 && v.How.Form == Long {
+	if blank > 0 && v.Votes.Form == Long {
 		v.warn("%s without a label left out", number(blank, "row"))
 	}
 	if left > 0 {

@@ -221,7 +221,7 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 			continue
 		}
 		if want := m.schema[at]; p.Kind == Tensor && !slices.Equal(p.Shape, want.Shape) {
-			f.close()
+			f.Close()
 			return nil, &ParseError{File: path, Msg: fmt.Sprintf("items of shape %s, but the model's feature %q has shape %s",
 				words.Shape(p.Shape), m.names[at], words.Shape(want.Shape))}
 		}

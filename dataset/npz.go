@@ -91,20 +91,20 @@ func readNamedArrays(ctx context.Context, path string, opts *reading) (*features
 		case f == nil:
 			f, first = g, name
 		case g.length() != f.length():
-			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.close())
+			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
 		default:
 			err = f.join(g, path)
 		}
 		if err != nil {
 			if f != nil {
-				err = errors.Join(err, f.close())
+				err = errors.Join(err, f.Close())
 			}
 			return nil, err
 		}
 	}
 	if arrays.ids != "" {
 		if err := f.nameItems(ctx, path, arrays.ids, first, opts); err != nil {
-			return nil, errors.Join(err, f.close())
+			return nil, errors.Join(err, f.Close())
 		}
 	}
 	for _, text := range arrays.left {

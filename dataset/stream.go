@@ -203,10 +203,10 @@ func (s *Stream) Total() int {
 func (s *Stream) Close() error {
 	var errs []error
 	for _, b := range s.beside {
-		errs = append(errs, b.f.close())
+		errs = append(errs, b.f.Close())
 	}
 	if s.f != nil {
-		errs = append(errs, s.f.close())
+		errs = append(errs, s.f.Close())
 	} else {
 		errs = append(errs, s.t.Close())
 	}

@@ -14,8 +14,8 @@ import (
 type besideFile struct {
 	name string
 	f    *features
-	at   map[string]int // row of an item; nil where rows are joined by position
-	bare map[string]int // the same without the extensions of files; nil if they are none
+	at   places // nil where rows are joined by position
+	bare places // the same without the extensions of files; nil if they are none
 }
 
 // row returns the row of an item.
@@ -86,7 +86,7 @@ func readBesides(ctx context.Context, paths []string, matches []match, fo readin
 	var list []source
 	closing := func(err error) error {
 		for _, s := range list {
-			err = errors.Join(err, s.close())
+			err = errors.Join(err, s.Close())
 		}
 		return err
 	}

@@ -71,17 +71,10 @@ const (
 
 // votes are the votes of a file, before they are joined to features.
 type votes struct {
-	Items    []string  // [N] in order of first appearance
-	Classes  []string  // [d]
-	Counts   []float32 // [N×d]
-	Raters   []string  // where votes carry a rater
-	Ratings  []Rating  // where votes carry a rater
-	How      Interpretation
-	Warnings []error
-
+	Dataset             // with items in order of first appearance
 	lacks   lacking     // of VotesOptions.Ignore, columns that are not there
 	amounts []float32   // votes that each of Ratings stands for; nil: one
-	named   bool        // items have ids, whatever How says of their columns
+	named   bool        // items have ids, whatever Dataset.Votes says of their columns
 	files   []votesFile // where there are several
 }
 
@@ -150,7 +143,7 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 	if err != nil {
 		return nil, err
 	}
-	v.How.File = t.Name()
+	v.Votes.File = t.Name()
 	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v, nil
 }
@@ -161,21 +154,21 @@ func newVotes(t table.Table, items, classes []string) (*votes, error) {
 	if err := t.Keep(4 * n); err != nil {
 		return nil, err
 	}
-	return &votes{Items: items, Classes: classes, Counts: make([]float32, n)}, nil
+	return &votes{Dataset: Dataset{Items: items, Classes: classes, Counts: make([]float32, n)}}, nil
 }
 
 // finish fills in what all forms have in common.
 func (v *votes) finish(opts *VotesOptions) error {
 	if len(v.Classes) < 2 {
-		return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
+		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
 			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
 	}
 	if len(v.Items) == 0 {
-		return &ParseError{File: v.How.File, Msg: "there are no rows below the header"}
+		return &ParseError{File: v.Votes.File, Msg: "there are no rows below the header"}
 	}
-	v.How.count(v.dataset())
+	v.Votes.count(&v.Dataset)
 	v.Warnings = append(v.Warnings, alike(v.Classes)...)
-	if opts.Classes == nil && v.How.Form != Counted && v.How.Form != Fractions {
+	if opts.Classes == nil && v.Votes.Form != Counted && v.Votes.Form != Fractions {
 		if err := v.measured(); err != nil {
 			return err
 		}
@@ -186,12 +179,10 @@ func (v *votes) finish(opts *VotesOptions) error {
 
 // dataset returns the votes as a data set without features.
 func (v *votes) dataset() *Dataset {
-	ds := &Dataset{Items: v.Items, Classes: v.Classes, Counts: v.Counts, Raters: v.Raters, Ratings: v.Ratings,
-		Votes: v.How, Warnings: slices.Clone(v.Warnings)}
-	if v.How.Votes > 0 && v.How.MaxVotes <= 1 {
-		ds.Warnings = append(ds.Warnings, ErrOneVote)
+	if v.Votes.Votes > 0 && v.Votes.MaxVotes <= 1 {
+		v.Warnings = append(v.Warnings, ErrOneVote)
 	}
-	return ds
+	return &v.Dataset
 }
 
 // add counts m votes.
@@ -223,26 +214,16 @@ const maxVotes = 1 << 24
 
 // labels collects the labels of a file and turns them into classes.
 type labels struct {
-	codes map[string]int32
-	names []string
+	ids
 	lines []int // where each was first seen
-	cols  []int
 }
 
 // code returns the number of a label, in order of first appearance.
-func (l *labels) code(name string, line, col int) int32 {
-	if c, ok := l.codes[name]; ok {
-		return c
+func (l *labels) code(name string, line int) int32 {
+	c := l.ids.code(name)
+	if int(c) == len(l.lines) {
+		l.lines = append(l.lines, line)
 	}
-	if l.codes == nil {
-		l.codes = map[string]int32{}
-	}
-	c := int32(len(l.names))
-	name = strings.Clone(name)
-	l.codes[name] = c
-	l.names = append(l.names, name)
-	l.lines = append(l.lines, line)
-	l.cols = append(l.cols, col)
 	return c
 }
 
