@@ -187,7 +187,7 @@ func (o *reading) checkNames(t table.Table) error {
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
 func readTableFeatures(ctx context.Context, path string, opts *reading) (*features, error) {
-	t, err := openItems(ctx, path, opts.TableOptions, opts.Memory)
+	t, err := opts.openItems(ctx, path, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	if len(f.Parts) > 0 {
 		again, ok := table.Again(t)
 		if !ok {
-			if again, err = openItems(ctx, path, opts.TableOptions, opts.Memory); err != nil {
+			if again, err = opts.openItems(ctx, path, opts.Memory); err != nil {
 				return nil, err
 			}
 		}

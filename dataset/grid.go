@@ -69,7 +69,7 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 		return nil, err
 	}
 	v.Votes.Form, v.Votes.ItemColumn, v.lacks = form, g.item, g.lacks
-	return v, nil
+	return v.from(t), nil
 }
 
 // columns finds those that hold votes.

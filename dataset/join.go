@@ -157,7 +157,7 @@ func (f *features) rowsOf(v *votes) (places, error) {
 
 // readTruth reads true probabilities, one column per class, joined by id.
 func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions) error {
-	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
+	t, err := vo.openVotes(ctx, path, vo.Memory)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -136,7 +135,7 @@ func checkIgnored(names []string, f *features, v *votes) error {
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
 func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
-	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
+	t, err := vo.openVotes(ctx, path, vo.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +153,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading
 		return nil, err
 	}
 	header := t.Header()
+	var v *votes
 	switch {
 	case opts.Columns != nil:
 		fo.votes = slices.Clone(opts.Columns)
@@ -163,48 +163,23 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading
 			opts.Columns = append(slices.Clone(opts.Columns), header[i])
 			fo.votes = append(fo.votes, header[i])
 		}
-		return readVoteColumns(ctx, t, item, opts)
+		v, err = readGrid(ctx, t, item, opts)
 	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
-		fo.votes = append(fo.votes, header[label])
-		for _, c := range []struct {
-			name  string
-			names []string
-			role  table.Role
-		}{{opts.RaterColumn, raterNames, table.RaterRole}, {opts.CountColumn, countNames, table.DataRole}} {
-			if col, err := findColumn(t, c.name, c.names, c.role); err != nil {
-				return nil, err
-			} else if col >= 0 && col != item && col != label {
-				fo.votes = append(fo.votes, header[col])
-			}
-		}
 		fo.repeated = item >= 0
 		opts.numbered = true
-		v, err := readLong(ctx, t, item, label, opts)
-		if err != nil {
-			return nil, err
+		if v, err = readLong(ctx, t, item, label, opts); err == nil {
+			fo.votes = v.columns
 		}
-		v.Votes.File = t.Name()
-		v.Warnings = append(v.Warnings, t.Notes()...)
-		return v, v.finish(&opts)
-	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
-		opts.Columns = opts.Classes
-		if opts.Form == Auto {
-			opts.Form = Counted
-		}
+	case opts.Classes != nil && placesOf(header).hasAll(opts.Classes):
+		opts.Columns, opts.Form = opts.Classes, cmp.Or(opts.Form, Counted)
 		fo.votes = slices.Clone(opts.Columns)
-		return readVoteColumns(ctx, t, item, opts)
+		v, err = readGrid(ctx, t, item, opts)
+	default:
+		err = advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
 	}
-	return nil, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
-}
-
-// readVoteColumns reads votes in the columns of opts.
-func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) (*votes, error) {
-	v, err := readGrid(ctx, t, item, opts)
 	if err != nil {
 		return nil, err
 	}
-	v.Votes.File = t.Name()
-	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v, v.finish(&opts)
 }
 

@@ -173,6 +173,11 @@ func (r *longReader) votes() (*votes, error) {
 	}
 	header := r.t.Header()
 	v.Votes = Interpretation{Form: Long, LabelColumn: header[r.label]}
+	for _, col := range []int{r.label, r.rater, r.count} {
+		if col >= 0 {
+			v.columns = append(v.columns, header[col])
+		}
+	}
 	if r.item >= 0 {
 		v.Votes.ItemColumn = header[r.item]
 	}
@@ -211,7 +216,7 @@ func (r *longReader) votes() (*votes, error) {
 	if r.twice > 0 {
 		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
-	return v, nil
+	return v.from(r.t), nil
 }
 
 // duplicatesText says which of two votes counts.

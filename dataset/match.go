@@ -75,7 +75,7 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 			return nil, err
 		}
 	}
-	return openItems(ctx, path, opts.TableOptions, opts.Memory)
+	return opts.openItems(ctx, path, opts.Memory)
 }
 
 // kindOf describes a feature without its name.
@@ -117,9 +117,9 @@ func (m *matcher) array(path string) (match, error) {
 	if len(named) == 0 {
 		return match{}, &ParseError{File: path, Msg: "the model has no feature that is an array or an image and not in another file"}
 	}
-	p := m.parts[named[0]]
-	m.taken[named[0]] = true
-	return match{schema: []Part{p}, names: []string{p.Name}, given: true}, nil
+	out := match{given: true}
+	m.take(&out, named[0], m.parts[named[0]].Name)
+	return out, nil
 }
 
 // arrays returns the features of an array or a folder, or those of the several

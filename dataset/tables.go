@@ -40,21 +40,20 @@ func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 	return c.Missing(usual)
 }
 
-// openTable opens a file as a table, by its extension. memory is what reading may take.
+// openVotes opens a file as a table, by its extension. memory is what reading may take.
 // Where a format holds items with their votes, there is one record per vote.
-func openTable(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
-	return opts.open(ctx, path, opts.table(memory))
+func (o *TableOptions) openVotes(ctx context.Context, path string, memory int64) (table.Table, error) {
+	return o.open(ctx, path, table.Options{Memory: memory})
 }
 
-// openItems opens a file as openTable does, with one record per item.
-func openItems(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
-	o := opts.table(memory)
-	o.Items = true
-	return opts.open(ctx, path, o)
+// openItems opens a file as openVotes does, with one record per item.
+func (o *TableOptions) openItems(ctx context.Context, path string, memory int64) (table.Table, error) {
+	return o.open(ctx, path, table.Options{Memory: memory, Items: true})
 }
 
 // open opens a file with the collections that belong under it.
 func (o *TableOptions) open(ctx context.Context, path string, opts table.Options) (table.Table, error) {
+	opts.Comma, opts.Stdin, opts.Sheet, opts.SheetOptional = o.Comma, o.Stdin, o.Sheet, o.SheetOptional
 	if more := o.under[path]; len(more) > 0 {
 		return table.OpenStack(ctx, append([]string{path}, more...), opts)
 	}
@@ -165,17 +164,12 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 	if read, err := readerOf(path); read != nil || err != nil || !table.MayBeCollection(path) {
 		return false, err
 	}
-	t, err := openItems(ctx, path, *o, memory)
+	t, err := o.openItems(ctx, path, memory)
 	if err != nil {
 		return false, err
 	}
 	defer t.Close()
 	return table.IsCollection(t), nil
-}
-
-// table returns the options of package table.
-func (o *TableOptions) table(memory int64) table.Options {
-	return table.Options{Comma: o.Comma, Stdin: o.Stdin, Memory: memory, Sheet: o.Sheet, SheetOptional: o.SheetOptional}
 }
 
 // column returns the index of a named column, or an error that lists them.

@@ -20,25 +20,24 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 	if err != nil {
 		return nil, err
 	}
-	if len(paths) == 1 {
-		return readVotesFile(ctx, paths[0], opts)
-	}
 	own := opts
-	own.shared = true // a column to ignore may be in one of the files alone
+	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in one of the files alone
 	var list []*votes
 	for _, path := range paths {
-		v, err := openVotes(ctx, path, own)
+		v, err := readVotesFile(ctx, path, own)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, v)
 	}
-	v, err := addUp(list, opts.Duplicates)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.lacks.first(); err != nil && !opts.shared {
-		return nil, err
+	v := list[0]
+	if len(list) > 1 {
+		if v, err = addUp(list, opts.Duplicates); err != nil {
+			return nil, err
+		}
+		if err := v.lacks.first(); err != nil && !opts.shared {
+			return nil, err
+		}
 	}
 	return v, v.finish(&opts)
 }
@@ -160,37 +159,30 @@ func (a *adder) sameIDs(list []*votes) error {
 // describe says how the votes were read: what all files have in common, and each
 // file by itself where they differ.
 func (a *adder) describe(list []*votes) {
-	how := list[0].Votes
-	same := true
-	for k, v := range list {
-		w := v.Votes
-		same = same && w.Form == how.Form && w.ItemColumn == how.ItemColumn && w.RaterColumn == how.RaterColumn && w.LabelColumn == how.LabelColumn
+	how, same := list[0].Votes, true
+	var several []Interpretation
+	for _, v := range list {
+		w := &v.Votes
+		several = append(several, *w)
+		for _, c := range [][2]*string{{&how.ItemColumn, &w.ItemColumn}, {&how.RaterColumn, &w.RaterColumn}, {&how.LabelColumn, &w.LabelColumn}} {
+			if *c[0] != *c[1] {
+				*c[0], same = "", false
+			}
+		}
+		if w.Form != how.Form {
+			how.Form, same = Auto, false
+		}
 		if w.Form == Long {
 			continue
 		}
-		if k == 0 || a.lacks == nil {
+		if a.lacks == nil {
 			a.lacks = v.lacks
 		} else {
 			a.lacks = bothLack(a.lacks, v.lacks)
 		}
 	}
 	if !same {
-		common := func(of func(in *Interpretation) *string) {
-			for _, v := range list {
-				if *of(&v.Votes) != *of(&how) {
-					*of(&how) = ""
-				}
-			}
-		}
-		common(func(in *Interpretation) *string { return &in.ItemColumn })
-		common(func(in *Interpretation) *string { return &in.RaterColumn })
-		common(func(in *Interpretation) *string { return &in.LabelColumn })
-		for _, v := range list {
-			if v.Votes.Form != how.Form {
-				how.Form = Auto
-			}
-			how.several = append(how.several, v.Votes)
-		}
+		how.several = several
 	}
 	how.File = fileNames(list)
 	a.Votes = how

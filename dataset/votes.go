@@ -76,12 +76,13 @@ type votes struct {
 	amounts []float32   // votes that each of Ratings stands for; nil: one
 	named   bool        // items have ids, whatever Dataset.Votes says of their columns
 	files   []votesFile // where there are several
+	columns []string    // of the long form: those of labels, raters and counts
 }
 
 // ReadVotes reads the votes in a CSV, TSV, JSON, Parquet or NPY file, as a data set without
 // features.
 func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, error) {
-	v, err := readVotesFile(ctx, path, opts)
+	v, err := readVotesFiles(ctx, []string{path}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +101,9 @@ func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error)
 	return v.dataset(), nil
 }
 
+// readVotesFile reads a file of votes, of which nothing is demanded yet.
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	v, err := openVotes(ctx, path, opts)
-	if err != nil {
-		return nil, err
-	}
-	return v, v.finish(&opts)
-}
-
-// openVotes reads a file of votes, of which nothing is demanded yet.
-func openVotes(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	t, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
+	t, err := opts.openVotes(ctx, path, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -130,22 +123,14 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 	if err != nil {
 		return nil, err
 	}
-	var v *votes
-	switch {
-	case opts.Form == Long || opts.Form == Auto && opts.Columns == nil && item >= 0 && label >= 0:
-		v, err = readLong(ctx, t, item, label, opts)
-	default:
-		if rater := known(t.Header(), raterNames); opts.Form == Auto && opts.Columns == nil && label >= 0 && rater >= 0 && rater != label {
-			return nil, noColumn(t, "item", SetItem) // the long form, but for the item
-		}
-		v, err = readGrid(ctx, t, item, opts)
+	auto := opts.Form == Auto && opts.Columns == nil
+	if opts.Form == Long || auto && item >= 0 && label >= 0 {
+		return readLong(ctx, t, item, label, opts)
 	}
-	if err != nil {
-		return nil, err
+	if rater := known(t.Header(), raterNames); auto && label >= 0 && rater >= 0 && rater != label {
+		return nil, noColumn(t, "item", SetItem) // the long form, but for the item
 	}
-	v.Votes.File = t.Name()
-	v.Warnings = append(v.Warnings, t.Notes()...)
-	return v, nil
+	return readGrid(ctx, t, item, opts)
 }
 
 // newVotes returns no votes yet for items of t.
@@ -155,6 +140,13 @@ func newVotes(t table.Table, items, classes []string) (*votes, error) {
 		return nil, err
 	}
 	return &votes{Dataset: Dataset{Items: items, Classes: classes, Counts: make([]float32, n)}}, nil
+}
+
+// from completes votes that were read from t.
+func (v *votes) from(t table.Table) *votes {
+	v.Votes.File = t.Name()
+	v.Warnings = append(v.Warnings, t.Notes()...)
+	return v
 }
 
 // finish fills in what all forms have in common.
