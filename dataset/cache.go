@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,12 +11,12 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 
 	"credence/internal/array"
 	"credence/internal/atomicfile"
+	"credence/internal/fault"
 	"credence/internal/words"
 )
 
@@ -78,11 +79,9 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *rea
 	for i := range s.keys {
 		key.Files = append(key.Files, s.keys[i].sum[:])
 	}
-	text, err := json.Marshal(key)
-	if err != nil {
+	if s.sum, err = hashKey(key); err != nil {
 		return nil, err
 	}
-	s.sum = sha256.Sum256(text)
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
 	ok, err := s.load(ctx)
 	if ok || err != nil {
@@ -129,22 +128,23 @@ func (s *sink) whole(ctx context.Context) bool {
 		return false
 	}
 	crc := crc32.New(castagnoli)
-	buf := make([]byte, 1<<20)
-	for left := info.Size() - 4; left > 0; {
-		b := buf[:min(int64(len(buf)), left)]
-		if _, err := io.ReadFull(f, b); err != nil || ctx.Err() != nil {
-			return false
-		}
-		crc.Write(b)
-		left -= int64(len(b))
-	}
-	var trailer [rowsTrailer]byte
-	if _, err := f.ReadAt(trailer[:], info.Size()-int64(rowsTrailer)); err != nil {
+	if _, err := io.CopyBuffer(crc, io.LimitReader(fault.Reader(ctx, f), info.Size()-4), make([]byte, 1<<20)); err != nil {
 		return false
 	}
-	m := len(rowsMagic)
-	return string(trailer[:m]) == rowsMagic && [sha256.Size]byte(trailer[m:]) == s.sum &&
-		binary.LittleEndian.Uint32(trailer[m+sha256.Size:]) == crc.Sum32()
+	var trailer [rowsTrailer]byte
+	_, err = f.ReadAt(trailer[:], info.Size()-int64(rowsTrailer))
+	return err == nil && bytes.Equal(trailer[:], seal(rowsMagic, s.sum, crc.Sum32()))
+}
+
+// seal returns the bytes by which the files of caches are recognized: magic, hash and CRC.
+func seal(magic string, sum [sha256.Size]byte, crc uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append([]byte(magic), sum[:]...), crc)
+}
+
+// hashKey returns the hash of all that a cached file depends on.
+func hashKey(key any) (sum [sha256.Size]byte, err error) {
+	text, err := json.Marshal(key)
+	return sha256.Sum256(text), err
 }
 
 // cacheDir returns the folder for caches, made if need be.
@@ -177,12 +177,8 @@ func (s *sink) add(row []float32) error {
 		s.rows.Values = append(s.rows.Values, row...)
 		return nil
 	}
-	var b [4]byte
-	for _, v := range row {
-		binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
-		if _, err := s.buf.Write(b[:]); err != nil {
-			return fmt.Errorf("writing a cache of features: %w", err)
-		}
+	if err := binary.Write(s.buf, binary.LittleEndian, row); err != nil {
+		return fmt.Errorf("writing a cache of features: %w", err)
 	}
 	return nil
 }

@@ -55,10 +55,8 @@ func (ds *Dataset) VotesOf(i int) float64 {
 }
 
 // ItemColumn returns the column that holds the ids in the file of features, or "".
-func (ds *Dataset) ItemColumn() string { return itemColumn(ds.Columns) }
-
-func itemColumn(columns []ColumnInfo) string {
-	for _, c := range columns {
+func (ds *Dataset) ItemColumn() string {
+	for _, c := range ds.Columns {
 		if c.role == roleItem {
 			return c.Name
 		}
@@ -117,8 +115,8 @@ func (ds *Dataset) Check() error {
 func (ds *Dataset) Select(at []int) *Dataset {
 	d := len(ds.Classes)
 	out := &Dataset{
-		Items: pick(ds.Items, at), Classes: ds.Classes, Raters: ds.Raters,
-		Groups: pick(ds.Groups, at), Given: pick(ds.Given, at), Weights: pick(ds.Weights, at),
+		Items: pickRows(ds.Items, at, 1), Classes: ds.Classes, Raters: ds.Raters,
+		Groups: pickRows(ds.Groups, at, 1), Given: pickRows(ds.Given, at, 1), Weights: pickRows(ds.Weights, at, 1),
 		Counts: pickRows(ds.Counts, at, d), Truth: pickRows(ds.Truth, at, d),
 		Parts: ds.Parts, Columns: ds.Columns, Votes: ds.Votes,
 	}
@@ -142,17 +140,7 @@ func (ds *Dataset) Select(at []int) *Dataset {
 	return out
 }
 
-func pick[T any](from []T, at []int) []T {
-	if from == nil {
-		return nil
-	}
-	out := make([]T, len(at))
-	for to, i := range at {
-		out[to] = from[i]
-	}
-	return out
-}
-
+// pickRows returns the rows of w values at the given indices.
 func pickRows[T any](from []T, at []int, w int) []T {
 	if from == nil {
 		return nil
@@ -177,13 +165,8 @@ func (ds *Dataset) Hash() (string, error) {
 	}
 	var buf []byte
 	numbers := func(x []float32) {
-		if len(buf) < 4*len(x) {
-			buf = make([]byte, 4*len(x))
-		}
-		for i, v := range x {
-			binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(v))
-		}
-		h.Write(buf[:4*len(x)])
+		buf, _ = binary.Append(buf[:0], binary.LittleEndian, x) // it fails for other types alone
+		h.Write(buf)
 	}
 	text("items", ds.Items)
 	text("classes", ds.Classes)

@@ -275,11 +275,11 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 		return err
 	}
 	rows := sink.ready()
-	if rows != nil && dec.texts == nil {
+	if rows != nil && !slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
 		f.Rows, f.closers = rows, append(f.closers, sink)
 		return nil
 	}
-	row := make([]float32, totalWidth(f.Parts))
+	row := make([]float32, dec.width)
 	n := 0
 	err = table.Records(ctx, t, func(rec []table.Cell) error {
 		n++

@@ -150,11 +150,7 @@ func (f *features) readImages(ctx context.Context, paths []string, opts *reading
 	}
 	f.Parts = append(f.Parts, part)
 	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Part: part})
-	if f.Rows == nil {
-		f.Rows = rows
-	} else {
-		f.Rows = newBeside(len(paths), f.Rows, rows)
-	}
+	f.Rows = besides(f.Rows, rows)
 	return nil
 }
 

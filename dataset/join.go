@@ -23,32 +23,14 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 		}
 	}
 	opts.several = len(paths) > 1
-	var list []source
-	closing := func(err error) error {
-		for _, s := range list {
-			err = errors.Join(err, s.Close())
-		}
-		return err
-	}
-	for k, path := range paths {
-		f, err := matches[k].read(ctx, path, opts)
-		if err != nil {
-			return nil, closing(err)
-		}
-		list = append(list, source{f, path})
-		if k == 0 {
-			opts.FeatureOptions = opts.further(itemColumn(f.Columns))
-		}
-	}
-	joined, err := nameRows(list)
+	list, err := readFiles(ctx, paths, matches, opts, true)
 	if err != nil {
-		return nil, closing(err)
+		return nil, err
 	}
-	f := joined[0].features
-	for k, more := range joined[1:] {
+	f := list[0].features
+	for k, more := range list[1:] {
 		if err := f.join(more.features, more.path); err != nil {
-			list = joined[k+2:] // f closes the others
-			return nil, errors.Join(closing(err), f.Close())
+			return nil, errors.Join(closing(list[k+2:], err), f.Close()) // f closes the others
 		}
 		f.lacks = bothLack(f.lacks, more.lacks)
 	}
@@ -58,15 +40,38 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	return f, nil
 }
 
-// bothLack returns the columns that two files lack.
-func bothLack(a, b lacking) lacking {
-	var both lacking
-	for _, e := range a {
-		if b.of(e.Name) != nil {
-			both = append(both, e)
+// readFiles reads the features of files that are joined, and gives those without ids the ids of others.
+// With follow, all but the first are read as files that are joined to it.
+func readFiles(ctx context.Context, paths []string, matches []match, opts reading, follow bool) ([]source, error) {
+	var list []source
+	for k, path := range paths {
+		f, err := matches[k].read(ctx, path, opts)
+		if err != nil {
+			return nil, closing(list, err)
+		}
+		list = append(list, source{f, path})
+		if k == 0 && follow {
+			opts.FeatureOptions = opts.further(f.ItemColumn())
 		}
 	}
-	return both
+	named, err := nameRows(list)
+	if err != nil {
+		return nil, closing(list, err)
+	}
+	return named, nil
+}
+
+// closing closes files because of an error.
+func closing(list []source, err error) error {
+	for _, s := range list {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// bothLack returns the columns that two files lack.
+func bothLack(a, b lacking) lacking {
+	return slices.DeleteFunc(slices.Clone(a), func(e *ParseError) bool { return b.of(e.Name) == nil })
 }
 
 // further returns how files are read that are joined to a first one, whose ids are
@@ -124,12 +129,7 @@ func (f *features) join(g *features, file string) error {
 		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
-	switch {
-	case f.Rows == nil:
-		f.Rows = rows
-	case rows != nil:
-		f.Rows = newBeside(len(f.Items), f.Rows, rows)
-	}
+	f.Rows = besides(f.Rows, rows)
 	return nil
 }
 

@@ -53,36 +53,32 @@ func (p picked) ReadRow(i int, dst []float32) error {
 	return p.src.ReadRow(p.at[i], dst)
 }
 
-// beside puts the rows of several sources side by side.
+// beside puts the rows of two sources side by side.
 type beside struct {
-	srcs []Rows
-	n, w int
+	left, right Rows
 }
 
-func newBeside(n int, srcs ...Rows) Rows {
-	if len(srcs) == 1 {
-		return srcs[0]
+// besides returns rows side by side, either of which may be nil.
+func besides(left, right Rows) Rows {
+	switch {
+	case left == nil:
+		return right
+	case right == nil:
+		return left
 	}
-	b := beside{srcs: srcs, n: n}
-	for _, s := range srcs {
-		b.w += s.Width()
-	}
-	return b
+	return beside{left, right}
 }
 
-func (b beside) Len() int   { return b.n }
-func (b beside) Width() int { return b.w }
+func (b beside) Len() int   { return b.left.Len() }
+func (b beside) Width() int { return b.left.Width() + b.right.Width() }
 
 func (b beside) ReadRow(i int, dst []float32) error {
 	if err := checkRow(b, i, dst); err != nil {
 		return err
 	}
-	for _, s := range b.srcs {
-		w := s.Width()
-		if err := s.ReadRow(i, dst[:w]); err != nil {
-			return err
-		}
-		dst = dst[w:]
+	w := b.left.Width()
+	if err := b.left.ReadRow(i, dst[:w]); err != nil {
+		return err
 	}
-	return nil
+	return b.right.ReadRow(i, dst[w:])
 }

@@ -182,8 +182,8 @@ func (s *Stream) Warnings() []error {
 		list = append(list, s.f.noted()...)
 	}
 	for _, b := range s.beside {
-		list = append(list, b.f.Warnings...)
-		list = append(list, b.f.noted()...)
+		list = append(list, b.Warnings...)
+		list = append(list, b.noted()...)
 	}
 	return list
 }
@@ -203,7 +203,7 @@ func (s *Stream) Total() int {
 func (s *Stream) Close() error {
 	var errs []error
 	for _, b := range s.beside {
-		errs = append(errs, b.f.Close())
+		errs = append(errs, b.Close())
 	}
 	if s.f != nil {
 		errs = append(errs, s.f.Close())
@@ -345,7 +345,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	if err != nil {
 		return id, nil, err
 	}
-	w := totalWidth(s.dec.parts)
+	w := s.dec.width
 	if err := s.dec.decode(rec, row[:w]); err != nil {
 		return id, nil, err
 	}

@@ -12,8 +12,7 @@ import (
 
 // besideFile is a file of features that is joined to the items of a stream.
 type besideFile struct {
-	name string
-	f    *features
+	source
 	at   places // nil where rows are joined by position
 	bare places // the same without the extensions of files; nil if they are none
 }
@@ -59,52 +58,28 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	}
 	further := newReading(fo.further(item))
 	further.lazy, further.several = true, true
-	list, err := readBesides(ctx, opts.Beside, matches[1:], further, numbered)
+	list, err := readFiles(ctx, opts.Beside, matches[1:], further, false)
+	if err == nil && len(list) > 0 && list[0].Rows == nil && !numbered {
+		err = closing(list, errIDsAlone(list[0].path))
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	for _, one := range list {
-		b := &besideFile{name: one.path, f: one.features}
-		if !numbered && !b.f.numbered {
+		b := &besideFile{source: one}
+		if !numbered && !b.numbered {
 			if s.f != nil {
-				alignNames(s.f, b.f)
+				alignNames(s.f, b.features)
 			}
-			b.at = placesOf(b.f.Items)
-			if b.f.files {
-				b.bare = placesOf(bareNames(b.f.Items))
+			b.at = placesOf(b.Items)
+			if b.files {
+				b.bare = placesOf(bareNames(b.Items))
 			}
 		}
 		s.beside = append(s.beside, b)
-		numbered = numbered && b.f.numbered
+		numbered = numbered && b.numbered
 	}
 	return s, nil
-}
-
-// readBesides reads files that are joined to the items of a stream, which may be
-// numbered.
-func readBesides(ctx context.Context, paths []string, matches []match, fo reading, numbered bool) ([]source, error) {
-	var list []source
-	closing := func(err error) error {
-		for _, s := range list {
-			err = errors.Join(err, s.Close())
-		}
-		return err
-	}
-	for k, path := range paths {
-		f, err := matches[k].read(ctx, path, fo)
-		if err != nil {
-			return nil, closing(err)
-		}
-		list = append(list, source{f, path})
-	}
-	named, err := nameRows(list)
-	if err == nil && len(named) > 0 && named[0].Rows == nil && !numbered {
-		err = errIDsAlone(named[0].path)
-	}
-	if err != nil {
-		return nil, closing(err)
-	}
-	return named, nil
 }
 
 // allParts returns the features of the stream and of what is joined to it,
@@ -115,7 +90,7 @@ func (s *Stream) allParts() []Part {
 		parts[i].Name = s.match.modelName(parts[i].Name)
 	}
 	for _, b := range s.beside {
-		parts = append(parts, b.f.Parts...)
+		parts = append(parts, b.Parts...)
 	}
 	return parts
 }
@@ -126,7 +101,7 @@ func (s *Stream) allParts() []Part {
 func (s *Stream) readBeside(id string, bad error, row []float32) (string, error) {
 	n := s.row - 1
 	for _, b := range s.beside {
-		at, ok := n, n < len(b.f.Items)
+		at, ok := n, n < len(b.Items)
 		if b.at != nil {
 			at, ok = b.row(id)
 		}
@@ -135,17 +110,17 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 			return "", s.lengthError(b, "more")
 		case !ok:
 			if bad == nil {
-				bad = &ParseError{File: b.name, Msg: fmt.Sprintf("no features for item %q%s", id, lackExtension([]string{id}, b.f.Items))}
+				bad = &ParseError{File: b.path, Msg: fmt.Sprintf("no features for item %q%s", id, lackExtension([]string{id}, b.Items))}
 			}
 			continue
-		case b.at == nil && !b.f.numbered:
-			id = b.f.Items[at]
+		case b.at == nil && !b.numbered:
+			id = b.Items[at]
 		}
-		if b.f.Rows == nil {
+		if b.Rows == nil {
 			continue
 		}
-		w := b.f.Rows.Width()
-		if err := b.f.Rows.ReadRow(at, row[:w]); err != nil && bad == nil {
+		w := b.Rows.Width()
+		if err := b.Rows.ReadRow(at, row[:w]); err != nil && bad == nil {
 			bad = err
 		}
 		row = row[w:]
@@ -157,7 +132,7 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 // end there too.
 func (s *Stream) checkLengths() error {
 	for _, b := range s.beside {
-		if b.at == nil && len(b.f.Items) != s.row {
+		if b.at == nil && len(b.Items) != s.row {
 			return s.lengthError(b, words.Thousands(s.row))
 		}
 	}
@@ -165,6 +140,6 @@ func (s *Stream) checkLengths() error {
 }
 
 func (s *Stream) lengthError(b *besideFile, found string) error {
-	return &ParseError{File: b.name, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-		number(len(b.f.Items), "item"), found)}
+	return &ParseError{File: b.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
+		number(len(b.Items), "item"), found)}
 }

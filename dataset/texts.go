@@ -5,9 +5,6 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
-	"strings"
-
-	"credence/internal/words"
 )
 
 const (
@@ -41,34 +38,6 @@ func (c *columnScan) level(cell string) string {
 func (c *columnScan) prose() bool {
 	n := c.numbers + c.texts
 	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n
-}
-
-// text keeps the text of part k, and gives its place.
-func (d *decoder) text(k int, cell string, to []float32) error {
-	if len(d.texts[k]) == maxTexts {
-		return d.t.ErrorAt(d.cols[k], "more than %s texts", words.Thousands(maxTexts))
-	}
-	if d.keep {
-		if err := d.t.Keep(16 + len(cell)); err != nil {
-			return err
-		}
-	}
-	to[0] = float32(len(d.texts[k]))
-	d.texts[k] = append(d.texts[k], strings.Clone(cell))
-	d.size += len(cell)
-	return nil
-}
-
-// giveTexts puts the texts that were decoded into the parts they belong to, and
-// begins anew.
-func (d *decoder) giveTexts(parts []Part) {
-	for k := range d.texts {
-		if d.parts[k].Kind == Text {
-			parts[k].Texts = d.texts[k]
-			d.texts[k] = nil
-		}
-	}
-	d.size = 0
 }
 
 // textAt returns the place among n texts that a raw value stands for.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -72,11 +70,7 @@ func (c *volumeCache) key(ctx context.Context, path string) (sum [sha256.Size]by
 		}
 		k.Files = append(k.Files, key.sum[:])
 	}
-	text, err := json.Marshal(k)
-	if err != nil {
-		return sum, err
-	}
-	return sha256.Sum256(text), nil
+	return hashKey(k)
 }
 
 // fileKey hashes a file, once as long as its size and time stay: a volume is read
@@ -111,12 +105,8 @@ func (c *volumeCache) read(ctx context.Context, path string, b []byte, prepare f
 	if again, err := c.key(ctx, path); err != nil || again != sum {
 		return errors.Join(changedError(path), err)
 	}
-	var head bytes.Buffer
-	head.WriteString(volumeMagic)
-	head.Write(sum[:])
-	head.Write(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli)))
 	err = atomicfile.Write(name, func(w io.Writer) error {
-		_, err1 := w.Write(head.Bytes())
+		_, err1 := w.Write(seal(volumeMagic, sum, crc32.Checksum(b, castagnoli)))
 		_, err2 := w.Write(b)
 		return errors.Join(err1, err2)
 	})
@@ -137,13 +127,7 @@ func (c *volumeCache) load(name string, sum [sha256.Size]byte, b []byte) bool {
 		return false
 	}
 	var head [volumeHeader]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return false
-	}
-	if _, err := io.ReadFull(f, b); err != nil {
-		return false
-	}
-	n := len(volumeMagic)
-	return string(head[:n]) == volumeMagic && [sha256.Size]byte(head[n:]) == sum &&
-		binary.LittleEndian.Uint32(head[n+sha256.Size:]) == crc32.Checksum(b, castagnoli)
+	_, err1 := io.ReadFull(f, head[:])
+	_, err2 := io.ReadFull(f, b)
+	return err1 == nil && err2 == nil && bytes.Equal(head[:], seal(volumeMagic, sum, crc32.Checksum(b, castagnoli)))
 }
