@@ -159,7 +159,7 @@ func (a *adder) sameIDs(list []*votes) error {
 // describe says how the votes were read: what all files have in common, and each
 // file by itself where they differ.
 func (a *adder) describe(list []*votes) {
-	how, same := list[0].Votes, true
+	how, same, first := list[0].Votes, true, true
 	var several []Interpretation
 	for _, v := range list {
 		w := &v.Votes
@@ -172,12 +172,11 @@ func (a *adder) describe(list []*votes) {
 		if w.Form != how.Form {
 			how.Form, same = Auto, false
 		}
-		if w.Form == Long {
-			continue
-		}
-		if a.lacks == nil {
-			a.lacks = v.lacks
-		} else {
+		switch {
+		case w.Form == Long:
+		case first:
+			a.lacks, first = v.lacks, false
+		default:
 			a.lacks = bothLack(a.lacks, v.lacks)
 		}
 	}
