@@ -39,16 +39,15 @@ func (a *Advice) Error() string { return fmt.Sprintf("an option would settle it:
 // warning is something to tell about data that are read all the same.
 type warning struct {
 	text   string
-	advice *Advice // or nil
+	advice *Advice
 }
 
 func (w *warning) Error() string { return w.text }
+func (w *warning) Unwrap() error { return w.advice }
 
-func (w *warning) Unwrap() error {
-	if w.advice == nil {
-		return nil
-	}
-	return w.advice
+// advised returns a warning that an option about a column, or "", would settle.
+func advised(text, column string, settings ...Setting) error {
+	return &warning{text, &Advice{Settings: settings, Column: column}}
 }
 
 // advise gives an error its cause.

@@ -16,11 +16,6 @@ func (o *FeatureOptions) arrays() array.Options {
 	return array.Options{Memory: o.memory(), Dir: func() (string, error) { return o.cacheDir() }}
 }
 
-// readArray takes an array as one feature named "x".
-func readArray(ctx context.Context, path string, opts *reading) (*features, error) {
-	return openArray(ctx, path, "", opts)
-}
-
 // openArray takes the array of a file, or the one of this name, as a feature.
 func openArray(ctx context.Context, path, name string, opts *reading) (*features, error) {
 	a, err := array.FormatOf(path).Open(ctx, path, name, opts.arrays())

@@ -23,10 +23,11 @@ func (t *Transform) Blocks() []Input {
 	}
 	for i := range t.parts {
 		switch p := &t.parts[i]; {
-		case p.dense() && p.Kind == Tensor:
+		case p.input() != Dense:
+		case p.Kind == Tensor:
 			add(p.Name, p.width())
 			blocks[len(blocks)-1].Shape = slices.Clone(p.Shape)
-		case p.dense():
+		default:
 			add(tableBlock, p.width())
 		}
 	}

@@ -23,12 +23,7 @@ const (
 var roleNames = [...]string{"feature", "item", "group", "split", "weight", "vote", "ignored"}
 
 // String returns the role's name.
-func (r role) String() string {
-	if int(r) < len(roleNames) {
-		return roleNames[r]
-	}
-	return fmt.Sprintf("role(%d)", uint8(r))
-}
+func (r role) String() string { return roleNames[r] }
 
 // ColumnInfo says how a column of a feature file was read.
 type ColumnInfo struct {
@@ -57,40 +52,38 @@ func (c ColumnInfo) String() string {
 // DescribeColumns sums up in a line or two how the columns were read: "66
 // features: 64 numeric, 2 categorical (sex, site); ignored: notes".
 func DescribeColumns(columns []ColumnInfo) string {
-	var numeric, missing int
-	var categorical, texts, tensors, ignored []string
+	var features, missing int
+	var names [len(kindNames)][]string // of each kind
+	var ignored []string
 	for _, c := range columns {
-		if c.role == roleFeature {
-			missing += c.Missing
-		}
-		switch {
-		case c.role == roleIgnored:
+		switch c.role {
+		case roleIgnored:
 			ignored = append(ignored, c.Name)
-		case c.role != roleFeature:
-		case c.Part.Kind == Numeric:
-			numeric++
-		case c.Part.Kind == Categorical:
-			categorical = append(categorical, c.Name)
-		case c.Part.Kind == Text:
-			texts = append(texts, c.Name)
-		default:
-			tensors = append(tensors, c.Name+" "+words.Shape(c.Part.Shape))
+		case roleFeature:
+			features++
+			missing += c.Missing
+			name := c.Name
+			if c.Part.Kind == Tensor {
+				name += " " + words.Shape(c.Part.Shape)
+			}
+			names[c.Part.Kind] = append(names[c.Part.Kind], name)
 		}
 	}
 	var kinds []string
-	if numeric > 0 {
-		kinds = append(kinds, words.Thousands(numeric)+" numeric")
+	for _, kind := range []Kind{Numeric, Categorical, Text, Tensor} {
+		switch n, some := len(names[kind]), " ("+words.Few(names[kind])+")"; {
+		case n == 0:
+		case kind == Numeric:
+			kinds = append(kinds, words.Thousands(n)+" numeric")
+		case kind == Categorical:
+			kinds = append(kinds, words.Thousands(n)+" categorical"+some)
+		case kind == Text:
+			kinds = append(kinds, words.Thousands(n)+" of text"+some)
+		default:
+			kinds = append(kinds, number(n, "tensor")+some)
+		}
 	}
-	if len(categorical) > 0 {
-		kinds = append(kinds, fmt.Sprintf("%s categorical (%s)", words.Thousands(len(categorical)), words.Few(categorical)))
-	}
-	if len(texts) > 0 {
-		kinds = append(kinds, fmt.Sprintf("%s of text (%s)", words.Thousands(len(texts)), words.Few(texts)))
-	}
-	if len(tensors) > 0 {
-		kinds = append(kinds, fmt.Sprintf("%s (%s)", number(len(tensors), "tensor"), words.Few(tensors)))
-	}
-	s := number(numeric+len(categorical)+len(texts)+len(tensors), "feature")
+	s := number(features, "feature")
 	if len(kinds) > 0 {
 		s += ": " + strings.Join(kinds, ", ")
 	}

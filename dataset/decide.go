@@ -36,8 +36,7 @@ func (s *scan) decide(f *features) error {
 			}
 		}
 		if c.use && s.opts.Schema != nil {
-			at := slices.IndexFunc(s.opts.Schema, func(p Part) bool { return p.Name == name })
-			info.Part = s.opts.Schema[at]
+			info.Part = s.opts.Schema[partNamed(s.opts.Schema, name)]
 		}
 		if i != s.image || i == s.item {
 			f.Columns = append(f.Columns, info)
@@ -77,9 +76,9 @@ func (s *scan) kind(i int, c *columnScan, info *ColumnInfo, f *features) error {
 	c.joinSpellings()
 	leave := func(reason string, settings ...Setting) {
 		info.role, info.Reason = roleIgnored, reason
-		w := &warning{text: fmt.Sprintf("column %q is left out: %s", info.Name, reason)}
+		w := fmt.Errorf("column %q is left out: %s", info.Name, reason)
 		if settings != nil {
-			w.advice = &Advice{Settings: settings, Column: info.Name}
+			w = advised(w.Error(), info.Name, settings...)
 		}
 		f.Warnings = append(f.Warnings, w)
 	}

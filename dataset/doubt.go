@@ -31,15 +31,15 @@ func (v *votes) doubtful() []error {
 	of := func(c int) string { return voteString(count[c]) + " of " + voteString(v.Votes.Votes) + " votes" }
 	var list []error
 	doubt := func(format string, args ...any) {
-		list = append(list, &warning{text: fmt.Sprintf(format, args...), advice: &Advice{Settings: []Setting{SetClasses}}})
+		list = append(list, advised(fmt.Sprintf(format, args...), "", SetClasses))
 	}
 	var single []string
 	for c, name := range v.Classes {
 		near := v.spelledLike(c, count)
 		switch {
 		case v.blank(name):
-			list = append(list, &warning{text: fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
-				advice: &Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
+			list = append(list, &warning{fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
+				&Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
 		case near >= 0:
 			doubt("class %q, with %s, is spelled almost like %q, with %s: mend the file if it is a slip", name, of(c), v.Classes[near], voteString(count[near]))
 		case count[c] == 1 && v.Votes.Votes >= 50:

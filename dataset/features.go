@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,12 +117,7 @@ func columnsOf(schema []Part) []string {
 }
 
 // memory returns the limit in bytes.
-func (o *FeatureOptions) memory() int64 {
-	if o.Memory == 0 {
-		return 2 << 30
-	}
-	return o.Memory
-}
+func (o *FeatureOptions) memory() int64 { return cmp.Or(o.Memory, budget.Default) }
 
 // features are the features of a file, before votes are joined to them.
 type features struct {
@@ -170,13 +166,8 @@ func (o *reading) checkNames(t table.Table) error {
 	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
 		return err
 	}
-	named := slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text)
-	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn} {
-		if one != "" {
-			named = append(named, one)
-		}
-	}
-	for _, name := range named {
+	single := slices.DeleteFunc([]string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn}, func(s string) bool { return s == "" })
+	for _, name := range slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text, single) {
 		if _, err := column(t, name); err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Form is how votes are written down.
 type Form uint8
@@ -36,11 +39,10 @@ func (f Form) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // UnmarshalText reads the form's name.
 func (f *Form) UnmarshalText(text []byte) error {
-	for i, name := range formNames {
-		if name == string(text) {
-			*f = Form(i)
-			return nil
-		}
+	i := slices.Index(formNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("votes form %q is not one of %v", text, formNames)
 	}
-	return fmt.Errorf("votes form %q is not one of [auto long wide counts fractions]", text)
+	*f = Form(i)
+	return nil
 }

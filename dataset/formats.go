@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"credence/internal/array"
 	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/table"
 	"credence/internal/volume"
+	"credence/internal/words"
 )
 
 // Which file is of which format is decided in four places: internal/table has the formats of tables,
@@ -32,11 +32,7 @@ var volumeFormats = []*volume.Format{&nifti.Format}
 
 // volumeNames names them.
 func volumeNames() string {
-	var names []string
-	for _, f := range volumeFormats {
-		names = append(names, f.Name)
-	}
-	return strings.Join(names, " or ")
+	return strings.Join(words.Each(volumeFormats, func(f *volume.Format) string { return f.Name }), " or ")
 }
 
 // volumeFormat returns the format of a volume by the name of its file; nil means that it is none.
@@ -80,7 +76,7 @@ func bareName(name string) string {
 
 // IsFile reports by its name whether a file holds data: a table, an array, an image or a volume.
 func IsFile(path string) bool {
-	return table.IsTable(path) || array.FormatOf(path) != nil || isPicture(path)
+	return table.IsTable(path) || IsArray(path) || isPicture(path)
 }
 
 // featureReader reads the features in a file or a folder.
@@ -102,11 +98,8 @@ func readerOf(path string) (featureReader, error) {
 	if volumeFormat(path) != nil {
 		return readImageFolder, nil
 	}
-	switch f := array.FormatOf(path); {
-	case f == nil:
-		return nil, nil
-	case f.Several:
-		return readNamedArrays, nil
+	if IsArray(path) {
+		return readArrays, nil
 	}
-	return readArray, nil
+	return nil, nil
 }

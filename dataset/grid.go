@@ -197,10 +197,8 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 		if opts.Form == Auto && len(g.cols) > 1 {
 			return nil, g.notVotes(alone)
 		}
-		v.Warnings = append(v.Warnings, &warning{
-			text:   fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?", number(len(alone), "column"), words.Few(alone)),
-			advice: &Advice{Settings: []Setting{SetIgnore}},
-		})
+		v.Warnings = append(v.Warnings, advised(fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?",
+			number(len(alone), "column"), words.Few(alone)), "", SetIgnore))
 	}
 	return v, nil
 }
@@ -223,8 +221,8 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	return x, nil
 }
 
-// classColumns returns the classes, and for each column of g its class, or −1.
-func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, error) {
+// classColumns returns no votes yet for the classes, and for each column of g its class, or −1.
+func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error) {
 	of := make([]int, len(g.names))
 	classes := opts.Classes
 	index := newLevelIndex(opts.Classes, false)
@@ -248,16 +246,13 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 	if len(classes) > maxClasses {
 		return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", words.Thousands(len(classes)), words.Thousands(maxClasses))}
 	}
-	return classes, of, nil
+	v, err := newVotes(g.t, g.items, classes)
+	return v, of, err
 }
 
 // counts reads one column per class.
 func (g *grid) counts(opts *VotesOptions) (*votes, error) {
-	classes, of, err := g.classColumns(-1, opts)
-	if err != nil {
-		return nil, err
-	}
-	v, err := newVotes(g.t, g.items, classes)
+	v, of, err := g.classColumns(-1, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -295,11 +290,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	if total < 0 {
 		return nil, noColumn(g.t, "number of votes", SetTotal)
 	}
-	classes, of, err := g.classColumns(total, opts)
-	if err != nil {
-		return nil, err
-	}
-	v, err := newVotes(g.t, g.items, classes)
+	v, of, err := g.classColumns(total, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,7 @@ func (ds *Dataset) leaks() []error {
 	var list []error
 	warn := func(k int, format string, args ...any) {
 		name := ds.Parts[k].Name
-		list = append(list, &warning{text: fmt.Sprintf("column %q ", name) + fmt.Sprintf(format, args...),
-			advice: &Advice{Settings: []Setting{SetIgnore}, Column: name}})
+		list = append(list, advised(fmt.Sprintf("column %q ", name)+fmt.Sprintf(format, args...), name, SetIgnore))
 	}
 	for k, p := range ds.Parts {
 		if p.Kind == Tensor {

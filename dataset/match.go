@@ -148,10 +148,10 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 // name that no file has yet, or −1.
 func (m *matcher) next(column string) int {
 	name := column
-	i := m.index(name)
+	i := partNamed(m.parts, name)
 	for k := 2; i >= 0 && m.taken[i]; k++ {
 		name = fmt.Sprintf("%s %d", column, k)
-		i = m.index(name)
+		i = partNamed(m.parts, name)
 	}
 	return i
 }
@@ -188,10 +188,6 @@ func (m *matcher) table(t table.Table, image string) match {
 	return out
 }
 
-func (m *matcher) index(name string) int {
-	return slices.IndexFunc(m.parts, func(p Part) bool { return p.Name == name })
-}
-
 // apply makes opts those for the file of the match.
 func (m *match) apply(opts *FeatureOptions) {
 	if m.given {
@@ -201,7 +197,7 @@ func (m *match) apply(opts *FeatureOptions) {
 
 // modelName returns what the model calls a feature of the file.
 func (m *match) modelName(name string) string {
-	if i := slices.IndexFunc(m.schema, func(p Part) bool { return p.Name == name }); i >= 0 {
+	if i := partNamed(m.schema, name); i >= 0 {
 		return m.names[i]
 	}
 	return name
@@ -216,7 +212,7 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 	}
 	for i := range f.Parts {
 		p := &f.Parts[i]
-		at := slices.IndexFunc(m.schema, func(q Part) bool { return q.Name == p.Name })
+		at := partNamed(m.schema, p.Name)
 		if at < 0 {
 			continue
 		}

@@ -48,9 +48,7 @@ func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 		}
 		return out, nil
 	}
-	known := func(name string) bool {
-		return slices.ContainsFunc(schema, func(p Part) bool { return p.Name == name })
-	}
+	known := func(name string) bool { return partNamed(schema, name) >= 0 }
 	any := slices.ContainsFunc(entries, func(e array.Entry) bool { return known(e.Name) })
 	for _, e := range entries {
 		switch {
@@ -71,9 +69,12 @@ func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
 	return out, nil
 }
 
-// readNamedArrays takes one array of an NPZ file as a feature named "x" or, if it
+// readArrays takes the array of a file as a feature named "x" or, if it is an NPZ file that
 // holds ids and several arrays, each under its own name.
-func readNamedArrays(ctx context.Context, path string, opts *reading) (*features, error) {
+func readArrays(ctx context.Context, path string, opts *reading) (*features, error) {
+	if !array.FormatOf(path).Several {
+		return openArray(ctx, path, "", opts)
+	}
 	arrays, err := arraysOf(path, opts.Array, opts.Schema)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func readNamedArrays(ctx context.Context, path string, opts *reading) (*features
 		}
 	}
 	for _, text := range arrays.left {
-		f.Warnings = append(f.Warnings, &warning{text: path + ": " + text, advice: &Advice{Settings: []Setting{SetArray}}})
+		f.Warnings = append(f.Warnings, advised(path+": "+text, "", SetArray))
 	}
 	return f, nil
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 
 	"credence/internal/array"
 	"credence/internal/words"
@@ -37,13 +38,12 @@ func (k Kind) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads the kind's name.
 func (k *Kind) UnmarshalText(text []byte) error {
-	for i, name := range kindNames {
-		if name == string(text) {
-			*k = Kind(i)
-			return nil
-		}
+	i := slices.Index(kindNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("feature kind %q is not one of %v", text, kindNames)
 	}
-	return fmt.Errorf("feature kind %q is not one of [numeric categorical tensor text]", text)
+	*k = Kind(i)
+	return nil
 }
 
 // UnknownLevel is the raw value of a categorical cell whose level is not among
@@ -93,6 +93,11 @@ func (p Part) String() string {
 		return p.Name + ": text"
 	}
 	return p.Name + ": numeric"
+}
+
+// partNamed returns the index of the part with a name, or −1.
+func partNamed(parts []Part, name string) int {
+	return slices.IndexFunc(parts, func(p Part) bool { return p.Name == name })
 }
 
 // totalWidth returns the length W of a raw row.

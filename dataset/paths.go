@@ -64,10 +64,7 @@ func (s *scan) choosePaths(f *features) error {
 		if used == 0 || slices.Contains(s.opts.Features, header[s.item]) {
 			found = s.item
 		} else {
-			f.Warnings = append(f.Warnings, &warning{
-				text:   fmt.Sprintf("column %q holds paths of files, which serve as ids alone", header[s.item]),
-				advice: &Advice{Settings: []Setting{SetImages}, Column: header[s.item]},
-			})
+			f.Warnings = append(f.Warnings, advised(fmt.Sprintf("column %q holds paths of files, which serve as ids alone", header[s.item]), header[s.item], SetImages))
 		}
 	}
 	if found < 0 || found != s.item && used > 1 && !slices.Contains(s.opts.Features, header[found]) {

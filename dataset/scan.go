@@ -100,7 +100,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 			c.role = roleVote
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
-		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
+		case opts.Schema != nil && partNamed(opts.Schema, name) < 0:
 		case opts.aside(t, i):
 			c.role = roleVote
 		default:
@@ -109,14 +109,10 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 				c.use, c.role = false, roleIgnored
 			}
 		}
-		if slices.Contains(opts.Numeric, name) {
-			c.fixed, c.kind = true, Numeric
-		}
-		if slices.Contains(opts.Categorical, name) {
-			c.fixed, c.kind = true, Categorical
-		}
-		if slices.Contains(opts.Text, name) {
-			c.fixed, c.kind = true, Text
+		for kind, names := range [][]string{Numeric: opts.Numeric, Categorical: opts.Categorical, Text: opts.Text} {
+			if slices.Contains(names, name) {
+				c.fixed, c.kind = true, Kind(kind)
+			}
 		}
 		c.levels = map[string]int{}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/internal/array"
 )
@@ -49,15 +50,7 @@ func (s store) size(n int) int { return storePrefix + n*s.bytes() }
 
 // encode fills b, of s.size(len(x)) bytes, with x, whose values are finite.
 func (s store) encode(b []byte, x []float32) {
-	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
-	for _, v := range x {
-		if v < lo {
-			lo = v
-		}
-		if v > hi {
-			hi = v
-		}
-	}
+	lo, hi := slices.Min(x), slices.Max(x)
 	offset, step := float32(0), float32(1)
 	le := binary.LittleEndian
 	codes := b[storePrefix:]

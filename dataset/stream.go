@@ -126,32 +126,20 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
 		s.item = 0 // the model needs nothing of it but ids
 	}
-	var plain []Part
-	for _, p := range parts {
-		if p.Name == opts.ImageColumn && p.Kind == Tensor {
-			s.grid = p
-			if err == nil {
-				s.image, err = featureColumn(t, p.Name)
-			}
-			continue
-		}
-		plain = append(plain, p)
-	}
-	s.parts = plain
-	if s.image >= 0 {
-		s.folder = folderOf(t.Name())
-		i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == opts.ImageColumn })
-		s.parts = append(slices.Clone(plain), parts[i])
+	plain := parts
+	if i := partNamed(parts, opts.ImageColumn); i >= 0 && parts[i].Kind == Tensor && err == nil {
+		s.image, err = featureColumn(t, opts.ImageColumn)
+		s.grid, s.folder = parts[i], folderOf(t.Name())
+		plain = slices.Delete(slices.Clone(parts), i, i+1)
+		s.parts = append(slices.Clone(plain), s.grid)
 	}
 	if err == nil {
 		s.dec, err = newDecoder(t, plain, &s.opts.TableOptions)
 	}
-	if err == nil {
-		s.dec.keep = false
-	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
+	s.dec.keep = false
 	return s, nil
 }
 

@@ -181,30 +181,37 @@ type Input struct {
 // Inputs describes the blocks in order: at most one Dense, then Codes, then
 // Grids.
 func (t *Transform) Inputs() []Input {
-	var inputs []Input
-	var dense []string
-	for _, p := range t.parts {
-		if p.dense() {
-			dense = append(dense, p.names()...)
+	var names []string
+	var dense, codes, grids []Input
+	offsets := t.offsets()
+	for i, p := range t.parts {
+		switch at := offsets[i]; p.input() {
+		case Dense:
+			names = append(names, p.names()...)
+		case Codes:
+			codes = append(codes, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
+		case Grid:
+			grids = append(grids, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
 		}
 	}
-	at := len(dense)
-	if at > 0 {
-		inputs = append(inputs, Input{Name: "dense", Kind: Dense, Width: at, Features: dense})
+	if len(names) > 0 {
+		dense = []Input{{Name: "dense", Kind: Dense, Width: len(names), Features: names}}
 	}
-	for _, p := range t.parts {
-		if p.Kind == Categorical && p.Encoding == code {
-			inputs = append(inputs, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
-			at++
+	return slices.Concat(dense, codes, grids)
+}
+
+// offsets returns where each part begins in the flat network input: numbers first, then codes, then grids.
+func (t *Transform) offsets() []int {
+	offsets, next := make([]int, len(t.parts)), 0
+	for _, kind := range []InputKind{Dense, Codes, Grid} {
+		for i := range t.parts {
+			if p := &t.parts[i]; p.input() == kind {
+				offsets[i] = next
+				next += p.width()
+			}
 		}
 	}
-	for _, p := range t.parts {
-		if p.grid() {
-			inputs = append(inputs, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
-			at += p.Width()
-		}
-	}
-	return inputs
+	return offsets
 }
 
 // Width returns the length of the flat network input.
@@ -216,8 +223,16 @@ func (t *Transform) Width() int {
 	return w
 }
 
-func (p *fitted) grid() bool  { return p.Kind == Tensor && len(p.Shape) > 1 }
-func (p *fitted) dense() bool { return !p.grid() && !(p.Kind == Categorical && p.Encoding == code) }
+// input says what kind of network input the part becomes.
+func (p *fitted) input() InputKind {
+	switch {
+	case p.Kind == Tensor && len(p.Shape) > 1:
+		return Grid
+	case p.Kind == Categorical && p.Encoding == code:
+		return Codes
+	}
+	return Dense
+}
 
 // codes is how many codes an embedded column has: unknown, missing where
 // training had it, and the levels.

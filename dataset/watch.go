@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 
 	"credence/internal/words"
@@ -171,18 +170,18 @@ func (w *Watch) Warnings() []error {
 		far = append(far, text+")")
 	}
 	var list []error
-	if len(empty) > 0 {
-		list = append(list, fmt.Errorf("no item has a value in %s: every prediction goes without", words.Few(empty)))
-	}
-	if len(gaps) > 0 {
-		list = append(list, fmt.Errorf("values are missing that every training item had, and count as the mean or as no level: %s", words.Few(gaps)))
-	}
-	if len(foreign) > 0 {
-		list = append(list, fmt.Errorf("texts have no word in common with those of training: %s; are they in the same language?", words.Few(foreign)))
-	}
-	if len(far) > 0 {
-		list = append(list, errors.New("values far outside what training saw, for which predictions mean little: "+words.Few(far)+
-			"; are the units the same?"))
+	for _, trouble := range []struct {
+		format string
+		names  []string
+	}{
+		{"no item has a value in %s: every prediction goes without", empty},
+		{"values are missing that every training item had, and count as the mean or as no level: %s", gaps},
+		{"texts have no word in common with those of training: %s; are they in the same language?", foreign},
+		{"values far outside what training saw, for which predictions mean little: %s; are the units the same?", far},
+	} {
+		if len(trouble.names) > 0 {
+			list = append(list, fmt.Errorf(trouble.format, words.Few(trouble.names)))
+		}
 	}
 	return list
 }
