@@ -171,7 +171,7 @@ func (s *sink) ready() Rows {
 	return s.array
 }
 
-// add appends a row.
+// add appends a row, or several.
 func (s *sink) add(row []float32) error {
 	if s.rows != nil {
 		s.rows.Values = append(s.rows.Values, row...)

@@ -19,44 +19,27 @@ func eachRow(rows Rows, n int, at func(k int) int, do func(row int, x []float32)
 		}
 		return nil
 	}
-	type delivery struct {
-		x   []float32
-		err error
+	read := func(k int, x []float32) <-chan error {
+		done := make(chan error, 1)
+		if k == n {
+			done <- nil
+		} else {
+			go func() { done <- rows.ReadRow(at(k), x) }()
+		}
+		return done
 	}
-	ready, free, quit := make(chan delivery), make(chan []float32, 2), make(chan struct{})
-	ended := make(chan struct{})
-	free <- make([]float32, width)
-	free <- make([]float32, width)
-	go func() {
-		defer close(ended)
-		for k := range n {
-			var x []float32
-			select {
-			case x = <-free:
-			case <-quit:
-				return
-			}
-			err := rows.ReadRow(at(k), x)
-			select {
-			case ready <- delivery{x, err}:
-			case <-quit:
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	defer func() { close(quit); <-ended }() // nobody reads any more when it returns
+	x, ahead := make([]float32, width), make([]float32, width)
+	ready := read(0, x)
 	for k := range n {
-		d := <-ready
-		if d.err != nil {
-			return d.err
-		}
-		if err := do(at(k), d.x); err != nil {
+		if err := <-ready; err != nil {
 			return err
 		}
-		free <- d.x
+		ready = read(k+1, ahead)
+		if err := do(at(k), x); err != nil {
+			<-ready // nobody reads any more when it returns
+			return err
+		}
+		x, ahead = ahead, x
 	}
 	return nil
 }

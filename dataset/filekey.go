@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"io"
@@ -50,18 +51,22 @@ func (k *fileKey) unchanged() bool {
 
 // fileKeys hashes files on all cores.
 func fileKeys(ctx context.Context, paths []string) ([]fileKey, error) {
-	keys, errs := make([]fileKey, len(paths)), make([]error, len(paths))
-	par.For(len(paths), func(i int) {
+	keys := make([]fileKey, len(paths))
+	return keys, onAllCores(ctx, len(paths), func(i int) (err error) {
+		keys[i], err = newFileKey(ctx, paths[i])
+		return err
+	})
+}
+
+// onAllCores calls do for 0 up to n−1, in any order, and returns the error of the first in turn that has one.
+func onAllCores(ctx context.Context, n int, do func(i int) error) error {
+	errs := make([]error, n)
+	par.For(n, func(i int) {
 		if errs[i] = ctx.Err(); errs[i] == nil {
-			keys[i], errs[i] = newFileKey(ctx, paths[i])
+			errs[i] = do(i)
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return keys, nil
+	return cmp.Or(errs...)
 }
 
 // changedError says that a file was written to while it was read.

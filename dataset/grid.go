@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -53,18 +52,11 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 			return nil, err
 		}
 	}
-	var v *votes
-	var err error
-	switch form {
-	case Wide:
-		v, err = g.wide(&opts)
-	case Counted:
-		v, err = g.counts(&opts)
-	case Fractions:
-		v, err = g.fractions(&opts)
-	default:
+	read := map[Form]func(*grid, *VotesOptions) (*votes, error){Wide: (*grid).wide, Counted: (*grid).counts, Fractions: (*grid).fractions}[form]
+	if read == nil {
 		return nil, fmt.Errorf("votes form %v", form)
 	}
+	v, err := read(g, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -113,21 +105,16 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	}
 	table.Only(g.t, wanted...)
 	err := table.Records(ctx, g.t, func(rec []table.Cell) error {
-		if item >= 0 {
-			id := rec[item].String()
-			if id == "" {
-				return g.t.ErrorAt(item, "the item has no id")
+		earlier, err := ids.next(g.t, rec, item)
+		if err != nil {
+			return err
+		}
+		if earlier >= 0 {
+			e := g.t.ErrorAt(item, "item %q is there already, on %s", rec[item].String(), table.Place(g.t, earlier))
+			if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
+				return advise(e, "", SetLabel)
 			}
-			if earlier, ok := ids.add(id, g.t.Line()); ok {
-				e := g.t.ErrorAt(item, "item %q is there already, on %s", id, table.Place(g.t, int(ids.lines[earlier])))
-				if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
-					return advise(e, "", SetLabel)
-				}
-				return e
-			}
-		} else {
-			ids.keep(strconv.Itoa(len(ids.names)))
-			ids.lines = append(ids.lines, int32(g.t.Line()))
+			return e
 		}
 		if err := g.t.Keep(100 + len(ids.names[len(ids.names)-1]) + 16*len(g.cols)); err != nil {
 			return err
@@ -174,12 +161,6 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	}
 	v.Raters, v.Ratings = g.names, make([]Rating, 0, votes)
 	left := 0
-	var unknown []string
-	for k, c := range class {
-		if c < 0 {
-			unknown = append(unknown, g.text.names[k])
-		}
-	}
 	for i := range g.items {
 		for r, code := range g.row(i) {
 			switch {
@@ -192,7 +173,7 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 			}
 		}
 	}
-	v.warnVotes(0, left, unknown)
+	v.warnVotes(left, g.text.names, class)
 	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
 		if opts.Form == Auto && len(g.cols) > 1 {
 			return nil, g.notVotes(alone)
@@ -277,7 +258,7 @@ func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 	if blank > 0 {
 		v.warn("%s without a count, taken as 0", number(blank, "cell"))
 	}
-	v.warnVotes(0, int(math.Ceil(left)), nil)
+	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil
 }
 
@@ -334,7 +315,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 			v.add(i, of[k], float32(s))
 		}
 	}
-	v.warnVotes(0, int(math.Ceil(left)), nil)
+	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil
 }
 

@@ -24,30 +24,24 @@ func (g *grid) dropBlank() {
 	for k, col := range g.cols {
 		keep[k] = !blank[col]
 	}
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			keep[k] = keep[k] || code >= 0
+	for i, code := range g.cells {
+		k := i % len(keep)
+		keep[k] = keep[k] || code >= 0
+	}
+	if slices.Contains(keep, false) {
+		g.cols, g.names, g.cells = where(g.cols, keep), where(g.names, keep), where(g.cells, keep)
+	}
+}
+
+// where returns the values of rows, of one value for each of keep, at which keep is true.
+func where[T any](rows []T, keep []bool) []T {
+	var kept []T
+	for i, x := range rows {
+		if keep[i%len(keep)] {
+			kept = append(kept, x)
 		}
 	}
-	if !slices.Contains(keep, false) {
-		return
-	}
-	var cols []int
-	var names []string
-	var cells []int32
-	for k, ok := range keep {
-		if ok {
-			cols, names = append(cols, g.cols[k]), append(names, g.names[k])
-		}
-	}
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			if keep[k] {
-				cells = append(cells, code)
-			}
-		}
-	}
-	g.cols, g.names, g.cells = cols, names, cells
+	return kept
 }
 
 // checkIDs refuses a table whose first column has no known name but looks like
@@ -119,28 +113,26 @@ func (g *grid) alone(class []int32) []string {
 	}
 	const several = -2
 	owner := map[int32]int{} // of a class: the column, or several
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			if code < 0 || class[code] < 0 {
-				continue
-			}
-			if was, ok := owner[class[code]]; ok && was != k {
-				owner[class[code]] = several
-			} else if !ok {
-				owner[class[code]] = k
-			}
+	for i, code := range g.cells {
+		if code < 0 || class[code] < 0 {
+			continue
+		}
+		k := i % len(g.cols)
+		if was, ok := owner[class[code]]; !ok {
+			owner[class[code]] = k
+		} else if was != k {
+			owner[class[code]] = several
 		}
 	}
 	has, shared := make([]int, len(g.cols)), make([]int, len(g.cols))
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			if code < 0 || class[code] < 0 {
-				continue
-			}
-			has[k]++
-			if owner[class[code]] == several {
-				shared[k]++
-			}
+	for i, code := range g.cells {
+		if code < 0 || class[code] < 0 {
+			continue
+		}
+		k := i % len(g.cols)
+		has[k]++
+		if owner[class[code]] == several {
+			shared[k]++
 		}
 	}
 	var names []string

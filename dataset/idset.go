@@ -3,6 +3,7 @@ package dataset
 import (
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"strings"
 
 	"credence/internal/table"
@@ -13,7 +14,7 @@ import (
 // the collector, and what is found by is four bytes in a table of numbers.
 type idSet struct {
 	names []string
-	lines []int32 // where each stands; only of ids that were added with one
+	lines []int32 // where each stands
 	piece strings.Builder
 	slots []uint32 // open addressing: 1 + an index into names, or 0
 	seed  maphash.Seed
@@ -34,6 +35,24 @@ func newIDSet(t table.Table) *idSet {
 
 // mostRoom is for how many ids room is made beforehand: a file may say anything.
 const mostRoom = 1 << 24
+
+// next adds the id of a record, that in the column item or, if that is negative, the number of the record.
+// If the id is there already, it returns its line, else −1.
+func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, err error) {
+	if item < 0 {
+		s.keep(strconv.Itoa(len(s.names)))
+		s.lines = append(s.lines, int32(t.Line()))
+		return -1, nil
+	}
+	id := rec[item].String()
+	if id == "" {
+		return -1, t.ErrorAt(item, "the item has no id")
+	}
+	if at, there := s.add(id, t.Line()); there {
+		return int(s.lines[at]), nil
+	}
+	return -1, nil
+}
 
 // keep adds an id that nobody will look for.
 func (s *idSet) keep(id string) {

@@ -14,7 +14,6 @@ import (
 
 	"credence/internal/budget"
 	"credence/internal/fault"
-	"credence/internal/par"
 	"credence/internal/words"
 	"golang.org/x/image/draw"
 )
@@ -213,13 +212,11 @@ func imageShape(first string, opts *reading) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, h, w := 3, opts.Image.Height, opts.Image.Width
+	channels := 3
 	if opts.Image.Gray || !opts.Image.Color && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model) {
 		channels = 1
 	}
-	h = cmp.Or(h, c.Height)
-	w = cmp.Or(w, c.Width)
-	return []int{channels, h, w}, nil
+	return []int{channels, cmp.Or(opts.Image.Height, c.Height), cmp.Or(opts.Image.Width, c.Width)}, nil
 }
 
 // imageConfig reads the size of an image and refuses what is too large.
@@ -282,19 +279,14 @@ func decodeImages(ctx context.Context, paths []string, shape []int, opts *readin
 	rows := make([]float32, min(block, len(paths))*w)
 	for start := 0; start < len(paths); start += block {
 		n := min(block, len(paths)-start)
-		errs := make([]error, n)
-		par.For(n, func(i int) {
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = decodeImage(paths[start+i], shape, opts.pool, rows[i*w:(i+1)*w])
-			}
+		err := onAllCores(ctx, n, func(i int) error {
+			return decodeImage(paths[start+i], shape, opts.pool, rows[i*w:(i+1)*w])
 		})
-		for i, err := range errs {
-			if err == nil {
-				err = to.add(rows[i*w : (i+1)*w])
-			}
-			if err != nil {
-				return nil, err
-			}
+		if err == nil {
+			err = to.add(rows[:n*w])
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return to.finish()

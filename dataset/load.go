@@ -263,11 +263,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 
 // strangers refuses a file of votes none of whose items has features.
 func (v *votes) strangers(items []string, at places) error {
-	files := v.files
-	if files == nil {
-		files = []votesFile{{v.Votes.File, v.Items}}
-	}
-	for _, file := range files {
+	for _, file := range v.files {
 		if slices.ContainsFunc(file.items, at.has) {
 			continue
 		}

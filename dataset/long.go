@@ -203,13 +203,10 @@ func (r *longReader) votes() (*votes, error) {
 			}
 		}
 	}
-	var unknown []string
-	for k, c := range class {
-		if c < 0 {
-			unknown = append(unknown, r.labels.names[k])
-		}
+	if r.blank > 0 {
+		v.warn("%s without a label left out", number(r.blank, "row"))
 	}
-	v.warnVotes(r.blank, left, unknown)
+	v.warnVotes(left, r.labels.names, class)
 	if r.withdrawn > 0 {
 		v.warn("%s withdrawn by a later row without a label", number(r.withdrawn, "vote"))
 	}
@@ -240,18 +237,22 @@ func (v *votes) warn(format string, args ...any) {
 	v.Warnings = append(v.Warnings, fmt.Errorf(format, args...))
 }
 
-// warnVotes reports votes without a label and those for unknown classes.
-func (v *votes) warnVotes(blank, left int, labels []string) {
-	if blank > 0 && v.Votes.Form == Long {
-		v.warn("%s without a label left out", number(blank, "row"))
+// warnVotes reports votes for unknown classes: those of the labels whose class is −1, if there are any.
+func (v *votes) warnVotes(left int, labels []string, class []int32) {
+	if left == 0 {
+		return
 	}
-	if left > 0 {
-		which := "labels"
-		if len(labels) > 0 {
-			which += " [" + words.Few(quoted(labels)) + "]"
+	var unknown []string
+	for k, c := range class {
+		if c < 0 {
+			unknown = append(unknown, labels[k])
 		}
-		v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
 	}
+	which := "labels"
+	if unknown != nil {
+		which += " [" + words.Few(quoted(unknown)) + "]"
+	}
+	v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
 }
 
 // votesIn reads a number of votes.

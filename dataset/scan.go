@@ -123,20 +123,14 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 func (s *scan) add(rec []table.Cell) error {
 	at := s.records
 	s.records++
-	if s.item >= 0 {
-		id := rec[s.item].String()
-		if id == "" {
-			return s.t.ErrorAt(s.item, "the item has no id")
-		}
-		if earlier, ok := s.ids.add(id, s.t.Line()); ok {
-			if s.opts.repeated {
-				s.skip[at] = true
-				return nil
-			}
-			return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, id, int(s.ids.lines[earlier]))
-		}
-	} else {
-		s.ids.keep(strconv.Itoa(len(s.ids.names)))
+	switch earlier, err := s.ids.next(s.t, rec, s.item); {
+	case err != nil:
+		return err
+	case earlier >= 0 && s.opts.repeated:
+		s.skip[at] = true
+		return nil
+	case earlier >= 0:
+		return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, rec[s.item].String(), earlier)
 	}
 	if err := s.keep(rec); err != nil {
 		return err

@@ -35,7 +35,7 @@ const (
 
 // StreamOf reads the items of a source, and closes it.
 func StreamOf(ctx context.Context, s Source, parts []Part, opts StreamOptions) (*Stream, error) {
-	return newStream(ctx, tableFrom(s), parts, opts)
+	return newStream(ctx, s.Name(), tableFrom(s), parts, opts)
 }
 
 // tableFrom returns a source as a table, which it may be already.

@@ -92,10 +92,7 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 	if len(opts.Beside) > 0 || t == nil && len(parts) > 1 {
 		return openJoined(ctx, path, t, parts, opts)
 	}
-	if t == nil {
-		return newArrayStream(ctx, path, parts, opts)
-	}
-	return newStream(ctx, t, parts, opts)
+	return newStream(ctx, path, t, parts, opts)
 }
 
 // NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
@@ -111,10 +108,14 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	if len(opts.Beside) > 0 {
 		return openJoined(ctx, name, t, parts, opts)
 	}
-	return newStream(ctx, t, parts, opts)
+	return newStream(ctx, name, t, parts, opts)
 }
 
-func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+// newStream reads the items of a table or, if that is nil, of the array or folder at path.
+func newStream(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+	if t == nil {
+		return newArrayStream(ctx, path, parts, opts)
+	}
 	if opts.Inline {
 		opts.ImageColumn = ""
 	} else if opts.ImageColumn == "" {
@@ -165,13 +166,20 @@ func (s *Stream) Warnings() []error {
 		list = append(s.dec.warnings(), s.t.Notes()...)
 		list = append(list, s.ids.warnings()...)
 	}
+	for _, f := range s.files() {
+		list = slices.Concat(list, f.Warnings, f.noted())
+	}
+	return list
+}
+
+// files returns the features that are read in place, or held in memory.
+func (s *Stream) files() []*features {
+	var list []*features
 	if s.f != nil {
-		list = append(list, s.f.Warnings...)
-		list = append(list, s.f.noted()...)
+		list = append(list, s.f)
 	}
 	for _, b := range s.beside {
-		list = append(list, b.Warnings...)
-		list = append(list, b.noted()...)
+		list = append(list, b.features)
 	}
 	return list
 }
@@ -190,12 +198,10 @@ func (s *Stream) Total() int {
 // Close closes the files.
 func (s *Stream) Close() error {
 	var errs []error
-	for _, b := range s.beside {
-		errs = append(errs, b.Close())
+	for _, f := range s.files() {
+		errs = append(errs, f.Close())
 	}
-	if s.f != nil {
-		errs = append(errs, s.f.Close())
-	} else {
+	if s.t != nil {
 		errs = append(errs, s.t.Close())
 	}
 	return errors.Join(errs...)

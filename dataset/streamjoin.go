@@ -41,12 +41,7 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	first := opts
 	first.FeatureOptions = fo
 	matches[0].apply(&first.FeatureOptions)
-	var s *Stream
-	if t != nil {
-		s, err = newStream(ctx, t, matches[0].schema, first)
-	} else {
-		s, err = newArrayStream(ctx, path, matches[0].schema, first)
-	}
+	s, err := newStream(ctx, path, t, matches[0].schema, first)
 	if err != nil {
 		return nil, err
 	}

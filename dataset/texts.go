@@ -81,26 +81,19 @@ func (b *binding) document(to []float32, x float32, i int) error {
 		return fmt.Errorf("feature %q: %w", p.Name, err)
 	}
 	c := len(p.Mean)
-	if b.held != nil && i >= 0 {
-		if held := b.held[i*c : (i+1)*c]; held[0] == held[0] {
-			p.standardizeLogits(to, held)
-			return nil
+	if b.held != nil && b.held[i*c] == b.held[i*c] {
+		copy(to, b.held[i*c:(i+1)*c])
+	} else {
+		z := make([]float64, c)
+		p.model().Logits(z, b.texts[at])
+		for k, v := range z {
+			to[k] = float32(v)
 		}
 	}
-	z := make([]float64, c)
-	p.model().Logits(z, b.texts[at])
-	raw := make([]float32, c)
-	for k, v := range z {
-		raw[k] = float32(v)
+	for k := range c {
+		to[k] = standardize(to[k], p.Mean[k], p.SD[k])
 	}
-	p.standardizeLogits(to, raw)
 	return nil
-}
-
-func (p *fitted) standardizeLogits(to, z []float32) {
-	for k, v := range z {
-		to[k] = standardize(v, p.Mean[k], p.SD[k])
-	}
 }
 
 // leastSpread is what logits are divided by at least: they have a scale of their

@@ -173,8 +173,7 @@ type Input struct {
 	Offset   int      // where the block begins
 	Width    int      // how many values it has
 	Features []string // Dense: what each value is, as "age", "age missing", "sex=male"
-	Levels   int      // Codes: how many codes there are
-	Unknown  int      // Codes: the code of a level that training did not show
+	Levels   int      // Codes: how many codes there are; 0 is that of a level that training did not show
 	Shape    []int    // Grid: [C,H,W] or [C,D,H,W]; of a vector, in Blocks: [n]
 }
 
@@ -287,19 +286,6 @@ func (p *fitted) names() []string {
 		names = append(names, p.Name+" missing")
 	}
 	return names
-}
-
-// Apply fills dst, of length Width, with the network input of one raw row laid
-// out as Parts says. For many rows, use [Transform.Over].
-func (t *Transform) Apply(dst, raw []float32) error {
-	if w := totalWidth(t.Parts()); len(raw) != w || len(dst) != t.Width() {
-		return fmt.Errorf("a row of %d values for an input of %d: the transform takes %d to %d", len(raw), len(dst), w, t.Width())
-	}
-	in, err := t.bind(t.Parts())
-	if err != nil {
-		return err
-	}
-	return in.apply(dst, raw, -1)
 }
 
 var errNoFeatures = errors.New("the data have no features")

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"credence/internal/budget"
-	"credence/internal/par"
 	"credence/internal/words"
 )
 
@@ -54,18 +53,15 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 	if fits {
 		kept = make([]byte, len(paths)*size)
 	}
-	errs, lost := make([]error, len(paths)), make([]bool, len(paths))
+	lost := make([]bool, len(paths))
 	var mu sync.Mutex
 	done := 0
-	par.For(len(paths), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] != nil {
-			return
-		}
+	err := onAllCores(ctx, len(paths), func(i int) (err error) {
 		if fits {
-			errs[i] = r.compact(ctx, i, kept[i*size:(i+1)*size])
+			err = r.compact(ctx, i, kept[i*size:(i+1)*size])
 		} else {
 			b := r.bufs.Get().(*[]byte)
-			errs[i] = r.compact(ctx, i, *b)
+			err = r.compact(ctx, i, *b)
 			r.bufs.Put(b)
 		}
 		if h, err := volumeReader(paths[i]).Header(paths[i]); err == nil {
@@ -77,16 +73,12 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 			done++
 			opts.Progress(done, len(paths))
 		}
+		return err
 	})
-	for i, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-		if lost[i] {
-			r.unoriented = append(r.unoriented, paths[i])
-		}
+	if err != nil {
+		return nil, err
 	}
-	r.kept = kept
+	r.kept, r.unoriented = kept, where(paths, lost)
 	return r, nil
 }
 

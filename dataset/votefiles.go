@@ -85,7 +85,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 			return nil, err
 		}
 		a.Warnings = append(a.Warnings, v.Warnings...)
-		a.files = append(a.files, votesFile{v.Votes.File, v.Items})
+		a.files = append(a.files, v.files...)
 	}
 	if slices.ContainsFunc(list, func(v *votes) bool { return v.Ratings != nil }) {
 		a.Raters = a.raters.names

@@ -75,7 +75,7 @@ type votes struct {
 	lacks   lacking     // of VotesOptions.Ignore, columns that are not there
 	amounts []float32   // votes that each of Ratings stands for; nil: one
 	named   bool        // items have ids, whatever Dataset.Votes says of their columns
-	files   []votesFile // where there are several
+	files   []votesFile // one, or several
 	columns []string    // of the long form: those of labels, raters and counts
 }
 
@@ -145,6 +145,7 @@ func newVotes(t table.Table, items, classes []string) (*votes, error) {
 // from completes votes that were read from t.
 func (v *votes) from(t table.Table) *votes {
 	v.Votes.File = t.Name()
+	v.files = []votesFile{{t.Name(), v.Items}}
 	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v
 }
