@@ -55,7 +55,8 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
 	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true, notes: []func() error{b.Lost}}
 	if b.Loses() && !opts.lazy {
-		if err := readThrough(ctx, b); err != nil {
+		// Only rows that were read show what they lose.
+		if err := eachRow(b, nil, func(int, []float32) error { return ctx.Err() }); err != nil {
 			return nil, errors.Join(err, b.Close())
 		}
 		f.Warnings = append(f.Warnings, f.noted()...)
@@ -68,20 +69,6 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 		f.Items[i] = strconv.Itoa(i)
 	}
 	return f, nil
-}
-
-// readThrough reads all rows of an array, so that it can tell what they lose.
-func readThrough(ctx context.Context, a *array.Array) error {
-	row := make([]float32, a.Width())
-	for i := range a.Len() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := a.ReadRow(i, row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // noted returns warnings about what was read so far.

@@ -178,7 +178,7 @@ func (ds *Dataset) Hash() (string, error) {
 		text("levels", p.Levels)
 	}
 	if ds.Rows != nil {
-		err := eachRow(ds.Rows, ds.Rows.Len(), func(k int) int { return k }, func(_ int, row []float32) error {
+		err := eachRow(ds.Rows, nil, func(_ int, row []float32) error {
 			if err := hashTexts(h, ds.Parts, row); err != nil {
 				return err
 			}

@@ -4,8 +4,12 @@ package dataset
 // it over costs as much.
 const wideRow = 1 << 14
 
-// eachRow calls do for n rows in order, number k of which is row at(k); a row is do's until it returns.
-func eachRow(rows Rows, n int, at func(k int) int, do func(row int, x []float32) error) error {
+// eachRow calls do for the rows at the given indices, or for all if these are nil, in order; a row is do's until it returns.
+func eachRow(rows Rows, indices []int, do func(row int, x []float32) error) error {
+	n, at := len(indices), func(k int) int { return indices[k] }
+	if indices == nil {
+		n, at = rows.Len(), func(k int) int { return k }
+	}
 	width := rows.Width()
 	if width < wideRow {
 		x := make([]float32, width)

@@ -163,8 +163,8 @@ func (f *features) length() int {
 
 // checkNames refuses options that name columns the table lacks.
 func (o *reading) checkNames(t table.Table) error {
-	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
-		return err
+	if lacks := lackingOf(t, o.Ignore); len(lacks) > 0 && !o.shared {
+		return lacks[0]
 	}
 	single := slices.DeleteFunc([]string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn}, func(s string) bool { return s == "" })
 	for _, name := range slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text, single) {
@@ -201,8 +201,11 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		named.ItemColumn = t.Header()[0]
 		return readTableFeatures(ctx, path, &named)
 	}
-	f := &features{Dataset: Dataset{Items: sameItems(s.ids.names, opts.known), Groups: s.groups, Given: s.given, Weights: s.weights},
+	f := &features{Dataset: Dataset{Items: s.ids.names, Groups: s.groups, Given: s.given, Weights: s.weights},
 		numbered: s.item < 0, lacks: lackingOf(t, opts.Ignore)}
+	if slices.Equal(f.Items, opts.known) { // one of two equal lists can be forgotten
+		f.Items = opts.known
+	}
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}

@@ -53,7 +53,7 @@ func Fit(ds *Dataset, rows []int, opts TransformOptions) (*Transform, error) {
 	for i, p := range ds.Parts {
 		sums[i] = newSummary(p)
 	}
-	err := eachRow(ds.Rows, len(rows), func(k int) int { return rows[k] }, func(r int, raw []float32) error {
+	err := eachRow(ds.Rows, rows, func(r int, raw []float32) error {
 		at := 0
 		for i, p := range ds.Parts {
 			w := p.Width()

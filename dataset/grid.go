@@ -71,8 +71,8 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 		g.item = header[item]
 	}
 	g.lacks = lackingOf(g.t, opts.Ignore)
-	if err := g.lacks.first(); err != nil && !opts.shared {
-		return err
+	if len(g.lacks) > 0 && !opts.shared {
+		return g.lacks[0]
 	}
 	for _, name := range opts.Columns {
 		if _, err := column(g.t, name); err != nil {
@@ -264,10 +264,7 @@ func (g *grid) counts(opts *VotesOptions) (*votes, error) {
 
 // fractions reads one column per class and one for the number of votes.
 func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
-	total := slices.Index(g.names, opts.TotalColumn)
-	if opts.TotalColumn == "" {
-		total = known(g.names, totalNames)
-	}
+	total := g.total(opts)
 	if total < 0 {
 		return nil, noColumn(g.t, "number of votes", SetTotal)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"credence/internal/table"
 	"credence/internal/words"
 )
 
@@ -73,10 +72,6 @@ func (s *scan) namesAlone() bool {
 	c := &s.columns[0]
 	return c.use && !c.fixed && s.opts.Features == nil && c.texts == len(s.ids.names) && len(c.levels) == c.texts && c.texts > 1
 }
-
-// namesRows reports whether a table of which a model needs no column can name the
-// rows of an array next to it. One with further columns is more likely a mistake.
-func namesRows(t table.Table, array bool) bool { return array && len(t.Header()) == 1 }
 
 // bareNames returns names of files without their extensions, or nil if two of them
 // become one.

@@ -130,12 +130,3 @@ func (p places) has(id string) bool {
 func (p places) hasAll(ids []string) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !p.has(id) })
 }
-
-// sameItems returns one of two lists of ids if they are equal, so that the other can be
-// forgotten, and else the first.
-func sameItems(a, b []string) []string {
-	if slices.Equal(a, b) {
-		return b
-	}
-	return a
-}

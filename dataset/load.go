@@ -287,9 +287,9 @@ func (ds *Dataset) classVotes(c int) float64 {
 }
 
 func quoted(names []string) []string {
-	q := make([]string, min(len(names), 6))
-	for i := range q {
-		q[i] = strconv.Quote(names[i])
+	q := slices.Clone(names)
+	for i := range min(len(q), 6) {
+		q[i] = strconv.Quote(q[i])
 	}
-	return append(q, names[len(q):]...)
+	return q
 }

@@ -15,10 +15,9 @@ import (
 // match says which features of a trained model a file holds. The zero value
 // reads the file as the options say.
 type match struct {
-	schema []Part   // the features to read, under their names in the file
+	schema []Part   // the features to read, under their names in the file; it may be empty
 	names  []string // what the model calls them
 	image  string   // the column of paths of images
-	given  bool     // the schema holds, though it may be empty
 }
 
 // matchFiles hands the features of opts.Schema out to files that are joined, as
@@ -61,7 +60,10 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 		}
 	}
 	for k := 1; k < len(paths); k++ {
-		if t := tables[k]; t != nil && len(matches[k].schema) == 0 && !namesRows(t, tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil) {
+		// A table of which the model needs no column can name the rows of an array next to it. One with further
+		// columns is more likely a mistake.
+		t, array := tables[k], tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil
+		if t != nil && len(matches[k].schema) == 0 && !(array && len(t.Header()) == 1) {
 			return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", words.Few(t.Header()))}
 		}
 	}
@@ -117,7 +119,7 @@ func (m *matcher) array(path string) (match, error) {
 	if len(named) == 0 {
 		return match{}, &ParseError{File: path, Msg: "the model has no feature that is an array or an image and not in another file"}
 	}
-	out := match{given: true}
+	out := match{}
 	m.take(&out, named[0], m.parts[named[0]].Name)
 	return out, nil
 }
@@ -132,7 +134,7 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 	if err != nil {
 		return match{}, err
 	}
-	out := match{given: true}
+	out := match{}
 	for _, name := range arrays.names {
 		if i := m.next(name); i >= 0 && m.parts[i].Kind == Tensor && len(arrays.names) > 1 {
 			m.take(&out, i, name)
@@ -168,7 +170,7 @@ func (m *matcher) take(out *match, i int, name string) {
 // table returns the features that are columns of a table.
 func (m *matcher) table(t table.Table, image string) match {
 	lists := t.Traits().Lists
-	out := match{schema: []Part{}, given: true}
+	out := match{schema: []Part{}}
 	for _, column := range t.Header() {
 		i := m.next(column)
 		if i < 0 {
@@ -190,7 +192,7 @@ func (m *matcher) table(t table.Table, image string) match {
 
 // apply makes opts those for the file of the match.
 func (m *match) apply(opts *FeatureOptions) {
-	if m.given {
+	if m.schema != nil {
 		opts.Schema, opts.ImageColumn = m.schema, m.image
 	}
 }

@@ -10,12 +10,17 @@ import (
 	"credence/internal/words"
 )
 
+// total returns the column with the number of votes, or −1.
+func (g *grid) total(opts *VotesOptions) int {
+	if opts.TotalColumn != "" {
+		return slices.Index(g.names, opts.TotalColumn)
+	}
+	return known(g.names, totalNames)
+}
+
 // recognize finds the form of a grid as [VotesOptions] says, or refuses.
 func (g *grid) recognize(opts *VotesOptions) (Form, error) {
-	total := known(g.names, totalNames)
-	if opts.TotalColumn != "" {
-		total = slices.Index(g.names, opts.TotalColumn)
-	}
+	total := g.total(opts)
 	if opts.Classes != nil {
 		if areClasses(g.names, opts.Classes) {
 			return Counted, nil

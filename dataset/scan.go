@@ -222,7 +222,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		return nil
 	}
 	if c.kind == Text {
-		c.seeText()
+		c.texts++
+		c.counting, c.other, c.levels = false, true, nil
 		return nil
 	}
 	v, ok := x.Number(s.commas)

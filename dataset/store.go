@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 
@@ -23,14 +22,7 @@ const (
 	storeUint8   store = "uint8"
 )
 
-func (s store) check() error {
-	if s.bytes() == 0 {
-		return fmt.Errorf("store %q of volumes is not one of [float16 uint8 float32]", string(s))
-	}
-	return nil
-}
-
-// bytes returns the size of a code.
+// bytes returns the size of a code, 0 if there is no such store.
 func (s store) bytes() int {
 	switch s {
 	case storeFloat32:

@@ -227,7 +227,7 @@ func (s *Stream) Next() (*Batch, error) {
 	if s.block > 0 {
 		size = min(size, s.block-s.row%s.block)
 	}
-	for m.N < size && !s.enough() {
+	for m.N < size && (s.dec == nil || s.dec.size < batchText) {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -297,9 +297,6 @@ const (
 	batchText   = 64 << 20
 )
 
-// enough reports whether the texts of a batch leave no room for more.
-func (s *Stream) enough() bool { return s.dec != nil && s.dec.size >= batchText }
-
 // read reads one item. With an id beside the error, reading can go on. What
 // takes long, and can be done for several items at once, is left to later, if
 // that is not nil: it completes the row.
@@ -328,7 +325,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 				err = s.t.ErrorAt(s.item, "the item has no id")
 			}
 		} else if !s.opts.Repeats {
-			s.ids.wait(id, s.t.Line())
+			s.ids.waiting = append(s.ids.waiting, waitingID{id, s.t.Line()})
 			if len(s.opts.under) > 0 { // later lines may be those of another file
 				if err := s.compareIDs(); err != nil {
 					return "", nil, err

@@ -224,11 +224,3 @@ func (l lacking) of(name string) error {
 	}
 	return nil
 }
-
-// first returns the first error, or nil.
-func (l lacking) first() error {
-	if len(l) == 0 {
-		return nil
-	}
-	return l[0]
-}

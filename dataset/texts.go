@@ -15,12 +15,6 @@ const (
 	maxTexts = 1 << 24
 )
 
-// seeText takes a cell of a column of text into account.
-func (c *columnScan) seeText() {
-	c.texts++
-	c.counting, c.other, c.levels = false, true, nil
-}
-
 // level returns what tells a cell from others. Of long ones no more is kept than
 // a hash, and the column cannot be one of categories any more.
 func (c *columnScan) level(cell string) string {

@@ -58,7 +58,10 @@ func (p Preparation) complete() (Preparation, error) {
 	if err != nil {
 		return p, fmt.Errorf("volumes: %w", err)
 	}
-	return p, store(p.Store).check()
+	if store(p.Store).bytes() == 0 {
+		return p, fmt.Errorf("store %q of volumes is not one of [float16 uint8 float32]", p.Store)
+	}
+	return p, nil
 }
 
 func (p Preparation) normalization() volume.Normalization {

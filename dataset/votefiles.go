@@ -35,8 +35,8 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 		if v, err = addUp(list, opts.Duplicates); err != nil {
 			return nil, err
 		}
-		if err := v.lacks.first(); err != nil && !opts.shared {
-			return nil, err
+		if len(v.lacks) > 0 && !opts.shared {
+			return nil, v.lacks[0]
 		}
 	}
 	return v, v.finish(&opts)

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -263,16 +264,11 @@ func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, 
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		if numeric && values[a] != values[b] {
-			if values[a] < values[b] {
-				return -1
-			}
-			return 1
+		byName := strings.Compare(names[a], names[b])
+		if !numeric {
+			return byName
 		}
-		if numeric && len(names[a]) != len(names[b]) {
-			return len(names[a]) - len(names[b])
-		}
-		return strings.Compare(names[a], names[b])
+		return cmp.Or(cmp.Compare(values[a], values[b]), len(names[a])-len(names[b]), byName)
 	})
 	for k, i := range order {
 		if k == 0 || names[i] != names[order[k-1]] && !(numeric && values[i] == values[order[k-1]]) {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 
 	"credence/internal/words"
 )
@@ -133,18 +134,6 @@ func (p *fitted) far(channel int, v float32) bool {
 	return x < lo-margin || x > hi+margin
 }
 
-// span returns the least and largest training value, if they are known.
-func (p *fitted) span() (lo, hi float32, ok bool) {
-	if len(p.Min) == 0 {
-		return 0, 0, false
-	}
-	lo, hi = p.Min[0], p.Max[0]
-	for i := range p.Min {
-		lo, hi = min(lo, p.Min[i]), max(hi, p.Max[i])
-	}
-	return lo, hi, true
-}
-
 // Warnings tells what is unusual about the items added so far, in one warning for
 // each kind of trouble.
 func (w *Watch) Warnings() []error {
@@ -164,8 +153,8 @@ func (w *Watch) Warnings() []error {
 			continue
 		}
 		text := fmt.Sprintf("%s (%s of %s, %g to %g", p.Name, words.Thousands(s.far), number(w.items, "item"), s.lo, s.hi)
-		if lo, hi, ok := p.span(); ok {
-			text += fmt.Sprintf("; in training %g to %g", lo, hi)
+		if len(p.Min) > 0 {
+			text += fmt.Sprintf("; in training %g to %g", slices.Min(p.Min), slices.Max(p.Max))
 		}
 		far = append(far, text+")")
 	}
