@@ -166,7 +166,7 @@ func (o *reading) checkNames(t table.Table) error {
 	if lacks := lackingOf(t, o.Ignore); len(lacks) > 0 && !o.shared {
 		return lacks[0]
 	}
-	single := slices.DeleteFunc([]string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn}, func(s string) bool { return s == "" })
+	single := nonEmpty(o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn)
 	for _, name := range slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text, single) {
 		if _, err := column(t, name); err != nil {
 			return err
@@ -269,31 +269,28 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 		return err
 	}
 	rows := sink.ready()
-	if rows != nil && !slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
-		f.Rows, f.closers = rows, append(f.closers, sink)
-		return nil
+	if rows == nil || slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
+		row := make([]float32, dec.width)
+		n := 0
+		err = table.Records(ctx, t, func(rec []table.Cell) error {
+			n++
+			if s.skip[n-1] {
+				return nil
+			}
+			if err := dec.decode(rec, row); err != nil || rows != nil {
+				return err
+			}
+			return sink.add(row)
+		})
+		dec.giveTexts(f.Parts)
+		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
-	row := make([]float32, dec.width)
-	n := 0
-	err = table.Records(ctx, t, func(rec []table.Cell) error {
-		n++
-		if s.skip[n-1] {
-			return nil
-		}
-		if err := dec.decode(rec, row); err != nil || rows != nil {
-			return err
-		}
-		return sink.add(row)
-	})
-	dec.giveTexts(f.Parts)
-	f.Warnings = append(f.Warnings, dec.warnings()...)
 	if err == nil && rows == nil {
 		rows, err = sink.finish()
 	}
-	f.Rows = rows
 	if err != nil {
 		return errors.Join(err, sink.Close())
 	}
-	f.closers = append(f.closers, sink)
+	f.Rows, f.closers = rows, append(f.closers, sink)
 	return nil
 }

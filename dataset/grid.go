@@ -232,35 +232,7 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error)
 }
 
 // counts reads one column per class.
-func (g *grid) counts(opts *VotesOptions) (*votes, error) {
-	v, of, err := g.classColumns(-1, opts)
-	if err != nil {
-		return nil, err
-	}
-	blank, left := 0, 0.0
-	for i := range g.items {
-		for k, code := range g.row(i) {
-			if code < 0 {
-				blank++
-				continue
-			}
-			m, err := g.number(i, k, "a count")
-			if err != nil {
-				return nil, err
-			}
-			if of[k] < 0 {
-				left += m
-				continue
-			}
-			v.add(i, of[k], float32(m))
-		}
-	}
-	if blank > 0 {
-		v.warn("%s without a count, taken as 0", number(blank, "cell"))
-	}
-	v.warnVotes(int(math.Ceil(left)), nil, nil)
-	return v, nil
-}
+func (g *grid) counts(opts *VotesOptions) (*votes, error) { return g.numbers(-1, "a count", opts) }
 
 // fractions reads one column per class and one for the number of votes.
 func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
@@ -268,49 +240,55 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	if total < 0 {
 		return nil, noColumn(g.t, "number of votes", SetTotal)
 	}
+	return g.numbers(total, "a fraction", opts)
+}
+
+// numbers reads one column per class: counts or, of as many votes as the column total says if that is not negative, fractions.
+func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, error) {
 	v, of, err := g.classColumns(total, opts)
 	if err != nil {
 		return nil, err
 	}
-	left := 0.0
-	share := make([]float64, len(g.names))
+	blank, left := 0, 0.0
+	values := make([]float64, len(g.names))
 	for i := range g.items {
-		row, sum := g.row(i), 0.0
-		if row[total] < 0 {
-			return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "the number of votes is missing")
-		}
-		m, err := g.number(i, total, "a number of votes")
-		if err != nil {
-			return nil, err
-		}
-		for k, code := range row {
-			share[k] = 0
-			if k == total || code < 0 {
-				continue
+		row, m, sum := g.row(i), 0.0, 0.0
+		if total >= 0 {
+			if row[total] < 0 {
+				return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "the number of votes is missing")
 			}
-			if share[k], err = g.number(i, k, "a fraction"); err != nil {
+			if m, err = g.number(i, total, "a number of votes"); err != nil {
 				return nil, err
 			}
-			sum += share[k]
 		}
-		if m == 0 {
-			continue
-		}
-		// Fractions written with two digits may miss one by 0.005 each.
-		if math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
-			return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
-		}
-		whole(share, m)
-		for k, s := range share {
-			if k == total {
-				continue
+		for k, code := range row {
+			values[k] = 0
+			if code < 0 {
+				blank++
+			} else if k != total {
+				if values[k], err = g.number(i, k, what); err != nil {
+					return nil, err
+				}
+				sum += values[k]
 			}
-			if of[k] < 0 {
-				left += s
-				continue
-			}
-			v.add(i, of[k], float32(s))
 		}
+		if total >= 0 {
+			// Fractions written with two digits may miss one by 0.005 each.
+			if m != 0 && math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
+				return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
+			}
+			whole(values, m)
+		}
+		for k, x := range values {
+			if of[k] >= 0 {
+				v.add(i, of[k], float32(x))
+			} else if k != total {
+				left += x
+			}
+		}
+	}
+	if blank > 0 && total < 0 {
+		v.warn("%s without a count, taken as 0", number(blank, "cell"))
 	}
 	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil

@@ -64,16 +64,13 @@ func readImageFolder(ctx context.Context, dir string, opts *reading) (*features,
 		default:
 			return nil
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if path == dir {
-			rel = filepath.Base(path)
+		rel := filepath.Base(path)
+		if path != dir {
+			rel, err = filepath.Rel(dir, path)
 		}
 		f.Items = append(f.Items, filepath.ToSlash(rel))
 		paths = append(paths, path)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fault.Of(dir, err)
@@ -85,12 +82,11 @@ func readImageFolder(ctx context.Context, dir string, opts *reading) (*features,
 		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("both images (%s) and volumes (%s) in this folder: expected one kind", filepath.Base(image), filepath.Base(volume))}
 	}
 	o := *opts
+	o.ImageColumn = imagePart
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		o.ImageColumn = opts.Schema[0].Name
 	} else if volume != "" {
 		o.ImageColumn = volumesPart
-	} else {
-		o.ImageColumn = imagePart
 	}
 	return f, f.readImages(ctx, paths, &o)
 }

@@ -89,18 +89,12 @@ func (in Interpretation) String() string {
 // writeForm writes the form, the columns and the file.
 func (in *Interpretation) writeForm(b *strings.Builder) {
 	fmt.Fprintf(b, "; %v form", in.Form)
-	var columns []string
-	for _, c := range []string{in.ItemColumn, in.RaterColumn, in.LabelColumn} {
-		if c != "" {
-			columns = append(columns, c)
-		}
-	}
+	columns := nonEmpty(in.ItemColumn, in.RaterColumn, in.LabelColumn)
 	switch {
 	case in.Form == Long && len(columns) == 1:
 		fmt.Fprintf(b, ", column %s", columns[0])
 	case in.Form == Long:
-		last := len(columns) - 1
-		fmt.Fprintf(b, ", columns %s and %s", strings.Join(columns[:last], ", "), columns[last])
+		fmt.Fprintf(b, ", columns %s", words.List(columns, "and"))
 	case in.ItemColumn != "":
 		fmt.Fprintf(b, ", items in column %s", in.ItemColumn)
 	default:

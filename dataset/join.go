@@ -90,8 +90,7 @@ func (f *features) join(g *features, file string) error {
 	rows := g.Rows
 	if f.numbered || g.numbered {
 		if len(f.Items) != len(g.Items) {
-			return &ParseError{File: file, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-				number(len(g.Items), "item"), words.Thousands(len(f.Items)))}
+			return lengthError(source{g, file}, words.Thousands(len(f.Items)))
 		}
 		if f.numbered {
 			f.Items, f.numbered = g.Items, g.numbered

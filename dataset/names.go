@@ -21,6 +21,11 @@ var (
 	totalNames = []string{"total", "votes", "nvotes", "numvotes", "n", "m", "count", "raters", "nraters"}
 )
 
+// nonEmpty returns the names that are not "".
+func nonEmpty(names ...string) []string {
+	return slices.DeleteFunc(names, func(s string) bool { return s == "" })
+}
+
 // known returns the index of the column with the first of the given names, or
 // −1.
 func known(header, names []string) int {

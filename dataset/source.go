@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 
 	"credence/internal/table"
 )
@@ -64,9 +63,5 @@ func (t *sourceTable) Traits() table.Traits { return table.Traits{Lists: true} }
 func (t *sourceTable) Notes() []error       { return nil }
 
 func (t *sourceTable) ErrorAt(col int, format string, args ...any) *ParseError {
-	e := &ParseError{File: t.Name(), Line: t.records, Msg: fmt.Sprintf(format, args...)}
-	if col >= 0 {
-		e.Column, e.Name = col+1, t.Header()[col]
-	}
-	return e
+	return errorOn(t, t.records, col, format, args...)
 }

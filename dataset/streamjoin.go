@@ -13,17 +13,7 @@ import (
 // besideFile is a file of features that is joined to the items of a stream.
 type besideFile struct {
 	source
-	at   places // nil where rows are joined by position
-	bare places // the same without the extensions of files; nil if they are none
-}
-
-// row returns the row of an item.
-func (b *besideFile) row(id string) (int, bool) {
-	at, ok := b.at[id]
-	if !ok && b.bare != nil {
-		at, ok = b.bare[id]
-	}
-	return at, ok
+	at places // of files also without their extensions; nil where rows are joined by position
 }
 
 // openJoined opens a stream of the items in path, or in t if that is not nil,
@@ -68,7 +58,11 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 			}
 			b.at = placesOf(b.Items)
 			if b.files {
-				b.bare = placesOf(bareNames(b.Items))
+				for i, name := range bareNames(b.Items) {
+					if !b.at.has(name) {
+						b.at[name] = i
+					}
+				}
 			}
 		}
 		s.beside = append(s.beside, b)
@@ -98,11 +92,11 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 	for _, b := range s.beside {
 		at, ok := n, n < len(b.Items)
 		if b.at != nil {
-			at, ok = b.row(id)
+			at, ok = b.at[id]
 		}
 		switch {
 		case !ok && b.at == nil:
-			return "", s.lengthError(b, "more")
+			return "", lengthError(b.source, "more")
 		case !ok:
 			if bad == nil {
 				bad = &ParseError{File: b.path, Msg: fmt.Sprintf("no features for item %q%s", id, lackExtension([]string{id}, b.Items))}
@@ -128,13 +122,14 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 func (s *Stream) checkLengths() error {
 	for _, b := range s.beside {
 		if b.at == nil && len(b.Items) != s.row {
-			return s.lengthError(b, words.Thousands(s.row))
+			return lengthError(b.source, words.Thousands(s.row))
 		}
 	}
 	return nil
 }
 
-func (s *Stream) lengthError(b *besideFile, found string) error {
-	return &ParseError{File: b.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-		number(len(b.Items), "item"), found)}
+// lengthError refuses a file without ids of another length than the first.
+func lengthError(s source, first string) error {
+	return &ParseError{File: s.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
+		number(len(s.Items), "item"), first)}
 }

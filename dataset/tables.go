@@ -123,9 +123,14 @@ func errorIn(t table.Table, line, col int, format string, args ...any) *ParseErr
 	}); ok {
 		return sheet.ErrorIn(line, col, format, args...)
 	}
-	e := &ParseError{File: t.Name(), Line: line, Msg: fmt.Sprintf(format, args...)}
+	return errorOn(t, line, col, format, args...)
+}
+
+// errorOn reports something wrong in a line of a source that has no words of its own for it.
+func errorOn(s Source, line, col int, format string, args ...any) *ParseError {
+	e := &ParseError{File: s.Name(), Line: line, Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
-		e.Column, e.Name = col+1, t.Header()[col]
+		e.Column, e.Name = col+1, s.Header()[col]
 	}
 	return e
 }

@@ -32,15 +32,14 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()
+	var err error
 	dir := opts.Volume.CacheDir
 	if dir == "" && !fits && !opts.lazy {
-		var err error
 		if dir, err = opts.cacheDir(); err != nil {
 			return nil, err
 		}
 	}
 	if dir != "" {
-		var err error
 		if r.cache, err = newVolumeCache(dir, &r.part); err != nil {
 			return nil, err
 		}
@@ -56,7 +55,7 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 	lost := make([]bool, len(paths))
 	var mu sync.Mutex
 	done := 0
-	err := onAllCores(ctx, len(paths), func(i int) (err error) {
+	err = onAllCores(ctx, len(paths), func(i int) (err error) {
 		if fits {
 			err = r.compact(ctx, i, kept[i*size:(i+1)*size])
 		} else {
