@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"hash/fnv"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -65,6 +67,9 @@ const (
 	fewLevels = 20
 	// maxWeight bounds the weight of an item.
 	maxWeight = 1e9
+	// longText is how many bytes of a cell tell it from others before it is clear
+	// that it is no category.
+	longText = 4096
 )
 
 func newScan(t table.Table, opts *reading) (*scan, error) {
@@ -305,4 +310,23 @@ func (s *scan) notNumber(i int, c *columnScan) error {
 	e := errorIn(s.t, c.line, i, "%q is not a number, but most values of the column are", c.text)
 	e.Err = &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}
 	return e
+}
+
+// level returns what tells a cell from others. Of long ones no more is kept than
+// a hash, and the column cannot be one of categories any more.
+func (c *columnScan) level(cell string) string {
+	if c.fixed || len(cell) <= longText {
+		return cell
+	}
+	c.long++
+	h := fnv.New128a()
+	io.WriteString(h, cell)
+	return string(h.Sum(nil))
+}
+
+// prose reports whether a column holds sentences, most of them different: not
+// the same few answers again and again, nor names or codes.
+func (c *columnScan) prose() bool {
+	n := c.numbers + c.texts
+	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n
 }
