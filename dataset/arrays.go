@@ -261,7 +261,7 @@ func readArrays(ctx context.Context, path string, opts *reading) (*features, err
 		case g.length() != f.length():
 			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
 		default:
-			err = f.join(g, path)
+			err = f.join(g)
 		}
 		if err != nil {
 			if f != nil {

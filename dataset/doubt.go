@@ -39,7 +39,7 @@ func (v *votes) doubtful() []error {
 		near := v.spelledLike(c, count)
 		switch {
 		case v.blank(name):
-			list = append(list, &warning{fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
+			list = append(list, &caused{fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
 				&Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
 		case near >= 0:
 			doubt("class %q, with %s, is spelled almost like %q, with %s: mend the file if it is a slip", name, of(c), v.Classes[near], voteString(count[near]))

@@ -32,12 +32,6 @@ var (
 // the cause Err.
 type ParseError = fault.Error
 
-// missingError says that data lack a feature of a model.
-type missingError struct{ text string }
-
-func (e *missingError) Error() string        { return e.text }
-func (e *missingError) Is(target error) bool { return target == ErrMissingFeature }
-
 // Unvoted warns of so many items without votes.
 type Unvoted int
 
@@ -91,18 +85,18 @@ type Advice struct {
 
 func (a *Advice) Error() string { return fmt.Sprintf("an option would settle it: %d", a.Settings) }
 
-// warning is something to tell about data that are read all the same.
-type warning struct {
-	text   string
-	advice *Advice
+// caused is an error, or a warning, with a cause that its text does not show.
+type caused struct {
+	text  string
+	cause error
 }
 
-func (w *warning) Error() string { return w.text }
-func (w *warning) Unwrap() error { return w.advice }
+func (e *caused) Error() string { return e.text }
+func (e *caused) Unwrap() error { return e.cause }
 
 // advised returns a warning that an option about a column, or "", would settle.
 func advised(text, column string, settings ...Setting) error {
-	return &warning{text, &Advice{Settings: settings, Column: column}}
+	return &caused{text, &Advice{Settings: settings, Column: column}}
 }
 
 // advise gives an error its cause.

@@ -63,7 +63,7 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		p := &t.parts[i]
 		j, ok := at[p.Name]
 		if !ok {
-			return nil, &missingError{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name)}
+			return nil, &caused{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name), ErrMissingFeature}
 		}
 		q := parts[j]
 		if q.Kind != p.Kind {

@@ -27,9 +27,9 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 	if err != nil {
 		return nil, err
 	}
-	f := list[0].features
+	f := list[0]
 	for k, more := range list[1:] {
-		if err := f.join(more.features, more.path); err != nil {
+		if err := f.join(more); err != nil {
 			return nil, errors.Join(closing(list[k+2:], err), f.Close()) // f closes the others
 		}
 		f.lacks = bothLack(f.lacks, more.lacks)
@@ -42,14 +42,14 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 
 // readFiles reads the features of files that are joined, and gives those without ids the ids of others.
 // With follow, all but the first are read as files that are joined to it.
-func readFiles(ctx context.Context, paths []string, matches []match, opts reading, follow bool) ([]source, error) {
-	var list []source
+func readFiles(ctx context.Context, paths []string, matches []match, opts reading, follow bool) ([]*features, error) {
+	var list []*features
 	for k, path := range paths {
 		f, err := matches[k].read(ctx, path, opts)
 		if err != nil {
 			return nil, closing(list, err)
 		}
-		list = append(list, source{f, path})
+		list = append(list, f)
 		if k == 0 && follow {
 			opts.FeatureOptions = opts.further(f.ItemColumn())
 		}
@@ -62,7 +62,7 @@ func readFiles(ctx context.Context, paths []string, matches []match, opts readin
 }
 
 // closing closes files because of an error.
-func closing(list []source, err error) error {
+func closing(list []*features, err error) error {
 	for _, s := range list {
 		err = errors.Join(err, s.Close())
 	}
@@ -85,12 +85,12 @@ func (o FeatureOptions) further(item string) FeatureOptions {
 
 // join puts the features of another file beside those of f: by id, or by
 // position if either has row numbers for ids.
-func (f *features) join(g *features, file string) error {
+func (f *features) join(g *features) error {
 	f.closers = append(f.closers, g.closers...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
 		if len(f.Items) != len(g.Items) {
-			return lengthError(source{g, file}, words.Thousands(len(f.Items)))
+			return lengthError(g, words.Thousands(len(f.Items)))
 		}
 		if f.numbered {
 			f.Items, f.numbered = g.Items, g.numbered
@@ -108,7 +108,7 @@ func (f *features) join(g *features, file string) error {
 			order[i] = j
 		}
 		if len(lost) > 0 {
-			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
+			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
 		}
 		if rows != nil {
 			rows = picked{g.Rows, order}
@@ -214,16 +214,10 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 	return nil
 }
 
-// source is a file that was read, before it is joined to others.
-type source struct {
-	*features
-	path string
-}
-
 // nameRows gives the ids of tables that hold nothing else to the rows of the file
 // without ids that comes next or, if none does, before: an array, in most cases.
 // A first file of ids alone says which items of the others are meant.
-func nameRows(list []source) ([]source, error) {
+func nameRows(list []*features) ([]*features, error) {
 	list = slices.Clone(list)
 	for k := 0; k < len(list); k++ {
 		ids := list[k]
@@ -236,7 +230,7 @@ func nameRows(list []source) ([]source, error) {
 		}
 		switch {
 		case to >= 0 && list[to].numbered:
-			if err := list[to].named(ids, list[to].path); err != nil {
+			if err := list[to].named(ids); err != nil {
 				return nil, err
 			}
 			list = slices.Delete(list, k, k+1)
@@ -252,10 +246,10 @@ func errIDsAlone(path string) error {
 	return &ParseError{File: path, Msg: "nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name"}
 }
 
-// named gives the rows of f, at path, the ids of another file.
-func (f *features) named(ids source, path string) error {
+// named gives the rows of f the ids of another file.
+func (f *features) named(ids *features) error {
 	if n := len(ids.Items); n != len(f.Items) {
-		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", number(n, "id"), path, number(len(f.Items), "row"))
+		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", number(n, "id"), f.path, number(len(f.Items), "row"))
 		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
 			msg += fmt.Sprintf("; is the first line, %q, an id and no header?", ids.Columns[0].Name)
 		}

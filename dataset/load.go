@@ -108,11 +108,8 @@ func (o *LoadOptions) stack(ctx context.Context) (err error) {
 
 // shareIgnored tells the readers of all files what to leave out.
 func (o *LoadOptions) shareIgnored() {
-	if len(o.Ignore) == 0 {
-		return
-	}
 	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
-	if len(o.Votes) > 0 {
+	if len(o.Ignore) > 0 && len(o.Votes) > 0 {
 		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
 		o.VotesOptions.shared = true
 	}
@@ -122,11 +119,7 @@ func (o *LoadOptions) shareIgnored() {
 // columns that could be left out.
 func checkIgnored(names []string, f *features, v *votes) error {
 	for _, name := range names {
-		err := f.lacks.of(name)
-		if err == nil {
-			continue
-		}
-		if v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil {
+		if err := f.lacks.of(name); err != nil && (v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil) {
 			return err
 		}
 	}

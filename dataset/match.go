@@ -56,7 +56,7 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 	}
 	for i, p := range m.parts {
 		if !m.taken[i] {
-			return nil, &missingError{fmt.Sprintf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", "))}
+			return nil, &caused{fmt.Sprintf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", ")), ErrMissingFeature}
 		}
 	}
 	for k := 1; k < len(paths); k++ {
@@ -212,6 +212,7 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 	if err != nil {
 		return nil, err
 	}
+	f.path = path
 	for i := range f.Parts {
 		p := &f.Parts[i]
 		at := partNamed(m.schema, p.Name)

@@ -68,7 +68,7 @@ type Stream struct {
 	block  int                  // see Cut
 	pass   func(first int) bool // see Pass
 	match  match                // what the model calls the features
-	beside []*besideFile
+	beside []*features          // joined to the items
 
 	pool *budget.Pool // memory of the images and volumes that are decoded at a time
 }
@@ -174,14 +174,10 @@ func (s *Stream) Warnings() []error {
 
 // files returns the features that are read in place, or held in memory.
 func (s *Stream) files() []*features {
-	var list []*features
-	if s.f != nil {
-		list = append(list, s.f)
+	if s.f == nil {
+		return s.beside
 	}
-	for _, b := range s.beside {
-		list = append(list, b.features)
-	}
-	return list
+	return append([]*features{s.f}, s.beside...)
 }
 
 // Total returns how many items there are, or 0 if that is known only at the end.

@@ -10,12 +10,6 @@ import (
 	"credence/internal/words"
 )
 
-// besideFile is a file of features that is joined to the items of a stream.
-type besideFile struct {
-	source
-	at places // of files also without their extensions; nil where rows are joined by position
-}
-
 // openJoined opens a stream of the items in path, or in t if that is not nil,
 // with the files of opts.Beside joined to them.
 func openJoined(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
@@ -50,11 +44,10 @@ func openJoined(ctx context.Context, path string, t table.Table, parts []Part, o
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	for _, one := range list {
-		b := &besideFile{source: one}
+	for _, b := range list {
 		if !numbered && !b.numbered {
 			if s.f != nil {
-				alignNames(s.f, b.features)
+				alignNames(s.f, b)
 			}
 			b.at = placesOf(b.Items)
 			if b.files {
@@ -96,7 +89,7 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 		}
 		switch {
 		case !ok && b.at == nil:
-			return "", lengthError(b.source, "more")
+			return "", lengthError(b, "more")
 		case !ok:
 			if bad == nil {
 				bad = &ParseError{File: b.path, Msg: fmt.Sprintf("no features for item %q%s", id, lackExtension([]string{id}, b.Items))}
@@ -122,16 +115,16 @@ func (s *Stream) readBeside(id string, bad error, row []float32) (string, error)
 func (s *Stream) checkLengths() error {
 	for _, b := range s.beside {
 		if b.at == nil && len(b.Items) != s.row {
-			return lengthError(b.source, words.Thousands(s.row))
+			return lengthError(b, words.Thousands(s.row))
 		}
 	}
 	return nil
 }
 
 // lengthError refuses a file without ids of another length than the first.
-func lengthError(s source, first string) error {
-	return &ParseError{File: s.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-		number(len(s.Items), "item"), first)}
+func lengthError(f *features, first string) error {
+	return &ParseError{File: f.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
+		number(len(f.Items), "item"), first)}
 }
 
 // Cut has batches end after every so many items, counted from the first, whatever their own size. It is called
