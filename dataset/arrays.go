@@ -149,32 +149,26 @@ func (l Layout) arrange(item []int, rows Rows) ([]int, Rows, error) {
 		if item[last] == 1 {
 			return shape, rows, nil
 		}
-		return shape, channelsFirst{rows, item[last]}, nil
+		return shape, channelsFirst(rows, item[last]), nil
 	}
 	return []int{rows.Width()}, rows, nil
 }
 
-// channelsFirst moves the last axis, of c channels, to the front.
-type channelsFirst struct {
-	src Rows
-	c   int
-}
-
-func (r channelsFirst) Len() int   { return r.src.Len() }
-func (r channelsFirst) Width() int { return r.src.Width() }
-
-func (r channelsFirst) ReadRow(i int, dst []float32) error {
-	row := make([]float32, len(dst))
-	if err := r.src.ReadRow(i, row); err != nil {
-		return err
-	}
-	n := len(row) / r.c
-	for c := range r.c {
-		for p := range n {
-			dst[c*n+p] = row[p*r.c+c]
+// channelsFirst moves the last axis of rows, of c channels, to the front.
+func channelsFirst(rows Rows, c int) Rows {
+	return rowsBy{rows.Len(), rows.Width(), func(i int, dst []float32) error {
+		row := make([]float32, len(dst))
+		if err := rows.ReadRow(i, row); err != nil {
+			return err
 		}
-	}
-	return nil
+		n := len(row) / c
+		for k := range c {
+			for p := range n {
+				dst[k*n+p] = row[p*c+k]
+			}
+		}
+		return nil
+	}}
 }
 
 // The names of arrays of an NPZ file that hold ids, and of those that hold labels,

@@ -123,7 +123,7 @@ func (ds *Dataset) Select(at []int) *Dataset {
 		Parts: ds.Parts, Columns: ds.Columns, Votes: ds.Votes,
 	}
 	if ds.Rows != nil {
-		out.Rows = picked{ds.Rows, at}
+		out.Rows = picked(ds.Rows, at)
 	}
 	if ds.Ratings != nil {
 		// An item may be picked several times, as in a bootstrap.
@@ -229,28 +229,28 @@ func checkRow(r Rows, i int, dst []float32) error {
 	return array.CheckRow(r.Len(), r.Width(), i, dst)
 }
 
-// picked shows some rows of another source, in a given order.
-type picked struct {
-	src Rows
-	at  []int
+// rowsBy are n rows of w values that a function reads.
+type rowsBy struct {
+	n, w int
+	read func(i int, dst []float32) error
 }
 
-func (p picked) Len() int   { return len(p.at) }
-func (p picked) Width() int { return p.src.Width() }
+func (r rowsBy) Len() int   { return r.n }
+func (r rowsBy) Width() int { return r.w }
 
-func (p picked) ReadRow(i int, dst []float32) error {
-	if err := checkRow(p, i, dst); err != nil {
+func (r rowsBy) ReadRow(i int, dst []float32) error {
+	if err := array.CheckRow(r.n, r.w, i, dst); err != nil {
 		return err
 	}
-	return p.src.ReadRow(p.at[i], dst)
+	return r.read(i, dst)
 }
 
-// beside puts the rows of two sources side by side.
-type beside struct {
-	left, right Rows
+// picked returns some rows of another source, in a given order.
+func picked(src Rows, at []int) Rows {
+	return rowsBy{len(at), src.Width(), func(i int, dst []float32) error { return src.ReadRow(at[i], dst) }}
 }
 
-// besides returns rows side by side, either of which may be nil.
+// besides returns the rows of two sources side by side, either of which may be nil.
 func besides(left, right Rows) Rows {
 	switch {
 	case left == nil:
@@ -258,21 +258,13 @@ func besides(left, right Rows) Rows {
 	case right == nil:
 		return left
 	}
-	return beside{left, right}
-}
-
-func (b beside) Len() int   { return b.left.Len() }
-func (b beside) Width() int { return b.left.Width() + b.right.Width() }
-
-func (b beside) ReadRow(i int, dst []float32) error {
-	if err := checkRow(b, i, dst); err != nil {
-		return err
-	}
-	w := b.left.Width()
-	if err := b.left.ReadRow(i, dst[:w]); err != nil {
-		return err
-	}
-	return b.right.ReadRow(i, dst[w:])
+	w := left.Width()
+	return rowsBy{left.Len(), w + right.Width(), func(i int, dst []float32) error {
+		if err := left.ReadRow(i, dst[:w]); err != nil {
+			return err
+		}
+		return right.ReadRow(i, dst[w:])
+	}}
 }
 
 // wideRow is from how many values on the next row is read while one is worked on: below, handing

@@ -176,7 +176,8 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (P
 		return part, nil, err
 	}
 	if opts.lazy {
-		return part, imageRows{paths, shape, opts.pool}, nil
+		read := func(i int, dst []float32) error { return decodeImage(paths[i], shape, opts.pool, dst) }
+		return part, rowsBy{len(paths), part.Width(), read}, nil
 	}
 	sink, err := newSink(ctx, len(paths), []Part{part}, paths, opts)
 	if err != nil {
@@ -249,23 +250,6 @@ func imageMemory(c image.Config, h, w int) int64 {
 		need += 128*int64(c.Width+c.Height) + 64*int64(w+h) + 32*int64(w)*int64(c.Height) + 8*int64(w)*int64(h)
 	}
 	return need
-}
-
-// imageRows decodes an image whenever its row is read.
-type imageRows struct {
-	paths []string
-	shape []int
-	pool  *budget.Pool
-}
-
-func (r imageRows) Len() int   { return len(r.paths) }
-func (r imageRows) Width() int { return r.shape[0] * r.shape[1] * r.shape[2] }
-
-func (r imageRows) ReadRow(i int, dst []float32) error {
-	if err := checkRow(r, i, dst); err != nil {
-		return err
-	}
-	return decodeImage(r.paths[i], r.shape, r.pool, dst)
 }
 
 // decodeImages decodes on all cores, a block of images at a time.

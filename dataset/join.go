@@ -111,7 +111,7 @@ func (f *features) join(g *features) error {
 			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
 		}
 		if rows != nil {
-			rows = picked{g.Rows, order}
+			rows = picked(g.Rows, order)
 		}
 	}
 	names := map[string]bool{}
