@@ -55,7 +55,8 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 		part.Name = opts.Schema[0].Name
 	}
 	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
-	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true, notes: []func() error{b.Lost}}
+	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
+	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
 		// Only rows that were read show what they lose.
 		if err := eachRow(b, nil, func(int, []float32) error { return ctx.Err() }); err != nil {

@@ -271,7 +271,7 @@ func besides(left, right Rows) Rows {
 // it over costs as much.
 const wideRow = 1 << 14
 
-// eachRow calls do for the rows at the given indices, or for all if these are nil, in order; a row is do's until it returns.
+// eachRow calls do for the rows at the given indices in turn, or for all if these are nil; a row is do's until it returns.
 func eachRow(rows Rows, indices []int, do func(row int, x []float32) error) error {
 	n, at := len(indices), func(k int) int { return indices[k] }
 	if indices == nil {

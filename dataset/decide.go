@@ -200,7 +200,9 @@ func (s *scan) choosePaths(f *features) error {
 		if used == 0 || slices.Contains(s.opts.Features, header[s.item]) {
 			found = s.item
 		} else {
-			f.Warnings = append(f.Warnings, advised(fmt.Sprintf("column %q holds paths of files, which serve as ids alone", header[s.item]), header[s.item], SetImages))
+			name := header[s.item]
+			w := advised(fmt.Sprintf("column %q holds paths of files, which serve as ids alone", name), name, SetImages)
+			f.Warnings = append(f.Warnings, w)
 		}
 	}
 	if found < 0 || found != s.item && used > 1 && !slices.Contains(s.opts.Features, header[found]) {

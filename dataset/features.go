@@ -123,7 +123,7 @@ func (o *FeatureOptions) memory() int64 { return cmp.Or(o.Memory, budget.Default
 type features struct {
 	Dataset
 	path     string         // of a file that is joined to others
-	at       places         // of a file that is joined to a stream, also without extensions; nil where rows are joined by position
+	at       places         // rows of a file joined to a stream, also without extensions; nil: by position
 	notes    []func() error // warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are names of files

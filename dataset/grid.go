@@ -52,11 +52,11 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 			return nil, err
 		}
 	}
-	read := map[Form]func(*grid, *VotesOptions) (*votes, error){Wide: (*grid).wide, Counted: (*grid).counts, Fractions: (*grid).fractions}[form]
+	read := map[Form]func(*VotesOptions) (*votes, error){Wide: g.wide, Counted: g.counts, Fractions: g.fractions}[form]
 	if read == nil {
 		return nil, fmt.Errorf("votes form %v", form)
 	}
-	v, err := read(g, &opts)
+	v, err := read(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
 	return g.numbers(total, "a fraction", opts)
 }
 
-// numbers reads one column per class: counts or, of as many votes as the column total says if that is not negative, fractions.
+// numbers reads one column per class: counts or, if total is not negative, fractions of the votes in that column.
 func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, error) {
 	v, of, err := g.classColumns(total, opts)
 	if err != nil {

@@ -164,9 +164,10 @@ func (a *adder) describe(list []*votes) {
 	for _, v := range list {
 		w := &v.Votes
 		several = append(several, *w)
-		for _, c := range [][2]*string{{&how.ItemColumn, &w.ItemColumn}, {&how.RaterColumn, &w.RaterColumn}, {&how.LabelColumn, &w.LabelColumn}} {
-			if *c[0] != *c[1] {
-				*c[0], same = "", false
+		columns := []*string{&how.ItemColumn, &how.RaterColumn, &how.LabelColumn}
+		for i, name := range []string{w.ItemColumn, w.RaterColumn, w.LabelColumn} {
+			if *columns[i] != name {
+				*columns[i], same = "", false
 			}
 		}
 		if w.Form != how.Form {
