@@ -272,17 +272,12 @@ func (p *fitted) names() []string {
 		for _, l := range p.Levels {
 			names = append(names, p.Name+"="+l)
 		}
-	case Text:
-		for i := range p.Mean {
+	case Text, Tensor: // a vector, as it is dense
+		for i := range p.channels() {
 			names = append(names, fmt.Sprintf("%s[%d]", p.Name, i))
 		}
-	case Tensor:
-		for i := range p.Width() {
-			names = append(names, fmt.Sprintf("%s[%d]", p.Name, i))
-		}
-		return names
 	}
-	if p.Missing {
+	if p.Missing && p.Kind != Tensor {
 		names = append(names, p.Name+" missing")
 	}
 	return names
