@@ -134,13 +134,12 @@ func (p *fitted) channels() int {
 
 // Clone returns a copy, of which [Transform.FitText] may learn anew.
 func (t *Transform) Clone() *Transform {
-	c := *t
-	c.parts = slices.Clone(t.parts)
+	c := &Transform{slices.Clone(t.parts)}
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.Mean, p.SD = slices.Clone(p.Mean), slices.Clone(p.SD)
 	}
-	return &c
+	return c
 }
 
 // Parts returns the features that the transform takes, with the levels of

@@ -93,10 +93,10 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 // VotesOf reads the votes of a source, as [ReadVotes] reads those of a file. The caller closes it.
 func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error) {
 	v, err := readVotes(ctx, tableFrom(s), opts)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = v.finish(&opts)
 	}
-	if err := v.finish(&opts); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return v.dataset(), nil
