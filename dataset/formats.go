@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"credence/internal/array"
 	"credence/internal/fault"
 	"credence/internal/nifti"
 	"credence/internal/table"
@@ -73,6 +74,10 @@ func bareName(name string) string {
 	}
 	return name
 }
+
+// IsArray reports whether a file is an array by its name. An array has no columns
+// of ids: its rows are those of the items in turn.
+func IsArray(path string) bool { return array.FormatOf(path) != nil }
 
 // IsFile reports by its name whether a file holds data: a table, an array, an image or a volume.
 func IsFile(path string) bool {

@@ -81,14 +81,6 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 	return opts.openItems(ctx, path, opts.Memory)
 }
 
-// kindOf describes a feature without its name.
-func kindOf(p Part) string {
-	if p.Kind == Tensor {
-		return "tensor " + words.Shape(p.Shape)
-	}
-	return p.Kind.String()
-}
-
 // matcher gives every feature of a model to one file.
 type matcher struct {
 	parts []Part

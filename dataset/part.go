@@ -85,15 +85,18 @@ func (p Part) Width() int {
 
 // String describes the part: "age: numeric", "sex: categorical (female, male)".
 func (p Part) String() string {
-	switch p.Kind {
-	case Categorical:
+	if p.Kind == Categorical {
 		return fmt.Sprintf("%s: categorical (%s)", p.Name, words.Few(p.Levels))
-	case Tensor:
-		return fmt.Sprintf("%s: tensor %s", p.Name, words.Shape(p.Shape))
-	case Text:
-		return p.Name + ": text"
 	}
-	return p.Name + ": numeric"
+	return p.Name + ": " + kindOf(p)
+}
+
+// kindOf describes a feature without its name.
+func kindOf(p Part) string {
+	if p.Kind == Tensor {
+		return "tensor " + words.Shape(p.Shape)
+	}
+	return p.Kind.String()
 }
 
 // partNamed returns the index of the part with a name, or −1.

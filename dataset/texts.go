@@ -105,7 +105,6 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 			continue
 		}
 		d, items := text.Data{Classes: len(ds.Classes), Entries: textEntries}, []int{}
-		var docs []string
 		for j, r := range rows {
 			if err := ds.Rows.ReadRow(r, raw); err != nil {
 				return err
@@ -116,12 +115,11 @@ func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int,
 				if err != nil {
 					return fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
 				}
-				docs, items = append(docs, texts[p.Name][k]), append(items, r)
+				d.Documents, items = append(d.Documents, texts[p.Name][k]), append(items, r)
 				d.Folds, d.Weights = append(d.Folds, folds[j]), append(d.Weights, weight)
 				d.Labels = append(d.Labels, voteShares(ds, r)...)
 			}
 		}
-		d.Documents = docs
 		d.Terms = min(textTerms, textWeights/len(p.Mean), textBytes/4/(2+len(p.Mean))/columns)
 		if err := p.learn(ctx, d, items, ds.Len()); err != nil {
 			return fmt.Errorf("feature %q: %w", p.Name, err)

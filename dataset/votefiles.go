@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"credence/internal/array"
 	"credence/internal/table"
 	"credence/internal/words"
 )
@@ -274,7 +273,3 @@ func (a *adder) tell(list []*votes) {
 func fileNames(list []*votes) string {
 	return words.List(words.Each(list, func(v *votes) string { return v.Votes.File }), "and")
 }
-
-// IsArray reports whether a file is an array by its name. An array has no columns
-// of ids: its rows are those of the items in turn.
-func IsArray(path string) bool { return array.FormatOf(path) != nil }
