@@ -65,7 +65,7 @@ func TestNPYOfNumpy(t *testing.T) {
 		if f.Items[3] != "3" || len(f.Items) != 4 {
 			t.Errorf("%s: items %v", path, f.Items)
 		}
-		f.close()
+		f.Close()
 	}
 	a, err := array.OpenNPY("testdata/special.npy")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestNPZAndIDX(t *testing.T) {
 			if got := rowsOf(t, f.Rows); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", c.path, got, c.want)
 			}
-			if err := f.close(); err != nil {
+			if err := f.Close(); err != nil {
 				t.Error(err)
 			}
 		}

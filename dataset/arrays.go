@@ -3,7 +3,9 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"credence/internal/array"
@@ -14,11 +16,6 @@ import (
 // arrays says where arrays go that cannot be read in place.
 func (o *FeatureOptions) arrays() array.Options {
 	return array.Options{Memory: o.memory(), Dir: func() (string, error) { return o.cacheDir() }}
-}
-
-// readArray takes an array as one feature named "x".
-func readArray(ctx context.Context, path string, opts *reading) (*features, error) {
-	return openArray(ctx, path, "", opts)
 }
 
 // openArray takes the array of a file, or the one of this name, as a feature.
@@ -57,11 +54,12 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		part.Name = opts.Schema[0].Name
 	}
-	f := &features{Parts: []Part{part}, Rows: rows, numbered: true, closers: []io.Closer{b}}
-	f.Columns = []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
+	columns := []ColumnInfo{{Name: part.Name, role: roleFeature, Part: part}}
+	f := &features{Dataset: Dataset{Parts: []Part{part}, Rows: rows, Columns: columns, closers: []io.Closer{b}}, numbered: true}
 	f.notes = append(f.notes, b.Lost)
 	if b.Loses() && !opts.lazy {
-		if err := readThrough(ctx, b); err != nil {
+		// Only rows that were read show what they lose.
+		if err := eachRow(b, nil, func(int, []float32) error { return ctx.Err() }); err != nil {
 			return nil, errors.Join(err, b.Close())
 		}
 		f.Warnings = append(f.Warnings, f.noted()...)
@@ -76,20 +74,6 @@ func arrayFeatures(ctx context.Context, a *array.Array, opts *reading) (*feature
 	return f, nil
 }
 
-// readThrough reads all rows of an array, so that it can tell what they lose.
-func readThrough(ctx context.Context, a *array.Array) error {
-	row := make([]float32, a.Width())
-	for i := range a.Len() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := a.ReadRow(i, row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // noted returns warnings about what was read so far.
 func (f *features) noted() []error {
 	var list []error
@@ -99,4 +83,222 @@ func (f *features) noted() []error {
 		}
 	}
 	return list
+}
+
+// Layout says what the axes of an item in an array mean: C channels, D depth,
+// H height, W width. Images and volumes are handed on with channels first.
+type Layout string
+
+const (
+	// autoLayout takes one axis as a vector, two as HW, three as CHW if the
+	// first is at most 4, as HWC if the last is, else as DHW, and four as DHWC
+	// if the last alone is at most 4, else as CDHW.
+	autoLayout Layout = ""
+	Vector     Layout = "vector" // all values in one vector
+	HW         Layout = "HW"
+	CHW        Layout = "CHW"
+	HWC        Layout = "HWC"
+	DHW        Layout = "DHW"
+	CDHW       Layout = "CDHW"
+	DHWC       Layout = "DHWC"
+)
+
+// resolve returns the layout of items of the given shape.
+func (l Layout) resolve(item []int) (Layout, error) {
+	if l != autoLayout {
+		if l != Vector && !slices.Contains([]Layout{HW, CHW, HWC, DHW, CDHW, DHWC}, l) {
+			return "", fmt.Errorf("layout %q is not one of [vector HW CHW HWC DHW CDHW DHWC]", string(l))
+		}
+		if l != Vector && len(l) != len(item) {
+			return "", fmt.Errorf("layout %s takes items of %d axes, but these have %d: shape %s", l, len(l), len(item), words.Shape(item))
+		}
+		return l, nil
+	}
+	switch n := len(item); {
+	case n <= 1:
+		return Vector, nil
+	case n == 2:
+		return HW, nil
+	case n == 3 && item[0] <= 4:
+		return CHW, nil
+	case n == 3 && item[2] <= 4:
+		return HWC, nil
+	case n == 3:
+		return DHW, nil
+	case n == 4 && item[0] > 4 && item[3] <= 4:
+		return DHWC, nil
+	case n == 4:
+		return CDHW, nil
+	}
+	return "", fmt.Errorf("items with %d axes: only the layout \"vector\" reads them", len(item))
+}
+
+// arrange returns the shape of a part with channels first, and its rows.
+func (l Layout) arrange(item []int, rows Rows) ([]int, Rows, error) {
+	l, err := l.resolve(item)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch l {
+	case HW, DHW:
+		return append([]int{1}, item...), rows, nil
+	case CHW, CDHW:
+		return slices.Clone(item), rows, nil
+	case HWC, DHWC:
+		last := len(item) - 1
+		shape := append([]int{item[last]}, item[:last]...)
+		if item[last] == 1 {
+			return shape, rows, nil
+		}
+		return shape, channelsFirst(rows, item[last]), nil
+	}
+	return []int{rows.Width()}, rows, nil
+}
+
+// channelsFirst moves the last axis of rows, of c channels, to the front.
+func channelsFirst(rows Rows, c int) Rows {
+	return rowsBy{rows.Len(), rows.Width(), func(i int, dst []float32) error {
+		row := make([]float32, len(dst))
+		if err := rows.ReadRow(i, row); err != nil {
+			return err
+		}
+		n := len(row) / c
+		for k := range c {
+			for p := range n {
+				dst[k*n+p] = row[p*c+k]
+			}
+		}
+		return nil
+	}}
+}
+
+// The names of arrays of an NPZ file that hold ids, and of those that hold labels,
+// which are not to be taken for features.
+var (
+	idArrays    = []string{"ids", "id", "items", "item"}
+	labelArrays = []string{"y", "Y", "label", "labels", "target", "targets", "votes", "truth"}
+)
+
+// npzArrays are the arrays of an NPZ file that are read.
+type npzArrays struct {
+	names []string // "" is the only one
+	ids   string   // the array of ids; "" without one
+	left  []string // arrays that are not read, as a text for each
+}
+
+// arraysOf finds what to read of an NPZ file. Without ids it is one array. Beside
+// ids it is one that is named, or those with two axes or more; with a schema, those
+// that the model knows.
+func arraysOf(path, named string, schema []Part) (*npzArrays, error) {
+	entries, err := array.EntriesNPZ(path)
+	if err != nil {
+		return nil, err
+	}
+	out := &npzArrays{}
+	for _, name := range idArrays {
+		i := slices.IndexFunc(entries, func(e array.Entry) bool { return e.Name == name && len(e.Shape) == 1 })
+		if i >= 0 && name != named {
+			out.ids = name
+			entries = slices.Delete(entries, i, i+1)
+			break
+		}
+	}
+	if out.ids == "" || named != "" || len(entries) == 1 {
+		out.names = []string{named}
+		if out.ids != "" && named == "" {
+			out.names[0] = entries[0].Name
+		}
+		return out, nil
+	}
+	known := func(name string) bool { return partNamed(schema, name) >= 0 }
+	any := slices.ContainsFunc(entries, func(e array.Entry) bool { return known(e.Name) })
+	for _, e := range entries {
+		switch {
+		case any && !known(e.Name):
+		case any:
+			out.names = append(out.names, e.Name)
+		case slices.Contains(labelArrays, e.Name):
+			out.left = append(out.left, fmt.Sprintf("array %q is left out: its name is that of labels", e.Name))
+		case len(e.Shape) < 2:
+			out.left = append(out.left, fmt.Sprintf("array %q is left out: it has one value per item", e.Name))
+		default:
+			out.names = append(out.names, e.Name)
+		}
+	}
+	if len(out.names) == 0 {
+		return nil, advise(&ParseError{File: path, Msg: "beside ids no array has two axes or more, one row per item"}, "", SetArray)
+	}
+	return out, nil
+}
+
+// readArrays takes the array of a file as a feature named "x" or, if it is an NPZ file that
+// holds ids and several arrays, each under its own name.
+func readArrays(ctx context.Context, path string, opts *reading) (*features, error) {
+	if !array.FormatOf(path).Several {
+		return openArray(ctx, path, "", opts)
+	}
+	arrays, err := arraysOf(path, opts.Array, opts.Schema)
+	if err != nil {
+		return nil, err
+	}
+	var f *features
+	first := ""
+	for _, name := range arrays.names {
+		o := *opts
+		if len(arrays.names) > 1 {
+			o.Schema = []Part{{Name: name, Kind: Tensor}}
+		}
+		g, err := openArray(ctx, path, name, &o)
+		switch {
+		case err != nil:
+		case f == nil:
+			f, first = g, name
+		case g.length() != f.length():
+			err = errors.Join(&ParseError{File: path, Msg: fmt.Sprintf("array %q has %s, but %q has %s", name, number(g.length(), "row"), first, words.Thousands(f.length()))}, g.Close())
+		default:
+			err = f.join(g)
+		}
+		if err != nil {
+			if f != nil {
+				err = errors.Join(err, f.Close())
+			}
+			return nil, err
+		}
+	}
+	if arrays.ids != "" {
+		if err := f.nameItems(ctx, path, arrays.ids, first, opts); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	for _, text := range arrays.left {
+		f.Warnings = append(f.Warnings, advised(path+": "+text, "", SetArray))
+	}
+	return f, nil
+}
+
+// nameItems gives items the ids of an array.
+func (f *features) nameItems(ctx context.Context, path, ids, first string, opts *reading) error {
+	texts, err := array.ReadTexts(ctx, path, ids, opts.arrays())
+	if err != nil {
+		return err
+	}
+	if len(texts) != f.length() {
+		what := "the array"
+		if first != "" {
+			what = fmt.Sprintf("array %q", first)
+		}
+		return &ParseError{File: path, Msg: fmt.Sprintf("%s in array %q, but %s has %s", number(len(texts), "id"), ids, what, number(f.length(), "row"))}
+	}
+	seen := make(map[string]int, len(texts))
+	for i, id := range texts {
+		if id == "" {
+			return &ParseError{File: path, Msg: fmt.Sprintf("array %q, row %d: the item has no id", ids, i)}
+		}
+		if at, ok := seen[id]; ok {
+			return &ParseError{File: path, Msg: fmt.Sprintf("array %q, row %d: item %q is there already, in row %d", ids, i, id, at)}
+		}
+		seen[id] = i
+	}
+	f.Items, f.numbered = texts, false
+	return nil
 }

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,12 +12,14 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
+	"time"
 
 	"credence/internal/array"
 	"credence/internal/atomicfile"
+	"credence/internal/fault"
+	"credence/internal/par"
 	"credence/internal/words"
 )
 
@@ -78,11 +82,9 @@ func newSink(ctx context.Context, n int, parts []Part, files []string, opts *rea
 	for i := range s.keys {
 		key.Files = append(key.Files, s.keys[i].sum[:])
 	}
-	text, err := json.Marshal(key)
-	if err != nil {
+	if s.sum, err = hashKey(key); err != nil {
 		return nil, err
 	}
-	s.sum = sha256.Sum256(text)
 	s.path = filepath.Join(dir, fmt.Sprintf("rows-%x.npy", s.sum))
 	ok, err := s.load(ctx)
 	if ok || err != nil {
@@ -129,22 +131,23 @@ func (s *sink) whole(ctx context.Context) bool {
 		return false
 	}
 	crc := crc32.New(castagnoli)
-	buf := make([]byte, 1<<20)
-	for left := info.Size() - 4; left > 0; {
-		b := buf[:min(int64(len(buf)), left)]
-		if _, err := io.ReadFull(f, b); err != nil || ctx.Err() != nil {
-			return false
-		}
-		crc.Write(b)
-		left -= int64(len(b))
-	}
-	var trailer [rowsTrailer]byte
-	if _, err := f.ReadAt(trailer[:], info.Size()-int64(rowsTrailer)); err != nil {
+	if _, err := io.CopyBuffer(crc, io.LimitReader(fault.Reader(ctx, f), info.Size()-4), make([]byte, 1<<20)); err != nil {
 		return false
 	}
-	m := len(rowsMagic)
-	return string(trailer[:m]) == rowsMagic && [sha256.Size]byte(trailer[m:]) == s.sum &&
-		binary.LittleEndian.Uint32(trailer[m+sha256.Size:]) == crc.Sum32()
+	var trailer [rowsTrailer]byte
+	_, err = f.ReadAt(trailer[:], info.Size()-int64(rowsTrailer))
+	return err == nil && bytes.Equal(trailer[:], seal(rowsMagic, s.sum, crc.Sum32()))
+}
+
+// seal returns the bytes by which the files of caches are recognized: magic, hash and CRC.
+func seal(magic string, sum [sha256.Size]byte, crc uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append([]byte(magic), sum[:]...), crc)
+}
+
+// hashKey returns the hash of all that a cached file depends on.
+func hashKey(key any) (sum [sha256.Size]byte, err error) {
+	text, err := json.Marshal(key)
+	return sha256.Sum256(text), err
 }
 
 // cacheDir returns the folder for caches, made if need be.
@@ -171,18 +174,14 @@ func (s *sink) ready() Rows {
 	return s.array
 }
 
-// add appends a row.
+// add appends a row, or several.
 func (s *sink) add(row []float32) error {
 	if s.rows != nil {
 		s.rows.Values = append(s.rows.Values, row...)
 		return nil
 	}
-	var b [4]byte
-	for _, v := range row {
-		binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
-		if _, err := s.buf.Write(b[:]); err != nil {
-			return fmt.Errorf("writing a cache of features: %w", err)
-		}
+	if err := binary.Write(s.buf, binary.LittleEndian, row); err != nil {
+		return fmt.Errorf("writing a cache of features: %w", err)
 	}
 	return nil
 }
@@ -234,4 +233,66 @@ func (s *sink) Close() error {
 		return s.array.Close()
 	}
 	return nil
+}
+
+// fileKey says which content a file has, for caches of what was made of it. Its
+// hash alone goes into a key: an edit that keeps size and time is found, and a
+// copy is as good as the original.
+type fileKey struct {
+	path     string
+	size     int64
+	modified time.Time
+	sum      [sha256.Size]byte
+}
+
+func newFileKey(ctx context.Context, path string) (fileKey, error) {
+	k := fileKey{path: path}
+	f, err := fault.OpenFile(path)
+	if err != nil {
+		return k, fault.Of(path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return k, fault.Of(path, err)
+	}
+	k.size, k.modified = info.Size(), info.ModTime()
+	h := sha256.New()
+	if _, err := io.Copy(h, fault.Reader(ctx, f)); err != nil {
+		return k, fault.Of(path, err)
+	}
+	h.Sum(k.sum[:0])
+	return k, nil
+}
+
+// unchanged reports whether the file has the size and time that it had when it
+// was hashed.
+func (k *fileKey) unchanged() bool {
+	info, err := os.Stat(k.path)
+	return err == nil && info.Size() == k.size && info.ModTime().Equal(k.modified)
+}
+
+// fileKeys hashes files on all cores.
+func fileKeys(ctx context.Context, paths []string) ([]fileKey, error) {
+	keys := make([]fileKey, len(paths))
+	return keys, onAllCores(ctx, len(paths), func(i int) (err error) {
+		keys[i], err = newFileKey(ctx, paths[i])
+		return err
+	})
+}
+
+// onAllCores calls do for 0 up to n−1, in any order, and returns the error of the first in turn that has one.
+func onAllCores(ctx context.Context, n int, do func(i int) error) error {
+	errs := make([]error, n)
+	par.For(n, func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = do(i)
+		}
+	})
+	return cmp.Or(errs...)
+}
+
+// changedError says that a file was written to while it was read.
+func changedError(path string) error {
+	return &ParseError{File: path, Msg: "the file changed while it was read: try again when nothing writes to it"}
 }

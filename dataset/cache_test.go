@@ -24,7 +24,7 @@ func readCached(t *testing.T, path string, opts FeatureOptions) []float32 {
 		t.Fatal(err)
 	}
 	rows := rowsOf(t, f.Rows)
-	if err := f.close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return rows

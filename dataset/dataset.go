@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"credence/internal/array"
 )
 
 // Rating is one rater's vote on one item: indices into Items, Raters, Classes.
@@ -55,10 +57,8 @@ func (ds *Dataset) VotesOf(i int) float64 {
 }
 
 // ItemColumn returns the column that holds the ids in the file of features, or "".
-func (ds *Dataset) ItemColumn() string { return itemColumn(ds.Columns) }
-
-func itemColumn(columns []ColumnInfo) string {
-	for _, c := range columns {
+func (ds *Dataset) ItemColumn() string {
+	for _, c := range ds.Columns {
 		if c.role == roleItem {
 			return c.Name
 		}
@@ -117,13 +117,13 @@ func (ds *Dataset) Check() error {
 func (ds *Dataset) Select(at []int) *Dataset {
 	d := len(ds.Classes)
 	out := &Dataset{
-		Items: pick(ds.Items, at), Classes: ds.Classes, Raters: ds.Raters,
-		Groups: pick(ds.Groups, at), Given: pick(ds.Given, at), Weights: pick(ds.Weights, at),
+		Items: pickRows(ds.Items, at, 1), Classes: ds.Classes, Raters: ds.Raters,
+		Groups: pickRows(ds.Groups, at, 1), Given: pickRows(ds.Given, at, 1), Weights: pickRows(ds.Weights, at, 1),
 		Counts: pickRows(ds.Counts, at, d), Truth: pickRows(ds.Truth, at, d),
 		Parts: ds.Parts, Columns: ds.Columns, Votes: ds.Votes,
 	}
 	if ds.Rows != nil {
-		out.Rows = picked{ds.Rows, at}
+		out.Rows = picked(ds.Rows, at)
 	}
 	if ds.Ratings != nil {
 		// An item may be picked several times, as in a bootstrap.
@@ -142,17 +142,7 @@ func (ds *Dataset) Select(at []int) *Dataset {
 	return out
 }
 
-func pick[T any](from []T, at []int) []T {
-	if from == nil {
-		return nil
-	}
-	out := make([]T, len(at))
-	for to, i := range at {
-		out[to] = from[i]
-	}
-	return out
-}
-
+// pickRows returns the rows of w values at the given indices.
 func pickRows[T any](from []T, at []int, w int) []T {
 	if from == nil {
 		return nil
@@ -177,13 +167,8 @@ func (ds *Dataset) Hash() (string, error) {
 	}
 	var buf []byte
 	numbers := func(x []float32) {
-		if len(buf) < 4*len(x) {
-			buf = make([]byte, 4*len(x))
-		}
-		for i, v := range x {
-			binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(v))
-		}
-		h.Write(buf[:4*len(x)])
+		buf, _ = binary.Append(buf[:0], binary.LittleEndian, x) // it fails for other types alone
+		h.Write(buf)
 	}
 	text("items", ds.Items)
 	text("classes", ds.Classes)
@@ -195,7 +180,7 @@ func (ds *Dataset) Hash() (string, error) {
 		text("levels", p.Levels)
 	}
 	if ds.Rows != nil {
-		err := eachRow(ds.Rows, ds.Rows.Len(), func(k int) int { return k }, func(_ int, row []float32) error {
+		err := eachRow(ds.Rows, nil, func(_ int, row []float32) error {
 			if err := hashTexts(h, ds.Parts, row); err != nil {
 				return err
 			}
@@ -207,4 +192,125 @@ func (ds *Dataset) Hash() (string, error) {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Rows gives the raw feature values of items, one row of Width values per item.
+// ReadRow may be called from several goroutines at once.
+type Rows interface {
+	Len() int   // N
+	Width() int // W
+	// ReadRow fills dst, of length W, with row i.
+	ReadRow(i int, dst []float32) error
+}
+
+// Memory is rows held in memory: row i is Values[i·W : (i+1)·W].
+type Memory struct {
+	N, W   int
+	Values []float32 // [N×W]
+}
+
+// Len returns N.
+func (m *Memory) Len() int { return m.N }
+
+// Width returns W.
+func (m *Memory) Width() int { return m.W }
+
+// ReadRow copies row i.
+func (m *Memory) ReadRow(i int, dst []float32) error {
+	if err := checkRow(m, i, dst); err != nil {
+		return err
+	}
+	copy(dst, m.Values[i*m.W:])
+	return nil
+}
+
+// checkRow catches a row number or a buffer that does not fit.
+func checkRow(r Rows, i int, dst []float32) error {
+	return array.CheckRow(r.Len(), r.Width(), i, dst)
+}
+
+// rowsBy are n rows of w values that a function reads.
+type rowsBy struct {
+	n, w int
+	read func(i int, dst []float32) error
+}
+
+func (r rowsBy) Len() int   { return r.n }
+func (r rowsBy) Width() int { return r.w }
+
+func (r rowsBy) ReadRow(i int, dst []float32) error {
+	if err := array.CheckRow(r.n, r.w, i, dst); err != nil {
+		return err
+	}
+	return r.read(i, dst)
+}
+
+// picked returns some rows of another source, in a given order.
+func picked(src Rows, at []int) Rows {
+	return rowsBy{len(at), src.Width(), func(i int, dst []float32) error { return src.ReadRow(at[i], dst) }}
+}
+
+// besides returns the rows of two sources side by side, either of which may be nil.
+func besides(left, right Rows) Rows {
+	switch {
+	case left == nil:
+		return right
+	case right == nil:
+		return left
+	}
+	w := left.Width()
+	return rowsBy{left.Len(), w + right.Width(), func(i int, dst []float32) error {
+		if err := left.ReadRow(i, dst[:w]); err != nil {
+			return err
+		}
+		return right.ReadRow(i, dst[w:])
+	}}
+}
+
+// wideRow is from how many values on the next row is read while one is worked on: below, handing
+// it over costs as much.
+const wideRow = 1 << 14
+
+// eachRow calls do for the rows at the given indices in turn, or for all if these are nil; a row is do's until it returns.
+func eachRow(rows Rows, indices []int, do func(row int, x []float32) error) error {
+	n, at := len(indices), func(k int) int { return indices[k] }
+	if indices == nil {
+		n, at = rows.Len(), func(k int) int { return k }
+	}
+	width := rows.Width()
+	if width < wideRow {
+		x := make([]float32, width)
+		for k := range n {
+			if err := rows.ReadRow(at(k), x); err != nil {
+				return err
+			}
+			if err := do(at(k), x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	read := func(k int, x []float32) <-chan error {
+		done := make(chan error, 1)
+		if k == n {
+			done <- nil
+		} else {
+			go func() { done <- rows.ReadRow(at(k), x) }()
+		}
+		return done
+	}
+	x, ahead := make([]float32, width), make([]float32, width)
+	ready := read(0, x)
+	for k := range n {
+		if err := <-ready; err != nil {
+			return err
+		}
+		ready = read(k+1, ahead)
+		if err := do(at(k), x); err != nil {
+			<-ready // nobody reads any more when it returns
+			return err
+		}
+		x, ahead = ahead, x
+	}
+	return nil
 }

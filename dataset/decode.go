@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"credence/internal/table"
@@ -12,57 +13,45 @@ import (
 
 // decoder turns records of a table into raw rows.
 type decoder struct {
-	t      table.Table
-	opts   *TableOptions
-	commas bool // numbers may have a decimal comma
-	cols   []int
-	parts  []Part
-	levels []*levelIndex // of categorical parts
-	seen   []unseen      // of categorical parts
-	gone   []vanished    // of numeric parts
-	gaps   []gaps        // of lists
-	texts  [][]string    // of text parts; nil if there are none
-	size   int           // bytes of these
-	keep   bool          // texts are kept beyond a batch
+	t       table.Table
+	opts    *TableOptions
+	commas  bool // numbers may have a decimal comma
+	columns []partColumn
+	width   int  // of a raw row
+	size    int  // bytes of texts
+	keep    bool // texts are kept beyond a batch
 }
 
-// unseen counts the levels of a column that a model does not know.
-type unseen struct {
-	values, unknown int
-	first           string // that is unknown
-}
+// partColumn is the column of a part, with its texts or levels and counts of what deserves a warning.
+type partColumn struct {
+	Part
+	col    int // in the table
+	width  int
+	levels *levelIndex
+	texts  []string
 
-// vanished counts the values of a column that become 0 in float32.
-type vanished struct {
-	values int
-	first  float64
-}
-
-// gaps counts what lists lack.
-type gaps struct {
-	lists, values int // without a list, and without a value within one
-	rows          int
-	first         int // row, or line, of the first
+	values       int // categorical values, or rows of lists
+	unknown      int // levels that a model does not know
+	firstUnknown string
+	vanished     int // numbers that become 0 in float32
+	firstGone    float64
+	noList, gaps int // rows without a list, and missing values within lists
+	firstGap     int // row, or line
 }
 
 // newDecoder finds the columns of parts by their names.
 func newDecoder(t table.Table, parts []Part, opts *TableOptions) (*decoder, error) {
-	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, parts: parts}
+	d := &decoder{t: t, keep: true, commas: t.Traits().Commas, opts: opts, width: totalWidth(parts)}
 	for _, p := range parts {
 		col, err := featureColumn(t, p.Name)
 		if err != nil {
 			return nil, err
 		}
-		var levels *levelIndex
+		c := partColumn{Part: p, col: col, width: p.Width()}
 		if p.Kind == Categorical {
-			levels = newLevelIndex(p.Levels, true)
+			c.levels = newLevelIndex(p.Levels, true)
 		}
-		if p.Kind == Text && d.texts == nil {
-			d.texts = make([][]string, len(parts))
-		}
-		d.seen, d.gone, d.gaps = append(d.seen, unseen{}), append(d.gone, vanished{}), append(d.gaps, gaps{})
-		d.cols = append(d.cols, col)
-		d.levels = append(d.levels, levels)
+		d.columns = append(d.columns, c)
 	}
 	return d, nil
 }
@@ -85,117 +74,137 @@ func featureColumn(t table.Table, name string) (int, error) {
 
 // decode fills row with the values of a record.
 func (d *decoder) decode(rec []table.Cell, row []float32) error {
-	at := 0
-	for k, p := range d.parts {
-		c := &rec[d.cols[k]]
-		w := p.Width()
-		if err := d.value(k, c, row[at:at+w]); err != nil {
+	for k := range d.columns {
+		c := &d.columns[k]
+		if err := d.value(c, &rec[c.col], row[:c.width]); err != nil {
 			return err
 		}
-		at += w
+		row = row[c.width:]
 	}
 	return nil
 }
 
-func (d *decoder) value(k int, c *table.Cell, to []float32) error {
-	p, col := &d.parts[k], d.cols[k]
-	if p.Kind == Tensor {
-		d.gaps[k].see(d.t, c, d.opts)
+func (d *decoder) value(c *partColumn, cell *table.Cell, to []float32) error {
+	missing := d.opts.missing(cell, table.FeatureNA)
+	if c.Kind == Tensor {
+		c.seeGaps(cell, missing, d.t.Line())
 	}
-	if d.opts.missing(c, table.FeatureNA) {
+	if missing {
 		for i := range to {
 			to[i] = float32(math.NaN())
 		}
 		return nil
 	}
-	switch p.Kind {
+	switch c.Kind {
 	case Categorical:
-		code := d.levels[k].code(c.String())
-		d.seen[k].values++
+		code := c.levels.code(cell.String())
+		c.values++
 		if code == UnknownLevel {
-			if d.seen[k].unknown == 0 {
-				d.seen[k].first = strings.Clone(c.String())
+			if c.unknown++; c.unknown == 1 {
+				c.firstUnknown = strings.Clone(cell.String())
 			}
-			d.seen[k].unknown++
 		}
 		to[0] = float32(code)
 	case Numeric:
-		x, ok := c.Number(d.commas)
-		if !ok && p.binary {
+		x, ok := cell.Number(d.commas)
+		if !ok && c.binary {
 			var b int
-			b, ok = boolOf(c.String(), false)
+			b, ok = boolOf(cell.String(), false)
 			x = float64(b)
 		}
 		if !ok {
-			return d.t.ErrorAt(col, "%q is not a number", c.String())
+			return d.t.ErrorAt(c.col, "%q is not a number", cell.String())
 		}
 		if math.Abs(x) > math.MaxFloat32 {
-			return d.t.ErrorAt(col, "%s is too large: values lie within ±3.4e38", c.String())
+			return d.t.ErrorAt(c.col, "%s is too large: values lie within ±3.4e38", cell.String())
 		}
 		to[0] = float32(x)
 		if to[0] == 0 && x != 0 {
-			if d.gone[k].values++; d.gone[k].values == 1 {
-				d.gone[k].first = x
+			if c.vanished++; c.vanished == 1 {
+				c.firstGone = x
 			}
 		}
 	case Tensor:
-		if c.Kind != table.VectorCell || len(c.Vec) != len(to) {
-			return d.t.ErrorAt(col, "%s, but %d numbers were expected", c.String(), len(to))
+		if cell.Kind != table.VectorCell || len(cell.Vec) != len(to) {
+			return d.t.ErrorAt(c.col, "%s, but %d numbers were expected", cell.String(), len(to))
 		}
-		copy(to, c.Vec)
+		copy(to, cell.Vec)
 	case Text:
-		return d.text(k, c.String(), to)
+		return d.text(c, cell.String(), to)
 	}
 	return nil
 }
 
-// see counts what a list lacks.
-func (g *gaps) see(t table.Table, c *table.Cell, opts *TableOptions) {
-	g.rows++
-	before := g.lists + g.values
-	if opts.missing(c, table.FeatureNA) {
-		g.lists++
+// seeGaps counts what a list lacks.
+func (c *partColumn) seeGaps(cell *table.Cell, missing bool, line int) {
+	c.values++
+	before := c.noList + c.gaps
+	if missing {
+		c.noList++
 	}
-	for _, x := range c.Vec {
+	for _, x := range cell.Vec {
 		if x != x {
-			g.values++
+			c.gaps++
 		}
 	}
-	if before == 0 && g.lists+g.values > 0 {
-		g.first = t.Line()
+	if before == 0 && c.noList+c.gaps > 0 {
+		c.firstGap = line
 	}
 }
 
-// warnings tells of levels that a model was not trained with, and of values that are lost.
+// text keeps the text of a part, and gives its place.
+func (d *decoder) text(c *partColumn, cell string, to []float32) error {
+	if len(c.texts) == maxTexts {
+		return d.t.ErrorAt(c.col, "more than %s texts", words.Thousands(maxTexts))
+	}
+	if d.keep {
+		if err := d.t.Keep(16 + len(cell)); err != nil {
+			return err
+		}
+	}
+	to[0] = float32(len(c.texts))
+	c.texts = append(c.texts, strings.Clone(cell))
+	d.size += len(cell)
+	return nil
+}
+
+// giveTexts puts the texts that were decoded into the parts they belong to, and
+// begins anew.
+func (d *decoder) giveTexts(parts []Part) {
+	for k := range d.columns {
+		if c := &d.columns[k]; c.Kind == Text {
+			parts[k].Texts, c.texts = c.texts, nil
+		}
+	}
+	d.size = 0
+}
+
+// warnings reports levels that a model was not trained with, and values that are lost.
 func (d *decoder) warnings() []error {
-	var list []error
-	for k, g := range d.gone {
-		if g.values > 0 {
-			list = append(list, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", d.parts[k].Name, number(g.values, "value"), g.first))
+	var gone, gaps, unknown []error
+	for k := range d.columns {
+		c := &d.columns[k]
+		if c.vanished > 0 {
+			gone = append(gone, fmt.Errorf("column %q: %s closer to 0 than 1e-45, such as %g: taken as 0", c.Name, number(c.vanished, "value"), c.firstGone))
 		}
-	}
-	for k, g := range d.gaps {
-		var what []string
-		if g.lists > 0 {
-			what = append(what, fmt.Sprintf("%s of %s have no list", words.Thousands(g.lists), number(g.rows, "row")))
+		var lack []string
+		if c.noList > 0 {
+			lack = append(lack, fmt.Sprintf("%s of %s have no list", words.Thousands(c.noList), number(c.values, "row")))
 		}
-		if g.values > 0 {
-			what = append(what, number(g.values, "value")+" within lists missing")
+		if c.gaps > 0 {
+			lack = append(lack, number(c.gaps, "value")+" within lists missing")
 		}
-		if what != nil {
-			list = append(list, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", d.parts[k].Name, strings.Join(what, ", "), g.first))
+		if lack != nil {
+			gaps = append(gaps, fmt.Errorf("column %q: %s (first in row %d): taken as the mean of training", c.Name, strings.Join(lack, ", "), c.firstGap))
 		}
-	}
-	for k, u := range d.seen {
-		if u.unknown == 0 {
+		if c.unknown == 0 {
 			continue
 		}
-		p := &d.parts[k]
-		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", p.Name, words.Thousands(u.unknown), number(u.values, "value"), u.first)
-		if i := known(p.Levels, []string{table.Plain(u.first)}); i >= 0 {
-			msg += fmt.Sprintf("; is it %q in another spelling?", p.Levels[i])
+		msg := fmt.Sprintf("column %q: %s of %s have a level that training did not have, such as %q, and count as unknown", c.Name, words.Thousands(c.unknown), number(c.values, "value"), c.firstUnknown)
+		if i := known(c.Levels, []string{table.Plain(c.firstUnknown)}); i >= 0 {
+			msg += fmt.Sprintf("; is it %q in another spelling?", c.Levels[i])
 		}
-		list = append(list, errors.New(msg))
+		unknown = append(unknown, errors.New(msg))
 	}
-	return list
+	return slices.Concat(gone, gaps, unknown)
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"credence/internal/table"
+	"credence/internal/text"
 	"credence/internal/words"
 )
 
@@ -24,34 +25,33 @@ var blankNames = []string{"?", "??", "???", "-", "--", "---", "–", "—", ".",
 
 // doubtful warns of classes that look like no classes.
 func (v *votes) doubtful() []error {
-	ds := v.dataset()
 	count := make([]float64, len(v.Classes))
 	for c := range v.Classes {
-		count[c] = ds.classVotes(c)
+		count[c] = v.classVotes(c)
 	}
-	of := func(c int) string { return voteString(count[c]) + " of " + voteString(v.How.Votes) + " votes" }
+	of := func(c int) string { return voteString(count[c]) + " of " + voteString(v.Votes.Votes) + " votes" }
 	var list []error
 	doubt := func(format string, args ...any) {
-		list = append(list, &warning{text: fmt.Sprintf(format, args...), advice: &Advice{Settings: []Setting{SetClasses}}})
+		list = append(list, advised(fmt.Sprintf(format, args...), "", SetClasses))
 	}
 	var single []string
 	for c, name := range v.Classes {
 		near := v.spelledLike(c, count)
 		switch {
 		case v.blank(name):
-			list = append(list, &warning{text: fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
-				advice: &Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
+			list = append(list, &caused{fmt.Sprintf("label %q is read as a class of its own, with %s", name, of(c)),
+				&Advice{Settings: []Setting{SetMissing, SetClasses}, Value: name}})
 		case near >= 0:
 			doubt("class %q, with %s, is spelled almost like %q, with %s: mend the file if it is a slip", name, of(c), v.Classes[near], voteString(count[near]))
-		case count[c] == 1 && v.How.Votes >= 50:
+		case count[c] == 1 && v.Votes.Votes >= 50:
 			single = append(single, strconv.Quote(name))
 		}
 	}
 	switch {
 	case len(single) == 1:
-		doubt("class %s has 1 of %s votes: mend the file if it is a slip", single[0], voteString(v.How.Votes))
+		doubt("class %s has 1 of %s votes: mend the file if it is a slip", single[0], voteString(v.Votes.Votes))
 	case len(single) > 1:
-		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.How.Votes), words.Few(single))
+		doubt("%d classes have 1 of %s votes each: %s; mend the file if they are slips", len(single), voteString(v.Votes.Votes), words.Few(single))
 	}
 	return list
 }
@@ -74,16 +74,16 @@ func (v *votes) measured() error {
 	if slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) {
 		least = votesPerPoint
 	}
-	if v.How.Votes >= least*float64(len(values)) {
+	if v.Votes.Votes >= least*float64(len(values)) {
 		return nil
 	}
 	where, settle := "votes have", SetVoteColumns
-	if v.How.LabelColumn != "" {
-		where, settle = "column "+v.How.LabelColumn+" has", SetLabel
+	if v.Votes.LabelColumn != "" {
+		where, settle = "column "+v.Votes.LabelColumn+" has", SetLabel
 	}
-	return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): "+
+	return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("%s %s different numbers in %s votes (%s, …): "+
 		"are they classes? Measurements have to be rounded to a few values first",
-		where, words.Thousands(len(values)), voteString(v.How.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
+		where, words.Thousands(len(values)), voteString(v.Votes.Votes), strings.Join(v.Classes[:3], ", "))}, "", SetClasses, settle)
 }
 
 // readNumbers is numbersOf of labels with points or commas in numbers.
@@ -165,4 +165,57 @@ func meant(label string, classes []string) string {
 		return fmt.Sprintf(": is it %q misspelled?", near)
 	}
 	return ""
+}
+
+// RatersAlike returns, for each name, the number of the first name that differs from it
+// only in case, white space or Unicode form (NFKC), −1 if there is none before it.
+func RatersAlike(names []string) []int {
+	first := make(map[string]int, len(names))
+	like := make([]int, len(names))
+	for r, name := range names {
+		key := text.SameName(name)
+		like[r] = -1
+		if k, seen := first[key]; !seen {
+			first[key] = r
+		} else if names[k] != name {
+			like[r] = k
+		}
+	}
+	return like
+}
+
+// AlikeRaters returns a warning that is [ErrRaterNames] if names of raters who voted look
+// like several spellings of one, else nil.
+func (ds *Dataset) AlikeRaters() error {
+	votes := make([]int, len(ds.Raters))
+	for _, r := range ds.Ratings {
+		votes[r.Rater]++
+	}
+	var names []string
+	var cast []int
+	for r, n := range votes {
+		if n > 0 {
+			names, cast = append(names, ds.Raters[r]), append(cast, n)
+		}
+	}
+	var pairs []string
+	for r, k := range RatersAlike(names) {
+		if k >= 0 {
+			format := "%q (%s) and %q (%s)"
+			if !strings.EqualFold(strings.ReplaceAll(names[k], " ", ""), strings.ReplaceAll(names[r], " ", "")) {
+				format = "%+q (%s) and %+q (%s)" // they may look the same
+			}
+			pairs = append(pairs, fmt.Sprintf(format, names[k], number(cast[k], "vote"), names[r], number(cast[r], "vote")))
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; if they are one person, give them one name", ErrRaterNames, words.Few(pairs))
+}
+
+func (ds *Dataset) warnRaters() {
+	if err := ds.AlikeRaters(); err != nil {
+		ds.Warnings = append(ds.Warnings, err)
+	}
 }

@@ -35,7 +35,7 @@ func TestEachRow(t *testing.T) {
 			err        error
 		}{{-1, -1, []int{8, 6, 4, 2, 0}, nil}, {4, -1, []int{8, 6}, errBadRow}, {-1, 6, []int{8, 6}, stop}} {
 			var got []int
-			err := eachRow(numbered{9, width, c.bad}, 5, func(k int) int { return 8 - 2*k }, func(row int, x []float32) error {
+			err := eachRow(numbered{9, width, c.bad}, []int{8, 6, 4, 2, 0}, func(row int, x []float32) error {
 				if x[0] != float32(row) || x[width-1] != float32(row) {
 					return fmt.Errorf("row %d holds %v and %v", row, x[0], x[width-1])
 				}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 
 	"credence/internal/fault"
 	"credence/internal/words"
@@ -31,12 +32,6 @@ var (
 // the cause Err.
 type ParseError = fault.Error
 
-// missingError says that data lack a feature of a model.
-type missingError struct{ text string }
-
-func (e *missingError) Error() string        { return e.text }
-func (e *missingError) Is(target error) bool { return target == ErrMissingFeature }
-
 // Unvoted warns of so many items without votes.
 type Unvoted int
 
@@ -54,4 +49,58 @@ func number(n int, noun string) string {
 		return words.Thousands(n) + " classes"
 	}
 	return words.Plural(n, noun)
+}
+
+// Setting is an option of the caller's that would settle what is wrong.
+type Setting uint8
+
+const (
+	SetItem        Setting = iota // FeatureOptions.ItemColumn, or that of the votes in their file
+	SetVotesItem                  // VotesOptions.ItemColumn
+	SetLabel                      // VotesOptions.LabelColumn
+	SetTotal                      // VotesOptions.TotalColumn
+	SetVotes                      // LoadOptions.Votes
+	SetVoteColumns                // VotesOptions.Columns
+	SetForm                       // VotesOptions.Form
+	SetClasses                    // VotesOptions.Classes
+	SetIgnore                     // Ignore
+	SetGroup                      // FeatureOptions.GroupColumn
+	SetCategorical                // FeatureOptions.Categorical
+	SetText                       // FeatureOptions.Text
+	SetMissing                    // TableOptions.NA
+	SetImages                     // FeatureOptions.ImageColumn
+	SetArray                      // FeatureOptions.Array
+	SetSheet                      // TableOptions.Sheet
+)
+
+// Advice is the cause of errors and warnings that an option would settle: any of
+// Settings. This package does not know how its callers spell them.
+type Advice struct {
+	Settings []Setting
+	Column   string   // the column to name, if it is known
+	Columns  []string // of SetVoteColumns, those to name
+	Value    string   // the text to take for a missing value
+	Forms    []Form   // those that votes can be read in
+}
+
+func (a *Advice) Error() string { return fmt.Sprintf("an option would settle it: %d", a.Settings) }
+
+// caused is an error, or a warning, with a cause that its text does not show.
+type caused struct {
+	text  string
+	cause error
+}
+
+func (e *caused) Error() string { return e.text }
+func (e *caused) Unwrap() error { return e.cause }
+
+// advised returns a warning that an option about a column, or "", would settle.
+func advised(text, column string, settings ...Setting) error {
+	return &caused{text, &Advice{Settings: settings, Column: column}}
+}
+
+// advise gives an error its cause.
+func advise(e *ParseError, column string, settings ...Setting) error {
+	e.Err = &Advice{Settings: settings, Column: column}
+	return e
 }

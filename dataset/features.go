@@ -1,10 +1,10 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -117,29 +117,17 @@ func columnsOf(schema []Part) []string {
 }
 
 // memory returns the limit in bytes.
-func (o *FeatureOptions) memory() int64 {
-	if o.Memory == 0 {
-		return 2 << 30
-	}
-	return o.Memory
-}
+func (o *FeatureOptions) memory() int64 { return cmp.Or(o.Memory, budget.Default) }
 
 // features are the features of a file, before votes are joined to them.
 type features struct {
-	Items    []string  // [N] ids
-	Groups   []string  // [N] or nil
-	Given    []string  // [N] or nil: the part of a given split
-	Weights  []float64 // [N] or nil: how much items count in training
-	Parts    []Part
-	Rows     Rows // [N×W]
-	Columns  []ColumnInfo
-	Warnings []error
-
+	Dataset
+	path     string         // of a file that is joined to others
+	at       places         // rows of a file joined to a stream, also without extensions; nil: by position
 	notes    []func() error // warnings about what was read so far, or nil
 	numbered bool           // ids are row numbers, not read from the file
 	files    bool           // ids are names of files
 	lacks    lacking        // of FeatureOptions.Ignore, columns that are not there
-	closers  []io.Closer
 }
 
 // features reads the features in a file or folder: .csv, .tsv, .parquet,
@@ -162,7 +150,7 @@ func (o reading) features(ctx context.Context, path string) (*features, error) {
 		return nil, err
 	}
 	if f.length() == 0 {
-		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.close())
+		return nil, errors.Join(&ParseError{File: path, Msg: "there are no items"}, f.Close())
 	}
 	return f, nil
 }
@@ -175,26 +163,13 @@ func (f *features) length() int {
 	return len(f.Items)
 }
 
-func (f *features) close() error {
-	var errs []error
-	for _, c := range f.closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // checkNames refuses options that name columns the table lacks.
 func (o *reading) checkNames(t table.Table) error {
-	if err := lackingOf(t, o.Ignore).first(); err != nil && !o.shared {
-		return err
+	if lacks := lackingOf(t, o.Ignore); len(lacks) > 0 && !o.shared {
+		return lacks[0]
 	}
-	named := slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text)
-	for _, one := range []string{o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn} {
-		if one != "" {
-			named = append(named, one)
-		}
-	}
-	for _, name := range named {
+	single := nonEmpty(o.GroupColumn, o.SplitColumn, o.WeightColumn, o.ImageColumn)
+	for _, name := range slices.Concat(o.Features, o.Numeric, o.Categorical, o.Text, single) {
 		if _, err := column(t, name); err != nil {
 			return err
 		}
@@ -205,7 +180,7 @@ func (o *reading) checkNames(t table.Table) error {
 // readTableFeatures reads a table twice: once to learn the kinds of its
 // columns, and once for the values.
 func readTableFeatures(ctx context.Context, path string, opts *reading) (*features, error) {
-	t, err := openItems(ctx, path, opts.TableOptions, opts.Memory)
+	t, err := opts.openItems(ctx, path, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +203,11 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 		named.ItemColumn = t.Header()[0]
 		return readTableFeatures(ctx, path, &named)
 	}
-	f := &features{Items: sameItems(s.ids.names, opts.known), Groups: s.groups, Given: s.given, Weights: s.weights, numbered: s.item < 0,
-		lacks: lackingOf(t, opts.Ignore)}
+	f := &features{Dataset: Dataset{Items: s.ids.names, Groups: s.groups, Given: s.given, Weights: s.weights},
+		numbered: s.item < 0, lacks: lackingOf(t, opts.Ignore)}
+	if slices.Equal(f.Items, opts.known) { // one of two equal lists can be forgotten
+		f.Items = opts.known
+	}
 	if len(f.Items) == 0 {
 		return nil, &ParseError{File: t.Name(), Msg: "there are no rows below the header"}
 	}
@@ -245,7 +223,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	if len(f.Parts) > 0 {
 		again, ok := table.Again(t)
 		if !ok {
-			if again, err = openItems(ctx, path, opts.TableOptions, opts.Memory); err != nil {
+			if again, err = opts.openItems(ctx, path, opts.Memory); err != nil {
 				return nil, err
 			}
 		}
@@ -256,7 +234,7 @@ func readTableFeatures(ctx context.Context, path string, opts *reading) (*featur
 	}
 	if opts.ImageColumn != "" {
 		if err := f.addImages(ctx, path, s.paths, opts); err != nil {
-			return nil, errors.Join(err, f.close())
+			return nil, errors.Join(err, f.Close())
 		}
 	}
 	if len(f.Parts) == 0 {
@@ -293,31 +271,28 @@ func fill(ctx context.Context, f *features, path string, t table.Table, s *scan,
 		return err
 	}
 	rows := sink.ready()
-	if rows != nil && dec.texts == nil {
-		f.Rows, f.closers = rows, append(f.closers, sink)
-		return nil
+	if rows == nil || slices.ContainsFunc(f.Parts, func(p Part) bool { return p.Kind == Text }) {
+		row := make([]float32, dec.width)
+		n := 0
+		err = table.Records(ctx, t, func(rec []table.Cell) error {
+			n++
+			if s.skip[n-1] {
+				return nil
+			}
+			if err := dec.decode(rec, row); err != nil || rows != nil {
+				return err
+			}
+			return sink.add(row)
+		})
+		dec.giveTexts(f.Parts)
+		f.Warnings = append(f.Warnings, dec.warnings()...)
 	}
-	row := make([]float32, totalWidth(f.Parts))
-	n := 0
-	err = table.Records(ctx, t, func(rec []table.Cell) error {
-		n++
-		if s.skip[n-1] {
-			return nil
-		}
-		if err := dec.decode(rec, row); err != nil || rows != nil {
-			return err
-		}
-		return sink.add(row)
-	})
-	dec.giveTexts(f.Parts)
-	f.Warnings = append(f.Warnings, dec.warnings()...)
 	if err == nil && rows == nil {
 		rows, err = sink.finish()
 	}
-	f.Rows = rows
 	if err != nil {
 		return errors.Join(err, sink.Close())
 	}
-	f.closers = append(f.closers, sink)
+	f.Rows, f.closers = rows, append(f.closers, sink)
 	return nil
 }

@@ -184,7 +184,7 @@ func TestCache(t *testing.T) {
 		if !slices.Equal(rowsOf(t, f.Rows), rowsOf(t, whole.Rows)) {
 			t.Error("the cache has other values")
 		}
-		if err := f.close(); err != nil {
+		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 		entries, err := os.ReadDir("cache")
@@ -350,7 +350,7 @@ func FuzzFeatures(f *testing.F) {
 		if err := table.Records(t.Context(), from, s.add); err != nil {
 			return
 		}
-		out := &features{Items: s.ids.names}
+		out := &features{Dataset: Dataset{Items: s.ids.names}}
 		if err := s.decide(out); err != nil {
 			return
 		}

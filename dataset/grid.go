@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"credence/internal/table"
 	"credence/internal/words"
@@ -53,23 +52,16 @@ func readGrid(ctx context.Context, t table.Table, item int, opts VotesOptions) (
 			return nil, err
 		}
 	}
-	var v *votes
-	var err error
-	switch form {
-	case Wide:
-		v, err = g.wide(&opts)
-	case Counted:
-		v, err = g.counts(&opts)
-	case Fractions:
-		v, err = g.fractions(&opts)
-	default:
+	read := map[Form]func(*VotesOptions) (*votes, error){Wide: g.wide, Counted: g.counts, Fractions: g.fractions}[form]
+	if read == nil {
 		return nil, fmt.Errorf("votes form %v", form)
 	}
+	v, err := read(&opts)
 	if err != nil {
 		return nil, err
 	}
-	v.How.Form, v.How.ItemColumn, v.lacks = form, g.item, g.lacks
-	return v, nil
+	v.Votes.Form, v.Votes.ItemColumn, v.lacks = form, g.item, g.lacks
+	return v.from(t), nil
 }
 
 // columns finds those that hold votes.
@@ -79,8 +71,8 @@ func (g *grid) columns(item int, opts *VotesOptions) error {
 		g.item = header[item]
 	}
 	g.lacks = lackingOf(g.t, opts.Ignore)
-	if err := g.lacks.first(); err != nil && !opts.shared {
-		return err
+	if len(g.lacks) > 0 && !opts.shared {
+		return g.lacks[0]
 	}
 	for _, name := range opts.Columns {
 		if _, err := column(g.t, name); err != nil {
@@ -113,21 +105,16 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 	}
 	table.Only(g.t, wanted...)
 	err := table.Records(ctx, g.t, func(rec []table.Cell) error {
-		if item >= 0 {
-			id := rec[item].String()
-			if id == "" {
-				return g.t.ErrorAt(item, "the item has no id")
+		earlier, err := ids.next(g.t, rec, item)
+		if err != nil {
+			return err
+		}
+		if earlier >= 0 {
+			e := g.t.ErrorAt(item, "item %q is there already, on %s", rec[item].String(), table.Place(g.t, earlier))
+			if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
+				return advise(e, "", SetLabel)
 			}
-			if earlier, ok := ids.add(id, g.t.Line()); ok {
-				e := g.t.ErrorAt(item, "item %q is there already, on %s", id, table.Place(g.t, int(ids.lines[earlier])))
-				if opts.Form == Auto && opts.Columns == nil { // each row may be a vote
-					return advise(e, "", SetLabel)
-				}
-				return e
-			}
-		} else {
-			ids.keep(strconv.Itoa(len(ids.names)))
-			ids.lines = append(ids.lines, int32(g.t.Line()))
+			return e
 		}
 		if err := g.t.Keep(100 + len(ids.names[len(ids.names)-1]) + 16*len(g.cols)); err != nil {
 			return err
@@ -136,7 +123,7 @@ func (g *grid) read(ctx context.Context, item int, opts *VotesOptions) error {
 			code := int32(-1)
 			if !opts.missing(&rec[c], table.VoteNA) {
 				n := len(g.text.names)
-				code = g.text.code(rec[c].String(), g.t.Line(), c)
+				code = g.text.code(rec[c].String(), g.t.Line())
 				if len(g.text.names) > n {
 					if err := g.t.Keep(120 + len(rec[c].Text)); err != nil {
 						return err
@@ -174,12 +161,6 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 	}
 	v.Raters, v.Ratings = g.names, make([]Rating, 0, votes)
 	left := 0
-	var unknown []string
-	for k, c := range class {
-		if c < 0 {
-			unknown = append(unknown, g.text.names[k])
-		}
-	}
 	for i := range g.items {
 		for r, code := range g.row(i) {
 			switch {
@@ -192,15 +173,13 @@ func (g *grid) wide(opts *VotesOptions) (*votes, error) {
 			}
 		}
 	}
-	v.warnVotes(0, left, unknown)
+	v.warnVotes(left, g.text.names, class)
 	if alone := g.alone(class); len(alone) > 0 && opts.Columns == nil {
 		if opts.Form == Auto && len(g.cols) > 1 {
 			return nil, g.notVotes(alone)
 		}
-		v.Warnings = append(v.Warnings, &warning{
-			text:   fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?", number(len(alone), "column"), words.Few(alone)),
-			advice: &Advice{Settings: []Setting{SetIgnore}},
-		})
+		v.Warnings = append(v.Warnings, advised(fmt.Sprintf("%s [%s] with labels that no other column has: do they hold votes?",
+			number(len(alone), "column"), words.Few(alone)), "", SetIgnore))
 	}
 	return v, nil
 }
@@ -223,8 +202,8 @@ func (g *grid) number(i, k int, what string) (float64, error) {
 	return x, nil
 }
 
-// classColumns returns the classes, and for each column of g its class, or −1.
-func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, error) {
+// classColumns returns no votes yet for the classes, and for each column of g its class, or −1.
+func (g *grid) classColumns(skip int, opts *VotesOptions) (*votes, []int, error) {
 	of := make([]int, len(g.names))
 	classes := opts.Classes
 	index := newLevelIndex(opts.Classes, false)
@@ -248,102 +227,70 @@ func (g *grid) classColumns(skip int, opts *VotesOptions) ([]string, []int, erro
 	if len(classes) > maxClasses {
 		return nil, nil, &ParseError{File: g.t.Name(), Msg: fmt.Sprintf("%s columns, but at most %s classes make sense", words.Thousands(len(classes)), words.Thousands(maxClasses))}
 	}
-	return classes, of, nil
+	v, err := newVotes(g.t, g.items, classes)
+	return v, of, err
 }
 
 // counts reads one column per class.
-func (g *grid) counts(opts *VotesOptions) (*votes, error) {
-	classes, of, err := g.classColumns(-1, opts)
-	if err != nil {
-		return nil, err
+func (g *grid) counts(opts *VotesOptions) (*votes, error) { return g.numbers(-1, "a count", opts) }
+
+// fractions reads one column per class and one for the number of votes.
+func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
+	total := g.total(opts)
+	if total < 0 {
+		return nil, noColumn(g.t, "number of votes", SetTotal)
 	}
-	v, err := newVotes(g.t, g.items, classes)
+	return g.numbers(total, "a fraction", opts)
+}
+
+// numbers reads one column per class: counts or, if total is not negative, fractions of the votes in that column.
+func (g *grid) numbers(total int, what string, opts *VotesOptions) (*votes, error) {
+	v, of, err := g.classColumns(total, opts)
 	if err != nil {
 		return nil, err
 	}
 	blank, left := 0, 0.0
+	values := make([]float64, len(g.names))
 	for i := range g.items {
-		for k, code := range g.row(i) {
-			if code < 0 {
-				blank++
-				continue
+		row, m, sum := g.row(i), 0.0, 0.0
+		if total >= 0 {
+			if row[total] < 0 {
+				return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "the number of votes is missing")
 			}
-			m, err := g.number(i, k, "a count")
-			if err != nil {
+			if m, err = g.number(i, total, "a number of votes"); err != nil {
 				return nil, err
 			}
-			if of[k] < 0 {
-				left += m
-				continue
-			}
-			v.add(i, of[k], float32(m))
-		}
-	}
-	if blank > 0 {
-		v.warn("%s without a count, taken as 0", number(blank, "cell"))
-	}
-	v.warnVotes(0, int(math.Ceil(left)), nil)
-	return v, nil
-}
-
-// fractions reads one column per class and one for the number of votes.
-func (g *grid) fractions(opts *VotesOptions) (*votes, error) {
-	total := slices.Index(g.names, opts.TotalColumn)
-	if opts.TotalColumn == "" {
-		total = known(g.names, totalNames)
-	}
-	if total < 0 {
-		return nil, noColumn(g.t, "number of votes", SetTotal)
-	}
-	classes, of, err := g.classColumns(total, opts)
-	if err != nil {
-		return nil, err
-	}
-	v, err := newVotes(g.t, g.items, classes)
-	if err != nil {
-		return nil, err
-	}
-	left := 0.0
-	share := make([]float64, len(g.names))
-	for i := range g.items {
-		row, sum := g.row(i), 0.0
-		if row[total] < 0 {
-			return nil, errorIn(g.t, int(g.lines[i]), g.cols[total], "the number of votes is missing")
-		}
-		m, err := g.number(i, total, "a number of votes")
-		if err != nil {
-			return nil, err
 		}
 		for k, code := range row {
-			share[k] = 0
-			if k == total || code < 0 {
-				continue
+			values[k] = 0
+			if code < 0 {
+				blank++
+			} else if k != total {
+				if values[k], err = g.number(i, k, what); err != nil {
+					return nil, err
+				}
+				sum += values[k]
 			}
-			if share[k], err = g.number(i, k, "a fraction"); err != nil {
-				return nil, err
-			}
-			sum += share[k]
 		}
-		if m == 0 {
-			continue
-		}
-		// Fractions written with two digits may miss one by 0.005 each.
-		if math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
-			return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
-		}
-		whole(share, m)
-		for k, s := range share {
-			if k == total {
-				continue
+		if total >= 0 {
+			// Fractions written with two digits may miss one by 0.005 each.
+			if m != 0 && math.Abs(sum-1) > 0.0051*float64(len(row)-1) {
+				return nil, errorIn(g.t, int(g.lines[i]), -1, "the fractions of item %q sum to %.4g, not to 1", g.items[i], sum)
 			}
-			if of[k] < 0 {
-				left += s
-				continue
+			whole(values, m)
+		}
+		for k, x := range values {
+			if of[k] >= 0 {
+				v.add(i, of[k], float32(x))
+			} else if k != total {
+				left += x
 			}
-			v.add(i, of[k], float32(s))
 		}
 	}
-	v.warnVotes(0, int(math.Ceil(left)), nil)
+	if blank > 0 && total < 0 {
+		v.warn("%s without a count, taken as 0", number(blank, "cell"))
+	}
+	v.warnVotes(int(math.Ceil(left)), nil, nil)
 	return v, nil
 }
 

@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"fmt"
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"strings"
 
 	"credence/internal/table"
@@ -13,7 +15,7 @@ import (
 // the collector, and what is found by is four bytes in a table of numbers.
 type idSet struct {
 	names []string
-	lines []int32 // where each stands; only of ids that were added with one
+	lines []int32 // where each stands
 	piece strings.Builder
 	slots []uint32 // open addressing: 1 + an index into names, or 0
 	seed  maphash.Seed
@@ -34,6 +36,24 @@ func newIDSet(t table.Table) *idSet {
 
 // mostRoom is for how many ids room is made beforehand: a file may say anything.
 const mostRoom = 1 << 24
+
+// next adds the id of a record, that in the column item or, if that is negative, the number of the record.
+// If the id is there already, it returns its line, else −1.
+func (s *idSet) next(t table.Table, rec []table.Cell, item int) (earlier int, err error) {
+	if item < 0 {
+		s.keep(strconv.Itoa(len(s.names)))
+		s.lines = append(s.lines, int32(t.Line()))
+		return -1, nil
+	}
+	id := rec[item].String()
+	if id == "" {
+		return -1, t.ErrorAt(item, "the item has no id")
+	}
+	if at, there := s.add(id, t.Line()); there {
+		return int(s.lines[at]), nil
+	}
+	return -1, nil
+}
 
 // keep adds an id that nobody will look for.
 func (s *idSet) keep(id string) {
@@ -81,25 +101,127 @@ func (s *idSet) grow() {
 	}
 }
 
-// places says which row of the features the items of votes are.
-type places struct {
-	at map[string]int // nil: every item is the row of its own number
+// places has the rows of items by their ids; nil means that every item is the row of its own number.
+type places map[string]int
+
+func placesOf(items []string) places {
+	at := make(places, len(items))
+	for i, id := range items {
+		at[id] = i
+	}
+	return at
 }
 
-// of returns the row of item i of the votes, whose id is given.
+// of returns the row of item i, whose id is given.
 func (p places) of(i int, id string) (int, bool) {
-	if p.at == nil {
+	if p == nil {
 		return i, true
 	}
-	to, ok := p.at[id]
+	to, ok := p[id]
 	return to, ok
 }
 
-// sameItems returns one of two lists of ids if they are equal, so that the other can be
-// forgotten, and else the first.
-func sameItems(a, b []string) []string {
-	if slices.Equal(a, b) {
-		return b
+// has reports whether there is an item with an id.
+func (p places) has(id string) bool {
+	_, ok := p[id]
+	return ok
+}
+
+// hasAll reports whether there are items with all of some ids.
+func (p places) hasAll(ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !p.has(id) })
+}
+
+// seenIDs finds ids that come twice in a stream of any length, in bounded memory. Once it is full, further ids are
+// compared with those that it has and with the one before. Ids that rise throughout, as numbers do, cannot repeat.
+type seenIDs struct {
+	slots   []seenID // open addressing; a power of two
+	n       int      // of them that are taken
+	seeds   [2]maphash.Seed
+	last    string      // id that came last
+	line    int         // on which it stands
+	waiting []waitingID // comparing many at once takes a third of the time, since none waits for memory alone
+	falling bool        // some id does not come after the one before it
+}
+
+// waitingID is an id that was not compared yet, and the line it stands on.
+type waitingID struct {
+	id   string
+	line int
+}
+
+// seenID stands for an id by 96 bits of hashes with random seeds: among ten million ids, chance takes two different
+// ones for equal in one of 10¹⁵ files.
+type seenID struct {
+	hash uint64
+	more uint32
+	line uint32 // 1 + the line it stands on, or 0 for a free slot
+}
+
+// maxSeen is how many ids are kept at most, in 64 MB.
+const maxSeen = 3 << 20
+
+// add takes an id into account, which stands on a line, and returns the line of an equal one if there is any.
+func (s *seenIDs) add(id string, line int) (earlier int, there bool) {
+	if s.n < maxSeen && 4*s.n >= 3*len(s.slots) {
+		s.grow()
 	}
-	return a
+	x := seenID{maphash.String(s.seeds[0], id), uint32(maphash.String(s.seeds[1], id)), uint32(line) + 1}
+	at := s.slot(x)
+	if at.line > 0 {
+		return int(at.line - 1), true
+	}
+	if s.n == maxSeen && id == s.last {
+		return s.line, true
+	}
+	if s.n < maxSeen {
+		*at = x
+		s.n++
+	}
+	s.falling = s.falling || len(id) < len(s.last) || len(id) == len(s.last) && id < s.last
+	s.last, s.line = id, line
+	return 0, false
+}
+
+// slot returns where an id is, or belongs.
+func (s *seenIDs) slot(x seenID) *seenID {
+	mask := uint64(len(s.slots) - 1)
+	for k := x.hash & mask; ; k = (k + 1) & mask {
+		if at := &s.slots[k]; at.line == 0 || at.hash == x.hash && at.more == x.more {
+			return at
+		}
+	}
+}
+
+func (s *seenIDs) grow() {
+	if s.slots == nil {
+		s.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	}
+	old := s.slots
+	s.slots = make([]seenID, max(64, 2*len(old)))
+	for _, x := range old {
+		if x.line > 0 {
+			*s.slot(x) = x
+		}
+	}
+}
+
+// warnings says how far ids were compared, if that is not all of them.
+func (s *seenIDs) warnings() []error {
+	if s.n < maxSeen || !s.falling {
+		return nil
+	}
+	return []error{fmt.Errorf("ids were compared with those of the first %s alone: one that comes twice after these is not noticed",
+		number(s.n, "item"))}
+}
+
+// compareIDs compares the ids that wait, and refuses one that came before.
+func (s *Stream) compareIDs() error {
+	for _, w := range s.ids.waiting {
+		if earlier, there := s.ids.add(w.id, w.line); there {
+			return twice(s.t, w.line, s.item, s.opts.ItemColumn, w.id, earlier)
+		}
+	}
+	s.ids.waiting = s.ids.waiting[:0]
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 
 	"credence/internal/budget"
 	"credence/internal/fault"
-	"credence/internal/par"
 	"credence/internal/words"
 	"golang.org/x/image/draw"
 )
@@ -65,16 +64,13 @@ func readImageFolder(ctx context.Context, dir string, opts *reading) (*features,
 		default:
 			return nil
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if path == dir {
-			rel = filepath.Base(path)
+		rel := filepath.Base(path)
+		if path != dir {
+			rel, err = filepath.Rel(dir, path)
 		}
 		f.Items = append(f.Items, filepath.ToSlash(rel))
 		paths = append(paths, path)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fault.Of(dir, err)
@@ -86,12 +82,11 @@ func readImageFolder(ctx context.Context, dir string, opts *reading) (*features,
 		return nil, &ParseError{File: dir, Msg: fmt.Sprintf("both images (%s) and volumes (%s) in this folder: expected one kind", filepath.Base(image), filepath.Base(volume))}
 	}
 	o := *opts
+	o.ImageColumn = imagePart
 	if len(opts.Schema) == 1 && opts.Schema[0].Kind == Tensor {
 		o.ImageColumn = opts.Schema[0].Name
 	} else if volume != "" {
 		o.ImageColumn = volumesPart
-	} else {
-		o.ImageColumn = imagePart
 	}
 	return f, f.readImages(ctx, paths, &o)
 }
@@ -150,11 +145,7 @@ func (f *features) readImages(ctx context.Context, paths []string, opts *reading
 	}
 	f.Parts = append(f.Parts, part)
 	f.Columns = append(f.Columns, ColumnInfo{Name: part.Name, role: roleFeature, Part: part})
-	if f.Rows == nil {
-		f.Rows = rows
-	} else {
-		f.Rows = newBeside(len(paths), f.Rows, rows)
-	}
+	f.Rows = besides(f.Rows, rows)
 	return nil
 }
 
@@ -185,7 +176,8 @@ func (f *features) images(ctx context.Context, paths []string, opts *reading) (P
 		return part, nil, err
 	}
 	if opts.lazy {
-		return part, imageRows{paths, shape, opts.pool}, nil
+		read := func(i int, dst []float32) error { return decodeImage(paths[i], shape, opts.pool, dst) }
+		return part, rowsBy{len(paths), part.Width(), read}, nil
 	}
 	sink, err := newSink(ctx, len(paths), []Part{part}, paths, opts)
 	if err != nil {
@@ -217,13 +209,11 @@ func imageShape(first string, opts *reading) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	channels, h, w := 3, opts.Image.Height, opts.Image.Width
+	channels := 3
 	if opts.Image.Gray || !opts.Image.Color && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model) {
 		channels = 1
 	}
-	h = cmp.Or(h, c.Height)
-	w = cmp.Or(w, c.Width)
-	return []int{channels, h, w}, nil
+	return []int{channels, cmp.Or(opts.Image.Height, c.Height), cmp.Or(opts.Image.Width, c.Width)}, nil
 }
 
 // imageConfig reads the size of an image and refuses what is too large.
@@ -262,23 +252,6 @@ func imageMemory(c image.Config, h, w int) int64 {
 	return need
 }
 
-// imageRows decodes an image whenever its row is read.
-type imageRows struct {
-	paths []string
-	shape []int
-	pool  *budget.Pool
-}
-
-func (r imageRows) Len() int   { return len(r.paths) }
-func (r imageRows) Width() int { return r.shape[0] * r.shape[1] * r.shape[2] }
-
-func (r imageRows) ReadRow(i int, dst []float32) error {
-	if err := checkRow(r, i, dst); err != nil {
-		return err
-	}
-	return decodeImage(r.paths[i], r.shape, r.pool, dst)
-}
-
 // decodeImages decodes on all cores, a block of images at a time.
 func decodeImages(ctx context.Context, paths []string, shape []int, opts *reading, to *sink) (Rows, error) {
 	w := shape[0] * shape[1] * shape[2]
@@ -286,19 +259,14 @@ func decodeImages(ctx context.Context, paths []string, shape []int, opts *readin
 	rows := make([]float32, min(block, len(paths))*w)
 	for start := 0; start < len(paths); start += block {
 		n := min(block, len(paths)-start)
-		errs := make([]error, n)
-		par.For(n, func(i int) {
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = decodeImage(paths[start+i], shape, opts.pool, rows[i*w:(i+1)*w])
-			}
+		err := onAllCores(ctx, n, func(i int) error {
+			return decodeImage(paths[start+i], shape, opts.pool, rows[i*w:(i+1)*w])
 		})
-		for i, err := range errs {
-			if err == nil {
-				err = to.add(rows[i*w : (i+1)*w])
-			}
-			if err != nil {
-				return nil, err
-			}
+		if err == nil {
+			err = to.add(rows[:n*w])
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return to.finish()

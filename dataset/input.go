@@ -59,23 +59,11 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 	}
 	in := &InputRows{width: t.Width(), raw: w}
 	in.bufs.New = func() any { b := make([]float32, w); return &b }
-	dense, code := 0, 0
-	for i := range t.parts {
-		if t.parts[i].dense() {
-			code += t.parts[i].width()
-		}
-	}
-	grid := code
-	for i := range t.parts {
-		if p := &t.parts[i]; !p.dense() && !p.grid() {
-			grid++
-		}
-	}
-	for i := range t.parts {
+	for i, to := range t.offsets() {
 		p := &t.parts[i]
 		j, ok := at[p.Name]
 		if !ok {
-			return nil, &missingError{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name)}
+			return nil, &caused{fmt.Sprintf("feature %q is missing: the model was trained with it", p.Name), ErrMissingFeature}
 		}
 		q := parts[j]
 		if q.Kind != p.Kind {
@@ -90,15 +78,7 @@ func (t *Transform) bind(parts []Part) (*InputRows, error) {
 		if p.Kind == Text && p.model() == nil {
 			return nil, fmt.Errorf("feature %q is text from which nothing was learned yet", p.Name)
 		}
-		b := binding{p: p, from: offset[j], texts: q.Texts}
-		to := &dense
-		if p.grid() {
-			to = &grid
-		} else if !p.dense() {
-			to = &code
-		}
-		b.to = *to
-		*to += p.width()
+		b := binding{p: p, from: offset[j], to: to, texts: q.Texts}
 		if p.Kind == Categorical {
 			index := newLevelIndex(p.Levels, true)
 			b.levels = make([]int32, len(q.Levels))
@@ -127,21 +107,20 @@ func (in *InputRows) ReadRow(i int, dst []float32) error {
 	if err := checkRow(in, i, dst); err != nil {
 		return err
 	}
+	var raw []float32
 	if in.rows.Len() == 1 {
 		// A new pool takes a lock of the whole process when it is first used, for
 		// which callers that read one row each would queue.
-		raw := make([]float32, in.raw)
-		if err := in.rows.ReadRow(i, raw); err != nil {
-			return err
-		}
-		return in.apply(dst, raw, i)
+		raw = make([]float32, in.raw)
+	} else {
+		b := in.bufs.Get().(*[]float32)
+		defer in.bufs.Put(b)
+		raw = *b
 	}
-	raw := in.bufs.Get().(*[]float32)
-	defer in.bufs.Put(raw)
-	if err := in.rows.ReadRow(i, *raw); err != nil {
+	if err := in.rows.ReadRow(i, raw); err != nil {
 		return err
 	}
-	return in.apply(dst, *raw, i)
+	return in.apply(dst, raw, i)
 }
 
 // apply fills dst with the network input of a raw row, that of item i.

@@ -23,50 +23,55 @@ func readJoined(ctx context.Context, paths []string, opts reading) (*features, e
 		}
 	}
 	opts.several = len(paths) > 1
-	var list []source
-	closing := func(err error) error {
-		for _, s := range list {
-			err = errors.Join(err, s.close())
-		}
-		return err
-	}
-	for k, path := range paths {
-		f, err := matches[k].read(ctx, path, opts)
-		if err != nil {
-			return nil, closing(err)
-		}
-		list = append(list, source{f, path})
-		if k == 0 {
-			opts.FeatureOptions = opts.further(itemColumn(f.Columns))
-		}
-	}
-	joined, err := nameRows(list)
+	list, err := readFiles(ctx, paths, matches, opts, true)
 	if err != nil {
-		return nil, closing(err)
+		return nil, err
 	}
-	f := joined[0].features
-	for k, more := range joined[1:] {
-		if err := f.join(more.features, more.path); err != nil {
-			list = joined[k+2:] // f closes the others
-			return nil, errors.Join(closing(err), f.close())
+	f := list[0]
+	for k, more := range list[1:] {
+		if err := f.join(more); err != nil {
+			return nil, errors.Join(closing(list[k+2:], err), f.Close()) // f closes the others
 		}
 		f.lacks = bothLack(f.lacks, more.lacks)
 	}
 	if f.Rows == nil {
-		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no column is a feature, here and in the other files"}, f.close())
+		return nil, errors.Join(&ParseError{File: paths[0], Msg: "no column is a feature, here and in the other files"}, f.Close())
 	}
 	return f, nil
 }
 
-// bothLack returns the columns that two files lack.
-func bothLack(a, b lacking) lacking {
-	var both lacking
-	for _, e := range a {
-		if b.of(e.Name) != nil {
-			both = append(both, e)
+// readFiles reads the features of files that are joined, and gives those without ids the ids of others.
+// With follow, all but the first are read as files that are joined to it.
+func readFiles(ctx context.Context, paths []string, matches []match, opts reading, follow bool) ([]*features, error) {
+	var list []*features
+	for k, path := range paths {
+		f, err := matches[k].read(ctx, path, opts)
+		if err != nil {
+			return nil, closing(list, err)
+		}
+		list = append(list, f)
+		if k == 0 && follow {
+			opts.FeatureOptions = opts.further(f.ItemColumn())
 		}
 	}
-	return both
+	named, err := nameRows(list)
+	if err != nil {
+		return nil, closing(list, err)
+	}
+	return named, nil
+}
+
+// closing closes files because of an error.
+func closing(list []*features, err error) error {
+	for _, s := range list {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// bothLack returns the columns that two files lack.
+func bothLack(a, b lacking) lacking {
+	return slices.DeleteFunc(slices.Clone(a), func(e *ParseError) bool { return b.of(e.Name) == nil })
 }
 
 // further returns how files are read that are joined to a first one, whose ids are
@@ -80,13 +85,12 @@ func (o FeatureOptions) further(item string) FeatureOptions {
 
 // join puts the features of another file beside those of f: by id, or by
 // position if either has row numbers for ids.
-func (f *features) join(g *features, file string) error {
+func (f *features) join(g *features) error {
 	f.closers = append(f.closers, g.closers...)
 	rows := g.Rows
 	if f.numbered || g.numbered {
 		if len(f.Items) != len(g.Items) {
-			return &ParseError{File: file, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
-				number(len(g.Items), "item"), words.Thousands(len(f.Items)))}
+			return lengthError(g, words.Thousands(len(f.Items)))
 		}
 		if f.numbered {
 			f.Items, f.numbered = g.Items, g.numbered
@@ -104,10 +108,10 @@ func (f *features) join(g *features, file string) error {
 			order[i] = j
 		}
 		if len(lost) > 0 {
-			return &ParseError{File: file, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
+			return &ParseError{File: g.path, Msg: fmt.Sprintf("no features for %s: %s%s", number(len(lost), "item"), words.Few(lost), lackExtension(f.Items, g.Items))}
 		}
 		if rows != nil {
-			rows = picked{g.Rows, order}
+			rows = picked(g.Rows, order)
 		}
 	}
 	names := map[string]bool{}
@@ -124,12 +128,7 @@ func (f *features) join(g *features, file string) error {
 		f.Columns = append(f.Columns, ColumnInfo{Name: p.Name, role: roleFeature, Part: p})
 	}
 	f.Warnings = append(f.Warnings, g.Warnings...)
-	switch {
-	case f.Rows == nil:
-		f.Rows = rows
-	case rows != nil:
-		f.Rows = newBeside(len(f.Items), f.Rows, rows)
-	}
+	f.Rows = besides(f.Rows, rows)
 	return nil
 }
 
@@ -138,30 +137,26 @@ func (f *features) join(g *features, file string) error {
 // themselves.
 func (f *features) rowsOf(v *votes) (places, error) {
 	if slices.Equal(v.Items, f.Items) {
-		return places{}, nil
+		return nil, nil
 	}
 	at := placesOf(f.Items)
-	numbered := v.How.ItemColumn == "" && !v.named
-	known := func(id string) bool { _, ok := at[id]; return ok }
+	numbered := v.Votes.ItemColumn == "" && !v.named
 	switch n := len(f.Items); {
-	case numbered && !f.numbered && slices.ContainsFunc(v.Items, func(id string) bool { return !known(id) }):
+	case numbered && !f.numbered && !at.hasAll(v.Items):
 		if len(v.Items) != n {
-			return places{}, advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
+			return nil, advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s with features, and without a column of ids among the votes they are joined by position",
 				number(len(v.Items), "item"), words.Thousands(n))}, "", SetVotesItem)
 		}
-		clear(at)
-		for i, id := range v.Items {
-			at[id] = i
-		}
+		return placesOf(v.Items), nil
 	case f.numbered && !numbered && !slices.Contains(v.Items, "0") && slices.Contains(v.Items, strconv.Itoa(n)):
-		return places{}, &ParseError{File: v.How.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
+		return nil, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("its items are numbered from 1, up to %d, but features without ids from 0, up to %d: every vote would go to the next item; give the features a column of ids, or number the votes from 0", n, n-1)}
 	}
-	return places{at}, nil
+	return at, nil
 }
 
 // readTruth reads true probabilities, one column per class, joined by id.
 func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions) error {
-	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
+	t, err := vo.openVotes(ctx, path, vo.Memory)
 	if err != nil {
 		return err
 	}
@@ -177,10 +172,7 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 			return err
 		}
 	}
-	at := make(map[string]int, len(ds.Items))
-	for i, id := range ds.Items {
-		at[id] = i
-	}
+	at := placesOf(ds.Items)
 	truth := make([]float32, len(ds.Items)*d)
 	lines := slices.Repeat([]int{-1}, len(ds.Items)) // of their probabilities
 	row := 0
@@ -220,4 +212,117 @@ func (ds *Dataset) readTruth(ctx context.Context, path string, vo *VotesOptions)
 	}
 	ds.Truth = truth
 	return nil
+}
+
+// nameRows gives the ids of tables that hold nothing else to the rows of the file
+// without ids that comes next or, if none does, before: an array, in most cases.
+// A first file of ids alone says which items of the others are meant.
+func nameRows(list []*features) ([]*features, error) {
+	list = slices.Clone(list)
+	for k := 0; k < len(list); k++ {
+		ids := list[k]
+		if ids.Rows != nil {
+			continue
+		}
+		to := k + 1
+		if to == len(list) || !list[to].numbered || list[to].Rows == nil {
+			to = k - 1
+		}
+		switch {
+		case to >= 0 && list[to].numbered:
+			if err := list[to].named(ids); err != nil {
+				return nil, err
+			}
+			list = slices.Delete(list, k, k+1)
+			k--
+		case k > 0:
+			return nil, errIDsAlone(ids.path)
+		}
+	}
+	return list, nil
+}
+
+func errIDsAlone(path string) error {
+	return &ParseError{File: path, Msg: "nothing but ids: expected a file without ids, such as an array, before or after it, whose rows they name"}
+}
+
+// named gives the rows of f the ids of another file.
+func (f *features) named(ids *features) error {
+	if n := len(ids.Items); n != len(f.Items) {
+		msg := fmt.Sprintf("%s, but %s has %s, which they name in turn", number(n, "id"), f.path, number(len(f.Items), "row"))
+		if n+1 == len(f.Items) && len(ids.Columns) > 0 {
+			msg += fmt.Sprintf("; is the first line, %q, an id and no header?", ids.Columns[0].Name)
+		}
+		return &ParseError{File: ids.path, Msg: msg}
+	}
+	f.Items, f.numbered, f.files = ids.Items, ids.numbered, ids.files
+	f.Groups, f.Given, f.Weights = ids.Groups, ids.Given, ids.Weights
+	f.Columns = slices.Concat(ids.Columns, f.Columns)
+	f.Warnings = slices.Concat(ids.Warnings, f.Warnings)
+	f.lacks = bothLack(ids.lacks, f.lacks)
+	f.closers = append(f.closers, ids.closers...)
+	return nil
+}
+
+// namesAlone reports whether a table has a single column without a known name
+// whose texts all differ: beside another file they are ids.
+func (s *scan) namesAlone() bool {
+	if !s.opts.several || s.item >= 0 || len(s.columns) != 1 || s.opts.Schema != nil {
+		return false
+	}
+	c := &s.columns[0]
+	return c.use && !c.fixed && s.opts.Features == nil && c.texts == len(s.ids.names) && len(c.levels) == c.texts && c.texts > 1
+}
+
+// bareNames returns names of files without their extensions, or nil if two of them
+// become one.
+func bareNames(items []string) []string {
+	bare := words.Each(items, bareName)
+	if len(placesOf(bare)) < len(bare) {
+		return nil
+	}
+	return bare
+}
+
+// dropExtensions takes names of files without their extensions for ids if, and only
+// if, none of the ids of another file is the name of a file and all are without.
+func (f *features) dropExtensions(ids []string) {
+	if !f.files || len(ids) == 0 || slices.ContainsFunc(ids, placesOf(f.Items).has) {
+		return
+	}
+	if bare := bareNames(f.Items); bare != nil && placesOf(bare).hasAll(ids) {
+		f.Items, f.files = bare, false
+	}
+}
+
+// alignNames drops the extensions of files in a folder where the items of the other
+// features have none.
+func alignNames(f, g *features) {
+	if g.files {
+		g.dropExtensions(f.Items)
+	}
+	if f.files && !g.files {
+		// All files have to be items of g, which may have more.
+		bare, at := bareNames(f.Items), placesOf(g.Items)
+		if bare != nil && at.hasAll(bare) && !slices.ContainsFunc(f.Items, at.has) {
+			f.Items, f.files = bare, false
+		}
+	}
+}
+
+// lackExtension asks whether ids lack the extension that others have, or have one
+// that others lack: "; do they lack .png?". It is "" if neither would help.
+func lackExtension(ids, others []string) string {
+	for _, c := range []struct {
+		short, long []string
+		ask         string
+	}{{ids, others, "; do they lack %s?"}, {others, ids, "; is %s too much?"}} {
+		at := placesOf(c.short)
+		for _, name := range c.long {
+			if bare := bareName(name); bare != name && at.has(bare) {
+				return fmt.Sprintf(c.ask, name[len(bare):])
+			}
+		}
+	}
+	return ""
 }

@@ -56,8 +56,7 @@ func (ds *Dataset) leaks() []error {
 	var list []error
 	warn := func(k int, format string, args ...any) {
 		name := ds.Parts[k].Name
-		list = append(list, &warning{text: fmt.Sprintf("column %q ", name) + fmt.Sprintf(format, args...),
-			advice: &Advice{Settings: []Setting{SetIgnore}, Column: name}})
+		list = append(list, advised(fmt.Sprintf("column %q ", name)+fmt.Sprintf(format, args...), name, SetIgnore))
 	}
 	for k, p := range ds.Parts {
 		if p.Kind == Tensor {
@@ -81,14 +80,9 @@ func (ds *Dataset) majorities() (items []int, majority []int) {
 	step := max(1, ds.Len()/leakItems)
 	for i := 0; i < ds.Len(); i += step {
 		counts := ds.CountsOf(i)
-		top := 0
-		for c := range counts {
-			if counts[c] > counts[top] {
-				top = c
-			}
-		}
-		tied := slices.ContainsFunc(counts[top+1:], func(m float32) bool { return m == counts[top] })
-		if counts[top] > 0 && !tied {
+		most := slices.Max(counts)
+		top := slices.Index(counts, most)
+		if most > 0 && !slices.Contains(counts[top+1:], most) {
 			items, majority = append(items, i), append(majority, top)
 		}
 	}

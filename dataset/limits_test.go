@@ -101,7 +101,7 @@ func TestVolumesThatShowNothing(t *testing.T) {
 			}
 			check(err)
 			if err == nil {
-				f.close()
+				f.Close()
 			}
 			part, err := volumePart(&FeatureOptions{ImageColumn: volumesPart, Volume: opts.Volume})
 			if err != nil {
@@ -159,7 +159,7 @@ func TestLostDigits(t *testing.T) {
 		if err != nil {
 			return []string{err.Error()}
 		}
-		defer f.close()
+		defer f.Close()
 		var list []string
 		for _, w := range f.Warnings {
 			list = append(list, w.Error())

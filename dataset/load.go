@@ -90,7 +90,7 @@ func Load(ctx context.Context, opts LoadOptions) (*Dataset, error) {
 		err = ds.readTruth(ctx, opts.Truth, &opts.VotesOptions)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return ds, ds.Check()
 }
@@ -108,11 +108,8 @@ func (o *LoadOptions) stack(ctx context.Context) (err error) {
 
 // shareIgnored tells the readers of all files what to leave out.
 func (o *LoadOptions) shareIgnored() {
-	if len(o.Ignore) == 0 {
-		return
-	}
 	o.FeatureOptions.Ignore = slices.Concat(o.FeatureOptions.Ignore, o.Ignore)
-	if len(o.Votes) > 0 {
+	if len(o.Ignore) > 0 && len(o.Votes) > 0 {
 		o.VotesOptions.Ignore = slices.Concat(o.VotesOptions.Ignore, o.Ignore)
 		o.VotesOptions.shared = true
 	}
@@ -122,11 +119,7 @@ func (o *LoadOptions) shareIgnored() {
 // columns that could be left out.
 func checkIgnored(names []string, f *features, v *votes) error {
 	for _, name := range names {
-		err := f.lacks.of(name)
-		if err == nil {
-			continue
-		}
-		if v == nil || v.How.Form == Long || v.lacks.of(name) != nil {
+		if err := f.lacks.of(name); err != nil && (v == nil || v.Votes.Form == Long || v.lacks.of(name) != nil) {
 			return err
 		}
 	}
@@ -136,7 +129,7 @@ func checkIgnored(names []string, f *features, v *votes) error {
 // votesBeside reads votes from the file of features itself, and tells the
 // feature reader which columns they take.
 func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading) (*votes, error) {
-	t, err := openTable(ctx, path, vo.TableOptions, vo.Memory)
+	t, err := vo.openVotes(ctx, path, vo.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +147,7 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading
 		return nil, err
 	}
 	header := t.Header()
+	var v *votes
 	switch {
 	case opts.Columns != nil:
 		fo.votes = slices.Clone(opts.Columns)
@@ -163,48 +157,23 @@ func votesBeside(ctx context.Context, path string, vo *VotesOptions, fo *reading
 			opts.Columns = append(slices.Clone(opts.Columns), header[i])
 			fo.votes = append(fo.votes, header[i])
 		}
-		return readVoteColumns(ctx, t, item, opts)
+		v, err = readGrid(ctx, t, item, opts)
 	case label >= 0 && (opts.Form == Auto || opts.Form == Long):
-		fo.votes = append(fo.votes, header[label])
-		for _, c := range []struct {
-			name  string
-			names []string
-			role  table.Role
-		}{{opts.RaterColumn, raterNames, table.RaterRole}, {opts.CountColumn, countNames, table.DataRole}} {
-			if col, err := findColumn(t, c.name, c.names, c.role); err != nil {
-				return nil, err
-			} else if col >= 0 && col != item && col != label {
-				fo.votes = append(fo.votes, header[col])
-			}
-		}
 		fo.repeated = item >= 0
 		opts.numbered = true
-		v, err := readLong(ctx, t, item, label, opts)
-		if err != nil {
-			return nil, err
+		if v, err = readLong(ctx, t, item, label, opts); err == nil {
+			fo.votes = v.columns
 		}
-		v.How.File = t.Name()
-		v.Warnings = append(v.Warnings, t.Notes()...)
-		return v, v.finish(&opts)
-	case opts.Classes != nil && !slices.ContainsFunc(opts.Classes, func(c string) bool { return !slices.Contains(header, c) }):
-		opts.Columns = opts.Classes
-		if opts.Form == Auto {
-			opts.Form = Counted
-		}
+	case opts.Classes != nil && placesOf(header).hasAll(opts.Classes):
+		opts.Columns, opts.Form = opts.Classes, cmp.Or(opts.Form, Counted)
 		fo.votes = slices.Clone(opts.Columns)
-		return readVoteColumns(ctx, t, item, opts)
+		v, err = readGrid(ctx, t, item, opts)
+	default:
+		err = advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
 	}
-	return nil, advise(&ParseError{File: t.Name(), Msg: fmt.Sprintf("no column of votes among [%s]", words.Few(header))}, "", SetVotes, SetVoteColumns, SetLabel)
-}
-
-// readVoteColumns reads votes in the columns of opts.
-func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOptions) (*votes, error) {
-	v, err := readGrid(ctx, t, item, opts)
 	if err != nil {
 		return nil, err
 	}
-	v.How.File = t.Name()
-	v.Warnings = append(v.Warnings, t.Notes()...)
 	return v, v.finish(&opts)
 }
 
@@ -212,8 +181,7 @@ func readVoteColumns(ctx context.Context, t table.Table, item int, opts VotesOpt
 // none; votes for items without features are left out. Both are reported. Votes
 // may be nil.
 func join(f *features, v *votes) (*Dataset, error) {
-	ds := &Dataset{Items: f.Items, Groups: f.Groups, Given: f.Given, Weights: f.Weights, Parts: f.Parts, Rows: f.Rows,
-		Columns: f.Columns, Warnings: slices.Clone(f.Warnings), closers: f.closers}
+	ds := &f.Dataset
 	if v == nil {
 		ds.Votes.count(ds)
 		return ds, nil
@@ -221,18 +189,17 @@ func join(f *features, v *votes) (*Dataset, error) {
 	if len(v.Items) == 0 {
 		return nil, errors.New("there are no votes to join to the features")
 	}
-	if f.files && v.How.ItemColumn != "" {
+	if f.files && v.Votes.ItemColumn != "" {
 		f.dropExtensions(v.Items)
-		ds.Items = f.Items
 	}
 	at, err := f.rowsOf(v)
 	if err != nil {
 		return nil, err
 	}
 	d := len(v.Classes)
-	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.How
+	ds.Classes, ds.Raters, ds.Votes = v.Classes, v.Raters, v.Votes
 	ds.Warnings = append(ds.Warnings, v.Warnings...)
-	if at.at == nil {
+	if at == nil {
 		ds.Counts, ds.Ratings = v.Counts, v.Ratings
 	} else if err := ds.place(f, v, at, d); err != nil {
 		return nil, err
@@ -271,7 +238,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 			unknown = append(unknown, strconv.Quote(id))
 		}
 	}
-	if err := v.strangers(f.Items, at.at); err != nil {
+	if err := v.strangers(f.Items, at); err != nil {
 		return err
 	}
 	if len(unknown) > 0 {
@@ -289,13 +256,9 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 }
 
 // strangers refuses a file of votes none of whose items has features.
-func (v *votes) strangers(items []string, at map[string]int) error {
-	files := v.files
-	if files == nil {
-		files = []votesFile{{v.How.File, v.Items}}
-	}
-	for _, file := range files {
-		if slices.ContainsFunc(file.items, func(id string) bool { _, ok := at[id]; return ok }) {
+func (v *votes) strangers(items []string, at places) error {
+	for _, file := range v.files {
+		if slices.ContainsFunc(file.items, at.has) {
 			continue
 		}
 		msg := fmt.Sprintf("no item of %s has features: its items are %s, those with features are %s", file.name, words.Few(quoted(file.items)), words.Few(quoted(items)))
@@ -318,9 +281,93 @@ func (ds *Dataset) classVotes(c int) float64 {
 }
 
 func quoted(names []string) []string {
-	q := make([]string, min(len(names), 6))
-	for i := range q {
-		q[i] = strconv.Quote(names[i])
+	q := slices.Clone(names)
+	for i := range min(len(q), 6) {
+		q[i] = strconv.Quote(q[i])
 	}
-	return append(q, names[len(q):]...)
+	return q
+}
+
+// ReadColumns reads columns of the files that ds was loaded from with the same
+// options, features or not, as text: of each name the values of the items, [N], ""
+// where one is missing. A column is that of the first file that has it.
+func (ds *Dataset) ReadColumns(ctx context.Context, opts LoadOptions, names []string) ([][]string, error) {
+	if err := opts.stack(ctx); err != nil {
+		return nil, err
+	}
+	at := placesOf(ds.Items)
+	values := make([][]string, len(names))
+	var headers []string
+	for k, path := range opts.Data {
+		t, err := tableOf(ctx, path, &opts.FeatureOptions)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil { // an array or a folder of images
+			continue
+		}
+		headers = append(headers, t.Header()...)
+		err = ds.readColumns(ctx, t, k == 0, at, &opts, names, values)
+		t.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, name := range names {
+		if values[i] == nil {
+			return nil, &ParseError{File: strings.Join(opts.Data, ", "), Name: name,
+				Msg: fmt.Sprintf("no column %q among [%s]", name, words.Few(headers)), Err: ErrNoColumn}
+		}
+	}
+	return values, nil
+}
+
+// readColumns reads from one table the columns that it has and none before had.
+// Rows belong to the item of their id or, without ids, of their number.
+func (ds *Dataset) readColumns(ctx context.Context, t table.Table, first bool, at places, opts *LoadOptions,
+	names []string, values [][]string) error {
+	fo := &opts.FeatureOptions
+	item, err := findItem(t, fo.ItemColumn, fo.ItemOptional || !first, slices.Concat(fo.taken(), opts.VotesOptions.Columns)...)
+	if err != nil {
+		return err
+	}
+	type column struct {
+		in int
+		to []string
+	}
+	var columns []column
+	for i, name := range names {
+		in := slices.Index(t.Header(), name)
+		if in < 0 || values[i] != nil {
+			continue
+		}
+		if err := readable(t, in); err != nil {
+			return err
+		}
+		values[i] = make([]string, len(ds.Items))
+		columns = append(columns, column{in, values[i]})
+	}
+	if columns == nil {
+		return nil
+	}
+	row, seen := 0, make([]bool, len(ds.Items))
+	return table.Records(ctx, t, func(rec []table.Cell) error {
+		to, ok := row, row < len(ds.Items)
+		row++
+		if item >= 0 {
+			to, ok = at[rec[item].String()]
+		} else if first {
+			to, ok = at[strconv.Itoa(to)]
+		}
+		if !ok || seen[to] { // of an item that comes in several rows the first counts
+			return nil
+		}
+		seen[to] = true
+		for _, c := range columns {
+			if cell := &rec[c.in]; !fo.missing(cell, table.FeatureNA) {
+				c.to[to] = strings.Clone(cell.String())
+			}
+		}
+		return nil
+	})
 }

@@ -120,7 +120,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestJoinNoVotes(t *testing.T) {
-	if _, err := join(&features{Items: []string{"a"}}, &votes{}); err == nil || err.Error() != "there are no votes to join to the features" {
+	if _, err := join(&features{Dataset: Dataset{Items: []string{"a"}}}, &votes{}); err == nil || err.Error() != "there are no votes to join to the features" {
 		t.Error(err)
 	}
 }
@@ -193,7 +193,8 @@ func TestOptionalItem(t *testing.T) {
 // Columns to leave out may be in any of the files, and have to be in one.
 func TestIgnoreInAnyFile(t *testing.T) {
 	inDir(t, "items.csv", "id,x,note\na,1,u\nb,2,v\n", "more.csv", "id,z,extra\na,3,4\nb,4,5\n",
-		"votes.csv", "id,p,q,when\na,1,2,7\nb,12,0,8\n", "long.csv", "id,label,when\na,p,1\nb,q,2\n")
+		"votes.csv", "id,p,q,when\na,1,2,7\nb,12,0,8\n", "long.csv", "id,label,when\na,p,1\nb,q,2\n",
+		"plain.csv", "id,p,q\na,1,2\nb,12,0\n")
 	load := func(votes string, ignore ...string) (string, error) {
 		o := LoadOptions{Data: []string{"items.csv", "more.csv"}, Ignore: ignore}
 		if votes != "" {
@@ -220,6 +221,11 @@ func TestIgnoreInAnyFile(t *testing.T) {
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v: got %v, want %s", c, err, want)
+		}
+	}
+	for _, votes := range [][]string{{"votes.csv", "plain.csv"}, {"plain.csv", "votes.csv"}, {"plain.csv", "votes.csv", "long.csv"}} {
+		if _, err := Load(t.Context(), LoadOptions{Votes: votes, VotesOptions: VotesOptions{Ignore: []string{"when"}}}); err != nil {
+			t.Errorf("%v: %v", votes, err)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (r *longReader) addVote(rec []table.Cell) error {
 		r.blankVote(vote.item, rec)
 		return nil
 	}
-	vote.label = r.labels.code(rec[r.label].String(), r.t.Line(), r.label)
+	vote.label = r.labels.code(rec[r.label].String(), r.t.Line())
 	if len(r.labels.names) > 100*maxClasses {
 		return r.t.ErrorAt(r.label, "more than %s different labels: is this the label column?", words.Thousands(100*maxClasses))
 	}
@@ -172,12 +172,17 @@ func (r *longReader) votes() (*votes, error) {
 		return nil, err
 	}
 	header := r.t.Header()
-	v.How = Interpretation{Form: Long, LabelColumn: header[r.label]}
+	v.Votes = Interpretation{Form: Long, LabelColumn: header[r.label]}
+	for _, col := range []int{r.label, r.rater, r.count} {
+		if col >= 0 {
+			v.columns = append(v.columns, header[col])
+		}
+	}
 	if r.item >= 0 {
-		v.How.ItemColumn = header[r.item]
+		v.Votes.ItemColumn = header[r.item]
 	}
 	if r.rater >= 0 {
-		v.How.RaterColumn = header[r.rater]
+		v.Votes.RaterColumn = header[r.rater]
 		v.Raters, v.Ratings = r.raters.names, make([]Rating, 0, len(r.list))
 	}
 	left := 0
@@ -198,20 +203,17 @@ func (r *longReader) votes() (*votes, error) {
 			}
 		}
 	}
-	var unknown []string
-	for k, c := range class {
-		if c < 0 {
-			unknown = append(unknown, r.labels.names[k])
-		}
+	if r.blank > 0 {
+		v.warn("%s without a label left out", number(r.blank, "row"))
 	}
-	v.warnVotes(r.blank, left, unknown)
+	v.warnVotes(left, r.labels.names, class)
 	if r.withdrawn > 0 {
 		v.warn("%s withdrawn by a later row without a label", number(r.withdrawn, "vote"))
 	}
 	if r.twice > 0 {
 		v.warn("%s by a rater who had voted on the item before (%s): %s", number(r.twice, "vote"), r.firstTwice, duplicatesText[r.opts.Duplicates])
 	}
-	return v, nil
+	return v.from(r.t), nil
 }
 
 // duplicatesText says which of two votes counts.
@@ -235,18 +237,22 @@ func (v *votes) warn(format string, args ...any) {
 	v.Warnings = append(v.Warnings, fmt.Errorf(format, args...))
 }
 
-// warnVotes reports votes without a label and those for unknown classes.
-func (v *votes) warnVotes(blank, left int, labels []string) {
-	if blank > 0 && v.How.Form == Long {
-		v.warn("%s without a label left out", number(blank, "row"))
+// warnVotes reports votes for unknown classes: those of the labels whose class is −1, if there are any.
+func (v *votes) warnVotes(left int, labels []string, class []int32) {
+	if left == 0 {
+		return
 	}
-	if left > 0 {
-		which := "labels"
-		if len(labels) > 0 {
-			which += " [" + words.Few(quoted(labels)) + "]"
+	var unknown []string
+	for k, c := range class {
+		if c < 0 {
+			unknown = append(unknown, labels[k])
 		}
-		v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
 	}
+	which := "labels"
+	if unknown != nil {
+		which += " [" + words.Few(quoted(unknown)) + "]"
+	}
+	v.warn("%s left out, for %s that are not among the classes %s", number(left, "vote"), which, classList(v.Classes))
 }
 
 // votesIn reads a number of votes.

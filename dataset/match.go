@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,10 +16,9 @@ import (
 // match says which features of a trained model a file holds. The zero value
 // reads the file as the options say.
 type match struct {
-	schema []Part   // the features to read, under their names in the file
+	schema []Part   // the features to read, under their names in the file; it may be empty
 	names  []string // what the model calls them
 	image  string   // the column of paths of images
-	given  bool     // the schema holds, though it may be empty
 }
 
 // matchFiles hands the features of opts.Schema out to files that are joined, as
@@ -57,11 +57,14 @@ func matchFiles(ctx context.Context, paths []string, first table.Table, opts *Fe
 	}
 	for i, p := range m.parts {
 		if !m.taken[i] {
-			return nil, &missingError{fmt.Sprintf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", "))}
+			return nil, &caused{fmt.Sprintf("no feature %q (%s) in %s: the model was trained with it", p.Name, kindOf(p), strings.Join(paths, ", ")), ErrMissingFeature}
 		}
 	}
 	for k := 1; k < len(paths); k++ {
-		if t := tables[k]; t != nil && len(matches[k].schema) == 0 && !namesRows(t, tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil) {
+		// A table of which the model needs no column can name the rows of an array next to it. One with further
+		// columns is more likely a mistake.
+		t, array := tables[k], tables[k-1] == nil || k+1 < len(paths) && tables[k+1] == nil
+		if t != nil && len(matches[k].schema) == 0 && !(array && len(t.Header()) == 1) {
 			return nil, &ParseError{File: t.Name(), Msg: fmt.Sprintf("no column is a feature of the model among [%s]", words.Few(t.Header()))}
 		}
 	}
@@ -75,15 +78,7 @@ func tableOf(ctx context.Context, path string, opts *FeatureOptions) (table.Tabl
 			return nil, err
 		}
 	}
-	return openItems(ctx, path, opts.TableOptions, opts.Memory)
-}
-
-// kindOf describes a feature without its name.
-func kindOf(p Part) string {
-	if p.Kind == Tensor {
-		return "tensor " + words.Shape(p.Shape)
-	}
-	return p.Kind.String()
+	return opts.openItems(ctx, path, opts.Memory)
 }
 
 // matcher gives every feature of a model to one file.
@@ -117,9 +112,9 @@ func (m *matcher) array(path string) (match, error) {
 	if len(named) == 0 {
 		return match{}, &ParseError{File: path, Msg: "the model has no feature that is an array or an image and not in another file"}
 	}
-	p := m.parts[named[0]]
-	m.taken[named[0]] = true
-	return match{schema: []Part{p}, names: []string{p.Name}, given: true}, nil
+	out := match{}
+	m.take(&out, named[0], m.parts[named[0]].Name)
+	return out, nil
 }
 
 // arrays returns the features of an array or a folder, or those of the several
@@ -132,7 +127,7 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 	if err != nil {
 		return match{}, err
 	}
-	out := match{given: true}
+	out := match{}
 	for _, name := range arrays.names {
 		if i := m.next(name); i >= 0 && m.parts[i].Kind == Tensor && len(arrays.names) > 1 {
 			m.take(&out, i, name)
@@ -148,10 +143,10 @@ func (m *matcher) arrays(path string, opts *FeatureOptions) (match, error) {
 // name that no file has yet, or −1.
 func (m *matcher) next(column string) int {
 	name := column
-	i := m.index(name)
+	i := partNamed(m.parts, name)
 	for k := 2; i >= 0 && m.taken[i]; k++ {
 		name = fmt.Sprintf("%s %d", column, k)
-		i = m.index(name)
+		i = partNamed(m.parts, name)
 	}
 	return i
 }
@@ -168,7 +163,7 @@ func (m *matcher) take(out *match, i int, name string) {
 // table returns the features that are columns of a table.
 func (m *matcher) table(t table.Table, image string) match {
 	lists := t.Traits().Lists
-	out := match{schema: []Part{}, given: true}
+	out := match{schema: []Part{}}
 	for _, column := range t.Header() {
 		i := m.next(column)
 		if i < 0 {
@@ -188,20 +183,16 @@ func (m *matcher) table(t table.Table, image string) match {
 	return out
 }
 
-func (m *matcher) index(name string) int {
-	return slices.IndexFunc(m.parts, func(p Part) bool { return p.Name == name })
-}
-
 // apply makes opts those for the file of the match.
 func (m *match) apply(opts *FeatureOptions) {
-	if m.given {
+	if m.schema != nil {
 		opts.Schema, opts.ImageColumn = m.schema, m.image
 	}
 }
 
 // modelName returns what the model calls a feature of the file.
 func (m *match) modelName(name string) string {
-	if i := slices.IndexFunc(m.schema, func(p Part) bool { return p.Name == name }); i >= 0 {
+	if i := partNamed(m.schema, name); i >= 0 {
 		return m.names[i]
 	}
 	return name
@@ -214,14 +205,15 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 	if err != nil {
 		return nil, err
 	}
+	f.path = path
 	for i := range f.Parts {
 		p := &f.Parts[i]
-		at := slices.IndexFunc(m.schema, func(q Part) bool { return q.Name == p.Name })
+		at := partNamed(m.schema, p.Name)
 		if at < 0 {
 			continue
 		}
 		if want := m.schema[at]; p.Kind == Tensor && !slices.Equal(p.Shape, want.Shape) {
-			f.close()
+			f.Close()
 			return nil, &ParseError{File: path, Msg: fmt.Sprintf("items of shape %s, but the model's feature %q has shape %s",
 				words.Shape(p.Shape), m.names[at], words.Shape(want.Shape))}
 		}
@@ -235,4 +227,152 @@ func (m *match) read(ctx context.Context, path string, opts reading) (*features,
 		}
 	}
 	return f, nil
+}
+
+// openJoined opens a stream of the items in path, or in t if that is not nil,
+// with the files of opts.Beside joined to them.
+func openJoined(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+	fo := opts.FeatureOptions
+	fo.Schema = parts
+	matches, err := matchFiles(ctx, slices.Concat([]string{path}, opts.Beside), t, &fo)
+	if err != nil {
+		if t != nil {
+			err = errors.Join(err, t.Close())
+		}
+		return nil, err
+	}
+	first := opts
+	first.FeatureOptions = fo
+	matches[0].apply(&first.FeatureOptions)
+	s, err := newStream(ctx, path, t, matches[0].schema, first)
+	if err != nil {
+		return nil, err
+	}
+	s.match = matches[0]
+	numbered := s.f != nil && s.f.numbered || s.f == nil && s.item < 0
+	item := ""
+	if s.f == nil && s.item >= 0 {
+		item = t.Header()[s.item]
+	}
+	further := newReading(fo.further(item))
+	further.lazy, further.several = true, true
+	list, err := readFiles(ctx, opts.Beside, matches[1:], further, false)
+	if err == nil && len(list) > 0 && list[0].Rows == nil && !numbered {
+		err = closing(list, errIDsAlone(list[0].path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, b := range list {
+		if !numbered && !b.numbered {
+			if s.f != nil {
+				alignNames(s.f, b)
+			}
+			b.at = placesOf(b.Items)
+			if b.files {
+				for i, name := range bareNames(b.Items) {
+					if !b.at.has(name) {
+						b.at[name] = i
+					}
+				}
+			}
+		}
+		s.beside = append(s.beside, b)
+		numbered = numbered && b.numbered
+	}
+	return s, nil
+}
+
+// allParts returns the features of the stream and of what is joined to it,
+// under the names of the model.
+func (s *Stream) allParts() []Part {
+	parts := slices.Clone(s.parts)
+	for i := range parts {
+		parts[i].Name = s.match.modelName(parts[i].Name)
+	}
+	for _, b := range s.beside {
+		parts = append(parts, b.Parts...)
+	}
+	return parts
+}
+
+// readBeside reads the features that other files have of the item just read,
+// whose own features may be bad. Items without ids of their own take those of
+// the first file that has some.
+func (s *Stream) readBeside(id string, bad error, row []float32) (string, error) {
+	n := s.row - 1
+	for _, b := range s.beside {
+		at, ok := n, n < len(b.Items)
+		if b.at != nil {
+			at, ok = b.at[id]
+		}
+		switch {
+		case !ok && b.at == nil:
+			return "", lengthError(b, "more")
+		case !ok:
+			if bad == nil {
+				bad = &ParseError{File: b.path, Msg: fmt.Sprintf("no features for item %q%s", id, lackExtension([]string{id}, b.Items))}
+			}
+			continue
+		case b.at == nil && !b.numbered:
+			id = b.Items[at]
+		}
+		if b.Rows == nil {
+			continue
+		}
+		w := b.Rows.Width()
+		if err := b.Rows.ReadRow(at, row[:w]); err != nil && bad == nil {
+			bad = err
+		}
+		row = row[w:]
+	}
+	return id, bad
+}
+
+// checkLengths is called after the last item: files that are joined by position
+// end there too.
+func (s *Stream) checkLengths() error {
+	for _, b := range s.beside {
+		if b.at == nil && len(b.Items) != s.row {
+			return lengthError(b, words.Thousands(s.row))
+		}
+	}
+	return nil
+}
+
+// lengthError refuses a file without ids of another length than the first.
+func lengthError(f *features, first string) error {
+	return &ParseError{File: f.path, Msg: fmt.Sprintf("%s, but the first file has %s, and without ids they are joined by position",
+		number(len(f.Items), "item"), first)}
+}
+
+// Cut has batches end after every so many items, counted from the first, whatever their own size. It is called
+// before the first batch is read.
+func (s *Stream) Cut(items int) { s.block = items }
+
+// Pass has stretches of as many items as [Stream.Cut] says passed over, without being looked at, for which a function of the first
+// one's place is true. It is called before the first batch is read.
+func (s *Stream) Pass(over func(first int) bool) { s.pass = over }
+
+// Read returns how many items were read, or passed over.
+func (s *Stream) Read() int { return s.row }
+
+// passOver passes over the items that nobody wants.
+func (s *Stream) passOver() error {
+	for s.pass != nil && s.block > 0 && s.row%s.block == 0 && s.pass(s.row) {
+		n := s.block
+		if s.f != nil {
+			n = min(n, s.f.length()-s.row)
+		} else {
+			var err error
+			if n, err = table.Skip(s.t, n); err != nil {
+				return err
+			}
+		}
+		s.row += n
+		if n < s.block {
+			return nil
+		}
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"credence/internal/array"
 	"credence/internal/words"
@@ -37,13 +39,12 @@ func (k Kind) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads the kind's name.
 func (k *Kind) UnmarshalText(text []byte) error {
-	for i, name := range kindNames {
-		if name == string(text) {
-			*k = Kind(i)
-			return nil
-		}
+	i := slices.Index(kindNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("feature kind %q is not one of %v", text, kindNames)
 	}
-	return fmt.Errorf("feature kind %q is not one of [numeric categorical tensor text]", text)
+	*k = Kind(i)
+	return nil
 }
 
 // UnknownLevel is the raw value of a categorical cell whose level is not among
@@ -84,15 +85,23 @@ func (p Part) Width() int {
 
 // String describes the part: "age: numeric", "sex: categorical (female, male)".
 func (p Part) String() string {
-	switch p.Kind {
-	case Categorical:
+	if p.Kind == Categorical {
 		return fmt.Sprintf("%s: categorical (%s)", p.Name, words.Few(p.Levels))
-	case Tensor:
-		return fmt.Sprintf("%s: tensor %s", p.Name, words.Shape(p.Shape))
-	case Text:
-		return p.Name + ": text"
 	}
-	return p.Name + ": numeric"
+	return p.Name + ": " + kindOf(p)
+}
+
+// kindOf describes a feature without its name.
+func kindOf(p Part) string {
+	if p.Kind == Tensor {
+		return "tensor " + words.Shape(p.Shape)
+	}
+	return p.Kind.String()
+}
+
+// partNamed returns the index of the part with a name, or −1.
+func partNamed(parts []Part, name string) int {
+	return slices.IndexFunc(parts, func(p Part) bool { return p.Name == name })
 }
 
 // totalWidth returns the length W of a raw row.
@@ -134,3 +143,95 @@ func checkParts(parts []Part) error {
 	}
 	return nil
 }
+
+// role is what a column of a feature file is used for.
+type role uint8
+
+const (
+	roleFeature   role = iota
+	roleItem           // the ids
+	roleGroup          // the group that an item belongs to in a split
+	roleSplitPart      // the part of a given split
+	roleWeight         // how much an item counts in training
+	roleVote           // votes, in a file that holds features and votes
+	roleIgnored
+)
+
+var roleNames = [...]string{"feature", "item", "group", "split", "weight", "vote", "ignored"}
+
+// String returns the role's name.
+func (r role) String() string { return roleNames[r] }
+
+// ColumnInfo says how a column of a feature file was read.
+type ColumnInfo struct {
+	Name    string
+	role    role
+	Part    Part   // of a feature
+	Missing int    // cells without a value
+	Reason  string // why a column is ignored
+}
+
+// String reads like "age: numeric, 3 missing" or "notes: ignored (…)".
+func (c ColumnInfo) String() string {
+	if c.role != roleFeature {
+		if c.Reason != "" {
+			return fmt.Sprintf("%s: %v (%s)", c.Name, c.role, c.Reason)
+		}
+		return fmt.Sprintf("%s: %v", c.Name, c.role)
+	}
+	s := c.Part.String()
+	if c.Missing > 0 {
+		s += ", " + words.Thousands(c.Missing) + " missing"
+	}
+	return s
+}
+
+// DescribeColumns sums up in a line or two how the columns were read: "66
+// features: 64 numeric, 2 categorical (sex, site); ignored: notes".
+func DescribeColumns(columns []ColumnInfo) string {
+	var features, missing int
+	var names [len(kindNames)][]string // of each kind
+	var ignored []string
+	for _, c := range columns {
+		switch c.role {
+		case roleIgnored:
+			ignored = append(ignored, c.Name)
+		case roleFeature:
+			features++
+			missing += c.Missing
+			name := c.Name
+			if c.Part.Kind == Tensor {
+				name += " " + words.Shape(c.Part.Shape)
+			}
+			names[c.Part.Kind] = append(names[c.Part.Kind], name)
+		}
+	}
+	var kinds []string
+	for _, kind := range []Kind{Numeric, Categorical, Text, Tensor} {
+		switch n, some := len(names[kind]), " ("+words.Few(names[kind])+")"; {
+		case n == 0:
+		case kind == Numeric:
+			kinds = append(kinds, words.Thousands(n)+" numeric")
+		case kind == Categorical:
+			kinds = append(kinds, words.Thousands(n)+" categorical"+some)
+		case kind == Text:
+			kinds = append(kinds, words.Thousands(n)+" of text"+some)
+		default:
+			kinds = append(kinds, number(n, "tensor")+some)
+		}
+	}
+	s := number(features, "feature")
+	if len(kinds) > 0 {
+		s += ": " + strings.Join(kinds, ", ")
+	}
+	if missing > 0 {
+		s += "; " + number(missing, "missing value")
+	}
+	if len(ignored) > 0 {
+		s += "; ignored: " + words.Few(ignored)
+	}
+	return s
+}
+
+// Unused reports whether nothing is taken from the column.
+func (c ColumnInfo) Unused() bool { return c.role == roleIgnored }

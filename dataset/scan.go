@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"hash/fnv"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -65,6 +67,9 @@ const (
 	fewLevels = 20
 	// maxWeight bounds the weight of an item.
 	maxWeight = 1e9
+	// longText is how many bytes of a cell tell it from others before it is clear
+	// that it is no category.
+	longText = 4096
 )
 
 func newScan(t table.Table, opts *reading) (*scan, error) {
@@ -100,7 +105,7 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 			c.role = roleVote
 		case slices.Contains(opts.Ignore, name):
 		case opts.Features != nil && !slices.Contains(opts.Features, name):
-		case opts.Schema != nil && !slices.ContainsFunc(opts.Schema, func(p Part) bool { return p.Name == name }):
+		case opts.Schema != nil && partNamed(opts.Schema, name) < 0:
 		case opts.aside(t, i):
 			c.role = roleVote
 		default:
@@ -109,14 +114,10 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 				c.use, c.role = false, roleIgnored
 			}
 		}
-		if slices.Contains(opts.Numeric, name) {
-			c.fixed, c.kind = true, Numeric
-		}
-		if slices.Contains(opts.Categorical, name) {
-			c.fixed, c.kind = true, Categorical
-		}
-		if slices.Contains(opts.Text, name) {
-			c.fixed, c.kind = true, Text
+		for kind, names := range [][]string{Numeric: opts.Numeric, Categorical: opts.Categorical, Text: opts.Text} {
+			if slices.Contains(names, name) {
+				c.fixed, c.kind = true, Kind(kind)
+			}
 		}
 		c.levels = map[string]int{}
 	}
@@ -127,20 +128,14 @@ func newScan(t table.Table, opts *reading) (*scan, error) {
 func (s *scan) add(rec []table.Cell) error {
 	at := s.records
 	s.records++
-	if s.item >= 0 {
-		id := rec[s.item].String()
-		if id == "" {
-			return s.t.ErrorAt(s.item, "the item has no id")
-		}
-		if earlier, ok := s.ids.add(id, s.t.Line()); ok {
-			if s.opts.repeated {
-				s.skip[at] = true
-				return nil
-			}
-			return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, id, int(s.ids.lines[earlier]))
-		}
-	} else {
-		s.ids.keep(strconv.Itoa(len(s.ids.names)))
+	switch earlier, err := s.ids.next(s.t, rec, s.item); {
+	case err != nil:
+		return err
+	case earlier >= 0 && s.opts.repeated:
+		s.skip[at] = true
+		return nil
+	case earlier >= 0:
+		return twice(s.t, s.t.Line(), s.item, s.opts.ItemColumn, rec[s.item].String(), earlier)
 	}
 	if err := s.keep(rec); err != nil {
 		return err
@@ -232,7 +227,8 @@ func (s *scan) see(i int, c *columnScan, x *table.Cell) error {
 		return nil
 	}
 	if c.kind == Text {
-		c.seeText()
+		c.texts++
+		c.counting, c.other, c.levels = false, true, nil
 		return nil
 	}
 	v, ok := x.Number(s.commas)
@@ -314,4 +310,23 @@ func (s *scan) notNumber(i int, c *columnScan) error {
 	e := errorIn(s.t, c.line, i, "%q is not a number, but most values of the column are", c.text)
 	e.Err = &Advice{Settings: []Setting{SetMissing, SetCategorical}, Column: name, Value: c.text}
 	return e
+}
+
+// level returns what tells a cell from others. Of long ones no more is kept than
+// a hash, and the column cannot be one of categories any more.
+func (c *columnScan) level(cell string) string {
+	if c.fixed || len(cell) <= longText {
+		return cell
+	}
+	c.long++
+	h := fnv.New128a()
+	io.WriteString(h, cell)
+	return string(h.Sum(nil))
+}
+
+// prose reports whether a column holds sentences, most of them different: not
+// the same few answers again and again, nor names or codes.
+func (c *columnScan) prose() bool {
+	n := c.numbers + c.texts
+	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n
 }

@@ -68,7 +68,7 @@ type Stream struct {
 	block  int                  // see Cut
 	pass   func(first int) bool // see Pass
 	match  match                // what the model calls the features
-	beside []*besideFile
+	beside []*features          // joined to the items
 
 	pool *budget.Pool // memory of the images and volumes that are decoded at a time
 }
@@ -92,10 +92,7 @@ func OpenStream(ctx context.Context, path string, parts []Part, opts StreamOptio
 	if len(opts.Beside) > 0 || t == nil && len(parts) > 1 {
 		return openJoined(ctx, path, t, parts, opts)
 	}
-	if t == nil {
-		return newArrayStream(ctx, path, parts, opts)
-	}
-	return newStream(ctx, t, parts, opts)
+	return newStream(ctx, path, t, parts, opts)
 }
 
 // NewStream reads items from CSV or JSON text or an Arrow stream, such as standard input;
@@ -111,10 +108,14 @@ func NewStream(ctx context.Context, r io.Reader, name string, parts []Part, opts
 	if len(opts.Beside) > 0 {
 		return openJoined(ctx, name, t, parts, opts)
 	}
-	return newStream(ctx, t, parts, opts)
+	return newStream(ctx, name, t, parts, opts)
 }
 
-func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+// newStream reads the items of a table or, if that is nil, of the array or folder at path.
+func newStream(ctx context.Context, path string, t table.Table, parts []Part, opts StreamOptions) (*Stream, error) {
+	if t == nil {
+		return newArrayStream(ctx, path, parts, opts)
+	}
 	if opts.Inline {
 		opts.ImageColumn = ""
 	} else if opts.ImageColumn == "" {
@@ -126,32 +127,20 @@ func newStream(ctx context.Context, t table.Table, parts []Part, opts StreamOpti
 	if err == nil && s.item < 0 && len(parts) == 0 && len(t.Header()) == 1 {
 		s.item = 0 // the model needs nothing of it but ids
 	}
-	var plain []Part
-	for _, p := range parts {
-		if p.Name == opts.ImageColumn && p.Kind == Tensor {
-			s.grid = p
-			if err == nil {
-				s.image, err = featureColumn(t, p.Name)
-			}
-			continue
-		}
-		plain = append(plain, p)
-	}
-	s.parts = plain
-	if s.image >= 0 {
-		s.folder = folderOf(t.Name())
-		i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == opts.ImageColumn })
-		s.parts = append(slices.Clone(plain), parts[i])
+	plain := parts
+	if i := partNamed(parts, opts.ImageColumn); i >= 0 && parts[i].Kind == Tensor && err == nil {
+		s.image, err = featureColumn(t, opts.ImageColumn)
+		s.grid, s.folder = parts[i], folderOf(t.Name())
+		plain = slices.Delete(slices.Clone(parts), i, i+1)
+		s.parts = append(slices.Clone(plain), s.grid)
 	}
 	if err == nil {
 		s.dec, err = newDecoder(t, plain, &s.opts.TableOptions)
 	}
-	if err == nil {
-		s.dec.keep = false
-	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
+	s.dec.keep = false
 	return s, nil
 }
 
@@ -177,15 +166,18 @@ func (s *Stream) Warnings() []error {
 		list = append(s.dec.warnings(), s.t.Notes()...)
 		list = append(list, s.ids.warnings()...)
 	}
-	if s.f != nil {
-		list = append(list, s.f.Warnings...)
-		list = append(list, s.f.noted()...)
-	}
-	for _, b := range s.beside {
-		list = append(list, b.f.Warnings...)
-		list = append(list, b.f.noted()...)
+	for _, f := range s.files() {
+		list = slices.Concat(list, f.Warnings, f.noted())
 	}
 	return list
+}
+
+// files returns the features that are read in place, or held in memory.
+func (s *Stream) files() []*features {
+	if s.f == nil {
+		return s.beside
+	}
+	return append([]*features{s.f}, s.beside...)
 }
 
 // Total returns how many items there are, or 0 if that is known only at the end.
@@ -202,12 +194,10 @@ func (s *Stream) Total() int {
 // Close closes the files.
 func (s *Stream) Close() error {
 	var errs []error
-	for _, b := range s.beside {
-		errs = append(errs, b.f.close())
+	for _, f := range s.files() {
+		errs = append(errs, f.Close())
 	}
-	if s.f != nil {
-		errs = append(errs, s.f.close())
-	} else {
+	if s.t != nil {
 		errs = append(errs, s.t.Close())
 	}
 	return errors.Join(errs...)
@@ -233,7 +223,7 @@ func (s *Stream) Next() (*Batch, error) {
 	if s.block > 0 {
 		size = min(size, s.block-s.row%s.block)
 	}
-	for m.N < size && !s.enough() {
+	for m.N < size && (s.dec == nil || s.dec.size < batchText) {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -303,9 +293,6 @@ const (
 	batchText   = 64 << 20
 )
 
-// enough reports whether the texts of a batch leave no room for more.
-func (s *Stream) enough() bool { return s.dec != nil && s.dec.size >= batchText }
-
 // read reads one item. With an id beside the error, reading can go on. What
 // takes long, and can be done for several items at once, is left to later, if
 // that is not nil: it completes the row.
@@ -334,7 +321,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 				err = s.t.ErrorAt(s.item, "the item has no id")
 			}
 		} else if !s.opts.Repeats {
-			s.ids.wait(id, s.t.Line())
+			s.ids.waiting = append(s.ids.waiting, waitingID{id, s.t.Line()})
 			if len(s.opts.under) > 0 { // later lines may be those of another file
 				if err := s.compareIDs(); err != nil {
 					return "", nil, err
@@ -345,7 +332,7 @@ func (s *Stream) read(row []float32) (id string, later func(row []float32) error
 	if err != nil {
 		return id, nil, err
 	}
-	w := totalWidth(s.dec.parts)
+	w := s.dec.width
 	if err := s.dec.decode(rec, row[:w]); err != nil {
 		return id, nil, err
 	}

@@ -40,21 +40,20 @@ func (o *TableOptions) missing(c *table.Cell, usual []string) bool {
 	return c.Missing(usual)
 }
 
-// openTable opens a file as a table, by its extension. memory is what reading may take.
+// openVotes opens a file as a table, by its extension. memory is what reading may take.
 // Where a format holds items with their votes, there is one record per vote.
-func openTable(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
-	return opts.open(ctx, path, opts.table(memory))
+func (o *TableOptions) openVotes(ctx context.Context, path string, memory int64) (table.Table, error) {
+	return o.open(ctx, path, table.Options{Memory: memory})
 }
 
-// openItems opens a file as openTable does, with one record per item.
-func openItems(ctx context.Context, path string, opts TableOptions, memory int64) (table.Table, error) {
-	o := opts.table(memory)
-	o.Items = true
-	return opts.open(ctx, path, o)
+// openItems opens a file as openVotes does, with one record per item.
+func (o *TableOptions) openItems(ctx context.Context, path string, memory int64) (table.Table, error) {
+	return o.open(ctx, path, table.Options{Memory: memory, Items: true})
 }
 
 // open opens a file with the collections that belong under it.
 func (o *TableOptions) open(ctx context.Context, path string, opts table.Options) (table.Table, error) {
+	opts.Comma, opts.Stdin, opts.Sheet, opts.SheetOptional = o.Comma, o.Stdin, o.Sheet, o.SheetOptional
 	if more := o.under[path]; len(more) > 0 {
 		return table.OpenStack(ctx, append([]string{path}, more...), opts)
 	}
@@ -124,9 +123,14 @@ func errorIn(t table.Table, line, col int, format string, args ...any) *ParseErr
 	}); ok {
 		return sheet.ErrorIn(line, col, format, args...)
 	}
-	e := &ParseError{File: t.Name(), Line: line, Msg: fmt.Sprintf(format, args...)}
+	return errorOn(t, line, col, format, args...)
+}
+
+// errorOn reports something wrong in a line of a source that has no words of its own for it.
+func errorOn(s Source, line, col int, format string, args ...any) *ParseError {
+	e := &ParseError{File: s.Name(), Line: line, Msg: fmt.Sprintf(format, args...)}
 	if col >= 0 {
-		e.Column, e.Name = col+1, t.Header()[col]
+		e.Column, e.Name = col+1, s.Header()[col]
 	}
 	return e
 }
@@ -165,17 +169,12 @@ func (o *TableOptions) isCollection(ctx context.Context, path string, memory int
 	if read, err := readerOf(path); read != nil || err != nil || !table.MayBeCollection(path) {
 		return false, err
 	}
-	t, err := openItems(ctx, path, *o, memory)
+	t, err := o.openItems(ctx, path, memory)
 	if err != nil {
 		return false, err
 	}
 	defer t.Close()
 	return table.IsCollection(t), nil
-}
-
-// table returns the options of package table.
-func (o *TableOptions) table(memory int64) table.Options {
-	return table.Options{Comma: o.Comma, Stdin: o.Stdin, Memory: memory, Sheet: o.Sheet, SheetOptional: o.SheetOptional}
 }
 
 // column returns the index of a named column, or an error that lists them.
@@ -231,10 +230,62 @@ func (l lacking) of(name string) error {
 	return nil
 }
 
-// first returns the first error, or nil.
-func (l lacking) first() error {
-	if len(l) == 0 {
-		return nil
+// Source is where items or votes come from that lie in no file: a request, a query of a database.
+// It has columns, then records.
+type Source interface {
+	// Name is what messages call the source.
+	Name() string
+	// Header returns the names of the columns; no two are the same.
+	Header() []string
+	// Next returns the next record, a cell per column, which is valid until the next call, and
+	// io.EOF after the last.
+	Next() ([]Cell, error)
+	Close() error
+}
+
+// Cell is a value of a record: Text, Num, Whole or Vec, as its Kind says. The zero value is an empty
+// text, which is a missing value.
+type Cell = table.Cell
+
+// Kinds of cells.
+const (
+	TextCell    = table.TextCell
+	NumberCell  = table.NumberCell
+	WholeCell   = table.WholeCell
+	VectorCell  = table.VectorCell
+	MissingCell = table.MissingCell
+)
+
+// StreamOf reads the items of a source, and closes it.
+func StreamOf(ctx context.Context, s Source, parts []Part, opts StreamOptions) (*Stream, error) {
+	return newStream(ctx, s.Name(), tableFrom(s), parts, opts)
+}
+
+// tableFrom returns a source as a table, which it may be already.
+func tableFrom(s Source) table.Table {
+	if t, ok := s.(table.Table); ok {
+		return t
 	}
-	return l[0]
+	return &sourceTable{Source: s}
+}
+
+// sourceTable has what a table knows of itself besides its records. Its lines are the records, from 1.
+type sourceTable struct {
+	Source
+	records int
+}
+
+func (t *sourceTable) Next() ([]Cell, error) {
+	t.records++
+	return t.Source.Next()
+}
+
+func (t *sourceTable) Line() int            { return t.records }
+func (t *sourceTable) Unread(int) error     { return nil }
+func (t *sourceTable) Keep(int) error       { return nil }
+func (t *sourceTable) Traits() table.Traits { return table.Traits{Lists: true} }
+func (t *sourceTable) Notes() []error       { return nil }
+
+func (t *sourceTable) ErrorAt(col int, format string, args ...any) *ParseError {
+	return errorOn(t, t.records, col, format, args...)
 }

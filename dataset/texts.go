@@ -1,75 +1,256 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math"
-	"strings"
+	"slices"
 
-	"credence/internal/words"
+	"credence/internal/text"
 )
 
-const (
-	// longText is how many bytes of a cell tell it from others before it is clear
-	// that it is no category.
-	longText = 4096
-	// maxTexts bounds the texts of a column: their places are kept as float32.
-	maxTexts = 1 << 24
-)
+// fittedText is what was learned from the documents of a part.
+type fittedText struct {
+	Bias []float64 `json:"bias"` // [outputs]
+	TextInfo
 
-// seeText takes a cell of a column of text into account.
-func (c *columnScan) seeText() {
-	c.texts++
-	c.counting, c.other, c.levels = false, true, nil
+	model *text.Model
+	held  []float32 // [N × outputs] of the items of the fit
 }
 
-// level returns what tells a cell from others. Of long ones no more is kept than
-// a hash, and the column cannot be one of categories any more.
-func (c *columnScan) level(cell string) string {
-	if c.fixed || len(cell) <= longText {
-		return cell
-	}
-	c.long++
-	h := fnv.New128a()
-	io.WriteString(h, cell)
-	return string(h.Sum(nil))
+// TextInfo says what a column of text tells of the votes.
+type TextInfo struct {
+	Column    string  `json:"column,omitempty"`
+	Documents int     `json:"documents"` // that it was learned from
+	Terms     int     `json:"terms"`
+	Penalty   float64 `json:"penalty"`
+	// Loss is the cross-entropy per document of shares of votes, by models that
+	// did not see the document, and Base that of the same shares for all documents.
+	Loss float64 `json:"loss"`
+	Base float64 `json:"base"`
 }
 
-// prose reports whether a column holds sentences, most of them different: not
-// the same few answers again and again, nor names or codes.
-func (c *columnScan) prose() bool {
-	n := c.numbers + c.texts
-	return c.texts*10 >= n*9 && c.sentences*2 >= c.texts && len(c.levels)*2 > n
+// unread marks a part whose documents are still to be learned from.
+func (p *fitted) unread(classes int) {
+	p.Texts = nil
+	p.Mean, p.SD = make([]float64, text.Outputs(classes)), make([]float64, text.Outputs(classes))
 }
 
-// text keeps the text of part k, and gives its place.
-func (d *decoder) text(k int, cell string, to []float32) error {
-	if len(d.texts[k]) == maxTexts {
-		return d.t.ErrorAt(d.cols[k], "more than %s texts", words.Thousands(maxTexts))
+// model returns what gives logits to documents; nil before the fit.
+func (p *fitted) model() *text.Model {
+	if p.Text == nil {
+		return nil
 	}
-	if d.keep {
-		if err := d.t.Keep(16 + len(cell)); err != nil {
-			return err
-		}
+	return p.Text.model
+}
+
+func (p *fitted) checkText() error {
+	if p.Text == nil || len(p.Text.Bias) == 0 || len(p.Text.Bias) != len(p.Mean) {
+		return fmt.Errorf("text with %d logits and no model of it that fits", len(p.Mean))
 	}
-	to[0] = float32(len(d.texts[k]))
-	d.texts[k] = append(d.texts[k], strings.Clone(cell))
-	d.size += len(cell)
 	return nil
 }
 
-// giveTexts puts the texts that were decoded into the parts they belong to, and
-// begins anew.
-func (d *decoder) giveTexts(parts []Part) {
-	for k := range d.texts {
-		if d.parts[k].Kind == Text {
-			parts[k].Texts = d.texts[k]
-			d.texts[k] = nil
+// TextColumns tells of each column of text what it says about the votes.
+func (t *Transform) TextColumns() []TextInfo {
+	var list []TextInfo
+	for _, p := range t.parts {
+		if p.Kind == Text {
+			info := TextInfo{Column: p.Name}
+			if p.Text != nil {
+				info = p.Text.TextInfo
+				info.Column = p.Name
+			}
+			list = append(list, info)
 		}
 	}
-	d.size = 0
+	return list
 }
+
+// Limits of a fit.
+const (
+	textBytes   = 40 << 20 // of the numbers of all columns of text in a file
+	textTerms   = 1 << 20  // of a column
+	textWeights = 1 << 22  // of a column: terms times logits
+	// textEntries is how many terms of documents are held in memory, 16 bytes
+	// each: beyond, every second document is learned from, or every third ….
+	textEntries = 1 << 25
+)
+
+// FitText learns from documents, column by column, a logistic regression of the
+// votes on the given items of ds, the same as in [Fit]. Item rows[j] belongs to
+// part folds[j]; the parts are held out in turn to find how strongly to
+// regularize, and [Transform.Training] gives items what was learned without their
+// part. Items count by weights [N], if that is not nil.
+func (t *Transform) FitText(ctx context.Context, ds *Dataset, rows, folds []int, weights []float64) error {
+	columns := len(t.TextColumns())
+	if columns == 0 {
+		return nil
+	}
+	if len(folds) != len(rows) {
+		return fmt.Errorf("%d items in folds, but %d to learn from", len(folds), len(rows))
+	}
+	raw := make([]float32, ds.Rows.Width())
+	at := make(map[string]int) // of a part in a raw row
+	texts := make(map[string][]string)
+	w := 0
+	for _, p := range ds.Parts {
+		at[p.Name], texts[p.Name] = w, p.Texts
+		w += p.Width()
+	}
+	for i := range t.parts {
+		p := &t.parts[i]
+		if p.Kind != Text {
+			continue
+		}
+		d, items := text.Data{Classes: len(ds.Classes), Entries: textEntries}, []int{}
+		for j, r := range rows {
+			if err := ds.Rows.ReadRow(r, raw); err != nil {
+				return err
+			}
+			weight := itemWeight(ds, r, weights)
+			if x := raw[at[p.Name]]; x == x && weight > 0 {
+				k, err := textAt(x, len(texts[p.Name]))
+				if err != nil {
+					return fmt.Errorf("item %q, feature %q: %w", ds.Items[r], p.Name, err)
+				}
+				d.Documents, items = append(d.Documents, texts[p.Name][k]), append(items, r)
+				d.Folds, d.Weights = append(d.Folds, folds[j]), append(d.Weights, weight)
+				d.Labels = append(d.Labels, voteShares(ds, r)...)
+			}
+		}
+		d.Terms = min(textTerms, textWeights/len(p.Mean), textBytes/4/(2+len(p.Mean))/columns)
+		if err := p.learn(ctx, d, items, ds.Len()); err != nil {
+			return fmt.Errorf("feature %q: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// learn fits the model of one part to the documents of the given of n items.
+func (p *fitted) learn(ctx context.Context, d text.Data, items []int, n int) error {
+	m, held, err := text.Fit(ctx, d)
+	if err != nil {
+		return err
+	}
+	c := len(p.Mean)
+	z := make([]float32, n*c)
+	for i := range z {
+		z[i] = float32(math.NaN())
+	}
+	for j, r := range items {
+		for k, v := range held.Logits[j*c : (j+1)*c] {
+			z[r*c+k] = float32(v)
+		}
+	}
+	p.center(z)
+	p.Text = &fittedText{Bias: m.Bias(), model: m, held: z,
+		TextInfo: TextInfo{Documents: len(items), Terms: m.Terms(), Penalty: held.Lambda, Loss: held.Loss, Base: held.Base}}
+	return nil
+}
+
+// itemWeight is how much the votes on an item count for a model of texts: more
+// votes tell more, but those on one item are alike, as if half of what moves them
+// were common to all.
+func itemWeight(ds *Dataset, r int, weights []float64) float64 {
+	m := ds.VotesOf(r)
+	w := 2 * m / (m + 1)
+	if weights != nil {
+		w *= weights[r]
+	}
+	return w
+}
+
+// voteShares returns the shares of the classes among the votes on an item.
+func voteShares(ds *Dataset, r int) []float64 {
+	m := ds.VotesOf(r)
+	shares := make([]float64, len(ds.Classes))
+	for c, s := range ds.CountsOf(r) {
+		shares[c] = float64(s) / m
+	}
+	return shares
+}
+
+// Training returns the network inputs of the items of ds that networks are to
+// learn from: as [Transform.Over], but what documents tell of items that the
+// transform was fitted to comes from fits without them. ds is the data set of the
+// fit.
+func (t *Transform) Training(ds *Dataset) (*InputRows, error) {
+	in, err := t.Over(ds)
+	if err != nil {
+		return nil, err
+	}
+	for i := range in.ops {
+		b := &in.ops[i]
+		if b.p.Kind != Text {
+			continue
+		}
+		if len(b.p.Text.held) != ds.Len()*len(b.p.Mean) {
+			return nil, fmt.Errorf("feature %q was not learned from these items", b.p.Name)
+		}
+		b.held = b.p.Text.held
+	}
+	return in, nil
+}
+
+// Array is a named array of numbers in row-major order.
+type Array struct {
+	Name   string
+	Shape  []int
+	Values []float32
+}
+
+// Arrays returns what the transform has beside its JSON: the terms of each column
+// of text, their weights among documents, and their weights in the regression.
+func (t *Transform) Arrays() []Array {
+	var list []Array
+	for i := range t.parts {
+		if m := t.parts[i].model(); m != nil {
+			terms, idf, weights := m.Arrays()
+			n := len(terms)
+			list = append(list, Array{textArray(i, "terms"), []int{n}, terms}, Array{textArray(i, "idf"), []int{n}, idf},
+				Array{textArray(i, "weights"), []int{n, m.Outputs()}, weights})
+		}
+	}
+	return list
+}
+
+func textArray(part int, name string) string { return fmt.Sprintf("text%d.%s", part, name) }
+
+// SetArrays gives a transform that was read from JSON its arrays. take returns
+// the array of a name, nil if there is none.
+func (t *Transform) SetArrays(take func(name string) *Array) error {
+	for i := range t.parts {
+		p := &t.parts[i]
+		if p.Kind != Text {
+			continue
+		}
+		if err := p.checkText(); err != nil {
+			return err
+		}
+		n, c := p.Text.Terms, len(p.Mean)
+		var values [3][]float32
+		for k, want := range []Array{{Name: "terms", Shape: []int{n}}, {Name: "idf", Shape: []int{n}}, {Name: "weights", Shape: []int{n, c}}} {
+			a := take(textArray(i, want.Name))
+			if a == nil {
+				return fmt.Errorf("feature %q: array %s is missing", p.Name, textArray(i, want.Name))
+			}
+			if !slices.Equal(a.Shape, want.Shape) {
+				return fmt.Errorf("feature %q: array %s has shape %v, want %v", p.Name, a.Name, a.Shape, want.Shape)
+			}
+			values[k] = a.Values
+		}
+		var err error
+		if p.Text.model, err = text.New(values[0], values[1], values[2], p.Text.Bias); err != nil {
+			return fmt.Errorf("feature %q: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// maxTexts bounds the texts of a column: their places are kept as float32.
+const maxTexts = 1 << 24
 
 // textAt returns the place among n texts that a raw value stands for.
 func textAt(x float32, n int) (int, error) {
@@ -112,26 +293,19 @@ func (b *binding) document(to []float32, x float32, i int) error {
 		return fmt.Errorf("feature %q: %w", p.Name, err)
 	}
 	c := len(p.Mean)
-	if b.held != nil && i >= 0 {
-		if held := b.held[i*c : (i+1)*c]; held[0] == held[0] {
-			p.standardizeLogits(to, held)
-			return nil
+	if b.held != nil && b.held[i*c] == b.held[i*c] {
+		copy(to, b.held[i*c:(i+1)*c])
+	} else {
+		z := make([]float64, c)
+		p.model().Logits(z, b.texts[at])
+		for k, v := range z {
+			to[k] = float32(v)
 		}
 	}
-	z := make([]float64, c)
-	p.model().Logits(z, b.texts[at])
-	raw := make([]float32, c)
-	for k, v := range z {
-		raw[k] = float32(v)
+	for k := range c {
+		to[k] = standardize(to[k], p.Mean[k], p.SD[k])
 	}
-	p.standardizeLogits(to, raw)
 	return nil
-}
-
-func (p *fitted) standardizeLogits(to, z []float32) {
-	for k, v := range z {
-		to[k] = standardize(v, p.Mean[k], p.SD[k])
-	}
 }
 
 // leastSpread is what logits are divided by at least: they have a scale of their

@@ -134,13 +134,12 @@ func (p *fitted) channels() int {
 
 // Clone returns a copy, of which [Transform.FitText] may learn anew.
 func (t *Transform) Clone() *Transform {
-	c := *t
-	c.parts = slices.Clone(t.parts)
+	c := &Transform{slices.Clone(t.parts)}
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.Mean, p.SD = slices.Clone(p.Mean), slices.Clone(p.SD)
 	}
-	return &c
+	return c
 }
 
 // Parts returns the features that the transform takes, with the levels of
@@ -173,38 +172,44 @@ type Input struct {
 	Offset   int      // where the block begins
 	Width    int      // how many values it has
 	Features []string // Dense: what each value is, as "age", "age missing", "sex=male"
-	Levels   int      // Codes: how many codes there are
-	Unknown  int      // Codes: the code of a level that training did not show
+	Levels   int      // Codes: how many codes there are; 0 is that of a level that training did not show
 	Shape    []int    // Grid: [C,H,W] or [C,D,H,W]; of a vector, in Blocks: [n]
 }
 
 // Inputs describes the blocks in order: at most one Dense, then Codes, then
 // Grids.
 func (t *Transform) Inputs() []Input {
-	var inputs []Input
-	var dense []string
-	for _, p := range t.parts {
-		if p.dense() {
-			dense = append(dense, p.names()...)
+	var names []string
+	var dense, codes, grids []Input
+	offsets := t.offsets()
+	for i, p := range t.parts {
+		switch at := offsets[i]; p.input() {
+		case Dense:
+			names = append(names, p.names()...)
+		case Codes:
+			codes = append(codes, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
+		case Grid:
+			grids = append(grids, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
 		}
 	}
-	at := len(dense)
-	if at > 0 {
-		inputs = append(inputs, Input{Name: "dense", Kind: Dense, Width: at, Features: dense})
+	if len(names) > 0 {
+		dense = []Input{{Name: "dense", Kind: Dense, Width: len(names), Features: names}}
 	}
-	for _, p := range t.parts {
-		if p.Kind == Categorical && p.Encoding == code {
-			inputs = append(inputs, Input{Name: p.Name, Kind: Codes, Offset: at, Width: 1, Levels: p.codes()})
-			at++
+	return slices.Concat(dense, codes, grids)
+}
+
+// offsets returns where each part begins in the flat network input: numbers first, then codes, then grids.
+func (t *Transform) offsets() []int {
+	offsets, next := make([]int, len(t.parts)), 0
+	for _, kind := range []InputKind{Dense, Codes, Grid} {
+		for i := range t.parts {
+			if p := &t.parts[i]; p.input() == kind {
+				offsets[i] = next
+				next += p.width()
+			}
 		}
 	}
-	for _, p := range t.parts {
-		if p.grid() {
-			inputs = append(inputs, Input{Name: p.Name, Kind: Grid, Offset: at, Width: p.Width(), Shape: slices.Clone(p.Shape)})
-			at += p.Width()
-		}
-	}
-	return inputs
+	return offsets
 }
 
 // Width returns the length of the flat network input.
@@ -216,8 +221,16 @@ func (t *Transform) Width() int {
 	return w
 }
 
-func (p *fitted) grid() bool  { return p.Kind == Tensor && len(p.Shape) > 1 }
-func (p *fitted) dense() bool { return !p.grid() && !(p.Kind == Categorical && p.Encoding == code) }
+// input says what kind of network input the part becomes.
+func (p *fitted) input() InputKind {
+	switch {
+	case p.Kind == Tensor && len(p.Shape) > 1:
+		return Grid
+	case p.Kind == Categorical && p.Encoding == code:
+		return Codes
+	}
+	return Dense
+}
 
 // codes is how many codes an embedded column has: unknown, missing where
 // training had it, and the levels.
@@ -258,33 +271,50 @@ func (p *fitted) names() []string {
 		for _, l := range p.Levels {
 			names = append(names, p.Name+"="+l)
 		}
-	case Text:
-		for i := range p.Mean {
+	case Text, Tensor: // a vector, as it is dense
+		for i := range p.channels() {
 			names = append(names, fmt.Sprintf("%s[%d]", p.Name, i))
 		}
-	case Tensor:
-		for i := range p.Width() {
-			names = append(names, fmt.Sprintf("%s[%d]", p.Name, i))
-		}
-		return names
 	}
-	if p.Missing {
+	if p.Missing && p.Kind != Tensor {
 		names = append(names, p.Name+" missing")
 	}
 	return names
 }
 
-// Apply fills dst, of length Width, with the network input of one raw row laid
-// out as Parts says. For many rows, use [Transform.Over].
-func (t *Transform) Apply(dst, raw []float32) error {
-	if w := totalWidth(t.Parts()); len(raw) != w || len(dst) != t.Width() {
-		return fmt.Errorf("a row of %d values for an input of %d: the transform takes %d to %d", len(raw), len(dst), w, t.Width())
+var errNoFeatures = errors.New("the data have no features")
+
+// Blocks describes the network input as [Transform.Inputs] does, with the numbers
+// cut where vectors begin and end, in order: each vector of a tensor is a Dense
+// block under its own name, and the columns between vectors are one called "table".
+func (t *Transform) Blocks() []Input {
+	inputs := t.Inputs()
+	if len(inputs) == 0 || inputs[0].Kind != Dense {
+		return inputs
 	}
-	in, err := t.bind(t.Parts())
-	if err != nil {
-		return err
+	var blocks []Input
+	at, features := 0, inputs[0].Features
+	add := func(name string, width int) {
+		if n := len(blocks); n > 0 && name == tableBlock && blocks[n-1].Name == tableBlock {
+			blocks[n-1].Width += width
+			blocks[n-1].Features = features[blocks[n-1].Offset : at+width]
+		} else {
+			blocks = append(blocks, Input{Name: name, Kind: Dense, Offset: at, Width: width, Features: features[at : at+width]})
+		}
+		at += width
 	}
-	return in.apply(dst, raw, -1)
+	for i := range t.parts {
+		switch p := &t.parts[i]; {
+		case p.input() != Dense:
+		case p.Kind == Tensor:
+			add(p.Name, p.width())
+			blocks[len(blocks)-1].Shape = slices.Clone(p.Shape)
+		default:
+			add(tableBlock, p.width())
+		}
+	}
+	return append(blocks, inputs[1:]...)
 }
 
-var errNoFeatures = errors.New("the data have no features")
+// tableBlock is the name of a block of columns.
+const tableBlock = "table"

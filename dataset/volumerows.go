@@ -2,11 +2,14 @@ package dataset
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 
+	"credence/internal/array"
 	"credence/internal/budget"
-	"credence/internal/par"
 	"credence/internal/words"
 )
 
@@ -33,15 +36,14 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 	size := r.size()
 	r.bufs.New = func() any { b := make([]byte, size); return &b }
 	fits := int64(len(paths))*int64(size) <= opts.memory()
+	var err error
 	dir := opts.Volume.CacheDir
 	if dir == "" && !fits && !opts.lazy {
-		var err error
 		if dir, err = opts.cacheDir(); err != nil {
 			return nil, err
 		}
 	}
 	if dir != "" {
-		var err error
 		if r.cache, err = newVolumeCache(dir, &r.part); err != nil {
 			return nil, err
 		}
@@ -54,18 +56,15 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 	if fits {
 		kept = make([]byte, len(paths)*size)
 	}
-	errs, lost := make([]error, len(paths)), make([]bool, len(paths))
+	lost := make([]bool, len(paths))
 	var mu sync.Mutex
 	done := 0
-	par.For(len(paths), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] != nil {
-			return
-		}
+	err = onAllCores(ctx, len(paths), func(i int) (err error) {
 		if fits {
-			errs[i] = r.compact(ctx, i, kept[i*size:(i+1)*size])
+			err = r.compact(ctx, i, kept[i*size:(i+1)*size])
 		} else {
 			b := r.bufs.Get().(*[]byte)
-			errs[i] = r.compact(ctx, i, *b)
+			err = r.compact(ctx, i, *b)
 			r.bufs.Put(b)
 		}
 		if h, err := volumeReader(paths[i]).Header(paths[i]); err == nil {
@@ -77,16 +76,12 @@ func newVolumeRows(ctx context.Context, paths []string, part Part, opts *reading
 			done++
 			opts.Progress(done, len(paths))
 		}
+		return err
 	})
-	for i, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-		if lost[i] {
-			r.unoriented = append(r.unoriented, paths[i])
-		}
+	if err != nil {
+		return nil, err
 	}
-	r.kept = kept
+	r.kept, r.unoriented = kept, where(paths, lost)
 	return r, nil
 }
 
@@ -140,4 +135,112 @@ func (r *volumeRows) compact(ctx context.Context, i int, b []byte) error {
 		return prepare()
 	}
 	return r.cache.read(ctx, r.paths[i], b, prepare)
+}
+
+// store is a compact form in which the values of a volume are kept: 8 bytes,
+// two float32 numbers called offset and step, then the values, each
+//
+//	offset + step·code
+//
+// for codes of the store's type.
+type store string
+
+const (
+	storeFloat32 store = "float32"
+	storeFloat16 store = "float16"
+	storeUint8   store = "uint8"
+)
+
+// bytes returns the size of a code, 0 if there is no such store.
+func (s store) bytes() int {
+	switch s {
+	case storeFloat32:
+		return 4
+	case storeFloat16:
+		return 2
+	case storeUint8:
+		return 1
+	}
+	return 0
+}
+
+const storePrefix = 8
+
+// size returns the bytes of n values.
+func (s store) size(n int) int { return storePrefix + n*s.bytes() }
+
+// encode fills b, of s.size(len(x)) bytes, with x, whose values are finite.
+func (s store) encode(b []byte, x []float32) {
+	lo, hi := slices.Min(x), slices.Max(x)
+	offset, step := float32(0), float32(1)
+	le := binary.LittleEndian
+	codes := b[storePrefix:]
+	switch s {
+	case storeFloat32:
+		for i, v := range x {
+			le.PutUint32(codes[4*i:], math.Float32bits(v))
+		}
+	case storeFloat16:
+		// A power of two changes no digits, and brings large values into the
+		// range of float16.
+		for most := max(hi, -lo); most/step > 65504; {
+			step *= 2
+		}
+		for i, v := range x {
+			le.PutUint16(codes[2*i:], toHalf(v/step))
+		}
+	case storeUint8:
+		offset = lo
+		if step = hi/255 - lo/255; !(step > 0) {
+			step = 1
+		}
+		for i, v := range x {
+			codes[i] = uint8(min(255, math.RoundToEven((float64(v)-float64(offset))/float64(step))))
+		}
+	}
+	le.PutUint32(b, math.Float32bits(offset))
+	le.PutUint32(b[4:], math.Float32bits(step))
+}
+
+// decode fills x from what encode wrote.
+func (s store) decode(x []float32, b []byte) {
+	le := binary.LittleEndian
+	offset, step := math.Float32frombits(le.Uint32(b)), math.Float32frombits(le.Uint32(b[4:]))
+	codes := b[storePrefix:]
+	switch s {
+	case storeFloat32:
+		for i := range x {
+			x[i] = math.Float32frombits(le.Uint32(codes[4*i:]))
+		}
+	case storeFloat16:
+		codes = codes[:2*len(x)]
+		for i := range x {
+			x[i] = array.Half(le.Uint16(codes[2*i:])) * step
+		}
+	case storeUint8:
+		var values [256]float32
+		for k := range values {
+			values[k] = offset + step*float32(k)
+		}
+		for i, k := range codes[:len(x)] {
+			x[i] = values[k]
+		}
+	}
+}
+
+// toHalf rounds to the nearest IEEE 754 binary16 number, ties to even.
+func toHalf(x float32) uint16 {
+	b := math.Float32bits(x)
+	sign := uint16(b>>16) & 0x8000
+	b &= 0x7fffffff
+	switch {
+	case b > 0x7f800000: // not a number
+		return sign | 0x7e00
+	case b >= 0x477ff000: // rounds to 65536 or more
+		return sign | 0x7c00
+	case b < 0x38800000: // below 2⁻¹⁴: a multiple of 2⁻²⁴
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(b))*(1<<24)))
+	}
+	b += 0xfff + b>>13&1
+	return sign | uint16((b-0x38000000)>>13)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"credence/internal/array"
 	"credence/internal/table"
 	"credence/internal/words"
 )
@@ -20,25 +19,24 @@ func readVotesFiles(ctx context.Context, paths []string, opts VotesOptions) (*vo
 	if err != nil {
 		return nil, err
 	}
-	if len(paths) == 1 {
-		return readVotesFile(ctx, paths[0], opts)
-	}
 	own := opts
-	own.shared = true // a column to ignore may be in one of the files alone
+	own.shared = opts.shared || len(paths) > 1 // a column to ignore may be in one of the files alone
 	var list []*votes
 	for _, path := range paths {
-		v, err := openVotes(ctx, path, own)
+		v, err := readVotesFile(ctx, path, own)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, v)
 	}
-	v, err := addUp(list, opts.Duplicates)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.lacks.first(); err != nil && !opts.shared {
-		return nil, err
+	v := list[0]
+	if len(list) > 1 {
+		if v, err = addUp(list, opts.Duplicates); err != nil {
+			return nil, err
+		}
+		if len(v.lacks) > 0 && !opts.shared {
+			return nil, v.lacks[0]
+		}
 	}
 	return v, v.finish(&opts)
 }
@@ -86,7 +84,7 @@ func addUp(list []*votes, policy Duplicates) (*votes, error) {
 			return nil, err
 		}
 		a.Warnings = append(a.Warnings, v.Warnings...)
-		a.files = append(a.files, votesFile{v.How.File, v.Items})
+		a.files = append(a.files, v.files...)
 	}
 	if slices.ContainsFunc(list, func(v *votes) bool { return v.Ratings != nil }) {
 		a.Raters = a.raters.names
@@ -139,19 +137,19 @@ func (a *adder) classes(list []*votes) ([][]int32, error) {
 // whose rows are of the items in turn but not as many.
 func (a *adder) sameIDs(list []*votes) error {
 	first := list[0]
-	a.named = first.How.ItemColumn != ""
+	a.named = first.Votes.ItemColumn != ""
 	for _, v := range list[1:] {
-		switch named := v.How.ItemColumn != ""; {
+		switch named := v.Votes.ItemColumn != ""; {
 		case named != a.named:
 			with, without := first, v
 			if named {
 				with, without = v, first
 			}
-			return advise(&ParseError{File: without.How.File, Msg: fmt.Sprintf("no column of ids, but %s has one, %q: votes of several files are added up by item",
-				with.How.File, with.How.ItemColumn)}, "", SetVotesItem)
+			return advise(&ParseError{File: without.Votes.File, Msg: fmt.Sprintf("no column of ids, but %s has one, %q: votes of several files are added up by item",
+				with.Votes.File, with.Votes.ItemColumn)}, "", SetVotesItem)
 		case !named && len(v.Items) != len(first.Items):
-			return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s, and without a column of ids they are added up by position",
-				number(len(v.Items), "item"), first.How.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
+			return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes on %s, but %s has votes on %s, and without a column of ids they are added up by position",
+				number(len(v.Items), "item"), first.Votes.File, words.Thousands(len(first.Items)))}, "", SetVotesItem)
 		}
 	}
 	return nil
@@ -160,40 +158,33 @@ func (a *adder) sameIDs(list []*votes) error {
 // describe says how the votes were read: what all files have in common, and each
 // file by itself where they differ.
 func (a *adder) describe(list []*votes) {
-	how := list[0].How
-	same := true
-	for k, v := range list {
-		w := v.How
-		same = same && w.Form == how.Form && w.ItemColumn == how.ItemColumn && w.RaterColumn == how.RaterColumn && w.LabelColumn == how.LabelColumn
-		if w.Form == Long {
-			continue
+	how, same, first := list[0].Votes, true, true
+	var several []Interpretation
+	for _, v := range list {
+		w := &v.Votes
+		several = append(several, *w)
+		columns := []*string{&how.ItemColumn, &how.RaterColumn, &how.LabelColumn}
+		for i, name := range []string{w.ItemColumn, w.RaterColumn, w.LabelColumn} {
+			if *columns[i] != name {
+				*columns[i], same = "", false
+			}
 		}
-		if k == 0 || a.lacks == nil {
-			a.lacks = v.lacks
-		} else {
+		if w.Form != how.Form {
+			how.Form, same = Auto, false
+		}
+		switch {
+		case w.Form == Long:
+		case first:
+			a.lacks, first = v.lacks, false
+		default:
 			a.lacks = bothLack(a.lacks, v.lacks)
 		}
 	}
 	if !same {
-		common := func(of func(in *Interpretation) *string) {
-			for _, v := range list {
-				if *of(&v.How) != *of(&how) {
-					*of(&how) = ""
-				}
-			}
-		}
-		common(func(in *Interpretation) *string { return &in.ItemColumn })
-		common(func(in *Interpretation) *string { return &in.RaterColumn })
-		common(func(in *Interpretation) *string { return &in.LabelColumn })
-		for _, v := range list {
-			if v.How.Form != how.Form {
-				how.Form = Auto
-			}
-			how.several = append(how.several, v.How)
-		}
+		how.several = several
 	}
 	how.File = fileNames(list)
-	a.How = how
+	a.Votes = how
 }
 
 // add adds the votes of a file, whose classes are given.
@@ -227,7 +218,7 @@ func (a *adder) add(v *votes, class []int32) error {
 			a.last[pair] = len(a.Ratings)
 		}
 		a.Ratings, a.amounts = append(a.Ratings, next), append(a.amounts, amount)
-		a.origin = append(a.origin, v.How.File)
+		a.origin = append(a.origin, v.Votes.File)
 	}
 	return nil
 }
@@ -238,9 +229,9 @@ func (a *adder) add(v *votes, class []int32) error {
 func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool, err error) {
 	old := a.Ratings[at]
 	rater, item := a.raters.names[next.Rater], a.Items[next.Item]
-	what := fmt.Sprintf("rater %s on item %s: %s in %s, %s in %s", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class], v.How.File)
+	what := fmt.Sprintf("rater %s on item %s: %s in %s, %s in %s", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class], v.Votes.File)
 	if a.policy == RefuseSecond {
-		return true, &ParseError{File: v.How.File, Msg: fmt.Sprintf("rater %q votes on item %q a second time: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
+		return true, &ParseError{File: v.Votes.File, Msg: fmt.Sprintf("rater %q votes on item %q a second time: %s in %s, %s here", rater, item, a.Classes[old.Class], a.origin[at], a.Classes[next.Class])}
 	}
 	if other := old.Class != next.Class; other {
 		if a.changed++; a.changed == 1 {
@@ -254,7 +245,7 @@ func (a *adder) again(at int, next Rating, amount float32, v *votes) (done bool,
 	switch a.policy {
 	case LastVote:
 		a.Counts[int(old.Item)*d+int(old.Class)] -= a.amounts[at]
-		a.Ratings[at], a.amounts[at], a.origin[at] = next, amount, v.How.File
+		a.Ratings[at], a.amounts[at], a.origin[at] = next, amount, v.Votes.File
 		return true, nil
 	case FirstVote:
 		a.Counts[int(next.Item)*d+int(next.Class)] -= amount
@@ -272,7 +263,7 @@ func (a *adder) tell(list []*votes) {
 	for k, v := range list {
 		for _, w := range list[:k] {
 			if v.Ratings == nil && w.Ratings == nil && slices.Equal(v.Items, w.Items) && slices.Equal(v.Classes, w.Classes) && slices.Equal(v.Counts, w.Counts) {
-				a.warn("%s has the same votes on the same items as %s, and both count: is it a copy?", v.How.File, w.How.File)
+				a.warn("%s has the same votes on the same items as %s, and both count: is it a copy?", v.Votes.File, w.Votes.File)
 			}
 		}
 	}
@@ -280,9 +271,5 @@ func (a *adder) tell(list []*votes) {
 
 // fileNames lists the files of votes.
 func fileNames(list []*votes) string {
-	return words.List(words.Each(list, func(v *votes) string { return v.How.File }), "and")
+	return words.List(words.Each(list, func(v *votes) string { return v.Votes.File }), "and")
 }
-
-// IsArray reports whether a file is an array by its name. An array has no columns
-// of ids: its rows are those of the items in turn.
-func IsArray(path string) bool { return array.FormatOf(path) != nil }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,24 +72,18 @@ const (
 
 // votes are the votes of a file, before they are joined to features.
 type votes struct {
-	Items    []string  // [N] in order of first appearance
-	Classes  []string  // [d]
-	Counts   []float32 // [N×d]
-	Raters   []string  // where votes carry a rater
-	Ratings  []Rating  // where votes carry a rater
-	How      Interpretation
-	Warnings []error
-
+	Dataset             // with items in order of first appearance
 	lacks   lacking     // of VotesOptions.Ignore, columns that are not there
 	amounts []float32   // votes that each of Ratings stands for; nil: one
-	named   bool        // items have ids, whatever How says of their columns
-	files   []votesFile // where there are several
+	named   bool        // items have ids, whatever Dataset.Votes says of their columns
+	files   []votesFile // one, or several
+	columns []string    // of the long form: those of labels, raters and counts
 }
 
 // ReadVotes reads the votes in a CSV, TSV, JSON, Parquet or NPY file, as a data set without
 // features.
 func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, error) {
-	v, err := readVotesFile(ctx, path, opts)
+	v, err := readVotesFiles(ctx, []string{path}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -98,26 +93,18 @@ func ReadVotes(ctx context.Context, path string, opts VotesOptions) (*Dataset, e
 // VotesOf reads the votes of a source, as [ReadVotes] reads those of a file. The caller closes it.
 func VotesOf(ctx context.Context, s Source, opts VotesOptions) (*Dataset, error) {
 	v, err := readVotes(ctx, tableFrom(s), opts)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = v.finish(&opts)
 	}
-	if err := v.finish(&opts); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return v.dataset(), nil
 }
 
+// readVotesFile reads a file of votes, of which nothing is demanded yet.
 func readVotesFile(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	v, err := openVotes(ctx, path, opts)
-	if err != nil {
-		return nil, err
-	}
-	return v, v.finish(&opts)
-}
-
-// openVotes reads a file of votes, of which nothing is demanded yet.
-func openVotes(ctx context.Context, path string, opts VotesOptions) (*votes, error) {
-	t, err := openTable(ctx, path, opts.TableOptions, opts.Memory)
+	t, err := opts.openVotes(ctx, path, opts.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -137,22 +124,14 @@ func readVotes(ctx context.Context, t table.Table, opts VotesOptions) (*votes, e
 	if err != nil {
 		return nil, err
 	}
-	var v *votes
-	switch {
-	case opts.Form == Long || opts.Form == Auto && opts.Columns == nil && item >= 0 && label >= 0:
-		v, err = readLong(ctx, t, item, label, opts)
-	default:
-		if rater := known(t.Header(), raterNames); opts.Form == Auto && opts.Columns == nil && label >= 0 && rater >= 0 && rater != label {
-			return nil, noColumn(t, "item", SetItem) // the long form, but for the item
-		}
-		v, err = readGrid(ctx, t, item, opts)
+	auto := opts.Form == Auto && opts.Columns == nil
+	if opts.Form == Long || auto && item >= 0 && label >= 0 {
+		return readLong(ctx, t, item, label, opts)
 	}
-	if err != nil {
-		return nil, err
+	if rater := known(t.Header(), raterNames); auto && label >= 0 && rater >= 0 && rater != label {
+		return nil, noColumn(t, "item", SetItem) // the long form, but for the item
 	}
-	v.How.File = t.Name()
-	v.Warnings = append(v.Warnings, t.Notes()...)
-	return v, nil
+	return readGrid(ctx, t, item, opts)
 }
 
 // newVotes returns no votes yet for items of t.
@@ -161,21 +140,29 @@ func newVotes(t table.Table, items, classes []string) (*votes, error) {
 	if err := t.Keep(4 * n); err != nil {
 		return nil, err
 	}
-	return &votes{Items: items, Classes: classes, Counts: make([]float32, n)}, nil
+	return &votes{Dataset: Dataset{Items: items, Classes: classes, Counts: make([]float32, n)}}, nil
+}
+
+// from completes votes that were read from t.
+func (v *votes) from(t table.Table) *votes {
+	v.Votes.File = t.Name()
+	v.files = []votesFile{{t.Name(), v.Items}}
+	v.Warnings = append(v.Warnings, t.Notes()...)
+	return v
 }
 
 // finish fills in what all forms have in common.
 func (v *votes) finish(opts *VotesOptions) error {
 	if len(v.Classes) < 2 {
-		return advise(&ParseError{File: v.How.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
+		return advise(&ParseError{File: v.Votes.File, Msg: fmt.Sprintf("votes for %s [%s], but there must be two",
 			number(len(v.Classes), "class"), words.Few(v.Classes))}, "", SetClasses)
 	}
 	if len(v.Items) == 0 {
-		return &ParseError{File: v.How.File, Msg: "there are no rows below the header"}
+		return &ParseError{File: v.Votes.File, Msg: "there are no rows below the header"}
 	}
-	v.How.count(v.dataset())
+	v.Votes.count(&v.Dataset)
 	v.Warnings = append(v.Warnings, alike(v.Classes)...)
-	if opts.Classes == nil && v.How.Form != Counted && v.How.Form != Fractions {
+	if opts.Classes == nil && v.Votes.Form != Counted && v.Votes.Form != Fractions {
 		if err := v.measured(); err != nil {
 			return err
 		}
@@ -186,12 +173,10 @@ func (v *votes) finish(opts *VotesOptions) error {
 
 // dataset returns the votes as a data set without features.
 func (v *votes) dataset() *Dataset {
-	ds := &Dataset{Items: v.Items, Classes: v.Classes, Counts: v.Counts, Raters: v.Raters, Ratings: v.Ratings,
-		Votes: v.How, Warnings: slices.Clone(v.Warnings)}
-	if v.How.Votes > 0 && v.How.MaxVotes <= 1 {
-		ds.Warnings = append(ds.Warnings, ErrOneVote)
+	if v.Votes.Votes > 0 && v.Votes.MaxVotes <= 1 {
+		v.Warnings = append(v.Warnings, ErrOneVote)
 	}
-	return ds
+	return &v.Dataset
 }
 
 // add counts m votes.
@@ -223,26 +208,16 @@ const maxVotes = 1 << 24
 
 // labels collects the labels of a file and turns them into classes.
 type labels struct {
-	codes map[string]int32
-	names []string
+	ids
 	lines []int // where each was first seen
-	cols  []int
 }
 
 // code returns the number of a label, in order of first appearance.
-func (l *labels) code(name string, line, col int) int32 {
-	if c, ok := l.codes[name]; ok {
-		return c
+func (l *labels) code(name string, line int) int32 {
+	c := l.ids.code(name)
+	if int(c) == len(l.lines) {
+		l.lines = append(l.lines, line)
 	}
-	if l.codes == nil {
-		l.codes = map[string]int32{}
-	}
-	c := int32(len(l.names))
-	name = strings.Clone(name)
-	l.codes[name] = c
-	l.names = append(l.names, name)
-	l.lines = append(l.lines, line)
-	l.cols = append(l.cols, col)
 	return c
 }
 
@@ -289,16 +264,11 @@ func sortLabels(names []string, read func(string) (float64, bool)) (of []int32, 
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		if numeric && values[a] != values[b] {
-			if values[a] < values[b] {
-				return -1
-			}
-			return 1
+		byName := strings.Compare(names[a], names[b])
+		if !numeric {
+			return byName
 		}
-		if numeric && len(names[a]) != len(names[b]) {
-			return len(names[a]) - len(names[b])
-		}
-		return strings.Compare(names[a], names[b])
+		return cmp.Or(cmp.Compare(values[a], values[b]), len(names[a])-len(names[b]), byName)
 	})
 	for k, i := range order {
 		if k == 0 || names[i] != names[order[k-1]] && !(numeric && values[i] == values[order[k-1]]) {
