@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"credence/dataset"
+	"credence/internal/kernel"
 )
 
 // CheckOptions says how votes are looked at. The zero value is the default.
@@ -197,7 +198,7 @@ func (r *CheckResult) count(votes Votes, names []string) {
 		if m > 0 {
 			r.VotedItems++
 		}
-		axpy(1, votes.Item(j), perClass)
+		kernel.Axpy64(1, votes.Item(j), perClass)
 	}
 	for m, n := range items {
 		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), n})

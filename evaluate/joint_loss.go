@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/kernel"
 	"credence/internal/special"
 )
 
@@ -28,7 +29,7 @@ func jointLoss(alpha []float64, m int) (mean, variance float64) {
 	expected := make([]float64, len(alpha))
 	for i := range alpha {
 		p := c.one(i)
-		expected[i] = dot(p, c.rising[i])
+		expected[i] = kernel.Dot64(p, c.rising[i])
 		mean -= expected[i]
 		for s, r := range c.rising[i] {
 			variance += p[s] * (r - expected[i]) * (r - expected[i])

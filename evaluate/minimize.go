@@ -1,6 +1,10 @@
 package evaluate
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/kernel"
+)
 
 // minimize finds a minimum of a smooth function by the limited-memory BFGS
 // method (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4) with
@@ -19,13 +23,13 @@ func minimize(f func(x, grad []float64) float64, x []float64, tolerance float64,
 	small := 0
 	for it := range iterations {
 		twoLoop(dir, grad, steps, turns, curvature)
-		slope := dot(dir, grad)
+		slope := kernel.Dot64(dir, grad)
 		if !(slope < 0) {
 			return value
 		}
 		t := 1.0
 		if it == 0 {
-			t = 1 / max(1, math.Sqrt(dot(grad, grad)))
+			t = 1 / max(1, math.Sqrt(kernel.Dot64(grad, grad)))
 		}
 		t, after := lineSearch(f, x, dir, value, slope, t, next, nextGrad)
 		if t == 0 {
@@ -36,7 +40,7 @@ func minimize(f func(x, grad []float64) float64, x []float64, tolerance float64,
 			s[i] = next[i] - x[i]
 			y[i] = nextGrad[i] - grad[i]
 		}
-		if c := dot(s, y); c > 1e-12*dot(y, y) {
+		if c := kernel.Dot64(s, y); c > 1e-12*kernel.Dot64(y, y) {
 			steps, turns, curvature = append(steps, s), append(turns, y), append(curvature, c)
 			if len(steps) > memory {
 				steps, turns, curvature = steps[1:], turns[1:], curvature[1:]
@@ -67,15 +71,15 @@ func twoLoop(dir, grad []float64, steps, turns [][]float64, curvature []float64)
 	}
 	a := make([]float64, k)
 	for i := k - 1; i >= 0; i-- {
-		a[i] = dot(steps[i], dir) / curvature[i]
-		axpy(-a[i], turns[i], dir)
+		a[i] = kernel.Dot64(steps[i], dir) / curvature[i]
+		kernel.Axpy64(-a[i], turns[i], dir)
 	}
-	scale := curvature[k-1] / dot(turns[k-1], turns[k-1])
+	scale := curvature[k-1] / kernel.Dot64(turns[k-1], turns[k-1])
 	for i := range dir {
 		dir[i] *= scale
 	}
 	for i := range k {
-		axpy(a[i]-dot(turns[i], dir)/curvature[i], steps[i], dir)
+		kernel.Axpy64(a[i]-kernel.Dot64(turns[i], dir)/curvature[i], steps[i], dir)
 	}
 }
 
@@ -92,7 +96,7 @@ func lineSearch(f func(x, grad []float64) float64, x, dir []float64, value, slop
 		switch {
 		case !(after <= value+1e-4*t*slope):
 			hi = t
-		case dot(grad, dir) < 0.9*slope:
+		case kernel.Dot64(grad, dir) < 0.9*slope:
 			lo, best = t, t
 		default:
 			return t, after
@@ -113,36 +117,4 @@ func lineSearch(f func(x, grad []float64) float64, x, dir []float64, value, slop
 		next[i] = x[i] + best*dir[i]
 	}
 	return best, f(next, grad)
-}
-
-// dot returns Σ a_i b_i, in four sums that a processor can run side by side.
-func dot(a, b []float64) float64 {
-	var s0, s1, s2, s3 float64
-	b = b[:len(a)]
-	for len(a) >= 4 && len(b) >= 4 {
-		s0 += a[0] * b[0]
-		s1 += a[1] * b[1]
-		s2 += a[2] * b[2]
-		s3 += a[3] * b[3]
-		a, b = a[4:], b[4:]
-	}
-	for i, x := range a {
-		s0 += x * b[i]
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// axpy adds a·x to y.
-func axpy(a float64, x, y []float64) {
-	y = y[:len(x)]
-	for len(x) >= 4 && len(y) >= 4 {
-		y[0] += a * x[0]
-		y[1] += a * x[1]
-		y[2] += a * x[2]
-		y[3] += a * x[3]
-		x, y = x[4:], y[4:]
-	}
-	for i, v := range x {
-		y[i] += a * v
-	}
 }

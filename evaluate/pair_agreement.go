@@ -1,5 +1,7 @@
 package evaluate
 
+import "credence/internal/kernel"
+
 // Agreement compares the predicted chance that two votes on an item agree with
 // the share of pairs that did.
 type Agreement struct {
@@ -35,7 +37,7 @@ func tallyAgreement(t *tally, s *sample, r *Result, bins int) {
 	paired := make([]float64, s.n) // 1 for items with two votes
 	agree := make([]float64, s.n)
 	for j := range s.n {
-		agree[j] = dot(s.means(j), s.means(j)) + sum(s.variances(j))
+		agree[j] = kernel.Dot64(s.means(j), s.means(j)) + sum(s.variances(j))
 		if s.total[j] >= 2 {
 			paired[j] = 1
 			r.Agreement.Items++

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"credence/dataset"
+	"credence/internal/logistic"
 )
 
 // referenceData are items as references take them.
 type referenceData struct {
-	x      *features // nil if there are none, or too many
+	x      *logistic.Dense // nil if there are none, or too many
 	votes  Votes
 	groups []int
 }
@@ -41,13 +42,10 @@ func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Trans
 func (d *referenceData) selected(rows []int) *referenceData {
 	s := &referenceData{votes: Votes{Classes: d.votes.Classes}}
 	if d.x != nil {
-		s.x = &features{columns: d.x.columns}
+		s.x = d.x.Select(rows)
 	}
 	for _, j := range rows {
 		s.votes.Counts = append(s.votes.Counts, d.votes.Item(j)...)
-		if d.x != nil {
-			s.x.values = append(s.x.values, d.x.row(j)...)
-		}
 		if d.groups != nil {
 			s.groups = append(s.groups, d.groups[j])
 		}
@@ -103,7 +101,7 @@ const (
 // referenceFeatures returns the features that the logistic regression takes, for
 // the given items: the inputs that t gives, with one column per level instead of
 // the code of an embedded category. It is nil if they are too many, or t is nil.
-func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*features, error) {
+func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*logistic.Dense, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -128,7 +126,7 @@ func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	x := &features{columns: columns, values: make([]float32, 0, columns*len(items))}
+	x := &logistic.Dense{Columns: columns, Values: make([]float64, 0, columns*len(items))}
 	row := make([]float32, t.Width())
 	for _, j := range items {
 		if err := ctx.Err(); err != nil {
@@ -140,15 +138,17 @@ func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Da
 		for _, in := range inputs {
 			block := row[in.Offset : in.Offset+in.Width]
 			if in.Kind != dataset.Codes {
-				x.values = append(x.values, block...)
+				for _, v := range block {
+					x.Values = append(x.Values, float64(v))
+				}
 				continue
 			}
 			for level := range in.Levels {
-				hot := float32(0)
+				hot := 0.0
 				if float32(level) == block[0] {
 					hot = 1
 				}
-				x.values = append(x.values, hot)
+				x.Values = append(x.Values, hot)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/logistic"
 )
 
 // References are the simple predictions that a model's scores are set beside,
@@ -62,7 +63,7 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 		return r, nil
 	}
 	var err error
-	if r.Logistic, err = newLogistic(ctx, *d.x, d.votes, d.groups, seed); err != nil {
+	if r.Logistic, err = newLogistic(ctx, d.x, d.votes, d.groups, seed); err != nil {
 		return nil, fmt.Errorf("logistic reference: %w", err)
 	}
 	return r, nil
@@ -70,7 +71,7 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 
 // losses scores votes under the references: constant, with one Dirichlet, and
 // both of the logistic regression, which are nil without features.
-func (r *References) losses(x *features, votes Votes) (l referenceLosses, err error) {
+func (r *References) losses(x *logistic.Dense, votes Votes) (l referenceLosses, err error) {
 	if err := votes.check(); err != nil {
 		return l, err
 	}
@@ -79,7 +80,7 @@ func (r *References) losses(x *features, votes Votes) (l referenceLosses, err er
 	}
 	l[refConstant], l[refConstantDM] = r.Constant.losses(votes), r.ConstantDirichlet.losses(votes)
 	if r.Logistic != nil && x != nil {
-		l[refLogistic], l[refLogisticDM], err = r.Logistic.losses(*x, votes)
+		l[refLogistic], l[refLogisticDM], err = r.Logistic.losses(x, votes)
 	}
 	return l, err
 }
@@ -142,7 +143,7 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	if err != nil {
 		return nil, err
 	}
-	if all.x != nil && len(parts) > 1 && len(all.x.values)*len(ds.Classes) > referenceFoldWork {
+	if all.x != nil && len(parts) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
 		all.x = nil
 	}
 	s := &ReferenceScores{}

@@ -1,11 +1,13 @@
 package evaluate
 
+import "credence/internal/kernel"
+
 // brierScore returns the sum over votes of the squared distance between the
 // probabilities p and the vote, a unit vector:
 //
 //	Σ_votes ‖p − e‖² = m (1 + Σp_i²) − 2 Σ S_i p_i.
 func brierScore(p, votes []float64) float64 {
-	return sum(votes)*(1+dot(p, p)) - 2*dot(p, votes)
+	return sum(votes)*(1+kernel.Dot64(p, p)) - 2*kernel.Dot64(p, votes)
 }
 
 // MajorityCredit is 1 if the class has most votes, 1/t if it shares them with

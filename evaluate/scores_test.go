@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"credence/internal/kernel"
 	"credence/mixture"
 )
 
@@ -98,7 +99,7 @@ func TestPairMomentsUnbiased(t *testing.T) {
 		}
 		spread += prob * d
 	}
-	near(t, "agreement", agreement, dot(p, p), 1e-14)
+	near(t, "agreement", agreement, kernel.Dot64(p, p), 1e-14)
 	near(t, "spread", spread, .1*.1+.4*.4+.3*.3, 1e-14)
 }
 
