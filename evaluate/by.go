@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"credence/mixture"
 )
 
 // Column is a column of the items whose levels are judged apart.
@@ -55,15 +57,8 @@ type DispersionColumn struct {
 	PValue Number `json:"heterogeneity_p_value"`
 }
 
-// columnDispersion is a column whose levels are to be judged once the bootstrap
-// has run.
-type columnDispersion struct {
-	into   *DispersionColumn
-	levels []*dispersion
-}
-
-// addColumns has the dispersion by columns filled in, and by predicted spread.
-func (d *dispersions) addColumns(r *Result, columns []Column) error {
+// addColumns has the dispersion by columns filled in, and by predicted spread, next to that of all items.
+func (p *pairLaws) addColumns(t *tally, r *Result, all *Dispersion, columns []Column) error {
 	if !slices.ContainsFunc(columns, func(c Column) bool { return c.Values == nil }) {
 		columns = slices.Concat([]Column{spreadColumn}, columns)
 	}
@@ -71,33 +66,31 @@ func (d *dispersions) addColumns(r *Result, columns []Column) error {
 	for i, c := range columns {
 		x := &r.DispersionBy[i]
 		x.Column = c.Name
-		names, groups, err := d.levels(c)
+		names, groups, err := p.levels(c)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
-		by := &columnDispersion{into: x}
+		models := make([]*mixture.Dispersion, len(groups))
 		x.Levels = make([]DispersionLevel, len(groups))
 		for l, items := range groups {
 			x.Levels[l].Name = names[l]
-			one, err := d.add(&x.Levels[l].Dispersion, d.pairs, items)
-			if err != nil {
+			if models[l], err = p.add(t, &x.Levels[l].Dispersion, items); err != nil {
 				return err
 			}
-			by.levels = append(by.levels, one)
 		}
-		d.columns = append(d.columns, by)
+		t.then(func() { x.compare(models, float64(all.Ratio.Value)) })
 	}
 	return nil
 }
 
 // levels sorts the items with two votes or more into the levels of a column.
-func (d *dispersions) levels(c Column) (names []string, groups [][]int, err error) {
-	paired := d.s.pairedItems()
-	if c.Values != nil && len(c.Values) != d.s.n {
-		return nil, nil, fmt.Errorf("%d values of %d items", len(c.Values), d.s.n)
+func (p *pairLaws) levels(c Column) (names []string, groups [][]int, err error) {
+	paired := p.s.pairedItems()
+	if c.Values != nil && len(c.Values) != p.s.n {
+		return nil, nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
 	}
 	if c.Values == nil || c.Bins > 0 {
-		return d.numericLevels(c, paired)
+		return p.numericLevels(c, paired)
 	}
 	of := map[string][]int{}
 	for _, j := range paired {
@@ -138,8 +131,8 @@ func compareLevels(a, b string) int {
 }
 
 // numericLevels sorts items into bins of a number.
-func (d *dispersions) numericLevels(c Column, paired []int) (names []string, groups [][]int, err error) {
-	values := d.s.spreads()
+func (p *pairLaws) numericLevels(c Column, paired []int) (names []string, groups [][]int, err error) {
+	values := p.s.spreads()
 	var known, missing []int
 	for _, j := range paired {
 		if c.Values != nil {
@@ -154,7 +147,7 @@ func (d *dispersions) numericLevels(c Column, paired []int) (names []string, gro
 		known = append(known, j)
 	}
 	if len(known) > 0 {
-		groups = d.pairs.bins(values, known, c.Bins)
+		groups = p.bins(values, known, c.Bins)
 	}
 	for _, items := range groups {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -173,25 +166,24 @@ func (d *dispersions) numericLevels(c Column, paired []int) (names []string, gro
 	return names, groups, nil
 }
 
-// finish compares the levels, given the ratio of all items.
-func (c *columnDispersion) finish(all float64) {
-	k := len(c.levels)
+// compare compares the levels, given the ratio of all items.
+func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
+	k := len(levels)
 	y, v := make([]float64, k), make([]float64, k)
-	for l, x := range c.levels {
-		y[l], v[l] = x.model.Ratio, x.model.SEAt(all)
+	for l, x := range levels {
+		y[l], v[l] = x.Ratio, x.SEAt(all)
 		v[l] *= v[l]
 	}
 	e := derSimonianLaird(y, v)
-	into := c.into
-	into.Common = Estimate{Number(e.mean), Number(math.Sqrt(e.variance))}
-	into.Tau, into.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
+	c.Common = Estimate{Number(e.mean), Number(math.Sqrt(e.variance))}
+	c.Tau, c.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
 	for l := range y {
 		weight := e.tau2 / (e.tau2 + v[l])
 		variance := weight*v[l] + (1-weight)*(1-weight)*e.variance
-		into.Levels[l].Shrunk = Estimate{Number(e.mean + weight*(y[l]-e.mean)), Number(math.Sqrt(variance))}
+		c.Levels[l].Shrunk = Estimate{Number(e.mean + weight*(y[l]-e.mean)), Number(math.Sqrt(variance))}
 	}
 	if k < 2 {
-		into.Tau, into.PValue = unknown, unknown
+		c.Tau, c.PValue = unknown, unknown
 	}
 }
 

@@ -141,8 +141,7 @@ func (c calibration) ece(sums []float64) (corrected, plain float64) {
 	return max(0, corrected), plain
 }
 
-// diagram has the bins of a reliability diagram computed when t is run. The
-// intervals follow in [ReliabilityBin.interval].
+// diagram has the bins of a reliability diagram computed when t is run.
 func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliability {
 	r := Reliability{Class: class, Bins: make([]ReliabilityBin, c.bins)}
 	for j, b := range of {
@@ -155,6 +154,7 @@ func (c calibration) diagram(t *tally, class string, s *sample, of []int) Reliab
 		t.estimate(&r.Bins[b].Votes, nil, func(s []float64) float64 { return s[at+binVotes] })
 		t.ratio(&r.Bins[b].Predicted, nil, at+binExpected, at+binVotes)
 		t.ratioOf(r.Bins[b].Items, &r.Bins[b].Observed, &r.Bins[b].SE, at+binHits, at+binVotes)
+		t.then(r.Bins[b].interval)
 	}
 	return r
 }

@@ -29,21 +29,17 @@ func (c *ClassCalibration) Near() bool {
 	return c.Ratio.Value-2*c.Ratio.SE >= 2./3 && c.Ratio.Value+2*c.Ratio.SE <= 1.5
 }
 
-// classTally is the calibration of classes before the bootstrap has run.
-type classTally struct {
-	of    []ClassCalibration
-	boot  []Number
-	model []float64
-}
-
 // tallyClasses adds the calibration of every class on the whole.
-func tallyClasses(t *tally, s *sample) *classTally {
-	c := &classTally{of: make([]ClassCalibration, s.d), boot: make([]Number, s.d), model: make([]float64, s.d)}
+func tallyClasses(t *tally, s *sample, r *Result) {
+	r.ClassCalibration = make([]ClassCalibration, s.d)
+	boot, p := make([]Number, s.d), make([]float64, s.d)
 	votes := t.column(1)
 	for j, m := range s.total {
 		t.add(s.unit[j], votes, m)
 	}
-	for i, name := range s.names {
+	for i := range r.ClassCalibration {
+		c := &r.ClassCalibration[i]
+		c.Class = s.names[i]
 		observed, expected := t.column(1), t.column(1)
 		variance, total := 0.0, 0.0
 		for j, m := range s.total {
@@ -54,27 +50,20 @@ func tallyClasses(t *tally, s *sample) *classTally {
 			variance += m*mu*(1-mu) + m*(m-1)*s.variances(j)[i]
 			total += m * mu
 		}
-		c.of[i].Class, c.model[i] = name, math.Sqrt(variance)/total
-		t.ratio(&c.of[i].Observed, nil, observed, votes)
-		t.ratio(&c.of[i].Expected, nil, expected, votes)
-		t.ratio(&c.of[i].Ratio.Value, &c.boot[i], observed, expected)
+		t.ratio(&c.Observed, nil, observed, votes)
+		t.ratio(&c.Expected, nil, expected, votes)
+		t.ratio(&c.Ratio.Value, &boot[i], observed, expected)
+		t.then(func() {
+			c.Ratio.SE = Number(math.Sqrt(variance) / total)
+			if s.mixtures == nil || s.units < s.n && boot[i] > c.Ratio.SE {
+				c.Ratio.SE = boot[i]
+			}
+			p[i] = twoSidedNormal(float64(c.Ratio.Value-1) / float64(c.Ratio.SE))
+		})
 	}
-	return c
-}
-
-// finish returns the calibration with its errors.
-func (c *classTally) finish(s *sample) []ClassCalibration {
-	p := make([]float64, s.d)
-	for i := range c.of {
-		x, se := &c.of[i], c.model[i]
-		if s.mixtures == nil || s.units < s.n && float64(c.boot[i]) > se {
-			se = float64(c.boot[i])
+	t.then(func() {
+		for i, adjusted := range holm(p) {
+			r.ClassCalibration[i].PValue = Number(adjusted)
 		}
-		x.Ratio.SE = Number(se)
-		p[i] = twoSidedNormal(float64(x.Ratio.Value-1) / se)
-	}
-	for i, adjusted := range holm(p) {
-		c.of[i].PValue = Number(adjusted)
-	}
-	return c.of
+	})
 }

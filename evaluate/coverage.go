@@ -36,18 +36,15 @@ type meanStratum struct {
 	name  string
 }
 
-// coverages are filled in when the tally they belong to is run.
-type coverages struct{ all, strata []*Coverage }
-
 // tallyCoverage adds the coverage of the true probabilities, [N × d], at every
 // level: for each class overall and by stratum.
-func tallyCoverage(t *tally, s *sample, truth, levels []float64) (r coverages, err error) {
+func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) error {
 	if err := s.checkTruth(truth); err != nil {
-		return r, err
+		return err
 	}
 	for _, level := range levels {
 		if !(level > 0 && level < 1) {
-			return r, fmt.Errorf("level is %v: it lies between 0 and 1", level)
+			return fmt.Errorf("level is %v: it lies between 0 and 1", level)
 		}
 	}
 	inside := make([]bool, s.n*len(levels))
@@ -65,15 +62,15 @@ func tallyCoverage(t *tally, s *sample, truth, levels []float64) (r coverages, e
 		})
 		for l, level := range levels {
 			at := l * s.n
-			s.tallyStrata(t, &r, c, level, inside[at:at+s.n], width[at:at+s.n])
+			s.tallyStrata(t, r, c, level, inside[at:at+s.n], width[at:at+s.n])
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // tallyStrata adds one class and level: the strata of the mean, whose sum is all
 // items, and those of the width.
-func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, inside []bool, width []float64) {
+func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, inside []bool, width []float64) {
 	ones := make([]float64, s.n)
 	for j := range ones {
 		ones[j] = 1
@@ -96,7 +93,7 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 			c := &Coverage{Class: s.names[class], Level: level, Stratum: name, Items: counts[b]}
 			t.ratioOf(counts[b], &c.Empirical, &c.SE, hits+b, items+b)
 			t.ratio(&c.Width, nil, widths+b, items+b)
-			r.strata = append(r.strata, c)
+			t.then(func() { r.CoverageStrata = append(r.CoverageStrata, *c) })
 		}
 		return items, hits, widths
 	}
@@ -116,7 +113,7 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 	t.estimate(&all.Width, nil, func(x []float64) float64 {
 		return sum(x[widths:widths+k]) / sum(x[items:items+k])
 	})
-	r.all = append(r.all, all)
+	t.then(func() { r.Coverage = append(r.Coverage, *all) })
 	family(widthStrata, func(j int) int { return byWidth[j] })
 }
 

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +41,7 @@ type CurvePoint struct {
 // how many it takes to judge predictions. The predictions stay as they are. Fewer
 // votes are always among the more, and fewer items too. Answers must have laws.
 func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
-	s, err := newSample(&in)
+	s, err := newSample(context.Background(), &in)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type sample struct {
 	units    int
 }
 
-func newSample(in *Input) (*sample, error) {
+func newSample(ctx context.Context, in *Input) (*sample, error) {
 	votes, names := in.Votes, in.Classes
 	mixtures, err := in.laws()
 	if err != nil {
@@ -48,7 +48,7 @@ func newSample(in *Input) (*sample, error) {
 		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
 	}
 	s := &sample{
-		ctx: context.Background(), n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
+		ctx: ctx, n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
 	}
