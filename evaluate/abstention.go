@@ -101,20 +101,15 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		p := &r.Abstention[b]
 		answered += count[b]
 		p.Answered, p.Threshold = Number(answered/all), Number(sign*least[b])
-		upTo := func(e *Estimate, numerator, denominator int) {
+		between := func(e *Estimate, from, to, numerator, denominator int) {
 			t.estimate(&e.Value, &e.SE, func(s []float64) float64 {
-				return sum(s[numerator:numerator+b+1]) / sum(s[denominator:denominator+b+1])
+				return sum(s[numerator+from:numerator+to]) / sum(s[denominator+from:denominator+to])
 			})
 		}
-		beyond := func(e *Estimate, numerator, denominator int) {
-			t.estimate(&e.Value, &e.SE, func(s []float64) float64 {
-				return sum(s[numerator+b+1:numerator+bins]) / sum(s[denominator+b+1:denominator+bins])
-			})
-		}
-		upTo(&p.Accuracy, credit, items)
-		upTo(&p.NLL, loss, votes)
-		beyond(&p.HandedAccuracy, credit, items)
-		beyond(&p.HandedNLL, loss, votes)
+		between(&p.Accuracy, 0, b+1, credit, items)
+		between(&p.NLL, 0, b+1, loss, votes)
+		between(&p.HandedAccuracy, b+1, bins, credit, items)
+		between(&p.HandedNLL, b+1, bins, loss, votes)
 	}
 	if opt.Accuracy > 0 {
 		r.AbstentionTarget = s.abstentionTarget(unsure, sign, opt)

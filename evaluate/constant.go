@@ -57,22 +57,11 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 	fit := constantDirichlet{}
 	// The likelihood is a sum over single counts, of which there are few different
 	// ones: of all classes together, and of each.
-	totals, counts := newHistogram(), make([]histogram, d)
+	totals, counts := newHistogram(votes.Len(), votes.Total), make([]histogram, d)
 	for i := range counts {
-		counts[i] = newHistogram()
+		counts[i] = newHistogram(votes.Len(), func(j int) float64 { return votes.Item(j)[i] })
 	}
-	for j := range votes.Len() {
-		total := votes.Total(j)
-		totals.add(total)
-		fit.Identified = fit.Identified || total >= 2
-		for i, s := range votes.Item(j) {
-			counts[i].add(s)
-		}
-	}
-	totals.sort()
-	for i := range counts {
-		counts[i].sort()
-	}
+	fit.Identified = len(totals.values) > 0 && slices.Max(totals.values) >= 2
 	x := make([]float64, d)
 	for i, p := range fitConstant(votes).Probabilities {
 		x[i] = math.Log(2 * p)
@@ -115,18 +104,18 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 // histogram tells how many times each positive number was seen.
 type histogram struct {
 	times  map[float64]float64
-	values []float64 // in order, after sort
+	values []float64 // in order
 }
 
-func newHistogram() histogram { return histogram{times: map[float64]float64{}} }
-
-func (h *histogram) add(x float64) {
-	if x > 0 {
-		h.times[x]++
+func newHistogram(n int, value func(j int) float64) histogram {
+	times := map[float64]float64{}
+	for j := range n {
+		if x := value(j); x > 0 {
+			times[x]++
+		}
 	}
+	return histogram{times, slices.Sorted(maps.Keys(times))}
 }
-
-func (h *histogram) sort() { h.values = slices.Sorted(maps.Keys(h.times)) }
 
 // logAlphaLimit bounds |ln α|: without disagreement the likelihood grows until
 // α is 0, without over-dispersion until it is infinite.
@@ -134,15 +123,15 @@ const logAlphaLimit = 20
 
 // losses returns the joint loss of every item's votes, −ln B(α + S)/B(α).
 func (c constantDirichlet) losses(votes Votes) []float64 {
-	return lossesOf(votes, func(_ int, s []float64) float64 { return dirichletLoss(c.Alpha, s) })
+	return lossesOf(votes, func(_ int, s []float64) float64 { return dirichletLoss(sum(c.Alpha), 1, c.Alpha, s) })
 }
 
-// dirichletLoss returns −ln B(a + s)/B(a).
-func dirichletLoss(a, s []float64) float64 {
-	l := special.LogRising(sum(a), sum(s))
-	for i, c := range s {
-		if c > 0 {
-			l -= special.LogRising(a[i], c)
+// dirichletLoss returns −ln B(α + s)/B(α), α being scale·a with the sum a0.
+func dirichletLoss(a0, scale float64, a, s []float64) float64 {
+	l := special.LogRising(a0, sum(s))
+	for i, n := range s {
+		if n > 0 {
+			l -= special.LogRising(max(scale*a[i], 1e-300), n)
 		}
 	}
 	return l

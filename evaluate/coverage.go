@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -22,19 +21,14 @@ type Coverage struct {
 	Width     Number `json:"width"` // mean
 }
 
-// meanStrata are the strata of the predicted mean: below each bound, and from
+// meanStrata are the strata of the predicted mean: below each of the bounds, and from
 // the last on.
-var meanStrata = []meanStratum{
-	{0.05, "mean below 0.05"}, {0.2, "mean 0.05 to 0.2"}, {0.8, "mean 0.2 to 0.8"},
-	{0.95, "mean 0.8 to 0.95"}, {math.Inf(1), "mean from 0.95"},
-}
+var (
+	meanStrata = []string{"mean below 0.05", "mean 0.05 to 0.2", "mean 0.2 to 0.8", "mean 0.8 to 0.95", "mean from 0.95"}
+	meanBounds = []float64{0.05, 0.2, 0.8, 0.95}
 
-var widthStrata = []string{"narrowest third", "middle third", "widest third"}
-
-type meanStratum struct {
-	below float64
-	name  string
-}
+	widthStrata = []string{"narrowest third", "middle third", "widest third"}
+)
 
 // tallyCoverage adds the coverage of the true probabilities, [N × d], at every
 // level: for each class overall and by stratum.
@@ -97,15 +91,14 @@ func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, insi
 		}
 		return items, hits, widths
 	}
-	names := words.Each(meanStrata, func(m meanStratum) string { return m.name })
-	items, hits, widths := family(names, func(j int) int {
+	items, hits, widths := family(meanStrata, func(j int) int {
 		b := 0
-		for s.means(j)[class] >= meanStrata[b].below {
+		for b < len(meanBounds) && s.means(j)[class] >= meanBounds[b] {
 			b++
 		}
 		return b
 	})
-	k := len(names)
+	k := len(meanStrata)
 	all := &Coverage{Class: s.names[class], Level: level, Items: s.n}
 	t.estimate(&all.Empirical, &all.SE, func(x []float64) float64 {
 		return sum(x[hits:hits+k]) / sum(x[items:items+k])

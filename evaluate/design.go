@@ -78,14 +78,15 @@ func newDesigner(votes Votes) *designer {
 // correlation returns that of two votes on an item, 1/(α₀ + 1).
 func (d *designer) correlation() float64 { return 1 / (1 + sum(d.alpha)) }
 
-// ratioSE returns the standard error of R over items with the given numbers of
-// votes, those with fewer than two left out:
+// ratioSE returns the standard error of R over items with as many votes as these,
+// those with fewer than two left out:
 //
 //	√(Σ_j Var D_j) / Σ_j Σ_i Var p_i.
-func (d *designer) ratioSE(totals []float64) float64 {
+func (d *designer) ratioSE(votes Votes) float64 {
 	of := map[float64]float64{}
 	n, variance := 0.0, 0.0
-	for _, m := range totals {
+	for j := range votes.Len() {
+		m := votes.Total(j)
 		if m < 2 {
 			continue
 		}

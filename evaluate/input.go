@@ -67,7 +67,18 @@ func (in *Input) laws() ([]*mixture.Dirichlet, error) {
 	case len(list) != len(in.Answers):
 		return nil, fmt.Errorf("%d of %d answers have a distribution: expected all or none", len(list), len(in.Answers))
 	}
-	return list, checkMixtures(list, in.Votes)
+	if err := in.Votes.check(); err != nil {
+		return nil, err
+	}
+	if len(list) != in.Votes.Len() {
+		return nil, fmt.Errorf("%d mixtures, but votes on %d items", len(list), in.Votes.Len())
+	}
+	for j, m := range list {
+		if m.Classes() != in.Votes.Classes {
+			return nil, fmt.Errorf("item %d: a mixture of %d classes, but votes on %d", j, m.Classes(), in.Votes.Classes)
+		}
+	}
+	return list, nil
 }
 
 // checkMeans refuses means that are no probabilities, and what only

@@ -9,7 +9,6 @@ import (
 
 	"credence/internal/logistic"
 	"credence/internal/rng"
-	"credence/internal/special"
 )
 
 // Shapes: n items, f features, d classes.
@@ -94,13 +93,7 @@ func concentratedLoss(c float64, p, s []float64) float64 {
 	if c == 0 {
 		return independentLoss(p, s)
 	}
-	l := special.LogRising(c, sum(s))
-	for i, n := range s {
-		if n > 0 {
-			l -= special.LogRising(max(c*p[i], 1e-300), n)
-		}
-	}
-	return l
+	return dirichletLoss(c, c, p, s)
 }
 
 // newLogistic fits a logistic regression to votes, every vote counting once.

@@ -6,40 +6,24 @@ import (
 	"math"
 
 	"credence/internal/par"
-	"credence/mixture"
 )
 
 // jointLosses returns, for every item, minus the log-probability of its votes
 // together, in the order given, under its mixture (no multinomial coefficient):
 //
-//	−ln Σ_k w_k B(α_k + S)/B(α_k).
+//	−ln Σ_k w_k B(α_k + S)/B(α_k),
 //
-// Their sum over the number of votes is the joint NLL per vote.
-func jointLosses(ctx context.Context, mixtures []*mixture.Dirichlet, votes Votes) ([]float64, error) {
-	if err := checkMixtures(mixtures, votes); err != nil {
-		return nil, err
-	}
-	return negated(ctx, len(mixtures), func(j int) (float64, error) { return mixtures[j].LogVotes(votes.Item(j)) })
-}
-
-// jointLosses are those of the sample, by who cast the votes where that is known.
+// or by who cast the votes where that is known. Their sum over the number of votes
+// is the joint NLL per vote.
 func (s *sample) jointLosses() ([]float64, error) {
-	if s.crowd != nil {
-		return s.ratedLosses()
-	}
-	return jointLosses(s.ctx, s.mixtures, s.votes)
-}
-
-// ratedLosses are joint losses by who cast the votes.
-func (s *sample) ratedLosses() ([]float64, error) {
-	return negated(s.ctx, s.n, func(j int) (float64, error) { return s.crowd.LogVotes(s.answers[j].Law, s.ratings[j]) })
-}
-
-// negated returns minus the log-probability that f returns for each of n items.
-func negated(ctx context.Context, n int, f func(j int) (float64, error)) ([]float64, error) {
-	losses := make([]float64, n)
-	return losses, tryItems(ctx, n, func(j int) error {
-		l, err := f(j)
+	losses := make([]float64, s.n)
+	return losses, tryItems(s.ctx, s.n, func(j int) (err error) {
+		l := 0.0
+		if s.crowd != nil {
+			l, err = s.crowd.LogVotes(s.answers[j].Law, s.ratings[j])
+		} else {
+			l, err = s.mixtures[j].LogVotes(s.votes.Item(j))
+		}
 		losses[j] = -l
 		return err
 	})
@@ -107,24 +91,4 @@ func tryItems(ctx context.Context, n int, body func(j int) error) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// checkMixtures returns an error unless there is a mixture of the right number
-// of classes for every row of votes.
-func checkMixtures(mixtures []*mixture.Dirichlet, votes Votes) error {
-	if err := votes.check(); err != nil {
-		return err
-	}
-	if len(mixtures) != votes.Len() {
-		return fmt.Errorf("%d mixtures, but votes on %d items", len(mixtures), votes.Len())
-	}
-	for j, m := range mixtures {
-		if m == nil {
-			return fmt.Errorf("item %d has no mixture", j)
-		}
-		if m.Classes() != votes.Classes {
-			return fmt.Errorf("item %d: a mixture of %d classes, but votes on %d", j, m.Classes(), votes.Classes)
-		}
-	}
-	return nil
 }

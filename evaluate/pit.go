@@ -2,7 +2,9 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
+	"credence/internal/logistic"
 	"credence/internal/rng"
 	"credence/mixture"
 )
@@ -82,33 +84,15 @@ func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 // normalizeLogs replaces logarithms of weights by weights that sum to one. If
 // all are −Inf, the weights are equal.
 func normalizeLogs(w []float64) {
-	top := w[argmax(w)]
-	if math.IsInf(top, -1) {
-		for i := range w {
-			w[i] = 1 / float64(len(w))
-		}
-		return
+	if math.IsInf(slices.Max(w), -1) {
+		clear(w)
 	}
-	total := 0.0
-	for i := range w {
-		w[i] = math.Exp(w[i] - top)
-		total += w[i]
-	}
-	for i := range w {
-		w[i] /= total
-	}
+	logistic.Softmax(w, w)
 }
 
 // pit transforms all items with whole counts and tests each coordinate.
 func (s *sample) pit(r *Result, seed uint64) {
 	values := make([][]float64, s.n)
-	errs := make([]error, s.n)
-	fractional := 0
-	for j := range s.n {
-		if !whole(s.votes.Item(j)) {
-			fractional++
-		}
-	}
 	forItems(s.ctx, s.n, func(j int) {
 		if !whole(s.votes.Item(j)) {
 			return
@@ -118,8 +102,14 @@ func (s *sample) pit(r *Result, seed uint64) {
 		for i := range v {
 			v[i] = uniform.Float64()
 		}
-		values[j], errs[j] = pitValues(s.mixtures[j], s.votes.Item(j), v)
+		values[j], _ = pitValues(s.mixtures[j], s.votes.Item(j), v)
 	})
+	fractional := 0
+	for j := range s.n {
+		if !whole(s.votes.Item(j)) {
+			fractional++
+		}
+	}
 	if fractional > 0 {
 		r.warn("%d items have fractional vote counts and are left out of the PIT", fractional)
 	}
@@ -128,8 +118,8 @@ func (s *sample) pit(r *Result, seed uint64) {
 	ps := make([]float64, s.d-1)
 	for i := range ps {
 		c := PITCoordinate{Class: s.names[i]}
-		for j, u := range values {
-			if errs[j] == nil && u != nil && !math.IsNaN(u[i]) {
+		for _, u := range values {
+			if u != nil && !math.IsNaN(u[i]) {
 				c.Values = append(c.Values, u[i])
 			}
 		}

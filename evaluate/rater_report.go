@@ -6,6 +6,7 @@ import (
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/words"
 )
 
 // RaterReport is what is known of raters: how they vote compared with the others and, where
@@ -57,10 +58,7 @@ func (x *RaterEstimate) Marks() []string {
 
 // MarkAlike fills in [RaterEstimate].Like.
 func (r *RaterReport) MarkAlike() {
-	names := make([]string, len(r.Raters))
-	for i, x := range r.Raters {
-		names[i] = x.Name
-	}
+	names := words.Each(r.Raters, func(x RaterEstimate) string { return x.Name })
 	for i, k := range dataset.RatersAlike(names) {
 		if k >= 0 {
 			r.Raters[i].Like = names[k]
@@ -70,8 +68,13 @@ func (r *RaterReport) MarkAlike() {
 
 // AddAverage adds a rater who is not modelled where others are.
 func (r *RaterReport) AddAverage(name string, votes int) {
+	r.average(r.add(name), votes)
+}
+
+// add adds a rater of whom nothing is known.
+func (r *RaterReport) add(name string) *RaterEstimate {
 	r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
-	r.average(&r.Raters[len(r.Raters)-1], votes)
+	return &r.Raters[len(r.Raters)-1]
 }
 
 // average makes an estimate that of an average rater.
@@ -106,7 +109,7 @@ func DescribeRaters(ds *dataset.Dataset, crowd *head.Crowd, names []string) *Rat
 		if !ok {
 			k = len(r.Raters)
 			at[name] = k
-			r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
+			r.add(name)
 		}
 		return k
 	}

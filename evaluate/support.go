@@ -103,11 +103,7 @@ func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, 
 	if by == nil {
 		return
 	}
-	totals := make([]float64, votes.Len())
-	for j := range totals {
-		totals[j] = votes.Total(j)
-	}
-	se := by.ratioSE(totals)
+	se := by.ratioSE(votes)
 	s.RatioSE, s.Intervals = Number(se), verdict(se)
 	switch {
 	case s.Intervals == "yes":

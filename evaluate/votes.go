@@ -3,6 +3,7 @@ package evaluate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"credence/dataset"
 )
@@ -81,12 +82,4 @@ func sum(s []float64) float64 {
 }
 
 // argmax returns the place of the largest number, the first of equals.
-func argmax(s []float64) int {
-	best := 0
-	for i, x := range s {
-		if x > s[best] {
-			best = i
-		}
-	}
-	return best
-}
+func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }

@@ -42,11 +42,11 @@ func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
 // tallyWidths adds the width by agreement of the votes, over items with two or
 // more.
 func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
-	groups := []WidthGroup{{Group: "unanimous"}, {Group: "mixed"}}
+	r.Widths = []WidthGroup{{Group: "unanimous"}, {Group: "mixed"}}
 	for _, name := range s.names {
-		groups = append(groups, WidthGroup{Group: "unanimous", Class: name})
+		r.Widths = append(r.Widths, WidthGroup{Group: "unanimous", Class: name})
 	}
-	members := make([][]int, len(groups))
+	members := make([][]int, len(r.Widths))
 	for j := range s.n {
 		if s.total[j] < 2 {
 			continue
@@ -59,10 +59,8 @@ func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
 			members[1] = append(members[1], j)
 		}
 	}
-	r.Widths = make([]WidthGroup, len(groups))
-	for g := range groups {
+	for g := range r.Widths {
 		w := &r.Widths[g]
-		*w = groups[g]
 		w.Items = len(members[g])
 		w.Median = s.median(members[g], width, b)
 		items, total := t.column(1), t.column(1)
