@@ -50,20 +50,17 @@ func Allocate(gains [][]float64, budget int) (*Plan, error) {
 	if budget < 0 {
 		return nil, fmt.Errorf("a budget of %d votes: expected none or more", budget)
 	}
-	p := &Plan{Votes: make([]int, len(gains)), Gain: make([]float64, len(gains)), Order: make([]int, len(gains))}
-	best := make([]float64, len(gains))
+	p := &Plan{Votes: make([]int, len(gains)), Gain: make([]float64, len(gains)), Left: budget}
+	best := make([]float64, len(gains)) // negative
 	for j, g := range gains {
 		if err := checkGains(g); err != nil {
 			return nil, fmt.Errorf("item %d: %w", j, err)
 		}
-		p.Order[j] = j
 		if own := envelope(j, g); len(own) > 0 {
-			best[j] = own[0].slope
+			best[j] = -own[0].slope
 		}
 	}
-	// Stable: of equals the first item comes first.
-	slices.SortStableFunc(p.Order, func(a, b int) int { return cmp.Compare(best[b], best[a]) })
-	p.Left = budget
+	p.Order = ascending(best)
 	p.buy(gains, piecesOf(gains))
 	p.Even = even(gains, budget)
 	return p, nil

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -99,10 +100,7 @@ func (p *pairLaws) levels(c Column) (names []string, groups [][]int, err error) 
 	if len(of) > maxLevels {
 		return nil, nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
 	}
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, compareLevels)
+	names = slices.SortedFunc(maps.Keys(of), compareLevels)
 	for i, name := range names {
 		groups = append(groups, of[name])
 		if name == "" {

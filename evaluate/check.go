@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -200,10 +201,9 @@ func (r *CheckResult) count(votes Votes, names []string) {
 		}
 		kernel.Axpy64(1, votes.Item(j), perClass)
 	}
-	for m, n := range items {
-		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), n})
+	for _, m := range slices.Sorted(maps.Keys(items)) {
+		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), items[m]})
 	}
-	slices.SortFunc(r.VotesPerItem, func(a, b VotesPerItem) int { return cmp.Compare(a.Votes, b.Votes) })
 	for c, v := range perClass {
 		r.Classes = append(r.Classes, ClassUse{Class: names[c], Votes: Number(v), Share: Number(v) / r.Votes})
 	}

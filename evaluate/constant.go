@@ -66,13 +66,15 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 	for i, p := range fitConstant(votes).Probabilities {
 		x[i] = math.Log(2 * p)
 	}
-	alpha := make([]float64, d)
-	minimize(func(x, grad []float64) float64 {
-		a0 := 0.0
+	fit.Alpha = make([]float64, d)
+	set := func(x []float64) {
 		for i, l := range x {
-			alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
-			a0 += alpha[i]
+			fit.Alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
 		}
+	}
+	minimize(func(x, grad []float64) float64 {
+		set(x)
+		alpha, a0 := fit.Alpha, sum(fit.Alpha)
 		loss, common := 0.0, float64(d)*halfVote/a0
 		clear(grad)
 		for _, m := range totals.values {
@@ -94,10 +96,7 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 		}
 		return loss
 	}, x, 1e-12, 500)
-	for i, l := range x {
-		alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
-	}
-	fit.Alpha = alpha
+	set(x)
 	return fit
 }
 

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,27 +86,23 @@ func (o CurveOptions) grid(s *sample) (votes []int, shares []float64, err error)
 			return nil, nil, fmt.Errorf("a curve with the share %v of the items: it lies between 0 and 1", x)
 		}
 	}
-	votes, shares = slices.Clone(o.Votes), slices.Clone(o.Shares)
+	votes, shares = o.Votes, o.Shares
 	if votes == nil {
 		votes = s.usualVotes()
 	}
 	if shares == nil {
 		shares = []float64{0.25, 0.5, 1}
 	}
-	slices.Sort(votes)
-	slices.Sort(shares)
-	return slices.Compact(votes), slices.Compact(shares), nil
+	return distinct(votes), distinct(shares), nil
 }
+
+// distinct returns the different numbers of a list in increasing order.
+func distinct[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // usualVotes returns the numbers of votes that half of the items with two or more
 // have.
 func (s *sample) usualVotes() []int {
-	var paired []float64
-	for _, m := range s.total {
-		if m >= 2 {
-			paired = append(paired, m)
-		}
-	}
+	paired := slices.DeleteFunc(slices.Clone(s.total), func(m float64) bool { return m < 2 })
 	if len(paired) == 0 {
 		return nil
 	}

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"credence/mixture"
 )
@@ -144,7 +143,7 @@ func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 			return nil, nil, fmt.Errorf("a plan for %d votes per item: expected 2 to %d", m, MaxPlannedVotes)
 		}
 	}
-	items, votes = slices.Clone(o.Items), slices.Clone(o.Votes)
+	items, votes = o.Items, o.Votes
 	if n := r.Support.PairedItems; len(items) == 0 {
 		items = []int{n, 2 * n, 4 * n}
 	}
@@ -154,9 +153,7 @@ func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 			votes = append(votes, m)
 		}
 	}
-	slices.Sort(items)
-	slices.Sort(votes)
-	return slices.Compact(items), slices.Compact(votes), nil
+	return distinct(items), distinct(votes), nil
 }
 
 // MaxPlannedVotes is the largest number of votes per item that is planned for.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,11 +27,7 @@ func Pseudonyms(names []string, seed uint64) []string {
 			codes[name] = base32.StdEncoding.EncodeToString(h.Sum(nil))
 		}
 	}
-	sorted := make([]string, 0, len(codes))
-	for _, code := range codes {
-		sorted = append(sorted, code)
-	}
-	slices.Sort(sorted)
+	sorted := slices.Sorted(maps.Values(codes))
 	letters := make(map[string]int, len(sorted)) // that tell a code from its neighbors
 	for i, code := range sorted {
 		n := 5

@@ -1,7 +1,7 @@
 package evaluate
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -78,18 +78,13 @@ func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rate
 	}
 	var raters []Rater
 	var ps []float64 // two for each rater
-	for id, r := range of {
-		raters = append(raters, Rater{Rater: int(id), Votes: r.n})
-	}
-	slices.SortFunc(raters, func(a, b Rater) int { return cmp.Compare(a.Rater, b.Rater) })
-	for i := range raters {
-		x := &raters[i]
-		r := of[int32(x.Rater)]
+	for _, id := range slices.Sorted(maps.Keys(of)) {
+		r := of[id]
 		n := float64(r.n)
+		x := Rater{Rater: int(id), Votes: r.n, Agreement: Number(r.agree / n), Expected: Number(r.expected / n)}
 		if x.Rater >= 0 && x.Rater < len(names) {
 			x.Name = names[x.Rater]
 		}
-		x.Agreement, x.Expected = Number(r.agree/n), Number(r.expected/n)
 		agreement, usage := math.NaN(), math.NaN()
 		if r.mixed >= informative {
 			if r.variance > 1e-9 {
@@ -101,6 +96,7 @@ func compareRaters(ratings []dataset.Rating, votes Votes, names []string) []Rate
 		for _, u := range r.use {
 			x.Excess = append(x.Excess, u/n)
 		}
+		raters = append(raters, x)
 	}
 	for i, p := range holm(ps) {
 		x := &raters[i/2]

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"credence/dataset"
 	"credence/internal/logistic"
@@ -21,9 +22,7 @@ func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Trans
 	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
 	var groups []string
 	for _, j := range items {
-		for _, s := range ds.CountsOf(j) {
-			d.votes.Counts = append(d.votes.Counts, float64(s))
-		}
+		d.votes.Counts = append(d.votes.Counts, float64s(ds.CountsOf(j))...)
 		if ds.Groups != nil {
 			groups = append(groups, ds.Groups[j])
 		}
@@ -60,32 +59,21 @@ const referenceItems = 1_000_000
 // itemsFor returns the items that have votes and are scored, and of the others at most so many,
 // evenly over the data. A nil scored means none.
 func itemsFor(ds *dataset.Dataset, scored []bool, most int) []int {
-	test := func(j int) bool { return scored != nil && scored[j] }
-	rest, all := 0, 0
+	var items, rest []int
 	for j := range ds.Len() {
-		if ds.VotesOf(j) > 0 {
-			all++
-			if !test(j) {
-				rest++
-			}
+		switch {
+		case ds.VotesOf(j) == 0:
+		case scored != nil && scored[j]:
+			items = append(items, j)
+		default:
+			rest = append(rest, j)
 		}
 	}
-	every := max(1, (rest+most-1)/most)
-	items := make([]int, 0, all-rest+rest/every+1)
-	seen := 0
-	for j := range ds.Len() {
-		if ds.VotesOf(j) == 0 {
-			continue
-		}
-		if test(j) {
-			items = append(items, j)
-			continue
-		}
-		if seen%every == 0 {
-			items = append(items, j)
-		}
-		seen++
+	every := max(1, (len(rest)+most-1)/most)
+	for k := 0; k < len(rest); k += every {
+		items = append(items, rest[k])
 	}
+	slices.Sort(items)
 	return items
 }
 
