@@ -65,9 +65,6 @@ func (l *logisticModel) probabilities(row []float64) []float64 {
 //
 //	−Σ_i S_i ln p_i(x_j)   and   −ln B(cp(x_j) + S)/B(cp(x_j)).
 func (l *logisticModel) losses(x *logistic.Dense, votes Votes) (independent, dirichlet []float64, err error) {
-	if err := votes.check(); err != nil {
-		return nil, nil, err
-	}
 	if err := checkFeatures(x, votes.Len()); err != nil {
 		return nil, nil, err
 	}
@@ -105,9 +102,6 @@ func concentratedLoss(c float64, p, s []float64) float64 {
 // likelihood: on the items of the fit itself it would come out too high. The
 // weights are then fitted again to all items. When ctx is canceled it returns the context's error.
 func newLogistic(ctx context.Context, x *logistic.Dense, votes Votes, groups []int, seed uint64) (*logisticModel, error) {
-	if err := votes.check(); err != nil {
-		return nil, err
-	}
 	if err := checkFeatures(x, votes.Len()); err != nil {
 		return nil, err
 	}
@@ -148,7 +142,8 @@ func newLogistic(ctx context.Context, x *logistic.Dense, votes Votes, groups []i
 		return nil, err
 	}
 	weights := votes.Classes * x.Columns
-	l := &logisticModel{Classes: votes.Classes, Columns: x.Columns, Penalty: penalty, Concentration: concentration, Bias: at.Theta[weights:]}
+	l := &logisticModel{Classes: votes.Classes, Columns: x.Columns, Bias: at.Theta[weights:],
+		Penalty: penalty, Concentration: concentration}
 	for _, w := range at.Theta[:weights] {
 		l.Weights = append(l.Weights, float32(w))
 	}
@@ -187,7 +182,8 @@ func foldsOf(of []int, units int, seed uint64) []int {
 // with λ still to be set. It also returns the number of votes on the rows.
 func logisticProblem(x *logistic.Dense, votes Votes, in func(row int) bool) (p *logistic.Problem, total float64) {
 	d := votes.Classes
-	p = &logistic.Problem{X: x, Labels: make([]float64, len(votes.Counts)), Weights: make([]float64, votes.Len()), Classes: d, Outputs: d}
+	p = &logistic.Problem{X: x, Classes: d, Outputs: d,
+		Labels: make([]float64, len(votes.Counts)), Weights: make([]float64, votes.Len())}
 	for j := range p.Weights {
 		if m := votes.Total(j); m > 0 && in(j) {
 			p.Weights[j] = m

@@ -103,8 +103,8 @@ func newPage(in *Input) (*page, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	p := &page{Title: in.Title, Lead: lead(in), Commands: in.Commands, Config: in.Config, Evaluated: in.Evaluated}
-	p.Title = cmp.Or(p.Title, "Report of a Credence model")
+	p := &page{Title: cmp.Or(in.Title, "Report of a Credence model"), Lead: lead(in), Commands: in.Commands,
+		Config: in.Config, Evaluated: in.Evaluated}
 	p.Byline = strings.Join(slices.DeleteFunc([]string{in.Author, in.Date}, func(s string) bool { return s == "" }), " · ")
 	level := 0.95
 	if in.Result != nil && in.Result.Level > 0 {
@@ -181,12 +181,11 @@ func lead(in *Input) string {
 			strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
 	}
 	fmt.Fprintf(&s, "For an item it has not seen it predicts how probable each of %s is, and how sure it is of that: "+
-		"not one number per class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
+		"not one number per class but a distribution, whose intervals say where the true probability lies.",
+		some(words.Each(in.Classes, func(c string) string { return "“" + c + "”" }), 8))
 	if r := in.Result; r != nil {
-		of := in.Evaluated
-		of = cmp.Or(of, "items it was not trained on")
-		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(plain(r.Votes), "vote"),
-			count(float64(r.Items)), of)
+		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(float64(r.Votes), "vote"),
+			count(float64(r.Items)), cmp.Or(in.Evaluated, "items it was not trained on"))
 	}
 	return s.String()
 }
@@ -245,9 +244,8 @@ func data(in *Input) []pair {
 		}
 	}
 	if r := in.Result; r != nil {
-		of := in.Evaluated
-		of = cmp.Or(of, "items")
-		text := count(float64(r.Items)) + " " + of + ", " + words.Plural(plain(r.Votes), "vote")
+		of := cmp.Or(in.Evaluated, "items")
+		text := count(float64(r.Items)) + " " + of + ", " + words.Plural(float64(r.Votes), "vote")
 		if n := r.Items - r.VotedItems; n > 0 {
 			text += "; " + words.Plural(n, "item") + " without votes"
 		}
@@ -319,8 +317,7 @@ func widths(r *evaluate.Result) []widthRow {
 			name = "All votes for " + g.Class
 		}
 		if g.Items > 0 {
-			rows = append(rows, widthRow{name, count(float64(g.Items)),
-				withError(g.Mean, 3), withError(g.Median, 3)})
+			rows = append(rows, widthRow{name, count(float64(g.Items)), withError(g.Mean, 3), withError(g.Median, 3)})
 		}
 	}
 	return rows

@@ -3,6 +3,7 @@ package clinical
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,17 +53,8 @@ func (s span) empty() bool { return s.lo > s.hi || s.lo == s.hi && (s.loOpen || 
 // Matches reports whether a value is meant: text as it stands in the table, and
 // its number if it is one.
 func (c *Condition) Matches(text string, x float64, isNumber bool) bool {
-	for _, n := range c.names {
-		if strings.EqualFold(n, text) {
-			return true
-		}
-	}
-	for _, s := range c.ranges {
-		if isNumber && s.holds(x) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.names, func(n string) bool { return strings.EqualFold(n, text) }) ||
+		isNumber && slices.ContainsFunc(c.ranges, func(s span) bool { return s.holds(x) })
 }
 
 // overlap returns an example of a value that both conditions take.

@@ -1,7 +1,9 @@
 package clinical
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"credence/internal/table"
@@ -29,11 +31,8 @@ type Result struct {
 // not left to the rules.
 func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 	names := r.Items
-	if item != "" {
-		names = []string{item}
-	}
-	if len(names) == 0 {
-		names = []string{"item"}
+	if item != "" || len(names) == 0 {
+		names = []string{cmp.Or(item, "item")}
 	}
 	at := t.Column(names...)
 	if at < 0 {
@@ -50,11 +49,9 @@ func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 		res.Columns = append(res.Columns, t.Header[columns[v]])
 		res.Counts = append(res.Counts, make([]int, len(levels)))
 	}
-	class := map[string]string{}
+	var labels []string // of the levels
 	for _, c := range r.Classes {
-		for _, l := range c.Levels {
-			class[l] = c.Name
-		}
+		labels = append(labels, slices.Repeat([]string{c.Name}, len(c.Levels))...)
 	}
 	seen := map[string]int{}
 	for i, row := range t.Rows {
@@ -80,7 +77,7 @@ func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
 				continue
 			}
 			res.Counts[v][l]++
-			res.Votes = append(res.Votes, Vote{id, voter.Name, class[levels[l]]})
+			res.Votes = append(res.Votes, Vote{id, voter.Name, labels[l]})
 		}
 		if len(res.Votes) == before {
 			res.Unvoted = append(res.Unvoted, id)

@@ -99,8 +99,8 @@ func (p *Problem) Solve(ctx context.Context, s *Solution) {
 	size, outputs := len(s.Theta), len(s.Z)
 	x := &solver{Problem: p, Solution: s, weights: size - p.Outputs,
 		grad: make([]float64, size), step: make([]float64, size), stepZ: make([]float64, outputs),
-		residual: make([]float64, size), dir: make([]float64, size), dirZ: make([]float64, outputs), turned: make([]float64, size),
-		prob: make([]float64, outputs), slope: make([]float64, outputs)}
+		residual: make([]float64, size), dir: make([]float64, size), dirZ: make([]float64, outputs),
+		turned: make([]float64, size), prob: make([]float64, outputs), slope: make([]float64, outputs)}
 	// The size of gradients at 0, roughly.
 	total := special.Sum(p.Weights)
 	scale := math.Sqrt(total) + total/100
