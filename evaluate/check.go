@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -191,18 +190,14 @@ func classValues(classes []string) []float64 {
 
 // count fills in how many votes there are of what.
 func (r *CheckResult) count(votes Votes, names []string) {
-	items := map[float64]int{}
+	items := newHistogram(votes.Len(), votes.Total)
+	r.VotedItems = votes.Len() - int(items.times[0])
+	for _, m := range items.values {
+		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), int(items.times[m])})
+	}
 	perClass := make([]float64, votes.Classes)
 	for j := range votes.Len() {
-		m := votes.Total(j)
-		items[m]++
-		if m > 0 {
-			r.VotedItems++
-		}
 		kernel.Axpy64(1, votes.Item(j), perClass)
-	}
-	for _, m := range slices.Sorted(maps.Keys(items)) {
-		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), items[m]})
 	}
 	for c, v := range perClass {
 		r.Classes = append(r.Classes, ClassUse{Class: names[c], Votes: Number(v), Share: Number(v) / r.Votes})

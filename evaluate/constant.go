@@ -54,29 +54,27 @@ type constantDirichlet struct {
 // a class without votes finite; it is that of fitConstant.
 func fitConstantDirichlet(votes Votes) constantDirichlet {
 	d := votes.Classes
-	fit := constantDirichlet{}
 	// The likelihood is a sum over single counts, of which there are few different
 	// ones: of all classes together, and of each.
 	totals, counts := newHistogram(votes.Len(), votes.Total), make([]histogram, d)
 	for i := range counts {
 		counts[i] = newHistogram(votes.Len(), func(j int) float64 { return votes.Item(j)[i] })
 	}
-	fit.Identified = len(totals.values) > 0 && slices.Max(totals.values) >= 2
 	x := make([]float64, d)
 	for i, p := range fitConstant(votes).Probabilities {
 		x[i] = math.Log(2 * p)
 	}
-	fit.Alpha = make([]float64, d)
-	set := func(x []float64) {
+	alphaOf := func(x []float64) []float64 {
+		alpha := make([]float64, d)
 		for i, l := range x {
-			fit.Alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
+			alpha[i] = math.Exp(min(max(l, -logAlphaLimit), logAlphaLimit))
 		}
+		return alpha
 	}
-	minimize(func(x, grad []float64) float64 {
-		set(x)
-		alpha, a0 := fit.Alpha, sum(fit.Alpha)
-		loss, common := 0.0, float64(d)*halfVote/a0
-		clear(grad)
+	x = minimize(func(x []float64) (loss float64, grad []float64) {
+		alpha, grad := alphaOf(x), make([]float64, d)
+		a0 := sum(alpha)
+		common := float64(d) * halfVote / a0
 		for _, m := range totals.values {
 			loss += totals.times[m] * special.LogRising(a0, m)
 			common += totals.times[m] * special.DigammaDiff(a0, m)
@@ -94,13 +92,12 @@ func fitConstantDirichlet(votes Votes) constantDirichlet {
 				grad[i] = 0
 			}
 		}
-		return loss
+		return loss, grad
 	}, x, 1e-12, 500)
-	set(x)
-	return fit
+	return constantDirichlet{alphaOf(x), slices.Max(append(totals.values, 0)) >= 2}
 }
 
-// histogram tells how many times each positive number was seen.
+// histogram is how many times each number was seen.
 type histogram struct {
 	times  map[float64]float64
 	values []float64 // in order
@@ -109,9 +106,7 @@ type histogram struct {
 func newHistogram(n int, value func(j int) float64) histogram {
 	times := map[float64]float64{}
 	for j := range n {
-		if x := value(j); x > 0 {
-			times[x]++
-		}
+		times[value(j)]++
 	}
 	return histogram{times, slices.Sorted(maps.Keys(times))}
 }

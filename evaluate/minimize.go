@@ -2,104 +2,96 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
 	"credence/internal/kernel"
 )
 
+// objective returns the value and the gradient of a smooth function.
+type objective func(x []float64) (value float64, grad []float64)
+
+// change is that of x and of the gradient in a step, and their product, which is positive.
+type change struct {
+	x, grad   []float64
+	curvature float64
+}
+
 // minimize finds a minimum of a smooth function by the limited-memory BFGS
 // method (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4) with
 // a line search for the weak Wolfe conditions by bisection (Lewis and Overton
-// 2013). f returns the value at x and sets grad; x is the start and becomes the
-// end. It stops when two steps in a row gain less than tolerance·max(1, |f|).
-func minimize(f func(x, grad []float64) float64, x []float64, tolerance float64, iterations int) float64 {
+// 2013). It returns the end for the start x, and stops when two steps in a row
+// gain less than tolerance·max(1, |f|).
+func minimize(f objective, x []float64, tolerance float64, iterations int) []float64 {
 	const memory = 10
-	n := len(x)
-	grad, next, nextGrad := make([]float64, n), make([]float64, n), make([]float64, n)
-	dir := make([]float64, n)
-	var steps, turns [][]float64 // the last changes of x and of the gradient
-	var curvature []float64      // their products, positive
-
-	value := f(x, grad)
+	var last []change
+	value, grad := f(x)
 	small := 0
 	for it := range iterations {
-		twoLoop(dir, grad, steps, turns, curvature)
+		dir := descent(grad, last)
 		slope := kernel.Dot64(dir, grad)
 		if !(slope < 0) {
-			return value
+			return x
 		}
 		t := 1.0
 		if it == 0 {
 			t = 1 / max(1, math.Sqrt(kernel.Dot64(grad, grad)))
 		}
-		t, after := lineSearch(f, x, dir, value, slope, t, next, nextGrad)
-		if t == 0 {
-			return value
+		next, after, nextGrad := lineSearch(f, x, dir, value, slope, t)
+		if next == nil {
+			return x
 		}
-		s, y := make([]float64, n), make([]float64, n)
-		for i := range x {
-			s[i] = next[i] - x[i]
-			y[i] = nextGrad[i] - grad[i]
-		}
-		if c := kernel.Dot64(s, y); c > 1e-12*kernel.Dot64(y, y) {
-			steps, turns, curvature = append(steps, s), append(turns, y), append(curvature, c)
-			if len(steps) > memory {
-				steps, turns, curvature = steps[1:], turns[1:], curvature[1:]
-			}
+		c := change{x: along(next, -1, x), grad: along(nextGrad, -1, grad)}
+		if c.curvature = kernel.Dot64(c.x, c.grad); c.curvature > 1e-12*kernel.Dot64(c.grad, c.grad) {
+			last = append(last, c)
+			last = last[max(0, len(last)-memory):]
 		}
 		gain := value - after
-		copy(x, next)
-		copy(grad, nextGrad)
-		value = after
+		x, value, grad = next, after, nextGrad
 		if gain > tolerance*max(1, math.Abs(value)) {
 			small = 0
 		} else if small++; small == 2 {
-			return value
+			return x
 		}
 	}
-	return value
+	return x
 }
 
-// twoLoop sets dir to minus the inverse Hessian, as the memory has it, times
+// descent returns minus the inverse Hessian, as the last changes have it, times
 // the gradient.
-func twoLoop(dir, grad []float64, steps, turns [][]float64, curvature []float64) {
-	for i, g := range grad {
-		dir[i] = -g
+func descent(grad []float64, last []change) []float64 {
+	dir, scale := make([]float64, len(grad)), 1.0
+	kernel.Axpy64(-1, grad, dir)
+	a := make([]float64, len(last))
+	for i, c := range slices.Backward(last) {
+		a[i] = kernel.Dot64(c.x, dir) / c.curvature
+		kernel.Axpy64(-a[i], c.grad, dir)
 	}
-	k := len(steps)
-	if k == 0 {
-		return
+	if k := len(last) - 1; k >= 0 {
+		scale = last[k].curvature / kernel.Dot64(last[k].grad, last[k].grad)
 	}
-	a := make([]float64, k)
-	for i := k - 1; i >= 0; i-- {
-		a[i] = kernel.Dot64(steps[i], dir) / curvature[i]
-		kernel.Axpy64(-a[i], turns[i], dir)
-	}
-	scale := curvature[k-1] / kernel.Dot64(turns[k-1], turns[k-1])
 	for i := range dir {
 		dir[i] *= scale
 	}
-	for i := range k {
-		kernel.Axpy64(a[i]-kernel.Dot64(turns[i], dir)/curvature[i], steps[i], dir)
+	for i, c := range last {
+		kernel.Axpy64(a[i]-kernel.Dot64(c.grad, dir)/c.curvature, c.x, dir)
 	}
+	return dir
 }
 
-// lineSearch returns a step t along dir, with next = x + t·dir and its gradient
-// set, that decreases f enough and far enough; 0 if there is none.
-func lineSearch(f func(x, grad []float64) float64, x, dir []float64, value, slope, t float64, next, grad []float64) (step, after float64) {
+// lineSearch returns a point x + t·dir, with its value and gradient, that
+// decreases f enough and far enough; nil if there is none.
+func lineSearch(f objective, x, dir []float64, value, slope, t float64) (best []float64, after float64, grad []float64) {
 	lo, hi := 0.0, math.Inf(1)
-	best := 0.0
 	for range 50 {
-		for i := range x {
-			next[i] = x[i] + t*dir[i]
-		}
-		after = f(next, grad)
-		switch {
-		case !(after <= value+1e-4*t*slope):
+		next := along(x, t, dir)
+		v, g := f(next)
+		if v <= value+1e-4*t*slope {
+			best, after, grad, lo = next, v, g, t
+			if !(kernel.Dot64(g, dir) < 0.9*slope) {
+				break
+			}
+		} else {
 			hi = t
-		case kernel.Dot64(grad, dir) < 0.9*slope:
-			lo, best = t, t
-		default:
-			return t, after
 		}
 		if math.IsInf(hi, 1) {
 			t *= 2
@@ -110,11 +102,12 @@ func lineSearch(f func(x, grad []float64) float64, x, dir []float64, value, slop
 			break
 		}
 	}
-	if best == 0 {
-		return 0, value
-	}
-	for i := range x {
-		next[i] = x[i] + best*dir[i]
-	}
-	return best, f(next, grad)
+	return best, after, grad
+}
+
+// along returns x + t·dir.
+func along(x []float64, t float64, dir []float64) []float64 {
+	y := slices.Clone(x)
+	kernel.Axpy64(t, dir, y)
+	return y
 }

@@ -139,9 +139,12 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	if err != nil {
 		return nil, err
 	}
-	parts, err := referenceFolds(ds, voted, scored, folds, seed)
-	if err != nil {
-		return nil, err
+	// Sorted lists of items to leave out in turn: five folds, or the one part that was held out.
+	parts := [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}
+	if folds {
+		if parts, err = dataset.Folds(ds, voted, 5, seed); err != nil {
+			return nil, err
+		}
 	}
 	if all.x != nil && len(parts) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
 		all.x = nil
@@ -164,7 +167,12 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 				votes += ds.VotesOf(j)
 			}
 		}
-		losses, err := all.selected(rest).score(ctx, all.selected(test), seed)
+		r, err := fitReferences(ctx, all.selected(rest), seed)
+		if err != nil {
+			return nil, err
+		}
+		held := all.selected(test)
+		losses, err := r.losses(held.x, held.votes)
 		if err != nil {
 			return nil, err
 		}
@@ -184,22 +192,4 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 		}
 	}
 	return s, nil
-}
-
-// score fits references to d and returns their losses on other items.
-func (d *referenceData) score(ctx context.Context, test *referenceData, seed uint64) (l referenceLosses, err error) {
-	r, err := fitReferences(ctx, d, seed)
-	if err != nil {
-		return l, err
-	}
-	return r.losses(test.x, test.votes)
-}
-
-// referenceFolds returns sorted lists of items to leave out in turn: five
-// folds, or the one part that was held out.
-func referenceFolds(ds *dataset.Dataset, voted []int, scored []bool, folds bool, seed uint64) ([][]int, error) {
-	if folds {
-		return dataset.Folds(ds, voted, 5, seed)
-	}
-	return [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}, nil
 }

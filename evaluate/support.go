@@ -1,6 +1,9 @@
 package evaluate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Support says whether votes can support intervals. The votes on an item
 // identify the moments of the distribution of its probabilities up to their
@@ -30,27 +33,19 @@ const enoughItems = 100
 // supportOf judges the votes; by predicts what they tell, nil if nothing does.
 func supportOf(votes Votes, by *designer) Support {
 	s := Support{RatioSE: unknown}
-	have := map[int]int{} // items by number of votes
-	voted, most := 0, 0
-	for j := range votes.Len() {
-		item := votes.Item(j)
-		m := int(sum(item))
-		if m >= 1 {
-			voted++
-			have[m]++
-			most = max(most, m)
+	have, items := newHistogram(votes.Len(), votes.Total), 0.0
+	voted := votes.Len() - int(have.times[0])
+	for _, m := range slices.Backward(have.values) {
+		if items += have.times[m]; items >= enoughItems && s.Order == 0 {
+			s.Order = int(m)
 		}
 		if m >= 2 {
-			s.PairedItems++
-			if item[argmax(item)] < sum(item) {
-				s.MixedItems++
-			}
+			s.PairedItems = int(items)
 		}
 	}
-	items := 0
-	for m := most; m >= 1 && s.Order == 0; m-- {
-		if items += have[m]; items >= enoughItems {
-			s.Order = m
+	for j := range votes.Len() {
+		if item := votes.Item(j); item[argmax(item)] < sum(item) {
+			s.MixedItems++
 		}
 	}
 	say := func(format string, args ...any) { s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...)) }

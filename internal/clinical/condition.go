@@ -3,6 +3,7 @@ package clinical
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -295,21 +296,16 @@ func (p *conditionParser) numbers(start int) (span, error) {
 	return s, nil
 }
 
+var decimal = regexp.MustCompile(`^[+-]?[0-9.]*`)
+
 // number reads a decimal number.
 func (p *conditionParser) number() (float64, error) {
-	r := p.rest()
-	i := 0
-	if i < len(r) && (r[i] == '+' || r[i] == '-') {
-		i++
-	}
-	for i < len(r) && (r[i] >= '0' && r[i] <= '9' || r[i] == '.') {
-		i++
-	}
-	x, err := strconv.ParseFloat(r[:i], 64)
+	text := decimal.FindString(p.rest())
+	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) {
 		return 0, p.errorf("expected a number")
 	}
-	p.at += i
+	p.at += len(text)
 	return x, nil
 }
 
