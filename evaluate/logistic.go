@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"credence/internal/logistic"
 	"credence/internal/rng"
@@ -118,22 +119,18 @@ func newLogistic(ctx context.Context, x *logistic.Dense, votes Votes, groups []i
 	if len(voted) == 0 {
 		return nil, errors.New("no votes to fit a logistic regression to")
 	}
-	rows := voted
-	if share := float64(selectionItems) / float64(len(voted)); share < 1 {
-		rows = nil
-		r := rng.New(seed, "evaluate.FitLogistic.part")
-		for _, j := range voted {
-			if r.Float64() < share {
-				rows = append(rows, j)
-			}
-		}
-	}
-	some := &referenceData{x: x, votes: votes, groups: foldsOf(of, units, seed)}
+	share, r := float64(selectionItems)/float64(len(voted)), rng.New(seed, "evaluate.FitLogistic.part")
+	rows := slices.DeleteFunc(voted, func(int) bool { return r.Float64() >= share })
 	folds := min(selectionFolds, units)
 	if float64(len(rows))*float64(x.Columns)*float64(votes.Classes) > selectionWork {
 		folds = 1
 	}
-	penalty, concentration := some.selected(rows).choosePenalty(ctx, folds)
+	order := rand.New(rng.New(seed, "evaluate.FitLogistic.folds")).Perm(units)
+	for j, u := range of {
+		of[j] = order[u] % selectionFolds
+	}
+	all := &referenceData{x: x, votes: votes, groups: of}
+	penalty, concentration := all.selected(rows).choosePenalty(ctx, folds)
 	p, total := logisticProblem(x, votes, func(int) bool { return true })
 	p.Penalty, p.Tolerance = penalty*total, fitTolerance
 	at := p.Start()
@@ -164,16 +161,6 @@ const (
 	pathTolerance = 1e-2
 	fitTolerance  = 1e-4
 )
-
-// foldsOf deals the units out into folds at random.
-func foldsOf(of []int, units int, seed uint64) []int {
-	order := rand.New(rng.New(seed, "evaluate.FitLogistic.folds")).Perm(units)
-	fold := make([]int, len(of))
-	for j, u := range of {
-		fold[j] = order[u] % selectionFolds
-	}
-	return fold
-}
 
 // logisticProblem is the minimum over (W, b) of
 //

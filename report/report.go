@@ -16,6 +16,7 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/kernel"
 	"credence/internal/words"
 	"credence/model"
 )
@@ -272,36 +273,28 @@ func classTable(in *Input, items []item) []classRow {
 	if len(items) == 0 {
 		return nil
 	}
-	total, all := make([]float64, len(in.Classes)), 0.0
-	mean := make([]float64, len(in.Classes))
+	voted, all := in.Votes.Classes > 0, 0.0
+	total, mean := make([]float64, len(in.Classes)), make([]float64, len(in.Classes))
 	for _, x := range items {
-		for i, p := range x.mean {
-			// By votes, to be comparable with the share of votes.
-			weight := x.total
-			if in.Votes.Classes == 0 {
-				weight = 1
-			} else {
-				total[i] += x.votes[i]
-			}
-			mean[i] += weight * p
+		weight := 1.0
+		if voted { // by votes, to be comparable with the share of votes
+			weight = x.total
+			kernel.Axpy64(1, x.votes, total)
 		}
-		all += x.total
-	}
-	weight := all
-	if in.Votes.Classes == 0 {
-		weight = float64(len(items))
+		kernel.Axpy64(weight, x.mean, mean)
+		all += weight
 	}
 	var rows []classRow
 	for i, name := range in.Classes {
 		r := classRow{name, dash, dash, dash}
-		if in.Votes.Classes > 0 {
+		if voted {
 			r.Votes = count(total[i])
 		}
 		if all > 0 {
-			r.Share = number(evaluate.Number(100*total[i]/all), 1) + "%"
+			r.Predicted = number(evaluate.Number(100*mean[i]/all), 1) + "%"
 		}
-		if weight > 0 {
-			r.Predicted = number(evaluate.Number(100*mean[i]/weight), 1) + "%"
+		if voted && all > 0 {
+			r.Share = number(evaluate.Number(100*total[i]/all), 1) + "%"
 		}
 		rows = append(rows, r)
 	}
