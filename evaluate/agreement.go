@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 
 	"credence/internal/kernel"
 )
@@ -64,16 +65,21 @@ func addCoincidences(votes []float64, add func(c, k int, v float64)) {
 	}
 }
 
+// marginals returns the sums n_c of the rows of pairs, [d × d].
+func marginals(pairs []float64, d int) (n []float64) {
+	for row := range slices.Chunk(pairs, d) {
+		n = append(n, sum(row))
+	}
+	return n
+}
+
 // alpha computes Krippendorff's alpha from coincidences, [d × d]:
 //
 //	1 − (n−1) Σ_{c<k} o_ck δ²_ck / Σ_{c<k} n_c n_k δ²_ck.
 //
 // It is NaN if all votes are for one class or no item has two.
 func alpha(pairs []float64, d int, by scale, values []float64) float64 {
-	n := make([]float64, d)
-	for c := range n {
-		n[c] = sum(pairs[c*d : (c+1)*d])
-	}
+	n := marginals(pairs, d)
 	delta := by.distances(n, values)
 	observed, expected := 0.0, 0.0
 	for c := range d {

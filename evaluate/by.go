@@ -67,15 +67,15 @@ func (p *pairLaws) addColumns(t *tally, r *Result, all *Dispersion, columns []Co
 	for i, c := range columns {
 		x := &r.DispersionBy[i]
 		x.Column = c.Name
-		names, groups, err := p.levels(c)
+		levels, err := p.levels(c)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
-		models := make([]*mixture.Dispersion, len(groups))
-		x.Levels = make([]DispersionLevel, len(groups))
-		for l, items := range groups {
-			x.Levels[l].Name = names[l]
-			if models[l], err = p.add(t, &x.Levels[l].Dispersion, items); err != nil {
+		models := make([]*mixture.Dispersion, len(levels))
+		x.Levels = make([]DispersionLevel, len(levels))
+		for l, level := range levels {
+			x.Levels[l].Name = level.name
+			if models[l], err = p.add(t, &x.Levels[l].Dispersion, level.items); err != nil {
 				return err
 			}
 		}
@@ -84,11 +84,17 @@ func (p *pairLaws) addColumns(t *tally, r *Result, all *Dispersion, columns []Co
 	return nil
 }
 
+// level is a level of a column with its items.
+type level struct {
+	name  string
+	items []int
+}
+
 // levels sorts the items with two votes or more into the levels of a column.
-func (p *pairLaws) levels(c Column) (names []string, groups [][]int, err error) {
+func (p *pairLaws) levels(c Column) (levels []level, err error) {
 	paired := p.s.pairedItems()
 	if c.Values != nil && len(c.Values) != p.s.n {
-		return nil, nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
+		return nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
 	}
 	if c.Values == nil || c.Bins > 0 {
 		return p.numericLevels(c, paired)
@@ -98,16 +104,12 @@ func (p *pairLaws) levels(c Column) (names []string, groups [][]int, err error) 
 		of[c.Values[j]] = append(of[c.Values[j]], j)
 	}
 	if len(of) > maxLevels {
-		return nil, nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
+		return nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
 	}
-	names = slices.SortedFunc(maps.Keys(of), compareLevels)
-	for i, name := range names {
-		groups = append(groups, of[name])
-		if name == "" {
-			names[i] = missingLevel
-		}
+	for _, name := range slices.SortedFunc(maps.Keys(of), compareLevels) {
+		levels = append(levels, level{cmp.Or(name, missingLevel), of[name]})
 	}
-	return names, groups, nil
+	return levels, nil
 }
 
 // compareLevels orders numbers by value, before texts; a missing value is last.
@@ -129,7 +131,7 @@ func compareLevels(a, b string) int {
 }
 
 // numericLevels sorts items into bins of a number.
-func (p *pairLaws) numericLevels(c Column, paired []int) (names []string, groups [][]int, err error) {
+func (p *pairLaws) numericLevels(c Column, paired []int) (levels []level, err error) {
 	values := p.s.spreads()
 	var known, missing []int
 	for _, j := range paired {
@@ -139,15 +141,12 @@ func (p *pairLaws) numericLevels(c Column, paired []int) (names []string, groups
 				continue
 			}
 			if values[j], err = strconv.ParseFloat(c.Values[j], 64); err != nil || math.IsNaN(values[j]) {
-				return nil, nil, fmt.Errorf("item %d has %q: expected a number, to sort items into bins", j, c.Values[j])
+				return nil, fmt.Errorf("item %d has %q: expected a number, to sort items into bins", j, c.Values[j])
 			}
 		}
 		known = append(known, j)
 	}
-	if len(known) > 0 {
-		groups = p.bins(values, known, c.Bins)
-	}
-	for _, items := range groups {
+	for _, items := range p.bins(values, known, c.Bins) {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, j := range items {
 			lo, hi = min(lo, values[j]), max(hi, values[j])
@@ -156,12 +155,12 @@ func (p *pairLaws) numericLevels(c Column, paired []int) (names []string, groups
 		if lo == hi {
 			name = fmt.Sprintf("%.3g", lo)
 		}
-		names = append(names, name)
+		levels = append(levels, level{name, items})
 	}
 	if len(missing) > 0 {
-		names, groups = append(names, missingLevel), append(groups, missing)
+		levels = append(levels, level{missingLevel, missing})
 	}
-	return names, groups, nil
+	return levels, nil
 }
 
 // compare compares the levels, given the ratio of all items.

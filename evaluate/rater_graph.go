@@ -213,7 +213,13 @@ func (g *RaterGraph) judge(classes int) {
 	if g.Apart && classes > 2 {
 		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")
 	}
-	unlikely := g.unlikely()
+	// Who has less than 5% chance among all to always say the same.
+	var unlikely []string
+	for _, x := range g.Constant {
+		if float64(x.Chance)*float64(g.Raters) < 0.05 {
+			unlikely = append(unlikely, x.Name)
+		}
+	}
 	if len(unlikely) > 0 {
 		verb := "say"
 		if len(unlikely) == 1 {
@@ -221,16 +227,4 @@ func (g *RaterGraph) judge(classes int) {
 		}
 		say("%s always %s the same, hardly by chance: %s", words.Plural(len(unlikely), "rater"), verb, words.Few(unlikely))
 	}
-}
-
-// unlikely names the raters who always say the same though that has less than 5% chance
-// among all.
-func (g *RaterGraph) unlikely() []string {
-	var names []string
-	for _, x := range g.Constant {
-		if float64(x.Chance)*float64(g.Raters) < 0.05 {
-			names = append(names, x.Name)
-		}
-	}
-	return names
 }
