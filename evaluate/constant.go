@@ -205,13 +205,13 @@ func descent(grad []float64, last []change) []float64 {
 
 // lineSearch returns a point x + t·dir, with its value and gradient, that
 // decreases f enough and far enough; nil if there is none.
-func lineSearch(f objective, x, dir []float64, value, slope, t float64) (best []float64, after float64, grad []float64) {
+func lineSearch(f objective, x, dir []float64, value, slope, t float64) (best []float64, low float64, grad []float64) {
 	lo, hi := 0.0, math.Inf(1)
 	for range 50 {
 		next := along(x, t, dir)
 		v, g := f(next)
 		if v <= value+1e-4*t*slope {
-			best, after, grad, lo = next, v, g, t
+			best, low, grad, lo = next, v, g, t
 			if !(kernel.Dot64(g, dir) < 0.9*slope) {
 				break
 			}
@@ -227,7 +227,7 @@ func lineSearch(f objective, x, dir []float64, value, slope, t float64) (best []
 			break
 		}
 	}
-	return best, after, grad
+	return best, low, grad
 }
 
 // along returns x + t·dir.

@@ -94,7 +94,7 @@ func concentratedLoss(c float64, p, s []float64) float64 {
 	return dirichletLoss(c, c, p, s)
 }
 
-// newLogistic fits a logistic regression to votes, every vote counting once.
+// fitLogistic fits a logistic regression to votes, every vote counting once.
 //
 // The penalty is chosen, from strong to weak, by the loss on items held out:
 // five folds of at most about 5,000 items, or one where features and classes are
@@ -102,11 +102,12 @@ func concentratedLoss(c float64, p, s []float64) float64 {
 // chosen penalty on the items held out, the concentration is fitted by
 // likelihood: on the items of the fit itself it would come out too high. The
 // weights are then fitted again to all items. When ctx is canceled it returns the context's error.
-func newLogistic(ctx context.Context, x *logistic.Dense, votes Votes, groups []int, seed uint64) (*logisticModel, error) {
+func (d *referenceData) fitLogistic(ctx context.Context, seed uint64) (*logisticModel, error) {
+	x, votes := d.x, d.votes
 	if err := checkFeatures(x, votes.Len()); err != nil {
 		return nil, err
 	}
-	of, units, err := unitsOf(votes.Len(), groups)
+	of, units, err := unitsOf(votes.Len(), d.groups)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +130,8 @@ func newLogistic(ctx context.Context, x *logistic.Dense, votes Votes, groups []i
 	for j, u := range of {
 		of[j] = order[u] % selectionFolds
 	}
-	all := &referenceData{x: x, votes: votes, groups: of}
-	penalty, concentration := all.selected(rows).choosePenalty(ctx, folds)
+	d = &referenceData{x: x, votes: votes, groups: of}
+	penalty, concentration := d.selected(rows).choosePenalty(ctx, folds)
 	p, total := logisticProblem(x, votes, func(int) bool { return true })
 	p.Penalty, p.Tolerance = penalty*total, fitTolerance
 	at := p.Start()

@@ -63,7 +63,7 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 		return r, nil
 	}
 	var err error
-	if r.Logistic, err = newLogistic(ctx, d.x, d.votes, d.groups, seed); err != nil {
+	if r.Logistic, err = d.fitLogistic(ctx, seed); err != nil {
 		return nil, fmt.Errorf("logistic reference: %w", err)
 	}
 	return r, nil

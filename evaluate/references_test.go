@@ -190,7 +190,7 @@ func TestLogisticErrors(t *testing.T) {
 		{&logistic.Dense{Columns: 1, Values: []float64{1, math.Inf(1)}}, v, "feature 0 of item 1 is +Inf: features are finite"},
 		{&logistic.Dense{Columns: 1, Values: []float64{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
 	} {
-		if _, err := newLogistic(t.Context(), c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
+		if _, err := (&referenceData{x: c.x, votes: c.v}).fitLogistic(t.Context(), 0); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
@@ -216,11 +216,11 @@ func TestLogisticManyItems(t *testing.T) {
 		yes := float64(of[j]%2) * float64(1+r.IntN(2))
 		v.Counts = append(v.Counts, yes, 2-yes)
 	}
-	split, err := newLogistic(t.Context(), x, v, nil, 1)
+	split, err := (&referenceData{x: x, votes: v}).fitLogistic(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := newLogistic(t.Context(), x, v, of, 1)
+	whole, err := (&referenceData{x: x, votes: v, groups: of}).fitLogistic(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
