@@ -43,19 +43,16 @@ type AbstentionTarget struct {
 	Reached Number `json:"reached"`
 }
 
-// sureness returns a number for every item that is larger the surer its prediction
+// unsureness returns a number for every item that is larger the less sure its prediction
 // is, and the sign that makes it a threshold.
-func (s *sample) sureness(by string, width []float64) (sure []float64, sign float64, err error) {
-	sure = make([]float64, s.n)
+func (s *sample) unsureness(by string, width []float64) (unsure []float64, sign float64, err error) {
 	switch by {
 	case ByTop:
-		forItems(s.ctx, s.n, func(j int) { sure[j] = s.mixtures[j].TopClass(nil)[s.top[j]] })
-		return sure, 1, nil
+		unsure = make([]float64, s.n)
+		forItems(s.ctx, s.n, func(j int) { unsure[j] = -s.mixtures[j].TopClass(nil)[s.top[j]] })
+		return unsure, -1, nil
 	case ByWidth:
-		for j, w := range width {
-			sure[j] = -w
-		}
-		return sure, -1, nil
+		return width, 1, nil
 	}
 	return nil, 0, fmt.Errorf("abstaining by %q: expected %s or %s", by, ByTop, ByWidth)
 }
@@ -64,25 +61,21 @@ func (s *sample) sureness(by string, width []float64) (sure []float64, sign floa
 // answered, from the surest to all, in at most opt.Steps points, and the threshold
 // of a wanted accuracy.
 func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt Options) error {
-	sure, sign, err := s.sureness(opt.AbstainBy, width)
+	unsure, sign, err := s.unsureness(opt.AbstainBy, width)
 	if err != nil {
 		return err
 	}
 	r.AbstentionBy = opt.AbstainBy
-	unsure, voted := make([]float64, s.n), make([]float64, s.n)
-	for j := range s.n {
-		unsure[j] = -sure[j]
-		if s.total[j] > 0 {
+	voted := make([]float64, s.n)
+	for j, m := range s.total {
+		if m > 0 {
 			voted[j] = 1
 		}
 	}
 	all := sum(voted)
 	of, bins := equalMass(unsure, voted, opt.Steps)
 	items, credit, votes, loss := t.column(bins), t.column(bins), t.column(bins), t.column(bins)
-	count, least := make([]float64, bins), make([]float64, bins)
-	for b := range least {
-		least[b] = math.Inf(1)
-	}
+	count, most := make([]float64, bins), slices.Repeat([]float64{math.Inf(-1)}, bins)
 	for j, b := range of {
 		if voted[j] == 0 {
 			continue
@@ -93,28 +86,23 @@ func tallyAbstention(t *tally, s *sample, r *Result, width, joint []float64, opt
 		t.add(u, votes+b, s.total[j])
 		t.add(u, loss+b, joint[j])
 		count[b]++
-		least[b] = min(least[b], sure[j])
+		most[b] = max(most[b], unsure[j])
 	}
 	r.Abstention = make([]AbstentionPoint, bins)
 	answered := 0.0
 	for b := range r.Abstention {
 		p := &r.Abstention[b]
 		answered += count[b]
-		p.Answered, p.Threshold = Number(answered/all), Number(sign*least[b])
-		upTo := func(e *Estimate, numerator, denominator int) {
+		p.Answered, p.Threshold = Number(answered/all), Number(sign*most[b])
+		between := func(e *Estimate, from, to, numerator, denominator int) {
 			t.estimate(&e.Value, &e.SE, func(s []float64) float64 {
-				return sum(s[numerator:numerator+b+1]) / sum(s[denominator:denominator+b+1])
+				return sum(s[numerator+from:numerator+to]) / sum(s[denominator+from:denominator+to])
 			})
 		}
-		beyond := func(e *Estimate, numerator, denominator int) {
-			t.estimate(&e.Value, &e.SE, func(s []float64) float64 {
-				return sum(s[numerator+b+1:numerator+bins]) / sum(s[denominator+b+1:denominator+bins])
-			})
-		}
-		upTo(&p.Accuracy, credit, items)
-		upTo(&p.NLL, loss, votes)
-		beyond(&p.HandedAccuracy, credit, items)
-		beyond(&p.HandedNLL, loss, votes)
+		between(&p.Accuracy, 0, b+1, credit, items)
+		between(&p.NLL, 0, b+1, loss, votes)
+		between(&p.HandedAccuracy, b+1, bins, credit, items)
+		between(&p.HandedNLL, b+1, bins, loss, votes)
 	}
 	if opt.Accuracy > 0 {
 		r.AbstentionTarget = s.abstentionTarget(unsure, sign, opt)
@@ -153,7 +141,7 @@ func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *
 	target := &AbstentionTarget{Wanted: opt.Accuracy, Threshold: unknown, Lo: unknown, Hi: unknown,
 		Answered: unknown, Accuracy: unknown, Reached: unknown}
 	if last, answered, accuracy := reach(func(int) float64 { return 1 }); last >= 0 {
-		target.Threshold = Number(-sign * unsure[order[last]])
+		target.Threshold = Number(sign * unsure[order[last]])
 		target.Answered, target.Accuracy = Number(answered), Number(accuracy)
 	}
 	if s.units < 2 {
@@ -172,10 +160,9 @@ func (s *sample) abstentionTarget(unsure []float64, sign float64, opt Options) *
 		reached--
 	}
 	target.Reached = Number(float64(reached) / float64(len(draws)))
-	lo, hi := Number(sign*sortedQuantile(draws, 0.025)), Number(sign*sortedQuantile(draws, 0.975))
-	if sign < 0 {
-		lo, hi = hi, lo
+	target.Lo, target.Hi = Number(-sign*sortedQuantile(draws, 0.025)), Number(-sign*sortedQuantile(draws, 0.975))
+	if sign > 0 {
+		target.Lo, target.Hi = target.Hi, target.Lo
 	}
-	target.Lo, target.Hi = lo, hi
 	return target
 }

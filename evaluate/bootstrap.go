@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"credence/internal/par"
 	"credence/internal/rng"
@@ -93,6 +94,7 @@ type tally struct {
 	columns int
 	units   [][]cell // what each unit adds
 	outputs []output
+	after   []func()
 }
 
 type cell struct {
@@ -101,8 +103,8 @@ type cell struct {
 }
 
 type output struct {
-	value, se, lo, hi *Number // all but value may be nil
-	f                 func(sums []float64) float64
+	value, se, lo, hi, p *Number // all but value may be nil
+	f                    func(sums []float64) float64
 }
 
 func newTally(units int) *tally { return &tally{units: make([][]cell, units)} }
@@ -128,8 +130,16 @@ func (t *tally) estimate(value, se *Number, f func(sums []float64) float64) {
 
 // interval is estimate with a percentile interval.
 func (t *tally) interval(e *IntervalEstimate, f func(sums []float64) float64) {
-	t.outputs = append(t.outputs, output{&e.Value, &e.SE, &e.Lo, &e.Hi, f})
+	t.outputs = append(t.outputs, output{&e.Value, &e.SE, &e.Lo, &e.Hi, nil, f})
 }
+
+// difference is interval with the p-value of its being zero.
+func (t *tally) difference(d *Difference, f func(sums []float64) float64) {
+	t.outputs = append(t.outputs, output{&d.Value, &d.SE, &d.Lo, &d.Hi, &d.PValue, f})
+}
+
+// then has f called when the tally is run, once all estimates are known.
+func (t *tally) then(f func()) { t.after = append(t.after, f) }
 
 // ratio is estimate of Σ numerator / Σ denominator.
 func (t *tally) ratio(value, se *Number, numerator, denominator int) {
@@ -148,9 +158,8 @@ func (t *tally) ratioOf(items int, value, se *Number, numerator, denominator int
 
 // run computes every estimate and its standard error: the standard deviation
 // over the replicates in which the statistic is defined. With fewer than two
-// units there is none. It returns the statistics of all replicates that have a standard error,
-// [replicates × outputs with one].
-func (t *tally) run(b Bootstrap) []float64 {
+// units there is none.
+func (t *tally) run(b Bootstrap) {
 	sums := make([]float64, t.columns)
 	for _, unit := range t.units {
 		for _, c := range unit {
@@ -159,15 +168,22 @@ func (t *tally) run(b Bootstrap) []float64 {
 	}
 	for _, o := range t.outputs {
 		*o.value = Number(o.f(sums))
-		for _, n := range []*Number{o.se, o.lo, o.hi} {
+		for _, n := range []*Number{o.se, o.lo, o.hi, o.p} {
 			if n != nil {
 				*n = unknown
 			}
 		}
 	}
-	if len(t.units) < 2 || len(t.outputs) == 0 {
-		return nil
+	if len(t.units) >= 2 && len(t.outputs) > 0 {
+		t.spread(b)
 	}
+	for _, f := range t.after {
+		f()
+	}
+}
+
+// spread finds the standard errors, intervals and p-values from replicates.
+func (t *tally) spread(b Bootstrap) {
 	drawn := slices.DeleteFunc(slices.Clone(t.outputs), func(o output) bool { return o.se == nil })
 	draws := t.draws(b, drawn)
 	column := make([]float64, 0, b.replicates(len(t.units)))
@@ -184,9 +200,18 @@ func (t *tally) run(b Bootstrap) []float64 {
 			column = slices.DeleteFunc(column, math.IsNaN)
 			slices.Sort(column)
 			*o.lo, *o.hi = Number(sortedQuantile(column, 0.025)), Number(sortedQuantile(column, 0.975))
+			if o.p != nil {
+				*o.p = Number(signP(column))
+			}
 		}
 	}
-	return draws
+}
+
+// signP returns the two-sided p-value of a statistic being zero, from its replicates in order.
+func signP(sorted []float64) float64 {
+	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] > 0 })
+	above := len(sorted) - sort.SearchFloat64s(sorted, 0)
+	return min(1, 2*float64(1+min(below, above))/float64(len(sorted)+1))
 }
 
 // Of more than manyUnits units, manyBlocks blocks are drawn: units are independent,

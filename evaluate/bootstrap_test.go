@@ -32,10 +32,7 @@ func TestBootstrapError(t *testing.T) {
 		groups []int
 		values []float64
 	}{{"items", nil, byItem}, {"groups", groups, byGroup}} {
-		d, err := comparePaired(first, second, votes, c.groups, Bootstrap{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := compareLosses(t, first, second, votes, c.groups, Bootstrap{})
 		want := deviation(c.values) / math.Sqrt(float64(len(c.values)))
 		near(t, c.name, float64(d.SE)/want, 1, .12)
 		near(t, c.name, float64(d.Value), sum(first)/n, 1e-14)
@@ -43,6 +40,20 @@ func TestBootstrapError(t *testing.T) {
 			t.Errorf("%s: %v not between %v and %v", c.name, d.Value, d.Lo, d.Hi)
 		}
 	}
+}
+
+// compareLosses returns the difference of losses, of groups if there are any.
+func compareLosses(t *testing.T, first, second, votes []float64, groups []int, b Bootstrap) *Difference {
+	t.Helper()
+	s := &sample{total: votes}
+	var err error
+	if s.unit, s.units, err = unitsOf(len(votes), groups); err != nil {
+		t.Fatal(err)
+	}
+	sums := newTally(s.units)
+	d := s.compare(sums, first, second)
+	sums.run(b)
+	return d
 }
 
 // Drawn in blocks, many units have the error s/√n, too: within 30% with 200
@@ -54,10 +65,7 @@ func TestBootstrapErrorOfMany(t *testing.T) {
 	for j := range first {
 		first[j], votes[j] = r.NormFloat64(), 1
 	}
-	d, err := comparePaired(first, second, votes, nil, Bootstrap{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := compareLosses(t, first, second, votes, nil, Bootstrap{})
 	near(t, "error", float64(d.SE)*math.Sqrt(n)/deviation(first), 1, .3)
 	near(t, "value", float64(d.Value), sum(first)/n, 1e-14)
 }
@@ -73,10 +81,7 @@ func TestComparePairedFalseAlarms(t *testing.T) {
 			common := r.ExpFloat64()
 			first[j], second[j], votes[j] = common+r.NormFloat64(), common+r.NormFloat64(), 1+float64(r.IntN(3))
 		}
-		d, err := comparePaired(first, second, votes, nil, Bootstrap{Replicates: 200, Seed: uint64(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := compareLosses(t, first, second, votes, nil, Bootstrap{Replicates: 200, Seed: uint64(i)})
 		if d.PValue < .05 {
 			alarms++
 		}

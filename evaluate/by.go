@@ -3,9 +3,12 @@ package evaluate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+
+	"credence/mixture"
 )
 
 // Column is a column of the items whose levels are judged apart.
@@ -55,15 +58,8 @@ type DispersionColumn struct {
 	PValue Number `json:"heterogeneity_p_value"`
 }
 
-// columnDispersion is a column whose levels are to be judged once the bootstrap
-// has run.
-type columnDispersion struct {
-	into   *DispersionColumn
-	levels []*dispersion
-}
-
-// addColumns has the dispersion by columns filled in, and by predicted spread.
-func (d *dispersions) addColumns(r *Result, columns []Column) error {
+// addColumns has the dispersion by columns filled in, and by predicted spread, next to that of all items.
+func (p *pairLaws) addColumns(t *tally, r *Result, all *Dispersion, columns []Column) error {
 	if !slices.ContainsFunc(columns, func(c Column) bool { return c.Values == nil }) {
 		columns = slices.Concat([]Column{spreadColumn}, columns)
 	}
@@ -71,52 +67,49 @@ func (d *dispersions) addColumns(r *Result, columns []Column) error {
 	for i, c := range columns {
 		x := &r.DispersionBy[i]
 		x.Column = c.Name
-		names, groups, err := d.levels(c)
+		levels, err := p.levels(c)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
-		by := &columnDispersion{into: x}
-		x.Levels = make([]DispersionLevel, len(groups))
-		for l, items := range groups {
-			x.Levels[l].Name = names[l]
-			one, err := d.add(&x.Levels[l].Dispersion, d.pairs, items)
-			if err != nil {
+		models := make([]*mixture.Dispersion, len(levels))
+		x.Levels = make([]DispersionLevel, len(levels))
+		for l, level := range levels {
+			x.Levels[l].Name = level.name
+			if models[l], err = p.add(t, &x.Levels[l].Dispersion, level.items); err != nil {
 				return err
 			}
-			by.levels = append(by.levels, one)
 		}
-		d.columns = append(d.columns, by)
+		t.then(func() { x.compare(models, float64(all.Ratio.Value)) })
 	}
 	return nil
 }
 
+// level is a level of a column with its items.
+type level struct {
+	name  string
+	items []int
+}
+
 // levels sorts the items with two votes or more into the levels of a column.
-func (d *dispersions) levels(c Column) (names []string, groups [][]int, err error) {
-	paired := d.s.pairedItems()
-	if c.Values != nil && len(c.Values) != d.s.n {
-		return nil, nil, fmt.Errorf("%d values of %d items", len(c.Values), d.s.n)
+func (p *pairLaws) levels(c Column) (levels []level, err error) {
+	paired := p.s.pairedItems()
+	if c.Values != nil && len(c.Values) != p.s.n {
+		return nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
 	}
 	if c.Values == nil || c.Bins > 0 {
-		return d.numericLevels(c, paired)
+		return p.numericLevels(c, paired)
 	}
 	of := map[string][]int{}
 	for _, j := range paired {
 		of[c.Values[j]] = append(of[c.Values[j]], j)
 	}
 	if len(of) > maxLevels {
-		return nil, nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
+		return nil, fmt.Errorf("%d levels: expected at most %d; numbers can be sorted into bins", len(of), maxLevels)
 	}
-	for name := range of {
-		names = append(names, name)
+	for _, name := range slices.SortedFunc(maps.Keys(of), compareLevels) {
+		levels = append(levels, level{cmp.Or(name, missingLevel), of[name]})
 	}
-	slices.SortFunc(names, compareLevels)
-	for i, name := range names {
-		groups = append(groups, of[name])
-		if name == "" {
-			names[i] = missingLevel
-		}
-	}
-	return names, groups, nil
+	return levels, nil
 }
 
 // compareLevels orders numbers by value, before texts; a missing value is last.
@@ -138,8 +131,8 @@ func compareLevels(a, b string) int {
 }
 
 // numericLevels sorts items into bins of a number.
-func (d *dispersions) numericLevels(c Column, paired []int) (names []string, groups [][]int, err error) {
-	values := d.s.spreads()
+func (p *pairLaws) numericLevels(c Column, paired []int) (levels []level, err error) {
+	values := p.s.spreads()
 	var known, missing []int
 	for _, j := range paired {
 		if c.Values != nil {
@@ -148,15 +141,12 @@ func (d *dispersions) numericLevels(c Column, paired []int) (names []string, gro
 				continue
 			}
 			if values[j], err = strconv.ParseFloat(c.Values[j], 64); err != nil || math.IsNaN(values[j]) {
-				return nil, nil, fmt.Errorf("item %d has %q: expected a number, to sort items into bins", j, c.Values[j])
+				return nil, fmt.Errorf("item %d has %q: expected a number, to sort items into bins", j, c.Values[j])
 			}
 		}
 		known = append(known, j)
 	}
-	if len(known) > 0 {
-		groups = d.pairs.bins(values, known, c.Bins)
-	}
-	for _, items := range groups {
+	for _, items := range p.bins(values, known, c.Bins) {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, j := range items {
 			lo, hi = min(lo, values[j]), max(hi, values[j])
@@ -165,33 +155,32 @@ func (d *dispersions) numericLevels(c Column, paired []int) (names []string, gro
 		if lo == hi {
 			name = fmt.Sprintf("%.3g", lo)
 		}
-		names = append(names, name)
+		levels = append(levels, level{name, items})
 	}
 	if len(missing) > 0 {
-		names, groups = append(names, missingLevel), append(groups, missing)
+		levels = append(levels, level{missingLevel, missing})
 	}
-	return names, groups, nil
+	return levels, nil
 }
 
-// finish compares the levels, given the ratio of all items.
-func (c *columnDispersion) finish(all float64) {
-	k := len(c.levels)
+// compare compares the levels, given the ratio of all items.
+func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
+	k := len(levels)
 	y, v := make([]float64, k), make([]float64, k)
-	for l, x := range c.levels {
-		y[l], v[l] = x.model.Ratio, x.model.SEAt(all)
+	for l, x := range levels {
+		y[l], v[l] = x.Ratio, x.SEAt(all)
 		v[l] *= v[l]
 	}
 	e := derSimonianLaird(y, v)
-	into := c.into
-	into.Common = Estimate{Number(e.mean), Number(math.Sqrt(e.variance))}
-	into.Tau, into.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
+	c.Common = Estimate{Number(e.mean), Number(math.Sqrt(e.variance))}
+	c.Tau, c.PValue = Number(math.Sqrt(e.tau2)), Number(e.p)
 	for l := range y {
 		weight := e.tau2 / (e.tau2 + v[l])
 		variance := weight*v[l] + (1-weight)*(1-weight)*e.variance
-		into.Levels[l].Shrunk = Estimate{Number(e.mean + weight*(y[l]-e.mean)), Number(math.Sqrt(variance))}
+		c.Levels[l].Shrunk = Estimate{Number(e.mean + weight*(y[l]-e.mean)), Number(math.Sqrt(variance))}
 	}
 	if k < 2 {
-		into.Tau, into.PValue = unknown, unknown
+		c.Tau, c.PValue = unknown, unknown
 	}
 }
 

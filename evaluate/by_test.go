@@ -99,16 +99,16 @@ func TestHeterogeneitySize(t *testing.T) {
 	rejected := 0
 	for i := range sets {
 		in := sites(t, 240, 1, 50+uint64(i))
-		s, err := newSample(&in)
+		s, err := newSample(t.Context(), &in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := &Result{}
-		d, err := tallyDispersion(newTally(s.units), s, r, 1, in.Columns)
-		if err != nil {
+		sums := newTally(s.units)
+		if err := tallyDispersion(sums, s, r, 1, in.Columns); err != nil {
 			t.Fatal(err)
 		}
-		d.finish(r)
+		sums.run(Bootstrap{})
 		if r.DispersionBy[1].PValue < 0.05 {
 			rejected++
 		}

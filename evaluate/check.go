@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"credence/dataset"
+	"credence/internal/kernel"
 )
 
 // CheckOptions says how votes are looked at. The zero value is the default.
@@ -189,20 +190,15 @@ func classValues(classes []string) []float64 {
 
 // count fills in how many votes there are of what.
 func (r *CheckResult) count(votes Votes, names []string) {
-	items := map[float64]int{}
+	items := newHistogram(votes.Len(), votes.Total)
+	r.VotedItems = votes.Len() - int(items.times[0])
+	for _, m := range items.values {
+		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), int(items.times[m])})
+	}
 	perClass := make([]float64, votes.Classes)
 	for j := range votes.Len() {
-		m := votes.Total(j)
-		items[m]++
-		if m > 0 {
-			r.VotedItems++
-		}
-		axpy(1, votes.Item(j), perClass)
+		kernel.Axpy64(1, votes.Item(j), perClass)
 	}
-	for m, n := range items {
-		r.VotesPerItem = append(r.VotesPerItem, VotesPerItem{Number(m), n})
-	}
-	slices.SortFunc(r.VotesPerItem, func(a, b VotesPerItem) int { return cmp.Compare(a.Votes, b.Votes) })
 	for c, v := range perClass {
 		r.Classes = append(r.Classes, ClassUse{Class: names[c], Votes: Number(v), Share: Number(v) / r.Votes})
 	}
@@ -215,23 +211,21 @@ func (r *CheckResult) confuse(votes Votes, names []string) {
 	for j := range votes.Len() {
 		addCoincidences(votes.Item(j), func(c, k int, v float64) { pairs[c*d+k] += v })
 	}
-	observed, expected := 0.0, 0.0
-	n := make([]float64, d)
-	for c := range n {
-		n[c] = sum(pairs[c*d : (c+1)*d])
-	}
+	observed, expected := Number(0), Number(0)
+	n := marginals(pairs, d)
 	for c := range d {
 		for k := c + 1; k < d; k++ {
-			observed += pairs[c*d+k]
-			expected += n[c] * n[k]
-		}
-	}
-	for c := range d {
-		for k := c + 1; k < d; k++ {
-			if o := pairs[c*d+k]; o > 0 {
-				r.Confusions = append(r.Confusions, Confusion{names[c], names[k], Number(o / observed), Number(n[c] * n[k] / expected)})
+			x := Confusion{names[c], names[k], Number(pairs[c*d+k]), Number(n[c] * n[k])}
+			observed += x.Share
+			expected += x.Chance
+			if x.Share > 0 {
+				r.Confusions = append(r.Confusions, x)
 			}
 		}
+	}
+	for i := range r.Confusions {
+		r.Confusions[i].Share /= observed
+		r.Confusions[i].Chance /= expected
 	}
 	slices.SortStableFunc(r.Confusions, func(a, b Confusion) int { return cmp.Compare(b.Share, a.Share) })
 	r.Confusions = r.Confusions[:min(listed, len(r.Confusions))]

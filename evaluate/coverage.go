@@ -1,10 +1,11 @@
 package evaluate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
-	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -22,32 +23,24 @@ type Coverage struct {
 	Width     Number `json:"width"` // mean
 }
 
-// meanStrata are the strata of the predicted mean: below each bound, and from
+// meanStrata are the strata of the predicted mean: below each of the bounds, and from
 // the last on.
-var meanStrata = []meanStratum{
-	{0.05, "mean below 0.05"}, {0.2, "mean 0.05 to 0.2"}, {0.8, "mean 0.2 to 0.8"},
-	{0.95, "mean 0.8 to 0.95"}, {math.Inf(1), "mean from 0.95"},
-}
+var (
+	meanStrata = []string{"mean below 0.05", "mean 0.05 to 0.2", "mean 0.2 to 0.8", "mean 0.8 to 0.95", "mean from 0.95"}
+	meanBounds = []float64{0.05, 0.2, 0.8, 0.95}
 
-var widthStrata = []string{"narrowest third", "middle third", "widest third"}
-
-type meanStratum struct {
-	below float64
-	name  string
-}
-
-// coverages are filled in when the tally they belong to is run.
-type coverages struct{ all, strata []*Coverage }
+	widthStrata = []string{"narrowest third", "middle third", "widest third"}
+)
 
 // tallyCoverage adds the coverage of the true probabilities, [N × d], at every
 // level: for each class overall and by stratum.
-func tallyCoverage(t *tally, s *sample, truth, levels []float64) (r coverages, err error) {
+func tallyCoverage(t *tally, s *sample, r *Result, truth, levels []float64) error {
 	if err := s.checkTruth(truth); err != nil {
-		return r, err
+		return err
 	}
 	for _, level := range levels {
 		if !(level > 0 && level < 1) {
-			return r, fmt.Errorf("level is %v: it lies between 0 and 1", level)
+			return fmt.Errorf("level is %v: it lies between 0 and 1", level)
 		}
 	}
 	inside := make([]bool, s.n*len(levels))
@@ -65,15 +58,15 @@ func tallyCoverage(t *tally, s *sample, truth, levels []float64) (r coverages, e
 		})
 		for l, level := range levels {
 			at := l * s.n
-			s.tallyStrata(t, &r, c, level, inside[at:at+s.n], width[at:at+s.n])
+			s.tallyStrata(t, r, c, level, inside[at:at+s.n], width[at:at+s.n])
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // tallyStrata adds one class and level: the strata of the mean, whose sum is all
 // items, and those of the width.
-func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, inside []bool, width []float64) {
+func (s *sample) tallyStrata(t *tally, r *Result, class int, level float64, inside []bool, width []float64) {
 	ones := make([]float64, s.n)
 	for j := range ones {
 		ones[j] = 1
@@ -96,19 +89,18 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 			c := &Coverage{Class: s.names[class], Level: level, Stratum: name, Items: counts[b]}
 			t.ratioOf(counts[b], &c.Empirical, &c.SE, hits+b, items+b)
 			t.ratio(&c.Width, nil, widths+b, items+b)
-			r.strata = append(r.strata, c)
+			t.then(func() { r.CoverageStrata = append(r.CoverageStrata, *c) })
 		}
 		return items, hits, widths
 	}
-	names := words.Each(meanStrata, func(m meanStratum) string { return m.name })
-	items, hits, widths := family(names, func(j int) int {
+	items, hits, widths := family(meanStrata, func(j int) int {
 		b := 0
-		for s.means(j)[class] >= meanStrata[b].below {
+		for b < len(meanBounds) && s.means(j)[class] >= meanBounds[b] {
 			b++
 		}
 		return b
 	})
-	k := len(names)
+	k := len(meanStrata)
 	all := &Coverage{Class: s.names[class], Level: level, Items: s.n}
 	t.estimate(&all.Empirical, &all.SE, func(x []float64) float64 {
 		return sum(x[hits:hits+k]) / sum(x[items:items+k])
@@ -116,7 +108,7 @@ func (s *sample) tallyStrata(t *tally, r *coverages, class int, level float64, i
 	t.estimate(&all.Width, nil, func(x []float64) float64 {
 		return sum(x[widths:widths+k]) / sum(x[items:items+k])
 	})
-	r.all = append(r.all, all)
+	t.then(func() { r.Coverage = append(r.Coverage, *all) })
 	family(widthStrata, func(j int) int { return byWidth[j] })
 }
 
@@ -182,4 +174,102 @@ func (s *sample) checkTruth(truth []float64) error {
 		}
 	}
 	return nil
+}
+
+// WidthGroup is the width of intervals among items whose votes agree, or do
+// not: the width of the two-sided interval of each item's predicted class.
+type WidthGroup struct {
+	// Group is "unanimous" or "mixed".
+	Group string `json:"group"`
+	// Class is the one that all votes are for, "" for all classes together.
+	Class  string   `json:"class"`
+	Items  int      `json:"items"`
+	Mean   Estimate `json:"mean"`
+	Median Estimate `json:"median"`
+}
+
+// widths returns, for every item, the width of the two-sided interval of its predicted class at a
+// level, and how many intervals lie within the resolution or are [0, 1].
+func (s *sample) widths(level float64) (width []float64, atLeast, vacuous int) {
+	width = make([]float64, s.n)
+	intervals := make([]mixture.ReportedInterval, s.n)
+	forItems(s.ctx, s.n, func(j int) {
+		intervals[j] = s.answers[j].Reported().Class(s.top[j]).Interval(mixture.TwoSided, level)
+	})
+	for j, in := range intervals {
+		width[j] = in.Length()
+		if in.AtLeast {
+			atLeast++
+		}
+		if in.Lo == 0 && in.Hi == 1 {
+			vacuous++
+		}
+	}
+	return width, atLeast, vacuous
+}
+
+// tallyWidths adds the width by agreement of the votes, over items with two or
+// more.
+func tallyWidths(t *tally, s *sample, r *Result, width []float64, b Bootstrap) {
+	r.Widths = []WidthGroup{{Group: "unanimous"}, {Group: "mixed"}}
+	for _, name := range s.names {
+		r.Widths = append(r.Widths, WidthGroup{Group: "unanimous", Class: name})
+	}
+	members := make([][]int, len(r.Widths))
+	for j := range s.n {
+		if s.total[j] < 2 {
+			continue
+		}
+		votes := s.votes.Item(j)
+		if most := argmax(votes); votes[most] == s.total[j] {
+			members[0] = append(members[0], j)
+			members[2+most] = append(members[2+most], j)
+		} else {
+			members[1] = append(members[1], j)
+		}
+	}
+	for g := range r.Widths {
+		w := &r.Widths[g]
+		w.Items = len(members[g])
+		w.Median = s.median(members[g], width, b)
+		items, total := t.column(1), t.column(1)
+		for _, j := range members[g] {
+			t.add(s.unit[j], items, 1)
+			t.add(s.unit[j], total, width[j])
+		}
+		t.ratioOf(w.Items, &w.Mean.Value, &w.Mean.SE, total, items)
+	}
+}
+
+// median returns the median of a value over some items, and its standard error.
+func (s *sample) median(items []int, value []float64, b Bootstrap) Estimate {
+	if len(items) == 0 {
+		return Estimate{unknown, unknown}
+	}
+	order := slices.Clone(items)
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(value[i], value[j]) })
+	sorted := make([]float64, len(order))
+	for i, j := range order {
+		sorted[i] = value[j]
+	}
+	median := Number(sortedQuantile(sorted, 0.5))
+	if s.units < 2 || len(items) < 2 {
+		return Estimate{median, unknown}
+	}
+	draws := make([]float64, b.replicates(s.units))
+	b.each(s.units, func(r int, times []int32) {
+		n := int32(0)
+		for _, j := range order {
+			n += times[s.unit[j]]
+		}
+		draws[r] = float64(unknown)
+		seen := int32(0)
+		for i, j := range order {
+			if seen += times[s.unit[j]]; n > 0 && 2*seen >= n {
+				draws[r] = sorted[i]
+				break
+			}
+		}
+	})
+	return Estimate{median, Number(deviation(draws))}
 }

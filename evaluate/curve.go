@@ -1,6 +1,8 @@
 package evaluate
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +42,7 @@ type CurvePoint struct {
 // how many it takes to judge predictions. The predictions stay as they are. Fewer
 // votes are always among the more, and fewer items too. Answers must have laws.
 func Curve(in Input, o CurveOptions) ([]CurvePoint, error) {
-	s, err := newSample(&in)
+	s, err := newSample(context.Background(), &in)
 	if err != nil {
 		return nil, err
 	}
@@ -84,27 +86,23 @@ func (o CurveOptions) grid(s *sample) (votes []int, shares []float64, err error)
 			return nil, nil, fmt.Errorf("a curve with the share %v of the items: it lies between 0 and 1", x)
 		}
 	}
-	votes, shares = slices.Clone(o.Votes), slices.Clone(o.Shares)
+	votes, shares = o.Votes, o.Shares
 	if votes == nil {
 		votes = s.usualVotes()
 	}
 	if shares == nil {
 		shares = []float64{0.25, 0.5, 1}
 	}
-	slices.Sort(votes)
-	slices.Sort(shares)
-	return slices.Compact(votes), slices.Compact(shares), nil
+	return distinct(votes), distinct(shares), nil
 }
+
+// distinct returns the different numbers of a list in increasing order.
+func distinct[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // usualVotes returns the numbers of votes that half of the items with two or more
 // have.
 func (s *sample) usualVotes() []int {
-	var paired []float64
-	for _, m := range s.total {
-		if m >= 2 {
-			paired = append(paired, m)
-		}
-	}
+	paired := slices.DeleteFunc(slices.Clone(s.total), func(m float64) bool { return m < 2 })
 	if len(paired) == 0 {
 		return nil
 	}

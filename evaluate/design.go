@@ -5,8 +5,119 @@ import (
 	"math"
 	"slices"
 
+	"credence/internal/kernel"
+	"credence/internal/special"
 	"credence/mixture"
 )
+
+// Support says whether votes can support intervals. The votes on an item
+// identify the moments of the distribution of its probabilities up to their
+// number: with one vote an item, no more than the mean.
+type Support struct {
+	// Intervals is "no", "weak" or "yes".
+	Intervals string `json:"intervals"`
+	// PairedItems are those with two or more votes.
+	PairedItems int `json:"paired_items"`
+	// MixedItems are those whose votes differ.
+	MixedItems int `json:"mixed_items"`
+	// Order is the highest number of votes that at least a hundred items have:
+	// up to which moments can be learned from the votes.
+	Order int `json:"order"`
+	// RatioSE is the standard error that is predicted for the dispersion ratio R of
+	// a model that is trained on these votes, if features explain half of the spread
+	// between items; see [Design]. Above 0.25 intervals are weak, above 0.5 there is
+	// no support.
+	RatioSE Number `json:"ratio_se"`
+	// Reasons say why, in words.
+	Reasons []string `json:"reasons"`
+}
+
+// enoughItems is how many items it takes to learn a moment from their votes.
+const enoughItems = 100
+
+// supportOf judges the votes; by predicts what they tell, nil if nothing does.
+func supportOf(votes Votes, by *designer) Support {
+	s := Support{RatioSE: unknown}
+	have, items := newHistogram(votes.Len(), votes.Total), 0.0
+	voted := votes.Len() - int(have.times[0])
+	for _, m := range slices.Backward(have.values) {
+		if items += have.times[m]; items >= enoughItems && s.Order == 0 {
+			s.Order = int(m)
+		}
+		if m >= 2 {
+			s.PairedItems = int(items)
+		}
+	}
+	for j := range votes.Len() {
+		if item := votes.Item(j); item[argmax(item)] < sum(item) {
+			s.MixedItems++
+		}
+	}
+	say := func(format string, args ...any) { s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...)) }
+	switch {
+	case voted == 0:
+		s.Intervals = "no"
+		say("there are no votes")
+		return s
+	case s.PairedItems == 0:
+		s.Intervals = "no"
+		say("no item has two votes: one vote an item tells the mean probability and nothing of its spread")
+		return s
+	}
+	s.Intervals = "yes"
+	s.judgeRatio(votes, by, say)
+	if s.PairedItems < enoughItems {
+		s.weaken()
+		if s.PairedItems == 1 {
+			say("only one item has two votes or more: the spread is learned from it alone")
+		} else {
+			say("only %d items have two votes or more: the spread is learned from them alone", s.PairedItems)
+		}
+	}
+	if s.MixedItems == 0 {
+		s.weaken()
+		say("votes never differ on an item: intervals would rest on the shape of the distribution assumed")
+	}
+	if 2*s.PairedItems < voted {
+		say("%d of %d items have a single vote: the spread is learned from the others, which must be like them", voted-s.PairedItems, voted)
+	}
+	if s.Order >= 2 {
+		say("items with %d votes or more are enough to learn %d moments of the distribution; the rest of its shape is assumed", s.Order, s.Order)
+	}
+	return s
+}
+
+// weaken makes "yes" into "weak".
+func (s *Support) weaken() {
+	if s.Intervals == "yes" {
+		s.Intervals = "weak"
+	}
+}
+
+// noSpread is a correlation between votes on an item below which they agree as if all
+// items had the same probabilities.
+const noSpread = 0.02
+
+// judgeRatio judges by how well the spread of the class probabilities would be known.
+func (s *Support) judgeRatio(votes Votes, by *designer, say func(format string, args ...any)) {
+	if by == nil {
+		return
+	}
+	se := by.ratioSE(votes)
+	s.RatioSE, s.Intervals = Number(se), verdict(se)
+	switch {
+	case s.Intervals == "yes":
+	case by.correlation() < noSpread:
+		say("votes on an item agree hardly more than votes on different items: " +
+			"there is no spread between items to learn")
+	case se > 1:
+		say("so few votes do not tell the variance that intervals rest on: " +
+			"more items, or more votes per item, help")
+	default:
+		say("the variance that intervals rest on would be known to about ±%.0f%%: "+
+			"more items, or more votes per item, help", 100*se)
+	}
+}
 
 // Design is a number of items with a number of votes on each, and what is predicted
 // of it before any training, from votes like those at hand.
@@ -78,14 +189,15 @@ func newDesigner(votes Votes) *designer {
 // correlation returns that of two votes on an item, 1/(α₀ + 1).
 func (d *designer) correlation() float64 { return 1 / (1 + sum(d.alpha)) }
 
-// ratioSE returns the standard error of R over items with the given numbers of
-// votes, those with fewer than two left out:
+// ratioSE returns the standard error of R over items with as many votes as these,
+// those with fewer than two left out:
 //
 //	√(Σ_j Var D_j) / Σ_j Σ_i Var p_i.
-func (d *designer) ratioSE(totals []float64) float64 {
+func (d *designer) ratioSE(votes Votes) float64 {
 	of := map[float64]float64{}
 	n, variance := 0.0, 0.0
-	for _, m := range totals {
+	for j := range votes.Len() {
+		m := votes.Total(j)
 		if m < 2 {
 			continue
 		}
@@ -143,7 +255,7 @@ func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 			return nil, nil, fmt.Errorf("a plan for %d votes per item: expected 2 to %d", m, MaxPlannedVotes)
 		}
 	}
-	items, votes = slices.Clone(o.Items), slices.Clone(o.Votes)
+	items, votes = o.Items, o.Votes
 	if n := r.Support.PairedItems; len(items) == 0 {
 		items = []int{n, 2 * n, 4 * n}
 	}
@@ -153,10 +265,129 @@ func (r *CheckResult) planned(o CheckOptions) (items, votes []int, err error) {
 			votes = append(votes, m)
 		}
 	}
-	slices.Sort(items)
-	slices.Sort(votes)
-	return slices.Compact(items), slices.Compact(votes), nil
+	return distinct(items), distinct(votes), nil
 }
 
 // MaxPlannedVotes is the largest number of votes per item that is planned for.
 const MaxPlannedVotes = 1000
+
+// maxLossTerms bounds the terms that the variance of a loss is summed from.
+const maxLossTerms = 2e7
+
+// fewClasses is the largest number of classes for which the parameters of others are added up anew for each pair.
+const fewClasses = 16
+
+// jointLoss returns mean and variance of −ln B(α + S)/B(α), the loss of m votes of an
+// item together under the Dirichlet distribution that they follow. It is a constant
+// less a sum over classes,
+//
+//	ln α₀(α₀+1)…(α₀+m−1) − Σ_i ln α_i(α_i+1)…(α_i+S_i−1),
+//
+// so that the distributions of one and of two counts suffice, and outcomes need not
+// be enumerated. The variance is NaN where it would take too long.
+func jointLoss(alpha []float64, m int) (mean, variance float64) {
+	c := newVoteCounts(alpha, m)
+	d := float64(len(alpha))
+	wanted := d*d*float64(m)*float64(m) <= maxLossTerms
+	expected := make([]float64, len(alpha))
+	for i := range alpha {
+		p := c.one(i)
+		expected[i] = kernel.Dot64(p, c.rising[i])
+		mean -= expected[i]
+		for s, r := range c.rising[i] {
+			variance += p[s] * (r - expected[i]) * (r - expected[i])
+		}
+		for l := 0; wanted && l < i; l++ {
+			variance += 2 * c.covariance(i, l, expected)
+		}
+	}
+	if !wanted {
+		variance = math.NaN()
+	}
+	return mean + c.total, max(0, variance)
+}
+
+// voteCounts are the counts of m votes under a Dirichlet distribution. Their
+// probabilities are products of rising factorials over factorials.
+type voteCounts struct {
+	alpha     []float64
+	sum       float64     // α₀
+	rising    [][]float64 // [d][m+1] ln α_i(α_i+1)…(α_i+s−1)
+	factorial []float64   // [m+1] ln s!
+	total     float64     // ln α₀(α₀+1)…(α₀+m−1)
+}
+
+func newVoteCounts(alpha []float64, m int) *voteCounts {
+	c := &voteCounts{alpha: alpha, sum: sum(alpha), factorial: logRisings(1, m)}
+	c.total = special.LogRising(c.sum, float64(m))
+	for _, a := range alpha {
+		c.rising = append(c.rising, logRisings(a, m))
+	}
+	return c
+}
+
+// logRisings returns ln a(a+1)…(a+s−1) for s = 0 … m.
+func logRisings(a float64, m int) []float64 {
+	list := make([]float64, m+1)
+	for s := 1; s <= m; s++ {
+		list[s] = special.LogRising(a, float64(s))
+	}
+	return list
+}
+
+// rest returns the parameters of other classes than those given, summed: what is left of
+// the whole, if that is most of it and classes are many.
+func (c *voteCounts) rest(than []int) float64 {
+	if len(c.alpha) > fewClasses {
+		part := 0.0
+		for _, i := range than {
+			part += c.alpha[i]
+		}
+		if part <= c.sum/2 {
+			return c.sum - part
+		}
+	}
+	rest := 0.0
+	for i, a := range c.alpha {
+		if !slices.Contains(than, i) {
+			rest += a
+		}
+	}
+	return rest
+}
+
+// others returns the logarithms of what votes for other classes than those given
+// contribute, by their number.
+func (c *voteCounts) others(than ...int) []float64 {
+	rest := c.rest(than)
+	list := logRisings(rest, len(c.factorial)-1)
+	for u := range list {
+		if list[u] -= c.factorial[u]; rest == 0 && u > 0 {
+			list[u] = math.Inf(-1) // there are none
+		}
+	}
+	return list
+}
+
+// one returns the distribution of the count of class i.
+func (c *voteCounts) one(i int) []float64 {
+	m := len(c.factorial) - 1
+	others, p := c.others(i), make([]float64, m+1)
+	for s, r := range c.rising[i] {
+		p[s] = math.Exp(c.factorial[m] - c.factorial[s] + r + others[m-s] - c.total)
+	}
+	return p
+}
+
+// covariance returns that of the terms of classes i and l.
+func (c *voteCounts) covariance(i, l int, expected []float64) float64 {
+	m := len(c.factorial) - 1
+	others, v := c.others(i, l), 0.0
+	for s, x := range c.rising[i] {
+		for t, y := range c.rising[l][:m-s+1] {
+			p := math.Exp(c.factorial[m] - c.factorial[s] - c.factorial[t] + x + y + others[m-s-t] - c.total)
+			v += p * (x - expected[i]) * (y - expected[l])
+		}
+	}
+	return v
+}

@@ -35,7 +35,7 @@ func TestJointLossAgainstEnumeration(t *testing.T) {
 			var walk func(left int)
 			walk = func(left int) {
 				if left == 0 {
-					l := dirichletLoss(alpha, counts)
+					l := dirichletLoss(sum(alpha), 1, alpha, counts)
 					p := math.Exp(-l)
 					mass += p
 					first += p * l

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"context"
 	"math"
 
 	"credence/mixture"
@@ -35,27 +34,10 @@ type Dispersion struct {
 // expected that their number is far from normal.
 const widestBin = 0.7
 
-// dispersions are the ratios to be judged once the bootstrap has run.
-type dispersions struct {
-	s     *sample
-	t     *tally
-	pairs *pairLaws  // of all classes
-	all   Dispersion // of all items
-	list  []*dispersion
-
-	columns []*columnDispersion
-}
-
-// dispersion is one of them.
-type dispersion struct {
-	into  *Dispersion
-	model *mixture.Dispersion
-	boot  Number // the standard error over groups
-}
-
 // pairLaws are laws that pairs of votes are judged against, and the votes: of all
 // classes, or of one and the rest.
 type pairLaws struct {
+	s        *sample
 	law      func(j int) *mixture.Dirichlet
 	votes    func(j int) []float64
 	variance func(j int) float64 // predicted
@@ -66,9 +48,9 @@ type pairLaws struct {
 
 // allClasses returns the laws of the answers.
 func (s *sample) allClasses() (*pairLaws, error) {
-	p := &pairLaws{law: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
+	p := &pairLaws{s: s, law: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
 		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
-	return p, p.look(s.ctx, s.total)
+	return p, p.look()
 }
 
 // oneClass returns those of class i and the rest, which count its variance twice.
@@ -87,19 +69,19 @@ func (s *sample) oneClass(i int) (*pairLaws, error) {
 		return law
 	}
 	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
-	p := &pairLaws{law: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
-	return p, p.look(s.ctx, s.total)
+	p := &pairLaws{s: s, law: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
+	return p, p.look()
 }
 
 // look computes what every item with two votes or more shows.
-func (p *pairLaws) look(ctx context.Context, total []float64) error {
-	n := len(total)
+func (p *pairLaws) look() error {
+	n := p.s.n
 	p.shown, p.noise = make([]float64, n), make([]float64, n)
-	return tryItems(ctx, n, func(j int) (err error) {
-		if total[j] >= 2 {
+	return tryItems(p.s.ctx, n, func(j int) (err error) {
+		if m := p.s.total[j]; m >= 2 {
 			law := p.law(j)
 			p.shown[j], err = law.PairError(p.votes(j))
-			p.noise[j] = law.PairVariance(total[j])
+			p.noise[j] = law.PairVariance(m)
 		}
 		return err
 	})
@@ -138,91 +120,84 @@ func (p *pairLaws) measure(items []int) (*mixture.Dispersion, error) {
 	return d, nil
 }
 
-// add has into filled with the ratio over some items with two votes or more.
-func (d *dispersions) add(into *Dispersion, p *pairLaws, items []int) (*dispersion, error) {
+// add has into filled with the ratio over some items with two votes or more when t is run. It
+// returns what the ratio is compared by, which is then final, too.
+func (p *pairLaws) add(t *tally, into *Dispersion, items []int) (*mixture.Dispersion, error) {
 	model, err := p.measure(items)
 	if err != nil {
 		return nil, err
 	}
-	x := &dispersion{into: into, model: model, boot: unknown}
+	boot := unknown // the standard error over groups
 	into.Items = len(items)
 	for _, j := range items {
 		into.Variance += Number(p.variance(j) / float64(len(items)))
 	}
 	into.Observed = into.Variance * Number(model.Ratio)
-	if d.s.units < d.s.n && len(items) > 1 {
-		spread, variance := d.t.column(1), d.t.column(1)
+	if p.s.units < p.s.n && len(items) > 1 {
+		spread, variance := t.column(1), t.column(1)
 		for _, j := range items {
-			d.t.add(d.s.unit[j], spread, p.trace*p.shown[j])
-			d.t.add(d.s.unit[j], variance, p.variance(j))
+			t.add(p.s.unit[j], spread, p.trace*p.shown[j])
+			t.add(p.s.unit[j], variance, p.variance(j))
 		}
 		var ratio Number
-		d.t.ratio(&ratio, &x.boot, spread, variance)
+		t.ratio(&ratio, &boot, spread, variance)
 	}
-	d.list = append(d.list, x)
-	return x, nil
+	t.then(func() { into.infer(model, float64(boot)) })
+	return model, nil
 }
 
-// finish fills in what is inferred.
-func (d *dispersions) finish(r *Result) {
-	for _, x := range d.list {
-		x.finish()
+// infer sets the ratio and its p-value, given the standard error over groups, by which model is
+// widened if that is larger.
+func (x *Dispersion) infer(model *mixture.Dispersion, boot float64) {
+	if boot > model.SE {
+		*model = *model.Widen(boot / model.SE)
 	}
-	for _, c := range d.columns {
-		c.finish(float64(d.all.Ratio.Value))
-	}
-	r.DispersionRatio, r.DispersionP = d.all.Ratio, d.all.PValue
-}
-
-func (x *dispersion) finish() {
-	if boot := float64(x.boot); boot > x.model.SE {
-		x.model = x.model.Widen(boot / x.model.SE)
-	}
-	se := x.model.NullSE
-	if boot := float64(x.boot); boot > se {
+	se := model.NullSE
+	if boot > se {
 		se = boot
 	}
-	ci := x.model.Interval(0.95)
-	x.into.Ratio = IntervalEstimate{Estimate{Number(x.model.Ratio), Number(se)}, Number(ci.Lo), Number(ci.Hi)}
-	x.into.PValue = Number(twoSidedNormal((x.model.Ratio - 1) / se))
+	ci := model.Interval(0.95)
+	x.Ratio = IntervalEstimate{Estimate{Number(model.Ratio), Number(se)}, Number(ci.Lo), Number(ci.Hi)}
+	x.PValue = Number(twoSidedNormal((model.Ratio - 1) / se))
 }
 
 // tallyDispersion adds the ratio over all items, in bins of predicted variance,
 // for every class and by the levels of columns.
-func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column) (*dispersions, error) {
-	all, err := s.allClasses()
+func tallyDispersion(t *tally, s *sample, r *Result, bins int, columns []Column) error {
+	pairs, err := s.allClasses()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d, paired := &dispersions{s: s, t: t, pairs: all}, s.pairedItems()
-	if _, err := d.add(&d.all, all, paired); err != nil {
-		return nil, err
+	all, paired := &Dispersion{}, s.pairedItems()
+	if _, err := pairs.add(t, all, paired); err != nil {
+		return err
 	}
-	groups := all.bins(s.spreads(), paired, bins)
+	t.then(func() { r.DispersionRatio, r.DispersionP = all.Ratio, all.PValue })
+	groups := pairs.bins(s.spreads(), paired, bins)
 	r.DispersionBins = make([]Dispersion, len(groups))
 	for b, items := range groups {
-		if _, err := d.add(&r.DispersionBins[b], all, items); err != nil {
-			return nil, err
+		if _, err := pairs.add(t, &r.DispersionBins[b], items); err != nil {
+			return err
 		}
 	}
-	if err := d.addColumns(r, columns); err != nil {
-		return nil, err
+	if err := pairs.addColumns(t, r, all, columns); err != nil {
+		return err
 	}
 	if s.d == 2 { // both classes have the ratio of the whole
-		return d, nil
+		return nil
 	}
 	r.DispersionClasses = make([]Dispersion, s.d)
 	for i, name := range s.names {
 		r.DispersionClasses[i].Name = name
 		one, err := s.oneClass(i)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if _, err := d.add(&r.DispersionClasses[i], one, paired); err != nil {
-			return nil, err
+		if _, err := one.add(t, &r.DispersionClasses[i], paired); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // spreads returns the predicted spread of every item, Σ_i Var p_i.

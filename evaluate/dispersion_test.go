@@ -87,12 +87,12 @@ func (p *place) add(votes Votes) {
 	}
 	model := *p.model
 	model.Ratio = spread / p.claimed
-	x := dispersion{into: &Dispersion{}, model: &model, boot: unknown}
-	x.finish()
-	if x.into.PValue < 0.05 {
+	var x Dispersion
+	x.infer(&model, math.NaN())
+	if x.PValue < 0.05 {
 		p.rejected++
 	}
-	if float64(x.into.Ratio.Lo) <= p.truth && p.truth <= float64(x.into.Ratio.Hi) {
+	if float64(x.Ratio.Lo) <= p.truth && p.truth <= float64(x.Ratio.Hi) {
 		p.held++
 	}
 }
@@ -112,7 +112,7 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		}
 		votes.Item(j)[0] = float64(d.votes(r))
 	}
-	s, err := newSample(&Input{Answers: answersOf(laws), Votes: votes})
+	s, err := newSample(t.Context(), &Input{Answers: answersOf(laws), Votes: votes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestDispersionGroups(t *testing.T) {
 // and its error under the laws as they are come from all.
 func TestDispersionOfMany(t *testing.T) {
 	w := simulate(t, 10*rescaledItems, 3, 4, 6)
-	s, err := newSample(&Input{Answers: answersOf(w.mixtures), Votes: w.votes})
+	s, err := newSample(t.Context(), &Input{Answers: answersOf(w.mixtures), Votes: w.votes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,73 +61,53 @@ func Evaluate(in Input, opt Options) (*Result, error) {
 }
 
 // EvaluateContext is [Evaluate] that ends early, with the context's error, once ctx is canceled.
-func EvaluateContext(ctx context.Context, in Input, opt Options) (*Result, error) {
-	r, err := evaluate(ctx, in, opt)
-	if ctx.Err() != nil { // what was computed since may be anything
-		return nil, ctx.Err()
-	}
-	return r, err
-}
-
-func evaluate(ctx context.Context, in Input, opt Options) (*Result, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
+func EvaluateContext(ctx context.Context, in Input, opt Options) (r *Result, err error) {
+	defer func() {
+		if ctx.Err() != nil { // what was computed since may be anything
+			r, err = nil, ctx.Err()
+		}
+	}()
+	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
 	opt.Bootstrap.ctx = ctx
-	s, err := newSample(&in)
+	s, err := newSample(ctx, &in)
 	if err != nil {
 		return nil, err
 	}
-	s.ctx = ctx
-	r := s.newResult(opt)
+	r = s.newResult(opt)
 	t := newTally(s.units)
-	joint, err := s.likelihoods(t, r, in.References, opt.Bootstrap)
+	joint, err := s.likelihoods(t, r, in.References)
 	if err != nil {
 		return nil, err
 	}
 	tallyScores(t, s, r)
 	s.calibration(t, r, opt.Bins)
-	classes := tallyClasses(t, s)
+	tallyClasses(t, s, r)
 	if s.mixtures == nil {
 		t.run(opt.Bootstrap)
-		r.reliabilityIntervals()
-		r.ClassCalibration = classes.finish(s)
 		r.judgeClasses()
 		r.meansAlone()
 		return r, nil
 	}
-	var spreads *dispersions
 	if len(s.pairedItems()) == 0 {
 		r.noPairs()
 		r.warn("no item has two votes: agreement and dispersion cannot be judged")
 	} else {
 		tallyAgreement(t, s, r, opt.PairBins)
-		if spreads, err = tallyDispersion(t, s, r, opt.PairBins, in.Columns); err != nil {
+		if err := tallyDispersion(t, s, r, opt.PairBins, in.Columns); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.intervals(t, r, joint, opt); err != nil {
 		return nil, err
 	}
-	var c coverages
 	if in.Truth != nil {
-		if c, err = tallyCoverage(t, s, in.Truth, opt.Levels); err != nil {
+		if err := tallyCoverage(t, s, r, in.Truth, opt.Levels); err != nil {
 			return nil, err
 		}
 	}
 	t.run(opt.Bootstrap)
-	r.reliabilityIntervals()
-	r.ClassCalibration = classes.finish(s)
-	if spreads != nil {
-		spreads.finish(r)
-	}
-	for _, x := range c.all {
-		r.Coverage = append(r.Coverage, *x)
-	}
-	for _, x := range c.strata {
-		r.CoverageStrata = append(r.CoverageStrata, *x)
-	}
 	s.pit(r, opt.Bootstrap.Seed)
 	r.judge()
 	return r, nil
@@ -186,19 +166,9 @@ func (r *Result) noPairs() {
 	r.DispersionRatio, r.DispersionP = unknownInterval, unknown
 }
 
-// reliabilityIntervals gives the bins of the reliability diagrams their
-// intervals.
-func (r *Result) reliabilityIntervals() {
-	for _, d := range r.Reliability {
-		for b := range d.Bins {
-			d.Bins[b].interval()
-		}
-	}
-}
-
 // likelihoods adds the losses of the model and of the references, and compares
 // them. It returns the joint losses of the model.
-func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b Bootstrap) (joint []float64, err error) {
+func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores) (joint []float64, err error) {
 	if s.mixtures != nil {
 		if joint, err = s.jointLosses(); err != nil {
 			return nil, err
@@ -217,13 +187,16 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 	if joint == nil { // these would have nothing beside them
 		refs[refConstantDM], refs[refLogisticDM] = nil, nil
 	}
-	tallyLosses(t, s, joint, &r.NLL)
-	tallyLosses(t, s, marginal, &r.MarginalNLL)
-	tallyLosses(t, s, refs[refConstant], &r.ConstantNLL)
-	tallyLosses(t, s, refs[refConstantDM], &r.ConstantDMNLL)
-	tallyLosses(t, s, refs[refLogistic], &r.LogisticNLL)
-	tallyLosses(t, s, refs[refLogisticDM], &r.LogisticDMNLL)
-	tallyLosses(t, s, floorLosses(s.votes), &r.FloorNLL)
+	for _, l := range []struct {
+		into   *Estimate
+		losses []float64
+	}{
+		{&r.NLL, joint}, {&r.MarginalNLL, marginal}, {&r.FloorNLL, floorLosses(s.votes)},
+		{&r.ConstantNLL, refs[refConstant]}, {&r.ConstantDMNLL, refs[refConstantDM]},
+		{&r.LogisticNLL, refs[refLogistic]}, {&r.LogisticDMNLL, refs[refLogisticDM]},
+	} {
+		tallyLosses(t, s, l.losses, l.into)
+	}
 	for _, c := range []struct {
 		into          **Difference
 		first, second []float64
@@ -232,14 +205,9 @@ func (s *sample) likelihoods(t *tally, r *Result, references *ReferenceScores, b
 		{&r.LessLogisticDM, joint, refs[refLogisticDM]},
 		{&r.LessLogistic, marginal, refs[refLogistic]},
 	} {
-		if c.first == nil || c.second == nil {
-			continue
+		if c.first != nil && c.second != nil {
+			*c.into = s.compare(t, c.first, c.second)
 		}
-		d, err := comparePaired(c.first, c.second, s.total, s.unit, b)
-		if err != nil {
-			return nil, err
-		}
-		*c.into = &d
 	}
 	switch {
 	case references == nil:

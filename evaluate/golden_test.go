@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"credence/internal/logistic"
 	"credence/mixture"
 )
 
@@ -122,14 +123,12 @@ func TestConstantDirichletScipy(t *testing.T) {
 
 func TestLogisticSklearn(t *testing.T) {
 	v := votesOf(t, smallCounts)
-	x := features{columns: 2}
-	rows := make([]int, v.Len())
-	for j := range rows {
-		rows[j] = j
-		x.values = append(x.values, float32((7*j+3)%11)/5-1, float32((j*j)%7)/3-1)
+	x := &logistic.Dense{Columns: 2}
+	for j := range v.Len() {
+		x.Values = append(x.Values, float64(float32((7*j+3)%11)/5-1), float64(float32((j*j)%7)/3-1))
 	}
-	theta := make([]float64, 9)
-	fitLogistic(t.Context(), theta, x, v, rows, 0.05*sum(v.Counts), 1e-14)
+	fit := fittedLogistic(t, x, v, 0.05*sum(v.Counts), 1e-9)
+	theta := fit.Theta
 	want := []float64{-0.6496959222025995, 0.5078958164577189, 0.9464891857201082, -0.1714998415696684,
 		-0.29679326351750857, -0.3363959748880503}
 	for i, w := range want {
@@ -141,15 +140,15 @@ func TestLogisticSklearn(t *testing.T) {
 	}
 	var means []float64
 	p := make([]float64, 3)
-	for j := range rows {
-		predictLogistic(p, theta, x.row(j))
+	for j := range v.Len() {
+		logistic.Softmax(p, fit.Z[3*j:3*j+3])
 		means = append(means, p...)
 	}
 	near(t, "loss", sum(marginalLosses(means, v)), 28.57328941157302, 1e-5)
 	c := fitConcentration(means, v)
 	near(t, "concentration", c, 2.1477339579050096, 1e-4)
 	loss := 0.0
-	for j := range rows {
+	for j := range v.Len() {
 		loss += concentratedLoss(c, means[3*j:3*j+3], v.Item(j))
 	}
 	near(t, "loss", loss, 26.66358965439661, 1e-5)

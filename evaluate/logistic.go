@@ -2,33 +2,27 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
-	"credence/internal/kernel"
-	"credence/internal/par"
-	"credence/internal/special"
+	"credence/internal/logistic"
+	"credence/internal/rng"
 )
 
 // Shapes: n items, f features, d classes.
 
-// features is a matrix [n × f] in row-major order, one row per item,
+// checkFeatures returns an error unless x is a matrix [n × f] of finite numbers. Features are
 // standardized: every column about mean 0 and variance 1 on the training part.
-type features struct {
-	columns int
-	values  []float32
-}
-
-// row returns row j, a slice of values.
-func (x features) row(j int) []float32 { return x.values[j*x.columns : (j+1)*x.columns] }
-
-func (x features) check(items int) error {
-	if x.columns < 1 || len(x.values) != items*x.columns {
-		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.values), x.columns, items)
+func checkFeatures(x *logistic.Dense, items int) error {
+	if x.Columns < 1 || len(x.Values) != items*x.Columns {
+		return fmt.Errorf("%d feature values in %d columns for %d items", len(x.Values), x.Columns, items)
 	}
-	for k, v := range x.values {
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("feature %d of item %d is %v: features are finite", k%x.columns, k/x.columns, v)
+	for k, v := range x.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("feature %d of item %d is %v: features are finite", k%x.Columns, k/x.Columns, v)
 		}
 	}
 	return nil
@@ -53,43 +47,39 @@ type logisticModel struct {
 	Concentration float64 `json:"concentration"`
 }
 
-// probabilities appends the class probabilities of a row to dst.
-func (l *logisticModel) probabilities(dst []float64, row []float32) []float64 {
-	from := len(dst)
-	for c := range l.Classes {
+// probabilities returns the class probabilities of a row.
+func (l *logisticModel) probabilities(row []float64) []float64 {
+	p := make([]float64, l.Classes)
+	for c := range p {
 		w := l.Weights[c*l.Columns : (c+1)*l.Columns]
-		z := l.Bias[c]
+		p[c] = l.Bias[c]
 		for k, x := range row {
-			z += float64(w[k]) * float64(x)
+			p[c] += float64(w[k]) * x
 		}
-		dst = append(dst, z)
 	}
-	softmax(dst[from:])
-	return dst
+	logistic.Softmax(p, p)
+	return p
 }
 
 // losses returns, for every item, the loss of independent votes and that of
 // votes drawn from a Dirichlet distribution,
 //
 //	−Σ_i S_i ln p_i(x_j)   and   −ln B(cp(x_j) + S)/B(cp(x_j)).
-func (l *logisticModel) losses(x features, votes Votes) (independent, dirichlet []float64, err error) {
-	if err := votes.check(); err != nil {
-		return nil, nil, err
-	}
-	if err := x.check(votes.Len()); err != nil {
+func (l *logisticModel) losses(x *logistic.Dense, votes Votes) (independent, dirichlet []float64, err error) {
+	if err := checkFeatures(x, votes.Len()); err != nil {
 		return nil, nil, err
 	}
 	if len(l.Weights) != l.Classes*l.Columns || len(l.Bias) != l.Classes {
 		return nil, nil, fmt.Errorf("a logistic regression of %d classes and %d columns with %d weights and %d biases",
 			l.Classes, l.Columns, len(l.Weights), len(l.Bias))
 	}
-	if x.columns != l.Columns || votes.Classes != l.Classes {
+	if x.Columns != l.Columns || votes.Classes != l.Classes {
 		return nil, nil, fmt.Errorf("%d features and %d classes for a logistic regression of %d and %d",
-			x.columns, votes.Classes, l.Columns, l.Classes)
+			x.Columns, votes.Classes, l.Columns, l.Classes)
 	}
 	independent, dirichlet = make([]float64, votes.Len()), make([]float64, votes.Len())
 	forItems(context.Background(), votes.Len(), func(j int) {
-		p, s := l.probabilities(nil, x.row(j)), votes.Item(j)
+		p, s := l.probabilities(x.Row(j)), votes.Item(j)
 		independent[j], dirichlet[j] = independentLoss(p, s), concentratedLoss(l.Concentration, p, s)
 	})
 	return independent, dirichlet, nil
@@ -101,135 +91,187 @@ func concentratedLoss(c float64, p, s []float64) float64 {
 	if c == 0 {
 		return independentLoss(p, s)
 	}
-	l := special.LogRising(c, sum(s))
-	for i, n := range s {
-		if n > 0 {
-			l -= special.LogRising(max(c*p[i], 1e-300), n)
+	return dirichletLoss(c, c, p, s)
+}
+
+// fitLogistic fits a logistic regression to votes, every vote counting once.
+//
+// The penalty is chosen, from strong to weak, by the loss on items held out:
+// five folds of at most about 5,000 items, or one where features and classes are
+// many. The folds respect groups (nil: every item is its own). With the predictions of the
+// chosen penalty on the items held out, the concentration is fitted by
+// likelihood: on the items of the fit itself it would come out too high. The
+// weights are then fitted again to all items. When ctx is canceled it returns the context's error.
+func (d *referenceData) fitLogistic(ctx context.Context, seed uint64) (*logisticModel, error) {
+	x, votes := d.x, d.votes
+	if err := checkFeatures(x, votes.Len()); err != nil {
+		return nil, err
+	}
+	of, units, err := unitsOf(votes.Len(), d.groups)
+	if err != nil {
+		return nil, err
+	}
+	var voted []int
+	for j := range votes.Len() {
+		if votes.Total(j) > 0 {
+			voted = append(voted, j)
 		}
 	}
-	return l
+	if len(voted) == 0 {
+		return nil, errors.New("no votes to fit a logistic regression to")
+	}
+	share, r := float64(selectionItems)/float64(len(voted)), rng.New(seed, "evaluate.FitLogistic.part")
+	rows := slices.DeleteFunc(voted, func(int) bool { return r.Float64() >= share })
+	folds := min(selectionFolds, units)
+	if float64(len(rows))*float64(x.Columns)*float64(votes.Classes) > selectionWork {
+		folds = 1
+	}
+	order := rand.New(rng.New(seed, "evaluate.FitLogistic.folds")).Perm(units)
+	for j, u := range of {
+		of[j] = order[u] % selectionFolds
+	}
+	d = &referenceData{x: x, votes: votes, groups: of}
+	penalty, concentration := d.selected(rows).choosePenalty(ctx, folds)
+	p, total := logisticProblem(x, votes, func(int) bool { return true })
+	p.Penalty, p.Tolerance = penalty*total, fitTolerance
+	at := p.Start()
+	p.Solve(ctx, at)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	weights := votes.Classes * x.Columns
+	l := &logisticModel{Classes: votes.Classes, Columns: x.Columns, Bias: at.Theta[weights:],
+		Penalty: penalty, Concentration: concentration}
+	for _, w := range at.Theta[:weights] {
+		l.Weights = append(l.Weights, float32(w))
+	}
+	return l, nil
 }
 
-// softmax replaces z by exp(z)/Σ exp(z). No probability is smaller than 1e-300.
-func softmax(z []float64) {
-	top := z[argmax(z)]
-	total := 0.0
-	for i := range z {
-		z[i] = math.Exp(z[i] - top)
-		total += z[i]
-	}
-	for i := range z {
-		z[i] = max(z[i]/total, 1e-300)
-	}
-}
-
-// logisticPieces is into how many pieces the items of a fit are split; the
-// gradients of the pieces are added in order.
-const logisticPieces = 16
-
-// A fit is taken to a relative loss of pathTolerance while the penalty is
-// chosen, and of fitTolerance at the end.
 const (
-	pathTolerance = 1e-5
-	fitTolerance  = 1e-7
+	selectionItems = 5000 // how many items the penalty is chosen by, about
+	selectionFolds = 5
+	selectionWork  = 5e6 // items × features × classes beyond which one fold must do
+	penaltySteps   = 13  // half-decades from a penalty of 1 a vote downwards
+	patience       = 3   // how many penalties in a row may fail to improve
 )
 
-// fitLogistic minimizes, from the start theta = (W, b) of length d·f + d,
+// The gradient of a fit falls to pathTolerance of that at the start while the penalty is
+// chosen, and to fitTolerance at the end.
+const (
+	pathTolerance = 1e-2
+	fitTolerance  = 1e-4
+)
+
+// logisticProblem is the minimum over (W, b) of
 //
-//	Σ_{j ∈ rows} −Σ_i S_ji ln p_i(x_j) + ½ λ ‖W‖²,
+//	Σ_{j ∈ rows} −Σ_i S_ji ln p_i(x_j) + ½ λ ‖W‖²
 //
-// whose gradient with respect to the logits of item j is m_j p − S_j. When ctx is canceled it ends where it is.
-func fitLogistic(ctx context.Context, theta []float64, x features, votes Votes, rows []int, lambda, tolerance float64) {
-	d, f := votes.Classes, x.columns
-	grads := make([][]float64, logisticPieces)
-	losses := make([]float64, logisticPieces)
-	for p := range grads {
-		grads[p] = make([]float64, len(theta))
-	}
-	minimize(func(theta, grad []float64) float64 {
-		if ctx.Err() != nil {
-			return math.NaN() // no step is better
+// with λ still to be set. It also returns the number of votes on the rows.
+func logisticProblem(x *logistic.Dense, votes Votes, in func(row int) bool) (p *logistic.Problem, total float64) {
+	d := votes.Classes
+	p = &logistic.Problem{X: x, Classes: d, Outputs: d,
+		Labels: make([]float64, len(votes.Counts)), Weights: make([]float64, votes.Len())}
+	for j := range p.Weights {
+		if m := votes.Total(j); m > 0 && in(j) {
+			p.Weights[j] = m
+			total += m
+			for i, s := range votes.Item(j) {
+				p.Labels[j*d+i] = s / m
+			}
 		}
-		par.For(logisticPieces, func(piece int) {
-			from, to := piece*len(rows)/logisticPieces, (piece+1)*len(rows)/logisticPieces
-			losses[piece] = logisticGradient(grads[piece], theta, x, votes, rows[from:to])
-		})
-		clear(grad)
+	}
+	return p, total
+}
+
+// choosePenalty returns the penalty per vote with the smallest loss on folds held out, the first
+// ones of the groups of d, and the concentration that suits the predictions on them.
+func (d *referenceData) choosePenalty(ctx context.Context, folds int) (penalty, concentration float64) {
+	c := d.votes.Classes
+	fits, total, at := make([]*logistic.Problem, folds), make([]float64, folds), make([]*logistic.Solution, folds)
+	for k := range fits {
+		fits[k], total[k] = logisticProblem(d.x, d.votes, func(j int) bool { return d.groups[j] != k })
+		fits[k].Tolerance, at[k] = pathTolerance, fits[k].Start()
+	}
+	best, since := math.Inf(1), 0
+	penalty = 1
+	p := make([]float64, c)
+	for step := range penaltySteps {
+		lambda := math.Pow(10, -float64(step)/2)
 		loss := 0.0
-		for p, g := range grads {
-			axpy(1, g, grad)
-			loss += losses[p]
-		}
-		w := theta[:d*f]
-		axpy(lambda, w, grad)
-		return loss + lambda/2*dot(w, w)
-	}, theta, tolerance, 300)
-}
-
-// logisticGradient sets grad to the gradient over the rows, less the penalty,
-// and returns the loss. A few items at a time add to a stretch of the gradient
-// while it and they are in the first-level cache; each of its elements still
-// sees one item after the other.
-func logisticGradient(grad, theta []float64, x features, votes Votes, rows []int) float64 {
-	const few, stretch = 4, 512
-	d, f := votes.Classes, x.columns
-	clear(grad)
-	loss := 0.0
-	p := make([]float64, d)
-	values := make([]float64, few*f) // [few, f]
-	slopes := make([]float64, d*few) // [d, few]
-	n := 0                           // items in values
-	add := func() {
-		for c := range d {
-			for _, r := range slopes[c*few : c*few+n] {
-				grad[d*f+c] += r
+		var held, counts []float64
+		for k, fit := range fits {
+			if total[k] == 0 || ctx.Err() != nil {
+				continue
+			}
+			fit.Penalty = lambda * total[k]
+			fit.Solve(ctx, at[k])
+			for j, fold := range d.groups {
+				if fold != k {
+					continue
+				}
+				logistic.Softmax(p, at[k].Z[j*c:(j+1)*c])
+				loss += independentLoss(p, d.votes.Item(j))
+				held = append(held, p...)
+				counts = append(counts, d.votes.Item(j)...)
 			}
 		}
-		for k := 0; k < f; k += stretch {
-			end := min(k+stretch, f)
-			for c := range d {
-				kernel.AddRows64(grad[c*f+k:c*f+end], slopes[c*few:c*few+n], values[k:], f)
-			}
-		}
-		n = 0
-	}
-	for _, j := range rows {
-		s := votes.Item(j)
-		m := sum(s)
-		if m == 0 {
-			continue
-		}
-		row := values[n*f : (n+1)*f]
-		for k, v := range x.row(j) {
-			row[k] = float64(v)
-		}
-		kernel.Dots64(p, theta, row)
-		for c := range p {
-			p[c] += theta[d*f+c]
-		}
-		softmax(p)
-		loss += independentLoss(p, s)
-		for c := range p {
-			slopes[c*few+n] = m*p[c] - s[c]
-		}
-		if n++; n == few {
-			add()
+		if loss < best {
+			best, penalty, since = loss, lambda, 0
+			concentration = fitConcentration(held, Votes{c, counts})
+		} else if since++; since == patience {
+			break
 		}
 	}
-	add()
-	return loss
+	return penalty, concentration
 }
 
-// predictLogistic sets p to the probabilities of a row, theta = (W, b).
-func predictLogistic(p, theta []float64, row []float32) {
-	d, f := len(p), len(row)
-	for c := range p {
-		w := theta[c*f : (c+1)*f]
-		z := theta[d*f+c]
-		for k, v := range row {
-			z += w[k] * float64(v)
-		}
-		p[c] = z
+// fitConcentration returns the c that maximizes the likelihood of votes drawn
+// from Dirichlet(c·p_j), means being [N × d]; 0 if no item has two votes.
+func fitConcentration(means []float64, votes Votes) float64 {
+	d := votes.Classes
+	pairs := false
+	for j := range votes.Len() {
+		pairs = pairs || votes.Total(j) >= 2
 	}
-	softmax(p)
+	if !pairs {
+		return 0
+	}
+	loss := func(logC float64) float64 {
+		c, l := math.Exp(logC), 0.0
+		for j := range votes.Len() {
+			l += concentratedLoss(c, means[j*d:(j+1)*d], votes.Item(j))
+		}
+		return l
+	}
+	// A coarse grid, then golden-section search between the neighbors of the
+	// best point.
+	const lo, hi, grid = -7.0, 14.0, 42
+	best, at := math.Inf(1), 0
+	for i := range grid + 1 {
+		if l := loss(lo + (hi-lo)*float64(i)/grid); l < best {
+			best, at = l, i
+		}
+	}
+	step := (hi - lo) / grid
+	return math.Exp(goldenMinimum(loss, lo+step*float64(max(at-1, 0)), lo+step*float64(min(at+1, grid))))
+}
+
+// goldenMinimum returns where f is smallest between lo and hi, to about 1e-6.
+func goldenMinimum(f func(float64) float64, lo, hi float64) float64 {
+	const ratio = 0.6180339887498949
+	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
+	fa, fb := f(a), f(b)
+	for hi-lo > 1e-6 {
+		if fa < fb {
+			hi, b, fb = b, a, fa
+			a = hi - ratio*(hi-lo)
+			fa = f(a)
+		} else {
+			lo, a, fa = a, b, fb
+			b = lo + ratio*(hi-lo)
+			fb = f(b)
+		}
+	}
+	return lo + (hi-lo)/2
 }

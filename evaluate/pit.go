@@ -1,8 +1,11 @@
 package evaluate
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
+	"credence/internal/logistic"
 	"credence/internal/rng"
 	"credence/mixture"
 )
@@ -49,19 +52,15 @@ func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 	}
 	u := make([]float64, d-1)
 	left := sum(counts)
-	a, b := make([]float64, k), make([]float64, k)
 	var pmf []float64
 	for i := range u {
 		if left == 0 {
 			u[i] = math.NaN()
 			continue
 		}
-		for c := range k {
-			a[c], b[c] = alpha[c][i], sum(alpha[c][i+1:])
-		}
 		below, at := 0.0, 0.0
-		for c := range k {
-			one, err := mixture.NewBeta([]float64{1}, a[c:c+1], b[c:c+1])
+		for c, a := range alpha {
+			one, err := mixture.NewBeta([]float64{1}, a[i:i+1], []float64{sum(a[i+1:])})
 			if err != nil {
 				return nil, err
 			}
@@ -82,33 +81,15 @@ func pitValues(m *mixture.Dirichlet, counts, v []float64) ([]float64, error) {
 // normalizeLogs replaces logarithms of weights by weights that sum to one. If
 // all are −Inf, the weights are equal.
 func normalizeLogs(w []float64) {
-	top := w[argmax(w)]
-	if math.IsInf(top, -1) {
-		for i := range w {
-			w[i] = 1 / float64(len(w))
-		}
-		return
+	if math.IsInf(slices.Max(w), -1) {
+		clear(w)
 	}
-	total := 0.0
-	for i := range w {
-		w[i] = math.Exp(w[i] - top)
-		total += w[i]
-	}
-	for i := range w {
-		w[i] /= total
-	}
+	logistic.Softmax(w, w)
 }
 
 // pit transforms all items with whole counts and tests each coordinate.
 func (s *sample) pit(r *Result, seed uint64) {
 	values := make([][]float64, s.n)
-	errs := make([]error, s.n)
-	fractional := 0
-	for j := range s.n {
-		if !whole(s.votes.Item(j)) {
-			fractional++
-		}
-	}
 	forItems(s.ctx, s.n, func(j int) {
 		if !whole(s.votes.Item(j)) {
 			return
@@ -118,8 +99,14 @@ func (s *sample) pit(r *Result, seed uint64) {
 		for i := range v {
 			v[i] = uniform.Float64()
 		}
-		values[j], errs[j] = pitValues(s.mixtures[j], s.votes.Item(j), v)
+		values[j], _ = pitValues(s.mixtures[j], s.votes.Item(j), v)
 	})
+	fractional := 0
+	for j := range s.n {
+		if !whole(s.votes.Item(j)) {
+			fractional++
+		}
+	}
 	if fractional > 0 {
 		r.warn("%d items have fractional vote counts and are left out of the PIT", fractional)
 	}
@@ -128,8 +115,8 @@ func (s *sample) pit(r *Result, seed uint64) {
 	ps := make([]float64, s.d-1)
 	for i := range ps {
 		c := PITCoordinate{Class: s.names[i]}
-		for j, u := range values {
-			if errs[j] == nil && u != nil && !math.IsNaN(u[i]) {
+		for _, u := range values {
+			if u != nil && !math.IsNaN(u[i]) {
 				c.Values = append(c.Values, u[i])
 			}
 		}
@@ -153,3 +140,70 @@ func (s *sample) pit(r *Result, seed uint64) {
 		r.warn("items come in groups, but the p-value of the PIT takes them as independent: it may be too small")
 	}
 }
+
+// kolmogorovSmirnov returns sup|ECDF − u| of a sample u from [0, 1], and the
+// p-value of its being uniform. The sample is sorted in place.
+//
+// With n observations the p-value is 1 − K((√n + 0.12 + 0.11/√n) D), K being
+// Kolmogorov's limiting distribution (Stephens 1970). From n = 10 on it is within
+// 0.001 of the exact one where that is below 0.1, within 0.023 elsewhere.
+func kolmogorovSmirnov(u []float64) (d, p float64) {
+	n := float64(len(u))
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	slices.Sort(u)
+	for i, x := range u {
+		d = max(d, x-float64(i)/n, float64(i+1)/n-x)
+	}
+	root := math.Sqrt(n)
+	return d, kolmogorovTail((root + 0.12 + 0.11/root) * d)
+}
+
+// kolmogorovTail returns 2 Σ_{k≥1} (−1)^{k−1} e^{−2k²x²} or, for small x, one
+// minus √(2π)/x Σ_{k≥1} e^{−(2k−1)²π²/(8x²)}, which then converges faster.
+func kolmogorovTail(x float64) float64 {
+	if x <= 0 {
+		return 1
+	}
+	if x < 1 {
+		s := 0.0
+		for k := 1.0; k < 20; k += 2 {
+			s += math.Exp(-k * k * math.Pi * math.Pi / (8 * x * x))
+		}
+		return min(1, 1-math.Sqrt(2*math.Pi)/x*s)
+	}
+	s, sign := 0.0, 1.0
+	for k := 1.0; k < 20; k++ {
+		s += sign * math.Exp(-2*k*k*x*x)
+		sign = -sign
+	}
+	return 2 * s
+}
+
+// holm adjusts p-values for their number (Holm 1979): sorted increasingly, the
+// k-th of n is multiplied by n − k + 1, and none is smaller than the one before.
+// Those that are NaN are left out.
+func holm(p []float64) []float64 {
+	adjusted := slices.Clone(p)
+	var order []int
+	for i, x := range p {
+		if !math.IsNaN(x) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	last := 0.0
+	for k, i := range order {
+		last = max(last, min(1, p[i]*float64(len(order)-k)))
+		adjusted[i] = last
+	}
+	return adjusted
+}
+
+// twoSidedNormal returns the chance that a standard normal variable is further
+// from zero than z.
+func twoSidedNormal(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
+
+// normal975 is the 97.5% quantile of the standard normal distribution.
+const normal975 = 1.959963984540054

@@ -49,6 +49,7 @@ type RaterGraph struct {
 	Apart   bool     `json:"apart"`
 	Reasons []string `json:"reasons"`
 
+	cast   []int   // the votes of each rater
 	group  []int32 // of each rater, see Group
 	groups int
 }
@@ -80,9 +81,9 @@ func NewRaterGraph(ds *dataset.Dataset) (*RaterGraph, error) {
 
 // raterGraph is NewRaterGraph where the spread between items is known already.
 func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
-	g, cast := countRaters(ds)
-	g.expectLean(ds, votes, cast, by)
-	g.findConstant(ds, votes, cast)
+	g := CountRaters(ds)
+	g.expectLean(ds, votes, by)
+	g.findConstant(ds, votes)
 	g.judge(len(ds.Classes))
 	if err := ds.AlikeRaters(); err != nil {
 		g.Reasons = append(g.Reasons, err.Error())
@@ -93,38 +94,22 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 // CountRaters returns the part of [NewRaterGraph] that is counted, votes, raters and camps, which takes
 // far less time; it judges nothing.
 func CountRaters(ds *dataset.Dataset) *RaterGraph {
-	g, _ := countRaters(ds)
-	return g
-}
-
-// countRaters also returns how many votes each rater cast.
-func countRaters(ds *dataset.Dataset) (g *RaterGraph, cast []int) {
-	g = &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, LeanSE: unknown, LeanSEMost: unknown,
-		Camps: []Camp{}, Constant: []ConstantRater{}, Reasons: []string{}}
-	g.Votes = len(ds.Ratings)
-	all := 0.0
-	for _, n := range ds.Counts {
-		all += float64(n)
-	}
-	g.Unnamed = max(0, int(math.Round(all))-g.Votes)
-	cast = make([]int, len(ds.Raters))
+	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, LeanSE: unknown, LeanSEMost: unknown,
+		Camps: []Camp{}, Constant: []ConstantRater{}, Reasons: []string{},
+		Votes: len(ds.Ratings), cast: make([]int, len(ds.Raters))}
+	g.Unnamed = max(0, int(math.Round(sum(float64s(ds.Counts))))-g.Votes)
 	for _, r := range ds.Ratings {
-		cast[r.Rater]++
+		g.cast[r.Rater]++
 	}
-	var voted []int
-	for _, n := range cast {
-		if n > 0 {
-			voted = append(voted, n)
-		}
-	}
+	voted := slices.DeleteFunc(slices.Clone(g.cast), func(n int) bool { return n == 0 })
 	if g.Raters = len(voted); g.Raters > 0 {
 		slices.Sort(voted)
 		g.LeastVotes, g.MostVotes = voted[0], voted[len(voted)-1]
 		g.MeanVotes = Number(float64(g.Votes) / float64(g.Raters))
 		g.MedianVotes = Number(float64(voted[(len(voted)-1)/2]+voted[len(voted)/2]) / 2)
 	}
-	g.findCamps(ds, cast)
-	return g, cast
+	g.findCamps(ds)
+	return g
 }
 
 // raterName is the name of rater r, or its number where it has none.
@@ -146,7 +131,7 @@ func raterName(names []string, r int) string {
 //	Var b_r = (1 − 1/R) / (μ(1−μ)(1−ρ) Σ_j [1 − ρ/c_j (1 − (m_j−1)/(R−1))]),
 //
 // over her items j. It is exact if all raters voted on all items.
-func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, cast []int, by *designer) {
+func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, by *designer) {
 	if by == nil || votes.Classes != 2 || g.Raters < 2 {
 		return
 	}
@@ -154,7 +139,7 @@ func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, cast []int, by
 	v := mean[0] * mean[1]
 	rho := by.trace / (2 * v)
 	others := float64(g.Raters - 1)
-	told := make([]float64, len(cast))
+	told := make([]float64, len(g.cast))
 	for _, r := range ds.Ratings {
 		m := votes.Total(int(r.Item))
 		told[r.Rater] += 1 - rho/(1+(m-1)*rho)*max(0, 1-(m-1)/others)
@@ -163,7 +148,7 @@ func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, cast []int, by
 		return Number(math.Sqrt((1 - 1/float64(g.Raters)) / (v * (1 - rho) * told)))
 	}
 	least := math.Inf(1)
-	for r, n := range cast {
+	for r, n := range g.cast {
 		if n > 0 {
 			least = min(least, told[r])
 		}
@@ -172,9 +157,9 @@ func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, cast []int, by
 }
 
 // findConstant finds raters who voted for one class only.
-func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes, cast []int) {
-	class := make([]int32, len(cast)) // the rater's only class plus one, −1 if there are several
-	chance := make([]float64, len(cast))
+func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes) {
+	class := make([]int32, len(g.cast)) // the rater's only class plus one, −1 if there are several
+	chance := make([]float64, len(g.cast))
 	for _, r := range ds.Ratings {
 		switch {
 		case class[r.Rater] == 0:
@@ -185,7 +170,7 @@ func (g *RaterGraph) findConstant(ds *dataset.Dataset, votes Votes, cast []int) 
 		item := votes.Item(int(r.Item))
 		chance[r.Rater] *= item[r.Class] / sum(item)
 	}
-	for r, n := range cast {
+	for r, n := range g.cast {
 		if n >= informative && class[r] > 0 {
 			g.Constant = append(g.Constant, ConstantRater{Rater: r, Name: raterName(ds.Raters, r), Votes: n,
 				Class: ds.Classes[class[r]-1], Chance: Number(chance[r])})
@@ -228,7 +213,13 @@ func (g *RaterGraph) judge(classes int) {
 	if g.Apart && classes > 2 {
 		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")
 	}
-	unlikely := g.unlikely()
+	// Who has less than 5% chance among all to always say the same.
+	var unlikely []string
+	for _, x := range g.Constant {
+		if float64(x.Chance)*float64(g.Raters) < 0.05 {
+			unlikely = append(unlikely, x.Name)
+		}
+	}
 	if len(unlikely) > 0 {
 		verb := "say"
 		if len(unlikely) == 1 {
@@ -236,16 +227,4 @@ func (g *RaterGraph) judge(classes int) {
 		}
 		say("%s always %s the same, hardly by chance: %s", words.Plural(len(unlikely), "rater"), verb, words.Few(unlikely))
 	}
-}
-
-// unlikely names the raters who always say the same though that has less than 5% chance
-// among all.
-func (g *RaterGraph) unlikely() []string {
-	var names []string
-	for _, x := range g.Constant {
-		if float64(x.Chance)*float64(g.Raters) < 0.05 {
-			names = append(names, x.Name)
-		}
-	}
-	return names
 }

@@ -100,8 +100,8 @@ func (g *RaterGraph) Group(r int) int {
 func (g *RaterGraph) Groups() int { return g.groups }
 
 // findCamps finds the connected parts of the graph.
-func (g *RaterGraph) findCamps(ds *dataset.Dataset, cast []int) {
-	of := make(camps, len(cast))
+func (g *RaterGraph) findCamps(ds *dataset.Dataset) {
+	of := make(camps, len(g.cast))
 	for r := range of {
 		of[r] = int32(r)
 	}
@@ -114,9 +114,9 @@ func (g *RaterGraph) findCamps(ds *dataset.Dataset, cast []int) {
 		}
 	}
 	at := map[int32]int{}
-	camp := make([]int32, len(cast)) // of each rater who voted
+	camp := make([]int32, len(g.cast)) // of each rater who voted
 	var list []Camp
-	for r, n := range cast {
+	for r, n := range g.cast {
 		if n == 0 {
 			continue
 		}
@@ -139,7 +139,7 @@ func (g *RaterGraph) findCamps(ds *dataset.Dataset, cast []int) {
 			list[at[of.root(r-1)]].Items++
 		}
 	}
-	g.choose(ds, cast, camp, list)
+	g.choose(ds, camp, list)
 	slices.SortStableFunc(list, func(a, b Camp) int { return cmp.Compare(b.Raters, a.Raters) })
 	g.Components = len(list)
 	g.Camps = append(g.Camps, list[:min(listed, len(list))]...)
@@ -147,7 +147,7 @@ func (g *RaterGraph) findCamps(ds *dataset.Dataset, cast []int) {
 
 // choose finds the camps that are large enough to be modelled; see Group. camp is that of each rater
 // who voted.
-func (g *RaterGraph) choose(ds *dataset.Dataset, cast []int, camp []int32, list []Camp) {
+func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []Camp) {
 	votes := 0
 	number := make([]int32, len(list)) // among those that are modelled
 	for k := range list {
@@ -169,9 +169,9 @@ func (g *RaterGraph) choose(ds *dataset.Dataset, cast []int, camp []int32, list 
 	if g.groups == 0 {
 		return
 	}
-	g.group = make([]int32, len(cast))
+	g.group = make([]int32, len(g.cast))
 	left := &LeftRaters{Raters: g.Raters - g.Modelled, Votes: g.Votes - votes}
-	for r, n := range cast {
+	for r, n := range g.cast {
 		if n == 0 {
 			continue
 		}

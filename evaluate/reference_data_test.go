@@ -27,15 +27,15 @@ func TestLogisticFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []float32{
+	want := []float64{
 		-1, 0, 1, 0,
 		1, 0, 0, 1,
 		-1, 0, 1, 0,
 		1, 0, 0, 1,
 		0, 1, 0, 0,
 	}
-	if x.columns != 4 || !slices.Equal(x.values, want) {
-		t.Errorf("%d columns, %v", x.columns, x.values)
+	if x.Columns != 4 || !slices.Equal(x.Values, want) {
+		t.Errorf("%d columns, %v", x.Columns, x.Values)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"credence/dataset"
+	"credence/internal/logistic"
 )
 
 // References are the simple predictions that a model's scores are set beside,
@@ -62,7 +63,7 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 		return r, nil
 	}
 	var err error
-	if r.Logistic, err = newLogistic(ctx, *d.x, d.votes, d.groups, seed); err != nil {
+	if r.Logistic, err = d.fitLogistic(ctx, seed); err != nil {
 		return nil, fmt.Errorf("logistic reference: %w", err)
 	}
 	return r, nil
@@ -70,7 +71,7 @@ func fitReferences(ctx context.Context, d *referenceData, seed uint64) (*Referen
 
 // losses scores votes under the references: constant, with one Dirichlet, and
 // both of the logistic regression, which are nil without features.
-func (r *References) losses(x *features, votes Votes) (l referenceLosses, err error) {
+func (r *References) losses(x *logistic.Dense, votes Votes) (l referenceLosses, err error) {
 	if err := votes.check(); err != nil {
 		return l, err
 	}
@@ -79,7 +80,7 @@ func (r *References) losses(x *features, votes Votes) (l referenceLosses, err er
 	}
 	l[refConstant], l[refConstantDM] = r.Constant.losses(votes), r.ConstantDirichlet.losses(votes)
 	if r.Logistic != nil && x != nil {
-		l[refLogistic], l[refLogisticDM], err = r.Logistic.losses(*x, votes)
+		l[refLogistic], l[refLogisticDM], err = r.Logistic.losses(x, votes)
 	}
 	return l, err
 }
@@ -138,11 +139,14 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	if err != nil {
 		return nil, err
 	}
-	parts, err := referenceFolds(ds, voted, scored, folds, seed)
-	if err != nil {
-		return nil, err
+	// Sorted lists of items to leave out in turn: five folds, or the one part that was held out.
+	parts := [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}
+	if folds {
+		if parts, err = dataset.Folds(ds, voted, 5, seed); err != nil {
+			return nil, err
+		}
 	}
-	if all.x != nil && len(parts) > 1 && len(all.x.values)*len(ds.Classes) > referenceFoldWork {
+	if all.x != nil && len(parts) > 1 && len(all.x.Values)*len(ds.Classes) > referenceFoldWork {
 		all.x = nil
 	}
 	s := &ReferenceScores{}
@@ -163,7 +167,12 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 				votes += ds.VotesOf(j)
 			}
 		}
-		losses, err := all.selected(rest).score(ctx, all.selected(test), seed)
+		r, err := fitReferences(ctx, all.selected(rest), seed)
+		if err != nil {
+			return nil, err
+		}
+		held := all.selected(test)
+		losses, err := r.losses(held.x, held.votes)
 		if err != nil {
 			return nil, err
 		}
@@ -185,20 +194,136 @@ func ScoreReferences(ctx context.Context, ds *dataset.Dataset, t *dataset.Transf
 	return s, nil
 }
 
-// score fits references to d and returns their losses on other items.
-func (d *referenceData) score(ctx context.Context, test *referenceData, seed uint64) (l referenceLosses, err error) {
-	r, err := fitReferences(ctx, d, seed)
-	if err != nil {
-		return l, err
-	}
-	return r.losses(test.x, test.votes)
+// referenceData are items as references take them.
+type referenceData struct {
+	x      *logistic.Dense // nil if there are none, or too many
+	votes  Votes
+	groups []int
 }
 
-// referenceFolds returns sorted lists of items to leave out in turn: five
-// folds, or the one part that was held out.
-func referenceFolds(ds *dataset.Dataset, voted []int, scored []bool, folds bool, seed uint64) ([][]int, error) {
-	if folds {
-		return dataset.Folds(ds, voted, 5, seed)
+// newReferenceData reads some items of ds, their features through t; training
+// says that t was fitted to ds.
+func newReferenceData(ctx context.Context, ds *dataset.Dataset, t *dataset.Transform, items []int, training bool) (*referenceData, error) {
+	d := &referenceData{votes: Votes{Classes: len(ds.Classes)}}
+	var groups []string
+	for _, j := range items {
+		d.votes.Counts = append(d.votes.Counts, float64s(ds.CountsOf(j))...)
+		if ds.Groups != nil {
+			groups = append(groups, ds.Groups[j])
+		}
 	}
-	return [][]int{slices.DeleteFunc(slices.Clone(voted), func(j int) bool { return !scored[j] })}, nil
+	var err error
+	if groups != nil {
+		if d.groups, _, err = unitsOf(len(items), groups); err != nil {
+			return nil, err
+		}
+	}
+	d.x, err = referenceFeatures(ctx, t, ds, items, training)
+	return d, err
+}
+
+// selected returns the data of some rows.
+func (d *referenceData) selected(rows []int) *referenceData {
+	s := &referenceData{votes: Votes{Classes: d.votes.Classes}}
+	if d.x != nil {
+		s.x = d.x.Select(rows)
+	}
+	for _, j := range rows {
+		s.votes.Counts = append(s.votes.Counts, d.votes.Item(j)...)
+		if d.groups != nil {
+			s.groups = append(s.groups, d.groups[j])
+		}
+	}
+	return s
+}
+
+// referenceItems bounds the items that references are fitted to: what they have to learn is
+// known from fewer.
+const referenceItems = 1_000_000
+
+// itemsFor returns the items that have votes and are scored, and of the others at most so many,
+// evenly over the data. A nil scored means none.
+func itemsFor(ds *dataset.Dataset, scored []bool, most int) []int {
+	var items, rest []int
+	for j := range ds.Len() {
+		switch {
+		case ds.VotesOf(j) == 0:
+		case scored != nil && scored[j]:
+			items = append(items, j)
+		default:
+			rest = append(rest, j)
+		}
+	}
+	every := max(1, (len(rest)+most-1)/most)
+	for k := 0; k < len(rest); k += every {
+		items = append(items, rest[k])
+	}
+	slices.Sort(items)
+	return items
+}
+
+// A logistic regression is fitted up to these numbers of columns, of values of features, to fit it also of weights (columns ×
+// classes) and of values × classes.
+const (
+	referenceColumns = 10000
+	referenceValues  = 20_000_000
+	referenceWeights = 1_000_000
+	referenceWork    = 400_000_000
+)
+
+// referenceFeatures returns the features that the logistic regression takes, for
+// the given items: the inputs that t gives, with one column per level instead of
+// the code of an embedded category. It is nil if they are too many, or t is nil.
+func referenceFeatures(ctx context.Context, t *dataset.Transform, ds *dataset.Dataset, items []int, training bool) (*logistic.Dense, error) {
+	if t == nil {
+		return nil, nil
+	}
+	columns, inputs := 0, t.Inputs()
+	for _, in := range inputs {
+		if in.Kind == dataset.Codes {
+			columns += in.Levels
+		} else {
+			columns += in.Width
+		}
+	}
+	weights := columns * len(ds.Classes)
+	if columns == 0 || columns > referenceColumns || columns*len(items) > referenceValues ||
+		training && (weights > referenceWeights || weights*len(items) > referenceWork) {
+		return nil, nil
+	}
+	over := t.Over
+	if training {
+		over = t.Training
+	}
+	rows, err := over(ds)
+	if err != nil {
+		return nil, err
+	}
+	x := &logistic.Dense{Columns: columns, Values: make([]float64, 0, columns*len(items))}
+	row := make([]float32, t.Width())
+	for _, j := range items {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := rows.ReadRow(j, row); err != nil {
+			return nil, fmt.Errorf("item %q: %w", ds.Items[j], err)
+		}
+		for _, in := range inputs {
+			block := row[in.Offset : in.Offset+in.Width]
+			if in.Kind != dataset.Codes {
+				for _, v := range block {
+					x.Values = append(x.Values, float64(v))
+				}
+				continue
+			}
+			for level := range in.Levels {
+				hot := 0.0
+				if float32(level) == block[0] {
+					hot = 1
+				}
+				x.Values = append(x.Values, hot)
+			}
+		}
+	}
+	return x, nil
 }

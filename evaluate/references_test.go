@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"credence/internal/logistic"
 	"credence/internal/par"
 	"credence/internal/rng"
 	"credence/mixture"
@@ -15,22 +16,22 @@ import (
 // logisticWorld draws items whose probabilities are Dirichlet about a logistic
 // regression of three features (and any number of idle ones) with concentration
 // c, and m votes on each.
-func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (features, Votes) {
+func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (*logistic.Dense, Votes) {
 	t.Helper()
 	r := rand.New(rng.New(seed, "evaluate.logisticWorld"))
 	w := [][]float64{{1, 0, -1}, {-.5, 1, 0}, {0, -1, .5}}
-	x, v := features{columns: 3 + idle}, Votes{Classes: 3, Counts: make([]float64, 3*n)}
+	x, v := &logistic.Dense{Columns: 3 + idle}, Votes{Classes: 3, Counts: make([]float64, 3*n)}
 	for j := range n {
-		for range x.columns {
-			x.values = append(x.values, float32(r.NormFloat64()))
+		for range x.Columns {
+			x.Values = append(x.Values, float64(float32(r.NormFloat64())))
 		}
 		p := make([]float64, 3)
 		for i := range p {
 			for k, a := range w[i] {
-				p[i] += a * float64(x.row(j)[k])
+				p[i] += a * x.Row(j)[k]
 			}
 		}
-		softmax(p)
+		logistic.Softmax(p, p)
 		for i := range p {
 			p[i] *= c
 		}
@@ -41,6 +42,16 @@ func logisticWorld(t *testing.T, n, idle, m int, c float64, seed uint64) (featur
 		vote(v.Item(j), d.Sample(nil, r), m, r)
 	}
 	return x, v
+}
+
+// fittedLogistic is the fit to all items with a penalty.
+func fittedLogistic(t *testing.T, x *logistic.Dense, v Votes, penalty, tolerance float64) *logistic.Solution {
+	t.Helper()
+	p, _ := logisticProblem(x, v, func(int) bool { return true })
+	p.Penalty, p.Tolerance = penalty, tolerance
+	at := p.Start()
+	p.Solve(t.Context(), at)
+	return at
 }
 
 // scoredConstants are the losses of the references without features, fitted to
@@ -62,7 +73,7 @@ func scoredConstants(t *testing.T, votes Votes) *ReferenceScores {
 // 15%, and the penalty that many idle features need, and beats the constants.
 func TestReferencesOnTheirModel(t *testing.T) {
 	x, v := logisticWorld(t, 1000, 40, 5, 4, 1)
-	r, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
+	r, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +81,7 @@ func TestReferencesOnTheirModel(t *testing.T) {
 		t.Errorf("concentration %v, want 4", c)
 	}
 	xt, vt := logisticWorld(t, 1000, 40, 5, 4, 2)
-	l, err := r.losses(&xt, vt)
+	l, err := r.losses(xt, vt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,16 +90,17 @@ func TestReferencesOnTheirModel(t *testing.T) {
 		t.Errorf("losses: constant %v, with one Dirichlet %v, logistic %v, with a concentration %v", a, b, c, d)
 	}
 	// No worse than any fixed penalty by more than 1%.
-	rows := make([]int, 1000)
-	for j := range rows {
-		rows[j] = j
-	}
 	for _, penalty := range []float64{1e-3, 1e-2, 1e-1, 1} {
-		theta := make([]float64, 3*(x.columns+1))
-		fitLogistic(t.Context(), theta, x, v, rows, penalty*5000, fitTolerance)
+		theta := fittedLogistic(t, x, v, penalty*5000, fitTolerance).Theta
 		loss, p := 0.0, make([]float64, 3)
-		for j := range rows {
-			predictLogistic(p, theta, xt.row(j))
+		for j := range 1000 {
+			for c := range p {
+				p[c] = theta[3*x.Columns+c]
+				for k, value := range xt.Row(j) {
+					p[c] += theta[c*x.Columns+k] * value
+				}
+			}
+			logistic.Softmax(p, p)
 			loss += independentLoss(p, vt.Item(j))
 		}
 		if c > 1.01*loss {
@@ -101,12 +113,12 @@ func TestReferencesJSON(t *testing.T) {
 	x, v := logisticWorld(t, 100, 0, 3, 4, 3)
 	defer par.SetThreads(0)
 	par.SetThreads(3)
-	r, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
+	r, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	par.SetThreads(1)
-	again, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
+	again, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil || !reflect.DeepEqual(r, again) {
 		t.Errorf("a second fit on another number of goroutines differs (error %v)", err)
 	}
@@ -127,14 +139,14 @@ func TestReferencesJSON(t *testing.T) {
 // losses of the logistic regression agree.
 func TestReferencesOneVote(t *testing.T) {
 	x, v := logisticWorld(t, 200, 0, 1, 4, 4)
-	r, err := fitReferences(t.Context(), &referenceData{x: &x, votes: v}, 1)
+	r, err := fitReferences(t.Context(), &referenceData{x: x, votes: v}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.ConstantDirichlet.Identified || r.Logistic.Concentration != 0 {
 		t.Errorf("identified %v, concentration %v", r.ConstantDirichlet.Identified, r.Logistic.Concentration)
 	}
-	l, err := r.losses(&x, v)
+	l, err := r.losses(x, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,21 +181,21 @@ func TestConstantDirichletExtremes(t *testing.T) {
 func TestLogisticErrors(t *testing.T) {
 	v := Votes{Classes: 2, Counts: []float64{1, 2, 3, 4}}
 	for _, c := range []struct {
-		x    features
+		x    *logistic.Dense
 		v    Votes
 		want string
 	}{
-		{features{}, v, "0 feature values in 0 columns for 2 items"},
-		{features{1, []float32{1}}, v, "1 feature values in 1 columns for 2 items"},
-		{features{1, []float32{1, float32(math.Inf(1))}}, v, "feature 0 of item 1 is +Inf: features are finite"},
-		{features{1, []float32{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
+		{&logistic.Dense{}, v, "0 feature values in 0 columns for 2 items"},
+		{&logistic.Dense{Columns: 1, Values: []float64{1}}, v, "1 feature values in 1 columns for 2 items"},
+		{&logistic.Dense{Columns: 1, Values: []float64{1, math.Inf(1)}}, v, "feature 0 of item 1 is +Inf: features are finite"},
+		{&logistic.Dense{Columns: 1, Values: []float64{1, 2}}, Votes{Classes: 2, Counts: make([]float64, 4)}, "no votes to fit a logistic regression to"},
 	} {
-		if _, err := newLogistic(t.Context(), c.x, c.v, nil, 0); err == nil || err.Error() != c.want {
+		if _, err := (&referenceData{x: c.x, votes: c.v}).fitLogistic(t.Context(), 0); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 	broken := &logisticModel{Classes: 2, Columns: 1, Weights: []float32{1}, Bias: []float64{0, 0}}
-	if _, _, err := broken.losses(features{1, []float32{1, 2}}, v); err == nil {
+	if _, _, err := broken.losses(&logistic.Dense{Columns: 1, Values: []float64{1, 2}}, v); err == nil {
 		t.Error("a logistic regression with a weight missing predicts")
 	}
 }
@@ -194,21 +206,21 @@ func TestLogisticErrors(t *testing.T) {
 func TestLogisticManyItems(t *testing.T) {
 	const n, groups = 6000, 40
 	r := rand.New(rng.New(1, t.Name()))
-	x, v := features{columns: groups}, Votes{Classes: 2}
+	x, v := &logistic.Dense{Columns: groups}, Votes{Classes: 2}
 	of := make([]int, n)
 	for j := range n {
 		of[j] = j % groups
-		row := make([]float32, groups)
+		row := make([]float64, groups)
 		row[of[j]] = 6
-		x.values = append(x.values, row...)
+		x.Values = append(x.Values, row...)
 		yes := float64(of[j]%2) * float64(1+r.IntN(2))
 		v.Counts = append(v.Counts, yes, 2-yes)
 	}
-	split, err := newLogistic(t.Context(), x, v, nil, 1)
+	split, err := (&referenceData{x: x, votes: v}).fitLogistic(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := newLogistic(t.Context(), x, v, of, 1)
+	whole, err := (&referenceData{x: x, votes: v, groups: of}).fitLogistic(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

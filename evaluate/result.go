@@ -1,7 +1,11 @@
 package evaluate
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
 	"strings"
 )
 
@@ -160,4 +164,113 @@ func (r *Result) judgeClasses() {
 
 func (r *Result) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// Number is a float64 whose JSON is null where it is not finite: a quantity
+// that could not be computed.
+type Number float64
+
+// MarshalJSON writes the number, or null.
+func (x Number) MarshalJSON() ([]byte, error) {
+	f := float64(x)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(f)
+}
+
+// UnmarshalJSON reads a number; null is NaN.
+func (x *Number) UnmarshalJSON(b []byte) error {
+	if bytes.Equal(b, []byte("null")) {
+		*x = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(x))
+}
+
+// Known reports whether the number could be computed.
+func (x Number) Known() bool {
+	return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0)
+}
+
+var unknown = Number(math.NaN())
+
+// Estimate is a number with its standard error. The JSON of a [Result] has no
+// objects of this type, but two keys: that of the field, and the same with _se.
+type Estimate struct {
+	Value Number `json:"value"`
+	SE    Number `json:"se"`
+}
+
+// IntervalEstimate is an estimate with the ends of its 95% interval, which a
+// [Result] has under the keys with _lo and _hi.
+type IntervalEstimate struct {
+	Estimate
+	Lo Number `json:"lo"`
+	Hi Number `json:"hi"`
+}
+
+// unknownInterval is an estimate that could not be computed.
+var unknownInterval = IntervalEstimate{Estimate{unknown, unknown}, unknown, unknown}
+
+// MarshalJSON writes estimates flat: see [Estimate].
+func (r Result) MarshalJSON() ([]byte, error) {
+	b := &bytes.Buffer{}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false) // that is up to the encoder of what the result is part of
+	err := e.Encode(flat(&r))
+	return b.Bytes(), err
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Result) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, flat(r)) }
+
+// flat returns the struct that p points to as one without estimates, for
+// encoding/json: it shares the memory of *p, in which the numbers of an estimate
+// stand one after the other.
+func flat(p any) any {
+	v := reflect.ValueOf(p)
+	return reflect.NewAt(flatType(v.Type().Elem()), v.UnsafePointer()).Interface()
+}
+
+// flatType returns t with a Number in place of each number of an estimate, also in
+// the structs that t refers to.
+func flatType(t reflect.Type) reflect.Type {
+	switch t.Kind() {
+	case reflect.Slice:
+		return reflect.SliceOf(flatType(t.Elem()))
+	case reflect.Pointer:
+		return reflect.PointerTo(flatType(t.Elem()))
+	case reflect.Struct:
+		var fields []reflect.StructField
+		for i := range t.NumField() {
+			fields = append(fields, flatFields(t.Field(i))...)
+		}
+		return reflect.StructOf(fields)
+	}
+	return t
+}
+
+// flatFields returns what takes the place of a field: the fields of an embedded
+// struct; the numbers of an estimate, the value under the name and the key of the
+// field, the others with their own added; or the field itself.
+func flatFields(f reflect.StructField) []reflect.StructField {
+	estimate := f.Type == reflect.TypeFor[Estimate]() || f.Type == reflect.TypeFor[IntervalEstimate]()
+	f.Type = flatType(f.Type)
+	if !f.Anonymous && !estimate {
+		return []reflect.StructField{f}
+	}
+	fields := make([]reflect.StructField, f.Type.NumField())
+	for i := range fields {
+		fields[i] = f.Type.Field(i)
+		if f.Anonymous {
+			continue
+		}
+		key := f.Tag.Get("json")
+		if i > 0 {
+			key += "_" + fields[i].Tag.Get("json")
+		}
+		fields[i].Name, fields[i].Tag = f.Name+fields[i].Name, reflect.StructTag(`json:"`+key+`"`)
+	}
+	return fields
 }

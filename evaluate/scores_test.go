@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"credence/internal/kernel"
 	"credence/mixture"
 )
 
@@ -21,7 +22,11 @@ func dirichlet(t testing.TB, alpha ...float64) *mixture.Dirichlet {
 func TestLossesClosedForm(t *testing.T) {
 	v := votesOf(t, [][]float64{{2, 1}, {0, 0}, {0, 4}})
 	uniform := dirichlet(t, 1, 1)
-	joint, err := jointLosses(t.Context(), []*mixture.Dirichlet{uniform, uniform, uniform}, v)
+	sample, err := newSample(t.Context(), &Input{Answers: answersOf([]*mixture.Dirichlet{uniform, uniform, uniform}), Votes: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	joint, err := sample.jointLosses()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +103,7 @@ func TestPairMomentsUnbiased(t *testing.T) {
 		}
 		spread += prob * d
 	}
-	near(t, "agreement", agreement, dot(p, p), 1e-14)
+	near(t, "agreement", agreement, kernel.Dot64(p, p), 1e-14)
 	near(t, "spread", spread, .1*.1+.4*.4+.3*.3, 1e-14)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"credence/dataset"
+	"credence/internal/logistic"
 )
 
 // countdown is a context that is canceled once it was asked so many times.
@@ -60,16 +61,16 @@ func TestFitReferencesStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := features{columns: 1, values: []float32{-1, 0, 1}}
+	x := &logistic.Dense{Columns: 1, Values: []float64{-1, 0, 1}}
 	votes := Votes{2, []float64{2, 1, 1, 1, 0, 3}}
 	ctx := newCountdown(t, 1<<40)
-	if _, err := newLogistic(ctx, x, votes, nil, 1); err != nil {
+	if _, err := (&referenceData{x: x, votes: votes}).fitLogistic(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
 	asks := 1<<40 - ctx.left.Load()
 	for k := range asks {
 		ctx := newCountdown(t, k)
-		if l, err := newLogistic(ctx, x, votes, nil, 1); l != nil || !errors.Is(err, context.Canceled) {
+		if l, err := (&referenceData{x: x, votes: votes}).fitLogistic(ctx, 1); l != nil || !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped at %d of %d: %v, %v", k, asks, l, err)
 		}
 		if more := -ctx.left.Load(); more > 5000 {

@@ -16,8 +16,8 @@ func (g *gallery) apart(in *Input) *figure {
 	d := plot.Bars{Title: "Are they as wide as they should be everywhere?", XLabel: "variance in pairs of votes over predicted variance",
 		Reference: 1, Mark: "drawn towards the common ratio"}
 	row := func(x evaluate.Dispersion, shrunk float64) plot.BarRow {
-		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: plain(x.Ratio.Value), Lo: plain(x.Ratio.Lo),
-			Hi: plain(x.Ratio.Hi), Mark: shrunk}
+		return plot.BarRow{Name: fmt.Sprintf("%s (%s)", x.Name, count(float64(x.Items))), Value: float64(x.Ratio.Value), Lo: float64(x.Ratio.Lo),
+			Hi: float64(x.Ratio.Hi), Mark: shrunk}
 	}
 	r := in.Result
 	if n := len(r.DispersionClasses); n > 0 && n <= apartLevels {
@@ -40,7 +40,7 @@ func (g *gallery) apart(in *Input) *figure {
 		}
 		for i, l := range c.Levels {
 			if cut = cut || i == apartLevels; i < apartLevels && l.Ratio.Value.Known() {
-				group.Rows = append(group.Rows, row(l.Dispersion, plain(l.Shrunk.Value)))
+				group.Rows = append(group.Rows, row(l.Dispersion, float64(l.Shrunk.Value)))
 			}
 		}
 		d.Groups = append(d.Groups, group)
@@ -78,7 +78,7 @@ func (g *gallery) abstention(in *Input) []*figure {
 		for i := len(r.Abstention) - 1; i >= 0; i-- {
 			p := &r.Abstention[i]
 			if e := of(p); e.Value.Known() {
-				s.X, s.Y, s.SE = append(s.X, 100*(1-plain(p.Answered))), append(s.Y, plain(e.Value)), append(s.SE, plain(e.SE))
+				s.X, s.Y, s.SE = append(s.X, 100*(1-float64(p.Answered))), append(s.Y, float64(e.Value)), append(s.SE, float64(e.SE))
 			}
 		}
 		d.Series = append(d.Series, s)

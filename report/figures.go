@@ -83,18 +83,12 @@ func (g *gallery) training(in *Input) *figure {
 // reliability draws how predicted probabilities compare with shares of votes:
 // of the second of two classes, or of the predicted class and of every class.
 func (g *gallery) reliability(in *Input) []*figure {
-	points := func(r evaluate.Reliability, intervals bool) []plot.IntervalPoint {
-		var p []plot.IntervalPoint
+	points := func(r evaluate.Reliability) (p []plot.IntervalPoint) {
 		for _, b := range r.Bins {
-			q := plot.IntervalPoint{X: plain(b.Predicted), Y: plain(b.Observed), Lo: math.NaN(), Hi: math.NaN()}
-			if intervals {
-				q.Lo, q.Hi = plain(b.Lo), plain(b.Hi)
-			}
-			if !math.IsNaN(q.X) && !math.IsNaN(q.Y) {
-				p = append(p, q)
-			}
+			q := plot.IntervalPoint{X: float64(b.Predicted), Y: float64(b.Observed), Lo: float64(b.Lo), Hi: float64(b.Hi)}
+			p = append(p, q)
 		}
-		return p
+		return known(p)
 	}
 	const help = "Each dot is a group of items with about equal predictions. On the dashed line the prediction is right: of the votes on " +
 		"items predicted at 70%, 70 in 100 are for the class. Above the line predictions are too low, below too high."
@@ -102,24 +96,23 @@ func (g *gallery) reliability(in *Input) []*figure {
 	if len(diagrams) != len(in.Classes)+1 {
 		return nil
 	}
-	c := plot.Comparison{Title: "Are the probabilities right?", Equal: "as predicted", Unit: true,
+	c := plot.Comparison{Title: "Are the probabilities right?", Unit: true,
 		XLabel: "predicted probability of the predicted class", YLabel: "share of votes for it"}
 	which := diagrams[0]
 	if len(in.Classes) == 2 {
 		which = diagrams[2]
 		c.XLabel, c.YLabel = "predicted probability of "+in.Classes[1], "share of votes for "+in.Classes[1]
 	}
-	c.Series = []plot.PointSeries{{Points: points(which, true)}}
-	if len(c.Series[0].Points) == 0 {
-		return nil
-	}
-	figures := []*figure{g.draw(c, help)}
-	if len(in.Classes) > 2 {
+	figures := []*figure{g.compare(c, points(which), help)}
+	if figures[0] != nil && len(in.Classes) > 2 {
 		all := plot.Comparison{Title: "Are the probabilities right, class by class?", Equal: "as predicted", Unit: true,
 			XLabel: "predicted probability of the class", YLabel: "share of votes for it"}
 		var empty []string
 		for i, name := range in.Classes {
-			p := points(diagrams[i+1], false)
+			p := points(diagrams[i+1])
+			for k := range p {
+				p[k].Lo, p[k].Hi = math.NaN(), math.NaN()
+			}
 			switch {
 			case len(p) == 0:
 				empty = append(empty, name)
@@ -178,10 +171,14 @@ func (g *gallery) pit(in *Input) *figure {
 		"distributions are too narrow, a hill that they are too wide, a slope that they are shifted."+missing)
 }
 
+// known returns those of the points that are known.
+func known(points []plot.IntervalPoint) []plot.IntervalPoint {
+	return slices.DeleteFunc(points, func(p plot.IntervalPoint) bool { return math.IsNaN(p.X) || math.IsNaN(p.Y) })
+}
+
 // compare draws those of the points that are known against the diagonal, or nothing if none is.
 func (g *gallery) compare(c plot.Comparison, points []plot.IntervalPoint, help string) *figure {
-	points = slices.DeleteFunc(points, func(p plot.IntervalPoint) bool { return math.IsNaN(p.X) || math.IsNaN(p.Y) })
-	if len(points) == 0 {
+	if points = known(points); len(points) == 0 {
 		return nil
 	}
 	c.Equal, c.Series = "as predicted", []plot.PointSeries{{Points: points}}
@@ -192,8 +189,8 @@ func (g *gallery) compare(c plot.Comparison, points []plot.IntervalPoint, help s
 func (g *gallery) dispersion(in *Input) *figure {
 	var points []plot.IntervalPoint
 	for _, b := range in.Result.DispersionBins {
-		p := plot.IntervalPoint{X: plain(b.Variance), Y: plain(b.Observed)}
-		p.Lo, p.Hi = min(p.Y, plain(b.Ratio.Lo*b.Variance)), max(p.Y, plain(b.Ratio.Hi*b.Variance))
+		p := plot.IntervalPoint{X: float64(b.Variance), Y: float64(b.Observed)}
+		p.Lo, p.Hi = min(p.Y, float64(b.Ratio.Lo*b.Variance)), max(p.Y, float64(b.Ratio.Hi*b.Variance))
 		points = append(points, p)
 	}
 	return g.compare(plot.Comparison{Title: "Are the distributions as wide as they should be?",
@@ -206,7 +203,7 @@ func (g *gallery) dispersion(in *Input) *figure {
 func (g *gallery) agreement(in *Input) *figure {
 	var points []plot.IntervalPoint
 	for _, b := range in.Result.AgreementBins {
-		p := plot.IntervalPoint{X: plain(b.Predicted), Y: plain(b.Observed)}
+		p := plot.IntervalPoint{X: float64(b.Predicted), Y: float64(b.Observed)}
 		p.Lo, p.Hi = around(b.Observed, b.SE, 0, 1)
 		points = append(points, p)
 	}
@@ -268,7 +265,7 @@ func (g *gallery) coverage(in *Input) *figure {
 		s := plot.PointSeries{Label: name}
 		for _, v := range in.Result.Coverage {
 			if v.Class == name && v.Empirical.Known() {
-				p := plot.IntervalPoint{X: v.Level, Y: plain(v.Empirical)}
+				p := plot.IntervalPoint{X: v.Level, Y: float64(v.Empirical)}
 				p.Lo, p.Hi = around(v.Empirical, v.SE, 0, 1)
 				s.Points = append(s.Points, p)
 			}

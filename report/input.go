@@ -1,10 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/par"
+	"credence/mixture"
 	"credence/model"
 )
 
@@ -74,4 +80,169 @@ func (in *Input) check() error {
 		}
 	}
 	return nil
+}
+
+// item is what the page needs of one prediction.
+type item struct {
+	id         string
+	m          *mixture.Dirichlet
+	votes      []float64 // nil if there are none
+	total      float64
+	mean       []float64
+	class      int     // in focus: the second of two, otherwise the predicted one
+	width      float64 // of its two-sided interval
+	disagree   float64 // predicted chance that two votes differ
+	resolution float64 // of its intervals
+}
+
+// itemsOf looks at all predictions, at the level of the intervals.
+func itemsOf(in *Input, level float64) []item {
+	items := make([]item, len(in.Answers))
+	par.Chunks(len(items), 64, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			x := item{id: strconv.Itoa(j), m: in.Answers[j].Told(), resolution: in.Answers[j].Resolution}
+			if in.Items != nil {
+				x.id = in.Items[j]
+			}
+			if in.Votes.Classes > 0 {
+				x.votes = in.Votes.Item(j)
+				x.total = in.Votes.Total(j)
+			}
+			x.mean = x.m.Mean(nil)
+			x.class = 1
+			if len(x.mean) > 2 {
+				x.class = argmax(x.mean)
+			}
+			x.width = in.Answers[j].Reported().Class(x.class).Interval(mixture.TwoSided, level).Length()
+			x.disagree = 1
+			for k, v := range x.m.Variance(nil) {
+				x.disagree -= x.mean[k]*x.mean[k] + v
+			}
+			items[j] = x
+		}
+	})
+	return items
+}
+
+// argmax returns the place of the largest number, the first of equals.
+func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
+
+// agreement is how the votes on an item agree about its class in focus.
+type agreement int
+
+const (
+	allFor agreement = iota
+	allAgainst
+	mixed
+	unknown // fewer than two votes
+)
+
+func (x *item) agreement() agreement {
+	if x.total < 2 {
+		return unknown
+	}
+	most := argmax(x.votes)
+	switch {
+	case x.votes[most] < x.total:
+		return mixed
+	case most == x.class:
+		return allFor
+	}
+	return allAgainst
+}
+
+// certain returns the item with the narrowest interval and, among equals, the least predicted
+// disagreement. Of two classes it is one item for each, as far as
+// there are any.
+func certain(items []item) []item {
+	if len(items) == 0 {
+		return nil
+	}
+	narrowest := func(items []item) []item {
+		return first(items, 1, func(a, b item) int {
+			return cmp.Or(cmp.Compare(a.width, b.width), cmp.Compare(a.disagree, b.disagree))
+		})
+	}
+	if len(items[0].mean) > 2 {
+		return narrowest(items)
+	}
+	var chosen []item
+	for class := range 2 {
+		chosen = append(chosen, narrowest(slices.DeleteFunc(slices.Clone(items),
+			func(x item) bool { return argmax(x.mean) != class }))...)
+	}
+	return chosen
+}
+
+// contested returns n of the items on which votes agree least and, among equals,
+// most disagreement is predicted. Items with fewer than two votes come last.
+func contested(items []item, n int) []item {
+	observed := func(x item) float64 {
+		if x.total < 2 {
+			return 1
+		}
+		return evaluate.PairAgreement(x.votes)
+	}
+	return spread(items, n, func(a, b item) int {
+		return cmp.Or(cmp.Compare(observed(a), observed(b)), cmp.Compare(b.disagree, a.disagree))
+	})
+}
+
+// typical returns n of the items whose probability and width are closest to those
+// in the middle.
+func typical(items []item, n int) []item {
+	middle := func(of func(item) float64) (m, scale float64) {
+		v := make([]float64, len(items))
+		for j, x := range items {
+			v[j] = of(x)
+		}
+		slices.Sort(v)
+		return v[len(v)/2], max(1e-9, v[len(v)*3/4]-v[len(v)/4])
+	}
+	probability := func(x item) float64 { return x.mean[x.class] }
+	width := func(x item) float64 { return x.width }
+	p, ps := middle(probability)
+	w, ws := middle(width)
+	distance := func(x item) float64 { return math.Hypot((probability(x)-p)/ps, (width(x)-w)/ws) }
+	return spread(items, n, func(a, b item) int { return cmp.Compare(distance(a), distance(b)) })
+}
+
+// spread returns the first item and n − 1 others from the first twentieth whose
+// means are far from each other: neighbors in a ranking may be alike.
+func spread(items []item, n int, compare func(a, b item) int) []item {
+	candidates := first(items, max(n, len(items)/20), compare)
+	var chosen []item
+	for len(chosen) < n && len(candidates) > 0 {
+		next, farthest := 0, -1.0
+		for i, x := range candidates {
+			near := math.Inf(1)
+			for _, y := range chosen {
+				near = min(near, math.Abs(x.mean[x.class]-y.mean[y.class]))
+			}
+			if near > farthest {
+				next, farthest = i, near
+			}
+		}
+		chosen = append(chosen, candidates[next])
+		candidates = slices.Delete(candidates, next, next+1)
+	}
+	return chosen
+}
+
+// first returns the n items that come first.
+func first(items []item, n int, compare func(a, b item) int) []item {
+	sorted := slices.Clone(items)
+	slices.SortStableFunc(sorted, compare)
+	return sorted[:min(n, len(sorted))]
+}
+
+// label names an item and its votes: "nodule 12 (2 of 3 votes for yes)".
+func (x *item) label(classes []string) string {
+	switch {
+	case x.total == 0:
+		return x.id + " (no votes)"
+	case x.total == 1:
+		return fmt.Sprintf("%s (one vote, for %s)", x.id, classes[argmax(x.votes)])
+	}
+	return fmt.Sprintf("%s (%s of %s votes for %s)", x.id, count(x.votes[x.class]), count(x.total), classes[x.class])
 }

@@ -62,13 +62,13 @@ func raterForest(r *evaluate.RaterReport) plot.Responsive {
 	}
 	d.Panels = append(d.Panels, plot.ForestPanel{Label: "share of votes that are guesses", Share: true})
 	of := func(e evaluate.IntervalEstimate) plot.ForestEstimate {
-		return plot.ForestEstimate{Value: plain(e.Value), Lo: plain(e.Lo), Hi: plain(e.Hi)}
+		return plot.ForestEstimate{Value: float64(e.Value), Lo: float64(e.Lo), Hi: float64(e.Hi)}
 	}
 	for _, x := range byWorth(r) {
 		if !x.Guess.Value.Known() {
 			continue // of a rater whom training did not see
 		}
-		row := plot.ForestRow{Name: x.Name, Note: count(plain(x.Votes))}
+		row := plot.ForestRow{Name: x.Name, Note: count(float64(x.Votes))}
 		switch {
 		case slices.Contains(x.Flags, evaluate.FlagGuesses):
 			row.Group = 2
@@ -108,7 +108,7 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	}
 	var rows []raterRow
 	for _, x := range list {
-		rows = append(rows, raterRow{x.Name, count(plain(x.Votes)), interval(x.Lean, 2), interval(x.Guess, 2),
+		rows = append(rows, raterRow{x.Name, count(float64(x.Votes)), interval(x.Lean, 2), interval(x.Guess, 2),
 			othersAgree(x), cmp.Or(strings.Join(x.Marks(), ", "), dash)})
 	}
 	return g.draw(f, help), rows

@@ -16,6 +16,7 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/kernel"
 	"credence/internal/words"
 	"credence/model"
 )
@@ -103,8 +104,8 @@ func newPage(in *Input) (*page, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	p := &page{Title: in.Title, Lead: lead(in), Commands: in.Commands, Config: in.Config, Evaluated: in.Evaluated}
-	p.Title = cmp.Or(p.Title, "Report of a Credence model")
+	p := &page{Title: cmp.Or(in.Title, "Report of a Credence model"), Lead: lead(in), Commands: in.Commands,
+		Config: in.Config, Evaluated: in.Evaluated}
 	p.Byline = strings.Join(slices.DeleteFunc([]string{in.Author, in.Date}, func(s string) bool { return s == "" }), " · ")
 	level := 0.95
 	if in.Result != nil && in.Result.Level > 0 {
@@ -181,12 +182,11 @@ func lead(in *Input) string {
 			strings.TrimSuffix(strings.TrimSuffix(subject, " ")+"items with votes", ":"))
 	}
 	fmt.Fprintf(&s, "For an item it has not seen it predicts how probable each of %s is, and how sure it is of that: "+
-		"not one number per class but a distribution, whose intervals say where the true probability lies.", quoted(in.Classes))
+		"not one number per class but a distribution, whose intervals say where the true probability lies.",
+		some(words.Each(in.Classes, func(c string) string { return "“" + c + "”" }), 8))
 	if r := in.Result; r != nil {
-		of := in.Evaluated
-		of = cmp.Or(of, "items it was not trained on")
-		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(plain(r.Votes), "vote"),
-			count(float64(r.Items)), of)
+		fmt.Fprintf(&s, " It was judged by %s on %s %s.", words.Plural(float64(r.Votes), "vote"),
+			count(float64(r.Items)), cmp.Or(in.Evaluated, "items it was not trained on"))
 	}
 	return s.String()
 }
@@ -245,9 +245,8 @@ func data(in *Input) []pair {
 		}
 	}
 	if r := in.Result; r != nil {
-		of := in.Evaluated
-		of = cmp.Or(of, "items")
-		text := count(float64(r.Items)) + " " + of + ", " + words.Plural(plain(r.Votes), "vote")
+		of := cmp.Or(in.Evaluated, "items")
+		text := count(float64(r.Items)) + " " + of + ", " + words.Plural(float64(r.Votes), "vote")
 		if n := r.Items - r.VotedItems; n > 0 {
 			text += "; " + words.Plural(n, "item") + " without votes"
 		}
@@ -274,36 +273,28 @@ func classTable(in *Input, items []item) []classRow {
 	if len(items) == 0 {
 		return nil
 	}
-	total, all := make([]float64, len(in.Classes)), 0.0
-	mean := make([]float64, len(in.Classes))
+	voted, all := in.Votes.Classes > 0, 0.0
+	total, mean := make([]float64, len(in.Classes)), make([]float64, len(in.Classes))
 	for _, x := range items {
-		for i, p := range x.mean {
-			// By votes, to be comparable with the share of votes.
-			weight := x.total
-			if in.Votes.Classes == 0 {
-				weight = 1
-			} else {
-				total[i] += x.votes[i]
-			}
-			mean[i] += weight * p
+		weight := 1.0
+		if voted { // by votes, to be comparable with the share of votes
+			weight = x.total
+			kernel.Axpy64(1, x.votes, total)
 		}
-		all += x.total
-	}
-	weight := all
-	if in.Votes.Classes == 0 {
-		weight = float64(len(items))
+		kernel.Axpy64(weight, x.mean, mean)
+		all += weight
 	}
 	var rows []classRow
 	for i, name := range in.Classes {
 		r := classRow{name, dash, dash, dash}
-		if in.Votes.Classes > 0 {
+		if voted {
 			r.Votes = count(total[i])
 		}
 		if all > 0 {
-			r.Share = number(evaluate.Number(100*total[i]/all), 1) + "%"
+			r.Predicted = number(evaluate.Number(100*mean[i]/all), 1) + "%"
 		}
-		if weight > 0 {
-			r.Predicted = number(evaluate.Number(100*mean[i]/weight), 1) + "%"
+		if voted && all > 0 {
+			r.Share = number(evaluate.Number(100*total[i]/all), 1) + "%"
 		}
 		rows = append(rows, r)
 	}
@@ -319,8 +310,7 @@ func widths(r *evaluate.Result) []widthRow {
 			name = "All votes for " + g.Class
 		}
 		if g.Items > 0 {
-			rows = append(rows, widthRow{name, count(float64(g.Items)),
-				withError(g.Mean, 3), withError(g.Median, 3)})
+			rows = append(rows, widthRow{name, count(float64(g.Items)), withError(g.Mean, 3), withError(g.Median, 3)})
 		}
 	}
 	return rows

@@ -2,13 +2,33 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"credence/evaluate"
-	"credence/internal/words"
 )
+
+// Verdict answers a question about a model, as a page tells it in short.
+type Verdict struct {
+	Mark     string `json:"mark" enum:"good,careful,bad,unknown"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
+
+var verdictLine = regexp.MustCompile(`(?m)^<li><span class="mark (\w+)">[^<]*</span><span><b>([^<]*)</b> ([^<]*)</span></li>$`)
+
+// Verdicts returns the verdicts of a page that [Write] wrote: what is known of a model for good is in
+// its page, and others can tell it without the data. There are none if the page is not one of ours.
+func Verdicts(page []byte) []Verdict {
+	var list []Verdict
+	for _, m := range verdictLine.FindAllSubmatch(page, -1) {
+		list = append(list, Verdict{string(m[1]), html.UnescapeString(string(m[2])), html.UnescapeString(string(m[3]))})
+	}
+	return list
+}
 
 // row is a line of a table.
 type row struct {
@@ -34,8 +54,7 @@ func verdicts(r *evaluate.Result) []Verdict {
 }
 
 func better(r *evaluate.Result) Verdict {
-	v := Verdict{"unknown", "Is it better than simple predictions?",
-		"Cannot be told: there is nothing to compare with."}
+	v := Verdict{"unknown", "Is it better than simple predictions?", "Cannot be told: there is nothing to compare with."}
 	d, than := r.LessLogisticDM, "logistic regression (with one spread for all items)"
 	if d == nil || !d.Value.Known() {
 		d, than = r.LessConstantDM, "one distribution for all items"
@@ -43,7 +62,7 @@ func better(r *evaluate.Result) Verdict {
 	if d == nil || !d.Value.Known() {
 		return v
 	}
-	by := fmt.Sprintf("%s nats per vote", number(evaluate.Number(math.Abs(plain(d.Value))), 3))
+	by := number(max(d.Value, -d.Value), 3) + " nats per vote"
 	if d.Lo.Known() && d.Hi.Known() {
 		lo, hi := d.Lo, d.Hi
 		if d.Value < 0 {
@@ -71,10 +90,9 @@ func probabilities(r *evaluate.Result) Verdict {
 	if !r.ECE.Value.Known() {
 		return v
 	}
-	off := number(100*r.ECE.Value, 1)
-	if r.ECE.SE.Known() {
-		off += " ± " + number(100*r.ECE.SE, 1)
-	}
+	points := evaluate.Estimate{Value: 100 * r.ECE.Value, SE: 100 * r.ECE.SE}
+	off := "off by " + withError(points, 1) + " points in a hundred"
+	average := "they are " + off + " on average, chance apart."
 	var wrong, vague []string
 	for _, c := range r.ClassCalibration {
 		said := fmt.Sprintf("“%s” (predicted %s%% of the votes, seen %s%%)", c.Class, number(100*c.Expected, 1), number(100*c.Observed, 1))
@@ -87,32 +105,20 @@ func probabilities(r *evaluate.Result) Verdict {
 	}
 	switch {
 	case wrong != nil:
-		v.Mark, v.Answer = "bad", fmt.Sprintf("No: not those of %s.", some(wrong))
+		v.Mark, v.Answer = "bad", fmt.Sprintf("No: not those of %s.", some(wrong, 3))
 	case r.ECE.Value <= 0.02 && r.ECE.SE <= 0.03 && vague != nil:
 		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("On average: they are off by %s points in a hundred, chance apart. It cannot be told of %s.", off, some(vague))
+			fmt.Sprintf("On average: they are %s, chance apart. It cannot be told of %s.", off, some(vague, 3))
 	case r.ECE.Value <= 0.05 && !(r.ECE.SE <= 0.03):
-		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("Nothing speaks against it, but these votes tell little: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "careful", "Nothing speaks against it, but these votes tell little: "+average
 	case r.ECE.Value <= 0.02:
-		v.Mark, v.Answer = "good",
-			fmt.Sprintf("Yes: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "good", "Yes: "+average
 	case r.ECE.Value <= 0.05:
-		v.Mark, v.Answer = "careful",
-			fmt.Sprintf("Nearly: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "careful", "Nearly: "+average
 	default:
-		v.Mark, v.Answer = "bad", fmt.Sprintf("No: they are off by %s points in a hundred on average, chance apart.", off)
+		v.Mark, v.Answer = "bad", "No: "+average
 	}
 	return v
-}
-
-// some lists the first of many things.
-func some(things []string) string {
-	const shown = 3
-	if n := len(things); n > shown+1 {
-		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
-	}
-	return words.List(things, "and")
 }
 
 func intervals(r *evaluate.Result) Verdict {
@@ -190,7 +196,7 @@ func covered(r *evaluate.Result) (Verdict, bool) {
 		said += fmt.Sprintf(", %s intervals for %s%%", percent(low), number(100*mean(low), 1))
 	}
 	// In parts of what intervals are allowed to miss: 5% of a level of 95%.
-	gap := func(level float64) float64 { return (plain(mean(level)) - level) / (1 - level) }
+	gap := func(level float64) float64 { return (float64(mean(level)) - level) / (1 - level) }
 	switch worst := min(gap(low), gap(high)); {
 	case worst < -2:
 		v.Mark, v.Answer = "bad", "Much too rarely: "+said+"."
@@ -221,8 +227,8 @@ func losses(r *evaluate.Result) []row {
 		{"Logistic regression, vote by vote", "Features are used linearly.", r.LogisticNLL},
 	} {
 		rows = append(rows, row{Name: x.name, Value: withError(x.loss, 3), Meaning: x.meaning,
-			Strong: strings.HasPrefix(x.name, "This model"), Bar: plain(x.loss.Value)})
-		if b := plain(x.loss.Value); b > most {
+			Strong: strings.HasPrefix(x.name, "This model"), Bar: float64(x.loss.Value)})
+		if b := float64(x.loss.Value); b > most {
 			most = b
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,18 +83,10 @@ func around(x, se evaluate.Number, least, most float64) (lo, hi float64) {
 	return max(least, float64(x-sigma*se)), min(most, float64(x+sigma*se))
 }
 
-func plain(x evaluate.Number) float64 { return float64(x) }
-
-// quoted lists class names, shortened if there are many.
-func quoted(classes []string) string {
-	const shown = 8
-	var names []string
-	for i, c := range classes {
-		if i == shown && len(classes) > shown+1 {
-			names = append(names, fmt.Sprintf("%d others", len(classes)-shown))
-			break
-		}
-		names = append(names, "“"+c+"”")
+// some lists the first of many things.
+func some(things []string, shown int) string {
+	if n := len(things); n > shown+1 {
+		things = append(slices.Clone(things[:shown]), fmt.Sprintf("%d others", n-shown))
 	}
-	return words.List(names, "and")
+	return words.List(things, "and")
 }

@@ -20,7 +20,14 @@
 package clinical
 
 import (
+	"cmp"
+	"context"
 	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"credence/internal/table"
 )
 
 // Rules say how the columns of a table become votes.
@@ -70,4 +77,97 @@ func Default() *Rules {
 		panic(err) // the text is part of the program
 	}
 	return r
+}
+
+// Vote is one label of an item.
+type Vote struct {
+	Item, Rater, Label string
+}
+
+// Result is what rules make of a table.
+type Result struct {
+	Votes []Vote // by item, in the order of the table
+
+	Items    int
+	ItemName string   // of the column of items
+	Columns  []string // [of Rules.Voters] where the scores were found
+	Counts   [][]int  // [voters × levels]
+	Missing  []int    // [voters]
+	// Unvoted are the items without any score.
+	Unvoted []string
+}
+
+// ApplyFile is [Rules.Apply] for the table in a file.
+func (r *Rules) ApplyFile(ctx context.Context, path, item string) (*Result, error) {
+	t, err := table.ReadSheet(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Apply(t, item)
+}
+
+// Apply reads a table by the rules. item names the column of items where that is
+// not left to the rules.
+func (r *Rules) Apply(t *table.Sheet, item string) (*Result, error) {
+	names := r.Items
+	if item != "" || len(names) == 0 {
+		names = []string{cmp.Or(item, "item")}
+	}
+	at := t.Column(names...)
+	if at < 0 {
+		return nil, t.Errorf(-1, -1, "no column of items: expected %s among [%s]", anyOf(names), strings.Join(t.Header, ", "))
+	}
+	levels := r.Levels()
+	res := &Result{ItemName: t.Header[at], Items: len(t.Rows), Missing: make([]int, len(r.Voters))}
+	columns := make([]int, len(r.Voters))
+	for v, voter := range r.Voters {
+		columns[v] = t.Column(voter.From...)
+		if columns[v] < 0 {
+			return nil, t.Errorf(-1, -1, "no column for %s: expected %s among [%s]", voter.Name, anyOf(voter.From), strings.Join(t.Header, ", "))
+		}
+		res.Columns = append(res.Columns, t.Header[columns[v]])
+		res.Counts = append(res.Counts, make([]int, len(levels)))
+	}
+	var labels []string // of the levels
+	for _, c := range r.Classes {
+		labels = append(labels, slices.Repeat([]string{c.Name}, len(c.Levels))...)
+	}
+	seen := map[string]int{}
+	for i, row := range t.Rows {
+		id := row[at]
+		if id == "" {
+			return nil, t.Errorf(i, at, "the item has no name")
+		}
+		if first, ok := seen[id]; ok {
+			return nil, t.Errorf(i, at, "item %q is there already, on line %d", id, first)
+		}
+		seen[id] = t.Line(i)
+		before := len(res.Votes)
+		for v := range r.Voters {
+			voter := &r.Voters[v]
+			text := row[columns[v]]
+			x, isNumber := t.Number(text)
+			l, ok := voter.Level(text, x, isNumber)
+			if !ok {
+				return nil, t.Errorf(i, columns[v], "%q is none of %s", text, voter.describe(levels))
+			}
+			if l < 0 {
+				res.Missing[v]++
+				continue
+			}
+			res.Counts[v][l]++
+			res.Votes = append(res.Votes, Vote{id, voter.Name, labels[l]})
+		}
+		if len(res.Votes) == before {
+			res.Unvoted = append(res.Unvoted, id)
+		}
+	}
+	return res, nil
+}
+
+func anyOf(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("%q", names[0])
+	}
+	return fmt.Sprintf("one of [%s]", strings.Join(names, ", "))
 }

@@ -3,6 +3,8 @@ package clinical
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,17 +54,8 @@ func (s span) empty() bool { return s.lo > s.hi || s.lo == s.hi && (s.loOpen || 
 // Matches reports whether a value is meant: text as it stands in the table, and
 // its number if it is one.
 func (c *Condition) Matches(text string, x float64, isNumber bool) bool {
-	for _, n := range c.names {
-		if strings.EqualFold(n, text) {
-			return true
-		}
-	}
-	for _, s := range c.ranges {
-		if isNumber && s.holds(x) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.names, func(n string) bool { return strings.EqualFold(n, text) }) ||
+		isNumber && slices.ContainsFunc(c.ranges, func(s span) bool { return s.holds(x) })
 }
 
 // overlap returns an example of a value that both conditions take.
@@ -303,21 +296,16 @@ func (p *conditionParser) numbers(start int) (span, error) {
 	return s, nil
 }
 
+var decimal = regexp.MustCompile(`^[+-]?[0-9.]*`)
+
 // number reads a decimal number.
 func (p *conditionParser) number() (float64, error) {
-	r := p.rest()
-	i := 0
-	if i < len(r) && (r[i] == '+' || r[i] == '-') {
-		i++
-	}
-	for i < len(r) && (r[i] >= '0' && r[i] <= '9' || r[i] == '.') {
-		i++
-	}
-	x, err := strconv.ParseFloat(r[:i], 64)
+	text := decimal.FindString(p.rest())
+	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) {
 		return 0, p.errorf("expected a number")
 	}
-	p.at += i
+	p.at += len(text)
 	return x, nil
 }
 

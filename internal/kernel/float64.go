@@ -26,6 +26,16 @@ func AddRows64(y, a, x []float64, ld int) {
 	active.addRows64(y, a, x, ld)
 }
 
+// Dot64 returns Σ a_i b_i.
+func Dot64(a, b []float64) float64 {
+	var sum [1]float64
+	Dots64(sum[:], a, b)
+	return sum[0]
+}
+
+// Axpy64 adds a·x to y.
+func Axpy64(a float64, x, y []float64) { AddRows64(y[:len(x)], []float64{a}, x, len(x)) }
+
 func dots64Generic(dst, w, x []float64) {
 	for c := range dst {
 		dst[c] = dot64(w[c*len(x):(c+1)*len(x)], x)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"credence/internal/kernel"
+	"credence/internal/logistic"
 	"credence/internal/par"
 )
 
@@ -25,6 +27,22 @@ type Held struct {
 	Base   float64   // the same of the shares of all other documents, without their words
 	Lambda float64   // the penalty with the smallest loss
 }
+
+// Outputs returns the number of logits for so many classes: one for two, else one
+// for each.
+func Outputs(classes int) int {
+	if classes == 2 {
+		return 1
+	}
+	return classes
+}
+
+// biasPenalty is that of the bias, whatever the penalty of terms.
+const biasPenalty = 1e-2
+
+// gradientTolerance is that of a fit. Logits are inputs of networks: a part in a thousand of
+// the gradient is more than they tell.
+const gradientTolerance = 1e-3
 
 // strongest and weakest are the penalties that are tried, in steps of a factor of two.
 const (
@@ -98,7 +116,7 @@ type path struct {
 	x     *matrix
 	d     *Data
 	folds int
-	at    []*solution // of each fold
+	at    []*logistic.Solution // of each fold
 
 	weights []float32 // [f × c] and
 	bias    []float64 // [c], the means of the best
@@ -110,7 +128,7 @@ func newPath(x *matrix, d *Data) *path {
 		p.folds = max(p.folds, k+1)
 	}
 	for range p.folds {
-		p.at = append(p.at, p.problem(-1, 1).newSolution())
+		p.at = append(p.at, p.problem(-1, 1).Start())
 	}
 	c := Outputs(d.Classes)
 	p.weights, p.bias = make([]float32, x.columns.len()*c), make([]float64, c)
@@ -123,25 +141,26 @@ func (p *path) average() {
 	for j := range p.weights {
 		sum := 0.0
 		for _, s := range p.at {
-			sum += s.w[j]
+			sum += s.Theta[j]
 		}
 		p.weights[j] = float32(sum * share)
 	}
 	clear(p.bias)
 	for _, s := range p.at {
-		axpy(share, s.b, p.bias)
+		kernel.Axpy64(share, s.Theta[len(p.weights):], p.bias)
 	}
 }
 
 // problem is the fit without a fold.
-func (p *path) problem(without int, lambda float64) *problem {
+func (p *path) problem(without int, lambda float64) *logistic.Problem {
 	w := make([]float64, len(p.d.Documents))
 	for i, k := range p.d.Folds {
 		if k != without {
 			w[i] = p.d.Weights[i]
 		}
 	}
-	return &problem{x: p.x, labels: p.d.Labels, weights: w, lambda: lambda, classes: p.d.Classes}
+	return &logistic.Problem{X: p.x, Labels: p.d.Labels, Weights: w, Classes: p.d.Classes, Outputs: Outputs(p.d.Classes),
+		Penalty: lambda, BiasPenalty: biasPenalty, Tolerance: gradientTolerance}
 }
 
 // follow goes on to weaker penalties until held-out documents are predicted
@@ -150,10 +169,10 @@ func (p *path) follow(ctx context.Context) (*Held, error) {
 	best := &Held{Loss: math.Inf(1), Base: p.base()}
 	worse := 0
 	for lambda := float64(strongest); lambda >= weakest && worse < 2; lambda /= 2 {
+		par.For(p.folds, func(k int) { p.problem(k, lambda).Solve(ctx, p.at[k]) })
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		par.For(p.folds, func(k int) { p.problem(k, lambda).solve(p.at[k]) })
 		if loss := p.loss(); loss < best.Loss {
 			best.Loss, best.Lambda, best.Logits, worse = loss, lambda, p.held(), 0
 			p.average()
@@ -169,7 +188,7 @@ func (p *path) held() []float64 {
 	c := Outputs(p.d.Classes)
 	z := make([]float64, len(p.d.Documents)*c)
 	for i, k := range p.d.Folds {
-		copy(z[i*c:(i+1)*c], p.at[k].z[i*c:(i+1)*c])
+		copy(z[i*c:(i+1)*c], p.at[k].Z[i*c:(i+1)*c])
 	}
 	return z
 }
@@ -180,7 +199,7 @@ func (p *path) loss() float64 {
 	sum, total := 0.0, 0.0
 	for i, k := range p.d.Folds {
 		w := p.d.Weights[i]
-		sum += w * crossEntropy(p.d.Labels[i*d:(i+1)*d], p.at[k].z[i*c:(i+1)*c])
+		sum += w * logistic.CrossEntropy(p.d.Labels[i*d:(i+1)*d], p.at[k].Z[i*c:(i+1)*c])
 		total += w
 	}
 	return sum / max(total, 1e-300)
@@ -197,7 +216,7 @@ func (p *path) base() float64 {
 		}
 		for i, fold := range p.d.Folds {
 			if fold != k {
-				axpy(p.d.Weights[i], p.d.Labels[i*d:(i+1)*d], shares[k])
+				kernel.Axpy64(p.d.Weights[i], p.d.Labels[i*d:(i+1)*d], shares[k])
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/internal/kernel"
 	"credence/internal/par"
 )
 
@@ -88,8 +89,9 @@ func TestOptimum(t *testing.T) {
 		d := corpus(60, classes, 7)
 		v := newVectorizer(d.Documents, d.Terms)
 		p := newPath(newMatrix(v, d.Documents), &d).problem(2, 0.5)
-		s := p.newSolution()
-		p.solve(s)
+		s := p.Start()
+		p.Solve(t.Context(), s)
+		f := len(v.buckets) * Outputs(classes)
 		objective := func(w, b []float64) float64 {
 			c := Outputs(classes)
 			sum := 0.0
@@ -112,11 +114,11 @@ func TestOptimum(t *testing.T) {
 					sum += d.Weights[i] * (math.Log(total) - dot)
 				}
 			}
-			return sum + 0.25*dot(w, w) + biasPenalty/2*dot(b, b)
+			return sum + 0.25*kernel.Dot64(w, w) + biasPenalty/2*kernel.Dot64(b, b)
 		}
-		for j := 0; j < len(s.w)+len(s.b); j += 1 + j%7 {
+		for j := 0; j < len(s.Theta); j += 1 + j%7 {
 			at := func(h float64) float64 {
-				w, b := slices.Clone(s.w), slices.Clone(s.b)
+				w, b := slices.Clone(s.Theta[:f]), slices.Clone(s.Theta[f:])
 				if j < len(w) {
 					w[j] += h
 				} else {
@@ -126,7 +128,7 @@ func TestOptimum(t *testing.T) {
 			}
 			// The gradient at 0 is about 5 for the words that tell.
 			if slope := (at(1e-4) - at(-1e-4)) / 2e-4; math.Abs(slope) > 2e-2 {
-				t.Errorf("%d classes: slope %.3g along %d of %d at the solution", classes, slope, j, len(s.w))
+				t.Errorf("%d classes: slope %.3g along %d of %d at the solution", classes, slope, j, f)
 			}
 		}
 	}

@@ -27,6 +27,15 @@ func (s *sparse) list(i int) (at []int32, values []float32) {
 	return s.at[from:to], s.values[from:to]
 }
 
+// Size returns n and f.
+func (x *matrix) Size() (documents, terms int) { return x.rows.len(), x.columns.len() }
+
+// Multiply sets z [n × c] to the product with weights w [f × c].
+func (x *matrix) Multiply(z, w []float64, c int) { x.rows.multiply(z, w, c) }
+
+// MultiplyTransposed sets w [f × c] to the product of the transpose with r [n × c].
+func (x *matrix) MultiplyTransposed(w, r []float64, c int) { x.columns.multiply(w, r, c) }
+
 // newMatrix returns the vectors of documents.
 func newMatrix(v *Vectorizer, docs []string) *matrix {
 	n := len(docs)
