@@ -12,24 +12,21 @@ type crowdRecord struct {
 	LeanSD float64 `json:"lean_sd"`
 }
 
-// crowdParts are the tensors of a crowd, with the number of values for each rater.
-func crowdParts(c *head.Crowd) []struct {
+// crowdPart is a tensor of a crowd, with the number of values for each rater.
+type crowdPart struct {
 	name   string
 	values *[]float64
 	width  int
-} {
-	leans, tastes := 0, c.Classes
+}
+
+// crowdParts are the tensors of a crowd: leans of two classes, tastes of more.
+func crowdParts(c *head.Crowd) []crowdPart {
+	votes, guess := crowdPart{"crowd.votes", &c.Votes, 1}, crowdPart{"crowd.guess", &c.GuessLogit, 1}
+	guessSE := crowdPart{"crowd.guess_se", &c.GuessLogitSE, 1}
 	if c.Classes == 2 {
-		leans, tastes = 1, 0
+		return []crowdPart{votes, {"crowd.lean", &c.Lean, 1}, {"crowd.lean_se", &c.LeanSE, 1}, guess, guessSE}
 	}
-	return []struct {
-		name   string
-		values *[]float64
-		width  int
-	}{
-		{"crowd.votes", &c.Votes, 1}, {"crowd.lean", &c.Lean, leans}, {"crowd.lean_se", &c.LeanSE, leans},
-		{"crowd.guess", &c.GuessLogit, 1}, {"crowd.guess_se", &c.GuessLogitSE, 1}, {"crowd.taste", &c.Taste, tastes},
-	}
+	return []crowdPart{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
 }
 
 func crowdTensors(c *head.Crowd) []safetensors.Tensor {
@@ -38,9 +35,6 @@ func crowdTensors(c *head.Crowd) []safetensors.Tensor {
 	}
 	var list []safetensors.Tensor
 	for _, part := range crowdParts(c) {
-		if part.width == 0 {
-			continue
-		}
 		values := make([]float32, len(*part.values))
 		for i, x := range *part.values {
 			values[i] = float32(x)
@@ -57,9 +51,6 @@ func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, rat
 	}
 	c := &head.Crowd{Classes: classes, LeanSD: r.LeanSD}
 	for _, part := range crowdParts(c) {
-		if part.width == 0 {
-			continue
-		}
 		t := tensors[part.name]
 		if t == nil || len(t.Values) != raters*part.width {
 			return nil, fmt.Errorf("tensor %s is missing or not of %d raters", part.name, raters)

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"math"
+	"slices"
 
 	"credence/head"
 	"credence/nn"
@@ -43,57 +44,47 @@ func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, 
 // [N, width]. The networks are those from place first of an ensemble, which matters where they are
 // sampled.
 func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, error) {
-	return s.raw(context.Background(), x, len(x)/s.nets[0].In.Size(), h.Traits().Passes, 0, first)
+	return s.raw(context.Background(), h, x, 0, first)
 }
 
 // answers runs the networks and decodes their outputs.
 func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores int,
 	decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
-	n := len(x) / s.nets[0].In.Size()
-	outputs, err := s.raw(ctx, x, n, h.Traits().Passes, cores, 0)
+	outputs, err := s.raw(ctx, h, x, cores, 0)
 	if err != nil {
 		return nil, err
 	}
-	return decode(h, outputs, n)
+	return decode(h, outputs, len(x)/s.nets[0].In.Size())
 }
 
-// raw returns the outputs of each network, or of each of so many passes with
+// raw returns the outputs of each network, or of each of the head's passes with
 // dropout on. The first network has a place in an ensemble. When ctx is done it stops between passes.
-func (s *Ensemble) raw(ctx context.Context, x []float32, n, passes, cores, first int) ([]head.Output, error) {
-	var outputs []head.Output
-	add := func(i int, p nn.Pass) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.Cores = cores
-		out, err := s.run[i].Forward(x, p)
-		if err != nil {
-			return err
-		}
-		o := head.Output{Raw: append([]float32(nil), out...)}
-		for _, p := range s.nets[i].Own {
-			o.Own = append(o.Own, p.Value)
-		}
-		outputs = append(outputs, o)
-		return nil
-	}
+func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, first int) (outputs []head.Output, err error) {
+	passes := h.Traits().Passes
 	var keys []uint64
 	if passes > 0 {
-		keys = make([]uint64, n)
-		width := len(x) / max(1, n)
-		for j := range keys {
-			keys[j] = contentKey(x[j*width : (j+1)*width])
+		for item := range slices.Chunk(x, s.nets[0].In.Size()) {
+			keys = append(keys, contentKey(item))
 		}
 	}
-	for i := range s.nets {
+	for i, net := range s.nets {
+		var own [][]float32
+		for _, p := range net.Own {
+			own = append(own, p.Value)
+		}
 		for pass := range max(1, passes) {
-			p := nn.Pass{Sample: keys}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			p := nn.Pass{Sample: keys, Cores: cores}
 			if passes > 0 {
 				p.At = nn.Step{Member: uint64(first + i), Step: uint64(pass)}
 			}
-			if err := add(i, p); err != nil {
+			out, err := s.run[i].Forward(x, p)
+			if err != nil {
 				return nil, err
 			}
+			outputs = append(outputs, head.Output{Raw: slices.Clone(out), Own: own})
 		}
 	}
 	return outputs, nil

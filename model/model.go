@@ -4,10 +4,10 @@
 //
 // A [Model] is made by package train, written with [Model.Save] and read with
 // [Load]: one safetensors file, from which any safetensors reader takes the
-// weights. [Model.Predict] gives the answer to each item of a data set, whatever
-// the method, [Model.Each] does so for any number of items in bounded memory,
-// and both take votes already cast into account if asked to. Answers are what is
-// reported: their laws are scaled by the model's Calibration.
+// weights. [Model.Predict] returns the answer to each item of a data set, whatever
+// the method; package predict does so for any number of items in bounded memory,
+// and takes votes already cast into account. Answers are what is reported: their
+// distributions are scaled by the model's Calibration.
 //
 // Dimension letters of the package: N items, M members of the ensemble, K
 // components, d classes.

@@ -30,32 +30,9 @@ type PredictOptions struct {
 // returns the context's error.
 func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
 	out := make([]head.Answer, 0, ds.Len())
-	err := m.batches(ctx, ds, o, func(lo int, x []float32, unread []error) error {
-		got, err := m.answers(ctx, x, o.MeansOnly)
-		if got == nil {
-			return err
-		}
-		for j, err := range unread {
-			if err != nil {
-				got[j] = head.Answer{Err: err}
-			}
-			if err := got[j].Err; err != nil && !o.KeepBad {
-				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
-			}
-		}
-		out = append(out, got...)
-		return nil
-	})
-	return out, err
-}
-
-// batches calls f with the network inputs x [n, width] of the items from lo on, one
-// batch after the other, until it returns an error or ctx is canceled. What could
-// not be read has zeros and an error.
-func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(lo int, x []float32, unread []error) error) error {
 	in, err := m.Transform.Over(ds)
 	if err != nil {
-		return err
+		return out, err
 	}
 	width := m.Transform.Width()
 	batch := o.Batch
@@ -64,27 +41,36 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 	}
 	batch = min(batch, ds.Len(), max(1, cmp.Or(o.BatchValues, maxBatch)/m.itemSize()))
 	x := make([]float32, batch*width)
-	errs := make([]error, batch)
+	unread := make([]error, batch)
 	for lo := 0; lo < ds.Len(); lo += batch {
 		if err := ctx.Err(); err != nil {
-			return err
+			return out, err
 		}
 		n := min(batch, ds.Len()-lo)
-		par.For(n, func(j int) { errs[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
-		for j, err := range errs[:n] {
-			if err == nil {
-				continue
+		par.For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
+		for j, err := range unread[:n] {
+			switch { // what cannot be read has zeros and an error
+			case err != nil && !o.KeepBad:
+				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
+			case err != nil:
+				clear(x[j*width : (j+1)*width])
 			}
-			if !o.KeepBad {
-				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
+		}
+		got, err := m.answers(ctx, x[:n*width], o.MeansOnly)
+		if got == nil {
+			return out, err
+		}
+		for j := range got {
+			if unread[j] != nil {
+				got[j] = head.Answer{Err: unread[j]}
 			}
-			clear(x[j*width : (j+1)*width])
+			if err := got[j].Err; err != nil && !o.KeepBad {
+				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
+			}
 		}
-		if err := f(lo, x[:n*width], errs[:n]); err != nil {
-			return err
-		}
+		out = append(out, got...)
 	}
-	return nil
+	return out, nil
 }
 
 // maxBatch is how many values a network may keep of all items of a batch.
