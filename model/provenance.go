@@ -22,7 +22,7 @@ type Provenance struct {
 	Scores     Scores               `json:"scores"`               // held-out
 	Raters     *Raters              `json:"raters,omitempty"`     // whether who cast a vote matters
 	References *evaluate.References `json:"references,omitempty"` // fitted reference models, for evaluation
-	Warnings   []string             `json:"warnings,omitempty"`   //
+	Warnings   []evaluate.Message   `json:"warnings,omitempty"`   //
 }
 
 // Origin is a model that training started from, and what changed since.
@@ -90,8 +90,8 @@ type Scores struct {
 
 // Raters says whether the likelihood knows raters, and why.
 type Raters struct {
-	Known  bool   `json:"known"`
-	Reason string `json:"reason"`
+	Known  bool             `json:"known"`
+	Reason evaluate.Message `json:"reason"`
 	// Gain is by how much the held-out joint loss per vote is smaller with raters, GainSE its standard
 	// error, paired by item; both are 0 if it was not compared.
 	Gain   float64 `json:"gain,omitempty"`

@@ -8,19 +8,19 @@ import (
 
 // Metrics is the content of metrics.json.
 type Metrics struct {
-	Version    string          `json:"version"`
-	Method     string          `json:"method,omitempty"` // if not the mixture
-	Seed       uint64          `json:"seed"`
-	Data       string          `json:"data"`
-	Classes    []string        `json:"classes"`
-	Items      int             `json:"items"`
-	Votes      float64         `json:"votes"`
-	Networks   int             `json:"networks"`
-	Parameters int             `json:"parameters"`
-	From       *model.Origin   `json:"from,omitempty"` // the model that training started from
-	HeldOut    HeldOutMetrics  `json:"held_out"`
-	Runs       []NetworkMetric `json:"runs"`
-	Warnings   []string        `json:"warnings"`
+	Version    string             `json:"version"`
+	Method     string             `json:"method,omitempty"` // if not the mixture
+	Seed       uint64             `json:"seed"`
+	Data       string             `json:"data"`
+	Classes    []string           `json:"classes"`
+	Items      int                `json:"items"`
+	Votes      float64            `json:"votes"`
+	Networks   int                `json:"networks"`
+	Parameters int                `json:"parameters"`
+	From       *model.Origin      `json:"from,omitempty"` // the model that training started from
+	HeldOut    HeldOutMetrics     `json:"held_out"`
+	Runs       []NetworkMetric    `json:"runs"`
+	Warnings   []evaluate.Message `json:"warnings"`
 }
 
 // HeldOutMetrics are the model's scores on held-out votes, and those of the
@@ -53,7 +53,7 @@ func newMetrics(result *train.Result) *Metrics {
 		Networks: len(m.Members), Parameters: m.Size(), From: p.From,
 		HeldOut: HeldOutMetrics{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: &p.Scores.NLLPerVote,
 			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy},
-		Warnings: append([]string{}, p.Warnings...),
+		Warnings: append([]evaluate.Message{}, p.Warnings...),
 	}
 	if result.References != nil {
 		t.HeldOut.ReferenceScores = *result.References

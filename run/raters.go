@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"credence/evaluate"
 	"credence/model"
@@ -43,11 +42,11 @@ func ratersReason(m *model.Model) string {
 	if m.Provenance.Raters == nil {
 		return ""
 	}
-	return m.Provenance.Raters.Reason
+	return m.Provenance.Raters.Reason.String()
 }
 
-// ShowRaters has a page tell of the raters, where they are modelled: under pseudonyms, which
-// replace their names in warnings too, or under their names.
+// ShowRaters has a page show the raters, where they are modelled: under pseudonyms or under their
+// names. The warnings of a model name no raters.
 func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	if r == nil {
 		return
@@ -56,24 +55,6 @@ func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
 	shown.Raters = slices.Clone(r.Raters)
 	if pseudonyms {
 		shown.UsePseudonyms(DefaultPseudonyms)
-		// Two votes by one rater are told of with a name.
-		var pairs []string
-		for i, x := range r.Raters {
-			pairs = append(pairs, "rater "+x.Name+" on item", "rater "+shown.Raters[i].Name+" on item")
-		}
-		replace := strings.NewReplacer(pairs...)
-		anonymous := func(warnings []string) (list []string) {
-			for _, w := range warnings {
-				list = append(list, replace.Replace(w))
-			}
-			return list
-		}
-		page.Warnings = anonymous(page.Warnings)
-		if page.Provenance != nil {
-			p := *page.Provenance
-			p.Warnings = anonymous(p.Warnings)
-			page.Provenance = &p
-		}
 	}
 	if shown.Modelled {
 		page.Raters = &shown

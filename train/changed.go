@@ -80,7 +80,7 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 	m := f.o.From.Model
 	cast, err := predict.Ratings(m, f.ds.Select(items))
 	if err != nil {
-		f.warnings = append(f.warnings, "the losses before and now are not compared: "+err.Error())
+		f.warn(NotCompared, err)
 		return nil
 	}
 	c.RatersBefore, c.RatersNow = m.Crowd != nil, f.knows

@@ -32,23 +32,18 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		o.ItemWeights = ds.Weights
 	}
 	o.Head = head.Complete(o.Head)
-	f.method = o.Head
 	if err := f.chooseRaters(&o); err != nil {
 		return nil, err
 	}
 	f.task.Raters = len(f.crew.names)
 	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.crew.names)
-	if f.knows {
-		f.method = o.Head.(raterMethod).WithRaters()
-	}
-	h, err := f.method.New(f.task)
-	if err != nil {
+	if err := f.setMethod(o.Head); err != nil {
 		return nil, err
 	}
-	f.traits = h.Traits()
 	if err := f.checkSpread(&o); err != nil {
 		return nil, err
 	}
+	var err error
 	if o.From != nil {
 		err = f.takeTransform(o.From)
 	} else {
@@ -64,6 +59,17 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// setMethod sets how networks learn, by the likelihood with raters where they are known.
+func (f *fitting) setMethod(m head.Method) (err error) {
+	if f.method = m; f.knows {
+		f.method = m.(raterMethod).WithRaters()
+	}
+	if f.reader, err = f.method.New(f.task); err == nil {
+		f.traits = f.reader.Traits()
+	}
+	return err
 }
 
 // checkVotes finds the items with votes and refuses data without anything to learn.
@@ -96,7 +102,7 @@ func (f *fitting) checkVotes(o *Options) error {
 func (f *fitting) checkSpread(o *Options) error {
 	if !f.traits.Joint {
 		if o.ClassWeights != nil {
-			f.warnings = append(f.warnings, "class weights void the calibration of the probabilities")
+			f.warn(ClassWeighted, "the probabilities")
 		}
 		return nil // one vote per item is what these methods are made for
 	}
@@ -104,10 +110,10 @@ func (f *fitting) checkSpread(o *Options) error {
 		if !o.Force {
 			return fmt.Errorf("%w; collect a second vote on some items, or force the fit and use the means alone", dataset.ErrOneVote)
 		}
-		f.warnings = append(f.warnings, "no item has more than one vote: the means can be used, the intervals mean nothing")
+		f.warn(SingleVotes)
 	}
 	if o.ClassWeights != nil {
-		f.warnings = append(f.warnings, "class weights void the calibration of intervals")
+		f.warn(ClassWeighted, "intervals")
 	}
 	return nil
 }
@@ -122,14 +128,7 @@ func (f *fitting) divide() error {
 		}
 	}
 	if o.Held != nil {
-		kept := without(f.voted, o.Held)
-		held := len(f.voted) - len(kept)
-		for at, j := range f.voted {
-			if _, found := slices.BinarySearch(kept, j); found {
-				f.fold[at] = 1
-			}
-		}
-		if held == 0 || held == len(f.voted) {
+		if held := f.holdOut(o.Held); held == 0 || held == len(f.voted) {
 			return fmt.Errorf("%d of %d items with votes are held out: there is nothing to stop by, or to train on", held, len(f.voted))
 		}
 		return nil
@@ -137,14 +136,17 @@ func (f *fitting) divide() error {
 	parts := max(2, int(1/o.HeldOut+0.5))
 	switch {
 	case len(f.voted) >= manyItems && o.Patience >= 0:
-		return f.holdOut()
+		// The same share of many items for all networks: predictions of more would take more memory than
+		// the items themselves, and show nothing that these do not.
+		held, err := dataset.HoldOut(f.ds, f.voted, o.HeldOut, o.Seed)
+		f.holdOut(held)
+		f.forGood = true
+		return err
 	case o.Ensemble > 1:
 		parts = min(max(o.Ensemble, 5), 10)
 		f.folds = parts
 	case o.Patience < 0:
-		for at := range f.fold {
-			f.fold[at] = 1 // nothing is held out
-		}
+		f.holdOut(nil)
 		return nil
 	case len(f.voted) < RefitItems:
 		parts = 5
@@ -159,18 +161,18 @@ func (f *fitting) divide() error {
 	return nil
 }
 
-// holdOut holds the same share of many items out of all networks: what they say of more would
-// take more memory than the items themselves, and tell nothing that these do not.
-func (f *fitting) holdOut() error {
-	held, err := dataset.HoldOut(f.ds, f.voted, f.o.HeldOut, f.o.Seed)
-	if err != nil {
-		return err
+// holdOut holds items out of all networks, and returns how many of them have votes.
+func (f *fitting) holdOut(items []int) (voted int) {
+	held := make([]bool, f.ds.Len())
+	for _, j := range items {
+		held[j] = true
 	}
 	for at, j := range f.voted {
-		if _, found := slices.BinarySearch(held, j); !found {
+		if held[j] {
+			voted++
+		} else {
 			f.fold[at] = 1
 		}
 	}
-	f.forGood = true
-	return nil
+	return voted
 }

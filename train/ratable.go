@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"math"
 
 	"credence/dataset"
@@ -9,13 +8,13 @@ import (
 	"credence/internal/words"
 )
 
-// ratable returns why a likelihood with raters cannot be fitted to the data, or "".
-func ratable(ds *dataset.Dataset) string {
+// ratable returns why a likelihood with raters cannot be fitted to the data, or no message.
+func ratable(ds *dataset.Dataset) evaluate.Message {
 	switch {
 	case len(ds.Raters) == 0 || len(ds.Ratings) == 0:
-		return noNames
+		return message(NoNames)
 	case len(ds.Raters) == 1:
-		return "there is one rater only"
+		return message(OneRater)
 	}
 	d := len(ds.Classes)
 	named := make([]float32, len(ds.Counts))
@@ -26,34 +25,31 @@ func ratable(ds *dataset.Dataset) string {
 	}
 	for k, n := range named {
 		if n > ds.Counts[k] || ds.Counts[k] != float32(math.Round(float64(ds.Counts[k]))) {
-			return fmt.Sprintf("item %q has %v votes for class %q, %v of them by raters with a name: only whole votes can be told apart",
-				ds.Items[k/d], ds.Counts[k], ds.Classes[k%d], n)
+			return message(FractionalVote, ds.Items[k/d], ds.Counts[k], ds.Classes[k%d], n)
 		}
 	}
 	for j := range each {
 		if m := ds.VotesOf(j); m > mostRatings {
-			return fmt.Sprintf("item %q has %v votes, more than the %d that can be told apart", ds.Items[j], m, mostRatings)
+			return message(ManyVotes, ds.Items[j], m, mostRatings)
 		}
 	}
-	return ""
+	return evaluate.Message{}
 }
 
-// doubtful returns why raters are not tried without being asked for, or "". It names nobody: the reason
-// goes into the model and onto its page.
-func doubtful(g *evaluate.RaterGraph) string {
+// doubtful returns why raters are not tried without being asked for, or no message. It names nobody: the
+// reason goes into the model and onto its page.
+func doubtful(g *evaluate.RaterGraph) evaluate.Message {
 	switch {
 	case g.Unnamed > 0:
-		return fmt.Sprintf("%s of %s carry no rater's name", words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
+		return message(UnnamedVotes, words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
 	case g.Raters < 2:
-		return "there is one rater only"
+		return message(OneRater)
 	case g.Modelled > 0:
-		return ""
+		return evaluate.Message{}
 	case g.MeanVotes < evaluate.EnoughVotes:
-		return fmt.Sprintf("raters voted %.1f times on average, fewer than %d", float64(g.MeanVotes), evaluate.EnoughVotes)
+		return message(FewVotes, float64(g.MeanVotes), evaluate.EnoughVotes)
 	}
-	return fmt.Sprintf("raters fall into %s groups that share no item, and less than half of the votes are by groups "+
-		"of two raters or more with %d votes each on average",
-		words.Thousands(g.Components), evaluate.EnoughVotes)
+	return message(ApartGroups, words.Thousands(g.Components), evaluate.EnoughVotes)
 }
 
 // crew are the raters whom a likelihood models.

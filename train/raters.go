@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,25 +45,26 @@ func (f *fitting) chooseRaters(o *Options) error {
 	default:
 		return nil // off, or refused later
 	}
-	_, able := o.Head.(raterMethod)
-	reason, doubt := "", ""
-	if !able {
-		reason = "method " + o.Head.Name() + " takes all votes alike"
-	} else if reason = ratable(f.ds); reason == "" {
+	var reason, doubt evaluate.Message
+	if _, able := o.Head.(raterMethod); !able {
+		reason = message(RatersIgnored, o.Head.Name())
+	} else if reason = ratable(f.ds); reason.Kind == "" {
 		g := evaluate.CountRaters(f.ds)
 		f.crew = newCrew(f.ds, g)
 		doubt = doubtful(g)
 	}
 	switch {
-	case reason != "" && o.Raters == "on":
+	case reason.Kind != "" && o.Raters == "on":
 		return fmt.Errorf("%w: %s", ErrRaters, reason)
 	case o.Raters == "on":
-		if doubt != "" {
-			f.warnings = append(f.warnings, "raters are modelled as asked, although "+doubt)
+		if doubt.Kind != "" {
+			f.warn(DoubtfulRaters, doubt)
 		}
 		f.know()
-	case reason != "" || doubt != "":
-		f.declined = cmp.Or(reason, doubt)
+	case reason.Kind != "":
+		f.declined = reason
+	case doubt.Kind != "":
+		f.declined = doubt
 	default:
 		f.tryRaters = true
 	}
@@ -88,12 +88,9 @@ func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
 	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, crew: f.crew, prefix: "raters "}
 	g.know()
-	g.method = f.method.(raterMethod).WithRaters()
-	h, err := g.method.New(g.task)
-	if err != nil {
+	if err := g.setMethod(f.method); err != nil {
 		return nil, err
 	}
-	g.traits = h.Traits()
 	g.in.rate(g.crew.ratings)
 	return g, nil
 }
@@ -133,12 +130,12 @@ func (f *fitting) votesOf(j int) []head.Rating {
 // decide compares a fit without raters with one that knows them, if held-out votes suggest it.
 func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	p := &plain.Model.Provenance
-	say := func(known bool, gain, se float64, format string, args ...any) *model.Raters {
-		return &model.Raters{Known: known, Reason: fmt.Sprintf(format, args...), Gain: gain, GainSE: se}
+	compared := func(known bool, kind evaluate.Kind, gain, se float64) *model.Raters {
+		return &model.Raters{Known: known, Reason: message(kind, gain, se), Gain: gain, GainSE: se}
 	}
-	if f.declined != "" {
-		if f.declined != noNames {
-			p.Raters = say(false, 0, 0, "%s", f.declined)
+	if f.declined.Kind != "" {
+		if f.declined.Kind != NoNames {
+			p.Raters = &model.Raters{Reason: f.declined}
 		}
 		return plain, nil
 	}
@@ -148,8 +145,8 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		return nil, err
 	}
 	stopped := func() (*Result, error) {
-		p.Raters = say(false, 0, 0, "training was stopped before networks with raters were fitted")
-		p.Warnings = append(p.Warnings, "training was stopped before its end")
+		p.Raters = &model.Raters{Reason: message(RatersUntried)}
+		p.Warnings = append(p.Warnings, message(StoppedEarly))
 		return plain, fmt.Errorf("%w: raters were still being compared", ErrStopped)
 	}
 	gain, se, err := f.screen(ctx, plain, before, f.parts(), f.part)
@@ -160,7 +157,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		return nil, err
 	}
 	if !(gain > raterGain*se) {
-		p.Raters = say(false, gain, se, "leans and guesses of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)", gain, se)
+		p.Raters = compared(false, RatersNoSign, gain, se)
 		return plain, nil
 	}
 	g, err := f.withRaters()
@@ -180,17 +177,15 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	}
 	gain, se = f.compare(before, after)
 	if !(gain > raterGain*se) {
-		p.Raters = say(false, gain, se, "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)", gain, se)
+		p.Raters = compared(false, RatersNoHelp, gain, se)
 		return plain, nil
 	}
 	p = &rated.Model.Provenance
-	p.Raters = say(true, gain, se, "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)", gain, se)
+	p.Raters = compared(true, RatersHelp, gain, se)
 	p.Raters.Left = f.crew.left
 	rated.Options = plain.Options
 	return rated, nil
 }
-
-const noNames = "votes carry no raters' names"
 
 // losses returns the joint loss of the votes on each item by its held-out answer, NaN without one.
 func (f *fitting) losses(res *Result) ([]float64, error) {

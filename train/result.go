@@ -64,17 +64,20 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	}
 	if f.knows {
 		f.told(res)
-		p.Raters = &model.Raters{Known: true, Reason: "they were asked for", Left: f.crew.left}
+		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.crew.left}
 	}
 	if err := f.score(res); err != nil {
 		return nil, err
 	}
-	p.Warnings = append(f.warnings, f.advice(res, runs)...)
+	f.advise(res, runs)
 	if f.knows && f.crew.left != nil {
-		p.Warnings = append(p.Warnings, f.crew.left.String())
+		f.warn(RatersLeft, f.crew.left)
 	}
 	if stopped {
-		p.Warnings = append(p.Warnings, "training was stopped before its end")
+		f.warn(StoppedEarly)
+	}
+	p.Warnings = f.warnings
+	if stopped {
 		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
 	}
 	return res, nil
@@ -117,10 +120,6 @@ func (f *fitting) split() model.Split {
 
 // outOfFold makes answers to held-out items of what the networks that held them out say together.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
-	h, err := f.method.New(f.task)
-	if err != nil {
-		return err
-	}
 	for fold := range max(f.folds, 1) {
 		var said []head.Output
 		var held []int
@@ -132,7 +131,7 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		if len(said) == 0 {
 			continue
 		}
-		answers, err := head.Decode(h, said, len(held))
+		answers, err := head.Decode(f.reader, said, len(held))
 		if err != nil {
 			return err
 		}
@@ -220,9 +219,8 @@ func (f *fitting) constant(held head.Counts) float64 {
 	return nll
 }
 
-// advice are the warnings that the outcome gives rise to.
-func (f *fitting) advice(res *Result, runs []*run) []string {
-	var list []string
+// advise adds the warnings that the outcome gives rise to.
+func (f *fitting) advise(res *Result, runs []*run) {
 	clamped, halved, late := 0.0, 0, 0
 	for _, r := range runs {
 		if n := len(r.state.History); n > 0 {
@@ -234,21 +232,20 @@ func (f *fitting) advice(res *Result, runs []*run) []string {
 		}
 	}
 	if clamped > 0.01 {
-		list = append(list, fmt.Sprintf("%.0f%% of the parameters log α reached the limit ±%s: the votes may be unanimous where the features differ", 100*clamped, head.Get(f.method, "limit")))
+		f.warn(Clamped, 100*clamped, head.Get(f.method, "limit"))
 	}
 	if halved > 0 {
-		list = append(list, fmt.Sprintf("training diverged %d times and went on with a smaller learning rate", halved))
+		f.warn(Diverged, halved)
 	}
 	// A network whose rate falls to nothing is at its best in the end.
 	if late > 0 && !(f.o.Network == "cnn2d" && f.o.Schedule == "cosine") {
-		list = append(list, fmt.Sprintf("%d of %d networks were still improving after %d epochs: more epochs may help", late, len(runs), f.o.Epochs))
+		f.warn(StillImproving, late, len(runs), f.o.Epochs)
 	}
 	switch s := res.Model.Provenance.Scores; {
 	case s.Items == 0:
 	case f.traits.Joint && s.NLLPerVote >= s.ConstantPerVote:
-		list = append(list, "the features do not help: on held-out items one distribution for all is as good")
+		f.warn(NoHelp, "distribution")
 	case !f.traits.Joint && !f.traits.Coarse && s.MarginalPerVote >= s.ConstantPerVote:
-		list = append(list, "the features do not help: on held-out items one probability for all is as good")
+		f.warn(NoHelp, "probability")
 	}
-	return list
 }

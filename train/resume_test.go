@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -173,7 +174,7 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, ErrStopped) || res == nil || res.Model.Check() != nil {
 		t.Fatalf("result %v, error %v", res, err)
 	}
-	if w := res.Model.Provenance.Warnings; !strings.Contains(strings.Join(w, "\n"), "stopped before its end") {
+	if w := res.Model.Provenance.Warnings; !strings.Contains(fmt.Sprint(w), "stopped before its end") {
 		t.Errorf("warnings %q", w)
 	}
 	if _, err := res.Model.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {

@@ -21,6 +21,7 @@ type job struct {
 	shape     nn.Shape
 	method    head.Method
 	task      head.Task
+	reader    head.Head // of the method, which trains no network
 	traits    head.Traits
 	bias      []float32 // where the last layer starts
 	weights   []float64 // of items, or nil

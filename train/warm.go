@@ -146,7 +146,7 @@ func (f *fitting) takeTransform(s *Start) error {
 func (f *fitting) inherit() (bool, error) {
 	s := f.o.From
 	if s.Data == nil {
-		f.warnings = append(f.warnings, "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter")
+		f.warn(DataGone)
 		return false, nil
 	}
 	was, err := s.options()
@@ -193,7 +193,7 @@ func (f *fitting) inherit() (bool, error) {
 	if slices.Contains(count[:max(1, min(f.folds, f.o.Ensemble))], 0) && f.o.Patience > 0 {
 		f.before, f.folds = nil, 0
 		clear(f.fold)
-		f.warnings = append(f.warnings, "too few items are left that networks of the model to start from have held out: they may have seen what they hold out now, so held-out scores and the calibration of intervals may flatter")
+		f.warn(FewHeldOut)
 		return false, nil
 	}
 	return true, nil
