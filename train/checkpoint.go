@@ -44,41 +44,60 @@ func (r *run) save() error {
 	if r.o.Checkpoint == "" {
 		return nil
 	}
-	if err := r.stepper.Trainer.Pull(); err != nil {
-		return fmt.Errorf("writing a checkpoint: %w", err)
+	f, err := r.checkpoint()
+	if err == nil {
+		err = atomicfile.MkdirAll(r.o.Checkpoint)
 	}
-	r.countClamped()
-	r.state.Head = r.head.State()
-	if r.cross != nil {
-		r.state.Cross = r.cross.best
-	}
-	state, err := json.Marshal(r.state)
 	if err != nil {
-		return fmt.Errorf("writing a checkpoint: %w", err)
-	}
-	mark, err := json.Marshal(r.mark)
-	if err != nil {
-		return fmt.Errorf("writing a checkpoint: %w", err)
-	}
-	steps, _ := json.Marshal(r.stepper.Trainer.State().Steps)
-	f := &safetensors.File{Metadata: map[string]string{
-		"format": checkpointFormat, "format_version": checkpointVersion,
-		"fingerprint": string(mark), "state": string(state), "optimizer_steps": string(steps),
-	}}
-	for _, t := range r.tensors() {
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
-	}
-	if err := atomicfile.MkdirAll(r.o.Checkpoint); err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
 	}
 	r.saved = time.Now()
 	return atomicfile.Write(r.path(), func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
+// checkpoint is the content of the run's checkpoint.
+func (r *run) checkpoint() (*safetensors.File, error) {
+	if err := r.stepper.Trainer.Pull(); err != nil {
+		return nil, err
+	}
+	r.countClamped()
+	r.state.Head = r.head.State()
+	if r.cross != nil {
+		r.state.Cross = r.cross.best
+	}
+	f := &safetensors.File{Metadata: map[string]string{"format": checkpointFormat, "format_version": checkpointVersion}}
+	for key, v := range map[string]any{
+		"fingerprint": r.mark, "state": r.state, "optimizer_steps": r.stepper.Trainer.State().Steps,
+	} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		f.Metadata[key] = string(text)
+	}
+	for _, t := range r.tensors() {
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
+	}
+	return f, nil
+}
+
 // named is a vector of a checkpoint.
 type named struct {
 	name   string
 	values []float32
+}
+
+// fill copies vectors of a file into those of a run. It returns the name of the first that is missing or of
+// another size, or "".
+func fill(list []named, from func(name string) []float32) string {
+	for _, v := range list {
+		values := from(v.name)
+		if len(values) != len(v.values) {
+			return v.name
+		}
+		copy(v.values, values)
+	}
+	return ""
 }
 
 // tensors are the vectors that a checkpoint holds, as they lie in the run.
@@ -130,9 +149,7 @@ func (r *run) resume() error {
 	if err := r.head.SetState(s.Head); err != nil {
 		return bad(err)
 	}
-	if r.cross != nil && len(s.Cross) == crossParts {
-		r.cross.best = s.Cross
-	}
+	r.cross.setBest(s.Cross)
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
 		return bad(err)
 	}
@@ -140,12 +157,14 @@ func (r *run) resume() error {
 		return bad(err)
 	}
 	tensors := f.ByName()
-	for _, t := range r.tensors() {
-		from := tensors[t.name]
-		if from == nil || len(from.Values) != len(t.values) {
-			return bad(fmt.Errorf("tensor %q is missing or of another size", t.name))
+	values := func(name string) []float32 {
+		if t := tensors[name]; t != nil {
+			return t.Values
 		}
-		copy(t.values, from.Values)
+		return nil
+	}
+	if name := fill(r.tensors(), values); name != "" {
+		return bad(fmt.Errorf("tensor %q is missing or of another size", name))
 	}
 	if err := r.stepper.Trainer.Push(); err != nil {
 		return bad(err)

@@ -45,6 +45,13 @@ func (r *run) newCrossStop() *crossStop {
 	return c
 }
 
+// setBest takes over the least losses of a run that another process began or ended.
+func (c *crossStop) setBest(best []float64) {
+	if c != nil && len(best) == crossParts {
+		c.best = best
+	}
+}
+
 // begin starts a pass over the held-out items.
 func (c *crossStop) begin() {
 	if c != nil {

@@ -18,18 +18,12 @@ const maxHalvings = 5
 // that training leads to, or "". A network starts at the constant Dirichlet,
 // whose loss is a few nats; twenty more mean that something broke.
 func (r *run) exploded(loss, held float64) string {
-	if !r.traits.Joint {
-		// A Gaussian likelihood can rightly be in the thousands.
-		if math.IsNaN(held) || math.IsInf(held, 0) {
-			return "the held-out loss is not a number"
-		}
-		return ""
-	}
 	const most = 20
 	start := math.Log(float64(len(r.in.ds.Classes)))
 	switch {
 	case math.IsNaN(held) || math.IsInf(held, 0):
 		return "the held-out loss is not a number"
+	case !r.traits.Joint: // a Gaussian likelihood can rightly be in the thousands
 	case loss > start+most:
 		return fmt.Sprintf("the loss exploded to %.4g per vote", loss)
 	case held > start+most && r.state.Best > 0:
@@ -63,8 +57,7 @@ func (r *run) recover(reason string) error {
 	if err := r.newStepper(); err != nil {
 		return err
 	}
-	r.resetClamped()
-	s.Batch, s.Loss, s.Votes, s.Clamped, s.Seen = 0, 0, 0, 0, 0
+	r.beginEpoch()
 	// The epoch's batches come in another order this time.
 	s.Epoch++
 	s.History = append(s.History, model.Epoch{Epoch: s.Epoch, Loss: r.lastLoss(), Rate: r.o.Rate * s.Share, Note: s.Note})

@@ -21,13 +21,6 @@ func (r *run) countClamped() {
 	}
 }
 
-// resetClamped forgets the counts of clamped values.
-func (r *run) resetClamped() {
-	if h, ok := r.head.(clamper); ok {
-		h.ResetClamped()
-	}
-}
-
 // heldOut returns the head's criterion on the held-out items.
 func (r *run) heldOut() (float64, error) {
 	r.stopReading()

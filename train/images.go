@@ -22,8 +22,8 @@ func (o *Options) paceImages(n int, t *dataset.Transform) {
 	o.Epochs = cmp.Or(o.Epochs, imageEpochs(n))
 	o.Patience = cmp.Or(o.Patience, max(5, o.Epochs/2))
 	if o.Augment == (Augment{}) {
-		for _, in := range t.Inputs() {
-			if in.Kind == dataset.Grid && len(in.Shape) == 3 {
+		for _, in := range gridInputs(t) {
+			if len(in.Shape) == 3 {
 				o.Augment.Shift = max(o.Augment.Shift, slices.Min(in.Shape[1:])/16)
 			}
 		}

@@ -47,6 +47,16 @@ func (in *inputs) rate(ratings []dataset.Rating) {
 	}
 }
 
+// ratingsOf appends the single votes on items, whose places in the list are the numbers of items.
+func (in *inputs) ratingsOf(list []head.Rating, items []int) []head.Rating {
+	for k, j := range items {
+		for _, r := range in.ratings[in.first[j]:in.first[j+1]] {
+			list = append(list, head.Rating{Item: int32(k), Rater: r.Rater, Class: r.Class})
+		}
+	}
+	return list
+}
+
 // manyItems is from where on inputs are computed anew from features in memory, which is
 // little work beside training on them; memory is dear then.
 const manyItems = 1_000_000
@@ -149,12 +159,7 @@ func (b *batch) begin(in *inputs, items []int) {
 	if in.first == nil {
 		return
 	}
-	b.ratings = b.ratings[:0]
-	for j, i := range items {
-		for _, r := range in.ratings[in.first[i]:in.first[i+1]] {
-			b.ratings = append(b.ratings, head.Rating{Item: int32(j), Rater: r.Rater, Class: r.Class})
-		}
-	}
+	b.ratings = in.ratingsOf(b.ratings[:0], items)
 }
 
 // content returns the inputs and votes.

@@ -3,8 +3,6 @@ package train
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"credence/dataset"
 	"credence/head"
@@ -111,6 +109,3 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 	gain, _, err := f.screen(ctx, res, before, 2, func(at int) int { return half[at] })
 	return gain > 0, err
 }
-
-// sortedKeys are those of a map, in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -16,16 +16,18 @@ import (
 // image or volume decides.
 func defaultNetwork(t *dataset.Transform) string {
 	for _, dims := range []int{3, 2} {
-		for _, in := range t.Inputs() {
-			if in.Kind != dataset.Grid || len(in.Shape) != dims+1 {
-				continue
-			}
-			if name := gridNetwork(in.Shape); name != "mlp" {
+		for _, in := range gridInputs(t) {
+			if name := gridNetwork(in.Shape); len(in.Shape) == dims+1 && name != "mlp" {
 				return name
 			}
 		}
 	}
 	return "mlp"
+}
+
+// gridInputs are the images and volumes among the inputs.
+func gridInputs(t *dataset.Transform) []dataset.Input {
+	return slices.DeleteFunc(slices.Clone(t.Inputs()), func(in dataset.Input) bool { return in.Kind != dataset.Grid })
 }
 
 // gridNetwork is the name of the network that suits an image or a volume.
@@ -73,21 +75,20 @@ func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn
 	if o.Network != "mlp" || len(widths) == 0 {
 		widths = []int{64, 64}
 	}
+	var first []nn.Layer
+	var err error
 	if blocks := t.Blocks(); len(blocks) > 1 && slices.ContainsFunc(blocks, isVector) {
-		c, err := branches(o, traits, blocks, widths[0])
-		if err != nil {
-			return nil, err
-		}
+		first, err = branches(o, traits, blocks, widths[0])
 		if o.Network == "mlp" && len(widths) > 1 {
 			widths = widths[1:] // the first is that of the vectors
 		}
-		return nn.Seq(append([]nn.Layer{c}, hidden(widths, outputs, o.Dropout)...)...), nil
+	} else {
+		first, err = front(o, traits, inputs)
 	}
-	front, err := front(o, traits, inputs)
 	if err != nil {
 		return nil, err
 	}
-	return nn.Seq(append(front, hidden(widths, outputs, o.Dropout)...)...), nil
+	return nn.Seq(append(first, hidden(widths, outputs, o.Dropout)...)...), nil
 }
 
 // gridDims are the spatial dimensions of what a named network takes; mlp takes
@@ -110,13 +111,10 @@ func suits(name string, inputs []dataset.Input) error {
 }
 
 // hidden are dense layers with ReLU and dropout, then the outputs.
-func hidden(widths []int, outputs int, dropout float64) []nn.Layer {
+func hidden(widths []int, outputs int, rate float64) []nn.Layer {
 	var list []nn.Layer
 	for _, w := range widths {
-		list = append(list, &nn.Dense{Out: w}, &nn.ReLU{})
-		if dropout > 0 {
-			list = append(list, &nn.Dropout{Rate: dropout})
-		}
+		list = append(append(list, &nn.Dense{Out: w}, &nn.ReLU{}), dropout(rate)...)
 	}
 	return append(list, &nn.Dense{Out: outputs})
 }
@@ -124,12 +122,8 @@ func hidden(widths []int, outputs int, dropout float64) []nn.Layer {
 // front brings the blocks of the input to one vector: numbers as they are,
 // codes by embeddings, images and volumes by a network of their own.
 func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, error) {
-	var numbers []nn.Layer
-	if o.InputDropout > 0 {
-		numbers = append(numbers, &nn.Dropout{Rate: o.InputDropout})
-	}
 	if len(inputs) == 1 && inputs[0].Kind == dataset.Dense {
-		return numbers, nil
+		return dropout(o.InputDropout), nil
 	}
 	if len(inputs) == 1 && inputs[0].Kind == dataset.Grid {
 		return []nn.Layer{&nn.Flatten{}}, nil
@@ -137,8 +131,7 @@ func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, 
 	c := &nn.Concat{}
 	for _, in := range inputs {
 		if in.Kind == dataset.Dense {
-			c.Inputs = append(c.Inputs, nn.Shape{in.Width})
-			c.Branches = append(c.Branches, nn.Seq(numbers...))
+			addBranch(c, nn.Shape{in.Width}, dropout(o.InputDropout)...)
 		} else if err := branch(c, o, traits, in); err != nil {
 			return nil, err
 		}
@@ -150,8 +143,7 @@ func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, 
 func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) error {
 	if in.Kind == dataset.Codes {
 		width := min(16, int(math.Ceil(math.Sqrt(float64(in.Levels)))))
-		c.Inputs = append(c.Inputs, nn.Shape{1})
-		c.Branches = append(c.Branches, nn.Seq(&nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width}))
+		addBranch(c, nn.Shape{1}, &nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width})
 		return nil
 	}
 	name := o.Network
@@ -162,8 +154,7 @@ func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
-	c.Inputs = append(c.Inputs, in.Shape)
-	c.Branches = append(c.Branches, nn.Seq(layer, &nn.ReLU{}))
+	addBranch(c, in.Shape, layer, &nn.ReLU{})
 	return nil
 }
 
@@ -193,10 +184,10 @@ func grid(o *Options, traits head.Traits, name string, shape nn.Shape, outputs i
 		// Ghahramani (2016).
 		s.Layers = slices.Insert(s.Layers, len(s.Layers)-1, nn.Layer(&nn.Dropout{Rate: o.Dropout}))
 	}
-	if stem != nil {
-		return nn.Seq(append(stem, net)...), nil
+	if stem == nil {
+		return net, nil
 	}
-	return net, nil
+	return nn.Seq(append(stem, net)...), nil
 }
 
 // quarter are layers that reduce a large image to a quarter of its height and

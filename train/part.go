@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"credence/head"
@@ -76,51 +78,37 @@ func (f *fingerprint) like(p *Part, version string) error {
 func (f *fitting) newPart(member int, runs []*run) *Part {
 	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, mark: f.mark, runs: map[string]*trainedRun{}}
 	for _, r := range runs {
-		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{"values": r.network.Values}}
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
 		if r.cross != nil {
 			t.State.Cross = r.cross.best
-			t.tensors["cross"] = r.cross.kept
 		}
-		for _, s := range r.network.States {
-			t.tensors["states."+s.Name] = s.Value
-		}
-		for k, s := range r.said {
-			t.tensors[fmt.Sprintf("held.%d", k)] = s.Raw
+		for _, v := range r.trained() {
+			t.tensors[v.name] = v.values
 		}
 		p.runs[r.name] = t
 	}
 	return p
 }
 
-// take makes the run one that another process has trained.
-func (r *run) take(t *trainedRun) error {
-	copyTo := func(name string, dst []float32) error {
-		from, ok := t.tensors[name]
-		if !ok || len(from) != len(dst) {
-			return fmt.Errorf("tensor %q of its part is missing or of another size", name)
-		}
-		copy(dst, from)
-		return nil
-	}
-	r.state = t.State
-	if !r.state.Done {
-		return errors.New("its part has not ended")
-	}
-	if err := copyTo("values", r.network.Values); err != nil {
-		return err
-	}
+// trained are the vectors of a run that has ended, as they lie in it.
+func (r *run) trained() []named {
+	list := []named{{"values", r.network.Values}}
 	for _, s := range r.network.States {
-		if err := copyTo("states."+s.Name, s.Value); err != nil {
-			return err
-		}
+		list = append(list, named{"states." + s.Name, s.Value})
 	}
 	if r.cross != nil {
-		if err := copyTo("cross", r.cross.kept); err != nil {
-			return err
-		}
-		if len(t.State.Cross) == crossParts {
-			r.cross.best = t.State.Cross
-		}
+		list = append(list, named{"cross", r.cross.kept})
+	}
+	for k, s := range r.said {
+		list = append(list, named{fmt.Sprintf("held.%d", k), s.Raw})
+	}
+	return list
+}
+
+// take makes the run one that another process has trained.
+func (r *run) take(t *trainedRun) error {
+	if r.state = t.State; !r.state.Done {
+		return errors.New("its part has not ended")
 	}
 	passes := max(1, r.traits.Passes)
 	if len(r.held) == 0 {
@@ -130,13 +118,13 @@ func (r *run) take(t *trainedRun) error {
 		return fmt.Errorf("its part has %d outputs for held-out items, expected %d", t.Passes, passes)
 	}
 	own := ownValues(r.network)
-	for k := range passes {
-		raw := make([]float32, len(r.held)*r.head.Outputs())
-		if err := copyTo(fmt.Sprintf("held.%d", k), raw); err != nil {
-			return err
-		}
-		r.said = append(r.said, head.Output{Raw: raw, Own: own})
+	for range passes {
+		r.said = append(r.said, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
 	}
+	if name := fill(r.trained(), func(name string) []float32 { return t.tensors[name] }); name != "" {
+		return fmt.Errorf("tensor %q of its part is missing or of another size", name)
+	}
+	r.cross.setBest(t.State.Cross)
 	r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
 	return nil
 }
@@ -172,10 +160,10 @@ func (p *Part) Write(path string) error {
 	}
 	var runs []*trainedRun
 	f := &safetensors.File{}
-	for _, name := range sortedKeys(p.runs) {
+	for _, name := range slices.Sorted(maps.Keys(p.runs)) {
 		t := p.runs[name]
 		runs = append(runs, t)
-		for _, key := range sortedKeys(t.tensors) {
+		for _, key := range slices.Sorted(maps.Keys(t.tensors)) {
 			v := t.tensors[key]
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name + "/" + key, Shape: []int{len(v)}, Values: v})
 		}

@@ -100,13 +100,9 @@ func (f *fitting) ratingsOf(items []int) head.Batch {
 	if f.in.first == nil {
 		f.in.rate(f.crew.ratings)
 	}
-	d := len(f.ds.Classes)
-	b := head.Batch{Counts: head.Counts{Classes: d}}
-	for k, j := range items {
+	b := head.Batch{Counts: head.Counts{Classes: len(f.ds.Classes)}, Ratings: f.in.ratingsOf(nil, items)}
+	for _, j := range items {
 		b.Counts.Values = append(b.Counts.Values, f.ds.CountsOf(j)...)
-		for _, r := range f.in.ratings[f.in.first[j]:f.in.first[j+1]] {
-			b.Ratings = append(b.Ratings, head.Rating{Item: int32(k), Rater: r.Rater, Class: r.Class})
-		}
 	}
 	return b
 }
@@ -188,23 +184,15 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 }
 
 // losses returns the joint loss of the votes on each item by its held-out answer, NaN without one.
-func (f *fitting) losses(res *Result) ([]float64, error) {
-	list := make([]float64, len(f.voted))
-	votes := make([]float64, len(f.ds.Classes))
+func (f *fitting) losses(res *Result) (list []float64, err error) {
+	list = make([]float64, len(f.voted))
 	for at, j := range f.voted {
-		a := res.OutOfFold[j]
 		list[at] = math.NaN()
-		if a == nil {
-			continue
+		if a := res.OutOfFold[j]; a != nil {
+			if list[at], err = f.heldLoss(at, a); err != nil {
+				return nil, err
+			}
 		}
-		for i, c := range f.ds.CountsOf(j) {
-			votes[i] = float64(c)
-		}
-		l, err := f.logVotes(at, a, votes)
-		if err != nil {
-			return nil, fmt.Errorf("item %q: %w", f.ds.Items[j], err)
-		}
-		list[at] = -l
 	}
 	return list, nil
 }
@@ -263,17 +251,14 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		var items, rest []int // places
+		var rest []int // places
 		for at := range f.voted {
-			switch {
-			case math.IsNaN(before[at]):
-			case part(at) == k:
+			if part(at) == k && !math.IsNaN(before[at]) {
 				rest = append(rest, at)
-			default:
-				items = append(items, at)
 			}
 		}
-		crowd, err := f.fitCrowd(res, items)
+		items, laws := f.heldLaws(res, func(at int) bool { return part(at) != k })
+		crowd, err := head.FitCrowd(f.task, laws, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
 		}
@@ -291,17 +276,11 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 	return gain, se, nil
 }
 
-// fitCrowd fits raters to the held-out laws of the voted items at some places.
-func (f *fitting) fitCrowd(res *Result, places []int) (*head.Crowd, error) {
-	items, laws := f.heldLaws(res, places)
-	return head.FitCrowd(f.task, laws, f.ratingsOf(items))
-}
-
-// heldLaws returns the voted items at some places that have a held-out answer, and its laws.
-func (f *fitting) heldLaws(res *Result, places []int) (items []int, laws []*mixture.Dirichlet) {
-	for _, at := range places {
-		if a := res.OutOfFold[f.voted[at]]; a != nil {
-			items, laws = append(items, f.voted[at]), append(laws, a.Law)
+// heldLaws returns the voted items at places to be used that have a held-out answer, and its laws.
+func (f *fitting) heldLaws(res *Result, use func(at int) bool) (items []int, laws []*mixture.Dirichlet) {
+	for at, j := range f.voted {
+		if a := res.OutOfFold[j]; a != nil && use(at) {
+			items, laws = append(items, j), append(laws, a.Law)
 		}
 	}
 	return items, laws
@@ -318,34 +297,22 @@ func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
 		return all
 	}
 	f.crowds = map[int]*head.Crowd{}
+	same := map[int][]*run{} // that hold a fold out
 	for _, r := range runs {
-		if f.crowds[r.fold] == nil {
-			var same []*run
-			for _, s := range runs {
-				if s.fold == r.fold {
-					same = append(same, s)
-				}
-			}
-			c, err := head.CrowdOf(f.task, owns(same)...)
-			if err != nil {
-				return err
-			}
-			f.crowds[r.fold] = c
-		}
+		same[r.fold] = append(same[r.fold], r)
 	}
-	var places []int
-	for at, j := range f.voted {
-		if res.OutOfFold[j] != nil {
-			places = append(places, at)
+	var err error
+	for fold, list := range same {
+		if f.crowds[fold], err = head.CrowdOf(f.task, owns(list)...); err != nil {
+			return err
 		}
 	}
 	crowd, err := head.CrowdOf(f.task, owns(final)...)
 	if err != nil {
 		return err
 	}
-	if len(places) > 0 {
-		items, laws := f.heldLaws(res, places)
-		share := float64(len(places)) / float64(len(f.voted))
+	if items, laws := f.heldLaws(res, func(int) bool { return true }); len(items) > 0 {
+		share := float64(len(items)) / float64(len(f.voted))
 		if err := crowd.Inform(f.task, laws, f.ratingsOf(items), share); err != nil {
 			return err
 		}
@@ -373,12 +340,4 @@ func (f *fitting) told(res *Result) {
 			a.Through(average)
 		}
 	})
-}
-
-// logVotes returns the joint log-likelihood of the votes on the voted item at a place.
-func (f *fitting) logVotes(at int, a *head.Answer, votes []float64) (float64, error) {
-	if f.knows {
-		return f.crowds[f.heldBy(at)].LogVotes(a.Law, f.votesOf(f.voted[at]))
-	}
-	return a.Law.LogVotes(votes)
 }

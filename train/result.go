@@ -39,7 +39,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 			return nil, err
 		}
 	}
-	if err := f.changed(res, runs, f.o.Ensemble == 1 && f.folds > 0); err != nil {
+	if err := f.changed(res, runs); err != nil {
 		return nil, err
 	}
 	p := &m.Provenance
@@ -142,8 +142,8 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 	return nil
 }
 
-// predictWith calls set with what the given networks together say of items.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, set func(j int, a *head.Answer)) error {
+// predictWith sets the answers to items by the given networks together.
+func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answers map[int]*head.Answer) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, set fu
 			return err
 		}
 		for i := range got {
-			set(some[i], &got[i])
+			answers[some[i]] = &got[i]
 		}
 		return nil
 	})
@@ -181,11 +181,11 @@ func (f *fitting) score(res *Result) error {
 			s.Votes += float64(c)
 		}
 		if f.traits.Joint {
-			l, err := f.logVotes(at, a, votes)
+			l, err := f.heldLoss(at, a)
 			if err != nil {
-				return fmt.Errorf("item %q: %w", f.ds.Items[j], err)
+				return err
 			}
-			s.NLLPerVote -= l
+			s.NLLPerVote += l
 		}
 		s.Items++
 		s.Accuracy += evaluate.MajorityCredit(a.Top(), votes)

@@ -231,7 +231,7 @@ func (r *run) learn(ctx context.Context) error {
 			return err
 		}
 		r.state.BestLoss = loss
-		r.resetClamped()
+		r.beginEpoch()
 	}
 	for !r.state.Done {
 		if r.order == nil {
@@ -338,12 +338,12 @@ func (r *run) endEpoch() error {
 	} else if reason := r.exploded(e.Loss, e.Loss); reason != "" {
 		return r.recover(reason)
 	}
-	r.resetClamped()
+	r.beginEpoch()
 	if err := r.stepper.Trainer.Pull(); err != nil {
 		return err
 	}
 	s.Epoch++
-	s.Batch, s.Loss, s.Votes, s.Note, s.Clamped, s.Seen = 0, 0, 0, "", 0, 0
+	s.Note = ""
 	s.History = append(s.History, e)
 	r.order = nil
 	switch {
@@ -368,6 +368,13 @@ func (r *run) endEpoch() error {
 		r.o.AfterEpoch(Snapshot{Run: r.name, Index: r.member, Epoch: s.Epoch, Values: r.network.Values, Held: r.held})
 	}
 	return nil
+}
+
+// beginEpoch sets the counts of an epoch to zero, also those of clamped values.
+func (r *run) beginEpoch() {
+	r.countClamped()
+	s := &r.state
+	s.Batch, s.Loss, s.Votes, s.Clamped, s.Seen = 0, 0, 0, 0, 0
 }
 
 // event fills in what all events have and sends it.
