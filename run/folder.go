@@ -1,7 +1,9 @@
 package run
 
 import (
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,20 +142,28 @@ func (f Folder) hasCheckpoints() bool {
 	return slices.ContainsFunc(there, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
 }
 
-// open makes the folder ready for a run and has config written, so that it can
+// open makes the folder ready for a run and writes its configuration, so that it can
 // be resumed however it ends.
-func (f Folder) open(mode Mode, config func() error) error {
-	if mode == Overwrite {
+func (f Folder) open(o *Options) error {
+	if o.Mode == Overwrite {
 		if err := f.clear(); err != nil {
 			return err
 		}
 	}
 	// What has checkpoints keeps the configuration that they belong to, in case
 	// it turns out that this is another.
-	if (mode == Resume || mode == Join) && f.hasCheckpoints() && f.Has(ConfigFile) {
+	if (o.Mode == Resume || o.Mode == Join) && f.hasCheckpoints() && f.Has(ConfigFile) {
 		return nil
 	}
-	return config()
+	return f.writeConfig(o, nil)
+}
+
+// writeConfig writes config.yaml, if the run has one.
+func (f Folder) writeConfig(o *Options, chosen *train.Options) error {
+	if o.Config == nil {
+		return nil
+	}
+	return f.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
 }
 
 // clear removes the files of an earlier run, and nothing else.
@@ -184,12 +194,21 @@ func (f Folder) write(name string, write func(w io.Writer) error) error {
 }
 
 // WriteMetrics writes metrics.json.
-func (f Folder) WriteMetrics(v any) error {
-	return f.write(MetricsFile, func(w io.Writer) error {
+func (f Folder) WriteMetrics(v any) error { return f.writeJSON(MetricsFile, "  ", v) }
+
+func (f Folder) writeJSON(name, indent string, v any) error {
+	return f.write(name, func(w io.Writer) error {
 		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
+		e.SetIndent("", indent)
 		return e.Encode(v)
 	})
+}
+
+// sum returns the SHA-256 of a file in hexadecimal.
+func (f Folder) sum(name string) (string, error) {
+	text, err := os.ReadFile(f.Path(name))
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // writeHistory writes the epochs of every network, one per row.

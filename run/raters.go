@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -29,20 +28,10 @@ func (t *Trained) writeRaters(folder Folder, d *Division) error {
 		return nil
 	}
 	t.raters = evaluate.DescribeRaters(d.Learn, t.Model.Crowd, t.Model.Raters)
-	t.raters.Reason = ratersReason(t.Model)
-	return folder.write(RatersFile, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		return e.Encode(t.raters)
-	})
-}
-
-// ratersReason is why training modelled raters, or not.
-func ratersReason(m *model.Model) string {
-	if m.Provenance.Raters == nil {
-		return ""
+	if p := t.Model.Provenance.Raters; p != nil {
+		t.raters.Reason = p.Reason.String()
 	}
-	return m.Provenance.Raters.Reason.String()
+	return folder.writeJSON(RatersFile, " ", t.raters)
 }
 
 // ShowRaters has a page show the raters, where they are modelled: under pseudonyms or under their
@@ -93,13 +82,15 @@ func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
 	}
 	r := evaluate.DescribeRaters(nil, m.Crowd, m.Raters)
-	r.Reason = ratersReason(m)
 	if len(m.Crowd.Lean) > 0 {
 		r.Class = m.Classes[1]
 	}
-	if p := m.Provenance.Raters; p != nil && p.Left != nil {
-		for _, x := range p.Left.First {
-			r.AddAverage(x.Name, x.Votes)
+	if p := m.Provenance.Raters; p != nil {
+		r.Reason = p.Reason.String()
+		if p.Left != nil {
+			for _, x := range p.Left.First {
+				r.AddAverage(x.Name, x.Votes)
+			}
 		}
 	}
 	r.MarkAlike()

@@ -10,6 +10,7 @@ import (
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/model"
 	"credence/predict"
 	"credence/report"
@@ -22,13 +23,12 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
 	}
-	in := evaluate.NewInput(ds)
-	var err error
-	if in.Answers, err = m.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {
+	answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
+	if err != nil {
 		return nil, err
 	}
-	in.Crowd = m.Crowd
-	if in.Ratings, err = predict.Ratings(m, ds); err != nil {
+	in, err := newInput(m, ds, answers)
+	if err != nil {
 		return nil, err
 	}
 	if r := m.Provenance.References; r != nil {
@@ -37,6 +37,14 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 		}
 	}
 	return in, nil
+}
+
+// newInput puts answers to the items of ds together with the votes on them, and who cast these.
+func newInput(m *model.Model, ds *dataset.Dataset, answers []head.Answer) (in *evaluate.Input, err error) {
+	in = evaluate.NewInput(ds)
+	in.Answers, in.Crowd = answers, m.Crowd
+	in.Ratings, err = predict.Ratings(m, ds)
+	return in, err
 }
 
 // Page returns what a report tells of a model and its evaluation. Which items
@@ -91,25 +99,18 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, c
 		return nil
 	}
 	most := min(reportItems, reportMeans/len(t.Model.Classes)+1)
-	if n := len(scored); n > most {
-		every := (n + most - 1) / most
-		some := scored[:0]
-		for i := 0; i < n; i += every {
-			some = append(some, scored[i])
-		}
-		scored = some
+	every := (len(scored) + most - 1) / most
+	var some []int
+	var answers []head.Answer
+	for i := 0; i < len(scored); i += every {
+		some, answers = append(some, scored[i]), append(answers, *t.OutOfFold[scored[i]])
 	}
-	held := d.Learn.Select(scored)
-	in := evaluate.NewInput(held)
-	in.References = t.References.Select(scored)
-	for _, j := range scored {
-		in.Answers = append(in.Answers, *t.OutOfFold[j])
-	}
-	ratings, err := predict.Ratings(t.Model, held)
+	held := d.Learn.Select(some)
+	in, err := newInput(t.Model, held, answers)
 	if err != nil {
 		return err
 	}
-	in.Crowd, in.Ratings = t.Model.Crowd, ratings
+	in.References = t.References.Select(some)
 	r, err := evaluate.EvaluateContext(ctx, *in, evaluate.Options{})
 	if ctx.Err() != nil {
 		os.Remove(folder.Path(ReportFile)) // one of an earlier state

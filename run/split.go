@@ -62,17 +62,23 @@ func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Divisi
 	return d, nil
 }
 
-// writeSplit records the part of each item; those in none are left out.
-func (f Folder) writeSplit(d *Division) error {
-	if d.Split == nil {
-		return nil
-	}
+// parts returns the part of each item, "" for those in none.
+func (d *Division) parts() []string {
 	part := make([]string, d.Items.Len())
 	for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
 		for _, j := range rows {
 			part[j] = Parts[i]
 		}
 	}
+	return part
+}
+
+// writeSplit records the part of each item; those in none are left out.
+func (f Folder) writeSplit(d *Division) error {
+	if d.Split == nil {
+		return nil
+	}
+	part := d.parts()
 	return f.write(splitFile, func(w io.Writer) error {
 		c := csv.NewWriter(w)
 		c.Write([]string{"item", "part"})

@@ -63,13 +63,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 	if err := folder.check(o.Mode); err != nil {
 		return nil, err
 	}
-	config := func(chosen *train.Options) error {
-		if o.Config == nil {
-			return nil
-		}
-		return folder.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
-	}
-	if err := folder.open(o.Mode, func() error { return config(nil) }); err != nil {
+	if err := folder.open(&o); err != nil {
 		return nil, err
 	}
 	if err := folder.writeSplit(d); err != nil {
@@ -88,7 +82,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 		return nil, err
 	}
 	t := &Trained{Result: result, Metrics: newMetrics(result)}
-	if failed := t.save(ctx, folder, d, config, o.Command); failed != nil && !errors.Is(failed, train.ErrStopped) {
+	if failed := t.save(ctx, folder, d, &o); failed != nil && !errors.Is(failed, train.ErrStopped) {
 		return nil, failed
 	} else if err = cmp.Or(err, failed); err != nil {
 		return t, err
@@ -97,14 +91,14 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 }
 
 // save writes the files of the run, the report last: one that is stopped has none.
-func (t *Trained) save(ctx context.Context, folder Folder, d *Division, config func(*train.Options) error, command string) error {
+func (t *Trained) save(ctx context.Context, folder Folder, d *Division, o *Options) error {
 	for _, step := range []func() error{
-		func() error { return config(&t.Options) },
+		func() error { return folder.writeConfig(o, &t.Options) },
 		func() error { return folder.writeHistory(t.Model.Provenance.Runs) },
 		func() error { return folder.WriteMetrics(t.Metrics) },
 		func() error { return t.writeRaters(folder, d) },
 		func() error { return t.Model.Save(folder.Path(ModelFile)) },
-		func() error { return t.writeReport(ctx, folder, d, command) },
+		func() error { return t.writeReport(ctx, folder, d, o.Command) },
 	} {
 		if err := step(); err != nil {
 			return err
