@@ -81,6 +81,5 @@ func (f Folder) sweep() error {
 	if err := atomicfile.Clean(string(f), slices.Concat([]string{partFile}, files)...); err != nil {
 		return err
 	}
-	_, err := train.CleanCheckpoint(f.checkpoints())
-	return err
+	return train.CleanCheckpoint(f.checkpoints())
 }

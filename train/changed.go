@@ -115,9 +115,9 @@ func crowdOf(m *model.Model, by []*nn.Network) (*head.Crowd, error) {
 	if m.Crowd == nil {
 		return nil, nil
 	}
-	var own [][][]float32
-	for _, n := range by {
-		own = append(own, ownValues(n))
+	own := make([][][]float32, len(by))
+	for i, n := range by {
+		own[i] = ownValues(n)
 	}
 	return head.CrowdOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.Crowd.Votes}, own...)
 }

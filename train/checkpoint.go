@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,18 +196,15 @@ func difference(now, then json.RawMessage) string {
 	if json.Unmarshal(now, &a) != nil || json.Unmarshal(then, &b) != nil {
 		return "unreadable"
 	}
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
 	var list []string
-	for k := range a {
+	for _, k := range slices.Sorted(maps.Keys(all)) {
 		if !bytes.Equal(a[k], b[k]) {
 			list = append(list, fmt.Sprintf("%s is %s, then %s", k, value(a[k]), value(b[k])))
 		}
 	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			list = append(list, fmt.Sprintf("%s is not set, then %s", k, value(b[k])))
-		}
-	}
-	slices.Sort(list)
 	return strings.Join(list, "; ")
 }
 
@@ -224,26 +222,20 @@ func value(v json.RawMessage) string {
 const checkpointSuffix = ".checkpoint"
 
 // CleanCheckpoint removes what a killed process left half written in a folder of
-// checkpoints, and the folder if nothing is in it then. It reports whether there
-// are checkpoints to resume from.
-func CleanCheckpoint(folder string) (any bool, err error) {
+// checkpoints, and the folder if nothing is in it then.
+func CleanCheckpoint(folder string) error {
 	if err := atomicfile.Clean(folder, "*"+checkpointSuffix); err != nil {
-		return false, err
+		return err
 	}
 	entries, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case len(entries) == 0:
-		return false, os.Remove(folder)
+		return nil
+	case err != nil || len(entries) > 0:
+		return err
 	}
-	return slices.ContainsFunc(entries, isCheckpoint), nil
+	return os.Remove(folder)
 }
-
-// isCheckpoint reports whether a file of the folder is a checkpoint.
-func isCheckpoint(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), checkpointSuffix) }
 
 // RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
 // folder if nothing else is in it.
@@ -253,13 +245,11 @@ func RemoveCheckpoint(folder string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !isCheckpoint(e) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-			return err
+		if strings.HasSuffix(e.Name(), checkpointSuffix) {
+			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+				return err
+			}
 		}
 	}
-	_, err = CleanCheckpoint(folder)
-	return err
+	return CleanCheckpoint(folder)
 }

@@ -14,7 +14,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := ds.Check(); err != nil {
 		return nil, err
 	}
-	f := &fitting{ds: ds, job: &job{report: &reporter{call: o.Progress}}}
+	f := &fitting{ds: ds, job: &job{report: inTurn(o.Progress)}}
 	f.task = head.Task{Classes: len(ds.Classes)}
 	if err := f.checkVotes(&o); err != nil {
 		return nil, err
@@ -100,20 +100,18 @@ func (f *fitting) checkVotes(o *Options) error {
 // checkSpread refuses votes from which a method that learns from an item's votes together cannot
 // learn, and warns of what voids its answers.
 func (f *fitting) checkSpread(o *Options) error {
-	if !f.traits.Joint {
-		if o.ClassWeights != nil {
-			f.warn(ClassWeighted, "the probabilities")
-		}
-		return nil // one vote per item is what these methods are made for
-	}
-	if f.most <= 1 {
-		if !o.Force {
+	what := "the probabilities"
+	if f.traits.Joint { // one vote per item is what other methods are made for
+		what = "intervals"
+		if f.most <= 1 && !o.Force {
 			return fmt.Errorf("%w; collect a second vote on some items, or force the fit and use the means alone", dataset.ErrOneVote)
 		}
-		f.warn(SingleVotes)
+		if f.most <= 1 {
+			f.warn(SingleVotes)
+		}
 	}
 	if o.ClassWeights != nil {
-		f.warn(ClassWeighted, "intervals")
+		f.warn(ClassWeighted, what)
 	}
 	return nil
 }

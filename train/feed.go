@@ -51,31 +51,30 @@ const feedItems = 64
 // prefetchItems is how many items ahead memory is asked for: some hundred nanoseconds.
 const prefetchItems = 8
 
-// buffers returns the memory for a feed of batches of up to n items. changing
-// tells that inputs will be changed after they are read.
+// buffers returns the memory for a feed of batches of up to n items: for two where they are
+// read ahead, as from files, or if inputs will be changed after they are read.
 func (in *inputs) buffers(n int, changing bool) []*batch {
-	if in.quick() && !changing {
-		return []*batch{in.newBatch(n)}
+	list := make([]*batch, 1, 1+readAhead)
+	if !in.quick() || changing {
+		list = list[:1+readAhead]
 	}
-	list := make([]*batch, 1+readAhead)
 	for i := range list {
-		list[i] = in.newBatch(n)
+		list[i] = &batch{x: make([]float32, n*in.width), votes: make([]float32, n*len(in.ds.Classes))}
 	}
 	return list
 }
 
-// pinned returns buffers in memory that an engine copies fastest. ahead is called
+// pin moves the inputs of buffers to memory that an engine copies fastest. ahead is called
 // with the inputs of each batch as soon as they are there.
-func (in *inputs) pinned(n int, e nn.Pinner, ahead func(x []float32) error) ([]*batch, error) {
-	list := make([]*batch, 1+readAhead)
-	for i := range list {
-		p, err := e.Pin(n * in.width)
+func pin(list []*batch, e nn.Pinner, ahead func(x []float32) error) error {
+	for _, b := range list {
+		p, err := e.Pin(len(b.x))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list[i] = &batch{x: p.Values, pin: p, ahead: ahead, votes: make([]float32, n*len(in.ds.Classes))}
+		b.x, b.pin, b.ahead = p.Values, p, ahead
 	}
-	return list, nil
+	return nil
 }
 
 // feed returns the batches 0 … n−1 in turn, each with the given items. change,

@@ -208,14 +208,12 @@ func (f *fitting) openCheckpoints() error {
 	if f.o.Checkpoint == "" {
 		return nil
 	}
+	clean, what := RemoveCheckpoint, "removing old checkpoints"
 	if f.o.Resume {
-		if _, err := CleanCheckpoint(f.o.Checkpoint); err != nil {
-			return fmt.Errorf("opening the checkpoints: %w", err)
-		}
-		return nil
+		clean, what = CleanCheckpoint, "opening the checkpoints"
 	}
-	if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
-		return fmt.Errorf("removing old checkpoints: %w", err)
+	if err := clean(f.o.Checkpoint); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

@@ -78,12 +78,12 @@ func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs
 		return in, nil
 	}
 	cache := make([]float32, n*in.width)
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	if err := in.read(cache, all); err != nil {
-		return nil, err
+	errs := make([]error, n)
+	par.For(n, func(i int) { errs[i] = rows.ReadRow(i, cache[i*in.width:(i+1)*in.width]) })
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("item %q: %w", ds.Items[i], err)
+		}
 	}
 	in.cached = cache
 	return in, nil
@@ -113,18 +113,6 @@ func inMemory(rows dataset.Rows) *dataset.Memory {
 	return m
 }
 
-// read fills x [len(items), width] from the data set.
-func (in *inputs) read(x []float32, items []int) error {
-	errs := make([]error, len(items))
-	par.For(len(items), func(j int) { errs[j] = in.rows.ReadRow(items[j], x[j*in.width:(j+1)*in.width]) })
-	for j, err := range errs {
-		if err != nil {
-			return fmt.Errorf("item %q: %w", in.ds.Items[items[j]], err)
-		}
-	}
-	return nil
-}
-
 // batch is memory for the inputs and votes of some items.
 type batch struct {
 	x     []float32 // [N, width]
@@ -135,10 +123,6 @@ type batch struct {
 
 	pin   *nn.Pinned              // what x is a part of, on other devices than the CPU
 	ahead func(x []float32) error // takes x to the device
-}
-
-func (in *inputs) newBatch(n int) *batch {
-	return &batch{x: make([]float32, n*in.width), votes: make([]float32, n*len(in.ds.Classes))}
 }
 
 // put makes an item the one at place j, with its inputs and votes.

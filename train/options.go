@@ -148,29 +148,21 @@ func Defaults() Options {
 	}
 }
 
-// take sets what values that a user wrote in her own package stand for.
-func (o *Options) take() error {
-	if o.Engine == nil {
-		o.Engine = nn.CPU{}
-	}
-	if o.Layers != nil {
-		text, err := nn.Describe(o.Layers)
-		if err != nil {
-			return fmt.Errorf("layers: %w", err)
-		}
-		o.Network = string(text)
-	}
-	return nil
-}
-
 // complete fills in what was left zero, for n items with votes of the given
 // input width and a head of the given traits.
 func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Options, error) {
 	if err := o.suits(traits); err != nil {
 		return o, err
 	}
-	if err := o.take(); err != nil {
-		return o, err
+	if o.Engine == nil {
+		o.Engine = nn.CPU{}
+	}
+	if o.Layers != nil { // as the record has them
+		text, err := nn.Describe(o.Layers)
+		if err != nil {
+			return o, fmt.Errorf("layers: %w", err)
+		}
+		o.Network = string(text)
 	}
 	def, dropoutGiven := Defaults(), o.Dropout != 0
 	grid := 0 // dimensions of the largest image or volume

@@ -40,22 +40,20 @@ type Snapshot struct {
 	Held   []int     // items held out
 }
 
-// reporter passes on the events of runs that train at the same time.
-type reporter struct {
-	mu   sync.Mutex
-	call func(Event)
-}
-
 // heartbeat is the longest time between two events of a run.
 const heartbeat = time.Second
 
-func (r *reporter) send(e Event) {
-	if r.call == nil {
-		return
+// inTurn passes on the events of runs that train at the same time, one after the other.
+func inTurn(call func(Event)) func(Event) {
+	if call == nil {
+		return func(Event) {}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.call(e)
+	var mu sync.Mutex
+	return func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		call(e)
+	}
 }
 
 // meter measures the speed of a run. It never touches what is computed.

@@ -62,25 +62,21 @@ type crew struct {
 
 // newCrew chooses the raters of groups that are large enough, or all if none is.
 func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
-	c := crew{names: ds.Raters, ratings: ds.Ratings, left: g.Left}
+	c := crew{left: g.Left}
 	number := make([]int32, len(ds.Raters))
-	if c.left != nil {
-		c.names, c.ratings = nil, nil
-	}
-	for r := range ds.Raters {
+	for r, name := range ds.Raters {
 		group := g.Group(r)
 		if number[r] = -1; group < 0 {
 			continue
 		}
-		if c.left != nil {
-			number[r] = int32(len(c.names))
-			c.names = append(c.names, ds.Raters[r])
-		}
+		number[r] = int32(len(c.names))
+		c.names = append(c.names, name)
 		if g.Groups() > 1 {
 			c.groups = append(c.groups, group)
 		}
 	}
 	if c.left == nil {
+		c.ratings = ds.Ratings
 		return c
 	}
 	for _, r := range ds.Ratings {

@@ -135,7 +135,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		}
 		return plain, nil
 	}
-	f.report.send(Event{Note: "comparing raters"})
+	f.report(Event{Note: "comparing raters"})
 	before, err := f.losses(plain)
 	if err != nil {
 		return nil, err
@@ -211,25 +211,25 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	type sums struct{ gain, votes float64 }
 	of := map[string]*sums{}
 	var list []*sums
-	all := sums{}
+	all := &sums{}
 	for at, j := range f.voted {
 		if math.IsNaN(before[at]) || math.IsNaN(after[at]) {
 			continue
 		}
 		s := &sums{}
-		if f.ds.Groups != nil && of[f.ds.Groups[j]] != nil {
-			s = of[f.ds.Groups[j]]
-		} else {
-			list = append(list, s)
-			if f.ds.Groups != nil {
-				of[f.ds.Groups[j]] = s
+		if g := f.ds.Groups; g != nil {
+			if of[g[j]] == nil {
+				of[g[j]] = s
 			}
+			s = of[g[j]]
 		}
-		m := f.ds.VotesOf(j)
-		s.gain += before[at] - after[at]
-		s.votes += m
-		all.gain += before[at] - after[at]
-		all.votes += m
+		if s.votes == 0 { // items in voted have votes
+			list = append(list, s)
+		}
+		for _, t := range []*sums{s, all} {
+			t.gain += before[at] - after[at]
+			t.votes += f.ds.VotesOf(j)
+		}
 	}
 	gain = all.gain / all.votes
 	square := 0.0
@@ -290,12 +290,6 @@ func (f *fitting) heldLaws(res *Result, use func(at int) bool) (items []int, law
 // held-out laws, raters seem to guess where it is the networks that err. The standard errors are from
 // held-out laws, and add what networks disagree on.
 func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
-	owns := func(list []*run) (all [][][]float32) {
-		for _, r := range list {
-			all = append(all, ownValues(r.network))
-		}
-		return all
-	}
 	f.crowds = map[int]*head.Crowd{}
 	same := map[int][]*run{} // that hold a fold out
 	for _, r := range runs {
@@ -332,12 +326,10 @@ func ownValues(n *nn.Network) (own [][]float32) {
 	return own
 }
 
-// told makes held-out answers what is reported: an average rater's chances.
-func (f *fitting) told(res *Result) {
-	average := res.Model.Crowd.Average()
-	par.For(len(res.OutOfFold), func(j int) {
-		if a := res.OutOfFold[j]; a != nil {
-			a.Through(average)
-		}
-	})
+// owns returns the values of the head's tensors in the networks of runs.
+func owns(runs []*run) (all [][][]float32) {
+	for _, r := range runs {
+		all = append(all, ownValues(r.network))
+	}
+	return all
 }

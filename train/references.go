@@ -10,7 +10,7 @@ import (
 // references fits the references that the model carries, and scores them on the
 // items that the model was scored on.
 func (f *fitting) references(ctx context.Context, res *Result) (err error) {
-	f.report.send(Event{Note: "fitting the references"})
+	f.report(Event{Note: "fitting the references"})
 	m := res.Model
 	if m.Provenance.References, err = evaluate.FitReferences(ctx, f.ds, f.transform, f.o.Seed); err != nil {
 		return unfitted(ctx, err)

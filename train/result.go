@@ -8,6 +8,7 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/par"
 	"credence/model"
 	"credence/nn"
 )
@@ -16,9 +17,8 @@ import (
 // runs. After a cancellation it does so with what there is.
 func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, error) {
 	stopped := ctx.Err() != nil
-	usable := func(r *run) bool { return r.state.Done || r.state.Epoch > 0 }
-	final = slices.DeleteFunc(slices.Clone(final), func(r *run) bool { return !usable(r) })
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return !usable(r) })
+	unusable := func(r *run) bool { return !r.state.Done && r.state.Epoch == 0 }
+	final, runs = slices.DeleteFunc(slices.Clone(final), unusable), slices.DeleteFunc(slices.Clone(runs), unusable)
 	if len(final) == 0 {
 		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
 	}
@@ -63,7 +63,12 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
 	}
 	if f.knows {
-		f.told(res)
+		average := m.Crowd.Average() // whose chances are what is reported
+		par.For(len(res.OutOfFold), func(j int) {
+			if a := res.OutOfFold[j]; a != nil {
+				a.Through(average)
+			}
+		})
 		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.crew.left}
 	}
 	if err := f.score(res); err != nil {

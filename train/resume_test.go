@@ -283,8 +283,8 @@ func TestStaleCheckpoint(t *testing.T) {
 	plant()
 	want := encoded(t, fitted(t, ds, o).Model)
 	gone(stale)
-	if any, err := CleanCheckpoint(o.Checkpoint); !any || err != nil {
-		t.Errorf("CleanCheckpoint of finished checkpoints: %t, %v", any, err)
+	if err := CleanCheckpoint(o.Checkpoint); err != nil {
+		t.Errorf("CleanCheckpoint of finished checkpoints: %v", err)
 	}
 	plant()
 	if err := RemoveCheckpoint(o.Checkpoint); err != nil {
@@ -292,8 +292,8 @@ func TestStaleCheckpoint(t *testing.T) {
 	}
 	gone(o.Checkpoint)
 	plant()
-	if any, err := CleanCheckpoint(o.Checkpoint); any || err != nil {
-		t.Errorf("CleanCheckpoint of a leftover alone: %t, %v", any, err)
+	if err := CleanCheckpoint(o.Checkpoint); err != nil {
+		t.Errorf("CleanCheckpoint of a leftover alone: %v", err)
 	}
 	gone(o.Checkpoint)
 	plant()

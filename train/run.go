@@ -26,7 +26,7 @@ type job struct {
 	bias      []float32 // where the last layer starts
 	weights   []float64 // of items, or nil
 	mark      fingerprint
-	report    *reporter
+	report    func(Event)
 	runs      int                    // in this phase
 	elsewhere map[string]*trainedRun // runs of other processes, by name
 
@@ -188,11 +188,12 @@ func (r *run) start() error {
 // newBuffers returns the memory that batches are read into: that of the engine where
 // it takes inputs ahead.
 func (r *run) newBuffers() ([]*batch, error) {
-	e, ok := r.o.Engine.(nn.Pinner)
-	if !ok {
-		return r.in.buffers(r.size, r.augment != nil), nil
+	e, pins := r.o.Engine.(nn.Pinner)
+	list := r.in.buffers(r.size, r.augment != nil || pins)
+	if !pins {
+		return list, nil
 	}
-	return r.in.pinned(r.size, e, func(x []float32) error {
+	return list, pin(list, e, func(x []float32) error {
 		if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
 			return f.Ahead(x)
 		}
@@ -238,33 +239,26 @@ func (r *run) learn(ctx context.Context) error {
 			r.stopReading()
 			r.order = order(r.train, r.o.Seed, uint64(r.member), uint64(r.state.Epoch))
 		}
-		for r.state.Batch < r.batches {
-			if ctx.Err() != nil {
-				return r.save()
-			}
-			if r.o.Checkpoint != "" && time.Since(r.saved) >= r.o.CheckpointEvery {
-				if err := r.save(); err != nil {
-					return err
-				}
-			}
-			fine, err := r.step()
-			if err != nil {
-				return err
-			}
-			if !fine {
-				if err := r.recover("the loss is not a number"); err != nil {
-					return err
-				}
-				break
-			}
-		}
-		if r.state.Batch < r.batches && !r.state.Done {
-			continue // a recovery begins the epoch again
-		}
-		if !r.state.Done {
+		if r.state.Batch == r.batches {
 			if err := r.endEpoch(); err != nil {
 				return err
 			}
+			continue
+		}
+		if ctx.Err() != nil {
+			return r.save()
+		}
+		if r.o.Checkpoint != "" && time.Since(r.saved) >= r.o.CheckpointEvery {
+			if err := r.save(); err != nil {
+				return err
+			}
+		}
+		fine, err := r.step()
+		if err == nil && !fine {
+			err = r.recover("the loss is not a number") // which begins the epoch again
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return r.save()
@@ -325,17 +319,15 @@ func (r *run) endEpoch() error {
 	if s.Seen > 0 {
 		e.Clamped = float64(s.Clamped) / float64(s.Seen)
 	}
-	held := math.NaN()
+	held := e.Loss
 	if len(r.held) > 0 {
 		var err error
 		if held, err = r.heldOut(); err != nil {
 			return err
 		}
-		if reason := r.exploded(e.Loss, held); reason != "" {
-			return r.recover(reason)
-		}
 		e.HeldOut = &held
-	} else if reason := r.exploded(e.Loss, e.Loss); reason != "" {
+	}
+	if reason := r.exploded(e.Loss, held); reason != "" {
 		return r.recover(reason)
 	}
 	r.beginEpoch()
@@ -394,5 +386,5 @@ func (r *run) event(e Event) {
 	if !s.Done {
 		e.Left, e.AtMost = left, atMost
 	}
-	r.report.send(e)
+	r.report(e)
 }

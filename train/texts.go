@@ -15,7 +15,7 @@ func (f *fitting) readTexts(ctx context.Context) error {
 	if len(f.transform.TextColumns()) == 0 {
 		return nil
 	}
-	f.report.send(Event{Note: learningFromWords})
+	f.report(Event{Note: learningFromWords})
 	rows, fold := f.voted, f.fold
 	held := f.o.Held
 	if f.forGood {

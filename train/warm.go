@@ -59,23 +59,23 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	differs := func(what string, now, then any) error {
-		return fmt.Errorf("training options: %s %v, but the model to start from has %v", what, now, then)
+	for _, c := range []struct {
+		same      bool
+		what      string
+		now, then any
+	}{
+		{string(now) == string(then), "method", string(now), string(then)},
+		{o.Layers == nil && (o.Network == "" || o.Network == was.Network), "network", strconv.Quote(o.Network), strconv.Quote(was.Network)},
+		{o.Widths == nil || slices.Equal(o.Widths, was.Widths), "widths", o.Widths, was.Widths},
+		{o.Dropout == 0 || o.Dropout == was.Dropout, "dropout", max(0, o.Dropout), max(0, was.Dropout)},
+		{o.InputDropout == 0 || o.InputDropout == was.InputDropout, "input dropout", max(0, o.InputDropout), max(0, was.InputDropout)},
+		{o.Ensemble == 0 || o.Ensemble == was.Ensemble, "ensemble", o.Ensemble, was.Ensemble},
+	} {
+		if !c.same {
+			return fmt.Errorf("training options: %s %v, but the model to start from has %v", c.what, c.now, c.then)
+		}
 	}
-	switch {
-	case string(now) != string(then):
-		return differs("method", string(now), string(then))
-	case o.Layers != nil || o.Network != "" && o.Network != was.Network:
-		return differs("network", strconv.Quote(o.Network), strconv.Quote(was.Network))
-	case o.Widths != nil && !slices.Equal(o.Widths, was.Widths):
-		return differs("widths", o.Widths, was.Widths)
-	case o.Dropout != 0 && o.Dropout != was.Dropout:
-		return differs("dropout", max(0, o.Dropout), max(0, was.Dropout))
-	case o.InputDropout != 0 && o.InputDropout != was.InputDropout:
-		return differs("input dropout", max(0, o.InputDropout), max(0, was.InputDropout))
-	case o.Ensemble != 0 && o.Ensemble != was.Ensemble:
-		return differs("ensemble", o.Ensemble, was.Ensemble)
-	case len(m.Members) != was.Ensemble:
+	if len(m.Members) != was.Ensemble {
 		return fmt.Errorf("the model to start from has %d of its %s: its training was stopped", len(m.Members), words.Plural(was.Ensemble, "network"))
 	}
 	o.Network, o.Widths, o.Ensemble, o.Transform = was.Network, was.Widths, was.Ensemble, was.Transform

@@ -16,6 +16,17 @@ import (
 // Workloads are the names that [NewWorkload] knows, in order of size.
 var Workloads = []string{"mlp", "mlp-raters", "lenet5", "lenet5-raters", "cnn2d", "cnn3d"}
 
+// workloads are the sizes of the benchmarks, by network.
+var workloads = map[string]struct {
+	in                       nn.Shape
+	components, votes, batch int
+}{
+	"mlp":    {nn.Shape{2}, 10, 2, 64},
+	"lenet5": {nn.Shape{1, 28, 28}, 3, 2, 64},
+	"cnn2d":  {nn.Shape{3, 32, 32}, 3, 3, 128},
+	"cnn3d":  {nn.Shape{1, 96, 96, 80}, 3, 3, 16},
+}
+
 // Workload is a benchmark: one network and one fixed batch.
 type Workload struct {
 	Name    string
@@ -39,29 +50,18 @@ type Workload struct {
 //
 // A nil engine is the CPU. An engine that takes inputs ahead gets them anew for each step.
 func NewWorkload(e nn.Engine, name string) (*Workload, error) {
-	var (
-		in                       nn.Shape
-		components, votes, batch int
-	)
-	network, rated := strings.CutSuffix(name, "-raters")
-	switch network {
-	case "mlp":
-		in, components, votes, batch = nn.Shape{2}, 10, 2, 64
-	case "lenet5":
-		in, components, votes, batch = nn.Shape{1, 28, 28}, 3, 2, 64
-	case "cnn2d":
-		in, components, votes, batch = nn.Shape{3, 32, 32}, 3, 3, 128
-	case "cnn3d":
-		in, components, votes, batch = nn.Shape{1, 96, 96, 80}, 3, 3, 16
-	}
 	if !slices.Contains(Workloads, name) {
 		return nil, fmt.Errorf("workload %q is not one of %v", name, Workloads)
 	}
+	network, rated := strings.CutSuffix(name, "-raters")
+	size := workloads[network]
+	in, votes, batch := size.in, size.votes, size.batch
 	const classes = 2
-	method, task := head.Method(head.Mixture{Components: components}), head.Task{Classes: classes}
+	mixture, task := head.Mixture{Components: size.components}, head.Task{Classes: classes}
+	method := head.Method(mixture)
 	if rated {
 		votes, task.Raters = 3, 30
-		method = head.Mixture{Components: components}.WithRaters()
+		method = mixture.WithRaters()
 	}
 	h, err := method.New(task)
 	if err != nil {
