@@ -128,34 +128,40 @@ func (r *run) resume() error {
 	if err != nil {
 		return fmt.Errorf("resuming: %w", err)
 	}
-	bad := func(err error) error { return fmt.Errorf("resuming from %s: %w", r.path(), err) }
+	if err := r.restore(f); err != nil {
+		return fmt.Errorf("resuming from %s: %w", r.path(), err)
+	}
+	return nil
+}
+
+// restore makes the run what it was at a checkpoint.
+func (r *run) restore(f *safetensors.File) error {
 	if f.Metadata["format"] != checkpointFormat {
-		return bad(errors.New("the file is not a checkpoint"))
+		return errors.New("the file is not a checkpoint")
 	}
 	if v := f.Metadata["format_version"]; v != checkpointVersion {
-		return bad(fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion))
+		return fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion)
 	}
 	var mark fingerprint
 	if err := json.Unmarshal([]byte(f.Metadata["fingerprint"]), &mark); err != nil {
-		return bad(err)
+		return err
 	}
 	if err := r.mark.compare(mark, ErrResume); err != nil {
-		return bad(err)
+		return err
 	}
-	var s state
-	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		return bad(err)
+	r.state = state{}
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &r.state); err != nil {
+		return err
 	}
-	r.state = s
-	if err := r.head.SetState(s.Head); err != nil {
-		return bad(err)
+	if err := r.head.SetState(r.state.Head); err != nil {
+		return err
 	}
-	r.cross.setBest(s.Cross)
+	r.cross.setBest(r.state.Cross)
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
-		return bad(err)
+		return err
 	}
 	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Trainer.State().Steps); err != nil {
-		return bad(err)
+		return err
 	}
 	tensors := f.ByName()
 	values := func(name string) []float32 {
@@ -165,12 +171,9 @@ func (r *run) resume() error {
 		return nil
 	}
 	if name := fill(r.tensors(), values); name != "" {
-		return bad(fmt.Errorf("tensor %q is missing or of another size", name))
+		return fmt.Errorf("tensor %q is missing or of another size", name)
 	}
-	if err := r.stepper.Trainer.Push(); err != nil {
-		return bad(err)
-	}
-	return nil
+	return r.stepper.Trainer.Push()
 }
 
 // compare says in what a fingerprint differs from the run's own; what names the reason.

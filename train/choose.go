@@ -9,7 +9,7 @@ import (
 	"credence/head"
 )
 
-// choose checks the data and completes the options.
+// choose checks the data, completes the options and divides the items.
 func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := ds.Check(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.o, err = o.complete(len(f.voted), f.traits, f.transform); err != nil {
 		return nil, err
 	}
-	return f, nil
+	return f, f.divide()
 }
 
 // setMethod sets how networks learn, by the likelihood with raters where they are known.

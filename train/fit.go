@@ -91,9 +91,6 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	if err := f.divide(); err != nil {
-		return Options{}, err
-	}
 	if _, err := f.network(); err != nil {
 		return Options{}, err
 	}
@@ -122,7 +119,7 @@ type fitting struct {
 	turns  int            // its number of folds
 }
 
-// newFitting checks the data, completes the options and divides the items.
+// newFitting prepares a fit: it chooses, reads documents and computes what all runs share.
 func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error) {
 	f, err := choose(ds, o)
 	if err != nil {
@@ -130,9 +127,6 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	}
 	if f.o.CheckpointEvery <= 0 {
 		f.o.CheckpointEvery = 30 * time.Second
-	}
-	if err := f.divide(); err != nil {
-		return nil, err
 	}
 	if err := f.readTexts(ctx); err != nil {
 		return nil, err
@@ -304,23 +298,18 @@ func (f *fitting) train(ctx context.Context, runs []*run) error {
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	next := make(chan *run)
-	errs := make(chan error, len(runs))
+	slots, errs := make(chan bool, par.Threads()), make(chan error, len(runs))
 	var workers sync.WaitGroup
-	for range min(par.Threads(), len(runs)) {
+	for _, r := range runs {
+		slots <- true
 		workers.Go(func() {
-			for r := range next {
-				if err := r.do(inner); err != nil {
-					errs <- fmt.Errorf("%s: %w", r.name, err)
-					cancel()
-				}
+			if err := r.do(inner); err != nil {
+				errs <- fmt.Errorf("%s: %w", r.name, err)
+				cancel()
 			}
+			<-slots
 		})
 	}
-	for _, r := range runs {
-		next <- r
-	}
-	close(next)
 	workers.Wait()
 	close(errs)
 	return <-errs

@@ -129,10 +129,12 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	compared := func(known bool, kind evaluate.Kind, gain, se float64) *model.Raters {
 		return &model.Raters{Known: known, Reason: message(kind, gain, se), Gain: gain, GainSE: se}
 	}
-	if f.declined.Kind != "" {
-		if f.declined.Kind != NoNames {
-			p.Raters = &model.Raters{Reason: f.declined}
-		}
+	switch f.declined.Kind {
+	case "":
+	case NoNames:
+		return plain, nil
+	default:
+		p.Raters = &model.Raters{Reason: f.declined}
 		return plain, nil
 	}
 	f.report(Event{Note: "comparing raters"})
@@ -161,10 +163,10 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		return nil, err
 	}
 	rated, err := g.fit(ctx)
+	if errors.Is(err, ErrStopped) {
+		return stopped()
+	}
 	if err != nil {
-		if errors.Is(err, ErrStopped) {
-			return stopped()
-		}
 		return nil, err
 	}
 	after, err := g.losses(rated)

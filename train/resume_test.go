@@ -283,8 +283,9 @@ func TestStaleCheckpoint(t *testing.T) {
 	plant()
 	want := encoded(t, fitted(t, ds, o).Model)
 	gone(stale)
-	if err := CleanCheckpoint(o.Checkpoint); err != nil {
-		t.Errorf("CleanCheckpoint of finished checkpoints: %v", err)
+	err := CleanCheckpoint(o.Checkpoint)
+	if there, _ := filepath.Glob(filepath.Join(o.Checkpoint, "*.checkpoint")); err != nil || len(there) == 0 {
+		t.Errorf("CleanCheckpoint of finished checkpoints: %v, %q", err, there)
 	}
 	plant()
 	if err := RemoveCheckpoint(o.Checkpoint); err != nil {
@@ -297,7 +298,7 @@ func TestStaleCheckpoint(t *testing.T) {
 	}
 	gone(o.Checkpoint)
 	plant()
-	err := atomicfile.Write(filepath.Join(o.Checkpoint, "member-1.checkpoint"), func(io.Writer) error {
+	err = atomicfile.Write(filepath.Join(o.Checkpoint, "member-1.checkpoint"), func(io.Writer) error {
 		if err := RemoveCheckpoint(o.Checkpoint); err != nil {
 			t.Error(err)
 		}

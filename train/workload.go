@@ -118,20 +118,14 @@ func (w *Workload) pin(e nn.Engine) error {
 	return feeder.Ahead(w.turns[0].Values)
 }
 
-// inputs returns those of a step, and lets those of the next be taken ahead.
-func (w *Workload) inputs() ([]float32, error) {
-	if w.turns == nil {
-		return w.x, nil
-	}
-	x, next := w.turns[w.at.Step%2].Values, w.turns[(w.at.Step+1)%2].Values
-	return x, w.Stepper.Trainer.(nn.Feeder).Ahead(next)
-}
-
-// Step trains once on the batch and returns the loss.
+// Step trains once on the batch and returns the loss. The inputs of the next step are taken ahead.
 func (w *Workload) Step() float64 {
-	x, err := w.inputs()
-	if err != nil {
-		panic(err)
+	x := w.x
+	if w.turns != nil {
+		x = w.turns[w.at.Step%2].Values
+		if err := w.Stepper.Trainer.(nn.Feeder).Ahead(w.turns[(w.at.Step+1)%2].Values); err != nil {
+			panic(err)
+		}
 	}
 	loss, err := w.Stepper.Step(x, w.votes, w.at)
 	if err != nil {
