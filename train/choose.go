@@ -1,12 +1,15 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/rng"
 )
 
 // choose checks the data, completes the options and divides the items.
@@ -173,4 +176,114 @@ func (f *fitting) holdOut(items []int) (voted int) {
 		}
 	}
 	return voted
+}
+
+// foldsOf divides the items with votes into parts that are alike, at most so
+// many and never more than there are groups, and returns the part of each and
+// how many there are.
+func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []int, parts int, err error) {
+	folds, err := dataset.Folds(ds, voted, most, seed)
+	if err != nil {
+		return nil, 0, err
+	}
+	of := make([]int32, ds.Len())
+	for f, items := range folds {
+		for _, j := range items {
+			of[j] = int32(f)
+		}
+	}
+	part = make([]int, len(voted))
+	for at, j := range voted {
+		part[at] = int(of[j])
+	}
+	return part, len(folds), nil
+}
+
+// order returns a permutation of the items for an epoch of a run.
+func order(items []int, seed, member, epoch uint64) []int {
+	out := slices.Clone(items)
+	rand.New(rng.New(seed, "shuffle", member, epoch)).Shuffle(len(out), func(a, b int) { out[a], out[b] = out[b], out[a] })
+	return out
+}
+
+// learningFromWords is the note of the event that comes before.
+const learningFromWords = "learning from words"
+
+// readTexts learns from the documents of the items. Items that take turns to be
+// held out by networks are held out from documents in the same folds: what a
+// network sees of the items it holds out comes from a fit without their votes.
+func (f *fitting) readTexts(ctx context.Context) error {
+	if len(f.transform.TextColumns()) == 0 {
+		return nil
+	}
+	f.report(Event{Note: learningFromWords})
+	rows, fold := f.voted, f.fold
+	held := f.o.Held
+	if f.forGood {
+		for at, j := range f.voted {
+			if f.fold[at] == 0 {
+				held = append(held, j)
+			}
+		}
+	}
+	if held != nil || !slices.Contains(fold, 0) {
+		rows = without(f.voted, held)
+		var err error
+		if fold, _, err = foldsOf(f.ds, rows, max(2, min(5, len(rows)/2)), f.o.Seed); err != nil {
+			return err
+		}
+	}
+	return f.transform.FitText(ctx, f.ds, rows, fold, f.o.ItemWeights)
+}
+
+// itemWeights returns how much each item counts, with mean 1 over the given
+// items, or nil if all count alike.
+func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error) {
+	if o.ClassWeights == nil && o.ItemWeights == nil {
+		return nil, nil
+	}
+	if o.ClassWeights != nil && len(o.ClassWeights) != len(ds.Classes) {
+		return nil, fmt.Errorf("%d class weights for %d classes %q", len(o.ClassWeights), len(ds.Classes), ds.Classes)
+	}
+	if o.ItemWeights != nil && len(o.ItemWeights) != ds.Len() {
+		return nil, fmt.Errorf("%d item weights for %d items", len(o.ItemWeights), ds.Len())
+	}
+	w := make([]float64, ds.Len())
+	sum := 0.0
+	for _, j := range items {
+		w[j] = 1
+		if o.ItemWeights != nil {
+			w[j] = o.ItemWeights[j]
+		}
+		if o.ClassWeights != nil {
+			mean := 0.0
+			for i, s := range ds.CountsOf(j) {
+				mean += float64(s) * o.ClassWeights[i]
+			}
+			w[j] *= mean / ds.VotesOf(j)
+		}
+		if !(w[j] >= 0 && w[j] < 1e9) {
+			return nil, fmt.Errorf("item %q has weight %v, want between 0 and 1e9", ds.Items[j], w[j])
+		}
+		sum += w[j]
+	}
+	if sum == 0 {
+		return nil, fmt.Errorf("all items have weight 0")
+	}
+	for _, j := range items {
+		w[j] *= float64(len(items)) / sum
+	}
+	return w, nil
+}
+
+// weigh gives a batch the weights of its items, if items have weights.
+func (r *run) weigh(b *head.Batch, items []int) {
+	if r.weights == nil {
+		return
+	}
+	r.scratch = r.scratch[:0]
+	for _, j := range items {
+		r.scratch = append(r.scratch, r.weights[j])
+	}
+	b.Weights = r.scratch
 }

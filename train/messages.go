@@ -1,6 +1,12 @@
 package train
 
-import "credence/evaluate"
+import (
+	"math"
+
+	"credence/dataset"
+	"credence/evaluate"
+	"credence/internal/words"
+)
 
 // The kinds of warnings in the provenance of a model. None names a rater: they are shown on its page.
 const (
@@ -45,4 +51,48 @@ func message(kind evaluate.Kind, args ...any) evaluate.Message {
 // warn adds a warning.
 func (f *fitting) warn(kind evaluate.Kind, args ...any) {
 	f.warnings = append(f.warnings, message(kind, args...))
+}
+
+// ratable returns why a likelihood with raters cannot be fitted to the data, or no message.
+func ratable(ds *dataset.Dataset) evaluate.Message {
+	switch {
+	case len(ds.Raters) == 0 || len(ds.Ratings) == 0:
+		return message(NoNames)
+	case len(ds.Raters) == 1:
+		return message(OneRater)
+	}
+	d := len(ds.Classes)
+	named := make([]float32, len(ds.Counts))
+	each := make([]int, ds.Len())
+	for _, r := range ds.Ratings {
+		named[int(r.Item)*d+int(r.Class)]++
+		each[r.Item]++
+	}
+	for k, n := range named {
+		if n > ds.Counts[k] || ds.Counts[k] != float32(math.Round(float64(ds.Counts[k]))) {
+			return message(FractionalVote, ds.Items[k/d], ds.Counts[k], ds.Classes[k%d], n)
+		}
+	}
+	for j := range each {
+		if m := ds.VotesOf(j); m > mostRatings {
+			return message(ManyVotes, ds.Items[j], m, mostRatings)
+		}
+	}
+	return evaluate.Message{}
+}
+
+// doubtful returns why raters are not tried without being asked for, or no message. It names nobody: the
+// reason goes into the model and onto its page.
+func doubtful(g *evaluate.RaterGraph) evaluate.Message {
+	switch {
+	case g.Unnamed > 0:
+		return message(UnnamedVotes, words.Thousands(g.Unnamed), words.Plural(g.Votes+g.Unnamed, "vote"))
+	case g.Raters < 2:
+		return message(OneRater)
+	case g.Modelled > 0:
+		return evaluate.Message{}
+	case g.MeanVotes < evaluate.EnoughVotes:
+		return message(FewVotes, float64(g.MeanVotes), evaluate.EnoughVotes)
+	}
+	return message(ApartGroups, words.Thousands(g.Components), evaluate.EnoughVotes)
 }

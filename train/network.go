@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -202,4 +203,100 @@ func quarter(shape nn.Shape) ([]nn.Layer, nn.Shape) {
 	return []nn.Layer{
 		&nn.Conv{Out: channels, Kernel: nn.Ints{5}, Stride: nn.Ints{2}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: window},
 	}, nn.Shape{channels, h / min(h, 2), w / min(w, 2)}
+}
+
+// leastVector is how many numbers a vector has to have for a branch of its own; those of
+// fewer are columns like others.
+const leastVector = 16
+
+// isVector reports whether a block is a vector, such as an embedding.
+func isVector(in dataset.Input) bool {
+	return in.Kind == dataset.Dense && in.Shape != nil && in.Width >= leastVector
+}
+
+// branches brings the blocks of an input that has vectors beside other features to one
+// vector. A table next to hundreds of numbers would be lost if all went into one layer,
+// and left out with them by the dropout that so many numbers need. So a vector has a layer
+// of its own, normalized to the scale of the standardized columns; these, and the logits of
+// texts, go on as they are.
+//
+// On 1,000 photographs with features of 512 numbers, the loss per held-out vote was 0.687
+// by the features alone; with five columns of noise beside them 0.683, in one layer and in
+// branches; with what another person said, 0.676 in one layer and 0.658 in branches (means of
+// three seeds).
+func branches(o *Options, traits head.Traits, blocks []dataset.Input, width int) ([]nn.Layer, error) {
+	c := &nn.Concat{}
+	numbers := 0
+	for _, in := range blocks {
+		if in.Kind == dataset.Dense {
+			numbers += in.Width
+		}
+	}
+	for _, in := range blocks {
+		switch {
+		case isVector(in):
+			layers := append(dropout(o.InputDropout), &nn.Dense{Out: width}, &nn.LayerNorm{}, &nn.ReLU{})
+			addBranch(c, nn.Shape{in.Width}, append(layers, dropout(o.Dropout)...)...)
+		case in.Kind == dataset.Dense:
+			// As much as the columns are of all numbers, of which there are too many.
+			rate := round(o.InputDropout * float64(in.Width) / float64(numbers))
+			if rate < 0.1 {
+				rate = 0
+			}
+			addBranch(c, nn.Shape{in.Width}, dropout(rate)...)
+		default:
+			if err := branch(c, o, traits, in); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return []nn.Layer{c}, nil
+}
+
+// addBranch adds one that takes a shape.
+func addBranch(c *nn.Concat, in nn.Shape, layers ...nn.Layer) {
+	c.Inputs, c.Branches = append(c.Inputs, in), append(c.Branches, nn.Seq(layers...))
+}
+
+// dropout is a layer of that rate, or none.
+func dropout(rate float64) []nn.Layer {
+	if rate <= 0 {
+		return nil
+	}
+	return []nn.Layer{&nn.Dropout{Rate: rate}}
+}
+
+// paceImages chooses how cnn2d learns from n items. The learning rate falls to
+// nothing over a number of epochs that is fixed beforehand, so that the time a
+// fit takes is known once its first epoch is done; docs/performance.md has what
+// was measured.
+//
+// Batch norm bears a high rate, the higher the more items are averaged over.
+// Shifts by a sixteenth of the shorter side help, and do no harm where left and
+// right differ, as flips would.
+func (o *Options) paceImages(n int, t *dataset.Transform) {
+	o.Rate = cmp.Or(o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
+	o.Schedule = cmp.Or(o.Schedule, "cosine")
+	o.Epochs = cmp.Or(o.Epochs, imageEpochs(n))
+	o.Patience = cmp.Or(o.Patience, max(5, o.Epochs/2))
+	if o.Augment == (Augment{}) {
+		for _, in := range gridInputs(t) {
+			if len(in.Shape) == 3 {
+				o.Augment.Shift = max(o.Augment.Shift, slices.Min(in.Shape[1:])/16)
+			}
+		}
+	}
+}
+
+// imageEpochs is 20, more of them where an epoch has few steps, fewer where a
+// few epochs have many; between 10 and 60.
+func imageEpochs(n int) int {
+	epochs := 20.0
+	switch {
+	case n < 2000:
+		epochs *= math.Sqrt(2000 / float64(n))
+	case n > 10000:
+		epochs *= math.Sqrt(10000 / float64(n))
+	}
+	return int(min(60, max(10, math.Round(epochs))))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
@@ -334,4 +335,39 @@ func owns(runs []*run) (all [][][]float32) {
 		all = append(all, ownValues(r.network))
 	}
 	return all
+}
+
+// crew are the raters whom a likelihood models.
+type crew struct {
+	names   []string
+	ratings []dataset.Rating     // their votes, by numbers in names
+	groups  []int                // of each, see head.Task; nil if there is one
+	left    *evaluate.LeftRaters // whose votes count as those of average raters; nil if nobody's
+}
+
+// newCrew chooses the raters of groups that are large enough, or all if none is.
+func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
+	c := crew{left: g.Left}
+	number := make([]int32, len(ds.Raters))
+	for r, name := range ds.Raters {
+		group := g.Group(r)
+		if number[r] = -1; group < 0 {
+			continue
+		}
+		number[r] = int32(len(c.names))
+		c.names = append(c.names, name)
+		if g.Groups() > 1 {
+			c.groups = append(c.groups, group)
+		}
+	}
+	if c.left == nil {
+		c.ratings = ds.Ratings
+		return c
+	}
+	for _, r := range ds.Ratings {
+		if r.Rater = number[r.Rater]; r.Rater >= 0 {
+			c.ratings = append(c.ratings, r)
+		}
+	}
+	return c
 }
