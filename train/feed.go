@@ -168,9 +168,10 @@ type feed struct {
 	at   int    // the next batch
 	hand *batch // what the caller works on
 
-	// Where they are not read ahead: the items of the batch in hand, and how a piece of
-	// them is read.
+	// The batch that is being read, its items, and how a piece of them is read.
+	into  *batch
 	now   []int
+	size  int // of a piece
 	piece func(i int)
 	errs  []error // of pieces
 
@@ -227,11 +228,13 @@ func pin(list []*batch, e nn.Pinner, ahead func(x []float32) error) error {
 // at once. Only one feed at a time may use the same buffers, and the caller
 // closes it.
 func (in *inputs) feed(buffers []*batch, n int, items func(i int) []int, change func(x []float32, item int)) *feed {
-	f := &feed{in: in, n: n, items: items, change: change}
+	f := &feed{in: in, n: n, items: items, change: change, size: feedItems}
+	f.piece = f.readPiece
 	if len(buffers) == 1 {
-		f.hand, f.piece = buffers[0], f.readPiece
+		f.hand = buffers[0]
 		return f
 	}
+	f.size = 1
 	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan delivery), make(chan struct{})
 	for _, b := range buffers {
 		f.free <- b
@@ -258,34 +261,35 @@ func (f *feed) read() {
 	}
 }
 
-// fill reads items into b. It has goroutines of its own: those of package par
+// fill reads items into b. Ahead of the network it has goroutines of its own: those of package par
 // serve one loop at a time, and that shall be the network's.
 func (f *feed) fill(b *batch, items []int) error {
 	b.begin(f.in, items)
-	width := f.in.width
-	errs := make([]error, len(items))
-	workers := min(par.Threads(), len(items))
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			for j := w; j < len(items); j += workers {
-				if errs[j] = b.put(f.in, j, items[j]); errs[j] != nil {
-					return
+	f.into, f.now = b, items
+	n := (len(items) + f.size - 1) / f.size
+	f.errs = slices.Grow(f.errs[:0], n)[:n]
+	clear(f.errs)
+	if f.free == nil {
+		par.For(n, f.piece)
+	} else {
+		workers := min(par.Threads(), n)
+		var wait sync.WaitGroup
+		for w := range workers {
+			wait.Go(func() {
+				for i := w; i < n; i += workers {
+					f.piece(i)
 				}
-				if f.change != nil {
-					f.change(b.x[j*width:(j+1)*width], items[j])
-				}
-			}
-		})
+			})
+		}
+		wait.Wait()
 	}
-	wait.Wait()
-	for j, err := range errs {
+	for _, err := range f.errs {
 		if err != nil {
-			return fmt.Errorf("item %q: %w", f.in.ds.Items[items[j]], err)
+			return err
 		}
 	}
 	if b.ahead != nil {
-		return b.ahead(b.x[:len(items)*width])
+		return b.ahead(b.x[:len(items)*f.in.width])
 	}
 	return nil
 }
@@ -296,19 +300,9 @@ func (f *feed) next() (x []float32, votes head.Batch, err error) {
 	i := f.at
 	f.at++
 	if f.free == nil {
-		f.now = f.items(i)
-		f.hand.begin(f.in, f.now)
-		n := (len(f.now) + feedItems - 1) / feedItems
-		f.errs = slices.Grow(f.errs[:0], n)[:n]
-		clear(f.errs)
-		par.For(n, f.piece)
+		err = f.fill(f.hand, f.items(i))
 		x, votes = f.hand.content(f.in)
-		for _, err := range f.errs {
-			if err != nil {
-				return nil, votes, err
-			}
-		}
-		return x, votes, nil
+		return x, votes, err
 	}
 	if f.hand != nil {
 		f.free <- f.hand
@@ -319,16 +313,19 @@ func (f *feed) next() (x []float32, votes head.Batch, err error) {
 	return x, votes, d.err
 }
 
-// readPiece reads piece i of the items in hand.
+// readPiece reads piece i of the items of a batch.
 func (f *feed) readPiece(i int) {
-	lo, hi := i*feedItems, min((i+1)*feedItems, len(f.now))
-	for j := lo; j < hi; j++ {
+	width := f.in.width
+	for j := i * f.size; j < min((i+1)*f.size, len(f.now)); j++ {
 		if next := j + prefetchItems; next < len(f.now) {
 			f.in.prefetch(f.now[next])
 		}
-		if err := f.hand.put(f.in, j, f.now[j]); err != nil {
+		if err := f.into.put(f.in, j, f.now[j]); err != nil {
 			f.errs[i] = fmt.Errorf("item %q: %w", f.in.ds.Items[f.now[j]], err)
 			return
+		}
+		if f.change != nil {
+			f.change(f.into.x[j*width:(j+1)*width], f.now[j])
 		}
 	}
 }
