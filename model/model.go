@@ -58,7 +58,7 @@ func (m *Model) Head() (head.Head, error) {
 	if m.Method == nil {
 		return nil, errors.New("a model without a method")
 	}
-	return m.Method.New(m.task())
+	return m.Method.New(head.Task{Classes: len(m.Classes), Raters: len(m.Raters)})
 }
 
 // Traits returns those of the model's method.
@@ -68,10 +68,6 @@ func (m *Model) Traits() head.Traits {
 		return head.Traits{} // of a model that Check refuses
 	}
 	return h.Traits()
-}
-
-func (m *Model) task() head.Task {
-	return head.Task{Classes: len(m.Classes), Raters: len(m.Raters)}
 }
 
 // Check reports the first way in which the fields contradict each other.

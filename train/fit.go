@@ -293,9 +293,6 @@ func refitEpochs(runs []*run) int {
 func (f *fitting) train(ctx context.Context, runs []*run) error {
 	f.runs = len(runs)
 	f.outlook = newOutlook(runs)
-	for i, r := range runs {
-		r.place = i
-	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	slots, errs := make(chan bool, par.Threads()), make(chan error, len(runs))

@@ -135,8 +135,8 @@ type Part struct {
 	// Path is the file that it was read from.
 	Path string
 
-	mark fingerprint
-	runs map[string]*trainedRun
+	fingerprint // what was trained on, with which configuration, and Kernel, the instruction set
+	runs        map[string]*trainedRun
 }
 
 // trainedRun is a run that has ended.
@@ -154,12 +154,9 @@ const (
 	partVersion = "1"
 )
 
-// Kernel returns the instruction set that the part was trained with.
-func (p *Part) Kernel() string { return p.mark.Kernel }
-
 // Like returns an error that is ErrPart and says in what a part differs from this one, if they
 // cannot be of one run.
-func (p *Part) Like(q *Part) error { return p.mark.like(q, p.Version) }
+func (p *Part) Like(q *Part) error { return p.like(q, p.Version) }
 
 // Made returns an error that is ErrPart if a model with this provenance cannot have been made of the part.
 func (p *Part) Made(m *model.Provenance) error {
@@ -169,7 +166,7 @@ func (p *Part) Made(m *model.Provenance) error {
 
 // like refuses a part of another fit.
 func (f *fingerprint) like(p *Part, version string) error {
-	if err := f.compare(p.mark, ErrPart); err != nil {
+	if err := f.compare(p.fingerprint, ErrPart); err != nil {
 		return err
 	}
 	if p.Version != version {
@@ -180,7 +177,7 @@ func (f *fingerprint) like(p *Part, version string) error {
 
 // newPart makes a part of runs that have ended.
 func (f *fitting) newPart(member int, runs []*run) *Part {
-	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, mark: f.mark, runs: map[string]*trainedRun{}}
+	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark, runs: map[string]*trainedRun{}}
 	for _, r := range runs {
 		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
 		if r.cross != nil {
@@ -236,8 +233,8 @@ func (r *run) take(t *trainedRun) error {
 // takeParts makes the runs of other processes known, and refuses parts of another fit.
 func (f *fitting) takeParts() error {
 	f.elsewhere = map[string]*trainedRun{}
-	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].mark.Kernel) {
-		f.mark.Kernel = f.o.Parts[0].mark.Kernel // what has trained, whatever joins
+	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].Kernel) {
+		f.mark.Kernel = f.o.Parts[0].Kernel // what has trained, whatever joins
 	}
 	for _, p := range f.o.Parts {
 		if p.Members != f.o.Ensemble {
@@ -258,7 +255,7 @@ func (f *fitting) takeParts() error {
 
 // Write writes the part to a file.
 func (p *Part) Write(path string) error {
-	mark, err := json.Marshal(p.mark)
+	mark, err := json.Marshal(p.fingerprint)
 	if err != nil {
 		return err
 	}
@@ -305,7 +302,7 @@ func ReadPart(path string) (*Part, error) {
 	for _, e := range []struct {
 		text string
 		to   any
-	}{{m["member"], &p.Member}, {m["members"], &p.Members}, {m["fingerprint"], &p.mark}, {m["runs"], &runs}} {
+	}{{m["member"], &p.Member}, {m["members"], &p.Members}, {m["fingerprint"], &p.fingerprint}, {m["runs"], &runs}} {
 		if err := json.Unmarshal([]byte(e.text), e.to); err != nil {
 			return nil, bad("%w", err)
 		}

@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"credence/dataset"
@@ -369,9 +368,4 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 		o.Head, err = head.Parse(r.Head)
 	}
 	return err
-}
-
-// layered reports whether a network is given as a list of layers.
-func layered(network string) bool {
-	return strings.ContainsAny(network, "[-\n{") || strings.Contains(network, "type:")
 }

@@ -63,11 +63,6 @@ type meter struct {
 	beat  time.Time
 }
 
-func newMeter() *meter {
-	now := time.Now()
-	return &meter{start: now, beat: now}
-}
-
 // add counts items and reports whether it is time for an event.
 func (m *meter) add(items int) bool {
 	m.items += items
@@ -99,7 +94,8 @@ type prospect struct {
 
 func newOutlook(runs []*run) *outlook {
 	o := &outlook{}
-	for _, r := range runs {
+	for i, r := range runs {
+		r.place = i
 		o.runs = append(o.runs, prospect{items: len(r.train), epochs: r.epochs})
 	}
 	return o

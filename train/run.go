@@ -220,8 +220,8 @@ func (r *run) newStepper() error {
 
 // learn trains until it is done or ctx is canceled, which is no error.
 func (r *run) learn(ctx context.Context) error {
-	r.meter = newMeter()
 	r.saved = time.Now()
+	r.meter = &meter{start: r.saved, beat: r.saved}
 	if r.state.Done { // in a checkpoint
 		r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
 	}

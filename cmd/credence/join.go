@@ -132,7 +132,7 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 			return nil
 		}
 	}
-	if err := useKernel(cmd, parts[0].Kernel()); err != nil {
+	if err := useKernel(cmd, parts[0].Kernel); err != nil {
 		return err
 	}
 	t := newTrainOptions()
@@ -142,7 +142,7 @@ func (o *joinOptions) run(cmd *cobra.Command, out run.Folder) error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	o.engine(cmd, t, parts[0].Kernel())
+	o.engine(cmd, t, parts[0].Kernel)
 	par.SetThreads(o.threads)
 	defer par.SetThreads(0)
 	return t.join(ctx, cmd, parts)
