@@ -171,7 +171,8 @@ func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores 
 
 // raw returns the outputs of each network, or of each of the head's passes with
 // dropout on. The first network has a place in an ensemble. When ctx is done it stops between passes.
-func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, first int) (outputs []head.Output, err error) {
+func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, first int) ([]head.Output, error) {
+	var outputs []head.Output
 	passes := h.Traits().Passes
 	var keys []uint64
 	if passes > 0 {

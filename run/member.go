@@ -215,7 +215,8 @@ func sameRun(out Folder, parts []*train.Part) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: %d of %d members are missing: %s", ErrIncomplete, len(missing), run.Members, strings.Join(missing, ", "))
+		return fmt.Errorf("%w: %d of %d members are missing: %s",
+			ErrIncomplete, len(missing), run.Members, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -177,7 +177,8 @@ func (f *fingerprint) like(p *Part, version string) error {
 
 // newPart makes a part of runs that have ended.
 func (f *fitting) newPart(member int, runs []*run) *Part {
-	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark, runs: map[string]*trainedRun{}}
+	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
+	p.runs = map[string]*trainedRun{}
 	for _, r := range runs {
 		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
 		if r.cross != nil {

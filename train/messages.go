@@ -10,10 +10,11 @@ import (
 
 // The kinds of warnings in the provenance of a model. None names a rater: they are shown on its page.
 const (
-	ClassWeighted  evaluate.Kind = "class weights void the calibration of %s"
-	SingleVotes    evaluate.Kind = "no item has more than one vote: the means can be used, the intervals mean nothing"
-	FewPairs       evaluate.Kind = "too few held-out items have two votes: whether intervals are wide enough is not known"
-	UnclearWidths  evaluate.Kind = "how wide intervals should be can hardly be told from these votes (the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would tell"
+	ClassWeighted evaluate.Kind = "class weights void the calibration of %s"
+	SingleVotes   evaluate.Kind = "no item has more than one vote: the means can be used, the intervals mean nothing"
+	FewPairs      evaluate.Kind = "too few held-out items have two votes: whether intervals are wide enough is not known"
+	UnclearWidths evaluate.Kind = "how wide intervals should be can hardly be told from these votes " +
+		"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would tell"
 	DoubtfulRaters evaluate.Kind = "raters are modelled as asked, although %s"
 	RatersLeft     evaluate.Kind = "%v" // *evaluate.LeftRaters
 	DataGone       evaluate.Kind = "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter"
@@ -40,7 +41,8 @@ const (
 	ManyVotes      evaluate.Kind = "item %q has %v votes, more than the %d that can be told apart"
 	UnnamedVotes   evaluate.Kind = "%s of %s carry no rater's name"
 	FewVotes       evaluate.Kind = "raters voted %.1f times on average, fewer than %d"
-	ApartGroups    evaluate.Kind = "raters fall into %s groups that share no item, and less than half of the votes are by groups of two raters or more with %d votes each on average"
+	ApartGroups    evaluate.Kind = "raters fall into %s groups that share no item, " +
+		"and less than half of the votes are by groups of two raters or more with %d votes each on average"
 )
 
 // message returns the message of a kind with the values in its sentence.

@@ -318,7 +318,8 @@ func (o *Options) check() error {
 		{o.Calibrate == "auto" || o.Calibrate == "off", "calibrate", strconv.Quote(o.Calibrate), "one of [auto off]"},
 		{slices.Contains([]string{"auto", "off", "on"}, o.Raters), "raters", strconv.Quote(o.Raters), "one of [auto off on]"},
 		{o.Resolution <= 0.1, "resolution", o.Resolution, "at most 0.1"},
-		{o.Schedule == "constant" || o.Schedule == "cosine", "schedule", strconv.Quote(o.Schedule), "one of [constant cosine]"},
+		{o.Schedule == "constant" || o.Schedule == "cosine", "schedule",
+			strconv.Quote(o.Schedule), "one of [constant cosine]"},
 	} {
 		if !c.fine {
 			return fmt.Errorf("training options: %s %v, want %s", c.name, c.found, c.want)

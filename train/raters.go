@@ -41,9 +41,7 @@ type raterMethod interface {
 
 // chooseRaters finds out whether raters are known from the start, and why not.
 func (f *fitting) chooseRaters(o *Options) error {
-	switch o.Raters {
-	case "", "auto", "on":
-	default:
+	if o.Raters != "" && o.Raters != "auto" && o.Raters != "on" {
 		return nil // off, or refused later
 	}
 	var reason, doubt evaluate.Message

@@ -66,10 +66,12 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 		now, then any
 	}{
 		{string(now) == string(then), "method", string(now), string(then)},
-		{o.Layers == nil && (o.Network == "" || o.Network == was.Network), "network", strconv.Quote(o.Network), strconv.Quote(was.Network)},
+		{o.Layers == nil && (o.Network == "" || o.Network == was.Network), "network",
+			strconv.Quote(o.Network), strconv.Quote(was.Network)},
 		{o.Widths == nil || slices.Equal(o.Widths, was.Widths), "widths", o.Widths, was.Widths},
 		{o.Dropout == 0 || o.Dropout == was.Dropout, "dropout", max(0, o.Dropout), max(0, was.Dropout)},
-		{o.InputDropout == 0 || o.InputDropout == was.InputDropout, "input dropout", max(0, o.InputDropout), max(0, was.InputDropout)},
+		{o.InputDropout == 0 || o.InputDropout == was.InputDropout, "input dropout",
+			max(0, o.InputDropout), max(0, was.InputDropout)},
 		{o.Ensemble == 0 || o.Ensemble == was.Ensemble, "ensemble", o.Ensemble, was.Ensemble},
 	} {
 		if !c.same {
