@@ -16,7 +16,6 @@ import (
 
 	"credence/internal/atomicfile"
 	"credence/internal/safetensors"
-	"credence/nn"
 )
 
 // ErrResume is the reason when a run cannot be continued: its checkpoint
@@ -104,16 +103,16 @@ func fill(list []named, from func(name string) []float32) string {
 
 // tensors are the vectors that a checkpoint holds, as they lie in the run.
 func (r *run) tensors() []named {
-	net := r.network
-	list := []named{{"values", net.Values}, {"best.values", r.best.values}}
+	var list, moments []named
+	for i, p := range r.parameters() {
+		list = append(list, p, named{"best." + p.name, r.best[i]})
+	}
 	for i, m := range r.stepper.Trainer.State().Moments {
 		if m != nil {
-			list = append(list, named{fmt.Sprintf("moments.%d", i), m})
+			moments = append(moments, named{fmt.Sprintf("moments.%d", i), m})
 		}
 	}
-	for i, p := range net.States {
-		list = append(list, named{"states." + p.Name, p.Value}, named{"best.states." + p.Name, r.best.states[i]})
-	}
+	list = slices.Insert(list, 2, moments...)
 	if r.cross != nil {
 		list = append(list, named{"cross", r.cross.kept})
 	}
@@ -258,25 +257,24 @@ func RemoveCheckpoint(folder string) error {
 	return CleanCheckpoint(folder)
 }
 
-// snapshot is a copy of a network's parameters and states.
-type snapshot struct {
-	values []float32
-	states [][]float32
+// parameters are those of the run's network and its states, as they lie in it.
+func (r *run) parameters() []named {
+	list := []named{{"values", r.network.Values}}
+	for _, p := range r.network.States {
+		list = append(list, named{"states." + p.Name, p.Value})
+	}
+	return list
 }
 
-func (s *snapshot) take(net *nn.Network) {
-	s.values = append(s.values[:0], net.Values...)
-	if s.states == nil {
-		s.states = make([][]float32, len(net.States))
-	}
-	for i, p := range net.States {
-		s.states[i] = append(s.states[i][:0], p.Value...)
+// keepBest copies the parameters, which are the best so far.
+func (r *run) keepBest() {
+	for i, p := range r.parameters() {
+		r.best[i] = append(r.best[i][:0], p.values...)
 	}
 }
 
-func (s *snapshot) restore(net *nn.Network) {
-	copy(net.Values, s.values)
-	for i, p := range net.States {
-		copy(p.Value, s.states[i])
+func (r *run) restoreBest() {
+	for i, p := range r.parameters() {
+		copy(p.values, r.best[i])
 	}
 }

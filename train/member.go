@@ -194,10 +194,7 @@ func (f *fitting) newPart(member int, runs []*run) *Part {
 
 // trained are the vectors of a run that has ended, as they lie in it.
 func (r *run) trained() []named {
-	list := []named{{"values", r.network.Values}}
-	for _, s := range r.network.States {
-		list = append(list, named{"states." + s.Name, s.Value})
-	}
+	list := r.parameters()
 	if r.cross != nil {
 		list = append(list, named{"cross", r.cross.kept})
 	}

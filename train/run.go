@@ -58,7 +58,7 @@ type run struct {
 	buffers []*batch
 	feed    *feed // of the epoch under way
 	augment *augmenter
-	best    *snapshot
+	best    [][]float32 // parameters and states of the best epoch
 	state   state
 	cross   *crossStop
 	said    []head.Output // of the held-out items, by the best network
@@ -115,7 +115,7 @@ func (r *run) work(ctx context.Context) error {
 	if err := r.learn(ctx); err != nil {
 		return err
 	}
-	r.best.restore(r.network)
+	r.restoreBest()
 	if r.state.Done || r.state.Epoch > 0 {
 		return r.say()
 	}
@@ -180,8 +180,8 @@ func (r *run) start() error {
 		return err
 	}
 	r.head.Bind(r.network.Own) // whose gradients are there now
-	r.best = &snapshot{}
-	r.best.take(r.network)
+	r.best = make([][]float32, 1+len(r.network.States))
+	r.keepBest()
 	return nil
 }
 
@@ -340,10 +340,10 @@ func (r *run) endEpoch() error {
 	r.order = nil
 	switch {
 	case len(r.held) == 0 || r.o.Patience < 0:
-		r.best.take(r.network)
+		r.keepBest()
 		s.Best = s.Epoch
 	case held < s.BestLoss || s.Epoch == r.traits.Warmup+1 && s.Epoch > 1:
-		r.best.take(r.network)
+		r.keepBest()
 		s.Best, s.BestLoss = s.Epoch, held
 	}
 	switch {

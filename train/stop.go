@@ -55,7 +55,7 @@ func (r *run) recover(reason string) error {
 	s.Halvings++
 	s.Share /= 2
 	s.Note = fmt.Sprintf("%s: back to epoch %d with the learning rate halved to %.2g", reason, s.Best, r.o.Rate*s.Share)
-	r.best.restore(r.network)
+	r.restoreBest()
 	if err := r.newStepper(); err != nil {
 		return err
 	}
