@@ -53,6 +53,20 @@ const (
 	keyProvenance  = "provenance"
 )
 
+// section is a value that the metadata hold as JSON.
+type section struct {
+	key   string
+	value any // to be written, or a pointer to where it is read into
+}
+
+// sections are those of every model; method and layers are text already.
+func (m *Model) sections(method *json.RawMessage, layers *[]json.RawMessage) []section {
+	return []section{
+		{keyClasses, &m.Classes}, {keyHead, method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
+		{keyNetworks, layers}, {keyCalibration, &m.Calibration}, {keyProvenance, &m.Provenance},
+	}
+}
+
 // Save writes the model to path, whole or not at all.
 func (m *Model) Save(path string) error {
 	return atomicfile.Write(path, m.Encode)
@@ -65,33 +79,24 @@ func (m *Model) Encode(w io.Writer) error {
 	}
 	layers := make([]json.RawMessage, len(m.Members))
 	for i, member := range m.Members {
-		text, err := nn.Describe(member.Layers())
-		if err != nil {
+		var err error
+		if layers[i], err = nn.Describe(member.Layers()); err != nil {
 			return fmt.Errorf("writing a model: network %d: %w", i, err)
 		}
-		layers[i] = text
 	}
 	method, err := head.Encode(m.Method)
 	if err != nil {
 		return err
 	}
-	meta := map[string]string{}
-	for key, v := range map[string]any{
-		keyFormat: format, keyVersion: version, keyClasses: m.Classes, keyHead: method, keyRaters: m.Raters, keyTransform: m.Transform,
-		keyNetworks: layers, keyCalibration: m.Calibration, keyProvenance: m.Provenance,
-	} {
-		text, err := marshal(v)
-		if err != nil {
-			return fmt.Errorf("writing a model: %s: %w", key, err)
-		}
-		meta[key] = text
-	}
+	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
 	if m.Crowd != nil {
-		text, err := marshal(crowdRecord{m.Crowd.LeanSD})
-		if err != nil {
-			return fmt.Errorf("writing a model: %s: %w", keyCrowd, err)
+		list = append(list, section{keyCrowd, crowdRecord{m.Crowd.LeanSD}})
+	}
+	meta := map[string]string{}
+	for _, part := range list {
+		if meta[part.key], err = marshal(part.value); err != nil {
+			return fmt.Errorf("writing a model: %s: %w", part.key, err)
 		}
-		meta[keyCrowd] = text
 	}
 	f := &safetensors.File{Metadata: meta}
 	for i, member := range m.Members {
@@ -164,7 +169,7 @@ func Decode(r io.Reader, size int64) (*Model, error) {
 
 // fromFile makes a model of the content of a file whose checksums hold. The
 // rest is checked all the same: anyone can compute a checksum.
-func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
+func fromFile(f *safetensors.File, k Known) (*Model, error) {
 	var kind string
 	if json.Unmarshal([]byte(f.Metadata[keyFormat]), &kind) != nil || kind != format {
 		return nil, fmt.Errorf("%w: a safetensors file, but not a model of credence", ErrForeign)
@@ -180,35 +185,38 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 	if v > version {
 		return nil, fmt.Errorf("%w: its format is version %d, this program reads up to %d", ErrNewer, v, version)
 	}
-	m = &Model{Transform: &dataset.Transform{}}
+	m, err := fromContent(f, k)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return m, nil
+}
+
+// fromContent makes a model of a file of this version.
+func fromContent(f *safetensors.File, k Known) (*Model, error) {
+	m := &Model{Transform: &dataset.Transform{}}
 	var layers []json.RawMessage
 	var method json.RawMessage
 	var crowd *crowdRecord
-	for _, part := range []struct {
-		key string
-		to  any
-	}{
-		{keyClasses, &m.Classes}, {keyHead, &method}, {keyRaters, &m.Raters}, {keyTransform, m.Transform},
-		{keyNetworks, &layers}, {keyCalibration, &m.Calibration}, {keyProvenance, &m.Provenance},
-	} {
-		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.to); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, part.key, err)
-		}
+	list := m.sections(&method, &layers)
+	if f.Metadata[keyCrowd] != "" { // of models that know raters
+		list = append(list, section{keyCrowd, &crowd})
 	}
-	if text := f.Metadata[keyCrowd]; text != "" { // of models that know raters
-		if err := json.Unmarshal([]byte(text), &crowd); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, keyCrowd, err)
+	for _, part := range list {
+		if err := json.Unmarshal([]byte(f.Metadata[part.key]), part.value); err != nil {
+			return nil, fmt.Errorf("%s: %w", part.key, err)
 		}
 	}
 	if n := len(f.Metadata[keyNetworks]); n > maxNetworks {
-		return nil, fmt.Errorf("%w: the layers of the networks take %d bytes, want at most %d", ErrCorrupt, n, maxNetworks)
+		return nil, fmt.Errorf("the layers of the networks take %d bytes, want at most %d", n, maxNetworks)
 	}
+	var err error
 	if m.Method, err = head.Parse(method, k.Methods...); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, err
 	}
 	h, err := m.Head()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, err
 	}
 	tensors, in := f.ByName(), InputShape(m.Transform)
 	if err := m.Transform.SetArrays(func(name string) *dataset.Array {
@@ -216,27 +224,23 @@ func fromFile(f *safetensors.File, k Known) (m *Model, err error) {
 		delete(tensors, name)
 		return (*dataset.Array)(t)
 	}); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, keyTransform, err)
+		return nil, fmt.Errorf("%s: %w", keyTransform, err)
 	}
 	for i, text := range layers {
-		root, err := parseLayers(text, k.Layers)
+		member, err := loadMember(tensors, i, text, k.Layers, in, h.Own())
 		if err != nil {
-			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
-		}
-		member, err := loadMember(tensors, i, root, in, h.Own())
-		if err != nil {
-			return nil, fmt.Errorf("%w: network %d: %w", ErrCorrupt, i, err)
+			return nil, fmt.Errorf("network %d: %w", i, err)
 		}
 		m.Members = append(m.Members, member)
 	}
 	if m.Crowd, err = crowd.crowd(tensors, len(m.Classes), len(m.Raters)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, err
 	}
 	if err := m.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, err
 	}
 	if len(tensors) > 0 {
-		return nil, fmt.Errorf("%w: tensor %q belongs to no network", ErrCorrupt, slices.Min(slices.Collect(maps.Keys(tensors))))
+		return nil, fmt.Errorf("tensor %q belongs to no network", slices.Min(slices.Collect(maps.Keys(tensors))))
 	}
 	return m, nil
 }
@@ -249,7 +253,7 @@ const maxNetworks = 4 << 20
 // no network has taken yet, after comparing names and shapes: what is allocated
 // is what the file holds.
 func loadMember(
-	tensors map[string]*safetensors.Tensor, i int, root nn.Layer, in nn.Shape, own []nn.Own,
+	tensors map[string]*safetensors.Tensor, i int, layers []byte, known []nn.Typed, in nn.Shape, own []nn.Own,
 ) (member *nn.Network, err error) {
 	defer func() {
 		// A layer may meet sizes that no one who builds a network would choose.
@@ -257,6 +261,13 @@ func loadMember(
 			member, err = nil, fmt.Errorf("impossible layers: %v", p)
 		}
 	}()
+	if err := modest(layers); err != nil {
+		return nil, err
+	}
+	root, err := nn.Parse(layers, 0, known...)
+	if err != nil {
+		return nil, err
+	}
 	params, states, err := nn.Tensors(root, in)
 	if err != nil {
 		return nil, err
@@ -288,14 +299,6 @@ func loadMember(
 	return member, nil
 }
 
-// parseLayers reads the layers of a network.
-func parseLayers(text []byte, own []nn.Typed) (nn.Layer, error) {
-	if err := modest(text); err != nil {
-		return nil, err
-	}
-	return nn.Parse(text, 0, own...)
-}
-
 // largest is the largest size in a description of layers that is believed.
 const largest = 1 << 24
 
@@ -315,4 +318,61 @@ func modest(layers []byte) error {
 			return fmt.Errorf("layers with a size of %v", x)
 		}
 	}
+}
+
+// crowdRecord is what a file says of raters beside the tensors, which may hold millions.
+type crowdRecord struct {
+	LeanSD float64 `json:"lean_sd"`
+}
+
+// crowdPart is a tensor of a crowd, with the number of values for each rater.
+type crowdPart struct {
+	name   string
+	values *[]float64
+	width  int
+}
+
+// crowdParts are the tensors of a crowd: leans of two classes, tastes of more.
+func crowdParts(c *head.Crowd) []crowdPart {
+	votes, guess := crowdPart{"crowd.votes", &c.Votes, 1}, crowdPart{"crowd.guess", &c.GuessLogit, 1}
+	guessSE := crowdPart{"crowd.guess_se", &c.GuessLogitSE, 1}
+	if c.Classes == 2 {
+		return []crowdPart{votes, {"crowd.lean", &c.Lean, 1}, {"crowd.lean_se", &c.LeanSE, 1}, guess, guessSE}
+	}
+	return []crowdPart{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
+}
+
+func crowdTensors(c *head.Crowd) []safetensors.Tensor {
+	if c == nil {
+		return nil
+	}
+	var list []safetensors.Tensor
+	for _, part := range crowdParts(c) {
+		values := make([]float32, len(*part.values))
+		for i, x := range *part.values {
+			values[i] = float32(x)
+		}
+		list = append(list, safetensors.Tensor{Name: part.name, Shape: []int{len(c.Votes), part.width}, Values: values})
+	}
+	return list
+}
+
+// crowd takes the tensors of a crowd out of those of a file; nil if there is none.
+func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.Crowd, error) {
+	if r == nil {
+		return nil, nil
+	}
+	c := &head.Crowd{Classes: classes, LeanSD: r.LeanSD}
+	for _, part := range crowdParts(c) {
+		t := tensors[part.name]
+		if t == nil || len(t.Values) != raters*part.width {
+			return nil, fmt.Errorf("tensor %s is missing or not of %d raters", part.name, raters)
+		}
+		delete(tensors, part.name)
+		*part.values = make([]float64, len(t.Values))
+		for i, x := range t.Values {
+			(*part.values)[i] = float64(x)
+		}
+	}
+	return c, c.Settle()
 }

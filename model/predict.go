@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
 
 	"credence/dataset"
 	"credence/head"
 	"credence/internal/par"
+	"credence/nn"
 )
 
 // PredictOptions says how items are predicted.
@@ -30,32 +35,9 @@ type PredictOptions struct {
 // returns the context's error.
 func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
 	out := make([]head.Answer, 0, ds.Len())
-	err := m.batches(ctx, ds, o, func(lo int, x []float32, unread []error) error {
-		got, err := m.answers(ctx, x, o.MeansOnly)
-		if got == nil {
-			return err
-		}
-		for j, err := range unread {
-			if err != nil {
-				got[j] = head.Answer{Err: err}
-			}
-			if err := got[j].Err; err != nil && !o.KeepBad {
-				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
-			}
-		}
-		out = append(out, got...)
-		return nil
-	})
-	return out, err
-}
-
-// batches calls f with the network inputs x [n, width] of the items from lo on, one
-// batch after the other, until it returns an error or ctx is canceled. What could
-// not be read has zeros and an error.
-func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptions, f func(lo int, x []float32, unread []error) error) error {
 	in, err := m.Transform.Over(ds)
 	if err != nil {
-		return err
+		return out, err
 	}
 	width := m.Transform.Width()
 	batch := o.Batch
@@ -64,27 +46,36 @@ func (m *Model) batches(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 	}
 	batch = min(batch, ds.Len(), max(1, cmp.Or(o.BatchValues, maxBatch)/m.itemSize()))
 	x := make([]float32, batch*width)
-	errs := make([]error, batch)
+	unread := make([]error, batch)
 	for lo := 0; lo < ds.Len(); lo += batch {
 		if err := ctx.Err(); err != nil {
-			return err
+			return out, err
 		}
 		n := min(batch, ds.Len()-lo)
-		par.For(n, func(j int) { errs[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
-		for j, err := range errs[:n] {
-			if err == nil {
-				continue
+		par.For(n, func(j int) { unread[j] = in.ReadRow(lo+j, x[j*width:(j+1)*width]) })
+		for j, err := range unread[:n] {
+			switch { // what cannot be read has zeros and an error
+			case err != nil && !o.KeepBad:
+				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
+			case err != nil:
+				clear(x[j*width : (j+1)*width])
 			}
-			if !o.KeepBad {
-				return fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
+		}
+		got, err := m.answers(ctx, x[:n*width], o.MeansOnly)
+		if got == nil {
+			return out, err
+		}
+		for j := range got {
+			if unread[j] != nil {
+				got[j] = head.Answer{Err: unread[j]}
 			}
-			clear(x[j*width : (j+1)*width])
+			if err := got[j].Err; err != nil && !o.KeepBad {
+				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
+			}
 		}
-		if err := f(lo, x[:n*width], errs[:n]); err != nil {
-			return err
-		}
+		out = append(out, got...)
 	}
-	return nil
+	return out, nil
 }
 
 // maxBatch is how many values a network may keep of all items of a batch.
@@ -128,4 +119,167 @@ func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]hea
 		return nil, ctx.Err()
 	}
 	return answers, err
+}
+
+// Ensemble runs the networks of an ensemble for one caller at a time.
+type Ensemble struct {
+	nets []*nn.Network
+	run  []nn.Predictor
+}
+
+// NewEnsemble returns what runs the given networks on an engine; nil means the
+// CPU.
+func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
+	if e == nil {
+		e = nn.CPU{}
+	}
+	s := &Ensemble{nets: nets}
+	for _, net := range nets {
+		p, err := e.NewPredictor(net, 1)
+		if err != nil {
+			return nil, err
+		}
+		s.run = append(s.run, p)
+	}
+	return s, nil
+}
+
+// Answers returns what the networks with the given head together say of the items
+// with inputs x [N, width], on up to so many cores; 0 means all. If there are items
+// without an answer, which have an Err, the error is that of the first of them; the
+// answers are nil only if the networks did not run.
+func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, error) {
+	return s.answers(context.Background(), h, x, cores, head.Decode)
+}
+
+// Outputs returns what each network, or each pass through it, says of the items with inputs x
+// [N, width]. The networks are those from place first of an ensemble, which matters where they are
+// sampled.
+func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, error) {
+	return s.raw(context.Background(), h, x, 0, first)
+}
+
+// answers runs the networks and decodes their outputs.
+func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores int,
+	decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
+	outputs, err := s.raw(ctx, h, x, cores, 0)
+	if err != nil {
+		return nil, err
+	}
+	return decode(h, outputs, len(x)/s.nets[0].In.Size())
+}
+
+// raw returns the outputs of each network, or of each of the head's passes with
+// dropout on. The first network has a place in an ensemble. When ctx is done it stops between passes.
+func (s *Ensemble) raw(ctx context.Context, h head.Head, x []float32, cores, first int) ([]head.Output, error) {
+	var outputs []head.Output
+	passes := h.Traits().Passes
+	var keys []uint64
+	if passes > 0 {
+		for item := range slices.Chunk(x, s.nets[0].In.Size()) {
+			keys = append(keys, contentKey(item))
+		}
+	}
+	for i, net := range s.nets {
+		var own [][]float32
+		for _, p := range net.Own {
+			own = append(own, p.Value)
+		}
+		for pass := range max(1, passes) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			p := nn.Pass{Sample: keys, Cores: cores}
+			if passes > 0 {
+				p.At = nn.Step{Member: uint64(first + i), Step: uint64(pass)}
+			}
+			out, err := s.run[i].Forward(x, p)
+			if err != nil {
+				return nil, err
+			}
+			outputs = append(outputs, head.Output{Raw: slices.Clone(out), Own: own})
+		}
+	}
+	return outputs, nil
+}
+
+// contentKey is a number for the content of an item, FNV-1a of its bits, so that
+// equal inputs lose the same units to dropout wherever they stand.
+func contentKey(x []float32) uint64 {
+	key := uint64(14695981039346656037)
+	for _, v := range x {
+		key = (key ^ uint64(math.Float32bits(v))) * 1099511628211
+	}
+	return key
+}
+
+// pool keeps what callers that are done have worked with for those to come:
+// callers at the same time have one runner each, and share the cores.
+type pool struct {
+	mu   sync.Mutex
+	idle []*runner
+	busy int
+}
+
+// runner is the networks and the head of one caller.
+type runner struct {
+	ensemble *Ensemble
+	head     head.Head
+	method   head.Method // that head was made of
+	equals   bool        // whether methods of its type can be compared
+	classes  int
+	raters   int
+}
+
+// acquire returns a runner for one caller, and how many cores it may use.
+func (m *Model) acquire() (r *runner, cores int, err error) {
+	p := &m.pool
+	p.mu.Lock()
+	p.busy++
+	cores = max(1, par.Threads()/p.busy)
+	for r == nil && len(p.idle) > 0 {
+		r = p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
+		if !r.fits(m) {
+			r = nil
+		}
+	}
+	p.mu.Unlock()
+	if r == nil {
+		if r, err = m.newRunner(); err != nil {
+			m.release(nil)
+		}
+	}
+	return r, cores, err
+}
+
+// newRunner makes a runner of what the model is now.
+func (m *Model) newRunner() (*runner, error) {
+	h, err := m.Head()
+	if err != nil {
+		return nil, err
+	}
+	e, err := NewEnsemble(m.Engine, slices.Clone(m.Members))
+	if err != nil {
+		return nil, err
+	}
+	return &runner{e, h, m.Method, reflect.ValueOf(m.Method).Comparable(), len(m.Classes), len(m.Raters)}, nil
+}
+
+// fits reports whether the model is still what the runner was made of.
+func (r *runner) fits(m *Model) bool {
+	return slices.Equal(r.ensemble.nets, m.Members) && r.classes == len(m.Classes) && r.raters == len(m.Raters) &&
+		r.equals && reflect.TypeOf(r.method) == reflect.TypeOf(m.Method) && r.method == m.Method
+}
+
+// release takes a runner back. A few more are kept than there are cores: of many
+// callers at once, some lose their core in the middle of their work.
+func (m *Model) release(r *runner) {
+	p := &m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy--
+	if r != nil && len(p.idle) < 4*par.Threads() {
+		p.idle = append(p.idle, r)
+	}
 }

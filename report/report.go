@@ -195,7 +195,7 @@ func lead(in *Input) string {
 func warnings(in *Input) []string {
 	var all []string
 	if in.Provenance != nil {
-		all = append(all, in.Provenance.Warnings...)
+		all = words.Each(in.Provenance.Warnings, evaluate.Message.String)
 	}
 	if in.Result != nil {
 		all = append(all, in.Result.Warnings...)

@@ -84,7 +84,7 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	in.Provenance = &model.Provenance{Data: strings.Repeat("0123456789abcdef", 4), Votes: "long form, one row per vote", Seed: 42, Version: "0.3.0",
 		Kernel: "avx2", Config: json.RawMessage(`{"network":"mlp","widths":[64,64],"seed":42}`),
 		Split:    model.Split{Items: 4 * n, Unvoted: 3, Votes: float64(8 * n), Folds: 5},
-		Warnings: []string{"3 items have no features"}}
+		Warnings: []evaluate.Message{{Kind: "%d items have no features", Args: []any{3}}}}
 	for i := range 5 {
 		run := model.Run{Name: fmt.Sprintf("member %d", i), Items: 3 * n, Held: n, Epoch: 8 + i, Reason: "smallest held-out loss"}
 		for k := 1; k <= 20; k++ {

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,20 +143,28 @@ func (f Folder) hasCheckpoints() bool {
 	return slices.ContainsFunc(there, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
 }
 
-// open makes the folder ready for a run and has config written, so that it can
+// open makes the folder ready for a run and writes its configuration, so that it can
 // be resumed however it ends.
-func (f Folder) open(mode Mode, config func() error) error {
-	if mode == Overwrite {
+func (f Folder) open(o *Options) error {
+	if o.Mode == Overwrite {
 		if err := f.clear(); err != nil {
 			return err
 		}
 	}
 	// What has checkpoints keeps the configuration that they belong to, in case
 	// it turns out that this is another.
-	if (mode == Resume || mode == Join) && f.hasCheckpoints() && f.Has(ConfigFile) {
+	if (o.Mode == Resume || o.Mode == Join) && f.hasCheckpoints() && f.Has(ConfigFile) {
 		return nil
 	}
-	return config()
+	return f.writeConfig(o, nil)
+}
+
+// writeConfig writes config.yaml, if the run has one.
+func (f Folder) writeConfig(o *Options, chosen *train.Options) error {
+	if o.Config == nil {
+		return nil
+	}
+	return f.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
 }
 
 // clear removes the files of an earlier run, and nothing else.
@@ -184,12 +195,21 @@ func (f Folder) write(name string, write func(w io.Writer) error) error {
 }
 
 // WriteMetrics writes metrics.json.
-func (f Folder) WriteMetrics(v any) error {
-	return f.write(MetricsFile, func(w io.Writer) error {
+func (f Folder) WriteMetrics(v any) error { return f.writeJSON(MetricsFile, "  ", v) }
+
+func (f Folder) writeJSON(name, indent string, v any) error {
+	return f.write(name, func(w io.Writer) error {
 		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
+		e.SetIndent("", indent)
 		return e.Encode(v)
 	})
+}
+
+// sum returns the SHA-256 of a file in hexadecimal.
+func (f Folder) sum(name string) (string, error) {
+	text, err := os.ReadFile(f.Path(name))
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
 }
 
 // writeHistory writes the epochs of every network, one per row.
@@ -232,4 +252,75 @@ func Load(path string) (*model.Model, error) {
 		return nil, fmt.Errorf("%s %w: %w", path, ErrNoModel, ErrUnfinished)
 	}
 	return nil, fmt.Errorf("%s %w", path, ErrNoModel)
+}
+
+// lockFile is held by the process that writes into the folder, and by one that
+// cleans up what a killed process left. It tells who that is.
+const lockFile = ".lock"
+
+// ErrInUse is the reason when another process is writing into a folder. The error
+// names the process, its host and since when.
+var ErrInUse = errors.New("is in use")
+
+// Lock takes the folder for this process, and makes it if it is not there. If
+// another process has it the error is ErrInUse. The system gives the folder back
+// when the process ends, however it ends. [Train] does all of this itself.
+func (f Folder) Lock() (release func() error, err error) {
+	l, err := f.lock()
+	if err != nil {
+		return nil, err
+	}
+	return l.Release, nil
+}
+
+func (f Folder) lock() (*atomicfile.Lock, error) {
+	for tries := 0; ; tries++ {
+		if err := atomicfile.MkdirAll(string(f)); err != nil {
+			return nil, err
+		}
+		l, err := atomicfile.TakeLock(f.Path(lockFile))
+		if held, ok := errors.AsType[*atomicfile.HeldError](err); ok {
+			held.Holder = cmp.Or(held.Holder, "another process")
+			return nil, fmt.Errorf("%s %w by %s", f, ErrInUse, held.Holder)
+		}
+		// A run that never began takes its folder with it.
+		if errors.Is(err, fs.ErrNotExist) && tries < 10 {
+			continue
+		}
+		return l, err
+	}
+}
+
+// clean removes what killed processes left half written, and their lock. If a
+// living process writes into the folder the error is ErrInUse.
+func (f Folder) clean() error {
+	if !f.stale() {
+		return nil
+	}
+	l, err := f.lock()
+	if err != nil {
+		return err
+	}
+	err = f.sweep()
+	return errors.Join(err, l.Release())
+}
+
+// stale reports whether there is anything that a process at work or a killed one
+// has left.
+func (f Folder) stale() bool {
+	temporary := func(e fs.DirEntry) bool {
+		return e.Name() == lockFile || strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp")
+	}
+	there, _ := os.ReadDir(string(f))
+	checkpoints, err := os.ReadDir(f.checkpoints())
+	return slices.ContainsFunc(there, temporary) || slices.ContainsFunc(checkpoints, temporary) || err == nil && len(checkpoints) == 0
+}
+
+// sweep removes leftovers. The caller holds the lock: a folder of checkpoints that
+// is empty may be one that is about to be written to.
+func (f Folder) sweep() error {
+	if err := atomicfile.Clean(string(f), slices.Concat([]string{partFile}, files)...); err != nil {
+		return err
+	}
+	return train.CleanCheckpoint(f.checkpoints())
 }

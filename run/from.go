@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,27 +136,17 @@ func (b *Beginning) Divide(ds *dataset.Dataset, validation, test float64, seed u
 	for _, j := range fresh {
 		given[j] = trainPart // where too few are new to be divided
 	}
-	if float64(len(fresh))*min(1-test-validation, cmpPositive(test), cmpPositive(validation)) >= 1 {
+	if float64(len(fresh))*min(1-test-validation, cmp.Or(test, 1), cmp.Or(validation, 1)) >= 1 {
 		d, err := Divide(ds.Select(fresh), validation, test, seed)
 		if err != nil {
 			return nil, err
 		}
-		for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
-			for _, k := range rows {
-				given[fresh[k]] = Parts[i]
-			}
+		for k, part := range d.parts() {
+			given[fresh[k]] = cmp.Or(part, trainPart)
 		}
 	}
 	ds.Given = given
 	return Divide(ds, validation, test, seed)
-}
-
-// cmpPositive is a share, or 1 if it is 0.
-func cmpPositive(share float64) float64 {
-	if share == 0 {
-		return 1
-	}
-	return share
 }
 
 // Close closes the data.
@@ -168,11 +159,10 @@ func (b *Beginning) Close() error {
 
 // sameStart refuses a repetition that starts from another model.
 func sameStart(folder Folder, recorded *model.Model, start *train.Start) error {
-	want := ""
+	want, found := "", ""
 	if recorded.Provenance.From != nil {
 		want = recorded.Provenance.From.Model
 	}
-	found := ""
 	if start != nil {
 		var err error
 		if found, err = start.Model.Hash(); err != nil {

@@ -2,11 +2,8 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -28,8 +25,8 @@ const memberPrefix = "member-"
 // or belongs to another run. The error names it.
 var ErrParts = errors.New("the parts cannot be joined")
 
-// ErrIncomplete is the reason, beside ErrParts, when members are missing or have not ended yet.
-var ErrIncomplete = errors.New("not all members have ended")
+// ErrIncomplete is the reason when members are missing or have not ended yet. It is ErrParts too.
+var ErrIncomplete = fmt.Errorf("%w", ErrParts)
 
 // Member returns the folder of one member of the ensemble of a run, from 0.
 func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strconv.Itoa(i))) }
@@ -73,15 +70,11 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o
 		}
 		fit.Parts, done = []*train.Part{p}, true
 	}
-	config := func(chosen *train.Options) error {
-		return folder.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
+	if o.Mode != Overwrite {
+		o.Mode = Resume
 	}
 	if !done {
-		mode := Resume
-		if o.Mode == Overwrite {
-			mode = Overwrite
-		}
-		if err := folder.open(mode, func() error { return config(nil) }); err != nil {
+		if err := folder.open(&o); err != nil {
 			return false, err
 		}
 	}
@@ -96,7 +89,7 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o
 		return false, err
 	}
 	// The part comes last: with it the member has ended.
-	if err := config(&chosen); err != nil {
+	if err := folder.writeConfig(&o, &chosen); err != nil {
 		return false, err
 	}
 	if part.ConfigSum, err = folder.configSum(); err != nil {
@@ -110,12 +103,11 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o
 
 // configSum returns the SHA-256 of the configuration file in hexadecimal.
 func (f Folder) configSum() (string, error) {
-	text, err := os.ReadFile(f.Path(ConfigFile))
+	sum, err := f.sum(ConfigFile)
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", f.Path(ConfigFile), cause(err))
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return sum, nil
 }
 
 // readMember reads the part in the folder of a member, and refuses that of another and one whose configuration file has
@@ -171,7 +163,7 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 		return nil, err
 	}
 	if len(there) == 0 {
-		return nil, incomplete("%s holds no members: expected %s0 and so on", out, memberPrefix)
+		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrIncomplete, out, memberPrefix)
 	}
 	var parts []*train.Part
 	for _, i := range there {
@@ -180,7 +172,7 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 			return nil, err
 		}
 		if !folder.Has(partFile) {
-			return nil, incomplete("%s has not ended: run its member again", folder)
+			return nil, fmt.Errorf("%w: %s has not ended: run its member again", ErrIncomplete, folder)
 		}
 		p, err := readMember(folder, i)
 		if err != nil {
@@ -189,16 +181,6 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 		parts = append(parts, p)
 	}
 	return parts, sameRun(out, parts)
-}
-
-// incompleteError is ErrParts and ErrIncomplete, in the words of the first.
-type incompleteError struct{ text string }
-
-func (e *incompleteError) Error() string   { return ErrParts.Error() + ": " + e.text }
-func (e *incompleteError) Unwrap() []error { return []error{ErrParts, ErrIncomplete} }
-
-func incomplete(format string, args ...any) error {
-	return &incompleteError{fmt.Sprintf(format, args...)}
 }
 
 // sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
@@ -226,18 +208,15 @@ func sameRun(out Folder, parts []*train.Part) error {
 			return fmt.Errorf("%w: %s is not of the run of %s: %w", ErrParts, folder, out.Member(run.Member), err)
 		}
 	}
-	have := map[int]bool{}
-	for _, p := range parts {
-		have[p.Member] = true
-	}
 	var missing []string
 	for i := range run.Members {
-		if !have[i] {
+		if !slices.ContainsFunc(parts, func(p *train.Part) bool { return p.Member == i }) {
 			missing = append(missing, string(out.Member(i)))
 		}
 	}
 	if len(missing) > 0 {
-		return incomplete("%d of %d members are missing: %s", len(missing), run.Members, strings.Join(missing, ", "))
+		return fmt.Errorf("%w: %d of %d members are missing: %s",
+			ErrIncomplete, len(missing), run.Members, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -3,13 +3,16 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
 	"credence/dataset"
 	"credence/evaluate"
+	"credence/head"
 	"credence/model"
 	"credence/predict"
 	"credence/report"
@@ -22,13 +25,12 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 	if !slices.Equal(ds.Classes, m.Classes) {
 		return nil, fmt.Errorf("votes for the classes %q, but the model has %q", ds.Classes, m.Classes)
 	}
-	in := evaluate.NewInput(ds)
-	var err error
-	if in.Answers, err = m.Predict(context.Background(), ds, model.PredictOptions{}); err != nil {
+	answers, err := m.Predict(context.Background(), ds, model.PredictOptions{})
+	if err != nil {
 		return nil, err
 	}
-	in.Crowd = m.Crowd
-	if in.Ratings, err = predict.Ratings(m, ds); err != nil {
+	in, err := newInput(m, ds, answers)
+	if err != nil {
 		return nil, err
 	}
 	if r := m.Provenance.References; r != nil {
@@ -37,6 +39,14 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 		}
 	}
 	return in, nil
+}
+
+// newInput puts answers to the items of ds together with the votes on them, and who cast these.
+func newInput(m *model.Model, ds *dataset.Dataset, answers []head.Answer) (in *evaluate.Input, err error) {
+	in = evaluate.NewInput(ds)
+	in.Answers, in.Crowd = answers, m.Crowd
+	in.Ratings, err = predict.Ratings(m, ds)
+	return in, err
 }
 
 // Page returns what a report tells of a model and its evaluation. Which items
@@ -91,25 +101,18 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, c
 		return nil
 	}
 	most := min(reportItems, reportMeans/len(t.Model.Classes)+1)
-	if n := len(scored); n > most {
-		every := (n + most - 1) / most
-		some := scored[:0]
-		for i := 0; i < n; i += every {
-			some = append(some, scored[i])
-		}
-		scored = some
+	every := (len(scored) + most - 1) / most
+	var some []int
+	var answers []head.Answer
+	for i := 0; i < len(scored); i += every {
+		some, answers = append(some, scored[i]), append(answers, *t.OutOfFold[scored[i]])
 	}
-	held := d.Learn.Select(scored)
-	in := evaluate.NewInput(held)
-	in.References = t.References.Select(scored)
-	for _, j := range scored {
-		in.Answers = append(in.Answers, *t.OutOfFold[j])
-	}
-	ratings, err := predict.Ratings(t.Model, held)
+	held := d.Learn.Select(some)
+	in, err := newInput(t.Model, held, answers)
 	if err != nil {
 		return err
 	}
-	in.Crowd, in.Ratings = t.Model.Crowd, ratings
+	in.References = t.References.Select(some)
 	r, err := evaluate.EvaluateContext(ctx, *in, evaluate.Options{})
 	if ctx.Err() != nil {
 		os.Remove(folder.Path(ReportFile)) // one of an earlier state
@@ -125,4 +128,88 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, c
 		page.Commands = []string{command}
 	}
 	return folder.WriteReport(page)
+}
+
+// DefaultPseudonyms is the seed of the pseudonyms in reports; see [evaluate.Pseudonyms].
+const DefaultPseudonyms = 0
+
+// mostRaters bounds how many raters raters.json tells of.
+const mostRaters = 100_000
+
+// ErrNoRaters is the reason when nothing is known of the raters of a run.
+var ErrNoRaters = errors.New("nothing is known of its raters")
+
+// writeRaters writes raters.json, where votes name raters.
+func (t *Trained) writeRaters(folder Folder, d *Division) error {
+	if len(d.Learn.Ratings) == 0 || len(d.Learn.Raters) > mostRaters {
+		return nil
+	}
+	t.raters = evaluate.DescribeRaters(d.Learn, t.Model.Crowd, t.Model.Raters)
+	if p := t.Model.Provenance.Raters; p != nil {
+		t.raters.Reason = p.Reason.String()
+	}
+	return folder.writeJSON(RatersFile, " ", t.raters)
+}
+
+// ShowRaters has a page show the raters, where they are modelled: under pseudonyms or under their
+// names. The warnings of a model name no raters.
+func ShowRaters(page *report.Input, r *evaluate.RaterReport, pseudonyms bool) {
+	if r == nil {
+		return
+	}
+	shown := *r
+	shown.Raters = slices.Clone(r.Raters)
+	if pseudonyms {
+		shown.UsePseudonyms(DefaultPseudonyms)
+	}
+	if shown.Modelled {
+		page.Raters = &shown
+	}
+}
+
+// Raters returns what is known of the raters that the run or the model file at path was trained
+// on: of a run also how they vote compared with others, of a model file by itself only what it
+// learned. If neither tells of any, the error is ErrNoRaters.
+func Raters(path string) (*evaluate.RaterReport, error) {
+	m, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return RatersOf(m, path)
+}
+
+// RatersOf is [Raters] for a model that was loaded from path.
+func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file := Folder(path).Path(RatersFile)
+		text, err := os.ReadFile(file)
+		if err == nil {
+			r := &evaluate.RaterReport{}
+			if err := json.Unmarshal(text, r); err != nil {
+				return nil, fmt.Errorf("reading %s: %w", file, err)
+			}
+			r.MarkAlike()
+			return r, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if m.Crowd == nil {
+		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
+	}
+	r := evaluate.DescribeRaters(nil, m.Crowd, m.Raters)
+	if len(m.Crowd.Lean) > 0 {
+		r.Class = m.Classes[1]
+	}
+	if p := m.Provenance.Raters; p != nil {
+		r.Reason = p.Reason.String()
+		if p.Left != nil {
+			for _, x := range p.Left.First {
+				r.AddAverage(x.Name, x.Votes)
+			}
+		}
+	}
+	r.MarkAlike()
+	return r, nil
 }

@@ -190,7 +190,7 @@ func TestResume(t *testing.T) {
 	if !errors.Is(err, train.ErrStopped) || got == nil || !folder.Unfinished() || !folder.Has(ModelFile) || folder.Has(ReportFile) {
 		t.Fatalf("stopped: error %v, result %v, unfinished %v, report %v", err, got, folder.Unfinished(), folder.Has(ReportFile))
 	}
-	if got.Metrics.HeldOut.ConstantNLL != nil || !strings.Contains(got.Metrics.Warnings[len(got.Metrics.Warnings)-1], "stopped") {
+	if got.Metrics.HeldOut.ConstantNLL != nil || got.Metrics.Warnings[len(got.Metrics.Warnings)-1].Kind != train.StoppedEarly {
 		t.Errorf("metrics of a stopped run %+v", got.Metrics)
 	}
 	o.Fit.Progress = nil

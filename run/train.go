@@ -1,3 +1,33 @@
+// Package run is the folder of a training run: what the command line writes and
+// reads, for programs that do the same.
+//
+//   - [Train] trains on a data set and leaves the model, the metrics, the history
+//     and a report in a [Folder]; a run that was stopped is resumed to the same
+//     bytes.
+//   - [TrainMember] trains one network of the ensemble, on a machine of its own
+//     perhaps; [Train] with the parts of all ([ReadMembers]) makes the run of them, with the bytes
+//     that one process would have written.
+//   - [Load] reads the model of a folder, or a model file. [Folder.Part] finds the
+//     items that training left alone, [Folder.Seen] those that it saw.
+//   - [Input] puts together what a model says of a data set and all it is judged
+//     by, for package evaluate; [Page] makes a page of it for package report.
+//   - [Verify] repeats a run and compares the models byte by byte.
+//
+// A folder holds:
+//
+//	model.credence  the model
+//	config.yaml     what the run was asked for, written by the caller
+//	metrics.json    scores on held-out votes, beside those of simple references
+//	history.csv     the losses of every epoch
+//	report.html     the scores with figures and explanations
+//	split.csv       the part of each item, if items were divided
+//	checkpoint/     the state of a run that has not ended
+//	member-0/ …     members that were trained by processes of their own
+//	.lock           while a process writes into the folder: which one
+//
+// Every file appears whole or not at all, and one process at a time writes into a
+// folder: others are refused with [ErrInUse]. But for the lock none holds a clock,
+// a host or a number of cores, so that equal runs give equal bytes.
 package run
 
 import (
@@ -10,6 +40,7 @@ import (
 
 	"credence/evaluate"
 	"credence/internal/atomicfile"
+	"credence/model"
 	"credence/train"
 )
 
@@ -63,13 +94,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 	if err := folder.check(o.Mode); err != nil {
 		return nil, err
 	}
-	config := func(chosen *train.Options) error {
-		if o.Config == nil {
-			return nil
-		}
-		return folder.write(ConfigFile, func(w io.Writer) error { return o.Config(w, chosen) })
-	}
-	if err := folder.open(o.Mode, func() error { return config(nil) }); err != nil {
+	if err := folder.open(&o); err != nil {
 		return nil, err
 	}
 	if err := folder.writeSplit(d); err != nil {
@@ -88,7 +113,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 		return nil, err
 	}
 	t := &Trained{Result: result, Metrics: newMetrics(result)}
-	if failed := t.save(ctx, folder, d, config, o.Command); failed != nil && !errors.Is(failed, train.ErrStopped) {
+	if failed := t.save(ctx, folder, d, &o); failed != nil && !errors.Is(failed, train.ErrStopped) {
 		return nil, failed
 	} else if err = cmp.Or(err, failed); err != nil {
 		return t, err
@@ -97,18 +122,79 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 }
 
 // save writes the files of the run, the report last: one that is stopped has none.
-func (t *Trained) save(ctx context.Context, folder Folder, d *Division, config func(*train.Options) error, command string) error {
+func (t *Trained) save(ctx context.Context, folder Folder, d *Division, o *Options) error {
 	for _, step := range []func() error{
-		func() error { return config(&t.Options) },
+		func() error { return folder.writeConfig(o, &t.Options) },
 		func() error { return folder.writeHistory(t.Model.Provenance.Runs) },
 		func() error { return folder.WriteMetrics(t.Metrics) },
 		func() error { return t.writeRaters(folder, d) },
 		func() error { return t.Model.Save(folder.Path(ModelFile)) },
-		func() error { return t.writeReport(ctx, folder, d, command) },
+		func() error { return t.writeReport(ctx, folder, d, o.Command) },
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Metrics is the content of metrics.json.
+type Metrics struct {
+	Version    string             `json:"version"`
+	Method     string             `json:"method,omitempty"` // if not the mixture
+	Seed       uint64             `json:"seed"`
+	Data       string             `json:"data"`
+	Classes    []string           `json:"classes"`
+	Items      int                `json:"items"`
+	Votes      float64            `json:"votes"`
+	Networks   int                `json:"networks"`
+	Parameters int                `json:"parameters"`
+	From       *model.Origin      `json:"from,omitempty"` // the model that training started from
+	HeldOut    HeldOutMetrics     `json:"held_out"`
+	Runs       []NetworkMetric    `json:"runs"`
+	Warnings   []evaluate.Message `json:"warnings"`
+}
+
+// HeldOutMetrics are the model's scores on held-out votes, and those of the
+// references on the same.
+type HeldOutMetrics struct {
+	Items       int      `json:"items"`
+	Votes       float64  `json:"votes"`
+	NLL         *float64 `json:"nll_per_vote"` // null without distributions
+	MarginalNLL float64  `json:"marginal_nll_per_vote"`
+	Accuracy    float64  `json:"accuracy"`
+	evaluate.ReferenceScores
+}
+
+// NetworkMetric is how the training of one network went.
+type NetworkMetric struct {
+	Name   string `json:"name"`
+	Items  int    `json:"items"`
+	Held   int    `json:"held"`
+	Epochs int    `json:"epochs"`
+	Epoch  int    `json:"kept_epoch"`
+	Reason string `json:"reason"`
+}
+
+func newMetrics(result *train.Result) *Metrics {
+	m := result.Model
+	p := &m.Provenance
+	t := &Metrics{
+		Version: p.Version, Seed: p.Seed, Data: p.Data, Classes: m.Classes,
+		Items: p.Split.Items - p.Split.Unvoted, Votes: p.Split.Votes,
+		Networks: len(m.Members), Parameters: m.Size(), From: p.From,
+		HeldOut: HeldOutMetrics{Items: p.Scores.Items, Votes: p.Scores.Votes, NLL: &p.Scores.NLLPerVote,
+			MarginalNLL: p.Scores.MarginalPerVote, Accuracy: p.Scores.Accuracy},
+		Warnings: append([]evaluate.Message{}, p.Warnings...),
+	}
+	if result.References != nil {
+		t.HeldOut.ReferenceScores = *result.References
+	}
+	if !m.Traits().Joint {
+		t.Method, t.HeldOut.NLL = m.Method.Name(), nil
+	}
+	for _, r := range p.Runs {
+		t.Runs = append(t.Runs, NetworkMetric{r.Name, r.Items, r.Held, len(r.History), r.Epoch, r.Reason})
+	}
+	return t
 }

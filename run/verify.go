@@ -1,10 +1,7 @@
 package run
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -75,19 +72,13 @@ func Verify(ctx context.Context, folder Folder, d *Division, o Options) (*Verifi
 
 // compare compares the model files of two runs.
 func compare(folder, again Folder, recorded *model.Model) (*Verification, error) {
-	var texts [2][]byte
-	var sums [2]string
-	for i, f := range []Folder{folder, again} {
-		var err error
-		if texts[i], err = os.ReadFile(f.Path(ModelFile)); err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(texts[i])
-		sums[i] = hex.EncodeToString(sum[:])
+	v := &Verification{}
+	var err error
+	if v.Recorded, err = folder.sum(ModelFile); err != nil {
+		return nil, err
 	}
-	v := &Verification{Recorded: sums[0], Repeated: sums[1]}
-	if bytes.Equal(texts[0], texts[1]) {
-		return v, nil
+	if v.Repeated, err = again.sum(ModelFile); err != nil || v.Recorded == v.Repeated {
+		return v, err
 	}
 	repeated, err := model.Load(again.Path(ModelFile))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"credence/evaluate"
 	"credence/model"
 )
 
@@ -29,7 +30,9 @@ func TestFirstDifference(t *testing.T) {
 		{func(m *model.Model) { m.Provenance.Config = []byte(`{}`) }, "configuration: recorded"},
 		{weight, "weights: network 1, "},
 		{func(m *model.Model) { m.Members = m.Members[:1] }, "networks: recorded 2, found 1"},
-		{func(m *model.Model) { m.Provenance.Warnings = append(m.Provenance.Warnings, "x") }, "the weights are equal, the record of training is not"},
+		{func(m *model.Model) {
+			m.Provenance.Warnings = append(m.Provenance.Warnings, evaluate.Message{Kind: "x"})
+		}, "the weights are equal, the record of training is not"},
 	} {
 		a, b := load(), load()
 		c.change(b)

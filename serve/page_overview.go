@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"credence/evaluate"
 	"credence/internal/words"
 	"credence/report"
 	"credence/run"
@@ -68,7 +69,7 @@ func (s *Server) overview(ctx context.Context, in *overviewAsked) (*struct{ Body
 	}
 	o := &overview{Model: m.name, Version: m.version, Program: s.options.Version, Classes: card.Classes, Method: m.model.Method.Name(),
 		Networks: card.Networks, Parameters: card.Parameters, Items: card.Split.Items - card.Split.Unvoted, Votes: card.Split.Votes, Level: s.options.Level,
-		Raters: m.model.Crowd != nil, Warnings: append([]string{}, card.Warnings...), Verdicts: []report.Verdict{}, HasItems: s.queue != nil, TakesVotes: s.votes != nil}
+		Raters: m.model.Crowd != nil, Warnings: append([]string{}, words.Each(card.Warnings, evaluate.Message.String)...), Verdicts: []report.Verdict{}, HasItems: s.queue != nil, TakesVotes: s.votes != nil}
 	for _, p := range card.Features {
 		o.Features = append(o.Features, p.String())
 	}

@@ -107,15 +107,13 @@ func (a Augment) check() error {
 
 // fits refuses an augmentation of features that have no images.
 func (a Augment) fits(t *dataset.Transform) error {
-	if a.none() {
+	switch {
+	case a.none():
 		return nil
+	case len(gridInputs(t)) == 0:
+		return errors.New("augmentation is for images and volumes, and the features have none")
 	}
-	for _, in := range t.Inputs() {
-		if in.Kind == dataset.Grid {
-			return a.check()
-		}
-	}
-	return errors.New("augmentation is for images and volumes, and the features have none")
+	return a.check()
 }
 
 // augmenter changes the inputs of one run.
@@ -132,13 +130,10 @@ func newAugmenter(a Augment, t *dataset.Transform, seed, member uint64) *augment
 	if a.none() {
 		return nil
 	}
-	g := &augmenter{Augment: a, seed: seed, member: member}
+	g := &augmenter{Augment: a, grids: gridInputs(t), seed: seed, member: member}
 	most := 0
-	for _, in := range t.Inputs() {
-		if in.Kind == dataset.Grid {
-			g.grids = append(g.grids, in)
-			most = max(most, in.Width)
-		}
+	for _, in := range g.grids {
+		most = max(most, in.Width)
 	}
 	g.spare.New = func() any { b := make([]float32, most); return &b }
 	return g

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"credence/head"
 	"credence/internal/par"
@@ -52,11 +51,8 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 			}
 		}
 	}()
-	if f.o.Calibrate == "off" {
+	if f.o.Calibrate == "off" || f.o.ClassWeights != nil { // whose means are not those of the votes
 		return nil
-	}
-	if f.o.ClassWeights != nil {
-		return nil // the means are not those of the votes
 	}
 	h, err := f.heldOut(res, runs)
 	if err != nil {
@@ -73,15 +69,13 @@ func (f *fitting) calibrate(ctx context.Context, res *Result, runs, final []*run
 		return err
 	}
 	if found.Items == 0 {
-		f.warnings = append(f.warnings, "too few held-out items have two votes: whether intervals are wide enough is not known")
+		f.warn(FewPairs)
 		return nil
 	}
 	found.Resolution = c.Resolution
 	*c = found
 	if c.RatioSE > 0.5 {
-		f.warnings = append(f.warnings, fmt.Sprintf("how wide intervals should be can hardly be told from these votes "+
-			"(the squared error is %.2f ± %.2f times the predicted variance): more items or more votes per item would tell",
-			c.Ratio, c.RatioSE))
+		f.warn(UnclearWidths, c.Ratio, c.RatioSE)
 	}
 	if f.folds > 0 {
 		within = 1 // held-out answers are those of single networks
@@ -122,10 +116,6 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 	for at, j := range f.voted {
 		place[j] = at
 	}
-	reader, err := f.method.New(f.task)
-	if err != nil {
-		return nil, err
-	}
 	h := NewHeldOut(len(f.ds.Classes), f.parts())
 	seen := map[int]bool{} // folds
 	for _, r := range runs {
@@ -140,11 +130,9 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 			}
 		}
 		if r.cross != nil && r.cross.best != nil {
-			var own [][]float32
-			for _, p := range r.network.Own {
-				own = append(own, p.Value)
-			}
-			if answers, err = head.Decode(reader, []head.Output{{Raw: r.cross.kept, Own: own}}, len(r.held)); err != nil {
+			var err error
+			said := []head.Output{{Raw: r.cross.kept, Own: ownValues(r.network)}}
+			if answers, err = head.Decode(f.reader, said, len(r.held)); err != nil {
 				return nil, err
 			}
 		}
@@ -220,22 +208,20 @@ func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 	for k := 0; k < len(f.voted); k += every {
 		items = append(items, f.voted[k])
 	}
-	h, err := f.method.New(f.task)
-	if err != nil {
-		return 0, err
-	}
 	nets := make([]*model.Ensemble, len(final))
 	for k, r := range final {
+		var err error
 		if nets[k], err = model.NewEnsemble(f.o.Engine, []*nn.Network{r.network}); err != nil {
 			return 0, err
 		}
 	}
 	w := &Within{}
 	buffers := f.in.buffers(f.o.Batch, false)
-	err = f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
+	err := f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
 		by := make([][]head.Answer, len(final))
 		for k, net := range nets {
-			if by[k], err = net.Answers(h, x, 0); err != nil {
+			var err error
+			if by[k], err = net.Answers(f.reader, x, 0); err != nil {
 				return err
 			}
 		}

@@ -14,8 +14,8 @@ import (
 // changed says what became of the model that training started from: which items and votes
 // are new, and how well held-out votes were predicted before and are now. It goes by items
 // that the networks of neither model were trained on.
-func (f *fitting) changed(res *Result, runs []*run, refit bool) error {
-	s := f.o.From
+func (f *fitting) changed(res *Result, runs []*run) error {
+	s, refit := f.o.From, f.refits()
 	if s == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (f *fitting) changed(res *Result, runs []*run, refit bool) error {
 		if crowds[fold], err = crowdOf(s.Model, by); err != nil {
 			return err
 		}
-		if err := f.predictWith(h, by, items, func(j int, a *head.Answer) { before[j] = a }); err != nil {
+		if err := f.predictWith(h, by, items, before); err != nil {
 			return err
 		}
 	}
@@ -80,24 +80,21 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 	m := f.o.From.Model
 	cast, err := predict.Ratings(m, f.ds.Select(items))
 	if err != nil {
-		f.warnings = append(f.warnings, "the losses before and now are not compared: "+err.Error())
+		f.warn(NotCompared, err)
 		return nil
 	}
 	c.RatersBefore, c.RatersNow = m.Crowd != nil, f.knows
 	for k, at := range places {
 		j := f.voted[at]
-		var then, now []head.Rating
+		var by []head.Rating
 		if c.RatersBefore {
-			then = cast[k]
+			by = cast[k]
 		}
-		if c.RatersNow {
-			now = f.votesOf(j)
-		}
-		was, err := f.loss(j, before[j], crowds[f.heldBy(at)], then)
+		was, err := f.loss(j, before[j], crowds[f.heldBy(at)], by)
 		if err != nil {
 			return err
 		}
-		is, err := f.loss(j, res.OutOfFold[j], f.crowds[f.heldBy(at)], now)
+		is, err := f.heldLoss(at, res.OutOfFold[j])
 		if err != nil {
 			return err
 		}
@@ -118,20 +115,21 @@ func crowdOf(m *model.Model, by []*nn.Network) (*head.Crowd, error) {
 	if m.Crowd == nil {
 		return nil, nil
 	}
-	var own [][][]float32
-	for _, n := range by {
-		own = append(own, ownValues(n))
+	own := make([][][]float32, len(by))
+	for i, n := range by {
+		own[i] = ownValues(n)
 	}
 	return head.CrowdOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.Crowd.Votes}, own...)
 }
 
-// loss is the negative log-likelihood of the votes on item j, by whoever cast them where a crowd is given.
+// loss is the negative log-likelihood of the votes on item j: one by one where the method takes them so,
+// otherwise together, by whoever cast them where a crowd is given.
 func (f *fitting) loss(j int, a *head.Answer, crowd *head.Crowd, cast []head.Rating) (float64, error) {
 	votes := make([]float64, len(f.ds.Classes))
 	sum := 0.0
 	for i, c := range f.ds.CountsOf(j) {
 		votes[i] = float64(c)
-		if c > 0 {
+		if c > 0 && !f.traits.Joint {
 			sum -= float64(c) * math.Log(a.Mean[i])
 		}
 	}
@@ -151,6 +149,15 @@ func (f *fitting) loss(j int, a *head.Answer, crowd *head.Crowd, cast []head.Rat
 	return -l, nil
 }
 
+// heldLoss is that of the voted item at a place by its held-out answer.
+func (f *fitting) heldLoss(at int, a *head.Answer) (float64, error) {
+	j, crowd := f.voted[at], f.crowds[f.heldBy(at)]
+	if crowd == nil {
+		return f.loss(j, a, nil, nil)
+	}
+	return f.loss(j, a, crowd, f.votesOf(j))
+}
+
 // countChanges counts what data have that others had not, and the other way round.
 func countChanges(c *model.Origin, then, now *dataset.Dataset) {
 	at := map[string]int{}
@@ -162,7 +169,6 @@ func countChanges(c *model.Origin, then, now *dataset.Dataset) {
 		class[name] = i
 	}
 	c.GoneItems = then.Len()
-	c.RemovedVotes = 0
 	left := make([]bool, then.Len())
 	for j, id := range now.Items {
 		k, ok := at[id]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,35 +45,41 @@ func (r *run) save() error {
 	if r.o.Checkpoint == "" {
 		return nil
 	}
-	if err := r.stepper.Trainer.Pull(); err != nil {
+	f, err := r.checkpoint()
+	if err == nil {
+		err = atomicfile.MkdirAll(r.o.Checkpoint)
+	}
+	if err != nil {
 		return fmt.Errorf("writing a checkpoint: %w", err)
+	}
+	r.saved = time.Now()
+	return atomicfile.Write(r.path(), func(w io.Writer) error { return safetensors.Write(w, f) })
+}
+
+// checkpoint is the content of the run's checkpoint.
+func (r *run) checkpoint() (*safetensors.File, error) {
+	if err := r.stepper.Trainer.Pull(); err != nil {
+		return nil, err
 	}
 	r.countClamped()
 	r.state.Head = r.head.State()
 	if r.cross != nil {
 		r.state.Cross = r.cross.best
 	}
-	state, err := json.Marshal(r.state)
-	if err != nil {
-		return fmt.Errorf("writing a checkpoint: %w", err)
+	f := &safetensors.File{Metadata: map[string]string{"format": checkpointFormat, "format_version": checkpointVersion}}
+	for key, v := range map[string]any{
+		"fingerprint": r.mark, "state": r.state, "optimizer_steps": r.stepper.Trainer.State().Steps,
+	} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		f.Metadata[key] = string(text)
 	}
-	mark, err := json.Marshal(r.mark)
-	if err != nil {
-		return fmt.Errorf("writing a checkpoint: %w", err)
-	}
-	steps, _ := json.Marshal(r.stepper.Trainer.State().Steps)
-	f := &safetensors.File{Metadata: map[string]string{
-		"format": checkpointFormat, "format_version": checkpointVersion,
-		"fingerprint": string(mark), "state": string(state), "optimizer_steps": string(steps),
-	}}
 	for _, t := range r.tensors() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.name, Shape: []int{len(t.values)}, Values: t.values})
 	}
-	if err := atomicfile.MkdirAll(r.o.Checkpoint); err != nil {
-		return fmt.Errorf("writing a checkpoint: %w", err)
-	}
-	r.saved = time.Now()
-	return atomicfile.Write(r.path(), func(w io.Writer) error { return safetensors.Write(w, f) })
+	return f, nil
 }
 
 // named is a vector of a checkpoint.
@@ -81,18 +88,31 @@ type named struct {
 	values []float32
 }
 
+// fill copies vectors of a file into those of a run. It returns the name of the first that is missing or of
+// another size, or "".
+func fill(list []named, from func(name string) []float32) string {
+	for _, v := range list {
+		values := from(v.name)
+		if len(values) != len(v.values) {
+			return v.name
+		}
+		copy(v.values, values)
+	}
+	return ""
+}
+
 // tensors are the vectors that a checkpoint holds, as they lie in the run.
 func (r *run) tensors() []named {
-	net := r.network
-	list := []named{{"values", net.Values}, {"best.values", r.best.values}}
+	var list, moments []named
+	for i, p := range r.parameters() {
+		list = append(list, p, named{"best." + p.name, r.best[i]})
+	}
 	for i, m := range r.stepper.Trainer.State().Moments {
 		if m != nil {
-			list = append(list, named{fmt.Sprintf("moments.%d", i), m})
+			moments = append(moments, named{fmt.Sprintf("moments.%d", i), m})
 		}
 	}
-	for i, p := range net.States {
-		list = append(list, named{"states." + p.Name, p.Value}, named{"best.states." + p.Name, r.best.states[i]})
-	}
+	list = slices.Insert(list, 2, moments...)
 	if r.cross != nil {
 		list = append(list, named{"cross", r.cross.kept})
 	}
@@ -108,49 +128,52 @@ func (r *run) resume() error {
 	if err != nil {
 		return fmt.Errorf("resuming: %w", err)
 	}
-	bad := func(err error) error { return fmt.Errorf("resuming from %s: %w", r.path(), err) }
+	if err := r.restore(f); err != nil {
+		return fmt.Errorf("resuming from %s: %w", r.path(), err)
+	}
+	return nil
+}
+
+// restore makes the run what it was at a checkpoint.
+func (r *run) restore(f *safetensors.File) error {
 	if f.Metadata["format"] != checkpointFormat {
-		return bad(errors.New("the file is not a checkpoint"))
+		return errors.New("the file is not a checkpoint")
 	}
 	if v := f.Metadata["format_version"]; v != checkpointVersion {
-		return bad(fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion))
+		return fmt.Errorf("the checkpoint has version %s, this program reads %s", v, checkpointVersion)
 	}
 	var mark fingerprint
 	if err := json.Unmarshal([]byte(f.Metadata["fingerprint"]), &mark); err != nil {
-		return bad(err)
+		return err
 	}
 	if err := r.mark.compare(mark, ErrResume); err != nil {
-		return bad(err)
+		return err
 	}
-	var s state
-	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		return bad(err)
+	r.state = state{}
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &r.state); err != nil {
+		return err
 	}
-	r.state = s
-	if err := r.head.SetState(s.Head); err != nil {
-		return bad(err)
+	if err := r.head.SetState(r.state.Head); err != nil {
+		return err
 	}
-	if r.cross != nil && len(s.Cross) == crossParts {
-		r.cross.best = s.Cross
-	}
+	r.cross.setBest(r.state.Cross)
 	if err := r.newStepper(); err != nil { // at the state's share of the rate
-		return bad(err)
+		return err
 	}
 	if err := json.Unmarshal([]byte(f.Metadata["optimizer_steps"]), &r.stepper.Trainer.State().Steps); err != nil {
-		return bad(err)
+		return err
 	}
 	tensors := f.ByName()
-	for _, t := range r.tensors() {
-		from := tensors[t.name]
-		if from == nil || len(from.Values) != len(t.values) {
-			return bad(fmt.Errorf("tensor %q is missing or of another size", t.name))
+	values := func(name string) []float32 {
+		if t := tensors[name]; t != nil {
+			return t.Values
 		}
-		copy(t.values, from.Values)
+		return nil
 	}
-	if err := r.stepper.Trainer.Push(); err != nil {
-		return bad(err)
+	if name := fill(r.tensors(), values); name != "" {
+		return fmt.Errorf("tensor %q is missing or of another size", name)
 	}
-	return nil
+	return r.stepper.Trainer.Push()
 }
 
 // compare says in what a fingerprint differs from the run's own; what names the reason.
@@ -176,18 +199,15 @@ func difference(now, then json.RawMessage) string {
 	if json.Unmarshal(now, &a) != nil || json.Unmarshal(then, &b) != nil {
 		return "unreadable"
 	}
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
 	var list []string
-	for k := range a {
+	for _, k := range slices.Sorted(maps.Keys(all)) {
 		if !bytes.Equal(a[k], b[k]) {
 			list = append(list, fmt.Sprintf("%s is %s, then %s", k, value(a[k]), value(b[k])))
 		}
 	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			list = append(list, fmt.Sprintf("%s is not set, then %s", k, value(b[k])))
-		}
-	}
-	slices.Sort(list)
 	return strings.Join(list, "; ")
 }
 
@@ -205,26 +225,20 @@ func value(v json.RawMessage) string {
 const checkpointSuffix = ".checkpoint"
 
 // CleanCheckpoint removes what a killed process left half written in a folder of
-// checkpoints, and the folder if nothing is in it then. It reports whether there
-// are checkpoints to resume from.
-func CleanCheckpoint(folder string) (any bool, err error) {
+// checkpoints, and the folder if nothing is in it then.
+func CleanCheckpoint(folder string) error {
 	if err := atomicfile.Clean(folder, "*"+checkpointSuffix); err != nil {
-		return false, err
+		return err
 	}
 	entries, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case len(entries) == 0:
-		return false, os.Remove(folder)
+		return nil
+	case err != nil || len(entries) > 0:
+		return err
 	}
-	return slices.ContainsFunc(entries, isCheckpoint), nil
+	return os.Remove(folder)
 }
-
-// isCheckpoint reports whether a file of the folder is a checkpoint.
-func isCheckpoint(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), checkpointSuffix) }
 
 // RemoveCheckpoint removes the checkpoints that a fit left in a folder, and the
 // folder if nothing else is in it.
@@ -234,13 +248,33 @@ func RemoveCheckpoint(folder string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !isCheckpoint(e) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-			return err
+		if strings.HasSuffix(e.Name(), checkpointSuffix) {
+			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+				return err
+			}
 		}
 	}
-	_, err = CleanCheckpoint(folder)
-	return err
+	return CleanCheckpoint(folder)
+}
+
+// parameters are those of the run's network and its states, as they lie in it.
+func (r *run) parameters() []named {
+	list := []named{{"values", r.network.Values}}
+	for _, p := range r.network.States {
+		list = append(list, named{"states." + p.Name, p.Value})
+	}
+	return list
+}
+
+// keepBest copies the parameters, which are the best so far.
+func (r *run) keepBest() {
+	for i, p := range r.parameters() {
+		r.best[i] = append(r.best[i][:0], p.values...)
+	}
+}
+
+func (r *run) restoreBest() {
+	for i, p := range r.parameters() {
+		copy(p.values, r.best[i])
+	}
 }

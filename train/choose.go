@@ -1,20 +1,23 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/rng"
 )
 
-// choose checks the data and completes the options.
+// choose checks the data, completes the options and divides the items.
 func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if err := ds.Check(); err != nil {
 		return nil, err
 	}
-	f := &fitting{ds: ds, job: &job{report: &reporter{call: o.Progress}}}
+	f := &fitting{ds: ds, job: &job{report: inTurn(o.Progress)}}
 	f.task = head.Task{Classes: len(ds.Classes)}
 	if err := f.checkVotes(&o); err != nil {
 		return nil, err
@@ -32,23 +35,18 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 		o.ItemWeights = ds.Weights
 	}
 	o.Head = head.Complete(o.Head)
-	f.method = o.Head
 	if err := f.chooseRaters(&o); err != nil {
 		return nil, err
 	}
 	f.task.Raters = len(f.crew.names)
 	f.sameRaters = o.From != nil && slices.Equal(o.From.Model.Raters, f.crew.names)
-	if f.knows {
-		f.method = o.Head.(raterMethod).WithRaters()
-	}
-	h, err := f.method.New(f.task)
-	if err != nil {
+	if err := f.setMethod(o.Head); err != nil {
 		return nil, err
 	}
-	f.traits = h.Traits()
 	if err := f.checkSpread(&o); err != nil {
 		return nil, err
 	}
+	var err error
 	if o.From != nil {
 		err = f.takeTransform(o.From)
 	} else {
@@ -63,7 +61,18 @@ func choose(ds *dataset.Dataset, o Options) (*fitting, error) {
 	if f.o, err = o.complete(len(f.voted), f.traits, f.transform); err != nil {
 		return nil, err
 	}
-	return f, nil
+	return f, f.divide()
+}
+
+// setMethod sets how networks learn, by the likelihood with raters where they are known.
+func (f *fitting) setMethod(m head.Method) (err error) {
+	if f.method = m; f.knows {
+		f.method = m.(raterMethod).WithRaters()
+	}
+	if f.reader, err = f.method.New(f.task); err == nil {
+		f.traits = f.reader.Traits()
+	}
+	return err
 }
 
 // checkVotes finds the items with votes and refuses data without anything to learn.
@@ -94,20 +103,18 @@ func (f *fitting) checkVotes(o *Options) error {
 // checkSpread refuses votes from which a method that learns from an item's votes together cannot
 // learn, and warns of what voids its answers.
 func (f *fitting) checkSpread(o *Options) error {
-	if !f.traits.Joint {
-		if o.ClassWeights != nil {
-			f.warnings = append(f.warnings, "class weights void the calibration of the probabilities")
-		}
-		return nil // one vote per item is what these methods are made for
-	}
-	if f.most <= 1 {
-		if !o.Force {
+	what := "the probabilities"
+	if f.traits.Joint { // one vote per item is what other methods are made for
+		what = "intervals"
+		if f.most <= 1 && !o.Force {
 			return fmt.Errorf("%w; collect a second vote on some items, or force the fit and use the means alone", dataset.ErrOneVote)
 		}
-		f.warnings = append(f.warnings, "no item has more than one vote: the means can be used, the intervals mean nothing")
+		if f.most <= 1 {
+			f.warn(SingleVotes)
+		}
 	}
 	if o.ClassWeights != nil {
-		f.warnings = append(f.warnings, "class weights void the calibration of intervals")
+		f.warn(ClassWeighted, what)
 	}
 	return nil
 }
@@ -122,14 +129,7 @@ func (f *fitting) divide() error {
 		}
 	}
 	if o.Held != nil {
-		kept := without(f.voted, o.Held)
-		held := len(f.voted) - len(kept)
-		for at, j := range f.voted {
-			if _, found := slices.BinarySearch(kept, j); found {
-				f.fold[at] = 1
-			}
-		}
-		if held == 0 || held == len(f.voted) {
+		if held := f.holdOut(o.Held); held == 0 || held == len(f.voted) {
 			return fmt.Errorf("%d of %d items with votes are held out: there is nothing to stop by, or to train on", held, len(f.voted))
 		}
 		return nil
@@ -137,14 +137,17 @@ func (f *fitting) divide() error {
 	parts := max(2, int(1/o.HeldOut+0.5))
 	switch {
 	case len(f.voted) >= manyItems && o.Patience >= 0:
-		return f.holdOut()
+		// The same share of many items for all networks: predictions of more would take more memory than
+		// the items themselves, and show nothing that these do not.
+		held, err := dataset.HoldOut(f.ds, f.voted, o.HeldOut, o.Seed)
+		f.holdOut(held)
+		f.forGood = true
+		return err
 	case o.Ensemble > 1:
 		parts = min(max(o.Ensemble, 5), 10)
 		f.folds = parts
 	case o.Patience < 0:
-		for at := range f.fold {
-			f.fold[at] = 1 // nothing is held out
-		}
+		f.holdOut(nil)
 		return nil
 	case len(f.voted) < RefitItems:
 		parts = 5
@@ -159,18 +162,128 @@ func (f *fitting) divide() error {
 	return nil
 }
 
-// holdOut holds the same share of many items out of all networks: what they say of more would
-// take more memory than the items themselves, and tell nothing that these do not.
-func (f *fitting) holdOut() error {
-	held, err := dataset.HoldOut(f.ds, f.voted, f.o.HeldOut, f.o.Seed)
-	if err != nil {
-		return err
+// holdOut holds items out of all networks, and returns how many of them have votes.
+func (f *fitting) holdOut(items []int) (voted int) {
+	held := make([]bool, f.ds.Len())
+	for _, j := range items {
+		held[j] = true
 	}
 	for at, j := range f.voted {
-		if _, found := slices.BinarySearch(held, j); !found {
+		if held[j] {
+			voted++
+		} else {
 			f.fold[at] = 1
 		}
 	}
-	f.forGood = true
-	return nil
+	return voted
+}
+
+// foldsOf divides the items with votes into parts that are alike, at most so
+// many and never more than there are groups, and returns the part of each and
+// how many there are.
+func foldsOf(ds *dataset.Dataset, voted []int, most int, seed uint64) (part []int, parts int, err error) {
+	folds, err := dataset.Folds(ds, voted, most, seed)
+	if err != nil {
+		return nil, 0, err
+	}
+	of := make([]int32, ds.Len())
+	for f, items := range folds {
+		for _, j := range items {
+			of[j] = int32(f)
+		}
+	}
+	part = make([]int, len(voted))
+	for at, j := range voted {
+		part[at] = int(of[j])
+	}
+	return part, len(folds), nil
+}
+
+// order returns a permutation of the items for an epoch of a run.
+func order(items []int, seed, member, epoch uint64) []int {
+	out := slices.Clone(items)
+	rand.New(rng.New(seed, "shuffle", member, epoch)).Shuffle(len(out), func(a, b int) { out[a], out[b] = out[b], out[a] })
+	return out
+}
+
+// learningFromWords is the note of the event that comes before.
+const learningFromWords = "learning from words"
+
+// readTexts learns from the documents of the items. Items that take turns to be
+// held out by networks are held out from documents in the same folds: what a
+// network sees of the items it holds out comes from a fit without their votes.
+func (f *fitting) readTexts(ctx context.Context) error {
+	if len(f.transform.TextColumns()) == 0 {
+		return nil
+	}
+	f.report(Event{Note: learningFromWords})
+	rows, fold := f.voted, f.fold
+	held := f.o.Held
+	if f.forGood {
+		for at, j := range f.voted {
+			if f.fold[at] == 0 {
+				held = append(held, j)
+			}
+		}
+	}
+	if held != nil || !slices.Contains(fold, 0) {
+		rows = without(f.voted, held)
+		var err error
+		if fold, _, err = foldsOf(f.ds, rows, max(2, min(5, len(rows)/2)), f.o.Seed); err != nil {
+			return err
+		}
+	}
+	return f.transform.FitText(ctx, f.ds, rows, fold, f.o.ItemWeights)
+}
+
+// itemWeights returns how much each item counts, with mean 1 over the given
+// items, or nil if all count alike.
+func itemWeights(ds *dataset.Dataset, o *Options, items []int) ([]float64, error) {
+	if o.ClassWeights == nil && o.ItemWeights == nil {
+		return nil, nil
+	}
+	if o.ClassWeights != nil && len(o.ClassWeights) != len(ds.Classes) {
+		return nil, fmt.Errorf("%d class weights for %d classes %q", len(o.ClassWeights), len(ds.Classes), ds.Classes)
+	}
+	if o.ItemWeights != nil && len(o.ItemWeights) != ds.Len() {
+		return nil, fmt.Errorf("%d item weights for %d items", len(o.ItemWeights), ds.Len())
+	}
+	w := make([]float64, ds.Len())
+	sum := 0.0
+	for _, j := range items {
+		w[j] = 1
+		if o.ItemWeights != nil {
+			w[j] = o.ItemWeights[j]
+		}
+		if o.ClassWeights != nil {
+			mean := 0.0
+			for i, s := range ds.CountsOf(j) {
+				mean += float64(s) * o.ClassWeights[i]
+			}
+			w[j] *= mean / ds.VotesOf(j)
+		}
+		if !(w[j] >= 0 && w[j] < 1e9) {
+			return nil, fmt.Errorf("item %q has weight %v, want between 0 and 1e9", ds.Items[j], w[j])
+		}
+		sum += w[j]
+	}
+	if sum == 0 {
+		return nil, fmt.Errorf("all items have weight 0")
+	}
+	for _, j := range items {
+		w[j] *= float64(len(items)) / sum
+	}
+	return w, nil
+}
+
+// weigh gives a batch the weights of its items, if items have weights.
+func (r *run) weigh(b *head.Batch, items []int) {
+	if r.weights == nil {
+		return
+	}
+	r.scratch = r.scratch[:0]
+	for _, j := range items {
+		r.scratch = append(r.scratch, r.weights[j])
+	}
+	b.Weights = r.scratch
 }

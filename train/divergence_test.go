@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestDivergence(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := res.Model.Provenance
-	if !strings.Contains(strings.Join(p.Warnings, "\n"), "training diverged") {
+	if !strings.Contains(fmt.Sprint(p.Warnings), "training diverged") {
 		t.Errorf("warnings %q; history %+v", p.Warnings, p.Runs[0].History)
 	}
 	if p.Scores.NLLPerVote > p.Scores.ConstantPerVote+0.05 {

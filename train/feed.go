@@ -5,10 +5,155 @@ import (
 	"slices"
 	"sync"
 
+	"credence/dataset"
 	"credence/head"
+	"credence/internal/kernel"
 	"credence/internal/par"
 	"credence/nn"
 )
+
+// inputs gives the network inputs and votes of items. Inputs that fit into the
+// memory allowed are computed once; others are read for each batch, ahead of it
+// ([feed]). It is safe for use by several goroutines.
+type inputs struct {
+	ds     *dataset.Dataset
+	rows   *dataset.InputRows
+	width  int
+	cached []float32       // [N, width] or nil
+	memory *dataset.Memory // raw rows, or nil where they are not in memory
+
+	// The single votes of item i are ratings[first[i]:first[i+1]]; nil if no head asks for them.
+	ratings []dataset.Rating
+	first   []int32
+}
+
+// rate sorts single votes by item, for heads that ask who cast them.
+func (in *inputs) rate(ratings []dataset.Rating) {
+	in.first = make([]int32, in.ds.Len()+1)
+	for _, r := range ratings {
+		in.first[r.Item+1]++
+	}
+	for i := range in.ds.Len() {
+		in.first[i+1] += in.first[i]
+	}
+	if slices.IsSortedFunc(ratings, func(a, b dataset.Rating) int { return int(a.Item) - int(b.Item) }) {
+		in.ratings = ratings
+		return
+	}
+	in.ratings = make([]dataset.Rating, len(ratings))
+	next := slices.Clone(in.first)
+	for _, r := range ratings {
+		in.ratings[next[r.Item]] = r
+		next[r.Item]++
+	}
+}
+
+// ratingsOf appends the single votes on items, whose places in the list are the numbers of items.
+func (in *inputs) ratingsOf(list []head.Rating, items []int) []head.Rating {
+	for k, j := range items {
+		for _, r := range in.ratings[in.first[j]:in.first[j+1]] {
+			list = append(list, head.Rating{Item: int32(k), Rater: r.Rater, Class: r.Class})
+		}
+	}
+	return list
+}
+
+// manyItems is from where on inputs are computed anew from features in memory, which is
+// little work beside training on them; memory is dear then.
+const manyItems = 1_000_000
+
+// defaultMemory is what inputs may take, in bytes.
+const defaultMemory = 2 << 30
+
+func newInputs(ds *dataset.Dataset, t *dataset.Transform, memory int64) (*inputs, error) {
+	rows, err := t.Training(ds)
+	if err != nil {
+		return nil, err
+	}
+	in := &inputs{ds: ds, rows: rows, width: rows.Width(), memory: inMemory(ds.Rows)}
+	if memory <= 0 {
+		memory = defaultMemory
+	}
+	n := ds.Len()
+	if in.memory != nil && n >= manyItems || int64(n)*int64(in.width)*4 > memory {
+		return in, nil
+	}
+	cache := make([]float32, n*in.width)
+	errs := make([]error, n)
+	par.For(n, func(i int) { errs[i] = rows.ReadRow(i, cache[i*in.width:(i+1)*in.width]) })
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("item %q: %w", ds.Items[i], err)
+		}
+	}
+	in.cached = cache
+	return in, nil
+}
+
+// quick reports whether inputs are read from memory.
+func (in *inputs) quick() bool { return in.cached != nil || in.memory != nil }
+
+// prefetch asks for what [batch.put] will read of an item.
+func (in *inputs) prefetch(item int) {
+	kernel.Prefetch(in.ds.CountsOf(item))
+	switch {
+	case in.cached != nil:
+		kernel.Prefetch(in.cached[item*in.width : (item+1)*in.width])
+	case in.memory != nil:
+		w := in.memory.W
+		kernel.Prefetch(in.memory.Values[item*w : (item+1)*w])
+	}
+}
+
+// inMemory returns rows that are held in memory, so that inputs would be there twice, or nil.
+func inMemory(rows dataset.Rows) *dataset.Memory {
+	if s, ok := rows.(*stoppable); ok {
+		rows = s.Rows
+	}
+	m, _ := rows.(*dataset.Memory)
+	return m
+}
+
+// batch is memory for the inputs and votes of some items.
+type batch struct {
+	x     []float32 // [N, width]
+	votes []float32 // [N, d]
+	n     int       // items in it
+
+	ratings []head.Rating // where heads ask for them
+
+	pin   *nn.Pinned              // what x is a part of, on other devices than the CPU
+	ahead func(x []float32) error // takes x to the device
+}
+
+// put makes an item the one at place j, with its inputs and votes.
+func (b *batch) put(in *inputs, j, item int) error {
+	d := len(in.ds.Classes)
+	copy(b.votes[j*d:(j+1)*d], in.ds.CountsOf(item))
+	x := b.x[j*in.width : (j+1)*in.width]
+	if in.cached != nil {
+		copy(x, in.cached[item*in.width:])
+		return nil
+	}
+	return in.rows.ReadRow(item, x)
+}
+
+// begin makes room for items, which follow, and tells who cast their votes.
+func (b *batch) begin(in *inputs, items []int) {
+	b.n = len(items)
+	if in.first == nil {
+		return
+	}
+	b.ratings = in.ratingsOf(b.ratings[:0], items)
+}
+
+// content returns the inputs and votes.
+func (b *batch) content(in *inputs) (x []float32, votes head.Batch) {
+	d := len(in.ds.Classes)
+	return b.x[:b.n*in.width], head.Batch{
+		Counts: head.Counts{Classes: d, Values: b.votes[:b.n*d]}, Ratings: b.ratings,
+	}
+}
 
 // feed gives batches of inputs in turn. While one is trained on, goroutines of
 // the feed read the next; but rows in memory, which are there at once, are read when
@@ -23,9 +168,10 @@ type feed struct {
 	at   int    // the next batch
 	hand *batch // what the caller works on
 
-	// Where they are not read ahead: the items of the batch in hand, and how a piece of
-	// them is read.
+	// The batch that is being read, its items, and how a piece of them is read.
+	into  *batch
 	now   []int
+	size  int // of a piece
 	piece func(i int)
 	errs  []error // of pieces
 
@@ -51,31 +197,30 @@ const feedItems = 64
 // prefetchItems is how many items ahead memory is asked for: some hundred nanoseconds.
 const prefetchItems = 8
 
-// buffers returns the memory for a feed of batches of up to n items. changing
-// tells that inputs will be changed after they are read.
+// buffers returns the memory for a feed of batches of up to n items: for two where they are
+// read ahead, as from files, or if inputs will be changed after they are read.
 func (in *inputs) buffers(n int, changing bool) []*batch {
-	if in.quick() && !changing {
-		return []*batch{in.newBatch(n)}
+	list := make([]*batch, 1, 1+readAhead)
+	if !in.quick() || changing {
+		list = list[:1+readAhead]
 	}
-	list := make([]*batch, 1+readAhead)
 	for i := range list {
-		list[i] = in.newBatch(n)
+		list[i] = &batch{x: make([]float32, n*in.width), votes: make([]float32, n*len(in.ds.Classes))}
 	}
 	return list
 }
 
-// pinned returns buffers in memory that an engine copies fastest. ahead is called
+// pin moves the inputs of buffers to memory that an engine copies fastest. ahead is called
 // with the inputs of each batch as soon as they are there.
-func (in *inputs) pinned(n int, e nn.Pinner, ahead func(x []float32) error) ([]*batch, error) {
-	list := make([]*batch, 1+readAhead)
-	for i := range list {
-		p, err := e.Pin(n * in.width)
+func pin(list []*batch, e nn.Pinner, ahead func(x []float32) error) error {
+	for _, b := range list {
+		p, err := e.Pin(len(b.x))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list[i] = &batch{x: p.Values, pin: p, ahead: ahead, votes: make([]float32, n*len(in.ds.Classes))}
+		b.x, b.pin, b.ahead = p.Values, p, ahead
 	}
-	return list, nil
+	return nil
 }
 
 // feed returns the batches 0 … n−1 in turn, each with the given items. change,
@@ -83,11 +228,13 @@ func (in *inputs) pinned(n int, e nn.Pinner, ahead func(x []float32) error) ([]*
 // at once. Only one feed at a time may use the same buffers, and the caller
 // closes it.
 func (in *inputs) feed(buffers []*batch, n int, items func(i int) []int, change func(x []float32, item int)) *feed {
-	f := &feed{in: in, n: n, items: items, change: change}
+	f := &feed{in: in, n: n, items: items, change: change, size: feedItems}
+	f.piece = f.readPiece
 	if len(buffers) == 1 {
-		f.hand, f.piece = buffers[0], f.readPiece
+		f.hand = buffers[0]
 		return f
 	}
+	f.size = 1
 	f.free, f.ready, f.quit = make(chan *batch, len(buffers)), make(chan delivery), make(chan struct{})
 	for _, b := range buffers {
 		f.free <- b
@@ -114,34 +261,35 @@ func (f *feed) read() {
 	}
 }
 
-// fill reads items into b. It has goroutines of its own: those of package par
+// fill reads items into b. Ahead of the network it has goroutines of its own: those of package par
 // serve one loop at a time, and that shall be the network's.
 func (f *feed) fill(b *batch, items []int) error {
 	b.begin(f.in, items)
-	width := f.in.width
-	errs := make([]error, len(items))
-	workers := min(par.Threads(), len(items))
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			for j := w; j < len(items); j += workers {
-				if errs[j] = b.put(f.in, j, items[j]); errs[j] != nil {
-					return
+	f.into, f.now = b, items
+	n := (len(items) + f.size - 1) / f.size
+	f.errs = slices.Grow(f.errs[:0], n)[:n]
+	clear(f.errs)
+	if f.free == nil {
+		par.For(n, f.piece)
+	} else {
+		workers := min(par.Threads(), n)
+		var wait sync.WaitGroup
+		for w := range workers {
+			wait.Go(func() {
+				for i := w; i < n; i += workers {
+					f.piece(i)
 				}
-				if f.change != nil {
-					f.change(b.x[j*width:(j+1)*width], items[j])
-				}
-			}
-		})
+			})
+		}
+		wait.Wait()
 	}
-	wait.Wait()
-	for j, err := range errs {
+	for _, err := range f.errs {
 		if err != nil {
-			return fmt.Errorf("item %q: %w", f.in.ds.Items[items[j]], err)
+			return err
 		}
 	}
 	if b.ahead != nil {
-		return b.ahead(b.x[:len(items)*width])
+		return b.ahead(b.x[:len(items)*f.in.width])
 	}
 	return nil
 }
@@ -152,19 +300,9 @@ func (f *feed) next() (x []float32, votes head.Batch, err error) {
 	i := f.at
 	f.at++
 	if f.free == nil {
-		f.now = f.items(i)
-		f.hand.begin(f.in, f.now)
-		n := (len(f.now) + feedItems - 1) / feedItems
-		f.errs = slices.Grow(f.errs[:0], n)[:n]
-		clear(f.errs)
-		par.For(n, f.piece)
+		err = f.fill(f.hand, f.items(i))
 		x, votes = f.hand.content(f.in)
-		for _, err := range f.errs {
-			if err != nil {
-				return nil, votes, err
-			}
-		}
-		return x, votes, nil
+		return x, votes, err
 	}
 	if f.hand != nil {
 		f.free <- f.hand
@@ -175,16 +313,19 @@ func (f *feed) next() (x []float32, votes head.Batch, err error) {
 	return x, votes, d.err
 }
 
-// readPiece reads piece i of the items in hand.
+// readPiece reads piece i of the items of a batch.
 func (f *feed) readPiece(i int) {
-	lo, hi := i*feedItems, min((i+1)*feedItems, len(f.now))
-	for j := lo; j < hi; j++ {
+	width := f.in.width
+	for j := i * f.size; j < min((i+1)*f.size, len(f.now)); j++ {
 		if next := j + prefetchItems; next < len(f.now) {
 			f.in.prefetch(f.now[next])
 		}
-		if err := f.hand.put(f.in, j, f.now[j]); err != nil {
+		if err := f.into.put(f.in, j, f.now[j]); err != nil {
 			f.errs[i] = fmt.Errorf("item %q: %w", f.in.ds.Items[f.now[j]], err)
 			return
+		}
+		if f.change != nil {
+			f.change(f.into.x[j*width:(j+1)*width], f.now[j])
 		}
 	}
 }

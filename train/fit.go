@@ -91,14 +91,7 @@ func Complete(ds *dataset.Dataset, o Options) (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	if err := f.divide(); err != nil {
-		return Options{}, err
-	}
-	h, err := f.method.New(f.task)
-	if err != nil {
-		return Options{}, err
-	}
-	if _, err := f.network(h.Outputs()); err != nil {
+	if _, err := f.network(); err != nil {
 		return Options{}, err
 	}
 	return f.o, nil
@@ -113,10 +106,10 @@ type fitting struct {
 	fold     []int   // of each voted item; 0 if it is held out for good, else 1
 	folds    int     // how many take turns; 0 if one part is held out for good
 	forGood  bool    // whether there are so many items that it is
-	warnings []string
+	warnings []evaluate.Message
 
 	crew      crew                // the raters whom a likelihood may model
-	declined  string              // why raters are not tried, see decide
+	declined  evaluate.Message    // why raters are not tried, see decide
 	tryRaters bool                // whether to decide by held-out votes
 	knows     bool                // whether the likelihood knows raters
 	prefix    string              // of the names of runs
@@ -126,7 +119,7 @@ type fitting struct {
 	turns  int            // its number of folds
 }
 
-// newFitting checks the data, completes the options and divides the items.
+// newFitting prepares a fit: it chooses, reads documents and computes what all runs share.
 func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, error) {
 	f, err := choose(ds, o)
 	if err != nil {
@@ -135,59 +128,39 @@ func newFitting(ctx context.Context, ds *dataset.Dataset, o Options) (*fitting, 
 	if f.o.CheckpointEvery <= 0 {
 		f.o.CheckpointEvery = 30 * time.Second
 	}
-	if err := f.divide(); err != nil {
-		return nil, err
-	}
 	if err := f.readTexts(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.prepare(); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f, f.prepare()
 }
 
 // prepare computes what all runs share.
 func (f *fitting) prepare() (err error) {
-	type hashed struct {
-		sum string
-		err error
-	}
-	hash := make(chan hashed, 1)
-	go func() { // beside reading the inputs: both go through all data
-		sum, err := f.ds.Hash()
-		hash <- hashed{sum, err}
-	}()
+	var hash sync.WaitGroup
+	var unread error
+	hash.Go(func() { f.mark.Data, unread = f.ds.Hash() }) // while inputs are read: both go through all data
 	f.in, err = newInputs(f.ds, f.transform, f.o.Memory)
-	data := <-hash
-	if err != nil || data.err != nil {
-		return cmp.Or(err, data.err)
+	hash.Wait()
+	if err = cmp.Or(err, unread); err != nil {
+		return err
 	}
-	f.mark.Data = data.sum
 	if f.traits.Raters {
 		f.in.rate(f.crew.ratings)
-	}
-	d := len(f.ds.Classes)
-	votes := make([]float32, 0, len(f.voted)*d)
-	for _, j := range f.voted {
-		votes = append(votes, f.ds.CountsOf(j)...)
 	}
 	if f.weights, err = itemWeights(f.ds, &f.o, f.voted); err != nil {
 		return err
 	}
-	all := head.Batch{Counts: head.Counts{Classes: d, Values: votes}}
-	if f.weights != nil {
-		for _, j := range f.voted {
+	d := len(f.ds.Classes)
+	all := head.Batch{Counts: head.Counts{Classes: d, Values: make([]float32, 0, len(f.voted)*d)}}
+	for _, j := range f.voted {
+		all.Counts.Values = append(all.Counts.Values, f.ds.CountsOf(j)...)
+		if f.weights != nil {
 			all.Weights = append(all.Weights, f.weights[j])
 		}
 	}
-	h, err := f.method.New(f.task)
-	if err != nil {
-		return err
-	}
-	f.bias = h.Start(all)
+	f.bias = f.reader.Start(all)
 	f.shape = model.InputShape(f.transform)
-	if f.layers, err = f.network(h.Outputs()); err != nil {
+	if f.layers, err = f.network(); err != nil {
 		return err
 	}
 	f.mark.Kernel = f.o.Engine.Name()
@@ -199,11 +172,11 @@ func (f *fitting) prepare() (err error) {
 
 // network returns the layers of a network: those of the model to start from, whatever
 // would be made of its options today, or those that the options say.
-func (f *fitting) network(outputs int) (nn.Layer, error) {
+func (f *fitting) network() (nn.Layer, error) {
 	if f.o.From != nil {
 		return f.o.From.Model.Members[0].Layers(), nil
 	}
-	return layers(&f.o, f.traits, f.transform, outputs)
+	return layers(&f.o, f.traits, f.transform, f.reader.Outputs())
 }
 
 // run trains all networks, decides whether raters matter, and fits the references.
@@ -229,14 +202,12 @@ func (f *fitting) openCheckpoints() error {
 	if f.o.Checkpoint == "" {
 		return nil
 	}
+	clean, what := RemoveCheckpoint, "removing old checkpoints"
 	if f.o.Resume {
-		if _, err := CleanCheckpoint(f.o.Checkpoint); err != nil {
-			return fmt.Errorf("opening the checkpoints: %w", err)
-		}
-		return nil
+		clean, what = CleanCheckpoint, "opening the checkpoints"
 	}
-	if err := RemoveCheckpoint(f.o.Checkpoint); err != nil {
-		return fmt.Errorf("removing old checkpoints: %w", err)
+	if err := clean(f.o.Checkpoint); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
@@ -322,28 +293,20 @@ func refitEpochs(runs []*run) int {
 func (f *fitting) train(ctx context.Context, runs []*run) error {
 	f.runs = len(runs)
 	f.outlook = newOutlook(runs)
-	for i, r := range runs {
-		r.place = i
-	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	next := make(chan *run)
-	errs := make(chan error, len(runs))
+	slots, errs := make(chan bool, par.Threads()), make(chan error, len(runs))
 	var workers sync.WaitGroup
-	for range min(par.Threads(), len(runs)) {
+	for _, r := range runs {
+		slots <- true
 		workers.Go(func() {
-			for r := range next {
-				if err := r.do(inner); err != nil {
-					errs <- fmt.Errorf("%s: %w", r.name, err)
-					cancel()
-				}
+			if err := r.do(inner); err != nil {
+				errs <- fmt.Errorf("%s: %w", r.name, err)
+				cancel()
 			}
+			<-slots
 		})
 	}
-	for _, r := range runs {
-		next <- r
-	}
-	close(next)
 	workers.Wait()
 	close(errs)
 	return <-errs

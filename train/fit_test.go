@@ -283,7 +283,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 	o := quick()
 	o.Force = true
-	if res := fitted(t, one, o); !strings.Contains(strings.Join(res.Model.Provenance.Warnings, "\n"), "intervals mean nothing") {
+	if res := fitted(t, one, o); !strings.Contains(fmt.Sprint(res.Model.Provenance.Warnings), "intervals mean nothing") {
 		t.Errorf("one vote an item: warnings %q", res.Model.Provenance.Warnings)
 	}
 	if _, err := Fit(context.Background(), one, quick()); !errors.Is(err, dataset.ErrOneVote) {
@@ -321,7 +321,7 @@ func TestFitWeights(t *testing.T) {
 	if got := mean(res); got < plain+0.03 {
 		t.Errorf("class weights: mean %v, want well above %v", got, plain)
 	}
-	if !strings.Contains(strings.Join(res.Model.Provenance.Warnings, "\n"), "class weights void") {
+	if !strings.Contains(fmt.Sprint(res.Model.Provenance.Warnings), "class weights void") {
 		t.Errorf("warnings %q", res.Model.Provenance.Warnings)
 	}
 }

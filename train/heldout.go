@@ -14,7 +14,6 @@ import (
 type HeldOut struct {
 	laws  []*mixture.Dirichlet // of items with two votes or more
 	votes [][]float64
-	part  []int
 	sums  []pairSums // of each part
 
 	// Where raters are known: what they do, and who cast the votes of each item.
@@ -52,15 +51,23 @@ func (h *HeldOut) Add(law *mixture.Dirichlet, votes []float32, part int) {
 	if law == nil || m < 2 {
 		return
 	}
-	s := &h.sums[part]
-	s.items++
-	mean, variance := law.Mean(nil), law.Variance(nil)
+	shown, mean := make([]float64, len(votes)), law.Mean(nil)
 	for i, v := range counts {
 		mu := mean[i]
-		s.classes[i] += v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
-		s.variances[i] += variance[i]
+		shown[i] = v*(v-1)/(m*(m-1)) - 2*mu*v/m + mu*mu
 	}
-	h.laws, h.votes, h.part = append(h.laws, law), append(h.votes, counts), append(h.part, part)
+	h.add(law, counts, part, shown, law.Variance(nil))
+}
+
+// add adds an item of whose pairs of votes it is known what they show and what the law claims, class by class.
+func (h *HeldOut) add(law *mixture.Dirichlet, counts []float64, part int, shown, claimed []float64) {
+	s := &h.sums[part]
+	s.items++
+	for i := range shown {
+		s.classes[i] += shown[i]
+		s.variances[i] += claimed[i]
+	}
+	h.laws, h.votes = append(h.laws, law), append(h.votes, counts)
 	h.dispersion = nil
 }
 
@@ -80,16 +87,9 @@ func (h *HeldOut) AddRated(c *head.Crowd, law *mixture.Dirichlet, votes []head.R
 	for _, v := range votes {
 		counts[v.Class]++
 	}
-	s := &h.sums[part]
-	s.items++
-	for i := range shown {
-		s.classes[i] += shown[i]
-		s.variances[i] += claimed[i]
-	}
-	h.laws, h.votes, h.part = append(h.laws, law), append(h.votes, counts), append(h.part, part)
+	h.add(law, counts, part, shown, claimed)
 	h.crowd, h.rated = c, append(h.rated, votes)
 	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
-	h.dispersion = nil
 	return nil
 }
 

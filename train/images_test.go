@@ -2,10 +2,10 @@ package train
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"credence/dataset"
+	"credence/evaluate"
 	"credence/head"
 )
 
@@ -99,7 +99,7 @@ func TestImageWarning(t *testing.T) {
 	}
 	for schedule, want := range map[string]bool{"": false, "constant": true} {
 		res := fitted(t, ds, Options{Epochs: 6, Ensemble: 2, Rate: 1e-4, Schedule: schedule})
-		got := slices.ContainsFunc(res.Model.Provenance.Warnings, func(w string) bool { return strings.Contains(w, "still improving") })
+		got := slices.ContainsFunc(res.Model.Provenance.Warnings, func(w evaluate.Message) bool { return w.Kind == StillImproving })
 		if got != want {
 			t.Errorf("schedule %q: warnings %q", schedule, res.Model.Provenance.Warnings)
 		}

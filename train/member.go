@@ -2,12 +2,19 @@ package train
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"credence/dataset"
 	"credence/head"
+	"credence/internal/atomicfile"
+	"credence/internal/safetensors"
+	"credence/model"
 )
 
 // FitMember trains the networks of one member of the ensemble that [Fit] would train, from 0, for a
@@ -112,5 +119,207 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 	return gain > 0, err
 }
 
-// sortedKeys are those of a map, in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// ErrPart is the reason when a part cannot be joined: it belongs to other data, another
+// configuration, another instruction set or another version.
+var ErrPart = errors.New("the part belongs to another run")
+
+// Part is what one process of several has trained: the networks of one member of an ensemble, what
+// they say of the items they held out, and how training went. It depends on the data, the
+// configuration and the member alone.
+type Part struct {
+	Member, Members int
+	// Version is that of the program that trained it.
+	Version string
+	// ConfigSum is the SHA-256 of the configuration file beside it, in hexadecimal; "" in parts of earlier builds.
+	ConfigSum string
+	// Path is the file that it was read from.
+	Path string
+
+	fingerprint // what was trained on, with which configuration, and Kernel, the instruction set
+	runs        map[string]*trainedRun
+}
+
+// trainedRun is a run that has ended.
+type trainedRun struct {
+	Name   string `json:"name"`
+	State  state  `json:"state"`
+	Passes int    `json:"passes"` // outputs for held-out items
+
+	tensors map[string][]float32
+}
+
+// Format and version of a part.
+const (
+	partFormat  = "credence-part"
+	partVersion = "1"
+)
+
+// Like returns an error that is ErrPart and says in what a part differs from this one, if they
+// cannot be of one run.
+func (p *Part) Like(q *Part) error { return p.like(q, p.Version) }
+
+// Made returns an error that is ErrPart if a model with this provenance cannot have been made of the part.
+func (p *Part) Made(m *model.Provenance) error {
+	mark := fingerprint{Data: m.Data, Kernel: m.Kernel, Config: m.Config}
+	return mark.like(p, m.Version)
+}
+
+// like refuses a part of another fit.
+func (f *fingerprint) like(p *Part, version string) error {
+	if err := f.compare(p.fingerprint, ErrPart); err != nil {
+		return err
+	}
+	if p.Version != version {
+		return fmt.Errorf("%w: it was trained by version %s of credence, the others by %s", ErrPart, p.Version, version)
+	}
+	return nil
+}
+
+// newPart makes a part of runs that have ended.
+func (f *fitting) newPart(member int, runs []*run) *Part {
+	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
+	p.runs = map[string]*trainedRun{}
+	for _, r := range runs {
+		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
+		if r.cross != nil {
+			t.State.Cross = r.cross.best
+		}
+		for _, v := range r.trained() {
+			t.tensors[v.name] = v.values
+		}
+		p.runs[r.name] = t
+	}
+	return p
+}
+
+// trained are the vectors of a run that has ended, as they lie in it.
+func (r *run) trained() []named {
+	list := r.parameters()
+	if r.cross != nil {
+		list = append(list, named{"cross", r.cross.kept})
+	}
+	for k, s := range r.said {
+		list = append(list, named{fmt.Sprintf("held.%d", k), s.Raw})
+	}
+	return list
+}
+
+// take makes the run one that another process has trained.
+func (r *run) take(t *trainedRun) error {
+	if r.state = t.State; !r.state.Done {
+		return errors.New("its part has not ended")
+	}
+	passes := max(1, r.traits.Passes)
+	if len(r.held) == 0 {
+		passes = 0
+	}
+	if t.Passes != passes {
+		return fmt.Errorf("its part has %d outputs for held-out items, expected %d", t.Passes, passes)
+	}
+	own := ownValues(r.network)
+	for range passes {
+		r.said = append(r.said, head.Output{Raw: make([]float32, len(r.held)*r.head.Outputs()), Own: own})
+	}
+	if name := fill(r.trained(), func(name string) []float32 { return t.tensors[name] }); name != "" {
+		return fmt.Errorf("tensor %q of its part is missing or of another size", name)
+	}
+	r.cross.setBest(t.State.Cross)
+	r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
+	return nil
+}
+
+// takeParts makes the runs of other processes known, and refuses parts of another fit.
+func (f *fitting) takeParts() error {
+	f.elsewhere = map[string]*trainedRun{}
+	if len(f.o.Parts) > 0 && onGPU(f.o.Parts[0].Kernel) {
+		f.mark.Kernel = f.o.Parts[0].Kernel // what has trained, whatever joins
+	}
+	for _, p := range f.o.Parts {
+		if p.Members != f.o.Ensemble {
+			return fmt.Errorf("%s: %w: member %d of %d, but the ensemble has %d", p.Path, ErrPart, p.Member, p.Members, f.o.Ensemble)
+		}
+		if err := f.mark.like(p, f.o.Version); err != nil {
+			return fmt.Errorf("%s: %w", p.Path, err)
+		}
+		for name, t := range p.runs {
+			if f.elsewhere[name] != nil {
+				return fmt.Errorf("%s: %q is in another part too", p.Path, name)
+			}
+			f.elsewhere[name] = t
+		}
+	}
+	return nil
+}
+
+// Write writes the part to a file.
+func (p *Part) Write(path string) error {
+	mark, err := json.Marshal(p.fingerprint)
+	if err != nil {
+		return err
+	}
+	var runs []*trainedRun
+	f := &safetensors.File{}
+	for _, name := range slices.Sorted(maps.Keys(p.runs)) {
+		t := p.runs[name]
+		runs = append(runs, t)
+		for _, key := range slices.Sorted(maps.Keys(t.tensors)) {
+			v := t.tensors[key]
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: name + "/" + key, Shape: []int{len(v)}, Values: v})
+		}
+	}
+	list, err := json.Marshal(runs)
+	if err != nil {
+		return err
+	}
+	f.Metadata = map[string]string{
+		"format": partFormat, "format_version": partVersion, "version": p.Version,
+		"member": fmt.Sprint(p.Member), "members": fmt.Sprint(p.Members),
+		"fingerprint": string(mark), "runs": string(list), "config_sha256": p.ConfigSum,
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
+}
+
+// ReadPart reads a part that [Part.Write] wrote.
+func ReadPart(path string) (*Part, error) {
+	f, err := safetensors.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("reading %s: %w", path, fmt.Errorf(format, args...))
+	}
+	m := f.Metadata
+	if m["format"] != partFormat {
+		return nil, bad("the file is not a part of a run")
+	}
+	if v := m["format_version"]; v != partVersion {
+		return nil, bad("the part has version %s, this program reads %s", v, partVersion)
+	}
+	p := &Part{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
+	var runs []*trainedRun
+	for _, e := range []struct {
+		text string
+		to   any
+	}{{m["member"], &p.Member}, {m["members"], &p.Members}, {m["fingerprint"], &p.fingerprint}, {m["runs"], &runs}} {
+		if err := json.Unmarshal([]byte(e.text), e.to); err != nil {
+			return nil, bad("%w", err)
+		}
+	}
+	if p.Members < 1 || p.Members > mostMembers || p.Member < 0 || p.Member >= p.Members {
+		return nil, bad("member %d of %d", p.Member, p.Members)
+	}
+	for _, t := range runs {
+		if t == nil {
+			return nil, bad("a run is null")
+		}
+		t.tensors = map[string][]float32{}
+		p.runs[t.Name] = t
+	}
+	for _, t := range f.Tensors {
+		name, key, _ := strings.Cut(t.Name, "/")
+		if r := p.runs[name]; r != nil {
+			r.tensors[key] = t.Values
+		}
+	}
+	return p, nil
+}

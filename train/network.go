@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,16 +17,18 @@ import (
 // image or volume decides.
 func defaultNetwork(t *dataset.Transform) string {
 	for _, dims := range []int{3, 2} {
-		for _, in := range t.Inputs() {
-			if in.Kind != dataset.Grid || len(in.Shape) != dims+1 {
-				continue
-			}
-			if name := gridNetwork(in.Shape); name != "mlp" {
+		for _, in := range gridInputs(t) {
+			if name := gridNetwork(in.Shape); len(in.Shape) == dims+1 && name != "mlp" {
 				return name
 			}
 		}
 	}
 	return "mlp"
+}
+
+// gridInputs are the images and volumes among the inputs.
+func gridInputs(t *dataset.Transform) []dataset.Input {
+	return slices.DeleteFunc(slices.Clone(t.Inputs()), func(in dataset.Input) bool { return in.Kind != dataset.Grid })
 }
 
 // gridNetwork is the name of the network that suits an image or a volume.
@@ -59,7 +62,7 @@ func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn
 	if o.Layers != nil {
 		return o.Layers, nil
 	}
-	if layered(o.Network) {
+	if strings.ContainsAny(o.Network, "[-\n{") || strings.Contains(o.Network, "type:") { // a list of layers
 		return nn.Parse([]byte(o.Network), outputs)
 	}
 	inputs := t.Inputs()
@@ -73,21 +76,19 @@ func tree(o *Options, traits head.Traits, t *dataset.Transform, outputs int) (nn
 	if o.Network != "mlp" || len(widths) == 0 {
 		widths = []int{64, 64}
 	}
-	if blocks := t.Blocks(); len(blocks) > 1 && slices.ContainsFunc(blocks, isVector) {
-		c, err := branches(o, traits, blocks, widths[0])
-		if err != nil {
-			return nil, err
-		}
-		if o.Network == "mlp" && len(widths) > 1 {
-			widths = widths[1:] // the first is that of the vectors
-		}
-		return nn.Seq(append([]nn.Layer{c}, hidden(widths, outputs, o.Dropout)...)...), nil
+	blocks := t.Blocks()
+	vectors := len(blocks) > 1 && slices.ContainsFunc(blocks, isVector)
+	if !vectors {
+		blocks = inputs
 	}
-	front, err := front(o, traits, inputs)
+	first, err := front(o, traits, blocks, vectors, widths[0])
 	if err != nil {
 		return nil, err
 	}
-	return nn.Seq(append(front, hidden(widths, outputs, o.Dropout)...)...), nil
+	if vectors && o.Network == "mlp" && len(widths) > 1 {
+		widths = widths[1:] // the first is that of the vectors
+	}
+	return nn.Seq(append(first, hidden(widths, outputs, o.Dropout)...)...), nil
 }
 
 // gridDims are the spatial dimensions of what a named network takes; mlp takes
@@ -110,37 +111,67 @@ func suits(name string, inputs []dataset.Input) error {
 }
 
 // hidden are dense layers with ReLU and dropout, then the outputs.
-func hidden(widths []int, outputs int, dropout float64) []nn.Layer {
+func hidden(widths []int, outputs int, rate float64) []nn.Layer {
 	var list []nn.Layer
 	for _, w := range widths {
-		list = append(list, &nn.Dense{Out: w}, &nn.ReLU{})
-		if dropout > 0 {
-			list = append(list, &nn.Dropout{Rate: dropout})
-		}
+		list = append(append(list, &nn.Dense{Out: w}, &nn.ReLU{}), dropout(rate)...)
 	}
 	return append(list, &nn.Dense{Out: outputs})
 }
 
-// front brings the blocks of the input to one vector: numbers as they are,
-// codes by embeddings, images and volumes by a network of their own.
-func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, error) {
-	var numbers []nn.Layer
-	if o.InputDropout > 0 {
-		numbers = append(numbers, &nn.Dropout{Rate: o.InputDropout})
+// leastVector is how many numbers a vector has to have for a branch of its own; those of
+// fewer are columns like others.
+const leastVector = 16
+
+// isVector reports whether a block is a vector, such as an embedding.
+func isVector(in dataset.Input) bool {
+	return in.Kind == dataset.Dense && in.Shape != nil && in.Width >= leastVector
+}
+
+// front brings the blocks of the input to one vector: numbers as they are, codes by embeddings,
+// images and volumes by a network of their own.
+//
+// A table next to a vector of hundreds of numbers would be lost if all went into one layer,
+// and left out with them by the dropout that so many numbers need. So a vector has a layer
+// of its own with the given width, normalized to the scale of the standardized columns; these, and
+// the logits of texts, go on as they are.
+//
+// On 1,000 photographs with features of 512 numbers, the loss per held-out vote was 0.687
+// by the features alone; with five columns of noise beside them 0.683, in one layer and in
+// branches; with what another person said, 0.676 in one layer and 0.658 in branches (means of
+// three seeds).
+func front(o *Options, traits head.Traits, blocks []dataset.Input, vectors bool, width int) ([]nn.Layer, error) {
+	if len(blocks) == 1 && blocks[0].Kind == dataset.Dense {
+		return dropout(o.InputDropout), nil
 	}
-	if len(inputs) == 1 && inputs[0].Kind == dataset.Dense {
-		return numbers, nil
-	}
-	if len(inputs) == 1 && inputs[0].Kind == dataset.Grid {
+	if len(blocks) == 1 && blocks[0].Kind == dataset.Grid {
 		return []nn.Layer{&nn.Flatten{}}, nil
 	}
 	c := &nn.Concat{}
-	for _, in := range inputs {
+	numbers := 0
+	for _, in := range blocks {
 		if in.Kind == dataset.Dense {
-			c.Inputs = append(c.Inputs, nn.Shape{in.Width})
-			c.Branches = append(c.Branches, nn.Seq(numbers...))
-		} else if err := branch(c, o, traits, in); err != nil {
-			return nil, err
+			numbers += in.Width
+		}
+	}
+	for _, in := range blocks {
+		rate := o.InputDropout
+		switch {
+		case vectors && isVector(in):
+			layers := append(dropout(rate), &nn.Dense{Out: width}, &nn.LayerNorm{}, &nn.ReLU{})
+			addBranch(c, nn.Shape{in.Width}, append(layers, dropout(o.Dropout)...)...)
+		case in.Kind == dataset.Dense:
+			// As much as the columns are of all numbers, of which there are too many.
+			if share := round(rate * float64(in.Width) / float64(numbers)); vectors && share >= 0.1 {
+				rate = share
+			} else if vectors {
+				rate = 0
+			}
+			addBranch(c, nn.Shape{in.Width}, dropout(rate)...)
+		default:
+			if err := branch(c, o, traits, in); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return []nn.Layer{c}, nil
@@ -150,8 +181,7 @@ func front(o *Options, traits head.Traits, inputs []dataset.Input) ([]nn.Layer, 
 func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) error {
 	if in.Kind == dataset.Codes {
 		width := min(16, int(math.Ceil(math.Sqrt(float64(in.Levels)))))
-		c.Inputs = append(c.Inputs, nn.Shape{1})
-		c.Branches = append(c.Branches, nn.Seq(&nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width}))
+		addBranch(c, nn.Shape{1}, &nn.Embedding{Sizes: nn.Ints{in.Levels}, Width: width})
 		return nil
 	}
 	name := o.Network
@@ -162,8 +192,7 @@ func branch(c *nn.Concat, o *Options, traits head.Traits, in dataset.Input) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
-	c.Inputs = append(c.Inputs, in.Shape)
-	c.Branches = append(c.Branches, nn.Seq(layer, &nn.ReLU{}))
+	addBranch(c, in.Shape, layer, &nn.ReLU{})
 	return nil
 }
 
@@ -193,10 +222,10 @@ func grid(o *Options, traits head.Traits, name string, shape nn.Shape, outputs i
 		// Ghahramani (2016).
 		s.Layers = slices.Insert(s.Layers, len(s.Layers)-1, nn.Layer(&nn.Dropout{Rate: o.Dropout}))
 	}
-	if stem != nil {
-		return nn.Seq(append(stem, net)...), nil
+	if stem == nil {
+		return net, nil
 	}
-	return net, nil
+	return nn.Seq(append(stem, net)...), nil
 }
 
 // quarter are layers that reduce a large image to a quarter of its height and
@@ -211,4 +240,52 @@ func quarter(shape nn.Shape) ([]nn.Layer, nn.Shape) {
 	return []nn.Layer{
 		&nn.Conv{Out: channels, Kernel: nn.Ints{5}, Stride: nn.Ints{2}, Pad: nn.Ints{2}}, &nn.ReLU{}, &nn.MaxPool{Size: window},
 	}, nn.Shape{channels, h / min(h, 2), w / min(w, 2)}
+}
+
+// addBranch adds one that takes a shape.
+func addBranch(c *nn.Concat, in nn.Shape, layers ...nn.Layer) {
+	c.Inputs, c.Branches = append(c.Inputs, in), append(c.Branches, nn.Seq(layers...))
+}
+
+// dropout is a layer of that rate, or none.
+func dropout(rate float64) []nn.Layer {
+	if rate <= 0 {
+		return nil
+	}
+	return []nn.Layer{&nn.Dropout{Rate: rate}}
+}
+
+// paceImages chooses how cnn2d learns from n items. The learning rate falls to
+// nothing over a number of epochs that is fixed beforehand, so that the time a
+// fit takes is known once its first epoch is done; docs/performance.md has what
+// was measured.
+//
+// Batch norm bears a high rate, the higher the more items are averaged over.
+// Shifts by a sixteenth of the shorter side help, and do no harm where left and
+// right differ, as flips would.
+func (o *Options) paceImages(n int, t *dataset.Transform) {
+	o.Rate = cmp.Or(o.Rate, math.Round(1000*min(0.01, 0.005*math.Sqrt(float64(o.Batch)/16)))/1000)
+	o.Schedule = cmp.Or(o.Schedule, "cosine")
+	o.Epochs = cmp.Or(o.Epochs, imageEpochs(n))
+	o.Patience = cmp.Or(o.Patience, max(5, o.Epochs/2))
+	if o.Augment == (Augment{}) {
+		for _, in := range gridInputs(t) {
+			if len(in.Shape) == 3 {
+				o.Augment.Shift = max(o.Augment.Shift, slices.Min(in.Shape[1:])/16)
+			}
+		}
+	}
+}
+
+// imageEpochs is 20, more of them where an epoch has few steps, fewer where a
+// few epochs have many; between 10 and 60.
+func imageEpochs(n int) int {
+	epochs := 20.0
+	switch {
+	case n < 2000:
+		epochs *= math.Sqrt(2000 / float64(n))
+	case n > 10000:
+		epochs *= math.Sqrt(10000 / float64(n))
+	}
+	return int(min(60, max(10, math.Round(epochs))))
 }

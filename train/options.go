@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
+	"math/bits"
+	"slices"
+	"strconv"
 	"time"
 
 	"credence/dataset"
@@ -145,36 +147,26 @@ func Defaults() Options {
 	}
 }
 
-// take sets what values that a user wrote in her own package stand for.
-func (o *Options) take() error {
-	if o.Engine == nil {
-		o.Engine = nn.CPU{}
-	}
-	if o.Layers != nil {
-		text, err := nn.Describe(o.Layers)
-		if err != nil {
-			return fmt.Errorf("layers: %w", err)
-		}
-		o.Network = string(text)
-	}
-	return nil
-}
-
 // complete fills in what was left zero, for n items with votes of the given
 // input width and a head of the given traits.
 func (o Options) complete(n int, traits head.Traits, t *dataset.Transform) (Options, error) {
 	if err := o.suits(traits); err != nil {
 		return o, err
 	}
-	if err := o.take(); err != nil {
-		return o, err
+	if o.Engine == nil {
+		o.Engine = nn.CPU{}
+	}
+	if o.Layers != nil { // as the record has them
+		text, err := nn.Describe(o.Layers)
+		if err != nil {
+			return o, fmt.Errorf("layers: %w", err)
+		}
+		o.Network = string(text)
 	}
 	def, dropoutGiven := Defaults(), o.Dropout != 0
 	grid := 0 // dimensions of the largest image or volume
-	for _, in := range t.Inputs() {
-		if in.Kind == dataset.Grid {
-			grid = max(grid, len(in.Shape)-1)
-		}
+	for _, in := range gridInputs(t) {
+		grid = max(grid, len(in.Shape)-1)
 	}
 	o.Network = cmp.Or(o.Network, defaultNetwork(t))
 	if o.Widths == nil {
@@ -247,7 +239,7 @@ func defaultBatch(n, grid int) int {
 	if grid == 0 && n >= manyItems {
 		return largeBatch
 	}
-	return min(256, max(16, 1<<bits(n/32)))
+	return min(256, max(16, 1<<bits.Len(uint(n/64))))
 }
 
 // heldItems is how many of very many items are held out: a loss per vote is then known to
@@ -310,41 +302,28 @@ func (o *Options) regularize(n int, t *dataset.Transform, grid int) {
 // round keeps two digits after the point: choices need no more.
 func round(x float64) float64 { return math.Round(100*x) / 100 }
 
-// bits returns the largest b with 2^b ≤ n.
-func bits(n int) int {
-	b := 0
-	for n > 1 {
-		n /= 2
-		b++
-	}
-	return b
-}
-
 func (o *Options) check() error {
-	bad := func(name string, found any, want string) error {
-		return fmt.Errorf("training options: %s %v, want %s", name, found, want)
-	}
-	switch {
-	case !(o.Dropout < 1):
-		return bad("dropout", o.Dropout, "less than 1")
-	case !(o.InputDropout < 1):
-		return bad("input dropout", o.InputDropout, "less than 1")
-	case o.Batch < 1:
-		return bad("batch", o.Batch, "at least 1")
-	case o.Epochs < 1:
-		return bad("epochs", o.Epochs, "at least 1")
-	case o.Ensemble < 1 || o.Ensemble > mostMembers:
-		return bad("ensemble", o.Ensemble, fmt.Sprintf("between 1 and %d", mostMembers))
-	case !(o.HeldOut > 0 && o.HeldOut <= 0.5):
-		return bad("held-out share", o.HeldOut, "more than 0 and at most 0.5")
-	case o.Calibrate != "auto" && o.Calibrate != "off":
-		return bad("calibrate", fmt.Sprintf("%q", o.Calibrate), "one of [auto off]")
-	case o.Raters != "auto" && o.Raters != "off" && o.Raters != "on":
-		return bad("raters", fmt.Sprintf("%q", o.Raters), "one of [auto off on]")
-	case !(o.Resolution <= 0.1):
-		return bad("resolution", o.Resolution, "at most 0.1")
-	case o.Schedule != "constant" && o.Schedule != "cosine":
-		return bad("schedule", fmt.Sprintf("%q", o.Schedule), "one of [constant cosine]")
+	for _, c := range []struct {
+		fine  bool
+		name  string
+		found any
+		want  string
+	}{
+		{o.Dropout < 1, "dropout", o.Dropout, "less than 1"},
+		{o.InputDropout < 1, "input dropout", o.InputDropout, "less than 1"},
+		{o.Batch >= 1, "batch", o.Batch, "at least 1"},
+		{o.Epochs >= 1, "epochs", o.Epochs, "at least 1"},
+		{o.Ensemble >= 1 && o.Ensemble <= mostMembers, "ensemble", o.Ensemble, fmt.Sprintf("between 1 and %d", mostMembers)},
+		{o.HeldOut > 0 && o.HeldOut <= 0.5, "held-out share", o.HeldOut, "more than 0 and at most 0.5"},
+		{o.Calibrate == "auto" || o.Calibrate == "off", "calibrate", strconv.Quote(o.Calibrate), "one of [auto off]"},
+		{slices.Contains([]string{"auto", "off", "on"}, o.Raters), "raters", strconv.Quote(o.Raters), "one of [auto off on]"},
+		{o.Resolution <= 0.1, "resolution", o.Resolution, "at most 0.1"},
+		{o.Schedule == "constant" || o.Schedule == "cosine", "schedule",
+			strconv.Quote(o.Schedule), "one of [constant cosine]"},
+	} {
+		if !c.fine {
+			return fmt.Errorf("training options: %s %v, want %s", c.name, c.found, c.want)
+		}
 	}
 	return nil
 }
@@ -390,9 +369,4 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 		o.Head, err = head.Parse(r.Head)
 	}
 	return err
-}
-
-// layered reports whether a network is given as a list of layers.
-func layered(network string) bool {
-	return strings.ContainsAny(network, "[-\n{") || strings.Contains(network, "type:")
 }

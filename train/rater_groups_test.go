@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -63,7 +64,7 @@ func TestRatersStray(t *testing.T) {
 			if !slices.Equal(m.Raters, []string{"A", "B", "C"}) || !(m.Crowd.Lean[0] < -0.8 && m.Crowd.Lean[2] > 0.8) || m.Crowd.Votes[0] != 298 {
 				t.Errorf("%s, %s: raters %q with leans %v and votes %v", name, how, m.Raters, m.Crowd.Lean, m.Crowd.Votes)
 			}
-			if text := strings.Join(m.Provenance.Warnings, "\n"); !strings.Contains(text, p.Left.String()) || strings.Contains(text, "new") {
+			if text := fmt.Sprint(m.Provenance.Warnings); !strings.Contains(text, p.Left.String()) || strings.Contains(text, "new") {
 				t.Errorf("%s, %s: warnings %q", name, how, m.Provenance.Warnings)
 			}
 			if how == "on" {
@@ -139,7 +140,7 @@ func TestFromRaters(t *testing.T) {
 	}
 	all.Counts[2*250] += 0.5
 	res = fitted(t, all, Options{From: &Start{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: "auto", Head: head.Mixture{}})
-	if c := res.Model.Provenance.From; c.Items != 0 || !strings.Contains(strings.Join(res.Model.Provenance.Warnings, "\n"), "are not compared") {
+	if c := res.Model.Provenance.From; c.Items != 0 || !strings.Contains(fmt.Sprint(res.Model.Provenance.Warnings), "are not compared") {
 		t.Errorf("parts of votes: %+v, warnings %q", c, res.Model.Provenance.Warnings)
 	}
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"credence/dataset"
 	"credence/evaluate"
 	"credence/head"
 	"credence/internal/par"
@@ -41,30 +41,29 @@ type raterMethod interface {
 
 // chooseRaters finds out whether raters are known from the start, and why not.
 func (f *fitting) chooseRaters(o *Options) error {
-	switch o.Raters {
-	case "", "auto", "on":
-	default:
+	if o.Raters != "" && o.Raters != "auto" && o.Raters != "on" {
 		return nil // off, or refused later
 	}
-	_, able := o.Head.(raterMethod)
-	reason, doubt := "", ""
-	if !able {
-		reason = "method " + o.Head.Name() + " takes all votes alike"
-	} else if reason = ratable(f.ds); reason == "" {
+	var reason, doubt evaluate.Message
+	if _, able := o.Head.(raterMethod); !able {
+		reason = message(RatersIgnored, o.Head.Name())
+	} else if reason = ratable(f.ds); reason.Kind == "" {
 		g := evaluate.CountRaters(f.ds)
 		f.crew = newCrew(f.ds, g)
 		doubt = doubtful(g)
 	}
 	switch {
-	case reason != "" && o.Raters == "on":
+	case reason.Kind != "" && o.Raters == "on":
 		return fmt.Errorf("%w: %s", ErrRaters, reason)
 	case o.Raters == "on":
-		if doubt != "" {
-			f.warnings = append(f.warnings, "raters are modelled as asked, although "+doubt)
+		if doubt.Kind != "" {
+			f.warn(DoubtfulRaters, doubt)
 		}
 		f.know()
-	case reason != "" || doubt != "":
-		f.declined = cmp.Or(reason, doubt)
+	case reason.Kind != "":
+		f.declined = reason
+	case doubt.Kind != "":
+		f.declined = doubt
 	default:
 		f.tryRaters = true
 	}
@@ -88,12 +87,9 @@ func (f *fitting) withRaters() (*fitting, error) {
 	j := *f.job
 	g := &fitting{job: &j, ds: f.ds, voted: f.voted, most: f.most, fold: f.fold, folds: f.folds, before: f.before, turns: f.turns, crew: f.crew, prefix: "raters "}
 	g.know()
-	g.method = f.method.(raterMethod).WithRaters()
-	h, err := g.method.New(g.task)
-	if err != nil {
+	if err := g.setMethod(f.method); err != nil {
 		return nil, err
 	}
-	g.traits = h.Traits()
 	g.in.rate(g.crew.ratings)
 	return g, nil
 }
@@ -103,13 +99,9 @@ func (f *fitting) ratingsOf(items []int) head.Batch {
 	if f.in.first == nil {
 		f.in.rate(f.crew.ratings)
 	}
-	d := len(f.ds.Classes)
-	b := head.Batch{Counts: head.Counts{Classes: d}}
-	for k, j := range items {
+	b := head.Batch{Counts: head.Counts{Classes: len(f.ds.Classes)}, Ratings: f.in.ratingsOf(nil, items)}
+	for _, j := range items {
 		b.Counts.Values = append(b.Counts.Values, f.ds.CountsOf(j)...)
-		for _, r := range f.in.ratings[f.in.first[j]:f.in.first[j+1]] {
-			b.Ratings = append(b.Ratings, head.Rating{Item: int32(k), Rater: r.Rater, Class: r.Class})
-		}
 	}
 	return b
 }
@@ -133,23 +125,25 @@ func (f *fitting) votesOf(j int) []head.Rating {
 // decide compares a fit without raters with one that knows them, if held-out votes suggest it.
 func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	p := &plain.Model.Provenance
-	say := func(known bool, gain, se float64, format string, args ...any) *model.Raters {
-		return &model.Raters{Known: known, Reason: fmt.Sprintf(format, args...), Gain: gain, GainSE: se}
+	compared := func(known bool, kind evaluate.Kind, gain, se float64) *model.Raters {
+		return &model.Raters{Known: known, Reason: message(kind, gain, se), Gain: gain, GainSE: se}
 	}
-	if f.declined != "" {
-		if f.declined != noNames {
-			p.Raters = say(false, 0, 0, "%s", f.declined)
-		}
+	switch f.declined.Kind {
+	case "":
+	case NoNames:
+		return plain, nil
+	default:
+		p.Raters = &model.Raters{Reason: f.declined}
 		return plain, nil
 	}
-	f.report.send(Event{Note: "comparing raters"})
+	f.report(Event{Note: "comparing raters"})
 	before, err := f.losses(plain)
 	if err != nil {
 		return nil, err
 	}
 	stopped := func() (*Result, error) {
-		p.Raters = say(false, 0, 0, "training was stopped before networks with raters were fitted")
-		p.Warnings = append(p.Warnings, "training was stopped before its end")
+		p.Raters = &model.Raters{Reason: message(RatersUntried)}
+		p.Warnings = append(p.Warnings, message(StoppedEarly))
 		return plain, fmt.Errorf("%w: raters were still being compared", ErrStopped)
 	}
 	gain, se, err := f.screen(ctx, plain, before, f.parts(), f.part)
@@ -160,7 +154,7 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		return nil, err
 	}
 	if !(gain > raterGain*se) {
-		p.Raters = say(false, gain, se, "leans and guesses of raters, fitted to held-out votes of the networks, predict others no better (%+.4f ± %.4f nats per vote)", gain, se)
+		p.Raters = compared(false, RatersNoSign, gain, se)
 		return plain, nil
 	}
 	g, err := f.withRaters()
@@ -168,10 +162,10 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 		return nil, err
 	}
 	rated, err := g.fit(ctx)
+	if errors.Is(err, ErrStopped) {
+		return stopped()
+	}
 	if err != nil {
-		if errors.Is(err, ErrStopped) {
-			return stopped()
-		}
 		return nil, err
 	}
 	after, err := g.losses(rated)
@@ -180,36 +174,26 @@ func (f *fitting) decide(ctx context.Context, plain *Result) (*Result, error) {
 	}
 	gain, se = f.compare(before, after)
 	if !(gain > raterGain*se) {
-		p.Raters = say(false, gain, se, "networks that know raters predict held-out votes no better (%+.4f ± %.4f nats per vote)", gain, se)
+		p.Raters = compared(false, RatersNoHelp, gain, se)
 		return plain, nil
 	}
 	p = &rated.Model.Provenance
-	p.Raters = say(true, gain, se, "networks that know raters predict held-out votes better (%+.4f ± %.4f nats per vote)", gain, se)
+	p.Raters = compared(true, RatersHelp, gain, se)
 	p.Raters.Left = f.crew.left
 	rated.Options = plain.Options
 	return rated, nil
 }
 
-const noNames = "votes carry no raters' names"
-
 // losses returns the joint loss of the votes on each item by its held-out answer, NaN without one.
-func (f *fitting) losses(res *Result) ([]float64, error) {
-	list := make([]float64, len(f.voted))
-	votes := make([]float64, len(f.ds.Classes))
+func (f *fitting) losses(res *Result) (list []float64, err error) {
+	list = make([]float64, len(f.voted))
 	for at, j := range f.voted {
-		a := res.OutOfFold[j]
 		list[at] = math.NaN()
-		if a == nil {
-			continue
+		if a := res.OutOfFold[j]; a != nil {
+			if list[at], err = f.heldLoss(at, a); err != nil {
+				return nil, err
+			}
 		}
-		for i, c := range f.ds.CountsOf(j) {
-			votes[i] = float64(c)
-		}
-		l, err := f.logVotes(at, a, votes)
-		if err != nil {
-			return nil, fmt.Errorf("item %q: %w", f.ds.Items[j], err)
-		}
-		list[at] = -l
 	}
 	return list, nil
 }
@@ -228,25 +212,25 @@ func (f *fitting) compare(before, after []float64) (gain, se float64) {
 	type sums struct{ gain, votes float64 }
 	of := map[string]*sums{}
 	var list []*sums
-	all := sums{}
+	all := &sums{}
 	for at, j := range f.voted {
 		if math.IsNaN(before[at]) || math.IsNaN(after[at]) {
 			continue
 		}
 		s := &sums{}
-		if f.ds.Groups != nil && of[f.ds.Groups[j]] != nil {
-			s = of[f.ds.Groups[j]]
-		} else {
-			list = append(list, s)
-			if f.ds.Groups != nil {
-				of[f.ds.Groups[j]] = s
+		if g := f.ds.Groups; g != nil {
+			if of[g[j]] == nil {
+				of[g[j]] = s
 			}
+			s = of[g[j]]
 		}
-		m := f.ds.VotesOf(j)
-		s.gain += before[at] - after[at]
-		s.votes += m
-		all.gain += before[at] - after[at]
-		all.votes += m
+		if s.votes == 0 { // items in voted have votes
+			list = append(list, s)
+		}
+		for _, t := range []*sums{s, all} {
+			t.gain += before[at] - after[at]
+			t.votes += f.ds.VotesOf(j)
+		}
 	}
 	gain = all.gain / all.votes
 	square := 0.0
@@ -268,17 +252,14 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		var items, rest []int // places
+		var rest []int // places
 		for at := range f.voted {
-			switch {
-			case math.IsNaN(before[at]):
-			case part(at) == k:
+			if part(at) == k && !math.IsNaN(before[at]) {
 				rest = append(rest, at)
-			default:
-				items = append(items, at)
 			}
 		}
-		crowd, err := f.fitCrowd(res, items)
+		items, laws := f.heldLaws(res, func(at int) bool { return part(at) != k })
+		crowd, err := head.FitCrowd(f.task, laws, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
 		}
@@ -296,17 +277,11 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 	return gain, se, nil
 }
 
-// fitCrowd fits raters to the held-out laws of the voted items at some places.
-func (f *fitting) fitCrowd(res *Result, places []int) (*head.Crowd, error) {
-	items, laws := f.heldLaws(res, places)
-	return head.FitCrowd(f.task, laws, f.ratingsOf(items))
-}
-
-// heldLaws returns the voted items at some places that have a held-out answer, and its laws.
-func (f *fitting) heldLaws(res *Result, places []int) (items []int, laws []*mixture.Dirichlet) {
-	for _, at := range places {
-		if a := res.OutOfFold[f.voted[at]]; a != nil {
-			items, laws = append(items, f.voted[at]), append(laws, a.Law)
+// heldLaws returns the voted items at places to be used that have a held-out answer, and its laws.
+func (f *fitting) heldLaws(res *Result, use func(at int) bool) (items []int, laws []*mixture.Dirichlet) {
+	for at, j := range f.voted {
+		if a := res.OutOfFold[j]; a != nil && use(at) {
+			items, laws = append(items, j), append(laws, a.Law)
 		}
 	}
 	return items, laws
@@ -316,41 +291,23 @@ func (f *fitting) heldLaws(res *Result, places []int) (items []int, laws []*mixt
 // held-out laws, raters seem to guess where it is the networks that err. The standard errors are from
 // held-out laws, and add what networks disagree on.
 func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
-	owns := func(list []*run) (all [][][]float32) {
-		for _, r := range list {
-			all = append(all, ownValues(r.network))
-		}
-		return all
-	}
 	f.crowds = map[int]*head.Crowd{}
+	same := map[int][]*run{} // that hold a fold out
 	for _, r := range runs {
-		if f.crowds[r.fold] == nil {
-			var same []*run
-			for _, s := range runs {
-				if s.fold == r.fold {
-					same = append(same, s)
-				}
-			}
-			c, err := head.CrowdOf(f.task, owns(same)...)
-			if err != nil {
-				return err
-			}
-			f.crowds[r.fold] = c
-		}
+		same[r.fold] = append(same[r.fold], r)
 	}
-	var places []int
-	for at, j := range f.voted {
-		if res.OutOfFold[j] != nil {
-			places = append(places, at)
+	var err error
+	for fold, list := range same {
+		if f.crowds[fold], err = head.CrowdOf(f.task, owns(list)...); err != nil {
+			return err
 		}
 	}
 	crowd, err := head.CrowdOf(f.task, owns(final)...)
 	if err != nil {
 		return err
 	}
-	if len(places) > 0 {
-		items, laws := f.heldLaws(res, places)
-		share := float64(len(places)) / float64(len(f.voted))
+	if items, laws := f.heldLaws(res, func(int) bool { return true }); len(items) > 0 {
+		share := float64(len(items)) / float64(len(f.voted))
 		if err := crowd.Inform(f.task, laws, f.ratingsOf(items), share); err != nil {
 			return err
 		}
@@ -370,20 +327,45 @@ func ownValues(n *nn.Network) (own [][]float32) {
 	return own
 }
 
-// told makes held-out answers what is reported: an average rater's chances.
-func (f *fitting) told(res *Result) {
-	average := res.Model.Crowd.Average()
-	par.For(len(res.OutOfFold), func(j int) {
-		if a := res.OutOfFold[j]; a != nil {
-			a.Through(average)
-		}
-	})
+// owns returns the values of the head's tensors in the networks of runs.
+func owns(runs []*run) (all [][][]float32) {
+	for _, r := range runs {
+		all = append(all, ownValues(r.network))
+	}
+	return all
 }
 
-// logVotes returns the joint log-likelihood of the votes on the voted item at a place.
-func (f *fitting) logVotes(at int, a *head.Answer, votes []float64) (float64, error) {
-	if f.knows {
-		return f.crowds[f.heldBy(at)].LogVotes(a.Law, f.votesOf(f.voted[at]))
+// crew are the raters whom a likelihood models.
+type crew struct {
+	names   []string
+	ratings []dataset.Rating     // their votes, by numbers in names
+	groups  []int                // of each, see head.Task; nil if there is one
+	left    *evaluate.LeftRaters // whose votes count as those of average raters; nil if nobody's
+}
+
+// newCrew chooses the raters of groups that are large enough, or all if none is.
+func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
+	c := crew{left: g.Left}
+	number := make([]int32, len(ds.Raters))
+	for r, name := range ds.Raters {
+		group := g.Group(r)
+		if number[r] = -1; group < 0 {
+			continue
+		}
+		number[r] = int32(len(c.names))
+		c.names = append(c.names, name)
+		if g.Groups() > 1 {
+			c.groups = append(c.groups, group)
+		}
 	}
-	return a.Law.LogVotes(votes)
+	if c.left == nil {
+		c.ratings = ds.Ratings
+		return c
+	}
+	for _, r := range ds.Ratings {
+		if r.Rater = number[r.Rater]; r.Rater >= 0 {
+			c.ratings = append(c.ratings, r)
+		}
+	}
+	return c
 }

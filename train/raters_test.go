@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -159,12 +160,12 @@ func TestRatersDeclined(t *testing.T) {
 		res := fitted(t, ds, o)
 		p := res.Model.Provenance.Raters
 		switch {
-		case c.auto == "" && p != nil, c.auto != "" && (p == nil || p.Known || !strings.Contains(p.Reason, c.auto)):
+		case c.auto == "" && p != nil, c.auto != "" && (p == nil || p.Known || !strings.Contains(p.Reason.String(), c.auto)):
 			t.Errorf("%s: %+v, want %q", c.name, p, c.auto)
 		}
 		o.Raters = "on"
 		asked, err := Fit(context.Background(), ds, o)
-		if err == nil && !strings.Contains(strings.Join(asked.Model.Provenance.Warnings, "\n"), c.auto) {
+		if err == nil && !strings.Contains(fmt.Sprint(asked.Model.Provenance.Warnings), c.auto) {
 			t.Errorf("%s, asked for: warnings %q, want %q", c.name, asked.Model.Provenance.Warnings, c.auto)
 		}
 		switch {

@@ -8,6 +8,7 @@ import (
 
 	"credence/evaluate"
 	"credence/head"
+	"credence/internal/par"
 	"credence/model"
 	"credence/nn"
 )
@@ -16,9 +17,8 @@ import (
 // runs. After a cancellation it does so with what there is.
 func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, error) {
 	stopped := ctx.Err() != nil
-	usable := func(r *run) bool { return r.state.Done || r.state.Epoch > 0 }
-	final = slices.DeleteFunc(slices.Clone(final), func(r *run) bool { return !usable(r) })
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r *run) bool { return !usable(r) })
+	unusable := func(r *run) bool { return !r.state.Done && r.state.Epoch == 0 }
+	final, runs = slices.DeleteFunc(slices.Clone(final), unusable), slices.DeleteFunc(slices.Clone(runs), unusable)
 	if len(final) == 0 {
 		return nil, fmt.Errorf("%w: no network has finished an epoch", ErrStopped)
 	}
@@ -39,7 +39,7 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 			return nil, err
 		}
 	}
-	if err := f.changed(res, runs, f.o.Ensemble == 1 && f.folds > 0); err != nil {
+	if err := f.changed(res, runs); err != nil {
 		return nil, err
 	}
 	p := &m.Provenance
@@ -63,18 +63,26 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
 	}
 	if f.knows {
-		f.told(res)
-		p.Raters = &model.Raters{Known: true, Reason: "they were asked for", Left: f.crew.left}
+		average := m.Crowd.Average() // whose chances are what is reported
+		par.For(len(res.OutOfFold), func(j int) {
+			if a := res.OutOfFold[j]; a != nil {
+				a.Through(average)
+			}
+		})
+		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.crew.left}
 	}
 	if err := f.score(res); err != nil {
 		return nil, err
 	}
-	p.Warnings = append(f.warnings, f.advice(res, runs)...)
+	f.advise(res, runs)
 	if f.knows && f.crew.left != nil {
-		p.Warnings = append(p.Warnings, f.crew.left.String())
+		f.warn(RatersLeft, f.crew.left)
 	}
 	if stopped {
-		p.Warnings = append(p.Warnings, "training was stopped before its end")
+		f.warn(StoppedEarly)
+	}
+	p.Warnings = f.warnings
+	if stopped {
 		return res, fmt.Errorf("%w: the model is that of %d networks, %s", ErrStopped, len(final), f.progress(final))
 	}
 	return res, nil
@@ -117,10 +125,6 @@ func (f *fitting) split() model.Split {
 
 // outOfFold makes answers to held-out items of what the networks that held them out say together.
 func (f *fitting) outOfFold(res *Result, runs []*run) error {
-	h, err := f.method.New(f.task)
-	if err != nil {
-		return err
-	}
 	for fold := range max(f.folds, 1) {
 		var said []head.Output
 		var held []int
@@ -132,7 +136,7 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 		if len(said) == 0 {
 			continue
 		}
-		answers, err := head.Decode(h, said, len(held))
+		answers, err := head.Decode(f.reader, said, len(held))
 		if err != nil {
 			return err
 		}
@@ -143,8 +147,8 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 	return nil
 }
 
-// predictWith calls set with what the given networks together say of items.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, set func(j int, a *head.Answer)) error {
+// predictWith sets the answers to items by the given networks together.
+func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answers map[int]*head.Answer) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err
@@ -156,7 +160,7 @@ func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, set fu
 			return err
 		}
 		for i := range got {
-			set(some[i], &got[i])
+			answers[some[i]] = &got[i]
 		}
 		return nil
 	})
@@ -182,11 +186,11 @@ func (f *fitting) score(res *Result) error {
 			s.Votes += float64(c)
 		}
 		if f.traits.Joint {
-			l, err := f.logVotes(at, a, votes)
+			l, err := f.heldLoss(at, a)
 			if err != nil {
-				return fmt.Errorf("item %q: %w", f.ds.Items[j], err)
+				return err
 			}
-			s.NLLPerVote -= l
+			s.NLLPerVote += l
 		}
 		s.Items++
 		s.Accuracy += evaluate.MajorityCredit(a.Top(), votes)
@@ -220,9 +224,8 @@ func (f *fitting) constant(held head.Counts) float64 {
 	return nll
 }
 
-// advice are the warnings that the outcome gives rise to.
-func (f *fitting) advice(res *Result, runs []*run) []string {
-	var list []string
+// advise adds the warnings that the outcome gives rise to.
+func (f *fitting) advise(res *Result, runs []*run) {
 	clamped, halved, late := 0.0, 0, 0
 	for _, r := range runs {
 		if n := len(r.state.History); n > 0 {
@@ -234,21 +237,37 @@ func (f *fitting) advice(res *Result, runs []*run) []string {
 		}
 	}
 	if clamped > 0.01 {
-		list = append(list, fmt.Sprintf("%.0f%% of the parameters log α reached the limit ±%s: the votes may be unanimous where the features differ", 100*clamped, head.Get(f.method, "limit")))
+		f.warn(Clamped, 100*clamped, head.Get(f.method, "limit"))
 	}
 	if halved > 0 {
-		list = append(list, fmt.Sprintf("training diverged %d times and went on with a smaller learning rate", halved))
+		f.warn(Diverged, halved)
 	}
 	// A network whose rate falls to nothing is at its best in the end.
 	if late > 0 && !(f.o.Network == "cnn2d" && f.o.Schedule == "cosine") {
-		list = append(list, fmt.Sprintf("%d of %d networks were still improving after %d epochs: more epochs may help", late, len(runs), f.o.Epochs))
+		f.warn(StillImproving, late, len(runs), f.o.Epochs)
 	}
 	switch s := res.Model.Provenance.Scores; {
 	case s.Items == 0:
 	case f.traits.Joint && s.NLLPerVote >= s.ConstantPerVote:
-		list = append(list, "the features do not help: on held-out items one distribution for all is as good")
+		f.warn(NoHelp, "distribution")
 	case !f.traits.Joint && !f.traits.Coarse && s.MarginalPerVote >= s.ConstantPerVote:
-		list = append(list, "the features do not help: on held-out items one probability for all is as good")
+		f.warn(NoHelp, "probability")
 	}
-	return list
+}
+
+// references fits the references that the model carries, and scores them on the
+// items that the model was scored on.
+func (f *fitting) references(ctx context.Context, res *Result) (err error) {
+	f.report(Event{Note: "fitting the references"})
+	if res.Model.Provenance.References, err = evaluate.FitReferences(ctx, f.ds, f.transform, f.o.Seed); err == nil {
+		scored := make([]bool, f.ds.Len())
+		for j := range scored {
+			scored[j] = res.OutOfFold[j] != nil
+		}
+		res.References, err = evaluate.ScoreReferences(ctx, f.ds, f.transform, scored, f.folds > 0, f.o.Seed)
+	}
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: all networks are trained, but the references are not fitted", ErrStopped)
+	}
+	return err
 }

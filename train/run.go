@@ -21,11 +21,12 @@ type job struct {
 	shape     nn.Shape
 	method    head.Method
 	task      head.Task
+	reader    head.Head // of the method, which trains no network
 	traits    head.Traits
 	bias      []float32 // where the last layer starts
 	weights   []float64 // of items, or nil
 	mark      fingerprint
-	report    *reporter
+	report    func(Event)
 	runs      int                    // in this phase
 	elsewhere map[string]*trainedRun // runs of other processes, by name
 
@@ -57,7 +58,7 @@ type run struct {
 	buffers []*batch
 	feed    *feed // of the epoch under way
 	augment *augmenter
-	best    *snapshot
+	best    [][]float32 // parameters and states of the best epoch
 	state   state
 	cross   *crossStop
 	said    []head.Output // of the held-out items, by the best network
@@ -114,7 +115,7 @@ func (r *run) work(ctx context.Context) error {
 	if err := r.learn(ctx); err != nil {
 		return err
 	}
-	r.best.restore(r.network)
+	r.restoreBest()
 	if r.state.Done || r.state.Epoch > 0 {
 		return r.say()
 	}
@@ -179,19 +180,20 @@ func (r *run) start() error {
 		return err
 	}
 	r.head.Bind(r.network.Own) // whose gradients are there now
-	r.best = &snapshot{}
-	r.best.take(r.network)
+	r.best = make([][]float32, 1+len(r.network.States))
+	r.keepBest()
 	return nil
 }
 
 // newBuffers returns the memory that batches are read into: that of the engine where
 // it takes inputs ahead.
 func (r *run) newBuffers() ([]*batch, error) {
-	e, ok := r.o.Engine.(nn.Pinner)
-	if !ok {
-		return r.in.buffers(r.size, r.augment != nil), nil
+	e, pins := r.o.Engine.(nn.Pinner)
+	list := r.in.buffers(r.size, r.augment != nil || pins)
+	if !pins {
+		return list, nil
 	}
-	return r.in.pinned(r.size, e, func(x []float32) error {
+	return list, pin(list, e, func(x []float32) error {
 		if f, ok := r.stepper.Trainer.(nn.Feeder); ok {
 			return f.Ahead(x)
 		}
@@ -218,8 +220,8 @@ func (r *run) newStepper() error {
 
 // learn trains until it is done or ctx is canceled, which is no error.
 func (r *run) learn(ctx context.Context) error {
-	r.meter = newMeter()
 	r.saved = time.Now()
+	r.meter = &meter{start: r.saved, beat: r.saved}
 	if r.state.Done { // in a checkpoint
 		r.outlook.update(r.place, prospect{done: float64(r.state.Epoch), ended: true})
 	}
@@ -230,40 +232,33 @@ func (r *run) learn(ctx context.Context) error {
 			return err
 		}
 		r.state.BestLoss = loss
-		r.resetClamped()
+		r.beginEpoch()
 	}
 	for !r.state.Done {
 		if r.order == nil {
 			r.stopReading()
 			r.order = order(r.train, r.o.Seed, uint64(r.member), uint64(r.state.Epoch))
 		}
-		for r.state.Batch < r.batches {
-			if ctx.Err() != nil {
-				return r.save()
-			}
-			if r.o.Checkpoint != "" && time.Since(r.saved) >= r.o.CheckpointEvery {
-				if err := r.save(); err != nil {
-					return err
-				}
-			}
-			fine, err := r.step()
-			if err != nil {
-				return err
-			}
-			if !fine {
-				if err := r.recover("the loss is not a number"); err != nil {
-					return err
-				}
-				break
-			}
-		}
-		if r.state.Batch < r.batches && !r.state.Done {
-			continue // a recovery begins the epoch again
-		}
-		if !r.state.Done {
+		if r.state.Batch == r.batches {
 			if err := r.endEpoch(); err != nil {
 				return err
 			}
+			continue
+		}
+		if ctx.Err() != nil {
+			return r.save()
+		}
+		if r.o.Checkpoint != "" && time.Since(r.saved) >= r.o.CheckpointEvery {
+			if err := r.save(); err != nil {
+				return err
+			}
+		}
+		fine, err := r.step()
+		if err == nil && !fine {
+			err = r.recover("the loss is not a number") // which begins the epoch again
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return r.save()
@@ -324,33 +319,31 @@ func (r *run) endEpoch() error {
 	if s.Seen > 0 {
 		e.Clamped = float64(s.Clamped) / float64(s.Seen)
 	}
-	held := math.NaN()
+	held := e.Loss
 	if len(r.held) > 0 {
 		var err error
 		if held, err = r.heldOut(); err != nil {
 			return err
 		}
-		if reason := r.exploded(e.Loss, held); reason != "" {
-			return r.recover(reason)
-		}
 		e.HeldOut = &held
-	} else if reason := r.exploded(e.Loss, e.Loss); reason != "" {
+	}
+	if reason := r.exploded(e.Loss, held); reason != "" {
 		return r.recover(reason)
 	}
-	r.resetClamped()
+	r.beginEpoch()
 	if err := r.stepper.Trainer.Pull(); err != nil {
 		return err
 	}
 	s.Epoch++
-	s.Batch, s.Loss, s.Votes, s.Note, s.Clamped, s.Seen = 0, 0, 0, "", 0, 0
+	s.Note = ""
 	s.History = append(s.History, e)
 	r.order = nil
 	switch {
 	case len(r.held) == 0 || r.o.Patience < 0:
-		r.best.take(r.network)
+		r.keepBest()
 		s.Best = s.Epoch
 	case held < s.BestLoss || s.Epoch == r.traits.Warmup+1 && s.Epoch > 1:
-		r.best.take(r.network)
+		r.keepBest()
 		s.Best, s.BestLoss = s.Epoch, held
 	}
 	switch {
@@ -367,6 +360,13 @@ func (r *run) endEpoch() error {
 		r.o.AfterEpoch(Snapshot{Run: r.name, Index: r.member, Epoch: s.Epoch, Values: r.network.Values, Held: r.held})
 	}
 	return nil
+}
+
+// beginEpoch sets the counts of an epoch to zero, also those of clamped values.
+func (r *run) beginEpoch() {
+	r.countClamped()
+	s := &r.state
+	s.Batch, s.Loss, s.Votes, s.Clamped, s.Seen = 0, 0, 0, 0, 0
 }
 
 // event fills in what all events have and sends it.
@@ -386,5 +386,5 @@ func (r *run) event(e Event) {
 	if !s.Done {
 		e.Left, e.AtMost = left, atMost
 	}
-	r.report.send(e)
+	r.report(e)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"credence/dataset"
 	"credence/head"
@@ -59,23 +60,25 @@ func (o *Options) follow(ds *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	differs := func(what string, now, then any) error {
-		return fmt.Errorf("training options: %s %v, but the model to start from has %v", what, now, then)
+	for _, c := range []struct {
+		same      bool
+		what      string
+		now, then any
+	}{
+		{string(now) == string(then), "method", string(now), string(then)},
+		{o.Layers == nil && (o.Network == "" || o.Network == was.Network), "network",
+			strconv.Quote(o.Network), strconv.Quote(was.Network)},
+		{o.Widths == nil || slices.Equal(o.Widths, was.Widths), "widths", o.Widths, was.Widths},
+		{o.Dropout == 0 || o.Dropout == was.Dropout, "dropout", max(0, o.Dropout), max(0, was.Dropout)},
+		{o.InputDropout == 0 || o.InputDropout == was.InputDropout, "input dropout",
+			max(0, o.InputDropout), max(0, was.InputDropout)},
+		{o.Ensemble == 0 || o.Ensemble == was.Ensemble, "ensemble", o.Ensemble, was.Ensemble},
+	} {
+		if !c.same {
+			return fmt.Errorf("training options: %s %v, but the model to start from has %v", c.what, c.now, c.then)
+		}
 	}
-	switch {
-	case string(now) != string(then):
-		return differs("method", string(now), string(then))
-	case o.Layers != nil || o.Network != "" && o.Network != was.Network:
-		return differs("network", strconv.Quote(o.Network), strconv.Quote(was.Network))
-	case o.Widths != nil && !slices.Equal(o.Widths, was.Widths):
-		return differs("widths", o.Widths, was.Widths)
-	case o.Dropout != 0 && o.Dropout != was.Dropout:
-		return differs("dropout", max(0, o.Dropout), max(0, was.Dropout))
-	case o.InputDropout != 0 && o.InputDropout != was.InputDropout:
-		return differs("input dropout", max(0, o.InputDropout), max(0, was.InputDropout))
-	case o.Ensemble != 0 && o.Ensemble != was.Ensemble:
-		return differs("ensemble", o.Ensemble, was.Ensemble)
-	case len(m.Members) != was.Ensemble:
+	if len(m.Members) != was.Ensemble {
 		return fmt.Errorf("the model to start from has %d of its %s: its training was stopped", len(m.Members), words.Plural(was.Ensemble, "network"))
 	}
 	o.Network, o.Widths, o.Ensemble, o.Transform = was.Network, was.Widths, was.Ensemble, was.Transform
@@ -146,7 +149,7 @@ func (f *fitting) takeTransform(s *Start) error {
 func (f *fitting) inherit() (bool, error) {
 	s := f.o.From
 	if s.Data == nil {
-		f.warnings = append(f.warnings, "the data of the model that training started from are not at hand: networks may have seen what they hold out, so held-out scores and the calibration of intervals may flatter")
+		f.warn(DataGone)
 		return false, nil
 	}
 	was, err := s.options()
@@ -193,7 +196,7 @@ func (f *fitting) inherit() (bool, error) {
 	if slices.Contains(count[:max(1, min(f.folds, f.o.Ensemble))], 0) && f.o.Patience > 0 {
 		f.before, f.folds = nil, 0
 		clear(f.fold)
-		f.warnings = append(f.warnings, "too few items are left that networks of the model to start from have held out: they may have seen what they hold out now, so held-out scores and the calibration of intervals may flatter")
+		f.warn(FewHeldOut)
 		return false, nil
 	}
 	return true, nil
@@ -244,4 +247,28 @@ func (r *run) startFrom(from *nn.Network) error {
 		}
 	}
 	return nil
+}
+
+// startOutputs makes a network begin at what is true of all items: its last layer gets the given
+// biases, and its weights are shrunk, so that what the network says of an item grows from there.
+// Networks that do not end in a dense layer with a bias are left as they are.
+func startOutputs(net *nn.Network, start []float32) {
+	n := len(net.Params)
+	for _, p := range net.Own {
+		if slices.Contains(net.Params, p) {
+			n--
+		}
+	}
+	if n < 2 {
+		return
+	}
+	weight, bias := net.Params[n-2], net.Params[n-1]
+	if !strings.HasSuffix(bias.Name, "bias") || !strings.HasSuffix(weight.Name, "weight") || bias.Size() != len(start) {
+		return
+	}
+	const shrink = 0.1
+	for i := range weight.Value {
+		weight.Value[i] *= shrink
+	}
+	copy(bias.Value, start)
 }

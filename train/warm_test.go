@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ func TestFromSingle(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	blind := fitted(t, all, Options{From: &Start{Model: base.Model}, NoReferences: true})
-	if c := blind.Model.Provenance.From; c.Known || !strings.Contains(strings.Join(blind.Model.Provenance.Warnings, " "), "are not at hand") {
+	if c := blind.Model.Provenance.From; c.Known || !strings.Contains(fmt.Sprint(blind.Model.Provenance.Warnings), "are not at hand") {
 		t.Errorf("%+v, %q", c, blind.Model.Provenance.Warnings)
 	}
 }

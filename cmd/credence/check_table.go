@@ -189,7 +189,7 @@ func (r *checkReport) apart(w *printout.Page) {
 	answer := map[bool]string{true: "Yes", false: "No"}[g.Apart]
 	w.Heading("Can raters be told apart?  %s", answer)
 	for _, reason := range g.Reasons {
-		w.Paragraph("  - ", reason)
+		w.Paragraph("  - ", reason.String())
 	}
 	t := printout.NewTable(0, 1).Bare()
 	t.Add("  votes per rater", fmt.Sprintf("mean %s, median %s, least %s, most %s", decimal(g.MeanVotes, 1), words.Count(float64(g.MedianVotes)),

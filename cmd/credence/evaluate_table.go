@@ -169,7 +169,7 @@ func (r *evaluateReport) coverage(w *printout.Page) {
 func (r *evaluateReport) warnings(w *printout.Page) {
 	all := slices.Clone(r.result.Warnings)
 	for _, text := range r.model.Provenance.Warnings {
-		all = append(all, "from training: "+text)
+		all = append(all, "from training: "+text.String())
 	}
 	w.Bullets(all)
 }

@@ -111,7 +111,7 @@ func ratersText(r *model.Raters, separator string) string {
 	if r.Known {
 		text = "known by how they lean and guess; probabilities are what an average rater says:"
 	}
-	text += separator + r.Reason
+	text += separator + r.Reason.String()
 	if r.Left != nil {
 		text += separator + "not modelled: " + r.Left.Names()
 	}

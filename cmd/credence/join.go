@@ -113,7 +113,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	if err := useKernel(cmd, parts[0].Kernel()); err != nil {
+	if err := useKernel(cmd, parts[0].Kernel); err != nil {
 		return err
 	}
 	t := newTrainOptions()
@@ -123,7 +123,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	o.engine(cmd, t, parts[0].Kernel())
+	o.engine(cmd, t, parts[0].Kernel)
 	par.SetThreads(o.threads)
 	return t.join(ctx, cmd, parts)
 }

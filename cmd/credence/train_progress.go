@@ -215,10 +215,11 @@ func (d *trainDisplay) print(trained *run.Trained) error {
 	m := trained.Metrics
 	raters := trained.Model.Provenance.Raters
 	for _, w := range m.Warnings {
-		if raters != nil && raters.Left != nil && w == raters.Left.String() {
-			w += ": " + raters.Left.Names()
+		text := w.String()
+		if w.Kind == train.RatersLeft {
+			text += ": " + raters.Left.Names()
 		}
-		d.warn(w)
+		d.warn(text)
 	}
 	if raters != nil {
 		d.note("raters    %s", ratersText(raters, "\n          "))
