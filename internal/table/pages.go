@@ -7,9 +7,6 @@ import (
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-
-	"credence/internal/fault"
-	"credence/internal/words"
 )
 
 // The Parquet library allocates whatever sizes a file states, before it looks
@@ -37,8 +34,8 @@ const (
 	pageHeader = 16 << 20
 )
 
-// parquetPage is where a page lies and what its header says.
-type parquetPage struct {
+// plainPage is where a page lies, what its header says, and how it is shown: with another header.
+type plainPage struct {
 	at, header int64 // where its header begins, and the header's size
 	packed     int64 // bytes behind the header
 	unpacked   int64 // what they unpack to
@@ -47,67 +44,19 @@ type parquetPage struct {
 	raw        bool  // nothing of it is compressed
 	dictionary bool
 	crc        uint32 // of the packed bytes; 0 where there is none
-}
 
-// chunkPages are the pages of a column in a row group.
-type chunkPages struct {
-	file, name string
-	src        io.ReaderAt
-	size       int64 // of the file
-	list       []parquetPage
-	headers    []format.PageHeader
-	takes      int64 // bytes that the largest page and the dictionary take in memory
-}
-
-// bad reports damage to the column.
-func (c *chunkPages) bad(format string, args ...any) error {
-	return fault.Malformed(c.file, "the Parquet file is damaged: %s: %s", c.name, fmt.Sprintf(format, args...))
-}
-
-// read looks at the headers of all pages.
-func (c *chunkPages) read(m *format.ColumnMetaData) error {
-	at := m.DataPageOffset
-	if m.DictionaryPageOffset != 0 {
-		at = m.DictionaryPageOffset
-	}
-	if at < 0 || m.TotalCompressedSize < 0 || at > c.size || m.TotalCompressedSize > c.size-at {
-		return c.bad("%s bytes from byte %s on, in a file of %s", words.Thousands(int(m.TotalCompressedSize)), words.Thousands(int(at)), words.Thousands(int(c.size)))
-	}
-	var data, dictionary int64
-	for end := at + m.TotalCompressedSize; at < end; {
-		p, header, err := c.pageAt(at, end)
-		switch {
-		case err != nil:
-			return c.bad("the page at byte %s: %v", words.Thousands(int(at)), err)
-		case p.packed < 0 || p.unpacked < 0 || p.values < 0 || p.packed > end-at-p.header:
-			return c.bad("the page at byte %s has %s bytes, more than are there", words.Thousands(int(at)), words.Thousands(int(p.packed)))
-		case p.unpacked > pageSlack+pageRatio*p.packed, p.values > pageValues+8*p.unpacked:
-			return c.bad("the page at byte %s claims %s values in %s bytes, packed in %s", words.Thousands(int(at)),
-				words.Thousands(int(p.values)), words.Thousands(int(p.unpacked)), words.Thousands(int(p.packed)))
-		case p.plain < 0 || p.plain > min(p.packed, p.unpacked):
-			return c.bad("the page at byte %s: %s bytes of levels in a page of %s", words.Thousands(int(at)), words.Thousands(int(p.plain)), words.Thousands(int(p.packed)))
-		}
-		c.list = append(c.list, p)
-		c.headers = append(c.headers, header)
-		at += p.header + p.packed
-		// Values are decoded to at most eight bytes each, and levels to one.
-		if takes := p.packed + p.unpacked + 10*p.values; p.dictionary {
-			dictionary = max(dictionary, takes)
-		} else {
-			data = max(data, takes)
-		}
-	}
-	c.takes = data + dictionary
-	return nil
+	says  format.PageHeader // once nothing is compressed
+	start int64
+	shown []byte // the header
 }
 
 // pageAt reads the header of the page at a byte of the file, of a column that
 // ends at another.
-func (c *chunkPages) pageAt(at, end int64) (parquetPage, format.PageHeader, error) {
+func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 	window := make([]byte, min(end-at, 512))
 	for {
-		if _, err := c.src.ReadAt(window, at); err != nil && err != io.EOF {
-			return parquetPage{}, format.PageHeader{}, err
+		if _, err := src.ReadAt(window, at); err != nil && err != io.EOF {
+			return plainPage{}, err
 		}
 		w := thriftWalk{b: window}
 		err := w.structure()
@@ -115,20 +64,21 @@ func (c *chunkPages) pageAt(at, end int64) (parquetPage, format.PageHeader, erro
 			window = make([]byte, min(end-at, pageHeader, 8*int64(len(window))))
 			continue
 		}
-		var h format.PageHeader
+		p := plainPage{at: at, header: int64(w.at)}
 		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &h)
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &p.says)
 		}
-		if err != nil {
-			return parquetPage{}, h, err
+		if err == nil {
+			err = p.describe()
 		}
-		p := parquetPage{at: at, header: int64(w.at), packed: int64(h.CompressedPageSize), unpacked: int64(h.UncompressedPageSize), crc: uint32(h.CRC)}
-		return p, h, p.describe(&h)
+		return p, err
 	}
 }
 
-// describe takes from a header what depends on the kind of the page.
-func (p *parquetPage) describe(h *format.PageHeader) error {
+// describe takes from the header what it says of the page, and makes it that of a page that is not compressed.
+func (p *plainPage) describe() error {
+	h := &p.says
+	p.packed, p.unpacked, p.crc = int64(h.CompressedPageSize), int64(h.UncompressedPageSize), uint32(h.CRC)
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:
 		p.values = int64(h.DataPageHeader.V.NumValues)
@@ -146,5 +96,9 @@ func (p *parquetPage) describe(h *format.PageHeader) error {
 	default:
 		return fmt.Errorf("a header of type %v without the fields that belong to it", h.Type)
 	}
+	if h.DataPageHeaderV2.Valid {
+		h.DataPageHeaderV2.V.IsCompressed = thrift.New(false)
+	}
+	h.CompressedPageSize, h.CRC = h.UncompressedPageSize, 0
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 	"credence/internal/array"
 	"credence/internal/budget"
 	"credence/internal/fault"
-	"credence/internal/words"
 )
 
 // parquetTable reads the plain columns of a Parquet file and its lists of
@@ -72,7 +71,7 @@ func NewParquet(ctx context.Context, data []byte, name string, opts Options) (Ta
 // guard turns a panic of the Parquet library on a damaged file into an error.
 func guard(file string, err *error) {
 	if p := recover(); p != nil {
-		*err = fault.Malformed(file, "the Parquet file is damaged: %v", p)
+		*err = damaged(file, "%v", p)
 	}
 }
 
@@ -142,7 +141,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
-		return 0, fault.Malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
+		return 0, damaged(file, "a footer of %s bytes in a file of %s", thousands(n), thousands(size))
 	}
 	return n, nil
 }

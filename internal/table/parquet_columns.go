@@ -186,7 +186,7 @@ func (b *parquetBlocks) read(i, rows int) (n int, err error) {
 	case b.t.plain.err != nil:
 		return 0, b.t.plain.err
 	case n == 0 && (err == nil || err == io.EOF):
-		return 0, fault.Malformed(b.t.file, "the Parquet file is damaged: column %s has fewer values than rows", b.t.names[i])
+		return 0, damaged(b.t.file, "column %s has fewer values than rows", b.t.names[i])
 	case err != nil && err != io.EOF:
 		return 0, fault.Of(b.t.file, err)
 	}

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -12,7 +14,8 @@ import (
 type thriftWalk struct {
 	b     []byte
 	at    int
-	depth int // of lists, maps and structures in each other
+	depth int   // of lists, maps and structures in each other
+	err   error // the first, which ends the walk
 
 	structs int // found so far
 }
@@ -33,124 +36,106 @@ const (
 	thriftDepth                = 64 // of values in values
 )
 
-func (w *thriftWalk) byte() (byte, error) {
-	if w.at >= len(w.b) {
-		return 0, errThriftShort
-	}
-	w.at++
-	return w.b[w.at-1], nil
+func (w *thriftWalk) fail(err error) {
+	w.err = cmp.Or(w.err, err)
+	w.at = len(w.b)
 }
 
-func (w *thriftWalk) varint() (uint64, error) {
-	var x uint64
-	for shift := 0; shift < 64; shift += 7 {
-		c, err := w.byte()
-		if err != nil {
-			return 0, err
-		}
-		x |= uint64(c&0x7f) << shift
-		if c < 0x80 {
-			return x, nil
-		}
-	}
-	return 0, errors.New("a number that does not end")
-}
-
-func (w *thriftWalk) skip(n uint64) error {
+// skip goes on by n bytes, and reports whether they are there.
+func (w *thriftWalk) skip(n uint64) bool {
 	if n > uint64(len(w.b)-w.at) {
-		return errThriftShort
+		w.fail(errThriftShort)
+		return false
 	}
 	w.at += int(n)
-	return nil
+	return true
+}
+
+func (w *thriftWalk) byte() byte {
+	if !w.skip(1) {
+		return 0
+	}
+	return w.b[w.at-1]
+}
+
+func (w *thriftWalk) varint() uint64 {
+	x, n := binary.Uvarint(w.b[w.at:])
+	switch {
+	case n == 0:
+		w.fail(errThriftShort)
+	case n < 0:
+		w.fail(errors.New("a number that does not end"))
+	default:
+		w.at += n
+	}
+	return x
 }
 
 // structure walks through the fields of a structure.
 func (w *thriftWalk) structure() error {
 	w.structs++
 	for {
-		head, err := w.byte()
-		if err != nil || head == 0 {
-			return err
+		head := w.byte()
+		if head == 0 {
+			return w.err
 		}
 		if head>>4 == 0 { // the field's number follows
-			if _, err := w.varint(); err != nil {
-				return err
-			}
+			w.varint()
 		}
-		if err := w.value(head&15, false); err != nil {
-			return err
-		}
+		w.value(head&15, false)
 	}
 }
 
 // value walks through a value. Truth values take no byte of their own in a
 // field, and one in a list.
-func (w *thriftWalk) value(kind byte, inList bool) error {
+func (w *thriftWalk) value(kind byte, inList bool) {
 	if w.depth++; w.depth > thriftDepth {
-		return fmt.Errorf("values more than %d deep in each other", thriftDepth)
+		w.fail(fmt.Errorf("values more than %d deep in each other", thriftDepth))
 	}
 	defer func() { w.depth-- }()
 	switch kind {
 	case thriftTrue, thriftFalse:
 		if inList {
-			return w.skip(1)
+			w.skip(1)
 		}
-		return nil
 	case thriftByte:
-		return w.skip(1)
+		w.skip(1)
 	case thriftInt16, thriftInt32, thriftInt64:
-		_, err := w.varint()
-		return err
+		w.varint()
 	case thriftDouble:
-		return w.skip(8)
+		w.skip(8)
 	case thriftUUID:
-		return w.skip(16)
+		w.skip(16)
 	case thriftBinary:
-		n, err := w.varint()
-		if err != nil {
-			return err
-		}
-		return w.skip(n)
+		w.skip(w.varint())
 	case thriftList, thriftSet:
-		head, err := w.byte()
-		if err != nil {
-			return err
-		}
+		head := w.byte()
 		n := uint64(head >> 4)
 		if n == 15 {
-			if n, err = w.varint(); err != nil {
-				return err
-			}
+			n = w.varint()
 		}
-		return w.elements(n, head&15)
+		w.elements(n, head&15)
 	case thriftMap:
-		n, err := w.varint()
-		if err != nil || n == 0 {
-			return err
+		if n := w.varint(); n > 0 {
+			kinds := w.byte()
+			w.elements(n, kinds>>4, kinds&15)
 		}
-		kinds, err := w.byte()
-		if err != nil {
-			return err
-		}
-		return w.elements(n, kinds>>4, kinds&15)
 	case thriftStruct:
-		return w.structure()
+		w.structure()
+	default:
+		w.fail(fmt.Errorf("type %d", kind))
 	}
-	return fmt.Errorf("type %d", kind)
 }
 
 // elements walks through n values, or n keys with their values; each takes a
 // byte at least.
-func (w *thriftWalk) elements(n uint64, kinds ...byte) error {
+func (w *thriftWalk) elements(n uint64, kinds ...byte) {
 	if n > uint64(len(w.b)-w.at) {
-		return errThriftShort
+		w.fail(errThriftShort)
 	}
-	for range n {
+	for i := uint64(0); i < n && w.err == nil; i++ {
 		for _, kind := range kinds {
-			if err := w.value(kind, true); err != nil {
-				return err
-			}
+			w.value(kind, true)
 		}
 	}
-	return nil
 }
