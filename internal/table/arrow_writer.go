@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -63,79 +64,67 @@ func NewArrowWriter(w io.Writer, columns []ParquetColumn) (*ArrowWriter, error) 
 // message writes the head of a message, behind which so many bytes follow.
 func (a *ArrowWriter) message(kind int8, header flatFields, body int) error {
 	m := flatten(flatFields{0: int16(arrowVersion), 1: kind, 2: header, 3: int64(body)})
-	for len(m)%8 != 0 {
-		m = append(m, 0)
-	}
-	head := binary.LittleEndian.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, uint32(len(m)))
-	if _, err := a.w.Write(head); err != nil {
-		return err
-	}
-	_, err := a.w.Write(m)
+	m = append(m, make([]byte, -len(m)&7)...)
+	head := binary.LittleEndian.AppendUint32(slices.Clone(arrowMark), uint32(len(m)))
+	_, err := a.w.Write(append(head, m...))
 	return err
 }
 
-// row counts a row of a column, and whether it has a value.
-func (c *arrowBuilder) row(has bool) {
-	if c.n%8 == 0 {
-		c.valid = append(c.valid, 0)
-	}
-	if has {
-		c.valid[c.n/8] |= 1 << (c.n % 8)
-	} else {
+// row adds a row to column i, with a value or without.
+func (a *ArrowWriter) row(i int, has bool) *arrowBuilder {
+	c := &a.columns[i]
+	c.valid = appendBit(c.valid, c.n, has)
+	if !has {
 		c.nulls++
 	}
 	c.n++
+	return c
+}
+
+// appendBit appends bit i to those of bytes that have i bits before it.
+func appendBit(bits []byte, i int, x bool) []byte {
+	if i%8 == 0 {
+		bits = append(bits, 0)
+	}
+	if x {
+		bits[i/8] |= 1 << (i % 8)
+	}
+	return bits
 }
 
 // Text appends a text to column i.
 func (a *ArrowWriter) Text(i int, s string) {
-	c := &a.columns[i]
-	c.row(true)
+	c := a.row(i, true)
 	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(len(c.data)))
 	c.data = append(c.data, strings.ToValidUTF8(s, "\ufffd")...)
 }
 
 // Number appends a number to column i.
 func (a *ArrowWriter) Number(i int, x float64) {
-	c := &a.columns[i]
-	c.row(true)
+	c := a.row(i, true)
 	c.data = binary.LittleEndian.AppendUint64(c.data, math.Float64bits(x))
 }
 
 // Whole appends a whole number to column i.
 func (a *ArrowWriter) Whole(i int, x int64) {
-	c := &a.columns[i]
-	c.row(true)
+	c := a.row(i, true)
 	c.data = binary.LittleEndian.AppendUint64(c.data, uint64(x))
 }
 
 // Bool appends a truth to column i.
 func (a *ArrowWriter) Bool(i int, x bool) {
-	c := &a.columns[i]
-	c.row(true)
-	c.bit(x)
-}
-
-// bit appends the truth of the last row.
-func (c *arrowBuilder) bit(x bool) {
-	at := c.n - 1
-	if at%8 == 0 {
-		c.data = append(c.data, 0)
-	}
-	if x {
-		c.data[at/8] |= 1 << (at % 8)
-	}
+	c := a.row(i, true)
+	c.data = appendBit(c.data, c.n-1, x)
 }
 
 // Null appends nothing to column i.
 func (a *ArrowWriter) Null(i int) {
-	c := &a.columns[i]
-	c.row(false)
+	c := a.row(i, false)
 	switch c.kind {
 	case ParquetText:
 		c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(len(c.data)))
 	case ParquetBool:
-		c.bit(false)
+		c.data = appendBit(c.data, c.n-1, false)
 	default:
 		c.data = binary.LittleEndian.AppendUint64(c.data, 0)
 	}
@@ -187,7 +176,7 @@ func (a *ArrowWriter) Flush() error {
 		if _, err := a.w.Write(b); err != nil {
 			return err
 		}
-		if _, err := a.w.Write(zeros[:(8-len(b)%8)%8]); err != nil {
+		if _, err := a.w.Write(zeros[:-len(b)&7]); err != nil {
 			return err
 		}
 	}
@@ -203,6 +192,6 @@ func (a *ArrowWriter) Close() error {
 	if err := a.Flush(); err != nil {
 		return err
 	}
-	_, err := a.w.Write([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+	_, err := a.w.Write(append(slices.Clone(arrowMark), 0, 0, 0, 0))
 	return err
 }

@@ -41,13 +41,7 @@ type csvTable struct {
 	base
 	r *csv.Reader
 
-	// Decided by the head of the file.
-	blank    []bool // columns without a name
-	above    int    // lines above the header
-	plain    bool   // the header has no separator
-	commas   bool   // numbers may have a decimal comma
-	rowNames bool   // the first column has values but no name
-
+	above  int      // lines above the header
 	blanks []blanks // read but not handed out, then
 	ahead  *record  // the record behind them
 	handed int      // records handed out
@@ -83,7 +77,7 @@ func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) 
 	}
 	src = readCloser{buf, src}
 	raw := &counter{r: fault.Reader(ctx, src)}
-	t := &csvTable{base: base{file: file, src: src}}
+	t := &csvTable{base: base{file: file, src: src, kept: "what is kept of the rows up to line %d"}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory), Read: func() int64 { return raw.n }}
 	if err := t.start(raw, opts.Comma); err != nil {
 		src.Close()
@@ -109,14 +103,14 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 		}
 	}
 	if comma == 0 {
-		comma, t.plain = separator(head)
+		comma, t.traits.Plain = separator(head)
 	}
 	limit := &recordLimit{r: buf, file: t.file, limit: t.meter.Limit, comma: byte(comma), line: 1 + t.above}
 	t.r = csv.NewReader(bufio.NewReaderSize(limit, peekSize))
 	t.r.FieldsPerRecord = -1
 	t.r.ReuseRecord = true
 	t.r.Comma = comma
-	t.commas = comma == ';'
+	t.traits.Commas = comma == ';'
 	return t.header()
 }
 
@@ -136,7 +130,7 @@ func (t *csvTable) header() error {
 	}
 	for i, name := range rec {
 		name = strings.TrimSpace(name)
-		t.blank = append(t.blank, name == "")
+		t.traits.Blank = append(t.traits.Blank, name == "")
 		if name == "" {
 			name = "column " + strconv.Itoa(i+1)
 		}
@@ -145,15 +139,14 @@ func (t *csvTable) header() error {
 		}
 		t.names = append(t.names, strings.Clone(name))
 	}
-	t.cells = make([]Cell, len(t.names))
-	if err := checkHeader(t.file, t.line, t.names); err != nil {
+	if err := t.begin(t.line); err != nil {
 		return err
 	}
-	if t.blank[0] {
+	if t.traits.Blank[0] {
 		first := t.take()
 		first.fields = slices.Clone(first.fields) // the reader uses them again
 		t.putBack(first)
-		t.rowNames = first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
+		t.traits.RowNames = first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
 	}
 	return nil
 }
@@ -200,11 +193,6 @@ func separator(head []byte) (comma rune, none bool) {
 		}
 	}
 	return rune(separators[best]), n[best] == 0
-}
-
-// Traits tells of decimal commas, row names and a header without a separator.
-func (t *csvTable) Traits() Traits {
-	return Traits{Commas: t.commas, RowNames: t.rowNames, Plain: t.plain, Blank: t.blank}
 }
 
 // read returns the next record of the file.
@@ -268,11 +256,6 @@ func (t *csvTable) keep(r record) error {
 	return t.meter.Keep(2*int64(unsafe.Sizeof(blanks{})), "line %d: many blank rows", r.line)
 }
 
-// Keep counts memory that a caller keeps.
-func (t *csvTable) Keep(bytes int) error {
-	return t.meter.Keep(int64(bytes), "what is kept of the rows up to line %d", t.line)
-}
-
 func allBlank(fields []string) bool {
 	for _, s := range fields {
 		if strings.TrimSpace(s) != "" {
@@ -325,7 +308,7 @@ func (t *csvTable) parseError(err error) error {
 		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
 		switch {
-		case t.plain && t.names == nil:
+		case t.traits.Plain && t.names == nil:
 			msg += NoSeparator
 		case pe.Err == csv.ErrBareQuote:
 			msg = fmt.Sprintf(`character %d: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`, pe.Column)
@@ -339,20 +322,3 @@ func (t *csvTable) parseError(err error) error {
 
 // NoSeparator explains a header of one field.
 const NoSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
-
-// ErrorAt gives the line, and the column with its name.
-func (t *csvTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return placed(t, col, format, args...)
-}
-
-// placed reports something wrong in a column of the last record of t, or in all of it.
-func placed(t Table, col int, format string, args ...any) *fault.Error {
-	e := &fault.Error{File: t.Name(), Line: t.Line(), Msg: fmt.Sprintf(format, args...)}
-	if col >= 0 {
-		e.Column = col + 1
-		if h := t.Header(); col < len(h) {
-			e.Name = h[col]
-		}
-	}
-	return e
-}

@@ -1,8 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"encoding/binary"
-	"sort"
+	"maps"
+	"slices"
 )
 
 // What precedes the values of an Arrow stream is written in FlatBuffers: tables whose fields have numbers and may
@@ -51,6 +53,9 @@ func (f *flatBuffer) root() flatTable { return flatTable{f, f.int32(0)} }
 
 // field returns the place of a field, or 0 if it is absent.
 func (t flatTable) field(id int) int {
+	if t.buffer == nil { // of a table that is absent
+		return 0
+	}
 	vtable := t.at - t.buffer.int32(t.at)
 	if size := t.buffer.uint16(vtable); 4+2*id+2 > size {
 		return 0
@@ -141,15 +146,8 @@ func flatSize(field any) int {
 // linkTable appends a table, and sets the distance at a place to where it is. Its fields are in the order of their sizes, the
 // largest first, and begin at a multiple of 8, so that each lies at a multiple of its size.
 func linkTable(b []byte, from int, fields flatFields) []byte {
-	ids := make([]int, 0, len(fields))
-	for id := range fields {
-		ids = append(ids, id)
-	}
-	sort.Slice(ids, func(i, j int) bool {
-		if a, b := flatSize(fields[ids[i]]), flatSize(fields[ids[j]]); a != b {
-			return a > b
-		}
-		return ids[i] < ids[j]
+	ids := slices.SortedFunc(maps.Keys(fields), func(i, j int) int {
+		return cmp.Or(flatSize(fields[j])-flatSize(fields[i]), i-j)
 	})
 	last := -1
 	size := 4

@@ -79,7 +79,7 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	if len(files) == 0 {
 		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
 	}
-	f := &folder{ctx: ctx, rowBase: rowBase{base{file: dir}}, memory: memory}
+	f := &folder{ctx: ctx, rowBase: newRowBase(dir), memory: memory}
 	parts := make([]*parquetTable, len(files))
 	var size int64
 	// A few at a time: a file of many pages takes memory.
@@ -100,9 +100,8 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 			parts[from+i] = nil
 		}
 	}
-	f.cells = make([]Cell, len(f.names))
 	f.meter = &budget.Meter{File: dir, Limit: memory, Read: func() int64 { return size }}
-	return f, checkHeader(dir, 0, f.names)
+	return f, f.begin(0)
 }
 
 // lookAt reads what a file says of its columns and rows, and closes it.
@@ -275,12 +274,6 @@ func (f *folder) ErrorIn(row, col int, format string, args ...any) *fault.Error 
 	return errorInRow(p.path, at, f.names, col, fmt.Sprintf(format, args...))
 }
 
-// Place says where a row is.
-func (f *folder) Place(row int) string {
-	p, at := f.find(row)
-	return fmt.Sprintf("row %d of %s", at, p.path)
-}
-
 // find returns the file of a row, and the row there.
 func (f *folder) find(row int) (*folderPart, int) {
 	k := max(0, sort.Search(len(f.parts), func(i int) bool { return f.parts[i].before >= row })-1)
@@ -290,7 +283,8 @@ func (f *folder) find(row int) (*folderPart, int) {
 // Place says where a line of a table is, as in "line 3".
 func Place(t Table, line int) string {
 	if f, ok := t.(*folder); ok {
-		return f.Place(line)
+		p, at := f.find(line)
+		return fmt.Sprintf("row %d of %s", at, p.path)
 	}
 	return fmt.Sprintf("line %d", line)
 }

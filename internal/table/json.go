@@ -65,7 +65,6 @@ type jsonTable struct {
 
 	roles  []Role
 	unread []error
-	lists  bool
 	at     map[string]int // column of a name
 
 	queue []*jsonItem // the first items of a stream
@@ -135,7 +134,7 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 }
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
-	t := &jsonTable{base: base{file: file}, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t := &jsonTable{base: base{file: file, kept: "what is kept of the items up to line %d"}, lines: lines, perOne: opts.Items, at: map[string]int{}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
 }
@@ -262,7 +261,7 @@ func (t *jsonTable) column(f *jsonField) error {
 	if f.unread != "" && t.unread[at] == nil {
 		t.unread[at] = fmt.Errorf("%s", f.unread)
 	}
-	t.lists = t.lists || f.cell.Kind == VectorCell
+	t.traits.Lists = t.traits.Lists || f.cell.Kind == VectorCell
 	return nil
 }
 
@@ -353,21 +352,16 @@ func (t *jsonTable) Notes() []error {
 
 // Traits tells of lists, and what columns are for in collections.
 func (t *jsonTable) Traits() Traits {
-	traits := Traits{Lists: t.lists}
+	traits := t.traits
 	if slices.ContainsFunc(t.roles, func(r Role) bool { return r != DataRole }) {
 		traits.Roles = t.roles
 	}
 	return traits
 }
 
-// Keep counts memory that a caller keeps.
-func (t *jsonTable) Keep(bytes int) error {
-	return t.meter.Keep(int64(bytes), "what is kept of the items up to line %d", t.line)
-}
-
 // ErrorAt gives the line, the name of the column and the item.
 func (t *jsonTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	e := placed(t, col, format, args...)
+	e := t.base.ErrorAt(col, format, args...)
 	if t.item != nil && t.item.id != "" {
 		e.Msg = fmt.Sprintf("item %q: %s", t.item.id, e.Msg)
 	}

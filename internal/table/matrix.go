@@ -58,7 +58,6 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	return t, nil
 }
 
-func (t *matrix) Traits() Traits   { return Traits{} }
 func (t *matrix) Keep(n int) error { return t.meter.Keep(int64(n), "what is kept of the rows") }
 
 func (t *matrix) Next() ([]Cell, error) {

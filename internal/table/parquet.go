@@ -89,7 +89,7 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	if err != nil {
 		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{rowBase: rowBase{base{file: file}}, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
+	t = &parquetTable{rowBase: newRowBase(file), plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the
@@ -118,12 +118,8 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 		t.names = append(t.names, name)
 		t.leaves = append(t.leaves, l)
 	}
-	t.cells = make([]Cell, len(t.names))
-	for i := range t.cells {
-		t.cells[i].Kind = MissingCell
-	}
 	t.blocks = newBlocks(t)
-	return t, checkHeader(file, 0, t.names)
+	return t, t.begin(0)
 }
 
 // checkFooter looks at the end of a Parquet file, the footer's length and the

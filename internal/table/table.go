@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"credence/internal/budget"
 	"credence/internal/fault"
@@ -42,7 +43,10 @@ type base struct {
 	names []string // of the columns
 	line  int      // of the last record, or its number where there are no lines
 	cells []Cell   // of the last record
+	kept  string   // a format with the line: what Keep counts
 	meter *budget.Meter
+
+	traits Traits
 }
 
 func (b *base) Name() string     { return b.file }
@@ -50,13 +54,42 @@ func (b *base) Header() []string { return b.names }
 func (b *base) Line() int        { return b.line }
 func (b *base) Unread(int) error { return nil }
 func (b *base) Notes() []error   { return nil }
+func (b *base) Traits() Traits   { return b.traits }
 func (b *base) Close() error     { return b.src.Close() }
+
+// begin checks the names of the columns, which stand on the given line, and makes a record without values.
+func (b *base) begin(line int) error {
+	b.cells = missing(len(b.names))
+	return checkHeader(b.file, line, b.names)
+}
+
+// missing returns n cells without a value.
+func missing(n int) []Cell { return slices.Repeat([]Cell{{Kind: MissingCell}}, n) }
+
+// Keep counts memory that a caller keeps.
+func (b *base) Keep(n int) error {
+	if b.meter.Fits(int64(n)) {
+		return nil
+	}
+	return b.meter.Keep(int64(n), b.kept, b.line)
+}
+
+// ErrorAt gives the line, and the column with its name.
+func (b *base) ErrorAt(col int, format string, args ...any) *fault.Error {
+	e := &fault.Error{File: b.file, Line: b.line, Msg: fmt.Sprintf(format, args...)}
+	if col >= 0 {
+		e.Column = col + 1
+		if col < len(b.names) {
+			e.Name = b.names[col]
+		}
+	}
+	return e
+}
 
 // rowBase is the base of tables with typed columns, in files that have rows and no lines.
 type rowBase struct{ base }
 
-// Traits tells of lists.
-func (b *rowBase) Traits() Traits { return Traits{Lists: true} }
+func newRowBase(file string) rowBase { return rowBase{base{file: file, traits: Traits{Lists: true}}} }
 
 // Keep counts memory that a caller keeps.
 func (b *rowBase) Keep(n int) error {

@@ -56,23 +56,16 @@ func (o ordered) Fields() []parquet.Field {
 	return fields
 }
 
+// parquetNodes are how the library describes columns of a kind.
+var parquetNodes = map[ParquetKind]parquet.Node{ParquetText: parquet.String(), ParquetNumber: parquet.Leaf(parquet.DoubleType),
+	ParquetWhole: parquet.Int(64), ParquetBool: parquet.Leaf(parquet.BooleanType)}
+
 // NewParquetWriter begins a file with the given columns, in that order.
 func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, error) {
 	root := ordered{Group: parquet.Group{}}
 	for _, c := range columns {
 		root.names = append(root.names, c.Name)
-		var node parquet.Node
-		switch c.Kind {
-		case ParquetText:
-			node = parquet.String()
-		case ParquetNumber:
-			node = parquet.Leaf(parquet.DoubleType)
-		case ParquetWhole:
-			node = parquet.Int(64)
-		case ParquetBool:
-			node = parquet.Leaf(parquet.BooleanType)
-		}
-		root.Group[c.Name] = parquet.Compressed(parquet.Optional(node), &parquet.Snappy)
+		root.Group[c.Name] = parquet.Compressed(parquet.Optional(parquetNodes[c.Kind]), &parquet.Snappy)
 	}
 	if err := checkHeader("a Parquet file to write", 0, root.names); err != nil {
 		return nil, err
@@ -89,24 +82,20 @@ func (p *ParquetWriter) Write(values ...any) (err error) {
 	}
 	p.row = p.row[:0]
 	for i, v := range values {
-		var x parquet.Value
+		kind, x := p.columns[i].Kind, parquet.NullValue()
 		ok := true
 		switch v := v.(type) {
 		case nil:
-			p.row = append(p.row, parquet.NullValue().Level(0, 0, i))
+			p.row = append(p.row, x.Level(0, 0, i))
 			continue
 		case string:
-			ok = p.columns[i].Kind == ParquetText
-			x = parquet.ByteArrayValue([]byte(strings.ToValidUTF8(v, "\ufffd")))
+			ok, x = kind == ParquetText, parquet.ByteArrayValue([]byte(strings.ToValidUTF8(v, "\ufffd")))
 		case float64:
-			ok = p.columns[i].Kind == ParquetNumber
-			x = parquet.DoubleValue(v)
+			ok, x = kind == ParquetNumber, parquet.DoubleValue(v)
 		case int64:
-			ok = p.columns[i].Kind == ParquetWhole
-			x = parquet.Int64Value(v)
+			ok, x = kind == ParquetWhole, parquet.Int64Value(v)
 		case bool:
-			ok = p.columns[i].Kind == ParquetBool
-			x = parquet.BooleanValue(v)
+			ok, x = kind == ParquetBool, parquet.BooleanValue(v)
 		default:
 			ok = false
 		}

@@ -28,22 +28,16 @@ import (
 
 // xlsx is a sheet of a workbook as a table.
 type xlsx struct {
-	file  string
+	base
 	sheet string
-	src   io.Closer
-	names []string
-	blank []bool
 	cols  []int // of the sheet, from 0, for each column
 	rows  []xlsxRow
-	texts []string // of cells
-	first string   // cell of an error other than #N/A
-	text  string   // of that error
-	bad   int      // cells with such errors
-	title string   // what stood above the header
-	named bool     // the first column has values but no name
-	at    int      // rows handed out
-	cells []Cell
-	meter *budget.Meter
+	texts []string     // of cells
+	first string       // cell of an error other than #N/A
+	text  string       // of that error
+	bad   int          // cells with such errors
+	title string       // what stood above the header
+	at    int          // rows handed out
 	fresh budget.Meter // as it was before the first record
 }
 
@@ -110,7 +104,7 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 	if err != nil {
 		return nil, err
 	}
-	t := &xlsx{file: file, sheet: sheet.name, texts: b.texts, meter: b.meter}
+	t := &xlsx{base: base{file: file, meter: b.meter, kept: "what is kept of the rows up to row %d"}, sheet: sheet.name, texts: b.texts}
 	if err := b.read(sheet, t); err != nil {
 		return nil, err
 	}
@@ -338,23 +332,6 @@ func unescaped(s string) string {
 	}
 }
 
-// Name returns that of the file.
-func (t *xlsx) Name() string         { return t.file }
-func (t *xlsx) Header() []string     { return t.names }
-func (t *xlsx) Unread(col int) error { return nil }
-func (t *xlsx) Close() error         { return t.src.Close() }
-
-// Line returns the number of the last row.
-func (t *xlsx) Line() int {
-	if t.at == 0 {
-		return 0
-	}
-	return t.rows[t.at-1].number
-}
-
-// Traits tells of columns without a name.
-func (t *xlsx) Traits() Traits { return Traits{RowNames: t.named, Blank: t.blank} }
-
 // Notes tells of cells that hold errors, and of what stood above the header.
 func (t *xlsx) Notes() []error {
 	var list []error
@@ -367,22 +344,14 @@ func (t *xlsx) Notes() []error {
 	return list
 }
 
-// Keep counts memory that a caller keeps.
-func (t *xlsx) Keep(bytes int) error {
-	if t.meter.Fits(int64(bytes)) {
-		return nil
-	}
-	return t.meter.Keep(int64(bytes), "what is kept of the rows up to row %d", t.Line())
-}
-
 // ErrorAt gives the sheet and the cell.
 func (t *xlsx) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return t.ErrorIn(t.Line(), col, format, args...)
+	return t.ErrorIn(t.line, col, format, args...)
 }
 
 // ErrorIn is ErrorAt for an earlier row.
 func (t *xlsx) ErrorIn(row, col int, format string, args ...any) *fault.Error {
-	e := placed(t, -1, format, args...)
+	e := t.base.ErrorAt(-1, format, args...)
 	e.Sheet, e.Line = t.sheet, row
 	if col >= 0 && col < len(t.cols) {
 		e.Column, e.Name = t.cols[col]+1, t.names[col]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -235,27 +236,24 @@ func parseArea(ref string) (area [4]int, ok bool) {
 	return [4]int{r0, c0, r1, c1}, ok0 && ok1 && r0 <= r1 && c0 <= c1
 }
 
-// skipTitle drops rows above the header: a single cell at the left, above a row of several
-// texts.
+// skipTitle drops rows above the header: a single cell at the left, perhaps with others below it, above a row
+// of several texts.
 func (t *xlsx) skipTitle() {
 	left := maxSheetColumns
 	for _, row := range t.rows {
 		left = min(left, int(row.cells[0].col))
 	}
-	isText := func(c xlsxCell) bool { return c.kind == TextCell }
-	for len(t.rows) > 2 && len(t.rows[0].cells) == 1 && int(t.rows[0].cells[0].col) == left &&
-		(len(t.rows[1].cells) == 1 || !slices.ContainsFunc(t.rows[1].cells, func(c xlsxCell) bool { return !isText(c) })) {
-		// Several such rows in turn are a title only above a header.
-		k := 1
-		for k < len(t.rows)-1 && len(t.rows[k].cells) == 1 {
-			k++
-		}
-		if k > 5 || len(t.rows[k].cells) < 2 || slices.ContainsFunc(t.rows[k].cells, func(c xlsxCell) bool { return !isText(c) }) {
-			return
-		}
-		t.title = t.cell(t.rows[0].cells[0]).Text
-		t.rows = t.rows[k:]
+	k := 0 // rows of a single cell
+	for k < len(t.rows)-1 && len(t.rows[k].cells) == 1 {
+		k++
 	}
+	head := t.rows[k].cells
+	if len(t.rows) < 3 || k == 0 || k > 5 || int(t.rows[0].cells[0].col) != left ||
+		len(head) < 2 || slices.ContainsFunc(head, func(c xlsxCell) bool { return c.kind != TextCell }) {
+		return
+	}
+	t.title = t.cell(t.rows[0].cells[0]).Text
+	t.rows = t.rows[k:]
 }
 
 // mergedArea is an area of merged cells on the way down the sheet: its last row, its columns, and its value.
@@ -327,10 +325,7 @@ func (t *xlsx) header(b *workbook) error {
 			used[int(c.col)] = true
 		}
 	}
-	for col := range used {
-		t.cols = append(t.cols, col)
-	}
-	slices.Sort(t.cols)
+	t.cols = slices.Sorted(maps.Keys(used))
 	// Cells that are empty are not kept, but whoever reads the table goes through them.
 	if err := budget.Check(b.limit, 4*int64(len(t.rows))*int64(len(t.cols)), t.file, "sheet %q: %s of %s", t.sheet,
 		words.Plural(len(t.rows), "row"), words.Plural(len(t.cols), "column")); err != nil {
@@ -344,7 +339,7 @@ func (t *xlsx) header(b *workbook) error {
 	seen := map[string]int{}
 	for i, col := range t.cols {
 		name, ok := names[col]
-		t.blank = append(t.blank, !ok)
+		t.traits.Blank = append(t.traits.Blank, !ok)
 		if !ok {
 			name = "column " + fault.Letters(col+1)
 		}
@@ -356,8 +351,8 @@ func (t *xlsx) header(b *workbook) error {
 		t.names = append(t.names, name)
 	}
 	t.rows = t.rows[1:]
-	t.named = t.blank[0] && len(t.rows) > 0 && int(t.rows[0].cells[0].col) == t.cols[0]
-	t.cells = make([]Cell, len(t.names))
+	t.traits.RowNames = t.traits.Blank[0] && len(t.rows) > 0 && int(t.rows[0].cells[0].col) == t.cols[0]
+	t.cells = missing(len(t.names))
 	return nil
 }
 
@@ -374,6 +369,7 @@ func (t *xlsx) Next() ([]Cell, error) {
 		return nil, io.EOF
 	}
 	row := &t.rows[t.at]
+	t.line = row.number
 	t.at++
 	k := 0
 	for i, col := range t.cols {
@@ -394,6 +390,6 @@ func Again(t Table) (Table, bool) {
 	}
 	again := *x
 	again.meter = &again.fresh
-	again.src, again.at, again.cells = io.NopCloser(nil), 0, make([]Cell, len(x.names))
+	again.src, again.at, again.line, again.cells = io.NopCloser(nil), 0, 0, missing(len(x.names))
 	return &again, true
 }
