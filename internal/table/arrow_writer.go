@@ -64,7 +64,7 @@ func NewArrowWriter(w io.Writer, columns []ParquetColumn) (*ArrowWriter, error) 
 // message writes the head of a message, behind which so many bytes follow.
 func (a *ArrowWriter) message(kind int8, header flatFields, body int) error {
 	m := flatten(flatFields{0: int16(arrowVersion), 1: kind, 2: header, 3: int64(body)})
-	m = append(m, make([]byte, -len(m)&7)...)
+	m = append(m, make([]byte, -len(m)&7)...) // to a multiple of 8
 	head := binary.LittleEndian.AppendUint32(slices.Clone(arrowMark), uint32(len(m)))
 	_, err := a.w.Write(append(head, m...))
 	return err

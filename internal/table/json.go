@@ -211,7 +211,7 @@ func (t *jsonTable) read() (*jsonItem, error) {
 func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	switch {
 	case isLabelStudio(v):
-		return newLabelStudio(file), nil
+		return &labelStudio{file: file}, nil
 	case isLeWiDi(v, items.shape == '{'):
 		return newLeWiDi(file), nil
 	case isMinimal(v):

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,8 +75,7 @@ func checkColumns(v *jsonValue, items *jsonItems) error {
 // answers between the task's id and the annotator.
 type minimal struct {
 	plain
-	several int // annotations with several choices for a question
-	first   string
+	several tally // annotations with several choices for a question
 }
 
 // isMinimal reports whether an item is an annotation of JSON-MIN.
@@ -103,9 +103,7 @@ func (m *minimal) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
 		case i < annotator:
 			label, n := choiceOf(kid)
 			if n > 1 {
-				if m.several++; m.several == 1 {
-					m.first = fmt.Sprintf("of %s on item %s, line %d", name, it.id, v.line)
-				}
+				m.several.add(1, "of %s on item %s, line %d", name, it.id, v.line)
 			}
 			it.fields = append(it.fields, jsonField{name: name, role: LabelRole, cell: label})
 		default:
@@ -115,38 +113,49 @@ func (m *minimal) item(key string, _ int, v *jsonValue) (*jsonItem, error) {
 	return it, nil
 }
 
-func (m *minimal) notes() []error {
-	list := severalChoices(m.several, m.first)
-	m.several = 0
+func (m *minimal) notes() []error { return m.several.note(nil, "answer", severalChoices) }
+
+// tally counts what is wrong with items, with the first for an example.
+type tally struct {
+	n     int
+	first string
+}
+
+// add counts n more; the format and its arguments say where they are.
+func (t *tally) add(n int, format string, args ...any) {
+	if t.n == 0 && n > 0 {
+		t.first = fmt.Sprintf(format, args...)
+	}
+	t.n += n
+}
+
+// note appends a note on what was counted, if anything was, and begins anew. The format takes the count with its
+// noun, and the example, which is empty where add was not called.
+func (t *tally) note(list []error, noun, format string) []error {
+	if t.n > 0 {
+		list = append(list, fmt.Errorf(format, words.Plural(t.n, noun), t.first))
+	}
+	t.n = 0
 	return list
 }
 
 // severalChoices tells of answers that are no vote.
-func severalChoices(n int, first string) []error {
-	if n == 0 {
-		return nil
-	}
-	return []error{fmt.Errorf("%s with several choices left out, such as that %s: a vote is for one class", words.Plural(n, "answer"), first)}
-}
+const severalChoices = "%s with several choices left out, such as that %s: a vote is for one class"
 
 // annotatorOf returns who made an annotation: a number, or somebody with an address.
 func annotatorOf(v *jsonValue) Cell {
-	if v == nil {
-		return Cell{Kind: MissingCell}
-	}
-	if v.kind == jsonObject {
+	if v != nil && v.kind == jsonObject {
 		for _, key := range []string{"email", "username", "id"} {
 			if kid := v.get(key); kid != nil && kid.plain() != "" {
 				return Cell{Text: kid.plain()}
 			}
 		}
-		return Cell{Kind: MissingCell}
+	} else if v != nil {
+		if c, _ := v.cell(); c.Kind != VectorCell {
+			return c
+		}
 	}
-	c, _ := v.cell()
-	if c.Kind == VectorCell {
-		return Cell{Kind: MissingCell}
-	}
-	return c
+	return Cell{Kind: MissingCell}
 }
 
 // choiceOf returns the answer to a question and how many there are: a choice, a list of
@@ -156,10 +165,7 @@ func choiceOf(v *jsonValue) (Cell, int) {
 	none := Cell{Kind: MissingCell}
 	switch v.kind {
 	case jsonObject:
-		if kid := v.get("choices"); kid != nil {
-			return choiceOf(kid)
-		}
-		if kid := v.get("rating"); kid != nil {
+		if kid := cmp.Or(v.get("choices"), v.get("rating")); kid != nil {
 			return choiceOf(kid)
 		}
 		return none, 0

@@ -1,27 +1,22 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"credence/internal/fault"
-	"credence/internal/words"
 )
 
 // labelStudio is the flavor of Label Studio's export: tasks, whose data are the item's
 // values, with annotations, whose results answer the questions ("from_name") that were
 // asked. Predictions are not votes, nor are annotations that were cancelled.
 type labelStudio struct {
-	file      string
-	cancelled int
-	blank     int // annotations without an answer
-	several   int
-	first     string
+	file                      string
+	cancelled, blank, several tally // annotations, those without an answer, and answers
 }
-
-func newLabelStudio(file string) *labelStudio { return &labelStudio{file: file} }
 
 // isLabelStudio reports whether an item is a task.
 func isLabelStudio(v *jsonValue) bool {
@@ -29,10 +24,8 @@ func isLabelStudio(v *jsonValue) bool {
 	if data == nil || data.kind != jsonObject {
 		return false
 	}
-	for _, key := range []string{"annotations", "completions"} {
-		if kid := v.get(key); kid != nil {
-			return kid.kind == jsonList
-		}
+	if kid := cmp.Or(v.get("annotations"), v.get("completions")); kid != nil {
+		return kid.kind == jsonList
 	}
 	return !slices.ContainsFunc(v.keys, func(key string) bool {
 		return !slices.Contains([]string{"id", "data", "meta", "predictions", "created_at", "updated_at", "project", "inner_id"}, key)
@@ -67,11 +60,7 @@ func (l *labelStudio) item(key string, n int, v *jsonValue) (*jsonItem, error) {
 	if data == nil || data.kind != jsonObject {
 		return nil, l.errorf(v, it, "expected an object of values under \"data\"")
 	}
-	annotations := v.get("annotations")
-	if annotations == nil {
-		annotations = v.get("completions")
-	}
-	if annotations != nil {
+	if annotations := cmp.Or(v.get("annotations"), v.get("completions")); annotations != nil {
 		if annotations.kind != jsonList && annotations.kind != jsonNull {
 			return nil, l.errorf(annotations, it, "expected a list of annotations, found %v", annotations.kind)
 		}
@@ -111,7 +100,7 @@ func (l *labelStudio) annotation(it *jsonItem, v *jsonValue) error {
 		return l.errorf(v, it, "expected an annotation with a \"result\", found %v", v.kind)
 	}
 	if c := v.get("was_cancelled"); c != nil && c.text == "true" {
-		l.cancelled++
+		l.cancelled.n++
 		return nil
 	}
 	vote := jsonVote{line: v.line, rater: annotatorOf(v.get("completed_by"))}
@@ -125,7 +114,7 @@ func (l *labelStudio) annotation(it *jsonItem, v *jsonValue) error {
 	}
 	// What was answered twice is missing.
 	if len(vote.labels) == 0 {
-		l.blank++
+		l.blank.n++
 		return nil
 	}
 	it.votes = append(it.votes, vote)
@@ -151,9 +140,7 @@ func (l *labelStudio) answer(it *jsonItem, vote *jsonVote, v *jsonValue) {
 		n, label = n+1, Cell{Kind: MissingCell}
 	}
 	if n > 1 {
-		if l.several++; l.several == 1 {
-			l.first = fmt.Sprintf("to %s on task %s, line %d", name, it.id, v.line)
-		}
+		l.several.add(1, "to %s on task %s, line %d", name, it.id, v.line)
 	}
 	if n == 0 {
 		return
@@ -166,14 +153,7 @@ func (l *labelStudio) answer(it *jsonItem, vote *jsonVote, v *jsonValue) {
 }
 
 func (l *labelStudio) notes() []error {
-	var list []error
-	if l.cancelled > 0 {
-		list = append(list, fmt.Errorf("%s left out", words.Plural(l.cancelled, "cancelled annotation")))
-	}
-	if l.blank > 0 {
-		list = append(list, fmt.Errorf("%s without a choice left out", words.Plural(l.blank, "annotation")))
-	}
-	list = append(list, severalChoices(l.several, l.first)...)
-	l.cancelled, l.blank, l.several = 0, 0, 0
-	return list
+	list := l.cancelled.note(nil, "cancelled annotation", "%s left out%s")
+	list = l.blank.note(list, "annotation", "%s without a choice left out%s")
+	return l.several.note(list, "answer", severalChoices)
 }
