@@ -76,7 +76,7 @@ func (h *npyHeader) texts(ctx context.Context, file string, r io.Reader, opts Op
 	if !h.dt.text() && h.dt.kind != 'i' && h.dt.kind != 'u' || h.dt.size == 0 {
 		return nil, fault.Malformed(file, "elements of type %v, but texts or whole numbers are expected as ids", h.dt)
 	}
-	need, err := arrayBytes(file, h.dt, h.shape)
+	need, err := h.bytes(file)
 	if err != nil {
 		return nil, err
 	}

@@ -32,25 +32,23 @@ func idxArray(ctx context.Context, file string, src io.ReaderAt, size int64, opt
 		if err != nil {
 			return nil, fault.Of(file, err)
 		}
-		dt, shape, _, err := readIDXHeader(file, z)
+		h, err := readIDXHeader(file, z)
 		if err != nil {
 			return nil, err
 		}
-		return unpack(ctx, file, z, dt, shape, false, opts)
+		return h.unpack(ctx, file, z, opts)
 	}
-	dt, shape, at, err := readIDXHeader(file, whole)
+	h, err := readIDXHeader(file, whole)
 	if err != nil {
 		return nil, err
 	}
-	return newArray(file, src, at, size, dt, shape, false)
+	return h.newArray(file, src, h.size, size)
 }
 
 // readIDXHeader reads two zero bytes, the type, the number of axes and their
 // lengths.
-func readIDXHeader(file string, r io.Reader) (dtype, []int, int64, error) {
-	fail := func(format string, args ...any) (dtype, []int, int64, error) {
-		return dtype{}, nil, 0, fault.Malformed(file, format, args...)
-	}
+func readIDXHeader(file string, r io.Reader) (*header, error) {
+	fail := func(format string, args ...any) (*header, error) { return nil, fault.Malformed(file, format, args...) }
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return fail("the file is empty or cut short")
@@ -62,15 +60,14 @@ func readIDXHeader(file string, r io.Reader) (dtype, []int, int64, error) {
 		0x08: {kind: 'u', size: 1}, 0x09: {kind: 'i', size: 1}, 0x0b: {kind: 'i', size: 2, big: true},
 		0x0c: {kind: 'i', size: 4, big: true}, 0x0d: {kind: 'f', size: 4, big: true}, 0x0e: {kind: 'f', size: 8, big: true},
 	}
-	dt, ok := types[head[2]]
-	if !ok {
+	h := &header{dt: types[head[2]], shape: make([]int, head[3]), size: 4 + 4*int64(head[3])}
+	if h.dt.size == 0 {
 		return fail("elements of type 0x%02x are unknown", head[2])
 	}
 	if n := int(head[3]); n == 0 || n > maxDims {
 		return fail("%d axes: 1 to %d are read", n, maxDims)
 	}
-	shape := make([]int, head[3])
-	for i := range shape {
+	for i := range h.shape {
 		var b [4]byte
 		if _, err := io.ReadFull(r, b[:]); err != nil {
 			return fail("the header is cut short")
@@ -79,7 +76,7 @@ func readIDXHeader(file string, r io.Reader) (dtype, []int, int64, error) {
 		if n > math.MaxInt32 {
 			return fail("an axis of %d elements", n)
 		}
-		shape[i] = int(n)
+		h.shape[i] = int(n)
 	}
-	return dt, shape, int64(4 + 4*len(shape)), nil
+	return h, nil
 }

@@ -1,10 +1,10 @@
 package array
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"sync"
 
 	"credence/internal/fault"
 	"credence/internal/words"
@@ -12,7 +12,6 @@ import (
 
 // loss counts what float32 does not hold of the elements that were read.
 type loss struct {
-	mu                sync.Mutex
 	rounded, vanished int64
 	whole             string  // the first number that was rounded
 	small             float64 // the first that became 0
@@ -27,8 +26,8 @@ func (a *Array) Loses() bool {
 // Lost tells of whole numbers that were rounded and of small ones that became 0, among the
 // rows that were read so far; nil means that there are none.
 func (a *Array) Lost() error {
-	a.loss.mu.Lock()
-	defer a.loss.mu.Unlock()
+	a.lossMu.Lock()
+	defer a.lossMu.Unlock()
 	switch l := &a.loss; {
 	case l.rounded > 0:
 		return fmt.Errorf("%s: %s with more digits than the seven that are kept, such as %s: rounded",
@@ -47,9 +46,7 @@ func (a *Array) judge(i int, row []float32, b []byte) error {
 		return nil
 	}
 	order := a.dt.order()
-	var rounded, vanished int64
-	var whole string
-	var small float64
+	var lost loss
 	for j, v := range row {
 		if a.dt.kind == 'f' {
 			x := math.Float64frombits(order.Uint64(b[8*j:]))
@@ -57,8 +54,8 @@ func (a *Array) judge(i int, row []float32, b []byte) error {
 			case math.IsInf(float64(v), 0) && !math.IsInf(x, 0):
 				return fault.Malformed(a.file, "row %d: %g is too large: values lie within ±3.4e38", i, x)
 			case v == 0 && x != 0:
-				if vanished++; vanished == 1 {
-					small = x
+				if lost.vanished++; lost.vanished == 1 {
+					lost.small = x
 				}
 			}
 			continue
@@ -67,28 +64,21 @@ func (a *Array) judge(i int, row []float32, b []byte) error {
 			continue
 		}
 		if text, exact := a.dt.exact(v, b[a.dt.size*j:], order); !exact {
-			if rounded++; rounded == 1 {
-				whole = text
+			if lost.rounded++; lost.rounded == 1 {
+				lost.whole = text
 			}
 		}
 	}
-	if rounded+vanished > 0 {
-		a.loss.add(rounded, vanished, whole, small)
+	if lost.rounded+lost.vanished == 0 {
+		return nil
 	}
+	a.lossMu.Lock()
+	defer a.lossMu.Unlock()
+	l := &a.loss
+	l.whole, l.small = cmp.Or(l.whole, lost.whole), cmp.Or(l.small, lost.small)
+	l.rounded += lost.rounded
+	l.vanished += lost.vanished
 	return nil
-}
-
-func (l *loss) add(rounded, vanished int64, whole string, small float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.rounded == 0 {
-		l.whole = whole
-	}
-	if l.vanished == 0 {
-		l.small = small
-	}
-	l.rounded += rounded
-	l.vanished += vanished
 }
 
 // exact reports whether v is the whole number at the beginning of b, which it returns as

@@ -48,15 +48,12 @@ func npzArray(ctx context.Context, file string, src io.ReaderAt, size int64, nam
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case name != "":
-	case len(names) == 1:
+	if name == "" && len(names) == 1 {
 		name = names[0]
-	default:
-		for _, n := range []string{"features", "data", "X", "x"} {
-			if entries[n] != nil {
-				name = n
-			}
+	}
+	for _, n := range []string{"x", "X", "data", "features"} {
+		if name == "" && entries[n] != nil {
+			name = n
 		}
 	}
 	e := entries[name]
@@ -105,12 +102,12 @@ func unpackNPY(ctx context.Context, file string, e *zip.File, opts Options) (*Ar
 	if err := h.numbers(file); err != nil {
 		return nil, err
 	}
-	return unpack(ctx, file, r, h.dt, h.shape, h.fortran, opts)
+	return h.unpack(ctx, file, r, opts)
 }
 
 // unpack reads the elements of an array from a stream.
-func unpack(ctx context.Context, file string, r io.Reader, dt dtype, shape []int, fortran bool, opts Options) (*Array, error) {
-	need, err := arrayBytes(file, dt, shape)
+func (h *header) unpack(ctx context.Context, file string, r io.Reader, opts Options) (*Array, error) {
+	need, err := h.bytes(file)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +119,7 @@ func unpack(ctx context.Context, file string, r io.Reader, dt dtype, shape []int
 	if err != nil {
 		return nil, errors.Join(fault.Of(file, err), to.Close())
 	}
-	a, err := newArray(file, to, 0, got, dt, shape, fortran)
+	a, err := h.newArray(file, to, 0, got)
 	if err != nil {
 		return nil, errors.Join(err, to.Close())
 	}
