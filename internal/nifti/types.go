@@ -7,6 +7,7 @@
 package nifti
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -34,36 +35,32 @@ const (
 	Uint64  Type = 1280
 )
 
-// typeNames has the types of the standard that are not read as well, so that
+// types has the types of the standard that are not read as well, without a size, so that
 // messages can name them.
-var typeNames = map[Type]string{
-	Uint8: "uint8", Int16: "int16", Int32: "int32", Float32: "float32", Float64: "float64",
-	Int8: "int8", Uint16: "uint16", Uint32: "uint32", Int64: "int64", Uint64: "uint64",
-	1: "binary", 32: "complex64", 128: "RGB24", 1536: "float128", 1792: "complex128", 2048: "complex256", 2304: "RGBA32",
+var types = map[Type]struct {
+	name  string
+	size  int                                            // bytes of a voxel
+	value func(b []byte, order binary.ByteOrder) float64 // the voxel at the beginning of b
+}{
+	Uint8:   {"uint8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(b[0]) }},
+	Int8:    {"int8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(int8(b[0])) }},
+	Int16:   {"int16", 2, func(b []byte, o binary.ByteOrder) float64 { return float64(int16(o.Uint16(b))) }},
+	Uint16:  {"uint16", 2, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint16(b)) }},
+	Int32:   {"int32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(int32(o.Uint32(b))) }},
+	Uint32:  {"uint32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint32(b)) }},
+	Float32: {"float32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	Int64:   {"int64", 8, func(b []byte, o binary.ByteOrder) float64 { return float64(int64(o.Uint64(b))) }},
+	Uint64:  {"uint64", 8, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint64(b)) }},
+	Float64: {"float64", 8, func(b []byte, o binary.ByteOrder) float64 { return math.Float64frombits(o.Uint64(b)) }},
+	1:       {name: "binary"}, 32: {name: "complex64"}, 128: {name: "RGB24"}, 1536: {name: "float128"},
+	1792: {name: "complex128"}, 2048: {name: "complex256"}, 2304: {name: "RGBA32"},
 }
 
 // String returns a name such as int16.
-func (t Type) String() string {
-	if name, ok := typeNames[t]; ok {
-		return name
-	}
-	return fmt.Sprintf("code %d", int16(t))
-}
+func (t Type) String() string { return cmp.Or(types[t].name, fmt.Sprintf("code %d", int16(t))) }
 
 // size returns the bytes of a voxel, or 0 for a type that is not read.
-func (t Type) size() int {
-	switch t {
-	case Uint8, Int8:
-		return 1
-	case Int16, Uint16:
-		return 2
-	case Int32, Uint32, Float32:
-		return 4
-	case Int64, Uint64, Float64:
-		return 8
-	}
-	return 0
-}
+func (t Type) size() int { return types[t].size }
 
 // decode converts len(dst) voxels to slope·value + inter, computed in float64.
 func (t Type) decode(dst []float32, b []byte, order binary.ByteOrder, slope, inter float64) {
@@ -84,34 +81,9 @@ func (t Type) decode(dst []float32, b []byte, order binary.ByteOrder, slope, int
 			dst[i] = float32(slope*float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))) + inter)
 		}
 	default:
-		size := t.size()
+		size, value := types[t].size, types[t].value
 		for i := range dst {
-			dst[i] = float32(slope*t.value(b[i*size:], order) + inter)
+			dst[i] = float32(slope*value(b[i*size:], order) + inter)
 		}
 	}
-}
-
-// value returns the voxel at the beginning of b.
-func (t Type) value(b []byte, order binary.ByteOrder) float64 {
-	switch t {
-	case Uint8:
-		return float64(b[0])
-	case Int8:
-		return float64(int8(b[0]))
-	case Int16:
-		return float64(int16(order.Uint16(b)))
-	case Uint16:
-		return float64(order.Uint16(b))
-	case Int32:
-		return float64(int32(order.Uint32(b)))
-	case Uint32:
-		return float64(order.Uint32(b))
-	case Float32:
-		return float64(math.Float32frombits(order.Uint32(b)))
-	case Int64:
-		return float64(int64(order.Uint64(b)))
-	case Uint64:
-		return float64(order.Uint64(b))
-	}
-	return math.Float64frombits(order.Uint64(b))
 }

@@ -52,9 +52,7 @@ func Write(w io.Writer, v *Volume, o WriteOptions) error {
 	if !o.Gzip {
 		return write(w, v, o)
 	}
-	level := o.Level
-	level = cmp.Or(level, gzip.DefaultCompression)
-	z, err := gzip.NewWriterLevel(w, level)
+	z, err := gzip.NewWriterLevel(w, cmp.Or(o.Level, gzip.DefaultCompression))
 	if err != nil {
 		return fmt.Errorf("writing a volume: %w", err)
 	}
