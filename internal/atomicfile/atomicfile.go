@@ -27,7 +27,7 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 		}
 	}()
 	old, _ := os.Stat(path)
-	begin, keep := createPublic, func(*File) error { return nil }
+	mode := os.FileMode(0o666) // which the umask narrows
 	switch {
 	case old == nil:
 	case old.IsDir():
@@ -35,20 +35,30 @@ func Write(path string, write func(w io.Writer) error) (err error) {
 	case IsStream(path):
 		return writeThrough(path, write)
 	default: // nobody may read the new content who may not read the old
-		begin, keep = Create, func(f *File) error { return f.Chmod(old.Mode().Perm()) }
+		mode = 0o600
 	}
-	f, err := begin(path)
+	f, err := create(path, mode)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	b := bufio.NewWriter(f)
-	for _, step := range []func() error{func() error { return write(b) }, b.Flush, func() error { return keep(f) }, f.Commit} {
-		if err := step(); err != nil {
-			return err
-		}
+	err = buffered(f, write)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
 	}
-	return nil
+	if err == nil {
+		err = f.Commit()
+	}
+	return err
+}
+
+// buffered calls write with a buffer before f.
+func buffered(f io.Writer, write func(w io.Writer) error) error {
+	b := bufio.NewWriter(f)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
 }
 
 // IsStream reports whether a path is written to as it is, and never replaced: a device, a pipe, or the name of
@@ -77,12 +87,9 @@ func writeThrough(path string, write func(w io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	b := bufio.NewWriter(f)
-	for _, step := range []func() error{func() error { return write(b) }, b.Flush} {
-		if err := step(); err != nil {
-			f.Close()
-			return err
-		}
+	if err := buffered(f, write); err != nil {
+		f.Close()
+		return err
 	}
 	return f.Close()
 }

@@ -28,11 +28,8 @@ const unlockable = 24 * time.Hour
 // clean.
 func Clean(dir string, patterns ...string) error {
 	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return unlessGone(err)
 	}
 	defer d.Close()
 	entries, err := d.Readdirnames(-1)
@@ -45,13 +42,12 @@ func Clean(dir string, patterns ...string) error {
 			continue
 		}
 		for _, p := range patterns {
-			if match, err := filepath.Match(p, name); err != nil {
+			match, err := filepath.Match(p, name)
+			if match {
+				err = removeLeftover(filepath.Join(dir, entry))
+			}
+			if err != nil {
 				return err
-			} else if match {
-				if err := removeLeftover(filepath.Join(dir, entry)); err != nil {
-					return err
-				}
-				break
 			}
 		}
 	}
@@ -71,18 +67,12 @@ func target(entry string) (name string, ok bool) {
 // removeLeftover removes a temporary file unless a process holds it.
 func removeLeftover(path string) error {
 	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return nil
-	}
-	if err != nil {
-		return err
+	if err != nil || !info.Mode().IsRegular() {
+		return unlessGone(err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return unlessGone(err)
 	}
 	defer f.Close()
 	switch held, known := lock(f); {
@@ -91,10 +81,15 @@ func removeLeftover(path string) error {
 	case !present(f): // another has come to its place since it was opened
 		return nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	return unlessGone(os.Remove(path))
+}
+
+// unlessGone returns an error other than that a file is not there.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // File is a file that is being written under a temporary name.
@@ -107,9 +102,6 @@ type File struct {
 // Create begins a file for path, which appears there with Commit. Only its owner
 // may read it, unless its mode is changed before.
 func Create(path string) (*File, error) { return create(path, 0o600) }
-
-// createPublic begins a file that the umask alone keeps from being read.
-func createPublic(path string) (*File, error) { return create(path, 0o666) }
 
 func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)

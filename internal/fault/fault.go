@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 // ErrFormat is the cause when a file is truncated, damaged, or of another format
@@ -27,32 +26,25 @@ type Error struct {
 
 // Error reads like `reading votes.csv: line 17, column 3 (label): …`.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "reading %s: ", e.File)
+	var place string
 	switch {
+	case e.Sheet != "" && e.Line > 0 && e.Column > 0:
+		place = fmt.Sprintf("sheet %q, cell %s%d", e.Sheet, Letters(e.Column), e.Line)
+	case e.Sheet != "" && e.Line > 0:
+		place = fmt.Sprintf("sheet %q, row %d", e.Sheet, e.Line)
 	case e.Sheet != "":
-		fmt.Fprintf(&b, "sheet %q", e.Sheet)
-		if e.Line > 0 && e.Column > 0 {
-			fmt.Fprintf(&b, ", cell %s%d", Letters(e.Column), e.Line)
-		} else if e.Line > 0 {
-			fmt.Fprintf(&b, ", row %d", e.Line)
-		}
-		if e.Column > 0 && e.Name != "" {
-			fmt.Fprintf(&b, " (%s)", e.Name)
-		}
-		b.WriteString(": ")
+		place = fmt.Sprintf("sheet %q", e.Sheet)
+	case e.Line > 0 && e.Column > 0:
+		place = fmt.Sprintf("line %d, column %d", e.Line, e.Column)
 	case e.Line > 0:
-		fmt.Fprintf(&b, "line %d", e.Line)
-		if e.Column > 0 {
-			fmt.Fprintf(&b, ", column %d", e.Column)
-		}
-		if e.Column > 0 && e.Name != "" {
-			fmt.Fprintf(&b, " (%s)", e.Name)
-		}
-		b.WriteString(": ")
+		place = fmt.Sprintf("line %d", e.Line)
+	default:
+		return fmt.Sprintf("reading %s: %s", e.File, e.Msg)
 	}
-	b.WriteString(e.Msg)
-	return b.String()
+	if e.Column > 0 && e.Name != "" {
+		place += " (" + e.Name + ")"
+	}
+	return fmt.Sprintf("reading %s: %s: %s", e.File, place, e.Msg)
 }
 
 // Letters returns what spreadsheets call a column, from 1: A, B, …, Z, AA, AB …

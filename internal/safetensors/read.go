@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"credence/internal/fault"
@@ -83,8 +82,8 @@ func Read(r io.Reader, size int64) (*File, error) {
 	f := &File{Metadata: meta}
 	for _, p := range parts {
 		p.Values = make([]float32, (p.end-p.begin)/4)
-		for j := range p.Values {
-			p.Values[j] = math.Float32frombits(binary.LittleEndian.Uint32(data[p.begin+4*int64(j):]))
+		if _, err := binary.Decode(data[p.begin:p.end], binary.LittleEndian, p.Values); err != nil {
+			return nil, err
 		}
 		f.Tensors = append(f.Tensors, p.Tensor)
 	}

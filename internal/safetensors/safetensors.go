@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Keys of the checksums in the metadata.
@@ -62,12 +63,8 @@ func Write(w io.Writer, f *File) error {
 	if err != nil {
 		return err
 	}
-	var size [8]byte
-	binary.LittleEndian.PutUint64(size[:], uint64(len(header)))
-	if _, err := w.Write(size[:]); err != nil {
-		return err
-	}
-	if _, err := w.Write(header); err != nil {
+	size := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	if _, err := w.Write(append(size, header...)); err != nil {
 		return err
 	}
 	return writeValues(w, f.Tensors)
@@ -103,10 +100,7 @@ func (f *File) header(data string) ([]byte, error) {
 			return nil, err
 		}
 		b.WriteByte(':')
-		shape := t.Shape
-		if shape == nil {
-			shape = []int{}
-		}
+		shape := append([]int{}, t.Shape...) // never null
 		if err := writeJSON(&b, entry{"F32", shape, []int64{int64(at), int64(end)}}); err != nil {
 			return nil, err
 		}
@@ -114,10 +108,7 @@ func (f *File) header(data string) ([]byte, error) {
 	}
 	b.WriteByte('}')
 	sealed := seal(b.Bytes())
-	for len(sealed)%8 != 0 {
-		sealed = append(sealed, ' ')
-	}
-	return sealed, nil
+	return append(sealed, bytes.Repeat([]byte(" "), -len(sealed)&7)...), nil
 }
 
 // entry is what a header says of a tensor.
@@ -152,18 +143,14 @@ func writeJSON(b *bytes.Buffer, v any) error {
 func writeValues(w io.Writer, tensors []Tensor) error {
 	buf := make([]byte, 0, 1<<14)
 	for _, t := range tensors {
-		for _, v := range t.Values {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-			if len(buf) == cap(buf) {
-				if _, err := w.Write(buf); err != nil {
-					return err
-				}
-				buf = buf[:0]
+		for some := range slices.Chunk(t.Values, cap(buf)/4) {
+			buf, _ = binary.Append(buf[:0], binary.LittleEndian, some)
+			if _, err := w.Write(buf); err != nil {
+				return err
 			}
 		}
 	}
-	_, err := w.Write(buf)
-	return err
+	return nil
 }
 
 // product returns the number of values of a shape, unless it is negative or

@@ -38,23 +38,10 @@ type terms struct {
 // the term is there.
 func (t *terms) document(doc string) {
 	t.last = 0
-	rest := normalize(doc)
-	for rest != "" {
-		start := strings.IndexFunc(rest, notSpace)
-		if start < 0 {
-			return
-		}
-		rest = rest[start:]
-		end := strings.IndexFunc(rest, unicode.IsSpace)
-		if end < 0 {
-			end = len(rest)
-		}
-		t.chunk(rest[:end])
-		rest = rest[end:]
+	for chunk := range strings.FieldsSeq(normalize(doc)) {
+		t.chunk(chunk)
 	}
 }
-
-func notSpace(r rune) bool { return !unicode.IsSpace(r) }
 
 // chunk takes what stands between two spaces.
 func (t *terms) chunk(s string) {
@@ -149,17 +136,11 @@ func address(s string) (host string, ok bool) {
 	if s == urlWord {
 		return "", true
 	}
-	for _, prefix := range []string{"https://", "http://"} {
-		if s, ok = strings.CutPrefix(s, prefix); ok {
-			host = s
-			break
-		}
+	if host, ok = strings.CutPrefix(s, "https://"); !ok {
+		host, ok = strings.CutPrefix(s, "http://")
 	}
-	if !ok {
-		if !strings.HasPrefix(s, "www.") {
-			return "", false
-		}
-		host = s
+	if !ok && !strings.HasPrefix(s, "www.") {
+		return "", false
 	}
 	if end := strings.IndexAny(host, "/?#:"); end >= 0 {
 		host = host[:end]

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -85,15 +86,10 @@ func leastOf(documents []int32, least, most int) int {
 	for _, k := range documents {
 		counts[int(k)]++
 	}
-	steps := make([]int, 0, len(counts))
-	for k := range counts {
-		steps = append(steps, k)
-	}
-	slices.Sort(steps)
 	terms := 0
-	for i := len(steps) - 1; i >= 0 && steps[i] >= least; i-- {
-		if terms += counts[steps[i]]; terms > most {
-			return steps[i] + 1
+	for _, k := range slices.Backward(slices.Sorted(maps.Keys(counts))) {
+		if terms += counts[k]; k >= least && terms > most {
+			return k + 1
 		}
 	}
 	return max(1, least)

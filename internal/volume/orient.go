@@ -1,8 +1,10 @@
 package volume
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"slices"
 )
 
 // Spacings returns the lengths of the first three columns.
@@ -56,11 +58,7 @@ func closest(affine [3][4]float64) (axes, error) {
 		return max(math.Abs(r[0][k]), math.Abs(r[1][k]), math.Abs(r[2][k]))
 	}
 	order := []int{0, 1, 2}
-	for i := 1; i < 3; i++ { // a stable sort, largest first
-		for j := i; j > 0 && largest(order[j]) > largest(order[j-1]); j-- {
-			order[j], order[j-1] = order[j-1], order[j]
-		}
-	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(largest(b), largest(a)) })
 	var a axes
 	var taken [3]bool
 	for _, k := range order {
