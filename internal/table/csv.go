@@ -257,12 +257,7 @@ func (t *csvTable) keep(r record) error {
 }
 
 func allBlank(fields []string) bool {
-	for _, s := range fields {
-		if strings.TrimSpace(s) != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(fields, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
 func (t *csvTable) Next() ([]Cell, error) {

@@ -272,10 +272,7 @@ func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
 	c.Kind = WholeCell
 	switch v.Kind() {
 	case parquet.Boolean:
-		c.Kind, c.Text = TextCell, "false"
-		if v.Boolean() {
-			c.Text = "true"
-		}
+		c.Kind, c.Text = TextCell, strconv.FormatBool(v.Boolean())
 	case parquet.Int32:
 		c.Whole = int64(v.Int32())
 		if l.unsigned {
@@ -312,13 +309,12 @@ func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
 // decimal returns the value of a whole number of any size in two's complement,
 // the highest byte first.
 func decimal(b []byte) float64 {
-	x := 0.0
-	for i, v := range b {
-		if i == 0 {
-			x = float64(int8(v))
-		} else {
-			x = x*256 + float64(v)
-		}
+	if len(b) == 0 {
+		return 0
+	}
+	x := float64(int8(b[0]))
+	for _, v := range b[1:] {
+		x = x*256 + float64(v)
 	}
 	return x
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -313,24 +314,13 @@ func unescaped(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
-	var b strings.Builder
-	for {
-		at := strings.Index(s, "_x")
-		if at < 0 || len(s) < at+7 {
-			b.WriteString(s)
-			return b.String()
-		}
-		code, err := strconv.ParseUint(s[at+2:at+6], 16, 16)
-		if err != nil || s[at+6] != '_' {
-			b.WriteString(s[:at+2])
-			s = s[at+2:]
-			continue
-		}
-		b.WriteString(s[:at])
-		b.WriteRune(rune(code))
-		s = s[at+7:]
-	}
+	return escapes.ReplaceAllStringFunc(s, func(escape string) string {
+		code, _ := strconv.ParseUint(escape[2:6], 16, 16)
+		return string(rune(code))
+	})
 }
+
+var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
 // Notes tells of cells that hold errors, and of what stood above the header.
 func (t *xlsx) Notes() []error {

@@ -213,10 +213,10 @@ func (x *xmlScanner) element(tag []byte) error {
 	for rest := bytes.TrimSpace(tag[n:]); len(rest) > 0; rest = bytes.TrimSpace(rest) {
 		name, value, ok := bytes.Cut(rest, []byte("="))
 		value = bytes.TrimLeft(value, " \t\r\n")
-		if !ok || len(value) < 2 || value[0] != '"' && value[0] != '\'' {
-			return x.syntax("expected an attribute with a quoted value, found %.20s", rest)
+		end := 0
+		if ok && len(value) > 1 && (value[0] == '"' || value[0] == '\'') {
+			end = bytes.IndexByte(value[1:], value[0]) + 1
 		}
-		end := bytes.IndexByte(value[1:], value[0]) + 1
 		if end == 0 {
 			return x.syntax("expected an attribute with a quoted value, found %.20s", rest)
 		}
@@ -338,19 +338,12 @@ func (x *xmlScanner) decoded(text []byte) ([]byte, error) {
 	return out, nil
 }
 
+var references = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
+
 // reference returns the character that a reference such as "amp" or "#x2F" stands for.
 func reference(name string) (rune, bool) {
-	switch name {
-	case "amp":
-		return '&', true
-	case "lt":
-		return '<', true
-	case "gt":
-		return '>', true
-	case "quot":
-		return '"', true
-	case "apos":
-		return '\'', true
+	if c, ok := references[name]; ok {
+		return c, true
 	}
 	digits, number := strings.CutPrefix(name, "#")
 	base := 10
