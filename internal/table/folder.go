@@ -207,14 +207,14 @@ func (f *folder) open() error {
 	if names := f.now.names; len(names) != len(p.to) || f.now.Rows() != p.rows {
 		return &fault.Error{File: p.path, Msg: "the file changed while it was read: try again when nothing writes to it"}
 	}
-	if f.only != nil && f.now.blocks != nil {
+	if f.only != nil {
 		var columns []int
 		for i, to := range p.to {
 			if f.only[to] {
 				columns = append(columns, i)
 			}
 		}
-		f.now.blocks.only(columns)
+		f.now.only(columns)
 	}
 	copy(f.cells[f.own:], p.values)
 	return nil
@@ -246,6 +246,35 @@ func (f *folder) Next() ([]Cell, error) {
 		}
 		f.line++
 		return f.cells, nil
+	}
+}
+
+// skip passes over records of any number of files.
+func (f *folder) skip(n int) (skipped int, err error) {
+	for {
+		p := &f.parts[f.at]
+		if f.now == nil && (n-skipped < p.rows || f.at+1 == len(f.parts)) {
+			if err := f.open(); err != nil {
+				return skipped, err
+			}
+		}
+		k := p.rows // of a file that is passed over whole, unless it is the last
+		if f.now != nil {
+			if k, err = f.now.skip(n - skipped); err != nil {
+				return skipped, err
+			}
+		}
+		skipped, f.line = skipped+k, f.line+k
+		if skipped == n || f.at+1 == len(f.parts) {
+			return skipped, nil
+		}
+		if f.now != nil {
+			if err := f.now.Close(); err != nil {
+				return skipped, err
+			}
+			f.now = nil
+		}
+		f.at++
 	}
 }
 

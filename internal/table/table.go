@@ -5,6 +5,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -169,15 +170,32 @@ func checkHeader(file string, line int, names []string) error {
 func Only(t Table, columns ...int) {
 	switch t := t.(type) {
 	case *parquetTable:
-		if t.blocks != nil {
-			t.blocks.only(columns)
-		}
+		t.only(columns)
 	case *folder:
 		t.only = make([]bool, len(t.names))
 		for _, i := range columns {
 			t.only[i] = true
 		}
 	}
+}
+
+// Skip passes over up to n records, of which nothing is wanted, and returns how many there were: fewer than n at the end.
+// Row groups and files of Parquet are not read at all where they are passed over whole, and no values become cells.
+func Skip(t Table, n int) (skipped int, err error) {
+	switch t := t.(type) {
+	case *folder:
+		return t.skip(n)
+	case *parquetTable:
+		return t.skip(n)
+	}
+	for ; skipped < n; skipped++ {
+		if _, err := t.Next(); err == io.EOF {
+			break
+		} else if err != nil && !errors.Is(err, ErrRagged) {
+			return skipped, err
+		}
+	}
+	return skipped, nil
 }
 
 // Records calls f with every record of t, until f or the context has an error.
