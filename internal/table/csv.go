@@ -63,6 +63,7 @@ func openText(ctx context.Context, in input, opts Options) (Table, error) {
 	head := make([]byte, 512)
 	if n, _ := src.ReadAt(head, 0); isJSON(head[:n]) {
 		src.Close()
+		in.lines = false
 		return openJSON(ctx, in, opts)
 	}
 	return NewText(ctx, src, in.name, opts)
@@ -143,10 +144,9 @@ func (t *csvTable) header() error {
 		return err
 	}
 	if t.traits.Blank[0] {
-		first := t.take()
-		first.fields = slices.Clone(first.fields) // the reader uses them again
-		t.putBack(first)
-		t.traits.RowNames = first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
+		t.lookAhead()
+		first := t.ahead
+		t.traits.RowNames = len(t.blanks) == 0 && first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
 	}
 	return nil
 }
@@ -186,12 +186,7 @@ func separator(head []byte) (comma rune, none bool) {
 			n[i]++
 		}
 	}
-	best := 0
-	for i := range n {
-		if n[i] > n[best] {
-			best = i
-		}
-	}
+	best := slices.Index(n[:], slices.Max(n[:]))
 	return rune(separators[best]), n[best] == 0
 }
 
@@ -205,21 +200,26 @@ func (t *csvTable) read() record {
 	return record{fields: fields, line: line + t.above}
 }
 
-// take returns the next record that is handed out. Records whose fields are all
-// blank are left out at the end of the file, where spreadsheets write many; in
+// lookAhead reads the next record that is not blank into ahead, and those before it into blanks. Records whose
+// fields are all blank are left out at the end of the file, where spreadsheets write many; in
 // between they stay, so that rows keep their numbers.
+func (t *csvTable) lookAhead() {
+	r := t.read()
+	for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
+		if r.err = t.keep(r); r.err == nil {
+			r = t.read()
+		}
+	}
+	if r.err == io.EOF || errors.Is(r.err, budget.ErrMemory) {
+		t.blanks = nil
+	}
+	t.ahead = &r // its fields are valid until the next is read
+}
+
+// take returns the next record that is handed out.
 func (t *csvTable) take() record {
 	if len(t.blanks) == 0 && t.ahead == nil {
-		r := t.read()
-		for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
-			if r.err = t.keep(r); r.err == nil {
-				r = t.read()
-			}
-		}
-		if r.err == io.EOF || errors.Is(r.err, budget.ErrMemory) {
-			t.blanks = nil
-		}
-		t.ahead = &r // its fields are valid until the next is read
+		t.lookAhead()
 	}
 	if len(t.blanks) > 0 {
 		first := &t.blanks[0]
@@ -232,15 +232,6 @@ func (t *csvTable) take() record {
 	r := *t.ahead
 	t.ahead = nil
 	return r
-}
-
-// putBack has a record, whose fields are its own, handed out once more.
-func (t *csvTable) putBack(r record) {
-	if t.ahead == nil {
-		t.ahead = &r
-		return
-	}
-	t.blanks = slices.Insert(t.blanks, 0, blanks{line: r.line, fields: len(r.fields), n: 1})
 }
 
 // keep puts a record of blank fields behind those that were read ahead.

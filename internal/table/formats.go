@@ -30,7 +30,7 @@ type fileFormat struct {
 var formats = []fileFormat{
 	{extensions: []string{".csv", ".tsv", ".txt"}, lines: true, open: openText},
 	{extensions: []string{".json"}, votes: true, sniff: isJSON, open: openJSON},
-	{extensions: []string{".jsonl", ".ndjson"}, lines: true, votes: true, open: openJSONLines},
+	{extensions: []string{".jsonl", ".ndjson"}, lines: true, votes: true, open: openJSON},
 	{extensions: []string{".xlsx", ".xlsm"}, sniff: isWorkbook, open: openXLSX},
 	{extensions: parquetExtensions, open: openParquet},
 	{extensions: []string{".npy"}, open: openMatrix},
@@ -84,7 +84,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	if path == "-" && opts.Stdin != nil {
 		for _, f := range formats {
 			if f.sniff != nil && f.sniff(opts.Stdin) {
-				return f.open(ctx, input{Stdin, bytes.NewReader(opts.Stdin)}, opts)
+				return f.open(ctx, input{name: Stdin, text: bytes.NewReader(opts.Stdin)}, opts)
 			}
 		}
 		return NewPiped(ctx, io.NopCloser(bytes.NewReader(opts.Stdin)), Stdin, opts)
@@ -94,7 +94,7 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 	}
 	ext := fault.Extension(path)
 	if f := formatOf(ext); f != nil {
-		return f.open(ctx, input{name: path}, opts)
+		return f.open(ctx, input{name: path, lines: f.lines}, opts)
 	}
 	for _, u := range unread {
 		if slices.Contains(u.extensions, ext) {
@@ -106,8 +106,9 @@ func Open(ctx context.Context, path string, opts Options) (Table, error) {
 
 // input is what a format is read from: a file, or a text in memory.
 type input struct {
-	name string        // of the file, for messages too
-	text *bytes.Reader // nil means the file
+	name  string        // of the file, for messages too
+	text  *bytes.Reader // nil means the file
+	lines bool          // its name says that there is one record a line
 }
 
 // source is an input that is open.

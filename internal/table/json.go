@@ -74,21 +74,12 @@ type jsonTable struct {
 
 // openJSON reads a JSON text once for its columns, and opens it again for its records.
 func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
-	return openItems(ctx, in, false, opts)
-}
-
-// openJSONLines reads a text with an object per line.
-func openJSONLines(ctx context.Context, in input, opts Options) (Table, error) {
-	return openItems(ctx, in, true, opts)
-}
-
-func openItems(ctx context.Context, in input, lines bool, opts Options) (Table, error) {
 	src, _, err := in.open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	t, err := newJSON(ctx, src, in.name, lines, opts)
+	t, err := newJSON(ctx, src, in.name, in.lines, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func openParquet(ctx context.Context, in input, opts Options) (Table, error) {
 
 // NewParquet reads a Parquet file that lies in memory; name is used in messages.
 func NewParquet(ctx context.Context, data []byte, name string, opts Options) (Table, error) {
-	return openParquet(ctx, input{name, bytes.NewReader(data)}, opts)
+	return openParquet(ctx, input{name: name, text: bytes.NewReader(data)}, opts)
 }
 
 // guard turns a panic of the Parquet library on a damaged file into an error.
