@@ -133,12 +133,8 @@ func flatten(root flatFields) []byte {
 // flatSize returns how many bytes a field takes within its table.
 func flatSize(field any) int {
 	switch field.(type) {
-	case int8:
-		return 1
-	case int16:
-		return 2
-	case int64:
-		return 8
+	case int8, int16, int64:
+		return binary.Size(field)
 	}
 	return 4
 }
@@ -173,14 +169,8 @@ func linkTable(b []byte, from int, fields flatFields) []byte {
 	for _, id := range ids {
 		place := at + offsets[id]
 		switch v := fields[id].(type) {
-		case int8:
-			b[place] = byte(v)
-		case int16:
-			binary.LittleEndian.PutUint16(b[place:], uint16(v))
-		case int32:
-			binary.LittleEndian.PutUint32(b[place:], uint32(v))
-		case int64:
-			binary.LittleEndian.PutUint64(b[place:], uint64(v))
+		case int8, int16, int32, int64:
+			binary.Encode(b[place:], binary.LittleEndian, v)
 		default:
 			b = linkField(b, place, v)
 		}
@@ -212,10 +202,7 @@ func linkField(b []byte, from int, field any) []byte {
 		}
 	case flatStructs:
 		vector(len(v), 8)
-		for _, pair := range v {
-			b = binary.LittleEndian.AppendUint64(b, uint64(pair[0]))
-			b = binary.LittleEndian.AppendUint64(b, uint64(pair[1]))
-		}
+		b, _ = binary.Append(b, binary.LittleEndian, v)
 	}
 	return b
 }
