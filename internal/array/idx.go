@@ -21,28 +21,23 @@ func OpenIDX(ctx context.Context, path string, opts Options) (*Array, error) {
 }
 
 func idxArray(ctx context.Context, file string, src io.ReaderAt, size int64, opts Options) (*Array, error) {
-	whole := io.NewSectionReader(src, 0, size)
-	var magic [2]byte
-	if _, err := io.ReadFull(whole, magic[:]); err != nil {
-		return nil, fault.Malformed(file, "the file is empty or cut short")
-	}
-	whole.Seek(0, io.SeekStart)
-	if bytes.Equal(magic[:], []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bufio.NewReader(whole))
-		if err != nil {
-			return nil, fault.Of(file, err)
-		}
-		h, err := readIDXHeader(file, z)
+	whole := bufio.NewReader(io.NewSectionReader(src, 0, size))
+	if magic, _ := whole.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		h, err := readIDXHeader(file, whole)
 		if err != nil {
 			return nil, err
 		}
-		return h.unpack(ctx, file, z, opts)
+		return h.newArray(file, src, h.size, size)
 	}
-	h, err := readIDXHeader(file, whole)
+	z, err := gzip.NewReader(whole)
+	if err != nil {
+		return nil, fault.Of(file, err)
+	}
+	h, err := readIDXHeader(file, z)
 	if err != nil {
 		return nil, err
 	}
-	return h.newArray(file, src, h.size, size)
+	return h.unpack(ctx, file, z, opts)
 }
 
 // readIDXHeader reads two zero bytes, the type, the number of axes and their

@@ -128,8 +128,7 @@ func (f *folder) add(path string, t *parquetTable) error {
 		f.first, f.own = t, len(t.names)
 		f.names = append(slices.Clone(t.names), part.keys...)
 	} else {
-		last := &f.parts[len(f.parts)-1]
-		part.before = last.before + last.rows
+		part.before = f.Rows()
 	}
 	first := f.parts
 	if len(first) > 0 && !slices.Equal(part.keys, first[0].keys) {
