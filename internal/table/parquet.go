@@ -84,11 +84,7 @@ func guard(file string, err *error) {
 
 func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
-	n, err := checkFooter(file, src, size)
-	if err != nil {
-		return nil, err
-	}
-	plain, size, err := newPlainParquet(ctx, file, src, size, n, memory)
+	plain, size, err := newPlainParquet(ctx, file, src, size, memory)
 	if err != nil {
 		return nil, err
 	}

@@ -57,10 +57,13 @@ type plainChunk struct {
 	page       int    // its index
 }
 
-// newPlainParquet looks at all pages of a file, whose footer takes n bytes
-// before the last eight, and returns the file as the library is to see it, and
+// newPlainParquet looks at all pages of a file, and returns the file as the library is to see it, and
 // its size.
-func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n, memory int64) (*plainParquet, int64, error) {
+func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (*plainParquet, int64, error) {
+	n, err := checkFooter(file, src, size)
+	if err != nil {
+		return nil, 0, err
+	}
 	p := &plainParquet{ctx: ctx, src: src, file: file, body: size - 8 - n, memory: memory}
 	footer := make([]byte, n)
 	if _, err := src.ReadAt(footer, p.body); err != nil && err != io.EOF {
@@ -77,7 +80,6 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n,
 	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer, &meta); err != nil {
 		return nil, 0, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	var err error
 	if p.levels, err = levelsOf(meta.Schema, memory); err != nil {
 		return nil, 0, damaged(file, "its schema: %v", err)
 	}
