@@ -107,7 +107,7 @@ type source struct {
 	packed bool
 	r      io.Reader
 	at     int64 // bytes read
-	closer io.Closer
+	io.Closer
 }
 
 func open(ctx context.Context, path string) (*source, error) {
@@ -123,7 +123,7 @@ func open(ctx context.Context, path string) (*source, error) {
 		f.Close()
 		return nil, err
 	}
-	s.closer = f
+	s.Closer = f
 	return s, nil
 }
 
@@ -141,8 +141,6 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	}
 	return s, nil
 }
-
-func (s *source) Close() error { return s.closer.Close() }
 
 // holds returns the most bytes that the file can give. Deflate makes at best
 // 1,032 bytes of one.

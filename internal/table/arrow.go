@@ -135,23 +135,16 @@ func (t *arrowTable) take(b []byte, size int64, what string) ([]byte, error) {
 	if err := budget.Check(t.memory, size, t.file, "%s", what); err != nil {
 		return nil, err
 	}
-	const step = 1 << 20
-	for int64(len(b)) < size {
-		from := len(b)
-		n := int(min(size-int64(from), max(step, int64(from))))
-		if cap(b)-from < n {
-			b = append(b, make([]byte, n)...)
-		}
-		b = b[:from+n]
-		if _, err := io.ReadFull(t.r, b[from:]); err != nil {
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return nil, t.damaged()
-			}
-			return nil, readError(t.file, err)
-		}
+	buf := bytes.NewBuffer(b)
+	n, err := io.CopyN(buf, t.r, size)
+	t.read += n
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, t.damaged()
+	case err != nil:
+		return nil, readError(t.file, err)
 	}
-	t.read += size
-	return b, nil
+	return buf.Bytes(), nil
 }
 
 // batch reads the next message of values.

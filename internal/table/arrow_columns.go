@@ -17,7 +17,7 @@ type arrowLeaf struct {
 	typ     int
 	node    int   // its number among the fields
 	first   int   // the first of its buffers
-	above   []int // buffers that say which of the structures around it are there
+	valid   []int // buffers that say which values, and which of the structures around them, are there
 	width   int   // bytes of a number
 	signed  bool
 	scale   float64    // of a decimal
@@ -58,7 +58,7 @@ var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBi
 
 // add adds the columns of a field, whose name begins with that of the structures around it.
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
-	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, above: above, step: 4}
+	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
 		return t.malformed("column %s is a dictionary: write its values", strconv.Quote(l.name))
 	}
@@ -77,12 +77,14 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 	}
 	t.fields++
 	t.parts += buffers
+	if buffers > 0 {
+		l.valid = append(slices.Clone(above), l.first)
+	}
 	l.texts = buffers == 3 // which are there, where they begin, and their bytes
 	children := field.tables(5)
 	if l.typ == arrowStruct {
-		above = append(append([]int{}, above...), l.first)
 		for _, child := range children {
-			if err := t.add(child, l.name+".", above, depth+1); err != nil {
+			if err := t.add(child, l.name+".", l.valid, depth+1); err != nil {
 				return err
 			}
 		}
@@ -139,7 +141,7 @@ func (l *arrowLeaf) hold(inner []arrowLeaf) {
 	if l.typ != arrowList && l.typ != arrowLargeList && l.typ != arrowFixedList {
 		return
 	}
-	if len(inner) != 1 || inner[0].above != nil {
+	if len(inner) != 1 || inner[0].node != l.node+1 {
 		l.unread = errors.New("lists of structures are not read")
 		return
 	}
@@ -157,18 +159,14 @@ func (l *arrowLeaf) hold(inner []arrowLeaf) {
 
 // fits reports whether buffers hold so many values, and lists no more than so many elements.
 func (l *arrowLeaf) fits(buffers [][]byte, n int, elements int64) bool {
-	for _, b := range l.above {
+	for _, b := range l.valid {
 		if size := len(buffers[b]); size > 0 && size < (n+7)/8 {
 			return false
 		}
 	}
-	if l.typ == arrowNull {
-		return true
-	}
-	if size := len(buffers[l.first]); size > 0 && size < (n+7)/8 {
-		return false
-	}
 	switch {
+	case l.typ == arrowNull:
+		return true
 	case l.typ == arrowFixedList:
 		return int64(n)*int64(l.size) <= elements && l.element.fits(buffers, int(elements), 0)
 	case l.element != nil:
@@ -212,12 +210,12 @@ func there(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&
 
 // has reports whether there is a value in row i.
 func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
-	for _, b := range l.above {
+	for _, b := range l.valid {
 		if !there(buffers[b], i) {
 			return false
 		}
 	}
-	return l.typ != arrowNull && there(buffers[l.first], i)
+	return l.typ != arrowNull
 }
 
 // cell sets a cell to the value of row i.

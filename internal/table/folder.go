@@ -80,24 +80,20 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
 	}
 	f := &folder{ctx: ctx, rowBase: newRowBase(dir), memory: memory}
-	parts := make([]*parquetTable, len(files))
 	var size int64
 	// A few at a time: a file of many pages takes memory.
-	for from := 0; from < len(files); from += 64 {
-		some := files[from:min(from+64, len(files))]
-		errs := make([]error, len(some))
-		sizes := make([]int64, len(some))
-		par.For(len(some), func(i int) { parts[from+i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
+	for some := range slices.Chunk(files, 64) {
+		parts, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
+		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
 		for i, path := range some {
 			err := errs[i]
 			if err == nil {
-				err = f.add(path, parts[from+i])
+				err = f.add(path, parts[i])
 			}
 			if err != nil {
 				return nil, err
 			}
 			size += sizes[i]
-			parts[from+i] = nil
 		}
 	}
 	f.meter = &budget.Meter{File: dir, Limit: memory, Read: func() int64 { return size }}

@@ -196,9 +196,6 @@ type xlsxLink struct{ id, kind, target string }
 
 // links reads those of a part; none if there is no file of them.
 func (b *workbook) links(name string) ([]xlsxLink, error) {
-	if b.part(name) == nil {
-		return nil, nil
-	}
 	var list []xlsxLink
 	err := b.scan(name, func(x *xmlScanner) error {
 		if x.opens("Relationship") {
@@ -235,33 +232,25 @@ func (b *workbook) choose(name string, optional bool) (xlsxSheet, error) {
 	if len(b.sheets) == 0 {
 		return xlsxSheet{}, fault.Malformed(b.file, "the workbook has no sheets")
 	}
-	var names []string
-	for _, s := range b.sheets {
-		if s.name == name {
-			return s, nil
-		}
-		names = append(names, strconv.Quote(s.name))
+	at := slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return s.name == name })
+	if at < 0 && name != "" {
+		at = slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return Plain(s.name) == Plain(name) })
 	}
-	for _, s := range b.sheets {
-		if name != "" && Plain(s.name) == Plain(name) {
-			return s, nil
-		}
+	if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 1 && n <= len(b.sheets) {
+		at = n - 1
 	}
-	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(b.sheets) {
-		return b.sheets[n-1], nil
+	if at < 0 && (name == "" || optional) {
+		at = max(0, slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return !s.hidden }))
 	}
-	if name == "" || optional {
-		at := max(0, slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return !s.hidden }))
+	if at >= 0 {
 		return b.sheets[at], nil
 	}
+	names := words.Each(b.sheets, func(s xlsxSheet) string { return strconv.Quote(s.name) })
 	return xlsxSheet{}, &fault.Error{File: b.file, Err: ErrNoSheet, Msg: fmt.Sprintf("no sheet %q among [%s]", name, words.Few(names))}
 }
 
 // shared reads the texts that cells share.
 func (b *workbook) shared(part string) error {
-	if b.part(part) == nil {
-		return nil
-	}
 	var text richText
 	return b.scan(part, func(x *xmlScanner) error {
 		switch {

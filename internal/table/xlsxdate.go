@@ -11,9 +11,6 @@ import (
 
 // readStyles finds out which styles show a number as a date or a time.
 func (b *workbook) readStyles(part string) error {
-	if b.part(part) == nil {
-		return nil
-	}
 	own := map[int]bool{} // formats of the workbook itself
 	inCells := false      // the styles of cells, not those they are derived from
 	return b.scan(part, func(x *xmlScanner) error {

@@ -39,20 +39,19 @@ type sheetReader struct {
 
 // read reads the cells of a sheet.
 func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
+	if b.part(sheet.part) == nil {
+		return fault.Malformed(b.file, "the workbook is damaged: it lacks %s", sheet.part)
+	}
 	r := &sheetReader{b: b, t: t, col: -1}
 	if err := b.scan(sheet.part, r.see); err != nil {
 		return err
 	}
 	if len(t.rows) == 0 {
-		var others []string
-		for _, s := range b.sheets {
-			if s.name != sheet.name {
-				others = append(others, strconv.Quote(s.name))
-			}
-		}
 		msg := fmt.Sprintf("sheet %q is empty", sheet.name)
+		others := slices.DeleteFunc(slices.Clone(b.sheets), func(s xlsxSheet) bool { return s.name == sheet.name })
 		if len(others) > 0 {
-			msg += "; there are also " + strings.Join(others[:min(len(others), 5)], ", ")
+			quoted := words.Each(others[:min(len(others), 5)], func(s xlsxSheet) string { return strconv.Quote(s.name) })
+			msg += "; there are also " + strings.Join(quoted, ", ")
 		}
 		return &fault.Error{File: b.file, Msg: msg, Err: ErrNoSheet}
 	}
