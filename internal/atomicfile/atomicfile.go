@@ -206,7 +206,7 @@ func Create(path string) (*File, error) { return create(path, 0o600) }
 func create(path string, mode os.FileMode) (*File, error) {
 	dir, name := folder(path), filepath.Base(path)
 	// Leftovers that cannot be removed do not keep a file from being written.
-	_ = Clean(dir, escape(name))
+	_ = Clean(dir, escape.Replace(name))
 	for {
 		// Not os.CreateTemp, whose files are private whatever the umask says.
 		at := filepath.Join(dir, fmt.Sprintf(".%s.%d%s", name, rand.Uint32(), suffix))
@@ -265,9 +265,7 @@ func folder(path string) string {
 }
 
 // escape makes a pattern that matches a name alone.
-func escape(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
-}
+var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // MkdirAll makes a folder with all that lie above it, durably: after a crash it is
 // there, or none of it was. The umask decides who may use them.

@@ -81,17 +81,9 @@ func (c *Cell) Missing(na []string) bool {
 		return math.IsNaN(c.Num)
 	case TextCell:
 		s := strings.TrimSpace(c.Text)
-		return s == "" || len(s) <= longest(na) && slices.Contains(na, s)
+		return s == "" || slices.Contains(na, s)
 	}
 	return false
-}
-
-func longest(list []string) int {
-	n := 0
-	for _, s := range list {
-		n = max(n, len(s))
-	}
-	return n
 }
 
 // FormatNumber writes whole numbers without an exponent.

@@ -330,17 +330,16 @@ func (t *xlsx) header(b *workbook) error {
 		words.Plural(len(t.rows), "row"), words.Plural(len(t.cols), "column")); err != nil {
 		return err
 	}
-	names := map[int]string{}
-	for _, c := range head.cells {
-		cell := t.cell(c)
-		names[int(c.col)] = strings.Join(strings.Fields(cell.String()), " ")
-	}
 	seen := map[string]int{}
+	k := 0 // cells of the header so far
 	for i, col := range t.cols {
-		name, ok := names[col]
-		t.traits.Blank = append(t.traits.Blank, !ok)
-		if !ok {
-			name = "column " + fault.Letters(col+1)
+		name := "column " + fault.Letters(col+1)
+		blank := k == len(head.cells) || int(head.cells[k].col) != col
+		t.traits.Blank = append(t.traits.Blank, blank)
+		if !blank {
+			cell := t.cell(head.cells[k])
+			name = strings.Join(strings.Fields(cell.String()), " ")
+			k++
 		}
 		if j, twice := seen[name]; twice {
 			return &fault.Error{File: t.file, Sheet: t.sheet, Line: head.number, Column: col + 1,

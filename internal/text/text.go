@@ -129,22 +129,6 @@ func (v *Vectorizer) index() {
 	}
 }
 
-// check refuses what no fit gives.
-func (v *Vectorizer) check() error {
-	if len(v.idf) != len(v.buckets) {
-		return fmt.Errorf("%d terms with %d weights", len(v.buckets), len(v.idf))
-	}
-	for i, b := range v.buckets {
-		if b >= buckets || i > 0 && b <= v.buckets[i-1] {
-			return fmt.Errorf("term %d has hash %d, want ascending ones below %d", i, b, buckets)
-		}
-		if !(v.idf[i] >= 1 && v.idf[i] < 100) {
-			return fmt.Errorf("term %d has weight %v, want one from 1 to 100", i, v.idf[i])
-		}
-	}
-	return nil
-}
-
 // vector calls use with the places, ascending, and the values of a document's
 // terms, which are valid until it returns.
 func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) {
@@ -247,8 +231,16 @@ func New(terms, idf, weights []float32, bias []float64) (*Model, error) {
 			return nil, fmt.Errorf("weight %d is %v", i, w)
 		}
 	}
-	if err := m.check(); err != nil {
-		return nil, err
+	if len(idf) != len(terms) {
+		return nil, fmt.Errorf("%d terms with %d weights", len(terms), len(idf))
+	}
+	for i, b := range m.buckets {
+		if i > 0 && b <= m.buckets[i-1] {
+			return nil, fmt.Errorf("term %d has hash %d, want ascending ones below %d", i, b, buckets)
+		}
+		if !(idf[i] >= 1 && idf[i] < 100) {
+			return nil, fmt.Errorf("term %d has weight %v, want one from 1 to 100", i, idf[i])
+		}
 	}
 	m.index()
 	return m, nil
