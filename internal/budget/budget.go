@@ -59,24 +59,14 @@ type Meter struct {
 // perByte is how many bytes may be kept for one of the file.
 const perByte = 16
 
-// Fits counts n bytes more if they stay within the limit, and reports whether they do.
-// Callers who keep something of every record ask this first, and word what they keep only if
-// it does not fit.
-func (m *Meter) Fits(n int64) bool {
-	if m.kept+n > m.Limit {
-		return false
-	}
+// Keep counts n bytes more. what says what they are: it is called only if they do not fit, since
+// something is kept of every record.
+func (m *Meter) Keep(n int64, what func() string) error {
 	m.kept += n
-	return true
-}
-
-// Keep counts n bytes more. The format and its arguments say what they are.
-func (m *Meter) Keep(n int64, format string, args ...any) error {
-	m.kept += n
-	if m.kept <= m.Limit {
+	if m.kept <= m.Limit || m.kept <= perByte*m.Read() {
 		return nil
 	}
-	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, format, args...)
+	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, "%s", what())
 }
 
 // Pool is a limit that several share who work at the same time.

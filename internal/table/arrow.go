@@ -78,9 +78,7 @@ func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (
 	if header.buffer.damaged {
 		return nil, t.damaged()
 	}
-	for i := range t.leaves {
-		t.names = append(t.names, t.leaves[i].name)
-	}
+	t.names = words.Each(t.leaves, func(l arrowLeaf) string { return l.name })
 	return t, t.begin(0)
 }
 

@@ -145,8 +145,8 @@ func (t *csvTable) header() error {
 	}
 	if t.traits.Blank[0] {
 		t.lookAhead()
-		first := t.ahead
-		t.traits.RowNames = len(t.blanks) == 0 && first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
+		first := t.ahead.fields
+		t.traits.RowNames = len(t.blanks) == 0 && len(first) > 1 && strings.TrimSpace(first[0]) != ""
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (t *csvTable) keep(r record) error {
 		}
 	}
 	t.blanks = append(t.blanks, blanks{r.line, len(r.fields), 1})
-	return t.meter.Keep(2*int64(unsafe.Sizeof(blanks{})), "line %d: many blank rows", r.line)
+	return t.meter.Keep(2*int64(unsafe.Sizeof(blanks{})), func() string { return fmt.Sprintf("line %d: many blank rows", r.line) })
 }
 
 func allBlank(fields []string) bool {

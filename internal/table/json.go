@@ -125,7 +125,8 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 }
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
-	t := &jsonTable{base: base{file: file, kept: "what is kept of the items up to line %d"}, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t := &jsonTable{base: base{file: file}, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t.kept = "what is kept of the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
 }
@@ -164,7 +165,7 @@ func (t *jsonTable) survey() error {
 			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("item %q is there already, on line %d", it.id, line)}
 		}
 		seen[it.id] = it.line
-		if err := t.meter.Keep(int64(96+len(it.id)), "the ids of the items up to line %d", it.line); err != nil {
+		if err := t.meter.Keep(int64(96+len(it.id)), func() string { return fmt.Sprintf("the ids of the items up to line %d", it.line) }); err != nil {
 			return err
 		}
 	}
@@ -239,7 +240,7 @@ func (t *jsonTable) add(it *jsonItem) error {
 func (t *jsonTable) column(f *jsonField) error {
 	at, ok := t.at[f.name]
 	if !ok {
-		if err := t.meter.Keep(columnCost+int64(len(f.name)), "so many columns"); err != nil {
+		if err := t.meter.Keep(columnCost+int64(len(f.name)), func() string { return "so many columns" }); err != nil {
 			return err
 		}
 		at = len(t.names)

@@ -266,7 +266,15 @@ func unpack(codec format.CompressionCodec, dst, src []byte) error {
 			_, err = snappy.Decode(dst, src)
 		}
 	case format.Zstd:
-		n, err = unpackZstd(dst, src)
+		var d *zstd.Decoder
+		if d, err = zstdDecoder(); err == nil {
+			var out []byte
+			out, err = d.DecodeAll(src, dst[:0:len(dst)])
+			n = len(out)
+		}
+		if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+			err = tooLong(len(dst))
+		}
 	case format.Gzip:
 		var z *gzip.Reader
 		if z, err = gzip.NewReader(bytes.NewReader(src)); err == nil {
@@ -311,15 +319,3 @@ func unpackStream(dst []byte, r io.Reader) (int, error) {
 var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 })
-
-func unpackZstd(dst, src []byte) (int, error) {
-	d, err := zstdDecoder()
-	if err != nil {
-		return 0, err
-	}
-	out, err := d.DecodeAll(src, dst[:0:len(dst)])
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = tooLong(len(dst))
-	}
-	return len(out), err
-}

@@ -92,7 +92,8 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	if err != nil {
 		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{rowBase: newRowBase(file), plain: plain, pq: pq, values: make([]parquet.Value, blockRows), blockRows: blockRows}
+	t = &parquetTable{rowBase: newRowBase(file), plain: plain, pq: pq}
+	t.values, t.blockRows = make([]parquet.Value, blockRows), blockRows
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the

@@ -152,7 +152,8 @@ func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size i
 		case page.packed < 0 || page.unpacked < 0 || page.values < 0 || page.packed > end-at-page.header:
 			return bad(" has %s bytes, more than are there", thousands(page.packed))
 		case page.unpacked > pageSlack+pageRatio*page.packed, page.values > pageValues+8*page.unpacked:
-			return bad(" claims %s values in %s bytes, packed in %s", thousands(page.values), thousands(page.unpacked), thousands(page.packed))
+			return bad(" claims %s values in %s bytes, packed in %s",
+				thousands(page.values), thousands(page.unpacked), thousands(page.packed))
 		case page.plain < 0 || page.plain > min(page.packed, page.unpacked):
 			return bad(": %s bytes of levels in a page of %s", thousands(page.plain), thousands(page.packed))
 		}

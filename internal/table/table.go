@@ -71,10 +71,7 @@ func missing(n int) []Cell { return slices.Repeat([]Cell{{Kind: MissingCell}}, n
 
 // Keep counts memory that a caller keeps.
 func (b *base) Keep(n int) error {
-	if b.meter.Fits(int64(n)) {
-		return nil
-	}
-	return b.meter.Keep(int64(n), b.kept, b.line)
+	return b.meter.Keep(int64(n), func() string { return fmt.Sprintf(b.kept, b.line) })
 }
 
 // ErrorAt gives the line, and the column with its name.
@@ -96,10 +93,7 @@ func newRowBase(file string) rowBase { return rowBase{base{file: file, traits: T
 
 // Keep counts memory that a caller keeps.
 func (b *rowBase) Keep(n int) error {
-	if b.meter.Fits(int64(n)) {
-		return nil
-	}
-	return b.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(b.line))
+	return b.meter.Keep(int64(n), func() string { return "what is kept of the first " + words.Thousands(b.line) + " rows" })
 }
 
 // ErrorAt gives the row and the name of the column.
@@ -265,7 +259,9 @@ func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, erro
 	return t, nil
 }
 
-func (t *matrix) Keep(n int) error { return t.meter.Keep(int64(n), "what is kept of the rows") }
+func (t *matrix) Keep(n int) error {
+	return t.meter.Keep(int64(n), func() string { return "what is kept of the rows" })
+}
 
 func (t *matrix) Next() ([]Cell, error) {
 	if t.line == t.a.Len() {

@@ -60,8 +60,8 @@ func (o ordered) Fields() []parquet.Field {
 }
 
 // parquetNodes are how the library describes columns of a kind.
-var parquetNodes = map[ParquetKind]parquet.Node{ParquetText: parquet.String(), ParquetNumber: parquet.Leaf(parquet.DoubleType),
-	ParquetWhole: parquet.Int(64), ParquetBool: parquet.Leaf(parquet.BooleanType)}
+var parquetNodes = map[ParquetKind]parquet.Node{ParquetText: parquet.String(), ParquetWhole: parquet.Int(64),
+	ParquetNumber: parquet.Leaf(parquet.DoubleType), ParquetBool: parquet.Leaf(parquet.BooleanType)}
 
 // NewParquetWriter begins a file with the given columns, in that order.
 func NewParquetWriter(w io.Writer, columns []ParquetColumn) (*ParquetWriter, error) {

@@ -105,7 +105,8 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 	if err != nil {
 		return nil, err
 	}
-	t := &xlsx{base: base{file: file, meter: b.meter, kept: "what is kept of the rows up to row %d"}, sheet: sheet.name, texts: b.texts}
+	t := &xlsx{base: base{file: file, meter: b.meter}, sheet: sheet.name, texts: b.texts}
+	t.kept = "what is kept of the rows up to row %d"
 	if err := b.read(sheet, t); err != nil {
 		return nil, err
 	}

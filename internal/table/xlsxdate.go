@@ -54,7 +54,8 @@ func isDateFormat(code string) bool {
 			strings.Trim(part[1:len(part)-1], part[1:2]) == ""
 		return ""
 	})
-	return !duration && !strings.Contains(plain, "[") && !strings.Contains(plain, "general") && strings.ContainsAny(plain, "ymdhs")
+	hidden := duration || strings.Contains(plain, "[") || strings.Contains(plain, "general")
+	return !hidden && strings.ContainsAny(plain, "ymdhs")
 }
 
 // unshown finds what of a format shows nothing of the number.

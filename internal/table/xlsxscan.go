@@ -382,8 +382,5 @@ func (x *xmlScanner) chars() []byte {
 
 // keep counts memory that is kept.
 func (x *xmlScanner) keep(bytes int) error {
-	if x.b.meter.Fits(int64(bytes)) {
-		return nil
-	}
-	return x.b.meter.Keep(int64(bytes), "what is kept of %s", x.part)
+	return x.b.meter.Keep(int64(bytes), func() string { return "what is kept of " + x.part })
 }

@@ -295,10 +295,8 @@ func (r *sheetReader) fill(row *xlsxRow, active []mergedArea) error {
 	slices.SortStableFunc(active, func(a, b mergedArea) int { return a.from - b.from })
 	cells, filled, col := row.cells, r.cells[:0], 0
 	for _, a := range active {
-		if n := int64(cellCost * (a.to - a.from + 1)); !r.t.meter.Fits(n) {
-			if err := r.t.meter.Keep(n, "merged cells"); err != nil {
-				return err
-			}
+		if err := r.t.meter.Keep(int64(cellCost*(a.to-a.from+1)), func() string { return "merged cells" }); err != nil {
+			return err
 		}
 		for col = max(col, a.from); col <= a.to; col++ {
 			for len(cells) > 0 && int(cells[0].col) < col {
