@@ -120,8 +120,8 @@ type fields struct {
 	order binary.ByteOrder
 }
 
-func (f fields) i16(at int) int     { return int(int16(f.order.Uint16(f.b[at:]))) }
-func (f fields) i32(at int) int     { return int(int32(f.order.Uint32(f.b[at:]))) }
+func (f fields) i16(at int) int64   { return int64(int16(f.order.Uint16(f.b[at:]))) }
+func (f fields) i32(at int) int64   { return int64(int32(f.order.Uint32(f.b[at:]))) }
 func (f fields) i64(at int) int64   { return int64(f.order.Uint64(f.b[at:])) }
 func (f fields) f32(at int) float64 { return float64(math.Float32frombits(f.order.Uint32(f.b[at:]))) }
 func (f fields) f64(at int) float64 { return math.Float64frombits(f.order.Uint64(f.b[at:])) }
@@ -140,44 +140,33 @@ func headerSize(b []byte) (int, binary.ByteOrder, error) {
 // parseHeader reads a header of the size that headerSize found.
 func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	f := fields{b, order}
-	h := &Header{order: order, Version: 1, Slope: 1}
-	var magic string
-	var dim [8]int64
-	var offset float64
-	var pixdim [8]float64
-	var place orientation
+	h := &Header{order: order, Version: 1}
+	// Fields of version 2 lie elsewhere, and its numbers are twice as wide.
+	at := func(one, _ int) int { return one }
+	whole, real, code, width := f.i16, f.f32, f.i16, 1
+	offset := f.f32(108)
 	if len(b) == headerSize2 {
 		h.Version = 2
-		magic = string(b[4:12])
-		for i := range dim {
-			dim[i], pixdim[i] = f.i64(16+8*i), f.f64(104+8*i)
-		}
-		h.Type = Type(f.i16(12))
+		at = func(_, two int) int { return two }
+		whole, real, code, width = f.i64, f.f64, f.i32, 2
 		offset = float64(f.i64(168))
-		h.Slope, h.Inter = f.f64(176), f.f64(184)
-		place.qform, place.sform = f.i32(344), f.i32(348)
-		place.q = quaternion{b: f.f64(352), c: f.f64(360), d: f.f64(368)}
-		for r := range 3 {
-			place.shift[r] = f.f64(376 + 8*r)
-			for c := range 4 {
-				place.rows[r][c] = f.f64(400 + 32*r + 8*c)
-			}
-		}
-	} else {
-		magic = string(b[344:348])
-		for i := range dim {
-			dim[i], pixdim[i] = int64(f.i16(40+2*i)), f.f32(76+4*i)
-		}
-		h.Type = Type(f.i16(70))
-		offset = f.f32(108)
-		h.Slope, h.Inter = f.f32(112), f.f32(116)
-		place.qform, place.sform = f.i16(252), f.i16(254)
-		place.q = quaternion{b: f.f32(256), c: f.f32(260), d: f.f32(264)}
-		for r := range 3 {
-			place.shift[r] = f.f32(268 + 4*r)
-			for c := range 4 {
-				place.rows[r][c] = f.f32(280 + 16*r + 4*c)
-			}
+	}
+	magic := string(b[at(344, 4):at(348, 12)])
+	var dim [8]int64
+	var pixdim [8]float64
+	for i := range dim {
+		dim[i], pixdim[i] = whole(at(40+2*i, 16+8*i)), real(at(76+4*i, 104+8*i))
+	}
+	h.Type = Type(f.i16(at(70, 12)))
+	h.Slope, h.Inter = real(at(112, 176)), real(at(116, 184))
+	place := orientation{qform: code(at(252, 344)), sform: code(at(254, 348))}
+	reals := func(start, i int) float64 { return real(start + 4*width*i) }
+	turn, rows := at(256, 352), at(280, 400)
+	place.q = quaternion{b: reals(turn, 0), c: reals(turn, 1), d: reals(turn, 2)}
+	for r := range 3 {
+		place.shift[r] = reals(turn, 3+r)
+		for c := range 4 {
+			place.rows[r][c] = reals(rows, 4*r+c)
 		}
 	}
 	switch magic {
@@ -275,7 +264,7 @@ func (h *Header) first() [3]int {
 
 // orientation is what a header says about where a volume lies.
 type orientation struct {
-	qform, sform int // codes; 0 means that there is none
+	qform, sform int64 // codes; 0 means that there is none
 	q            quaternion
 	shift        [3]float64
 	rows         [3][4]float64 // of the sform
