@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"credence/internal/fault"
 	"credence/internal/words"
@@ -39,19 +41,14 @@ func parseDtype(s string) (dtype, error) {
 		return dtype{}, bad
 	}
 	d.kind, d.size = s[0], n
-	switch s {
-	case "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8":
-		return d, nil
-	}
-	switch {
-	case n < 0 || n > maxText:
-	case d.kind == 'U':
+	switch text := n >= 0 && n <= maxText; {
+	case text && d.kind == 'U':
 		d.size = 4 * n
-		return d, nil
-	case d.kind == 'S':
-		return d, nil
+	case text && d.kind == 'S', slices.Contains(strings.Fields("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"), s):
+	default:
+		return dtype{}, bad
 	}
-	return dtype{}, bad
+	return d, nil
 }
 
 // maxText bounds the letters of a text.

@@ -78,11 +78,9 @@ func IsStream(path string) bool {
 
 // isDescriptor reports whether a path names a file that the process has open.
 func isDescriptor(path string) bool {
-	switch path = filepath.Clean(path); filepath.Dir(path) {
-	case "/dev/fd", "/proc/self/fd":
-		return true
-	}
-	return path == "/dev/stdout" || path == "/dev/stderr"
+	path = filepath.Clean(path)
+	dir := filepath.Dir(path)
+	return dir == "/dev/fd" || dir == "/proc/self/fd" || path == "/dev/stdout" || path == "/dev/stderr"
 }
 
 // writeThrough writes to what is not a file that could be replaced. What a shell has redirected to the end of a file

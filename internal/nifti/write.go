@@ -269,27 +269,25 @@ func quaternionOf(affine [3][4]float64) (quaternion, bool) {
 		}
 	}
 	// The largest of a, b, c, d is found from the diagonal, the others from it.
-	var a float64
-	switch trace := 1 + r[0][0] + r[1][1] + r[2][2]; {
-	case trace > 0.5:
-		a = 0.5 * math.Sqrt(trace)
+	if trace := 1 + r[0][0] + r[1][1] + r[2][2]; trace > 0.5 {
+		a := 0.5 * math.Sqrt(trace)
 		q.b, q.c, q.d = (r[2][1]-r[1][2])/(4*a), (r[0][2]-r[2][0])/(4*a), (r[1][0]-r[0][1])/(4*a)
-	default:
-		x, y, z := 1+r[0][0]-r[1][1]-r[2][2], 1+r[1][1]-r[0][0]-r[2][2], 1+r[2][2]-r[0][0]-r[1][1]
-		switch {
-		case x > 1:
-			q.b = 0.5 * math.Sqrt(x)
-			q.c, q.d, a = (r[0][1]+r[1][0])/(4*q.b), (r[0][2]+r[2][0])/(4*q.b), (r[2][1]-r[1][2])/(4*q.b)
-		case y > 1:
-			q.c = 0.5 * math.Sqrt(y)
-			q.b, q.d, a = (r[0][1]+r[1][0])/(4*q.c), (r[1][2]+r[2][1])/(4*q.c), (r[0][2]-r[2][0])/(4*q.c)
-		default:
-			q.d = 0.5 * math.Sqrt(z)
-			q.b, q.c, a = (r[0][2]+r[2][0])/(4*q.d), (r[1][2]+r[2][1])/(4*q.d), (r[1][0]-r[0][1])/(4*q.d)
-		}
-		if a < 0 {
-			q.b, q.c, q.d = -q.b, -q.c, -q.d
-		}
+		return q, true
 	}
+	var v [3]float64 // b, c, d
+	for i := range v {
+		j, k := (i+1)%3, (i+2)%3
+		square := 1 + r[i][i] - r[min(j, k)][min(j, k)] - r[max(j, k)][max(j, k)]
+		if square <= 1 && i < 2 {
+			continue
+		}
+		v[i] = 0.5 * math.Sqrt(square)
+		v[j], v[k] = (r[i][j]+r[j][i])/(4*v[i]), (r[i][k]+r[k][i])/(4*v[i])
+		if r[k][j] < r[j][k] { // a < 0
+			v = [3]float64{-v[0], -v[1], -v[2]}
+		}
+		break
+	}
+	q.b, q.c, q.d = v[0], v[1], v[2]
 	return q, true
 }
