@@ -140,7 +140,7 @@ func (t *tally) note(list []error, noun, format string) []error {
 	return list
 }
 
-// severalChoices tells of answers that are no vote.
+// severalChoices is the note on answers that are not a vote.
 const severalChoices = "%s with several choices left out, such as that %s: a vote is for one class"
 
 // annotatorOf returns who made an annotation: a number, or somebody with an address.
