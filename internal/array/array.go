@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"credence/internal/fault"
@@ -30,7 +31,16 @@ type Array struct {
 	fortran bool
 	closer  io.Closer
 	blocks  sync.Pool // of *rowBlock
+	lossMu  sync.Mutex
 	loss    loss
+}
+
+// header is what a file says of its array before the elements.
+type header struct {
+	dt      dtype
+	fortran bool
+	shape   []int
+	size    int64 // in bytes
 }
 
 // maxDims bounds the rank of an array.
@@ -67,42 +77,38 @@ func open(path string, read func(f io.ReaderAt, size int64) (*Array, error)) (*A
 }
 
 // newArray checks that the elements are there before anything is allocated.
-func newArray(file string, src io.ReaderAt, offset, size int64, dt dtype, shape []int, fortran bool) (*Array, error) {
-	need, err := arrayBytes(file, dt, shape)
+func (h *header) newArray(file string, src io.ReaderAt, offset, size int64) (*Array, error) {
+	need, err := h.bytes(file)
 	if err != nil {
 		return nil, err
 	}
 	if need > size-offset {
 		return nil, fault.Malformed(file, "the file is cut short: %s of %v take %s bytes, but %s are there",
-			words.Shape(shape), dt, words.Thousands(int(need)), words.Thousands(int(max(0, size-offset))))
+			words.Shape(h.shape), h.dt, words.Thousands(int(need)), words.Thousands(int(max(0, size-offset))))
 	}
-	return &Array{Shape: shape, file: file, src: src, offset: offset, dt: dt, fortran: fortran && len(shape) > 1}, nil
+	return &Array{Shape: h.shape, file: file, src: src, offset: offset, dt: h.dt, fortran: h.fortran && len(h.shape) > 1}, nil
 }
 
-// arrayBytes returns the size of an array.
-func arrayBytes(file string, dt dtype, shape []int) (int64, error) {
+// bytes returns the size of the elements.
+func (h *header) bytes(file string) (int64, error) {
+	shape := h.shape
 	if len(shape) == 0 {
 		return 0, fault.Malformed(file, "a single number, but an array with one row per item is expected")
 	}
 	if len(shape) > maxDims {
 		return 0, fault.Malformed(file, "%d axes: at most %d are read", len(shape), maxDims)
 	}
-	need := int64(dt.size)
-	zero := false
+	need := int64(h.dt.size)
 	for _, s := range shape {
-		if s == 0 {
-			zero = true
-			continue
-		}
-		if s < 0 || need > (1<<55)/int64(s) {
+		if s < 0 || need > (1<<55)/int64(max(1, s)) {
 			return 0, fault.Malformed(file, "an array of %s elements cannot be", words.Shape(shape))
 		}
-		need *= int64(s)
+		need *= int64(max(1, s))
 	}
-	if zero {
+	if slices.Contains(shape, 0) {
 		return 0, fault.Malformed(file, "an array of %s elements holds nothing", words.Shape(shape))
 	}
-	if w := need / int64(dt.size) / int64(shape[0]); w > MaxRow {
+	if w := need / int64(h.dt.size) / int64(shape[0]); w > MaxRow {
 		return 0, fault.Malformed(file, "%s values per item: at most %s are read", words.Thousands(int(w)), words.Thousands(MaxRow))
 	}
 	return need, nil
@@ -236,14 +242,6 @@ type spool interface {
 	io.ReaderAt
 }
 
-// newSpool returns one in memory or, above the limit, in a temporary file.
-func newSpool(need int64, opts Options) (spool, error) {
-	if need <= opts.Memory {
-		return &memoryFile{}, nil
-	}
-	return spoolFile(opts)
-}
-
 // memoryFile is a growing file in memory.
 type memoryFile struct{ bytes.Buffer }
 
@@ -264,21 +262,60 @@ func (t tempFile) Close() error {
 	return err
 }
 
-// spoolFile makes a temporary file in the cache folder.
-func spoolFile(opts Options) (tempFile, error) {
+// newSpool returns one in memory or, above the limit, in a temporary file of the cache folder.
+func newSpool(need int64, opts Options) (spool, error) {
+	if need <= opts.Memory {
+		return &memoryFile{}, nil
+	}
 	dir := "" // the system's, if no other is given
 	if opts.Dir != nil {
 		var err error
 		if dir, err = opts.Dir(); err != nil {
-			return tempFile{}, err
+			return nil, err
 		}
 	}
 	f, err := os.CreateTemp(dir, "spool-*.tmp")
 	if err != nil {
-		return tempFile{}, fmt.Errorf("making a temporary file for features: %w", err)
+		return nil, fmt.Errorf("making a temporary file for features: %w", err)
 	}
 	// Where the system allows it the name goes at once, so that a process that is
 	// killed leaves nothing; elsewhere when the file is closed.
 	_ = os.Remove(f.Name())
 	return tempFile{f}, nil
+}
+
+// blockBytes is how much is read at a time of rows that follow each other, and blockGap how many of these others
+// may have read in between.
+const blockBytes, blockGap = 1 << 16, 64
+
+// rowBlock is what one goroutine has read of a file: whoever goes from row to row, alone or beside others, reads
+// many at a time, whoever picks rows at random reads each alone.
+type rowBlock struct {
+	buf      []byte
+	from, to int // the rows in buf
+	next     int // the one after that which was asked for last
+}
+
+// read returns row i, of n bytes.
+func (b *rowBlock) read(a *Array, i, n int) ([]byte, error) {
+	if i < b.from || i >= b.to {
+		rows := 1
+		if i >= b.next && i < b.next+blockGap && b.next > 0 {
+			rows = max(1, min(blockBytes/max(1, n), a.Len()-i))
+		}
+		if cap(b.buf) < rows*n {
+			b.buf = make([]byte, rows*n)
+		}
+		b.from, b.to = i, i
+		k, err := a.src.ReadAt(b.buf[:rows*n], a.offset+int64(i)*int64(n))
+		if k < n {
+			if err == io.EOF {
+				return nil, fault.Malformed(a.file, "row %d is cut short", i)
+			}
+			return nil, fault.Of(a.file, err)
+		}
+		b.to = i + k/max(1, n)
+	}
+	b.next = i + 1
+	return b.buf[(i-b.from)*n:][:n], nil
 }

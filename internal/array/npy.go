@@ -34,16 +34,12 @@ func npyArray(file string, src io.ReaderAt, start, end int64) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newArray(file, src, start+h.size, end, h.dt, h.shape, h.fortran)
+	return h.newArray(file, src, start+h.size, end)
 }
 
 // npyHeader is what stands before the elements of an NPY file.
 type npyHeader struct {
-	dt      dtype
-	fortran bool
-	shape   []int
-	size    int64 // in bytes
-
+	header
 	records bool    // whether elements may be records
 	fields  []Field // of them
 }

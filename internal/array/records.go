@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"credence/internal/fault"
@@ -23,26 +25,18 @@ func (f *Field) Len() int { return product(f.Shape) }
 
 // tuple writes a shape as Python does.
 func tuple(shape []int) string {
-	var b strings.Builder
-	b.WriteByte('(')
-	for i, s := range shape {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, s)
-	}
+	text := strings.Join(words.Each(shape, strconv.Itoa), ", ")
 	if len(shape) == 1 {
-		b.WriteByte(',')
+		text += ","
 	}
-	return b.String() + ")"
+	return "(" + text + ")"
 }
 
 // HeaderRecords returns the header of an NPY file of n records, a structured array of numpy: the
 // records follow, each with its fields one after the other, without gaps.
 func HeaderRecords(fields []Field, n int) ([]byte, error) {
 	var list []string
-	for i := range fields {
-		f := &fields[i]
+	for _, f := range fields {
 		text := fmt.Sprintf("('%s', '<f8'", f.Name)
 		if f.Shape != nil {
 			text += ", " + tuple(f.Shape)
@@ -121,12 +115,7 @@ func readRecords(file string, src io.ReaderAt, size int64) (*Records, error) {
 
 // Field returns the number of a field, -1 if there is none of that name.
 func (r *Records) Field(name string) int {
-	for i := range r.Fields {
-		if r.Fields[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == name })
 }
 
 // Append appends the values of a field of record i to dst and returns it.
@@ -159,10 +148,8 @@ func (p *literal) fields() ([]Field, error) {
 
 func (p *literal) field() (f Field, err error) {
 	bad := errors.New("a field is expected as ('name', '<f8', (2,))")
-	if !p.skip('(') {
-		return f, bad
-	}
-	if f.Name, err = p.quoted(); err != nil || !p.skip(',') {
+	opened := p.skip('(')
+	if f.Name, err = p.quoted(); err != nil || !opened || !p.skip(',') {
 		return f, bad
 	}
 	kind, err := p.quoted()

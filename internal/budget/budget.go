@@ -7,6 +7,10 @@ package budget
 import (
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 
 	"credence/internal/fault"
@@ -55,24 +59,14 @@ type Meter struct {
 // perByte is how many bytes may be kept for one of the file.
 const perByte = 16
 
-// Fits counts n bytes more if they stay within the limit, and reports whether they do.
-// Callers who keep something of every record ask this first, and word what they keep only if
-// it does not fit.
-func (m *Meter) Fits(n int64) bool {
-	if m.kept+n > m.Limit {
-		return false
-	}
+// Keep counts n bytes more. what says what they are: it is called only if they do not fit, since
+// something is kept of every record.
+func (m *Meter) Keep(n int64, what func() string) error {
 	m.kept += n
-	return true
-}
-
-// Keep counts n bytes more. The format and its arguments say what they are.
-func (m *Meter) Keep(n int64, format string, args ...any) error {
-	m.kept += n
-	if m.kept <= m.Limit {
+	if m.kept <= m.Limit || m.kept <= perByte*m.Read() {
 		return nil
 	}
-	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, format, args...)
+	return Check(max(m.Limit, perByte*m.Read()), m.kept, m.File, "%s", what())
 }
 
 // Pool is a limit that several share who work at the same time.
@@ -107,4 +101,46 @@ func (p *Pool) Take(n int64, file, format string, args ...any) (giveBack func(),
 		p.free += n
 		p.back.Broadcast()
 	}, nil
+}
+
+// BoundGarbage bounds what the collector leaves lying about to so many bytes, or to a tenth of
+// what is in use. By itself it lets garbage grow to as much as is in use, so that a program
+// with features of 2 GB takes 4. Whoever sets GOGC or GOMEMLIMIT has said otherwise.
+func BoundGarbage(bytes uint64) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	g := &garbage{bound: bytes, percent: 100, live: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}}
+	g.watch()
+}
+
+// garbage sets the share of garbage anew after each collection.
+type garbage struct {
+	bound   uint64
+	percent int // as it is set
+	live    []metrics.Sample
+}
+
+// watch has settle called after the next collection, which finds that nobody needs the object.
+func (g *garbage) watch() {
+	runtime.AddCleanup(new(*garbage), (*garbage).settle, g)
+}
+
+func (g *garbage) settle() {
+	g.watch()
+	metrics.Read(g.live)
+	percent := share(g.live[0].Value.Uint64(), g.bound)
+	// Setting it stops the world.
+	if d := percent - g.percent; d*d > 100 || percent == 100 && d != 0 {
+		debug.SetGCPercent(percent)
+		g.percent = percent
+	}
+}
+
+// share returns how much garbage there may be beside live bytes, in percent of them.
+func share(live, bound uint64) int {
+	if live <= bound {
+		return 100
+	}
+	return max(10, int(100*bound/live))
 }

@@ -25,17 +25,17 @@ func TestCheck(t *testing.T) {
 func TestMeter(t *testing.T) {
 	var read int64
 	m := &Meter{File: "x", Limit: 1000, Read: func() int64 { return read }}
-	if err := m.Keep(1000, "ids"); err != nil {
+	if err := m.Keep(1000, func() string { return "ids" }); err != nil {
 		t.Error(err)
 	}
-	if err := m.Keep(1, "ids"); !errors.Is(err, ErrMemory) {
+	if err := m.Keep(1, func() string { return "ids" }); !errors.Is(err, ErrMemory) {
 		t.Errorf("got %v", err)
 	}
 	read = 1000
-	if err := m.Keep(14_000, "ids"); err != nil {
+	if err := m.Keep(14_000, func() string { return "ids" }); err != nil {
 		t.Error(err)
 	}
-	if err := m.Keep(1000, "ids"); !errors.Is(err, ErrMemory) {
+	if err := m.Keep(1000, func() string { return "ids" }); !errors.Is(err, ErrMemory) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -27,32 +29,25 @@ type Error struct {
 
 // Error reads like `reading votes.csv: line 17, column 3 (label): …`.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "reading %s: ", e.File)
+	var place string
 	switch {
+	case e.Sheet != "" && e.Line > 0 && e.Column > 0:
+		place = fmt.Sprintf("sheet %q, cell %s%d", e.Sheet, Letters(e.Column), e.Line)
+	case e.Sheet != "" && e.Line > 0:
+		place = fmt.Sprintf("sheet %q, row %d", e.Sheet, e.Line)
 	case e.Sheet != "":
-		fmt.Fprintf(&b, "sheet %q", e.Sheet)
-		if e.Line > 0 && e.Column > 0 {
-			fmt.Fprintf(&b, ", cell %s%d", Letters(e.Column), e.Line)
-		} else if e.Line > 0 {
-			fmt.Fprintf(&b, ", row %d", e.Line)
-		}
-		if e.Column > 0 && e.Name != "" {
-			fmt.Fprintf(&b, " (%s)", e.Name)
-		}
-		b.WriteString(": ")
+		place = fmt.Sprintf("sheet %q", e.Sheet)
+	case e.Line > 0 && e.Column > 0:
+		place = fmt.Sprintf("line %d, column %d", e.Line, e.Column)
 	case e.Line > 0:
-		fmt.Fprintf(&b, "line %d", e.Line)
-		if e.Column > 0 {
-			fmt.Fprintf(&b, ", column %d", e.Column)
-		}
-		if e.Column > 0 && e.Name != "" {
-			fmt.Fprintf(&b, " (%s)", e.Name)
-		}
-		b.WriteString(": ")
+		place = fmt.Sprintf("line %d", e.Line)
+	default:
+		return fmt.Sprintf("reading %s: %s", e.File, e.Msg)
 	}
-	b.WriteString(e.Msg)
-	return b.String()
+	if e.Column > 0 && e.Name != "" {
+		place += " (" + e.Name + ")"
+	}
+	return fmt.Sprintf("reading %s: %s: %s", e.File, place, e.Msg)
 }
 
 // Letters returns what spreadsheets call a column, from 1: A, B, …, Z, AA, AB …
@@ -113,4 +108,32 @@ func (r *reader) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	return r.r.Read(b)
+}
+
+// errPipe is the reason why something is not opened. Opening a pipe waits until
+// somebody writes to it, and what was read from it cannot be read again.
+var errPipe = errors.New("it is a pipe or a device: expected a file; standard input, which may be a pipe, is called -")
+
+// OpenFile opens a file to be read, and refuses pipes, sockets and devices. What a
+// shell or the system hands over as a file that is open already, under /dev or
+// /proc, is read as it comes.
+func OpenFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if m := info.Mode(); !m.IsRegular() && !m.IsDir() && !handedOver(path) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errPipe}
+	}
+	return os.Open(path)
+}
+
+func handedOver(path string) bool {
+	path = filepath.Clean(path)
+	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+}
+
+// Extension returns the extension of a file's name in lower case, without .gz behind it.
+func Extension(path string) string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
 }

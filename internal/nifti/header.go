@@ -1,3 +1,9 @@
+// Package nifti reads and writes volumes in the NIfTI format of medical
+// imaging: single files (.nii, .nii.gz) and pairs (.hdr with .img), NIfTI-1 and
+// NIfTI-2, in either byte order. [Format] is what readers of volumes know of it.
+//
+// Headers are not trusted: no size in one makes the reader allocate, or
+// decompress, more than the file can hold.
 package nifti
 
 import (
@@ -9,6 +15,79 @@ import (
 
 	"credence/internal/volume"
 )
+
+// Volume is a three-dimensional image in the RAS frame.
+type Volume = volume.Volume
+
+// Type is the type of a file's voxels, by its code in the header.
+type Type int16
+
+// The types that are read. Those with a ✓ are written too.
+const (
+	Uint8   Type = 2 // ✓
+	Int16   Type = 4 // ✓
+	Int32   Type = 8
+	Float32 Type = 16 // ✓
+	Float64 Type = 64
+	Int8    Type = 256
+	Uint16  Type = 512
+	Uint32  Type = 768
+	Int64   Type = 1024
+	Uint64  Type = 1280
+)
+
+// types has the types of the standard that are not read as well, without a size, so that
+// messages can name them.
+var types = map[Type]struct {
+	name  string
+	size  int                                            // bytes of a voxel
+	value func(b []byte, order binary.ByteOrder) float64 // the voxel at the beginning of b
+}{
+	Uint8:   {"uint8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(b[0]) }},
+	Int8:    {"int8", 1, func(b []byte, _ binary.ByteOrder) float64 { return float64(int8(b[0])) }},
+	Int16:   {"int16", 2, func(b []byte, o binary.ByteOrder) float64 { return float64(int16(o.Uint16(b))) }},
+	Uint16:  {"uint16", 2, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint16(b)) }},
+	Int32:   {"int32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(int32(o.Uint32(b))) }},
+	Uint32:  {"uint32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint32(b)) }},
+	Float32: {"float32", 4, func(b []byte, o binary.ByteOrder) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
+	Int64:   {"int64", 8, func(b []byte, o binary.ByteOrder) float64 { return float64(int64(o.Uint64(b))) }},
+	Uint64:  {"uint64", 8, func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint64(b)) }},
+	Float64: {"float64", 8, func(b []byte, o binary.ByteOrder) float64 { return math.Float64frombits(o.Uint64(b)) }},
+	1:       {name: "binary"}, 32: {name: "complex64"}, 128: {name: "RGB24"}, 1536: {name: "float128"},
+	1792: {name: "complex128"}, 2048: {name: "complex256"}, 2304: {name: "RGBA32"},
+}
+
+// String returns a name such as int16.
+func (t Type) String() string { return cmp.Or(types[t].name, fmt.Sprintf("code %d", int16(t))) }
+
+// size returns the bytes of a voxel, or 0 for a type that is not read.
+func (t Type) size() int { return types[t].size }
+
+// decode converts len(dst) voxels to slope·value + inter, computed in float64.
+func (t Type) decode(dst []float32, b []byte, order binary.ByteOrder, slope, inter float64) {
+	// The types of most files get a loop of their own, in which the compiler
+	// sees the byte order.
+	little := order == binary.ByteOrder(binary.LittleEndian)
+	switch {
+	case t == Uint8:
+		for i := range dst {
+			dst[i] = float32(slope*float64(b[i]) + inter)
+		}
+	case t == Int16 && little:
+		for i := range dst {
+			dst[i] = float32(slope*float64(int16(binary.LittleEndian.Uint16(b[2*i:]))) + inter)
+		}
+	case t == Float32 && little:
+		for i := range dst {
+			dst[i] = float32(slope*float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))) + inter)
+		}
+	default:
+		size, value := types[t].size, types[t].value
+		for i := range dst {
+			dst[i] = float32(slope*value(b[i*size:], order) + inter)
+		}
+	}
+}
 
 const (
 	headerSize1 = 348 // of NIfTI-1, and of Analyze 7.5
@@ -41,8 +120,8 @@ type fields struct {
 	order binary.ByteOrder
 }
 
-func (f fields) i16(at int) int     { return int(int16(f.order.Uint16(f.b[at:]))) }
-func (f fields) i32(at int) int     { return int(int32(f.order.Uint32(f.b[at:]))) }
+func (f fields) i16(at int) int64   { return int64(int16(f.order.Uint16(f.b[at:]))) }
+func (f fields) i32(at int) int64   { return int64(int32(f.order.Uint32(f.b[at:]))) }
 func (f fields) i64(at int) int64   { return int64(f.order.Uint64(f.b[at:])) }
 func (f fields) f32(at int) float64 { return float64(math.Float32frombits(f.order.Uint32(f.b[at:]))) }
 func (f fields) f64(at int) float64 { return math.Float64frombits(f.order.Uint64(f.b[at:])) }
@@ -61,44 +140,33 @@ func headerSize(b []byte) (int, binary.ByteOrder, error) {
 // parseHeader reads a header of the size that headerSize found.
 func parseHeader(b []byte, order binary.ByteOrder) (*Header, error) {
 	f := fields{b, order}
-	h := &Header{order: order, Version: 1, Slope: 1}
-	var magic string
-	var dim [8]int64
-	var offset float64
-	var pixdim [8]float64
-	var place orientation
+	h := &Header{order: order, Version: 1}
+	// Fields of version 2 lie elsewhere, and its numbers are twice as wide.
+	at := func(one, _ int) int { return one }
+	whole, real, code, width := f.i16, f.f32, f.i16, 1
+	offset := f.f32(108)
 	if len(b) == headerSize2 {
 		h.Version = 2
-		magic = string(b[4:12])
-		for i := range dim {
-			dim[i], pixdim[i] = f.i64(16+8*i), f.f64(104+8*i)
-		}
-		h.Type = Type(f.i16(12))
+		at = func(_, two int) int { return two }
+		whole, real, code, width = f.i64, f.f64, f.i32, 2
 		offset = float64(f.i64(168))
-		h.Slope, h.Inter = f.f64(176), f.f64(184)
-		place.qform, place.sform = f.i32(344), f.i32(348)
-		place.q = quaternion{b: f.f64(352), c: f.f64(360), d: f.f64(368)}
-		for r := range 3 {
-			place.shift[r] = f.f64(376 + 8*r)
-			for c := range 4 {
-				place.rows[r][c] = f.f64(400 + 32*r + 8*c)
-			}
-		}
-	} else {
-		magic = string(b[344:348])
-		for i := range dim {
-			dim[i], pixdim[i] = int64(f.i16(40+2*i)), f.f32(76+4*i)
-		}
-		h.Type = Type(f.i16(70))
-		offset = f.f32(108)
-		h.Slope, h.Inter = f.f32(112), f.f32(116)
-		place.qform, place.sform = f.i16(252), f.i16(254)
-		place.q = quaternion{b: f.f32(256), c: f.f32(260), d: f.f32(264)}
-		for r := range 3 {
-			place.shift[r] = f.f32(268 + 4*r)
-			for c := range 4 {
-				place.rows[r][c] = f.f32(280 + 16*r + 4*c)
-			}
+	}
+	magic := string(b[at(344, 4):at(348, 12)])
+	var dim [8]int64
+	var pixdim [8]float64
+	for i := range dim {
+		dim[i], pixdim[i] = whole(at(40+2*i, 16+8*i)), real(at(76+4*i, 104+8*i))
+	}
+	h.Type = Type(f.i16(at(70, 12)))
+	h.Slope, h.Inter = real(at(112, 176)), real(at(116, 184))
+	place := orientation{qform: code(at(252, 344)), sform: code(at(254, 348))}
+	reals := func(start, i int) float64 { return real(start + 4*width*i) }
+	turn, rows := at(256, 352), at(280, 400)
+	place.q = quaternion{b: reals(turn, 0), c: reals(turn, 1), d: reals(turn, 2)}
+	for r := range 3 {
+		place.shift[r] = reals(turn, 3+r)
+		for c := range 4 {
+			place.rows[r][c] = reals(rows, 4*r+c)
 		}
 	}
 	switch magic {
@@ -196,7 +264,7 @@ func (h *Header) first() [3]int {
 
 // orientation is what a header says about where a volume lies.
 type orientation struct {
-	qform, sform int // codes; 0 means that there is none
+	qform, sform int64 // codes; 0 means that there is none
 	q            quaternion
 	shift        [3]float64
 	rows         [3][4]float64 // of the sform

@@ -107,28 +107,23 @@ type source struct {
 	packed bool
 	r      io.Reader
 	at     int64 // bytes read
-	closer io.Closer
+	io.Closer
 }
 
 func open(ctx context.Context, path string) (*source, error) {
-	f, err := fault.OpenFile(path)
+	f, size, err := fault.Open(path)
 	if err != nil {
-		return nil, fault.Of(path, err)
+		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("it is a folder")
+	s, err := newSource(path, fault.Reader(ctx, f), size)
+	if info, failed := f.Stat(); failed == nil && info.IsDir() {
+		err = fault.Of(path, errors.New("it is a folder"))
 	}
-	if err != nil {
-		f.Close()
-		return nil, fault.Of(path, err)
-	}
-	s, err := newSource(path, fault.Reader(ctx, f), info.Size())
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	s.closer = f
+	s.Closer = f
 	return s, nil
 }
 
@@ -147,8 +142,6 @@ func newSource(file string, r io.Reader, size int64) (*source, error) {
 	return s, nil
 }
 
-func (s *source) Close() error { return s.closer.Close() }
-
 // holds returns the most bytes that the file can give. Deflate makes at best
 // 1,032 bytes of one.
 func (s *source) holds() int64 {
@@ -161,7 +154,12 @@ func (s *source) holds() int64 {
 // read fills b, or says how much of what is there.
 func (s *source) read(b []byte, what string, need int64) error {
 	n, err := io.ReadFull(s.r, b)
-	s.at += int64(n)
+	return s.took(int64(n), err, what, need)
+}
+
+// took counts n bytes, and says what an error behind them means.
+func (s *source) took(n int64, err error, what string, need int64) error {
+	s.at += n
 	switch {
 	case err == nil:
 		return nil
@@ -217,11 +215,8 @@ func (s *source) volume(h *Header) (*Volume, error) {
 	}
 	if skip := h.Offset - s.at; skip > 0 {
 		k, err := io.CopyN(io.Discard, s.r, skip)
-		s.at += k
-		if err == io.EOF {
-			return nil, fault.Malformed(s.file, "the file is cut short: %s take %d bytes, but it has %d", what, need, s.at)
-		} else if err != nil {
-			return nil, s.damaged(err)
+		if err := s.took(k, err, what, need); err != nil {
+			return nil, err
 		}
 	}
 	// Memory grows with what has come out of the file, beyond a modest start.
@@ -234,9 +229,7 @@ func (s *source) volume(h *Header) (*Volume, error) {
 			return nil, err
 		}
 		if len(data)+k > cap(data) {
-			more := make([]float32, len(data), min(n, 2*cap(data)))
-			copy(more, data)
-			data = more
+			data = append(make([]float32, 0, min(n, 2*cap(data))), data...)
 		}
 		at := len(data)
 		data = data[:at+k]

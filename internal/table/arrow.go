@@ -42,10 +42,11 @@ var arrowMark = []byte{0xff, 0xff, 0xff, 0xff}
 func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options) (Table, error) {
 	r := bufio.NewReaderSize(src, peekSize)
 	// No UTF-8 text begins so, and who sends text may wait after few bytes of it.
-	if head, _ := r.Peek(1); len(head) == 0 || head[0] != arrowMark[0] {
-		return NewText(ctx, readCloser{r, src}, file, opts)
+	head, _ := r.Peek(1)
+	if bytes.HasPrefix(arrowMark, head) {
+		head, _ = r.Peek(len(arrowMark))
 	}
-	if head, _ := r.Peek(len(arrowMark)); !bytes.Equal(head, arrowMark) {
+	if !bytes.Equal(head, arrowMark) {
 		return NewText(ctx, readCloser{r, src}, file, opts)
 	}
 	t, err := newArrow(ctx, r, file, budget.Of(opts.Memory))
@@ -57,8 +58,7 @@ func NewPiped(ctx context.Context, src io.ReadCloser, file string, opts Options)
 }
 
 func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (*arrowTable, error) {
-	t := &arrowTable{ctx: ctx, r: r, memory: memory}
-	t.file = file
+	t := &arrowTable{ctx: ctx, rowBase: newRowBase(file), r: r, memory: memory}
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return t.read }}
 	kind, header, err := t.message()
 	if err == io.EOF || err == nil && kind != arrowSchema {
@@ -78,14 +78,8 @@ func newArrow(ctx context.Context, r *bufio.Reader, file string, memory int64) (
 	if header.buffer.damaged {
 		return nil, t.damaged()
 	}
-	for i := range t.leaves {
-		t.names = append(t.names, t.leaves[i].name)
-	}
-	t.cells = make([]Cell, len(t.leaves))
-	for i := range t.cells {
-		t.cells[i].Kind = MissingCell
-	}
-	return t, checkHeader(file, 0, t.names)
+	t.names = words.Each(t.leaves, func(l arrowLeaf) string { return l.name })
+	return t, t.begin(0)
 }
 
 func (t *arrowTable) malformed(format string, args ...any) error {
@@ -139,23 +133,16 @@ func (t *arrowTable) take(b []byte, size int64, what string) ([]byte, error) {
 	if err := budget.Check(t.memory, size, t.file, "%s", what); err != nil {
 		return nil, err
 	}
-	const step = 1 << 20
-	for int64(len(b)) < size {
-		from := len(b)
-		n := int(min(size-int64(from), max(step, int64(from))))
-		if cap(b)-from < n {
-			b = append(b, make([]byte, n)...)
-		}
-		b = b[:from+n]
-		if _, err := io.ReadFull(t.r, b[from:]); err != nil {
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return nil, t.damaged()
-			}
-			return nil, readError(t.file, err)
-		}
+	buf := bytes.NewBuffer(b)
+	n, err := io.CopyN(buf, t.r, size)
+	t.read += n
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, t.damaged()
+	case err != nil:
+		return nil, readError(t.file, err)
 	}
-	t.read += size
-	return b, nil
+	return buf.Bytes(), nil
 }
 
 // batch reads the next message of values.

@@ -17,11 +17,12 @@ type arrowLeaf struct {
 	typ     int
 	node    int   // its number among the fields
 	first   int   // the first of its buffers
-	above   []int // buffers that say which of the structures around it are there
+	valid   []int // buffers that say which values, and which of the structures around them, are there
 	width   int   // bytes of a number
 	signed  bool
 	scale   float64    // of a decimal
-	long    bool       // offsets have 64 bits
+	texts   bool       // values are texts
+	step    int        // bytes of an offset
 	size    int        // of the lists, if all have the same
 	element *arrowLeaf // of the lists, or nil
 	unread  error      // why values are not read
@@ -57,7 +58,7 @@ var arrowBuffers = map[int]int{arrowNull: 0, arrowInt: 2, arrowFloat: 2, arrowBi
 
 // add adds the columns of a field, whose name begins with that of the structures around it.
 func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int) error {
-	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, above: above}
+	l := arrowLeaf{name: prefix + field.text(0), typ: field.byte(2), node: t.fields, first: t.parts, valid: above, step: 4}
 	if _, ok := field.table(4); ok {
 		return t.malformed("column %s is a dictionary: write its values", strconv.Quote(l.name))
 	}
@@ -76,11 +77,14 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 	}
 	t.fields++
 	t.parts += buffers
+	if buffers > 0 {
+		l.valid = append(slices.Clone(above), l.first)
+	}
+	l.texts = buffers == 3 // which are there, where they begin, and their bytes
 	children := field.tables(5)
 	if l.typ == arrowStruct {
-		above = append(append([]int{}, above...), l.first)
 		for _, child := range children {
-			if err := t.add(child, l.name+".", above, depth+1); err != nil {
+			if err := t.add(child, l.name+".", l.valid, depth+1); err != nil {
 				return err
 			}
 		}
@@ -101,9 +105,6 @@ func (t *arrowTable) add(field flatTable, prefix string, above []int, depth int)
 
 // describe takes what the type of a column says.
 func (l *arrowLeaf) describe(details flatTable) {
-	if details.buffer == nil {
-		details = (&flatBuffer{b: make([]byte, 4)}).root()
-	}
 	switch l.typ {
 	case arrowInt:
 		l.width, l.signed = details.int32(0, 0)/8, details.byte(1) != 0
@@ -121,7 +122,7 @@ func (l *arrowLeaf) describe(details flatTable) {
 	case arrowTimestamp, arrowDuration:
 		l.width, l.signed = 8, true
 	case arrowLargeBinary, arrowLargeUtf8, arrowLargeList:
-		l.long = true
+		l.step = 8
 	case arrowFixedList:
 		l.size = details.int32(0, 0)
 	case arrowInterval, arrowFixedBinary, arrowMap:
@@ -137,55 +138,40 @@ var arrowWidths = map[int][]int{arrowInt: {1, 2, 4, 8}, arrowFloat: {2, 4, 8}, a
 
 // hold takes the columns within a column of lists.
 func (l *arrowLeaf) hold(inner []arrowLeaf) {
-	switch l.typ {
-	case arrowList, arrowLargeList, arrowFixedList:
-	default:
+	if l.typ != arrowList && l.typ != arrowLargeList && l.typ != arrowFixedList {
 		return
 	}
-	if len(inner) != 1 || inner[0].above != nil {
+	if len(inner) != 1 || inner[0].node != l.node+1 {
 		l.unread = errors.New("lists of structures are not read")
 		return
 	}
-	l.element = &arrowLeaf{}
-	*l.element = inner[0]
-	switch e := l.element; {
+	e := inner[0]
+	l.element = &e
+	switch {
 	case e.unread != nil:
 		l.unread = e.unread
 	case e.element != nil:
 		l.unread = errors.New("lists of lists are not read")
-	case e.texts():
+	case e.texts:
 		l.unread = errors.New("lists of text are not read")
 	}
 }
 
-// texts reports whether values are texts.
-func (l *arrowLeaf) texts() bool {
-	switch l.typ {
-	case arrowUtf8, arrowLargeUtf8, arrowBinary, arrowLargeBinary:
-		return true
-	}
-	return false
-}
-
 // fits reports whether buffers hold so many values, and lists no more than so many elements.
 func (l *arrowLeaf) fits(buffers [][]byte, n int, elements int64) bool {
-	for _, b := range l.above {
+	for _, b := range l.valid {
 		if size := len(buffers[b]); size > 0 && size < (n+7)/8 {
 			return false
 		}
 	}
-	if l.typ == arrowNull {
-		return true
-	}
-	if size := len(buffers[l.first]); size > 0 && size < (n+7)/8 {
-		return false
-	}
 	switch {
+	case l.typ == arrowNull:
+		return true
 	case l.typ == arrowFixedList:
 		return int64(n)*int64(l.size) <= elements && l.element.fits(buffers, int(elements), 0)
 	case l.element != nil:
 		return elements >= 0 && elements < math.MaxInt32 && l.rising(buffers[l.first+1], n, elements) && l.element.fits(buffers, int(elements), 0)
-	case l.texts():
+	case l.texts:
 		return l.rising(buffers[l.first+1], n, int64(len(buffers[l.first+2])))
 	case l.typ == arrowBool:
 		return len(buffers[l.first+1]) >= (n+7)/8
@@ -198,7 +184,7 @@ func (l *arrowLeaf) rising(offsets []byte, n int, limit int64) bool {
 	if n == 0 {
 		return true
 	}
-	if width := l.offsetWidth(); len(offsets)/width <= n {
+	if len(offsets)/l.step <= n {
 		return false
 	}
 	last := int64(0)
@@ -212,15 +198,8 @@ func (l *arrowLeaf) rising(offsets []byte, n int, limit int64) bool {
 	return last <= limit
 }
 
-func (l *arrowLeaf) offsetWidth() int {
-	if l.long {
-		return 8
-	}
-	return 4
-}
-
 func (l *arrowLeaf) offset(offsets []byte, i int) int64 {
-	if l.long {
+	if l.step == 8 {
 		return int64(binary.LittleEndian.Uint64(offsets[8*i:]))
 	}
 	return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
@@ -231,12 +210,12 @@ func there(bits []byte, i int) bool { return len(bits) == 0 || bits[i/8]>>(i%8)&
 
 // has reports whether there is a value in row i.
 func (l *arrowLeaf) has(buffers [][]byte, i int) bool {
-	for _, b := range l.above {
+	for _, b := range l.valid {
 		if !there(buffers[b], i) {
 			return false
 		}
 	}
-	return l.typ != arrowNull && there(buffers[l.first], i)
+	return l.typ != arrowNull
 }
 
 // cell sets a cell to the value of row i.
@@ -258,7 +237,7 @@ func (l *arrowLeaf) cell(buffers [][]byte, i int, c *Cell) {
 		if to > from {
 			c.Kind = VectorCell
 		}
-	case l.texts():
+	case l.texts:
 		from, to := l.offset(buffers[l.first+1], i), l.offset(buffers[l.first+1], i+1)
 		c.Kind, c.Text = TextCell, ""
 		if to > from {
@@ -302,9 +281,7 @@ func (l *arrowLeaf) scalar(b []byte, c *Cell) {
 		return
 	case arrowDecimal:
 		var high [32]byte
-		for i, v := range b {
-			high[len(b)-1-i] = v
-		}
+		slices.Reverse(high[:copy(high[:], b)])
 		c.Kind, c.Num = NumberCell, decimal(high[:len(b)])*l.scale
 		return
 	}

@@ -1,11 +1,15 @@
 package table
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"credence/internal/fault"
 )
 
 // CellKind says what a cell of a table holds.
@@ -77,17 +81,9 @@ func (c *Cell) Missing(na []string) bool {
 		return math.IsNaN(c.Num)
 	case TextCell:
 		s := strings.TrimSpace(c.Text)
-		return s == "" || len(s) <= longest(na) && slices.Contains(na, s)
+		return s == "" || slices.Contains(na, s)
 	}
 	return false
-}
-
-func longest(list []string) int {
-	n := 0
-	for _, s := range list {
-		n = max(n, len(s))
-	}
-	return n
 }
 
 // FormatNumber writes whole numbers without an exponent.
@@ -96,4 +92,202 @@ func FormatNumber(x float64) string {
 		return strconv.FormatInt(int64(x), 10)
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// ParseNumber reads a number; with commas, also "3,14".
+func ParseNumber(s string, commas bool) (float64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	// ParseFloat also takes "infinity", "0x1p-2" and "1_000", which in a table
+	// are more likely text.
+	if c := s[0]; c != '-' && c != '+' && c != '.' && (c < '0' || c > '9') {
+		return 0, false
+	}
+	if len(s) > 1 && (s[1] == 'x' || s[1] == 'X' || s[1] == 'i' || s[1] == 'I') || strings.IndexByte(s, '_') >= 0 {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil && commas && strings.Count(s, ",") == 1 {
+		x, err = strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
+	}
+	// A number beyond the range of float64 comes back as an infinity, which the
+	// caller refuses as too large.
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return x, true
+}
+
+// ParseFormatted reads a number as spreadsheets show it: plain, "12.5%", which
+// is 0.125, or "1,234.5" with separators between groups of three digits. With
+// commas, the comma is the decimal separator and a dot may part the groups, but
+// a single dot is a decimal point: "1.234" cannot be told from "1.235".
+func ParseFormatted(s string, commas bool) (float64, bool) {
+	x, ok := ParseNumber(s, commas)
+	if ok || s == "" {
+		return x, ok
+	}
+	// Most texts are not numbers, and this is called for all of them.
+	if c := s[0]; c != '-' && c != '+' && (c < '0' || c > '9') {
+		return 0, false
+	}
+	if rest, percent := strings.CutSuffix(s, "%"); percent {
+		x, ok := ParseFormatted(strings.TrimRight(rest, " \u00a0\u202f"), commas)
+		return x / 100, ok && !strings.HasSuffix(rest, "%")
+	}
+	separators := []string{",", "'", "’", "\u00a0", "\u202f"}
+	decimal := "."
+	if commas {
+		separators[0], decimal = ".", ","
+	}
+	for _, sep := range separators {
+		if plain, ok := ungroup(s, sep, decimal); ok {
+			return ParseNumber(plain, false)
+		}
+	}
+	return 0, false
+}
+
+// ungroup takes the separators out of a number such as "-1,234,567.8", and
+// writes its decimal separator as a dot.
+func ungroup(s, sep, decimal string) (string, bool) {
+	sign := ""
+	if s[0] == '-' || s[0] == '+' {
+		sign, s = s[:1], s[1:]
+	}
+	whole, fraction, _ := strings.Cut(s, decimal)
+	groups := strings.Split(whole, sep)
+	if len(groups) < 2 || !digits(fraction) || len(groups[0]) < 1 || len(groups[0]) > 3 || groups[0][0] == '0' {
+		return "", false
+	}
+	for i, g := range groups {
+		if i > 0 && len(g) != 3 || !digits(g) {
+			return "", false
+		}
+	}
+	return sign + strings.Join(groups, "") + "." + fraction, true
+}
+
+func digits(s string) bool {
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// IsDate reports whether a text looks like a date: 2021-03-24, 3/24/2021 or
+// 24.3.2021, perhaps with a time behind it.
+func IsDate(s string) bool {
+	if at := strings.IndexAny(s, " T"); at > 0 {
+		s = s[:at]
+	}
+	for _, sep := range []string{"-", "/", "."} {
+		part := strings.Split(s, sep)
+		if len(part) != 3 {
+			continue
+		}
+		for i, p := range part {
+			if p == "" || !digits(p) || len(p) > 2 && !(len(p) == 4 && i != 1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// Sheet is a table in memory, as text, for callers that give columns a meaning
+// of their own.
+type Sheet struct {
+	File   string
+	Header []string
+	// Rows hold one text a column, without blanks around it; that of a missing
+	// value is empty.
+	Rows [][]string
+
+	lines  []int
+	commas bool
+}
+
+// ReadSheet reads a CSV, TSV or Parquet file. na are the spellings of a missing
+// value; nil means the usual ones.
+func ReadSheet(ctx context.Context, path string, na []string) (*Sheet, error) {
+	src, err := Open(ctx, path, Options{})
+	if err != nil {
+		return nil, err
+	}
+	if na == nil {
+		na = FeatureNA
+	}
+	defer src.Close()
+	t := &Sheet{File: src.Name(), Header: src.Header(), commas: src.Traits().Commas}
+	err = Records(ctx, src, func(rec []Cell) error {
+		row := make([]string, len(rec))
+		for i := range rec {
+			if !rec[i].Missing(na) {
+				row[i] = strings.Clone(rec[i].String())
+			}
+		}
+		size := 24 + 8
+		for _, text := range row {
+			size += 16 + len(text)
+		}
+		if err := src.Keep(size); err != nil {
+			return err
+		}
+		t.Rows, t.lines = append(t.Rows, row), append(t.lines, src.Line())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Column returns the index of the first of the given columns that there is, or
+// −1. Case, blanks, underscores, hyphens and dots in names make no difference,
+// unless two columns differ in nothing else.
+func (t *Sheet) Column(names ...string) int {
+	for _, want := range names {
+		near := -1
+		for i, h := range t.Header {
+			switch {
+			case h == want:
+				return i
+			case near < 0 && Plain(h) == Plain(want):
+				near = i
+			}
+		}
+		if near >= 0 {
+			return near
+		}
+	}
+	return -1
+}
+
+// Number returns the value of a text, if it is a number.
+func (t *Sheet) Number(text string) (float64, bool) { return ParseNumber(text, t.commas) }
+
+// Line returns where row i stands in the file.
+func (t *Sheet) Line(i int) int { return t.lines[i] }
+
+// Errorf reports something wrong in a row and column of the table; a negative
+// column means the whole row, a negative row the whole table.
+func (t *Sheet) Errorf(row, col int, format string, args ...any) error {
+	e := &fault.Error{File: t.File, Msg: fmt.Sprintf(format, args...)}
+	if row >= 0 {
+		e.Line = t.lines[row]
+	}
+	if row >= 0 && col >= 0 {
+		e.Column, e.Name = col+1, t.Header[col]
+	}
+	return e
+}
+
+// Plain drops case, blanks, underscores, hyphens and dots from a column's name.
+func Plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" _-.", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
 }

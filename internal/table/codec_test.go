@@ -192,11 +192,7 @@ func TestParquetDamage(t *testing.T) {
 func pageData(t *testing.T, b []byte) map[int]bool {
 	t.Helper()
 	src := bytes.NewReader(b)
-	n, err := checkFooter("x", src, src.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, _, err := newPlainParquet(t.Context(), "x", src, src.Size(), n, budget.Default)
+	p, _, err := newPlainParquet(t.Context(), "x", src, src.Size(), budget.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +241,7 @@ func TestUnpack(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"\xf0\xff\xff", "\x10", "\x10a\x01", "\x10a\x00\x00", "\x10a\x02\x00", "\x1fa\x01\x00\xff"} {
-		if err := unpackLZ4(make([]byte, 100), []byte(bad)); err == nil || !errors.Is(err, errLZ4) {
+		if err := unpack(format.Lz4Raw, make([]byte, 100), []byte(bad)); err == nil || !errors.Is(err, errLZ4) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -282,7 +278,7 @@ func FuzzLZ4(f *testing.F) {
 	f.Add([]byte("\x1f\x80"), 1)
 	f.Fuzz(func(t *testing.T, b []byte, n int) {
 		dst := make([]byte, max(0, n)%(1<<20))
-		if unpackLZ4(dst, b) != nil {
+		if unpack(format.Lz4Raw, dst, b) != nil {
 			return
 		}
 		if want := plainLZ4(b, len(dst)); !bytes.Equal(want, dst) {

@@ -41,13 +41,7 @@ type csvTable struct {
 	base
 	r *csv.Reader
 
-	// Decided by the head of the file.
-	blank    []bool // columns without a name
-	above    int    // lines above the header
-	plain    bool   // the header has no separator
-	commas   bool   // numbers may have a decimal comma
-	rowNames bool   // the first column has values but no name
-
+	above  int      // lines above the header
 	blanks []blanks // read but not handed out, then
 	ahead  *record  // the record behind them
 	handed int      // records handed out
@@ -69,6 +63,7 @@ func openText(ctx context.Context, in input, opts Options) (Table, error) {
 	head := make([]byte, 512)
 	if n, _ := src.ReadAt(head, 0); isJSON(head[:n]) {
 		src.Close()
+		in.lines = false
 		return openJSON(ctx, in, opts)
 	}
 	return NewText(ctx, src, in.name, opts)
@@ -83,7 +78,7 @@ func NewText(ctx context.Context, src io.ReadCloser, file string, opts Options) 
 	}
 	src = readCloser{buf, src}
 	raw := &counter{r: fault.Reader(ctx, src)}
-	t := &csvTable{base: base{file: file, src: src}}
+	t := &csvTable{base: base{file: file, src: src, kept: "what is kept of the rows up to line %d"}}
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory), Read: func() int64 { return raw.n }}
 	if err := t.start(raw, opts.Comma); err != nil {
 		src.Close()
@@ -109,14 +104,14 @@ func (t *csvTable) start(src io.Reader, comma rune) error {
 		}
 	}
 	if comma == 0 {
-		comma, t.plain = separator(head)
+		comma, t.traits.Plain = separator(head)
 	}
 	limit := &recordLimit{r: buf, file: t.file, limit: t.meter.Limit, comma: byte(comma), line: 1 + t.above}
 	t.r = csv.NewReader(bufio.NewReaderSize(limit, peekSize))
 	t.r.FieldsPerRecord = -1
 	t.r.ReuseRecord = true
 	t.r.Comma = comma
-	t.commas = comma == ';'
+	t.traits.Commas = comma == ';'
 	return t.header()
 }
 
@@ -136,7 +131,7 @@ func (t *csvTable) header() error {
 	}
 	for i, name := range rec {
 		name = strings.TrimSpace(name)
-		t.blank = append(t.blank, name == "")
+		t.traits.Blank = append(t.traits.Blank, name == "")
 		if name == "" {
 			name = "column " + strconv.Itoa(i+1)
 		}
@@ -145,15 +140,13 @@ func (t *csvTable) header() error {
 		}
 		t.names = append(t.names, strings.Clone(name))
 	}
-	t.cells = make([]Cell, len(t.names))
-	if err := checkHeader(t.file, t.line, t.names); err != nil {
+	if err := t.begin(t.line); err != nil {
 		return err
 	}
-	if t.blank[0] {
-		first := t.take()
-		first.fields = slices.Clone(first.fields) // the reader uses them again
-		t.putBack(first)
-		t.rowNames = first.err == nil && len(first.fields) > 1 && strings.TrimSpace(first.fields[0]) != ""
+	if t.traits.Blank[0] {
+		t.lookAhead()
+		first := t.ahead.fields
+		t.traits.RowNames = len(t.blanks) == 0 && len(first) > 1 && strings.TrimSpace(first[0]) != ""
 	}
 	return nil
 }
@@ -193,18 +186,8 @@ func separator(head []byte) (comma rune, none bool) {
 			n[i]++
 		}
 	}
-	best := 0
-	for i := range n {
-		if n[i] > n[best] {
-			best = i
-		}
-	}
+	best := slices.Index(n[:], slices.Max(n[:]))
 	return rune(separators[best]), n[best] == 0
-}
-
-// Traits tells of decimal commas, row names and a header without a separator.
-func (t *csvTable) Traits() Traits {
-	return Traits{Commas: t.commas, RowNames: t.rowNames, Plain: t.plain, Blank: t.blank}
 }
 
 // read returns the next record of the file.
@@ -217,21 +200,26 @@ func (t *csvTable) read() record {
 	return record{fields: fields, line: line + t.above}
 }
 
-// take returns the next record that is handed out. Records whose fields are all
-// blank are left out at the end of the file, where spreadsheets write many; in
+// lookAhead reads the next record that is not blank into ahead, and those before it into blanks. Records whose
+// fields are all blank are left out at the end of the file, where spreadsheets write many; in
 // between they stay, so that rows keep their numbers.
+func (t *csvTable) lookAhead() {
+	r := t.read()
+	for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
+		if r.err = t.keep(r); r.err == nil {
+			r = t.read()
+		}
+	}
+	if r.err == io.EOF || errors.Is(r.err, budget.ErrMemory) {
+		t.blanks = nil
+	}
+	t.ahead = &r // its fields are valid until the next is read
+}
+
+// take returns the next record that is handed out.
 func (t *csvTable) take() record {
 	if len(t.blanks) == 0 && t.ahead == nil {
-		r := t.read()
-		for r.err == nil && len(t.names) > 1 && allBlank(r.fields) {
-			if r.err = t.keep(r); r.err == nil {
-				r = t.read()
-			}
-		}
-		if r.err == io.EOF || errors.Is(r.err, budget.ErrMemory) {
-			t.blanks = nil
-		}
-		t.ahead = &r // its fields are valid until the next is read
+		t.lookAhead()
 	}
 	if len(t.blanks) > 0 {
 		first := &t.blanks[0]
@@ -246,15 +234,6 @@ func (t *csvTable) take() record {
 	return r
 }
 
-// putBack has a record, whose fields are its own, handed out once more.
-func (t *csvTable) putBack(r record) {
-	if t.ahead == nil {
-		t.ahead = &r
-		return
-	}
-	t.blanks = slices.Insert(t.blanks, 0, blanks{line: r.line, fields: len(r.fields), n: 1})
-}
-
 // keep puts a record of blank fields behind those that were read ahead.
 func (t *csvTable) keep(r record) error {
 	if n := len(t.blanks); n > 0 {
@@ -265,21 +244,11 @@ func (t *csvTable) keep(r record) error {
 		}
 	}
 	t.blanks = append(t.blanks, blanks{r.line, len(r.fields), 1})
-	return t.meter.Keep(2*int64(unsafe.Sizeof(blanks{})), "line %d: many blank rows", r.line)
-}
-
-// Keep counts memory that a caller keeps.
-func (t *csvTable) Keep(bytes int) error {
-	return t.meter.Keep(int64(bytes), "what is kept of the rows up to line %d", t.line)
+	return t.meter.Keep(2*int64(unsafe.Sizeof(blanks{})), func() string { return fmt.Sprintf("line %d: many blank rows", r.line) })
 }
 
 func allBlank(fields []string) bool {
-	for _, s := range fields {
-		if strings.TrimSpace(s) != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(fields, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
 func (t *csvTable) Next() ([]Cell, error) {
@@ -325,7 +294,7 @@ func (t *csvTable) parseError(err error) error {
 		t.line = pe.Line + t.above
 		msg := fmt.Sprintf("character %d: %v", pe.Column, pe.Err)
 		switch {
-		case t.plain && t.names == nil:
+		case t.traits.Plain && t.names == nil:
 			msg += NoSeparator
 		case pe.Err == csv.ErrBareQuote:
 			msg = fmt.Sprintf(`character %d: a quote (") in a field that does not begin with one: put the field in quotes and write this one twice`, pe.Column)
@@ -340,19 +309,81 @@ func (t *csvTable) parseError(err error) error {
 // NoSeparator explains a header of one field.
 const NoSeparator = "; fields are separated by commas, semicolons, tabs or bars, and its first line has none"
 
-// ErrorAt gives the line, and the column with its name.
-func (t *csvTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return placed(t, col, format, args...)
+// Records of a text table are bounded before the CSV reader sees them, because it reads a
+// record whole, with a multiple of its size in memory, whatever that size is.
+const (
+	// byteCost is the memory that a byte of a record takes: in the buffers of the CSV
+	// reader, which grow by doubling, and in the text of its fields.
+	byteCost = 4
+	// fieldCost is the memory of a field on top: its place, its text and its cell.
+	fieldCost = 128
+	// columnCost is the memory of a column: its name, its cell, what a scan of it keeps.
+	columnCost = 768
+)
+
+// recordLimit passes a text on as long as its records fit into the memory allowed. It
+// tells records apart by line feeds outside quotes, as the CSV reader does; where quotes
+// are not balanced, that one stops with an error.
+type recordLimit struct {
+	r      io.Reader
+	file   string
+	limit  int64
+	comma  byte
+	quoted bool
+	line   int // from 1, at which the record begins
+	lines  int // within the record
+	bytes  int64
+	fields int64
 }
 
-// placed reports something wrong in a column of the last record of t, or in all of it.
-func placed(t Table, col int, format string, args ...any) *fault.Error {
-	e := &fault.Error{File: t.Name(), Line: t.Line(), Msg: fmt.Sprintf(format, args...)}
-	if col >= 0 {
-		e.Column = col + 1
-		if h := t.Header(); col < len(h) {
-			e.Name = h[col]
+func (l *recordLimit) Read(b []byte) (int, error) {
+	n, err := l.r.Read(b)
+	for rest := b[:n]; len(rest) > 0; {
+		end := bytes.IndexByte(rest, '\n') + 1
+		part := rest[:end]
+		if end == 0 {
+			part = rest
+		}
+		rest = rest[len(part):]
+		l.quoted = l.quoted != (bytes.Count(part, []byte{'"'})%2 == 1)
+		l.bytes += int64(len(part))
+		l.fields += int64(bytes.Count(part, []byte{l.comma}))
+		if need := byteCost*l.bytes + fieldCost*l.fields; need > l.limit {
+			return 0, budget.Check(l.limit, need, l.file, "line %d: a record of %d bytes or more", l.line, l.bytes)
+		}
+		if end > 0 {
+			l.lines++
+		}
+		if end > 0 && !l.quoted {
+			l.line += l.lines
+			l.lines, l.bytes, l.fields = 0, 0, 0
 		}
 	}
-	return e
+	return n, err
+}
+
+// blanks are records that were read ahead and have blank fields alone, many of which are
+// alike: n records of so many fields, one on each line from the given one on.
+type blanks struct {
+	line, fields, n int
+}
+
+// next takes the first record off.
+func (b *blanks) next() record {
+	r := record{fields: make([]string, b.fields), line: b.line}
+	b.line++
+	b.n--
+	return r
+}
+
+// counter counts the bytes that are read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
 }

@@ -1,8 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"encoding/binary"
-	"sort"
+	"maps"
+	"slices"
 )
 
 // What precedes the values of an Arrow stream is written in FlatBuffers: tables whose fields have numbers and may
@@ -51,6 +53,9 @@ func (f *flatBuffer) root() flatTable { return flatTable{f, f.int32(0)} }
 
 // field returns the place of a field, or 0 if it is absent.
 func (t flatTable) field(id int) int {
+	if t.buffer == nil { // of a table that is absent
+		return 0
+	}
 	vtable := t.at - t.buffer.int32(t.at)
 	if size := t.buffer.uint16(vtable); 4+2*id+2 > size {
 		return 0
@@ -128,12 +133,8 @@ func flatten(root flatFields) []byte {
 // flatSize returns how many bytes a field takes within its table.
 func flatSize(field any) int {
 	switch field.(type) {
-	case int8:
-		return 1
-	case int16:
-		return 2
-	case int64:
-		return 8
+	case int8, int16, int64:
+		return binary.Size(field)
 	}
 	return 4
 }
@@ -141,15 +142,8 @@ func flatSize(field any) int {
 // linkTable appends a table, and sets the distance at a place to where it is. Its fields are in the order of their sizes, the
 // largest first, and begin at a multiple of 8, so that each lies at a multiple of its size.
 func linkTable(b []byte, from int, fields flatFields) []byte {
-	ids := make([]int, 0, len(fields))
-	for id := range fields {
-		ids = append(ids, id)
-	}
-	sort.Slice(ids, func(i, j int) bool {
-		if a, b := flatSize(fields[ids[i]]), flatSize(fields[ids[j]]); a != b {
-			return a > b
-		}
-		return ids[i] < ids[j]
+	ids := slices.SortedFunc(maps.Keys(fields), func(i, j int) int {
+		return cmp.Or(flatSize(fields[j])-flatSize(fields[i]), i-j)
 	})
 	last := -1
 	size := 4
@@ -175,14 +169,8 @@ func linkTable(b []byte, from int, fields flatFields) []byte {
 	for _, id := range ids {
 		place := at + offsets[id]
 		switch v := fields[id].(type) {
-		case int8:
-			b[place] = byte(v)
-		case int16:
-			binary.LittleEndian.PutUint16(b[place:], uint16(v))
-		case int32:
-			binary.LittleEndian.PutUint32(b[place:], uint32(v))
-		case int64:
-			binary.LittleEndian.PutUint64(b[place:], uint64(v))
+		case int8, int16, int32, int64:
+			binary.Encode(b[place:], binary.LittleEndian, v)
 		default:
 			b = linkField(b, place, v)
 		}
@@ -214,10 +202,7 @@ func linkField(b []byte, from int, field any) []byte {
 		}
 	case flatStructs:
 		vector(len(v), 8)
-		for _, pair := range v {
-			b = binary.LittleEndian.AppendUint64(b, uint64(pair[0]))
-			b = binary.LittleEndian.AppendUint64(b, uint64(pair[1]))
-		}
+		b, _ = binary.Append(b, binary.LittleEndian, v)
 	}
 	return b
 }

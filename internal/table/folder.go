@@ -79,30 +79,25 @@ func openFolder(ctx context.Context, dir string, memory int64) (Table, error) {
 	if len(files) == 0 {
 		return nil, &fault.Error{File: dir, Msg: "no Parquet files (.parquet) in this folder"}
 	}
-	f := &folder{ctx: ctx, rowBase: rowBase{base{file: dir}}, memory: memory}
-	parts := make([]*parquetTable, len(files))
+	f := &folder{ctx: ctx, rowBase: newRowBase(dir), memory: memory}
 	var size int64
 	// A few at a time: a file of many pages takes memory.
-	for from := 0; from < len(files); from += 64 {
-		some := files[from:min(from+64, len(files))]
-		errs := make([]error, len(some))
-		sizes := make([]int64, len(some))
-		par.For(len(some), func(i int) { parts[from+i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
+	for some := range slices.Chunk(files, 64) {
+		parts, sizes, errs := make([]*parquetTable, len(some)), make([]int64, len(some)), make([]error, len(some))
+		par.For(len(some), func(i int) { parts[i], sizes[i], errs[i] = lookAt(ctx, some[i], memory) })
 		for i, path := range some {
 			err := errs[i]
 			if err == nil {
-				err = f.add(path, parts[from+i])
+				err = f.add(path, parts[i])
 			}
 			if err != nil {
 				return nil, err
 			}
 			size += sizes[i]
-			parts[from+i] = nil
 		}
 	}
-	f.cells = make([]Cell, len(f.names))
 	f.meter = &budget.Meter{File: dir, Limit: memory, Read: func() int64 { return size }}
-	return f, checkHeader(dir, 0, f.names)
+	return f, f.begin(0)
 }
 
 // lookAt reads what a file says of its columns and rows, and closes it.
@@ -129,8 +124,7 @@ func (f *folder) add(path string, t *parquetTable) error {
 		f.first, f.own = t, len(t.names)
 		f.names = append(slices.Clone(t.names), part.keys...)
 	} else {
-		last := &f.parts[len(f.parts)-1]
-		part.before = last.before + last.rows
+		part.before = f.Rows()
 	}
 	first := f.parts
 	if len(first) > 0 && !slices.Equal(part.keys, first[0].keys) {
@@ -208,14 +202,14 @@ func (f *folder) open() error {
 	if names := f.now.names; len(names) != len(p.to) || f.now.Rows() != p.rows {
 		return &fault.Error{File: p.path, Msg: "the file changed while it was read: try again when nothing writes to it"}
 	}
-	if f.only != nil && f.now.blocks != nil {
+	if f.only != nil {
 		var columns []int
 		for i, to := range p.to {
 			if f.only[to] {
 				columns = append(columns, i)
 			}
 		}
-		f.now.blocks.only(columns)
+		f.now.only(columns)
 	}
 	copy(f.cells[f.own:], p.values)
 	return nil
@@ -250,6 +244,35 @@ func (f *folder) Next() ([]Cell, error) {
 	}
 }
 
+// skip passes over records of any number of files.
+func (f *folder) skip(n int) (skipped int, err error) {
+	for {
+		p := &f.parts[f.at]
+		if f.now == nil && (n-skipped < p.rows || f.at+1 == len(f.parts)) {
+			if err := f.open(); err != nil {
+				return skipped, err
+			}
+		}
+		k := p.rows // of a file that is passed over whole, unless it is the last
+		if f.now != nil {
+			if k, err = f.now.skip(n - skipped); err != nil {
+				return skipped, err
+			}
+		}
+		skipped, f.line = skipped+k, f.line+k
+		if skipped == n || f.at+1 == len(f.parts) {
+			return skipped, nil
+		}
+		if f.now != nil {
+			if err := f.now.Close(); err != nil {
+				return skipped, err
+			}
+			f.now = nil
+		}
+		f.at++
+	}
+}
+
 // Rows returns how many records there are.
 func (f *folder) Rows() int {
 	last := &f.parts[len(f.parts)-1]
@@ -275,12 +298,6 @@ func (f *folder) ErrorIn(row, col int, format string, args ...any) *fault.Error 
 	return errorInRow(p.path, at, f.names, col, fmt.Sprintf(format, args...))
 }
 
-// Place says where a row is.
-func (f *folder) Place(row int) string {
-	p, at := f.find(row)
-	return fmt.Sprintf("row %d of %s", at, p.path)
-}
-
 // find returns the file of a row, and the row there.
 func (f *folder) find(row int) (*folderPart, int) {
 	k := max(0, sort.Search(len(f.parts), func(i int) bool { return f.parts[i].before >= row })-1)
@@ -290,7 +307,8 @@ func (f *folder) find(row int) (*folderPart, int) {
 // Place says where a line of a table is, as in "line 3".
 func Place(t Table, line int) string {
 	if f, ok := t.(*folder); ok {
-		return f.Place(line)
+		p, at := f.find(line)
+		return fmt.Sprintf("row %d of %s", at, p.path)
 	}
 	return fmt.Sprintf("line %d", line)
 }

@@ -65,7 +65,6 @@ type jsonTable struct {
 
 	roles  []Role
 	unread []error
-	lists  bool
 	at     map[string]int // column of a name
 
 	queue []*jsonItem // the first items of a stream
@@ -75,21 +74,12 @@ type jsonTable struct {
 
 // openJSON reads a JSON text once for its columns, and opens it again for its records.
 func openJSON(ctx context.Context, in input, opts Options) (Table, error) {
-	return openItems(ctx, in, false, opts)
-}
-
-// openJSONLines reads a text with an object per line.
-func openJSONLines(ctx context.Context, in input, opts Options) (Table, error) {
-	return openItems(ctx, in, true, opts)
-}
-
-func openItems(ctx context.Context, in input, lines bool, opts Options) (Table, error) {
 	src, _, err := in.open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	t, err := newJSON(ctx, src, in.name, lines, opts)
+	t, err := newJSON(ctx, src, in.name, in.lines, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +126,7 @@ func newJSONStream(ctx context.Context, src io.ReadCloser, file string, opts Opt
 
 func newJSON(ctx context.Context, src io.ReadCloser, file string, lines bool, opts Options) (*jsonTable, error) {
 	t := &jsonTable{base: base{file: file}, lines: lines, perOne: opts.Items, at: map[string]int{}}
+	t.kept = "what is kept of the items up to line %d"
 	t.meter = &budget.Meter{File: file, Limit: budget.Of(opts.Memory)}
 	return t, t.begin(ctx, src)
 }
@@ -174,7 +165,7 @@ func (t *jsonTable) survey() error {
 			return &fault.Error{File: t.file, Line: it.line, Msg: fmt.Sprintf("item %q is there already, on line %d", it.id, line)}
 		}
 		seen[it.id] = it.line
-		if err := t.meter.Keep(int64(96+len(it.id)), "the ids of the items up to line %d", it.line); err != nil {
+		if err := t.meter.Keep(int64(96+len(it.id)), func() string { return fmt.Sprintf("the ids of the items up to line %d", it.line) }); err != nil {
 			return err
 		}
 	}
@@ -212,7 +203,7 @@ func (t *jsonTable) read() (*jsonItem, error) {
 func flavorOf(v *jsonValue, items *jsonItems, file string) (jsonFlavor, error) {
 	switch {
 	case isLabelStudio(v):
-		return newLabelStudio(file), nil
+		return &labelStudio{file: file}, nil
 	case isLeWiDi(v, items.shape == '{'):
 		return newLeWiDi(file), nil
 	case isMinimal(v):
@@ -249,7 +240,7 @@ func (t *jsonTable) add(it *jsonItem) error {
 func (t *jsonTable) column(f *jsonField) error {
 	at, ok := t.at[f.name]
 	if !ok {
-		if err := t.meter.Keep(columnCost+int64(len(f.name)), "so many columns"); err != nil {
+		if err := t.meter.Keep(columnCost+int64(len(f.name)), func() string { return "so many columns" }); err != nil {
 			return err
 		}
 		at = len(t.names)
@@ -262,7 +253,7 @@ func (t *jsonTable) column(f *jsonField) error {
 	if f.unread != "" && t.unread[at] == nil {
 		t.unread[at] = fmt.Errorf("%s", f.unread)
 	}
-	t.lists = t.lists || f.cell.Kind == VectorCell
+	t.traits.Lists = t.traits.Lists || f.cell.Kind == VectorCell
 	return nil
 }
 
@@ -353,21 +344,16 @@ func (t *jsonTable) Notes() []error {
 
 // Traits tells of lists, and what columns are for in collections.
 func (t *jsonTable) Traits() Traits {
-	traits := Traits{Lists: t.lists}
+	traits := t.traits
 	if slices.ContainsFunc(t.roles, func(r Role) bool { return r != DataRole }) {
 		traits.Roles = t.roles
 	}
 	return traits
 }
 
-// Keep counts memory that a caller keeps.
-func (t *jsonTable) Keep(bytes int) error {
-	return t.meter.Keep(int64(bytes), "what is kept of the items up to line %d", t.line)
-}
-
 // ErrorAt gives the line, the name of the column and the item.
 func (t *jsonTable) ErrorAt(col int, format string, args ...any) *fault.Error {
-	e := placed(t, col, format, args...)
+	e := t.base.ErrorAt(col, format, args...)
 	if t.item != nil && t.item.id != "" {
 		e.Msg = fmt.Sprintf("item %q: %s", t.item.id, e.Msg)
 	}

@@ -340,7 +340,7 @@ func FuzzJSON(f *testing.F) {
 			t.Errorf("%q: read, but %v", text, werr)
 		}
 		for _, items := range []bool{false, true} {
-			table, err := openJSON(t.Context(), input{"x.json", bytes.NewReader(text)}, Options{Items: items})
+			table, err := openJSON(t.Context(), input{name: "x.json", text: bytes.NewReader(text)}, Options{Items: items})
 			if err != nil {
 				if _, ok := errors.AsType[*fault.Error](err); !ok {
 					t.Errorf("%q: %v without a place", text, err)

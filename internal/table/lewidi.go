@@ -27,10 +27,8 @@ type lewidi struct {
 	softs    map[string]bool   // classes of soft labels
 	class    map[string]string // of a label, where soft labels have other classes
 
-	miscounted int // items with another number of annotations than they state
-	first      string
-	several    int // annotations with several labels
-	firstOf    string
+	miscounted tally  // items with another number of annotations than they state
+	several    tally  // annotations with several labels
 	mapped     string // how labels became classes
 }
 
@@ -67,14 +65,14 @@ func (l *lewidi) rater() string { return lewidiRater }
 
 func (l *lewidi) item(key string, n int, v *jsonValue) (*jsonItem, error) {
 	it := &jsonItem{id: key}
-	own := slices.IndexFunc([]string{"id", "item_id", "item"}, func(name string) bool { return v.get(name) != nil })
+	ids := []string{"id", "item_id", "item"}
+	own := slices.IndexFunc(ids, func(name string) bool { return v.get(name) != nil })
 	switch {
 	case key != "":
 		l.addKey(it, key, v)
 	case own >= 0:
-		name := []string{"id", "item_id", "item"}[own]
-		it.id = v.get(name).plain()
-		it.fields = append(it.fields, jsonField{name: name, role: ItemRole, cell: Cell{Text: it.id}})
+		it.id = v.get(ids[own]).plain()
+		it.fields = append(it.fields, jsonField{name: ids[own], role: ItemRole, cell: Cell{Text: it.id}})
 	default:
 		it.id = strconv.Itoa(n)
 		l.addKey(it, it.id, v)
@@ -160,13 +158,10 @@ func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
 	if raters == nil {
 		raters, _, _ = v.get(lewidiRater).texts()
 	}
-	if several > 0 && l.several == 0 {
-		l.firstOf = fmt.Sprintf("on item %s, line %d", it.id, given.line)
-	}
-	l.several += several
 	if len(labels) == 0 {
 		return nil
 	}
+	l.several.add(several, "on item %s, line %d", it.id, given.line)
 	if len(raters) != len(labels) && len(raters) > 0 {
 		return &fault.Error{File: l.file, Line: given.line, Msg: fmt.Sprintf("item %q: %s by %s: expected as many", it.id,
 			words.Plural(len(labels), "annotation"), words.Plural(len(raters), "annotator"))}
@@ -183,9 +178,7 @@ func (l *lewidi) votes(it *jsonItem, v *jsonValue) error {
 		it.votes = append(it.votes, vote)
 	}
 	if stated := v.get("number of annotations"); stated != nil && stated.plain() != "" && stated.plain() != strconv.Itoa(len(labels)) {
-		if l.miscounted++; l.miscounted == 1 {
-			l.first = fmt.Sprintf("item %s states %s and has %d", it.id, stated.plain(), len(labels))
-		}
+		l.miscounted.add(1, "item %s states %s and has %d", it.id, stated.plain(), len(labels))
 	}
 	l.learn(labels, v.get("soft_label"))
 	return nil
@@ -337,10 +330,6 @@ func (l *lewidi) notes() []error {
 	if l.mapped != "" {
 		list = append(list, fmt.Errorf("%s", l.mapped))
 	}
-	if l.miscounted > 0 {
-		list = append(list, fmt.Errorf("%s with another number of annotations than stated: %s", words.Plural(l.miscounted, "item"), l.first))
-	}
-	list = append(list, severalChoices(l.several, l.firstOf)...)
-	l.miscounted, l.several = 0, 0
-	return list
+	list = l.miscounted.note(list, "item", "%s with another number of annotations than stated: %s")
+	return l.several.note(list, "answer", severalChoices)
 }

@@ -1,15 +1,21 @@
 package table
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-
-	"credence/internal/fault"
-	"credence/internal/words"
+	"github.com/pierrec/lz4/v4"
 )
 
 // The Parquet library allocates whatever sizes a file states, before it looks
@@ -37,8 +43,8 @@ const (
 	pageHeader = 16 << 20
 )
 
-// parquetPage is where a page lies and what its header says.
-type parquetPage struct {
+// plainPage is where a page lies, what its header says, and how it is shown: with another header.
+type plainPage struct {
 	at, header int64 // where its header begins, and the header's size
 	packed     int64 // bytes behind the header
 	unpacked   int64 // what they unpack to
@@ -47,67 +53,19 @@ type parquetPage struct {
 	raw        bool  // nothing of it is compressed
 	dictionary bool
 	crc        uint32 // of the packed bytes; 0 where there is none
-}
 
-// chunkPages are the pages of a column in a row group.
-type chunkPages struct {
-	file, name string
-	src        io.ReaderAt
-	size       int64 // of the file
-	list       []parquetPage
-	headers    []format.PageHeader
-	takes      int64 // bytes that the largest page and the dictionary take in memory
-}
-
-// bad reports damage to the column.
-func (c *chunkPages) bad(format string, args ...any) error {
-	return fault.Malformed(c.file, "the Parquet file is damaged: %s: %s", c.name, fmt.Sprintf(format, args...))
-}
-
-// read looks at the headers of all pages.
-func (c *chunkPages) read(m *format.ColumnMetaData) error {
-	at := m.DataPageOffset
-	if m.DictionaryPageOffset != 0 {
-		at = m.DictionaryPageOffset
-	}
-	if at < 0 || m.TotalCompressedSize < 0 || at > c.size || m.TotalCompressedSize > c.size-at {
-		return c.bad("%s bytes from byte %s on, in a file of %s", words.Thousands(int(m.TotalCompressedSize)), words.Thousands(int(at)), words.Thousands(int(c.size)))
-	}
-	var data, dictionary int64
-	for end := at + m.TotalCompressedSize; at < end; {
-		p, header, err := c.pageAt(at, end)
-		switch {
-		case err != nil:
-			return c.bad("the page at byte %s: %v", words.Thousands(int(at)), err)
-		case p.packed < 0 || p.unpacked < 0 || p.values < 0 || p.packed > end-at-p.header:
-			return c.bad("the page at byte %s has %s bytes, more than are there", words.Thousands(int(at)), words.Thousands(int(p.packed)))
-		case p.unpacked > pageSlack+pageRatio*p.packed, p.values > pageValues+8*p.unpacked:
-			return c.bad("the page at byte %s claims %s values in %s bytes, packed in %s", words.Thousands(int(at)),
-				words.Thousands(int(p.values)), words.Thousands(int(p.unpacked)), words.Thousands(int(p.packed)))
-		case p.plain < 0 || p.plain > min(p.packed, p.unpacked):
-			return c.bad("the page at byte %s: %s bytes of levels in a page of %s", words.Thousands(int(at)), words.Thousands(int(p.plain)), words.Thousands(int(p.packed)))
-		}
-		c.list = append(c.list, p)
-		c.headers = append(c.headers, header)
-		at += p.header + p.packed
-		// Values are decoded to at most eight bytes each, and levels to one.
-		if takes := p.packed + p.unpacked + 10*p.values; p.dictionary {
-			dictionary = max(dictionary, takes)
-		} else {
-			data = max(data, takes)
-		}
-	}
-	c.takes = data + dictionary
-	return nil
+	says  format.PageHeader // once nothing is compressed
+	start int64
+	shown []byte // the header
 }
 
 // pageAt reads the header of the page at a byte of the file, of a column that
 // ends at another.
-func (c *chunkPages) pageAt(at, end int64) (parquetPage, format.PageHeader, error) {
+func pageAt(src io.ReaderAt, at, end int64) (plainPage, error) {
 	window := make([]byte, min(end-at, 512))
 	for {
-		if _, err := c.src.ReadAt(window, at); err != nil && err != io.EOF {
-			return parquetPage{}, format.PageHeader{}, err
+		if _, err := src.ReadAt(window, at); err != nil && err != io.EOF {
+			return plainPage{}, err
 		}
 		w := thriftWalk{b: window}
 		err := w.structure()
@@ -115,20 +73,21 @@ func (c *chunkPages) pageAt(at, end int64) (parquetPage, format.PageHeader, erro
 			window = make([]byte, min(end-at, pageHeader, 8*int64(len(window))))
 			continue
 		}
-		var h format.PageHeader
+		p := plainPage{at: at, header: int64(w.at)}
 		if err == nil {
-			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &h)
+			err = thrift.Unmarshal(new(thrift.CompactProtocol), window[:w.at], &p.says)
 		}
-		if err != nil {
-			return parquetPage{}, h, err
+		if err == nil {
+			err = p.describe()
 		}
-		p := parquetPage{at: at, header: int64(w.at), packed: int64(h.CompressedPageSize), unpacked: int64(h.UncompressedPageSize), crc: uint32(h.CRC)}
-		return p, h, p.describe(&h)
+		return p, err
 	}
 }
 
-// describe takes from a header what depends on the kind of the page.
-func (p *parquetPage) describe(h *format.PageHeader) error {
+// describe takes from the header what it says of the page, and makes it that of a page that is not compressed.
+func (p *plainPage) describe() error {
+	h := &p.says
+	p.packed, p.unpacked, p.crc = int64(h.CompressedPageSize), int64(h.UncompressedPageSize), uint32(h.CRC)
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:
 		p.values = int64(h.DataPageHeader.V.NumValues)
@@ -146,5 +105,217 @@ func (p *parquetPage) describe(h *format.PageHeader) error {
 	default:
 		return fmt.Errorf("a header of type %v without the fields that belong to it", h.Type)
 	}
+	if h.DataPageHeaderV2.Valid {
+		h.DataPageHeaderV2.V.IsCompressed = thrift.New(false)
+	}
+	h.CompressedPageSize, h.CRC = h.UncompressedPageSize, 0
 	return nil
 }
+
+// thriftWalk goes through a structure in Thrift's compact protocol, in which
+// Parquet keeps its metadata, without storing it. It checks what a decoder
+// would trust: that lists and texts are no longer than the bytes that are there.
+// (github.com/apache/thrift, doc/specs/thrift-compact-protocol.md)
+type thriftWalk struct {
+	b     []byte
+	at    int
+	depth int   // of lists, maps and structures in each other
+	err   error // the first, which ends the walk
+
+	structs int // found so far
+}
+
+// errThriftShort means that the bytes end before the structure does.
+var errThriftShort = errors.New("it is cut short")
+
+// The types of the compact protocol.
+const (
+	thriftTrue, thriftFalse    = 1, 2
+	thriftByte                 = 3
+	thriftInt16                = 4
+	thriftInt32, thriftInt64   = 5, 6
+	thriftDouble, thriftBinary = 7, 8
+	thriftList, thriftSet      = 9, 10
+	thriftMap, thriftStruct    = 11, 12
+	thriftUUID                 = 13
+	thriftDepth                = 64 // of values in values
+)
+
+func (w *thriftWalk) fail(err error) {
+	w.err = cmp.Or(w.err, err)
+	w.at = len(w.b)
+}
+
+// skip goes on by n bytes, and reports whether they are there.
+func (w *thriftWalk) skip(n uint64) bool {
+	if n > uint64(len(w.b)-w.at) {
+		w.fail(errThriftShort)
+		return false
+	}
+	w.at += int(n)
+	return true
+}
+
+func (w *thriftWalk) byte() byte {
+	if !w.skip(1) {
+		return 0
+	}
+	return w.b[w.at-1]
+}
+
+func (w *thriftWalk) varint() uint64 {
+	x, n := binary.Uvarint(w.b[w.at:])
+	switch {
+	case n == 0:
+		w.fail(errThriftShort)
+	case n < 0:
+		w.fail(errors.New("a number that does not end"))
+	default:
+		w.at += n
+	}
+	return x
+}
+
+// structure walks through the fields of a structure.
+func (w *thriftWalk) structure() error {
+	w.structs++
+	for {
+		head := w.byte()
+		if head == 0 {
+			return w.err
+		}
+		if head>>4 == 0 { // the field's number follows
+			w.varint()
+		}
+		w.value(head&15, false)
+	}
+}
+
+// value walks through a value. Truth values take no byte of their own in a
+// field, and one in a list.
+func (w *thriftWalk) value(kind byte, inList bool) {
+	if w.depth++; w.depth > thriftDepth {
+		w.fail(fmt.Errorf("values more than %d deep in each other", thriftDepth))
+	}
+	defer func() { w.depth-- }()
+	switch kind {
+	case thriftTrue, thriftFalse:
+		if inList {
+			w.skip(1)
+		}
+	case thriftByte:
+		w.skip(1)
+	case thriftInt16, thriftInt32, thriftInt64:
+		w.varint()
+	case thriftDouble:
+		w.skip(8)
+	case thriftUUID:
+		w.skip(16)
+	case thriftBinary:
+		w.skip(w.varint())
+	case thriftList, thriftSet:
+		head := w.byte()
+		n := uint64(head >> 4)
+		if n == 15 {
+			n = w.varint()
+		}
+		w.elements(n, head&15)
+	case thriftMap:
+		if n := w.varint(); n > 0 {
+			kinds := w.byte()
+			w.elements(n, kinds>>4, kinds&15)
+		}
+	case thriftStruct:
+		w.structure()
+	default:
+		w.fail(fmt.Errorf("type %d", kind))
+	}
+}
+
+// elements walks through n values, or n keys with their values; each takes a
+// byte at least.
+func (w *thriftWalk) elements(n uint64, kinds ...byte) {
+	if n > uint64(len(w.b)-w.at) {
+		w.fail(errThriftShort)
+	}
+	for i := uint64(0); i < n && w.err == nil; i++ {
+		for _, kind := range kinds {
+			w.value(kind, true)
+		}
+	}
+}
+
+var errLZ4 = errors.New("its LZ4 data are damaged")
+
+// unpack decompresses src into dst, which it has to fill exactly: the header of
+// a page states the size, and a page of another size is damaged. Nothing larger
+// than dst is allocated.
+func unpack(codec format.CompressionCodec, dst, src []byte) error {
+	var n int
+	var err error
+	switch codec {
+	case format.Uncompressed:
+		n = len(src)
+		copy(dst, src)
+	case format.Lz4Raw: // the library does not report which of the two it is
+		if n, err = lz4.UncompressBlock(src, dst); err != nil {
+			err = fmt.Errorf("%w, or it unpacks to more than the %d bytes that its header says", errLZ4, len(dst))
+		}
+	case format.Snappy:
+		if n, err = snappy.DecodedLen(src); err == nil && n == len(dst) {
+			_, err = snappy.Decode(dst, src)
+		}
+	case format.Zstd:
+		var d *zstd.Decoder
+		if d, err = zstdDecoder(); err == nil {
+			var out []byte
+			out, err = d.DecodeAll(src, dst[:0:len(dst)])
+			n = len(out)
+		}
+		if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+			err = tooLong(len(dst))
+		}
+	case format.Gzip:
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(bytes.NewReader(src)); err == nil {
+			n, err = unpackStream(dst, z)
+		}
+	case format.Brotli:
+		n, err = unpackStream(dst, brotli.NewReader(bytes.NewReader(src)))
+	default:
+		err = fmt.Errorf("compression with %v is not read: use snappy, gzip, zstd, brotli or LZ4_RAW", codec)
+	}
+	if err == nil && n != len(dst) {
+		err = fmt.Errorf("it unpacks to %d bytes, but its header says %d", n, len(dst))
+	}
+	return err
+}
+
+// tooLong is what is wrong with a page that unpacks to more than n bytes.
+func tooLong(n int) error {
+	return fmt.Errorf("it unpacks to more than the %d bytes that its header says", n)
+}
+
+// unpackStream fills dst from r, which may not go on behind it, and returns the number of bytes.
+func unpackStream(dst []byte, r io.Reader) (int, error) {
+	n, err := io.ReadFull(r, dst)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	var more [1]byte
+	switch k, err := io.ReadFull(r, more[:]); {
+	case k > 0:
+		return n, tooLong(n)
+	case err != io.EOF:
+		return n, err
+	}
+	return n, nil
+}
+
+// zstdDecoder decodes no further than the capacity that it is given.
+var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+})

@@ -110,7 +110,7 @@ func TestParquetBombs(t *testing.T) {
 			onePage(t, format.Gzip, packed(format.Gzip, 64<<20), nil, nil)},
 		{"brotli", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
 			onePage(t, format.Brotli, packed(format.Brotli, 64<<20), nil, nil)},
-		{"lz4", "the page at byte 4: it unpacks to more than the 16 bytes that its header says",
+		{"lz4", "the page at byte 4: its LZ4 data are damaged, or it unpacks to more than the 16 bytes that its header says",
 			onePage(t, format.Lz4Raw, packed(format.Lz4Raw, 64<<20), nil, nil)},
 		{"damaged lz4", "the page at byte 4: its LZ4 data are damaged",
 			onePage(t, format.Lz4Raw, []byte("\x10a\x02\x00"), nil, nil)},

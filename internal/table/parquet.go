@@ -17,7 +17,6 @@ import (
 	"credence/internal/array"
 	"credence/internal/budget"
 	"credence/internal/fault"
-	"credence/internal/words"
 )
 
 // parquetTable reads the plain columns of a Parquet file and its lists of
@@ -27,11 +26,18 @@ type parquetTable struct {
 	plain  *plainParquet
 	pq     *parquet.File
 	leaves []parquetLeaf
-	blocks *parquetBlocks // nil if there are lists; then the rest is in use
-	group  int            // the next row group
-	rows   parquet.Rows
-	buf    []parquet.Row
-	left   []parquet.Row // read, not yet returned
+
+	wanted    []bool          // by column
+	group     int             // the next row group
+	left      int64           // rows left of the present one
+	columns   []*columnReader // of it; nil if not wanted
+	values    []parquet.Value // room for some
+	blockRows int64           // rows read at a time
+
+	free, ready chan *parquetBlock
+	quit        chan struct{}
+	hand        *parquetBlock // the caller's
+	at          int           // its next row
 }
 
 // parquetLeaf is a column of values.
@@ -66,23 +72,19 @@ func openParquet(ctx context.Context, in input, opts Options) (Table, error) {
 
 // NewParquet reads a Parquet file that lies in memory; name is used in messages.
 func NewParquet(ctx context.Context, data []byte, name string, opts Options) (Table, error) {
-	return openParquet(ctx, input{name, bytes.NewReader(data)}, opts)
+	return openParquet(ctx, input{name: name, text: bytes.NewReader(data)}, opts)
 }
 
 // guard turns a panic of the Parquet library on a damaged file into an error.
 func guard(file string, err *error) {
 	if p := recover(); p != nil {
-		*err = fault.Malformed(file, "the Parquet file is damaged: %v", p)
+		*err = damaged(file, "%v", p)
 	}
 }
 
 func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (t *parquetTable, err error) {
 	defer guard(file, &err)
-	n, err := checkFooter(file, src, size)
-	if err != nil {
-		return nil, err
-	}
-	plain, size, err := newPlainParquet(ctx, file, src, size, n, memory)
+	plain, size, err := newPlainParquet(ctx, file, src, size, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,8 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 	if err != nil {
 		return nil, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	t = &parquetTable{rowBase: rowBase{base{file: file}}, plain: plain, pq: pq, buf: make([]parquet.Row, 64)}
+	t = &parquetTable{rowBase: newRowBase(file), plain: plain, pq: pq}
+	t.values, t.blockRows = make([]parquet.Value, blockRows), blockRows
 	t.meter = &budget.Meter{File: file, Limit: memory, Read: func() int64 { return size }}
 	schema := pq.Schema()
 	// The library's types leave out that of half-precision numbers; the
@@ -116,15 +119,14 @@ func newParquet(ctx context.Context, file string, src io.ReaderAt, size, memory 
 			_, l.null = logical[i].Value.(*format.NullType)
 		}
 		l.unread = l.check(leaf.MaxRepetitionLevel)
+		if l.list && l.unread == nil {
+			t.blockRows = listRows
+		}
+		t.wanted = append(t.wanted, l.unread == nil)
 		t.names = append(t.names, name)
 		t.leaves = append(t.leaves, l)
 	}
-	t.cells = make([]Cell, len(t.names))
-	for i := range t.cells {
-		t.cells[i].Kind = MissingCell
-	}
-	t.blocks = newBlocks(t)
-	return t, checkHeader(file, 0, t.names)
+	return t, t.begin(0)
 }
 
 // checkFooter looks at the end of a Parquet file, the footer's length and the
@@ -142,7 +144,7 @@ func checkFooter(file string, src io.ReaderAt, size int64) (int64, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if n > size-12 {
-		return 0, fault.Malformed(file, "the Parquet file is damaged: a footer of %s bytes in a file of %s", words.Thousands(int(n)), words.Thousands(int(size)))
+		return 0, damaged(file, "a footer of %s bytes in a file of %s", thousands(n), thousands(size))
 	}
 	return n, nil
 }
@@ -175,96 +177,22 @@ func (l *parquetLeaf) check(nesting int) error {
 
 func (t *parquetTable) Close() (err error) {
 	defer guard(t.file, &err)
-	if t.blocks != nil {
-		t.blocks.close()
-	}
-	if t.rows != nil {
-		err = t.rows.Close()
-	}
+	t.pause()
+	t.closeColumns()
 	if t.src != nil {
-		err = errors.Join(err, t.src.Close())
+		return t.src.Close()
 	}
-	return err
-}
-
-func (t *parquetTable) Next() (cells []Cell, err error) {
-	if t.blocks != nil {
-		if err := t.blocks.next(t.cells); err != nil {
-			return nil, err
-		}
-		t.line++
-		return t.cells, nil
-	}
-	defer guard(t.file, &err)
-	for len(t.left) == 0 {
-		if t.rows == nil {
-			groups := t.pq.RowGroups()
-			if t.group == len(groups) {
-				return nil, io.EOF
-			}
-			if groups[t.group].NumRows() == 0 {
-				t.group++
-				continue
-			}
-			t.rows = groups[t.group].Rows()
-			t.group++
-		}
-		n, err := t.rows.ReadRows(t.buf)
-		t.left = t.buf[:n]
-		if err == io.EOF || err == nil && n == 0 {
-			err = t.rows.Close()
-			t.rows = nil
-		}
-		if t.plain.err != nil {
-			return nil, t.plain.err
-		}
-		if err != nil {
-			return nil, fault.Of(t.file, err)
-		}
-	}
-	row := t.left[0]
-	t.left = t.left[1:]
-	t.line++
-	for i := range t.cells {
-		t.cells[i] = Cell{Kind: MissingCell, Vec: t.cells[i].Vec[:0]}
-	}
-	for _, v := range row {
-		i := v.Column()
-		if i < 0 || i >= len(t.cells) {
-			return nil, fault.Malformed(t.file, "row %d: a value in column %d of %d", t.line, i, len(t.cells))
-		}
-		if t.leaves[i].unread == nil {
-			t.leaves[i].set(&t.cells[i], v)
-		}
-	}
-	return t.cells, nil
-}
-
-// set puts a value into a cell, or appends it to the list there.
-func (l *parquetLeaf) set(c *Cell, v parquet.Value) {
-	if l.list {
-		switch {
-		case v.IsNull() && v.DefinitionLevel() < l.listed: // no list, or an empty one
-			return
-		case v.IsNull():
-			c.Vec = append(c.Vec, float32(math.NaN()))
-		default:
-			c.Vec = append(c.Vec, l.number(v))
-		}
-		c.Kind = VectorCell
-		return
-	}
-	if !v.IsNull() {
-		l.scalar(c, v)
-	}
+	return nil
 }
 
 // number returns a value of a list.
 func (l *parquetLeaf) number(v parquet.Value) float32 {
-	if v.Kind() == parquet.Boolean {
-		if v.Boolean() {
-			return 1
-		}
+	switch {
+	case v.IsNull():
+		return float32(math.NaN())
+	case v.Kind() == parquet.Boolean && v.Boolean():
+		return 1
+	case v.Kind() == parquet.Boolean:
 		return 0
 	}
 	var one Cell
@@ -277,10 +205,7 @@ func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
 	c.Kind = WholeCell
 	switch v.Kind() {
 	case parquet.Boolean:
-		c.Kind, c.Text = TextCell, "false"
-		if v.Boolean() {
-			c.Text = "true"
-		}
+		c.Kind, c.Text = TextCell, strconv.FormatBool(v.Boolean())
 	case parquet.Int32:
 		c.Whole = int64(v.Int32())
 		if l.unsigned {
@@ -317,13 +242,12 @@ func (l *parquetLeaf) scalar(c *Cell, v parquet.Value) {
 // decimal returns the value of a whole number of any size in two's complement,
 // the highest byte first.
 func decimal(b []byte) float64 {
-	x := 0.0
-	for i, v := range b {
-		if i == 0 {
-			x = float64(int8(v))
-		} else {
-			x = x*256 + float64(v)
-		}
+	if len(b) == 0 {
+		return 0
+	}
+	x := float64(int8(b[0]))
+	for _, v := range b[1:] {
+		x = x*256 + float64(v)
 	}
 	return x
 }

@@ -8,31 +8,20 @@ import (
 	"credence/internal/fault"
 )
 
-// A Parquet file stores columns, and its values are decoded fastest column by
-// column. parquetBlocks does that for files without lists, where each row has one
-// value of each column: a goroutine reads blocks of rows ahead of the caller, who
-// gets them row by row. Columns that nobody wants are not read at all.
+// A Parquet file stores columns, and its values are decoded fastest column by column. A goroutine reads blocks of
+// rows ahead of the caller, who gets them row by row. Columns that nobody wants are not read at all.
 
-// blockRows is the number of rows of a block. The numbers of a hundred columns
-// fit a second-level cache.
-const blockRows = 128
-
-// readAhead is how many blocks are read before they are asked for.
-const readAhead = 4
-
-type parquetBlocks struct {
-	t       *parquetTable
-	wanted  []bool                           // by column
-	group   int                              // the next row group
-	left    int64                            // rows left of the present one
-	columns []parquet.ColumnChunkValueReader // nil if not wanted
-	values  []parquet.Value
-
-	free, ready chan *parquetBlock
-	quit        chan struct{}
-	hand        *parquetBlock // the caller's
-	at          int           // its next row
-}
+const (
+	// blockRows is the number of rows of a block. The numbers of a hundred columns
+	// fit a second-level cache.
+	blockRows = 128
+	// listRows is the same of a file with lists, which may be long.
+	listRows = 16
+	// readAhead is how many blocks are read before they are asked for.
+	readAhead = 4
+	// farSkip is how many rows are worth to stop reading ahead for. It is more than are ever read ahead.
+	farSkip = 4 * (readAhead + 1) * blockRows
+)
 
 // parquetBlock is some rows, or why there are no more.
 type parquetBlock struct {
@@ -48,6 +37,7 @@ type blockColumn struct {
 	nums   [blockRows]float64
 	wholes [blockRows]int64
 	texts  [blockRows]string
+	lists  [][]float32 // nil if it has none
 }
 
 // put sets cell j.
@@ -73,63 +63,59 @@ func (c *blockColumn) get(j int, cell *Cell) {
 		cell.Whole = c.wholes[j]
 	case TextCell:
 		cell.Text = c.texts[j]
+	case VectorCell:
+		cell.Vec = c.lists[j]
 	}
 }
 
-// newBlocks returns nil if the file has lists.
-func newBlocks(t *parquetTable) *parquetBlocks {
-	b := &parquetBlocks{t: t, wanted: make([]bool, len(t.leaves)), values: make([]parquet.Value, blockRows)}
-	for i, l := range t.leaves {
-		if l.list && l.unread == nil {
-			return nil
-		}
-		b.wanted[i] = l.unread == nil
-	}
-	return b
+// columnReader reads the values of a column in a row group.
+type columnReader struct {
+	parquet.ColumnChunkValueReader
+	buf, left []parquet.Value // of lists: those that were read, and of them those that were not used yet
 }
 
-// next sets cells to those of the next row. Cells of columns that are not wanted
-// stay as they are.
-func (b *parquetBlocks) next(cells []Cell) error {
-	if b.ready == nil {
-		b.start()
+// Next returns the next row. Cells of columns that are not wanted stay as they are.
+func (t *parquetTable) Next() ([]Cell, error) {
+	if t.ready == nil {
+		t.start()
 	}
-	for b.hand == nil || b.at == b.hand.rows {
-		if b.hand != nil {
-			if b.hand.err != nil {
-				return b.hand.err
+	for t.hand == nil || t.at == t.hand.rows {
+		if t.hand != nil {
+			if t.hand.err != nil {
+				return nil, t.hand.err
 			}
-			b.free <- b.hand
+			t.free <- t.hand
 		}
-		b.hand, b.at = <-b.ready, 0
+		t.hand, t.at = <-t.ready, 0
 	}
-	for i := range cells {
-		if b.wanted[i] {
-			b.hand.columns[i].get(b.at, &cells[i])
+	for i := range t.cells {
+		if t.wanted[i] {
+			t.hand.columns[i].get(t.at, &t.cells[i])
 		}
 	}
-	b.at++
-	return nil
+	t.at++
+	t.line++
+	return t.cells, nil
 }
 
-func (b *parquetBlocks) start() {
-	b.free, b.ready, b.quit = make(chan *parquetBlock, readAhead+1), make(chan *parquetBlock, readAhead), make(chan struct{})
+func (t *parquetTable) start() {
+	t.free, t.ready, t.quit = make(chan *parquetBlock, readAhead+1), make(chan *parquetBlock, readAhead), make(chan struct{})
 	for range readAhead + 1 {
-		b.free <- &parquetBlock{columns: make([]blockColumn, len(b.t.leaves))}
+		t.free <- &parquetBlock{columns: make([]blockColumn, len(t.leaves))}
 	}
-	go b.run()
+	go t.run()
 }
 
 // run reads blocks until there are no more, or nobody wants them.
-func (b *parquetBlocks) run() {
-	defer close(b.ready)
+func (t *parquetTable) run() {
+	defer close(t.ready)
 	for {
 		select {
-		case <-b.quit:
+		case <-t.quit:
 			return
-		case block := <-b.free:
-			block.rows, block.err = b.fill(block.columns)
-			b.ready <- block // there is room for all but one
+		case block := <-t.free:
+			block.rows, block.err = t.fill(block.columns)
+			t.ready <- block // there is room for all but one
 			if block.err != nil {
 				return
 			}
@@ -139,70 +125,82 @@ func (b *parquetBlocks) run() {
 
 // fill reads the next rows of the file. With the last of them, or none, comes
 // io.EOF.
-func (b *parquetBlocks) fill(columns []blockColumn) (rows int, err error) {
-	defer guard(b.t.file, &err)
-	for b.left == 0 {
-		if b.group == len(b.t.pq.RowGroups()) {
+func (t *parquetTable) fill(columns []blockColumn) (rows int, err error) {
+	defer guard(t.file, &err)
+	for t.left == 0 {
+		if t.group == len(t.pq.RowGroups()) {
 			return 0, io.EOF
 		}
-		if err := b.open(); err != nil {
+		if err := t.open(); err != nil {
 			return 0, err
 		}
 	}
-	rows = int(min(b.left, blockRows))
-	for i, c := range b.columns {
+	rows = int(min(t.left, t.blockRows))
+	for i, c := range t.columns {
 		if c == nil {
 			continue
 		}
-		if err := b.fillColumn(&columns[i], i, rows); err != nil {
+		if err := t.fillColumn(&columns[i], i, rows); err != nil {
 			return 0, err
 		}
 	}
-	b.left -= int64(rows)
+	t.left -= int64(rows)
 	return rows, nil
 }
 
 // open begins the next row group.
-func (b *parquetBlocks) open() error {
-	if err := b.closeColumns(); err != nil {
-		return fault.Of(b.t.file, err)
+func (t *parquetTable) open() error {
+	if err := t.closeColumns(); err != nil {
+		return fault.Of(t.file, err)
 	}
-	g := b.t.pq.RowGroups()[b.group]
-	b.group++
-	b.left = g.NumRows()
-	b.columns = make([]parquet.ColumnChunkValueReader, len(b.wanted))
+	g := t.pq.RowGroups()[t.group]
+	t.group++
+	t.left = g.NumRows()
+	t.columns = make([]*columnReader, len(t.wanted))
 	for i, chunk := range g.ColumnChunks() {
-		if i < len(b.wanted) && b.wanted[i] {
-			b.columns[i] = parquet.NewColumnChunkValueReader(chunk)
+		if i < len(t.wanted) && t.wanted[i] {
+			t.columns[i] = &columnReader{ColumnChunkValueReader: parquet.NewColumnChunkValueReader(chunk)}
 		}
 	}
 	return nil
 }
 
-// read reads some of the next rows' values of column i, at least one, and no more than there is room for.
-func (b *parquetBlocks) read(i, rows int) (n int, err error) {
-	n, err = b.columns[i].ReadValues(b.values[:min(rows, len(b.values))])
-	switch {
-	case b.t.plain.err != nil:
-		return 0, b.t.plain.err
-	case n == 0 && (err == nil || err == io.EOF):
-		return 0, fault.Malformed(b.t.file, "the Parquet file is damaged: column %s has fewer values than rows", b.t.names[i])
-	case err != nil && err != io.EOF:
-		return 0, fault.Of(b.t.file, err)
+// read reads values of column i into buf, at least one if there are more.
+func (t *parquetTable) read(i int, buf []parquet.Value) ([]parquet.Value, error) {
+	n, err := t.columns[i].ReadValues(buf)
+	if t.plain.err != nil {
+		return nil, t.plain.err
 	}
-	return n, nil
+	if err != nil && err != io.EOF {
+		return nil, fault.Of(t.file, err)
+	}
+	return buf[:n], nil
 }
 
-// fillColumn reads one value of column i for each row.
-func (b *parquetBlocks) fillColumn(to *blockColumn, i, rows int) error {
-	leaf := &b.t.leaves[i]
+func (t *parquetTable) tooFew(i int) error {
+	return damaged(t.file, "column %s has fewer values than rows", t.names[i])
+}
+
+// fillColumn reads one value of column i for each row, or one list; they are passed over where to is nil.
+func (t *parquetTable) fillColumn(to *blockColumn, i, rows int) error {
+	leaf := &t.leaves[i]
+	if leaf.list {
+		return t.fillLists(to, i, rows)
+	}
 	var cell Cell
 	for at := 0; at < rows; {
-		n, err := b.read(i, rows-at)
+		values, err := t.read(i, t.values[:min(rows-at, blockRows)])
+		if err == nil && len(values) == 0 {
+			err = t.tooFew(i)
+		}
 		if err != nil {
 			return err
 		}
-		for j, v := range b.values[:n] {
+		if to == nil {
+			at += len(values)
+			continue
+		}
+		for j, v := range values {
 			switch v.Kind() {
 			case parquet.Float:
 				to.kinds[at+j], to.nums[at+j] = NumberCell, float64(v.Float())
@@ -216,16 +214,55 @@ func (b *parquetBlocks) fillColumn(to *blockColumn, i, rows int) error {
 				to.put(at+j, &cell)
 			}
 		}
-		at += n
+		at += len(values)
 	}
 	return nil
 }
 
-func (b *parquetBlocks) closeColumns() (err error) {
-	defer guard(b.t.file, &err)
-	for i, c := range b.columns {
+// fillLists reads one list of column i for each row: a value that begins it, and those that repeat.
+func (t *parquetTable) fillLists(to *blockColumn, i, rows int) error {
+	leaf, c := &t.leaves[i], t.columns[i]
+	if c.buf == nil {
+		c.buf = make([]parquet.Value, 1024)
+	}
+	if to == nil {
+		to = &blockColumn{}
+	}
+	if to.lists == nil {
+		to.lists = make([][]float32, blockRows)
+	}
+	for at := range rows {
+		to.kinds[at], to.lists[at] = MissingCell, to.lists[at][:0]
+		for begun := false; ; begun = true {
+			if len(c.left) == 0 {
+				var err error
+				if c.left, err = t.read(i, c.buf); err != nil {
+					return err
+				}
+			}
+			if len(c.left) == 0 && !begun {
+				return t.tooFew(i)
+			}
+			if len(c.left) == 0 || begun && c.left[0].RepetitionLevel() == 0 {
+				break
+			}
+			v := c.left[0]
+			c.left = c.left[1:]
+			if v.IsNull() && v.DefinitionLevel() < leaf.listed { // no list, or an empty one
+				continue
+			}
+			to.kinds[at] = VectorCell
+			to.lists[at] = append(to.lists[at], leaf.number(v))
+		}
+	}
+	return nil
+}
+
+func (t *parquetTable) closeColumns() (err error) {
+	defer guard(t.file, &err)
+	for i, c := range t.columns {
 		if c != nil {
-			b.columns[i] = nil
+			t.columns[i] = nil
 			if e := c.Close(); e != nil {
 				err = e
 			}
@@ -234,37 +271,78 @@ func (b *parquetBlocks) closeColumns() (err error) {
 	return err
 }
 
-// close ends reading.
-func (b *parquetBlocks) close() {
-	b.pause()
-	b.closeColumns()
-}
-
 // pause ends reading ahead, and returns how many rows were read but not handed out, which are lost, and why there would
 // have been no more.
-func (b *parquetBlocks) pause() (rows int, err error) {
-	if b.ready == nil {
+func (t *parquetTable) pause() (rows int, err error) {
+	if t.ready == nil {
 		return 0, nil
 	}
-	if b.hand != nil {
-		rows, err = b.hand.rows-b.at, b.hand.err
+	if t.hand != nil {
+		rows, err = t.hand.rows-t.at, t.hand.err
 	}
-	close(b.quit)
-	for block := range b.ready {
+	close(t.quit)
+	for block := range t.ready {
 		rows, err = rows+block.rows, block.err
 	}
-	b.ready, b.hand = nil, nil
+	t.ready, t.hand = nil, nil
 	return rows, err
 }
 
 // only has columns read that the caller names, if reading has not begun.
-func (b *parquetBlocks) only(columns []int) {
-	if b.ready != nil {
+func (t *parquetTable) only(columns []int) {
+	if t.ready != nil {
 		return
 	}
-	keep := make([]bool, len(b.wanted))
+	keep := make([]bool, len(t.wanted))
 	for _, i := range columns {
-		keep[i] = b.wanted[i]
+		keep[i] = t.wanted[i]
 	}
-	b.wanted = keep
+	t.wanted = keep
+}
+
+// skip passes over up to n rows, and returns how many there were.
+func (t *parquetTable) skip(n int) (_ int, err error) {
+	defer guard(t.file, &err)
+	n = min(n, t.Rows()-t.line)
+	if n < farSkip {
+		for range n {
+			if _, err := t.Next(); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
+	}
+	ahead, err := t.pause()
+	if err != nil {
+		return 0, err
+	}
+	for left := int64(n - ahead); left > 0; {
+		groups := t.pq.RowGroups()
+		if t.left == 0 && t.group == len(groups) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if t.left == 0 && groups[t.group].NumRows() <= left {
+			left -= groups[t.group].NumRows()
+			t.group++
+			continue
+		}
+		if t.left == 0 {
+			if err := t.open(); err != nil {
+				return 0, err
+			}
+		}
+		rows := min(left, t.left, t.blockRows)
+		for i, c := range t.columns {
+			if c == nil {
+				continue
+			}
+			if err := t.fillColumn(nil, i, int(rows)); err != nil {
+				return 0, err
+			}
+		}
+		t.left -= rows
+		left -= rows
+	}
+	t.line += n
+	return n, nil
 }

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -56,18 +57,13 @@ type plainChunk struct {
 	page       int    // its index
 }
 
-// plainPage is a page that is shown with another header.
-type plainPage struct {
-	parquetPage
-	says  format.PageHeader
-	start int64
-	shown []byte // the header
-}
-
-// newPlainParquet looks at all pages of a file, whose footer takes n bytes
-// before the last eight, and returns the file as the library is to see it, and
+// newPlainParquet looks at all pages of a file, and returns the file as the library is to see it, and
 // its size.
-func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n, memory int64) (*plainParquet, int64, error) {
+func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, memory int64) (*plainParquet, int64, error) {
+	n, err := checkFooter(file, src, size)
+	if err != nil {
+		return nil, 0, err
+	}
 	p := &plainParquet{ctx: ctx, src: src, file: file, body: size - 8 - n, memory: memory}
 	footer := make([]byte, n)
 	if _, err := src.ReadAt(footer, p.body); err != nil && err != io.EOF {
@@ -75,7 +71,7 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n,
 	}
 	w := thriftWalk{b: footer}
 	if err := w.structure(); err != nil {
-		return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its footer: %v", err)
+		return nil, 0, damaged(file, "its footer: %v", err)
 	}
 	if err := budget.Check(max(memory, perByte*size), structCost*int64(w.structs), file, "a footer of %s structures", words.Thousands(w.structs)); err != nil {
 		return nil, 0, err
@@ -84,9 +80,8 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n,
 	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer, &meta); err != nil {
 		return nil, 0, fault.Malformed(file, "this is not a Parquet file: %v", err)
 	}
-	var err error
 	if p.levels, err = levelsOf(meta.Schema, memory); err != nil {
-		return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its schema: %v", err)
+		return nil, 0, damaged(file, "its schema: %v", err)
 	}
 	p.tail = p.body
 	for g := range meta.RowGroups {
@@ -96,7 +91,7 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n,
 	}
 	if len(p.chunks) > 0 {
 		if footer, err = thrift.Marshal(new(thrift.CompactProtocol), meta); err != nil {
-			return nil, 0, fault.Malformed(file, "the Parquet file is damaged: its footer: %v", err)
+			return nil, 0, damaged(file, "its footer: %v", err)
 		}
 	}
 	if len(footer) > math.MaxInt32 {
@@ -107,65 +102,91 @@ func newPlainParquet(ctx context.Context, file string, src io.ReaderAt, size, n,
 	return p, p.tail + int64(len(p.footer)), nil
 }
 
+// damaged reports damage to a Parquet file.
+func damaged(file, format string, args ...any) error {
+	return fault.Malformed(file, "the Parquet file is damaged: "+format, args...)
+}
+
+func thousands(n int64) string { return words.Thousands(int(n)) }
+
 // addGroup checks the pages of a row group, and changes its metadata to say
 // where its chunks are shown.
 func (p *plainParquet) addGroup(g int, group *format.RowGroup, size int64) error {
 	if len(group.Columns) != len(p.levels) {
-		return fault.Malformed(p.file, "the Parquet file is damaged: row group %d has %d columns, the schema %d", g+1, len(group.Columns), len(p.levels))
+		return damaged(p.file, "row group %d has %d columns, the schema %d", g+1, len(group.Columns), len(p.levels))
 	}
 	var most int64
 	for i := range group.Columns {
-		c := &group.Columns[i]
-		pages := chunkPages{file: p.file, name: fmt.Sprintf("row group %d, column %d", g+1, i+1), src: p.src, size: size}
-		if err := pages.read(&c.MetaData); err != nil {
+		chunk := plainChunk{name: fmt.Sprintf("row group %d, column %d", g+1, i+1), levels: &p.levels[i]}
+		takes, err := p.addChunk(&chunk, &group.Columns[i], size)
+		if err != nil {
 			return err
 		}
-		most += pages.takes
-		if err := p.addChunk(c, &pages, &p.levels[i]); err != nil {
-			return err
-		}
+		most += takes
 	}
 	return budget.Check(max(p.memory, perByte*size), most, p.file, "row group %d", g+1)
 }
 
-// addChunk shows a chunk behind what is shown already.
-func (p *plainParquet) addChunk(c *format.ColumnChunk, pages *chunkPages, levels *pageLevels) error {
+// addChunk looks at the headers of all pages of a column, and shows it behind what is shown already. It returns
+// the bytes that the largest page and the dictionary take in memory.
+func (p *plainParquet) addChunk(chunk *plainChunk, c *format.ColumnChunk, size int64) (takes int64, err error) {
 	m := &c.MetaData
-	chunk := plainChunk{name: pages.name, codec: m.Codec, levels: levels, start: p.tail, page: -1}
-	data := int64(-1)
-	at := p.tail
-	for k, page := range pages.list {
-		header := pages.headers[k]
-		if header.DataPageHeaderV2.Valid {
-			header.DataPageHeaderV2.V.IsCompressed = thrift.New(false)
+	at := m.DataPageOffset
+	if m.DictionaryPageOffset != 0 {
+		at = m.DictionaryPageOffset
+	}
+	if at < 0 || m.TotalCompressedSize < 0 || at > size || m.TotalCompressedSize > size-at {
+		return 0, damaged(p.file, "%s: %s bytes from byte %s on, in a file of %s", chunk.name,
+			thousands(m.TotalCompressedSize), thousands(at), thousands(size))
+	}
+	var data, dictionary int64
+	chunk.start, chunk.end = p.tail, p.tail
+	for end := at + m.TotalCompressedSize; at < end; {
+		page, err := pageAt(p.src, at, end)
+		bad := func(format string, args ...any) (int64, error) {
+			return 0, damaged(p.file, "%s: the page at byte %s%s", chunk.name, thousands(at), fmt.Sprintf(format, args...))
 		}
-		header.CompressedPageSize, header.CRC = header.UncompressedPageSize, 0
-		shown, err := thrift.Marshal(new(thrift.CompactProtocol), header)
-		if err != nil {
-			return pages.bad("the page at byte %s: %v", words.Thousands(int(page.at)), err)
+		switch {
+		case err != nil:
+			return bad(": %v", err)
+		case page.packed < 0 || page.unpacked < 0 || page.values < 0 || page.packed > end-at-page.header:
+			return bad(" has %s bytes, more than are there", thousands(page.packed))
+		case page.unpacked > pageSlack+pageRatio*page.packed, page.values > pageValues+8*page.unpacked:
+			return bad(" claims %s values in %s bytes, packed in %s",
+				thousands(page.values), thousands(page.unpacked), thousands(page.packed))
+		case page.plain < 0 || page.plain > min(page.packed, page.unpacked):
+			return bad(": %s bytes of levels in a page of %s", thousands(page.plain), thousands(page.packed))
 		}
-		if data < 0 && !page.dictionary {
-			data = at
+		if page.shown, err = thrift.Marshal(new(thrift.CompactProtocol), page.says); err != nil {
+			return bad(": %v", err)
 		}
-		chunk.pages = append(chunk.pages, plainPage{parquetPage: page, says: header, start: at, shown: shown})
-		if at += int64(len(shown)) + page.unpacked; at > math.MaxInt64/2 {
-			return pages.bad("it unpacks to more than any file holds")
+		page.start = chunk.end
+		chunk.pages = append(chunk.pages, page)
+		if chunk.end += int64(len(page.shown)) + page.unpacked; chunk.end > math.MaxInt64/2 {
+			return 0, damaged(p.file, "%s: it unpacks to more than any file holds", chunk.name)
+		}
+		at += page.header + page.packed
+		// Values are decoded to at most eight bytes each, and levels to one.
+		if takes := page.packed + page.unpacked + 10*page.values; page.dictionary {
+			dictionary = max(dictionary, takes)
+		} else {
+			data = max(data, takes)
 		}
 	}
-	chunk.end = at
+	m.DataPageOffset = chunk.start
 	if m.DictionaryPageOffset != 0 {
 		m.DictionaryPageOffset = chunk.start
+		if k := slices.IndexFunc(chunk.pages, func(p plainPage) bool { return !p.dictionary }); k >= 0 {
+			m.DataPageOffset = chunk.pages[k].start
+		}
 	}
-	m.DataPageOffset = max(data, chunk.start)
-	if m.DictionaryPageOffset == 0 {
-		m.DataPageOffset = chunk.start
-	}
-	m.Codec, m.TotalCompressedSize = format.Uncompressed, chunk.end-chunk.start
+	chunk.codec, m.Codec = m.Codec, format.Uncompressed
+	m.TotalCompressedSize = chunk.end - chunk.start
 	m.TotalUncompressedSize = m.TotalCompressedSize
 	c.OffsetIndexOffset, c.OffsetIndexLength, c.ColumnIndexOffset, c.ColumnIndexLength = 0, 0, 0, 0
 	p.tail = chunk.end
-	p.chunks = append(p.chunks, chunk)
-	return nil
+	p.chunks = append(p.chunks, *chunk)
+	return data + dictionary, nil
 }
 
 // ReadAt reads what is shown.
@@ -221,25 +242,22 @@ func (p *plainParquet) show(c *plainChunk, page *plainPage) ([]byte, error) {
 	if _, err := p.src.ReadAt(packed, page.at+page.header); err != nil && err != io.EOF {
 		return nil, fault.Of(p.file, err)
 	}
-	err := error(nil)
-	if page.crc != 0 && page.crc != crc32.ChecksumIEEE(packed) {
-		err = fmt.Errorf("its checksum does not fit")
-	}
 	codec := c.codec
 	if page.raw {
 		codec = format.Uncompressed
 	}
 	held := make([]byte, int64(len(page.shown))+page.unpacked)
-	if err == nil {
-		data := held[copy(held, page.shown):]
-		copy(data[:page.plain], packed)
+	data := held[copy(held, page.shown):]
+	copy(data[:page.plain], packed)
+	err := errors.New("its checksum does not fit")
+	if page.crc == 0 || page.crc == crc32.ChecksumIEEE(packed) {
 		err = unpack(codec, data[page.plain:], packed[page.plain:])
-		if err == nil {
-			err = c.levels.check(&page.says, data, p.memory)
-		}
+	}
+	if err == nil {
+		err = c.levels.check(&page.says, data, p.memory)
 	}
 	if err != nil {
-		return nil, fault.Malformed(p.file, "the Parquet file is damaged: %s: the page at byte %s: %v", c.name, words.Thousands(int(page.at)), err)
+		return nil, damaged(p.file, "%s: the page at byte %s: %v", c.name, thousands(page.at), err)
 	}
 	return held, nil
 }
@@ -259,18 +277,14 @@ func levelsOf(schema []format.SchemaElement, memory int64) ([]pageLevels, error)
 		}
 		e := &schema[at]
 		at++
-		if depth > 0 && e.RepetitionType.Valid {
-			switch e.RepetitionType.V {
-			case format.Optional:
-				definition++
-			case format.Repeated:
-				definition, repetition = definition+1, repetition+1
-			}
+		switch {
+		case depth == 0:
+		case e.RepetitionType.V == format.Optional:
+			definition++
+		case e.RepetitionType.V == format.Repeated:
+			definition, repetition = definition+1, repetition+1
 		}
-		children := int32(0)
-		if e.NumChildren.Valid {
-			children = e.NumChildren.V
-		}
+		children := e.NumChildren.V
 		if children == 0 && depth > 0 {
 			list = append(list, pageLevels{definition: definition, repetition: repetition, mostInRow: memory / valueCost})
 		}

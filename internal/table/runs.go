@@ -50,12 +50,10 @@ func runs(src []byte, width int, most int64, each func(value uint32, n int64) er
 			size = n * uint64(width)
 			n *= 8
 		}
-		if n > uint64(most+7) || size > uint64(len(src)) {
+		if n > uint64(most+7) || size > uint64(len(src)) || total+int64(n) > most+7 {
 			return errRuns
 		}
-		if total += int64(n); total > most+7 {
-			return errRuns
-		}
+		total += int64(n)
 		if each != nil {
 			if err := eachRun(src[:size], width, u&1 != 0, int64(n), each); err != nil {
 				return err
@@ -104,47 +102,42 @@ func (l *pageLevels) rows(src []byte, most int64) error {
 
 // check follows all runs of a page, and looks at the sizes that other encodings state.
 func (l *pageLevels) check(h *format.PageHeader, data []byte, memory int64) error {
+	var levels [2][]byte // of repetition and of definition
+	var values int64
+	var encoding format.Encoding
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:
 		v := &h.DataPageHeader.V
-		for _, level := range []struct {
-			most     int
-			encoding format.Encoding
-			follow   func(src []byte) error
-		}{
-			{l.repetition, v.RepetitionLevelEncoding, func(src []byte) error { return l.rows(src, int64(v.NumValues)) }},
-			{l.definition, v.DefinitionLevelEncoding, func(src []byte) error {
-				return runs(src, bits.Len(uint(l.definition)), int64(v.NumValues), nil)
-			}},
-		} {
-			if level.most == 0 || level.encoding != format.RLE {
+		values, encoding = int64(v.NumValues), v.Encoding
+		for i, e := range []format.Encoding{v.RepetitionLevelEncoding, v.DefinitionLevelEncoding} {
+			if most := []int{l.repetition, l.definition}[i]; most == 0 || e != format.RLE {
 				continue
 			}
-			src, rest, err := prefixed(data)
-			if err == nil {
-				err = level.follow(src)
-			}
-			if err != nil {
+			var err error
+			if levels[i], data, err = prefixed(data); err != nil {
 				return err
 			}
-			data = rest
 		}
-		return checkValues(v.Encoding, data, int64(v.NumValues), memory)
 	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
 		v := &h.DataPageHeaderV2.V
-		r, d := int(v.RepetitionLevelsByteLength), int(v.DefinitionLevelsByteLength)
-		if r < 0 || d < 0 || r > len(data) || d > len(data)-r {
-			return errRuns
+		values, encoding = int64(v.NumValues), v.Encoding
+		for i, n := range []int{int(v.RepetitionLevelsByteLength), int(v.DefinitionLevelsByteLength)} {
+			if n < 0 || n > len(data) {
+				return errRuns
+			}
+			levels[i], data = data[:n], data[n:]
 		}
-		if err := l.rows(data[:r], int64(v.NumValues)); err != nil {
-			return err
-		}
-		if err := runs(data[r:r+d], bits.Len(uint(l.definition)), int64(v.NumValues), nil); err != nil {
-			return err
-		}
-		return checkValues(v.Encoding, data[r+d:], int64(v.NumValues), memory)
+	default:
+		return nil
 	}
-	return nil
+	err := l.rows(levels[0], values)
+	if err == nil {
+		err = runs(levels[1], bits.Len(uint(l.definition)), values, nil)
+	}
+	if err == nil {
+		err = checkValues(encoding, data, values, memory)
+	}
+	return err
 }
 
 // prefixed returns the bytes whose number stands before them, and the rest.
@@ -188,17 +181,24 @@ func checkValues(encoding format.Encoding, data []byte, most, memory int64) erro
 // deltaHeader looks at the number of values that a stream of differences announces, behind
 // the sizes of its blocks.
 func deltaHeader(data []byte, most int64) error {
-	for i := range 3 {
+	var head [3]uint64
+	_, err := takeNumbers(data, head[:])
+	if err == nil && head[2] > uint64(most) {
+		err = fmt.Errorf("%d values in a page of %d", head[2], most)
+	}
+	return err
+}
+
+// takeNumbers reads the numbers that data begins with, and returns the rest.
+func takeNumbers(data []byte, list []uint64) (rest []byte, err error) {
+	for i := range list {
 		u, k := binary.Uvarint(data)
 		if k <= 0 {
-			return errRuns
+			return nil, errRuns
 		}
-		data = data[k:]
-		if i == 2 && u > uint64(most) {
-			return fmt.Errorf("%d values in a page of %d", u, most)
-		}
+		list[i], data = u, data[k:]
 	}
-	return nil
+	return data, nil
 }
 
 // checkPrefixes adds up the texts of a page each of which begins like the one before: what
@@ -235,14 +235,8 @@ func checkPrefixes(data []byte, most, memory int64) error {
 // difference, the width of the values of each part, and the parts.
 func deltaRest(data []byte) ([]byte, error) {
 	var head [4]uint64
-	for i := range head {
-		u, k := binary.Uvarint(data)
-		if k <= 0 {
-			return nil, errRuns
-		}
-		head[i], data = u, data[k:]
-	}
-	if head[0] > 1<<20 || head[1] == 0 || head[1] > head[0] || head[2] > 1<<31 {
+	data, err := takeNumbers(data, head[:])
+	if err != nil || head[0] > 1<<20 || head[1] == 0 || head[1] > head[0] || head[2] > 1<<31 {
 		return nil, errRuns
 	}
 	parts, each := int(head[1]), int(head[0]/head[1])

@@ -53,7 +53,7 @@ func OpenStack(ctx context.Context, paths []string, opts Options) (Table, error)
 	if !opts.Items {
 		s.once = nil
 	}
-	s.cells = make([]Cell, len(s.names))
+	s.cells = missing(len(s.names))
 	return s, nil
 }
 

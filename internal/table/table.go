@@ -5,9 +5,13 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 
+	"credence/internal/array"
 	"credence/internal/budget"
 	"credence/internal/fault"
 	"credence/internal/words"
@@ -42,7 +46,10 @@ type base struct {
 	names []string // of the columns
 	line  int      // of the last record, or its number where there are no lines
 	cells []Cell   // of the last record
+	kept  string   // a format with the line: what Keep counts
 	meter *budget.Meter
+
+	traits Traits
 }
 
 func (b *base) Name() string     { return b.file }
@@ -50,20 +57,43 @@ func (b *base) Header() []string { return b.names }
 func (b *base) Line() int        { return b.line }
 func (b *base) Unread(int) error { return nil }
 func (b *base) Notes() []error   { return nil }
+func (b *base) Traits() Traits   { return b.traits }
 func (b *base) Close() error     { return b.src.Close() }
+
+// begin checks the names of the columns, which stand on the given line, and makes a record without values.
+func (b *base) begin(line int) error {
+	b.cells = missing(len(b.names))
+	return checkHeader(b.file, line, b.names)
+}
+
+// missing returns n cells without a value.
+func missing(n int) []Cell { return slices.Repeat([]Cell{{Kind: MissingCell}}, n) }
+
+// Keep counts memory that a caller keeps.
+func (b *base) Keep(n int) error {
+	return b.meter.Keep(int64(n), func() string { return fmt.Sprintf(b.kept, b.line) })
+}
+
+// ErrorAt gives the line, and the column with its name.
+func (b *base) ErrorAt(col int, format string, args ...any) *fault.Error {
+	e := &fault.Error{File: b.file, Line: b.line, Msg: fmt.Sprintf(format, args...)}
+	if col >= 0 {
+		e.Column = col + 1
+		if col < len(b.names) {
+			e.Name = b.names[col]
+		}
+	}
+	return e
+}
 
 // rowBase is the base of tables with typed columns, in files that have rows and no lines.
 type rowBase struct{ base }
 
-// Traits tells of lists.
-func (b *rowBase) Traits() Traits { return Traits{Lists: true} }
+func newRowBase(file string) rowBase { return rowBase{base{file: file, traits: Traits{Lists: true}}} }
 
 // Keep counts memory that a caller keeps.
 func (b *rowBase) Keep(n int) error {
-	if b.meter.Fits(int64(n)) {
-		return nil
-	}
-	return b.meter.Keep(int64(n), "what is kept of the first %s rows", words.Thousands(b.line))
+	return b.meter.Keep(int64(n), func() string { return "what is kept of the first " + words.Thousands(b.line) + " rows" })
 }
 
 // ErrorAt gives the row and the name of the column.
@@ -136,15 +166,32 @@ func checkHeader(file string, line int, names []string) error {
 func Only(t Table, columns ...int) {
 	switch t := t.(type) {
 	case *parquetTable:
-		if t.blocks != nil {
-			t.blocks.only(columns)
-		}
+		t.only(columns)
 	case *folder:
 		t.only = make([]bool, len(t.names))
 		for _, i := range columns {
 			t.only[i] = true
 		}
 	}
+}
+
+// Skip passes over up to n records, of which nothing is wanted, and returns how many there were: fewer than n at the end.
+// Row groups and files of Parquet are not read at all where they are passed over whole, and no values become cells.
+func Skip(t Table, n int) (skipped int, err error) {
+	switch t := t.(type) {
+	case *folder:
+		return t.skip(n)
+	case *parquetTable:
+		return t.skip(n)
+	}
+	for ; skipped < n; skipped++ {
+		if _, err := t.Next(); err == io.EOF {
+			break
+		} else if err != nil && !errors.Is(err, ErrRagged) {
+			return skipped, err
+		}
+	}
+	return skipped, nil
 }
 
 // Records calls f with every record of t, until f or the context has an error.
@@ -165,4 +212,71 @@ func Records(ctx context.Context, t Table, f func([]Cell) error) error {
 			return err
 		}
 	}
+}
+
+// matrix shows a matrix in an NPY file as a table with columns named 0, 1, 2, …
+type matrix struct {
+	base
+	a   *array.Array
+	row []float32
+}
+
+// maxMatrix bounds the columns of a matrix.
+const maxMatrix = 100_000
+
+func openMatrix(ctx context.Context, in input, opts Options) (Table, error) {
+	a, err := array.OpenNPY(in.name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newMatrix(ctx, a, budget.Of(opts.Memory))
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return t, nil
+}
+
+func newMatrix(ctx context.Context, a *array.Array, memory int64) (*matrix, error) {
+	if len(a.Shape) != 2 {
+		return nil, fault.Malformed(a.File(), "an array of %s: votes are a matrix with one row per item", words.Shape(a.Shape))
+	}
+	if err := budget.Check(memory, a.Bytes(), a.File(), "a matrix of %s in Fortran order", words.Shape(a.Shape)); err != nil && a.Fortran() {
+		return nil, err
+	}
+	a, err := a.RowMajor(ctx, array.Options{Memory: a.Bytes()})
+	if err != nil {
+		return nil, err
+	}
+	w := a.Width()
+	if w > maxMatrix {
+		return nil, fault.Malformed(a.File(), "%s columns: too many for votes", words.Thousands(w))
+	}
+	t := &matrix{a: a, row: make([]float32, w), base: base{file: a.File(), src: a, cells: make([]Cell, w)}}
+	t.meter = &budget.Meter{File: a.File(), Limit: memory, Read: a.Bytes}
+	for i := range w {
+		t.names = append(t.names, strconv.Itoa(i))
+	}
+	return t, nil
+}
+
+func (t *matrix) Keep(n int) error {
+	return t.meter.Keep(int64(n), func() string { return "what is kept of the rows" })
+}
+
+func (t *matrix) Next() ([]Cell, error) {
+	if t.line == t.a.Len() {
+		return nil, io.EOF
+	}
+	if err := t.a.ReadRow(t.line, t.row); err != nil {
+		return nil, err
+	}
+	t.line++
+	for i, x := range t.row {
+		t.cells[i] = Cell{Kind: NumberCell, Num: float64(x)}
+	}
+	return t.cells, nil
+}
+
+func (t *matrix) ErrorAt(col int, format string, args ...any) *fault.Error {
+	return &fault.Error{File: t.Name(), Msg: fmt.Sprintf("row %d, column %d: %s", t.line-1, max(col, 0), fmt.Sprintf(format, args...))}
 }

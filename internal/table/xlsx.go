@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,22 +29,16 @@ import (
 
 // xlsx is a sheet of a workbook as a table.
 type xlsx struct {
-	file  string
+	base
 	sheet string
-	src   io.Closer
-	names []string
-	blank []bool
 	cols  []int // of the sheet, from 0, for each column
 	rows  []xlsxRow
-	texts []string // of cells
-	first string   // cell of an error other than #N/A
-	text  string   // of that error
-	bad   int      // cells with such errors
-	title string   // what stood above the header
-	named bool     // the first column has values but no name
-	at    int      // rows handed out
-	cells []Cell
-	meter *budget.Meter
+	texts []string     // of cells
+	first string       // cell of an error other than #N/A
+	text  string       // of that error
+	bad   int          // cells with such errors
+	title string       // what stood above the header
+	at    int          // rows handed out
 	fresh budget.Meter // as it was before the first record
 }
 
@@ -110,7 +105,8 @@ func newXLSX(ctx context.Context, file string, src io.ReaderAt, size int64, opts
 	if err != nil {
 		return nil, err
 	}
-	t := &xlsx{file: file, sheet: sheet.name, texts: b.texts, meter: b.meter}
+	t := &xlsx{base: base{file: file, meter: b.meter}, sheet: sheet.name, texts: b.texts}
+	t.kept = "what is kept of the rows up to row %d"
 	if err := b.read(sheet, t); err != nil {
 		return nil, err
 	}
@@ -201,9 +197,6 @@ type xlsxLink struct{ id, kind, target string }
 
 // links reads those of a part; none if there is no file of them.
 func (b *workbook) links(name string) ([]xlsxLink, error) {
-	if b.part(name) == nil {
-		return nil, nil
-	}
 	var list []xlsxLink
 	err := b.scan(name, func(x *xmlScanner) error {
 		if x.opens("Relationship") {
@@ -240,33 +233,25 @@ func (b *workbook) choose(name string, optional bool) (xlsxSheet, error) {
 	if len(b.sheets) == 0 {
 		return xlsxSheet{}, fault.Malformed(b.file, "the workbook has no sheets")
 	}
-	var names []string
-	for _, s := range b.sheets {
-		if s.name == name {
-			return s, nil
-		}
-		names = append(names, strconv.Quote(s.name))
+	at := slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return s.name == name })
+	if at < 0 && name != "" {
+		at = slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return Plain(s.name) == Plain(name) })
 	}
-	for _, s := range b.sheets {
-		if name != "" && Plain(s.name) == Plain(name) {
-			return s, nil
-		}
+	if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 1 && n <= len(b.sheets) {
+		at = n - 1
 	}
-	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(b.sheets) {
-		return b.sheets[n-1], nil
+	if at < 0 && (name == "" || optional) {
+		at = max(0, slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return !s.hidden }))
 	}
-	if name == "" || optional {
-		at := max(0, slices.IndexFunc(b.sheets, func(s xlsxSheet) bool { return !s.hidden }))
+	if at >= 0 {
 		return b.sheets[at], nil
 	}
+	names := words.Each(b.sheets, func(s xlsxSheet) string { return strconv.Quote(s.name) })
 	return xlsxSheet{}, &fault.Error{File: b.file, Err: ErrNoSheet, Msg: fmt.Sprintf("no sheet %q among [%s]", name, words.Few(names))}
 }
 
 // shared reads the texts that cells share.
 func (b *workbook) shared(part string) error {
-	if b.part(part) == nil {
-		return nil
-	}
 	var text richText
 	return b.scan(part, func(x *xmlScanner) error {
 		switch {
@@ -319,41 +304,13 @@ func unescaped(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
-	var b strings.Builder
-	for {
-		at := strings.Index(s, "_x")
-		if at < 0 || len(s) < at+7 {
-			b.WriteString(s)
-			return b.String()
-		}
-		code, err := strconv.ParseUint(s[at+2:at+6], 16, 16)
-		if err != nil || s[at+6] != '_' {
-			b.WriteString(s[:at+2])
-			s = s[at+2:]
-			continue
-		}
-		b.WriteString(s[:at])
-		b.WriteRune(rune(code))
-		s = s[at+7:]
-	}
+	return escapes.ReplaceAllStringFunc(s, func(escape string) string {
+		code, _ := strconv.ParseUint(escape[2:6], 16, 16)
+		return string(rune(code))
+	})
 }
 
-// Name returns that of the file.
-func (t *xlsx) Name() string         { return t.file }
-func (t *xlsx) Header() []string     { return t.names }
-func (t *xlsx) Unread(col int) error { return nil }
-func (t *xlsx) Close() error         { return t.src.Close() }
-
-// Line returns the number of the last row.
-func (t *xlsx) Line() int {
-	if t.at == 0 {
-		return 0
-	}
-	return t.rows[t.at-1].number
-}
-
-// Traits tells of columns without a name.
-func (t *xlsx) Traits() Traits { return Traits{RowNames: t.named, Blank: t.blank} }
+var escapes = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
 // Notes tells of cells that hold errors, and of what stood above the header.
 func (t *xlsx) Notes() []error {
@@ -367,22 +324,14 @@ func (t *xlsx) Notes() []error {
 	return list
 }
 
-// Keep counts memory that a caller keeps.
-func (t *xlsx) Keep(bytes int) error {
-	if t.meter.Fits(int64(bytes)) {
-		return nil
-	}
-	return t.meter.Keep(int64(bytes), "what is kept of the rows up to row %d", t.Line())
-}
-
 // ErrorAt gives the sheet and the cell.
 func (t *xlsx) ErrorAt(col int, format string, args ...any) *fault.Error {
-	return t.ErrorIn(t.Line(), col, format, args...)
+	return t.ErrorIn(t.line, col, format, args...)
 }
 
 // ErrorIn is ErrorAt for an earlier row.
 func (t *xlsx) ErrorIn(row, col int, format string, args ...any) *fault.Error {
-	e := placed(t, -1, format, args...)
+	e := t.base.ErrorAt(-1, format, args...)
 	e.Sheet, e.Line = t.sheet, row
 	if col >= 0 && col < len(t.cols) {
 		e.Column, e.Name = t.cols[col]+1, t.names[col]

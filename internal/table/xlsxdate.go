@@ -2,6 +2,7 @@ package table
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +11,6 @@ import (
 
 // readStyles finds out which styles show a number as a date or a time.
 func (b *workbook) readStyles(part string) error {
-	if b.part(part) == nil {
-		return nil
-	}
 	own := map[int]bool{} // formats of the workbook itself
 	inCells := false      // the styles of cells, not those they are derived from
 	return b.scan(part, func(x *xmlScanner) error {
@@ -49,33 +47,19 @@ func isDateID(id int) bool {
 // characters behind \, _ and *, colors and conditions show nothing of the number; [h], [m] and
 // [s] are of durations, which are numbers.
 func isDateFormat(code string) bool {
-	code, _, _ = strings.Cut(code, ";")
-	var b strings.Builder
-	for i := 0; i < len(code); i++ {
-		switch c := code[i]; c {
-		case '"':
-			if end := strings.IndexByte(code[i+1:], '"'); end >= 0 {
-				i += end + 1
-			}
-		case '\\', '_', '*':
-			i++
-		case '[':
-			end := strings.IndexByte(code[i:], ']')
-			if end < 0 {
-				return false
-			}
-			inner := strings.ToLower(code[i+1 : i+end])
-			if inner != "" && strings.Trim(inner, inner[:1]) == "" && slices.Contains([]string{"h", "m", "s"}, inner[:1]) {
-				return false
-			}
-			i += end
-		default:
-			b.WriteByte(c)
-		}
-	}
-	plain := strings.ToLower(b.String())
-	return !strings.Contains(plain, "general") && strings.ContainsAny(plain, "ymdhs")
+	code, _, _ = strings.Cut(strings.ToLower(code), ";")
+	duration := false
+	plain := unshown.ReplaceAllStringFunc(code, func(part string) string {
+		duration = duration || part[0] == '[' && slices.Contains([]string{"h", "m", "s"}, part[1:2]) &&
+			strings.Trim(part[1:len(part)-1], part[1:2]) == ""
+		return ""
+	})
+	hidden := duration || strings.Contains(plain, "[") || strings.Contains(plain, "general")
+	return !hidden && strings.ContainsAny(plain, "ymdhs")
 }
+
+// unshown finds what of a format shows nothing of the number.
+var unshown = regexp.MustCompile(`(?s)"[^"]*"|"|[\\_*].?|\[[^\]]*\]`)
 
 // lastDate is the number of the last day of the year 9999.
 const lastDate = 2958465

@@ -47,11 +47,11 @@ const (
 // xmlAttr is an attribute, its value as it is written.
 type xmlAttr struct{ name, value []byte }
 
-// scan calls f with every tag and text of a part.
+// scan calls f with every tag and text of a part, of which there are none where the archive lacks it.
 func (b *workbook) scan(part string, f func(x *xmlScanner) error) error {
 	file := b.part(part)
 	if file == nil {
-		return fault.Malformed(b.file, "the workbook is damaged: it lacks %s", part)
+		return nil
 	}
 	r, err := file.Open()
 	if err != nil {
@@ -213,10 +213,10 @@ func (x *xmlScanner) element(tag []byte) error {
 	for rest := bytes.TrimSpace(tag[n:]); len(rest) > 0; rest = bytes.TrimSpace(rest) {
 		name, value, ok := bytes.Cut(rest, []byte("="))
 		value = bytes.TrimLeft(value, " \t\r\n")
-		if !ok || len(value) < 2 || value[0] != '"' && value[0] != '\'' {
-			return x.syntax("expected an attribute with a quoted value, found %.20s", rest)
+		end := 0
+		if ok && len(value) > 1 && (value[0] == '"' || value[0] == '\'') {
+			end = bytes.IndexByte(value[1:], value[0]) + 1
 		}
-		end := bytes.IndexByte(value[1:], value[0]) + 1
 		if end == 0 {
 			return x.syntax("expected an attribute with a quoted value, found %.20s", rest)
 		}
@@ -338,19 +338,12 @@ func (x *xmlScanner) decoded(text []byte) ([]byte, error) {
 	return out, nil
 }
 
+var references = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
+
 // reference returns the character that a reference such as "amp" or "#x2F" stands for.
 func reference(name string) (rune, bool) {
-	switch name {
-	case "amp":
-		return '&', true
-	case "lt":
-		return '<', true
-	case "gt":
-		return '>', true
-	case "quot":
-		return '"', true
-	case "apos":
-		return '\'', true
+	if c, ok := references[name]; ok {
+		return c, true
 	}
 	digits, number := strings.CutPrefix(name, "#")
 	base := 10
@@ -389,8 +382,5 @@ func (x *xmlScanner) chars() []byte {
 
 // keep counts memory that is kept.
 func (x *xmlScanner) keep(bytes int) error {
-	if x.b.meter.Fits(int64(bytes)) {
-		return nil
-	}
-	return x.b.meter.Keep(int64(bytes), "what is kept of %s", x.part)
+	return x.b.meter.Keep(int64(bytes), func() string { return "what is kept of " + x.part })
 }

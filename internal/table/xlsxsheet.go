@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -38,20 +39,19 @@ type sheetReader struct {
 
 // read reads the cells of a sheet.
 func (b *workbook) read(sheet xlsxSheet, t *xlsx) error {
+	if b.part(sheet.part) == nil {
+		return fault.Malformed(b.file, "the workbook is damaged: it lacks %s", sheet.part)
+	}
 	r := &sheetReader{b: b, t: t, col: -1}
 	if err := b.scan(sheet.part, r.see); err != nil {
 		return err
 	}
 	if len(t.rows) == 0 {
-		var others []string
-		for _, s := range b.sheets {
-			if s.name != sheet.name {
-				others = append(others, strconv.Quote(s.name))
-			}
-		}
 		msg := fmt.Sprintf("sheet %q is empty", sheet.name)
+		others := slices.DeleteFunc(slices.Clone(b.sheets), func(s xlsxSheet) bool { return s.name == sheet.name })
 		if len(others) > 0 {
-			msg += "; there are also " + strings.Join(others[:min(len(others), 5)], ", ")
+			quoted := words.Each(others[:min(len(others), 5)], func(s xlsxSheet) string { return strconv.Quote(s.name) })
+			msg += "; there are also " + strings.Join(quoted, ", ")
 		}
 		return &fault.Error{File: b.file, Msg: msg, Err: ErrNoSheet}
 	}
@@ -235,27 +235,24 @@ func parseArea(ref string) (area [4]int, ok bool) {
 	return [4]int{r0, c0, r1, c1}, ok0 && ok1 && r0 <= r1 && c0 <= c1
 }
 
-// skipTitle drops rows above the header: a single cell at the left, above a row of several
-// texts.
+// skipTitle drops rows above the header: a single cell at the left, perhaps with others below it, above a row
+// of several texts.
 func (t *xlsx) skipTitle() {
 	left := maxSheetColumns
 	for _, row := range t.rows {
 		left = min(left, int(row.cells[0].col))
 	}
-	isText := func(c xlsxCell) bool { return c.kind == TextCell }
-	for len(t.rows) > 2 && len(t.rows[0].cells) == 1 && int(t.rows[0].cells[0].col) == left &&
-		(len(t.rows[1].cells) == 1 || !slices.ContainsFunc(t.rows[1].cells, func(c xlsxCell) bool { return !isText(c) })) {
-		// Several such rows in turn are a title only above a header.
-		k := 1
-		for k < len(t.rows)-1 && len(t.rows[k].cells) == 1 {
-			k++
-		}
-		if k > 5 || len(t.rows[k].cells) < 2 || slices.ContainsFunc(t.rows[k].cells, func(c xlsxCell) bool { return !isText(c) }) {
-			return
-		}
-		t.title = t.cell(t.rows[0].cells[0]).Text
-		t.rows = t.rows[k:]
+	k := 0 // rows of a single cell
+	for k < len(t.rows)-1 && len(t.rows[k].cells) == 1 {
+		k++
 	}
+	head := t.rows[k].cells
+	if len(t.rows) < 3 || k == 0 || k > 5 || int(t.rows[0].cells[0].col) != left ||
+		len(head) < 2 || slices.ContainsFunc(head, func(c xlsxCell) bool { return c.kind != TextCell }) {
+		return
+	}
+	t.title = t.cell(t.rows[0].cells[0]).Text
+	t.rows = t.rows[k:]
 }
 
 // mergedArea is an area of merged cells on the way down the sheet: its last row, its columns, and its value.
@@ -298,10 +295,8 @@ func (r *sheetReader) fill(row *xlsxRow, active []mergedArea) error {
 	slices.SortStableFunc(active, func(a, b mergedArea) int { return a.from - b.from })
 	cells, filled, col := row.cells, r.cells[:0], 0
 	for _, a := range active {
-		if n := int64(cellCost * (a.to - a.from + 1)); !r.t.meter.Fits(n) {
-			if err := r.t.meter.Keep(n, "merged cells"); err != nil {
-				return err
-			}
+		if err := r.t.meter.Keep(int64(cellCost*(a.to-a.from+1)), func() string { return "merged cells" }); err != nil {
+			return err
 		}
 		for col = max(col, a.from); col <= a.to; col++ {
 			for len(cells) > 0 && int(cells[0].col) < col {
@@ -327,26 +322,22 @@ func (t *xlsx) header(b *workbook) error {
 			used[int(c.col)] = true
 		}
 	}
-	for col := range used {
-		t.cols = append(t.cols, col)
-	}
-	slices.Sort(t.cols)
+	t.cols = slices.Sorted(maps.Keys(used))
 	// Cells that are empty are not kept, but whoever reads the table goes through them.
 	if err := budget.Check(b.limit, 4*int64(len(t.rows))*int64(len(t.cols)), t.file, "sheet %q: %s of %s", t.sheet,
 		words.Plural(len(t.rows), "row"), words.Plural(len(t.cols), "column")); err != nil {
 		return err
 	}
-	names := map[int]string{}
-	for _, c := range head.cells {
-		cell := t.cell(c)
-		names[int(c.col)] = strings.Join(strings.Fields(cell.String()), " ")
-	}
 	seen := map[string]int{}
+	k := 0 // cells of the header so far
 	for i, col := range t.cols {
-		name, ok := names[col]
-		t.blank = append(t.blank, !ok)
-		if !ok {
-			name = "column " + fault.Letters(col+1)
+		name := "column " + fault.Letters(col+1)
+		blank := k == len(head.cells) || int(head.cells[k].col) != col
+		t.traits.Blank = append(t.traits.Blank, blank)
+		if !blank {
+			cell := t.cell(head.cells[k])
+			name = strings.Join(strings.Fields(cell.String()), " ")
+			k++
 		}
 		if j, twice := seen[name]; twice {
 			return &fault.Error{File: t.file, Sheet: t.sheet, Line: head.number, Column: col + 1,
@@ -356,8 +347,8 @@ func (t *xlsx) header(b *workbook) error {
 		t.names = append(t.names, name)
 	}
 	t.rows = t.rows[1:]
-	t.named = t.blank[0] && len(t.rows) > 0 && int(t.rows[0].cells[0].col) == t.cols[0]
-	t.cells = make([]Cell, len(t.names))
+	t.traits.RowNames = t.traits.Blank[0] && len(t.rows) > 0 && int(t.rows[0].cells[0].col) == t.cols[0]
+	t.cells = missing(len(t.names))
 	return nil
 }
 
@@ -374,6 +365,7 @@ func (t *xlsx) Next() ([]Cell, error) {
 		return nil, io.EOF
 	}
 	row := &t.rows[t.at]
+	t.line = row.number
 	t.at++
 	k := 0
 	for i, col := range t.cols {
@@ -394,6 +386,6 @@ func Again(t Table) (Table, bool) {
 	}
 	again := *x
 	again.meter = &again.fresh
-	again.src, again.at, again.cells = io.NopCloser(nil), 0, make([]Cell, len(x.names))
+	again.src, again.at, again.line, again.cells = io.NopCloser(nil), 0, 0, missing(len(x.names))
 	return &again, true
 }

@@ -11,3 +11,237 @@
 // Everything depends on documents, votes and folds alone, never on the number
 // of cores.
 package text
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"credence/internal/par"
+)
+
+// Vectorizer turns documents into sparse vectors of F terms. The value of a term
+// that stands n times in a document is
+//
+//	(1 + ln n) · idf,    idf = 1 + ln((1 + N)/(1 + D)),
+//
+// where D of N documents had it when the vectorizer was fitted; then words are
+// scaled to length 1 and characters, by themselves, to length √2. Any number of
+// goroutines may share it.
+type Vectorizer struct {
+	buckets []uint32  // [F] of the terms, ascending
+	idf     []float32 // [F]
+	place   []int32   // [buckets] → 1 + place in these, 0 for a term that is not known
+	pool    sync.Pool // *scratch
+}
+
+// scratch is working memory for one document.
+type scratch struct {
+	terms  terms
+	counts []int32 // [F], zero between documents
+	at     []int32 // places of the document's terms
+	values []float32
+}
+
+// leastDocuments is how many documents have to have a term for it to be kept:
+// what is in one alone tells nothing of others.
+const leastDocuments = 2
+
+// newVectorizer learns the terms of documents, at most so many: those in the
+// most documents.
+func newVectorizer(docs []string, most int) *Vectorizer {
+	n := len(docs)
+	type worker struct {
+		documents, seen []int32
+		t               terms
+	}
+	workers := make([]*worker, par.Threads())
+	par.ForWorker(n, func(w, i int) {
+		if workers[w] == nil {
+			workers[w] = &worker{documents: make([]int32, buckets), seen: make([]int32, buckets)}
+		}
+		me, stamp := workers[w], int32(i+1)
+		me.t.emit = func(b uint32) {
+			if me.seen[b] != stamp {
+				me.seen[b] = stamp
+				me.documents[b]++
+			}
+		}
+		me.t.document(docs[i])
+	})
+	documents := make([]int32, buckets)
+	for _, me := range workers {
+		if me != nil {
+			for b, k := range me.documents {
+				documents[b] += k
+			}
+		}
+	}
+	least := leastOf(documents, min(leastDocuments, n), most)
+	v := &Vectorizer{}
+	for b, k := range documents {
+		if int(k) >= least {
+			v.buckets = append(v.buckets, uint32(b))
+			v.idf = append(v.idf, float32(1+math.Log(float64(1+n)/float64(1+k))))
+		}
+	}
+	v.index()
+	return v
+}
+
+// leastOf returns the least number of documents, from one on, that so many
+// terms at most reach.
+func leastOf(documents []int32, least, most int) int {
+	counts := map[int]int{}
+	for _, k := range documents {
+		counts[int(k)]++
+	}
+	terms := 0
+	for _, k := range slices.Backward(slices.Sorted(maps.Keys(counts))) {
+		if terms += counts[k]; k >= least && terms > most {
+			return k + 1
+		}
+	}
+	return max(1, least)
+}
+
+// index makes what buckets are looked up in.
+func (v *Vectorizer) index() {
+	v.place = make([]int32, buckets)
+	for i, b := range v.buckets {
+		v.place[b] = int32(i + 1)
+	}
+	v.pool.New = func() any {
+		s := &scratch{counts: make([]int32, len(v.buckets))}
+		s.terms.emit = func(b uint32) {
+			p := v.place[b] - 1
+			if p < 0 {
+				return
+			}
+			if s.counts[p] == 0 {
+				s.at = append(s.at, p)
+			}
+			s.counts[p]++
+		}
+		return s
+	}
+}
+
+// vector calls use with the places, ascending, and the values of a document's
+// terms, which are valid until it returns.
+func (v *Vectorizer) vector(doc string, use func(at []int32, values []float32)) {
+	s := v.pool.Get().(*scratch)
+	defer v.pool.Put(s)
+	s.at, s.values = s.at[:0], s.values[:0]
+	s.terms.document(doc)
+	slices.Sort(s.at)
+	var squares [2]float64
+	for _, p := range s.at {
+		x := (1 + math.Log(float64(s.counts[p]))) * float64(v.idf[p])
+		s.counts[p] = 0
+		s.values = append(s.values, float32(x))
+		squares[v.buckets[p]>>blockBits] += x * x
+	}
+	squares[1] /= 2
+	for i, p := range s.at {
+		s.values[i] = float32(float64(s.values[i]) / math.Sqrt(squares[v.buckets[p]>>blockBits]))
+	}
+	use(s.at, s.values)
+}
+
+// Model gives logits of classes to documents. Any number of goroutines may share
+// it.
+type Model struct {
+	*Vectorizer
+	weights []float32 // [F × c]
+	bias    []float64 // [c]
+}
+
+// Outputs returns the number c of logits: one for two classes, else one for
+// each.
+func (m *Model) Outputs() int { return len(m.bias) }
+
+// Logits sets z, of length Outputs, to the logits of a document.
+func (m *Model) Logits(z []float64, doc string) {
+	copy(z, m.bias)
+	c := len(m.bias)
+	m.vector(doc, func(at []int32, values []float32) {
+		for j, p := range at {
+			x := float64(values[j])
+			for k, w := range m.weights[int(p)*c : int(p)*c+c] {
+				z[k] += x * float64(w)
+			}
+		}
+	})
+}
+
+// Heard reports whether a document has a word, or a pair of words, that documents
+// of the fit had, or no words at all. It looks at the first few pages.
+func (m *Model) Heard(doc string) bool {
+	const pages = 1 << 14
+	words, heard := 0, false
+	t := terms{emit: func(b uint32) {
+		if b < blockSize {
+			words++
+			heard = heard || m.place[b] > 0
+		}
+	}}
+	t.document(doc[:min(len(doc), pages)])
+	return heard || words == 0
+}
+
+// Terms returns the number F of terms.
+func (m *Model) Terms() int { return len(m.buckets) }
+
+// Bias returns the logits of a document without terms.
+func (m *Model) Bias() []float64 { return slices.Clone(m.bias) }
+
+// Arrays returns the hashes of the terms [F], their weights among documents [F]
+// and in the regression [F × c].
+func (m *Model) Arrays() (terms, idf, weights []float32) {
+	terms = make([]float32, len(m.buckets))
+	for i, b := range m.buckets {
+		terms[i] = float32(b)
+	}
+	return terms, m.idf, m.weights
+}
+
+// New returns the model of what [Model.Arrays] and [Model.Bias] gave, and refuses
+// what no fit gives.
+func New(terms, idf, weights []float32, bias []float64) (*Model, error) {
+	m := &Model{Vectorizer: &Vectorizer{idf: idf}, weights: weights, bias: bias}
+	for i, x := range terms {
+		if !(x >= 0 && x < buckets) || x != float32(uint32(x)) {
+			return nil, fmt.Errorf("term %d has hash %v, want a whole number below %d", i, x, buckets)
+		}
+		m.buckets = append(m.buckets, uint32(x))
+	}
+	if len(weights) != len(terms)*len(bias) || len(bias) == 0 {
+		return nil, fmt.Errorf("%d weights for %d terms and %d logits", len(weights), len(terms), len(bias))
+	}
+	for _, b := range bias {
+		if math.IsNaN(b) || math.IsInf(b, 0) {
+			return nil, fmt.Errorf("a bias of %v", b)
+		}
+	}
+	for i, w := range weights {
+		if !(math.Abs(float64(w)) <= math.MaxFloat32) {
+			return nil, fmt.Errorf("weight %d is %v", i, w)
+		}
+	}
+	if len(idf) != len(terms) {
+		return nil, fmt.Errorf("%d terms with %d weights", len(terms), len(idf))
+	}
+	for i, b := range m.buckets {
+		if i > 0 && b <= m.buckets[i-1] {
+			return nil, fmt.Errorf("term %d has hash %d, want ascending ones below %d", i, b, buckets)
+		}
+		if !(idf[i] >= 1 && idf[i] < 100) {
+			return nil, fmt.Errorf("term %d has weight %v, want one from 1 to 100", i, idf[i])
+		}
+	}
+	m.index()
+	return m, nil
+}

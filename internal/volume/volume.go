@@ -7,7 +7,14 @@
 package volume
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Volume is a three-dimensional image in the RAS frame.
@@ -35,3 +42,194 @@ const MaxVoxels = 1 << 29
 
 // Dims writes numbers of voxels, for messages.
 func Dims(d [3]int) string { return fmt.Sprintf("%d×%d×%d", d[0], d[1], d[2]) }
+
+// Format is a file format of volumes: what the package that reads it offers to callers, who
+// know it by nothing else.
+type Format struct {
+	Name string // in messages
+	// Extensions are those of its files, in lower case; each may be followed by .gz.
+	Extensions []string
+	// Voxels is the extension of files that hold the voxels of another, which is the volume; "" if
+	// there are none.
+	Voxels string
+	// Files returns the files that the volume at path is made of.
+	Files func(path string) ([]string, error)
+	// Header reads what is known of the volume at path before its voxels are read.
+	Header func(path string) (Header, error)
+	// Read reads the volume at path. Header.Memory says what it takes.
+	Read func(ctx context.Context, path string) (*Volume, error)
+}
+
+// SplitName returns a path without the extension of a volume, and the extension in lower case,
+// without .gz; "" if it has none of those given.
+func SplitName(path string, extensions []string) (stem, ext string) {
+	low := strings.TrimSuffix(strings.ToLower(path), ".gz")
+	for _, e := range extensions {
+		if strings.HasSuffix(low, e) && len(filepath.Base(low)) > len(e) {
+			return path[:len(low)-len(e)], e
+		}
+	}
+	return path, ""
+}
+
+// Header is what a file says about its volume.
+type Header struct {
+	Dim [3]int // voxels along the axes of the file
+	// Oriented is false if the file does not say where left and right are.
+	Oriented bool
+}
+
+// Memory returns the most bytes that reading the first volume and bringing it to a grid
+// take at a time: the voxels, a copy of them in another order, and those of the grid along
+// one axis, then along two.
+func (h Header) Memory(grid [3]int) int64 {
+	d := h.Dim
+	n := int64(d[0]) * int64(d[1]) * int64(d[2])
+	// Which axis of the file becomes which of the grid is not known yet.
+	g := int64(max(grid[0], grid[1], grid[2]))
+	along1 := n / int64(min(d[0], d[1], d[2])) * g
+	along2 := int64(max(d[0], d[1], d[2])) * g * g
+	return 4 * (2*n + along1 + along2 + 2*g*g*g)
+}
+
+// Spacings returns the lengths of the first three columns.
+func Spacings(affine [3][4]float64) (s [3]float64) {
+	for k := range 3 {
+		s[k] = math.Sqrt(affine[0][k]*affine[0][k] + affine[1][k]*affine[1][k] + affine[2][k]*affine[2][k])
+	}
+	return s
+}
+
+// Det returns the determinant of a matrix.
+func Det(m [3][3]float64) float64 {
+	return m[0][0]*(m[1][1]*m[2][2]-m[1][2]*m[2][1]) -
+		m[0][1]*(m[1][0]*m[2][2]-m[1][2]*m[2][0]) +
+		m[0][2]*(m[1][0]*m[2][1]-m[1][1]*m[2][0])
+}
+
+// axes says how the axes of a file become those of the RAS frame: axis k of the
+// frame is axis from[k] of the file, reversed where flip[k] is set.
+type axes struct {
+	from [3]int
+	flip [3]bool
+}
+
+var errSingular = errors.New("the matrix of its orientation is singular")
+
+// closest returns the axes nearest to the frame's. The columns of the affine
+// are brought to length one and then to the closest rotation,
+//
+//	R = U·Vᵀ for the singular value decomposition U·S·Vᵀ,
+//
+// so that shear does not decide; the file's axis with the largest element of R
+// is given the axis of that element's row, then the next. nibabel's
+// io_orientation does the same.
+func closest(affine [3][4]float64) (axes, error) {
+	s := Spacings(affine)
+	var r [3][3]float64
+	for k := range 3 {
+		if !(s[k] > 0) || math.IsInf(s[k], 0) {
+			return axes{}, errSingular
+		}
+		for i := range 3 {
+			r[i][k] = affine[i][k] / s[k]
+		}
+	}
+	if d := math.Abs(Det(r)); !(d > 1e-9) {
+		return axes{}, errSingular
+	}
+	r = rotation(r)
+	largest := func(k int) float64 {
+		return max(math.Abs(r[0][k]), math.Abs(r[1][k]), math.Abs(r[2][k]))
+	}
+	order := []int{0, 1, 2}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(largest(b), largest(a)) })
+	var a axes
+	var taken [3]bool
+	for _, k := range order {
+		best := -1
+		for i := range 3 {
+			if !taken[i] && (best < 0 || math.Abs(r[i][k]) > math.Abs(r[best][k])) {
+				best = i
+			}
+		}
+		taken[best] = true
+		a.from[best], a.flip[best] = k, r[best][k] < 0
+	}
+	return a, nil
+}
+
+// rotation returns the orthogonal factor of the polar decomposition of a
+// regular matrix, by Newton's iteration (Higham 1986):
+//
+//	R ← ½(g·R + (g·R)⁻ᵀ),  g = |det R|^(−1/3)
+func rotation(r [3][3]float64) [3][3]float64 {
+	for range 60 {
+		d := Det(r)
+		g := math.Cbrt(1 / math.Abs(d))
+		var next [3][3]float64
+		moved := 0.0
+		for i := range 3 {
+			for k := range 3 {
+				i1, i2, k1, k2 := (i+1)%3, (i+2)%3, (k+1)%3, (k+2)%3
+				inverse := (r[i1][k1]*r[i2][k2] - r[i1][k2]*r[i2][k1]) / d // of the transpose
+				next[i][k] = 0.5 * (g*r[i][k] + inverse/g)
+				moved = max(moved, math.Abs(next[i][k]-r[i][k]))
+			}
+		}
+		r = next
+		if moved < 1e-14 {
+			break
+		}
+	}
+	return r
+}
+
+// Canonical rearranges voxels, x fastest, of the given dimensions into the RAS
+// frame, and returns the volume with its affine there.
+func Canonical(data []float32, dim [3]int, affine [3][4]float64) (*Volume, error) {
+	a, err := closest(affine)
+	if err != nil {
+		return nil, err
+	}
+	v := &Volume{Data: data}
+	stride := [3]int{1, dim[0], dim[0] * dim[1]}
+	start := 0
+	var step [3]int
+	for k := range 3 {
+		from := a.from[k]
+		v.Dim[k], step[k] = dim[from], stride[from]
+		for i := range 3 {
+			v.Affine[i][k] = affine[i][from]
+		}
+		if a.flip[k] {
+			last := dim[from] - 1
+			start += last * stride[from]
+			step[k] = -stride[from]
+			for i := range 3 {
+				v.Affine[i][3] += affine[i][from] * float64(last)
+				v.Affine[i][k] = -affine[i][from]
+			}
+		}
+	}
+	for i := range 3 {
+		v.Affine[i][3] += affine[i][3]
+	}
+	v.Spacing = Spacings(v.Affine)
+	if a == (axes{from: [3]int{0, 1, 2}}) {
+		return v, nil
+	}
+	v.Data = make([]float32, len(data))
+	at := 0
+	for z := range v.Dim[2] {
+		for y := range v.Dim[1] {
+			p := start + z*step[2] + y*step[1]
+			for range v.Dim[0] {
+				v.Data[at] = data[p]
+				at++
+				p += step[0]
+			}
+		}
+	}
+	return v, nil
+}
