@@ -107,9 +107,9 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 	if err != nil {
 		return nil, err
 	}
-	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
+	in := reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}
 	var f, votes *frame
-	err = in.object(func(key []byte) (err error) {
+	err = in.Object(func(key []byte) (err error) {
 		switch name := string(key); name {
 		case "items":
 			f, err = in.records()
@@ -121,7 +121,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 			votes, err = in.votes()
 		case "partial":
 			if want.partial = in.word("true"); !want.partial && !in.word("false") {
-				err = in.errorf("found %s, expected true or false", in.found())
+				err = in.expected("true or false")
 			}
 		default:
 			err = badRequest("found %q, expected items, level, outputs, votes or partial", name)
@@ -146,8 +146,8 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 // outputs takes the names of columns.
 func (r *reader) outputs() (map[string]bool, error) {
 	var names []string
-	err := r.array(func(int) error {
-		name, err := r.str()
+	err := r.Array(func(int) error {
+		name, err := r.String()
 		names = append(names, string(name))
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 
 // reader fills a frame from JSON, within limits.
 type reader struct {
-	*scanner
+	scanner
 	parts  []dataset.Part // of the model
 	limits *Limits
 	values int // numbers in lists
@@ -33,9 +33,9 @@ func (r *reader) part(name string) *dataset.Part {
 
 // value takes a value and adds it to a column.
 func (r *reader) value(c *column) error {
-	switch r.peek() {
+	switch r.Peek() {
 	case '"':
-		text, err := r.str()
+		text, err := r.String()
 		if err != nil {
 			return err
 		}
@@ -79,10 +79,10 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 	if depth > 4 {
 		return nil, r.errorf("lists nest more than four deep")
 	}
-	err := r.array(func(int) error {
+	err := r.Array(func(int) error {
 		var err error
 		switch {
-		case r.peek() == '[':
+		case r.Peek() == '[':
 			dst, err = r.list(dst, depth+1)
 			return err
 		case r.word("null"):
@@ -105,7 +105,7 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 // records takes [{"age": 61, "sex": "f"}, …].
 func (r *reader) records() (*frame, error) {
 	f := &frame{}
-	err := r.array(func(i int) error {
+	err := r.Array(func(i int) error {
 		if err := r.row(i); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (r *reader) records() (*frame, error) {
 // record takes row i.
 func (r *reader) record(f *frame, i int) error {
 	next := 0 // records mostly have the same keys in the same order
-	return r.object(func(key []byte) error {
+	return r.Object(func(key []byte) error {
 		var c *column
 		if next < len(f.columns) && f.columns[next].name == string(key) {
 			c = &f.columns[next]
@@ -144,11 +144,11 @@ func (r *reader) record(f *frame, i int) error {
 func (r *reader) split() (*frame, error) {
 	f := &frame{}
 	var data []byte
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "columns":
-			return r.array(func(int) error {
-				name, err := r.str()
+			return r.Array(func(int) error {
+				name, err := r.String()
 				if err != nil {
 					return err
 				}
@@ -167,7 +167,7 @@ func (r *reader) split() (*frame, error) {
 	if f.columns == nil || data == nil {
 		return nil, badRequest(`found %d columns and %d bytes of data, expected {"columns": […], "data": [[…], …]}`, len(f.columns), len(data))
 	}
-	body := reader{scanner: &scanner{text: data}, parts: r.parts, limits: r.limits}
+	body := reader{scanner: newScanner(data), parts: r.parts, limits: r.limits}
 	return f, body.matrix(f)
 }
 
@@ -184,13 +184,13 @@ func (r *reader) newColumn(f *frame, name string) error {
 
 // matrix takes [[…], …], whose columns are there already.
 func (r *reader) matrix(f *frame) error {
-	return r.array(func(i int) error {
+	return r.Array(func(i int) error {
 		if err := r.row(i); err != nil {
 			return err
 		}
 		f.rows = i + 1
 		n := 0
-		err := r.array(func(k int) error {
+		err := r.Array(func(k int) error {
 			if k >= len(f.columns) {
 				return badRequest("row %d has more than %d values", i+1, len(f.columns))
 			}
@@ -207,13 +207,13 @@ func (r *reader) matrix(f *frame) error {
 // byColumn takes {"age": [61, 48], "sex": ["f", "m"]}.
 func (r *reader) byColumn() (*frame, error) {
 	f := &frame{}
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		name := string(key)
 		if err := r.newColumn(f, name); err != nil {
 			return err
 		}
 		c := &f.columns[len(f.columns)-1]
-		if err := r.array(func(i int) error {
+		if err := r.Array(func(i int) error {
 			if err := r.row(i); err != nil {
 				return err
 			}
@@ -231,9 +231,11 @@ func (r *reader) byColumn() (*frame, error) {
 
 // rowsOf takes [[…], …] in the order of the model's features, or records.
 func (r *reader) rowsOf() (*frame, error) {
-	ahead := *r.scanner
-	ahead.take('[')
-	if c := ahead.peek(); c == '{' || c == ']' {
+	ahead := *r.Scanner
+	if ahead.Peek() == '[' {
+		ahead.At++
+	}
+	if c := ahead.Peek(); c == '{' || c == ']' {
 		return r.records()
 	}
 	f := &frame{}
@@ -241,7 +243,7 @@ func (r *reader) rowsOf() (*frame, error) {
 		f.column(p.Name)
 	}
 	if len(r.parts) == 1 && r.parts[0].Kind == dataset.Tensor {
-		return f, r.array(func(i int) error {
+		return f, r.Array(func(i int) error {
 			if err := r.row(i); err != nil {
 				return err
 			}

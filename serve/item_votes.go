@@ -24,12 +24,12 @@ func votesSchema() *huma.Schema {
 // votes takes item → class → number, or item → [{"rater": …, "label": …}, …], as the long form of votes.
 func (r *reader) votes() (*frame, error) {
 	f := &frame{name: "the request's votes", columns: []column{{name: "item"}, {name: "rater"}, {name: "label"}, {name: "count"}}}
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		item := string(key)
-		if r.peek() == '[' {
-			return r.array(func(int) error { return r.namedVote(f, item) })
+		if r.Peek() == '[' {
+			return r.Array(func(int) error { return r.namedVote(f, item) })
 		}
-		return r.object(func(key []byte) error {
+		return r.Object(func(key []byte) error {
 			label := string(key)
 			n, err := r.number()
 			if err == nil {
@@ -44,7 +44,7 @@ func (r *reader) votes() (*frame, error) {
 // namedVote takes {"rater": …, "label": …}.
 func (r *reader) namedVote(f *frame, item string) error {
 	var rater, label string
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		var to *string
 		switch name := string(key); name {
 		case "rater":
@@ -60,7 +60,7 @@ func (r *reader) namedVote(f *frame, item string) error {
 				return nil
 			}
 		}
-		text, err := r.str()
+		text, err := r.String()
 		*to = string(text)
 		return err
 	})

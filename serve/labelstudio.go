@@ -169,7 +169,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := &frame{}
 	for i, task := range req.Tasks {
-		in := reader{scanner: &scanner{text: task.Data}, parts: m.parts, limits: &s.options.Limits}
+		in := reader{scanner: newScanner(task.Data), parts: m.parts, limits: &s.options.Limits}
 		if err := in.row(i); err != nil {
 			return err
 		}

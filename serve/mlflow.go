@@ -72,7 +72,7 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 	if err != nil {
 		return nil, err
 	}
-	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
+	in := reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}
 	return in.scoringInput(want)
 }
 
@@ -88,7 +88,7 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 		f, err = read()
 		return err
 	}
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		switch name := string(key); name {
 		case "dataframe_split":
 			return once(name, r.split)
@@ -97,7 +97,7 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 		case "instances":
 			return once(name, r.rowsOf)
 		case "inputs":
-			if r.peek() == '{' {
+			if r.Peek() == '{' {
 				return once(name, r.byColumn)
 			}
 			return once(name, r.rowsOf)

@@ -106,7 +106,7 @@ func (v *inputValues) json(data []byte) error {
 	if v.datatype == "BYTES" {
 		v.texts = []string{}
 	}
-	s := &scanner{text: data}
+	s := newScanner(data)
 	if err := v.nested(s, 0); err != nil {
 		return err
 	}
@@ -116,19 +116,19 @@ func (v *inputValues) json(data []byte) error {
 	return s.end()
 }
 
-func (v *inputValues) nested(s *scanner, depth int) error {
+func (v *inputValues) nested(s scanner, depth int) error {
 	if depth > 8 {
 		return s.errorf("lists nest more than eight deep")
 	}
-	return s.array(func(int) error {
-		if s.peek() == '[' {
+	return s.Array(func(int) error {
+		if s.Peek() == '[' {
 			return v.nested(s, depth+1)
 		}
 		if len(v.nums)+len(v.texts) >= v.n {
 			return badRequest("input %q: more than %d values, those of its shape", v.name, v.n)
 		}
 		if v.datatype == "BYTES" {
-			text, err := s.str()
+			text, err := s.String()
 			v.texts = append(v.texts, string(text))
 			return err
 		}

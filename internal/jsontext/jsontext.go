@@ -1,7 +1,7 @@
-// Package jsontext reads the tokens of JSON text: strings, numbers and words. It is what readers
-// of files, which see a part of the text at a time and build values, and readers of requests, which
-// have all of it and build none, have in common. Both take NaN and infinities for numbers, as Python
-// writes them, and refuse text that is not UTF-8, where the standard library would replace bytes.
+// Package jsontext reads JSON text: a [Scanner] for readers of files, which see a part of the text at a
+// time and build values, and for readers of requests, which have all of it and build none. Both take NaN
+// and infinities for numbers, as Python writes them, and refuse text that is not UTF-8, where the standard
+// library would replace bytes. They word errors themselves.
 package jsontext
 
 import (
@@ -12,24 +12,32 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is what is wrong with a string. Callers word it, and say where it lies.
-type Problem uint8
+// Kind is a kind of problem.
+type Kind uint8
 
 const (
-	None       Problem = iota
-	Unfinished         // the text ends before the string does
-	Control            // a control character, at the place that is returned
-	NotUTF8            // the whole string is not UTF-8
-	BadEscape          // no escape of JSON, behind the backslash at the place that is returned
-	BadHex             // no four hexadecimal digits behind \u at the place that is returned
+	None             Kind = iota
+	Unfinished            // the text ends before a string does
+	UnfinishedEscape      // the text ends within an escape of a string
+	Control               // a control character in a string
+	NotUTF8               // the string that ends here is not UTF-8
+	BadEscape             // no escape of JSON, behind the backslash at this place
+	BadHex                // no four hexadecimal digits behind \u at this place
+	TooLong               // a string has more bytes than the scanner takes
+	NoString              // no string or key where one is expected
+	NoObject              // no object where one is expected
+	NoArray               // no array where one is expected
+	NoColon               // no colon behind a key
+	NoComma               // neither a comma nor the closing bracket behind a value
+	ExtraComma            // a comma before the closing bracket
 )
 
-// Blank reports whether c is white space between tokens.
-func Blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+// blank reports whether c is white space between tokens.
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// Plain returns how many bytes of text stand for themselves in a string: those before a quote,
+// plain returns how many bytes of text stand for themselves in a string: those before a quote,
 // a backslash or a control character.
-func Plain(text []byte) int {
+func plain(text []byte) int {
 	for i, c := range text {
 		if c == '"' || c == '\\' || c < ' ' {
 			return i
@@ -38,12 +46,12 @@ func Plain(text []byte) int {
 	return len(text)
 }
 
-// Append decodes what follows the opening quote of a string and appends it to buf. It takes n bytes
+// appendString decodes what follows the opening quote of a string and appends it to buf. It takes n bytes
 // of text: up to the closing quote and with it, or up to the problem. An unfinished string goes on
 // when it is called again with the buffer and with text[n:], followed by more.
-func Append(buf, text []byte) (out []byte, n int, p Problem) {
+func appendString(buf, text []byte) (out []byte, n int, p Kind) {
 	for {
-		k := Plain(text[n:])
+		k := plain(text[n:])
 		buf = append(buf, text[n:n+k]...)
 		n += k
 		switch {
@@ -67,7 +75,7 @@ func Append(buf, text []byte) (out []byte, n int, p Problem) {
 
 // escape returns the character of an escape, which text begins with, and its length. Halves of a pair
 // of surrogates that stand alone become U+FFFD, as in the standard library.
-func escape(text []byte) (r rune, n int, p Problem) {
+func escape(text []byte) (r rune, n int, p Kind) {
 	if len(text) < 2 {
 		return 0, 0, Unfinished
 	}
@@ -97,7 +105,7 @@ func escape(text []byte) (r rune, n int, p Problem) {
 }
 
 // hex reads four hexadecimal digits.
-func hex(text []byte) (rune, Problem) {
+func hex(text []byte) (rune, Kind) {
 	if len(text) < 4 {
 		return 0, Unfinished
 	}
@@ -108,8 +116,8 @@ func hex(text []byte) (rune, Problem) {
 	return rune(x), None
 }
 
-// Word returns the length of the number or word that text begins with.
-func Word(text []byte) int {
+// wordLen returns the length of the number or word that text begins with.
+func wordLen(text []byte) int {
 	for i, c := range text {
 		if !(c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
 			return i
