@@ -15,8 +15,7 @@ import (
 
 // apiRaters tells what is known of the raters of a model, as credence raters --json does.
 func (s *Server) apiRaters(api huma.API) {
-	type answer struct{ Body json.RawMessage }
-	huma.Register(api, huma.Operation{OperationID: "get-raters", Method: "GET", Path: "/api/v1/models/{model}/raters",
+	registerBody(api, huma.Operation{OperationID: "get-raters", Method: "GET", Path: "/models/{model}/raters",
 		Summary:     "What is known of the raters of a model",
 		Description: "Votes, leans, guesses and agreement with 95% intervals, and flags, as credence raters tells them. Names are replaced by the pseudonyms of reports unless they are asked for.",
 		Tags:        []string{"raters"}, Responses: map[string]*huma.Response{"200": {Description: "the raters",
@@ -25,20 +24,16 @@ func (s *Server) apiRaters(api huma.API) {
 			Model   string `path:"model"`
 			Version string `query:"version" doc:"a version; the newest if none is given"`
 			Names   bool   `query:"names" doc:"the names of raters instead of pseudonyms"`
-		}) (*answer, error) {
+		}) (json.RawMessage, error) {
 			m, err := s.registry.get(in.Model, in.Version)
 			if err != nil {
-				return nil, problem(err)
+				return nil, err
 			}
 			r, err := m.tellRaters(in.Names)
 			if err != nil {
-				return nil, problem(err)
+				return nil, err
 			}
-			text, err := json.Marshal(r)
-			if err != nil {
-				return nil, problem(err)
-			}
-			return &answer{text}, nil
+			return json.Marshal(r)
 		})
 }
 

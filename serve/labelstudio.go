@@ -232,7 +232,7 @@ func (m *served) suggestion(r *predict.Row, at choices) suggestion {
 // addVote keeps a vote, and counts it.
 func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
-		return noVotes()
+		return errNoVotes
 	}
 	if v.Label != "" {
 		if err := s.knownLabel(v.Label); err != nil {

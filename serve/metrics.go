@@ -94,11 +94,9 @@ func (m *modelInfo) Describe(c chan<- *prometheus.Desc) { c <- infoDesc; c <- ag
 func (m *modelInfo) Collect(c chan<- prometheus.Metric) {
 	now := m.r.current.Load()
 	c <- prometheus.MustNewConstMetric(brokenDesc, prometheus.GaugeValue, float64(len(now.broken)))
-	for _, versions := range now.models {
-		for _, s := range versions {
-			c <- prometheus.MustNewConstMetric(infoDesc, prometheus.GaugeValue, 1, s.name, s.version, s.hash)
-			c <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(s.stamp.modified).Seconds(), s.name, s.version)
-		}
+	for s := range now.all() {
+		c <- prometheus.MustNewConstMetric(infoDesc, prometheus.GaugeValue, 1, s.name, s.version, s.hash)
+		c <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(s.stamp.modified).Seconds(), s.name, s.version)
 	}
 }
 

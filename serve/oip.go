@@ -82,11 +82,8 @@ func (s *Server) repositoryIndex(w http.ResponseWriter, r *http.Request) error {
 		Reason  string `json:"reason"`
 	}
 	list := []entry{}
-	c := s.registry.current.Load()
-	for _, name := range c.names() {
-		for _, m := range c.models[name] {
-			list = append(list, entry{name, m.version, "READY", ""})
-		}
+	for m := range s.registry.current.Load().all() {
+		list = append(list, entry{m.name, m.version, "READY", ""})
 	}
 	return writeJSON(w, list)
 }

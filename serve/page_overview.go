@@ -52,7 +52,7 @@ type overviewAsked struct {
 	Rater string `query:"rater" maxLength:"1024" doc:"who looks"`
 }
 
-func (s *Server) overview(ctx context.Context, in *overviewAsked) (*struct{ Body *overview }, error) {
+func (s *Server) overview(ctx context.Context, in *overviewAsked) (*overview, error) {
 	c := s.registry.current.Load()
 	name := ""
 	if names := c.names(); len(names) > 1 {
@@ -79,24 +79,24 @@ func (s *Server) overview(ctx context.Context, in *overviewAsked) (*struct{ Body
 		o.Verdicts = append(o.Verdicts, report.Verdicts(text)...)
 	}
 	if s.queue == nil {
-		return &struct{ Body *overview }{o}, nil
+		return o, nil
 	}
 	if p, release, err := s.queue.get(); err == nil {
 		defer release()
-		list, err := p.attention(ctx, in.Rater, s.options.Level)
+		list, err := p.attention(ctx, in.Rater)
 		if err != nil {
 			return nil, err
 		}
 		o.Queue = &overviewItems{Items: len(p.ids), Progress: p.progress(in.Rater), Attention: list}
 	}
-	return &struct{ Body *overview }{o}, nil
+	return o, nil
 }
 
 // wide is the width above which an interval tells little.
 const wide = 0.5
 
 // attention says what needs it about the items.
-func (p *pool) attention(ctx context.Context, rater string, level float64) ([]attention, error) {
+func (p *pool) attention(ctx context.Context, rater string) ([]attention, error) {
 	var broad, unsure, split int
 	for i, n := range p.now {
 		if err := stopped(ctx, i); err != nil {
@@ -130,7 +130,7 @@ func (p *pool) attention(ctx context.Context, rater string, level float64) ([]at
 		}
 	}
 	add(unsure, "careful", share(unsure)+": which class is the most probable one is not clear (p_top below 0.9).", "max_top=0.9")
-	add(broad, "careful", share(broad)+fmt.Sprintf(": the %g%% interval is wider than %g.", 100*level, wide), fmt.Sprintf("min_width=%g", wide))
+	add(broad, "careful", share(broad)+fmt.Sprintf(": the %g%% interval is wider than %g.", 100*p.level, wide), fmt.Sprintf("min_width=%g", wide))
 	add(split, "careful", share(split)+": the votes so far disagree.", "agreement=2")
 	add(len(p.bad), "bad", words.Plural(len(p.bad), "item")+" cannot be predicted: "+p.firstBad(), "")
 	for _, note := range p.notes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ const mostLevels = 200
 
 // newPool reads and predicts the items.
 func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
-	p := &pool{of: m, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
+	p := &pool{queue: q, of: m, level: q.server.options.Level, at: map[string]int{}, bad: map[int]string{}, rows: rowStore{most: keptInMemory}}
 	earlier, err := readGiven(ctx, m, q.options.Earlier)
 	if err != nil {
 		return p, err
@@ -44,7 +45,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	run := predict.New(m.model, predict.Options{BatchValues: batchValues})
 	for batch, err := range run.Run(ctx, in) {
 		if err == nil {
-			err = p.add(batch, q.server.options.Level)
+			err = p.add(batch)
 		}
 		if err != nil {
 			return p, err
@@ -66,21 +67,16 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if err := p.facet(ctx, m, &q.options); err != nil {
 		return p, err
 	}
-	list := make([]int, 0, len(p.ballots.given))
-	for i := range p.ballots.given {
-		list = append(list, i)
-	}
-	slices.Sort(list)
-	p.update(list, q.server.options.Level)
+	p.update(slices.Sorted(maps.Keys(p.ballots.given)))
 	return p, ctx.Err()
 }
 
 // add takes in the predictions for a batch of items. A row whose id was there before is left out, and counted.
-func (p *pool) add(b *predict.Batch, level float64) error {
+func (p *pool) add(b *predict.Batch) error {
 	list := make([]*numbers, len(b.Predictions))
 	par.For(len(list), func(j int) {
 		if x := &b.Predictions[j]; x.Err == nil {
-			list[j] = numbersOf(x, level)
+			list[j] = numbersOf(x, p.level)
 		}
 	})
 	for j, id := range b.Items {

@@ -17,7 +17,7 @@ type exportAsked struct {
 // exportVotes writes the votes of the server's file that count.
 func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer, error) {
 	if s.votes == nil {
-		return nil, noVotes()
+		return nil, errNoVotes
 	}
 	votes := counting(s.votes.Votes(0))
 	if in.Format == "csv" {

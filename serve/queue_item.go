@@ -116,8 +116,13 @@ func (p *pool) focus(name string, predicted int) (int, error) {
 	return predicted, nil
 }
 
-// see returns what a rater may see of item i; nobody's name sees all.
-func (p *pool) see(ctx context.Context, i int, rater, class string, level float64) (*itemView, error) {
+// see returns what a rater may see of an item; nobody's name sees all.
+func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
+	i, level, err := p.findAt(in.ID, in.Level)
+	if err != nil {
+		return nil, err
+	}
+	rater := in.Rater
 	v := &itemView{Item: p.ids[i], Rank: p.rank[i] + 1, Error: p.bad[i]}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
@@ -148,7 +153,7 @@ func (p *pool) see(ctx context.Context, i int, rater, class string, level float6
 	if err != nil {
 		return nil, err
 	}
-	at, err := p.focus(class, p.seen(i, rater).predicted)
+	at, err := p.focus(in.Class, p.seen(i, rater).predicted)
 	if err != nil {
 		return nil, err
 	}

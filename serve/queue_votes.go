@@ -21,9 +21,7 @@ import (
 // item and cannot tell. To everybody who counts votes the line is one without a vote.
 const cannotTell = "cannot-tell:"
 
-func noVotes() error {
-	return failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
-}
+var errNoVotes = failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
 
 // line returns a posted vote as the file has it.
 func (a *apiVote) line() (votelog.Vote, error) {
@@ -33,10 +31,18 @@ func (a *apiVote) line() (votelog.Vote, error) {
 		return v, badRequest("a vote for %q cannot also say that the rater cannot tell", a.Label)
 	case a.CannotTell:
 		v.Key = cannotTell + cmp.Or(a.Key, rand.Text())
-	case strings.HasPrefix(a.Key, cannotTell):
-		return v, badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+	default:
+		return v, checkKey(a.Key)
 	}
 	return v, nil
+}
+
+// checkKey refuses keys that say more than who sent a vote.
+func checkKey(key string) error {
+	if strings.HasPrefix(key, cannotTell) {
+		return badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+	}
+	return nil
 }
 
 // voteOf returns a line of the file as it is listed.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"maps"
 	"os"
@@ -186,11 +187,9 @@ func (r *registry) reload() error {
 
 // at returns the version that was read from a path, or nil.
 func (c *catalog) at(path string) *served {
-	for _, versions := range c.models {
-		for _, s := range versions {
-			if s.folder.Path(filepath.Base(path)) == path {
-				return s
-			}
+	for s := range c.all() {
+		if s.folder.Path(filepath.Base(path)) == path {
+			return s
 		}
 	}
 	return nil
@@ -260,6 +259,19 @@ func (r *registry) watch(ctx context.Context, every time.Duration) {
 
 // names returns the models in order.
 func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.models)) }
+
+// all goes through the versions of all models, in order.
+func (c *catalog) all() iter.Seq[*served] {
+	return func(yield func(*served) bool) {
+		for _, name := range c.names() {
+			for _, m := range c.models[name] {
+				if !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // get returns a version of a model, the newest if none is named. Without a name there has to be
 // one model only.
