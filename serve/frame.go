@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 
@@ -34,97 +35,93 @@ type column struct {
 	lists [][]float32
 }
 
-func (c *column) len() int {
-	if c.kinds != nil {
-		return len(c.kinds)
-	}
-	return len(c.nums)
-}
+func (c *column) len() int { return len(c.nums) }
 
-// kind notes that the next value is of some kind.
-func (c *column) kind(k table.CellKind) {
-	if c.kinds == nil {
-		c.kinds = slices.Repeat([]table.CellKind{table.NumberCell}, len(c.nums))
+// add appends a value.
+func (c *column) add(x table.Cell) {
+	n := c.len()
+	if c.kinds == nil && x.Kind != table.NumberCell {
+		c.kinds = slices.Repeat([]table.CellKind{table.NumberCell}, n)
 	}
-	c.kinds = append(c.kinds, k)
-}
-
-func (c *column) addNumber(x float64) {
 	if c.kinds != nil {
-		c.kinds = append(c.kinds, table.NumberCell)
+		c.kinds = append(c.kinds, x.Kind)
 	}
-	c.nums = append(c.nums, x)
+	c.nums = append(c.nums, x.Num)
+	switch x.Kind {
+	case table.TextCell:
+		c.texts = append(pad(c.texts, n), x.Text)
+	case table.VectorCell:
+		c.lists = append(pad(c.lists, n), x.Vec)
+	}
 }
 
 // pad fills slices that have not kept up, before a value of another kind is added.
 func pad[T any](list []T, n int) []T {
-	if missing := n - len(list); missing > 0 {
-		return append(list, make([]T, missing)...)
-	}
-	return list
+	return append(list, make([]T, n-len(list))...)
 }
 
-func (c *column) addText(s string) {
-	n := c.len()
-	c.kind(table.TextCell)
-	c.nums = pad(c.nums, n+1)
-	c.texts = append(pad(c.texts, n), s)
+func (c *column) addText(s string) { c.add(table.Cell{Kind: table.TextCell, Text: s}) }
+
+func (c *column) addMissing() { c.add(table.Cell{Kind: table.MissingCell}) }
+
+func (c *column) addNumber(x float64) { c.add(table.Cell{Kind: table.NumberCell, Num: x}) }
+
+// addFound adds a number as a client writes it: NaN is a missing value.
+func (c *column) addFound(x float64) {
+	if math.IsNaN(x) {
+		c.addMissing()
+	} else {
+		c.addNumber(x)
+	}
 }
 
 // addBool adds a boolean: a level of a category, and else a number. p is the model's feature, or nil.
 func (c *column) addBool(b bool, p *dataset.Part) {
 	if p != nil && p.Kind == dataset.Categorical {
 		c.addText(strconv.FormatBool(b))
-		return
+	} else {
+		c.addNumber(oneIf(b))
 	}
-	c.addNumber(oneIf(b))
-}
-
-func (c *column) addList(v []float32) {
-	n := c.len()
-	c.kind(table.VectorCell)
-	c.nums = pad(c.nums, n+1)
-	c.lists = append(pad(c.lists, n), v)
-}
-
-func (c *column) addMissing() {
-	n := c.len()
-	c.kind(table.MissingCell)
-	c.nums = pad(c.nums, n+1)
 }
 
 // cell returns value i.
 func (c *column) cell(i int) table.Cell {
-	if c.kinds == nil {
-		return table.Cell{Kind: table.NumberCell, Num: c.nums[i]}
+	x := table.Cell{Kind: table.NumberCell, Num: c.nums[i]}
+	if c.kinds != nil {
+		x.Kind = c.kinds[i]
 	}
-	switch k := c.kinds[i]; k {
+	switch x.Kind {
 	case table.TextCell:
-		return table.Cell{Kind: k, Text: c.texts[i]}
+		x.Text = c.texts[i]
 	case table.VectorCell:
-		return table.Cell{Kind: k, Vec: c.lists[i]}
-	case table.NumberCell:
-		return table.Cell{Kind: k, Num: c.nums[i]}
+		x.Vec = c.lists[i]
 	}
-	return table.Cell{Kind: table.MissingCell}
+	return x
 }
 
-// column returns the column of a name, which is added if need be: a feature that the rows before
+// column returns the place of the column of a name, which is added if need be: a feature that the rows before
 // did not have is missing in them.
-func (f *frame) column(name string) *column {
+func (f *frame) column(name string) int {
 	for i := range f.columns {
 		if f.columns[i].name == name {
-			return &f.columns[i]
+			return i
 		}
 	}
 	f.columns = append(f.columns, column{name: name})
-	return &f.columns[len(f.columns)-1]
+	return len(f.columns) - 1
 }
 
 // complete gives a column that ends before row n missing values.
 func (c *column) complete(n int) {
 	for c.len() < n {
 		c.addMissing()
+	}
+}
+
+// complete gives all columns as many rows.
+func (f *frame) complete() {
+	for i := range f.columns {
+		f.columns[i].complete(f.rows)
 	}
 }
 

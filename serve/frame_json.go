@@ -4,28 +4,34 @@ import (
 	"math"
 
 	"credence/dataset"
+	"credence/internal/table"
 )
 
 // reader fills a frame from JSON, within limits.
 type reader struct {
 	scanner
-	parts  []dataset.Part // of the model
+	parts  parts // of the model
 	limits *Limits
 	values int // numbers in lists
 }
 
-func (r *reader) row(n int) error {
-	if n >= r.limits.Rows {
+// row begins row i of a frame.
+func (r *reader) row(f *frame, i int) error {
+	if i >= r.limits.Rows {
 		return tooManyRows(r.limits.Rows)
 	}
+	f.rows = i + 1
 	return nil
 }
 
-// part returns the model's feature of a name, or nil.
-func (r *reader) part(name string) *dataset.Part {
-	for i := range r.parts {
-		if r.parts[i].Name == name {
-			return &r.parts[i]
+// parts are the features of a model.
+type parts []dataset.Part
+
+// find returns the feature of a name, or nil.
+func (p parts) find(name string) *dataset.Part {
+	for i := range p {
+		if p[i].Name == name {
+			return &p[i]
 		}
 	}
 	return nil
@@ -36,11 +42,8 @@ func (r *reader) value(c *column) error {
 	switch r.Peek() {
 	case '"':
 		text, err := r.String()
-		if err != nil {
-			return err
-		}
 		c.addText(string(text))
-		return nil
+		return err
 	case 'n':
 		if r.word("null") {
 			c.addMissing()
@@ -49,29 +52,19 @@ func (r *reader) value(c *column) error {
 	case 't', 'f':
 		truth := r.word("true")
 		if truth || r.word("false") {
-			c.addBool(truth, r.part(c.name))
+			c.addBool(truth, r.parts.find(c.name))
 			return nil
 		}
 	case '[':
 		list, err := r.list(nil, 0)
-		if err != nil {
-			return err
-		}
-		c.addList(list)
-		return nil
+		c.add(table.Cell{Kind: table.VectorCell, Vec: list})
+		return err
 	case '{':
 		return r.errorf("column %q: found an object, expected a number, a text, a list of numbers or null", c.name)
 	}
 	x, err := r.number()
-	if err != nil {
-		return err
-	}
-	if math.IsNaN(x) {
-		c.addMissing()
-	} else {
-		c.addNumber(x)
-	}
-	return nil
+	c.addFound(x)
+	return err
 }
 
 // list takes numbers that may nest, in row-major order.
@@ -106,31 +99,26 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 func (r *reader) records() (*frame, error) {
 	f := &frame{}
 	err := r.Array(func(i int) error {
-		if err := r.row(i); err != nil {
-			return err
-		}
-		f.rows = i + 1
 		return r.record(f, i)
 	})
-	for i := range f.columns {
-		f.columns[i].complete(f.rows)
-	}
+	f.complete()
 	return f, err
 }
 
 // record takes row i.
 func (r *reader) record(f *frame, i int) error {
+	if err := r.row(f, i); err != nil {
+		return err
+	}
 	next := 0 // records mostly have the same keys in the same order
 	return r.Object(func(key []byte) error {
-		var c *column
-		if next < len(f.columns) && f.columns[next].name == string(key) {
-			c = &f.columns[next]
-		} else {
-			if len(f.columns) >= r.limits.Columns {
-				return failf(413, "more than %d columns in a request", r.limits.Columns)
+		if next >= len(f.columns) || f.columns[next].name != string(key) {
+			if err := r.room(f); err != nil {
+				return err
 			}
-			c = f.column(string(key))
+			next = f.column(string(key))
 		}
+		c := &f.columns[next]
 		next++
 		if c.len() > i {
 			return r.errorf("row %d has %q twice", i+1, key)
@@ -171,12 +159,20 @@ func (r *reader) split() (*frame, error) {
 	return f, body.matrix(f)
 }
 
-// newColumn adds a column.
-func (r *reader) newColumn(f *frame, name string) error {
+// room refuses a frame that cannot have another column.
+func (r *reader) room(f *frame) error {
 	if len(f.columns) >= r.limits.Columns {
 		return failf(413, "more than %d columns in a request", r.limits.Columns)
 	}
-	if before := len(f.columns); f.column(name) != &f.columns[len(f.columns)-1] || len(f.columns) == before {
+	return nil
+}
+
+// newColumn adds a column.
+func (r *reader) newColumn(f *frame, name string) error {
+	if err := r.room(f); err != nil {
+		return err
+	}
+	if n := len(f.columns); f.column(name) < n {
 		return badRequest("column %q is there twice", name)
 	}
 	return nil
@@ -185,10 +181,9 @@ func (r *reader) newColumn(f *frame, name string) error {
 // matrix takes [[…], …], whose columns are there already.
 func (r *reader) matrix(f *frame) error {
 	return r.Array(func(i int) error {
-		if err := r.row(i); err != nil {
+		if err := r.row(f, i); err != nil {
 			return err
 		}
-		f.rows = i + 1
 		n := 0
 		err := r.Array(func(k int) error {
 			if k >= len(f.columns) {
@@ -212,21 +207,24 @@ func (r *reader) byColumn() (*frame, error) {
 		if err := r.newColumn(f, name); err != nil {
 			return err
 		}
-		c := &f.columns[len(f.columns)-1]
-		if err := r.Array(func(i int) error {
-			if err := r.row(i); err != nil {
-				return err
-			}
-			return r.value(c)
-		}); err != nil {
-			return err
-		}
-		if len(f.columns) == 1 {
-			f.rows = c.len()
-		}
-		return nil
+		return r.columnValues(f)
 	})
 	return f, err
+}
+
+// columnValues takes […], the values of the last column.
+func (r *reader) columnValues(f *frame) error {
+	c, rows := &f.columns[len(f.columns)-1], f.rows
+	err := r.Array(func(i int) error {
+		if err := r.row(f, i); err != nil {
+			return err
+		}
+		return r.value(c)
+	})
+	if len(f.columns) > 1 {
+		f.rows = rows // that of the first, which all are compared with
+	}
+	return err
 }
 
 // rowsOf takes [[…], …] in the order of the model's features, or records.
@@ -243,13 +241,7 @@ func (r *reader) rowsOf() (*frame, error) {
 		f.column(p.Name)
 	}
 	if len(r.parts) == 1 && r.parts[0].Kind == dataset.Tensor {
-		return f, r.Array(func(i int) error {
-			if err := r.row(i); err != nil {
-				return err
-			}
-			f.rows = i + 1
-			return r.value(&f.columns[0])
-		})
+		return f, r.columnValues(f)
 	}
 	return f, r.matrix(f)
 }

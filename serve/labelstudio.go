@@ -170,17 +170,11 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	f := &frame{}
 	for i, task := range req.Tasks {
 		in := reader{scanner: newScanner(task.Data), parts: m.parts, limits: &s.options.Limits}
-		if err := in.row(i); err != nil {
-			return err
-		}
-		f.rows = i + 1
 		if err := in.record(f, i); err != nil {
 			return err
 		}
 	}
-	for i := range f.columns {
-		f.columns[i].complete(f.rows)
-	}
+	f.complete()
 	if err := f.finish(); err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"credence/dataset"
+	"credence/internal/table"
 )
 
 // The Open Inference Protocol, version 2, as KServe, Triton and MLServer speak it. Errors are
@@ -271,25 +273,23 @@ func checkShape(name string, shape []int64, limits *Limits) (n, width int, err e
 
 // addInput adds a tensor to the frame.
 func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
-	part := m.part(v.name)
-	if part == nil && width == len(m.parts) && width > 1 && f.columns == nil && v.texts == nil && m.plain() {
+	part, before := m.parts.find(v.name), len(f.columns)
+	notNumeric := func(p dataset.Part) bool { return p.Kind != dataset.Numeric }
+	if part == nil && width == len(m.parts) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.parts, notNumeric) {
 		// One matrix with all features, in their order.
 		for k, p := range m.parts {
-			c := f.column(p.Name)
+			c := &f.columns[f.column(p.Name)]
 			for i := range n {
 				c.addNumber(v.nums[i*width+k])
 			}
 		}
 		return nil
 	}
-	if len(f.columns) > 0 {
-		for _, c := range f.columns {
-			if c.name == v.name {
-				return badRequest("input %q is there twice", v.name)
-			}
-		}
+	at := f.column(v.name)
+	if at < before {
+		return badRequest("input %q is there twice", v.name)
 	}
-	c := f.column(v.name)
+	c := &f.columns[at]
 	switch {
 	case v.texts != nil && width == 1:
 		for _, s := range v.texts {
@@ -299,13 +299,10 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 		return badRequest("input %q: texts of shape [rows] or [rows, 1] are expected, not %d for each row", v.name, width)
 	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
 		for _, x := range v.nums {
-			switch {
-			case v.datatype == "BOOL":
+			if v.datatype == "BOOL" {
 				c.addBool(x != 0, part)
-			case math.IsNaN(x):
-				c.addMissing()
-			default:
-				c.addNumber(x)
+			} else {
+				c.addFound(x)
 			}
 		}
 	default:
@@ -314,30 +311,10 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 			for k := range list {
 				list[k] = float32(v.nums[i*width+k])
 			}
-			c.addList(list)
+			c.add(table.Cell{Kind: table.VectorCell, Vec: list})
 		}
 	}
 	return nil
-}
-
-// part returns the feature of a name, or nil.
-func (m *served) part(name string) *dataset.Part {
-	for i := range m.parts {
-		if m.parts[i].Name == name {
-			return &m.parts[i]
-		}
-	}
-	return nil
-}
-
-// plain reports whether all features are single numbers.
-func (m *served) plain() bool {
-	for _, p := range m.parts {
-		if p.Kind != dataset.Numeric {
-			return false
-		}
-	}
-	return true
 }
 
 // oipErrors answers an error in the form of the protocol.

@@ -16,25 +16,43 @@ type inputValues struct {
 	texts []string // of type BYTES
 }
 
-// sizes are the bytes of a value of each type.
-var sizes = map[string]int{"BOOL": 1, "UINT8": 1, "INT8": 1, "UINT16": 2, "INT16": 2, "FP16": 2, "BF16": 2,
-	"UINT32": 4, "INT32": 4, "FP32": 4, "UINT64": 8, "INT64": 8, "FP64": 8}
+// inputTypes are the types of numbers: their bytes, and how these are read, little-endian.
+var inputTypes = map[string]struct {
+	size int
+	read func(b []byte) float64
+}{
+	"BOOL":   {1, func(b []byte) float64 { return oneIf(b[0] != 0) }},
+	"UINT8":  {1, func(b []byte) float64 { return float64(b[0]) }},
+	"INT8":   {1, func(b []byte) float64 { return float64(int8(b[0])) }},
+	"UINT16": {2, func(b []byte) float64 { return float64(le.Uint16(b)) }},
+	"INT16":  {2, func(b []byte) float64 { return float64(int16(le.Uint16(b))) }},
+	"FP16":   {2, func(b []byte) float64 { return float64(array.Half(le.Uint16(b))) }},
+	"BF16":   {2, func(b []byte) float64 { return float64(math.Float32frombits(uint32(le.Uint16(b)) << 16)) }},
+	"UINT32": {4, func(b []byte) float64 { return float64(le.Uint32(b)) }},
+	"INT32":  {4, func(b []byte) float64 { return float64(int32(le.Uint32(b))) }},
+	"FP32":   {4, func(b []byte) float64 { return float64(math.Float32frombits(le.Uint32(b))) }},
+	"UINT64": {8, func(b []byte) float64 { return float64(le.Uint64(b)) }},
+	"INT64":  {8, func(b []byte) float64 { return float64(int64(le.Uint64(b))) }},
+	"FP64":   {8, func(b []byte) float64 { return math.Float64frombits(le.Uint64(b)) }},
+}
 
-// binary reads values in the binary form, little-endian.
+var le = binary.LittleEndian
+
+// binary reads values in the binary form.
 func (v *inputValues) binary(data []byte) error {
 	if v.datatype == "BYTES" {
 		return v.bytes(data)
 	}
-	size, ok := sizes[v.datatype]
+	t, ok := inputTypes[v.datatype]
 	if !ok {
 		return v.unknown()
 	}
-	if len(data) != v.n*size {
-		return badRequest("input %q: %d bytes for %d values of type %s, expected %d", v.name, len(data), v.n, v.datatype, v.n*size)
+	if len(data) != v.n*t.size {
+		return badRequest("input %q: %d bytes for %d values of type %s, expected %d", v.name, len(data), v.n, v.datatype, v.n*t.size)
 	}
 	v.nums = make([]float64, v.n)
 	for i := range v.nums {
-		v.nums[i] = number(v.datatype, data[i*size:])
+		v.nums[i] = t.read(data[i*t.size:])
 	}
 	return nil
 }
@@ -43,49 +61,14 @@ func (v *inputValues) unknown() error {
 	return badRequest("input %q: datatype %q is not one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES", v.name, v.datatype)
 }
 
-// number reads one value.
-func number(datatype string, b []byte) float64 {
-	le := binary.LittleEndian
-	switch datatype {
-	case "BOOL":
-		if b[0] != 0 {
-			return 1
-		}
-		return 0
-	case "UINT8":
-		return float64(b[0])
-	case "INT8":
-		return float64(int8(b[0]))
-	case "UINT16":
-		return float64(le.Uint16(b))
-	case "INT16":
-		return float64(int16(le.Uint16(b)))
-	case "FP16":
-		return float64(array.Half(le.Uint16(b)))
-	case "BF16":
-		return float64(math.Float32frombits(uint32(le.Uint16(b)) << 16))
-	case "UINT32":
-		return float64(le.Uint32(b))
-	case "INT32":
-		return float64(int32(le.Uint32(b)))
-	case "FP32":
-		return float64(math.Float32frombits(le.Uint32(b)))
-	case "UINT64":
-		return float64(le.Uint64(b))
-	case "INT64":
-		return float64(int64(le.Uint64(b)))
-	}
-	return math.Float64frombits(le.Uint64(b))
-}
-
 // bytes reads texts, each behind its length.
 func (v *inputValues) bytes(data []byte) error {
 	v.texts = make([]string, 0, min(v.n, len(data)/4))
 	for len(data) > 0 && len(v.texts) < v.n {
-		if len(data) < 4 || uint64(binary.LittleEndian.Uint32(data)) > uint64(len(data)-4) {
+		if len(data) < 4 || uint64(le.Uint32(data)) > uint64(len(data)-4) {
 			return badRequest("input %q: text %d goes beyond the data", v.name, len(v.texts)+1)
 		}
-		n := int(binary.LittleEndian.Uint32(data))
+		n := int(le.Uint32(data))
 		v.texts = append(v.texts, string(data[4:4+n]))
 		data = data[4+n:]
 	}
@@ -100,7 +83,7 @@ func (v *inputValues) json(data []byte) error {
 	if data == nil {
 		return badRequest("input %q has no data", v.name)
 	}
-	if _, ok := sizes[v.datatype]; !ok && v.datatype != "BYTES" {
+	if _, ok := inputTypes[v.datatype]; !ok && v.datatype != "BYTES" {
 		return v.unknown()
 	}
 	if v.datatype == "BYTES" {
@@ -149,7 +132,6 @@ func (v *inputValues) nested(s scanner, depth int) error {
 
 // appendBinary appends an output in the binary form.
 func appendBinary(dst []byte, data any) []byte {
-	le := binary.LittleEndian
 	switch data := data.(type) {
 	case []float64:
 		for _, x := range data {
@@ -157,11 +139,7 @@ func appendBinary(dst []byte, data any) []byte {
 		}
 	case []bool:
 		for _, x := range data {
-			b := byte(0)
-			if x {
-				b = 1
-			}
-			dst = append(dst, b)
+			dst = append(dst, byte(oneIf(x)))
 		}
 	case []string:
 		for _, x := range data {

@@ -37,7 +37,7 @@ type served struct {
 	hash          string // SHA-256 of the file
 	loaded        time.Time
 	stamp         stamp
-	parts         []dataset.Part
+	parts         parts
 	read          dataset.LoadOptions // how the run's files are read
 	law           bool                // answers are distributions
 	raters        *evaluate.RaterReport
