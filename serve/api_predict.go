@@ -67,19 +67,18 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err err
 			w.Header().Set("Connection", "close")
 		}
 	}()
-	form, err := readForm(r, want)
-	if err != nil {
+	if err := want.readForm(r); err != nil {
 		return err
 	}
-	if err := want.limits.checkLevels(len(form.levels)); err != nil {
+	if err := want.limits.checkLevels(len(want.Levels)); err != nil {
 		return err
 	}
 	t, err := s.apiItems(w, r, m, want)
 	if err != nil {
 		return err
 	}
-	if form.Name != jsonForm {
-		return s.streamAnswers(w, r, m, t, want, form)
+	if want.Name != jsonForm {
+		return s.streamAnswers(w, r, m, t, want)
 	}
 	if err := checkLevel(want.level); err != nil {
 		return err

@@ -2,12 +2,14 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,12 +89,6 @@ func asClients(t table.Table, err error) (table.Table, error) {
 	return nil, err
 }
 
-// answerForm is how an answer is written: the options of credence predict.
-type answerForm struct {
-	predict.Format
-	levels []float64 // that the query names
-}
-
 // formParams describes the parameters that readForm reads.
 func formParams() []*huma.Param {
 	query := func(name, kind, about string) *huma.Param {
@@ -119,41 +115,37 @@ func formParams() []*huma.Param {
 }
 
 // readForm reads the parameters of a request.
-func readForm(r *http.Request, want *wanted) (*answerForm, error) {
-	f := &answerForm{Format: predict.Format{Top: true}}
-	f.Name = jsonForm
+func (w *wanted) readForm(r *http.Request) error {
+	w.Top, w.Name = true, jsonForm
 	if accept := r.Header.Get("Accept"); accept != "" && accept != "*/*" {
-		f.Name = accepted(accept)
-		f.Wide = f.Name == linesForm
+		w.Name = accepted(accept)
+		w.Wide = w.Name == linesForm
 	}
-	digits := "6"
+	digits := ""
 	if r.URL.RawQuery != "" {
 		q := r.URL.Query()
-		if err := f.query(q, want); err != nil {
-			return nil, err
+		if err := w.query(q); err != nil {
+			return err
 		}
-		if text := q.Get("digits"); text != "" {
-			digits = text
-			f.Digits = 1 // whatever the form
-		}
+		digits = q.Get("digits")
 	}
-	if f.Name == jsonForm && len(f.levels) > 1 {
-		return nil, badRequest("JSON answers have one level: ask for JSON lines, CSV or Parquet")
+	if w.Name == jsonForm && len(w.Levels) > 1 {
+		return badRequest("JSON answers have one level: ask for JSON lines, CSV or Parquet")
 	}
 	n := 0
 	if digits != "full" {
 		var err error
-		if n, err = strconv.Atoi(digits); err != nil || n < 1 || n > 17 {
-			return nil, badRequest("digits %q: expected a number from 1 to 17, or full", digits)
+		if n, err = strconv.Atoi(cmp.Or(digits, "6")); err != nil || n < 1 || n > 17 {
+			return badRequest("digits %q: expected a number from 1 to 17, or full", digits)
 		}
 	}
 	// All that is told is computed to as many digits; programs that read JSON and Parquet get all
 	// of them unless told otherwise.
-	f.Precision = predict.Digits(n).Precision()
-	if f.Digits != 0 || f.Name == csvForm {
-		f.Digits = predict.Digits(n)
+	w.Precision = predict.Digits(n).Precision()
+	if digits != "" || w.Name == csvForm {
+		w.Digits = predict.Digits(n)
 	}
-	return f, want.rule.check()
+	return checkAbstention(w.MaxWidth, w.MinTop)
 }
 
 // accepted returns the form that an Accept header asks for first.
@@ -169,63 +161,57 @@ func accepted(header string) string {
 	return jsonForm
 }
 
-// query reads the query.
-func (f *answerForm) query(q url.Values, want *wanted) error {
-	truth := func(name string, to *bool) error {
+// query reads the query. Of several mistakes it returns the first.
+func (w *wanted) query(q url.Values) (err error) {
+	fail := func(name, text, expected string) {
+		err = cmp.Or(err, badRequest("%s %q: expected %s", name, text, expected))
+	}
+	choice := func(name, expected string, choices ...string) string {
 		text := q.Get(name)
-		if text == "" {
-			return nil
+		if text != "" && !slices.Contains(choices, text) {
+			fail(name, text, expected)
 		}
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return badRequest("%s %q: expected true or false", name, text)
-		}
-		*to = b
-		return nil
+		return text
 	}
-	number := func(name, text string, to *float64) error {
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return badRequest("%s %q: expected a number", name, text)
+	number := func(name, text string, to *float64) {
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			*to = x
+		} else {
+			fail(name, text, "a number")
 		}
-		*to = x
-		return nil
 	}
-	if name := q.Get("format"); name != "" {
-		if name != jsonForm && name != linesForm && name != csvForm && name != parquetForm {
-			return badRequest("format %q: expected json, jsonl, csv or parquet", name)
+	if name := choice("format", "json, jsonl, csv or parquet", jsonForm, linesForm, csvForm, parquetForm); name != "" {
+		w.Name, w.Wide = name, name == linesForm
+	}
+	for _, x := range []struct {
+		name string
+		to   *bool
+	}{{"wide", &w.Wide}, {"hpd", &w.HPD}, {"full", &w.Full}, {"next", &w.Next}, {"top", &w.Top}, {"csv_safe", &w.CSVSafe}, {"partial", &w.partial}} {
+		if text := q.Get(x.name); text != "" {
+			truth, err := strconv.ParseBool(text)
+			if *x.to = truth; err != nil {
+				fail(x.name, text, "true or false")
+			}
 		}
-		f.Name, f.Wide = name, name == linesForm
 	}
-	errs := []error{truth("wide", &f.Wide), truth("hpd", &f.HPD), truth("full", &f.Full), truth("next", &f.Next), truth("top", &f.Top),
-		truth("csv_safe", &f.CSVSafe), truth("partial", &want.partial)}
-	for name, to := range map[string]*float64{"max_width": &want.rule.maxWidth, "min_top": &want.rule.minTop} {
+	for name, to := range map[string]*float64{"max_width": &w.MaxWidth, "min_top": &w.MinTop} {
 		if text := q.Get(name); text != "" {
-			errs = append(errs, number(name, text, to))
+			number(name, text, to)
 		}
 	}
 	for _, text := range q["level"] {
-		errs = append(errs, number("level", text, &want.level), checkLevel(want.level))
-		f.levels = append(f.levels, want.level)
+		number("level", text, &w.level)
+		err = cmp.Or(err, checkLevel(w.level))
+		w.Levels = append(w.Levels, w.level)
 	}
 	if text := q.Get("batch"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			errs = append(errs, badRequest("batch %q: expected a number of items", text))
+			fail("batch", text, "a number of items")
 		}
-		want.batch = min(n, batchRows)
+		w.batch = min(n, batchRows)
 	}
-	f.OnlyMean, f.Tidymodels = q.Get("only") == "mean", q.Get("names") == "tidymodels"
-	if only := q.Get("only"); only != "" && only != "mean" {
-		errs = append(errs, badRequest("only %q: expected mean", only))
-	}
-	if names := q.Get("names"); names != "" && names != "tidymodels" && names != "credence" {
-		errs = append(errs, badRequest("names %q: expected credence or tidymodels", names))
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	w.OnlyMean = choice("only", "mean", "mean") == "mean"
+	w.Tidymodels = choice("names", "credence or tidymodels", "credence", "tidymodels") == "tidymodels"
+	return err
 }

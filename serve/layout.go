@@ -21,10 +21,7 @@ type layouts struct {
 }
 
 // layoutKey is what a layout depends on, where all columns are wanted.
-type layoutKey struct {
-	level float64
-	rule  abstention
-}
+type layoutKey struct{ level, maxWidth, minTop float64 }
 
 // mostLayouts is how many layouts are kept: levels come from clients.
 const mostLayouts = 16
@@ -34,7 +31,7 @@ func (s *served) layout(w *wanted) *layout {
 	if w.columns != nil {
 		return newLayout(s, w)
 	}
-	key := layoutKey{w.level, w.rule}
+	key := layoutKey{w.level, w.MaxWidth, w.MinTop}
 	s.layouts.mu.RLock()
 	l := s.layouts.list[key]
 	s.layouts.mu.RUnlock()
@@ -56,9 +53,9 @@ func (s *served) layout(w *wanted) *layout {
 func newLayout(s *served, w *wanted) *layout {
 	// The precision of credence predict.
 	t := predict.NewTable(s.model, predict.Format{
-		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.rule.maxWidth, MinTop: w.rule.minTop},
+		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.MaxWidth, MinTop: w.MinTop},
 		Wide:    true, Top: w.wants("p_top"), Next: w.columns["next_gain"],
-		Keep: func(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) },
+		Keep: w.keeps,
 	})
 	return &layout{table: t, names: t.CheckNames(), full: w.columns["weights"] || w.columns["alpha"]}
 }

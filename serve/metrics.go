@@ -109,13 +109,13 @@ func (s *Server) operations(mux *http.ServeMux) {
 	})
 }
 
-// observe adds the interval and the abstention of an item.
-func (m *modelMetrics) observe(r *predict.Row, rule abstention) {
+// observe adds the interval and the abstention of an item, by the rule that there may be.
+func (m *modelMetrics) observe(r *predict.Row, rule bool) {
 	if r.Classes == nil {
 		return
 	}
 	m.width.Observe(r.Width(0))
-	if rule != (abstention{}) {
+	if rule {
 		m.abstained.Observe(oneIf(r.Abstain(0)))
 	} else if r.HasTop() {
 		m.abstained.Observe(oneIf(r.Classes[r.Predicted].Top < 0.9))

@@ -16,31 +16,38 @@ import (
 
 // wanted is what is asked of a prediction.
 type wanted struct {
-	level   float64
-	levels  int             // how many there are
+	// Format is how an answer is written: the options of credence predict. Its Levels are those that the query names;
+	// its MaxWidth and MinTop say on which items to abstain, whatever the form.
+	predict.Format
+	level   float64         // where there is one
 	columns map[string]bool // nil for all that have a meaning
 	partial bool            // rows that cannot be predicted are marked, not refused
 	limits  *Limits
-	batch   int // items answered at a time as they come in; 0 if the body is read first
-	rule    abstention
+	batch   int            // items answered at a time as they come in; 0 if the body is read first
 	votes   *predict.Votes // on the items, to take into account; nil for none
 }
 
-// abstention says on which items to abstain, as the flags of credence predict do: where the predicted
-// class's interval is wider than maxWidth, or its p_top smaller than minTop. 0 is no rule.
-type abstention struct{ maxWidth, minTop float64 }
-
-func (a abstention) check() error {
-	if !(a.maxWidth >= 0 && a.maxWidth <= 1) {
-		return badRequest("max_width %v: expected a width between 0 and 1", a.maxWidth)
+// checkAbstention refuses a rule on which items to abstain that no item could meet.
+func checkAbstention(maxWidth, minTop float64) error {
+	if !(maxWidth >= 0 && maxWidth <= 1) {
+		return badRequest("max_width %v: expected a width between 0 and 1", maxWidth)
 	}
-	if !(a.minTop >= 0 && a.minTop <= 1) {
-		return badRequest("min_top %v: expected a probability between 0 and 1", a.minTop)
+	if !(minTop >= 0 && minTop <= 1) {
+		return badRequest("min_top %v: expected a probability between 0 and 1", minTop)
 	}
 	return nil
 }
 
+// abstains reports whether there is a rule on which items to abstain.
+func (w *wanted) abstains() bool { return w.MaxWidth != 0 || w.MinTop != 0 }
+
 func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
+
+// keeps reports whether the rows of items have a field.
+func (w *wanted) keeps(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) }
+
+// levels is how many levels there are.
+func (w *wanted) levels() int { return max(1, len(w.Levels)) }
 
 // answer is the predictions for consecutive items of a request, a row each.
 type answer struct {
@@ -90,18 +97,18 @@ func (s limitedSource) Next() (*dataset.Batch, error) {
 	if n > s.want.limits.Rows {
 		return nil, tooManyRows(s.want.limits.Rows)
 	}
-	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels)
+	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels())
 }
 
 // begin starts to predict the items of a table. The caller closes what it returns.
 func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicting, error) {
 	classes := len(s.model.Classes)
 	if f, ok := t.(*frame); ok { // whose items are counted
-		if err := w.limits.checkIntervals(f.rows, classes, w.levels); err != nil {
+		if err := w.limits.checkIntervals(f.rows, classes, w.levels()); err != nil {
 			return nil, err
 		}
 	}
-	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels)))
+	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels())))
 	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
 	in, err := dataset.StreamOf(ctx, t, s.parts, opts)
@@ -171,7 +178,7 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 		}
 		for j := range a.rows {
 			if a.items[j].Err == nil {
-				metrics.observe(&a.rows[j], w.rule)
+				metrics.observe(&a.rows[j], w.abstains())
 			}
 		}
 		if err := each(a); err != nil {

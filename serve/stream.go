@@ -13,32 +13,29 @@ import (
 
 // streamAnswers writes predictions as JSON lines, CSV or Parquet, as credence predict does: some items at
 // a time, so that memory does not grow with their number.
-func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, f *answerForm) error {
-	if f.levels == nil {
-		f.levels = []float64{want.level}
+func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted) error {
+	if want.Levels == nil {
+		want.Levels = []float64{want.level}
 	}
-	for _, level := range f.levels {
+	for _, level := range want.Levels {
 		if err := checkLevel(level); err != nil {
 			return err
 		}
 	}
-	want.levels = len(f.levels)
-	if err := s.checkWide(m, f); err != nil {
+	if err := want.checkWide(len(m.model.Classes)); err != nil {
 		return err
 	}
-	o := f.Format
-	o.Levels, o.MaxWidth, o.MinTop = f.levels, want.rule.maxWidth, want.rule.minTop
-	o.Next = o.Next || want.columns["next_gain"]
-	o.Top = o.Top && (!o.Wide || want.wants("p_top"))
+	want.Next = want.Next || want.columns["next_gain"]
+	want.Top = want.Top && (!want.Wide || want.wants("p_top"))
 	if want.columns != nil {
-		if !o.Wide {
+		if !want.Wide {
 			return badRequest("outputs can be chosen in the wide form alone: add wide=true")
 		}
-		o.Keep = func(name string) bool { return name == "mean" || name == "abstain" || want.wants(name) }
+		want.Keep = want.keeps
 	}
 	metrics := s.metrics.of(m.name)
-	o.Seen = func(r *predict.Row) { metrics.observe(r, want.rule) }
-	rows := predict.NewTable(m.model, o)
+	want.Seen = func(r *predict.Row) { metrics.observe(r, want.abstains()) }
+	rows := predict.NewTable(m.model, want.Format)
 	if err := rows.CheckNames(); err != nil {
 		return badRequest("%w: ask for fewer outputs, or for the long form", err)
 	}
@@ -48,7 +45,7 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 	}
 	defer p.close()
 	hold := func(n int) error { return s.hold(w, int64(n)) }
-	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, &f.Format, hold))
+	err = causeOf(r.Context(), p.stream(r.Context(), w, rows, hold))
 	d := p.Diagnostics()
 	s.metrics.counted(metrics, d)
 	if rec := w.(*recorder); err != nil && rec.status != 0 {
@@ -60,15 +57,15 @@ func (s *Server) streamAnswers(w http.ResponseWriter, r *http.Request, m *served
 }
 
 // checkWide refuses a wide table of several levels with more columns than a request may have.
-func (s *Server) checkWide(m *served, f *answerForm) error {
+func (w *wanted) checkWide(classes int) error {
 	each := 5 // intervals have as many columns for each class and level
-	if f.HPD {
+	if w.HPD {
 		each++
 	}
-	if !f.Wide || len(f.levels) == 1 {
+	if !w.Wide || len(w.Levels) == 1 {
 		return nil
 	}
-	return exceeds("columns of the answer, one row per item", each*len(f.levels)*len(m.model.Classes), s.options.Limits.Columns, "max-columns")
+	return exceeds("columns of the answer, one row per item", each*len(w.Levels)*classes, w.limits.Columns, "max-columns")
 }
 
 // cellMemory is about how much memory a value takes until it is written: in a batch, and in a group of rows of Parquet.
@@ -76,15 +73,15 @@ const cellMemory, groupMemory = 64, 16
 
 // stream writes the predictions. What it keeps in memory it asks for with hold. The first are made before anything is
 // written, so that most mistakes are still answered with their status.
-func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *predict.Table, f *predict.Format, hold func(bytes int) error) error {
-	columns, batch, group := len(rows.Columns()), 0, 0
-	if !f.Wide {
-		columns *= len(p.of.model.Classes) * p.want.levels
+func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *predict.Table, hold func(bytes int) error) error {
+	columns, batch, group, form := len(rows.Columns()), 0, 0, p.want.Name
+	if !p.want.Wide {
+		columns *= len(p.of.model.Classes) * p.want.levels()
 	}
 	var out predict.Writer
 	begin := func() (err error) {
 		for _, m := range mediaTypes {
-			if m.form == f.Name {
+			if m.form == form {
 				w.Header().Set("Content-Type", m.name)
 				break
 			}
@@ -108,13 +105,13 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 			}
 			batch = values
 		}
-		if more := min(values, table.GroupValues-group); f.Name == parquetForm && more > 0 {
+		if more := min(values, table.GroupValues-group); form == parquetForm && more > 0 {
 			if err := hold(more * groupMemory); err != nil {
 				return err
 			}
 			group += more
 		}
-		if err := p.write(ctx, w, out, b.Predictions, f.Name == linesForm); err != nil {
+		if err := p.write(ctx, w, out, b.Predictions, form == linesForm); err != nil {
 			return err
 		}
 		if p.want.batch != 0 {
