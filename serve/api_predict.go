@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -49,10 +48,7 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 
 // apiErrors answers an error in the form that huma's have.
 func apiErrors(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	text, _ := json.Marshal(huma.NewError(status, err.Error()))
-	w.Write(append(text, '\n'))
+	writeError(w, status, "application/problem+json", huma.NewError(status, err.Error()))
 }
 
 func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err error) {
@@ -85,12 +81,7 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err err
 	}
 	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
 	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
-	text, p, err := s.recordText(w, r, m, t, want, text)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
+	return s.answerList(w, r, m, t, want, text, (*answer).records)
 }
 
 // apiItems reads the items of a request, and what is asked of them.
@@ -108,7 +99,7 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 	}
 	in := reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}
 	var f, votes *frame
-	err = in.Object(func(key []byte) (err error) {
+	err = in.whole(func(key []byte) (err error) {
 		switch name := string(key); name {
 		case "items":
 			f, err = in.records()
@@ -127,9 +118,6 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 		}
 		return err
 	})
-	if err == nil {
-		err = in.end()
-	}
 	if err == nil && f == nil {
 		err = badRequest("the request has no items")
 	}

@@ -75,6 +75,14 @@ func (s scanner) end() error {
 	return s.errorf("found %s after the end of the value", s.found())
 }
 
+// whole takes a text that is one object.
+func (s scanner) whole(f func(key []byte) error) error {
+	if err := s.Object(f); err != nil {
+		return err
+	}
+	return s.end()
+}
+
 // number takes a number. NaN and infinities, as Python writes them, are numbers.
 func (s scanner) number() (float64, error) {
 	word := s.Word(len(s.Text))

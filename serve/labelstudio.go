@@ -1,12 +1,12 @@
 package serve
 
 import (
-	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,12 +51,11 @@ func findChoices(config string, classes []string) (choices, error) {
 		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
 	}
 	attr := func(n *node, name string) string {
-		for _, a := range n.Attrs {
-			if a.Name.Local == name {
-				return a.Value
-			}
+		i := slices.IndexFunc(n.Attrs, func(a xml.Attr) bool { return a.Name.Local == name })
+		if i < 0 {
+			return ""
 		}
-		return ""
+		return n.Attrs[i].Value
 	}
 	var found []choices
 	var seen []string
@@ -70,7 +69,8 @@ func findChoices(config string, classes []string) (choices, error) {
 				}
 			}
 			seen = append(seen, attr(n, "name")+" ["+words.Few(values)+"]")
-			if sameNames(values, classes) {
+			missing := func(class string) bool { return !slices.Contains(values, class) }
+			if !slices.ContainsFunc(classes, missing) {
 				found = append(found, choices{attr(n, "name"), attr(n, "toName")})
 			}
 		}
@@ -84,20 +84,6 @@ func findChoices(config string, classes []string) (choices, error) {
 			words.Few(classes), words.Few(seen))
 	}
 	return found[0], nil
-}
-
-// sameNames reports whether all classes are among the choices.
-func sameNames(values, classes []string) bool {
-	have := map[string]bool{}
-	for _, v := range values {
-		have[v] = true
-	}
-	for _, c := range classes {
-		if !have[c] {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *Server) setup(w http.ResponseWriter, r *http.Request) error {
@@ -179,35 +165,20 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text := []byte(`{"model_version":` + quote(m.version) + `,"results":[`)
-	var warnings []string
-	if f.rows > 0 {
-		want := s.wanted()
-		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
-		p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
-			before := len(text)
-			for j := range a.items {
-				if a.first+j > 0 {
-					text = append(text, ',')
-				}
-				if a.items[j].Err != nil {
-					text = append(text, "[]"...) // a task without a prediction
-					continue
-				}
-				one, err := json.Marshal(m.suggestion(&a.rows[j], at))
-				if err != nil {
-					return err
-				}
-				text = append(text, one...)
-			}
-			return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
-		})
-		if err != nil {
-			return err
-		}
-		warnings = p.warnings(true)
+	if f.rows == 0 {
+		return writeText(w, append(text, "]}\n"...))
 	}
-	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(appendWarnings(append(text, ']'), warnings), "}\n"...))
+	want := s.wanted()
+	want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
+	return s.answerList(w, r, m, f, want, text, func(a *answer, dst []byte) ([]byte, error) {
+		return a.list(dst, func(dst []byte, j int) ([]byte, error) {
+			if a.items[j].Err != nil {
+				return append(dst, "[]"...), nil // a task without a prediction
+			}
+			one, err := json.Marshal(m.suggestion(&a.rows[j], at))
+			return append(dst, one...), err
+		})
+	})
 }
 
 // suggestion returns the prediction of an item. The score is what a vote leaves unchanged: 1 less the expected
@@ -257,13 +228,10 @@ func (s *Server) knownLabel(label string) error {
 	c := s.registry.current.Load()
 	var all []string
 	for _, name := range c.names() {
-		versions := c.models[name]
-		for _, class := range versions[len(versions)-1].model.Classes {
-			if class == label {
-				return nil
-			}
-			all = append(all, class)
-		}
+		all = append(all, c.newest(name).model.Classes...)
+	}
+	if slices.Contains(all, label) {
+		return nil
 	}
 	return badRequest("label %q is not a class of a model here: %s", label, words.Few(all))
 }

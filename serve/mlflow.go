@@ -32,10 +32,7 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 	case status < 500:
 		code = "BAD_REQUEST"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	text, _ := json.Marshal(map[string]string{"error_code": code, "message": err.Error()})
-	w.Write(append(text, '\n'))
+	writeError(w, status, "application/json", map[string]string{"error_code": code, "message": err.Error()})
 }
 
 // invocations predicts: one record for each row, and warnings as metadata beside them, which clients of MLflow keep.
@@ -49,12 +46,7 @@ func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	text, p, err := s.recordText(w, r, m, t, want, []byte(`{"predictions": [`))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
+	return s.answerList(w, r, m, t, want, []byte(`{"predictions": [`), (*answer).records)
 }
 
 // scoring reads the items of a request, whatever its form.
@@ -88,7 +80,7 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 		f, err = read()
 		return err
 	}
-	err := r.Object(func(key []byte) error {
+	err := r.whole(func(key []byte) error {
 		switch name := string(key); name {
 		case "dataframe_split":
 			return once(name, r.split)
@@ -111,9 +103,6 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 			return badRequest("found %q, expected one of dataframe_split, dataframe_records, instances, inputs, and params", name)
 		}
 	})
-	if err == nil {
-		err = r.end()
-	}
 	if err == nil && f == nil {
 		err = badRequest("expected one of dataframe_split, dataframe_records, instances, inputs")
 	}

@@ -319,9 +319,14 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 
 // oipErrors answers an error in the form of the protocol.
 func oipErrors(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/json")
+	writeError(w, status, "application/json", map[string]string{"error": err.Error()})
+}
+
+// writeError answers an error in the form of a protocol.
+func writeError(w http.ResponseWriter, status int, kind string, v any) {
+	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	text, _ := json.Marshal(map[string]string{"error": err.Error()})
+	text, _ := json.Marshal(v)
 	w.Write(append(text, '\n'))
 }
 
@@ -331,12 +336,12 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return fmt.Errorf("the answer cannot be written: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
 	return writeText(w, append(text, '\n'))
 }
 
-// writeText writes an answer whose length is told before, so that it need not come in chunks.
+// writeText writes an answer of JSON whose length is told before, so that it need not come in chunks.
 func writeText(w http.ResponseWriter, text []byte) error {
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	_, err := w.Write(text)
 	return err

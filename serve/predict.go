@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 
 	"credence/dataset"
 	"credence/internal/par"
@@ -218,10 +219,7 @@ func columnsOf(names []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, n := range names {
 		if outputOf(n, true) == nil {
-			var names []string
-			for _, f := range predict.Outputs(true) {
-				names = append(names, f.Name)
-			}
+			names := words.Each(predict.Outputs(true), func(f *predict.Field) string { return f.Name })
 			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(names))
 		}
 		out[n] = true
@@ -231,10 +229,9 @@ func columnsOf(names []string) (map[string]bool, error) {
 
 // outputOf returns the output of a name, of models with distributions or without; nil if there is none.
 func outputOf(name string, dists bool) *predict.Field {
-	for _, f := range predict.Outputs(dists) {
-		if f.Name == name {
-			return f
-		}
+	list := predict.Outputs(dists)
+	if i := slices.IndexFunc(list, func(f *predict.Field) bool { return f.Name == name }); i >= 0 {
+		return list[i]
 	}
 	return nil
 }

@@ -89,10 +89,7 @@ func (p *pool) list(ctx context.Context, in *listAsked) (*itemListBody, error) {
 // groupsOf reads filters by columns: of each facet the codes that pass, nil for all.
 func (p *pool) groupsOf(filters []string) ([][]int, error) {
 	groups := make([][]int, len(p.facets))
-	var names []string
-	for _, f := range p.facets {
-		names = append(names, f.Name)
-	}
+	names := words.Each(p.facets, func(f facet) string { return f.Name })
 	for _, text := range filters {
 		at := slices.IndexFunc(p.facets, func(f facet) bool { return strings.HasPrefix(text, f.Name+":") })
 		if at < 0 {

@@ -11,39 +11,53 @@ import (
 	"credence/predict"
 )
 
+// list appends what one appends for each item, separated by commas.
+func (a *answer) list(dst []byte, one func(dst []byte, j int) ([]byte, error)) (_ []byte, err error) {
+	for j := range a.items {
+		if a.first+j > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = one(dst, j); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
 // records appends one JSON object for each item, separated by commas.
 func (a *answer) records(dst []byte) ([]byte, error) {
 	if a.names != nil {
 		return dst, badRequest("%w: ask for fewer outputs", a.names)
 	}
 	var cells []predict.Cell
-	for j := range a.items {
-		if a.first+j > 0 {
-			dst = append(dst, ',')
-		}
+	return a.list(dst, func(dst []byte, j int) ([]byte, error) {
 		if a.items[j].Err != nil {
-			dst = appendFailed(dst, &a.items[j])
-			continue
+			return appendFailed(dst, &a.items[j]), nil
 		}
 		cells = a.table.Append(cells[:0], &a.rows[j])
 		dst = a.table.AppendJSON(dst, cells)
 		if law := a.items[j].Law; a.full && law != nil {
 			dst = appendParameters(dst[:len(dst)-1], law)
 		}
-	}
-	return dst, nil
+		return dst, nil
+	})
 }
 
-// recordText predicts the items of a table and appends their objects to text, which waits in memory for the last of them.
-func (s *Server) recordText(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, text []byte) ([]byte, *predicting, error) {
+// answerList predicts the items of a table and answers with a JSON object: text, which ends within a list, what one
+// appends to it for each batch of items, and warnings. The text waits in memory for the last item.
+func (s *Server) answerList(w http.ResponseWriter, r *http.Request, m *served, t table.Table, want *wanted, text []byte,
+	one func(a *answer, dst []byte) ([]byte, error)) error {
 	p, err := s.predict(r.Context(), m, t, want, func(a *answer) (err error) {
 		before := len(text)
-		if text, err = a.records(text); err != nil {
+		if text, err = one(a, text); err != nil {
 			return err
 		}
 		return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
 	})
-	return text, p, err
+	if err != nil {
+		return err
+	}
+	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
 }
 
 // textMemory is how much memory text takes that grows, compared with its length.

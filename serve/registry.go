@@ -260,6 +260,12 @@ func (r *registry) watch(ctx context.Context, every time.Duration) {
 // names returns the models in order.
 func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.models)) }
 
+// newest returns the last version of a model.
+func (c *catalog) newest(name string) *served {
+	versions := c.models[name]
+	return versions[len(versions)-1]
+}
+
 // all goes through the versions of all models, in order.
 func (c *catalog) all() iter.Seq[*served] {
 	return func(yield func(*served) bool) {
@@ -288,16 +294,11 @@ func (r *registry) get(name, version string) (*served, error) {
 		return nil, failf(404, "there is no model %q; the models are %s", name, words.Few(c.names()))
 	}
 	if version == "" {
-		return versions[len(versions)-1], nil
+		return c.newest(name), nil
 	}
-	for _, s := range versions {
-		if s.version == version {
-			return s, nil
-		}
-	}
-	var have []string
-	for _, s := range versions {
-		have = append(have, s.version)
+	have := words.Each(versions, func(s *served) string { return s.version })
+	if i := slices.Index(have, version); i >= 0 {
+		return versions[i], nil
 	}
 	return nil, failf(404, "model %q has no version %q; it has %s", name, version, words.Few(have))
 }
