@@ -292,21 +292,24 @@ func (s *Server) record(w *recorder, r *http.Request, id string, took time.Durat
 	}
 	s.metrics.requests.WithLabelValues(route, methodLabel(r.Method), strconv.Itoa(status)).Inc()
 	s.metrics.latency.WithLabelValues(route).Observe(took.Seconds())
-	log := s.options.Log
-	switch {
-	case status >= 500:
-		log.Error("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
-	case w.err != nil:
-		log.Info("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
-	case log.Enabled(r.Context(), slog.LevelDebug):
-		log.Debug("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took)
+	level := slog.LevelDebug
+	if status >= 500 {
+		level = slog.LevelError
+	} else if w.err != nil {
+		level = slog.LevelInfo
+	}
+	if log := s.options.Log; log.Enabled(r.Context(), level) {
+		about := []any{"id", id, "method", r.Method, "route", route, "status", status, "took", took}
+		if level > slog.LevelDebug {
+			about = append(about, "error", w.err)
+		}
+		log.Log(context.Background(), level, "request", about...)
 	}
 }
 
 // methodLabel returns a method as metrics have it: clients may invent others without end.
 func methodLabel(method string) string {
-	switch method {
-	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+	if slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
 		return method
 	}
 	return "other"

@@ -37,6 +37,14 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 // choices is the part of a labeling configuration that asks for a class.
 type choices struct{ from, to string }
 
+// choose returns the choice of a class.
+func (c choices) choose(class string, score float64) choice {
+	return choice{c.from, c.to, "choices", map[string]any{"choices": []string{class}}, score}
+}
+
+// ownChoices is the control of tasks that come without a configuration.
+var ownChoices = choices{"label", "item"}
+
 // findChoices returns the control whose choices are the model's classes.
 func findChoices(config string, classes []string) (choices, error) {
 	type node struct {
@@ -147,7 +155,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	if err := s.decode(w, r, &req); err != nil {
 		return err
 	}
-	at := choices{"label", "item"}
+	at := ownChoices
 	if req.LabelConfig != "" {
 		if at, err = findChoices(req.LabelConfig, m.model.Classes); err != nil {
 			return err
@@ -190,7 +198,7 @@ func (m *served) suggestion(r *predict.Row, at choices) suggestion {
 		mean = r.Classes[r.Predicted].Mean
 		p.Score = 1 - r.NextGain
 	}
-	p.Result = append(p.Result, choice{at.from, at.to, "choices", map[string]any{"choices": []string{m.model.Classes[r.Predicted]}}, mean})
+	p.Result = []choice{at.choose(m.model.Classes[r.Predicted], mean)}
 	return p
 }
 

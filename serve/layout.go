@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"sync"
-
 	"credence/mixture"
 	"credence/predict"
 )
@@ -14,38 +12,24 @@ type layout struct {
 	full  bool  // parameters of the mixtures are asked for
 }
 
-// layouts keeps the layouts of a model that are asked for again and again.
-type layouts struct {
-	mu   sync.RWMutex
-	list map[layoutKey]*layout
-}
-
 // layoutKey is what a layout depends on, where all columns are wanted.
 type layoutKey struct{ level, maxWidth, minTop float64 }
 
 // mostLayouts is how many layouts are kept: levels come from clients.
 const mostLayouts = 16
 
-// layout returns the layout of what is wanted.
+// layout returns the layout of what is wanted. Those that are asked for again and again are kept.
 func (s *served) layout(w *wanted) *layout {
 	if w.columns != nil {
 		return newLayout(s, w)
 	}
 	key := layoutKey{w.level, w.MaxWidth, w.MinTop}
-	s.layouts.mu.RLock()
-	l := s.layouts.list[key]
-	s.layouts.mu.RUnlock()
-	if l != nil {
-		return l
+	if l, ok := s.layouts.Load(key); ok {
+		return l.(*layout)
 	}
-	l = newLayout(s, w)
-	s.layouts.mu.Lock()
-	defer s.layouts.mu.Unlock()
-	if s.layouts.list == nil {
-		s.layouts.list = map[layoutKey]*layout{}
-	}
-	if len(s.layouts.list) < mostLayouts {
-		s.layouts.list[key] = l
+	l := newLayout(s, w)
+	if s.kept.Add(1) <= mostLayouts {
+		s.layouts.Store(key, l)
 	}
 	return l
 }

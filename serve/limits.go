@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"time"
 
 	"credence/internal/calculator"
@@ -36,20 +37,15 @@ var DefaultLimits = Limits{
 
 // complete puts in what is not given.
 func (l *Limits) complete() error {
-	d := &DefaultLimits
-	l.Body, l.Answer = cmp.Or(l.Body, d.Body), cmp.Or(l.Answer, d.Answer)
-	l.Memory = cmp.Or(l.Memory, max(d.Memory, 2*l.Body))
-	for _, x := range []struct {
-		to      *int
-		initial int
-	}{{&l.Rows, d.Rows}, {&l.Columns, d.Columns}, {&l.Values, d.Values}, {&l.Levels, d.Levels}, {&l.Intervals, d.Intervals},
-		{&l.Components, d.Components}, {&l.Points, d.Points}, {&l.Concurrency, d.Concurrency}} {
-		if *x.to = cmp.Or(*x.to, x.initial); *x.to < 0 {
+	l.Memory = cmp.Or(l.Memory, max(DefaultLimits.Memory, 2*l.Body))
+	all, initial := reflect.ValueOf(l).Elem(), reflect.ValueOf(DefaultLimits)
+	for i := range all.NumField() {
+		if all.Field(i).IsZero() {
+			all.Field(i).Set(initial.Field(i))
+		}
+		if all.Field(i).Int() < 0 {
 			return errors.New("a limit is negative")
 		}
-	}
-	if l.Timeout = cmp.Or(l.Timeout, d.Timeout); l.Body < 0 || l.Answer < 0 || l.Memory < 0 || l.Timeout < 0 {
-		return errors.New("a limit is negative")
 	}
 	return nil
 }

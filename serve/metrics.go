@@ -2,7 +2,6 @@ package serve
 
 import (
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +24,6 @@ type metrics struct {
 
 	rows, refused, far, unknown *prometheus.CounterVec
 	abstained, width            *prometheus.SummaryVec
-	models                      sync.Map // name → *modelMetrics
 }
 
 // modelMetrics are those of one model.
@@ -70,12 +68,8 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 
 // of returns the metrics of a model.
 func (m *metrics) of(name string) *modelMetrics {
-	if found, ok := m.models.Load(name); ok {
-		return found.(*modelMetrics)
-	}
-	found, _ := m.models.LoadOrStore(name, &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name),
-		m.far.WithLabelValues(name), m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)})
-	return found.(*modelMetrics)
+	return &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name), m.far.WithLabelValues(name),
+		m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)}
 }
 
 // modelInfo tells which models are served, and for how long.

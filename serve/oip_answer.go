@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,22 +96,10 @@ func (o *inferOutputs) add(a *answer) (values int) {
 		if to.Data == nil {
 			to.Data = more
 		} else {
-			to.Data = concatenate(to.Data, more)
+			to.Data = reflect.AppendSlice(reflect.ValueOf(to.Data), reflect.ValueOf(more)).Interface()
 		}
 	}
 	return values
-}
-
-// concatenate returns the values of a tensor followed by those of another of the same type.
-func concatenate(to, more any) any {
-	switch to := to.(type) {
-	case []string:
-		return append(to, more.([]string)...)
-	case []bool:
-		return append(to, more.([]bool)...)
-	default:
-		return append(to.([]float64), more.([]float64)...)
-	}
 }
 
 // parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Distributions of
@@ -186,22 +175,10 @@ func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 		return append(dst, text...), err
 	}
 	dst = append(append(dst, text[:len(text)-1]...), `,"data":[`...)
-	switch list := data.(type) {
-	case []float64:
-		dst, err = appendList(ctx, dst, list)
-	case []bool:
-		dst, err = appendList(ctx, dst, list)
-	case []string:
-		dst, err = appendList(ctx, dst, list)
-	}
-	return append(dst, "]}"...), err
-}
-
-// appendList appends the values of a list, with commas between them.
-func appendList[T any](ctx context.Context, dst []byte, list []T) ([]byte, error) {
 	const most = 1 << 14
-	for from := 0; from < len(list); from += most {
-		text, err := json.Marshal(list[from:min(from+most, len(list))])
+	list := reflect.ValueOf(data)
+	for from := 0; from < list.Len(); from += most {
+		text, err := json.Marshal(list.Slice(from, min(from+most, list.Len())).Interface())
 		if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
 			return dst, errors.New("an answer is not finite")
 		}
@@ -213,5 +190,5 @@ func appendList[T any](ctx context.Context, dst []byte, list []T) ([]byte, error
 		}
 		dst = append(dst, text[1:len(text)-1]...)
 	}
-	return dst, nil
+	return append(dst, "]}"...), nil
 }

@@ -132,19 +132,12 @@ func (v *inputValues) nested(s scanner, depth int) error {
 
 // appendBinary appends an output in the binary form.
 func appendBinary(dst []byte, data any) []byte {
-	switch data := data.(type) {
-	case []float64:
-		for _, x := range data {
-			dst = le.AppendUint64(dst, math.Float64bits(x))
-		}
-	case []bool:
-		for _, x := range data {
-			dst = append(dst, byte(oneIf(x)))
-		}
-	case []string:
-		for _, x := range data {
-			dst = append(le.AppendUint32(dst, uint32(len(x))), x...)
-		}
+	texts, ok := data.([]string)
+	if !ok { // numbers or booleans
+		dst, _ = binary.Append(dst, le, data)
+	}
+	for _, x := range texts {
+		dst = append(le.AppendUint32(dst, uint32(len(x))), x...)
 	}
 	return dst
 }

@@ -105,18 +105,15 @@ func (p *pool) attention(ctx context.Context, rater string) ([]attention, error)
 		if n == nil {
 			continue
 		}
-		agree, _ := p.agreement(i, 0, rater)
-		if n = p.seen(i, rater); true {
-			c, _ := p.focus("", n.predicted)
-			if n.upper[c]-n.lower[c] > wide {
-				broad++
-			}
-			if n.top[n.predicted] < 0.9 {
-				unsure++
-			}
-			if agree == 2 {
-				split++
-			}
+		n = p.seen(i, rater)
+		if c, _ := p.focus("", n.predicted); n.upper[c]-n.lower[c] > wide {
+			broad++
+		}
+		if n.top[n.predicted] < 0.9 {
+			unsure++
+		}
+		if agree, _ := p.agreement(i, 0, rater); agree == 2 {
+			split++
 		}
 	}
 	n := len(p.order)

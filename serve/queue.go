@@ -33,7 +33,8 @@ type Queue struct {
 type queue struct {
 	server      *Server
 	options     Queue
-	done, total atomic.Int64 // items predicted, and of how many where that is known
+	done, total atomic.Int64    // items predicted, and of how many where that is known
+	ctx         context.Context // of what is at work
 	stop        context.CancelFunc
 	idle        sync.WaitGroup
 
@@ -86,8 +87,8 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	q := &queue{server: s, options: o, stop: stop}
-	q.build(ctx, m)
+	q := &queue{server: s, options: o, ctx: ctx, stop: stop}
+	q.build(m)
 	return q, nil
 }
 
@@ -104,19 +105,19 @@ func (q *queue) close() {
 
 // build predicts the items with a model in the background; what was there before is answered from
 // until that is done.
-func (q *queue) build(ctx context.Context, m *served) {
+func (q *queue) build(m *served) {
 	q.building, q.failed = m, nil
 	q.done.Store(0)
 	q.total.Store(0)
 	q.idle.Go(func() {
-		p, err := q.newPool(ctx, m)
+		p, err := q.newPool(q.ctx, m)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if err != nil {
 			if p != nil {
 				p.rows.close()
 			}
-			if q.failed = err; ctx.Err() == nil {
+			if q.failed = err; q.ctx.Err() == nil {
 				q.server.options.Log.Error("the items cannot be read", "error", err)
 			}
 			return
@@ -177,10 +178,7 @@ func (q *queue) renew() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if m != q.building && (q.pool == nil || q.pool.of == q.building || q.failed != nil) {
-		ctx, stop := context.WithCancel(context.Background())
-		before := q.stop
-		q.stop = func() { before(); stop() }
-		q.build(ctx, m)
+		q.build(m)
 	}
 }
 

@@ -105,7 +105,7 @@ func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) 
 		a := annotation{ID: n + 1, CompletedBy: map[string]string{"email": v.Rater}, WasCancelled: v.Label == "",
 			CreatedAt: v.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Result: []choice{}}
 		if v.Label != "" {
-			a.Result = append(a.Result, choice{FromName: "label", ToName: "item", Type: "choices", Value: map[string]any{"choices": []string{v.Label}}})
+			a.Result = append(a.Result, ownChoices.choose(v.Label, 0))
 		}
 		list[at].Annotations = append(list[at].Annotations, a)
 	}
@@ -130,8 +130,8 @@ func (p *pool) task(i int) (task, error) {
 	}
 	t.Data["item"] = p.ids[i]
 	if n := p.now[i]; n != nil {
-		t.Predictions = append(t.Predictions, suggestion{ModelVersion: p.of.version, Score: 1 - n.gain, Result: []choice{{
-			FromName: "label", ToName: "item", Type: "choices", Value: map[string]any{"choices": []string{p.of.model.Classes[n.predicted]}}, Score: n.mean[n.predicted]}}})
+		t.Predictions = append(t.Predictions, suggestion{ModelVersion: p.of.version, Score: 1 - n.gain,
+			Result: []choice{ownChoices.choose(p.of.model.Classes[n.predicted], n.mean[n.predicted])}})
 	}
 	return t, nil
 }

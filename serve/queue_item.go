@@ -178,7 +178,7 @@ func (p *pool) hides(i int, rater string) bool {
 		return false
 	}
 	_, said := p.ballots.own(i, rater)
-	return !said && p.ballots.voted(i, rater)
+	return !said && p.ballots.of(i, "", rater) != nil
 }
 
 // seen returns the numbers of item i that a rater may see.

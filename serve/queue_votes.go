@@ -161,6 +161,9 @@ func (b *ballots) own(i int, rater string) (m mark, ok bool) {
 // of returns the votes on an item as a data set of one item, without those of a rater if one is
 // named; nil if there are none.
 func (b *ballots) of(i int, id, without string) *dataset.Dataset {
+	if b.given[i] == nil && b.marks[i] == nil {
+		return nil
+	}
 	ds := &dataset.Dataset{Items: []string{id}, Classes: b.classes, Counts: make([]float32, len(b.classes))}
 	add := func(m mark) {
 		if m.class < 0 || without != "" && m.rater == without {
@@ -186,25 +189,6 @@ func (b *ballots) of(i int, id, without string) *dataset.Dataset {
 		return nil
 	}
 	return ds
-}
-
-// voted reports whether others than a rater have voted on an item; of no rater, whether anybody has.
-func (b *ballots) voted(i int, but string) bool {
-	if g := b.given[i]; g != nil {
-		n := float32(0)
-		for _, c := range g.counts {
-			n += c
-		}
-		for _, m := range g.named {
-			if m.rater == but && but != "" {
-				n--
-			}
-		}
-		if n > 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(b.marks[i], func(m mark) bool { return m.class >= 0 && (but == "" || m.rater != but) })
 }
 
 // after returns the prediction given votes, nil meaning none.

@@ -41,8 +41,9 @@ type served struct {
 	read          dataset.LoadOptions // how the run's files are read
 	law           bool                // answers are distributions
 	raters        *evaluate.RaterReport
-	noRaters      error // why there is none
-	layouts       layouts
+	noRaters      error        // why there is none
+	layouts       sync.Map     // layoutKey → *layout
+	kept          atomic.Int32 // of them
 }
 
 // stamp tells whether a file was replaced.
