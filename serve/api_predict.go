@@ -43,7 +43,10 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
 	}
 	api.OpenAPI().AddOperation(op)
-	s.route(mux, "POST "+path, apiErrors, s.apiPredictions)
+	named := func(r *http.Request) (model, version string) {
+		return r.PathValue("model"), r.URL.Query().Get("version")
+	}
+	s.modelRoute(mux, "POST "+path, apiErrors, named, s.apiPredictions)
 }
 
 // apiErrors answers an error in the form that huma's have.
@@ -51,11 +54,7 @@ func apiErrors(w http.ResponseWriter, status int, err error) {
 	writeError(w, status, "application/problem+json", huma.NewError(status, err.Error()))
 }
 
-func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err error) {
-	m, err := s.registry.get(r.PathValue("model"), r.URL.Query().Get("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request, m *served) (err error) {
 	want := s.wanted()
 	defer func() {
 		if err != nil && want.batch != 0 {
@@ -93,11 +92,10 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 	if kind != jsonForm {
 		return s.table(w, r, kind, want.batch != 0)
 	}
-	body, err := s.body(w, r)
+	in, err := s.reader(w, r, m)
 	if err != nil {
 		return nil, err
 	}
-	in := reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}
 	var f, votes *frame
 	err = in.whole(func(key []byte) (err error) {
 		switch name := string(key); name {

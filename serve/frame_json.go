@@ -2,6 +2,7 @@ package serve
 
 import (
 	"math"
+	"net/http"
 
 	"credence/dataset"
 	"credence/internal/table"
@@ -13,6 +14,12 @@ type reader struct {
 	parts  parts // of the model
 	limits *Limits
 	values int // numbers in lists
+}
+
+// reader reads the body of a request for a model.
+func (s *Server) reader(w http.ResponseWriter, r *http.Request, m *served) (*reader, error) {
+	body, err := s.body(w, r)
+	return &reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}, err
 }
 
 // row begins row i of a frame.

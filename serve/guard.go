@@ -43,6 +43,18 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 	})
 }
 
+// modelRoute adds a route that asks for a model, whose name and version named finds in a request.
+func (s *Server) modelRoute(mux *http.ServeMux, pattern string, fail failure, named func(r *http.Request) (model, version string),
+	f func(w http.ResponseWriter, r *http.Request, m *served) error) {
+	s.route(mux, pattern, fail, func(w http.ResponseWriter, r *http.Request) error {
+		m, err := s.registry.get(named(r))
+		if err != nil {
+			return err
+		}
+		return f(w, r, m)
+	})
+}
+
 // said is what a client is told of an error: nothing of what went wrong inside.
 func said(err error) error {
 	if e, ok := errors.AsType[*votelog.WriteError](err); ok {

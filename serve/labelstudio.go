@@ -22,14 +22,11 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 	s.route(mux, "GET /health", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, map[string]string{"status": "UP", "model_class": "Credence"})
 	})
-	s.route(mux, "POST /setup", oipErrors, s.setup)
-	s.route(mux, "POST /predict", oipErrors, s.predictTasks)
+	named := func(r *http.Request) (model, version string) { return r.URL.Query().Get("model"), "" }
+	s.modelRoute(mux, "POST /setup", oipErrors, named, s.setup)
+	s.modelRoute(mux, "POST /predict", oipErrors, named, s.predictTasks)
 	s.route(mux, "POST /webhook", oipErrors, s.webhook)
-	s.route(mux, "GET /versions", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-		m, err := s.registry.get(r.URL.Query().Get("model"), "")
-		if err != nil {
-			return err
-		}
+	s.modelRoute(mux, "GET /versions", oipErrors, named, func(w http.ResponseWriter, r *http.Request, m *served) error {
 		return writeJSON(w, map[string][]string{"versions": {m.version}})
 	})
 }
@@ -94,11 +91,7 @@ func findChoices(config string, classes []string) (choices, error) {
 	return found[0], nil
 }
 
-func (s *Server) setup(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.URL.Query().Get("model"), "")
-	if err != nil {
-		return err
-	}
+func (s *Server) setup(w http.ResponseWriter, r *http.Request, m *served) error {
 	var req struct {
 		Schema string `json:"schema"`
 	}
@@ -140,11 +133,7 @@ type choice struct {
 	Score    float64        `json:"score"`
 }
 
-func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.URL.Query().Get("model"), "")
-	if err != nil {
-		return err
-	}
+func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served) error {
 	var req struct {
 		Tasks []struct {
 			ID   json.Number     `json:"id"`
@@ -157,6 +146,7 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	}
 	at := ownChoices
 	if req.LabelConfig != "" {
+		var err error
 		if at, err = findChoices(req.LabelConfig, m.model.Classes); err != nil {
 			return err
 		}

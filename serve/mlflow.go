@@ -20,7 +20,10 @@ func (s *Server) mlflow(mux *http.ServeMux) {
 		_, err := io.WriteString(w, s.options.Version)
 		return err
 	})
-	s.route(mux, "POST /invocations", mlflowErrors, s.invocations)
+	named := func(r *http.Request) (model, version string) {
+		return r.URL.Query().Get("model"), r.URL.Query().Get("version")
+	}
+	s.modelRoute(mux, "POST /invocations", mlflowErrors, named, s.invocations)
 }
 
 // mlflowErrors answers an error in MLflow's form.
@@ -36,11 +39,7 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 }
 
 // invocations predicts: one record for each row, and warnings as metadata beside them, which clients of MLflow keep.
-func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.URL.Query().Get("model"), r.URL.Query().Get("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *served) error {
 	want := s.wanted()
 	t, err := s.scoring(w, r, m, want)
 	if err != nil {
@@ -60,11 +59,10 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 	case kind != jsonForm:
 		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
 	}
-	body, err := s.body(w, r)
+	in, err := s.reader(w, r, m)
 	if err != nil {
 		return nil, err
 	}
-	in := reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}
 	return in.scoringInput(want)
 }
 

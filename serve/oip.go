@@ -49,16 +49,13 @@ func (s *Server) oip(mux *http.ServeMux) {
 	})
 	s.route(mux, "GET /v2/health/ready", oipErrors, s.ready)
 	s.route(mux, "POST /v2/repository/index", oipErrors, s.repositoryIndex)
+	named := func(r *http.Request) (model, version string) { return r.PathValue("model"), r.PathValue("version") }
 	for _, at := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
-		s.route(mux, "GET "+at, oipErrors, s.modelMetadata)
-		s.route(mux, "GET "+at+"/ready", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-			m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
-			if err != nil {
-				return err
-			}
+		s.modelRoute(mux, "GET "+at, oipErrors, named, s.modelMetadata)
+		s.modelRoute(mux, "GET "+at+"/ready", oipErrors, named, func(w http.ResponseWriter, r *http.Request, m *served) error {
 			return writeJSON(w, map[string]any{"name": m.name, "ready": true})
 		})
-		s.route(mux, "POST "+at+"/infer", oipErrors, s.infer)
+		s.modelRoute(mux, "POST "+at+"/infer", oipErrors, named, s.infer)
 	}
 }
 
@@ -91,11 +88,7 @@ func (s *Server) repositoryIndex(w http.ResponseWriter, r *http.Request) error {
 }
 
 // modelMetadata answers what goes in and what comes out.
-func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served) error {
 	meta := modelMetadata{Name: m.name, Platform: "credence", Outputs: m.outputs()}
 	for _, v := range s.registry.current.Load().models[m.name] {
 		meta.Versions = append(meta.Versions, v.version)
@@ -138,11 +131,7 @@ type inferRequest struct {
 const binaryHeader = "Inference-Header-Content-Length"
 
 // infer predicts.
-func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error {
 	body, err := s.body(w, r)
 	if err != nil {
 		return err
