@@ -51,9 +51,15 @@ func parseQuery(line []byte) (*Query, error) {
 		seen[key] = true
 		switch field := fields[key].(type) {
 		case *[]float64:
-			err = decodeNumbers(dec, field)
+			var list []number
+			err = typeError(dec.Decode(&list), "an array of numbers")
+			*field = floats(list)
 		case *[][]float64:
-			err = decodeRows(dec, field)
+			var list [][]number
+			err = typeError(dec.Decode(&list), "an array of arrays of numbers")
+			for _, row := range list {
+				*field = append(*field, floats(row))
+			}
 		default:
 			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, "+
 				"logpdf and votes", key)
@@ -68,26 +74,6 @@ func parseQuery(line []byte) (*Query, error) {
 		}
 	}
 	return q, nil
-}
-
-func decodeNumbers(dec *json.Decoder, dst *[]float64) error {
-	var values []number
-	if err := dec.Decode(&values); err != nil {
-		return typeError(err, "an array of numbers")
-	}
-	*dst = floats(values)
-	return nil
-}
-
-func decodeRows(dec *json.Decoder, dst *[][]float64) error {
-	var rows [][]number
-	if err := dec.Decode(&rows); err != nil {
-		return typeError(err, "an array of arrays of numbers")
-	}
-	for _, values := range rows {
-		*dst = append(*dst, floats(values))
-	}
-	return nil
 }
 
 // typeError says in the words of JSON what encoding/json says in those of Go.

@@ -48,17 +48,14 @@ func (r *Report) Print(w *bytes.Buffer, before, after *mixture.Dirichlet) {
 	if after != nil {
 		r.states = append(r.states, newState("after", after))
 	}
+	var text bytes.Buffer
 	for i, section := range []func(*bytes.Buffer){
 		r.components, r.moments, r.intervals, r.quantiles, r.entropies, r.sketch,
 	} {
-		from := w.Len()
-		section(w)
-		if i > 0 && w.Len() > from {
-			body := bytes.Clone(w.Bytes()[from:])
-			w.Truncate(from)
+		if section(&text); i > 0 && text.Len() > 0 {
 			w.WriteByte('\n')
-			w.Write(body)
 		}
+		text.WriteTo(w)
 	}
 }
 
@@ -80,16 +77,20 @@ func (r *Report) newTable(byClass bool, header ...string) *printout.Table {
 	return t
 }
 
+// lead returns the cells that lead a row: those given and, if there are votes, when it holds.
+func (r *Report) lead(s *state, cells ...string) []string {
+	if len(r.states) > 1 {
+		return append(cells, s.when)
+	}
+	return cells
+}
+
 // eachRow calls f for every class and state with the cells that lead the row.
 // A class is named on its first row only.
 func (r *Report) eachRow(f func(lead []string, i int, s *state)) {
 	for i, name := range r.Classes {
 		for _, s := range r.states {
-			lead := []string{name}
-			if len(r.states) > 1 {
-				lead = append(lead, s.when)
-			}
-			f(lead, i, s)
+			f(r.lead(s, name), i, s)
 			name = ""
 		}
 	}
@@ -186,12 +187,8 @@ func (r *Report) entropies(w *bytes.Buffer) {
 	t := r.newTable(false, "total", "raters disagree", "p is unknown")
 	p := precision{decimals: 4, digits: 2}
 	for _, s := range r.states {
-		var lead []string
-		if len(r.states) > 1 {
-			lead = []string{s.when}
-		}
 		e := s.m.Entropy()
-		t.Add(append(lead, p.number(e.Predictive), p.number(e.Expected), p.number(e.Information))...)
+		t.Add(append(r.lead(s), p.number(e.Predictive), p.number(e.Expected), p.number(e.Information))...)
 	}
 	t.Print(w)
 }
