@@ -38,7 +38,7 @@ type apiVote struct {
 }
 
 // api adds the routes under /api/v1, described by OpenAPI at /api/v1/openapi.json.
-func (s *Server) api(mux *http.ServeMux) error {
+func (s *Server) api(mux *http.ServeMux) {
 	config := huma.DefaultConfig("Credence", s.options.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", "/api/v1/schemas"
 	config.CreateHooks = nil // no links to schemas in answers
@@ -54,7 +54,6 @@ func (s *Server) api(mux *http.ServeMux) error {
 	s.apiQueue(api)
 	s.apiMixture(api)
 	s.apiPredict(api, mux)
-	return nil
 }
 
 // apiProblem is an error as the API answers it, with its cause for the log.
@@ -72,17 +71,12 @@ func problem(err error) error {
 // recordProblem keeps the cause of an answer that is an error for the log.
 func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
 	_, w := humago.Unwrap(ctx)
-	rec, recorded := w.(*recorder)
 	switch err := v.(type) {
 	case *apiProblem:
-		if recorded {
-			rec.err = err.cause
-		}
+		w.(*recorder).err = err.cause
 		return &err.ErrorModel, nil
 	case error:
-		if recorded {
-			rec.err = err
-		}
+		w.(*recorder).err = err
 	}
 	return v, nil
 }

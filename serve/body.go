@@ -48,15 +48,11 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 // hold takes n bytes of the memory that bodies and answers share, until the request ends.
 func (s *Server) hold(w http.ResponseWriter, n int64) error {
-	rec, ok := w.(*recorder)
-	if !ok {
-		return nil
-	}
 	if s.held.Add(n) > s.options.Limits.Memory {
 		s.held.Add(-n)
 		return failf(http.StatusServiceUnavailable,
 			"requests at work fill the memory they share, %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
 	}
-	rec.held += n
+	w.(*recorder).held += n
 	return nil
 }

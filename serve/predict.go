@@ -52,7 +52,6 @@ func (w *wanted) levels() int { return max(1, len(w.Levels)) }
 
 // answer is the predictions for consecutive items of a request, a row each.
 type answer struct {
-	of    *served
 	first int // items of the request before them
 	*layout
 	items []predict.Prediction
@@ -168,7 +167,7 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 		return nil, err
 	}
 	defer p.close()
-	a, metrics := &answer{of: m, layout: m.layout(w)}, s.metrics.of(m.name)
+	a, metrics := &answer{layout: m.layout(w)}, s.metrics.of(m.name)
 	for b, err := range p.batches(ctx) {
 		if err != nil {
 			return nil, err

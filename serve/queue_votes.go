@@ -75,8 +75,7 @@ type ballots struct {
 	classes []string
 	given   map[int]*given
 	marks   map[int][]mark
-	strange int // items with earlier votes that are not among the items
-	notes   []string
+	notes   []string // what is unusual about earlier votes
 }
 
 // readGiven reads the files of earlier votes. Their classes are the model's, so that any other is
@@ -110,12 +109,12 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 	for i, c := range ds.Classes {
 		class[i] = slices.Index(classes, c)
 	}
-	place := make([]int, ds.Len())
+	unknown, place := 0, make([]int, ds.Len())
 	for j, id := range ds.Items {
 		i, ok := at[id]
 		if place[j] = i; !ok {
 			place[j] = -1
-			b.strange++
+			unknown++
 			continue
 		}
 		g := &given{counts: make([]float32, len(classes))}
@@ -129,8 +128,8 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 			b.given[i].named = append(b.given[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
 		}
 	}
-	if b.strange > 0 {
-		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(b.strange, "item")))
+	if unknown > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(unknown, "item")))
 	}
 	return b
 }

@@ -122,7 +122,8 @@ func New(o Options) (*Server, error) {
 	s.mlflow(mux)
 	s.labelStudio(mux)
 	s.operations(mux)
-	if err := errors.Join(s.api(mux), s.page(mux)); err != nil {
+	s.api(mux)
+	if err := s.page(mux); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.handler = s.guard(mux)
