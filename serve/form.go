@@ -27,13 +27,16 @@ const (
 	parquetForm = "parquet"
 )
 
-// mediaTypes are the names of forms in headers; the first of each is the one that answers have.
-var mediaTypes = []struct{ name, form string }{
-	{"application/json", jsonForm},
-	{"application/x-ndjson", linesForm}, {"application/ndjson", linesForm}, {"application/jsonl", linesForm}, {"application/x-jsonlines", linesForm},
-	{"text/csv", csvForm},
-	{"application/vnd.apache.parquet", parquetForm}, {"application/x-parquet", parquetForm}, {"application/parquet", parquetForm},
+// forms are the forms of media types.
+var forms = map[string]string{
+	"application/json":     jsonForm,
+	"application/x-ndjson": linesForm, "application/ndjson": linesForm, "application/jsonl": linesForm, "application/x-jsonlines": linesForm,
+	"text/csv":                       csvForm,
+	"application/vnd.apache.parquet": parquetForm, "application/x-parquet": parquetForm, "application/parquet": parquetForm,
 }
+
+// answerTypes are the media types of answers.
+var answerTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
 
 // mediaType returns the form of a request's body.
 func mediaType(r *http.Request) (string, error) {
@@ -42,10 +45,8 @@ func mediaType(r *http.Request) (string, error) {
 	if given != "application/json" {
 		kind, _, _ = mime.ParseMediaType(given)
 	}
-	for _, m := range mediaTypes {
-		if m.name == kind {
-			return m.form, nil
-		}
+	if form, ok := forms[kind]; ok {
+		return form, nil
 	}
 	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv, for our own API also application/x-ndjson or application/vnd.apache.parquet", given)
 }
@@ -152,10 +153,8 @@ func (w *wanted) readForm(r *http.Request) error {
 func accepted(header string) string {
 	for _, part := range strings.Split(header, ",") {
 		kind, _, _ := strings.Cut(part, ";")
-		for _, m := range mediaTypes {
-			if strings.TrimSpace(kind) == m.name {
-				return m.form
-			}
+		if form, ok := forms[strings.TrimSpace(kind)]; ok {
+			return form
 		}
 	}
 	return jsonForm

@@ -98,15 +98,12 @@ const wide = 0.5
 // attention says what needs it about the items.
 func (p *pool) attention(ctx context.Context, rater string) ([]attention, error) {
 	var broad, unsure, split int
-	for i, n := range p.now {
-		if err := stopped(ctx, i); err != nil {
+	for k, i := range p.order {
+		if err := stopped(ctx, k); err != nil {
 			return nil, err
 		}
-		if n == nil {
-			continue
-		}
-		n = p.seen(i, rater)
-		if c, _ := p.focus("", n.predicted); n.upper[c]-n.lower[c] > wide {
+		n, c := p.focused(i, rater, "")
+		if n.upper[c]-n.lower[c] > wide {
 			broad++
 		}
 		if n.top[n.predicted] < 0.9 {

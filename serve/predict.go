@@ -143,15 +143,10 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 
 // warnings returns what looks wrong about the items so far; done is whether these are all.
 func (p *predicting) warnings(done bool) []string {
-	var list []string
 	d := p.Diagnostics()
-	for _, err := range d.Warnings {
-		list = append(list, err.Error())
-	}
+	list := words.Each(d.Warnings, error.Error)
 	if v := p.want.votes; v != nil {
-		for _, err := range v.Warnings() {
-			list = append(list, err.Error())
-		}
+		list = append(list, words.Each(v.Warnings(), error.Error)...)
 		if done && d.Unused > 0 {
 			list = append(list, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(d.Unused, "item")))
 		}

@@ -56,9 +56,7 @@ func (q *queue) newPool(ctx context.Context, m *served) (*pool, error) {
 	if len(p.ids) == 0 {
 		return p, fmt.Errorf("%s has no items", q.options.Items[0])
 	}
-	for _, w := range run.Diagnostics().Warnings {
-		p.notes = append(p.notes, w.Error())
-	}
+	p.notes = words.Each(run.Diagnostics().Warnings, error.Error)
 	if p.twice > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%s of items that are there before: the first of an item counts", words.Plural(p.twice, "row")))
 	}
@@ -143,19 +141,16 @@ func newFacet(name string, values []string) facet {
 	f := facet{Name: name, Codes: make([]int, len(values))}
 	code := map[string]int{}
 	for _, v := range values {
-		if _, ok := code[v]; !ok && v != "" {
-			code[v] = 0
-			f.Levels = append(f.Levels, v)
-		}
+		code[v] = -1
 	}
-	slices.SortFunc(f.Levels, byNumber)
+	delete(code, "")
+	f.Levels = slices.SortedFunc(maps.Keys(code), byNumber)
+	code[""] = -1
 	for c, v := range f.Levels {
 		code[v] = c
 	}
 	for i, v := range values {
-		if f.Codes[i] = -1; v != "" {
-			f.Codes[i] = code[v]
-		}
+		f.Codes[i] = code[v]
 	}
 	return f
 }

@@ -103,13 +103,7 @@ func flat(values []float32, shape []int, tone func(float32) uint8) image.Image {
 // first goes to the right and the second upwards.
 func cut(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
 	n := shape[1:]
-	across, up := 0, 1
-	switch axis {
-	case 0:
-		across, up = 1, 2
-	case 1:
-		across, up = 0, 2
-	}
+	across, up := [3]int{1, 0, 0}[axis], [3]int{2, 2, 1}[axis]
 	m := image.NewGray(image.Rect(0, 0, n[across], n[up]))
 	var p [3]int
 	p[axis] = slice

@@ -189,6 +189,13 @@ func (p *pool) seen(i int, rater string) *numbers {
 	return p.now[i]
 }
 
+// focused returns the numbers of item i that a rater may see, and the class that is looked at.
+func (p *pool) focused(i int, rater, class string) (*numbers, int) {
+	n := p.seen(i, rater)
+	c, _ := p.focus(class, n.predicted)
+	return n, c
+}
+
 // given returns the answer a, which is that without votes, given the votes that a rater may see.
 func (p *pool) given(i int, a predict.Prediction, rater string) (predict.Prediction, error) {
 	if p.hides(i, rater) {

@@ -107,8 +107,7 @@ func (p *pool) groupsOf(filters []string) ([][]int, error) {
 
 // passes reports whether item i passes all filters.
 func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
-	n := p.seen(i, in.Rater)
-	c, _ := p.focus(in.Class, n.predicted)
+	n, c := p.focused(i, in.Rater, in.Class)
 	width, top := n.upper[c]-n.lower[c], n.top[n.predicted]
 	switch {
 	case n.mean[c] < in.MinMean, n.mean[c] > in.MaxMean, width < in.MinWidth, width > in.MaxWidth, top < in.MinTop, top > in.MaxTop,
@@ -132,9 +131,7 @@ func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
 			if err := stopped(ctx, k); err != nil {
 				return err
 			}
-			n := p.seen(i, in.Rater)
-			c, _ := p.focus(in.Class, n.predicted)
-			keys[i] = of(n, c)
+			keys[i] = of(p.focused(i, in.Rater, in.Class))
 		}
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(keys[b], keys[a]) })
 		return nil
@@ -152,8 +149,7 @@ func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
 
 // listed returns item i as a rater may see it.
 func (p *pool) listed(i int, rater, class string) listedItem {
-	n := p.seen(i, rater)
-	c, _ := p.focus(class, n.predicted)
+	n, c := p.focused(i, rater, class)
 	x := listedItem{Item: p.ids[i], Rank: p.rank[i] + 1, Predicted: p.of.model.Classes[n.predicted], Class: p.of.model.Classes[c],
 		Mean: n.mean[c], Lower: n.lower[c], Upper: n.upper[c], Top: n.top[n.predicted], Gain: p.now[i].gain, Variance: n.variance}
 	_, x.Said = p.ballots.own(i, rater)

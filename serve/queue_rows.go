@@ -40,9 +40,9 @@ func (s *rowStore) add(b *dataset.Batch, i int) error {
 	if err := b.Rows.ReadRow(i, row); err != nil {
 		return err
 	}
-	var record []byte
-	for _, x := range row {
-		record = binary.LittleEndian.AppendUint32(record, math.Float32bits(x))
+	record, err := binary.Append(nil, binary.LittleEndian, row)
+	if err != nil {
+		return err
 	}
 	at := 0
 	for _, p := range b.Parts {
@@ -123,10 +123,11 @@ func (s *rowStore) dataset(i int, id string) (*dataset.Dataset, error) {
 		return nil, err
 	}
 	values := make([]float32, s.width)
-	for k := range values {
-		values[k] = math.Float32frombits(binary.LittleEndian.Uint32(record[4*k:]))
+	n, err := binary.Decode(record, binary.LittleEndian, values)
+	if err != nil {
+		return nil, err
 	}
-	record = record[4*s.width:]
+	record = record[n:]
 	parts := append([]dataset.Part{}, s.parts...)
 	at := 0
 	for k := range parts {

@@ -80,12 +80,7 @@ func (p *predicting) stream(ctx context.Context, w http.ResponseWriter, rows *pr
 	}
 	var out predict.Writer
 	begin := func() (err error) {
-		for _, m := range mediaTypes {
-			if m.form == form {
-				w.Header().Set("Content-Type", m.name)
-				break
-			}
-		}
+		w.Header().Set("Content-Type", answerTypes[form])
 		w.Header().Set("Trailer", warningsHeader)
 		setWarnings(w, p.warnings(false))
 		out, err = predict.NewWriter(w, rows)
