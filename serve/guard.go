@@ -35,11 +35,9 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 			return
 		}
 		rec := w.(*recorder)
-		rec.err = err
-		if rec.status != 0 {
-			return // the answer has begun
+		if rec.err = err; rec.status == 0 { // the answer has not begun
+			fail(w, statusOf(err), said(err))
 		}
-		fail(w, statusOf(err), said(err))
 	})
 }
 
@@ -137,6 +135,12 @@ func (r *recorder) FlushError() error {
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
+// refuse answers a request that no route sees.
+func (r *recorder) refuse(err error) {
+	r.err = err
+	oipErrors(r, statusOf(err), said(err))
+}
+
 // Unwrap lets [http.ResponseController] find the writer below.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
@@ -155,19 +159,18 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 				panic(p)
 			}
 			if p != nil {
-				w.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-				if w.status == 0 {
-					oipErrors(w, http.StatusInternalServerError, said(w.err))
+				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				if w.err = err; w.status == 0 {
+					w.refuse(err)
 				}
 			}
 			s.record(w, r, id, time.Since(start))
 		}()
 		if err := s.admit(mux, r); err != nil {
-			w.err = err
 			if statusOf(err) == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", challenge(r))
 			}
-			oipErrors(w, statusOf(err), err)
+			w.refuse(err)
 			return
 		}
 		if light(r.URL.Path, s.options.BasePath) {
@@ -179,8 +182,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			w.slots = s.slots
 			defer func() { <-s.slots }()
 		default:
-			w.err = failf(http.StatusTooManyRequests, "%d requests are at work already (credence serve --max-requests)", s.options.Limits.Concurrency)
-			oipErrors(w, statusOf(w.err), w.err)
+			w.refuse(failf(http.StatusTooManyRequests, "%d requests are at work already (credence serve --max-requests)", s.options.Limits.Concurrency))
 			return
 		}
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout, s.options.Limits.timedOut())

@@ -112,21 +112,14 @@ func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
 		}
 		votes[k] = n
 	}
-	a, err := p.predict(ctx, i)
+	_, a, at, err := p.predictFor(ctx, i, b.Rater, b.Class)
 	if err != nil {
-		return nil, err
-	}
-	if a, err = p.given(i, a, b.Rater); err != nil {
 		return nil, err
 	}
 	if slices.Max(votes) > 0 {
 		if a.Answer, err = predict.After(p.of.model, &a.Answer, votes); err != nil {
 			return nil, badRequest("%w", err)
 		}
-	}
-	at, err := p.focus(b.Class, p.seen(i, b.Rater).predicted)
-	if err != nil {
-		return nil, err
 	}
 	return p.lawOf(ctx, &a, level, at)
 }

@@ -149,15 +149,7 @@ func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
 		return v, nil
 	}
 	v.Gain = p.now[i].gain
-	a, err := p.predict(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	at, err := p.focus(in.Class, p.seen(i, rater).predicted)
-	if err != nil {
-		return nil, err
-	}
-	now, err := p.given(i, a, rater)
+	a, now, at, err := p.predictFor(ctx, i, rater, in.Class)
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +188,19 @@ func (p *pool) focused(i int, rater, class string) (*numbers, int) {
 	return n, c
 }
 
-// given returns the answer a, which is that without votes, given the votes that a rater may see.
-func (p *pool) given(i int, a predict.Prediction, rater string) (predict.Prediction, error) {
-	if p.hides(i, rater) {
-		return a, nil
+// predictFor returns the prediction for item i without votes and given those that a rater may see, and the class that
+// is looked at.
+func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (before, now predict.Prediction, at int, err error) {
+	if before, err = p.predict(ctx, i); err != nil {
+		return before, now, 0, err
 	}
-	return after(p.of.model, a, p.ballots.of(i, p.ids[i], ""))
+	if now = before; !p.hides(i, rater) {
+		if now, err = after(p.of.model, before, p.ballots.of(i, p.ids[i], "")); err != nil {
+			return before, now, 0, err
+		}
+	}
+	at, err = p.focus(class, p.seen(i, rater).predicted)
+	return before, now, at, err
 }
 
 // count counts the votes on item i.
