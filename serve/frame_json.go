@@ -17,9 +17,7 @@ import (
 type scanner struct{ *jsontext.Scanner }
 
 func newScanner(text []byte) scanner {
-	var s scanner
-	s.Scanner = jsontext.NewScanner(text, func(p jsontext.Problem) error { return s.problem(p) })
-	return s
+	return scanner{jsontext.NewScanner(text, func(s *jsontext.Scanner, p jsontext.Problem) error { return scanner{s}.problem(p) })}
 }
 
 // maxDepth bounds how deep values that are skipped may nest.

@@ -164,10 +164,10 @@ type Scanner struct {
 	Err  error  // why there is no more text than this: io.EOF at its end
 	Most int    // bytes of a string
 
-	r                     io.Reader             // of the rest of the text
-	fail                  func(p Problem) error // returns the error of a problem at the next byte
-	line, column, counted int                   // the place of Text[counted], from 1
-	buf                   []byte                // of a string with escapes
+	r                     io.Reader                         // of the rest of the text
+	fail                  func(s *Scanner, p Problem) error // returns the error of a problem at the next byte
+	line, column, counted int                               // the place of Text[counted], from 1
+	buf                   []byte                            // of a string with escapes
 }
 
 // Problem is what is wrong at the next byte of a text.
@@ -183,12 +183,12 @@ const chunk = 1 << 16
 
 // NewScanner returns a scanner of a text. fail words problems; one that returns nil for an ExtraComma leaves it
 // to what reads the next value.
-func NewScanner(text []byte, fail func(p Problem) error) *Scanner {
+func NewScanner(text []byte, fail func(s *Scanner, p Problem) error) *Scanner {
 	return &Scanner{Text: text, Err: io.EOF, Most: math.MaxInt, fail: fail, line: 1, column: 1}
 }
 
 // NewReader returns a scanner of the text that r reads, of which it keeps a part in memory.
-func NewReader(r io.Reader, fail func(p Problem) error) *Scanner {
+func NewReader(r io.Reader, fail func(s *Scanner, p Problem) error) *Scanner {
 	s := NewScanner(nil, fail)
 	s.r, s.Err = r, nil
 	return s
@@ -264,11 +264,11 @@ func (s *Scanner) Next(first bool, closing byte) (more bool, err error) {
 	case first:
 		return true, nil
 	case c != ',':
-		return false, s.fail(Problem{Kind: NoComma, Closing: closing})
+		return false, s.fail(s, Problem{Kind: NoComma, Closing: closing})
 	}
 	s.At++
 	if s.Peek() == closing {
-		err = s.fail(Problem{Kind: ExtraComma, Closing: closing})
+		err = s.fail(s, Problem{Kind: ExtraComma, Closing: closing})
 	}
 	return err == nil, err
 }
@@ -280,7 +280,7 @@ func (s *Scanner) Key(first bool) (key []byte, more bool, err error) {
 		return nil, more, err
 	}
 	if key, err = s.String(); err == nil && s.Peek() != ':' {
-		err = s.fail(Problem{Kind: NoColon})
+		err = s.fail(s, Problem{Kind: NoColon})
 	}
 	s.At++
 	return key, err == nil, err
@@ -289,7 +289,7 @@ func (s *Scanner) Key(first bool) (key []byte, more bool, err error) {
 // Object calls f with each key, whose value f reads. The key is valid until then.
 func (s *Scanner) Object(f func(key []byte) error) error {
 	if s.Peek() != '{' {
-		return s.fail(Problem{Kind: NoObject})
+		return s.fail(s, Problem{Kind: NoObject})
 	}
 	for first := true; ; first = false {
 		key, more, err := s.Key(first)
@@ -305,7 +305,7 @@ func (s *Scanner) Object(f func(key []byte) error) error {
 // Array calls f before each value, which f reads.
 func (s *Scanner) Array(f func(i int) error) error {
 	if s.Peek() != '[' {
-		return s.fail(Problem{Kind: NoArray})
+		return s.fail(s, Problem{Kind: NoArray})
 	}
 	for i := 0; ; i++ {
 		more, err := s.Next(i == 0, ']')
@@ -321,7 +321,7 @@ func (s *Scanner) Array(f func(i int) error) error {
 // String reads a string, which is valid until the next token.
 func (s *Scanner) String() ([]byte, error) {
 	if s.Peek() != '"' {
-		return nil, s.fail(Problem{Kind: NoString})
+		return nil, s.fail(s, Problem{Kind: NoString})
 	}
 	text := s.Text[s.At+1:]
 	n := plain(text)
@@ -348,7 +348,7 @@ func (s *Scanner) String() ([]byte, error) {
 		case p.Kind == Unfinished && s.At < len(s.Text):
 			p.Kind, s.At = UnfinishedEscape, len(s.Text)
 		}
-		return nil, s.fail(p)
+		return nil, s.fail(s, p)
 	}
 }
 

@@ -68,7 +68,7 @@ type jsonScanner struct {
 
 func newJSONScanner(r io.Reader, file string, limit int64) *jsonScanner {
 	s := &jsonScanner{file: file, limit: limit, keys: map[string]string{}}
-	s.Scanner = jsontext.NewReader(r, s.problem)
+	s.Scanner = jsontext.NewReader(r, func(_ *jsontext.Scanner, p jsontext.Problem) error { return s.problem(p) })
 	s.Most = int(limit / byteCost)
 	return s
 }
