@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"credence/evaluate"
 	"credence/internal/calculator"
 	"credence/run"
 )
@@ -38,7 +40,7 @@ type apiVote struct {
 }
 
 // api adds the routes under /api/v1, described by OpenAPI at /api/v1/openapi.json.
-func (s *Server) api(mux *http.ServeMux) error {
+func (s *Server) api(mux *http.ServeMux) {
 	config := huma.DefaultConfig("Credence", s.options.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", "/api/v1/schemas"
 	config.CreateHooks = nil // no links to schemas in answers
@@ -54,7 +56,6 @@ func (s *Server) api(mux *http.ServeMux) error {
 	s.apiQueue(api)
 	s.apiMixture(api)
 	s.apiPredict(api, mux)
-	return nil
 }
 
 // apiProblem is an error as the API answers it, with its cause for the log.
@@ -72,17 +73,12 @@ func problem(err error) error {
 // recordProblem keeps the cause of an answer that is an error for the log.
 func recordProblem(ctx huma.Context, _ string, v any) (any, error) {
 	_, w := humago.Unwrap(ctx)
-	rec, recorded := w.(*recorder)
 	switch err := v.(type) {
 	case *apiProblem:
-		if recorded {
-			rec.err = err.cause
-		}
+		w.(*recorder).err = err.cause
 		return &err.ErrorModel, nil
 	case error:
-		if recorded {
-			rec.err = err
-		}
+		w.(*recorder).err = err
 	}
 	return v, nil
 }
@@ -95,92 +91,94 @@ func (m *served) summary() apiModel {
 	return a
 }
 
-func (s *Server) apiModels(api huma.API) {
-	type modelList struct {
-		Body struct {
-			Models []apiModel `json:"models"`
+// register adds an operation of the API.
+func register[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (*O, error)) {
+	op.Path = "/api/v1" + op.Path
+	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, problem(causeOf(ctx, err))
 		}
-	}
-	huma.Register(api, huma.Operation{OperationID: "list-models", Method: "GET", Path: "/api/v1/models", Summary: "The models and their versions", Tags: []string{"models"}},
-		func(ctx context.Context, _ *struct{}) (*modelList, error) {
-			var out modelList
-			c := s.registry.current.Load()
-			for _, name := range c.names() {
-				for _, m := range c.models[name] {
-					out.Body.Models = append(out.Body.Models, m.summary())
-				}
+		return out, nil
+	})
+}
+
+// registerBody adds an operation that answers with nothing but a body.
+func registerBody[I, O any](api huma.API, op huma.Operation, f func(ctx context.Context, in *I) (O, error)) {
+	type answer struct{ Body O }
+	register(api, op, func(ctx context.Context, in *I) (*answer, error) {
+		out, err := f(ctx, in)
+		return &answer{out}, err
+	})
+}
+
+type modelListBody struct {
+	Models []apiModel `json:"models"`
+}
+
+func (s *Server) apiModels(api huma.API) {
+	registerBody(api, huma.Operation{OperationID: "list-models", Method: "GET", Path: "/models", Summary: "The models and their versions", Tags: []string{"models"}},
+		func(ctx context.Context, _ *struct{}) (out modelListBody, err error) {
+			for m := range s.registry.current.Load().all() {
+				out.Models = append(out.Models, m.summary())
 			}
-			return &out, nil
+			return out, nil
 		})
-	type modelCard struct{ Body json.RawMessage }
-	huma.Register(api, huma.Operation{OperationID: "get-model", Method: "GET", Path: "/api/v1/models/{model}", Summary: "What a model is and where it comes from", Tags: []string{"models"}},
+	registerBody(api, huma.Operation{OperationID: "get-model", Method: "GET", Path: "/models/{model}", Summary: "What a model is and where it comes from", Tags: []string{"models"}},
 		func(ctx context.Context, in *struct {
 			Model   string `path:"model"`
 			Version string `query:"version" doc:"a version; the newest if none is given"`
-		}) (*modelCard, error) {
+		}) (json.RawMessage, error) {
 			m, err := s.registry.get(in.Model, in.Version)
 			if err != nil {
-				return nil, problem(err)
+				return nil, err
 			}
 			c, err := run.NewCard(m.model)
 			if err != nil {
-				return nil, problem(err)
+				return nil, err
 			}
-			text, err := json.Marshal(c)
-			if err != nil {
-				return nil, problem(err)
-			}
-			return &modelCard{text}, nil
+			return json.Marshal(c)
 		})
 }
 
+type voteSavedBody struct {
+	Saved bool `json:"saved" doc:"true: the vote is on disk"`
+}
+
+type voteListBody struct {
+	Votes []apiVote `json:"votes"`
+	Next  int       `json:"next" doc:"from where to ask for those that come in later"`
+}
+
 func (s *Server) apiVotes(api huma.API) {
-	type voteSaved struct {
-		Body struct {
-			Saved bool `json:"saved" doc:"true: the vote is on disk"`
-		}
-	}
-	huma.Register(api, huma.Operation{OperationID: "post-vote", Method: "POST", Path: "/api/v1/votes", Summary: "Cast a vote",
+	registerBody(api, huma.Operation{OperationID: "post-vote", Method: "POST", Path: "/votes", Summary: "Cast a vote",
 		Description: "Answered after the vote is on disk.", DefaultStatus: http.StatusCreated, Tags: []string{"votes"}},
-		func(ctx context.Context, in *struct{ Body apiVote }) (*voteSaved, error) {
+		func(ctx context.Context, in *struct{ Body apiVote }) (voteSavedBody, error) {
 			v, err := in.Body.line()
 			if err == nil {
 				err = s.addVote(v)
 			}
-			if err != nil {
-				return nil, problem(err)
-			}
-			out := &voteSaved{}
-			out.Body.Saved = true
-			return out, nil
+			return voteSavedBody{true}, err
 		})
-	type voteList struct {
-		Body struct {
-			Votes []apiVote `json:"votes"`
-			Next  int       `json:"next" doc:"from where to ask for those that come in later"`
-		}
-	}
-	huma.Register(api, huma.Operation{OperationID: "list-votes", Method: "GET", Path: "/api/v1/votes", Summary: "The votes, in the order in which they came in", Tags: []string{"votes"}},
+	registerBody(api, huma.Operation{OperationID: "list-votes", Method: "GET", Path: "/votes", Summary: "The votes, in the order in which they came in", Tags: []string{"votes"}},
 		func(ctx context.Context, in *struct {
 			From  int    `query:"from" minimum:"0" doc:"how many to pass over"`
 			Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"1000"`
 			Item  string `query:"item" doc:"only those on this item"`
 			Rater string `query:"rater" doc:"only those of this rater"`
-		}) (*voteList, error) {
+		}) (*voteListBody, error) {
 			if s.votes == nil {
-				return nil, problem(noVotes())
+				return nil, errNoVotes
 			}
-			out := &voteList{}
-			out.Body.Votes, out.Body.Next = []apiVote{}, in.From
+			out := &voteListBody{[]apiVote{}, in.From}
 			for _, v := range s.votes.Votes(in.From) {
-				if len(out.Body.Votes) == in.Limit {
+				if len(out.Votes) == in.Limit {
 					break
 				}
-				out.Body.Next++
-				if in.Item != "" && v.Item != in.Item || in.Rater != "" && v.Rater != in.Rater {
-					continue
+				out.Next++
+				if (in.Item == "" || v.Item == in.Item) && (in.Rater == "" || v.Rater == in.Rater) {
+					out.Votes = append(out.Votes, voteOf(v))
 				}
-				out.Body.Votes = append(out.Body.Votes, voteOf(v))
 			}
 			return out, nil
 		})
@@ -188,18 +186,13 @@ func (s *Server) apiVotes(api huma.API) {
 
 // apiMixture answers what credence mixture --jsonl answers.
 func (s *Server) apiMixture(api huma.API) {
-	type mixtureAnswer struct{ Body json.RawMessage }
-	huma.Register(api, huma.Operation{OperationID: "mixture", Method: "POST", Path: "/api/v1/mixture", Summary: "What follows from a mixture",
+	registerBody(api, huma.Operation{OperationID: "mixture", Method: "POST", Path: "/mixture", Summary: "What follows from a mixture",
 		Description:  "Moments, quantiles and intervals of a mixture of Dirichlet distributions, also after votes: the questions and answers of credence mixture with JSON lines.",
 		MaxBodyBytes: 1 << 20, SkipValidateBody: true, Tags: []string{"mixture"}},
 		func(ctx context.Context, in *struct {
 			RawBody []byte `contentType:"application/json"`
-		}) (*mixtureAnswer, error) {
-			text, err := s.calculate(ctx, in.RawBody)
-			if err != nil {
-				return nil, problem(causeOf(ctx, err))
-			}
-			return &mixtureAnswer{text}, nil
+		}) (json.RawMessage, error) {
+			return s.calculate(ctx, in.RawBody)
 		})
 }
 
@@ -217,4 +210,71 @@ func (s *Server) calculate(ctx context.Context, question []byte) (json.RawMessag
 		return nil, err
 	}
 	return nil, failf(http.StatusUnprocessableEntity, "%w", err)
+}
+
+// apiRaters tells what is known of the raters of a model, as credence raters --json does.
+func (s *Server) apiRaters(api huma.API) {
+	registerBody(api, huma.Operation{OperationID: "get-raters", Method: "GET", Path: "/models/{model}/raters",
+		Summary:     "What is known of the raters of a model",
+		Description: "Votes, leans, guesses and agreement with 95% intervals, and flags, as credence raters tells them. Names are replaced by the pseudonyms of reports unless they are asked for.",
+		Tags:        []string{"raters"}, Responses: map[string]*huma.Response{"200": {Description: "the raters",
+			Content: map[string]*huma.MediaType{"application/json": {Schema: ratersSchema()}}}}},
+		func(ctx context.Context, in *struct {
+			Model   string `path:"model"`
+			Version string `query:"version" doc:"a version; the newest if none is given"`
+			Names   bool   `query:"names" doc:"the names of raters instead of pseudonyms"`
+		}) (json.RawMessage, error) {
+			m, err := s.registry.get(in.Model, in.Version)
+			if err != nil {
+				return nil, err
+			}
+			r, err := m.tellRaters(in.Names)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(r)
+		})
+}
+
+// tellRaters returns what is known of the raters.
+func (s *served) tellRaters(names bool) (*evaluate.RaterReport, error) {
+	if errors.Is(s.noRaters, run.ErrNoRaters) {
+		return nil, failf(http.StatusNotFound, "nothing is known of the raters of model %q: its votes did not name any", s.name)
+	}
+	if s.noRaters != nil {
+		return nil, s.noRaters
+	}
+	r := *s.raters
+	r.Raters = slices.Clone(r.Raters)
+	if !names {
+		r.UsePseudonyms(run.DefaultPseudonyms)
+	}
+	return &r, nil
+}
+
+// ratersSchema describes [evaluate.RaterReport].
+func ratersSchema() *huma.Schema {
+	typed := func(kind, about string) *huma.Schema { return &huma.Schema{Type: kind, Description: about} }
+	number := func(about string) *huma.Schema {
+		return &huma.Schema{Type: "number", Nullable: true, Description: about}
+	}
+	estimate := func(about string) *huma.Schema {
+		return &huma.Schema{Type: "object", Description: about + ", with its 95% interval; null where it is not modelled", Properties: map[string]*huma.Schema{
+			"value": number(""), "se": number("standard error"), "lo": number(""), "hi": number("")}}
+	}
+	rater := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
+		"rater": typed("string", "name or pseudonym"), "votes": number("cast in training"),
+		"lean":      estimate("shift of the logit towards class"),
+		"guess":     estimate("share of votes that have nothing to do with the item"),
+		"agreement": number("mean share of the other votes on an item that equal hers"),
+		"expected":  number("the same of an exchangeable rater"),
+		"flags":     {Type: "array", Items: typed("string", "leans, guesses or differs")},
+		"average":   typed("boolean", "not modelled where others are: votes count as cast by an average rater"),
+		"like":      typed("string", "an earlier rater whose name differs only in case, spaces or Unicode form"),
+	}}
+	return &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
+		"modelled": typed("boolean", "training modelled raters"), "reason": typed("string", "why it did or did not"),
+		"class": typed("string", "that leans are towards"), "lean_sd": number("standard deviation of leans between raters"),
+		"raters": {Type: "array", Items: rater}, "pseudonymous": typed("boolean", "names are replaced"),
+	}}
 }

@@ -1,13 +1,22 @@
 package serve
 
 import (
-	"encoding/json"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"credence/internal/table"
+	"credence/predict"
 )
 
 // apiPredict adds the prediction. Its body is read by the same reader as those of the other
@@ -44,22 +53,18 @@ func (s *Server) apiPredict(api huma.API, mux *http.ServeMux) {
 			"text/csv": text("one row per item and class"), "application/vnd.apache.parquet": binary}}},
 	}
 	api.OpenAPI().AddOperation(op)
-	s.route(mux, "POST "+path, apiErrors, s.apiPredictions)
+	named := func(r *http.Request) (model, version string) {
+		return r.PathValue("model"), r.URL.Query().Get("version")
+	}
+	s.modelRoute(mux, "POST "+path, apiErrors, named, s.apiPredictions)
 }
 
 // apiErrors answers an error in the form that huma's have.
 func apiErrors(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	text, _ := json.Marshal(huma.NewError(status, err.Error()))
-	w.Write(append(text, '\n'))
+	writeError(w, status, "application/problem+json", huma.NewError(status, err.Error()))
 }
 
-func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err error) {
-	m, err := s.registry.get(r.PathValue("model"), r.URL.Query().Get("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request, m *served) (err error) {
 	want := s.wanted()
 	defer func() {
 		if err != nil && want.batch != 0 {
@@ -67,31 +72,25 @@ func (s *Server) apiPredictions(w http.ResponseWriter, r *http.Request) (err err
 			w.Header().Set("Connection", "close")
 		}
 	}()
-	form, err := readForm(r, want)
-	if err != nil {
+	if err := want.readForm(r); err != nil {
 		return err
 	}
-	if err := want.limits.checkLevels(len(form.levels)); err != nil {
+	if err := want.limits.checkLevels(len(want.Levels)); err != nil {
 		return err
 	}
 	t, err := s.apiItems(w, r, m, want)
 	if err != nil {
 		return err
 	}
-	if form.Name != jsonForm {
-		return s.streamAnswers(w, r, m, t, want, form)
+	if want.Name != jsonForm {
+		return s.streamAnswers(w, r, m, t, want)
 	}
 	if err := checkLevel(want.level); err != nil {
 		return err
 	}
 	text := []byte(`{"model":` + quote(m.name) + `,"version":` + quote(m.version) + `,"level":`)
 	text = append(strconv.AppendFloat(text, want.level, 'g', -1, 64), `,"predictions":[`...)
-	text, p, err := s.recordText(w, r, m, t, want, text)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
+	return s.answerList(w, r, m, t, want, text, (*answer).records)
 }
 
 // apiItems reads the items of a request, and what is asked of them.
@@ -103,13 +102,12 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 	if kind != jsonForm {
 		return s.table(w, r, kind, want.batch != 0)
 	}
-	body, err := s.body(w, r)
+	in, err := s.reader(w, r, m)
 	if err != nil {
 		return nil, err
 	}
-	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
 	var f, votes *frame
-	err = in.object(func(key []byte) (err error) {
+	err = in.whole(func(key []byte) (err error) {
 		switch name := string(key); name {
 		case "items":
 			f, err = in.records()
@@ -121,16 +119,13 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 			votes, err = in.votes()
 		case "partial":
 			if want.partial = in.word("true"); !want.partial && !in.word("false") {
-				err = in.errorf("found %s, expected true or false", in.found())
+				err = in.expected("true or false")
 			}
 		default:
 			err = badRequest("found %q, expected items, level, outputs, votes or partial", name)
 		}
 		return err
 	})
-	if err == nil {
-		err = in.end()
-	}
 	if err == nil && f == nil {
 		err = badRequest("the request has no items")
 	}
@@ -146,8 +141,8 @@ func (s *Server) apiItems(w http.ResponseWriter, r *http.Request, m *served, wan
 // outputs takes the names of columns.
 func (r *reader) outputs() (map[string]bool, error) {
 	var names []string
-	err := r.array(func(int) error {
-		name, err := r.str()
+	err := r.Array(func(int) error {
+		name, err := r.String()
 		names = append(names, string(name))
 		return err
 	})
@@ -155,4 +150,200 @@ func (r *reader) outputs() (map[string]bool, error) {
 		return nil, err
 	}
 	return columnsOf(names)
+}
+
+// Forms of requests and answers.
+const (
+	jsonForm    = "json"
+	linesForm   = "jsonl"
+	csvForm     = "csv"
+	parquetForm = "parquet"
+)
+
+// forms are the forms of media types.
+var forms = map[string]string{
+	"application/json":     jsonForm,
+	"application/x-ndjson": linesForm, "application/ndjson": linesForm, "application/jsonl": linesForm, "application/x-jsonlines": linesForm,
+	"text/csv":                       csvForm,
+	"application/vnd.apache.parquet": parquetForm, "application/x-parquet": parquetForm, "application/parquet": parquetForm,
+}
+
+// answerTypes are the media types of answers.
+var answerTypes = map[string]string{linesForm: "application/x-ndjson", csvForm: "text/csv", parquetForm: "application/vnd.apache.parquet"}
+
+// mediaType returns the form of a request's body.
+func mediaType(r *http.Request) (string, error) {
+	given := r.Header.Get("Content-Type")
+	kind := given
+	if given != "application/json" {
+		kind, _, _ = mime.ParseMediaType(given)
+	}
+	if form, ok := forms[kind]; ok {
+		return form, nil
+	}
+	return "", failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv, for our own API also application/x-ndjson or application/vnd.apache.parquet", given)
+}
+
+// table reads a body that is a table. If it streams, the table is read from the connection while
+// answers are written.
+func (s *Server) table(w http.ResponseWriter, r *http.Request, form string, streams bool) (table.Table, error) {
+	opts := table.Options{Memory: s.options.Limits.Body, Items: true}
+	var src io.Reader
+	if streams && form != parquetForm {
+		plain, err := s.plain(w, r)
+		if err != nil {
+			return nil, err
+		}
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return nil, err
+		}
+		src = plain
+	} else {
+		// A client that reads nothing before it has sent all would wait for us, and we for it.
+		body, err := s.body(w, r)
+		if err != nil {
+			return nil, err
+		}
+		if form == parquetForm {
+			return asClients(table.NewParquet(r.Context(), body, "the request", opts))
+		}
+		src = bytes.NewReader(body)
+	}
+	return asClients(table.NewText(r.Context(), io.NopCloser(src), "the request", opts))
+}
+
+// asClients makes an error of opening a table the client's.
+func asClients(t table.Table, err error) (table.Table, error) {
+	if err == nil {
+		return t, nil
+	}
+	if statusOf(err) == http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+		err = badRequest("%w", err)
+	}
+	return nil, err
+}
+
+// formParams describes the parameters that readForm reads.
+func formParams() []*huma.Param {
+	query := func(name, kind, about string) *huma.Param {
+		return &huma.Param{Name: name, In: "query", Description: about, Schema: &huma.Schema{Type: kind}}
+	}
+	return []*huma.Param{
+		query("version", "string", "a version; the newest if none is given"),
+		query("format", "string", "json, jsonl, csv or parquet, whatever Accept says"),
+		query("level", "number", "of the intervals; repeated for several, but not in JSON"),
+		query("max_width", "number", "abstain where the predicted class's interval is wider"),
+		query("min_top", "number", "abstain where the predicted class's p_top is smaller"),
+		query("partial", "boolean", "do without items that cannot be predicted: marked in JSON and JSON lines of items, left out otherwise"),
+		query("wide", "boolean", "one row per item; JSON lines have that unless it is false"),
+		query("hpd", "boolean", "add highest-density sets"),
+		query("full", "boolean", "add the parameters of the mixtures"),
+		query("next", "boolean", "add what one further vote would gain"),
+		query("top", "boolean", "false leaves p_top out"),
+		query("only", "string", "mean: nothing but means"),
+		query("names", "string", "credence or tidymodels"),
+		query("digits", "string", "significant digits of numbers in CSV and JSON lines, or full"),
+		query("csv_safe", "boolean", "put ' before texts that a spreadsheet would take for a formula"),
+		query("batch", "integer", "answer so many items at a time while further ones are sent; the client has to read meanwhile"),
+	}
+}
+
+// readForm reads the parameters of a request.
+func (w *wanted) readForm(r *http.Request) error {
+	w.Top, w.Name = true, jsonForm
+	if accept := r.Header.Get("Accept"); accept != "" && accept != "*/*" {
+		w.Name = accepted(accept)
+		w.Wide = w.Name == linesForm
+	}
+	digits := ""
+	if r.URL.RawQuery != "" {
+		q := r.URL.Query()
+		if err := w.query(q); err != nil {
+			return err
+		}
+		digits = q.Get("digits")
+	}
+	if w.Name == jsonForm && len(w.Levels) > 1 {
+		return badRequest("JSON answers have one level: ask for JSON lines, CSV or Parquet")
+	}
+	n := 0
+	if digits != "full" {
+		var err error
+		if n, err = strconv.Atoi(cmp.Or(digits, "6")); err != nil || n < 1 || n > 17 {
+			return badRequest("digits %q: expected a number from 1 to 17, or full", digits)
+		}
+	}
+	// All that is told is computed to as many digits; programs that read JSON and Parquet get all
+	// of them unless told otherwise.
+	w.Precision = predict.Digits(n).Precision()
+	if digits != "" || w.Name == csvForm {
+		w.Digits = predict.Digits(n)
+	}
+	return checkAbstention(w.MaxWidth, w.MinTop)
+}
+
+// accepted returns the form that an Accept header asks for first.
+func accepted(header string) string {
+	for _, part := range strings.Split(header, ",") {
+		kind, _, _ := strings.Cut(part, ";")
+		if form, ok := forms[strings.TrimSpace(kind)]; ok {
+			return form
+		}
+	}
+	return jsonForm
+}
+
+// query reads the query. Of several mistakes it returns the first.
+func (w *wanted) query(q url.Values) (err error) {
+	fail := func(name, text, expected string) {
+		err = cmp.Or(err, badRequest("%s %q: expected %s", name, text, expected))
+	}
+	choice := func(name, expected string, choices ...string) string {
+		text := q.Get(name)
+		if text != "" && !slices.Contains(choices, text) {
+			fail(name, text, expected)
+		}
+		return text
+	}
+	number := func(name, text string, to *float64) {
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			*to = x
+		} else {
+			fail(name, text, "a number")
+		}
+	}
+	if name := choice("format", "json, jsonl, csv or parquet", jsonForm, linesForm, csvForm, parquetForm); name != "" {
+		w.Name, w.Wide = name, name == linesForm
+	}
+	for _, x := range []struct {
+		name string
+		to   *bool
+	}{{"wide", &w.Wide}, {"hpd", &w.HPD}, {"full", &w.Full}, {"next", &w.Next}, {"top", &w.Top}, {"csv_safe", &w.CSVSafe}, {"partial", &w.partial}} {
+		if text := q.Get(x.name); text != "" {
+			truth, err := strconv.ParseBool(text)
+			if *x.to = truth; err != nil {
+				fail(x.name, text, "true or false")
+			}
+		}
+	}
+	for name, to := range map[string]*float64{"max_width": &w.MaxWidth, "min_top": &w.MinTop} {
+		if text := q.Get(name); text != "" {
+			number(name, text, to)
+		}
+	}
+	for _, text := range q["level"] {
+		number("level", text, &w.level)
+		err = cmp.Or(err, checkLevel(w.level))
+		w.Levels = append(w.Levels, w.level)
+	}
+	if text := q.Get("batch"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			fail("batch", text, "a number of items")
+		}
+		w.batch = min(n, batchRows)
+	}
+	w.OnlyMean = choice("only", "mean", "mean") == "mean"
+	w.Tidymodels = choice("names", "credence or tidymodels", "credence", "tidymodels") == "tidymodels"
+	return err
 }

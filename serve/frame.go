@@ -2,14 +2,20 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"math"
+	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"credence/dataset"
 	"credence/internal/fault"
 	"credence/internal/table"
+	"credence/predict"
 )
 
 // frame is the items of a request: columns of equal length under names. It is a [table.Table], so
@@ -34,97 +40,93 @@ type column struct {
 	lists [][]float32
 }
 
-func (c *column) len() int {
-	if c.kinds != nil {
-		return len(c.kinds)
-	}
-	return len(c.nums)
-}
+func (c *column) len() int { return len(c.nums) }
 
-// kind notes that the next value is of some kind.
-func (c *column) kind(k table.CellKind) {
-	if c.kinds == nil {
-		c.kinds = slices.Repeat([]table.CellKind{table.NumberCell}, len(c.nums))
+// add appends a value.
+func (c *column) add(x table.Cell) {
+	n := c.len()
+	if c.kinds == nil && x.Kind != table.NumberCell {
+		c.kinds = slices.Repeat([]table.CellKind{table.NumberCell}, n)
 	}
-	c.kinds = append(c.kinds, k)
-}
-
-func (c *column) addNumber(x float64) {
 	if c.kinds != nil {
-		c.kinds = append(c.kinds, table.NumberCell)
+		c.kinds = append(c.kinds, x.Kind)
 	}
-	c.nums = append(c.nums, x)
+	c.nums = append(c.nums, x.Num)
+	switch x.Kind {
+	case table.TextCell:
+		c.texts = append(pad(c.texts, n), x.Text)
+	case table.VectorCell:
+		c.lists = append(pad(c.lists, n), x.Vec)
+	}
 }
 
 // pad fills slices that have not kept up, before a value of another kind is added.
 func pad[T any](list []T, n int) []T {
-	if missing := n - len(list); missing > 0 {
-		return append(list, make([]T, missing)...)
-	}
-	return list
+	return append(list, make([]T, n-len(list))...)
 }
 
-func (c *column) addText(s string) {
-	n := c.len()
-	c.kind(table.TextCell)
-	c.nums = pad(c.nums, n+1)
-	c.texts = append(pad(c.texts, n), s)
+func (c *column) addText(s string) { c.add(table.Cell{Kind: table.TextCell, Text: s}) }
+
+func (c *column) addMissing() { c.add(table.Cell{Kind: table.MissingCell}) }
+
+func (c *column) addNumber(x float64) { c.add(table.Cell{Kind: table.NumberCell, Num: x}) }
+
+// addFound adds a number as a client writes it: NaN is a missing value.
+func (c *column) addFound(x float64) {
+	if math.IsNaN(x) {
+		c.addMissing()
+	} else {
+		c.addNumber(x)
+	}
 }
 
 // addBool adds a boolean: a level of a category, and else a number. p is the model's feature, or nil.
 func (c *column) addBool(b bool, p *dataset.Part) {
 	if p != nil && p.Kind == dataset.Categorical {
 		c.addText(strconv.FormatBool(b))
-		return
+	} else {
+		c.addNumber(oneIf(b))
 	}
-	c.addNumber(oneIf(b))
-}
-
-func (c *column) addList(v []float32) {
-	n := c.len()
-	c.kind(table.VectorCell)
-	c.nums = pad(c.nums, n+1)
-	c.lists = append(pad(c.lists, n), v)
-}
-
-func (c *column) addMissing() {
-	n := c.len()
-	c.kind(table.MissingCell)
-	c.nums = pad(c.nums, n+1)
 }
 
 // cell returns value i.
 func (c *column) cell(i int) table.Cell {
-	if c.kinds == nil {
-		return table.Cell{Kind: table.NumberCell, Num: c.nums[i]}
+	x := table.Cell{Kind: table.NumberCell, Num: c.nums[i]}
+	if c.kinds != nil {
+		x.Kind = c.kinds[i]
 	}
-	switch k := c.kinds[i]; k {
+	switch x.Kind {
 	case table.TextCell:
-		return table.Cell{Kind: k, Text: c.texts[i]}
+		x.Text = c.texts[i]
 	case table.VectorCell:
-		return table.Cell{Kind: k, Vec: c.lists[i]}
-	case table.NumberCell:
-		return table.Cell{Kind: k, Num: c.nums[i]}
+		x.Vec = c.lists[i]
 	}
-	return table.Cell{Kind: table.MissingCell}
+	return x
 }
 
-// column returns the column of a name, which is added if need be: a feature that the rows before
+// column returns the place of the column of a name, which is added if need be: a feature that the rows before
 // did not have is missing in them.
-func (f *frame) column(name string) *column {
+func (f *frame) column(name string) int {
 	for i := range f.columns {
 		if f.columns[i].name == name {
-			return &f.columns[i]
+			return i
 		}
 	}
 	f.columns = append(f.columns, column{name: name})
-	return &f.columns[len(f.columns)-1]
+	return len(f.columns) - 1
 }
 
 // complete gives a column that ends before row n missing values.
 func (c *column) complete(n int) {
 	for c.len() < n {
 		c.addMissing()
+	}
+}
+
+// complete gives all columns as many rows.
+func (f *frame) complete() {
+	for i := range f.columns {
+		f.columns[i].complete(f.rows)
 	}
 }
 
@@ -184,4 +186,108 @@ func (f *frame) ErrorAt(col int, format string, args ...any) *fault.Error {
 		place += fmt.Sprintf(", column %q", f.header[col])
 	}
 	return &fault.Error{File: f.Name(), Msg: place + ": " + fmt.Sprintf(format, args...)}
+}
+
+// votesSchema describes the votes of a request.
+func votesSchema() *huma.Schema {
+	text := &huma.Schema{Type: "string"}
+	counts := &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{Type: "number"},
+		Description: "class → number of votes, of nobody in particular"}
+	named := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object", Required: []string{"label"},
+		Properties: map[string]*huma.Schema{"label": {OneOf: []*huma.Schema{text, {Type: "boolean"}}}, "rater": text}}, Description: "one by one, with who cast them"}
+	return &huma.Schema{Type: "object", AdditionalProperties: &huma.Schema{AnyOf: []*huma.Schema{counts, named}},
+		Description: "votes on items to take into account, by item; those of raters whom the model knows count by who cast them"}
+}
+
+// votes takes item → class → number, or item → [{"rater": …, "label": …}, …], as the long form of votes.
+func (r *reader) votes() (*frame, error) {
+	f := &frame{name: "the request's votes", columns: []column{{name: "item"}, {name: "rater"}, {name: "label"}, {name: "count"}}}
+	err := r.Object(func(key []byte) error {
+		item := string(key)
+		if r.Peek() == '[' {
+			return r.Array(func(int) error { return r.namedVote(f, item) })
+		}
+		return r.Object(func(key []byte) error {
+			label := string(key)
+			n, err := r.number()
+			if err == nil {
+				err = r.addVote(f, item, "", label, n)
+			}
+			return err
+		})
+	})
+	return f, err
+}
+
+// namedVote takes {"rater": …, "label": …}.
+func (r *reader) namedVote(f *frame, item string) error {
+	var rater, label string
+	err := r.Object(func(key []byte) error {
+		var to *string
+		switch name := string(key); name {
+		case "rater":
+			to = &rater
+		case "label":
+			to = &label
+		default:
+			return badRequest("votes on item %q: found %q, expected rater and label", item, name)
+		}
+		for _, word := range []string{"true", "false"} {
+			if to == &label && r.word(word) {
+				label = word
+				return nil
+			}
+		}
+		text, err := r.String()
+		*to = string(text)
+		return err
+	})
+	if err == nil && label == "" {
+		err = badRequest("votes on item %q: a vote has no label", item)
+	}
+	if err != nil {
+		return err
+	}
+	return r.addVote(f, item, rater, label, 1)
+}
+
+// addVote adds a row to the long form of votes, of which there may be ten for each item of a request.
+func (r *reader) addVote(f *frame, item, rater, label string, n float64) error {
+	if most := 10 * r.limits.Rows; f.rows >= most {
+		return failf(http.StatusRequestEntityTooLarge, "more than %d votes in a request", most)
+	}
+	f.columns[0].addText(item)
+	if rater == "" {
+		f.columns[1].addMissing()
+	} else {
+		f.columns[1].addText(rater)
+	}
+	f.columns[2].addText(label)
+	f.columns[3].addNumber(n)
+	f.rows++
+	return nil
+}
+
+// cast reads votes as credence predict reads a file of them, and matches them with the model's
+// classes and raters. Without any it returns nil.
+func (s *served) cast(ctx context.Context, f *frame) (*predict.Votes, error) {
+	if f == nil || f.rows == 0 {
+		return nil, nil
+	}
+	if !s.law {
+		return nil, badRequest("votes on items: the model, by method %s, has no distribution that they could change", s.model.Method.Name())
+	}
+	if err := f.finish(); err != nil {
+		return nil, err
+	}
+	ds, err := dataset.VotesOf(ctx, f, dataset.VotesOptions{Form: dataset.Long, Classes: s.model.Classes,
+		Duplicates: s.read.VotesOptions.Duplicates})
+	if err != nil {
+		return nil, err
+	}
+	v, err := predict.MatchVotes(s.model, ds)
+	if err != nil {
+		return nil, badRequest("%w", err)
+	}
+	return v, nil
 }

@@ -1,31 +1,180 @@
 package serve
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"net/http"
+	"strconv"
 
 	"credence/dataset"
+	"credence/internal/jsontext"
+	"credence/internal/table"
 )
+
+// scanner reads the JSON text of a request token by token, without building values of it: requests are mostly
+// numbers, and a tree of them would cost more than the prediction.
+type scanner struct{ *jsontext.Scanner }
+
+func newScanner(text []byte) scanner {
+	return scanner{jsontext.NewScanner(text, func(s *jsontext.Scanner, p jsontext.Problem) error { return scanner{s}.problem(p) })}
+}
+
+// maxDepth bounds how deep values that are skipped may nest.
+const maxDepth = 64
+
+// errorf says what is wrong, and where.
+func (s scanner) errorf(format string, args ...any) error {
+	line, column := s.Place()
+	return badRequest("JSON, line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
+}
+
+// found describes the next token.
+func (s scanner) found() string {
+	if c := s.Peek(); c != 0 {
+		return strconv.QuoteRune(rune(c))
+	}
+	return "the end"
+}
+
+// expected reports that the next token is not what is expected.
+func (s scanner) expected(what string) error {
+	return s.errorf("found %s, expected %s", s.found(), what)
+}
+
+// missing is what is expected where the text has something else.
+var missing = map[jsontext.Kind]string{jsontext.NoString: "a string", jsontext.NoObject: "an object", jsontext.NoArray: "an array",
+	jsontext.NoColon: "':'"}
+
+// problem words a problem of the text.
+func (s scanner) problem(p jsontext.Problem) error {
+	switch p.Kind {
+	case jsontext.NoComma:
+		return s.expected("',' or " + strconv.QuoteRune(rune(p.Closing)))
+	case jsontext.ExtraComma:
+		return nil // who takes the next value knows what is expected
+	case jsontext.NotUTF8:
+		return s.errorf("a string is not valid UTF-8")
+	case jsontext.Control:
+		return s.errorf("a control character in a string")
+	case jsontext.BadEscape:
+		s.At += 2
+		return s.errorf("a string has the escape \\%c", s.Text[s.At-1])
+	case jsontext.BadHex:
+		s.At += 2
+		return s.errorf("\\u%s: expected four hexadecimal digits", s.Ahead(4))
+	case jsontext.Unfinished, jsontext.UnfinishedEscape:
+		return s.errorf("the string has no end")
+	}
+	return s.expected(missing[p.Kind])
+}
+
+// end makes sure that nothing follows.
+func (s scanner) end() error {
+	if s.Ended() {
+		return nil
+	}
+	return s.errorf("found %s after the end of the value", s.found())
+}
+
+// whole takes a text that is one object.
+func (s scanner) whole(f func(key []byte) error) error {
+	if err := s.Object(f); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// number takes a number. NaN and infinities, as Python writes them, are numbers.
+func (s scanner) number() (float64, error) {
+	word := s.Word(len(s.Text))
+	if !jsontext.IsNumber(string(word)) {
+		switch string(word) {
+		case "NaN", "Infinity", "-Infinity":
+		default:
+			return 0, s.expected("a number")
+		}
+	}
+	s.At += len(word)
+	x, err := strconv.ParseFloat(string(word), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, s.errorf("%q is not a number", word)
+	}
+	return x, nil
+}
+
+// word takes true, false or null if it comes next.
+func (s scanner) word(want string) bool {
+	s.Peek()
+	if string(s.Ahead(len(want))) != want {
+		return false
+	}
+	s.At += len(want)
+	return true
+}
+
+// skip takes any value.
+func (s scanner) skip(depth int) error {
+	if depth > maxDepth {
+		return s.errorf("values nest more than %d deep", maxDepth)
+	}
+	switch s.Peek() {
+	case '{':
+		return s.Object(func([]byte) error { return s.skip(depth + 1) })
+	case '[':
+		return s.Array(func(int) error { return s.skip(depth + 1) })
+	case '"':
+		_, err := s.String()
+		return err
+	case 't', 'f', 'n':
+		if s.word("true") || s.word("false") || s.word("null") {
+			return nil
+		}
+		return s.expected("a value")
+	}
+	_, err := s.number()
+	return err
+}
+
+// raw takes any value and returns its text.
+func (s scanner) raw() ([]byte, error) {
+	s.Peek()
+	from := s.At
+	err := s.skip(0)
+	return s.Text[from:s.At], err
+}
 
 // reader fills a frame from JSON, within limits.
 type reader struct {
-	*scanner
-	parts  []dataset.Part // of the model
+	scanner
+	parts  parts // of the model
 	limits *Limits
 	values int // numbers in lists
 }
 
-func (r *reader) row(n int) error {
-	if n >= r.limits.Rows {
+// reader reads the body of a request for a model.
+func (s *Server) reader(w http.ResponseWriter, r *http.Request, m *served) (*reader, error) {
+	body, err := s.body(w, r)
+	return &reader{scanner: newScanner(body), parts: m.parts, limits: &s.options.Limits}, err
+}
+
+// row begins row i of a frame.
+func (r *reader) row(f *frame, i int) error {
+	if i >= r.limits.Rows {
 		return tooManyRows(r.limits.Rows)
 	}
+	f.rows = i + 1
 	return nil
 }
 
-// part returns the model's feature of a name, or nil.
-func (r *reader) part(name string) *dataset.Part {
-	for i := range r.parts {
-		if r.parts[i].Name == name {
-			return &r.parts[i]
+// parts are the features of a model.
+type parts []dataset.Part
+
+// find returns the feature of a name, or nil.
+func (p parts) find(name string) *dataset.Part {
+	for i := range p {
+		if p[i].Name == name {
+			return &p[i]
 		}
 	}
 	return nil
@@ -33,14 +182,11 @@ func (r *reader) part(name string) *dataset.Part {
 
 // value takes a value and adds it to a column.
 func (r *reader) value(c *column) error {
-	switch r.peek() {
+	switch r.Peek() {
 	case '"':
-		text, err := r.str()
-		if err != nil {
-			return err
-		}
+		text, err := r.String()
 		c.addText(string(text))
-		return nil
+		return err
 	case 'n':
 		if r.word("null") {
 			c.addMissing()
@@ -49,29 +195,19 @@ func (r *reader) value(c *column) error {
 	case 't', 'f':
 		truth := r.word("true")
 		if truth || r.word("false") {
-			c.addBool(truth, r.part(c.name))
+			c.addBool(truth, r.parts.find(c.name))
 			return nil
 		}
 	case '[':
 		list, err := r.list(nil, 0)
-		if err != nil {
-			return err
-		}
-		c.addList(list)
-		return nil
+		c.add(table.Cell{Kind: table.VectorCell, Vec: list})
+		return err
 	case '{':
 		return r.errorf("column %q: found an object, expected a number, a text, a list of numbers or null", c.name)
 	}
 	x, err := r.number()
-	if err != nil {
-		return err
-	}
-	if math.IsNaN(x) {
-		c.addMissing()
-	} else {
-		c.addNumber(x)
-	}
-	return nil
+	c.addFound(x)
+	return err
 }
 
 // list takes numbers that may nest, in row-major order.
@@ -79,10 +215,10 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 	if depth > 4 {
 		return nil, r.errorf("lists nest more than four deep")
 	}
-	err := r.array(func(int) error {
+	err := r.Array(func(int) error {
 		var err error
 		switch {
-		case r.peek() == '[':
+		case r.Peek() == '[':
 			dst, err = r.list(dst, depth+1)
 			return err
 		case r.word("null"):
@@ -105,32 +241,27 @@ func (r *reader) list(dst []float32, depth int) ([]float32, error) {
 // records takes [{"age": 61, "sex": "f"}, …].
 func (r *reader) records() (*frame, error) {
 	f := &frame{}
-	err := r.array(func(i int) error {
-		if err := r.row(i); err != nil {
-			return err
-		}
-		f.rows = i + 1
+	err := r.Array(func(i int) error {
 		return r.record(f, i)
 	})
-	for i := range f.columns {
-		f.columns[i].complete(f.rows)
-	}
+	f.complete()
 	return f, err
 }
 
 // record takes row i.
 func (r *reader) record(f *frame, i int) error {
+	if err := r.row(f, i); err != nil {
+		return err
+	}
 	next := 0 // records mostly have the same keys in the same order
-	return r.object(func(key []byte) error {
-		var c *column
-		if next < len(f.columns) && f.columns[next].name == string(key) {
-			c = &f.columns[next]
-		} else {
-			if len(f.columns) >= r.limits.Columns {
-				return failf(413, "more than %d columns in a request", r.limits.Columns)
+	return r.Object(func(key []byte) error {
+		if next >= len(f.columns) || f.columns[next].name != string(key) {
+			if err := r.room(f); err != nil {
+				return err
 			}
-			c = f.column(string(key))
+			next = f.column(string(key))
 		}
+		c := &f.columns[next]
 		next++
 		if c.len() > i {
 			return r.errorf("row %d has %q twice", i+1, key)
@@ -144,11 +275,11 @@ func (r *reader) record(f *frame, i int) error {
 func (r *reader) split() (*frame, error) {
 	f := &frame{}
 	var data []byte
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "columns":
-			return r.array(func(int) error {
-				name, err := r.str()
+			return r.Array(func(int) error {
+				name, err := r.String()
 				if err != nil {
 					return err
 				}
@@ -167,16 +298,24 @@ func (r *reader) split() (*frame, error) {
 	if f.columns == nil || data == nil {
 		return nil, badRequest(`found %d columns and %d bytes of data, expected {"columns": […], "data": [[…], …]}`, len(f.columns), len(data))
 	}
-	body := reader{scanner: &scanner{text: data}, parts: r.parts, limits: r.limits}
+	body := reader{scanner: newScanner(data), parts: r.parts, limits: r.limits}
 	return f, body.matrix(f)
+}
+
+// room refuses a frame that cannot have another column.
+func (r *reader) room(f *frame) error {
+	if len(f.columns) >= r.limits.Columns {
+		return failf(413, "more than %d columns in a request", r.limits.Columns)
+	}
+	return nil
 }
 
 // newColumn adds a column.
 func (r *reader) newColumn(f *frame, name string) error {
-	if len(f.columns) >= r.limits.Columns {
-		return failf(413, "more than %d columns in a request", r.limits.Columns)
+	if err := r.room(f); err != nil {
+		return err
 	}
-	if before := len(f.columns); f.column(name) != &f.columns[len(f.columns)-1] || len(f.columns) == before {
+	if n := len(f.columns); f.column(name) < n {
 		return badRequest("column %q is there twice", name)
 	}
 	return nil
@@ -184,13 +323,12 @@ func (r *reader) newColumn(f *frame, name string) error {
 
 // matrix takes [[…], …], whose columns are there already.
 func (r *reader) matrix(f *frame) error {
-	return r.array(func(i int) error {
-		if err := r.row(i); err != nil {
+	return r.Array(func(i int) error {
+		if err := r.row(f, i); err != nil {
 			return err
 		}
-		f.rows = i + 1
 		n := 0
-		err := r.array(func(k int) error {
+		err := r.Array(func(k int) error {
 			if k >= len(f.columns) {
 				return badRequest("row %d has more than %d values", i+1, len(f.columns))
 			}
@@ -207,33 +345,38 @@ func (r *reader) matrix(f *frame) error {
 // byColumn takes {"age": [61, 48], "sex": ["f", "m"]}.
 func (r *reader) byColumn() (*frame, error) {
 	f := &frame{}
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		name := string(key)
 		if err := r.newColumn(f, name); err != nil {
 			return err
 		}
-		c := &f.columns[len(f.columns)-1]
-		if err := r.array(func(i int) error {
-			if err := r.row(i); err != nil {
-				return err
-			}
-			return r.value(c)
-		}); err != nil {
-			return err
-		}
-		if len(f.columns) == 1 {
-			f.rows = c.len()
-		}
-		return nil
+		return r.columnValues(f)
 	})
 	return f, err
 }
 
+// columnValues takes […], the values of the last column.
+func (r *reader) columnValues(f *frame) error {
+	c, rows := &f.columns[len(f.columns)-1], f.rows
+	err := r.Array(func(i int) error {
+		if err := r.row(f, i); err != nil {
+			return err
+		}
+		return r.value(c)
+	})
+	if len(f.columns) > 1 {
+		f.rows = rows // that of the first, which all are compared with
+	}
+	return err
+}
+
 // rowsOf takes [[…], …] in the order of the model's features, or records.
 func (r *reader) rowsOf() (*frame, error) {
-	ahead := *r.scanner
-	ahead.take('[')
-	if c := ahead.peek(); c == '{' || c == ']' {
+	ahead := *r.Scanner
+	if ahead.Peek() == '[' {
+		ahead.At++
+	}
+	if c := ahead.Peek(); c == '{' || c == ']' {
 		return r.records()
 	}
 	f := &frame{}
@@ -241,13 +384,7 @@ func (r *reader) rowsOf() (*frame, error) {
 		f.column(p.Name)
 	}
 	if len(r.parts) == 1 && r.parts[0].Kind == dataset.Tensor {
-		return f, r.array(func(i int) error {
-			if err := r.row(i); err != nil {
-				return err
-			}
-			f.rows = i + 1
-			return r.value(&f.columns[0])
-		})
+		return f, r.columnValues(f)
 	}
 	return f, r.matrix(f)
 }

@@ -35,11 +35,21 @@ func (s *Server) route(mux *http.ServeMux, pattern string, fail failure, f func(
 			return
 		}
 		rec := w.(*recorder)
-		rec.err = err
-		if rec.status != 0 {
-			return // the answer has begun
+		if rec.err = err; rec.status == 0 { // the answer has not begun
+			fail(w, statusOf(err), said(err))
 		}
-		fail(w, statusOf(err), said(err))
+	})
+}
+
+// modelRoute adds a route that asks for a model, whose name and version named finds in a request.
+func (s *Server) modelRoute(mux *http.ServeMux, pattern string, fail failure, named func(r *http.Request) (model, version string),
+	f func(w http.ResponseWriter, r *http.Request, m *served) error) {
+	s.route(mux, pattern, fail, func(w http.ResponseWriter, r *http.Request) error {
+		m, err := s.registry.get(named(r))
+		if err != nil {
+			return err
+		}
+		return f(w, r, m)
 	})
 }
 
@@ -125,6 +135,12 @@ func (r *recorder) FlushError() error {
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
+// refuse answers a request that no route sees.
+func (r *recorder) refuse(err error) {
+	r.err = err
+	oipErrors(r, statusOf(err), said(err))
+}
+
 // Unwrap lets [http.ResponseController] find the writer below.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
@@ -143,19 +159,18 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 				panic(p)
 			}
 			if p != nil {
-				w.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-				if w.status == 0 {
-					oipErrors(w, http.StatusInternalServerError, said(w.err))
+				err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				if w.err = err; w.status == 0 {
+					w.refuse(err)
 				}
 			}
 			s.record(w, r, id, time.Since(start))
 		}()
 		if err := s.admit(mux, r); err != nil {
-			w.err = err
 			if statusOf(err) == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", challenge(r))
 			}
-			oipErrors(w, statusOf(err), err)
+			w.refuse(err)
 			return
 		}
 		if light(r.URL.Path, s.options.BasePath) {
@@ -167,8 +182,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			w.slots = s.slots
 			defer func() { <-s.slots }()
 		default:
-			w.err = failf(http.StatusTooManyRequests, "%d requests are at work already (credence serve --max-requests)", s.options.Limits.Concurrency)
-			oipErrors(w, statusOf(w.err), w.err)
+			w.refuse(failf(http.StatusTooManyRequests, "%d requests are at work already (credence serve --max-requests)", s.options.Limits.Concurrency))
 			return
 		}
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Limits.Timeout, s.options.Limits.timedOut())
@@ -292,21 +306,24 @@ func (s *Server) record(w *recorder, r *http.Request, id string, took time.Durat
 	}
 	s.metrics.requests.WithLabelValues(route, methodLabel(r.Method), strconv.Itoa(status)).Inc()
 	s.metrics.latency.WithLabelValues(route).Observe(took.Seconds())
-	log := s.options.Log
-	switch {
-	case status >= 500:
-		log.Error("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
-	case w.err != nil:
-		log.Info("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took, "error", w.err)
-	case log.Enabled(r.Context(), slog.LevelDebug):
-		log.Debug("request", "id", id, "method", r.Method, "route", route, "status", status, "took", took)
+	level := slog.LevelDebug
+	if status >= 500 {
+		level = slog.LevelError
+	} else if w.err != nil {
+		level = slog.LevelInfo
+	}
+	if log := s.options.Log; log.Enabled(r.Context(), level) {
+		about := []any{"id", id, "method", r.Method, "route", route, "status", status, "took", took}
+		if level > slog.LevelDebug {
+			about = append(about, "error", w.err)
+		}
+		log.Log(context.Background(), level, "request", about...)
 	}
 }
 
 // methodLabel returns a method as metrics have it: clients may invent others without end.
 func methodLabel(method string) string {
-	switch method {
-	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+	if slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
 		return method
 	}
 	return "other"

@@ -1,14 +1,16 @@
 package serve
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"credence/internal/votelog"
 	"credence/internal/words"
@@ -22,20 +24,25 @@ func (s *Server) labelStudio(mux *http.ServeMux) {
 	s.route(mux, "GET /health", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, map[string]string{"status": "UP", "model_class": "Credence"})
 	})
-	s.route(mux, "POST /setup", oipErrors, s.setup)
-	s.route(mux, "POST /predict", oipErrors, s.predictTasks)
+	named := func(r *http.Request) (model, version string) { return r.URL.Query().Get("model"), "" }
+	s.modelRoute(mux, "POST /setup", oipErrors, named, s.setup)
+	s.modelRoute(mux, "POST /predict", oipErrors, named, s.predictTasks)
 	s.route(mux, "POST /webhook", oipErrors, s.webhook)
-	s.route(mux, "GET /versions", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-		m, err := s.registry.get(r.URL.Query().Get("model"), "")
-		if err != nil {
-			return err
-		}
+	s.modelRoute(mux, "GET /versions", oipErrors, named, func(w http.ResponseWriter, r *http.Request, m *served) error {
 		return writeJSON(w, map[string][]string{"versions": {m.version}})
 	})
 }
 
 // choices is the part of a labeling configuration that asks for a class.
 type choices struct{ from, to string }
+
+// choose returns the choice of a class.
+func (c choices) choose(class string, score float64) choice {
+	return choice{c.from, c.to, "choices", map[string]any{"choices": []string{class}}, score}
+}
+
+// ownChoices is the control of tasks that come without a configuration.
+var ownChoices = choices{"label", "item"}
 
 // findChoices returns the control whose choices are the model's classes.
 func findChoices(config string, classes []string) (choices, error) {
@@ -51,12 +58,11 @@ func findChoices(config string, classes []string) (choices, error) {
 		return choices{}, badRequest("the labeling configuration is no XML: %w", err)
 	}
 	attr := func(n *node, name string) string {
-		for _, a := range n.Attrs {
-			if a.Name.Local == name {
-				return a.Value
-			}
+		i := slices.IndexFunc(n.Attrs, func(a xml.Attr) bool { return a.Name.Local == name })
+		if i < 0 {
+			return ""
 		}
-		return ""
+		return n.Attrs[i].Value
 	}
 	var found []choices
 	var seen []string
@@ -70,7 +76,8 @@ func findChoices(config string, classes []string) (choices, error) {
 				}
 			}
 			seen = append(seen, attr(n, "name")+" ["+words.Few(values)+"]")
-			if sameNames(values, classes) {
+			missing := func(class string) bool { return !slices.Contains(values, class) }
+			if !slices.ContainsFunc(classes, missing) {
 				found = append(found, choices{attr(n, "name"), attr(n, "toName")})
 			}
 		}
@@ -86,25 +93,7 @@ func findChoices(config string, classes []string) (choices, error) {
 	return found[0], nil
 }
 
-// sameNames reports whether all classes are among the choices.
-func sameNames(values, classes []string) bool {
-	have := map[string]bool{}
-	for _, v := range values {
-		have[v] = true
-	}
-	for _, c := range classes {
-		if !have[c] {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *Server) setup(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.URL.Query().Get("model"), "")
-	if err != nil {
-		return err
-	}
+func (s *Server) setup(w http.ResponseWriter, r *http.Request, m *served) error {
 	var req struct {
 		Schema string `json:"schema"`
 	}
@@ -146,11 +135,7 @@ type choice struct {
 	Score    float64        `json:"score"`
 }
 
-func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.URL.Query().Get("model"), "")
-	if err != nil {
-		return err
-	}
+func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request, m *served) error {
 	var req struct {
 		Tasks []struct {
 			ID   json.Number     `json:"id"`
@@ -161,59 +146,39 @@ func (s *Server) predictTasks(w http.ResponseWriter, r *http.Request) error {
 	if err := s.decode(w, r, &req); err != nil {
 		return err
 	}
-	at := choices{"label", "item"}
+	at := ownChoices
 	if req.LabelConfig != "" {
+		var err error
 		if at, err = findChoices(req.LabelConfig, m.model.Classes); err != nil {
 			return err
 		}
 	}
 	f := &frame{}
 	for i, task := range req.Tasks {
-		in := reader{scanner: &scanner{text: task.Data}, parts: m.parts, limits: &s.options.Limits}
-		if err := in.row(i); err != nil {
-			return err
-		}
-		f.rows = i + 1
+		in := reader{scanner: newScanner(task.Data), parts: m.parts, limits: &s.options.Limits}
 		if err := in.record(f, i); err != nil {
 			return err
 		}
 	}
-	for i := range f.columns {
-		f.columns[i].complete(f.rows)
-	}
+	f.complete()
 	if err := f.finish(); err != nil {
 		return err
 	}
 	text := []byte(`{"model_version":` + quote(m.version) + `,"results":[`)
-	var warnings []string
-	if f.rows > 0 {
-		want := s.wanted()
-		want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
-		p, err := s.predict(r.Context(), m, f, want, func(a *answer) error {
-			before := len(text)
-			for j := range a.items {
-				if a.first+j > 0 {
-					text = append(text, ',')
-				}
-				if a.items[j].Err != nil {
-					text = append(text, "[]"...) // a task without a prediction
-					continue
-				}
-				one, err := json.Marshal(m.suggestion(&a.rows[j], at))
-				if err != nil {
-					return err
-				}
-				text = append(text, one...)
-			}
-			return cmp.Or(want.limits.checkAnswer(int64(len(text))), s.hold(w, textMemory*int64(len(text)-before)))
-		})
-		if err != nil {
-			return err
-		}
-		warnings = p.warnings(true)
+	if f.rows == 0 {
+		return writeText(w, append(text, "]}\n"...))
 	}
-	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(appendWarnings(append(text, ']'), warnings), "}\n"...))
+	want := s.wanted()
+	want.partial, want.columns = true, map[string]bool{"lower": true, "upper": true, "p_top": true, "next_gain": true}
+	return s.answerList(w, r, m, f, want, text, func(a *answer, dst []byte) ([]byte, error) {
+		return a.list(dst, func(dst []byte, j int) ([]byte, error) {
+			if a.items[j].Err != nil {
+				return append(dst, "[]"...), nil // a task without a prediction
+			}
+			one, err := json.Marshal(m.suggestion(&a.rows[j], at))
+			return append(dst, one...), err
+		})
+	})
 }
 
 // suggestion returns the prediction of an item. The score is what a vote leaves unchanged: 1 less the expected
@@ -225,14 +190,14 @@ func (m *served) suggestion(r *predict.Row, at choices) suggestion {
 		mean = r.Classes[r.Predicted].Mean
 		p.Score = 1 - r.NextGain
 	}
-	p.Result = append(p.Result, choice{at.from, at.to, "choices", map[string]any{"choices": []string{m.model.Classes[r.Predicted]}}, mean})
+	p.Result = []choice{at.choose(m.model.Classes[r.Predicted], mean)}
 	return p
 }
 
 // addVote keeps a vote, and counts it.
 func (s *Server) addVote(v votelog.Vote) error {
 	if s.votes == nil {
-		return noVotes()
+		return errNoVotes
 	}
 	if v.Label != "" {
 		if err := s.knownLabel(v.Label); err != nil {
@@ -263,13 +228,162 @@ func (s *Server) knownLabel(label string) error {
 	c := s.registry.current.Load()
 	var all []string
 	for _, name := range c.names() {
-		versions := c.models[name]
-		for _, class := range versions[len(versions)-1].model.Classes {
-			if class == label {
-				return nil
-			}
-			all = append(all, class)
-		}
+		all = append(all, c.newest(name).model.Classes...)
+	}
+	if slices.Contains(all, label) {
+		return nil
 	}
 	return badRequest("label %q is not a class of a model here: %s", label, words.Few(all))
+}
+
+// finished is an annotation in Label Studio's form.
+type finished struct {
+	ID           json.Number     `json:"id"`
+	Task         json.Number     `json:"task"`
+	CompletedBy  json.RawMessage `json:"completed_by"`
+	WasCancelled bool            `json:"was_cancelled"`
+	UpdatedAt    string          `json:"updated_at"`
+	Result       []struct {
+		Type  string `json:"type"`
+		Value struct {
+			Choices []string `json:"choices"`
+		} `json:"value"`
+	} `json:"result"`
+}
+
+// labelTask is a task in Label Studio's form.
+type labelTask struct {
+	ID   json.Number                `json:"id"`
+	Data map[string]json.RawMessage `json:"data"`
+}
+
+// oneOrMany is a value, or a list of them.
+type oneOrMany[T any] []T
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *oneOrMany[T]) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		return json.Unmarshal(text, (*[]T)(l))
+	}
+	*l = make(oneOrMany[T], 1)
+	return json.Unmarshal(text, &(*l)[0])
+}
+
+// webhook takes in the votes of annotations that people finish in Label Studio, and takes back those of
+// annotations that are deleted, if votes are kept. Other events are acknowledged.
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
+	var req struct {
+		Action      string               `json:"action"`
+		Annotation  oneOrMany[finished]  `json:"annotation"`
+		Annotations []finished           `json:"annotations"` // deleted ones
+		Task        oneOrMany[labelTask] `json:"task"`
+	}
+	if err := s.decode(w, r, &req); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case s.votes == nil:
+	case req.Action == "ANNOTATION_CREATED" || req.Action == "ANNOTATION_UPDATED" || req.Action == "ANNOTATIONS_CREATED":
+		for i := range req.Annotation {
+			if a := &req.Annotation[i]; err == nil && !a.WasCancelled {
+				err = s.annotated(a, taskOf(a, i, req.Task))
+			}
+		}
+	case req.Action == "ANNOTATIONS_DELETED":
+		for i := range req.Annotations {
+			if err == nil {
+				err = s.withdraw(req.Annotations[i].ID.String())
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, err = io.WriteString(w, "{}\n")
+	return err
+}
+
+// taskOf returns the task of annotation i: the one with its id, or the one at its place.
+func taskOf(a *finished, i int, tasks []labelTask) *labelTask {
+	for k := range tasks {
+		if a.Task != "" && tasks[k].ID == a.Task {
+			return &tasks[k]
+		}
+	}
+	if i < len(tasks) {
+		return &tasks[i]
+	}
+	return nil
+}
+
+// annotated keeps the vote of an annotation.
+func (s *Server) annotated(a *finished, task *labelTask) error {
+	if task == nil {
+		return badRequest("annotation %s comes without its task: the webhook has to send the payload", a.ID)
+	}
+	for _, result := range a.Result {
+		if result.Type != "choices" || len(result.Value.Choices) != 1 {
+			continue
+		}
+		v := votelog.Vote{Item: taskItem(task.ID, task.Data), Rater: raterOf(a.CompletedBy), Label: result.Value.Choices[0],
+			Time: time.Now(), Key: annotationKey(a.ID.String()) + a.UpdatedAt}
+		if err := s.addVote(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// annotationKey is what the keys of an annotation's votes begin with.
+func annotationKey(id string) string { return "ls-" + id + "-" }
+
+// withdraw takes back the vote of an annotation that was deleted.
+func (s *Server) withdraw(id string) error {
+	var last votelog.Vote
+	for _, v := range s.votes.Votes(0) {
+		if strings.HasPrefix(v.Key, annotationKey(id)) {
+			last = v
+		}
+	}
+	if last.Label == "" {
+		return nil // none was kept, or it is withdrawn already
+	}
+	last.Label, last.Key, last.Time = "", annotationKey(id)+"deleted", time.Now()
+	return s.addVote(last)
+}
+
+// taskItem returns the item of a task: its data's own id, or that of the task.
+func taskItem(id json.Number, data map[string]json.RawMessage) string {
+	for _, name := range []string{"item", "id"} {
+		var text string
+		if json.Unmarshal(data[name], &text) == nil && text != "" {
+			return text
+		}
+		var n json.Number
+		if json.Unmarshal(data[name], &n) == nil && n != "" {
+			return n.String()
+		}
+	}
+	return id.String()
+}
+
+// raterOf returns who finished an annotation: a number, or an object with an address.
+func raterOf(text json.RawMessage) string {
+	var n json.Number
+	if json.Unmarshal(text, &n) == nil && n != "" {
+		return n.String()
+	}
+	var who struct {
+		ID    json.Number `json:"id"`
+		Email string      `json:"email"`
+	}
+	if json.Unmarshal(text, &who) == nil {
+		if who.Email != "" {
+			return who.Email
+		}
+		return who.ID.String()
+	}
+	return "unknown"
 }

@@ -2,12 +2,19 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"reflect"
+	"slices"
 	"time"
 
+	"credence/dataset"
+	"credence/internal/budget"
 	"credence/internal/calculator"
+	"credence/internal/votelog"
 	"credence/internal/words"
 )
 
@@ -36,20 +43,15 @@ var DefaultLimits = Limits{
 
 // complete puts in what is not given.
 func (l *Limits) complete() error {
-	d := &DefaultLimits
-	l.Body, l.Answer = cmp.Or(l.Body, d.Body), cmp.Or(l.Answer, d.Answer)
-	l.Memory = cmp.Or(l.Memory, max(d.Memory, 2*l.Body))
-	for _, x := range []struct {
-		to      *int
-		initial int
-	}{{&l.Rows, d.Rows}, {&l.Columns, d.Columns}, {&l.Values, d.Values}, {&l.Levels, d.Levels}, {&l.Intervals, d.Intervals},
-		{&l.Components, d.Components}, {&l.Points, d.Points}, {&l.Concurrency, d.Concurrency}} {
-		if *x.to = cmp.Or(*x.to, x.initial); *x.to < 0 {
+	l.Memory = cmp.Or(l.Memory, max(DefaultLimits.Memory, 2*l.Body))
+	all, initial := reflect.ValueOf(l).Elem(), reflect.ValueOf(DefaultLimits)
+	for i := range all.NumField() {
+		if all.Field(i).IsZero() {
+			all.Field(i).Set(initial.Field(i))
+		}
+		if all.Field(i).Int() < 0 {
 			return errors.New("a limit is negative")
 		}
-	}
-	if l.Timeout = cmp.Or(l.Timeout, d.Timeout); l.Body < 0 || l.Answer < 0 || l.Memory < 0 || l.Timeout < 0 {
-		return errors.New("a limit is negative")
 	}
 	return nil
 }
@@ -96,4 +98,119 @@ func (l *Limits) checkAnswer(bytes int64) error {
 func (l *Limits) timedOut() error {
 	return failf(http.StatusServiceUnavailable,
 		"the request took longer than %v (credence serve --timeout): ask for fewer items, levels or components at a time", l.Timeout)
+}
+
+// firstBytes is how much memory a body gets before any of it has come.
+const firstBytes = 64 << 10
+
+// body reads the body, which is bounded. Memory is taken as bytes come in, whatever length the client
+// announces, and from what all requests share.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	plain, err := s.plain(w, r)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	size := int64(firstBytes)
+	if n := r.ContentLength; n >= 0 && n < size {
+		size = n + 1 // and the end is seen without further room
+	}
+	var b []byte
+	for {
+		if len(b) == cap(b) {
+			if err := s.hold(w, size); err != nil {
+				// A client that is still sending would see a broken connection instead of the answer.
+				_, _ = io.Copy(io.Discard, plain)
+				return nil, err
+			}
+			b = slices.Grow(b, int(size))
+			size = int64(cap(b)) // doubled the next time
+		}
+		n, err := plain.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			if r.ContentLength > int64(len(b)) && r.Header.Get("Content-Encoding") == "" {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// hold takes n bytes of the memory that bodies and answers share, until the request ends.
+func (s *Server) hold(w http.ResponseWriter, n int64) error {
+	if s.held.Add(n) > s.options.Limits.Memory {
+		s.held.Add(-n)
+		return failf(http.StatusServiceUnavailable,
+			"requests at work fill the memory they share, %d bytes (credence serve --max-memory)", s.options.Limits.Memory)
+	}
+	w.(*recorder).held += n
+	return nil
+}
+
+// httpError is an error with the status that it is answered with.
+type httpError struct {
+	status int
+	err    error
+}
+
+func (e *httpError) Error() string { return e.err.Error() }
+func (e *httpError) Unwrap() error { return e.err }
+
+func failf(status int, format string, args ...any) error {
+	return &httpError{status, fmt.Errorf(format, args...)}
+}
+
+// badRequest is an error of the client's.
+func badRequest(format string, args ...any) error {
+	return failf(http.StatusBadRequest, format, args...)
+}
+
+// causeOf returns, for an error of a request's context, why that is done: the request took too long, or the client left.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// stopped returns the error of a request's context in a loop over many items, at every 1024th of them.
+func stopped(ctx context.Context, i int) error {
+	if i%1024 != 0 {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// statusClientGone is how nginx records a request whose client left before it was answered.
+const statusClientGone = 499
+
+// statusOf returns the status of an error: the one it carries, or the one that its cause calls for.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*httpError](err); ok {
+		return e.status
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return http.StatusRequestEntityTooLarge
+	}
+	if _, ok := errors.AsType[*votelog.WriteError](err); ok {
+		return http.StatusInsufficientStorage
+	}
+	switch {
+	case errors.Is(err, budget.ErrMemory):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, context.Canceled):
+		return statusClientGone
+	case errors.Is(err, dataset.ErrMissingFeature):
+		return http.StatusBadRequest
+	}
+	if _, ok := errors.AsType[*dataset.ParseError](err); ok {
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
 }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +24,6 @@ type metrics struct {
 
 	rows, refused, far, unknown *prometheus.CounterVec
 	abstained, width            *prometheus.SummaryVec
-	models                      sync.Map // name → *modelMetrics
 }
 
 // modelMetrics are those of one model.
@@ -70,12 +68,8 @@ func newMetrics(r *registry, votes *votelog.Log) *metrics {
 
 // of returns the metrics of a model.
 func (m *metrics) of(name string) *modelMetrics {
-	if found, ok := m.models.Load(name); ok {
-		return found.(*modelMetrics)
-	}
-	found, _ := m.models.LoadOrStore(name, &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name),
-		m.far.WithLabelValues(name), m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)})
-	return found.(*modelMetrics)
+	return &modelMetrics{m.rows.WithLabelValues(name), m.refused.WithLabelValues(name), m.far.WithLabelValues(name),
+		m.unknown.WithLabelValues(name), m.abstained.WithLabelValues(name), m.width.WithLabelValues(name)}
 }
 
 // modelInfo tells which models are served, and for how long.
@@ -94,11 +88,9 @@ func (m *modelInfo) Describe(c chan<- *prometheus.Desc) { c <- infoDesc; c <- ag
 func (m *modelInfo) Collect(c chan<- prometheus.Metric) {
 	now := m.r.current.Load()
 	c <- prometheus.MustNewConstMetric(brokenDesc, prometheus.GaugeValue, float64(len(now.broken)))
-	for _, versions := range now.models {
-		for _, s := range versions {
-			c <- prometheus.MustNewConstMetric(infoDesc, prometheus.GaugeValue, 1, s.name, s.version, s.hash)
-			c <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(s.stamp.modified).Seconds(), s.name, s.version)
-		}
+	for s := range now.all() {
+		c <- prometheus.MustNewConstMetric(infoDesc, prometheus.GaugeValue, 1, s.name, s.version, s.hash)
+		c <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, time.Since(s.stamp.modified).Seconds(), s.name, s.version)
 	}
 }
 
@@ -111,13 +103,13 @@ func (s *Server) operations(mux *http.ServeMux) {
 	})
 }
 
-// observe adds the interval and the abstention of an item.
-func (m *modelMetrics) observe(r *predict.Row, rule abstention) {
+// observe adds the interval and the abstention of an item, by the rule that there may be.
+func (m *modelMetrics) observe(r *predict.Row, rule bool) {
 	if r.Classes == nil {
 		return
 	}
 	m.width.Observe(r.Width(0))
-	if rule != (abstention{}) {
+	if rule {
 		m.abstained.Observe(oneIf(r.Abstain(0)))
 	} else if r.HasTop() {
 		m.abstained.Observe(oneIf(r.Classes[r.Predicted].Top < 0.9))

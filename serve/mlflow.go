@@ -20,7 +20,10 @@ func (s *Server) mlflow(mux *http.ServeMux) {
 		_, err := io.WriteString(w, s.options.Version)
 		return err
 	})
-	s.route(mux, "POST /invocations", mlflowErrors, s.invocations)
+	named := func(r *http.Request) (model, version string) {
+		return r.URL.Query().Get("model"), r.URL.Query().Get("version")
+	}
+	s.modelRoute(mux, "POST /invocations", mlflowErrors, named, s.invocations)
 }
 
 // mlflowErrors answers an error in MLflow's form.
@@ -32,29 +35,17 @@ func mlflowErrors(w http.ResponseWriter, status int, err error) {
 	case status < 500:
 		code = "BAD_REQUEST"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	text, _ := json.Marshal(map[string]string{"error_code": code, "message": err.Error()})
-	w.Write(append(text, '\n'))
+	writeError(w, status, "application/json", map[string]string{"error_code": code, "message": err.Error()})
 }
 
 // invocations predicts: one record for each row, and warnings as metadata beside them, which clients of MLflow keep.
-func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.URL.Query().Get("model"), r.URL.Query().Get("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) invocations(w http.ResponseWriter, r *http.Request, m *served) error {
 	want := s.wanted()
 	t, err := s.scoring(w, r, m, want)
 	if err != nil {
 		return err
 	}
-	text, p, err := s.recordText(w, r, m, t, want, []byte(`{"predictions": [`))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	return writeText(w, append(appendWarnings(append(text, ']'), p.warnings(true)), "}\n"...))
+	return s.answerList(w, r, m, t, want, []byte(`{"predictions": [`), (*answer).records)
 }
 
 // scoring reads the items of a request, whatever its form.
@@ -68,11 +59,10 @@ func (s *Server) scoring(w http.ResponseWriter, r *http.Request, m *served, want
 	case kind != jsonForm:
 		return nil, failf(http.StatusUnsupportedMediaType, "Content-Type %q: expected application/json or text/csv", r.Header.Get("Content-Type"))
 	}
-	body, err := s.body(w, r)
+	in, err := s.reader(w, r, m)
 	if err != nil {
 		return nil, err
 	}
-	in := reader{scanner: &scanner{text: body}, parts: m.parts, limits: &s.options.Limits}
 	return in.scoringInput(want)
 }
 
@@ -88,7 +78,7 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 		f, err = read()
 		return err
 	}
-	err := r.object(func(key []byte) error {
+	err := r.whole(func(key []byte) error {
 		switch name := string(key); name {
 		case "dataframe_split":
 			return once(name, r.split)
@@ -97,7 +87,7 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 		case "instances":
 			return once(name, r.rowsOf)
 		case "inputs":
-			if r.peek() == '{' {
+			if r.Peek() == '{' {
 				return once(name, r.byColumn)
 			}
 			return once(name, r.rowsOf)
@@ -111,9 +101,6 @@ func (r *reader) scoringInput(want *wanted) (*frame, error) {
 			return badRequest("found %q, expected one of dataframe_split, dataframe_records, instances, inputs, and params", name)
 		}
 	})
-	if err == nil {
-		err = r.end()
-	}
 	if err == nil && f == nil {
 		err = badRequest("expected one of dataframe_split, dataframe_records, instances, inputs")
 	}

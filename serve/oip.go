@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"credence/dataset"
+	"credence/internal/table"
 )
 
 // The Open Inference Protocol, version 2, as KServe, Triton and MLServer speak it. Errors are
@@ -47,16 +49,13 @@ func (s *Server) oip(mux *http.ServeMux) {
 	})
 	s.route(mux, "GET /v2/health/ready", oipErrors, s.ready)
 	s.route(mux, "POST /v2/repository/index", oipErrors, s.repositoryIndex)
+	named := func(r *http.Request) (model, version string) { return r.PathValue("model"), r.PathValue("version") }
 	for _, at := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
-		s.route(mux, "GET "+at, oipErrors, s.modelMetadata)
-		s.route(mux, "GET "+at+"/ready", oipErrors, func(w http.ResponseWriter, r *http.Request) error {
-			m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
-			if err != nil {
-				return err
-			}
+		s.modelRoute(mux, "GET "+at, oipErrors, named, s.modelMetadata)
+		s.modelRoute(mux, "GET "+at+"/ready", oipErrors, named, func(w http.ResponseWriter, r *http.Request, m *served) error {
 			return writeJSON(w, map[string]any{"name": m.name, "ready": true})
 		})
-		s.route(mux, "POST "+at+"/infer", oipErrors, s.infer)
+		s.modelRoute(mux, "POST "+at+"/infer", oipErrors, named, s.infer)
 	}
 }
 
@@ -82,21 +81,14 @@ func (s *Server) repositoryIndex(w http.ResponseWriter, r *http.Request) error {
 		Reason  string `json:"reason"`
 	}
 	list := []entry{}
-	c := s.registry.current.Load()
-	for _, name := range c.names() {
-		for _, m := range c.models[name] {
-			list = append(list, entry{name, m.version, "READY", ""})
-		}
+	for m := range s.registry.current.Load().all() {
+		list = append(list, entry{m.name, m.version, "READY", ""})
 	}
 	return writeJSON(w, list)
 }
 
 // modelMetadata answers what goes in and what comes out.
-func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) modelMetadata(w http.ResponseWriter, r *http.Request, m *served) error {
 	meta := modelMetadata{Name: m.name, Platform: "credence", Outputs: m.outputs()}
 	for _, v := range s.registry.current.Load().models[m.name] {
 		meta.Versions = append(meta.Versions, v.version)
@@ -139,11 +131,7 @@ type inferRequest struct {
 const binaryHeader = "Inference-Header-Content-Length"
 
 // infer predicts.
-func (s *Server) infer(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.registry.get(r.PathValue("model"), r.PathValue("version"))
-	if err != nil {
-		return err
-	}
+func (s *Server) infer(w http.ResponseWriter, r *http.Request, m *served) error {
 	body, err := s.body(w, r)
 	if err != nil {
 		return err
@@ -274,25 +262,23 @@ func checkShape(name string, shape []int64, limits *Limits) (n, width int, err e
 
 // addInput adds a tensor to the frame.
 func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
-	part := m.part(v.name)
-	if part == nil && width == len(m.parts) && width > 1 && f.columns == nil && v.texts == nil && m.plain() {
+	part, before := m.parts.find(v.name), len(f.columns)
+	notNumeric := func(p dataset.Part) bool { return p.Kind != dataset.Numeric }
+	if part == nil && width == len(m.parts) && width > 1 && before == 0 && v.texts == nil && !slices.ContainsFunc(m.parts, notNumeric) {
 		// One matrix with all features, in their order.
 		for k, p := range m.parts {
-			c := f.column(p.Name)
+			c := &f.columns[f.column(p.Name)]
 			for i := range n {
 				c.addNumber(v.nums[i*width+k])
 			}
 		}
 		return nil
 	}
-	if len(f.columns) > 0 {
-		for _, c := range f.columns {
-			if c.name == v.name {
-				return badRequest("input %q is there twice", v.name)
-			}
-		}
+	at := f.column(v.name)
+	if at < before {
+		return badRequest("input %q is there twice", v.name)
 	}
-	c := f.column(v.name)
+	c := &f.columns[at]
 	switch {
 	case v.texts != nil && width == 1:
 		for _, s := range v.texts {
@@ -302,13 +288,10 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 		return badRequest("input %q: texts of shape [rows] or [rows, 1] are expected, not %d for each row", v.name, width)
 	case width == 1 && (part == nil || part.Kind != dataset.Tensor):
 		for _, x := range v.nums {
-			switch {
-			case v.datatype == "BOOL":
+			if v.datatype == "BOOL" {
 				c.addBool(x != 0, part)
-			case math.IsNaN(x):
-				c.addMissing()
-			default:
-				c.addNumber(x)
+			} else {
+				c.addFound(x)
 			}
 		}
 	default:
@@ -317,37 +300,22 @@ func (m *served) addInput(f *frame, v *inputValues, n, width int) error {
 			for k := range list {
 				list[k] = float32(v.nums[i*width+k])
 			}
-			c.addList(list)
+			c.add(table.Cell{Kind: table.VectorCell, Vec: list})
 		}
 	}
 	return nil
-}
-
-// part returns the feature of a name, or nil.
-func (m *served) part(name string) *dataset.Part {
-	for i := range m.parts {
-		if m.parts[i].Name == name {
-			return &m.parts[i]
-		}
-	}
-	return nil
-}
-
-// plain reports whether all features are single numbers.
-func (m *served) plain() bool {
-	for _, p := range m.parts {
-		if p.Kind != dataset.Numeric {
-			return false
-		}
-	}
-	return true
 }
 
 // oipErrors answers an error in the form of the protocol.
 func oipErrors(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/json")
+	writeError(w, status, "application/json", map[string]string{"error": err.Error()})
+}
+
+// writeError answers an error in the form of a protocol.
+func writeError(w http.ResponseWriter, status int, kind string, v any) {
+	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	text, _ := json.Marshal(map[string]string{"error": err.Error()})
+	text, _ := json.Marshal(v)
 	w.Write(append(text, '\n'))
 }
 
@@ -357,12 +325,12 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	if err != nil {
 		return fmt.Errorf("the answer cannot be written: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
 	return writeText(w, append(text, '\n'))
 }
 
-// writeText writes an answer whose length is told before, so that it need not come in chunks.
+// writeText writes an answer of JSON whose length is told before, so that it need not come in chunks.
 func writeText(w http.ResponseWriter, text []byte) error {
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	_, err := w.Write(text)
 	return err

@@ -6,45 +6,53 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 
 	"credence/dataset"
 	"credence/internal/par"
 	"credence/internal/table"
 	"credence/internal/words"
+	"credence/mixture"
 	"credence/predict"
 )
 
 // wanted is what is asked of a prediction.
 type wanted struct {
-	level   float64
-	levels  int             // how many there are
+	// Format is how an answer is written: the options of credence predict. Its Levels are those that the query names;
+	// its MaxWidth and MinTop say on which items to abstain, whatever the form.
+	predict.Format
+	level   float64         // where there is one
 	columns map[string]bool // nil for all that have a meaning
 	partial bool            // rows that cannot be predicted are marked, not refused
 	limits  *Limits
-	batch   int // items answered at a time as they come in; 0 if the body is read first
-	rule    abstention
+	batch   int            // items answered at a time as they come in; 0 if the body is read first
 	votes   *predict.Votes // on the items, to take into account; nil for none
 }
 
-// abstention says on which items to abstain, as the flags of credence predict do: where the predicted
-// class's interval is wider than maxWidth, or its p_top smaller than minTop. 0 is no rule.
-type abstention struct{ maxWidth, minTop float64 }
-
-func (a abstention) check() error {
-	if !(a.maxWidth >= 0 && a.maxWidth <= 1) {
-		return badRequest("max_width %v: expected a width between 0 and 1", a.maxWidth)
+// checkAbstention refuses a rule on which items to abstain that no item could meet.
+func checkAbstention(maxWidth, minTop float64) error {
+	if !(maxWidth >= 0 && maxWidth <= 1) {
+		return badRequest("max_width %v: expected a width between 0 and 1", maxWidth)
 	}
-	if !(a.minTop >= 0 && a.minTop <= 1) {
-		return badRequest("min_top %v: expected a probability between 0 and 1", a.minTop)
+	if !(minTop >= 0 && minTop <= 1) {
+		return badRequest("min_top %v: expected a probability between 0 and 1", minTop)
 	}
 	return nil
 }
 
+// abstains reports whether there is a rule on which items to abstain.
+func (w *wanted) abstains() bool { return w.MaxWidth != 0 || w.MinTop != 0 }
+
 func (w *wanted) wants(name string) bool { return w.columns == nil || w.columns[name] }
+
+// keeps reports whether the rows of items have a field.
+func (w *wanted) keeps(name string) bool { return name == "mean" || name == "abstain" || w.wants(name) }
+
+// levels is how many levels there are.
+func (w *wanted) levels() int { return max(1, len(w.Levels)) }
 
 // answer is the predictions for consecutive items of a request, a row each.
 type answer struct {
-	of    *served
 	first int // items of the request before them
 	*layout
 	items []predict.Prediction
@@ -90,18 +98,18 @@ func (s limitedSource) Next() (*dataset.Batch, error) {
 	if n > s.want.limits.Rows {
 		return nil, tooManyRows(s.want.limits.Rows)
 	}
-	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels)
+	return b, s.want.limits.checkIntervals(n, s.classes, s.want.levels())
 }
 
 // begin starts to predict the items of a table. The caller closes what it returns.
 func (s *served) begin(ctx context.Context, t table.Table, w *wanted) (*predicting, error) {
 	classes := len(s.model.Classes)
 	if f, ok := t.(*frame); ok { // whose items are counted
-		if err := w.limits.checkIntervals(f.rows, classes, w.levels); err != nil {
+		if err := w.limits.checkIntervals(f.rows, classes, w.levels()); err != nil {
 			return nil, err
 		}
 	}
-	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels)))
+	n := max(1, min(cmp.Or(w.batch, batchRows), batchIntervals/(classes*w.levels())))
 	opts := dataset.StreamOptions{Batch: n, KeepBad: true, Inline: true, FeatureOptions: s.read.FeatureOptions}
 	opts.Ignore = nil
 	in, err := dataset.StreamOf(ctx, t, s.parts, opts)
@@ -136,15 +144,10 @@ func (p *predicting) batches(ctx context.Context) iter.Seq2[*predict.Batch, erro
 
 // warnings returns what looks wrong about the items so far; done is whether these are all.
 func (p *predicting) warnings(done bool) []string {
-	var list []string
 	d := p.Diagnostics()
-	for _, err := range d.Warnings {
-		list = append(list, err.Error())
-	}
+	list := words.Each(d.Warnings, error.Error)
 	if v := p.want.votes; v != nil {
-		for _, err := range v.Warnings() {
-			list = append(list, err.Error())
-		}
+		list = append(list, words.Each(v.Warnings(), error.Error)...)
 		if done && d.Unused > 0 {
 			list = append(list, fmt.Sprintf("votes on %s that the request does not have were not used", words.Plural(d.Unused, "item")))
 		}
@@ -160,7 +163,7 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 		return nil, err
 	}
 	defer p.close()
-	a, metrics := &answer{of: m, layout: m.layout(w)}, s.metrics.of(m.name)
+	a, metrics := &answer{layout: m.layout(w)}, s.metrics.of(m.name)
 	for b, err := range p.batches(ctx) {
 		if err != nil {
 			return nil, err
@@ -171,7 +174,7 @@ func (s *Server) predict(ctx context.Context, m *served, t table.Table, w *wante
 		}
 		for j := range a.rows {
 			if a.items[j].Err == nil {
-				metrics.observe(&a.rows[j], w.rule)
+				metrics.observe(&a.rows[j], w.abstains())
 			}
 		}
 		if err := each(a); err != nil {
@@ -211,10 +214,7 @@ func columnsOf(names []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, n := range names {
 		if outputOf(n, true) == nil {
-			var names []string
-			for _, f := range predict.Outputs(true) {
-				names = append(names, f.Name)
-			}
+			names := words.Each(predict.Outputs(true), func(f *predict.Field) string { return f.Name })
 			return nil, badRequest("there is no output %q; outputs are %s", n, words.Few(names))
 		}
 		out[n] = true
@@ -224,10 +224,9 @@ func columnsOf(names []string) (map[string]bool, error) {
 
 // outputOf returns the output of a name, of models with distributions or without; nil if there is none.
 func outputOf(name string, dists bool) *predict.Field {
-	for _, f := range predict.Outputs(dists) {
-		if f.Name == name {
-			return f
-		}
+	list := predict.Outputs(dists)
+	if i := slices.IndexFunc(list, func(f *predict.Field) bool { return f.Name == name }); i >= 0 {
+		return list[i]
 	}
 	return nil
 }
@@ -238,4 +237,43 @@ func checkLevel(level float64) error {
 		return badRequest("level %v: expected a number between 0 and 1", level)
 	}
 	return nil
+}
+
+// layout is what a row of an answer holds.
+type layout struct {
+	table *predict.Table
+	names error // why the rows cannot be objects: names of columns that are equal
+	full  bool  // parameters of the mixtures are asked for
+}
+
+// layoutKey is what a layout depends on, where all columns are wanted.
+type layoutKey struct{ level, maxWidth, minTop float64 }
+
+// mostLayouts is how many layouts are kept: levels come from clients.
+const mostLayouts = 16
+
+// layout returns the layout of what is wanted. Those that are asked for again and again are kept.
+func (s *served) layout(w *wanted) *layout {
+	if w.columns != nil {
+		return newLayout(s, w)
+	}
+	key := layoutKey{w.level, w.MaxWidth, w.MinTop}
+	if l, ok := s.layouts.Load(key); ok {
+		return l.(*layout)
+	}
+	l := newLayout(s, w)
+	if s.kept.Add(1) <= mostLayouts {
+		s.layouts.Store(key, l)
+	}
+	return l
+}
+
+func newLayout(s *served, w *wanted) *layout {
+	// The precision of credence predict.
+	t := predict.NewTable(s.model, predict.Format{
+		Summary: predict.Summary{Levels: []float64{w.level}, Precision: mixture.SixDigits, MaxWidth: w.MaxWidth, MinTop: w.MinTop},
+		Wide:    true, Top: w.wants("p_top"), Next: w.columns["next_gain"],
+		Keep: w.keeps,
+	})
+	return &layout{table: t, names: t.CheckNames(), full: w.columns["weights"] || w.columns["alpha"]}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -32,7 +33,8 @@ type Queue struct {
 type queue struct {
 	server      *Server
 	options     Queue
-	done, total atomic.Int64 // items predicted, and of how many where that is known
+	done, total atomic.Int64    // items predicted, and of how many where that is known
+	ctx         context.Context // of what is at work
 	stop        context.CancelFunc
 	idle        sync.WaitGroup
 
@@ -47,6 +49,7 @@ type queue struct {
 
 // pool is the items of one file by one model. All but what votes change stays as it is.
 type pool struct {
+	queue   *queue
 	of      *served
 	ids     []string
 	at      map[string]int // id → place
@@ -57,6 +60,7 @@ type pool struct {
 	notes   []string // what is unusual about the items
 	ballots *ballots
 
+	level float64    // of the intervals
 	prior []*numbers // before any votes; nil for items without a prediction
 	now   []*numbers // given all votes; the same as prior where there are none
 	order []int      // items by the value of a vote, largest first
@@ -83,8 +87,8 @@ func newQueue(s *Server, o Queue) (*queue, error) {
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	q := &queue{server: s, options: o, stop: stop}
-	q.build(ctx, m)
+	q := &queue{server: s, options: o, ctx: ctx, stop: stop}
+	q.build(m)
 	return q, nil
 }
 
@@ -101,19 +105,19 @@ func (q *queue) close() {
 
 // build predicts the items with a model in the background; what was there before is answered from
 // until that is done.
-func (q *queue) build(ctx context.Context, m *served) {
+func (q *queue) build(m *served) {
 	q.building, q.failed = m, nil
 	q.done.Store(0)
 	q.total.Store(0)
 	q.idle.Go(func() {
-		p, err := q.newPool(ctx, m)
+		p, err := q.newPool(q.ctx, m)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if err != nil {
 			if p != nil {
 				p.rows.close()
 			}
-			if q.failed = err; ctx.Err() == nil {
+			if q.failed = err; q.ctx.Err() == nil {
 				q.server.options.Log.Error("the items cannot be read", "error", err)
 			}
 			return
@@ -129,10 +133,12 @@ func (q *queue) build(ctx context.Context, m *served) {
 	})
 }
 
+var errNoItems = failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
+
 // get returns the pool, locked for reading until release is called.
 func (q *queue) get() (p *pool, release func(), err error) {
 	if q == nil {
-		return nil, nil, failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
+		return nil, nil, errNoItems
 	}
 	q.renew()
 	q.mu.RLock()
@@ -172,10 +178,7 @@ func (q *queue) renew() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if m != q.building && (q.pool == nil || q.pool.of == q.building || q.failed != nil) {
-		ctx, stop := context.WithCancel(context.Background())
-		before := q.stop
-		q.stop = func() { before(); stop() }
-		q.build(ctx, m)
+		q.build(m)
 	}
 }
 
@@ -208,19 +211,12 @@ func (q *queue) catchUp() {
 		return
 	}
 	q.version++
-	level := q.server.options.Level
-	if len(touched) == 1 {
-		for i := range touched {
-			q.pool.move(i, level)
-		}
-		return
+	list := slices.Sorted(maps.Keys(touched))
+	if len(list) == 1 {
+		q.pool.move(list[0])
+	} else {
+		q.pool.update(list)
 	}
-	list := make([]int, 0, len(touched))
-	for i := range touched {
-		list = append(list, i)
-	}
-	slices.Sort(list)
-	q.pool.update(list, level)
 }
 
 // skipped is an item that a rater put off.
@@ -235,10 +231,10 @@ func (q *queue) skip(item, rater string) error {
 	if err != nil {
 		return err
 	}
-	_, ok := p.at[item]
+	_, err = p.find(item)
 	release()
-	if !ok {
-		return noItem(item)
+	if err != nil {
+		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -255,16 +251,12 @@ func (q *queue) unskip(v votelog.Vote) {
 	q.skipped = slices.DeleteFunc(q.skipped, func(s skipped) bool { return s.item == v.Item && s.rater == v.Rater })
 }
 
-func noItem(id string) error {
-	return failf(http.StatusNotFound, "there is no item %q", id)
-}
-
 // forRater returns items in the order in which a rater is asked about them, from the given place
 // on: by the value of a vote those that she has said nothing of, then those that she put off.
-func (q *queue) forRater(ctx context.Context, p *pool, rater string, from, limit int) (list []int, left int, err error) {
+func (p *pool) forRater(ctx context.Context, rater string, from, limit int) (list []int, left int, err error) {
 	later := map[int]bool{}
 	var last []int
-	for _, s := range q.skipped {
+	for _, s := range p.queue.skipped {
 		if i, ok := p.at[s.item]; ok && s.rater == rater {
 			later[i] = true
 			last = append(last, i)
@@ -311,7 +303,7 @@ func (p *pool) predict(ctx context.Context, i int) (predict.Prediction, error) {
 }
 
 // renumber computes the numbers of item i given its votes.
-func (p *pool) renumber(i int, level float64) {
+func (p *pool) renumber(i int) {
 	if p.now[i] == nil {
 		return
 	}
@@ -325,18 +317,18 @@ func (p *pool) renumber(i int, level float64) {
 		a, err = after(p.of.model, a, votes)
 	}
 	if err == nil {
-		p.now[i] = numbersOf(&a, level)
+		p.now[i] = numbersOf(&a, p.level)
 	}
 }
 
 // move computes the numbers of item i anew and puts it where it belongs in the order.
-func (p *pool) move(i int, level float64) {
+func (p *pool) move(i int) {
 	if p.now[i] == nil {
 		return
 	}
 	p.order = slices.Delete(p.order, p.rank[i], p.rank[i]+1)
 	p.variance -= p.now[i].variance
-	p.renumber(i, level)
+	p.renumber(i)
 	p.variance += p.now[i].variance
 	to, _ := slices.BinarySearchFunc(p.order, i, p.byValue)
 	from := min(to, p.rank[i])
@@ -347,8 +339,8 @@ func (p *pool) move(i int, level float64) {
 }
 
 // update computes the numbers of some items anew, and the order of all.
-func (p *pool) update(list []int, level float64) {
-	par.For(len(list), func(k int) { p.renumber(list[k], level) })
+func (p *pool) update(list []int) {
+	par.For(len(list), func(k int) { p.renumber(list[k]) })
 	p.sort()
 }
 

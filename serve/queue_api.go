@@ -20,37 +20,41 @@ func noClass(name string, classes []string) error {
 	return badRequest("class %q: the classes are [%s]", name, words.Few(classes))
 }
 
-// register adds an operation of the queue.
-func register[I, O any](api huma.API, id, method, path, summary, description string, f func(ctx context.Context, in *I) (*O, error)) {
-	huma.Register(api, huma.Operation{OperationID: id, Method: method, Path: "/api/v1" + path, Summary: summary, Description: description, Tags: []string{"items"}},
-		func(ctx context.Context, in *I) (*O, error) {
-			out, err := f(ctx, in)
-			if err != nil {
-				return nil, problem(causeOf(ctx, err))
-			}
-			return out, nil
-		})
-}
-
 // apiQueue adds the routes of items, of the queue and of votes taken back.
 func (s *Server) apiQueue(api huma.API) {
-	register(api, "get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", "", s.overview)
-	register(api, "list-items", "GET", "/items", "Items with filters, page by page", "", s.listItems)
-	register(api, "get-item", "GET", "/item", "One item: features, distribution, votes so far", "", s.getItem)
-	register(api, "item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
-		"Nothing is kept. The votes come on top of those that the rater may see.", s.whatIf)
-	register(api, "item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", "", s.itemImage)
-	register(api, "item-points", "GET", "/items/points", "Numbers of all items, by columns",
-		"For figures: values have five decimals. Lists are as long as there are items with a prediction.", s.itemPoints)
-	register(api, "get-queue", "GET", "/queue", "Items by the value of a rater's vote",
-		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last.", s.raterQueue)
-	register(api, "skip-item", "POST", "/queue/skip", "Put an item off",
-		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops.", s.skipItem)
-	register(api, "undo-vote", "DELETE", "/votes", "Take a vote back",
-		"A line is added to the file of votes that withdraws what the rater said of the item. Answered after it is on disk.", s.undoVote)
-	register(api, "export-votes", "GET", "/votes/export", "Votes of this server as a file",
-		"The votes that count: the last of each rater on an item, without those taken back. csv is read by credence train --votes, labelstudio is Label Studio's JSON.", s.exportVotes)
-	register(api, "items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", "", s.itemsProgress)
+	op := func(id, method, path, summary, description string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: description, Tags: []string{"items"}}
+	}
+	registerBody(api, op("get-overview", "GET", "/overview", "The model in brief, its verdicts, and what needs attention", ""), s.overview)
+	registerBody(api, op("list-items", "GET", "/items", "Items with filters, page by page", ""), inPool(s, (*pool).list))
+	registerBody(api, op("get-item", "GET", "/item", "One item: features, distribution, votes so far", ""), inPool(s, (*pool).see))
+	registerBody(api, op("item-posterior", "POST", "/item/posterior", "What further votes on an item would change",
+		"Nothing is kept. The votes come on top of those that the rater may see."), inPool(s, (*pool).whatIf))
+	register(api, op("item-image", "GET", "/item/image", "An image of an item, or a slice of a volume, as PNG", ""), inPool(s, (*pool).image))
+	register(api, op("item-points", "GET", "/items/points", "Numbers of all items, by columns",
+		"For figures: values have five decimals. Lists are as long as there are items with a prediction."), s.itemPoints)
+	registerBody(api, op("get-queue", "GET", "/queue", "Items by the value of a rater's vote",
+		"Those on which a vote is expected to lower the variance most come first; those that the rater voted on, or cannot tell, are left out; those that she put off come last."),
+		inPool(s, (*pool).raterQueue))
+	register(api, op("skip-item", "POST", "/queue/skip", "Put an item off",
+		"It comes at the end of the rater's queue. This is no vote, and is forgotten when the server stops."), s.skipItem)
+	registerBody(api, op("undo-vote", "DELETE", "/votes", "Take a vote back",
+		"A line is added to the file of votes that withdraws what the rater said of the item. Answered after it is on disk."), s.undoVote)
+	register(api, op("export-votes", "GET", "/votes/export", "Votes of this server as a file",
+		"The votes that count: the last of each rater on an item, without those taken back. csv is read by credence train --votes, labelstudio is Label Studio's JSON."), s.exportVotes)
+	registerBody(api, op("items-progress", "GET", "/items/progress", "Whether the items are predicted, and what changed", ""), s.itemsProgress)
+}
+
+// inPool returns a handler that calls f with the items, locked for reading.
+func inPool[I, O any](s *Server, f func(p *pool, ctx context.Context, in *I) (O, error)) func(ctx context.Context, in *I) (O, error) {
+	return func(ctx context.Context, in *I) (out O, err error) {
+		p, release, err := s.queue.get()
+		if err != nil {
+			return out, err
+		}
+		defer release()
+		return f(p, ctx, in)
+	}
 }
 
 type itemAsked struct {
@@ -62,35 +66,19 @@ type itemAsked struct {
 
 // find returns the place of an item.
 func (p *pool) find(id string) (int, error) {
-	i, ok := p.at[id]
-	if !ok {
-		return 0, noItem(id)
+	if i, ok := p.at[id]; ok {
+		return i, nil
 	}
-	return i, nil
+	return 0, failf(http.StatusNotFound, "there is no item %q", id)
 }
 
-// level returns that of a request, or the server's.
-func (s *Server) levelOf(asked float64) (float64, error) {
-	level := cmp.Or(asked, s.options.Level)
-	return level, checkLevel(level)
-}
-
-func (s *Server) getItem(ctx context.Context, in *itemAsked) (*struct{ Body *itemView }, error) {
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
+// findAt returns the place of an item, and the level of a request or, if it has none, the server's.
+func (p *pool) findAt(id string, asked float64) (i int, level float64, err error) {
+	if i, err = p.find(id); err != nil {
+		return 0, 0, err
 	}
-	defer release()
-	i, err := p.find(in.ID)
-	if err != nil {
-		return nil, err
-	}
-	level, err := s.levelOf(in.Level)
-	if err != nil {
-		return nil, err
-	}
-	v, err := p.see(ctx, i, in.Rater, in.Class, level)
-	return &struct{ Body *itemView }{v}, err
+	level = cmp.Or(asked, p.level)
+	return i, level, checkLevel(level)
 }
 
 type whatIfAsked struct {
@@ -103,18 +91,9 @@ type whatIfAsked struct {
 	}
 }
 
-func (s *Server) whatIf(ctx context.Context, in *whatIfAsked) (*struct{ Body *itemLaw }, error) {
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
 	b := &in.Body
-	i, err := p.find(b.Item)
-	if err != nil {
-		return nil, err
-	}
-	level, err := s.levelOf(b.Level)
+	i, level, err := p.findAt(b.Item, b.Level)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +112,8 @@ func (s *Server) whatIf(ctx context.Context, in *whatIfAsked) (*struct{ Body *it
 		}
 		votes[k] = n
 	}
-	a, err := p.predict(ctx, i)
+	_, a, at, err := p.predictFor(ctx, i, b.Rater, b.Class)
 	if err != nil {
-		return nil, err
-	}
-	if a, err = p.given(i, a, b.Rater); err != nil {
 		return nil, err
 	}
 	if slices.Max(votes) > 0 {
@@ -145,12 +121,7 @@ func (s *Server) whatIf(ctx context.Context, in *whatIfAsked) (*struct{ Body *it
 			return nil, badRequest("%w", err)
 		}
 	}
-	at, err := p.focus(b.Class, p.seen(i, b.Rater).predicted)
-	if err != nil {
-		return nil, err
-	}
-	law, err := p.lawOf(ctx, &a, level, at)
-	return &struct{ Body *itemLaw }{law}, err
+	return p.lawOf(ctx, &a, level, at)
 }
 
 type imageAsked struct {
@@ -168,12 +139,7 @@ type fileAnswer struct {
 	Body               []byte
 }
 
-func (s *Server) itemImage(ctx context.Context, in *imageAsked) (*fileAnswer, error) {
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+func (p *pool) image(_ context.Context, in *imageAsked) (*fileAnswer, error) {
 	i, err := p.find(in.ID)
 	if err != nil {
 		return nil, err
@@ -215,9 +181,6 @@ func (s *Server) itemPoints(ctx context.Context, in *pointsAsked) (*fileAnswer, 
 		return nil, err
 	}
 	out, err := p.points(ctx, in.Class, in.Rater)
-	if out != nil {
-		out.Version, out.Level = s.queue.version, s.options.Level
-	}
 	release()
 	if err != nil {
 		return nil, err
@@ -246,7 +209,7 @@ func (p *pool) points(ctx context.Context, class, rater string) (*points, error)
 	if err != nil {
 		return nil, err
 	}
-	o := &points{Class: p.of.model.Classes[c], Classes: p.of.model.Classes, Bad: len(p.bad), Items: []string{}, Facets: []facet{}}
+	o := &points{Version: p.queue.version, Class: p.of.model.Classes[c], Classes: p.of.model.Classes, Level: p.level, Bad: len(p.bad), Items: []string{}, Facets: []facet{}}
 	for _, f := range p.facets {
 		o.Facets = append(o.Facets, facet{Name: f.Name, Levels: f.Levels})
 	}

@@ -1,7 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"image"
+	"image/color"
+	"image/png"
 	"math"
 	"slices"
 
@@ -116,8 +120,13 @@ func (p *pool) focus(name string, predicted int) (int, error) {
 	return predicted, nil
 }
 
-// see returns what a rater may see of item i; nobody's name sees all.
-func (p *pool) see(ctx context.Context, i int, rater, class string, level float64) (*itemView, error) {
+// see returns what a rater may see of an item; nobody's name sees all.
+func (p *pool) see(ctx context.Context, in *itemAsked) (*itemView, error) {
+	i, level, err := p.findAt(in.ID, in.Level)
+	if err != nil {
+		return nil, err
+	}
+	rater := in.Rater
 	v := &itemView{Item: p.ids[i], Rank: p.rank[i] + 1, Error: p.bad[i]}
 	ds, err := p.rows.dataset(i, p.ids[i])
 	if err != nil {
@@ -144,15 +153,7 @@ func (p *pool) see(ctx context.Context, i int, rater, class string, level float6
 		return v, nil
 	}
 	v.Gain = p.now[i].gain
-	a, err := p.predict(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	at, err := p.focus(class, p.seen(i, rater).predicted)
-	if err != nil {
-		return nil, err
-	}
-	now, err := p.given(i, a, rater)
+	a, now, at, err := p.predictFor(ctx, i, rater, in.Class)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (p *pool) hides(i int, rater string) bool {
 		return false
 	}
 	_, said := p.ballots.own(i, rater)
-	return !said && p.ballots.voted(i, rater)
+	return !said && p.ballots.of(i, "", rater) != nil
 }
 
 // seen returns the numbers of item i that a rater may see.
@@ -184,12 +185,26 @@ func (p *pool) seen(i int, rater string) *numbers {
 	return p.now[i]
 }
 
-// given returns the answer a, which is that without votes, given the votes that a rater may see.
-func (p *pool) given(i int, a predict.Prediction, rater string) (predict.Prediction, error) {
-	if p.hides(i, rater) {
-		return a, nil
+// focused returns the numbers of item i that a rater may see, and the class that is looked at.
+func (p *pool) focused(i int, rater, class string) (*numbers, int) {
+	n := p.seen(i, rater)
+	c, _ := p.focus(class, n.predicted)
+	return n, c
+}
+
+// predictFor returns the prediction for item i without votes and given those that a rater may see, and the class that
+// is looked at.
+func (p *pool) predictFor(ctx context.Context, i int, rater, class string) (before, now predict.Prediction, at int, err error) {
+	if before, err = p.predict(ctx, i); err != nil {
+		return before, now, 0, err
 	}
-	return after(p.of.model, a, p.ballots.of(i, p.ids[i], ""))
+	if now = before; !p.hides(i, rater) {
+		if now, err = after(p.of.model, before, p.ballots.of(i, p.ids[i], "")); err != nil {
+			return before, now, 0, err
+		}
+	}
+	at, err = p.focus(class, p.seen(i, rater).predicted)
+	return before, now, at, err
 }
 
 // count counts the votes on item i.
@@ -246,4 +261,109 @@ func pictureKind(shape []int) string {
 		return "volume"
 	}
 	return "vector"
+}
+
+// picture draws feature part of item i as PNG: an image, or the slice of a volume at a place along an
+// axis. Volumes lie as they are kept, with the last axis upwards, as radiologists hold them.
+func (p *pool) picture(i, part, axis, slice int) ([]byte, error) {
+	ds, err := p.rows.dataset(i, p.ids[i])
+	if err != nil {
+		return nil, err
+	}
+	if part < 0 || part >= len(ds.Parts) || ds.Parts[part].Kind != dataset.Tensor || pictureKind(ds.Parts[part].Shape) == "vector" {
+		return nil, failf(404, "item %q has no image %d", p.ids[i], part)
+	}
+	at := 0
+	for _, q := range ds.Parts[:part] {
+		at += q.Width()
+	}
+	shape := ds.Parts[part].Shape
+	values := ds.Rows.(*dataset.Memory).Values[at : at+ds.Parts[part].Width()]
+	tone := tones(values)
+	var m image.Image
+	if len(shape) == 3 {
+		m = flat(values, shape, tone)
+	} else if axis < 0 || axis > 2 || slice < 0 || slice >= shape[1+axis] {
+		return nil, badRequest("axis %d, slice %d: the volume has %v", axis, slice, shape[1:])
+	} else {
+		m = cut(values, shape, axis, slice, tone)
+	}
+	var b bytes.Buffer
+	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m)
+	return b.Bytes(), err
+}
+
+// tones returns the gray of a value. Images of 0 to 255 and of 0 to 1 are shown as they are, all
+// other values between the first and the last percent of the item's.
+func tones(values []float32) func(x float32) uint8 {
+	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
+	for _, x := range values {
+		if x == x {
+			lo, hi = min(lo, x), max(hi, x)
+		}
+	}
+	switch {
+	case lo >= 0 && hi <= 1:
+		lo, hi = 0, 1
+	case lo >= 0 && hi <= 255 && hi > 1:
+		lo, hi = 0, 255
+	default:
+		lo, hi = percentiles(values)
+	}
+	return func(x float32) uint8 {
+		if !(x > lo) || hi <= lo {
+			return 0
+		}
+		return uint8(min(255, 255*(x-lo)/(hi-lo)+0.5))
+	}
+}
+
+// percentiles returns the ends of the middle 98 of a hundred values.
+func percentiles(values []float32) (lo, hi float32) {
+	var sample []float32
+	for i, step := 0, max(1, len(values)/20000); i < len(values); i += step {
+		if x := values[i]; x == x {
+			sample = append(sample, x)
+		}
+	}
+	if len(sample) == 0 {
+		return 0, 0
+	}
+	slices.Sort(sample)
+	return sample[len(sample)/100], sample[len(sample)-1-len(sample)/100]
+}
+
+// flat draws an image [C,H,W]: three channels are colors, of others the first is shown.
+func flat(values []float32, shape []int, tone func(float32) uint8) image.Image {
+	h, w := shape[1], shape[2]
+	m := image.NewNRGBA(image.Rect(0, 0, w, h))
+	at := func(c, y, x int) uint8 {
+		if shape[0] != 3 {
+			c = 0
+		}
+		return tone(values[(c*h+y)*w+x])
+	}
+	for y := range h {
+		for x := range w {
+			m.SetNRGBA(x, y, color.NRGBA{at(0, y, x), at(1, y, x), at(2, y, x), 255})
+		}
+	}
+	return m
+}
+
+// cut draws a slice of the first channel of a volume [C,X,Y,Z]. Of the two axes that are left the
+// first goes to the right and the second upwards.
+func cut(values []float32, shape []int, axis, slice int, tone func(float32) uint8) image.Image {
+	n := shape[1:]
+	across, up := [3]int{1, 0, 0}[axis], [3]int{2, 2, 1}[axis]
+	m := image.NewGray(image.Rect(0, 0, n[across], n[up]))
+	var p [3]int
+	p[axis] = slice
+	for y := range n[up] {
+		for x := range n[across] {
+			p[across], p[up] = x, y
+			m.SetGray(x, n[up]-1-y, color.Gray{Y: tone(values[(p[0]*n[1]+p[1])*n[2]+p[2]])})
+		}
+	}
+	return m
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -46,20 +45,13 @@ type listedItem struct {
 	Said      bool     `json:"said,omitempty" doc:"the rater voted, or cannot tell"`
 }
 
-type itemList struct {
-	Body struct {
-		Total int          `json:"total" doc:"items that pass the filters"`
-		Items []listedItem `json:"items"`
-		Next  int          `json:"next,omitempty" doc:"from where to go on, if there are more"`
-	}
+type itemListBody struct {
+	Total int          `json:"total" doc:"items that pass the filters"`
+	Items []listedItem `json:"items"`
+	Next  int          `json:"next,omitempty" doc:"from where to go on, if there are more"`
 }
 
-func (s *Server) listItems(ctx context.Context, in *listAsked) (*itemList, error) {
-	p, release, err := s.queue.get()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+func (p *pool) list(ctx context.Context, in *listAsked) (*itemListBody, error) {
 	groups, err := p.groupsOf(in.Group)
 	if err != nil {
 		return nil, err
@@ -82,15 +74,14 @@ func (s *Server) listItems(ctx context.Context, in *listAsked) (*itemList, error
 	if err := p.arrange(ctx, list, in); err != nil {
 		return nil, err
 	}
-	out := &itemList{}
-	out.Body.Total, out.Body.Items = len(list), []listedItem{}
+	out := &itemListBody{Total: len(list), Items: []listedItem{}}
 	from := min(in.From, len(list))
 	to := min(from+in.Limit, len(list))
 	for _, i := range list[from:to] {
-		out.Body.Items = append(out.Body.Items, p.listed(i, in.Rater, in.Class))
+		out.Items = append(out.Items, p.listed(i, in.Rater, in.Class))
 	}
 	if to < len(list) {
-		out.Body.Next = to
+		out.Next = to
 	}
 	return out, nil
 }
@@ -98,10 +89,7 @@ func (s *Server) listItems(ctx context.Context, in *listAsked) (*itemList, error
 // groupsOf reads filters by columns: of each facet the codes that pass, nil for all.
 func (p *pool) groupsOf(filters []string) ([][]int, error) {
 	groups := make([][]int, len(p.facets))
-	var names []string
-	for _, f := range p.facets {
-		names = append(names, f.Name)
-	}
+	names := words.Each(p.facets, func(f facet) string { return f.Name })
 	for _, text := range filters {
 		at := slices.IndexFunc(p.facets, func(f facet) bool { return strings.HasPrefix(text, f.Name+":") })
 		if at < 0 {
@@ -119,8 +107,7 @@ func (p *pool) groupsOf(filters []string) ([][]int, error) {
 
 // passes reports whether item i passes all filters.
 func (p *pool) passes(in *listAsked, groups [][]int, i int) bool {
-	n := p.seen(i, in.Rater)
-	c, _ := p.focus(in.Class, n.predicted)
+	n, c := p.focused(i, in.Rater, in.Class)
 	width, top := n.upper[c]-n.lower[c], n.top[n.predicted]
 	switch {
 	case n.mean[c] < in.MinMean, n.mean[c] > in.MaxMean, width < in.MinWidth, width > in.MaxWidth, top < in.MinTop, top > in.MaxTop,
@@ -144,9 +131,7 @@ func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
 			if err := stopped(ctx, k); err != nil {
 				return err
 			}
-			n := p.seen(i, in.Rater)
-			c, _ := p.focus(in.Class, n.predicted)
-			keys[i] = of(n, c)
+			keys[i] = of(p.focused(i, in.Rater, in.Class))
 		}
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(keys[b], keys[a]) })
 		return nil
@@ -164,8 +149,7 @@ func (p *pool) arrange(ctx context.Context, list []int, in *listAsked) error {
 
 // listed returns item i as a rater may see it.
 func (p *pool) listed(i int, rater, class string) listedItem {
-	n := p.seen(i, rater)
-	c, _ := p.focus(class, n.predicted)
+	n, c := p.focused(i, rater, class)
 	x := listedItem{Item: p.ids[i], Rank: p.rank[i] + 1, Predicted: p.of.model.Classes[n.predicted], Class: p.of.model.Classes[c],
 		Mean: n.mean[c], Lower: n.lower[c], Upper: n.upper[c], Top: n.top[n.predicted], Gain: p.now[i].gain, Variance: n.variance}
 	_, x.Said = p.ballots.own(i, rater)
@@ -194,34 +178,24 @@ type queueProgress struct {
 	Takes    bool    `json:"takes_votes" doc:"the server keeps votes"`
 }
 
-type queueAnswer struct {
-	Body struct {
-		Items    []listedItem  `json:"items"`
-		Progress queueProgress `json:"progress"`
-		Version  int           `json:"version"`
-	}
+type queueAnswerBody struct {
+	Items    []listedItem  `json:"items"`
+	Progress queueProgress `json:"progress"`
+	Version  int           `json:"version"`
 }
 
-func (s *Server) raterQueue(ctx context.Context, in *queueAsked) (*queueAnswer, error) {
-	p, release, err := s.queue.get()
+func (p *pool) raterQueue(ctx context.Context, in *queueAsked) (*queueAnswerBody, error) {
+	list, left, err := p.forRater(ctx, in.Rater, in.From, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	list, left, err := s.queue.forRater(ctx, p, in.Rater, in.From, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	out := &queueAnswer{}
-	out.Body.Items, out.Body.Version = []listedItem{}, s.queue.version
+	out := &queueAnswerBody{Items: []listedItem{}, Progress: p.progress(in.Rater), Version: p.queue.version}
 	for _, i := range list {
-		out.Body.Items = append(out.Body.Items, p.listed(i, in.Rater, ""))
+		out.Items = append(out.Items, p.listed(i, in.Rater, ""))
 	}
-	g := &out.Body.Progress
-	*g = p.progress(in.Rater)
-	g.Left, g.Takes = left, s.votes != nil
+	out.Progress.Left, out.Progress.Takes = left, p.queue.server.votes != nil
 	if len(list) > 0 {
-		g.Next = p.now[list[0]].gain
+		out.Progress.Next = p.now[list[0]].gain
 	}
 	return out, nil
 }
@@ -262,46 +236,37 @@ type undoAsked struct {
 	Key   string `query:"key" maxLength:"128" doc:"the sender's name for the request: sent again with the same key, it counts once"`
 }
 
-type savedAnswer struct {
-	Body struct {
-		Saved bool `json:"saved" doc:"true: it is on disk"`
-	}
+type savedAnswerBody struct {
+	Saved bool `json:"saved" doc:"true: it is on disk"`
 }
 
-func (s *Server) undoVote(ctx context.Context, in *undoAsked) (*savedAnswer, error) {
-	if strings.HasPrefix(in.Key, cannotTell) {
-		return nil, badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+func (s *Server) undoVote(ctx context.Context, in *undoAsked) (savedAnswerBody, error) {
+	if err := checkKey(in.Key); err != nil {
+		return savedAnswerBody{}, err
 	}
-	out := &savedAnswer{}
-	out.Body.Saved = true
-	return out, s.addVote(votelog.Vote{Item: in.Item, Rater: in.Rater, Key: in.Key, Time: time.Now()})
+	return savedAnswerBody{true}, s.addVote(votelog.Vote{Item: in.Item, Rater: in.Rater, Key: in.Key, Time: time.Now()})
 }
 
-type progressAnswer struct {
-	Body struct {
-		Ready   bool   `json:"ready"`
-		Done    int    `json:"done" doc:"items predicted"`
-		Total   int    `json:"total" doc:"of so many; 0 if that is not known yet"`
-		Version int    `json:"version" doc:"grows with every change"`
-		Error   string `json:"error,omitempty" doc:"why there are no items"`
-		Takes   bool   `json:"takes_votes"`
-	}
+type progressAnswerBody struct {
+	Ready   bool   `json:"ready"`
+	Done    int    `json:"done" doc:"items predicted"`
+	Total   int    `json:"total" doc:"of so many; 0 if that is not known yet"`
+	Version int    `json:"version" doc:"grows with every change"`
+	Error   string `json:"error,omitempty" doc:"why there are no items"`
+	Takes   bool   `json:"takes_votes"`
 }
 
-func (s *Server) itemsProgress(ctx context.Context, _ *struct{}) (*progressAnswer, error) {
+func (s *Server) itemsProgress(ctx context.Context, _ *struct{}) (*progressAnswerBody, error) {
 	q := s.queue
 	if q == nil {
-		return nil, failf(http.StatusNotFound, "this server has no items: start it with --items FILE")
+		return nil, errNoItems
 	}
 	q.renew()
 	q.mu.RLock()
 	defer q.mu.RUnlock()
-	out := &progressAnswer{}
-	b := &out.Body
-	b.Ready, b.Version, b.Takes = q.pool != nil, q.version, s.votes != nil
-	b.Done, b.Total = int(q.done.Load()), int(q.total.Load())
+	b := &progressAnswerBody{Ready: q.pool != nil, Done: int(q.done.Load()), Total: int(q.total.Load()), Version: q.version, Takes: s.votes != nil}
 	if q.failed != nil {
 		b.Error = q.failed.Error()
 	}
-	return out, nil
+	return b, nil
 }

@@ -1,9 +1,12 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,9 +24,7 @@ import (
 // item and cannot tell. To everybody who counts votes the line is one without a vote.
 const cannotTell = "cannot-tell:"
 
-func noVotes() error {
-	return failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
-}
+var errNoVotes = failf(http.StatusNotFound, "this server takes no votes: start it with --votes FILE")
 
 // line returns a posted vote as the file has it.
 func (a *apiVote) line() (votelog.Vote, error) {
@@ -33,10 +34,18 @@ func (a *apiVote) line() (votelog.Vote, error) {
 		return v, badRequest("a vote for %q cannot also say that the rater cannot tell", a.Label)
 	case a.CannotTell:
 		v.Key = cannotTell + cmp.Or(a.Key, rand.Text())
-	case strings.HasPrefix(a.Key, cannotTell):
-		return v, badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+	default:
+		return v, checkKey(a.Key)
 	}
 	return v, nil
+}
+
+// checkKey refuses keys that say more than who sent a vote.
+func checkKey(key string) error {
+	if strings.HasPrefix(key, cannotTell) {
+		return badRequest("a key that begins with %s says that a rater cannot tell", cannotTell)
+	}
+	return nil
 }
 
 // voteOf returns a line of the file as it is listed.
@@ -69,8 +78,7 @@ type ballots struct {
 	classes []string
 	given   map[int]*given
 	marks   map[int][]mark
-	strange int // items with earlier votes that are not among the items
-	notes   []string
+	notes   []string // what is unusual about earlier votes
 }
 
 // readGiven reads the files of earlier votes. Their classes are the model's, so that any other is
@@ -104,12 +112,12 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 	for i, c := range ds.Classes {
 		class[i] = slices.Index(classes, c)
 	}
-	place := make([]int, ds.Len())
+	unknown, place := 0, make([]int, ds.Len())
 	for j, id := range ds.Items {
 		i, ok := at[id]
 		if place[j] = i; !ok {
 			place[j] = -1
-			b.strange++
+			unknown++
 			continue
 		}
 		g := &given{counts: make([]float32, len(classes))}
@@ -123,8 +131,8 @@ func newBallots(classes []string, at map[string]int, ds *dataset.Dataset) *ballo
 			b.given[i].named = append(b.given[i].named, mark{ds.Raters[r.Rater], class[r.Class]})
 		}
 	}
-	if b.strange > 0 {
-		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(b.strange, "item")))
+	if unknown > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("earlier votes on %s that are not among the items are not used", words.Plural(unknown, "item")))
 	}
 	return b
 }
@@ -155,6 +163,9 @@ func (b *ballots) own(i int, rater string) (m mark, ok bool) {
 // of returns the votes on an item as a data set of one item, without those of a rater if one is
 // named; nil if there are none.
 func (b *ballots) of(i int, id, without string) *dataset.Dataset {
+	if b.given[i] == nil && b.marks[i] == nil {
+		return nil
+	}
 	ds := &dataset.Dataset{Items: []string{id}, Classes: b.classes, Counts: make([]float32, len(b.classes))}
 	add := func(m mark) {
 		if m.class < 0 || without != "" && m.rater == without {
@@ -182,25 +193,6 @@ func (b *ballots) of(i int, id, without string) *dataset.Dataset {
 	return ds
 }
 
-// voted reports whether others than a rater have voted on an item; of no rater, whether anybody has.
-func (b *ballots) voted(i int, but string) bool {
-	if g := b.given[i]; g != nil {
-		n := float32(0)
-		for _, c := range g.counts {
-			n += c
-		}
-		for _, m := range g.named {
-			if m.rater == but && but != "" {
-				n--
-			}
-		}
-		if n > 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(b.marks[i], func(m mark) bool { return m.class >= 0 && (but == "" || m.rater != but) })
-}
-
 // after returns the prediction given votes, nil meaning none.
 func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predict.Prediction, error) {
 	if votes == nil {
@@ -212,4 +204,130 @@ func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predic
 	}
 	matched.UpdateAt(&x.Answer, 0)
 	return x, x.Err
+}
+
+type exportAsked struct {
+	Format string `query:"format" enum:"csv,labelstudio" default:"csv"`
+}
+
+// exportVotes writes the votes of the server's file that count.
+func (s *Server) exportVotes(ctx context.Context, in *exportAsked) (*fileAnswer, error) {
+	if s.votes == nil {
+		return nil, errNoVotes
+	}
+	votes := counting(s.votes.Votes(0))
+	if in.Format == "csv" {
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		w.Write([]string{"item", "rater", "label"})
+		for _, v := range votes {
+			if v.Label != "" {
+				w.Write([]string{v.Item, v.Rater, v.Label})
+			}
+		}
+		w.Flush()
+		return &fileAnswer{ContentType: "text/csv; charset=utf-8", ContentDisposition: `attachment; filename="votes.csv"`, CacheControl: "no-store", Body: b.Bytes()}, w.Error()
+	}
+	p, release, err := s.queue.get()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	tasks, err := p.tasks(ctx, votes)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(tasks, "", " ")
+	if err == nil {
+		err = s.options.Limits.checkAnswer(int64(len(text)))
+	}
+	return &fileAnswer{ContentType: "application/json", ContentDisposition: `attachment; filename="votes-labelstudio.json"`, CacheControl: "no-store", Body: append(text, '\n')}, err
+}
+
+// counting returns the last line of each rater on an item, in the order of the file, without those
+// that take a vote back.
+func counting(lines []votelog.Vote) []votelog.Vote {
+	type who struct{ item, rater string }
+	last := map[who]int{}
+	for i, v := range lines {
+		last[who{v.Item, v.Rater}] = i
+	}
+	var list []votelog.Vote
+	for i, v := range lines {
+		if last[who{v.Item, v.Rater}] == i && (v.Label != "" || isCannotTell(v)) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// task is an item with votes in Label Studio's JSON.
+type task struct {
+	ID          int            `json:"id"`
+	Data        map[string]any `json:"data"`
+	Annotations []annotation   `json:"annotations"`
+	Predictions []suggestion   `json:"predictions"`
+}
+
+type annotation struct {
+	ID           int               `json:"id"`
+	CompletedBy  map[string]string `json:"completed_by"`
+	WasCancelled bool              `json:"was_cancelled"`
+	CreatedAt    string            `json:"created_at"`
+	Result       []choice          `json:"result"`
+}
+
+// tasks returns the items that somebody said something of. "Cannot tell" is an annotation that was
+// canceled.
+func (p *pool) tasks(ctx context.Context, votes []votelog.Vote) ([]task, error) {
+	list, place := []task{}, map[string]int{}
+	for n, v := range votes {
+		if err := stopped(ctx, n); err != nil {
+			return nil, err
+		}
+		i, ok := p.at[v.Item]
+		if !ok {
+			continue
+		}
+		at, ok := place[v.Item]
+		if !ok {
+			t, err := p.task(i)
+			if err != nil {
+				return nil, err
+			}
+			at = len(list)
+			place[v.Item], list = at, append(list, t)
+		}
+		a := annotation{ID: n + 1, CompletedBy: map[string]string{"email": v.Rater}, WasCancelled: v.Label == "",
+			CreatedAt: v.Time.UTC().Format("2006-01-02T15:04:05.000Z"), Result: []choice{}}
+		if v.Label != "" {
+			a.Result = append(a.Result, ownChoices.choose(v.Label, 0))
+		}
+		list[at].Annotations = append(list[at].Annotations, a)
+	}
+	slices.SortFunc(list, func(a, b task) int { return a.ID - b.ID })
+	return list, nil
+}
+
+// task returns item i with its features, as far as they are numbers or text, and its prediction.
+func (p *pool) task(i int) (task, error) {
+	t := task{ID: i + 1, Data: map[string]any{}, Predictions: []suggestion{}}
+	ds, err := p.rows.dataset(i, p.ids[i])
+	if err != nil {
+		return t, err
+	}
+	for _, f := range featuresOf(ds) {
+		switch {
+		case f.Value != nil:
+			t.Data[f.Name] = *f.Value
+		case f.Text != "":
+			t.Data[f.Name] = f.Text
+		}
+	}
+	t.Data["item"] = p.ids[i]
+	if n := p.now[i]; n != nil {
+		t.Predictions = append(t.Predictions, suggestion{ModelVersion: p.of.version, Score: 1 - n.gain,
+			Result: []choice{ownChoices.choose(p.of.model.Classes[n.predicted], n.mean[n.predicted])}})
+	}
+	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"maps"
 	"os"
@@ -36,12 +37,13 @@ type served struct {
 	hash          string // SHA-256 of the file
 	loaded        time.Time
 	stamp         stamp
-	parts         []dataset.Part
+	parts         parts
 	read          dataset.LoadOptions // how the run's files are read
 	law           bool                // answers are distributions
 	raters        *evaluate.RaterReport
-	noRaters      error // why there is none
-	layouts       layouts
+	noRaters      error        // why there is none
+	layouts       sync.Map     // layoutKey → *layout
+	kept          atomic.Int32 // of them
 }
 
 // stamp tells whether a file was replaced.
@@ -186,11 +188,9 @@ func (r *registry) reload() error {
 
 // at returns the version that was read from a path, or nil.
 func (c *catalog) at(path string) *served {
-	for _, versions := range c.models {
-		for _, s := range versions {
-			if s.folder.Path(filepath.Base(path)) == path {
-				return s
-			}
+	for s := range c.all() {
+		if s.folder.Path(filepath.Base(path)) == path {
+			return s
 		}
 	}
 	return nil
@@ -261,6 +261,25 @@ func (r *registry) watch(ctx context.Context, every time.Duration) {
 // names returns the models in order.
 func (c *catalog) names() []string { return slices.Sorted(maps.Keys(c.models)) }
 
+// newest returns the last version of a model.
+func (c *catalog) newest(name string) *served {
+	versions := c.models[name]
+	return versions[len(versions)-1]
+}
+
+// all goes through the versions of all models, in order.
+func (c *catalog) all() iter.Seq[*served] {
+	return func(yield func(*served) bool) {
+		for _, name := range c.names() {
+			for _, m := range c.models[name] {
+				if !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // get returns a version of a model, the newest if none is named. Without a name there has to be
 // one model only.
 func (r *registry) get(name, version string) (*served, error) {
@@ -276,16 +295,11 @@ func (r *registry) get(name, version string) (*served, error) {
 		return nil, failf(404, "there is no model %q; the models are %s", name, words.Few(c.names()))
 	}
 	if version == "" {
-		return versions[len(versions)-1], nil
+		return c.newest(name), nil
 	}
-	for _, s := range versions {
-		if s.version == version {
-			return s, nil
-		}
-	}
-	var have []string
-	for _, s := range versions {
-		have = append(have, s.version)
+	have := words.Each(versions, func(s *served) string { return s.version })
+	if i := slices.Index(have, version); i >= 0 {
+		return versions[i], nil
 	}
 	return nil, failf(404, "model %q has no version %q; it has %s", name, version, words.Few(have))
 }

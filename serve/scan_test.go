@@ -29,7 +29,7 @@ func FuzzScanner(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := &scanner{text: text}
+		s := newScanner(text)
 		err := s.skip(0)
 		if err == nil {
 			err = s.end()
@@ -49,11 +49,11 @@ func FuzzScanner(f *testing.F) {
 		}
 		switch want := want.(type) {
 		case string:
-			if got, err := (&scanner{text: text}).str(); err != nil || string(got) != want {
+			if got, err := newScanner(text).String(); err != nil || string(got) != want {
 				t.Errorf("%q, %v, want %q", got, err, want)
 			}
 		case float64:
-			if got, err := (&scanner{text: text}).number(); err != nil || got != want {
+			if got, err := newScanner(text).number(); err != nil || got != want {
 				t.Errorf("%v, %v, want %v", got, err, want)
 			}
 		}
@@ -75,7 +75,7 @@ func FuzzRequests(f *testing.F) {
 	limits := &Limits{Rows: 10, Columns: 10, Values: 100}
 	m := &served{parts: parts}
 	f.Fuzz(func(t *testing.T, body []byte, length int) {
-		in := reader{scanner: &scanner{text: body}, parts: parts, limits: limits}
+		in := reader{scanner: newScanner(body), parts: parts, limits: limits}
 		if frame, err := in.scoringInput(&wanted{level: 0.9}); err == nil {
 			checkFrame(t, frame)
 		}
@@ -105,7 +105,7 @@ func FuzzVotes(f *testing.F) {
 	}
 	m := &served{model: fitted()[0]}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		in := reader{scanner: &scanner{text: body}, limits: &Limits{Rows: 3}}
+		in := reader{scanner: newScanner(body), limits: &Limits{Rows: 3}}
 		votes, err := in.votes()
 		if err != nil {
 			return
@@ -137,7 +137,7 @@ func checkFrame(t *testing.T, f *frame) {
 
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]float64{"NaN": math.NaN(), "-Infinity": math.Inf(-1), "1e400": math.Inf(1), "-0": math.Copysign(0, -1)} {
-		got, err := (&scanner{text: []byte(text)}).number()
+		got, err := newScanner([]byte(text)).number()
 		if err != nil || math.Float64bits(got) != math.Float64bits(want) && !(got != got && want != want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}

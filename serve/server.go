@@ -69,7 +69,7 @@ func (o *Options) complete() error {
 	if o.Reload < 0 {
 		return fmt.Errorf("reload %v: expected a time that is not negative", o.Reload)
 	}
-	if err := (abstention{o.MaxWidth, o.MinTop}).check(); err != nil {
+	if err := checkAbstention(o.MaxWidth, o.MinTop); err != nil {
 		return err
 	}
 	return checkLevel(o.Level)
@@ -78,7 +78,9 @@ func (o *Options) complete() error {
 // wanted returns what is asked for where a request says nothing else.
 func (s *Server) wanted() *wanted {
 	o := &s.options
-	return &wanted{level: o.Level, levels: 1, limits: &o.Limits, rule: abstention{o.MaxWidth, o.MinTop}}
+	w := &wanted{level: o.Level, limits: &o.Limits}
+	w.MaxWidth, w.MinTop = o.MaxWidth, o.MinTop
+	return w
 }
 
 // Server serves models.
@@ -120,7 +122,8 @@ func New(o Options) (*Server, error) {
 	s.mlflow(mux)
 	s.labelStudio(mux)
 	s.operations(mux)
-	if err := errors.Join(s.api(mux), s.page(mux)); err != nil {
+	s.api(mux)
+	if err := s.page(mux); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.handler = s.guard(mux)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 )
 
 // Query is what to tell about a mixture.
@@ -51,9 +53,15 @@ func parseQuery(line []byte) (*Query, error) {
 		seen[key] = true
 		switch field := fields[key].(type) {
 		case *[]float64:
-			err = decodeNumbers(dec, field)
+			var list []number
+			err = typeError(dec.Decode(&list), "an array of numbers")
+			*field = floats(list)
 		case *[][]float64:
-			err = decodeRows(dec, field)
+			var list [][]number
+			err = typeError(dec.Decode(&list), "an array of arrays of numbers")
+			for _, row := range list {
+				*field = append(*field, floats(row))
+			}
 		default:
 			return nil, fmt.Errorf("unknown key %q: the keys are weights, alpha, levels, quantiles, cdf, "+
 				"logpdf and votes", key)
@@ -68,26 +76,6 @@ func parseQuery(line []byte) (*Query, error) {
 		}
 	}
 	return q, nil
-}
-
-func decodeNumbers(dec *json.Decoder, dst *[]float64) error {
-	var values []number
-	if err := dec.Decode(&values); err != nil {
-		return typeError(err, "an array of numbers")
-	}
-	*dst = floats(values)
-	return nil
-}
-
-func decodeRows(dec *json.Decoder, dst *[][]float64) error {
-	var rows [][]number
-	if err := dec.Decode(&rows); err != nil {
-		return typeError(err, "an array of arrays of numbers")
-	}
-	for _, values := range rows {
-		*dst = append(*dst, floats(values))
-	}
-	return nil
 }
 
 // typeError says in the words of JSON what encoding/json says in those of Go.
@@ -107,4 +95,52 @@ func floats(list []number) []float64 {
 		values[i] = float64(v)
 	}
 	return values
+}
+
+// number is a float64 whose infinities are strings in JSON.
+type number float64
+
+func (x number) MarshalJSON() ([]byte, error) {
+	v := float64(x)
+	switch {
+	case math.IsNaN(v):
+		return nil, errNaN
+	case math.IsInf(v, 1):
+		return []byte(`"Infinity"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Infinity"`), nil
+	}
+	return json.Marshal(v)
+}
+
+func (x *number) UnmarshalJSON(raw []byte) error {
+	if kind := kindOf(raw); kind != "a number" {
+		return fmt.Errorf("found %s, expected a number", kind)
+	}
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil { // the syntax has been checked, so it is the range
+		return fmt.Errorf("%.40s is beyond the range of float64", raw)
+	}
+	*x = number(v)
+	return nil
+}
+
+// kindOf names the kind of a JSON value, which its first byte tells.
+func kindOf(raw []byte) string {
+	if len(raw) == 0 {
+		return "nothing"
+	}
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
 }

@@ -8,11 +8,11 @@ import (
 )
 
 // pieces decodes a string of which k bytes come at a time.
-func pieces(text []byte, k int) (out []byte, rest []byte, p Problem) {
+func pieces(text []byte, k int) (out []byte, rest []byte, p Kind) {
 	var have []byte
 	for {
 		var n int
-		out, n, p = Append(out, have)
+		out, n, p = appendString(out, have)
 		have = have[n:]
 		if p != Unfinished || len(text) == 0 {
 			return out, append(have, text...), p
@@ -28,7 +28,7 @@ func FuzzString(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		whole, n, p := Append(nil, text)
+		whole, n, p := appendString(nil, text)
 		for _, k := range []int{1, 3} {
 			out, rest, q := pieces(bytes.Clone(text), k)
 			if !bytes.Equal(out, whole) || q != p || !bytes.Equal(rest, text[n:]) {

@@ -74,13 +74,13 @@ func (it *jsonItems) next() (key string, v jsonValue, err error) {
 	more := true
 	switch it.shape {
 	case '[':
-		more, err = it.s.separator(it.n == 0, ']')
+		more, err = it.s.Next(it.n == 0, ']')
 	case '{':
 		if key = it.key; it.n > 0 {
 			key, more, err = it.s.member(false)
 		}
 	default:
-		_, err = it.s.peek()
+		err = it.s.end()
 	}
 	if err != nil {
 		return "", v, err
@@ -122,7 +122,8 @@ func (it *jsonItems) start() (v jsonValue, err error) {
 		it.shape = '\n'
 		return it.s.value()
 	}
-	v.line, v.kind = it.s.line, jsonObject
+	v.kind = jsonObject
+	v.line, _ = it.s.Place()
 	key, more, err := it.s.member(true)
 	if err != nil {
 		return v, err
@@ -152,7 +153,7 @@ func (it *jsonItems) start() (v jsonValue, err error) {
 // checkWrapped refuses an object that holds the records in one of its members.
 func (it *jsonItems) checkWrapped(v *jsonValue) error {
 	for i, kid := range v.kids {
-		if kid.kind == jsonList && len(kid.kids) > 0 && kid.kids[0].kind == jsonObject && it.alone() {
+		if kid.kind == jsonList && len(kid.kids) > 0 && kid.kids[0].kind == jsonObject && it.s.end() == io.EOF {
 			return &fault.Error{File: it.s.file, Line: v.line, Msg: fmt.Sprintf("expected a list of records, found an object with the keys [%s]: write the list under %q alone",
 				words.Few(v.keys), v.keys[i])}
 		}
@@ -160,15 +161,9 @@ func (it *jsonItems) checkWrapped(v *jsonValue) error {
 	return nil
 }
 
-// alone reports whether nothing follows.
-func (it *jsonItems) alone() bool {
-	_, err := it.s.peek()
-	return err == io.EOF
-}
-
 // end checks that nothing follows the last item, and returns io.EOF.
 func (it *jsonItems) end() error {
-	_, err := it.s.peek()
+	err := it.s.end()
 	if err == nil {
 		err = it.s.errorf("expected the end of the file, found %s: if every line is a record, call it .jsonl", it.s.found())
 	}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -58,118 +57,114 @@ const (
 )
 
 // jsonScanner reads a JSON text value by value. A value is bounded in memory and depth, whatever
-// the text says. A part of the text is in memory: tokens that it ends within are read on.
+// the text says.
 type jsonScanner struct {
-	r     io.Reader
+	*jsontext.Scanner
 	file  string
 	limit int64 // of the memory of a value
 	used  int64
-	text  []byte // what was read and not dropped
-	at    int    // the next byte
-	// line and column, from 1, are those of the byte at counted, which [jsonScanner.place] moves on.
-	line, column, counted int
-
-	buf  []byte // the last text in quotes
-	keys map[string]string
+	keys  map[string]string
 }
 
 func newJSONScanner(r io.Reader, file string, limit int64) *jsonScanner {
-	return &jsonScanner{r: r, file: file, limit: limit, line: 1, column: 1, keys: map[string]string{}}
+	s := &jsonScanner{file: file, limit: limit, keys: map[string]string{}}
+	s.Scanner = jsontext.NewReader(r, func(_ *jsontext.Scanner, p jsontext.Problem) error { return s.problem(p) })
+	s.Most = int(limit / byteCost)
+	return s
 }
 
 // errorf reports something wrong at the next byte.
 func (s *jsonScanner) errorf(format string, args ...any) error {
-	s.place()
-	return &fault.Error{File: s.file, Line: s.line, Column: s.column, Msg: fmt.Sprintf(format, args...), Err: fault.ErrFormat}
+	line, column := s.Place()
+	return s.errorAt(line, column, fmt.Sprintf(format, args...))
 }
 
-// place counts lines and columns up to the next byte.
-func (s *jsonScanner) place() {
-	passed := s.text[s.counted:s.at]
-	s.counted = s.at
-	s.column += len(passed)
-	if last := bytes.LastIndexByte(passed, '\n'); last >= 0 {
-		s.line += bytes.Count(passed, []byte{'\n'})
-		s.column = len(passed) - last
+func (s *jsonScanner) errorAt(line, column int, msg string) error {
+	return &fault.Error{File: s.file, Line: line, Column: column, Msg: msg, Err: fault.ErrFormat}
+}
+
+// end returns nil if a token follows, io.EOF at the end of the text, or why it cannot be read on.
+func (s *jsonScanner) end() error {
+	switch {
+	case !s.Ended():
+		return nil
+	case s.Err == io.EOF:
+		return io.EOF
 	}
+	return readError(s.file, s.Err)
 }
 
-// more reads on, and drops what lies before the next byte. It returns io.EOF at the end.
-func (s *jsonScanner) more() error {
-	s.place()
-	s.text = append(s.text[:0], s.text[s.at:]...)
-	s.at, s.counted = 0, 0
-	s.text = slices.Grow(s.text, peekSize)
-	for {
-		n, err := s.r.Read(s.text[len(s.text):cap(s.text)])
-		switch s.text = s.text[:len(s.text)+n]; {
-		case n > 0: // an error comes again
-			return nil
-		case err == io.EOF:
-			return err
-		case err != nil:
-			return readError(s.file, err)
-		}
-	}
-}
-
-// peek returns the first byte that is not a blank and leaves it to be read.
-func (s *jsonScanner) peek() (byte, error) {
-	for {
-		for ; s.at < len(s.text); s.at++ {
-			if c := s.text[s.at]; !jsontext.Blank(c) {
-				s.place()
-				return c, nil
-			}
-		}
-		if err := s.more(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// must is peek in a place where the text may not end.
+// must is Peek in a place where the text may not end.
 func (s *jsonScanner) must() (byte, error) {
-	c, err := s.peek()
-	if err == io.EOF {
-		return 0, s.cutShort()
+	if c := s.Peek(); c != 0 {
+		return c, nil
 	}
-	return c, err
+	err := s.end()
+	if err == io.EOF {
+		err = s.errorf("the file ends in the middle of a value: it is cut short")
+	}
+	return 0, err
 }
 
-// cutShort reports a text that ends too early.
-func (s *jsonScanner) cutShort() error {
-	return s.errorf("the file ends in the middle of a value: it is cut short")
-}
-
-// expect reads the byte c, which is wanted as what says.
-func (s *jsonScanner) expect(c byte, what string) error {
-	found, err := s.must()
-	if err != nil {
+// expected reports that the next byte is not what is expected.
+func (s *jsonScanner) expected(what string) error {
+	if _, err := s.must(); err != nil {
 		return err
 	}
-	if found != c {
-		return s.errorf("expected %s, found %s", what, s.found())
-	}
-	s.at++
-	return nil
+	return s.errorf("expected %s, found %s", what, s.found())
 }
+
+// problem words a problem of the text.
+func (s *jsonScanner) problem(p jsontext.Problem) error {
+	switch p.Kind {
+	case jsontext.Unfinished:
+		if err := s.end(); err != io.EOF {
+			return err
+		}
+		return s.errorAt(p.Line, p.Column, "the file ends in the middle of a text that begins here: it is cut short")
+	case jsontext.TooLong:
+		return budget.Check(s.limit, s.used+byteCost*int64(p.Size), s.file, "line %d: a text", p.Line)
+	case jsontext.NotUTF8:
+		return s.errorAt(p.Line, p.Column, "the text is not UTF-8: save the file as UTF-8")
+	case jsontext.Control:
+		return s.errorf(`a line break, tab or control character within a text, where JSON has \n, \t or \u%04x`, s.Text[s.At])
+	case jsontext.BadEscape:
+		s.At++
+		return s.errorf("%q does not follow a backslash in JSON", s.Text[s.At])
+	case jsontext.BadHex:
+		for s.At += 2; isHex(s.Text[s.At]); s.At++ {
+		}
+		return s.errorf(`\u is not followed by four hexadecimal digits`)
+	case jsontext.NoString:
+		return s.expected("a key in quotes")
+	case jsontext.NoColon:
+		return s.expected("a colon after a key")
+	case jsontext.NoComma:
+		return s.expected(fmt.Sprintf("a comma or %q", p.Closing))
+	case jsontext.ExtraComma:
+		return s.errorf("a comma before %q", p.Closing)
+	}
+	_, err := s.must() // the text ends within an escape
+	return err
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // found describes what stands at the next byte.
 func (s *jsonScanner) found() string {
-	for len(s.text)-s.at < 12 && s.more() == nil {
-	}
-	text := strings.ToValidUTF8(string(s.text[s.at:min(s.at+12, len(s.text))]), "")
+	text := strings.ToValidUTF8(string(s.Ahead(12)), "")
 	if end := strings.IndexAny(text, " \t\r\n,:]}"); end > 0 {
 		text = text[:end]
 	}
 	return strconv.Quote(text)
 }
 
-// keep counts the memory of the value that is read.
+// keep counts the memory of the value that is read, and bounds the next text by what is left of it.
 func (s *jsonScanner) keep(n int) error {
 	s.used += int64(n)
-	return budget.Check(s.limit, s.used, s.file, "line %d: a value", s.line)
+	s.Most = int((s.limit - s.used) / byteCost)
+	line, _ := s.Place()
+	return budget.Check(s.limit, s.used, s.file, "line %d: a value", line)
 }
 
 // value reads a value, with memory counted from 0.
@@ -183,15 +178,19 @@ func (s *jsonScanner) read(depth int) (jsonValue, error) {
 	if err == nil {
 		err = s.keep(jsonCost)
 	}
-	v := jsonValue{line: s.line}
+	var v jsonValue
+	v.line, _ = s.Place()
 	switch {
 	case err != nil:
 	case depth > maxDepth:
 		err = s.errorf("values lie more than %d deep in one another", maxDepth)
 	case c == '"':
 		v.kind = jsonText
-		err = s.string()
-		v.text = string(s.buf)
+		var text []byte
+		if text, err = s.String(); err == nil {
+			err = s.keep(byteCost * len(text))
+		}
+		v.text = string(text)
 	case c == '{':
 		v.kind = jsonObject
 		err = s.object(&v, depth)
@@ -234,79 +233,64 @@ func (s *jsonScanner) object(v *jsonValue, depth int) error {
 // member reads the opening of an object or the comma before a member of it, and the
 // member's key with its colon; more is false at the end of the object.
 func (s *jsonScanner) member(first bool) (key string, more bool, err error) {
-	if more, err = s.separator(first, '}'); err != nil || !more {
-		return "", more, err
+	text, more, err := s.Key(first)
+	if err == nil {
+		err = s.keep(byteCost * len(text))
 	}
-	c, err := s.must()
-	if err != nil {
-		return "", false, err
-	}
-	if c != '"' {
-		return "", false, s.errorf("expected a key in quotes, found %s", s.found())
-	}
-	if err = s.string(); err != nil {
+	if err != nil || !more {
 		return "", false, err
 	}
 	// Items have the same keys again and again.
-	key, ok := s.keys[string(s.buf)]
+	key, ok := s.keys[string(text)]
 	if !ok {
-		if key = string(s.buf); len(s.keys) < 1000 && len(key) < 100 {
+		if key = string(text); len(s.keys) < 1000 && len(key) < 100 {
 			s.keys[key] = key
 		}
 	}
-	return key, true, s.expect(':', "a colon after a key")
-}
-
-// separator reads the opening of a list or object, or the comma before another of its
-// values, or its end, at which more is false.
-func (s *jsonScanner) separator(first bool, closing byte) (more bool, err error) {
-	if first {
-		s.at++
-	}
-	c, err := s.must()
-	if err != nil {
-		return false, err
-	}
-	switch {
-	case c == closing:
-		s.at++
-		return false, nil
-	case first:
-		return true, nil
-	case c != ',':
-		return false, s.errorf("expected a comma or %q, found %s", closing, s.found())
-	}
-	s.at++
-	if c, err = s.must(); err == nil && c == closing {
-		err = s.errorf("a comma before %q", closing)
-	}
-	return err == nil, err
+	return key, true, nil
 }
 
 func (s *jsonScanner) list(v *jsonValue, depth int) error {
-	for {
-		more, err := s.separator(len(v.kids) == 0, ']')
-		if err != nil || !more {
-			return err
-		}
+	return s.Array(func(int) error {
 		kid, err := s.read(depth + 1)
-		if err != nil {
-			return err
-		}
 		v.kids = append(v.kids, kid)
+		return err
+	})
+}
+
+// word reads a number, true, false or null.
+func (s *jsonScanner) word(v *jsonValue) error {
+	const most = 1000 // bytes of a word that are looked at
+	word := s.Word(most)
+	if s.At+len(word) == len(s.Text) && s.Err != nil && s.Err != io.EOF {
+		return readError(s.file, s.Err)
 	}
+	n := min(len(word), most+1)
+	v.kind, v.text = jsonNumber, string(word[:n])
+	switch v.text {
+	case "null":
+		v.kind, v.text = jsonNull, ""
+	case "true", "false":
+		v.kind = jsonBool
+	case "NaN", "Infinity", "-Infinity":
+	case "":
+		return s.errorf("expected a value, found %s", s.found())
+	default:
+		if !jsontext.IsNumber(v.text) {
+			return s.errorf("expected a value, found %s", strconv.Quote(v.text))
+		}
+		s.used += int64(n)
+	}
+	s.At += n
+	return s.keep(0)
 }
 
 // parseJSON reads a text that is one value.
 func parseJSON(text string) (jsonValue, error) {
 	s := newJSONScanner(strings.NewReader(text), "", budget.Least)
 	v, err := s.value()
-	if err == nil {
-		if _, err = s.peek(); err == nil {
-			err = s.errorf("expected the end")
-		} else if err == io.EOF {
-			err = nil
-		}
+	if err == nil && !s.Ended() {
+		err = s.errorf("expected the end")
 	}
 	return v, err
 }

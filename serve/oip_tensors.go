@@ -3,14 +3,18 @@ package serve
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"credence/head"
+	"credence/internal/array"
 	"credence/predict"
 )
 
@@ -95,22 +99,10 @@ func (o *inferOutputs) add(a *answer) (values int) {
 		if to.Data == nil {
 			to.Data = more
 		} else {
-			to.Data = concatenate(to.Data, more)
+			to.Data = reflect.AppendSlice(reflect.ValueOf(to.Data), reflect.ValueOf(more)).Interface()
 		}
 	}
 	return values
-}
-
-// concatenate returns the values of a tensor followed by those of another of the same type.
-func concatenate(to, more any) any {
-	switch to := to.(type) {
-	case []string:
-		return append(to, more.([]string)...)
-	case []bool:
-		return append(to, more.([]bool)...)
-	default:
-		return append(to.([]float64), more.([]float64)...)
-	}
 }
 
 // parameters returns the weights [N, K] or the parameters [N, K, d] of the mixtures. Distributions of
@@ -186,22 +178,10 @@ func (t tensor) appendJSON(ctx context.Context, dst []byte) ([]byte, error) {
 		return append(dst, text...), err
 	}
 	dst = append(append(dst, text[:len(text)-1]...), `,"data":[`...)
-	switch list := data.(type) {
-	case []float64:
-		dst, err = appendList(ctx, dst, list)
-	case []bool:
-		dst, err = appendList(ctx, dst, list)
-	case []string:
-		dst, err = appendList(ctx, dst, list)
-	}
-	return append(dst, "]}"...), err
-}
-
-// appendList appends the values of a list, with commas between them.
-func appendList[T any](ctx context.Context, dst []byte, list []T) ([]byte, error) {
 	const most = 1 << 14
-	for from := 0; from < len(list); from += most {
-		text, err := json.Marshal(list[from:min(from+most, len(list))])
+	list := reflect.ValueOf(data)
+	for from := 0; from < list.Len(); from += most {
+		text, err := json.Marshal(list.Slice(from, min(from+most, list.Len())).Interface())
 		if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
 			return dst, errors.New("an answer is not finite")
 		}
@@ -213,5 +193,140 @@ func appendList[T any](ctx context.Context, dst []byte, list []T) ([]byte, error
 		}
 		dst = append(dst, text[1:len(text)-1]...)
 	}
-	return dst, nil
+	return append(dst, "]}"...), nil
+}
+
+// inputValues are the values of an input: numbers or texts.
+type inputValues struct {
+	name, datatype string
+	n              int // expected
+
+	nums  []float64
+	texts []string // of type BYTES
+}
+
+// inputTypes are the types of numbers: their bytes, and how these are read, little-endian.
+var inputTypes = map[string]struct {
+	size int
+	read func(b []byte) float64
+}{
+	"BOOL":   {1, func(b []byte) float64 { return oneIf(b[0] != 0) }},
+	"UINT8":  {1, func(b []byte) float64 { return float64(b[0]) }},
+	"INT8":   {1, func(b []byte) float64 { return float64(int8(b[0])) }},
+	"UINT16": {2, func(b []byte) float64 { return float64(le.Uint16(b)) }},
+	"INT16":  {2, func(b []byte) float64 { return float64(int16(le.Uint16(b))) }},
+	"FP16":   {2, func(b []byte) float64 { return float64(array.Half(le.Uint16(b))) }},
+	"BF16":   {2, func(b []byte) float64 { return float64(math.Float32frombits(uint32(le.Uint16(b)) << 16)) }},
+	"UINT32": {4, func(b []byte) float64 { return float64(le.Uint32(b)) }},
+	"INT32":  {4, func(b []byte) float64 { return float64(int32(le.Uint32(b))) }},
+	"FP32":   {4, func(b []byte) float64 { return float64(math.Float32frombits(le.Uint32(b))) }},
+	"UINT64": {8, func(b []byte) float64 { return float64(le.Uint64(b)) }},
+	"INT64":  {8, func(b []byte) float64 { return float64(int64(le.Uint64(b))) }},
+	"FP64":   {8, func(b []byte) float64 { return math.Float64frombits(le.Uint64(b)) }},
+}
+
+var le = binary.LittleEndian
+
+// binary reads values in the binary form.
+func (v *inputValues) binary(data []byte) error {
+	if v.datatype == "BYTES" {
+		return v.bytes(data)
+	}
+	t, ok := inputTypes[v.datatype]
+	if !ok {
+		return v.unknown()
+	}
+	if len(data) != v.n*t.size {
+		return badRequest("input %q: %d bytes for %d values of type %s, expected %d", v.name, len(data), v.n, v.datatype, v.n*t.size)
+	}
+	v.nums = make([]float64, v.n)
+	for i := range v.nums {
+		v.nums[i] = t.read(data[i*t.size:])
+	}
+	return nil
+}
+
+func (v *inputValues) unknown() error {
+	return badRequest("input %q: datatype %q is not one of BOOL, INT8 to INT64, UINT8 to UINT64, FP16, BF16, FP32, FP64, BYTES", v.name, v.datatype)
+}
+
+// bytes reads texts, each behind its length.
+func (v *inputValues) bytes(data []byte) error {
+	v.texts = make([]string, 0, min(v.n, len(data)/4))
+	for len(data) > 0 && len(v.texts) < v.n {
+		if len(data) < 4 || uint64(le.Uint32(data)) > uint64(len(data)-4) {
+			return badRequest("input %q: text %d goes beyond the data", v.name, len(v.texts)+1)
+		}
+		n := int(le.Uint32(data))
+		v.texts = append(v.texts, string(data[4:4+n]))
+		data = data[4+n:]
+	}
+	if len(data) > 0 || len(v.texts) != v.n {
+		return badRequest("input %q: %d texts and %d bytes more, expected %d texts", v.name, len(v.texts), len(data), v.n)
+	}
+	return nil
+}
+
+// json reads values from JSON, flat or nested by the shape.
+func (v *inputValues) json(data []byte) error {
+	if data == nil {
+		return badRequest("input %q has no data", v.name)
+	}
+	if _, ok := inputTypes[v.datatype]; !ok && v.datatype != "BYTES" {
+		return v.unknown()
+	}
+	if v.datatype == "BYTES" {
+		v.texts = []string{}
+	}
+	s := newScanner(data)
+	if err := v.nested(s, 0); err != nil {
+		return err
+	}
+	if got := len(v.nums) + len(v.texts); got != v.n {
+		return badRequest("input %q: %d values, expected %d by its shape", v.name, got, v.n)
+	}
+	return s.end()
+}
+
+func (v *inputValues) nested(s scanner, depth int) error {
+	if depth > 8 {
+		return s.errorf("lists nest more than eight deep")
+	}
+	return s.Array(func(int) error {
+		if s.Peek() == '[' {
+			return v.nested(s, depth+1)
+		}
+		if len(v.nums)+len(v.texts) >= v.n {
+			return badRequest("input %q: more than %d values, those of its shape", v.name, v.n)
+		}
+		if v.datatype == "BYTES" {
+			text, err := s.String()
+			v.texts = append(v.texts, string(text))
+			return err
+		}
+		x, err := 0.0, error(nil)
+		switch {
+		case s.word("true"):
+			x = 1
+		case s.word("false"):
+		case s.word("null"):
+			x = math.NaN()
+		default:
+			x, err = s.number()
+		}
+		v.nums = append(v.nums, x)
+		return err
+	})
+}
+
+// appendBinary appends an output in the binary form.
+func appendBinary(dst []byte, data any) []byte {
+	texts, ok := data.([]string)
+	if !ok { // numbers or booleans
+		dst, _ = binary.Append(dst, le, data)
+	}
+	for _, x := range texts {
+		dst = append(le.AppendUint32(dst, uint32(len(x))), x...)
+	}
+	return dst
 }
