@@ -86,6 +86,9 @@ func findItem(t table.Table, name string, optional bool, taken ...string) (int, 
 		return i, nil
 	}
 	header := slices.Clone(t.Header())
+	if len(header) == 0 {
+		return -1, &ParseError{File: t.Name(), Msg: "there are no items"}
+	}
 	for i, h := range header {
 		if slices.Contains(taken, h) {
 			header[i] = ""

@@ -303,6 +303,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A request without items is an error of the client in every protocol.
+func TestNoItems(t *testing.T) {
+	_, url := start(t, Options{})
+	for path, body := range map[string]string{
+		"/invocations":                  `{"instances":[]}`,
+		"/invocations?":                 `{"dataframe_records":[]}`,
+		"/api/v1/models/first/predict":  `{"items":[]}`,
+		"/api/v1/models/first/predict?": `[]`,
+	} {
+		if status, _, text := ask(t, "POST", url+path, asJSON, body); status != 400 {
+			t.Errorf("%s %s: %d %s, want 400", path, body, status, text)
+		}
+	}
+}
+
 // TestPartial: one bad row does not cost the others their answers, if that is wanted.
 func TestPartial(t *testing.T) {
 	_, url := start(t, Options{})
