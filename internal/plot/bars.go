@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
@@ -12,8 +11,6 @@ import (
 // Bars is a figure of one quantity here and there, a row each: a bar from what it
 // should be to what it is, its interval, and a mark where it is known.
 type Bars struct {
-	// Width of the card in pixels; 0 means 760.
-	Width  float64
 	Title  string
 	XLabel string
 	// Reference is what the quantity should be, drawn as a dashed line.
@@ -38,10 +35,8 @@ type BarRow struct {
 
 const barRow, barNames = 22.0, 220.0
 
-// WriteSVG writes the figure to w as an SVG file. Ends of
-// intervals that lie far beyond all values are cut off.
-func (d Bars) WriteSVG(w io.Writer) error {
-	c := canvas{width: d.Width}
+// draw implements [Figure]. Ends of intervals that lie far beyond all values are cut off.
+func (d Bars) draw(c *canvas) error {
 	values, ends := emptySpan(), emptySpan()
 	names, rows := 0.0, 0
 	var about []string
@@ -49,7 +44,7 @@ func (d Bars) WriteSVG(w io.Writer) error {
 		names = max(names, textWidth(g.Label, tickSize))
 		for _, r := range g.Rows {
 			if !finite(r.Value) {
-				return fmt.Errorf("bars figure: row %q has the value %v", r.Name, r.Value)
+				return fmt.Errorf("row %q has the value %v", r.Name, r.Value)
 			}
 			values.add(r.Value, r.Mark, d.Reference)
 			ends.add(r.Lo, r.Hi)
@@ -58,39 +53,30 @@ func (d Bars) WriteSVG(w io.Writer) error {
 		}
 	}
 	if rows == 0 {
-		return errors.New("bars figure: no rows")
+		return errors.New("no rows")
 	}
-	room := values.hi - values.lo
-	room = max(room, math.Abs(d.Reference))
-	x := values
-	x.add(max(ends.lo, values.lo-room), min(ends.hi, values.hi+room))
-	x = x.padded()
-	names = min(names, barNames, 0.45*c.wide())
-	a := horizontal(x.lo, x.hi, margin+names+12, c.wide()-margin-12)
+	x := values.cut(ends, max(values.hi-values.lo, math.Abs(d.Reference)))
+	names = min(names, barNames, 0.45*c.width)
+	a := horizontal(x.lo, x.hi, margin+names+12, c.width-margin-12)
 	height := float64(rows+len(d.Groups))*barRow + 4
 	legend := []key{rowKey(cmp.Or(d.Interval, "95% interval"), series(0))}
 	if d.Mark != "" {
-		legend = append(legend, key{d.Mark, func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
+		legend = append(legend, truthKey(d.Mark))
 	}
-	top := drawHeader(&c, d.Title, legend) + 14
-	c.openAt(top)
-	end := a.drawX(&c, d.XLabel, 0, height)
-	c.open("muted dashed")
-	c.curve("curve", []point{{a.pixel(d.Reference), 0}, {a.pixel(d.Reference), height}})
-	c.close()
+	c.begin(d.Title, legend, headerGap)
+	end := a.drawX(c, d.XLabel, 0, height)
+	c.dashed(point{a.pixel(d.Reference), 0}, point{a.pixel(d.Reference), height})
 	y := 2.0
 	for _, g := range d.Groups {
-		c.text("tick", point{margin, y + barRow/2 + 0.36*tickSize}, fit(g.Label, tickSize, max(c.wide()/2, narrowWidth-2*margin)))
+		c.text("tick", point{margin, y + barRow/2 + 0.36*tickSize}, fit(g.Label, tickSize, max(c.width/2, narrowWidth-2*margin)))
 		y += barRow
 		for _, r := range g.Rows {
-			d.row(&c, a, r, y+barRow/2, names)
+			d.row(c, a, r, y+barRow/2, names)
 			y += barRow
 			about = append(about, fmt.Sprintf("%s, %s: %s", g.Label, r.Name, a.format(r.Value, 2)))
 		}
 	}
-	c.close()
-	return c.figure(w, "bars figure", top+end, cmp.Or(d.Title, d.XLabel),
-		strings.Join(about, "; ")+".")
+	return c.finish(end, cmp.Or(d.Title, d.XLabel), strings.Join(about, "; ")+".")
 }
 
 // row draws one row at a height.
@@ -100,14 +86,7 @@ func (d Bars) row(c *canvas, a axis, r BarRow, mid, names float64) {
 	from, to := a.pixel(d.Reference), a.pixel(r.Value)
 	c.rect("shade", min(from, to), mid-6, math.Abs(to-from), 12)
 	if finite(r.Lo) && finite(r.Hi) {
-		left, right := a.pixel(max(r.Lo, a.lo)), a.pixel(min(r.Hi, a.hi))
-		c.rect("solid", left, mid-0.75, max(0, right-left), 1.5)
-		if r.Lo >= a.lo {
-			c.rect("solid", left-0.75, mid-4, 1.5, 8)
-		}
-		if r.Hi <= a.hi {
-			c.rect("solid", right-0.75, mid-4, 1.5, 8)
-		}
+		a.drawInterval(c, r.Lo, r.Hi, mid)
 	}
 	c.dot("dot", point{to, mid}, dotRadius)
 	c.close()

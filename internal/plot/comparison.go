@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -14,8 +13,6 @@ import (
 // with the line on which both are equal: a reliability diagram, dispersion by
 // bin, nominal against empirical coverage.
 type Comparison struct {
-	// Width of the card in pixels; 0 means 760.
-	Width          float64
 	Title          string
 	XLabel, YLabel string
 	// Equal is the entry of the diagonal in the legend; "seen as predicted" if
@@ -41,9 +38,8 @@ func (p IntervalPoint) hasInterval() bool { return finite(p.Lo) && finite(p.Hi) 
 
 const comparisonHeight = 320.0
 
-// WriteSVG writes the figure to w as an SVG file.
-func (d Comparison) WriteSVG(w io.Writer) error {
-	c := canvas{width: d.Width}
+// draw implements [Figure].
+func (d Comparison) draw(c *canvas) error {
 	known, intervals, outside := 0, false, false
 	x, y := emptySpan(), emptySpan()
 	for _, s := range d.Series {
@@ -62,7 +58,7 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 		}
 	}
 	if known == 0 {
-		return errors.New("comparison figure: no points")
+		return errors.New("no points")
 	}
 	if d.Same {
 		x.add(y.lo, y.hi)
@@ -71,15 +67,14 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 	x, y = x.padded(), y.padded()
 	if d.Unit {
 		if outside {
-			return errors.New("comparison figure: points outside of 0 to 1")
+			return errors.New("points outside of 0 to 1")
 		}
 		x, y = span{0, 1}, span{0, 1}
 	}
-	f := newFrame(&c, x, y, d.XLabel, d.YLabel, comparisonHeight)
-	top := drawHeader(&c, d.Title, d.legend(intervals)) + 14
-	c.openAt(top)
-	end := f.draw(&c)
-	f.diagonal(&c)
+	f := newFrame(c, x, y, d.XLabel, d.YLabel, comparisonHeight)
+	c.begin(d.Title, d.legend(intervals), headerGap)
+	end := f.draw(c)
+	f.diagonal(c)
 	for i, s := range d.Series {
 		// Whiskers of several series at one x stand side by side.
 		shift := 5 * (float64(i) - float64(len(d.Series)-1)/2)
@@ -94,15 +89,13 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 			at := f.place(p.X, p.Y)
 			at.x = min(max(at.x+shift, f.x.start), f.x.end)
 			if p.hasInterval() {
-				f.whisker(&c, at.x, max(p.Lo, f.y.lo), min(p.Hi, f.y.hi))
+				drawUpright(c, at.x, f.y.pixel(min(p.Hi, f.y.hi)), f.y.pixel(max(p.Lo, f.y.lo)))
 			}
 			c.dot("dot", at, dotRadius)
 		}
 		c.close()
 	}
-	c.close()
-	return c.figure(w, "comparison figure", top+end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
-		d.description(f))
+	return c.finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f))
 }
 
 func (d Comparison) legend(intervals bool) []key {

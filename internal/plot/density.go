@@ -1,9 +1,9 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -18,8 +18,6 @@ import (
 // at the top of the figure and marked. If the mass of all curves lies within a
 // tenth of [0, 1], only that part is shown.
 type Density struct {
-	// Width of the card in pixels; 0 means 760.
-	Width  float64
 	Title  string
 	XLabel string // "probability" if empty
 	Curves []Curve
@@ -50,24 +48,19 @@ const (
 const (
 	panelHeight = 190.0
 	rowHeight   = 19.0
-	halfCap     = 4.5 // half of the stroke that ends a whisker
+	densityCap  = 4.5 // half of the stroke that ends a whisker
 )
 
-// WriteSVG writes the figure to w as an SVG file and high
-// enough for its title, legend and rows: 364 pixels for a title and two curves.
-func (d Density) WriteSVG(w io.Writer) error {
+// draw implements [Figure]. A title and two curves take 364 pixels.
+func (d Density) draw(c *canvas) error {
 	levels, err := d.sortedLevels()
 	if err != nil {
-		return fmt.Errorf("density figure: %w", err)
+		return err
 	}
+	d.XLabel = cmp.Or(d.XLabel, "probability")
 	f := &densityFigure{Density: d, levels: levels}
-	c := canvas{width: d.Width}
-	f.layOut(c.wide())
-	height := f.draw(&c)
-	if err := c.write(w, c.wide(), height, f.name(), f.description()); err != nil {
-		return fmt.Errorf("density figure: %w", err)
-	}
-	return nil
+	f.layOut(c.width)
+	return c.finish(f.draw(c), cmp.Or(d.Title, "Density of the "+d.XLabel), f.description())
 }
 
 // sortedLevels returns the levels in decreasing order, if the figure can be drawn.
@@ -154,18 +147,18 @@ func (f *densityFigure) sideRoom() (left, right float64) {
 	return left, right
 }
 
-// draw returns the height of the figure.
+// draw returns the y at which the figure ends.
 func (f *densityFigure) draw(c *canvas) float64 {
-	top := drawHeader(c, f.Title, f.legend()) + 14
+	room := float64(headerGap)
 	if f.cut() {
-		top += 6 // for the arrows
+		room += 6 // for the arrows
 	}
-	c.openAt(top)
+	c.begin(f.Title, f.legend(), room)
 	bottom := f.y.start
 	if f.hasRows() {
 		bottom += float64(len(f.Curves))*rowHeight + 8
 	}
-	end := f.x.drawX(c, f.xLabel(), f.y.end, bottom)
+	end := f.x.drawX(c, f.XLabel, f.y.end, bottom)
 	f.y.drawY(c, yLabel, f.x.start, f.x.end)
 	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
 	for i := range f.Curves { // below all curves
@@ -182,15 +175,7 @@ func (f *densityFigure) draw(c *canvas) float64 {
 		c.close()
 	}
 	f.drawArrows(c)
-	c.close()
-	return top + end + margin
-}
-
-func (f *densityFigure) xLabel() string {
-	if f.XLabel == "" {
-		return "probability"
-	}
-	return f.XLabel
+	return end
 }
 
 // cut reports whether some curve is higher than the panel.
@@ -271,7 +256,7 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 			c.text("tick halo", point{spans[0][1] + labelOffset, y + 0.36*tickSize}, f.x.probability(in.Hi))
 		}
 	}
-	drawWhiskers(c, spans, y)
+	drawWhiskers(c, spans, y, densityCap)
 	switch f.Center {
 	case Mean:
 		c.dot("dot", point{f.x.pixel(m.Mean()), y}, dotRadius)
@@ -292,11 +277,11 @@ func (c *Curve) interval(level float64) mixture.Interval {
 }
 
 // drawWhiskers draws intervals, the widest first, as lines of which each is
-// thicker than the one before; the first has its ends marked.
-func drawWhiskers(c *canvas, spans [][2]float64, y float64) {
+// thicker than the one before; the first has its ends marked with strokes of twice halfCap.
+func drawWhiskers(c *canvas, spans [][2]float64, y, halfCap float64) {
 	for j, s := range spans {
 		half := 0.75 + 1.5*float64(j)
-		c.rect("solid", s[0], y-half, s[1]-s[0], 2*half)
+		c.rect("solid", s[0], y-half, max(0, s[1]-s[0]), 2*half)
 		if j == 0 {
 			c.rect("solid", s[0]-half, y-halfCap, 2*half, 2*halfCap)
 			c.rect("solid", s[1]-half, y-halfCap, 2*half, 2*halfCap)

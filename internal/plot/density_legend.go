@@ -15,45 +15,34 @@ import (
 func (f *densityFigure) legend() []key {
 	var keys []key
 	for i, curve := range f.Curves {
-		if curve.Label == "" {
-			continue
+		if curve.Label != "" {
+			keys = append(keys, lineKey(curve.Label, series(i)))
 		}
-		keys = append(keys, key{curve.Label, func(c *canvas, at point) {
-			c.open(series(i))
-			c.curve("curve", []point{at, {at.x + symbolWidth, at.y}})
-			c.close()
-		}})
 	}
 	if len(f.levels) > 0 {
-		keys = append(keys, key{f.each("highest-density set"), func(c *canvas, at point) {
-			c.open("muted")
+		keys = append(keys, key{f.each("highest-density set"), "muted", func(c *canvas, at point) {
 			for j := range f.levels {
 				inset := 5 * float64(j)
 				c.rect("shade", at.x+inset, at.y-6, max(0, symbolWidth-2*inset), 12)
 			}
-			c.close()
 		}})
 	}
 	if text := f.rowNames(); text != "" {
-		keys = append(keys, key{text, func(c *canvas, at point) {
+		keys = append(keys, key{text, "muted", func(c *canvas, at point) {
 			var spans [][2]float64
 			for j := range f.levels {
 				inset := 1 + 5*float64(j)
 				spans = append(spans, [2]float64{at.x + inset, max(at.x+inset, at.x+symbolWidth-inset)})
 			}
-			c.open("muted")
-			drawWhiskers(c, spans, at.y)
+			drawWhiskers(c, spans, at.y, densityCap)
 			if f.Center != NoCenter {
 				c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
 			}
-			c.close()
 		}})
 	}
 	if f.cut() {
-		keys = append(keys, key{"higher than shown", func(c *canvas, at point) {
-			c.open("muted")
+		keys = append(keys, key{"higher than shown", "muted", func(c *canvas, at point) {
 			drawArrow(c, point{at.x + symbolWidth/2, at.y})
-			c.close()
 		}})
 	}
 	return keys
@@ -98,14 +87,6 @@ func (f *densityFigure) rowNames() string {
 		text += ", " + center
 	}
 	return text
-}
-
-// name returns the title or, without one, what the figure is.
-func (f *densityFigure) name() string {
-	if f.Title == "" {
-		return "Density of the " + f.xLabel()
-	}
-	return f.Title
 }
 
 // description puts the figure into words.

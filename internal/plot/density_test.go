@@ -151,7 +151,7 @@ func TestRandomFigures(t *testing.T) {
 			d.Curves = append(d.Curves, Curve{Label: fmt.Sprint("curve ", i), Mixture: beta(t, w, a, b)})
 		}
 		var b bytes.Buffer
-		if err := d.WriteSVG(&b); err != nil {
+		if err := WriteSVG(&b, d); err != nil {
 			t.Error(err)
 		} else {
 			checkFile(t, b.Bytes())
@@ -189,7 +189,7 @@ func TestDensityErrors(t *testing.T) {
 		{Density{Curves: good, Levels: []float64{math.NaN()}}, "density figure: level is NaN: it lies between 0 and 1"},
 	} {
 		var b bytes.Buffer
-		if err := c.d.WriteSVG(&b); err == nil || err.Error() != c.want {
+		if err := WriteSVG(&b, c.d); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		} else if b.Len() > 0 {
 			t.Errorf("wrote %d bytes beside the error %v", b.Len(), err)
@@ -197,7 +197,7 @@ func TestDensityErrors(t *testing.T) {
 	}
 	r, w := io.Pipe()
 	r.Close()
-	if err := (Density{Curves: good}).WriteSVG(w); err == nil {
+	if err := WriteSVG(w, Density{Curves: good}); err == nil {
 		t.Error("no error from a writer that fails")
 	}
 }
@@ -256,7 +256,7 @@ func TestCoarseIntervals(t *testing.T) {
 	for _, m := range []*mixture.Beta{one(t, 0.6, 3000), one(t, 3000, 0.6), one(t, 1, 1e6)} {
 		f := Density{Curves: []Curve{{Mixture: m, Resolution: 0.02}}, Levels: []float64{0.95}}
 		var b bytes.Buffer
-		if err := f.WriteSVG(&b); err != nil {
+		if err := WriteSVG(&b, f); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(b.String(), "NaN") {

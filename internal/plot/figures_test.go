@@ -276,14 +276,14 @@ func TestFigureErrors(t *testing.T) {
 		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: make([]FieldPanel, 1)}, `field figure: panel "" has no grid of at least 2 × 2 values`},
 		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},
 		{Samples{X: [2]float64{0, 1}, Y: [2]float64{0, 1}}, "samples figure: no points"},
-		{Lines{}, "figure of lines: no points"},
-		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `figure of lines: series "a" has 1 x, 0 y and 0 errors`},
+		{Lines{}, "lines figure: no points"},
+		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `lines figure: series "a" has 1 x, 0 y and 0 errors`},
 		{Coverage{Series: []LineSeries{{}}}, "coverage figure: no points"},
 		{Coverage{Series: []LineSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
 		{Coverage{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},
 	} {
 		var b bytes.Buffer
-		if err := c.f.WriteSVG(&b); err == nil || err.Error() != c.want {
+		if err := WriteSVG(&b, c.f); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		} else if b.Len() > 0 {
 			t.Errorf("wrote %d bytes beside the error %v", b.Len(), err)

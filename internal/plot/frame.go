@@ -20,11 +20,11 @@ func newFrame(c *canvas, x, y span, xLabel, yLabel string, height float64) frame
 	f.y = vertical(y.lo, y.hi, height, 0)
 	left, right := f.y.roomY(yLabel), margin
 	for range 3 { // the labels of x need room, which moves x
-		f.x = horizontal(x.lo, x.hi, left, c.wide()-right)
+		f.x = horizontal(x.lo, x.hi, left, c.width-right)
 		half := margin + f.x.labelWidth()/2
 		left, right = max(left, half), max(right, half)
 	}
-	f.x = horizontal(x.lo, x.hi, left, c.wide()-right)
+	f.x = horizontal(x.lo, x.hi, left, c.width-right)
 	return f
 }
 
@@ -46,25 +46,18 @@ func (f frame) diagonal(c *canvas) {
 	if lo >= hi {
 		return
 	}
-	c.open("muted dashed")
-	c.curve("curve", []point{f.place(lo, lo), f.place(hi, hi)})
-	c.close()
+	c.dashed(f.place(lo, lo), f.place(hi, hi))
 }
 
 // level draws a dashed line at a height.
-func (f frame) level(c *canvas, y float64) {
-	c.open("muted dashed")
-	c.curve("curve", []point{f.place(f.x.lo, y), f.place(f.x.hi, y)})
-	c.close()
-}
+func (f frame) level(c *canvas, y float64) { c.dashed(f.place(f.x.lo, y), f.place(f.x.hi, y)) }
 
-// whisker draws an interval of y at x, its ends marked.
-func (f frame) whisker(c *canvas, px, lo, hi float64) {
-	top, bottom := f.y.pixel(hi), f.y.pixel(lo)
+// drawUpright draws an interval of y, its ends marked.
+func drawUpright(c *canvas, x, top, bottom float64) {
 	const half = 0.75
-	c.rect("solid", px-half, top, 2*half, max(0, bottom-top))
-	c.rect("solid", px-3, top-half, 6, 2*half)
-	c.rect("solid", px-3, bottom-half, 6, 2*half)
+	c.rect("solid", x-half, top, 2*half, max(0, bottom-top))
+	c.rect("solid", x-3, top-half, 6, 2*half)
+	c.rect("solid", x-3, bottom-half, 6, 2*half)
 }
 
 // span is a range of numbers that grows to hold those added to it.
@@ -94,37 +87,11 @@ func (s span) padded() span {
 	return span{s.lo - room, s.hi + room}
 }
 
+// cut returns the padded range of values and of the ends of their intervals, but no
+// more than the given room beyond the values.
+func (s span) cut(ends span, room float64) span {
+	s.add(max(ends.lo, s.lo-room), min(ends.hi, s.hi+room))
+	return s.padded()
+}
+
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// lineKey is the entry of a line in a legend.
-func lineKey(text, class string) key {
-	return key{text, func(c *canvas, at point) {
-		c.open(class)
-		c.curve("curve", []point{at, {at.x + symbolWidth, at.y}})
-		c.close()
-	}}
-}
-
-// dotKey is the entry of a dot in a legend, with a whisker behind it or not.
-func dotKey(text, class string, whisker bool) key {
-	return key{text, func(c *canvas, at point) {
-		c.open(class)
-		x := at.x + symbolWidth/2
-		if whisker {
-			c.rect("solid", x-0.75, at.y-8, 1.5, 16)
-			c.rect("solid", x-3, at.y-8.75, 6, 1.5)
-			c.rect("solid", x-3, at.y+7.25, 6, 1.5)
-		}
-		c.dot("dot", point{x, at.y}, dotRadius)
-		c.close()
-	}}
-}
-
-// areaKey is the entry of a shaded area in a legend.
-func areaKey(text, class string) key {
-	return key{text, func(c *canvas, at point) {
-		c.open(class)
-		c.rect("shade", at.x, at.y-6, symbolWidth, 12)
-		c.close()
-	}}
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
@@ -14,8 +13,6 @@ import (
 // into each bin, relative to equal shares, and the band in which all of them
 // stay 19 times out of 20 if the numbers are uniform.
 type Histogram struct {
-	// Width of the card in pixels; 0 means 760.
-	Width  float64
 	Title  string
 	XLabel string
 	Series []ValueSeries
@@ -30,16 +27,15 @@ type ValueSeries struct {
 
 const histogramHeight = 220.0
 
-// WriteSVG writes the figure to w as an SVG file.
-func (d Histogram) WriteSVG(w io.Writer) error {
-	c := canvas{width: d.Width}
+// draw implements [Figure].
+func (d Histogram) draw(c *canvas) error {
 	bins := d.Bins
 	if bins <= 0 {
 		bins = 10
 	}
 	heights, fewest, err := d.heights(bins)
 	if err != nil {
-		return fmt.Errorf("histogram figure: %w", err)
+		return err
 	}
 	y := span{0, 1}
 	for _, h := range heights {
@@ -49,23 +45,22 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 	band := span{max(0, 1-half), 1 + half}
 	y.add(band.hi)
 	y.hi *= 1.06
-	f := newFrame(&c, span{0, 1}, y, d.XLabel, "relative frequency", histogramHeight)
+	f := newFrame(c, span{0, 1}, y, d.XLabel, "relative frequency", histogramHeight)
 
+	entry := lineKey
+	if len(d.Series) == 1 {
+		entry = areaKey
+	}
 	var legend []key
 	for i, s := range d.Series {
 		if s.Label != "" && heights[i] != nil {
-			if len(d.Series) == 1 {
-				legend = append(legend, areaKey(s.Label, series(i)))
-			} else {
-				legend = append(legend, lineKey(s.Label, series(i)))
-			}
+			legend = append(legend, entry(s.Label, series(i)))
 		}
 	}
 	legend = append(legend, areaKey("19 times out of 20 all stay here if predictions are right", "muted"),
 		lineKey("equal shares", "muted dashed"))
-	top := drawHeader(&c, d.Title, legend) + 14
-	c.openAt(top)
-	end := f.draw(&c)
+	c.begin(d.Title, legend, headerGap)
+	end := f.draw(c)
 	c.open("muted")
 	c.rect("shade", f.x.start, f.y.pixel(band.hi), f.x.end-f.x.start, f.y.pixel(band.lo)-f.y.pixel(band.hi))
 	c.close()
@@ -85,10 +80,8 @@ func (d Histogram) WriteSVG(w io.Writer) error {
 		c.curve("curve", outline)
 		c.close()
 	}
-	f.level(&c, 1)
-	c.close()
-	return c.figure(w, "histogram figure", top+end, cmp.Or(d.Title, "Histogram of the "+d.XLabel),
-		d.description(heights, band))
+	f.level(c, 1)
+	return c.finish(end, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band))
 }
 
 // heights returns the relative frequencies [bins] of each series, nil for one

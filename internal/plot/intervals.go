@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -37,15 +36,15 @@ const (
 	intervalNames = 150.0
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
-func (d Intervals) WriteSVG(w io.Writer) error {
+// draw implements [Figure].
+func (d Intervals) draw(c *canvas) error {
 	n, known := 0, false
 	names := 0.0
 	for _, g := range d.Groups {
 		for _, item := range g.Items {
 			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 &&
 				item.Center >= 0 && item.Center <= 1 && item.Truth <= 1) {
-				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v",
+				return fmt.Errorf("item %q has the interval [%v, %v] around %v and the truth %v",
 					item.Name, item.Lower, item.Upper, item.Center, item.Truth)
 			}
 			known = known || item.Truth >= 0
@@ -54,11 +53,11 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("intervals figure: no items")
+		return errors.New("no items")
 	}
 	names = min(names, intervalNames)
 	label := cmp.Or(d.XLabel, "probability")
-	x := horizontal(0, 1, margin+names+10, figureWidth-margin-12)
+	x := horizontal(0, 1, margin+names+10, c.width-margin-12)
 	height := float64(n)*intervalRow + float64(len(d.Groups)-1)*intervalGap + 8
 	var legend []key
 	var words []string
@@ -67,20 +66,17 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		words = append(words, fmt.Sprintf("%s: %d items", g.Label, len(g.Items)))
 	}
 	if known {
-		legend = append(legend, key{"true probability",
-			func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
+		legend = append(legend, truthKey("true probability"))
 	}
-	var c canvas
-	top := drawHeader(&c, d.Title, legend) + 14
-	c.openAt(top)
-	end := x.drawX(&c, label, 0, height)
+	c.begin(d.Title, legend, headerGap)
+	end := x.drawX(c, label, 0, height)
 	y := 4.0
 	for i, g := range d.Groups {
 		c.open(series(i))
 		for _, item := range g.Items {
 			mid := y + intervalRow/2
 			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
-			drawSpan(&c, x.pixel(item.Lower), x.pixel(item.Upper), mid)
+			x.drawInterval(c, item.Lower, item.Upper, mid)
 			c.dot("dot", point{x.pixel(item.Center), mid}, dotRadius)
 			y += intervalRow
 		}
@@ -91,23 +87,14 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 	for _, g := range d.Groups { // over all intervals
 		for _, item := range g.Items {
 			if item.Truth >= 0 {
-				drawTruth(&c, point{x.pixel(item.Truth), y + intervalRow/2})
+				drawTruth(c, point{x.pixel(item.Truth), y + intervalRow/2})
 			}
 			y += intervalRow
 		}
 		y += intervalGap
 	}
-	c.close()
-	text := fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; "))
-	return c.figure(w, "intervals figure", top+end, cmp.Or(d.Title, label), text)
-}
-
-// drawSpan draws an interval between two pixels, its ends marked.
-func drawSpan(c *canvas, left, right, y float64) {
-	const half = 0.75
-	c.rect("solid", left, y-half, max(0, right-left), 2*half)
-	c.rect("solid", left-half, y-4, 2*half, 8)
-	c.rect("solid", right-half, y-4, 2*half, 8)
+	return c.finish(end, cmp.Or(d.Title, label),
+		fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; ")))
 }
 
 // drawTruth marks a true probability: a tick across the row.
@@ -115,14 +102,4 @@ func drawTruth(c *canvas, at point) {
 	c.open("text")
 	c.rect("solid", at.x-1, at.y-7, 2, 14)
 	c.close()
-}
-
-// rowKey is the entry of a row in a legend.
-func rowKey(text, class string) key {
-	return key{text, func(c *canvas, at point) {
-		c.open(class)
-		drawSpan(c, at.x+2, at.x+symbolWidth-2, at.y)
-		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
-		c.close()
-	}}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -29,10 +28,10 @@ const (
 	sampleSize    = 2.6 // half the width of a mark
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
-func (d Samples) WriteSVG(w io.Writer) error {
+// draw implements [Figure].
+func (d Samples) draw(c *canvas) error {
 	if !(d.X[0] < d.X[1] && d.Y[0] < d.Y[1]) {
-		return fmt.Errorf("samples figure: the plane from %v to %v, %v to %v is empty", d.X[0], d.X[1], d.Y[0], d.Y[1])
+		return fmt.Errorf("the plane from %v to %v, %v to %v is empty", d.X[0], d.X[1], d.Y[0], d.Y[1])
 	}
 	inside := func(p [2]float64) bool {
 		return p[0] >= d.X[0] && p[0] <= d.X[1] && p[1] >= d.Y[0] && p[1] <= d.Y[1]
@@ -52,34 +51,30 @@ func (d Samples) WriteSVG(w io.Writer) error {
 		}
 		text := fmt.Sprintf("%s (%d)", g.Label, len(g.Points))
 		words = append(words, text)
-		legend = append(legend, key{text, func(c *canvas, at point) {
+		legend = append(legend, key{text, "", func(c *canvas, at point) {
 			drawSample(c, i, point{at.x + symbolWidth/2, at.y}, 1.6*sampleSize)
 		}})
 	}
 	if total == 0 {
-		return errors.New("samples figure: no points")
+		return errors.New("no points")
 	}
 	if outside > 0 {
-		legend = append(legend, key{fmt.Sprintf("outside: %d", outside), func(*canvas, point) {}})
+		legend = append(legend, key{fmt.Sprintf("outside: %d", outside), "", func(*canvas, point) {}})
 	}
 	f := d.frame()
-	var c canvas
-	top := drawHeader(&c, d.Title, nil) + 14
-	c.openAt(top)
-	end := f.draw(&c)
+	c.begin(d.Title, nil, headerGap)
+	end := f.draw(c)
 	for i, k := range legend { // beside the panel, which is square
 		at := point{f.x.end + keyGap, lineHeight * (float64(i) + 0.5)}
-		k.symbol(&c, at)
+		k.symbol(c, at)
 		at.x += symbolWidth + symbolGap
 		c.text("key", point{at.x, at.y + 0.36*textSize}, fit(k.text, textSize, figureWidth-margin-at.x))
 	}
 	end = max(end, lineHeight*float64(len(legend)))
 	for group, p := range shuffled(shown) {
-		drawSample(&c, group, f.place(p[0], p[1]), sampleSize)
+		drawSample(c, group, f.place(p[0], p[1]), sampleSize)
 	}
-	c.close()
-	return c.figure(w, "samples figure", top+end, cmp.Or(d.Title, "Items in the plane"),
-		"Items: "+strings.Join(words, ", ")+".")
+	return c.finish(end, cmp.Or(d.Title, "Items in the plane"), "Items: "+strings.Join(words, ", ")+".")
 }
 
 // frame lays the panel out with one scale for both axes, as large as the legend

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 )
@@ -13,8 +12,6 @@ import (
 // probability of a class against the width of its interval, by how the votes
 // agree, a figure of Wu et al. (2019).
 type Scatter struct {
-	// Width of the card in pixels; 0 means 760.
-	Width          float64
 	Title          string
 	XLabel, YLabel string
 	Groups         []ScatterGroup
@@ -34,28 +31,27 @@ const (
 	scatterRadius = 2.4
 )
 
-// WriteSVG writes the figure to w as an SVG file. The x axis
-// goes from 0 to 1, the y axis from 0 as far as there are points.
-func (d Scatter) WriteSVG(w io.Writer) error {
-	c := canvas{width: d.Width}
+// draw implements [Figure]. The x axis goes from 0 to 1, the y axis from 0 as far as
+// there are points.
+func (d Scatter) draw(c *canvas) error {
 	n := 0
 	y := span{0, 0}
 	for _, g := range d.Groups {
 		for _, p := range g.Points {
 			if !(p[0] >= 0 && p[0] <= 1 && p[1] >= 0 && finite(p[1])) {
-				return fmt.Errorf("scatter figure: point (%v, %v) is no probability and width", p[0], p[1])
+				return fmt.Errorf("point (%v, %v) is no probability and width", p[0], p[1])
 			}
 			y.add(p[1])
 			n++
 		}
 	}
 	if n == 0 {
-		return errors.New("scatter figure: no points")
+		return errors.New("no points")
 	}
 	y.add(d.Threshold)
 	y.hi = cmp.Or(y.hi, 0.01)
 	y.hi *= 1.05
-	f := newFrame(&c, span{0, 1}, y, d.XLabel, d.YLabel, scatterHeight)
+	f := newFrame(c, span{0, 1}, y, d.XLabel, d.YLabel, scatterHeight)
 	var legend []key
 	var words []string
 	for i, g := range d.Groups {
@@ -66,9 +62,8 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 	if d.Threshold > 0 && d.ThresholdLabel != "" {
 		legend = append(legend, lineKey(d.ThresholdLabel, "muted dashed"))
 	}
-	top := drawHeader(&c, d.Title, legend) + 14
-	c.openAt(top)
-	end := f.draw(&c)
+	c.begin(d.Title, legend, headerGap)
+	end := f.draw(c)
 	groups := make([][][2]float64, len(d.Groups))
 	for i, g := range d.Groups {
 		groups[i] = g.Points
@@ -77,11 +72,9 @@ func (d Scatter) WriteSVG(w io.Writer) error {
 		c.dot(series(group)+" solid", f.place(p[0], p[1]), scatterRadius)
 	}
 	if d.Threshold > 0 {
-		f.level(&c, d.Threshold)
+		f.level(c, d.Threshold)
 	}
-	c.close()
-	return c.figure(w, "scatter figure", top+end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
-		"Items: "+strings.Join(words, ", ")+".")
+	return c.finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), "Items: "+strings.Join(words, ", ")+".")
 }
 
 // shuffled runs through the points of all groups as cards are shuffled: those of

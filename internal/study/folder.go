@@ -134,7 +134,7 @@ func (f *Folder) writeCSV(name string, rows [][]string) error {
 
 // writeFigure writes a figure as name.svg.
 func (f *Folder) writeFigure(name string, figure plot.Figure) error {
-	return f.write(name+".svg", figure.WriteSVG)
+	return f.write(name+".svg", func(w io.Writer) error { return plot.WriteSVG(w, figure) })
 }
 
 // plan says how many pieces there will be.
