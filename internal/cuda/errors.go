@@ -87,11 +87,3 @@ func (e *Error) Is(target error) bool {
 	}
 	return false
 }
-
-// check makes an error of what a function of the driver returned.
-func check(call string, code uintptr) error {
-	if code == 0 {
-		return nil
-	}
-	return &Error{Call: call, Code: int(code)}
-}

@@ -42,10 +42,10 @@ func (a *Arena) Values(n int) (Memory, error) {
 	}
 	a.blocks = append(a.blocks, block{at, bytes})
 	return at, a.device.do(func() error {
-		if err := check("cuMemsetD32Async", driver.call(fnMemsetD32Async, uintptr(at), 0, uintptr(bytes/4), 0)); err != nil {
+		if err := fnMemsetD32Async.call(uintptr(at), 0, uintptr(bytes/4), 0); err != nil {
 			return err
 		}
-		return check("cuStreamSynchronize", driver.call(fnStreamSynchronize, 0)) // streams do not wait for it
+		return fnStreamSynchronize.call(0) // streams do not wait for it
 	})
 }
 
@@ -53,9 +53,7 @@ func (a *Arena) Values(n int) (Memory, error) {
 func (a *Arena) Pinned(n int) ([]float32, error) {
 	var p unsafe.Pointer
 	const portable = 1
-	err := a.device.do(func() error {
-		return check("cuMemHostAlloc", driver.call(fnMemHostAlloc, uintptr(unsafe.Pointer(&p)), uintptr(max(n, 1)*4), portable))
-	})
+	err := a.device.call(fnMemHostAlloc, uintptr(unsafe.Pointer(&p)), uintptr(max(n, 1)*4), portable)
 	if err != nil {
 		return nil, fmt.Errorf("%d bytes of host memory for the GPU: %w", n*4, err)
 	}
@@ -77,7 +75,7 @@ func (a *Arena) Free() {
 	}
 	d.mu.Unlock()
 	for _, p := range a.hosts {
-		_ = d.do(func() error { return check("cuMemFreeHost", driver.call(fnMemFreeHost, uintptr(p))) })
+		_ = d.call(fnMemFreeHost, uintptr(p))
 	}
 	a.blocks, a.hosts = nil, nil
 }
@@ -110,9 +108,7 @@ func (d *Device) reuse(bytes int) (Memory, bool) {
 }
 
 func (d *Device) allocNew(bytes int) (at Memory, err error) {
-	err = d.do(func() error {
-		return check("cuMemAlloc", driver.call(fnMemAlloc, uintptr(unsafe.Pointer(&at)), uintptr(bytes)))
-	})
+	err = d.call(fnMemAlloc, uintptr(unsafe.Pointer(&at)), uintptr(bytes))
 	return at, err
 }
 
@@ -122,7 +118,7 @@ func (d *Device) trim() {
 	defer d.mu.Unlock()
 	for _, list := range d.spare {
 		for _, at := range list {
-			_ = d.do(func() error { return check("cuMemFree", driver.call(fnMemFree, uintptr(at))) })
+			_ = d.call(fnMemFree, uintptr(at))
 		}
 	}
 	clear(d.spare)
