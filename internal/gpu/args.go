@@ -77,12 +77,6 @@ type embedArgs struct {
 	n, fields, width               int32
 }
 
-type stepArgs struct {
-	w, m, v, d, numbers, squares                 cuda.Memory
-	count, sgd, decoupled, nesterov, parts       int32
-	beta1, beta2, epsilon, decay, clip, momentum float32
-}
-
 type lossArgs struct {
 	out, grad, counts, weights, sent, numbers, nll, clamped cuda.Memory
 	n, k, d                                                 int32

@@ -15,7 +15,6 @@ package gpu
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -91,7 +90,7 @@ func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{"adam", "adamw", "sgd"}, o.Kind) { // those of optimizer.cu
+	if _, ok := optimizers[o.Kind]; !ok {
 		return nil, fmt.Errorf("no optimizer %s on this device", o.Kind)
 	}
 	n, err := e.load(net, batch, &o)

@@ -83,14 +83,11 @@ func (t *trainer) StepLoss(x []float32, at nn.Step, loss nn.DeviceLoss) (compute
 // stepVotes is a step with the loss of a mixture. It returns when the step is done.
 func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error {
 	defer runtime.KeepAlive(t)
-	items, err := t.items(x)
+	items, err := t.stepItems(x)
 	if err != nil {
 		return err
 	}
-	switch {
-	case items > t.batch:
-		return fmt.Errorf("gpu: %d items in a step of at most %d", items, t.batch)
-	case l.Components*(l.Classes+1) != t.net.Out.Size() || len(l.Counts) != items*l.Classes:
+	if l.Components*(l.Classes+1) != t.net.Out.Size() || len(l.Counts) != items*l.Classes {
 		return fmt.Errorf("gpu: %d votes of %d items and %d outputs for %d components of %d classes",
 			len(l.Counts), items, t.net.Out.Size(), l.Components, l.Classes)
 	}
@@ -110,16 +107,8 @@ func (t *trainer) stepVotes(x []float32, at nn.Step, l *head.MixtureLoss) error 
 	t.steps.count(s.numbers)
 	s.numbers[3] = float32(1 / float64(l.Voted))
 	err = t.stream.Do(func() error {
-		from, err := t.place(x)
+		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training, l.MixtureShape)
 		if err != nil {
-			return err
-		}
-		g, err := t.graphsOf(graphKey{x: from.at, items: items, mode: training, loss: l.MixtureShape})
-		if err != nil {
-			return err
-		}
-		t.drawKeys(nn.Pass{Train: true, At: at, Items: items})
-		if err := t.stream.Run(g.forward); err != nil {
 			return err
 		}
 		if err := t.stream.Mark(from.done); err != nil {

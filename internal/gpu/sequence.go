@@ -7,8 +7,9 @@ import (
 	"credence/nn"
 )
 
-// sequence runs operations one after the other.
+// sequence runs operations one after the other. One of none copies.
 type sequence struct {
+	in     int
 	stages []stage
 	first  int // the first with parameters: none before it needs a gradient
 	grad   [2]cuda.Memory
@@ -20,8 +21,8 @@ type stage struct {
 	y       cuda.Memory // of all but the last
 }
 
-func newSequence(b *builder, ops []nn.Op) *sequence {
-	s := &sequence{first: len(ops)}
+func newSequence(b *builder, ops []nn.Op, in int) *sequence {
+	s := &sequence{in: in, first: len(ops)}
 	widest := 0
 	for i := range ops {
 		op := &ops[i]
@@ -90,8 +91,10 @@ func (s *sequence) output(i int, y cuda.Memory) cuda.Memory {
 	return s.stages[i].y
 }
 
-// forward of no operations needs the width, which only the caller knows: see residual and concat.
 func (s *sequence) forward(r *recorder, y, x cuda.Memory) {
+	if len(s.stages) == 0 {
+		r.check(r.stream.Copy(y, x, r.items*s.in))
+	}
 	for i := range s.stages {
 		to := s.output(i, y)
 		s.stages[i].forward(r, to, x)
@@ -100,6 +103,9 @@ func (s *sequence) forward(r *recorder, y, x cuda.Memory) {
 }
 
 func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
+	if len(s.stages) == 0 && dx != 0 {
+		r.check(r.stream.Copy(dx, dy, r.items*s.in))
+	}
 	for i := len(s.stages) - 1; i >= 0; i-- {
 		var from, to cuda.Memory
 		switch {
@@ -118,45 +124,19 @@ func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	}
 }
 
-// branch is a sequence that may have no operations, which copies.
-type branch struct {
-	*sequence
-	in int
-}
-
-func (b branch) forward(r *recorder, y, x cuda.Memory) {
-	if len(b.stages) == 0 {
-		r.check(r.stream.Copy(y, x, r.items*b.in))
-		return
-	}
-	b.sequence.forward(r, y, x)
-}
-
-func (b branch) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if len(b.stages) == 0 {
-		if dx != 0 {
-			r.check(r.stream.Copy(dx, dy, r.items*b.in))
-		}
-		return
-	}
-	b.sequence.backward(r, dx, dy, y, x)
-}
-
 // residual adds a shortcut to what its body computes.
 type residual struct {
 	op          nn.Op
-	body, short branch
-	plain       bool // the shortcut is the identity
+	body, short *sequence // no shortcut is the identity
 	yb, ys, db  cuda.Memory
 	dxs         cuda.Memory
 }
 
 func newResidual(b *builder, op *nn.Op) node {
-	l := &residual{op: *op, plain: op.Branches[1] == nil}
-	l.body = branch{newSequence(b, op.Branches[0]), op.In}
+	l := &residual{op: *op, body: newSequence(b, op.Branches[0], op.In)}
 	l.yb, l.db = b.perItem(op.Out), b.training(op.Out)
-	if !l.plain {
-		l.short = branch{newSequence(b, op.Branches[1]), op.In}
+	if op.Branches[1] != nil {
+		l.short = newSequence(b, op.Branches[1], op.In)
 		l.ys, l.dxs = b.perItem(op.Out), b.training(op.In)
 	}
 	return l
@@ -165,7 +145,7 @@ func newResidual(b *builder, op *nn.Op) node {
 func (l *residual) forward(r *recorder, y, x cuda.Memory) {
 	ys := x
 	l.body.forward(r, l.yb, x)
-	if !l.plain {
+	if l.short != nil {
 		ys = l.ys
 		l.short.forward(r, ys, x)
 	}
@@ -176,7 +156,7 @@ func (l *residual) backward(r *recorder, dx, dy, _, x cuda.Memory) {
 	r.check(r.stream.Copy(l.db, dy, r.items*l.op.Out))
 	l.body.backward(r, dx, l.db, l.yb, x)
 	short := dy
-	if !l.plain {
+	if l.short != nil {
 		short = 0
 		if dx != 0 {
 			short = l.dxs
@@ -202,7 +182,7 @@ type concat struct {
 }
 
 type joined struct {
-	branch
+	*sequence
 	nn.Place
 	cut          bool // the branch gets a part of the inputs
 	x, y, dx, dy cuda.Memory
@@ -211,7 +191,7 @@ type joined struct {
 func newConcat(b *builder, op *nn.Op) node {
 	l := &concat{op: *op}
 	for i, p := range op.Places {
-		j := joined{branch: branch{newSequence(b, op.Branches[i]), p.In}, Place: p, cut: p.In != op.In}
+		j := joined{sequence: newSequence(b, op.Branches[i], p.In), Place: p, cut: p.In != op.In}
 		if j.cut {
 			j.x = b.perItem(p.In)
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"credence/head"
 	"credence/internal/cuda"
 	"credence/nn"
 )
@@ -16,15 +17,12 @@ type trainer struct{ *network }
 // Step implements [nn.Trainer]. The update may still run when it returns.
 func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) error {
 	defer runtime.KeepAlive(t)
-	items, err := t.items(x)
+	items, err := t.stepItems(x)
 	if err != nil {
 		return err
 	}
-	if items > t.batch {
-		return fmt.Errorf("gpu: %d items in a step of at most %d", items, t.batch)
-	}
 	return t.stream.Do(func() error {
-		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training)
+		from, err := t.launch(x, nn.Pass{Train: true, At: at}, training, head.MixtureShape{})
 		if err != nil {
 			return err
 		}
@@ -40,6 +38,15 @@ func (t *trainer) Step(x []float32, at nn.Step, loss func(grad, out []float32)) 
 		}
 		return t.stream.Mark(from.done)
 	})
+}
+
+// stepItems is items for a step, which is not cut into batches.
+func (t *trainer) stepItems(x []float32) (int, error) {
+	items, err := t.items(x)
+	if items > t.batch {
+		err = fmt.Errorf("gpu: %d items in a step of at most %d", items, t.batch)
+	}
+	return items, err
 }
 
 // Rate implements [nn.Trainer].
@@ -148,16 +155,24 @@ func (s *stepping) backward(r *recorder, n *network, x cuda.Memory) {
 	s.move(r, n)
 }
 
-// args are what the kernels of optimizers take.
+// stepArgs are what the kernels of optimizers take; see args.go.
+type stepArgs struct {
+	w, m, v, d, numbers, squares                 cuda.Memory
+	count, sgd, decoupled, nesterov, parts       int32
+	beta1, beta2, epsilon, decay, clip, momentum float32
+}
+
+// optimizers are the kinds of optimizer.cu, each with what sets it apart there.
+var optimizers = map[string]stepArgs{"adam": {}, "adamw": {decoupled: 1}, "sgd": {sgd: 1}}
+
 func (s *stepping) args(n *network) stepArgs {
 	o := s.options
-	return stepArgs{
-		w: n.values, m: s.moments[0], v: s.moments[1], d: s.grads, numbers: s.device, squares: s.squares,
-		count: int32(len(s.net.Values)), parts: squareBlocks,
-		sgd: flag(o.Kind == "sgd"), decoupled: flag(o.Kind == "adamw"), nesterov: flag(o.Nesterov),
-		beta1: float32(o.Beta1), beta2: float32(o.Beta2), epsilon: float32(o.Epsilon), decay: float32(o.WeightDecay),
-		clip: float32(o.Clip), momentum: float32(o.Momentum),
-	}
+	a := optimizers[o.Kind]
+	a.w, a.m, a.v, a.d, a.numbers, a.squares = n.values, s.moments[0], s.moments[1], s.grads, s.device, s.squares
+	a.count, a.parts, a.nesterov = int32(len(s.net.Values)), squareBlocks, flag(o.Nesterov)
+	a.beta1, a.beta2, a.epsilon = float32(o.Beta1), float32(o.Beta2), float32(o.Epsilon)
+	a.decay, a.clip, a.momentum = float32(o.WeightDecay), float32(o.Clip), float32(o.Momentum)
+	return a
 }
 
 // move records the step of the optimizer.
@@ -167,23 +182,4 @@ func (s *stepping) move(r *recorder, n *network) {
 		r.launch("sum_squares", [3]int{squareBlocks, 1, 1}, 256, unsafe.Pointer(&args))
 	}
 	r.each("optimize", len(s.net.Values), unsafe.Pointer(&args))
-}
-
-// pull and push copy the moments.
-func (s *stepping) pull(stream *cuda.Stream) error {
-	for i, m := range s.state.Moments {
-		if err := stream.Download(m, s.moments[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *stepping) push(stream *cuda.Stream) error {
-	for i, m := range s.state.Moments {
-		if err := stream.Upload(s.moments[i], m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
