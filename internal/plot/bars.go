@@ -15,10 +15,8 @@ type Bars struct {
 	XLabel string
 	// Reference is what the quantity should be, drawn as a dashed line.
 	Reference float64
-	// Interval and Mark are their entries in the legend; "95% interval" and none if
-	// empty.
-	Interval, Mark string
-	Groups         []BarGroup
+	Mark      string // the entry of marks in the legend; none if empty
+	Groups    []BarGroup
 }
 
 // BarGroup are rows under a common label.
@@ -59,7 +57,7 @@ func (d Bars) draw(c *canvas) error {
 	names = min(names, barNames, 0.45*c.width)
 	a := horizontal(x.lo, x.hi, margin+names+12, c.width-margin-12)
 	height := float64(rows+len(d.Groups))*barRow + 4
-	legend := []key{rowKey(cmp.Or(d.Interval, "95% interval"), series(0))}
+	legend := []key{rowKey("95% interval", series(0))}
 	if d.Mark != "" {
 		legend = append(legend, truthKey(d.Mark))
 	}

@@ -16,9 +16,9 @@ type Comparison struct {
 	Title          string
 	XLabel, YLabel string
 	// Equal is the entry of the diagonal in the legend; "seen as predicted" if
-	// empty. Interval is what the whiskers are; "95% interval" if empty.
-	Equal, Interval string
-	Series          []PointSeries
+	// empty.
+	Equal  string
+	Series []PointSeries
 	// Unit makes both axes go from 0 to 1, Same makes them show the same range.
 	Unit, Same bool
 }
@@ -106,7 +106,7 @@ func (d Comparison) legend(intervals bool) []key {
 		}
 	}
 	if intervals {
-		keys = append(keys, dotKey(cmp.Or(d.Interval, "95% interval"), "muted", true))
+		keys = append(keys, dotKey("95% interval", "muted", true))
 	}
 	return append(keys, lineKey(cmp.Or(d.Equal, "seen as predicted"), "muted dashed"))
 }

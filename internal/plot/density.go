@@ -24,7 +24,6 @@ type Density struct {
 	// Levels are those of the shaded sets and of the intervals, between 0 and 1.
 	// Nil stands for 0.95; an empty slice for no sets and no intervals.
 	Levels []float64
-	Center Center
 }
 
 // Curve is one distribution in a [Density] figure.
@@ -34,15 +33,6 @@ type Curve struct {
 	// Resolution is that of the intervals, see [mixture.Reported].
 	Resolution float64
 }
-
-// Center says which point estimate a [Density] figure marks.
-type Center int
-
-const (
-	Mean Center = iota
-	Median
-	NoCenter
-)
 
 // Sizes of the parts of the figure, in pixels.
 const (
@@ -154,11 +144,7 @@ func (f *densityFigure) draw(c *canvas) float64 {
 		room += 6 // for the arrows
 	}
 	c.begin(f.Title, f.legend(), room)
-	bottom := f.y.start
-	if f.hasRows() {
-		bottom += float64(len(f.Curves))*rowHeight + 8
-	}
-	end := f.x.drawX(c, f.XLabel, f.y.end, bottom)
+	end := f.x.drawX(c, f.XLabel, f.y.end, f.y.start+float64(len(f.Curves))*rowHeight+8)
 	f.y.drawY(c, yLabel, f.x.start, f.x.end)
 	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
 	for i := range f.Curves { // below all curves
@@ -169,9 +155,7 @@ func (f *densityFigure) draw(c *canvas) float64 {
 	for i := range f.Curves {
 		c.open(series(i))
 		c.curve("curve", f.pieces[i]...)
-		if f.hasRows() {
-			f.drawRow(c, i, f.y.start+4+rowHeight*(float64(i)+0.5))
-		}
+		f.drawRow(c, i, f.y.start+4+rowHeight*(float64(i)+0.5))
 		c.close()
 	}
 	f.drawArrows(c)
@@ -182,8 +166,6 @@ func (f *densityFigure) draw(c *canvas) float64 {
 func (f *densityFigure) cut() bool {
 	return slices.ContainsFunc(f.gaps, func(g []float64) bool { return len(g) > 0 })
 }
-
-func (f *densityFigure) hasRows() bool { return len(f.levels) > 0 || f.Center != NoCenter }
 
 // drawShades shades the highest-density sets of curve i. The sets of lower
 // levels lie within those of higher ones, and so become darker.
@@ -243,10 +225,9 @@ func drawArrow(c *canvas, at point) {
 	c.polygon("solid", []point{{at.x, at.y - 4}, {at.x + 4.5, at.y + 4}, {at.x - 4.5, at.y + 4}})
 }
 
-// drawRow draws the intervals and the center of curve i at the height y, and
+// drawRow draws the intervals and the mean of curve i at the height y, and
 // the ends of the widest interval in numbers.
 func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
-	m := f.Curves[i].Mixture
 	spans := make([][2]float64, len(f.levels))
 	for j, level := range f.levels {
 		in := f.Curves[i].interval(level)
@@ -257,12 +238,7 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 		}
 	}
 	drawWhiskers(c, spans, y, densityCap)
-	switch f.Center {
-	case Mean:
-		c.dot("dot", point{f.x.pixel(m.Mean()), y}, dotRadius)
-	case Median:
-		c.dot("dot", point{f.x.pixel(m.Quantile(0.5)), y}, dotRadius)
-	}
+	c.dot("dot", point{f.x.pixel(f.Curves[i].Mixture.Mean()), y}, dotRadius)
 }
 
 // interval returns the two-sided credible interval. Its ends lie between 0 and

@@ -27,19 +27,19 @@ func (f *densityFigure) legend() []key {
 			}
 		}})
 	}
-	if text := f.rowNames(); text != "" {
-		keys = append(keys, key{text, "muted", func(c *canvas, at point) {
-			var spans [][2]float64
-			for j := range f.levels {
-				inset := 1 + 5*float64(j)
-				spans = append(spans, [2]float64{at.x + inset, max(at.x+inset, at.x+symbolWidth-inset)})
-			}
-			drawWhiskers(c, spans, at.y, densityCap)
-			if f.Center != NoCenter {
-				c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
-			}
-		}})
+	rows := "mean"
+	if len(f.levels) > 0 {
+		rows = f.each("two-sided interval") + ", mean"
 	}
+	keys = append(keys, key{rows, "muted", func(c *canvas, at point) {
+		var spans [][2]float64
+		for j := range f.levels {
+			inset := 1 + 5*float64(j)
+			spans = append(spans, [2]float64{at.x + inset, at.x + symbolWidth - inset})
+		}
+		drawWhiskers(c, spans, at.y, densityCap)
+		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
+	}})
 	if f.cut() {
 		keys = append(keys, key{"higher than shown", "muted", func(c *canvas, at point) {
 			drawArrow(c, point{at.x + symbolWidth/2, at.y})
@@ -51,20 +51,12 @@ func (f *densityFigure) legend() []key {
 // each names a thing that is drawn at each level: "95% interval", or "50% and
 // 95% intervals".
 func (f *densityFigure) each(thing string) string {
-	text := ""
-	for i, level := range slices.Backward(f.levels) {
-		text += percent(level)
-		switch {
-		case i > 1:
-			text += ", "
-		case i == 1:
-			text += " and "
-		}
-	}
-	if len(f.levels) > 1 {
+	list := words.Each(f.levels, percent)
+	slices.Reverse(list)
+	if len(list) > 1 {
 		thing += "s"
 	}
-	return text + " " + thing
+	return words.List(list, "and") + " " + thing
 }
 
 // percent writes a level with as many digits as keep it below 100%.
@@ -74,19 +66,6 @@ func percent(level float64) string {
 		s = strconv.FormatFloat(100*level, 'g', -1, 64)
 	}
 	return s + "%"
-}
-
-// rowNames says what the rows show.
-func (f *densityFigure) rowNames() string {
-	center := map[Center]string{Mean: "mean", Median: "median"}[f.Center]
-	if len(f.levels) == 0 {
-		return center
-	}
-	text := f.each("two-sided interval")
-	if center != "" {
-		text += ", " + center
-	}
-	return text
 }
 
 // description puts the figure into words.

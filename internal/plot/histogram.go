@@ -16,7 +16,6 @@ type Histogram struct {
 	Title  string
 	XLabel string
 	Series []ValueSeries
-	Bins   int // 0 means 10
 }
 
 // ValueSeries are the numbers of one color.
@@ -25,15 +24,11 @@ type ValueSeries struct {
 	Values []float64
 }
 
-const histogramHeight = 220.0
+const histogramHeight, histogramBins = 220.0, 10
 
 // draw implements [Figure].
 func (d Histogram) draw(c *canvas) error {
-	bins := d.Bins
-	if bins <= 0 {
-		bins = 10
-	}
-	heights, fewest, err := d.heights(bins)
+	heights, fewest, err := d.heights()
 	if err != nil {
 		return err
 	}
@@ -41,7 +36,7 @@ func (d Histogram) draw(c *canvas) error {
 	for _, h := range heights {
 		y.add(h...)
 	}
-	half := bandOf(bins, fewest)
+	half := bandOf(histogramBins, fewest)
 	band := span{max(0, 1-half), 1 + half}
 	y.add(band.hi)
 	y.hi *= 1.06
@@ -70,7 +65,7 @@ func (d Histogram) draw(c *canvas) error {
 		}
 		outline := []point{f.place(0, 0)}
 		for b, v := range h {
-			outline = append(outline, f.place(float64(b)/float64(bins), v), f.place(float64(b+1)/float64(bins), v))
+			outline = append(outline, f.place(float64(b)/histogramBins, v), f.place(float64(b+1)/histogramBins, v))
 		}
 		outline = append(outline, f.place(1, 0))
 		c.open(series(i))
@@ -84,22 +79,22 @@ func (d Histogram) draw(c *canvas) error {
 	return c.finish(end, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band))
 }
 
-// heights returns the relative frequencies [bins] of each series, nil for one
+// heights returns the relative frequencies of the bins of each series, nil for one
 // without values, and how many values the smallest of the others has.
-func (d Histogram) heights(bins int) (heights [][]float64, fewest float64, err error) {
+func (d Histogram) heights() (heights [][]float64, fewest float64, err error) {
 	heights, fewest = make([][]float64, len(d.Series)), math.Inf(1)
 	for i, s := range d.Series {
 		if len(s.Values) == 0 {
 			continue
 		}
 		fewest = min(fewest, float64(len(s.Values)))
-		heights[i] = make([]float64, bins)
-		each := float64(bins) / float64(len(s.Values))
+		heights[i] = make([]float64, histogramBins)
+		each := histogramBins / float64(len(s.Values))
 		for _, v := range s.Values {
 			if !(v >= 0 && v <= 1) {
 				return nil, 0, fmt.Errorf("value %v does not lie between 0 and 1", v)
 			}
-			heights[i][min(bins-1, int(v*float64(bins)))] += each
+			heights[i][min(histogramBins-1, int(v*histogramBins))] += each
 		}
 	}
 	if math.IsInf(fewest, 1) {
