@@ -69,7 +69,7 @@ func (b *kernelBench) products() {
 		scratch := new(kernel.GemmScratch)
 		b.time("product", fmt.Sprintf("%d·%d·%d", m, k, n), 2*m*n*k, func() {
 			kernel.Gemm(m, n, k, kernel.Matrix{Data: z, Stride: n}, kernel.Matrix{Data: x, Stride: k},
-				kernel.Matrix{Data: y, Stride: n}, kernel.Epilogue{}, scratch)
+				kernel.Matrix{Data: y, Stride: n}, nil, scratch)
 		})
 	}
 }

@@ -193,12 +193,13 @@ func (c *Conv) stripLen() int {
 	return max(maxStrip, c.pool[2])
 }
 
-// blockWidth is the number of lanes of the block that begins at channel c0 of n.
-func blockWidth(c0, n int) int {
+// blockWidth returns the number of lanes of the block that begins at channel c0 of
+// n, and how many of them have a channel.
+func blockWidth(c0, n int) (lanes, used int) {
 	if n-c0 > 8 {
-		return 16
+		return 16, min(16, n-c0)
 	}
-	return 8
+	return 8, n - c0
 }
 
 // roundUp returns the smallest multiple of m that is at least n.
@@ -211,18 +212,19 @@ func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 	if c.shape.Pad == [3]int{} {
 		return x
 	}
-	copyInterior(s.x, c.padded, c.shape.Pad, x, c.shape.Size, c.shape.In)
+	eachRow(c.shape.In, c.shape.Size, c.padded, c.shape.Pad, func(at, in, n int) { copy(s.x[in:in+n], x[at:at+n]) })
 	return s.x
 }
 
-// copyInterior copies src [ch, size] into dst [ch, dstSize] at offset lo.
-func copyInterior(dst []float32, dstSize, lo [3]int, src []float32, size [3]int, ch int) {
-	for ci := range ch {
+// eachRow calls f for every row of n values of an array [channels, size] that is the
+// inside of a larger one [channels, outer], at offset lo: at is its place, in that
+// in the larger one.
+func eachRow(channels int, size, outer, lo [3]int, f func(at, in, n int)) {
+	for c := range channels {
 		for d := range size[0] {
 			for h := range size[1] {
-				at := ((ci*dstSize[0]+d+lo[0])*dstSize[1]+h+lo[1])*dstSize[2] + lo[2]
-				from := ((ci*size[0]+d)*size[1] + h) * size[2]
-				copy(dst[at:at+size[2]], src[from:from+size[2]])
+				in := ((c*outer[0]+d+lo[0])*outer[1]+h+lo[1])*outer[2] + lo[2]
+				f(((c*size[0]+d)*size[1]+h)*size[2], in, size[2])
 			}
 		}
 	}

@@ -21,12 +21,12 @@ func (c *Conv) Pack(dst, w []float32) {
 	checkLen("Conv.Pack", len(dst), c.PackedLen())
 	checkLen("Conv.Pack", len(w), c.shape.Out*c.taps)
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
+		cb, used := blockWidth(c0, c.shape.Out)
 		to, from := dst[c0*c.packedTaps():], w[c0*c.taps:]
 		if c.fast != nil {
-			c.fast.pack(to, from, len(c.rows), cb, min(cb, c.shape.Out-c0))
+			c.fast.pack(to, from, len(c.rows), cb, used)
 		} else {
-			active.block(to, from, c.taps, c.taps, cb, min(cb, c.shape.Out-c0))
+			active.block(to, from, c.taps, c.taps, cb, used)
 		}
 	}
 }
@@ -58,10 +58,6 @@ func (c *Conv) Rows() int {
 func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
 	c.checkForward(x, packed, bias)
 	checkLen("Conv.Forward", len(y), c.shape.Out*volume(c.out))
-	if c.fast == nil {
-		c.forwardRows(y, x, packed, bias, lo, hi, s)
-		return
-	}
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.out, [3]int{1, 1, 1}, s)
 		c.forwardRows(y, x, packed, bias, lo, end, s)
@@ -73,8 +69,7 @@ func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScra
 func (c *Conv) forwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
 	plane, wide, taps := volume(c.out), c.out[2], c.packedTaps()
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
-		used := min(cb, c.shape.Out-c0)
+		cb, used := blockWidth(c0, c.shape.Out)
 		b := c.blockBias(bias, c0, s)
 		w := packed[c0*taps : c0*taps+taps*cb]
 		perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
@@ -125,10 +120,6 @@ func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 	if plane == 0 || !act.Monotone() {
 		panic("kernel: Conv.ForwardPool: no pool in the plan, or the activation is not monotone")
 	}
-	if c.fast == nil {
-		c.forwardPoolRows(y, arg, x, packed, bias, act, lo, hi, s)
-		return
-	}
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.pooled, c.pool, s)
 		c.forwardPoolRows(y, arg, x, packed, bias, act, lo, end, s)
@@ -141,12 +132,11 @@ func (c *Conv) forwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 	plane, taps := volume(c.pooled), c.packedTaps()
 	at, n := lo*c.pooled[2], (hi-lo)*c.pooled[2]
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
-		used := min(cb, c.shape.Out-c0)
+		cb, used := blockWidth(c0, c.shape.Out)
 		b := c.blockBias(bias, c0, s)
 		c.poolBlock(x, packed[c0*taps:c0*taps+taps*cb], b, cb, act, lo, hi, s)
 		if act == ReLU {
-			active.relu(s.best[:n*cb], s.best[:n*cb])
+			ReLU.Forward(s.best[:n*cb], s.best[:n*cb])
 		}
 		active.unblock(y[c0*plane+at:], plane, s.best, n, cb, used)
 		active.unblock(int32AsFloat(arg[c0*plane+at:]), plane, int32AsFloat(s.arg), n, cb, used)

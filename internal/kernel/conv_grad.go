@@ -17,8 +17,7 @@ func (c *Conv) GradWeight(dw, db, dy, x []float32, s *ConvScratch) {
 	}
 	x = c.Pad(x, s)
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
-		used := min(cb, c.shape.Out-c0)
+		cb, used := blockWidth(c0, c.shape.Out)
 		off := c.off[:roundUp(c.taps, tile(cb))]
 		active.block(s.dw, dw[c0*c.taps:], c.taps, c.taps, cb, used)
 		sum := s.db[:cb]

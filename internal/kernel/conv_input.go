@@ -28,8 +28,7 @@ func (c *Conv) PackInput(dst, w []float32) {
 			continue
 		}
 		for c0 := 0; c0 < c.shape.In; c0 += lanes {
-			cb := blockWidth(c0, c.shape.In)
-			used := min(cb, c.shape.In-c0)
+			cb, used := blockWidth(c0, c.shape.In)
 			for t, tap := range b.taps {
 				row := d[c0*len(b.taps)+t*cb:][:cb]
 				clear(row[used:])
@@ -53,7 +52,7 @@ func (c *Conv) GradInput(dx, dy, packed []float32, s *ConvScratch) {
 		if s.dy == nil {
 			s.dy = make([]float32, c.shape.Out*volume(f.dySize))
 		}
-		copyInterior(s.dy, f.dySize, [3]int{0, 0, f.dyLo}, dy, c.out, c.shape.Out)
+		eachRow(c.shape.Out, c.out, f.dySize, [3]int{0, 0, f.dyLo}, func(at, in, n int) { copy(s.dy[in:in+n], dy[at:at+n]) })
 		dy = s.dy
 	}
 	s.bias = [lanes]float32{}
@@ -82,8 +81,7 @@ func (c *Conv) at(b *inputBox, row int) (from, to int) {
 // inputLanes computes one box of one block of input channels with the channels
 // in lanes, as many rows at a time as a strip holds, or a part of a row.
 func (c *Conv) inputLanes(dx, dy, w []float32, b *inputBox, c0 int, s *ConvScratch) {
-	cb := blockWidth(c0, c.shape.In)
-	used := min(cb, c.shape.In-c0)
+	cb, used := blockWidth(c0, c.shape.In)
 	plane, wide := volume(c.shape.Size), b.count[2]
 	dx = dx[c0*plane:]
 	perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)

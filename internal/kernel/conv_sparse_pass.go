@@ -37,7 +37,8 @@ func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
 		pos, g := c.all(s.sparse, o)
 		active.sparseAdd(s.sparse.dx, w[o*c.taps:(o+1)*c.taps], rows, kw, pos, g)
 	}
-	copyOut(dx, c.shape.Size, s.sparse.dx, c.padded, c.shape.Pad, c.shape.In)
+	from := s.sparse.dx
+	eachRow(c.shape.In, c.shape.Size, c.padded, c.shape.Pad, func(at, in, n int) { copy(dx[at:at+n], from[in:in+n]) })
 }
 
 // blockSparse lays weight gradients and, if input gradients are asked for, weights
@@ -73,9 +74,9 @@ func (c *Conv) unblockSparse(dw []float32, p *sparseScratch) {
 func (c *Conv) eachWeightBlock(f func(at, from, cb, used int)) {
 	k := volume(c.shape.Kernel)
 	for c0 := 0; c0 < c.shape.In; c0 += lanes {
-		cb := blockWidth(c0, c.shape.In)
+		cb, used := blockWidth(c0, c.shape.In)
 		for o := range c.shape.Out {
-			f((c0*c.shape.Out+o*cb)*k, o*c.taps+c0*k, cb, min(cb, c.shape.In-c0))
+			f((c0*c.shape.Out+o*cb)*k, o*c.taps+c0*k, cb, used)
 		}
 	}
 }
@@ -94,11 +95,10 @@ func (c *Conv) sparseByChannels(dx, x []float32, p *sparseScratch) {
 // weightSparse adds the weight gradients of the input channels from c0 on.
 func (c *Conv) weightSparse(x []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
-	cb := blockWidth(c0, c.shape.In)
-	used := min(cb, c.shape.In-c0)
+	cb, used := blockWidth(c0, c.shape.In)
 	xc, dwc := p.xc[c0*volume(c.padded):], p.dwc[c0*c.shape.Out*k:]
-	c.eachRun(func(at, from, n int) {
-		active.block(xc[at*cb:], x[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), n, cb, used)
+	c.eachRun(func(at, in, n int) {
+		active.block(xc[in*cb:], x[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), n, cb, used)
 	})
 	for z := range c.pooled[0] {
 		for o := range c.shape.Out {
@@ -111,8 +111,7 @@ func (c *Conv) weightSparse(x []float32, c0 int, p *sparseScratch) {
 // inputSparse sets the input gradients of the input channels from c0 on.
 func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 	k := volume(c.shape.Kernel)
-	cb := blockWidth(c0, c.shape.In)
-	used := min(cb, c.shape.In-c0)
+	cb, used := blockWidth(c0, c.shape.In)
 	dxc, wc := p.dxc[:volume(c.padded)*cb], p.wc[c0*c.shape.Out*k:]
 	run := c.shape.Kernel[2]
 	if c.shape.Dilation[2] > 1 {
@@ -123,37 +122,17 @@ func (c *Conv) inputSparse(dx []float32, c0 int, p *sparseScratch) {
 		pos, g := c.all(p, o)
 		active.sparseAddBlock(dxc, wc[o*k*cb:(o+1)*k*cb], c.off[:k], run, pos, g, cb)
 	}
-	c.eachRun(func(at, from, n int) {
-		active.unblock(dx[c0*volume(c.shape.Size)+from:], volume(c.shape.Size), dxc[at*cb:], n, cb, used)
+	c.eachRun(func(at, in, n int) {
+		active.unblock(dx[c0*volume(c.shape.Size)+at:], volume(c.shape.Size), dxc[in*cb:], n, cb, used)
 	})
 }
 
-// eachRun calls f for every run of positions that lie together both in the
-// padded and in the plain input of a channel.
-func (c *Conv) eachRun(f func(at, from, n int)) {
+// eachRun calls f for every run of positions that lie together both in the plain
+// and in the padded input of a channel.
+func (c *Conv) eachRun(f func(at, in, n int)) {
 	if c.shape.Pad == [3]int{} {
 		f(0, 0, volume(c.shape.Size))
 		return
 	}
-	size, pad := c.shape.Size, c.shape.Pad
-	for d := range size[0] {
-		for h := range size[1] {
-			at := ((d+pad[0])*c.padded[1]+h+pad[1])*c.padded[2] + pad[2]
-			f(at, (d*size[1]+h)*size[2], size[2])
-		}
-	}
-}
-
-// copyOut copies the interior of src [ch, srcSize], at offset lo, to dst
-// [ch, size].
-func copyOut(dst []float32, size [3]int, src []float32, srcSize, lo [3]int, ch int) {
-	for ci := range ch {
-		for d := range size[0] {
-			for h := range size[1] {
-				from := ((ci*srcSize[0]+d+lo[0])*srcSize[1]+h+lo[1])*srcSize[2] + lo[2]
-				at := ((ci*size[0]+d)*size[1] + h) * size[2]
-				copy(dst[at:at+size[2]], src[from:from+size[2]])
-			}
-		}
-	}
+	eachRow(1, c.shape.Size, c.padded, c.shape.Pad, f)
 }

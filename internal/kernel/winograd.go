@@ -23,18 +23,10 @@ import "math"
 // the largest output; the direct sum has 0.2·10⁻⁶. A NaN or an infinity makes
 // all m outputs of its tiles NaN.
 
-// winogradPoints returns the positive points for t; their opposites are points,
-// too, and so are ∞ and, for even t, 0. It returns nil for other t.
-func winogradPoints(t int) []float64 {
-	switch t {
-	case 6:
-		return []float64{5. / 8, 3. / 2}
-	case 8:
-		return []float64{1. / 2, 1, 2}
-	case 9:
-		return []float64{1. / 4, 5. / 8, 1, 2}
-	}
-	return nil
+// winogradPoints are the positive points for t; their opposites are points, too,
+// and so are ∞ and, for even t, 0.
+var winogradPoints = map[int][]float64{
+	6: {5. / 8, 3. / 2}, 8: {1. / 2, 1, 2}, 9: {1. / 4, 5. / 8, 1, 2},
 }
 
 // winogradSizes are the numbers t of products that there are points for.
@@ -59,11 +51,11 @@ func newWinograd(m, k int) *winograd {
 	if t%2 == 0 {
 		points = append(points, 0)
 	}
-	for _, a := range winogradPoints(t) {
+	for _, a := range winogradPoints[t] {
 		points = append(points, a, -a)
 	}
 	for p := range winogradPowers {
-		for _, a := range winogradPoints(t) {
+		for _, a := range winogradPoints[t] {
 			f.powers = append(f.powers, float32(math.Pow(a, float64(p))))
 		}
 	}

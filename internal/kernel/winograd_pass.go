@@ -27,8 +27,12 @@ var slabBytes = 512 << 10
 
 // transformSlab transforms what rows of outputs read of x: of rows lo … hi−1 as many as
 // fit a slab. It returns the end of these. Rows are those of windows of the given
-// size that lie in a grid: of the pool, or of single positions.
+// size that lie in a grid: of the pool, or of single positions. Without minimal
+// filtering there is nothing to do for all of them.
 func (c *Conv) transformSlab(x []float32, lo, hi int, grid, window [3]int, s *ConvScratch) (end int) {
+	if c.fast == nil {
+		return hi
+	}
 	f, w, shape := c.fast, s.winograd, &c.shape
 	wide := grid[2] * window[2]
 	tiles := f.tiles(wide, c.out[2])
