@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 
 	"credence/internal/kernel"
@@ -88,12 +89,7 @@ func (l *BatchNorm) statistics(c int) {
 }
 
 // momentum is the weight of a new batch in the running statistics.
-func (l *BatchNorm) momentum() float64 {
-	if l.Momentum == 0 {
-		return 0.1
-	}
-	return l.Momentum
-}
+func (l *BatchNorm) momentum() float64 { return cmp.Or(l.Momentum, 0.1) }
 
 // run moves a running statistic towards x.
 func run(r *float32, momentum, x float64) {

@@ -15,6 +15,8 @@ type Param struct {
 	Value []float32
 	Grad  []float32 // nil for a state
 
+	Offset int // where in Network.Values it begins; 0 for a state
+
 	fill fill
 }
 

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"credence/internal/kernel"
@@ -56,16 +57,12 @@ func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
 		return nil, fmt.Errorf("expected %d channels, got %d (%v)", l.In, c, in)
 	}
 	s := kernel.ConvShape{In: c, Out: l.Out, Size: size}
-	if s.Kernel, err = l.Kernel.each("kernel", dims, 0, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Stride, err = l.Stride.each("stride", dims, 1, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Pad, err = l.Pad.each("pad", dims, 0, 0, 0); err != nil {
-		return nil, err
-	}
-	if s.Dilation, err = l.Dilation.each("dilation", dims, 1, 1, 1); err != nil {
+	var errs [4]error
+	s.Kernel, errs[0] = l.Kernel.each("kernel", dims, 0, 1, 1)
+	s.Stride, errs[1] = l.Stride.each("stride", dims, 1, 1, 1)
+	s.Pad, errs[2] = l.Pad.each("pad", dims, 0, 0, 0)
+	s.Dilation, errs[3] = l.Dilation.each("dilation", dims, 1, 1, 1)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	shape := append(Shape{l.Out, c}, s.Kernel[3-dims:]...)

@@ -11,7 +11,7 @@ import (
 
 // fields sets the exported fields of a layer from the keys of a mapping; a key
 // is the name of a field in lower case. Dims is given by the layer's name.
-func fields(l Layer, kind string, keys []*ast.MappingValueNode) error {
+func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode) (err error) {
 	v := reflect.ValueOf(l).Elem()
 	for _, k := range keys {
 		name := key(k)
@@ -19,11 +19,52 @@ func fields(l Layer, kind string, keys []*ast.MappingValueNode) error {
 		if !f.IsValid() {
 			return at(k.Key, "%s has no key %q; it has [%s]", kind, name, strings.Join(keysOf(v.Type()), " "))
 		}
-		if err := yaml.NodeToValue(k.Value, f.Addr().Interface(), yaml.Strict()); err != nil {
-			return at(k.Value, "%s.%s: expected %s, found %s", kind, name, describe(f.Type()), strings.TrimSpace(k.Value.String()))
+		switch to := f.Addr().Interface().(type) {
+		case *Layer:
+			var layers []Layer
+			layers, err = r.list(k.Value)
+			*to = Seq(layers...)
+		case *[]Layer:
+			if _, list := l.(*Sequential); list {
+				*to, err = r.list(k.Value)
+			} else {
+				*to, err = r.branches(k.Value)
+			}
+		case *[]Shape:
+			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
+				err = at(k.Value, "expected a list of shapes such as [[1, 28, 28], [5]]")
+			}
+		default:
+			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
+				err = at(k.Value, "%s.%s: expected %s, found %s", kind, name, describe(f.Type()), strings.TrimSpace(k.Value.String()))
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
+	s, list := l.(*Sequential)
+	res, residual := l.(*Residual)
+	if list && s.Layers == nil || residual && res.Body == nil {
+		return fmt.Errorf("layers: %s without layers", kind)
+	}
 	return nil
+}
+
+// branches reads a list of lists of layers.
+func (r *layerReader) branches(n ast.Node) (branches []Layer, err error) {
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return nil, at(n, "expected a list of lists of layers")
+	}
+	for _, v := range seq.Values {
+		layers, err := r.list(v)
+		if err != nil {
+			return nil, err
+		}
+		branches = append(branches, Seq(layers...))
+	}
+	return branches, nil
 }
 
 // field returns the exported field that a key stands for.

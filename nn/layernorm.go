@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 
 	"credence/internal/kernel"
@@ -97,9 +98,5 @@ func moments(x []float32, eps float64) (mean, inv float32) {
 // standard deviations from zero.
 func squares(sum, sumSq, n float64) float64 { return max(sumSq-sum*sum/n, 0) }
 
-func epsilon(e float64) float64 {
-	if e == 0 {
-		return 1e-5
-	}
-	return e
-}
+// epsilon is that of a norm, or what stands for none.
+func epsilon(e float64) float64 { return cmp.Or(e, 1e-5) }

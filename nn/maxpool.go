@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"credence/internal/kernel"
@@ -46,13 +47,11 @@ func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) 
 		stride = size
 	}
 	s := kernel.PoolShape{Channels: c, Size: from}
-	if s.Window, err = size.each("size", dims, 0, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Stride, err = stride.each("stride", dims, 0, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Pad, err = pad.each("pad", dims, 0, 0, 0); err != nil {
+	var errs [3]error
+	s.Window, errs[0] = size.each("size", dims, 0, 1, 1)
+	s.Stride, errs[1] = stride.each("stride", dims, 0, 1, 1)
+	s.Pad, errs[2] = pad.each("pad", dims, 0, 0, 0)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	if err := s.Check(); err != nil {

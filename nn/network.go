@@ -95,11 +95,12 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	}
 	size := 0
 	for _, p := range b.params {
-		size += (p.Size() + align - 1) / align * align
+		p.Offset = size
+		size += pieces(p.Size(), align) * align
 	}
 	n.Values = make([]float32, size)
-	n.lay(n.Values, func(p *Param, part []float32) { p.Value = part })
 	for i, p := range b.params {
+		p.Value = p.of(n.Values)
 		p.start(o, uint64(i))
 	}
 	for _, p := range b.states {
@@ -109,21 +110,20 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	return n, nil
 }
 
-// lay gives each parameter its part of a vector of all.
-func (n *Network) lay(all []float32, give func(p *Param, part []float32)) {
-	at := 0
-	for _, p := range n.Params {
-		end := at + p.Size()
-		give(p, all[at:end:end])
-		at += (p.Size() + align - 1) / align * align
-	}
+// of returns the parameter's part of a vector of all.
+func (p *Param) of(all []float32) []float32 {
+	end := p.Offset + p.Size()
+	return all[p.Offset:end:end]
 }
 
-// needGrads makes room for gradients.
-func (n *Network) needGrads() {
-	if n.Grads == nil {
-		n.Grads = make([]float32, len(n.Values))
-		n.lay(n.Grads, func(p *Param, part []float32) { p.Grad = part })
+// MakeGrads makes room for gradients, also those of Own, which a trainer's loss sets.
+func (n *Network) MakeGrads() {
+	if n.Grads != nil {
+		return
+	}
+	n.Grads = make([]float32, len(n.Values))
+	for _, p := range n.Params {
+		p.Grad = p.of(n.Grads)
 	}
 }
 

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"credence/internal/kernel"
@@ -59,27 +60,13 @@ func (n *Network) Ops() ([]Op, error) {
 	return ops(s.root, n.In.Size(), n.Out.Size())
 }
 
-// MakeGrads makes room for gradients, also those of Own, which a trainer's loss sets.
-func (n *Network) MakeGrads() { n.needGrads() }
-
-// Offset returns where in Values a parameter begins.
-func (n *Network) Offset(p *Param) int {
-	at := 0
-	for _, q := range n.Params {
-		if p == q {
-			return at
-		}
-		at += pieces(q.Size(), align) * align
-	}
-	return -1
-}
-
-// ops returns what a layer that was built does, with so many inputs and outputs.
-func ops(l Layer, in, out int) ([]Op, error) {
+// ops returns what a layer that was built does, with so many inputs and outputs; nothing for none.
+func ops(l Layer, in, out int) (list []Op, err error) {
 	op := Op{In: in, Out: out}
 	switch l := l.(type) {
+	case nil, *Flatten:
+		return nil, nil
 	case *Sequential:
-		var list []Op
 		for _, s := range l.stages {
 			part, err := ops(s.layer, s.in, s.out)
 			if err != nil {
@@ -88,8 +75,6 @@ func ops(l Layer, in, out int) ([]Op, error) {
 			list = append(list, part...)
 		}
 		return list, nil
-	case *Flatten:
-		return nil, nil
 	case *Conv:
 		op.conv(l)
 	case *convPool:
@@ -118,43 +103,30 @@ func ops(l Layer, in, out int) ([]Op, error) {
 	case *Embedding:
 		op.Kind, op.Weight, op.Sizes, op.Width = OpEmbedding, l.table, l.Sizes, l.Width
 	case *Residual:
-		return op.residual(l)
+		op.Kind = OpResidual
+		err = cmp.Or(op.branch(l.body, in, out), op.branch(l.short, in, out))
 	case *Concat:
-		return op.concat(l)
+		op.Kind = OpConcat
+		for _, b := range l.branches {
+			op.Places = append(op.Places, Place{At: b.at, In: b.in, To: b.to, Out: b.out})
+			err = cmp.Or(err, op.branch(b.layer, b.in, b.out))
+		}
 	default:
-		return nil, fmt.Errorf("no layer %s on this device", typeName(l))
+		err = fmt.Errorf("no layer %s on this device", typeName(l))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return []Op{op}, nil
 }
 
+// branch adds what a layer inside does.
+func (o *Op) branch(l Layer, in, out int) error {
+	list, err := ops(l, in, out)
+	o.Branches = append(o.Branches, list)
+	return err
+}
+
 func (o *Op) conv(l *Conv) {
 	o.Kind, o.Channels, o.Conv, o.Weight, o.Bias = OpConv, l.shape.In, l.shape, l.weight, l.bias
-}
-
-func (o *Op) residual(l *Residual) ([]Op, error) {
-	o.Kind = OpResidual
-	body, err := ops(l.body, o.In, o.Out)
-	if err != nil {
-		return nil, err
-	}
-	o.Branches = [][]Op{body, nil}
-	if l.short != nil {
-		if o.Branches[1], err = ops(l.short, o.In, o.Out); err != nil {
-			return nil, err
-		}
-	}
-	return []Op{*o}, nil
-}
-
-func (o *Op) concat(l *Concat) ([]Op, error) {
-	o.Kind = OpConcat
-	for _, b := range l.branches {
-		part, err := ops(b.layer, b.in, b.out)
-		if err != nil {
-			return nil, err
-		}
-		o.Branches = append(o.Branches, part)
-		o.Places = append(o.Places, Place{At: b.at, In: b.in, To: b.to, Out: b.out})
-	}
-	return []Op{*o}, nil
 }

@@ -124,7 +124,7 @@ func newOptimizer(net *Network, o OptimizerOptions) (*optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	net.needGrads()
+	net.MakeGrads()
 	n := len(net.Values)
 	kind := OptimizerNamed(o.Kind)
 	p := &optimizer{options: o, net: net, updater: kind.updater(o), sums: make([]float64, pieces(n, grain))}

@@ -48,7 +48,7 @@ func (s *Session) bindBackward() {
 		return
 	}
 	s.back = true
-	s.net.needGrads()
+	s.net.MakeGrads()
 	for _, f := range s.build.backward {
 		f(s.batch)
 	}

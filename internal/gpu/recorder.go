@@ -106,7 +106,7 @@ func (b *builder) tensor(p *nn.Param) tensor {
 	if p == nil {
 		return tensor{}
 	}
-	at := b.network.net.Offset(p)
+	at := p.Offset
 	t := tensor{value: b.network.values.At(at), size: p.Size()}
 	if b.train {
 		t.grad = b.network.steps.grads.At(at)

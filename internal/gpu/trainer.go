@@ -109,7 +109,7 @@ func newStepping(b *builder, net *nn.Network, o nn.OptimizerOptions) *stepping {
 func (s *stepping) download(r *recorder, n *network) {
 	at := 0
 	for _, p := range s.own {
-		r.check(r.stream.Download(s.ownHost[at:at+p.Size()], n.values.At(n.net.Offset(p))))
+		r.check(r.stream.Download(s.ownHost[at:at+p.Size()], n.values.At(p.Offset)))
 		at += p.Size()
 	}
 }
@@ -148,7 +148,7 @@ func (s *stepping) backward(r *recorder, n *network, x cuda.Memory) {
 	r.check(r.stream.Upload(s.device, s.host[:stepNumbers+own+r.items*n.net.Out.Size()]))
 	from := s.device.At(stepNumbers)
 	for _, p := range s.own {
-		r.check(r.stream.Copy(s.grads.At(n.net.Offset(p)), from, p.Size()))
+		r.check(r.stream.Copy(s.grads.At(p.Offset), from, p.Size()))
 		from = from.At(p.Size())
 	}
 	n.root.backward(r, 0, s.device.At(stepNumbers+own), n.out, x)
