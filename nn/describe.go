@@ -145,11 +145,7 @@ func Complete(root Layer, out int) Layer {
 		case *Sequential:
 			return list(l)
 		case *Residual:
-			c := &Residual{Body: list(l.Body)}
-			if l.Shortcut != nil {
-				c.Shortcut = list(l.Shortcut)
-			}
-			return c
+			return &Residual{Body: list(l.Body), Shortcut: list(l.Shortcut)}
 		case *Concat:
 			c := &Concat{Inputs: l.Inputs}
 			for _, b := range l.Branches {

@@ -76,10 +76,10 @@ func ops(l Layer, in, out int) (list []Op, err error) {
 		}
 		return list, nil
 	case *Conv:
-		op.conv(l)
-	case *convPool:
-		op.conv(l.conv)
-		op.Pool, op.Max, op.Act = l.pool.shape, true, l.act
+		op.Kind, op.Channels, op.Conv, op.Weight, op.Bias = OpConv, l.shape.In, l.shape, l.weight, l.bias
+		if l.pool != nil {
+			op.Pool, op.Max, op.Act = l.pool.shape, true, l.act
+		}
 	case *Dense:
 		op.Kind, op.Weight, op.Bias = OpDense, l.weight, l.bias
 		if l.relu != nil {
@@ -125,8 +125,4 @@ func (o *Op) branch(l Layer, in, out int) error {
 	list, err := ops(l, in, out)
 	o.Branches = append(o.Branches, list)
 	return err
-}
-
-func (o *Op) conv(l *Conv) {
-	o.Kind, o.Channels, o.Conv, o.Weight, o.Bias = OpConv, l.shape.In, l.shape, l.weight, l.bias
 }

@@ -79,7 +79,7 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 		if n == 0 || !pool.fits(out) {
 			break
 		}
-		f := &convPool{conv: s, last: last}
+		s.last = last
 		for k := range n {
 			var part Layer
 			if part, out, err = build(i+1+k, out); err != nil {
@@ -87,13 +87,12 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 			}
 			switch part := part.(type) {
 			case *MaxPool:
-				f.pool = part
+				s.pool = part
 			case elementwise:
-				f.act = part.function()
+				s.act = part.function()
 			}
 		}
-		f.fuse()
-		return f, out, 1 + n, nil
+		return s, out, 1 + n, nil
 	}
 	return s, out, 1, nil
 }
