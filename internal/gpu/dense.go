@@ -18,7 +18,7 @@ type dense struct {
 func newDense(b *builder, op *nn.Op) node {
 	l := &dense{op: *op, weight: b.tensor(op.Weight), bias: b.tensor(op.Bias)}
 	l.part = b.values(productBlocks * 16 * 16)
-	return l
+	return node{l.forward, l.backward}
 }
 
 // product is how a matrix product [m, n] over k is cut: a kernel, its tiles, and parts of k.

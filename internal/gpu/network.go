@@ -23,8 +23,8 @@ type network struct {
 
 	batch   int
 	ops     []nn.Op
-	root    node
-	drops   []*dropout
+	root    *sequence
+	drops   []uint64  // numbers of those with a rate
 	keys    []float32 // pinned; bits of [drops, batch, 4] 32-bit numbers
 	keysAt  cuda.Memory
 	values  cuda.Memory
@@ -259,13 +259,13 @@ func (n *network) Ahead(x []float32) error {
 // drawKeys sets the random numbers that dropout starts from.
 func (n *network) drawKeys(p nn.Pass) {
 	bits := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(n.keys))), len(n.keys))
-	for k, d := range n.drops {
+	for k, number := range n.drops {
 		for j := range p.Items {
 			var s rng.Stream
 			if p.Sample == nil {
-				s.Reset(p.At.Seed, "dropout", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, uint64(j))
+				s.Reset(p.At.Seed, "dropout", p.At.Member, p.At.Epoch, p.At.Step, number, uint64(j))
 			} else {
-				s.Reset(p.At.Seed, "dropout.sample", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, p.Sample[j])
+				s.Reset(p.At.Seed, "dropout.sample", p.At.Member, p.At.Epoch, p.At.Step, number, p.Sample[j])
 			}
 			key, _, high := s.Skip(0)
 			copy(bits[(k*n.batch+j)*4:], []uint32{uint32(key), uint32(key >> 32), uint32(high), uint32(high >> 32)})

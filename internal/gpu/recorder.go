@@ -8,11 +8,12 @@ import (
 )
 
 // node is an operation on a device: forward beside backward, as a layer of package nn.
-type node interface {
+type node struct {
 	// forward computes y [N, out] from x [N, in].
-	forward(r *recorder, y, x cuda.Memory)
-	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch.
-	backward(r *recorder, dx, dy, y, x cuda.Memory)
+	forward func(r *recorder, y, x cuda.Memory)
+	// backward sets the gradients of parameters and, unless dx is zero, dx; it may use dy as scratch. Of an
+	// operation without parameters dx is not zero.
+	backward func(r *recorder, dx, dy, y, x cuda.Memory)
 }
 
 // recorder gives kernels for so many items to a stream, until the first error.

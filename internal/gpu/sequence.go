@@ -66,13 +66,15 @@ func newNode(b *builder, op *nn.Op) node {
 	case nn.OpDense:
 		return newDense(b, op)
 	case nn.OpActivation:
-		return &activation{op: *op}
+		return newActivation(b, op)
 	case nn.OpPool:
 		return newPool(b, op)
 	case nn.OpGlobalPool:
 		return newGlobalPool(b, op)
-	case nn.OpBatchNorm, nn.OpLayerNorm:
-		return newNorm(b, op)
+	case nn.OpBatchNorm:
+		return newBatchNorm(b, op)
+	case nn.OpLayerNorm:
+		return newLayerNorm(b, op)
 	case nn.OpDropout:
 		return newDropout(b, op)
 	case nn.OpEmbedding:
@@ -103,7 +105,10 @@ func (s *sequence) forward(r *recorder, y, x cuda.Memory) {
 }
 
 func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if len(s.stages) == 0 && dx != 0 {
+	switch {
+	case dx == 0 && s.first == len(s.stages):
+		return // nothing is trained
+	case len(s.stages) == 0:
 		r.check(r.stream.Copy(dx, dy, r.items*s.in))
 	}
 	for i := len(s.stages) - 1; i >= 0; i-- {
@@ -139,7 +144,7 @@ func newResidual(b *builder, op *nn.Op) node {
 		l.short = newSequence(b, op.Branches[1], op.In)
 		l.ys, l.dxs = b.perItem(op.Out), b.training(op.In)
 	}
-	return l
+	return node{l.forward, l.backward}
 }
 
 func (l *residual) forward(r *recorder, y, x cuda.Memory) {
@@ -198,7 +203,7 @@ func newConcat(b *builder, op *nn.Op) node {
 		j.y, j.dy, j.dx = b.perItem(p.Out), b.training(p.Out), b.training(p.In)
 		l.branches = append(l.branches, j)
 	}
-	return l
+	return node{l.forward, l.backward}
 }
 
 // columns copies width columns of all items between matrices of so many columns.
