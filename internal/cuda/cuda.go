@@ -109,25 +109,21 @@ func (d *Device) open() error {
 		return err
 	}
 	var name [256]byte
-	if err := fnDeviceGetName.call(uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(handle)); err != nil {
+	const attributeMajor, attributeMinor = 75, 76
+	if err := cmp.Or(
+		fnDeviceGetName.call(uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(handle)),
+		fnDeviceGetAttribute.call(uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(handle)),
+		fnDeviceGetAttribute.call(uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(handle)),
+		fnDeviceTotalMem.call(uintptr(unsafe.Pointer(&d.Memory)), uintptr(handle)),
+	); err != nil {
 		return err
 	}
 	text, _, _ := bytes.Cut(name[:], []byte{0})
 	d.Name = string(text)
-	const attributeMajor, attributeMinor = 75, 76
-	if err := fnDeviceGetAttribute.call(uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(handle)); err != nil {
-		return err
-	}
-	if err := fnDeviceGetAttribute.call(uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(handle)); err != nil {
-		return err
-	}
 	d.Capability = int(major*10 + minor)
 	if d.Capability < leastCapability {
 		return fmt.Errorf("%w: %s has compute capability %d.%d, want at least %d.%d", ErrNoDevice, d.Name, major, minor,
 			leastCapability/10, leastCapability%10)
-	}
-	if err := fnDeviceTotalMem.call(uintptr(unsafe.Pointer(&d.Memory)), uintptr(handle)); err != nil {
-		return err
 	}
 	if err := fnCtxRetain.call(uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {
 		return err

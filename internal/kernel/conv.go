@@ -100,15 +100,10 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 	if max(s.In*volume(c.padded), volume(c.out)) > 1<<30 {
 		return nil, fmt.Errorf("convolution: an item of %d×%v values is too large", s.In, c.padded)
 	}
-	for ci := range s.In {
-		for kd := range s.Kernel[0] {
-			for kh := range s.Kernel[1] {
-				row := ((ci*c.padded[0]+kd*s.Dilation[0])*c.padded[1] + kh*s.Dilation[1]) * c.padded[2]
-				c.rows = append(c.rows, int32(row))
-				for kw := range s.Kernel[2] {
-					c.off = append(c.off, int32(row+kw*s.Dilation[2]))
-				}
-			}
+	c.rows = s.kernelRows(nil, c.padded)
+	for _, row := range c.rows {
+		for kw := range s.Kernel[2] {
+			c.off = append(c.off, row+int32(kw*s.Dilation[2]))
 		}
 	}
 	c.off = padTable(c.off)
@@ -122,6 +117,20 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 	c.fast = chooseWinograd(s)
 	c.input = sync.OnceValue(c.planInput)
 	return c, nil
+}
+
+// kernelRows appends where the rows of a window lie in an input of a size, channel by
+// channel.
+func (s *ConvShape) kernelRows(rows []int32, size [3]int) []int32 {
+	for ci := range s.In {
+		for kd := range s.Kernel[0] {
+			for kh := range s.Kernel[1] {
+				row := ((ci*size[0]+kd*s.Dilation[0])*size[1] + kh*s.Dilation[1]) * size[2]
+				rows = append(rows, int32(row))
+			}
+		}
+	}
+	return rows
 }
 
 // padTable appends maxTile copies of the last entry, so that the table can be

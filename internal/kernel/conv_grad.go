@@ -9,9 +9,9 @@ package kernel
 // [In, Size]. Each sum is one chain over p in scan order.
 func (c *Conv) GradWeight(dw, db, dy, x []float32, s *ConvScratch) {
 	plane := volume(c.out)
-	checkLen("Conv.GradWeight", len(dw), c.shape.Out*c.taps)
-	checkLen("Conv.GradWeight", len(dy), c.shape.Out*plane)
-	checkLen("Conv.GradWeight", len(x), c.shape.In*volume(c.shape.Size))
+	checkLen("Conv.GradWeight", c.shape.Out*c.taps, len(dw))
+	checkLen("Conv.GradWeight", c.shape.Out*plane, len(dy))
+	checkLen("Conv.GradWeight", c.shape.In*volume(c.shape.Size), len(x))
 	if s.dw == nil {
 		s.dw = make([]float32, len(c.off)*lanes)
 	}

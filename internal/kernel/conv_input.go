@@ -7,8 +7,8 @@ func (c *Conv) PackedInputLen() int { return c.input().packed }
 // them: for each box of positions, blocks of cb = 16 (at the end 8) input
 // channels, each [T′][cb], or, if vectors hold positions, [T′][In, rows].
 func (c *Conv) PackInput(dst, w []float32) {
-	checkLen("Conv.PackInput", len(dst), c.PackedInputLen())
-	checkLen("Conv.PackInput", len(w), c.shape.Out*c.taps)
+	checkLen("Conv.PackInput", c.PackedInputLen(), len(dst))
+	checkLen("Conv.PackInput", c.shape.Out*c.taps, len(w))
 	k, f := volume(c.shape.Kernel), c.input()
 	for i := range f.boxes {
 		b := &f.boxes[i]
@@ -44,9 +44,9 @@ func (c *Conv) PackInput(dst, w []float32) {
 // [Out, OutSize] and the weights packed by PackInput. Each element is one chain
 // over output channels, and within them over output positions in scan order.
 func (c *Conv) GradInput(dx, dy, packed []float32, s *ConvScratch) {
-	checkLen("Conv.GradInput", len(dx), c.shape.In*volume(c.shape.Size))
-	checkLen("Conv.GradInput", len(dy), c.shape.Out*volume(c.out))
-	checkLen("Conv.GradInput", len(packed), c.PackedInputLen())
+	checkLen("Conv.GradInput", c.shape.In*volume(c.shape.Size), len(dx))
+	checkLen("Conv.GradInput", c.shape.Out*volume(c.out), len(dy))
+	checkLen("Conv.GradInput", c.PackedInputLen(), len(packed))
 	f := c.input()
 	if f.dySize != c.out {
 		if s.dy == nil {

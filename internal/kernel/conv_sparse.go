@@ -46,13 +46,12 @@ func (c *Conv) newSparseScratch() *sparseScratch {
 func (c *Conv) GradSparse(dw, db, dx, g []float32, arg []int32, x, w []float32, s *ConvScratch) {
 	in, out := c.shape.In*volume(c.shape.Size), c.shape.Out*volume(c.pooled)
 	n := len(g) / out
-	checkLen("Conv.GradSparse", len(dw), c.shape.Out*c.taps)
-	checkLen("Conv.GradSparse", len(g), n*out)
-	checkLen("Conv.GradSparse", len(arg), n*out)
-	checkLen("Conv.GradSparse", len(x), n*in)
+	checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(dw))
+	checkLen("Conv.GradSparse", n*out, len(g), len(arg))
+	checkLen("Conv.GradSparse", n*in, len(x))
 	if dx != nil {
-		checkLen("Conv.GradSparse", len(dx), n*in)
-		checkLen("Conv.GradSparse", len(w), c.shape.Out*c.taps)
+		checkLen("Conv.GradSparse", n*in, len(dx))
+		checkLen("Conv.GradSparse", c.shape.Out*c.taps, len(w))
 	}
 	if s.sparse == nil {
 		s.sparse = c.newSparseScratch()

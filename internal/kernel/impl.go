@@ -90,62 +90,26 @@ type impl struct {
 }
 
 var generic = impl{
-	name:   "generic",
-	peak:   peakGeneric,
-	tile16: 1, tile8: 1,
-	indexed:     indexedGeneric,
-	rowLanes:    8,
-	rowTile:     func(int, int) int { return 1 },
-	runLimits:   func(int, int) (int, int) { return 0, 0 },
-	indexedRuns: indexedRunsGeneric,
-	indexedRows: indexedRowsGeneric,
+	name: "generic", peak: peakGeneric,
 
-	winogradInput:  winogradInputGeneric,
-	winogradOutput: winogradOutputGeneric,
+	tile16: 1, tile8: 1, indexed: indexedGeneric,
+	runLimits: func(int, int) (int, int) { return 0, 0 }, indexedRuns: indexedRunsGeneric,
+	rowLanes: 8, rowTile: func(int, int) int { return 1 }, indexedRows: indexedRowsGeneric,
+	winogradInput: winogradInputGeneric, winogradOutput: winogradOutputGeneric,
+	unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
+	sparseDot: sparseDotGeneric, sparseAdd: sparseAddGeneric, winners: winnersGeneric,
+	sparseDotBlock: sparseDotBlockGeneric, sparseAddBlock: sparseAddBlockGeneric,
 
-	unblock:   unblockGeneric,
-	block:     blockGeneric,
-	blockSum:  blockSumGeneric,
-	foldMax:   foldMaxGeneric,
-	sparseDot: sparseDotGeneric,
-	sparseAdd: sparseAddGeneric,
+	gemmPanel: gemmPanelGeneric, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
 
-	winners:        winnersGeneric,
-	sparseDotBlock: sparseDotBlockGeneric,
-	sparseAddBlock: sparseAddBlockGeneric,
+	prefetch: func([]float32) {}, mask: maskGeneric,
+	add: addGeneric, mul: mulGeneric, sum: sumGeneric, sumSq: sumSqGeneric, colSums: colSumsGeneric,
+	norm: normGeneric, normGrad: normGradGeneric, centredDot: centredDotGeneric,
+	exp: expGeneric, act: activationsGeneric, optimizers: optimizersGeneric,
 
-	gemmPanel: gemmPanelGeneric,
-	packRows:  packRowsGeneric,
-	packCols:  packColsGeneric,
-	packTrans: packTransGeneric,
-
-	prefetch: func([]float32) {},
-
-	mask: maskGeneric,
-
-	add:     addGeneric,
-	mul:     mulGeneric,
-	sum:     sumGeneric,
-	sumSq:   sumSqGeneric,
-	colSums: colSumsGeneric,
-
-	norm:       normGeneric,
-	normGrad:   normGradGeneric,
-	centredDot: centredDotGeneric,
-
-	dots64:    dots64Generic,
-	addRows64: addRows64Generic,
-
-	betaSums:  betaSumsGeneric,
-	logGamma:  logGammaGeneric,
-	expLinear: expLinearGeneric,
-	betaTails: betaTailsGeneric,
-	logBetas:  logBetasGeneric,
-
-	exp: expGeneric,
-	act: activationsGeneric,
-
-	optimizers: optimizersGeneric,
+	dots64: dots64Generic, addRows64: addRows64Generic,
+	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric,
+	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 }
 
 // impls lists what this processor runs, slowest first; active is the choice.

@@ -84,15 +84,7 @@ func (c *Conv) layoutSlab(wide, depths, heights int, w *winogradScratch) {
 	for z := range w.tiles {
 		w.starts = append(w.starts, int32(f.start(z, c.out[2])))
 	}
-	w.rows = w.rows[:0]
-	for ci := range c.shape.In {
-		for kd := range c.shape.Kernel[0] {
-			for kh := range c.shape.Kernel[1] {
-				row := (ci*depths+kd*c.shape.Dilation[0])*heights + kh*c.shape.Dilation[1]
-				w.rows = append(w.rows, int32(row*w.tiles*f.t))
-			}
-		}
-	}
+	w.rows = c.shape.kernelRows(w.rows[:0], [3]int{depths, heights, w.tiles * f.t})
 	w.count = 0
 }
 

@@ -149,10 +149,7 @@ func (a axis) drawX(c *canvas, name string, top, bottom float64) float64 {
 	}
 	c.open("muted")
 	defer c.close()
-	y := bottom + tickSize + 5
-	for _, v := range a.ticks() {
-		c.text("tick middle", point{a.pixel(v), y}, a.label(v))
-	}
+	y := a.labelsX(c, bottom)
 	if name == "" {
 		return y
 	}
@@ -172,11 +169,26 @@ func (a axis) drawY(c *canvas, name string, left, right float64) {
 	}
 	c.open("muted")
 	defer c.close()
-	for _, v := range a.ticks() {
-		c.text("tick end", point{left - labelOffset, a.pixel(v) + 0.36*tickSize}, a.label(v))
-	}
+	a.labelsY(c, left)
 	if name != "" {
 		c.textUp("middle", point{margin + 0.8*textSize, (a.start + a.end) / 2}, fit(name, textSize, a.start-a.end))
+	}
+}
+
+// labelsX writes the labels below the ticks of a horizontal axis at bottom, and returns
+// their y.
+func (a axis) labelsX(c *canvas, bottom float64) (y float64) {
+	y = bottom + tickSize + 5
+	for _, v := range a.ticks() {
+		c.text("tick middle", point{a.pixel(v), y}, a.label(v))
+	}
+	return y
+}
+
+// labelsY writes the labels beside the ticks of a vertical axis at left.
+func (a axis) labelsY(c *canvas, left float64) {
+	for _, v := range a.ticks() {
+		c.text("tick end", point{left - labelOffset, a.pixel(v) + 0.36*tickSize}, a.label(v))
 	}
 }
 

@@ -33,21 +33,19 @@ type PointSeries struct {
 // finite are left out, and so are intervals whose ends are not, or are equal.
 type IntervalPoint struct{ X, Y, Lo, Hi float64 }
 
-func (p IntervalPoint) known() bool       { return finite(p.X) && finite(p.Y) }
+func (p IntervalPoint) unknown() bool     { return !finite(p.X) || !finite(p.Y) }
 func (p IntervalPoint) hasInterval() bool { return finite(p.Lo) && finite(p.Hi) && p.Lo < p.Hi }
 
 const comparisonHeight = 320.0
 
 // draw implements [Figure].
 func (d Comparison) draw(c *canvas) error {
-	known, intervals, outside := 0, false, false
+	intervals, outside := false, false
 	x, y := emptySpan(), emptySpan()
-	for _, s := range d.Series {
-		for _, p := range s.Points {
-			if !p.known() {
-				continue
-			}
-			known++
+	d.Series = slices.Clone(d.Series)
+	for i, s := range d.Series {
+		d.Series[i].Points = slices.DeleteFunc(slices.Clone(s.Points), IntervalPoint.unknown)
+		for _, p := range d.Series[i].Points {
 			outside = outside || p.X < 0 || p.X > 1 || p.Y < 0 || p.Y > 1
 			x.add(p.X)
 			y.add(p.Y)
@@ -57,7 +55,7 @@ func (d Comparison) draw(c *canvas) error {
 			}
 		}
 	}
-	if known == 0 {
+	if x == emptySpan() {
 		return errors.New("no points")
 	}
 	if d.Same {
@@ -83,9 +81,6 @@ func (d Comparison) draw(c *canvas) error {
 		}
 		c.open(series(i))
 		for _, p := range s.Points {
-			if !p.known() {
-				continue
-			}
 			at := f.place(p.X, p.Y)
 			at.x = min(max(at.x+shift, f.x.start), f.x.end)
 			if p.hasInterval() {
@@ -115,18 +110,17 @@ func (d Comparison) legend(intervals bool) []key {
 func (d Comparison) description(f frame) string {
 	var sentences []string
 	for _, s := range d.Series {
-		points := slices.DeleteFunc(slices.Clone(s.Points), func(p IntervalPoint) bool { return !p.known() })
-		if len(points) == 0 {
+		if len(s.Points) == 0 {
 			continue
 		}
-		worst := points[0]
-		for _, p := range points {
+		worst := s.Points[0]
+		for _, p := range s.Points {
 			if math.Abs(p.Y-p.X) > math.Abs(worst.Y-worst.X) {
 				worst = p
 			}
 		}
 		text := fmt.Sprintf("%d points from %s to %s; farthest from the diagonal: %s at %s.",
-			len(points), f.x.format(points[0].X, 1), f.x.format(points[len(points)-1].X, 1),
+			len(s.Points), f.x.format(s.Points[0].X, 1), f.x.format(s.Points[len(s.Points)-1].X, 1),
 			f.y.format(worst.Y, 1), f.x.format(worst.X, 1))
 		sentences = append(sentences, labeled(s.Label, text))
 	}

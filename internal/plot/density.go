@@ -47,10 +47,9 @@ func (d Density) draw(c *canvas) error {
 	if err != nil {
 		return err
 	}
-	d.XLabel = cmp.Or(d.XLabel, "probability")
-	f := &densityFigure{Density: d, levels: levels}
+	f := &densityFigure{Density: d, frame: frame{xLabel: cmp.Or(d.XLabel, "probability"), yLabel: "density"}, levels: levels}
 	f.layOut(c.width)
-	return c.finish(f.draw(c), cmp.Or(d.Title, "Density of the "+d.XLabel), f.description())
+	return c.finish(f.drawAll(c), cmp.Or(d.Title, "Density of the "+f.xLabel), f.description())
 }
 
 // sortedLevels returns the levels in decreasing order, if the figure can be drawn.
@@ -82,14 +81,12 @@ func (d Density) sortedLevels() ([]float64, error) {
 // the panel with the curves.
 type densityFigure struct {
 	Density
+	frame
 	levels []float64 // decreasing
-	x, y   axis
 	lines  [][]point // one a curve
 	pieces [][][]point
 	gaps   [][]float64 // where a curve is higher than the panel
 }
-
-const yLabel = "density"
 
 // layOut finds the axes and traces the curves.
 func (f *densityFigure) layOut(width float64) {
@@ -101,13 +98,7 @@ func (f *densityFigure) layOut(width float64) {
 	const headroom = 1.04 // so that the stroke of the highest peak is not cut
 	f.y = vertical(0, headroom*densities(f.Curves, lo, hi), panelHeight, 0)
 
-	left, right := f.y.roomY(yLabel), margin
-	for range 3 { // the labels of x need room, which moves x
-		f.x = horizontal(lo, hi, left, width-right)
-		needLeft, needRight := f.sideRoom()
-		left, right = max(left, needLeft), max(right, needRight)
-	}
-	f.x = horizontal(lo, hi, left, width-right)
+	f.layOutX(span{lo, hi}, width, f.sideRoom)
 
 	for _, c := range f.Curves {
 		line := trace(c.Mixture.PDF, f.x, f.y, features(c.Mixture))
@@ -121,8 +112,7 @@ func (f *densityFigure) layOut(width float64) {
 // sideRoom returns how far from the edges of the card x must begin and end for
 // its labels, and the numbers beside whiskers, to stay on it.
 func (f *densityFigure) sideRoom() (left, right float64) {
-	left = margin + f.x.labelWidth()/2
-	right = left
+	left, right = f.labelRoom()
 	if len(f.levels) == 0 {
 		return left, right
 	}
@@ -137,15 +127,15 @@ func (f *densityFigure) sideRoom() (left, right float64) {
 	return left, right
 }
 
-// draw returns the y at which the figure ends.
-func (f *densityFigure) draw(c *canvas) float64 {
+// drawAll returns the y at which the figure ends.
+func (f *densityFigure) drawAll(c *canvas) float64 {
 	room := float64(headerGap)
 	if f.cut() {
 		room += 6 // for the arrows
 	}
 	c.begin(f.Title, f.legend(), room)
-	end := f.x.drawX(c, f.XLabel, f.y.end, f.y.start+float64(len(f.Curves))*rowHeight+8)
-	f.y.drawY(c, yLabel, f.x.start, f.x.end)
+	end := f.x.drawX(c, f.xLabel, f.y.end, f.y.start+float64(len(f.Curves))*rowHeight+8)
+	f.y.drawY(c, f.yLabel, f.x.start, f.x.end)
 	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
 	for i := range f.Curves { // below all curves
 		c.open(series(i))

@@ -58,10 +58,7 @@ func (d Field) draw(c *canvas) error {
 	if err != nil {
 		return err
 	}
-	columns := d.Columns
-	if columns <= 0 {
-		columns = min(4, len(d.Panels))
-	}
+	columns := cmp.Or(max(0, d.Columns), min(4, len(d.Panels)))
 	rows := (len(d.Panels) + columns - 1) / columns
 
 	// Room is left for the numbers at both sides, whatever they are.
@@ -94,13 +91,9 @@ func (d Field) draw(c *canvas) error {
 			return err
 		}
 		c.open("muted")
-		for _, v := range f.x.ticks() {
-			c.text("tick middle", point{f.x.pixel(v), f.y.start + tickSize + 5}, f.x.label(v))
-		}
+		f.x.labelsX(c, f.y.start)
 		if i%columns == 0 {
-			for _, v := range f.y.ticks() {
-				c.text("tick end", point{f.x.start - labelOffset, f.y.pixel(v) + 0.36*tickSize}, f.y.label(v))
-			}
+			f.y.labelsY(c, f.x.start)
 		}
 		c.close()
 	}

@@ -125,7 +125,7 @@ func bumps(n int) Field {
 func corners() Samples {
 	r := rand.New(rand.NewPCG(7, 8))
 	d := Samples{Title: "A hundred items and their two votes", XLabel: "x₁", YLabel: "x₂", X: [2]float64{-4, 4}, Y: [2]float64{-4, 4},
-		Groups: []SampleGroup{{Label: "both for class 0"}, {Label: "both for class 1"}, {Label: "one each"}}}
+		Groups: []ScatterGroup{{Label: "both for class 0"}, {Label: "both for class 1"}, {Label: "one each"}}}
 	for i := range 100 {
 		g := &d.Groups[i%3]
 		g.Points = append(g.Points, [2]float64{2*float64(i%3) - 2 + r.NormFloat64(), r.NormFloat64()})
@@ -220,7 +220,7 @@ func awkwardFigures() map[string]Figure {
 		"flat field":          Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
 		"wide field":          Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
 		"many fields":         bumps(13),
-		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
+		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
 		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
 		"one bar":             Bars{XLabel: long, Groups: []BarGroup{{long, []BarRow{{long, 0, nan, nan, nan}}}, {}}},
 		"one rater":           Forest{Title: long, Groups: []string{long}, Panels: []ForestPanel{{Label: long}, {Label: long, Share: true}}, Rows: []ForestRow{{long, "3", 0, []ForestEstimate{{0, math.Inf(-1), inf}, {0, 0, 1}}}}},

@@ -18,14 +18,26 @@ type frame struct {
 func newFrame(c *canvas, x, y span, xLabel, yLabel string, height float64) frame {
 	f := frame{xLabel: xLabel, yLabel: yLabel}
 	f.y = vertical(y.lo, y.hi, height, 0)
-	left, right := f.y.roomY(yLabel), margin
-	for range 3 { // the labels of x need room, which moves x
-		f.x = horizontal(x.lo, x.hi, left, c.width-right)
-		half := margin + f.x.labelWidth()/2
-		left, right = max(left, half), max(right, half)
-	}
-	f.x = horizontal(x.lo, x.hi, left, c.width-right)
+	f.layOutX(x, c.width, f.labelRoom)
 	return f
+}
+
+// layOutX finds x on a card of some width, given how far from its edges x has to begin
+// and end.
+func (f *frame) layOutX(x span, width float64, room func() (left, right float64)) {
+	left, right := f.y.roomY(f.yLabel), margin
+	for range 3 { // what needs room moves x
+		f.x = horizontal(x.lo, x.hi, left, width-right)
+		l, r := room()
+		left, right = max(left, l), max(right, r)
+	}
+	f.x = horizontal(x.lo, x.hi, left, width-right)
+}
+
+// labelRoom is the room that the labels of x need.
+func (f *frame) labelRoom() (left, right float64) {
+	half := margin + f.x.labelWidth()/2
+	return half, half
 }
 
 // draw draws the axes and returns the y at which they end.

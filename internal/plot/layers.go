@@ -51,13 +51,9 @@ func (d Layers) draw(c *canvas) error {
 	if column < 40 {
 		return fmt.Errorf("%d stages do not fit", len(d.Stages))
 	}
-	largest := 0.0
+	largest, lines := 0.0, 0
 	for _, s := range d.Stages {
-		largest = max(largest, side(s.Shape))
-	}
-	lines := 0
-	for _, s := range d.Stages {
-		lines = max(lines, len(s.Done))
+		largest, lines = max(largest, side(s.Shape)), max(lines, len(s.Done))
 	}
 	// What is done is written above the middle, beside the boxes.
 	room := max(0, float64(lines)*14+12-layersHeight/2)

@@ -13,13 +13,7 @@ type Samples struct {
 	Title          string
 	XLabel, YLabel string
 	X, Y           [2]float64 // what is shown of the plane; items outside are counted in a note
-	Groups         []SampleGroup
-}
-
-// SampleGroup are the items of one color and mark.
-type SampleGroup struct {
-	Label  string
-	Points [][2]float64
+	Groups         []ScatterGroup
 }
 
 const (

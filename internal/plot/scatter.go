@@ -20,10 +20,10 @@ type Scatter struct {
 	ThresholdLabel string
 }
 
-// ScatterGroup are the items of one color.
+// ScatterGroup are the items of one color, or of one mark, of a [Scatter] or [Samples].
 type ScatterGroup struct {
 	Label  string
-	Points [][2]float64 // x and y, both from 0
+	Points [][2]float64 // x and y, in a Scatter both from 0
 }
 
 const (
