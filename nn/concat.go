@@ -20,6 +20,7 @@ type Concat struct {
 	Branches []Layer
 
 	in, out  int
+	cut      bool // whether each branch gets a part
 	branches []branch
 }
 
@@ -29,7 +30,6 @@ type branch struct {
 	to, out int // the same of its outputs
 	x, y    []float32
 	dx, dy  []float32
-	cut     bool
 }
 
 // Build implements [Layer].
@@ -52,12 +52,12 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, fmt.Errorf("expected inputs %v of %d values in all, got %v", l.Inputs, total, in)
 		}
 	}
-	l.in = in.Size()
+	l.in, l.cut = in.Size(), len(l.Inputs) > 0
 	var outs []Shape
 	at, to := 0, 0
 	for i, layer := range l.Branches {
 		part := in
-		if len(l.Inputs) > 0 {
+		if l.cut {
 			part = l.Inputs[i]
 		}
 		built, out, err := b.Child(strconv.Itoa(i), layer, part)
@@ -65,18 +65,14 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, err
 		}
 		outs = append(outs, out)
-		l.branches = append(l.branches, branch{
-			layer: built, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0,
-		})
-		if len(l.Inputs) > 0 {
+		l.branches = append(l.branches, branch{layer: built, at: at, in: part.Size(), to: to, out: out.Size()})
+		if l.cut {
 			at += part.Size()
 		}
 		to += out.Size()
+		b.hold(part.Size() + 2*out.Size())
 	}
 	l.out = to
-	for i := range l.branches {
-		b.hold(l.branches[i].in + 2*l.branches[i].out)
-	}
 	b.OnForward(l.bind)
 	b.OnBackward(func(batch int) {
 		for i := range l.branches {
@@ -110,7 +106,7 @@ func join(outs []Shape) Shape {
 func (l *Concat) bind(batch int) {
 	for i := range l.branches {
 		b := &l.branches[i]
-		if b.cut {
+		if l.cut {
 			b.x = make([]float32, batch*b.in)
 		}
 		b.y = make([]float32, batch*b.out)
@@ -122,7 +118,7 @@ func (l *Concat) Forward(p *Pass, y, x []float32) {
 	for i := range l.branches {
 		b := &l.branches[i]
 		bx, by := x, b.y[:p.Items*b.out]
-		if b.cut {
+		if l.cut {
 			bx = b.x[:p.Items*b.in]
 			for j := range p.Items {
 				copy(bx[j*b.in:][:b.in], x[j*l.in+b.at:])
@@ -143,7 +139,7 @@ func (l *Concat) Backward(p *Pass, dx, dy, _, x []float32) {
 	for i := range l.branches {
 		b := &l.branches[i]
 		bx, bdy := x, b.dy[:p.Items*b.out]
-		if b.cut {
+		if l.cut {
 			bx = b.x[:p.Items*b.in]
 		}
 		for j := range p.Items {

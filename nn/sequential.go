@@ -176,14 +176,12 @@ func (l *Sequential) Backward(p *Pass, dx, dy, y, x []float32) {
 	}
 	for i := len(l.stages) - 1; i >= 0; i-- {
 		s := &l.stages[i]
-		var from, to []float32
-		switch {
-		case i == 0:
-			from, to = x, dx
-		case i > l.first || dx != nil:
-			from, to = l.output(i-1, p, y), l.grad[i%2][:p.Items*s.in]
-		default:
+		from, to := x, dx
+		if i > 0 {
 			from = l.output(i-1, p, y)
+		}
+		if i > 0 && (i > l.first || dx != nil) {
+			to = l.grad[i%2][:p.Items*s.in]
 		}
 		s.layer.Backward(p, to, dy, l.output(i, p, y), from)
 		if to == nil {

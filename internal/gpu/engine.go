@@ -15,6 +15,7 @@ package gpu
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -105,12 +106,7 @@ func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (
 // load puts a network on the device with the fewest.
 func (e *Engine) load(net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
 	e.mu.Lock()
-	at := 0
-	for k := range e.used {
-		if e.used[k] < e.used[at] {
-			at = k
-		}
-	}
+	at := slices.Index(e.used, slices.Min(e.used))
 	e.used[at]++
 	e.mu.Unlock()
 	n, err := newNetwork(e.devices[at], net, max(batch, 1), o)

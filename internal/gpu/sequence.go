@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"credence/internal/cuda"
@@ -33,7 +34,7 @@ func newSequence(b *builder, ops []nn.Op, in int) *sequence {
 		if i > 0 {
 			widest = max(widest, op.In)
 		}
-		if s.first == len(ops) && trained(op) {
+		if s.first == len(ops) && trained(*op) {
 			s.first = i
 		}
 		s.stages = append(s.stages, st)
@@ -45,18 +46,9 @@ func newSequence(b *builder, ops []nn.Op, in int) *sequence {
 }
 
 // trained reports whether an operation has parameters.
-func trained(op *nn.Op) bool {
-	if op.Weight != nil {
-		return true
-	}
-	for _, list := range op.Branches {
-		for i := range list {
-			if trained(&list[i]) {
-				return true
-			}
-		}
-	}
-	return false
+func trained(op nn.Op) bool {
+	inside := func(list []nn.Op) bool { return slices.ContainsFunc(list, trained) }
+	return op.Weight != nil || slices.ContainsFunc(op.Branches, inside)
 }
 
 func newNode(b *builder, op *nn.Op) node {
@@ -112,14 +104,12 @@ func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 		r.check(r.stream.Copy(dx, dy, r.items*s.in))
 	}
 	for i := len(s.stages) - 1; i >= 0; i-- {
-		var from, to cuda.Memory
-		switch {
-		case i == 0:
-			from, to = x, dx
-		case i > s.first || dx != 0:
-			from, to = s.output(i-1, y), s.grad[i%2]
-		default:
+		from, to := x, dx
+		if i > 0 {
 			from = s.output(i-1, y)
+		}
+		if i > 0 && (i > s.first || dx != 0) {
+			to = s.grad[i%2]
 		}
 		s.stages[i].backward(r, to, dy, s.output(i, y), from)
 		if to == 0 {

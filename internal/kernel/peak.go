@@ -12,9 +12,7 @@ func Peak() float64 {
 	for range 40 {
 		start := time.Now()
 		flops := active.peak(rounds)
-		if rate := float64(flops) / time.Since(start).Seconds(); rate > best {
-			best = rate
-		}
+		best = max(best, float64(flops)/time.Since(start).Seconds())
 	}
 	return best
 }

@@ -91,17 +91,11 @@ func (c *canvas) number(v float64) string {
 		}
 		v = 0
 	}
-	return string(appendNumber(nil, v))
-}
-
-func appendNumber(b []byte, v float64) []byte {
-	b = strconv.AppendFloat(b, v, 'f', 2, 64)
-	b = bytes.TrimRight(b, "0")
-	b = bytes.TrimSuffix(b, []byte("."))
-	if string(b) == "-0" {
-		return []byte("0")
+	s := strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+	if s == "-0" {
+		return "0"
 	}
-	return b
+	return s
 }
 
 // escape returns s as character data, without characters that XML forbids.
