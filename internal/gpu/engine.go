@@ -3,7 +3,7 @@
 //
 // A network's weights, gradients, moments and activations stay on the device. A training step is one
 // CUDA graph, recorded at the first step of each batch size: forward, the loss of the mixture, backward
-// and the new weights (loss.go). It is a kernel or two for each layer, or where all that an item needs
+// and the new weights (trainer.go). It is a kernel or two for each layer, or where all that an item needs
 // fits into the shared memory of a block, two kernels in all (items.go). Other losses, with raters,
 // fractions of votes or of another method, run on the CPU, on the few values that the outputs are,
 // between two graphs.

@@ -114,3 +114,17 @@ func geluGradGeneric(dx, dy, x []float32) {
 
 // normCDF is Φ(x), the standard normal distribution function.
 func normCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// Exp computes dst[i] = exp(x[i]) within 2 ulp; overflow gives +Inf, underflow
+// 0 (results below the smallest normal number may be flushed to 0). dst may
+// be x.
+func Exp(dst, x []float32) {
+	sameLen(len(dst), len(x), len(x))
+	active.exp(dst, x)
+}
+
+func expGeneric(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(math.Exp(float64(v)))
+	}
+}
