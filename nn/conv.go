@@ -51,15 +51,13 @@ type Conv struct {
 
 // Build implements [Layer].
 func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
-	c, dims, size, err := space(in)
+	c, dims, size, err := space(in, l.Dims)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case l.Out < 1:
 		return nil, fmt.Errorf("out %d, want at least 1", l.Out)
-	case l.Dims != 0 && l.Dims != dims:
-		return nil, fmt.Errorf("expected channels and %d spatial sizes, got %v", l.Dims, in)
 	case l.In != 0 && l.In != c:
 		return nil, fmt.Errorf("expected %d channels, got %d (%v)", l.In, c, in)
 	}

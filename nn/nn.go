@@ -141,11 +141,15 @@ func (v Ints) each(what string, dims, def, missing, least int) (out [3]int, err 
 	return out, nil
 }
 
-// space splits a shape into channels and D, H, W, with 1 for those it lacks.
-func space(in Shape) (channels, dims int, size [3]int, err error) {
+// space splits a shape into channels and D, H, W, with 1 for those it lacks. want is
+// how many of these are expected, 0 for any number.
+func space(in Shape, want int) (channels, dims int, size [3]int, err error) {
 	dims = len(in) - 1
-	if dims < 1 || dims > 3 {
+	switch {
+	case dims < 1 || dims > 3:
 		return 0, 0, size, fmt.Errorf("expected channels and 1 to 3 spatial sizes, got %v", in)
+	case want != 0 && want != dims:
+		return 0, 0, size, fmt.Errorf("expected channels and %d spatial sizes, got %v", want, in)
 	}
 	size = [3]int{1, 1, 1}
 	copy(size[3-dims:], in[1:])

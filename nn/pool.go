@@ -2,7 +2,6 @@ package nn
 
 import (
 	"cmp"
-	"fmt"
 
 	"credence/internal/kernel"
 )
@@ -36,12 +35,9 @@ type pool struct {
 }
 
 func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) {
-	c, dims, from, err := space(in)
+	c, dims, from, err := space(in, want)
 	if err != nil {
 		return nil, err
-	}
-	if want != 0 && want != dims {
-		return nil, fmt.Errorf("expected channels and %d spatial sizes, got %v", want, in)
 	}
 	if len(stride) == 0 {
 		stride = size
@@ -160,7 +156,7 @@ type GlobalPool struct {
 
 // Build implements [Layer].
 func (l *GlobalPool) Build(b *Builder, in Shape) (Shape, error) {
-	c, _, _, err := space(in)
+	c, _, _, err := space(in, 0)
 	if err != nil {
 		return nil, err
 	}

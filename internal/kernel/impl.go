@@ -117,10 +117,8 @@ var generic = impl{
 var (
 	impls  = append([]*impl{&generic}, archImpls()...)
 	active = impls[len(impls)-1]
-	envErr error
+	envErr = useNamed(os.Getenv(Env))
 )
-
-func init() { envErr = useNamed(os.Getenv(Env)) }
 
 // useNamed selects the implementation that the environment names, if any.
 func useNamed(name string) error {

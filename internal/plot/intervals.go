@@ -72,6 +72,7 @@ func (d Intervals) draw(c *canvas) error {
 	c.begin(d.Title, legend, headerGap)
 	end := x.drawX(c, label, 0, height)
 	y := 4.0
+	var truths []point // over all intervals
 	for i, g := range d.Groups {
 		c.open(series(i))
 		for _, item := range g.Items {
@@ -79,20 +80,16 @@ func (d Intervals) draw(c *canvas) error {
 			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
 			x.drawInterval(c, item.Lower, item.Upper, mid)
 			c.dot("dot", point{x.pixel(item.Center), mid}, dotRadius)
+			if item.Truth >= 0 {
+				truths = append(truths, point{x.pixel(item.Truth), mid})
+			}
 			y += intervalRow
 		}
 		c.close()
 		y += intervalGap
 	}
-	y = 4.0
-	for _, g := range d.Groups { // over all intervals
-		for _, item := range g.Items {
-			if item.Truth >= 0 {
-				drawTruth(c, point{x.pixel(item.Truth), y + intervalRow/2})
-			}
-			y += intervalRow
-		}
-		y += intervalGap
+	for _, at := range truths {
+		drawTruth(c, at)
 	}
 	return c.finish(end, cmp.Or(d.Title, label),
 		fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; ")))

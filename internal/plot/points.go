@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -120,22 +121,16 @@ func (d Samples) draw(c *canvas) error {
 	if !(d.X[0] < d.X[1] && d.Y[0] < d.Y[1]) {
 		return fmt.Errorf("the plane from %v to %v, %v to %v is empty", d.X[0], d.X[1], d.Y[0], d.Y[1])
 	}
-	inside := func(p [2]float64) bool {
-		return p[0] >= d.X[0] && p[0] <= d.X[1] && p[1] >= d.Y[0] && p[1] <= d.Y[1]
+	off := func(p [2]float64) bool {
+		return !(p[0] >= d.X[0] && p[0] <= d.X[1] && p[1] >= d.Y[0] && p[1] <= d.Y[1])
 	}
-	shown, outside := make([][][2]float64, len(d.Groups)), 0
-	total := 0
+	shown, total, outside := make([][][2]float64, len(d.Groups)), 0, 0
 	var legend []key
 	var words []string
 	for i, g := range d.Groups {
-		for _, p := range g.Points {
-			if inside(p) {
-				shown[i] = append(shown[i], p)
-				total++
-			} else {
-				outside++
-			}
-		}
+		shown[i] = slices.DeleteFunc(slices.Clone(g.Points), off)
+		total += len(shown[i])
+		outside += len(g.Points) - len(shown[i])
 		text := fmt.Sprintf("%s (%d)", g.Label, len(g.Points))
 		words = append(words, text)
 		legend = append(legend, key{text, "", func(c *canvas, at point) {
