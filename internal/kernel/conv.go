@@ -221,19 +221,19 @@ func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 	if c.shape.Pad == [3]int{} {
 		return x
 	}
-	eachRow(c.shape.In, c.shape.Size, c.padded, c.shape.Pad, func(at, in, n int) { copy(s.x[in:in+n], x[at:at+n]) })
+	copyBox(s.x, c.padded, c.shape.Pad, x, c.shape.Size, [3]int{}, c.shape.Size, c.shape.In)
 	return s.x
 }
 
-// eachRow calls f for every row of n values of an array [channels, size] that is the
-// inside of a larger one [channels, outer], at offset lo: at is its place, in that
-// in the larger one.
-func eachRow(channels int, size, outer, lo [3]int, f func(at, in, n int)) {
+// copyBox copies a box of a size from src [channels, fromSize], where it lies at from,
+// to dst [channels, toSize] at to.
+func copyBox(dst []float32, toSize, to [3]int, src []float32, fromSize, from, size [3]int, channels int) {
 	for c := range channels {
 		for d := range size[0] {
 			for h := range size[1] {
-				in := ((c*outer[0]+d+lo[0])*outer[1]+h+lo[1])*outer[2] + lo[2]
-				f(((c*size[0]+d)*size[1]+h)*size[2], in, size[2])
+				at := ((c*toSize[0]+d+to[0])*toSize[1]+h+to[1])*toSize[2] + to[2]
+				in := ((c*fromSize[0]+d+from[0])*fromSize[1]+h+from[1])*fromSize[2] + from[2]
+				copy(dst[at:at+size[2]], src[in:in+size[2]])
 			}
 		}
 	}

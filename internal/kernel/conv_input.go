@@ -226,7 +226,7 @@ func (c *Conv) GradInput(dx, dy, packed []float32, s *ConvScratch) {
 		if s.dy == nil {
 			s.dy = make([]float32, c.shape.Out*volume(f.dySize))
 		}
-		eachRow(c.shape.Out, c.out, f.dySize, [3]int{0, 0, f.dyLo}, func(at, in, n int) { copy(s.dy[in:in+n], dy[at:at+n]) })
+		copyBox(s.dy, f.dySize, [3]int{0, 0, f.dyLo}, dy, c.out, [3]int{}, c.out, c.shape.Out)
 		dy = s.dy
 	}
 	s.bias = [lanes]float32{}

@@ -231,8 +231,7 @@ func (c *Conv) sparseByRows(dw, dx, x, w []float32, s *ConvScratch) {
 		pos, g := c.all(s.sparse, o)
 		active.sparseAdd(s.sparse.dx, w[o*c.taps:(o+1)*c.taps], rows, kw, pos, g)
 	}
-	from := s.sparse.dx
-	eachRow(c.shape.In, c.shape.Size, c.padded, c.shape.Pad, func(at, in, n int) { copy(dx[at:at+n], from[in:in+n]) })
+	copyBox(dx, c.shape.Size, [3]int{}, s.sparse.dx, c.padded, c.shape.Pad, c.shape.Size, c.shape.In)
 }
 
 // blockSparse lays weight gradients and, if input gradients are asked for, weights
@@ -328,5 +327,10 @@ func (c *Conv) eachRun(f func(at, in, n int)) {
 		f(0, 0, volume(c.shape.Size))
 		return
 	}
-	eachRow(1, c.shape.Size, c.padded, c.shape.Pad, f)
+	size, pad := c.shape.Size, c.shape.Pad
+	for d := range size[0] {
+		for h := range size[1] {
+			f((d*size[1]+h)*size[2], ((d+pad[0])*c.padded[1]+h+pad[1])*c.padded[2]+pad[2], size[2])
+		}
+	}
 }

@@ -67,12 +67,7 @@ func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 		nj := min(gemmN, n-j)
 		for p := 0; p == 0 || p < k; p += gemmK {
 			np := min(gemmK, k-p)
-			if pack := active.packRows; np > 0 {
-				if b.Trans {
-					pack = active.packCols
-				}
-				pack(s.b[:], b.Data[b.at(p, j):], b.Stride, np, nj)
-			}
+			packB(s.b[:], b, p, j, np, nj)
 			for i := 0; i < m; i += gemmM {
 				gemmBlock(c, a, bias, s, i, j, p, min(gemmM, m-i), nj, np)
 			}
@@ -128,8 +123,21 @@ func copyRows(dst []float32, ldd int, src []float32, lds, m, n int) {
 	}
 }
 
-// packRowsGeneric copies k rows of B into panels of 16 columns, each [k][16], the
-// last one filled up with zeros: with zeros where j ≥ n,
+// packB copies B[p:p+k, j:j+n] into panels of 16 columns, each [k][16], the
+// last one filled up with zeros.
+func packB(dst []float32, b Matrix, p, j, k, n int) {
+	if k == 0 {
+		return
+	}
+	src := b.Data[b.at(p, j):]
+	if b.Trans {
+		active.packCols(dst, src, b.Stride, k, n)
+	} else {
+		active.packRows(dst, src, b.Stride, k, n)
+	}
+}
+
+// packRowsGeneric computes, with zeros where j ≥ n,
 //
 //	dst[(j/16)·16k + p·16 + j mod 16] = b[p·ldb + j],   p < k, j < n rounded up to 16
 func packRowsGeneric(dst, b []float32, ldb, k, n int) {
