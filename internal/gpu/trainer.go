@@ -155,7 +155,7 @@ func (s *stepping) backward(r *recorder, n *network, x cuda.Memory) {
 	s.move(r, n)
 }
 
-// stepArgs are what the kernels of optimizers take; see args.go.
+// stepArgs are what the kernels of optimizers take; see recorder.go.
 type stepArgs struct {
 	w, m, v, d, numbers, squares                 cuda.Memory
 	count, sgd, decoupled, nesterov, parts       int32
