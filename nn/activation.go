@@ -10,7 +10,6 @@ const grain = 1 << 14
 //
 //	y, x, dy, dx  [N, in]
 type activation struct {
-	kind         kernel.Activation
 	fwd, bwd     func(i int)
 	y, x, dx, dy []float32
 }
@@ -22,7 +21,6 @@ type elementwise interface {
 }
 
 func (a *activation) build(kind kernel.Activation, in Shape) (Shape, error) {
-	a.kind = kind
 	a.fwd = func(i int) {
 		lo, hi := i*grain, min((i+1)*grain, len(a.x))
 		kind.Forward(a.y[lo:hi], a.x[lo:hi])

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"credence/internal/kernel"
@@ -17,6 +18,11 @@ import (
 //
 // Backward splits items into fixed groups; each group sums its weight gradients,
 // and the groups' sums are added in order. Forward cuts few items into rows, too.
+//
+// [Sequential] lets it compute a non-decreasing activation and a max-pool of windows
+// that neither overlap nor are padded, too: the output at full resolution is never
+// stored, and the backward pass visits only the positions that won their window. It
+// gives the same bits as the layers apart; p are then pooled positions.
 type Conv struct {
 	Out      int
 	Kernel   Ints
@@ -28,7 +34,9 @@ type Conv struct {
 	NoBias   bool
 
 	shape        kernel.ConvShape
-	window       [3]int // of the max-pool fused with it
+	pool         *MaxPool          // fused with it, or nil
+	act          kernel.Activation // fused with it, or Identity
+	last         bool              // whether the activation comes after the pool
 	plan         *kernel.Conv
 	weight, bias *Param
 	in, out      int       // values of an item
@@ -43,29 +51,23 @@ type Conv struct {
 
 // Build implements [Layer].
 func (l *Conv) Build(b *Builder, in Shape) (Shape, error) {
-	c, dims, size, err := space(in)
+	c, dims, size, err := space(in, l.Dims)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case l.Out < 1:
 		return nil, fmt.Errorf("out %d, want at least 1", l.Out)
-	case l.Dims != 0 && l.Dims != dims:
-		return nil, fmt.Errorf("expected channels and %d spatial sizes, got %v", l.Dims, in)
 	case l.In != 0 && l.In != c:
 		return nil, fmt.Errorf("expected %d channels, got %d (%v)", l.In, c, in)
 	}
 	s := kernel.ConvShape{In: c, Out: l.Out, Size: size}
-	if s.Kernel, err = l.Kernel.each("kernel", dims, 0, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Stride, err = l.Stride.each("stride", dims, 1, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Pad, err = l.Pad.each("pad", dims, 0, 0, 0); err != nil {
-		return nil, err
-	}
-	if s.Dilation, err = l.Dilation.each("dilation", dims, 1, 1, 1); err != nil {
+	var errs [4]error
+	s.Kernel, errs[0] = l.Kernel.each("kernel", dims, 0, 1, 1)
+	s.Stride, errs[1] = l.Stride.each("stride", dims, 1, 1, 1)
+	s.Pad, errs[2] = l.Pad.each("pad", dims, 0, 0, 0)
+	s.Dilation, errs[3] = l.Dilation.each("dilation", dims, 1, 1, 1)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	shape := append(Shape{l.Out, c}, s.Kernel[3-dims:]...)
@@ -111,7 +113,11 @@ func (l *Conv) prepare() {
 	if l.plan != nil {
 		return
 	}
-	plan, err := kernel.NewConv(l.shape, l.window)
+	var window [3]int
+	if l.pool != nil {
+		window = l.pool.shape.Window
+	}
+	plan, err := kernel.NewConv(l.shape, window)
 	if err != nil {
 		panic("nn: " + err.Error()) // Build has checked the shape
 	}
@@ -160,19 +166,41 @@ func (l *Conv) forward(worker, i int) {
 	items, rows := l.cut.at(i)
 	for j := items.lo; j < items.hi; j++ {
 		s := l.scratch[worker]
+		if l.pool != nil {
+			l.forwardPool(s, j, rows)
+			continue
+		}
 		l.plan.ForwardRows(l.y[j*l.out:][:l.out], l.pad(s, j, l.x), l.packed, l.biases(), rows.lo, rows.hi, s.ConvScratch)
 	}
 }
 
+// forwardPool computes pooled rows of item j.
+func (l *Conv) forwardPool(s *convScratch, j int, rows span) {
+	z, act := l.pool.out, l.act
+	if l.last {
+		act = kernel.Identity
+	}
+	y := l.y[j*z:][:z]
+	l.plan.ForwardPoolRows(y, l.pool.arg[j*z:][:z], l.pad(s, j, l.x), l.packed, l.biases(), act,
+		rows.lo, rows.hi, s.ConvScratch)
+	if l.last && l.act != kernel.Identity {
+		plane, wide := z/l.Out, l.pool.shape.OutSize()[2]
+		for o := range l.Out {
+			part := y[o*plane+rows.lo*wide : o*plane+rows.hi*wide]
+			l.act.Forward(part, part)
+		}
+	}
+}
+
 // Backward implements [Layer].
-func (l *Conv) Backward(p *Pass, dx, dy, _, x []float32) {
-	if dx != nil {
+func (l *Conv) Backward(p *Pass, dx, dy, y, x []float32) {
+	if dx != nil && l.pool == nil {
 		if l.packedInput == nil {
 			l.packedInput = make([]float32, l.plan.PackedInputLen())
 		}
 		l.plan.PackInput(l.packedInput, l.weight.Value)
 	}
-	l.dx, l.dy, l.x = dx, dy, x
+	l.dx, l.dy, l.y, l.x = dx, dy, y, x
 	p.ForWorker(l.groups.count, l.bwd)
 	l.groups.sum(l.weight, l.bias)
 }
@@ -182,6 +210,10 @@ func (l *Conv) backward(worker, g int) {
 	dw, db := l.groups.partial(g)
 	clear(dw)
 	clear(db)
+	if l.pool != nil {
+		l.backwardPool(worker, lo, hi, dw, db)
+		return
+	}
 	for j := lo; j < hi; j++ {
 		dy := l.dy[j*l.out:][:l.out]
 		l.plan.GradWeight(dw, db, dy, l.x[j*l.in:][:l.in], l.scratch[worker].ConvScratch)
@@ -189,4 +221,19 @@ func (l *Conv) backward(worker, g int) {
 			l.plan.GradInput(l.dx[j*l.in:][:l.in], dy, l.packedInput, l.scratch[worker].ConvScratch)
 		}
 	}
+}
+
+// backwardPool adds the gradients of items lo … hi−1 to dw and db, and sets dx.
+func (l *Conv) backwardPool(worker, lo, hi int, dw, db []float32) {
+	z := l.pool.out
+	dy := l.dy[lo*z : hi*z]
+	if l.act != kernel.Identity {
+		l.act.Backward(dy, dy, l.y[lo*z:hi*z])
+	}
+	var dx []float32
+	if l.dx != nil {
+		dx = l.dx[lo*l.in : hi*l.in]
+	}
+	l.plan.GradSparse(dw, db, dx, dy, l.pool.arg[lo*z:hi*z], l.x[lo*l.in:hi*l.in], l.weight.Value,
+		l.scratch[worker].ConvScratch)
 }

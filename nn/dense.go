@@ -83,15 +83,15 @@ func (l *Dense) split(p *Pass) {
 
 func (l *Dense) forward(worker, i int) {
 	r0, rows, c0, cols := l.yTiles.at(i)
-	var e kernel.Epilogue
+	var bias []float32
 	if l.bias != nil {
-		e.Bias = l.bias.Value[c0:]
+		bias = l.bias.Value[c0:]
 	}
 	kernel.Gemm(rows, cols, l.in,
 		kernel.Matrix{Data: l.y[r0*l.Out+c0:], Stride: l.Out},
 		kernel.Matrix{Data: l.x[r0*l.in:], Stride: l.in},
 		kernel.Matrix{Data: l.weight.Value[c0*l.in:], Stride: l.in, Trans: true},
-		e, l.work.gemm[worker])
+		bias, l.work.gemm[worker])
 	if l.relu == nil {
 		return
 	}
@@ -159,13 +159,13 @@ func (l *Dense) backward(worker, i int) {
 			kernel.Gemm(rows, cols, l.n,
 				kernel.Matrix{Data: l.dwt[r0*l.Out+c0:], Stride: l.Out},
 				kernel.Matrix{Data: l.x[r0:], Stride: l.in, Trans: true},
-				kernel.Matrix{Data: l.dy[c0:], Stride: l.Out}, kernel.Epilogue{}, s)
+				kernel.Matrix{Data: l.dy[c0:], Stride: l.Out}, nil, s)
 			return
 		}
 		kernel.Gemm(rows, cols, l.n,
 			kernel.Matrix{Data: l.weight.Grad[r0*l.in+c0:], Stride: l.in},
 			kernel.Matrix{Data: l.dy[r0:], Stride: l.Out, Trans: true},
-			kernel.Matrix{Data: l.x[c0:], Stride: l.in}, kernel.Epilogue{}, s)
+			kernel.Matrix{Data: l.x[c0:], Stride: l.in}, nil, s)
 		return
 	}
 	r0, rows, c0, cols := l.xTiles.at(before)
@@ -173,5 +173,5 @@ func (l *Dense) backward(worker, i int) {
 	kernel.Gemm(rows, cols, l.Out,
 		kernel.Matrix{Data: l.dx[r0*l.in+c0:], Stride: l.in},
 		dy,
-		kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, kernel.Epilogue{}, s)
+		kernel.Matrix{Data: l.weight.Value[c0:], Stride: l.in}, nil, s)
 }

@@ -30,10 +30,14 @@ func Describe(root Layer) ([]byte, error) {
 // describeList writes a layer as a list: a Sequential as its layers, any other
 // as a list of one.
 func describeList(b *bytes.Buffer, l Layer) error {
-	layers := []Layer{l}
 	if s, ok := l.(*Sequential); ok {
-		layers = s.Layers
+		return describeEach(b, s.Layers, describe1)
 	}
+	return describeEach(b, []Layer{l}, describe1)
+}
+
+// describeEach writes layers as a list, each as one says.
+func describeEach(b *bytes.Buffer, layers []Layer, one func(*bytes.Buffer, Layer) error) error {
 	b.WriteByte('[')
 	for i, l := range layers {
 		if l == nil {
@@ -42,7 +46,7 @@ func describeList(b *bytes.Buffer, l Layer) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if err := describe1(b, l); err != nil {
+		if err := one(b, l); err != nil {
 			return err
 		}
 	}
@@ -50,61 +54,40 @@ func describeList(b *bytes.Buffer, l Layer) error {
 	return nil
 }
 
-// describe1 writes one layer as an object.
+// describe1 writes one layer as an object: its type, the layers inside and the fields
+// that are not zero.
 func describe1(b *bytes.Buffer, l Layer) error {
-	list := func(key string, l Layer) error {
-		fmt.Fprintf(b, ",%q:", key)
-		return describeList(b, l)
+	kind := kindOf(l)
+	if kind == "" {
+		return fmt.Errorf("a layer of type %T cannot be written to a file", l)
 	}
-	switch l := l.(type) {
-	case *Sequential:
-		b.WriteString(`{"type":"sequential"`)
-		if err := list("layers", l); err != nil {
+	fmt.Fprintf(b, `{"type":%q`, kind)
+	v := reflect.ValueOf(l).Elem()
+	for _, name := range keysOf(v.Type()) {
+		f := field(v, name)
+		if f.IsZero() && f.Type() != reflect.TypeFor[[]Layer]() && name != "body" {
+			continue
+		}
+		fmt.Fprintf(b, ",%q:", name)
+		var err error
+		switch inside := f.Addr().Interface().(type) {
+		case *Layer:
+			err = describeList(b, *inside)
+		case *[]Layer:
+			if _, list := l.(*Sequential); list {
+				err = describeEach(b, *inside, describe1)
+			} else {
+				err = describeEach(b, *inside, describeList)
+			}
+		default:
+			text, jsonErr := json.Marshal(inside)
+			if jsonErr != nil {
+				err = fmt.Errorf("layer %s: %s: %w", kind, name, jsonErr)
+			}
+			b.Write(text)
+		}
+		if err != nil {
 			return err
-		}
-	case *Residual:
-		b.WriteString(`{"type":"residual"`)
-		if err := list("body", l.Body); err != nil {
-			return err
-		}
-		if l.Shortcut != nil {
-			if err := list("shortcut", l.Shortcut); err != nil {
-				return err
-			}
-		}
-	case *Concat:
-		b.WriteString(`{"type":"concat"`)
-		if len(l.Inputs) > 0 {
-			text, _ := json.Marshal(l.Inputs)
-			fmt.Fprintf(b, `,"inputs":%s`, text)
-		}
-		b.WriteString(`,"branches":[`)
-		for i, branch := range l.Branches {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := describeList(b, branch); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-	default:
-		kind := kindOf(l)
-		if kind == "" {
-			return fmt.Errorf("a layer of type %T cannot be written to a file", l)
-		}
-		fmt.Fprintf(b, `{"type":%q`, kind)
-		v := reflect.ValueOf(l).Elem()
-		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if !f.IsExported() || f.Name == "Dims" || v.Field(i).IsZero() {
-				continue
-			}
-			text, err := json.Marshal(v.Field(i).Interface())
-			if err != nil {
-				return fmt.Errorf("layer %s: %s: %w", kind, f.Name, err)
-			}
-			fmt.Fprintf(b, ",%q:%s", strings.ToLower(f.Name), text)
 		}
 	}
 	b.WriteByte('}')
@@ -117,7 +100,7 @@ func kindOf(l Layer) string {
 	if c, ok := l.(*Conv); ok && c.Dims > 0 {
 		name = fmt.Sprintf("conv%dd", c.Dims)
 	}
-	if fresh := kinds[name]; fresh != nil && reflect.TypeOf(fresh()) == reflect.TypeOf(l) {
+	if k, ok := kinds[name]; ok && reflect.TypeOf(k) == reflect.TypeOf(l) {
 		return name
 	}
 	if t, ok := l.(Typed); ok && checkTyped(t) == nil {
@@ -162,11 +145,7 @@ func Complete(root Layer, out int) Layer {
 		case *Sequential:
 			return list(l)
 		case *Residual:
-			c := &Residual{Body: list(l.Body)}
-			if l.Shortcut != nil {
-				c.Shortcut = list(l.Shortcut)
-			}
-			return c
+			return &Residual{Body: list(l.Body), Shortcut: list(l.Shortcut)}
 		case *Concat:
 			c := &Concat{Inputs: l.Inputs}
 			for _, b := range l.Branches {

@@ -2,11 +2,25 @@ package nn
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // Names are the networks that [ByName] knows.
-var Names = []string{"cnn2d", "cnn3d", "lenet5", "mlp", "resnet"}
+var Names = slices.Sorted(maps.Keys(byName))
+
+var byName = map[string]struct {
+	dims   int   // spatial sizes of an item; 0 means any shape
+	widths []int // where none are given; nil of a network that has none to choose
+	layers func(in Shape, out int, widths []int) Layer
+}{
+	"mlp":    {0, []int{64, 64}, mlp},
+	"lenet5": {2, nil, lenet5},
+	"cnn2d":  {2, []int{16, 32, 64}, cnn2d},
+	"cnn3d":  {3, nil, cnn3d},
+	"resnet": {2, []int{16, 32, 64}, resnet},
+}
 
 // ByName returns a network for items of shape in with out outputs.
 //
@@ -27,41 +41,39 @@ func ByName(name string, in Shape, out int, widths ...int) (Layer, error) {
 			return nil, fmt.Errorf("network %s: width %d, want at least 1", name, w)
 		}
 	}
-	dims, known := map[string]int{"mlp": 0, "lenet5": 2, "cnn2d": 2, "cnn3d": 3, "resnet": 2}[name]
+	n, known := byName[name]
 	switch {
 	case !known:
 		return nil, fmt.Errorf("network %q is not one of [%s]", name, strings.Join(Names, " "))
-	case dims > 0 && len(in) != dims+1:
-		return nil, fmt.Errorf("network %s: expected channels and %d spatial sizes, got %v", name, dims, in)
-	case len(widths) > 0 && (name == "lenet5" || name == "cnn3d"):
+	case n.dims > 0 && len(in) != n.dims+1:
+		return nil, fmt.Errorf("network %s: expected channels and %d spatial sizes, got %v", name, n.dims, in)
+	case len(widths) > 0 && n.widths == nil:
 		return nil, fmt.Errorf("network %s has no widths to choose", name)
 	}
-	switch name {
-	case "mlp":
-		return mlp(in, out, widths), nil
-	case "lenet5":
-		return Seq(
-			&Conv{Out: 6, Kernel: Ints{5}, Pad: Ints{2}}, &ReLU{}, &MaxPool{Size: Ints{2}},
-			&Conv{Out: 16, Kernel: Ints{5}}, &ReLU{}, &MaxPool{Size: Ints{2}}, &Flatten{},
-			&Dense{Out: 120}, &ReLU{}, &Dense{Out: 84}, &ReLU{}, &Dense{Out: out}), nil
-	case "cnn2d":
-		return cnn2d(in, out, widths), nil
-	case "cnn3d":
-		return Seq(
-			&Conv{Out: 16, Kernel: Ints{5}}, &ReLU{}, &MaxPool{Size: Ints{5}},
-			&Conv{Out: 32, Kernel: Ints{3}}, &ReLU{}, &MaxPool{Size: Ints{2}}, &Flatten{},
-			&Dense{Out: out}), nil
+	if len(widths) == 0 {
+		widths = n.widths
 	}
-	return resnet(out, widths), nil
+	return n.layers(in, out, widths), nil
+}
+
+func lenet5(_ Shape, out int, _ []int) Layer {
+	return Seq(
+		&Conv{Out: 6, Kernel: Ints{5}, Pad: Ints{2}}, &ReLU{}, &MaxPool{Size: Ints{2}},
+		&Conv{Out: 16, Kernel: Ints{5}}, &ReLU{}, &MaxPool{Size: Ints{2}}, &Flatten{},
+		&Dense{Out: 120}, &ReLU{}, &Dense{Out: 84}, &ReLU{}, &Dense{Out: out})
+}
+
+func cnn3d(_ Shape, out int, _ []int) Layer {
+	return Seq(
+		&Conv{Out: 16, Kernel: Ints{5}}, &ReLU{}, &MaxPool{Size: Ints{5}},
+		&Conv{Out: 32, Kernel: Ints{3}}, &ReLU{}, &MaxPool{Size: Ints{2}}, &Flatten{},
+		&Dense{Out: out})
 }
 
 func mlp(in Shape, out int, widths []int) Layer {
 	var l []Layer
 	if len(in) > 1 {
 		l = append(l, &Flatten{})
-	}
-	if len(widths) == 0 {
-		widths = []int{64, 64}
 	}
 	for _, w := range widths {
 		l = append(l, &Dense{Out: w}, &ReLU{})
@@ -74,9 +86,6 @@ func mlp(in Shape, out int, widths []int) Layer {
 // positions at the end, in place of a dense layer for each of them, is what
 // keeps it from learning a few hundred images by heart.
 func cnn2d(in Shape, out int, widths []int) Layer {
-	if len(widths) == 0 {
-		widths = []int{16, 32, 64}
-	}
 	var l []Layer
 	h, w := in[1], in[2]
 	for _, width := range widths {
@@ -91,10 +100,7 @@ func cnn2d(in Shape, out int, widths []int) Layer {
 	return Seq(append(l, &GlobalPool{}, &Dense{Out: out})...)
 }
 
-func resnet(out int, widths []int) Layer {
-	if len(widths) == 0 {
-		widths = []int{16, 32, 64}
-	}
+func resnet(_ Shape, out int, widths []int) Layer {
 	l := []Layer{convNorm(widths[0], 3, 1), &ReLU{}}
 	for i, w := range widths {
 		stride := 2

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 
 	"credence/internal/rng"
 )
@@ -95,11 +97,12 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	}
 	size := 0
 	for _, p := range b.params {
-		size += (p.Size() + align - 1) / align * align
+		p.Offset = size
+		size += pieces(p.Size(), align) * align
 	}
 	n.Values = make([]float32, size)
-	n.lay(n.Values, func(p *Param, part []float32) { p.Value = part })
 	for i, p := range b.params {
+		p.Value = p.of(n.Values)
 		p.start(o, uint64(i))
 	}
 	for _, p := range b.states {
@@ -109,21 +112,20 @@ func New(root Layer, in Shape, o Options) (*Network, error) {
 	return n, nil
 }
 
-// lay gives each parameter its part of a vector of all.
-func (n *Network) lay(all []float32, give func(p *Param, part []float32)) {
-	at := 0
-	for _, p := range n.Params {
-		end := at + p.Size()
-		give(p, all[at:end:end])
-		at += (p.Size() + align - 1) / align * align
-	}
+// of returns the parameter's part of a vector of all.
+func (p *Param) of(all []float32) []float32 {
+	end := p.Offset + p.Size()
+	return all[p.Offset:end:end]
 }
 
-// needGrads makes room for gradients.
-func (n *Network) needGrads() {
-	if n.Grads == nil {
-		n.Grads = make([]float32, len(n.Values))
-		n.lay(n.Grads, func(p *Param, part []float32) { p.Grad = part })
+// MakeGrads makes room for gradients, also those of Own, which a trainer's loss sets.
+func (n *Network) MakeGrads() {
+	if n.Grads != nil {
+		return
+	}
+	n.Grads = make([]float32, len(n.Values))
+	for _, p := range n.Params {
+		p.Grad = p.of(n.Grads)
 	}
 }
 
@@ -183,3 +185,169 @@ func (n *Network) Layers() Layer { return n.root }
 // ItemSize returns about how many values are kept in memory for each item of a
 // batch: its input, and what the layers make of it.
 func (n *Network) ItemSize() int { return n.In.Size() + n.held + n.Out.Size() }
+
+// Param is one tensor of a network: a slice of the network's flat parameters,
+// or a state such as running statistics, which has no gradient.
+type Param struct {
+	Name  string // path of layer indices, then a word: "3.weight"
+	Shape Shape
+	Value []float32
+	Grad  []float32 // nil for a state
+
+	Offset int // where in Network.Values it begins; 0 for a state
+
+	fill fill
+}
+
+// Size returns the number of values.
+func (p *Param) Size() int { return p.Shape.Size() }
+
+// fill says how a parameter starts: at a constant, or drawn with the given fans.
+type fill struct {
+	random        bool
+	fanIn, fanOut int
+	value         float32
+}
+
+// Builder is what a layer's Build asks for parameters, state and buffers. The
+// same tree is built when a network is made, which decides what tensors there
+// are, and again for each session, which works with these tensors.
+type Builder struct {
+	net    *Network // whose session is being made; nil while the network is
+	path   string
+	apart  bool
+	params []*Param
+	states []*Param
+	layers uint64
+	work   *workspace
+	held   int // see hold
+	err    error
+
+	forward, backward []func(batch int) // allocate buffers
+}
+
+// Bounds on what a network may ask for, so that a slip in a file is an error and
+// not the end of the machine's memory.
+const (
+	maxValues = 1 << 30 // values of a parameter, or of what a layer gives for an item
+	maxInput  = 1 << 27 // values of an item
+	maxHeld   = 1 << 28 // values that all layers together keep of an item
+)
+
+// checkSize refuses shapes of more values than a limit.
+func checkSize(what string, s Shape, limit int) error {
+	n := 1
+	for _, x := range s {
+		if x > limit || n > limit/max(x, 1) {
+			return fmt.Errorf("%s %v has more than %d values", what, s, limit)
+		}
+		n *= x
+	}
+	return nil
+}
+
+// checkShape refuses shapes without values, or of more than a limit.
+func checkShape(what string, s Shape, limit int) error {
+	if len(s) == 0 || slices.Min(s) < 1 {
+		return fmt.Errorf("%s shape %v is empty", what, s)
+	}
+	return checkSize(what, s, limit)
+}
+
+// hold counts values that a layer will keep for each item or for each core that
+// works on it; see maxHeld.
+func (b *Builder) hold(n int) { b.held = min(b.held+n, maxHeld+1) }
+
+// Weight declares a parameter that starts random. fanIn and fanOut are how
+// many inputs reach an output and how many outputs an input reaches. Its slices
+// are there once [New] returns.
+func (b *Builder) Weight(name string, shape Shape, fanIn, fanOut int) *Param {
+	return b.param(name, shape, fill{random: true, fanIn: fanIn, fanOut: fanOut})
+}
+
+// Const declares a parameter that starts at a constant, such as a bias.
+func (b *Builder) Const(name string, shape Shape, value float32) *Param {
+	return b.param(name, shape, fill{value: value})
+}
+
+func (b *Builder) param(name string, shape Shape, f fill) *Param {
+	p := &Param{Name: b.path + name, Shape: shape, fill: f}
+	if b.net != nil {
+		p = b.take(b.net.Params, len(b.params), p)
+	}
+	b.params = append(b.params, p)
+	return p
+}
+
+// take returns the network's tensor i, which has to be the one that was declared
+// when the network was made.
+func (b *Builder) take(list []*Param, i int, p *Param) *Param {
+	if i < len(list) && list[i].Name == p.Name && slices.Equal(list[i].Shape, p.Shape) {
+		return list[i]
+	}
+	b.err = cmp.Or(b.err, fmt.Errorf("tensor %s of shape %v is not one that the network was made with", p.Name, p.Shape))
+	return p
+}
+
+// State declares a tensor that is saved with the network but not trained. Its
+// values are there once [New] returns.
+func (b *Builder) State(name string, shape Shape, value float32) *Param {
+	p := &Param{Name: b.path + name, Shape: shape, fill: fill{value: value}}
+	if b.net != nil {
+		p = b.take(b.net.States, len(b.states), p)
+	}
+	b.states = append(b.states, p)
+	return p
+}
+
+// OnForward registers a function that allocates what Forward needs for batches
+// of up to so many items. It is called before the first Forward, and again when
+// a larger batch comes.
+func (b *Builder) OnForward(f func(batch int)) { b.forward = append(b.forward, f) }
+
+// OnBackward does the same for Backward, which a session that only predicts is
+// never asked for.
+func (b *Builder) OnBackward(f func(batch int)) { b.backward = append(b.backward, f) }
+
+// Number returns a number that no other caller gets: the place of a layer in
+// the network, for its randomness.
+func (b *Builder) Number() uint64 {
+	b.layers++
+	return b.layers
+}
+
+// Child builds a copy of a layer inside a container and returns it; name is its
+// place there, and becomes part of the names of its parameters.
+func (b *Builder) Child(name string, l Layer, in Shape) (built Layer, out Shape, err error) {
+	if l == nil {
+		return nil, nil, fmt.Errorf("layer %s is nil", name)
+	}
+	path := b.path
+	b.path += name + "."
+	built = instance(l)
+	out, err = built.Build(b, in)
+	b.path = path
+	if err != nil {
+		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
+	}
+	for _, x := range out {
+		if x < 1 {
+			return nil, nil, fmt.Errorf("layer %s (%s): input %v leaves an empty output %v", name, typeName(l), in, out)
+		}
+	}
+	if err := checkSize("output", out, maxValues); err != nil {
+		return nil, nil, fmt.Errorf("layer %s (%s): %w", name, typeName(l), err)
+	}
+	return built, out, nil
+}
+
+// instance returns a copy of a layer, for one session.
+func instance(l Layer) Layer {
+	v := reflect.ValueOf(l)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return l
+	}
+	c := reflect.New(v.Type().Elem())
+	c.Elem().Set(v.Elem())
+	return c.Interface().(Layer)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,32 +14,25 @@ import (
 	"credence/internal/yamltext"
 )
 
-// kinds are the layers a file may name and a fresh value of each.
-var kinds = map[string]func() Layer{
-	"dense":      func() Layer { return &Dense{} },
-	"conv":       func() Layer { return &Conv{} },
-	"conv1d":     func() Layer { return &Conv{Dims: 1} },
-	"conv2d":     func() Layer { return &Conv{Dims: 2} },
-	"conv3d":     func() Layer { return &Conv{Dims: 3} },
-	"maxpool":    func() Layer { return &MaxPool{} },
-	"maxpool1d":  func() Layer { return &MaxPool{Dims: 1} },
-	"maxpool2d":  func() Layer { return &MaxPool{Dims: 2} },
-	"maxpool3d":  func() Layer { return &MaxPool{Dims: 3} },
-	"avgpool":    func() Layer { return &AvgPool{} },
-	"avgpool1d":  func() Layer { return &AvgPool{Dims: 1} },
-	"avgpool2d":  func() Layer { return &AvgPool{Dims: 2} },
-	"avgpool3d":  func() Layer { return &AvgPool{Dims: 3} },
-	"globalpool": func() Layer { return &GlobalPool{} },
-	"relu":       func() Layer { return &ReLU{} },
-	"gelu":       func() Layer { return &GELU{} },
-	"tanh":       func() Layer { return &Tanh{} },
-	"sigmoid":    func() Layer { return &Sigmoid{} },
-	"dropout":    func() Layer { return &Dropout{} },
-	"layernorm":  func() Layer { return &LayerNorm{} },
-	"batchnorm":  func() Layer { return &BatchNorm{} },
-	"flatten":    func() Layer { return &Flatten{} },
-	"embedding":  func() Layer { return &Embedding{} },
-	"sequential": nil, "residual": nil, "concat": nil,
+// kinds are the layers a file may name, a value of each. One with a number of
+// dimensions has a name for each of these, too, such as conv2d.
+var kinds = named(&Dense{}, &Conv{}, &MaxPool{}, &AvgPool{}, &GlobalPool{}, &ReLU{}, &GELU{}, &Tanh{}, &Sigmoid{},
+	&Dropout{}, &LayerNorm{}, &BatchNorm{}, &Flatten{}, &Embedding{}, &Sequential{}, &Residual{}, &Concat{})
+
+func named(layers ...Layer) map[string]Layer {
+	names := map[string]Layer{}
+	for _, l := range layers {
+		name := strings.ToLower(typeName(l))
+		names[name] = l
+		for dims := range 3 {
+			c := instance(l)
+			if f := reflect.ValueOf(c).Elem().FieldByName("Dims"); f.IsValid() {
+				f.SetInt(int64(dims + 1))
+				names[fmt.Sprintf("%s%dd", name, dims+1)] = c
+			}
+		}
+	}
+	return names
 }
 
 // Parse reads a list of layers from YAML or JSON:
@@ -78,15 +72,16 @@ func Parse(data []byte, out int, own ...Typed) (layer Layer, err error) {
 		if err := checkTyped(l); err != nil {
 			return nil, err
 		}
-		r.kinds[l.Type()] = func() Layer { return instance(l) }
+		r.kinds[l.Type()] = l
 	}
-	if layer, err = r.list(bodies[0]); err != nil {
+	layers, err := r.list(bodies[0])
+	if err != nil {
 		return nil, err
 	}
-	return Complete(layer, out), nil
+	return Complete(Seq(layers...), out), nil
 }
 
-type layerReader struct{ kinds map[string]func() Layer }
+type layerReader struct{ kinds map[string]Layer }
 
 // at is an error with the position of a node.
 func at(n ast.Node, format string, a ...any) error {
@@ -102,21 +97,21 @@ func key(v *ast.MappingValueNode) string {
 	return v.Key.String()
 }
 
-// list reads a sequence of layers.
-func (r *layerReader) list(n ast.Node) (Layer, error) {
+// list reads a sequence of layers, which is not nil.
+func (r *layerReader) list(n ast.Node) ([]Layer, error) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
 		return nil, at(n, "expected a list of layers, each on a line such as - {type: relu}")
 	}
-	s := &Sequential{}
+	layers := []Layer{}
 	for _, v := range seq.Values {
 		l, err := r.layer(v)
 		if err != nil {
 			return nil, err
 		}
-		s.Layers = append(s.Layers, l)
+		layers = append(layers, l)
 	}
-	return s, nil
+	return layers, nil
 }
 
 // layer reads one layer: a mapping with the key type.
@@ -147,66 +142,111 @@ func (r *layerReader) layer(n ast.Node) (Layer, error) {
 		}
 		return nil, at(n, "layer without a type: expected one such as {type: dense, out: 32}")
 	}
-	switch kind {
-	case "sequential", "residual", "concat":
-		return r.container(kind, rest)
-	}
-	l := r.kinds[kind]()
-	if err := fields(l, kind, rest); err != nil {
-		return nil, err
-	}
-	return l, nil
+	l := instance(r.kinds[kind])
+	return l, r.fields(l, kind, rest)
 }
 
-// container reads the layers inside a layer.
-func (r *layerReader) container(kind string, rest []*ast.MappingValueNode) (Layer, error) {
-	var (
-		seq *Sequential
-		res = &Residual{}
-		cat = &Concat{}
-		err error
-	)
-	for _, v := range rest {
-		switch kind + "." + key(v) {
-		case "sequential.layers":
-			var l Layer
-			if l, err = r.list(v.Value); err == nil {
-				seq = l.(*Sequential)
+// fields sets the exported fields of a layer from the keys of a mapping; a key
+// is the name of a field in lower case. Dims is given by the layer's name.
+func (r *layerReader) fields(l Layer, kind string, keys []*ast.MappingValueNode) (err error) {
+	v := reflect.ValueOf(l).Elem()
+	for _, k := range keys {
+		name := key(k)
+		f := field(v, name)
+		if !f.IsValid() {
+			return at(k.Key, "%s has no key %q; it has [%s]", kind, name, strings.Join(keysOf(v.Type()), " "))
+		}
+		switch to := f.Addr().Interface().(type) {
+		case *Layer:
+			var layers []Layer
+			layers, err = r.list(k.Value)
+			*to = Seq(layers...)
+		case *[]Layer:
+			if _, list := l.(*Sequential); list {
+				*to, err = r.list(k.Value)
+			} else {
+				*to, err = r.branches(k.Value)
 			}
-		case "residual.body":
-			res.Body, err = r.list(v.Value)
-		case "residual.shortcut":
-			res.Shortcut, err = r.list(v.Value)
-		case "concat.inputs":
-			if err = yaml.NodeToValue(v.Value, &cat.Inputs, yaml.Strict()); err != nil {
-				err = at(v.Value, "expected a list of shapes such as [[1, 28, 28], [5]]")
-			}
-		case "concat.branches":
-			branches, ok := v.Value.(*ast.SequenceNode)
-			if !ok {
-				return nil, at(v.Value, "expected a list of lists of layers")
-			}
-			for _, n := range branches.Values {
-				l, err := r.list(n)
-				if err != nil {
-					return nil, err
-				}
-				cat.Branches = append(cat.Branches, l)
+		case *[]Shape:
+			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
+				err = at(k.Value, "expected a list of shapes such as [[1, 28, 28], [5]]")
 			}
 		default:
-			return nil, at(v.Key, "%s has no key %q", kind, key(v))
+			if yaml.NodeToValue(k.Value, to, yaml.Strict()) != nil {
+				err = at(k.Value, "%s.%s: expected %s, found %s", kind, name, describe(f.Type()), strings.TrimSpace(k.Value.String()))
+			}
 		}
+		if err != nil {
+			return err
+		}
+	}
+	s, list := l.(*Sequential)
+	res, residual := l.(*Residual)
+	if list && s.Layers == nil || residual && res.Body == nil {
+		return fmt.Errorf("layers: %s without layers", kind)
+	}
+	return nil
+}
+
+// branches reads a list of lists of layers.
+func (r *layerReader) branches(n ast.Node) (branches []Layer, err error) {
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return nil, at(n, "expected a list of lists of layers")
+	}
+	for _, v := range seq.Values {
+		layers, err := r.list(v)
 		if err != nil {
 			return nil, err
 		}
+		branches = append(branches, Seq(layers...))
 	}
-	switch {
-	case kind == "concat":
-		return cat, nil
-	case kind == "sequential" && seq != nil:
-		return seq, nil
-	case kind == "residual" && res.Body != nil:
-		return res, nil
+	return branches, nil
+}
+
+// field returns the exported field that a key stands for.
+func field(v reflect.Value, key string) reflect.Value {
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() && f.Name != "Dims" && strings.ToLower(f.Name) == key {
+			return v.Field(i)
+		}
 	}
-	return nil, fmt.Errorf("layers: %s without layers", kind)
+	return reflect.Value{}
+}
+
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && f.Name != "Dims" {
+			keys = append(keys, strings.ToLower(f.Name))
+		}
+	}
+	return keys
+}
+
+func describe(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a whole number or a list of them"
+	}
+	return "a number"
+}
+
+// UnmarshalYAML reads a list of numbers, or a single one.
+func (v *Ints) UnmarshalYAML(read func(any) error) error {
+	var one int
+	if err := read(&one); err == nil {
+		*v = Ints{one}
+		return nil
+	}
+	var list []int
+	if err := read(&list); err != nil {
+		return fmt.Errorf("expected a whole number or a list of them: %w", err)
+	}
+	*v = list
+	return nil
 }

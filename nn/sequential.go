@@ -79,7 +79,7 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 		if n == 0 || !pool.fits(out) {
 			break
 		}
-		f := &convPool{conv: s, last: last}
+		s.last = last
 		for k := range n {
 			var part Layer
 			if part, out, err = build(i+1+k, out); err != nil {
@@ -87,13 +87,12 @@ func (l *Sequential) stage(b *Builder, i int, in Shape) (s Layer, out Shape, n i
 			}
 			switch part := part.(type) {
 			case *MaxPool:
-				f.pool = part
+				s.pool = part
 			case elementwise:
-				f.act = part.function()
+				s.act = part.function()
 			}
 		}
-		f.fuse()
-		return f, out, 1 + n, nil
+		return s, out, 1 + n, nil
 	}
 	return s, out, 1, nil
 }
@@ -177,19 +176,33 @@ func (l *Sequential) Backward(p *Pass, dx, dy, y, x []float32) {
 	}
 	for i := len(l.stages) - 1; i >= 0; i-- {
 		s := &l.stages[i]
-		var from, to []float32
-		switch {
-		case i == 0:
-			from, to = x, dx
-		case i > l.first || dx != nil:
-			from, to = l.output(i-1, p, y), l.grad[i%2][:p.Items*s.in]
-		default:
+		from, to := x, dx
+		if i > 0 {
 			from = l.output(i-1, p, y)
+		}
+		if i > 0 && (i > l.first || dx != nil) {
+			to = l.grad[i%2][:p.Items*s.in]
 		}
 		s.layer.Backward(p, to, dy, l.output(i, p, y), from)
 		if to == nil {
 			return
 		}
 		dy = to
+	}
+}
+
+// Flatten turns any shape into one length. The values stay where they are.
+type Flatten struct{}
+
+// Build implements [Layer].
+func (l *Flatten) Build(_ *Builder, in Shape) (Shape, error) { return Shape{in.Size()}, nil }
+
+// Forward implements [Layer].
+func (l *Flatten) Forward(_ *Pass, y, x []float32) { copy(y, x) }
+
+// Backward implements [Layer].
+func (l *Flatten) Backward(_ *Pass, dx, dy, _, _ []float32) {
+	if dx != nil {
+		copy(dx, dy)
 	}
 }

@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"credence/internal/kernel"
+)
 
 // Session runs a network for one caller at a time: its layers with their buffers.
 // Its results are the same bits whatever other sessions do, and on any number of
@@ -48,7 +52,7 @@ func (s *Session) bindBackward() {
 		return
 	}
 	s.back = true
-	s.net.needGrads()
+	s.net.MakeGrads()
 	for _, f := range s.build.backward {
 		f(s.batch)
 	}
@@ -93,4 +97,24 @@ func (s *Session) Backward(dx, dy []float32) error {
 	}
 	s.root.Backward(&s.pass, dx, dy, y, s.in)
 	return nil
+}
+
+// workspace is the working memory of matrix products, shared by the layers of
+// a session: one piece for each worker.
+type workspace struct {
+	gemm []*kernel.GemmScratch
+}
+
+func (b *Builder) workspace() *workspace {
+	if b.work == nil {
+		b.work = &workspace{}
+	}
+	return b.work
+}
+
+// grow makes room for so many workers.
+func (w *workspace) grow(workers int) {
+	for w != nil && len(w.gemm) < workers {
+		w.gemm = append(w.gemm, new(kernel.GemmScratch))
+	}
 }

@@ -1,6 +1,10 @@
 package nn
 
-import "math"
+import (
+	"math"
+
+	"credence/internal/kernel"
+)
 
 // tiles is a division of an [m, n] matrix product into pieces of rows and
 // columns. Each element is the same chain of multiply-adds in whatever tile it is,
@@ -48,4 +52,115 @@ func (t *tiles) work(k int) int { return t.m * t.n * k }
 func (t *tiles) at(i int) (r0, rows, c0, cols int) {
 	r0, c0 = i/t.across*t.rows, i%t.across*t.cols
 	return r0, min(t.rows, t.m-r0), c0, min(t.cols, t.n-c0)
+}
+
+// groups splits the items of a batch into runs that are worked on apart, each
+// with sums of the parameters' gradients of its own. The division depends on
+// shapes alone.
+type groups struct {
+	work    int // multiply-adds of an item
+	count   int
+	each    int
+	items   int
+	weights int       // values of the weight
+	biases  int       // values of the bias
+	sums    []float32 // [groups, weights + biases]
+}
+
+// maxGroups bounds the number of partial sums.
+const maxGroups = 16
+
+// bind allocates the sums for up to batch items.
+func (g *groups) bind(batch int, weight, bias *Param) {
+	g.weights, g.biases = weight.Size(), 0
+	if bias != nil {
+		g.biases = bias.Size()
+	}
+	g.sums = make([]float32, min(batch, maxGroups)*(g.weights+g.biases))
+}
+
+// split divides n items.
+func (g *groups) split(n int) {
+	if g.items == n {
+		return
+	}
+	g.items = n
+	want := min(n, maxGroups)
+	switch {
+	case g.work >= splitWork:
+	case n*g.work < splitWork:
+		want = 1
+	default:
+		want = min(want, n*g.work/tileWork)
+	}
+	g.each = pieces(n, want)
+	g.count = pieces(n, g.each)
+}
+
+// at returns the items of group i.
+func (g *groups) at(i int) (lo, hi int) { return i * g.each, min((i+1)*g.each, g.items) }
+
+// partial returns group i's sums of weight and bias gradients; the latter is
+// nil if there is no bias.
+func (g *groups) partial(i int) (dw, db []float32) {
+	p := g.sums[i*(g.weights+g.biases):][:g.weights+g.biases]
+	if g.biases > 0 {
+		db = p[g.weights:]
+	}
+	return p[:g.weights], db
+}
+
+// sum sets the gradients to the sums of all groups, added in order.
+func (g *groups) sum(weight, bias *Param) {
+	for i := range g.count {
+		dw, db := g.partial(i)
+		if i == 0 {
+			copy(weight.Grad, dw)
+		} else {
+			kernel.Add(weight.Grad, weight.Grad, dw)
+		}
+		switch {
+		case bias == nil:
+		case i == 0:
+			copy(bias.Grad, db)
+		default:
+			kernel.Add(bias.Grad, bias.Grad, db)
+		}
+	}
+}
+
+// cut divides the forward pass of a convolution: into the groups of items, or,
+// of fewer items than make groups for all cores, each item into rows. Each output
+// is the same sum wherever it is computed.
+type cut struct {
+	count  int
+	groups *groups
+	rows   int // of an item
+	each   int // rows of a piece; all of them if items are not cut
+}
+
+// span is the indices lo … hi−1.
+type span struct{ lo, hi int }
+
+// split divides the items that g has been split for, of so many rows each.
+func (c *cut) split(g *groups, rows int) {
+	c.groups, c.rows, c.each, c.count = g, rows, rows, g.count
+	if g.items >= maxGroups {
+		return
+	}
+	if per := min(pieces(2*maxGroups, g.items), g.work/(splitWork/2), rows); per > 1 {
+		c.each = pieces(rows, per)
+		c.count = g.items * pieces(rows, c.each)
+	}
+}
+
+// at returns the items of piece i and their rows.
+func (c *cut) at(i int) (items, rows span) {
+	if c.each == c.rows {
+		lo, hi := c.groups.at(i)
+		return span{lo, hi}, span{0, c.rows}
+	}
+	per := pieces(c.rows, c.each)
+	j, lo := i/per, i%per*c.each
+	return span{j, j + 1}, span{lo, min(lo+c.each, c.rows)}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ type gallery struct {
 }
 
 // draw returns the picture, for wide and for narrow screens, or nil after an error.
-func (g *gallery) draw(f plot.Responsive, help string) *figure {
-	svg := g.picture(f, "wide") + g.picture(f.Narrow(), "narrow")
+func (g *gallery) draw(f plot.Figure, help string) *figure {
+	svg := g.picture(plot.WriteSVG, f, "wide") + g.picture(plot.WriteNarrow, f, "narrow")
 	if g.err != nil {
 		return nil
 	}
@@ -39,9 +40,9 @@ func (g *gallery) draw(f plot.Responsive, help string) *figure {
 }
 
 // picture returns the element of a figure, of a class by which the page shows it or not.
-func (g *gallery) picture(f plot.Figure, class string) string {
+func (g *gallery) picture(write func(io.Writer, plot.Figure) error, f plot.Figure, class string) string {
 	var b bytes.Buffer
-	if err := f.WriteSVG(&b); err != nil {
+	if err := write(&b, f); err != nil {
 		if g.err == nil {
 			g.err = err
 		}

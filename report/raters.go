@@ -27,7 +27,7 @@ func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
 	if f == nil {
 		return errors.New("raters are not modelled: there are no leans and guesses to draw")
 	}
-	return f.WriteSVG(w)
+	return plot.WriteSVG(w, f)
 }
 
 // byWorth returns raters with those first who differ most from the others.
@@ -48,7 +48,7 @@ func byWorth(r *evaluate.RaterReport) []evaluate.RaterEstimate {
 }
 
 // raterForest returns the figure, nil if raters are not modelled.
-func raterForest(r *evaluate.RaterReport) plot.Responsive {
+func raterForest(r *evaluate.RaterReport) plot.Figure {
 	if !r.Modelled || len(r.Raters) == 0 {
 		return nil
 	}

@@ -282,7 +282,7 @@ func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Diri
 		}
 		figure.XLabel = "probability of class " + classes[0]
 	}
-	return atomicfile.Write(o.plot, func(w io.Writer) error { return figure.WriteSVG(w) })
+	return atomicfile.Write(o.plot, func(w io.Writer) error { return plot.WriteSVG(w, figure) })
 }
 
 // votesLabel tells the votes in words.

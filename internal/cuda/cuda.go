@@ -11,6 +11,8 @@
 package cuda
 
 import (
+	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -50,29 +52,21 @@ type Device struct {
 }
 
 var (
-	driver     library
-	driverErr  error
-	driverOnce sync.Once
-	devices    = map[int]*Device{}
-	devicesMu  sync.Mutex
+	devices   = map[int]*Device{}
+	devicesMu sync.Mutex
 )
 
 // start loads the driver once.
-func start() error {
-	driverOnce.Do(func() {
-		path := os.Getenv(LibraryEnv)
-		if path == "" {
-			path = "libcuda.so.1"
-		}
-		if driver, driverErr = load(path); driverErr == nil {
-			driverErr = check("cuInit", driver.call(fnInit, 0))
-		}
-		if driverErr != nil && !errors.Is(driverErr, ErrBuild) {
-			driverErr = fmt.Errorf("%w: %w", ErrNoDevice, driverErr)
-		}
-	})
-	return driverErr
-}
+var start = sync.OnceValue(func() error {
+	err := load(cmp.Or(os.Getenv(LibraryEnv), "libcuda.so.1"))
+	if err == nil {
+		err = fnInit.call(0)
+	}
+	if err != nil && !errors.Is(err, ErrBuild) {
+		err = fmt.Errorf("%w: %w", ErrNoDevice, err)
+	}
+	return err
+})
 
 // Count returns how many GPUs there are.
 func Count() (int, error) {
@@ -80,7 +74,7 @@ func Count() (int, error) {
 		return 0, err
 	}
 	var n int32
-	err := check("cuDeviceGetCount", driver.call(fnDeviceGetCount, uintptr(unsafe.Pointer(&n))))
+	err := fnDeviceGetCount.call(uintptr(unsafe.Pointer(&n)))
 	return int(n), err
 }
 
@@ -111,38 +105,30 @@ func (d *Device) open() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var handle, major, minor int32
-	if err := check("cuDeviceGet", driver.call(fnDeviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(d.Number))); err != nil {
+	if err := fnDeviceGet.call(uintptr(unsafe.Pointer(&handle)), uintptr(d.Number)); err != nil {
 		return err
 	}
 	var name [256]byte
-	if err := check("cuDeviceGetName", driver.call(fnDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(handle))); err != nil {
-		return err
-	}
-	for i, c := range name {
-		if c == 0 {
-			d.Name = string(name[:i])
-			break
-		}
-	}
 	const attributeMajor, attributeMinor = 75, 76
-	if err := check("cuDeviceGetAttribute", driver.call(fnDeviceGetAttribute, uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(handle))); err != nil {
+	if err := cmp.Or(
+		fnDeviceGetName.call(uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(handle)),
+		fnDeviceGetAttribute.call(uintptr(unsafe.Pointer(&major)), attributeMajor, uintptr(handle)),
+		fnDeviceGetAttribute.call(uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(handle)),
+		fnDeviceTotalMem.call(uintptr(unsafe.Pointer(&d.Memory)), uintptr(handle)),
+	); err != nil {
 		return err
 	}
-	if err := check("cuDeviceGetAttribute", driver.call(fnDeviceGetAttribute, uintptr(unsafe.Pointer(&minor)), attributeMinor, uintptr(handle))); err != nil {
-		return err
-	}
+	text, _, _ := bytes.Cut(name[:], []byte{0})
+	d.Name = string(text)
 	d.Capability = int(major*10 + minor)
 	if d.Capability < leastCapability {
 		return fmt.Errorf("%w: %s has compute capability %d.%d, want at least %d.%d", ErrNoDevice, d.Name, major, minor,
 			leastCapability/10, leastCapability%10)
 	}
-	if err := check("cuDeviceTotalMem", driver.call(fnDeviceTotalMem, uintptr(unsafe.Pointer(&d.Memory)), uintptr(handle))); err != nil {
+	if err := fnCtxRetain.call(uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {
 		return err
 	}
-	if err := check("cuDevicePrimaryCtxRetain", driver.call(fnCtxRetain, uintptr(unsafe.Pointer(&d.context)), uintptr(handle))); err != nil {
-		return err
-	}
-	if err := check("cuCtxSetCurrent", driver.call(fnCtxSetCurrent, d.context)); err != nil {
+	if err := fnCtxSetCurrent.call(d.context); err != nil {
 		return err
 	}
 	return d.loadKernels()
@@ -151,7 +137,7 @@ func (d *Device) open() error {
 // loadKernels compiles the PTX and looks all kernels up.
 func (d *Device) loadKernels() error {
 	text := append(ptx[:len(ptx):len(ptx)], 0)
-	if err := check("cuModuleLoadData", driver.call(fnModuleLoadData, uintptr(unsafe.Pointer(&d.module)), uintptr(unsafe.Pointer(&text[0])))); err != nil {
+	if err := fnModuleLoadData.call(uintptr(unsafe.Pointer(&d.module)), uintptr(unsafe.Pointer(&text[0]))); err != nil {
 		return fmt.Errorf("compiling the kernels: %w", err)
 	}
 	runtime.KeepAlive(text)
@@ -159,7 +145,7 @@ func (d *Device) loadKernels() error {
 	for _, name := range entries(ptx) {
 		var f uintptr
 		c := append([]byte(name), 0)
-		if err := check("cuModuleGetFunction", driver.call(fnModuleGetFunction, uintptr(unsafe.Pointer(&f)), d.module, uintptr(unsafe.Pointer(&c[0])))); err != nil {
+		if err := fnModuleGetFunction.call(uintptr(unsafe.Pointer(&f)), d.module, uintptr(unsafe.Pointer(&c[0]))); err != nil {
 			return fmt.Errorf("kernel %s: %w", name, err)
 		}
 		d.kernels[name] = f
@@ -169,10 +155,8 @@ func (d *Device) loadKernels() error {
 
 // Free returns how much memory no process has taken, in bytes.
 func (d *Device) Free() (free int64, err error) {
-	err = d.do(func() error {
-		var total int64
-		return check("cuMemGetInfo", driver.call(fnMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))))
-	})
+	var total int64
+	err = d.call(fnMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
 	return free, err
 }
 
@@ -180,8 +164,30 @@ func (d *Device) Free() (free int64, err error) {
 func (d *Device) do(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := check("cuCtxSetCurrent", driver.call(fnCtxSetCurrent, d.context)); err != nil {
+	if err := fnCtxSetCurrent.call(d.context); err != nil {
 		return err
 	}
 	return f()
+}
+
+// call calls a function of the driver on a thread whose context is the device's.
+//
+//go:uintptrescapes
+func (d *Device) call(f *function, args ...uintptr) error {
+	return d.do(func() error { return f.call(args...) })
+}
+
+// entries returns the names of the kernels in PTX: ".visible .entry name(".
+func entries(ptx []byte) []string {
+	var list []string
+	mark := []byte(".entry ")
+	for {
+		_, rest, found := bytes.Cut(ptx, mark)
+		if !found {
+			return list
+		}
+		name, after, _ := bytes.Cut(rest, []byte("("))
+		list = append(list, string(bytes.TrimSpace(name)))
+		ptx = after
+	}
 }

@@ -58,7 +58,7 @@ func TestErrors(t *testing.T) {
 		{1, "cuX: CUDA_ERROR_INVALID_VALUE (1)", nil},
 		{98765, "cuX: error 98765", nil},
 	} {
-		err := check("cuX", uintptr(c.code))
+		err := &Error{Call: "cuX", Code: c.code}
 		if err.Error() != c.text {
 			t.Errorf("%q, want %q", err, c.text)
 		}
@@ -68,7 +68,11 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	if err := check("cuX", 0); err != nil {
-		t.Error(err)
+	for f, want := range map[*function]string{
+		fnMemAlloc: "cuMemAlloc", fnGraphInstantiate: "cuGraphInstantiate", fnLaunchKernel: "cuLaunchKernel",
+	} {
+		if f.name() != want {
+			t.Errorf("%s is called %s, want %s", f.symbol, f.name(), want)
+		}
 	}
 }

@@ -2,10 +2,7 @@
 
 package cuda
 
-// library is that of a build that loads none.
-type library struct{}
+// load fails in a build that loads no library.
+func load(string) error { return ErrBuild }
 
-func load(string) (library, error) { return library{}, ErrBuild }
-
-//go:uintptrescapes
-func (*library) call(function, ...uintptr) uintptr { return uintptr(codeNotInitialized) }
+func invoke(uintptr, ...uintptr) uintptr { return codeNotInitialized }

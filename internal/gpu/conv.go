@@ -63,7 +63,7 @@ func newConv(b *builder, op *nn.Op) node {
 		l.part = b.values(l.chunks * c.Out * (l.taps + 1))
 		l.turned = b.values(c.Out * l.taps / c.In * pieces(c.In, 8) * 8)
 	}
-	return l
+	return node{l.forward, l.backward}
 }
 
 // chunksOf is into how many chunks the positions of so many items are cut, each summed by blocks of

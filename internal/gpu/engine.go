@@ -3,7 +3,7 @@
 //
 // A network's weights, gradients, moments and activations stay on the device. A training step is one
 // CUDA graph, recorded at the first step of each batch size: forward, the loss of the mixture, backward
-// and the new weights (loss.go). It is a kernel or two for each layer, or where all that an item needs
+// and the new weights (trainer.go). It is a kernel or two for each layer, or where all that an item needs
 // fits into the shared memory of a block, two kernels in all (items.go). Other losses, with raters,
 // fractions of votes or of another method, run on the CPU, on the few values that the outputs are,
 // between two graphs.
@@ -91,7 +91,7 @@ func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{"adam", "adamw", "sgd"}, o.Kind) { // those of optimizer.cu
+	if _, ok := optimizers[o.Kind]; !ok {
 		return nil, fmt.Errorf("no optimizer %s on this device", o.Kind)
 	}
 	n, err := e.load(net, batch, &o)
@@ -106,12 +106,7 @@ func (e *Engine) NewTrainer(net *nn.Network, o nn.OptimizerOptions, batch int) (
 // load puts a network on the device with the fewest.
 func (e *Engine) load(net *nn.Network, batch int, o *nn.OptimizerOptions) (*network, error) {
 	e.mu.Lock()
-	at := 0
-	for k := range e.used {
-		if e.used[k] < e.used[at] {
-			at = k
-		}
-	}
+	at := slices.Index(e.used, slices.Min(e.used))
 	e.used[at]++
 	e.mu.Unlock()
 	n, err := newNetwork(e.devices[at], net, max(batch, 1), o)

@@ -199,7 +199,7 @@ func TestGradients(t *testing.T) {
 				t.Errorf("outputs differ by %g", d)
 			}
 			for k, p := range cpu.Params {
-				at := cpu.Offset(p)
+				at := p.Offset
 				want, got := make([]float32, p.Size()), make([]float32, p.Size())
 				for i := range want {
 					want[i], got[i] = p.Value[i]-before[at+i], gpu.Params[k].Value[i]-before[at+i]

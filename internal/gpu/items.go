@@ -100,15 +100,14 @@ func (l *itemLayer) shape(op *nn.Op, take func(int) int32) bool {
 
 // allocate makes room for what goes from one kernel to the next, and numbers the blocks of the second.
 func (p *itemPlan) allocate(b *builder, ops []nn.Op) {
-	net := b.network.net
 	for i := range ops {
 		op := &ops[i]
 		l, s := &p.args.layer[i], &p.sums.layer[i]
 		weight, bias := b.tensor(op.Weight), b.tensor(op.Bias)
 		l.w, l.bias = weight.value, bias.value
-		s.at, s.biasAt, p.sums.first[i] = int32(net.Offset(op.Weight)), -1, int32(p.blocks)
+		s.at, s.biasAt, p.sums.first[i] = int32(op.Weight.Offset), -1, int32(p.blocks)
 		if op.Bias != nil {
-			s.biasAt = int32(net.Offset(op.Bias))
+			s.biasAt = int32(op.Bias.Offset)
 		}
 		if op.Kind == nn.OpDense {
 			l.x, l.dy = b.perItem(op.In), b.perItem(op.Out)

@@ -4,224 +4,267 @@ import (
 	"unsafe"
 
 	"credence/internal/cuda"
+	"credence/internal/kernel"
 	"credence/nn"
 )
 
-// activation is an elementwise function.
-type activation struct{ op nn.Op }
-
-func (l *activation) forward(r *recorder, y, x cuda.Memory) {
-	n := r.items * l.op.Out
-	args := pointArgs{x: x, y: y, count: int32(n), act: int32(l.op.Act)}
-	r.each("activation", n, unsafe.Pointer(&args))
+// dense is y = W·x + b, with or without a ReLU.
+type dense struct {
+	op           nn.Op
+	weight, bias tensor
+	part         cuda.Memory // sums of parts of a product
 }
 
-func (l *activation) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if dx == 0 {
-		return
+func newDense(b *builder, op *nn.Op) node {
+	l := &dense{op: *op, weight: b.tensor(op.Weight), bias: b.tensor(op.Bias)}
+	l.part = b.values(productBlocks * 16 * 16)
+	return node{l.forward, l.backward}
+}
+
+// product is how a matrix product [m, n] over k is cut: a kernel, its tiles, and parts of k.
+type product struct {
+	tile, parts int
+	kernel      string
+}
+
+// productBlocks is how many blocks fill a GPU. A product that is cut has no more tiles of 16² in all.
+const productBlocks = 132
+
+// cutProduct takes the largest tiles that still fill a GPU, and cuts k where even small ones do not.
+func cutProduct(m, n, k int) product {
+	p := product{tile: 16, parts: 1, kernel: "gemm_16"}
+	for _, t := range []struct {
+		tile   int
+		kernel string
+	}{{64, "gemm_64"}, {32, "gemm_32"}} {
+		if pieces(m, t.tile)*pieces(n, t.tile) >= productBlocks {
+			p.tile, p.kernel = t.tile, t.kernel
+			return p
+		}
 	}
-	ref := y
-	if l.op.Act.NeedsInput() {
-		ref = x
+	tiles := pieces(m, 16) * pieces(n, 16)
+	p.parts = max(1, min(productBlocks/tiles, k/64))
+	return p
+}
+
+// multiply computes c = a·b with the strides in g, adds a bias and applies a ReLU.
+func (l *dense) multiply(r *recorder, c cuda.Memory, m, n, k int, g gemmArgs) {
+	p := cutProduct(m, n, k)
+	g.m, g.n, g.k, g.parts = int32(m), int32(n), int32(k), int32(p.parts)
+	to, bias, relu := c, g.bias, g.relu
+	if p.parts > 1 {
+		to, g.bias, g.relu = l.part, 0, 0
 	}
-	slopes(r, dx, dy, ref, r.items*l.op.Out, l.op.Act)
+	g.c = to
+	r.launch(p.kernel, [3]int{pieces(n, p.tile), pieces(m, p.tile), p.parts}, 256, unsafe.Pointer(&g))
+	if p.parts > 1 {
+		sums := sumArgs{part: l.part, a: c, bias: bias, na: int32(m * n), chunks: int32(p.parts), width: int32(n), relu: relu}
+		r.launch("sum_chunks", [3]int{pieces(m*n, 32), 1, 1}, 512, unsafe.Pointer(&sums))
+	}
 }
 
-// pool is a max-pool or an average pool.
-type pool struct {
-	op   nn.Op
-	args poolArgs
+func (l *dense) forward(r *recorder, y, x cuda.Memory) {
+	in, out := l.op.In, l.op.Out
+	l.multiply(r, y, r.items, out, in, gemmArgs{
+		a: x, b: l.weight.value, bias: l.bias.value, ai: int32(in), ak: 1, bk: 1, bj: int32(in), relu: flag(l.op.Act == kernel.ReLU),
+	})
 }
 
+// backward: dW = dyᵀ·x, db = Σ dy, dx = dy·W.
+func (l *dense) backward(r *recorder, dx, dy, y, x cuda.Memory) {
+	in, out := l.op.In, l.op.Out
+	if l.op.Act == kernel.ReLU {
+		slopes(r, dy, dy, y, r.items*out, kernel.ReLU)
+	}
+	l.multiply(r, l.weight.grad, out, in, r.items, gemmArgs{a: dy, b: x, ai: 1, ak: int32(out), bk: int32(in), bj: 1})
+	if l.bias.size > 0 {
+		sums := columnArgs{x: dy, sum: l.bias.grad, n: int32(r.items), width: int32(out)}
+		r.launch("column_sums", [3]int{pieces(out, 32), 1, 1}, 256, unsafe.Pointer(&sums))
+	}
+	if dx != 0 {
+		l.multiply(r, dx, r.items, in, out, gemmArgs{a: dy, b: l.weight.value, ai: int32(out), ak: 1, bk: int32(in), bj: 1})
+	}
+}
+
+// newActivation is an elementwise function.
+func newActivation(_ *builder, op *nn.Op) node {
+	act, size := op.Act, op.Out
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			n := r.items * size
+			args := pointArgs{x: x, y: y, count: int32(n), act: int32(act)}
+			r.each("activation", n, unsafe.Pointer(&args))
+		},
+		backward: func(r *recorder, dx, dy, y, x cuda.Memory) {
+			ref := y
+			if act.NeedsInput() {
+				ref = x
+			}
+			slopes(r, dx, dy, ref, r.items*size, act)
+		},
+	}
+}
+
+// newPool is a max-pool or an average pool.
 func newPool(b *builder, op *nn.Op) node {
-	p := op.Pool
-	l := &pool{op: *op, args: poolArgs{
+	p, in, out := op.Pool, op.In, op.Out
+	args := poolArgs{
 		s: threeOf(p.Size), q: threeOf(p.Window), t: threeOf(p.Stride), p: threeOf(p.Pad), z: threeOf(p.OutSize()),
-	}}
+	}
 	if op.Max {
-		l.args.arg = b.perItem(op.Out)
+		args.arg = b.perItem(out)
 	}
-	return l
-}
-
-func (l *pool) forward(r *recorder, y, x cuda.Memory) {
-	a := l.args
-	a.planes, a.x, a.y = int32(r.items*l.op.Pool.Channels), x, y
-	r.each("pool", r.items*l.op.Out, unsafe.Pointer(&a))
-}
-
-func (l *pool) backward(r *recorder, dx, dy, _, _ cuda.Memory) {
-	if dx == 0 {
-		return
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			a := args
+			a.planes, a.x, a.y = int32(r.items*p.Channels), x, y
+			r.each("pool", r.items*out, unsafe.Pointer(&a))
+		},
+		backward: func(r *recorder, dx, dy, _, _ cuda.Memory) {
+			a := args
+			a.planes, a.dx, a.dy = int32(r.items*p.Channels), dx, dy
+			r.each("pool_dx", r.items*in, unsafe.Pointer(&a))
+		},
 	}
-	a := l.args
-	a.planes, a.dx, a.dy = int32(r.items*l.op.Pool.Channels), dx, dy
-	r.each("pool_dx", r.items*l.op.In, unsafe.Pointer(&a))
 }
 
-// globalPool reduces each channel to its mean or its largest value.
-type globalPool struct {
-	op   nn.Op
-	args globalArgs
-}
-
+// newGlobalPool reduces each channel to its mean or its largest value.
 func newGlobalPool(b *builder, op *nn.Op) node {
-	l := &globalPool{op: *op, args: globalArgs{size: int32(op.In / op.Channels)}}
+	in, out := op.In, op.Out
+	args := globalArgs{size: int32(in / op.Channels)}
 	if op.Max {
-		l.args.arg = b.perItem(op.Out)
+		args.arg = b.perItem(out)
 	}
-	return l
-}
-
-func (l *globalPool) forward(r *recorder, y, x cuda.Memory) {
-	a := l.args
-	a.rows, a.x, a.y = int32(r.items*l.op.Out), x, y
-	r.each("global_pool", r.items*l.op.Out, unsafe.Pointer(&a))
-}
-
-func (l *globalPool) backward(r *recorder, dx, dy, _, _ cuda.Memory) {
-	if dx == 0 {
-		return
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			a := args
+			a.rows, a.x, a.y = int32(r.items*out), x, y
+			r.each("global_pool", r.items*out, unsafe.Pointer(&a))
+		},
+		backward: func(r *recorder, dx, dy, _, _ cuda.Memory) {
+			a := args
+			a.rows, a.dx, a.dy = int32(r.items*out), dx, dy
+			r.each("global_pool_dx", r.items*in, unsafe.Pointer(&a))
+		},
 	}
-	a := l.args
-	a.rows, a.dx, a.dy = int32(r.items*l.op.Out), dx, dy
-	r.each("global_pool_dx", r.items*l.op.In, unsafe.Pointer(&a))
-}
-
-// norm is a batch norm or a layer norm.
-type norm struct {
-	op          nn.Op
-	gamma, beta tensor
-	batch       bool
-	args        normArgs
 }
 
 const normParts = 16 // as in norm.cu
 
-func newNorm(b *builder, op *nn.Op) node {
-	l := &norm{op: *op, gamma: b.tensor(op.Weight), beta: b.tensor(op.Bias), batch: op.Kind == nn.OpBatchNorm}
-	a := normArgs{
-		gamma: l.gamma.value, beta: l.beta.value, dgamma: l.gamma.grad, dbeta: l.beta.grad,
+// normArgsOf are what batch and layer norms share.
+func normArgsOf(b *builder, op *nn.Op) normArgs {
+	gamma, beta := b.tensor(op.Weight), b.tensor(op.Bias)
+	return normArgs{
+		gamma: gamma.value, beta: beta.value, dgamma: gamma.grad, dbeta: beta.grad,
 		c: 1, s: int32(op.In), epsilon: float32(op.Epsilon), momentum: float32(op.Momentum),
 	}
-	if l.batch {
-		a.c, a.s = int32(op.Channels), int32(op.In/op.Channels)
-		a.mean, a.inv = b.values(op.Channels), b.values(op.Channels)
-		a.part = b.values(op.Channels * normParts * 4) // float64
-		a.runMean, a.runVar = b.network.states[op.Mean], b.network.states[op.Variance]
-	} else {
-		a.mean, a.inv = b.perItem(1), b.perItem(1)
-	}
-	l.args = a
-	return l
 }
 
-func (l *norm) forward(r *recorder, y, x cuda.Memory) {
-	a := l.args
-	a.n, a.x, a.y, a.train = int32(r.items), x, y, flag(r.mode == training)
-	if !l.batch {
-		r.launch("layer_norm", [3]int{r.items, 1, 1}, 256, unsafe.Pointer(&a))
-		return
-	}
-	if r.mode == training {
-		r.launch("batch_norm_sums", [3]int{int(a.c), normParts, 1}, 256, unsafe.Pointer(&a))
-	}
-	r.each("batch_norm_statistics", int(a.c), unsafe.Pointer(&a))
-	r.each("batch_norm", r.items*l.op.In, unsafe.Pointer(&a))
-}
-
-func (l *norm) backward(r *recorder, dx, dy, _, x cuda.Memory) {
-	a := l.args
-	a.n, a.x, a.dy, a.dx, a.train = int32(r.items), x, dy, dx, 1
-	if l.batch {
-		r.launch("batch_norm_sums", [3]int{int(a.c), normParts, 1}, 256, unsafe.Pointer(&a))
-		r.each("batch_norm_dx", max(r.items*l.op.In, int(a.c)), unsafe.Pointer(&a))
-		return
-	}
-	r.each("layer_norm_dw", l.op.In, unsafe.Pointer(&a))
-	if dx != 0 {
-		r.launch("layer_norm_dx", [3]int{r.items, 1, 1}, 256, unsafe.Pointer(&a))
+func newBatchNorm(b *builder, op *nn.Op) node {
+	args, channels, in := normArgsOf(b, op), op.Channels, op.In
+	args.c, args.s = int32(channels), int32(in/channels)
+	args.mean, args.inv = b.values(channels), b.values(channels)
+	args.part = b.values(channels * normParts * 4) // float64
+	args.runMean, args.runVar = b.network.states[op.Mean], b.network.states[op.Variance]
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			a := args
+			a.n, a.x, a.y, a.train = int32(r.items), x, y, flag(r.mode == training)
+			if r.mode == training {
+				r.launch("batch_norm_sums", [3]int{channels, normParts, 1}, 256, unsafe.Pointer(&a))
+			}
+			r.each("batch_norm_statistics", channels, unsafe.Pointer(&a))
+			r.each("batch_norm", r.items*in, unsafe.Pointer(&a))
+		},
+		backward: func(r *recorder, dx, dy, _, x cuda.Memory) {
+			a := args
+			a.n, a.x, a.dy, a.dx, a.train = int32(r.items), x, dy, dx, 1
+			r.launch("batch_norm_sums", [3]int{channels, normParts, 1}, 256, unsafe.Pointer(&a))
+			r.each("batch_norm_dx", max(r.items*in, channels), unsafe.Pointer(&a))
+		},
 	}
 }
 
-// dropout drops what the CPU would drop.
-type dropout struct {
-	op   nn.Op
-	net  *network
-	keep cuda.Memory
-	at   int // which of the network's
+func newLayerNorm(b *builder, op *nn.Op) node {
+	args, in := normArgsOf(b, op), op.In
+	args.mean, args.inv = b.perItem(1), b.perItem(1)
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			a := args
+			a.n, a.x, a.y, a.train = int32(r.items), x, y, flag(r.mode == training)
+			r.launch("layer_norm", [3]int{r.items, 1, 1}, 256, unsafe.Pointer(&a))
+		},
+		backward: func(r *recorder, dx, dy, _, x cuda.Memory) {
+			a := args
+			a.n, a.x, a.dy, a.dx, a.train = int32(r.items), x, dy, dx, 1
+			r.each("layer_norm_dw", in, unsafe.Pointer(&a))
+			if dx != 0 {
+				r.launch("layer_norm_dx", [3]int{r.items, 1, 1}, 256, unsafe.Pointer(&a))
+			}
+		},
+	}
 }
 
+// newDropout drops what the CPU would drop.
 func newDropout(b *builder, op *nn.Op) node {
-	l := &dropout{op: *op, net: b.network, at: len(b.network.drops)}
-	if op.Rate > 0 {
-		l.keep = b.perItem(op.In)
-		b.network.drops = append(b.network.drops, l)
+	n, size, rate := b.network, op.In, op.Rate
+	if rate == 0 {
+		return node{
+			forward:  func(r *recorder, y, x cuda.Memory) { r.check(r.stream.Copy(y, x, r.items*size)) },
+			backward: func(r *recorder, dx, dy, _, _ cuda.Memory) { r.check(r.stream.Copy(dx, dy, r.items*size)) },
+		}
 	}
-	return l
-}
-
-func (l *dropout) forward(r *recorder, y, x cuda.Memory) {
-	if r.mode == predicting || l.op.Rate == 0 {
-		r.check(r.stream.Copy(y, x, r.items*l.op.In))
-		return
-	}
-	args := dropArgs{
-		x: x, y: y, keep: l.keep, keys: l.net.keysAt.At(l.at * l.net.batch * 4), n: int32(r.items), size: int32(l.op.In),
-		limit: uint32(l.op.Rate * (1 << 32)), scale: float32(1 / (1 - l.op.Rate)),
-	}
-	r.each("dropout", r.items*pieces(l.op.In, 4), unsafe.Pointer(&args))
-}
-
-func (l *dropout) backward(r *recorder, dx, dy, _, _ cuda.Memory) {
-	switch {
-	case dx == 0:
-	case l.op.Rate == 0:
-		r.check(r.stream.Copy(dx, dy, r.items*l.op.In))
-	default:
-		n := r.items * l.op.In
-		args := pointArgs{x: dy, z: l.keep, y: dx, count: int32(n)}
-		r.each("multiply_each", n, unsafe.Pointer(&args))
+	at, keep := len(n.drops), b.perItem(size)
+	n.drops = append(n.drops, op.Number)
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			if r.mode == predicting {
+				r.check(r.stream.Copy(y, x, r.items*size))
+				return
+			}
+			args := dropArgs{
+				x: x, y: y, keep: keep, keys: n.keysAt.At(at * n.batch * 4), n: int32(r.items), size: int32(size),
+				limit: uint32(rate * (1 << 32)), scale: float32(1 / (1 - rate)),
+			}
+			r.each("dropout", r.items*pieces(size, 4), unsafe.Pointer(&args))
+		},
+		backward: func(r *recorder, dx, dy, _, _ cuda.Memory) {
+			count := r.items * size
+			args := pointArgs{x: dy, z: keep, y: dx, count: int32(count)}
+			r.each("multiply_each", count, unsafe.Pointer(&args))
+		},
 	}
 }
 
-// embedding maps codes to rows of a table.
-type embedding struct {
-	op    nn.Op
-	table tensor
-	args  embedArgs
-	rows  int
-}
-
+// newEmbedding maps codes to rows of a table.
 func newEmbedding(b *builder, op *nn.Op) node {
-	l := &embedding{op: *op, table: b.tensor(op.Weight)}
-	first := []int32{0}
+	table, in, out, width := b.tensor(op.Weight), op.In, op.Out, op.Width
+	first, rows := []int32{0}, 0
 	for _, n := range op.Sizes {
-		l.rows += n
-		first = append(first, int32(l.rows))
+		rows += n
+		first = append(first, int32(rows))
 	}
-	l.args = embedArgs{table: l.table.value, dtable: l.table.grad, fields: int32(len(op.Sizes)), width: int32(op.Width)}
-	l.args.first = b.values(len(first))
+	args := embedArgs{table: table.value, dtable: table.grad, fields: int32(len(op.Sizes)), width: int32(width)}
+	args.first = b.values(len(first))
 	if b.err == nil {
 		bits := unsafe.Slice((*float32)(unsafe.Pointer(&first[0])), len(first))
-		if b.err = b.network.stream.Upload(l.args.first, bits); b.err == nil {
+		if b.err = b.network.stream.Upload(args.first, bits); b.err == nil {
 			b.err = b.network.stream.Synchronize()
 		}
 	}
-	return l
-}
-
-func (l *embedding) forward(r *recorder, y, x cuda.Memory) {
-	a := l.args
-	a.n, a.x, a.y = int32(r.items), x, y
-	r.each("embedding", r.items*l.op.Out, unsafe.Pointer(&a))
-}
-
-func (l *embedding) backward(r *recorder, dx, dy, _, x cuda.Memory) {
-	a := l.args
-	a.n, a.x, a.dy = int32(r.items), x, dy
-	r.each("embedding_dw", l.rows*l.op.Width, unsafe.Pointer(&a))
-	if dx != 0 {
-		r.check(r.stream.Zero(dx, r.items*l.op.In))
+	return node{
+		forward: func(r *recorder, y, x cuda.Memory) {
+			a := args
+			a.n, a.x, a.y = int32(r.items), x, y
+			r.each("embedding", r.items*out, unsafe.Pointer(&a))
+		},
+		backward: func(r *recorder, dx, dy, _, x cuda.Memory) {
+			a := args
+			a.n, a.x, a.dy = int32(r.items), x, dy
+			r.each("embedding_dw", rows*width, unsafe.Pointer(&a))
+			if dx != 0 {
+				r.check(r.stream.Zero(dx, r.items*in))
+			}
+		},
 	}
 }

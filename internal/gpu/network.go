@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -22,8 +23,8 @@ type network struct {
 
 	batch   int
 	ops     []nn.Op
-	root    node
-	drops   []*dropout
+	root    *sequence
+	drops   []uint64  // numbers of those with a rate
 	keys    []float32 // pinned; bits of [drops, batch, 4] 32-bit numbers
 	keysAt  cuda.Memory
 	values  cuda.Memory
@@ -99,7 +100,7 @@ func (n *network) allocate(ops []nn.Op, o *nn.OptimizerOptions) (err error) {
 	for _, s := range n.net.States {
 		n.states[s] = b.values(s.Size())
 	}
-	n.root = newSequence(b, ops)
+	n.root = newSequence(b, ops, n.net.In.Size())
 	n.out = b.values(n.batch * n.net.Out.Size())
 	n.outHost = b.pinned(n.batch * n.net.Out.Size())
 	if len(n.drops) > 0 {
@@ -196,7 +197,7 @@ func (n *network) Forward(x []float32, p nn.Pass) ([]float32, error) {
 
 // forward runs one batch and waits for its outputs.
 func (n *network) forward(x []float32, p nn.Pass, m mode) ([]float32, error) {
-	_, err := n.launch(x, p, m)
+	_, err := n.launch(x, p, m, head.MixtureShape{})
 	if err == nil {
 		err = n.stream.Synchronize()
 	}
@@ -204,13 +205,14 @@ func (n *network) forward(x []float32, p nn.Pass, m mode) ([]float32, error) {
 	return n.outHost[:items*n.net.Out.Size()], err
 }
 
-// launch begins a forward pass and returns where its inputs are and what was recorded.
-func (n *network) launch(x []float32, p nn.Pass, m mode) (at *slot, err error) {
+// launch begins a forward pass or, with the shape of a loss, a whole step. It returns where its inputs
+// are.
+func (n *network) launch(x []float32, p nn.Pass, m mode, loss head.MixtureShape) (at *slot, err error) {
 	p.Items = len(x) / n.net.In.Size()
 	if at, err = n.place(x); err != nil {
 		return nil, err
 	}
-	g, err := n.graphsOf(graphKey{x: at.at, items: p.Items, mode: m})
+	g, err := n.graphsOf(graphKey{x: at.at, items: p.Items, mode: m, loss: loss})
 	if err != nil {
 		return nil, err
 	}
@@ -257,13 +259,13 @@ func (n *network) Ahead(x []float32) error {
 // drawKeys sets the random numbers that dropout starts from.
 func (n *network) drawKeys(p nn.Pass) {
 	bits := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(n.keys))), len(n.keys))
-	for k, d := range n.drops {
+	for k, number := range n.drops {
 		for j := range p.Items {
 			var s rng.Stream
 			if p.Sample == nil {
-				s.Reset(p.At.Seed, "dropout", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, uint64(j))
+				s.Reset(p.At.Seed, "dropout", p.At.Member, p.At.Epoch, p.At.Step, number, uint64(j))
 			} else {
-				s.Reset(p.At.Seed, "dropout.sample", p.At.Member, p.At.Epoch, p.At.Step, d.op.Number, p.Sample[j])
+				s.Reset(p.At.Seed, "dropout.sample", p.At.Member, p.At.Epoch, p.At.Step, number, p.Sample[j])
 			}
 			key, _, high := s.Skip(0)
 			copy(bits[(k*n.batch+j)*4:], []uint32{uint32(key), uint32(key >> 32), uint32(high), uint32(high >> 32)})
@@ -314,49 +316,36 @@ func (n *network) record(k graphKey, back bool) error {
 
 // Pull brings the network's values and states up to date.
 func (n *network) Pull() error {
-	if err := n.stream.Download(n.net.Values, n.values); err != nil {
-		return err
-	}
-	for s, at := range n.states {
-		if n.ownState(s) {
-			continue
+	return n.exchange(func(host []float32, device cuda.Memory, own bool) error {
+		if own { // a state of the loss, which the device never changes
+			return nil
 		}
-		if err := n.stream.Download(s.Value, at); err != nil {
-			return err
-		}
-	}
-	if n.steps != nil {
-		if err := n.steps.pull(n.stream); err != nil {
-			return err
-		}
-	}
-	return n.stream.Synchronize()
+		return n.stream.Download(host, device)
+	})
 }
 
 // Push brings the device up to date with the network's values and states.
 func (n *network) Push() error {
-	if err := n.stream.Upload(n.values, n.net.Values); err != nil {
+	return n.exchange(func(host []float32, device cuda.Memory, _ bool) error { return n.stream.Upload(device, host) })
+}
+
+// exchange copies the values, the states and the moments, of which the network and the device have one
+// each; own says of a state that it is the loss's.
+func (n *network) exchange(move func(host []float32, device cuda.Memory, own bool) error) error {
+	if err := move(n.net.Values, n.values, false); err != nil {
 		return err
 	}
 	for s, at := range n.states {
-		if err := n.stream.Upload(at, s.Value); err != nil {
+		if err := move(s.Value, at, slices.Contains(n.net.Own, s)); err != nil {
 			return err
 		}
 	}
 	if n.steps != nil {
-		if err := n.steps.push(n.stream); err != nil {
-			return err
+		for i, m := range n.steps.state.Moments {
+			if err := move(m, n.steps.moments[i], false); err != nil {
+				return err
+			}
 		}
 	}
 	return n.stream.Synchronize()
-}
-
-// ownState reports whether a state is the loss's, which the device never changes.
-func (n *network) ownState(s *nn.Param) bool {
-	for _, p := range n.net.Own {
-		if p == s {
-			return true
-		}
-	}
-	return false
 }

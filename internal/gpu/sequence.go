@@ -1,14 +1,16 @@
 package gpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"credence/internal/cuda"
 	"credence/nn"
 )
 
-// sequence runs operations one after the other.
+// sequence runs operations one after the other. One of none copies.
 type sequence struct {
+	in     int
 	stages []stage
 	first  int // the first with parameters: none before it needs a gradient
 	grad   [2]cuda.Memory
@@ -20,8 +22,8 @@ type stage struct {
 	y       cuda.Memory // of all but the last
 }
 
-func newSequence(b *builder, ops []nn.Op) *sequence {
-	s := &sequence{first: len(ops)}
+func newSequence(b *builder, ops []nn.Op, in int) *sequence {
+	s := &sequence{in: in, first: len(ops)}
 	widest := 0
 	for i := range ops {
 		op := &ops[i]
@@ -32,7 +34,7 @@ func newSequence(b *builder, ops []nn.Op) *sequence {
 		if i > 0 {
 			widest = max(widest, op.In)
 		}
-		if s.first == len(ops) && trained(op) {
+		if s.first == len(ops) && trained(*op) {
 			s.first = i
 		}
 		s.stages = append(s.stages, st)
@@ -44,18 +46,9 @@ func newSequence(b *builder, ops []nn.Op) *sequence {
 }
 
 // trained reports whether an operation has parameters.
-func trained(op *nn.Op) bool {
-	if op.Weight != nil {
-		return true
-	}
-	for _, list := range op.Branches {
-		for i := range list {
-			if trained(&list[i]) {
-				return true
-			}
-		}
-	}
-	return false
+func trained(op nn.Op) bool {
+	inside := func(list []nn.Op) bool { return slices.ContainsFunc(list, trained) }
+	return op.Weight != nil || slices.ContainsFunc(op.Branches, inside)
 }
 
 func newNode(b *builder, op *nn.Op) node {
@@ -65,13 +58,15 @@ func newNode(b *builder, op *nn.Op) node {
 	case nn.OpDense:
 		return newDense(b, op)
 	case nn.OpActivation:
-		return &activation{op: *op}
+		return newActivation(b, op)
 	case nn.OpPool:
 		return newPool(b, op)
 	case nn.OpGlobalPool:
 		return newGlobalPool(b, op)
-	case nn.OpBatchNorm, nn.OpLayerNorm:
-		return newNorm(b, op)
+	case nn.OpBatchNorm:
+		return newBatchNorm(b, op)
+	case nn.OpLayerNorm:
+		return newLayerNorm(b, op)
 	case nn.OpDropout:
 		return newDropout(b, op)
 	case nn.OpEmbedding:
@@ -90,8 +85,10 @@ func (s *sequence) output(i int, y cuda.Memory) cuda.Memory {
 	return s.stages[i].y
 }
 
-// forward of no operations needs the width, which only the caller knows: see residual and concat.
 func (s *sequence) forward(r *recorder, y, x cuda.Memory) {
+	if len(s.stages) == 0 {
+		r.check(r.stream.Copy(y, x, r.items*s.in))
+	}
 	for i := range s.stages {
 		to := s.output(i, y)
 		s.stages[i].forward(r, to, x)
@@ -100,15 +97,19 @@ func (s *sequence) forward(r *recorder, y, x cuda.Memory) {
 }
 
 func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
+	switch {
+	case dx == 0 && s.first == len(s.stages):
+		return // nothing is trained
+	case len(s.stages) == 0:
+		r.check(r.stream.Copy(dx, dy, r.items*s.in))
+	}
 	for i := len(s.stages) - 1; i >= 0; i-- {
-		var from, to cuda.Memory
-		switch {
-		case i == 0:
-			from, to = x, dx
-		case i > s.first || dx != 0:
-			from, to = s.output(i-1, y), s.grad[i%2]
-		default:
+		from, to := x, dx
+		if i > 0 {
 			from = s.output(i-1, y)
+		}
+		if i > 0 && (i > s.first || dx != 0) {
+			to = s.grad[i%2]
 		}
 		s.stages[i].backward(r, to, dy, s.output(i, y), from)
 		if to == 0 {
@@ -118,54 +119,28 @@ func (s *sequence) backward(r *recorder, dx, dy, y, x cuda.Memory) {
 	}
 }
 
-// branch is a sequence that may have no operations, which copies.
-type branch struct {
-	*sequence
-	in int
-}
-
-func (b branch) forward(r *recorder, y, x cuda.Memory) {
-	if len(b.stages) == 0 {
-		r.check(r.stream.Copy(y, x, r.items*b.in))
-		return
-	}
-	b.sequence.forward(r, y, x)
-}
-
-func (b branch) backward(r *recorder, dx, dy, y, x cuda.Memory) {
-	if len(b.stages) == 0 {
-		if dx != 0 {
-			r.check(r.stream.Copy(dx, dy, r.items*b.in))
-		}
-		return
-	}
-	b.sequence.backward(r, dx, dy, y, x)
-}
-
 // residual adds a shortcut to what its body computes.
 type residual struct {
 	op          nn.Op
-	body, short branch
-	plain       bool // the shortcut is the identity
+	body, short *sequence // no shortcut is the identity
 	yb, ys, db  cuda.Memory
 	dxs         cuda.Memory
 }
 
 func newResidual(b *builder, op *nn.Op) node {
-	l := &residual{op: *op, plain: op.Branches[1] == nil}
-	l.body = branch{newSequence(b, op.Branches[0]), op.In}
+	l := &residual{op: *op, body: newSequence(b, op.Branches[0], op.In)}
 	l.yb, l.db = b.perItem(op.Out), b.training(op.Out)
-	if !l.plain {
-		l.short = branch{newSequence(b, op.Branches[1]), op.In}
+	if op.Branches[1] != nil {
+		l.short = newSequence(b, op.Branches[1], op.In)
 		l.ys, l.dxs = b.perItem(op.Out), b.training(op.In)
 	}
-	return l
+	return node{l.forward, l.backward}
 }
 
 func (l *residual) forward(r *recorder, y, x cuda.Memory) {
 	ys := x
 	l.body.forward(r, l.yb, x)
-	if !l.plain {
+	if l.short != nil {
 		ys = l.ys
 		l.short.forward(r, ys, x)
 	}
@@ -176,7 +151,7 @@ func (l *residual) backward(r *recorder, dx, dy, _, x cuda.Memory) {
 	r.check(r.stream.Copy(l.db, dy, r.items*l.op.Out))
 	l.body.backward(r, dx, l.db, l.yb, x)
 	short := dy
-	if !l.plain {
+	if l.short != nil {
 		short = 0
 		if dx != 0 {
 			short = l.dxs
@@ -202,7 +177,7 @@ type concat struct {
 }
 
 type joined struct {
-	branch
+	*sequence
 	nn.Place
 	cut          bool // the branch gets a part of the inputs
 	x, y, dx, dy cuda.Memory
@@ -211,14 +186,14 @@ type joined struct {
 func newConcat(b *builder, op *nn.Op) node {
 	l := &concat{op: *op}
 	for i, p := range op.Places {
-		j := joined{branch: branch{newSequence(b, op.Branches[i]), p.In}, Place: p, cut: p.In != op.In}
+		j := joined{sequence: newSequence(b, op.Branches[i], p.In), Place: p, cut: p.In != op.In}
 		if j.cut {
 			j.x = b.perItem(p.In)
 		}
 		j.y, j.dy, j.dx = b.perItem(p.Out), b.training(p.Out), b.training(p.In)
 		l.branches = append(l.branches, j)
 	}
-	return l
+	return node{l.forward, l.backward}
 }
 
 // columns copies width columns of all items between matrices of so many columns.

@@ -14,23 +14,24 @@ const (
 	GELU                // x·Φ(x) = ½x(1 + erf(x/√2)), the exact form, to about 1e-6
 )
 
+// activations are the functions and their gradients, by their Activation.
+type activations [GELU + 1]struct {
+	forward  func(y, x []float32)
+	backward func(dx, dy, ref []float32)
+}
+
+var activationsGeneric = activations{
+	Identity: {func(y, x []float32) { copy(y, x) }, func(dx, dy, _ []float32) { copy(dx, dy) }},
+	ReLU:     {reluGeneric, reluGradGeneric},
+	Tanh:     {tanhGeneric, tanhGradGeneric},
+	Sigmoid:  {sigmoidGeneric, sigmoidGradGeneric},
+	GELU:     {geluGeneric, geluGradGeneric},
+}
+
 // Forward computes y[i] = a(x[i]). y may be x.
 func (a Activation) Forward(y, x []float32) {
 	sameLen(len(y), len(x), len(x))
-	switch a {
-	case Identity:
-		copy(y, x)
-	case ReLU:
-		active.relu(y, x)
-	case Tanh:
-		active.tanh(y, x)
-	case Sigmoid:
-		active.sigmoid(y, x)
-	case GELU:
-		active.gelu(y, x)
-	default:
-		panic("kernel: unknown activation")
-	}
+	active.act[a].forward(y, x)
 }
 
 // Backward computes dx[i] = dy[i]·a′(x[i]). ref is the output y = a(x) for
@@ -43,20 +44,7 @@ func (a Activation) Forward(y, x []float32) {
 //	GELU     dy·(Φ(x) + x·φ(x))
 func (a Activation) Backward(dx, dy, ref []float32) {
 	sameLen(len(dx), len(dy), len(ref))
-	switch a {
-	case Identity:
-		copy(dx, dy)
-	case ReLU:
-		active.reluGrad(dx, dy, ref)
-	case Tanh:
-		active.tanhGrad(dx, dy, ref)
-	case Sigmoid:
-		active.sigmoidGrad(dx, dy, ref)
-	case GELU:
-		active.geluGrad(dx, dy, ref)
-	default:
-		panic("kernel: unknown activation")
-	}
+	active.act[a].backward(dx, dy, ref)
 }
 
 // NeedsInput reports whether Backward takes the input of the activation
@@ -126,3 +114,17 @@ func geluGradGeneric(dx, dy, x []float32) {
 
 // normCDF is Φ(x), the standard normal distribution function.
 func normCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// Exp computes dst[i] = exp(x[i]) within 2 ulp; overflow gives +Inf, underflow
+// 0 (results below the smallest normal number may be flushed to 0). dst may
+// be x.
+func Exp(dst, x []float32) {
+	sameLen(len(dst), len(x), len(x))
+	active.exp(dst, x)
+}
+
+func expGeneric(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(math.Exp(float64(v)))
+	}
+}

@@ -25,7 +25,7 @@ func TestNoAllocations(t *testing.T) {
 			c.Forward(d.dy, d.x, packed, d.bias, sc)
 			c.GradWeight(d.w, d.bias, d.dy, d.x, sc)
 			c.GradInput(d.x, d.dy, packedIn, sc)
-			Gemm(30, 30, 30, out, m, m, Epilogue{ReLU: true}, gs)
+			Gemm(30, 30, 30, out, m, m, nil, gs)
 			adam.Update(y, g, y, g)
 			Sum(y)
 			SumSq(y)

@@ -117,7 +117,7 @@ func BenchmarkGemm(b *testing.B) {
 						bm = Matrix{Data: y, Stride: k, Trans: true}
 					}
 					measure(b, 2*m*n*k, func() {
-						Gemm(m, n, k, Matrix{Data: z, Stride: n}, am, bm, Epilogue{}, sc)
+						Gemm(m, n, k, Matrix{Data: z, Stride: n}, am, bm, nil, sc)
 					})
 				})
 			}

@@ -100,15 +100,10 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 	if max(s.In*volume(c.padded), volume(c.out)) > 1<<30 {
 		return nil, fmt.Errorf("convolution: an item of %d×%v values is too large", s.In, c.padded)
 	}
-	for ci := range s.In {
-		for kd := range s.Kernel[0] {
-			for kh := range s.Kernel[1] {
-				row := ((ci*c.padded[0]+kd*s.Dilation[0])*c.padded[1] + kh*s.Dilation[1]) * c.padded[2]
-				c.rows = append(c.rows, int32(row))
-				for kw := range s.Kernel[2] {
-					c.off = append(c.off, int32(row+kw*s.Dilation[2]))
-				}
-			}
+	c.rows = s.kernelRows(nil, c.padded)
+	for _, row := range c.rows {
+		for kw := range s.Kernel[2] {
+			c.off = append(c.off, row+int32(kw*s.Dilation[2]))
 		}
 	}
 	c.off = padTable(c.off)
@@ -122,6 +117,20 @@ func NewConv(s ConvShape, pool [3]int) (*Conv, error) {
 	c.fast = chooseWinograd(s)
 	c.input = sync.OnceValue(c.planInput)
 	return c, nil
+}
+
+// kernelRows appends where the rows of a window lie in an input of a size, channel by
+// channel.
+func (s *ConvShape) kernelRows(rows []int32, size [3]int) []int32 {
+	for ci := range s.In {
+		for kd := range s.Kernel[0] {
+			for kh := range s.Kernel[1] {
+				row := ((ci*size[0]+kd*s.Dilation[0])*size[1] + kh*s.Dilation[1]) * size[2]
+				rows = append(rows, int32(row))
+			}
+		}
+	}
+	return rows
 }
 
 // padTable appends maxTile copies of the last entry, so that the table can be
@@ -193,12 +202,13 @@ func (c *Conv) stripLen() int {
 	return max(maxStrip, c.pool[2])
 }
 
-// blockWidth is the number of lanes of the block that begins at channel c0 of n.
-func blockWidth(c0, n int) int {
+// blockWidth returns the number of lanes of the block that begins at channel c0 of
+// n, and how many of them have a channel.
+func blockWidth(c0, n int) (lanes, used int) {
 	if n-c0 > 8 {
-		return 16
+		return 16, min(16, n-c0)
 	}
-	return 8
+	return 8, n - c0
 }
 
 // roundUp returns the smallest multiple of m that is at least n.
@@ -211,19 +221,74 @@ func (c *Conv) Pad(x []float32, s *ConvScratch) []float32 {
 	if c.shape.Pad == [3]int{} {
 		return x
 	}
-	copyInterior(s.x, c.padded, c.shape.Pad, x, c.shape.Size, c.shape.In)
+	copyBox(s.x, c.padded, c.shape.Pad, x, c.shape.Size, [3]int{}, c.shape.Size, c.shape.In)
 	return s.x
 }
 
-// copyInterior copies src [ch, size] into dst [ch, dstSize] at offset lo.
-func copyInterior(dst []float32, dstSize, lo [3]int, src []float32, size [3]int, ch int) {
-	for ci := range ch {
+// copyBox copies a box of a size from src [channels, fromSize], where it lies at from,
+// to dst [channels, toSize] at to.
+func copyBox(dst []float32, toSize, to [3]int, src []float32, fromSize, from, size [3]int, channels int) {
+	for c := range channels {
 		for d := range size[0] {
 			for h := range size[1] {
-				at := ((ci*dstSize[0]+d+lo[0])*dstSize[1]+h+lo[1])*dstSize[2] + lo[2]
-				from := ((ci*size[0]+d)*size[1] + h) * size[2]
-				copy(dst[at:at+size[2]], src[from:from+size[2]])
+				at := ((c*toSize[0]+d+to[0])*toSize[1]+h+to[1])*toSize[2] + to[2]
+				in := ((c*fromSize[0]+d+from[0])*fromSize[1]+h+from[1])*fromSize[2] + from[2]
+				copy(dst[at:at+size[2]], src[in:in+size[2]])
 			}
 		}
 	}
+}
+
+// GradWeight adds the weight and bias gradients of one item:
+//
+//	dw[o, i, k] += Σ_p dy[o, p] · x[i, p·stride + k·dilation − pad]
+//	db[o]       += Σ_p dy[o, p]
+//
+// with dw [Out, In, KD, KH, KW], db [Out] or nil, dy [Out, OutSize] and x
+// [In, Size]. Each sum is one chain over p in scan order.
+func (c *Conv) GradWeight(dw, db, dy, x []float32, s *ConvScratch) {
+	plane := volume(c.out)
+	checkLen("Conv.GradWeight", c.shape.Out*c.taps, len(dw))
+	checkLen("Conv.GradWeight", c.shape.Out*plane, len(dy))
+	checkLen("Conv.GradWeight", c.shape.In*volume(c.shape.Size), len(x))
+	if s.dw == nil {
+		s.dw = make([]float32, len(c.off)*lanes)
+	}
+	x = c.Pad(x, s)
+	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
+		cb, used := blockWidth(c0, c.shape.Out)
+		off := c.off[:roundUp(c.taps, tile(cb))]
+		active.block(s.dw, dw[c0*c.taps:], c.taps, c.taps, cb, used)
+		sum := s.db[:cb]
+		if db != nil {
+			copy(sum, db[c0:c0+used])
+		}
+		for p := 0; p < plane; p += maxStrip {
+			n := min(maxStrip, plane-p)
+			pos := c.positions(s.pos, p, n)
+			active.block(s.strip, dy[c0*plane+p:], plane, n, cb, used)
+			active.indexed(s.dw, nil, x, off, pos, s.strip, cb)
+			active.blockSum(sum, s.strip, n, cb)
+		}
+		active.unblock(dw[c0*c.taps:], c.taps, s.dw, c.taps, cb, used)
+		if db != nil {
+			copy(db[c0:c0+used], sum)
+		}
+	}
+}
+
+// positions fills dst with the window origins of the n output positions from
+// p0 on in scan order.
+func (c *Conv) positions(dst []int32, p0, n int) []int32 {
+	row, w := p0/c.out[2], p0%c.out[2]
+	stride := int32(c.shape.Stride[2])
+	for j := 0; j < n; row, w = row+1, 0 {
+		at := c.rowPos[row] + int32(w)*stride
+		for ; w < c.out[2] && j < n; w++ {
+			dst[j] = at
+			at += stride
+			j++
+		}
+	}
+	return dst[:n]
 }

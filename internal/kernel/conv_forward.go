@@ -18,15 +18,15 @@ func (c *Conv) packedTaps() int {
 // [T][cb], or evaluated at the points of minimal filtering. Call it once after
 // each change of the weights; dst [PackedLen] may be shared by all workers.
 func (c *Conv) Pack(dst, w []float32) {
-	checkLen("Conv.Pack", len(dst), c.PackedLen())
-	checkLen("Conv.Pack", len(w), c.shape.Out*c.taps)
+	checkLen("Conv.Pack", c.PackedLen(), len(dst))
+	checkLen("Conv.Pack", c.shape.Out*c.taps, len(w))
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
+		cb, used := blockWidth(c0, c.shape.Out)
 		to, from := dst[c0*c.packedTaps():], w[c0*c.taps:]
 		if c.fast != nil {
-			c.fast.pack(to, from, len(c.rows), cb, min(cb, c.shape.Out-c0))
+			c.fast.pack(to, from, len(c.rows), cb, used)
 		} else {
-			active.block(to, from, c.taps, c.taps, cb, min(cb, c.shape.Out-c0))
+			active.block(to, from, c.taps, c.taps, cb, used)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func (c *Conv) Pack(dst, w []float32) {
 // over (i, kd, kh, kw) in order; or, where minimal filtering takes less time (see
 // winograd), within 10⁻⁵ of the largest output of the exact sum.
 func (c *Conv) Forward(y, x, packed, bias []float32, s *ConvScratch) {
-	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
+	checkLen("Conv: input", c.shape.In*volume(c.shape.Size), len(x))
 	c.ForwardRows(y, c.Pad(x, s), packed, bias, 0, len(c.rowPos), s)
 }
 
@@ -57,11 +57,7 @@ func (c *Conv) Rows() int {
 // [Conv.Pad].
 func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
 	c.checkForward(x, packed, bias)
-	checkLen("Conv.Forward", len(y), c.shape.Out*volume(c.out))
-	if c.fast == nil {
-		c.forwardRows(y, x, packed, bias, lo, hi, s)
-		return
-	}
+	checkLen("Conv.Forward", c.shape.Out*volume(c.out), len(y))
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.out, [3]int{1, 1, 1}, s)
 		c.forwardRows(y, x, packed, bias, lo, end, s)
@@ -73,8 +69,7 @@ func (c *Conv) ForwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScra
 func (c *Conv) forwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScratch) {
 	plane, wide, taps := volume(c.out), c.out[2], c.packedTaps()
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
-		used := min(cb, c.shape.Out-c0)
+		cb, used := blockWidth(c0, c.shape.Out)
 		b := c.blockBias(bias, c0, s)
 		w := packed[c0*taps : c0*taps+taps*cb]
 		perRow, perStrip := min(wide, maxStrip), max(1, maxStrip/wide)
@@ -111,7 +106,7 @@ func (c *Conv) forwardRows(y, x, packed, bias []float32, lo, hi int, s *ConvScra
 // commutes exactly; rounding makes Tanh and Sigmoid tie where their arguments
 // do not, so they are applied before.
 func (c *Conv) ForwardPool(y []float32, arg []int32, x, packed, bias []float32, act Activation, s *ConvScratch) {
-	checkLen("Conv: input", len(x), c.shape.In*volume(c.shape.Size))
+	checkLen("Conv: input", c.shape.In*volume(c.shape.Size), len(x))
 	c.ForwardPoolRows(y, arg, c.Pad(x, s), packed, bias, act, 0, c.Rows(), s)
 }
 
@@ -120,14 +115,9 @@ func (c *Conv) ForwardPool(y []float32, arg []int32, x, packed, bias []float32, 
 func (c *Conv) ForwardPoolRows(y []float32, arg []int32, x, packed, bias []float32, act Activation, lo, hi int, s *ConvScratch) {
 	plane := volume(c.pooled)
 	c.checkForward(x, packed, bias)
-	checkLen("Conv.ForwardPool", len(y), c.shape.Out*plane)
-	checkLen("Conv.ForwardPool", len(arg), c.shape.Out*plane)
+	checkLen("Conv.ForwardPool", c.shape.Out*plane, len(y), len(arg))
 	if plane == 0 || !act.Monotone() {
 		panic("kernel: Conv.ForwardPool: no pool in the plan, or the activation is not monotone")
-	}
-	if c.fast == nil {
-		c.forwardPoolRows(y, arg, x, packed, bias, act, lo, hi, s)
-		return
 	}
 	for lo < hi {
 		end := c.transformSlab(x, lo, hi, c.pooled, c.pool, s)
@@ -141,12 +131,11 @@ func (c *Conv) forwardPoolRows(y []float32, arg []int32, x, packed, bias []float
 	plane, taps := volume(c.pooled), c.packedTaps()
 	at, n := lo*c.pooled[2], (hi-lo)*c.pooled[2]
 	for c0 := 0; c0 < c.shape.Out; c0 += lanes {
-		cb := blockWidth(c0, c.shape.Out)
-		used := min(cb, c.shape.Out-c0)
+		cb, used := blockWidth(c0, c.shape.Out)
 		b := c.blockBias(bias, c0, s)
 		c.poolBlock(x, packed[c0*taps:c0*taps+taps*cb], b, cb, act, lo, hi, s)
 		if act == ReLU {
-			active.relu(s.best[:n*cb], s.best[:n*cb])
+			ReLU.Forward(s.best[:n*cb], s.best[:n*cb])
 		}
 		active.unblock(y[c0*plane+at:], plane, s.best, n, cb, used)
 		active.unblock(int32AsFloat(arg[c0*plane+at:]), plane, int32AsFloat(s.arg), n, cb, used)
@@ -237,9 +226,9 @@ func (c *Conv) blockBias(bias []float32, c0 int, s *ConvScratch) []float32 {
 }
 
 func (c *Conv) checkForward(x, packed, bias []float32) {
-	checkLen("Conv: padded input", len(x), c.shape.In*volume(c.padded))
-	checkLen("Conv: packed weights", len(packed), c.PackedLen())
+	checkLen("Conv: padded input", c.shape.In*volume(c.padded), len(x))
+	checkLen("Conv: packed weights", c.PackedLen(), len(packed))
 	if bias != nil {
-		checkLen("Conv: bias", len(bias), c.shape.Out)
+		checkLen("Conv: bias", c.shape.Out, len(bias))
 	}
 }

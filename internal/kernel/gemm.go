@@ -32,14 +32,6 @@ func (a Matrix) check(rows, cols int) {
 	}
 }
 
-// Epilogue says what Gemm does besides the product. The zero value overwrites
-// C with the product.
-type Epilogue struct {
-	Accumulate bool      // start from the present C instead of zero
-	Bias       []float32 // [n], start from the bias; not with Accumulate
-	ReLU       bool      // apply max(·, 0) to the result
-}
-
 // GemmScratch is the packing memory of Gemm, one for each worker.
 type GemmScratch struct {
 	a [gemmM * gemmK]float32
@@ -50,45 +42,42 @@ type GemmScratch struct {
 
 // Gemm computes the matrix product
 //
-//	C[i,j] = f(c₀ + Σ_p A[i,p]·B[p,j]),   i < m, j < n, p < k
+//	C[i,j] = bias[j] + Σ_p A[i,p]·B[p,j],   i < m, j < n, p < k
 //
-// where c₀ and f are given by the epilogue. C must not be transposed and must
-// not overlap A or B.
+// with bias [n], or nil for zeros. C must not be transposed and must not overlap
+// A or B.
 //
 // Each element is one chain of multiply-adds over p = 0 … k−1 that begins with
-// c₀. So any split of the rows or columns of C over several calls, each with
+// the bias. So any split of the rows or columns of C over several calls, each with
 // the matching rows of A or columns of B, gives the same bits.
-func Gemm(m, n, k int, c, a, b Matrix, e Epilogue, s *GemmScratch) {
+func Gemm(m, n, k int, c, a, b Matrix, bias []float32, s *GemmScratch) {
 	if m <= 0 || n <= 0 {
 		return
 	}
-	if c.Trans || e.Accumulate && e.Bias != nil {
-		panic("kernel: Gemm: transposed C, or both Accumulate and Bias")
+	if c.Trans {
+		panic("kernel: Gemm: transposed C")
 	}
 	c.check(m, n)
 	a.check(m, k)
 	b.check(k, n)
-	if e.Bias != nil {
-		e.Bias = e.Bias[:n]
+	if bias != nil {
+		bias = bias[:n]
 	}
 	for j := 0; j < n; j += gemmN {
 		nj := min(gemmN, n-j)
 		for p := 0; p == 0 || p < k; p += gemmK {
 			np := min(gemmK, k-p)
 			packB(s.b[:], b, p, j, np, nj)
-			first := p == 0 && !e.Accumulate
-			last := p+np >= k
 			for i := 0; i < m; i += gemmM {
-				ni := min(gemmM, m-i)
-				gemmBlock(c, a, e, s, i, j, p, ni, nj, np, first, last)
+				gemmBlock(c, a, bias, s, i, j, p, min(gemmM, m-i), nj, np)
 			}
 		}
 	}
 }
 
 // gemmBlock adds the product of A[i:i+m, p:p+k] and the packed B of columns
-// j … j+n−1 to C.
-func gemmBlock(c, a Matrix, e Epilogue, s *GemmScratch, i, j, p, m, n, k int, first, last bool) {
+// j … j+n−1 to C, which begins with the bias at p = 0.
+func gemmBlock(c, a Matrix, bias []float32, s *GemmScratch, i, j, p, m, n, k int) {
 	var ad []float32
 	rs, ks := a.Stride, 1
 	if a.Trans {
@@ -106,28 +95,23 @@ func gemmBlock(c, a Matrix, e Epilogue, s *GemmScratch, i, j, p, m, n, k int, fi
 	for q := 0; q < n; q += lanes {
 		nq := min(lanes, n-q)
 		cd := c.Data[c.at(i, j+q):]
-		var bias []float32
-		if first {
-			bias = s.z[:]
-			clear(bias)
-			if e.Bias != nil {
-				copy(bias, e.Bias[j+q:j+q+nq])
+		var start []float32
+		if p == 0 {
+			start = s.z[:]
+			clear(start)
+			if bias != nil {
+				copy(start, bias[j+q:j+q+nq])
 			}
 		}
 		if nq == lanes {
-			active.gemmPanel(cd, c.Stride, ad, rs, ks, s.b[q*k:], bias, m, k)
+			active.gemmPanel(cd, c.Stride, ad, rs, ks, s.b[q*k:], start, m, k)
 		} else {
 			t := s.c[:m*lanes]
-			if bias == nil {
+			if start == nil {
 				copyRows(t, lanes, cd, c.Stride, m, nq)
 			}
-			active.gemmPanel(t, lanes, ad, rs, ks, s.b[q*k:], bias, m, k)
+			active.gemmPanel(t, lanes, ad, rs, ks, s.b[q*k:], start, m, k)
 			copyRows(cd, c.Stride, t, lanes, m, nq)
-		}
-		if last && e.ReLU {
-			for r := range m {
-				active.relu(cd[r*c.Stride:r*c.Stride+nq], cd[r*c.Stride:r*c.Stride+nq])
-			}
 		}
 	}
 }

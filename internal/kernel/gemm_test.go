@@ -10,8 +10,7 @@ type gemmCase struct {
 	m, n, k        int
 	transA, transB bool
 	extra          int
-	accumulate     bool
-	bias, relu     bool
+	bias           bool
 }
 
 func gemmCases() []gemmCase {
@@ -25,7 +24,7 @@ func gemmCases() []gemmCase {
 	}
 	for i, s := range sizes {
 		for tr := range 4 {
-			cases = append(cases, gemmCase{s[0], s[1], s[2], tr&1 != 0, tr&2 != 0, i % 3, (i+tr)%3 == 0, (i+tr)%3 == 1, (i+tr)%2 == 0})
+			cases = append(cases, gemmCase{s[0], s[1], s[2], tr&1 != 0, tr&2 != 0, i % 3, (i+tr)%3 == 1})
 		}
 	}
 	return cases
@@ -54,9 +53,9 @@ func TestGemm(t *testing.T) {
 			ga, a := matrix(fill, g.m, g.k, g.transA, g.extra)
 			gb, b := matrix(fill, g.k, g.n, g.transB, g.extra)
 			gc, c := matrix(fill, g.m, g.n, false, g.extra)
-			e := Epilogue{Accumulate: g.accumulate, ReLU: g.relu}
+			var bias []float32
 			if g.bias {
-				e.Bias = fill(g.n)
+				bias = fill(g.n)
 			}
 			want := make([]float64, len(c.Data))
 			for i := range want {
@@ -65,23 +64,17 @@ func TestGemm(t *testing.T) {
 			for i := range g.m {
 				for j := range g.n {
 					var v float64
-					if g.accumulate {
-						v = float64(c.Data[c.at(i, j)])
-					}
 					if g.bias {
-						v = float64(e.Bias[j])
+						v = float64(bias[j])
 					}
 					for p := range g.k {
 						v += float64(a.Data[a.at(i, p)]) * float64(b.Data[b.at(p, j)])
-					}
-					if g.relu && v < 0 {
-						v = 0
 					}
 					want[c.at(i, j)] = v
 				}
 			}
 			before := append([]float32(nil), c.Data...)
-			Gemm(g.m, g.n, g.k, c, a, b, e, s)
+			Gemm(g.m, g.n, g.k, c, a, b, bias, s)
 			what := fmt.Sprintf("%+v", g)
 			near(t, what, c.Data, want, 1e-5, 10)
 			for _, x := range []guarded{ga, gb, gc} {
@@ -89,14 +82,14 @@ func TestGemm(t *testing.T) {
 			}
 			got := append([]float32(nil), c.Data...)
 			copy(c.Data, before)
-			gemmSplit(g, c, a, b, e, s)
+			gemmSplit(g, c, a, b, bias, s)
 			sameBits(t, what+", split", c.Data, got)
 		}
 	})
 }
 
 // gemmSplit computes the product in four unequal tiles.
-func gemmSplit(g gemmCase, c, a, b Matrix, e Epilogue, s *GemmScratch) {
+func gemmSplit(g gemmCase, c, a, b Matrix, bias []float32, s *GemmScratch) {
 	mi, nj := g.m/3, g.n/3+1
 	if nj > g.n {
 		nj = g.n
@@ -106,16 +99,16 @@ func gemmSplit(g gemmCase, c, a, b Matrix, e Epilogue, s *GemmScratch) {
 			if i[0] == i[1] || j[0] == j[1] {
 				continue
 			}
-			ct, at, bt, et := c, a, b, e
+			ct, at, bt, part := c, a, b, bias
 			ct.Data = c.Data[c.at(i[0], j[0]):]
 			if g.k > 0 {
 				at.Data = a.Data[a.at(i[0], 0):]
 				bt.Data = b.Data[b.at(0, j[0]):]
 			}
-			if e.Bias != nil {
-				et.Bias = e.Bias[j[0]:j[1]]
+			if bias != nil {
+				part = bias[j[0]:j[1]]
 			}
-			Gemm(i[1]-i[0], j[1]-j[0], g.k, ct, at, bt, et, s)
+			Gemm(i[1]-i[0], j[1]-j[0], g.k, ct, at, bt, part, s)
 		}
 	}
 }

@@ -3,9 +3,12 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"credence/internal/rng"
+	"credence/internal/words"
 )
 
 // Env is the environment variable that forces an implementation.
@@ -45,31 +48,28 @@ type impl struct {
 	winogradInput  func(v, x []float32, n, ld int, starts []int32, in []float32, t int)
 	winogradOutput func(out, bias, prod []float32, ld int, o []int32, powers []float32, m, t, cb int)
 
-	unblock   func(dst []float32, ld int, src []float32, n, cb, lanes int)
-	block     func(dst []float32, src []float32, ld int, n, cb, lanes int)
-	blockSum  func(sum, v []float32, n, cb int)
-	foldMax   func(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool)
-	sparseDot func(dw, x []float32, rows []int32, kw int, pos []int32, g []float32)
-	sparseAdd func(dx, w []float32, rows []int32, kw int, pos []int32, g []float32)
+	unblock  func(dst []float32, ld int, src []float32, n, cb, lanes int)
+	block    func(dst []float32, src []float32, ld int, n, cb, lanes int)
+	blockSum func(sum, v []float32, n, cb int)
+	foldMax  func(best []float32, arg []int32, row []float32, nz, pw, cb int, pos int32, first bool)
+
+	sparseDot, sparseAdd func(sum, x []float32, rows []int32, kw int, pos []int32, g []float32)
 
 	winners        func(pos []int32, sel, g []float32, arg []int32, n, nz, ph int, rowPos []int32, lo, width, stride int) int
 	sparseDotBlock func(dw, x []float32, off, pos []int32, g []float32, cb int)
 	sparseAddBlock func(dx, w []float32, off []int32, run int, pos []int32, g []float32, cb int)
 
 	gemmPanel func(c []float32, ldc int, a []float32, rs, ks int, b, bias []float32, m, k int)
-	packRows  func(dst, b []float32, ldb, k, n int)
-	packCols  func(dst, b []float32, ldb, k, n int)
-	packTrans func(dst, a []float32, lda, m, k int)
+
+	packRows, packCols, packTrans func(dst, a []float32, ld, k, n int)
 
 	prefetch func(x []float32)
 
 	mask func(keep []float32, s *rng.Stream, limit uint32, scale float32)
 
-	add     func(dst, a, b []float32)
-	mul     func(dst, a, b []float32)
-	sum     func(x []float32) float64
-	sumSq   func(x []float32) float64
-	colSums func(dst, x []float32, rows, cols int)
+	add, mul   func(dst, a, b []float32)
+	sum, sumSq func(x []float32) float64
+	colSums    func(dst, x []float32, rows, cols int)
 
 	norm       func(y, x []float32, mean, a, b float32)
 	normGrad   func(dx, dy, x []float32, p *NormGrad)
@@ -84,95 +84,41 @@ type impl struct {
 	betaTails func(dst *[4]BetaPoints, z, q *BetaPoints, terms []BetaTailTerm, lanes int)
 	logBetas  func(dst *BetaLogs, w, a, b []float64)
 
-	exp         func(dst, x []float32)
-	relu        func(dst, x []float32)
-	reluGrad    func(dx, dy, y []float32)
-	tanh        func(dst, x []float32)
-	tanhGrad    func(dx, dy, y []float32)
-	sigmoid     func(dst, x []float32)
-	sigmoidGrad func(dx, dy, y []float32)
-	gelu        func(dst, x []float32)
-	geluGrad    func(dx, dy, x []float32)
+	exp func(dst, x []float32)
+	act activations
 
-	sgd  func(w, v, g []float32, p *SGD)
-	adam func(w, m, v, g []float32, p *Adam)
+	optimizers
 }
 
 var generic = impl{
-	name:   "generic",
-	peak:   peakGeneric,
-	tile16: 1, tile8: 1,
-	indexed:     indexedGeneric,
-	rowLanes:    8,
-	rowTile:     func(int, int) int { return 1 },
-	runLimits:   func(int, int) (int, int) { return 0, 0 },
-	indexedRuns: indexedRunsGeneric,
-	indexedRows: indexedRowsGeneric,
+	name: "generic", peak: peakGeneric,
 
-	winogradInput:  winogradInputGeneric,
-	winogradOutput: winogradOutputGeneric,
+	tile16: 1, tile8: 1, indexed: indexedGeneric,
+	runLimits: func(int, int) (int, int) { return 0, 0 }, indexedRuns: indexedRunsGeneric,
+	rowLanes: 8, rowTile: func(int, int) int { return 1 }, indexedRows: indexedRowsGeneric,
+	winogradInput: winogradInputGeneric, winogradOutput: winogradOutputGeneric,
+	unblock: unblockGeneric, block: blockGeneric, blockSum: blockSumGeneric, foldMax: foldMaxGeneric,
+	sparseDot: sparseDotGeneric, sparseAdd: sparseAddGeneric, winners: winnersGeneric,
+	sparseDotBlock: sparseDotBlockGeneric, sparseAddBlock: sparseAddBlockGeneric,
 
-	unblock:   unblockGeneric,
-	block:     blockGeneric,
-	blockSum:  blockSumGeneric,
-	foldMax:   foldMaxGeneric,
-	sparseDot: sparseDotGeneric,
-	sparseAdd: sparseAddGeneric,
+	gemmPanel: gemmPanelGeneric, packRows: packRowsGeneric, packCols: packColsGeneric, packTrans: packTransGeneric,
 
-	winners:        winnersGeneric,
-	sparseDotBlock: sparseDotBlockGeneric,
-	sparseAddBlock: sparseAddBlockGeneric,
+	prefetch: func([]float32) {}, mask: maskGeneric,
+	add: addGeneric, mul: mulGeneric, sum: sumGeneric, sumSq: sumSqGeneric, colSums: colSumsGeneric,
+	norm: normGeneric, normGrad: normGradGeneric, centredDot: centredDotGeneric,
+	exp: expGeneric, act: activationsGeneric, optimizers: optimizersGeneric,
 
-	gemmPanel: gemmPanelGeneric,
-	packRows:  packRowsGeneric,
-	packCols:  packColsGeneric,
-	packTrans: packTransGeneric,
-
-	prefetch: func([]float32) {},
-
-	mask: maskGeneric,
-
-	add:     addGeneric,
-	mul:     mulGeneric,
-	sum:     sumGeneric,
-	sumSq:   sumSqGeneric,
-	colSums: colSumsGeneric,
-
-	norm:       normGeneric,
-	normGrad:   normGradGeneric,
-	centredDot: centredDotGeneric,
-
-	dots64:    dots64Generic,
-	addRows64: addRows64Generic,
-
-	betaSums:  betaSumsGeneric,
-	logGamma:  logGammaGeneric,
-	expLinear: expLinearGeneric,
-	betaTails: betaTailsGeneric,
-	logBetas:  logBetasGeneric,
-
-	exp:         expGeneric,
-	relu:        reluGeneric,
-	reluGrad:    reluGradGeneric,
-	tanh:        tanhGeneric,
-	tanhGrad:    tanhGradGeneric,
-	sigmoid:     sigmoidGeneric,
-	sigmoidGrad: sigmoidGradGeneric,
-	gelu:        geluGeneric,
-	geluGrad:    geluGradGeneric,
-
-	sgd:  sgdGeneric,
-	adam: adamGeneric,
+	dots64: dots64Generic, addRows64: addRows64Generic,
+	betaSums: betaSumsGeneric, logGamma: logGammaGeneric, expLinear: expLinearGeneric,
+	betaTails: betaTailsGeneric, logBetas: logBetasGeneric,
 }
 
 // impls lists what this processor runs, slowest first; active is the choice.
 var (
 	impls  = append([]*impl{&generic}, archImpls()...)
 	active = impls[len(impls)-1]
-	envErr error
+	envErr = useNamed(os.Getenv(Env))
 )
-
-func init() { envErr = useNamed(os.Getenv(Env)) }
 
 // useNamed selects the implementation that the environment names, if any.
 func useNamed(name string) error {
@@ -191,21 +137,15 @@ func Name() string { return active.name }
 // Available returns the implementations that run on this processor, slowest
 // first.
 func Available() []string {
-	names := make([]string, len(impls))
-	for i, im := range impls {
-		names[i] = im.name
-	}
-	return names
+	return words.Each(impls, func(im *impl) string { return im.name })
 }
 
 // Use selects an implementation for the whole program. Call it before any
 // other function of the package; it is not safe beside running kernels.
 func Use(name string) error {
-	for _, im := range impls {
-		if im.name == name {
-			active = im
-			return nil
-		}
+	if i := slices.Index(Available(), name); i >= 0 {
+		active = impls[i]
+		return nil
 	}
 	switch name {
 	case "generic", "avx2", "avx512":
@@ -217,3 +157,33 @@ func Use(name string) error {
 // Err reports what is wrong with the value of CREDENCE_KERNEL, or nil. After
 // an error the fastest implementation is in use.
 func Err() error { return envErr }
+
+// Peak measures the multiply-add peak of one core with the active
+// implementation's vectors, in floating-point operations a second: the best of
+// several short loops that touch registers only. The reference has no vectors;
+// its peak is that of a scalar multiply and add.
+func Peak() float64 {
+	const rounds = 1 << 16
+	best := 0.0
+	for range 40 {
+		start := time.Now()
+		flops := active.peak(rounds)
+		best = max(best, float64(flops)/time.Since(start).Seconds())
+	}
+	return best
+}
+
+// peakGeneric does n rounds of eight independent multiply-adds and returns the
+// number of operations.
+func peakGeneric(n int) int {
+	a := peakSink
+	b, c, d, e, f, g, h := a, a, a, a, a, a, a
+	for range n {
+		a, b, c, d = a*a+a, b*b+b, c*c+c, d*d+d
+		e, f, g, h = e*e+e, f*f+f, g*g+g, h*h+h
+	}
+	peakSink = a + b + c + d + e + f + g + h
+	return 16 * n
+}
+
+var peakSink float32

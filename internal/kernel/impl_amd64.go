@@ -64,11 +64,11 @@ func newAVX2() *impl {
 	im.betaSums, im.logGamma, im.expLinear = betaSums4, logGamma4, expLinear4
 	im.betaTails, im.logBetas = betaTails4, logBetas4
 	im.exp = exp8
-	im.relu, im.reluGrad = relu8, reluGrad8
-	im.tanh, im.tanhGrad = tanh8, tanhGrad8
-	im.sigmoid, im.sigmoidGrad = sigmoid8, sigmoidGrad8
-	im.gelu, im.geluGrad = gelu8, geluGrad8
-	im.sgd, im.adam = sgd8, adam8
+	im.act[ReLU].forward, im.act[ReLU].backward = relu8, reluGrad8
+	im.act[Tanh].forward, im.act[Tanh].backward = tanh8, tanhGrad8
+	im.act[Sigmoid].forward, im.act[Sigmoid].backward = sigmoid8, sigmoidGrad8
+	im.act[GELU].forward, im.act[GELU].backward = gelu8, geluGrad8
+	im.optimizers = optimizersAVX2
 	return &im
 }
 

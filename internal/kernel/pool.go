@@ -60,9 +60,8 @@ func (s *PoolShape) window(i, o int) (lo, hi int) {
 func MaxPool(y []float32, arg []int32, x []float32, s PoolShape) {
 	out := s.OutSize()
 	plane, outPlane := volume(s.Size), volume(out)
-	checkLen("MaxPool", len(x), s.Channels*plane)
-	checkLen("MaxPool", len(y), s.Channels*outPlane)
-	checkLen("MaxPool", len(arg), s.Channels*outPlane)
+	checkLen("MaxPool", s.Channels*plane, len(x))
+	checkLen("MaxPool", s.Channels*outPlane, len(y), len(arg))
 	o := 0
 	for c := range s.Channels {
 		xc := x[c*plane : (c+1)*plane]
@@ -95,9 +94,8 @@ func MaxPool(y []float32, arg []int32, x []float32, s PoolShape) {
 // of o. dx is [Channels, Size], dy and arg [Channels, OutSize].
 func MaxPoolGrad(dx, dy []float32, arg []int32, s PoolShape) {
 	plane, outPlane := volume(s.Size), volume(s.OutSize())
-	checkLen("MaxPoolGrad", len(dx), s.Channels*plane)
-	checkLen("MaxPoolGrad", len(dy), s.Channels*outPlane)
-	checkLen("MaxPoolGrad", len(arg), s.Channels*outPlane)
+	checkLen("MaxPoolGrad", s.Channels*plane, len(dx))
+	checkLen("MaxPoolGrad", s.Channels*outPlane, len(dy), len(arg))
 	clear(dx)
 	for c := range s.Channels {
 		dxc := dx[c*plane : (c+1)*plane]
@@ -111,8 +109,8 @@ func MaxPoolGrad(dx, dy []float32, arg []int32, s PoolShape) {
 // AvgPool computes y[c, o] = Σ over p in window(o) of x[c, p] / volume of the
 // whole window: padding counts as zeros.
 func AvgPool(y, x []float32, s PoolShape) {
-	checkLen("AvgPool", len(x), s.Channels*volume(s.Size))
-	checkLen("AvgPool", len(y), s.Channels*volume(s.OutSize()))
+	checkLen("AvgPool", s.Channels*volume(s.Size), len(x))
+	checkLen("AvgPool", s.Channels*volume(s.OutSize()), len(y))
 	inv := 1 / float32(volume(s.Window))
 	clear(y)
 	s.rows(func(o, lo, hi int) {
@@ -128,8 +126,8 @@ func AvgPool(y, x []float32, s PoolShape) {
 // AvgPoolGrad computes dx = 0, then dx[c, p] += dy[c, o]/volume(Window) for
 // every p in window(o), in scan order of o.
 func AvgPoolGrad(dx, dy []float32, s PoolShape) {
-	checkLen("AvgPoolGrad", len(dx), s.Channels*volume(s.Size))
-	checkLen("AvgPoolGrad", len(dy), s.Channels*volume(s.OutSize()))
+	checkLen("AvgPoolGrad", s.Channels*volume(s.Size), len(dx))
+	checkLen("AvgPoolGrad", s.Channels*volume(s.OutSize()), len(dy))
 	inv := 1 / float32(volume(s.Window))
 	clear(dx)
 	s.rows(func(o, lo, hi int) {
@@ -160,8 +158,11 @@ func (s PoolShape) rows(visit func(o, lo, hi int)) {
 
 func volume(n [3]int) int { return n[0] * n[1] * n[2] }
 
-func checkLen(op string, got, want int) {
-	if got != want {
-		panic(fmt.Sprintf("kernel: %s: slice of %d values, want %d", op, got, want))
+// checkLen panics unless all lengths are the one wanted.
+func checkLen(op string, want int, lengths ...int) {
+	for _, n := range lengths {
+		if n != want {
+			panic(fmt.Sprintf("kernel: %s: slice of %d values, want %d", op, n, want))
+		}
 	}
 }

@@ -25,8 +25,12 @@ const (
 // horizontal returns the axis between two pixels whose labels stand side by
 // side without touching.
 func horizontal(lo, hi, left, right float64) axis {
-	a := axis{lo: lo, hi: hi, start: left, end: right}
-	a.step = niceStep((hi - lo) * tickSpacingX / (right - left))
+	return spaced(lo, hi, left, right, niceStep((hi-lo)*tickSpacingX/(right-left)))
+}
+
+// spaced is horizontal with a least step.
+func spaced(lo, hi, left, right, step float64) axis {
+	a := axis{lo: lo, hi: hi, start: left, end: right, step: step}
 	for a.step < hi-lo && a.labelWidth()+tickLabelGap > (right-left)*a.step/(hi-lo) {
 		a.step = niceStep(1.5 * a.step)
 	}
@@ -145,10 +149,7 @@ func (a axis) drawX(c *canvas, name string, top, bottom float64) float64 {
 	}
 	c.open("muted")
 	defer c.close()
-	y := bottom + tickSize + 5
-	for _, v := range a.ticks() {
-		c.text("tick middle", point{a.pixel(v), y}, a.label(v))
-	}
+	y := a.labelsX(c, bottom)
 	if name == "" {
 		return y
 	}
@@ -168,13 +169,44 @@ func (a axis) drawY(c *canvas, name string, left, right float64) {
 	}
 	c.open("muted")
 	defer c.close()
-	for _, v := range a.ticks() {
-		c.text("tick end", point{left - labelOffset, a.pixel(v) + 0.36*tickSize}, a.label(v))
-	}
+	a.labelsY(c, left)
 	if name != "" {
 		c.textUp("middle", point{margin + 0.8*textSize, (a.start + a.end) / 2}, fit(name, textSize, a.start-a.end))
 	}
 }
+
+// labelsX writes the labels below the ticks of a horizontal axis at bottom, and returns
+// their y.
+func (a axis) labelsX(c *canvas, bottom float64) (y float64) {
+	y = bottom + tickSize + 5
+	for _, v := range a.ticks() {
+		c.text("tick middle", point{a.pixel(v), y}, a.label(v))
+	}
+	return y
+}
+
+// labelsY writes the labels beside the ticks of a vertical axis at left.
+func (a axis) labelsY(c *canvas, left float64) {
+	for _, v := range a.ticks() {
+		c.text("tick end", point{left - labelOffset, a.pixel(v) + 0.36*tickSize}, a.label(v))
+	}
+}
+
+// drawInterval draws an interval of a horizontal axis at the height y, its ends marked.
+// An end beyond the axis is cut off and has no mark.
+func (a axis) drawInterval(c *canvas, lo, hi, y float64) {
+	left, right := a.pixel(max(lo, a.lo)), a.pixel(min(hi, a.hi))
+	c.rect("solid", left, y-0.75, max(0, right-left), 1.5)
+	if lo >= a.lo {
+		c.rect("solid", left-0.75, y-rowCap, 1.5, 2*rowCap)
+	}
+	if hi <= a.hi {
+		c.rect("solid", right-0.75, y-rowCap, 1.5, 2*rowCap)
+	}
+}
+
+// rowCap is half of the stroke that ends an interval in a row.
+const rowCap = 4.0
 
 // labelOffset is the room between an axis and its labels, or between a mark and
 // the number beside it.

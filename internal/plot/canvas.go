@@ -2,17 +2,44 @@ package plot
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Figure is any figure of the package.
-type Figure interface{ WriteSVG(io.Writer) error }
+type Figure interface {
+	// draw draws the figure from top to bottom, and ends with [canvas.finish].
+	draw(c *canvas) error
+}
+
+// narrowWidth is that of a card on a phone, where a card of the usual width would be
+// shrunk until nobody can read it.
+const narrowWidth = 350
+
+// WriteSVG writes a figure to w as an SVG file, 760 pixels wide and as high as it needs.
+func WriteSVG(w io.Writer, f Figure) error { return write(w, f, figureWidth) }
+
+// WriteNarrow is [WriteSVG] with a card for a phone. A [Field], [Layers] and [Samples] have no room on it.
+func WriteNarrow(w io.Writer, f Figure) error { return write(w, f, narrowWidth) }
+
+// write writes a figure on a card of some width; errors say which figure it is.
+func write(w io.Writer, f Figure, width float64) error {
+	c := &canvas{width: width}
+	err := f.draw(c)
+	if err == nil {
+		_, err = w.Write(c.file())
+	}
+	if err != nil {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", f), "plot.")
+		return fmt.Errorf("%s figure: %w", strings.ToLower(kind), err)
+	}
+	return nil
+}
 
 // point is a place on a canvas: x to the right, y downwards, in pixels.
 type point struct{ x, y float64 }
@@ -20,14 +47,40 @@ type point struct{ x, y float64 }
 // canvas collects the elements of an SVG file. What they look like is decided
 // by their class, in the style sheet.
 type canvas struct {
-	width float64 // of the card; 0 means figureWidth
-	body  bytes.Buffer
-	rules string // of the style sheet, beyond those of every figure
-	err   error  // the first coordinate that is not a number
+	width  float64 // of the card
+	height float64 // of the card, known at the end
+	top    float64 // of the group in hand, from which its elements count y
+	body   bytes.Buffer
+	rules  string // of the style sheet, beyond those of every figure
+	err    error  // the first coordinate that is not a number
+
+	// For readers who cannot see the figure.
+	name, description string
 }
 
-// wide returns the width of the card.
-func (c *canvas) wide() float64 { return cmp.Or(c.width, figureWidth) }
+// headerGap is the usual room between the header and what is below it.
+const headerGap = 14
+
+// begin draws the title and the legend, and starts the group of all that is below
+// them and some room.
+func (c *canvas) begin(title string, legend []key, room float64) {
+	c.openAt(drawHeader(c, title, legend) + room)
+}
+
+// next ends the group in hand and starts one that is lower by the given height.
+func (c *canvas) next(by float64) {
+	c.close()
+	c.openAt(c.top + by)
+}
+
+// finish ends the group in hand, and the figure at the given height of it. It returns
+// an error if some coordinate is not a number.
+func (c *canvas) finish(end float64, name, description string) error {
+	c.close()
+	c.height, c.name, c.description = c.top+end+margin, name, description
+	c.number(c.height)
+	return c.err
+}
 
 // number formats a coordinate: a hundredth of a pixel is below what a printer
 // resolves, and above the rounding errors that differ between machines.
@@ -38,17 +91,11 @@ func (c *canvas) number(v float64) string {
 		}
 		v = 0
 	}
-	return string(appendNumber(nil, v))
-}
-
-func appendNumber(b []byte, v float64) []byte {
-	b = strconv.AppendFloat(b, v, 'f', 2, 64)
-	b = bytes.TrimRight(b, "0")
-	b = bytes.TrimSuffix(b, []byte("."))
-	if string(b) == "-0" {
-		return []byte("0")
+	s := strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+	if s == "-0" {
+		return "0"
 	}
-	return b
+	return s
 }
 
 // escape returns s as character data, without characters that XML forbids.
@@ -64,6 +111,7 @@ func (c *canvas) close()            { c.body.WriteString("</g>\n") }
 
 // openAt starts a group whose elements count y from the given height.
 func (c *canvas) openAt(y float64) {
+	c.top = y
 	fmt.Fprintf(&c.body, "<g transform=\"translate(0 %s)\">\n", c.number(y))
 }
 
@@ -126,32 +174,25 @@ func (c *canvas) textUp(class string, at point, s string) {
 		class, x, y, x, y, escape(s))
 }
 
-// write completes the file. The name and the description are for readers who
-// cannot see the figure.
-func (c *canvas) write(w io.Writer, width, height float64, name, description string) error {
-	wide, high := c.number(width), c.number(height)
-	if c.err != nil {
-		return c.err
-	}
+// file returns the SVG file of a figure that is finished.
+func (c *canvas) file() []byte {
+	wide, high := c.number(c.width), c.number(c.height)
 	var file bytes.Buffer
 	fmt.Fprintf(&file, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"credence\" role=\"img\""+
 		" width=\"%[1]s\" height=\"%[2]s\" viewBox=\"0 0 %[1]s %[2]s\">\n", wide, high)
-	fmt.Fprintf(&file, "<title>%s</title>\n<desc>%s</desc>\n", escape(name), escape(description))
+	fmt.Fprintf(&file, "<title>%s</title>\n<desc>%s</desc>\n", escape(c.name), escape(c.description))
 	fmt.Fprintf(&file, "<style>\n%s%s</style>\n", styleSheet(), c.rules)
 	fmt.Fprintf(&file, "<rect class=\"card\" width=\"%s\" height=\"%s\"/>\n", wide, high)
 	file.Write(c.body.Bytes())
 	file.WriteString("</svg>\n")
-	_, err := w.Write(file.Bytes())
-	return err
+	return file.Bytes()
 }
 
-// figure completes the file of a figure, which ends at the
-// given height; errors say which figure it is.
-func (c *canvas) figure(w io.Writer, figure string, end float64, name, description string) error {
-	if err := c.write(w, c.wide(), end+margin, name, description); err != nil {
-		return fmt.Errorf("%s: %w", figure, err)
-	}
-	return nil
+// dashed draws a line to compare with.
+func (c *canvas) dashed(from, to point) {
+	c.open("muted dashed")
+	c.curve("curve", []point{from, to})
+	c.close()
 }
 
 // labeled is a sentence about a series, which may have no label.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -14,14 +13,12 @@ import (
 // with the line on which both are equal: a reliability diagram, dispersion by
 // bin, nominal against empirical coverage.
 type Comparison struct {
-	// Width of the card in pixels; 0 means 760.
-	Width          float64
 	Title          string
 	XLabel, YLabel string
 	// Equal is the entry of the diagonal in the legend; "seen as predicted" if
-	// empty. Interval is what the whiskers are; "95% interval" if empty.
-	Equal, Interval string
-	Series          []PointSeries
+	// empty.
+	Equal  string
+	Series []PointSeries
 	// Unit makes both axes go from 0 to 1, Same makes them show the same range.
 	Unit, Same bool
 }
@@ -36,22 +33,19 @@ type PointSeries struct {
 // finite are left out, and so are intervals whose ends are not, or are equal.
 type IntervalPoint struct{ X, Y, Lo, Hi float64 }
 
-func (p IntervalPoint) known() bool       { return finite(p.X) && finite(p.Y) }
+func (p IntervalPoint) unknown() bool     { return !finite(p.X) || !finite(p.Y) }
 func (p IntervalPoint) hasInterval() bool { return finite(p.Lo) && finite(p.Hi) && p.Lo < p.Hi }
 
 const comparisonHeight = 320.0
 
-// WriteSVG writes the figure to w as an SVG file.
-func (d Comparison) WriteSVG(w io.Writer) error {
-	c := canvas{width: d.Width}
-	known, intervals, outside := 0, false, false
+// draw implements [Figure].
+func (d Comparison) draw(c *canvas) error {
+	intervals, outside := false, false
 	x, y := emptySpan(), emptySpan()
-	for _, s := range d.Series {
-		for _, p := range s.Points {
-			if !p.known() {
-				continue
-			}
-			known++
+	d.Series = slices.Clone(d.Series)
+	for i, s := range d.Series {
+		d.Series[i].Points = slices.DeleteFunc(slices.Clone(s.Points), IntervalPoint.unknown)
+		for _, p := range d.Series[i].Points {
 			outside = outside || p.X < 0 || p.X > 1 || p.Y < 0 || p.Y > 1
 			x.add(p.X)
 			y.add(p.Y)
@@ -61,8 +55,8 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 			}
 		}
 	}
-	if known == 0 {
-		return errors.New("comparison figure: no points")
+	if x == emptySpan() {
+		return errors.New("no points")
 	}
 	if d.Same {
 		x.add(y.lo, y.hi)
@@ -71,15 +65,14 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 	x, y = x.padded(), y.padded()
 	if d.Unit {
 		if outside {
-			return errors.New("comparison figure: points outside of 0 to 1")
+			return errors.New("points outside of 0 to 1")
 		}
 		x, y = span{0, 1}, span{0, 1}
 	}
-	f := newFrame(&c, x, y, d.XLabel, d.YLabel, comparisonHeight)
-	top := drawHeader(&c, d.Title, d.legend(intervals)) + 14
-	c.openAt(top)
-	end := f.draw(&c)
-	f.diagonal(&c)
+	f := newFrame(c, x, y, d.XLabel, d.YLabel, comparisonHeight)
+	c.begin(d.Title, d.legend(intervals), headerGap)
+	end := f.draw(c)
+	f.diagonal(c)
 	for i, s := range d.Series {
 		// Whiskers of several series at one x stand side by side.
 		shift := 5 * (float64(i) - float64(len(d.Series)-1)/2)
@@ -88,21 +81,16 @@ func (d Comparison) WriteSVG(w io.Writer) error {
 		}
 		c.open(series(i))
 		for _, p := range s.Points {
-			if !p.known() {
-				continue
-			}
 			at := f.place(p.X, p.Y)
 			at.x = min(max(at.x+shift, f.x.start), f.x.end)
 			if p.hasInterval() {
-				f.whisker(&c, at.x, max(p.Lo, f.y.lo), min(p.Hi, f.y.hi))
+				drawUpright(c, at.x, f.y.pixel(min(p.Hi, f.y.hi)), f.y.pixel(max(p.Lo, f.y.lo)))
 			}
 			c.dot("dot", at, dotRadius)
 		}
 		c.close()
 	}
-	c.close()
-	return c.figure(w, "comparison figure", top+end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel),
-		d.description(f))
+	return c.finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), d.description(f))
 }
 
 func (d Comparison) legend(intervals bool) []key {
@@ -113,7 +101,7 @@ func (d Comparison) legend(intervals bool) []key {
 		}
 	}
 	if intervals {
-		keys = append(keys, dotKey(cmp.Or(d.Interval, "95% interval"), "muted", true))
+		keys = append(keys, dotKey("95% interval", "muted", true))
 	}
 	return append(keys, lineKey(cmp.Or(d.Equal, "seen as predicted"), "muted dashed"))
 }
@@ -122,20 +110,143 @@ func (d Comparison) legend(intervals bool) []key {
 func (d Comparison) description(f frame) string {
 	var sentences []string
 	for _, s := range d.Series {
-		points := slices.DeleteFunc(slices.Clone(s.Points), func(p IntervalPoint) bool { return !p.known() })
-		if len(points) == 0 {
+		if len(s.Points) == 0 {
 			continue
 		}
-		worst := points[0]
-		for _, p := range points {
+		worst := s.Points[0]
+		for _, p := range s.Points {
 			if math.Abs(p.Y-p.X) > math.Abs(worst.Y-worst.X) {
 				worst = p
 			}
 		}
 		text := fmt.Sprintf("%d points from %s to %s; farthest from the diagonal: %s at %s.",
-			len(points), f.x.format(points[0].X, 1), f.x.format(points[len(points)-1].X, 1),
+			len(s.Points), f.x.format(s.Points[0].X, 1), f.x.format(s.Points[len(s.Points)-1].X, 1),
 			f.y.format(worst.Y, 1), f.x.format(worst.X, 1))
 		sentences = append(sentences, labeled(s.Label, text))
+	}
+	return strings.Join(sentences, " ")
+}
+
+// Histogram is a figure of numbers between 0 and 1 that should be uniform, as
+// probability integral transforms are if predictions are right: how many fall
+// into each bin, relative to equal shares, and the band in which all of them
+// stay 19 times out of 20 if the numbers are uniform.
+type Histogram struct {
+	Title  string
+	XLabel string
+	Series []ValueSeries
+}
+
+// ValueSeries are the numbers of one color.
+type ValueSeries struct {
+	Label  string // the entry in the legend; none if empty
+	Values []float64
+}
+
+const histogramHeight, histogramBins = 220.0, 10
+
+// draw implements [Figure].
+func (d Histogram) draw(c *canvas) error {
+	heights, fewest, err := d.heights()
+	if err != nil {
+		return err
+	}
+	y := span{0, 1}
+	for _, h := range heights {
+		y.add(h...)
+	}
+	half := bandOf(histogramBins, fewest)
+	band := span{max(0, 1-half), 1 + half}
+	y.add(band.hi)
+	y.hi *= 1.06
+	f := newFrame(c, span{0, 1}, y, d.XLabel, "relative frequency", histogramHeight)
+
+	entry := lineKey
+	if len(d.Series) == 1 {
+		entry = areaKey
+	}
+	var legend []key
+	for i, s := range d.Series {
+		if s.Label != "" && heights[i] != nil {
+			legend = append(legend, entry(s.Label, series(i)))
+		}
+	}
+	legend = append(legend, areaKey("19 times out of 20 all stay here if predictions are right", "muted"),
+		lineKey("equal shares", "muted dashed"))
+	c.begin(d.Title, legend, headerGap)
+	end := f.draw(c)
+	c.open("muted")
+	c.rect("shade", f.x.start, f.y.pixel(band.hi), f.x.end-f.x.start, f.y.pixel(band.lo)-f.y.pixel(band.hi))
+	c.close()
+	for i, h := range heights {
+		if h == nil {
+			continue
+		}
+		outline := []point{f.place(0, 0)}
+		for b, v := range h {
+			outline = append(outline, f.place(float64(b)/histogramBins, v), f.place(float64(b+1)/histogramBins, v))
+		}
+		outline = append(outline, f.place(1, 0))
+		c.open(series(i))
+		if len(d.Series) == 1 {
+			c.polygon("shade", outline)
+		}
+		c.curve("curve", outline)
+		c.close()
+	}
+	f.level(c, 1)
+	return c.finish(end, cmp.Or(d.Title, "Histogram of the "+d.XLabel), d.description(heights, band))
+}
+
+// heights returns the relative frequencies of the bins of each series, nil for one
+// without values, and how many values the smallest of the others has.
+func (d Histogram) heights() (heights [][]float64, fewest float64, err error) {
+	heights, fewest = make([][]float64, len(d.Series)), math.Inf(1)
+	for i, s := range d.Series {
+		if len(s.Values) == 0 {
+			continue
+		}
+		fewest = min(fewest, float64(len(s.Values)))
+		heights[i] = make([]float64, histogramBins)
+		each := histogramBins / float64(len(s.Values))
+		for _, v := range s.Values {
+			if !(v >= 0 && v <= 1) {
+				return nil, 0, fmt.Errorf("value %v does not lie between 0 and 1", v)
+			}
+			heights[i][min(histogramBins-1, int(v*histogramBins))] += each
+		}
+	}
+	if math.IsInf(fewest, 1) {
+		return nil, 0, errors.New("no values")
+	}
+	return heights, fewest, nil
+}
+
+// bandOf returns how far from 1 the relative frequencies of n uniform numbers
+// may be in all bins at once: the normal approximation to the binomial, at
+// 1 − 0.05/bins each (Bonferroni).
+func bandOf(bins int, n float64) float64 {
+	b := float64(bins)
+	z := math.Sqrt2 * math.Erfinv(1-0.05/b)
+	return z * math.Sqrt((b-1)/n)
+}
+
+// description says how many bins of each series lie outside the band.
+func (d Histogram) description(heights [][]float64, band span) string {
+	var sentences []string
+	for i, h := range heights {
+		if h == nil {
+			continue
+		}
+		outside := 0
+		for _, v := range h {
+			if v < band.lo || v > band.hi {
+				outside++
+			}
+		}
+		text := fmt.Sprintf("%d values in %d bins, %d of them outside the band.",
+			len(d.Series[i].Values), len(h), outside)
+		sentences = append(sentences, labeled(d.Series[i].Label, text))
 	}
 	return strings.Join(sentences, " ")
 }

@@ -1,12 +1,15 @@
 package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
+	"credence/internal/words"
 	"credence/mixture"
 )
 
@@ -18,15 +21,12 @@ import (
 // at the top of the figure and marked. If the mass of all curves lies within a
 // tenth of [0, 1], only that part is shown.
 type Density struct {
-	// Width of the card in pixels; 0 means 760.
-	Width  float64
 	Title  string
 	XLabel string // "probability" if empty
 	Curves []Curve
 	// Levels are those of the shaded sets and of the intervals, between 0 and 1.
 	// Nil stands for 0.95; an empty slice for no sets and no intervals.
 	Levels []float64
-	Center Center
 }
 
 // Curve is one distribution in a [Density] figure.
@@ -37,37 +37,22 @@ type Curve struct {
 	Resolution float64
 }
 
-// Center says which point estimate a [Density] figure marks.
-type Center int
-
-const (
-	Mean Center = iota
-	Median
-	NoCenter
-)
-
 // Sizes of the parts of the figure, in pixels.
 const (
 	panelHeight = 190.0
 	rowHeight   = 19.0
-	halfCap     = 4.5 // half of the stroke that ends a whisker
+	densityCap  = 4.5 // half of the stroke that ends a whisker
 )
 
-// WriteSVG writes the figure to w as an SVG file and high
-// enough for its title, legend and rows: 364 pixels for a title and two curves.
-func (d Density) WriteSVG(w io.Writer) error {
+// draw implements [Figure]. A title and two curves take 364 pixels.
+func (d Density) draw(c *canvas) error {
 	levels, err := d.sortedLevels()
 	if err != nil {
-		return fmt.Errorf("density figure: %w", err)
+		return err
 	}
-	f := &densityFigure{Density: d, levels: levels}
-	c := canvas{width: d.Width}
-	f.layOut(c.wide())
-	height := f.draw(&c)
-	if err := c.write(w, c.wide(), height, f.name(), f.description()); err != nil {
-		return fmt.Errorf("density figure: %w", err)
-	}
-	return nil
+	f := &densityFigure{Density: d, frame: frame{xLabel: cmp.Or(d.XLabel, "probability"), yLabel: "density"}, levels: levels}
+	f.layOut(c.width)
+	return c.finish(f.drawAll(c), cmp.Or(d.Title, "Density of the "+f.xLabel), f.description())
 }
 
 // sortedLevels returns the levels in decreasing order, if the figure can be drawn.
@@ -99,14 +84,12 @@ func (d Density) sortedLevels() ([]float64, error) {
 // the panel with the curves.
 type densityFigure struct {
 	Density
+	frame
 	levels []float64 // decreasing
-	x, y   axis
 	lines  [][]point // one a curve
 	pieces [][][]point
 	gaps   [][]float64 // where a curve is higher than the panel
 }
-
-const yLabel = "density"
 
 // layOut finds the axes and traces the curves.
 func (f *densityFigure) layOut(width float64) {
@@ -118,13 +101,7 @@ func (f *densityFigure) layOut(width float64) {
 	const headroom = 1.04 // so that the stroke of the highest peak is not cut
 	f.y = vertical(0, headroom*densities(f.Curves, lo, hi), panelHeight, 0)
 
-	left, right := f.y.roomY(yLabel), margin
-	for range 3 { // the labels of x need room, which moves x
-		f.x = horizontal(lo, hi, left, width-right)
-		needLeft, needRight := f.sideRoom()
-		left, right = max(left, needLeft), max(right, needRight)
-	}
-	f.x = horizontal(lo, hi, left, width-right)
+	f.layOutX(span{lo, hi}, width, f.sideRoom)
 
 	for _, c := range f.Curves {
 		line := trace(c.Mixture.PDF, f.x, f.y, features(c.Mixture))
@@ -138,8 +115,7 @@ func (f *densityFigure) layOut(width float64) {
 // sideRoom returns how far from the edges of the card x must begin and end for
 // its labels, and the numbers beside whiskers, to stay on it.
 func (f *densityFigure) sideRoom() (left, right float64) {
-	left = margin + f.x.labelWidth()/2
-	right = left
+	left, right = f.labelRoom()
 	if len(f.levels) == 0 {
 		return left, right
 	}
@@ -154,19 +130,15 @@ func (f *densityFigure) sideRoom() (left, right float64) {
 	return left, right
 }
 
-// draw returns the height of the figure.
-func (f *densityFigure) draw(c *canvas) float64 {
-	top := drawHeader(c, f.Title, f.legend()) + 14
+// drawAll returns the y at which the figure ends.
+func (f *densityFigure) drawAll(c *canvas) float64 {
+	room := float64(headerGap)
 	if f.cut() {
-		top += 6 // for the arrows
+		room += 6 // for the arrows
 	}
-	c.openAt(top)
-	bottom := f.y.start
-	if f.hasRows() {
-		bottom += float64(len(f.Curves))*rowHeight + 8
-	}
-	end := f.x.drawX(c, f.xLabel(), f.y.end, bottom)
-	f.y.drawY(c, yLabel, f.x.start, f.x.end)
+	c.begin(f.Title, f.legend(), room)
+	end := f.x.drawX(c, f.xLabel, f.y.end, f.y.start+float64(len(f.Curves))*rowHeight+8)
+	f.y.drawY(c, f.yLabel, f.x.start, f.x.end)
 	c.line("rule", point{f.x.start, f.y.start}, point{f.x.end, f.y.start})
 	for i := range f.Curves { // below all curves
 		c.open(series(i))
@@ -176,29 +148,17 @@ func (f *densityFigure) draw(c *canvas) float64 {
 	for i := range f.Curves {
 		c.open(series(i))
 		c.curve("curve", f.pieces[i]...)
-		if f.hasRows() {
-			f.drawRow(c, i, f.y.start+4+rowHeight*(float64(i)+0.5))
-		}
+		f.drawRow(c, i, f.y.start+4+rowHeight*(float64(i)+0.5))
 		c.close()
 	}
 	f.drawArrows(c)
-	c.close()
-	return top + end + margin
-}
-
-func (f *densityFigure) xLabel() string {
-	if f.XLabel == "" {
-		return "probability"
-	}
-	return f.XLabel
+	return end
 }
 
 // cut reports whether some curve is higher than the panel.
 func (f *densityFigure) cut() bool {
 	return slices.ContainsFunc(f.gaps, func(g []float64) bool { return len(g) > 0 })
 }
-
-func (f *densityFigure) hasRows() bool { return len(f.levels) > 0 || f.Center != NoCenter }
 
 // drawShades shades the highest-density sets of curve i. The sets of lower
 // levels lie within those of higher ones, and so become darker.
@@ -258,10 +218,9 @@ func drawArrow(c *canvas, at point) {
 	c.polygon("solid", []point{{at.x, at.y - 4}, {at.x + 4.5, at.y + 4}, {at.x - 4.5, at.y + 4}})
 }
 
-// drawRow draws the intervals and the center of curve i at the height y, and
+// drawRow draws the intervals and the mean of curve i at the height y, and
 // the ends of the widest interval in numbers.
 func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
-	m := f.Curves[i].Mixture
 	spans := make([][2]float64, len(f.levels))
 	for j, level := range f.levels {
 		in := f.Curves[i].interval(level)
@@ -271,13 +230,8 @@ func (f *densityFigure) drawRow(c *canvas, i int, y float64) {
 			c.text("tick halo", point{spans[0][1] + labelOffset, y + 0.36*tickSize}, f.x.probability(in.Hi))
 		}
 	}
-	drawWhiskers(c, spans, y)
-	switch f.Center {
-	case Mean:
-		c.dot("dot", point{f.x.pixel(m.Mean()), y}, dotRadius)
-	case Median:
-		c.dot("dot", point{f.x.pixel(m.Quantile(0.5)), y}, dotRadius)
-	}
+	drawWhiskers(c, spans, y, densityCap)
+	c.dot("dot", point{f.x.pixel(f.Curves[i].Mixture.Mean()), y}, dotRadius)
 }
 
 // interval returns the two-sided credible interval. Its ends lie between 0 and
@@ -292,14 +246,92 @@ func (c *Curve) interval(level float64) mixture.Interval {
 }
 
 // drawWhiskers draws intervals, the widest first, as lines of which each is
-// thicker than the one before; the first has its ends marked.
-func drawWhiskers(c *canvas, spans [][2]float64, y float64) {
+// thicker than the one before; the first has its ends marked with strokes of twice halfCap.
+func drawWhiskers(c *canvas, spans [][2]float64, y, halfCap float64) {
 	for j, s := range spans {
 		half := 0.75 + 1.5*float64(j)
-		c.rect("solid", s[0], y-half, s[1]-s[0], 2*half)
+		c.rect("solid", s[0], y-half, max(0, s[1]-s[0]), 2*half)
 		if j == 0 {
 			c.rect("solid", s[0]-half, y-halfCap, 2*half, 2*halfCap)
 			c.rect("solid", s[1]-half, y-halfCap, 2*half, 2*halfCap)
 		}
 	}
+}
+
+// legend returns an entry for each curve, then for what is drawn of all.
+func (f *densityFigure) legend() []key {
+	var keys []key
+	for i, curve := range f.Curves {
+		if curve.Label != "" {
+			keys = append(keys, lineKey(curve.Label, series(i)))
+		}
+	}
+	if len(f.levels) > 0 {
+		keys = append(keys, key{f.each("highest-density set"), "muted", func(c *canvas, at point) {
+			for j := range f.levels {
+				inset := 5 * float64(j)
+				c.rect("shade", at.x+inset, at.y-6, max(0, symbolWidth-2*inset), 12)
+			}
+		}})
+	}
+	rows := "mean"
+	if len(f.levels) > 0 {
+		rows = f.each("two-sided interval") + ", mean"
+	}
+	keys = append(keys, key{rows, "muted", func(c *canvas, at point) {
+		var spans [][2]float64
+		for j := range f.levels {
+			inset := 1 + 5*float64(j)
+			spans = append(spans, [2]float64{at.x + inset, at.x + symbolWidth - inset})
+		}
+		drawWhiskers(c, spans, at.y, densityCap)
+		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
+	}})
+	if f.cut() {
+		keys = append(keys, key{"higher than shown", "muted", func(c *canvas, at point) {
+			drawArrow(c, point{at.x + symbolWidth/2, at.y})
+		}})
+	}
+	return keys
+}
+
+// each names a thing that is drawn at each level: "95% interval", or "50% and
+// 95% intervals".
+func (f *densityFigure) each(thing string) string {
+	list := words.Each(f.levels, percent)
+	slices.Reverse(list)
+	if len(list) > 1 {
+		thing += "s"
+	}
+	return words.List(list, "and") + " " + thing
+}
+
+// percent writes a level with as many digits as keep it below 100%.
+func percent(level float64) string {
+	s := strconv.FormatFloat(100*level, 'g', 6, 64)
+	if s == "100" {
+		s = strconv.FormatFloat(100*level, 'g', -1, 64)
+	}
+	return s + "%"
+}
+
+// description puts the figure into words.
+func (f *densityFigure) description() string {
+	var sentences []string
+	for i, c := range f.Curves {
+		label := cmp.Or(c.Label, fmt.Sprintf("curve %d", i+1))
+		parts := []string{"mean " + f.x.probability(c.Mixture.Mean()),
+			"median " + f.x.probability(c.Mixture.Quantile(0.5))}
+		for _, level := range f.levels {
+			parts = append(parts, percent(level)+" two-sided interval "+f.span(c.interval(level)))
+			pieces := words.Each(c.Mixture.HighestDensity(level), f.span)
+			parts = append(parts, percent(level)+" highest-density set "+strings.Join(pieces, " and "))
+		}
+		sentences = append(sentences, label+": "+strings.Join(parts, ", ")+".")
+	}
+	return strings.Join(sentences, " ")
+}
+
+func (f *densityFigure) span(i mixture.Interval) string {
+	return f.x.probability(i.Lo) + " to " + f.x.probability(i.Hi)
 }

@@ -69,7 +69,7 @@ func goldenFigures(t testing.TB) map[string]Density {
 
 // manyCurves are more than there are colors, at two levels.
 func manyCurves(t testing.TB) Density {
-	d := Density{Levels: []float64{0.5, 0.95}, Center: Median}
+	d := Density{Levels: []float64{0.5, 0.95}}
 	for i, label := range []string{"healthy", "mild cognitive impairment", "Alzheimer’s disease", "vascular dementia",
 		"Lewy body dementia", "frontotemporal dementia", "other"} {
 		d.Curves = append(d.Curves, Curve{Label: label, Mixture: one(t, 4+3*float64(i), 30-4*float64(i))})
@@ -81,10 +81,9 @@ func manyCurves(t testing.TB) Density {
 func hardFigures(t testing.TB) map[string]Density {
 	t.Helper()
 	figures := map[string]Density{
-		"nothing but curves": {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{}, Center: NoCenter},
-		"center only":        {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{}},
-		"extreme level":      {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{1 - 1e-12}},
-		"many levels":        {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{0.99, 0.5, 0.8, 0.5, 0.95}},
+		"no levels":     {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{}},
+		"extreme level": {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{1 - 1e-12}},
+		"many levels":   {Curves: []Curve{{Label: "a", Mixture: one(t, 3, 4)}}, Levels: []float64{0.99, 0.5, 0.8, 0.5, 0.95}},
 		"two spikes": {Curves: []Curve{{Label: "a", Mixture: beta(t, []float64{0.5, 0.5}, []float64{1e7, 3e7}, []float64{3e7, 1e7})},
 			{Label: "b", Mixture: one(t, 1e6, 1e6)}}},
 		"spike of minute weight": {Curves: []Curve{{Label: "a", Mixture: beta(t, []float64{1e-12, 1 - 1e-12}, []float64{1e7, 2}, []float64{1e7, 3})}}},
@@ -151,7 +150,7 @@ func TestRandomFigures(t *testing.T) {
 			d.Curves = append(d.Curves, Curve{Label: fmt.Sprint("curve ", i), Mixture: beta(t, w, a, b)})
 		}
 		var b bytes.Buffer
-		if err := d.WriteSVG(&b); err != nil {
+		if err := WriteSVG(&b, d); err != nil {
 			t.Error(err)
 		} else {
 			checkFile(t, b.Bytes())
@@ -189,7 +188,7 @@ func TestDensityErrors(t *testing.T) {
 		{Density{Curves: good, Levels: []float64{math.NaN()}}, "density figure: level is NaN: it lies between 0 and 1"},
 	} {
 		var b bytes.Buffer
-		if err := c.d.WriteSVG(&b); err == nil || err.Error() != c.want {
+		if err := WriteSVG(&b, c.d); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		} else if b.Len() > 0 {
 			t.Errorf("wrote %d bytes beside the error %v", b.Len(), err)
@@ -197,7 +196,7 @@ func TestDensityErrors(t *testing.T) {
 	}
 	r, w := io.Pipe()
 	r.Close()
-	if err := (Density{Curves: good}).WriteSVG(w); err == nil {
+	if err := WriteSVG(w, Density{Curves: good}); err == nil {
 		t.Error("no error from a writer that fails")
 	}
 }
@@ -222,7 +221,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	text = string(svg(t, manyCurves(t)))
-	for _, want := range []string{">50% and 95% highest-density sets<", ">50% and 95% two-sided intervals, median<"} {
+	for _, want := range []string{">50% and 95% highest-density sets<", ">50% and 95% two-sided intervals, mean<"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the figure", want)
 		}
@@ -256,7 +255,7 @@ func TestCoarseIntervals(t *testing.T) {
 	for _, m := range []*mixture.Beta{one(t, 0.6, 3000), one(t, 3000, 0.6), one(t, 1, 1e6)} {
 		f := Density{Curves: []Curve{{Mixture: m, Resolution: 0.02}}, Levels: []float64{0.95}}
 		var b bytes.Buffer
-		if err := f.WriteSVG(&b); err != nil {
+		if err := WriteSVG(&b, f); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(b.String(), "NaN") {

@@ -1,7 +1,7 @@
 // Package plot draws the figures of the project as SVG.
 //
 // A figure is a struct: fill in what is to be shown, leave the rest at its zero
-// value, and call WriteSVG. [Density] shows distributions of a probability, [Training] losses by epoch, [Comparison] what was predicted
+// value, and call [WriteSVG]. [Density] shows distributions of a probability, [Training] losses by epoch, [Comparison] what was predicted
 // against what was seen, [Coverage] curves that should follow the diagonal,
 // [Lines] curves of any kind, [Histogram] numbers that should be uniform,
 // [Scatter] and [Samples] items in groups, [Intervals] single items, [Bars] one

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"io"
 	"math"
 	"strings"
 )
@@ -53,16 +52,13 @@ const contourRules = `.credence .contour{fill:none;stroke:#000;stroke-opacity:.5
 .credence .pale{stroke:#fff}
 `
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
-func (d Field) WriteSVG(w io.Writer) error {
+// draw implements [Figure].
+func (d Field) draw(c *canvas) error {
 	lo, hi, err := d.check()
 	if err != nil {
-		return fmt.Errorf("field figure: %w", err)
+		return err
 	}
-	columns := d.Columns
-	if columns <= 0 {
-		columns = min(4, len(d.Panels))
-	}
+	columns := cmp.Or(max(0, d.Columns), min(4, len(d.Panels)))
 	rows := (len(d.Panels) + columns - 1) / columns
 
 	// Room is left for the numbers at both sides, whatever they are.
@@ -76,33 +72,28 @@ func (d Field) WriteSVG(w io.Writer) error {
 	wide = min(wide, fieldMaxSide, fieldMaxSide*(d.X[1]-d.X[0])/(d.Y[1]-d.Y[0]))
 	high := wide * (d.Y[1] - d.Y[0]) / (d.X[1] - d.X[0])
 
-	c := canvas{rules: contourRules}
+	c.rules = contourRules
 	head := lineHeight // above each panel
 	for _, p := range d.Panels {
 		if p.Note != "" {
 			head = 2*lineHeight - 4
 		}
 	}
-	top := drawHeader(&c, d.Title, nil)
-	c.openAt(top)
+	c.begin(d.Title, nil, 0)
 	below := tickSize + 5 + 4 // the numbers below each row
 	rowHigh := head + high + below
 	bar := vertical(lo, hi, min(float64(rows)*rowHigh-below, head+fieldMaxSide), head)
 	for i, p := range d.Panels {
 		x0 := left + float64(i%columns)*(wide+fieldGap)
 		y0 := float64(i/columns)*rowHigh + head
-		f := frame{x: narrow(d.X[0], d.X[1], x0, x0+wide), y: vertical(d.Y[0], d.Y[1], y0+high, y0)}
-		if err := d.panel(&c, f, p, lo, hi, bar.ticks()); err != nil {
-			return fmt.Errorf("field figure: %w", err)
+		f := frame{x: spaced(d.X[0], d.X[1], x0, x0+wide, niceStep((d.X[1]-d.X[0])/10)), y: vertical(d.Y[0], d.Y[1], y0+high, y0)}
+		if err := d.panel(c, f, p, lo, hi, bar.ticks()); err != nil {
+			return err
 		}
 		c.open("muted")
-		for _, v := range f.x.ticks() {
-			c.text("tick middle", point{f.x.pixel(v), f.y.start + tickSize + 5}, f.x.label(v))
-		}
+		f.x.labelsX(c, f.y.start)
 		if i%columns == 0 {
-			for _, v := range f.y.ticks() {
-				c.text("tick end", point{f.x.start - labelOffset, f.y.pixel(v) + 0.36*tickSize}, f.y.label(v))
-			}
+			f.y.labelsY(c, f.x.start)
 		}
 		c.close()
 	}
@@ -117,20 +108,10 @@ func (d Field) WriteSVG(w io.Writer) error {
 		c.text("middle", point{(left + edge) / 2, end}, fit(d.XLabel, textSize, edge-left))
 	}
 	c.close()
-	if err := d.colorBar(&c, edge+14, bar); err != nil {
-		return fmt.Errorf("field figure: %w", err)
+	if err := d.colorBar(c, edge+14, bar); err != nil {
+		return err
 	}
-	c.close()
-	return c.figure(w, "field figure", top+end, cmp.Or(d.Title, d.Scale), d.description())
-}
-
-// narrow is a horizontal axis with ticks as close as their labels allow.
-func narrow(lo, hi, left, right float64) axis {
-	a := axis{lo: lo, hi: hi, start: left, end: right, step: niceStep((hi - lo) / 10)}
-	for a.step < hi-lo && a.labelWidth()+tickLabelGap > (right-left)*a.step/(hi-lo) {
-		a.step = niceStep(1.5 * a.step)
-	}
-	return a
+	return c.finish(end, cmp.Or(d.Title, d.Scale), d.description())
 }
 
 // check returns the ends of the colors.

@@ -125,7 +125,7 @@ func bumps(n int) Field {
 func corners() Samples {
 	r := rand.New(rand.NewPCG(7, 8))
 	d := Samples{Title: "A hundred items and their two votes", XLabel: "x₁", YLabel: "x₂", X: [2]float64{-4, 4}, Y: [2]float64{-4, 4},
-		Groups: []SampleGroup{{Label: "both for class 0"}, {Label: "both for class 1"}, {Label: "one each"}}}
+		Groups: []ScatterGroup{{Label: "both for class 0"}, {Label: "both for class 1"}, {Label: "one each"}}}
 	for i := range 100 {
 		g := &d.Groups[i%3]
 		g.Points = append(g.Points, [2]float64{2*float64(i%3) - 2 + r.NormFloat64(), r.NormFloat64()})
@@ -220,7 +220,7 @@ func awkwardFigures() map[string]Figure {
 		"flat field":          Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: []FieldPanel{{Values: [][]float64{{1, 1}, {1, 1}}}}},
 		"wide field":          Field{Title: long, XLabel: long, YLabel: long, Scale: long, X: [2]float64{-1e6, 9e6}, Y: [2]float64{0, 1e6}, Lo: -1, Hi: 1, Panels: []FieldPanel{{long, long, [][]float64{{-1e6, 1}, {1e9, 1}}}, {Values: [][]float64{{0, 1, 2}, {1, 0, 1}, {0, 1, 0}}}}},
 		"many fields":         bumps(13),
-		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []SampleGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
+		"one sample":          Samples{X: [2]float64{-1e3, 1e3}, Y: [2]float64{0, 1}, Groups: []ScatterGroup{{Points: [][2]float64{{0, 0}, {nan, 0}}}}},
 		"one interval":        Intervals{XLabel: long, Groups: []IntervalGroup{{long, []IntervalItem{{long, 0, 0, 1, 1}}}, {}}},
 		"one bar":             Bars{XLabel: long, Groups: []BarGroup{{long, []BarRow{{long, 0, nan, nan, nan}}}, {}}},
 		"one rater":           Forest{Title: long, Groups: []string{long}, Panels: []ForestPanel{{Label: long}, {Label: long, Share: true}}, Rows: []ForestRow{{long, "3", 0, []ForestEstimate{{0, math.Inf(-1), inf}, {0, 0, 1}}}}},
@@ -276,14 +276,14 @@ func TestFigureErrors(t *testing.T) {
 		{Field{X: [2]float64{0, 1}, Y: [2]float64{0, 1}, Panels: make([]FieldPanel, 1)}, `field figure: panel "" has no grid of at least 2 × 2 values`},
 		{Samples{}, "samples figure: the plane from 0 to 0, 0 to 0 is empty"},
 		{Samples{X: [2]float64{0, 1}, Y: [2]float64{0, 1}}, "samples figure: no points"},
-		{Lines{}, "figure of lines: no points"},
-		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `figure of lines: series "a" has 1 x, 0 y and 0 errors`},
+		{Lines{}, "lines figure: no points"},
+		{Lines{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `lines figure: series "a" has 1 x, 0 y and 0 errors`},
 		{Coverage{Series: []LineSeries{{}}}, "coverage figure: no points"},
 		{Coverage{Series: []LineSeries{{"a", []float64{1}, []float64{nan}, nil}}}, `coverage figure: series "a" has a point (1, NaN)`},
 		{Coverage{Series: []LineSeries{{"a", []float64{1}, nil, nil}}}, `coverage figure: series "a" has 1 x, 0 y and 0 errors`},
 	} {
 		var b bytes.Buffer
-		if err := c.f.WriteSVG(&b); err == nil || err.Error() != c.want {
+		if err := WriteSVG(&b, c.f); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		} else if b.Len() > 0 {
 			t.Errorf("wrote %d bytes beside the error %v", b.Len(), err)

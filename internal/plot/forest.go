@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,11 +11,9 @@ import (
 )
 
 // Forest is a figure of several quantities of many, a row each: an estimate of each
-// quantity with its interval, in panels side by side. Of more than forestAll rows the
+// quantity with its interval, in panels side by side or, on a narrow card, one below the other. Of more than forestAll rows the
 // first are drawn, and of the others how their estimates lie.
 type Forest struct {
-	// Width of the card in pixels; 0 means 760. On a narrow one panels stand one below the other.
-	Width  float64
 	Title  string
 	Groups []string // of rows, in the legend; each has a color
 	Panels []ForestPanel
@@ -53,11 +50,10 @@ const (
 	forestStrip = 46.0 // height of the rows that are not drawn
 )
 
-// WriteSVG writes the figure to w as an SVG file. Ends of intervals that lie far beyond all
-// estimates are cut off.
-func (d Forest) WriteSVG(w io.Writer) error {
+// draw implements [Figure]. Ends of intervals that lie far beyond all estimates are cut off.
+func (d Forest) draw(c *canvas) error {
 	if err := d.check(); err != nil {
-		return fmt.Errorf("forest figure: %w", err)
+		return err
 	}
 	shown, rest := d.Rows, []ForestRow(nil)
 	if len(d.Rows) > forestAll {
@@ -66,54 +62,56 @@ func (d Forest) WriteSVG(w io.Writer) error {
 	shown = slices.Clone(shown)
 	slices.SortStableFunc(shown, func(a, b ForestRow) int { return cmp.Compare(b.Estimates[0].Value, a.Estimates[0].Value) })
 
-	c := canvas{width: d.Width}
-	top := drawHeader(&c, d.Title, d.legend()) + 14
 	side := make([]int, len(d.Panels)) // panels side by side
 	for p := range side {
 		side[p] = p
 	}
 	rows := [][]int{side}
-	if c.wide() < figureWidth {
+	if c.width < figureWidth {
 		rows = slices.Collect(slices.Chunk(side, 1))
 	}
+	above := 0.0 // the panels
+	if d.Notes != "" {
+		above = tickSize
+	}
+	c.begin(d.Title, d.legend(), headerGap+above)
+	end := 0.0
 	for i, panels := range rows {
 		if i > 0 {
-			top += intervalRow
+			c.next(end + intervalRow + above)
 		}
-		top = d.draw(&c, top, panels, shown, rest)
+		end = d.panels(c, panels, shown, rest)
 	}
-	return c.figure(w, "forest figure", top, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
+	return c.finish(end, cmp.Or(d.Title, d.Panels[0].Label), d.about(shown, rest))
 }
 
-// draw draws the rows in some panels side by side, and returns the height at which they end.
-func (d Forest) draw(c *canvas, top float64, panels []int, shown, rest []ForestRow) float64 {
+// panels draws the rows in some panels side by side, and returns the height at which they end.
+func (d Forest) panels(c *canvas, panels []int, shown, rest []ForestRow) float64 {
 	names, notes := 0.0, textWidth(d.Notes, tickSize)
 	for _, r := range shown {
 		names = max(names, textWidth(r.Name, tickSize))
 		notes = max(notes, textWidth(r.Note, tickSize))
 	}
-	names = min(names, forestNames, 0.25*c.wide())
+	names = min(names, forestNames, 0.25*c.width)
 	left := margin + max(names+notes+16, textWidth(d.others(rest), tickSize)) + 10
-	wide := (c.wide() - margin - 10 - left - forestGap*float64(len(panels)-1)) / float64(len(panels))
+	wide := (c.width - margin - 10 - left - forestGap*float64(len(panels)-1)) / float64(len(panels))
 	height := float64(len(shown))*intervalRow + 8
 	if rest != nil {
 		height += forestStrip + 8
 	}
-	if d.Notes != "" {
-		top += tickSize
-	}
-	c.openAt(top)
 	end := 0.0
 	for i, p := range panels {
 		panel, x := d.Panels[p], d.span(p, shown)
 		from := left + float64(i)*(wide+forestGap)
 		a := horizontal(x.lo, x.hi, from, from+wide)
 		end = max(end, a.drawX(c, panel.Label, 0, height))
-		c.open("muted dashed")
-		c.curve("curve", []point{{a.pixel(panel.Reference), 0}, {a.pixel(panel.Reference), height}})
-		c.close()
+		c.dashed(point{a.pixel(panel.Reference), 0}, point{a.pixel(panel.Reference), height})
 		for i, r := range shown {
-			drawForestRow(c, a, r.Estimates[p], series(r.Group), 4+(float64(i)+0.5)*intervalRow)
+			e, mid := r.Estimates[p], 4+(float64(i)+0.5)*intervalRow
+			c.open(series(r.Group))
+			a.drawInterval(c, e.Lo, e.Hi, mid)
+			c.dot("dot", point{a.pixel(e.Value), mid}, smallDot)
+			c.close()
 		}
 		if rest != nil {
 			d.strip(c, a, rest, p, height-4)
@@ -132,8 +130,7 @@ func (d Forest) draw(c *canvas, top float64, panels []int, shown, rest []ForestR
 	if rest != nil {
 		c.text("tick", point{margin, height - 4 - forestStrip/2 + 0.36*tickSize}, d.others(rest))
 	}
-	c.close()
-	return top + end
+	return end
 }
 
 func (d Forest) check() error {
@@ -188,29 +185,11 @@ func (d Forest) span(p int, shown []ForestRow) span {
 	for _, r := range shown {
 		ends.add(r.Estimates[p].Lo, r.Estimates[p].Hi)
 	}
-	room := max(values.hi-values.lo, 0.1)
-	x := values
-	x.add(max(ends.lo, values.lo-room), min(ends.hi, values.hi+room))
-	x = x.padded()
+	x := values.cut(ends, max(values.hi-values.lo, 0.1))
 	if d.Panels[p].Share {
 		x = span{max(x.lo, -0.015), min(x.hi, 1.015)}
 	}
 	return x
-}
-
-// drawForestRow draws an estimate at a height; an end beyond the axis has no mark.
-func drawForestRow(c *canvas, a axis, e ForestEstimate, class string, mid float64) {
-	c.open(class)
-	defer c.close()
-	left, right := a.pixel(max(e.Lo, a.lo)), a.pixel(min(e.Hi, a.hi))
-	c.rect("solid", left, mid-0.75, max(0, right-left), 1.5)
-	if e.Lo >= a.lo {
-		c.rect("solid", left-0.75, mid-4, 1.5, 8)
-	}
-	if e.Hi <= a.hi {
-		c.rect("solid", right-0.75, mid-4, 1.5, 8)
-	}
-	c.dot("dot", point{a.pixel(e.Value), mid}, smallDot)
 }
 
 // strip draws how the estimates of rows that are not drawn lie: a histogram that ends at a

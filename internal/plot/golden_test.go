@@ -12,7 +12,7 @@ import (
 func svg(t testing.TB, f Figure) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.WriteSVG(&b); err != nil {
+	if err := WriteSVG(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

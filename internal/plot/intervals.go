@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"strings"
 )
 
@@ -37,15 +37,15 @@ const (
 	intervalNames = 150.0
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
-func (d Intervals) WriteSVG(w io.Writer) error {
+// draw implements [Figure].
+func (d Intervals) draw(c *canvas) error {
 	n, known := 0, false
 	names := 0.0
 	for _, g := range d.Groups {
 		for _, item := range g.Items {
 			if !(0 <= item.Lower && item.Lower <= item.Upper && item.Upper <= 1 &&
 				item.Center >= 0 && item.Center <= 1 && item.Truth <= 1) {
-				return fmt.Errorf("intervals figure: item %q has the interval [%v, %v] around %v and the truth %v",
+				return fmt.Errorf("item %q has the interval [%v, %v] around %v and the truth %v",
 					item.Name, item.Lower, item.Upper, item.Center, item.Truth)
 			}
 			known = known || item.Truth >= 0
@@ -54,11 +54,11 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("intervals figure: no items")
+		return errors.New("no items")
 	}
 	names = min(names, intervalNames)
 	label := cmp.Or(d.XLabel, "probability")
-	x := horizontal(0, 1, margin+names+10, figureWidth-margin-12)
+	x := horizontal(0, 1, margin+names+10, c.width-margin-12)
 	height := float64(n)*intervalRow + float64(len(d.Groups)-1)*intervalGap + 8
 	var legend []key
 	var words []string
@@ -67,47 +67,32 @@ func (d Intervals) WriteSVG(w io.Writer) error {
 		words = append(words, fmt.Sprintf("%s: %d items", g.Label, len(g.Items)))
 	}
 	if known {
-		legend = append(legend, key{"true probability",
-			func(c *canvas, at point) { drawTruth(c, point{at.x + symbolWidth/2, at.y}) }})
+		legend = append(legend, truthKey("true probability"))
 	}
-	var c canvas
-	top := drawHeader(&c, d.Title, legend) + 14
-	c.openAt(top)
-	end := x.drawX(&c, label, 0, height)
+	c.begin(d.Title, legend, headerGap)
+	end := x.drawX(c, label, 0, height)
 	y := 4.0
+	var truths []point // over all intervals
 	for i, g := range d.Groups {
 		c.open(series(i))
 		for _, item := range g.Items {
 			mid := y + intervalRow/2
 			c.text("tick end", point{x.start - 8, mid + 0.36*tickSize}, fit(item.Name, tickSize, names))
-			drawSpan(&c, x.pixel(item.Lower), x.pixel(item.Upper), mid)
+			x.drawInterval(c, item.Lower, item.Upper, mid)
 			c.dot("dot", point{x.pixel(item.Center), mid}, dotRadius)
+			if item.Truth >= 0 {
+				truths = append(truths, point{x.pixel(item.Truth), mid})
+			}
 			y += intervalRow
 		}
 		c.close()
 		y += intervalGap
 	}
-	y = 4.0
-	for _, g := range d.Groups { // over all intervals
-		for _, item := range g.Items {
-			if item.Truth >= 0 {
-				drawTruth(&c, point{x.pixel(item.Truth), y + intervalRow/2})
-			}
-			y += intervalRow
-		}
-		y += intervalGap
+	for _, at := range truths {
+		drawTruth(c, at)
 	}
-	c.close()
-	text := fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; "))
-	return c.figure(w, "intervals figure", top+end, cmp.Or(d.Title, label), text)
-}
-
-// drawSpan draws an interval between two pixels, its ends marked.
-func drawSpan(c *canvas, left, right, y float64) {
-	const half = 0.75
-	c.rect("solid", left, y-half, max(0, right-left), 2*half)
-	c.rect("solid", left-half, y-4, 2*half, 8)
-	c.rect("solid", right-half, y-4, 2*half, 8)
+	return c.finish(end, cmp.Or(d.Title, label),
+		fmt.Sprintf("Intervals at level %g. %s.", d.Level, strings.Join(words, "; ")))
 }
 
 // drawTruth marks a true probability: a tick across the row.
@@ -117,12 +102,87 @@ func drawTruth(c *canvas, at point) {
 	c.close()
 }
 
-// rowKey is the entry of a row in a legend.
-func rowKey(text, class string) key {
-	return key{text, func(c *canvas, at point) {
-		c.open(class)
-		drawSpan(c, at.x+2, at.x+symbolWidth-2, at.y)
-		c.dot("dot", point{at.x + symbolWidth/2, at.y}, dotRadius)
-		c.close()
-	}}
+// Bars is a figure of one quantity here and there, a row each: a bar from what it
+// should be to what it is, its interval, and a mark where it is known.
+type Bars struct {
+	Title  string
+	XLabel string
+	// Reference is what the quantity should be, drawn as a dashed line.
+	Reference float64
+	Mark      string // the entry of marks in the legend; none if empty
+	Groups    []BarGroup
+}
+
+// BarGroup are rows under a common label.
+type BarGroup struct {
+	Label string
+	Rows  []BarRow
+}
+
+// BarRow is one row; Lo, Hi and Mark are NaN where they are not known.
+type BarRow struct {
+	Name                string
+	Value, Lo, Hi, Mark float64
+}
+
+const barRow, barNames = 22.0, 220.0
+
+// draw implements [Figure]. Ends of intervals that lie far beyond all values are cut off.
+func (d Bars) draw(c *canvas) error {
+	values, ends := emptySpan(), emptySpan()
+	names, rows := 0.0, 0
+	var about []string
+	for _, g := range d.Groups {
+		names = max(names, textWidth(g.Label, tickSize))
+		for _, r := range g.Rows {
+			if !finite(r.Value) {
+				return fmt.Errorf("row %q has the value %v", r.Name, r.Value)
+			}
+			values.add(r.Value, r.Mark, d.Reference)
+			ends.add(r.Lo, r.Hi)
+			names = max(names, textWidth(r.Name, tickSize)+10)
+			rows++
+		}
+	}
+	if rows == 0 {
+		return errors.New("no rows")
+	}
+	x := values.cut(ends, max(values.hi-values.lo, math.Abs(d.Reference)))
+	names = min(names, barNames, 0.45*c.width)
+	a := horizontal(x.lo, x.hi, margin+names+12, c.width-margin-12)
+	height := float64(rows+len(d.Groups))*barRow + 4
+	legend := []key{rowKey("95% interval", series(0))}
+	if d.Mark != "" {
+		legend = append(legend, truthKey(d.Mark))
+	}
+	c.begin(d.Title, legend, headerGap)
+	end := a.drawX(c, d.XLabel, 0, height)
+	c.dashed(point{a.pixel(d.Reference), 0}, point{a.pixel(d.Reference), height})
+	y := 2.0
+	for _, g := range d.Groups {
+		c.text("tick", point{margin, y + barRow/2 + 0.36*tickSize}, fit(g.Label, tickSize, max(c.width/2, narrowWidth-2*margin)))
+		y += barRow
+		for _, r := range g.Rows {
+			d.row(c, a, r, y+barRow/2, names)
+			y += barRow
+			about = append(about, fmt.Sprintf("%s, %s: %s", g.Label, r.Name, a.format(r.Value, 2)))
+		}
+	}
+	return c.finish(end, cmp.Or(d.Title, d.XLabel), strings.Join(about, "; ")+".")
+}
+
+// row draws one row at a height.
+func (d Bars) row(c *canvas, a axis, r BarRow, mid, names float64) {
+	c.text("tick end", point{a.start - 8, mid + 0.36*tickSize}, fit(r.Name, tickSize, names))
+	c.open(series(0))
+	from, to := a.pixel(d.Reference), a.pixel(r.Value)
+	c.rect("shade", min(from, to), mid-6, math.Abs(to-from), 12)
+	if finite(r.Lo) && finite(r.Hi) {
+		a.drawInterval(c, r.Lo, r.Hi, mid)
+	}
+	c.dot("dot", point{to, mid}, dotRadius)
+	c.close()
+	if finite(r.Mark) {
+		drawTruth(c, point{a.pixel(r.Mark), mid})
+	}
 }

@@ -3,7 +3,6 @@ package plot
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -32,35 +31,29 @@ const (
 	boxDepth     = 0.35 // of a cube's side, seen at an angle
 )
 
-// WriteSVG writes the figure to w as an SVG file, 760 pixels wide.
-func (d Layers) WriteSVG(w io.Writer) error {
+// draw implements [Figure].
+func (d Layers) draw(c *canvas) error {
 	if len(d.Stages) < 2 {
-		return errors.New("layers figure: fewer than two stages")
+		return errors.New("fewer than two stages")
 	}
 	for _, s := range d.Stages {
 		for _, n := range s.Shape {
 			if n < 1 {
-				return fmt.Errorf("layers figure: stage %q has the shape %v", s.Name, s.Shape)
+				return fmt.Errorf("stage %q has the shape %v", s.Name, s.Shape)
 			}
 		}
 		if len(s.Shape) == 0 {
-			return fmt.Errorf("layers figure: stage %q has no shape", s.Name)
+			return fmt.Errorf("stage %q has no shape", s.Name)
 		}
 	}
-	var c canvas
-	top := drawHeader(&c, d.Title, nil) + 14
-	c.openAt(top)
+	c.begin(d.Title, nil, headerGap)
 	column := (figureWidth - 2*margin - layersArrow*float64(len(d.Stages)-1)) / float64(len(d.Stages))
 	if column < 40 {
-		return fmt.Errorf("layers figure: %d stages do not fit", len(d.Stages))
+		return fmt.Errorf("%d stages do not fit", len(d.Stages))
 	}
-	largest := 0.0
+	largest, lines := 0.0, 0
 	for _, s := range d.Stages {
-		largest = max(largest, side(s.Shape))
-	}
-	lines := 0
-	for _, s := range d.Stages {
-		lines = max(lines, len(s.Done))
+		largest, lines = max(largest, side(s.Shape)), max(lines, len(s.Done))
 	}
 	// What is done is written above the middle, beside the boxes.
 	room := max(0, float64(lines)*14+12-layersHeight/2)
@@ -69,10 +62,10 @@ func (d Layers) WriteSVG(w io.Writer) error {
 	for i, s := range d.Stages {
 		x := margin + float64(i)*(column+layersArrow)
 		if i > 0 {
-			drawStep(&c, x-layersArrow, x, mid, s.Done)
+			drawStep(c, x-layersArrow, x, mid, s.Done)
 		}
 		c.open(series(min(i, 1) + i/(len(d.Stages)-1)))
-		drawBox(&c, s.Shape, point{x + column/2, mid}, column, side(s.Shape)/largest)
+		drawBox(c, s.Shape, point{x + column/2, mid}, column, side(s.Shape)/largest)
 		c.close()
 		under := room + layersHeight + 8
 		wide := min(column+layersArrow, 2*x+column, 2*(figureWidth-x)-column) - 8
@@ -80,11 +73,7 @@ func (d Layers) WriteSVG(w io.Writer) error {
 		c.text("tick middle", point{x + column/2, under + 15}, fit(s.Name, tickSize, wide))
 		about = append(about, s.Name+" "+shapeText(s.Shape))
 	}
-	c.close()
-	if err := c.write(w, figureWidth, top+room+layersHeight+48, d.Title, strings.Join(about, "; ")+"."); err != nil {
-		return fmt.Errorf("layers figure: %w", err)
-	}
-	return nil
+	return c.finish(room+layersHeight+48-margin, d.Title, strings.Join(about, "; ")+".")
 }
 
 // side is the length of a cube with as many places as a shape: the scale on

@@ -2,11 +2,77 @@ package plot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
+	"math"
 	"slices"
 	"strings"
 )
+
+// Lines is a figure of quantities that depend on one number, such as coverage by
+// epochs: one line per series, with a band of its standard error.
+type Lines struct {
+	Title          string
+	XLabel, YLabel string
+	Series         []LineSeries
+	// Errors is how many standard errors the bands reach to either side; 0
+	// means 2.
+	Errors float64
+	// Target, if it has a label, is a height at which a dashed line is drawn.
+	Target      float64
+	TargetLabel string
+	// Percent writes y, whose numbers are shares, in percent.
+	Percent bool
+}
+
+// Coverage is a figure of curves that should follow the diagonal: the share of
+// items that intervals hold, against the level of the intervals, one line per
+// series with a band of its standard error.
+type Coverage struct {
+	Title          string
+	XLabel, YLabel string // "nominal coverage" and "empirical coverage" if empty
+	Series         []LineSeries
+	// Errors is how many standard errors the bands reach to either side; 0
+	// means 2.
+	Errors float64
+	// Equal is the entry of the diagonal in the legend; "as promised" if empty.
+	Equal string
+	// Percent writes the axes, whose numbers are shares, in percent.
+	Percent bool
+}
+
+const linesHeight, coverageHeight = 300.0, 340.0
+
+// draw implements [Figure].
+func (d Lines) draw(c *canvas) error {
+	return seriesFigure{Lines: d, height: linesHeight,
+		describe: func(s LineSeries, x, y func(float64) string) string {
+			last := len(s.X) - 1
+			return fmt.Sprintf("from %s at %s to %s at %s.", y(s.Y[0]), x(s.X[0]), y(s.Y[last]), x(s.X[last]))
+		},
+	}.draw(c)
+}
+
+// draw implements [Figure]. Both axes show the range of x; y reaches as far as curves
+// and bands do.
+func (d Coverage) draw(c *canvas) error {
+	lines := Lines{
+		Title: d.Title, XLabel: cmp.Or(d.XLabel, "nominal coverage"), YLabel: cmp.Or(d.YLabel, "empirical coverage"),
+		Series: d.Series, Errors: d.Errors, TargetLabel: cmp.Or(d.Equal, "as promised"), Percent: d.Percent,
+	}
+	return seriesFigure{Lines: lines, height: coverageHeight, diagonal: true,
+		describe: func(s LineSeries, x, y func(float64) string) string {
+			worst, last := 0, len(s.X)-1
+			for i := range s.X {
+				if math.Abs(s.Y[i]-s.X[i]) > math.Abs(s.Y[worst]-s.X[worst]) {
+					worst = i
+				}
+			}
+			say := func(i int) string { return y(s.Y[i]) + " at " + x(s.X[i]) }
+			return fmt.Sprintf("%s to %s; farthest from the diagonal: %s.", say(0), say(last), say(worst))
+		},
+	}.draw(c)
+}
 
 // LineSeries is one line of a figure: Y [n] at X [n], and the standard errors
 // SE [n] of Y, nil if they are not known.
@@ -92,42 +158,35 @@ func area(upper, lower []point) []point {
 }
 
 // seriesFigure is a figure of lines in a frame, with a dashed line for what they
-// are compared with: the diagonal, or a height. dashed is its entry in the
-// legend; without one there is no height.
+// are compared with: the target or, of shares on both axes, the diagonal.
 type seriesFigure struct {
-	name, title, xLabel, yLabel string
-	height                      float64
-	width                       float64
-	series                      []LineSeries
-	errs                        float64
-	percentX, percentY          bool
-	diagonal                    bool
-	target                      float64
-	dashed                      string
+	Lines
+	height   float64
+	diagonal bool
 	// describe puts a series into words, given how numbers of x and y are written.
 	describe func(s LineSeries, x, y func(float64) string) string
 }
 
-func (d seriesFigure) write(w io.Writer) error {
-	unitX, unitY := 1.0, 1.0
-	if d.percentX {
-		unitX = 100
-	}
-	if d.percentY {
+func (d seriesFigure) draw(c *canvas) error {
+	unitX, unitY, errs := 1.0, 1.0, cmp.Or(d.Errors, 2)
+	if d.Percent {
 		unitY = 100
+	}
+	if d.diagonal {
+		unitX = unitY
 	}
 	x, y := emptySpan(), emptySpan()
 	bands := false
 	var legend []key
-	for i, s := range d.series {
+	for i, s := range d.Series {
 		if err := s.check(); err != nil {
-			return fmt.Errorf("%s: %w", d.name, err)
+			return err
 		}
 		for k := range s.X {
-			se := d.errs * s.se(k)
+			se := errs * s.se(k)
 			bands = bands || se > 0
 			x.add(unitX * s.X[k])
-			y.add(band(unitY*s.Y[k], unitY*se, d.percentY))
+			y.add(band(unitY*s.Y[k], unitY*se, d.Percent))
 			if d.diagonal {
 				y.add(unitX * s.X[k])
 			}
@@ -137,37 +196,33 @@ func (d seriesFigure) write(w io.Writer) error {
 		}
 	}
 	if x.lo > x.hi {
-		return fmt.Errorf("%s: no points", d.name)
+		return errors.New("no points")
 	}
 	if bands {
-		legend = append(legend, areaKey(errorsLabel(d.errs), "muted"))
+		legend = append(legend, areaKey(errorsLabel(errs), "muted"))
 	}
-	if d.dashed != "" {
-		legend = append(legend, lineKey(d.dashed, "muted dashed"))
+	if d.TargetLabel != "" {
+		legend = append(legend, lineKey(d.TargetLabel, "muted dashed"))
 		if !d.diagonal {
-			y.add(unitY * d.target)
+			y.add(unitY * d.Target)
 		}
 	}
-	c := canvas{width: d.width}
-	f := newFrame(&c, x.padded(), y.padded(), d.xLabel, d.yLabel, d.height)
-	top := drawHeader(&c, d.title, legend) + 14
-	c.openAt(top)
-	end := f.draw(&c)
+	f := newFrame(c, x.padded(), y.padded(), d.XLabel, d.YLabel, d.height)
+	c.begin(d.Title, legend, headerGap)
+	end := f.draw(c)
 	if d.diagonal {
-		f.diagonal(&c)
-	} else if d.dashed != "" {
-		f.level(&c, unitY*d.target)
+		f.diagonal(c)
+	} else if d.TargetLabel != "" {
+		f.level(c, unitY*d.Target)
 	}
-	f.lines(&c, d.series, unitX, unitY, d.errs, d.percentY)
-	c.close()
+	f.lines(c, d.Series, unitX, unitY, errs, d.Percent)
 	var sentences []string
-	for _, s := range d.series {
+	for _, s := range d.Series {
 		if len(s.X) > 0 {
 			sentences = append(sentences, labeled(s.Label, d.describe(s,
 				func(v float64) string { return f.x.format(unitX*v, 1) },
 				func(v float64) string { return f.y.format(unitY*v, 1) })))
 		}
 	}
-	return c.figure(w, d.name, top+end, cmp.Or(d.title, d.yLabel+" against "+d.xLabel),
-		strings.Join(sentences, " "))
+	return c.finish(end, cmp.Or(d.Title, d.YLabel+" against "+d.XLabel), strings.Join(sentences, " "))
 }

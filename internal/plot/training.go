@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -14,8 +13,6 @@ import (
 // the items trained on and, beside it on the same scale, on the items held out,
 // with the epoch marked whose weights were kept.
 type Training struct {
-	// Width of the card in pixels; 0 means 760.
-	Width  float64
 	Title  string
 	YLabel string // "loss" if empty
 	Runs   []TrainingRun
@@ -32,10 +29,9 @@ type TrainingRun struct {
 
 const trainingHeight = 230.0
 
-// WriteSVG writes the figure to w as an SVG file. Losses of the
-// first epochs that are far above all others are cut off.
-func (d Training) WriteSVG(w io.Writer) error {
-	c := canvas{width: d.Width}
+// draw implements [Figure]. Losses of the first epochs that are far above all others are
+// cut off.
+func (d Training) draw(c *canvas) error {
 	var values []float64
 	epochs, held := 0, false
 	for _, r := range d.Runs {
@@ -48,28 +44,25 @@ func (d Training) WriteSVG(w io.Writer) error {
 		held = held || slices.ContainsFunc(r.HeldOut, finite)
 	}
 	if len(values) == 0 {
-		return errors.New("training figure: no losses")
+		return errors.New("no losses")
 	}
-	f := newFrame(&c, span{0, float64(max(epochs, 2))}, lossRange(values), "epoch",
+	f := newFrame(c, span{0, float64(max(epochs, 2))}, lossRange(values), "epoch",
 		cmp.Or(d.YLabel, "loss"), trainingHeight)
 	var legend []key
 	for i, r := range d.Runs {
 		legend = append(legend, lineKey(r.Name, series(i)))
 	}
 	legend = append(legend, dotKey("epoch kept", "muted", false))
-	top := drawHeader(&c, d.Title, legend) + 14 + lineHeight
-	c.openAt(top)
-	end := 0.0
-	if !held {
-		end = d.panel(&c, f, false)
-	} else {
-		left, right := f.halves()
-		end = d.panel(&c, left, false)
-		d.panel(&c, right, true)
+	c.begin(d.Title, legend, headerGap+lineHeight)
+	left, right := f, f
+	if held {
+		left, right = f.halves()
 	}
-	c.close()
-	return c.figure(w, "training figure", top+end, cmp.Or(d.Title, "Training curves"),
-		d.description())
+	end := d.panel(c, left, false)
+	if held {
+		d.panel(c, right, true)
+	}
+	return c.finish(end, cmp.Or(d.Title, "Training curves"), d.description())
 }
 
 // halves returns two panels side by side in the place of one.

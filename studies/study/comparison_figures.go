@@ -89,7 +89,7 @@ func (r *comparisonResult) samples(d simulation.Design) (plot.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := []plot.SampleGroup{{Label: "all votes for class 0"}, {Label: "all votes for class 1"},
+	groups := []plot.ScatterGroup{{Label: "all votes for class 0"}, {Label: "all votes for class 1"},
 		{Label: "votes differ"}}
 	for i, x := range s.X {
 		g := 2

@@ -135,7 +135,7 @@ func (f *Folder) writeCSV(name string, rows [][]string) error {
 
 // writeFigure writes a figure as name.svg.
 func (f *Folder) writeFigure(name string, figure plot.Figure) error {
-	return f.write(name+".svg", figure.WriteSVG)
+	return f.write(name+".svg", func(w io.Writer) error { return plot.WriteSVG(w, figure) })
 }
 
 // pieceFile is where the result of a piece lies.

@@ -270,7 +270,7 @@ func (r *votesResult) byVotesFigure(s *setResult) plot.Figure {
 
 func (r *votesResult) pitFigure(s *setResult) plot.Figure {
 	d := plot.Histogram{Title: fmt.Sprintf("Where held-back votes fall in what is predicted: %s, %d votes trained on", s.Title, r.shownVotes()),
-		XLabel: "probability integral transform of the count (flat is right)", Bins: 10}
+		XLabel: "probability integral transform of the count (flat is right)"}
 	for _, name := range []string{votesReported, votesRaw, featureless} {
 		x := s.method(name, r.shownVotes())
 		v := plot.ValueSeries{Label: name}

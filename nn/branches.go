@@ -4,7 +4,93 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"credence/internal/kernel"
 )
+
+// Residual adds a shortcut to what a layer computes,
+//
+//	y = Body(x) + Shortcut(x),
+//
+// where the shortcut is the identity unless given (He et al. 2015).
+//
+//	x, dx              [N, in]
+//	y, dy, yb, ys, db  [N, out]
+//	dxs                [N, in]
+type Residual struct {
+	Body     Layer
+	Shortcut Layer // nil means the identity
+
+	body, short Layer
+	in, out     int
+	yb, ys      []float32 // outputs of body and shortcut
+	db, dxShort []float32
+}
+
+// Build implements [Layer].
+func (l *Residual) Build(b *Builder, in Shape) (Shape, error) {
+	body, out, err := b.Child("body", l.Body, in)
+	if err != nil {
+		return nil, err
+	}
+	short := in
+	if l.Shortcut != nil {
+		if l.short, short, err = b.Child("shortcut", l.Shortcut, in); err != nil {
+			return nil, err
+		}
+	}
+	l.body = body
+	if !slices.Equal(out, short) {
+		return nil, fmt.Errorf("expected body and shortcut of the same shape, got %v and %v", out, short)
+	}
+	l.in, l.out = in.Size(), out.Size()
+	b.hold(2 * l.out)
+	if l.Shortcut != nil {
+		b.hold(l.out + l.in)
+	}
+	b.OnForward(func(batch int) {
+		l.yb = make([]float32, batch*l.out)
+		if l.short != nil {
+			l.ys = make([]float32, batch*l.out)
+		}
+	})
+	b.OnBackward(func(batch int) {
+		l.db = make([]float32, batch*l.out)
+		if l.short != nil {
+			l.dxShort = make([]float32, batch*l.in)
+		}
+	})
+	return out, nil
+}
+
+// Forward implements [Layer].
+func (l *Residual) Forward(p *Pass, y, x []float32) {
+	yb, ys := l.yb[:len(y)], x
+	l.body.Forward(p, yb, x)
+	if l.short != nil {
+		ys = l.ys[:len(y)]
+		l.short.Forward(p, ys, x)
+	}
+	kernel.Add(y, yb, ys)
+}
+
+// Backward implements [Layer].
+func (l *Residual) Backward(p *Pass, dx, dy, _, x []float32) {
+	db := l.db[:len(dy)]
+	copy(db, dy)
+	l.body.Backward(p, dx, db, l.yb[:len(dy)], x)
+	short := dy
+	if l.short != nil {
+		short = nil
+		if dx != nil {
+			short = l.dxShort[:len(dx)]
+		}
+		l.short.Backward(p, short, dy, l.ys[:len(dy)], x)
+	}
+	if dx != nil {
+		kernel.Add(dx, dx, short)
+	}
+}
 
 // Concat runs branches side by side and joins their outputs. With Inputs, the
 // values of an item are cut into consecutive parts of these shapes, an image
@@ -20,6 +106,7 @@ type Concat struct {
 	Branches []Layer
 
 	in, out  int
+	cut      bool // whether each branch gets a part
 	branches []branch
 }
 
@@ -29,7 +116,6 @@ type branch struct {
 	to, out int // the same of its outputs
 	x, y    []float32
 	dx, dy  []float32
-	cut     bool
 }
 
 // Build implements [Layer].
@@ -52,12 +138,12 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, fmt.Errorf("expected inputs %v of %d values in all, got %v", l.Inputs, total, in)
 		}
 	}
-	l.in = in.Size()
+	l.in, l.cut = in.Size(), len(l.Inputs) > 0
 	var outs []Shape
 	at, to := 0, 0
 	for i, layer := range l.Branches {
 		part := in
-		if len(l.Inputs) > 0 {
+		if l.cut {
 			part = l.Inputs[i]
 		}
 		built, out, err := b.Child(strconv.Itoa(i), layer, part)
@@ -65,18 +151,14 @@ func (l *Concat) Build(b *Builder, in Shape) (Shape, error) {
 			return nil, err
 		}
 		outs = append(outs, out)
-		l.branches = append(l.branches, branch{
-			layer: built, at: at, in: part.Size(), to: to, out: out.Size(), cut: len(l.Inputs) > 0,
-		})
-		if len(l.Inputs) > 0 {
+		l.branches = append(l.branches, branch{layer: built, at: at, in: part.Size(), to: to, out: out.Size()})
+		if l.cut {
 			at += part.Size()
 		}
 		to += out.Size()
+		b.hold(part.Size() + 2*out.Size())
 	}
 	l.out = to
-	for i := range l.branches {
-		b.hold(l.branches[i].in + 2*l.branches[i].out)
-	}
 	b.OnForward(l.bind)
 	b.OnBackward(func(batch int) {
 		for i := range l.branches {
@@ -110,7 +192,7 @@ func join(outs []Shape) Shape {
 func (l *Concat) bind(batch int) {
 	for i := range l.branches {
 		b := &l.branches[i]
-		if b.cut {
+		if l.cut {
 			b.x = make([]float32, batch*b.in)
 		}
 		b.y = make([]float32, batch*b.out)
@@ -122,7 +204,7 @@ func (l *Concat) Forward(p *Pass, y, x []float32) {
 	for i := range l.branches {
 		b := &l.branches[i]
 		bx, by := x, b.y[:p.Items*b.out]
-		if b.cut {
+		if l.cut {
 			bx = b.x[:p.Items*b.in]
 			for j := range p.Items {
 				copy(bx[j*b.in:][:b.in], x[j*l.in+b.at:])
@@ -143,7 +225,7 @@ func (l *Concat) Backward(p *Pass, dx, dy, _, x []float32) {
 	for i := range l.branches {
 		b := &l.branches[i]
 		bx, bdy := x, b.dy[:p.Items*b.out]
-		if b.cut {
+		if l.cut {
 			bx = b.x[:p.Items*b.in]
 		}
 		for j := range p.Items {

@@ -1,7 +1,7 @@
 package nn
 
 import (
-	"fmt"
+	"cmp"
 
 	"credence/internal/kernel"
 )
@@ -35,24 +35,19 @@ type pool struct {
 }
 
 func (l *pool) build(size, stride, pad Ints, want int, in Shape) (Shape, error) {
-	c, dims, from, err := space(in)
+	c, dims, from, err := space(in, want)
 	if err != nil {
 		return nil, err
-	}
-	if want != 0 && want != dims {
-		return nil, fmt.Errorf("expected channels and %d spatial sizes, got %v", want, in)
 	}
 	if len(stride) == 0 {
 		stride = size
 	}
 	s := kernel.PoolShape{Channels: c, Size: from}
-	if s.Window, err = size.each("size", dims, 0, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Stride, err = stride.each("stride", dims, 0, 1, 1); err != nil {
-		return nil, err
-	}
-	if s.Pad, err = pad.each("pad", dims, 0, 0, 0); err != nil {
+	var errs [3]error
+	s.Window, errs[0] = size.each("size", dims, 0, 1, 1)
+	s.Stride, errs[1] = stride.each("stride", dims, 0, 1, 1)
+	s.Pad, errs[2] = pad.each("pad", dims, 0, 0, 0)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	if err := s.Check(); err != nil {
@@ -116,4 +111,94 @@ func (l *MaxPool) fits(out Shape) bool {
 	var probe pool
 	_, err := probe.build(l.Size, l.Stride, l.Pad, l.Dims, out)
 	return err == nil && probe.shape.Stride == probe.shape.Window && probe.shape.Pad == [3]int{}
+}
+
+// AvgPool takes the mean of each window, in 1 to 3 dimensions. Padding counts
+// as zeros. Shapes as in [MaxPool].
+type AvgPool struct {
+	Size   Ints
+	Stride Ints // empty means Size
+	Pad    Ints // at most half the size
+	Dims   int  // spatial dimensions expected; zero means any
+
+	pool
+}
+
+// Build implements [Layer].
+func (l *AvgPool) Build(_ *Builder, in Shape) (Shape, error) {
+	out, err := l.build(l.Size, l.Stride, l.Pad, l.Dims, in)
+	if err != nil {
+		return nil, err
+	}
+	l.fwd = func(i int) {
+		in, out, s := l.part(i)
+		kernel.AvgPool(l.y[out.lo:out.hi], l.x[in.lo:in.hi], s)
+	}
+	l.bwd = func(i int) {
+		in, out, s := l.part(i)
+		kernel.AvgPoolGrad(l.dx[in.lo:in.hi], l.dy[out.lo:out.hi], s)
+	}
+	return out, nil
+}
+
+// GlobalPool reduces each channel to its mean, or to its largest value.
+//
+//	C channels, s values per channel
+//	x, dx    [N, C, s]
+//	y, dy    [N, C]
+//	arg      [N, C]
+type GlobalPool struct {
+	Max bool
+
+	channels, size int
+	arg            []int32
+}
+
+// Build implements [Layer].
+func (l *GlobalPool) Build(b *Builder, in Shape) (Shape, error) {
+	c, _, _, err := space(in, 0)
+	if err != nil {
+		return nil, err
+	}
+	l.channels, l.size = c, in.Size()/c
+	if l.Max {
+		b.hold(c)
+		b.OnForward(func(batch int) { l.arg = make([]int32, batch*c) })
+	}
+	return Shape{c}, nil
+}
+
+// Forward implements [Layer].
+func (l *GlobalPool) Forward(_ *Pass, y, x []float32) {
+	for i := range y {
+		row := x[i*l.size:][:l.size]
+		if !l.Max {
+			y[i] = float32(kernel.Sum(row) / float64(l.size))
+			continue
+		}
+		at := 0
+		for j, v := range row {
+			if v > row[at] {
+				at = j
+			}
+		}
+		y[i], l.arg[i] = row[at], int32(at)
+	}
+}
+
+// Backward implements [Layer].
+func (l *GlobalPool) Backward(_ *Pass, dx, dy, _, _ []float32) {
+	if dx == nil {
+		return
+	}
+	if l.Max {
+		clear(dx)
+		for i, g := range dy {
+			dx[i*l.size+int(l.arg[i])] = g
+		}
+		return
+	}
+	for i, g := range dy {
+		kernel.Fill(dx[i*l.size:][:l.size], g/float32(l.size))
+	}
 }
