@@ -238,7 +238,7 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 			unknown = append(unknown, strconv.Quote(id))
 		}
 	}
-	if err := v.strangers(f.Items, at); err != nil {
+	if err := v.checkOverlap(f.Items, at); err != nil {
 		return err
 	}
 	if len(unknown) > 0 {
@@ -255,8 +255,8 @@ func (ds *Dataset) place(f *features, v *votes, at places, d int) error {
 	return nil
 }
 
-// strangers refuses a file of votes none of whose items has features.
-func (v *votes) strangers(items []string, at places) error {
+// checkOverlap refuses a file of votes none of whose items has features.
+func (v *votes) checkOverlap(items []string, at places) error {
 	for _, file := range v.files {
 		if slices.ContainsFunc(file.items, at.has) {
 			continue

@@ -22,7 +22,7 @@ func sureAndUnsure(t *testing.T) Input {
 			in.Votes.Counts = append(in.Votes.Counts, 2, 0)
 		}
 	}
-	in.Answers = answersOf(laws)
+	in.Predictions = answersOf(laws)
 	return in
 }
 
@@ -63,7 +63,7 @@ func TestAbstention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := in.Answers[0].Law.TopClass(nil)[0]
+	first := in.Predictions[0].Dist.TopClass(nil)[0]
 	near(t, "probability of being on top", float64(r.Abstention[0].Threshold), first, 1e-12)
 }
 

@@ -16,16 +16,16 @@ type Cost struct {
 	Cost  float64
 }
 
-// Asked is a vote that is to be asked for: of whom on what, what it costs and by how much the
+// PlannedVote is a vote that is to be asked for: of whom on what, what it costs and by how much the
 // variance of the class probabilities, summed over classes, is expected to fall, after the votes
 // asked for before it.
-type Asked struct {
+type PlannedVote struct {
 	Item, Rater int
 	Cost, Gain  float64
 }
 
-// AskOptions says what may be asked for.
-type AskOptions struct {
+// PlanOptions says what may be asked for.
+type PlanOptions struct {
 	Budget float64 // in the unit of costs
 	Most   int     // further votes on one item at most
 	// Voted, if not nil, reports whether a rater has voted on an item already. Nobody is asked
@@ -33,11 +33,11 @@ type AskOptions struct {
 	Voted func(item, rater int) bool
 }
 
-// Ask spends a budget on votes: it asks, over and over, for the vote that is expected to take most
+// PlanVotes spends a budget on votes: it asks, over and over, for the vote that is expected to take most
 // off the variance per unit of cost, of those that the budget still allows. All votes are cast in
 // one round, so what a second rater on an item adds is the mean over what the first may say. The
 // order is that in which votes were chosen.
-func Ask(laws []*mixture.Dirichlet, crowd *head.Crowd, costs []Cost, o AskOptions) ([]Asked, error) {
+func PlanVotes(laws []*mixture.Dirichlet, crowd *head.RaterModel, costs []Cost, o PlanOptions) ([]PlannedVote, error) {
 	if err := checkAsk(laws, crowd, costs, o); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Ask(laws []*mixture.Dirichlet, crowd *head.Crowd, costs []Cost, o AskOption
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	var list []Asked
+	var list []PlannedVote
 	left := o.Budget * (1 + 1e-9) // sums of costs are rounded
 	for j := range items {
 		items[j].choose(costs, left)
@@ -74,7 +74,7 @@ func Ask(laws []*mixture.Dirichlet, crowd *head.Crowd, costs []Cost, o AskOption
 		}
 		x := &items[best]
 		c := costs[x.best]
-		list = append(list, Asked{best, c.Rater, c.Cost, x.gains[x.best]})
+		list = append(list, PlannedVote{best, c.Rater, c.Cost, x.gains[x.best]})
 		left = max(0, left-c.Cost)
 		if err := x.ask(crowd, costs, o.Most); err != nil {
 			return nil, fmt.Errorf("item %d: %w", best, err)
@@ -89,7 +89,7 @@ const maxAsked = 50_000_000
 // maxAskedOutcomes bounds what the votes on an item may come out as.
 const maxAskedOutcomes = 1024
 
-func checkAsk(laws []*mixture.Dirichlet, crowd *head.Crowd, costs []Cost, o AskOptions) error {
+func checkAsk(laws []*mixture.Dirichlet, crowd *head.RaterModel, costs []Cost, o PlanOptions) error {
 	switch {
 	case crowd == nil:
 		return errors.New("raters are not modelled: what their votes tell is not known")
@@ -141,7 +141,7 @@ type askedOutcome struct {
 }
 
 // value finds what one more vote of each rater adds, the mean over outcomes.
-func (x *askedItem) value(crowd *head.Crowd, costs []Cost, most int) error {
+func (x *askedItem) value(crowd *head.RaterModel, costs []Cost, most int) error {
 	x.gains = make([]float64, len(costs))
 	if x.votes >= most {
 		return nil
@@ -175,7 +175,7 @@ func (x *askedItem) choose(costs []Cost, left float64) {
 }
 
 // ask adds the best vote: every outcome becomes one per class.
-func (x *askedItem) ask(crowd *head.Crowd, costs []Cost, most int) error {
+func (x *askedItem) ask(crowd *head.RaterModel, costs []Cost, most int) error {
 	k := x.best
 	x.asked[k] = true
 	x.votes++

@@ -10,10 +10,10 @@ import (
 )
 
 // askCrowd is of two classes: raters 0 and 1 are good, 2 guesses nearly always, 3 leans far.
-func askCrowd(t testing.TB) *head.Crowd {
-	c := &head.Crowd{Classes: 2, Votes: []float64{30, 30, 30, 30}, Lean: []float64{-1, -1, -1, 3}, LeanSE: []float64{.1, .1, .1, .1}, LeanSD: 1,
+func askCrowd(t testing.TB) *head.RaterModel {
+	c := &head.RaterModel{Classes: 2, Votes: []float64{30, 30, 30, 30}, Bias: []float64{-1, -1, -1, 3}, BiasSE: []float64{.1, .1, .1, .1}, BiasSD: 1,
 		Guess: []float64{.001, .001, .95, .001}, GuessLogit: []float64{-6.9, -6.9, 2.9, -6.9}, GuessLogitSE: []float64{1, 1, 1, 1}}
-	if err := c.Settle(); err != nil {
+	if err := c.Finalize(); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -33,23 +33,23 @@ func askLaws(t testing.TB, alpha ...[]float64) (laws []*mixture.Dirichlet) {
 func TestAsk(t *testing.T) {
 	crowd, laws := askCrowd(t), askLaws(t, []float64{1, 1}, []float64{400, 400})
 	alike := []Cost{{0, 1}, {1, 1}, {2, 1}, {3, 1}}
-	ask := func(costs []Cost, o AskOptions) []Asked {
+	ask := func(costs []Cost, o PlanOptions) []PlannedVote {
 		t.Helper()
-		list, err := Ask(laws, crowd, costs, o)
+		list, err := PlanVotes(laws, crowd, costs, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return list
 	}
 	// Good raters on the item of which little is known; each once, and then the item has its share.
-	got := ask(alike, AskOptions{Budget: 2, Most: 3})
+	got := ask(alike, PlanOptions{Budget: 2, Most: 3})
 	if len(got) != 2 || got[0].Item != 0 || got[1].Item != 0 || got[0].Rater+got[1].Rater != 1 {
 		t.Errorf("two votes: %+v", got)
 	}
 	if got[1].Gain >= got[0].Gain || got[1].Gain <= 0 {
 		t.Errorf("the second vote gains %v, the first %v", got[1].Gain, got[0].Gain)
 	}
-	for _, a := range ask(alike, AskOptions{Budget: 2, Most: 1})[1:] {
+	for _, a := range ask(alike, PlanOptions{Budget: 2, Most: 1})[1:] {
 		if a.Item != 1 {
 			t.Errorf("a second vote on item 0, at most one: %+v", a)
 		}
@@ -60,40 +60,40 @@ func TestAsk(t *testing.T) {
 		t.Errorf("the first vote gains %v, want %v, %v", got[0].Gain, gain, err)
 	}
 	// A good rater who is dear is passed by for one who is not; who has voted is not asked again.
-	if dear := ask([]Cost{{0, 50}, {1, 1}}, AskOptions{Budget: 50, Most: 1}); dear[0].Rater != 1 {
+	if dear := ask([]Cost{{0, 50}, {1, 1}}, PlanOptions{Budget: 50, Most: 1}); dear[0].Rater != 1 {
 		t.Errorf("a dear rater is asked: %+v", dear)
 	}
 	voted := func(item, rater int) bool { return rater < 2 }
-	for _, a := range ask(alike, AskOptions{Budget: 8, Most: 3, Voted: voted}) {
+	for _, a := range ask(alike, PlanOptions{Budget: 8, Most: 3, Voted: voted}) {
 		if a.Rater < 2 {
 			t.Errorf("who has voted is asked: %+v", a)
 		}
 	}
-	if guesser := ask([]Cost{{2, 1}, {0, 1}}, AskOptions{Budget: 1, Most: 1}); guesser[0].Rater != 0 {
+	if guesser := ask([]Cost{{2, 1}, {0, 1}}, PlanOptions{Budget: 1, Most: 1}); guesser[0].Rater != 0 {
 		t.Errorf("a guesser is asked first: %+v", guesser)
 	}
 	// Costs that are rounded still add up to the budget, and no more is spent.
-	if tenths := ask([]Cost{{0, 0.1}, {1, 0.1}, {3, 0.1}}, AskOptions{Budget: 0.3, Most: 3}); len(tenths) != 3 {
+	if tenths := ask([]Cost{{0, 0.1}, {1, 0.1}, {3, 0.1}}, PlanOptions{Budget: 0.3, Most: 3}); len(tenths) != 3 {
 		t.Errorf("three votes of 0.1 of 0.3: %+v", tenths)
 	}
-	if none := ask([]Cost{{0, 3}}, AskOptions{Budget: 2, Most: 3}); len(none) != 0 {
+	if none := ask([]Cost{{0, 3}}, PlanOptions{Budget: 2, Most: 3}); len(none) != 0 {
 		t.Errorf("votes beyond the budget: %+v", none)
 	}
 }
 
 func TestAskErrors(t *testing.T) {
 	crowd, laws := askCrowd(t), askLaws(t, []float64{1, 1})
-	good := AskOptions{Budget: 1, Most: 1}
-	for want, ask := range map[string]func() ([]Asked, error){
-		"raters are not modelled":               func() ([]Asked, error) { return Ask(laws, nil, nil, good) },
-		"a cost of rater 4: there are 4":        func() ([]Asked, error) { return Ask(laws, crowd, []Cost{{4, 1}}, good) },
-		"a vote of rater 0 costs -1: expected":  func() ([]Asked, error) { return Ask(laws, crowd, []Cost{{0, -1}}, good) },
-		"a vote of rater 0 costs NaN: expected": func() ([]Asked, error) { return Ask(laws, crowd, []Cost{{0, math.NaN()}}, good) },
-		"rater 0 has two costs":                 func() ([]Asked, error) { return Ask(laws, crowd, []Cost{{0, 1}, {0, 2}}, good) },
-		"a budget of NaN":                       func() ([]Asked, error) { return Ask(laws, crowd, nil, AskOptions{math.NaN(), 1, nil}) },
-		"up to 0 votes on an item":              func() ([]Asked, error) { return Ask(laws, crowd, nil, AskOptions{1, 0, nil}) },
-		"may come out in":                       func() ([]Asked, error) { return Ask(laws, crowd, nil, AskOptions{1, 30, nil}) },
-		"item 0 has no distribution":            func() ([]Asked, error) { return Ask(make([]*mixture.Dirichlet, 1), crowd, nil, good) },
+	good := PlanOptions{Budget: 1, Most: 1}
+	for want, ask := range map[string]func() ([]PlannedVote, error){
+		"raters are not modelled":               func() ([]PlannedVote, error) { return PlanVotes(laws, nil, nil, good) },
+		"a cost of rater 4: there are 4":        func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{4, 1}}, good) },
+		"a vote of rater 0 costs -1: expected":  func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{0, -1}}, good) },
+		"a vote of rater 0 costs NaN: expected": func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{0, math.NaN()}}, good) },
+		"rater 0 has two costs":                 func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, []Cost{{0, 1}, {0, 2}}, good) },
+		"a budget of NaN":                       func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, nil, PlanOptions{math.NaN(), 1, nil}) },
+		"up to 0 votes on an item":              func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, nil, PlanOptions{1, 0, nil}) },
+		"may come out in":                       func() ([]PlannedVote, error) { return PlanVotes(laws, crowd, nil, PlanOptions{1, 30, nil}) },
+		"item 0 has no distribution":            func() ([]PlannedVote, error) { return PlanVotes(make([]*mixture.Dirichlet, 1), crowd, nil, good) },
 	} {
 		if _, err := ask(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -100,7 +100,7 @@ func TestEvaluateDeterministic(t *testing.T) {
 	for j := range groups {
 		groups[j] = strconv.Itoa(7 * j)
 	}
-	in := Input{Answers: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
+	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
 	var results []string // numbers that are NaN are not equal to themselves
 	for _, c := range []struct {
 		threads int
@@ -128,7 +128,7 @@ func TestEvaluateDeterministic(t *testing.T) {
 func TestEvaluateInvariant(t *testing.T) {
 	w := simulate(t, 400, 3, 4, 6)
 	opt := Options{Bootstrap: Bootstrap{Replicates: 10}}
-	want, err := Evaluate(Input{Answers: answersOf(w.mixtures), Votes: w.votes}, opt)
+	want, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestEvaluateInvariant(t *testing.T) {
 			turned.votes.Item(j)[(i+1)%3] = s
 		}
 	}
-	got, err := Evaluate(Input{Answers: answersOf(turned.mixtures), Votes: turned.votes}, opt)
+	got, err := Evaluate(Input{Predictions: answersOf(turned.mixtures), Votes: turned.votes}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

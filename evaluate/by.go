@@ -59,7 +59,7 @@ type DispersionColumn struct {
 }
 
 // addColumns has the dispersion by columns filled in, and by predicted spread, next to that of all items.
-func (p *pairLaws) addColumns(t *tally, r *Result, all *Dispersion, columns []Column) error {
+func (p *pairDists) addColumns(t *tally, r *Result, all *Dispersion, columns []Column) error {
 	if !slices.ContainsFunc(columns, func(c Column) bool { return c.Values == nil }) {
 		columns = slices.Concat([]Column{spreadColumn}, columns)
 	}
@@ -91,7 +91,7 @@ type level struct {
 }
 
 // levels sorts the items with two votes or more into the levels of a column.
-func (p *pairLaws) levels(c Column) (levels []level, err error) {
+func (p *pairDists) levels(c Column) (levels []level, err error) {
 	paired := p.s.pairedItems()
 	if c.Values != nil && len(c.Values) != p.s.n {
 		return nil, fmt.Errorf("%d values of %d items", len(c.Values), p.s.n)
@@ -131,7 +131,7 @@ func compareLevels(a, b string) int {
 }
 
 // numericLevels sorts items into bins of a number.
-func (p *pairLaws) numericLevels(c Column, paired []int) (levels []level, err error) {
+func (p *pairDists) numericLevels(c Column, paired []int) (levels []level, err error) {
 	values := p.s.spreads()
 	var known, missing []int
 	for _, j := range paired {
@@ -168,7 +168,7 @@ func (c *DispersionColumn) compare(levels []*mixture.Dispersion, all float64) {
 	k := len(levels)
 	y, v := make([]float64, k), make([]float64, k)
 	for l, x := range levels {
-		y[l], v[l] = x.Ratio, x.SEAt(all)
+		y[l], v[l] = x.Ratio, x.StdErrAt(all)
 		v[l] *= v[l]
 	}
 	e := derSimonianLaird(y, v)

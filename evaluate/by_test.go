@@ -55,7 +55,7 @@ func sites(t *testing.T, n int, ratio float64, seed uint64) Input {
 		}
 		column.Values = append(column.Values, site)
 	}
-	in.Answers, in.Columns = answersOf(w.mixtures), []Column{column}
+	in.Predictions, in.Columns = answersOf(w.mixtures), []Column{column}
 	return in
 }
 

@@ -28,7 +28,7 @@ func TestClassCalibration(t *testing.T) {
 		for j := range laws {
 			laws[j] = c.law
 		}
-		r, err := Evaluate(Input{Answers: answersOf(laws), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
+		r, err := Evaluate(Input{Predictions: answersOf(laws), Votes: votes}, Options{Bootstrap: Bootstrap{Replicates: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func NewCovered(r mixture.Reported, class int, x, y float64) *Covered {
 		if r.Average != nil {
 			c.lower, c.upper = c.class.CDF(x), c.class.Survival(x)
 		} else {
-			c.lower, c.upper = tails(c.class.Law, x, y)
+			c.lower, c.upper = tails(c.class.Dist, x, y)
 		}
 	}
 	return c

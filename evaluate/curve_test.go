@@ -14,7 +14,7 @@ import (
 // their errors fall with the votes and with the items.
 func TestCurve(t *testing.T) {
 	w := simulate(t, 4000, 3, 12, 3)
-	in := Input{Answers: answersOf(w.mixtures), Votes: w.votes}
+	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes}
 	o := CurveOptions{Bootstrap: Bootstrap{Replicates: 100, Seed: 5}}
 	list, err := Curve(in, o)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestCurveAtItsEnd(t *testing.T) {
 	for j := range groups {
 		groups[j] = string(rune('a' + j%20))
 	}
-	in := Input{Answers: answersOf(w.mixtures), Votes: w.votes, Groups: groups}
+	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Groups: groups}
 	b := Bootstrap{Replicates: 50}
 	r, err := Evaluate(in, Options{Bootstrap: b})
 	if err != nil {
@@ -85,10 +85,10 @@ func TestCurveAtItsEnd(t *testing.T) {
 func TestCurvePoor(t *testing.T) {
 	w := simulate(t, 3, 2, 1, 4)
 	answers := answersOf(w.mixtures)
-	if list, err := Curve(Input{Answers: answers, Votes: w.votes}, CurveOptions{}); err != nil || len(list) != 0 {
+	if list, err := Curve(Input{Predictions: answers, Votes: w.votes}, CurveOptions{}); err != nil || len(list) != 0 {
 		t.Errorf("one vote per item: %v, %v", list, err)
 	}
-	list, err := Curve(Input{Answers: answers, Votes: votesOf(t, [][]float64{{1, 1}, {0, 0}, {0, 1}})}, CurveOptions{Votes: []int{2, 9}})
+	list, err := Curve(Input{Predictions: answers, Votes: votesOf(t, [][]float64{{1, 1}, {0, 0}, {0, 1}})}, CurveOptions{Votes: []int{2, 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,17 +98,17 @@ func TestCurvePoor(t *testing.T) {
 	halves := votesOf(t, [][]float64{{.5, 1.5}, {1, 1}, {1, 1}})
 	means := answersOf(w.mixtures)
 	for j := range means {
-		means[j].Law = nil
+		means[j].Dist = nil
 	}
 	for name, c := range map[string]struct {
 		in Input
 		o  CurveOptions
 	}{
-		"fractions": {Input{Answers: answers, Votes: halves}, CurveOptions{}},
-		"one vote":  {Input{Answers: answers, Votes: w.votes}, CurveOptions{Votes: []int{1}}},
-		"no items":  {Input{Answers: answers, Votes: w.votes}, CurveOptions{Shares: []float64{0}}},
-		"too many":  {Input{Answers: answers, Votes: w.votes}, CurveOptions{Shares: []float64{1.5}}},
-		"means":     {Input{Answers: means, Votes: w.votes}, CurveOptions{}},
+		"fractions": {Input{Predictions: answers, Votes: halves}, CurveOptions{}},
+		"one vote":  {Input{Predictions: answers, Votes: w.votes}, CurveOptions{Votes: []int{1}}},
+		"no items":  {Input{Predictions: answers, Votes: w.votes}, CurveOptions{Shares: []float64{0}}},
+		"too many":  {Input{Predictions: answers, Votes: w.votes}, CurveOptions{Shares: []float64{1.5}}},
+		"means":     {Input{Predictions: means, Votes: w.votes}, CurveOptions{}},
 	} {
 		if _, err := Curve(c.in, c.o); err == nil {
 			t.Errorf("%s: no error", name)

@@ -34,11 +34,11 @@ type Dispersion struct {
 // expected that their number is far from normal.
 const widestBin = 0.7
 
-// pairLaws are laws that pairs of votes are judged against, and the votes: of all
+// pairDists are laws that pairs of votes are judged against, and the votes: of all
 // classes, or of one and the rest.
-type pairLaws struct {
+type pairDists struct {
 	s        *sample
-	law      func(j int) *mixture.Dirichlet
+	dist     func(j int) *mixture.Dirichlet
 	votes    func(j int) []float64
 	variance func(j int) float64 // predicted
 	trace    float64             // what numbers of the law are multiplied by
@@ -47,14 +47,14 @@ type pairLaws struct {
 }
 
 // allClasses returns the laws of the answers.
-func (s *sample) allClasses() (*pairLaws, error) {
-	p := &pairLaws{s: s, law: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
+func (s *sample) allClasses() (*pairDists, error) {
+	p := &pairDists{s: s, dist: func(j int) *mixture.Dirichlet { return s.mixtures[j] }, votes: s.votes.Item,
 		variance: func(j int) float64 { return sum(s.variances(j)) }, trace: 1}
 	return p, p.look()
 }
 
 // oneClass returns those of class i and the rest, which count its variance twice.
-func (s *sample) oneClass(i int) (*pairLaws, error) {
+func (s *sample) oneClass(i int) (*pairDists, error) {
 	law := func(j int) *mixture.Dirichlet {
 		f := s.mixtures[j].Marginal(i)
 		weights, alpha := make([]float64, f.K()), make([][]float64, f.K())
@@ -69,17 +69,17 @@ func (s *sample) oneClass(i int) (*pairLaws, error) {
 		return law
 	}
 	votes := func(j int) []float64 { return []float64{s.votes.Item(j)[i], s.total[j] - s.votes.Item(j)[i]} }
-	p := &pairLaws{s: s, law: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
+	p := &pairDists{s: s, dist: law, votes: votes, variance: func(j int) float64 { return s.variances(j)[i] }, trace: 0.5}
 	return p, p.look()
 }
 
 // look computes what every item with two votes or more shows.
-func (p *pairLaws) look() error {
+func (p *pairDists) look() error {
 	n := p.s.n
 	p.shown, p.noise = make([]float64, n), make([]float64, n)
 	return tryItems(p.s.ctx, n, func(j int) (err error) {
 		if m := p.s.total[j]; m >= 2 {
-			law := p.law(j)
+			law := p.dist(j)
 			p.shown[j], err = law.PairError(p.votes(j))
 			p.noise[j] = law.PairVariance(m)
 		}
@@ -88,7 +88,7 @@ func (p *pairLaws) look() error {
 }
 
 // sums returns ΣD and ΣV over some items, and the variance of the former.
-func (p *pairLaws) sums(items []int) (shown, variance, noise float64) {
+func (p *pairDists) sums(items []int) (shown, variance, noise float64) {
 	for _, j := range items {
 		shown += p.trace * p.shown[j]
 		variance += p.variance(j)
@@ -103,26 +103,26 @@ func (p *pairLaws) sums(items []int) (shown, variance, noise float64) {
 const rescaledItems = 500
 
 // measure compares the laws of some items with their votes.
-func (p *pairLaws) measure(items []int) (*mixture.Dispersion, error) {
+func (p *pairDists) measure(items []int) (*mixture.Dispersion, error) {
 	step := (len(items) + rescaledItems - 1) / rescaledItems
 	var laws []*mixture.Dirichlet
 	for i := 0; i < len(items); i += step {
-		laws = append(laws, p.law(items[i]))
+		laws = append(laws, p.dist(items[i]))
 	}
 	d, err := mixture.NewDispersion(laws, func(i int) []float64 { return p.votes(items[i*step]) })
 	if err != nil || step == 1 {
 		return d, err
 	}
 	shown, variance, noise := p.sums(items)
-	d = d.Widen(math.Sqrt(noise) / variance / d.NullSE)
+	d = d.Inflate(math.Sqrt(noise) / variance / d.NullSE)
 	d.Items, d.Ratio = len(items), shown/variance
-	d.SE = d.SEAt(d.Ratio)
+	d.SE = d.StdErrAt(d.Ratio)
 	return d, nil
 }
 
 // add has into filled with the ratio over some items with two votes or more when t is run. It
 // returns what the ratio is compared by, which is then final, too.
-func (p *pairLaws) add(t *tally, into *Dispersion, items []int) (*mixture.Dispersion, error) {
+func (p *pairDists) add(t *tally, into *Dispersion, items []int) (*mixture.Dispersion, error) {
 	model, err := p.measure(items)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (p *pairLaws) add(t *tally, into *Dispersion, items []int) (*mixture.Disper
 // widened if that is larger.
 func (x *Dispersion) infer(model *mixture.Dispersion, boot float64) {
 	if boot > model.SE {
-		*model = *model.Widen(boot / model.SE)
+		*model = *model.Inflate(boot / model.SE)
 	}
 	se := model.NullSE
 	if boot > se {
@@ -222,7 +222,7 @@ func (s *sample) pairedItems() []int {
 
 // bins sorts items into at most n bins of about equally many by a value, in its
 // order, and joins those that are too small to tell anything; see widestBin.
-func (p *pairLaws) bins(value []float64, items []int, n int) [][]int {
+func (p *pairDists) bins(value []float64, items []int, n int) [][]int {
 	values, mass := make([]float64, len(items)), make([]float64, len(items))
 	for i, j := range items {
 		values[i], mass[i] = value[j], 1
@@ -247,7 +247,7 @@ func (p *pairLaws) bins(value []float64, items []int, n int) [][]int {
 }
 
 // vague reports whether items tell too little of the ratio.
-func (p *pairLaws) vague(items []int) bool {
+func (p *pairDists) vague(items []int) bool {
 	_, variance, noise := p.sums(items)
 	return !(noise <= widestBin*widestBin*variance*variance)
 }

@@ -65,7 +65,7 @@ func (d dispersionDesign) predicted(t testing.TB) []*mixture.Dirichlet {
 // 5% test rejected, and how often the 95% interval held the true ratio.
 type place struct {
 	name           string
-	pairs          *pairLaws
+	pairs          *pairDists
 	items          []int
 	model          *mixture.Dispersion
 	claimed, truth float64 // ΣV, and the true ratio
@@ -82,7 +82,7 @@ func (p *place) add(votes Votes) {
 		if p.class >= 0 {
 			s = []float64{s[p.class], votes.Total(j) - s[p.class]}
 		}
-		e, _ := p.pairs.law(j).PairError(s)
+		e, _ := p.pairs.dist(j).PairError(s)
 		spread += p.pairs.trace * e
 	}
 	model := *p.model
@@ -112,12 +112,12 @@ func (d dispersionDesign) simulate(t *testing.T, ratio float64, sets int) []*pla
 		}
 		votes.Item(j)[0] = float64(d.votes(r))
 	}
-	s, err := newSample(t.Context(), &Input{Answers: answersOf(laws), Votes: votes})
+	s, err := newSample(t.Context(), &Input{Predictions: answersOf(laws), Votes: votes})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var places []*place
-	add := func(name string, pairs *pairLaws, class int, items []int) {
+	add := func(name string, pairs *pairDists, class int, items []int) {
 		p := &place{name: name, pairs: pairs, class: class, items: items}
 		var err error
 		if p.model, err = pairs.measure(items); err != nil {
@@ -208,21 +208,21 @@ func TestDispersionSizeAndCoverage(t *testing.T) {
 // over groups finds twice the error.
 func TestDispersionGroups(t *testing.T) {
 	w := simulate(t, 300, 3, 4, 5)
-	alone := Input{Answers: answersOf(w.mixtures), Votes: w.votes}
+	alone := Input{Predictions: answersOf(w.mixtures), Votes: w.votes}
 	one, err := Evaluate(alone, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := Input{Votes: Votes{Classes: 3}}
 	for range 4 {
-		in.Answers = append(in.Answers, alone.Answers...)
+		in.Predictions = append(in.Predictions, alone.Predictions...)
 		in.Votes.Counts = append(in.Votes.Counts, w.votes.Counts...)
 	}
 	items, err := Evaluate(in, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for j := range in.Answers {
+	for j := range in.Predictions {
 		in.Groups = append(in.Groups, fmt.Sprint(j%300))
 	}
 	groups, err := Evaluate(in, Options{})
@@ -244,7 +244,7 @@ func TestDispersionGroups(t *testing.T) {
 // and its error under the laws as they are come from all.
 func TestDispersionOfMany(t *testing.T) {
 	w := simulate(t, 10*rescaledItems, 3, 4, 6)
-	s, err := newSample(t.Context(), &Input{Answers: answersOf(w.mixtures), Votes: w.votes})
+	s, err := newSample(t.Context(), &Input{Predictions: answersOf(w.mixtures), Votes: w.votes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,6 +263,6 @@ func TestDispersionOfMany(t *testing.T) {
 	near(t, "ratio", some.Ratio, all.Ratio, 1e-12)
 	near(t, "error at one", some.NullSE, all.NullSE, 1e-12)
 	for _, r := range []float64{0.3, 0.5, 1.5, 2} {
-		near(t, fmt.Sprintf("error at %v over that of all", r), some.SEAt(r)/all.SEAt(r), 1, 0.03)
+		near(t, fmt.Sprintf("error at %v over that of all", r), some.StdErrAt(r)/all.StdErrAt(r), 1, 0.03)
 	}
 }

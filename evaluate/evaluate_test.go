@@ -30,7 +30,7 @@ func rotate(t testing.TB, m *mixture.Dirichlet) *mixture.Dirichlet {
 func TestResultJSON(t *testing.T) {
 	w := simulate(t, 200, 2, 4, 7)
 	refs := scoredConstants(t, w.votes)
-	r, err := Evaluate(Input{Answers: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth, References: refs, Classes: []string{"NC", "AD"}},
+	r, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth, References: refs, Classes: []string{"NC", "AD"}},
 		Options{Bootstrap: Bootstrap{Replicates: 20}, Levels: []float64{.9}})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestEvaluatePoorVotes(t *testing.T) {
 		for range c.rows {
 			m = append(m, dirichlet(t, 2, 1))
 		}
-		r, err := Evaluate(Input{Answers: answersOf(m), Votes: v}, Options{Bootstrap: Bootstrap{Replicates: 20}})
+		r, err := Evaluate(Input{Predictions: answersOf(m), Votes: v}, Options{Bootstrap: Bootstrap{Replicates: 20}})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -124,15 +124,15 @@ func TestEvaluateErrors(t *testing.T) {
 		{Input{}, Options{}, "votes on 0 classes: there are at least two"},
 		{Input{Votes: Votes{Classes: 2}}, Options{}, "no items to evaluate"},
 		{Input{Votes: v}, Options{}, "0 mixtures, but votes on 1 items"},
-		{Input{Answers: make([]head.Answer, 1), Votes: v}, Options{}, "item 0: 0 probabilities for 2 classes"},
-		{Input{Answers: answersOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0 has -2 votes for class 1: counts are finite and not negative"},
-		{Input{Answers: answersOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: a mixture of 2 classes, but votes on 3"},
-		{Input{Answers: answersOf(two), Votes: v, Groups: []string{"1", "2"}}, Options{}, "2 groups for 1 items"},
-		{Input{Answers: answersOf(two), Votes: v, Classes: []string{"a"}}, Options{}, "1 class names for 2 classes"},
-		{Input{Answers: answersOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
-		{Input{Answers: answersOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
-		{Input{Answers: answersOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
-		{Input{Answers: answersOf(two), Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
+		{Input{Predictions: make([]head.Decoded, 1), Votes: v}, Options{}, "item 0: 0 probabilities for 2 classes"},
+		{Input{Predictions: answersOf(two), Votes: Votes{Classes: 2, Counts: []float64{1, -2}}}, Options{}, "item 0 has -2 votes for class 1: counts are finite and not negative"},
+		{Input{Predictions: answersOf(two), Votes: Votes{Classes: 3, Counts: []float64{1, 2, 3}}}, Options{}, "item 0: a mixture of 2 classes, but votes on 3"},
+		{Input{Predictions: answersOf(two), Votes: v, Groups: []string{"1", "2"}}, Options{}, "2 groups for 1 items"},
+		{Input{Predictions: answersOf(two), Votes: v, Classes: []string{"a"}}, Options{}, "1 class names for 2 classes"},
+		{Input{Predictions: answersOf(two), Votes: v, Truth: []float64{.5}}, Options{}, "1 true probabilities for 1 items of 2 classes"},
+		{Input{Predictions: answersOf(two), Votes: v, Truth: []float64{.5, .6}}, Options{}, "true probabilities of item 0 sum to 1.1"},
+		{Input{Predictions: answersOf(two), Votes: v, Truth: []float64{.5, .5}}, Options{Levels: []float64{95}}, "level is 95: it lies between 0 and 1"},
+		{Input{Predictions: answersOf(two), Votes: v}, Options{Level: 2}, "level is 2: it lies between 0 and 1"},
 	} {
 		_, err := Evaluate(c.in, c.opt)
 		if err == nil || err.Error() != c.want {
@@ -145,7 +145,7 @@ func TestEvaluateErrors(t *testing.T) {
 // or 1 end there; nothing else moves.
 func TestEvaluateReported(t *testing.T) {
 	w := simulate(t, 600, 3, 3, 8)
-	in := Input{Answers: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
+	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}
 	opt := Options{Bootstrap: Bootstrap{Replicates: 20}}
 	off, err := Evaluate(in, opt)
 	if err != nil {
@@ -153,8 +153,8 @@ func TestEvaluateReported(t *testing.T) {
 	}
 	const level = 0.95
 	width, inside, vacuous := 0.0, 0, 0
-	for j := range in.Answers {
-		a := &in.Answers[j]
+	for j := range in.Predictions {
+		a := &in.Predictions[j]
 		a.Resolution = 0.02
 		c := a.Reported().Class(0).Interval(mixture.TwoSided, level)
 		width += c.Length() / 600
@@ -207,11 +207,11 @@ func TestJudge(t *testing.T) {
 }
 
 // answersOf returns the answers whose laws are given.
-func answersOf(laws []*mixture.Dirichlet) []head.Answer {
-	list := make([]head.Answer, len(laws))
+func answersOf(laws []*mixture.Dirichlet) []head.Decoded {
+	list := make([]head.Decoded, len(laws))
 	for j, m := range laws {
 		if m != nil {
-			list[j] = head.Of(m)
+			list[j] = head.NewDecoded(m)
 		}
 	}
 	return list

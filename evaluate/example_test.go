@@ -13,9 +13,9 @@ func ExampleEvaluate() {
 	sure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{9, 1}})
 	unsure, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 2}})
 	r, err := evaluate.Evaluate(evaluate.Input{
-		Answers: []head.Answer{head.Of(sure), head.Of(unsure), head.Of(sure)},
-		Votes:   evaluate.Votes{Classes: 2, Counts: []float64{3, 0, 1, 2, 4, 1}},
-		Classes: []string{"healthy", "ill"},
+		Predictions: []head.Decoded{head.NewDecoded(sure), head.NewDecoded(unsure), head.NewDecoded(sure)},
+		Votes:       evaluate.Votes{Classes: 2, Counts: []float64{3, 0, 1, 2, 4, 1}},
+		Classes:     []string{"healthy", "ill"},
 	}, evaluate.Options{})
 	if err != nil {
 		fmt.Println(err)

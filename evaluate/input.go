@@ -17,18 +17,18 @@ import (
 // Input is a set of predictions and what is known about the items: N items of d
 // classes. Answers and Votes are needed, the rest may be left nil.
 type Input struct {
-	// Answers [N] are the predictions. Where they have no law, what judges a distribution is
+	// Predictions [N] are the predictions. Where they have no law, what judges a distribution is
 	// unknown.
-	Answers []head.Answer
-	Votes   Votes    // [N × d]
-	Classes []string // names, [d]; "0", "1", … if nil
+	Predictions []head.Decoded
+	Votes       Votes    // [N × d]
+	Classes     []string // names, [d]; "0", "1", … if nil
 	// Groups are drawn as wholes by the bootstrap, [N]; nil makes every item its
 	// own group.
 	Groups []string
-	// Crowd is what the model knows of raters, nil if nothing, and Ratings [N] who cast which votes on
+	// RaterModel is what the model knows of raters, nil if nothing, and Ratings [N] who cast which votes on
 	// an item, in the crowd's numbers: votes are then judged by the chances of those who cast them.
-	Crowd   *head.Crowd
-	Ratings [][]head.Rating
+	RaterModel *head.RaterModel
+	Ratings    [][]head.Rating
 	// References are the losses of the references on the same items.
 	References *ReferenceScores
 	// Columns are those whose levels are judged apart, besides the predicted spread.
@@ -55,20 +55,20 @@ func NewInput(ds *dataset.Dataset) *Input {
 	return in
 }
 
-// laws returns the distributions of the answers, nil if they have none, and refuses answers that do
+// dists returns the distributions of the answers, nil if they have none, and refuses answers that do
 // not fit the votes.
-func (in *Input) laws() ([]*mixture.Dirichlet, error) {
+func (in *Input) dists() ([]*mixture.Dirichlet, error) {
 	var list []*mixture.Dirichlet
-	for j := range in.Answers {
-		if law := in.Answers[j].Told(); law != nil {
+	for j := range in.Predictions {
+		if law := in.Predictions[j].ReportedDist(); law != nil {
 			list = append(list, law)
 		}
 	}
 	switch {
-	case list == nil && len(in.Answers) > 0:
+	case list == nil && len(in.Predictions) > 0:
 		return nil, in.checkMeans()
-	case len(list) != len(in.Answers):
-		return nil, fmt.Errorf("%d of %d answers have a distribution: expected all or none", len(list), len(in.Answers))
+	case len(list) != len(in.Predictions):
+		return nil, fmt.Errorf("%d of %d answers have a distribution: expected all or none", len(list), len(in.Predictions))
 	}
 	if err := in.Votes.check(); err != nil {
 		return nil, err
@@ -94,11 +94,11 @@ func (in *Input) checkMeans() error {
 	switch {
 	case in.Truth != nil:
 		return errors.New("coverage of true probabilities needs distributions, but only means are given")
-	case len(in.Answers) != in.Votes.Len():
-		return fmt.Errorf("%d answers, but votes on %d items", len(in.Answers), in.Votes.Len())
+	case len(in.Predictions) != in.Votes.Len():
+		return fmt.Errorf("%d answers, but votes on %d items", len(in.Predictions), in.Votes.Len())
 	}
-	for j := range in.Answers {
-		p := in.Answers[j].Mean
+	for j := range in.Predictions {
+		p := in.Predictions[j].Mean
 		if len(p) != d {
 			return fmt.Errorf("item %d: %d probabilities for %d classes", j, len(p), d)
 		}
@@ -195,7 +195,7 @@ func argmax(s []float64) int { return slices.Index(s, slices.Max(s)) }
 type sample struct {
 	ctx      context.Context // canceled if the result is not wanted any more
 	n, d     int
-	answers  []head.Answer
+	answers  []head.Decoded
 	mixtures []*mixture.Dirichlet // of the answers, nil if they have none
 	votes    Votes
 	names    []string  // [d]
@@ -204,14 +204,14 @@ type sample struct {
 	variance []float64 // [n × d]
 	top      []int     // [n] predicted class
 	unit     []int     // [n] unit of resampling
-	crowd    *head.Crowd
+	crowd    *head.RaterModel
 	ratings  [][]head.Rating // [n] where there is a crowd
 	units    int
 }
 
 func newSample(ctx context.Context, in *Input) (*sample, error) {
 	votes, names := in.Votes, in.Classes
-	mixtures, err := in.laws()
+	mixtures, err := in.dists()
 	if err != nil {
 		return nil, err
 	}
@@ -228,23 +228,23 @@ func newSample(ctx context.Context, in *Input) (*sample, error) {
 		return nil, fmt.Errorf("%d class names for %d classes", len(names), d)
 	}
 	s := &sample{
-		ctx: ctx, n: n, d: d, answers: in.Answers, mixtures: mixtures, votes: votes, names: names,
+		ctx: ctx, n: n, d: d, answers: in.Predictions, mixtures: mixtures, votes: votes, names: names,
 		total: make([]float64, n), top: make([]int, n),
 		mean: make([]float64, n*d), variance: make([]float64, n*d),
 	}
-	if in.Crowd != nil && mixtures != nil {
+	if in.RaterModel != nil && mixtures != nil {
 		if len(in.Ratings) != n {
 			return nil, fmt.Errorf("ratings of %d items, but votes on %d", len(in.Ratings), n)
 		}
-		s.crowd, s.ratings = in.Crowd, in.Ratings
+		s.crowd, s.ratings = in.RaterModel, in.Ratings
 	}
 	if s.unit, s.units, err = unitsOf(n, in.Groups); err != nil {
 		return nil, err
 	}
-	for j := range in.Answers {
-		a := &in.Answers[j]
+	for j := range in.Predictions {
+		a := &in.Predictions[j]
 		copy(s.means(j), a.Mean)
-		if a.Law != nil {
+		if a.Dist != nil {
 			copy(s.variances(j), a.Variance)
 		}
 		s.top[j], s.total[j] = a.Top(), votes.Total(j)

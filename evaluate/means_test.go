@@ -18,11 +18,11 @@ func TestMeans(t *testing.T) {
 		means = append(means, m.Mean(nil)...)
 	}
 	opt := Options{Bootstrap: Bootstrap{Replicates: 50}}
-	want, err := Evaluate(Input{Answers: answersOf(w.mixtures), Votes: w.votes, References: refs}, opt)
+	want, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, References: refs}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Evaluate(Input{Answers: meansOf(means, 3), Votes: w.votes, References: refs}, opt)
+	got, err := Evaluate(Input{Predictions: meansOf(means, 3), Votes: w.votes, References: refs}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +53,11 @@ func TestMeans(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{Input{Answers: append(answersOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
-		{Input{Answers: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "needs distributions"},
-		{Input{Answers: meansOf(means[3:], 3), Votes: w.votes}, "299 answers"},
-		{Input{Answers: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0 has probability 2"},
-		{Input{Answers: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "item 0: probabilities sum to 0"},
+		{Input{Predictions: append(answersOf(w.mixtures[:1]), meansOf(means[3:], 3)...), Votes: w.votes}, "1 of 300 answers have a distribution"},
+		{Input{Predictions: meansOf(means, 3), Truth: w.truth, Votes: w.votes}, "needs distributions"},
+		{Input{Predictions: meansOf(means[3:], 3), Votes: w.votes}, "299 answers"},
+		{Input{Predictions: meansOf(append([]float64{2}, means[1:]...), 3), Votes: w.votes}, "item 0: class 0 has probability 2"},
+		{Input{Predictions: meansOf(append([]float64{0, 0, 0}, means[3:]...), 3), Votes: w.votes}, "item 0: probabilities sum to 0"},
 	} {
 		if _, err := Evaluate(c.in, opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
@@ -66,10 +66,10 @@ func TestMeans(t *testing.T) {
 }
 
 // meansOf returns answers without distributions.
-func meansOf(means []float64, d int) []head.Answer {
-	var list []head.Answer
+func meansOf(means []float64, d int) []head.Decoded {
+	var list []head.Decoded
 	for row := range slices.Chunk(means, d) {
-		list = append(list, head.Answer{Mean: row})
+		list = append(list, head.Decoded{Mean: row})
 	}
 	return list
 }

@@ -28,15 +28,15 @@ type RaterGraph struct {
 	MostVotes   int    `json:"most_votes"`
 	// Components is into how many camps without a common item the raters fall: 1 if the
 	// graph is connected. Camps are the largest of them.
-	Components int    `json:"components"`
-	Camps      []Camp `json:"camps"`
-	// LeanSE is the expected standard error of a rater's lean, a shift of the logit of the
+	Components int          `json:"components"`
+	Groups     []RaterGroup `json:"camps"`
+	// BiasSE is the expected standard error of a rater's lean, a shift of the logit of the
 	// probability of the second class, for a rater with the mean number of votes: before
 	// shrinkage, if raters are alike and features explain half of the spread between items.
 	// LeanSEMost is that of the rater who cast the fewest votes. They are of two classes;
 	// with more, no leans are modelled.
-	LeanSE     Number `json:"lean_se"`
-	LeanSEMost Number `json:"lean_se_most"`
+	BiasSE     Number `json:"lean_se"`
+	BiasSEMost Number `json:"lean_se_most"`
 	// Constant are the raters with ten votes or more who always say the same, the least
 	// likely first.
 	Constant []ConstantRater `json:"constant"`
@@ -82,7 +82,7 @@ func NewRaterGraph(ds *dataset.Dataset) (*RaterGraph, error) {
 // raterGraph is NewRaterGraph where the spread between items is known already.
 func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 	g := CountRaters(ds)
-	g.expectLean(ds, votes, by)
+	g.expectBias(ds, votes, by)
 	g.findConstant(ds, votes)
 	g.judge(len(ds.Classes))
 	if err := ds.AlikeRaters(); err != nil {
@@ -94,8 +94,8 @@ func raterGraph(ds *dataset.Dataset, votes Votes, by *designer) *RaterGraph {
 // CountRaters returns the part of [NewRaterGraph] that is counted, votes, raters and camps, which takes
 // far less time; it judges nothing.
 func CountRaters(ds *dataset.Dataset) *RaterGraph {
-	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, LeanSE: unknown, LeanSEMost: unknown,
-		Camps: []Camp{}, Constant: []ConstantRater{}, Reasons: []Message{},
+	g := &RaterGraph{MeanVotes: unknown, MedianVotes: unknown, BiasSE: unknown, BiasSEMost: unknown,
+		Groups: []RaterGroup{}, Constant: []ConstantRater{}, Reasons: []Message{},
 		Votes: len(ds.Ratings), cast: make([]int, len(ds.Raters))}
 	g.Unnamed = max(0, int(math.Round(sum(float64s(ds.Counts))))-g.Votes)
 	for _, r := range ds.Ratings {
@@ -108,7 +108,7 @@ func CountRaters(ds *dataset.Dataset) *RaterGraph {
 		g.MeanVotes = Number(float64(g.Votes) / float64(g.Raters))
 		g.MedianVotes = Number(float64(voted[(len(voted)-1)/2]+voted[len(voted)/2]) / 2)
 	}
-	g.findCamps(ds)
+	g.findGroups(ds)
 	return g
 }
 
@@ -120,7 +120,7 @@ func raterName(names []string, r int) string {
 	return fmt.Sprintf("rater %d", r)
 }
 
-// expectLean predicts the standard error of a lean. The votes v₁ … v_m of different raters on
+// expectBias predicts the standard error of a lean. The votes v₁ … v_m of different raters on
 // an item with p ~ Beta(α, β) of mean μ and correlation ρ = 1/(α+β+1), each cast with the
 // probability σ(logit p + b_r), have at b = 0 the score v − E[p | v] and so the information
 //
@@ -131,7 +131,7 @@ func raterName(names []string, r int) string {
 //	Var b_r = (1 − 1/R) / (μ(1−μ)(1−ρ) Σ_j [1 − ρ/c_j (1 − (m_j−1)/(R−1))]),
 //
 // over her items j. It is exact if all raters voted on all items.
-func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, by *designer) {
+func (g *RaterGraph) expectBias(ds *dataset.Dataset, votes Votes, by *designer) {
 	if by == nil || votes.Classes != 2 || g.Raters < 2 {
 		return
 	}
@@ -153,7 +153,7 @@ func (g *RaterGraph) expectLean(ds *dataset.Dataset, votes Votes, by *designer) 
 			least = min(least, told[r])
 		}
 	}
-	g.LeanSE, g.LeanSEMost = se(sum(told)/float64(g.Raters)), se(least)
+	g.BiasSE, g.BiasSEMost = se(sum(told)/float64(g.Raters)), se(least)
 }
 
 // findConstant finds raters who voted for one class only.
@@ -199,7 +199,7 @@ func (g *RaterGraph) judge(classes int) {
 	}
 	if g.Components > 1 && g.Modelled == 0 {
 		say("raters fall into %s camps without a common item, such as %s: what sets camps apart, raters or items, votes cannot tell",
-			words.Thousands(g.Components), g.nameCamps())
+			words.Thousands(g.Components), g.nameGroups())
 	}
 	g.Apart = len(g.Reasons) == 0
 	if g.Left != nil {
@@ -208,7 +208,7 @@ func (g *RaterGraph) judge(classes int) {
 	if g.groups > 1 {
 		say("raters fall into %s groups without a common item, such as %s, each with a mean lean of 0: "+
 			"what sets groups apart, raters or items, is left to the features",
-			words.Thousands(g.groups), g.nameCamps())
+			words.Thousands(g.groups), g.nameGroups())
 	}
 	if g.Apart && classes > 2 {
 		say("with more than two classes, raters are told apart by how much they guess; leans are modelled for two")

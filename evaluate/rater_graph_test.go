@@ -43,9 +43,9 @@ func TestRaterGraphCamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Camp{{3, []string{"ann", "bob", "cy"}, 2, 4, false}, {2, []string{"dee", "eve"}, 2, 3, false}, {1, []string{"fay"}, 1, 1, false}}
-	if g.Components != 3 || fmt.Sprint(g.Camps) != fmt.Sprint(want) {
-		t.Errorf("%d camps %v, want %v", g.Components, g.Camps, want)
+	want := []RaterGroup{{3, []string{"ann", "bob", "cy"}, 2, 4, false}, {2, []string{"dee", "eve"}, 2, 3, false}, {1, []string{"fay"}, 1, 1, false}}
+	if g.Components != 3 || fmt.Sprint(g.Groups) != fmt.Sprint(want) {
+		t.Errorf("%d camps %v, want %v", g.Components, g.Groups, want)
 	}
 	if g.Raters != 6 || g.Votes != 8 || g.LeastVotes != 1 || g.MostVotes != 2 || g.MedianVotes != 1 || g.MeanVotes != 8./6 {
 		t.Errorf("numbers of votes: %+v", g)
@@ -134,12 +134,12 @@ func TestRaterGraphLeanSE(t *testing.T) {
 				}
 			}
 			g := raterGraph(ds, NewVotes(ds), by)
-			expected += float64(g.LeanSE*g.LeanSE) / sets
+			expected += float64(g.BiasSE*g.BiasSE) / sets
 			for _, b := range fitLeans(ds, law.Marginal(1)) {
 				square += b * b / float64(sets*c.raters)
 			}
-			if g.LeanSEMost < g.LeanSE {
-				t.Fatalf("largest standard error %v, that of the mean rater %v", g.LeanSEMost, g.LeanSE)
+			if g.BiasSEMost < g.BiasSE {
+				t.Fatalf("largest standard error %v, that of the mean rater %v", g.BiasSEMost, g.BiasSE)
 			}
 		}
 		if got := math.Sqrt(square / expected); math.Abs(got-1) > 4.5/math.Sqrt(float64(2*sets*(c.raters-1))) {
@@ -203,8 +203,8 @@ func TestRaterGraphMany(t *testing.T) {
 		ds.Ratings = append(ds.Ratings, dataset.Rating{Item: int32(k / 2), Rater: int32(k), Class: int32(k % 2)})
 	}
 	g := raterGraph(ds, NewVotes(ds), nil)
-	if g.Raters != n || g.Components != n/2 || len(g.Camps) != listed || g.Apart || g.Camps[0].Names[0] != "rater 0" {
-		t.Errorf("%d raters in %d camps, %v", g.Raters, g.Components, g.Camps)
+	if g.Raters != n || g.Components != n/2 || len(g.Groups) != listed || g.Apart || g.Groups[0].Names[0] != "rater 0" {
+		t.Errorf("%d raters in %d camps, %v", g.Raters, g.Components, g.Groups)
 	}
 }
 

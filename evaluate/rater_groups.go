@@ -10,9 +10,9 @@ import (
 	"credence/internal/words"
 )
 
-// Camp is a number of raters who share items with each other, directly or by way of others,
+// RaterGroup is a number of raters who share items with each other, directly or by way of others,
 // and with nobody else.
-type Camp struct {
+type RaterGroup struct {
 	Raters int      `json:"raters"`
 	Names  []string `json:"names"` // the first of them
 	Items  int      `json:"items"`
@@ -21,11 +21,11 @@ type Camp struct {
 	Modelled bool `json:"modelled"`
 }
 
-// camps joins raters who share an item, by union-find.
-type camps []int32
+// raterGroups joins raters who share an item, by union-find.
+type raterGroups []int32
 
 // root returns the rater who stands for r's camp.
-func (c camps) root(r int32) int32 {
+func (c raterGroups) root(r int32) int32 {
 	for c[r] != r {
 		c[r] = c[c[r]]
 		r = c[r]
@@ -34,7 +34,7 @@ func (c camps) root(r int32) int32 {
 }
 
 // join makes one camp of two; the rater of smallest number stands for it.
-func (c camps) join(a, b int32) {
+func (c raterGroups) join(a, b int32) {
 	a, b = c.root(a), c.root(b)
 	c[max(a, b)] = min(a, b)
 }
@@ -96,12 +96,12 @@ func (g *RaterGraph) Group(r int) int {
 	return int(g.group[r])
 }
 
-// Groups returns how many groups of connected raters are modelled.
-func (g *RaterGraph) Groups() int { return g.groups }
+// ModelledGroups returns the number of connected groups of raters that are modelled.
+func (g *RaterGraph) ModelledGroups() int { return g.groups }
 
-// findCamps finds the connected parts of the graph.
-func (g *RaterGraph) findCamps(ds *dataset.Dataset) {
-	of := make(camps, len(g.cast))
+// findGroups finds the connected parts of the graph.
+func (g *RaterGraph) findGroups(ds *dataset.Dataset) {
+	of := make(raterGroups, len(g.cast))
 	for r := range of {
 		of[r] = int32(r)
 	}
@@ -115,7 +115,7 @@ func (g *RaterGraph) findCamps(ds *dataset.Dataset) {
 	}
 	at := map[int32]int{}
 	camp := make([]int32, len(g.cast)) // of each rater who voted
-	var list []Camp
+	var list []RaterGroup
 	for r, n := range g.cast {
 		if n == 0 {
 			continue
@@ -125,7 +125,7 @@ func (g *RaterGraph) findCamps(ds *dataset.Dataset) {
 		if !ok {
 			k = len(list)
 			at[root] = k
-			list = append(list, Camp{})
+			list = append(list, RaterGroup{})
 		}
 		camp[r] = int32(k)
 		list[k].Raters++
@@ -140,14 +140,14 @@ func (g *RaterGraph) findCamps(ds *dataset.Dataset) {
 		}
 	}
 	g.choose(ds, camp, list)
-	slices.SortStableFunc(list, func(a, b Camp) int { return cmp.Compare(b.Raters, a.Raters) })
+	slices.SortStableFunc(list, func(a, b RaterGroup) int { return cmp.Compare(b.Raters, a.Raters) })
 	g.Components = len(list)
-	g.Camps = append(g.Camps, list[:min(listed, len(list))]...)
+	g.Groups = append(g.Groups, list[:min(listed, len(list))]...)
 }
 
 // choose finds the camps that are large enough to be modelled; see Group. camp is that of each rater
 // who voted.
-func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []Camp) {
+func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []RaterGroup) {
 	votes := 0
 	number := make([]int32, len(list)) // among those that are modelled
 	for k := range list {
@@ -184,10 +184,10 @@ func (g *RaterGraph) choose(ds *dataset.Dataset, camp []int32, list []Camp) {
 	}
 }
 
-// nameCamps names the two largest camps by a few of their raters, of those that are modelled if any is.
-func (g *RaterGraph) nameCamps() string {
+// nameGroups names the two largest camps by a few of their raters, of those that are modelled if any is.
+func (g *RaterGraph) nameGroups() string {
 	var list []string
-	for _, c := range g.Camps {
+	for _, c := range g.Groups {
 		if len(list) == 2 || g.Modelled > 0 && !c.Modelled {
 			continue
 		}

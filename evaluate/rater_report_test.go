@@ -13,9 +13,9 @@ import (
 
 // someCrowd is a crowd of two classes: ann is like everybody, bob leans, cy guesses, and nothing is
 // known of dee.
-func someCrowd() (*head.Crowd, []string) {
-	return &head.Crowd{Classes: 2, Votes: []float64{40, 50, 60, 2}, LeanSD: 0.8,
-		Lean: []float64{0.1, 1.5, -0.2, 0}, LeanSE: []float64{0.3, 0.3, 0.4, 0.8},
+func someCrowd() (*head.RaterModel, []string) {
+	return &head.RaterModel{Classes: 2, Votes: []float64{40, 50, 60, 2}, BiasSD: 0.8,
+		Bias: []float64{0.1, 1.5, -0.2, 0}, BiasSE: []float64{0.3, 0.3, 0.4, 0.8},
 		Guess: []float64{0.01, 0.02, 0.7, 0.001}, GuessLogit: []float64{-4.6, -3.9, 0.85, -6.9}, GuessLogitSE: []float64{1.5, 1.2, 0.4, 3},
 	}, []string{"ann", "bob", "cy", "dee"}
 }
@@ -27,13 +27,13 @@ func TestDescribeRaters(t *testing.T) {
 	r := DescribeRaters(ds, crowd, names)
 	var got []string
 	for _, x := range r.Raters {
-		got = append(got, fmt.Sprintf("%s %v %.2f %.2f %v", x.Name, x.Votes, x.Lean.Lo, x.Guess.Hi, x.Marks()))
+		got = append(got, fmt.Sprintf("%s %v %.2f %.2f %v", x.Name, x.Votes, x.Bias.Lo, x.Guess.Hi, x.Marks()))
 	}
 	want := []string{"ann 40 -0.49 0.16 []", "bob 50 0.91 0.18 [leans]", "cy 60 -0.98 0.84 [guesses]", "dee 2 -1.57 0.27 []", "eve 1 -1.57 NaN [average]"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if !r.Modelled || r.Class != "yes" || r.LeanSD != 0.8 {
+	if !r.Modelled || r.Class != "yes" || r.BiasSD != 0.8 {
 		t.Errorf("report %+v", r)
 	}
 	// On x, bob agrees with nobody of two, ann and eve with one of two; on y both agree.
@@ -46,7 +46,7 @@ func TestDescribeRaters(t *testing.T) {
 		t.Errorf("without data: %+v", alone)
 	}
 	plain := DescribeRaters(ds, nil, nil)
-	if plain.Modelled || len(plain.Raters) != 4 || plain.Raters[1].Votes != 2 || plain.Raters[0].Lean.Value.Known() {
+	if plain.Modelled || len(plain.Raters) != 4 || plain.Raters[1].Votes != 2 || plain.Raters[0].Bias.Value.Known() {
 		t.Errorf("without a model of raters: %+v", plain)
 	}
 	// JSON has null for what is not known, and reads back.
@@ -55,7 +55,7 @@ func TestDescribeRaters(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := &RaterReport{}
-	if err := json.Unmarshal(text, back); err != nil || back.Raters[0].Lean.Value.Known() || back.Raters[1].Votes != 2 {
+	if err := json.Unmarshal(text, back); err != nil || back.Raters[0].Bias.Value.Known() || back.Raters[1].Votes != 2 {
 		t.Errorf("%s reads back as %+v, %v", text, back, err)
 	}
 }
@@ -63,9 +63,9 @@ func TestDescribeRaters(t *testing.T) {
 // With more than two classes there are guesses and no leans.
 func TestDescribeGuesses(t *testing.T) {
 	crowd, names := someCrowd()
-	crowd.Classes, crowd.Lean, crowd.LeanSE, crowd.LeanSD = 3, []float64{}, []float64{}, 0
+	crowd.Classes, crowd.Bias, crowd.BiasSE, crowd.BiasSD = 3, []float64{}, []float64{}, 0
 	r := DescribeRaters(nil, crowd, names)
-	if r.LeanSD.Known() || r.Raters[1].Lean.Value.Known() || len(r.Raters[1].Flags) != 0 || !slices.Equal(r.Raters[2].Flags, []string{FlagGuesses}) {
+	if r.BiasSD.Known() || r.Raters[1].Bias.Value.Known() || len(r.Raters[1].Flags) != 0 || !slices.Equal(r.Raters[2].Flags, []string{FlagGuesses}) {
 		t.Errorf("report %+v", r)
 	}
 }

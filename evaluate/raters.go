@@ -144,9 +144,9 @@ type RaterReport struct {
 	Reason   string `json:"reason"`
 	// Class is that which leans are towards, of two; empty if leans are not modelled.
 	Class string `json:"class,omitempty"`
-	// LeanSD is the standard deviation of leans between raters, which leans of few votes are
+	// BiasSD is the standard deviation of leans between raters, which leans of few votes are
 	// drawn to zero by.
-	LeanSD Number `json:"lean_sd"`
+	BiasSD Number `json:"lean_sd"`
 	// Raters are in the order in which they were first seen, those who are modelled first.
 	Raters []RaterEstimate `json:"raters"`
 	// Pseudonymous says that names have been replaced.
@@ -157,16 +157,16 @@ type RaterReport struct {
 type RaterEstimate struct {
 	Name  string `json:"rater"`
 	Votes Number `json:"votes"`
-	// Lean is how far the logit of the probability that she says Class is shifted, the mean
+	// Bias is how far the logit of the probability that she says Class is shifted, the mean
 	// over all votes being 0. Guess is the share of her votes that have nothing to do with the
 	// item. Both are with 95% intervals.
-	Lean  IntervalEstimate `json:"lean"`
+	Bias  IntervalEstimate `json:"lean"`
 	Guess IntervalEstimate `json:"guess"`
 	// Agreement is the mean share of the other votes on an item that equal the rater's,
 	// Expected the same for an exchangeable rater; see [Rater].
 	Agreement Number `json:"agreement"`
 	Expected  Number `json:"expected"`
-	// Flags are [FlagLeans] and [FlagGuesses], or [FlagDiffers] where raters are not modelled.
+	// Flags are [FlagBiased] and [FlagGuesses], or [FlagDiffers] where raters are not modelled.
 	Flags []string `json:"flags"`
 	// Average is whether the rater is not modelled where others are (see [RaterGraph.Group]): votes count
 	// as cast by an average rater, and Lean is 0 with the uncertainty of the prior.
@@ -200,22 +200,22 @@ func (r *RaterReport) AddAverage(name string, votes int) {
 
 // add adds a rater of whom nothing is known.
 func (r *RaterReport) add(name string) *RaterEstimate {
-	r.Raters = append(r.Raters, RaterEstimate{Name: name, Lean: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
+	r.Raters = append(r.Raters, RaterEstimate{Name: name, Bias: unknownInterval, Guess: unknownInterval, Agreement: unknown, Expected: unknown, Flags: []string{}})
 	return &r.Raters[len(r.Raters)-1]
 }
 
 // average makes an estimate that of an average rater.
 func (r *RaterReport) average(x *RaterEstimate, votes int) {
 	x.Average, x.Votes = true, Number(votes)
-	if r.LeanSD.Known() {
-		x.Lean = IntervalEstimate{Estimate{0, r.LeanSD}, -normal975 * r.LeanSD, normal975 * r.LeanSD}
+	if r.BiasSD.Known() {
+		x.Bias = IntervalEstimate{Estimate{0, r.BiasSD}, -normal975 * r.BiasSD, normal975 * r.BiasSD}
 	}
 }
 
 // What raters are flagged for.
 const (
-	// FlagLeans says that the lean is not 0, after Holm among all raters at 5%.
-	FlagLeans = "leans"
+	// FlagBiased says that the lean is not 0, after Holm among all raters at 5%.
+	FlagBiased = "leans"
 	// FlagGuesses says that the 95% interval of guessing lies above 5% of the votes.
 	FlagGuesses = "guesses"
 	// FlagDiffers is [Rater].Differs.
@@ -228,8 +228,8 @@ const muchGuessing = 0.05
 // DescribeRaters tells what is known of the raters of ds, and of those that a model knows by
 // name: crowd is what it learned of them, nil if it did not model raters. Without ds there is
 // no agreement.
-func DescribeRaters(ds *dataset.Dataset, crowd *head.Crowd, names []string) *RaterReport {
-	r := &RaterReport{LeanSD: unknown, Raters: []RaterEstimate{}}
+func DescribeRaters(ds *dataset.Dataset, crowd *head.RaterModel, names []string) *RaterReport {
+	r := &RaterReport{BiasSD: unknown, Raters: []RaterEstimate{}}
 	at := map[string]int{}
 	add := func(name string) int {
 		k, ok := at[name]
@@ -245,17 +245,17 @@ func DescribeRaters(ds *dataset.Dataset, crowd *head.Crowd, names []string) *Rat
 		for i := range crowd.Votes {
 			x := &r.Raters[add(raterName(names, i))]
 			x.Votes = Number(crowd.Votes[i])
-			x.Lean, x.Guess = LeanOf(crowd, i), GuessOf(crowd, i)
+			x.Bias, x.Guess = BiasOf(crowd, i), GuessOf(crowd, i)
 		}
-		if len(crowd.Lean) > 0 {
-			r.LeanSD = Number(crowd.LeanSD)
+		if len(crowd.Bias) > 0 {
+			r.BiasSD = Number(crowd.BiasSD)
 		}
 		r.flag()
 	}
 	if ds == nil {
 		return r
 	}
-	if crowd != nil && len(crowd.Lean) > 0 && len(ds.Classes) == 2 {
+	if crowd != nil && len(crowd.Bias) > 0 && len(ds.Classes) == 2 {
 		r.Class = ds.Classes[1]
 	}
 	r.compare(ds, add)
@@ -292,19 +292,19 @@ func (r *RaterReport) compare(ds *dataset.Dataset, add func(name string) int) {
 	}
 }
 
-// LeanOf returns the lean of a rater with its 95% interval, not known where leans are not
+// BiasOf returns the lean of a rater with its 95% interval, not known where leans are not
 // modelled.
-func LeanOf(c *head.Crowd, r int) IntervalEstimate {
-	if len(c.Lean) == 0 {
+func BiasOf(c *head.RaterModel, r int) IntervalEstimate {
+	if len(c.Bias) == 0 {
 		return unknownInterval
 	}
-	b, se := c.Lean[r], c.LeanSE[r]
+	b, se := c.Bias[r], c.BiasSE[r]
 	return IntervalEstimate{Estimate{Number(b), Number(se)}, Number(b - normal975*se), Number(b + normal975*se)}
 }
 
 // GuessOf returns the share of guesses of a rater with its 95% interval, which is one of its
 // logit.
-func GuessOf(c *head.Crowd, r int) IntervalEstimate {
+func GuessOf(c *head.RaterModel, r int) IntervalEstimate {
 	u, se := c.GuessLogit[r], c.GuessLogitSE[r]
 	share := func(logit float64) Number { return Number(1 / (1 + math.Exp(-logit))) }
 	g := Number(c.Guess[r])
@@ -316,14 +316,14 @@ func (r *RaterReport) flag() {
 	ps := make([]float64, len(r.Raters))
 	for i, x := range r.Raters {
 		ps[i] = math.NaN()
-		if x.Lean.SE > 0 {
-			ps[i] = twoSidedNormal(float64(x.Lean.Value / x.Lean.SE))
+		if x.Bias.SE > 0 {
+			ps[i] = twoSidedNormal(float64(x.Bias.Value / x.Bias.SE))
 		}
 	}
 	for i, p := range holm(ps) {
 		x := &r.Raters[i]
 		if p < 0.05 {
-			x.Flags = append(x.Flags, FlagLeans)
+			x.Flags = append(x.Flags, FlagBiased)
 		}
 		if x.Guess.Lo > muchGuessing {
 			x.Flags = append(x.Flags, FlagGuesses)

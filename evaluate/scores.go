@@ -82,7 +82,7 @@ func (s *sample) jointLosses() ([]float64, error) {
 	return losses, tryItems(s.ctx, s.n, func(j int) (err error) {
 		l := 0.0
 		if s.crowd != nil {
-			l, err = s.crowd.LogVotes(s.answers[j].Law, s.ratings[j])
+			l, err = s.crowd.LogVotes(s.answers[j].Dist, s.ratings[j])
 		} else {
 			l, err = s.mixtures[j].LogVotes(s.votes.Item(j))
 		}

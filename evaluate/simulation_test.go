@@ -57,7 +57,7 @@ func vote(counts, p []float64, m int, r *rand.Rand) {
 // at, so the false-alarm rate is about 2e-3; the seed is fixed.
 func TestDiagnosticsOnRightPredictions(t *testing.T) {
 	w := simulate(t, 4000, 3, 6, 1)
-	r, err := Evaluate(Input{Answers: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 200}})
+	r, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestDiagnosticsOnWrongPredictions(t *testing.T) {
 		}
 		w.mixtures[j], _ = mixture.NewDirichlet(weights, alpha)
 	}
-	r, err := Evaluate(Input{Answers: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 100}})
+	r, err := Evaluate(Input{Predictions: answersOf(w.mixtures), Votes: w.votes, Truth: w.truth}, Options{Bootstrap: Bootstrap{Replicates: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPITFalseAlarms(t *testing.T) {
 	alarms := 0
 	for i := range sets {
 		w := simulate(t, 60, 3, 5, 100+uint64(i))
-		s, err := newSample(t.Context(), &Input{Answers: answersOf(w.mixtures), Votes: w.votes})
+		s, err := newSample(t.Context(), &Input{Predictions: answersOf(w.mixtures), Votes: w.votes})
 		if err != nil {
 			t.Fatal(err)
 		}

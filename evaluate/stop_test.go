@@ -33,7 +33,7 @@ func (c *countdown) Err() error {
 // An evaluation that is stopped, whenever that is, returns the error of its context and nothing else.
 func TestEvaluateStopped(t *testing.T) {
 	w := simulate(t, 120, 3, 4, 1)
-	in := Input{Answers: answersOf(w.mixtures), Votes: w.votes}
+	in := Input{Predictions: answersOf(w.mixtures), Votes: w.votes}
 	const plenty = 1 << 40
 	ctx := newCountdown(t, plenty)
 	want, err := EvaluateContext(ctx, in, Options{})

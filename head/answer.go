@@ -16,8 +16,8 @@ import (
 // is asked of a method that gives none.
 var ErrNoDistribution = errors.New("the method gives no distribution of the class probabilities")
 
-// Answer is what a method says of one item.
-type Answer struct {
+// Decoded is what a method says of one item.
+type Decoded struct {
 	// Mean [d] is the probability of each class; it sums to one.
 	Mean []float64
 	// Variance [d] is what the method calls its variance: of the probability between items alike for
@@ -25,13 +25,13 @@ type Answer struct {
 	// networks or passes for softmax with several and dropout; of its opinion for evidential. It is
 	// nil for confidence.
 	Variance []float64
-	// Law is the distribution of the class probabilities, learned from the votes of many items; nil if
+	// Dist is the distribution of the class probabilities, learned from the votes of many items; nil if
 	// the method gives none. A model's answers have the law that is reported, see [Calibration].
-	Law *mixture.Dirichlet
+	Dist *mixture.Dirichlet
 	// Average is the average rater of a model that knows raters: Mean, Variance, Uncertainty and what
 	// is reported are of p̄, the chances that such a rater says each class, and Law is of p. It is nil
 	// where all votes count alike, and p̄ is p.
-	Average *mixture.Average
+	Average *mixture.AverageRater
 	// Resolution is how close to 0 or 1 intervals of the law may end; see [mixture.Reported].
 	Resolution float64
 	// Uncertainty is the method's one number for an item; larger means less certain: the variance of
@@ -49,15 +49,15 @@ type Answer struct {
 	Err error
 }
 
-// Of returns the answer whose law is m.
-func Of(m *mixture.Dirichlet) Answer {
-	a := Answer{Law: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
+// NewDecoded returns the answer whose law is m.
+func NewDecoded(m *mixture.Dirichlet) Decoded {
+	a := Decoded{Dist: m, Mean: m.Mean(nil), Variance: m.Variance(nil)}
 	a.Uncertainty = a.Variance[a.Top()]
 	return a
 }
 
 // Top returns the class of largest mean, the first of several.
-func (a *Answer) Top() int {
+func (a *Decoded) Top() int {
 	top := 0
 	for i, p := range a.Mean {
 		if p > a.Mean[top] {
@@ -68,60 +68,60 @@ func (a *Answer) Top() int {
 }
 
 // After returns the answer after further votes [d] on the item have been seen.
-func (a *Answer) After(votes []float64) (Answer, error) {
+func (a *Decoded) After(votes []float64) (Decoded, error) {
 	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return law.Update(votes) })
 }
 
 // AfterRatings returns the answer after votes by raters of the crowd have been seen.
-func (a *Answer) AfterRatings(c *Crowd, votes []Rating) (Answer, error) {
+func (a *Decoded) AfterRatings(c *RaterModel, votes []Rating) (Decoded, error) {
 	return a.updated(func(law *mixture.Dirichlet) (*mixture.Dirichlet, error) { return c.Update(law, votes) })
 }
 
 // updated returns the answer for the law that update returns.
-func (a *Answer) updated(update func(law *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Answer, error) {
-	if a.Law == nil {
-		return Answer{}, ErrNoDistribution
+func (a *Decoded) updated(update func(law *mixture.Dirichlet) (*mixture.Dirichlet, error)) (Decoded, error) {
+	if a.Dist == nil {
+		return Decoded{}, ErrNoDistribution
 	}
-	law, err := update(a.Law)
+	law, err := update(a.Dist)
 	if err != nil {
-		return Answer{}, err
+		return Decoded{}, err
 	}
 	return a.with(law), nil
 }
 
 // with returns the answer for another law.
-func (a *Answer) with(law *mixture.Dirichlet) Answer {
-	b := Of(law)
+func (a *Decoded) with(law *mixture.Dirichlet) Decoded {
+	b := NewDecoded(law)
 	b.Resolution = a.Resolution
-	b.Through(a.Average)
+	b.ForAverageRater(a.Average)
 	return b
 }
 
-// Through makes the answer that of an average rater's chances; nil leaves it as it is. The answer has
+// ForAverageRater makes the answer that of an average rater's chances; nil leaves it as it is. The answer has
 // a law.
-func (a *Answer) Through(average *mixture.Average) {
+func (a *Decoded) ForAverageRater(average *mixture.AverageRater) {
 	if average == nil {
 		return
 	}
 	a.Average = average
-	a.Mean, a.Variance = average.Moments(a.Mean[:0], a.Variance[:0], a.Law)
+	a.Mean, a.Variance = average.Moments(a.Mean[:0], a.Variance[:0], a.Dist)
 	a.Uncertainty = a.Variance[a.Top()]
 }
 
-// Told returns the law of what is told: of p or, about, of an average rater's chances
-// ([mixture.Average.Law]). It is nil if there is no law.
-func (a *Answer) Told() *mixture.Dirichlet {
-	if a.Law == nil || a.Average == nil {
-		return a.Law
+// ReportedDist returns the law of what is told: of p or, about, of an average rater's chances
+// ([mixture.AverageRater.Dist]). It is nil if there is no law.
+func (a *Decoded) ReportedDist() *mixture.Dirichlet {
+	if a.Dist == nil || a.Average == nil {
+		return a.Dist
 	}
-	return a.Average.Law(a.Law)
+	return a.Average.Dist(a.Dist)
 }
 
-// Plain returns the answer about p itself, not an average rater's chances.
-func (a *Answer) Plain() Answer {
+// ForItem returns the answer about p itself, not an average rater's chances.
+func (a *Decoded) ForItem() Decoded {
 	b := *a
 	if a.Average != nil {
-		b = Of(a.Law)
+		b = NewDecoded(a.Dist)
 		b.Resolution = a.Resolution
 	}
 	return b
@@ -129,13 +129,13 @@ func (a *Answer) Plain() Answer {
 
 // Decode returns the answers to N items by the outputs of each member or pass. It uses all cores. If
 // there are items without an answer, which have an Err, the error is that of the first of them.
-func Decode(h Head, outputs []Output, n int) ([]Answer, error) {
+func Decode(h Head, outputs []Output, n int) ([]Decoded, error) {
 	return decode(h.Decode, h.Outputs(), outputs, n)
 }
 
 // decode calls f for pieces of N items, on all cores.
-func decode(f func(dst []Answer, outputs []Output), width int, outputs []Output, n int) ([]Answer, error) {
-	answers := make([]Answer, n)
+func decode(f func(dst []Decoded, outputs []Output), width int, outputs []Output, n int) ([]Decoded, error) {
+	answers := make([]Decoded, n)
 	par.Chunks(n, 64, func(lo, hi int) {
 		part := make([]Output, len(outputs))
 		for i, out := range outputs {
@@ -160,13 +160,13 @@ func finite(out []float32) error {
 }
 
 // sdOf is the column of a standard deviation.
-func sdOf(a *Answer, i int) float64 { return math.Sqrt(a.Variance[i]) }
+func sdOf(a *Decoded, i int) float64 { return math.Sqrt(a.Variance[i]) }
 
-// Laws returns the distributions of answers that have them.
-func Laws(answers []Answer) []*mixture.Dirichlet {
+// Dists returns the distributions of answers that have them.
+func Dists(answers []Decoded) []*mixture.Dirichlet {
 	list := make([]*mixture.Dirichlet, len(answers))
 	for j := range answers {
-		list[j] = answers[j].Law
+		list[j] = answers[j].Dist
 	}
 	return list
 }
@@ -208,14 +208,14 @@ func (c *Calibration) Check() error {
 const maxScale = 1e6
 
 // Apply makes a the answer that is reported. A nil calibration leaves it as it is.
-func (c *Calibration) Apply(a *Answer) {
-	if c == nil || a.Law == nil || a.Err != nil {
+func (c *Calibration) Apply(a *Decoded) {
+	if c == nil || a.Dist == nil || a.Err != nil {
 		return
 	}
 	if c.Scale != 1 {
-		law, err := a.Law.Rescale(c.Scale)
+		law, err := a.Dist.Rescale(c.Scale)
 		if err != nil {
-			*a = Answer{Err: err}
+			*a = Decoded{Err: err}
 			return
 		}
 		*a = a.with(law)
@@ -225,19 +225,19 @@ func (c *Calibration) Apply(a *Answer) {
 
 // Reported returns what is told of the item: of p̄ where raters are known, see Average. The answer has
 // a law.
-func (a *Answer) Reported() mixture.Reported {
-	return mixture.Reported{Law: a.Law, Resolution: a.Resolution, Average: a.Average}
+func (a *Decoded) Reported() mixture.Reported {
+	return mixture.Reported{Dist: a.Dist, Resolution: a.Resolution, Average: a.Average}
 }
 
 // meaner is a head that tells the means of answers for less work than all of them.
 type meaner interface {
 	// means fills in Mean and Err of dst [N] as Decode would.
-	means(dst []Answer, outputs []Output)
+	means(dst []Decoded, outputs []Output)
 }
 
 // DecodeMeans is [Decode] for those who ask for means alone: of a method whose other numbers take time, answers
 // have only Mean and Err.
-func DecodeMeans(h Head, outputs []Output, n int) ([]Answer, error) {
+func DecodeMeans(h Head, outputs []Output, n int) ([]Decoded, error) {
 	if m, ok := h.(meaner); ok {
 		return decode(m.means, h.Outputs(), outputs, n)
 	}
@@ -245,7 +245,7 @@ func DecodeMeans(h Head, outputs []Output, n int) ([]Answer, error) {
 }
 
 // means implements [meaner]: no distribution is made, and the exponentials of many items are taken at once.
-func (h *mixtureHead) means(dst []Answer, outputs []Output) {
+func (h *mixtureHead) means(dst []Decoded, outputs []Output) {
 	k, d, width := h.components, h.classes, h.Outputs()
 	n := len(dst)
 	room := make([]float64, n*d+3*n*width)

@@ -10,31 +10,31 @@ import (
 	"credence/mixture"
 )
 
-// Crowd is what a model has learned about its raters, one value for each, in the order of the model's
+// RaterModel is what a model has learned about its raters, one value for each, in the order of the model's
 // names. The likelihood is that of the votes given p; see the comment of the head with raters for
 // what votes can tell and what they cannot.
 //
 // A rater of number −1 is one that the model does not know: she counts as one drawn at random from
 // the raters of the training set, by votes.
-type Crowd struct {
+type RaterModel struct {
 	Classes int
 	Votes   []float64 // [R] votes that were learned from
-	// Lean [R] is b_r, how far a rater leans towards the second of two classes, on the logit scale;
+	// Bias [R] is b_r, how far a rater leans towards the second of two classes, on the logit scale;
 	// Σ Votes·Lean is 0, in each of [Task.RaterGroups]. LeanSE is its standard error. Both are nil for more classes.
-	Lean, LeanSE []float64
+	Bias, BiasSE []float64
 	// Guess [R] is g_r, how often a rater guesses. Its logarithm of odds and the standard error of
 	// that tell what is known of it: below −5 or so it is the prior that speaks.
 	Guess, GuessLogit, GuessLogitSE []float64
 	// Taste [R, d] is what a rater says when she guesses; nil for two classes, where it is either.
 	Taste []float64
-	// LeanSD is the scale of the prior of leans, learned with them.
-	LeanSD float64
+	// BiasSD is the scale of the prior of leans, learned with them.
+	BiasSD float64
 
-	average *mixture.Average
+	average *mixture.AverageRater
 }
 
 // Check reports what is wrong with a crowd that was read from a file.
-func (c *Crowd) Check(classes, raters int) error {
+func (c *RaterModel) Check(classes, raters int) error {
 	if c == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (c *Crowd) Check(classes, raters int) error {
 		values []float64
 		want   int
 	}{
-		{"lean", c.Lean, leans}, {"standard error of lean", c.LeanSE, leans}, {"guess", c.Guess, raters},
+		{"lean", c.Bias, leans}, {"standard error of lean", c.BiasSE, leans}, {"guess", c.Guess, raters},
 		{"log odds of guess", c.GuessLogit, raters}, {"standard error of guess", c.GuessLogitSE, raters},
 		{"taste", c.Taste, tastes}, {"votes", c.Votes, raters},
 	} {
@@ -67,7 +67,7 @@ func (c *Crowd) Check(classes, raters int) error {
 }
 
 // sizes returns the numbers of leans and of tastes.
-func (c *Crowd) sizes() (leans, tastes int) {
+func (c *RaterModel) sizes() (leans, tastes int) {
 	if c.Classes == 2 {
 		return len(c.Votes), 0
 	}
@@ -75,7 +75,7 @@ func (c *Crowd) sizes() (leans, tastes int) {
 }
 
 // Average returns the average rater, nil of a nil crowd.
-func (c *Crowd) Average() *mixture.Average {
+func (c *RaterModel) Average() *mixture.AverageRater {
 	if c == nil {
 		return nil
 	}
@@ -84,14 +84,14 @@ func (c *Crowd) Average() *mixture.Average {
 
 // newAverage takes raters who guess so seldom that it is the prior that speaks, not votes, not to guess:
 // otherwise p̄ would never come closer to 0 than half of what the prior allows.
-func (c *Crowd) newAverage() (*mixture.Average, error) {
+func (c *RaterModel) newAverage() (*mixture.AverageRater, error) {
 	guess := slices.Clone(c.Guess)
 	for r, g := range guess {
 		if g < rareGuess {
 			guess[r] = 0
 		}
 	}
-	return mixture.NewAverage(c.Classes, c.Votes, c.Lean, c.Taste, guess)
+	return mixture.NewAverage(c.Classes, c.Votes, c.Bias, c.Taste, guess)
 }
 
 // rareGuess is how seldom.
@@ -101,7 +101,7 @@ const rareGuess = 0.02
 var ErrNoRater = errors.New("no such rater")
 
 // check returns an error unless votes are by raters of the crowd, or by unknown ones.
-func (c *Crowd) check(votes []Rating) error {
+func (c *RaterModel) check(votes []Rating) error {
 	for _, v := range votes {
 		if v.Rater < -1 || int(v.Rater) >= len(c.Votes) || v.Class < 0 || int(v.Class) >= c.Classes {
 			return fmt.Errorf("%w: a vote by rater %d of %d for class %d of %d", ErrNoRater, v.Rater, len(c.Votes), v.Class, c.Classes)
@@ -111,7 +111,7 @@ func (c *Crowd) check(votes []Rating) error {
 }
 
 // factors are the numbers of P(v = class | p, r) = sure·p + guess, for more than two classes.
-func (c *Crowd) factors(v Rating) (sure, guess float64) {
+func (c *RaterModel) factors(v Rating) (sure, guess float64) {
 	if v.Rater < 0 {
 		at0 := c.average.At(int(v.Class), 0)
 		return c.average.At(int(v.Class), 1) - at0, at0
@@ -121,7 +121,7 @@ func (c *Crowd) factors(v Rating) (sure, guess float64) {
 }
 
 // chance returns P(v = 1 | p, r) of two classes at odds p/(1−p), which may be infinite.
-func (c *Crowd) chance(rater int32, odds float64) float64 {
+func (c *RaterModel) chance(rater int32, odds float64) float64 {
 	if rater < 0 {
 		p := 1.0
 		if !math.IsInf(odds, 1) {
@@ -130,11 +130,11 @@ func (c *Crowd) chance(rater int32, odds float64) float64 {
 		return c.average.At(1, p)
 	}
 	g := c.Guess[rater]
-	return (1-g)*(1-1/(1+odds*math.Exp(c.Lean[rater]))) + g/2
+	return (1-g)*(1-1/(1+odds*math.Exp(c.Bias[rater]))) + g/2
 }
 
 // LogVotes returns the joint log-likelihood of votes on an item whose p has the given law.
-func (c *Crowd) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error) {
+func (c *RaterModel) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error) {
 	if err := c.check(votes); err != nil {
 		return 0, err
 	}
@@ -154,7 +154,7 @@ func (c *Crowd) LogVotes(law *mixture.Dirichlet, votes []Rating) (float64, error
 // votes of guessers may have been guesses, becomes the Beta distribution with the mean and variance of
 // its own posterior; measured over laws with α from 0.5 to 30 and up to five votes, the distribution
 // function is off by at most 0.04.
-func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+func (c *RaterModel) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	if err := c.check(votes); err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (c *Crowd) Update(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichl
 }
 
 // Chances returns how likely a rater is to vote for each class of an item whose p has the given law.
-func (c *Crowd) Chances(law *mixture.Dirichlet, rater int) ([]float64, error) {
+func (c *RaterModel) Chances(law *mixture.Dirichlet, rater int) ([]float64, error) {
 	chances := make([]float64, c.Classes)
 	for i := range chances {
 		l, err := c.LogVotes(law, []Rating{{Rater: int32(rater), Class: int32(i)}})
@@ -192,7 +192,7 @@ func (c *Crowd) Chances(law *mixture.Dirichlet, rater int) ([]float64, error) {
 }
 
 // Gain returns by how much a vote of the rater is expected to lower Σ_i Var p̄_i of an item.
-func (c *Crowd) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
+func (c *RaterModel) Gain(law *mixture.Dirichlet, rater int) (float64, error) {
 	chances, err := c.Chances(law, rater)
 	if err != nil {
 		return 0, err

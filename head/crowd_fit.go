@@ -13,14 +13,14 @@ import (
 // crowdSteps bounds the steps of Fisher scoring.
 const crowdSteps = 30
 
-// CrowdOf returns the raters' parameters that networks have learned, the mean over networks, without
+// RaterModelOf returns the raters' parameters that networks have learned, the mean over networks, without
 // standard errors; own are the values of the head's tensors in each, as in [Output]. Of guessing it is
 // the mean share: where networks disagree about somebody, the mean logit would be as good as none.
-func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
+func RaterModelOf(t Task, own ...[][]float32) (*RaterModel, error) {
 	if len(own) == 0 || t.Raters < 1 {
 		return nil, fmt.Errorf("no network knows raters")
 	}
-	c := newCrowd(t)
+	c := newRaterModel(t)
 	guess := make([]float64, t.Raters)
 	n := float64(len(own))
 	for _, values := range own {
@@ -30,8 +30,8 @@ func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
 		for r, u := range values[0] {
 			guess[r] += special.Sigmoid(float64(u)) / n
 		}
-		c.LeanSD += math.Sqrt(float64(values[2][1])) / n
-		to := c.Lean
+		c.BiasSD += math.Sqrt(float64(values[2][1])) / n
+		to := c.Bias
 		if t.Classes > 2 {
 			to = c.Taste
 		}
@@ -42,11 +42,11 @@ func CrowdOf(t Task, own ...[][]float32) (*Crowd, error) {
 	for r, g := range guess {
 		c.GuessLogit[r] = math.Log(g / (1 - g))
 	}
-	return c, c.Settle()
+	return c, c.Finalize()
 }
 
-func newCrowd(t Task) *Crowd {
-	c := &Crowd{Classes: t.Classes, Votes: make([]float64, t.Raters)}
+func newRaterModel(t Task) *RaterModel {
+	c := &RaterModel{Classes: t.Classes, Votes: make([]float64, t.Raters)}
 	copy(c.Votes, t.RaterVotes)
 	if t.RaterVotes == nil {
 		for r := range c.Votes {
@@ -54,15 +54,15 @@ func newCrowd(t Task) *Crowd {
 		}
 	}
 	leans, tastes := c.sizes()
-	c.Lean, c.LeanSE = make([]float64, leans), make([]float64, leans)
+	c.Bias, c.BiasSE = make([]float64, leans), make([]float64, leans)
 	c.GuessLogit, c.GuessLogitSE = make([]float64, t.Raters), make([]float64, t.Raters)
 	c.Taste = make([]float64, tastes)
 	return c
 }
 
-// Settle rounds what is saved to the precision of files, and computes what follows from it.
-func (c *Crowd) Settle() error {
-	for _, list := range [][]float64{c.Votes, c.Lean, c.LeanSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
+// Finalize rounds what is saved to the precision of files, and computes what follows from it.
+func (c *RaterModel) Finalize() error {
+	for _, list := range [][]float64{c.Votes, c.Bias, c.BiasSE, c.GuessLogit, c.GuessLogitSE, c.Taste} {
 		for i, x := range list {
 			list[i] = float64(float32(x))
 		}
@@ -76,10 +76,10 @@ func (c *Crowd) Settle() error {
 	return err
 }
 
-// FitCrowd finds the raters' parameters that make votes on items most probable, given the laws of the
+// FitRaterModel finds the raters' parameters that make votes on items most probable, given the laws of the
 // items, which should not have been learned from the same votes. b has the votes on the items of
-// laws, with ratings in the order of items. Standard errors are not filled in, see [Crowd.Inform].
-func FitCrowd(t Task, laws []*mixture.Dirichlet, b Batch) (*Crowd, error) {
+// laws, with ratings in the order of items. Standard errors are not filled in, see [RaterModel.AddVotes].
+func FitRaterModel(t Task, laws []*mixture.Dirichlet, b Batch) (*RaterModel, error) {
 	h, own, out, err := raterWork(t, laws)
 	if err != nil {
 		return nil, err
@@ -95,13 +95,13 @@ func FitCrowd(t Task, laws []*mixture.Dirichlet, b Batch) (*Crowd, error) {
 			break
 		}
 	}
-	return CrowdOf(t, own)
+	return RaterModelOf(t, own)
 }
 
-// Inform fills in the standard errors of the raters' parameters, by the votes on items of the given
+// AddVotes fills in the standard errors of the raters' parameters, by the votes on items of the given
 // laws: from the information in the scores of the votes, the prior included. share is that of the
 // votes that the parameters were learned from.
-func (c *Crowd) Inform(t Task, laws []*mixture.Dirichlet, b Batch, share float64) error {
+func (c *RaterModel) AddVotes(t Task, laws []*mixture.Dirichlet, b Batch, share float64) error {
 	h, own, out, err := raterWork(t, laws)
 	if err != nil {
 		return err
@@ -110,14 +110,14 @@ func (c *Crowd) Inform(t Task, laws []*mixture.Dirichlet, b Batch, share float64
 	for r, u := range c.GuessLogit {
 		own[0][r] = float32(u)
 	}
-	for r, x := range append(slices.Clone(c.Lean), c.Taste...) {
+	for r, x := range append(slices.Clone(c.Bias), c.Taste...) {
 		to[r] = float32(x)
 	}
-	h.mark[1] = float32(c.LeanSD * c.LeanSD)
+	h.mark[1] = float32(c.BiasSD * c.BiasSD)
 	h.compute(make([]float32, len(out)), out, b)
 	h.add()
 	h.errors(c, share)
-	return c.Settle()
+	return c.Finalize()
 }
 
 // raterWork returns a head with raters, its tensors, and the raw outputs of a network that gives items
@@ -140,21 +140,21 @@ func raterWork(t Task, laws []*mixture.Dirichlet) (h *raterHead, own [][]float32
 
 // Widen adds to the standard errors what networks disagree on, each of which has learned raters'
 // parameters of its own.
-func (c *Crowd) Widen(t Task, own ...[][]float32) error {
+func (c *RaterModel) Widen(t Task, own ...[][]float32) error {
 	if len(own) < 2 {
 		return nil
 	}
-	mean, err := CrowdOf(t, own...)
+	mean, err := RaterModelOf(t, own...)
 	if err != nil {
 		return err
 	}
-	each := make([]*Crowd, len(own))
+	each := make([]*RaterModel, len(own))
 	for k, values := range own {
-		if each[k], err = CrowdOf(t, values); err != nil {
+		if each[k], err = RaterModelOf(t, values); err != nil {
 			return err
 		}
 	}
-	widen := func(se []float64, values func(*Crowd) []float64) {
+	widen := func(se []float64, values func(*RaterModel) []float64) {
 		for r := range se {
 			variance := 0.0
 			for _, one := range each {
@@ -164,9 +164,9 @@ func (c *Crowd) Widen(t Task, own ...[][]float32) error {
 			se[r] = math.Hypot(se[r], math.Sqrt(variance))
 		}
 	}
-	widen(c.LeanSE, func(c *Crowd) []float64 { return c.Lean })
-	widen(c.GuessLogitSE, func(c *Crowd) []float64 { return c.GuessLogit })
-	return c.Settle()
+	widen(c.BiasSE, func(c *RaterModel) []float64 { return c.Bias })
+	widen(c.GuessLogitSE, func(c *RaterModel) []float64 { return c.GuessLogit })
+	return c.Finalize()
 }
 
 // settled reports whether no value differs by more than so much.
@@ -214,7 +214,7 @@ const jointRaters = 100
 
 // errors fills standard errors. The information about leans is Σ_j s_j s_jᵀ over items, with the leans'
 // sum in each group, which is fixed, taken out.
-func (h *raterHead) errors(c *Crowd, share float64) {
+func (h *raterHead) errors(c *RaterModel, share float64) {
 	width := h.sumsWidth()
 	for r := range h.raters {
 		c.GuessLogitSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+4])/share+1/float64(guessSD*guessSD))
@@ -225,7 +225,7 @@ func (h *raterHead) errors(c *Crowd, share float64) {
 	tau2 := float64(h.mark[1])
 	if h.raters > jointRaters {
 		for r := range h.raters {
-			c.LeanSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+2])/share+1/tau2)
+			c.BiasSE[r] = 1 / math.Sqrt(float64(h.sums[r*width+2])/share+1/tau2)
 		}
 		return
 	}
@@ -253,7 +253,7 @@ func (h *raterHead) errors(c *Crowd, share float64) {
 		whole[h.group[r]] += h.within[r] * along[r]
 	}
 	for r := range n {
-		c.LeanSE[r] = math.Sqrt(max(0, cov[r*n+r]-along[r]*along[r]/whole[h.group[r]]))
+		c.BiasSE[r] = math.Sqrt(max(0, cov[r*n+r]-along[r]*along[r]/whole[h.group[r]]))
 	}
 }
 

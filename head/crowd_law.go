@@ -25,7 +25,7 @@ type cast struct {
 	sure bool
 }
 
-func (c *Crowd) asCast(votes []Rating) []cast {
+func (c *RaterModel) asCast(votes []Rating) []cast {
 	list := make([]cast, len(votes))
 	for k, v := range votes {
 		list[k].Rating = v
@@ -43,7 +43,7 @@ type way struct {
 const mostGuesses = 5
 
 // ways returns all of them, for two classes. Votes of raters who hardly guess are left as they are.
-func (c *Crowd) ways(votes []Rating) []way {
+func (c *RaterModel) ways(votes []Rating) []way {
 	list := []way{{nil, 1}}
 	apart := 0
 	for _, v := range c.asCast(votes) {
@@ -66,13 +66,13 @@ func (c *Crowd) ways(votes []Rating) []way {
 }
 
 // posterior returns that of each component, for two classes.
-func (c *Crowd) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
+func (c *RaterModel) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
 	shift := 0.0
 	var counts [2]float64
 	for _, v := range votes {
 		counts[v.Class]++
 		if v.Rater >= 0 {
-			shift = max(shift, math.Abs(c.Lean[v.Rater]))
+			shift = max(shift, math.Abs(c.Bias[v.Rater]))
 		} else {
 			shift = max(shift, 3)
 		}
@@ -90,7 +90,7 @@ func (c *Crowd) posterior(law *mixture.Dirichlet, votes []cast) []partLaw {
 			for _, v := range votes {
 				x := 0.0
 				if v.sure {
-					x = 1 - 1/(1+odds*math.Exp(c.Lean[v.Rater]))
+					x = 1 - 1/(1+odds*math.Exp(c.Bias[v.Rater]))
 				} else {
 					x = c.chance(v.Rater, odds)
 				}
@@ -140,7 +140,7 @@ func (p *partLaw) beta() (a, b float64) {
 }
 
 // logExpansion is LogVotes for more than two classes.
-func (c *Crowd) logExpansion(law *mixture.Dirichlet, votes []Rating) float64 {
+func (c *RaterModel) logExpansion(law *mixture.Dirichlet, votes []Rating) float64 {
 	w := &manyWork{like: make([]float64, 1)}
 	for i, own := range c.byClass(votes) {
 		if len(own) > 0 {
@@ -157,7 +157,7 @@ func (c *Crowd) logExpansion(law *mixture.Dirichlet, votes []Rating) float64 {
 }
 
 // byClass returns the votes for each class.
-func (c *Crowd) byClass(votes []Rating) [][]genuine {
+func (c *RaterModel) byClass(votes []Rating) [][]genuine {
 	list := make([][]genuine, c.Classes)
 	for _, v := range votes {
 		sure, guess := c.factors(v)
@@ -174,7 +174,7 @@ type term struct {
 }
 
 // terms returns the likelihood of votes as a polynomial in p, Σ weight Π p_i^counts_i.
-func (c *Crowd) terms(votes []Rating) []term {
+func (c *RaterModel) terms(votes []Rating) []term {
 	terms := []term{{make([]float64, c.Classes), 1}}
 	for class, own := range c.byClass(votes) {
 		if len(own) == 0 {
@@ -203,7 +203,7 @@ func (c *Crowd) terms(votes []Rating) []term {
 const mostParts, mostAtOnce = 64, 4
 
 // expand is Update for more than two classes.
-func (c *Crowd) expand(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+func (c *RaterModel) expand(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	for some := range slices.Chunk(votes, mostAtOnce) {
 		var err error
 		if law, err = c.expandSome(law, some); err != nil {
@@ -213,7 +213,7 @@ func (c *Crowd) expand(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichl
 	return law, nil
 }
 
-func (c *Crowd) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
+func (c *RaterModel) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixture.Dirichlet, error) {
 	var weights []float64
 	var alpha [][]float64
 	top := math.Inf(-1)
@@ -251,7 +251,7 @@ func (c *Crowd) expandSome(law *mixture.Dirichlet, votes []Rating) (*mixture.Dir
 // with P_u the chance of the class for the rater of u, which depends on p, m_u its mean, and e_u 1 if
 // u is for the class. If the law is right, the second is the expectation of the first, whoever the
 // raters are. With fewer than two votes both are nil.
-func (c *Crowd) Pairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed []float64, err error) {
+func (c *RaterModel) Pairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed []float64, err error) {
 	if err := c.check(votes); err != nil || len(votes) < 2 {
 		return nil, nil, err
 	}
@@ -282,7 +282,7 @@ func (c *Crowd) Pairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed []
 }
 
 // twoPairs returns the sums over ordered pairs, of two classes.
-func (c *Crowd) twoPairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed float64) {
+func (c *RaterModel) twoPairs(law *mixture.Dirichlet, votes []Rating) (shown, claimed float64) {
 	type node struct{ weight, odds float64 }
 	var nodes []node
 	var buffer []float64

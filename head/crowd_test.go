@@ -10,13 +10,13 @@ import (
 )
 
 // crowd returns one of drawn raters.
-func crowd(t testing.TB, classes, raters int, r *rand.Rand) *Crowd {
+func crowd(t testing.TB, classes, raters int, r *rand.Rand) *RaterModel {
 	h := ratedHead(t, 1, classes, raters, r)
 	own := [][]float32{h.guess, h.sums, h.mark, h.lean}
 	if classes > 2 {
 		own[3] = h.taste
 	}
-	c, err := CrowdOf(Task{Classes: classes, Raters: raters}, own)
+	c, err := RaterModelOf(Task{Classes: classes, Raters: raters}, own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func drawnLaw(t testing.TB, classes int, r *rand.Rand) *mixture.Dirichlet {
 }
 
 // chancesAt returns P(v | p, r) by its definition.
-func chancesAt(c *Crowd, p []float64, rater int) []float64 {
+func chancesAt(c *RaterModel, p []float64, rater int) []float64 {
 	if rater < 0 {
 		list := make([]float64, c.Classes)
 		for i := range list {
@@ -48,7 +48,7 @@ func chancesAt(c *Crowd, p []float64, rater int) []float64 {
 	}
 	g := c.Guess[rater]
 	if c.Classes == 2 {
-		one := (1-g)*special.Sigmoid(math.Log(p[1]/p[0])+c.Lean[rater]) + g/2
+		one := (1-g)*special.Sigmoid(math.Log(p[1]/p[0])+c.Bias[rater]) + g/2
 		return []float64{1 - one, one}
 	}
 	list := make([]float64, c.Classes)
@@ -180,7 +180,7 @@ func TestCrowdGain(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		c := crowd(t, classes, 2, r)
 		c.GuessLogit[0], c.GuessLogit[1] = -8, 1
-		if err := c.Settle(); err != nil {
+		if err := c.Finalize(); err != nil {
 			t.Fatal(err)
 		}
 		law := drawnLaw(t, classes, r)
@@ -294,7 +294,7 @@ func TestGuessersFound(t *testing.T) {
 			h.update()
 			clear(h.sums)
 		}
-		c, err := CrowdOf(task, own)
+		c, err := RaterModelOf(task, own)
 		if err != nil {
 			t.Fatal(err)
 		}

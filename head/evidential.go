@@ -38,7 +38,7 @@ func (m Evidential) New(t Task) (Head, error) {
 // networks end in a rectifier, whose outputs can die; softplus is its smooth
 // form, and the authors' code also offers the exponential.
 type evidential struct {
-	Base
+	DefaultHead
 	classes, anneal int
 	evidence        *evidence
 	alpha, slope    []float64
@@ -174,8 +174,8 @@ func (h *evidential) criterion(out, votes []float64) float64 {
 
 // answer reads several networks as the equal mixture of their distributions.
 // The uncertainty is the mean of the paper's u = d/α₀.
-func (h *evidential) answer(outputs [][]float64) Answer {
-	var e Answer
+func (h *evidential) answer(outputs [][]float64) Decoded {
+	var e Decoded
 	weights, alpha := make([]float64, len(outputs)), make([][]float64, len(outputs))
 	for k, out := range outputs {
 		weights[k] = 1 / float64(len(outputs))
@@ -202,7 +202,7 @@ func (h *evidential) Traits() Traits {
 		Columns: func(int) []Column {
 			return []Column{
 				{"evidential_sd", sdOf},
-				{"vacuity", func(a *Answer, _ int) float64 { return a.Uncertainty }},
+				{"vacuity", func(a *Decoded, _ int) float64 { return a.Uncertainty }},
 			}
 		},
 	}

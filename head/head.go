@@ -4,7 +4,7 @@
 // A [Method] is a name with settings, such as [Mixture] or [Evidential]; its New makes a [Head], of
 // which each network in training has its own. A head sees a whole [Batch] at a time and owns
 // everything that depends on the method: the number of outputs, where a network starts, the loss,
-// the criterion that stops training, tensors of its own, and decoding into an [Answer]. Nobody else
+// the criterion that stops training, tensors of its own, and decoding into an [Decoded]. Nobody else
 // asks which method it is.
 //
 // [Mixture] is the method this library is about: a mixture of Dirichlet distributions of the class
@@ -23,7 +23,7 @@
 // None of them gives the distribution of the class probabilities that the mixture gives; what each
 // gives instead is what [Traits].Meaning says.
 //
-// A method of one's own is a type with the two methods of [Method], whose heads embed [Base] for
+// A method of one's own is a type with the two methods of [Method], whose heads embed [DefaultHead] for
 // what they do not need.
 //
 // Dimension letters of the package: N items, d classes, M members of an ensemble or passes through
@@ -87,12 +87,12 @@ type Head interface {
 	// Own returns the tensors that the head trains beside the network's, for a network that is being
 	// built: they are saved with it, and their gradients are filled by Loss. Bind tells where the
 	// values and gradients of each lie.
-	Own() []nn.Own
+	Own() []nn.HeadParam
 	Bind(own []*nn.Param)
 
 	// Decode fills dst [N] with what outputs, those of each member of an ensemble or of each pass
 	// through a network, say of N items.
-	Decode(dst []Answer, outputs []Output)
+	Decode(dst []Decoded, outputs []Output)
 
 	// State returns what the loss itself has adapted in training, for a checkpoint, or nil; SetState
 	// puts it back.
@@ -141,26 +141,26 @@ type Traits struct {
 // Column is a column of a table of answers.
 type Column struct {
 	Name string
-	Of   func(a *Answer, class int) float64
+	Of   func(a *Decoded, class int) float64
 }
 
-// Base gives a head that embeds it no tensors of its own, no state and no special traits.
-type Base struct{}
+// DefaultHead gives a head that embeds it no tensors of its own, no state and no special traits.
+type DefaultHead struct{}
 
 // Traits returns the zero value.
-func (Base) Traits() Traits { return Traits{} }
+func (DefaultHead) Traits() Traits { return Traits{} }
 
 // Own returns nil.
-func (Base) Own() []nn.Own { return nil }
+func (DefaultHead) Own() []nn.HeadParam { return nil }
 
 // Bind does nothing.
-func (Base) Bind([]*nn.Param) {}
+func (DefaultHead) Bind([]*nn.Param) {}
 
 // State returns nil.
-func (Base) State() []float64 { return nil }
+func (DefaultHead) State() []float64 { return nil }
 
 // SetState accepts an empty state.
-func (Base) SetState(state []float64) error {
+func (DefaultHead) SetState(state []float64) error {
 	if len(state) != 0 {
 		return noState(state)
 	}
@@ -238,8 +238,8 @@ var Methods = []Method{Mixture{}, Softmax{}, Dropout{}, MVE{}, QD{}, Confidence{
 // Names returns the names of Methods.
 func Names() []string { return words.Each(Methods, Method.Name) }
 
-// Named returns the method of that name with its default settings, among those given and Methods.
-func Named(name string, own ...Method) (Method, error) {
+// MethodByName returns the method of that name with its default settings, among those given and Methods.
+func MethodByName(name string, own ...Method) (Method, error) {
 	known := slices.Concat(own, Methods)
 	for _, m := range known {
 		if m.Name() == name {
@@ -276,8 +276,8 @@ func settings(m Method) (v reflect.Value, list []Setting) {
 	return v, list
 }
 
-// Set returns m with the setting of that name given a value, as a user writes it.
-func Set(m Method, name, value string) (Method, error) {
+// WithSetting returns m with the setting of that name given a value, as a user writes it.
+func WithSetting(m Method, name, value string) (Method, error) {
 	v, list := settings(m)
 	if len(list) == 0 {
 		return nil, fmt.Errorf("method %s has no settings, found %q", m.Name(), name)
@@ -313,9 +313,9 @@ func (s *Setting) set(value string) error {
 	return nil
 }
 
-// Get returns the value of the setting of that name as Set takes it, empty if there is no such
+// SettingValue returns the value of the setting of that name as WithSetting takes it, empty if there is no such
 // setting.
-func Get(m Method, name string) string {
+func SettingValue(m Method, name string) string {
 	for _, s := range Settings(m) {
 		switch {
 		case s.Name != name:
@@ -364,7 +364,7 @@ func Parse(text []byte, own ...Method) (Method, error) {
 	if err := json.Unmarshal(text, &kind); err != nil {
 		return nil, fmt.Errorf("method: %w", err)
 	}
-	m, err := Named(kind.Kind, own...)
+	m, err := MethodByName(kind.Kind, own...)
 	if err != nil {
 		return nil, err
 	}

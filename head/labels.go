@@ -13,7 +13,7 @@ import (
 type labeled interface {
 	Outputs() int
 	Traits() Traits
-	Own() []nn.Own
+	Own() []nn.HeadParam
 	Bind(own []*nn.Param)
 	State() []float64
 	SetState(state []float64) error
@@ -24,7 +24,7 @@ type labeled interface {
 	// criterion judges all held-out items at once.
 	criterion(out, votes []float64) float64
 	// answer reads the raw outputs [M, outputs()] for one item, which are finite.
-	answer(outputs [][]float64) Answer
+	answer(outputs [][]float64) Decoded
 	start(bias, shares []float64)
 }
 
@@ -98,7 +98,7 @@ func (c *labelsCriterion) Value() float64 {
 }
 
 // Decode implements [Head].
-func (r *labels) Decode(dst []Answer, outputs []Output) {
+func (r *labels) Decode(dst []Decoded, outputs []Output) {
 	width := r.Outputs()
 	wide := make([][]float64, len(outputs))
 	for j := range dst {
@@ -111,7 +111,7 @@ func (r *labels) Decode(dst []Answer, outputs []Output) {
 			wide[i] = append64(wide[i][:0], raw)
 		}
 		if err != nil {
-			dst[j] = Answer{Err: err}
+			dst[j] = Decoded{Err: err}
 			continue
 		}
 		dst[j] = r.answer(wide)
@@ -138,7 +138,7 @@ func (r *labels) Start(b Batch) []float32 {
 
 // paired has two outputs for each class against all others; of two classes the second is the first one's mirror image.
 type paired struct {
-	Base
+	DefaultHead
 	classes, pairs int
 }
 

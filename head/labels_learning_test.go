@@ -40,46 +40,46 @@ func TestLearning(t *testing.T) {
 		method Method
 		votes  []float64
 		rate   float64
-		check  func(e Answer)
+		check  func(e Decoded)
 	}{
-		{Softmax{}, []float64{70, 30}, 0.5, func(e Answer) {
+		{Softmax{}, []float64{70, 30}, 0.5, func(e Decoded) {
 			near(t, "softmax mean", e.Mean[0], 0.7, 1e-3)
 			near(t, "softmax variance", e.Variance[0], 0.21, 1e-3)
 		}},
-		{Softmax{}, []float64{50, 30, 20}, 0.5, func(e Answer) { near(t, "softmax mean", e.Mean[1], 0.3, 1e-3) }},
-		{MVE{}, []float64{70, 30}, 0.1, func(e Answer) {
+		{Softmax{}, []float64{50, 30, 20}, 0.5, func(e Decoded) { near(t, "softmax mean", e.Mean[1], 0.3, 1e-3) }},
+		{MVE{}, []float64{70, 30}, 0.1, func(e Decoded) {
 			near(t, "mve mean", e.Mean[0], 0.7, 1e-3)
 			near(t, "mve variance", e.Variance[1], 0.21, 1e-3)
 		}},
-		{MVE{}, []float64{50, 30, 20}, 0.1, func(e Answer) {
+		{MVE{}, []float64{50, 30, 20}, 0.1, func(e Decoded) {
 			near(t, "mve mean", e.Mean[0], 0.5, 1e-3)
 			near(t, "mve variance", e.Variance[1], 0.21, 1e-3)
 		}},
 		// Both labels are plausible: no interval narrower than [0, 1] holds 95%.
-		{QD{}, []float64{70, 30}, 0.01, func(e Answer) {
+		{QD{}, []float64{70, 30}, 0.01, func(e Decoded) {
 			near(t, "qd lower", e.Lower[0], 0, 0.05)
 			near(t, "qd upper", e.Upper[0], 1, 0.05)
 			near(t, "qd mean", e.Mean[0], 0.5, 0.05)
 		}},
 		// One in a hundred may be missed: the interval is about the other label.
-		{QD{}, []float64{198, 2}, 0.01, func(e Answer) {
+		{QD{}, []float64{198, 2}, 0.01, func(e Decoded) {
 			near(t, "qd lower", e.Lower[0], 1, 0.05)
 			near(t, "qd upper", e.Upper[0], 1, 0.05)
 			if e.Uncertainty > 0.1 {
 				t.Errorf("qd: width %v", e.Uncertainty)
 			}
 		}},
-		{Confidence{}, []float64{70, 30}, 0.1, func(e Answer) {
+		{Confidence{}, []float64{70, 30}, 0.1, func(e Decoded) {
 			near(t, "confidence mean", e.Mean[0], 0.7, 0.05)
 			near(t, "confidence", -math.Log(1-e.Uncertainty), 0.3, 0.05) // the budget
 		}},
 		// The divergence keeps evidence from items whose labels differ.
-		{Evidential{}, []float64{70, 30}, 0.5, func(e Answer) {
+		{Evidential{}, []float64{70, 30}, 0.5, func(e Decoded) {
 			if !(e.Mean[0] > 0.5 && e.Mean[0] < 0.7 && e.Uncertainty > 0.5) {
 				t.Errorf("evidential: %+v", e)
 			}
 		}},
-		{Evidential{}, []float64{100, 0}, 0.5, func(e Answer) {
+		{Evidential{}, []float64{100, 0}, 0.5, func(e Decoded) {
 			if !(e.Mean[0] > 0.9 && e.Uncertainty < 0.2) {
 				t.Errorf("evidential, unanimous: %+v", e)
 			}

@@ -20,12 +20,12 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 }
 
 // answerTo returns what a head says of one item by the outputs of each member.
-func answerTo(h Head, outputs [][]float32) Answer {
+func answerTo(h Head, outputs [][]float32) Decoded {
 	var list []Output
 	for _, out := range outputs {
 		list = append(list, Output{Raw: out})
 	}
-	dst := make([]Answer, 1)
+	dst := make([]Decoded, 1)
 	h.Decode(dst, list)
 	return dst[0]
 }
@@ -290,15 +290,15 @@ func TestSettingsRefused(t *testing.T) {
 		{"softmax", "lambda", "1"}, {"qd", "budget", "1"}, {"qd", "lambda", "many"}, {"qd", "lambda", "0"},
 		{"dropout", "passes", "2.5"}, {"mve", "warmup", "0"}, {"mixture", "Components", "3"},
 	} {
-		m, err := Named(s[0])
+		m, err := MethodByName(s[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Set(m, s[1], s[2]); err == nil {
+		if _, err := WithSetting(m, s[1], s[2]); err == nil {
 			t.Errorf("setting %q is taken", s)
 		}
 	}
-	if _, err := Named("bayes"); err == nil || !strings.Contains(err.Error(), `method "bayes" is not one of ["mixture" "softmax"`) {
+	if _, err := MethodByName("bayes"); err == nil || !strings.Contains(err.Error(), `method "bayes" is not one of ["mixture" "softmax"`) {
 		t.Errorf("an unknown method: %v", err)
 	}
 }
@@ -310,11 +310,11 @@ func TestMethods(t *testing.T) {
 		full := Complete(m)
 		again := m
 		for _, s := range Settings(m) {
-			if got := Get(full, s.Name); got != s.Default {
+			if got := SettingValue(full, s.Name); got != s.Default {
 				t.Errorf("%s: %s is %s, want %s", m.Name(), s.Name, got, s.Default)
 			}
 			var err error
-			if again, err = Set(again, s.Name, Get(full, s.Name)); err != nil {
+			if again, err = WithSetting(again, s.Name, SettingValue(full, s.Name)); err != nil {
 				t.Fatal(err)
 			}
 		}

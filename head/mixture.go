@@ -116,7 +116,7 @@ func (h *mixtureHead) ItemLosses(dst []float64, out []float32, b Batch) []float6
 func (c *jointCriterion) Value() float64 { return c.sum / c.votes }
 
 // Decode implements [Head].
-func (h *mixtureHead) Decode(dst []Answer, outputs []Output) {
+func (h *mixtureHead) Decode(dst []Decoded, outputs []Output) {
 	k, d, width := h.components, h.classes, h.Outputs()
 	weights := make([]float64, len(outputs)*k)
 	alpha := make([][]float64, len(outputs)*k)
@@ -130,10 +130,10 @@ func (h *mixtureHead) Decode(dst []Answer, outputs []Output) {
 		}
 		m, err := mixture.NewDirichlet(weights, alpha)
 		if err != nil {
-			dst[j] = Answer{Err: fmt.Errorf("the network's outputs are no mixture: %w", err)}
+			dst[j] = Decoded{Err: fmt.Errorf("the network's outputs are no mixture: %w", err)}
 			continue
 		}
-		dst[j] = Of(m)
+		dst[j] = NewDecoded(m)
 	}
 }
 

@@ -15,7 +15,7 @@ const maxLogAlpha = 20
 // exact likelihood of the votes, averaged over the items with votes; weights scale the gradients of
 // items, not the loss.
 type mixtureHead struct {
-	Base
+	DefaultHead
 	components, classes int
 	limit               float32
 	bound               float64 // the limit, not rounded

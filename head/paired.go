@@ -92,7 +92,7 @@ func (h *mve) read(a, b float64) (mean, variance float64) {
 
 // answer reads several networks as an equal mixture of their Gaussians
 // (Lakshminarayanan et al. 2017): its mean and variance.
-func (h *mve) answer(outputs [][]float64) Answer {
+func (h *mve) answer(outputs [][]float64) Decoded {
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	each := 1 / float64(len(outputs))
 	for i := range h.pairs {
@@ -105,7 +105,7 @@ func (h *mve) answer(outputs [][]float64) Answer {
 			variance[i] += each * (v + (m-mean[i])*(m-mean[i]))
 		}
 	}
-	var e Answer
+	var e Decoded
 	e.Mean, e.Variance = mirrored(mean, variance)
 	e.Uncertainty = e.Variance[e.Top()]
 	return e
@@ -264,7 +264,7 @@ func (h *qd) normal() float64 { return math.Sqrt2 * math.Erfinv(h.Level) }
 // answer makes one interval of several networks' as the paper does: the mean
 // of an end, moved outwards by z standard deviations between the networks. The
 // variance is that of the Gaussian of which the interval holds the level's share.
-func (h *qd) answer(outputs [][]float64) Answer {
+func (h *qd) answer(outputs [][]float64) Decoded {
 	z := h.normal()
 	mean, variance := make([]float64, h.pairs), make([]float64, h.pairs)
 	lower, upper := make([]float64, h.pairs), make([]float64, h.pairs)
@@ -283,7 +283,7 @@ func (h *qd) answer(outputs [][]float64) Answer {
 		sd := (upper[i] - lower[i]) / (2 * z)
 		variance[i] = sd * sd
 	}
-	var e Answer
+	var e Decoded
 	e.Mean, e.Variance = mirrored(mean, variance)
 	e.Lower, e.Upper = lower, upper
 	if h.pairs == 1 {
@@ -315,9 +315,9 @@ func (h *qd) Traits() Traits {
 			"can be from the mean, which is the interval's midpoint.",
 		Columns: func(int) []Column {
 			return []Column{
-				{"label_lower", func(a *Answer, i int) float64 { return a.Lower[i] }},
-				{"label_upper", func(a *Answer, i int) float64 { return a.Upper[i] }},
-				{"label_width", func(a *Answer, i int) float64 { return a.Upper[i] - a.Lower[i] }},
+				{"label_lower", func(a *Decoded, i int) float64 { return a.Lower[i] }},
+				{"label_upper", func(a *Decoded, i int) float64 { return a.Upper[i] }},
+				{"label_width", func(a *Decoded, i int) float64 { return a.Upper[i] - a.Lower[i] }},
 			}
 		},
 	}

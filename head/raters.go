@@ -31,7 +31,7 @@ import (
 // guessed every fifth time, p would merely have less spread. "A rater without error" exists by the
 // prior alone, so intervals are of p̄ unless p itself is asked for.
 //
-// The parameters are states of the network (nn.Own): the loss adds up their score and information
+// The parameters are states of the network (nn.HeadParam): the loss adds up their score and information
 // over an epoch, and the next one begins with a step of Fisher scoring or, for g, with a jump to where
 // the votes are more probable (see jumps). So they need no learning
 // rate, no weight decay pulls at them, and a step of the network costs nothing more for many raters.
@@ -191,17 +191,17 @@ func (h *raterHead) divide(groups []int) error {
 func (h *raterHead) Traits() Traits { return Traits{Joint: true, Raters: true} }
 
 // Own implements [Head].
-func (h *raterHead) Own() []nn.Own {
+func (h *raterHead) Own() []nn.HeadParam {
 	r, d := h.raters, h.classes
-	own := []nn.Own{
+	own := []nn.HeadParam{
 		{Name: "raters.guess", Shape: nn.Shape{r}, Start: guessStart, State: true},
 		{Name: "raters.sums", Shape: nn.Shape{r, h.sumsWidth()}, State: true},
 		{Name: "raters.mark", Shape: nn.Shape{2}, Start: 1, State: true},
 	}
 	if d == 2 {
-		return append(own, nn.Own{Name: "raters.lean", Shape: nn.Shape{r}, State: true})
+		return append(own, nn.HeadParam{Name: "raters.lean", Shape: nn.Shape{r}, State: true})
 	}
-	return append(own, nn.Own{Name: "raters.taste", Shape: nn.Shape{r, d}, Start: 1 / float32(d), State: true})
+	return append(own, nn.HeadParam{Name: "raters.taste", Shape: nn.Shape{r, d}, Start: 1 / float32(d), State: true})
 }
 
 // Bind implements [Head].

@@ -35,37 +35,37 @@ func TestRaterGroups(t *testing.T) {
 		}
 		b.Counts.Values = append(b.Counts.Values, counts[:]...)
 	}
-	both, err := FitCrowd(task, laws, b)
+	both, err := FitRaterModel(task, laws, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := both.Inform(task, laws, b, 1); err != nil {
+	if err := both.AddVotes(task, laws, b, 1); err != nil {
 		t.Fatal(err)
 	}
 	for g := range 2 {
-		if sum := both.Lean[2*g] + both.Lean[2*g+1]; math.Abs(sum) > 1e-5 {
-			t.Errorf("group %d: biases %v, expected a mean of 0", g, both.Lean[2*g:][:2])
+		if sum := both.Bias[2*g] + both.Bias[2*g+1]; math.Abs(sum) > 1e-5 {
+			t.Errorf("group %d: biases %v, expected a mean of 0", g, both.Bias[2*g:][:2])
 		}
-		if d := both.Lean[2*g+1] - both.Lean[2*g]; math.Abs(d-2) > 5*2*both.LeanSE[2*g] { // a false alarm in 1e6
-			t.Errorf("group %d: biases differ by %.2f ± %.2f, expected 2", g, d, 2*both.LeanSE[2*g])
+		if d := both.Bias[2*g+1] - both.Bias[2*g]; math.Abs(d-2) > 5*2*both.BiasSE[2*g] { // a false alarm in 1e6
+			t.Errorf("group %d: biases differ by %.2f ± %.2f, expected 2", g, d, 2*both.BiasSE[2*g])
 		}
 	}
 	// One group by itself, with the same prior.
 	one := Task{Classes: 2, Raters: 2, RaterVotes: []float64{each, each}}
-	alone := newCrowd(one)
-	copy(alone.Lean, both.Lean[:2])
+	alone := newRaterModel(one)
+	copy(alone.Bias, both.Bias[:2])
 	copy(alone.GuessLogit, both.GuessLogit[:2])
-	alone.LeanSD = both.LeanSD
+	alone.BiasSD = both.BiasSD
 	first := Batch{Counts: Counts{Classes: 2, Values: b.Counts.Values[:2*each]}, Ratings: b.Ratings[:2*each]}
-	if err := alone.Inform(one, laws[:each], first, 1); err != nil {
+	if err := alone.AddVotes(one, laws[:each], first, 1); err != nil {
 		t.Fatal(err)
 	}
-	if d := alone.LeanSE[0]/both.LeanSE[0] - 1; math.Abs(d) > 1e-5 {
-		t.Errorf("standard error %v in two groups, %v by itself", both.LeanSE[0], alone.LeanSE[0])
+	if d := alone.BiasSE[0]/both.BiasSE[0] - 1; math.Abs(d) > 1e-5 {
+		t.Errorf("standard error %v in two groups, %v by itself", both.BiasSE[0], alone.BiasSE[0])
 	}
 	for _, groups := range [][]int{{0, 0, 1}, {0, 0, -1, 1}} {
 		task.RaterGroups = groups
-		if _, err := FitCrowd(task, laws, b); err == nil {
+		if _, err := FitRaterModel(task, laws, b); err == nil {
 			t.Errorf("groups %v of 4 raters: no error", groups)
 		}
 	}

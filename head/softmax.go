@@ -46,7 +46,7 @@ func (m Dropout) New(t Task) (Head, error) {
 // as Monte Carlo dropout: the mean of the probabilities, and their variance
 // (1/M) Σ (p − mean)².
 type softmax struct {
-	Base
+	DefaultHead
 	classes int
 	passes  int // of Monte Carlo dropout; 0 is the plain method
 	log     []float64
@@ -81,9 +81,9 @@ func (h *softmax) criterion(out, votes []float64) float64 {
 	return h.loss(nil, out, votes, Step{})
 }
 
-func (h *softmax) answer(outputs [][]float64) Answer {
+func (h *softmax) answer(outputs [][]float64) Decoded {
 	d := h.classes
-	e := Answer{Mean: make([]float64, d), Variance: make([]float64, d)}
+	e := Decoded{Mean: make([]float64, d), Variance: make([]float64, d)}
 	p := make([][]float64, len(outputs))
 	for k, out := range outputs {
 		p[k] = make([]float64, d)
@@ -162,7 +162,7 @@ func (m Confidence) New(t Task) (Head, error) {
 // label by a draw of its own; the others have p' = p. After each step λ grows by
 // 1% if the mean of −log c is above the budget β, and shrinks by 1% if below.
 type confidence struct {
-	Base
+	DefaultHead
 	Confidence
 	classes    int
 	log, hints []float64 // scratch
@@ -274,8 +274,8 @@ func (h *confidence) criterion(out, votes []float64) float64 {
 	return loss
 }
 
-func (h *confidence) answer(outputs [][]float64) Answer {
-	e := Answer{Mean: make([]float64, h.classes)}
+func (h *confidence) answer(outputs [][]float64) Decoded {
+	e := Decoded{Mean: make([]float64, h.classes)}
 	log := make([]float64, h.classes)
 	each := 1 / float64(len(outputs))
 	for _, out := range outputs {
@@ -293,7 +293,7 @@ func (h *confidence) Traits() Traits {
 		Meaning: "One minus the confidence, a number between 0 and 1 by which the network chose how often to be told " +
 			"the label while it was trained. It ranks items; it is no variance and has no unit.",
 		Columns: func(int) []Column {
-			return []Column{{"confidence", func(a *Answer, _ int) float64 { return 1 - a.Uncertainty }}}
+			return []Column{{"confidence", func(a *Decoded, _ int) float64 { return 1 - a.Uncertainty }}}
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"credence/internal/special"
 )
 
-// Average is the average rater: it maps class probabilities p to p̄, the chances that a rater drawn
+// AverageRater is the average rater: it maps class probabilities p to p̄, the chances that a rater drawn
 // at random says each class. Each p̄_i is an increasing function of p_i alone, so quantiles and
 // intervals of p become those of p̄ by mapping their ends.
 //
@@ -22,7 +22,7 @@ import (
 // of more classes raters only guess, and p̄_i = (1−ḡ) p_i + Σ_r w_r g_r π_ri.
 //
 // It is safe for use by several goroutines.
-type Average struct {
+type AverageRater struct {
 	scale  float64   // 1 − ḡ
 	offset []float64 // [d] Σ_r w_r g_r π_ri
 	shares []float64 // of leaning raters, of two classes; they sum to scale
@@ -44,7 +44,7 @@ const averageGroups = 64
 
 // NewAverage returns the average of raters of the given weights, of which not all are 0: for two classes
 // their leans, for more what each says when she guesses, taste [R, d]; and how often each guesses.
-func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average, error) {
+func NewAverage(classes int, weights, leans, taste, guesses []float64) (*AverageRater, error) {
 	n := len(weights)
 	if len(guesses) != n || classes == 2 && len(leans) != n || classes > 2 && len(taste) != n*classes {
 		return nil, fmt.Errorf("average of %d raters: %d leans, %d guesses, %d tastes", n, len(leans), len(guesses), len(taste))
@@ -53,7 +53,7 @@ func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average
 	if !(whole > 0) || math.IsInf(whole, 1) {
 		return nil, fmt.Errorf("average of raters: weights sum to %v", whole)
 	}
-	a := &Average{offset: make([]float64, classes)}
+	a := &AverageRater{offset: make([]float64, classes)}
 	order := make([]int, 0, n)
 	for r, w := range weights {
 		g := guesses[r]
@@ -80,7 +80,7 @@ func NewAverage(classes int, weights, leans, taste, guesses []float64) (*Average
 }
 
 // group reduces raters, all of weight above 0, to groups that lean alike.
-func (a *Average) group(order []int, weights, leans, guesses []float64, whole float64) {
+func (a *AverageRater) group(order []int, weights, leans, guesses []float64, whole float64) {
 	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(leans[x], leans[y]), x-y) })
 	low, high := leans[order[0]], leans[order[len(order)-1]]
 	a.shift = max(math.Abs(low), math.Abs(high))
@@ -108,7 +108,7 @@ func (a *Average) group(order []int, weights, leans, guesses []float64, whole fl
 }
 
 // At returns p̄ of a class whose probability is p.
-func (a *Average) At(class int, p float64) float64 {
+func (a *AverageRater) At(class int, p float64) float64 {
 	if a.shares == nil {
 		return a.scale*p + a.offset[class]
 	}
@@ -129,7 +129,7 @@ func (a *Average) At(class int, p float64) float64 {
 }
 
 // Inverse returns the p that At maps to x: 0 or 1 if none does.
-func (a *Average) Inverse(class int, x float64) float64 {
+func (a *AverageRater) Inverse(class int, x float64) float64 {
 	if a.shares == nil {
 		return min(max((x-a.offset[class])/a.scale, 0), 1)
 	}
@@ -155,7 +155,7 @@ func (a *Average) Inverse(class int, x float64) float64 {
 }
 
 // table returns p̄ of the second class at the nodes of a grid.
-func (a *Average) table(level int) []float64 {
+func (a *AverageRater) table(level int) []float64 {
 	t := &a.tables[level]
 	t.once.Do(func() {
 		odds := special.LogitGrids()[level].Odds
@@ -172,7 +172,7 @@ func (a *Average) table(level int) []float64 {
 }
 
 // Moments appends the mean and the variance of p̄ to those of the classes, under a law of p.
-func (a *Average) Moments(means, variances []float64, law *Dirichlet) ([]float64, []float64) {
+func (a *AverageRater) Moments(means, variances []float64, law *Dirichlet) ([]float64, []float64) {
 	if a.shares == nil {
 		for i, m := range law.Mean(nil) {
 			means = append(means, a.scale*m+a.offset[i])
@@ -187,7 +187,7 @@ func (a *Average) Moments(means, variances []float64, law *Dirichlet) ([]float64
 }
 
 // class returns the moments of p̄ of a class whose probability has the given law.
-func (a *Average) class(i int, law *Beta) (mean, variance float64) {
+func (a *AverageRater) class(i int, law *Beta) (mean, variance float64) {
 	switch {
 	case a.shares == nil:
 		mean, variance = law.Moments()
@@ -200,7 +200,7 @@ func (a *Average) class(i int, law *Beta) (mean, variance float64) {
 }
 
 // second returns the moments of the second class, of two.
-func (a *Average) second(law *Beta) (mean, variance float64) {
+func (a *AverageRater) second(law *Beta) (mean, variance float64) {
 	center := a.At(1, law.Mean())
 	first, square := 0.0, 0.0
 	for k := range law.K() {
@@ -213,7 +213,7 @@ func (a *Average) second(law *Beta) (mean, variance float64) {
 }
 
 // component returns E(p̄ − center) and E(p̄ − center)² of the second class if p is Beta(x, y).
-func (a *Average) component(x, y, center float64) (m, s float64) {
+func (a *AverageRater) component(x, y, center float64) (m, s float64) {
 	var buffer [256]float64
 	win := special.NewLogitWindow(x, y, math.Log(x/y), 0, 0, a.shift)
 	nodes := buffer[:]
@@ -234,11 +234,11 @@ func (a *Average) component(x, y, center float64) (m, s float64) {
 	return m, s
 }
 
-// Law returns about the law of p̄: each component becomes the Dirichlet distribution with the means and
+// Dist returns about the law of p̄: each component becomes the Dirichlet distribution with the means and
 // the trace of the covariance that p̄ has in it. For what is computed from a law as a whole, such as
 // the probability of votes by raters whose names are not known; means, quantiles and intervals are
 // exact without it.
-func (a *Average) Law(law *Dirichlet) *Dirichlet {
+func (a *AverageRater) Dist(law *Dirichlet) *Dirichlet {
 	d := law.Classes()
 	out := &Dirichlet{weights: slices.Clone(law.weights)}
 	for _, alpha := range law.alpha {
@@ -298,11 +298,11 @@ func (c *ReportedClass) seen(of Interval) ReportedInterval {
 func (c *ReportedClass) Moments() (mean, variance float64) {
 	switch {
 	case c.average != nil:
-		return c.average.class(c.class, c.Law)
-	case c.Law == nil:
+		return c.average.class(c.class, c.Dist)
+	case c.Dist == nil:
 		return c.tables.moments()
 	}
-	return c.Law.Moments()
+	return c.Dist.Moments()
 }
 
 // QuantileBoth returns the quantile of what is told, and one less it.
@@ -338,5 +338,5 @@ func (c *ReportedClass) tails(x float64) (lower, upper float64) {
 		}
 		x = c.average.Inverse(c.class, x)
 	}
-	return c.Law.tails(x)
+	return c.Dist.tails(x)
 }

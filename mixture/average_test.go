@@ -21,7 +21,7 @@ func TestAverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		average *Average
+		average *AverageRater
 		alpha   [][]float64
 	}{
 		{two, [][]float64{{0.5, 2}, {30, 4}}},
@@ -32,7 +32,7 @@ func TestAverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := Reported{Law: law, Resolution: 0.005, Average: c.average}
+		told := Reported{Dist: law, Resolution: 0.005, Average: c.average}
 		means, variances := c.average.Moments(nil, nil, law)
 		sds := told.SD(nil)
 		const draws = 20_000

@@ -13,9 +13,9 @@ import (
 
 // benchmarkRows draws the mixtures of the interval benchmark: w ~ Dirichlet(1),
 // a and b ~ exp(N(1, 1.5²)).
-func benchmarkRows(n, k int) Rows {
+func benchmarkRows(n, k int) BetaBatch {
 	r := rand.New(rng.New(1, "rows"))
-	rows := Rows{K: k}
+	rows := BetaBatch{K: k}
 	for range n {
 		total, from := 0.0, len(rows.Weights)
 		for range k {
@@ -75,15 +75,15 @@ func TestIntervalsIntoReportsBadRows(t *testing.T) {
 		t.Error("good rows have no interval, or a bad one has")
 	}
 	for _, c := range []struct {
-		rows  Rows
+		rows  BetaBatch
 		dst   int
 		level float64
 	}{
-		{Rows{K: 0}, 1, 0.9},
-		{Rows{K: 2, Weights: make([]float64, 3)}, 2, 0.9},
-		{Rows{K: 1, Weights: []float64{1}, A: []float64{1}}, 1, 0.9},
-		{Rows{K: 1, Weights: []float64{1}, A: []float64{1}, B: []float64{1}}, 0, 0.9},
-		{Rows{K: 1, Weights: []float64{1}, A: []float64{1}, B: []float64{1}}, 1, 1},
+		{BetaBatch{K: 0}, 1, 0.9},
+		{BetaBatch{K: 2, Weights: make([]float64, 3)}, 2, 0.9},
+		{BetaBatch{K: 1, Weights: []float64{1}, A: []float64{1}}, 1, 0.9},
+		{BetaBatch{K: 1, Weights: []float64{1}, A: []float64{1}, B: []float64{1}}, 0, 0.9},
+		{BetaBatch{K: 1, Weights: []float64{1}, A: []float64{1}, B: []float64{1}}, 1, 1},
 	} {
 		if err := IntervalsInto(make([]Interval, c.dst), c.rows, TwoSided, c.level); err == nil {
 			t.Errorf("%+v, room for %d, level %v: no error", c.rows, c.dst, c.level)
@@ -96,7 +96,7 @@ func TestIntervalsIntoAllocatesNothingARow(t *testing.T) {
 	par.SetThreads(1)
 	few, many := benchmarkRows(100, 3), benchmarkRows(3000, 3)
 	dst := make([]Interval, 3000)
-	count := func(rows Rows) float64 {
+	count := func(rows BetaBatch) float64 {
 		return testing.AllocsPerRun(5, func() {
 			if err := IntervalsInto(dst, rows, TwoSided, 0.95); err != nil {
 				t.Fatal(err)

@@ -24,9 +24,9 @@ type cell struct {
 func newCellSet(ctx context.Context, c ReportedClass, sh shape) *cellSet {
 	e := c.resolution
 	z := math.Log(e) - math.Log1p(-e)
-	lo, hi := c.Law.endAt(-math.Abs(z)), c.Law.endAt(math.Abs(z))
+	lo, hi := c.Dist.endAt(-math.Abs(z)), c.Dist.endAt(math.Abs(z))
 	lo.lower, hi.upper = c.below, c.above
-	s := &cellSet{c: c, middle: newLevelSet(ctx, c.Law, sh, lo, hi), mass: between(&lo, &hi)}
+	s := &cellSet{c: c, middle: newLevelSet(ctx, c.Dist, sh, lo, hi), mass: between(&lo, &hi)}
 	s.cells = []cell{{false, c.below}, {true, c.above}}
 	if c.above > c.below {
 		s.cells[0], s.cells[1] = s.cells[1], s.cells[0]

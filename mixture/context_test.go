@@ -41,7 +41,7 @@ func TestContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reported := Reported{Law: many, Resolution: 0.01}
+	reported := Reported{Dist: many, Resolution: 0.01}
 	levels := make([]float64, 300)
 	for k := range levels {
 		levels[k] = float64(k+1) / 301
@@ -64,11 +64,11 @@ func TestContext(t *testing.T) {
 			return err
 		},
 		"summary to six digits": func(ctx context.Context) error {
-			_, err := reported.To(SixDigits).Summarize(ctx, []float64{0.9}, true)
+			_, err := reported.WithPrecision(SixDigits).Summarize(ctx, []float64{0.9}, true)
 			return err
 		},
 		"levels": func(ctx context.Context) error {
-			_, err := Reported{Law: law.Dirichlet()}.Summarize(ctx, levels, false)
+			_, err := Reported{Dist: law.Dirichlet()}.Summarize(ctx, levels, false)
 			return err
 		},
 	} {

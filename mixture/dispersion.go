@@ -91,7 +91,7 @@ func NewDispersion(laws []*Dirichlet, votes func(j int) []float64) (*Dispersion,
 		d.variance[i] /= total.claims * total.claims
 	}
 	d.NullSE = math.Sqrt(d.variance[nullRatio])
-	d.SE = d.SEAt(d.Ratio)
+	d.SE = d.StdErrAt(d.Ratio)
 	return d, nil
 }
 
@@ -108,8 +108,8 @@ func (m *Dirichlet) pairVariances(dst []float64, n float64) error {
 	return nil
 }
 
-// SEAt returns the standard error of R if the true ratio is the given one.
-func (d *Dispersion) SEAt(ratio float64) float64 {
+// StdErrAt returns the standard error of R if the true ratio is the given one.
+func (d *Dispersion) StdErrAt(ratio float64) float64 {
 	last := len(d.at) - 1
 	i, _ := slices.BinarySearch(d.at[:last], ratio)
 	if i == 0 || ratio >= d.at[last] {
@@ -128,7 +128,7 @@ func (d *Dispersion) Interval(level float64) Interval {
 	solve := func(far, near float64) float64 {
 		for range 100 {
 			mid := far + (near-far)/2
-			if math.Abs(d.Ratio-mid) > z*d.SEAt(mid) {
+			if math.Abs(d.Ratio-mid) > z*d.StdErrAt(mid) {
 				far = mid
 			} else {
 				near = mid
@@ -138,20 +138,20 @@ func (d *Dispersion) Interval(level float64) Interval {
 	}
 	at := max(d.Ratio, 0)
 	i := Interval{0, at}
-	if at > z*d.SEAt(0) {
+	if at > z*d.StdErrAt(0) {
 		i.Lo = solve(0, at)
 	}
 	far := at + 1
-	for math.Abs(d.Ratio-far) <= z*d.SEAt(far) {
+	for math.Abs(d.Ratio-far) <= z*d.StdErrAt(far) {
 		far *= 2
 	}
 	i.Hi = solve(far, at)
 	return i
 }
 
-// Widen returns d with standard errors larger by a factor, as where items are not
+// Inflate returns d with standard errors larger by a factor, as where items are not
 // independent of each other.
-func (d *Dispersion) Widen(factor float64) *Dispersion {
+func (d *Dispersion) Inflate(factor float64) *Dispersion {
 	w := &Dispersion{Items: d.Items, Ratio: d.Ratio, SE: factor * d.SE, NullSE: factor * d.NullSE, at: d.at}
 	for _, v := range d.variance {
 		w.variance = append(w.variance, factor*factor*v)
@@ -159,14 +159,14 @@ func (d *Dispersion) Widen(factor float64) *Dispersion {
 	return w
 }
 
-// Of returns the dispersion of so many items of which these are like a sample, whose ratio is given.
-func (d *Dispersion) Of(items int, ratio float64) *Dispersion {
+// At returns the dispersion of so many items of which these are like a sample, whose ratio is given.
+func (d *Dispersion) At(items int, ratio float64) *Dispersion {
 	share := float64(d.Items) / float64(items)
 	e := &Dispersion{Items: items, Ratio: ratio, NullSE: d.NullSE * math.Sqrt(share), at: d.at}
 	for _, v := range d.variance {
 		e.variance = append(e.variance, v*share)
 	}
-	e.SE = e.SEAt(ratio)
+	e.SE = e.StdErrAt(ratio)
 	return e
 }
 
@@ -183,7 +183,7 @@ func (d *Dispersion) Ensemble(q float64) (*Dispersion, error) {
 	if !(q > 0 && q <= 1) {
 		return nil, fmt.Errorf("share of the variance within members is %v: it is more than 0 and at most 1", q)
 	}
-	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.SEAt(2/q-1) * q}
+	e := &Dispersion{Items: d.Items, Ratio: (d.Ratio+1)*q - 1, SE: d.SE * q, NullSE: d.StdErrAt(2/q-1) * q}
 	for i, x := range d.at {
 		e.at = append(e.at, (x+1)*q-1)
 		e.variance = append(e.variance, d.variance[i]*q*q)

@@ -94,7 +94,7 @@ func ExampleRegion() {
 
 // Many mixtures at once, on all cores.
 func ExampleIntervalsInto() {
-	rows := mixture.Rows{
+	rows := mixture.BetaBatch{
 		K:       2,
 		Weights: []float64{0.5, 0.5, 0.9, 0.1},
 		A:       []float64{30, 3, 2, 1},

@@ -56,22 +56,22 @@ func (m *Beta) Interval(side Side, level float64) Interval {
 	return Interval{lo, hi}
 }
 
-// Rows holds many Beta mixtures of K components each, row by row: the mixture
+// BetaBatch holds many Beta mixtures of K components each, row by row: the mixture
 // of row i is Weights[i·K : (i+1)·K], A and B likewise.
-type Rows struct {
+type BetaBatch struct {
 	K             int
 	Weights, A, B []float64
 }
 
 // Len returns the number of rows.
-func (r Rows) Len() int {
+func (r BetaBatch) Len() int {
 	if r.K <= 0 {
 		return 0
 	}
 	return len(r.Weights) / r.K
 }
 
-func (r Rows) check() error {
+func (r BetaBatch) check() error {
 	if r.K <= 0 {
 		return invalid("rows of %d components", r.K)
 	}
@@ -88,7 +88,7 @@ const rowsPerPiece = 256
 // IntervalsInto sets dst[i] to the credible interval of row i, as [Beta.Interval] would, on all cores. The result
 // does not depend on their number, and nothing is allocated a row. If some rows are not mixtures, the error names the
 // first of them; the rows that are have their intervals.
-func IntervalsInto(dst []Interval, rows Rows, side Side, level float64) error {
+func IntervalsInto(dst []Interval, rows BetaBatch, side Side, level float64) error {
 	if err := rows.check(); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ type intervalWorker struct {
 }
 
 // intervals sets those of rows from … to−1. If some are not mixtures, its error names the first of them.
-func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side Side, level float64) (err error) {
+func (v *intervalWorker) intervals(dst []Interval, rows BetaBatch, from, to int, side Side, level float64) (err error) {
 	gamma := 1 - level
 	if side == TwoSided {
 		gamma /= 2
@@ -172,7 +172,7 @@ func (v *intervalWorker) intervals(dst []Interval, rows Rows, from, to int, side
 }
 
 // row returns weights and parameters of row i.
-func (r Rows) row(i int) (w, a, b []float64) {
+func (r BetaBatch) row(i int) (w, a, b []float64) {
 	from, to := i*r.K, (i+1)*r.K
 	return r.Weights[from:to], r.A[from:to], r.B[from:to]
 }

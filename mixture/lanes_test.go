@@ -9,9 +9,9 @@ import (
 )
 
 // laneRows draws mixtures from one end to the other of what lanes can have, some with components without weight.
-func laneRows(n, k int) Rows {
+func laneRows(n, k int) BetaBatch {
 	r := rand.New(rng.New(3, "lanes"))
-	rows := Rows{K: k}
+	rows := BetaBatch{K: k}
 	for range n {
 		sum, from := 0.0, len(rows.Weights)
 		for j := range k {

@@ -30,8 +30,8 @@ func PrecisionOf(digits int) Precision {
 	return Full
 }
 
-// To returns what is told with the given precision.
-func (r Reported) To(p Precision) Reported {
+// WithPrecision returns what is told with the given precision.
+func (r Reported) WithPrecision(p Precision) Reported {
 	r.Precision = p
 	return r
 }
@@ -57,7 +57,7 @@ func (i ClassIntervals) Mirror() ClassIntervals {
 // probable one. The numbers are those of [Reported.Class] and [Reported.TopClass], which take more time apart.
 // It takes long for many classes or levels: when ctx is done, it stops and returns the context's error.
 func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]ClassSummary, error) {
-	d := r.Law.Classes()
+	d := r.Dist.Classes()
 	list := make([]ClassSummary, d)
 	room := make([]ClassIntervals, d*len(levels))
 	work := summaryWork.Get().(*classTables)
@@ -111,11 +111,11 @@ func (r Reported) Summarize(ctx context.Context, levels []float64, top bool) ([]
 func (r Reported) classIn(work *classTables, i int) ReportedClass {
 	c := ReportedClass{resolution: r.Resolution, average: r.Average, class: i}
 	if r.Precision != Full {
-		work.set(r.Law, i)
+		work.set(r.Dist, i)
 		c.tables = work
 	}
 	if r.Precision == Full || r.Average != nil {
-		c.Law = r.Law.Marginal(i)
+		c.Dist = r.Dist.Marginal(i)
 	}
 	return c
 }

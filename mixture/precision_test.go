@@ -78,11 +78,11 @@ func sameEnd(m *Beta, got, want float64) error {
 
 // sameSummary returns an error if what is told to six digits is farther from what is told in full than it may be.
 func sameSummary(r Reported, levels []float64) error {
-	want, _ := r.To(Full).Summarize(context.Background(), levels, true)
-	got, _ := r.To(SixDigits).Summarize(context.Background(), levels, true)
+	want, _ := r.WithPrecision(Full).Summarize(context.Background(), levels, true)
+	got, _ := r.WithPrecision(SixDigits).Summarize(context.Background(), levels, true)
 	lowest, highest := 0.0, 0.0
 	for i := range got {
-		m := r.Law.Marginal(i)
+		m := r.Dist.Marginal(i)
 		g, w := &got[i], &want[i]
 		if g.Mean != w.Mean || g.SD != w.SD {
 			return fmt.Errorf("class %d: moments differ", i)
@@ -132,7 +132,7 @@ func TestSixDigits(t *testing.T) {
 		par.For((c.laws+each-1)/each, func(piece int) {
 			r := rand.New(rng.New(7, "six digits", uint64(c.classes), uint64(piece)))
 			for i := range each {
-				told := Reported{Law: drawLaw(r, c.classes), Resolution: 0.02 * r.Float64()}
+				told := Reported{Dist: drawLaw(r, c.classes), Resolution: 0.02 * r.Float64()}
 				levels := []float64{0.95}
 				switch i % 10 {
 				case 0:
@@ -159,7 +159,7 @@ func TestSixDigits(t *testing.T) {
 func TestSixDigitsSymmetric(t *testing.T) {
 	for _, a := range []float64{0.01, 0.1, 0.3, 0.9, 1, 2, 10, 300} {
 		m := mustDirichlet(t, []float64{1}, [][]float64{{a, a}})
-		if err := sameSummary(Reported{Law: m, Resolution: 0.02}, []float64{0.5, 0.8, 0.95}); err != nil {
+		if err := sameSummary(Reported{Dist: m, Resolution: 0.02}, []float64{0.5, 0.8, 0.95}); err != nil {
 			t.Errorf("Beta(%v, %v): %v", a, a, err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSixDigitsSymmetric(t *testing.T) {
 func TestSixDigitsSameBits(t *testing.T) {
 	r := rand.New(rng.New(8, "six digits"))
 	for range 200 {
-		told := Reported{Law: drawLaw(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
+		told := Reported{Dist: drawLaw(r, 2+r.IntN(3)), Resolution: 0.01, Precision: SixDigits}
 		levels := []float64{0.8, 0.95, 0.999}
 		all, _ := told.Summarize(t.Context(), levels, true)
 		top := told.TopClass(nil)
@@ -221,7 +221,7 @@ func BenchmarkSummarize(b *testing.B) {
 			b.Run(fmt.Sprintf("classes=%d/digits=%s", d, name), func(b *testing.B) {
 				i := 0
 				for b.Loop() {
-					Reported{Law: list[i%len(list)], Resolution: 0.01, Precision: p}.Summarize(b.Context(), []float64{0.95}, true)
+					Reported{Dist: list[i%len(list)], Resolution: 0.01, Precision: p}.Summarize(b.Context(), []float64{0.95}, true)
 					i++
 				}
 			})

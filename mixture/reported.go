@@ -18,13 +18,13 @@ import (
 // ends at 0 instead, and the mass that this adds is taken off the other end, so that
 // intervals hold what they say and no more; see [ReportedClass.Interval].
 type Reported struct {
-	Law *Dirichlet
+	Dist *Dirichlet
 	// Resolution is ε, between 0 and 0.1; 0 means that intervals end where the law
 	// says, however close to 0.
 	Resolution float64
 	// Average makes what is told that of the chances of an average rater, p̄: the law is of p, and
 	// ends of intervals are mapped. nil if p itself is told.
-	Average *Average
+	Average *AverageRater
 	// Precision is how exactly intervals, medians and the most probable class are computed. The zero
 	// value is [Full].
 	Precision Precision
@@ -48,16 +48,16 @@ func NewReported(law *Dirichlet, resolution float64) (Reported, error) {
 	if !(resolution >= 0 && resolution <= maxResolution) {
 		return Reported{}, fmt.Errorf("resolution is %v: it lies between 0 and %v", resolution, maxResolution)
 	}
-	return Reported{Law: law, Resolution: resolution}, nil
+	return Reported{Dist: law, Resolution: resolution}, nil
 }
 
 // Mean appends the d class means to dst and returns it.
 func (r Reported) Mean(dst []float64) []float64 {
 	if r.Average != nil {
-		dst, _ = r.Average.Moments(dst, nil, r.Law)
+		dst, _ = r.Average.Moments(dst, nil, r.Dist)
 		return dst
 	}
-	return r.Law.Mean(dst)
+	return r.Dist.Mean(dst)
 }
 
 // SD appends the d standard deviations of the class probabilities to dst and
@@ -65,9 +65,9 @@ func (r Reported) Mean(dst []float64) []float64 {
 func (r Reported) SD(dst []float64) []float64 {
 	from := len(dst)
 	if r.Average != nil {
-		_, dst = r.Average.Moments(nil, dst, r.Law)
+		_, dst = r.Average.Moments(nil, dst, r.Dist)
 	} else {
-		dst = r.Law.Variance(dst)
+		dst = r.Dist.Variance(dst)
 	}
 	for i := from; i < len(dst); i++ {
 		dst[i] = math.Sqrt(dst[i])
@@ -84,14 +84,14 @@ func (r Reported) TopClass(dst []float64) []float64 {
 
 // topClass is TopClass; it stops with the context's error when ctx is done.
 func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error) {
-	switch d := r.Law.Classes(); {
+	switch d := r.Dist.Classes(); {
 	case r.Average != nil && d == 2:
 		c := r.Class(0)
 		return append(dst, c.Survival(0.5), c.CDF(0.5)), nil
 	case r.Precision == Full:
-		return r.Law.TopClassContext(ctx, dst)
+		return r.Dist.TopClassContext(ctx, dst)
 	case d > 2:
-		return r.Law.topClass(ctx, dst, sixDigitsTop)
+		return r.Dist.topClass(ctx, dst, sixDigitsTop)
 	}
 	work := summaryWork.Get().(*classTables)
 	defer summaryWork.Put(work)
@@ -103,8 +103,8 @@ func (r Reported) topClass(ctx context.Context, dst []float64) ([]float64, error
 // Update returns what is told after further votes were seen, votes[i] of them for
 // class i.
 func (r Reported) Update(votes []float64) (Reported, error) {
-	law, err := r.Law.Update(votes)
-	r.Law = law
+	law, err := r.Dist.Update(votes)
+	r.Dist = law
 	return r, err
 }
 
@@ -112,29 +112,29 @@ func (r Reported) Update(votes []float64) (Reported, error) {
 // [Dirichlet.Region] does, with the density at a point taken where coordinates
 // below the resolution are raised to it.
 func (r Reported) Region(level float64, draws int, seed uint64) (*Region, error) {
-	return r.Law.region(level, draws, seed, r.Resolution)
+	return r.Dist.region(level, draws, seed, r.Resolution)
 }
 
 // Class returns what is told of class i, 0 ≤ i < d. Of two classes the intervals of the second are
 // exactly those of the first, mirrored ([ReportedInterval.Mirror]), if there is a resolution: their
 // ends then lie where one less a number loses no digits that matter.
 func (r Reported) Class(i int) ReportedClass {
-	if i == 1 && r.Law.Classes() == 2 && r.Resolution > 0 {
+	if i == 1 && r.Dist.Classes() == 2 && r.Resolution > 0 {
 		first := r.Class(0)
-		return ReportedClass{Law: r.Law.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
+		return ReportedClass{Dist: r.Dist.Marginal(1), resolution: r.Resolution, mirrors: &first, average: r.Average, class: 1}
 	}
 	c := r.classIn(new(classTables), i)
-	if c.Law == nil {
-		c.Law = r.Law.Marginal(i)
+	if c.Dist == nil {
+		c.Dist = r.Dist.Marginal(i)
 	}
 	c.begin()
 	return c
 }
 
 // ReportedClass is what is told of the probability of one class. Its Law is that of p; methods tell
-// of p̄ where an average rater's chances are told ([Average]).
+// of p̄ where an average rater's chances are told ([AverageRater]).
 type ReportedClass struct {
-	Law *Beta
+	Dist *Beta
 
 	resolution   float64
 	mean         float64
@@ -144,13 +144,13 @@ type ReportedClass struct {
 	tables  *classTables   // nil for full precision
 	mirrors *ReportedClass // the first of two classes, of the second
 
-	average *Average
+	average *AverageRater
 	class   int
 }
 
 // Reported returns what is told of a probability with the law m at a resolution, to full precision.
 func (m *Beta) Reported(resolution float64) ReportedClass {
-	c := ReportedClass{Law: m, resolution: resolution}
+	c := ReportedClass{Dist: m, resolution: resolution}
 	c.begin()
 	return c
 }
@@ -160,7 +160,7 @@ func (c *ReportedClass) begin() {
 	if c.tables != nil {
 		c.mean, _ = c.tables.moments()
 	} else {
-		c.mean = c.Law.Mean()
+		c.mean = c.Dist.Mean()
 	}
 	if c.resolution > 0 && !c.tables.ends(c) {
 		c.exactEnds()
@@ -183,7 +183,7 @@ func (c *ReportedClass) law() *Beta {
 	if c.tables != nil {
 		return c.tables.law()
 	}
-	return c.Law
+	return c.Dist
 }
 
 // quantile returns the point with mass q below and qc above it, and one less it.
@@ -315,7 +315,7 @@ func (c ReportedClass) between(low, high float64) (lo, hi float64) {
 	if c.tables != nil || low == 0 || high == 0 {
 		return c.low(low), c.high(high)
 	}
-	return c.Law.between(low, high)
+	return c.Dist.between(low, high)
 }
 
 // low returns the end that leaves out the mass q on the left.
@@ -363,10 +363,10 @@ func (c ReportedClass) HighestDensityContext(ctx context.Context, level float64)
 // shortest is HighestDensityContext, of p.
 func (c ReportedClass) shortest(ctx context.Context, level float64) (set []Interval, atLeast bool, err error) {
 	if c.resolution == 0 {
-		set, err = c.Law.HighestDensityContext(ctx, level)
+		set, err = c.Dist.HighestDensityContext(ctx, level)
 		return set, false, err
 	}
-	if !(level > 0 && level < 1) || c.Law.K() == 0 {
+	if !(level > 0 && level < 1) || c.Dist.K() == 0 {
 		return nil, false, nil
 	}
 	if c.mirrors != nil {
@@ -381,7 +381,7 @@ func (c ReportedClass) shortest(ctx context.Context, level float64) (set []Inter
 		c.tables = nil
 		c.exactEnds()
 	}
-	sh := c.Law.shape(ctx)
+	sh := c.Dist.shape(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}

@@ -233,27 +233,27 @@ func TestReportedOverClasses(t *testing.T) {
 		level := reportedLevels[r.IntN(len(reportedLevels))]
 		lo, hi := 0.0, 0.0
 		sd := item.SD(nil)
-		for c := range item.Law.Classes() {
+		for c := range item.Dist.Classes() {
 			x := item.Class(c).Interval(TwoSided, level)
 			lo, hi = lo+x.Lo, hi+x.Hi
-			if v := item.Law.Variance(nil)[c]; !near(sd[c]*sd[c], v, 1e-12) {
+			if v := item.Dist.Variance(nil)[c]; !near(sd[c]*sd[c], v, 1e-12) {
 				t.Fatalf("mixture %d: standard deviation %v, variance %v", i, sd[c], v)
 			}
 		}
 		if lo > 1+1e-12 || hi < 1-1e-12 {
 			t.Fatalf("mixture %d at %v: ends sum to %v and %v", i, level, lo, hi)
 		}
-		votes := make([]float64, item.Law.Classes())
+		votes := make([]float64, item.Dist.Classes())
 		votes[0] = 3
 		after, err := item.Update(votes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		law, err := item.Law.Update(votes)
+		law, err := item.Dist.Update(votes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Law: law, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
+		if got, want := after.Class(0).Interval(TwoSided, level), (Reported{Dist: law, Resolution: item.Resolution}).Class(0).Interval(TwoSided, level); got != want {
 			t.Fatalf("mixture %d after votes: %v, want %v", i, got, want)
 		}
 	}
@@ -382,7 +382,7 @@ func TestReportedMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Reported{Law: m, Resolution: 0.01}
+	r := Reported{Dist: m, Resolution: 0.01}
 	for _, level := range []float64{0.5, 0.8, 0.95} {
 		for side, other := range map[Side]Side{TwoSided: TwoSided, Upper: Lower, Lower: Upper} {
 			got := r.Class(1).Interval(side, level)

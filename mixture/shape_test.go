@@ -59,8 +59,8 @@ func TestTurnsAgainstGrid(t *testing.T) {
 }
 
 // randomRows is a mixture of k components where fitted ones live.
-func randomRows(r *rand.Rand, k int) Rows {
-	rows := Rows{K: k}
+func randomRows(r *rand.Rand, k int) BetaBatch {
+	rows := BetaBatch{K: k}
 	total := 0.0
 	for range k {
 		w := math.Exp(3 * r.NormFloat64())

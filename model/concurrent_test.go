@@ -53,13 +53,13 @@ func TestConcurrent(t *testing.T) {
 		m.release(e)
 	}
 	m.Method = head.Softmax{}
-	if a := predict(t, m, ds, PredictOptions{}); a[0].Law != nil {
+	if a := predict(t, m, ds, PredictOptions{}); a[0].Dist != nil {
 		t.Error("the head of the method before is used")
 	}
 	m.Method = head.Mixture{Components: 2, Limit: 20}
 	m.Members = m.Members[:1]
-	if a := predict(t, m, ds, PredictOptions{}); a[0].Law.K() != 2 {
-		t.Errorf("with one network, %d components, want 2", a[0].Law.K())
+	if a := predict(t, m, ds, PredictOptions{}); a[0].Dist.K() != 2 {
+		t.Errorf("with one network, %d components, want 2", a[0].Dist.K())
 	}
 }
 

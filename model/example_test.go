@@ -62,7 +62,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for i, p := range predicted {
-		malignant := p.Law.Marginal(1)
+		malignant := p.Dist.Marginal(1)
 		in := malignant.Interval(mixture.TwoSided, 0.95)
 		fmt.Printf("%s: %.2f, 95%% interval %.2f to %.2f\n", ds.Items[i], malignant.Mean(), in.Lo, in.Hi)
 	}

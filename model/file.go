@@ -89,8 +89,8 @@ func (m *Model) Encode(w io.Writer) error {
 		return err
 	}
 	list := append(m.sections(&method, &layers), section{keyFormat, format}, section{keyVersion, version})
-	if m.Crowd != nil {
-		list = append(list, section{keyCrowd, crowdRecord{m.Crowd.LeanSD}})
+	if m.RaterModel != nil {
+		list = append(list, section{keyCrowd, crowdRecord{m.RaterModel.BiasSD}})
 	}
 	meta := map[string]string{}
 	for _, part := range list {
@@ -107,7 +107,7 @@ func (m *Model) Encode(w io.Writer) error {
 	for _, a := range m.Transform.Arrays() {
 		f.Tensors = append(f.Tensors, safetensors.Tensor(a))
 	}
-	f.Tensors = append(f.Tensors, crowdTensors(m.Crowd)...)
+	f.Tensors = append(f.Tensors, crowdTensors(m.RaterModel)...)
 	return safetensors.Write(w, f)
 }
 
@@ -137,16 +137,16 @@ func marshal(v any) (string, error) {
 // Load reads a model. It refuses files that are truncated, corrupt, of another
 // kind or from a newer version, and allocates no more than a small multiple of
 // the file's size.
-func Load(path string) (*Model, error) { return LoadWith(path, Known{}) }
+func Load(path string) (*Model, error) { return LoadWith(path, Extensions{}) }
 
-// Known is what a model may be made of beside what this library has.
-type Known struct {
+// Extensions is what a model may be made of beside what this library has.
+type Extensions struct {
 	Methods []head.Method
 	Layers  []nn.Typed // a zero value of each type
 }
 
 // LoadWith is [Load] for models with methods and layers of one's own.
-func LoadWith(path string, k Known) (*Model, error) {
+func LoadWith(path string, k Extensions) (*Model, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -164,12 +164,12 @@ func Decode(r io.Reader, size int64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromFile(f, Known{})
+	return fromFile(f, Extensions{})
 }
 
 // fromFile makes a model of the content of a file whose checksums hold. The
 // rest is checked all the same: anyone can compute a checksum.
-func fromFile(f *safetensors.File, k Known) (*Model, error) {
+func fromFile(f *safetensors.File, k Extensions) (*Model, error) {
 	var kind string
 	if json.Unmarshal([]byte(f.Metadata[keyFormat]), &kind) != nil || kind != format {
 		return nil, fmt.Errorf("%w: a safetensors file, but not a model of credence", ErrForeign)
@@ -193,7 +193,7 @@ func fromFile(f *safetensors.File, k Known) (*Model, error) {
 }
 
 // fromContent makes a model of a file of this version.
-func fromContent(f *safetensors.File, k Known) (*Model, error) {
+func fromContent(f *safetensors.File, k Extensions) (*Model, error) {
 	m := &Model{Transform: &dataset.Transform{}}
 	var layers []json.RawMessage
 	var method json.RawMessage
@@ -233,7 +233,7 @@ func fromContent(f *safetensors.File, k Known) (*Model, error) {
 		}
 		m.Members = append(m.Members, member)
 	}
-	if m.Crowd, err = crowd.crowd(tensors, len(m.Classes), len(m.Raters)); err != nil {
+	if m.RaterModel, err = crowd.crowd(tensors, len(m.Classes), len(m.Raters)); err != nil {
 		return nil, err
 	}
 	if err := m.Check(); err != nil {
@@ -253,7 +253,7 @@ const maxNetworks = 4 << 20
 // no network has taken yet, after comparing names and shapes: what is allocated
 // is what the file holds.
 func loadMember(
-	tensors map[string]*safetensors.Tensor, i int, layers []byte, known []nn.Typed, in nn.Shape, own []nn.Own,
+	tensors map[string]*safetensors.Tensor, i int, layers []byte, known []nn.Typed, in nn.Shape, own []nn.HeadParam,
 ) (member *nn.Network, err error) {
 	defer func() {
 		// A layer may meet sizes that no one who builds a network would choose.
@@ -333,16 +333,16 @@ type crowdPart struct {
 }
 
 // crowdParts are the tensors of a crowd: leans of two classes, tastes of more.
-func crowdParts(c *head.Crowd) []crowdPart {
+func crowdParts(c *head.RaterModel) []crowdPart {
 	votes, guess := crowdPart{"crowd.votes", &c.Votes, 1}, crowdPart{"crowd.guess", &c.GuessLogit, 1}
 	guessSE := crowdPart{"crowd.guess_se", &c.GuessLogitSE, 1}
 	if c.Classes == 2 {
-		return []crowdPart{votes, {"crowd.lean", &c.Lean, 1}, {"crowd.lean_se", &c.LeanSE, 1}, guess, guessSE}
+		return []crowdPart{votes, {"crowd.lean", &c.Bias, 1}, {"crowd.lean_se", &c.BiasSE, 1}, guess, guessSE}
 	}
 	return []crowdPart{votes, guess, guessSE, {"crowd.taste", &c.Taste, c.Classes}}
 }
 
-func crowdTensors(c *head.Crowd) []safetensors.Tensor {
+func crowdTensors(c *head.RaterModel) []safetensors.Tensor {
 	if c == nil {
 		return nil
 	}
@@ -358,11 +358,11 @@ func crowdTensors(c *head.Crowd) []safetensors.Tensor {
 }
 
 // crowd takes the tensors of a crowd out of those of a file; nil if there is none.
-func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.Crowd, error) {
+func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, raters int) (*head.RaterModel, error) {
 	if r == nil {
 		return nil, nil
 	}
-	c := &head.Crowd{Classes: classes, LeanSD: r.LeanSD}
+	c := &head.RaterModel{Classes: classes, BiasSD: r.LeanSD}
 	for _, part := range crowdParts(c) {
 		t := tensors[part.name]
 		if t == nil || len(t.Values) != raters*part.width {
@@ -374,5 +374,5 @@ func (r *crowdRecord) crowd(tensors map[string]*safetensors.Tensor, classes, rat
 			(*part.values)[i] = float64(x)
 		}
 	}
-	return c, c.Settle()
+	return c, c.Finalize()
 }

@@ -39,10 +39,10 @@ type Model struct {
 	Classes []string // [d]
 	Method  head.Method
 	Raters  []string // whom the method knows, where it asks who cast a vote
-	// Crowd is what was learned about Raters; nil if all votes count alike.
-	Crowd     *head.Crowd
-	Transform *dataset.Transform
-	Members   []*nn.Network // [M]
+	// RaterModel is what was learned about Raters; nil if all votes count alike.
+	RaterModel *head.RaterModel
+	Transform  *dataset.Transform
+	Members    []*nn.Network // [M]
 	// Calibration is how laws are reported; nil leaves them as the networks give them.
 	Calibration *head.Calibration
 	Provenance  Provenance
@@ -88,7 +88,7 @@ func (m *Model) Check() error {
 			return fmt.Errorf("network %d takes %d inputs and gives %d outputs, want %d and %d", i, in, out, m.Transform.Width(), outputs)
 		}
 	}
-	if err := m.Crowd.Check(len(m.Classes), len(m.Raters)); err != nil {
+	if err := m.RaterModel.Check(len(m.Classes), len(m.Raters)); err != nil {
 		return err
 	}
 	return m.Calibration.Check()

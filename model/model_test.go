@@ -68,7 +68,7 @@ func small(t testing.TB) *Model {
 	return m
 }
 
-func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []head.Answer {
+func predict(t testing.TB, m *Model, ds *dataset.Dataset, o PredictOptions) []head.Decoded {
 	t.Helper()
 	got, err := m.Predict(context.Background(), ds, o)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestPredict(t *testing.T) {
 	}
 	x := make([]float32, in.Width())
 	for j, a := range predict(t, m, ds, PredictOptions{}) {
-		p := a.Law
+		p := a.Dist
 		if err := in.ReadRow(j, x); err != nil {
 			t.Fatal(err)
 		}
@@ -120,11 +120,11 @@ func TestPredictReported(t *testing.T) {
 	got := predict(t, m, ds, PredictOptions{})
 	m.Calibration = nil
 	for j, a := range predict(t, m, ds, PredictOptions{}) {
-		law, err := a.Law.Rescale(c.Scale)
+		law, err := a.Dist.Rescale(c.Scale)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got[j].Law, law) || got[j].Resolution != c.Resolution {
+		if !reflect.DeepEqual(got[j].Dist, law) || got[j].Resolution != c.Resolution {
 			t.Errorf("item %d: %+v", j, got[j])
 		}
 	}

@@ -33,8 +33,8 @@ type PredictOptions struct {
 // Predict returns the answer to every item of ds, before any votes on it. Equal inputs give equal bits, whatever the other
 // items and the number of cores. When ctx is done it stops, after the pass of a batch through one network at the latest, and
 // returns the context's error.
-func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Answer, error) {
-	out := make([]head.Answer, 0, ds.Len())
+func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptions) ([]head.Decoded, error) {
+	out := make([]head.Decoded, 0, ds.Len())
 	in, err := m.Transform.Over(ds)
 	if err != nil {
 		return out, err
@@ -67,7 +67,7 @@ func (m *Model) Predict(ctx context.Context, ds *dataset.Dataset, o PredictOptio
 		}
 		for j := range got {
 			if unread[j] != nil {
-				got[j] = head.Answer{Err: unread[j]}
+				got[j] = head.Decoded{Err: unread[j]}
 			}
 			if err := got[j].Err; err != nil && !o.KeepBad {
 				return out, fmt.Errorf("item %q: %w", ds.Items[lo+j], err)
@@ -93,17 +93,17 @@ func (m *Model) itemSize() int {
 // answers returns those to network inputs x [N, width], which are what the Transform gives. If there are
 // items without an answer, which have an Err, the error is that of the first of them. When ctx is done there are
 // no answers.
-func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]head.Answer, error) {
+func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]head.Decoded, error) {
 	r, cores, err := m.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer m.release(r)
-	average := m.Crowd.Average()
+	average := m.RaterModel.Average()
 	if meansOnly && average == nil { // which calibration leaves alone
-		return r.ensemble.answers(ctx, r.head, x, cores, head.DecodeMeans)
+		return r.ensemble.decode(ctx, r.head, x, cores, head.DecodeMeans)
 	}
-	answers, err := r.ensemble.answers(ctx, r.head, x, cores, head.Decode)
+	answers, err := r.ensemble.decode(ctx, r.head, x, cores, head.Decode)
 	if m.Calibration != nil || average != nil {
 		par.Limit(cores).For(len(answers), func(j int) {
 			if ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (m *Model) answers(ctx context.Context, x []float32, meansOnly bool) ([]hea
 			}
 			m.Calibration.Apply(&answers[j])
 			if answers[j].Err == nil {
-				answers[j].Through(average)
+				answers[j].ForAverageRater(average)
 			}
 		})
 	}
@@ -144,12 +144,12 @@ func NewEnsemble(e nn.Engine, nets []*nn.Network) (*Ensemble, error) {
 	return s, nil
 }
 
-// Answers returns what the networks with the given head together say of the items
+// Decode returns what the networks with the given head together say of the items
 // with inputs x [N, width], on up to so many cores; 0 means all. If there are items
 // without an answer, which have an Err, the error is that of the first of them; the
 // answers are nil only if the networks did not run.
-func (s *Ensemble) Answers(h head.Head, x []float32, cores int) ([]head.Answer, error) {
-	return s.answers(context.Background(), h, x, cores, head.Decode)
+func (s *Ensemble) Decode(h head.Head, x []float32, cores int) ([]head.Decoded, error) {
+	return s.decode(context.Background(), h, x, cores, head.Decode)
 }
 
 // Outputs returns what each network, or each pass through it, says of the items with inputs x
@@ -159,9 +159,9 @@ func (s *Ensemble) Outputs(h head.Head, x []float32, first int) ([]head.Output, 
 	return s.raw(context.Background(), h, x, 0, first)
 }
 
-// answers runs the networks and decodes their outputs.
-func (s *Ensemble) answers(ctx context.Context, h head.Head, x []float32, cores int,
-	decode func(head.Head, []head.Output, int) ([]head.Answer, error)) ([]head.Answer, error) {
+// decode runs the networks and decodes their outputs.
+func (s *Ensemble) decode(ctx context.Context, h head.Head, x []float32, cores int,
+	decode func(head.Head, []head.Output, int) ([]head.Decoded, error)) ([]head.Decoded, error) {
 	outputs, err := s.raw(ctx, h, x, cores, 0)
 	if err != nil {
 		return nil, err

@@ -13,18 +13,18 @@ import (
 
 // Options configures [New].
 type Options struct {
-	Seed   uint64 // of the initial weights
-	Member uint64 // which network of an ensemble
-	Init   Init   // how weights start; zero means He
-	Own    []Own  // tensors that are trained and saved with the layers'
+	Seed   uint64      // of the initial weights
+	Member uint64      // which network of an ensemble
+	Init   Init        // how weights start; zero means He
+	Own    []HeadParam // tensors that are trained and saved with the layers'
 
 	// Apart keeps layers apart that would be fused: slower, the same results.
 	Apart bool
 }
 
-// Own is a tensor that belongs to no layer: that of a loss which learns, too. A State is saved with
+// HeadParam is a tensor that belongs to no layer: that of a loss which learns, too. A State is saved with
 // the network, but no optimizer moves it: the loss itself sets its values.
-type Own struct {
+type HeadParam struct {
 	Name  string
 	Shape Shape
 	Start float32

@@ -66,7 +66,7 @@ func (b *Bulk) run(in *array.Records, w io.Writer) error {
 	list := make([]Prediction, in.N)
 	par.Chunks(in.N, bulkItems, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			list[i].Answer, list[i].Err = b.mixture(in, at, i)
+			list[i].Decoded, list[i].Err = b.mixture(in, at, i)
 		}
 	})
 	for i := range list {
@@ -138,7 +138,7 @@ func (b *Bulk) check() error {
 }
 
 // mixture returns the mixture of record i, after its votes.
-func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, error) {
+func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Decoded, error) {
 	weights, flat := in.Append(nil, i, at.weights), in.Append(nil, i, at.alpha)
 	rows := make([][]float64, len(weights))
 	for k := range rows {
@@ -146,12 +146,12 @@ func (b *Bulk) mixture(in *array.Records, at bulkFields, i int) (head.Answer, er
 	}
 	m, err := mixture.NewDirichlet(weights, rows)
 	if err != nil {
-		return head.Answer{}, err
+		return head.Decoded{}, err
 	}
-	a := head.Of(m)
+	a := head.NewDecoded(m)
 	a.Resolution = b.Resolution
 	if b.Model != nil {
-		a.Through(b.Model.Crowd.Average())
+		a.ForAverageRater(b.Model.RaterModel.Average())
 	}
 	if at.votes < 0 {
 		return a, nil

@@ -141,7 +141,7 @@ var fields = []Field{
 // methodField returns the field of a number that a method without distributions gives beside the means.
 func methodField(c head.Column) *Field {
 	return &Field{Name: c.Name, tidymodels: "." + c.Name, Kind: Number, Per: PerClass, means: true,
-		number: func(r *Row, i, _ int) float64 { return c.Of(&r.Answer, i) }}
+		number: func(r *Row, i, _ int) float64 { return c.Of(&r.Decoded, i) }}
 }
 
 // Outputs returns the fields that clients of a server may ask for: of distributions, or those of methods without one.
@@ -185,7 +185,7 @@ func gather[T any](rows []Row, d int, value func(r *Row, class, level int) T) []
 
 // components returns a parameter of each component of the distribution of class i.
 func components(r *Row, i int, value func(weight, a, b float64) float64) []float64 {
-	f := r.reported.Law.Marginal(i)
+	f := r.reported.Dist.Marginal(i)
 	list := make([]float64, f.K())
 	for c := range list {
 		list[c] = value(f.Component(c))
@@ -254,10 +254,10 @@ type Row struct {
 // Summarize computes the numbers that s asks for. The prediction has no Err. When ctx is done, Summarize returns its error.
 func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err error) {
 	r = Row{Prediction: p, Predicted: p.Top(), summary: s}
-	if p.Law == nil {
+	if p.Dist == nil {
 		return r, ctx.Err()
 	}
-	r.reported = p.Reported().To(s.Precision)
+	r.reported = p.Reported().WithPrecision(s.Precision)
 	top := s.needs&needTop != 0 || s.MinTop > 0
 	switch {
 	case top, s.needs&needClasses != 0, s.needs&needTwoSided != 0 && s.Precision != mixture.Full:
@@ -272,17 +272,17 @@ func (p *Prediction) Summarize(ctx context.Context, s *Summary) (r Row, err erro
 		return r, err
 	}
 	if s.needs&needEntropy != 0 {
-		r.Entropy = p.Law.Entropy()
+		r.Entropy = p.Dist.Entropy()
 	}
 	if s.needs&needGain != 0 {
-		r.NextGain, _ = p.Law.Gain(1) // one vote has a closed form, which cannot fail
+		r.NextGain, _ = p.Dist.Gain(1) // one vote has a closed form, which cannot fail
 	}
 	return r, ctx.Err()
 }
 
 // highestDensity computes the highest-density sets.
 func (r *Row) highestDensity(ctx context.Context) error {
-	r.hpd = make([][][]mixture.Interval, r.reported.Law.Classes())
+	r.hpd = make([][][]mixture.Interval, r.reported.Dist.Classes())
 	for i := range r.hpd {
 		c := r.reported.Class(i)
 		for _, level := range r.summary.Levels {
@@ -298,7 +298,7 @@ func (r *Row) highestDensity(ctx context.Context) error {
 
 // twoSided computes two-sided intervals alone, a third of the work of all. The second of two classes mirrors the first.
 func (r *Row) twoSided() []mixture.ClassSummary {
-	list := make([]mixture.ClassSummary, r.reported.Law.Classes())
+	list := make([]mixture.ClassSummary, r.reported.Dist.Classes())
 	for i := range list {
 		list[i].Intervals = make([]mixture.ClassIntervals, len(r.summary.Levels))
 		if i == 1 && len(list) == 2 && r.reported.Resolution > 0 {

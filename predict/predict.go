@@ -22,7 +22,7 @@ import (
 // be read, or the outputs of a network were not finite.
 type Prediction struct {
 	Item string
-	head.Answer
+	head.Decoded
 }
 
 // Source gives items, batch after batch, and io.EOF after the last; [dataset.Stream] is one.
@@ -130,9 +130,9 @@ func (p *Predictor) predict(ctx context.Context, b *dataset.Batch) (*Batch, erro
 	out := &Batch{Batch: b, Predictions: make([]Prediction, len(answers))}
 	for j := range answers {
 		x := &out.Predictions[j]
-		x.Item, x.Answer = b.Items[j], answers[j]
+		x.Item, x.Decoded = b.Items[j], answers[j]
 		if b.Bad != nil && b.Bad[j] != nil {
-			x.Answer = head.Answer{Err: b.Bad[j]}
+			x.Decoded = head.Decoded{Err: b.Bad[j]}
 		}
 		if p.o.Votes.Update(x) {
 			p.voted++

@@ -142,8 +142,8 @@ func appendCDF(dst []float64, r *Row, s *RecordShape) []float64 {
 func appendWeights(dst []float64, r *Row, s *RecordShape) []float64 {
 	for k := range s.K {
 		w := 0.0
-		if k < r.Law.K() {
-			w, _ = r.Law.Component(k)
+		if k < r.Dist.K() {
+			w, _ = r.Dist.Component(k)
 		}
 		dst = append(dst, w)
 	}
@@ -154,8 +154,8 @@ func appendWeights(dst []float64, r *Row, s *RecordShape) []float64 {
 func appendAlpha(dst []float64, r *Row, s *RecordShape) []float64 {
 	for k := range s.K {
 		row := slices.Repeat([]float64{1}, s.D)
-		if k < r.Law.K() {
-			_, row = r.Law.Component(k)
+		if k < r.Dist.K() {
+			_, row = r.Dist.Component(k)
 		}
 		dst = append(dst, row...)
 	}
@@ -191,8 +191,8 @@ func (t *recordRows) Write(ctx context.Context, list []Prediction) (bool, error)
 	t.items += len(list)
 	t.pending = append(t.pending, list...)
 	for j := range list {
-		if p := &list[j]; p.Err == nil && p.Law != nil {
-			t.shape.K = max(t.shape.K, p.Law.K())
+		if p := &list[j]; p.Err == nil && p.Dist != nil {
+			t.shape.K = max(t.shape.K, p.Dist.K())
 		}
 	}
 	if !slices.ContainsFunc(t.fields, func(f *Field) bool { return f.Name == "weights" || f.Name == "alpha" }) {

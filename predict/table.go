@@ -286,7 +286,7 @@ func (t *Table) printDists(ctx context.Context, b *bytes.Buffer, list []Predicti
 		}
 		shown.Add(printout.Ellipsis(p.Item, 24), printout.Ellipsis(t.model.Classes[r.Predicted], 20), fmt.Sprintf("%.3f", p.Mean[r.Predicted]),
 			fmt.Sprintf("[%.3f, %.3f]%s", in.Lo, in.Hi, mark),
-			calculator.Sparkline(r.reported.Law.Marginal(r.Predicted), 24), printout.Share(class.Top))
+			calculator.Sparkline(r.reported.Dist.Marginal(r.Predicted), 24), printout.Share(class.Top))
 	}
 	shown.Print(b)
 	if bytes.Contains(b.Bytes(), []byte("] *")) {
@@ -316,7 +316,7 @@ func (t *Table) printMeans(b *bytes.Buffer, list []Prediction) {
 		i := p.Top()
 		row := []string{printout.Ellipsis(p.Item, 24), printout.Ellipsis(t.model.Classes[i], 20), fmt.Sprintf("%.3f", p.Mean[i])}
 		for _, c := range beside {
-			row = append(row, fmt.Sprintf("%.3f", c.Of(&p.Answer, i)))
+			row = append(row, fmt.Sprintf("%.3f", c.Of(&p.Decoded, i)))
 		}
 		shown.Add(row...)
 	}

@@ -35,7 +35,7 @@ func MatchVotes(m *model.Model, ds *dataset.Dataset) (*Votes, error) {
 			}
 		}
 	}
-	if m.Crowd != nil {
+	if m.RaterModel != nil {
 		v.matchRaters()
 	}
 	return v, nil
@@ -95,7 +95,7 @@ func (w *UnknownRaters) Error() string {
 // Warnings returns what is doubtful about the votes.
 func (v *Votes) Warnings() []error {
 	var list []error
-	if v.m.Crowd != nil && (len(v.ds.Raters) == 0 || len(v.unknown) > 0) {
+	if v.m.RaterModel != nil && (len(v.ds.Raters) == 0 || len(v.unknown) > 0) {
 		list = append(list, &UnknownRaters{v.unknown, len(v.ds.Raters)})
 	}
 	for _, w := range v.ds.Warnings {
@@ -179,13 +179,13 @@ func withNameless(list []head.Rating, counts []float64) []head.Rating {
 func (v *Votes) Update(p *Prediction) bool {
 	j, ok := v.index(p.Item)
 	if ok {
-		v.UpdateAt(&p.Answer, j)
+		v.UpdateAt(&p.Decoded, j)
 	}
 	return ok
 }
 
 // UpdateAt takes the votes on item j of the data set into account.
-func (v *Votes) UpdateAt(a *head.Answer, j int) {
+func (v *Votes) UpdateAt(a *head.Decoded, j int) {
 	votes := v.counts(j)
 	if special.Sum(votes) == 0 || a.Err != nil {
 		return
@@ -198,10 +198,10 @@ func (v *Votes) UpdateAt(a *head.Answer, j int) {
 }
 
 // After returns an answer of a model after votes [d], among them those of named raters. Without a model, all raters are alike.
-func After(m *model.Model, a *head.Answer, votes []float64, named ...head.Rating) (head.Answer, error) {
-	if m != nil && m.Crowd != nil {
+func After(m *model.Model, a *head.Decoded, votes []float64, named ...head.Rating) (head.Decoded, error) {
+	if m != nil && m.RaterModel != nil {
 		if single := withNameless(named, votes); single != nil {
-			return a.AfterRatings(m.Crowd, single)
+			return a.AfterRatings(m.RaterModel, single)
 		}
 	}
 	return a.After(votes)
@@ -211,7 +211,7 @@ func After(m *model.Model, a *head.Answer, votes []float64, named ...head.Rating
 // Votes of unknown raters are by rater −1. An item whose votes cannot be listed one by one, because they are fractions
 // or too many, is an error.
 func Ratings(m *model.Model, ds *dataset.Dataset) ([][]head.Rating, error) {
-	if m.Crowd == nil {
+	if m.RaterModel == nil {
 		return nil, nil
 	}
 	v, err := MatchVotes(m, ds)

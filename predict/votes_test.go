@@ -65,7 +65,7 @@ func TestVotes(t *testing.T) {
 	}
 	for j := range prior {
 		c := ds.CountsOf(j)
-		want, err := prior[j].Law.Update([]float64{float64(c[0]), float64(c[1]), float64(c[2])})
+		want, err := prior[j].Dist.Update([]float64{float64(c[0]), float64(c[1]), float64(c[2])})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,11 +39,11 @@ type Input struct {
 	// Result is the evaluation of the items below, and Evaluated says which they
 	// are: "items held out", "items with out-of-fold predictions"; it follows
 	// their number.
-	Result    *evaluate.Result
-	Evaluated string
-	Items     []string       // ids, [N]; numbers if nil
-	Answers   []head.Answer  // predictions, [N]
-	Votes     evaluate.Votes // [N × d]; the zero value if there are none
+	Result      *evaluate.Result
+	Evaluated   string
+	Items       []string       // ids, [N]; numbers if nil
+	Predictions []head.Decoded // predictions, [N]
+	Votes       evaluate.Votes // [N × d]; the zero value if there are none
 
 	// Raters are shown where training modelled them, by the names given here.
 	Raters *evaluate.RaterReport
@@ -63,7 +63,7 @@ type File struct{ Name, SHA256 string }
 
 // check reports the first way in which the input contradicts itself.
 func (in *Input) check() error {
-	d, n := len(in.Classes), len(in.Answers)
+	d, n := len(in.Classes), len(in.Predictions)
 	if d < 2 {
 		return fmt.Errorf("%d classes: there are at least two", d)
 	}
@@ -74,8 +74,8 @@ func (in *Input) check() error {
 		return fmt.Errorf("votes on %d items of %d classes, but predictions of %d items of %d",
 			in.Votes.Len(), in.Votes.Classes, n, d)
 	}
-	for j := range in.Answers {
-		if m := in.Answers[j].Law; m == nil || m.Classes() != d {
+	for j := range in.Predictions {
+		if m := in.Predictions[j].Dist; m == nil || m.Classes() != d {
 			return fmt.Errorf("prediction %d is none of %d classes", j, d)
 		}
 	}
@@ -97,10 +97,10 @@ type item struct {
 
 // itemsOf looks at all predictions, at the level of the intervals.
 func itemsOf(in *Input, level float64) []item {
-	items := make([]item, len(in.Answers))
+	items := make([]item, len(in.Predictions))
 	par.Chunks(len(items), 64, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
-			x := item{id: strconv.Itoa(j), m: in.Answers[j].Told(), resolution: in.Answers[j].Resolution}
+			x := item{id: strconv.Itoa(j), m: in.Predictions[j].ReportedDist(), resolution: in.Predictions[j].Resolution}
 			if in.Items != nil {
 				x.id = in.Items[j]
 			}
@@ -113,7 +113,7 @@ func itemsOf(in *Input, level float64) []item {
 			if len(x.mean) > 2 {
 				x.class = argmax(x.mean)
 			}
-			x.width = in.Answers[j].Reported().Class(x.class).Interval(mixture.TwoSided, level).Length()
+			x.width = in.Predictions[j].Reported().Class(x.class).Interval(mixture.TwoSided, level).Length()
 			x.disagree = 1
 			for k, v := range x.m.Variance(nil) {
 				x.disagree -= x.mean[k]*x.mean[k] + v

@@ -34,8 +34,8 @@ func WriteRaters(w io.Writer, r *evaluate.RaterReport) error {
 func byWorth(r *evaluate.RaterReport) []evaluate.RaterEstimate {
 	worth := func(x evaluate.RaterEstimate) float64 {
 		w := 100 * float64(len(x.Flags))
-		if x.Lean.SE > 0 {
-			w += math.Abs(float64(x.Lean.Value / x.Lean.SE))
+		if x.Bias.SE > 0 {
+			w += math.Abs(float64(x.Bias.Value / x.Bias.SE))
 		}
 		if x.Guess.Lo.Known() {
 			w += 10 * float64(x.Guess.Lo)
@@ -52,7 +52,7 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 	if !r.Modelled || len(r.Raters) == 0 {
 		return nil
 	}
-	leans := r.LeanSD.Known()
+	leans := r.BiasSD.Known()
 	d := plot.Forest{Title: "Raters: leans and guesses, with 95% intervals", Noun: "raters", Notes: "votes",
 		Groups: []string{"as everybody", "leans", "guesses"}}
 	if leans {
@@ -72,11 +72,11 @@ func raterForest(r *evaluate.RaterReport) plot.Figure {
 		switch {
 		case slices.Contains(x.Flags, evaluate.FlagGuesses):
 			row.Group = 2
-		case slices.Contains(x.Flags, evaluate.FlagLeans):
+		case slices.Contains(x.Flags, evaluate.FlagBiased):
 			row.Group = 1
 		}
 		if leans {
-			row.Estimates = append(row.Estimates, of(x.Lean))
+			row.Estimates = append(row.Estimates, of(x.Bias))
 		}
 		row.Estimates = append(row.Estimates, of(x.Guess))
 		d.Rows = append(d.Rows, row)
@@ -108,7 +108,7 @@ func (g *gallery) raters(in *Input) (*figure, []raterRow) {
 	}
 	var rows []raterRow
 	for _, x := range list {
-		rows = append(rows, raterRow{x.Name, count(float64(x.Votes)), interval(x.Lean, 2), interval(x.Guess, 2),
+		rows = append(rows, raterRow{x.Name, count(float64(x.Votes)), interval(x.Bias, 2), interval(x.Guess, 2),
 			othersAgree(x), cmp.Or(strings.Join(x.Marks(), ", "), dash)})
 	}
 	return g.draw(f, help), rows

@@ -12,7 +12,7 @@ import (
 
 // raterReport is what was learned of n raters, of whom every fifth leans and every seventh guesses.
 func raterReport(n, classes int) *evaluate.RaterReport {
-	c := &head.Crowd{Classes: classes, LeanSD: 0.7}
+	c := &head.RaterModel{Classes: classes, BiasSD: 0.7}
 	var names []string
 	for i := range n {
 		names = append(names, fmt.Sprintf("Dr. <%d>", i+1))
@@ -24,12 +24,12 @@ func raterReport(n, classes int) *evaluate.RaterReport {
 			u = 0.5
 		}
 		c.Votes = append(c.Votes, float64(20+i))
-		c.Lean, c.LeanSE = append(c.Lean, b), append(c.LeanSE, 0.3)
+		c.Bias, c.BiasSE = append(c.Bias, b), append(c.BiasSE, 0.3)
 		c.GuessLogit, c.GuessLogitSE = append(c.GuessLogit, u), append(c.GuessLogitSE, 0.6)
 		c.Guess = append(c.Guess, map[bool]float64{true: 0.62, false: 0.0025}[u > 0])
 	}
 	if classes > 2 {
-		c.Lean, c.LeanSE = nil, nil
+		c.Bias, c.BiasSE = nil, nil
 	}
 	r := evaluate.DescribeRaters(nil, c, names)
 	r.Class = "malignant"

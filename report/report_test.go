@@ -55,12 +55,12 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 			}
 			votes[c]++
 		}
-		in.Answers = append(in.Answers, head.Of(m))
+		in.Predictions = append(in.Predictions, head.NewDecoded(m))
 		in.Items = append(in.Items, fmt.Sprintf("nodule %d", j))
 		in.Votes.Counts = append(in.Votes.Counts, votes...)
 		probabilities = append(probabilities, p...)
 	}
-	e := evaluate.Input{Answers: in.Answers, Votes: in.Votes, Classes: classes}
+	e := evaluate.Input{Predictions: in.Predictions, Votes: in.Votes, Classes: classes}
 	ds := &dataset.Dataset{Items: in.Items, Classes: classes}
 	for _, c := range in.Votes.Counts {
 		ds.Counts = append(ds.Counts, float32(c))
@@ -72,8 +72,8 @@ func made(t testing.TB, n int, classes []string, truth bool) Input {
 	if e.References, err = refs.Score(ds, nil); err != nil {
 		t.Fatal(err)
 	}
-	for j := range in.Answers {
-		in.Answers[j].Resolution = 0.02
+	for j := range in.Predictions {
+		in.Predictions[j].Resolution = 0.02
 	}
 	if truth {
 		e.Truth = probabilities
@@ -200,7 +200,7 @@ func TestParts(t *testing.T) {
 		"no provenance": func(in *Input) { in.Provenance = nil },
 		"no ids":        func(in *Input) { in.Items = nil },
 		"no votes":      func(in *Input) { in.Votes = evaluate.Votes{}; in.Result = nil },
-		"no items":      func(in *Input) { in.Items, in.Answers, in.Votes = nil, nil, evaluate.Votes{} },
+		"no items":      func(in *Input) { in.Items, in.Predictions, in.Votes = nil, nil, evaluate.Votes{} },
 		"one epoch": func(in *Input) {
 			p := *in.Provenance
 			p.Runs = []model.Run{{Name: "a", History: []model.Epoch{{Epoch: 1, Loss: 1}}}}
@@ -228,8 +228,8 @@ func TestNothingKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, votes := range [][]float64{{0, 0}, {1, 0}, {3, 1}} {
-		in := Input{Classes: []string{"a", "b"}, Answers: []head.Answer{head.Of(m)}, Votes: evaluate.Votes{Classes: 2, Counts: votes}}
-		if in.Result, err = evaluate.Evaluate(evaluate.Input{Answers: in.Answers, Votes: in.Votes}, evaluate.Options{}); err != nil {
+		in := Input{Classes: []string{"a", "b"}, Predictions: []head.Decoded{head.NewDecoded(m)}, Votes: evaluate.Votes{Classes: 2, Counts: votes}}
+		if in.Result, err = evaluate.Evaluate(evaluate.Input{Predictions: in.Predictions, Votes: in.Votes}, evaluate.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		checkPage(t, written(t, in))

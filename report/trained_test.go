@@ -66,7 +66,7 @@ func TestTrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := evaluate.NewInput(test)
-	in.Answers, in.Truth = predicted, truth
+	in.Predictions, in.Truth = predicted, truth
 	if in.References, err = m.Provenance.References.Score(test, m.Transform); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestTrained(t *testing.T) {
 	page := written(t, Input{
 		Title: "A simulated ring of votes", Subject: "simulated items in the plane", Classes: m.Classes, Network: "mlp",
 		Members: len(m.Members), Method: m.Method, Parameters: m.Size(), Provenance: &m.Provenance,
-		Result: result, Evaluated: "items drawn anew", Items: test.Items, Answers: predicted, Votes: in.Votes,
+		Result: result, Evaluated: "items drawn anew", Items: test.Items, Predictions: predicted, Votes: in.Votes,
 		Commands: []string{"credence demo --seed 1 --out runs/demo"},
 	})
 	checkPage(t, page)

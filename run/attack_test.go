@@ -52,7 +52,7 @@ func attacked(mode Mode, seed uint64) Options {
 	}}
 }
 
-func attackDivision() *Division { return &Division{Items: plane(80), Learn: plane(80)} }
+func attackDivision() *Partition { return &Partition{Items: plane(80), Learn: plane(80)} }
 
 // TestAttackChild is the child.
 func TestAttackChild(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAttackChild(t *testing.T) {
 		os.Exit(childDone)
 	case errors.Is(err, ErrInUse):
 		os.Exit(childInUse)
-	case errors.Is(err, ErrTaken):
+	case errors.Is(err, ErrExists):
 		os.Exit(childTaken)
 	case errors.Is(err, ErrEnded):
 		os.Exit(childEnded)
@@ -209,7 +209,7 @@ func TestAttackKills(t *testing.T) {
 				mode = Resume
 			}
 		}
-		if _, err := Train(context.Background(), folder, attackDivision(), attacked(mode, 1)); err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrTaken) {
+		if _, err := Train(context.Background(), folder, attackDivision(), attacked(mode, 1)); err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrExists) {
 			t.Fatalf("trial %d, mode %d: %v; there is %v", trials, mode, err, content(t, folder))
 		}
 		same(t, fmt.Sprintf("trial %d", trials), content(t, folder), runs[1])

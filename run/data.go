@@ -31,8 +31,8 @@ var Parts = []string{trainPart, validationPart, TestPart}
 // divided.
 var ErrNoSplit = errors.New("there is no " + splitFile)
 
-// Division is how a run uses the items of a data set.
-type Division struct {
+// Partition is how a run uses the items of a data set.
+type Partition struct {
 	Split *dataset.Split   // nil if all items are trained on
 	Items *dataset.Dataset // the data set divided
 	Learn *dataset.Dataset // its items that training sees
@@ -42,8 +42,8 @@ type Division struct {
 // Divide makes a split with the given shares, or follows one given in the data:
 // the test part is left alone, the validation part held out by every network.
 // Whole groups stay together, and the parts are alike in their majority classes.
-func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Division, error) {
-	d := &Division{Items: ds, Learn: ds}
+func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partition, error) {
+	d := &Partition{Items: ds, Learn: ds}
 	if ds.Given == nil && test+validation == 0 {
 		return d, nil
 	}
@@ -66,7 +66,7 @@ func Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Divisi
 }
 
 // parts returns the part of each item, "" for those in none.
-func (d *Division) parts() []string {
+func (d *Partition) parts() []string {
 	part := make([]string, d.Items.Len())
 	for i, rows := range [][]int{d.Split.Train, d.Split.Validation, d.Split.Test} {
 		for _, j := range rows {
@@ -77,7 +77,7 @@ func (d *Division) parts() []string {
 }
 
 // writeSplit records the part of each item; those in none are left out.
-func (f Folder) writeSplit(d *Division) error {
+func (f Folder) writeSplit(d *Partition) error {
 	if d.Split == nil {
 		return nil
 	}

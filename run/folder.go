@@ -42,7 +42,7 @@ var files = []string{ModelFile, MetricsFile, HistoryFile, RatersFile, splitFile,
 
 // The reasons why a folder cannot be used as asked.
 var (
-	ErrTaken      = errors.New("is there already and not empty")
+	ErrExists     = errors.New("is there already and not empty")
 	ErrEnded      = errors.New("the run has ended: there is nothing to resume")
 	ErrNoRun      = errors.New("there is no run to resume")
 	ErrNoModel    = errors.New("holds no " + ModelFile)
@@ -110,7 +110,7 @@ func (f Folder) check(mode Mode) error {
 	case mode == Join:
 		return nil
 	case mode == New:
-		return fmt.Errorf("%s %w", f, ErrTaken)
+		return fmt.Errorf("%s %w", f, ErrExists)
 	case f.hasCheckpoints():
 		return nil
 	case f.Has(ModelFile):

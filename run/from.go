@@ -13,9 +13,9 @@ import (
 	"credence/train"
 )
 
-// Beginning is a run whose model another run starts from.
-type Beginning struct {
-	*train.Start
+// WarmStart is a run whose model another run starts from.
+type WarmStart struct {
+	*train.WarmStart
 	// Gone is why the data of that run are not at hand, nil if they are.
 	Gone error
 
@@ -23,14 +23,14 @@ type Beginning struct {
 	data   *dataset.Dataset
 }
 
-// Begin opens the run that settings name to start from; nil if they name none. The caller
+// OpenWarmStart opens the run that settings name to start from; nil if they name none. The caller
 // closes it.
-func Begin(ctx context.Context, s *config.Settings) (*Beginning, error) {
+func OpenWarmStart(ctx context.Context, s *config.Settings) (*WarmStart, error) {
 	return begin(ctx, s, nil)
 }
 
 // begin is Begin for a run that others, in folders named before, start from in turn.
-func begin(ctx context.Context, s *config.Settings, before []Folder) (*Beginning, error) {
+func begin(ctx context.Context, s *config.Settings, before []Folder) (*WarmStart, error) {
 	if s.From == "" {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func begin(ctx context.Context, s *config.Settings, before []Folder) (*Beginning
 	if err != nil {
 		return nil, err
 	}
-	b := &Beginning{Start: &train.Start{Model: m}, folder: FolderOf(s.From)}
+	b := &WarmStart{WarmStart: &train.WarmStart{Model: m}, folder: FolderOf(s.From)}
 	if slices.Contains(before, b.folder) {
 		b.Gone = fmt.Errorf("%s starts from itself", b.folder)
 		return b, nil
@@ -51,7 +51,7 @@ func begin(ctx context.Context, s *config.Settings, before []Folder) (*Beginning
 }
 
 // read reads the data of the run as its configuration says.
-func (b *Beginning) read(ctx context.Context, before []Folder) error {
+func (b *WarmStart) read(ctx context.Context, before []Folder) error {
 	s := config.New()
 	if err := s.File(b.folder.Path(ConfigFile)); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (b *Beginning) read(ctx context.Context, before []Folder) error {
 		if earlier.Gone != nil {
 			return earlier.Gone
 		}
-		b.Before = earlier.Start
+		b.Before = earlier.WarmStart
 	}
 	o := s.LoadOptions()
 	o.Ignore, o.FeatureOptions.Ignore, o.VotesOptions.Ignore = o.FeatureOptions.Ignore, nil, nil
@@ -89,7 +89,7 @@ func (b *Beginning) read(ctx context.Context, before []Folder) error {
 }
 
 // Adapt has data read for the features and classes of the model.
-func (b *Beginning) Adapt(o *dataset.LoadOptions) {
+func (b *WarmStart) Adapt(o *dataset.LoadOptions) {
 	if b == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (b *Beginning) Adapt(o *dataset.LoadOptions) {
 
 // NewColumns returns the columns of data that the files of the run did not have, as far as
 // these are at hand.
-func (b *Beginning) NewColumns(ds *dataset.Dataset) []string {
+func (b *WarmStart) NewColumns(ds *dataset.Dataset) []string {
 	if b == nil || b.data == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (b *Beginning) NewColumns(ds *dataset.Dataset) []string {
 }
 
 // Divide is [Divide], but items stay in the part that they were in.
-func (b *Beginning) Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Division, error) {
+func (b *WarmStart) Divide(ds *dataset.Dataset, validation, test float64, seed uint64) (*Partition, error) {
 	if b == nil || ds.Given != nil || validation+test == 0 {
 		return Divide(ds, validation, test, seed)
 	}
@@ -150,7 +150,7 @@ func (b *Beginning) Divide(ds *dataset.Dataset, validation, test float64, seed u
 }
 
 // Close closes the data.
-func (b *Beginning) Close() error {
+func (b *WarmStart) Close() error {
 	if b == nil || b.data == nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (b *Beginning) Close() error {
 }
 
 // sameStart refuses a repetition that starts from another model.
-func sameStart(folder Folder, recorded *model.Model, start *train.Start) error {
+func sameStart(folder Folder, recorded *model.Model, start *train.WarmStart) error {
 	want, found := "", ""
 	if recorded.Provenance.From != nil {
 		want = recorded.Provenance.From.Model

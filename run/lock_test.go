@@ -17,7 +17,7 @@ import (
 // has it; nothing of the others gets into it, and afterwards it is free.
 func TestInUse(t *testing.T) {
 	folder := Folder(filepath.Join(t.TempDir(), "run[1]")) // a pattern, if anybody took it for one
-	d := &Division{Items: plane(80), Learn: plane(80)}
+	d := &Partition{Items: plane(80), Learn: plane(80)}
 	foreign := func(w io.Writer, _ *train.Options) error {
 		_, err := io.WriteString(w, "another run's")
 		return err
@@ -65,7 +65,7 @@ func TestInUse(t *testing.T) {
 // does not write into it.
 func TestReplaced(t *testing.T) {
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	d := &Division{Items: plane(80), Learn: plane(80)}
+	d := &Partition{Items: plane(80), Learn: plane(80)}
 	o := Options{Fit: quick(), Config: writeConfig}
 	o.Fit.Progress = func(train.Event) { os.RemoveAll(string(folder)) }
 	if _, err := Train(context.Background(), folder, d, o); err == nil || !strings.Contains(err.Error(), "was removed or replaced") {
@@ -89,7 +89,7 @@ func TestKilledEarly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		trained(t, folder, &Division{Items: plane(80), Learn: plane(80)}, Options{Mode: mode, Fit: quick(), Config: writeConfig})
+		trained(t, folder, &Partition{Items: plane(80), Learn: plane(80)}, Options{Mode: mode, Fit: quick(), Config: writeConfig})
 		if folder.stale() {
 			t.Errorf("mode %d: leftovers stay", mode)
 		}

@@ -37,7 +37,7 @@ func (f Folder) Member(i int) Folder { return Folder(f.Path(memberPrefix + strco
 // A member that was stopped or killed is continued, and one that has ended is left as it is (done is
 // true), if its data and options are the same; with o.Mode Overwrite it begins anew. When ctx is
 // canceled, the error is train.ErrStopped.
-func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Division, o Options) (done bool, err error) {
+func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Partition, o Options) (done bool, err error) {
 	folder := out.Member(r.Index)
 	lock, err := folder.lock()
 	if err != nil {
@@ -58,7 +58,7 @@ func TrainMember(ctx context.Context, out Folder, r rank.Rank, d *Division, o Op
 }
 
 // trainMember is TrainMember in a folder that this process holds.
-func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o Options) (done bool, err error) {
+func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Partition, o Options) (done bool, err error) {
 	if err := folder.sweep(); err != nil {
 		return false, err
 	}
@@ -68,7 +68,7 @@ func trainMember(ctx context.Context, folder Folder, r rank.Rank, d *Division, o
 		if err != nil {
 			return false, err
 		}
-		fit.Parts, done = []*train.Part{p}, true
+		fit.Parts, done = []*train.MemberResult{p}, true
 	}
 	if o.Mode != Overwrite {
 		o.Mode = Resume
@@ -112,7 +112,7 @@ func (f Folder) configSum() (string, error) {
 
 // readMember reads the part in the folder of a member, and refuses that of another and one whose configuration file has
 // changed since.
-func readMember(folder Folder, i int) (*train.Part, error) {
+func readMember(folder Folder, i int) (*train.MemberResult, error) {
 	p, err := train.ReadPart(folder.Path(partFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrParts, err)
@@ -157,7 +157,7 @@ func (f Folder) members() (list []int, err error) {
 
 // ReadMembers reads the parts of all members of the run in a folder. What keeps them from being joined is
 // ErrParts, or ErrInUse where a member is still being trained.
-func ReadMembers(out Folder) ([]*train.Part, error) {
+func ReadMembers(out Folder) ([]*train.MemberResult, error) {
 	there, err := out.members()
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 	if len(there) == 0 {
 		return nil, fmt.Errorf("%w: %s holds no members: expected %s0 and so on", ErrIncomplete, out, memberPrefix)
 	}
-	var parts []*train.Part
+	var parts []*train.MemberResult
 	for _, i := range there {
 		folder := out.Member(i)
 		if err := folder.clean(); err != nil { // which finds processes at work
@@ -185,13 +185,13 @@ func ReadMembers(out Folder) ([]*train.Part, error) {
 
 // sameRun refuses parts that are not all members of one run. Where they differ, the run is the one
 // that most of them are of.
-func sameRun(out Folder, parts []*train.Part) error {
-	var run *train.Part
+func sameRun(out Folder, parts []*train.MemberResult) error {
+	var run *train.MemberResult
 	most := 0
 	for _, p := range parts {
 		n := 0
 		for _, q := range parts {
-			if p.Members == q.Members && p.Like(q) == nil {
+			if p.Members == q.Members && p.Matches(q) == nil {
 				n++
 			}
 		}
@@ -204,13 +204,13 @@ func sameRun(out Folder, parts []*train.Part) error {
 		if p.Members != run.Members {
 			return fmt.Errorf("%w: %s is member %d of %d, but %s is one of %d", ErrParts, folder, p.Member, p.Members, out.Member(run.Member), run.Members)
 		}
-		if err := run.Like(p); err != nil {
+		if err := run.Matches(p); err != nil {
 			return fmt.Errorf("%w: %s is not of the run of %s: %w", ErrParts, folder, out.Member(run.Member), err)
 		}
 	}
 	var missing []string
 	for i := range run.Members {
-		if !slices.ContainsFunc(parts, func(p *train.Part) bool { return p.Member == i }) {
+		if !slices.ContainsFunc(parts, func(p *train.MemberResult) bool { return p.Member == i }) {
 			missing = append(missing, string(out.Member(i)))
 		}
 	}
@@ -222,7 +222,7 @@ func sameRun(out Folder, parts []*train.Part) error {
 }
 
 // Joined reports whether the model in a folder is the one that parts make. Another model is ErrTaken.
-func Joined(out Folder, parts []*train.Part) (bool, error) {
+func Joined(out Folder, parts []*train.MemberResult) (bool, error) {
 	if !out.Has(ModelFile) || out.Unfinished() {
 		return false, nil
 	}
@@ -233,8 +233,8 @@ func Joined(out Folder, parts []*train.Part) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := parts[0].Made(&m.Provenance); err != nil {
-		return false, fmt.Errorf("%s %w: its %s is not of these members: %w", out, ErrTaken, ModelFile, err)
+	if err := parts[0].Fingerprint(&m.Provenance); err != nil {
+		return false, fmt.Errorf("%s %w: its %s is not of these members: %w", out, ErrExists, ModelFile, err)
 	}
 	return true, nil
 }

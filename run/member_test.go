@@ -87,7 +87,7 @@ func TestMembers(t *testing.T) {
 // TestReadMembers: parts that do not make a run are refused by name.
 func TestReadMembers(t *testing.T) {
 	dir := t.TempDir()
-	d := &Division{Items: plane(80), Learn: plane(80)}
+	d := &Partition{Items: plane(80), Learn: plane(80)}
 	out := Folder(filepath.Join(dir, "out"))
 	refused := func(want string) {
 		t.Helper()

@@ -42,26 +42,26 @@ func Input(m *model.Model, ds *dataset.Dataset) (*evaluate.Input, error) {
 }
 
 // newInput puts answers to the items of ds together with the votes on them, and who cast these.
-func newInput(m *model.Model, ds *dataset.Dataset, answers []head.Answer) (in *evaluate.Input, err error) {
+func newInput(m *model.Model, ds *dataset.Dataset, answers []head.Decoded) (in *evaluate.Input, err error) {
 	in = evaluate.NewInput(ds)
-	in.Answers, in.Crowd = answers, m.Crowd
+	in.Predictions, in.RaterModel = answers, m.RaterModel
 	in.Ratings, err = predict.Ratings(m, ds)
 	return in, err
 }
 
-// Page returns what a report tells of a model and its evaluation. Which items
+// ReportInput returns what a report tells of a model and its evaluation. Which items
 // these are is for the caller to say, and what was learned, and by which commands.
-func Page(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
+func ReportInput(m *model.Model, in *evaluate.Input, r *evaluate.Result) report.Input {
 	return report.Input{
-		Classes:    m.Classes,
-		Network:    networkName(m),
-		Members:    len(m.Members),
-		Method:     m.Method,
-		Parameters: m.Size(),
-		Provenance: &m.Provenance,
-		Result:     r,
-		Answers:    in.Answers,
-		Votes:      in.Votes,
+		Classes:     m.Classes,
+		Network:     networkName(m),
+		Members:     len(m.Members),
+		Method:      m.Method,
+		Parameters:  m.Size(),
+		Provenance:  &m.Provenance,
+		Result:      r,
+		Predictions: in.Predictions,
+		Votes:       in.Votes,
 	}
 }
 
@@ -90,7 +90,7 @@ const (
 // writeReport judges the predictions that training made for items it held out,
 // and writes the page of the run. It is about distributions: methods without
 // them have none. When ctx is canceled, there is no page and the error is train.ErrStopped.
-func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, command string) error {
+func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Partition, command string) error {
 	var scored []int
 	for j, p := range t.OutOfFold {
 		if p != nil {
@@ -103,7 +103,7 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, c
 	most := min(reportItems, reportMeans/len(t.Model.Classes)+1)
 	every := (len(scored) + most - 1) / most
 	var some []int
-	var answers []head.Answer
+	var answers []head.Decoded
 	for i := 0; i < len(scored); i += every {
 		some, answers = append(some, scored[i]), append(answers, *t.OutOfFold[scored[i]])
 	}
@@ -121,7 +121,7 @@ func (t *Trained) writeReport(ctx context.Context, folder Folder, d *Division, c
 	if err != nil {
 		return err
 	}
-	page := Page(t.Model, in, r)
+	page := ReportInput(t.Model, in, r)
 	page.Evaluated, page.Items = "items, by networks that were not trained on them", held.Items
 	ShowRaters(&page, t.raters, true)
 	if command != "" {
@@ -140,11 +140,11 @@ const mostRaters = 100_000
 var ErrNoRaters = errors.New("nothing is known of its raters")
 
 // writeRaters writes raters.json, where votes name raters.
-func (t *Trained) writeRaters(folder Folder, d *Division) error {
+func (t *Trained) writeRaters(folder Folder, d *Partition) error {
 	if len(d.Learn.Ratings) == 0 || len(d.Learn.Raters) > mostRaters {
 		return nil
 	}
-	t.raters = evaluate.DescribeRaters(d.Learn, t.Model.Crowd, t.Model.Raters)
+	t.raters = evaluate.DescribeRaters(d.Learn, t.Model.RaterModel, t.Model.Raters)
 	if p := t.Model.Provenance.Raters; p != nil {
 		t.raters.Reason = p.Reason.String()
 	}
@@ -195,11 +195,11 @@ func RatersOf(m *model.Model, path string) (*evaluate.RaterReport, error) {
 			return nil, err
 		}
 	}
-	if m.Crowd == nil {
+	if m.RaterModel == nil {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoRaters)
 	}
-	r := evaluate.DescribeRaters(nil, m.Crowd, m.Raters)
-	if len(m.Crowd.Lean) > 0 {
+	r := evaluate.DescribeRaters(nil, m.RaterModel, m.Raters)
+	if len(m.RaterModel.Bias) > 0 {
 		r.Class = m.Classes[1]
 	}
 	if p := m.Provenance.Raters; p != nil {

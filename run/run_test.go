@@ -38,7 +38,7 @@ func quick() train.Options {
 }
 
 // trained trains on the division of 80 items and fails if that does.
-func trained(t *testing.T, folder Folder, d *Division, o Options) *Trained {
+func trained(t *testing.T, folder Folder, d *Partition, o Options) *Trained {
 	t.Helper()
 	got, err := Train(context.Background(), folder, d, o)
 	if err != nil {
@@ -50,7 +50,7 @@ func trained(t *testing.T, folder Folder, d *Division, o Options) *Trained {
 func trainedFolder(t *testing.T, o Options) Folder {
 	t.Helper()
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	trained(t, folder, &Division{Items: plane(80), Learn: plane(80)}, o)
+	trained(t, folder, &Partition{Items: plane(80), Learn: plane(80)}, o)
 	return folder
 }
 
@@ -137,7 +137,7 @@ func TestTrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := evaluate.Evaluate(*in, evaluate.Options{Bootstrap: evaluate.Bootstrap{Replicates: 20}})
-	if err != nil || !r.LogisticDMNLL.Value.Known() || in.Answers[0].Resolution == 0 {
+	if err != nil || !r.LogisticDMNLL.Value.Known() || in.Predictions[0].Resolution == 0 {
 		t.Errorf("result %+v, error %v", r, err)
 	}
 	other := ds.Select(d.Split.Test)
@@ -162,7 +162,7 @@ func (c untilModel) Err() error {
 
 // TestStopInReport: a run that is stopped while its report is made has all but the report, and can be resumed.
 func TestStopInReport(t *testing.T) {
-	d := &Division{Items: plane(80), Learn: plane(80)}
+	d := &Partition{Items: plane(80), Learn: plane(80)}
 	o := Options{Fit: quick(), Config: writeConfig}
 	want := trainedFolder(t, o)
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
@@ -180,7 +180,7 @@ func TestStopInReport(t *testing.T) {
 // TestResume: a run that is stopped keeps its configuration, can be resumed and
 // ends with the bytes of one that was not.
 func TestResume(t *testing.T) {
-	d := &Division{Items: plane(80), Learn: plane(80)}
+	d := &Partition{Items: plane(80), Learn: plane(80)}
 	o := Options{Fit: quick(), Config: writeConfig}
 	want := trainedFolder(t, o)
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
@@ -194,7 +194,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("metrics of a stopped run %+v", got.Metrics)
 	}
 	o.Fit.Progress = nil
-	if _, err := Train(context.Background(), folder, d, o); !errors.Is(err, ErrTaken) {
+	if _, err := Train(context.Background(), folder, d, o); !errors.Is(err, ErrExists) {
 		t.Errorf("not resumed: %v", err)
 	}
 	o.Mode = Resume
@@ -263,7 +263,7 @@ func TestErrors(t *testing.T) {
 func TestVerify(t *testing.T) {
 	o := Options{Fit: quick()}
 	folder := trainedFolder(t, o)
-	d := &Division{Items: plane(80), Learn: plane(80)}
+	d := &Partition{Items: plane(80), Learn: plane(80)}
 	v, err := Verify(context.Background(), folder, d, o)
 	if err != nil || v.Difference != nil || v.Recorded != v.Repeated || len(v.Recorded) != 64 {
 		t.Errorf("%+v, error %v", v, err)
@@ -273,7 +273,7 @@ func TestVerify(t *testing.T) {
 	if v, err := Verify(context.Background(), folder, d, other); err != nil || v.Recorded == v.Repeated || !strings.Contains(v.Difference.Error(), "configuration") {
 		t.Errorf("another seed: %+v, error %v", v, err)
 	}
-	short := &Division{Items: plane(79), Learn: plane(79)}
+	short := &Partition{Items: plane(79), Learn: plane(79)}
 	var found *DifferenceError
 	if _, err := Verify(context.Background(), folder, short, o); !errors.As(err, &found) || found.What != "data" {
 		t.Errorf("other data: %v", err)
@@ -287,7 +287,7 @@ func TestVerify(t *testing.T) {
 
 // TestCard: a card says what the model is, and its JSON holds no weights.
 func TestCard(t *testing.T) {
-	got := trained(t, Folder(filepath.Join(t.TempDir(), "run")), &Division{Items: plane(80), Learn: plane(80)}, Options{Fit: quick()})
+	got := trained(t, Folder(filepath.Join(t.TempDir(), "run")), &Partition{Items: plane(80), Learn: plane(80)}, Options{Fit: quick()})
 	card, err := NewCard(got.Model)
 	if err != nil {
 		t.Fatal(err)

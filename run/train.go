@@ -10,7 +10,7 @@
 //   - [Load] reads the model of a folder, or a model file. [Folder.Part] finds the
 //     items that training left alone, [Folder.Seen] those that it saw.
 //   - [Input] puts together what a model says of a data set and all it is judged
-//     by, for package evaluate; [Page] makes a page of it for package report.
+//     by, for package evaluate; [ReportInput] makes a page of it for package report.
 //   - [Verify] repeats a run and compares the models byte by byte.
 //
 // A folder holds:
@@ -70,7 +70,7 @@ type Trained struct {
 // When ctx is canceled, the error is train.ErrStopped. If any network has
 // finished an epoch, the best model so far is written and returned with it, without a report, and
 // the run can be resumed.
-func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained, error) {
+func Train(ctx context.Context, folder Folder, d *Partition, o Options) (*Trained, error) {
 	if err := folder.Check(o.Mode); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func Train(ctx context.Context, folder Folder, d *Division, o Options) (*Trained
 }
 
 // trainLocked is Train in a folder that this process holds.
-func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *Division, o Options) (*Trained, error) {
+func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *Partition, o Options) (*Trained, error) {
 	// Another run may have come and gone since the folder was checked.
 	if err := folder.check(o.Mode); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func trainLocked(ctx context.Context, folder Folder, lock *atomicfile.Lock, d *D
 }
 
 // save writes the files of the run, the report last: one that is stopped has none.
-func (t *Trained) save(ctx context.Context, folder Folder, d *Division, o *Options) error {
+func (t *Trained) save(ctx context.Context, folder Folder, d *Partition, o *Options) error {
 	for _, step := range []func() error{
 		func() error { return folder.writeConfig(o, &t.Options) },
 		func() error { return folder.writeHistory(t.Model.Provenance.Runs) },

@@ -37,7 +37,7 @@ func (e *DifferenceError) Error() string {
 // it had, and compares the two model files byte by byte. The run itself is left
 // alone. Other data than those of the run are a [DifferenceError]: nothing is
 // trained in vain. When ctx is canceled the error is train.ErrStopped.
-func Verify(ctx context.Context, folder Folder, d *Division, o Options) (*Verification, error) {
+func Verify(ctx context.Context, folder Folder, d *Partition, o Options) (*Verification, error) {
 	recorded, err := Load(string(folder))
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (a *answer) records(dst []byte) ([]byte, error) {
 		}
 		cells = a.table.Append(cells[:0], &a.rows[j])
 		dst = a.table.AppendJSON(dst, cells)
-		if law := a.items[j].Law; a.full && law != nil {
+		if law := a.items[j].Dist; a.full && law != nil {
 			dst = appendParameters(dst[:len(dst)-1], law)
 		}
 		return dst, nil

@@ -202,7 +202,7 @@ func (s *Server) calculate(ctx context.Context, question []byte) (json.RawMessag
 	if err := json.Compact(&line, question); err != nil {
 		return nil, badRequest("the question is not JSON: %w", err)
 	}
-	text, err := calculator.AnswerOne(ctx, line.Bytes(), s.options.Limits.checkMixture)
+	text, err := calculator.EvaluateOne(ctx, line.Bytes(), s.options.Limits.checkMixture)
 	switch _, limited := errors.AsType[*httpError](err); {
 	case err == nil:
 		return append(text, '\n'), s.options.Limits.checkAnswer(int64(len(text)))

@@ -95,7 +95,7 @@ func TestBooleans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			classes, err := list[0].Reported().To(mixture.SixDigits).Summarize(t.Context(), []float64{0.95}, false)
+			classes, err := list[0].Reported().WithPrecision(mixture.SixDigits).Summarize(t.Context(), []float64{0.95}, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,8 +79,8 @@ func (o *inferOutputs) add(a *answer) (values int) {
 	d := len(o.of.model.Classes)
 	if slices.ContainsFunc(o.fields, parameter) {
 		for j := range a.items {
-			law := a.items[j].Law
-			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Answer: head.Answer{Law: law}}})
+			law := a.items[j].Dist
+			o.dists = append(o.dists, predict.Row{Prediction: &predict.Prediction{Decoded: head.Decoded{Dist: law}}})
 			values += law.K() * d
 		}
 	}
@@ -110,7 +110,7 @@ func (o *inferOutputs) add(a *answer) (values int) {
 func (o *inferOutputs) parameters(f *predict.Field) tensor {
 	s := predict.RecordShape{D: len(o.of.model.Classes)}
 	for _, r := range o.dists {
-		s.K = max(s.K, r.Law.K())
+		s.K = max(s.K, r.Dist.K())
 	}
 	values, shape := f.Numbers(o.dists, s)
 	t := tensor{Name: f.Name, Shape: []int64{int64(len(o.dists))}, Datatype: "FP64", Data: values}

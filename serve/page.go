@@ -217,7 +217,7 @@ func (s *Server) overview(ctx context.Context, in *overviewAsked) (*overview, er
 	}
 	o := &overview{Model: m.name, Version: m.version, Program: s.options.Version, Classes: card.Classes, Method: m.model.Method.Name(),
 		Networks: card.Networks, Parameters: card.Parameters, Items: card.Split.Items - card.Split.Unvoted, Votes: card.Split.Votes, Level: s.options.Level,
-		Raters: m.model.Crowd != nil, Warnings: append([]string{}, words.Each(card.Warnings, evaluate.Message.String)...), Verdicts: []report.Verdict{}, HasItems: s.queue != nil, TakesVotes: s.votes != nil}
+		Raters: m.model.RaterModel != nil, Warnings: append([]string{}, words.Each(card.Warnings, evaluate.Message.String)...), Verdicts: []report.Verdict{}, HasItems: s.queue != nil, TakesVotes: s.votes != nil}
 	for _, p := range card.Features {
 		o.Features = append(o.Features, p.String())
 	}

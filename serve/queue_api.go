@@ -117,7 +117,7 @@ func (p *pool) whatIf(ctx context.Context, in *whatIfAsked) (*itemLaw, error) {
 		return nil, err
 	}
 	if slices.Max(votes) > 0 {
-		if a.Answer, err = predict.After(p.of.model, &a.Answer, votes); err != nil {
+		if a.Decoded, err = predict.After(p.of.model, &a.Decoded, votes); err != nil {
 			return nil, badRequest("%w", err)
 		}
 	}

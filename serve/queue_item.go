@@ -90,7 +90,7 @@ func (p *pool) lawOf(ctx context.Context, a *predict.Prediction, level float64, 
 		in := c.Intervals[0].TwoSided
 		l.Classes = append(l.Classes, itemClass{names[i], c.Mean, c.SD, c.Median, in.Lo, in.Hi, c.Top, in.AtLeast})
 	}
-	law := a.Told().Marginal(class)
+	law := a.ReportedDist().Marginal(class)
 	before := 0.0
 	for k := range densityPieces {
 		at := law.CDF(float64(k+1) / densityPieces)

@@ -142,7 +142,7 @@ func gainsOf(t *testing.T, s *Server, files ...string) map[string]float64 {
 		}
 		for _, p := range b.Predictions {
 			if p.Err == nil {
-				gains[p.Item], _ = p.Law.Gain(1)
+				gains[p.Item], _ = p.Dist.Gain(1)
 			}
 		}
 	}

@@ -202,7 +202,7 @@ func after(m *model.Model, x predict.Prediction, votes *dataset.Dataset) (predic
 	if err != nil {
 		return x, err
 	}
-	matched.UpdateAt(&x.Answer, 0)
+	matched.UpdateAt(&x.Decoded, 0)
 	return x, x.Err
 }
 

@@ -123,7 +123,7 @@ func expected(t *testing.T, n int) [][3]float64 {
 	}
 	var out [][3]float64
 	for _, a := range list {
-		classes, err := a.Reported().To(mixture.SixDigits).Summarize(t.Context(), []float64{0.9}, false)
+		classes, err := a.Reported().WithPrecision(mixture.SixDigits).Summarize(t.Context(), []float64{0.9}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

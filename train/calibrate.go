@@ -123,7 +123,7 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 			continue
 		}
 		seen[r.fold] = true
-		answers := make([]head.Answer, len(r.held))
+		answers := make([]head.Decoded, len(r.held))
 		for k, j := range r.held {
 			if a := res.OutOfFold[j]; a != nil {
 				answers[k] = *a
@@ -138,12 +138,12 @@ func (f *fitting) heldOut(res *Result, runs []*run) (*HeldOut, error) {
 		}
 		for k, j := range r.held {
 			if f.knows {
-				if err := h.AddRated(res.Model.Crowd, answers[k].Law, f.votesOf(j), f.part(place[j])); err != nil {
+				if err := h.AddRated(res.Model.RaterModel, answers[k].Dist, f.votesOf(j), f.part(place[j])); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			h.Add(answers[k].Law, f.ds.CountsOf(j), f.part(place[j]))
+			h.Add(answers[k].Dist, f.ds.CountsOf(j), f.part(place[j]))
 		}
 	}
 	return h, nil
@@ -177,7 +177,7 @@ func (f *fitting) crossFit(h *HeldOut, res *Result, within float64) error {
 type Within struct{ one, between float64 }
 
 // Add adds what each network says of one item.
-func (w *Within) Add(answers []head.Answer) {
+func (w *Within) Add(answers []head.Decoded) {
 	n := float64(len(answers))
 	for i := range answers[0].Mean {
 		mean := 0.0
@@ -218,14 +218,14 @@ func (f *fitting) within(ctx context.Context, final []*run) (float64, error) {
 	w := &Within{}
 	buffers := f.in.buffers(f.o.Batch, false)
 	err := f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		by := make([][]head.Answer, len(final))
+		by := make([][]head.Decoded, len(final))
 		for k, net := range nets {
 			var err error
-			if by[k], err = net.Answers(f.reader, x, 0); err != nil {
+			if by[k], err = net.Decode(f.reader, x, 0); err != nil {
 				return err
 			}
 		}
-		one := make([]head.Answer, len(final))
+		one := make([]head.Decoded, len(final))
 		for j := range some {
 			for k := range by {
 				one[k] = by[k][j]

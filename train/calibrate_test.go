@@ -83,7 +83,7 @@ func TestWithin(t *testing.T) {
 		p := []float64{r.Float64(), 0, 0}
 		p[1] = (1 - p[0]) * r.Float64()
 		p[2] = 1 - p[0] - p[1]
-		var answers []head.Answer
+		var answers []head.Decoded
 		var alpha [][]float64
 		for range 3 {
 			a := []float64{0.3 + 5*r.Float64(), 0.3 + 5*r.Float64(), 0.3 + 5*r.Float64()}
@@ -92,7 +92,7 @@ func TestWithin(t *testing.T) {
 				t.Fatal(err)
 			}
 			alpha = append(alpha, a)
-			answers = append(answers, head.Of(law))
+			answers = append(answers, head.NewDecoded(law))
 		}
 		w.Add(answers)
 		law, err := mixture.NewDirichlet([]float64{1. / 3, 1. / 3, 1. / 3}, alpha)

@@ -33,8 +33,8 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 	if err != nil {
 		return err
 	}
-	before := make(map[int]*head.Answer)
-	crowds := make(map[int]*head.Crowd) // of the networks that gave an answer, by fold; nil if they know no raters
+	before := make(map[int]*head.Decoded)
+	crowds := make(map[int]*head.RaterModel) // of the networks that gave an answer, by fold; nil if they know no raters
 	for fold := range max(f.folds, 1) {
 		var by []*nn.Network
 		var held []int
@@ -58,7 +58,7 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 		if len(by) == 0 || len(items) == 0 {
 			continue
 		}
-		if crowds[fold], err = crowdOf(s.Model, by); err != nil {
+		if crowds[fold], err = raterModelOf(s.Model, by); err != nil {
 			return err
 		}
 		if err := f.predictWith(h, by, items, before); err != nil {
@@ -70,7 +70,7 @@ func (f *fitting) changed(res *Result, runs []*run) error {
 
 // compareLosses fills in the losses of held-out votes before and after: those that each model expects
 // with what it knows of who cast them.
-func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Answer, crowds map[int]*head.Crowd) error {
+func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*head.Decoded, crowds map[int]*head.RaterModel) error {
 	var places, items []int
 	for at, j := range f.voted {
 		if before[j] != nil && res.OutOfFold[j] != nil {
@@ -83,7 +83,7 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 		f.warn(NotCompared, err)
 		return nil
 	}
-	c.RatersBefore, c.RatersNow = m.Crowd != nil, f.knows
+	c.RatersBefore, c.RatersNow = m.RaterModel != nil, f.knows
 	for k, at := range places {
 		j := f.voted[at]
 		var by []head.Rating
@@ -110,21 +110,21 @@ func (f *fitting) compareLosses(c *model.Origin, res *Result, before map[int]*he
 	return nil
 }
 
-// crowdOf returns what some networks of a model know of its raters, nil if they know none.
-func crowdOf(m *model.Model, by []*nn.Network) (*head.Crowd, error) {
-	if m.Crowd == nil {
+// raterModelOf returns what some networks of a model know of its raters, nil if they know none.
+func raterModelOf(m *model.Model, by []*nn.Network) (*head.RaterModel, error) {
+	if m.RaterModel == nil {
 		return nil, nil
 	}
 	own := make([][][]float32, len(by))
 	for i, n := range by {
 		own[i] = ownValues(n)
 	}
-	return head.CrowdOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.Crowd.Votes}, own...)
+	return head.RaterModelOf(head.Task{Classes: len(m.Classes), Raters: len(m.Raters), RaterVotes: m.RaterModel.Votes}, own...)
 }
 
 // loss is the negative log-likelihood of the votes on item j: one by one where the method takes them so,
 // otherwise together, by whoever cast them where a crowd is given.
-func (f *fitting) loss(j int, a *head.Answer, crowd *head.Crowd, cast []head.Rating) (float64, error) {
+func (f *fitting) loss(j int, a *head.Decoded, crowd *head.RaterModel, cast []head.Rating) (float64, error) {
 	votes := make([]float64, len(f.ds.Classes))
 	sum := 0.0
 	for i, c := range f.ds.CountsOf(j) {
@@ -139,9 +139,9 @@ func (f *fitting) loss(j int, a *head.Answer, crowd *head.Crowd, cast []head.Rat
 	var l float64
 	var err error
 	if crowd != nil {
-		l, err = crowd.LogVotes(a.Law, cast)
+		l, err = crowd.LogVotes(a.Dist, cast)
 	} else {
-		l, err = a.Law.LogVotes(votes)
+		l, err = a.Dist.LogVotes(votes)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("item %q: %w", f.ds.Items[j], err)
@@ -150,8 +150,8 @@ func (f *fitting) loss(j int, a *head.Answer, crowd *head.Crowd, cast []head.Rat
 }
 
 // heldLoss is that of the voted item at a place by its held-out answer.
-func (f *fitting) heldLoss(at int, a *head.Answer) (float64, error) {
-	j, crowd := f.voted[at], f.crowds[f.heldBy(at)]
+func (f *fitting) heldLoss(at int, a *head.Decoded) (float64, error) {
+	j, crowd := f.voted[at], f.raterModels[f.heldBy(at)]
 	if crowd == nil {
 		return f.loss(j, a, nil, nil)
 	}

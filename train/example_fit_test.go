@@ -33,7 +33,7 @@ func ExampleFit() {
 		log.Fatal(err)
 	}
 	for _, p := range predicted {
-		yes := p.Law.Marginal(1)
+		yes := p.Dist.Marginal(1)
 		in := yes.Interval(mixture.TwoSided, 0.9)
 		fmt.Println("mean below one half:", yes.Mean() < 0.5, "and within its interval:", in.Contains(yes.Mean()))
 	}

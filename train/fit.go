@@ -29,7 +29,7 @@ type Result struct {
 	Options Options
 	// OutOfFold [N] are the answers for items by the networks that were not trained on them; nil for
 	// items that all were trained on or that have no votes.
-	OutOfFold []*head.Answer
+	OutOfFold []*head.Decoded
 	// References are the scores of the references on the same items, each fitted
 	// without the items it is scored on; nil if none were fitted.
 	References *evaluate.ReferenceScores
@@ -108,12 +108,12 @@ type fitting struct {
 	forGood  bool    // whether there are so many items that it is
 	warnings []evaluate.Message
 
-	crew      crew                // the raters whom a likelihood may model
-	declined  evaluate.Message    // why raters are not tried, see decide
-	tryRaters bool                // whether to decide by held-out votes
-	knows     bool                // whether the likelihood knows raters
-	prefix    string              // of the names of runs
-	crowds    map[int]*head.Crowd // what networks that hold a fold out know of raters
+	crew        crew                     // the raters whom a likelihood may model
+	declined    evaluate.Message         // why raters are not tried, see decide
+	tryRaters   bool                     // whether to decide by held-out votes
+	knows       bool                     // whether the likelihood knows raters
+	prefix      string                   // of the names of runs
+	raterModels map[int]*head.RaterModel // what networks that hold a fold out know of raters
 
 	before map[string]int // the fold of items of the model to start from; nil if not known
 	turns  int            // its number of folds

@@ -134,7 +134,7 @@ func TestFitLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k := got[0].Law.K(); k != 15 {
+	if k := got[0].Dist.K(); k != 15 {
 		t.Errorf("%d components, want 5 × 3", k)
 	}
 }
@@ -212,8 +212,8 @@ func TestFitHeld(t *testing.T) {
 		if (p != nil) != held {
 			t.Errorf("item %d: predicted out of fold %v, want %v", j, p != nil, held)
 		}
-		if held && p.Law.K() != 6 {
-			t.Errorf("item %d: %d components, want those of both networks", j, p.Law.K())
+		if held && p.Dist.K() != 6 {
+			t.Errorf("item %d: %d components, want those of both networks", j, p.Dist.K())
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 
 // HeldOut are the laws that networks gave to items they held out, with the votes on them.
 type HeldOut struct {
-	laws  []*mixture.Dirichlet // of items with two votes or more
+	dists []*mixture.Dirichlet // of items with two votes or more
 	votes [][]float64
 	sums  []pairSums // of each part
 
 	// Where raters are known: what they do, and who cast the votes of each item.
-	crowd  *head.Crowd
-	rated  [][]head.Rating
-	errors []pairError
+	raterModel *head.RaterModel
+	rated      [][]head.Rating
+	errors     []pairError
 
 	dispersion *mixture.Dispersion // of all, found once
 	trust      float64             // how far the likelihood lets the ratio lie from 1, as a share
@@ -67,7 +67,7 @@ func (h *HeldOut) add(law *mixture.Dirichlet, counts []float64, part int, shown,
 		s.classes[i] += shown[i]
 		s.variances[i] += claimed[i]
 	}
-	h.laws, h.votes = append(h.laws, law), append(h.votes, counts)
+	h.dists, h.votes = append(h.dists, law), append(h.votes, counts)
 	h.dispersion = nil
 }
 
@@ -75,7 +75,7 @@ func (h *HeldOut) add(law *mixture.Dirichlet, counts []float64, part int, shown,
 type pairError struct{ shown, claimed float64 }
 
 // AddRated adds an item with votes by raters of a crowd, the same for all items.
-func (h *HeldOut) AddRated(c *head.Crowd, law *mixture.Dirichlet, votes []head.Rating, part int) error {
+func (h *HeldOut) AddRated(c *head.RaterModel, law *mixture.Dirichlet, votes []head.Rating, part int) error {
 	if law == nil || len(votes) < 2 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (h *HeldOut) AddRated(c *head.Crowd, law *mixture.Dirichlet, votes []head.R
 		counts[v.Class]++
 	}
 	h.add(law, counts, part, shown, claimed)
-	h.crowd, h.rated = c, append(h.rated, votes)
+	h.raterModel, h.rated = c, append(h.rated, votes)
 	h.errors = append(h.errors, pairError{special.Sum(shown), special.Sum(claimed)})
 	return nil
 }
@@ -107,17 +107,17 @@ func (h *HeldOut) byRaters(d *mixture.Dispersion) *mixture.Dispersion {
 		x := e.shown - ratio*e.claimed
 		square += x * x
 	}
-	d = d.Of(len(h.laws), ratio)
+	d = d.At(len(h.dists), ratio)
 	if se := math.Sqrt(square) / special.Sum(claimed); d.SE > 0 {
-		d = d.Widen(se / d.SE)
+		d = d.Inflate(se / d.SE)
 	}
 	return d
 }
 
 // logVotes is the log-likelihood of the votes on item j under a law.
 func (h *HeldOut) logVotes(law *mixture.Dirichlet, j int) (float64, error) {
-	if h.crowd != nil {
-		return h.crowd.LogVotes(law, h.rated[j])
+	if h.raterModel != nil {
+		return h.raterModel.LogVotes(law, h.rated[j])
 	}
 	return law.LogVotes(h.votes[j])
 }
@@ -146,28 +146,28 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 		return h.dispersion, nil
 	}
 	most := fewer(calibrationItems, len(h.sums[0].classes))
-	every := (len(h.laws) + most - 1) / most
+	every := (len(h.dists) + most - 1) / most
 	var laws []*mixture.Dirichlet
-	for k := 0; k < len(h.laws); k += every {
-		laws = append(laws, h.laws[k])
+	for k := 0; k < len(h.dists); k += every {
+		laws = append(laws, h.dists[k])
 	}
 	d, err := mixture.NewDispersion(laws, func(j int) []float64 { return h.votes[j*every] })
 	if err != nil {
 		return nil, err
 	}
-	if h.crowd != nil {
+	if h.raterModel != nil {
 		d = h.byRaters(d)
 	} else if every > 1 {
 		_, shown, claimed := h.sum(-1)
-		d = d.Of(len(h.laws), special.Sum(shown)/special.Sum(claimed))
+		d = d.At(len(h.dists), special.Sum(shown)/special.Sum(claimed))
 	}
 	h.dispersion = d
-	if h.trust = 1; h.crowd == nil || d.Ratio < 1 {
+	if h.trust = 1; h.raterModel == nil || d.Ratio < 1 {
 		// With raters known, pairs are trusted where they ask for wider laws: held back by the
 		// likelihood, three instruments' intervals held 3 points less than they said, and 1 so.
 		h.trust, err = h.likely(d.Ratio)
 	}
-	if h.crowd != nil {
+	if h.raterModel != nil {
 		h.trust *= usualRatio * usualRatio / (usualRatio*usualRatio + d.SE*d.SE)
 	}
 	return d, err
@@ -179,14 +179,14 @@ func (h *HeldOut) all() (*mixture.Dispersion, error) {
 // narrow as that predicted votes worse than those of the networks.
 func (h *HeldOut) likely(ratio float64) (float64, error) {
 	most := fewer(likelyItems, len(h.sums[0].classes))
-	every := (len(h.laws) + most - 1) / most
-	n := (len(h.laws) + every - 1) / every
+	every := (len(h.dists) + most - 1) / most
+	n := (len(h.dists) + every - 1) / every
 	losses, errs := make([]float64, n), make([]error, n)
 	loss := func(t float64) (float64, error) {
 		r := max(1+t*(ratio-1), leastRatio)
 		par.For(n, func(k int) {
 			var law *mixture.Dirichlet
-			if law, errs[k] = h.laws[k*every].Rescale(r); errs[k] == nil {
+			if law, errs[k] = h.dists[k*every].Rescale(r); errs[k] == nil {
 				losses[k], errs[k] = h.logVotes(law, k*every)
 			}
 		})
@@ -232,7 +232,7 @@ func (h *HeldOut) Calibration(within float64) (head.Calibration, error) {
 	if err != nil {
 		return c, err
 	}
-	trusted, err := d.Of(d.Items, h.trusted(d.Ratio)).Ensemble(within)
+	trusted, err := d.At(d.Items, h.trusted(d.Ratio)).Ensemble(within)
 	if err != nil {
 		return c, err
 	}
@@ -257,7 +257,7 @@ func (h *HeldOut) scaleWithout(part int, within float64) (float64, error) {
 	if items < 2 || !(special.Sum(claimed) > 0) {
 		return 1, nil
 	}
-	if d, err = d.Of(items, h.trusted(special.Sum(shown)/special.Sum(claimed))).Ensemble(within); err != nil {
+	if d, err = d.At(items, h.trusted(special.Sum(shown)/special.Sum(claimed))).Ensemble(within); err != nil {
 		return 0, err
 	}
 	return d.Scale(), nil

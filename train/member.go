@@ -26,7 +26,7 @@ import (
 // suggest it, its network with raters is trained as well; otherwise that is left to whoever joins.
 //
 // When ctx is canceled, the error is ErrStopped, and checkpoints are left to resume from.
-func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) (*Part, Options, error) {
+func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) (*MemberResult, Options, error) {
 	f, err := begin(ctx, ds, o)
 	if err != nil {
 		return nil, o, err
@@ -47,7 +47,7 @@ func FitMember(ctx context.Context, ds *dataset.Dataset, o Options, member int) 
 }
 
 // member trains one member, without raters and perhaps with them.
-func (f *fitting) member(ctx context.Context, member int) (*Part, error) {
+func (f *fitting) member(ctx context.Context, member int) (*MemberResult, error) {
 	runs, err := f.alone(ctx, member)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (f *fitting) alone(ctx context.Context, member int) ([]*run, error) {
 // suggestRaters reports whether the votes that some networks hold out speak for raters at all: one
 // half of them as judged by the other. It only saves time: [fitting.decide] has the last word.
 func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) {
-	res := &Result{OutOfFold: make([]*head.Answer, f.ds.Len())}
+	res := &Result{OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
 		return false, err
 	}
@@ -123,10 +123,10 @@ func (f *fitting) suggestRaters(ctx context.Context, runs []*run) (bool, error) 
 // configuration, another instruction set or another version.
 var ErrPart = errors.New("the part belongs to another run")
 
-// Part is what one process of several has trained: the networks of one member of an ensemble, what
+// MemberResult is what one process of several has trained: the networks of one member of an ensemble, what
 // they say of the items they held out, and how training went. It depends on the data, the
 // configuration and the member alone.
-type Part struct {
+type MemberResult struct {
 	Member, Members int
 	// Version is that of the program that trained it.
 	Version string
@@ -154,18 +154,18 @@ const (
 	partVersion = "1"
 )
 
-// Like returns an error that is ErrPart and says in what a part differs from this one, if they
+// Matches returns an error that is ErrPart and says in what a part differs from this one, if they
 // cannot be of one run.
-func (p *Part) Like(q *Part) error { return p.like(q, p.Version) }
+func (p *MemberResult) Matches(q *MemberResult) error { return p.like(q, p.Version) }
 
-// Made returns an error that is ErrPart if a model with this provenance cannot have been made of the part.
-func (p *Part) Made(m *model.Provenance) error {
+// Fingerprint returns an error that is ErrPart if a model with this provenance cannot have been made of the part.
+func (p *MemberResult) Fingerprint(m *model.Provenance) error {
 	mark := fingerprint{Data: m.Data, Kernel: m.Kernel, Config: m.Config}
 	return mark.like(p, m.Version)
 }
 
 // like refuses a part of another fit.
-func (f *fingerprint) like(p *Part, version string) error {
+func (f *fingerprint) like(p *MemberResult, version string) error {
 	if err := f.compare(p.fingerprint, ErrPart); err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (f *fingerprint) like(p *Part, version string) error {
 }
 
 // newPart makes a part of runs that have ended.
-func (f *fitting) newPart(member int, runs []*run) *Part {
-	p := &Part{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
+func (f *fitting) newPart(member int, runs []*run) *MemberResult {
+	p := &MemberResult{Member: member, Members: f.o.Ensemble, Version: f.o.Version, fingerprint: f.mark}
 	p.runs = map[string]*trainedRun{}
 	for _, r := range runs {
 		t := &trainedRun{Name: r.name, State: r.state, Passes: len(r.said), tensors: map[string][]float32{}}
@@ -252,7 +252,7 @@ func (f *fitting) takeParts() error {
 }
 
 // Write writes the part to a file.
-func (p *Part) Write(path string) error {
+func (p *MemberResult) Write(path string) error {
 	mark, err := json.Marshal(p.fingerprint)
 	if err != nil {
 		return err
@@ -279,8 +279,8 @@ func (p *Part) Write(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return safetensors.Write(w, f) })
 }
 
-// ReadPart reads a part that [Part.Write] wrote.
-func ReadPart(path string) (*Part, error) {
+// ReadPart reads a part that [MemberResult.Write] wrote.
+func ReadPart(path string) (*MemberResult, error) {
 	f, err := safetensors.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -295,7 +295,7 @@ func ReadPart(path string) (*Part, error) {
 	if v := m["format_version"]; v != partVersion {
 		return nil, bad("the part has version %s, this program reads %s", v, partVersion)
 	}
-	p := &Part{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
+	p := &MemberResult{Path: path, Version: m["version"], ConfigSum: m["config_sha256"], runs: map[string]*trainedRun{}}
 	var runs []*trainedRun
 	for _, e := range []struct {
 		text string

@@ -15,14 +15,14 @@ import (
 
 // members trains all members of a fit, each stopped again and again, and returns their parts as
 // others read them.
-func members(t *testing.T, ds *dataset.Dataset, o Options) []*Part {
+func members(t *testing.T, ds *dataset.Dataset, o Options) []*MemberResult {
 	t.Helper()
-	var parts []*Part
+	var parts []*MemberResult
 	for i := range o.Ensemble {
 		dir := t.TempDir()
 		o := o
 		o.Checkpoint, o.Resume = filepath.Join(dir, "checkpoint"), true
-		var part *Part
+		var part *MemberResult
 		for epochs := 1; part == nil; epochs++ {
 			ctx, cancel := context.WithCancel(context.Background())
 			o.Progress = func(e Event) {
@@ -185,7 +185,7 @@ func FuzzReadPart(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit.o.Parts = []*Part{p}
+		fit.o.Parts = []*MemberResult{p}
 		if fit.takeParts() != nil {
 			return
 		}

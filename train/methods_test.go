@@ -36,7 +36,7 @@ func TestMethodsLearn(t *testing.T) {
 		}
 		known := 0
 		for j, e := range res.OutOfFold {
-			if e != nil && e.Law != nil {
+			if e != nil && e.Dist != nil {
 				t.Fatalf("%v: item %d has a distribution", m, j)
 			}
 			if e != nil {

@@ -89,8 +89,8 @@ type Options struct {
 	// with the same features. What it has is taken over: classes, method, network, how
 	// features become inputs, and where they are left zero all other options, with a smaller
 	// Rate and fewer Epochs. FromModel is the SHA-256 of its file, for the record.
-	From      *Start `json:"-"`
-	FromModel string `json:"from,omitempty"`
+	From      *WarmStart `json:"-"`
+	FromModel string     `json:"from,omitempty"`
 
 	Seed uint64 `json:"seed"`
 	// Force fits data without two votes on any item, whose intervals mean
@@ -128,7 +128,7 @@ type Options struct {
 	Resume          bool          `json:"-"`
 	// Parts are networks that other processes have trained with [FitMember]: they are taken
 	// over, and only what is in none of them is trained.
-	Parts []*Part `json:"-"`
+	Parts []*MemberResult `json:"-"`
 }
 
 // RefitItems is the number of items below which a single network is chosen by

@@ -61,8 +61,8 @@ func TestRatersStray(t *testing.T) {
 			if p == nil || !p.Known || p.Left == nil || p.Left.Names() != c.left {
 				t.Fatalf("%s, %s: %+v", name, how, p)
 			}
-			if !slices.Equal(m.Raters, []string{"A", "B", "C"}) || !(m.Crowd.Lean[0] < -0.8 && m.Crowd.Lean[2] > 0.8) || m.Crowd.Votes[0] != 298 {
-				t.Errorf("%s, %s: raters %q with leans %v and votes %v", name, how, m.Raters, m.Crowd.Lean, m.Crowd.Votes)
+			if !slices.Equal(m.Raters, []string{"A", "B", "C"}) || !(m.RaterModel.Bias[0] < -0.8 && m.RaterModel.Bias[2] > 0.8) || m.RaterModel.Votes[0] != 298 {
+				t.Errorf("%s, %s: raters %q with leans %v and votes %v", name, how, m.Raters, m.RaterModel.Bias, m.RaterModel.Votes)
 			}
 			if text := fmt.Sprint(m.Provenance.Warnings); !strings.Contains(text, p.Left.String()) || strings.Contains(text, "new") {
 				t.Errorf("%s, %s: warnings %q", name, how, m.Provenance.Warnings)
@@ -101,7 +101,7 @@ func TestRaterGroups(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	for g := range 2 {
-		b := m.Crowd.Lean[3*g:][:3]
+		b := m.RaterModel.Bias[3*g:][:3]
 		if math.Abs(b[0]+b[1]+b[2]) > 1e-4 || !(b[0] < -0.7 && b[2] > 0.7) {
 			t.Errorf("group %d: leans %v, expected about -1.5, 0, 1.5 with a sum of 0", g, b)
 		}
@@ -117,7 +117,7 @@ func TestFromRaters(t *testing.T) {
 	base := fitted(t, old, o)
 	held := base.Model.Provenance.Scores.NLLPerVote
 	for _, how := range []string{"on", "off"} {
-		res := fitted(t, all, Options{From: &Start{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: how})
+		res := fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: how})
 		c := res.Model.Provenance.From
 		if !c.RatersBefore || c.RatersNow != (how == "on") || c.Items != 300 {
 			t.Fatalf("%s: %+v", how, c)
@@ -134,12 +134,12 @@ func TestFromRaters(t *testing.T) {
 	// Votes of raters whom the model before does not know count as those of average ones, and parts of votes
 	// cannot be compared.
 	plain := fitted(t, old, Options{Widths: []int{8}, Epochs: 25, Ensemble: 5, Seed: 3, NoReferences: true, Raters: "off"})
-	res := fitted(t, all, Options{From: &Start{Model: plain.Model, Data: old}, Seed: 3, NoReferences: true, Raters: "on"})
+	res := fitted(t, all, Options{From: &WarmStart{Model: plain.Model, Data: old}, Seed: 3, NoReferences: true, Raters: "on"})
 	if c := res.Model.Provenance.From; c.RatersBefore || !c.RatersNow || !(c.After < c.Before-0.03) {
 		t.Errorf("raters now: %+v", c)
 	}
 	all.Counts[2*250] += 0.5
-	res = fitted(t, all, Options{From: &Start{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: "auto", Head: head.Mixture{}})
+	res = fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true, Raters: "auto", Head: head.Mixture{}})
 	if c := res.Model.Provenance.From; c.Items != 0 || !strings.Contains(fmt.Sprint(res.Model.Provenance.Warnings), "are not compared") {
 		t.Errorf("parts of votes: %+v, warnings %q", c, res.Model.Provenance.Warnings)
 	}

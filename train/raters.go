@@ -258,15 +258,15 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 				rest = append(rest, at)
 			}
 		}
-		items, laws := f.heldLaws(res, func(at int) bool { return part(at) != k })
-		crowd, err := head.FitCrowd(f.task, laws, f.ratingsOf(items))
+		items, laws := f.heldDists(res, func(at int) bool { return part(at) != k })
+		crowd, err := head.FitRaterModel(f.task, laws, f.ratingsOf(items))
 		if err != nil {
 			return 0, 0, err
 		}
 		errs := make([]error, len(rest))
 		par.For(len(rest), func(i int) {
 			j := f.voted[rest[i]]
-			l, err := crowd.LogVotes(res.OutOfFold[j].Law, f.votesOf(j))
+			l, err := crowd.LogVotes(res.OutOfFold[j].Dist, f.votesOf(j))
 			after[rest[i]], errs[i] = -l, err
 		})
 		if err := errors.Join(errs...); err != nil {
@@ -277,45 +277,45 @@ func (f *fitting) screen(ctx context.Context, res *Result, before []float64, par
 	return gain, se, nil
 }
 
-// heldLaws returns the voted items at places to be used that have a held-out answer, and its laws.
-func (f *fitting) heldLaws(res *Result, use func(at int) bool) (items []int, laws []*mixture.Dirichlet) {
+// heldDists returns the voted items at places to be used that have a held-out answer, and its laws.
+func (f *fitting) heldDists(res *Result, use func(at int) bool) (items []int, laws []*mixture.Dirichlet) {
 	for at, j := range f.voted {
 		if a := res.OutOfFold[j]; a != nil && use(at) {
-			items, laws = append(items, j), append(laws, a.Law)
+			items, laws = append(items, j), append(laws, a.Dist)
 		}
 	}
 	return items, laws
 }
 
-// learnCrowd finds what the model says of raters: the mean of what its networks have learned. Fitted to
+// fitRaterModel finds what the model says of raters: the mean of what its networks have learned. Fitted to
 // held-out laws, raters seem to guess where it is the networks that err. The standard errors are from
 // held-out laws, and add what networks disagree on.
-func (f *fitting) learnCrowd(res *Result, runs, final []*run) error {
-	f.crowds = map[int]*head.Crowd{}
+func (f *fitting) fitRaterModel(res *Result, runs, final []*run) error {
+	f.raterModels = map[int]*head.RaterModel{}
 	same := map[int][]*run{} // that hold a fold out
 	for _, r := range runs {
 		same[r.fold] = append(same[r.fold], r)
 	}
 	var err error
 	for fold, list := range same {
-		if f.crowds[fold], err = head.CrowdOf(f.task, owns(list)...); err != nil {
+		if f.raterModels[fold], err = head.RaterModelOf(f.task, owns(list)...); err != nil {
 			return err
 		}
 	}
-	crowd, err := head.CrowdOf(f.task, owns(final)...)
+	crowd, err := head.RaterModelOf(f.task, owns(final)...)
 	if err != nil {
 		return err
 	}
-	if items, laws := f.heldLaws(res, func(int) bool { return true }); len(items) > 0 {
+	if items, laws := f.heldDists(res, func(int) bool { return true }); len(items) > 0 {
 		share := float64(len(items)) / float64(len(f.voted))
-		if err := crowd.Inform(f.task, laws, f.ratingsOf(items), share); err != nil {
+		if err := crowd.AddVotes(f.task, laws, f.ratingsOf(items), share); err != nil {
 			return err
 		}
 	}
 	if err := crowd.Widen(f.task, owns(runs)...); err != nil {
 		return err
 	}
-	res.Model.Raters, res.Model.Crowd = slices.Clone(f.crew.names), crowd
+	res.Model.Raters, res.Model.RaterModel = slices.Clone(f.crew.names), crowd
 	return nil
 }
 
@@ -354,7 +354,7 @@ func newCrew(ds *dataset.Dataset, g *evaluate.RaterGraph) crew {
 		}
 		number[r] = int32(len(c.names))
 		c.names = append(c.names, name)
-		if g.Groups() > 1 {
+		if g.ModelledGroups() > 1 {
 			c.groups = append(c.groups, group)
 		}
 	}

@@ -52,12 +52,12 @@ func TestRatersAuto(t *testing.T) {
 	if p == nil || !p.Known || !(p.Gain > 2*p.GainSE) {
 		t.Fatalf("raters are not known: %+v", p)
 	}
-	c := res.Model.Crowd
-	if !(c.Lean[0] < -0.8 && c.Lean[2] > 0.8 && math.Abs(c.Lean[1]) < 0.5) || !(c.LeanSE[0] > 0.02 && c.LeanSE[0] < 0.6) {
-		t.Errorf("leans %v ± %v, want about -1.5, 0, 1.5", c.Lean, c.LeanSE)
+	c := res.Model.RaterModel
+	if !(c.Bias[0] < -0.8 && c.Bias[2] > 0.8 && math.Abs(c.Bias[1]) < 0.5) || !(c.BiasSE[0] > 0.02 && c.BiasSE[0] < 0.6) {
+		t.Errorf("leans %v ± %v, want about -1.5, 0, 1.5", c.Bias, c.BiasSE)
 	}
 	sum := 0.0
-	for r, b := range c.Lean {
+	for r, b := range c.Bias {
 		sum += c.Votes[r] * b
 	}
 	if math.Abs(sum) > 1e-3*float64(len(ds.Ratings)) {
@@ -92,7 +92,7 @@ func TestRatersAuto(t *testing.T) {
 	// A vote for the second class tells more if it is by a rater who leans to the first.
 	var means [3]float64
 	for r := range means {
-		after, err := answers[0].AfterRatings(loaded.Crowd, []head.Rating{{Rater: int32(r), Class: 1}})
+		after, err := answers[0].AfterRatings(loaded.RaterModel, []head.Rating{{Rater: int32(r), Class: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestRatersAlike(t *testing.T) {
 	ds := rated(200, []float64{0, 0, 0}, 2)
 	o := quick()
 	auto := fitted(t, ds, o)
-	if p := auto.Model.Provenance.Raters; p == nil || p.Known || auto.Model.Crowd != nil {
+	if p := auto.Model.Provenance.Raters; p == nil || p.Known || auto.Model.RaterModel != nil {
 		t.Fatalf("raters are known: %+v", p)
 	}
 	o.Raters = "off"
@@ -207,12 +207,12 @@ func TestRatersConstant(t *testing.T) {
 		o := quick()
 		o.Raters = "on"
 		res := fitted(t, ds, o)
-		c := res.Model.Crowd
+		c := res.Model.RaterModel
 		if err := c.Check(classes, 3); err != nil {
 			t.Fatal(err)
 		}
-		if classes == 2 && !(c.Lean[0] > 0.5 || c.Guess[0] > 0.2) || classes == 3 && !(c.Guess[0] > c.Guess[1]) {
-			t.Errorf("%d classes: leans %v, guesses %v of a rater who always says the same", classes, c.Lean, c.Guess)
+		if classes == 2 && !(c.Bias[0] > 0.5 || c.Guess[0] > 0.2) || classes == 3 && !(c.Guess[0] > c.Guess[1]) {
+			t.Errorf("%d classes: leans %v, guesses %v of a rater who always says the same", classes, c.Bias, c.Guess)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestRatersMillion(t *testing.T) {
 	o := quick()
 	o.Epochs, o.Ensemble, o.Raters = 2, 2, "on"
 	res := fitted(t, ds, o)
-	if n := len(res.Model.Crowd.Lean); n != 1_000_000 {
+	if n := len(res.Model.RaterModel.Bias); n != 1_000_000 {
 		t.Errorf("%d raters", n)
 	}
 	o.Raters = ""
@@ -257,7 +257,7 @@ func TestRatersMillion(t *testing.T) {
 // TestRatersRatio: where raters are known, a ratio that few held-out items show is drawn to 1, one that
 // many show is not.
 func TestRatersRatio(t *testing.T) {
-	crowd, err := head.CrowdOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
+	crowd, err := head.RaterModelOf(head.Task{Classes: 2, Raters: 2}, [][]float32{{-9, -9}, nil, {1, 1}, {0, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}

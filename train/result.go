@@ -30,12 +30,12 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 	for _, r := range final {
 		m.Members = append(m.Members, r.network)
 	}
-	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Answer, f.ds.Len())}
+	res := &Result{Model: m, Options: f.o, OutOfFold: make([]*head.Decoded, f.ds.Len())}
 	if err := f.outOfFold(res, runs); err != nil {
 		return nil, err
 	}
 	if f.knows {
-		if err := f.learnCrowd(res, runs, final); err != nil {
+		if err := f.fitRaterModel(res, runs, final); err != nil {
 			return nil, err
 		}
 	}
@@ -63,10 +63,10 @@ func (f *fitting) result(ctx context.Context, runs, final []*run) (*Result, erro
 		return nil, fmt.Errorf("%w: all networks are trained, but how wide their laws should be is not known", ErrStopped)
 	}
 	if f.knows {
-		average := m.Crowd.Average() // whose chances are what is reported
+		average := m.RaterModel.Average() // whose chances are what is reported
 		par.For(len(res.OutOfFold), func(j int) {
 			if a := res.OutOfFold[j]; a != nil {
-				a.Through(average)
+				a.ForAverageRater(average)
 			}
 		})
 		p.Raters = &model.Raters{Known: true, Reason: message(RatersAsked), Left: f.crew.left}
@@ -148,14 +148,14 @@ func (f *fitting) outOfFold(res *Result, runs []*run) error {
 }
 
 // predictWith sets the answers to items by the given networks together.
-func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answers map[int]*head.Answer) error {
+func (f *fitting) predictWith(h head.Head, by []*nn.Network, items []int, answers map[int]*head.Decoded) error {
 	e, err := model.NewEnsemble(f.o.Engine, by)
 	if err != nil {
 		return err
 	}
 	buffers := f.in.buffers(f.o.Batch, false)
 	return f.in.each(buffers, f.o.Batch, items, func(x []float32, _ head.Batch, some []int) error {
-		got, err := e.Answers(h, x, 0)
+		got, err := e.Decode(h, x, 0)
 		if err != nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func (f *fitting) advise(res *Result, runs []*run) {
 		}
 	}
 	if clamped > 0.01 {
-		f.warn(Clamped, 100*clamped, head.Get(f.method, "limit"))
+		f.warn(Clamped, 100*clamped, head.SettingValue(f.method, "limit"))
 	}
 	if halved > 0 {
 		f.warn(Diverged, halved)

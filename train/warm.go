@@ -15,8 +15,8 @@ import (
 	"credence/nn"
 )
 
-// Start is a model whose networks training starts from, instead of random weights.
-type Start struct {
+// WarmStart is a model whose networks training starts from, instead of random weights.
+type WarmStart struct {
 	Model *model.Model
 	// Data are those that the model was trained on. They tell which items a network has
 	// held out: these it holds out again, so that nothing it has seen decides when it
@@ -24,11 +24,11 @@ type Start struct {
 	// of.
 	Data *dataset.Dataset
 	// Before is what that model started from itself, if from anything.
-	Before *Start
+	Before *WarmStart
 }
 
 // options returns those of the model's own fit.
-func (s *Start) options() (Options, error) {
+func (s *WarmStart) options() (Options, error) {
 	var was Options
 	if err := json.Unmarshal(s.Model.Provenance.Config, &was); err != nil {
 		return was, fmt.Errorf("the model to start from has no record of its fit: %w", err)
@@ -127,7 +127,7 @@ func sameClasses(now, then []string) error {
 
 // takeTransform takes over how features become inputs, and refuses data with other
 // features.
-func (f *fitting) takeTransform(s *Start) error {
+func (f *fitting) takeTransform(s *WarmStart) error {
 	f.transform = s.Model.Transform.Clone()
 	if _, err := f.transform.Over(f.ds); err != nil {
 		return fmt.Errorf("the features are not those of the model to start from: %w", err)

@@ -46,7 +46,7 @@ func TestFrom(t *testing.T) {
 	all := simulated(300, 4, 1)
 	old := first(all, 150)
 	base, before := heldBy(t, old, Options{Epochs: 30, Ensemble: 5, Seed: 3, NoReferences: true})
-	o := Options{From: &Start{Model: base.Model, Data: old}, Seed: 3, NoReferences: true}
+	o := Options{From: &WarmStart{Model: base.Model, Data: old}, Seed: 3, NoReferences: true}
 	res, after := heldBy(t, all, o)
 	for i := range 5 {
 		for _, id := range before[i] {
@@ -79,7 +79,7 @@ func TestFrom(t *testing.T) {
 		t.Error("the same start does not give the same model")
 	}
 	// A chain: what the second holds out follows from the first.
-	third, held := heldBy(t, all, Options{From: &Start{Model: res.Model, Data: all, Before: o.From}, Seed: 9, NoReferences: true})
+	third, held := heldBy(t, all, Options{From: &WarmStart{Model: res.Model, Data: all, Before: o.From}, Seed: 9, NoReferences: true})
 	for i := range 5 {
 		if !slices.Equal(held[i], after[i]) {
 			t.Errorf("network %d holds out other items in the third fit", i)
@@ -96,11 +96,11 @@ func TestFromSingle(t *testing.T) {
 	all := simulated(200, 3, 2)
 	old := first(all, 150)
 	base := fitted(t, old, Options{Epochs: 6, Ensemble: 1, NoReferences: true})
-	res := fitted(t, all, Options{From: &Start{Model: base.Model, Data: old}, NoReferences: true})
+	res := fitted(t, all, Options{From: &WarmStart{Model: base.Model, Data: old}, NoReferences: true})
 	if c := res.Model.Provenance.From; c.NewItems != 50 || c.Items != 50 || c.Before == 0 {
 		t.Errorf("%+v", c)
 	}
-	blind := fitted(t, all, Options{From: &Start{Model: base.Model}, NoReferences: true})
+	blind := fitted(t, all, Options{From: &WarmStart{Model: base.Model}, NoReferences: true})
 	if c := blind.Model.Provenance.From; c.Known || !strings.Contains(fmt.Sprint(blind.Model.Provenance.Warnings), "are not at hand") {
 		t.Errorf("%+v, %q", c, blind.Model.Provenance.Warnings)
 	}
@@ -110,7 +110,7 @@ func TestFromResumed(t *testing.T) {
 	all := simulated(200, 3, 2)
 	old := first(all, 150)
 	base := fitted(t, old, Options{Epochs: 6, Ensemble: 2, NoReferences: true})
-	o := Options{From: &Start{Model: base.Model, Data: old}, Epochs: 8, NoReferences: true}
+	o := Options{From: &WarmStart{Model: base.Model, Data: old}, Epochs: 8, NoReferences: true}
 	want := encoded(t, fitted(t, all, o).Model)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -132,7 +132,7 @@ func TestFromResumed(t *testing.T) {
 func TestFromRefused(t *testing.T) {
 	old := simulated(100, 3, 2)
 	base := fitted(t, old, Options{Epochs: 2, Ensemble: 2, NoReferences: true})
-	from := &Start{Model: base.Model, Data: old}
+	from := &WarmStart{Model: base.Model, Data: old}
 	other := func(change func(ds *dataset.Dataset)) *dataset.Dataset {
 		ds := *old
 		ds.Parts = slices.Clone(old.Parts)

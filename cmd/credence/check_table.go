@@ -202,8 +202,8 @@ func (r *checkReport) apart(w *printout.Page) {
 		}
 	}
 	t.Add("  items and raters", connected)
-	if g.LeanSE.Known() {
-		t.Add("  error of a lean", fmt.Sprintf("± %s expected on the logit scale, ± %s with the fewest votes", decimal(g.LeanSE, 2), decimal(g.LeanSEMost, 2)))
+	if g.BiasSE.Known() {
+		t.Add("  error of a lean", fmt.Sprintf("± %s expected on the logit scale, ± %s with the fewest votes", decimal(g.BiasSE, 2), decimal(g.BiasSEMost, 2)))
 	}
 	w.Table(t)
 }

@@ -84,7 +84,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 		mode = run.Overwrite
 	}
 	if err := folder.Check(mode); err != nil {
-		return withHintOn(err, hint{run.ErrTaken, "choose another with --out, or give --overwrite"})
+		return withHintOn(err, hint{run.ErrExists, "choose another with --out, or give --overwrite"})
 	}
 	release, err := folder.Lock()
 	if err != nil {
@@ -139,7 +139,7 @@ func (o *demoOptions) train(cmd *cobra.Command) error {
 	if err := folder.WriteMetrics(result); err != nil {
 		return err
 	}
-	page := run.Page(m, in, result)
+	page := run.ReportInput(m, in, result)
 	page.Subject, page.Evaluated = fmt.Sprintf("a simulation (design %q)", o.design), "fresh items of the simulation"
 	page.Commands = []string{fmt.Sprintf("credence demo --design %s --seed %d --out FOLDER", o.design, o.seed)}
 	if err := folder.WriteReport(page); err != nil {

@@ -120,7 +120,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("evaluating %s on %s: %w", path, strings.Join(files, ", "), err)
 	}
 	if o.report != "" {
-		page := run.Page(m, in, r)
+		page := run.ReportInput(m, in, r)
 		page.Evaluated, page.Items = o.evaluated(files), ds.Items
 		if err := o.completePage(cmd, path, page); err != nil {
 			return err

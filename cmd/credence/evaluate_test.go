@@ -161,7 +161,7 @@ func TestEvaluateKeys(t *testing.T) {
 func TestEvaluateReportEmpty(t *testing.T) {
 	m, _ := mixture.NewDirichlet([]float64{1}, [][]float64{{2, 3}})
 	r, err := evaluate.Evaluate(evaluate.Input{
-		Answers: []head.Answer{head.Of(m)}, Votes: evaluate.Votes{Classes: 2, Counts: make([]float64, 2)},
+		Predictions: []head.Decoded{head.NewDecoded(m)}, Votes: evaluate.Votes{Classes: 2, Counts: make([]float64, 2)},
 	}, evaluate.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (c modelCard) print(w *printout.Page) {
 		line("network", "%s; %s, %s parameters in all", network, words.Plural(c.Networks, "network"), words.Thousands(c.Parameters))
 	} else {
 		line("network", "%s; %s of %s Dirichlet components, %s parameters in all", network,
-			words.Plural(c.Networks, "network"), head.Get(c.Method, "components"), words.Thousands(c.Parameters))
+			words.Plural(c.Networks, "network"), head.SettingValue(c.Method, "components"), words.Thousands(c.Parameters))
 	}
 	if len(c.Branches) > 0 {
 		line("branches", "%s", c.branches())
@@ -140,7 +140,7 @@ func tableText(t *printout.Table) string {
 
 // settings writes those of the method: (lambda=15, soften=160).
 func (c modelCard) settings() string {
-	list := words.Each(settingsOf(c.Method), func(s head.Setting) string { return s.Name + "=" + head.Get(c.Method, s.Name) })
+	list := words.Each(settingsOf(c.Method), func(s head.Setting) string { return s.Name + "=" + head.SettingValue(c.Method, s.Name) })
 	if len(list) == 0 {
 		return ""
 	}

@@ -41,8 +41,8 @@ func newJoin() *cobra.Command {
 }
 
 // members reads the members of a run, and waits for them where that is asked for.
-func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.Part, error) {
-	var parts []*train.Part
+func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.MemberResult, error) {
+	var parts []*train.MemberResult
 	err := o.waiting(ctx, func() (late bool, err error) {
 		parts, err = run.ReadMembers(out)
 		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
@@ -106,7 +106,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	if !o.overwrite {
 		done, err := run.Joined(out, parts)
 		if err != nil {
-			return withHintOn(err, hint{run.ErrTaken, "replace it with --overwrite"})
+			return withHintOn(err, hint{run.ErrExists, "replace it with --overwrite"})
 		}
 		if done {
 			o.note(cmd, "the members of %s are joined already: there is nothing to do", out)
@@ -167,7 +167,7 @@ func (o *trainOptions) settleMember() error {
 func (o *trainOptions) runMember(cmd *cobra.Command) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	return o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+	return o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		done, err := run.TrainMember(ctx, o.out, *o.member, d, o.options(show))
 		show.erase()
 		if err != nil {
@@ -212,8 +212,8 @@ func (o *trainOptions) adviseMember(err error) error {
 }
 
 // join makes the run of the members in --out.
-func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*train.Part) error {
-	err := o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*train.MemberResult) error {
+	err := o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		options := o.options(show)
 		options.Mode, options.Fit.Parts = run.Join, parts
 		if o.overwrite {

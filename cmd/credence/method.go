@@ -17,7 +17,7 @@ import (
 
 // readMethod makes the method from --method, which is one of its choices, and its settings.
 func (o *trainOptions) readMethod() error {
-	m, err := head.Named(o.Method)
+	m, err := head.MethodByName(o.Method)
 	if err != nil {
 		return usagef("--method: %w", err)
 	}
@@ -25,10 +25,10 @@ func (o *trainOptions) readMethod() error {
 		if !o.Given(flag) {
 			continue
 		}
-		if head.Get(m, flag) == "" {
+		if head.SettingValue(m, flag) == "" {
 			return usagef("--%s is of the mixture, which method %s does not have", flag, o.Method)
 		}
-		if m, err = head.Set(m, flag, value); err != nil {
+		if m, err = head.WithSetting(m, flag, value); err != nil {
 			return usagef("--%s: %w", flag, err)
 		}
 	}
@@ -38,10 +38,10 @@ func (o *trainOptions) readMethod() error {
 		if !found {
 			return withHint(usagef("--setting %q: expected name=value", text), settingsHint(m))
 		}
-		if slices.Contains(config.OfMixture, setting) && head.Get(m, setting) != "" {
+		if slices.Contains(config.OfMixture, setting) && head.SettingValue(m, setting) != "" {
 			return usagef("--setting %s: give --%s", text, setting)
 		}
-		next, err := head.Set(m, setting, strings.TrimSpace(value))
+		next, err := head.WithSetting(m, setting, strings.TrimSpace(value))
 		if err != nil {
 			return withHint(usagef("--setting %s: %w", text, err), settingsHint(m))
 		}

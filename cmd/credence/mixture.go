@@ -172,7 +172,7 @@ func checkEach(flag string, list numbers, check func(float64) error) error {
 
 // answerInput answers every line of r, and fails if some could not be.
 func answerInput(r io.Reader, w io.Writer) error {
-	lines, bad, err := calculator.Answer(r, w)
+	lines, bad, err := calculator.Evaluate(r, w)
 	if err != nil || bad == 0 {
 		return err
 	}

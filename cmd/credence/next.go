@@ -176,7 +176,7 @@ func (c *candidates) add(b *predict.Batch) (more bool, err error) {
 			cast := c.from.votes.Cast(row.Item)
 			row.Cast = &cast
 		}
-		c.rows, c.laws = append(c.rows, row), append(c.laws, p.Law)
+		c.rows, c.laws = append(c.rows, row), append(c.laws, p.Dist)
 	}
 	return true, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // readCosts reads what a vote of each rater costs. Raters have to be those of the model.
 func readCosts(ctx context.Context, path string, m *model.Model) ([]evaluate.Cost, error) {
-	if m.Crowd == nil {
+	if m.RaterModel == nil {
 		return nil, withHint(fmt.Errorf("--raters %s: the model does not know its raters apart", path),
 			"train on votes that name their raters, with --raters on; without --raters, credence next says on which items to ask anybody")
 	}
@@ -101,8 +101,8 @@ func (o *nextOptions) askedVotes(m *model.Model) int {
 // ask spends a budget on votes of raters.
 func (c *candidates) ask(budget int, costs []evaluate.Cost, most int) (*askPlan, error) {
 	m := c.from.model
-	o := evaluate.AskOptions{Budget: float64(budget), Most: most, Voted: c.voted}
-	asked, err := evaluate.Ask(c.laws, m.Crowd, costs, o)
+	o := evaluate.PlanOptions{Budget: float64(budget), Most: most, Voted: c.voted}
+	asked, err := evaluate.PlanVotes(c.laws, m.RaterModel, costs, o)
 	if err != nil {
 		return nil, err
 	}

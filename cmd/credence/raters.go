@@ -105,8 +105,8 @@ func (r ratersReport) heading(w *printout.Page) {
 		if average > 0 {
 			text = fmt.Sprintf("%s, %s of them modelled", words.Plural(len(r.Raters), "rater"), words.Thousands(len(r.Raters)-average))
 		}
-		if r.LeanSD.Known() {
-			text += fmt.Sprintf("; leans differ with a standard deviation of %s", decimal(r.LeanSD, 2))
+		if r.BiasSD.Known() {
+			text += fmt.Sprintf("; leans differ with a standard deviation of %s", decimal(r.BiasSD, 2))
 		}
 	}
 	if r.Reason != "" {
@@ -125,7 +125,7 @@ func (r ratersReport) table(w *printout.Page) {
 		slices.SortStableFunc(list, func(a, b evaluate.RaterEstimate) int { return cmp.Compare(len(b.Flags), len(a.Flags)) })
 		list = list[:ratersShown]
 	}
-	leans := r.LeanSD.Known()
+	leans := r.BiasSD.Known()
 	t := printout.NewTable(0)
 	header := []string{"rater", "votes"}
 	if leans {
@@ -139,7 +139,7 @@ func (r ratersReport) table(w *printout.Page) {
 	for _, x := range list {
 		row := []string{printout.Ellipsis(x.Name, 24), words.Count(float64(x.Votes))}
 		if leans {
-			row = append(row, decimal(x.Lean.Value, 2), between(x.Lean, 2))
+			row = append(row, decimal(x.Bias.Value, 2), between(x.Bias, 2))
 		}
 		if r.Modelled {
 			row = append(row, decimal(x.Guess.Value, 2), between(x.Guess, 2))
@@ -156,7 +156,7 @@ func (r ratersReport) notes(w *printout.Page) {
 	switch {
 	case !r.Modelled:
 		w.Paragraph("", "\"differs\" is a rater who agrees with others, or uses a class, unlike an exchangeable one would (5% for all together).")
-	case r.LeanSD.Known():
+	case r.BiasSD.Known():
 		w.Paragraph("", fmt.Sprintf("A lean towards %s shifts the logit; the mean over votes is 0. Guesses are votes that have nothing to do with the item. "+
 			"\"leans\": not 0 at 5%% for all raters together; \"guesses\": more than 5%% of the votes. What all raters have in common "+
 			"cannot be seen: these are differences from an average rater.", cmp.Or(r.Class, "the second class")))
@@ -183,7 +183,7 @@ func (r ratersReport) writeRows(w io.Writer, form predict.Form) error {
 	columns = append(columns, predict.Column{Name: "flags", Kind: text})
 	var rows [][]any
 	for _, x := range r.Raters {
-		rows = append(rows, []any{x.Name, known(x.Votes), known(x.Lean.Value), known(x.Lean.SE), known(x.Lean.Lo), known(x.Lean.Hi),
+		rows = append(rows, []any{x.Name, known(x.Votes), known(x.Bias.Value), known(x.Bias.SE), known(x.Bias.Lo), known(x.Bias.Hi),
 			known(x.Guess.Value), known(x.Guess.SE), known(x.Guess.Lo), known(x.Guess.Hi), known(x.Agreement), known(x.Expected),
 			strings.Join(x.Marks(), " ")})
 	}

@@ -38,7 +38,7 @@ func TestStoppedRun(t *testing.T) {
 			stop()
 		}
 	}
-	if _, err := run.Train(ctx, o.out, &run.Division{Items: ds, Learn: ds}, opts); !errors.Is(err, train.ErrStopped) {
+	if _, err := run.Train(ctx, o.out, &run.Partition{Items: ds, Learn: ds}, opts); !errors.Is(err, train.ErrStopped) {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"predict run items.csv", "evaluate run items.csv --votes votes.csv", "inspect run", "next run items.csv --budget 3"} {

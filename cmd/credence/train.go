@@ -33,7 +33,7 @@ type trainOptions struct {
 	memberText string
 	member     *rank.Rank // one of the networks alone, nil for all
 
-	beginning *run.Beginning // of --from, once it is open
+	beginning *run.WarmStart // of --from, once it is open
 
 	repeat bool // as the file says, whatever the environment, to compare the result
 }
@@ -73,7 +73,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "credence: the run in %s has ended: there is nothing to resume\n", o.out)
 		}
 		return nil
-	case errors.Is(err, run.ErrTaken):
+	case errors.Is(err, run.ErrExists):
 		return withHint(err, "choose another --out, continue the run with --resume, or replace it with --overwrite")
 	case errors.Is(err, run.ErrNoRun), errors.Is(err, run.ErrInUse):
 		return o.advise(cmd, err)
@@ -82,7 +82,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	ctx, stop := interruptible(cmd) // the first signal ends training in good order
 	defer stop()
-	return o.train(ctx, cmd, func(d *run.Division, show *trainDisplay) error {
+	return o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		trained, err := run.Train(ctx, o.out, d, o.options(show))
 		return o.advise(cmd, show.result(trained, err))
 	})
@@ -90,7 +90,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 
 // train reads the data and calls work with what to train on.
 func (o *trainOptions) train(ctx context.Context, cmd *cobra.Command,
-	work func(d *run.Division, show *trainDisplay) error) error {
+	work func(d *run.Partition, show *trainDisplay) error) error {
 	show := newTrainDisplay(o, cmd)
 	d, err := o.read(ctx, show)
 	if err != nil {
@@ -147,7 +147,7 @@ func (o *trainOptions) mode() run.Mode {
 }
 
 // read reads the data, tells how, and divides them. The caller closes them.
-func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Division, error) {
+func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Partition, error) {
 	o.Load.FeatureOptions.Progress = show.volumes
 	ds, err := o.load(ctx)
 	show.erase()
@@ -178,7 +178,7 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Divis
 }
 
 // divide divides the items as the flags ask for.
-func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Division, error) {
+func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Partition, error) {
 	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
 		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", words.Plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
@@ -189,7 +189,7 @@ func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Division, error) {
 func (o *trainOptions) fit() train.Options {
 	fit := o.Fit
 	if o.beginning != nil {
-		fit.From = o.beginning.Start
+		fit.From = o.beginning.WarmStart
 	}
 	return fit
 }

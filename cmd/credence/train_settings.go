@@ -133,7 +133,7 @@ func (o *trainOptions) checkShares() error {
 }
 
 // split tells how many items are in each part, and what they cannot tell.
-func (d *trainDisplay) split(division *run.Division) {
+func (d *trainDisplay) split(division *run.Partition) {
 	s := division.Split
 	if s == nil {
 		return
@@ -178,7 +178,7 @@ func (o *trainOptions) begin(ctx context.Context) error {
 	if o.From == "" || o.beginning != nil {
 		return nil
 	}
-	b, err := run.Begin(ctx, &o.Settings)
+	b, err := run.OpenWarmStart(ctx, &o.Settings)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}

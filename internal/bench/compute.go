@@ -66,9 +66,9 @@ func Intervals(duration time.Duration, seed uint64) (*IntervalsResult, error) {
 }
 
 // drawMixtures draws the rows of the workload.
-func drawMixtures(seed uint64) mixture.Rows {
+func drawMixtures(seed uint64) mixture.BetaBatch {
 	const n = IntervalRows * intervalComponents
-	rows := mixture.Rows{
+	rows := mixture.BetaBatch{
 		K:       intervalComponents,
 		Weights: make([]float64, n),
 		A:       make([]float64, n),
@@ -94,7 +94,7 @@ func drawMixtures(seed uint64) mixture.Rows {
 // intervalsError returns the largest relative error of the mass beyond an end.
 // Close to 1 an interval's end has too few digits to be judged by, so there the
 // distance from 1 is taken, and the mass from the reflected mixture.
-func intervalsError(rows mixture.Rows, intervals []mixture.Interval) (float64, error) {
+func intervalsError(rows mixture.BetaBatch, intervals []mixture.Interval) (float64, error) {
 	level := intervalLevel // a variable, so that 1 − level rounds as it does in Interval
 	tail := (1 - level) / 2
 	worst := 0.0

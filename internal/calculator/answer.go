@@ -71,9 +71,9 @@ type Size struct {
 	Points                      int // levels, quantiles and points of the CDF, times the classes, and points of the density
 }
 
-// AnswerOne returns the answer to one question, without a line end. check, if not nil, may refuse it by its
+// EvaluateOne returns the answer to one question, without a line end. check, if not nil, may refuse it by its
 // size. When ctx is done AnswerOne stops and returns the context's error.
-func AnswerOne(ctx context.Context, question []byte, check func(Size) error) ([]byte, error) {
+func EvaluateOne(ctx context.Context, question []byte, check func(Size) error) ([]byte, error) {
 	q, err := parseQuery(question)
 	if err != nil {
 		return nil, err
@@ -222,9 +222,9 @@ type lineError struct {
 	Error string `json:"error"`
 }
 
-// Answer writes the answers to the lines of r, in their order, and counts the
+// Evaluate writes the answers to the lines of r, in their order, and counts the
 // lines that are not blank and those of them that could not be answered.
-func Answer(r io.Reader, w io.Writer) (lines, bad int, err error) {
+func Evaluate(r io.Reader, w io.Writer) (lines, bad int, err error) {
 	return answerLines(newLineReader(r, longestLine), w)
 }
 
@@ -268,7 +268,7 @@ type inputLine struct {
 
 func (l *inputLine) solve() {
 	if l.err == nil {
-		l.answer, l.err = AnswerOne(context.Background(), l.text, nil)
+		l.answer, l.err = EvaluateOne(context.Background(), l.text, nil)
 	}
 	if l.err != nil {
 		// Cannot fail: it holds an int and a string.

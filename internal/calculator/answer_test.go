@@ -19,7 +19,7 @@ import (
 func ask(t *testing.T, input string) (answers []string, bad int) {
 	t.Helper()
 	var out bytes.Buffer
-	_, bad, err := Answer(strings.NewReader(input), &out)
+	_, bad, err := Evaluate(strings.NewReader(input), &out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestAnswerStops(t *testing.T) {
 		question := []byte(`{"weights":[0.5,0.5],"alpha":[[1,2,3],[3,4,5]],` + more + `}`)
 		all := &countdown{Context: t.Context()}
 		all.left.Store(1 << 62)
-		if _, err := AnswerOne(all, question, nil); err != nil {
+		if _, err := EvaluateOne(all, question, nil); err != nil {
 			t.Fatal(err)
 		}
 		n := all.asked.Load()
@@ -40,7 +40,7 @@ func TestAnswerStops(t *testing.T) {
 		for left := int64(0); left < n; left = 2*left + 1 {
 			ctx := &countdown{Context: t.Context()}
 			ctx.left.Store(left)
-			if _, err := AnswerOne(ctx, question, nil); !errors.Is(err, context.Canceled) {
+			if _, err := EvaluateOne(ctx, question, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("%.20s: canceled after %d of %d questions, found the error %v", more, left, n, err)
 			}
 			if further := ctx.asked.Load() - left; further > 8 {
@@ -56,7 +56,7 @@ func TestSize(t *testing.T) {
 	var got Size
 	question := `{"weights":[0.5,0.5],"alpha":[[1,2,3],[3,4,5]],"levels":[0.5,0.9],` +
 		`"quantiles":[0.1],"cdf":[0.1,0.2],"logpdf":[[0.1,0.2,0.7]]}`
-	_, err := AnswerOne(t.Context(), []byte(question),
+	_, err := EvaluateOne(t.Context(), []byte(question),
 		func(s Size) error { got = s; return refused })
 	if want := (Size{Components: 2, Classes: 3, Levels: 2, Points: 3*5 + 1}); got != want || err != refused {
 		t.Error(fmt.Sprintf("%+v, want %+v;", got, want), err)

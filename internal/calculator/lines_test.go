@@ -17,7 +17,7 @@ func TestAnswersStream(t *testing.T) {
 	hear, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, _, err := Answer(in, out)
+		_, _, err := Evaluate(in, out)
 		done <- err
 		out.Close()
 	}()
@@ -101,14 +101,14 @@ func TestReadAndWriteErrors(t *testing.T) {
 	const good = `{"weights":[1],"alpha":[[1,1]]}`
 	var out strings.Builder
 	broken := io.MultiReader(strings.NewReader(good+"\n"+good), iotest.ErrReader(errors.New("wire cut")))
-	_, _, err := Answer(broken, &out)
+	_, _, err := Evaluate(broken, &out)
 	if err == nil || err.Error() != "reading line 2 of standard input: wire cut" {
 		t.Errorf("error %v", err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 1 {
 		t.Errorf("%d lines were answered, want the whole one", n)
 	}
-	_, _, err = Answer(strings.NewReader(good), fullDisk{})
+	_, _, err = Evaluate(strings.NewReader(good), fullDisk{})
 	if err == nil || err.Error() != "writing answers: no space left" {
 		t.Errorf("error %v", err)
 	}

@@ -1,4 +1,4 @@
-// Package calculator tells what credence mixture is asked of a mixture: [Answer]
+// Package calculator tells what credence mixture is asked of a mixture: [Evaluate]
 // answers lines of JSON, and [Report] is for people, with sketches of densities.
 package calculator
 

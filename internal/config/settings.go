@@ -154,7 +154,7 @@ func (s *Settings) Complete(chosen train.Options) {
 	s.Method, s.MethodSettings = chosen.Head.Name(), nil
 	for _, m := range head.Settings(chosen.Head) {
 		if !slices.Contains(OfMixture, m.Name) {
-			s.MethodSettings = append(s.MethodSettings, m.Name+"="+head.Get(chosen.Head, m.Name))
+			s.MethodSettings = append(s.MethodSettings, m.Name+"="+head.SettingValue(chosen.Head, m.Name))
 		}
 	}
 	if m, ok := chosen.Head.(head.Mixture); ok {

@@ -55,7 +55,7 @@ func Simulate(d Design, items, votes int, seed uint64) (*Simulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		law, err := d.Law(x)
+		law, err := d.Dist(x)
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +89,8 @@ func (d Design) place(r *rand.Rand) ([2]float64, error) {
 	return [2]float64{}, fmt.Errorf("design %q is not one of %v", d, Designs)
 }
 
-// Law returns the true distribution of the probability of class 0 at x.
-func (d Design) Law(x [2]float64) (*mixture.Beta, error) {
+// Dist returns the true distribution of the probability of class 0 at x.
+func (d Design) Dist(x [2]float64) (*mixture.Beta, error) {
 	var a, b float64
 	switch d {
 	case Paper:

@@ -15,7 +15,7 @@ func TestPaperDesign(t *testing.T) {
 	}
 	votes, right := 0, 0.0
 	for i, x := range s.X {
-		law, err := Paper.Law(x)
+		law, err := Paper.Dist(x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestPaperDesign(t *testing.T) {
 }
 
 func TestSpreadDesign(t *testing.T) {
-	law, err := Spread.Law([2]float64{0, 0})
+	law, err := Spread.Dist([2]float64{0, 0})
 	if err != nil {
 		t.Fatal(err)
 	}

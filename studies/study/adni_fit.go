@@ -137,8 +137,8 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 	for _, r := range p.Runs {
 		result.Kept = append(result.Kept, r.Epoch)
 	}
-	if m.Crowd != nil {
-		result.Raters = evaluate.DescribeRaters(s.study.Select(parts.learn), m.Crowd, m.Raters)
+	if m.RaterModel != nil {
+		result.Raters = evaluate.DescribeRaters(s.study.Select(parts.learn), m.RaterModel, m.Raters)
 	}
 	if result.Stages, err = stagesOf(m.Members[0].Layers(), model.InputShape(m.Transform)); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (a *ADNI) measure(ctx context.Context, c *adniCohort, set labels) (result *
 }
 
 // scanOf says what a prediction is as reported.
-func scanOf(a *head.Answer, name string, counts []float32, truth float64) adniScan {
+func scanOf(a *head.Decoded, name string, counts []float32, truth float64) adniScan {
 	in := a.Reported().Class(1).Interval(mixture.TwoSided, 0.95)
 	return adniScan{Name: name, Group: groupOf(counts), Mean: a.Mean[1], Lower: in.Lo, Upper: in.Hi, Truth: truth}
 }

@@ -206,7 +206,7 @@ func medianRatio(x, y []float64) float64 {
 
 // majorityAccuracy is the share of items whose predicted class has most votes;
 // a tie counts one half.
-func majorityAccuracy(got []head.Answer, ds *dataset.Dataset) float64 {
+func majorityAccuracy(got []head.Decoded, ds *dataset.Dataset) float64 {
 	votes := evaluate.NewVotes(ds)
 	right, n := 0.0, 0.0
 	for i := range got {

@@ -164,7 +164,7 @@ func (r *adniResults) freshNumbers(p *adniPage) {
 			text := func(e evaluate.IntervalEstimate) string {
 				return digits(e.Value, 2) + " (" + digits(e.Lo, 2) + " to " + digits(e.Hi, 2) + ")"
 			}
-			p.Learned = append(p.Learned, adniRaterRow{x.Name, text(x.Lean), text(x.Guess)})
+			p.Learned = append(p.Learned, adniRaterRow{x.Name, text(x.Bias), text(x.Guess)})
 		}
 	}
 	p.Bars, p.Neighbors = r.bars(), 2*neighbors

@@ -61,7 +61,7 @@ func landscapes(d simulation.Design) (plot.Figure, error) {
 	const n = 81
 	var values [2][]float64
 	for _, x := range gridPlaces(n) {
-		law, err := d.Law(x)
+		law, err := d.Dist(x)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (r *comparisonResult) fields(d *designResult) (size, shape plot.Figure, err
 
 // densities are the predicted distributions at a place over the true one.
 func (r *comparisonResult) densities(d *designResult, i int, at [2]float64) (plot.Figure, error) {
-	law, err := d.Design.Law(at)
+	law, err := d.Design.Dist(at)
 	if err != nil {
 		return nil, err
 	}

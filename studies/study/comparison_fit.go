@@ -112,7 +112,7 @@ func gridPlaces(n int) [][2]float64 {
 func moments(d simulation.Design, places [][2]float64) (mean, variance []float64, err error) {
 	mean, variance = make([]float64, len(places)), make([]float64, len(places))
 	for i, x := range places {
-		law, err := d.Law(x)
+		law, err := d.Dist(x)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -256,7 +256,7 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 			return nil, err
 		}
 		p.scaled = got[0].Variance != nil
-		if got[0].Law != nil || got[0].Opinion != nil {
+		if got[0].Dist != nil || got[0].Opinion != nil {
 			p.laws = laws
 		}
 		par.For(len(got), func(i int) { p.take(lo+i, &got[i]) })
@@ -265,13 +265,13 @@ func predict(ctx context.Context, m *model.Model, places [][2]float64, lawsKept 
 }
 
 // take puts down the answer for place i.
-func (p *prediction) take(i int, a *head.Answer) {
+func (p *prediction) take(i int, a *head.Decoded) {
 	p.mean[i] = a.Mean[0]
 	switch {
-	case a.Law != nil:
-		p.mean[i], p.spread[i] = a.Law.Marginal(0).Moments()
+	case a.Dist != nil:
+		p.mean[i], p.spread[i] = a.Dist.Marginal(0).Moments()
 		if i < len(p.laws) {
-			p.laws[i] = a.Law
+			p.laws[i] = a.Dist
 		}
 	case a.Variance == nil:
 		p.spread[i] = a.Uncertainty
@@ -289,7 +289,7 @@ func (s *sample) coverage(laws []*mixture.Dirichlet, r *head.Calibration) []cove
 	n := min(len(laws), s.covered)
 	raw, reported := make([]*evaluate.Covered, n), make([]*evaluate.Covered, n)
 	par.For(n, func(i int) {
-		a := head.Of(laws[i])
+		a := head.NewDecoded(laws[i])
 		raw[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])
 		r.Apply(&a)
 		reported[i] = evaluate.NewCovered(a.Reported(), 0, s.fresh.P[i], s.fresh.Q[i])

@@ -99,7 +99,7 @@ func cover(p []*mixture.Dirichlet, truth []float64, class int, levels []float64,
 				rest += v
 			}
 		}
-		a := head.Of(p[j])
+		a := head.NewDecoded(p[j])
 		how.Apply(&a)
 		m := evaluate.NewCovered(a.Reported(), class, truth[j*d+class], rest)
 		inside, atLeast := make([]bool, len(levels)), make([]bool, len(levels))
@@ -154,10 +154,10 @@ func scoreAs(p []*mixture.Dirichlet, truth []float64, class int, how *head.Calib
 	widths := make([][]float64, len(p)) // [N][paperLevels]
 	means := make([]float64, len(p))
 	par.For(len(p), func(j int) {
-		a := head.Of(p[j])
+		a := head.NewDecoded(p[j])
 		how.Apply(&a)
 		m := a.Reported().Class(class)
-		means[j] = m.Law.Mean()
+		means[j] = m.Dist.Mean()
 		for _, level := range paperLevels {
 			in := m.Interval(mixture.TwoSided, level)
 			widths[j] = append(widths[j], in.Length())

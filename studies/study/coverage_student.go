@@ -35,8 +35,8 @@ type student struct {
 // said is what a member says after an epoch.
 type said struct {
 	epoch        int
-	test         []float32     // outputs for the test images
-	held, sample []head.Answer // to the images that it held out, and to those of the sample
+	test         []float32      // outputs for the test images
+	held, sample []head.Decoded // to the images that it held out, and to those of the sample
 }
 
 // sampleSize bounds the training images on which members are compared, as training does.
@@ -127,10 +127,10 @@ func (s *student) predict(members, epochs []int) ([]*mixture.Dirichlet, *head.Ca
 		return nil, nil, err
 	}
 	if slices.Equal(members, indices(0, len(s.best))) && slices.Equal(epochs, s.best) {
-		return head.Laws(predicted), s.model.Calibration, nil
+		return head.Dists(predicted), s.model.Calibration, nil
 	}
 	c, err := s.calibrate(members)
-	return head.Laws(predicted), c, err
+	return head.Dists(predicted), c, err
 }
 
 // calibrate finds how what members said last is reported.
@@ -138,11 +138,11 @@ func (s *student) calibrate(members []int) (*head.Calibration, error) {
 	held, within := train.NewHeldOut(s.votes.Classes, max(2, len(members))), &train.Within{}
 	for k, m := range members {
 		for at, j := range s.held[m] {
-			held.Add(s.latest[m].held[at].Law, s.counts(j), k)
+			held.Add(s.latest[m].held[at].Dist, s.counts(j), k)
 		}
 	}
 	if len(members) > 1 {
-		one := make([]head.Answer, len(members))
+		one := make([]head.Decoded, len(members))
 		for j := range s.sample {
 			for k, m := range members {
 				one[k] = s.latest[m].sample[j]
@@ -170,7 +170,7 @@ func (s *student) say(h head.Head, member, epoch int) (*said, error) {
 	}
 	for _, part := range []struct {
 		images []int
-		to     *[]head.Answer
+		to     *[]head.Decoded
 	}{{s.held[member], &now.held}, {s.sample, &now.sample}} {
 		out, err := forward(net, s.train, part.images)
 		if err != nil {

@@ -194,7 +194,7 @@ func TestStudentPredicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(meansOf(got), meansOf(head.Laws(want))) {
+	if !slices.Equal(meansOf(got), meansOf(head.Dists(want))) {
 		t.Error("other predictions than the model's")
 	}
 	if how != reported || how.Items == 0 {
@@ -270,7 +270,7 @@ func TestScore(t *testing.T) {
 		for j, m := range p {
 			in := m.Marginal(1).Interval(mixture.TwoSided, 0.9)
 			if reported {
-				a := head.Of(m)
+				a := head.NewDecoded(m)
 				how.Apply(&a)
 				in = a.Reported().Class(1).Interval(mixture.TwoSided, 0.9).Interval
 			}

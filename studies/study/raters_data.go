@@ -104,7 +104,7 @@ func (w *crowd) vote(n int, seed uint64, purpose string) (*crowdItems, error) {
 
 // expect returns E[p̄ | x], by the quantiles of the law of p at x, and E[p | x].
 func (w *crowd) expect(x [2]float64) (average, plain float64, err error) {
-	law, err := simulation.Spread.Law(x)
+	law, err := simulation.Spread.Dist(x)
 	if err != nil {
 		return 0, 0, err
 	}

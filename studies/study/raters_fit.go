@@ -89,10 +89,10 @@ func (s *Raters) judge(ctx context.Context, c crowdDesign, method string, seed u
 	if err != nil {
 		return nil, err
 	}
-	if crowd := res.Model.Crowd; crowd != nil {
+	if crowd := res.Model.RaterModel; crowd != nil {
 		out.recoverLearned(w, crowd)
 	}
-	return out, out.judge(said, res.Model.Crowd, fresh)
+	return out, out.judge(said, res.Model.RaterModel, fresh)
 }
 
 // learn returns what a method learns from, and how.
@@ -126,18 +126,18 @@ func (s *Raters) learn(items *dataset.Dataset, w *crowd, method string, seed uin
 }
 
 // judge compares what is said of fresh items with the truth and with their votes.
-func (out *crowdOutcome) judge(said []head.Answer, crowd *head.Crowd, fresh *crowdItems) error {
+func (out *crowdOutcome) judge(said []head.Decoded, crowd *head.RaterModel, fresh *crowdItems) error {
 	square, plain, loss, off, spread, width := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	n := float64(len(said))
 	ratings := fresh.ds.Ratings
-	if said[0].Law != nil {
+	if said[0].Dist != nil {
 		out.Coverage = make([]float64, len(adniLevels))
 	}
 	for j := range said {
 		a := &said[j]
 		e := a.Mean[1] - fresh.expected[j]
 		square += e * e / n
-		own := a.Plain()
+		own := a.ForItem()
 		e = own.Mean[1] - fresh.plain[j]
 		plain += e * e / n
 		l, err := voteLoss(a, crowd, fresh.ds, j, ratings[j*votesEach:(j+1)*votesEach])
@@ -145,7 +145,7 @@ func (out *crowdOutcome) judge(said []head.Answer, crowd *head.Crowd, fresh *cro
 			return err
 		}
 		loss += l / (n * votesEach)
-		if a.Law == nil {
+		if a.Dist == nil {
 			continue
 		}
 		e = a.Mean[1] - fresh.average[j]
@@ -163,29 +163,29 @@ func (out *crowdOutcome) judge(said []head.Answer, crowd *head.Crowd, fresh *cro
 	}
 	out.RMS, out.Plain = evaluate.Number(math.Sqrt(square)), evaluate.Number(math.Sqrt(plain))
 	out.NLL = evaluate.Number(loss)
-	if said[0].Law != nil {
+	if said[0].Dist != nil {
 		out.Width, out.Ratio = evaluate.Number(width), evaluate.Number(off/spread)
 	}
 	return nil
 }
 
 // voteLoss is −ln of the probability of the votes on item j, by who cast them where raters are modelled.
-func voteLoss(a *head.Answer, crowd *head.Crowd, ds *dataset.Dataset, j int, ratings []dataset.Rating) (float64, error) {
+func voteLoss(a *head.Decoded, crowd *head.RaterModel, ds *dataset.Dataset, j int, ratings []dataset.Rating) (float64, error) {
 	switch {
-	case a.Law == nil:
+	case a.Dist == nil:
 		loss := 0.0
 		for _, r := range ratings {
 			loss -= math.Log(a.Mean[r.Class])
 		}
 		return loss, nil
 	case crowd == nil:
-		l, err := a.Law.LogVotes([]float64{float64(ds.CountsOf(j)[0]), float64(ds.CountsOf(j)[1])})
+		l, err := a.Dist.LogVotes([]float64{float64(ds.CountsOf(j)[0]), float64(ds.CountsOf(j)[1])})
 		return -l, err
 	}
 	var votes []head.Rating
 	for _, r := range ratings {
 		votes = append(votes, head.Rating{Rater: r.Rater, Class: r.Class})
 	}
-	l, err := crowd.LogVotes(a.Law, votes)
+	l, err := crowd.LogVotes(a.Dist, votes)
 	return -l, err
 }

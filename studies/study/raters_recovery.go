@@ -26,7 +26,7 @@ func (out *crowdOutcome) recover(w *crowd, lean, guess func(r int) float64) {
 const noGuessing = 0.01
 
 // recoverLearned compares what training learned of raters with the truth.
-func (out *crowdOutcome) recoverLearned(w *crowd, c *head.Crowd) {
+func (out *crowdOutcome) recoverLearned(w *crowd, c *head.RaterModel) {
 	n := len(w.Lean)
 	sums := func(estimate, truth []float64, holds func(r int) bool) recovery {
 		square, held := 0.0, 0.0
@@ -39,8 +39,8 @@ func (out *crowdOutcome) recoverLearned(w *crowd, c *head.Crowd) {
 		}
 		return recovery{evaluate.Number(math.Sqrt(square)), evaluate.Number(correlation(estimate, truth)), evaluate.Number(held)}
 	}
-	out.Lean = sums(c.Lean, w.Lean, func(r int) bool {
-		in, b := evaluate.LeanOf(c, r), evaluate.Number(w.Lean[r])
+	out.Lean = sums(c.Bias, w.Lean, func(r int) bool {
+		in, b := evaluate.BiasOf(c, r), evaluate.Number(w.Lean[r])
 		return in.Lo <= b && b <= in.Hi
 	})
 	out.Guess = sums(c.Guess, w.Guess, func(r int) bool {

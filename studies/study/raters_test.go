@@ -65,7 +65,7 @@ func TestCrowdExpected(t *testing.T) {
 // What a method says of raters is correlated with the truth, and intervals hold it or not.
 func TestRecovery(t *testing.T) {
 	w := &crowd{Lean: []float64{-1, 0, 1}, Guess: []float64{0, 0, 0.8}}
-	c := &head.Crowd{Classes: 2, Lean: []float64{-0.8, 0.1, 2}, LeanSE: []float64{0.2, 0.2, 0.2},
+	c := &head.RaterModel{Classes: 2, Bias: []float64{-0.8, 0.1, 2}, BiasSE: []float64{0.2, 0.2, 0.2},
 		Guess: []float64{0.001, 0.2, 0.75}, GuessLogit: []float64{-7, -1.39, 1.1}, GuessLogitSE: []float64{2, 0.3, 0.4}}
 	out := &crowdOutcome{}
 	out.recoverLearned(w, c)

@@ -39,7 +39,7 @@ func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, see
 		return fitMixture(ctx, ds, test, seed)
 	case featureless:
 		law, err := fitFeatureless(ds)
-		return []spoken{{method, slices.Repeat([]mixture.Reported{{Law: law}}, test.Len()), 0}}, err
+		return []spoken{{method, slices.Repeat([]mixture.Reported{{Dist: law}}, test.Len()), 0}}, err
 	case softmaxBootstrap:
 		return fitBootstrap(ctx, ds, test, seed)
 	case evidential:
@@ -53,7 +53,7 @@ func fitVotes(ctx context.Context, method string, ds, test *dataset.Dataset, see
 		}
 		said := spoken{method: method}
 		for _, a := range got {
-			said.laws = append(said.laws, mixture.Reported{Law: a.Opinion})
+			said.laws = append(said.laws, mixture.Reported{Dist: a.Opinion})
 		}
 		return []spoken{said}, nil
 	}
@@ -114,7 +114,7 @@ func fitBootstrap(ctx context.Context, ds, test *dataset.Dataset, seed uint64) (
 		if err != nil {
 			return nil, fmt.Errorf("item %s: %w", test.Items[j], err)
 		}
-		said.laws = append(said.laws, mixture.Reported{Law: law})
+		said.laws = append(said.laws, mixture.Reported{Dist: law})
 	}
 	return []spoken{said}, nil
 }

@@ -85,19 +85,19 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 		All: make([]float64, len(paperLevels))}
 	for c := range counts {
 		m := law.Class(c)
-		chances := m.Law.VoteCounts(nil, h.Votes)
+		chances := m.Dist.VoteCounts(nil, h.Votes)
 		for l, level := range paperLevels {
 			in := m.Interval(mixture.TwoSided, level).Interval
-			naive, term := corrected(m.Law, in, chances, int(counts[c]))
+			naive, term := corrected(m.Dist, in, chances, int(counts[c]))
 			h.All[l] += term / float64(len(counts))
 			if c == class {
-				h.Claimed = append(h.Claimed, m.Law.CDF(in.Hi)-m.Law.CDF(in.Lo))
+				h.Claimed = append(h.Claimed, m.Dist.CDF(in.Hi)-m.Dist.CDF(in.Lo))
 				h.Lo, h.Hi = append(h.Lo, in.Lo), append(h.Hi, in.Hi)
 				h.Naive, h.Corrected = append(h.Naive, naive), append(h.Corrected, term)
 			}
 		}
 		if c == class {
-			if err := h.tells(m.Law, chances); err != nil {
+			if err := h.tells(m.Dist, chances); err != nil {
 				return h, err
 			}
 			for s := range h.For {
@@ -106,7 +106,7 @@ func judgeItem(law mixture.Reported, counts []float64, class int, luck float64) 
 			h.PIT = min(1, h.PIT+luck*chances[h.For])
 		}
 	}
-	score, err := law.Law.LogCounts(counts)
+	score, err := law.Dist.LogCounts(counts)
 	h.Score = -score
 	return h, err
 }

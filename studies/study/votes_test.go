@@ -38,7 +38,7 @@ func simulated(t *testing.T, scale float64, votes int) (truth, corrected, naive,
 		if law, err = law.Rescale(scale); err != nil {
 			t.Fatal(err)
 		}
-		h, err := judgeItem(mixture.Reported{Law: law, Resolution: 0.01}, []float64{float64(votes - s), float64(s)}, 1, 0.5)
+		h, err := judgeItem(mixture.Reported{Dist: law, Resolution: 0.01}, []float64{float64(votes - s), float64(s)}, 1, 0.5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := judgeItem(mixture.Reported{Law: law}, []float64{12, 8}, 1, 0.5)
+	h, err := judgeItem(mixture.Reported{Dist: law}, []float64{12, 8}, 1, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}

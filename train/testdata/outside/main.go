@@ -70,7 +70,7 @@ func (Tempered) Name() string { return "tempered" }
 func (Tempered) New(t head.Task) (head.Head, error) { return &tempered{classes: t.Classes}, nil }
 
 type tempered struct {
-	head.Base
+	head.DefaultHead
 	classes int
 	t       *nn.Param
 }
@@ -80,8 +80,8 @@ func (h *tempered) Outputs() int { return h.classes }
 func (h *tempered) Start(head.Batch) []float32 { return make([]float32, h.classes) }
 
 // Own asks for the sharpness, which trains and is saved with the network.
-func (h *tempered) Own() []nn.Own {
-	return []nn.Own{{Name: "sharpness", Shape: nn.Shape{1}, Start: 1}}
+func (h *tempered) Own() []nn.HeadParam {
+	return []nn.HeadParam{{Name: "sharpness", Shape: nn.Shape{1}, Start: 1}}
 }
 
 func (h *tempered) Bind(own []*nn.Param) { h.t = own[0] }
@@ -126,9 +126,9 @@ func (c *criterion) Add(out []float32, b head.Batch) {
 func (c *criterion) Value() float64 { return c.sum / c.votes }
 
 // Decode averages the networks' probabilities.
-func (h *tempered) Decode(dst []head.Answer, outputs []head.Output) {
+func (h *tempered) Decode(dst []head.Decoded, outputs []head.Output) {
 	for j := range dst {
-		a := head.Answer{Mean: make([]float64, h.classes), Variance: make([]float64, h.classes)}
+		a := head.Decoded{Mean: make([]float64, h.classes), Variance: make([]float64, h.classes)}
 		for _, o := range outputs {
 			for i, p := range probabilities(o.Raw[j*h.classes:(j+1)*h.classes], float64(o.Own[0][0])) {
 				a.Mean[i] += p / float64(len(outputs))
@@ -184,7 +184,7 @@ func main() {
 	}
 	_, err = model.Load(path)
 	fmt.Println("without them:", err != nil)
-	loaded, err := model.LoadWith(path, model.Known{
+	loaded, err := model.LoadWith(path, model.Extensions{
 		Methods: []head.Method{Tempered{}},
 		Layers:  []nn.Typed{&Gate{}},
 	})
