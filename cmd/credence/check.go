@@ -26,7 +26,7 @@ type checkOptions struct {
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := newVerb("check VOTES...", "See how far raters agree, and if their votes support intervals",
+	cmd := newVerb("check VOTES...", "Check rater agreement, and whether the votes support intervals",
 		"a file of votes", o.run)
 	f := cmd.Flags()
 	declare(f, &o.data, config.Check)

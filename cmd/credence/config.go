@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type initOptions struct {
 
 func newInit() *cobra.Command {
 	o := &initOptions{trainOptions: *newTrainOptions()}
-	cmd := newVerb("init", "Write a commented configuration for given data", "", o.run)
+	cmd := newVerb("init", "Write a commented configuration for your data", "", o.run)
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", run.ConfigFile, "`file` to write; - is standard output")
 	declareOverwrite(f, &o.overwrite)
@@ -185,7 +186,7 @@ func writeVerbs(w io.Writer, root *cobra.Command) error {
 		_, arguments, _ := strings.Cut(strings.TrimSuffix(c.Use, " [flags]"), " ")
 		v := verbInfo{Name: name, Summary: c.Short, Arguments: arguments, Flags: []flagInfo{}}
 		add := func(f *pflag.Flag) {
-			if f.Name != "help" && !f.Hidden {
+			if f.Name != "help" && f.Name != "help-all" && !f.Hidden {
 				v.Flags = append(v.Flags, describeFlag(f))
 			}
 		}
@@ -193,6 +194,7 @@ func writeVerbs(w io.Writer, root *cobra.Command) error {
 		c.InheritedFlags().VisitAll(add)
 		info.Verbs = append(info.Verbs, v)
 	})
+	slices.SortFunc(info.Verbs, func(a, b verbInfo) int { return cmp.Compare(a.Name, b.Name) })
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")

@@ -43,7 +43,7 @@ const (
 
 func newDemo() *cobra.Command {
 	o := demoOptions{}
-	cmd := newVerb("demo", "Train on simulated votes and see how far intervals can be trusted", "", o.run)
+	cmd := newVerb("demo", "Train on simulated votes and compare intervals with the truth", "", o.run)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "credence-demo", "`folder` for data, model and scores")
 	f.StringVar(&o.design, "design", string(simulation.Spread), "`name` of the simulation: spread or paper")

@@ -41,7 +41,7 @@ type evaluateOptions struct {
 
 func newEvaluate() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}}
-	cmd := newVerb("evaluate RUN DATA...", "Judge a model by votes it has not seen", "a run and a file of items", o.run)
+	cmd := newVerb("evaluate RUN DATA...", "Evaluate a model on votes that it has not seen", "a run and a file of items", o.run)
 	f := cmd.Flags()
 	o.declare(f)
 	f.BoolVar(&o.curve, "curve", false, "add what fewer votes per item and fewer items would tell")

@@ -30,7 +30,7 @@ func newInspect() *cobra.Command {
 		}
 		return out.write(cmd, card, modelCard{card}.print, nil)
 	}
-	cmd := newVerb("inspect RUN", "Print what a model is and where it comes from", "a run or a model file", inspect)
+	cmd := newVerb("inspect RUN", "Show a model: method, data, scores, provenance", "a run or a model file", inspect)
 	out.declare(cmd.Flags(), "table", "json")
 	return cmd
 }

@@ -29,7 +29,7 @@ type joinOptions struct {
 
 func newJoin() *cobra.Command {
 	o := &joinOptions{}
-	cmd := newVerb("join OUT", "Put together members that were trained apart, or shards of a prediction",
+	cmd := newVerb("join OUT", "Combine separately trained members, or shards of a prediction",
 		"the folder or file that the parts were written for", o.run)
 	f := cmd.Flags()
 	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")

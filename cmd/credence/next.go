@@ -31,7 +31,7 @@ type nextOptions struct {
 
 func newNext() *cobra.Command {
 	var o nextOptions
-	cmd := newVerb("next RUN ITEMS...", "Find the items on which further votes tell most",
+	cmd := newVerb("next RUN ITEMS...", "Rank items by the value of another vote",
 		"a run and a file of items", o.run)
 	f := cmd.Flags()
 	f.IntVar(&o.budget, "budget", 0, "`votes` to spread over the items")

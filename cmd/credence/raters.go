@@ -30,7 +30,7 @@ type ratersOptions struct {
 
 func newRaters() *cobra.Command {
 	var o ratersOptions
-	cmd := newVerb("raters RUN", "Tell what is known of the raters: votes, leans, guesses, agreement",
+	cmd := newVerb("raters RUN", "Show the raters: votes, bias, guess rate, agreement",
 		"a run or a model file", o.run)
 	f := cmd.Flags()
 	o.out.declare(f, "table", "md", "csv", "json")

@@ -15,7 +15,7 @@ import (
 
 func newReport() *cobra.Command {
 	o := evaluateOptions{levels: numbers{values: []float64{0.95}}, pageOnly: true}
-	cmd := newVerb("report RUN DATA...", "Write the report of a model on given items as a page",
+	cmd := newVerb("report RUN DATA...", "Write a report on a model and its predictions as an HTML page",
 		"a run and a file of items", o.run)
 	takesItems := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -20,38 +20,47 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", "FlagUsagesWrapped 100"))
+	root.SetHelpTemplate(helpTemplate)
+	cobra.EnableCommandSorting = false // verbs are listed in the order below
 	root.SetVersionTemplate("credence {{.Version}}\n")
 	// Declared here, because cobra's own flag would also take -v.
 	root.Flags().Bool("version", false, "print the version")
 	addKernelFlag(root)
 	root.SetFlagErrorFunc(flagError)
 
-	root.AddCommand(
-		newInit(),
-		newTrain(),
-		newJoin(),
-		newPredict(),
-		newNext(),
-		newServe(),
-		newEvaluate(),
-		newReport(),
-		newInspect(),
-		newVerify(),
-		newCheck(),
-		newRaters(),
-		newGroup("config", "Show the configuration of training, and where it comes from",
-			newConfigShow(), newConfigSchema()),
-		newGroup("data", "Fetch or make data sets, and votes",
-			newDataMNIST(), newDataADNISynthetic(), newDataLabels()),
-		newDemo(),
-		newReproduce(),
-		newMixture(),
-		newGroup("bench", "Measure how fast this machine computes",
-			newBenchIntervals(), newBenchKernels(), newBenchServe(), newBenchTrain()),
-		newVersion(),
-		newVerb("formats", "Which files of items and votes are read, and how", "", help),
-		newVerb("network", "How to write layers of your own for --network", "", help),
-	)
+	for _, stage := range []struct {
+		title string
+		verbs []*cobra.Command
+	}{
+		{"Prepare", []*cobra.Command{
+			newInit(),
+			newCheck(),
+			newGroup("data", "Fetch or generate data sets; turn clinical scores into votes",
+				newDataMNIST(), newDataADNISynthetic(), newDataLabels()),
+			newVerb("formats", "Describe the files of items and votes that are read", "", help),
+			newVerb("network", "Describe how to write a network for --network", "", help),
+			newGroup("config", "Show the configuration of training and the origin of each value",
+				newConfigShow(), newConfigSchema()),
+		}},
+		{"Train", []*cobra.Command{newTrain(), newJoin(), newVerify(), newDemo()}},
+		{"Judge", []*cobra.Command{newEvaluate(), newReport(), newInspect(), newRaters()}},
+		{"Use", []*cobra.Command{newPredict(), newNext(), newMixture()}},
+		{"Operate", []*cobra.Command{
+			newServe(),
+			newGroup("bench", "Measure the speed of this machine",
+				newBenchIntervals(), newBenchKernels(), newBenchServe(), newBenchTrain()),
+			newVersion(),
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: stage.title, Title: stage.title + ":"})
+		for _, verb := range stage.verbs {
+			verb.GroupID = stage.title
+			root.AddCommand(verb)
+		}
+	}
+	root.AddCommand(newReproduce())
+	root.SetHelpCommandGroupID("Operate")
+	root.SetCompletionCommandGroupID("Operate")
 	addHelp(root)
 	return root
 }
@@ -148,6 +157,10 @@ func addHelp(root *cobra.Command) {
 		}
 		c.Long, c.Example, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n\nExamples:\n")
 		c.Long = strings.Replace(c.Long, "{settings}", settingsHelp(), 1)
+		c.Annotations = map[string]string{}
+		for _, section := range []string{more, last} {
+			c.Long, c.Annotations[section], _ = strings.Cut(c.Long, "\n\n"+section+":\n")
+		}
 	})
 }
 

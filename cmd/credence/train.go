@@ -55,7 +55,16 @@ func (o *trainOptions) command() *cobra.Command {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines")
 	f.StringVar(&o.memberText, "member", "", "train network `I/M` alone, from 0/M, for credence join; auto or auto/M takes I from the environment")
+	shortHelp(cmd, commonFlags)
 	return cmd
+}
+
+// commonFlags are the flags of train that most runs need.
+var commonFlags = []flagGroup{
+	{"Data and votes", []string{"data", "votes", "item", "rater", "classes", "ignore", "group", "test"}},
+	{"Model", []string{"method", "network", "ensemble", "raters", "from"}},
+	{"Training", []string{"epochs", "seed", "device"}},
+	{"Output", []string{"out", "config", "resume", "overwrite"}},
 }
 
 func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {

@@ -24,7 +24,7 @@ type verifyOptions struct {
 
 func newVerify() *cobra.Command {
 	o := &verifyOptions{}
-	cmd := newVerb("verify RUN", "Repeat a run and prove that the model is the same", "the folder of a run", o.run)
+	cmd := newVerb("verify RUN", "Repeat a run and compare the model bit for bit", "the folder of a run", o.run)
 	cmd.Flags().IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no progress")
 	return cmd

@@ -40,7 +40,7 @@ func newVersion() *cobra.Command {
 		return printResult(cmd, asJSON, v, "credence %s\ngo       %s\nsystem   %s/%s\nkernel   %s\n",
 			v.Version, strings.TrimPrefix(v.Go, "go"), v.OS, v.Arch, v.Kernel)
 	}
-	cmd := newVerb("version", "Print the version, and the instruction set in use", "", run)
+	cmd := newVerb("version", "Print the version and the instruction set in use", "", run)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
 }

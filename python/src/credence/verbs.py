@@ -256,7 +256,7 @@ def check(
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """See how far raters agree, and if their votes support intervals.
+    """Check rater agreement, and whether the votes support intervals.
 
     Parameters
     ----------
@@ -887,7 +887,7 @@ def demo(
     addr: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Train on simulated votes and see how far intervals can be trusted.
+    """Train on simulated votes and compare intervals with the truth.
 
     Parameters
     ----------
@@ -979,7 +979,7 @@ def evaluate(
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Judge a model by votes it has not seen.
+    """Evaluate a model on votes that it has not seen.
 
     Parameters
     ----------
@@ -1216,7 +1216,7 @@ def init(
     device: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Write a commented configuration for given data.
+    """Write a commented configuration for your data.
 
     Parameters
     ----------
@@ -1489,7 +1489,7 @@ def inspect(
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Print what a model is and where it comes from.
+    """Show a model: method, data, scores, provenance.
 
     Parameters
     ----------
@@ -1534,7 +1534,7 @@ def join(
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Put together members that were trained apart, or shards of a prediction.
+    """Combine separately trained members, or shards of a prediction.
 
     Parameters
     ----------
@@ -1708,7 +1708,7 @@ def next(
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Find the items on which further votes tell most.
+    """Rank items by the value of another vote.
 
     Parameters
     ----------
@@ -2064,7 +2064,7 @@ def raters(
     seed: int | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Tell what is known of the raters: votes, leans, guesses, agreement.
+    """Show the raters: votes, bias, guess rate, agreement.
 
     Parameters
     ----------
@@ -2155,7 +2155,7 @@ def report(
     resolution: str | None = None,
     kernel: str | None = None,
 ) -> str:
-    """Write the report of a model on given items as a page.
+    """Write a report on a model and its predictions as an HTML page.
 
     Parameters
     ----------
@@ -2809,7 +2809,7 @@ def verify(
     quiet: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Repeat a run and prove that the model is the same.
+    """Repeat a run and compare the model bit for bit.
 
     Parameters
     ----------
@@ -2844,7 +2844,7 @@ def version(
     json: bool = False,
     kernel: str | None = None,
 ) -> str:
-    """Print the version, and the instruction set in use.
+    """Print the version and the instruction set in use.
 
     Parameters
     ----------

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Sections of a help text that are not shown with the rest: More with --help-all only, Last after the flags.
+const (
+	more = "More"
+	last = "Last"
+)
+
+// helpTemplate is cobra's, with the last section below the usage.
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}{{with index .Annotations "` + last + `"}}
+{{.}}
+{{end}}`
+
+// flagGroup is a group of flags in a short help.
+type flagGroup struct {
+	title string
+	names []string
+}
+
+// shortHelp has --help show the flags of some groups, and adds --help-all, which shows everything.
+func shortHelp(cmd *cobra.Command, groups []flagGroup) {
+	all := &helpAll{cmd: cmd}
+	cmd.Flags().VarPF(all, "help-all", "", "show all flags and the rest of the help").NoOptDefVal = "true"
+	full := cmd.UsageFunc()
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		if all.given {
+			return full(cmd)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+		for _, g := range groups {
+			set := pflag.NewFlagSet("", pflag.ContinueOnError)
+			set.SortFlags = false
+			for _, name := range g.names {
+				set.AddFlag(cmd.Flags().Lookup(name))
+			}
+			fmt.Fprintf(&b, "\n%s:\n%s", g.title, set.FlagUsagesWrapped(100))
+		}
+		fmt.Fprintf(&b, "\nUse \"%s --help-all\" for all %d flags and details.\n", cmd.CommandPath(), numFlags(cmd))
+		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
+		return err
+	})
+}
+
+// numFlags returns the number of flags of a verb that the help lists.
+func numFlags(cmd *cobra.Command) (n int) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			n++
+		}
+	})
+	return n
+}
+
+// helpAll is the value of --help-all: setting it asks for help, with everything.
+type helpAll struct {
+	cmd   *cobra.Command
+	given bool
+}
+
+func (h *helpAll) String() string   { return "" }
+func (h *helpAll) Type() string     { return "bool" }
+func (h *helpAll) IsBoolFlag() bool { return true }
+
+func (h *helpAll) Set(string) error {
+	h.given = true
+	if text := h.cmd.Annotations[more]; text != "" {
+		h.cmd.Long += "\n\n" + text
+		h.cmd.Annotations[more] = ""
+	}
+	return h.cmd.Flags().Set("help", "true")
+}
