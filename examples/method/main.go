@@ -1,5 +1,4 @@
-// Command outside trains, saves, loads and predicts with a layer and a method of
-// its own, from another module: what a user writes who needs either.
+// Command method trains, saves, loads and predicts with a layer and a method of its own.
 package main
 
 import (
@@ -29,7 +28,7 @@ type Gate struct {
 // Type is the layer's name in files.
 func (*Gate) Type() string { return "gate" }
 
-// Build tells the shape of the outputs and asks for parameters.
+// Build returns the shape of the outputs and declares the parameters.
 func (l *Gate) Build(b *nn.Builder, in nn.Shape) (nn.Shape, error) {
 	l.s = b.Const("s", nn.Shape{in.Size()}, float32(l.Start))
 	return in, nil
@@ -46,7 +45,7 @@ func (l *Gate) Forward(_ *nn.Pass, y, x []float32) {
 	}
 }
 
-// Backward sets the gradient of s and, where it is asked for, that of x.
+// Backward sets the gradient of s and, if dx is not nil, that of x.
 func (l *Gate) Backward(_ *nn.Pass, dx, dy, _, x []float32) {
 	clear(l.s.Grad)
 	for i, g := range dy {
@@ -79,7 +78,7 @@ func (h *tempered) Outputs() int { return h.classes }
 
 func (h *tempered) Start(head.Batch) []float32 { return make([]float32, h.classes) }
 
-// Own asks for the sharpness, which trains and is saved with the network.
+// Own declares the sharpness, which is trained and saved with the network.
 func (h *tempered) Own() []nn.HeadParam {
 	return []nn.HeadParam{{Name: "sharpness", Shape: nn.Shape{1}, Start: 1}}
 }
@@ -173,7 +172,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "outside")
+	dir, err := os.MkdirTemp("", "method")
 	if err != nil {
 		log.Fatal(err)
 	}
