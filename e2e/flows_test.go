@@ -256,11 +256,11 @@ func TestWhatIf(t *testing.T) {
 		b.open(s, "items")
 		b.click("table.items tbody button")
 		b.until(`document.querySelector("dialog .density")`)
-		before := b.text("dialog .law figcaption")
+		before := b.text("dialog .dist figcaption")
 		b.click(`dialog .whatif li:nth-child(2) button:last-child`)
 		b.click(`dialog .whatif li:nth-child(2) button:last-child`)
-		b.until(`document.querySelector("dialog .law figcaption").innerText.includes("as it is now")`)
-		after := b.text("dialog .law figcaption")
+		b.until(`document.querySelector("dialog .dist figcaption").innerText.includes("as it is now")`)
+		after := b.text("dialog .dist figcaption")
 		if after == before {
 			t.Errorf("two more votes change nothing: %s", after)
 		}
@@ -268,7 +268,7 @@ func TestWhatIf(t *testing.T) {
 		b.screen("whatif")
 		b.click(`dialog .whatif li:nth-child(2) button:first-child`)
 		b.click(`dialog .whatif li:nth-child(2) button:first-child`)
-		b.until(`document.querySelector("dialog .law figcaption").innerText === ` + quoted(before))
+		b.until(`document.querySelector("dialog .dist figcaption").innerText === ` + quoted(before))
 		b.press(kb.Escape)
 		b.until(`!document.querySelector("dialog")`)
 	})

@@ -44,7 +44,7 @@ func TestSmokeViews(t *testing.T) {
 	}
 }
 
-// TestSmokeFourKeys is a first-time user's way from the page to the vote that tells most.
+// TestSmokeFourKeys is a first-time user's way from the page to the most informative vote.
 func TestSmokeFourKeys(t *testing.T) {
 	s := serve(t, demo(t), "--items", "demo/fresh-items.csv", "--votes", "four.csv").ready()
 	best := bestItem(t, s, "nobody")
@@ -79,7 +79,7 @@ func TestSmokeFourKeys(t *testing.T) {
 	}
 }
 
-// bestItem returns the item on which a vote is worth most, as the server tells it.
+// bestItem returns the item on which a vote is worth most, by the server.
 func bestItem(t *testing.T, s *server, rater string) string {
 	t.Helper()
 	var q struct{ Items []struct{ Item string } }

@@ -107,7 +107,7 @@ def parameters(verbs: dict) -> str:
     options = ",\n    ".join(f'"{name_of(f)}": "{f}"' for f in order if f != "seed")
     lists = ", ".join(f'"{f}"' for f in order if flags[f]["list"])
     return (
-        FIRST.format("The parameters of the classifier: what ``credence train`` can be told.")
+        FIRST.format("The parameters of the classifier: the options of ``credence train``.")
         + f'''
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ LISTS = frozenset([{lists}])
 
 
 class Parameters:
-    """What training can be told; everything that is not given is chosen from the data.
+    """Options of training; everything that is not given is chosen from the data.
 
 {documented(docs, "    ")}
     """

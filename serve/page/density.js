@@ -20,14 +20,14 @@ function outline(values, most) {
 }
 
 // of returns the class whose density is drawn.
-export function of(law) { return law.classes.find((c) => c.class === law.of); }
+export function of(dist) { return dist.classes.find((c) => c.class === dist.of); }
 
 // density draws a distribution, and another in outline behind it: what it was before votes, say.
-export function density(law, { before = null, beforeLabel = "before" } = {}) {
-  const c = of(law), b = before && of(before);
-  const most = 1.05 * quantile([...law.density, ...(before?.density ?? [])], 0.995);
-  const says = (y) => `mean ${number(y.mean)}, ${percent(law.level)} interval ${interval(y)}`;
-  const text = `Distribution of the probability of ${law.of}: ${says(c)}.` + (b ? ` ${beforeLabel}: ${says(b)}.` : "");
+export function density(dist, { before = null, beforeLabel = "before" } = {}) {
+  const c = of(dist), b = before && of(before);
+  const most = 1.05 * quantile([...dist.density, ...(before?.density ?? [])], 0.995);
+  const says = (y) => `mean ${number(y.mean)}, ${percent(dist.level)} interval ${interval(y)}`;
+  const text = `Distribution of the probability of ${dist.of}: ${says(c)}.` + (b ? ` ${beforeLabel}: ${says(b)}.` : "");
   const bar = (y, at, kind) => [
     h("line", { class: "end " + kind, x1: x(y.lower), x2: x(y.upper), y1: at, y2: at }),
     h("line", { class: "end " + kind, x1: x(y.lower), x2: x(y.lower), y1: at - 5, y2: at + 5 }),
@@ -40,8 +40,8 @@ export function density(law, { before = null, beforeLabel = "before" } = {}) {
       h("text", { x: x(p), y: height - 6, class: p === 0 ? "tick" : p === 1 ? "tick last" : "tick middle" }, String(p)),
     ]),
     before && h("path", { class: "was", d: outline(before.density, most) }),
-    h("path", { class: "area", d: outline(law.density, most) + `L${x(1)} ${floor}L${x(0)} ${floor}Z` }),
-    h("path", { class: "curve", d: outline(law.density, most) }),
+    h("path", { class: "area", d: outline(dist.density, most) + `L${x(1)} ${floor}L${x(0)} ${floor}Z` }),
+    h("path", { class: "curve", d: outline(dist.density, most) }),
     h("line", { class: "rule", x1: x(0), x2: x(1), y1: floor, y2: floor }),
     b && bar(b, 148, "was"),
     bar(c, b ? 166 : 154, "is"));
@@ -54,7 +54,7 @@ function quantile(values, share) {
 }
 
 // table lists the classes with means and intervals, and what they were before.
-export function table(law, before) {
+export function table(dist, before) {
   const cells = (c) => [
     h("td", { class: "number" }, number(c.mean)),
     h("td", { class: "number" }, (c.at_least ? "≥ " : "") + interval(c)),
@@ -63,11 +63,11 @@ export function table(law, before) {
   ];
   return h("div", { class: "table" }, h("table", {},
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Class"), h("th", { scope: "col", class: "number" }, "Mean"),
-      h("th", { scope: "col", class: "number" }, percent(law.level) + " interval"), h("th", { scope: "col", class: "number" }, "Width"),
+      h("th", { scope: "col", class: "number" }, percent(dist.level) + " interval"), h("th", { scope: "col", class: "number" }, "Width"),
       h("th", { scope: "col", class: "number", title: "Probability that the class is the most probable one" }, "p_top"))),
-    h("tbody", {}, law.classes.map((c, i) => [
+    h("tbody", {}, dist.classes.map((c, i) => [
       before && h("tr", { class: "was" }, h("th", { scope: "row" }, h("bdi", {}, c.class), h("span", { class: "muted" }, " before")), cells(before.classes[i])),
-      h("tr", { class: c.class === law.predicted ? "strong" : "" },
+      h("tr", { class: c.class === dist.predicted ? "strong" : "" },
         h("th", { scope: "row" }, h("bdi", {}, c.class), before ? h("span", { class: "muted" }, " after") : null), cells(c)),
     ]))));
 }

@@ -63,7 +63,7 @@ export function later(f, ms) {
   };
 }
 
-// notice tells something at the foot of the page, and screen readers.
+// notice shows a message at the foot of the page, also to screen readers.
 export function notice(text, kind = "") {
   const e = document.getElementById("notice");
   e.className = text ? "on " + kind : "";

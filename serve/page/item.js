@@ -51,7 +51,7 @@ class ItemView {
       return;
     }
     this.item = item;
-    this.figure = h("div", { class: "law" });
+    this.figure = h("div", { class: "dist" });
     const classes = state.classes;
     show(this.body,
       h("div", { class: "columns" },
@@ -64,16 +64,16 @@ class ItemView {
     if (item.now) this.draw(item.now, item.before);
   }
 
-  draw(law, before, beforeLabel = "before your vote") {
-    const c = of(law);
+  draw(dist, before, beforeLabel = "before your vote") {
+    const c = of(dist);
     show(this.figure,
       state.classes.length > 2 && h("label", {}, "Probability of ", h("select", { id: "density-class", onchange: (e) => { this.class = e.target.value; this.load(); } },
-        state.classes.map((x) => h("option", { value: x, selected: x === law.of }, x)))),
-      h("figure", {}, density(law, { before, beforeLabel }),
-        h("figcaption", {}, "Probability of ", h("b", {}, h("bdi", {}, law.of)), `: mean ${number(c.mean)}, ${percent(law.level)} interval ${number(c.lower)} to ${number(c.upper)}.`,
+        state.classes.map((x) => h("option", { value: x, selected: x === dist.of }, x)))),
+      h("figure", {}, density(dist, { before, beforeLabel }),
+        h("figcaption", {}, "Probability of ", h("b", {}, h("bdi", {}, dist.of)), `: mean ${number(c.mean)}, ${percent(dist.level)} interval ${number(c.lower)} to ${number(c.upper)}.`,
           before ? ` Dashed: ${beforeLabel}.` : null,
           this.item.hidden ? " Without the votes of others, which are hidden until you vote." : null)),
-      table(law, before));
+      table(dist, before));
   }
 
   // vote offers to vote on the item, if the server keeps votes and knows who asks.
@@ -115,8 +115,8 @@ class ItemView {
       return;
     }
     try {
-      const law = await post("item/posterior", { item: this.id, rater: rater() || undefined, votes, class: this.class || this.item.now.of });
-      if (turn === this.asked) this.draw(law, this.item.now, "as it is now");
+      const dist = await post("item/posterior", { item: this.id, rater: rater() || undefined, votes, class: this.class || this.item.now.of });
+      if (turn === this.asked) this.draw(dist, this.item.now, "as it is now");
     } catch (e) {
       if (turn === this.asked) show(this.figure, h("p", { class: "bad", role: "alert" }, e.status ? e.message : "The server cannot be reached."));
     }

@@ -14,12 +14,12 @@ export async function overview(main) {
   show(main,
     h("h1", {}, h("bdi", {}, o.model)),
     h("p", { class: "lead" }, `A model of ${plural(o.classes.length, "class", "classes")} that learned from ${plural(o.trained_votes, "vote")} on ${plural(o.trained_items, "item")}. `
-      + "For each item it tells a distribution of the probability, and intervals that say how far it is known."),
-    o.queue && o.takes_votes && h("p", {}, h("a", { class: "button strong", href: "#queue" }, "Vote where it tells most")),
+      + "For each item it predicts a distribution of the probability, with credible intervals."),
+    o.queue && o.takes_votes && h("p", {}, h("a", { class: "button strong", href: "#queue" }, "Label the most informative items")),
     o.verdicts.length > 0 && h("section", {}, h("h2", {}, "Can its intervals be relied on?"),
       h("ul", { class: "verdicts" }, o.verdicts.map((v) => h("li", {}, mark(v.mark), h("span", {}, h("b", {}, v.question), v.answer))))),
     o.verdicts.length === 0 && h("section", {}, h("h2", {}, "Can its intervals be relied on?"),
-      h("p", { class: "muted" }, "The run has no report to tell. ", h("code", {}, "credence report"), " or ", h("code", {}, "credence evaluate"), " with held-out votes writes one.")),
+      h("p", { class: "muted" }, "The run has no report. ", h("code", {}, "credence report"), " or ", h("code", {}, "credence evaluate"), " with held-out votes writes one.")),
     attention(o),
     h("section", {}, h("h2", {}, "The model"), pairs(o)));
 }
@@ -46,7 +46,7 @@ function pairs(o) {
     row("Trained on", `${plural(o.trained_items, "item")}, ${plural(o.trained_votes, "vote")}`),
     row("Looks at", o.features.length === 0 ? "nothing" : [o.features.slice(0, few).flatMap((f, i) => [i ? "; " : "", h("bdi", {}, f)]), o.features.length > few ? `; and ${o.features.length - few} more` : ""]),
     row("Networks", `${plural(o.networks, "network")}, ${count(o.parameters)} parameters, method ${o.method}`),
-    row("Intervals", `${percent(o.level)} unless told otherwise` + (o.resolution ? `; ends closer than ${number(o.resolution, 3)} to 0 or 1 are not told apart from it` : "")),
+    row("Intervals", `${percent(o.level)} by default` + (o.resolution ? `; ends closer than ${number(o.resolution, 3)} to 0 or 1 are not told apart from it` : "")),
     o.scale ? row("Calibration", `the distributions were made ${number(o.scale)} times as wide in variance, as pairs of held-out votes showed`) : null,
     row("Raters", o.raters ? "known apart: votes count by who cast them" : "all count alike"),
     row("Version", h("code", {}, o.version)),

@@ -69,7 +69,7 @@ class Queue {
         setRater(text);
         dispatchEvent(new Event("hashchange"));
       } },
-      h("p", {}, "Items come in the order of what your vote tells: the most telling first. You vote under a name, so that your vote counts once and you can take it back."),
+      h("p", {}, "The most informative items come first. You vote under a name, so that your vote counts once and you can take it back."),
       h("label", { for: "rater" }, "Your name"), input, wrong,
       h("p", {}, h("button", { type: "submit", class: "strong", autofocus: true }, "Start voting"))));
     this.main.querySelector("button").focus({ preventScroll: true });
@@ -115,18 +115,18 @@ class Queue {
     }
     const kept = new Set(waiting().filter((v) => v.rater === rater()).map((v) => v.item));
     this.list = q.items.filter((x) => !kept.has(x.item));
-    this.tell(q.progress);
+    this.showProgress(q.progress);
     for (const x of this.list.slice(0, ahead)) this.load(x.item);
     if (!this.current) await this.next();
     document.documentElement.dataset.ready = "queue";
   }
 
-  tell(p) {
+  showProgress(p) {
     const less = p.variance_first > 0 ? Math.max(0, 1 - p.variance / p.variance_first) : 0;
     show(this.progress,
       h("p", {}, "You: ", h("b", {}, plural(p.own, "item")), ", ", h("span", {}, count(p.left) + " left"),
         h("span", { class: "muted" }, `. All raters: ${plural(p.votes, "vote")} by ${plural(p.raters, "rater")}.`)),
-      h("p", { class: "muted" }, "Uncertainty taken off so far: ", h("b", {}, percent(less, 1)), h("progress", { max: 1, value: less, "aria-label": "uncertainty taken off" })),
+      h("p", { class: "muted" }, "Uncertainty removed so far: ", h("b", {}, percent(less, 1)), h("progress", { max: 1, value: less, "aria-label": "uncertainty removed" })),
       p.left > 0 ? h("p", { class: "muted" }, "Expected of the next vote: ", h("b", {}, percent(p.variance > 0 ? p.next_gain / p.variance : 0, p.items > 500 ? 3 : 2)), " of what is left") : null);
   }
 
@@ -159,7 +159,7 @@ class Queue {
       if (this.current?.id !== id) return;
       this.current = item;
       show(this.card, h("header", {}, h("h2", {}, h("bdi", {}, id)),
-        h("p", { class: "muted" }, rank === 1 ? "A vote here tells most of all items." : rank ? `Number ${count(rank)} of all items by what a vote tells.` : "")),
+        h("p", { class: "muted" }, rank === 1 ? "Most informative item." : rank ? `Number ${count(rank)} of all items by the value of a vote.` : "")),
       content(item));
       this.card.dataset.item = id;
       scrollTo({ top: 0 });
@@ -169,7 +169,7 @@ class Queue {
     }
   }
 
-  // stuck tells that nothing can be loaded, and goes on when it can.
+  // stuck shows that nothing can be loaded, and continues when it can.
   stuck() {
     if (!this.current?.item) {
       this.current = null;

@@ -185,7 +185,7 @@ export class Scatter {
     this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
   }
 
-  // point tells which item the mouse is on.
+  // point returns the item under the mouse.
   point(to) {
     const i = this.nearest(...to);
     this.tip.hidden = i < 0;

@@ -6,7 +6,7 @@ import { notice, plural } from "./dom.js";
 
 const prefix = "credence-vote-";
 
-// tab tells the votes of this tab from those of others, which send theirs themselves.
+// tab distinguishes the votes of this tab from those of others, which send theirs themselves.
 const tab = sessionStorage.getItem("credence-tab") ?? String(Math.random());
 sessionStorage.setItem("credence-tab", tab);
 
@@ -29,7 +29,7 @@ export function waiting() {
 
 let clock = 0; // two votes within a millisecond keep their order
 
-// say keeps what a rater says of an item and begins to send it: a label, "cannot tell", or nothing,
+// say stores the vote of a rater on an item and starts sending it: a label, "cannot tell", or nothing,
 // which takes back what was said before.
 export function say(item, rater, what) {
   clock = Math.max(clock + 1, Date.now());

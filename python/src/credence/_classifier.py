@@ -430,8 +430,8 @@ class CredenceClassifier(ClassifierMixin, BaseEstimator, Parameters):
         cast = self._cast(votes, items, list(self.classes_.tolist()))
 
         def judge(trained: str, files: list[str], path: str, how: dict[str, object]) -> dict[str, Any]:
-            told = {**how, "votes": path, "json": True, **options}
-            out, messages = run(["evaluate", trained, *files, *flags(told)], list(told))
+            arguments = {**how, "votes": path, "json": True, **options}
+            out, messages = run(["evaluate", trained, *files, *flags(arguments)], list(arguments))
             if not cast.plain:
                 warn_of(messages, 5)
             found: dict[str, Any] = json.loads(out)

@@ -210,15 +210,15 @@ class Mixture:
         records["weights"], records["alpha"] = self.weights, self.alpha
         if votes is not None:
             records["votes"] = votes
-        told = dict(options, tell=list(fields), run=self._run.path() if self._run is not None else None)
-        told["resolution"] = repr(self.resolution)
+        arguments = dict(options, tell=list(fields), run=self._run.path() if self._run is not None else None)
+        arguments["resolution"] = repr(self.resolution)
         with Folder() as folder:
             try:
                 with open(folder / "in.npy", "wb") as f:
                     np.save(f, records)
             except OSError as e:
                 raise FileError(f"writing mixtures to {folder.path}: {e.strerror or e}") from e
-            run(["mixture", f"--data={folder / 'in.npy'}", f"--output={folder / 'out.npy'}", *flags(told)])
+            run(["mixture", f"--data={folder / 'in.npy'}", f"--output={folder / 'out.npy'}", *flags(arguments)])
             return load(folder, "out.npy", n)
 
 

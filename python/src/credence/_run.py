@@ -156,16 +156,16 @@ def predict(
     with Folder() as folder:
         written = _items.write(items, folder)
         line = ["predict", trained.path(), *written.files, "-o", str(folder / "out.npy"), "--progress=0"]
-        told = dict(options or {})
-        told["only"] = list(fields)
+        arguments = dict(options or {})
+        arguments["only"] = list(fields)
         for name in ("item", "image-column"):
             if name in written.options:
-                told[name] = written.options[name]
+                arguments[name] = written.options[name]
         if votes is not None:
             path, how = votes.write(folder)
-            told.update(how, votes=path)
-            told.pop("item", None) if not written.ids else None
-        _, messages = run([*line, *flags(told)], list(told))
+            arguments.update(how, votes=path)
+            arguments.pop("item", None) if not written.ids else None
+        _, messages = run([*line, *flags(arguments)], list(arguments))
         warn_of(messages, stacklevel)
         return load(folder, "out.npy", len(items))
 
