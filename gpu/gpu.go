@@ -34,6 +34,3 @@ func Open(number int) (nn.Engine, error) {
 	}
 	return e, nil
 }
-
-// Is reports whether name, which a model records as what it was trained on, is that of a GPU.
-func Is(name string) bool { return gpu.Named(name) }

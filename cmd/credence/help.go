@@ -46,20 +46,10 @@ func shortHelp(cmd *cobra.Command, groups []flagGroup) {
 			}
 			fmt.Fprintf(&b, "\n%s:\n%s", g.title, set.FlagUsagesWrapped(100))
 		}
-		fmt.Fprintf(&b, "\nUse \"%s --help-all\" for all %d flags and details.\n", cmd.CommandPath(), numFlags(cmd))
+		fmt.Fprintf(&b, "\nUse \"%s --help-all\" for all flags and details.\n", cmd.CommandPath())
 		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 		return err
 	})
-}
-
-// numFlags returns the number of flags of a verb that the help lists.
-func numFlags(cmd *cobra.Command) (n int) {
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			n++
-		}
-	})
-	return n
 }
 
 // helpAll is the value of --help-all: setting it asks for help, with everything.
