@@ -168,7 +168,7 @@ func (o *trainOptions) runMember(cmd *cobra.Command) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	return o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
-		done, err := run.TrainMember(ctx, o.out, *o.member, d, o.options(show))
+		done, err := run.TrainMember(ctx, o.out, o.member.Index, d, o.options(show))
 		show.erase()
 		if err != nil {
 			return o.adviseMember(err)

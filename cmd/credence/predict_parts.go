@@ -55,7 +55,7 @@ var unlikeParts = []string{"output", "batch", "progress", "threads", "overwrite"
 
 // source is what the parts of a prediction are made from.
 func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *dataset.Stream, path string) (predict.ShardSource, error) {
-	s := predict.ShardSource{Program: buildVersion(), Options: map[string]string{"kernel": kernel.Name()}}
+	s := predict.ShardSource{Program: buildVersion(), Shards: p.options.rank.Count, Options: map[string]string{"kernel": kernel.Name()}}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(unlikeParts, f.Name) {
 			s.Options[f.Name] = f.Value.String()
@@ -82,7 +82,7 @@ func (p *predictor) source(ctx context.Context, flags *pflag.FlagSet, in *datase
 	for _, part := range p.model.Transform.Parts() {
 		width += part.Width()
 	}
-	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, p.options.rank.Count)
+	s.Block = predict.BlockOf(p.about(in, &s.Files[0], width), width, s.Shards)
 	return s, nil
 }
 
@@ -105,7 +105,7 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 	if err != nil {
 		return orStopped(ctx, err)
 	}
-	parts, err := predict.OpenParts(o.out, p.table, s, o.rank)
+	parts, err := predict.OpenParts(o.out, p.table, s, o.rank.Index)
 	if err != nil {
 		return o.partsHint(err)
 	}

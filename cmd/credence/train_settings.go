@@ -178,7 +178,7 @@ func (o *trainOptions) begin(ctx context.Context) error {
 	if o.From == "" || o.beginning != nil {
 		return nil
 	}
-	b, err := run.OpenWarmStart(ctx, &o.Settings)
+	b, err := run.OpenWarmStart(ctx, o.From)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
