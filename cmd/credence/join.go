@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"credence/internal/par"
 	"credence/internal/rank"
 	"credence/nn"
 	"credence/run"
@@ -21,7 +20,6 @@ import (
 type joinOptions struct {
 	wait      time.Duration
 	end       time.Time // of waiting
-	threads   int
 	overwrite bool
 	quiet     bool
 	json      bool
@@ -32,7 +30,7 @@ func newJoin() *cobra.Command {
 	cmd := newVerb("join OUT", "Put together members that were trained apart, or shards of a prediction",
 		"the folder or file that the parts were written for", o.run)
 	f := cmd.Flags()
-	f.IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	declareThreads(f, 0, "how many `cores` to use (default all); the result is the same")
 	f.DurationVar(&o.wait, "wait", 0, "wait so `long` for members or shards that have not ended, such as 2h")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run or the predictions if they exist")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but warnings and errors")
@@ -124,7 +122,6 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o.engine(cmd, t, parts[0].Kernel)
-	par.SetThreads(o.threads)
 	return t.join(ctx, cmd, parts)
 }
 

@@ -290,11 +290,7 @@ func (o *mixtureOptions) votesLabel(classes []string) string {
 	var parts []string
 	for i, v := range o.votes.values {
 		if v > 0 {
-			noun := " votes for "
-			if v == 1 {
-				noun = " vote for "
-			}
-			parts = append(parts, strconv.FormatFloat(v, 'g', -1, 64)+noun+classes[i])
+			parts = append(parts, exact(v)+" "+words.Noun(v, "vote")+" for "+classes[i])
 		}
 	}
 	if len(parts) == 0 {

@@ -114,16 +114,6 @@ func unknownVerb(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, noUnknownVerb(cmd, rest[:1])
 }
 
-// arguments is the Args of a verb that takes so many, or more of the last.
-func arguments(n int, more bool, expected string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < n || len(args) > n && !more {
-			return usagef("expected %s, found %s", expected, words.Plural(len(args), "argument"))
-		}
-		return nil
-	}
-}
-
 // noArgs is the Args of a verb that takes flags only.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -153,7 +143,10 @@ func addHelp(root *cobra.Command) {
 
 // newVerb returns a command that takes the arguments that follow its name in use, which errors call expected.
 func newVerb(use, short, expected string, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	args := arguments(len(strings.Fields(use))-1, strings.HasSuffix(use, "..."), expected)
+	n, more := len(strings.Fields(use))-1, strings.HasSuffix(use, "...")
+	args := func(_ *cobra.Command, args []string) error {
+		return expect(len(args) == n || len(args) > n && more, "expected %s, found %s", expected, words.Plural(len(args), "argument"))
+	}
 	if expected == "" {
 		args = noArgs
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -83,27 +82,18 @@ func (l *statusLine) erase() {
 	}
 }
 
-// threadsMark marks a flag --threads that holds for the whole verb.
-const threadsMark = "credence_threads"
-
 // declareThreads adds the flag --threads: the number of cores that the whole verb uses, 0 for all.
-func declareThreads(f *pflag.FlagSet, n int, usage string) {
-	f.Int("threads", n, usage)
-	f.SetAnnotation("threads", threadsMark, nil)
-}
+func declareThreads(f *pflag.FlagSet, n int, usage string) { f.Int("threads", n, usage) }
 
-// useThreads sets the number of cores that such a flag gives.
+// useThreads sets the number of cores to that of declareThreads. The flag of credence train is one of its settings,
+// not an int.
 func useThreads(f *pflag.FlagSet) error {
-	flag := f.Lookup("threads")
-	if flag == nil {
-		return nil
-	}
-	if _, marked := flag.Annotations[threadsMark]; !marked {
-		return nil
-	}
 	n, err := f.GetInt("threads")
+	if err != nil {
+		return nil // there is no such flag
+	}
 	par.SetThreads(n)
-	return cmp.Or(err, expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n))
+	return expect(n >= 0, "--threads %d: expected at least 1, or 0 for all cores", n)
 }
 
 // interruptible returns a context that ends with the first signal; a second one

@@ -33,17 +33,15 @@ type trainOptions struct {
 	memberText string
 	member     *rank.Rank // one of the networks alone, nil for all
 
-	beginning *run.WarmStart // of --from, once it is open
+	warmStart *run.WarmStart // of --from, once it is open
 
 	repeat bool // as the file says, whatever the environment, to compare the result
 }
 
-func newTrain() *cobra.Command { return newTrainOptions().command() }
-
 func newTrainOptions() *trainOptions { return &trainOptions{Settings: *config.New()} }
 
-// command returns the verb that fills in o.
-func (o *trainOptions) command() *cobra.Command {
+func newTrain() *cobra.Command {
+	o := newTrainOptions()
 	cmd := newVerb("train", "Train a model on items with votes", "", o.run)
 	cmd.Args = trainArgs
 	f := cmd.Flags()
@@ -97,7 +95,7 @@ func (o *trainOptions) train(ctx context.Context, cmd *cobra.Command,
 		return err
 	}
 	defer d.Items.Close()
-	defer o.beginning.Close()
+	defer o.warmStart.Close()
 	return work(d, show)
 }
 
@@ -158,8 +156,8 @@ func (o *trainOptions) read(ctx context.Context, show *trainDisplay) (*run.Parti
 		return nil, err
 	}
 	show.data(ds)
-	if o.beginning != nil && o.beginning.Gone != nil {
-		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.beginning.Gone))
+	if o.warmStart != nil && o.warmStart.Gone != nil {
+		show.warn(fmt.Sprintf("--from %s: its data are not at hand: %v", o.From, o.warmStart.Gone))
 	}
 	d, err := o.divide(ds)
 	if err != nil {
@@ -182,22 +180,13 @@ func (o *trainOptions) divide(ds *dataset.Dataset) (*run.Partition, error) {
 	if n := len(o.Fit.ClassWeights); n > 0 && n != len(ds.Classes) {
 		return nil, usagef("--class-weights gives %s for %d classes %q: expected one for each", words.Plural(n, "weight"), len(ds.Classes), ds.Classes)
 	}
-	return o.beginning.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
-}
-
-// fit returns how the model is fitted.
-func (o *trainOptions) fit() train.Options {
-	fit := o.Fit
-	if o.beginning != nil {
-		fit.From = o.beginning.WarmStart
-	}
-	return fit
+	return o.warmStart.Divide(ds, o.Validation, o.Test, o.Fit.Seed)
 }
 
 // options returns what package run takes. Once the fit has chosen its options,
 // they are taken over.
 func (o *trainOptions) options(show *trainDisplay) run.Options {
-	fit := o.fit()
+	fit := o.Fit
 	fit.Version, fit.Memory, fit.Progress = buildVersion(), o.Load.FeatureOptions.Memory, show.progress
 	return run.Options{
 		Mode: o.mode(), Fit: fit, Command: repeatCommand(o.out),

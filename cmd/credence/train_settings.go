@@ -77,10 +77,14 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	}
 	// --ignore names columns of any of the files.
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
-	if err := o.begin(ctx); err != nil {
-		return nil, err
+	var err error
+	if o.warmStart, err = run.OpenWarmStart(ctx, o.From); err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
 	}
-	o.beginning.Adapt(&load)
+	if o.warmStart != nil {
+		o.Fit.From = o.warmStart.WarmStart
+		o.warmStart.Adapt(&load)
+	}
 	ds, err := dataset.Load(ctx, load)
 	p, ok := errors.AsType[*dataset.ParseError](err)
 	if ok && errors.Is(p, dataset.ErrNoColumn) && slices.Contains(load.Votes, p.File) && !o.Given("votes-item") &&
@@ -111,7 +115,7 @@ func (o *trainOptions) choose(ds *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	fit := o.fit()
+	fit := o.Fit
 	fit.Held = d.Held
 	chosen, err := train.Complete(d.Learn, fit)
 	if err != nil {
@@ -173,24 +177,11 @@ func (o *trainOptions) inherit() error {
 	return o.File(folder.Path(run.ConfigFile), except...)
 }
 
-// begin opens the run to start from.
-func (o *trainOptions) begin(ctx context.Context) error {
-	if o.From == "" || o.beginning != nil {
-		return nil
-	}
-	b, err := run.OpenWarmStart(ctx, o.From)
-	if err != nil {
-		return fmt.Errorf("--from: %w", err)
-	}
-	o.beginning = b
-	return nil
-}
-
 // checkBegun refuses columns that the run to start from did not have, and adds to errors
 // about its features or classes what can be done.
 func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
 	switch {
-	case o.beginning == nil:
+	case o.warmStart == nil:
 		return err
 	case errors.Is(err, dataset.ErrMissingFeature):
 		return withHint(fmt.Errorf("--from %s: %w", o.From, err), "data to go on with need the features of the run; with others, train from the beginning, without --from")
@@ -200,7 +191,7 @@ func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
 		return err
 	}
 	var names []string
-	for _, name := range o.beginning.NewColumns(ds) {
+	for _, name := range o.warmStart.NewColumns(ds) {
 		if !slices.Contains(o.Load.FeatureOptions.Ignore, name) {
 			names = append(names, listWord(name))
 		}
@@ -208,15 +199,8 @@ func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, plural(len(names), "column", "columns"), words.Few(names)),
+	return withHint(fmt.Errorf("--from %s: the run was trained without %s [%s]", o.From, words.Noun(len(names), "column"), words.Few(names)),
 		"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
 }
 
 // changes tells what changed since the model that training started from.
@@ -224,8 +208,7 @@ func changes(c *model.Origin) string {
 	if !c.Known {
 		return fmt.Sprintf("started from the model with sha256 %.12s…; its data are not at hand", c.Model)
 	}
-	votes := func(n float64) string { return words.Count(n) + " " + plural(int(min(n, 2)), "vote", "votes") }
-	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), votes(c.AddedVotes), words.Count(c.RemovedVotes))
+	text := fmt.Sprintf("%s new, %s gone; %s added, %s removed", words.Plural(c.NewItems, "item"), words.Thousands(c.GoneItems), words.Plural(c.AddedVotes, "vote"), words.Count(c.RemovedVotes))
 	if c.Items == 0 {
 		return text + "; no held-out item tells what that changed"
 	}

@@ -11,21 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"credence/internal/kernel"
-	"credence/internal/par"
 	"credence/run"
 	"credence/train"
 )
 
 // verifyOptions is the command line of credence verify.
-type verifyOptions struct {
-	threads int
-	quiet   bool
-}
+type verifyOptions struct{ quiet bool }
 
 func newVerify() *cobra.Command {
 	o := &verifyOptions{}
 	cmd := newVerb("verify RUN", "Repeat a run and prove that the model is the same", "the folder of a run", o.run)
-	cmd.Flags().IntVar(&o.threads, "threads", 0, "how many `cores` to use (default all); the result is the same")
+	declareThreads(cmd.Flags(), 0, "how many `cores` to use (default all); the result is the same")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no progress")
 	return cmd
 }
@@ -64,13 +60,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 // repeat trains the run again as its configuration says, on what it has recorded.
 func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded string) (*run.Verification, error) {
 	t := newTrainOptions()
-	t.repeat = true
-	c := t.command()
-	c.SetOut(io.Discard)
-	c.SetErr(cmd.ErrOrStderr())
-	if err := c.ParseFlags([]string{"--config", folder.Path(run.ConfigFile), fmt.Sprintf("--threads=%d", o.threads), fmt.Sprintf("--quiet=%t", o.quiet)}); err != nil {
-		return nil, err
-	}
+	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, o.quiet
 	if err := t.settle(); err != nil {
 		return nil, err
 	}
@@ -79,23 +69,18 @@ func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded s
 		return nil, withHint(fmt.Errorf("%s does not repeat here: %w", folder, err),
 			"call credence-gpu verify on a machine with such a GPU")
 	}
-	par.SetThreads(t.Threads)
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	show := newTrainDisplay(t, c)
-	d, err := t.read(ctx, show)
+	var v *run.Verification
+	err = t.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) (err error) {
+		v, err = run.Verify(ctx, folder, d, t.options(show))
+		show.erase()
+		return err
+	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, withHint(err, "call credence verify in the folder in which the run was started: the paths of its data are relative to that")
 	case errors.Is(err, train.ErrStopped):
-		return nil, errors.New("stopped before the end of training: nothing is proved")
-	case err != nil:
-		return nil, err
-	}
-	defer d.Items.Close()
-	v, err := run.Verify(ctx, folder, d, t.options(show))
-	show.erase()
-	if errors.Is(err, train.ErrStopped) {
 		return nil, errors.New("stopped before the end of training: nothing is proved")
 	}
 	return v, err

@@ -28,21 +28,19 @@ func grouped(s string) string {
 	return s
 }
 
-// Plural writes a number of things: 1 vote, 2,687 votes. The noun takes an s.
-func Plural[N int | float64](n N, noun string) string {
+// Noun returns the form of a noun for n things: vote, votes. The plural takes an s.
+func Noun[N int | float64](n N, noun string) string {
 	if n == 1 {
-		return "1 " + noun
+		return noun
 	}
-	return Count(float64(n)) + " " + noun + "s"
+	return noun + "s"
 }
 
+// Plural writes a number of things: 1 vote, 2,687 votes.
+func Plural[N int | float64](n N, noun string) string { return Count(float64(n)) + " " + Noun(n, noun) }
+
 // Spelled does the same with words for small numbers: one vote, two votes.
-func Spelled(n int, noun string) string {
-	if n == 1 {
-		return "one " + noun
-	}
-	return Word(n) + " " + noun + "s"
-}
+func Spelled(n int, noun string) string { return Word(n) + " " + Noun(n, noun) }
 
 // Word writes a number up to five as a word.
 func Word(n int) string {
