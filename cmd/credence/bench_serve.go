@@ -147,7 +147,7 @@ func serveAside(ctx context.Context, path string) (url string, end func() error,
 }
 
 // rowsFor returns n rows of a model's features as CSV, and one as JSON.
-func rowsFor(path string, n int) (csv []byte, row string, err error) {
+func rowsFor(path string, n int) (csv []byte, first string, err error) {
 	m, err := run.Load(path)
 	if err != nil {
 		return nil, "", err
@@ -165,19 +165,17 @@ func rowsFor(path string, n int) (csv []byte, row string, err error) {
 		return nil, "", err
 	}
 	b.WriteString("item," + strings.Trim(string(quoted), "[]") + "\n")
-	cell := func(i, k int) string { return fmt.Sprintf("%.4f", float64((i*37+k*101)%2000)/1000-1) }
-	var first []string
-	for i := range n {
-		fmt.Fprintf(&b, "i%d", i)
+	row := func(i int) string {
+		var cells []string
 		for k := range names {
-			b.WriteString("," + cell(i, k))
+			cells = append(cells, fmt.Sprintf("%.4f", float64((i*37+k*101)%2000)/1000-1))
 		}
-		b.WriteByte('\n')
+		return strings.Join(cells, ",")
 	}
-	for k := range names {
-		first = append(first, cell(0, k))
+	for i := range n {
+		fmt.Fprintf(&b, "i%d,%s\n", i, row(i))
 	}
-	return b.Bytes(), strings.Join(first, ","), nil
+	return b.Bytes(), row(0), nil
 }
 
 func (o *benchServe) measure(ctx context.Context, path, scratch string, each time.Duration) (*serveResult, error) {
@@ -204,10 +202,7 @@ func (o *benchServe) measure(ctx context.Context, path, scratch string, each tim
 		r.OpenP50, r.OpenP99 = ms(got.P50), ms(got.P99)
 	}
 	if o.rows > 0 {
-		name := filepath.Base(filepath.Clean(path))
-		if filepath.Ext(name) == ".credence" {
-			name = strings.TrimSuffix(name, ".credence")
-		}
+		name := strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".credence")
 		batch := bench.Load{URL: o.url, Path: "/api/v1/models/" + name + "/predict", Kind: "text/csv", Accept: "text/csv", Body: csv, Connections: 4, Duration: each}
 		if got, err = batch.Run(ctx); err != nil {
 			return nil, err

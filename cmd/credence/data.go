@@ -290,10 +290,9 @@ func printCounts(w *bytes.Buffer, rules *clinical.Rules, res *clinical.Result, p
 			fmt.Fprintf(w, "\nlabel %s: %s", c.Name, strings.Join(c.Levels, " or "))
 		}
 	}
-	if bytes.HasSuffix(w.Bytes(), []byte("\n")) {
-		return
+	if !bytes.HasSuffix(w.Bytes(), []byte("\n")) {
+		w.WriteByte('\n')
 	}
-	w.WriteByte('\n')
 }
 
 // firstFew lists at most five names.

@@ -21,10 +21,9 @@ import (
 
 // usageError marks a command line that cannot be understood, as opposed to
 // work that failed: it ends with exit code 2.
-type usageError struct{ err error }
+type usageError struct{ error }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Unwrap() error { return e.error }
 
 // usagef formats a usageError.
 func usagef(format string, args ...any) error {
@@ -93,12 +92,11 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // hintedError carries a sentence on how to fix the error.
 type hintedError struct {
-	err  error
+	error
 	hint string
 }
 
-func (e *hintedError) Error() string { return e.err.Error() }
-func (e *hintedError) Unwrap() error { return e.err }
+func (e *hintedError) Unwrap() error { return e.error }
 
 // withHint attaches a hint, which is printed on the line below the error. Of
 // several in a chain of wrapped errors the outermost is printed.
@@ -211,7 +209,7 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		case s == dataset.SetVoteColumns:
 			word = strings.Join(words.Each(a.Columns, listWord), ",")
 		case s == dataset.SetForm:
-			word = formFlags(a.Forms)
+			word = strings.Join(words.Each(a.Forms, func(f dataset.Form) string { return "--votes-form " + f.String() }), " or ")
 		case s == dataset.SetItem || s == dataset.SetImages:
 			word = shellWord(a.Column)
 		default:
@@ -227,12 +225,6 @@ func adviceOn(err error, flags *pflag.FlagSet) string {
 		return strings.Join(list[:n-1], ", ") + ", or " + list[n-1]
 	}
 	return strings.Join(list, "")
-}
-
-// formFlags lists the flags for forms of votes.
-func formFlags(forms []dataset.Form) string {
-	flag := func(f dataset.Form) string { return fmt.Sprintf("--votes-form %v", f) }
-	return strings.Join(words.Each(forms, flag), " or ")
 }
 
 // warningText writes a warning about data with the flags that would settle it.

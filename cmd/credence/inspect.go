@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,12 +60,8 @@ func (c modelCard) print(w *printout.Page) {
 	if strings.Contains(network, "\n") || len(network) > 60 {
 		network = "layers of its own"
 	}
-	for i, width := range o.Widths {
-		sep := " "
-		if i > 0 {
-			sep = "-"
-		}
-		network += fmt.Sprint(sep, width)
+	if len(o.Widths) > 0 {
+		network += " " + strings.Join(words.Each(o.Widths, strconv.Itoa), "-")
 	}
 	if c.Meaning != "" {
 		var b strings.Builder

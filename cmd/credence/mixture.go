@@ -265,6 +265,7 @@ func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Diri
 		return usagef("--plot %s: expected a file name that ends in .svg", o.plot)
 	}
 	figure := plot.Density{Levels: o.levels.values}
+	figure.XLabel = "probability of class " + classes[0]
 	switch {
 	case before.Classes() > 2:
 		m := cmp.Or(after, before)
@@ -274,13 +275,11 @@ func (o *mixtureOptions) writePlot(classes []string, before, after *mixture.Diri
 		figure.XLabel = "probability of the class"
 	case after == nil:
 		figure.Curves = []plot.Curve{{Mixture: before.Marginal(0)}}
-		figure.XLabel = "probability of class " + classes[0]
 	default:
 		figure.Curves = []plot.Curve{
 			{Label: "before", Mixture: before.Marginal(0)},
 			{Label: "after " + o.votesLabel(classes), Mixture: after.Marginal(0)},
 		}
-		figure.XLabel = "probability of class " + classes[0]
 	}
 	return atomicfile.Write(o.plot, func(w io.Writer) error { return plot.WriteSVG(w, figure) })
 }

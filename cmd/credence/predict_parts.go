@@ -28,12 +28,10 @@ func (o *predictOptions) checkParts(items []string) error {
 	if !o.inParts() {
 		return nil
 	}
-	flag := "--shard"
-	if o.shard == "" {
-		flag = "--resume"
-	}
+	flag := "--resume"
 	o.rank = rank.Rank{Count: 1}
 	if o.shard != "" {
+		flag = "--shard"
 		var err error
 		if o.rank, err = rank.Parse(o.shard, os.Getenv); err != nil {
 			return usagef("--shard: %w", err)
@@ -106,8 +104,11 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 		return orStopped(ctx, err)
 	}
 	parts, err := predict.OpenParts(o.out, p.table, s, o.rank.Index)
+	if _, ok := errors.AsType[*predict.PartError](err); ok {
+		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.PartsOf(o.out))+", or choose another -o")
+	}
 	if err != nil {
-		return o.partsHint(err)
+		return err
 	}
 	defer parts.Close()
 	in.Cut(s.Block)
@@ -156,14 +157,6 @@ func (p *predictor) predictParts(ctx context.Context, cmd *cobra.Command, in *da
 		return err
 	}
 	_, err = predict.Join(o.out)
-	return err
-}
-
-// partsHint adds what to do about parts that do not fit.
-func (o *predictOptions) partsHint(err error) error {
-	if _, ok := errors.AsType[*predict.PartError](err); ok {
-		return withHint(err, "parts of other work are in the way: remove "+shellQuote(predict.PartsOf(o.out))+", or choose another -o")
-	}
 	return err
 }
 

@@ -48,8 +48,8 @@ votes-form:
 		t.Errorf("read\n%q\nwant\n%q", got, want)
 	}
 	for i, want := range []string{"c.yaml:2", "c.yaml:3", "c.yaml:4", "c.yaml:7", "c.yaml:8"} {
-		if e := entries[i]; (origin{fromFile, e.File, e.Line}).String() != want {
-			t.Errorf("%s comes from %s:%d, want %s", e.Name, e.File, e.Line, want)
+		if e := entries[i]; e.origin.String() != want {
+			t.Errorf("%s comes from %s, want %s", e.Name, e.origin, want)
 		}
 	}
 	if entries, err := parse("c.yaml", []byte("\ufeffepochs: 5\r\nrate: 1\r\n")); err != nil || len(entries) != 2 || entries[1].Texts[0] != "1" {

@@ -31,20 +31,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// entry is one key of a file with its value.
+// entry is one key of a file with its value. Its origin is the line of the key.
 type entry struct {
-	*Option
-	Texts []string // of the value, or of the elements of a list
-	File  string
-	Line  int // of the key
-
+	setting
 	line, column int // of the value
 }
 
 // errorf returns an error about the value, which follows the name of the key.
 func (e *entry) errorf(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{File: e.File, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
+	return &Error{File: e.origin.name, Line: e.line, Column: e.column, Msg: e.Name + " " + err.Error()}
 }
 
 // ofOneCall are the flags that a configuration file cannot hold.
@@ -61,7 +57,11 @@ func read(path string) ([]entry, error) {
 
 // parse reads the text of a file; name is what errors call it.
 func parse(name string, text []byte) (entries []entry, err error) {
-	defer func() { err = placed(name, err) }()
+	defer func() {
+		if e, ok := errors.AsType[*yamltext.Error](err); ok {
+			err = &Error{File: name, Line: e.Line, Column: e.Column, Msg: e.Msg}
+		}
+	}()
 	defer yamltext.Recover(&err)
 	keys, err := topLevel(name, text)
 	if err != nil {
@@ -93,21 +93,13 @@ func parse(name string, text []byte) (entries []entry, err error) {
 			continue
 		}
 		p := k.Value.GetToken().Position
-		e := entry{Option: option, File: name, Line: at.Line, line: p.Line, column: p.Column}
+		e := entry{setting{Option: option, origin: origin{fromFile, name, at.Line}}, p.Line, p.Column}
 		if err := e.read(k.Value); err != nil {
 			return nil, err
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
-}
-
-// placed gives an error about a text the name of its file.
-func placed(name string, err error) error {
-	if e, ok := errors.AsType[*yamltext.Error](err); ok {
-		return &Error{File: name, Line: e.Line, Column: e.Column, Msg: e.Msg}
-	}
-	return err
 }
 
 // topLevel returns the keys of a file with their values.

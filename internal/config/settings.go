@@ -111,7 +111,7 @@ func (s *Settings) File(path string, except ...string) error {
 		if err := e.put(s, e.Texts, false); err != nil {
 			return e.errorf("%w", err)
 		}
-		s.from(e.Name, origin{fromFile, e.File, e.Line})
+		s.from(e.Name, e.origin)
 	}
 	return nil
 }

@@ -118,8 +118,8 @@ var notText = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "nul
 func (o *Option) scalar(text string) string {
 	switch value := o.typed(text).(type) {
 	case string:
-		number := text != "" &&
-			(text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && canBeNumber(text))
+		_, err := strconv.ParseFloat(text, 64)
+		number := text != "" && (text[0] == '.' || strings.ContainsAny(text[:1], "iInN") && err == nil)
 		if plainText.MatchString(text) && !number && !slices.Contains(notText, strings.ToLower(text)) {
 			return text
 		}
@@ -133,11 +133,6 @@ func (o *Option) scalar(text string) string {
 	default:
 		return fmt.Sprint(value)
 	}
-}
-
-func canBeNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
 }
 
 // quote writes text between double quotes, as JSON and YAML both read it.
