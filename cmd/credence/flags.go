@@ -22,7 +22,7 @@ func declare(f *pflag.FlagSet, s *config.Settings, verb config.Verb) {
 		}
 		flag := f.VarPF(s.Field(o), o.Name, "", o.Help)
 		flag.DefValue = o.Default()
-		if o.IsBool() {
+		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
 		}
 	}

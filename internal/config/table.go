@@ -237,12 +237,7 @@ func notNegative(x float64) bool { return x >= 0 }
 func share(x float64) bool       { return x >= 0 && x < 1 }
 
 // names are those of the options, in order.
-var names = func() (list []string) {
-	for _, o := range Options {
-		list = append(list, o.Name)
-	}
-	return list
-}()
+var names = words.Each(Options, func(o *Option) string { return o.Name })
 
 // derive completes the rows: their types are those of the fields, and their
 // defaults are what new settings hold, or what a fit takes whatever the data are.
