@@ -14,14 +14,14 @@ import (
 	"credence/internal/words"
 )
 
-// Page is a report: text for a terminal, or Markdown.
+// Page is a report under construction: text for a terminal, or Markdown.
 type Page struct {
 	bytes.Buffer
 	Markdown bool
-	Width    int // of the text
+	Width    int // line width of text
 }
 
-// Sections writes each section, with an empty line between them.
+// Sections writes the sections, separated by empty lines. A section that writes nothing is omitted.
 func (p *Page) Sections(list ...func(*Page)) {
 	for _, section := range list {
 		from := p.Len()
@@ -34,7 +34,7 @@ func (p *Page) Sections(list ...func(*Page)) {
 	p.Truncate(max(0, p.Len()-1))
 }
 
-// Heading begins a section.
+// Heading writes the heading of a section.
 func (p *Page) Heading(format string, args ...any) {
 	text := p.foreign(fmt.Sprintf(format, args...))
 	if p.Markdown {
@@ -43,7 +43,7 @@ func (p *Page) Heading(format string, args ...any) {
 	p.WriteString(text + "\n")
 }
 
-// Paragraph writes text after a lead that the other lines are indented by.
+// Paragraph writes text after a lead. Further lines are indented by the width of the lead.
 func (p *Page) Paragraph(lead, text string) {
 	lead, text = p.foreign(lead), p.foreign(text)
 	if !p.Markdown {
@@ -77,7 +77,7 @@ func (p *Page) Note(format string, args ...any) {
 	p.WriteString(lead + p.foreign(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// Bullets writes warnings, each beginning with a dash.
+// Bullets writes warnings as a list, below a heading.
 func (p *Page) Bullets(warnings []string) {
 	if len(warnings) == 0 {
 		return
@@ -88,8 +88,8 @@ func (p *Page) Bullets(warnings []string) {
 	}
 }
 
-// Table is cells in columns, as wide as their widest cell. Its first row is its
-// header.
+// Table is a table whose columns are as wide as their widest cell. The first row
+// is the header.
 type Table struct {
 	Rows [][]string
 
@@ -97,11 +97,11 @@ type Table struct {
 	bare bool  // there is no header
 }
 
-// NewTable returns a table whose columns of the given numbers are aligned on the
-// left.
+// NewTable returns a table. The given columns, counted from 0, are aligned on the
+// left, the others on the right.
 func NewTable(left ...int) *Table { return &Table{left: left} }
 
-// Bare says that there is no header.
+// Bare marks the table as one without a header, and returns it.
 func (t *Table) Bare() *Table {
 	t.bare = true
 	return t
@@ -136,8 +136,8 @@ func (t *Table) Print(w io.StringWriter) {
 	}
 }
 
-// printMarkdown writes the rows as a table of Markdown, which always has a
-// header.
+// printMarkdown writes the rows as a Markdown table, which always has a header,
+// if need be an empty one.
 func (t *Table) printMarkdown(w io.StringWriter) {
 	columns := 0
 	for _, row := range t.Rows {
@@ -173,7 +173,7 @@ func (t *Table) printMarkdown(w io.StringWriter) {
 	}
 }
 
-// Pad fills s up with spaces, behind it if it is aligned on the left.
+// Pad pads s with spaces to a width: on the right if it is aligned on the left.
 func Pad(s string, width int, left bool) string {
 	spaces := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 	if left {
@@ -182,8 +182,8 @@ func Pad(s string, width int, left bool) string {
 	return spaces + s
 }
 
-// Wrap writes text in lines of at most width characters, the first after
-// lead and the others indented as far.
+// Wrap writes text in lines of at most width characters. The first line begins
+// with lead; the others are indented by its width.
 func Wrap(w io.StringWriter, lead, text string, width int) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
 	line, separator := lead, ""
@@ -198,7 +198,7 @@ func Wrap(w io.StringWriter, lead, text string, width int) {
 	w.WriteString(line + "\n")
 }
 
-// Share writes a probability of which only the first digits matter.
+// Share formats a probability with four decimals; values that would round to 0 or 1 become <0.0001 or >0.9999.
 func Share(x float64) string {
 	switch {
 	case x > 0 && x < 0.00005:
@@ -209,12 +209,12 @@ func Share(x float64) string {
 	return strconv.FormatFloat(x, 'f', 4, 64)
 }
 
-// Percent writes a level: 95%, 99.9%.
+// Percent formats a level: 95%, 99.9%.
 func Percent(level float64) string {
 	return strconv.FormatFloat(100*level, 'g', 10, 64) + "%"
 }
 
-// Ellipsis cuts s to at most n ≥ 8 characters.
+// Ellipsis truncates s to at most n ≥ 8 characters.
 func Ellipsis(s string, n int) string {
 	runes := []rune(s)
 	n = max(n, 8)
@@ -224,11 +224,11 @@ func Ellipsis(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-// Ids, classes and names of columns come from files, perhaps somebody else's. What
-// steers a terminal is shown instead of obeyed, and Markdown has no HTML in it.
+// Ids, classes and column names come from files that may not be trustworthy. Terminal
+// control sequences are escaped, and so is HTML in Markdown.
 
-// Plain shows control characters and those that turn the direction of writing as
-// \x1b or \u202e. Line breaks and tabs stay.
+// Plain escapes control characters and bidirectional controls, as \x1b or \u202e.
+// Line breaks and tabs are kept.
 func Plain(s string) string {
 	steers := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
@@ -250,15 +250,15 @@ func Plain(s string) string {
 	return b.String()
 }
 
-// markdown escapes what Markdown would pass on as HTML or as a link.
+// markdown escapes what Markdown would interpret as HTML or as a link.
 var markdown = strings.NewReplacer("<", "&lt;", "](", `]\(`)
 
-// line is Plain without line breaks and tabs.
+// line is Plain that also escapes line breaks and tabs.
 func line(s string) string { return breaks.Replace(Plain(s)) }
 
 var breaks = strings.NewReplacer("\n", `\x0a`, "\t", `\x09`)
 
-// foreign makes text fit for the page.
+// foreign escapes untrusted text for the page.
 func (p *Page) foreign(s string) string {
 	if s = Plain(s); p.Markdown {
 		s = markdown.Replace(s)
