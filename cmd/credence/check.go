@@ -41,7 +41,7 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
-// checkReport is what credence check prints. It is also its JSON.
+// checkReport is the result of credence check, printed as a report or as JSON.
 type checkReport struct {
 	ReadAs string `json:"read_as"`
 	*evaluate.CheckResult
@@ -65,7 +65,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	// The report says in its own words what one vote per item means.
+	// The warning about one vote per item is left to the report.
 	dataWarnings(cmd.ErrOrStderr(), ds)
 	c, err := evaluate.Check(ds, o.CheckOptions)
 	if errors.Is(err, evaluate.ErrFractions) {
@@ -78,7 +78,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	return o.out.write(cmd, r, r.print, records(r.Designs))
 }
 
-// checkPlan refuses plans without sense before anything is read.
+// checkPlan validates --plan-items and --plan-votes before any file is read.
 func (o *checkOptions) checkPlan() error {
 	for _, n := range o.Items {
 		if n < 1 {
@@ -93,8 +93,8 @@ func (o *checkOptions) checkPlan() error {
 	return nil
 }
 
-// designs has a row for each number of votes per item and a column for each number
-// of items.
+// designs prints a table with a row per number of votes per item and a column per
+// number of items.
 func (r *checkReport) designs(w *printout.Page) {
 	if len(r.Designs) == 0 {
 		return
@@ -119,7 +119,7 @@ func (r *checkReport) designs(w *printout.Page) {
 	for row := range slices.Chunk(r.Designs, len(items)) {
 		cells := []string{strconv.Itoa(row[0].Votes)}
 		for _, d := range row {
-			if d.RatioSE > 10 { // there is next to no spread to be right about
+			if d.RatioSE > 10 { // there is almost no spread to estimate
 				cells = append(cells, "> 10")
 				continue
 			}
@@ -140,14 +140,14 @@ func (r *checkReport) designs(w *printout.Page) {
 }
 
 func (r *checkReport) print(w *printout.Page) {
-	w.Sections(r.heading, r.verdict, r.designs, r.agreement, r.numbers, r.use, r.disagreement, r.raters, r.apart, r.warn)
+	w.Sections(r.heading, r.verdict, r.designs, r.agreement, r.votesPerItem, r.classUse, r.disagreement, r.raters, r.separable, r.warn)
 }
 
 func (r *checkReport) heading(w *printout.Page) { w.Paragraph("Read as  ", r.ReadAs) }
 
 func (r *checkReport) verdict(w *printout.Page) {
-	answer := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
-	w.Heading("Can these votes support intervals?  %s", answer)
+	verdict := map[string]string{"yes": "Yes", "weak": "Weakly", "no": "No"}[r.Support.Intervals]
+	w.Heading("Can these votes support intervals?  %s", verdict)
 	for _, reason := range r.Support.Reasons {
 		w.Paragraph("  - ", reason)
 	}
@@ -181,13 +181,13 @@ func (r *checkReport) agreement(w *printout.Page) {
 	}
 }
 
-// mostRows is how many rows a list has at most.
-const mostRows = 12
+// maxRows is the largest number of rows of a list.
+const maxRows = 12
 
-// numbers shows how many items have how many votes.
-func (r *checkReport) numbers(w *printout.Page) {
+// votesPerItem prints the distribution of the number of votes per item.
+func (r *checkReport) votesPerItem(w *printout.Page) {
 	per := r.VotesPerItem
-	inBands := len(per) > mostRows
+	inBands := len(per) > maxRows
 	if inBands {
 		per = bands(per)
 	}
@@ -207,11 +207,11 @@ func (r *checkReport) numbers(w *printout.Page) {
 	w.Table(t)
 }
 
-// bands puts numbers of votes together: each band begins with the number of
-// votes it is listed under.
+// bands groups numbers of votes into at most maxRows bands of equal width. A band
+// is listed under its smallest number of votes.
 func bands(per []evaluate.VotesPerItem) []evaluate.VotesPerItem {
 	least, most := per[0].Votes, per[len(per)-1].Votes
-	step := evaluate.Number(math.Ceil(float64(most-least+1) / mostRows))
+	step := evaluate.Number(math.Ceil(float64(most-least+1) / maxRows))
 	var out []evaluate.VotesPerItem
 	for from := least; from <= most; from += step {
 		out = append(out, evaluate.VotesPerItem{Votes: from})
@@ -222,22 +222,22 @@ func bands(per []evaluate.VotesPerItem) []evaluate.VotesPerItem {
 	return out
 }
 
-// use shows how often classes are voted for.
-func (r *checkReport) use(w *printout.Page) {
+// classUse prints the share of votes for each class.
+func (r *checkReport) classUse(w *printout.Page) {
 	w.Heading("Classes, and the chance that another vote on the item agrees")
 	t := printout.NewTable(0, 3, 5)
 	t.Add("  class", "votes", "share", "", "agrees", "95% interval")
-	for _, c := range r.Classes[:min(len(r.Classes), 2*mostRows)] {
+	for _, c := range r.Classes[:min(len(r.Classes), 2*maxRows)] {
 		t.Add("  "+printout.Ellipsis(c.Class, 24), words.Count(float64(c.Votes)), percent(c.Share, 1), shareBar(float64(c.Share), 15),
 			decimal(c.Agreement.Value, 3), between(c.Agreement, 3))
 	}
 	w.Table(t)
-	if more := len(r.Classes) - 2*mostRows; more > 0 {
+	if more := len(r.Classes) - 2*maxRows; more > 0 {
 		w.Note("and %d more: --json lists all", more)
 	}
 }
 
-// disagreement shows between which classes, and on which items, votes differ.
+// disagreement prints the classes and the items on which votes differ most.
 func (r *checkReport) disagreement(w *printout.Page) {
 	if len(r.Contested) == 0 {
 		return
@@ -262,7 +262,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 				order = append(order, i)
 			}
 		}
-		if len(order) > 5 { // they may not all be shown
+		if len(order) > 5 { // not all fit: the largest counts first
 			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.Votes[b], c.Votes[a]) })
 		}
 		var votes []string
@@ -274,7 +274,7 @@ func (r *checkReport) disagreement(w *printout.Page) {
 	w.Table(t)
 }
 
-// raters shows those who differ, the plainest cases first.
+// raters prints the raters who differ from the others, smallest p-value first.
 func (r *checkReport) raters(w *printout.Page) {
 	if len(r.Raters) == 0 {
 		return
@@ -297,24 +297,24 @@ func (r *checkReport) raters(w *printout.Page) {
 	w.Heading("Raters who differ: %d of %d", len(differ), len(r.Raters))
 	t := printout.NewTable(0, 6)
 	t.Add("  rater", "votes", "agrees", "expected", "p", "p, use", "votes more often for")
-	for _, x := range differ[:min(len(differ), mostRows)] {
+	for _, x := range differ[:min(len(differ), maxRows)] {
 		t.Add("  "+printout.Ellipsis(x.Name, 20), words.Thousands(x.Votes), decimal(x.Agreement, 3), decimal(x.Expected, 3),
-			pValue(x.AgreementP), pValue(x.UsageP), r.leaning(x))
+			pValue(x.AgreementP), pValue(x.UsageP), r.excessClass(x))
 	}
 	w.Table(t)
-	if more := len(differ) - mostRows; more > 0 {
+	if more := len(differ) - maxRows; more > 0 {
 		w.Note("and %d more: --json lists all", more)
 	}
 }
 
-// apart says whether raters can be told apart by a model.
-func (r *checkReport) apart(w *printout.Page) {
+// separable prints whether a model can distinguish the raters, and why.
+func (r *checkReport) separable(w *printout.Page) {
 	g := r.RaterGraph
 	if g.Votes == 0 {
 		return
 	}
-	answer := map[bool]string{true: "Yes", false: "No"}[g.Apart]
-	w.Heading("Can raters be told apart?  %s", answer)
+	verdict := map[bool]string{true: "Yes", false: "No"}[g.Apart]
+	w.Heading("Can raters be told apart?  %s", verdict)
 	for _, reason := range g.Reasons {
 		w.Paragraph("  - ", reason.String())
 	}
@@ -335,8 +335,8 @@ func (r *checkReport) apart(w *printout.Page) {
 	w.Table(t)
 }
 
-// leaning names the class that a rater uses most in excess of the others.
-func (r *checkReport) leaning(x evaluate.Rater) string {
+// excessClass returns the class that a rater votes for most in excess of the others.
+func (r *checkReport) excessClass(x evaluate.Rater) string {
 	best := 0
 	for i, e := range x.Excess {
 		if e > x.Excess[best] {
@@ -349,13 +349,13 @@ func (r *checkReport) leaning(x evaluate.Rater) string {
 	return fmt.Sprintf("%s (+%.0f%%)", printout.Ellipsis(r.classes[best], 16), 100*x.Excess[best])
 }
 
-// warn leaves out the reasons that the verdict has given.
+// warn prints the warnings, except for reasons that the verdict lists already.
 func (r *checkReport) warn(w *printout.Page) {
 	given := func(text string) bool { return slices.Contains(r.Support.Reasons, text) }
 	w.Bullets(slices.DeleteFunc(slices.Clone(r.Warnings), given))
 }
 
-// between writes the interval of an estimate.
+// between formats the interval of an estimate.
 func between(e evaluate.IntervalEstimate, decimals int) string {
 	if !e.Lo.Known() || !e.Hi.Known() {
 		return "-"

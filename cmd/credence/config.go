@@ -34,7 +34,7 @@ func newInit() *cobra.Command {
 }
 
 func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
 	if len(o.Load.Data) == 0 {
@@ -65,7 +65,7 @@ func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// text returns the file.
+// text returns the content of the configuration file.
 func (o *initOptions) text(ds *dataset.Dataset) []byte {
 	name := shellQuote(o.output)
 	if o.output == "-" {
@@ -103,10 +103,10 @@ func (o *configShowOptions) show(cmd *cobra.Command, _ []string) error {
 	if err := oneOf("format", o.format, "yaml", "json"); err != nil {
 		return err
 	}
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
-	var unread error // why what depends on the data is not known
+	var unread error // why options that depend on the data are unknown
 	if len(o.Load.Data) > 0 {
 		ds, err := o.examine(cmd.Context())
 		if _, usage := errors.AsType[*usageError](err); usage {
@@ -144,7 +144,7 @@ func newConfigSchema() *cobra.Command {
 	return cmd
 }
 
-// What config schema --verbs prints, under its JSON names.
+// The JSON output of config schema --verbs.
 type (
 	verbsInfo struct {
 		Version string     `json:"version"`
@@ -162,12 +162,12 @@ type (
 		Type    string   `json:"type"` // boolean, integer, number, string, size or duration
 		List    bool     `json:"list"` // may be repeated
 		Choices []string `json:"choices,omitempty"`
-		Default string   `json:"default"` // "" for nothing, or what is chosen from the data
+		Default string   `json:"default"` // "" if there is none or it is chosen from the data
 		Help    string   `json:"help"`
 	}
 )
 
-// flagTypes are the types of flags that are not of the table of options, and whether they are lists.
+// flagTypes has the types of flags that are not in the table of options, and whether they are lists.
 var flagTypes = map[string]flagInfo{
 	"bool": {Type: "boolean"}, "int": {Type: "integer"}, "int64": {Type: "integer"}, "uint64": {Type: "integer"},
 	"float64": {Type: "number"}, "numbers": {Type: "number", List: true}, "stringSlice": {Type: "string", List: true},

@@ -19,7 +19,7 @@ import (
 // joinOptions is the command line of credence join.
 type joinOptions struct {
 	wait      time.Duration
-	end       time.Time // of waiting
+	end       time.Time // when waiting ends
 	overwrite bool
 	quiet     bool
 	json      bool
@@ -38,18 +38,18 @@ func newJoin() *cobra.Command {
 	return cmd
 }
 
-// members reads the members of a run, and waits for them where that is asked for.
+// members reads the members of a run, and waits for them if --wait is given.
 func (o *joinOptions) members(ctx context.Context, out run.Folder) ([]*train.MemberResult, error) {
-	var parts []*train.MemberResult
-	err := o.waiting(ctx, func() (late bool, err error) {
-		parts, err = run.ReadMembers(out)
+	var members []*train.MemberResult
+	err := o.poll(ctx, func() (late bool, err error) {
+		members, err = run.ReadMembers(out)
 		return errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrInUse) || errors.Is(err, fs.ErrNotExist), err
 	})
-	return parts, err
+	return members, err
 }
 
-// waiting calls f until nothing is late any more or the time is over.
-func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err error)) error {
+// poll calls f once a second until nothing is late any more or the time of --wait is over.
+func (o *joinOptions) poll(ctx context.Context, f func() (late bool, err error)) error {
 	const every = time.Second
 	for {
 		late, err := f()
@@ -64,9 +64,9 @@ func (o *joinOptions) waiting(ctx context.Context, f func() (late bool, err erro
 	}
 }
 
-// begun waits until there is something of a run or of a prediction, which shows what is to be joined.
-func (o *joinOptions) begun(ctx context.Context, out string) error {
-	return o.waiting(ctx, func() (late bool, err error) {
+// waitForOutput waits until there is a folder of a run or of a prediction, which determines what is joined.
+func (o *joinOptions) waitForOutput(ctx context.Context, out string) error {
+	return o.poll(ctx, func() (late bool, err error) {
 		if hasParts(out) {
 			return false, nil
 		}
@@ -75,13 +75,13 @@ func (o *joinOptions) begun(ctx context.Context, out string) error {
 	})
 }
 
-// run joins what is in a folder.
+// run joins the members of a run or the shards of a prediction.
 func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 	out := run.Folder(args[0])
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	o.end = time.Now().Add(o.wait)
-	if err := o.begun(ctx, string(out)); err != nil {
+	if err := o.waitForOutput(ctx, string(out)); err != nil {
 		return orStopped(ctx, err)
 	}
 	switch {
@@ -91,7 +91,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 		o.note(cmd, "%s is there, and no parts of it: there is nothing to do", out)
 		return nil
 	}
-	parts, err := o.members(ctx, out)
+	members, err := o.members(ctx, out)
 	if ctx.Err() != nil {
 		return errors.New("stopped before all members had ended: nothing is joined")
 	}
@@ -102,7 +102,7 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			hint{fs.ErrNotExist, "give the --out of the members: credence join runs/first"})
 	}
 	if !o.overwrite {
-		done, err := run.Joined(out, parts)
+		done, err := run.Joined(out, members)
 		if err != nil {
 			return withHintOn(err, hint{run.ErrExists, "replace it with --overwrite"})
 		}
@@ -111,24 +111,24 @@ func (o *joinOptions) run(cmd *cobra.Command, args []string) error {
 			return nil
 		}
 	}
-	if err := useKernel(cmd, parts[0].Kernel); err != nil {
+	if err := useKernel(cmd, members[0].Kernel); err != nil {
 		return err
 	}
 	t := newTrainOptions()
-	t.out, t.config, t.repeat = out, out.Member(parts[0].Member).Path(run.ConfigFile), true
+	t.out, t.config, t.repeat = out, out.Member(members[0].Member).Path(run.ConfigFile), true
 	t.quiet, t.json, t.overwrite = o.quiet, o.json, o.overwrite
-	t.Fit.Engine = nn.CPU{} // until the members' is found
+	t.Fit.Engine = nn.CPU{} // until the engine of the members is found
 	if err := t.check(); err != nil {
 		return err
 	}
-	o.engine(cmd, t, parts[0].Kernel)
-	return t.join(ctx, cmd, parts)
+	o.engine(cmd, t, members[0].Kernel)
+	return t.join(ctx, cmd, members)
 }
 
-// engine lets the joined networks run on what they were trained on. Without that GPU the processor
-// computes what is left to do, which differs by rounding.
+// engine sets the engine to the one that the members were trained on. Without that GPU the CPU does
+// the remaining work, and results differ by rounding.
 func (o *joinOptions) engine(cmd *cobra.Command, t *trainOptions, recorded string) {
-	e, err := device(t.Device).like(recorded)
+	e, err := device(t.Device).matching(recorded)
 	if err != nil {
 		o.note(cmd, "warning: the processor joins what it has not trained (%v): the model differs by rounding from one that is joined there", err)
 		return
@@ -143,8 +143,8 @@ func (o *joinOptions) note(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
-// settleMember reads --member, which is one of the networks of --ensemble.
-func (o *trainOptions) settleMember() error {
+// parseMember parses --member, the index of one of the networks of --ensemble.
+func (o *trainOptions) parseMember() error {
 	if o.memberText == "" {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (o *trainOptions) runMember(cmd *cobra.Command) error {
 	})
 }
 
-// member tells where a member is and what comes next.
+// member prints the folder of a member and the next step.
 func (d *trainDisplay) member(done bool) {
 	o := d.options
 	folder := o.out.Member(o.member.Index)
@@ -196,7 +196,7 @@ func (d *trainDisplay) member(done bool) {
 	d.note("\nwritten to %s; once all %d are there:\n  credence join %s", folder, o.member.Count, shellQuote(string(o.out)))
 }
 
-// adviseMember adds to the error of a member what can be done about it.
+// adviseMember adds a hint to the error of a member.
 func (o *trainOptions) adviseMember(err error) error {
 	back := backTo(o.out.Member(o.member.Index))
 	return withHintOn(err,
@@ -208,11 +208,11 @@ func (o *trainOptions) adviseMember(err error) error {
 		forceOneVote)
 }
 
-// join makes the run of the members in --out.
-func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, parts []*train.MemberResult) error {
+// join makes a run of the members in --out.
+func (o *trainOptions) join(ctx context.Context, cmd *cobra.Command, members []*train.MemberResult) error {
 	err := o.train(ctx, cmd, func(d *run.Partition, show *trainDisplay) error {
 		options := o.options(show)
-		options.Mode, options.Fit.Parts = run.Join, parts
+		options.Mode, options.Fit.Parts = run.Join, members
 		if o.overwrite {
 			options.Mode = run.Overwrite
 		}

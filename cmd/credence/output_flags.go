@@ -21,20 +21,20 @@ import (
 	"credence/predict"
 )
 
-// outputFlags is how the command line says where a result goes and in what
-// form.
+// outputFlags are the flags that select where a result is written and in which
+// format.
 type outputFlags struct {
-	forms []string // that the verb offers, the first by default
+	forms []string // formats of the verb; the first is the default
 	file  string
 	form  string
 	json  bool
 
 	overwrite bool
 	digits    digits
-	csvSafe   bool // texts that a spreadsheet would take for formulas are marked in CSV
+	csvSafe   bool // escape texts in CSV that a spreadsheet would read as formulas
 }
 
-// formOf is the form that the name of a file asks for.
+// formOf maps extensions of files to output formats.
 var formOf = map[string]string{
 	".txt": "table", ".md": "md", ".markdown": "md", ".csv": "csv", ".json": "json",
 	".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
@@ -51,8 +51,8 @@ func (o *outputFlags) declare(f *pflag.FlagSet, forms ...string) {
 	f.BoolVar(&o.json, "json", false, "short for --format json: one object on one line")
 }
 
-// settle finds the form of the output.
-func (o *outputFlags) settle() error {
+// resolve determines the format of the output.
+func (o *outputFlags) resolve() error {
 	if o.json {
 		if o.form != "" && o.form != "json" {
 			return usagef("--json and --format %s exclude each other", o.form)
@@ -82,18 +82,18 @@ func (o *outputFlags) settle() error {
 	return nil
 }
 
-// begin finds the form of the output, and refuses it and others that cannot be written.
+// begin determines the format of the output and checks that it and the other outputs can be written.
 func (o *outputFlags) begin(cmd *cobra.Command, inputs []string, others ...string) error {
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return err
 	}
 	return checkOutputs(cmd.InOrStdin(), o.overwrite, append([]string{o.file}, others...), inputs)
 }
 
-// forPeople reports whether the form is a report for people.
+// forPeople reports whether the format is a report for people.
 func (o *outputFlags) forPeople() bool { return o.form == "table" || o.form == "md" }
 
-// write writes a result in the form asked for: as an object of JSON, as a report for people or as rows.
+// write writes a result in the selected format: as a JSON object, as a report for people or as rows.
 func (o *outputFlags) write(cmd *cobra.Command, object any, report func(*printout.Page), rows rowWriter) error {
 	return writeFile(cmd, o.file, func(w io.Writer) error {
 		switch {
@@ -109,7 +109,7 @@ func (o *outputFlags) write(cmd *cobra.Command, object any, report func(*printou
 	})
 }
 
-// writeFile writes an output to a file, or to standard output for -.
+// writeFile writes an output to a file, or to standard output if path is -.
 func writeFile(cmd *cobra.Command, path string, write func(w io.Writer) error) error {
 	if path == "-" {
 		return write(cmd.OutOrStdout())
@@ -117,11 +117,11 @@ func writeFile(cmd *cobra.Command, path string, write func(w io.Writer) error) e
 	return atomicfile.Write(path, write)
 }
 
-// rowWriter writes rows in a form.
+// rowWriter writes rows in a format.
 type rowWriter func(w io.Writer, form predict.Form) error
 
-// records writes structs as rows: their fields are columns under their names in JSON, estimates with their
-// standard errors. A column that may be left out is there if the first record has it.
+// records writes structs as rows: fields are columns with their JSON names, estimates are followed by their
+// standard errors. A column with omitempty is written if the first record has it.
 func records[T any](list []T) rowWriter {
 	var columns []predict.Column
 	var at []int
@@ -167,7 +167,7 @@ func records[T any](list []T) rowWriter {
 	}
 }
 
-// known is a number as a cell, nil if it is not known.
+// known returns a number as a cell, nil if it is unknown.
 func known(x evaluate.Number) any {
 	if !x.Known() {
 		return nil
@@ -175,14 +175,14 @@ func known(x evaluate.Number) any {
 	return float64(x)
 }
 
-// writeScores writes the single numbers of an evaluation as CSV, one per row
-// under its name in JSON, with its standard error where it has one.
+// writeScores writes the scalar scores of an evaluation as CSV: one per row, with
+// its JSON name and, if it has one, its standard error.
 func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	// The order of the object is that of the result.
+	// A decoder keeps the order of the fields.
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	_, err = dec.Token()
@@ -205,18 +205,18 @@ func writeScores(w io.Writer, d predict.Digits, r *evaluate.Result) error {
 		base, isSE := strings.CutSuffix(name, "_se")
 		_, hasBase := values[base]
 		_, isNumber := values[name].(json.Number)
-		if isSE && hasBase || !isNumber && values[name] != nil { // null is a number that is not known
+		if isSE && hasBase || !isNumber && values[name] != nil { // null is an unknown number
 			continue
 		}
 		c.Write([]string{name, numberText(values[name], d), numberText(values[name+"_se"], d)})
 	}
-	writeApart(c, d, r.DispersionBy)
+	writeDispersion(c, d, r.DispersionBy)
 	c.Flush()
 	return c.Error()
 }
 
-// writeApart writes the dispersion ratios of the levels of columns.
-func writeApart(c *csv.Writer, d predict.Digits, columns []evaluate.DispersionColumn) {
+// writeDispersion writes the dispersion ratios of the levels of columns.
+func writeDispersion(c *csv.Writer, d predict.Digits, columns []evaluate.DispersionColumn) {
 	text := func(x evaluate.Number) string {
 		if !x.Known() {
 			return ""
@@ -249,7 +249,7 @@ func writeApart(c *csv.Writer, d predict.Digits, columns []evaluate.DispersionCo
 func numberText(value any, d predict.Digits) string {
 	number, _ := value.(json.Number)
 	x, err := number.Float64()
-	if err != nil || x == math.Trunc(x) { // a count has all its digits
+	if err != nil || x == math.Trunc(x) { // counts are not rounded
 		return number.String()
 	}
 	return d.Text(x)

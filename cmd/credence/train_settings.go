@@ -23,9 +23,9 @@ import (
 	"credence/train"
 )
 
-// settle fills in what the command line leaves open, from the environment and
-// from the configuration file.
-func (o *trainOptions) settle() error {
+// resolve completes the settings of the command line from the environment, the
+// configuration file and the run to start from.
+func (o *trainOptions) resolve() error {
 	if o.config == "" && o.resume && o.out.Has(run.ConfigFile) && o.memberText == "" {
 		o.config = o.out.Path(run.ConfigFile)
 	}
@@ -42,7 +42,7 @@ func (o *trainOptions) settle() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{o.inherit, o.settleMember, o.readMethod, o.readLayers} {
+	for _, step := range []func() error{o.inherit, o.parseMember, o.readMethod, o.readLayers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (o *trainOptions) settle() error {
 }
 
 // readLayers replaces the name of a file of layers by its content, so that the
-// record of the run holds it.
+// record of the run contains the layers.
 func (o *trainOptions) readLayers() error {
 	path := o.Fit.Network
 	if ext := filepath.Ext(path); ext != ".yaml" && ext != ".yml" && ext != ".json" {
@@ -80,7 +80,7 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 	if err := o.checkShares(); err != nil {
 		return nil, err
 	}
-	// --ignore names columns of any of the files.
+	// --ignore applies to the columns of all files.
 	load.Ignore, load.FeatureOptions.Ignore, load.VotesOptions.Ignore = load.FeatureOptions.Ignore, nil, nil
 	var err error
 	if o.warmStart, err = run.OpenWarmStart(ctx, o.From); err != nil {
@@ -96,13 +96,13 @@ func (o *trainOptions) load(ctx context.Context) (*dataset.Dataset, error) {
 		p.Name == load.FeatureOptions.ItemColumn {
 		err = withHint(err, "--item names a column of both files; --votes-item names that of the votes where it is another")
 	}
-	if err = o.checkBegun(ds, err); err != nil && ds != nil {
+	if err = o.checkWarmStart(ds, err); err != nil && ds != nil {
 		return nil, errors.Join(err, ds.Close())
 	}
 	return ds, err
 }
 
-// examine reads the data and completes the settings, as training would. The
+// examine reads the data and completes the settings as training would. The
 // caller closes the data.
 func (o *trainOptions) examine(ctx context.Context) (*dataset.Dataset, error) {
 	ds, err := o.load(ctx)
@@ -130,7 +130,7 @@ func (o *trainOptions) choose(ds *dataset.Dataset) error {
 	return o.Recognized(ds)
 }
 
-// checkShares refuses shares of the items that make no split.
+// checkShares returns an error if --test and --validation do not make a valid split.
 func (o *trainOptions) checkShares() error {
 	if o.Test+o.Validation >= 1 {
 		return usagef("--test %v and --validation %v leave nothing to train on", o.Test, o.Validation)
@@ -141,7 +141,7 @@ func (o *trainOptions) checkShares() error {
 	return nil
 }
 
-// split tells how many items are in each part, and what they cannot tell.
+// split prints the number of items in each part of the split, and warnings about it.
 func (d *trainDisplay) split(division *run.Partition) {
 	s := division.Split
 	if s == nil {
@@ -157,8 +157,8 @@ func (d *trainDisplay) split(division *run.Partition) {
 	}
 }
 
-// inherit fills in what is left open from the configuration of the run to start from. Data
-// that are given have votes of their own.
+// inherit completes the settings from the configuration of the run to start from. Its votes
+// are not inherited if other data are given.
 func (o *trainOptions) inherit() error {
 	if o.From == "" {
 		return nil
@@ -169,7 +169,7 @@ func (o *trainOptions) inherit() error {
 			return usagef("--from %s is the folder of --out: what training starts from would be replaced", o.From)
 		}
 	}
-	if !folder.Has(run.ConfigFile) { // a model file by itself
+	if !folder.Has(run.ConfigFile) { // a model file without a run
 		if _, err := run.Load(o.From); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
@@ -182,9 +182,9 @@ func (o *trainOptions) inherit() error {
 	return o.File(folder.Path(run.ConfigFile), except...)
 }
 
-// checkBegun refuses columns that the run to start from did not have, and adds to errors
-// about its features or classes what can be done.
-func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
+// checkWarmStart returns an error if the data have columns that the run to start from did not
+// have, and adds hints to errors about its features or classes.
+func (o *trainOptions) checkWarmStart(ds *dataset.Dataset, err error) error {
 	switch {
 	case o.warmStart == nil:
 		return err
@@ -208,7 +208,7 @@ func (o *trainOptions) checkBegun(ds *dataset.Dataset, err error) error {
 		"leave out what is new with --ignore "+strings.Join(names, ",")+", or train from the beginning, without --from")
 }
 
-// changes tells what changed since the model that training started from.
+// changes describes what changed since the model that training started from.
 func changes(c *model.Origin) string {
 	if !c.Known {
 		return fmt.Sprintf("started from the model with sha256 %.12s…; its data are not at hand", c.Model)
@@ -225,7 +225,7 @@ func changes(c *model.Origin) string {
 	return text
 }
 
-// readMethod makes the method from --method, which is one of its choices, and its settings.
+// readMethod sets the method from --method and its settings.
 func (o *trainOptions) readMethod() error {
 	m, err := head.MethodByName(o.Method)
 	if err != nil {
@@ -257,7 +257,7 @@ func (o *trainOptions) readMethod() error {
 		}
 		m = next
 	}
-	h, err := m.New(head.Task{Classes: 2}) // any number will do
+	h, err := m.New(head.Task{Classes: 2}) // any number of classes validates the settings
 	if err != nil {
 		return withHint(usagef("--setting: %w", err), settingsHint(m))
 	}
@@ -296,11 +296,11 @@ func settingsHint(m head.Method) string {
 	return "the settings of " + m.Name() + ": " + strings.Join(list, ", ")
 }
 
-// noInterval follows what a method without distributions says of its uncertainty.
+// noInterval follows the description of the uncertainty of a method without distributions.
 const noInterval = "No interval of the class probability is made of it."
 
-// tellMeaning writes what the uncertainty of a model without distributions is, in lines of a width.
-func tellMeaning(w io.Writer, m *model.Model, width int) error {
+// writeMeaning describes the uncertainty of a model without distributions, wrapped to a width.
+func writeMeaning(w io.Writer, m *model.Model, width int) error {
 	meaning := m.Traits().Meaning
 	if meaning == "" {
 		return nil
@@ -311,7 +311,7 @@ func tellMeaning(w io.Writer, m *model.Model, width int) error {
 	return err
 }
 
-// refuseIntervals refuses flags that ask for what only distributions give.
+// refuseIntervals returns an error if a flag is set that requires distributions and the model has none.
 func refuseIntervals(m *model.Model, f *pflag.FlagSet, names ...string) error {
 	given := slices.DeleteFunc(names, func(name string) bool { return !f.Changed(name) })
 	if m.Traits().Joint || len(given) == 0 {

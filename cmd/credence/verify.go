@@ -57,15 +57,15 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// repeat trains the run again as its configuration says, on what it has recorded.
+// repeat trains the run again by its configuration, on the engine that it has recorded.
 func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded string) (*run.Verification, error) {
 	t := newTrainOptions()
 	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, o.quiet
-	if err := t.settle(); err != nil {
+	if err := t.resolve(); err != nil {
 		return nil, err
 	}
 	var err error
-	if t.Fit.Engine, err = device(t.Device).like(recorded); err != nil {
+	if t.Fit.Engine, err = device(t.Device).matching(recorded); err != nil {
 		return nil, withHint(fmt.Errorf("%s does not repeat here: %w", folder, err),
 			"call credence-gpu verify on a machine with such a GPU")
 	}
@@ -86,7 +86,7 @@ func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded s
 	return v, err
 }
 
-// useKernel takes the instruction set of a run, if nobody chose another.
+// useKernel selects the instruction set of a run, unless the user chose one.
 func useKernel(cmd *cobra.Command, name string) error {
 	if name == kernel.Name() || cmd.Flags().Changed("kernel") || os.Getenv(kernel.Env) != "" || !slices.Contains(kernel.Available(), name) {
 		return nil
