@@ -54,10 +54,7 @@ func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	defer ds.Close()
 	newTrainDisplay(&o.trainOptions, cmd).data(ds)
-	err = writeFile(cmd, o.output, func(w io.Writer) error {
-		_, err := w.Write(o.text(ds))
-		return err
-	})
+	err = writeFile(cmd, o.output, func(w io.Writer) error { return o.write(w, ds) })
 	if err != nil || o.output == "-" {
 		return err
 	}
@@ -65,8 +62,8 @@ func (o *initOptions) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// text returns the content of the configuration file.
-func (o *initOptions) text(ds *dataset.Dataset) []byte {
+// write writes the content of the configuration file.
+func (o *initOptions) write(w io.Writer, ds *dataset.Dataset) error {
 	name := shellQuote(o.output)
 	if o.output == "-" {
 		name = run.ConfigFile
@@ -78,7 +75,8 @@ func (o *initOptions) text(ds *dataset.Dataset) []byte {
 	b := &bytes.Buffer{}
 	fmt.Fprintf(b, "# A configuration of credence train:\n#   credence train --config %s --out runs/first\n#\n", name)
 	o.WriteTemplate(b, about)
-	return b.Bytes()
+	_, err := b.WriteTo(w)
+	return err
 }
 
 // configShowOptions is the command line of credence config show.

@@ -15,19 +15,17 @@ import (
 	"credence/train"
 )
 
-// verifyOptions is the command line of credence verify.
-type verifyOptions struct{ quiet bool }
-
 func newVerify() *cobra.Command {
-	o := &verifyOptions{}
-	cmd := newVerb("verify RUN", "Repeat a run and prove that the model is the same", "the folder of a run", o.run)
+	var quiet bool
+	verify := func(cmd *cobra.Command, args []string) error { return verifyRun(cmd, run.Folder(args[0]), quiet) }
+	cmd := newVerb("verify RUN", "Repeat a run and prove that the model is the same", "the folder of a run", verify)
 	declareThreads(cmd.Flags(), 0, "how many `cores` to use (default all); the result is the same")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print no progress")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no progress")
 	return cmd
 }
 
-func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
-	folder := run.Folder(args[0])
+// verifyRun repeats a run, prints the hashes of both models and returns an error if they differ.
+func verifyRun(cmd *cobra.Command, folder run.Folder, quiet bool) error {
 	recorded, err := loadModel(io.Discard, string(folder))
 	if err != nil {
 		return err
@@ -41,7 +39,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 	if err := useKernel(cmd, recorded.Provenance.Kernel); err != nil {
 		return err
 	}
-	v, err := o.repeat(cmd, folder, recorded.Provenance.Kernel)
+	v, err := repeat(cmd, folder, recorded.Provenance.Kernel, quiet)
 	if d, ok := errors.AsType[*run.DifferenceError](err); ok && d.What == "data" {
 		return withHint(err, "bring the data back to what they were, or train a run on these")
 	}
@@ -58,9 +56,9 @@ func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 // repeat trains the run again by its configuration, on the engine that it has recorded.
-func (o *verifyOptions) repeat(cmd *cobra.Command, folder run.Folder, recorded string) (*run.Verification, error) {
+func repeat(cmd *cobra.Command, folder run.Folder, recorded string, quiet bool) (*run.Verification, error) {
 	t := newTrainOptions()
-	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, o.quiet
+	t.config, t.repeat, t.quiet = folder.Path(run.ConfigFile), true, quiet
 	if err := t.resolve(); err != nil {
 		return nil, err
 	}
