@@ -107,7 +107,7 @@ func (o *mixtureOptions) describe(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// onlyJSON refuses flags that --json would silently ignore.
+// onlyJSON returns an error if a flag is given that --json would silently ignore.
 func (o *mixtureOptions) onlyJSON(cmd *cobra.Command) error {
 	if name := firstChanged(cmd.Flags(), "classes", "width", "plot"); name != "" {
 		return usagef("--%s is for the table: it has no place beside --json", name)

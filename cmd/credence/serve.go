@@ -86,7 +86,7 @@ func newServe() *cobra.Command {
 // limitFlag is a flag that limits requests.
 type limitFlag struct {
 	name, usage string
-	to          any // *int or *int64, which holds the default before flags are read
+	to          any // *int or *int64; its value before flags are parsed is the default
 }
 
 // limits returns the flags that limit requests, except --timeout.

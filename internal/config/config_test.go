@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("%.40q:\n%v\n%+v\nwant\n%s\n%s", c.text, err, e, c.want, c.hint)
 		}
 	}
-	// What the YAML module says of these is its own; the place is ours to check.
+	// The messages come from the YAML module; only the positions are checked.
 	for text, place := range map[string]string{
 		"data: \"items.csv\nepochs: 1\n": "c.yaml:1:7: ",
 		"a: b: c\n":                      "c.yaml:1:4: ",
@@ -198,8 +198,8 @@ func TestJSONSchema(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for files that crash the reader, and for ones that are read
-// but do not read the same once they are written.
+// FuzzParse searches for files that crash the parser, and for files that do not
+// read back the same after they are parsed and written.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"data: [a, b]\nepochs: 3\n", "network: |\n  - a\n  - b\n", "classes: [~, \"\", '#x', \"\\n\"]", "rate: &a 1\nepochs: *a",
@@ -251,7 +251,7 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-// Every option has what its flag and its key need, and takes its own default.
+// Every option is complete as a flag and a key, and accepts its own default.
 func TestTable(t *testing.T) {
 	for _, o := range Options {
 		if o.Help == "" || o.verbs == 0 || lookup(o.Name) != o {
